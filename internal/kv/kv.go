@@ -1,0 +1,112 @@
+// Package kv is the vocabulary that every other package shares: what an
+// operation is, how consistent a read is, how an operation ended, and which
+// role served it. It imports nothing of ours.
+package kv
+
+import "fmt"
+
+// Kind says what an operation does.
+type Kind uint8
+
+// The operations a store may have.
+const (
+	Put    Kind = iota // write one key
+	Get                // read one key
+	Range              // read an interval of keys
+	Delete             // remove one key
+	CAS                // compare-and-set of one key
+	Txn                // transaction over several keys
+	NumKinds
+)
+
+var kindNames = [NumKinds]string{"put", "get", "range", "delete", "cas", "txn"}
+
+// String returns the operation's name as flags, files and tables spell it.
+func (k Kind) String() string { return name(kindNames[:], int(k)) }
+
+// Writes reports whether the operation can change the store, so that a failure
+// that is not definite may have happened.
+func (k Kind) Writes() bool { return k == Put || k == Delete || k == CAS || k == Txn }
+
+// ParseKind is the inverse of String.
+func ParseKind(s string) (Kind, error) {
+	i, err := parse("operation", kindNames[:], s)
+	return Kind(i), err
+}
+
+// Consistency is what a read promises.
+type Consistency uint8
+
+// The levels a read may ask for. What each one really means in a store is in
+// that store's Semantics.
+const (
+	None         Consistency = iota // not a read
+	Linearizable                    // sees every write acknowledged before it began
+	Local                           // what the contacted member has, perhaps stale
+	Lease                           // what a leader holding its lease has
+	NumConsistencies
+)
+
+var consistencyNames = [NumConsistencies]string{"", "linearizable", "local", "lease"}
+
+// String returns the level's name; None is the empty string.
+func (c Consistency) String() string { return name(consistencyNames[:], int(c)) }
+
+// ParseConsistency is the inverse of String; etcd's l and s are accepted.
+func ParseConsistency(s string) (Consistency, error) {
+	switch s {
+	case "l":
+		return Linearizable, nil
+	case "s":
+		return Local, nil
+	}
+	i, err := parse("consistency", consistencyNames[1:], s)
+	return Consistency(i + 1), err
+}
+
+// Role is that of the member that was contacted.
+type Role uint8
+
+// The roles; what cannot be resolved is Unknown.
+const (
+	Unknown Role = iota
+	Leader
+	Follower
+	NumRoles
+)
+
+var roleNames = [NumRoles]string{"unknown", "leader", "follower"}
+
+// String returns the role's name.
+func (r Role) String() string { return name(roleNames[:], int(r)) }
+
+func name(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("unknown(%d)", i)
+}
+
+func parse(what string, names []string, s string) (int, error) {
+	for i, n := range names {
+		if n == s {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no %s %q; choose one of %s", what, s, list(names))
+}
+
+func list(names []string) string {
+	out := ""
+	for i, n := range names {
+		switch {
+		case i == 0:
+		case i == len(names)-1:
+			out += " or "
+		default:
+			out += ", "
+		}
+		out += n
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+// Package measure is what a generator hands over: latencies in HDR histograms,
+// a set for each second, merged and never averaged.
+//
+// Latencies and errors belong to the second in which the operation was due,
+// throughput to the second in which it was done.
+package measure
+
+import (
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// The range of every histogram, in nanoseconds, and its significant digits.
+const (
+	Lowest  = 64
+	Highest = 3_600_000_000_000 // 1 h
+	Digits  = 3
+)
+
+// Histogram is an HDR histogram of nanoseconds from Lowest to Highest.
+type Histogram = hdr.Histogram
+
+// NewHistogram returns an empty histogram.
+func NewHistogram() *Histogram { return hdr.New(Lowest, Highest, Digits) }
+
+// Record adds one value; what lies outside the range counts at its end, so
+// that counts in equal counts out.
+func Record(h *Histogram, ns int64) {
+	switch {
+	case ns < 0:
+		ns = 0
+	case ns > Highest:
+		ns = Highest
+	}
+	_ = h.RecordValue(ns) // cannot fail: ns is in the range
+}
+
+// Phase is a part of a trial.
+type Phase uint8
+
+// The phases.
+const (
+	Warmup   Phase = iota // run and recorded, and not counted
+	Measured              // the window
+)
+
+// String returns the phase's name in files.
+func (p Phase) String() string {
+	if p == Warmup {
+		return "warmup"
+	}
+	return "measured"
+}
+
+// Series says what a histogram is of. Which role the member had is resolved
+// afterwards, by (Member, Term).
+type Series struct {
+	Kind        kv.Kind
+	Consistency kv.Consistency
+	Member      uint64 // the member that answered; 0: nobody did, or it does not say
+	Term        uint64 // the term in the answer; 0 likewise
+}
+
+// Errors is how many error outcomes there are.
+const Errors = int(kv.NumOutcomes - kv.NotSent)
+
+// ErrorIndex is an error outcome's place in an array of Errors.
+func ErrorIndex(o kv.Outcome) int { return int(o - kv.NotSent) }
+
+// Cell holds a series' operations that were due in one span of time. A nil
+// histogram is an empty one.
+type Cell struct {
+	Series
+	Response *Histogram         // done - due of successes (ok, miss, conflict)
+	Service  *Histogram         // done - sent of successes
+	Failed   [Errors]*Histogram // known - due of errors, by kind
+}
+
+// Second is one second of a phase, of one shard or of all merged.
+type Second struct {
+	Phase Phase
+	Index int // from 0 in its phase
+
+	Due         uint64                 // operations due in it
+	Outcomes    [kv.NumOutcomes]uint64 // of those due in it; the sum is Due
+	Done        uint64                 // successes done in it, whenever due
+	DoneKinds   [kv.NumKinds]uint64    // Done by operation
+	BytesIn     uint64
+	BytesOut    uint64
+	Connections int // open at its end
+	Clients     int // of the closed loop; 0 in an open one
+	InFlight    int // at its end
+
+	Cells    []*Cell
+	Lateness *Histogram // sent - due, open loop only
+	// Alive has a bit for each millisecond in which an operation was done.
+	Alive [16]uint64
+}
+
+// Totals is a whole phase, merged.
+type Totals struct {
+	Seconds   float64 // the window's length: from its opening to its close
+	Due       uint64
+	Outcomes  [kv.NumOutcomes]uint64 // of those due in the window; the sum is Due
+	Done      uint64                 // successes done inside the window, whenever due
+	CarriedIn uint64                 // in flight when the window opened
+	// CarriedInAge is the age of the oldest of those then, in nanoseconds.
+	CarriedInAge int64
+	LongestGap   float64 // seconds without any operation done, to 1 ms
+	BytesIn      uint64
+	BytesOut     uint64
+
+	Cells    []*Cell
+	Lateness *Histogram // open loop only; nil otherwise
+
+	// ErrorTexts holds the first text seen of each error kind.
+	ErrorTexts map[kv.Outcome]string
+	// MaxInFlight is the most operations in flight at once; Capped says how
+	// often the limit held an operation back.
+	MaxInFlight int
+	Capped      uint64
+	// MeanInFlight is the time-weighted mean of operations between due and
+	// done, for Little's law.
+	MeanInFlight float64
+	Reconnects   uint64
+	// LongestPause is the longest time, in nanoseconds, that the generator's
+	// loop was late for its own wake-up or held by one turn: stopped, throttled
+	// or not scheduled.
+	LongestPause int64
+	// RunDelay is how long the loops' threads waited for a processor, in
+	// nanoseconds, over Slices turns on one; 0 where the system does not say.
+	RunDelay int64
+	Slices   int64
+	// LoopCPU is the loops' threads' CPU time, in nanoseconds.
+	LoopCPU int64
+}
+
+// Succeeded is the number of operations due that completed: ok, miss, conflict.
+func (t *Totals) Succeeded() uint64 {
+	return t.Outcomes[kv.OK] + t.Outcomes[kv.Miss] + t.Outcomes[kv.Conflict]
+}
+
+// Failed is the number of operations due that ended in an error.
+func (t *Totals) Failed() uint64 { return t.Due - t.Succeeded() }

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Ask connects to an endpoint, does one operation there and returns its event,
+// whose memory is the caller's. It finds out, before any load, whether the
+// server is there, speaks the store's protocol and lets us in. The error is a
+// sentence.
+func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, op *store.Op) (store.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	socket, s, err := d.dial(ctx, endpoint)
+	if err != nil {
+		return store.Event{}, err
+	}
+	defer func() { _ = socket.Close() }()
+	conn := socket
+	if s != nil {
+		s.shaken = false // the connection stays crypto/tls's own
+		conn = s.tls
+	}
+	// Whoever cancels also ends a read.
+	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	ev, err := exchange(conn, codecs(endpoint, 0), op)
+	switch {
+	case err == nil:
+		return ev, nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return ev, fmt.Errorf("%s accepts connections and did not answer within %v", endpoint, d.Timeout)
+	}
+	return ev, fmt.Errorf("%s: %w", endpoint, err)
+}
+
+// exchange submits op as soon as the codec has room and waits for its end.
+func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
+	began := time.Now()
+	buf := make([]byte, 64<<10)
+	submitted := false
+	for {
+		c.Tick(int64(time.Since(began)))
+		if !submitted && c.Room() > 0 {
+			c.Submit(op)
+			submitted = true
+		}
+		for out := c.Out(); len(out) > 0; out = c.Out() {
+			n, err := conn.Write(out)
+			c.Wrote(n)
+			if err != nil {
+				return store.Event{}, err
+			}
+		}
+		n, err := conn.Read(buf)
+		if err != nil {
+			return store.Event{}, err
+		}
+		events, err := c.Feed(buf[:n], nil)
+		for _, ev := range events {
+			if ev.What == store.Done && ev.Tag == op.Tag {
+				ev.Key, ev.Value, ev.Text = clone(ev.Key), clone(ev.Value), clone(ev.Text)
+				return ev, nil
+			}
+		}
+		if err != nil {
+			return store.Event{}, err
+		}
+	}
+}
+
+func clone(b []byte) []byte { return append([]byte(nil), b...) }

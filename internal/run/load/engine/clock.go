@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// clockwork is the time's side of a load: which phase and second it is now.
+type clockwork struct {
+	phases  []Phase
+	at      int   // phase; len(phases) when all have ended
+	origin  int64 // when the phase began
+	index   int   // of the second in it
+	end     int64 // of the phase; never while a total bounds it
+	next    int64 // the next boundary
+	current *second
+}
+
+func (c *clockwork) phase() *Phase { return &c.phases[c.at] }
+
+// completed counts a success in the second in which it was done.
+func (c *clockwork) completed(kind kv.Kind, at int64) {
+	s := c.current
+	if s == nil {
+		return
+	}
+	s.Done++
+	s.DoneKinds[kind]++
+	ms := min(max((at-s.start)/millisecond, 0), 999)
+	s.Alive[ms>>6] |= 1 << (ms & 63)
+}
+
+// boundary is the end of a second, of a phase, or of the load.
+func (l *Loop) boundary() {
+	at := l.clock.next
+	switch {
+	case l.idle:
+		l.idle = false
+		l.openPhase(0, at)
+	case at >= l.clock.end:
+		if l.clock.at+1 < len(l.clock.phases) {
+			l.endSecond()
+			l.openPhase(l.clock.at+1, at)
+		} else {
+			l.close(at)
+		}
+	default:
+		l.endSecond()
+		l.clock.index++
+		l.openSecond(at)
+	}
+}
+
+// start makes the loop begin its first phase at the given time.
+func (l *Loop) start(at int64) {
+	l.clock = clockwork{phases: l.cfg.Phases, next: at, end: never}
+	l.sched.due = never
+}
+
+func (l *Loop) openPhase(i int, at int64) {
+	c := &l.clock
+	c.at, c.origin, c.index, c.end = i, at, 0, never
+	p := c.phase()
+	if p.Duration > 0 {
+		c.end = at + p.Duration
+	}
+	l.Live.Phase.Store(int32(p.Kind))
+	if p.Kind == measure.Measured {
+		l.openWindow(at)
+	}
+	l.openSecond(at)
+	if p.Pacer != nil {
+		if l.sched.pacer == nil || l.sched.due == never {
+			l.schedule(i)
+		}
+		return
+	}
+	l.closed.n = l.cfg.Offset
+	l.closed.left = never
+	if p.Total > 0 {
+		l.closed.left = share(p.Total, l.cfg.Offset, l.cfg.Stride)
+		if l.closed.left == 0 {
+			l.close(at)
+			return
+		}
+	}
+	if i == 0 {
+		for client := range l.cfg.Clients {
+			l.begin(int32(client), at)
+		}
+	}
+}
+
+// share is how many of total operations have numbers that are offset modulo stride.
+func share(total, offset, stride uint64) uint64 {
+	if total <= offset {
+		return 0
+	}
+	return (total - offset + stride - 1) / stride
+}
+
+func (l *Loop) openSecond(at int64) {
+	c := &l.clock
+	c.current = l.secs.begin(c.phase().Kind, c.index, at)
+	c.next = min(at+secondNS, c.end)
+}
+
+func (l *Loop) endSecond() {
+	s := l.clock.current
+	s.InFlight = l.slots.open
+	s.Clients = len(l.cfg.Clients)
+	for i := range l.conns {
+		if l.conns[i].state == up {
+			s.Connections++
+		}
+	}
+	s.BytesIn, s.BytesOut = l.bytesIn, l.bytesOut
+	l.bytesIn, l.bytesOut = 0, 0
+}
+
+// openWindow notes what the measured window begins with.
+func (l *Loop) openWindow(at int64) {
+	l.res.Opened, l.measuring, l.areaAt = at, true, l.now
+	oldest := at
+	for i := range l.slots.table {
+		if sl := &l.slots.table[i]; sl.state == waiting || sl.state == submitted || sl.state == written {
+			l.res.CarriedIn++
+			oldest = min(oldest, sl.due)
+		}
+	}
+	if l.sched.pacer != nil && l.sched.due < at {
+		oldest = min(oldest, l.sched.due)
+		// What the warm-up's schedule still has due counts as well.
+		l.res.CarriedIn += l.backlog(at)
+	}
+	l.res.CarriedInAge = at - oldest
+	l.cfg.Window(int(l.Live.Thread.Load()), true)
+}
+
+// close ends the load: nothing more becomes due, what was never written is
+// not_sent, and what is in flight is awaited.
+func (l *Loop) close(at int64) {
+	l.endSecond()
+	l.draining = true
+	l.res.Closed = at
+	if l.measuring {
+		l.cfg.Window(int(l.Live.Thread.Load()), false)
+	}
+	l.measuring = false
+	l.clock.current, l.clock.next = nil, never
+	l.Live.Phase.Store(-1)
+	l.abandonSchedule(at)
+	for tag := l.slots.head; tag != none; {
+		next := l.slots.table[tag].next
+		if l.slots.table[tag].state == waiting {
+			l.fail(tag, true, kv.NotSent, max(at, l.slots.table[tag].due))
+		}
+		tag = next
+	}
+}

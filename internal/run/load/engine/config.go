@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Source says what each operation is. A Source belongs to one loop.
+type Source interface {
+	// Fill makes the n-th operation of the phase for a client: its kind,
+	// consistency, key, end, limit and value. It returns a reference that
+	// comes back with the answer, such as the key's number. The memory it
+	// gives to op stays as it is until the next Fill.
+	Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) (ref uint64)
+	// Check judges a successful answer; it returns the event's outcome, or
+	// kv.WrongAnswer.
+	Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome
+}
+
+// Phase is a part of the load.
+type Phase struct {
+	Kind measure.Phase
+	// Pacer is the open loop's schedule; nil is a closed loop.
+	Pacer pace.Pacer
+	// Duration is the phase's length in nanoseconds; 0 when Total bounds it,
+	// which only a closed loop may leave so.
+	Duration int64
+	// Total is how many operations there are in all loops together; 0 for as
+	// many as the duration holds.
+	Total uint64
+}
+
+// Config is one loop's part of a load.
+type Config struct {
+	Codecs store.Codecs
+	Source Source
+	// Endpoints has an endpoint for each of this loop's connections.
+	Endpoints []string
+	// Clients has a connection's index for each client of a closed loop; the
+	// client's number is its index times Stride plus Offset.
+	Clients []int
+	// Of the operations, this loop sends those whose number modulo Stride is
+	// Offset.
+	Offset, Stride uint64
+	Phases         []Phase
+	Timeout        int64 // nanoseconds, from when an operation is sent
+	MaxInFlight    int   // open loop; of this loop
+	// DrainOnStop bounds the wait for what is in flight after Stop, in
+	// nanoseconds.
+	DrainOnStop int64
+	Seed        uint64
+	// Hand takes finished seconds, in order; Recycle gives their histograms
+	// back, if it has any. Neither blocks for long.
+	Hand    func(*measure.Second)
+	Recycle func() *measure.Histogram
+	// Changed is told, without blocking, that a connection was lost or a term
+	// was seen that is higher than all before; lost is false for the latter.
+	Changed func(term uint64, lost bool)
+	// Window is told, from the loop's thread, that the measured window opened
+	// or closed.
+	Window func(thread int, opened bool)
+}
+
+// Result is what a loop tells at its end beside its seconds.
+type Result struct {
+	// Opened and Closed are the measured window's ends on the loop's clock.
+	Opened, Closed int64
+	CarriedIn      uint64
+	CarriedInAge   int64
+	MaxInFlight    int
+	Capped         uint64
+	InFlightArea   float64 // integral of operations in flight over the window, in operation-nanoseconds
+	Reconnects     uint64
+	LongestPause   int64
+	ErrorTexts     map[kv.Outcome]string
+	Terms          map[uint64]uint64 // term -> answers that carried it, in the window
+	// MemberOf says which member answered at an endpoint.
+	MemberOf map[string]uint64
+}

@@ -1,0 +1,289 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The wait before a lost connection is dialled again doubles from the first to
+// the last, and is drawn from its upper half so that connections do not come
+// back in step.
+const (
+	firstBackoff = 10 * millisecond
+	lastBackoff  = secondNS
+)
+
+type connState uint8
+
+const (
+	down connState = iota
+	dialing
+	up
+)
+
+// conn is a connection's place: what is there now, and what waits for it.
+type conn struct {
+	state    connState
+	endpoint string // where it is or was connected
+	want     string // where it should be
+	codec    store.Codec
+	open     int      // operations that the codec has
+	unsent   []uint32 // submitted and not written
+	queue    []waiter // closed loop: operations that wait for room, oldest first
+	blocked  bool     // the socket takes nothing now
+	dirty    bool
+	proven   bool // an answer came since it was dialled
+	member   uint64
+	tick     int64
+	backoff  int64
+	redialAt int64
+	dials    uint64
+	err      error // why the last attempt failed
+}
+
+// waiter names an operation; the tag may have been used again since, the
+// number not.
+type waiter struct {
+	tag uint32
+	n   uint64
+}
+
+func (c *conn) leaving() bool { return c.want != c.endpoint || c.codec.Draining() }
+
+// ready reports whether an operation can be submitted now.
+func (c *conn) ready() bool {
+	return c.state == up && !c.blocked && !c.leaving() && c.codec.Room() > 0
+}
+
+func (l *Loop) dial(i int) {
+	c := &l.conns[i]
+	c.state, c.endpoint, c.redialAt = dialing, c.want, never
+	c.dials++
+	l.poller.Dial(i, c.endpoint)
+}
+
+func (l *Loop) dialed(i int, err error) {
+	c := &l.conns[i]
+	if c.state != dialing {
+		return
+	}
+	if err == nil && c.want != c.endpoint {
+		l.poller.Close(i)
+		l.dial(i)
+		return
+	}
+	if err != nil {
+		c.err = err
+		l.redialLater(i)
+		return
+	}
+	c.state, c.blocked, c.proven, c.member = up, false, false, 0
+	c.codec = l.cfg.Codecs(c.endpoint, l.now)
+	c.unsent = c.unsent[:0]
+	l.tickConn(i)
+	l.pump(i)
+	l.touch(i)
+}
+
+func (l *Loop) redialLater(i int) {
+	c := &l.conns[i]
+	c.state = down
+	c.backoff = min(max(c.backoff*2, firstBackoff), lastBackoff)
+	wait := c.backoff/2 + int64(random.Unit(l.cfg.Seed+uint64(i), c.dials)*float64(c.backoff/2))
+	c.redialAt = l.now + wait
+	l.redial = min(l.redial, c.redialAt)
+}
+
+// read takes what a connection has and acts on it.
+func (l *Loop) read(i int) {
+	c := &l.conns[i]
+	for c.state == up {
+		n, err := l.poller.Read(i, l.buf)
+		if err == ErrAgain {
+			break
+		}
+		l.to(l.poller.Now())
+		if err != nil {
+			l.lost(i, fmt.Errorf("the connection to %s ended: %w", c.endpoint, err))
+			return
+		}
+		l.bytesIn += uint64(n)
+		l.events, err = c.codec.Feed(l.buf[:n], l.events[:0])
+		l.handle(i)
+		if err != nil {
+			l.lost(i, fmt.Errorf("%s: %w", c.endpoint, err))
+			return
+		}
+		if n < len(l.buf) {
+			break
+		}
+	}
+	l.pump(i)
+	l.flush(i)
+}
+
+// handle acts on the events that a codec has told.
+func (l *Loop) handle(i int) {
+	c := &l.conns[i]
+	for k := range l.events {
+		ev := &l.events[k]
+		switch ev.What {
+		case store.Late:
+			c.open--
+			l.slots.release(ev.Tag)
+		case store.Done:
+			c.open--
+			c.note(l, ev)
+			l.finishOp(ev.Tag, true, ev, l.now)
+		case store.Notify:
+		}
+	}
+}
+
+// note keeps what an answer tells about its member and term.
+func (c *conn) note(l *Loop, ev *store.Event) {
+	if ev.Member == 0 {
+		return
+	}
+	if c.member != ev.Member {
+		c.member = ev.Member
+		l.res.MemberOf[c.endpoint] = ev.Member
+	}
+	c.proven = true
+	if ev.Term > l.maxTerm {
+		l.maxTerm = ev.Term
+		l.cfg.Changed(ev.Term, false)
+	}
+}
+
+// lost ends a connection: every operation on it gets its outcome, and it is
+// dialled again.
+func (l *Loop) lost(i int, why error) {
+	c := &l.conns[i]
+	l.poller.Close(i)
+	c.state, c.err = down, why
+	if c.proven {
+		c.backoff = 0
+	}
+	text := why.Error()
+	l.events = c.codec.Lost(l.events[:0])
+	for k := range l.events {
+		if ev := &l.events[k]; ev.What == store.Done && len(ev.Text) == 0 {
+			ev.Text = []byte(text)
+		}
+	}
+	l.handle(i)
+	l.releaseLate(i)
+	c.open = 0
+	l.res.Reconnects++
+	if c.want != c.endpoint {
+		l.dial(i)
+		return
+	}
+	l.redialLater(i)
+	l.cfg.Changed(0, true)
+}
+
+// releaseLate frees the places of operations whose late answers cannot come
+// any more.
+func (l *Loop) releaseLate(i int) {
+	for tag := range l.slots.table {
+		if sl := &l.slots.table[tag]; sl.state == late && int(sl.conn) == i {
+			l.slots.release(uint32(tag))
+		}
+	}
+}
+
+// replace ends a connection that has nothing open and is to leave.
+func (l *Loop) replace(i int) {
+	l.flush(i)
+	if l.conns[i].state != up {
+		return
+	}
+	l.poller.Close(i)
+	l.releaseLate(i)
+	l.conns[i].open = 0
+	l.res.Reconnects++
+	l.dial(i)
+}
+
+// maintain does what time asks for: ticks, dialling, leaving.
+func (l *Loop) maintain() {
+	if l.now >= l.tickAt {
+		l.tickAt = never
+		for i := range l.conns {
+			l.tickConn(i)
+		}
+	}
+	if l.now >= l.redial {
+		l.redial = never
+		for i := range l.conns {
+			c := &l.conns[i]
+			if c.state != down {
+				continue
+			}
+			if l.now >= c.redialAt {
+				l.dial(i)
+			} else {
+				l.redial = min(l.redial, c.redialAt)
+			}
+		}
+	}
+}
+
+func (l *Loop) tickConn(i int) {
+	c := &l.conns[i]
+	if c.state != up {
+		return
+	}
+	if c.tick == 0 || l.now >= c.tick {
+		c.tick = c.codec.Tick(l.now)
+		if c.tick == 0 {
+			c.tick = never
+		}
+		l.pump(i)
+		l.touch(i)
+	}
+	l.tickAt = min(l.tickAt, c.tick)
+}
+
+// expire gives up what has waited for longer than the timeout.
+func (l *Loop) expire() {
+	for l.slots.head != none {
+		tag := l.slots.head
+		sl := &l.slots.table[tag]
+		at := sl.start + l.cfg.Timeout
+		if l.now < at {
+			return
+		}
+		if sl.state == waiting {
+			l.fail(tag, true, kv.NotSent, l.now)
+			continue
+		}
+		l.giveUp(tag, kv.TimedOut)
+	}
+}
+
+// giveUp ends an operation that its codec still has.
+func (l *Loop) giveUp(tag uint32, outcome kv.Outcome) {
+	i := int(l.slots.table[tag].conn)
+	c := &l.conns[i]
+	placeFree := c.codec.Cancel(tag)
+	if placeFree {
+		c.open--
+	}
+	l.touch(i)
+	l.fail(tag, placeFree, outcome, l.now)
+	l.pump(i)
+}
+
+func (l *Loop) closeAll() {
+	for i := range l.conns {
+		if l.conns[i].state != down {
+			l.poller.Close(i)
+		}
+	}
+}

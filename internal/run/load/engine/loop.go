@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+const (
+	// heartbeat is how long a loop sleeps at most, so that a longer pause of
+	// its own (stopped, throttled, not scheduled) is seen.
+	heartbeat  = 10 * millisecond
+	readBuffer = 256 << 10
+	never      = math.MaxInt64
+)
+
+// Live is what a loop tells while it runs; others may read it at any time.
+type Live struct {
+	Done, Failed atomic.Uint64 // operations ended, warm-up included
+	InFlight     atomic.Int64
+	Phase        atomic.Int32 // measure.Phase; -1 before the start and when draining
+	Thread       atomic.Int64 // the system's number of the loop's thread
+}
+
+// Loop is one event loop. Run runs it; the other exported methods may be
+// called from any goroutine.
+type Loop struct {
+	Live Live
+
+	cfg    Config
+	poller Poller
+	mail   mailbox
+
+	conns  []conn
+	slots  slots
+	secs   seconds
+	dirty  []int // connections with something to write
+	buf    []byte
+	events []store.Event
+	ready  []Ready
+	op     store.Op
+
+	now               int64
+	clock             clockwork // phases and seconds, by time
+	sched             cursor    // open loop: what is due next
+	closed            closedLoop
+	bytesIn, bytesOut uint64 // of the current second
+	rr                int    // open loop: the connection used last
+	maxTerm           uint64
+	tickAt            int64
+	redial            int64
+
+	draining  bool
+	stopped   bool
+	drainTill int64
+	measuring bool
+	idle      bool // before the start, nothing is counted
+	areaAt    int64
+	doneLive  uint64
+	failLive  uint64
+	res       Result
+}
+
+// New returns a loop on the given poller, which the loop releases at its end.
+func New(cfg Config, p Poller) *Loop {
+	if cfg.Changed == nil {
+		cfg.Changed = func(uint64, bool) {}
+	}
+	if cfg.Window == nil {
+		cfg.Window = func(int, bool) {}
+	}
+	l := &Loop{
+		cfg: cfg, poller: p,
+		conns:  make([]conn, len(cfg.Endpoints)),
+		slots:  newSlots(len(cfg.Clients)),
+		secs:   seconds{recycle: cfg.Recycle, hand: cfg.Hand},
+		buf:    make([]byte, readBuffer),
+		tickAt: never, redial: never,
+		res: Result{ErrorTexts: map[kv.Outcome]string{}, MemberOf: map[string]uint64{}},
+	}
+	for i, e := range cfg.Endpoints {
+		l.conns[i].endpoint, l.conns[i].want = e, e
+	}
+	l.Live.Phase.Store(-1)
+	return l
+}
+
+// Run connects, tells connected how that went, waits for Start, runs the
+// phases, drains and returns. It keeps its thread.
+func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
+	defer l.poller.Release()
+	l.Live.Thread.Store(int64(l.poller.Attach()))
+	l.now = l.poller.Now()
+	if err := l.connectAll(connectBy); err != nil {
+		connected(err)
+		l.closeAll()
+		return nil
+	}
+	l.idle = true
+	connected(nil)
+	for !l.finished() {
+		l.turn()
+	}
+	l.abandonOpen()
+	l.secs.release(never)
+	l.closeAll()
+	l.Live.Phase.Store(-1)
+	return &l.res
+}
+
+// turn is one round: wait, then do all that there is to do.
+func (l *Loop) turn() {
+	until := l.nextWake()
+	asked := max(until, l.now)
+	l.ready = l.poller.Wait(until, l.ready[:0])
+	now := l.poller.Now()
+	if l.measuring {
+		l.res.LongestPause = max(l.res.LongestPause, now-asked)
+	}
+	began := now
+	l.to(now)
+	l.takeMail()
+	for _, r := range l.ready {
+		l.attend(r)
+	}
+	l.expire()
+	l.maintain()
+	if !l.draining && !l.idle {
+		l.fire()
+	}
+	l.flushDirty()
+	l.secs.release(l.pending())
+	l.tellLive()
+	if l.measuring {
+		l.res.LongestPause = max(l.res.LongestPause, l.poller.Now()-began)
+	}
+}
+
+func (l *Loop) attend(r Ready) {
+	switch r.What {
+	case Readable:
+		l.read(r.Conn)
+	case Writable:
+		l.conns[r.Conn].blocked = false
+		l.pump(r.Conn)
+		l.touch(r.Conn)
+	case Dialed:
+		l.dialed(r.Conn, r.Err)
+	}
+}
+
+// nextWake is the time by which the loop has something to do.
+func (l *Loop) nextWake() int64 {
+	until := l.now + heartbeat
+	if l.slots.head != none {
+		until = min(until, l.slots.table[l.slots.head].start+l.cfg.Timeout)
+	}
+	if due := l.sched.due; !l.draining && !l.idle && due < until && l.canSend() {
+		until = due
+	}
+	until = min(until, l.clock.next, l.tickAt, l.redial)
+	return until
+}
+
+// pending is the earliest time at which an operation that does not exist yet
+// can be due.
+func (l *Loop) pending() int64 {
+	if l.draining {
+		return never
+	}
+	return min(l.now, l.sched.due)
+}
+
+func (l *Loop) tellLive() {
+	l.Live.Done.Store(l.doneLive)
+	l.Live.Failed.Store(l.failLive)
+	l.Live.InFlight.Store(int64(l.slots.open))
+	l.res.MaxInFlight = max(l.res.MaxInFlight, l.slots.open)
+}
+
+func (l *Loop) finished() bool {
+	return l.draining && (l.slots.open == 0 || l.stopped && l.now >= l.drainTill)
+}
+
+// to moves the loop's clock on: seconds and phases that have ended meanwhile
+// are closed in their order.
+func (l *Loop) to(now int64) {
+	l.now = now
+	if l.measuring {
+		l.res.InFlightArea += float64(now-l.areaAt) * float64(l.slots.open)
+		l.areaAt = now
+	}
+	for !l.draining && now >= l.clock.next {
+		l.boundary()
+	}
+}
+
+// finishOp ends an operation that was due, whatever its outcome, and frees the
+// client that waited for it.
+func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
+	sl := &l.slots.table[tag]
+	outcome := ev.Outcome
+	if !outcome.Failed() {
+		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
+	}
+	series := measure.Series{Kind: sl.kind, Consistency: sl.level, Member: ev.Member, Term: ev.Term}
+	if ev.Member == 0 && sl.conn >= 0 {
+		series.Member, series.Term = l.conns[sl.conn].member, l.maxTerm
+	}
+	acc := sl.acc
+	acc.Outcomes[outcome]++
+	acc.open--
+	if outcome.Failed() {
+		l.failLive++
+		l.secs.failed(acc, series, outcome, at-sl.due)
+		if _, seen := l.res.ErrorTexts[outcome]; !seen {
+			l.res.ErrorTexts[outcome] = string(ev.Text)
+		}
+	} else {
+		l.doneLive++
+		l.secs.succeeded(acc, series, at-sl.due, at-sl.sent)
+		l.clock.completed(sl.kind, at)
+	}
+	client, measured := sl.client, sl.measured
+	l.slots.finish(tag, placeFree)
+	if client < 0 {
+		return
+	}
+	if measured {
+		l.closed.inWindow--
+	}
+	l.begin(client, at)
+	if measured && l.closed.left == 0 && l.closed.inWindow == 0 && !l.draining {
+		l.close(at)
+	}
+}
+
+// fail ends an operation that got no answer.
+func (l *Loop) fail(tag uint32, placeFree bool, outcome kv.Outcome, at int64) {
+	l.finishOp(tag, placeFree, &store.Event{Outcome: outcome}, at)
+}

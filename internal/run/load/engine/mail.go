@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// mailbox is what others want of a loop. It is looked at once a turn.
+type mailbox struct {
+	mu        sync.Mutex
+	full      bool
+	start     int64
+	stop      bool
+	endpoints []string
+}
+
+func (m *mailbox) put(change func(*mailbox)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(m)
+	m.full = true
+}
+
+// Start lets the first phase begin at the given time of the loop's clock.
+func (l *Loop) Start(at int64) {
+	l.mail.put(func(m *mailbox) { m.start = at })
+	l.poller.Wake()
+}
+
+// Stop closes the window now. What is in flight is awaited for DrainOnStop.
+func (l *Loop) Stop() {
+	l.mail.put(func(m *mailbox) { m.stop = true })
+	l.poller.Wake()
+}
+
+// Retarget moves the connections to other endpoints, one for each. What is in
+// flight ends where it is.
+func (l *Loop) Retarget(endpoints []string) {
+	l.mail.put(func(m *mailbox) { m.endpoints = endpoints })
+	l.poller.Wake()
+}
+
+func (l *Loop) takeMail() {
+	l.mail.mu.Lock()
+	if !l.mail.full {
+		l.mail.mu.Unlock()
+		return
+	}
+	start, stop, endpoints := l.mail.start, l.mail.stop, l.mail.endpoints
+	l.mail.full, l.mail.start, l.mail.endpoints = false, 0, nil
+	l.mail.mu.Unlock()
+
+	if start != 0 {
+		l.start(start)
+	}
+	for i := range endpoints {
+		l.conns[i].want = endpoints[i]
+		l.pump(i)
+	}
+	if stop && !l.stopped {
+		l.halt()
+	}
+}
+
+// halt ends the load before its time.
+func (l *Loop) halt() {
+	l.stopped, l.drainTill = true, l.now+l.cfg.DrainOnStop
+	switch {
+	case l.draining:
+	case l.idle:
+		l.draining, l.clock.next = true, never
+	default:
+		l.close(l.now)
+	}
+}
+
+// abandonOpen ends what a stopped load did not wait for.
+func (l *Loop) abandonOpen() {
+	for l.slots.head != none {
+		tag := l.slots.head
+		if l.slots.table[tag].state == waiting {
+			l.fail(tag, true, kv.NotSent, l.now)
+			continue
+		}
+		l.giveUp(tag, kv.TimedOut)
+	}
+}

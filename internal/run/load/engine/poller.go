@@ -1,0 +1,57 @@
+// Package engine drives load: event loops that each own their connections,
+// client slots, histograms and timers. Nothing is shared between loops on the
+// hot path, and a steady loop allocates nothing.
+//
+// Reconnecting, timeouts, pacing and routing live here once, for all stores; a
+// store's protocol is a codec without I/O, and the world (clock, sockets,
+// waiting) is a Poller, of which one is simulated.
+package engine
+
+import "errors"
+
+// ErrAgain is a Poller's answer when a connection has nothing to read now.
+var ErrAgain = errors.New("nothing to read now")
+
+// Ready says what a connection is ready for.
+type Ready struct {
+	Conn int
+	What ReadyFor
+	Err  error // of Dialed: why there is no connection
+}
+
+// ReadyFor is what happened to a connection.
+type ReadyFor uint8
+
+// What a connection can be ready for.
+const (
+	Readable ReadyFor = iota // Read has bytes, or the connection's end
+	Writable                 // Write takes bytes again after it took fewer
+	Dialed                   // Dial has ended, with Err or without
+)
+
+// Poller is a loop's view of the world. It belongs to one goroutine, but for
+// Wake. Times are nanoseconds of one monotonic clock that all loops share.
+type Poller interface {
+	// Now reads the clock.
+	Now() int64
+	// Wait waits until a connection is ready, Wake is called or the clock
+	// reaches until; it appends what is ready.
+	Wait(until int64, ready []Ready) []Ready
+	// Dial connects in the background; a Ready with Dialed says how it ended.
+	Dial(conn int, endpoint string)
+	// Read reads what is there; ErrAgain when that is nothing. Any other error
+	// is the connection's end.
+	Read(conn int, p []byte) (int, error)
+	// Write writes what the connection takes now, which may be less than p, or
+	// nothing; then Writable follows. An error is the connection's end.
+	Write(conn int, p []byte) (int, error)
+	// Close ends the connection, or its dialling.
+	Close(conn int)
+	// Wake ends a Wait from another goroutine, now or the next one.
+	Wake()
+	// Attach prepares the calling goroutine, which runs the loop from now on,
+	// and returns the system's number of its thread, or 0.
+	Attach() int
+	// Release gives up everything the poller holds.
+	Release()
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+const (
+	millisecond = 1_000_000
+	secondNS    = 1_000_000_000
+)
+
+// second gathers what belongs to one second of a phase. Latencies and errors
+// come to the one in which an operation was due, which stays until all of
+// those have ended.
+type second struct {
+	measure.Second
+	start int64 // on the loop's clock
+	open  int   // operations due in it that have not ended
+	last  *measure.Cell
+}
+
+// cell returns the series' cell. There are few, and the one used last is
+// nearly always the one.
+func (s *second) cell(series measure.Series) *measure.Cell {
+	if s.last != nil && s.last.Series == series {
+		return s.last
+	}
+	for _, c := range s.Cells {
+		if c.Series == series {
+			s.last = c
+			return c
+		}
+	}
+	s.last = &measure.Cell{Series: series}
+	s.Cells = append(s.Cells, s.last)
+	return s.last
+}
+
+// seconds is the queue of seconds that are not handed over yet.
+type seconds struct {
+	queue   []*second
+	recycle func() *measure.Histogram
+	hand    func(*measure.Second)
+}
+
+// begin opens a phase's second that starts at start.
+func (q *seconds) begin(phase measure.Phase, index int, start int64) *second {
+	s := &second{start: start}
+	s.Phase, s.Index = phase, index
+	q.queue = append(q.queue, s)
+	return s
+}
+
+// release hands over the seconds at the queue's front that are complete:
+// nothing due in them is open, and nothing more can become due, because the
+// schedule has come to pending, the time at which the next operation is due.
+func (q *seconds) release(pending int64) {
+	done := 0
+	for _, s := range q.queue {
+		if s.open > 0 || pending < s.start+secondNS {
+			break
+		}
+		q.hand(&s.Second)
+		done++
+	}
+	if done > 0 {
+		rest := copy(q.queue, q.queue[done:])
+		clear(q.queue[rest:])
+		q.queue = q.queue[:rest]
+	}
+}
+
+func (q *seconds) record(h **measure.Histogram, ns int64) {
+	if *h == nil {
+		if q.recycle != nil {
+			*h = q.recycle()
+		}
+		if *h == nil {
+			*h = measure.NewHistogram()
+		}
+	}
+	measure.Record(*h, ns)
+}
+
+// succeeded records a completed operation in the second in which it was due.
+func (q *seconds) succeeded(s *second, series measure.Series, response, service int64) {
+	c := s.cell(series)
+	q.record(&c.Response, response)
+	q.record(&c.Service, service)
+}
+
+// failed records an error likewise, with the time after which it was known.
+func (q *seconds) failed(s *second, series measure.Series, outcome kv.Outcome, response int64) {
+	q.record(&s.cell(series).Failed[measure.ErrorIndex(outcome)], response)
+}

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// Dialer makes connections for a poller.
+type Dialer struct {
+	Timeout time.Duration // of connecting and of the handshake together
+	TLS     *tls.Config   // nil: plain
+}
+
+// dial connects and shakes hands. The socket is returned beside the TLS state,
+// because the poller reads and writes it itself.
+func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, error) {
+	var nd net.Dialer
+	socket, err := nd.DialContext(ctx, "tcp", endpoint)
+	if err != nil {
+		return nil, nil, d.sentence(endpoint, err)
+	}
+	if d.TLS == nil {
+		return socket, nil, nil
+	}
+	cfg := d.TLS.Clone()
+	if host, _, e := net.SplitHostPort(endpoint); e == nil && cfg.ServerName == "" {
+		cfg.ServerName = host
+	}
+	s := &secured{socket: socket}
+	s.tls = tls.Client(s, cfg)
+	if err := s.tls.HandshakeContext(ctx); err != nil {
+		_ = socket.Close()
+		return nil, nil, d.sentence(endpoint, err)
+	}
+	s.shaken = true
+	return socket, s, nil
+}
+
+func (d Dialer) sentence(endpoint string, err error) error {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("could not connect to %s within %v", endpoint, d.Timeout)
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Errorf("could not connect to %s: %w", endpoint, op.Err)
+	case d.TLS != nil:
+		return fmt.Errorf("no TLS connection to %s: %w", endpoint, err)
+	}
+	return fmt.Errorf("could not connect to %s: %w", endpoint, err)
+}
+
+// secured is TLS between a codec and a socket that a poller owns. During the
+// handshake crypto/tls uses the socket itself; afterwards it reads from what
+// the poller has read and writes to what the poller will write, and "nothing
+// there" is a temporary error, which crypto/tls leaves without consequence. So
+// TLS needs no goroutine of its own.
+type secured struct {
+	tls    *tls.Conn
+	socket net.Conn
+	shaken bool
+	out    []byte                    // sealed, not yet written
+	fetch  func([]byte) (int, error) // reads from the socket; ErrAgain when it has nothing
+}
+
+// temporary is the net.Error that crypto/tls does not remember.
+type temporary struct{}
+
+func (temporary) Error() string   { return ErrAgain.Error() }
+func (temporary) Timeout() bool   { return true }
+func (temporary) Temporary() bool { return true }
+
+func (s *secured) Read(p []byte) (int, error) {
+	if !s.shaken {
+		return s.socket.Read(p)
+	}
+	n, err := s.fetch(p)
+	if err == ErrAgain {
+		err = temporary{}
+	}
+	return n, err
+}
+
+func (s *secured) Write(p []byte) (int, error) {
+	if !s.shaken {
+		return s.socket.Write(p)
+	}
+	s.out = append(s.out, p...)
+	return len(p), nil
+}
+
+// read unseals what is there; it fills p as far as it can.
+func (s *secured) read(p []byte) (int, error) {
+	done := 0
+	for done < len(p) {
+		n, err := s.tls.Read(p[done:])
+		done += n
+		_, again := err.(temporary)
+		switch {
+		case again:
+			if done == 0 {
+				return 0, ErrAgain
+			}
+			return done, nil
+		case err != nil && done > 0:
+			return done, nil // the next read says it again
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return 0, io.EOF
+		case err != nil:
+			return 0, err
+		}
+	}
+	return done, nil
+}
+
+// write seals p into out.
+func (s *secured) write(p []byte) (int, error) { return s.tls.Write(p) }
+
+// wrote takes n bytes from out.
+func (s *secured) wrote(n int) { s.out = s.out[:copy(s.out, s.out[n:])] }
+
+// The rest of net.Conn, for crypto/tls.
+
+func (s *secured) Close() error                       { return nil }
+func (s *secured) LocalAddr() net.Addr                { return s.socket.LocalAddr() }
+func (s *secured) RemoteAddr() net.Addr               { return s.socket.RemoteAddr() }
+func (s *secured) SetDeadline(t time.Time) error      { return s.deadline(t) }
+func (s *secured) SetReadDeadline(t time.Time) error  { return s.deadline(t) }
+func (s *secured) SetWriteDeadline(t time.Time) error { return s.deadline(t) }
+
+func (s *secured) deadline(t time.Time) error {
+	if s.shaken {
+		return nil
+	}
+	return s.socket.SetDeadline(t)
+}

@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// sim is a Poller with a clock of its own: waiting takes no time, and the
+// servers at the other ends are functions.
+type sim struct {
+	now    int64
+	conns  []simConn
+	events simEvents
+	seq    int
+	// serve is called for each request when it arrives. It answers with reply.
+	serve func(s *sim, conn int, request []byte)
+	// dial says how a dial ends; nil always connects.
+	dial func(s *sim, conn int, endpoint string) error
+	// wire is how long a message travels one way.
+	wire int64
+	// lag is added to a wake-up, as a busy machine does.
+	lag func(now int64) int64
+	at  func(s *sim) // runs at each wait
+}
+
+type simConn struct {
+	open    bool
+	gen     int
+	in      []byte
+	ended   error
+	stuck   bool // takes nothing
+	denied  bool // Write was refused since
+	dialed  bool
+	dialErr error
+}
+
+type simEvent struct {
+	at  int64
+	seq int
+	do  func()
+}
+
+type simEvents []simEvent
+
+func (h simEvents) Len() int { return len(h) }
+func (h simEvents) Less(i, j int) bool {
+	if h[i].at != h[j].at {
+		return h[i].at < h[j].at
+	}
+	return h[i].seq < h[j].seq
+}
+func (h simEvents) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *simEvents) Push(x any)   { *h = append(*h, x.(simEvent)) }
+func (h *simEvents) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+func newSim(conns int) *sim {
+	return &sim{conns: make([]simConn, conns), wire: 10_000, now: 1_000_000_000}
+}
+
+// after runs do in d nanoseconds.
+func (s *sim) after(d int64, do func()) {
+	s.seq++
+	heap.Push(&s.events, simEvent{at: s.now + d, seq: s.seq, do: do})
+}
+
+// reply sends bytes back in d nanoseconds.
+func (s *sim) reply(conn int, d int64, b []byte) {
+	gen := s.conns[conn].gen
+	s.after(d, func() {
+		if c := &s.conns[conn]; c.open && c.gen == gen {
+			c.in = append(c.in, b...)
+		}
+	})
+}
+
+// cut ends the connection from the server's side.
+func (s *sim) cut(conn int) { s.conns[conn].ended = io.EOF }
+
+func (s *sim) Now() int64  { return s.now }
+func (s *sim) Attach() int { return 0 }
+func (s *sim) Release()    {}
+func (s *sim) Wake()       {}
+
+func (s *sim) Wait(until int64, ready []Ready) []Ready {
+	if s.at != nil {
+		s.at(s)
+	}
+	for {
+		ready = s.scan(ready)
+		if len(ready) > 0 {
+			return ready
+		}
+		if len(s.events) == 0 || s.events[0].at > until {
+			s.now = max(s.now, until)
+			if s.lag != nil {
+				s.now += s.lag(s.now)
+			}
+			return ready
+		}
+		e := heap.Pop(&s.events).(simEvent)
+		s.now = max(s.now, e.at)
+		e.do()
+	}
+}
+
+func (s *sim) scan(ready []Ready) []Ready {
+	for i := range s.conns {
+		c := &s.conns[i]
+		if c.open && (len(c.in) > 0 || c.ended != nil) {
+			ready = append(ready, Ready{Conn: i, What: Readable})
+		}
+		if c.open && c.denied && !c.stuck {
+			c.denied = false
+			ready = append(ready, Ready{Conn: i, What: Writable})
+		}
+		if c.dialed {
+			c.dialed = false
+			ready = append(ready, Ready{Conn: i, What: Dialed, Err: c.dialErr})
+		}
+	}
+	return ready
+}
+
+func (s *sim) Dial(conn int, endpoint string) {
+	s.conns[conn] = simConn{gen: s.conns[conn].gen + 1}
+	gen := s.conns[conn].gen
+	s.after(s.wire, func() {
+		c := &s.conns[conn]
+		if c.gen != gen {
+			return
+		}
+		c.dialErr = nil
+		if s.dial != nil {
+			c.dialErr = s.dial(s, conn, endpoint)
+		}
+		c.open, c.dialed = c.dialErr == nil, true
+	})
+}
+
+func (s *sim) Read(conn int, p []byte) (int, error) {
+	c := &s.conns[conn]
+	if len(c.in) == 0 {
+		if c.ended != nil {
+			return 0, c.ended
+		}
+		return 0, ErrAgain
+	}
+	n := copy(p, c.in)
+	c.in = c.in[n:]
+	return n, nil
+}
+
+func (s *sim) Write(conn int, p []byte) (int, error) {
+	c := &s.conns[conn]
+	if !c.open {
+		return 0, errors.New("written to a closed connection")
+	}
+	if c.stuck {
+		c.denied = true
+		return 0, nil
+	}
+	gen := c.gen
+	for b := p; len(b) >= requestLen; b = b[requestLen:] {
+		request := append([]byte(nil), b[:requestLen]...)
+		s.after(s.wire, func() {
+			if c := &s.conns[conn]; c.open && c.gen == gen && s.serve != nil {
+				s.serve(s, conn, request)
+			}
+		})
+	}
+	return len(p), nil
+}
+
+func (s *sim) Close(conn int) {
+	s.conns[conn] = simConn{gen: s.conns[conn].gen + 1}
+}
+
+// The simulated protocol: a request is a tag, a reply a tag and an outcome.
+const (
+	requestLen = 5
+	replyLen   = 5
+)
+
+func reply(request []byte, o kv.Outcome) []byte {
+	return append(append([]byte(nil), request[:4]...), byte(o))
+}
+
+var errRefused = errors.New("connection refused")
+
+// simCodec speaks it.
+type simCodec struct {
+	out      []byte
+	openTags map[uint32]bool
+	room     int
+	noCancel bool // Cancel leaves the place taken, as HTTP/1.1 must
+	given    map[uint32]bool
+	left     int // requests until Draining; 0 never
+}
+
+func newSimCodec(room int) *simCodec {
+	return &simCodec{openTags: map[uint32]bool{}, given: map[uint32]bool{}, room: room}
+}
+
+func (c *simCodec) Room() int { return c.room - len(c.openTags) - len(c.given) }
+func (c *simCodec) Submit(op *store.Op) {
+	c.openTags[op.Tag] = true
+	c.out = binary.BigEndian.AppendUint32(c.out, op.Tag)
+	c.out = append(c.out, byte(op.Kind))
+	if c.left > 0 {
+		c.left--
+		if c.left == 0 {
+			c.left = -1
+		}
+	}
+}
+func (c *simCodec) Cancel(tag uint32) bool {
+	delete(c.openTags, tag)
+	if c.noCancel {
+		c.given[tag] = true
+	}
+	return !c.noCancel
+}
+func (c *simCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+	for ; len(in) >= replyLen; in = in[replyLen:] {
+		tag := binary.BigEndian.Uint32(in)
+		ev := store.Event{Tag: tag, Outcome: kv.Outcome(in[4]), Member: 7, Term: 1}
+		switch {
+		case c.openTags[tag]:
+			delete(c.openTags, tag)
+		case c.given[tag]:
+			delete(c.given, tag)
+			ev.What = store.Late
+		default:
+			continue
+		}
+		to = append(to, ev)
+	}
+	return to, nil
+}
+func (c *simCodec) Lost(to []store.Event) []store.Event {
+	for tag := range c.openTags {
+		to = append(to, store.Event{Tag: tag, Outcome: kv.ConnectionLost})
+	}
+	return to
+}
+func (c *simCodec) Tick(int64) int64 { return 0 }
+func (c *simCodec) Out() []byte      { return c.out }
+func (c *simCodec) Wrote(n int)      { c.out = c.out[:copy(c.out, c.out[n:])] }
+func (c *simCodec) Draining() bool   { return c.left < 0 }

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// none is the end of a list of slots.
+const none = ^uint32(0)
+
+// slot is an operation from when it is taken up until it has ended. Its index
+// is the operation's tag.
+type slot struct {
+	due, sent  int64
+	start      int64 // what the timeout counts from: sent, or due while it waits
+	n, ref     uint64
+	acc        *second
+	conn       int32
+	client     int32 // closed loop: index in clients; -1 in an open loop
+	state      slotState
+	kind       kv.Kind
+	level      kv.Consistency
+	measured   bool
+	prev, next uint32 // the list of timeouts, in the order of start
+}
+
+type slotState uint8
+
+const (
+	free      slotState = iota
+	waiting             // for room on its connection
+	submitted           // encoded, not written
+	written             // at least partly written
+	late                // given up, but its place is not free yet
+)
+
+// slots is the table of operations in flight and the list of their timeouts.
+type slots struct {
+	table      []slot
+	unused     []uint32
+	head, tail uint32
+	open       int // not free and not late
+}
+
+func newSlots(n int) slots {
+	s := slots{head: none, tail: none}
+	s.grow(max(n, 16))
+	return s
+}
+
+func (s *slots) grow(n int) {
+	old := len(s.table)
+	table := make([]slot, old+n)
+	copy(table, s.table)
+	s.table = table
+	unused := make([]uint32, len(s.unused), old+n)
+	copy(unused, s.unused)
+	for i := old + n - 1; i >= old; i-- {
+		unused = append(unused, uint32(i))
+	}
+	s.unused = unused
+}
+
+// take returns an unused slot's tag.
+func (s *slots) take() uint32 {
+	if len(s.unused) == 0 {
+		s.grow(len(s.table))
+	}
+	tag := s.unused[len(s.unused)-1]
+	s.unused = s.unused[:len(s.unused)-1]
+	s.open++
+	return tag
+}
+
+// finish takes the slot from the list of timeouts. It can be taken again when
+// its place is free.
+func (s *slots) finish(tag uint32, placeFree bool) {
+	s.unlink(tag)
+	s.open--
+	if !placeFree {
+		s.table[tag].state = late
+		return
+	}
+	s.release(tag)
+}
+
+func (s *slots) release(tag uint32) {
+	s.table[tag].state = free
+	s.table[tag].acc = nil
+	s.unused = append(s.unused, tag)
+}
+
+// link puts the slot at the end of the list of timeouts; start never decreases.
+func (s *slots) link(tag uint32, start int64) {
+	sl := &s.table[tag]
+	sl.start, sl.prev, sl.next = start, s.tail, none
+	if s.tail == none {
+		s.head = tag
+	} else {
+		s.table[s.tail].next = tag
+	}
+	s.tail = tag
+}
+
+func (s *slots) unlink(tag uint32) {
+	sl := &s.table[tag]
+	if sl.prev == none {
+		s.head = sl.next
+	} else {
+		s.table[sl.prev].next = sl.next
+	}
+	if sl.next == none {
+		s.tail = sl.prev
+	} else {
+		s.table[sl.next].prev = sl.prev
+	}
+}

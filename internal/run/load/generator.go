@@ -1,0 +1,239 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+)
+
+// Generator is a load that can be run once.
+type Generator struct {
+	plan  Plan
+	base  time.Time
+	loops []*engine.Loop
+	seen  chan handed
+	spare chan *measure.Histogram
+	col   *measure.Collector
+}
+
+type handed struct {
+	loop   int
+	second *measure.Second // nil: the loop has ended
+}
+
+// Info is what a finished load tells beside its totals.
+type Info struct {
+	// MemberOf says which member answered at an endpoint, by its number.
+	MemberOf map[string]uint64
+	// Opened is when the window opened.
+	Opened time.Time
+	// Interrupted says that the window was closed before its time.
+	Interrupted bool
+}
+
+// Progress is a running load as seen from outside.
+type Progress struct {
+	Done, Failed uint64 // operations ended, warm-up included
+	InFlight     int64
+	Phase        string // connecting or draining, warmup, measured
+}
+
+// ErrNeverOpened says that a load was interrupted before its window opened.
+var ErrNeverOpened = errors.New("interrupted before the measurement began")
+
+// startIn is how long after the last connection the first phase begins, so
+// that all loops begin at the same time.
+const startIn = 2 * time.Millisecond
+
+// New makes a generator; nothing is connected yet.
+func New(plan Plan) (*Generator, error) {
+	n := plan.threads()
+	g := &Generator{
+		plan: plan, base: time.Now(),
+		seen:  make(chan handed, 64),
+		spare: make(chan *measure.Histogram, 256),
+		col:   measure.NewCollector(n),
+	}
+	g.col.Each = plan.Each
+	g.col.Recycle = func(h *measure.Histogram) {
+		select {
+		case g.spare <- h:
+		default:
+		}
+	}
+	for i := range n {
+		cfg, err := plan.config(i, n)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Hand = func(s *measure.Second) { g.seen <- handed{i, s} }
+		cfg.Recycle = g.recycled
+		dialer := engine.Dialer{Timeout: dialTimeout(plan.Access), TLS: plan.Access.TLS}
+		poller, err := engine.NewPoller(len(cfg.Endpoints), g.base, dialer)
+		if err != nil {
+			return nil, err
+		}
+		g.loops = append(g.loops, engine.New(cfg, poller))
+	}
+	// A loop keeps its processor in Go's scheduler, and others must run too.
+	if runtime.GOMAXPROCS(0) <= n {
+		runtime.GOMAXPROCS(n + 1)
+	}
+	return g, nil
+}
+
+func (g *Generator) recycled() *measure.Histogram {
+	select {
+	case h := <-g.spare:
+		return h
+	default:
+		return nil
+	}
+}
+
+// Run connects, runs the load and returns its totals. When ctx ends, the
+// window closes then, and what it had is returned.
+func (g *Generator) Run(ctx context.Context) (*measure.Totals, *Info, error) {
+	results := make([]*engine.Result, len(g.loops))
+	connected := make(chan error, len(g.loops))
+	by := time.Since(g.base) + dialTimeout(g.plan.Access)
+	var running sync.WaitGroup
+	for i, l := range g.loops {
+		running.Go(func() {
+			results[i] = l.Run(int64(by), func(err error) { connected <- err })
+			g.seen <- handed{i, nil}
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		g.collect()
+		close(ended)
+	}()
+	err := g.start(connected)
+	if err != nil {
+		g.stop()
+	}
+	interrupted := false
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		interrupted = true
+		g.stop()
+		<-ended
+	}
+	running.Wait()
+	if err != nil {
+		return nil, nil, err
+	}
+	totals, info := g.finish(results)
+	info.Interrupted = interrupted
+	if totals == nil {
+		return nil, info, ErrNeverOpened
+	}
+	return totals, info, nil
+}
+
+// start waits for the loops' connections and lets them all begin at once.
+func (g *Generator) start(connected chan error) error {
+	var first error
+	for range g.loops {
+		if err := <-connected; err != nil && first == nil {
+			first = err
+		}
+	}
+	if first != nil {
+		return first
+	}
+	at := int64(time.Since(g.base) + startIn)
+	for _, l := range g.loops {
+		l.Start(at)
+	}
+	return nil
+}
+
+func (g *Generator) stop() {
+	for _, l := range g.loops {
+		l.Stop()
+	}
+}
+
+// collect takes what the loops hand over until all have ended.
+func (g *Generator) collect() {
+	for left := len(g.loops); left > 0; {
+		h := <-g.seen
+		if h.second == nil {
+			g.col.End(h.loop)
+			left--
+			continue
+		}
+		g.col.Add(h.loop, h.second)
+	}
+}
+
+// finish puts the loops' results together.
+func (g *Generator) finish(results []*engine.Result) (*measure.Totals, *Info) {
+	info := &Info{MemberOf: map[string]uint64{}}
+	var opened, closed int64
+	for _, r := range results {
+		if r == nil || r.Opened == 0 {
+			return nil, info
+		}
+		opened, closed = r.Opened, max(closed, r.Closed)
+	}
+	info.Opened = g.base.Add(time.Duration(opened))
+	t := g.col.Close(float64(closed-opened) / 1e9)
+	t.ErrorTexts = map[kv.Outcome]string{}
+	area := 0.0
+	for _, r := range results {
+		t.CarriedIn += r.CarriedIn
+		t.CarriedInAge = max(t.CarriedInAge, r.CarriedInAge)
+		t.MaxInFlight += r.MaxInFlight
+		t.Capped += r.Capped
+		t.Reconnects += r.Reconnects
+		t.LongestPause = max(t.LongestPause, r.LongestPause)
+		area += r.InFlightArea
+		for o, text := range r.ErrorTexts {
+			if t.ErrorTexts[o] == "" {
+				t.ErrorTexts[o] = text
+			}
+		}
+		for endpoint, member := range r.MemberOf {
+			info.MemberOf[endpoint] = member
+		}
+	}
+	if t.Seconds > 0 {
+		t.MeanInFlight = area / float64(closed-opened)
+	}
+	return t, info
+}
+
+// Progress tells how far the load is; it may be called at any time.
+func (g *Generator) Progress() Progress {
+	p := Progress{Phase: "connecting"}
+	for _, l := range g.loops {
+		p.Done += l.Live.Done.Load()
+		p.Failed += l.Live.Failed.Load()
+		p.InFlight += l.Live.InFlight.Load()
+		if phase := l.Live.Phase.Load(); phase >= 0 {
+			p.Phase = measure.Phase(phase).String()
+		}
+	}
+	if p.Phase == "connecting" && p.Done+p.Failed > 0 {
+		p.Phase = "draining"
+	}
+	return p
+}
+
+// Retarget moves the load to other endpoints, as an election asks for. What is
+// in flight ends where it is.
+func (g *Generator) Retarget(endpoints []string) {
+	for i, l := range g.loops {
+		l.Retarget(part(endpoints, g.plan.Load.Connections, i, len(g.loops)))
+	}
+}

@@ -1,0 +1,91 @@
+package keys
+
+import (
+	"hash/crc32"
+
+	"github.com/quorumbench/quorumbench/internal/run/load/random"
+)
+
+// The head of a value, in base64url characters: a checksum over the key and all
+// that follows it, then who wrote it. 24 + 30 + 42 bits.
+const (
+	sumLen    = 4
+	clientLen = 5
+	numberLen = 7
+	// HeadLen is the size from which values are unique and checked whole.
+	HeadLen = sumLen + clientLen + numberLen
+)
+
+// poolLen is how much random text there is to cut values from.
+const poolLen = 1 << 18
+
+// crcTable is of Castagnoli's polynomial, which processors compute.
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+// Values makes and checks values of one size: random base64url text, which
+// every store can hold. A Values belongs to one goroutine.
+type Values struct {
+	size int
+	seed uint64
+	pool []byte
+}
+
+// NewValues returns a maker of values of size bytes.
+func NewValues(size int, seed uint64) *Values {
+	v := &Values{size: size, seed: seed, pool: make([]byte, poolLen+size)}
+	for i := 0; i < len(v.pool); i += 8 {
+		r := random.At(seed, uint64(i))
+		for j := i; j < min(i+8, len(v.pool)); j++ {
+			v.pool[j] = alphabet[r&63]
+			r >>= 6
+		}
+	}
+	return v
+}
+
+// Size is the size of every value in bytes.
+func (v *Values) Size() int { return v.size }
+
+// Unique reports whether values carry who wrote them and a checksum.
+func (v *Values) Unique() bool { return v.size >= HeadLen }
+
+// Append appends the value that the given client's n-th operation writes to key.
+func (v *Values) Append(b, key []byte, client uint32, n uint64) []byte {
+	start := len(b)
+	at := random.At(v.seed, n) % poolLen
+	b = append(b, v.pool[at:int(at)+v.size]...)
+	if !v.Unique() {
+		return b
+	}
+	head := b[start:]
+	put(head[sumLen:sumLen+clientLen], uint64(client))
+	put(head[sumLen+clientLen:HeadLen], n)
+	put(head[:sumLen], uint64(checksum(key, head[sumLen:])))
+	return b
+}
+
+// Check reports whether value can have been written to key by a Values of this
+// size: with at least HeadLen bytes its checksum must match.
+func (v *Values) Check(key, value []byte) bool {
+	if len(value) != v.size {
+		return false
+	}
+	if !v.Unique() {
+		return true
+	}
+	var want [sumLen]byte
+	put(want[:], uint64(checksum(key, value[sumLen:])))
+	return string(want[:]) == string(value[:sumLen])
+}
+
+func checksum(key, rest []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, crcTable), crcTable, rest)
+}
+
+// put writes the low bits of n, six to a byte.
+func put(b []byte, n uint64) {
+	for i := len(b) - 1; i >= 0; i-- {
+		b[i] = alphabet[n&63]
+		n >>= 6
+	}
+}

@@ -1,0 +1,41 @@
+// Package mix says what each operation of a load is: a weighted choice that is
+// a pure function of the operation's number.
+package mix
+
+import (
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Mix chooses among operations by weight.
+type Mix struct {
+	operations []scenario.Operation
+	upTo       []float64 // cumulative shares; the last is 1
+	seed       uint64
+}
+
+// New returns a mix; the weights are above 0 and relative to their sum.
+func New(operations []scenario.Operation, seed uint64) Mix {
+	m := Mix{operations: operations, upTo: make([]float64, len(operations)), seed: seed}
+	sum := 0.0
+	for i, o := range operations {
+		sum += o.Weight
+		m.upTo[i] = sum
+	}
+	for i := range m.upTo {
+		m.upTo[i] /= sum
+	}
+	return m
+}
+
+// At is the n-th operation.
+func (m *Mix) At(n uint64) *scenario.Operation {
+	if len(m.operations) == 1 {
+		return &m.operations[0]
+	}
+	u := random.Unit(m.seed, n)
+	i := sort.Search(len(m.upTo), func(i int) bool { return u < m.upTo[i] })
+	return &m.operations[min(i, len(m.operations)-1)]
+}

@@ -1,0 +1,138 @@
+// Package load is the generator: when operations are due (pace), which keys
+// they touch (keys), what they are (mix), and the event loops that drive them
+// (engine), put together for one load on one cluster.
+package load
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Plan is a load and where it goes.
+type Plan struct {
+	Load scenario.Load
+	// Store talks; Access says how to reach the cluster.
+	Store  store.Store
+	Access store.Access
+	// Endpoints are those that the target has now, HOST:PORT each; connection i
+	// goes to the endpoint i modulo their number.
+	Endpoints []string
+	// Each takes every second, merged over the loops, when nothing due in it is
+	// open any more. Its histograms are used again afterwards.
+	Each func(*measure.Second)
+	// Changed is told, from a loop and so without blocking, that a connection
+	// was lost, or that an answer carried a higher term than any before.
+	Changed func(term uint64, lost bool)
+	// Window is told, from a loop's thread with that number, that the measured
+	// window opened or closed there.
+	Window func(loop, thread int, opened bool)
+
+	// wrap replaces a loop's source; nil leaves it.
+	wrap func(*source) engine.Source
+}
+
+// drainOnStop is how long an interrupted load waits for what is in flight.
+const drainOnStop = time.Second
+
+// threads is how many event loops the plan has: one loop sends several hundred
+// thousand operations a second, and each takes a processor from a store on the
+// same machine.
+func (p *Plan) threads() int {
+	n := p.Load.Threads
+	if n == 0 {
+		n = min(runtime.NumCPU()/4, 8)
+	}
+	return min(max(n, 1), p.Load.Connections)
+}
+
+// phases are the warm-up and the measured window. Each loop has its own,
+// because a pacer belongs to one goroutine.
+func (p *Plan) phases() []engine.Phase {
+	l := &p.Load
+	window := engine.Phase{Kind: measure.Measured, Duration: int64(l.Duration), Total: l.Total}
+	window.Pacer = p.pacer("measured")
+	if window.Pacer != nil && l.Total > 0 {
+		// The schedule's end closes the window.
+		window.Duration = window.Pacer.Due(l.Total)
+	}
+	if l.Warmup <= 0 {
+		return []engine.Phase{window}
+	}
+	warmup := engine.Phase{Kind: measure.Warmup, Duration: int64(l.Warmup), Pacer: p.pacer("warm-up")}
+	return []engine.Phase{warmup, window}
+}
+
+func (p *Plan) pacer(use string) pace.Pacer {
+	switch p.Load.Arrival {
+	case scenario.Constant:
+		return pace.NewConstant(p.Load.Rate.PerSecond)
+	case scenario.Poisson:
+		return pace.NewPoisson(p.Load.Rate.PerSecond, random.Derive(p.Load.Seed, "arrivals "+use))
+	}
+	return nil
+}
+
+// config is loop number i's part of the load, of n.
+func (p *Plan) config(i, n int) (engine.Config, error) {
+	src, err := newSource(&p.Load)
+	if err != nil {
+		return engine.Config{}, err
+	}
+	c := engine.Config{
+		Codecs: p.Store.Codecs(p.Access), Source: src,
+		Endpoints: part(p.Endpoints, p.Load.Connections, i, n),
+		Offset:    uint64(i), Stride: uint64(n),
+		Phases: p.phases(), Timeout: int64(p.Load.Timeout),
+		MaxInFlight: max(p.Load.MaxInFlight/n, 1), DrainOnStop: int64(drainOnStop),
+		Seed: random.Derive(p.Load.Seed, "backoff") + uint64(i),
+	}
+	if p.wrap != nil {
+		c.Source = p.wrap(src)
+	}
+	c.Changed = p.Changed
+	if p.Window != nil {
+		c.Window = func(thread int, opened bool) { p.Window(i, thread, opened) }
+	}
+	if p.Load.Arrival == scenario.Closed {
+		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, i, n)
+	}
+	return c, nil
+}
+
+// part is the endpoints of loop i's connections: connection k of all belongs
+// to loop k modulo n.
+func part(endpoints []string, connections, i, n int) (mine []string) {
+	for k := i; k < connections; k += n {
+		mine = append(mine, endpoints[k%len(endpoints)])
+	}
+	return mine
+}
+
+// clientsOf is the connection, by its index in loop i, of each of loop i's
+// clients: client j of all uses connection j modulo connections.
+func clientsOf(clients, connections, i, n int) (mine []int) {
+	for j := range clients {
+		if k := j % connections; k%n == i {
+			mine = append(mine, k/n)
+		}
+	}
+	return mine
+}
+
+// Strongest is the strongest consistency that the store's reads have.
+func Strongest(s store.Semantics) kv.Consistency {
+	for _, c := range []kv.Consistency{kv.Linearizable, kv.Lease, kv.Local} {
+		if _, ok := s.Reads[c]; ok {
+			return c
+		}
+	}
+	return kv.None
+}

@@ -1,0 +1,156 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The preload's own load: enough to be quick, whatever the trial asks for.
+const (
+	preloadConnections = 32
+	preloadClients     = 256
+	preloadRounds      = 3
+)
+
+// Preload makes every key of the key space exist with a value of the load's
+// size: it reads all, and writes those that are missing or not ours. It
+// returns how many it wrote.
+func Preload(ctx context.Context, plan Plan) (written uint64, err error) {
+	missing := newSet(plan.Load.KeySpace)
+	read := scenario.Operation{Kind: kv.Get, Consistency: Strongest(plan.Store.Semantics()), Weight: 1}
+	if err := pass(ctx, plan, read, plan.Load.KeySpace, nil, missing); err != nil {
+		return 0, fmt.Errorf("the preload could not read the key space: %w", err)
+	}
+	write := scenario.Operation{Kind: kv.Put, Weight: 1}
+	for round := 1; ; round++ {
+		numbers := missing.numbers()
+		if len(numbers) == 0 {
+			return written, nil
+		}
+		if round > preloadRounds {
+			return written, fmt.Errorf("the preload could not write %d keys of %d", len(numbers), plan.Load.KeySpace)
+		}
+		missing = newSet(plan.Load.KeySpace)
+		if err := pass(ctx, plan, write, uint64(len(numbers)), numbers, missing); err != nil && round == preloadRounds {
+			return written, fmt.Errorf("the preload could not write the key space: %w", err)
+		}
+		written += uint64(len(numbers)) - missing.count.Load()
+	}
+}
+
+// pass does one operation on each of the numbers (all keys if nil), and notes
+// those that have no good answer.
+func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64, numbers []uint64, bad *set) error {
+	l := plan.Load
+	l.Mix = []scenario.Operation{what}
+	l.Arrival, l.Warmup, l.Duration, l.Total = scenario.Closed, 0, 0, total
+	l.Connections, l.Clients = preloadConnections, preloadClients
+	if plan.Store.Semantics().InFlight == 1 {
+		l.Clients = l.Connections
+	}
+	plan.Load = l
+	plan.Each, plan.Window, plan.Changed = nil, nil, nil
+	plan.wrap = func(s *source) engine.Source {
+		return &preloadSource{source: s, numbers: numbers, bad: bad, what: what}
+	}
+	g, err := New(plan)
+	if err != nil {
+		return err
+	}
+	totals, info, err := g.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if info.Interrupted {
+		return context.Cause(ctx)
+	}
+	return failure(totals, what)
+}
+
+// failure is the first error of a pass whose reads must not fail.
+func failure(t *measure.Totals, what scenario.Operation) error {
+	for o, n := range t.Outcomes {
+		o := kv.Outcome(o)
+		if n == 0 || !o.Failed() || o == kv.WrongAnswer {
+			continue
+		}
+		if text := t.ErrorTexts[o]; text != "" {
+			return fmt.Errorf("%d of %d operations (%v) ended in %v: %s", n, t.Due, what.Kind, o, text)
+		}
+		return fmt.Errorf("%d of %d operations (%v) ended in %v", n, t.Due, what.Kind, o)
+	}
+	return nil
+}
+
+// preloadSource walks once over given keys.
+type preloadSource struct {
+	*source
+	numbers []uint64
+	bad     *set
+	what    scenario.Operation
+}
+
+func (s *preloadSource) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
+	number := n
+	if s.numbers != nil {
+		number = s.numbers[n]
+	}
+	s.bad.add(number) // until a good answer
+	s.fill(&s.what, number, number|preloadMark, client, op)
+	return number
+}
+
+func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
+	outcome := s.source.Check(kind, number, ev)
+	if outcome == kv.OK {
+		s.bad.remove(number)
+	}
+	return outcome
+}
+
+// set is a set of key numbers that the loops share; a preload measures nothing.
+type set struct {
+	words []atomic.Uint64
+	count atomic.Uint64
+}
+
+func newSet(n uint64) *set { return &set{words: make([]atomic.Uint64, (n+63)/64)} }
+
+func (s *set) add(i uint64) {
+	if s.words[i/64].Or(1<<(i%64))&(1<<(i%64)) == 0 {
+		s.count.Add(1)
+	}
+}
+
+func (s *set) remove(i uint64) {
+	if s.words[i/64].And(^uint64(1<<(i%64)))&(1<<(i%64)) != 0 {
+		s.count.Add(^uint64(0))
+	}
+}
+
+func (s *set) numbers() []uint64 {
+	out := make([]uint64, 0, s.count.Load())
+	for w := range s.words {
+		for bits, i := s.words[w].Load(), uint64(0); bits != 0; bits, i = bits>>1, i+1 {
+			if bits&1 != 0 {
+				out = append(out, uint64(w)*64+i)
+			}
+		}
+	}
+	return out
+}
+
+func dialTimeout(a store.Access) time.Duration {
+	if a.DialTimeout > 0 {
+		return a.DialTimeout
+	}
+	return 5 * time.Second
+}

@@ -1,0 +1,100 @@
+package load
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/run/load/mix"
+	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The phases' operations have numbers of their own; in values they are told
+// apart by bits that no count of operations reaches.
+const (
+	warmupMark  = 1 << 40
+	preloadMark = 1 << 41
+)
+
+// source is a load's operations, for one loop: which kind, which key, which
+// value are functions of the seed and the operation's number.
+type source struct {
+	load   *scenario.Load
+	space  keys.Space
+	values *keys.Values
+	mixes  [2]mix.Mix      // by phase
+	choose [2]keys.Chooser // by phase
+	end    []byte          // of the key space, for ranges within it
+
+	key, value, want []byte
+}
+
+// newSource returns a source; it fails when the keys cannot be told apart.
+func newSource(l *scenario.Load) (*source, error) {
+	space, err := keys.NewSpace(l.Prefix, l.KeySize, l.KeySpace)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{load: l, space: space, values: keys.NewValues(l.ValueSize, random.Derive(l.Seed, "values"))}
+	for phase, use := range map[measure.Phase]string{measure.Warmup: "warm-up", measure.Measured: "measured"} {
+		seed := random.Derive(l.Seed, use)
+		s.mixes[phase] = mix.New(l.Mix, random.Derive(seed, "mix"))
+		s.choose[phase] = chooser(l.Distribution, space.N(), random.Derive(seed, "keys"))
+	}
+	s.end = append(space.Append(nil, space.N()-1), 0)
+	return s, nil
+}
+
+func chooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
+	switch d.Name {
+	case "uniform":
+		return keys.Uniform{N: n, Seed: seed}
+	case "zipfian":
+		return keys.NewZipfian(n, d.Theta, seed)
+	case "hotspot":
+		return keys.NewHotspot(n, d.HotKeys, d.HotOps, seed)
+	}
+	return keys.Sequential{N: n}
+}
+
+// Fill makes the n-th operation of a phase.
+func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
+	what := s.mixes[phase].At(n)
+	number := s.choose[phase].Choose(n)
+	if phase == measure.Warmup {
+		n |= warmupMark
+	}
+	s.fill(what, number, n, client, op)
+	return number
+}
+
+func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
+	s.key = s.space.Append(s.key[:0], number)
+	*op = store.Op{Kind: what.Kind, Consistency: what.Consistency, Key: s.key}
+	switch what.Kind {
+	case kv.Put, kv.CAS, kv.Txn:
+		s.value = s.values.Append(s.value[:0], s.key, client, n)
+		op.Value = s.value
+	case kv.Range:
+		op.Limit = s.load.RangeLimit
+		if op.End = s.end; len(s.load.RangeKey) > 0 {
+			op.Key, op.End = s.load.RangeKey, s.load.RangeEnd
+		}
+	}
+}
+
+// Check judges an answer: the key that was asked for, and a value that was
+// written to it.
+func (s *source) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
+	if kind != kv.Get || ev.Outcome != kv.OK {
+		return ev.Outcome
+	}
+	s.want = s.space.Append(s.want[:0], number)
+	if len(ev.Key) > 0 && !bytes.Equal(ev.Key, s.want) || !s.values.Check(s.want, ev.Value) {
+		return kv.WrongAnswer
+	}
+	return kv.OK
+}

@@ -1,0 +1,135 @@
+// Package scenario says what to do: the YAML file or the flags, validated and
+// expanded to trials. It is pure data; the stores' own settings are decoded
+// through a Catalog.
+package scenario
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Scenario is a whole run, expanded.
+type Scenario struct {
+	Name        string
+	Description string
+	Seed        uint64 // everything random comes from it; printed and recorded
+	// Ordered keeps the trials in the order written; otherwise they run in a
+	// random order drawn from Seed, repeats interleaved.
+	Ordered bool
+	Trials  []Trial // in the order in which they are to run
+	Source  []byte  // the file as read but for passwords, for the record; nil for flags
+	// Warnings are sentences about what was asked for and is done otherwise,
+	// or is likely not meant.
+	Warnings []string
+}
+
+// Trial is one measurement, fully resolved but for a rate that waits for an
+// earlier trial's throughput.
+type Trial struct {
+	Name    string // unique in the scenario but for repeats, such as put-leader
+	Number  int    // from 1, as written
+	Repeat  int    // from 1
+	Repeats int    // how many there are of this trial
+	Cluster Cluster
+	Load    Load
+}
+
+// Cluster is what is under test. Trials whose Key is equal can share one.
+type Cluster struct {
+	Store   string
+	Members int    // of a cluster that we start
+	Exec    string // another server binary
+	// Settings are the store's own, as its DecodeSettings returned them.
+	Settings any
+	// Key identifies the launch settings: equal keys can share a cluster.
+	Key string
+	// Attach is not nil for a cluster that runs already.
+	Attach *Attach
+}
+
+// Attach is how to reach a cluster that runs already.
+type Attach struct {
+	Endpoints   []string // HOST:PORT
+	TLS         bool     // also on when any of the four below is set
+	CACert      string   // files in PEM
+	Cert        string
+	CertKey     string
+	SkipVerify  bool
+	User        string // NAME:PASSWORD
+	DialTimeout time.Duration
+}
+
+// Operation is one part of a mix.
+type Operation struct {
+	Kind        kv.Kind
+	Consistency kv.Consistency // None for writes
+	Weight      float64        // above 0; shares are relative to the mix's sum
+}
+
+// Arrival is how operations become due.
+type Arrival uint8
+
+// The arrivals.
+const (
+	Closed   Arrival = iota // each client sends when it is free
+	Constant                // open loop, evenly spaced
+	Poisson                 // open loop, exponential gaps
+)
+
+const numArrivals = Poisson + 1
+
+// String returns the arrival's name in files and flags.
+func (a Arrival) String() string {
+	if a >= numArrivals {
+		return "unknown"
+	}
+	return [numArrivals]string{"closed", "constant", "poisson"}[a]
+}
+
+// Rate is operations a second, or a share of an earlier trial's throughput.
+type Rate struct {
+	PerSecond float64
+	Percent   float64 // of trial Of, when Of is not empty
+	Of        string
+}
+
+// Distribution is how keys are chosen from the key space.
+type Distribution struct {
+	Name string // sequential, uniform, zipfian or hotspot
+	// Theta is zipfian's skew, above 0 and below 1 (0.99 by default).
+	Theta float64
+	// HotKeys is hotspot's share of hot keys, HotOps the share of operations
+	// that go to them (0.2 and 0.8 by default).
+	HotKeys, HotOps float64
+}
+
+// Load is what is sent.
+type Load struct {
+	Mix          []Operation
+	Target       kv.Target
+	Connections  int
+	Clients      int // in total
+	KeySize      int // bytes after Prefix
+	ValueSize    int // bytes
+	KeySpace     uint64
+	Prefix       string
+	Distribution Distribution
+	RangeKey     []byte // of a Range: a given key or interval instead of the key space
+	RangeEnd     []byte
+	RangeLimit   int64
+
+	Arrival     Arrival
+	Rate        Rate          // open loop
+	Total       uint64        // operations in the window; 0 when Duration bounds it
+	Duration    time.Duration // of the window; 0 when Total bounds it
+	Warmup      time.Duration
+	Timeout     time.Duration // of one operation, from when it is sent
+	MaxInFlight int           // open loop
+	Preload     bool          // make every key of the key space exist first
+	Seed        uint64
+	Threads     int // event loops; 0 chooses
+
+	// VolatileMeant accepts a store that does not sync as what is meant.
+	VolatileMeant bool
+}

@@ -1,0 +1,82 @@
+package store
+
+import "github.com/quorumbench/quorumbench/internal/kv"
+
+// Codecs makes the codec of one new connection to the given endpoint
+// (HOST:PORT). now is the loop's clock in nanoseconds.
+type Codecs func(endpoint string, now int64) Codec
+
+// Codec is a store's protocol on one connection, without I/O, clock, goroutine
+// or lock: operations in, bytes out; bytes in, events out. A connection's end
+// is the codec's end: a new connection gets a new codec. In the steady state no
+// method allocates.
+type Codec interface {
+	// Room is how many more operations may be submitted now; 0 while the
+	// connection is not ready (settings or authentication are awaited) or the
+	// protocol's limit is reached.
+	Room() int
+	// Submit encodes the operation into the output. It keeps none of op's
+	// memory. The caller has asked Room.
+	Submit(op *Op)
+	// Cancel gives up an operation after its timeout. It reports whether its
+	// place is free: if not, its late answer must still be awaited, and will
+	// come as an Event with What == Late.
+	Cancel(tag uint32) (free bool)
+	// Feed takes what was read and appends the events it completes. The bytes
+	// that events carry are valid until the next Feed of any codec, and until
+	// `in` is reused. An error ends the connection: it is one sentence, such as
+	// "the server answered with HTTP/1.1, not HTTP/2".
+	Feed(in []byte, to []Event) ([]Event, error)
+	// Lost tells the codec that its connection ended. It appends one event for
+	// every operation still open: what was certainly never written in full, or
+	// certainly not processed (a GOAWAY said so), is NotSent; the rest is
+	// ConnectionLost.
+	Lost(to []Event) []Event
+	// Tick lets the codec act on time (pings, token renewal) and returns when
+	// it wants to be called next, in the same clock; 0 for never.
+	Tick(now int64) (next int64)
+	// Out is what is to be written, valid until the next call of any method.
+	Out() []byte
+	// Wrote says that the first n bytes of Out were written.
+	Wrote(n int)
+	// Draining reports that the connection takes no new operations (GOAWAY,
+	// stream ids used up, connection: close): the engine replaces it when the
+	// open operations are done.
+	Draining() bool
+}
+
+// Op is an operation to be sent. The slices belong to the caller.
+type Op struct {
+	Tag         uint32 // chosen by the engine; comes back in the Event
+	Kind        kv.Kind
+	Consistency kv.Consistency
+	Key         []byte
+	End         []byte // Range: first key after the interval; nil for Key alone
+	Value       []byte // Put, CAS
+	Revision    int64  // CAS: the version that the key must have
+	Limit       int64  // Range: at most so many keys; 0 for all
+}
+
+// What says what an Event is.
+type What uint8
+
+// The events.
+const (
+	Done   What = iota // an operation ended, with Outcome
+	Late               // the answer to a cancelled operation came: its place is free now
+	Notify             // a watch event
+)
+
+// Event is something that the server said.
+type Event struct {
+	Tag      uint32
+	What     What
+	Outcome  kv.Outcome
+	Member   uint64 // who answered; 0 if the protocol does not say
+	Term     uint64 // at which term; 0 if the protocol does not say
+	Revision int64  // the key's version (its mod revision), for a CAS to come
+	Count    int64  // keys read or removed
+	Key      []byte // the key read, if the answer carries it
+	Value    []byte // the value read
+	Text     []byte // of an error, as the store said it; else empty
+}

@@ -1,0 +1,48 @@
+package store
+
+import "time"
+
+// LaunchSpec is what a cluster is to be made of.
+type LaunchSpec struct {
+	Cluster  string        // a name unique to this cluster
+	Members  []MemberPlace // one for each member
+	Exec     string        // another server binary; empty for the store's default
+	Self     string        // our own binary, for stores that are embedded in it
+	Settings any           // what DecodeSettings returned
+}
+
+// MemberPlace is where one member lives.
+type MemberPlace struct {
+	Name  string // such as m1
+	Host  string // an IP address
+	Ports []int  // as many as Launch asked for with PortsPerMember
+	Dir   string // absolute; the member's own folder, made by the caller
+}
+
+// PortsPerMember is how many ports a MemberPlace carries: client, peer, and
+// room for what else a store listens on.
+const PortsPerMember = 4
+
+// Launch is data that tells how to start a cluster.
+type Launch struct {
+	Processes []Process // one for each member, in the spec's order
+	// StartTimeout bounds the time from start to a cluster with a leader.
+	StartTimeout time.Duration
+	// Synced says whether the store is told to sync before it acknowledges.
+	Synced bool
+	// Notes are sentences for the report: limits lifted, settings chosen.
+	Notes []string
+}
+
+// Process is one server process.
+type Process struct {
+	Name     string            // the member's name
+	Endpoint string            // HOST:PORT that clients use
+	Path     string            // executable
+	Args     []string          // without the executable
+	Env      []string          // KEY=VALUE, added to the parent's
+	Dir      string            // working folder
+	DataDir  string            // what is wiped, and where fdatasync is measured
+	LogFile  string            // standard output and error are appended here
+	Files    map[string][]byte // path -> contents, written before the start
+}

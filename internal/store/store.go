@@ -1,0 +1,103 @@
+// Package store says what a store is to the rest of the program. Each store is
+// one folder below this one that implements Store, and one line in registry.
+//
+// A store never imports from the wings: what it says about starting servers is
+// data that run/cluster acts on, and how it talks is a Codec that run/load
+// drives.
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Store is one kind of key-value store.
+type Store interface {
+	// Name is what --store and scenario files call it, such as etcd.
+	Name() string
+	// Semantics says which operations the store has and what they mean there.
+	Semantics() Semantics
+	// DecodeSettings decodes the store's own settings from a scenario file
+	// (decode is strict and fills the value it is given), or returns the
+	// defaults when decode is nil. The result goes to Launch unchanged.
+	DecodeSettings(decode func(into any) error) (any, error)
+	// Launch says what to start for a cluster: data, not actions.
+	Launch(LaunchSpec) (Launch, error)
+	// Admin opens a connection for status and administration through the
+	// store's official client. It does not wait for a server.
+	Admin(Access) (Admin, error)
+	// Codecs returns a factory of connections' codecs. The codecs of one
+	// factory belong to one event loop and may share state without locks, so
+	// it is called once for each loop.
+	Codecs(Access) Codecs
+}
+
+// Semantics is what a store can do.
+type Semantics struct {
+	// Operations maps each operation that the store has to the request that
+	// it is there, such as "KV.Put".
+	Operations map[kv.Kind]string
+	// Reads maps each consistency level of a read to what it really is there.
+	Reads map[kv.Consistency]string
+	// InFlight is how many operations one connection can have in flight:
+	// 1 for HTTP/1.1, 0 for no limit of the protocol.
+	InFlight int
+	// Durability says what the store does before it acknowledges a write.
+	Durability string
+}
+
+// Access is how to reach a cluster.
+type Access struct {
+	Endpoints []string    // HOST:PORT each, without a scheme
+	TLS       *tls.Config // nil: plain
+	User      string      // empty: no authentication
+	Password  string
+	// DialTimeout bounds how long it may take to connect; 0 means 5 s.
+	DialTimeout time.Duration
+}
+
+// Admin asks about a cluster and maintains it.
+type Admin interface {
+	// Status asks every endpoint. An endpoint that does not answer is listed
+	// with its Err; the error is for when none answers.
+	Status(ctx context.Context) (Status, error)
+	// Members asks the cluster for all its members' client endpoints, HOST:PORT.
+	Members(ctx context.Context) ([]string, error)
+	io.Closer
+}
+
+// Status is a cluster as its members describe it.
+type Status struct {
+	Version string // of the store, as the members say it; "3.6.1, 3.7.0" when they differ
+	Term    uint64 // the highest seen
+	Members []Member
+}
+
+// Member is one member as it describes itself.
+type Member struct {
+	ID       uint64
+	Name     string
+	Endpoint string // HOST:PORT
+	Version  string
+	Role     kv.Role
+	Term     uint64
+	DBSize   int64    // bytes on disk
+	Alarms   []string // such as NOSPACE
+	Err      error    // not nil: the member did not answer, and the rest is empty
+}
+
+// Leader returns the member that leads at the highest term, or nil.
+func (s *Status) Leader() *Member {
+	var best *Member
+	for i := range s.Members {
+		m := &s.Members[i]
+		if m.Err == nil && m.Role == kv.Leader && (best == nil || m.Term > best.Term) {
+			best = m
+		}
+	}
+	return best
+}
