@@ -15,7 +15,7 @@ type Collector struct {
 	Recycle func(*Histogram)
 
 	shards []shardQueue
-	totals Totals
+	totals [2]Totals // by phase
 	gap    gap
 	added  int // measured seconds merged
 }
@@ -42,14 +42,15 @@ func (c *Collector) End(shard int) {
 	c.advance()
 }
 
-// Close returns the measured window's totals, whose length in seconds the
-// generator knows, as it does the fields that are no sums of seconds. All
-// shards have ended.
-func (c *Collector) Close(seconds float64) *Totals {
+// Close returns the totals of the measured window, whose length in seconds the
+// generator knows, and of the warm-up. What is no sum of seconds the generator
+// adds. All shards have ended.
+func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	c.gap.close(seconds, c.added)
-	c.totals.Seconds = seconds
-	c.totals.LongestGap = float64(c.gap.longest) / 1000
-	return &c.totals
+	measured, warmup = &c.totals[Measured], &c.totals[Warmup]
+	measured.Seconds = seconds
+	measured.LongestGap = float64(c.gap.longest) / 1000
+	return measured, warmup
 }
 
 // advance merges the earliest second as long as every shard has it, or has
@@ -99,8 +100,8 @@ func (c *Collector) merge(phase Phase, index int) {
 			whole.merge(s, c.recycle)
 		}
 	}
+	c.totals[phase].add(whole)
 	if phase == Measured {
-		c.totals.add(whole)
 		c.gap.add(&whole.Alive)
 		c.added++
 	}

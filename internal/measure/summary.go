@@ -69,7 +69,8 @@ func Summarize(h *Histogram, failed uint64) Summary {
 // percentile is the smallest value with at least p percent of the samples at
 // or below it (the nearest-rank definition).
 func percentile(h *Histogram, succeeded, count uint64, p float64) Figure {
-	rank := uint64(math.Ceil(p / 100 * float64(count)))
+	// In tenths of a percent, so that the rank is exact.
+	rank := (uint64(math.Round(p*10))*count + 999) / 1000
 	switch {
 	case count-rank < MinBeyond:
 		return Figure{}

@@ -51,7 +51,7 @@ type Cluster struct {
 // Attach is how to reach a cluster that runs already.
 type Attach struct {
 	Endpoints   []string // HOST:PORT
-	TLS         bool     // also on when any of the four below is set
+	TLS         bool     // with the system's authorities if no more is said; see UsesTLS
 	CACert      string   // files in PEM
 	Cert        string
 	CertKey     string

@@ -46,6 +46,9 @@ type Semantics struct {
 	// InFlight is how many operations one connection can have in flight:
 	// 1 for HTTP/1.1, 0 for no limit of the protocol.
 	InFlight int
+	// ALPN names the application protocols that its TLS connections ask for
+	// (RFC 7301).
+	ALPN []string
 	// Durability says what the store does before it acknowledges a write.
 	Durability string
 }

@@ -27,8 +27,10 @@ type handed struct {
 	second *measure.Second // nil: the loop has ended
 }
 
-// Info is what a finished load tells beside its totals.
-type Info struct {
+// Result is what a finished load tells.
+type Result struct {
+	Measured, Warmup *measure.Totals
+	Loops            int // event loops
 	// MemberOf says which member answered at an endpoint, by its number.
 	MemberOf map[string]uint64
 	// Opened is when the window opened.
@@ -74,8 +76,12 @@ func New(plan Plan) (*Generator, error) {
 		}
 		cfg.Hand = func(s *measure.Second) { g.seen <- handed{i, s} }
 		cfg.Recycle = g.recycled
-		dialer := engine.Dialer{Timeout: dialTimeout(plan.Access), TLS: plan.Access.TLS}
-		poller, err := engine.NewPoller(len(cfg.Endpoints), g.base, dialer)
+		if plan.Mark != nil {
+			cfg.Mark = func(m engine.Mark) {
+				plan.Mark(Mark{Loop: i, Loops: n, Thread: m.Thread, Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))})
+			}
+		}
+		poller, err := engine.NewPoller(len(cfg.Endpoints), g.base, plan.dialer())
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +105,7 @@ func (g *Generator) recycled() *measure.Histogram {
 
 // Run connects, runs the load and returns its totals. When ctx ends, the
 // window closes then, and what it had is returned.
-func (g *Generator) Run(ctx context.Context) (*measure.Totals, *Info, error) {
+func (g *Generator) Run(ctx context.Context) (*Result, error) {
 	results := make([]*engine.Result, len(g.loops))
 	connected := make(chan error, len(g.loops))
 	by := time.Since(g.base) + dialTimeout(g.plan.Access)
@@ -129,14 +135,14 @@ func (g *Generator) Run(ctx context.Context) (*measure.Totals, *Info, error) {
 	}
 	running.Wait()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	totals, info := g.finish(results)
+	info := g.finish(results)
 	info.Interrupted = interrupted
-	if totals == nil {
-		return nil, info, ErrNeverOpened
+	if info.Measured == nil {
+		return nil, ErrNeverOpened
 	}
-	return totals, info, nil
+	return info, nil
 }
 
 // start waits for the loops' connections and lets them all begin at once.
@@ -177,17 +183,18 @@ func (g *Generator) collect() {
 }
 
 // finish puts the loops' results together.
-func (g *Generator) finish(results []*engine.Result) (*measure.Totals, *Info) {
-	info := &Info{MemberOf: map[string]uint64{}}
+func (g *Generator) finish(results []*engine.Result) *Result {
+	info := &Result{MemberOf: map[string]uint64{}, Loops: len(g.loops)}
 	var opened, closed int64
 	for _, r := range results {
 		if r == nil || r.Opened == 0 {
-			return nil, info
+			return info
 		}
 		opened, closed = r.Opened, max(closed, r.Closed)
 	}
 	info.Opened = g.base.Add(time.Duration(opened))
-	t := g.col.Close(float64(closed-opened) / 1e9)
+	info.Measured, info.Warmup = g.col.Close(float64(closed-opened) / 1e9)
+	t := info.Measured
 	t.ErrorTexts = map[kv.Outcome]string{}
 	area := 0.0
 	for _, r := range results {
@@ -210,7 +217,7 @@ func (g *Generator) finish(results []*engine.Result) (*measure.Totals, *Info) {
 	if t.Seconds > 0 {
 		t.MeanInFlight = area / float64(closed-opened)
 	}
-	return t, info
+	return info
 }
 
 // Progress tells how far the load is; it may be called at any time.

@@ -31,12 +31,21 @@ type Plan struct {
 	// Changed is told, from a loop and so without blocking, that a connection
 	// was lost, or that an answer carried a higher term than any before.
 	Changed func(term uint64, lost bool)
-	// Window is told, from a loop's thread with that number, that the measured
-	// window opened or closed there.
-	Window func(loop, thread int, opened bool)
+	// Mark is told, from a loop's thread and so without taking long, that a
+	// phase began there, or that the last one ended.
+	Mark func(Mark)
 
 	// wrap replaces a loop's source; nil leaves it.
 	wrap func(*source) engine.Source
+}
+
+// Mark is the beginning of a phase in one of the loops, or the end of the last.
+type Mark struct {
+	Loop, Loops int
+	Thread      int // the system's number of the loop's thread
+	Phase       measure.Phase
+	Ended       bool
+	At          time.Time
 }
 
 // drainOnStop is how long an interrupted load waits for what is in flight.
@@ -98,13 +107,20 @@ func (p *Plan) config(i, n int) (engine.Config, error) {
 		c.Source = p.wrap(src)
 	}
 	c.Changed = p.Changed
-	if p.Window != nil {
-		c.Window = func(thread int, opened bool) { p.Window(i, thread, opened) }
-	}
 	if p.Load.Arrival == scenario.Closed {
 		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, i, n)
 	}
 	return c, nil
+}
+
+// dialer makes the load's connections.
+func (p *Plan) dialer() engine.Dialer {
+	d := engine.Dialer{Timeout: dialTimeout(p.Access), TLS: p.Access.TLS}
+	if d.TLS != nil {
+		d.TLS = d.TLS.Clone()
+		d.TLS.NextProtos = p.Store.Semantics().ALPN
+	}
+	return d
 }
 
 // part is the endpoints of loop i's connections: connection k of all belongs

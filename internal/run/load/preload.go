@@ -57,7 +57,7 @@ func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64,
 		l.Clients = l.Connections
 	}
 	plan.Load = l
-	plan.Each, plan.Window, plan.Changed = nil, nil, nil
+	plan.Each, plan.Mark, plan.Changed = nil, nil, nil
 	plan.wrap = func(s *source) engine.Source {
 		return &preloadSource{source: s, numbers: numbers, bad: bad, what: what}
 	}
@@ -65,14 +65,14 @@ func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64,
 	if err != nil {
 		return err
 	}
-	totals, info, err := g.Run(ctx)
+	res, err := g.Run(ctx)
 	if err != nil {
 		return err
 	}
-	if info.Interrupted {
+	if res.Interrupted {
 		return context.Cause(ctx)
 	}
-	return failure(totals, what)
+	return failure(res.Measured, what)
 }
 
 // failure is the first error of a pass whose reads must not fail.

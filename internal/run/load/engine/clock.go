@@ -65,6 +65,7 @@ func (l *Loop) openPhase(i int, at int64) {
 		c.end = at + p.Duration
 	}
 	l.Live.Phase.Store(int32(p.Kind))
+	l.mark(at, false)
 	if p.Kind == measure.Measured {
 		l.openWindow(at)
 	}
@@ -89,6 +90,10 @@ func (l *Loop) openPhase(i int, at int64) {
 			l.begin(int32(client), at)
 		}
 	}
+}
+
+func (l *Loop) mark(at int64, ended bool) {
+	l.cfg.Mark(Mark{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
 }
 
 // share is how many of total operations have numbers that are offset modulo stride.
@@ -134,7 +139,6 @@ func (l *Loop) openWindow(at int64) {
 		l.res.CarriedIn += l.backlog(at)
 	}
 	l.res.CarriedInAge = at - oldest
-	l.cfg.Window(int(l.Live.Thread.Load()), true)
 }
 
 // close ends the load: nothing more becomes due, what was never written is
@@ -143,9 +147,7 @@ func (l *Loop) close(at int64) {
 	l.endSecond()
 	l.draining = true
 	l.res.Closed = at
-	if l.measuring {
-		l.cfg.Window(int(l.Live.Thread.Load()), false)
-	}
+	l.mark(at, true)
 	l.measuring = false
 	l.clock.current, l.clock.next = nil, never
 	l.Live.Phase.Store(-1)

@@ -58,9 +58,17 @@ type Config struct {
 	// Changed is told, without blocking, that a connection was lost or a term
 	// was seen that is higher than all before; lost is false for the latter.
 	Changed func(term uint64, lost bool)
-	// Window is told, from the loop's thread, that the measured window opened
-	// or closed.
-	Window func(thread int, opened bool)
+	// Mark is told, from the loop's thread, that a phase began, or the last one
+	// ended, and when. It must not take long.
+	Mark func(Mark)
+}
+
+// Mark is the beginning of a phase or the end of the last.
+type Mark struct {
+	Phase  measure.Phase // the one that began or ended
+	Ended  bool
+	At     int64 // on the loop's clock
+	Thread int   // the system's number of the loop's thread
 }
 
 // Result is what a loop tells at its end beside its seconds.

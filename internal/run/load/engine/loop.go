@@ -69,8 +69,8 @@ func New(cfg Config, p Poller) *Loop {
 	if cfg.Changed == nil {
 		cfg.Changed = func(uint64, bool) {}
 	}
-	if cfg.Window == nil {
-		cfg.Window = func(int, bool) {}
+	if cfg.Mark == nil {
+		cfg.Mark = func(Mark) {}
 	}
 	l := &Loop{
 		cfg: cfg, poller: p,

@@ -75,7 +75,7 @@ func (b *bench) run(t *testing.T) *bench {
 		loop.Start(2_000_000_000)
 	})
 	collector.End(0)
-	b.totals = collector.Close(float64(b.res.Closed-b.res.Opened) / 1e9)
+	b.totals, _ = collector.Close(float64(b.res.Closed-b.res.Opened) / 1e9)
 	b.account(t)
 	return b
 }
@@ -352,7 +352,7 @@ func TestRetargetMovesConnections(t *testing.T) {
 	}
 	b.res = loop.Run(b.now+secondNS, func(error) { loop.Start(2e9) })
 	collector.End(0)
-	b.totals = collector.Close(3)
+	b.totals, _ = collector.Close(3)
 	b.account(t)
 	if b.totals.Failed() != 0 {
 		t.Errorf("%d operations failed; moving loses none", b.totals.Failed())
@@ -393,7 +393,7 @@ func TestStopEndsInASummary(t *testing.T) {
 	}
 	b.res = loop.Run(b.now+secondNS, func(error) { loop.Start(2e9) })
 	collector.End(0)
-	b.totals = collector.Close(float64(b.res.Closed-b.res.Opened) / 1e9)
+	b.totals, _ = collector.Close(float64(b.res.Closed-b.res.Opened) / 1e9)
 	b.account(t)
 	near(t, "the window", b.totals.Seconds, 2.5, 0.02)
 	if b.totals.Outcomes[kv.TimedOut] != 10 {

@@ -1,0 +1,197 @@
+package measure
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// generate makes the seconds that a shard would hand over, and adds all that
+// is in them to one whole cell and one list of done milliseconds.
+func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []*Second) {
+	for i := range seconds {
+		s := &Second{Phase: Measured, Index: i}
+		for range r.IntN(60) {
+			cell := &Cell{Series: Series{Kind: kv.Get, Member: uint64(r.IntN(3)), Term: 2}}
+			s.Due++
+			ns := int64(r.ExpFloat64() * 1e6)
+			if r.IntN(10) == 0 {
+				o := kv.NotSent + kv.Outcome(r.IntN(Errors))
+				s.Outcomes[o]++
+				cell.Failed[ErrorIndex(o)] = one(ns)
+			} else {
+				s.Outcomes[kv.OK]++
+				s.Done++
+				cell.Response, cell.Service = one(ns), one(ns/2)
+				ms := r.IntN(1000)
+				s.Alive[ms>>6] |= 1 << (ms & 63)
+				done[i*1000+ms] = true
+			}
+			s.Cells = MergeCells(s.Cells, []*Cell{cell})
+			flat := *cell
+			flat.Series = Series{}
+			MergeCells([]*Cell{whole}, []*Cell{&flat})
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func one(ns int64) *Histogram {
+	h := NewHistogram()
+	Record(h, ns)
+	return h
+}
+
+// Merged histograms equal the whole, whatever the shards, their order of
+// arrival, and how early one of them ends.
+func TestMergeEqualsWhole(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 6 {
+		const seconds = 7
+		whole, done := &Cell{}, map[int]bool{}
+		shards := make([][]*Second, 1+r.IntN(4))
+		for i := range shards {
+			shards[i] = generate(r, seconds-r.IntN(3), whole, done)
+		}
+		c := NewCollector(len(shards))
+		c.Recycle = func(*Histogram) {}
+		last := -1
+		c.Each = func(s *Second) {
+			if s.Index != last+1 {
+				t.Errorf("second %d came after %d", s.Index, last)
+			}
+			last = s.Index
+		}
+		for left := len(shards); left > 0; {
+			i := r.IntN(len(shards))
+			switch {
+			case len(shards[i]) > 0:
+				c.Add(i, shards[i][0])
+				shards[i] = shards[i][1:]
+			case shards[i] != nil:
+				c.End(i)
+				shards[i] = nil
+				left--
+			}
+		}
+		totals, _ := c.Close(float64(last + 1))
+		got := totals.Whole()
+		for what, pair := range map[string][2]*Histogram{"response": {got.Response, whole.Response}, "service": {got.Service, whole.Service}} {
+			if !pair[0].Equals(pair[1]) {
+				t.Errorf("merged %s times are not the whole", what)
+			}
+		}
+		failed := uint64(0)
+		for i := range got.Failed {
+			if h := whole.Failed[i]; h != nil {
+				failed += uint64(h.TotalCount())
+				if !got.Failed[i].Equals(h) {
+					t.Errorf("merged errors of kind %d are not the whole", i)
+				}
+			}
+		}
+		if totals.Failed() != failed || totals.Succeeded() != uint64(whole.Response.TotalCount()) || totals.Due != totals.Failed()+totals.Succeeded() {
+			t.Errorf("due %d, succeeded %d, failed %d: the counts do not add up", totals.Due, totals.Succeeded(), totals.Failed())
+		}
+		if want := float64(longestRun(done, (last+1)*1000)) / 1000; totals.LongestGap != want {
+			t.Errorf("the longest gap is %v, want %v", totals.LongestGap, want)
+		}
+	}
+}
+
+func longestRun(done map[int]bool, until int) (longest int) {
+	run := 0
+	for ms := range until {
+		if run++; done[ms] {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// A window that ends within its last second has no gap beyond its end.
+func TestGapEndsWithTheWindow(t *testing.T) {
+	c := NewCollector(1)
+	s := &Second{Phase: Measured}
+	s.Alive[0] = 1 << 10 // done after 10 ms only
+	c.Add(0, s)
+	c.End(0)
+	if totals, _ := c.Close(0.3); totals.LongestGap != 0.289 {
+		t.Errorf("the longest gap is %v s, want 0.289", totals.LongestGap)
+	}
+}
+
+func TestPercentilesOfKnownDistribution(t *testing.T) {
+	h := NewHistogram()
+	for i := int64(1); i <= 100_000; i++ {
+		Record(h, i*1000)
+	}
+	s := Summarize(h, 0)
+	for i, p := range Percentiles {
+		want := p / 100 * 100_000 * 1000
+		if got := s.Percentiles[i]; !got.Known || got.NS < want*0.999 || got.NS > want*1.002 {
+			t.Errorf("p%v is %v, want %v", p, got, want)
+		}
+	}
+}
+
+// Nothing survives by failing: errors count as slower than any success.
+func TestFailuresAreSlowerThanSuccesses(t *testing.T) {
+	h := NewHistogram()
+	for range 900 {
+		Record(h, 1e6)
+	}
+	s := Summarize(h, 100)
+	if !s.At(95).Failed || !s.At(99).Failed || !s.Max.Failed || !s.Mean.Failed {
+		t.Error("a tenth failed, and the slowest figures do not say so")
+	}
+	if !s.At(90).Known || !s.At(50).Known {
+		t.Error("p90 and p50 are successes")
+	}
+	if p, ok := FailedFrom(900, 100); !ok || p != 90 {
+		t.Errorf("failed from p%v", p)
+	}
+}
+
+// A percentile that the sample cannot support is not told.
+func TestUnsupportedPercentilesAreNotTold(t *testing.T) {
+	h := NewHistogram()
+	for range 999 {
+		Record(h, 1e6)
+	}
+	s := Summarize(h, 0)
+	if s.At(99.9).Known || s.At(99.9).Failed || s.At(99).Known {
+		t.Error("999 samples do not support p99.9, nor p99 with 10 beyond it")
+	}
+	if !s.At(95).Known {
+		t.Error("999 samples support p95")
+	}
+	if e := Summarize(nil, 0); e.Min.Known || e.At(50).Known {
+		t.Error("an empty sample has figures")
+	}
+}
+
+// 10,000 samples have exactly ten beyond p99.9; floating point says nine.
+func TestRankIsExact(t *testing.T) {
+	h := NewHistogram()
+	for range 10_000 {
+		Record(h, 1e6)
+	}
+	if !Summarize(h, 0).At(99.9).Known {
+		t.Error("10000 samples support p99.9")
+	}
+}
+
+// What lies outside a histogram's range counts at its end.
+func TestRecordLosesNothing(t *testing.T) {
+	h := NewHistogram()
+	for _, ns := range []int64{-5, 0, 1, Highest, Highest * 3} {
+		Record(h, ns)
+	}
+	if h.TotalCount() != 5 {
+		t.Errorf("5 in, %d out", h.TotalCount())
+	}
+}

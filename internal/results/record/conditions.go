@@ -1,0 +1,170 @@
+package record
+
+import (
+	"encoding/hex"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Mixed is the operation, or the consistency, of a trial that has several.
+const Mixed = "mixed"
+
+// Conditions are what a trial's figures hold for. They are part of the trial's
+// JSON object, because a number without them is none.
+type Conditions struct {
+	Number  int    `json:"number"` // from 1, as written in the scenario
+	Name    string `json:"name"`
+	Repeat  int    `json:"repeat"`  // from 1
+	Repeats int    `json:"repeats"` // how many there are of this trial
+
+	Store         string   `json:"store"`
+	Version       string   `json:"version"`
+	Operation     string   `json:"operation"` // mixed when there are several
+	Consistency   string   `json:"consistency"`
+	Mix           []Share  `json:"mix"`
+	Target        string   `json:"target"`
+	Members       int      `json:"members"`
+	Endpoints     []string `json:"endpoints"`
+	TLS           bool     `json:"tls"`
+	Authenticated bool     `json:"authenticated"`
+
+	Connections     int      `json:"connections"`
+	Clients         int      `json:"clients"`
+	Arrival         string   `json:"arrival"` // closed, constant or poisson
+	Rate            *float64 `json:"rate"`    // due a second; null in a closed loop
+	Total           uint64   `json:"total"`   // asked for; 0 when a duration was
+	DurationSeconds float64  `json:"duration_seconds"`
+	WarmupSeconds   float64  `json:"warmup_seconds"`
+	TimeoutSeconds  float64  `json:"timeout_seconds"`
+	MaxInFlight     int      `json:"max_in_flight_limit"` // 0 in a closed loop
+	Loops           int      `json:"loops"`               // the generator's event loops
+
+	KeySize      int     `json:"key_size"`   // bytes, without the prefix
+	ValueSize    int     `json:"value_size"` // bytes
+	KeySpace     uint64  `json:"key_space"`
+	KeyPrefix    string  `json:"key_prefix"`
+	Distribution string  `json:"distribution"`
+	Theta        float64 `json:"distribution_theta,omitempty"`     // zipfian
+	HotKeys      float64 `json:"distribution_hot_keys,omitempty"`  // hotspot
+	HotOps       float64 `json:"distribution_hot_share,omitempty"` // hotspot
+	RangeKey     string  `json:"range_key,omitempty"`
+	RangeEnd     string  `json:"range_end,omitempty"`
+	RangeLimit   int64   `json:"range_limit,omitempty"`
+	Preloaded    bool    `json:"preloaded"`
+	Seed         uint64  `json:"seed"`
+
+	Cluster       string      `json:"cluster"` // its id in run.json
+	Durability    *Durability `json:"durability"`
+	VolatileMeant bool        `json:"volatile_meant"`
+	Machine       *Machine    `json:"machine"`               // the generator's
+	Shared        *bool       `json:"members_share_machine"` // with the generator; null if not known
+	Tool          string      `json:"tool_version"`
+	Notes         []string    `json:"notes"`
+}
+
+// Share is one part of a mix.
+type Share struct {
+	Operation   string  `json:"operation"`
+	Consistency string  `json:"consistency"`
+	Weight      float64 `json:"weight"`
+}
+
+// FromScenario returns the conditions that a scenario's trial decides. The
+// caller adds what only the run knows: version, members, endpoints, the rate
+// when it is a share of another trial's, durability, machine.
+func FromScenario(t *scenario.Trial) Conditions {
+	l := &t.Load
+	c := Conditions{
+		Number: t.Number, Name: t.Name, Repeat: t.Repeat, Repeats: t.Repeats,
+		Store: t.Cluster.Store, Members: t.Cluster.Members, Target: l.Target.String(),
+		Connections: l.Connections, Clients: l.Clients, Arrival: l.Arrival.String(),
+		Total: l.Total, DurationSeconds: l.Duration.Seconds(), WarmupSeconds: l.Warmup.Seconds(), TimeoutSeconds: l.Timeout.Seconds(),
+		KeySize: l.KeySize, ValueSize: l.ValueSize, KeySpace: l.KeySpace, KeyPrefix: text([]byte(l.Prefix)),
+		Distribution: l.Distribution.Name,
+		RangeKey:     text(l.RangeKey), RangeEnd: text(l.RangeEnd), RangeLimit: l.RangeLimit,
+		Preloaded: l.Preload, Seed: l.Seed, Loops: l.Threads, VolatileMeant: l.VolatileMeant,
+	}
+	switch l.Distribution.Name {
+	case "zipfian":
+		c.Theta = l.Distribution.Theta
+	case "hotspot":
+		c.HotKeys, c.HotOps = l.Distribution.HotKeys, l.Distribution.HotOps
+	}
+	if l.Arrival != scenario.Closed {
+		c.MaxInFlight = l.MaxInFlight
+		if rate := l.Rate.PerSecond; l.Rate.Of == "" && rate > 0 {
+			c.Rate = &rate
+		}
+	}
+	if a := t.Cluster.Attach; a != nil {
+		c.Endpoints = a.Endpoints
+		c.TLS = a.CACert != "" || a.Cert != "" || a.SkipVerify
+		c.Authenticated = a.User != ""
+	}
+	c.setMix(l.Mix)
+	return c
+}
+
+// setMix names the operation and the consistency: those that all have, or
+// mixed. Writes have no consistency and do not make a mix of it.
+func (c *Conditions) setMix(mix []scenario.Operation) {
+	for i, op := range mix {
+		kind, level := op.Kind.String(), op.Consistency.String()
+		c.Mix = append(c.Mix, Share{Operation: kind, Consistency: level, Weight: op.Weight})
+		if i == 0 {
+			c.Operation, c.Consistency = kind, level
+			continue
+		}
+		if kind != c.Operation {
+			c.Operation = Mixed
+		}
+		if c.Consistency == "" {
+			c.Consistency = level
+		} else if level != "" && level != c.Consistency {
+			c.Consistency = Mixed
+		}
+	}
+}
+
+// Open reports whether operations become due by a schedule.
+func (c *Conditions) Open() bool { return c.Arrival != "" && c.Arrival != scenario.Closed.String() }
+
+// has reports whether some part of the mix satisfies the condition.
+func (c *Conditions) has(is func(kv.Kind) bool) bool {
+	for _, s := range c.Mix {
+		if k, err := kv.ParseKind(s.Operation); err == nil && is(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// text is a key as JSON can hold it: itself, or 0x and hexadecimal.
+func text(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return "0x" + hex.EncodeToString(b)
+}
+
+// Observed is what a trial saw beside the operations. Times are those of the
+// measured window.
+type Observed struct {
+	State   State
+	Failure string    // one sentence, with Failed
+	Started time.Time // of the warm-up
+	Opened  time.Time // of the window
+	// CPUSeconds is the generator's processor time, user and system.
+	CPUSeconds  float64
+	MaxRSSBytes int64
+	// ThrottledNS is how long the generator's control group was held back, and
+	// StolenShare the part of the machine's processor time that its host took
+	// (0 to 1); null where the system does not say.
+	ThrottledNS *int64
+	StolenShare *float64
+	LostMembers []string
+	TermChanges int
+}

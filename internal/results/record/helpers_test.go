@@ -1,0 +1,178 @@
+package record
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// noon is when the tests' runs begin, with a part of a second.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
+
+const leaderID, followerID = 0x8e9e05c52164694d, 0xfd422379fda50e48
+
+// load makes up what a generator would hand over: seconds of random outcomes
+// and times, and the same operations as totals, recorded a second time.
+type load struct {
+	rng     *rand.Rand
+	seconds []*measure.Second
+	totals  [2]*measure.Totals
+	// failures is the chance that an operation fails.
+	failures float64
+	open     bool
+}
+
+func newLoad(seed uint64, failures float64, open bool) *load {
+	return &load{
+		rng: rand.New(rand.NewPCG(seed, 1)), failures: failures, open: open,
+		totals: [2]*measure.Totals{{}, {}},
+	}
+}
+
+// phase adds so many seconds of up to perSecond operations.
+func (l *load) phase(p measure.Phase, seconds, perSecond int) {
+	t := l.totals[p]
+	t.Seconds = float64(seconds)
+	t.ErrorTexts = map[kv.Outcome]string{}
+	if l.open {
+		t.Lateness = measure.NewHistogram()
+	}
+	for i := range seconds {
+		s := &measure.Second{Phase: p, Index: i, Connections: 10, Clients: 100, InFlight: 7, BytesIn: 1000, BytesOut: 900}
+		if l.open {
+			s.Lateness = measure.NewHistogram()
+		}
+		for range 1 + l.rng.IntN(perSecond) {
+			l.operation(s, t)
+		}
+		t.Done += s.Done
+		t.BytesIn += s.BytesIn
+		t.BytesOut += s.BytesOut
+		l.seconds = append(l.seconds, s)
+	}
+}
+
+func (l *load) operation(s *measure.Second, t *measure.Totals) {
+	series := measure.Series{Kind: kv.Put, Member: leaderID, Term: 2}
+	if l.rng.IntN(2) == 0 {
+		series = measure.Series{Kind: kv.Get, Consistency: kv.Linearizable, Member: followerID, Term: uint64(2 + l.rng.IntN(2))}
+	}
+	outcome := kv.OK
+	switch {
+	case l.rng.Float64() < l.failures:
+		outcome = kv.NotSent + kv.Outcome(l.rng.IntN(measure.Errors))
+		series.Member, series.Term = 0, 0
+		t.ErrorTexts[outcome] = "it went wrong"
+	case l.rng.IntN(50) == 0:
+		outcome = kv.Miss
+	}
+	// From below the histogram's unit to above a minute.
+	response := int64(l.rng.ExpFloat64() * 1e6)
+	if l.rng.IntN(100) == 0 {
+		response = l.rng.Int64N(90e9)
+	} else if l.rng.IntN(100) == 0 {
+		response = l.rng.Int64N(200)
+	}
+	late := l.rng.Int64N(1 + response)
+	for _, into := range []*measure.Cell{cellOf(&s.Cells, series), cellOf(&t.Cells, series)} {
+		if outcome.Failed() {
+			add(&into.Failed[measure.ErrorIndex(outcome)], response)
+			continue
+		}
+		add(&into.Response, response)
+		add(&into.Service, response-late)
+	}
+	if l.open {
+		measure.Record(s.Lateness, late)
+		measure.Record(t.Lateness, late)
+	}
+	s.Due++
+	s.Outcomes[outcome]++
+	t.Due++
+	t.Outcomes[outcome]++
+	if !outcome.Failed() {
+		s.Done++
+		s.DoneKinds[series.Kind]++
+	}
+}
+
+func cellOf(cells *[]*measure.Cell, series measure.Series) *measure.Cell {
+	for _, c := range *cells {
+		if c.Series == series {
+			return c
+		}
+	}
+	c := &measure.Cell{Series: series}
+	*cells = append(*cells, c)
+	return c
+}
+
+func add(h **measure.Histogram, ns int64) {
+	if *h == nil {
+		*h = measure.NewHistogram()
+	}
+	measure.Record(*h, ns)
+}
+
+func conditions() Conditions {
+	rate := 1000.0
+	return Conditions{
+		Number: 1, Name: "put-leader", Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3",
+		Operation: Mixed, Consistency: "linearizable", Target: "all", Members: 3,
+		Mix:       []Share{{"put", "", 1}, {"get", "linearizable", 1}},
+		Endpoints: []string{"127.0.0.1:2379"}, Connections: 10, Clients: 100, Arrival: "constant", Rate: &rate,
+		WarmupSeconds: 2, TimeoutSeconds: 10, KeySize: 8, ValueSize: 256, KeySpace: 1000, Distribution: "uniform",
+		Preloaded: true, Seed: 42, Loops: 2, Tool: "0.1.0",
+		Durability: &Durability{FdatasyncP50NS: 1_200_000, FdatasyncP99NS: 3_400_000, FileSystem: "ext4", Synced: true},
+	}
+}
+
+var roles = Roles{
+	{Member: leaderID, Name: "m1", Term: 2, Role: "leader"},
+	{Member: followerID, Name: "m2", Term: 3, Role: "leader"},
+}
+
+// newRun begins a run in a fresh folder.
+func newRun(t *testing.T) *Writer {
+	t.Helper()
+	w, err := Create(t.TempDir(), "quick", noon, Run{Name: "quick", Seed: 42, Planned: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// write records the load's seconds as a trial's.
+func (l *load) write(t *testing.T, tw *TrialWriter) {
+	t.Helper()
+	must(t, tw.Begin(measure.Warmup, noon))
+	warm := 0
+	for _, s := range l.seconds {
+		if s.Phase == measure.Warmup {
+			warm++
+		}
+	}
+	must(t, tw.Begin(measure.Measured, noon.Add(time.Duration(warm)*time.Second)))
+	for _, s := range l.seconds {
+		must(t, tw.Second(s))
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readFile(t *testing.T, elem ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(elem...))
+	must(t, err)
+	return string(b)
+}

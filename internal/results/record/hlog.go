@@ -1,0 +1,137 @@
+package record
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// hlogHead writes the head of a latency.hlog. Intervals' times are relative to
+// base, which is a whole second because that is what the log holds.
+func hlogHead(to io.Writer, started, base time.Time) error {
+	w := hdr.NewHistogramLogWriter(to)
+	if err := w.OutputLogFormatVersion(); err != nil {
+		return err
+	}
+	stamp := fmt.Sprintf("[StartTime: %.3f (seconds since epoch), %s]",
+		float64(started.UnixMilli())/1e3, started.UTC().Format(time.RFC3339Nano))
+	for _, line := range []string{
+		"Times in nanoseconds. Tags: PHASE.TIME.OPERATION.CONSISTENCY.MEMBER.TERM, or PHASE.lateness.",
+		stamp,
+	} {
+		if err := w.OutputComment(line); err != nil {
+			return err
+		}
+	}
+	if err := w.OutputBaseTime(base.UnixMilli()); err != nil {
+		return err
+	}
+	return w.OutputLegend()
+}
+
+// hlogSecond appends a second's histograms, a line each: start is in seconds
+// after the base, length in seconds.
+func hlogSecond(b []byte, e *encoder, s *measure.Second, start, length float64) ([]byte, error) {
+	var err error
+	put := func(tag Tag, h *measure.Histogram) {
+		if err == nil && count(h) > 0 {
+			tag.Phase = s.Phase
+			b, err = e.appendInterval(b, tag.String(), start, length, h)
+		}
+	}
+	for _, c := range s.Cells {
+		put(Tag{Time: Response, Series: c.Series}, c.Response)
+		put(Tag{Time: Service, Series: c.Series}, c.Service)
+		for i, h := range c.Failed {
+			put(Tag{Time: ErrorTime, Series: c.Series, Error: kv.NotSent + kv.Outcome(i)}, h)
+		}
+	}
+	put(Tag{Time: Lateness}, s.Lateness)
+	return b, err
+}
+
+// Interval is one histogram of latency.hlog.
+type Interval struct {
+	Tag
+	Start     time.Time // to the millisecond
+	Length    time.Duration
+	Histogram *measure.Histogram
+}
+
+// ReadHlog reads a latency.hlog of this package, in the order of its lines.
+// (The library's own reader cuts times down to the millisecond below.)
+func ReadHlog(from io.Reader) ([]Interval, error) {
+	var all []Interval
+	base := 0.0
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, maxHlogLine)
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		if rest, ok := strings.CutPrefix(line, "#[BaseTime: "); ok {
+			number, _, _ := strings.Cut(rest, " ")
+			var err error
+			if base, err = strconv.ParseFloat(number, 64); err != nil {
+				return all, fmt.Errorf("line %d of the histogram log has no base time", n)
+			}
+		}
+		if !strings.HasPrefix(line, "Tag=") {
+			continue // comments and the legend
+		}
+		interval, err := parseInterval(line, base)
+		if err != nil {
+			return all, fmt.Errorf("line %d of the histogram log: %w", n, err)
+		}
+		all = append(all, interval)
+	}
+	return all, lines.Err()
+}
+
+// maxHlogLine is more than a histogram of this program can need: nine bytes
+// for each of its 27,648 counts, in base64.
+const maxHlogLine = 1 << 20
+
+// parseInterval reads "Tag=T,start,length,max,histogram", seconds after base.
+func parseInterval(line string, base float64) (Interval, error) {
+	f := strings.Split(strings.TrimPrefix(line, "Tag="), ",")
+	if len(f) != 5 {
+		return Interval{}, fmt.Errorf("%d fields, want 5", len(f))
+	}
+	tag, err := ParseTag(f[0])
+	if err != nil {
+		return Interval{}, err
+	}
+	start, err1 := strconv.ParseFloat(f[1], 64)
+	length, err2 := strconv.ParseFloat(f[2], 64)
+	if err1 != nil || err2 != nil {
+		return Interval{}, fmt.Errorf("%q and %q are not a start and a length in seconds", f[1], f[2])
+	}
+	h, err := hdr.Decode([]byte(f[4]))
+	if err != nil {
+		return Interval{}, fmt.Errorf("the histogram cannot be decoded: %w", err)
+	}
+	return Interval{
+		Tag: tag, Histogram: h, Start: time.UnixMilli(int64(math.Round(1e3 * (base + start)))).UTC(),
+		Length: time.Duration(math.Round(1e3*length)) * time.Millisecond,
+	}, nil
+}
+
+// Merge adds up the intervals that keep accepts: the same histogram as one that
+// had recorded all of their values.
+func Merge(intervals []Interval, keep func(Tag) bool) *measure.Histogram {
+	all := measure.NewHistogram()
+	for i := range intervals {
+		if keep(intervals[i].Tag) {
+			all.Merge(intervals[i].Histogram)
+		}
+	}
+	return all
+}

@@ -1,0 +1,181 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Open reads a run directory, whatever state its run was left in. The error is
+// one sentence and means that there is nothing to show; what is damaged or
+// missing but leaves something is in the run's Problems.
+func Open(dir string) (*Run, error) {
+	b, err := os.ReadFile(filepath.Join(dir, runFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s is no run directory: it has no %s", dir, runFile)
+	case err != nil:
+		return nil, fmt.Errorf("the run in %s cannot be read: %w", dir, err)
+	}
+	run, err := Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
+	}
+	if run.State == Incomplete {
+		run.problem("The run did not finish: it goes on, or it was killed.")
+	}
+	for i := range run.Trials {
+		run.inspect(dir, &run.Trials[i])
+	}
+	return run, nil
+}
+
+// Parse reads the contents of a run.json.
+func Parse(b []byte) (*Run, error) {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return nil, fmt.Errorf("this is not a run's JSON: %w", err)
+	}
+	if err := checkSchema(head.Schema, RunSchema); err != nil {
+		return nil, err
+	}
+	run := &Run{}
+	if err := json.Unmarshal(b, run); err != nil {
+		return nil, fmt.Errorf("this is not a run's JSON: %w", err)
+	}
+	for i := range run.Trials {
+		if err := checkSchema(run.Trials[i].Schema, TrialSchema); err != nil {
+			return nil, fmt.Errorf("trial %d: %w", i+1, err)
+		}
+	}
+	return run, nil
+}
+
+// checkSchema accepts the kind of schema that want is, up to its number.
+func checkSchema(got, want string) error {
+	kind, known := splitSchema(want)
+	gotKind, version := splitSchema(got)
+	switch {
+	case gotKind != kind || version < 1:
+		return fmt.Errorf("its schema is %q, not %q", got, want)
+	case version > known:
+		return fmt.Errorf("its schema is %q, and this quorumbench reads %q at most; use a newer one", got, want)
+	}
+	return nil
+}
+
+func splitSchema(s string) (kind string, version int) {
+	i := strings.LastIndexByte(s, '/')
+	n, err := strconv.Atoi(s[i+1:])
+	if i < 0 || err != nil {
+		return s, 0
+	}
+	return s[:i], n
+}
+
+func (r *Run) problem(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// inspect says what a trial's folder lacks.
+func (r *Run) inspect(dir string, t *Trial) {
+	if t.State == Incomplete {
+		r.problem("Trial %s did not finish; its files hold what it had recorded.", t.Folder)
+	}
+	if t.Folder == "" || !filepath.IsLocal(t.Folder) {
+		r.problem("Trial %s names no folder in the run directory.", t.Name)
+		return
+	}
+	for _, name := range []string{hlogFile, timelineFile, eventsFile} {
+		path := filepath.Join(dir, t.Folder, name)
+		switch half, err := endsHalf(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			r.problem("%s is missing.", filepath.Join(t.Folder, name))
+		case err != nil:
+			r.problem("%s cannot be read: %v.", filepath.Join(t.Folder, name), err)
+		case half:
+			r.problem("The last line of %s is not whole.", filepath.Join(t.Folder, name))
+		}
+	}
+}
+
+// endsHalf reports whether a file's last line has no end.
+func endsHalf(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil {
+		return false, err
+	}
+	return last[0] != '\n', nil
+}
+
+// Files is what a trial's folder holds beside the result.
+type Files struct {
+	Intervals []Interval
+	Timeline  []Row
+	Events    []Event
+}
+
+// OpenTrial reads a trial's folder in a run directory. Half a last line is
+// dropped, and a file that is missing is empty: a killed trial leaves both.
+func OpenTrial(dir, folder string) (*Files, error) {
+	if !filepath.IsLocal(folder) {
+		return nil, fmt.Errorf("%q is no folder in the run directory", folder)
+	}
+	f := &Files{}
+	for _, part := range []struct {
+		name string
+		read func([]byte) error
+	}{
+		{hlogFile, func(b []byte) (err error) { f.Intervals, err = ReadHlog(bytes.NewReader(b)); return }},
+		{timelineFile, func(b []byte) (err error) { f.Timeline, err = ReadTimeline(bytes.NewReader(b)); return }},
+		{eventsFile, func(b []byte) (err error) { f.Events, err = readEvents(b); return }},
+	} {
+		path := filepath.Join(dir, folder, part.name)
+		b, err := wholeLines(path)
+		if err == nil {
+			err = part.read(b)
+		}
+		if err != nil {
+			return f, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return f, nil
+}
+
+// wholeLines reads a file up to the end of its last whole line.
+func wholeLines(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b[:bytes.LastIndexByte(b, '\n')+1], err
+}
+
+func readEvents(b []byte) ([]Event, error) {
+	var all []Event
+	for line := range bytes.Lines(b) {
+		var e Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return all, fmt.Errorf("event %d cannot be read: %w", len(all)+1, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}

@@ -1,0 +1,157 @@
+// Package record is the run directory: the only thing that passes from a run
+// to those who read its results. A trial writes it, second by second, and a
+// crash at any moment leaves it readable and says that it is incomplete.
+//
+// docs/formats.md describes every file and field for other readers.
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// The schemas that this package writes. A reader refuses a higher number.
+const (
+	RunSchema   = "quorumbench/run/1"
+	TrialSchema = "quorumbench/trial/1"
+)
+
+// State is how far a run or a trial came.
+type State string
+
+// The states. What is Incomplete in a directory that nobody writes to any more
+// was killed.
+const (
+	Incomplete  State = "incomplete"
+	Complete    State = "complete"
+	Interrupted State = "interrupted" // by the user
+	Failed      State = "failed"      // Failure says why
+)
+
+// Run is run.json.
+type Run struct {
+	Schema   string     `json:"schema"`
+	State    State      `json:"state"`
+	Failure  string     `json:"failure,omitempty"` // one sentence
+	Name     string     `json:"name"`
+	Started  time.Time  `json:"started"`
+	Finished *time.Time `json:"finished"` // null until it has
+	Tool     Tool       `json:"tool"`
+	Seed     uint64     `json:"seed"`
+	// Scenario is the file as read; empty when flags said what to do.
+	Scenario string `json:"scenario"`
+	// Planned is how many trials there are to be, repeats included.
+	Planned  int       `json:"planned_trials"`
+	Machines []Machine `json:"machines"` // the generator's first
+	Clusters []Cluster `json:"clusters"`
+	// Trials are those that began, in the order in which they ran.
+	Trials []Trial `json:"trials"`
+
+	// Problems are sentences about what a reader found damaged or missing.
+	Problems []string `json:"-"`
+}
+
+// Verdict is the worst state of the run's trials; a run without one is invalid.
+func (r *Run) Verdict() verdict.State {
+	if len(r.Trials) == 0 {
+		return verdict.Invalid
+	}
+	worst := verdict.Valid
+	for i := range r.Trials {
+		if s := r.Trials[i].Verdict.State; s.Worse(worst) {
+			worst = s
+		}
+	}
+	if worst.Worse(verdict.Invalid) {
+		worst = verdict.Invalid // a trial that has no verdict
+	}
+	return worst
+}
+
+// Tool is the program that wrote the directory.
+type Tool struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+}
+
+// Machine is a machine's part of the conditions. What is not known is empty or
+// null.
+type Machine struct {
+	Name         string `json:"name"`
+	System       string `json:"system"` // such as linux
+	Kernel       string `json:"kernel"`
+	Architecture string `json:"architecture"`
+	CPU          string `json:"cpu"` // the processor's model
+	CPUs         int    `json:"cpus"`
+	MemoryBytes  uint64 `json:"memory_bytes"`
+	// CPULimit is the control group's quota in processors.
+	CPULimit *float64 `json:"cpu_limit"`
+}
+
+// Cluster is what was under test.
+type Cluster struct {
+	ID       string   `json:"id"` // trials name it so
+	Store    string   `json:"store"`
+	Version  string   `json:"version"`
+	Started  bool     `json:"started_by_run"` // false: it ran already
+	Members  []Member `json:"members"`
+	Exec     string   `json:"exec,omitempty"` // another server binary
+	Settings any      `json:"settings"`       // the store's own
+	// Durability is null where it was not measured: a cluster that ran already.
+	Durability *Durability `json:"durability"`
+	Notes      []string    `json:"notes"`
+}
+
+// Member is one member of a cluster.
+type Member struct {
+	ID       ID     `json:"id"`
+	Name     string `json:"name"`
+	Endpoint string `json:"endpoint"`
+	Version  string `json:"version,omitempty"`
+	Machine  string `json:"machine,omitempty"` // a Machine's name
+}
+
+// Durability says what an acknowledged write rests on.
+type Durability struct {
+	// The time of fdatasync after a small write in the members' data folders;
+	// the slowest member's.
+	FdatasyncP50NS int64  `json:"fdatasync_p50_ns"`
+	FdatasyncP99NS int64  `json:"fdatasync_p99_ns"`
+	FileSystem     string `json:"file_system"`
+	Volatile       bool   `json:"volatile"` // forgets at power loss, as tmpfs does
+	Synced         bool   `json:"synced"`   // the store syncs before it acknowledges
+}
+
+// ID is a member's number. Files spell it as the stores do, in hexadecimal:
+// JSON's numbers do not hold 64 bits in every reader.
+type ID uint64
+
+// String returns the number in hexadecimal.
+func (id ID) String() string { return strconv.FormatUint(uint64(id), 16) }
+
+// MarshalText writes String.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (id *ID) UnmarshalText(b []byte) error {
+	n, err := strconv.ParseUint(string(b), 16, 64)
+	if err != nil {
+		return fmt.Errorf("%q is no member's number in hexadecimal", b)
+	}
+	*id = ID(n)
+	return nil
+}
+
+// encode is how this package writes JSON files.
+func encode(v any) ([]byte, error) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}

@@ -1,0 +1,247 @@
+package record
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// Trial is a trial's result with its conditions: what --format json prints and
+// what run.json has for each trial. Counts and times are those of the measured
+// window.
+type Trial struct {
+	Schema  string `json:"schema"`
+	State   State  `json:"state"`
+	Failure string `json:"failure,omitempty"` // one sentence
+	Folder  string `json:"folder"`            // in the run directory; empty when there is none
+	Conditions
+
+	Started time.Time  `json:"started"`
+	Opened  *time.Time `json:"window_opened"` // null if it never was
+	Seconds float64    `json:"seconds"`       // the window's length
+
+	Due          uint64            `json:"due"`
+	Operations   uint64            `json:"operations"` // of those due: completed
+	Errors       uint64            `json:"errors"`     // of those due: failed
+	Conflicts    uint64            `json:"conflicts"`  // of Operations
+	Misses       uint64            `json:"misses"`     // of Operations
+	WrongAnswers uint64            `json:"wrong_answers"`
+	ErrorsByKind map[string]uint64 `json:"errors_by_kind"`
+	ErrorTexts   map[string]string `json:"error_texts"`
+	Completed    uint64            `json:"completed_in_window"` // successes, whenever due
+	PerSecond    float64           `json:"operations_per_second"`
+	LongestGap   float64           `json:"longest_gap_seconds"`
+	FailedFrom   *float64          `json:"failed_from_percentile"`
+
+	ResponseTime        Times            `json:"response_time_ns"`
+	SuccessResponseTime Times            `json:"success_response_time_ns"`
+	ServiceTime         Times            `json:"service_time_ns"`
+	ErrorTimes          map[string]Times `json:"error_times_ns"`
+	Lateness            *Times           `json:"lateness_ns"` // null in a closed loop
+
+	ByRole      []Served `json:"by_role"`
+	ByOperation []Served `json:"by_operation"` // empty unless the trial has a mix
+	Roles       Roles    `json:"roles"`
+
+	CarriedIn      uint64   `json:"carried_in"`
+	CarriedInAgeNS int64    `json:"carried_in_age_ns"`
+	HighestFlight  int      `json:"max_in_flight"`
+	MeanInFlight   float64  `json:"mean_in_flight"`
+	Capped         uint64   `json:"in_flight_capped"`
+	Reconnects     uint64   `json:"reconnects"`
+	BytesIn        uint64   `json:"bytes_in"`
+	BytesOut       uint64   `json:"bytes_out"`
+	LostMembers    []string `json:"lost_members"`
+	TermChanges    int      `json:"term_changes"`
+
+	CPUSeconds     float64  `json:"client_cpu_seconds"`
+	CPUPerOp       *float64 `json:"client_cpu_ns_per_operation"` // null without operations
+	MaxRSSBytes    int64    `json:"client_max_rss_bytes"`
+	LoopCPUNS      int64    `json:"loop_cpu_ns"`
+	LongestPauseNS int64    `json:"longest_pause_ns"`
+	RunDelayNS     int64    `json:"run_delay_ns"`
+	RunSlices      int64    `json:"run_slices"`
+	ThrottledNS    *int64   `json:"throttled_ns"`
+	StolenShare    *float64 `json:"stolen_cpu_share"`
+
+	Verdict verdict.Verdict `json:"verdict"`
+}
+
+// NewTrial makes a trial's result of what was measured: every figure that
+// anybody prints has its source here. warmup may be nil. It changes nothing
+// that it is given.
+func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles Roles) Trial {
+	all := &sums{}
+	for _, cell := range measured.Cells {
+		all.add(cell)
+	}
+	t := pending(c, o.Started)
+	t.State, t.Failure = cmp.Or(o.State, Complete), o.Failure
+	if !o.Opened.IsZero() {
+		opened := o.Opened.UTC()
+		t.Opened = &opened
+	}
+	t.count(measured)
+	t.setTimes(all, measured)
+	t.ByRole = byRole(measured.Cells, roles)
+	if len(c.Mix) > 1 {
+		t.ByOperation = byOperation(measured.Cells)
+	}
+	t.Roles = append(t.Roles, roles...)
+	t.observe(o, measured)
+	t.Verdict = verdict.Judge(t.figures(all, measured, warmup))
+	return t
+}
+
+// pending is a trial that has conditions and no result.
+func pending(c Conditions, started time.Time) Trial {
+	c.Mix, c.Endpoints, c.Notes = orEmpty(c.Mix), orEmpty(c.Endpoints), orEmpty(c.Notes)
+	return Trial{
+		Schema: TrialSchema, State: Incomplete, Conditions: c, Started: started.UTC(),
+		ErrorsByKind: map[string]uint64{}, ErrorTexts: map[string]string{}, ErrorTimes: map[string]Times{},
+		ByRole: []Served{}, ByOperation: []Served{}, Roles: Roles{}, LostMembers: []string{},
+		Verdict: verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{}, Notes: []string{}},
+	}
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+func (t *Trial) count(m *measure.Totals) {
+	t.Seconds = m.Seconds
+	t.Due, t.Completed = m.Due, m.Done
+	for o := range kv.NumOutcomes {
+		n := m.Outcomes[o]
+		switch {
+		case !o.Failed():
+			t.Operations += n
+		case n > 0:
+			t.Errors += n
+			t.ErrorsByKind[o.String()] = n
+		}
+	}
+	t.Conflicts, t.Misses, t.WrongAnswers = m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Outcomes[kv.WrongAnswer]
+	for o, text := range m.ErrorTexts {
+		t.ErrorTexts[o.String()] = text
+	}
+	if m.Seconds > 0 {
+		t.PerSecond = float64(m.Done) / m.Seconds
+	}
+	t.LongestGap = m.LongestGap
+	if p, ok := measure.FailedFrom(t.Operations, t.Errors); ok {
+		t.FailedFrom = &p
+	}
+}
+
+func (t *Trial) setTimes(all *sums, m *measure.Totals) {
+	t.ResponseTime = Times{measure.Summarize(all.response, t.Errors)}
+	t.SuccessResponseTime = Times{measure.Summarize(all.response, 0)}
+	t.ServiceTime = Times{measure.Summarize(all.service, t.Errors)}
+	for i, h := range all.errors {
+		if count(h) > 0 {
+			t.ErrorTimes[(kv.NotSent + kv.Outcome(i)).String()] = Times{measure.Summarize(h, 0)}
+		}
+	}
+	if t.Open() {
+		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
+	}
+}
+
+func (t *Trial) observe(o Observed, m *measure.Totals) {
+	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
+	t.HighestFlight, t.MeanInFlight, t.Capped = m.MaxInFlight, m.MeanInFlight, m.Capped
+	t.Reconnects, t.BytesIn, t.BytesOut = m.Reconnects, m.BytesIn, m.BytesOut
+	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
+	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes
+	t.ThrottledNS, t.StolenShare = o.ThrottledNS, o.StolenShare
+	t.LostMembers = append(t.LostMembers, o.LostMembers...)
+	t.TermChanges = o.TermChanges
+	if m.Done > 0 {
+		perOp := math.Round(1e9 * o.CPUSeconds / float64(m.Done))
+		t.CPUPerOp = &perOp
+	}
+}
+
+// figures is what the verdict's rules look at.
+func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
+	service := measure.Summarize(all.service, 0)
+	f := verdict.Figures{
+		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
+		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, Timed: count(all.response) + all.failed(),
+		Misses: t.Misses, WrongAnswers: t.WrongAnswers, Done: t.Completed,
+		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MaxInFlight: t.MaxInFlight, Capped: t.Capped,
+		CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
+		Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
+		Preloaded: t.Preloaded, ValueSize: t.ValueSize,
+		Loops: t.Loops, LoopCPUNS: t.LoopCPUNS, RunDelayNS: t.RunDelayNS, Slices: t.RunSlices,
+		LongestPauseNS: t.LongestPauseNS,
+		LostMembers:    t.LostMembers, TermChanges: t.TermChanges, VolatileMeant: t.VolatileMeant,
+		ServiceP50NS:  service.At(50).NS,
+		ResponseP50NS: t.SuccessResponseTime.At(50).NS,
+	}
+	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
+	if t.Rate != nil {
+		f.Rate = *t.Rate
+	}
+	if t.Lateness != nil {
+		f.LatenessP99NS = t.Lateness.At(99).NS
+	}
+	if t.ThrottledNS != nil {
+		f.ThrottledNS = *t.ThrottledNS
+	}
+	if t.StolenShare != nil {
+		f.StolenShare = *t.StolenShare
+	}
+	if d := t.Durability; d != nil {
+		f.DurabilityKnown, f.FileSystem, f.Volatile, f.Unsynced = true, d.FileSystem, d.Volatile, !d.Synced
+	}
+	return f
+}
+
+// totalTimes is the sum of all times in the window and the longest there or
+// carried into it, which the warm-up's histograms hold. Where those are
+// missing, what was carried in may have been as long as the window.
+func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
+	sum, most := all.total()
+	longest = float64(most)
+	switch {
+	case m.CarriedIn == 0:
+	case warmup == nil:
+		longest = math.Max(longest, 1e9*m.Seconds)
+	default:
+		before := &sums{}
+		for _, c := range warmup.Cells {
+			before.add(c)
+		}
+		_, most = before.total()
+		longest = math.Max(longest, float64(most))
+	}
+	return sum, longest
+}
+
+// UnmarshalJSON reads a trial and tells the figures that failed from those
+// that the sample does not support.
+func (t *Trial) UnmarshalJSON(b []byte) error {
+	type plain Trial
+	if err := json.Unmarshal(b, (*plain)(t)); err != nil {
+		return err
+	}
+	t.ResponseTime.restore(t.Errors)
+	t.ServiceTime.restore(t.Errors)
+	for i := range t.ByRole {
+		t.ByRole[i].restore()
+	}
+	for i := range t.ByOperation {
+		t.ByOperation[i].restore()
+	}
+	return nil
+}

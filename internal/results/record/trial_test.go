@@ -1,0 +1,246 @@
+package record
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// stall is the flaw that coordinated omission is: 1,000 operations a second are
+// due for 10 s, each takes 2 ms, and the store stalls for a second. Of the
+// 10,000 operations due, 1,000 fell into the stall and waited for its rest.
+func stall() *measure.Totals {
+	t := &measure.Totals{Seconds: 10, Due: 10_000, Done: 10_000, LongestGap: 1, MeanInFlight: 52, Lateness: measure.NewHistogram()}
+	t.Outcomes[kv.OK] = 10_000
+	c := cellOf(&t.Cells, measure.Series{Kind: kv.Put, Member: leaderID, Term: 2})
+	for i := range 10_000 {
+		ns := int64(2e6)
+		if i < 1000 {
+			ns += int64(i) * 1e6
+		}
+		add(&c.Response, ns)
+		add(&c.Service, ns)
+		measure.Record(t.Lateness, 50_000)
+	}
+	return t
+}
+
+func near(t *testing.T, what string, f measure.Figure, want float64) {
+	t.Helper()
+	if !f.Known || math.Abs(f.NS-want) > 0.005*want {
+		t.Errorf("%s is %+v, want %.0f", what, f, want)
+	}
+}
+
+func TestAStallShowsWhereArithmeticSays(t *testing.T) {
+	c := conditions()
+	c.Mix, c.Operation = []Share{{"put", "", 1}}, "put"
+	r := NewTrial(c, Observed{CPUSeconds: 0.1}, stall(), nil, roles)
+	near(t, "p50", r.ResponseTime.At(50), 2e6)
+	near(t, "p95", r.ResponseTime.At(95), 0.5e9)
+	near(t, "p99", r.ResponseTime.At(99), 0.9e9)
+	if r.PerSecond != 1000 || *r.CPUPerOp != 10_000 || r.LongestGap != 1 || r.FailedFrom != nil {
+		t.Errorf("the trial is %+v", r)
+	}
+	if r.Verdict.State != verdict.Valid || r.State != Complete {
+		t.Errorf("%s: %+v", r.State, r.Verdict)
+	}
+	if len(r.ByOperation) != 0 {
+		t.Error("a trial of one operation lists it apart")
+	}
+	if got := r.ByRole; len(got) != 1 || got[0].Role != "leader" || got[0].Operations != 10_000 {
+		t.Errorf("by role: %+v", got)
+	}
+}
+
+// A percentile that lands on a failed operation is null, and reads as failed.
+func TestNothingSurvivesByFailing(t *testing.T) {
+	m := stall()
+	m.Due, m.Outcomes[kv.TimedOut] = 10_200, 200
+	timedOut := cellOf(&m.Cells, measure.Series{Kind: kv.Put})
+	for range 200 {
+		add(&timedOut.Failed[measure.ErrorIndex(kv.TimedOut)], 10e9)
+	}
+	m.ErrorTexts = map[kv.Outcome]string{kv.TimedOut: "no answer within 10s"}
+	r := NewTrial(conditions(), Observed{}, m, nil, roles)
+	b, err := json.Marshal(r)
+	must(t, err)
+	var flat map[string]any
+	must(t, json.Unmarshal(b, &flat))
+	times := flat["response_time_ns"].(map[string]any)
+	if times["p99"] != nil || times["max"] != nil || times["mean"] != nil || times["p95"] == nil {
+		t.Errorf("response times: %v", times)
+	}
+	if flat["success_response_time_ns"].(map[string]any)["p99"] == nil {
+		t.Error("the successes alone have no p99")
+	}
+	if got, want := flat["failed_from_percentile"].(float64), 100*10_000/10_200.0; got != want {
+		t.Errorf("failed from %v, want %v", got, want)
+	}
+	if flat["errors_by_kind"].(map[string]any)["timeout"] != 200.0 || flat["error_texts"].(map[string]any)["timeout"] != "no answer within 10s" {
+		t.Errorf("errors: %v, %v", flat["errors_by_kind"], flat["error_texts"])
+	}
+	near(t, "time of errors", r.ErrorTimes["timeout"].At(50), 10e9)
+	var back Trial
+	must(t, json.Unmarshal(b, &back))
+	if f := back.ResponseTime.At(99); !f.Failed {
+		t.Errorf("p99 reads back as %+v, not as failed", f)
+	}
+}
+
+// The list of names is a promise to those who read the JSON.
+func TestTheJSONHasThePromisedNames(t *testing.T) {
+	m := stall()
+	for range 5000 { // enough for p99.9
+		add(&m.Cells[0].Response, 2e6)
+		add(&m.Cells[0].Service, 2e6)
+		measure.Record(m.Lateness, 50_000)
+	}
+	m.Due, m.Outcomes[kv.OK] = 15_000, 15_000
+	b, err := json.Marshal(NewTrial(conditions(), Observed{Started: noon}, m, nil, roles))
+	must(t, err)
+	var flat map[string]json.RawMessage
+	must(t, json.Unmarshal(b, &flat))
+	for _, name := range []string{
+		"schema", "store", "version", "operation", "consistency", "target", "members", "connections", "clients", "rate", "seed",
+		"seconds", "due", "operations", "errors", "conflicts", "misses", "wrong_answers", "errors_by_kind", "error_texts",
+		"operations_per_second", "longest_gap_seconds", "failed_from_percentile", "response_time_ns", "success_response_time_ns",
+		"service_time_ns", "lateness_ns", "client_cpu_seconds", "client_cpu_ns_per_operation", "client_max_rss_bytes", "verdict",
+		"name", "repeat", "arrival", "mix", "key_size", "value_size", "key_space", "distribution", "warmup_seconds",
+		"timeout_seconds", "started", "carried_in", "carried_in_age_ns", "max_in_flight", "in_flight_capped", "reconnects",
+		"longest_pause_ns", "run_delay_ns", "by_role", "roles", "durability", "machine",
+	} {
+		if _, ok := flat[name]; !ok {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	var times map[string]*int64
+	must(t, json.Unmarshal(flat["response_time_ns"], &times)) // integers
+	for _, name := range []string{"min", "mean", "stddev", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p99_9", "max"} {
+		if times[name] == nil {
+			t.Errorf("response_time_ns has no %s", name)
+		}
+	}
+	for name, value := range flat {
+		if string(value) == "null" && name != "machine" && name != "failed_from_percentile" && name != "window_opened" &&
+			name != "throttled_ns" && name != "stolen_cpu_share" && name != "members_share_machine" {
+			t.Errorf("%s is null", name)
+		}
+	}
+}
+
+func TestNewTrialChangesNothing(t *testing.T) {
+	l := newLoad(5, 0.1, true)
+	l.phase(measure.Measured, 2, 500)
+	m := l.totals[measure.Measured]
+	var before []*measure.Histogram
+	for _, c := range m.Cells {
+		if c.Response != nil {
+			before = append(before, c.Response.Clone())
+		}
+	}
+	first := NewTrial(conditions(), Observed{}, m, nil, roles)
+	second := NewTrial(conditions(), Observed{}, m, nil, roles)
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("asked twice it differs:\n%s", diff)
+	}
+	i := 0
+	for _, c := range m.Cells {
+		if c.Response != nil {
+			if !c.Response.Equals(before[i]) {
+				t.Error("a cell's histogram changed")
+			}
+			i++
+		}
+	}
+}
+
+// The closed loop's own arithmetic: what each edge of the window hides is
+// known from the warm-up.
+func TestLittlesLawAtTheEdges(t *testing.T) {
+	c := conditions()
+	c.Arrival, c.Rate, c.Clients = "closed", nil, 100
+	totals := func(n int, ns int64) *measure.Totals {
+		m := &measure.Totals{Seconds: 10, Due: uint64(n), Done: uint64(n)}
+		m.Outcomes[kv.OK] = uint64(n)
+		cell := cellOf(&m.Cells, measure.Series{Kind: kv.Put, Member: leaderID, Term: 2})
+		for range n {
+			add(&cell.Response, ns)
+			add(&cell.Service, ns)
+		}
+		return m
+	}
+	// A stall of 2 s across the window's opening leaves 8 s of work in it.
+	warm := totals(100, 2e9)
+	m := totals(80_000, 10e6)
+	m.CarriedIn = 100
+	if v := NewTrial(c, Observed{}, m, warm, roles).Verdict; v.State != verdict.Valid {
+		t.Errorf("the stall is called a defect: %+v", v)
+	}
+	if v := NewTrial(c, Observed{}, m, nil, roles).Verdict; v.State != verdict.Valid {
+		t.Errorf("without the warm-up's times it is judged all the same: %+v", v)
+	}
+	if v := NewTrial(c, Observed{}, m, totals(100, 10e6), roles).Verdict; v.State != verdict.Invalid || v.Reasons[0].Rule != 4 {
+		t.Errorf("idle clients pass: %+v", v)
+	}
+}
+
+func TestRoles(t *testing.T) {
+	known := Roles{
+		{Member: 1, Term: 5, Role: "leader"}, {Member: 2, Term: 5, Role: "unknown"}, {Member: 3, Term: 6, Role: "follower"},
+	}
+	for _, tt := range []struct {
+		member, term uint64
+		want         kv.Role
+	}{
+		{1, 5, kv.Leader}, {2, 5, kv.Follower}, {3, 5, kv.Follower}, {9, 5, kv.Follower}, {0, 5, kv.Unknown},
+		{3, 6, kv.Follower}, {1, 6, kv.Unknown}, {1, 7, kv.Unknown}, {1, 0, kv.Unknown},
+	} {
+		if got := known.Resolve(tt.member, tt.term); got != tt.want {
+			t.Errorf("member %d at term %d is %s, want %s", tt.member, tt.term, got, tt.want)
+		}
+	}
+}
+
+func TestFromScenario(t *testing.T) {
+	s := scenario.Trial{
+		Name: "mix", Number: 3, Repeat: 2, Repeats: 5,
+		Cluster: scenario.Cluster{Store: "etcd", Attach: &scenario.Attach{
+			Endpoints: []string{"h:1"}, CACert: "ca.pem", User: "root:secret",
+		}},
+		Load: scenario.Load{
+			Mix:    []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Local, Weight: 9}},
+			Target: kv.Target{Mode: kv.One, Member: 2}, Arrival: scenario.Poisson, Rate: scenario.Rate{PerSecond: 500},
+			MaxInFlight: 100, Duration: 1500 * time.Millisecond, Prefix: "\xff",
+			Distribution: scenario.Distribution{Name: "zipfian", Theta: 0.99, HotKeys: 0.2, HotOps: 0.8},
+		},
+	}
+	c := FromScenario(&s)
+	if c.Operation != Mixed || c.Consistency != "local" || c.Target != "member:2" || *c.Rate != 500 || !c.TLS || !c.Authenticated ||
+		c.DurationSeconds != 1.5 || c.KeyPrefix != "0xff" || c.Theta != 0.99 || c.HotKeys != 0 || !c.Open() || c.MaxInFlight != 100 {
+		t.Errorf("got %+v", c)
+	}
+	b, err := json.Marshal(c)
+	must(t, err)
+	if s := string(b); len(s) == 0 || strings.Contains(s, "secret") || strings.Contains(s, "root") {
+		t.Errorf("the user is recorded: %s", s)
+	}
+	s.Load.Mix = append(s.Load.Mix, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable})
+	s.Load.Rate = scenario.Rate{Percent: 50, Of: "put"}
+	if c = FromScenario(&s); c.Consistency != Mixed || c.Rate != nil {
+		t.Errorf("got %+v", c)
+	}
+	s.Load.Arrival = scenario.Closed
+	if c = FromScenario(&s); c.Open() || c.MaxInFlight != 0 {
+		t.Errorf("got %+v", c)
+	}
+}

@@ -1,0 +1,255 @@
+package record
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// The files of a trial's folder.
+const (
+	hlogFile     = "latency.hlog"
+	timelineFile = "timeline.csv"
+	eventsFile   = "events.jsonl"
+	machinesFile = "machines.csv"
+	logsFolder   = "logs"
+)
+
+// TrialWriter writes one trial's folder. Its methods may be called from any
+// goroutine. The first error of the run stays, as in Writer.
+type TrialWriter struct {
+	w      *Writer
+	dir    string
+	folder string
+	index  int // in the run's trials
+
+	mu       sync.Mutex
+	hlog     *lines
+	timeline *lines
+	events   *lines
+	machines *lines // nil until the first rows
+	columns  []string
+	begun    bool
+	base     time.Time // of the histogram log
+	start    [2]time.Time
+	end      [2]time.Time
+	done     bool
+	encoder  encoder
+	buf      []byte
+}
+
+// Trial begins a trial: its folder trial-NN-<name>, with -rN when the trial is
+// repeated, and its place in run.json, as incomplete.
+func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
+	t := pending(c, now)
+	t.Folder = fmt.Sprintf("trial-%02d-%s", c.Number, Slug(c.Name))
+	if c.Repeats > 1 {
+		t.Folder += fmt.Sprintf("-r%d", c.Repeat)
+	}
+	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder}
+	if err := w.Err(); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(tw.dir, 0o755); err != nil {
+		return nil, w.fail(writeError(tw.dir, err))
+	}
+	if err := tw.openFiles(); err != nil {
+		return nil, w.fail(errors.Join(err, tw.closeFiles()))
+	}
+	err := w.update(func(r *Run) {
+		tw.index = len(r.Trials)
+		r.Trials = append(r.Trials, t)
+	})
+	if err != nil {
+		return nil, errors.Join(err, tw.closeFiles())
+	}
+	return tw, nil
+}
+
+func (t *TrialWriter) openFiles() (err error) {
+	for _, f := range []struct {
+		to   **lines
+		name string
+	}{{&t.hlog, hlogFile}, {&t.timeline, timelineFile}, {&t.events, eventsFile}} {
+		if *f.to, err = t.w.open.lines(filepath.Join(t.dir, f.name)); err != nil {
+			return err
+		}
+	}
+	return writeRows(t.timeline, timelineHeader())
+}
+
+// Dir is the trial's folder.
+func (t *TrialWriter) Dir() string { return t.dir }
+
+// Logs makes the folder for the members' logs and returns its path.
+func (t *TrialWriter) Logs() (string, error) {
+	dir := filepath.Join(t.dir, logsFolder)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", t.w.fail(writeError(dir, err))
+	}
+	return dir, nil
+}
+
+// Begin says when a phase began. It comes before the phase's first Second.
+func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
+	return t.do(func() error {
+		t.start[phase] = at
+		if t.begun {
+			return nil
+		}
+		t.begun, t.base = true, at.UTC().Truncate(time.Second)
+		var b bytes.Buffer
+		if err := hlogHead(&b, at, t.base); err != nil {
+			return err
+		}
+		_, err := t.hlog.Write(b.Bytes())
+		return err
+	})
+}
+
+// End says when a phase ended, so that its last second has its true length. It
+// may come before any Second of the phase, or never.
+func (t *TrialWriter) End(phase measure.Phase, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end[phase] = at
+}
+
+// Second records one second of all shards merged, which it only reads.
+func (t *TrialWriter) Second(s *measure.Second) error {
+	return t.do(func() error {
+		from := t.start[s.Phase]
+		if from.IsZero() {
+			return fmt.Errorf("the %s phase of %s has seconds but no beginning; this is a defect of quorumbench", s.Phase, t.folder)
+		}
+		start := from.Add(time.Duration(s.Index) * time.Second)
+		end := start.Add(time.Second)
+		if e := t.end[s.Phase]; e.After(start) && e.Before(end) {
+			end = e
+		}
+		var err error
+		t.buf, err = hlogSecond(t.buf[:0], &t.encoder, s, start.Sub(t.base).Seconds(), end.Sub(start).Seconds())
+		if err != nil {
+			return fmt.Errorf("a histogram cannot be written: %w", err)
+		}
+		if _, err := t.hlog.Write(t.buf); err != nil {
+			return err
+		}
+		return writeRows(t.timeline, timelineRow(s, start))
+	})
+}
+
+// Event is one line of events.jsonl.
+type Event struct {
+	Time time.Time `json:"time"`
+	// Kind is such as election, slow_fsync, member_lost, fault.
+	Kind   string `json:"kind"`
+	Member string `json:"member,omitempty"` // its name
+	Text   string `json:"text"`
+	// Duration of what happened; 0 when it has none.
+	Duration time.Duration `json:"duration_ns"`
+}
+
+// Event records what happened.
+func (t *TrialWriter) Event(e Event) error {
+	e.Time = e.Time.UTC()
+	return t.do(func() error {
+		b, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("the event %q cannot be recorded: %w", e.Kind, err)
+		}
+		_, err = t.events.Write(append(b, '\n'))
+		return err
+	})
+}
+
+// Machines records rows of machines.csv, whose columns are the header; it is
+// the same in every call.
+func (t *TrialWriter) Machines(header []string, rows [][]string) error {
+	return t.do(func() (err error) {
+		if t.machines == nil {
+			if t.machines, err = t.w.open.lines(filepath.Join(t.dir, machinesFile)); err != nil {
+				return err
+			}
+			t.columns = slices.Clone(header)
+			rows = append([][]string{header}, rows...)
+		}
+		if !slices.Equal(header, t.columns) {
+			return fmt.Errorf("machines.csv has the columns %v, not %v; this is a defect of quorumbench", t.columns, header)
+		}
+		return writeRows(t.machines, rows...)
+	})
+}
+
+// Finish records the trial's result and closes its files.
+func (t *TrialWriter) Finish(result Trial) error {
+	result.Folder = t.folder
+	return t.finish(func(at *Trial) { *at = result })
+}
+
+// Abort says that the trial ended without a result: Failed with one sentence,
+// or Interrupted.
+func (t *TrialWriter) Abort(state State, failure string) error {
+	return t.finish(func(at *Trial) { at.State, at.Failure = state, failure })
+}
+
+// finish closes the files, whatever happened before, and writes the result.
+func (t *TrialWriter) finish(change func(*Trial)) error {
+	t.mu.Lock()
+	if t.done {
+		t.mu.Unlock()
+		return fmt.Errorf("%s is closed", t.folder)
+	}
+	t.done = true
+	err := t.closeFiles()
+	t.mu.Unlock()
+	if err != nil {
+		return t.w.fail(err)
+	}
+	return t.w.update(func(r *Run) { change(&r.Trials[t.index]) })
+}
+
+// do runs one write under the lock, unless one has failed before.
+func (t *TrialWriter) do(write func() error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.w.Err(); err != nil {
+		return err
+	}
+	if t.done {
+		return fmt.Errorf("%s is closed", t.folder)
+	}
+	if err := write(); err != nil {
+		return t.w.fail(err)
+	}
+	return nil
+}
+
+func (t *TrialWriter) closeFiles() error {
+	var errs []error
+	for _, l := range []*lines{t.hlog, t.timeline, t.events, t.machines} {
+		if l != nil {
+			errs = append(errs, l.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// writeRows writes rows of CSV in one call.
+func writeRows(to *lines, rows ...[]string) error {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+		return err
+	}
+	_, err := to.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,169 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// runFile is the run's own file in its directory.
+const runFile = "run.json"
+
+// Writer writes a run directory. Its methods may be called from any goroutine.
+// The first error stays: every later call returns it and writes nothing.
+type Writer struct {
+	dir  string
+	open opener
+
+	mu  sync.Mutex
+	run Run
+	err error
+}
+
+// Create makes the folder <root>/<UTC time>-<name> and its run.json, which says
+// that the run is incomplete. run carries what is known at the start: name,
+// tool, seed, scenario, planned trials, machines.
+func Create(root, name string, now time.Time, run Run) (*Writer, error) {
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return nil, writeError(root, err)
+	}
+	dir := filepath.Join(root, now.UTC().Format("20060102T150405Z")+"-"+Slug(name))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("the run directory %s exists already: another run of this name began in the same second; start again", dir)
+		}
+		return nil, writeError(dir, err)
+	}
+	return begin(dir, now, run, openFile)
+}
+
+// CreateAt does the same in a folder that the user chose, which must be empty
+// or absent.
+func CreateAt(dir string, now time.Time, run Run) (*Writer, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, writeError(dir, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, writeError(dir, err)
+	}
+	if len(entries) > 0 {
+		return nil, occupied(dir, entries)
+	}
+	return begin(dir, now, run, openFile)
+}
+
+func occupied(dir string, entries []os.DirEntry) error {
+	what := "it is not empty"
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == runFile }) {
+		what = "it holds another run"
+	}
+	return fmt.Errorf("cannot record into %s: %s; choose a folder that is empty or not there yet", dir, what)
+}
+
+func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
+	run.Schema, run.State, run.Started = RunSchema, Incomplete, now.UTC()
+	run.Machines, run.Clusters, run.Trials = orEmpty(run.Machines), orEmpty(run.Clusters), orEmpty(run.Trials)
+	b, err := encode(&run)
+	if err != nil {
+		return nil, fmt.Errorf("the run cannot be recorded: %w", err)
+	}
+	// Only one of two runs that found the folder empty can create the file.
+	path := filepath.Join(dir, runFile)
+	if err := open.write(path, os.O_EXCL, b); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("cannot record into %s: another run has just begun there; choose another folder", dir)
+		}
+		return nil, err
+	}
+	return &Writer{dir: dir, open: open, run: run}, nil
+}
+
+// Dir is the run directory.
+func (w *Writer) Dir() string { return w.dir }
+
+// Err is the first error of any write, or nil.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// AddCluster records what trials will name by the cluster's ID; a cluster with
+// the same ID is replaced.
+func (w *Writer) AddCluster(c Cluster) error {
+	c.Members, c.Notes = orEmpty(c.Members), orEmpty(c.Notes)
+	return w.update(func(r *Run) {
+		i := slices.IndexFunc(r.Clusters, func(o Cluster) bool { return o.ID == c.ID })
+		if i < 0 {
+			r.Clusters = append(r.Clusters, c)
+		} else {
+			r.Clusters[i] = c
+		}
+	})
+}
+
+// Finish says how the run ended. failure is one sentence with Failed, else
+// empty. The trials that have not finished stay incomplete.
+func (w *Writer) Finish(state State, failure string, now time.Time) error {
+	finished := now.UTC()
+	return w.update(func(r *Run) { r.State, r.Failure, r.Finished = state, failure, &finished })
+}
+
+// update changes the run and writes run.json anew.
+func (w *Writer) update(change func(*Run)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	change(&w.run)
+	b, err := encode(&w.run)
+	if err != nil {
+		return w.keep(fmt.Errorf("the run cannot be recorded: %w", err))
+	}
+	return w.keep(w.open.replace(filepath.Join(w.dir, runFile), b))
+}
+
+// keep makes an error stay. The caller holds mu.
+func (w *Writer) keep(err error) error {
+	if w.err == nil {
+		w.err = err
+	}
+	return w.err
+}
+
+// fail makes an error of a part stay, and returns the one that does.
+func (w *Writer) fail(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.keep(err)
+}
+
+// maxSlug bounds a name's part of a folder's name.
+const maxSlug = 60
+
+// Slug is a name as a part of a file's name: letters, digits, points and
+// dashes.
+func Slug(name string) string {
+	safe := func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '-'
+	}
+	s := strings.Trim(strings.Map(safe, name), "-.")
+	if len(s) > maxSlug {
+		s = strings.TrimRight(s[:maxSlug], "-.")
+	}
+	if s == "" {
+		return "run"
+	}
+	return s
+}

@@ -1,0 +1,293 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+func TestRunsInTheSameFolderAreRefused(t *testing.T) {
+	root := t.TempDir()
+	w, err := Create(root, "quick run/1", noon, Run{})
+	must(t, err)
+	if got, want := filepath.Base(w.Dir()), "20260301T120000Z-quick-run-1"; got != want {
+		t.Errorf("the folder is %s, want %s", got, want)
+	}
+	_, err = Create(root, "quick run/1", noon.Add(time.Millisecond), Run{})
+	sentence(t, err, "began in the same second")
+
+	_, err = CreateAt(w.Dir(), noon, Run{})
+	sentence(t, err, "holds another run")
+	other := filepath.Join(root, "other")
+	must(t, os.MkdirAll(filepath.Join(other, "things"), 0o755))
+	_, err = CreateAt(other, noon, Run{})
+	sentence(t, err, "is not empty")
+
+	for _, fresh := range []string{filepath.Join(root, "a", "b"), t.TempDir()} {
+		if _, err := CreateAt(fresh, noon, Run{}); err != nil {
+			t.Errorf("%s: %v", fresh, err)
+		}
+	}
+}
+
+func TestOneOfTwoRunsAtTheSameMomentBegins(t *testing.T) {
+	dir := t.TempDir()
+	errs := make([]error, 8)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { _, errs[i] = CreateAt(dir, noon, Run{}) })
+	}
+	all.Wait()
+	began := 0
+	for _, err := range errs {
+		if err == nil {
+			began++
+		} else {
+			sentence(t, err, "another run")
+		}
+	}
+	if began != 1 {
+		t.Errorf("%d runs began in one folder", began)
+	}
+}
+
+func TestFoldersThatCannotBeWritten(t *testing.T) {
+	inTheWay := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(inTheWay, nil, 0o644))
+	_, err := Create(inTheWay, "quick", noon, Run{})
+	sentence(t, err, "cannot write "+inTheWay)
+	_, err = CreateAt(filepath.Join(inTheWay, "out"), noon, Run{})
+	sentence(t, err, "not a directory")
+
+	if os.Geteuid() == 0 {
+		return // nothing is forbidden to root
+	}
+	closed := t.TempDir()
+	must(t, os.Chmod(closed, 0o500))
+	_, err = Create(closed, "quick", noon, Run{})
+	sentence(t, err, "choose a folder that you may write to")
+}
+
+func TestFoldersOfRepeats(t *testing.T) {
+	w := newRun(t)
+	for repeat := 1; repeat <= 2; repeat++ {
+		c := conditions()
+		c.Number, c.Name, c.Repeat, c.Repeats = 12, "get: all", repeat, 2
+		tw, err := w.Trial(c, noon)
+		must(t, err)
+		if got, want := filepath.Base(tw.Dir()), fmt.Sprintf("trial-12-get--all-r%d", repeat); got != want {
+			t.Errorf("the folder is %s, want %s", got, want)
+		}
+	}
+	_, err := w.Trial(Conditions{Number: 12, Name: "get: all", Repeat: 1, Repeats: 2}, noon)
+	sentence(t, err, "file exists")
+}
+
+// A kill leaves what was written by then: at every moment the directory opens
+// and says that it is incomplete.
+func TestEveryMomentIsReadable(t *testing.T) {
+	w := newRun(t)
+	says := func(want ...string) {
+		t.Helper()
+		run, err := Open(w.Dir())
+		must(t, err)
+		if run.State != Incomplete || run.Finished != nil || run.Name != "quick" || run.Seed != 42 {
+			t.Errorf("the run is %+v", run)
+		}
+		for _, text := range want {
+			if !strings.Contains(strings.Join(run.Problems, "\n"), text) {
+				t.Errorf("the problems %q do not say %q", run.Problems, text)
+			}
+		}
+		if run.Verdict() != "invalid" {
+			t.Errorf("an incomplete run is %s", run.Verdict())
+		}
+	}
+	says("did not finish")
+	must(t, w.AddCluster(Cluster{ID: "c1", Store: "etcd", Members: []Member{{ID: leaderID, Name: "m1"}}}))
+	tw, err := w.Trial(conditions(), noon)
+	must(t, err)
+	says("did not finish", "Trial trial-01-put-leader did not finish")
+
+	l := newLoad(1, 0, true)
+	l.phase(measure.Measured, 3, 100)
+	must(t, tw.Begin(measure.Measured, noon))
+	for i, s := range l.seconds {
+		must(t, tw.Second(s))
+		must(t, tw.Event(Event{Time: noon, Kind: "election", Member: "m1", Text: "m1 leads", Duration: time.Second}))
+		files, err := OpenTrial(w.Dir(), "trial-01-put-leader")
+		must(t, err)
+		if len(files.Timeline) != i+1 || len(files.Events) != i+1 || len(files.Intervals) == 0 {
+			t.Errorf("after %d seconds there are %d rows and %d events", i+1, len(files.Timeline), len(files.Events))
+		}
+	}
+	says()
+
+	// The system may stop in the middle of a line.
+	for _, name := range []string{hlogFile, timelineFile, eventsFile} {
+		path := filepath.Join(tw.Dir(), name)
+		b := readFile(t, path)
+		must(t, os.WriteFile(path, []byte(b[:len(b)-5]), 0o644))
+	}
+	says("The last line of trial-01-put-leader/latency.hlog is not whole", "timeline.csv is not whole", "events.jsonl is not whole")
+	files, err := OpenTrial(w.Dir(), "trial-01-put-leader")
+	must(t, err)
+	if len(files.Timeline) != 2 || len(files.Events) != 2 {
+		t.Errorf("half lines are read: %d rows, %d events", len(files.Timeline), len(files.Events))
+	}
+	must(t, os.RemoveAll(tw.Dir()))
+	says("latency.hlog is missing")
+}
+
+func TestTrialsThatEndWithoutAResult(t *testing.T) {
+	w := newRun(t)
+	tw, err := w.Trial(conditions(), noon)
+	must(t, err)
+	must(t, tw.Abort(Failed, "Member m1 did not start."))
+	must(t, w.Finish(Failed, "Member m1 did not start.", noon.Add(time.Second)))
+	run, err := Open(w.Dir())
+	must(t, err)
+	if run.State != Failed || run.Failure == "" || run.Finished == nil || run.Trials[0].State != Failed || run.Trials[0].Failure == "" {
+		t.Errorf("the run is %+v", run)
+	}
+	sentence(t, tw.Second(&measure.Second{}), "is closed")
+	sentence(t, tw.Abort(Interrupted, ""), "is closed")
+}
+
+func TestMachinesAndLogs(t *testing.T) {
+	w := newRun(t)
+	tw, err := w.Trial(conditions(), noon)
+	must(t, err)
+	head := []string{"time", "process", "cpu_seconds"}
+	must(t, tw.Machines(head, [][]string{{"1", "m1", "0.5"}, {"1", `a "quoted", name`, "0.25"}}))
+	must(t, tw.Machines(head, [][]string{{"2", "m1", "0.75"}}))
+	want := "time,process,cpu_seconds\n1,m1,0.5\n1,\"a \"\"quoted\"\", name\",0.25\n2,m1,0.75\n"
+	if got := readFile(t, tw.Dir(), machinesFile); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	logs, err := tw.Logs()
+	must(t, err)
+	if info, err := os.Stat(logs); err != nil || !info.IsDir() {
+		t.Errorf("the logs' folder: %v, %v", info, err)
+	}
+	sentence(t, tw.Machines([]string{"time"}, nil), "has the columns")
+}
+
+func TestSecondsNeedABeginning(t *testing.T) {
+	w := newRun(t)
+	tw, err := w.Trial(conditions(), noon)
+	must(t, err)
+	sentence(t, tw.Second(&measure.Second{Phase: measure.Measured}), "no beginning")
+}
+
+// fullDisk is a file that takes so many more bytes, and half of a write that
+// is too long.
+type fullDisk struct {
+	file
+	room *int
+}
+
+func (f fullDisk) Write(b []byte) (int, error) {
+	if len(b) <= *f.room {
+		*f.room -= len(b)
+		return f.file.Write(b)
+	}
+	n, _ := f.file.Write(b[:*f.room])
+	*f.room = 0
+	return n, &os.PathError{Op: "write", Path: "the file", Err: syscall.ENOSPC}
+}
+
+func TestFullDisk(t *testing.T) {
+	for _, room := range []int{10, 5_000, 20_000} {
+		t.Run(fmt.Sprint(room), func(t *testing.T) {
+			w := newRun(t)
+			left := room
+			w.open = func(path string, flag int) (file, error) {
+				f, err := openFile(path, flag)
+				return fullDisk{f, &left}, err
+			}
+			first := fillDisk(w)
+			sentence(t, first, "the disk is full")
+			// The error stays, even when there is room again.
+			left = 1 << 30
+			for what, err := range map[string]error{
+				"Err": w.Err(), "AddCluster": w.AddCluster(Cluster{}), "Finish": w.Finish(Complete, "", noon),
+			} {
+				if !errors.Is(err, syscall.ENOSPC) {
+					t.Errorf("%s lost the error: %v", what, err)
+				}
+			}
+			// What was recorded is there, without half a line.
+			run, err := Open(w.Dir())
+			must(t, err)
+			if run.State != Incomplete {
+				t.Errorf("the run is %s", run.State)
+			}
+			for _, p := range run.Problems {
+				if strings.Contains(p, "not whole") {
+					t.Error(p)
+				}
+			}
+			for i := range run.Trials {
+				_, err := OpenTrial(w.Dir(), run.Trials[i].Folder)
+				must(t, err)
+			}
+		})
+	}
+}
+
+// fillDisk records trials until there is no room.
+func fillDisk(w *Writer) error {
+	for n := 1; ; n++ {
+		c := conditions()
+		c.Number = n
+		tw, err := w.Trial(c, noon)
+		if err != nil {
+			return err
+		}
+		l := newLoad(uint64(n), 0.1, true)
+		l.phase(measure.Measured, 2, 200)
+		errs := []error{tw.Begin(measure.Measured, noon)}
+		for _, s := range l.seconds {
+			errs = append(errs, tw.Second(s), tw.Event(Event{Kind: "x"}))
+		}
+		result := NewTrial(c, Observed{}, l.totals[measure.Measured], nil, nil)
+		last := tw.Finish(result)
+		if err := errors.Join(errs...); err != nil && !errors.Is(last, syscall.ENOSPC) {
+			return fmt.Errorf("a write failed and Finish did not: %w", err)
+		}
+		if last != nil {
+			return last
+		}
+	}
+}
+
+func TestSlug(t *testing.T) {
+	for name, want := range map[string]string{
+		"": "run", "../..": "run", "put leader": "put-leader", "a/b\\c:d": "a-b-c-d", "ü": "run", "v1.2": "v1.2",
+		strings.Repeat("x", 100): strings.Repeat("x", 60),
+	} {
+		if got := Slug(name); got != want {
+			t.Errorf("Slug(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// sentence checks that an error is one line that says what is wanted.
+func sentence(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error; want one that says %q", want)
+	}
+	if s := err.Error(); !strings.Contains(s, want) || strings.Contains(s, "\n") {
+		t.Errorf("the error is %q, want one line that says %q", s, want)
+	}
+}

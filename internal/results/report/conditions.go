@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// conditions writes what all trials share.
+func conditions(w io.Writer, run *record.Run, all []*group) error {
+	first := all[0].first()
+	g := grid{columns: []column{{"", true}, {"", true}}}
+	add := func(what, text string) {
+		if text != "" {
+			g.add("  "+what, text)
+		}
+	}
+	shared := facets()
+	if shared[0].shared(all) && shared[1].shared(all) {
+		add("store", fmt.Sprintf("%s, %s", store(first), plural(uint64(first.Members), "member")))
+	}
+	for i, text := range durabilities(all) {
+		add([]string{"durability", ""}[min(i, 1)], text)
+	}
+	add("machine", machine(first))
+	var load []string
+	for _, f := range shared {
+		if f.above != nil && f.shared(all) {
+			load = append(load, f.above(first))
+		}
+	}
+	add("load", strings.Join(load, ", "))
+	add("seed", fmt.Sprint(run.Seed))
+	add("tool", strings.TrimSpace("quorumbench "+run.Tool.Version))
+	return g.writeRows(w)
+}
+
+// durabilities are the different sentences about durability, one a cluster at
+// most.
+func durabilities(all []*group) []string {
+	var texts []string
+	seen := map[string]bool{}
+	for _, g := range all {
+		if s := durability(g.first()); !seen[s] {
+			seen[s] = true
+			texts = append(texts, s)
+		}
+	}
+	return texts
+}
+
+func durability(t *record.Trial) string {
+	d := t.Durability
+	if d == nil {
+		return "not known: the members' data folders were not looked at"
+	}
+	text := fmt.Sprintf("fdatasync p50 %s, p99 %s on %s", Duration(float64(d.FdatasyncP50NS)), Duration(float64(d.FdatasyncP99NS)), orDash(d.FileSystem))
+	if d.Volatile {
+		text += ", which forgets at power loss"
+	}
+	if d.Synced {
+		return text + "; the store syncs before it acknowledges"
+	}
+	return text + "; the store was told not to sync"
+}
+
+func machine(t *record.Trial) string {
+	m := t.Machine
+	if m == nil {
+		return ""
+	}
+	parts := []string{}
+	for _, s := range []string{m.Name, m.CPU, plural(uint64(m.CPUs), "CPU"), Bytes(m.MemoryBytes),
+		strings.TrimSpace(m.System + " " + m.Kernel + " " + m.Architecture)} {
+		if s != "" && s != "0 B" {
+			parts = append(parts, s)
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if m.CPULimit != nil {
+		text += fmt.Sprintf(", limited to %g CPUs", *m.CPULimit)
+	}
+	switch {
+	case t.Shared == nil:
+	case *t.Shared:
+		text += "; shared by the generator and the members"
+	default:
+		text += "; the generator's, the members are elsewhere"
+	}
+	return text
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// facet is a condition that stands above the table when all trials share it,
+// and in a column of its own when they do not.
+type facet struct {
+	title string // of the column
+	of    func(*record.Trial) string
+	above func(*record.Trial) string
+}
+
+// facets are the conditions of the load.
+func facets() []facet {
+	return []facet{
+		{"store", store, nil},
+		{"members", func(t *record.Trial) string { return strconv.Itoa(t.Members) }, nil},
+		{"conns", func(t *record.Trial) string { return Count(uint64(t.Connections)) },
+			func(t *record.Trial) string { return plural(uint64(t.Connections), "connection") }},
+		{"key", func(t *record.Trial) string { return Bytes(uint64(t.KeySize)) },
+			func(t *record.Trial) string { return "keys of " + Bytes(uint64(t.KeySize)) }},
+		{"value", func(t *record.Trial) string { return Bytes(uint64(t.ValueSize)) },
+			func(t *record.Trial) string { return "values of " + Bytes(uint64(t.ValueSize)) }},
+		{"keys", keys, keysAbove},
+		{"warm-up", func(t *record.Trial) string { return seconds(t.WarmupSeconds) },
+			func(t *record.Trial) string { return "warm-up " + seconds(t.WarmupSeconds) }},
+		{"window", window, func(t *record.Trial) string { return "window " + window(t) }},
+		{"timeout", func(t *record.Trial) string { return seconds(t.TimeoutSeconds) },
+			func(t *record.Trial) string { return "timeout " + seconds(t.TimeoutSeconds) }},
+	}
+}
+
+// clients is a facet of the closed loop alone; it stands in its heading.
+func clients() facet {
+	return facet{"clients", func(t *record.Trial) string { return Count(uint64(t.Clients)) },
+		func(t *record.Trial) string { return plural(uint64(t.Clients), "client") }}
+}
+
+func store(t *record.Trial) string { return strings.TrimSpace(t.Store + " " + t.Version) }
+
+func keys(t *record.Trial) string {
+	switch {
+	case t.RangeKey == "":
+		return Count(t.KeySpace) + " " + distribution(t)
+	case t.RangeEnd == "":
+		return fmt.Sprintf("%q", t.RangeKey)
+	}
+	return fmt.Sprintf("%q to %q", t.RangeKey, t.RangeEnd)
+}
+
+func keysAbove(t *record.Trial) string {
+	switch {
+	case t.RangeKey == "":
+		return plural(t.KeySpace, "key") + " (" + distribution(t) + ")"
+	case t.RangeEnd == "":
+		return "key " + keys(t)
+	}
+	return "keys from " + keys(t)
+}
+
+func distribution(t *record.Trial) string {
+	switch {
+	case t.Theta > 0:
+		return fmt.Sprintf("%s %g", t.Distribution, t.Theta)
+	case t.HotKeys > 0:
+		return fmt.Sprintf("%s %s/%s", t.Distribution, percent(t.HotKeys), percent(t.HotOps))
+	}
+	return orDash(t.Distribution)
+}
+
+func window(t *record.Trial) string {
+	if t.Total > 0 {
+		return plural(t.Total, "operation")
+	}
+	return seconds(t.DurationSeconds)
+}
+
+// shared reports whether a facet is the same for all.
+func (f facet) shared(all []*group) bool {
+	for _, g := range all {
+		if f.of(g.first()) != f.of(all[0].first()) {
+			return false
+		}
+	}
+	return true
+}
+
+// operation is the trial's operation, or its mix with the weights.
+func operation(t *record.Trial) string {
+	if len(t.Mix) < 2 {
+		return t.Operation
+	}
+	return t.Operation + " (" + mix(t) + ")"
+}
+
+func mix(t *record.Trial) string {
+	sum := 0.0
+	for _, s := range t.Mix {
+		sum += s.Weight
+	}
+	parts := make([]string, 0, len(t.Mix))
+	for _, s := range t.Mix {
+		parts = append(parts, s.Operation+" "+percent(s.Weight/sum))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Dash stands for what is not known or not supported by the sample.
+const Dash = "-"
+
+// Duration formats nanoseconds with three significant digits, in the unit that
+// suits them: 873 ns, 52.1 µs, 1.20 ms, 10.0 s.
+func Duration(ns float64) string {
+	if math.IsNaN(ns) || math.IsInf(ns, 0) || ns < 0 {
+		return Dash
+	}
+	if ns < 999.5 {
+		return strconv.FormatFloat(ns, 'f', 0, 64) + " ns"
+	}
+	for _, u := range []struct {
+		name string
+		ns   float64
+	}{{"µs", 1e3}, {"ms", 1e6}} {
+		if s, ok := digits3(ns / u.ns); ok {
+			return s + " " + u.name
+		}
+	}
+	if s, ok := digits3(ns / 1e9); ok {
+		return s + " s"
+	}
+	return strconv.FormatFloat(ns/1e9, 'f', 0, 64) + " s"
+}
+
+// digits3 formats a number with three significant digits; ok is false when it
+// rounds to 1000 or more.
+func digits3(x float64) (s string, ok bool) {
+	switch {
+	case x >= 999.5:
+		return "", false
+	case x >= 99.95:
+		return strconv.FormatFloat(x, 'f', 0, 64), true
+	case x >= 9.995:
+		return strconv.FormatFloat(x, 'f', 1, 64), true
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64), true
+}
+
+// Figure formats a figure of a summary: a time, a dash where the sample does
+// not support it, or failed where it lands on a failed operation.
+func Figure(f measure.Figure) string {
+	switch {
+	case f.Known:
+		return Duration(f.NS)
+	case f.Failed:
+		return "failed"
+	}
+	return Dash
+}
+
+// PerSecond formats a throughput: 18,612/s, 87.3/s.
+func PerSecond(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
+		return Dash
+	}
+	if s, ok := digits3(x); ok && x < 99.95 && x != math.Trunc(x) {
+		return s + "/s"
+	}
+	return Count(uint64(math.Round(x))) + "/s"
+}
+
+// Count formats a number with a comma at each thousand.
+func Count(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	var b strings.Builder
+	for i, digit := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(digit)
+	}
+	return b.String()
+}
+
+// Bytes formats a size with three significant digits and binary units.
+func Bytes(n uint64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	x := float64(n)
+	for _, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		x /= 1024
+		if x < 999.5 || unit == "TiB" {
+			if s, ok := digits3(x); ok {
+				return s + " " + unit
+			}
+			return fmt.Sprintf("%.0f %s", x, unit)
+		}
+	}
+	return ""
+}
+
+// percent formats a share of 1 with two significant digits.
+func percent(share float64) string {
+	return strconv.FormatFloat(100*share, 'g', 2, 64) + " %"
+}
+
+// seconds formats a length of time that a person chose: 10 s, 2.5 s, 250 ms.
+func seconds(s float64) string {
+	if s > 0 && s < 1 {
+		return strconv.FormatFloat(math.Round(s*1e4)/10, 'f', -1, 64) + " ms"
+	}
+	return strconv.FormatFloat(math.Round(s*100)/100, 'f', -1, 64) + " s"
+}
+
+// plural is a count with its noun.
+func plural(n uint64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(n) + " " + noun + "s"
+}
+
+// orDash is the text, or a dash if it is empty.
+func orDash(s string) string {
+	if s == "" {
+		return Dash
+	}
+	return s
+}

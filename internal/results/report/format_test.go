@@ -1,0 +1,56 @@
+package report
+
+import (
+	"math"
+	"testing"
+)
+
+func TestDuration(t *testing.T) {
+	for ns, want := range map[float64]string{
+		0: "0 ns", 1: "1 ns", 999: "999 ns", 999.6: "1.00 µs", 1000: "1.00 µs", 1234: "1.23 µs", 9994: "9.99 µs", 9996: "10.0 µs",
+		52_149: "52.1 µs", 99_960: "100 µs", 999_499: "999 µs", 999_500: "1.00 ms", 1_203_000: "1.20 ms", 52_149_000: "52.1 ms",
+		999_499_999: "999 ms", 1e9: "1.00 s", 10e9: "10.0 s", 600e9: "600 s", 3600e9: "3600 s",
+		-1: "-", math.Inf(1): "-",
+	} {
+		if got := Duration(ns); got != want {
+			t.Errorf("Duration(%v) = %q, want %q", ns, got, want)
+		}
+	}
+	if got := Duration(math.NaN()); got != "-" {
+		t.Errorf("Duration(NaN) = %q", got)
+	}
+}
+
+func TestPerSecond(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0/s", 0.25: "0.25/s", 3: "3/s", 87.26: "87.3/s", 99.96: "100/s", 999.6: "1,000/s", 18_612.3: "18,612/s", 1_234_567: "1,234,567/s", -1: "-",
+	} {
+		if got := PerSecond(x); got != want {
+			t.Errorf("PerSecond(%v) = %q, want %q", x, got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 123_456: "123,456", math.MaxUint64: "18,446,744,073,709,551,615"} {
+		if got := Count(n); got != want {
+			t.Errorf("Count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0 B", 256: "256 B", 1023: "1023 B", 1024: "1.00 KiB", 48 << 20: "48.0 MiB", 8 << 30: "8.00 GiB", 1 << 62: "4194304 TiB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for s, want := range map[float64]string{0: "0 s", 10: "10 s", 2.5: "2.5 s", 0.25: "250 ms", 4.99951: "5 s", 1234.5: "1234.5 s"} {
+		if got := seconds(s); got != want {
+			t.Errorf("seconds(%v) = %q, want %q", s, got, want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// group is one row of the table: a trial and its repeats.
+type group struct {
+	trials []*record.Trial // at least one
+	done   []*record.Trial // those that have figures
+}
+
+// groups puts the repeats of each trial together, in the order in which the
+// scenario has them.
+func groups(run *record.Run) []*group {
+	var all []*group
+	byNumber := map[int]*group{}
+	for i := range run.Trials {
+		t := &run.Trials[i]
+		g := byNumber[t.Number]
+		if g == nil {
+			g = &group{}
+			byNumber[t.Number] = g
+			all = append(all, g)
+		}
+		g.trials = append(g.trials, t)
+		if measured(t) {
+			g.done = append(g.done, t)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *group) int { return cmp.Compare(a.first().Number, b.first().Number) })
+	return all
+}
+
+// measured reports whether a trial came to have figures.
+func measured(t *record.Trial) bool {
+	return t.State == record.Complete || t.State == record.Interrupted && t.Seconds > 0
+}
+
+func (g *group) first() *record.Trial { return g.trials[0] }
+
+// figures collects one figure of every repeat.
+func (g *group) figures(of func(*record.Trial) measure.Figure) []measure.Figure {
+	all := make([]measure.Figure, 0, len(g.done))
+	for _, t := range g.done {
+		all = append(all, of(t))
+	}
+	return all
+}
+
+// median is the middle of the repeats' figures. A failed one is slower than
+// any other; if one is not supported by its sample, so is the median.
+func median(all []measure.Figure) measure.Figure {
+	if len(all) == 0 || slices.ContainsFunc(all, func(f measure.Figure) bool { return !f.Known && !f.Failed }) {
+		return measure.Figure{}
+	}
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b measure.Figure) int { return cmp.Compare(rank(a), rank(b)) })
+	low, high := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
+	if high.Failed {
+		return measure.Figure{Failed: true}
+	}
+	return measure.Figure{NS: (low.NS + high.NS) / 2, Known: true}
+}
+
+func rank(f measure.Figure) float64 {
+	if f.Failed {
+		return math.Inf(1)
+	}
+	return f.NS
+}
+
+// spread is how far the farthest repeat is from the median, as a share of it.
+func spread(all []measure.Figure) string {
+	middle := median(all)
+	if len(all) < 2 || !middle.Known || middle.NS == 0 {
+		return Dash
+	}
+	farthest := 0.0
+	for _, f := range all {
+		farthest = max(farthest, math.Abs(rank(f)-middle.NS))
+	}
+	if math.IsInf(farthest, 1) {
+		return Dash
+	}
+	return fmt.Sprintf("±%.0f %%", 100*farthest/middle.NS)
+}
+
+// errors is the operations that failed in all repeats, with their share.
+func (g *group) errors() string {
+	var failed, due uint64
+	for _, t := range g.done {
+		failed += t.Errors
+		due += t.Due
+	}
+	switch {
+	case len(g.done) == 0:
+		return Dash
+	case failed == 0:
+		return "0"
+	}
+	return Count(failed) + " (" + percent(float64(failed)/float64(due)) + ")"
+}
+
+// verdict is the worst of the repeats' with the numbers of the rules broken,
+// or how far the trial came.
+func (g *group) verdict() string {
+	worst, rules := verdict.Valid, []int{}
+	for _, t := range g.trials {
+		if !measured(t) {
+			return string(t.State)
+		}
+		if t.Verdict.State.Worse(worst) {
+			worst = t.Verdict.State
+		}
+		for _, r := range t.Verdict.Reasons {
+			rules = append(rules, r.Rule)
+		}
+	}
+	slices.Sort(rules)
+	var b strings.Builder
+	b.WriteString(string(worst))
+	for _, r := range slices.Compact(rules) {
+		fmt.Fprintf(&b, " R%d", r)
+	}
+	return b.String()
+}
+
+func throughput(t *record.Trial) measure.Figure {
+	return measure.Figure{NS: t.PerSecond, Known: true}
+}
+
+func cpuPerOp(t *record.Trial) measure.Figure {
+	if t.CPUPerOp == nil {
+		return measure.Figure{}
+	}
+	return measure.Figure{NS: *t.CPUPerOp, Known: true}
+}
+
+func longestGap(t *record.Trial) measure.Figure {
+	return measure.Figure{NS: 1e9 * t.LongestGap, Known: true}
+}

@@ -1,0 +1,303 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with testdata/<name>.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; go test -update accepts it):\n%s", name, diff)
+	}
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// made describes a trial to make up.
+type made struct {
+	number          int
+	repeat, repeats int
+	name            string
+	kind            kv.Kind
+	level           kv.Consistency
+	target          string
+	perSecond       int
+	p50             float64 // ns
+	timeouts        int
+	rate            float64
+	lost            []string
+}
+
+func (m made) trial() record.Trial {
+	shared := true
+	c := record.Conditions{
+		Number: m.number, Name: m.name, Repeat: max(m.repeat, 1), Repeats: max(m.repeats, 1), Store: "etcd", Version: "3.7.3",
+		Operation: m.kind.String(), Consistency: m.level.String(), Target: m.target, Members: 3,
+		Mix:         []record.Share{{Operation: m.kind.String(), Consistency: m.level.String(), Weight: 1}},
+		Endpoints:   []string{"127.0.0.1:2379", "127.0.0.1:2381", "127.0.0.1:2383"},
+		Connections: 100, Clients: 1000, Arrival: "closed", DurationSeconds: 5, WarmupSeconds: 2, TimeoutSeconds: 10,
+		KeySize: 8, ValueSize: 256, KeySpace: 10_000, Distribution: "uniform", Preloaded: true, Seed: 42, Loops: 2,
+		Cluster:    "c1",
+		Durability: &record.Durability{FdatasyncP50NS: 1_203_000, FdatasyncP99NS: 3_410_000, FileSystem: "ext4", Synced: true},
+		Machine:    &record.Machine{Name: "box", System: "linux", Kernel: "6.12.0", Architecture: "amd64", CPU: "Xeon", CPUs: 2, MemoryBytes: 8 << 30},
+		Shared:     &shared, Tool: "0.1.0",
+	}
+	if m.rate > 0 {
+		c.Arrival, c.Rate, c.MaxInFlight = "constant", &m.rate, 100_000
+	}
+	o := record.Observed{
+		Started: noon, Opened: noon.Add(2 * time.Second), CPUSeconds: float64(m.perSecond) * 5 * 6.3e-6, MaxRSSBytes: 48 << 20,
+		LostMembers: m.lost,
+	}
+	return record.NewTrial(c, o, m.totals(), nil, record.Roles{{Member: 1, Name: "m1", Term: 2, Role: "leader"}})
+}
+
+func (m made) totals() *measure.Totals {
+	n := m.perSecond * 5
+	t := &measure.Totals{Seconds: 5, Done: uint64(n), LongestGap: 0.012, Slices: 1000, RunDelay: 1e6, LoopCPU: 1e9}
+	leader := &measure.Cell{Series: measure.Series{Kind: m.kind, Consistency: m.level, Member: 1, Term: 2}}
+	follower := &measure.Cell{Series: measure.Series{Kind: m.kind, Consistency: m.level, Member: 2, Term: 2}}
+	t.Cells = []*measure.Cell{leader}
+	if m.target == "all" {
+		t.Cells = append(t.Cells, follower)
+	}
+	for _, c := range t.Cells {
+		c.Response, c.Service = measure.NewHistogram(), measure.NewHistogram()
+	}
+	// A straight line of times from half the median to one and a half.
+	for i := range n {
+		c := t.Cells[i%len(t.Cells)]
+		ns := int64(m.p50 * (0.5 + float64(i)/float64(n)))
+		measure.Record(c.Response, ns)
+		measure.Record(c.Service, ns)
+	}
+	if m.rate > 0 {
+		t.Lateness = measure.NewHistogram()
+		for i := range n {
+			measure.Record(t.Lateness, int64(i*200_000/n))
+		}
+	}
+	if m.timeouts > 0 {
+		failed := &measure.Cell{Series: measure.Series{Kind: m.kind, Consistency: m.level}}
+		h := measure.NewHistogram()
+		for range m.timeouts {
+			measure.Record(h, 10e9)
+		}
+		failed.Failed[measure.ErrorIndex(kv.TimedOut)] = h
+		t.Cells = append(t.Cells, failed)
+		t.ErrorTexts = map[kv.Outcome]string{kv.TimedOut: "no answer within 10 s"}
+	}
+	t.Outcomes[kv.OK], t.Outcomes[kv.TimedOut] = uint64(n), uint64(m.timeouts)
+	t.Due = uint64(n + m.timeouts)
+	return t
+}
+
+func run(state record.State, all ...made) *record.Run {
+	r := &record.Run{
+		Schema: record.RunSchema, State: state, Name: "quick", Started: noon, Seed: 42, Planned: len(all),
+		Tool: record.Tool{Version: "0.1.0"},
+	}
+	for _, m := range all {
+		r.Trials = append(r.Trials, m.trial())
+	}
+	return r
+}
+
+// quick is the main job's run.
+func quick() *record.Run {
+	return run(record.Complete,
+		made{number: 1, name: "put-leader", kind: kv.Put, target: "leader", perSecond: 18_612, p50: 53.7e6},
+		made{number: 2, name: "put-all", kind: kv.Put, target: "all", perSecond: 17_020, p50: 58.7e6},
+		made{number: 3, name: "get-linearizable-leader", kind: kv.Get, level: kv.Linearizable, target: "leader", perSecond: 44_610, p50: 22.4e6},
+		made{number: 5, name: "get-local-leader", kind: kv.Get, level: kv.Local, target: "leader", perSecond: 57_700, p50: 17.3e6},
+		made{number: 7, name: "put-open", kind: kv.Put, target: "leader", perSecond: 9306, p50: 3.2e6, rate: 9306},
+	)
+}
+
+func text(t *testing.T, r *record.Run) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Text(&b, r, "runs/20260301T120000Z-quick"); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(b.String(), "\n") {
+		if utf8.RuneCountInString(line) > 150 && !strings.Contains(line, ". ") {
+			t.Errorf("the line is %d wide: %s", utf8.RuneCountInString(line), line)
+		}
+		if strings.TrimRight(line, " ") != line {
+			t.Errorf("the line ends in blanks: %q", line)
+		}
+	}
+	return b.String()
+}
+
+func TestTable(t *testing.T) { golden(t, "quick.txt", text(t, quick())) }
+
+func TestTableOfRepeats(t *testing.T) {
+	var all []made
+	for repeat, perSecond := range []int{1000, 1100, 900} {
+		all = append(all,
+			made{number: 1, repeat: repeat + 1, repeats: 3, name: "put", kind: kv.Put, target: "leader", perSecond: perSecond, p50: 1e12 / float64(perSecond)},
+			made{number: 2, repeat: repeat + 1, repeats: 3, name: "get", kind: kv.Get, level: kv.Local, target: "all", perSecond: perSecond, p50: 1e12 / float64(perSecond),
+				timeouts: 60 * repeat, lost: []string{"m2"}})
+	}
+	golden(t, "repeats.txt", text(t, run(record.Complete, all...)))
+}
+
+func TestTableOfSteps(t *testing.T) {
+	r := run(record.Interrupted,
+		made{number: 1, name: "put-10", kind: kv.Put, target: "leader", perSecond: 1000, p50: 1e6},
+		made{number: 2, name: "put-100", kind: kv.Put, target: "leader", perSecond: 100, p50: 1e6},
+		made{number: 3, name: "put-1000", kind: kv.Put, target: "leader", perSecond: 100, p50: 1e6},
+		made{number: 4, name: "put-1000-again", kind: kv.Put, target: "leader", perSecond: 100, p50: 1e6})
+	for i := range r.Trials {
+		r.Trials[i].Clients = []int{10, 100, 1000, 1000}[i]
+		r.Trials[i].ValueSize = []int{8, 8, 8, 8 << 10}[i]
+	}
+	r.Trials[2].State, r.Trials[2].Failure = record.Failed, "Member m1 did not start."
+	r.Trials[3].State, r.Trials[3].ValueSize = record.Incomplete, 8
+	r.Trials[1].Durability = nil
+	r.Planned, r.Problems = 9, []string{"The last line of trial-04-x/timeline.csv is not whole."}
+	golden(t, "steps.txt", text(t, r))
+}
+
+func TestRunWithoutTrials(t *testing.T) {
+	r := run(record.Failed)
+	r.Failure, r.Planned = "The cluster did not start within 30 s.", 7
+	golden(t, "none.txt", text(t, r))
+}
+
+func TestSummary(t *testing.T) {
+	for name, m := range map[string]made{
+		"closed.txt": {number: 1, name: "get", kind: kv.Get, level: kv.Local, target: "all", perSecond: 2010, p50: 500e6, timeouts: 300, lost: []string{"m3"}},
+		"open.txt":   {number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1.5e6, rate: 2010},
+	} {
+		trial := m.trial()
+		var b strings.Builder
+		if err := Summary(&b, &trial, "runs/x"); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+	}
+}
+
+func TestSummaryOfATrialWithoutFigures(t *testing.T) {
+	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 10, p50: 1e6}.trial()
+	trial.State, trial.Failure = record.Failed, "127.0.0.1:1 does not answer."
+	var b strings.Builder
+	if err := Summary(&b, &trial, ""); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); !strings.Contains(s, "does not answer") || strings.Contains(s, "throughput") || strings.Contains(s, "Run directory") {
+		t.Errorf("got %s", s)
+	}
+}
+
+func TestJSONIsOneObject(t *testing.T) {
+	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6, timeouts: 300}.trial()
+	var b bytes.Buffer
+	if err := JSON(&b, &trial); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "trial.json", b.String())
+	d := json.NewDecoder(&b)
+	var back record.Trial
+	if err := d.Decode(&back); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Decode(&back); err != io.EOF {
+		t.Errorf("there is more than one object: %v", err)
+	}
+	// What is read back prints the same.
+	var again bytes.Buffer
+	if err := JSON(&again, &back); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "trial.json", again.String())
+	if f := back.ResponseTime.At(99); !f.Failed || Figure(f) != "failed" {
+		t.Errorf("p99 prints as %s", Figure(f))
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("the pipe is broken") }
+
+func TestErrorsOfTheOutputSurface(t *testing.T) {
+	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 10, p50: 1e6}.trial()
+	for what, err := range map[string]error{
+		"Text": Text(broken{}, quick(), ""), "Summary": Summary(broken{}, &trial, ""), "JSON": JSON(broken{}, &trial),
+	} {
+		if err == nil {
+			t.Errorf("%s lost the error", what)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	k := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
+	failed, unsupported := measure.Figure{Failed: true}, measure.Figure{}
+	for _, tt := range []struct {
+		of     []measure.Figure
+		want   measure.Figure
+		spread string
+	}{
+		{nil, unsupported, "-"},
+		{[]measure.Figure{k(5)}, k(5), "-"},
+		{[]measure.Figure{k(9), k(1), k(5)}, k(5), "±80 %"},
+		{[]measure.Figure{k(1), k(3)}, k(2), "±50 %"},
+		{[]measure.Figure{k(1), failed, k(3)}, k(3), "-"},
+		{[]measure.Figure{k(1), failed}, failed, "-"},
+		{[]measure.Figure{k(1), unsupported, k(3)}, unsupported, "-"},
+	} {
+		if got := median(tt.of); got != tt.want {
+			t.Errorf("the median of %v is %v, want %v", tt.of, got, tt.want)
+		}
+		if got := spread(tt.of); got != tt.spread {
+			t.Errorf("the spread of %v is %s, want %s", tt.of, got, tt.spread)
+		}
+	}
+}
+
+func TestTheWorstRepeatDecides(t *testing.T) {
+	all := groups(run(record.Complete,
+		made{number: 1, repeat: 1, repeats: 2, name: "put", kind: kv.Put, target: "all", perSecond: 1000, p50: 1e9},
+		made{number: 1, repeat: 2, repeats: 2, name: "put", kind: kv.Put, target: "all", perSecond: 1000, p50: 1e9, lost: []string{"m1"}}))
+	if len(all) != 1 || all[0].verdict() != "suspect R13" {
+		t.Errorf("got %s", all[0].verdict())
+	}
+	all[0].trials[0].Verdict.State = verdict.Invalid
+	if all[0].verdict() != "invalid R13" {
+		t.Errorf("got %s", all[0].verdict())
+	}
+}

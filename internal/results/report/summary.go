@@ -1,0 +1,203 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Summary writes one trial for a reader: what was done, throughput, times,
+// errors, roles, the generator's cost and the verdict. dir is the run
+// directory's path; empty for none.
+func Summary(w io.Writer, t *record.Trial, dir string) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s on %s, target %s of %s\n", headline(t), store(t), t.Target, plural(uint64(t.Members), "member"))
+	if t.Failure != "" {
+		fmt.Fprintf(&b, "%s\n", t.Failure)
+	}
+	facts := grid{columns: []column{{"", true}, {"", true}}}
+	for _, f := range [][2]string{
+		{"load", load(t)},
+		{"durability", durability(t)},
+		{"machine", machine(t)},
+		{"seed", fmt.Sprint(t.Seed)},
+	} {
+		if f[1] != "" {
+			facts.add("  "+f[0], f[1])
+		}
+	}
+	if measured(t) {
+		facts.add("", "")
+		results(&facts, t)
+	}
+	if err := facts.writeRows(&b); err != nil {
+		return err
+	}
+	if measured(t) {
+		if err := distributions(&b, t); err != nil {
+			return err
+		}
+		errorList(&b, t)
+		if err := served(&b, t); err != nil {
+			return err
+		}
+		judged(&b, t)
+	}
+	if dir != "" {
+		fmt.Fprintf(&b, "\nRun directory: %s\n", dir)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func headline(t *record.Trial) string {
+	if t.Consistency == "" {
+		return operation(t)
+	}
+	return operation(t) + ", " + t.Consistency
+}
+
+// load is the trial's load in a line.
+func load(t *record.Trial) string {
+	var parts []string
+	if t.Open() {
+		parts = append(parts, fmt.Sprintf("open loop, %s, %s", t.Arrival, strings.TrimPrefix(due(t), "poisson ")))
+	} else {
+		parts = append(parts, "closed loop, "+plural(uint64(t.Clients), "client"))
+	}
+	for _, f := range facets() {
+		if f.above != nil {
+			parts = append(parts, f.above(t))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// results adds throughput, errors and the generator's cost.
+func results(g *grid, t *record.Trial) {
+	g.add("  throughput", fmt.Sprintf("%s (%s completed in %s)", PerSecond(t.PerSecond), plural(t.Completed, "operation"), seconds(t.Seconds)))
+	errors := "none"
+	if t.Errors > 0 {
+		errors = fmt.Sprintf("%s of %s due (%s)", Count(t.Errors), Count(t.Due), percent(float64(t.Errors)/float64(t.Due)))
+		if t.FailedFrom != nil {
+			errors += fmt.Sprintf("; percentiles above %.4g failed", *t.FailedFrom)
+		}
+	}
+	g.add("  errors", errors)
+	if t.Conflicts > 0 {
+		g.add("  conflicts", Count(t.Conflicts))
+	}
+	if t.Misses > 0 {
+		g.add("  misses", Count(t.Misses))
+	}
+	g.add("  longest gap", Duration(1e9*t.LongestGap)+" without any operation done")
+	cost := seconds(t.CPUSeconds) + " of processor time"
+	if t.CPUPerOp != nil {
+		cost += ", " + Duration(*t.CPUPerOp) + " an operation"
+	}
+	g.add("  generator", cost+", "+Bytes(uint64(max(t.MaxRSSBytes, 0)))+" resident")
+}
+
+// distributions writes the times side by side, the loop's own time first.
+func distributions(w io.Writer, t *record.Trial) error {
+	type part struct {
+		title string
+		times record.Times
+	}
+	parts := []part{{"service time", t.ServiceTime}, {"response time", t.ResponseTime}}
+	if t.Open() {
+		slices.Reverse(parts)
+	}
+	if t.Errors > 0 {
+		parts = append(parts, part{"of successes alone", t.SuccessResponseTime})
+	}
+	if t.Lateness != nil {
+		parts = append(parts, part{"sent late by", *t.Lateness})
+	}
+	g := grid{columns: []column{{"", true}}}
+	for _, p := range parts {
+		g.columns = append(g.columns, column{title: p.title})
+	}
+	add := func(what string, of func(record.Times) measure.Figure) {
+		cells := []string{"  " + what}
+		for _, p := range parts {
+			cells = append(cells, Figure(of(p.times)))
+		}
+		g.add(cells...)
+	}
+	add("min", func(t record.Times) measure.Figure { return t.Min })
+	add("mean", func(t record.Times) measure.Figure { return t.Mean })
+	add("stddev", func(t record.Times) measure.Figure { return t.Stddev })
+	for _, p := range measure.Percentiles {
+		add(fmt.Sprintf("p%g", p), func(t record.Times) measure.Figure { return t.At(p) })
+	}
+	add("max", func(t record.Times) measure.Figure { return t.Max })
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return g.write(w)
+}
+
+// errorList writes the errors by kind, the most frequent first.
+func errorList(b *bytes.Buffer, t *record.Trial) {
+	kinds := make([]string, 0, len(t.ErrorsByKind))
+	for kind := range t.ErrorsByKind {
+		kinds = append(kinds, kind)
+	}
+	slices.SortFunc(kinds, func(a, b string) int {
+		if na, nb := t.ErrorsByKind[a], t.ErrorsByKind[b]; na != nb {
+			if na > nb {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	if len(kinds) > 0 {
+		b.WriteString("\nErrors\n")
+	}
+	for _, kind := range kinds {
+		line := fmt.Sprintf("  %s: %s", kind, Count(t.ErrorsByKind[kind]))
+		if times, ok := t.ErrorTimes[kind]; ok {
+			line += ", the slowest after " + Figure(times.Max)
+		}
+		if text := t.ErrorTexts[kind]; text != "" {
+			line += "; the first: " + text
+		}
+		b.WriteString(line + "\n")
+	}
+}
+
+// served writes what each operation and role took, where there is more than one.
+func served(w io.Writer, t *record.Trial) error {
+	if len(t.ByRole) < 2 {
+		return nil
+	}
+	g := grid{columns: []column{
+		{"  operation", true}, {"consistency", true}, {"served by", true}, {title: "operations"}, {title: "errors"},
+		{title: "service p50"}, {title: "p99"}, {title: "response p50"}, {title: "p99"},
+	}}
+	for _, s := range t.ByRole {
+		g.add("  "+s.Operation, orDash(s.Consistency), s.Role, Count(s.Operations), Count(s.Errors),
+			Figure(s.ServiceTime.At(50)), Figure(s.ServiceTime.At(99)),
+			Figure(s.ResponseTime.At(50)), Figure(s.ResponseTime.At(99)))
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return g.write(w)
+}
+
+// judged writes the verdict, its reasons and the notes.
+func judged(b *bytes.Buffer, t *record.Trial) {
+	fmt.Fprintf(b, "\nVerdict: %s\n", t.Verdict.State)
+	for i, r := range t.Verdict.Reasons {
+		fmt.Fprintf(b, "%3d. %s\n", i+1, r)
+	}
+	list(b, "Notes", slices.Concat(t.Verdict.Notes, t.Notes))
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// cellOf is a column of the table and how a row fills it.
+type cellOf struct {
+	column
+	text func(*group) string
+}
+
+// tables writes the closed loop's trials and the open loop's, each headed by
+// the time that it tells.
+func tables(w io.Writer, all []*group) error {
+	var closed, open []*group
+	for _, g := range all {
+		if g.first().Open() {
+			open = append(open, g)
+		} else {
+			closed = append(closed, g)
+		}
+	}
+	if len(closed) > 0 {
+		head := "Closed loop"
+		if c := clients(); c.shared(closed) {
+			head += ", " + c.above(closed[0].first())
+		}
+		if err := table(w, head+": service time; gap is the longest time without any operation done", closed, closedColumns(closed, all)); err != nil {
+			return err
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	return table(w, "Open loop: response time, counted from when an operation was due", open, openColumns(open, all))
+}
+
+func table(w io.Writer, head string, rows []*group, columns []cellOf) error {
+	g := grid{}
+	for _, c := range columns {
+		g.columns = append(g.columns, c.column)
+	}
+	for _, r := range rows {
+		cells := make([]string, 0, len(columns))
+		for _, c := range columns {
+			cells = append(cells, c.text(r))
+		}
+		g.add(cells...)
+	}
+	if _, err := fmt.Fprintf(w, "\n%s\n", head); err != nil {
+		return err
+	}
+	if err := g.write(w); err != nil {
+		return err
+	}
+	if repeated(rows) {
+		_, err := io.WriteString(w, "Repeated trials show medians; ± is the repeat that is farthest from the median.\n")
+		return err
+	}
+	return nil
+}
+
+func repeated(rows []*group) bool {
+	for _, g := range rows {
+		if len(g.trials) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func closedColumns(rows, all []*group) []cellOf {
+	columns := labels(rows, all)
+	if c := clients(); !c.shared(rows) {
+		columns = append(columns, label(c))
+	}
+	columns = append(columns, rates(rows)...)
+	columns = append(columns, percentiles(rows, func(t *record.Trial) record.Times { return t.ServiceTime })...)
+	columns = append(columns, timeColumn("gap", longestGap))
+	return append(columns, ending()...)
+}
+
+func openColumns(rows, all []*group) []cellOf {
+	columns := labels(rows, all)
+	columns = append(columns, cellOf{column{title: "due"}, func(g *group) string { return due(g.first()) }})
+	columns = append(columns, rates(rows)...)
+	columns = append(columns, percentiles(rows, func(t *record.Trial) record.Times { return t.ResponseTime })...)
+	return append(columns, ending()...)
+}
+
+// due is the open loop's rate; the word says that the gaps are random.
+func due(t *record.Trial) string {
+	if t.Rate == nil {
+		return Dash
+	}
+	if t.Arrival == "poisson" {
+		return "poisson " + PerSecond(*t.Rate)
+	}
+	return PerSecond(*t.Rate)
+}
+
+// labels are the columns that say what a row is: the trial's name only where
+// the others do not.
+func labels(rows, all []*group) []cellOf {
+	columns := []cellOf{
+		{column{"operation", true}, func(g *group) string { return operation(g.first()) }},
+		{column{"consistency", true}, func(g *group) string { return orDash(g.first().Consistency) }},
+		{column{"target", true}, func(g *group) string { return g.first().Target }},
+	}
+	for _, f := range facets() {
+		if !f.shared(all) {
+			columns = append(columns, label(f))
+		}
+	}
+	seen := map[string]bool{}
+	for _, g := range rows {
+		key := due(g.first()) + "\x00" + clients().of(g.first())
+		for _, c := range columns {
+			key += "\x00" + c.text(g)
+		}
+		if seen[key] {
+			name := cellOf{column{"trial", true}, func(g *group) string { return g.first().Name }}
+			return append([]cellOf{name}, columns...)
+		}
+		seen[key] = true
+	}
+	return columns
+}
+
+func label(f facet) cellOf {
+	return cellOf{column{title: f.title}, func(g *group) string { return f.of(g.first()) }}
+}
+
+func rates(rows []*group) []cellOf {
+	columns := []cellOf{{column{title: "throughput"}, func(g *group) string {
+		if f := median(g.figures(throughput)); f.Known {
+			return PerSecond(f.NS)
+		}
+		return Dash
+	}}}
+	return withSpread(columns, rows, throughput)
+}
+
+func withSpread(columns []cellOf, rows []*group, of func(*record.Trial) measure.Figure) []cellOf {
+	if !repeated(rows) {
+		return columns
+	}
+	return append(columns, cellOf{column{title: "±"}, func(g *group) string { return spread(g.figures(of)) }})
+}
+
+func timeColumn(title string, of func(*record.Trial) measure.Figure) cellOf {
+	return cellOf{column{title: title}, func(g *group) string { return Figure(median(g.figures(of))) }}
+}
+
+func percentiles(rows []*group, of func(*record.Trial) record.Times) []cellOf {
+	at := func(p float64) func(*record.Trial) measure.Figure {
+		return func(t *record.Trial) measure.Figure { return of(t).At(p) }
+	}
+	columns := []cellOf{timeColumn("p50", at(50)), timeColumn("p90", at(90)), timeColumn("p99", at(99))}
+	columns = withSpread(columns, rows, at(99))
+	return append(columns, timeColumn("p99.9", at(99.9)),
+		timeColumn("max", func(t *record.Trial) measure.Figure { return of(t).Max }))
+}
+
+func ending() []cellOf {
+	return []cellOf{
+		{column{title: "errors"}, (*group).errors},
+		timeColumn("CPU/op", cpuPerOp),
+		{column{"verdict", true}, (*group).verdict},
+	}
+}

@@ -1,0 +1,88 @@
+// Package report turns a record into what people read: text for the terminal
+// and one JSON object for programs. It sees nothing but the record.
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Text writes a run's table with its conditions above and the verdicts' reasons
+// below. dir is the run directory's path; empty for none.
+func Text(w io.Writer, run *record.Run, dir string) error {
+	var b bytes.Buffer
+	all := groups(run)
+	fmt.Fprintf(&b, "%s: %s\n", run.Name, progress(run))
+	if run.Failure != "" {
+		fmt.Fprintf(&b, "%s\n", run.Failure)
+	}
+	if len(all) > 0 {
+		if err := conditions(&b, run, all); err != nil {
+			return err
+		}
+		if err := tables(&b, all); err != nil {
+			return err
+		}
+		lateness(&b, all)
+		reasons(&b, run)
+	}
+	list(&b, "Problems of the record", run.Problems)
+	if dir != "" {
+		fmt.Fprintf(&b, "\nRun directory: %s\n", dir)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// progress says how far the run came.
+func progress(run *record.Run) string {
+	finished := 0
+	for i := range run.Trials {
+		if measured(&run.Trials[i]) {
+			finished++
+		}
+	}
+	trials := plural(uint64(finished), "trial")
+	if run.Planned > finished {
+		trials = fmt.Sprintf("%d of %d trials", finished, run.Planned)
+	}
+	return fmt.Sprintf("%s, %s", run.State, trials)
+}
+
+// lateness writes how late the open loops sent.
+func lateness(b *bytes.Buffer, all []*group) {
+	for _, g := range all {
+		for _, t := range g.done {
+			if t.Lateness != nil {
+				fmt.Fprintf(b, "%s: sent late by %s\n", label1(t), late(t))
+			}
+		}
+	}
+}
+
+func late(t *record.Trial) string {
+	l := t.Lateness
+	return fmt.Sprintf("p50 %s, p99 %s, p99.9 %s", Figure(l.At(50)), Figure(l.At(99)), Figure(l.At(99.9)))
+}
+
+// label1 names one trial of a run.
+func label1(t *record.Trial) string {
+	if t.Repeats > 1 {
+		return fmt.Sprintf("%s repeat %d", t.Name, t.Repeat)
+	}
+	return t.Name
+}
+
+// JSON writes the trial as exactly one JSON object and a newline.
+func JSON(w io.Writer, t *record.Trial) error {
+	b, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the result cannot be written as JSON: %w", err)
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}

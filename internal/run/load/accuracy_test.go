@@ -1,0 +1,287 @@
+package load_test
+
+import (
+	"context"
+	"math"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+)
+
+// The null server is the ground truth: what it does with each operation is
+// known, and so is what must be measured.
+
+// serve starts a null server that follows a script and returns its endpoint.
+func serve(t testing.TB, script string, o nullserver.Options) string {
+	t.Helper()
+	if script != "" {
+		s, err := nullserver.ParseScript(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Script = s
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- nullserver.Serve(ctx, []net.Listener{l}, o) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+func base(kind kv.Kind, level kv.Consistency) scenario.Load {
+	return scenario.Load{
+		Mix: []scenario.Operation{{Kind: kind, Consistency: level, Weight: 1}}, Connections: 10, Clients: 100,
+		KeySize: 8, ValueSize: 64, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
+		Timeout: 10 * time.Second, MaxInFlight: 100_000, Seed: 1,
+	}
+}
+
+func open(l scenario.Load, rate float64, d time.Duration) scenario.Load {
+	l.Arrival, l.Rate.PerSecond, l.Duration = scenario.Constant, rate, d
+	return l
+}
+
+func planFor(endpoint string, l scenario.Load) load.Plan {
+	return load.Plan{Load: l, Store: etcd.New(), Access: store.Access{Endpoints: []string{endpoint}}, Endpoints: []string{endpoint}}
+}
+
+// run runs a load and checks what holds for all: due = completed + errors, and
+// every operation due has one time.
+func run(t testing.TB, p load.Plan) *load.Result {
+	t.Helper()
+	g, err := load.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := g.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := res.Measured
+	if m.Failed() > 0 {
+		t.Logf("errors: %v", m.ErrorTexts)
+	}
+	timed := int64(0)
+	for _, c := range m.Cells {
+		for _, h := range append(c.Failed[:], c.Response) {
+			if h != nil {
+				timed += h.TotalCount()
+			}
+		}
+	}
+	if m.Due != m.Succeeded()+m.Failed() || uint64(timed) != m.Due {
+		t.Errorf("due %d, completed %d, errors %d, timed %d", m.Due, m.Succeeded(), m.Failed(), timed)
+	}
+	return res
+}
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.Abs(got-want) > tolerance*want {
+		t.Errorf("%s is %v, want %v within %v%%", what, got, want, 100*tolerance)
+	}
+}
+
+// etcd's benchmark reports p99 = 3.2 ms for this. 1,000 of 10,000 operations
+// fall into the stall, and those due at its beginning wait for 1 s.
+func TestCoordinatedOmission(t *testing.T) {
+	endpoint := serve(t, "delay=2ms; stall=1s@4s", nullserver.Options{})
+	m := run(t, planFor(endpoint, open(base(kv.Put, kv.None), 1000, 10*time.Second))).Measured
+	s := measure.Summarize(m.Whole().Response, m.Failed())
+	near(t, "p95", s.At(95).NS, 0.5e9, 0.02)
+	near(t, "p99", s.At(99).NS, 0.9e9, 0.02)
+	if s.At(50).NS < 2e6 || s.At(50).NS > 20e6 {
+		t.Errorf("p50 is %v, want a little above 2 ms", s.At(50).NS)
+	}
+	if m.Due != 10_000 || m.Succeeded() != 10_000 {
+		t.Errorf("due %d, succeeded %d, want 10000", m.Due, m.Succeeded())
+	}
+	near(t, "the longest gap", m.LongestGap, 1, 0.05)
+}
+
+func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
+	l := base(kv.Get, kv.Linearizable)
+	l.Duration, l.Warmup = 2*time.Second, 500*time.Millisecond
+	m := run(t, planFor(serve(t, "delay=5ms", nullserver.Options{NoMemory: true, Value: nil}), sized(l, 0))).Measured
+	near(t, "throughput x mean response time", float64(m.Done)/m.Seconds*m.Whole().Response.Mean()/1e9, 100, 0.03)
+	near(t, "mean in flight", m.MeanInFlight, 100, 0.03)
+}
+
+func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; return l }
+
+func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
+	l := open(base(kv.Put, kv.None), 2000, 3*time.Second)
+	l.Timeout = time.Second
+	m := run(t, planFor(serve(t, "never every 50", nullserver.Options{}), l)).Measured
+	if got := m.Outcomes[kv.TimedOut]; got != 120 {
+		t.Errorf("%d timed out, want every 50th of 6000", got)
+	}
+	for _, c := range m.Cells {
+		if h := c.Failed[measure.ErrorIndex(kv.TimedOut)]; h != nil {
+			near(t, "the time after which they were given up", h.Mean(), 1e9, 0.05)
+		}
+	}
+	if s := measure.Summarize(m.Whole().Response, m.Failed()); !s.At(99).Failed || s.At(95).Failed {
+		t.Error("2 % failed: p99 must say so, and p95 must not")
+	}
+}
+
+func TestErrorsAreCountedByKind(t *testing.T) {
+	l := base(kv.Put, kv.None)
+	l.Total = 10_000
+	m := run(t, planFor(serve(t, "error=unavailable every 100", nullserver.Options{}), l)).Measured
+	failed := uint64(0)
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		failed += m.Outcomes[o]
+	}
+	if m.Due != 10_000 || failed != 100 {
+		t.Errorf("due %d, failed %d, want 10000 and 100: %v", m.Due, failed, m.Outcomes)
+	}
+}
+
+func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
+	l := base(kv.Put, kv.None)
+	l.Duration = 2 * time.Second
+	res := run(t, planFor(serve(t, "delay=1ms; close every 2000", nullserver.Options{}), l))
+	m := res.Measured
+	if m.Outcomes[kv.ConnectionLost] == 0 || m.Reconnects == 0 {
+		t.Errorf("lost %d, reconnects %d", m.Outcomes[kv.ConnectionLost], m.Reconnects)
+	}
+	if m.Succeeded() < 10*m.Failed() {
+		t.Errorf("%d succeeded and %d failed: the load did not go on", m.Succeeded(), m.Failed())
+	}
+}
+
+func TestGoAwayLosesNothing(t *testing.T) {
+	l := base(kv.Put, kv.None)
+	l.Total = 20_000
+	m := run(t, planFor(serve(t, "goaway every 500", nullserver.Options{}), l)).Measured
+	if m.Due != 20_000 || m.Outcomes[kv.ConnectionLost] != 0 {
+		t.Errorf("due %d, outcomes %v: a connection that is drained loses nothing", m.Due, m.Outcomes)
+	}
+	if m.Reconnects < 20 {
+		t.Errorf("%d reconnects, want one in 500 operations", m.Reconnects)
+	}
+}
+
+func TestWrongAnswersAreFound(t *testing.T) {
+	for _, what := range []string{"wrong=value every 500", "wrong=key every 500"} {
+		t.Run(what, func(t *testing.T) {
+			l := base(kv.Get, kv.Local)
+			l.Total = 10_000
+			p := planFor(serve(t, what, nullserver.Options{}), l)
+			// The preload reads and writes too, and wrong answers are written anew.
+			if _, err := load.Preload(context.Background(), p); err != nil {
+				t.Fatal(err)
+			}
+			if got := run(t, p).Measured.Outcomes[kv.WrongAnswer]; got < 19 || got > 21 {
+				t.Errorf("%d wrong answers, want every 500th of 10000", got)
+			}
+		})
+	}
+}
+
+func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
+	endpoint := serve(t, "", nullserver.Options{})
+	l := base(kv.Get, kv.Local)
+	l.Total = 5000
+	p := planFor(endpoint, l)
+	for want, n := range map[string]uint64{"first": 1000} {
+		if got, err := load.Preload(context.Background(), p); err != nil || got != n {
+			t.Fatalf("the %s preload wrote %d, %v", want, got, err)
+		}
+	}
+	if got, err := load.Preload(context.Background(), p); err != nil || got != 0 {
+		t.Errorf("the second preload wrote %d, %v; all was there", got, err)
+	}
+	m := run(t, p).Measured
+	if m.Outcomes[kv.OK] != 5000 {
+		t.Errorf("outcomes %v, want 5000 ok", m.Outcomes)
+	}
+	count := base(kv.Range, kv.Linearizable)
+	count.Total, count.Connections, count.Clients = 1, 1, 1
+	if got := run(t, planFor(endpoint, count)).Measured.Outcomes[kv.OK]; got != 1 {
+		t.Errorf("a range over the key space: %d ok", got)
+	}
+}
+
+func TestOpenLoopKeepsItsRate(t *testing.T) {
+	l := open(sized(base(kv.Get, kv.Local), 0), 5000, 3*time.Second)
+	l.Warmup = 500 * time.Millisecond
+	m := run(t, planFor(serve(t, "", nullserver.Options{NoMemory: true}), l)).Measured
+	near(t, "operations done a second", float64(m.Done)/m.Seconds, 5000, 0.01)
+	if m.Due != 15_000 || m.Lateness == nil || m.Lateness.TotalCount() != 15_000 {
+		t.Errorf("due %d; each has a lateness", m.Due)
+	}
+}
+
+// Several loops share a load: nothing is lost or counted twice between them.
+func TestSeveralLoops(t *testing.T) {
+	endpoint := serve(t, "delay=1ms", nullserver.Options{})
+	l := base(kv.Put, kv.None)
+	l.Threads, l.Total = 3, 10_001
+	if m := run(t, planFor(endpoint, l)).Measured; m.Due != 10_001 || m.Succeeded() != 10_001 {
+		t.Errorf("closed: due %d, succeeded %d", m.Due, m.Succeeded())
+	}
+	o := open(l, 3000, 2*time.Second)
+	o.Total = 0
+	if m := run(t, planFor(endpoint, o)).Measured; m.Due != 6000 {
+		t.Errorf("open: due %d, want 6000", m.Due)
+	}
+}
+
+// In the steady state an operation allocates nothing; what a second costs is
+// spread over the operations in it.
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	endpoint := serve(t, "", nullserver.Options{NoMemory: true, Value: nil})
+	for name, l := range map[string]scenario.Load{
+		"range, closed loop": base(kv.Get, kv.Local),
+		"put, closed loop":   base(kv.Put, kv.None),
+		"range, open loop":   open(base(kv.Get, kv.Local), 20_000, 0),
+		"put, open loop":     open(base(kv.Put, kv.None), 20_000, 0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			l.Warmup, l.Duration = time.Second, 3*time.Second
+			if l.Mix[0].Kind == kv.Get {
+				l.ValueSize = 0
+			}
+			p := planFor(endpoint, l)
+			var before, after runtime.MemStats
+			var opened atomic.Bool
+			p.Mark = func(m load.Mark) {
+				switch {
+				case m.Ended:
+					runtime.ReadMemStats(&after)
+				case m.Phase == measure.Measured:
+					opened.Store(true)
+					runtime.ReadMemStats(&before)
+				}
+			}
+			m := run(t, p).Measured
+			perOp := float64(after.Mallocs-before.Mallocs) / float64(m.Done)
+			t.Logf("%d operations, %.4f allocations each", m.Done, perOp)
+			if limit := 0.02; perOp > limit {
+				t.Errorf("%.4f allocations per operation, want none", perOp)
+			}
+		})
+	}
+}

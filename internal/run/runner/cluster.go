@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// running is the cluster that the trials use now. One runs at a time, so that
+// none takes from another.
+type running struct {
+	key     string
+	own     *cluster.Cluster // nil: attached
+	trial   trial.Cluster
+	dataDir string
+}
+
+// enter returns the cluster that the trial needs: the one that runs, if its
+// launch settings are the same and all its members live, or a new one.
+func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, error) {
+	if r.now != nil && r.now.key == spec.Cluster.Key && r.now.whole() {
+		return r.now.trial, nil
+	}
+	if err := r.leave(); err != nil {
+		return trial.Cluster{}, err
+	}
+	st, err := r.Lookup(spec.Cluster.Store)
+	if err != nil {
+		return trial.Cluster{}, err
+	}
+	r.started++
+	id := fmt.Sprintf("cluster-%d", r.started)
+	if spec.Cluster.Attach != nil {
+		return r.attach(st, spec, id)
+	}
+	return r.start(ctx, st, spec, id)
+}
+
+// whole reports whether no member has ended by itself.
+func (n *running) whole() bool { return n.own == nil || n.own.Whole() }
+
+// leave stops the cluster that runs, if it is ours.
+func (r *run) leave() error {
+	now := r.now
+	r.now = nil
+	if now == nil || now.own == nil {
+		return nil
+	}
+	r.tell(Progress{Stage: Stopping, Name: now.trial.Store.Name()})
+	err := now.own.Stop()
+	// Gone only if nothing else is in it.
+	_ = os.Remove(now.dataDir)
+	return err
+}
+
+// attach reaches a cluster that runs already.
+func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
+	access, err := accessOf(spec.Cluster.Attach)
+	if err != nil {
+		return trial.Cluster{}, err
+	}
+	c := trial.Cluster{ID: id, Store: st, Access: access, Attached: true, Shared: loopback(access.Endpoints)}
+	r.now = &running{key: spec.Cluster.Key, trial: c}
+	return c, r.out.AddCluster(record.Cluster{ID: id, Store: st.Name()})
+}
+
+// start starts a cluster of our own.
+func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
+	r.tell(Progress{Stage: Starting, Name: fmt.Sprintf("%s cluster of %d", st.Name(), spec.Cluster.Members)})
+	dir, err := r.dataDir()
+	if err != nil {
+		return trial.Cluster{}, err
+	}
+	own, err := cluster.Start(ctx, r.host, st, cluster.Spec{
+		Name: id, Members: spec.Cluster.Members, Exec: spec.Cluster.Exec, Self: r.Self,
+		Settings: spec.Cluster.Settings, Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
+	})
+	if err != nil {
+		return trial.Cluster{}, err
+	}
+	shared := true
+	c := trial.Cluster{ID: id, Store: st, Access: store.Access{Endpoints: own.Endpoints()}, Shared: &shared, Notes: own.Notes()}
+	r.now = &running{key: spec.Cluster.Key, own: own, dataDir: dir}
+	about, err := r.describe(ctx, own, spec, id)
+	if err != nil {
+		return trial.Cluster{}, err
+	}
+	c.Durability = about.Durability
+	for _, m := range own.Members() {
+		c.Processes = append(c.Processes, trial.Process{Name: m.Name, PID: m.PID})
+	}
+	r.now.trial = c
+	return c, r.out.AddCluster(about)
+}
+
+// describe is what the record says of a cluster that we started.
+func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario.Trial, id string) (record.Cluster, error) {
+	status, err := own.Status(ctx)
+	if err != nil {
+		return record.Cluster{}, fmt.Errorf("the cluster does not tell its state: %w", err)
+	}
+	about := record.Cluster{
+		ID: id, Store: spec.Cluster.Store, Version: status.Version, Started: true,
+		Exec: spec.Cluster.Exec, Settings: spec.Cluster.Settings, Notes: own.Notes(),
+	}
+	for _, m := range own.Members() {
+		member := record.Member{ID: record.ID(m.ID), Name: m.Name, Endpoint: m.Endpoint, Machine: r.machine.Name}
+		for i := range status.Members {
+			if status.Members[i].Endpoint == m.Endpoint {
+				member.ID, member.Version = record.ID(status.Members[i].ID), status.Members[i].Version
+			}
+		}
+		about.Members = append(about.Members, member)
+	}
+	about.Durability, err = durability(own)
+	return about, err
+}
+
+// accessOf turns what flags and files say into what is needed to connect.
+func accessOf(a *scenario.Attach) (store.Access, error) {
+	access := store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}
+	if a.User != "" {
+		name, password, ok := strings.Cut(a.User, ":")
+		if !ok {
+			return access, fmt.Errorf("the user %q has no password: write NAME:PASSWORD", name)
+		}
+		access.User, access.Password = name, password
+	}
+	if a.CACert == "" && a.Cert == "" && a.CertKey == "" && !a.SkipVerify {
+		return access, nil
+	}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.SkipVerify}
+	if a.CACert != "" {
+		pem, err := os.ReadFile(a.CACert)
+		if err != nil {
+			return access, fmt.Errorf("the CA certificate cannot be read: %w", err)
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
+			return access, fmt.Errorf("the CA certificate %s holds no certificate in PEM", a.CACert)
+		}
+	}
+	if a.Cert != "" || a.CertKey != "" {
+		pair, err := tls.LoadX509KeyPair(a.Cert, a.CertKey)
+		if err != nil {
+			return access, fmt.Errorf("the client certificate %s and key %s cannot be used: %w", a.Cert, a.CertKey, err)
+		}
+		cfg.Certificates = []tls.Certificate{pair}
+	}
+	access.TLS = cfg
+	return access, nil
+}

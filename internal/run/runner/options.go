@@ -1,0 +1,63 @@
+// Package runner conducts a whole run: the order of trials, which of them share
+// a cluster, rates taken from an earlier trial's throughput.
+package runner
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Options is what a run needs to know.
+type Options struct {
+	Scenario *scenario.Scenario
+	// Out is the run directory, which must be empty or absent; when it is
+	// empty, a new folder below Root is made.
+	Out, Root string
+	// DataDir is the folder below which members keep their data; empty for a
+	// folder in the run directory. The data is removed at the end.
+	DataDir string
+	// Lookup finds a store by its name.
+	Lookup func(name string) (store.Store, error)
+	// Self is the path of our own binary, for stores embedded in it.
+	Self string
+	Tool record.Tool
+	// Watch is told how the run goes, about four times a second and at each
+	// change of stage, from one goroutine at a time. Nil for nobody.
+	Watch func(Progress)
+}
+
+// Stage is what a run is doing.
+type Stage string
+
+// The stages.
+const (
+	Starting   Stage = "starting"  // a cluster
+	Preloading Stage = "preloading"
+	Connecting Stage = "connecting"
+	WarmingUp  Stage = "warming up"
+	Measuring  Stage = "measuring"
+	Draining   Stage = "draining" // what is in flight is awaited
+	Stopping   Stage = "stopping" // a cluster
+	TrialDone  Stage = "done"     // Result is set
+)
+
+// Progress is how a run goes.
+type Progress struct {
+	Stage  Stage
+	Trial  int    // from 1, in the order in which they run; 0 before the first
+	Trials int    // repeats included
+	Name   string // of the trial, with its repeat, or of the cluster that starts or stops
+	// Of the last whole second: successes, and the response time at p99 in
+	// nanoseconds (0 when the second does not support it).
+	PerSecond float64
+	P99       float64
+	Errors    uint64 // of the trial so far, warm-up included
+	InFlight  int64
+	// Elapsed and Left are of the whole run; Left is 0 when it is not known.
+	Elapsed, Left time.Duration
+	// Result is the trial that has just ended, with TrialDone.
+	Result *record.Trial
+}

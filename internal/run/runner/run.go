@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// run is a run under way.
+type run struct {
+	Options
+	host    *host.Local
+	out     *record.Writer
+	machine record.Machine
+	rates   rates
+	began   time.Time
+	at      int // trials begun
+	now     *running
+	started int // clusters
+}
+
+// Run conducts the scenario's trials and returns the run directory, also with
+// an error where there is one. When ctx ends, the run ends with what it has,
+// and the error is ctx's.
+func Run(ctx context.Context, o Options) (dir string, err error) {
+	r, err := begin(o)
+	if err != nil {
+		return "", err
+	}
+	err = r.trials(ctx)
+	err = errors.Join(err, r.leave())
+	state, failure := record.Complete, ""
+	switch {
+	case ctx.Err() != nil:
+		state, err = record.Interrupted, context.Cause(ctx)
+	case err != nil:
+		state, failure = record.Failed, err.Error()
+	}
+	return r.out.Dir(), errors.Join(err, r.out.Finish(state, failure, time.Now()))
+}
+
+// begin makes the run directory.
+func begin(o Options) (*run, error) {
+	r := &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
+	r.machine = machine()
+	about := record.Run{
+		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source),
+		Planned: len(o.Scenario.Trials), Machines: []record.Machine{r.machine},
+	}
+	var err error
+	if o.Out != "" {
+		r.out, err = record.CreateAt(o.Out, r.began, about)
+	} else {
+		r.out, err = record.Create(o.Root, o.Scenario.Name, r.began, about)
+	}
+	return r, err
+}
+
+func (r *run) trials(ctx context.Context) error {
+	for i := range r.Scenario.Trials {
+		spec := r.Scenario.Trials[i]
+		r.at = i + 1
+		if err := r.rates.settle(&spec); err != nil {
+			return err
+		}
+		if err := r.trial(ctx, spec); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// trial runs one trial on its cluster.
+func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
+	cluster, err := r.enter(ctx, &spec)
+	if err != nil {
+		return err
+	}
+	t := trial.Trial{
+		Spec: spec, Cluster: cluster, Writer: r.out, Machine: &r.machine, Tool: r.Tool.Version,
+		Watch: func(p trial.Progress) { r.tellTrial(&spec, p) },
+	}
+	result, err := t.Run(ctx)
+	switch {
+	case errors.Is(err, load.ErrNeverOpened) && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("%s: %w", title(&spec), err)
+	}
+	r.rates.add(result)
+	r.tell(Progress{Stage: TrialDone, Name: title(&spec), Result: result})
+	return nil
+}
+
+// title names a trial, with its repeat where there are several.
+func title(t *scenario.Trial) string {
+	if t.Repeats > 1 {
+		return fmt.Sprintf("%s (repeat %d of %d)", t.Name, t.Repeat, t.Repeats)
+	}
+	return t.Name
+}
+
+// dataDir is the folder below which clusters keep their data.
+func (r *run) dataDir() (string, error) {
+	dir := r.DataDir
+	if dir == "" {
+		dir = filepath.Join(r.out.Dir(), "data")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("the data folder %s cannot be made: %w", dir, err)
+	}
+	return dir, nil
+}

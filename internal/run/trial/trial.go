@@ -1,0 +1,214 @@
+// Package trial conducts one trial: preload, warm up, measure, drain, record.
+//
+// It does not know whether the cluster was started by us or ran already, nor
+// on which machine.
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Trial is one trial to be conducted.
+type Trial struct {
+	Spec    scenario.Trial // its rate is known by now
+	Cluster Cluster
+	Writer  *record.Writer
+	Machine *record.Machine // the generator's
+	Tool    string          // version
+	// Watch is told how the trial goes, from one goroutine at a time.
+	Watch func(Progress)
+}
+
+// Cluster is what is under test, running.
+type Cluster struct {
+	ID     string // in the record
+	Store  store.Store
+	Access store.Access
+	// Attached says that the cluster ran before: it may have more members than
+	// Access names, and its own word for where they are is asked when the
+	// target needs it.
+	Attached bool
+	// Processes are the members that run on this machine.
+	Processes  []Process
+	Durability *record.Durability
+	// Shared says whether members run on the generator's machine; nil if that
+	// is not known.
+	Shared *bool
+	Notes  []string
+}
+
+// Process is a member's process on this machine.
+type Process struct {
+	Name string
+	PID  int
+}
+
+// Progress is how a trial goes.
+type Progress struct {
+	Stage     string // preloading, connecting, warmup, measured, draining
+	PerSecond float64
+	P99       float64 // nanoseconds; 0: not supported
+	Errors    uint64
+	InFlight  int64
+}
+
+// statusTimeout bounds asking a cluster how it is.
+const statusTimeout = 3 * time.Second
+
+// Run conducts the trial. Without an error the result is recorded and
+// returned. When ctx ends, what was measured until then is; if nothing was,
+// the error says so.
+func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
+	members, err := t.reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer members.close()
+	plan, err := t.plan(members)
+	if err != nil {
+		return nil, err
+	}
+	conditions := t.conditions(members, plan)
+	if t.Spec.Load.Preload {
+		t.tell(Progress{Stage: "preloading"})
+		if _, err := load.Preload(ctx, plan); err != nil {
+			return nil, err
+		}
+	}
+	out, err := t.Writer.Trial(conditions, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	result, err := t.measure(ctx, plan, members, conditions, out)
+	if err != nil {
+		state := record.Failed
+		if errors.Is(err, load.ErrNeverOpened) || ctx.Err() != nil {
+			state = record.Interrupted
+		}
+		return nil, errors.Join(err, out.Abort(state, err.Error()))
+	}
+	if err := out.Finish(*result); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+func (t *Trial) tell(p Progress) {
+	if t.Watch != nil {
+		t.Watch(p)
+	}
+}
+
+// plan puts the load and its target together.
+func (t *Trial) plan(m *members) (load.Plan, error) {
+	endpoints, err := m.targets(t.Spec.Load.Target)
+	if err != nil {
+		return load.Plan{}, err
+	}
+	return load.Plan{
+		Load: t.Spec.Load, Store: t.Cluster.Store, Access: t.Cluster.Access, Endpoints: endpoints,
+	}, nil
+}
+
+// conditions is what the trial's figures hold for.
+func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
+	c := record.FromScenario(&t.Spec)
+	status := m.status()
+	c.Version, c.Members = status.Version, len(status.Members)
+	c.Endpoints, c.Cluster = plan.Endpoints, t.Cluster.ID
+	c.Loops = plan.Loops()
+	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
+	c.Tool, c.Notes = t.Tool, t.Cluster.Notes
+	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
+		c.Rate = &rate
+	}
+	return c
+}
+
+// measure runs the load and puts its result together.
+func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
+	w := newWatcher(t, m, out)
+	plan.Each, plan.Changed, plan.Mark = w.second, w.changed, w.usage.mark
+	t.tell(Progress{Stage: "connecting"})
+	began := m.status()
+	started := time.Now()
+	generator, err := load.New(plan)
+	if err != nil {
+		return nil, err
+	}
+	w.begin(generator)
+	res, err := generator.Run(ctx)
+	w.end()
+	if err != nil {
+		return nil, err
+	}
+	if w.err != nil {
+		return nil, w.err // the record could not be written
+	}
+	t.askAgain(m)
+	ended := m.status()
+	observed := w.usage.observed()
+	observed.Started, observed.Opened, observed.State = started, res.Opened, record.Complete
+	if res.Interrupted {
+		observed.State = record.Interrupted
+	}
+	observed.LostMembers = m.lost()
+	observed.TermChanges = int(ended.Term - min(began.Term, ended.Term))
+	w.usage.fill(res.Measured)
+	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
+	return &result, nil
+}
+
+// askAgain asks for the cluster's state after the window, within bounds even
+// when the trial was interrupted.
+func (t *Trial) askAgain(m *members) {
+	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
+	defer cancel()
+	_ = m.ask(ctx) // members that do not answer are what it is to find out
+}
+
+// reach finds out who is there and whether they let us in.
+func (t *Trial) reach(ctx context.Context) (*members, error) {
+	access := t.Cluster.Access
+	check := load.Plan{Load: t.Spec.Load, Store: t.Cluster.Store, Access: access, Endpoints: access.Endpoints}
+	if err := load.Check(ctx, check); err != nil {
+		return nil, err
+	}
+	m, err := t.meet(ctx, access)
+	if err != nil || !t.Cluster.Attached || t.Spec.Load.Target.Mode == kv.Any {
+		return m, err
+	}
+	defer m.close()
+	asked, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	if access.Endpoints, err = m.admin.Members(asked); err != nil {
+		return nil, fmt.Errorf("target %v needs all members, and %s does not tell them: %w", t.Spec.Load.Target, t.Cluster.Store.Name(), err)
+	}
+	return t.meet(ctx, access)
+}
+
+// meet asks the members at the given endpoints for their state.
+func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error) {
+	admin, err := t.Cluster.Store.Admin(access)
+	if err != nil {
+		return nil, err
+	}
+	m := &members{admin: admin, given: access.Endpoints}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	if err := m.ask(ctx); err != nil {
+		m.close()
+		return nil, fmt.Errorf("%s does not tell its state: %w", t.Cluster.Store.Name(), err)
+	}
+	return m, nil
+}
+

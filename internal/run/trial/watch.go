@@ -1,0 +1,203 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+)
+
+// How often the trial's progress is told, and how soon a cluster is asked
+// again after a change that it does not tell yet.
+const (
+	tellEvery = 250 * time.Millisecond
+	askEvery  = 100 * time.Millisecond
+)
+
+// watcher stands beside a running load: it records its seconds, follows
+// elections, samples the machine and tells the progress.
+type watcher struct {
+	t     *Trial
+	m     *members
+	out   *record.TrialWriter
+	usage *usage
+	err   error // of recording; read after the load has ended
+
+	mu      sync.Mutex
+	begun   [2]bool
+	last    measure.Second // the figures of the last whole second
+	lastP99 float64
+	errors  uint64
+
+	generator *load.Generator
+	changes   chan struct{} // an election or a loss may have happened
+	quit      context.CancelFunc
+	running   sync.WaitGroup
+}
+
+func newWatcher(t *Trial, m *members, out *record.TrialWriter) *watcher {
+	return &watcher{t: t, m: m, out: out, usage: newUsage(), changes: make(chan struct{}, 1)}
+}
+
+// changed is called from the load's loops.
+func (w *watcher) changed(uint64, bool) {
+	select {
+	case w.changes <- struct{}{}:
+	default: // it is known already that something changed
+	}
+}
+
+// second records one merged second; it is called from one goroutine.
+func (w *watcher) second(s *measure.Second) {
+	w.mu.Lock()
+	begun := w.begun[s.Phase]
+	w.begun[s.Phase] = true
+	w.mu.Unlock()
+	if !begun {
+		w.keep(w.out.Begin(s.Phase, w.usage.began(s.Phase)))
+	}
+	if at, ok := w.usage.ended(); ok {
+		w.out.End(measure.Measured, at)
+	}
+	w.keep(w.out.Second(s))
+
+	var whole *measure.Histogram
+	failed := uint64(0)
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		failed += s.Outcomes[o]
+	}
+	for _, c := range s.Cells {
+		if c.Response != nil {
+			if whole == nil {
+				whole = measure.NewHistogram()
+			}
+			whole.Merge(c.Response)
+		}
+	}
+	p99 := measure.Summarize(whole, failed).At(99)
+	w.mu.Lock()
+	w.last, w.lastP99 = measure.Second{Done: s.Done}, 0
+	if p99.Known {
+		w.lastP99 = p99.NS
+	}
+	w.mu.Unlock()
+}
+
+func (w *watcher) keep(err error) {
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+// begin starts to watch a generator that is about to run.
+func (w *watcher) begin(g *load.Generator) {
+	w.generator = g
+	ctx, quit := context.WithCancel(context.Background())
+	w.quit = quit
+	w.running.Go(func() { w.follow(ctx) })
+	w.running.Go(func() { w.sample(ctx) })
+	w.running.Go(func() { w.progress(ctx) })
+}
+
+func (w *watcher) end() {
+	w.quit()
+	w.running.Wait()
+}
+
+// follow asks the cluster who leads whenever something changed, until that is
+// known, and moves the load when its target has moved.
+func (w *watcher) follow(ctx context.Context) {
+	before := w.m.status()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.changes:
+		}
+		for {
+			asked, cancel := context.WithTimeout(ctx, statusTimeout)
+			_ = w.m.ask(asked) // who does not answer is in the status
+			cancel()
+			now := w.m.status()
+			if leader := now.Leader(); leader != nil && leader.Term == now.Term {
+				w.moved(before.Term, now.Term, leader.Name)
+				before = now
+				break
+			}
+			if !pause(ctx, askEvery) {
+				return
+			}
+		}
+		if !pause(ctx, askEvery) { // one question for a burst of changes
+			return
+		}
+	}
+}
+
+// moved records an election and follows it.
+func (w *watcher) moved(from, to uint64, leader string) {
+	if to > from && from > 0 {
+		_ = w.out.Event(record.Event{Time: time.Now(), Kind: "election", Member: leader,
+			Text: fmt.Sprintf("%s leads at term %d, after term %d", leader, to, from)})
+	}
+	target := w.t.Spec.Load.Target
+	if target.Mode != kv.LeaderOnly && target.Mode != kv.Followers {
+		return
+	}
+	if endpoints, err := w.m.targets(target); err == nil {
+		w.generator.Retarget(endpoints)
+	}
+}
+
+// sample records a row a second for each process and the machine.
+func (w *watcher) sample(ctx context.Context) {
+	s := newSampler(w.t.Cluster.Processes)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		header, rows := s.rows(time.Now())
+		if len(rows) > 0 {
+			_ = w.out.Machines(header, rows) // an error stays in the writer
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// progress tells how the load goes.
+func (w *watcher) progress(ctx context.Context) {
+	ticker := time.NewTicker(tellEvery)
+	defer ticker.Stop()
+	for {
+		p := w.generator.Progress()
+		w.mu.Lock()
+		told := Progress{Stage: p.Phase, PerSecond: float64(w.last.Done), P99: w.lastP99, Errors: p.Failed, InFlight: p.InFlight}
+		w.mu.Unlock()
+		w.t.tell(told)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// pause waits, and reports false when ctx ended meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

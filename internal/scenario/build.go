@@ -1,0 +1,198 @@
+package scenario
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// MaxMembers is how many members a cluster that we start can have.
+const MaxMembers = 99
+
+// builder makes one trial of one choice.
+type builder struct {
+	*fileParser
+	*draft
+	plan
+	own layer // what the trial itself says, without defaults
+}
+
+func (p *fileParser) build(at place, o *outline, c choice) plan {
+	b := &builder{fileParser: p, draft: newDraft(), own: c.layer}
+	b.at, b.layer = at, c.layer.over(o.defaults)
+	p.clashes(c.layer)
+	b.repeats = o.repeats
+	for name, s := range b.layer {
+		// Each value was read once already, without an error.
+		_ = p.keys[name].set(b.draft, s.value)
+	}
+	name, err := title(b.name, c, b.layer)
+	if err != nil {
+		p.fail(b.place("name"), err)
+	}
+	b.settle()
+	if of := b.load.Rate.Of; of != "" {
+		if b.load.Rate.Of, _, err = fill(of, c, b.layer); err != nil {
+			p.fail(b.place("rate"), err)
+		}
+	}
+	b.checkUnused()
+	known := b.checkStore()
+	if known {
+		b.fit(name)
+	}
+	b.check()
+	if known {
+		b.checkAbilities()
+		b.checkCluster()
+	}
+	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load}
+	for _, w := range b.load.Warnings() {
+		p.warnings = append(p.warnings, "trial "+name+": "+w)
+	}
+	return b.plan
+}
+
+func (b *builder) given(key string) bool {
+	_, ok := b.layer[key]
+	return ok
+}
+
+// settle fills in what follows from what was given.
+func (b *builder) settle() {
+	l := &b.load
+	if b.given("rate") && !b.given("arrival") {
+		l.Arrival = Constant
+	}
+	if b.given("total") {
+		l.Duration = 0
+	}
+	for i := range l.Mix {
+		if o := &l.Mix[i]; reads(o.Kind) && o.Consistency == kv.None {
+			o.Consistency = b.consistency
+		}
+	}
+	if b.given("endpoints") {
+		b.cluster.Attach, b.cluster.Members = &b.attach, 0
+	} else if !b.given("target") {
+		l.Target = kv.Target{Mode: kv.All}
+	}
+	if !b.given("preload") {
+		l.Preload = l.usesKeySpace()
+	}
+	l.Complete()
+}
+
+// checkUnused refuses keys of the trial itself that can have no effect; in
+// defaults they may be meant for other trials.
+func (b *builder) checkUnused() {
+	if s, ok := b.own["consistency"]; ok && !b.load.has(reads) {
+		b.failf(s.at, "consistency is for reads, and this trial has none")
+	}
+	for _, k := range []string{"range-key", "range-end", "range-limit"} {
+		if s, ok := b.own[k]; ok && !b.load.has(isRange) {
+			b.failf(s.at, "%s is for range operations, and this trial has none", k)
+		}
+	}
+	if b.given("endpoints") {
+		return
+	}
+	for _, k := range []string{"tls", "user", "dial-timeout"} {
+		if s, ok := b.layer[k]; ok {
+			b.failf(s.at, "%s is for a cluster that runs already, and this trial has no endpoints", k)
+		}
+	}
+}
+
+// fit adapts the connections; what was not asked for changes without a word.
+func (b *builder) fit(name string) {
+	if w := b.load.Fit(b.catalog.InFlight(b.cluster.Store)); w != "" && b.given("connections") {
+		b.warnings = append(b.warnings, "trial "+name+": "+w)
+	}
+}
+
+func (b *builder) check() {
+	for _, problem := range b.load.problems() {
+		b.failf(b.place(problem.Key), "%s", problem.Text)
+	}
+	if a := b.cluster.Attach; a != nil {
+		var wrong *Problem
+		if errors.As(a.Validate(), &wrong) {
+			b.failf(b.place(wrong.Key), "%s", wrong.Text)
+		}
+		return
+	}
+	switch m, t := b.cluster.Members, b.load.Target; {
+	case m < 1 || m > MaxMembers:
+		b.failf(b.place("members"), "members is %d and must be from 1 to %d", m, MaxMembers)
+	case t.Mode == kv.One && t.Member > m:
+		b.failf(b.place("target"), "target is %s, and the cluster has %s", t, count(uint64(m), "member", "members"))
+	case t.Mode == kv.Followers && m == 1:
+		b.failf(b.place("target"), "target is followers, and a cluster of 1 member has none")
+	}
+}
+
+// checkStore reports whether the catalog knows the store: nothing else may be
+// asked about one that it does not.
+func (b *builder) checkStore() bool {
+	known := b.catalog.Stores()
+	if !b.given("store") {
+		b.failf(b.at, "this trial says no store; give store, one of: %s", strings.Join(known, ", "))
+		return false
+	}
+	if !slices.Contains(known, b.cluster.Store) {
+		b.failf(b.place("store"), "there is no store %q; choose one of: %s%s", b.cluster.Store, strings.Join(known, ", "), suggest(b.cluster.Store, known))
+		return false
+	}
+	return true
+}
+
+// checkAbilities asks whether the store has what the mix wants of it.
+func (b *builder) checkAbilities() {
+	for i, o := range b.load.Mix {
+		if err := b.catalog.Supports(b.cluster.Store, o.Kind, o.Consistency); err != nil {
+			b.failf(b.blame(o, b.places[i]), "%v", err)
+		}
+	}
+}
+
+// checkCluster decodes the store's settings and tells clusters apart by them.
+func (b *builder) checkCluster() {
+	if b.cluster.Attach == nil {
+		b.decodeSettings()
+	}
+	var err error
+	if b.cluster.Key, err = clusterKey(b.cluster); err != nil {
+		b.fail(b.place("settings"), err)
+	}
+}
+
+// blame is where the cause stands: the operation, unless the store has it at
+// another level and the consistency was given apart from it.
+func (b *builder) blame(o Operation, operation place) place {
+	s, ok := b.layer["consistency"]
+	if !ok || o.Consistency != b.consistency || !reads(o.Kind) {
+		return operation
+	}
+	for c := range kv.NumConsistencies {
+		if c != o.Consistency && b.catalog.Supports(b.cluster.Store, o.Kind, c) == nil {
+			return s.value.at
+		}
+	}
+	return operation
+}
+
+func (b *builder) decodeSettings() {
+	var decode func(any) error
+	if n := b.settings; n != nil {
+		store := b.cluster.Store
+		decode = func(into any) error { return decodeStrict(n, store, into) }
+	}
+	v, err := b.catalog.Settings(b.cluster.Store, decode)
+	if err != nil {
+		b.fail(b.place("settings"), err)
+	}
+	b.cluster.Settings = v
+}

@@ -1,0 +1,20 @@
+package scenario
+
+import "github.com/quorumbench/quorumbench/internal/kv"
+
+// Catalog is what a scenario must know about the stores that there are.
+type Catalog interface {
+	// Stores lists the stores' names, as the key store spells them.
+	Stores() []string
+	// Supports returns nil if the store has the operation at that level (None
+	// for what is not a read), or a sentence that says what the store has.
+	Supports(store string, k kv.Kind, c kv.Consistency) error
+	// Settings decodes the store's own settings. decode is strict and fills
+	// the value it is given; it is nil when the file gives none, and the
+	// store's defaults are wanted. The result must encode to JSON, because
+	// that is how two clusters' settings are compared.
+	Settings(store string, decode func(into any) error) (any, error)
+	// InFlight is how many operations one connection to the store can have in
+	// flight; 0 for no limit.
+	InFlight(store string) int
+}

@@ -1,0 +1,91 @@
+package scenario
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// DefaultKeySpace is how many keys a load bounded by a duration uses when it
+// does not say; a load bounded by a total uses as many as it has operations.
+const DefaultKeySpace = 100_000
+
+// DefaultMembers is how many members a cluster that we start has.
+const DefaultMembers = 3
+
+// DefaultDuration is the window of a load that says neither duration nor total.
+const DefaultDuration = 10 * time.Second
+
+// DefaultLoad is a load of one client on one connection, without an operation:
+// what a command starts from. KeySpace is left for Complete.
+func DefaultLoad() Load {
+	return Load{
+		Connections:  1,
+		Clients:      1,
+		KeySize:      8,
+		ValueSize:    256,
+		Distribution: Distribution{Name: Uniform},
+		Duration:     DefaultDuration,
+		Timeout:      10 * time.Second,
+		MaxInFlight:  100_000,
+	}
+}
+
+// fileLoad is what a trial of a scenario file starts from: a load that can
+// fill a cluster, on keys that exist, after a warm-up.
+func fileLoad() Load {
+	l := DefaultLoad()
+	l.Connections = 100
+	l.Clients = 1000
+	l.Warmup = 2 * time.Second
+	l.Preload = true
+	return l
+}
+
+// Complete fills in what is left open and depends on the rest: the key space,
+// a distribution's name and parameters, and the consistency of reads.
+func (l *Load) Complete() {
+	if l.KeySpace == 0 {
+		l.KeySpace = DefaultKeySpace
+		if l.Total > 0 {
+			l.KeySpace = l.Total
+		}
+	}
+	if l.Distribution.Name == "" {
+		l.Distribution.Name = Uniform
+	}
+	if full, err := newDistribution(l.Distribution.Name); err == nil {
+		if l.Distribution.Theta == 0 {
+			l.Distribution.Theta = full.Theta
+		}
+		if l.Distribution.HotKeys == 0 && l.Distribution.HotOps == 0 {
+			l.Distribution.HotKeys, l.Distribution.HotOps = full.HotKeys, full.HotOps
+		}
+	}
+	for i := range l.Mix {
+		if o := &l.Mix[i]; reads(o.Kind) && o.Consistency == kv.None {
+			o.Consistency = kv.Linearizable
+		}
+	}
+}
+
+// reads reports whether the operation asks for a consistency level.
+func reads(k kv.Kind) bool { return k == kv.Get || k == kv.Range }
+
+// has reports whether the mix has an operation of which is is true.
+func (l *Load) has(is func(kv.Kind) bool) bool {
+	for _, o := range l.Mix {
+		if is(o.Kind) {
+			return true
+		}
+	}
+	return false
+}
+
+func isRange(k kv.Kind) bool { return k == kv.Range }
+
+// usesKeySpace reports whether any operation chooses its key from the key
+// space: all do but ranges over an interval that was given.
+func (l *Load) usesKeySpace() bool {
+	return l.RangeKey == nil || l.has(func(k kv.Kind) bool { return k != kv.Range })
+}

@@ -1,0 +1,121 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// Problem says what is wrong with the value of one key (or of the flag that
+// stands for it), in one sentence that names no position.
+type Problem struct {
+	Key  string // as scenario files spell it, such as key-size
+	Text string
+}
+
+// Error returns the sentence.
+func (p *Problem) Error() string { return p.Text }
+
+func problem(key, format string, args ...any) *Problem {
+	return &Problem{Key: key, Text: fmt.Sprintf(format, args...)}
+}
+
+// Error is one sentence about one place of a scenario file.
+type Error struct {
+	File         string
+	Line, Column int // from 1; Line is 0 for the file as a whole
+	Text         string
+}
+
+// Error returns FILE:LINE:COLUMN and the sentence.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Text
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
+}
+
+// Errors is everything that is wrong with a scenario file, in the file's order.
+type Errors []*Error
+
+// shown is how many sentences are worth reading at once.
+const shown = 10
+
+// Error returns a sentence a line, ten at most.
+func (es Errors) Error() string {
+	var lines []string
+	for i, e := range es {
+		if i == shown {
+			lines = append(lines, fmt.Sprintf("and %d more", len(es)-shown))
+			break
+		}
+		lines = append(lines, e.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// kept is how many sentences are gathered.
+const kept = 1000
+
+// add takes one more, unless the same was said of the same place: a default is
+// looked at once for each trial that uses it.
+func (es *Errors) add(e *Error) {
+	if len(*es) >= kept {
+		return
+	}
+	for _, old := range *es {
+		if *old == *e {
+			return
+		}
+	}
+	*es = append(*es, e)
+}
+
+func (es Errors) sorted() Errors {
+	slices.SortStableFunc(es, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return es
+}
+
+// place is a position in a scenario file, both from 1.
+type place struct{ line, column int }
+
+func (p place) errorf(format string, args ...any) *Error {
+	return &Error{Line: p.line, Column: p.column, Text: fmt.Sprintf(format, args...)}
+}
+
+// suggest returns a question that names the known word nearest to the given
+// one, or nothing when none is near.
+func suggest(word string, known []string) string {
+	if flag, ok := flagNames[word]; ok && slices.Contains(known, flag) {
+		return fmt.Sprintf("; did you mean %q?", flag)
+	}
+	plain := strings.ReplaceAll(strings.ToLower(word), "_", "-")
+	best, distance := "", 3
+	for _, k := range known {
+		d := levenshtein.ComputeDistance(plain, k)
+		if d < distance && d*2 <= len(k) {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// flagNames maps what a key is called elsewhere to what files call it.
+var flagNames = map[string]string{
+	"conns":           "connections",
+	"val-size":        "value-size",
+	"key-space-size":  "key-space",
+	"sequential-keys": "distribution",
+	"ops":             "total",
+	"operations":      "mix",
+	"warm-up":         "warmup",
+	"iterations":      "repeats",
+}

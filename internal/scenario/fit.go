@@ -1,0 +1,69 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Fit gives the load as many connections as its clients can use on a store
+// that takes inFlight operations at a time on one connection (0: no limit).
+// It returns a sentence when that changes their number, else "".
+func (l *Load) Fit(inFlight int) string {
+	asked := l.Connections
+	switch needed := l.neededConnections(inFlight); {
+	case l.Clients < 1 || asked < 1:
+		return "" // Validate says so
+	case asked > l.Clients:
+		l.Connections = l.Clients
+		return fmt.Sprintf("%s for %s: %s without a client, and dropped",
+			connections(asked), clients(l.Clients), isOrAre(asked-l.Clients))
+	case asked < needed:
+		l.Connections = needed
+		return fmt.Sprintf("%s for %s: a connection to this store takes %s at a time, so %d are used",
+			connections(asked), clients(l.Clients), operations(inFlight), needed)
+	}
+	return ""
+}
+
+func (l *Load) neededConnections(inFlight int) int {
+	if inFlight < 1 {
+		return 1
+	}
+	return (l.Clients + inFlight - 1) / inFlight
+}
+
+// commonLimit is the largest request that a store commonly takes by default,
+// in bytes.
+const commonLimit = 3 << 19 // 1.5 MiB
+
+// largePreload is how many bytes of values a preload may write unremarked.
+const largePreload = 2 << 30
+
+// Warnings are sentences about a valid load that is likely not meant so.
+func (l *Load) Warnings() []string {
+	var out []string
+	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonLimit && l.has(kv.Kind.Writes) {
+		out = append(out, fmt.Sprintf("a key and value of %s together are more than the 1.5 MiB that stores commonly take by default", FormatSize(request)))
+	}
+	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
+		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", keys(l.KeySpace), FormatSize(l.ValueSize)))
+	}
+	if l.has(isRange) && l.RangeKey == nil && l.RangeLimit == 0 {
+		out = append(out, "each range reads on to the end of the key space; range-limit bounds it")
+	}
+	return out
+}
+
+func count(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func connections(n int) string { return count(uint64(n), "connection", "connections") }
+func clients(n int) string     { return count(uint64(n), "client", "clients") }
+func operations(n int) string  { return count(uint64(n), "operation", "operations") }
+func keys(n uint64) string     { return count(n, "key", "keys") }
+func isOrAre(n int) string     { return count(uint64(n), "is", "are") }

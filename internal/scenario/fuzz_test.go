@@ -1,0 +1,48 @@
+package scenario
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+// FuzzParse looks for a file that makes Parse panic, take a plan that breaks
+// the rules of plans, or refuse one without a sentence.
+func FuzzParse(f *testing.F) {
+	f.Add(Quick())
+	for _, name := range []string{"etcd-read-write-mix", "etcd-open-loop-steps"} {
+		data, err := os.ReadFile("../../scenarios/" + name + ".yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, c := range refused(f) {
+		f.Add([]byte(c.file))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Parse("f.yaml", data, shelf{})
+		if err != nil {
+			var es Errors
+			if !errors.As(err, &es) || len(es) == 0 || s != nil {
+				t.Fatalf("refused with %T: %v", err, err)
+			}
+			for _, e := range es {
+				if e.Text == "" || e.File != "f.yaml" || e.Line < 0 || e.Line > 0 && e.Column < 1 || strings.Contains(e.Text, "goccy") {
+					t.Fatalf("not a sentence with a place: %#v", e)
+				}
+			}
+			return
+		}
+		if len(s.Trials) == 0 || len(s.Trials) > maxTrials || len(s.Lines()) != len(s.Trials)+1 {
+			t.Fatalf("%d trials, %d lines", len(s.Trials), len(s.Lines()))
+		}
+		for i := range s.Trials {
+			if err := s.Trials[i].Load.Validate(); err != nil {
+				t.Fatalf("taken, and its trial %d is not valid: %v", i, err)
+			}
+		}
+		checkRounds(t, s)
+	})
+}

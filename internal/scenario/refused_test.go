@@ -1,0 +1,100 @@
+package scenario
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type refusal struct{ name, file, why string }
+
+// refused reads testdata/refused.txt: "-- NAME --", the file, "== why" and the
+// sentences.
+func refused(t testing.TB) []refusal {
+	t.Helper()
+	data, err := os.ReadFile("testdata/refused.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []refusal
+	for _, c := range strings.Split(string(data), "\n-- ")[1:] { // after the heading
+		name, rest, _ := strings.Cut(c, " --\n")
+		file, why, ok := strings.Cut(rest, "== why\n")
+		if !ok {
+			t.Fatalf("the case %s in testdata/refused.txt does not say why", name)
+		}
+		out = append(out, refusal{name, file, strings.TrimSuffix(why, "\n")})
+	}
+	if len(out) < 100 {
+		t.Fatalf("testdata/refused.txt has only %d cases", len(out))
+	}
+	return out
+}
+
+// TestRefused holds every kind of bad file to its exact sentence and position.
+func TestRefused(t *testing.T) {
+	for _, c := range refused(t) {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := Parse("f.yaml", []byte(c.file), shelf{})
+			if err == nil {
+				t.Fatalf("it was taken, with %d trials; want %s", len(s.Trials), c.why)
+			}
+			if diff := cmp.Diff(c.why, err.Error()); diff != "" {
+				t.Errorf("the sentences differ (-want +got):\n%s", diff)
+			}
+			var es Errors
+			if !errors.As(err, &es) {
+				t.Errorf("the error is a %T, not Errors", err)
+			}
+		})
+	}
+}
+
+func TestRefusedBytes(t *testing.T) {
+	for name, c := range map[string]struct{ data, want string }{
+		"not UTF-8":  {"name: a\nseed: \xff\n", "f.yaml:2:1: this line is not text in UTF-8; a scenario is a YAML file"},
+		"zero byte":  {"name: a\x00b\n", "f.yaml:1:1: this line is not text in UTF-8; a scenario is a YAML file"},
+		"too large":  {strings.Repeat("# no\n", 300_000), "f.yaml: the file has 1500000 bytes; a scenario has at most 131072"},
+		"deep dash":  {strings.Repeat("- ", 5000) + "a", "f.yaml:1:65: lists and mappings are nested more than 32 deep here"},
+		"deep flow":  {"a: " + strings.Repeat("{a: ", 5000), "f.yaml:1:132: lists and mappings are nested more than 32 deep here"},
+		"deep query": {strings.Repeat("? ", 5000) + "a", "f.yaml:1:65: lists and mappings are nested more than 32 deep here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("f.yaml", []byte(c.data), shelf{})
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestManyErrorsAreCutShort(t *testing.T) {
+	_, err := Parse("f.yaml", []byte("trials:\n"+strings.Repeat("  - {stroe: etcd}\n", 30)), shelf{})
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != 11 || lines[10] != "and 20 more" || lines[9] != `f.yaml:11:6: unknown key "stroe"; did you mean "store"?` {
+		t.Errorf("got %q", lines)
+	}
+}
+
+func TestMissingFile(t *testing.T) {
+	_, err := ParseFile("testdata/none.yaml", shelf{})
+	if !errors.Is(err, os.ErrNotExist) || err.Error() != "cannot read the scenario file testdata/none.yaml: no such file or directory" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestEveryKeyIsSuggested misspells each key and expects it to be named.
+func TestEveryKeyIsSuggested(t *testing.T) {
+	for name := range trialKeys() {
+		if len(name) < 4 {
+			continue // a letter more is too far from a word of three
+		}
+		_, err := Parse("f.yaml", []byte("trials:\n  - {"+name+"q: 1}\n"), shelf{})
+		if want := `f.yaml:2:6: unknown key "` + name + `q"; did you mean "` + name + `"?`; err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package scenario
+
+import (
+	"bytes"
+	"math"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// The most that a load may ask for.
+const (
+	MaxClients      = 1_000_000
+	MaxConnections  = 1_000_000
+	MaxInFlight     = 10_000_000
+	MaxThreads      = 1024
+	MaxKeySize      = 1 << 20 // bytes
+	MaxValueSize    = 64 << 20
+	MaxKeySpace     = 1_000_000_000_000
+	MaxTotal        = 1_000_000_000_000_000
+	MaxRate         = 1_000_000_000 // operations a second
+	MaxPercent      = 10_000        // of another trial's throughput
+	MaxDuration     = 1000 * time.Hour
+	MaxTimeout      = time.Hour // as long as a histogram reaches
+	KeyAlphabetSize = 64        // values of each byte of a key after its prefix
+)
+
+// Validate returns the first thing that is wrong with a load that is
+// Complete, as a *Problem, or nil.
+func (l *Load) Validate() error {
+	if ps := l.problems(); len(ps) > 0 {
+		return ps[0]
+	}
+	return nil
+}
+
+func (l *Load) problems() []*Problem {
+	var c checks
+	l.checkMix(&c)
+	l.checkArrival(&c)
+	l.checkWindow(&c)
+	c.whole("connections", int64(l.Connections), 1, MaxConnections)
+	c.whole("clients", int64(l.Clients), 1, MaxClients)
+	c.whole("max-in-flight", int64(l.MaxInFlight), 1, MaxInFlight)
+	c.whole("threads", int64(l.Threads), 0, MaxThreads)
+	l.checkKeys(&c)
+	l.checkRange(&c)
+	if t := l.Target; t.Mode > kv.One || t.Mode == kv.One && t.Member < 1 {
+		c.add("target", "target %s names no member; members are numbered from 1", t)
+	}
+	return c.found
+}
+
+type checks struct{ found []*Problem }
+
+func (c *checks) add(key, format string, args ...any) {
+	c.found = append(c.found, problem(key, format, args...))
+}
+
+func (c *checks) whole(key string, n, least, most int64) {
+	switch {
+	case n < least:
+		c.add(key, "%s is %d and must be at least %d", key, n, least)
+	case n > most:
+		c.add(key, "%s is %d and can be at most %d", key, n, most)
+	}
+}
+
+func (c *checks) size(key string, n, most int) {
+	switch {
+	case n < 0:
+		c.add(key, "%s is %d and cannot be negative", key, n)
+	case n > most:
+		c.add(key, "%s is %s and can be at most %s", key, FormatSize(n), FormatSize(most))
+	}
+}
+
+func (c *checks) span(key string, d, most time.Duration) {
+	switch {
+	case d < 0:
+		c.add(key, "%s is %v and cannot be negative", key, d)
+	case d > most:
+		c.add(key, "%s is %v and can be at most %v", key, d, most)
+	}
+}
+
+func (l *Load) checkMix(c *checks) {
+	if len(l.Mix) == 0 {
+		c.add("operation", "no operation is given; say operation: put, for example, or give a mix")
+	}
+	for i, o := range l.Mix {
+		switch {
+		case o.Kind >= kv.NumKinds || o.Consistency >= kv.NumConsistencies:
+			c.add("mix", "the mix has an operation that does not exist")
+		case reads(o.Kind) && o.Consistency == kv.None:
+			c.add("consistency", "%s needs a consistency: linearizable or local, for example", o.Kind)
+		case !reads(o.Kind) && o.Consistency != kv.None:
+			c.add("consistency", "consistency is for reads, and %s is none", o.Kind)
+		}
+		if !(o.Weight > 0) || math.IsInf(o.Weight, 0) {
+			c.add("mix", "the weight of %s is %s and must be a number above 0", o.label(), formatNumber(o.Weight))
+		}
+		for _, earlier := range l.Mix[:i] {
+			if earlier.Kind == o.Kind && earlier.Consistency == o.Consistency {
+				c.add("mix", "the mix has %s twice; add the weights up", o.label())
+			}
+		}
+	}
+}
+
+// label names the operation with its consistency, if it has one.
+func (o Operation) label() string {
+	if o.Consistency == kv.None {
+		return o.Kind.String()
+	}
+	return o.Kind.String() + " " + o.Consistency.String()
+}
+
+func (l *Load) checkArrival(c *checks) {
+	r := l.Rate
+	given := r.PerSecond != 0 || r.Percent != 0 || r.Of != ""
+	switch {
+	case l.Arrival >= numArrivals:
+		c.add("arrival", "there is no such arrival; choose closed, constant or poisson")
+	case l.Arrival == Closed && given:
+		c.add("rate", "a closed loop has no rate: its clients send when they are free; drop rate, or choose constant or poisson arrivals")
+	case l.Arrival == Closed:
+	case !given:
+		c.add("rate", "%s arrivals need a rate above 0", l.Arrival)
+	case r.Of != "" && !(r.Percent > 0 && r.Percent <= MaxPercent):
+		c.add("rate", "rate is %s%% of %s and must be above 0%% and at most %d%%", formatNumber(r.Percent), r.Of, MaxPercent)
+	case r.Of == "" && !(r.PerSecond > 0):
+		c.add("rate", "rate is %s and must be above 0", formatNumber(r.PerSecond))
+	case r.PerSecond > MaxRate:
+		c.add("rate", "rate is %s and can be at most %d operations a second", formatNumber(r.PerSecond), MaxRate)
+	}
+}
+
+func (l *Load) checkWindow(c *checks) {
+	switch {
+	case l.Total > 0 && l.Duration != 0:
+		c.add("total", "duration and total both bound the window; give one of them")
+	case l.Total > MaxTotal:
+		c.add("total", "total is %d and can be at most %d", l.Total, uint64(MaxTotal))
+	case l.Total == 0 && l.Duration == 0:
+		c.add("duration", "neither duration nor total bounds the window; give one of them, above 0")
+	default:
+		c.span("duration", l.Duration, MaxDuration)
+	}
+	c.span("warmup", l.Warmup, MaxDuration)
+	if l.Timeout <= 0 {
+		c.add("timeout", "timeout is %v and must be above 0", l.Timeout)
+	}
+	c.span("timeout", max(l.Timeout, 0), MaxTimeout)
+}
+
+func (l *Load) checkKeys(c *checks) {
+	before := len(c.found)
+	c.size("key-size", l.KeySize, MaxKeySize)
+	c.size("value-size", l.ValueSize, MaxValueSize)
+	c.size("prefix", len(l.Prefix), MaxKeySize)
+	if l.KeySpace < 1 || l.KeySpace > MaxKeySpace {
+		c.add("key-space", "key-space is %d and must be from 1 to %d keys", l.KeySpace, uint64(MaxKeySpace))
+	}
+	if err, ok := l.Distribution.check().(*Problem); ok {
+		c.found = append(c.found, err)
+	}
+	if len(c.found) > before || !l.usesKeySpace() {
+		return
+	}
+	if l.KeySize == 0 && l.Prefix == "" {
+		c.add("key-size", "key-size is 0 and there is no prefix, so the key would be empty")
+	} else if room := KeyCapacity(l.KeySize); room < l.KeySpace {
+		c.add("key-size", "key-size %d makes %s, and key-space is %d; use keys of %d bytes or more, or a smaller key-space",
+			l.KeySize, keys(room), l.KeySpace, neededKeySize(l.KeySpace))
+	}
+}
+
+// KeyCapacity is how many different keys there are with so many bytes after
+// the prefix: KeyAlphabetSize to the power of keySize, or the largest uint64.
+func KeyCapacity(keySize int) uint64 {
+	n := uint64(1)
+	for range keySize {
+		if n > math.MaxUint64/KeyAlphabetSize {
+			return math.MaxUint64
+		}
+		n *= KeyAlphabetSize
+	}
+	return n
+}
+
+func neededKeySize(keySpace uint64) int {
+	size := 0
+	for KeyCapacity(size) < keySpace {
+		size++
+	}
+	return size
+}
+
+func (l *Load) checkRange(c *checks) {
+	if l.RangeLimit < 0 {
+		c.add("range-limit", "range-limit is %d and cannot be negative; 0 is no limit", l.RangeLimit)
+	}
+	switch {
+	case l.RangeKey != nil && len(l.RangeKey) == 0:
+		c.add("range-key", "range-key is empty, and a key has at least one byte")
+	case len(l.RangeEnd) > 0 && l.RangeKey == nil:
+		c.add("range-end", "range-end needs range-key, the first key of the interval")
+	case len(l.RangeEnd) > 0 && bytes.Compare(l.RangeEnd, l.RangeKey) <= 0:
+		c.add("range-end", "range-end %q is not after range-key %q, so the interval is empty", l.RangeEnd, l.RangeKey)
+	}
+}

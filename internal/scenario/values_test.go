@@ -1,0 +1,90 @@
+package scenario
+
+import "testing"
+
+func TestParseSize(t *testing.T) {
+	for s, want := range map[string]int{
+		"0": 0, "256": 256, "256B": 256, "1KB": 1000, "1kB": 1000, "1KiB": 1024, "1.5KiB": 1536, "2 MB": 2_000_000,
+		"1MiB": 1 << 20, "1_000": 1000, "1GB": 1_000_000_000,
+	} {
+		got, err := ParseSize(s)
+		if err != nil || got != want {
+			t.Errorf("%q is %d, %v; want %d", s, got, err, want)
+		}
+		if back, err := ParseSize(FormatSize(want)); err != nil || back != want {
+			t.Errorf("%d is written %q, which reads as %d, %v", want, FormatSize(want), back, err)
+		}
+	}
+	for s, want := range map[string]string{
+		"":       `"" is not a size; write bytes as in 256, 1KB, 1KiB or 1MB`,
+		"KB":     `"KB" is not a size; write bytes as in 256, 1KB, 1KiB or 1MB`,
+		"1k":     `"1k" is not a size; write bytes as in 256, 1KB, 1KiB or 1MB`,
+		"1e3":    `"1e3" is not a size; write bytes as in 256, 1KB, 1KiB or 1MB`,
+		"-1KB":   "a size cannot be negative, as -1KB is",
+		"0.5":    "0.5 is not a whole number of bytes",
+		"9999GB": "9999GB is more than any key or value can have",
+	} {
+		if _, err := ParseSize(s); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", s, err, want)
+		}
+	}
+}
+
+func TestDistributionsReadBack(t *testing.T) {
+	for s, want := range map[string]Distribution{
+		"sequential": {Name: Sequential}, "uniform": {Name: Uniform},
+		"zipfian": {Name: Zipfian, Theta: 0.99}, "zipfian:0.5": {Name: Zipfian, Theta: 0.5},
+		"hotspot": {Name: Hotspot, HotKeys: 0.2, HotOps: 0.8}, "hotspot:0.1:0.75": {Name: Hotspot, HotKeys: 0.1, HotOps: 0.75},
+	} {
+		got, err := ParseDistribution(s)
+		if err != nil || got != want {
+			t.Errorf("%s is %+v, %v; want %+v", s, got, err, want)
+		}
+		if back, err := ParseDistribution(got.String()); err != nil || back != want {
+			t.Errorf("%s is written %s, which reads as %+v, %v", s, got, back, err)
+		}
+	}
+	for s, want := range map[string]string{
+		"":            `there is no distribution ""; choose sequential, uniform, zipfian or hotspot`,
+		"uniform:1":   `the distribution uniform has no parameters, and "uniform:1" gives some`,
+		"zipfian:":    `in the distribution "zipfian:", "" is not a number`,
+		"zipfian:1:2": `"zipfian:1:2" is not a distribution; write zipfian:0.99 or hotspot:0.2:0.8`,
+		"hotspot:0.1": `"hotspot:0.1" is not a distribution; write zipfian:0.99 or hotspot:0.2:0.8`,
+		"zipfian:nan": `in the distribution "zipfian:nan", "nan" is not a number`,
+	} {
+		if _, err := ParseDistribution(s); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", s, err, want)
+		}
+	}
+}
+
+func TestRatesReadBack(t *testing.T) {
+	for s, want := range map[string]Rate{
+		"5000": {PerSecond: 5000}, "0.5": {PerSecond: 0.5}, "1_000": {PerSecond: 1000}, "1e4": {PerSecond: 10000},
+		"50% of put": {Percent: 50, Of: "put"}, "12.5 % of a-b": {Percent: 12.5, Of: "a-b"},
+	} {
+		got, err := ParseRate(s)
+		if err != nil || got != want {
+			t.Errorf("%s is %+v, %v; want %+v", s, got, err, want)
+		}
+		if back, err := ParseRate(got.String()); err != nil || back != want {
+			t.Errorf("%s is written %s, which reads as %+v, %v", s, got, back, err)
+		}
+	}
+	for _, s := range []string{"", "fast", "50%", "50% of", "50% of a b", "% of a", "x% of a", "inf", "NaN"} {
+		if r, err := ParseRate(s); err == nil {
+			t.Errorf("%q is taken as %+v", s, r)
+		}
+	}
+}
+
+func TestArrivalsReadBack(t *testing.T) {
+	for a := range numArrivals {
+		if got, err := ParseArrival(a.String()); err != nil || got != a {
+			t.Errorf("%s is read as %v, %v", a, got, err)
+		}
+	}
+	if s := Arrival(9).String(); s != "unknown" {
+		t.Errorf("an arrival that does not exist is written %q", s)
+	}
+}
