@@ -39,9 +39,10 @@ func (o Outcome) Failed() bool { return o >= NotSent }
 
 // Definite reports whether a write that ended so certainly did not happen.
 // A failure that is not definite may have happened: a verifier must allow both.
+// NoSpace is one: etcd applies a write that uses up its quota, and says so.
 func (o Outcome) Definite() bool {
 	switch o {
-	case NotSent, Refused, NoLeader, NoSpace, Denied, BadRequest:
+	case NotSent, Refused, NoLeader, Denied, BadRequest:
 		return true
 	}
 	return false

@@ -30,7 +30,7 @@ type Summary struct {
 }
 
 // At returns the percentile p of Percentiles.
-func (s *Summary) At(p float64) Figure {
+func (s Summary) At(p float64) Figure {
 	for i, q := range Percentiles {
 		if q == p {
 			return s.Percentiles[i]

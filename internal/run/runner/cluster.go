@@ -31,7 +31,7 @@ func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, e
 	if r.now != nil && r.now.key == spec.Cluster.Key && r.now.whole() {
 		return r.now.trial, nil
 	}
-	if err := r.leave(); err != nil {
+	if err := r.leave(ctx); err != nil {
 		return trial.Cluster{}, err
 	}
 	st, err := r.Lookup(spec.Cluster.Store)
@@ -46,18 +46,28 @@ func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, e
 	return r.start(ctx, st, spec, id)
 }
 
-// whole reports whether no member has ended by itself.
-func (n *running) whole() bool { return n.own == nil || n.own.Whole() }
+// whole reports whether no member has ended.
+func (n *running) whole() bool {
+	if n.own == nil {
+		return true
+	}
+	select {
+	case <-n.own.Exits():
+		return false
+	default:
+		return true
+	}
+}
 
 // leave stops the cluster that runs, if it is ours.
-func (r *run) leave() error {
+func (r *run) leave(ctx context.Context) error {
 	now := r.now
 	r.now = nil
 	if now == nil || now.own == nil {
 		return nil
 	}
 	r.tell(Progress{Stage: Stopping, Name: now.trial.Store.Name()})
-	err := now.own.Stop()
+	err := now.own.Stop(ctx)
 	// Gone only if nothing else is in it.
 	_ = os.Remove(now.dataDir)
 	return err
@@ -81,6 +91,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err != nil {
 		return trial.Cluster{}, err
 	}
+	noteData(dir)
 	own, err := cluster.Start(ctx, r.host, st, cluster.Spec{
 		Name: id, Members: spec.Cluster.Members, Exec: spec.Cluster.Exec, Self: r.Self,
 		Settings: spec.Cluster.Settings, Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),

@@ -34,7 +34,7 @@ type Stage string
 
 // The stages.
 const (
-	Starting   Stage = "starting"  // a cluster
+	Starting   Stage = "starting" // a cluster
 	Preloading Stage = "preloading"
 	Connecting Stage = "connecting"
 	WarmingUp  Stage = "warming up"

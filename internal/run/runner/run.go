@@ -18,14 +18,15 @@ import (
 // run is a run under way.
 type run struct {
 	Options
-	host    *host.Local
-	out     *record.Writer
-	machine record.Machine
-	rates   rates
-	began   time.Time
-	at      int // trials begun
-	now     *running
-	started int // clusters
+	host       *host.Local
+	out        *record.Writer
+	machine    record.Machine
+	rates      rates
+	began      time.Time
+	at         int // trials begun
+	now        *running
+	trialBegan time.Time
+	started    int // clusters
 }
 
 // Run conducts the scenario's trials and returns the run directory, also with
@@ -37,7 +38,8 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 		return "", err
 	}
 	err = r.trials(ctx)
-	err = errors.Join(err, r.leave())
+	// Members are stopped in their own time, also after Ctrl-C.
+	err = errors.Join(err, r.leave(context.WithoutCancel(ctx)))
 	state, failure := record.Complete, ""
 	switch {
 	case ctx.Err() != nil:
@@ -52,6 +54,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 func begin(o Options) (*run, error) {
 	r := &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
 	r.machine = machine()
+	cleanOrphans()
 	about := record.Run{
 		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source),
 		Planned: len(o.Scenario.Trials), Machines: []record.Machine{r.machine},
@@ -88,11 +91,13 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	if err != nil {
 		return err
 	}
+	r.trialBegan = time.Now()
 	t := trial.Trial{
 		Spec: spec, Cluster: cluster, Writer: r.out, Machine: &r.machine, Tool: r.Tool.Version,
 		Watch: func(p trial.Progress) { r.tellTrial(&spec, p) },
 	}
 	result, err := t.Run(ctx)
+	r.trialBegan = time.Time{}
 	switch {
 	case errors.Is(err, load.ErrNeverOpened) && ctx.Err() != nil:
 		return context.Cause(ctx)

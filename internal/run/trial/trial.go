@@ -211,4 +211,3 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	}
 	return m, nil
 }
-

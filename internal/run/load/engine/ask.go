@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -35,6 +37,11 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	switch {
 	case err == nil:
 		return ev, nil
+	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET):
+		if s == nil {
+			return ev, fmt.Errorf("%s ended the connection without an answer: if it wants TLS, give its CA certificate", endpoint)
+		}
+		return ev, fmt.Errorf("%s ended the TLS connection without an answer", endpoint)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return ev, fmt.Errorf("%s accepts connections and did not answer within %v", endpoint, d.Timeout)
 	}

@@ -144,6 +144,9 @@ func (l *Loop) openWindow(at int64) {
 // close ends the load: nothing more becomes due, what was never written is
 // not_sent, and what is in flight is awaited.
 func (l *Loop) close(at int64) {
+	if !l.stopped {
+		l.fireUntil(at) // what was due just before and is a moment late
+	}
 	l.endSecond()
 	l.draining = true
 	l.res.Closed = at

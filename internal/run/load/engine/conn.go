@@ -81,7 +81,7 @@ func (l *Loop) dialed(i int, err error) {
 		return
 	}
 	c.state, c.blocked, c.proven, c.member = up, false, false, 0
-	c.codec = l.cfg.Codecs(c.endpoint, l.now)
+	c.codec, c.tick = l.cfg.Codecs(c.endpoint, l.now), 0
 	c.unsent = c.unsent[:0]
 	l.tickConn(i)
 	l.pump(i)
@@ -204,6 +204,8 @@ func (l *Loop) replace(i int) {
 		return
 	}
 	l.poller.Close(i)
+	// Nothing is open; the codec may share a login that it must give up.
+	l.events = l.conns[i].codec.Lost(l.events[:0])
 	l.releaseLate(i)
 	l.conns[i].open = 0
 	l.res.Reconnects++

@@ -21,7 +21,8 @@ import (
 //
 // System calls are made without telling Go's scheduler. Told, it takes the
 // loop's processor away after 20 µs in epoll_wait, and its monitor thread
-// polls every 20 µs to do so; that costs more than the operations themselves.
+// polls every 20 µs to do so: 2.8 µs of processor time an operation in place of
+// 1.9 at 52,000 a second.
 // Untold, the monitor interrupts the wait with a signal every 10 ms, and at
 // once when the garbage collector wants the loop to stop, which is all that
 // the runtime needs.

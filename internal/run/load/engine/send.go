@@ -51,8 +51,11 @@ func (l *Loop) begin(client int32, due int64) {
 }
 
 // fire takes up what the open loop's schedule has due.
-func (l *Loop) fire() {
-	for l.sched.due <= l.now {
+func (l *Loop) fire() { l.fireUntil(l.now + 1) }
+
+// fireUntil takes up what is due before the given time.
+func (l *Loop) fireUntil(end int64) {
+	for l.sched.due < end {
 		if l.slots.open >= l.cfg.MaxInFlight {
 			if l.sched.held != l.sched.n+1 {
 				l.sched.held = l.sched.n + 1

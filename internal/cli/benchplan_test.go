@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// planned makes the scenario of a `bench` command line, whose first word is
+// the operation.
+func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
+	t.Helper()
+	for _, kind := range benchKinds() {
+		if kind.name != words[0] {
+			continue
+		}
+		set := pflag.NewFlagSet(kind.name, pflag.ContinueOnError)
+		f := newBenchFlags(kind, set)
+		if err := set.Parse(words[1:]); err != nil {
+			return nil, flagError(&cobra.Command{Use: kind.name}, err)
+		}
+		return f.scenario(kind, set.Args(), registry.Catalog{})
+	}
+	t.Fatalf("there is no command %q", words[0])
+	return nil, nil
+}
+
+// put, get and their like are the operations of a mix.
+func op(k kv.Kind, c kv.Consistency, weight float64) scenario.Operation {
+	return scenario.Operation{Kind: k, Consistency: c, Weight: weight}
+}
+
+func TestPlan(t *testing.T) {
+	const defaultKeys = scenario.DefaultKeySpace
+	for _, test := range []struct {
+		words string
+		args  []string
+		want  func(*scenario.Load)
+	}{
+		{"put", nil, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"get with a duration", []string{"get", "--duration", "5s", "--warmup", "1s", "--consistency", "s"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Get, kv.Local, 1)}
+			l.Duration, l.Warmup, l.KeySpace, l.Preload = 5*time.Second, time.Second, defaultKeys, true
+		}},
+		{"get without preload", []string{"get", "--no-preload", "--consistency=l", "--total=500", "--key-space-size=20"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Get, kv.Linearizable, 1)}
+			l.Total, l.KeySpace = 500, 20
+		}},
+		{"put in an open loop", []string{"put", "--rate", "5_000", "--conns", "4", "--max-in-flight", "7", "--preload"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Arrival, l.Rate.PerSecond, l.MaxInFlight, l.Preload = scenario.Constant, 5000, 7, true
+			l.Connections, l.Clients = 4, 4
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"poisson", []string{"put", "--rate", "10", "--arrival", "poisson"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Arrival, l.Rate.PerSecond = scenario.Poisson, 10
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"rate 0 is a closed loop", []string{"put", "--rate", "0"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"range of an interval", []string{"range", "a", "b", "--limit", "3", "--target", "leader"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Range, kv.Linearizable, 1)}
+			l.RangeKey, l.RangeEnd, l.RangeLimit = []byte("a"), []byte("b"), 3
+			l.Target.Mode = kv.LeaderOnly
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"range of a key", []string{"range", "a"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Range, kv.Linearizable, 1)}
+			l.RangeKey = []byte("a")
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"delete", []string{"delete", "--total", "7"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Delete, kv.None, 1)}
+			l.Distribution.Name = scenario.Sequential
+			l.Total, l.KeySpace, l.Preload = 7, 7, true
+		}},
+		{"mixed", []string{"mixed", "--put-weight", "1", "--get-weight", "3", "--consistency", "local"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1), op(kv.Get, kv.Local, 3)}
+			l.Total, l.KeySpace, l.Preload = 10_000, 10_000, true
+		}},
+		{"mixed of one", []string{"mixed", "--put-weight", "0"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Get, kv.Linearizable, 50)}
+			l.Total, l.KeySpace, l.Preload = 10_000, 10_000, true
+		}},
+		{"keys", []string{"put", "--sequential-keys", "--key-size", "16", "--val-size", "1KiB", "--prefix", "p/", "--threads", "1", "--timeout", "2s",
+			"--conns", "10", "--clients", "100", "--target", "member:2"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.KeySize, l.ValueSize, l.Prefix, l.Threads, l.Timeout = 16, 1024, "p/", 1, 2*time.Second
+			l.Connections, l.Clients, l.Target = 10, 100, kv.Target{Mode: kv.One, Member: 2}
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"hotspot", []string{"put", "--distribution", "hotspot:0.1:0.9"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Distribution = scenario.Distribution{Name: scenario.Hotspot, HotKeys: 0.1, HotOps: 0.9}
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+	} {
+		t.Run(test.words, func(t *testing.T) {
+			if test.args == nil {
+				test.args = []string{test.words}
+			}
+			s, err := planned(t, test.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := scenario.DefaultLoad()
+			want.Duration = 0
+			test.want(&want)
+			if diff := cmp.Diff(want, s.Trials[0].Load, cmpopts.IgnoreFields(scenario.Load{}, "Seed")); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if len(s.Warnings) > 0 {
+				t.Errorf("it warns: %q", s.Warnings)
+			}
+		})
+	}
+}
+
+func TestPlanAttaches(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want scenario.Attach
+	}{
+		{nil, scenario.Attach{Endpoints: []string{"127.0.0.1:2379"}}},
+		{[]string{"--endpoints", "http://a:1, b:2,http://[::1]:3/"}, scenario.Attach{Endpoints: []string{"a:1", "b:2", "[::1]:3"}}},
+		{[]string{"--endpoints", "https://a:1"}, scenario.Attach{Endpoints: []string{"a:1"}, TLS: true}},
+		{[]string{"--endpoints", "a:1", "--cacert", "ca", "--cert", "c", "--key", "k"},
+			scenario.Attach{Endpoints: []string{"a:1"}, TLS: true, CACert: "ca", Cert: "c", CertKey: "k"}},
+		{[]string{"--endpoints", "a:1", "--insecure-skip-tls-verify", "--user", "root:a:b"},
+			scenario.Attach{Endpoints: []string{"a:1"}, TLS: true, SkipVerify: true, User: "root:a:b"}},
+	} {
+		s, err := planned(t, append([]string{"put"}, test.args...)...)
+		if err != nil {
+			t.Errorf("%q: %v", test.args, err)
+			continue
+		}
+		test.want.DialTimeout = 5 * time.Second
+		if diff := cmp.Diff(&test.want, s.Trials[0].Cluster.Attach); diff != "" {
+			t.Errorf("%q: -want +got:\n%s", test.args, diff)
+		}
+	}
+}
+
+func TestPlanHasTheSeedGiven(t *testing.T) {
+	for _, test := range []struct {
+		words []string
+		want  uint64
+	}{{[]string{"put"}, scenario.DefaultSeed}, {[]string{"put", "--seed", "5"}, 5}} {
+		s, err := planned(t, test.words...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Seed != test.want || s.Trials[0].Load.Seed != test.want {
+			t.Errorf("%q: seeds %d and %d, not %d", test.words, s.Seed, s.Trials[0].Load.Seed, test.want)
+		}
+	}
+}
+
+func TestPlanDropsSurplusConnections(t *testing.T) {
+	s, err := planned(t, "put", "--conns", "100", "--clients", "10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"100 connections for 10 clients: 90 are without a client, and dropped"}
+	if diff := cmp.Diff(want, s.Warnings); diff != "" || s.Trials[0].Load.Connections != 10 {
+		t.Errorf("%d connections, warnings -want +got:\n%s", s.Trials[0].Load.Connections, diff)
+	}
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPlanRefuses(t *testing.T) {
+	for line, want := range map[string]string{
+		"put --clients 0":           "--clients must be at least 1, not 0",
+		"put --clients=-4":          "--clients must be at least 1, not -4",
+		"put --clients 2000000":     "--clients is 2000000 and can be at most 1000000",
+		"put --clients many":        `--clients: "many" is not a whole number`,
+		"put --conns 0":             "--conns must be at least 1, not 0",
+		"put --threads=-1":          "--threads must be at least 0, not -1",
+		"put --rate=-1":             "--rate must be above 0, or 0 for a closed loop, not -1",
+		"put --rate fast":           `--rate: "fast" is not a number`,
+		"put --rate 1e12":           "--rate is 1000000000000 and can be at most 1000000000 operations a second",
+		"put --arrival poisson":     "--arrival poisson needs a --rate above 0",
+		"put --max-in-flight 5":     "--max-in-flight is for an open loop, which --rate makes",
+		"put --total 0":             "--total must be at least 1, not 0",
+		"put --total=-3":            "--total must be at least 1, not -3",
+		"put --duration 0s":         "--duration must be above 0, not 0s",
+		"put --duration=-1s":        "--duration must be above 0, not -1s",
+		"put --duration 5":          "--duration: 5 lacks a unit; write a duration as in 500ms, 5s or 1m",
+		"put --duration 2000h":      "--duration is 2000h0m0s and can be at most 1000h0m0s",
+		"put --warmup=-1s":          "--warmup is -1s and cannot be negative",
+		"put --timeout 0s":          "--timeout must be above 0, not 0s",
+		"put --key-size=-1":         "--key-size is -1 and cannot be negative",
+		"put --key-size 0":          "--key-size is 0 and there is no prefix, so the key would be empty",
+		"put --key-size 1":          "--key-size 1 makes 64 keys, and --key-space-size is 10000; use keys of 3 bytes or more, or a smaller --key-space-size",
+		"put --val-size 1e6":        `--val-size: "1e6" is not a size; write bytes as in 256, 1KB, 1KiB or 1MB`,
+		"put --val-size 1GiB":       "--val-size is 1 GiB and can be at most 64 MiB",
+		"put --key-space-size 0":    "--key-space-size must be at least 1, not 0",
+		"put --distribution zipf":   `--distribution: there is no distribution "zipf"; choose sequential, uniform, zipfian or hotspot`,
+		"put --target one":          `--target: there is no target "one"; choose any, all, leader, followers or member:N`,
+		"put --seed=-1":             `--seed: "-1" is not a seed; write a whole number from 0 to 9223372036854775807`,
+		"put --format xml":          `--format: there is no "xml"; choose text or json`,
+		"put --strict=perhaps":      `--strict: "perhaps" is neither true nor false`,
+		"put --consistency l":       "there is no flag --consistency",
+		"get --consistency strong":  `--consistency: there is no consistency "strong"; choose one of linearizable, local or lease`,
+		"get --consistency lease":   "etcd",
+		"put --store redis":         `--store: there is no store "redis"; choose one of: etcd`,
+		"put --endpoints=":          "no endpoint is given; write HOST:PORT",
+		"put --endpoints localhost": `"localhost" is not an endpoint; write HOST:PORT`,
+		"put --endpoints a:0":       `the endpoint "a:0" has no port from 1 to 65535`,
+		"put --endpoints a:1,a:1":   "the endpoint a:1 is given twice",
+		"put --endpoints ftp://a:1": `the endpoint "ftp://a:1" begins with neither http:// nor https://; write HOST:PORT`,
+		"put --dial-timeout=-1s":    "--dial-timeout is -1s and must be from 0 to 1h; 0 is the default",
+		"put --cert a":              "--cert and --key belong together; give both",
+		"put --user root":           "--user must be NAME:PASSWORD",
+		"range b a":                 `END "a" is not after KEY "b", so the interval is empty`,
+		"range a --limit=-1":        "--limit is -1 and cannot be negative; 0 is no limit",
+		"range a --key-size 3":      "there is no flag --key-size",
+		"mixed --put-weight=-1":     "--put-weight and --get-weight cannot be negative",
+
+		"put --total 5 --duration 5s":                  "--total and --duration both bound the measurement; give one of them",
+		"put --arrival closed --rate 5":                "--arrival closed has no --rate; drop one of them",
+		"put --sequential-keys --distribution zipfian": "--sequential-keys and --distribution zipfian:0.99 contradict each other; give one of them",
+		"put --endpoints http://a:1,https://b:1":       "the endpoints http://a:1 and https://b:1 contradict each other: TLS is for all of them or for none",
+		"put --endpoints http://a:1 --cacert ca":       "the endpoint http://a:1 is without TLS, and other flags are about TLS; write https:// or drop them",
+		"put --cacert a --insecure-skip-tls-verify":    "--cacert says whom to trust and --insecure-skip-tls-verify trusts everybody; give one of them",
+		"mixed --put-weight 0 --get-weight 0":          "--put-weight and --get-weight are both 0, so there is nothing to do",
+	} {
+		_, err := planned(t, strings.Fields(line)...)
+		switch {
+		case err == nil:
+			t.Errorf("bench %s is accepted", line)
+		case exitCode(err) != ExitUsage:
+			t.Errorf("bench %s has exit code %d", line, exitCode(err))
+		case !strings.HasPrefix(err.Error(), want):
+			t.Errorf("bench %s says %q, not %q", line, err, want)
+		case strings.ContainsAny(err.Error(), "\n"):
+			t.Errorf("bench %s says more than a sentence: %q", line, err)
+		}
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	for word, want := range map[string]string{
+		"clinets": "; did you mean --clients?", "CLIENTS": "; did you mean --clients?", "key_size": "; did you mean --key-size?",
+		"connections": "; did you mean --conns?", "zzz": "", "c": "",
+	} {
+		if got := suggest(word, []string{"clients", "conns", "key-size"}, "--"); got != want {
+			t.Errorf("%q: %q, not %q", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// statusTimeout bounds how long members may take to tell how they are.
+const statusTimeout = 5 * time.Second
+
+// clusterFlags are the flags of the `cluster` commands.
+type clusterFlags struct {
+	store   string
+	dir     string
+	exec    string
+	members int
+}
+
+func (a *app) clusterCommand() *cobra.Command {
+	g := group("cluster", "Start, look at and stop a local cluster to play with", "up, status or down",
+		a.clusterOne("up", "Start a cluster that lives on after this command", a.clusterUp),
+		a.clusterOne("status", "Show the members and who leads", a.clusterStatus),
+		a.clusterOne("down", "Stop the cluster and remove its data", a.clusterDown))
+	return g
+}
+
+func (a *app) clusterOne(name, short string, do func(context.Context, *clusterFlags) error) *cobra.Command {
+	f := &clusterFlags{store: "etcd", members: scenario.DefaultMembers}
+	c := &cobra.Command{Use: name, Short: short, Args: takes(0, 0, "")}
+	r := newFlags(c.Flags())
+	r.text("store", &f.store, "NAME", "the store's kind")
+	r.text("dir", &f.dir, "DIR", "the cluster's folder; one for each kind of store in the user's cache folder unless given")
+	if name == "up" {
+		r.whole("members", &f.members, "how many members to start")
+		r.text("exec", &f.exec, "PATH", "another server binary instead of the built-in server")
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return do(c.Context(), f) }
+	return c
+}
+
+// resolve finds the store and the folder that the flags mean.
+func (a *app) resolve(f *clusterFlags) (store.Store, error) {
+	st, err := a.lookup(f.store)
+	if err != nil {
+		return nil, usage("--store: %w", err)
+	}
+	if f.dir == "" {
+		f.dir, err = cluster.DefaultDir(st.Name())
+	}
+	return st, err
+}
+
+func (a *app) clusterUp(ctx context.Context, f *clusterFlags) error {
+	if f.members < 1 || f.members > scenario.MaxMembers {
+		return usage("--members must be from 1 to %d, not %d", scenario.MaxMembers, f.members)
+	}
+	st, err := a.resolve(f)
+	if err != nil {
+		return err
+	}
+	path, err := self()
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx, func() {})
+	defer stop()
+	spec := cluster.Spec{Members: f.members, Exec: f.exec, Self: path, Dir: f.dir}
+	p, status, err := cluster.Up(ctx, host.NewLocal(nil, nil), st, spec, time.Now())
+	if err != nil {
+		return err
+	}
+	a.printf("%s\n", strings.Join(p.Endpoints(), ","))
+	a.members(p, status)
+	a.printf("\nTry:  quorumbench bench put --store %s --endpoints %s --total 10000\nStop: quorumbench cluster down%s\n",
+		p.Store, strings.Join(p.Endpoints(), ","), f.again())
+	return nil
+}
+
+// again is the flags that another `cluster` command needs to mean the same.
+func (f *clusterFlags) again() string {
+	if dir, err := cluster.DefaultDir(f.store); err == nil && dir == f.dir {
+		return " --store " + f.store
+	}
+	return " --dir " + quoted(f.dir)
+}
+
+// quoted is a path as a POSIX shell reads it back.
+func quoted(path string) string {
+	if !strings.ContainsAny(path, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
+	if _, err := a.resolve(f); err != nil {
+		return err
+	}
+	p, err := cluster.Load(f.dir)
+	if err != nil {
+		return err
+	}
+	st, err := a.lookup(p.Store)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	status, err := p.Status(ctx, st)
+	a.printf("%s\n", strings.Join(p.Endpoints(), ","))
+	a.members(p, status)
+	if err != nil {
+		return err
+	}
+	if status.Leader() == nil {
+		return errors.New("the cluster has no leader")
+	}
+	return nil
+}
+
+// members prints a line for each member.
+func (a *app) members(p *cluster.Playground, status store.Status) {
+	known := map[string]store.Member{}
+	for _, m := range status.Members {
+		known[m.Endpoint] = m
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "\nmember\tendpoint\trole\tversion\tprocess\tlog") // output keeps its first error
+	for i := range p.Members {
+		m := &p.Members[i]
+		process := "not running"
+		if m.Running() {
+			process = fmt.Sprint(m.Process.PID)
+		}
+		role, version := "-", "-"
+		if s, ok := known[m.Endpoint]; ok && s.Err == nil {
+			role, version = s.Role.String(), s.Version
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Endpoint, role, version, process, m.LogFile)
+	}
+	_ = w.Flush()
+}
+
+func (a *app) clusterDown(ctx context.Context, f *clusterFlags) error {
+	if _, err := a.resolve(f); err != nil {
+		return err
+	}
+	stopped, err := cluster.Down(ctx, f.dir)
+	switch {
+	case err != nil:
+		return err
+	case !stopped.Found:
+		a.printf("there is no cluster in %s\n", f.dir)
+		return nil
+	}
+	a.printf("stopped %s of %s", plural(len(stopped.Ended), "member"), stopped.Store)
+	if n := len(stopped.Gone); n > 0 {
+		a.printf(" (%d more ran no longer)", n)
+	}
+	a.printf(" and removed the data in %s\n", f.dir)
+	return nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// rendering is how a run's result is to be shown.
+type rendering struct {
+	format  string // text or json
+	strict  bool
+	single  bool // the run's one trial instead of a table
+	hideDir bool // the run directory is about to be removed
+}
+
+// conduct carries out a run, reopens its record and prints it.
+func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) error {
+	path, err := self()
+	if err != nil {
+		return err
+	}
+	d := newDisplay(a.stderr)
+	defer d.clear()
+	ctx, stop := interruptible(ctx, func() { d.note("stopping; press Ctrl-C again to stop at once") })
+	defer stop()
+	o.Lookup, o.Self, o.Tool, o.Watch = a.lookup, path, tool(), d.show
+	dir, runErr := runner.Run(ctx, o)
+	d.clear()
+	if dir == "" {
+		return ended(nil, runErr, as.strict)
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		return errors.Join(runErr, err)
+	}
+	if err := a.render(run, dir, as); err != nil {
+		return errors.Join(runErr, err)
+	}
+	return ended(run, runErr, as.strict)
+}
+
+// interruptible returns a context that the first SIGINT or SIGTERM cancels.
+// The second does what it does by default: it ends the program at once, and
+// the members end with it.
+func interruptible(ctx context.Context, told func()) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			signal.Stop(signals)
+			told()
+			cancel()
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+// render prints what the record says: a table or one trial, or one JSON object.
+func (a *app) render(run *record.Run, dir string, as rendering) error {
+	switch {
+	case as.format == "json" && as.single:
+		if len(run.Trials) == 0 {
+			return nil // there is no result; the error says why
+		}
+		return report.JSON(a.stdout, &run.Trials[0])
+	case as.format == "json":
+		return a.json(run)
+	}
+	shown := dir
+	if as.hideDir {
+		shown = ""
+	}
+	switch {
+	case !as.single:
+		return report.Text(a.stdout, run, shown)
+	case len(run.Trials) == 0:
+		return nil
+	}
+	return report.Summary(a.stdout, &run.Trials[0], shown)
+}
+
+func (a *app) json(v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the result cannot be written as JSON: %w", err)
+	}
+	a.printf("%s\n", b)
+	return nil
+}
+
+// ended turns what a run came to into an error, which decides the exit code.
+// run is nil when nothing was recorded.
+func ended(run *record.Run, err error, strict bool) error {
+	switch {
+	case errors.Is(err, context.Canceled), err == nil && run != nil && run.State == record.Interrupted:
+		return &exit{code: ExitInterrupted, cause: errors.New("interrupted")}
+	case err != nil:
+		return err
+	case run == nil:
+		return nil
+	case run.State == record.Failed:
+		return errors.New(run.Failure)
+	}
+	worst := run.Verdict()
+	if worst == verdict.Valid || worst == verdict.Suspect && !strict {
+		return nil
+	}
+	return fmt.Errorf("the verdict is %s%s", worst, blame(run, worst))
+}
+
+// blame names the trials with the given verdict, or why the only one has it.
+func blame(run *record.Run, worst verdict.State) string {
+	var names []string
+	for i := range run.Trials {
+		if run.Trials[i].Verdict.State == worst {
+			names = append(names, run.Trials[i].Name)
+		}
+	}
+	if len(run.Trials) == 1 && len(run.Trials[0].Verdict.Reasons) > 0 {
+		return ": " + run.Trials[0].Verdict.Reasons[0].Text
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " for " + strings.Join(names, ", ")
+}

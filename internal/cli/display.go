@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+)
+
+// plainEvery is how often a run that goes on says so where there is no
+// terminal.
+const plainEvery = 10 * time.Second
+
+// display shows how a run goes: on a terminal one line that changes in place,
+// below the lines of the trials that ended; elsewhere plain lines.
+type display struct {
+	mu    sync.Mutex
+	to    io.Writer
+	width func() int // of the terminal in columns; 0: it is none
+	shown bool       // a line that changes stands there
+	last  runner.Progress
+}
+
+func newDisplay(to io.Writer) *display { return &display{to: to, width: terminalWidth(to)} }
+
+// terminalWidth asks anew each time, because windows change.
+func terminalWidth(to io.Writer) func() int {
+	f, ok := to.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return func() int { return 0 }
+	}
+	return func() int {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+		return 80
+	}
+}
+
+// show takes the next report of how the run goes.
+func (d *display) show(p runner.Progress) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	width := d.width()
+	switch {
+	case p.Stage == runner.TrialDone:
+		d.erase()
+		d.line(doneLine(p))
+	case width > 0:
+		d.erase()
+		d.print(cut(progressLine(p), width-1))
+		d.shown = true
+		return
+	case p.Stage != d.last.Stage || p.Trial != d.last.Trial || p.Elapsed-d.last.Elapsed >= plainEvery:
+		d.line(progressLine(p))
+	default:
+		return // said a moment ago
+	}
+	d.last = p
+}
+
+// note prints a line between.
+func (d *display) note(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.erase()
+	d.line("quorumbench: " + text)
+}
+
+// clear takes the line that changes away, so that others can write.
+func (d *display) clear() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.erase()
+}
+
+func (d *display) erase() {
+	if d.shown {
+		d.print("\r\x1b[K") // ECMA-48: to the line's beginning, and erase it
+		d.shown = false
+	}
+}
+
+func (d *display) line(text string) { d.print(text + "\n") }
+
+// print ignores errors: a run does not end because nobody watches it.
+func (d *display) print(text string) { _, _ = io.WriteString(d.to, text) }
+
+// cut keeps a line within the terminal's width, where it can be erased.
+func cut(line string, width int) string {
+	letters := []rune(line)
+	if width < 1 || len(letters) <= width {
+		return line
+	}
+	return string(letters[:width])
+}
+
+// head is which trial of how many, as in [2/7] put-leader.
+func head(p runner.Progress) string {
+	if p.Trial == 0 || p.Trials < 2 {
+		return p.Name
+	}
+	return fmt.Sprintf("[%d/%d] %s", p.Trial, p.Trials, p.Name)
+}
+
+// progressLine is what runs, how it goes and how long it still takes.
+func progressLine(p runner.Progress) string {
+	parts := []string{head(p) + ": " + string(p.Stage)}
+	if p.Stage == runner.Starting || p.Stage == runner.Stopping {
+		parts[0] = fmt.Sprintf("%s the %s", p.Stage, p.Name)
+	}
+	if p.PerSecond > 0 {
+		parts = append(parts, report.PerSecond(p.PerSecond))
+	}
+	if p.P99 > 0 {
+		parts = append(parts, "p99 "+report.Duration(p.P99))
+	}
+	if p.Stage == runner.WarmingUp || p.Stage == runner.Measuring || p.Stage == runner.Draining {
+		parts = append(parts, errorCount(p.Errors))
+	}
+	if p.Stage == runner.Draining {
+		parts = append(parts, fmt.Sprintf("%s in flight", report.Count(uint64(max(p.InFlight, 0)))))
+	}
+	if p.Left > 0 {
+		parts = append(parts, rounded(p.Left)+" left")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// doneLine is what a trial came to.
+func doneLine(p runner.Progress) string {
+	t := p.Result
+	if t == nil {
+		return head(p) + ": done"
+	}
+	what, time := "service time", t.ServiceTime
+	if t.Open() {
+		what, time = "response time", t.ResponseTime
+	}
+	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), report.PerSecond(t.PerSecond),
+		what, report.Figure(time.At(50)), report.Figure(time.At(99)), errorCount(t.Errors), t.Verdict.State)
+}
+
+func errorCount(n uint64) string {
+	if n == 1 {
+		return "1 error"
+	}
+	return report.Count(n) + " errors"
+}
+
+// rounded is a time to wait, to the second.
+func rounded(d time.Duration) string { return max(d.Round(time.Second), time.Second).String() }

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// background is a command line that runs as a process of its own.
+type background struct {
+	*exec.Cmd
+	stdout bytes.Buffer
+	lines  *bufio.Scanner // of standard error
+	close  func()
+}
+
+// start begins a command and ends it, if it still runs, in a minute.
+func start(t *testing.T, args ...string) *background {
+	t.Helper()
+	b := &background{Cmd: exec.Command("quorumbench", args...)}
+	b.Stdout = &b.stdout
+	stderr, err := b.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.lines = bufio.NewScanner(stderr)
+	if err := b.Start(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.AfterFunc(time.Minute, func() { _ = b.Process.Kill() })
+	t.Cleanup(func() { limit.Stop(); _ = b.Process.Kill() })
+	b.close = func() { _, _ = io.Copy(io.Discard, stderr) }
+	return b
+}
+
+// await reads standard error up to a line that contains the text.
+func (b *background) await(t *testing.T, text string) {
+	t.Helper()
+	for b.lines.Scan() {
+		if strings.Contains(b.lines.Text(), text) {
+			return
+		}
+	}
+	t.Fatalf("it ended without saying %q", text)
+}
+
+// end waits for the process and returns its exit code.
+func (b *background) end() int {
+	for b.lines.Scan() {
+	}
+	b.close()
+	_ = b.Wait() // the exit code tells
+	return b.ProcessState.ExitCode()
+}
+
+func startNullServer(t *testing.T, args ...string) (endpoints string) {
+	t.Helper()
+	endpoints, stop, err := startNull(t.TempDir(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Errorf("the null server: %v", err)
+		}
+	})
+	return endpoints
+}
+
+func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
+	endpoints := startNullServer(t, "--script", "delay=1ms")
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		dir := filepath.Join(t.TempDir(), "run")
+		b := start(t, "bench", "put", "--endpoints", endpoints, "--duration", "10m", "--out", dir, "--format", "json")
+		b.await(t, "measuring")
+		if err := b.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		if code := b.end(); code != ExitInterrupted {
+			t.Errorf("%v: exit code %d, not %d", signal, code, ExitInterrupted)
+		}
+		object, err := oneObject(b.stdout.String())
+		if err != nil {
+			t.Fatalf("%v: %v in %q", signal, err, b.stdout.String())
+		}
+		if state, err := fieldOf(object, "state"); state != string(record.Interrupted) {
+			t.Errorf("%v: the trial's state is %q, %v", signal, state, err)
+		}
+		run, err := record.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.State != record.Interrupted || len(run.Trials) != 1 || run.Trials[0].Operations == 0 {
+			t.Errorf("%v: the record is %s with %d trials", signal, run.State, len(run.Trials))
+		}
+	}
+}
+
+// A server that never answers keeps operations in flight until their timeout,
+// and the first interrupt waits for them; the second does not.
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	endpoints := startNullServer(t, "--script", "never every 50")
+	t.Setenv("TMPDIR", t.TempDir()) // nobody removes its record
+	b := start(t, "bench", "put", "--endpoints", endpoints, "--duration", "10m", "--timeout", "10m")
+	b.await(t, "measuring")
+	if err := b.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	b.await(t, "stopping")
+	if err := b.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	b.end()
+	if status, ok := b.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
+		t.Errorf("it ended with %v, not by the signal", b.ProcessState)
+	}
+}

@@ -1,0 +1,176 @@
+// Package cli is the command line: one file for each command. A command turns
+// flags into a scenario or into one call, and what came of it into an exit
+// code; it renders progress, and reopens the record to print the result.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// The exit codes of every command.
+const (
+	ExitDone        = 0   // done; the verdict is valid or suspect
+	ExitFailed      = 1   // it failed, or the verdict is invalid, or suspect with --strict
+	ExitUsage       = 2   // the command line or the scenario file is wrong
+	ExitInterrupted = 130 // by SIGINT or SIGTERM
+)
+
+// app is what the commands share.
+type app struct {
+	stdin   io.Reader
+	stdout  *output
+	stderr  io.Writer
+	lookup  func(name string) (store.Store, error)
+	catalog scenario.Catalog
+}
+
+// Main carries out one command line, without the program's name, and returns
+// the exit code. Results go to stdout; progress, warnings and errors, each one
+// sentence, go to stderr.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			say(stderr, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))
+			code = ExitFailed
+		}
+	}()
+	a := &app{
+		stdin: stdin, stdout: &output{to: stdout}, stderr: stderr,
+		lookup: registry.Lookup, catalog: registry.Catalog{},
+	}
+	err := a.execute(context.Background(), args)
+	if err == nil && a.stdout.err != nil {
+		err = fmt.Errorf("the result cannot be written to standard output: %w", a.stdout.err)
+	}
+	say(stderr, err)
+	return exitCode(err)
+}
+
+// exit is an error that decides the exit code. Without a cause there is
+// nothing more to say.
+type exit struct {
+	code  int
+	cause error
+}
+
+// Error is what is still to be said.
+func (e *exit) Error() string {
+	if e.cause == nil {
+		return ""
+	}
+	return e.cause.Error()
+}
+
+// Unwrap returns the cause.
+func (e *exit) Unwrap() error { return e.cause }
+
+// usage is what is wrong with a command line, in one sentence.
+func usage(format string, args ...any) error {
+	return &exit{code: ExitUsage, cause: fmt.Errorf(format, args...)}
+}
+
+func exitCode(err error) int {
+	var e *exit
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &e):
+		return e.code
+	case errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	}
+	return ExitFailed
+}
+
+// say prints an error: one line, or one for each thing that is wrong with a
+// scenario file.
+func say(to io.Writer, err error) {
+	if err == nil || err.Error() == "" {
+		return
+	}
+	lines := []string{err.Error()}
+	var file scenario.Errors
+	if errors.As(err, &file) {
+		lines = strings.Split(file.Error(), "\n")
+	}
+	for _, line := range lines {
+		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", sentence(line)) // nobody is left to be told
+	}
+}
+
+// sentence puts what a library said in several lines into one.
+func sentence(text string) string {
+	var parts []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(strings.TrimSpace(line), ";"); line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// warn prints sentences that change no exit code.
+func (a *app) warn(sentences ...string) {
+	for _, s := range sentences {
+		_, _ = fmt.Fprintf(a.stderr, "quorumbench: warning: %s\n", s)
+	}
+}
+
+// printf writes to standard output, whose first error Main reports.
+func (a *app) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.stdout, format, args...)
+}
+
+// output keeps the first error of what it writes to.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.to.Write(p)
+	o.err = err
+	return n, err
+}
+
+// culprit says where the panic that is being recovered from came from: a
+// report of it is of no use without.
+func culprit() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	panicking := false
+	for {
+		f, more := frames.Next()
+		if panicking && !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		panicking = panicking || f.Function == "runtime.gopanic"
+		if !more {
+			return "an unknown place"
+		}
+	}
+}
+
+// self is the path of our own binary, for the stores that are embedded in it.
+func self() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("the path of this program cannot be told, and members are started from it: %w", err)
+	}
+	return path, nil
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// TestMain makes this binary the program as well, under its name on the PATH:
+// scripts and tests start it as a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"quorumbench": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":        exits,
+			"null-server":  nullServer,
+			"listener":     listener,
+			"expand":       expand,
+			"json":         checkJSON,
+			"certificates": certificates,
+		},
+	})
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{nil, ExitDone},
+		{errors.New("x"), ExitFailed},
+		{usage("x"), ExitUsage},
+		{fmt.Errorf("more: %w", usage("x")), ExitUsage},
+		{&exit{code: ExitInterrupted}, ExitInterrupted},
+	} {
+		if got := exitCode(test.err); got != test.want {
+			t.Errorf("%v gives %d, not %d", test.err, got, test.want)
+		}
+	}
+}
+
+func TestErrorsAreOneSentenceALine(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{&exit{code: 1}, ""},
+		{errors.Join(errors.New("one"), errors.New("two;\n\tthree")), "quorumbench: one; two; three\n"},
+		{&exit{cause: scenario.Errors{{File: "f", Line: 1, Column: 2, Text: "a"}, {File: "f", Text: "b"}}},
+			"quorumbench: f:1:2: a\nquorumbench: f: b\n"},
+	} {
+		var b bytes.Buffer
+		say(&b, test.err)
+		if b.String() != test.want {
+			t.Errorf("%v prints %q, not %q", test.err, b.String(), test.want)
+		}
+	}
+}
+
+// brokenWriter is a standard output on a disk that is full.
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestOutputThatCannotBeWrittenFails(t *testing.T) {
+	var stderr bytes.Buffer
+	code := Main([]string{"run", "--dry-run"}, strings.NewReader(""), brokenWriter{}, &stderr)
+	want := "quorumbench: the result cannot be written to standard output: no space left on device\n"
+	if code != ExitFailed || stderr.String() != want {
+		t.Errorf("exit code %d and %q, want 1 and %q", code, stderr.String(), want)
+	}
+}
+
+// panickingWriter stands for any defect of ours.
+type panickingWriter struct{}
+
+func (panickingWriter) Write(p []byte) (int, error) { return int(p[len(p)]), nil }
+
+func TestPanicIsOneSentence(t *testing.T) {
+	var stderr bytes.Buffer
+	code := Main([]string{"version"}, strings.NewReader(""), panickingWriter{}, &stderr)
+	text := stderr.String()
+	if code != ExitFailed || strings.Count(text, "\n") != 1 ||
+		!strings.HasPrefix(text, "quorumbench: internal error: ") || !strings.Contains(text, "main_test.go:") ||
+		!strings.HasSuffix(text, "(please report)\n") {
+		t.Errorf("exit code %d and %q", code, text)
+	}
+}

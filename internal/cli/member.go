@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// memberCommand runs one member of a cluster in this process. Clusters start
+// it; nobody else needs it.
+func (a *app) memberCommand() *cobra.Command {
+	var config string
+	c := &cobra.Command{
+		Use: "member STORE", Short: "Run one member of a cluster", Hidden: true,
+		Args: takes(1, 1, "the store's name"),
+	}
+	newFlags(c.Flags()).text("config", &config, "FILE", "the member's configuration")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if config == "" {
+			return usage("--config is missing: the member's configuration")
+		}
+		st, err := a.lookup(args[0])
+		if err != nil {
+			return usage("%w", err)
+		}
+		embedded, ok := st.(store.Embedded)
+		if !ok {
+			return fmt.Errorf("the server of %s is not built into this program", st.Name())
+		}
+		return embedded.RunMember(c.Context(), config)
+	}
+	return c
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// nullFlags are the flags of `null-server`.
+type nullFlags struct {
+	protocol   string
+	listen     string
+	members    int
+	script     string
+	scriptFile string
+	options    store.NullOptions
+	cert, key  string
+}
+
+func (a *app) nullServerCommand() *cobra.Command {
+	f := &nullFlags{protocol: "etcd", listen: "127.0.0.1:0", members: 1}
+	f.options.Memory = true
+	c := &cobra.Command{
+		Use:   "null-server",
+		Short: "Serve a store's protocol with no store behind it",
+		Long: `Serve a store's protocol with no store behind it: at once, or as a script says.
+
+The members' endpoints are the first line on standard output, fit for --endpoints
+of "quorumbench bench". It serves until SIGINT or SIGTERM.`,
+		Example: `  quorumbench null-server --script 'delay=1ms'
+  quorumbench null-server --script 'stall=800ms@3s; error=unavailable every 1000'`,
+		Args: takes(0, 0, ""),
+	}
+	r := newFlags(c.Flags())
+	r.text("protocol", &f.protocol, "STORE", "the store whose protocol is spoken")
+	r.text("listen", &f.listen, "HOST:PORT", "of the first member; the next take the next ports, and port 0 any that are free")
+	r.whole("members", &f.members, "how many members there are; the first leads")
+	r.text("script", &f.script, "TEXT", "what happens to operations, such as delay=1ms; see docs/commands.md")
+	r.text("script-file", &f.scriptFile, "FILE", "the same from a file; - is standard input")
+	r.toggle("memory", &f.options.Memory, "remember what is written; without it every key is there, with the same value")
+	r.size("value-size", &f.options.ValueSize, "bytes of that value, with --memory=false")
+	r.text("user", &f.options.User, "NAME:PASSWORD", "turn authentication on")
+	r.text("cert", &f.cert, "FILE", "serve over TLS with this certificate (PEM)")
+	r.text("key", &f.key, "FILE", "its private key (PEM)")
+	r.whole("max-streams", &f.options.MaxStreams, "requests that one connection may have in flight; 0 for no limit")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return a.nullServer(c.Context(), f, c.Flags().Changed("value-size"))
+	}
+	return c
+}
+
+func (a *app) nullServer(ctx context.Context, f *nullFlags, sized bool) error {
+	st, err := a.lookup(f.protocol)
+	if err != nil {
+		return usage("--protocol: %w", err)
+	}
+	served, ok := st.(store.NullServed)
+	if !ok {
+		return usage("--protocol: %s has no null server", st.Name())
+	}
+	o, err := a.nullOptions(f, sized)
+	if err != nil {
+		return err
+	}
+	server, err := served.NullServer(o)
+	if err != nil {
+		return usage("%w", err)
+	}
+	listeners, err := listen(f.listen, f.members)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx, func() {})
+	defer stop()
+	var endpoints []string
+	for _, l := range listeners {
+		endpoints = append(endpoints, l.Addr().String())
+	}
+	a.printf("%s\n", strings.Join(endpoints, ","))
+	return server.Serve(ctx, listeners)
+}
+
+// nullOptions checks the flags and reads the files that they name.
+func (a *app) nullOptions(f *nullFlags, sized bool) (store.NullOptions, error) {
+	o := f.options
+	switch {
+	case f.members < 1 || f.members > scenario.MaxMembers:
+		return o, usage("--members must be from 1 to %d, not %d", scenario.MaxMembers, f.members)
+	case f.script != "" && f.scriptFile != "":
+		return o, usage("--script and --script-file both say what happens; give one of them")
+	case sized && o.Memory:
+		return o, usage("--value-size is for a server without memory; add --memory=false")
+	case o.ValueSize < 0 || o.ValueSize > scenario.MaxValueSize:
+		return o, usage("--value-size must be from 0 to %s, not %d", scenario.FormatSize(scenario.MaxValueSize), o.ValueSize)
+	case o.MaxStreams < 0:
+		return o, usage("--max-streams must be at least 0, not %d", o.MaxStreams)
+	case (f.cert == "") != (f.key == ""):
+		return o, usage("--cert and --key belong together; give both")
+	case o.User != "" && strings.Index(o.User, ":") < 1:
+		return o, usage("--user must be NAME:PASSWORD") // its text may be a password: never shown
+	}
+	o.Script = f.script
+	if f.scriptFile != "" {
+		text, err := a.readFile(f.scriptFile)
+		if err != nil {
+			return o, usage("--script-file: %w", err)
+		}
+		o.Script = string(text)
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return o, usage("the certificate %s with the key %s cannot be used: %w", f.cert, f.key, err)
+		}
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	return o, nil
+}
+
+// readFile reads a file or, for -, standard input.
+func (a *app) readFile(path string) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(a.stdin)
+	}
+	b, err := os.ReadFile(path)
+	var cause *os.PathError
+	if errors.As(err, &cause) {
+		err = fmt.Errorf("cannot read %s: %w", path, cause.Err)
+	}
+	return b, err
+}
+
+// listen opens a listener for each member, on consecutive ports or, from port
+// 0, on any that are free.
+func listen(first string, members int) ([]net.Listener, error) {
+	host, text, err := net.SplitHostPort(first)
+	port, bad := strconv.ParseUint(text, 10, 16)
+	if err != nil || bad != nil {
+		return nil, usage("--listen: %q is not an address; write HOST:PORT", first)
+	}
+	if port > 0 && int(port)+members-1 > 65535 {
+		return nil, usage("--listen: there are not %d ports from %d up", members, port)
+	}
+	var listeners []net.Listener
+	for i := range members {
+		at := uint64(0)
+		if port > 0 {
+			at = port + uint64(i)
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.FormatUint(at, 10)))
+		if err != nil {
+			for _, open := range listeners {
+				_ = open.Close()
+			}
+			return nil, fmt.Errorf("the null server cannot listen: %w", err)
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// runFlags are the flags of `run`.
+type runFlags struct {
+	dryRun   bool
+	dataDir  string
+	out      string
+	root     string
+	format   string
+	strict   bool
+	seed     uint64
+	reseed   bool // seed was given
+	rootGave bool // root was given
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := &runFlags{root: "runs", format: "text", seed: scenario.DefaultSeed}
+	c := &cobra.Command{
+		Use:   "run [FILE.yaml]",
+		Short: "Start clusters, measure them and print a table",
+		Long: `Start the clusters that a scenario file asks for, measure them and print a table.
+
+Without a file the built-in quick scenario runs: a cluster of three etcd members
+on this machine, in under a minute. FILE - is standard input.`,
+		Args: takes(0, 1, "one scenario file"),
+	}
+	r := newFlags(c.Flags())
+	r.toggle("dry-run", &f.dryRun, "print the trials in their order and run nothing")
+	r.text("data-dir", &f.dataDir, "DIR", "where members keep their data; in the run directory unless given")
+	r.text("out", &f.out, "DIR", "the run directory; it must be empty or not there yet")
+	r.text("runs-dir", &f.root, "DIR", "where a new run directory is made, unless --out names one")
+	r.choice("format", &f.format, "of the result on standard output", "text", "json")
+	r.toggle("strict", &f.strict, "exit with 1 when a verdict is suspect, too")
+	r.seed("seed", &f.seed, "everything random comes from it; overrides the file's")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		f.reseed, f.rootGave = c.Flags().Changed("seed"), c.Flags().Changed("runs-dir")
+		return a.run(c.Context(), f, args)
+	}
+	return c
+}
+
+func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
+	switch {
+	case f.out != "" && f.rootGave:
+		return usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
+	case f.dryRun && f.format == "json":
+		return usage("--dry-run prints text only; drop --format json")
+	case f.root == "":
+		return usage("--runs-dir is empty; name a folder")
+	}
+	s, err := a.load(args)
+	if err != nil {
+		return &exit{code: ExitUsage, cause: err}
+	}
+	if f.reseed {
+		s.Reseed(f.seed)
+	}
+	a.warn(s.Warnings...)
+	if f.dryRun {
+		a.plan(s)
+		return nil
+	}
+	return a.conduct(ctx, runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir},
+		rendering{format: f.format, strict: f.strict})
+}
+
+// load reads the scenario: the built-in one, standard input or a file.
+func (a *app) load(args []string) (*scenario.Scenario, error) {
+	switch {
+	case len(args) == 0:
+		return scenario.Parse("quick.yaml", scenario.Quick(), a.catalog)
+	case args[0] == "-":
+		text, err := io.ReadAll(a.stdin)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
+		}
+		return scenario.Parse("standard-input", text, a.catalog)
+	}
+	return scenario.ParseFile(args[0], a.catalog)
+}
+
+// plan prints what a dry run tells.
+func (a *app) plan(s *scenario.Scenario) {
+	for _, line := range s.Lines() {
+		a.printf("%s\n", line)
+	}
+	took, known := s.EstimatedDuration()
+	trials := "1 trial"
+	if n := len(s.Trials); n != 1 {
+		trials = fmt.Sprintf("%d trials", n)
+	}
+	a.printf("\n%s with seed %d", trials, s.Seed)
+	switch {
+	case known:
+		a.printf(": %s of warm-up and measurement\n", took.Round(time.Second))
+	case took > 0:
+		a.printf(": more than %s of warm-up and measurement\n", took.Round(time.Second))
+	default:
+		a.printf("\n")
+	}
+}

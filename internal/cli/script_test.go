@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// exits runs a command and holds it to its exit code: exits CODE COMMAND...
+// What it printed is for stdout and stderr to look at.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var ended *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &ended) {
+		got = ended.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("the exit code is %d, not %d", got, want)
+	}
+}
+
+// nullServer starts a null server that runs until the script ends, and keeps
+// its endpoints in a variable: null-server VARIABLE [FLAG...]
+func nullServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: null-server VARIABLE [FLAG...]")
+	}
+	endpoints, stop, err := startNull(ts.MkAbs("."), args[1:]...)
+	ts.Check(err)
+	ts.Setenv(args[0], endpoints)
+	ts.Defer(func() {
+		if err := stop(); err != nil {
+			ts.Fatalf("the null server: %v", err)
+		}
+	})
+}
+
+// startNull starts a null server as a process in the given folder and returns
+// what it prints when it is ready.
+func startNull(dir string, args ...string) (endpoints string, stop func() error, err error) {
+	c := exec.Command("quorumbench", append([]string{"null-server"}, args...)...)
+	c.Dir, c.Stderr = dir, os.Stderr
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	stop = func() error {
+		return errors.Join(c.Process.Signal(os.Interrupt), c.Wait())
+	}
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("it printed no endpoints: %w", err), stop())
+	}
+	return strings.TrimSpace(line), stop, nil
+}
+
+// listener keeps an address in a variable that is no etcd: listener VARIABLE
+// KIND, which is http (a web server), mute (takes connections and says nothing)
+// or closed (nobody listens).
+func listener(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: listener VARIABLE http|mute|closed")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv(args[0], l.Addr().String())
+	switch args[1] {
+	case "http":
+		s := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.NotFoundHandler()}}
+		s.Start()
+		ts.Defer(s.Close)
+	case "mute":
+		ts.Defer(func() { _ = l.Close() })
+	case "closed":
+		ts.Check(l.Close())
+	default:
+		ts.Fatalf("there is no listener %q", args[1])
+	}
+}
+
+// expand replaces every $VARIABLE in files: expand FILE...
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: expand FILE...")
+	}
+	for _, file := range args {
+		text := os.Expand(ts.ReadFile(file), ts.Getenv)
+		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
+	}
+}
+
+// checkJSON holds standard output, which must be exactly one JSON object, to
+// some of its fields: json FIELD=VALUE... where FIELD may be a.b, and VALUE
+// may be * for anything but null.
+func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: json FIELD=VALUE...")
+	}
+	object, err := oneObject(ts.ReadFile("stdout"))
+	ts.Check(err)
+	for _, arg := range args {
+		field, want, ok := strings.Cut(arg, "=")
+		if !ok {
+			ts.Fatalf("%q is not FIELD=VALUE", arg)
+		}
+		got, err := fieldOf(object, field)
+		ts.Check(err)
+		if want == "*" && got != "null" || got == want {
+			continue
+		}
+		ts.Fatalf("%s is %s, not %s", field, got, want)
+	}
+}
+
+// oneObject reads a text that is one JSON object and nothing else.
+func oneObject(text string) (map[string]any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var object map[string]any
+	if err := d.Decode(&object); err != nil {
+		return nil, fmt.Errorf("this is no JSON object: %w", err)
+	}
+	if err := d.Decode(&object); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more than one JSON object")
+	}
+	return object, nil
+}
+
+// fieldOf returns a field as JSON, texts without their quotes.
+func fieldOf(object map[string]any, path string) (string, error) {
+	var at any = object
+	for _, name := range strings.Split(path, ".") {
+		in, ok := at.(map[string]any)
+		if !ok {
+			return "", fmt.Errorf("%s is within no object", path)
+		}
+		if at, ok = in[name]; !ok {
+			return "", fmt.Errorf("there is no field %s", path)
+		}
+	}
+	if s, ok := at.(string); ok {
+		return s, nil
+	}
+	b, err := json.Marshal(at)
+	return string(b), err
+}
+
+func TestOneObject(t *testing.T) {
+	for text, ok := range map[string]bool{`{"a":1}` + "\n": true, `{}{}`: false, `{} x`: false, `[]`: false, ``: false} {
+		if _, err := oneObject(text); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,350 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// ownerEnv makes the test binary start a cluster in the folder it names, tell
+// about it, and wait to be killed.
+const ownerEnv = "QUORUMBENCH_CLUSTER_TEST_OWNER"
+
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) == 5 && os.Args[1] == "member" && os.Args[2] == etcd.Name:
+		if err := etcd.New().RunMember(context.Background(), os.Args[4]); err != nil {
+			fmt.Fprintln(os.Stderr, "Error:", err)
+			os.Exit(1)
+		}
+	case os.Getenv(ownerEnv) != "":
+		own(os.Getenv(ownerEnv))
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+func own(dir string) {
+	c, err := Start(context.Background(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	id, _ := host.Identify(c.Members()[0].PID)
+	b, _ := json.Marshal(id)
+	fmt.Printf("%s\n%s\n", b, c.Dir())
+	for range c.Exits() {
+	}
+	select {}
+}
+
+func start(t *testing.T, spec Spec) *Cluster {
+	t.Helper()
+	if spec.Dir == "" {
+		spec.Dir = t.TempDir()
+	}
+	c, err := Start(t.Context(), host.NewLocal(nil, nil), etcd.New(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// eventually asks again and again until the condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(30 * time.Second)
+	for !condition() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func identities(t *testing.T, c *Cluster) []host.Identity {
+	t.Helper()
+	var out []host.Identity
+	for _, m := range c.Members() {
+		id, err := host.Identify(m.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, id)
+	}
+	return out
+}
+
+func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
+	dir := t.TempDir()
+	c := start(t, Spec{Members: 3, Dir: dir})
+	status, err := c.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unready(&status); err != nil {
+		t.Fatalf("started and not ready: %v", err)
+	}
+	if !strings.HasPrefix(status.Version, "3.") {
+		t.Errorf("version %q", status.Version)
+	}
+	processes := identities(t, c)
+	leader := status.Leader()
+	for i, m := range c.Members() {
+		if m.ID == 0 || m.ID != status.Members[i].ID || m.Name != status.Members[i].Name || m.Endpoint != c.Endpoints()[i] {
+			t.Errorf("member %+v is not the status's %+v", m, status.Members[i])
+		}
+		if _, err := os.Stat(m.DataDir); err != nil {
+			t.Error(err)
+		}
+	}
+	if id, err := c.LeaderID(t.Context()); err != nil || id != leader.ID {
+		t.Errorf("leader %x, %v", id, err)
+	}
+
+	for _, m := range status.Members {
+		if m.ID != leader.ID {
+			leader = &m
+			break
+		}
+	}
+	if err := c.Admin().(store.Maintainer).MoveLeader(t.Context(), leader.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the leadership is moved", func() bool {
+		s, err := c.Status(t.Context())
+		return err == nil && unready(&s) == nil && s.Leader().ID == leader.ID && s.Term > status.Term
+	})
+
+	if err := c.Kill(leader.Name, host.Kill); err != nil {
+		t.Fatal(err)
+	}
+	e := <-c.Exits()
+	if e.Member != leader.Name || e.Signal != "killed" || !e.Asked || e.At.IsZero() {
+		t.Errorf("exit %+v", e)
+	}
+	eventually(t, "another member leads", func() bool {
+		s, err := c.Status(t.Context())
+		return err == nil && s.Leader() != nil && s.Leader().ID != leader.ID && s.Term > status.Term
+	})
+	if err := c.Kill("m9", host.Kill); err == nil || !strings.Contains(err.Error(), "m1, m2, m3") {
+		t.Errorf("killing a stranger: %v", err)
+	}
+
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for e := range c.Exits() { // closed after the last
+		if !e.Asked {
+			t.Errorf("exit %+v", e)
+		}
+	}
+	for _, id := range processes {
+		if id.Running() {
+			t.Errorf("process %d is left", id.PID)
+		}
+	}
+	if _, err := os.Stat(c.Dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the data folder is left: %v", err)
+	}
+	for _, m := range c.Members() {
+		if info, err := os.Stat(m.LogFile); err != nil || info.Size() == 0 {
+			t.Errorf("the log of %s is gone: %v", m.Name, err)
+		}
+	}
+}
+
+func TestUnexpectedExitIsNotAsked(t *testing.T) {
+	c := start(t, Spec{Members: 1, KeepData: true})
+	if err := identities(t, c)[0].Signal(host.Kill); err != nil { // behind the cluster's back
+		t.Fatal(err)
+	}
+	if e := <-c.Exits(); e.Asked || e.Member != "m1" || len(e.Tail) == 0 {
+		t.Errorf("exit %+v", e)
+	}
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(c.Members()[0].DataDir); err != nil {
+		t.Errorf("the data was to be kept: %v", err)
+	}
+	removed, err := CleanOrphans(filepath.Dir(c.Dir()))
+	if err != nil || len(removed) != 0 {
+		t.Errorf("kept data was taken for an orphan: %v, %v", removed, err)
+	}
+}
+
+func TestPausedMemberIsStopped(t *testing.T) {
+	c := start(t, Spec{Members: 1, KeepData: true, StopTimeout: time.Minute})
+	if err := c.Kill("m1", host.Pause); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-c.Exits(); e.Code != 0 || !e.Asked {
+		t.Errorf("the member did not end in good order: %+v", e)
+	}
+	if err := c.Wipe(); err != nil {
+		t.Errorf("wiping a stopped cluster: %v", err)
+	}
+}
+
+func TestKilledOwnerLeavesNoMemberAndItsDataIsRemoved(t *testing.T) {
+	root := t.TempDir()
+	live := start(t, Spec{Members: 1, Dir: root})
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), ownerEnv+"="+filepath.Join(root, "run", "data"))
+	out, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = owner.Process.Kill() }()
+	var member host.Identity
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &member) != nil || !lines.Scan() {
+		t.Fatalf("the owner said %q", lines.Text())
+	}
+	dataDir := lines.Text()
+	if removed, err := CleanOrphans(root); err != nil || len(removed) != 0 {
+		t.Fatalf("the data of living owners was removed: %v, %v", removed, err)
+	}
+
+	if err := owner.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = owner.Wait()
+	eventually(t, "the member is gone", func() bool { return !member.Running() })
+	removed, err := CleanOrphans(root)
+	if err != nil || len(removed) != 1 || removed[0] != dataDir {
+		t.Errorf("removed %v, not %s: %v", removed, dataDir, err)
+	}
+	if _, err := os.Stat(dataDir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the orphan is left: %v", err)
+	}
+	if _, err := os.Stat(live.Members()[0].DataDir); err != nil {
+		t.Errorf("a living cluster's data is gone: %v", err)
+	}
+}
+
+func TestMemberThatExitsAtOnceIsOneSentence(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "server")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho first\necho the disk is on fire >&2\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 2, Dir: dir, Exec: script})
+	if err == nil {
+		t.Fatal("it started")
+	}
+	for _, want := range []string{"the etcd cluster did not start", "(exit status 3)", "first | the disk is on fire", filepath.Join(dir, "logs")} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("%q has several lines", err)
+	}
+	if left := claims(t, dir); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func claims(t *testing.T, dir string) []string {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(dir, "quorumbench-data-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
+
+// takenPorts is a machine on which another program is faster once.
+type takenPorts struct {
+	*host.Local
+	taken net.Listener
+	asked int
+}
+
+func (h *takenPorts) Ports(ctx context.Context, count int) (*host.Lease, error) {
+	lease, err := h.Local.Ports(ctx, count)
+	if h.asked++; err == nil && h.asked == 1 {
+		h.taken, err = net.Listen("tcp", net.JoinHostPort(lease.Host, strconv.Itoa(lease.Ports[0])))
+	}
+	return lease, err
+}
+
+func TestPortTakenMeanwhile(t *testing.T) {
+	h := &takenPorts{Local: host.NewLocal(nil, nil)}
+	dir := t.TempDir()
+	c, err := Start(t.Context(), h, etcd.New(), Spec{Members: 1, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.asked != 2 {
+		t.Errorf("ports were asked for %d times", h.asked)
+	}
+	if got := claims(t, dir); len(got) != 1 || got[0] != c.Dir() {
+		t.Errorf("data folders: %v", got)
+	}
+	if err := c.Wipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStartIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	_, err := Start(ctx, host.NewLocal(nil, nil), etcd.New(), Spec{Members: 3, Dir: dir})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if left := claims(t, dir); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestBadSpecs(t *testing.T) {
+	for name, spec := range map[string]Spec{
+		"no members":       {Dir: t.TempDir()},
+		"too many members": {Members: 99, Dir: t.TempDir()},
+		"no folder":        {Members: 1},
+		"bad settings":     {Members: 1, Dir: t.TempDir(), Settings: &etcd.Settings{HeartbeatInterval: 500}},
+		"other settings":   {Members: 1, Dir: t.TempDir(), Settings: 7},
+		"a file as folder": {Members: 1, Dir: os.Args[0]},
+	} {
+		_, err := Start(t.Context(), host.NewLocal(nil, nil), etcd.New(), spec)
+		if err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

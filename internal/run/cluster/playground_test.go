@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+func TestPlaygroundUpStatusDown(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "play")
+	local := host.NewLocal(nil, nil)
+	// Whatever an outer member process was told must not reach the members.
+	t.Setenv("QUORUMBENCH_PARENT", "stdin")
+	p, status, err := Up(t.Context(), local, etcd.New(), Spec{Members: 3, Dir: dir}, time.Unix(1, 0))
+	t.Cleanup(func() { _, _ = Down(t.Context(), dir) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unready(&status); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := Up(t.Context(), local, etcd.New(), Spec{Members: 3, Dir: dir}, time.Unix(2, 0)); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), p.Members[0].Endpoint) {
+		t.Errorf("a second up: %v", err)
+	}
+
+	loaded, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Store != etcd.Name || !loaded.Started.Equal(time.Unix(1, 0)) || len(loaded.Members) != 3 || loaded.running() != 3 {
+		t.Errorf("loaded %+v", loaded)
+	}
+	if s, err := loaded.Status(t.Context(), etcd.New()); err != nil || s.Leader() == nil {
+		t.Errorf("status %+v, %v", s, err)
+	}
+
+	stopped := loaded.Members[0]
+	if err := stopped.Process.Signal(host.Kill); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a member is gone", func() bool { return !stopped.Running() })
+	s, err := loaded.Status(t.Context(), etcd.New())
+	if err != nil || s.Members[0].Err == nil || s.Members[1].Err != nil {
+		t.Errorf("status %+v, %v", s, err)
+	}
+
+	down, err := Down(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !down.Found || strings.Join(down.Gone, ",") != "m1" || strings.Join(down.Ended, ",") != "m2,m3" {
+		t.Errorf("down: %+v", down)
+	}
+	if loaded.running() != 0 {
+		t.Error("members are left")
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+	if down, err := Down(t.Context(), dir); err != nil || down.Found {
+		t.Errorf("a second down: %+v, %v", down, err)
+	}
+	if _, err := Load(dir); !errors.Is(err, ErrNoPlayground) {
+		t.Errorf("after down: %v", err)
+	}
+}
+
+func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
+	dir := t.TempDir()
+	self, err := host.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	self.Start = "1" // another process had our number
+	p := &Playground{Schema: stateSchema, Store: etcd.Name, Dir: dir, Members: []PlaygroundMember{{Name: "m1", Process: self}}}
+	if err := p.create(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), "none of its members runs") {
+		t.Errorf("up on what is left of another: %v", err)
+	}
+	down, err := Down(t.Context(), dir)
+	if err != nil || strings.Join(down.Gone, ",") != "m1" || len(down.Ended) != 0 {
+		t.Errorf("down: %+v, %v", down, err)
+	}
+}
+
+func TestPlaygroundFolderNotOurs(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "thesis.txt")
+	if err := os.WriteFile(file, []byte("dear"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrNotOurs) {
+		t.Errorf("up: %v", err)
+	}
+	if _, err := Down(t.Context(), dir); !errors.Is(err, ErrNotOurs) {
+		t.Errorf("down: %v", err)
+	}
+	for name, state := range map[string]string{
+		"damaged":       "{",
+		"other version": `{"schema": 99}`,
+		"escaping":      `{"schema": 1, "members": [{"name": "../../x"}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(state), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Down(t.Context(), dir); !errors.Is(err, ErrNotOurs) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPlaygroundThatDoesNotStartLeavesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "play")
+	_, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir, Exec: "/bin/false"}, time.Unix(1, 0))
+	if err == nil || !strings.Contains(err.Error(), "exit status 1") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+func TestPlaygroundWithoutStateIsCleared(t *testing.T) {
+	dir := t.TempDir() // up was killed after it made the file
+	if err := os.WriteFile(filepath.Join(dir, stateFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if down, err := Down(t.Context(), dir); err != nil || !down.Found {
+		t.Errorf("%+v, %v", down, err)
+	}
+	if _, err := Load(dir); !errors.Is(err, ErrNoPlayground) {
+		t.Errorf("%v", err)
+	}
+}

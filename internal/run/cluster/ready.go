@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The pause between two questions grows from the first to the last.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 250 * time.Millisecond
+)
+
+// defaultStartTimeout is for a store that gives none.
+const defaultStartTimeout = time.Minute
+
+// errSlow is the cause of a context that ended with the start's time.
+var errSlow = errors.New("the time to start is over")
+
+// starting is a process whose end makes the waiting vain.
+type starting struct {
+	name    string
+	logFile string // empty if it will be removed
+	host.Process
+}
+
+// awaitReady asks the members until all answer and agree on a leader.
+func (c *Cluster) awaitReady(ctx context.Context, name string) error {
+	processes := make([]starting, len(c.members))
+	for i, m := range c.members {
+		processes[i] = starting{m.Name, m.LogFile, m.process}
+	}
+	status, err := poll(ctx, c.admin, c.launch.StartTimeout, processes)
+	if err != nil {
+		return fmt.Errorf("the %s cluster did not start: %w", name, err)
+	}
+	for i := range status.Members {
+		c.members[i].ID = status.Members[i].ID
+	}
+	return nil
+}
+
+// poll asks until the cluster is ready, one of its processes ends, the time is
+// over, or ctx ends.
+func poll(ctx context.Context, admin store.Admin, timeout time.Duration, processes []starting) (store.Status, error) {
+	if timeout <= 0 {
+		timeout = defaultStartTimeout
+	}
+	asking, cancel := context.WithTimeoutCause(ctx, timeout, errSlow)
+	defer cancel()
+	asking, end := context.WithCancelCause(asking)
+	defer end(nil)
+	for _, p := range processes {
+		go func() {
+			select {
+			case <-p.Exited():
+				end(&startError{member: p.name, logFile: p.logFile, exit: p.Exit()})
+			case <-asking.Done():
+			}
+		}()
+	}
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	why := errors.New("nothing was asked yet")
+	for next := firstPause; ; next = min(next*3/2, lastPause) {
+		select {
+		case <-asking.Done():
+			if err := context.Cause(asking); err != errSlow {
+				return store.Status{}, err
+			}
+			return store.Status{}, fmt.Errorf("after %v it was not ready: %w", timeout, why)
+		case <-pause.C:
+		}
+		status, err := admin.Status(asking)
+		if err == nil {
+			err = unready(&status)
+		}
+		if asking.Err() == nil {
+			if err == nil {
+				return status, nil
+			}
+			why = err
+		}
+		pause.Reset(next)
+	}
+}
+
+// unready says what a status lacks of a cluster that can serve: every member
+// answers, and exactly one leads, at a term that all have seen.
+func unready(s *store.Status) error {
+	leaders := 0
+	for i := range s.Members {
+		m := &s.Members[i]
+		switch {
+		case m.Err != nil:
+			return m.Err
+		case m.Role == kv.Unknown:
+			return fmt.Errorf("%s knows no leader", m.Endpoint)
+		case m.Term != s.Term:
+			return fmt.Errorf("%s is at term %d, another member at %d", m.Endpoint, m.Term, s.Term)
+		case m.Role == kv.Leader:
+			leaders++
+		}
+	}
+	if leaders != 1 {
+		return fmt.Errorf("%d members lead at term %d", leaders, s.Term)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// killTimeout bounds the wait for a killed process: the system ends it at once
+// unless it hangs in a system call.
+const killTimeout = 10 * time.Second
+
+// lonelyGrace is how long members that are left without a quorum may still
+// take: they have nobody to hand anything over to, and some wait for that.
+const lonelyGrace = 300 * time.Millisecond
+
+// quorum is the least number of members that can decide.
+func quorum(members int) int { return members/2 + 1 }
+
+// Stop asks the members to end, waits as long as the spec allows or until ctx
+// ends, kills those that are left, and removes the data folder unless the spec
+// keeps it. The logs stay. A second Stop does nothing.
+func (c *Cluster) Stop(ctx context.Context) error {
+	return c.stop(ctx, c.spec.StopTimeout, c.spec.KeepData)
+}
+
+// Wipe kills the members at once and removes their data, whatever the spec
+// keeps. The logs stay.
+func (c *Cluster) Wipe() error { return c.stop(context.Background(), 0, false) }
+
+func (c *Cluster) stop(ctx context.Context, grace time.Duration, keep bool) error {
+	c.stopping.Lock()
+	defer c.stopping.Unlock()
+	if c.stopped {
+		return nil
+	}
+	c.stopped = true
+	var errs []error
+	if grace > 0 {
+		errs = append(errs, c.signalAll(host.Terminate), c.signalAll(host.Resume))
+		c.awaitOrderly(ctx, grace)
+	}
+	errs = append(errs, c.signalAll(host.Kill))
+	if left := c.awaitExits(killTimeout); left != "" {
+		errs = append(errs, fmt.Errorf("member %s does not end though it was killed", left))
+	} else {
+		c.watchers.Wait()
+		close(c.exits)
+	}
+	if c.admin != nil {
+		errs = append(errs, c.admin.Close())
+	}
+	if c.lease != nil {
+		c.lease.Release()
+	}
+	if c.data != nil {
+		errs = append(errs, c.data.Release(keep))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) signalAll(s host.Signal) error {
+	var errs []error
+	for _, m := range c.members {
+		errs = append(errs, m.signal(s))
+	}
+	return errors.Join(errs...)
+}
+
+// awaitOrderly waits until all members ended, the grace is over, or ctx ends.
+func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
+	ended := make(chan struct{}, len(c.members))
+	for _, m := range c.members {
+		go func() { <-m.process.Exited(); ended <- struct{}{} }()
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	for left := len(c.members); left > 0; {
+		select {
+		case <-ended:
+			if left--; left == quorum(len(c.members))-1 {
+				timer.Reset(min(grace, lonelyGrace))
+			}
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// awaitExits waits until all members ended, and returns the name of one that
+// did not in time, or the empty string.
+func (c *Cluster) awaitExits(limit time.Duration) string {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for _, m := range c.members {
+		select {
+		case <-m.process.Exited():
+		case <-timer.C:
+			return m.Name
+		}
+	}
+	return ""
+}
+
+// CleanOrphans removes the data folders of clusters at most three levels below
+// root whose owner is gone, and returns their paths. A folder whose owner lives
+// is never touched.
+func CleanOrphans(root string) ([]string, error) { return host.CleanOrphans(root) }

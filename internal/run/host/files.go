@@ -1,0 +1,84 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// MakeDir implements Host.
+func (*Local) MakeDir(path string) error {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return fmt.Errorf("the folder %s cannot be made: %w", path, cause(err))
+	}
+	return nil
+}
+
+// RemoveDir implements Host.
+func (*Local) RemoveDir(path string) error {
+	if err := os.RemoveAll(path); err != nil {
+		return fmt.Errorf("the folder %s cannot be removed: %w", path, cause(err))
+	}
+	return nil
+}
+
+// WriteFile implements Host.
+func (*Local) WriteFile(path string, contents []byte) error {
+	temporary := path + ".new"
+	err := os.WriteFile(temporary, contents, 0o644)
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		return fmt.Errorf("the file %s cannot be written: %w", path, cause(err))
+	}
+	return nil
+}
+
+// Tail implements Host.
+func (*Local) Tail(path string, lines int) ([]string, error) { return tail(path, lines) }
+
+// tailBytes bounds what is read of a log's end.
+const tailBytes = 64 << 10
+
+func tail(path string, lines int) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the log %s cannot be read: %w", path, cause(err))
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("the log %s cannot be read: %w", path, cause(err))
+	}
+	from := max(0, info.Size()-tailBytes)
+	b, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	if err != nil {
+		return nil, fmt.Errorf("the log %s cannot be read: %w", path, cause(err))
+	}
+	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	if from > 0 && len(all) > 1 {
+		all = all[1:] // the first is a part of a line
+	}
+	if len(all) == 1 && all[0] == "" {
+		return nil, nil
+	}
+	return all[max(0, len(all)-lines):], nil
+}
+
+// cause leaves the operation and the path out of a system error, since the
+// sentence around it names them.
+func cause(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	var linkError *os.LinkError
+	if errors.As(err, &linkError) {
+		return linkError.Err
+	}
+	return err
+}

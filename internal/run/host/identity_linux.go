@@ -1,0 +1,36 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// startTime is field 22 of /proc/PID/stat (proc_pid_stat(5)), in clock ticks
+// since the boot.
+func startTime(pid int) (string, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", fmt.Errorf("there is no process %d", pid)
+	}
+	// Field 2 is the name in parentheses, which may hold anything.
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(fields) < 20 {
+		return "", fmt.Errorf("the state of process %d cannot be read", pid)
+	}
+	if state := fields[0][0]; state == 'Z' || state == 'X' {
+		return "", fmt.Errorf("process %d has ended", pid)
+	}
+	return string(fields[19]), nil
+}
+
+// bootID names this boot and the PID namespace that we are in.
+func bootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	namespace, _ := os.Readlink("/proc/self/ns/pid")
+	return strings.TrimSpace(string(b)) + " " + namespace
+}

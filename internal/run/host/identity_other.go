@@ -1,0 +1,29 @@
+//go:build !linux
+
+package host
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// startTime is what ps says, to the second.
+func startTime(pid int) (string, error) {
+	cmd := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid))
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	b, err := cmd.Output()
+	fields := strings.Fields(string(b))
+	if err != nil || len(fields) < 2 {
+		return "", fmt.Errorf("there is no process %d", pid)
+	}
+	if strings.HasPrefix(fields[0], "Z") {
+		return "", fmt.Errorf("process %d has ended", pid)
+	}
+	return strings.Join(fields[1:], " "), nil
+}
+
+// bootID is empty: a start time of ps holds the date, which is enough.
+func bootID() string { return "" }

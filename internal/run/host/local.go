@@ -1,0 +1,173 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Local is the machine that we run on.
+type Local struct {
+	now  func() time.Time
+	pick func(n int) int
+}
+
+var _ Host = (*Local)(nil)
+
+// NewLocal returns the local machine. now is the clock that exits are dated
+// with; pick chooses a number from 0 to n-1, which decides where the search for
+// a free address begins. Either may be nil for the system's.
+func NewLocal(now func() time.Time, pick func(n int) int) *Local {
+	if now == nil {
+		now = time.Now
+	}
+	if pick == nil {
+		pick = rand.IntN
+	}
+	return &Local{now: now, pick: pick}
+}
+
+// tailLines is how many lines of its log an Exit carries.
+const tailLines = 12
+
+// Start implements Host. The thread that starts a process stays locked to one
+// goroutine until the process ends: Linux sends the parent-death signal when
+// that thread ends, not when the parent does.
+func (l *Local) Start(c Command) (Process, error) {
+	cmd, lifeline, closeLog, err := prepare(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{exited: make(chan struct{})}
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		closeLog()
+		if err == nil {
+			p.pid = cmd.Process.Pid
+			p.identity, err = Identify(p.pid)
+			if err != nil { // ended already, and not yet waited for
+				p.identity, err = Identity{PID: p.pid}, nil
+			}
+		}
+		started <- err
+		if err != nil {
+			return
+		}
+		p.wait(cmd, l.now, c.LogFile)
+		_ = lifeline.Close()
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("%s cannot be started: %w", c.Path, cause(err))
+	}
+	return p, nil
+}
+
+// prepare builds the command and opens its log, which the caller closes once
+// the process has it. lifeline is our end of the process's standard input.
+func prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
+	cmd = exec.Command(c.Path, c.Args...)
+	cmd.Dir = c.Dir
+	cmd.Env = append(os.Environ(), c.Env...)
+	cmd.SysProcAttr = attributes(c.Detach)
+	closeLog = func() {}
+	if c.LogFile != "" {
+		log, err := os.OpenFile(c.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("the log %s cannot be opened: %w", c.LogFile, cause(err))
+		}
+		cmd.Stdout, cmd.Stderr = log, log
+		closeLog = func() { _ = log.Close() }
+	}
+	if c.Lifeline == "" || c.Detach {
+		return cmd, io.NopCloser(nil), closeLog, nil
+	}
+	lifeline, err = cmd.StdinPipe()
+	if err != nil {
+		closeLog()
+		return nil, nil, nil, fmt.Errorf("%s cannot be started: %w", c.Path, err)
+	}
+	cmd.Env = append(cmd.Env, c.Lifeline)
+	return cmd, lifeline, closeLog, nil
+}
+
+// process is a child of ours.
+type process struct {
+	pid      int
+	identity Identity
+	exited   chan struct{}
+	exit     Exit // written before exited is closed
+
+	mu     sync.Mutex
+	reaped bool // its number may be anybody's
+}
+
+// wait returns when the process and its log have ended.
+func (p *process) wait(cmd *exec.Cmd, now func() time.Time, logFile string) {
+	if waitForExit(p.pid) {
+		p.mu.Lock()
+		// The process is still a zombie, so the number of its group is not yet
+		// anybody else's: what it started ends with it.
+		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+		_ = cmd.Wait() // its state says more than its error
+	} else {
+		_ = cmd.Wait()
+		p.mu.Lock()
+	}
+	p.reaped = true
+	p.mu.Unlock()
+	p.exit = Exit{At: now(), Code: cmd.ProcessState.ExitCode()}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		p.exit.Signal = status.Signal().String()
+	}
+	if logFile != "" {
+		p.exit.Tail, _ = tail(logFile, tailLines)
+	}
+	close(p.exited)
+}
+
+func (p *process) Identity() Identity      { return p.identity }
+func (p *process) Exited() <-chan struct{} { return p.exited }
+
+func (p *process) Exit() Exit {
+	select {
+	case <-p.exited:
+		return p.exit
+	default:
+		return Exit{}
+	}
+}
+
+func (p *process) Signal(s Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reaped {
+		return nil
+	}
+	err := syscall.Kill(-p.pid, number(s))
+	if err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("process %d does not take %s: %w", p.pid, s, err)
+	}
+	return nil
+}
+
+func number(s Signal) syscall.Signal {
+	switch s {
+	case Terminate:
+		return syscall.SIGTERM
+	case Pause:
+		return syscall.SIGSTOP
+	case Resume:
+		return syscall.SIGCONT
+	}
+	return syscall.SIGKILL
+}

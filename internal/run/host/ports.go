@@ -1,0 +1,74 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// block is how many ports one lease may span. The first of a block is never
+// leased: whoever listens on it has the block, on this machine or in this
+// network namespace, and loses it the moment it ends.
+const block = 128
+
+// lowestPort keeps away from the ports of well-known services.
+const lowestPort = 10_000
+
+// attempts bounds the search for a free block.
+const attempts = 200
+
+// Lease is a number of free ports on one address. It holds them against other
+// leases, not against other programs, until it is released.
+type Lease struct {
+	Host    string // an IP address
+	Ports   []int
+	Release func() // gives the ports back; may be called again
+}
+
+// Ports implements Host. On Linux each lease has a 127.x.y.z address of its
+// own, elsewhere 127.0.0.1. Every port was bound once to see that it is free.
+func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
+	if count < 1 || count >= block {
+		return nil, fmt.Errorf("%d ports cannot be reserved at once; ask for 1 to %d", count, block-1)
+	}
+	blocks := (ephemeralFrom() - lowestPort) / block
+	if blocks < 1 {
+		return nil, fmt.Errorf("the system takes ports for outgoing connections from %d on, which leaves no room for servers from %d on", ephemeralFrom(), lowestPort)
+	}
+	var last error
+	for range attempts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		lease, err := reserve(loopback(l.pick), lowestPort+block*l.pick(blocks), count)
+		if err == nil {
+			return lease, nil
+		}
+		last = err
+	}
+	return nil, fmt.Errorf("no %d free ports were found on the loopback interface: %w", count, last)
+}
+
+// reserve takes the block that begins at the port first.
+func reserve(address string, first, count int) (*Lease, error) {
+	guard, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(first)))
+	if err != nil {
+		return nil, err
+	}
+	lease := &Lease{Host: address, Release: func() { _ = guard.Close() }}
+	for port := first + 1; port < first+block && len(lease.Ports) < count; port++ {
+		listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		_ = listener.Close()
+		lease.Ports = append(lease.Ports, port)
+	}
+	if len(lease.Ports) < count {
+		lease.Release()
+		return nil, errors.New("the ports are in use")
+	}
+	return lease, nil
+}

@@ -1,0 +1,69 @@
+package probe
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// maxRSS is the high-water mark of our own memory. ru_maxrss is no substitute:
+// exec(2) carries over that of the program which started us.
+func maxRSS(r *unix.Rusage) int64 {
+	if self, err := procfs.Self(); err == nil {
+		if s, err := self.NewStatus(); err == nil && s.VmHWM > 0 {
+			return int64(s.VmHWM)
+		}
+	}
+	return int64(r.Maxrss) * 1024
+}
+
+// hardware reads the processor's model and the memory in bytes.
+func hardware() (cpu string, memory int64) {
+	p, err := procfs.NewDefaultFS()
+	if err != nil {
+		return "", 0
+	}
+	if cores, err := p.CPUInfo(); err == nil && len(cores) > 0 {
+		cpu = cores[0].ModelName
+	}
+	if m, err := p.Meminfo(); err == nil && m.MemTotalBytes != nil {
+		memory = int64(*m.MemTotalBytes)
+	}
+	return cpu, memory
+}
+
+// System reads the machine's processor time; ok is false where the system does
+// not say.
+func System() (c SystemCPU, ok bool) {
+	p, err := procfs.NewDefaultFS()
+	if err != nil {
+		return c, false
+	}
+	s, err := p.Stat()
+	if err != nil {
+		return c, false
+	}
+	t := s.CPUTotal // guest time is part of user time already
+	return SystemCPU{
+		User: t.User, Nice: t.Nice, System: t.System, Idle: t.Idle,
+		IOWait: t.Iowait, IRQ: t.IRQ, SoftIRQ: t.SoftIRQ, Steal: t.Steal,
+	}, true
+}
+
+// ThreadSched reads the scheduler's counters of one of our threads, by its
+// number as gettid(2) gives it; ok is false if there is no such thread or the
+// kernel does not count.
+func ThreadSched(tid int) (s Sched, ok bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/schedstat", tid))
+	if err != nil {
+		return s, false
+	}
+	n, err := fmt.Fscan(bytes.NewReader(b), &s.CPU, &s.RunDelay, &s.Slices)
+	if err != nil || n != 3 {
+		return Sched{}, false
+	}
+	return s, true
+}

@@ -1,0 +1,141 @@
+package probe
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestFileSystemsAreNamed(t *testing.T) {
+	info, err := os.Stat("/dev/shm")
+	if err != nil || !info.IsDir() {
+		t.Skip("there is no /dev/shm")
+	}
+	r, err := Fsync("/dev/shm", 5)
+	if err != nil {
+		t.Skip(err)
+	}
+	if r.FileSystem != "tmpfs" || r.Durable {
+		t.Errorf("/dev/shm is %+v", r)
+	}
+}
+
+func TestSystemAndThread(t *testing.T) {
+	cpu, ok := System()
+	if !ok || cpu.Total() <= 0 || cpu.User <= 0 {
+		t.Errorf("system %+v, %v", cpu, ok)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	tid := unix.Gettid()
+	before, ok := ThreadSched(tid)
+	if !ok {
+		t.Skip("this kernel does not count")
+	}
+	after := before
+	for x := 1; after.Sub(before).CPU < 5_000_000; x++ { // work until it shows
+		if x%1_000_000 == 0 {
+			after, _ = ThreadSched(tid)
+		}
+	}
+	if d := after.Sub(before); d.RunDelay < 0 || d.Slices < 0 {
+		t.Errorf("sched %+v", d)
+	}
+	if _, ok := ThreadSched(1 << 30); ok {
+		t.Error("a thread that is not there")
+	}
+}
+
+// write makes files below a root of our own.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, contents := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(contents), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+const (
+	mountsV1 = "30 23 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n" +
+		"31 23 0:27 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:11 - cgroup cgroup rw,cpu,cpuacct\n"
+	mountsV2        = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+	mountsContainer = "31 23 0:27 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n"
+)
+
+func TestThrottled(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  Throttling
+		ok    bool
+	}{
+		"version 1, the limit on the group above": {map[string]string{
+			"proc/self/cgroup":                                 "4:memory:/x\n3:cpu,cpuacct:/job/step\n0::/\n",
+			"proc/self/mountinfo":                              mountsV1,
+			"sys/fs/cgroup/cpu,cpuacct/cpu.stat":               "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n",
+			"sys/fs/cgroup/cpu,cpuacct/job/cpu.stat":           "nr_periods 10\nnr_throttled 4\nthrottled_time 5000\n",
+			"sys/fs/cgroup/cpu,cpuacct/job/step/cpu.stat":      "nr_periods 1\nnr_throttled 1\nthrottled_time 7\n",
+			"sys/fs/cgroup/cpu,cpuacct/job/neighbour/cpu.stat": "nr_periods 9\nnr_throttled 9\nthrottled_time 9\n",
+		}, Throttling{11, 5, 5007}, true},
+		"version 2": {map[string]string{
+			"proc/self/cgroup":                      "0::/user.slice/app\n",
+			"proc/self/mountinfo":                   mountsV2,
+			"sys/fs/cgroup/user.slice/app/cpu.stat": "usage_usec 99\nnr_periods 3\nnr_throttled 2\nthrottled_usec 5\n",
+		}, Throttling{3, 2, 5000}, true},
+		"a container that sees its own group as the mount": {map[string]string{
+			"proc/self/cgroup":                 "3:cpu:/docker/abc/inner\n",
+			"proc/self/mountinfo":              mountsContainer,
+			"sys/fs/cgroup/cpu/cpu.stat":       "nr_periods 2\nnr_throttled 2\nthrottled_time 20\n",
+			"sys/fs/cgroup/cpu/inner/cpu.stat": "nr_periods 1\nnr_throttled 1\nthrottled_time 1\n",
+		}, Throttling{3, 3, 21}, true},
+		"a group outside of the mount": {map[string]string{
+			"proc/self/cgroup":           "3:cpu:/../other\n",
+			"proc/self/mountinfo":        mountsContainer,
+			"sys/fs/cgroup/cpu/cpu.stat": "nr_periods 2\nnr_throttled 1\nthrottled_time 3\n",
+		}, Throttling{2, 1, 3}, true},
+		"nothing mounted": {map[string]string{"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": ""}, Throttling{}, false},
+		"no proc":         {nil, Throttling{}, false},
+	} {
+		got, ok := throttled(write(t, c.files))
+		if got != c.want || ok != c.ok {
+			t.Errorf("%s: %+v, %v", name, got, ok)
+		}
+	}
+}
+
+func TestSampler(t *testing.T) {
+	s, ok := NewSampler()
+	if !ok {
+		t.Skip("there is no /proc")
+	}
+	rows := s.Processes([]Watched{{os.Getpid(), "us"}, {1 << 30, "nobody"}})
+	us, nobody := rows[0], rows[1]
+	if !us.OK || us.Name != "us" || us.RSS < 1<<20 || us.Threads < 1 || us.FDs < 3 || us.Voluntary+us.Involuntary < 1 {
+		t.Errorf("us: %+v", us)
+	}
+	if nobody != (ProcessRow{Watched: Watched{1 << 30, "nobody"}}) {
+		t.Errorf("nobody: %+v", nobody)
+	}
+	m, ok := s.Machine()
+	if !ok || m.CPU.Total() <= 0 || m.LoopbackBytes < 0 {
+		t.Errorf("machine: %+v, %v", m, ok)
+	}
+}
+
+func TestWholeDisk(t *testing.T) {
+	block := filepath.Join(write(t, map[string]string{"nvme0n1/stat": "", "loop0/stat": "", "dm-0/stat": "", "cciss!c0d0/stat": ""}))
+	for name, want := range map[string]bool{"nvme0n1": true, "nvme0n1p1": false, "loop0": false, "dm-0": false, "cciss/c0d0": true} {
+		if got := wholeDisk(block, name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

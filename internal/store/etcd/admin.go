@@ -1,0 +1,249 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// defaultDialTimeout is that of store.Access.
+const defaultDialTimeout = 5 * time.Second
+
+// admin asks and maintains a cluster through the official client. The client is
+// made at the first use, because with a user name that asks for a token.
+type admin struct {
+	access  store.Access
+	timeout time.Duration // bounds one question to one endpoint
+
+	mu     sync.Mutex
+	client *clientv3.Client
+	cancel context.CancelFunc // ends the client's own context
+	names  map[uint64]string  // by member id
+	closed bool
+}
+
+var (
+	_ store.Admin      = (*admin)(nil)
+	_ store.Maintainer = (*admin)(nil)
+)
+
+// Admin implements store.Store; the result is a store.Maintainer too.
+func (*Store) Admin(a store.Access) (store.Admin, error) {
+	if len(a.Endpoints) == 0 {
+		return nil, errors.New("no endpoint of the etcd cluster was given")
+	}
+	timeout := a.DialTimeout
+	if timeout <= 0 {
+		timeout = defaultDialTimeout
+	}
+	return &admin{access: a, timeout: timeout, names: map[uint64]string{}}, nil
+}
+
+// Close implements store.Admin.
+func (a *admin) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	if a.client == nil {
+		return nil
+	}
+	a.cancel()
+	_ = a.client.Close() // what it says is that its context was cancelled
+	a.client = nil
+	return nil
+}
+
+// connected returns the client, which it makes if there is none yet.
+func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+		return nil, errors.New("this connection to the etcd cluster was closed")
+	case a.client != nil:
+		return a.client, nil
+	}
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel) // New has no context of its own
+	c, err := clientv3.New(a.config(own))
+	if !stop() && err == nil {
+		_ = c.Close()
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("cannot log in to the etcd cluster at %s: %s", strings.Join(a.access.Endpoints, ", "), reason(ctx, err))
+	}
+	a.client, a.cancel = c, cancel
+	return c, nil
+}
+
+func (a *admin) config(ctx context.Context) clientv3.Config {
+	endpoints := make([]string, len(a.access.Endpoints))
+	for i, e := range a.access.Endpoints {
+		endpoints[i] = a.url(e)
+	}
+	return clientv3.Config{
+		Context:     ctx,
+		Endpoints:   endpoints,
+		DialTimeout: a.timeout,
+		TLS:         a.access.TLS,
+		Username:    a.access.User,
+		Password:    a.access.Password,
+		Logger:      zap.NewNop(),
+		// The client hides a dead endpoint behind retries and waiting; here
+		// the first failure is the answer.
+		MaxUnaryRetries: 1,
+		DialOptions:     []grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast)},
+	}
+}
+
+// failFast undoes the client's wait for a connection that may never come.
+func failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...)
+}
+
+func (a *admin) url(endpoint string) string {
+	if a.access.TLS != nil {
+		return "https://" + endpoint
+	}
+	return "http://" + endpoint
+}
+
+// Status implements store.Admin. Every endpoint is asked by itself and at the
+// same time, over a connection of its own, within the dial timeout.
+func (a *admin) Status(ctx context.Context) (store.Status, error) {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return store.Status{}, err
+	}
+	members := make([]store.Member, len(a.access.Endpoints))
+	var wg sync.WaitGroup
+	for i, e := range a.access.Endpoints {
+		wg.Go(func() { members[i] = a.ask(ctx, c, e) })
+	}
+	wg.Wait()
+	a.addNames(ctx, c, members)
+	return summarize(members)
+}
+
+func (a *admin) ask(ctx context.Context, c *clientv3.Client, endpoint string) store.Member {
+	m := store.Member{Endpoint: endpoint}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	r, err := c.Status(ctx, a.url(endpoint))
+	if err != nil {
+		m.Err = fmt.Errorf("%s does not answer as etcd: %s", endpoint, reason(ctx, err))
+		return m
+	}
+	m.ID = r.Header.GetMemberId()
+	m.Version = r.Version
+	m.Term = r.RaftTerm
+	m.DBSize = r.DbSize
+	m.Alarms = alarms(r.Errors)
+	switch {
+	case r.Leader == 0 || r.IsLearner: // no leader known, or no part of the quorum
+	case r.Leader == m.ID:
+		m.Role = kv.Leader
+	default:
+		m.Role = kv.Follower
+	}
+	return m
+}
+
+// alarms picks the alarms from a status's errors, in which etcd prints them as
+// protobuf text such as `memberID:1 alarm:NOSPACE`.
+func alarms(errs []string) []string {
+	var out []string
+	for _, e := range errs {
+		for _, field := range strings.Fields(e) {
+			if name, ok := strings.CutPrefix(field, "alarm:"); ok {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// addNames fills the names in, which a status does not carry. They are asked
+// once, of a member's own list, because without a quorum there is no other.
+func (a *admin) addNames(ctx context.Context, c *clientv3.Client, members []store.Member) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	missing := false
+	for i := range members {
+		m := &members[i]
+		m.Name = a.names[m.ID]
+		missing = missing || (m.Err == nil && m.Name == "")
+	}
+	if !missing {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	list, err := c.MemberList(ctx, clientv3.WithSerializable())
+	if err != nil {
+		return // a status without names is still a status
+	}
+	for _, m := range list.Members {
+		a.names[m.ID] = m.Name
+	}
+	for i := range members {
+		members[i].Name = a.names[members[i].ID]
+	}
+}
+
+func summarize(members []store.Member) (store.Status, error) {
+	s := store.Status{Members: members}
+	var versions []string
+	var errs []error
+	for _, m := range members {
+		if m.Err != nil {
+			errs = append(errs, m.Err)
+			continue
+		}
+		s.Term = max(s.Term, m.Term)
+		versions = appendNew(versions, m.Version)
+	}
+	s.Version = strings.Join(versions, ", ")
+	if len(errs) == len(members) {
+		return s, joined(errs)
+	}
+	return s, nil
+}
+
+// Members implements store.Admin.
+func (a *admin) Members(ctx context.Context) ([]string, error) {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	list, err := c.MemberList(ctx, clientv3.WithSerializable())
+	if err != nil {
+		return nil, fmt.Errorf("etcd's list of members cannot be read: %s", reason(ctx, err))
+	}
+	var out []string
+	for _, m := range list.Members {
+		for _, u := range m.ClientURLs[:min(1, len(m.ClientURLs))] {
+			parsed, err := url.Parse(u)
+			if err != nil || parsed.Host == "" {
+				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", m.Name, u)
+			}
+			out = append(out, parsed.Host)
+		}
+	}
+	return out, nil
+}

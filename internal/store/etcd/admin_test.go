@@ -1,0 +1,247 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/version"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// runAlone runs a member in this process until the test ends, and returns its
+// client endpoint.
+func runAlone(t *testing.T) string {
+	t.Helper()
+	// An address of its own: no outgoing connection of the machine uses it.
+	host := fmt.Sprintf("127.91.%d.%d", os.Getpid()>>8&0xff, os.Getpid()&0x7f+1)
+	dir := t.TempDir()
+	l, err := New().Launch(store.LaunchSpec{Cluster: "test", Self: "unused", Members: []store.MemberPlace{
+		{Name: "alone", Host: host, Ports: []int{freePortOn(t, host), freePortOn(t, host)}, Dir: dir},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := l.Processes[0]
+	for file, contents := range p.Files {
+		if err := os.WriteFile(file, contents, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- New().RunMember(ctx, p.Args[3]) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the member ended with %v", err)
+		}
+	})
+	return p.Endpoint
+}
+
+func freePortOn(t *testing.T, host string) int {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func adminOf(t *testing.T, a store.Access) store.Admin {
+	t.Helper()
+	admin, err := New().Admin(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Close() })
+	return admin
+}
+
+// awaitLeader asks until a member leads.
+func awaitLeader(t *testing.T, admin store.Admin) store.Status {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		s, err := admin.Status(ctx)
+		if err == nil && s.Leader() != nil {
+			return s
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("no leader: %+v, %v", s, err)
+		case <-ticker.C:
+		}
+	}
+}
+
+func TestAdminOfARealMember(t *testing.T) {
+	endpoint := runAlone(t)
+	admin := adminOf(t, store.Access{Endpoints: []string{endpoint}})
+	s := awaitLeader(t, admin)
+	m := s.Members[0]
+	if m.Role != kv.Leader || m.Name != "alone" || m.ID == 0 || m.Term == 0 || m.Term != s.Term || m.DBSize <= 0 || len(m.Alarms) != 0 {
+		t.Errorf("member %+v", m)
+	}
+	if s.Version != version.Version || m.Version != s.Version { // what is linked in is what answers
+		t.Errorf("version %q", s.Version)
+	}
+	list, err := admin.Members(t.Context())
+	if err != nil || len(list) != 1 || list[0] != endpoint {
+		t.Errorf("members %v, %v", list, err)
+	}
+
+	t.Run("maintenance", func(t *testing.T) { maintainAlone(t, admin) })
+	t.Run("a dead endpoint beside it", func(t *testing.T) {
+		host, _, _ := net.SplitHostPort(endpoint)
+		dead := net.JoinHostPort(host, fmt.Sprint(freePortOn(t, host)))
+		s, err := adminOf(t, store.Access{Endpoints: []string{dead, endpoint}}).Status(t.Context())
+		if err != nil || s.Leader() == nil || s.Leader().Endpoint != endpoint {
+			t.Fatalf("status %+v, %v", s, err)
+		}
+		if e := s.Members[0].Err; e == nil || !strings.Contains(e.Error(), dead+" does not answer as etcd: ") || !strings.HasSuffix(e.Error(), "connection refused") {
+			t.Errorf("the dead endpoint: %v", e)
+		}
+	})
+	t.Run("metrics on the client port", func(t *testing.T) {
+		r, err := http.Get("http://" + endpoint + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Body.Close() }()
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("status %s", r.Status)
+		}
+	})
+	t.Run("closed", func(t *testing.T) {
+		if err := admin.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := admin.Status(t.Context()); err == nil {
+			t.Error("a closed connection answers")
+		}
+	})
+}
+
+func maintainAlone(t *testing.T, a store.Admin) {
+	c, err := a.(*admin).connected(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if _, err := c.Put(t.Context(), fmt.Sprintf("bench/%d", i), "v"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := a.(store.Maintainer)
+	if n, err := m.DeletePrefix(t.Context(), []byte("bench/")); err != nil || n != 10 {
+		t.Errorf("deleted %d, %v", n, err)
+	}
+	if _, err := m.DeletePrefix(t.Context(), nil); err == nil {
+		t.Error("everything was deleted")
+	}
+	if revision, err := m.Compact(t.Context()); err != nil || revision < 12 {
+		t.Errorf("compacted to %d, %v", revision, err)
+	}
+	if err := m.Defragment(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s, err := a.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.MoveLeader(t.Context(), s.Leader().ID); err != nil {
+		t.Errorf("moving to the leader itself: %v", err)
+	}
+	if err := m.MoveLeader(t.Context(), 42); err == nil || strings.Contains(err.Error(), "rpc error") {
+		t.Errorf("moving to a stranger: %v", err)
+	}
+}
+
+func TestSilentEndpointIsReportedWithinTheDialTimeout(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	admin := adminOf(t, store.Access{Endpoints: []string{l.Addr().String()}, DialTimeout: 50 * time.Millisecond})
+	for what, ask := range map[string]func() error{
+		"status":  func() error { _, err := admin.Status(t.Context()); return err },
+		"members": func() error { _, err := admin.Members(t.Context()); return err },
+	} {
+		if err := ask(); err == nil || !strings.Contains(err.Error(), "no answer in the time given") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	user := adminOf(t, store.Access{Endpoints: []string{l.Addr().String()}, DialTimeout: 50 * time.Millisecond, User: "u", Password: "p"})
+	if _, err := user.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot log in") {
+		t.Errorf("log in: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := admin.Status(ctx); err == nil || !strings.Contains(err.Error(), "cancelled") {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestAdminNeedsAnEndpoint(t *testing.T) {
+	if _, err := New().Admin(store.Access{}); err == nil {
+		t.Error("no endpoint is enough")
+	}
+}
+
+func TestAlarms(t *testing.T) {
+	got := alarms([]string{"etcdserver: no leader", "memberID:10276657743932975437 alarm:NOSPACE", "memberID:1  alarm:CORRUPT"})
+	if strings.Join(got, ",") != "NOSPACE,CORRUPT" {
+		t.Errorf("alarms %v", got)
+	}
+}
+
+func TestMemberWithABadConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "etcd.json")
+	for contents, want := range map[string]string{
+		"":                             "cannot be used",
+		"[1, 2":                        "cannot be used",
+		`{"election-timeout": 999999}`: "election-timeout",
+	} {
+		if contents != "" {
+			if err := os.WriteFile(file, []byte(contents), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := New().RunMember(t.Context(), file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", contents, err)
+		}
+	}
+}
+
+func TestWatchParent(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go watchParent(r, cancel)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if !errors.Is(context.Cause(ctx), errParentGone) {
+		t.Errorf("cause %v", context.Cause(ctx))
+	}
+}

@@ -1,0 +1,170 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// newCodecs returns the codecs of one event loop. With a user they share one
+// token: the first connection that is up authenticates, the others wait for
+// it with Room at 0. The engine is to ask Room before each Submit, to call Tick
+// once when a connection is up and then at the time that Tick returned, and to
+// write what is in Out after each Tick and Feed. Tags are below 2^32-1.
+func newCodecs(a store.Access) store.Codecs {
+	l := newLogin(a.User, a.Password)
+	return func(endpoint string, now int64) store.Codec {
+		return newCodec(h2.Config{Authority: endpoint, TLS: a.TLS != nil}, l, now)
+	}
+}
+
+// The calls, as the low bits of a stream's sub. The high bits are of the
+// token's generation.
+const (
+	callPut = iota + 1
+	callGet
+	callRange
+	callDelete
+	callCAS
+	callAuth
+	callMask = 1<<4 - 1
+	genShift = 4
+)
+
+// authTag marks our own call; no operation has it.
+const authTag = 1<<32 - 1
+
+// codec is etcd's v3 API on one connection.
+type codec struct {
+	conn *h2.Conn
+
+	rangeRPC, putRPC, deleteRPC, txnRPC, authRPC h2.Method
+
+	login *login // shared by the loop's codecs; nil without a user
+	gen   uint32 // of the token that calls carry
+	now   int64  // the last time heard of
+
+	// The start of the last response header, from which the member's id was
+	// read: it is the same in every answer of a connection.
+	ids    [24]byte
+	idsLen int
+	member uint64
+}
+
+func newCodec(cfg h2.Config, l *login, now int64) *codec {
+	c := &codec{conn: h2.NewConn(cfg), login: l, now: now}
+	metadata := l != nil
+	c.rangeRPC = c.conn.Register("/etcdserverpb.KV/Range", metadata)
+	c.putRPC = c.conn.Register("/etcdserverpb.KV/Put", metadata)
+	c.deleteRPC = c.conn.Register("/etcdserverpb.KV/DeleteRange", metadata)
+	c.txnRPC = c.conn.Register("/etcdserverpb.KV/Txn", metadata)
+	c.authRPC = c.conn.Register("/etcdserverpb.Auth/Authenticate", false)
+	return c
+}
+
+// Room implements store.Codec. It is 0 until the server's first SETTINGS frame
+// has shown that it speaks HTTP/2, and while the token is awaited.
+func (c *codec) Room() int {
+	if !c.conn.Greeted() || (c.login != nil && !c.login.ready(c)) {
+		return 0
+	}
+	return c.conn.Room()
+}
+
+// Submit implements store.Codec.
+func (c *codec) Submit(op *store.Op) {
+	gen := uint8(c.gen << genShift)
+	switch op.Kind {
+	case kv.Put:
+		c.put(op, gen|callPut)
+	case kv.Get:
+		c.get(op, gen|callGet)
+	case kv.Range:
+		if len(op.End) == 0 {
+			c.get(op, gen|callGet)
+		} else {
+			c.scan(op, gen|callRange)
+		}
+	case kv.Delete:
+		c.remove(op, gen|callDelete)
+	case kv.CAS:
+		c.cas(op, gen|callCAS)
+	}
+}
+
+// Cancel implements store.Codec. The stream is reset, so its place is free.
+func (c *codec) Cancel(tag uint32) bool {
+	c.conn.Cancel(tag)
+	return true
+}
+
+// Feed implements store.Codec.
+func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+	replies, err := c.conn.Feed(in)
+	for i := range replies {
+		r := &replies[i]
+		var failed error
+		if r.Sub&callMask == callAuth {
+			failed = c.login.answer(c, r)
+		} else {
+			to, failed = c.event(r, to)
+		}
+		if err == nil {
+			err = failed
+		}
+	}
+	if err != nil {
+		return to, explain(err)
+	}
+	if c.login != nil {
+		c.login.act(c)
+	}
+	return to, nil
+}
+
+// explain adds what an etcd user can do about it.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, h2.ErrHTTP1):
+		return fmt.Errorf("%w: is this an etcd client port?", err)
+	case errors.Is(err, h2.ErrTLS):
+		return fmt.Errorf("%w: were --cacert, --cert and --key meant?", err)
+	}
+	return err
+}
+
+// Lost implements store.Codec.
+func (c *codec) Lost(to []store.Event) []store.Event {
+	replies := c.conn.Lost()
+	for i := range replies {
+		if r := &replies[i]; r.Sub&callMask != callAuth {
+			to = append(to, store.Event{Tag: r.Tag, Outcome: outcomeOfEnd(r.End), Text: r.Text})
+		}
+	}
+	if c.login != nil {
+		c.login.lost(c)
+	}
+	return to
+}
+
+// Tick implements store.Codec. Without a user it has nothing to do.
+func (c *codec) Tick(now int64) int64 {
+	c.now = now
+	if c.login == nil {
+		return 0
+	}
+	c.login.act(c)
+	return c.login.next(c)
+}
+
+// Out implements store.Codec.
+func (c *codec) Out() []byte { return c.conn.Out() }
+
+// Wrote implements store.Codec.
+func (c *codec) Wrote(n int) { c.conn.Wrote(n) }
+
+// Draining implements store.Codec.
+func (c *codec) Draining() bool { return c.conn.Draining() }

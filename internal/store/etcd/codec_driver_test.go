@@ -1,0 +1,168 @@
+package etcd
+
+import (
+	"bytes"
+	"crypto/tls"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// live is a real etcd in this process, and the official client on it.
+type live struct {
+	endpoint string
+	client   *clientv3.Client
+}
+
+func freeURL(t testing.TB, scheme string) url.URL {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return url.URL{Scheme: scheme, Host: l.Addr().String()}
+}
+
+// startLive starts one member; with files, it speaks TLS and asks for a
+// client's certificate if mutual.
+func startLive(t testing.TB, files *testCerts, mutual bool) *live {
+	t.Helper()
+	scheme := "http"
+	cfg := embed.NewConfig()
+	if files != nil {
+		scheme = "https"
+		cfg.ClientTLSInfo = transport.TLSInfo{
+			CertFile: files.serverCert, KeyFile: files.serverKey,
+			TrustedCAFile: files.ca, ClientCertAuth: mutual,
+		}
+	}
+	client, peer := freeURL(t, scheme), freeURL(t, "http")
+	cfg.Dir = t.TempDir()
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	cfg.UnsafeNoFsync = true
+	cfg.BcryptCost = 4 // the least that bcrypt allows
+	e, err := embed.StartEtcd(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	select {
+	case <-e.Server.ReadyNotify():
+	case <-t.Context().Done():
+		t.Fatal("etcd did not start")
+	}
+	l := &live{endpoint: client.Host}
+	l.client = l.official(t, files, "", "")
+	return l
+}
+
+// official opens an official client.
+func (l *live) official(t testing.TB, files *testCerts, user, password string) *clientv3.Client {
+	t.Helper()
+	cfg := clientv3.Config{
+		Endpoints: []string{l.endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop(),
+		Username: user, Password: password,
+	}
+	if files != nil {
+		cfg.TLS = files.client(t)
+	}
+	c, err := clientv3.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// wireConn drives one codec over a socket, synchronously.
+type wireConn struct {
+	t    testing.TB
+	conn net.Conn
+	c    store.Codec
+	buf  []byte
+	tag  uint32
+}
+
+func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wireConn {
+	t.Helper()
+	conn, err := net.Dial("tcp", a.Endpoints[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.TLS != nil {
+		conn = tls.Client(conn, a.TLS)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	w := &wireConn{t: t, conn: conn, c: codecs(a.Endpoints[0], 0), buf: make([]byte, 64<<10)}
+	w.c.Tick(0)
+	return w
+}
+
+// turn writes what there is, reads once, and returns the events.
+func (w *wireConn) turn() ([]store.Event, error) {
+	w.t.Helper()
+	for out := w.c.Out(); len(out) > 0; out = w.c.Out() {
+		n, err := w.conn.Write(out)
+		w.c.Wrote(n)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	n, err := w.conn.Read(w.buf)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.c.Feed(w.buf[:n], nil)
+}
+
+// do runs one operation to its end; its bytes are copied.
+func (w *wireConn) do(op store.Op) store.Event {
+	w.t.Helper()
+	w.tag++
+	op.Tag = w.tag
+	for w.c.Room() == 0 {
+		if _, err := w.turn(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.c.Submit(&op)
+	for {
+		events, err := w.turn()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.Tag == op.Tag {
+				e.Key, e.Value, e.Text = bytes.Clone(e.Key), bytes.Clone(e.Value), bytes.Clone(e.Text)
+				return e
+			}
+		}
+	}
+}
+
+// want runs an operation that is to end with the outcome.
+func (w *wireConn) want(o kv.Outcome, op store.Op) store.Event {
+	w.t.Helper()
+	e := w.do(op)
+	if e.Outcome != o {
+		w.t.Fatalf("%v of %.40q: %v (%s), want %v", op.Kind, op.Key, e.Outcome, e.Text, o)
+	}
+	if !o.Failed() && (e.Member == 0 || e.Term == 0) {
+		w.t.Fatalf("%v: no member or term in %+v", op.Kind, e)
+	}
+	return e
+}

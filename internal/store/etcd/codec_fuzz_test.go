@@ -1,0 +1,125 @@
+package etcd
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// wantEvent is what the official library makes of an answer: the event, and
+// the message read.
+func wantEvent(kind kv.Kind, body []byte) (e store.Event, m proto.Message, err error) {
+	var h *pb.ResponseHeader
+	ranged := func(r *pb.RangeResponse) {
+		if e.Count = int64(len(r.GetKvs())); e.Count > 0 {
+			first := r.Kvs[0]
+			e.Key, e.Value, e.Revision = first.Key, first.Value, first.ModRevision
+		}
+	}
+	switch kind {
+	case kv.Put:
+		r := &pb.PutResponse{}
+		m, err = r, proto.Unmarshal(body, r)
+		h, e.Revision = r.Header, r.Header.GetRevision()
+	case kv.Get, kv.Range:
+		r := &pb.RangeResponse{}
+		m, err = r, proto.Unmarshal(body, r)
+		h = r.Header
+		if ranged(r); kind == kv.Get && e.Count == 0 {
+			e.Outcome = kv.Miss
+		}
+	case kv.Delete:
+		r := &pb.DeleteRangeResponse{}
+		m, err = r, proto.Unmarshal(body, r)
+		h, e.Revision, e.Count = r.Header, r.Header.GetRevision(), r.Deleted
+	case kv.CAS:
+		r := &pb.TxnResponse{}
+		m, err = r, proto.Unmarshal(body, r)
+		h = r.Header
+		if r.Succeeded {
+			e.Revision = r.Header.GetRevision()
+			break
+		}
+		if len(r.Responses) > 0 {
+			ranged(r.Responses[0].GetResponseRange())
+		}
+		e = store.Event{Outcome: kv.Conflict, Revision: e.Revision}
+	}
+	e.Member, e.Term = h.GetMemberId(), h.GetRaftTerm()
+	return e, m, err
+}
+
+// rawAnswer is an answer on stream 1 without the help of an encoder.
+func rawAnswer(body []byte) []byte {
+	b := h2.AppendSettings(nil)
+	headers := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
+	b = append(h2.AppendFrameHeader(b, len(headers), h2.FrameHeaders, h2.FlagEndHeaders, 1), headers...)
+	message := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
+	for n := 0; len(message) > 0; message = message[n:] {
+		n = min(len(message), h2.DefaultMaxFrameSize)
+		b = append(h2.AppendFrameHeader(b, n, h2.FrameData, 0, 1), message[:n]...)
+	}
+	trailers := append([]byte{0x00, 11}, "grpc-status\x010"...)
+	return append(h2.AppendFrameHeader(b, len(trailers), h2.FrameHeaders, h2.FlagEndHeaders|h2.FlagEndStream, 1), trailers...)
+}
+
+// FuzzReply compares with the official library: what it reads we read, and
+// where the encoding is the usual one, to the same effect.
+func FuzzReply(f *testing.F) {
+	seed := func(kind kv.Kind, m proto.Message) {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(uint8(kind), b)
+	}
+	entry := &mvccpb.KeyValue{Key: []byte("k"), CreateRevision: 1, ModRevision: 1 << 60, Version: 3, Value: []byte("v"), Lease: -1}
+	ranged := &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{entry, entry}, More: true, Count: 9}
+	seed(kv.Put, &pb.PutResponse{Header: testHeader, PrevKv: entry})
+	seed(kv.Get, ranged)
+	seed(kv.Range, ranged)
+	seed(kv.Delete, &pb.DeleteRangeResponse{Header: testHeader, Deleted: 3})
+	seed(kv.CAS, &pb.TxnResponse{Header: testHeader, Responses: []*pb.ResponseOp{
+		{Response: &pb.ResponseOp_ResponseRange{ResponseRange: ranged}}}})
+	seed(kv.CAS, &pb.TxnResponse{Header: testHeader, Succeeded: true, Responses: []*pb.ResponseOp{
+		{Response: &pb.ResponseOp_ResponsePut{ResponsePut: &pb.PutResponse{Header: testHeader}}}}})
+	f.Fuzz(func(t *testing.T, k uint8, body []byte) {
+		kind := kv.Kind(k % uint8(kv.Txn))
+		c := newCodecs(store.Access{})("h:1", 0)
+		if _, err := c.Feed(h2.AppendSettings(nil), nil); err != nil {
+			t.Fatal(err)
+		}
+		c.Submit(&store.Op{Kind: kind, Key: []byte("k"), End: []byte("l")})
+		events, err := c.Feed(rawAnswer(body), nil)
+		if len(events) != 1 || len(c.Lost(nil)) != 0 {
+			t.Fatalf("%d events", len(events))
+		}
+		want, m, official := wantEvent(kind, body)
+		if official != nil {
+			return
+		}
+		if err != nil {
+			t.Fatalf("the official library reads it: %v", err)
+		}
+		if usual, err := (proto.MarshalOptions{Deterministic: true}).Marshal(m); err != nil || !bytes.Equal(usual, body) {
+			return
+		}
+		if n, m := len(want.Key), len(want.Value); n == 0 || m == 0 { // nil and empty are the same
+			want.Key, want.Value = append([]byte{}, want.Key...), append([]byte{}, want.Value...)
+			events[0].Key, events[0].Value = append([]byte{}, events[0].Key...), append([]byte{}, events[0].Value...)
+		}
+		if diff := cmp.Diff(want, events[0]); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}

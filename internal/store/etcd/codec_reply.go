@@ -1,0 +1,248 @@
+package etcd
+
+import (
+	"errors"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+var errMalformed = errors.New("the server sent an answer that is no etcd message: its protobuf is malformed")
+
+// event appends what a reply means for its operation.
+func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+	to = append(to, store.Event{Tag: r.Tag})
+	e := &to[len(to)-1]
+	if r.End != h2.Answered || r.Code != h2.StatusOK {
+		c.failed(r, e)
+		return to, nil
+	}
+	ok := false
+	switch r.Sub & callMask {
+	case callPut:
+		ok = c.parsePut(r.Body, e)
+	case callGet:
+		if ok = c.parseRange(r.Body, e); e.Count == 0 {
+			e.Outcome = kv.Miss
+		}
+	case callRange:
+		ok = c.parseRange(r.Body, e)
+	case callDelete:
+		ok = c.parseDelete(r.Body, e)
+	case callCAS:
+		ok = c.parseTxn(r.Body, e)
+	}
+	if !ok {
+		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(errMalformed.Error())}
+		return to, errMalformed
+	}
+	return to, nil
+}
+
+// failed fills an event of an operation that was not done.
+func (c *codec) failed(r *h2.Reply, e *store.Event) {
+	e.Text = r.Text
+	if r.End != h2.Answered {
+		e.Outcome = outcomeOfEnd(r.End)
+		return
+	}
+	code := codes.Code(r.Code)
+	if e.Outcome = outcomeOf(code, r.Text); len(r.Text) == 0 {
+		e.Text = []byte("gRPC status " + code.String())
+	}
+	if c.login != nil && tokenRejected(r.Text) {
+		c.login.rejected(r.Sub >> genShift)
+	}
+}
+
+// parseHeader reads a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3,
+// raft_term: 4} and returns its revision.
+func (c *codec) parseHeader(b []byte, e *store.Event) (revision int64, ok bool) {
+	i := 0
+	if n := c.idsLen; n > 0 && len(b) >= n && string(b[:n]) == string(c.ids[:n]) {
+		i, e.Member = n, c.member
+	}
+	var v uint64
+	for i >= 0 && i < len(b) {
+		switch b[i] {
+		case 2<<3 | pbVarint:
+			e.Member, i = getVarint(b, i+1)
+			if i > 0 && i <= len(c.ids) && revision == 0 && e.Term == 0 { // only ids lie before
+				c.idsLen, c.member = copy(c.ids[:], b[:i]), e.Member
+			}
+		case 3<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			revision = int64(v)
+		case 4<<3 | pbVarint:
+			e.Term, i = getVarint(b, i+1)
+		default:
+			i = skipField(b, i)
+		}
+	}
+	return revision, i >= 0
+}
+
+// parsePut reads a PutResponse{header: 1}. The key's new version is the
+// store's revision.
+func (c *codec) parsePut(b []byte, e *store.Event) (ok bool) {
+	for i := 0; i < len(b); {
+		if b[i] != 1<<3|pbBytes {
+			if i = skipField(b, i); i < 0 {
+				return false
+			}
+			continue
+		}
+		var header []byte
+		if header, i = getBytes(b, i+1); i < 0 {
+			return false
+		}
+		if e.Revision, ok = c.parseHeader(header, e); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// parseRange reads a RangeResponse{header: 1, kvs: 2}: the first key with its
+// value and version, and how many keys there are.
+func (c *codec) parseRange(b []byte, e *store.Event) bool {
+	var part []byte
+	for i := 0; i < len(b); {
+		ok := true
+		switch b[i] {
+		case 1<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i > 0 {
+				_, ok = c.parseHeader(part, e)
+			}
+		case 2<<3 | pbBytes:
+			part, i = getBytes(b, i+1)
+			if e.Count++; i > 0 && e.Count == 1 {
+				ok = parseKV(part, e)
+			}
+		case 4<<3 | pbVarint: // how many there would be without the limit
+			_, i = getVarint(b, i+1)
+		default:
+			i = skipField(b, i)
+		}
+		if !ok || i < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// parseKV reads a KeyValue{key: 1, mod_revision: 3, value: 5}.
+func parseKV(b []byte, e *store.Event) bool {
+	i := 0
+	for i >= 0 && i < len(b) {
+		switch b[i] {
+		case 1<<3 | pbBytes:
+			e.Key, i = getBytes(b, i+1)
+		case 5<<3 | pbBytes:
+			e.Value, i = getBytes(b, i+1)
+		case 3<<3 | pbVarint:
+			var v uint64
+			v, i = getVarint(b, i+1)
+			e.Revision = int64(v)
+		case 2<<3 | pbVarint, 4<<3 | pbVarint: // create_revision, version
+			_, i = getVarint(b, i+1)
+		default:
+			i = skipField(b, i)
+		}
+	}
+	return i >= 0
+}
+
+// parseDelete reads a DeleteRangeResponse{header: 1, deleted: 2}.
+func (c *codec) parseDelete(b []byte, e *store.Event) bool {
+	for i := 0; i < len(b); {
+		ok := true
+		switch b[i] {
+		case 1<<3 | pbBytes:
+			var header []byte
+			if header, i = getBytes(b, i+1); i > 0 {
+				e.Revision, ok = c.parseHeader(header, e)
+			}
+		case 2<<3 | pbVarint:
+			var v uint64
+			v, i = getVarint(b, i+1)
+			e.Count = int64(v)
+		default:
+			i = skipField(b, i)
+		}
+		if !ok || i < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// parseTxn reads a TxnResponse{header: 1, succeeded: 2, responses: 3} to what
+// cas sent. After a conflict the event's revision is the one that the key has,
+// 0 if it is not there.
+func (c *codec) parseTxn(b []byte, e *store.Event) bool {
+	var revision int64
+	var succeeded uint64
+	var part []byte
+	var found store.Event
+	for i := 0; i < len(b); {
+		ok := true
+		switch b[i] {
+		case 1<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i > 0 {
+				revision, ok = c.parseHeader(part, e)
+			}
+		case 2<<3 | pbVarint:
+			succeeded, i = getVarint(b, i+1)
+		case 3<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i > 0 {
+				ok = c.parseResponseOp(part, &found)
+			}
+		default:
+			i = skipField(b, i)
+		}
+		if !ok || i < 0 {
+			return false
+		}
+	}
+	if e.Revision = revision; succeeded == 0 {
+		e.Outcome, e.Revision = kv.Conflict, found.Revision
+	}
+	return true
+}
+
+// parseResponseOp reads a ResponseOp{response_range: 1}; a response_put says
+// nothing new.
+func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
+	for i := 0; i < len(b); {
+		if b[i] != 1<<3|pbBytes {
+			if i = skipField(b, i); i < 0 {
+				return false
+			}
+			continue
+		}
+		var part []byte
+		if part, i = getBytes(b, i+1); i < 0 || !c.parseRange(part, found) {
+			return false
+		}
+	}
+	return true
+}
+
+// parseAuthenticate reads an AuthenticateResponse{header: 1, token: 2}.
+func parseAuthenticate(b []byte) (token []byte, ok bool) {
+	for i := 0; i < len(b); {
+		if b[i] == 2<<3|pbBytes {
+			token, i = getBytes(b, i+1)
+		} else {
+			i = skipField(b, i)
+		}
+		if i < 0 {
+			return nil, false
+		}
+	}
+	return token, len(token) > 0
+}

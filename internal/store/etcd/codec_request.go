@@ -1,0 +1,95 @@
+package etcd
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Requests, as etcdserverpb/rpc.proto in etcd's api module defines them. Tags
+// are field<<3 | wire type.
+
+// put sends a PutRequest{key: 1, value: 2}.
+func (c *codec) put(op *store.Op, sub uint8) {
+	size := sizeKnown(len(op.Key)) + sizeKnown(len(op.Value))
+	b := c.conn.Call(c.putRPC, op.Tag, sub, size)
+	putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.Value)
+}
+
+// get sends a RangeRequest{key: 1, serializable: 7}.
+func (c *codec) get(op *store.Op, sub uint8) {
+	size := sizeKnown(len(op.Key))
+	local := op.Consistency == kv.Local
+	if local {
+		size += 2
+	}
+	b := c.conn.Call(c.rangeRPC, op.Tag, sub, size)
+	b = putBytes(b, 1<<3|pbBytes, op.Key)
+	if local {
+		b[0], b[1] = 7<<3|pbVarint, 1
+	}
+}
+
+// scan sends a RangeRequest{key: 1, range_end: 2, limit: 3, serializable: 7}.
+func (c *codec) scan(op *store.Op, sub uint8) {
+	size := sizeKnown(len(op.Key)) + sizeKnown(len(op.End))
+	limit := uint64(max(0, op.Limit))
+	if limit > 0 {
+		size += 1 + sizeVarint(limit)
+	}
+	local := op.Consistency == kv.Local
+	if local {
+		size += 2
+	}
+	b := c.conn.Call(c.rangeRPC, op.Tag, sub, size)
+	b = putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.End)
+	if limit > 0 {
+		b[0] = 3<<3 | pbVarint
+		b = putVarint(b[1:], limit)
+	}
+	if local {
+		b[0], b[1] = 7<<3|pbVarint, 1
+	}
+}
+
+// remove sends a DeleteRangeRequest{key: 1}.
+func (c *codec) remove(op *store.Op, sub uint8) {
+	b := c.conn.Call(c.deleteRPC, op.Tag, sub, sizeKnown(len(op.Key)))
+	putBytes(b, 1<<3|pbBytes, op.Key)
+}
+
+// cas sends a TxnRequest: if the key's mod_revision is op.Revision (0: there
+// is no such key), put; else read the revision that it has.
+//
+//	compare: 1 {target: 2 = MOD, key: 3, mod_revision: 6}
+//	success: 2 {request_put: 2 {key: 1, value: 2}}
+//	failure: 3 {request_range: 1 {key: 1, keys_only: 8}}
+func (c *codec) cas(op *store.Op, sub uint8) {
+	key, revision := sizeKnown(len(op.Key)), uint64(op.Revision)
+	compare := 2 + key + 1 + sizeVarint(revision)
+	put := key + sizeKnown(len(op.Value))
+	read := key + 2
+	size := sizeBytes(compare) + sizeBytes(sizeBytes(put)) + sizeBytes(sizeBytes(read))
+
+	b := c.conn.Call(c.txnRPC, op.Tag, sub, size)
+	b = putHead(b, 1<<3|pbBytes, compare)
+	b[0], b[1] = 2<<3|pbVarint, 2
+	b = putBytes(b[2:], 3<<3|pbBytes, op.Key)
+	b[0] = 6<<3 | pbVarint
+	b = putVarint(b[1:], revision)
+
+	b = putHead(b, 2<<3|pbBytes, sizeBytes(put))
+	b = putHead(b, 2<<3|pbBytes, put)
+	b = putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.Value)
+
+	b = putHead(b, 3<<3|pbBytes, sizeBytes(read))
+	b = putHead(b, 1<<3|pbBytes, read)
+	b = putBytes(b, 1<<3|pbBytes, op.Key)
+	b[0], b[1] = 8<<3|pbVarint, 1
+}
+
+// authenticate sends an AuthenticateRequest{name: 1, password: 2}.
+func (c *codec) authenticate(user, password string) {
+	size := sizeKnown(len(user)) + sizeKnown(len(password))
+	b := c.conn.Call(c.authRPC, authTag, callAuth, size)
+	putBytes(putBytes(b, 1<<3|pbBytes, []byte(user)), 2<<3|pbBytes, []byte(password))
+}

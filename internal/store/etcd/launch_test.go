@@ -1,0 +1,112 @@
+package etcd
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+func twoMembers(dir string) store.LaunchSpec {
+	return store.LaunchSpec{
+		Cluster: "c1",
+		Self:    "/bin/quorumbench",
+		Members: []store.MemberPlace{
+			{Name: "m1", Host: "127.5.6.7", Ports: []int{2001, 2002, 2003, 2004}, Dir: filepath.Join(dir, "m1")},
+			{Name: "m2", Host: "127.5.6.7", Ports: []int{2005, 2006, 2007, 2008}, Dir: filepath.Join(dir, "m2")},
+		},
+	}
+}
+
+func TestLaunchOfTheEmbeddedServer(t *testing.T) {
+	dir := t.TempDir()
+	s := twoMembers(dir)
+	s.Settings = &Settings{SnapshotCount: 77, BackendBatchInterval: 7 * time.Millisecond, UnsafeNoFsync: true}
+	l, err := New().Launch(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Synced || len(l.Notes) != 2 || l.StartTimeout <= 0 || len(l.Processes) != 2 {
+		t.Errorf("launch %+v", l)
+	}
+	p := l.Processes[1]
+	file := p.Args[3]
+	if p.Path != s.Self || strings.Join(p.Args[:3], " ") != "member etcd --config" || p.Endpoint != "127.5.6.7:2005" {
+		t.Errorf("process %+v", p)
+	}
+	// etcd itself must understand what was written.
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, p.Files[file], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := embed.ConfigFromFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name != "m2" || c.Dir != p.DataDir || c.SnapshotCount != 77 || c.BackendBatchInterval != 7*time.Millisecond ||
+		!c.UnsafeNoFsync || c.QuotaBackendBytes != DefaultQuota || c.TickMs != 100 || c.ElectionMs != 1000 || !c.PreVote {
+		t.Errorf("etcd reads %+v", c)
+	}
+	if c.InitialCluster != "m1=http://127.5.6.7:2002,m2=http://127.5.6.7:2006" || c.ListenClientUrls[0].Host != p.Endpoint {
+		t.Errorf("etcd reads the cluster %s at %v", c.InitialCluster, c.ListenClientUrls)
+	}
+}
+
+func TestLaunchOfAnotherBinary(t *testing.T) {
+	s := twoMembers("/data")
+	s.Exec = "/opt/etcd"
+	l, err := New().Launch(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := l.Processes[0]
+	if !l.Synced || p.Path != "/opt/etcd" || len(p.Files) != 0 {
+		t.Errorf("process %+v", p)
+	}
+	for _, want := range []string{
+		"--name=m1", "--data-dir=/data/m1/data", "--listen-client-urls=http://127.5.6.7:2001", "--initial-cluster-state=new",
+		"--initial-cluster=m1=http://127.5.6.7:2002,m2=http://127.5.6.7:2006", "--initial-cluster-token=c1",
+	} {
+		if !slices.Contains(p.Args, want) {
+			t.Errorf("%s is not among %s", want, p.Args)
+		}
+	}
+}
+
+func TestLaunchRefuses(t *testing.T) {
+	for name, change := range map[string]func(*store.LaunchSpec){
+		"no members":      func(s *store.LaunchSpec) { s.Members = nil },
+		"no binary":       func(s *store.LaunchSpec) { s.Self = "" },
+		"one port":        func(s *store.LaunchSpec) { s.Members[0].Ports = []int{1} },
+		"relative folder": func(s *store.LaunchSpec) { s.Members[1].Dir = "m2" },
+		"bad settings":    func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
+		"other settings":  func(s *store.LaunchSpec) { s.Settings = "x" },
+	} {
+		s := twoMembers("/data")
+		change(&s)
+		if _, err := New().Launch(s); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSemantics(t *testing.T) {
+	s := New().Semantics()
+	if _, ok := s.Reads[kv.Lease]; ok {
+		t.Error("etcd has no read by a leader's lease")
+	}
+	for k, request := range s.Operations {
+		if request == "" {
+			t.Errorf("%s has no request", k)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Compact implements store.Maintainer.
+func (a *admin) Compact(ctx context.Context) (int64, error) {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r, err := c.Get(ctx, "\x00", clientv3.WithCountOnly())
+	if err != nil {
+		return 0, fmt.Errorf("etcd's present revision cannot be read: %s", reason(ctx, err))
+	}
+	revision := r.Header.GetRevision()
+	if _, err := c.Compact(ctx, revision, clientv3.WithCompactPhysical()); err != nil {
+		return 0, fmt.Errorf("etcd does not compact to revision %d: %s", revision, reason(ctx, err))
+	}
+	return revision, nil
+}
+
+// Defragment implements store.Maintainer. A member answers nothing while it is
+// defragmented, so they are done one after the other.
+func (a *admin) Defragment(ctx context.Context) error {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range a.access.Endpoints {
+		if _, err := c.Defragment(ctx, a.url(e)); err != nil {
+			return fmt.Errorf("%s does not defragment: %s", e, reason(ctx, err))
+		}
+	}
+	return nil
+}
+
+// MoveLeader implements store.Maintainer. Only the leader takes the request, so
+// it is sent to the leader's endpoint.
+func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
+	s, err := a.Status(ctx)
+	if err != nil {
+		return err
+	}
+	leader := s.Leader()
+	if leader == nil {
+		return errors.New("the etcd cluster has no leader that could hand its leadership on")
+	}
+	if leader.ID == member {
+		return nil
+	}
+	alone := &admin{access: a.access, timeout: a.timeout, names: map[uint64]string{}}
+	alone.access.Endpoints = []string{leader.Endpoint}
+	c, err := alone.connected(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = alone.Close() }()
+	if _, err := c.MoveLeader(ctx, member); err != nil {
+		return fmt.Errorf("etcd does not move its leadership from %s to member %x: %s", leader.Endpoint, member, reason(ctx, err))
+	}
+	return nil
+}
+
+// DeletePrefix implements store.Maintainer.
+func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
+	if len(prefix) == 0 {
+		return 0, errors.New("an empty prefix would remove every key of the etcd cluster")
+	}
+	c, err := a.connected(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r, err := c.Delete(ctx, string(prefix), clientv3.WithPrefix())
+	if err != nil {
+		return 0, fmt.Errorf("etcd does not remove the keys that begin with %q: %s", prefix, reason(ctx, err))
+	}
+	return r.Deleted, nil
+}
+
+// reason is what an error of the official client says to a user: the innermost
+// cause, without gRPC's wrappings, or that the time was up.
+func reason(ctx context.Context, err error) string {
+	switch {
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		return "it was cancelled"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return "no answer in the time given"
+	}
+	text := err.Error()
+	if i := strings.LastIndex(text, `desc = `); i >= 0 {
+		text = strings.Trim(text[i+len(`desc = `):], `"`)
+	}
+	text = strings.TrimPrefix(text, "transport: ")
+	text = strings.TrimPrefix(text, "Error while dialing: ")
+	return strings.TrimPrefix(text, "etcdserver: ")
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+func joined(errs []error) error {
+	texts := make([]string, len(errs))
+	for i, e := range errs {
+		texts[i] = e.Error()
+	}
+	return errors.New(strings.Join(texts, "; "))
+}

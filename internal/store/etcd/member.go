@@ -1,0 +1,79 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// errParentGone ends a member whose parent died without stopping it.
+var errParentGone = errors.New("the process that started this member is gone")
+
+// closeGrace bounds how long a member without a parent takes to close: its data
+// is about to be removed.
+const closeGrace = time.Second
+
+// RunMember implements store.Embedded. etcd's structured log goes to standard
+// error; /metrics is served on the client port.
+func (*Store) RunMember(ctx context.Context, configFile string) error {
+	cfg, err := embed.ConfigFromFile(configFile)
+	if err != nil {
+		return fmt.Errorf("the etcd configuration %s cannot be used: %w", configFile, err)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if os.Getenv(store.ParentEnv) == store.ParentStdin {
+		go watchParent(os.Stdin, cancel)
+	}
+
+	e, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return fmt.Errorf("etcd member %s does not start: %w", cfg.Name, err)
+	}
+	select {
+	case <-ctx.Done():
+		return closeMember(ctx, e)
+	case <-e.Server.StopNotify():
+		e.Close()
+		return fmt.Errorf("etcd member %s stopped by itself", cfg.Name)
+	case err := <-e.Err():
+		e.Close()
+		return fmt.Errorf("etcd member %s failed: %w", cfg.Name, err)
+	}
+}
+
+// watchParent blocks until the parent's end of the pipe is closed, which the
+// system does however the parent ends.
+func watchParent(stdin io.Reader, cancel context.CancelCauseFunc) {
+	_, _ = io.Copy(io.Discard, stdin)
+	cancel(errParentGone)
+}
+
+// closeMember closes in good order when it was told to stop; without a parent
+// it takes no longer than closeGrace, since nobody is left to insist.
+func closeMember(ctx context.Context, e *embed.Etcd) error {
+	if !errors.Is(context.Cause(ctx), errParentGone) {
+		e.Close()
+		return nil
+	}
+	closed := make(chan struct{})
+	go func() { e.Close(); close(closed) }()
+	timer := time.NewTimer(closeGrace)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+	}
+	return errParentGone
+}

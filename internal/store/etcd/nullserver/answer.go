@@ -1,0 +1,245 @@
+package nullserver
+
+import (
+	"encoding/binary"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// pending is an answer that cannot be given in one go: it is due later, or
+// waits for the client's windows, or is not an answer at all.
+type pending struct {
+	due       int64 // when; 0 for at once
+	conn      *conn
+	stream    uint32
+	kind      null.Kind
+	status    *status // not nil: the answer is this error
+	code      uint32  // of Reset
+	body      []byte  // the message with its prefix
+	sent      int     // how much of body has been
+	window    int64   // the stream's; before the answer begins, what to add to the initial one
+	place     int     // in session.waiting, while it waits there
+	cancelled bool    // the client wants no answer any more
+}
+
+// prefixLen is the length of what stands before a gRPC message: a flag for
+// compression and the message's length.
+const prefixLen = 5
+
+func putPrefix(b []byte, size int) {
+	b[0] = 0
+	binary.BigEndian.PutUint32(b[1:], uint32(size))
+}
+
+// call answers a complete request, or prepares the answer for later.
+func (s *session) call(id uint32, c call, extra int64, request []byte) {
+	if !c.method.scripted() {
+		s.reply(id, c.method, extra, request, null.Answer)
+		return
+	}
+	if s.member.user != "" && c.token != tokenRight {
+		err := errUserEmpty
+		if c.token == tokenWrong {
+			err = errAuthToken
+		}
+		s.fail(id, err)
+		return
+	}
+	if s.run == nil {
+		s.counts.add(null.Answer)
+		s.reply(id, c.method, extra, request, null.Answer)
+		return
+	}
+	a, due, first := s.run.Arrive(s.now)
+	s.first = s.first || first
+	s.counts.add(a.Kind)
+	if due <= s.now && (a.Kind == null.Answer || a.Kind == null.WrongKey || a.Kind == null.WrongValue) {
+		s.reply(id, c.method, extra, request, a.Kind)
+		return
+	}
+	p := s.prepare(id, c.method, extra, request, a)
+	if due <= s.now || a.Kind == null.Never {
+		s.perform(p)
+		return
+	}
+	p.due = due
+	p.place = len(s.waiting)
+	s.waiting = append(s.waiting, p)
+	s.later = append(s.later, p)
+}
+
+// reply answers at once. The message is written where it goes out; when the
+// windows do not allow it in one frame it is taken back and becomes pending.
+func (s *session) reply(id uint32, m method, extra int64, request []byte, wrong null.Kind) {
+	at, replies := len(s.out), s.replies
+	b := s.replies.appendStart(s.out, id)
+	frame := len(b)
+	var room [h2.FrameHeaderLen + prefixLen]byte
+	b, err := s.member.answer(append(b, room[:]...), m, request, wrong, &s.room)
+	size := len(b) - frame - h2.FrameHeaderLen
+	switch {
+	case err != nil:
+		s.out, s.replies = b[:at], replies
+		s.fail(id, err)
+	case int64(size) > min(int64(s.send.maxFrame), s.send.connection, s.send.initial+extra):
+		p := s.take(id, extra)
+		body := b[frame+h2.FrameHeaderLen:]
+		putPrefix(body, size-prefixLen)
+		p.body = append(p.body, body...)
+		s.out, s.replies = b[:at], replies
+		s.deliver(p)
+	default:
+		h2.AppendFrameHeader(b[:frame], size, h2.FrameData, 0, id)
+		putPrefix(b[frame+h2.FrameHeaderLen:], size-prefixLen)
+		s.send.connection -= int64(size)
+		s.out = s.replies.appendEnd(b, id)
+		s.ended()
+	}
+}
+
+// fail ends a request with an error.
+func (s *session) fail(id uint32, err *status) {
+	s.out = s.replies.appendError(s.out, id, err)
+	s.ended()
+}
+
+// prepare carries a request out, unless its fate is to be refused, and keeps
+// the answer.
+func (s *session) prepare(id uint32, m method, extra int64, request []byte, a null.Action) *pending {
+	p := s.take(id, extra)
+	p.kind = a.Kind
+	switch a.Kind {
+	case null.Error:
+		p.status = s.member.errors[a.Name]
+	case null.Reset:
+		p.code = resetCode(a.Name)
+	default:
+		var room [prefixLen]byte
+		p.body, p.status = s.member.answer(append(p.body, room[:]...), m, request, a.Kind, &s.room)
+		putPrefix(p.body, len(p.body)-prefixLen)
+	}
+	return p
+}
+
+func resetCode(name string) uint32 {
+	switch name {
+	case "refused":
+		return h2.ErrCodeRefusedStream
+	case "cancel":
+		return h2.ErrCodeCancel
+	}
+	return h2.ErrCodeInternal
+}
+
+// perform does what is due, and takes p back unless it waits for a window.
+func (s *session) perform(p *pending) {
+	switch p.kind {
+	case null.Never:
+		s.held[p.stream] = struct{}{}
+	case null.Close:
+		s.closing = true
+	case null.Reset:
+		s.out = h2.AppendRSTStream(s.out, p.stream, p.code)
+		s.ended()
+	case null.Half:
+		at := len(s.out)
+		s.deliver(p)
+		s.out = s.out[:at+(len(s.out)-at)/2]
+		s.closing = true
+		return
+	case null.HugeFrame:
+		s.out = s.replies.appendStart(s.out, p.stream)
+		s.out = h2.AppendFrameHeader(s.out, 1<<24-1, h2.FrameData, 0, p.stream)
+		s.held[p.stream] = struct{}{}
+	case null.HugeMessage:
+		s.out = s.replies.appendStart(s.out, p.stream)
+		s.out = h2.AppendFrameHeader(s.out, prefixLen, h2.FrameData, 0, p.stream)
+		s.out = append(s.out, 0, 0xff, 0xff, 0xff, 0xff)
+		s.held[p.stream] = struct{}{}
+	default:
+		s.deliver(p)
+		return
+	}
+	s.recycle(p)
+}
+
+// deliver sends a pending answer, or as much of it as the windows allow.
+func (s *session) deliver(p *pending) {
+	if p.status != nil {
+		s.fail(p.stream, p.status)
+		s.recycle(p)
+		return
+	}
+	s.out = s.replies.appendStart(s.out, p.stream)
+	p.window += s.send.initial
+	if !s.push(p) {
+		s.send.blocked = append(s.send.blocked, p)
+		return
+	}
+	s.ended()
+	s.recycle(p)
+}
+
+// due performs a pending answer whose time has come.
+func (s *session) due(p *pending) {
+	if p.cancelled {
+		s.recycle(p)
+		return
+	}
+	s.unwait(p)
+	s.perform(p)
+}
+
+// cancel gives up the answer to a stream that the client has reset.
+func (s *session) cancel(id uint32) {
+	if _, ok := s.held[id]; ok {
+		delete(s.held, id)
+		s.ended()
+		return
+	}
+	for i, p := range s.send.blocked {
+		if p.stream == id {
+			s.send.blocked = append(s.send.blocked[:i], s.send.blocked[i+1:]...)
+			s.recycle(p)
+			s.ended()
+			return
+		}
+	}
+	for _, p := range s.waiting {
+		if p.stream == id {
+			s.unwait(p)
+			p.cancelled = true // and taken back when it is due
+			s.ended()
+			return
+		}
+	}
+}
+
+func (s *session) unwait(p *pending) {
+	end := len(s.waiting) - 1
+	moved := s.waiting[end]
+	s.waiting[p.place], moved.place = moved, p.place
+	s.waiting[end] = nil
+	s.waiting = s.waiting[:end]
+}
+
+// take returns a pending answer to fill.
+func (s *session) take(id uint32, extra int64) *pending {
+	var p *pending
+	if n := len(s.free); n > 0 {
+		p, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		p = &pending{}
+	}
+	*p = pending{stream: id, window: extra, body: p.body[:0]}
+	return p
+}
+
+// recycle takes a pending answer back.
+func (s *session) recycle(p *pending) {
+	if cap(p.body) > keepBuffer {
+		p.body = nil
+	}
+	s.free = append(s.free, p)
+}

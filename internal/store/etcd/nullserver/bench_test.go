@@ -1,0 +1,208 @@
+package nullserver
+
+import (
+	"encoding/binary"
+	"io"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// hose sends one request over and over and counts the answers, without
+// allocating.
+type hose struct {
+	c       *rawClient
+	batch   []byte // batchSize requests
+	length  int    // of one
+	headers int    // offset of its second frame
+	in      []byte
+	held    int
+}
+
+const batchSize = 100
+
+func newHose(b *testing.B, address, path string, m proto.Message) *hose {
+	h := &hose{c: dial(b, address, h2.Setting{ID: h2.SettingInitialWindowSize, Value: h2.MaxWindow}), in: make([]byte, 256<<10)}
+	_ = h.c.net.SetDeadline(time.Time{})
+	h.c.sync()
+	head, body := block(path), message(m)
+	h.headers = h2.FrameHeaderLen + len(head)
+	for range batchSize {
+		h.batch = h2.AppendFrameHeader(h.batch, len(head), h2.FrameHeaders, h2.FlagEndHeaders, 0)
+		h.batch = append(h.batch, head...)
+		h.batch = h2.AppendFrameHeader(h.batch, len(body), h2.FrameData, h2.FlagEndStream, 0)
+		h.batch = append(h.batch, body...)
+	}
+	h.length = len(h.batch) / batchSize
+	return h
+}
+
+// send sends n requests, at most batchSize.
+func (h *hose) send(n int) error {
+	for i := range n {
+		at := i * h.length
+		binary.BigEndian.PutUint32(h.batch[at+5:], h.c.next)
+		binary.BigEndian.PutUint32(h.batch[at+h.headers+5:], h.c.next)
+		h.c.next += 2
+	}
+	_, err := h.c.net.Write(h.batch[:n*h.length])
+	return err
+}
+
+// receive reads once and returns how many answers ended.
+func (h *hose) receive() (ended int, err error) {
+	n, err := h.c.net.Read(h.in[h.held:])
+	if err != nil {
+		return 0, err
+	}
+	h.held += n
+	at := 0
+	for h.held-at >= h2.FrameHeaderLen {
+		f := h2.ParseFrameHeader(h.in[at:])
+		if h.held-at < h2.FrameHeaderLen+f.Length {
+			break
+		}
+		if f.Type == h2.FrameHeaders && f.Flags&h2.FlagEndStream != 0 {
+			ended++
+		}
+		if f.Type == h2.FrameGoAway {
+			return ended, io.ErrUnexpectedEOF
+		}
+		at += h2.FrameHeaderLen + f.Length
+	}
+	h.held = copy(h.in, h.in[at:h.held])
+	return ended, nil
+}
+
+// run keeps inFlight requests in flight until n have been answered.
+func (h *hose) run(b *testing.B, n, inFlight int) {
+	sent, ended := 0, 0
+	for ended < n {
+		if k := min(n-sent, batchSize, inFlight-(sent-ended)); k > 0 && (k >= min(batchSize, inFlight) || n-sent <= k) {
+			if err := h.send(k); err != nil {
+				b.Error(err)
+				return
+			}
+			sent += k
+			continue
+		}
+		k, err := h.receive()
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		ended += k
+	}
+}
+
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func benchmarkServe(b *testing.B, o Options, connections, inFlight int, path string, m proto.Message) {
+	address := start(b, 1, o, nil)[0]
+	setup := dial(b, address)
+	setup.put("12345678", string(make([]byte, 256)))
+	setup.sync()
+	hoses := make([]*hose, connections)
+	for i := range hoses {
+		hoses[i] = newHose(b, address, path, m)
+		hoses[i].run(b, 2*inFlight, inFlight)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	used := cpu()
+	var wg sync.WaitGroup
+	for _, h := range hoses {
+		wg.Go(func() { h.run(b, (b.N+connections-1)/connections, inFlight) })
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+	b.ReportMetric(float64(cpu()-used)/float64(b.N), "cpu-ns/op") // of client and server
+}
+
+var benchRange = &pb.RangeRequest{Key: []byte("12345678"), Serializable: true}
+
+// BenchmarkServeRange has 1,000 streams in flight on one connection; the
+// allocations are those of client and server together.
+func BenchmarkServeRange(b *testing.B) {
+	benchmarkServe(b, Options{}, 1, 1000, pathRange, benchRange)
+}
+
+func BenchmarkServeRangeNoMemory(b *testing.B) {
+	benchmarkServe(b, Options{NoMemory: true, Value: make([]byte, 256)}, 1, 1000, pathRange, benchRange)
+}
+
+func BenchmarkServeRange100x10(b *testing.B) {
+	benchmarkServe(b, Options{}, 100, 10, pathRange, benchRange)
+}
+
+func BenchmarkServeRangeScripted(b *testing.B) {
+	benchmarkServe(b, options(b, "error=unavailable every 1000"), 1, 1000, pathRange, benchRange)
+}
+
+func BenchmarkServeRangeDelayed(b *testing.B) {
+	benchmarkServe(b, options(b, "delay=1ms"), 1, 1000, pathRange, benchRange)
+}
+
+func BenchmarkServePut(b *testing.B) {
+	benchmarkServe(b, Options{}, 1, 1000, pathPut, &pb.PutRequest{Key: []byte("12345678"), Value: make([]byte, 256)})
+}
+
+func BenchmarkServeCAS(b *testing.B) {
+	put := &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte("12345678"), Value: make([]byte, 256)}}}
+	benchmarkServe(b, Options{}, 1, 1000, "/etcdserverpb.KV/Txn", &pb.TxnRequest{
+		Compare: []*pb.Compare{{Key: []byte("12345678"), Target: pb.Compare_MOD, Result: pb.Compare_GREATER, TargetUnion: &pb.Compare_ModRevision{}}},
+		Success: []*pb.RequestOp{put},
+	})
+}
+
+// BenchmarkDelayPrecision has 16 connections wait for answers that are due
+// after 1 ms, one at a time each, about 15,000/s in all, and reports how late
+// they come.
+func BenchmarkDelayPrecision(b *testing.B) {
+	const delay, connections = time.Millisecond, 16
+	address := start(b, 1, options(b, "delay=1ms"), nil)[0]
+	late := make([][]time.Duration, connections)
+	var wg sync.WaitGroup
+	var hoses []*hose
+	for range connections {
+		hoses = append(hoses, newHose(b, address, pathRange, benchRange))
+	}
+	b.ResetTimer()
+	for i, h := range hoses {
+		wg.Go(func() {
+			for range (b.N + connections - 1) / connections {
+				begin := time.Now()
+				h.run(b, 1, 1)
+				late[i] = append(late[i], time.Since(begin)-delay)
+			}
+		})
+	}
+	wg.Wait()
+	all := slices.Concat(late...)
+	slices.Sort(lateNS)
+	if len(lateNS) > 100 {
+		b.ReportMetric(float64(lateNS[len(lateNS)/2])/1000, "srv-p50")
+		b.ReportMetric(float64(lateNS[len(lateNS)*99/100])/1000, "srv-p99")
+		b.ReportMetric(float64(lateNS[len(lateNS)*999/1000])/1000, "srv-p999")
+	}
+	lateNS = nil
+	slices.Sort(all)
+	for _, p := range []struct {
+		name string
+		of   float64
+	}{{"p50-µs-late", 0.5}, {"p99-µs-late", 0.99}, {"p99.9-µs-late", 0.999}} {
+		b.ReportMetric(float64(all[int(p.of*float64(len(all)-1))].Nanoseconds())/1000, p.name)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+}

@@ -1,0 +1,333 @@
+package nullserver
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/protobuf/proto"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// Paths of the methods that the tests call.
+const (
+	pathRange = "/etcdserverpb.KV/Range"
+	pathPut   = "/etcdserverpb.KV/Put"
+)
+
+// start serves on n free ports until the test ends and returns the addresses.
+func start(t testing.TB, n int, o Options, c clock) []string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var listeners []net.Listener
+	var addresses []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners = append(listeners, l)
+		addresses = append(addresses, l.Addr().String())
+	}
+	done := make(chan error, 1)
+	go func() {
+		if c != nil {
+			done <- serve(ctx, listeners, o, c)
+		} else {
+			done <- Serve(ctx, listeners, o)
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return addresses
+}
+
+// options parses a script.
+func options(t testing.TB, script string) Options {
+	t.Helper()
+	s, err := ParseScript(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Script: s}
+}
+
+// fakeClock stands still until it is told to go on.
+type fakeClock struct {
+	mu    sync.Mutex
+	moved *sync.Cond
+	time  int64
+	armed int64 // 0 for nothing
+}
+
+func newFakeClock() *fakeClock {
+	c := &fakeClock{time: 1_000}
+	c.moved = sync.NewCond(&c.mu)
+	return c
+}
+
+func (c *fakeClock) now() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.time
+}
+
+func (c *fakeClock) arm(at int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed = max(at, 1)
+	c.moved.Broadcast()
+}
+
+func (c *fakeClock) wait() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.armed == 0 || c.time < c.armed {
+		c.moved.Wait()
+	}
+	c.armed = 0
+}
+
+func (c *fakeClock) close() {}
+
+func (c *fakeClock) advance(ns int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time += ns
+	c.moved.Broadcast()
+}
+
+// rawClient speaks HTTP/2 in frames, so that a test sees exactly what the
+// server sends.
+type rawClient struct {
+	t       testing.TB
+	net     net.Conn
+	in      *bufio.Reader
+	out     []byte
+	next    uint32 // the next stream
+	decoder *hpack.Decoder
+	fields  map[string]string // of the block being decoded
+}
+
+// reply is what came for one stream.
+type reply struct {
+	stream  uint32
+	status  string // of HTTP, or empty
+	grpc    string // grpc-status, or empty
+	message string
+	body    []byte
+	reset   bool
+	code    uint32 // of RST_STREAM
+}
+
+// dial connects with a window for the connection that no test fills.
+func dial(t testing.TB, address string, settings ...h2.Setting) *rawClient {
+	t.Helper()
+	c := dialNarrow(t, address, settings...)
+	c.out = h2.AppendWindowUpdate(c.out, 0, h2.MaxWindow-h2.DefaultWindow)
+	return c
+}
+
+// dialNarrow connects with the protocol's window for the connection.
+func dialNarrow(t testing.TB, address string, settings ...h2.Setting) *rawClient {
+	t.Helper()
+	nc, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nc.Close() })
+	if err := nc.SetDeadline(time.Now().Add(20 * time.Second)); err != nil { // no test hangs for ever
+		t.Fatal(err)
+	}
+	c := &rawClient{t: t, net: nc, in: bufio.NewReaderSize(nc, 64<<10), next: 1, fields: map[string]string{}}
+	c.decoder = hpack.NewDecoder(4096, func(f hpack.HeaderField) { c.fields[f.Name] = f.Value })
+	c.out = append(c.out, h2.Preface...)
+	c.out = h2.AppendSettings(c.out, settings...)
+	return c
+}
+
+// literal appends a header field that is not to be indexed.
+func literal(b []byte, name, value string) []byte {
+	b = append(b, 0)
+	b = appendHeaderString(b, name)
+	return appendHeaderString(b, value)
+}
+
+// block is a request's header block.
+func block(path string) []byte {
+	var b []byte
+	for _, f := range [][2]string{
+		{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "null"},
+		{"content-type", "application/grpc"}, {"te", "trailers"},
+	} {
+		b = literal(b, f[0], f[1])
+	}
+	return b
+}
+
+// message is a request's message with its prefix.
+func message(m proto.Message) []byte {
+	b, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, prefixLen), m)
+	if err != nil {
+		panic(err)
+	}
+	putPrefix(b, len(b)-prefixLen)
+	return b
+}
+
+// call adds a request to the output and returns its stream.
+func (c *rawClient) call(path string, m proto.Message) uint32 {
+	id := c.next
+	c.next += 2
+	head, body := block(path), message(m)
+	c.out = h2.AppendFrameHeader(c.out, len(head), h2.FrameHeaders, h2.FlagEndHeaders, id)
+	c.out = append(c.out, head...)
+	for first := true; first || len(body) > 0; first = false {
+		n := min(len(body), h2.DefaultMaxFrameSize)
+		var flags byte
+		if n == len(body) {
+			flags = h2.FlagEndStream
+		}
+		c.out = h2.AppendFrameHeader(c.out, n, h2.FrameData, flags, id)
+		c.out = append(c.out, body[:n]...)
+		body = body[n:]
+	}
+	return id
+}
+
+func (c *rawClient) get(key string) uint32 {
+	return c.call(pathRange, &pb.RangeRequest{Key: []byte(key)})
+}
+
+func (c *rawClient) put(key, value string) uint32 {
+	return c.call(pathPut, &pb.PutRequest{Key: []byte(key), Value: []byte(value)})
+}
+
+// flush sends the output.
+func (c *rawClient) flush() {
+	c.t.Helper()
+	if _, err := c.net.Write(c.out); err != nil {
+		c.t.Fatal(err)
+	}
+	c.out = c.out[:0]
+}
+
+// frame reads one frame; err is that of the connection.
+func (c *rawClient) frame() (f h2.FrameHeader, p []byte, err error) {
+	head := make([]byte, h2.FrameHeaderLen)
+	if _, err := io.ReadFull(c.in, head); err != nil {
+		return f, nil, err
+	}
+	f = h2.ParseFrameHeader(head)
+	p = make([]byte, f.Length)
+	_, err = io.ReadFull(c.in, p)
+	return f, p, err
+}
+
+// read collects frames until stop says so, and returns the replies that came,
+// complete or not, by stream.
+func (c *rawClient) read(stop func(f h2.FrameHeader, p []byte, replies map[uint32]*reply) bool) map[uint32]*reply {
+	c.t.Helper()
+	replies := map[uint32]*reply{}
+	for {
+		f, p, err := c.frame()
+		if err != nil {
+			c.t.Fatalf("after %d replies: %v", len(replies), err)
+		}
+		c.collect(f, p, replies)
+		if stop(f, p, replies) {
+			return replies
+		}
+	}
+}
+
+func (c *rawClient) collect(f h2.FrameHeader, p []byte, replies map[uint32]*reply) {
+	c.t.Helper()
+	switch f.Type {
+	case h2.FrameHeaders, h2.FrameData, h2.FrameRSTStream:
+		if replies[f.Stream] == nil {
+			replies[f.Stream] = &reply{stream: f.Stream}
+		}
+	default:
+		return
+	}
+	r := replies[f.Stream]
+	switch f.Type {
+	case h2.FrameHeaders:
+		clear(c.fields)
+		if _, err := c.decoder.Write(p); err != nil {
+			c.t.Fatalf("stream %d: %v in % x", f.Stream, err, p)
+		}
+		if s, ok := c.fields[":status"]; ok {
+			r.status = s
+		}
+		if s, ok := c.fields["grpc-status"]; ok {
+			r.grpc, r.message = s, c.fields["grpc-message"]
+		}
+	case h2.FrameData:
+		r.body = append(r.body, p...)
+	case h2.FrameRSTStream:
+		r.reset, r.code = true, binary.BigEndian.Uint32(p)
+	}
+}
+
+// finish reads until n streams have ended.
+func (c *rawClient) finish(n int) map[uint32]*reply {
+	c.t.Helper()
+	return c.read(func(f h2.FrameHeader, _ []byte, replies map[uint32]*reply) bool {
+		if f.Type == h2.FrameRSTStream || f.Type != h2.FrameSettings && f.Flags&h2.FlagEndStream != 0 && f.Stream != 0 {
+			n--
+		}
+		return n == 0
+	})
+}
+
+// sync waits until the server has taken all that was sent, and returns the
+// replies that came before that.
+func (c *rawClient) sync() map[uint32]*reply {
+	c.t.Helper()
+	c.out = h2.AppendPing(c.out, 0, []byte("are you?"))
+	c.flush()
+	return c.read(func(f h2.FrameHeader, p []byte, _ map[uint32]*reply) bool {
+		return f.Type == h2.FramePing && string(p) == "are you?"
+	})
+}
+
+// value decodes a RangeResponse.
+func (r *reply) decode(t testing.TB) *pb.RangeResponse {
+	t.Helper()
+	m := &pb.RangeResponse{}
+	if len(r.body) < prefixLen || int(binary.BigEndian.Uint32(r.body[1:])) != len(r.body)-prefixLen {
+		t.Fatalf("stream %d: no whole message: %d bytes", r.stream, len(r.body))
+	}
+	if err := proto.Unmarshal(r.body[prefixLen:], m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// ok fails the test unless the reply is a success.
+func (r *reply) ok(t testing.TB) {
+	t.Helper()
+	if r == nil {
+		t.Fatal("no reply")
+	}
+	if r.status != "200" || r.grpc != "0" || r.reset {
+		t.Fatalf("stream %d: status %q, grpc-status %q (%s), reset %s", r.stream, r.status, r.grpc, r.message,
+			strconv.FormatBool(r.reset))
+	}
+}

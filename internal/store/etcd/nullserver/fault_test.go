@@ -1,0 +1,313 @@
+package nullserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// rest reads until the server closes, and returns the replies until then.
+func (c *rawClient) rest() map[uint32]*reply {
+	c.t.Helper()
+	replies := map[uint32]*reply{}
+	for {
+		f, p, err := c.frame()
+		if errors.Is(err, io.EOF) {
+			return replies
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.collect(f, p, replies)
+	}
+}
+
+func TestCloseCuts(t *testing.T) {
+	address := start(t, 1, options(t, "close every 5"), nil)[0]
+	c, other := dial(t, address), dial(t, address)
+	other.sync()
+	var ids []uint32
+	for range 8 {
+		ids = append(ids, c.get("k"))
+	}
+	c.flush()
+	got := c.rest()
+	for i, id := range ids {
+		if answered := got[id] != nil; answered != (i < 4) {
+			t.Errorf("operation %d: answered %t", i+1, answered)
+		}
+	}
+	other.sync() // is untouched
+}
+
+func TestCloseAtATime(t *testing.T) {
+	clock := newFakeClock()
+	address := start(t, 1, options(t, "delay=1h; close@2s"), clock)[0]
+	conns := []*rawClient{dial(t, address), dial(t, address)}
+	for _, c := range conns {
+		c.get("k")
+		c.sync()
+	}
+	clock.advance(int64(2 * time.Second))
+	for _, c := range conns {
+		if got := c.rest(); len(got) != 0 {
+			t.Errorf("answers came: %v", got)
+		}
+	}
+	dial(t, address).sync() // others may come
+}
+
+func TestGoAway(t *testing.T) {
+	clock := newFakeClock()
+	c := dial(t, start(t, 1, options(t, "goaway every 3; delay=1ms"), clock)[0])
+	var ids []uint32
+	for range 5 {
+		ids = append(ids, c.get("k"))
+	}
+	c.flush()
+	if last := c.goAway(h2.ErrCodeNo); last != ids[2] {
+		t.Errorf("GOAWAY says %d is the last, want %d", last, ids[2])
+	}
+	c.sync() // all five are taken before the clock goes on
+	clock.advance(int64(time.Millisecond))
+	got := c.rest()
+	for i, id := range ids {
+		if i < 3 {
+			got[id].ok(t)
+		} else if got[id] != nil {
+			t.Errorf("operation %d was answered after GOAWAY", i+1)
+		}
+	}
+}
+
+func TestHalf(t *testing.T) {
+	o := options(t, "half every 2")
+	o.NoMemory, o.Value = true, make([]byte, 1000)
+	c := dial(t, start(t, 1, o, nil)[0])
+	first := c.get("k")
+	c.get("k")
+	c.flush()
+	c.finish(1)[first].ok(t)
+	var err error
+	for err == nil {
+		_, _, err = c.frame()
+	}
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the connection ended with %v, want in the middle of a frame", err)
+	}
+}
+
+func TestHugeFrame(t *testing.T) {
+	c := dial(t, start(t, 1, options(t, "huge=frame every 1"), nil)[0])
+	c.get("k")
+	c.flush()
+	for {
+		head := make([]byte, h2.FrameHeaderLen)
+		if _, err := io.ReadFull(c.in, head); err != nil {
+			t.Fatal(err)
+		}
+		f := h2.ParseFrameHeader(head)
+		if f.Type == h2.FrameData {
+			if f.Length != 1<<24-1 {
+				t.Errorf("the frame's length is %d", f.Length)
+			}
+			return
+		}
+		if _, err := c.in.Discard(f.Length); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestHugeMessage(t *testing.T) {
+	c := dial(t, start(t, 1, options(t, "huge=message every 1"), nil)[0])
+	id := c.get("k")
+	if got := c.sync()[id]; len(got.body) != 5 || binary.BigEndian.Uint32(got.body[1:]) != 1<<32-1 || got.grpc != "" {
+		t.Errorf("came %+v", got)
+	}
+}
+
+// TestChunks: what comes in pieces of three bytes is the same.
+func TestChunks(t *testing.T) {
+	c := dial(t, start(t, 1, options(t, "chunk=3"), nil)[0])
+	c.put("key", strings.Repeat("v", 500))
+	var ids []uint32
+	for range 20 {
+		ids = append(ids, c.get("key"))
+	}
+	got := c.sync()
+	for _, id := range ids {
+		got[id].ok(t)
+		if n := len(got[id].decode(t).Kvs[0].Value); n != 500 {
+			t.Fatalf("a value of %d bytes", n)
+		}
+	}
+}
+
+func TestChunksWithPause(t *testing.T) {
+	c := dial(t, start(t, 1, options(t, "chunk=10/1ms"), nil)[0])
+	begin := time.Now()
+	c.sync()
+	// Settings, a window update and a PING are 15 + 13 + 9 + 17 bytes.
+	if took := time.Since(begin); took < 3*time.Millisecond {
+		t.Errorf("54 bytes in chunks of 10 took %s", took)
+	}
+}
+
+func TestModes(t *testing.T) {
+	t.Run("http1", func(t *testing.T) {
+		c := dial(t, start(t, 1, options(t, "mode=http1"), nil)[0])
+		c.flush()
+		page, err := io.ReadAll(c.in)
+		if err != nil || !bytes.HasPrefix(page, []byte("HTTP/1.1 400 ")) {
+			t.Errorf("%q, %v", page, err)
+		}
+	})
+	t.Run("garbage", func(t *testing.T) {
+		o := options(t, "mode=garbage; seed=1")
+		read := func(address string) []byte {
+			c := dial(t, address)
+			c.flush()
+			b := make([]byte, garbageSize)
+			if _, err := io.ReadFull(c.in, b); err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		if a, b := read(start(t, 1, o, nil)[0]), read(start(t, 1, o, nil)[0]); !bytes.Equal(a, b) {
+			t.Error("the same seed gives other garbage")
+		}
+	})
+	t.Run("silent", func(t *testing.T) {
+		c := dial(t, start(t, 1, options(t, "mode=silent"), nil)[0])
+		c.flush()
+		if err := c.net.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(c.in); err != nil || len(b) != 0 {
+			t.Errorf("it said %q, %v", b, err)
+		}
+	})
+}
+
+// TestHTTP1Request: who asks for etcd's /metrics is told that there are none.
+func TestHTTP1Request(t *testing.T) {
+	nc, err := net.Dial("tcp", start(t, 1, Options{}, nil)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = nc.Close() }()
+	if _, err := io.WriteString(nc, "GET /metrics HTTP/1.1\r\nHost: null\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(nc)
+	if err != nil || !strings.HasPrefix(string(page), "HTTP/1.1 404 ") || !strings.HasSuffix(string(page), notFound) {
+		t.Errorf("%q, %v", page, err)
+	}
+}
+
+// TestClientMistakes: each ends the connection with the code that the RFC asks
+// for.
+func TestClientMistakes(t *testing.T) {
+	frame := func(length int, typ, flags byte, stream uint32, payload ...byte) []byte {
+		return append(h2.AppendFrameHeader(nil, length, typ, flags, stream), payload...)
+	}
+	for name, c := range map[string]struct {
+		frame []byte
+		code  byte
+	}{
+		"too large":            {frame(1<<14+1, h2.FrameData, 0, 1), h2.ErrCodeFrameSize},
+		"data on stream 0":     {frame(0, h2.FrameData, 0, 0), h2.ErrCodeProtocol},
+		"data on idle stream":  {frame(0, h2.FrameData, 0, 7), h2.ErrCodeProtocol},
+		"even stream":          {frame(0, h2.FrameHeaders, h2.FlagEndHeaders, 2), h2.ErrCodeProtocol},
+		"all padding":          {frame(1, h2.FrameHeaders, h2.FlagEndHeaders|h2.FlagPadded, 1, 1), h2.ErrCodeProtocol},
+		"no priority":          {frame(1, h2.FrameHeaders, h2.FlagEndHeaders|h2.FlagPriority, 1, 1), h2.ErrCodeFrameSize},
+		"bad block":            {frame(1, h2.FrameHeaders, h2.FlagEndHeaders, 1, 0xff), h2.ErrCodeCompression},
+		"nothing to continue":  {frame(0, h2.FrameContinuation, h2.FlagEndHeaders, 1), h2.ErrCodeProtocol},
+		"interrupted block":    {append(frame(0, h2.FrameHeaders, 0, 1), frame(8, h2.FramePing, 0, 0, make([]byte, 8)...)...), h2.ErrCodeProtocol},
+		"short ping":           {frame(1, h2.FramePing, 0, 0, 1), h2.ErrCodeFrameSize},
+		"short reset":          {frame(1, h2.FrameRSTStream, 0, 1, 1), h2.ErrCodeFrameSize},
+		"reset of idle stream": {h2.AppendRSTStream(nil, 1, 0), h2.ErrCodeProtocol},
+		"cut settings":         {frame(1, h2.FrameSettings, 0, 0, 1), h2.ErrCodeFrameSize},
+		"settings on stream":   {frame(0, h2.FrameSettings, 0, 1), h2.ErrCodeProtocol},
+		"bad initial window":   {h2.AppendSettings(nil, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 1 << 31}), h2.ErrCodeFlowControl},
+		"bad frame size":       {h2.AppendSettings(nil, h2.Setting{ID: h2.SettingMaxFrameSize, Value: 1}), h2.ErrCodeProtocol},
+		"short update":         {frame(1, h2.FrameWindowUpdate, 0, 0, 1), h2.ErrCodeFrameSize},
+		"empty update":         {h2.AppendWindowUpdate(nil, 0, 0), h2.ErrCodeProtocol},
+		"overflow":             {h2.AppendWindowUpdate(nil, 0, h2.MaxWindow), h2.ErrCodeFlowControl},
+		"update of idle":       {h2.AppendWindowUpdate(nil, 1, 1), h2.ErrCodeProtocol},
+		"push":                 {frame(0, h2.FramePushPromise, 0, 1), h2.ErrCodeProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := dialNarrow(t, start(t, 1, Options{}, nil)[0])
+			client.out = append(client.out, c.frame...)
+			client.flush()
+			client.goAway(c.code)
+			client.rest()
+		})
+	}
+}
+
+// TestNothingIsLeft: when Serve returns, no goroutine of the server's runs.
+func TestNothingIsLeft(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- Serve(ctx, []net.Listener{l}, options(t, "delay=1h; chunk=1/1h")) }()
+	for range 3 {
+		c := dial(t, l.Addr().String())
+		c.get("k")
+		c.flush()
+		if _, err := c.in.ReadByte(); err != nil { // the server is at it
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	stacks := make([]byte, 1<<20)
+	for tries := 0; ; tries++ { // a goroutine that is done may not be gone yet
+		runtime.Gosched()
+		s := string(stacks[:runtime.Stack(stacks, true)])
+		if !strings.Contains(s, "nullserver.(*server)") && !strings.Contains(s, "nullserver.(*conn)") {
+			return
+		}
+		if tries == 1000 {
+			t.Fatal(s)
+		}
+	}
+}
+
+func TestOptionsThatMakeNoSense(t *testing.T) {
+	for want, o := range map[string]Options{
+		"a window of -1 bytes is impossible": {Window: -1},
+		`the user "root" has no password`:    {User: "root"},
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Serve(context.Background(), []net.Listener{l}, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Error("the listener is left open")
+		}
+	}
+	if err := Serve(context.Background(), nil, Options{}); err == nil {
+		t.Error("no listener is accepted")
+	}
+}

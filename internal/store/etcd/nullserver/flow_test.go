@@ -1,0 +1,164 @@
+package nullserver
+
+import (
+	"bytes"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// TestAnswersKeepToTheWindows: an answer larger than the windows comes in
+// pieces, never one byte beyond what was allowed, and small answers pass it.
+func TestAnswersKeepToTheWindows(t *testing.T) {
+	value := bytes.Repeat([]byte("0123456789abcdef"), 20_000) // 320,000 bytes
+	o := Options{NoMemory: true, Value: value}
+	const streamWindow = 10_000
+	c := dialNarrow(t, start(t, 1, o, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: streamWindow})
+	large := c.get("large")
+	small := c.call("/etcdserverpb.Maintenance/Status", &pb.StatusRequest{})
+	got := c.sync()
+	if n := len(got[large].body); n != streamWindow {
+		t.Fatalf("%d bytes came, the window is %d", n, streamWindow)
+	}
+	got[small].ok(t)
+
+	used := streamWindow + len(got[small].body)
+	for _, step := range []struct{ stream, connection int }{{100_000, 0}, {0, 50_000}, {400_000, 400_000}} {
+		if step.stream > 0 {
+			c.out = h2.AppendWindowUpdate(c.out, large, uint32(step.stream))
+		}
+		if step.connection > 0 {
+			c.out = h2.AppendWindowUpdate(c.out, 0, uint32(step.connection))
+		}
+		more := c.sync()[large]
+		if more == nil {
+			t.Fatalf("after %+v nothing came", step)
+		}
+		used += len(more.body)
+		got[large].body = append(got[large].body, more.body...)
+		got[large].grpc = more.grpc
+		limit := h2.DefaultWindow
+		switch {
+		case step.stream == 100_000: // now the connection is the limit
+		case step.connection == 50_000:
+			limit += 50_000 // now the stream is: 110,000
+			limit = min(limit, 110_000+len(got[small].body))
+		default:
+			continue
+		}
+		if used != limit {
+			t.Fatalf("after %+v %d bytes have come, want %d", step, used, limit)
+		}
+	}
+	got[large].ok(t)
+	if answer := got[large].decode(t); !bytes.Equal(answer.Kvs[0].Value, value) {
+		t.Error("the value is damaged")
+	}
+}
+
+// TestSettingsMoveTheWindows: a new initial window applies to answers that
+// have begun (RFC 9113, section 6.9.2).
+func TestSettingsMoveTheWindows(t *testing.T) {
+	o := Options{NoMemory: true, Value: make([]byte, 1000)}
+	c := dial(t, start(t, 1, o, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 0})
+	id := c.get("k")
+	if got := c.sync()[id]; len(got.body) != 0 || got.status != "200" {
+		t.Fatalf("with no window came %+v", got)
+	}
+	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100})
+	if got := c.sync()[id]; len(got.body) != 100 {
+		t.Fatalf("with a window of 100 came %d bytes", len(got.body))
+	}
+	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 20})
+	c.out = h2.AppendWindowUpdate(c.out, id, 100)
+	if got := c.sync()[id]; len(got.body) != 20 {
+		t.Fatalf("with 100 more and 80 less came %d bytes", len(got.body))
+	}
+	// Given up, it takes nothing with it.
+	c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
+	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100_000})
+	again := c.get("k")
+	got := c.sync()
+	if got[id] != nil {
+		t.Error("what was given up goes on")
+	}
+	got[again].ok(t)
+}
+
+// TestWindowBeforeTheAnswer: what a client adds before the answer begins counts.
+func TestWindowBeforeTheAnswer(t *testing.T) {
+	clock := newFakeClock()
+	o := options(t, "delay=1ms")
+	o.NoMemory, o.Value = true, make([]byte, 300)
+	c := dial(t, start(t, 1, o, clock)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100})
+	id := c.get("k")
+	c.sync()
+	c.out = h2.AppendWindowUpdate(c.out, id, 100_000)
+	c.sync()
+	clock.advance(1_000_000)
+	c.finish(1)[id].ok(t)
+}
+
+// TestRequestsAreHeldToTheWindow: a small window is given back as it is used,
+// and a client that oversteps it is told so.
+func TestRequestsAreHeldToTheWindow(t *testing.T) {
+	c := dial(t, start(t, 1, Options{Window: 1000}, nil)[0])
+	c.out = h2.AppendFrameHeader(c.out, 0, h2.FrameSettings, h2.FlagAck, 0)
+	id := c.next
+	c.out = h2.AppendFrameHeader(c.out, len(block(pathPut)), h2.FrameHeaders, h2.FlagEndHeaders, id)
+	c.out = append(c.out, block(pathPut)...)
+	given := 0
+	for range 10 {
+		c.out = h2.AppendFrameHeader(c.out, 600, h2.FrameData, 0, id)
+		c.out = append(c.out, make([]byte, 600)...)
+		c.flush()
+		c.read(func(f h2.FrameHeader, p []byte, _ map[uint32]*reply) bool {
+			if f.Type == h2.FrameWindowUpdate && f.Stream == id {
+				given += int(p[2])<<8 | int(p[3])
+				return true
+			}
+			return false
+		})
+	}
+	if given != 6000 {
+		t.Errorf("%d bytes given back of 6000", given)
+	}
+	c.out = h2.AppendFrameHeader(c.out, 1001, h2.FrameData, 0, id)
+	c.out = append(c.out, make([]byte, 1001)...)
+	c.flush()
+	c.goAway(h2.ErrCodeFlowControl)
+}
+
+// goAway reads until the server says that the connection is over.
+func (c *rawClient) goAway(code byte) (last uint32) {
+	c.t.Helper()
+	c.read(func(f h2.FrameHeader, p []byte, _ map[uint32]*reply) bool {
+		if f.Type != h2.FrameGoAway {
+			return false
+		}
+		if p[7] != code {
+			c.t.Errorf("GOAWAY with code %d, want %d", p[7], code)
+		}
+		last = uint32(p[0])<<24 | uint32(p[1])<<16 | uint32(p[2])<<8 | uint32(p[3])
+		return true
+	})
+	return last
+}
+
+func TestMaxStreams(t *testing.T) {
+	o := options(t, "never every 1")
+	o.MaxStreams = 3
+	c := dial(t, start(t, 1, o, nil)[0])
+	ids := []uint32{c.get("k"), c.get("k"), c.get("k"), c.get("k")}
+	got := c.sync()
+	if r := got[ids[3]]; len(got) != 1 || r == nil || !r.reset || r.code != h2.ErrCodeRefusedStream {
+		t.Errorf("the fourth of three requests got %+v", got)
+	}
+	c.out = h2.AppendRSTStream(c.out, ids[1], h2.ErrCodeCancel)
+	c.get("k")
+	if got := c.sync(); len(got) != 0 {
+		t.Errorf("with a place free again came %+v", got)
+	}
+}

@@ -1,0 +1,144 @@
+package nullserver
+
+import (
+	"bytes"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// tableSize is the HPACK table that a client may use, the protocol's default.
+const tableSize = 4096
+
+// call is what a request's headers say.
+type call struct {
+	method method
+	token  tokenState
+}
+
+// tokenState is what the request says about who sends it.
+type tokenState uint8
+
+const (
+	tokenNone tokenState = iota
+	tokenRight
+	tokenWrong
+)
+
+// requestHeaders decodes one connection's header blocks. Decoding allocates,
+// so that blocks are remembered: as long as the table does not change, equal
+// blocks mean the same.
+type requestHeaders struct {
+	decoder *hpack.Decoder
+	found   call
+	memo    []remembered
+	turn    int // which of memo is replaced next
+}
+
+type remembered struct {
+	block []byte
+	call  call
+}
+
+// maxRemembered is more kinds of requests than a generator mixes.
+const maxRemembered = 16
+
+func newRequestHeaders() *requestHeaders {
+	h := &requestHeaders{}
+	h.decoder = hpack.NewDecoder(tableSize, func(f hpack.HeaderField) {
+		switch f.Name {
+		case ":path":
+			h.found.method = methodOf(f.Value)
+		case "token":
+			h.found.token = tokenWrong
+			if f.Value == token {
+				h.found.token = tokenRight
+			}
+		}
+	})
+	h.decoder.SetMaxStringLength(maxHeaders)
+	return h
+}
+
+// decode decodes a complete block.
+func (h *requestHeaders) decode(block []byte) (call, error) {
+	for i := range h.memo {
+		if m := &h.memo[i]; bytes.Equal(m.block, block) {
+			return m.call, nil
+		}
+	}
+	h.found = call{}
+	if _, err := h.decoder.Write(block); err != nil {
+		return call{}, err
+	}
+	if err := h.decoder.Close(); err != nil {
+		return call{}, err
+	}
+	if changesTable(block) {
+		h.memo = h.memo[:0]
+	} else {
+		h.remember(block)
+	}
+	return h.found, nil
+}
+
+func (h *requestHeaders) remember(block []byte) {
+	if len(h.memo) < maxRemembered {
+		h.memo = append(h.memo, remembered{})
+		h.turn = len(h.memo) - 1
+	}
+	m := &h.memo[h.turn]
+	m.block = append([]byte(nil), block...)
+	m.call = h.found
+	h.turn = (h.turn + 1) % maxRemembered
+}
+
+// changesTable reports whether a block, which has been decoded and so is well
+// formed, adds to the table or changes its size (RFC 7541, section 6).
+func changesTable(block []byte) bool {
+	for len(block) > 0 {
+		switch b := block[0]; {
+		case b&0x80 != 0: // indexed
+			_, block = integer(block, 7)
+		case b&0x40 != 0, b&0x20 != 0: // literal to be indexed, size update
+			return true
+		default: // literal not to be indexed
+			index, rest := integer(block, 4)
+			if block = rest; index == 0 {
+				block = afterString(block)
+			}
+			block = afterString(block)
+		}
+	}
+	return false
+}
+
+// integer reads an integer with a prefix of n bits (RFC 7541, section 5.1).
+func integer(b []byte, n uint) (v int, rest []byte) {
+	mask := 1<<n - 1
+	v = int(b[0]) & mask
+	b = b[1:]
+	if v < mask {
+		return v, b
+	}
+	for shift := 0; len(b) > 0; shift += 7 {
+		c := b[0]
+		b = b[1:]
+		v += int(c&0x7f) << min(shift, 28)
+		if c&0x80 == 0 {
+			break
+		}
+	}
+	return v, b
+}
+
+// afterString is what follows a string (RFC 7541, section 5.2).
+func afterString(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	n, rest := integer(b, 7)
+	if n > len(rest) {
+		return nil
+	}
+	return rest[n:]
+}

@@ -1,0 +1,246 @@
+package nullserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// official connects etcd's own client.
+func official(t *testing.T, c clientv3.Config) *clientv3.Client {
+	t.Helper()
+	c.Logger = zap.NewNop()
+	c.DialTimeout = 5 * time.Second
+	c.MaxCallSendMsgSize = 16 << 20
+	client, err := clientv3.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func background(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// awkwardKeys are each single byte and all of them together.
+func awkwardKeys() (keys []string) {
+	var all []byte
+	for b := range 256 {
+		keys = append(keys, string([]byte{byte(b)}))
+		all = append(all, byte(b))
+	}
+	return append(keys, string(all), string(make([]byte, 1000)))
+}
+
+func roundTrip(t *testing.T, client *clientv3.Client) {
+	t.Helper()
+	ctx := background(t)
+	values := map[string][]byte{
+		"empty": nil, "one": {0}, "megabyte": bytes.Repeat([]byte("01234567"), 1<<17), "2 MB": bytes.Repeat([]byte{255}, 2<<20),
+	}
+	for _, key := range awkwardKeys() {
+		values[key] = []byte("value of " + key)
+	}
+	for key, value := range values {
+		if _, err := client.Put(ctx, key, string(value)); err != nil {
+			t.Fatalf("put %q: %v", key, err)
+		}
+	}
+	for key, value := range values {
+		got, err := client.Get(ctx, key)
+		if err != nil || got.Count != 1 || string(got.Kvs[0].Key) != key || !bytes.Equal(got.Kvs[0].Value, value) {
+			t.Fatalf("get %q: %v", key, err)
+		}
+	}
+	for key := range values {
+		if got, err := client.Delete(ctx, key); err != nil || got.Deleted != 1 {
+			t.Fatalf("delete %q: %v, %v", key, got, err)
+		}
+		if got, err := client.Get(ctx, key); err != nil || got.Count != 0 {
+			t.Fatalf("get %q after its end: %v, %v", key, got, err)
+		}
+	}
+}
+
+func TestOfficialClient(t *testing.T) {
+	roundTrip(t, official(t, clientv3.Config{Endpoints: start(t, 1, Options{}, nil)}))
+}
+
+// TestOfficialClientOverNarrowWindows: large values in both directions.
+func TestOfficialClientOverNarrowWindows(t *testing.T) {
+	roundTrip(t, official(t, clientv3.Config{Endpoints: start(t, 1, Options{Window: 1000}, nil)}))
+}
+
+func TestOfficialClientInChunks(t *testing.T) {
+	client := official(t, clientv3.Config{Endpoints: start(t, 1, options(t, "chunk=5"), nil)})
+	ctx := background(t)
+	if _, err := client.Put(ctx, "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := client.Get(ctx, "k"); err != nil || string(got.Kvs[0].Value) != "v" {
+		t.Fatal(got, err)
+	}
+}
+
+func TestOfficialClientDelayed(t *testing.T) {
+	client := official(t, clientv3.Config{Endpoints: start(t, 1, options(t, "delay=20ms"), nil)})
+	begin := time.Now()
+	if _, err := client.Put(background(t), "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took < 20*time.Millisecond {
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestOfficialClientOverTLS(t *testing.T) {
+	server, client := certificates(t)
+	o := Options{TLS: server}
+	roundTrip(t, official(t, clientv3.Config{Endpoints: start(t, 1, o, nil), TLS: client}))
+
+	o.Script, _ = ParseScript("delay=5ms; stall=20ms@10ms")
+	address := start(t, 1, o, nil)
+	c := official(t, clientv3.Config{Endpoints: address, TLS: client})
+	if _, err := c.Put(background(t), "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	urls, err := c.MemberList(background(t))
+	if err != nil || urls.Members[0].ClientURLs[0] != "https://"+address[0] {
+		t.Errorf("members %v, %v", urls, err)
+	}
+}
+
+// certificates makes a certificate for 127.0.0.1 and the settings of both sides.
+func certificates(t *testing.T) (server, client *tls.Config) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}},
+		&tls.Config{RootCAs: pool}
+}
+
+func TestMembers(t *testing.T) {
+	addresses := start(t, 3, Options{}, nil)
+	ctx := background(t)
+	for i, address := range addresses {
+		client := official(t, clientv3.Config{Endpoints: []string{address}})
+		put, err := client.Put(ctx, "shared", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := put.Header
+		if h.MemberId != MemberID(i+1) || h.RaftTerm != term || h.ClusterId != clusterID || h.Revision != int64(i+2) {
+			t.Errorf("member %d: header %v", i+1, h)
+		}
+		status, err := client.Status(ctx, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.Leader != MemberID(1) || status.RaftTerm != term || status.Header.MemberId != MemberID(i+1) || status.Version != version {
+			t.Errorf("member %d: status %v", i+1, status)
+		}
+		list, err := client.MemberList(ctx)
+		if err != nil || len(list.Members) != 3 {
+			t.Fatal(list, err)
+		}
+		for j, m := range list.Members {
+			if m.ID != MemberID(j+1) || m.ClientURLs[0] != "http://"+addresses[j] {
+				t.Errorf("member %d says of member %d: %v", i+1, j+1, m)
+			}
+		}
+		get, err := official(t, clientv3.Config{Endpoints: addresses[:1]}).Get(ctx, "shared")
+		if err != nil || string(get.Kvs[0].Value) != address {
+			t.Errorf("member 1 does not see what member %d wrote: %v, %v", i+1, get, err)
+		}
+	}
+}
+
+func TestAuthentication(t *testing.T) {
+	endpoints := start(t, 1, Options{User: "root:secret"}, nil)
+	ctx := background(t)
+	client := official(t, clientv3.Config{Endpoints: endpoints, Username: "root", Password: "secret"})
+	if _, err := client.Put(ctx, "k", "v"); err != nil {
+		t.Error(err)
+	}
+	if _, err := official(t, clientv3.Config{Endpoints: endpoints}).Get(ctx, "k"); err == nil || err.Error() != errUserEmpty.text {
+		t.Errorf("without a name: %v", err)
+	}
+	_, err := clientv3.New(clientv3.Config{
+		Endpoints: endpoints, Username: "root", Password: "wrong", Logger: zap.NewNop(), DialTimeout: 5 * time.Second,
+	})
+	if err == nil || rpctypes.ErrorDesc(err) != rpctypes.ErrorDesc(rpctypes.ErrGRPCAuthFailed) {
+		t.Errorf("with a wrong password: %v", err)
+	}
+	open := official(t, clientv3.Config{Endpoints: start(t, 1, Options{}, nil)})
+	if _, err := open.Authenticate(ctx, "root", "secret"); err != rpctypes.ErrAuthNotEnabled {
+		t.Errorf("without authentication: %v", err)
+	}
+}
+
+func TestUnimplemented(t *testing.T) {
+	client := official(t, clientv3.Config{Endpoints: start(t, 1, Options{}, nil)})
+	ctx := background(t)
+	if _, err := client.Grant(ctx, 10); err == nil {
+		t.Error("a lease was granted")
+	}
+	if answer := <-client.Watch(ctx, "k"); answer.Err() == nil {
+		t.Error("a watch was opened")
+	}
+}
+
+// TestCanned: without memory every key is there.
+func TestCanned(t *testing.T) {
+	o := Options{NoMemory: true, Value: []byte("the same for all")}
+	client := official(t, clientv3.Config{Endpoints: start(t, 1, o, nil)})
+	ctx := background(t)
+	for _, key := range awkwardKeys() {
+		got, err := client.Get(ctx, key)
+		if err != nil || got.Count != 1 || string(got.Kvs[0].Key) != key || !bytes.Equal(got.Kvs[0].Value, o.Value) {
+			t.Fatalf("%q: %v, %v", key, got, err)
+		}
+	}
+	if _, err := client.Put(ctx, "k", "v"); err != nil {
+		t.Error(err)
+	}
+	if got, err := client.Delete(ctx, "k"); err != nil || got.Deleted != 1 {
+		t.Error(got, err)
+	}
+	got, err := client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision("k"), "=", 7)).
+		Then(clientv3.OpPut("k", "v"), clientv3.OpGet("k"), clientv3.OpDelete("l")).Commit()
+	if err != nil || !got.Succeeded || len(got.Responses) != 3 || string(got.Responses[1].GetResponseRange().Kvs[0].Value) != string(o.Value) {
+		t.Error(got, err)
+	}
+}

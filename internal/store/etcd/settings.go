@@ -1,0 +1,210 @@
+package etcd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultQuota is the space quota, in bytes, unless a scenario sets another:
+// etcd's own default of 2 GiB is reached within minutes of a put load.
+const DefaultQuota = 8 << 30
+
+// Settings are the launch settings that a scenario file may give for etcd.
+// Each has the name and the meaning of etcd's command-line flag (see
+// https://etcd.io/docs/latest/op-guide/configuration); what is left out keeps
+// etcd's default, but for the quota.
+type Settings struct {
+	// SnapshotCount is how many committed entries trigger a snapshot.
+	SnapshotCount uint64 `yaml:"snapshot-count,omitempty" json:"snapshot-count,omitempty"`
+	// SnapshotCatchUpEntries are kept after a compaction of the Raft log for
+	// slow followers.
+	SnapshotCatchUpEntries uint64 `yaml:"snapshot-catchup-entries,omitempty" json:"snapshot-catchup-entries,omitempty"`
+	// QuotaBackendBytes is the space quota in bytes, DefaultQuota if 0.
+	QuotaBackendBytes int64 `yaml:"quota-backend-bytes,omitempty" json:"quota-backend-bytes,omitempty"`
+	// HeartbeatInterval and ElectionTimeout are in milliseconds; the second
+	// must be at least five times the first and at most 50,000.
+	HeartbeatInterval uint `yaml:"heartbeat-interval,omitempty" json:"heartbeat-interval,omitempty"`
+	ElectionTimeout   uint `yaml:"election-timeout,omitempty" json:"election-timeout,omitempty"`
+	// PreVote asks whether an election can be won before it is begun.
+	PreVote *bool `yaml:"pre-vote,omitempty" json:"pre-vote,omitempty"`
+	// UnsafeNoFsync acknowledges writes that are not on disk.
+	UnsafeNoFsync bool `yaml:"unsafe-no-fsync,omitempty" json:"unsafe-no-fsync,omitempty"`
+	// AutoCompactionMode is periodic or revision; AutoCompactionRetention is a
+	// duration such as 5m (hours without a unit), or a number of revisions.
+	AutoCompactionMode      string `yaml:"auto-compaction-mode,omitempty" json:"auto-compaction-mode,omitempty"`
+	AutoCompactionRetention string `yaml:"auto-compaction-retention,omitempty" json:"auto-compaction-retention,omitempty"`
+	// CompactionBatchLimit is how many revisions one batch of a compaction
+	// removes, CompactionSleepInterval the pause between batches.
+	CompactionBatchLimit    int           `yaml:"compaction-batch-limit,omitempty" json:"compaction-batch-limit,omitempty"`
+	CompactionSleepInterval time.Duration `yaml:"compaction-sleep-interval,omitempty" json:"compaction-sleep-interval,omitempty"`
+	// BackendBatchInterval and BackendBatchLimit (in operations) say when the
+	// backend commits.
+	BackendBatchInterval time.Duration `yaml:"backend-batch-interval,omitempty" json:"backend-batch-interval,omitempty"`
+	BackendBatchLimit    int           `yaml:"backend-batch-limit,omitempty" json:"backend-batch-limit,omitempty"`
+	// BackendFreelistType is array or map.
+	BackendFreelistType string `yaml:"backend-bbolt-freelist-type,omitempty" json:"backend-bbolt-freelist-type,omitempty"`
+	// MaxRequestBytes is the largest request in bytes, MaxTxnOps the most
+	// operations in a transaction.
+	MaxRequestBytes uint `yaml:"max-request-bytes,omitempty" json:"max-request-bytes,omitempty"`
+	MaxTxnOps       uint `yaml:"max-txn-ops,omitempty" json:"max-txn-ops,omitempty"`
+	// MaxConcurrentStreams is how many streams a connection may have open.
+	MaxConcurrentStreams uint32 `yaml:"max-concurrent-streams,omitempty" json:"max-concurrent-streams,omitempty"`
+	// MaxWALs is how many log files are kept.
+	MaxWALs uint `yaml:"max-wals,omitempty" json:"max-wals,omitempty"`
+	// LogLevel is debug, info, warn or error. Elections and snapshots are told
+	// at info.
+	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
+}
+
+// etcd's own defaults, for rules that compare two settings.
+const (
+	defaultHeartbeat = 100    // ms
+	defaultElection  = 1000   // ms
+	maxElection      = 50_000 // ms
+)
+
+// check returns the first thing wrong with the settings as one sentence.
+func (s *Settings) check() error {
+	for _, check := range []func() error{s.checkTiming, s.checkCompaction, s.checkChoices, s.checkSigns} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Settings) checkTiming() error {
+	heartbeat, election := s.HeartbeatInterval, s.ElectionTimeout
+	if heartbeat == 0 {
+		heartbeat = defaultHeartbeat
+	}
+	if election == 0 {
+		election = defaultElection
+	}
+	switch {
+	case election > maxElection:
+		return fmt.Errorf("etcd's election-timeout is %d ms; it must be at most %d ms", election, maxElection)
+	case election < 5*heartbeat:
+		return fmt.Errorf("etcd's election-timeout (%d ms) must be at least five times its heartbeat-interval (%d ms)", election, heartbeat)
+	}
+	return nil
+}
+
+func (s *Settings) checkCompaction() error {
+	retention := s.AutoCompactionRetention
+	number, notANumber := strconv.Atoi(retention)
+	switch s.AutoCompactionMode {
+	case "", "periodic":
+		period, err := time.ParseDuration(retention)
+		if retention != "" && (notANumber != nil || number < 0) && (err != nil || period < 0) {
+			return fmt.Errorf("etcd's auto-compaction-retention %q is not a duration such as 5m or a number of hours", retention)
+		}
+	case "revision":
+		if notANumber != nil || number < 0 {
+			return fmt.Errorf("etcd's auto-compaction-retention %q is not a number of revisions, which auto-compaction-mode revision needs", retention)
+		}
+	default:
+		return fmt.Errorf("etcd has no auto-compaction-mode %q; choose periodic or revision", s.AutoCompactionMode)
+	}
+	return nil
+}
+
+func (s *Settings) checkChoices() error {
+	if err := oneOf("backend-bbolt-freelist-type", s.BackendFreelistType, "array", "map"); err != nil {
+		return err
+	}
+	return oneOf("log-level", s.LogLevel, "debug", "info", "warn", "error")
+}
+
+func oneOf(name, value string, choices ...string) error {
+	if value == "" {
+		return nil
+	}
+	for _, c := range choices {
+		if c == value {
+			return nil
+		}
+	}
+	return fmt.Errorf("etcd has no %s %q; choose one of %s", name, value, strings.Join(choices, ", "))
+}
+
+func (s *Settings) checkSigns() error {
+	for _, v := range []struct {
+		name  string
+		value int64
+	}{
+		{"quota-backend-bytes", s.QuotaBackendBytes},
+		{"compaction-batch-limit", int64(s.CompactionBatchLimit)},
+		{"compaction-sleep-interval", int64(s.CompactionSleepInterval)},
+		{"backend-batch-interval", int64(s.BackendBatchInterval)},
+		{"backend-batch-limit", int64(s.BackendBatchLimit)},
+	} {
+		if v.value < 0 {
+			return fmt.Errorf("etcd's %s must not be negative", v.name)
+		}
+	}
+	return nil
+}
+
+// option is one setting as etcd's flag and as a field of its configuration
+// file, which have the same name.
+type option struct {
+	name  string
+	value any
+}
+
+// flag is the option on a command line.
+func (o option) flag() string { return fmt.Sprintf("--%s=%v", o.name, o.value) }
+
+// options lists what is set.
+func (s *Settings) options() []option {
+	quota := s.QuotaBackendBytes
+	if quota == 0 {
+		quota = DefaultQuota
+	}
+	all := []option{
+		{"snapshot-count", s.SnapshotCount},
+		{"snapshot-catchup-entries", s.SnapshotCatchUpEntries},
+		{"quota-backend-bytes", quota},
+		{"heartbeat-interval", s.HeartbeatInterval},
+		{"election-timeout", s.ElectionTimeout},
+		{"unsafe-no-fsync", s.UnsafeNoFsync},
+		{"auto-compaction-mode", s.AutoCompactionMode},
+		{"auto-compaction-retention", s.AutoCompactionRetention},
+		{"compaction-batch-limit", s.CompactionBatchLimit},
+		{"compaction-sleep-interval", s.CompactionSleepInterval},
+		{"backend-batch-interval", s.BackendBatchInterval},
+		{"backend-batch-limit", s.BackendBatchLimit},
+		{"backend-bbolt-freelist-type", s.BackendFreelistType},
+		{"max-request-bytes", s.MaxRequestBytes},
+		{"max-txn-ops", s.MaxTxnOps},
+		{"max-concurrent-streams", s.MaxConcurrentStreams},
+		{"max-wals", s.MaxWALs},
+		{"log-level", s.LogLevel},
+	}
+	set := make([]option, 0, len(all)+1)
+	for _, o := range all {
+		if !isZero(o.value) {
+			set = append(set, o)
+		}
+	}
+	if s.PreVote != nil {
+		set = append(set, option{"pre-vote", *s.PreVote})
+	}
+	return set
+}
+
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	case time.Duration:
+		return v == 0
+	default:
+		return fmt.Sprint(v) == "0"
+	}
+}

@@ -1,0 +1,93 @@
+package etcd
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// strictly decodes as a scenario file is decoded.
+func strictly(text string) func(any) error {
+	return func(into any) error { return yaml.UnmarshalWithOptions([]byte(text), into, yaml.Strict()) }
+}
+
+func TestSettingsAreDecodedAndBecomeFlags(t *testing.T) {
+	v, err := New().DecodeSettings(strictly(`
+snapshot-count: 50000
+quota-backend-bytes: 1073741824
+heartbeat-interval: 50
+election-timeout: 500
+pre-vote: false
+unsafe-no-fsync: true
+auto-compaction-mode: periodic
+auto-compaction-retention: 5m
+backend-batch-interval: 50ms
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := v.(*Settings)
+	if s.SnapshotCount != 50000 || s.BackendBatchInterval != 50*time.Millisecond || *s.PreVote {
+		t.Errorf("settings %+v", s)
+	}
+	var flags []string
+	for _, o := range s.options() {
+		flags = append(flags, o.flag())
+	}
+	for _, want := range []string{
+		"--snapshot-count=50000", "--quota-backend-bytes=1073741824", "--pre-vote=false",
+		"--unsafe-no-fsync=true", "--auto-compaction-retention=5m", "--backend-batch-interval=50ms",
+	} {
+		if !slices.Contains(flags, want) {
+			t.Errorf("%s is not among %s", want, flags)
+		}
+	}
+	if len(flags) != 9 {
+		t.Errorf("what was not set is passed: %s", flags)
+	}
+}
+
+func TestDefaultSettings(t *testing.T) {
+	v, err := New().DecodeSettings(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := v.(*Settings).options()
+	if len(opts) != 1 || opts[0].flag() != "--quota-backend-bytes=8589934592" {
+		t.Errorf("the defaults are %v", opts)
+	}
+}
+
+func TestBadSettingsAreOneSentence(t *testing.T) {
+	for text, want := range map[string]string{
+		"snapshot-cuont: 5":                                               "snapshot-cuont",
+		"heartbeat-interval: 500":                                         "at least five times",
+		"election-timeout: 60000":                                         "at most 50000 ms",
+		"auto-compaction-mode: sometimes":                                 "periodic or revision",
+		"auto-compaction-mode: revision":                                  "number of revisions",
+		"auto-compaction-retention: soon":                                 "not a duration",
+		"backend-bbolt-freelist-type: tree":                               "array, map",
+		"log-level: chatty":                                               "debug, info",
+		"quota-backend-bytes: -1":                                         "must not be negative",
+		"heartbeat-interval: -1":                                          "heartbeat",
+		"auto-compaction-retention: -3":                                   "not a duration",
+		"{auto-compaction-mode: revision, auto-compaction-retention: 5m}": "number of revisions",
+	} {
+		_, err := New().DecodeSettings(strictly(text))
+		if err == nil || !strings.Contains(err.Error(), want) && want != "heartbeat" {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// What the settings compare with must be what the server does.
+func TestDefaultsAreEtcds(t *testing.T) {
+	c := embed.NewConfig()
+	if c.TickMs != defaultHeartbeat || c.ElectionMs != defaultElection {
+		t.Errorf("etcd's defaults are %d and %d ms", c.TickMs, c.ElectionMs)
+	}
+}

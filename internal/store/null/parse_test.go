@@ -1,0 +1,116 @@
+package null
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	s := parse(t, `
+		# the accuracy tests' script; this is a comment still
+		delay=2ms; # and so is this
+		delay=exponential(40ms) every 100
+		stall=1s@4s; stall=250ms@1500ms
+		error=unavailable every 1000; reset=cancel every 77
+		close@3s; close@1s; close every 500; never every 50
+		goaway every 10000; chunk=7/1ms; seed=18446744073709551615
+	`)
+	want := &Script{
+		Seed: 1<<64 - 1,
+		Delays: []Delay{
+			{Low: 2 * time.Millisecond, Every: 1},
+			{Distribution: Exponential, Low: 40 * time.Millisecond, Every: 100},
+		},
+		Stalls: []Stall{{1500 * time.Millisecond, 250 * time.Millisecond}, {4 * time.Second, time.Second}},
+		Rules: []Rule{
+			{Kind: Error, Name: "unavailable", Every: 1000},
+			{Kind: Reset, Name: "cancel", Every: 77},
+			{Kind: Close, Every: 500},
+			{Kind: Never, Every: 50},
+		},
+		Closes: []time.Duration{time.Second, 3 * time.Second},
+		GoAway: 10000,
+		Chunk:  7,
+		Pause:  time.Millisecond,
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseEmpty(t *testing.T) {
+	for _, text := range []string{"", ";;", " ; \n", "# nothing", "# a; b\n;"} {
+		if s := parse(t, text); !s.AtOnce() || s.String() != "" {
+			t.Errorf("%q means %q", text, s)
+		}
+	}
+}
+
+func TestStringReadsBack(t *testing.T) {
+	for _, text := range []string{
+		"delay=uniform(1ms,5ms) every 3", "mode=garbage; seed=4", "mode=http1", "mode=silent",
+		"wrong=key every 3; wrong=value every 4; half every 5; huge=frame every 6; huge=message every 7",
+		"error=no_leader every 2; reset=refused every 9; never every 50; close every 7; close@2s",
+		"delay=1ms; delay=exponential(2ms) every 10; stall=800ms@3s; goaway every 5; chunk=3/250us", "chunk=1",
+	} {
+		s := parse(t, text)
+		if diff := cmp.Diff(s, parse(t, s.String())); diff != "" {
+			t.Errorf("%q became %q: %s", text, s, diff)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	const known = "known are delay, seed, stall, error, reset, never, wrong, half, huge, close, goaway, chunk, mode"
+	for text, want := range map[string]string{
+		"dleay=1ms":                    `line 1, column 1: there is no "dleay"; ` + known,
+		"delay=1ms;\n  stal=1s@4s":     `line 2, column 3: there is no "stal"; ` + known,
+		"=1":                           `line 1, column 1: there is no ""; ` + known,
+		"delay":                        `line 1, column 6: here "=" is missing; write delay=1ms, delay=uniform(1ms,5ms) or delay=exponential(2ms)`,
+		"delay=1":                      `line 1, column 7: "1" is no duration; write it as 250us, 1ms or 1.5s`,
+		"delay=-1ms":                   `line 1, column 7: -1ms is out of range; durations go from 0 to 1000h0m0s`,
+		"delay=2000h":                  `line 1, column 7: 2000h is out of range; durations go from 0 to 1000h0m0s`,
+		"delay=uniform(5ms,1ms)":       `line 1, column 7: uniform(5ms,1ms) has its bounds the wrong way round; the shorter comes first`,
+		"delay=uniform(5ms)":           `line 1, column 15: "5ms)" is no duration; write it as 250us, 1ms or 1.5s`,
+		"delay=exponential(5ms":        `line 1, column 22: here ")" is missing; write delay=exponential(2ms)`,
+		"stall=1s":                     `line 1, column 9: here "@" is missing; write stall=1s@4s`,
+		"stall=0s@1s":                  `line 1, column 7: a stall must take longer than nothing`,
+		"error=unavialable every 10":   `line 1, column 7: there is no error "unavialable"; known are unavailable, no_leader`,
+		"error every 10":               `line 1, column 6: here "=" is missing; write error=unavailable, error=no_leader`,
+		"error=unavailable":            `line 1, column 18: here must stand how often, as in every 1000`,
+		"never each 10":                `line 1, column 7: here must stand how often, as in every 1000`,
+		"never every 0":                `line 1, column 13: every "0" makes no sense; write a whole number from 1, as in every 1000`,
+		"never every":                  `line 1, column 12: every "" makes no sense; write a whole number from 1, as in every 1000`,
+		"never every 10 20":            `line 1, column 16: "20" is too much after "never every 10"`,
+		"wrong=valeu every 3":          `line 1, column 7: there is no wrong "valeu"; known are value, key`,
+		"seed=-1":                      `line 1, column 6: "-1" is no seed; write a whole number from 0`,
+		"chunk=0":                      `line 1, column 7: "0" is no number of bytes; write a whole number from 1`,
+		"mode=http2":                   `line 1, column 6: there is no mode "http2"; known are garbage, http1, silent`,
+		"delay=1ms; # fine\nclose@3m3": `line 2, column 7: "3m3" is no duration; write it as 250us, 1ms or 1.5s`,
+	} {
+		_, err := Parse(text, []string{"unavailable", "no_leader"})
+		if err == nil || err.Error() != "script, "+want {
+			t.Errorf("%q:\n got %v\nwant script, %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("delay=uniform(1ms,5ms) every 3; stall=1s@4s # c\nclose@2s;chunk=3/1us;error=unavailable every 9")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse(text, []string{"unavailable"})
+		if err != nil {
+			return
+		}
+		s.Decide(1, time.Second)
+		again, err := Parse(s.String(), []string{"unavailable"})
+		if err != nil {
+			t.Fatalf("%q reads as %q, and that not at all: %v", text, s, err)
+		}
+		if diff := cmp.Diff(s, again); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package null
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func parse(t *testing.T, text string) *Script {
+	t.Helper()
+	s, err := Parse(text, []string{"unavailable", "no_leader"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestStallArithmetic is the flaw "coordinated omission" as arithmetic: what a
+// generator that keeps to its schedule must find.
+func TestStallArithmetic(t *testing.T) {
+	s := parse(t, "stall=1s@4s")
+	waits := make([]time.Duration, 10_000)
+	stalled := 0
+	for i := range waits {
+		arrival := time.Duration(i) * time.Millisecond
+		waits[i] = s.Decide(uint64(i+1), arrival).At - arrival
+		if waits[i] > 0 {
+			stalled++
+			if want := 5*time.Second - arrival; waits[i] != want {
+				t.Fatalf("operation at %s waits %s, want %s", arrival, waits[i], want)
+			}
+		}
+	}
+	slices.Sort(waits)
+	if stalled != 1000 {
+		t.Errorf("%d operations stalled, want 1000", stalled)
+	}
+	// By nearest rank: the 9,500th and the 9,900th of 10,000.
+	if p95, p99 := waits[9499], waits[9899]; p95 != 500*time.Millisecond || p99 != 900*time.Millisecond {
+		t.Errorf("p95 %s, p99 %s; want 0.5 s and 0.9 s", p95, p99)
+	}
+}
+
+func TestStallHoldsWhatIsDue(t *testing.T) {
+	ms := time.Millisecond
+	for _, c := range []struct {
+		name, text  string
+		arrival, at time.Duration
+	}{
+		{"before", "stall=100ms@1s", 999 * ms, 999 * ms},
+		{"first moment", "stall=100ms@1s", 1000 * ms, 1100 * ms},
+		{"last moment", "stall=100ms@1s", 1099 * ms, 1100 * ms},
+		{"after", "stall=100ms@1s", 1100 * ms, 1100 * ms},
+		{"arrived before, due inside", "delay=5ms; stall=100ms@1s", 996 * ms, 1100 * ms},
+		{"arrived inside, due after", "delay=5ms; stall=100ms@1s", 1099 * ms, 1104 * ms},
+		{"two", "stall=100ms@2s; stall=100ms@1s", 2050 * ms, 2100 * ms},
+		{"touching", "stall=100ms@1100ms; stall=100ms@1s", 1050 * ms, 1200 * ms},
+		{"overlapping", "stall=100ms@1s; stall=100ms@1050ms", 1010 * ms, 1150 * ms},
+		{"nested", "stall=1s@1s; stall=100ms@1500ms", 1550 * ms, 2000 * ms},
+		{"at the start", "stall=1s@0s", 0, 1000 * ms},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if at := parse(t, c.text).Decide(1, c.arrival).At; at != c.at {
+				t.Errorf("answered at %s, want %s", at, c.at)
+			}
+		})
+	}
+}
+
+func TestDelays(t *testing.T) {
+	const n = 200_000
+	for _, c := range []struct {
+		text           string
+		low, high, avg time.Duration
+	}{
+		{"delay=2ms", 2 * time.Millisecond, 2 * time.Millisecond, 2 * time.Millisecond},
+		{"delay=uniform(1ms,5ms); seed=3", time.Millisecond, 5 * time.Millisecond, 3 * time.Millisecond},
+		{"delay=exponential(2ms); seed=9", 0, time.Second, 2 * time.Millisecond},
+		{"delay=1ms; delay=101ms every 100", time.Millisecond, 101 * time.Millisecond, 2 * time.Millisecond},
+	} {
+		s := parse(t, c.text)
+		var sum time.Duration
+		for i := uint64(1); i <= n; i++ {
+			d := s.Decide(i, 0).At
+			if d < c.low || d > c.high {
+				t.Fatalf("%s: operation %d is delayed by %s", c.text, i, d)
+			}
+			sum += d
+		}
+		// 5 standard errors of the exponential's mean.
+		if off := math.Abs(float64(sum)/n - float64(c.avg)); off > 5*float64(c.avg)/math.Sqrt(n) {
+			t.Errorf("%s: mean delay %s, want %s", c.text, sum/n, c.avg)
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	s := parse(t, "error=no_leader every 10; never every 4; wrong=key every 5; delay=1ms")
+	got := map[Kind]int{}
+	for n := uint64(1); n <= 1000; n++ {
+		a := s.Decide(n, time.Second)
+		got[a.Kind]++
+		if a.At != time.Second+time.Millisecond || (a.Kind == Error) != (a.Name == "no_leader") {
+			t.Fatalf("operation %d: %+v", n, a)
+		}
+	}
+	// Of multiples of 4 those of 20 are errors; of multiples of 5 that are
+	// none of 10, all are odd and so none of 4.
+	want := map[Kind]int{Error: 100, Never: 200, WrongKey: 100, Answer: 600}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPure: the same question has the same answer in any order, so that two
+// runs with equal arrivals meet the same script.
+func TestPure(t *testing.T) {
+	const text = "seed=5; delay=exponential(3ms); stall=1s@2s; error=unavailable every 7; never every 11"
+	a, b := parse(t, text), parse(t, text)
+	arrival := func(n uint64) time.Duration { return time.Duration(n) * 3 * time.Millisecond }
+	var forward []Action
+	for n := uint64(1); n <= 2000; n++ {
+		forward = append(forward, a.Decide(n, arrival(n)))
+	}
+	for n := uint64(2000); n >= 1; n-- {
+		if got := b.Decide(n, arrival(n)); got != forward[n-1] {
+			t.Fatalf("operation %d: %+v and %+v", n, got, forward[n-1])
+		}
+	}
+	other := parse(t, "seed=6; delay=exponential(3ms)")
+	if other.Decide(1, 0) == parse(t, "seed=5; delay=exponential(3ms)").Decide(1, 0) {
+		t.Error("the seed changes nothing")
+	}
+}
+
+func TestRunCountsFromTheFirstOperation(t *testing.T) {
+	clock := int64(5_000_000_000) // an injected clock, far from zero
+	run := NewRun(parse(t, "delay=1ms; stall=1s@1s; error=unavailable every 3"))
+	if _, ok := run.Start(); ok {
+		t.Error("started before the first operation")
+	}
+	type result struct {
+		Kind  Kind
+		Due   int64
+		First bool
+	}
+	var got []result
+	for _, step := range []int64{0, 500_000_000, 1_500_000_000, 3_000_000_000} {
+		a, due, first := run.Arrive(clock + step)
+		got = append(got, result{a.Kind, due - clock, first})
+	}
+	want := []result{
+		{Answer, 1_000_000, true},
+		{Answer, 501_000_000, false},
+		{Error, 2_000_000_000, false},
+		{Answer, 3_001_000_000, false},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if start, ok := run.Start(); !ok || start != clock || run.Operations() != 4 {
+		t.Errorf("started at %d (%t) with %d operations", start, ok, run.Operations())
+	}
+}
+
+func TestDecideDoesNotAllocate(t *testing.T) {
+	s := parse(t, "delay=uniform(1ms,2ms); stall=1s@4s; error=unavailable every 100")
+	var n uint64
+	if allocs := testing.AllocsPerRun(1000, func() { n++; s.Decide(n, time.Duration(n)) }); allocs != 0 {
+		t.Errorf("%v allocations for a decision", allocs)
+	}
+}

@@ -1,0 +1,56 @@
+// Package registry lists the stores that there are, one line for each.
+package registry
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// All returns every store, in the order in which they are told to users.
+func All() []store.Store {
+	return []store.Store{
+		etcd.New(),
+	}
+}
+
+// Names lists the stores' names in the order of All.
+func Names() []string {
+	all := All()
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = s.Name()
+	}
+	return out
+}
+
+// Lookup returns the store with the given name. The error says which there are
+// and which one was perhaps meant.
+func Lookup(name string) (store.Store, error) {
+	for _, s := range All() {
+		if s.Name() == name {
+			return s, nil
+		}
+	}
+	if meant := nearest(name, Names()); meant != "" {
+		return nil, fmt.Errorf("there is no store %q; did you mean %s?", name, meant)
+	}
+	return nil, fmt.Errorf("there is no store %q; there is %s", name, strings.Join(Names(), ", "))
+}
+
+// nearest returns the name that is at most two typing errors away and shares at
+// least as much as it lacks, or the empty string.
+func nearest(name string, names []string) string {
+	best, least := "", 3
+	for _, n := range names {
+		d := levenshtein.ComputeDistance(strings.ToLower(name), n)
+		if d < least && d <= len(n)-d {
+			best, least = n, d
+		}
+	}
+	return best
+}

@@ -1,0 +1,84 @@
+package registry
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+func TestLookup(t *testing.T) {
+	for _, s := range All() {
+		if got, err := Lookup(s.Name()); err != nil || got.Name() != s.Name() {
+			t.Errorf("%s: %v", s.Name(), err)
+		}
+	}
+	for name, want := range map[string]string{
+		"ectd": "did you mean etcd?",
+		"Etcd": "did you mean etcd?",
+		"zzzz": "there is etcd",
+		"":     "there is etcd",
+	} {
+		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestEveryStoreIsWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range All() {
+		if s.Name() == "" || seen[s.Name()] {
+			t.Errorf("the name %q is empty or taken", s.Name())
+		}
+		seen[s.Name()] = true
+		semantics := s.Semantics()
+		if semantics.Durability == "" || len(semantics.Operations) == 0 || len(semantics.Reads) == 0 {
+			t.Errorf("%s: semantics %+v", s.Name(), semantics)
+		}
+	}
+}
+
+func TestCatalog(t *testing.T) {
+	var c Catalog
+	if got := strings.Join(c.Stores(), ","); got != "etcd" {
+		t.Errorf("stores %s", got)
+	}
+	for _, ok := range []struct {
+		k kv.Kind
+		c kv.Consistency
+	}{{kv.Put, kv.None}, {kv.Get, kv.Linearizable}, {kv.Range, kv.Local}, {kv.Delete, kv.None}} {
+		if err := c.Supports("etcd", ok.k, ok.c); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []struct {
+		store string
+		k     kv.Kind
+		c     kv.Consistency
+		want  string
+	}{
+		{"etcd", kv.Get, kv.Lease, "it has linearizable (ReadIndex"},
+		{"etcd", kv.Put, kv.Local, "leave it out"},
+		{"etcd", kv.NumKinds, kv.None, "it has put, get, range"},
+		{"redis", kv.Put, kv.None, "there is no store"},
+	} {
+		if err := c.Supports(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%s %s %s: %v", bad.store, bad.k, bad.c, err)
+		}
+	}
+	if c.InFlight("etcd") != 0 || c.InFlight("redis") != 0 {
+		t.Error("in flight")
+	}
+	settings, err := c.Settings("etcd", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := json.Marshal(settings); err != nil || string(b) != "{}" {
+		t.Errorf("settings %s, %v", b, err)
+	}
+	if _, err := c.Settings("redis", nil); err == nil {
+		t.Error("settings of no store")
+	}
+}

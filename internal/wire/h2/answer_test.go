@@ -1,0 +1,274 @@
+package h2
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+)
+
+// Each shape of an answer that a server may choose.
+func TestAnswers(t *testing.T) {
+	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MB
+	for _, tc := range []struct {
+		name   string
+		answer func(s *server)
+		code   uint32
+		body   string
+		text   string
+	}{
+		{"plain", func(s *server) { s.answer(1, []byte("v")) }, 0, "v", ""},
+		{"empty message", func(s *server) { s.answer(1, nil) }, 0, "", ""},
+		{"many frames", func(s *server) { s.answer(1, big) }, 0, string(big), ""},
+		{"byte by byte", func(s *server) {
+			s.begin(1)
+			for _, b := range prefixed([]byte("message")) {
+				s.data(1, []byte{b})
+			}
+			s.data(1, nil)
+			s.trailers(1, "0", "")
+		}, 0, "message", ""},
+		{"padded", func(s *server) {
+			s.must(s.framer.WriteHeaders(http2.HeadersFrameParam{
+				StreamID: 1, EndHeaders: true, PadLength: 9,
+				Priority:      http2.PriorityParam{Weight: 3, StreamDep: 7},
+				BlockFragment: s.encode(":status", "200", "content-type", "application/grpc+proto"),
+			}))
+			s.must(s.framer.WriteDataPadded(1, false, prefixed([]byte("v")), make([]byte, 255)))
+			s.trailers(1, "0", "")
+		}, 0, "v", ""},
+		{"continuation", func(s *server) {
+			for i, part := range [][]string{
+				{":status", "200", "content-type", "application/grpc"}, {"grpc-status", "0"},
+			} {
+				block := s.encode(part...)
+				s.must(s.framer.WriteHeaders(http2.HeadersFrameParam{
+					StreamID: 1, BlockFragment: block[:1], EndStream: i == 1,
+				}))
+				s.must(s.framer.WriteContinuation(1, false, block[1:2]))
+				s.must(s.framer.WriteContinuation(1, true, block[2:]))
+				if i == 0 {
+					s.data(1, prefixed([]byte("v")))
+				}
+			}
+		}, 0, "v", ""},
+		{"informational first", func(s *server) {
+			s.headers(1, false, ":status", "103", "link", "x")
+			s.answer(1, []byte("v"))
+		}, 0, "v", ""},
+		{"trailers only", func(s *server) {
+			s.headers(1, true, ":status", "200", "content-type", "application/grpc", "grpc-status", "14", "grpc-message", "go%20away%")
+		}, 14, "", "go away%"},
+		{"error after a message", func(s *server) {
+			s.begin(1)
+			s.data(1, prefixed([]byte("v")))
+			s.trailers(1, "8", "too many")
+		}, 8, "", "too many"},
+		{"no message", func(s *server) { s.begin(1); s.trailers(1, "0", "") },
+			StatusInternal, "", "the server answered OK without a message"},
+		{"half a message", func(s *server) { s.begin(1); s.data(1, []byte{0, 0, 0, 0, 9, 1}); s.trailers(1, "0", "") },
+			StatusInternal, "", "the server answered OK without a message"},
+		{"no trailers", func(s *server) {
+			s.begin(1)
+			s.must(s.framer.WriteData(1, true, prefixed([]byte("v"))))
+		}, StatusUnknown, "", "the server ended the answer without a gRPC status"},
+		{"bad status", func(s *server) { s.begin(1); s.data(1, prefixed(nil)); s.trailers(1, "none", "") },
+			StatusUnknown, "", ""},
+		{"web page", func(s *server) {
+			s.headers(1, false, ":status", "404", "content-type", "text/html")
+			s.data(1, []byte("<html>"))
+		}, 12, "", `the server answered with HTTP status 404 and content-type "text/html", not with gRPC`},
+		{"proxy error", func(s *server) { s.headers(1, true, ":status", "503") },
+			StatusUnavailable, "", `the server answered with HTTP status 503 and content-type "", not with gRPC`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := greet(t, Config{})
+			s.call(1, nil)
+			tc.answer(s)
+			r := one(t, s.mustFeed(), 1)
+			if r.End != Answered || r.Code != tc.code || string(r.Body) != tc.body || string(r.Text) != tc.text {
+				t.Errorf("got end %d, code %d, %d bytes of body, text %q", r.End, r.Code, len(r.Body), r.Text)
+			}
+			if s.c.Open() != 0 {
+				t.Error("the stream is still open")
+			}
+		})
+	}
+}
+
+// A reply's bytes must hold although the input is reused between Feeds.
+func TestMessageOutlivesItsInput(t *testing.T) {
+	s := greet(t, Config{})
+	s.call(1, nil)
+	s.begin(1)
+	s.data(1, prefixed([]byte("message")))
+	in := bytes.Clone(s.out.Bytes())
+	s.out.Reset()
+	if replies, err := s.c.Feed(in); err != nil || len(replies) != 0 {
+		t.Fatal(replies, err)
+	}
+	clear(in)
+	s.trailers(1, "0", "")
+	if r := one(t, s.mustFeed(), 1); string(r.Body) != "message" {
+		t.Errorf("body %q", r.Body)
+	}
+}
+
+// Blocks are remembered by their bytes; they must not be when the table, and
+// with it their meaning, changes.
+func TestRememberedBlocksFollowTheTable(t *testing.T) {
+	s := greet(t, Config{})
+	for i := range uint32(2000) {
+		s.call(i, nil)
+		id := i*2 + 1
+		if i%3 == 0 { // a new entry moves all the others' indices
+			s.headers(id, false, ":status", "200", "content-type", "application/grpc", "date", strings.Repeat("d", int(i%50)))
+		} else {
+			s.begin(id)
+		}
+		s.data(id, prefixed([]byte{byte(i)}))
+		status := []string{"0", "0", "5", "14", "8", "0", "13"}[i%7]
+		s.trailers(id, status, "status "+status)
+		r := one(t, s.mustFeed(), i)
+		if status == "0" && (r.Code != 0 || r.Body[0] != byte(i)) || string(r.Text) != "status "+status && r.Code != 0 {
+			t.Fatalf("call %d: %+v, want status %s", i, r, status)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	s := greet(t, Config{}, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 2})
+	s.call(1, nil)
+	s.call(2, nil)
+	s.c.Cancel(7) // nobody
+	s.c.Cancel(1)
+	if s.c.Open() != 1 || s.c.Room() != 1 {
+		t.Fatalf("open %d, room %d", s.c.Open(), s.c.Room())
+	}
+	s.call(1, nil) // the tag may be used again
+	s.read()
+	if !s.requests[1].reset || s.requests[3].reset {
+		t.Error("RST_STREAM for the wrong stream")
+	}
+	// The late answer fills the header table that the next answer refers to.
+	s.answer(1, []byte("late"))
+	s.must(s.framer.WriteRSTStream(1, http2.ErrCodeCancel))
+	s.must(s.framer.WriteWindowUpdate(1, 5))
+	s.answer(5, []byte("new"))
+	if r := one(t, s.mustFeed(), 1); string(r.Body) != "new" {
+		t.Errorf("body %q", r.Body)
+	}
+	s.answer(3, []byte("second"))
+	if r := one(t, s.mustFeed(), 2); string(r.Body) != "second" {
+		t.Errorf("body %q", r.Body)
+	}
+}
+
+func TestReset(t *testing.T) {
+	s := greet(t, Config{})
+	s.call(1, nil)
+	s.call(2, nil)
+	s.must(s.framer.WriteRSTStream(1, http2.ErrCodeRefusedStream))
+	if r := one(t, s.mustFeed(), 1); r.End != Refused {
+		t.Errorf("REFUSED_STREAM is %+v", r)
+	}
+	s.begin(3)
+	s.must(s.framer.WriteRSTStream(3, http2.ErrCodeInternal))
+	if r := one(t, s.mustFeed(), 2); r.End != Reset || r.Code != ErrCodeInternal || !strings.Contains(string(r.Text), "INTERNAL_ERROR") {
+		t.Errorf("INTERNAL_ERROR is %+v", r)
+	}
+}
+
+func TestGoAway(t *testing.T) {
+	s := greet(t, Config{})
+	for i := range uint32(4) {
+		s.call(i, make([]byte, 30_000)) // 2 and 3 wait for the window
+	}
+	s.must(s.framer.WriteGoAway(LastStreamID, http2.ErrCodeNo, nil))
+	if len(s.mustFeed()) != 0 || !s.c.Draining() || s.c.Room() != 0 || s.c.Open() != 4 {
+		t.Fatal("a first GOAWAY must only end the opening of streams")
+	}
+	s.must(s.framer.WriteGoAway(3, http2.ErrCodeEnhanceYourCalm, []byte("too_many_pings")))
+	replies := s.mustFeed()
+	if len(replies) != 2 || replies[0].Tag != 2 || replies[1].Tag != 3 || replies[0].End != Unprocessed {
+		t.Fatalf("got %+v", replies)
+	}
+	s.answer(1, []byte("v"))
+	one(t, s.mustFeed(), 0)
+	s.read()
+	lost := s.c.Lost()
+	if r := one(t, lost, 1); r.End != Broken || !strings.Contains(string(r.Text), `ENHANCE_YOUR_CALM ("too_many_pings")`) {
+		t.Errorf("lost %+v: %s", r, r.Text)
+	}
+}
+
+func TestPing(t *testing.T) {
+	s := greet(t, Config{})
+	s.must(s.framer.WritePing(false, [8]byte{1, 2, 3}))
+	s.must(s.framer.WritePing(true, [8]byte{9}))
+	s.mustFeed()
+	s.read()
+	if len(s.pings) != 1 || s.pings[0] != [8]byte{1, 2, 3} {
+		t.Errorf("answers to PING: %v", s.pings)
+	}
+}
+
+func TestIgnoredFrames(t *testing.T) {
+	s := greet(t, Config{})
+	s.call(1, nil)
+	s.must(s.framer.WriteRawFrame(0xee, 0xff, 77, []byte("anything")))
+	s.must(s.framer.WritePriority(9, http2.PriorityParam{Weight: 3}))
+	s.must(s.framer.WriteSettings(http2.Setting{ID: 0xfe, Val: 3}))
+	s.must(s.framer.WriteSettingsAck())
+	s.answer(1, []byte("v"))
+	one(t, s.mustFeed(), 1)
+}
+
+func TestConnectionWindowIsToppedUp(t *testing.T) {
+	s := greet(t, Config{})
+	before := s.updates
+	s.call(1, nil)
+	s.c.unacked = MaxWindow/2 - 10
+	s.answer(1, []byte("some bytes"))
+	one(t, s.mustFeed(), 1)
+	s.read()
+	if got := s.updates - before; got != MaxWindow/2-10+15 {
+		t.Errorf("the window was topped up by %d", got)
+	}
+}
+
+func TestUnescape(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "a b": "a b", "%41%e2%82%AC": "A€", "%": "%", "%4": "%4", "%zz%": "%zz%", "100%25": "100%",
+	} {
+		if got := string(unescape(in)); got != want {
+			t.Errorf("unescape(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAppendInt(t *testing.T) {
+	// The examples of RFC 7541, appendix C.1.
+	for _, tc := range []struct {
+		bits uint
+		n    int
+		want []byte
+	}{{5, 10, []byte{10}}, {5, 1337, []byte{31, 154, 10}}, {8, 42, []byte{42}}} {
+		if got := appendInt(nil, 0, tc.bits, tc.n); !bytes.Equal(got, tc.want) {
+			t.Errorf("appendInt(%d, %d) = %v, want %v", tc.bits, tc.n, got, tc.want)
+		}
+	}
+}
+
+func TestMessageBound(t *testing.T) {
+	s := greet(t, Config{})
+	s.call(1, nil)
+	s.begin(1)
+	s.data(1, binary.BigEndian.AppendUint32([]byte{0}, 65<<20))
+	_, err := s.feed()
+	if want := "the server announced an answer of 68157440 bytes, and more than 67108864 are not taken"; err == nil || err.Error() != want {
+		t.Errorf("error %v", err)
+	}
+}

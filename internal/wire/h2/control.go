@@ -1,0 +1,177 @@
+package h2
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// controlFrame handles every frame but DATA and HEADERS.
+func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
+	switch h.Type {
+	case FrameSettings:
+		return c.settings(h, p)
+	case FrameWindowUpdate:
+		return c.windowUpdate(h, p)
+	case FramePing:
+		return c.ping(h, p)
+	case FrameRSTStream:
+		return c.rstStream(h, p)
+	case FrameGoAway:
+		return c.goAway(h, p)
+	case FrameContinuation:
+		return c.continuation(h, p)
+	case FramePushPromise:
+		return errors.New("the server broke HTTP/2: it pushes, which was turned off")
+	case FramePriority:
+		if h.Stream == 0 || len(p) != 5 {
+			return errFrame(h)
+		}
+	}
+	return nil // other types are to be ignored (RFC 9113, section 4.1)
+}
+
+func errFrame(h FrameHeader) error {
+	return fmt.Errorf("the server broke HTTP/2: a frame of type %d with %d bytes on stream %d is not allowed",
+		h.Type, h.Length, h.Stream)
+}
+
+// controlAnswered bounds the answers that a flood of control frames makes us
+// keep while nothing can be written.
+func (c *Conn) controlAnswered() error {
+	if c.control++; c.control > maxControl {
+		return errors.New("the server floods the connection with control frames")
+	}
+	return nil
+}
+
+func (c *Conn) settings(h FrameHeader, p []byte) error {
+	if h.Stream != 0 || len(p)%6 != 0 || (h.Flags&FlagAck != 0 && len(p) > 0) {
+		return errFrame(h)
+	}
+	if h.Flags&FlagAck != 0 {
+		return nil
+	}
+	if !c.greeted {
+		c.greeted, c.limit = true, 1<<31-1 // no limit is the default
+	}
+	for ; len(p) > 0; p = p[6:] {
+		if err := c.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
+			return err
+		}
+	}
+	c.out = AppendFrameHeader(c.out, 0, FrameSettings, FlagAck, 0)
+	return c.controlAnswered()
+}
+
+func (c *Conn) setting(id uint16, value uint32) error {
+	switch id {
+	case SettingHeaderTableSize:
+		c.enc.resize(value)
+	case SettingMaxConcurrentStreams:
+		c.limit = int(min(value, 1<<31-1))
+	case SettingMaxFrameSize:
+		if value < DefaultMaxFrameSize || value > 1<<24-1 {
+			return fmt.Errorf("the server broke HTTP/2: a largest frame of %d bytes is not allowed", value)
+		}
+		c.maxFrame = int(value)
+	case SettingInitialWindowSize:
+		if value > MaxWindow {
+			return errWindow
+		}
+		change := int64(value) - c.streamStart
+		c.streamStart = int64(value)
+		for i := range c.blocked {
+			if c.blocked[i].window += change; c.blocked[i].window > MaxWindow {
+				return errWindow
+			}
+		}
+	}
+	return nil
+}
+
+var errWindow = errors.New("the server broke HTTP/2: a window is larger than 2^31-1 bytes")
+
+func (c *Conn) windowUpdate(h FrameHeader, p []byte) error {
+	if len(p) != 4 {
+		return errFrame(h)
+	}
+	n := int64(binary.BigEndian.Uint32(p) & MaxWindow)
+	if n == 0 {
+		return errFrame(h)
+	}
+	if h.Stream == 0 {
+		if c.connWindow += n; c.connWindow > MaxWindow {
+			return errWindow
+		}
+		return nil
+	}
+	s := c.find(h.Stream)
+	if s == nil {
+		return c.checkClosed(h)
+	}
+	if s.state&isBlocked == 0 {
+		return nil // its request is written
+	}
+	for i := range c.blocked {
+		if b := &c.blocked[i]; b.id == s.id {
+			if b.window += n; b.window > MaxWindow {
+				return errWindow
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Conn) ping(h FrameHeader, p []byte) error {
+	if h.Stream != 0 || len(p) != 8 {
+		return errFrame(h)
+	}
+	if h.Flags&FlagAck != 0 {
+		return nil
+	}
+	c.out = AppendPing(c.out, FlagAck, p)
+	return c.controlAnswered()
+}
+
+func (c *Conn) rstStream(h FrameHeader, p []byte) error {
+	if len(p) != 4 || h.Stream == 0 {
+		return errFrame(h)
+	}
+	s := c.find(h.Stream)
+	if s == nil {
+		return c.checkClosed(h)
+	}
+	code := binary.BigEndian.Uint32(p)
+	r := Reply{Tag: s.tag, Sub: s.sub, End: Reset, Code: code}
+	if code == ErrCodeRefusedStream {
+		r.End = Refused
+	}
+	r.Text = []byte("the server reset the stream: " + ErrCodeName(code))
+	c.replies = append(c.replies, r)
+	c.closes(s)
+	return nil
+}
+
+// goAway ends the opening of streams. Those above the last that the server
+// names were not processed (RFC 9113, section 6.8); the others go on.
+func (c *Conn) goAway(h FrameHeader, p []byte) error {
+	if h.Stream != 0 || len(p) < 8 {
+		return errFrame(h)
+	}
+	c.draining = true
+	last := binary.BigEndian.Uint32(p) & LastStreamID
+	code := binary.BigEndian.Uint32(p[4:])
+	c.goodbye = "the server said that it ends the connection: " + ErrCodeName(code)
+	if debug := p[8:]; len(debug) > 0 {
+		c.goodbye += fmt.Sprintf(" (%q)", debug[:min(len(debug), 200)])
+	}
+	text := []byte(c.goodbye)
+	c.eachInOrder(func(s *stream) {
+		if s.id > last {
+			c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Unprocessed, Code: code, Text: text})
+			c.closes(s)
+		}
+	})
+	return nil
+}

@@ -1,0 +1,131 @@
+package h2
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// data handles a DATA frame. A message that is whole in one frame stays where
+// it is; parts of one are put together in a buffer.
+func (c *Conn) data(h FrameHeader, p []byte) error {
+	c.unacked += len(p)
+	if h.Flags&FlagPadded != 0 {
+		if len(p) == 0 || int(p[0]) >= len(p) {
+			return errPadding
+		}
+		p = p[1 : len(p)-int(p[0])]
+	}
+	s := c.find(h.Stream)
+	if s == nil {
+		return c.checkClosed(h)
+	}
+	if s.state&gotHeaders == 0 {
+		return errors.New("the server broke HTTP/2: DATA came before HEADERS")
+	}
+	if len(p) >= prefixLen && s.npre == 0 && p[0] == 0 && int(binary.BigEndian.Uint32(p[1:])) == len(p)-prefixLen {
+		s.npre = prefixLen
+		s.msg = p[prefixLen:]
+		s.state |= whole | inPlace
+		c.held = append(c.held, s.id)
+		c.nheld++
+	} else if err := c.assemble(s, p); err != nil {
+		return err
+	}
+	if h.Flags&FlagEndStream != 0 {
+		c.finish(s, &fields{grpc: -1})
+	}
+	return nil
+}
+
+var errPadding = errors.New("the server broke HTTP/2: a frame's padding is longer than the frame")
+
+// assemble takes a part of a message.
+func (c *Conn) assemble(s *stream, p []byte) error {
+	n := copy(s.pre[s.npre:], p)
+	s.npre += uint8(n)
+	p = p[n:]
+	if s.npre < prefixLen {
+		return nil
+	}
+	if s.pre[0] != 0 {
+		return errors.New("the server sent a compressed gRPC message that nobody asked for")
+	}
+	length := int64(binary.BigEndian.Uint32(s.pre[1:]))
+	if length > int64(c.maxMessage) {
+		return fmt.Errorf("the server announced an answer of %d bytes, and more than %d are not taken",
+			length, c.maxMessage)
+	}
+	if s.state&whole != 0 {
+		if len(p) > 0 {
+			return errSecondMessage
+		}
+		return nil
+	}
+	if int64(len(s.msg))+int64(len(p)) > length {
+		return errSecondMessage
+	}
+	if s.state&pooled == 0 {
+		s.state |= pooled
+		s.msg = c.buffer()
+	}
+	s.msg = append(s.msg, p...)
+	if int64(len(s.msg)) == length {
+		s.state |= whole
+	}
+	return nil
+}
+
+var errSecondMessage = errors.New("the server sent more than one message for a call that has one")
+
+// keepHeld copies the messages whose calls did not end in this Feed out of the
+// input, which the caller is about to reuse.
+func (c *Conn) keepHeld() {
+	for _, id := range c.held {
+		s := c.find(id)
+		if s == nil || s.state&inPlace == 0 {
+			continue
+		}
+		s.msg = append(c.buffer(), s.msg...)
+		s.state = s.state&^inPlace | pooled
+	}
+	c.nheld = 0
+}
+
+// checkClosed accepts a frame for a stream that was open once: it was
+// cancelled, or the server answered before it had the whole request.
+func (c *Conn) checkClosed(h FrameHeader) error {
+	if h.Stream&1 == 0 || h.Stream >= c.next {
+		return fmt.Errorf("the server broke HTTP/2: a frame came for stream %d, which was never opened", h.Stream)
+	}
+	return nil
+}
+
+// finish ends a call with what its last header block says.
+func (c *Conn) finish(s *stream, f *fields) {
+	if f.grpc == StatusOK && s.state&(whole|isBlocked) == whole {
+		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, Body: s.msg})
+		c.closes(s)
+		return
+	}
+	r := Reply{Tag: s.tag, Sub: s.sub, Code: uint32(f.grpc), Text: f.text}
+	switch {
+	case f.grpc == StatusOK && s.state&whole != 0:
+		r.Body = s.msg
+	case f.grpc == StatusOK:
+		r.Code, r.Text = StatusInternal, []byte("the server answered OK without a message")
+	case f.grpc < 0:
+		r.Code, r.Text = StatusUnknown, []byte("the server ended the answer without a gRPC status")
+	}
+	c.ends(s, r)
+}
+
+// ends ends a call with a reply. A server that answers before it has the whole
+// request is told that the rest will not come.
+func (c *Conn) ends(s *stream, r Reply) {
+	if s.state&isBlocked != 0 {
+		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)
+	}
+	c.replies = append(c.replies, r)
+	c.closes(s)
+}

@@ -1,0 +1,194 @@
+package h2
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+const (
+	decoderTable = 4096      // the default, which we do not change
+	maxBlock     = 256 << 10 // bytes of a header block
+	memoLen      = 8         // bytes of a block that is remembered
+)
+
+// fields is what matters of an answer's header block.
+type fields struct {
+	status  int32  // of HTTP; 0 if the block has none
+	grpc    int32  // status of gRPC; -1 if the block has none
+	isGRPC  bool   // the content-type is gRPC's
+	text    []byte // grpc-message
+	content string // content-type, if it is not gRPC's
+}
+
+// memo remembers a block of up to memoLen bytes in which each byte refers to
+// an entry of a table (RFC 7541, section 6.1). It means the same until the
+// dynamic table changes. A server's blocks are nearly always such.
+type memo struct {
+	key    uint64 // the block's bytes, little endian
+	length int    // of the block; 0: nothing is remembered
+	fields fields
+}
+
+// headers handles a HEADERS frame, with which b begins.
+func (c *Conn) headers(h FrameHeader, b []byte) error {
+	if h.Flags&^FlagEndStream == FlagEndHeaders && h.Length <= memoLen && h.Length > 0 {
+		key := blockKey(b[FrameHeaderLen:], h.Length)
+		for i := range c.memo {
+			if c.memo[i].key == key && c.memo[i].length == h.Length {
+				return c.apply(h.Stream, &c.memo[i].fields, h.Flags&FlagEndStream != 0)
+			}
+		}
+	}
+	return c.headersSlow(h, b[FrameHeaderLen:FrameHeaderLen+h.Length])
+}
+
+// blockKey is the first n bytes of b as a number, n from 1 to memoLen.
+func blockKey(b []byte, n int) (key uint64) {
+	if len(b) >= memoLen { // what lies behind the block is masked
+		return binary.LittleEndian.Uint64(b) & (1<<(8*uint(n)) - 1)
+	}
+	for i, x := range b[:n] {
+		key |= uint64(x) << (8 * i)
+	}
+	return key
+}
+
+func (c *Conn) headersSlow(h FrameHeader, p []byte) error {
+	if h.Flags&FlagPadded != 0 {
+		if len(p) == 0 || int(p[0]) >= len(p) {
+			return errPadding
+		}
+		p = p[1 : len(p)-int(p[0])]
+	}
+	if h.Flags&FlagPriority != 0 {
+		if len(p) < 5 {
+			return errFrame(h)
+		}
+		p = p[5:]
+	}
+	if h.Stream == 0 {
+		return errFrame(h)
+	}
+	if h.Flags&FlagEndHeaders == 0 {
+		c.blockOf, c.blockEnds = h.Stream, h.Flags&FlagEndStream != 0
+		c.block = append(c.block[:0], p...)
+		return nil
+	}
+	return c.decode(h.Stream, p, h.Flags&FlagEndStream != 0)
+}
+
+// continuation handles a CONTINUATION frame.
+func (c *Conn) continuation(h FrameHeader, p []byte) error {
+	if c.blockOf == 0 {
+		return errFrame(h)
+	}
+	if len(c.block)+len(p) > maxBlock {
+		return fmt.Errorf("the server sent more than %d bytes of headers for one answer", maxBlock)
+	}
+	c.block = append(c.block, p...)
+	if h.Flags&FlagEndHeaders == 0 {
+		return nil
+	}
+	id := c.blockOf
+	c.blockOf = 0
+	return c.decode(id, c.block, c.blockEnds)
+}
+
+// decode decodes a whole header block. It must be done for closed streams too,
+// or else the dynamic table would not be the server's any more.
+func (c *Conn) decode(id uint32, block []byte, end bool) error {
+	c.fields = fields{grpc: -1}
+	if _, err := c.dec.Write(block); err != nil {
+		return fmt.Errorf("the server sent headers that cannot be decoded: %w", err)
+	}
+	if err := c.dec.Close(); err != nil {
+		return fmt.Errorf("the server sent headers that cannot be decoded: %w", err)
+	}
+	f := c.fields
+	if key, ok := memoKey(block); ok {
+		c.memo[c.memoNext] = memo{key, len(block), f}
+		c.memoNext = (c.memoNext + 1) % len(c.memo)
+	} else {
+		c.memo = [4]memo{} // the dynamic table may have changed
+	}
+	return c.apply(id, &f, end)
+}
+
+// memoKey returns a block's key, if it is one to be remembered.
+func memoKey(block []byte) (key uint64, ok bool) {
+	if len(block) == 0 || len(block) > memoLen {
+		return 0, false
+	}
+	for _, b := range block {
+		if b <= 0x80 || b == 0xff { // no index, or one of several bytes
+			return 0, false
+		}
+	}
+	return blockKey(block, len(block)), true
+}
+
+// takeField is called with each field that the decoder finds.
+func (c *Conn) takeField(f hpack.HeaderField) {
+	switch f.Name {
+	case ":status":
+		n, err := strconv.ParseUint(f.Value, 10, 16)
+		if err != nil {
+			n = 500
+		}
+		c.fields.status = int32(n)
+	case "content-type":
+		const want = "application/grpc"
+		c.fields.isGRPC = len(f.Value) >= len(want) && f.Value[:len(want)] == want
+		if !c.fields.isGRPC {
+			c.fields.content = f.Value
+		}
+	case "grpc-status":
+		n, err := strconv.ParseUint(f.Value, 10, 16)
+		if err != nil {
+			n = StatusUnknown
+		}
+		c.fields.grpc = int32(n)
+	case "grpc-message":
+		c.fields.text = unescape(f.Value)
+	}
+}
+
+// apply acts on a header block of a stream.
+func (c *Conn) apply(id uint32, f *fields, end bool) error {
+	s := c.find(id)
+	if s == nil {
+		return c.checkClosed(FrameHeader{Stream: id})
+	}
+	if s.state&gotHeaders != 0 { // trailers
+		if !end {
+			return errors.New("the server broke HTTP/2: trailers did not end the answer")
+		}
+		c.finish(s, f)
+		return nil
+	}
+	switch {
+	case f.status >= 100 && f.status < 200 && !end: // informational: the answer is yet to come
+	case f.grpc >= 0 && end: // trailers only
+		c.finish(s, f)
+	case f.status != 200 || !f.isGRPC:
+		c.notGRPC(s, f, end)
+	case end:
+		c.finish(s, f)
+	default:
+		s.state |= gotHeaders
+	}
+	return nil
+}
+
+// notGRPC ends a call that a web server or proxy answered.
+func (c *Conn) notGRPC(s *stream, f *fields, end bool) {
+	if !end && s.state&isBlocked == 0 {
+		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)
+	}
+	text := fmt.Sprintf("the server answered with HTTP status %d and content-type %q, not with gRPC", f.status, f.content)
+	c.ends(s, Reply{Tag: s.tag, Sub: s.sub, Code: statusOfHTTP(int(f.status)), Text: []byte(text)})
+}

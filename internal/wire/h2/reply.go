@@ -1,0 +1,98 @@
+package h2
+
+// End says how a call ended.
+type End uint8
+
+// The ends.
+const (
+	Answered    End = iota // the server sent a gRPC status: Code, Text, and Body if Code is 0
+	Reset                  // the server ended the stream with the HTTP/2 error Code
+	Refused                // certainly not processed: RST_STREAM with REFUSED_STREAM
+	Unprocessed            // certainly not processed: GOAWAY named an earlier stream as the last
+	NotSent                // the connection ended before the request was written in full
+	Broken                 // the connection ended before the answer came
+)
+
+// gRPC status codes that this package gives itself (gRPC's statuscodes.md).
+const (
+	StatusOK              = 0
+	StatusUnknown         = 2
+	StatusInternal        = 13
+	StatusUnavailable     = 14
+	statusUnimplemented   = 12
+	statusDenied          = 7
+	statusUnauthenticated = 16
+)
+
+// Reply is a call's end. Its bytes are valid until the next Feed.
+type Reply struct {
+	Tag  uint32 // as given to Call
+	Sub  uint8  // as given to Call
+	End  End
+	Code uint32 // the gRPC status if Answered, the HTTP/2 error code if Reset, Refused or Unprocessed
+	Body []byte // the message, without its prefix
+	Text []byte // the status message, or what is known about the end
+}
+
+// statusOfHTTP is the gRPC status for an answer without one, by its HTTP
+// status (gRPC's http-grpc-status-mapping.md).
+func statusOfHTTP(status int) uint32 {
+	switch status {
+	case 400:
+		return StatusInternal
+	case 401:
+		return statusUnauthenticated
+	case 403:
+		return statusDenied
+	case 404:
+		return statusUnimplemented
+	case 429, 502, 503, 504:
+		return StatusUnavailable
+	}
+	return StatusUnknown
+}
+
+// unescape decodes the percent-encoding of grpc-message; what is no encoding
+// stays as it is.
+func unescape(s string) []byte {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			hi, lo := unhex(s[i+1]), unhex(s[i+2])
+			if hi >= 0 && lo >= 0 {
+				b = append(b, byte(hi<<4|lo))
+				i += 2
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return b
+}
+
+func unhex(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
+
+var errCodeNames = [...]string{
+	"NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT",
+	"STREAM_CLOSED", "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR",
+	"CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+}
+
+// ErrCodeName returns an HTTP/2 error code's name as RFC 9113, section 7,
+// spells it.
+func ErrCodeName(code uint32) string {
+	if int64(code) < int64(len(errCodeNames)) {
+		return errCodeNames[code]
+	}
+	return "an unknown error code"
+}
