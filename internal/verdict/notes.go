@@ -1,10 +1,6 @@
 package verdict
 
-import (
-	"fmt"
-	"math"
-	"time"
-)
+import "fmt"
 
 // MinUniqueSize is the size in bytes from which a value carries who wrote it.
 const MinUniqueSize = 16
@@ -30,13 +26,4 @@ func notes(f *Figures) []string {
 		}
 	}
 	return list
-}
-
-// duration formats nanoseconds with three significant digits.
-func duration(ns float64) string {
-	if ns < 1 {
-		return "0s"
-	}
-	step := math.Pow(10, math.Floor(math.Log10(ns))-2)
-	return time.Duration(math.Round(math.Round(ns/step) * step)).String()
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // The rules' limits. A figure at its limit is still within it.
@@ -108,7 +110,7 @@ func littlesLaw(f *Figures) (State, string) {
 	within := clients * (MaxLittleDeviation + f.LongestNS/window)
 	if busy := f.TotalNS / window; math.Abs(busy-clients) > within {
 		return invalid("by Little's law %.4g clients were at work (%.0f operations/s × %s), but there are %d, and the difference is above %.0f %%; this is a defect of quorumbench",
-			busy, float64(f.Due)/f.Seconds, duration(f.TotalNS/float64(f.Due)), f.Clients, 100*MaxLittleDeviation)
+			busy, float64(f.Due)/f.Seconds, measure.Duration(f.TotalNS/float64(f.Due)), f.Clients, 100*MaxLittleDeviation)
 	}
 	if f.MeanInFlight > 0 && math.Abs(f.MeanInFlight-clients) > within {
 		return invalid("%.4g operations were in progress on average, but there are %d clients, and the difference is above %.0f %%; this is a defect of quorumbench",
@@ -121,10 +123,10 @@ func stopped(f *Figures) (State, string) {
 	pause := time.Duration(f.LongestPauseNS)
 	switch {
 	case pause > StoppedPause:
-		return invalid("the generator stood still for %s at once, above %s: it was stopped", duration(float64(pause)), duration(float64(StoppedPause)))
+		return invalid("the generator stood still for %s at once, above %s: it was stopped", measure.Duration(float64(pause)), measure.Duration(float64(StoppedPause)))
 	case pause > MaxPause:
 		return suspect("the generator stood still for %s at once, above %s: it was stopped or not given a processor, and the slowest times are its own",
-			duration(float64(pause)), duration(float64(MaxPause)))
+			measure.Duration(float64(pause)), measure.Duration(float64(MaxPause)))
 	}
 	return fine()
 }
@@ -133,7 +135,7 @@ func throttled(f *Figures) (State, string) {
 	if f.ThrottledNS <= 0 {
 		return fine()
 	}
-	held := duration(float64(f.ThrottledNS))
+	held := measure.Duration(float64(f.ThrottledNS))
 	if share := float64(f.ThrottledNS) / (f.Seconds * 1e9); share > ThrottledInvalid {
 		return invalid("the generator's control group was throttled for %s, above %.0f %% of the window: give it more processor time", held, 100*ThrottledInvalid)
 	}
@@ -149,7 +151,7 @@ func waitedForProcessor(f *Figures) (State, string) {
 		return fine()
 	}
 	return suspect("the generator's threads waited %s for a processor each time, above %.0f %% of the median service time (%s)",
-		duration(mean), 100*MaxRunDelay, duration(f.ServiceP50NS))
+		measure.Duration(mean), 100*MaxRunDelay, measure.Duration(f.ServiceP50NS))
 }
 
 func late(f *Figures) (State, string) {
@@ -158,7 +160,7 @@ func late(f *Figures) (State, string) {
 		return fine()
 	}
 	return suspect("operations were sent late: %s at p99, above %s (the larger of %s and %.0f %% of the median response time)",
-		duration(f.LatenessP99NS), duration(limit), duration(float64(MinLateness)), 100*MaxLateness)
+		measure.Duration(f.LatenessP99NS), measure.Duration(limit), measure.Duration(float64(MinLateness)), 100*MaxLateness)
 }
 
 func generatorBusy(f *Figures) (State, string) {
@@ -220,7 +222,7 @@ func carriedIn(f *Figures) (State, string) {
 		return fine()
 	}
 	return suspect("the window opened on an operation that had been in flight for %s, above %s (%d were in flight)",
-		duration(float64(f.CarriedInAgeNS)), duration(float64(MaxCarriedInAge)), f.CarriedIn)
+		measure.Duration(float64(f.CarriedInAgeNS)), measure.Duration(float64(MaxCarriedInAge)), f.CarriedIn)
 }
 
 func inFlightLimit(f *Figures) (State, string) {

@@ -216,14 +216,6 @@ func TestReasonWithoutRule(t *testing.T) {
 	}
 }
 
-func TestDuration(t *testing.T) {
-	for ns, want := range map[float64]string{0: "0s", 0.4: "0s", 1: "1ns", 63: "63ns", 1234: "1.23µs", 999_600: "1ms", 52_149_000: "52.1ms", 3.2e9: "3.2s", 1.001e9: "1s"} {
-		if got := duration(ns); got != want {
-			t.Errorf("duration(%v) = %s, want %s", ns, got, want)
-		}
-	}
-}
-
 func TestStateOrder(t *testing.T) {
 	if !Suspect.Worse(Valid) || !Invalid.Worse(Suspect) || Valid.Worse(Valid) || !State("?").Worse(Invalid) {
 		t.Error("the states' order is wrong")

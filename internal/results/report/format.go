@@ -13,40 +13,12 @@ import (
 const Dash = "-"
 
 // Duration formats nanoseconds with three significant digits, in the unit that
-// suits them: 873 ns, 52.1 µs, 1.20 ms, 10.0 s.
+// suits them: 873 ns, 52.1 µs, 1.20 ms, 10.0 s; a dash for what is no time.
 func Duration(ns float64) string {
 	if math.IsNaN(ns) || math.IsInf(ns, 0) || ns < 0 {
 		return Dash
 	}
-	if ns < 999.5 {
-		return strconv.FormatFloat(ns, 'f', 0, 64) + " ns"
-	}
-	for _, u := range []struct {
-		name string
-		ns   float64
-	}{{"µs", 1e3}, {"ms", 1e6}} {
-		if s, ok := digits3(ns / u.ns); ok {
-			return s + " " + u.name
-		}
-	}
-	if s, ok := digits3(ns / 1e9); ok {
-		return s + " s"
-	}
-	return strconv.FormatFloat(ns/1e9, 'f', 0, 64) + " s"
-}
-
-// digits3 formats a number with three significant digits; ok is false when it
-// rounds to 1000 or more.
-func digits3(x float64) (s string, ok bool) {
-	switch {
-	case x >= 999.5:
-		return "", false
-	case x >= 99.95:
-		return strconv.FormatFloat(x, 'f', 0, 64), true
-	case x >= 9.995:
-		return strconv.FormatFloat(x, 'f', 1, 64), true
-	}
-	return strconv.FormatFloat(x, 'f', 2, 64), true
+	return measure.Duration(ns)
 }
 
 // Figure formats a figure of a summary: a time, a dash where the sample does
@@ -66,7 +38,7 @@ func PerSecond(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
 		return Dash
 	}
-	if s, ok := digits3(x); ok && x < 99.95 && x != math.Trunc(x) {
+	if s, ok := measure.Digits3(x); ok && x < 99.95 && x != math.Trunc(x) {
 		return s + "/s"
 	}
 	return Count(uint64(math.Round(x))) + "/s"
@@ -94,7 +66,7 @@ func Bytes(n uint64) string {
 	for _, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
 		x /= 1024
 		if x < 999.5 || unit == "TiB" {
-			if s, ok := digits3(x); ok {
+			if s, ok := measure.Digits3(x); ok {
 				return s + " " + unit
 			}
 			return fmt.Sprintf("%.0f %s", x, unit)

@@ -20,6 +20,7 @@ import (
 // none takes from another.
 type running struct {
 	key     string
+	name    string           // for people
 	own     *cluster.Cluster // nil: attached
 	trial   trial.Cluster
 	dataDir string
@@ -66,7 +67,7 @@ func (r *run) leave(ctx context.Context) error {
 	if now == nil || now.own == nil {
 		return nil
 	}
-	r.tell(Progress{Stage: Stopping, Name: now.trial.Store.Name()})
+	r.tell(Progress{Stage: Stopping, Name: now.name})
 	err := now.own.Stop(ctx)
 	// Gone only if nothing else is in it.
 	_ = os.Remove(now.dataDir)
@@ -86,7 +87,8 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 
 // start starts a cluster of our own.
 func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
-	r.tell(Progress{Stage: Starting, Name: fmt.Sprintf("%s cluster of %d", st.Name(), spec.Cluster.Members)})
+	name := fmt.Sprintf("%s cluster of %d", st.Name(), spec.Cluster.Members)
+	r.tell(Progress{Stage: Starting, Name: name})
 	dir, err := r.dataDir()
 	if err != nil {
 		return trial.Cluster{}, err
@@ -101,7 +103,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	}
 	shared := true
 	c := trial.Cluster{ID: id, Store: st, Access: store.Access{Endpoints: own.Endpoints()}, Shared: &shared, Notes: own.Notes()}
-	r.now = &running{key: spec.Cluster.Key, own: own, dataDir: dir}
+	r.now = &running{key: spec.Cluster.Key, name: name, own: own, dataDir: dir}
 	about, err := r.describe(ctx, own, spec, id)
 	if err != nil {
 		return trial.Cluster{}, err

@@ -17,11 +17,10 @@ type members struct {
 	admin store.Admin
 	given []string // endpoints
 
-	mu      sync.Mutex
-	last    store.Status
-	highest uint64 // term
-	known   record.Roles
-	names   map[string]string // by endpoint
+	mu    sync.Mutex
+	last  store.Status
+	known record.Roles
+	names map[string]string // by endpoint
 }
 
 // ask asks every member for its state.

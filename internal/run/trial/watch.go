@@ -32,7 +32,6 @@ type watcher struct {
 	begun   [2]bool
 	last    measure.Second // the figures of the last whole second
 	lastP99 float64
-	errors  uint64
 
 	generator *load.Generator
 	changes   chan struct{} // an election or a loss may have happened

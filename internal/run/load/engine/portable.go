@@ -19,7 +19,6 @@ type portable struct {
 	mu    sync.Mutex
 	conns []portableConn
 	ready []Ready
-	ended bool
 }
 
 type portableConn struct {

@@ -1,0 +1,47 @@
+# What a developer needs; CONTRIBUTING.md says more.
+
+GOLANGCI_LINT_VERSION := v2.15.0
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/quorumbench/tools
+GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
+
+.PHONY: test build lint unit fuzz bench bench-peers
+
+# All that a change must pass; installs what it needs.
+test: lint unit
+
+build:
+	go build -o bin/quorumbench ./cmd/quorumbench
+
+lint: $(GOLANGCI_LINT)
+	go vet ./...
+	GOOS=darwin go vet ./...
+	$(GOLANGCI_LINT) run ./...
+
+# Built once for each version, outside the checkout. Two makes at once build
+# in places of their own, and the last one's file stays.
+$(GOLANGCI_LINT):
+	@mkdir -p $(CACHE)
+	dir=$$(mktemp -d $(CACHE)/build.XXXXXX) && \
+	GOBIN=$$dir go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION) && \
+	mkdir -p $(dir $(GOLANGCI_LINT)) && mv $$dir/golangci-lint $(GOLANGCI_LINT) && rmdir $$dir
+
+# Unit and integration tests with the race detector; real servers are built in.
+unit:
+	go test -race -timeout 25m ./...
+
+# Each fuzz test for a while: make fuzz FUZZTIME=1m
+FUZZTIME ?= 20s
+fuzz:
+	@for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \
+		for name in $$(grep -rho --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' $$pkg | sed 's/func //'); do \
+			echo "$$pkg $$name" && go test ./$$pkg -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
+	done
+
+# The hot path's own benchmarks, with allocations.
+bench:
+	go test -run '^$$' -bench . -benchmem ./internal/...
+
+# Against h2load and the official client, on one machine in one run.
+bench-peers:
+	go run ./tools/benchpeers

@@ -1,0 +1,37 @@
+package measure
+
+import "strconv"
+
+// Duration formats nanoseconds, 0 or more, with three significant digits, in the unit that
+// suits them: 873 ns, 52.1 µs, 1.20 ms, 10.0 s.
+func Duration(ns float64) string {
+	if ns < 999.5 {
+		return strconv.FormatFloat(ns, 'f', 0, 64) + " ns"
+	}
+	for _, u := range []struct {
+		name string
+		ns   float64
+	}{{"µs", 1e3}, {"ms", 1e6}} {
+		if s, ok := Digits3(ns / u.ns); ok {
+			return s + " " + u.name
+		}
+	}
+	if s, ok := Digits3(ns / 1e9); ok {
+		return s + " s"
+	}
+	return strconv.FormatFloat(ns/1e9, 'f', 0, 64) + " s"
+}
+
+// Digits3 formats a number with three significant digits; ok is false when it
+// rounds to 1000 or more.
+func Digits3(x float64) (s string, ok bool) {
+	switch {
+	case x >= 999.5:
+		return "", false
+	case x >= 99.95:
+		return strconv.FormatFloat(x, 'f', 0, 64), true
+	case x >= 9.995:
+		return strconv.FormatFloat(x, 'f', 1, 64), true
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64), true
+}
