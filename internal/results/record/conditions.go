@@ -101,7 +101,7 @@ func FromScenario(t *scenario.Trial) Conditions {
 	}
 	if a := t.Cluster.Attach; a != nil {
 		c.Endpoints = a.Endpoints
-		c.TLS = a.CACert != "" || a.Cert != "" || a.SkipVerify
+		c.TLS = a.UsesTLS()
 		c.Authenticated = a.User != ""
 	}
 	c.setMix(l.Mix)

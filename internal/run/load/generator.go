@@ -81,7 +81,11 @@ func New(plan Plan) (*Generator, error) {
 				plan.Mark(Mark{Loop: i, Loops: n, Thread: m.Thread, Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))})
 			}
 		}
-		poller, err := engine.NewPoller(len(cfg.Endpoints), g.base, plan.dialer())
+		newPoller := plan.poller
+		if newPoller == nil {
+			newPoller = engine.NewPoller
+		}
+		poller, err := newPoller(len(cfg.Endpoints), g.base, plan.dialer())
 		if err != nil {
 			return nil, err
 		}

@@ -37,6 +37,8 @@ type Plan struct {
 
 	// wrap replaces a loop's source; nil leaves it.
 	wrap func(*source) engine.Source
+	// poller replaces the system's poller; nil leaves it.
+	poller func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error)
 }
 
 // Mark is the beginning of a phase in one of the loops, or the end of the last.

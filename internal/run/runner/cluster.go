@@ -149,7 +149,7 @@ func accessOf(a *scenario.Attach) (store.Access, error) {
 		}
 		access.User, access.Password = name, password
 	}
-	if a.CACert == "" && a.Cert == "" && a.CertKey == "" && !a.SkipVerify {
+	if !a.UsesTLS() {
 		return access, nil
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.SkipVerify}

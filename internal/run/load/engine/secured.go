@@ -49,6 +49,8 @@ func (d Dialer) sentence(endpoint string, err error) error {
 		return fmt.Errorf("could not connect to %s within %v", endpoint, d.Timeout)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("could not connect to %s: %w", endpoint, op.Err)
+	case errors.Is(err, io.EOF) || errors.As(err, new(tls.RecordHeaderError)):
+		return fmt.Errorf("no TLS connection to %s: the server does not answer as TLS does; is TLS on there?", endpoint)
 	case d.TLS != nil:
 		return fmt.Errorf("no TLS connection to %s: %w", endpoint, err)
 	}

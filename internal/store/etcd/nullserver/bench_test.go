@@ -190,13 +190,6 @@ func BenchmarkDelayPrecision(b *testing.B) {
 	}
 	wg.Wait()
 	all := slices.Concat(late...)
-	slices.Sort(lateNS)
-	if len(lateNS) > 100 {
-		b.ReportMetric(float64(lateNS[len(lateNS)/2])/1000, "srv-p50")
-		b.ReportMetric(float64(lateNS[len(lateNS)*99/100])/1000, "srv-p99")
-		b.ReportMetric(float64(lateNS[len(lateNS)*999/1000])/1000, "srv-p999")
-	}
-	lateNS = nil
 	slices.Sort(all)
 	for _, p := range []struct {
 		name string

@@ -2,7 +2,6 @@ package nullserver
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,16 +13,14 @@ import (
 type systemClock struct {
 	start time.Time
 	fd    int
-	f *os.File
-	b [8]byte
 }
 
 func newClock() (clock, error) {
-	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("null server: no timer for the script's delays: %w", err)
 	}
-	return &systemClock{start: time.Now(), fd: fd, f: os.NewFile(uintptr(fd), "timer")}, nil
+	return &systemClock{start: time.Now(), fd: fd}, nil
 }
 
 func (c *systemClock) now() int64 { return int64(time.Since(c.start)) }
@@ -36,7 +33,12 @@ func (c *systemClock) arm(at int64) {
 
 // wait blocks a thread of its own in the kernel.
 func (c *systemClock) wait() {
-	_, _ = c.f.Read(c.b[:])
+	var expirations [8]byte
+	for {
+		if _, err := unix.Read(c.fd, expirations[:]); err != unix.EINTR {
+			return
+		}
+	}
 }
 
-func (c *systemClock) close() { _ = c.f.Close() }
+func (c *systemClock) close() { _ = unix.Close(c.fd) }

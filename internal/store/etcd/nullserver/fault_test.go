@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -294,7 +296,9 @@ func TestNothingIsLeft(t *testing.T) {
 func TestOptionsThatMakeNoSense(t *testing.T) {
 	for want, o := range map[string]Options{
 		"a window of -1 bytes is impossible": {Window: -1},
-		`the user "root" has no password`:    {User: "root"},
+		"the user has no password":           {User: "secret"},
+		"cannot have -1 requests in flight":  {MaxStreams: -1},
+		`there is no error "odd"; known are`: {Script: &null.Script{Rules: []null.Rule{{Kind: null.Error, Name: "odd", Every: 1}}}},
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -309,5 +313,35 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	}
 	if err := Serve(context.Background(), nil, Options{}); err == nil {
 		t.Error("no listener is accepted")
+	}
+}
+
+func TestNew(t *testing.T) {
+	for want, o := range map[string]store.NullOptions{
+		`script, line 1, column 12: there is no "foo"`: {Script: "delay=1ms; foo"},
+		"the user has no password":                     {User: "secret"},
+	} {
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+	server, err := New(store.NullOptions{ValueSize: 10, Script: "error=unavailable every 2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
+	c := dial(t, l.Addr().String())
+	if got := c.read1(c.get("any")).Kvs[0]; string(got.Key) != "any" || len(got.Value) != 10 {
+		t.Errorf("read %v", got)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

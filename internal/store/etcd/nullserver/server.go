@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
 // Options say how a null server behaves. The zero Options remember what was
@@ -53,6 +54,28 @@ type Options struct {
 // ParseScript reads a script for this server: null.Parse with the names of
 // the errors that it can answer.
 func ParseScript(text string) (*null.Script, error) { return null.Parse(text, Errors()) }
+
+// check says what makes no sense. A user without a password may be a password,
+// and is not shown.
+func (o *Options) check() error {
+	switch {
+	case o.Window < 0 || o.Window > h2.MaxWindow:
+		return fmt.Errorf("null server: a window of %d bytes is impossible; it is 1 to 2147483647, or 0 for the default", o.Window)
+	case o.MaxStreams < 0:
+		return fmt.Errorf("null server: a connection cannot have %d requests in flight; write at least 1, or 0 for no limit", o.MaxStreams)
+	case o.User != "" && !strings.Contains(o.User, ":"):
+		return errors.New("null server: the user has no password; write NAME:PASSWORD")
+	case o.Script == nil:
+		return nil
+	}
+	known := scriptErrors()
+	for _, r := range o.Script.Rules {
+		if r.Kind == null.Error && known[r.Name] == nil {
+			return fmt.Errorf("null server: there is no error %q; known are %s", r.Name, strings.Join(Errors(), ", "))
+		}
+	}
+	return nil
+}
 
 // defaultWindow is a window that nobody fills.
 const defaultWindow = 1 << 30
@@ -123,11 +146,8 @@ func newServer(listeners []net.Listener, o Options, clock clock) (*server, error
 	if len(listeners) == 0 {
 		return nil, errors.New("null server: there is no listener, and so no member")
 	}
-	if o.Window < 0 || o.Window > 1<<31-1 {
-		return nil, fmt.Errorf("null server: a window of %d bytes is impossible; it is 1 to 2147483647, or 0 for the default", o.Window)
-	}
-	if o.User != "" && !strings.Contains(o.User, ":") {
-		return nil, fmt.Errorf("null server: the user %q has no password; write NAME:PASSWORD", o.User)
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	s := &server{
 		options: o, script: o.Script, clock: clock, schedule: schedule{clock: clock},
@@ -135,12 +155,6 @@ func newServer(listeners []net.Listener, o Options, clock clock) (*server, error
 	}
 	if s.script == nil {
 		s.script = &null.Script{}
-	}
-	errors := scriptErrors()
-	for _, r := range s.script.Rules {
-		if r.Kind == null.Error && errors[r.Name] == nil {
-			return nil, fmt.Errorf("null server: there is no error %q; known are %s", r.Name, strings.Join(Errors(), ", "))
-		}
 	}
 	if !s.script.AtOnce() {
 		s.run = null.NewRun(s.script)
@@ -153,12 +167,12 @@ func newServer(listeners []net.Listener, o Options, clock clock) (*server, error
 			s.tls.NextProtos = append([]string{"h2"}, s.tls.NextProtos...)
 		}
 	}
-	s.newMembers(listeners, scheme, errors)
+	s.newMembers(listeners, scheme)
 	return s, nil
 }
 
 // newMembers makes one member for each listener, with one store for all.
-func (s *server) newMembers(listeners []net.Listener, scheme string, errors map[string]*status) {
+func (s *server) newMembers(listeners []net.Listener, scheme string) {
 	var store store = newMemory()
 	if s.options.NoMemory {
 		store = &canned{value: s.options.Value}
@@ -170,7 +184,7 @@ func (s *server) newMembers(listeners []net.Listener, scheme string, errors map[
 	for i := range listeners {
 		s.members = append(s.members, &member{
 			identity: newIdentity(MemberID(i + 1)), store: store, members: members(urls),
-			user: s.options.User, errors: errors,
+			user: s.options.User, errors: scriptErrors(),
 		})
 	}
 }

@@ -1,0 +1,122 @@
+package load_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+)
+
+// certificate is a self-signed one for 127.0.0.1, and the pool that trusts it.
+func certificate(t *testing.T, until time.Time) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: until,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// Both pollers, plain and over TLS, lose nothing, also with values that take
+// many reads and writes and with connections that end in between.
+func TestPollers(t *testing.T) {
+	cert, pool := certificate(t, time.Now().Add(time.Hour))
+	for _, portable := range []bool{false, true} {
+		for _, secured := range []bool{false, true} {
+			for _, size := range []int{64, 200_000} {
+				name := map[bool]string{false: "system", true: "portable"}[portable] + map[bool]string{true: ", TLS"}[secured] + map[int]string{200_000: ", large values"}[size]
+				t.Run(name, func(t *testing.T) {
+					o := nullserver.Options{}
+					if secured {
+						o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+					}
+					l := base(kv.Put, kv.None)
+					l.Total, l.ValueSize, l.KeySpace = 5000, size, 100
+					if size > 1000 {
+						l.Total, l.Connections, l.Clients = 300, 4, 16
+					}
+					p := planFor(serve(t, "goaway every 1000", o), l)
+					if secured {
+						p.Access.TLS = &tls.Config{RootCAs: pool}
+					}
+					if portable {
+						p.Portable()
+					}
+					if m := run(t, p).Measured; m.Due != l.Total || m.Failed() != 0 {
+						t.Errorf("due %d, outcomes %v", m.Due, m.Outcomes)
+					}
+					l.Mix[0].Kind, l.Mix[0].Consistency = kv.Get, kv.Local
+					p.Load = l
+					if m := run(t, p).Measured; m.Outcomes[kv.OK] != l.Total {
+						t.Errorf("read back: %v %v", m.Outcomes, m.ErrorTexts)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestCheckSaysWhatIsWrong(t *testing.T) {
+	cert, pool := certificate(t, time.Now().Add(time.Hour))
+	expired, expiredPool := certificate(t, time.Now().Add(-time.Hour))
+	secure := serve(t, "", nullserver.Options{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+	old := serve(t, "", nullserver.Options{TLS: &tls.Config{Certificates: []tls.Certificate{expired}}})
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	for name, c := range map[string]struct {
+		endpoint string
+		tls      *tls.Config
+		want     string
+	}{
+		"nobody there":          {"127.0.0.1:1", nil, "connection refused"},
+		"nobody answers":        {silent.Addr().String(), nil, "did not answer within"},
+		"HTTP/1.1":              {serve(t, "mode=http1", nullserver.Options{}), nil, "HTTP/1"},
+		"garbage":               {serve(t, "mode=garbage", nullserver.Options{}), nil, "127.0.0.1"},
+		"plain to TLS":          {secure, nil, "TLS"},
+		"TLS to plain":          {serve(t, "", nullserver.Options{}), &tls.Config{RootCAs: pool}, "is TLS on there"},
+		"another CA":            {secure, &tls.Config{RootCAs: expiredPool}, "certificate"},
+		"expired certificate":   {old, &tls.Config{RootCAs: expiredPool}, "expired"},
+		"the right CA":          {secure, &tls.Config{RootCAs: pool}, ""},
+		"a name with no number": {"127.0.0.1", nil, "missing port"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := planFor(c.endpoint, base(kv.Get, kv.Local))
+			p.Access.TLS, p.Access.DialTimeout = c.tls, 500*time.Millisecond
+			err := load.Check(context.Background(), p)
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
+				t.Errorf("the sentence is %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package nullserver
+
+import (
+	"encoding/binary"
+
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// stream is a request that is not complete yet.
+type stream struct {
+	id       uint32
+	call     call
+	body     []byte
+	extra    int64 // what the client added to its window for the answer
+	received int64 // bytes not given back to the client's window yet
+	limit    int64 // the most that received may be
+}
+
+// unpad takes the padding of a DATA or HEADERS frame off.
+func unpad(f h2.FrameHeader, p []byte) ([]byte, error) {
+	if f.Flags&h2.FlagPadded == 0 {
+		return p, nil
+	}
+	if len(p) == 0 || int(p[0]) >= len(p) {
+		return nil, broken(h2.ErrCodeProtocol, "a frame is all padding")
+	}
+	return p[1 : len(p)-int(p[0])], nil
+}
+
+func (s *session) headers(f h2.FrameHeader, p []byte) error {
+	if f.Stream%2 == 0 {
+		return broken(h2.ErrCodeProtocol, "a request has a stream number that no client may use")
+	}
+	p, err := unpad(f, p)
+	if err != nil {
+		return err
+	}
+	if f.Flags&h2.FlagPriority != 0 {
+		if len(p) < 5 {
+			return broken(h2.ErrCodeFrameSize, "a HEADERS frame is too short for its priority")
+		}
+		p = p[5:]
+	}
+	ended := f.Flags&h2.FlagEndStream != 0
+	if f.Flags&h2.FlagEndHeaders != 0 {
+		return s.request(f.Stream, p, ended)
+	}
+	s.blockFor, s.blockEnd = f.Stream, ended
+	s.block = append(s.block[:0], p...)
+	return nil
+}
+
+func (s *session) continuation(f h2.FrameHeader, p []byte) error {
+	if s.blockFor == 0 {
+		return broken(h2.ErrCodeProtocol, "a CONTINUATION continues nothing")
+	}
+	s.block = append(s.block, p...)
+	if len(s.block) > maxHeaders {
+		return broken(h2.ErrCodeEnhanceCalm, "a header block is too long")
+	}
+	if f.Flags&h2.FlagEndHeaders == 0 {
+		return nil
+	}
+	s.blockFor = 0
+	return s.request(f.Stream, s.block, s.blockEnd)
+}
+
+// request takes a complete header block.
+func (s *session) request(id uint32, block []byte, ended bool) error {
+	c, err := s.requests.decode(block)
+	if err != nil {
+		return broken(h2.ErrCodeCompression, "a header block cannot be decoded")
+	}
+	if id <= s.last {
+		st := s.find(id)
+		if st == nil {
+			return broken(h2.ErrCodeStreamClosed, "a stream is used twice")
+		}
+		if ended { // trailers
+			s.complete(st, nil)
+		}
+		return nil
+	}
+	s.last = id
+	if s.goneAway {
+		return nil // GOAWAY said that it is not processed
+	}
+	if s.maxStreams > 0 && s.open >= s.maxStreams {
+		s.out = h2.AppendRSTStream(s.out, id, h2.ErrCodeRefusedStream)
+		return nil
+	}
+	s.open++
+	s.accepted++
+	if g := s.script.GoAway; g > 0 && s.accepted == g {
+		s.goneAway = true
+		s.out = h2.AppendGoAway(s.out, id, h2.ErrCodeNo)
+	}
+	if c.method == methodUnknown {
+		s.fail(id, errUnimplemented)
+		return nil
+	}
+	st := s.begin(id)
+	st.call = c
+	if ended {
+		s.complete(st, nil)
+	}
+	return nil
+}
+
+// begin makes a stream the newest.
+func (s *session) begin(id uint32) *stream {
+	if s.newest != nil {
+		s.streams[s.newest.id] = s.newest
+	}
+	var st *stream
+	if n := len(s.spare); n > 0 {
+		st, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		st = &stream{}
+	}
+	*st = stream{id: id, body: st.body[:0], limit: s.receive.streamLimit()}
+	s.newest = st
+	return st
+}
+
+// find returns an open stream whose request is not complete, or nil.
+func (s *session) find(id uint32) *stream {
+	if st := s.newest; st != nil && st.id == id {
+		return st
+	}
+	return s.streams[id]
+}
+
+// forget takes a stream off.
+func (s *session) forget(st *stream) {
+	if s.newest == st {
+		s.newest = nil
+	} else {
+		delete(s.streams, st.id)
+	}
+	if cap(st.body) > keepBuffer {
+		st.body = nil
+	}
+	s.spare = append(s.spare, st)
+}
+
+// keepBuffer is the largest buffer that is kept for the next use.
+const keepBuffer = 64 << 10
+
+// data takes a part of a request's message.
+func (s *session) data(f h2.FrameHeader, p []byte) error {
+	if f.Stream == 0 || f.Stream > s.last {
+		return broken(h2.ErrCodeProtocol, "DATA came on a stream that is not open")
+	}
+	if err := s.consume(f.Length); err != nil {
+		return err
+	}
+	p, err := unpad(f, p)
+	if err != nil {
+		return err
+	}
+	st := s.find(f.Stream)
+	if st == nil {
+		return nil // it was answered or reset already
+	}
+	ended := f.Flags&h2.FlagEndStream != 0
+	if err := s.consumeStream(st, f.Length, ended); err != nil {
+		return err
+	}
+	if ended && len(st.body) == 0 {
+		s.complete(st, p)
+		return nil
+	}
+	if len(st.body)+len(p) > maxRequest {
+		s.forget(st)
+		s.fail(f.Stream, errTooLarge)
+		return nil
+	}
+	st.body = append(st.body, p...)
+	if ended {
+		s.complete(st, st.body)
+	}
+	return nil
+}
+
+// complete takes a request whose message, with its prefix, is in body.
+func (s *session) complete(st *stream, body []byte) {
+	id, c, extra := st.id, st.call, st.extra
+	s.forget(st)
+	const prefix = 5 // a flag for compression and the length
+	switch {
+	case len(body) >= prefix && body[0] != 0:
+		s.fail(id, errCompressed)
+	case len(body) < prefix || uint64(binary.BigEndian.Uint32(body[1:])) != uint64(len(body)-prefix):
+		s.fail(id, errMalformed)
+	default:
+		s.call(id, c, extra, body[prefix:])
+	}
+}
+
+// reset takes the client's word that it wants no answer any more.
+func (s *session) reset(f h2.FrameHeader) error {
+	if f.Length != 4 {
+		return broken(h2.ErrCodeFrameSize, "an RST_STREAM does not have 4 bytes")
+	}
+	if f.Stream == 0 || f.Stream > s.last {
+		return broken(h2.ErrCodeProtocol, "a stream that is not open is reset")
+	}
+	if st := s.find(f.Stream); st != nil {
+		s.forget(st)
+		s.ended()
+		return nil
+	}
+	s.cancel(f.Stream)
+	return nil
+}
+
+// ended counts one request less.
+func (s *session) ended() {
+	s.open--
+	if s.goneAway && s.open == 0 {
+		s.closing = true
+	}
+}
