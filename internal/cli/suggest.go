@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // suggest returns a question that names the known word nearest to the given
@@ -15,13 +15,7 @@ func suggest(word string, known []string, prefix string) string {
 	if flag, ok := elsewhere[plain]; ok && slices.Contains(known, flag) {
 		return fmt.Sprintf("; did you mean %s%s?", prefix, flag)
 	}
-	best, distance := "", 3
-	for _, k := range known {
-		d := levenshtein.ComputeDistance(plain, k)
-		if d < distance && d*2 <= len(k) {
-			best, distance = k, d
-		}
-	}
+	best := scenario.Nearest(word, known)
 	if best == "" {
 		return ""
 	}

@@ -94,6 +94,16 @@ func suggest(word string, known []string) string {
 	if flag, ok := flagNames[word]; ok && slices.Contains(known, flag) {
 		return fmt.Sprintf("; did you mean %q?", flag)
 	}
+	best := Nearest(word, known)
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// Nearest returns the known word that a misspelt one most likely means, or
+// nothing when none is near.
+func Nearest(word string, known []string) string {
 	plain := strings.ReplaceAll(strings.ToLower(word), "_", "-")
 	best, distance := "", 3
 	for _, k := range known {
@@ -102,10 +112,7 @@ func suggest(word string, known []string) string {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return best
 }
 
 // flagNames maps what a key is called elsewhere to what files call it.

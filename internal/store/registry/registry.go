@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
@@ -36,21 +35,8 @@ func Lookup(name string) (store.Store, error) {
 			return s, nil
 		}
 	}
-	if meant := nearest(name, Names()); meant != "" {
+	if meant := scenario.Nearest(name, Names()); meant != "" {
 		return nil, fmt.Errorf("there is no store %q; did you mean %s?", name, meant)
 	}
 	return nil, fmt.Errorf("there is no store %q; there is %s", name, strings.Join(Names(), ", "))
-}
-
-// nearest returns the name that is at most two typing errors away and shares at
-// least as much as it lacks, or the empty string.
-func nearest(name string, names []string) string {
-	best, least := "", 3
-	for _, n := range names {
-		d := levenshtein.ComputeDistance(strings.ToLower(name), n)
-		if d < least && d <= len(n)-d {
-			best, least = n, d
-		}
-	}
-	return best
 }

@@ -2,13 +2,10 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -45,14 +42,6 @@ type epollConn struct {
 	asked   bool // EPOLLOUT is asked for
 	cancel  context.CancelFunc
 	secured *secured
-}
-
-type dialResult struct {
-	conn    int
-	gen     int32
-	fd      int
-	secured *secured
-	err     error
 }
 
 // wakeConn marks the eventfd among the events.
@@ -290,87 +279,4 @@ func (p *epoll) Release() {
 	_ = unix.Close(p.ep)
 	_ = unix.Close(p.ev)
 	p.ep = -1
-}
-
-func (p *epoll) Dial(i int, endpoint string) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.dialer.Timeout)
-	c := &p.conns[i]
-	c.gen++
-	c.cancel = cancel
-	gen := c.gen
-	go func() {
-		defer cancel()
-		d := dialResult{conn: i, gen: gen, fd: -1}
-		var socket net.Conn
-		if socket, d.secured, d.err = p.dialer.dial(ctx, endpoint); d.err == nil {
-			d.fd, d.err = takeFD(socket)
-		}
-		p.deliver(d)
-	}()
-}
-
-func (p *epoll) deliver(d dialResult) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ep < 0 { // released meanwhile
-		if d.err == nil {
-			_ = unix.Close(d.fd)
-		}
-		return
-	}
-	p.dialed = append(p.dialed, d)
-	p.wake()
-}
-
-func (p *epoll) takeDialed(ready []Ready) []Ready {
-	p.mu.Lock()
-	results := p.dialed
-	p.dialed = nil
-	p.mu.Unlock()
-	for _, d := range results {
-		c := &p.conns[d.conn]
-		if c.gen != d.gen {
-			if d.err == nil {
-				_ = unix.Close(d.fd)
-			}
-			continue
-		}
-		c.cancel = nil
-		if d.err == nil {
-			c.fd, c.secured = d.fd, d.secured
-			d.err = p.control(unix.EPOLL_CTL_ADD, c.fd, unix.EPOLLIN, d.conn, c.gen)
-		}
-		ready = append(ready, Ready{Conn: d.conn, What: Dialed, Err: d.err})
-		if d.secured != nil && d.err == nil {
-			fd := d.fd
-			d.secured.fetch = func(b []byte) (int, error) { return p.readFD(fd, b) }
-			// The handshake may have read what the server said after it.
-			p.ready = append(p.ready, Ready{Conn: d.conn, What: Readable})
-		}
-	}
-	return ready
-}
-
-// takeFD takes the socket out of Go's own poller, which would otherwise be
-// woken for every packet too.
-func takeFD(c net.Conn) (int, error) {
-	defer func() { _ = c.Close() }()
-	s, ok := c.(syscall.Conn)
-	if !ok {
-		return -1, errors.New("the connection has no socket")
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return -1, err
-	}
-	fd := -1
-	if e := raw.Control(func(from uintptr) {
-		fd, err = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 0)
-	}); e != nil {
-		return -1, e
-	}
-	if err != nil {
-		return -1, err
-	}
-	return fd, unix.SetNonblock(fd, true)
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// canned is a store that remembers nothing and costs next to nothing: every
+// canned is a keeper that remembers nothing and costs next to nothing: every
 // key exists, with one and the same value.
 type canned struct{ value []byte }
 

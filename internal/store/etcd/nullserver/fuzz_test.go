@@ -56,7 +56,7 @@ func FuzzServerInput(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &member{identity: newIdentity(1), store: newMemory(), members: members([]string{"http://127.0.0.1:1"}), errors: scriptErrors()}
+		m := &member{identity: newIdentity(1), keeper: newMemory(), members: members([]string{"http://127.0.0.1:1"}), errors: scriptErrors()}
 		s := newSession(m, 70_000)
 		s.script = script
 		if !script.AtOnce() {

@@ -173,9 +173,9 @@ func newServer(listeners []net.Listener, o Options, clock clock) (*server, error
 
 // newMembers makes one member for each listener, with one store for all.
 func (s *server) newMembers(listeners []net.Listener, scheme string) {
-	var store store = newMemory()
+	var keeper keeper = newMemory()
 	if s.options.NoMemory {
-		store = &canned{value: s.options.Value}
+		keeper = &canned{value: s.options.Value}
 	}
 	var urls []string
 	for _, l := range listeners {
@@ -183,7 +183,7 @@ func (s *server) newMembers(listeners []net.Listener, scheme string) {
 	}
 	for i := range listeners {
 		s.members = append(s.members, &member{
-			identity: newIdentity(MemberID(i + 1)), store: store, members: members(urls),
+			identity: newIdentity(MemberID(i + 1)), keeper: keeper, members: members(urls),
 			user: s.options.User, errors: scriptErrors(),
 		})
 	}

@@ -45,8 +45,8 @@ func methodOf(path string) method {
 	return methodUnknown
 }
 
-// store answers the operations. The request is valid until the call returns.
-type store interface {
+// keeper answers the operations. The request is valid until the call returns.
+type keeper interface {
 	appendRange(b []byte, id *identity, r *rangeRequest, wrong null.Kind) ([]byte, *status)
 	appendPut(b []byte, id *identity, p *putRequest) ([]byte, *status)
 	appendDelete(b []byte, id *identity, d *deleteRequest) ([]byte, *status)
@@ -65,7 +65,7 @@ type room struct {
 // member is one member of the null cluster.
 type member struct {
 	identity *identity
-	store    store
+	keeper   keeper
 	members  []byte             // the answer to MemberList, without its header
 	user     string             // NAME:PASSWORD; empty: no authentication
 	errors   map[string]*status // by their names in a script
@@ -85,7 +85,7 @@ func (m *member) answer(b []byte, method method, request []byte, wrong null.Kind
 		if err := checkRange(r, ok); err != nil {
 			return b, err
 		}
-		return m.store.appendRange(b, m.identity, r, wrong)
+		return m.keeper.appendRange(b, m.identity, r, wrong)
 	case methodPut:
 		p := &room.put
 		var ok bool
@@ -93,7 +93,7 @@ func (m *member) answer(b []byte, method method, request []byte, wrong null.Kind
 		if err := checkPut(p, ok); err != nil {
 			return b, err
 		}
-		return m.store.appendPut(b, m.identity, p)
+		return m.keeper.appendPut(b, m.identity, p)
 	case methodDeleteRange:
 		d := &room.remove
 		var ok bool
@@ -101,18 +101,18 @@ func (m *member) answer(b []byte, method method, request []byte, wrong null.Kind
 		if err := checkDelete(d, ok); err != nil {
 			return b, err
 		}
-		return m.store.appendDelete(b, m.identity, d)
+		return m.keeper.appendDelete(b, m.identity, d)
 	case methodTxn:
 		if err := room.txn.parse(request); err != nil {
 			return b, err
 		}
-		return m.store.appendTxn(b, m.identity, &room.txn, wrong)
+		return m.keeper.appendTxn(b, m.identity, &room.txn, wrong)
 	case methodAuthenticate:
 		return m.authenticate(b, request)
 	case methodUnknown:
 		return b, errUnimplemented
 	}
-	revision := m.store.currentRevision()
+	revision := m.keeper.currentRevision()
 	b = m.identity.appendHeader(b, revision)
 	switch method {
 	case methodStatus:
@@ -133,7 +133,7 @@ func (m *member) authenticate(b, request []byte) ([]byte, *status) {
 	case string(name)+":"+string(password) != m.user:
 		return b, errAuthFailed
 	}
-	b = m.identity.appendHeader(b, m.store.currentRevision())
+	b = m.identity.appendHeader(b, m.keeper.currentRevision())
 	return appendText(b, 2, token), nil
 }
 
