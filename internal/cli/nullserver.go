@@ -46,7 +46,7 @@ of "quorumbench bench". It serves until SIGINT or SIGTERM.`,
 	r.text("protocol", &f.protocol, "STORE", "the store whose protocol is spoken")
 	r.text("listen", &f.listen, "HOST:PORT", "of the first member; the next take the next ports, and port 0 any that are free")
 	r.whole("members", &f.members, "how many members there are; the first leads")
-	r.text("script", &f.script, "TEXT", "what happens to operations, such as delay=1ms; see docs/commands.md")
+	r.text("script", &f.script, "TEXT", "what happens to operations, such as delay=1ms; see docs/null-server.md")
 	r.text("script-file", &f.scriptFile, "FILE", "the same from a file; - is standard input")
 	r.toggle("memory", &f.options.Memory, "remember what is written; without it every key is there, with the same value")
 	r.size("value-size", &f.options.ValueSize, "bytes of that value, with --memory=false")

@@ -21,7 +21,6 @@ const (
 	timelineFile = "timeline.csv"
 	eventsFile   = "events.jsonl"
 	machinesFile = "machines.csv"
-	logsFolder   = "logs"
 )
 
 // TrialWriter writes one trial's folder. Its methods may be called from any
@@ -89,15 +88,6 @@ func (t *TrialWriter) openFiles() (err error) {
 
 // Dir is the trial's folder.
 func (t *TrialWriter) Dir() string { return t.dir }
-
-// Logs makes the folder for the members' logs and returns its path.
-func (t *TrialWriter) Logs() (string, error) {
-	dir := filepath.Join(t.dir, logsFolder)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", t.w.fail(writeError(dir, err))
-	}
-	return dir, nil
-}
 
 // Begin says when a phase began. It comes before the phase's first Second.
 func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {

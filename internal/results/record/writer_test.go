@@ -162,7 +162,7 @@ func TestTrialsThatEndWithoutAResult(t *testing.T) {
 	sentence(t, tw.Abort(Interrupted, ""), "is closed")
 }
 
-func TestMachinesAndLogs(t *testing.T) {
+func TestMachines(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(conditions(), noon)
 	must(t, err)
@@ -172,11 +172,6 @@ func TestMachinesAndLogs(t *testing.T) {
 	want := "time,process,cpu_seconds\n1,m1,0.5\n1,\"a \"\"quoted\"\", name\",0.25\n2,m1,0.75\n"
 	if got := readFile(t, tw.Dir(), machinesFile); got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-	logs, err := tw.Logs()
-	must(t, err)
-	if info, err := os.Stat(logs); err != nil || !info.IsDir() {
-		t.Errorf("the logs' folder: %v, %v", info, err)
 	}
 	sentence(t, tw.Machines([]string{"time"}, nil), "has the columns")
 }

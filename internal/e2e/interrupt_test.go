@@ -1,0 +1,194 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// long is a short trial and one that nobody waits for.
+const long = `
+name: long
+order: written
+defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put}
+trials:
+  - {name: short, duration: 500ms}
+  - {name: endless, duration: 10m}
+`
+
+// measuring waits until the trial in the folder has recorded a whole second of
+// its window.
+func (p *program) measuring(t *testing.T, dir, folder string) {
+	t.Helper()
+	eventually(t, 2*patience, "a second was recorded in "+folder, func() bool {
+		select {
+		case <-p.ended:
+			t.Fatalf("quorumbench %s ended before:\n%s", p.args, p.stderr.String())
+		default:
+		}
+		files, err := record.OpenTrial(dir, folder)
+		if err != nil {
+			return false
+		}
+		for _, row := range files.Timeline {
+			if row.Phase == measure.Measured.String() {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// etcd's benchmark prints no summary on Ctrl-C.
+func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
+	for name, interrupt := range map[string]func(*program, *testing.T){
+		"Ctrl-C":  (*program).interrupt,
+		"SIGTERM": func(p *program, t *testing.T) { p.signal(t, syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			dir := w.path("run")
+			p := w.start(t, "run", w.file(t, "long.yaml", long), "--out", dir)
+			p.measuring(t, dir, "trial-02-endless")
+			interrupt(p, t)
+			p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
+
+			run := whole(t, dir, record.Interrupted)
+			if len(run.Trials) != 2 {
+				t.Fatalf("%d trials", len(run.Trials))
+			}
+			if first := byName(t, run, "short"); first.State != record.Complete || first.Operations == 0 {
+				t.Errorf("the trial before the interrupt is %s", first.State)
+			}
+			cut := byName(t, run, "endless")
+			if cut.State != record.Interrupted || cut.Operations == 0 || cut.Errors > 0 || rule(cut, 19) == "" {
+				t.Errorf("the interrupted trial is %s with %d operations, errors %v and the verdict %v",
+					cut.State, cut.Operations, cut.ErrorsByKind, cut.Verdict)
+			}
+			out := p.stdout.String()
+			if lines := strings.Count(out, "\nput "); lines != 2 || !strings.Contains(out, "interrupted") {
+				t.Errorf("the table has %d lines:\n%s", lines, out)
+			}
+			if len(w.processes()) > 0 {
+				t.Errorf("when it ended there were still %v", w.processes())
+			}
+			checkLeftovers(t, dir)
+		})
+	}
+}
+
+func TestInterruptWhileTheClusterStarts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.start(t, "run", w.file(t, "long.yaml", long), "--out", dir, "--data-dir", w.path("elsewhere"))
+	eventually(t, patience, "a member was started", func() bool { return len(w.members()) > 0 })
+	p.interrupt(t)
+	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
+	if run := whole(t, dir, record.Interrupted); len(run.Trials) != 0 {
+		t.Errorf("%d trials", len(run.Trials))
+	}
+	if dataLeft(w.path("elsewhere")) || dataLeft(dir) {
+		t.Error("the members' data is left")
+	}
+	if out := p.stdout.String(); strings.Contains(out, "throughput") {
+		t.Errorf("it prints a table of nothing:\n%s", out)
+	}
+}
+
+// A window that never opened has no figures, and the record says so.
+func TestInterruptInTheWarmUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t)
+	p := w.start(t, "bench", "put", "--endpoints", endpoint, "--warmup", "10m", "--duration", "1s", "--out", w.path("run"), "--format", "json")
+	p.says(t, "warming up")
+	p.interrupt(t)
+	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
+	run := opened(t, w.path("run"))
+	if run.State != record.Interrupted || len(run.Trials) != 1 || run.Trials[0].State != record.Interrupted || run.Trials[0].Opened != nil {
+		t.Errorf("the run is %s with the trials %+v", run.State, run.Trials)
+	}
+	if out := p.stdout.String(); out != "" {
+		if trial := result(t, p); trial.State != record.Interrupted || trial.Due > 0 {
+			t.Errorf("it prints %s", out)
+		}
+	}
+}
+
+func TestInterruptInThePreload(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=50ms")
+	p := w.start(t, "bench", "get", "--endpoints", endpoint, "--key-space-size", "10000000", "--out", w.path("run"))
+	p.says(t, "preloading")
+	p.interrupt(t)
+	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
+	if run := opened(t, w.path("run")); run.State != record.Interrupted {
+		t.Errorf("the run is %s", run.State)
+	}
+}
+
+// kill -9 of the program: nobody is left to stop the members, and they end.
+func TestKilledRunLeavesNoProcessAndAReadableDirectory(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"in the run directory", "elsewhere"} {
+		t.Run("data "+place, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			dir, data := w.path("run"), w.path("run")
+			args := []string{"run", w.file(t, "long.yaml", long), "--out", dir}
+			if place == "elsewhere" {
+				data = w.path(place)
+				args = append(args, "--data-dir", data)
+			}
+			p := w.start(t, args...)
+			p.measuring(t, dir, "trial-02-endless")
+			p.signal(t, syscall.SIGKILL)
+			<-p.ended
+			eventually(t, patience, "the members ended", func() bool { return len(w.processes()) == 0 })
+			checkKilled(t, dir)
+
+			if !dataLeft(data) {
+				t.Fatal("there is no orphaned data, so this test proves nothing")
+			}
+			endpoint := w.nullServer(t)
+			w.run(t, "bench", "put", "--endpoints", endpoint, "--total", "100").exits(t, exitDone)
+			if dataLeft(data) {
+				t.Errorf("the next start left the orphaned data in %s", data)
+			}
+			checkKilled(t, dir) // and the record is left alone
+		})
+	}
+}
+
+// checkKilled: the record says that it is incomplete and has what was recorded.
+func checkKilled(t *testing.T, dir string) {
+	t.Helper()
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.State != record.Incomplete || run.Finished != nil || len(run.Problems) == 0 || len(run.Trials) != 2 {
+		t.Fatalf("the run is %s, finished %v, with the problems %q and %d trials", run.State, run.Finished, run.Problems, len(run.Trials))
+	}
+	checkTrial(t, dir, byName(t, run, "short"))
+	cut := byName(t, run, "endless")
+	if cut.State != record.Incomplete {
+		t.Errorf("the trial that was cut is %s", cut.State)
+	}
+	files, err := record.OpenTrial(dir, cut.Folder)
+	if err != nil || len(files.Timeline) == 0 || len(files.Intervals) == 0 {
+		t.Errorf("of the trial that was cut, %d seconds and %d histograms are left: %v", len(files.Timeline), len(files.Intervals), err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,120 @@
+//go:build linux
+
+// Package e2e_test runs the built program against real clusters: processes,
+// signals, full disks and certificates as a user meets them. Each test is named
+// after the promise that it holds the program to, or the flaw of other tools
+// that it must not have.
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// binaryEnv names the program under test to the tests of this process.
+const binaryEnv = "QUORUMBENCH_E2E_BINARY"
+
+// TestMain builds the program once, without the race detector, which would make
+// a slow generator of it.
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "quorumbench-e2e-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		binary := filepath.Join(dir, "quorumbench")
+		build := exec.Command("go", "build", "-o", binary, "../../cmd/quorumbench")
+		build.Stdout, build.Stderr = os.Stderr, os.Stderr
+		if err := build.Run(); err != nil {
+			fmt.Fprintf(os.Stderr, "the program cannot be built: %v\n", err)
+			return 1
+		}
+		if err := os.Setenv(binaryEnv, binary); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// The program's exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// patience bounds every wait for something that a healthy program does at once;
+// machines that are busy with other things take their time.
+const patience = 30 * time.Second
+
+// world is a test's own place: a folder, a cache folder and a temporary folder
+// for the program, and the promise that no process of it is left at the end.
+type world struct {
+	dir string
+	env []string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{dir: t.TempDir()}
+	t.Cleanup(func() { w.nothingRuns(t) }) // before the folder is removed
+	w.env = os.Environ()
+	for name, sub := range map[string]string{"XDG_CACHE_HOME": "cache", "HOME": "home", "TMPDIR": "tmp"} {
+		path := w.path(sub)
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.env = append(w.env, name+"="+path)
+	}
+	return w
+}
+
+func (w *world) path(names ...string) string {
+	return filepath.Join(append([]string{w.dir}, names...)...)
+}
+
+// file writes a file of the world and returns its path.
+func (w *world) file(t *testing.T, name, contents string) string {
+	t.Helper()
+	path := w.path(name)
+	if err := os.WriteFile(path, []byte(contents), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// eventually asks until the condition holds, and fails the test when it does
+// not within limit.
+func eventually(t *testing.T, limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	if !within(t, limit, holds) {
+		t.Fatalf("within %v it did not happen that %s", limit, what)
+	}
+}
+
+// within asks until the condition holds, and reports whether it did in time.
+func within(t *testing.T, limit time.Duration, holds func() bool) bool {
+	t.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		if holds() {
+			return true
+		}
+		select {
+		case <-timer.C:
+			return holds()
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,101 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// process is a process of this machine that has to do with a test's folder.
+type process struct {
+	pid  int
+	args string
+}
+
+func (p process) String() string { return fmt.Sprintf("%d %s", p.pid, p.args) }
+
+// processes lists those that have the world's folder in their command line, or
+// work in it. A zombie has neither.
+func (w *world) processes() (found []process) {
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		pid, err := strconv.Atoi(filepath.Base(folder))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		line, err := os.ReadFile(filepath.Join(folder, "cmdline"))
+		if err != nil || len(line) == 0 {
+			continue
+		}
+		cwd, _ := os.Readlink(filepath.Join(folder, "cwd"))
+		args := strings.ReplaceAll(string(bytes.TrimRight(line, "\x00")), "\x00", " ")
+		if strings.Contains(args, w.dir) || cwd == w.dir || strings.HasPrefix(cwd, w.dir+"/") {
+			found = append(found, process{pid, args})
+		}
+	}
+	return found
+}
+
+// members lists the processes of clusters that keep their data in the world.
+func (w *world) members() (found []process) {
+	for _, p := range w.processes() {
+		if strings.Contains(p.args, " member ") {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// member returns the process of the member with the given name.
+func (w *world) member(t *testing.T, name string) int {
+	t.Helper()
+	for _, p := range w.members() {
+		if strings.Contains(p.args, "/"+name+"/") {
+			return p.pid
+		}
+	}
+	t.Fatalf("there is no process of member %s among %v", name, w.members())
+	return 0
+}
+
+// nothingRuns holds the program to leaving no process behind, and ends those
+// that it left.
+func (w *world) nothingRuns(t *testing.T) {
+	t.Helper()
+	if within(t, patience, func() bool { return len(w.processes()) == 0 }) {
+		return
+	}
+	for _, p := range w.processes() {
+		t.Errorf("this process is left: %v", p)
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	}
+}
+
+// stopped reports whether a process is stopped by a signal (proc_pid_stat(5)).
+func stopped(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	return len(fields) > 0 && string(fields[0]) == "T"
+}
+
+// pause stops a process until resume, or the end of the test.
+func pause(t *testing.T, pid int) (resume func()) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	resume = func() { _ = syscall.Kill(pid, syscall.SIGCONT) } // it may have been ended meanwhile
+	t.Cleanup(resume)
+	eventually(t, patience, "the process stopped", func() bool { return stopped(pid) })
+	return resume
+}

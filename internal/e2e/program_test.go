@@ -1,0 +1,176 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// lifetime bounds every run of the program: nothing here takes longer.
+const lifetime = 90 * time.Second
+
+// text is what a process has written so far.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *text) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *text) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// program is a run of quorumbench, in a process group of its own, as a shell
+// would start it.
+type program struct {
+	args           string
+	pid            int
+	stdout, stderr text
+	ended          chan struct{}
+	state          *os.ProcessState // when ended
+}
+
+// start begins a run of the program in the world's folder.
+func (w *world) start(t *testing.T, args ...string) *program {
+	t.Helper()
+	return w.startWith(t, os.Getenv(binaryEnv), args...)
+}
+
+// startWith runs another program that becomes ours, such as a shell.
+func (w *world) startWith(t *testing.T, path string, args ...string) *program {
+	t.Helper()
+	p := &program{args: strings.Join(args, " "), ended: make(chan struct{})}
+	cmd := exec.Command(path, args...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// Its members have its standard error no longer than it lives.
+	cmd.WaitDelay = patience
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.pid = cmd.Process.Pid
+	limit := time.AfterFunc(lifetime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	go func() {
+		_ = cmd.Wait() // the state says more
+		limit.Stop()
+		p.state = cmd.ProcessState
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		select {
+		case <-p.ended:
+		default:
+			_ = cmd.Process.Kill()
+			<-p.ended
+		}
+	})
+	return p
+}
+
+// run runs the program to its end.
+func (w *world) run(t *testing.T, args ...string) *program {
+	t.Helper()
+	return w.start(t, args...).end(t)
+}
+
+// end waits until the program has ended, which lifetime bounds.
+func (p *program) end(t *testing.T) *program {
+	t.Helper()
+	<-p.ended
+	if strings.Contains(p.stderr.String(), "goroutine ") || strings.Contains(p.stderr.String(), "panic:") {
+		t.Errorf("quorumbench %s crashed, or had to be killed after %v:\n%s", p.args, lifetime, p.stderr.String())
+	}
+	return p
+}
+
+// exits holds the ended program to its exit code.
+func (p *program) exits(t *testing.T, want int) *program {
+	t.Helper()
+	p.end(t)
+	if got := p.state.ExitCode(); got != want {
+		t.Fatalf("quorumbench %s: exit code %d, not %d\n%s\n%s", p.args, got, want, p.stdout.String(), p.stderr.String())
+	}
+	return p
+}
+
+// says waits until standard error has the text.
+func (p *program) says(t *testing.T, what string) {
+	t.Helper()
+	found := false
+	eventually(t, patience, "quorumbench said "+what, func() bool {
+		if found = strings.Contains(p.stderr.String(), what); found {
+			return true
+		}
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if !found && !strings.Contains(p.stderr.String(), what) {
+		t.Fatalf("quorumbench %s ended (%v) and did not say %q:\n%s", p.args, p.state, what, p.stderr.String())
+	}
+}
+
+// signal sends a signal to the program alone.
+func (p *program) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(p.pid, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// interrupt does what a terminal does at Ctrl-C: the whole group gets SIGINT.
+func (p *program) interrupt(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(-p.pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var crash = regexp.MustCompile(`(?m)^(panic:|goroutine \d|fatal error:|\s+/.*\.go:\d+)`)
+
+// oneSentence returns the one line in which a failed program says why, and
+// holds it to that.
+func (p *program) oneSentence(t *testing.T, contains ...string) string {
+	t.Helper()
+	p.end(t)
+	errors := p.stderr.String()
+	if crash.MatchString(errors) {
+		t.Fatalf("quorumbench %s crashed:\n%s", p.args, errors)
+	}
+	var said []string
+	for line := range strings.Lines(errors) {
+		line = strings.TrimSuffix(line, "\n")
+		rest, ours := strings.CutPrefix(line, "quorumbench: ")
+		if ours && !strings.HasPrefix(rest, "stopping;") && !strings.HasPrefix(rest, "warning:") {
+			said = append(said, rest)
+		}
+	}
+	if len(said) != 1 {
+		t.Fatalf("quorumbench %s gives %d sentences:\n%s", p.args, len(said), errors)
+	}
+	for _, part := range contains {
+		if !strings.Contains(said[0], part) {
+			t.Errorf("quorumbench %s says %q, which does not tell of %q", p.args, said[0], part)
+		}
+	}
+	return said[0]
+}

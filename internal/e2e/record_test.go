@@ -1,0 +1,207 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// opened reads a run directory and holds every trial in it to its files.
+func opened(t *testing.T, dir string) *record.Run {
+	t.Helper()
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range run.Trials {
+		if run.Trials[i].Opened != nil {
+			checkTrial(t, dir, &run.Trials[i])
+		}
+	}
+	return run
+}
+
+// whole is opened for a run that ended as it should.
+func whole(t *testing.T, dir string, state record.State) *record.Run {
+	t.Helper()
+	run := opened(t, dir)
+	if run.State != state || run.Finished == nil || len(run.Problems) > 0 {
+		t.Errorf("the run in %s is %s (%s), finished %v, with problems %q", dir, run.State, run.Failure, run.Finished, run.Problems)
+	}
+	return run
+}
+
+// checkTrial holds a trial's figures to each other and to its files.
+func checkTrial(t *testing.T, dir string, trial *record.Trial) {
+	t.Helper()
+	checkBooks(t, trial)
+	files, err := record.OpenTrial(dir, trial.Folder)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	checkHlog(t, trial, files)
+	checkTimeline(t, trial, files)
+	if _, err := os.Stat(filepath.Join(dir, trial.Folder, "machines.csv")); err != nil {
+		t.Errorf("%s: %v", trial.Name, err)
+	}
+}
+
+// checkBooks: what was due was completed or failed, whichever way it is told.
+func checkBooks(t *testing.T, trial *record.Trial) {
+	t.Helper()
+	if trial.Due != trial.Operations+trial.Errors {
+		t.Errorf("%s: %d due, but %d operations and %d errors", trial.Name, trial.Due, trial.Operations, trial.Errors)
+	}
+	byKind, byRole := uint64(0), [2]uint64{}
+	for kind, n := range trial.ErrorsByKind {
+		byKind += n
+		if times := trial.ErrorTimes[kind]; times.Count != n {
+			t.Errorf("%s: %d errors of kind %s, and %d of them timed", trial.Name, n, kind, times.Count)
+		}
+	}
+	for kind, text := range trial.ErrorTexts {
+		if trial.ErrorsByKind[kind] == 0 || text == "" {
+			t.Errorf("%s: the text %q of kind %s, of which there are %d", trial.Name, text, kind, trial.ErrorsByKind[kind])
+		}
+	}
+	for _, s := range trial.ByRole {
+		byRole[0] += s.Operations
+		byRole[1] += s.Errors
+	}
+	if byKind != trial.Errors || byRole != [2]uint64{trial.Operations, trial.Errors} {
+		t.Errorf("%s: %d operations and %d errors, but %d errors by kind and %v of both by role",
+			trial.Name, trial.Operations, trial.Errors, byKind, byRole)
+	}
+	for _, r := range trial.Verdict.Reasons {
+		if strings.Contains(r.Text, "defect of quorumbench") {
+			t.Errorf("%s: %v", trial.Name, r)
+		}
+	}
+}
+
+// checkHlog: the histograms of the log, merged, give the figures of the trial.
+func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
+	t.Helper()
+	merged := func(time record.Time) *measure.Histogram {
+		return record.Merge(files.Intervals, func(tag record.Tag) bool { return tag.Phase == measure.Measured && tag.Time == time })
+	}
+	for name, pair := range map[string][2]measure.Summary{
+		"response_time_ns":         {measure.Summarize(merged(record.Response), trial.Errors), trial.ResponseTime.Summary},
+		"success_response_time_ns": {measure.Summarize(merged(record.Response), 0), trial.SuccessResponseTime.Summary},
+		"service_time_ns":          {measure.Summarize(merged(record.Service), trial.Errors), trial.ServiceTime.Summary},
+	} {
+		if diff := gocmp.Diff(rounded(pair[0]), pair[1]); diff != "" {
+			t.Errorf("%s: %s: -latency.hlog +run.json:\n%s", trial.Name, name, diff)
+		}
+	}
+	if failed := uint64(merged(record.ErrorTime).TotalCount()); failed != trial.Errors {
+		t.Errorf("%s: latency.hlog has %d errors, run.json %d", trial.Name, failed, trial.Errors)
+	}
+	if trial.Lateness != nil {
+		if diff := gocmp.Diff(rounded(measure.Summarize(merged(record.Lateness), 0)), trial.Lateness.Summary); diff != "" {
+			t.Errorf("%s: lateness_ns: -latency.hlog +run.json:\n%s", trial.Name, diff)
+		}
+	}
+}
+
+// rounded is a summary as files have it, in whole nanoseconds.
+func rounded(s measure.Summary) measure.Summary {
+	s.Mean.NS, s.Stddev.NS = math.Round(s.Mean.NS), math.Round(s.Stddev.NS)
+	return s
+}
+
+// checkTimeline: the seconds add up to the window.
+func checkTimeline(t *testing.T, trial *record.Trial, files *record.Files) {
+	t.Helper()
+	var due, done, failed, completed uint64
+	for _, row := range files.Timeline {
+		if row.Phase != measure.Measured.String() {
+			continue
+		}
+		if row.Due != row.OK+row.Misses+row.Conflicts+row.Errors {
+			t.Errorf("%s: second %d: %d due, but %d, %d, %d and %d", trial.Name, row.Second, row.Due, row.OK, row.Misses, row.Conflicts, row.Errors)
+		}
+		due, done, failed = due+row.Due, done+row.Done, failed+row.Errors
+		completed += row.OK + row.Misses + row.Conflicts
+	}
+	got, want := [4]uint64{due, completed, failed, done}, [4]uint64{trial.Due, trial.Operations, trial.Errors, trial.Completed}
+	if got != want {
+		t.Errorf("%s: due, completed, failed and done are %v by timeline.csv and %v by run.json", trial.Name, got, want)
+	}
+}
+
+// byName is the run's trial with the given name.
+func byName(t *testing.T, run *record.Run, name string) *record.Trial {
+	t.Helper()
+	for i := range run.Trials {
+		if run.Trials[i].Name == name {
+			return &run.Trials[i]
+		}
+	}
+	t.Fatalf("there is no trial %s among %d", name, len(run.Trials))
+	return nil
+}
+
+// rule returns what a rule says of the trial; empty when it is silent.
+func rule(trial *record.Trial, number int) string {
+	for _, r := range trial.Verdict.Reasons {
+		if r.Rule == number {
+			return r.Text
+		}
+	}
+	return ""
+}
+
+// object reads a text that is exactly one JSON object.
+func object(t *testing.T, text string) map[string]any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var fields map[string]any
+	if err := d.Decode(&fields); err != nil {
+		t.Fatalf("this is no JSON object: %v\n%s", err, text)
+	}
+	var more any
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
+		t.Fatalf("there is more than one JSON object: %v\n%s", err, text)
+	}
+	return fields
+}
+
+// result is the trial that `bench --format json` printed.
+func result(t *testing.T, p *program) *record.Trial {
+	t.Helper()
+	out := p.stdout.String()
+	object(t, out)
+	trial := &record.Trial{}
+	if err := json.Unmarshal([]byte(out), trial); err != nil {
+		t.Fatal(err)
+	}
+	if trial.Schema != record.TrialSchema {
+		t.Errorf("the schema is %q", trial.Schema)
+	}
+	checkBooks(t, trial)
+	return trial
+}
+
+// between holds a figure to bounds.
+func between[T cmp.Ordered](t *testing.T, what string, got, low, high T) {
+	t.Helper()
+	if got < low || got > high {
+		t.Errorf("%s is %v, not from %v to %v", what, got, low, high)
+	}
+}

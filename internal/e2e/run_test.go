@@ -1,0 +1,153 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// small is a whole run in little: every operation, consistency and target of
+// the quick scenario, and an open loop at a share of a closed one.
+const small = `
+name: small
+seed: 7
+defaults: {store: etcd, connections: 8, clients: 32, key-space: 500, duration: 1s, warmup: 300ms}
+trials:
+  - name: put-{target}
+    operation: put
+    matrix: {target: [leader, all]}
+  - name: get-{consistency}-{target}
+    operation: get
+    matrix: {consistency: [linearizable, local], target: [leader, all]}
+  - name: put-open
+    operation: put
+    rate: 50% of put-all
+`
+
+// The main job, in little: a real cluster of three members, measured.
+func TestRunMeasuresARealCluster(t *testing.T) {
+	w := newWorld(t)
+	p := w.run(t, "run", w.file(t, "small.yaml", small), "--out", w.path("run"))
+	run := whole(t, w.path("run"), record.Complete)
+	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
+
+	if len(run.Trials) != 7 || run.Planned != 7 || len(run.Clusters) != 1 {
+		t.Fatalf("%d of %d trials on %d clusters", len(run.Trials), run.Planned, len(run.Clusters))
+	}
+	cluster := run.Clusters[0]
+	if len(cluster.Members) != 3 || !cluster.Started || cluster.Version == "" || cluster.Durability == nil || cluster.Durability.FdatasyncP99NS == 0 {
+		t.Errorf("the cluster is %+v", cluster)
+	}
+	for i := range run.Trials {
+		checkQuietTrial(t, &run.Trials[i])
+		checkRoles(t, &run.Trials[i])
+	}
+	closed, open := byName(t, run, "put-all"), byName(t, run, "put-open")
+	if open.Rate == nil || *open.Rate != closed.PerSecond/2 || open.Started.Before(closed.Started) {
+		t.Errorf("put-open had the rate %v, and put-all reached %v", open.Rate, closed.PerSecond)
+	}
+	checkTable(t, run, p.stdout.String())
+	checkLeftovers(t, w.path("run"))
+}
+
+// checkQuietTrial holds a trial to what must be so on a whole cluster, however
+// busy the machine is.
+func checkQuietTrial(t *testing.T, trial *record.Trial) {
+	t.Helper()
+	if trial.State != record.Complete || trial.Operations == 0 || trial.Errors > 0 || trial.Misses > 0 || len(trial.LostMembers) > 0 {
+		t.Errorf("%s: %s, %d operations, %d misses, errors %v, lost %v",
+			trial.Name, trial.State, trial.Operations, trial.Misses, trial.ErrorsByKind, trial.LostMembers)
+	}
+	if trial.Version == "" || trial.Members != 3 || trial.Durability == nil || trial.Machine == nil || trial.Shared == nil || !*trial.Shared {
+		t.Errorf("%s: a condition is missing: %+v", trial.Name, trial.Conditions)
+	}
+	if trial.CPUSeconds <= 0 || trial.CPUPerOp == nil || trial.MaxRSSBytes <= 0 || trial.BytesIn == 0 || trial.BytesOut == 0 {
+		t.Errorf("%s: the generator's cost is missing", trial.Name)
+	}
+	between(t, trial.Name+": resident bytes", trial.MaxRSSBytes, 1<<20, 64<<20)
+	between(t, trial.Name+": the window's seconds", trial.Seconds, 0.999, 1.1)
+}
+
+// checkRoles: the leader serves all of a trial with that target, and both roles
+// serve a trial with target all.
+func checkRoles(t *testing.T, trial *record.Trial) {
+	t.Helper()
+	served := map[string]uint64{}
+	for _, s := range trial.ByRole {
+		served[s.Role] += s.Operations
+	}
+	if trial.TermChanges > 0 {
+		return // the machine was too busy for a heartbeat
+	}
+	if trial.Target == "leader" && served["leader"] != trial.Operations {
+		t.Errorf("%s: %d operations, by role %v", trial.Name, trial.Operations, served)
+	}
+	if trial.Target == "all" && (served["leader"] == 0 || served["follower"] == 0 || len(served) != 2) {
+		t.Errorf("%s: %d operations, by role %v", trial.Name, trial.Operations, served)
+	}
+}
+
+// checkTable: a line for each trial, with its figures and its verdict.
+func checkTable(t *testing.T, run *record.Run, out string) {
+	t.Helper()
+	for i := range run.Trials {
+		trial := &run.Trials[i]
+		found := false
+		for line := range strings.Lines(out) {
+			f := strings.Fields(line)
+			if len(f) < 10 || f[0] != trial.Operation || f[2] != trial.Target || (f[1] != trial.Consistency && trial.Consistency != "") {
+				continue
+			}
+			found = found || strings.Contains(line, string(trial.Verdict.State))
+		}
+		if !found {
+			t.Errorf("the table has no line for %s, which is %s:\n%s", trial.Name, trial.Verdict.State, out)
+		}
+	}
+	for _, want := range []string{"p50", "p99.9", "CPU/op", "verdict", "Run directory: "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output does not have %q:\n%s", want, out)
+		}
+	}
+}
+
+// checkLeftovers: the members' logs stay, and their data does not.
+func checkLeftovers(t *testing.T, dir string) {
+	t.Helper()
+	logs, _ := filepath.Glob(filepath.Join(dir, "logs", "cluster-*", "m*.log"))
+	if len(logs) == 0 {
+		t.Errorf("no member's log is in %s", dir)
+	}
+	for _, log := range logs {
+		b, err := os.ReadFile(log)
+		if err != nil || len(b) == 0 {
+			t.Errorf("%s: %d bytes, %v", log, len(b), err)
+		}
+		if bytes.Contains(b, []byte("panic")) {
+			t.Errorf("a member crashed: %s", log)
+		}
+	}
+	if dataLeft(dir) {
+		t.Errorf("the members' data is left in %s", dir)
+	}
+}
+
+// dataLeft reports whether some member's data is somewhere below dir.
+func dataLeft(dir string) bool {
+	left := false
+	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && (strings.HasPrefix(entry.Name(), "quorumbench-data-") || entry.Name() == "data") {
+			left = true
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return left
+}

@@ -1,0 +1,52 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// nullServer serves until the test's end and returns its endpoints.
+func (w *world) nullServer(t *testing.T, args ...string) (endpoints string) {
+	t.Helper()
+	p := w.start(t, append([]string{"null-server"}, args...)...)
+	firstLine := func() (string, bool) {
+		line, _, whole := strings.Cut(p.stdout.String(), "\n")
+		return line, whole
+	}
+	eventually(t, patience, "the null server was ready", func() bool { _, ok := firstLine(); return ok })
+	t.Cleanup(func() {
+		p.signal(t, syscall.SIGTERM)
+		p.exits(t, exitDone)
+	})
+	endpoints, _ = firstLine()
+	return endpoints
+}
+
+// playground starts a cluster that runs until the test's end, and returns its
+// folder and endpoints.
+func (w *world) playground(t *testing.T, members string) (dir string, endpoints []string) {
+	t.Helper()
+	dir = w.path("playground")
+	up := w.run(t, "cluster", "up", "--dir", dir, "--members", members).exits(t, exitDone)
+	t.Cleanup(func() {
+		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitDone)
+		if left := w.members(); len(left) > 0 {
+			t.Errorf("after `cluster down` there are %v", left)
+		}
+	})
+	line, _, _ := strings.Cut(up.stdout.String(), "\n")
+	return dir, strings.Split(line, ",")
+}
+
+// bench runs `bench` against a cluster and returns what it printed as JSON.
+func (w *world) bench(t *testing.T, endpoints []string, code int, args ...string) *record.Trial {
+	t.Helper()
+	args = append([]string{"bench"}, args...)
+	p := w.run(t, append(args, "--endpoints", strings.Join(endpoints, ","), "--format", "json")...)
+	return result(t, p.exits(t, code))
+}
