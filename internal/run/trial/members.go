@@ -20,6 +20,7 @@ type members struct {
 	mu    sync.Mutex
 	last  store.Status
 	known record.Roles
+	gone  []string          // names of members that have not answered, in this trial
 	names map[string]string // by endpoint
 }
 
@@ -38,7 +39,11 @@ func (m *members) ask(ctx context.Context) error {
 	m.keepNames(status.Members)
 	m.last = status
 	for i := range status.Members {
-		if e := &status.Members[i]; e.Err == nil && e.Role != kv.Unknown {
+		e := &status.Members[i]
+		switch {
+		case e.Err != nil && !slices.Contains(m.gone, e.Name):
+			m.gone = append(m.gone, e.Name)
+		case e.Err == nil && e.Role != kv.Unknown:
 			m.add(e)
 		}
 	}
@@ -86,14 +91,12 @@ func (m *members) roles() record.Roles {
 	return slices.Clone(m.known)
 }
 
-// lost names the members that did not answer when asked last.
-func (m *members) lost() (names []string) {
-	for _, e := range m.status().Members {
-		if e.Err != nil {
-			names = append(names, e.Name)
-		}
-	}
-	return names
+// lost names the members that did not answer at some time in the trial, also
+// those that came back.
+func (m *members) lost() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.gone)
 }
 
 // targets is the endpoints that a target means now.

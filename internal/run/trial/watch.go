@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // How often the trial's progress is told, and how soon a cluster is asked
@@ -112,6 +113,7 @@ func (w *watcher) end() {
 // known, and moves the load when its target has moved.
 func (w *watcher) follow(ctx context.Context) {
 	before := w.m.status()
+	seen := before
 	for {
 		select {
 		case <-ctx.Done():
@@ -123,6 +125,7 @@ func (w *watcher) follow(ctx context.Context) {
 			_ = w.m.ask(asked) // who does not answer is in the status
 			cancel()
 			now := w.m.status()
+			w.compare(&seen, &now)
 			if leader := now.Leader(); leader != nil && leader.Term == now.Term {
 				w.moved(before.Term, now.Term, leader.Name)
 				before = now
@@ -136,6 +139,26 @@ func (w *watcher) follow(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// compare records which members were lost or came back since they were seen
+// last.
+func (w *watcher) compare(seen, now *store.Status) {
+	answered := map[string]bool{}
+	for i := range seen.Members {
+		answered[seen.Members[i].Endpoint] = seen.Members[i].Err == nil
+	}
+	for i := range now.Members {
+		e := &now.Members[i]
+		before, known := answered[e.Endpoint]
+		switch {
+		case known && before && e.Err != nil:
+			_ = w.out.Event(record.Event{Time: time.Now(), Kind: "member_lost", Member: e.Name, Text: fmt.Sprintf("%s does not answer: %v", e.Name, e.Err)})
+		case known && !before && e.Err == nil:
+			_ = w.out.Event(record.Event{Time: time.Now(), Kind: "member_back", Member: e.Name, Text: e.Name + " answers again"})
+		}
+	}
+	*seen = *now
 }
 
 // moved records an election and follows it.
