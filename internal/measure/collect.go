@@ -135,6 +135,7 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	for i := range s.Outcomes {
 		s.Outcomes[i] += o.Outcomes[i]
 	}
+	s.Extra += o.Extra
 	s.Done += o.Done
 	for i := range s.DoneKinds {
 		s.DoneKinds[i] += o.DoneKinds[i]
@@ -202,6 +203,7 @@ func (t *Totals) add(s *Second) {
 	for i := range t.Outcomes {
 		t.Outcomes[i] += s.Outcomes[i]
 	}
+	t.Extra += s.Extra
 	t.Done += s.Done
 	t.BytesIn += s.BytesIn
 	t.BytesOut += s.BytesOut

@@ -84,6 +84,7 @@ type Second struct {
 
 	Due         uint64                 // operations due in it
 	Outcomes    [kv.NumOutcomes]uint64 // of those due in it; the sum is Due
+	Extra       uint64                 // requests beyond the first that successes took
 	Done        uint64                 // successes done in it, whenever due
 	DoneKinds   [kv.NumKinds]uint64    // Done by operation
 	BytesIn     uint64
@@ -103,6 +104,7 @@ type Totals struct {
 	Seconds   float64 // the window's length: from its opening to its close
 	Due       uint64
 	Outcomes  [kv.NumOutcomes]uint64 // of those due in the window; the sum is Due
+	Extra     uint64                 // requests beyond the first that successes took
 	Done      uint64                 // successes done inside the window, whenever due
 	CarriedIn uint64                 // in flight when the window opened
 	// CarriedInAge is the age of the oldest of those then, in nanoseconds.

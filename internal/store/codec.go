@@ -2,9 +2,17 @@ package store
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Codecs makes the codec of one new connection to the given endpoint
-// (HOST:PORT). now is the loop's clock in nanoseconds.
-type Codecs func(endpoint string, now int64) Codec
+// Codecs makes the codec of one new connection.
+type Codecs func(Dialed) Codec
+
+// Dialed says for which connection a codec is wanted.
+type Dialed struct {
+	Endpoint string // HOST:PORT
+	Now      int64  // the loop's clock in nanoseconds
+	// Previous is the codec that had this connection's place before, after its
+	// Lost; nil the first time. A session can live on in the next connection.
+	Previous Codec
+}
 
 // Codec is a store's protocol on one connection, without I/O, clock, goroutine
 // or lock: operations in, bytes out; bytes in, events out. A connection's end
@@ -53,9 +61,13 @@ type Op struct {
 	Key         []byte
 	End         []byte // Range: first key after the interval; nil for Key alone
 	Value       []byte // Put, CAS
-	Revision    int64  // CAS: the version that the key must have
+	Revision    int64  // CAS: the version that the key must have: 0 for none at all, -1 if not known, so that it is read first
 	Limit       int64  // Range: at most so many keys; 0 for all
+	Pairs       []Pair // Txn: what to write, all or nothing
 }
+
+// Pair is a key and the value to write to it.
+type Pair struct{ Key, Value []byte }
 
 // What says what an Event is.
 type What uint8
@@ -76,6 +88,7 @@ type Event struct {
 	Term     uint64 // at which term; 0 if the protocol does not say
 	Revision int64  // the key's version (its mod revision), for a CAS to come
 	Count    int64  // keys read or removed
+	Extra    uint8  // requests that it took beyond the first
 	Key      []byte // the key read, if the answer carries it
 	Value    []byte // the value read
 	Text     []byte // of an error, as the store said it; else empty

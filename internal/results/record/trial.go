@@ -56,6 +56,7 @@ type Trial struct {
 	Reconnects     uint64   `json:"reconnects"`
 	BytesIn        uint64   `json:"bytes_in"`
 	BytesOut       uint64   `json:"bytes_out"`
+	Extra          uint64   `json:"extra_requests"` // beyond one an operation, of those that completed
 	LostMembers    []string `json:"lost_members"`
 	TermChanges    int      `json:"term_changes"`
 
@@ -159,6 +160,7 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 func (t *Trial) observe(o Observed, m *measure.Totals) {
 	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
 	t.HighestFlight, t.MeanInFlight, t.Capped = m.MaxInFlight, m.MeanInFlight, m.Capped
+	t.Extra = m.Extra
 	t.Reconnects, t.BytesIn, t.BytesOut = m.Reconnects, m.BytesIn, m.BytesOut
 	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
 	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes

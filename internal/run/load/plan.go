@@ -25,6 +25,9 @@ type Plan struct {
 	// Endpoints are those that the target has now, HOST:PORT each; connection i
 	// goes to the endpoint i modulo their number.
 	Endpoints []string
+	// Members says which member is at an endpoint, by its number, as far as it
+	// is known: for stores whose answers do not say it.
+	Members map[string]uint64
 	// Each takes every second, merged over the loops, when nothing due in it is
 	// open any more. Its histograms are used again afterwards.
 	Each func(*measure.Second)
@@ -108,6 +111,7 @@ func (p *Plan) config(i, n int) (engine.Config, error) {
 	if p.wrap != nil {
 		c.Source = p.wrap(src)
 	}
+	c.MemberAt = func(endpoint string) uint64 { return p.Members[endpoint] }
 	c.Changed = p.Changed
 	if p.Load.Arrival == scenario.Closed {
 		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, i, n)

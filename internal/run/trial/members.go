@@ -84,6 +84,16 @@ func (m *members) status() store.Status {
 	return m.last
 }
 
+// numbers is every member's number by its endpoint.
+func (m *members) numbers() map[string]uint64 {
+	out := map[string]uint64{}
+	status := m.status()
+	for i := range status.Members {
+		out[status.Members[i].Endpoint] = status.Members[i].ID
+	}
+	return out
+}
+
 // roles is who led and who followed at each term seen.
 func (m *members) roles() record.Roles {
 	m.mu.Lock()

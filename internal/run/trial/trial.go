@@ -116,6 +116,7 @@ func (t *Trial) plan(m *members) (load.Plan, error) {
 	}
 	return load.Plan{
 		Load: t.Spec.Load, Store: t.Cluster.Store, Access: t.Cluster.Access, Endpoints: endpoints,
+		Members: m.numbers(),
 	}, nil
 }
 

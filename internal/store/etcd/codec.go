@@ -16,8 +16,8 @@ import (
 // write what is in Out after each Tick and Feed. Tags are below 2^32-1.
 func newCodecs(a store.Access) store.Codecs {
 	l := newLogin(a.User, a.Password)
-	return func(endpoint string, now int64) store.Codec {
-		return newCodec(h2.Config{Authority: endpoint, TLS: a.TLS != nil}, l, now)
+	return func(d store.Dialed) store.Codec {
+		return newCodec(h2.Config{Authority: d.Endpoint, TLS: a.TLS != nil}, l, d.Now)
 	}
 }
 

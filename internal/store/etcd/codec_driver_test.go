@@ -107,7 +107,7 @@ func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wireConn {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
-	w := &wireConn{t: t, conn: conn, c: codecs(a.Endpoints[0], 0), buf: make([]byte, 64<<10)}
+	w := &wireConn{t: t, conn: conn, c: codecs(store.Dialed{Endpoint: a.Endpoints[0]}), buf: make([]byte, 64<<10)}
 	w.c.Tick(0)
 	return w
 }

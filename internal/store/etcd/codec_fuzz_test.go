@@ -95,7 +95,7 @@ func FuzzReply(f *testing.F) {
 		{Response: &pb.ResponseOp_ResponsePut{ResponsePut: &pb.PutResponse{Header: testHeader}}}}})
 	f.Fuzz(func(t *testing.T, k uint8, body []byte) {
 		kind := kv.Kind(k % uint8(kv.Txn))
-		c := newCodecs(store.Access{})("h:1", 0)
+		c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"})
 		if _, err := c.Feed(h2.AppendSettings(nil), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -159,8 +159,8 @@ func TestLiveErrors(t *testing.T) {
 func TestLiveStreamIDsUsedUp(t *testing.T) {
 	l := startLive(t, nil, false)
 	a := store.Access{Endpoints: []string{l.endpoint}}
-	short := func(endpoint string, now int64) store.Codec {
-		return newCodec(h2.Config{Authority: endpoint, FirstStream: h2.LastStreamID - 100}, nil, now)
+	short := func(d store.Dialed) store.Codec {
+		return newCodec(h2.Config{Authority: d.Endpoint, FirstStream: h2.LastStreamID - 100}, nil, d.Now)
 	}
 	done := map[uint32]bool{}
 	const total = 200

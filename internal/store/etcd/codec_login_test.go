@@ -18,7 +18,7 @@ const authPath = "/etcdserverpb.Auth/Authenticate"
 func loop(t *testing.T, n int) (conns []*scripted) {
 	codecs := newCodecs(store.Access{User: "root", Password: "secret"})
 	for range n {
-		conns = append(conns, newScripted(t, codecs("127.0.0.1:2379", 0)))
+		conns = append(conns, newScripted(t, codecs(store.Dialed{Endpoint: "127.0.0.1:2379"})))
 	}
 	return conns
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func plainCodec(t testing.TB) *scripted {
-	return greeted(t, newCodecs(store.Access{})("127.0.0.1:2379", 0))
+	return greeted(t, newCodecs(store.Access{})(store.Dialed{Endpoint: "127.0.0.1:2379"}))
 }
 
 var (
@@ -223,7 +223,7 @@ func TestServersThatAreNotEtcd(t *testing.T) {
 		"\x15\x03\x01\x00\x02\x02\x46":     "the server answered with a TLS alert: it wants TLS, or other certificates: were --cacert, --cert and --key meant?",
 		"220 mail ESMTP\r\n":               `the server does not speak HTTP/2: its first bytes are "220 mail "`,
 	} {
-		c := newCodecs(store.Access{})("127.0.0.1:80", 0)
+		c := newCodecs(store.Access{})(store.Dialed{Endpoint: "127.0.0.1:80"})
 		if c.Room() != 0 {
 			t.Error("room before the server has spoken")
 		}

@@ -33,7 +33,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	// Whoever cancels also ends a read.
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	ev, err := exchange(conn, codecs(endpoint, 0), op)
+	ev, err := exchange(conn, codecs(store.Dialed{Endpoint: endpoint}), op)
 	switch {
 	case err == nil:
 		return ev, nil

@@ -38,6 +38,9 @@ type Config struct {
 	Source Source
 	// Endpoints has an endpoint for each of this loop's connections.
 	Endpoints []string
+	// MemberAt is the member at an endpoint, by its number, for protocols whose
+	// answers do not say who answers; 0 if it is not known. May be nil.
+	MemberAt func(endpoint string) uint64
 	// Clients has a connection's index for each client of a closed loop; the
 	// client's number is its index times Stride plus Offset.
 	Clients []int

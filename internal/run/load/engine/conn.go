@@ -80,8 +80,8 @@ func (l *Loop) dialed(i int, err error) {
 		l.redialLater(i)
 		return
 	}
-	c.state, c.blocked, c.proven, c.member = up, false, false, 0
-	c.codec, c.tick = l.cfg.Codecs(c.endpoint, l.now), 0
+	c.state, c.blocked, c.proven, c.member = up, false, false, l.cfg.MemberAt(c.endpoint)
+	c.codec, c.tick = l.cfg.Codecs(store.Dialed{Endpoint: c.endpoint, Now: l.now, Previous: c.codec}), 0
 	c.unsent = c.unsent[:0]
 	l.tickConn(i)
 	l.pump(i)
@@ -145,14 +145,11 @@ func (l *Loop) handle(i int) {
 
 // note keeps what an answer tells about its member and term.
 func (c *conn) note(l *Loop, ev *store.Event) {
-	if ev.Member == 0 {
-		return
-	}
-	if c.member != ev.Member {
+	c.proven = true
+	if ev.Member != 0 && c.member != ev.Member {
 		c.member = ev.Member
 		l.res.MemberOf[c.endpoint] = ev.Member
 	}
-	c.proven = true
 	if ev.Term > l.maxTerm {
 		l.maxTerm = ev.Term
 		l.cfg.Changed(ev.Term, false)

@@ -69,6 +69,9 @@ func New(cfg Config, p Poller) *Loop {
 	if cfg.Changed == nil {
 		cfg.Changed = func(uint64, bool) {}
 	}
+	if cfg.MemberAt == nil {
+		cfg.MemberAt = func(string) uint64 { return 0 }
+	}
 	if cfg.Mark == nil {
 		cfg.Mark = func(Mark) {}
 	}
@@ -208,7 +211,10 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	}
 	series := measure.Series{Kind: sl.kind, Consistency: sl.level, Member: ev.Member, Term: ev.Term}
 	if ev.Member == 0 && sl.conn >= 0 {
-		series.Member, series.Term = l.conns[sl.conn].member, l.maxTerm
+		series.Member = l.conns[sl.conn].member
+		if ev.Term == 0 {
+			series.Term = l.maxTerm
+		}
 	}
 	acc := sl.acc
 	acc.Outcomes[outcome]++
@@ -223,6 +229,7 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 		l.doneLive++
 		l.secs.succeeded(acc, series, at-sl.due, at-sl.sent)
 		l.clock.completed(sl.kind, at)
+		acc.Extra += uint64(ev.Extra)
 	}
 	client, measured := sl.client, sl.measured
 	l.slots.finish(tag, placeFree)

@@ -49,7 +49,7 @@ func newBench(conns, clients int, phases ...Phase) *bench {
 	for i := range clients {
 		b.cfg.Clients = append(b.cfg.Clients, i%conns)
 	}
-	b.cfg.Codecs = func(string, int64) store.Codec {
+	b.cfg.Codecs = func(store.Dialed) store.Codec {
 		c := newSimCodec(b.room)
 		if b.setup != nil {
 			b.setup(c)
