@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 	"sync/atomic"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -222,9 +223,7 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	if outcome.Failed() {
 		l.failLive++
 		l.secs.failed(acc, series, outcome, at-sl.due)
-		if _, seen := l.res.ErrorTexts[outcome]; !seen {
-			l.res.ErrorTexts[outcome] = string(ev.Text)
-		}
+		l.explain(outcome, ev.Text)
 	} else {
 		l.doneLive++
 		l.secs.succeeded(acc, series, at-sl.due, at-sl.sent)
@@ -242,6 +241,25 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	l.begin(client, at)
 	if measured && l.closed.left == 0 && l.closed.inWindow == 0 && !l.draining {
 		l.close(at)
+	}
+}
+
+// explain keeps the first text of each kind of error.
+func (l *Loop) explain(o kv.Outcome, text []byte) {
+	if l.res.ErrorTexts[o] != "" {
+		return
+	}
+	switch {
+	case len(text) > 0:
+		l.res.ErrorTexts[o] = string(text)
+	case o == kv.TimedOut && l.stopped:
+		l.res.ErrorTexts[o] = "no answer until the load was stopped"
+	case o == kv.TimedOut:
+		l.res.ErrorTexts[o] = "no answer within " + time.Duration(l.cfg.Timeout).String()
+	case o == kv.NotSent:
+		l.res.ErrorTexts[o] = "no connection took it before its timeout or the window's end"
+	case o == kv.WrongAnswer:
+		l.res.ErrorTexts[o] = "another key, or a value that was never written to this key"
 	}
 }
 

@@ -79,10 +79,8 @@ func (l *Loop) abandonSchedule(at int64) {
 		kind, level := l.kindOf(acc.Phase, l.sched.n)
 		l.secs.failed(acc, measure.Series{Kind: kind, Consistency: level}, kv.NotSent, at-l.sched.due)
 		l.failLive++
+		l.explain(kv.NotSent, nil)
 		l.step()
-	}
-	if _, seen := l.res.ErrorTexts[kv.NotSent]; !seen && l.failLive > 0 {
-		l.res.ErrorTexts[kv.NotSent] = "due before the window closed, and no connection had taken it"
 	}
 	l.sched.due = never
 }
