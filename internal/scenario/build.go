@@ -96,6 +96,9 @@ func (b *builder) checkUnused() {
 			b.failf(s.at, "%s is for range operations, and this trial has none", k)
 		}
 	}
+	if s, ok := b.own["txn-keys"]; ok && !b.load.has(isTxn) {
+		b.failf(s.at, "txn-keys is for transactions, and this trial has none")
+	}
 	if b.given("endpoints") {
 		return
 	}

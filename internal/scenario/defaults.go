@@ -16,6 +16,9 @@ const DefaultMembers = 3
 // DefaultDuration is the window of a load that says neither duration nor total.
 const DefaultDuration = 10 * time.Second
 
+// DefaultTxnKeys is how many keys a transaction writes.
+const DefaultTxnKeys = 2
+
 // DefaultLoad is a load of one client on one connection, without an operation:
 // what a command starts from. KeySpace is left for Complete.
 func DefaultLoad() Load {
@@ -28,6 +31,7 @@ func DefaultLoad() Load {
 		Duration:     DefaultDuration,
 		Timeout:      10 * time.Second,
 		MaxInFlight:  100_000,
+		TxnKeys:      DefaultTxnKeys,
 	}
 }
 
@@ -83,6 +87,8 @@ func (l *Load) has(is func(kv.Kind) bool) bool {
 }
 
 func isRange(k kv.Kind) bool { return k == kv.Range }
+
+func isTxn(k kv.Kind) bool { return k == kv.Txn }
 
 // usesKeySpace reports whether any operation chooses its key from the key
 // space: all do but ranges over an interval that was given.

@@ -49,6 +49,7 @@ func trialKeys() map[string]key {
 		{name: "range-key", set: rangeKey("range-key", func(d *draft) *[]byte { return &d.load.RangeKey })},
 		{name: "range-end", set: rangeKey("range-end", func(d *draft) *[]byte { return &d.load.RangeEnd })},
 		wholeKey("range-limit", func(d *draft) *int64 { return &d.load.RangeLimit }),
+		wholeKey("txn-keys", func(d *draft) *int { return &d.load.TxnKeys }),
 
 		{name: "arrival", set: setArrival},
 		{name: "rate", set: setRate},

@@ -43,7 +43,7 @@ func TestDefaultsOfAFile(t *testing.T) {
 			Target: kv.Target{Mode: kv.All}, Connections: 100, Clients: 1000,
 			KeySize: 8, ValueSize: 256, KeySpace: 100_000, Distribution: Distribution{Name: Uniform},
 			Duration: 10 * time.Second, Warmup: 2 * time.Second, Timeout: 10 * time.Second,
-			MaxInFlight: 100_000, Preload: true, Seed: s.Trials[0].Load.Seed,
+			TxnKeys: DefaultTxnKeys, MaxInFlight: 100_000, Preload: true, Seed: s.Trials[0].Load.Seed,
 		},
 	}
 	if diff := cmp.Diff([]Trial{want}, s.Trials); diff != "" {
@@ -71,7 +71,7 @@ func TestEveryKeyOfATrial(t *testing.T) {
 			Target: kv.Target{Mode: kv.One, Member: 2}, Connections: 4, Clients: 8,
 			KeySize: 16, ValueSize: 1536, KeySpace: 5000, Prefix: "bench/",
 			Distribution: Distribution{Name: Hotspot, HotKeys: 0.1, HotOps: 0.9},
-			RangeKey:     []byte("a"), RangeEnd: []byte("b"), RangeLimit: 10,
+			RangeKey:     []byte("a"), RangeEnd: []byte("b"), RangeLimit: 10, TxnKeys: DefaultTxnKeys,
 			Arrival: Poisson, Rate: Rate{PerSecond: 1500.5}, Total: 3000, Timeout: 500 * time.Millisecond,
 			MaxInFlight: 50, Threads: 2, VolatileMeant: true, Seed: got.Load.Seed,
 		},

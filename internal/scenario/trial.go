@@ -118,6 +118,7 @@ type Load struct {
 	RangeKey     []byte // of a Range: a given key or interval instead of the key space
 	RangeEnd     []byte
 	RangeLimit   int64
+	TxnKeys      int // keys that one transaction writes
 
 	Arrival     Arrival
 	Rate        Rate          // open loop

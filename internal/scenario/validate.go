@@ -14,6 +14,7 @@ const (
 	MaxConnections  = 1_000_000
 	MaxInFlight     = 10_000_000
 	MaxThreads      = 1024
+	MaxTxnKeys      = 128
 	MaxKeySize      = 1 << 20 // bytes
 	MaxValueSize    = 64 << 20
 	MaxKeySpace     = 1_000_000_000_000
@@ -45,6 +46,7 @@ func (l *Load) problems() []*Problem {
 	c.whole("threads", int64(l.Threads), 0, MaxThreads)
 	l.checkKeys(&c)
 	l.checkRange(&c)
+	l.checkTxn(&c)
 	if t := l.Target; t.Mode > kv.One || t.Mode == kv.One && t.Member < 1 {
 		c.add("target", "target %s names no member; members are numbered from 1", t)
 	}
@@ -195,6 +197,16 @@ func neededKeySize(keySpace uint64) int {
 		size++
 	}
 	return size
+}
+
+func (l *Load) checkTxn(c *checks) {
+	if !l.has(isTxn) {
+		return
+	}
+	c.whole("txn-keys", int64(l.TxnKeys), 1, MaxTxnKeys)
+	if l.TxnKeys > 0 && uint64(l.TxnKeys) > l.KeySpace {
+		c.add("txn-keys", "txn-keys is %d, and the key space has only %d keys", l.TxnKeys, l.KeySpace)
+	}
 }
 
 func (l *Load) checkRange(c *checks) {

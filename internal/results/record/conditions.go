@@ -53,6 +53,7 @@ type Conditions struct {
 	RangeKey     string  `json:"range_key,omitempty"`
 	RangeEnd     string  `json:"range_end,omitempty"`
 	RangeLimit   int64   `json:"range_limit,omitempty"`
+	TxnKeys      int     `json:"txn_keys,omitempty"` // of a transaction
 	Preloaded    bool    `json:"preloaded"`
 	Seed         uint64  `json:"seed"`
 
@@ -105,6 +106,9 @@ func FromScenario(t *scenario.Trial) Conditions {
 		c.Authenticated = a.User != ""
 	}
 	c.setMix(l.Mix)
+	if c.has(func(k kv.Kind) bool { return k == kv.Txn }) {
+		c.TxnKeys = l.TxnKeys
+	}
 	return c
 }
 

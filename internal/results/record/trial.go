@@ -132,7 +132,9 @@ func (t *Trial) count(m *measure.Totals) {
 	}
 	t.Conflicts, t.Misses, t.WrongAnswers = m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Outcomes[kv.WrongAnswer]
 	for o, text := range m.ErrorTexts {
-		t.ErrorTexts[o.String()] = text
+		if m.Outcomes[o] > 0 { // the first may have been in the warm-up, and the only one
+			t.ErrorTexts[o.String()] = text
+		}
 	}
 	if m.Seconds > 0 {
 		t.PerSecond = float64(m.Done) / m.Seconds

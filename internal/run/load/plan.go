@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -28,6 +29,8 @@ type Plan struct {
 	// Members says which member is at an endpoint, by its number, as far as it
 	// is known: for stores whose answers do not say it.
 	Members map[string]uint64
+	// Versions is what VersionsFor returned.
+	Versions *keys.Versions
 	// Each takes every second, merged over the loops, when nothing due in it is
 	// open any more. Its histograms are used again afterwards.
 	Each func(*measure.Second)
@@ -100,6 +103,7 @@ func (p *Plan) config(i, n int) (engine.Config, error) {
 	if err != nil {
 		return engine.Config{}, err
 	}
+	src.versions = p.Versions
 	c := engine.Config{
 		Codecs: p.Store.Codecs(p.Access), Source: src,
 		Endpoints: part(p.Endpoints, p.Load.Connections, i, n),

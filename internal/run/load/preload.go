@@ -26,7 +26,7 @@ const (
 func Preload(ctx context.Context, plan Plan) (written uint64, err error) {
 	missing := newSet(plan.Load.KeySpace)
 	read := scenario.Operation{Kind: kv.Get, Consistency: Strongest(plan.Store.Semantics()), Weight: 1}
-	if err := pass(ctx, plan, read, plan.Load.KeySpace, nil, missing); err != nil {
+	if _, err := pass(ctx, plan, read, plan.Load.KeySpace, nil, missing); err != nil {
 		return 0, fmt.Errorf("the preload could not read the key space: %w", err)
 	}
 	write := scenario.Operation{Kind: kv.Put, Weight: 1}
@@ -39,7 +39,8 @@ func Preload(ctx context.Context, plan Plan) (written uint64, err error) {
 			return written, fmt.Errorf("the preload could not write %d keys of %d", len(numbers), plan.Load.KeySpace)
 		}
 		missing = newSet(plan.Load.KeySpace)
-		if err := pass(ctx, plan, write, uint64(len(numbers)), numbers, missing); err != nil && round == preloadRounds {
+		whole, err := pass(ctx, plan, write, uint64(len(numbers)), numbers, missing)
+		if err != nil && (round == preloadRounds || !whole) {
 			return written, fmt.Errorf("the preload could not write the key space: %w", err)
 		}
 		written += uint64(len(numbers)) - missing.count.Load()
@@ -47,8 +48,10 @@ func Preload(ctx context.Context, plan Plan) (written uint64, err error) {
 }
 
 // pass does one operation on each of the numbers (all keys if nil), and notes
-// those that have no good answer.
-func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64, numbers []uint64, bad *set) error {
+// those that have no good answer. It is not whole when it ended before all of
+// them had their turn: ctx ended, or the store was found not to serve, which
+// without a quorum would else take a timeout for every few keys.
+func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64, numbers []uint64, bad *set) (whole bool, err error) {
 	l := plan.Load
 	l.Mix = []scenario.Operation{what}
 	l.Arrival, l.Warmup, l.Duration, l.Total = scenario.Closed, 0, 0, total
@@ -57,22 +60,41 @@ func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64,
 		l.Clients = l.Connections
 	}
 	plan.Load = l
-	plan.Each, plan.Mark, plan.Changed = nil, nil, nil
+	within, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	plan.Mark, plan.Changed = nil, nil
+	plan.Each = func(s *measure.Second) {
+		if hopeless(s, what) {
+			giveUp()
+		}
+	}
 	plan.wrap = func(s *source) engine.Source {
 		return &preloadSource{source: s, numbers: numbers, bad: bad, what: what}
 	}
 	g, err := New(plan)
 	if err != nil {
-		return err
+		return false, err
 	}
-	res, err := g.Run(ctx)
-	if err != nil {
-		return err
+	res, err := g.Run(within)
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err != nil:
+		return false, err
 	}
-	if res.Interrupted {
-		return context.Cause(ctx)
+	return !res.Interrupted, failure(res.Measured, what)
+}
+
+// hopeless reports whether a second says that the pass need not go on: reads
+// must not fail at all, and of the writes some must succeed.
+func hopeless(s *measure.Second, what scenario.Operation) bool {
+	failed := uint64(0)
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		if o != kv.WrongAnswer {
+			failed += s.Outcomes[o]
+		}
 	}
-	return failure(res.Measured, what)
+	return failed > 0 && (!what.Kind.Writes() || s.Outcomes[kv.OK] == 0)
 }
 
 // failure is the first error of a pass whose reads must not fail.

@@ -28,6 +28,9 @@ type source struct {
 	mixes  [2]mix.Mix      // by phase
 	choose [2]keys.Chooser // by phase
 	end    []byte          // of the key space, for ranges within it
+	// versions is shared by the loops; nil unless the load compares and sets.
+	versions *keys.Versions
+	pairs    []store.Pair // of a transaction, with memory of their own
 
 	key, value, want []byte
 }
@@ -43,6 +46,11 @@ func newSource(l *scenario.Load) (*source, error) {
 		seed := random.Derive(l.Seed, use)
 		s.mixes[phase] = mix.New(l.Mix, random.Derive(seed, "mix"))
 		s.choose[phase] = chooser(l.Distribution, space.N(), random.Derive(seed, "keys"))
+	}
+	for _, o := range l.Mix {
+		if o.Kind == kv.Txn {
+			s.pairs = make([]store.Pair, l.TxnKeys)
+		}
 	}
 	s.end = append(space.Append(nil, space.N()-1), 0)
 	return s, nil
@@ -75,9 +83,17 @@ func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32,
 	s.key = s.space.Append(s.key[:0], number)
 	*op = store.Op{Kind: what.Kind, Consistency: what.Consistency, Key: s.key}
 	switch what.Kind {
-	case kv.Put, kv.CAS, kv.Txn:
+	case kv.Put:
 		s.value = s.values.Append(s.value[:0], s.key, client, n)
 		op.Value = s.value
+	case kv.CAS:
+		s.value = s.values.Append(s.value[:0], s.key, client, n)
+		op.Value, op.Revision = s.value, keys.Unknown
+		if s.versions != nil {
+			op.Revision = s.versions.Get(number)
+		}
+	case kv.Txn:
+		op.Pairs = s.fillPairs(number, n, client)
 	case kv.Range:
 		op.Limit = s.load.RangeLimit
 		if op.End = s.end; len(s.load.RangeKey) > 0 {
@@ -86,9 +102,22 @@ func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32,
 	}
 }
 
+// fillPairs makes a transaction's writes: the chosen key and those after it.
+func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		p.Key = s.space.Append(p.Key[:0], (number+uint64(i))%s.space.N())
+		p.Value = s.values.Append(p.Value[:0], p.Key, client, n)
+	}
+	return s.pairs
+}
+
 // Check judges an answer: the key that was asked for, and a value that was
 // written to it.
 func (s *source) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
+	if s.versions != nil {
+		s.learn(number, ev)
+	}
 	if kind != kv.Get || ev.Outcome != kv.OK {
 		return ev.Outcome
 	}
@@ -97,4 +126,26 @@ func (s *source) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome 
 		return kv.WrongAnswer
 	}
 	return kv.OK
+}
+
+// learn keeps the version that an answer tells. A conflict without one means
+// that what was known is old.
+func (s *source) learn(number uint64, ev *store.Event) {
+	switch {
+	case ev.Revision > 0:
+		s.versions.Set(number, ev.Revision)
+	case ev.Outcome == kv.Conflict:
+		s.versions.Forget(number)
+	}
+}
+
+// VersionsFor returns what a load needs to remember of its keys' versions:
+// nothing unless it compares and sets. The preload and the load share it.
+func VersionsFor(l *scenario.Load) *keys.Versions {
+	for _, o := range l.Mix {
+		if o.Kind == kv.CAS {
+			return keys.NewVersions(l.KeySpace)
+		}
+	}
+	return nil
 }

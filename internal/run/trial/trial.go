@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -94,7 +95,10 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		if errors.Is(err, load.ErrNeverOpened) || ctx.Err() != nil {
 			state = record.Interrupted
 		}
-		return nil, errors.Join(err, out.Abort(state, err.Error()))
+		if closing := out.Abort(state, err.Error()); !errors.Is(err, closing) {
+			err = errors.Join(err, closing)
+		}
+		return nil, err
 	}
 	if err := out.Finish(*result); err != nil {
 		return nil, err
@@ -116,7 +120,7 @@ func (t *Trial) plan(m *members) (load.Plan, error) {
 	}
 	return load.Plan{
 		Load: t.Spec.Load, Store: t.Cluster.Store, Access: t.Cluster.Access, Endpoints: endpoints,
-		Members: m.numbers(),
+		Members: m.numbers(), Versions: load.VersionsFor(&t.Spec.Load),
 	}, nil
 }
 
@@ -138,6 +142,8 @@ func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 // measure runs the load and puts its result together.
 func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
 	w := newWatcher(t, m, out)
+	ctx, w.stop = context.WithCancel(ctx)
+	defer w.stop()
 	plan.Each, plan.Changed, plan.Mark = w.second, w.changed, w.usage.mark
 	t.tell(Progress{Stage: "connecting"})
 	began := m.status()
@@ -149,11 +155,11 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	w.begin(generator)
 	res, err := generator.Run(ctx)
 	w.end()
-	if err != nil {
-		return nil, err
-	}
 	if w.err != nil {
 		return nil, w.err // the record could not be written
+	}
+	if err != nil {
+		return nil, err
 	}
 	t.askAgain(m)
 	ended := m.status()
@@ -191,10 +197,21 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	defer m.close()
 	asked, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	if access.Endpoints, err = m.admin.Members(asked); err != nil {
+	all, err := m.admin.Members(asked)
+	if err != nil {
 		return nil, fmt.Errorf("target %v needs all members, and %s does not tell them: %w", t.Spec.Load.Target, t.Cluster.Store.Name(), err)
 	}
+	access.Endpoints = inOrder(access.Endpoints, all)
 	return t.meet(ctx, access)
+}
+
+// inOrder numbers the members: as they were given if those are all, and else
+// as the cluster tells them.
+func inOrder(given, all []string) []string {
+	if slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(all))) {
+		return given
+	}
+	return all
 }
 
 // meet asks the members at the given endpoints for their state.

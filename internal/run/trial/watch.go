@@ -27,7 +27,8 @@ type watcher struct {
 	m     *members
 	out   *record.TrialWriter
 	usage *usage
-	err   error // of recording; read after the load has ended
+	err   error              // of recording; read after the load has ended
+	stop  context.CancelFunc // ends the load
 
 	mu      sync.Mutex
 	begun   [2]bool
@@ -81,16 +82,19 @@ func (w *watcher) second(s *measure.Second) {
 	}
 	p99 := measure.Summarize(whole, failed).At(99)
 	w.mu.Lock()
-	w.last, w.lastP99 = measure.Second{Done: s.Done}, 0
+	w.lastP99, w.lastAt = 0, time.Now()
 	if p99.Known {
 		w.lastP99 = p99.NS
 	}
 	w.mu.Unlock()
 }
 
+// keep keeps the first error and stops the load: what cannot be recorded need
+// not be measured.
 func (w *watcher) keep(err error) {
 	if err != nil && w.err == nil {
 		w.err = err
+		w.stop()
 	}
 }
 
@@ -194,14 +198,23 @@ func (w *watcher) sample(ctx context.Context) {
 	}
 }
 
-// progress tells how the load goes.
+// p99Lives is how long a second's p99 is told: a second comes when nothing due
+// in it is open, so none comes while the store stalls.
+const p99Lives = 2 * time.Second
+
+// progress tells how the load goes: how many operations were done in the last
+// second is counted here, and so falls to 0 in a stall.
 func (w *watcher) progress(ctx context.Context) {
 	ticker := time.NewTicker(tellEvery)
 	defer ticker.Stop()
+	var recent meter
 	for {
-		p := w.generator.Progress()
+		p, now := w.generator.Progress(), time.Now()
+		told := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
 		w.mu.Lock()
-		told := Progress{Stage: p.Phase, PerSecond: float64(w.last.Done), P99: w.lastP99, Errors: p.Failed, InFlight: p.InFlight}
+		if now.Sub(w.lastAt) < p99Lives {
+			told.P99 = w.lastP99
+		}
 		w.mu.Unlock()
 		w.t.tell(told)
 		select {
@@ -210,6 +223,27 @@ func (w *watcher) progress(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// meter tells how fast a count rose in the last second.
+type meter struct{ readings []reading }
+
+type reading struct {
+	at    time.Time
+	count uint64
+}
+
+// rate takes the count as it is now; 0 until there are two of them.
+func (m *meter) rate(now time.Time, count uint64) float64 {
+	m.readings = append(m.readings, reading{now, count})
+	for len(m.readings) > 2 && now.Sub(m.readings[1].at) >= time.Second {
+		m.readings = m.readings[1:]
+	}
+	first := m.readings[0]
+	if now == first.at {
+		return 0
+	}
+	return float64(count-first.count) / now.Sub(first.at).Seconds()
 }
 
 // pause waits, and reports false when ctx ended meanwhile.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -223,7 +225,8 @@ func summarize(members []store.Member) (store.Status, error) {
 	return s, nil
 }
 
-// Members implements store.Admin.
+// Members implements store.Admin: in the order of the members' names, since
+// their numbers, by which etcd lists them, mean nothing to anybody.
 func (a *admin) Members(ctx context.Context) ([]string, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -235,6 +238,7 @@ func (a *admin) Members(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd's list of members cannot be read: %s", reason(ctx, err))
 	}
+	slices.SortFunc(list.Members, func(a, b *etcdserverpb.Member) int { return strings.Compare(a.Name, b.Name) })
 	var out []string
 	for _, m := range list.Members {
 		for _, u := range m.ClientURLs[:min(1, len(m.ClientURLs))] {

@@ -29,6 +29,7 @@ const (
 	callRange
 	callDelete
 	callCAS
+	callTxn
 	callAuth
 	callMask = 1<<4 - 1
 	genShift = 4
@@ -92,6 +93,8 @@ func (c *codec) Submit(op *store.Op) {
 		c.remove(op, gen|callDelete)
 	case kv.CAS:
 		c.cas(op, gen|callCAS)
+	case kv.Txn:
+		c.txn(op, gen|callTxn)
 	}
 }
 

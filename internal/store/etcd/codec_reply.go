@@ -34,6 +34,8 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		ok = c.parseDelete(r.Body, e)
 	case callCAS:
 		ok = c.parseTxn(r.Body, e)
+	case callTxn:
+		ok = c.parsePut(r.Body, e) // its header is all that matters
 	}
 	if !ok {
 		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(errMalformed.Error())}

@@ -58,13 +58,14 @@ func (c *codec) remove(op *store.Op, sub uint8) {
 }
 
 // cas sends a TxnRequest: if the key's mod_revision is op.Revision (0: there
-// is no such key), put; else read the revision that it has.
+// is no such key), put; else read the revision that it has. A revision that is
+// not known is tried as 0: the conflict tells it.
 //
 //	compare: 1 {target: 2 = MOD, key: 3, mod_revision: 6}
 //	success: 2 {request_put: 2 {key: 1, value: 2}}
 //	failure: 3 {request_range: 1 {key: 1, keys_only: 8}}
 func (c *codec) cas(op *store.Op, sub uint8) {
-	key, revision := sizeKnown(len(op.Key)), uint64(op.Revision)
+	key, revision := sizeKnown(len(op.Key)), uint64(max(op.Revision, 0))
 	compare := 2 + key + 1 + sizeVarint(revision)
 	put := key + sizeKnown(len(op.Value))
 	read := key + 2
@@ -86,6 +87,25 @@ func (c *codec) cas(op *store.Op, sub uint8) {
 	b = putBytes(b, 1<<3|pbBytes, op.Key)
 	b[0], b[1] = 8<<3|pbVarint, 1
 }
+
+// txn sends a TxnRequest{success: 2 {request_put: 2 {key: 1, value: 2}} ...}
+// without a comparison, so that all of its puts happen or none.
+func (c *codec) txn(op *store.Op, sub uint8) {
+	size := 0
+	for i := range op.Pairs {
+		size += sizeBytes(sizeBytes(sizePair(&op.Pairs[i])))
+	}
+	b := c.conn.Call(c.txnRPC, op.Tag, sub, size)
+	for i := range op.Pairs {
+		p := &op.Pairs[i]
+		put := sizePair(p)
+		b = putHead(b, 2<<3|pbBytes, sizeBytes(put))
+		b = putHead(b, 2<<3|pbBytes, put)
+		b = putBytes(putBytes(b, 1<<3|pbBytes, p.Key), 2<<3|pbBytes, p.Value)
+	}
+}
+
+func sizePair(p *store.Pair) int { return sizeKnown(len(p.Key)) + sizeKnown(len(p.Value)) }
 
 // authenticate sends an AuthenticateRequest{name: 1, password: 2}.
 func (c *codec) authenticate(user, password string) {

@@ -36,6 +36,7 @@ func (*Store) Semantics() store.Semantics {
 			kv.Range:  "KV.Range of an interval",
 			kv.Delete: "KV.DeleteRange of one key",
 			kv.CAS:    "KV.Txn that compares the key's mod_revision",
+			kv.Txn:    "KV.Txn of several puts",
 		},
 		Reads: map[kv.Consistency]string{
 			kv.Linearizable: "ReadIndex: a quorum confirms the leader, then the contacted member answers from its applied state",

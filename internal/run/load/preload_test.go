@@ -1,0 +1,47 @@
+package load_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+)
+
+// A store that does not serve is told after one timeout, not after one for
+// every few keys of the key space.
+func TestPreloadGivesUpOnAStoreThatDoesNotServe(t *testing.T) {
+	for script, want := range map[string]string{
+		"never every 1":             "could not read the key space: ",
+		"stall=1h@0s":               "could not read the key space: ",
+		"error=unavailable every 1": "could not read the key space: ",
+	} {
+		l := base(kv.Get, kv.Linearizable)
+		l.KeySpace, l.Timeout = 1_000_000, 200*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		_, err := load.Preload(ctx, planFor(serve(t, script, nullserver.Options{}), l))
+		if ctx.Err() != nil {
+			t.Errorf("%s: it did not give up", script)
+		}
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}
+
+// A write pass that was cut short does not take the keys that had no turn for
+// written.
+func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
+	l := base(kv.Put, kv.None)
+	l.KeySpace, l.Timeout, l.ValueSize = 200_000, 200*time.Millisecond, 16
+	// The keys are read in less, and not written in that.
+	endpoint := serve(t, "delay=1ms; stall=1h@1500ms", nullserver.Options{})
+	_, err := load.Preload(t.Context(), planFor(endpoint, l))
+	if err == nil || !strings.Contains(err.Error(), "could not ") || !strings.Contains(err.Error(), "timeout") {
+		t.Errorf("%v", err)
+	}
+}
