@@ -76,6 +76,9 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 			if lines := strings.Count(out, "\nput "); lines != 2 || !strings.Contains(out, "interrupted") {
 				t.Errorf("the table has %d lines:\n%s", lines, out)
 			}
+			if errors := p.stderr.String(); strings.Contains(errors, "stopping the etcd cluster of 3, ") {
+				t.Errorf("it says how long a run that was interrupted still takes:\n%s", errors)
+			}
 			if len(w.processes()) > 0 {
 				t.Errorf("when it ended there were still %v", w.processes())
 			}
@@ -85,21 +88,25 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 }
 
 func TestInterruptWhileTheClusterStarts(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	dir := w.path("run")
-	p := w.start(t, "run", w.file(t, "long.yaml", long), "--out", dir, "--data-dir", w.path("elsewhere"))
-	eventually(t, patience, "a member was started", func() bool { return len(w.members()) > 0 })
-	p.interrupt(t)
-	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
-	if run := whole(t, dir, record.Interrupted); len(run.Trials) != 0 {
-		t.Errorf("%d trials", len(run.Trials))
-	}
-	if dataLeft(w.path("elsewhere")) || dataLeft(dir) {
-		t.Error("the members' data is left")
-	}
-	if out := p.stdout.String(); strings.Contains(out, "throughput") {
-		t.Errorf("it prints a table of nothing:\n%s", out)
+	for name, members := range map[string]int{"one member": 1, "all members": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			dir := w.path("run")
+			p := w.start(t, "run", w.file(t, "long.yaml", long), "--out", dir, "--data-dir", w.path("elsewhere"))
+			eventually(t, patience, "members were started", func() bool { return len(w.members()) >= members })
+			p.interrupt(t)
+			p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
+			if run := whole(t, dir, record.Interrupted); len(run.Trials) != 0 {
+				t.Errorf("%d trials", len(run.Trials))
+			}
+			if dataLeft(w.path("elsewhere")) || dataLeft(dir) {
+				t.Error("the members' data is left")
+			}
+			if out := p.stdout.String(); strings.Contains(out, "throughput") {
+				t.Errorf("it prints a table of nothing:\n%s", out)
+			}
+		})
 	}
 }
 

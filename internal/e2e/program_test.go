@@ -43,6 +43,7 @@ type program struct {
 	stdout, stderr text
 	ended          chan struct{}
 	state          *os.ProcessState // when ended
+	told           sync.Once
 }
 
 // start begins a run of the program in the world's folder.
@@ -93,10 +94,22 @@ func (w *world) run(t *testing.T, args ...string) *program {
 func (p *program) end(t *testing.T) *program {
 	t.Helper()
 	<-p.ended
+	p.told.Do(func() {
+		t.Logf("$ quorumbench %s\n%s\n%s(%v)", p.args, short(p.stdout.String()), short(p.stderr.String()), p.state)
+	})
 	if strings.Contains(p.stderr.String(), "goroutine ") || strings.Contains(p.stderr.String(), "panic:") {
-		t.Errorf("quorumbench %s crashed, or had to be killed after %v:\n%s", p.args, lifetime, p.stderr.String())
+		t.Errorf("quorumbench %s crashed, or had to be killed after %v", p.args, lifetime)
 	}
 	return p
+}
+
+// short is the beginning of a long text, such as a trace of every goroutine.
+func short(s string) string {
+	const most = 8 << 10
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + " ...\n"
 }
 
 // exits holds the ended program to its exit code.

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,4 +50,14 @@ func (w *world) bench(t *testing.T, endpoints []string, code int, args ...string
 	args = append([]string{"bench"}, args...)
 	p := w.run(t, append(args, "--endpoints", strings.Join(endpoints, ","), "--format", "json")...)
 	return result(t, p.exits(t, code))
+}
+
+// read returns a file's contents.
+func (w *world) read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(w.path(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

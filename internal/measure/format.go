@@ -1,6 +1,9 @@
 package measure
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // Duration formats nanoseconds, 0 or more, with three significant digits, in the unit that
 // suits them: 873 ns, 52.1 µs, 1.20 ms, 10.0 s.
@@ -34,4 +37,18 @@ func Digits3(x float64) (s string, ok bool) {
 		return strconv.FormatFloat(x, 'f', 1, 64), true
 	}
 	return strconv.FormatFloat(x, 'f', 2, 64), true
+}
+
+// Percent formats a share of 1 with two significant digits: 57 %, 0.015 %. What
+// is not all is not 100 %.
+func Percent(share float64) string {
+	p := 100 * share
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(p, 'g', 2, 64), 64)
+	if err != nil { // cannot be: it was just formatted
+		rounded = p
+	}
+	if rounded >= 100 && p < 100 {
+		rounded = math.Min(math.Floor(10*p)/10, 99.9)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64) + " %"
 }

@@ -11,3 +11,14 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{
+		0: "0 %", 1: "100 %", 0.5714: "57 %", 0.8: "80 %", 0.001: "0.1 %", 0.000_153: "0.015 %", 0.000_000_1: "0.00001 %",
+		0.994: "99 %", 0.9951: "99.5 %", 0.9999: "99.9 %", 0.99999999: "99.9 %", 0.9949: "99 %",
+	} {
+		if got := Percent(share); got != want {
+			t.Errorf("Percent(%v) = %q, want %q", share, got, want)
+		}
+	}
+}

@@ -43,6 +43,10 @@ type Semantics struct {
 	Operations map[kv.Kind]string
 	// Reads maps each consistency level of a read to what it really is there.
 	Reads map[kv.Consistency]string
+	// Broken and BrokenReads are sentences about what the store's protocol has
+	// and what does not work in this store, such as a proxy.
+	Broken      map[kv.Kind]string
+	BrokenReads map[kv.Consistency]string
 	// InFlight is how many operations one connection can have in flight:
 	// 1 for HTTP/1.1, 0 for no limit of the protocol.
 	InFlight int
@@ -59,6 +63,9 @@ type Access struct {
 	TLS       *tls.Config // nil: plain
 	User      string      // empty: no authentication
 	Password  string
+	// Behind tells, for a store that is a proxy, the HOST:PORT of the server
+	// behind an endpoint, where it is known: for clusters that we started.
+	Behind map[string]string
 	// DialTimeout bounds how long it may take to connect; 0 means 5 s.
 	DialTimeout time.Duration
 }
@@ -68,7 +75,8 @@ type Admin interface {
 	// Status asks every endpoint. An endpoint that does not answer is listed
 	// with its Err; the error is for when none answers.
 	Status(ctx context.Context) (Status, error)
-	// Members asks the cluster for all its members' client endpoints, HOST:PORT.
+	// Members asks the cluster for all its members' client endpoints, HOST:PORT,
+	// in the order of the members' names.
 	Members(ctx context.Context) ([]string, error)
 	io.Closer
 }

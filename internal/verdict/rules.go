@@ -186,7 +186,7 @@ func errorShare(f *Figures) (State, string) {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
 	}
-	return suspect("%d of %d operations failed (%.2g %%), above %g %%", f.Failed, f.Due, 100*f.errors(), 100*MaxErrors)
+	return suspect("%d of %d operations failed (%s), above %s", f.Failed, f.Due, measure.Percent(f.errors()), measure.Percent(MaxErrors))
 }
 
 func tooFewSamples(f *Figures) (State, string) {
@@ -194,7 +194,7 @@ func tooFewSamples(f *Figures) (State, string) {
 	if f.Succeeded == 0 || beyond >= MinBeyond {
 		return fine()
 	}
-	return suspect("%d operations are too few for p99: %d of them lie beyond it, below %d", f.Due, beyond, MinBeyond)
+	return suspect("%d operations are too few for p99: beyond it there are %d of them, below %d", f.Due, beyond, MinBeyond)
 }
 
 func memberLost(f *Figures) (State, string) {

@@ -64,7 +64,7 @@ func (r *Reason) UnmarshalText(b []byte) error {
 // Verdict is the judgement. The zero Verdict is none.
 type Verdict struct {
 	State   State    `json:"state"`
-	Reasons []Reason `json:"reasons"` // never nil, in the rules' order
+	Reasons []Reason `json:"reasons"` // never nil, the worst first, then in the rules' order
 	// Notes are sentences that a reader should know and that make nothing
 	// suspect.
 	Notes []string `json:"notes"` // never nil
@@ -73,16 +73,18 @@ type Verdict struct {
 // Judge applies every rule to f.
 func Judge(f Figures) Verdict {
 	v := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
+	found := map[State][]Reason{}
 	for _, r := range rules() {
 		state, text := r.judge(&f)
-		if state == Valid {
-			continue
+		if state != Valid {
+			found[state] = append(found[state], Reason{Rule: r.number, Text: text})
 		}
-		v.Reasons = append(v.Reasons, Reason{Rule: r.number, Text: text})
 		if state.Worse(v.State) {
 			v.State = state
 		}
 	}
+	// Whoever tells one reason tells the first.
+	v.Reasons = append(append(v.Reasons, found[Invalid]...), found[Suspect]...)
 	v.Notes = append(v.Notes, notes(&f)...)
 	return v
 }

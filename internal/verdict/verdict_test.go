@@ -221,3 +221,13 @@ func TestStateOrder(t *testing.T) {
 		t.Error("the states' order is wrong")
 	}
 }
+
+// The first reason is one that makes the verdict what it is.
+func TestTheWorstReasonComesFirst(t *testing.T) {
+	f := good()
+	f.LongestPauseNS, f.ThrottledNS = int64(79*time.Millisecond), int64(2*time.Second)
+	v := Judge(f)
+	if v.State != Invalid || len(v.Reasons) != 2 || v.Reasons[0].Rule != 6 || v.Reasons[1].Rule != 5 {
+		t.Errorf("%+v", v)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -69,7 +70,7 @@ func distribution(t *record.Trial) string {
 	case t.Theta > 0:
 		return fmt.Sprintf("%s %g", t.Distribution, t.Theta)
 	case t.HotKeys > 0:
-		return fmt.Sprintf("%s %s/%s", t.Distribution, percent(t.HotKeys), percent(t.HotOps))
+		return fmt.Sprintf("%s %s/%s", t.Distribution, measure.Percent(t.HotKeys), measure.Percent(t.HotOps))
 	}
 	return orDash(t.Distribution)
 }
@@ -106,7 +107,7 @@ func mix(t *record.Trial) string {
 	}
 	parts := make([]string, 0, len(t.Mix))
 	for _, s := range t.Mix {
-		parts = append(parts, s.Operation+" "+percent(s.Weight/sum))
+		parts = append(parts, s.Operation+" "+measure.Percent(s.Weight/sum))
 	}
 	return strings.Join(parts, ", ")
 }

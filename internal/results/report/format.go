@@ -75,11 +75,6 @@ func Bytes(n uint64) string {
 	return ""
 }
 
-// percent formats a share of 1 with two significant digits.
-func percent(share float64) string {
-	return strconv.FormatFloat(100*share, 'g', 2, 64) + " %"
-}
-
 // seconds formats a length of time that a person chose: 10 s, 2.5 s, 250 ms.
 func seconds(s float64) string {
 	if s > 0 && s < 1 {

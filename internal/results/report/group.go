@@ -106,7 +106,7 @@ func (g *group) errors() string {
 	case failed == 0:
 		return "0"
 	}
-	return Count(failed) + " (" + percent(float64(failed)/float64(due)) + ")"
+	return Count(failed) + " (" + measure.Percent(float64(failed)/float64(due)) + ")"
 }
 
 // verdict is the worst of the repeats' with the numbers of the rules broken,
@@ -144,6 +144,10 @@ func cpuPerOp(t *record.Trial) measure.Figure {
 	return measure.Figure{NS: *t.CPUPerOp, Known: true}
 }
 
+// longestGap is told to the millisecond, so that 0 says only that it was shorter.
 func longestGap(t *record.Trial) measure.Figure {
+	if t.LongestGap == 0 {
+		return measure.Figure{}
+	}
 	return measure.Figure{NS: 1e9 * t.LongestGap, Known: true}
 }

@@ -301,3 +301,13 @@ func TestTheWorstRepeatDecides(t *testing.T) {
 		t.Errorf("got %s", all[0].verdict())
 	}
 }
+
+// The gap is counted in milliseconds: none of them is not 0 ns.
+func TestNoGapIsNotZero(t *testing.T) {
+	if f := longestGap(&record.Trial{}); f.Known {
+		t.Errorf("%+v", f)
+	}
+	if f := longestGap(&record.Trial{LongestGap: 0.012}); Figure(f) != "12.0 ms" {
+		t.Errorf("%+v", f)
+	}
+}

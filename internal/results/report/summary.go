@@ -83,7 +83,7 @@ func results(g *grid, t *record.Trial) {
 	g.add("  throughput", fmt.Sprintf("%s (%s completed in %s)", PerSecond(t.PerSecond), plural(t.Completed, "operation"), seconds(t.Seconds)))
 	errors := "none"
 	if t.Errors > 0 {
-		errors = fmt.Sprintf("%s of %s due (%s)", Count(t.Errors), Count(t.Due), percent(float64(t.Errors)/float64(t.Due)))
+		errors = fmt.Sprintf("%s of %s due (%s)", Count(t.Errors), Count(t.Due), measure.Percent(float64(t.Errors)/float64(t.Due)))
 		if t.FailedFrom != nil {
 			errors += fmt.Sprintf("; percentiles above %.4g failed", *t.FailedFrom)
 		}
@@ -95,7 +95,11 @@ func results(g *grid, t *record.Trial) {
 	if t.Misses > 0 {
 		g.add("  misses", Count(t.Misses))
 	}
-	g.add("  longest gap", Duration(1e9*t.LongestGap)+" without any operation done")
+	gap := "below 1 ms"
+	if f := longestGap(t); f.Known {
+		gap = Figure(f)
+	}
+	g.add("  longest gap", gap+" without any operation done")
 	cost := seconds(t.CPUSeconds) + " of processor time"
 	if t.CPUPerOp != nil {
 		cost += ", " + Duration(*t.CPUPerOp) + " an operation"

@@ -49,6 +49,40 @@ func (t *Throttling) add(stat []byte) {
 	}
 }
 
+// CPULimit is how many processors our control groups let us use, the tightest
+// quota of them; ok is false where there is none.
+func CPULimit() (processors float64, ok bool) { return cpuLimit("/") }
+
+func cpuLimit(root string) (least float64, ok bool) {
+	for _, dir := range cpuGroups(root) {
+		if limit, has := quota(dir); has && (!ok || limit < least) {
+			least, ok = limit, true
+		}
+	}
+	return least, ok
+}
+
+// quota is a group's own: version 2 has "QUOTA PERIOD" in cpu.max, version 1 a
+// file for each, all in microseconds; "max" and -1 are no limit.
+func quota(dir string) (processors float64, ok bool) {
+	b, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
+	if err != nil {
+		quota, _ := os.ReadFile(filepath.Join(dir, "cpu.cfs_quota_us"))
+		period, _ := os.ReadFile(filepath.Join(dir, "cpu.cfs_period_us"))
+		b = append(append(quota, ' '), period...)
+	}
+	fields := strings.Fields(string(b))
+	if len(fields) != 2 {
+		return 0, false
+	}
+	of, err1 := strconv.ParseFloat(fields[0], 64)
+	in, err2 := strconv.ParseFloat(fields[1], 64)
+	if err1 != nil || err2 != nil || of <= 0 || in <= 0 {
+		return 0, false
+	}
+	return of / in, true
+}
+
 // cpuGroups lists the folders of our group and of those above it, for each
 // hierarchy that may limit CPU time (cgroups(7)).
 func cpuGroups(root string) []string {

@@ -25,5 +25,8 @@ func System() (c SystemCPU, ok bool) { return c, false }
 // Throttled is not known here.
 func Throttled() (t Throttling, ok bool) { return t, false }
 
+// CPULimit is not known here.
+func CPULimit() (processors float64, ok bool) { return 0, false }
+
 // ThreadSched is not known here.
 func ThreadSched(int) (s Sched, ok bool) { return s, false }

@@ -112,6 +112,40 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
+func TestCPULimit(t *testing.T) {
+	const group = "proc/self/cgroup"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  float64
+		ok    bool
+	}{
+		"version 1, the tightest is above": {map[string]string{
+			group: "3:cpu,cpuacct:/job/step\n", "proc/self/mountinfo": mountsV1,
+			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":           "-1\n",
+			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us":          "100000\n",
+			"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us":       "150000\n",
+			"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us":      "100000\n",
+			"sys/fs/cgroup/cpu,cpuacct/job/step/cpu.cfs_quota_us":  "200000\n",
+			"sys/fs/cgroup/cpu,cpuacct/job/step/cpu.cfs_period_us": "50000\n",
+		}, 1.5, true},
+		"version 2": {map[string]string{
+			group: "0::/user.slice/app\n", "proc/self/mountinfo": mountsV2,
+			"sys/fs/cgroup/user.slice/cpu.max": "max 100000\n", "sys/fs/cgroup/user.slice/app/cpu.max": "10000 100000\n",
+		}, 0.1, true},
+		"no limit": {map[string]string{
+			group: "0::/app\n", "proc/self/mountinfo": mountsV2, "sys/fs/cgroup/app/cpu.max": "max 100000\n",
+		}, 0, false},
+		"no controller": {map[string]string{group: "0::/app\n", "proc/self/mountinfo": mountsV2}, 0, false},
+		"damaged": {map[string]string{
+			group: "0::/app\n", "proc/self/mountinfo": mountsV2, "sys/fs/cgroup/app/cpu.max": "10000 0\n",
+		}, 0, false},
+	} {
+		if got, ok := cpuLimit(write(t, c.files)); got != c.want || ok != c.ok {
+			t.Errorf("%s: %v, %v", name, got, ok)
+		}
+	}
+}
+
 func TestSampler(t *testing.T) {
 	s, ok := NewSampler()
 	if !ok {

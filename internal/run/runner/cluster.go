@@ -24,6 +24,7 @@ type running struct {
 	own     *cluster.Cluster // nil: attached
 	trial   trial.Cluster
 	dataDir string
+	lost    bool // a member did not answer after the last trial
 }
 
 // enter returns the cluster that the trial needs: the one that runs, if its
@@ -47,10 +48,13 @@ func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, e
 	return r.start(ctx, st, spec, id)
 }
 
-// whole reports whether no member has ended.
+// whole reports whether no member has ended or stands still.
 func (n *running) whole() bool {
 	if n.own == nil {
 		return true
+	}
+	if n.lost {
+		return false
 	}
 	select {
 	case <-n.own.Exits():

@@ -26,10 +26,14 @@ func machine() record.Machine {
 	if err != nil {
 		name = "local"
 	}
-	return record.Machine{
+	about := record.Machine{
 		Name: name, System: runtime.GOOS, Kernel: m.Kernel, Architecture: runtime.GOARCH,
 		CPU: m.CPU, CPUs: m.Cores, MemoryBytes: uint64(max(m.Memory, 0)),
 	}
+	if limit, ok := probe.CPULimit(); ok {
+		about.CPULimit = &limit
+	}
+	return about
 }
 
 // durability measures fdatasync in every member's data folder and returns the

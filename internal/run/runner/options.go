@@ -50,8 +50,9 @@ type Progress struct {
 	Trial  int    // from 1, in the order in which they run; 0 before the first
 	Trials int    // repeats included
 	Name   string // of the trial, with its repeat, or of the cluster that starts or stops
-	// Of the last whole second: successes, and the response time at p99 in
-	// nanoseconds (0 when the second does not support it).
+	// Successes in the last second, and the response time at p99 in the last
+	// second of which every operation has ended, in nanoseconds (0 when that
+	// second does not support it, or is long past).
 	PerSecond float64
 	P99       float64
 	Errors    uint64 // of the trial so far, warm-up included

@@ -42,11 +42,12 @@ const (
 )
 
 // left estimates how long the run still takes: the trials not begun by what
-// they ask for, and the one that runs by what is left of it.
+// they ask for, and the one that runs by what is left of it. Stopping the last
+// cluster takes no time worth telling.
 func (r *run) left() time.Duration {
 	var left time.Duration
 	for i := range r.Scenario.Trials {
-		if i+1 < r.at {
+		if i < r.ended {
 			continue
 		}
 		d, known := r.Scenario.Trials[i].Load.EstimatedDuration()

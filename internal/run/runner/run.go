@@ -24,6 +24,7 @@ type run struct {
 	rates      rates
 	began      time.Time
 	at         int // trials begun
+	ended      int // trials ended, or not to be run any more
 	now        *running
 	trialBegan time.Time
 	started    int // clusters
@@ -38,6 +39,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 		return "", err
 	}
 	err = r.trials(ctx)
+	r.ended = len(r.Scenario.Trials)
 	// Members are stopped in their own time, also after Ctrl-C.
 	err = errors.Join(err, r.leave(context.WithoutCancel(ctx)))
 	state, failure := record.Complete, ""
@@ -47,7 +49,10 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	case err != nil:
 		state, failure = record.Failed, err.Error()
 	}
-	return r.out.Dir(), errors.Join(err, r.out.Finish(state, failure, time.Now()))
+	if finishing := r.out.Finish(state, failure, time.Now()); !errors.Is(err, finishing) {
+		err = errors.Join(err, finishing)
+	}
+	return r.out.Dir(), err
 }
 
 // begin makes the run directory.
@@ -104,6 +109,8 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", title(&spec), err)
 	}
+	r.ended = r.at
+	r.now.lost = len(result.LostMembers) > 0
 	r.rates.add(result)
 	r.tell(Progress{Stage: TrialDone, Name: title(&spec), Result: result})
 	return nil

@@ -32,8 +32,8 @@ type watcher struct {
 
 	mu      sync.Mutex
 	begun   [2]bool
-	last    measure.Second // the figures of the last whole second
-	lastP99 float64
+	lastP99 float64   // of the last whole second
+	lastAt  time.Time // when that came
 
 	generator *load.Generator
 	changes   chan struct{} // an election or a loss may have happened
@@ -240,7 +240,7 @@ func (m *meter) rate(now time.Time, count uint64) float64 {
 		m.readings = m.readings[1:]
 	}
 	first := m.readings[0]
-	if now == first.at {
+	if now.Equal(first.at) {
 		return 0
 	}
 	return float64(count-first.count) / now.Sub(first.at).Seconds()

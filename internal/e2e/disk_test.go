@@ -1,0 +1,181 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// tinyDisk mounts a file system of so many bytes below the world's folder.
+func (w *world) tinyDisk(t *testing.T, name, size string) string {
+	t.Helper()
+	dir := w.path(name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("a file system cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		eventually(t, patience, "the file system was unmounted", func() bool {
+			err := syscall.Unmount(dir, 0)
+			return err == nil || errors.Is(err, syscall.EINVAL)
+		})
+	})
+	return dir
+}
+
+// fill takes all that is left of a disk, as another program would.
+func fill(t *testing.T, disk string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(disk, "filler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	for n := 64 << 10; n > 0; {
+		if _, err := f.Write(make([]byte, n)); errors.Is(err, syscall.ENOSPC) {
+			n /= 2
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A disk that fills up while the record is written ends the run with a
+// sentence and at once, and what was recorded before stays readable.
+func TestFullDiskWhileRecording(t *testing.T) {
+	for name, args := range map[string][]string{
+		"attached":          {"bench", "put", "--duration", "10m", "--rate", "2000", "--conns", "4"},
+		"a cluster of ours": {"run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			disk, folder := w.tinyDisk(t, "disk", "1m"), "trial-01-put"
+			if name == "attached" {
+				args = append(args, "--endpoints", w.nullServer(t, "--script", "delay=uniform(100us,20ms)"))
+			} else {
+				args = append(args, w.file(t, "long.yaml", long), "--data-dir", w.path("data"))
+				folder = "trial-02-endless"
+			}
+			p := w.start(t, append(args, "--out", filepath.Join(disk, "run"))...)
+			p.measuring(t, filepath.Join(disk, "run"), folder)
+			fill(t, disk)
+			p.exits(t, exitFailed)
+			if said := p.oneSentence(t, "disk is full", disk); strings.Count(said, "disk is full") != 1 {
+				t.Errorf("it says so more than once: %s", said)
+			}
+			if left := w.members(); len(left) > 0 || dataLeft(w.dir) {
+				t.Errorf("left are %v, and data: %v", left, dataLeft(w.dir))
+			}
+			checkHalf(t, filepath.Join(disk, "run"), folder)
+		})
+	}
+}
+
+// checkHalf: the record of a run that could not be written to its end is
+// readable, and does not say that it is complete.
+func checkHalf(t *testing.T, dir, folder string) {
+	t.Helper()
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := run.Trials[len(run.Trials)-1]
+	if run.State == record.Complete || last.State == record.Complete || last.Folder != folder {
+		t.Errorf("the run is %s, its trial %s is %s", run.State, last.Folder, last.State)
+	}
+	files, err := record.OpenTrial(dir, folder)
+	if err != nil || len(files.Timeline) == 0 || len(files.Intervals) == 0 {
+		t.Errorf("%d seconds and %d histograms are left: %v", len(files.Timeline), len(files.Intervals), err)
+	}
+}
+
+// Members that have no room for their data do not start, and the sentence says
+// why.
+func TestFullDiskForTheMembers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	disk := w.tinyDisk(t, "disk", "1m")
+	p := w.run(t, "run", w.file(t, "long.yaml", long), "--out", w.path("run"), "--data-dir", disk)
+	p.exits(t, exitFailed).oneSentence(t, "no space left on device")
+	if run := whole(t, w.path("run"), record.Failed); run.Failure == "" {
+		t.Error("the record does not say why")
+	}
+	if dataLeft(disk) {
+		t.Error("the members' data is left")
+	}
+}
+
+// Folders that cannot be written: root is not bound by permission bits, so
+// files stand where folders should be, and /proc takes nothing.
+func TestUnwritableFolders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t)
+	file := w.file(t, "file", "in the way")
+	attached := w.file(t, "attached.yaml", "name: attached\ntrials: [{store: etcd, operation: put, endpoints: ["+endpoint+"], total: 10, warmup: 0s}]\n")
+	cluster := w.file(t, "cluster.yaml", "name: cluster\ntrials: [{store: etcd, operation: put, total: 10}]\n")
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"bench", "put", "--endpoints", endpoint, "--total", "10", "--out", filepath.Join(file, "run")}, file},
+		{[]string{"bench", "put", "--endpoints", endpoint, "--total", "10", "--out", file}, file},
+		{[]string{"bench", "put", "--endpoints", endpoint, "--total", "10", "--out", "/proc/quorumbench"}, "/proc"},
+		{[]string{"run", attached, "--out", filepath.Join(file, "run")}, file},
+		{[]string{"run", attached, "--runs-dir", file}, file},
+		{[]string{"run", attached, "--runs-dir", "/proc/quorumbench"}, "/proc"},
+		{[]string{"run", cluster, "--out", w.path("run"), "--data-dir", file}, file},
+		{[]string{"cluster", "up", "--dir", file}, file},
+		{[]string{"cluster", "up", "--dir", "/proc/quorumbench"}, "/proc"},
+	} {
+		p := w.run(t, test.args...).exits(t, exitFailed)
+		if said := p.oneSentence(t, test.want); strings.Contains(said, "\n") || p.stdout.String() != "" && !strings.Contains(p.stdout.String(), "failed") {
+			t.Errorf("%q: it says %q and prints\n%s", test.args, said, p.stdout.String())
+		}
+	}
+	if got := w.read(t, "file"); got != "in the way" {
+		t.Errorf("the file in the way has %q now", got)
+	}
+}
+
+// Two runs in one folder: the second is refused, whether the first still runs
+// or has ended, and the first's record is left alone.
+func TestTwoRunsInOneFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t)
+	dir := w.path("run")
+	first := w.start(t, "bench", "put", "--endpoints", endpoint, "--duration", "2s", "--out", dir)
+	first.measuring(t, dir, "trial-01-put")
+	second := []string{"bench", "put", "--endpoints", endpoint, "--total", "10", "--out", dir}
+	w.run(t, second...).exits(t, exitFailed).oneSentence(t, dir)
+	first.exits(t, exitDone)
+	w.run(t, second...).exits(t, exitFailed).oneSentence(t, dir)
+	if run := whole(t, dir, record.Complete); len(run.Trials) != 1 {
+		t.Errorf("%d trials", len(run.Trials))
+	}
+	// Two that begin at once: one of them has the folder.
+	dir = w.path("both")
+	codes := map[int]int{}
+	var both []*program
+	for range 2 {
+		both = append(both, w.start(t, "bench", "put", "--endpoints", endpoint, "--total", "100", "--out", dir))
+	}
+	for _, p := range both {
+		codes[p.end(t).state.ExitCode()]++
+	}
+	if codes[exitDone] != 1 || codes[exitFailed] != 1 {
+		t.Errorf("two runs that began at once have the exit codes %v", codes)
+	}
+	whole(t, dir, record.Complete)
+}

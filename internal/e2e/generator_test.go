@@ -1,0 +1,138 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// A generator that was stopped measures its own absence, in both loops.
+func TestStoppedGeneratorIsNeverValid(t *testing.T) {
+	const stop = 300 * time.Millisecond
+	for name, args := range map[string][]string{
+		"open loop":   {"--rate", "1000", "--conns", "4"},
+		"closed loop": {"--conns", "4", "--clients", "8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			endpoint := w.nullServer(t, "--script", "delay=2ms")
+			dir := w.path("run")
+			p := w.start(t, append([]string{"bench", "put", "--endpoints", endpoint, "--duration", "3s", "--out", dir, "--format", "json"}, args...)...)
+			p.measuring(t, dir, "trial-01-put")
+			resume := pause(t, p.pid)
+			since := time.Now()
+			eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(since) >= stop })
+			resume()
+			trial := result(t, p.exits(t, exitDone))
+			if trial.Verdict.State == verdict.Valid || rule(trial, 5) == "" {
+				t.Errorf("the verdict is %+v", trial.Verdict)
+			}
+			between(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, 10*stop)
+			between(t, "the longest gap in seconds", trial.LongestGap, 0.9*stop.Seconds(), 10*stop.Seconds())
+			if trial.Lateness == nil {
+				return
+			}
+			// A tenth of all operations became due meanwhile, and waited from 0 to 300 ms.
+			between(t, "p99 of the response time", time.Duration(trial.ResponseTime.At(99).NS), stop*8/10, 10*stop)
+			between(t, "p99 of the lateness", time.Duration(trial.Lateness.At(99).NS), stop*8/10, 10*stop)
+			between(t, "operations due", trial.Due, 3000, 3000)
+		})
+	}
+}
+
+// A generator that its control group holds back is never valid, and the record
+// says what the limit was.
+func TestThrottledGeneratorIsNeverValid(t *testing.T) {
+	const limit = 0.1
+	for name, group := range map[string]func(*testing.T) string{"version 1": cgroupV1, "version 2": cgroupV2} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			endpoint := w.nullServer(t)
+			procs := group(t)
+			// The shell enters the group and becomes the program.
+			p := w.startWith(t, "/bin/sh", "-c", `echo $$ > "$0" && exec "$@"`, procs, os.Getenv(binaryEnv),
+				"bench", "put", "--endpoints", endpoint, "--duration", "2s", "--conns", "4", "--clients", "64", "--format", "json", "--out", w.path("run"))
+			p.end(t)
+			trial := result(t, p)
+			if trial.Verdict.State == verdict.Valid || rule(trial, 6) == "" {
+				t.Errorf("the verdict is %+v", trial.Verdict)
+			}
+			if trial.ThrottledNS == nil || *trial.ThrottledNS == 0 {
+				t.Error("the time that it was throttled for is not told")
+			}
+			run := opened(t, w.path("run"))
+			if got := run.Machines[0].CPULimit; got == nil || *got != limit {
+				t.Errorf("the limit of %v processors is told as %v", limit, show(got))
+			}
+			checkExit(t, p, trial)
+		})
+	}
+}
+
+func show(x *float64) string {
+	if x == nil {
+		return "null"
+	}
+	return fmt.Sprint(*x)
+}
+
+// checkExit: the exit code is what the verdict says.
+func checkExit(t *testing.T, p *program, trial *record.Trial) {
+	t.Helper()
+	want := exitDone
+	if trial.Verdict.State == verdict.Invalid {
+		want = exitFailed
+	}
+	p.exits(t, want)
+}
+
+// cgroupV1 makes a group with a tenth of a processor and returns its file of
+// processes.
+func cgroupV1(t *testing.T) string {
+	t.Helper()
+	return cgroup(t, "/sys/fs/cgroup/cpu", map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "10000"})
+}
+
+func cgroupV2(t *testing.T) string {
+	t.Helper()
+	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
+		controllers, err := os.ReadFile(filepath.Join(root, "cgroup.subtree_control"))
+		if err == nil && slices.Contains(strings.Fields(string(controllers)), "cpu") {
+			return cgroup(t, root, map[string]string{"cpu.max": "10000 100000"})
+		}
+	}
+	t.Skip("this machine has no control groups of version 2 with the cpu controller")
+	return ""
+}
+
+func cgroup(t *testing.T, root string, settings map[string]string) (procs string) {
+	t.Helper()
+	group, err := os.MkdirTemp(root, "quorumbench-e2e-")
+	if err != nil {
+		t.Skipf("no control group can be made here: %v", err)
+	}
+	t.Cleanup(func() {
+		// It is free once its last process was waited for.
+		eventually(t, patience, "the control group was removed", func() bool { return syscall.Rmdir(group) == nil })
+	})
+	for _, name := range []string{"cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.max"} { // the period first
+		value, ok := settings[name]
+		if !ok {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(group, name), []byte(value), 0o644); err != nil {
+			t.Skipf("the control group takes no limit: %v", err)
+		}
+	}
+	return filepath.Join(group, "cgroup.procs")
+}

@@ -1,0 +1,120 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const second = float64(time.Second)
+
+// Coordinated omission: 10 s at 1,000/s with a stall of 1 s have p95 = 0.5 s
+// and p99 = 0.9 s, and etcd's benchmark prints p99 = 3.2 ms for that. Here it
+// is 5 s with a stall of 800 ms: of 5,000 operations due, 800 waited between
+// 800 ms and nothing, evenly.
+func TestCoordinatedOmission(t *testing.T) {
+	const script = "delay=2ms; stall=800ms@2s"
+	w := newWorld(t)
+	open := w.bench(t, []string{w.nullServer(t, "--script", script)}, exitDone, "put", "--rate", "1000", "--duration", "5s", "--conns", "4")
+	between(t, "due", open.Due, 5000, 5000)
+	between(t, "completed", open.Operations, 5000, 5000)
+	// p percent at or below: 800 ms × (1 − 5000 × (1 − p) / 800), and what a busy
+	// machine adds.
+	between(t, "p50", open.ResponseTime.At(50).NS, 0.0019*second, 0.1*second)
+	between(t, "p90", open.ResponseTime.At(90).NS, 0.28*second, 0.42*second)
+	between(t, "p95", open.ResponseTime.At(95).NS, 0.53*second, 0.67*second)
+	between(t, "p99", open.ResponseTime.At(99).NS, 0.73*second, 0.87*second)
+	between(t, "the longest", open.ResponseTime.Max.NS, 0.78*second, 1.1*second)
+	between(t, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
+	between(t, "the longest gap", open.LongestGap, 0.75, 1.1)
+	between(t, "operations a second", open.PerSecond, 990, 1010)
+
+	// The closed loop asks less while the store stalls, so its times hide it.
+	// The longest gap does not.
+	closed := w.bench(t, []string{w.nullServer(t, "--script", script)}, exitDone, "put", "--duration", "5s", "--conns", "4", "--clients", "10")
+	between(t, "p99 of the closed loop", closed.ServiceTime.At(99).NS, 0.0019*second, 0.2*second)
+	between(t, "its longest gap", closed.LongestGap, 0.75, 1.1)
+	between(t, "its longest time", closed.ServiceTime.Max.NS, 0.75*second, 1.1*second)
+	if closed.Rate != nil || closed.Lateness != nil {
+		t.Error("a closed loop has a rate or a lateness")
+	}
+	// Little's law: clients = throughput × mean response time.
+	between(t, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 9.4, 10.6)
+}
+
+// Errors do not vanish: they are in the percentiles, timed, and counted by kind.
+func TestErrorsDoNotVanish(t *testing.T) {
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "error=unavailable every 1000")
+	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "5000", "--total", "20000", "--conns", "4")
+	between(t, "due", trial.Due, 20_000, 20_000)
+	between(t, "errors", trial.Errors, 19, 21)
+	if len(trial.ErrorsByKind) != 1 || len(trial.ErrorTexts) != 1 {
+		t.Errorf("the errors are %v, with the texts %q", trial.ErrorsByKind, trial.ErrorTexts)
+	}
+	if trial.FailedFrom == nil || *trial.FailedFrom != 100*float64(trial.Operations)/20_000 {
+		t.Errorf("%d of 20,000 completed, and percentiles fail from %s", trial.Operations, show(trial.FailedFrom))
+	}
+	if !trial.ResponseTime.At(99).Known || trial.ResponseTime.Mean.Known || !trial.ResponseTime.Max.Failed {
+		t.Errorf("the response times are %+v", trial.ResponseTime)
+	}
+	if trial.Errors > 20 != trial.ResponseTime.At(99.9).Failed {
+		t.Errorf("with %d errors, p99.9 is %+v", trial.Errors, trial.ResponseTime.At(99.9))
+	}
+	if !trial.SuccessResponseTime.Max.Known || trial.SuccessResponseTime.Count != trial.Operations {
+		t.Errorf("the successes' times are %+v", trial.SuccessResponseTime)
+	}
+}
+
+// An operation that is never answered ends by its timeout, and nothing waits
+// longer than that.
+func TestUnansweredOperationsTimeOut(t *testing.T) {
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "never every 50")
+	began := time.Now()
+	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "1000", "--duration", "2s", "--conns", "4", "--timeout", "500ms")
+	between(t, "the time it took", time.Since(began), 2*time.Second, 10*time.Second)
+	between(t, "due", trial.Due, 2000, 2000)
+	between(t, "timeouts", trial.ErrorsByKind["timeout"], 39, 41)
+	between(t, "errors", trial.Errors, 39, 41)
+	between(t, "the first timeout", trial.ErrorTimes["timeout"].Min.NS, 0.499*second, 0.7*second)
+	between(t, "the last timeout", trial.ErrorTimes["timeout"].Max.NS, 0.5*second, 0.9*second)
+	if !trial.ResponseTime.At(99).Failed || !trial.ResponseTime.At(95).Known || rule(trial, 11) == "" {
+		t.Errorf("p95 is %+v, p99 %+v, the verdict %+v", trial.ResponseTime.At(95), trial.ResponseTime.At(99), trial.Verdict)
+	}
+}
+
+// A connection that the server closes takes what was in flight with it, and is
+// made again.
+func TestClosedConnectionsAreMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=1ms; close every 500")
+	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "2000", "--duration", "2s", "--conns", "4")
+	between(t, "due", trial.Due, 4000, 4000)
+	between(t, "connections made again", trial.Reconnects, 6, 9)
+	if trial.ErrorsByKind["connection_lost"] < 7 || trial.Operations < 3800 {
+		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
+	}
+}
+
+// A store that stopped answering gives no throughput, no times, and the verdict
+// that none of it counts.
+func TestNothingCompletedIsInvalid(t *testing.T) {
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "stall=1h@300ms")
+	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "4", "--clients", "80", "--warmup", "1s", "--duration", "1s", "--timeout", "300ms")
+	if said := p.exits(t, exitFailed).oneSentence(t, "invalid", "completed"); !strings.Contains(said, "none of the") {
+		t.Errorf("it says %q", said)
+	}
+	out := p.stdout.String()
+	for _, want := range []string{"0/s", "100 %", "timeout", "Verdict: invalid"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not print %q", want)
+		}
+	}
+	if strings.Contains(out, "e+") || strings.Contains(out, "NaN") {
+		t.Error("it prints a number that nobody reads")
+	}
+}
