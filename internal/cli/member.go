@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,18 @@ func (a *app) memberCommand() *cobra.Command {
 		if !ok {
 			return fmt.Errorf("the server of %s is not built into this program", st.Name())
 		}
-		return embedded.RunMember(c.Context(), config)
+		return runMember(c.Context(), embedded, config)
 	}
 	return c
+}
+
+// runMember runs a member until it ends. A server that cannot go on, on a full
+// disk for example, panics; that is its end, and no error of ours.
+func runMember(ctx context.Context, st store.Embedded, config string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the member gave up: %v", r)
+		}
+	}()
+	return st.RunMember(ctx, config)
 }

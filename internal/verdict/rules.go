@@ -250,7 +250,10 @@ func volatility(f *Figures) string {
 }
 
 func misses(f *Figures) (State, string) {
-	if f.Misses == 0 || !f.Preloaded || f.Deletes {
+	switch {
+	case f.Misses > 0 && f.Misses == f.Succeeded && !f.Writes:
+		return suspect("none of the %d reads found a key: nothing was read", f.Misses)
+	case f.Misses == 0 || !f.Preloaded || f.Deletes:
 		return fine()
 	}
 	return suspect("%d reads found no key, although every key was written before", f.Misses)

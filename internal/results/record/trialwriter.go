@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // The files of a trial's folder.
@@ -189,7 +190,10 @@ func (t *TrialWriter) Finish(result Trial) error {
 // Abort says that the trial ended without a result: Failed with one sentence,
 // or Interrupted.
 func (t *TrialWriter) Abort(state State, failure string) error {
-	return t.finish(func(at *Trial) { at.State, at.Failure = state, failure })
+	return t.finish(func(at *Trial) {
+		at.State, at.Failure = state, failure
+		at.Verdict.Reasons = append(at.Verdict.Reasons, verdict.Reason{Rule: 1, Text: "no window was measured: " + failure})
+	})
 }
 
 // finish closes the files, whatever happened before, and writes the result.

@@ -16,6 +16,7 @@ import (
 type members struct {
 	admin store.Admin
 	given []string // endpoints
+	total int      // members of the cluster, where that is known to be more
 
 	mu    sync.Mutex
 	last  store.Status

@@ -128,7 +128,7 @@ func (t *Trial) plan(m *members) (load.Plan, error) {
 func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 	c := record.FromScenario(&t.Spec)
 	status := m.status()
-	c.Version, c.Members = status.Version, len(status.Members)
+	c.Version, c.Members = status.Version, max(len(status.Members), m.total)
 	c.Endpoints, c.Cluster = plan.Endpoints, t.Cluster.ID
 	c.Loops = plan.Loops()
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
@@ -191,13 +191,17 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 		return nil, err
 	}
 	m, err := t.meet(ctx, access)
-	if err != nil || !t.Cluster.Attached || t.Spec.Load.Target.Mode == kv.Any {
+	if err != nil || !t.Cluster.Attached {
 		return m, err
 	}
-	defer m.close()
 	asked, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	all, err := m.admin.Members(asked)
+	if t.Spec.Load.Target.Mode == kv.Any {
+		m.total = len(all) // who may not ask, or gets no answer, is told those given
+		return m, nil
+	}
+	defer m.close()
 	if err != nil {
 		return nil, fmt.Errorf("target %v needs all members, and %s does not tell them: %w", t.Spec.Load.Target, t.Cluster.Store.Name(), err)
 	}
