@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"slices"
+
+	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
+)
+
+// Goal is something to be reached.
+type Goal struct {
+	Title string
+	Limit float64 // is the goal; Aim, if not 0, is what we would like better
+	Aim   float64
+	// AtMost means that lower is better.
+	AtMost bool
+	// Show writes a value.
+	Show func(float64) string
+	// Values are the rounds' values.
+	Values func(*Results) []float64
+	// Worst judges the worst round instead of the median.
+	Worst bool
+}
+
+// Verdict is how a goal was met.
+type Verdict struct {
+	Goal
+	Spread
+	Known   bool
+	Reached bool
+	Aimed   bool // reached the aim too
+}
+
+// Judge looks at a goal's values.
+func (g Goal) Judge(r *Results) Verdict {
+	v := Verdict{Goal: g, Spread: Summarize(g.Values(r))}
+	if v.N == 0 {
+		return v
+	}
+	value := v.Median
+	if g.Worst {
+		value = v.Min
+		if g.AtMost {
+			value = v.Max
+		}
+	}
+	v.Known, v.Reached = true, g.meets(value, g.Limit)
+	v.Aimed = v.Reached && g.Aim != 0 && g.meets(value, g.Aim)
+	return v
+}
+
+func (g Goal) meets(value, limit float64) bool {
+	if g.AtMost {
+		return value <= limit
+	}
+	return value >= limit
+}
+
+// The cases' names, as the goals refer to them.
+const (
+	CaseLocal        = "local"
+	CaseLinearizable = "linearizable"
+	CasePut          = "put"
+	CaseOne          = "one"
+	CaseMany         = "many"
+	CaseOpen         = "open"
+	CaseSoakShort    = "soak-1m"
+	CaseSoakLong     = "soak-10m"
+)
+
+const mebibyte = 1 << 20
+
+// Goals are those of this project. rate is that of the open loop.
+func Goals(rate float64) []Goal {
+	const ours, h2, v3 = peer.Quorumbench, peer.H2load, peer.ClientV3
+	between := func(title, name, over, under string, figure Figure, limit, aim float64, atMost bool) Goal {
+		return Goal{
+			Title: title, Limit: limit, Aim: aim, AtMost: atMost, Show: showRatio,
+			Values: func(r *Results) []float64 { return r.Ratios(name, over, under, figure) },
+		}
+	}
+	resident := func(title string, limit float64, names ...string) Goal {
+		return Goal{
+			Title: title, Limit: limit, AtMost: true, Worst: true, Show: showMemory,
+			Values: func(r *Results) []float64 {
+				var all []float64
+				for _, name := range names {
+					all = append(all, r.Values(name, ours, memory)...)
+				}
+				return all
+			},
+		}
+	}
+	return []Goal{
+		between("CPU per local range, ours / h2load", CaseLocal, ours, h2, cpuPerOp, 1, 0.8, true),
+		between("CPU per local range, client/v3 / ours", CaseLocal, v3, ours, cpuPerOp, 6, 10, false),
+		between("CPU per linearizable range, client/v3 / ours", CaseLinearizable, v3, ours, cpuPerOp, 6, 10, false),
+		between("CPU per put, client/v3 / ours", CasePut, v3, ours, cpuPerOp, 5, 10, false),
+		between("throughput, local ranges, ours / client/v3", CaseLocal, ours, v3, perSecond, 1.6, 2, false),
+		between("throughput, linearizable ranges, ours / client/v3", CaseLinearizable, ours, v3, perSecond, 1.4, 1.8, false),
+		between("throughput, puts, ours / client/v3", CasePut, ours, v3, perSecond, 1.25, 1.5, false),
+		between("service time p50 of one client, ours / h2load", CaseOne, ours, h2, serviceP50, 1, 0, true),
+		resident("resident memory, 100 connections x 10", 64*mebibyte, CaseLocal, CaseLinearizable, CasePut),
+		resident("resident memory, 1,000 connections x 10", 200*mebibyte, CaseMany),
+		{
+			Title: "resident memory after ten minutes / after one", Limit: 1.1, AtMost: true, Show: showRatio,
+			Values: func(r *Results) []float64 { return soak(r) },
+		},
+		{
+			Title: "open loop, achieved rate off the one asked for", Limit: 0.001, AtMost: true, Show: showShare,
+			Values: func(r *Results) []float64 { return deviations(r.Values(CaseOpen, ours, perSecond), rate) },
+		},
+		lateness("open loop, lateness p99.9", 1e6, func(f peer.Figures) float64 { return f.LatenessP999 }),
+	}
+}
+
+func lateness(title string, limit float64, figure Figure) Goal {
+	return Goal{
+		Title: title, Limit: limit, AtMost: true, Show: showTime,
+		Values: func(r *Results) []float64 { return r.Values(CaseOpen, peer.Quorumbench, figure) },
+	}
+}
+
+func soak(r *Results) []float64 {
+	short, long := r.Values(CaseSoakShort, peer.Quorumbench, memory), r.Values(CaseSoakLong, peer.Quorumbench, memory)
+	if len(short) == 0 || len(long) == 0 {
+		return nil
+	}
+	return []float64{long[0] / short[0]}
+}
+
+// deviations are the values' relative distances from what was asked for.
+func deviations(values []float64, asked float64) []float64 {
+	out := slices.Clone(values)
+	for i, v := range out {
+		out[i] = max(v-asked, asked-v) / asked
+	}
+	return out
+}

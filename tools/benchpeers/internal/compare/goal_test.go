@@ -1,0 +1,104 @@
+package compare
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
+)
+
+func run(round int, name, who string, f peer.Figures) Run {
+	return Run{Round: round, Case: name, Peer: who, Figures: f}
+}
+
+// The machine gets twice as slow from round to round, and the ratio stays.
+func TestRatiosAreTakenWithinRounds(t *testing.T) {
+	r := &Results{}
+	for round, slow := range []float64{1, 2, 4} {
+		// Rotated, so the order in which they come is not that of the peers.
+		a := run(round, CaseLocal, peer.Quorumbench, peer.Figures{CPUPerOp: 2 * slow})
+		b := run(round, CaseLocal, peer.H2load, peer.Figures{CPUPerOp: 4 * slow})
+		if round == 1 {
+			a, b = b, a
+		}
+		r.Add(a)
+		r.Add(b)
+	}
+	r.Add(run(3, CaseLocal, peer.Quorumbench, peer.Figures{CPUPerOp: 100})) // h2load failed
+	r.Add(run(4, CaseLocal, peer.Quorumbench, peer.Figures{CPUPerOp: 100}))
+	r.Add(run(4, CaseLocal, peer.H2load, peer.Figures{})) // told nothing
+	r.Add(run(5, CasePut, peer.Quorumbench, peer.Figures{CPUPerOp: 100}))
+	r.Add(run(5, CaseLocal, peer.H2load, peer.Figures{CPUPerOp: 1}))
+	got := r.Ratios(CaseLocal, peer.Quorumbench, peer.H2load, cpuPerOp)
+	if d := cmp.Diff([]float64{0.5, 0.5, 0.5}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	values := func(v ...float64) func(*Results) []float64 {
+		return func(*Results) []float64 { return v }
+	}
+	for _, c := range []struct {
+		name string
+		goal Goal
+		want string
+	}{
+		{"below an upper limit", Goal{Limit: 1, AtMost: true, Values: values(0.9, 2, 0.8)}, "yes"},
+		{"at an upper limit", Goal{Limit: 1, AtMost: true, Values: values(1)}, "yes"},
+		{"above an upper limit", Goal{Limit: 1, AtMost: true, Values: values(0.9, 1.1, 1.2)}, "NO"},
+		{"the aim too", Goal{Limit: 1, Aim: 0.8, AtMost: true, Values: values(0.8)}, "yes, the aim too"},
+		{"short of the aim", Goal{Limit: 6, Aim: 10, Values: values(9)}, "yes"},
+		{"above a lower limit", Goal{Limit: 6, Aim: 10, Values: values(11)}, "yes, the aim too"},
+		{"below a lower limit", Goal{Limit: 6, Aim: 10, Values: values(5.99)}, "NO"},
+		{"one round is over", Goal{Limit: 64, AtMost: true, Worst: true, Values: values(40, 65, 41)}, "NO"},
+		{"one round is under", Goal{Limit: 64, Worst: true, Values: values(70, 63, 80)}, "NO"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := c.goal.Judge(&Results{})
+			if !v.Known || v.reachedText() != c.want {
+				t.Errorf("got %q (known: %v), want %q", v.reachedText(), v.Known, c.want)
+			}
+		})
+	}
+	if v := (Goal{Values: values()}).Judge(&Results{}); v.Known || v.Reached {
+		t.Errorf("nothing measured is judged as %+v", v)
+	}
+}
+
+// A generator that sends too little is as far off as one that sends too much.
+func TestDeviations(t *testing.T) {
+	got := deviations([]float64{19_980, 20_020, 20_000}, 20_000)
+	for i, want := range []float64{0.001, 0.001, 0} {
+		if math.Abs(got[i]-want) > 1e-12 {
+			t.Errorf("got %v", got)
+		}
+	}
+}
+
+// Every goal finds its figures: with plausible ones for everything all are known.
+func TestEveryGoalIsMeasured(t *testing.T) {
+	r := &Results{}
+	f := peer.Figures{
+		Operations: 1, PerSecond: 20_000, CPUPerOp: 1, ServiceP50: 1, MaxRSS: 1,
+		LatenessP50: 1, LatenessP99: 1, LatenessP999: 1,
+	}
+	for _, name := range []string{
+		CaseLocal, CaseLinearizable, CasePut, CaseOne, CaseMany, CaseOpen, CaseSoakShort, CaseSoakLong,
+	} {
+		for _, who := range []string{peer.Quorumbench, peer.H2load, peer.ClientV3} {
+			r.Add(run(0, name, who, f))
+		}
+	}
+	for _, g := range Goals(20_000) {
+		if v := g.Judge(r); !v.Known {
+			t.Errorf("%q has no value", g.Title)
+		}
+	}
+	// Equal figures are no six times of each other.
+	if v := Goals(20_000)[1].Judge(r); v.Reached || v.Median != 1 {
+		t.Errorf("the goal %q is judged as %+v", v.Title, v.Spread)
+	}
+}

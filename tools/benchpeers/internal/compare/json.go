@@ -1,0 +1,65 @@
+package compare
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// Schema names the JSON document's form.
+const Schema = "quorumbench/peers/1"
+
+// Document is the whole comparison as --json prints it. Times are nanoseconds,
+// memory is bytes, and shares lie between 0 and 1.
+type Document struct {
+	Schema     string     `json:"schema"`
+	Conditions Conditions `json:"conditions"`
+	Goals      []jsonGoal `json:"goals"`
+	Runs       []Run      `json:"runs"`
+	Notes      []string   `json:"notes"`
+}
+
+// Conditions are what a figure means nothing without.
+type Conditions struct {
+	Store        string  `json:"store"`
+	Members      int     `json:"members"`
+	CPU          string  `json:"cpu"`
+	CPUs         int     `json:"cpus"`
+	System       string  `json:"system"`
+	Kernel       string  `json:"kernel"`
+	Go           string  `json:"go"`
+	FileSystem   string  `json:"file_system"`
+	FdatasyncP50 int64   `json:"fdatasync_p50_ns"`
+	FdatasyncP99 int64   `json:"fdatasync_p99_ns"`
+	Rounds       int     `json:"rounds"`           // that were begun
+	Seconds      float64 `json:"seconds"`          // of one measurement; 0 where they differ
+	H2load       string  `json:"h2load,omitempty"` // version
+}
+
+type jsonGoal struct {
+	Title   string  `json:"what"`
+	Limit   float64 `json:"goal"`
+	Aim     float64 `json:"aim,omitempty"`
+	AtMost  bool    `json:"at_most"`
+	Worst   bool    `json:"judged_by_worst_round"`
+	Reached bool    `json:"reached"`
+	Spread
+}
+
+// WriteJSON writes the comparison as one JSON object.
+func WriteJSON(out io.Writer, c Conditions, r *Results, verdicts []Verdict, notes []string) error {
+	d := Document{Schema: Schema, Conditions: c, Goals: []jsonGoal{}, Runs: r.Runs, Notes: notes}
+	for _, v := range verdicts {
+		if v.Known {
+			d.Goals = append(d.Goals, jsonGoal{v.Title, v.Limit, v.Aim, v.AtMost, v.Worst, v.Reached, v.Spread})
+		}
+	}
+	if d.Runs == nil {
+		d.Runs = []Run{}
+	}
+	if d.Notes == nil {
+		d.Notes = []string{}
+	}
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(d)
+}

@@ -1,0 +1,108 @@
+// Package peer drives load generators, ours and others, so that they can be
+// compared: each is a process of its own that is given the same work and tells
+// what it did and what it cost.
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// The peers' names.
+const (
+	Quorumbench   = "quorumbench"
+	H2load        = "h2load"
+	ClientV3      = "client/v3"
+	EtcdBenchmark = "etcd benchmark"
+)
+
+// Case is one kind of work.
+type Case struct {
+	Name        string // as --only spells it
+	Title       string // as the table shows it
+	Kind        kv.Kind
+	Consistency kv.Consistency // of a read
+	Connections int
+	Clients     int     // in total, each with one operation in flight
+	Rate        float64 // operations a second of an open loop; 0 is a closed one
+	Once        bool    // measured in the first round only
+	// Null sends the work to a server that answers at once instead of a cluster.
+	Null bool
+}
+
+// Work is a case with all that a peer needs to do it.
+type Work struct {
+	Case
+	Endpoint  string // HOST:PORT of the member that leads
+	Key       string // of reads: it exists, with a value of ValueSize bytes
+	ReadSpace Space  // holds Key alone
+	PutSpace  Space  // all its keys exist
+	ValueSize int    // bytes
+	Warmup    time.Duration
+	Window    time.Duration
+	Dir       string // for temporary files
+}
+
+// Space is a key space: a prefix and a number in Digits characters.
+type Space struct {
+	Prefix string
+	Digits int
+	Keys   int
+}
+
+// Figures is what a run came to. What a peer does not tell is 0.
+type Figures struct {
+	Operations uint64  `json:"operations"`
+	PerSecond  float64 `json:"operations_per_second"`
+	// CPUPerOp is user and system time of the whole process, in nanoseconds.
+	CPUPerOp float64 `json:"client_cpu_ns_per_operation"`
+	// ServiceP50 is the median service time in nanoseconds.
+	ServiceP50 float64 `json:"service_time_p50_ns,omitempty"`
+	MaxRSS     int64   `json:"client_max_rss_bytes,omitempty"`
+	// Lateness is sent - due of an open loop, in nanoseconds.
+	LatenessP50  float64 `json:"lateness_p50_ns,omitempty"`
+	LatenessP99  float64 `json:"lateness_p99_ns,omitempty"`
+	LatenessP999 float64 `json:"lateness_p99_9_ns,omitempty"`
+	Verdict      string  `json:"verdict,omitempty"`
+}
+
+// Peer is a load generator.
+type Peer interface {
+	Name() string
+	// Available says in one sentence why the peer cannot run here, or nil.
+	Available() error
+	// Does reports whether the peer can do the case.
+	Does(Case) bool
+	// Run does the work once. Its error is one sentence.
+	Run(context.Context, Work) (Figures, error)
+}
+
+// closed reports whether the case is a closed loop of puts or one-key reads on
+// a cluster, in which every client has one operation outstanding.
+func closed(c Case) bool {
+	return c.Rate == 0 && !c.Null && !c.Once && (c.Kind == kv.Put || c.Kind == kv.Get)
+}
+
+var errNothingDone = errors.New("no operation was completed")
+
+// String tells the figures on one line.
+func (f Figures) String() string {
+	text := fmt.Sprintf("%.0f operations/s, %.2f µs of processor time each", f.PerSecond, f.CPUPerOp/1e3)
+	if f.ServiceP50 > 0 {
+		text += fmt.Sprintf(", service time p50 %.1f µs", f.ServiceP50/1e3)
+	}
+	if f.LatenessP999 > 0 {
+		text += fmt.Sprintf(", lateness p99.9 %.1f µs", f.LatenessP999/1e3)
+	}
+	if f.MaxRSS > 0 {
+		text += fmt.Sprintf(", %d MiB resident", f.MaxRSS>>20)
+	}
+	if f.Verdict != "" && f.Verdict != "valid" {
+		text += " (" + f.Verdict + ")"
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// stopGrace is how long a process that was asked to end may take.
+const stopGrace = 5 * time.Second
+
+// lastWords is how much of a process's standard error is kept.
+const lastWords = 4 << 10
+
+// finished is a process that ran to its end.
+type finished struct {
+	stdout []byte
+	cpu    time.Duration // user and system time, as wait4(2) tells it
+	// err says how it failed; what it printed before may still be of use.
+	err error
+}
+
+// runProcess runs a process to its end. When ctx ends it is interrupted, and
+// killed if that does not help.
+func runProcess(ctx context.Context, path string, args ...string) finished {
+	// The system ends the process when the thread that started it ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var stdout bytes.Buffer
+	stderr := tail{limit: lastWords}
+	cmd := command(ctx, path, args, &stderr)
+	cmd.Stdout = &stdout
+	err := cmd.Run()
+	f := finished{stdout: stdout.Bytes()}
+	if cmd.ProcessState != nil {
+		f.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	switch {
+	case ctx.Err() != nil:
+		f.err = ctx.Err()
+	case err != nil:
+		f.err = fmt.Errorf("%s failed (%w)%s", filepath.Base(path), err, stderr.quote())
+	}
+	return f
+}
+
+func command(ctx context.Context, path string, args []string, stderr io.Writer) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stderr = stderr
+	cmd.SysProcAttr = attributes()
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = stopGrace
+	return cmd
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	limit int
+	b     []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if over := len(t.b) - t.limit; over > 0 {
+		t.b = t.b[:copy(t.b, t.b[over:])]
+	}
+	return len(p), nil
+}
+
+// quote is the last line, to be put behind a sentence.
+func (t *tail) quote() string {
+	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		return ": " + last
+	}
+	return ""
+}
+
+// Server is a server process that prints its endpoint as its first line.
+type Server struct {
+	Endpoint string
+	stop     context.CancelFunc
+	ended    chan struct{}
+}
+
+// StartServer starts one and returns when its endpoint is known.
+func StartServer(ctx context.Context, path string, args ...string) (*Server, error) {
+	ctx, stop := context.WithCancel(ctx)
+	s := &Server{stop: stop, ended: make(chan struct{})}
+	first := make(chan firstLine, 1)
+	stderr := tail{limit: lastWords}
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(s.ended)
+		cmd := command(ctx, path, args, &stderr)
+		cmd.Stdout = &lineWriter{to: first}
+		_ = cmd.Run() // how it ends matters only if it said no endpoint
+	}()
+	select {
+	case line := <-first:
+		s.Endpoint = string(line)
+		return s, nil
+	case <-s.ended:
+		stop()
+		return nil, fmt.Errorf("%s ended before it told its endpoint%s", filepath.Base(path), stderr.quote())
+	case <-ctx.Done():
+		s.Stop()
+		return nil, ctx.Err()
+	}
+}
+
+// Stop ends the server and waits for that.
+func (s *Server) Stop() {
+	s.stop()
+	<-s.ended
+}
+
+type firstLine string
+
+// lineWriter tells the first line and drops the rest.
+type lineWriter struct {
+	b    []byte
+	to   chan<- firstLine
+	told bool
+}
+
+func (w *lineWriter) Write(p []byte) (int, error) {
+	if w.told {
+		return len(p), nil
+	}
+	w.b = append(w.b, p...)
+	if line, _, found := bytes.Cut(w.b, []byte("\n")); found {
+		w.told = true
+		w.to <- firstLine(strings.TrimSpace(string(line)))
+	}
+	return len(p), nil
+}
+
+// find looks a program up as the shell does.
+func find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("%s is not installed", name)
+	}
+	return path, err
+}

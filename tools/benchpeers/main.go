@@ -1,0 +1,111 @@
+// Command benchpeers compares quorumbench's generator with others on one
+// machine in one run: h2load, a closed loop over etcd's official client, and,
+// where its binary is named, etcd's own benchmark. docs/peers.md says how.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
+)
+
+// Exit codes. A goal that is not reached is no failure.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// options are the command line.
+type options struct {
+	rounds  int
+	seconds time.Duration
+	only    []string // cases; empty for all
+	json    bool
+	soak    bool
+	dataDir string
+	binary  string // of quorumbench; empty: built first
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, stop, os.Args[1:]))
+}
+
+func run(ctx context.Context, stop func(), args []string) int {
+	if len(args) > 0 && args[0] == peer.ClientV3Command {
+		if err := peer.ClientV3Main(ctx, args[1:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return exitFailed
+		}
+		return 0
+	}
+	o, err := parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "benchpeers:", err)
+		return exitUsage
+	}
+	// A second Ctrl-C ends us at once, and with us what we started.
+	context.AfterFunc(ctx, stop)
+	err = conduct(ctx, o)
+	switch {
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "benchpeers: interrupted")
+		return exitInterrupted
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "benchpeers:", err)
+		return exitFailed
+	}
+	return 0
+}
+
+// The bounds of a comparison.
+const (
+	maxRounds  = 100
+	minSeconds = 1
+	maxSeconds = 600
+)
+
+func parse(args []string) (options, error) {
+	o := options{}
+	var only string
+	var seconds float64
+	flags := flag.NewFlagSet("benchpeers", flag.ContinueOnError)
+	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
+	flags.Float64Var(&seconds, "seconds", 4, "of one measurement, a quarter of it warm-up")
+	flags.StringVar(&only, "only", "", "measure these cases, separated by commas: "+strings.Join(caseNames(), ", "))
+	flags.BoolVar(&o.json, "json", false, "print one JSON object instead of tables")
+	flags.BoolVar(&o.soak, "soak", false, "compare the memory after one and after ten minutes, and nothing else")
+	flags.StringVar(&o.dataDir, "data-dir", "", "folder below which the members keep their data; in the user's cache folder unless given")
+	flags.StringVar(&o.binary, "quorumbench", "", "a binary of quorumbench, instead of building it from this checkout")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("there is no argument %q; see --help", flags.Arg(0))
+	case o.rounds < 1 || o.rounds > maxRounds:
+		return o, fmt.Errorf("--rounds must be from 1 to %d, not %d", maxRounds, o.rounds)
+	case !(seconds >= minSeconds && seconds <= maxSeconds):
+		return o, fmt.Errorf("--seconds must be from %d to %d, not %g", minSeconds, maxSeconds, seconds)
+	}
+	o.seconds = time.Duration(seconds * float64(time.Second))
+	for name := range strings.SplitSeq(only, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			o.only = append(o.only, name)
+		}
+	}
+	return o, checkNames(o.only)
+}

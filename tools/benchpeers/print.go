@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
+)
+
+// print writes what came out.
+func (c *comparison) print(out io.Writer) error {
+	var verdicts []compare.Verdict
+	for _, g := range compare.Goals(openRate) {
+		verdicts = append(verdicts, g.Judge(&c.results))
+	}
+	conditions := c.conditions()
+	if c.json {
+		return compare.WriteJSON(out, conditions, &c.results, verdicts, c.notes)
+	}
+	w := &firstError{out: out}
+	w.printf("%s\n\n", describe(conditions))
+	var names []string
+	for _, p := range c.peers {
+		names = append(names, p.Name())
+	}
+	w.keep(compare.WriteFigures(w, &c.results, c.cases, names))
+	w.keep(compare.WriteLateness(w, &c.results))
+	w.printf("\n")
+	w.keep(compare.WriteGoals(w, verdicts))
+	for _, note := range c.notes {
+		w.printf("\n%s", note)
+	}
+	if len(c.notes) > 0 {
+		w.printf("\n")
+	}
+	return w.err
+}
+
+func (c *comparison) conditions() compare.Conditions {
+	m := probe.Machine()
+	seconds := c.seconds.Seconds()
+	if c.soak {
+		seconds = 0
+	}
+	return compare.Conditions{
+		Store: storeName + " " + c.bed.version, Members: members,
+		CPU: m.CPU, CPUs: m.Cores, System: m.OS, Kernel: m.Kernel, Go: m.Go,
+		FileSystem: c.bed.sync.FileSystem, FdatasyncP50: c.bed.sync.P50, FdatasyncP99: c.bed.sync.P99,
+		Rounds: c.begun, Seconds: seconds, H2load: h2loadVersion(),
+	}
+}
+
+func describe(c compare.Conditions) string {
+	text := fmt.Sprintf("%s, %d members, all on one machine with the peers, which ask the leader: %s, %d CPUs, %s %s, %s.\n",
+		c.Store, c.Members, c.CPU, c.CPUs, c.System, c.Kernel, c.Go)
+	text += fmt.Sprintf("Data on %s, fdatasync p50 %.2f ms, p99 %.2f ms. Keys of 8 B, values of %d B.\n",
+		c.FileSystem, float64(c.FdatasyncP50)/1e6, float64(c.FdatasyncP99)/1e6, valueSize)
+	if c.Seconds == 0 {
+		return text + "One run of a minute and one of ten."
+	}
+	text += fmt.Sprintf("Median (min-max); rounds: %d, of %g s for each peer, in rotated order", c.Rounds, c.Seconds)
+	if c.H2load != "" {
+		text += "; " + c.H2load
+	}
+	return text + "."
+}
+
+// h2loadVersion is how h2load calls itself, or the empty string.
+func h2loadVersion() string {
+	text, err := exec.Command("h2load", "--version").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// firstError writes until it cannot.
+type firstError struct {
+	out io.Writer
+	err error
+}
+
+func (w *firstError) Write(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	n, err := w.out.Write(p)
+	w.err = err
+	return n, err
+}
+
+func (w *firstError) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(w, format, args...) // kept by Write
+}
+
+func (w *firstError) keep(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
