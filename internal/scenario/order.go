@@ -91,9 +91,24 @@ func (s *Scenario) Reseed(seed uint64) {
 		}
 		if !s.Ordered {
 			shuffle(round, seed)
+			round = byCluster(round)
 		}
 		s.Trials = append(s.Trials, afterSources(round)...)
 	}
+}
+
+// byCluster puts the trials of one cluster side by side, in the order in which
+// the clusters come first: a cluster is started once a round, and its trials
+// stay in their random order.
+func byCluster(round []Trial) []Trial {
+	place := make(map[string]int, len(round))
+	for _, t := range round {
+		if _, known := place[t.Cluster.Key]; !known {
+			place[t.Cluster.Key] = len(place)
+		}
+	}
+	slices.SortStableFunc(round, func(a, b Trial) int { return cmp.Compare(place[a.Cluster.Key], place[b.Cluster.Key]) })
+	return round
 }
 
 func pick(written []Trial, repeat int) []Trial {

@@ -18,10 +18,11 @@ func conditions(w io.Writer, run *record.Run, all []*group) error {
 		}
 	}
 	shared := facets()
-	if shared[0].shared(all) && shared[1].shared(all) {
+	one := shared[0].shared(all)
+	if one && shared[1].shared(all) {
 		add("store", fmt.Sprintf("%s, %s", store(first), plural(uint64(first.Members), "member")))
 	}
-	for i, text := range durabilities(all) {
+	for i, text := range durabilities(all, !one) {
 		add([]string{"durability", ""}[min(i, 1)], text)
 	}
 	add("machine", machine(first))
@@ -38,12 +39,16 @@ func conditions(w io.Writer, run *record.Run, all []*group) error {
 }
 
 // durabilities are the different sentences about durability, one a cluster at
-// most.
-func durabilities(all []*group) []string {
+// most; named says of which store each is.
+func durabilities(all []*group, named bool) []string {
 	var texts []string
 	seen := map[string]bool{}
 	for _, g := range all {
-		if s := durability(g.first()); !seen[s] {
+		s := durability(g.first())
+		if named {
+			s = store(g.first()) + ": " + s
+		}
+		if !seen[s] {
 			seen[s] = true
 			texts = append(texts, s)
 		}
