@@ -4,10 +4,10 @@ GOLANGCI_LINT_VERSION := v2.15.0
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/quorumbench/tools
 GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 
-.PHONY: test build lint unit fuzz bench bench-peers
+.PHONY: test build lint servers unit fuzz bench bench-peers
 
 # All that a change must pass; installs what it needs.
-test: lint unit
+test: lint servers unit
 
 build:
 	go build -o bin/quorumbench ./cmd/quorumbench
@@ -25,7 +25,12 @@ $(GOLANGCI_LINT):
 	GOBIN=$$dir go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION) && \
 	mkdir -p $(dir $(GOLANGCI_LINT)) && mv $$dir/golangci-lint $(GOLANGCI_LINT) && rmdir $$dir
 
-# Unit and integration tests with the race detector; real servers are built in.
+# The real servers that are not part of our own binary: built once for each
+# version, in the user's cache folder. Consul takes some minutes.
+servers:
+	go run ./cmd/quorumbench stores install all
+
+# Unit and integration tests with the race detector, against real servers.
 unit:
 	go test -race -timeout 25m ./...
 

@@ -42,7 +42,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.benchCommand(), a.clusterCommand(),
-		a.nullServerCommand(), a.versionCommand(), a.memberCommand())
+		a.nullServerCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand())
 	root.SetHelpCommand(helpCommand())
 	return root
 }

@@ -53,6 +53,15 @@ type Codec interface {
 	Draining() bool
 }
 
+// SessionCodec is a Codec whose session lives on at the server when the
+// connection ends.
+type SessionCodec interface {
+	Codec
+	// Close asks the server to end the session, as the last thing on this
+	// connection.
+	Close()
+}
+
 // Op is an operation to be sent. The slices belong to the caller.
 type Op struct {
 	Tag         uint32 // chosen by the engine; comes back in the Event

@@ -45,4 +45,9 @@ type Process struct {
 	DataDir  string            // what is wiped, and where fdatasync is measured
 	LogFile  string            // standard output and error are appended here
 	Files    map[string][]byte // path -> contents, written before the start
+	// Behind are further processes of the same member, such as the server
+	// behind a proxy: started before this one, stopped, killed and paused with
+	// it. Their Endpoint is what Access.Behind tells of this member's. One that
+	// keeps the member's data has the DataDir; this one's is then the same.
+	Behind []Process
 }

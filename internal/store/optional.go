@@ -34,3 +34,20 @@ type Maintainer interface {
 	// be empty, and returns how many there were.
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
 }
+
+// Installable is what a Store also is when a real server of it can be obtained
+// and built on this machine. What install does with a ServerSource is the same
+// for every store; see package install.
+type Installable interface {
+	// Server says how the server of the given version, such as 3.9.5, is
+	// obtained; the empty version is the default one. The error says which
+	// versions there are (PickVersion).
+	Server(version string) (ServerSource, error)
+}
+
+// BuiltIn is what an Embedded store also is when it can say which version of
+// its server is in our own binary.
+type BuiltIn interface {
+	// BuiltInVersion is such as 3.7.3.
+	BuiltInVersion() string
+}

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -40,11 +41,21 @@ type Member struct {
 	PID      int
 	DataDir  string // where its files are, and where fdatasync is measured
 	LogFile  string
+	Behind   []Backing // its further processes, such as the server behind a proxy
+}
+
+// Backing is a further process of a member.
+type Backing struct {
+	Name     string // such as m1-etcd
+	Endpoint string // HOST:PORT at which it serves
+	PID      int
+	LogFile  string
 }
 
 // Exit says that a member's process ended.
 type Exit struct {
-	Member string // its name
+	Member  string // its name
+	Process string // the process's: the member's, or that of one behind it
 	host.Exit
 	// Asked is true if Stop, Wipe or Kill with a signal that ends was called.
 	Asked bool
@@ -67,12 +78,28 @@ type Cluster struct {
 	watchers sync.WaitGroup
 }
 
-// member is one process and what is known of it.
+// member is what is known of one member.
 type member struct {
 	Member
-	process host.Process
-	mu      sync.Mutex
-	asked   bool
+	processes []running // the one that clients talk to is the last
+	mu        sync.Mutex
+	asked     bool
+}
+
+// running is a process that was started.
+type running struct {
+	name    string
+	logFile string // empty if it will be removed
+	host.Process
+}
+
+// processes lists all members' processes.
+func (c *Cluster) processes() []running {
+	var out []running
+	for _, m := range c.members {
+		out = append(out, m.processes...)
+	}
+	return out
 }
 
 // Endpoints lists the members' client endpoints, in the order of the members.
@@ -103,7 +130,18 @@ func (c *Cluster) Synced() bool { return c.launch.Synced }
 func (c *Cluster) Notes() []string { return c.launch.Notes }
 
 // Access is how to reach the cluster.
-func (c *Cluster) Access() store.Access { return store.Access{Endpoints: c.Endpoints()} }
+func (c *Cluster) Access() store.Access {
+	a := store.Access{Endpoints: c.Endpoints()}
+	for _, m := range c.members {
+		for _, b := range m.Behind {
+			if a.Behind == nil {
+				a.Behind = map[string]string{}
+			}
+			a.Behind[m.Endpoint] = b.Endpoint
+		}
+	}
+	return a
+}
 
 // Admin is a connection for administration that lives until the cluster stops.
 func (c *Cluster) Admin() store.Admin { return c.admin }
@@ -123,11 +161,11 @@ func (c *Cluster) LeaderID(ctx context.Context) (uint64, error) {
 	return 0, nil
 }
 
-// Exits carries one event for each member whose process ended. It is closed
+// Exits carries one event for each process of a member that ended. It is closed
 // when the cluster has stopped, and need not be read.
 func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
-// Kill sends a signal to the member with the given name.
+// Kill sends a signal to the member with the given name, all its processes.
 func (c *Cluster) Kill(name string, signal host.Signal) error {
 	for _, m := range c.members {
 		if m.Name == name {
@@ -154,17 +192,21 @@ func (m *member) signal(s host.Signal) error {
 		m.asked = true
 		m.mu.Unlock()
 	}
-	return m.process.Signal(s)
+	var errs []error
+	for _, p := range m.processes {
+		errs = append(errs, p.Signal(s))
+	}
+	return errors.Join(errs...)
 }
 
-// watch reports the member's exit.
-func (c *Cluster) watch(m *member) {
+// watch reports a process's exit.
+func (c *Cluster) watch(m *member, p running) {
 	c.watchers.Go(func() {
-		<-m.process.Exited()
+		<-p.Exited()
 		m.mu.Lock()
 		asked := m.asked
 		m.mu.Unlock()
-		c.exits <- Exit{Member: m.Name, Exit: m.process.Exit(), Asked: asked} // has room for all
+		c.exits <- Exit{Member: m.Name, Process: p.name, Exit: p.Exit(), Asked: asked}
 	})
 }
 

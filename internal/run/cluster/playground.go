@@ -44,10 +44,48 @@ type PlaygroundMember struct {
 	DataDir  string        `json:"data_dir"`
 	LogFile  string        `json:"log_file"`
 	Process  host.Identity `json:"process"`
+	// Behind are its further processes, such as the server behind a proxy.
+	Behind []PlaygroundBacking `json:"behind,omitempty"`
 }
 
-// Running reports whether the member's process runs.
-func (m *PlaygroundMember) Running() bool { return m.Process.Running() }
+// PlaygroundBacking is a further process of a member.
+type PlaygroundBacking struct {
+	Name     string        `json:"name"`
+	Endpoint string        `json:"endpoint"` // HOST:PORT at which it serves
+	Process  host.Identity `json:"process"`
+}
+
+// Running reports whether all of the member's processes run.
+func (m *PlaygroundMember) Running() bool {
+	processes := m.processes()
+	for _, p := range processes {
+		if !p.Running() {
+			return false
+		}
+	}
+	return len(processes) > 0
+}
+
+// alive reports whether any of the member's processes runs.
+func (m *PlaygroundMember) alive() bool {
+	for _, p := range m.processes() {
+		if p.Running() {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *PlaygroundMember) processes() []host.Identity {
+	var out []host.Identity
+	for _, b := range m.Behind {
+		out = append(out, b.Process)
+	}
+	if m.Process.PID != 0 { // 0: only what is behind was started before we were killed
+		out = append(out, m.Process)
+	}
+	return out
+}
 
 // Endpoints lists the members' client endpoints.
 func (p *Playground) Endpoints() []string {
@@ -58,11 +96,25 @@ func (p *Playground) Endpoints() []string {
 	return out
 }
 
-// running is how many members run.
+// access is how to reach the cluster.
+func (p *Playground) access() store.Access {
+	a := store.Access{Endpoints: p.Endpoints()}
+	for _, m := range p.Members {
+		for _, b := range m.Behind {
+			if a.Behind == nil {
+				a.Behind = map[string]string{}
+			}
+			a.Behind[m.Endpoint] = b.Endpoint
+		}
+	}
+	return a
+}
+
+// running is how many members have a process that runs.
 func (p *Playground) running() int {
 	n := 0
 	for i := range p.Members {
-		if p.Members[i].Running() {
+		if p.Members[i].alive() {
 			n++
 		}
 	}
@@ -72,7 +124,9 @@ func (p *Playground) running() int {
 // Status asks every member through the store's client. One that does not
 // answer is listed with its error; the error is for when none answers.
 func (p *Playground) Status(ctx context.Context, st store.Store) (store.Status, error) {
-	admin, err := st.Admin(store.Access{Endpoints: p.Endpoints(), DialTimeout: 2 * time.Second})
+	access := p.access()
+	access.DialTimeout = 2 * time.Second
+	admin, err := st.Admin(access)
 	if err != nil {
 		return store.Status{}, err
 	}

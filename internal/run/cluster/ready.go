@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -23,20 +22,9 @@ const defaultStartTimeout = time.Minute
 // errSlow is the cause of a context that ended with the start's time.
 var errSlow = errors.New("the time to start is over")
 
-// starting is a process whose end makes the waiting vain.
-type starting struct {
-	name    string
-	logFile string // empty if it will be removed
-	host.Process
-}
-
 // awaitReady asks the members until all answer and agree on a leader.
 func (c *Cluster) awaitReady(ctx context.Context, name string) error {
-	processes := make([]starting, len(c.members))
-	for i, m := range c.members {
-		processes[i] = starting{m.Name, m.LogFile, m.process}
-	}
-	status, err := poll(ctx, c.admin, c.launch.StartTimeout, processes)
+	status, err := poll(ctx, c.admin, c.launch.StartTimeout, c.processes())
 	if err != nil {
 		return fmt.Errorf("the %s cluster did not start: %w", name, err)
 	}
@@ -46,9 +34,9 @@ func (c *Cluster) awaitReady(ctx context.Context, name string) error {
 	return nil
 }
 
-// poll asks until the cluster is ready, one of its processes ends, the time is
-// over, or ctx ends.
-func poll(ctx context.Context, admin store.Admin, timeout time.Duration, processes []starting) (store.Status, error) {
+// poll asks until the cluster is ready, one of its processes ends, which makes
+// the waiting vain, the time is over, or ctx ends.
+func poll(ctx context.Context, admin store.Admin, timeout time.Duration, processes []running) (store.Status, error) {
 	if timeout <= 0 {
 		timeout = defaultStartTimeout
 	}

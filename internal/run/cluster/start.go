@@ -81,7 +81,7 @@ func (s *Spec) complete() error {
 
 // startOnce is one attempt, on ports of its own.
 func startOnce(ctx context.Context, h host.Host, st store.Store, spec Spec) (_ *Cluster, err error) {
-	c := &Cluster{host: h, spec: spec, exits: make(chan Exit, spec.Members)}
+	c := &Cluster{host: h, spec: spec, exits: make(chan Exit)}
 	defer func() {
 		if err != nil {
 			// The attempt's own error is the one to tell.
@@ -98,6 +98,7 @@ func startOnce(ctx context.Context, h host.Host, st store.Store, spec Spec) (_ *
 	if err != nil {
 		return nil, err
 	}
+	c.exits = make(chan Exit, processes(&c.launch)) // room for all
 	for _, p := range c.launch.Processes {
 		if err := c.startMember(p); err != nil {
 			return nil, err
@@ -110,6 +111,15 @@ func startOnce(ctx context.Context, h host.Host, st store.Store, spec Spec) (_ *
 		return nil, err
 	}
 	return c, nil
+}
+
+// processes is how many there are.
+func processes(l *store.Launch) int {
+	n := 0
+	for _, p := range l.Processes {
+		n += len(p.Behind) + 1
+	}
+	return n
 }
 
 // launchSpec gives each member a folder below dir and its share of the ports.
@@ -133,21 +143,36 @@ func launchSpec(spec Spec, dir string, lease *host.Lease) store.LaunchSpec {
 }
 
 func (c *Cluster) startMember(p store.Process) error {
-	p.LogFile = c.spec.logFile(p)
-	process, err := startProcess(c.host, p, false)
+	m := &member{Member: Member{Name: p.Name, Endpoint: p.Endpoint, DataDir: p.DataDir, LogFile: c.spec.logFile(p)}}
+	c.members = append(c.members, m)
+	for _, b := range p.Behind {
+		started, err := c.startOne(m, b)
+		if err != nil {
+			return err
+		}
+		m.Behind = append(m.Behind, Backing{
+			Name: b.Name, Endpoint: b.Endpoint, PID: started.Identity().PID, LogFile: started.logFile,
+		})
+	}
+	started, err := c.startOne(m, p)
 	if err != nil {
 		return err
 	}
-	m := &member{process: process, Member: Member{
-		Name:     p.Name,
-		Endpoint: p.Endpoint,
-		PID:      process.Identity().PID,
-		DataDir:  p.DataDir,
-		LogFile:  p.LogFile,
-	}}
-	c.members = append(c.members, m)
-	c.watch(m)
-	return c.data.Note(process.Identity())
+	m.PID = started.Identity().PID
+	return nil
+}
+
+// startOne starts one of a member's processes.
+func (c *Cluster) startOne(m *member, p store.Process) (running, error) {
+	p.LogFile = c.spec.logFile(p)
+	process, err := startProcess(c.host, p, false)
+	if err != nil {
+		return running{}, err
+	}
+	started := running{p.Name, p.LogFile, process}
+	m.processes = append(m.processes, started)
+	c.watch(m, started)
+	return started, c.data.Note(process.Identity())
 }
 
 // startProcess prepares a process's files and starts it.
@@ -214,6 +239,8 @@ func lastWords(tail []string) string {
 	}
 	var out []string
 	for _, line := range tail[max(0, len(tail)-wordLines):] {
+		// Where in its code a server gave up is for its developers, in its log.
+		line, _, _ = strings.Cut(line, `,"stacktrace":`)
 		if len(line) > wordBytes {
 			line = strings.ToValidUTF8(line[:wordBytes], "") + "..."
 		}

@@ -74,7 +74,12 @@ func (c *Cluster) signalAll(s host.Signal) error {
 func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 	ended := make(chan struct{}, len(c.members))
 	for _, m := range c.members {
-		go func() { <-m.process.Exited(); ended <- struct{}{} }()
+		go func() {
+			for _, p := range m.processes {
+				<-p.Exited()
+			}
+			ended <- struct{}{}
+		}()
 	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -97,11 +102,11 @@ func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 func (c *Cluster) awaitExits(limit time.Duration) string {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for _, m := range c.members {
+	for _, p := range c.processes() {
 		select {
-		case <-m.process.Exited():
+		case <-p.Exited():
 		case <-timer.C:
-			return m.Name
+			return p.name
 		}
 	}
 	return ""

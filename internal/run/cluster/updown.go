@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +68,7 @@ func (p *Playground) up(ctx context.Context, h host.Host, st store.Store, spec S
 	if err := p.create(); err != nil {
 		return store.Status{}, err
 	}
-	var processes []host.Process
+	var processes []running
 	defer func() {
 		if err != nil {
 			err = p.discard(processes, err)
@@ -83,35 +84,46 @@ func (p *Playground) up(ctx context.Context, h host.Host, st store.Store, spec S
 		return store.Status{}, err
 	}
 	for _, command := range launch.Processes {
-		process, err := startProcess(h, command, true)
-		if err != nil {
-			return store.Status{}, err
-		}
-		processes = append(processes, process)
 		p.Members = append(p.Members, PlaygroundMember{
-			Name:     command.Name,
-			Endpoint: command.Endpoint,
-			DataDir:  command.DataDir,
-			LogFile:  command.LogFile,
-			Process:  process.Identity(),
+			Name: command.Name, Endpoint: command.Endpoint, DataDir: command.DataDir, LogFile: command.LogFile,
 		})
-		if err := p.save(); err != nil {
+		started, err := p.startMember(h, command)
+		processes = append(processes, started...)
+		if err != nil {
 			return store.Status{}, err
 		}
 	}
 	return p.await(ctx, st, launch.StartTimeout, processes)
 }
 
-func (p *Playground) await(ctx context.Context, st store.Store, timeout time.Duration, processes []host.Process) (store.Status, error) {
-	admin, err := st.Admin(store.Access{Endpoints: p.Endpoints()})
+// startMember starts the processes of the last member, and saves the state
+// after each. It returns those that it started, whatever goes wrong.
+func (p *Playground) startMember(h host.Host, command store.Process) (started []running, err error) {
+	m := &p.Members[len(p.Members)-1]
+	for _, c := range append(slices.Clone(command.Behind), command) {
+		process, err := startProcess(h, c, true)
+		if err != nil {
+			return started, err
+		}
+		started = append(started, running{name: c.Name, Process: process})
+		if len(started) > len(command.Behind) {
+			m.Process = process.Identity()
+		} else {
+			m.Behind = append(m.Behind, PlaygroundBacking{Name: c.Name, Endpoint: c.Endpoint, Process: process.Identity()})
+		}
+		if err := p.save(); err != nil {
+			return started, err
+		}
+	}
+	return started, nil
+}
+
+func (p *Playground) await(ctx context.Context, st store.Store, timeout time.Duration, processes []running) (store.Status, error) {
+	admin, err := st.Admin(p.access())
 	if err != nil {
 		return store.Status{}, err
 	}
-	members := make([]starting, len(processes))
-	for i, process := range processes {
-		members[i] = starting{name: p.Members[i].Name, Process: process}
-	}
-	status, err := poll(ctx, admin, timeout, members)
+	status, err := poll(ctx, admin, timeout, processes)
 	if closing := admin.Close(); err == nil {
 		err = closing
 	}
@@ -122,7 +134,7 @@ func (p *Playground) await(ctx context.Context, st store.Store, timeout time.Dur
 }
 
 // discard undoes a failed start and returns why it failed.
-func (p *Playground) discard(processes []host.Process, why error) error {
+func (p *Playground) discard(processes []running, why error) error {
 	for _, process := range processes {
 		_ = process.Signal(host.Kill)
 	}
@@ -162,7 +174,7 @@ func Down(ctx context.Context, dir string) (Stopped, error) {
 	s := Stopped{Found: true, Store: p.Store}
 	for i := range p.Members {
 		m := &p.Members[i]
-		if !m.Running() {
+		if !m.alive() {
 			s.Gone = append(s.Gone, m.Name)
 			continue
 		}
@@ -192,10 +204,12 @@ func (p *Playground) stop(ctx context.Context) error {
 }
 
 func (p *Playground) signalAll(signals ...host.Signal) error {
-	for _, m := range p.Members {
-		for _, s := range signals {
-			if err := m.Process.Signal(s); err != nil {
-				return err
+	for i := range p.Members {
+		for _, process := range p.Members[i].processes() {
+			for _, s := range signals {
+				if err := process.Signal(s); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -106,7 +106,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 		return trial.Cluster{}, err
 	}
 	shared := true
-	c := trial.Cluster{ID: id, Store: st, Access: store.Access{Endpoints: own.Endpoints()}, Shared: &shared, Notes: own.Notes()}
+	c := trial.Cluster{ID: id, Store: st, Access: own.Access(), Shared: &shared, Notes: own.Notes()}
 	r.now = &running{key: spec.Cluster.Key, name: name, own: own, dataDir: dir}
 	about, err := r.describe(ctx, own, spec, id)
 	if err != nil {
@@ -115,6 +115,9 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	c.Durability = about.Durability
 	for _, m := range own.Members() {
 		c.Processes = append(c.Processes, trial.Process{Name: m.Name, PID: m.PID})
+		for _, b := range m.Behind {
+			c.Processes = append(c.Processes, trial.Process{Name: b.Name, PID: b.PID})
+		}
 	}
 	r.now.trial = c
 	return c, r.out.AddCluster(about)

@@ -6,6 +6,8 @@ package etcd
 import (
 	"fmt"
 
+	"go.etcd.io/etcd/api/v3/version"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -76,3 +78,6 @@ func settings(v any) (*Settings, error) {
 
 // Codecs implements store.Store.
 func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
+
+// BuiltInVersion implements store.BuiltIn.
+func (*Store) BuiltInVersion() string { return version.Version }

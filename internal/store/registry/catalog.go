@@ -24,6 +24,9 @@ func (Catalog) Supports(name string, k kv.Kind, c kv.Consistency) error {
 		return err
 	}
 	semantics := s.Semantics()
+	if why, ok := semantics.Broken[k]; ok {
+		return fmt.Errorf("%s is refused: %s", k, why)
+	}
 	if _, ok := semantics.Operations[k]; !ok {
 		return fmt.Errorf("%s has no operation %s here; it has %s", name, k, operations(&semantics))
 	}
@@ -32,6 +35,9 @@ func (Catalog) Supports(name string, k kv.Kind, c kv.Consistency) error {
 	}
 	if k.Writes() {
 		return fmt.Errorf("%s is a write, and consistency %s is about reads; leave it out", k, c)
+	}
+	if why, ok := semantics.BrokenReads[c]; ok {
+		return fmt.Errorf("%s reads are refused: %s", c, why)
 	}
 	if _, ok := semantics.Reads[c]; !ok {
 		return fmt.Errorf("%s has no %s reads; it has %s", name, c, reads(&semantics))

@@ -7,13 +7,23 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/cetcd"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
+	"github.com/quorumbench/quorumbench/internal/store/zetcd"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
 // All returns every store, in the order in which they are told to users.
 func All() []store.Store {
 	return []store.Store{
 		etcd.New(),
+		etcdv2.New(),
+		zookeeper.New(),
+		consul.New(),
+		zetcd.New(),
+		cetcd.New(),
 	}
 }
 

@@ -279,9 +279,18 @@ func (l *Loop) giveUp(tag uint32, outcome kv.Outcome) {
 	l.pump(i)
 }
 
+// closeAll ends the connections. A session that outlives its connection is
+// closed first, as far as the socket takes that at once.
 func (l *Loop) closeAll() {
 	for i := range l.conns {
-		if l.conns[i].state != down {
+		c := &l.conns[i]
+		if c.state == up {
+			if s, ok := c.codec.(store.SessionCodec); ok {
+				s.Close()
+				l.flush(i)
+			}
+		}
+		if c.state != down {
 			l.poller.Close(i)
 		}
 	}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+)
+
+func (a *app) storesCommand() *cobra.Command {
+	format := "text"
+	c := &cobra.Command{
+		Use:   "stores",
+		Short: "Show the stores, their servers on this machine and what operations mean there; install servers",
+		Long: `Show the stores that can be measured, which of their servers this machine has,
+which operations there are, and what each consistency level really is there.
+
+"quorumbench stores install" obtains and builds a store's real server.`,
+		Args: takes(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			all, err := a.describeStores()
+			if err != nil {
+				return err
+			}
+			if format == "text" {
+				return printStores(a.stdout, all)
+			}
+			out, err := json.MarshalIndent(map[string]any{"stores": all}, "", "  ")
+			if err != nil {
+				return err
+			}
+			a.printf("%s\n", out)
+			return nil
+		},
+	}
+	newFlags(c.Flags()).choice("format", &format, "tables, or exactly one JSON object", "text", "json")
+	c.AddCommand(a.storesInstallCommand())
+	return c
+}
+
+// storeInfo is a store as `stores` shows it; --format json prints its fields.
+type storeInfo struct {
+	Name string `json:"name"`
+	// BuiltIn says that members run from our own binary, of that version.
+	BuiltIn        bool         `json:"built_in"`
+	BuiltInVersion string       `json:"built_in_version,omitempty"`
+	Servers        []serverInfo `json:"servers"` // that can be installed
+	License        string       `json:"license,omitempty"`
+	Operations     []meaning    `json:"operations"`
+	Reads          []meaning    `json:"reads"`
+	Broken         []meaning    `json:"broken"`                   // what the protocol has and does not work
+	InFlight       int          `json:"in_flight_per_connection"` // 0: no limit
+	Durability     string       `json:"durability"`
+}
+
+// serverInfo is one version of a store's server.
+type serverInfo struct {
+	Version   string `json:"version"`
+	Installed bool   `json:"installed"`
+	Path      string `json:"path,omitempty"`
+	Problem   string `json:"problem,omitempty"` // it is there and damaged
+}
+
+// meaning is what an operation or a consistency level is in a store.
+type meaning struct {
+	Name string `json:"name"`
+	Is   string `json:"is"`
+}
+
+func (a *app) describeStores() ([]storeInfo, error) {
+	var out []storeInfo
+	for _, name := range a.catalog.Stores() {
+		st, err := a.lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		info, err := describeStore(st)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, info)
+	}
+	return out, nil
+}
+
+func describeStore(st store.Store) (storeInfo, error) {
+	semantics := st.Semantics()
+	info := storeInfo{
+		Name: st.Name(), Servers: []serverInfo{}, Broken: []meaning{},
+		InFlight: semantics.InFlight, Durability: semantics.Durability,
+	}
+	for k := range kv.NumKinds {
+		if is, ok := semantics.Operations[k]; ok {
+			info.Operations = append(info.Operations, meaning{k.String(), is})
+		}
+		if why, ok := semantics.Broken[k]; ok {
+			info.Broken = append(info.Broken, meaning{k.String(), why})
+		}
+	}
+	for c := range kv.NumConsistencies {
+		if is, ok := semantics.Reads[c]; ok {
+			info.Reads = append(info.Reads, meaning{c.String(), is})
+		}
+		if why, ok := semantics.BrokenReads[c]; ok {
+			info.Broken = append(info.Broken, meaning{c.String() + " reads", why})
+		}
+	}
+	if _, ok := st.(store.Embedded); ok {
+		info.BuiltIn = true
+	}
+	if b, ok := st.(store.BuiltIn); ok {
+		info.BuiltInVersion = b.BuiltInVersion()
+	}
+	return info, info.findServers(st)
+}
+
+// findServers looks for each version that can be installed.
+func (info *storeInfo) findServers(st store.Store) error {
+	installable, ok := st.(store.Installable)
+	if !ok {
+		return nil
+	}
+	first, err := installable.Server("")
+	if err != nil {
+		return err
+	}
+	info.License = first.License
+	for _, version := range first.Versions {
+		source, err := installable.Server(version)
+		if err != nil {
+			return err
+		}
+		server := serverInfo{Version: version}
+		server.Path, server.Installed, err = install.Installed(source)
+		if err != nil {
+			server.Problem = err.Error()
+		}
+		info.Servers = append(info.Servers, server)
+	}
+	return nil
+}

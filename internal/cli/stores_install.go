@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+)
+
+// everyStore is what `stores install` takes for all that can be installed.
+const everyStore = "all"
+
+func (a *app) storesInstallCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "install NAME[@VERSION] | all",
+		Short: "Obtain and build a store's real server in the user's cache folder",
+		Long: `Obtain and build a store's real server, pinned and checked, in the user's cache
+folder. What is there already is checked and left as it is. Each server's path is
+a line on standard output.`,
+		Example: `  quorumbench stores install zookeeper
+  quorumbench stores install consul@1.22.6
+  quorumbench stores install all`,
+		Args: takes(1, 1, "one store, NAME or NAME@VERSION, or all"),
+		RunE: func(c *cobra.Command, args []string) error {
+			sources, err := a.sources(args[0])
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(c.Context(), func() {})
+			defer stop()
+			return a.install(ctx, sources)
+		},
+	}
+}
+
+// sources finds what an argument of `stores install` means.
+func (a *app) sources(arg string) ([]store.ServerSource, error) {
+	if arg != everyStore {
+		name, version, _ := strings.Cut(arg, "@")
+		source, err := a.source(name, version)
+		return []store.ServerSource{source}, err
+	}
+	var out []store.ServerSource
+	for _, name := range a.catalog.Stores() {
+		st, err := a.lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		if installable, ok := st.(store.Installable); ok {
+			source, err := installable.Server("")
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, source)
+		}
+	}
+	return out, nil
+}
+
+func (a *app) source(name, version string) (store.ServerSource, error) {
+	st, err := a.lookup(name)
+	if err != nil {
+		return store.ServerSource{}, usage("%w", err)
+	}
+	installable, ok := st.(store.Installable)
+	if !ok {
+		if _, built := st.(store.Embedded); built {
+			return store.ServerSource{}, usage("%s's server is built into quorumbench; another one's path can be given with --exec", name)
+		}
+		return store.ServerSource{}, usage("%s's server cannot be installed, because no registry has it; give the path of its binary with --exec", name)
+	}
+	source, err := installable.Server(version)
+	if err != nil {
+		return source, usage("%w", err)
+	}
+	return source, nil
+}
+
+// install installs one server after the other. One that cannot be had does not
+// keep the others back.
+func (a *app) install(ctx context.Context, sources []store.ServerSource) error {
+	d := newDisplay(a.stderr)
+	var failed []error
+	for _, source := range sources {
+		head := source.Store + " " + source.Version
+		shown := &installing{display: d, head: head, now: time.Now}
+		path, err := install.Ensure(ctx, source, shown.show)
+		d.clear()
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("interrupted; nothing of %s was left: %w", head, context.Canceled)
+		case err != nil:
+			failed = append(failed, err)
+		default:
+			a.printf("%s %s\n", head, path)
+			if shown.step != "" && source.License != "" {
+				d.note(head + ": " + source.License)
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// installing shows how an installation goes: on a terminal one line that changes
+// in place, elsewhere a line for each step and every ten seconds.
+type installing struct {
+	*display
+	head string
+	step string
+	said time.Time
+	now  func() time.Time
+}
+
+func (i *installing) show(u install.Update) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	text := i.head + ": " + u.Step
+	if u.Detail != "" {
+		text += ", " + u.Detail
+	}
+	if width := i.width(); width > 0 {
+		i.step = u.Step
+		i.erase()
+		i.print(cut(text, width-1))
+		i.shown = true
+		return
+	}
+	now := i.now()
+	if u.Step == i.step && now.Sub(i.said) < plainEvery {
+		return
+	}
+	i.step, i.said = u.Step, now
+	i.line(text)
+}

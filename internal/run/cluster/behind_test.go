@@ -1,0 +1,125 @@
+package cluster
+
+import (
+	"maps"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// proxied is etcd behind a process that stands for a proxy and does nothing.
+type proxied struct {
+	*etcd.Store
+	front []string // its command
+}
+
+func (s proxied) Launch(spec store.LaunchSpec) (store.Launch, error) {
+	l, err := s.Store.Launch(spec)
+	for i := range l.Processes {
+		place := spec.Members[i]
+		server := l.Processes[i]
+		server.Name = place.Name + "-etcd"
+		server.LogFile = filepath.Join(place.Dir, server.Name+".log")
+		l.Processes[i] = store.Process{
+			Name: place.Name, Endpoint: net.JoinHostPort(place.Host, strconv.Itoa(place.Ports[2])),
+			Path: s.front[0], Args: s.front[1:], Dir: place.Dir, DataDir: server.DataDir,
+			LogFile: filepath.Join(place.Dir, place.Name+".log"), Behind: []store.Process{server},
+		}
+	}
+	return l, err
+}
+
+func (s proxied) Admin(a store.Access) (store.Admin, error) {
+	a.Endpoints = slices.Sorted(maps.Values(a.Behind))
+	return s.Store.Admin(a)
+}
+
+func proxiedEtcd(t *testing.T, front ...string) proxied {
+	t.Helper()
+	path, err := exec.LookPath(front[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proxied{etcd.New(), append([]string{path}, front[1:]...)}
+}
+
+func TestMemberOfTwoProcesses(t *testing.T) {
+	c, err := Start(t.Context(), host.NewLocal(nil, nil), proxiedEtcd(t, "sleep", "1000"), Spec{Members: 1, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Wipe(); err != nil {
+			t.Error(err)
+		}
+	}()
+	m := c.Members()[0]
+	if len(m.Behind) != 1 || m.Behind[0].Name != "m1-etcd" || m.Behind[0].PID == m.PID || m.ID == 0 {
+		t.Fatalf("%+v", m)
+	}
+	if got := c.Access(); got.Endpoints[0] != m.Endpoint || got.Behind[m.Endpoint] != m.Behind[0].Endpoint {
+		t.Errorf("access %+v", got)
+	}
+	if filepath.Base(m.LogFile) != "m1.log" || filepath.Base(m.Behind[0].LogFile) != "m1-etcd.log" {
+		t.Errorf("logs %s, %s", m.LogFile, m.Behind[0].LogFile)
+	}
+	if err := c.Kill("m1", host.Kill); err != nil {
+		t.Fatal(err)
+	}
+	ended := []Exit{<-c.Exits(), <-c.Exits()}
+	names := []string{ended[0].Process, ended[1].Process}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"m1", "m1-etcd"}) || ended[0].Member != "m1" || ended[1].Member != "m1" || !ended[0].Asked {
+		t.Errorf("ended %+v", ended)
+	}
+}
+
+func TestProxyThatEndsAtStart(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Start(t.Context(), host.NewLocal(nil, nil), proxiedEtcd(t, "sh", "-c", "echo no etcd here; exit 3"), Spec{Members: 1, Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "member m1 ended (") || !strings.Contains(err.Error(), "no etcd here") {
+		t.Errorf("%v", err)
+	}
+	if left := claims(t, dir); len(left) > 0 {
+		t.Errorf("left %s", left)
+	}
+}
+
+func TestPlaygroundOfTwoProcesses(t *testing.T) {
+	st := proxiedEtcd(t, "sleep", "1000")
+	dir := filepath.Join(t.TempDir(), "p")
+	p, status, err := Up(t.Context(), host.NewLocal(nil, nil), st, Spec{Members: 1, Dir: dir}, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status.Leader() == nil || !p.Members[0].Running() {
+		t.Errorf("status %+v", status)
+	}
+	found, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := found.Status(t.Context(), st); err != nil {
+		t.Error(err)
+	}
+	if err := found.Members[0].Process.Signal(host.Kill); err != nil { // the proxy alone
+		t.Fatal(err)
+	}
+	eventually(t, "the proxy to end", func() bool { return !found.Members[0].Running() })
+	stopped, err := Down(t.Context(), dir)
+	if err != nil || !slices.Equal(stopped.Ended, []string{"m1"}) {
+		t.Errorf("stopped %+v, %v", stopped, err)
+	}
+	if found.Members[0].alive() {
+		t.Error("a process lives on")
+	}
+}

@@ -1,0 +1,59 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/store/zetcd"
+)
+
+// A real cluster of proxies: each member is two processes, is paused and killed
+// as a whole, and the others go on.
+func TestProxiesInFrontOfEtcd(t *testing.T) {
+	st := zetcd.New()
+	source, err := st.Server("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := install.Ensure(t.Context(), source, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Start(t.Context(), host.NewLocal(nil, nil), st, Spec{Members: 3, Dir: t.TempDir(), Exec: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	status, err := c.Status(t.Context())
+	if err != nil || status.Leader() == nil || !strings.HasPrefix(status.Version, "on etcd ") {
+		t.Fatalf("status %+v, %v", status, err)
+	}
+	lost := status.Leader().Name
+	if err := c.Kill(lost, host.Kill); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if e := <-c.Exits(); e.Member != lost || !e.Asked {
+			t.Errorf("ended %+v", e)
+		}
+	}
+	eventually(t, "another leader", func() bool {
+		status, err := c.Status(t.Context())
+		return err == nil && status.Leader() != nil && status.Leader().Name != lost
+	})
+	for i := range status.Members {
+		if name := status.Members[i].Name; name != lost {
+			if err := c.Kill(name, host.Pause); err != nil { // both processes; Stop must end them all the same
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+}

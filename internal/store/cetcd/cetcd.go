@@ -1,0 +1,105 @@
+// Package cetcd is cetcd, a proxy that speaks a part of Consul's HTTP API in
+// front of etcd: what of that API works there, how its members are started, and
+// how it looks on a connection.
+package cetcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
+)
+
+// Name is what --store and scenario files call cetcd.
+const Name = "cetcd"
+
+// Store is cetcd, as the rest of the program sees it.
+type Store struct{}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns cetcd.
+func New() *Store { return &Store{} }
+
+// Name implements store.Store.
+func (*Store) Name() string { return Name }
+
+// Semantics implements store.Store. They are cetcd's own, not Consul's.
+func (*Store) Semantics() store.Semantics {
+	return store.Semantics{
+		Operations: map[kv.Kind]string{
+			kv.Put:   "PUT /v1/kv/KEY: an etcd transaction that reads the key's lock and writes its value and flags, retried by cetcd when others were in between",
+			kv.Get:   "GET /v1/kv/KEY, as JSON with the value in base64: ?raw would end the connection where the key is not there",
+			kv.Range: "GET /v1/kv/PREFIX?recurse=true, of which the keys in the interval are counted",
+			kv.CAS:   "PUT /v1/kv/KEY?cas=MODIFYINDEX",
+		},
+		Reads: map[kv.Consistency]string{
+			kv.Local: "a serializable transaction of the etcd member behind the proxy, which answers from its applied state and may be stale: what cetcd does with and without ?stale",
+		},
+		Broken: map[kv.Kind]string{
+			kv.Delete: "cetcd answers a DELETE with true and deletes nothing, and the next GET of the key ends the connection",
+			kv.Txn:    "a transaction ends the connection to cetcd",
+		},
+		BrokenReads: map[kv.Consistency]string{
+			kv.Linearizable: "cetcd ignores Consul's ?consistent and serves what may be stale",
+			kv.Lease:        "cetcd's default mode is no leader's lease but a read that may be stale: ask for local reads",
+		},
+		InFlight:   1,
+		Durability: "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",
+	}
+}
+
+// DecodeSettings implements store.Store: a member's settings are those of the
+// etcd behind it, for cetcd has none.
+func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
+	return etcd.New().DecodeSettings(decode)
+}
+
+// Launch implements store.Store: etcd's launch, with a cetcd before each member.
+// Exec is cetcd's binary, which no registry has; etcd is the embedded one.
+func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
+	if spec.Exec == "" {
+		return store.Launch{}, errors.New("cetcd's server cannot be installed, because no registry has it: give the path of its binary (--exec, or exec in a scenario file)")
+	}
+	return etcdproxy.Launch(Name, spec, func(address, etcdURL string) (string, []string) {
+		return spec.Exec, []string{"-consuladdr", address, "-etcd", etcdURL}
+	})
+}
+
+// Admin implements store.Store.
+func (*Store) Admin(a store.Access) (store.Admin, error) {
+	return etcdproxy.NewAdmin(Name, a, probe)
+}
+
+// probe asks whether a cetcd serves, by a key that is not there: it has no
+// /v1/status, and this costs etcd one local read.
+func probe(ctx context.Context, endpoint string, _ bool) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint+"/v1/kv/quorumbench/is/there?keys=true", nil)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // what counts was read
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 1<<10)); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers with status %d; is this cetcd?", response.StatusCode)
+	}
+	return nil
+}
+
+// Codecs implements store.Store.
+func (*Store) Codecs(store.Access) store.Codecs {
+	return func(d store.Dialed) store.Codec { return newCodec(d.Endpoint) }
+}

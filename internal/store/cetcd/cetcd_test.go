@@ -1,0 +1,80 @@
+package cetcd
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// cetcd lists what works, borrows no label of Consul's, and says what is broken.
+func TestSemantics(t *testing.T) {
+	s := New().Semantics()
+	for _, k := range []kv.Kind{kv.Delete, kv.Txn} {
+		if _, ok := s.Operations[k]; ok || s.Broken[k] == "" {
+			t.Errorf("%v is there, or nothing says why it is not", k)
+		}
+	}
+	for _, c := range []kv.Consistency{kv.Linearizable, kv.Lease} {
+		if _, ok := s.Reads[c]; ok || s.BrokenReads[c] == "" {
+			t.Errorf("%v reads are there, or nothing says why they are not", c)
+		}
+	}
+	if len(s.Reads) != 1 || s.InFlight != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestLaunch(t *testing.T) {
+	place := store.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: t.TempDir()}
+	spec := store.LaunchSpec{Cluster: "c", Self: "/self", Members: []store.MemberPlace{place}}
+	if _, err := New().Launch(spec); err == nil || !strings.Contains(err.Error(), "no registry has it: give the path of its binary") {
+		t.Errorf("%v", err)
+	}
+	spec.Exec = "/opt/cetcd"
+	l, err := New().Launch(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := l.Processes[0]
+	want := []string{"-consuladdr", "127.0.0.1:3", "-etcd", "http://127.0.0.1:1"}
+	if p.Path != "/opt/cetcd" || p.Endpoint != "127.0.0.1:3" || !slices.Equal(p.Args, want) || len(p.Behind) != 1 || p.Behind[0].Path != "/self" {
+		t.Errorf("%+v", p)
+	}
+	spec.Members[0].Ports = []int{1, 2}
+	if _, err := New().Launch(spec); err == nil || !strings.Contains(err.Error(), "needs three ports") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAdminRefuses(t *testing.T) {
+	for want, a := range map[string]store.Access{
+		"cetcd does not serve TLS":       {Endpoints: []string{"h:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}},
+		"cetcd knows no users":           {Endpoints: []string{"h:1"}, User: "u"},
+		"no cetcd endpoint was given":    {},
+		"nothing listens there":          {Endpoints: []string{"127.0.0.1:1"}},
+		"it answers with status 404; is": {Endpoints: []string{elsewhere(t)}},
+	} {
+		admin, err := New().Admin(a)
+		if err == nil {
+			_, err = admin.Status(t.Context())
+			_ = admin.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// elsewhere is an HTTP server that is no cetcd.
+func elsewhere(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}

@@ -1,0 +1,88 @@
+package cetcd
+
+import (
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+)
+
+// Submit implements store.Codec. The consistency is not sent: there is one.
+func (c *codec) Submit(op *store.Op) {
+	c.tag, c.kind, c.doing, c.extra = op.Tag, op.Kind, all, 0
+	c.cut = len(bare(op.Key)) < len(op.Key)
+	switch {
+	case op.Kind == kv.Put:
+		c.write(bare(op.Key), op.Value, -1)
+	case op.Kind == kv.Get, op.Kind == kv.Range && len(op.End) == 0:
+		c.kind = kv.Get
+		c.read(bare(op.Key))
+	case op.Kind == kv.Range:
+		c.list(op)
+	case op.Kind == kv.CAS && op.Revision >= 0:
+		c.write(bare(op.Key), op.Value, op.Revision)
+	case op.Kind == kv.CAS:
+		c.doing = reading
+		c.key = append(c.key[:0], bare(op.Key)...)
+		c.value = append(c.value[:0], op.Value...)
+		c.read(c.key)
+	default: // an answer can only come from Feed, so something harmless is asked
+		c.doing = refused
+		c.read([]byte("quorumbench/refused"))
+	}
+}
+
+// bare is a key without a slash at its beginning, which the server would
+// redirect.
+func bare(key []byte) []byte {
+	if len(key) > 0 && key[0] == '/' {
+		return key[1:]
+	}
+	return key
+}
+
+// write sends PUT /v1/kv/KEY with the value as it is; ?cas=INDEX if index is
+// not negative.
+func (c *codec) write(key, value []byte, index int64) {
+	b := http1.AppendPath(c.conn.Begin(c.put), key)
+	if index >= 0 {
+		b = append(b, "?cas="...)
+		b = strconv.AppendInt(b, index, 10)
+	}
+	c.conn.Send(append(c.conn.Head(b), value...))
+}
+
+func (c *codec) read(key []byte) {
+	c.conn.Send(c.conn.Head(http1.AppendPath(c.conn.Begin(c.get), key)))
+}
+
+// list sends GET /v1/kv/PREFIX?recurse=true (without the value it is ignored).
+// It lists by prefix alone and knows no limit, so the longest prefix that holds
+// the interval is asked for, and what lies outside is passed over when the
+// answer comes.
+func (c *codec) list(op *store.Op) {
+	c.limit = op.Limit
+	c.from = append(c.from[:0], bare(op.Key)...)
+	c.to = append(c.to[:0], bare(op.End)...)
+	if len(op.End) == 1 && op.End[0] == 0 {
+		c.to = c.to[:0]
+	}
+	b := http1.AppendPath(c.conn.Begin(c.get), prefixOf(c.from, c.to))
+	c.conn.Send(c.conn.Head(append(b, "?recurse=true"...)))
+}
+
+// prefixOf is the longest prefix of all keys from from up to to that the server
+// does not redirect: its last segment is not one that means a folder.
+func prefixOf(from, to []byte) []byte {
+	n, start := 0, 0
+	for n < len(from) && n < len(to) && from[n] == to[n] {
+		if n++; from[n-1] == '/' {
+			start = n
+		}
+	}
+	if last := string(from[start:n]); last == "." || last == ".." {
+		n = start
+	}
+	return from[:n]
+}

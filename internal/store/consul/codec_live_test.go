@@ -1,0 +1,225 @@
+package consul
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+func changed(t testing.TB, config []byte, change func(tree)) []byte {
+	t.Helper()
+	var c tree
+	if err := json.Unmarshal(config, &c); err != nil {
+		t.Fatal(err)
+	}
+	change(c)
+	delete(c, "-token")
+	b, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// everyByte lets keys have characters that do not print.
+func everyByte(c tree) { c["disable_http_unprintable_char_filter"] = true }
+
+func awkwardKeys() (keys []string) {
+	for i := range 256 {
+		if i != '/' && i != ' ' {
+			keys = append(keys, "k"+string([]byte{byte(i)}))
+		}
+	}
+	return append(keys, "a b/c d", "folder/", "100%25", "%41", "a?b=c&d#e;f", "ключ/鍵", `"quoted\"`,
+		"+", "*", "...", "a/.b", strings.Repeat("k", 256))
+}
+
+func awkwardValues() [][]byte {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+	}
+	return [][]byte{nil, {0}, []byte("v"), []byte("true"), every, message(127), message(2048), message(4096),
+		message(65_536), message(70_000), message(500 << 10), message(512 << 10)}
+}
+
+func message(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i * 7 >> 3)
+	}
+	return b
+}
+
+func TestLiveAgreesWithOfficialClient(t *testing.T) {
+	l := startLive(t, 1, "127.31.0.1", everyByte)
+	w := dialWire(t, store.Access{Endpoints: l.endpoints})
+	official := l.official(l.endpoints[0]).KV()
+	for i, key := range awkwardKeys() {
+		agreeOnKey(t, w, official, key, fmt.Appendf(nil, "value %d", i))
+	}
+	for _, value := range awkwardValues() {
+		agreeOnKey(t, w, official, "values", value)
+	}
+	agreeOnRanges(t, w, official)
+	agreeOnTxn(t, w, official)
+	liveErrors(t, w)
+}
+
+var levels = []kv.Consistency{kv.Linearizable, kv.Local, kv.Lease}
+
+// agreeOnKey runs every operation of one key through the codec and checks with
+// the official client, and the other way round.
+func agreeOnKey(t *testing.T, w *wireConn, official *api.KV, key string, value []byte) {
+	t.Helper()
+	k := []byte(key)
+	theirs := func() (value []byte, index int64) {
+		t.Helper()
+		p, _, err := official.Get(key, nil)
+		if err != nil {
+			t.Fatalf("key %.40q: %v", key, err)
+		}
+		if p == nil {
+			return nil, 0
+		}
+		return p.Value, int64(p.ModifyIndex)
+	}
+	same := func(want []byte) int64 {
+		t.Helper()
+		v, index := theirs()
+		if index == 0 || !bytes.Equal(v, want) {
+			t.Fatalf("key %.40q: the official client reads %d bytes %.40q at %d, want %d", key, len(v), v, index, len(want))
+		}
+		for _, level := range levels {
+			e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: level})
+			if !bytes.Equal(e.Value, want) || e.Revision != index || e.Count != 1 {
+				t.Fatalf("key %.40q: %v read %d bytes at %d, want %d at %d", key, level, len(e.Value), e.Revision, len(want), index)
+			}
+		}
+		return index
+	}
+
+	w.want(kv.OK, store.Op{Kind: kv.Put, Key: k, Value: value})
+	old := same(value)
+	other := append([]byte{'x'}, value[:max(0, len(value)-1)]...)
+	if _, err := official.Put(&api.KVPair{Key: key, Value: other}, nil); err != nil {
+		t.Fatal(err)
+	}
+	index := same(other)
+	w.want(kv.OK, store.Op{Kind: kv.Range, Key: k})
+
+	if e := w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: old}); e.Revision != unknown || e.Extra != 0 {
+		t.Fatalf("conflict %+v", e)
+	}
+	w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: index})
+	same(value)
+	if e := w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: other, Revision: unknown}); e.Extra != 1 {
+		t.Fatalf("a compare-and-set that read first took %d requests more", e.Extra)
+	}
+	same(other)
+
+	w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
+	if _, index := theirs(); index != 0 {
+		t.Fatal("the official client reads a deleted key")
+	}
+	w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
+	for _, level := range levels {
+		w.want(kv.Miss, store.Op{Kind: kv.Get, Key: k, Consistency: level})
+	}
+	w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value}) // 0: create
+	w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: value})
+	same(value)
+	if _, err := official.Delete(key, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.want(kv.Miss, store.Op{Kind: kv.Get, Key: k})
+	w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: unknown})
+	same(value)
+	w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
+}
+
+func agreeOnRanges(t *testing.T, w *wireConn, official *api.KV) {
+	t.Helper()
+	for i := range 300 {
+		w.want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "range/%03d", i), Value: message(1000)})
+	}
+	pairs, _, err := official.List("range/", nil)
+	if err != nil || len(pairs) != 300 {
+		t.Fatalf("the official client lists %d keys: %v", len(pairs), err)
+	}
+	for _, tc := range []struct {
+		key, end    string
+		limit, want int64
+		first       int
+	}{
+		{"range/", "range0", 0, 300, 0}, {"range/100", "range/200", 0, 100, 100}, {"range/", "range0", 128, 128, 0},
+		{"range/", "\x00", 1, 1, 0}, {"none", "nonf", 0, 0, -1}, {"range/299", "range/299\x00", 0, 1, 299},
+		{"/range/", "/range0", 0, 300, 0},
+	} {
+		for _, level := range levels {
+			e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
+			if e.Count != tc.want {
+				t.Errorf("%q to %q: %d keys, want %d", tc.key, tc.end, e.Count, tc.want)
+			}
+			if tc.first >= 0 && (string(e.Key) != pairs[tc.first].Key || !bytes.Equal(e.Value, pairs[tc.first].Value) ||
+				e.Revision != int64(pairs[tc.first].ModifyIndex)) {
+				t.Errorf("%q to %q: first key %q, want %q", tc.key, tc.end, e.Key, pairs[tc.first].Key)
+			}
+		}
+	}
+}
+
+func agreeOnTxn(t *testing.T, w *wireConn, official *api.KV) {
+	t.Helper()
+	var pairs []store.Pair
+	for i := range 64 {
+		pairs = append(pairs, store.Pair{Key: fmt.Appendf(nil, "txn/\"ключ\"\\\x01\n%d", i), Value: message(i * 40)})
+	}
+	e := w.want(kv.OK, store.Op{Kind: kv.Txn, Pairs: pairs})
+	if e.Count != 64 || e.Revision <= 0 {
+		t.Errorf("transaction %+v", e)
+	}
+	for _, p := range pairs {
+		got, _, err := official.Get(string(p.Key), nil)
+		if err != nil || got == nil || !bytes.Equal(got.Value, p.Value) || int64(got.ModifyIndex) != e.Revision {
+			t.Fatalf("%q: the official client reads %+v: %v", p.Key, got, err)
+		}
+	}
+	for len(pairs) < 129 {
+		pairs = append(pairs, pairs[0])
+	}
+	if e := w.want(kv.BadRequest, store.Op{Kind: kv.Txn, Pairs: pairs}); !strings.Contains(string(e.Text), "too many operations") {
+		t.Errorf("text %q", e.Text)
+	}
+}
+
+func liveErrors(t *testing.T, w *wireConn) {
+	t.Helper()
+	for _, tc := range []struct {
+		op   store.Op
+		text string
+	}{
+		{store.Op{Kind: kv.Put, Value: []byte("v")}, "Missing key name"},
+		{store.Op{Kind: kv.Put, Key: []byte("a//b")}, "redirects"},
+		{store.Op{Kind: kv.Put, Key: []byte("a/../b")}, "redirects"},
+		{store.Op{Kind: kv.Put, Key: []byte(" k ")}, "spaces"},
+		{store.Op{Kind: kv.Put, Key: []byte("%2e%2e")}, "path traversal"},
+	} {
+		if e := w.want(kv.BadRequest, tc.op); !strings.Contains(string(e.Text), tc.text) {
+			t.Errorf("text %q, want %q", e.Text, tc.text)
+		}
+	}
+	// Too large: Consul answers before it has read it, and closes.
+	w = dialWire(t, store.Access{Endpoints: []string{w.conn.RemoteAddr().String()}})
+	e := w.want(kv.BadRequest, store.Op{Kind: kv.Put, Key: []byte("k"), Value: message(512<<10 + 1)})
+	if !strings.Contains(string(e.Text), "too large") {
+		t.Errorf("text %q", e.Text)
+	}
+}

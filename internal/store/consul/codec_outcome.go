@@ -1,0 +1,92 @@
+package consul
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+)
+
+// outcomeOf maps an answer that is not 200 to how the operation ended. Consul
+// answers most errors with 500 and a text, which may be wrapped in others, so
+// what the text says decides first. Only what certainly did not change the
+// store may become a definite outcome.
+func outcomeOf(status int, body []byte) kv.Outcome {
+	for _, known := range texts {
+		if bytes.Contains(body, []byte(known.text)) {
+			return known.outcome
+		}
+	}
+	switch status {
+	case 401, 403:
+		return kv.Denied
+	case 429: // rate limits and the limit of connections, applied on arrival
+		return kv.Refused
+	case 409: // a transaction that was rolled back
+		return kv.BadRequest
+	case 408, 504:
+		return kv.StoreTimeout
+	}
+	if status >= 300 && status < 500 {
+		return kv.BadRequest
+	}
+	return kv.StoreError // with those to come, perhaps after the proposal
+}
+
+// texts are parts of Consul's errors and of those of hashicorp/raft, in the
+// order in which they count: an error that says how far the request came stands
+// before those that it may be wrapped in.
+var texts = [...]struct {
+	text    string
+	outcome kv.Outcome
+}{
+	// raft.ErrLeadershipLost: it was in the log, and may be committed yet.
+	{"leadership lost while committing log", kv.LeaderChanged},
+	// raft.ErrAbortedByRestore and ErrRaftShutdown: likewise.
+	{"snapshot restored while committing log", kv.StoreError},
+	{"raft is already shutdown", kv.StoreError},
+
+	// Said before the log is written.
+	{"No cluster leader", kv.NoLeader},
+	{"Raft leader not found in server lookup mapping", kv.NoLeader},
+	{"node is not the leader", kv.Refused},
+	{"leadership transfer in progress", kv.Refused},
+	{"timed out enqueuing operation", kv.Refused},
+	{"Not ready to serve consistent reads", kv.Refused},
+	{"rate limit exceeded", kv.Refused},
+	{"Your IP is issuing too many concurrent connections", kv.Refused},
+	// No stream to the leader was opened, so nothing was sent to it.
+	{"rpc error getting client", kv.Refused},
+
+	{"Permission denied", kv.Denied},
+	{"ACL not found", kv.Denied},
+
+	{"invalid key name", kv.BadRequest},
+	{"empty key name", kv.BadRequest},
+	{"Must provide key", kv.BadRequest},
+
+	{"no space left on device", kv.NoSpace},
+	{"context deadline exceeded", kv.StoreTimeout},
+	{"i/o deadline reached", kv.StoreTimeout},
+	{"i/o timeout", kv.StoreTimeout},
+}
+
+// maxText bounds the text of an error, in bytes.
+const maxText = 300
+
+// appendText appends what an answer that is not 200 says: its first line, or
+// its status.
+func appendText(b []byte, r *http1.Response) []byte {
+	text := bytes.TrimSpace(r.Body)
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	switch {
+	case r.Status >= 300 && r.Status < 400:
+		return append(b, "Consul redirects the request: a key must not have empty segments, nor . or .. as one"...)
+	case len(text) == 0:
+		return strconv.AppendInt(append(b, "HTTP status "...), int64(r.Status), 10)
+	}
+	return append(b, text[:min(len(text), maxText)]...)
+}

@@ -1,0 +1,215 @@
+package consul
+
+import (
+	"bytes"
+	"encoding/base64"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+// unknown is the revision of a key that was written: Consul does not tell it.
+const unknown = -1
+
+var malformed = []byte("the server sent an answer that is none of Consul's")
+
+// event fills the event of an operation that was answered.
+func (c *codec) event(r *http1.Response, e *store.Event) {
+	switch {
+	case r.Status == 404 && len(r.Body) == 0:
+		c.notFound(e)
+		return
+	case r.Status != 200:
+		c.failed(r, e)
+		return
+	case c.doing == listing:
+		c.parseList(r, e)
+		return
+	}
+	switch c.kind {
+	case kv.Get:
+		// The index of an answer about one key that is there is its ModifyIndex.
+		e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex))
+	case kv.Put, kv.Delete, kv.CAS:
+		e.Revision = unknown
+		switch string(bytes.TrimSpace(r.Body)) {
+		case "true":
+		case "false":
+			e.Outcome = kv.StoreError
+			if e.Text = []byte("Consul did not do it and does not say why"); c.kind == kv.CAS {
+				e.Outcome, e.Text = kv.Conflict, nil
+			}
+		default:
+			e.Outcome, e.Text = kv.StoreError, malformed
+		}
+	case kv.Txn:
+		c.parseTxn(r.Body, e)
+	}
+}
+
+// notFound is an answer about no key.
+func (c *codec) notFound(e *store.Event) {
+	switch {
+	case c.doing == listing:
+	case c.kind == kv.Get:
+		e.Outcome = kv.Miss
+	default:
+		e.Outcome, e.Text = kv.BadRequest, []byte("the server knows no /v1/kv: is this Consul's HTTP port?")
+	}
+}
+
+// failed fills an event with what an error's status and text mean.
+func (c *codec) failed(r *http1.Response, e *store.Event) {
+	e.Outcome = outcomeOf(r.Status, r.Body)
+	c.text = appendText(c.text[:0], r)
+	e.Text = c.text
+}
+
+// swap goes on with a compare-and-set whose key's version was read first. It
+// returns false when that failed, with the event filled.
+func (c *codec) swap(r *http1.Response, e *store.Event) bool {
+	index := int64(0)
+	c.buf = c.buf[:0]
+	switch {
+	case r.Status == 404 && len(r.Body) == 0:
+	case r.Status != 200:
+		c.failed(r, e)
+		return false
+	default:
+		s := jsonscan.New(r.Body)
+		found := entry{}
+		if s.Array() && s.Element() {
+			c.parseEntry(&s, &found)
+		}
+		if index = found.index; !s.OK() {
+			e.Outcome, e.Text = kv.StoreError, malformed
+			return false
+		}
+	}
+	if c.conn.Draining() {
+		e.Outcome, e.Text = kv.NotSent, []byte("the server closes the connection")
+		return false
+	}
+	c.doing = all
+	c.extra++
+	c.write(c.key, c.value, index)
+	return true
+}
+
+// entry is a key as the KV API's JSON describes it.
+type entry struct {
+	key   []byte
+	value []byte // base64
+	index int64
+}
+
+// parseEntry reads an object such as {"LockIndex":0,"Key":"k","Flags":0,
+// "Value":"dg==","CreateIndex":1,"ModifyIndex":2}. Its key is in c.buf if it
+// had to be decoded.
+func (c *codec) parseEntry(s *jsonscan.Scanner, to *entry) {
+	if !s.Object() {
+		return
+	}
+	for {
+		name, ok := s.Member()
+		if !ok {
+			return
+		}
+		switch string(name) {
+		case "Key":
+			to.key, c.buf = s.String(c.buf)
+		case "Value":
+			if to.value = nil; !s.Null() {
+				to.value, c.buf = s.String(c.buf)
+			}
+		case "ModifyIndex":
+			to.index = s.Int()
+		default:
+			s.Skip()
+		}
+	}
+}
+
+// parseList counts the keys of a list that lie in the interval asked for; the
+// first of them is in the event.
+func (c *codec) parseList(r *http1.Response, e *store.Event) {
+	s := jsonscan.New(r.Body)
+	var first entry
+	c.buf = c.buf[:0]
+	for more := s.Array(); more && s.Element(); {
+		kept := len(c.buf)
+		var k entry
+		c.parseEntry(&s, &k)
+		if bytes.Compare(k.key, c.from) < 0 || len(c.to) > 0 && bytes.Compare(k.key, c.to) >= 0 ||
+			c.limit > 0 && e.Count == c.limit {
+			c.buf = c.buf[:kept]
+			continue
+		}
+		if e.Count++; e.Count > 1 {
+			c.buf = c.buf[:kept]
+			continue
+		}
+		first = k
+	}
+	ok := s.End()
+	if ok && e.Count > 0 {
+		e.Key, e.Revision = first.key, first.index
+		e.Value, ok = c.decode(first.value)
+	}
+	if !ok {
+		*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
+	}
+}
+
+// decode appends what base64 stands for to c.buf.
+func (c *codec) decode(value []byte) ([]byte, bool) {
+	from := len(c.buf)
+	var err error
+	c.buf, err = base64.StdEncoding.AppendDecode(c.buf, value)
+	return c.buf[from:], err == nil
+}
+
+// parseTxn reads the answer to a transaction: {"Results":[{"KV":{...}}],
+// "Errors":null}.
+func (c *codec) parseTxn(body []byte, e *store.Event) {
+	c.buf = c.buf[:0]
+	s := jsonscan.New(body)
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			break
+		}
+		switch {
+		case string(name) != "Results":
+			s.Skip()
+		case s.Null():
+		default:
+			for more := s.Array(); more && s.Element(); {
+				c.parseResult(&s, e)
+			}
+		}
+	}
+	if !s.End() {
+		*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
+	}
+}
+
+// parseResult reads one result, of which the version counts.
+func (c *codec) parseResult(s *jsonscan.Scanner, e *store.Event) {
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			return
+		}
+		if string(name) != "KV" {
+			s.Skip()
+			continue
+		}
+		var k entry
+		c.parseEntry(s, &k)
+		e.Count++
+		e.Revision = k.index
+	}
+}

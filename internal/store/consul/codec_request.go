@@ -1,0 +1,147 @@
+package consul
+
+import (
+	"encoding/base64"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+)
+
+// Submit implements store.Codec.
+func (c *codec) Submit(op *store.Op) {
+	c.tag, c.kind, c.doing, c.extra = op.Tag, op.Kind, all, 0
+	switch op.Kind {
+	case kv.Put:
+		c.write(bare(op.Key), op.Value, -1)
+	case kv.Get:
+		c.read(bare(op.Key), op.Consistency)
+	case kv.Range:
+		if len(op.End) == 0 {
+			c.kind = kv.Get
+			c.read(bare(op.Key), op.Consistency)
+		} else {
+			c.list(op)
+		}
+	case kv.Delete:
+		c.conn.Send(c.conn.Head(http1.AppendPath(c.conn.Begin(c.del), bare(op.Key))))
+	case kv.CAS:
+		if op.Revision >= 0 {
+			c.write(bare(op.Key), op.Value, op.Revision)
+			return
+		}
+		c.doing = reading
+		c.key = append(c.key[:0], bare(op.Key)...)
+		c.value = append(c.value[:0], op.Value...)
+		c.conn.Send(c.conn.Head(http1.AppendPath(c.conn.Begin(c.get), c.key)))
+	case kv.Txn:
+		c.txn(op.Pairs)
+	}
+}
+
+// bare is a key without a slash at its beginning, which Consul's keys must not
+// have: the official client takes it away too.
+func bare(key []byte) []byte {
+	if len(key) > 0 && key[0] == '/' {
+		return key[1:]
+	}
+	return key
+}
+
+// write sends PUT /v1/kv/KEY with the value as it is; ?cas=INDEX if index is
+// not negative.
+func (c *codec) write(key, value []byte, index int64) {
+	b := http1.AppendPath(c.conn.Begin(c.put), key)
+	if index >= 0 {
+		b = append(b, "?cas="...)
+		b = strconv.AppendInt(b, index, 10)
+	}
+	c.conn.Send(append(c.conn.Head(b), value...))
+}
+
+// read sends GET /v1/kv/KEY?raw, whose answer is the value as it is, without
+// base64 and JSON.
+func (c *codec) read(key []byte, level kv.Consistency) {
+	b := http1.AppendPath(c.conn.Begin(c.get), key)
+	c.conn.Send(c.conn.Head(appendLevel(append(b, "?raw"...), level)))
+}
+
+// appendLevel appends the parameter of a consistency mode.
+func appendLevel(b []byte, level kv.Consistency) []byte {
+	switch level {
+	case kv.Linearizable:
+		return append(b, "&consistent"...)
+	case kv.Local:
+		return append(b, "&stale"...)
+	}
+	return b // the default mode: the leader answers as long as its lease lasts
+}
+
+// list sends GET /v1/kv/PREFIX?recurse. Consul lists by prefix alone and knows
+// no limit, so the longest prefix that holds the interval is asked for, and
+// what lies outside is passed over when the answer comes.
+func (c *codec) list(op *store.Op) {
+	c.doing, c.limit = listing, op.Limit
+	c.from = append(c.from[:0], bare(op.Key)...)
+	c.to = append(c.to[:0], bare(op.End)...)
+	if len(op.End) == 1 && op.End[0] == 0 {
+		c.to = c.to[:0]
+	}
+	b := http1.AppendPath(c.conn.Begin(c.get), prefixOf(c.from, c.to))
+	c.conn.Send(c.conn.Head(appendLevel(append(b, "?recurse"...), op.Consistency)))
+}
+
+// prefixOf is the longest prefix of all keys from from up to to that can stand
+// in a path: it does not end in a segment that means a folder.
+func prefixOf(from, to []byte) []byte {
+	n, start := 0, 0
+	for n < len(from) && n < len(to) && from[n] == to[n] {
+		if n++; from[n-1] == '/' {
+			start = n
+		}
+	}
+	if last := string(from[start:n]); last == "." || last == ".." || last == " " {
+		n = start
+	}
+	return from[:n]
+}
+
+// txn sends PUT /v1/txn with a set for each pair, which Consul carries out
+// together or not at all. It takes 128 at most.
+func (c *codec) txn(pairs []store.Pair) {
+	b := append(c.conn.Head(c.conn.Begin(c.multi)), '[')
+	for i, p := range pairs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"KV":{"Verb":"set","Key":`...)
+		b = appendJSON(b, bare(p.Key))
+		b = append(b, `,"Value":"`...)
+		b = base64.StdEncoding.AppendEncode(b, p.Value)
+		b = append(b, `"}}`...)
+	}
+	c.conn.Send(append(b, ']'))
+}
+
+// appendJSON appends s as a JSON string. Consul reads keys in transactions as
+// UTF-8, and bytes that are none as replacement characters.
+func appendJSON(b, s []byte) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for len(s) > 0 {
+		r, n := utf8.DecodeRune(s)
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', s[0])
+		case r < ' ':
+			b = append(b, `\u00`...)
+			b = append(b, hex[r>>4], hex[r&15])
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+		s = s[n:]
+	}
+	return append(b, '"')
+}

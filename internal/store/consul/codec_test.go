@@ -1,0 +1,279 @@
+package consul
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+func answer(status, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %s\r\nX-Consul-Index: 77\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+}
+
+// scripted is a codec whose server is the test.
+type scripted struct {
+	*testing.T
+	c *codec
+}
+
+func newScripted(t *testing.T) scripted { return scripted{t, newCodec("127.0.0.1:8500", "secret")} }
+
+// asks submits an operation and returns the request's first line and body.
+func (s scripted) asks(op store.Op) string {
+	s.Helper()
+	if s.c.Room() != 1 {
+		s.Fatal("no room")
+	}
+	s.c.Submit(&op)
+	return s.wrote()
+}
+
+func (s scripted) wrote() string {
+	s.Helper()
+	head, body, ok := strings.Cut(string(s.c.Out()), "\r\n\r\n")
+	if !ok || !strings.Contains(head, "\r\nX-Consul-Token: secret") || s.c.Room() != 0 {
+		s.Fatalf("wrote %q", head)
+	}
+	s.c.Wrote(len(s.c.Out()))
+	line, _, _ := strings.Cut(head, " HTTP/1.1\r\n")
+	return strings.TrimRight(line+" "+body, " ")
+}
+
+func (s scripted) feed(in string) []store.Event {
+	s.Helper()
+	events, err := s.c.Feed([]byte(in), nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return events
+}
+
+func TestRequests(t *testing.T) {
+	key, value := []byte("/a b/k"), []byte("v&=%\x00")
+	for want, op := range map[string]store.Op{
+		"PUT /v1/kv/a%20b/k v&=%\x00":       {Kind: kv.Put, Key: key, Value: value},
+		"GET /v1/kv/a%20b/k?raw&consistent": {Kind: kv.Get, Key: key, Consistency: kv.Linearizable},
+		"GET /v1/kv/a%20b/k?raw&stale":      {Kind: kv.Get, Key: key, Consistency: kv.Local},
+		"GET /v1/kv/a%20b/k?raw":            {Kind: kv.Get, Key: key, Consistency: kv.Lease},
+		"GET /v1/kv/a%20b/?recurse&stale":   {Kind: kv.Range, Key: []byte("a b/c"), End: []byte("a b/d"), Consistency: kv.Local},
+		"GET /v1/kv/?recurse":               {Kind: kv.Range, Key: []byte("a"), End: []byte{0}},
+		"GET /v1/kv/k1?recurse":             {Kind: kv.Range, Key: []byte("k10"), End: []byte("k19\x00")},
+		"DELETE /v1/kv/a%20b/k":             {Kind: kv.Delete, Key: key},
+		"PUT /v1/kv/a%20b/k?cas=5 v&=%\x00": {Kind: kv.CAS, Key: key, Value: value, Revision: 5},
+		"PUT /v1/kv/a%20b/k?cas=0 v&=%\x00": {Kind: kv.CAS, Key: key, Value: value},
+		"GET /v1/kv/a%20b/k":                {Kind: kv.CAS, Key: key, Value: value, Revision: -1},
+		`PUT /v1/txn [{"KV":{"Verb":"set","Key":"a\"\u0001","Value":"dg=="}}]`: {Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("a\"\x01"), Value: []byte("v")}}},
+	} {
+		if got := newScripted(t).asks(op); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+}
+
+const two = `[{"LockIndex":0,"Key":"b","Flags":0,"Value":"dg==","CreateIndex":1,"ModifyIndex":5},` +
+	`{"LockIndex":0,"Key":"c","Flags":0,"Value":null,"CreateIndex":1,"ModifyIndex":6}]`
+
+func TestReplies(t *testing.T) {
+	list := store.Op{Kind: kv.Range, Key: []byte("a"), End: []byte("z")}
+	for _, tc := range []struct {
+		op     store.Op
+		answer string
+		want   store.Event
+	}{
+		{store.Op{Kind: kv.Get}, answer("200 OK", "v"), store.Event{Value: []byte("v"), Revision: 77, Count: 1}},
+		{store.Op{Kind: kv.Get}, answer("404 Not Found", ""), store.Event{Outcome: kv.Miss}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", "true\n"), store.Event{Revision: unknown}},
+		{store.Op{Kind: kv.CAS, Revision: 3}, answer("200 OK", "false"), store.Event{Outcome: kv.Conflict, Revision: unknown}},
+		{store.Op{Kind: kv.Delete}, answer("200 OK", "true"), store.Event{Revision: unknown}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", "<html>"), store.Event{Outcome: kv.StoreError, Revision: unknown, Text: malformed}},
+		{list, answer("404 Not Found", ""), store.Event{}},
+		{list, answer("200 OK", two), store.Event{Key: []byte("b"), Value: []byte("v"), Revision: 5, Count: 2}},
+		{list, answer("200 OK", two[:50]), store.Event{Outcome: kv.StoreError, Text: malformed}},
+		{list, answer("200 OK", `[{"Key":"b","Value":"!"}]`), store.Event{Outcome: kv.StoreError, Text: malformed}},
+		{store.Op{Kind: kv.Txn}, answer("200 OK", `{"Results":[{"KV":{"Key":"b","Value":null,"ModifyIndex":9}}],"Errors":null}`), store.Event{Revision: 9, Count: 1}},
+		{store.Op{Kind: kv.Txn}, answer("409 Conflict", `{"Results":null,"Errors":[{"OpIndex":0,"What":"Permission denied"}]}`),
+			store.Event{Outcome: kv.Denied, Text: []byte(`{"Results":null,"Errors":[{"OpIndex":0,"What":"Permission denied"}]}`)}},
+		{store.Op{Kind: kv.Txn}, answer("200 OK", `{"Results":7}`), store.Event{Outcome: kv.StoreError, Text: malformed}},
+	} {
+		s := newScripted(t)
+		s.asks(tc.op)
+		events := s.feed(tc.answer)
+		if diff := cmp.Diff([]store.Event{tc.want}, events); diff != "" {
+			t.Errorf("%v %q: %s", tc.op.Kind, tc.answer, diff)
+		}
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	for in, want := range map[string]kv.Outcome{
+		"500 rpc error making call: leadership lost while committing log":                                     kv.LeaderChanged,
+		"500 rpc error making call: rpc error making call: No cluster leader":                                 kv.NoLeader,
+		"500 Raft leader not found in server lookup mapping":                                                  kv.NoLeader,
+		"500 node is not the leader":                                                                          kv.Refused,
+		"500 rpc error getting client: failed to get conn: dial tcp 127.0.0.1:1: connect: connection refused": kv.Refused,
+		"500 rpc error making call: EOF":                                                                      kv.StoreError,
+		"500 rpc error making call: i/o deadline reached":                                                     kv.StoreTimeout,
+		"500 raft is already shutdown":                                                                        kv.StoreError,
+		"500 something new":                                                                                   kv.StoreError,
+		"403 Permission denied: anonymous token lacks permission 'key:write'":                                 kv.Denied,
+		"403 ": kv.Denied,
+		"429 ": kv.Refused,
+		"503 rate limit exceeded, try again later": kv.Refused,
+		"503 ":          kv.StoreError,
+		"413 too large": kv.BadRequest,
+		"301 ":          kv.BadRequest,
+		"504 ":          kv.StoreTimeout,
+	} {
+		s := newScripted(t)
+		s.asks(store.Op{Kind: kv.Put, Key: []byte("k")})
+		events := s.feed(answer(in[:3]+" X", in[4:]))
+		if len(events) != 1 || events[0].Outcome != want || len(events[0].Text) == 0 {
+			t.Errorf("%s: %+v, want %v", in, events, want)
+		}
+	}
+}
+
+func TestCompareAndSetReadsFirst(t *testing.T) {
+	op := store.Op{Tag: 4, Kind: kv.CAS, Key: []byte("k"), Value: []byte("v"), Revision: -1}
+	for first, index := range map[string]string{
+		answer("200 OK", `[{"Key":"k","Value":"dg==","ModifyIndex":12}]`): "12", answer("404 Not Found", ""): "0",
+	} {
+		s := newScripted(t)
+		s.asks(op)
+		if e := s.feed(first); len(e) != 0 || s.wrote() != "PUT /v1/kv/k?cas="+index+" v" {
+			t.Errorf("%v", e)
+		}
+		if e := s.feed(answer("200 OK", "true")); len(e) != 1 || e[0].Tag != 4 || e[0].Extra != 1 || e[0].Outcome != kv.OK {
+			t.Errorf("%v", e)
+		}
+	}
+	s := newScripted(t)
+	s.asks(op)
+	if e := s.feed(answer("500 X", "No cluster leader")); len(e) != 1 || e[0].Outcome != kv.NoLeader || s.c.Room() != 1 {
+		t.Errorf("%v", e)
+	}
+	s.asks(op)
+	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent {
+		t.Errorf("lost before the write: %v", e)
+	}
+	s = newScripted(t)
+	s.asks(op)
+	s.feed(answer("404 X", ""))
+	s.wrote()
+	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.ConnectionLost || e[0].Extra != 1 {
+		t.Errorf("lost with the write: %v", e)
+	}
+}
+
+func TestCancelAndLost(t *testing.T) {
+	op := store.Op{Tag: 7, Kind: kv.Get, Key: []byte("k")}
+	s := newScripted(t)
+	s.c.Submit(&op)
+	if !s.c.Cancel(7) || s.c.Room() != 1 {
+		t.Error("what was never written keeps its place")
+	}
+	s.asks(op)
+	if s.c.Cancel(7) || s.c.Room() != 0 {
+		t.Error("what was written gives up its place")
+	}
+	if e := s.feed(answer("200 OK", "v")); len(e) != 1 || e[0].What != store.Late || e[0].Tag != 7 || s.c.Room() != 1 {
+		t.Errorf("late: %v", e)
+	}
+	s.asks(op)
+	s.c.Cancel(7)
+	if e := s.c.Lost(nil); len(e) != 0 {
+		t.Errorf("a cancelled operation is told twice: %v", e)
+	}
+
+	s = newScripted(t)
+	s.c.Submit(&op)
+	s.c.Wrote(5)
+	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent || !s.c.Draining() {
+		t.Errorf("%v", e)
+	}
+	s = newScripted(t)
+	s.asks(op)
+	s.feed("HTTP/1.1 200 OK\r\n\r\nval")
+	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.OK || string(e[0].Value) != "val" {
+		t.Errorf("an answer until the end: %v", e)
+	}
+	if e := newScripted(t).c.Lost(nil); len(e) != 0 {
+		t.Errorf("%v", e)
+	}
+}
+
+func TestServersThatAreNotConsul(t *testing.T) {
+	for in, want := range map[string]string{
+		"HTTP/2 200\r\n":               "the server answered with HTTP/2, not HTTP/1.1: is this Consul's HTTP port, and not its gRPC port?",
+		"\x15\x03\x01\x00\x02\x02\x46": "the server answered with a TLS alert: it wants TLS, or other certificates: were --cacert, --cert and --key meant?",
+		"220 mail ESMTP\r\n":           `the server does not speak HTTP/1.1: its first bytes are "220 mail "`,
+	} {
+		s := newScripted(t)
+		s.asks(store.Op{Kind: kv.Get})
+		if _, err := s.c.Feed([]byte(in), nil); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
+// FuzzReply: whatever a server answers to whatever operation, there is one
+// event for it, or none and an end.
+func FuzzReply(f *testing.F) {
+	f.Add(byte(kv.Get), answer("200 OK", "v"))
+	f.Add(byte(kv.Range), answer("200 OK", two))
+	f.Add(byte(kv.Txn), answer("200 OK", `{"Results":[{"KV":{"Key":"b","Value":null,"ModifyIndex":9}}],"Errors":null}`))
+	f.Add(byte(kv.CAS), answer("200 OK", two))
+	f.Add(byte(kv.Put), answer("500 X", "No cluster leader"))
+	f.Fuzz(func(t *testing.T, kind byte, in string) {
+		c := newCodec("h:1", "")
+		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind % byte(kv.NumKinds)), Key: []byte("b"), End: []byte("d"), Revision: -1})
+		c.Wrote(len(c.Out()))
+		events, err := c.Feed([]byte(in), nil)
+		if err == nil && len(events) == 0 {
+			events = c.Lost(nil)
+		} else if err != nil {
+			events = c.Lost(events)
+		}
+		if len(events) != 1 || events[0].Tag != 9 || events[0].What != store.Done {
+			t.Fatalf("%d events %+v, %v", len(events), events, err)
+		}
+	})
+}
+
+func benchmark(b *testing.B, op store.Op, in string) {
+	c := newCodec("127.0.0.1:8500", "")
+	events := make([]store.Event, 0, 1)
+	reply := []byte(in)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Submit(&op)
+		c.Wrote(len(c.Out()))
+		var err error
+		if events, err = c.Feed(reply, events[:0]); err != nil || len(events) != 1 || events[0].Outcome.Failed() {
+			b.Fatal(events, err)
+		}
+	}
+}
+
+var benchKey = []byte("bench/00012345")
+
+func BenchmarkGet(b *testing.B) {
+	benchmark(b, store.Op{Kind: kv.Get, Consistency: kv.Local, Key: benchKey}, answer("200 OK", strings.Repeat("v", 256)))
+}
+
+func BenchmarkPut(b *testing.B) {
+	benchmark(b, store.Op{Kind: kv.Put, Key: benchKey, Value: []byte(strings.Repeat("v", 256))}, answer("200 OK", "true"))
+}
+
+func BenchmarkCAS(b *testing.B) {
+	benchmark(b, store.Op{Kind: kv.CAS, Key: benchKey, Value: []byte(strings.Repeat("v", 256)), Revision: 123456}, answer("200 OK", "true"))
+}
+
+func BenchmarkRange(b *testing.B) {
+	benchmark(b, store.Op{Kind: kv.Range, Key: []byte("a"), End: []byte("z")}, answer("200 OK", two))
+}

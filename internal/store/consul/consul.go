@@ -1,0 +1,76 @@
+// Package consul is HashiCorp Consul as a key-value store: what it can do, how
+// its servers are started, how they are asked, and how its HTTP API looks on a
+// connection.
+package consul
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Name is what --store and scenario files call Consul.
+const Name = "consul"
+
+// Store is Consul, as the rest of the program sees it.
+type Store struct{}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns Consul.
+func New() *Store { return &Store{} }
+
+// Name implements store.Store.
+func (*Store) Name() string { return Name }
+
+// Semantics implements store.Store.
+func (*Store) Semantics() store.Semantics {
+	return store.Semantics{
+		Operations: map[kv.Kind]string{
+			kv.Put:    "PUT /v1/kv/KEY",
+			kv.Get:    "GET /v1/kv/KEY?raw",
+			kv.Range:  "GET /v1/kv/PREFIX?recurse, of which the keys in the interval are counted",
+			kv.Delete: "DELETE /v1/kv/KEY",
+			kv.CAS:    "PUT /v1/kv/KEY?cas=MODIFYINDEX",
+			kv.Txn:    "PUT /v1/txn with a set of each key",
+		},
+		Reads: map[kv.Consistency]string{
+			kv.Linearizable: "?consistent: the leader answers after a quorum has confirmed that it leads; other members pass the read on to it",
+			kv.Local:        "?stale: the contacted member answers from its own state, which may be old without bound",
+			kv.Lease:        "the default mode: the leader answers as long as its lease lasts, so that just after an election a deposed one may answer with an old value; other members pass the read on to it",
+		},
+		InFlight:   1,
+		ALPN:       []string{"http/1.1"},
+		Durability: "a write is acknowledged when a majority of the servers have it in a Raft log (a write-ahead log, or BoltDB) that was synced, and the leader has applied it",
+	}
+}
+
+// DecodeSettings implements store.Store; the result is a *Settings.
+func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
+	s := &Settings{}
+	if decode == nil {
+		return s, nil
+	}
+	if err := decode(s); err != nil {
+		return nil, err
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// settings takes what a LaunchSpec carries; nil is the defaults.
+func settings(v any) (*Settings, error) {
+	switch s := v.(type) {
+	case nil:
+		return &Settings{}, nil
+	case *Settings:
+		return s, s.check()
+	}
+	return nil, fmt.Errorf("these are not Consul's settings but %T", v)
+}
+
+// Codecs implements store.Store.
+func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }

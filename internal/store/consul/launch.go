@@ -1,0 +1,136 @@
+package consul
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+)
+
+// startTimeout bounds the time from start to a cluster with a leader. A healthy
+// one takes two to four seconds on two cores.
+const startTimeout = 60 * time.Second
+
+// The ports of a member, by their place in MemberPlace.Ports.
+const (
+	portHTTP = iota
+	portServer
+	portSerf
+	portsUsed
+)
+
+// Launch implements store.Store. Without Exec the server is the installed one.
+// Each member is a `consul agent` that is a
+// server, with one configuration file.
+func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
+	s, err := settings(spec.Settings)
+	if err != nil {
+		return store.Launch{}, err
+	}
+	if err := checkSpec(spec); err != nil {
+		return store.Launch{}, err
+	}
+	source, err := st.Server("")
+	if err != nil {
+		return store.Launch{}, err
+	}
+	if spec.Exec, err = install.Executable(spec.Exec, source); err != nil {
+		return store.Launch{}, err
+	}
+	l := store.Launch{StartTimeout: startTimeout, Synced: true, Notes: notes(s)}
+	for _, place := range spec.Members {
+		p, err := process(spec, place, s)
+		if err != nil {
+			return store.Launch{}, err
+		}
+		l.Processes = append(l.Processes, p)
+	}
+	return l, nil
+}
+
+func checkSpec(spec store.LaunchSpec) error {
+	if len(spec.Members) == 0 {
+		return errors.New("a Consul cluster needs at least one member")
+	}
+	for _, m := range spec.Members {
+		if len(m.Ports) < portsUsed {
+			return fmt.Errorf("the Consul member %s needs three ports, for HTTP, for RPC and for gossip", m.Name)
+		}
+		if !filepath.IsAbs(m.Dir) {
+			return fmt.Errorf("the folder of the Consul member %s, %s, is not an absolute path", m.Name, m.Dir)
+		}
+	}
+	return nil
+}
+
+func notes(s *Settings) []string {
+	var out []string
+	if s.RaftMultiplier == 0 {
+		out = append(out, "raft_multiplier is 1, as Consul advises for production, instead of its default of 5")
+	}
+	if s.HTTPMaxConnsPerClient == 0 {
+		out = append(out, fmt.Sprintf("http_max_conns_per_client is %d instead of Consul's default of 200, which would refuse the load", DefaultHTTPMaxConns))
+	}
+	return append(out, "Connect, DNS and gRPC are off")
+}
+
+func address(m store.MemberPlace, port int) string {
+	return net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[port]))
+}
+
+func process(spec store.LaunchSpec, m store.MemberPlace, s *Settings) (store.Process, error) {
+	p := store.Process{
+		Name:     m.Name,
+		Endpoint: address(m, portHTTP),
+		Path:     spec.Exec,
+		Dir:      m.Dir,
+		DataDir:  filepath.Join(m.Dir, "data"),
+		LogFile:  filepath.Join(m.Dir, m.Name+".log"),
+	}
+	config := memberConfiguration(spec, m, p.DataDir)
+	s.configuration(config)
+	contents, err := json.MarshalIndent(config, "", "  ")
+	if err != nil {
+		return p, fmt.Errorf("the configuration of the Consul member %s cannot be written as JSON: %w", m.Name, err)
+	}
+	file := filepath.Join(m.Dir, "consul.json")
+	p.Args = []string{"agent", "-config-file=" + file}
+	p.Files = map[string][]byte{file: append(contents, '\n')}
+	return p, nil
+}
+
+// memberConfiguration is what makes an agent a server of this cluster. Nothing
+// but the three ports is listened on.
+func memberConfiguration(spec store.LaunchSpec, m store.MemberPlace, dataDir string) tree {
+	join := make([]string, len(spec.Members))
+	for i, other := range spec.Members {
+		join[i] = address(other, portSerf)
+	}
+	return tree{
+		"node_name":          m.Name,
+		"datacenter":         "dc1",
+		"data_dir":           dataDir,
+		"server":             true,
+		"bootstrap_expect":   len(spec.Members),
+		"bind_addr":          m.Host,
+		"client_addr":        m.Host,
+		"retry_join":         join,
+		"retry_interval":     "1s",
+		"leave_on_terminate": false,
+		// One address may have several servers.
+		"disable_host_node_id": true,
+		"disable_update_check": true,
+		"connect":              tree{"enabled": false},
+		"telemetry":            tree{"prometheus_retention_time": "60s", "disable_hostname": true},
+		"ports": tree{
+			"http": m.Ports[portHTTP], "server": m.Ports[portServer], "serf_lan": m.Ports[portSerf],
+			"serf_wan": -1, "https": -1, "grpc": -1, "grpc_tls": -1, "dns": -1,
+		},
+	}
+}

@@ -1,0 +1,107 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/hashicorp/consul/api"
+)
+
+// Compact implements store.Maintainer.
+func (*admin) Compact(context.Context) (int64, error) {
+	return 0, errors.New("Consul keeps no history of its keys, so there is nothing to compact") //nolint:staticcheck // a name
+}
+
+// Defragment implements store.Maintainer.
+func (*admin) Defragment(context.Context) error {
+	return errors.New("Consul holds its keys in memory, so there is nothing to defragment") //nolint:staticcheck // a name
+}
+
+// MoveLeader implements store.Maintainer. Members pass the request on to the
+// leader.
+func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
+	c, err := a.first(ctx)
+	if err != nil {
+		return err
+	}
+	query := (&api.QueryOptions{}).WithContext(ctx)
+	raft, err := c.Operator().RaftGetConfiguration(query)
+	if err != nil {
+		return fmt.Errorf("the members of Consul's Raft cannot be read: %s", reason(ctx, err))
+	}
+	for _, s := range raft.Servers {
+		if memberID(s.ID) != member {
+			continue
+		}
+		if s.Leader {
+			return nil
+		}
+		if _, err := c.Operator().RaftLeaderTransfer(s.ID, query); err != nil {
+			return fmt.Errorf("Consul does not move its leadership to %s: %s", s.Node, reason(ctx, err)) //nolint:staticcheck // a name
+		}
+		return nil
+	}
+	return fmt.Errorf("Consul has no member with the id %x", member) //nolint:staticcheck // a name
+}
+
+// DeletePrefix implements store.Maintainer.
+func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
+	p := string(bare(prefix))
+	if p == "" {
+		return 0, errors.New("an empty prefix would remove every key of the Consul cluster")
+	}
+	c, err := a.first(ctx)
+	if err != nil {
+		return 0, err
+	}
+	keys, _, err := c.KV().Keys(p, "", (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
+	if err == nil {
+		_, err = c.KV().DeleteTree(p, (&api.WriteOptions{}).WithContext(ctx))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("Consul does not remove the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
+	}
+	return int64(len(keys)), nil
+}
+
+// first is a client of the first endpoint that answers and knows a leader.
+func (a *admin) first(ctx context.Context) (*api.Client, error) {
+	var errs []string
+	for i, e := range a.endpoints {
+		limited, cancel := context.WithTimeout(ctx, a.timeout)
+		leader, err := a.leader(limited, i)
+		cancel()
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Sprintf("%s does not answer as Consul: %s", e, reason(limited, err)))
+		case leader == "":
+			errs = append(errs, e+" knows no leader")
+		default:
+			return a.clients[i], nil
+		}
+	}
+	return nil, errors.New(strings.Join(errs, "; "))
+}
+
+// reason is what an error of the official client says to a user.
+func reason(ctx context.Context, err error) string {
+	var status api.StatusError
+	var failed *url.Error
+	switch {
+	case errors.As(err, &status):
+		if text, _, _ := strings.Cut(strings.TrimSpace(status.Body), "\n"); text != "" {
+			return text
+		}
+		return fmt.Sprintf("HTTP status %d", status.Code)
+	case errors.Is(ctx.Err(), context.Canceled):
+		return "it was cancelled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in the time given"
+	case errors.As(err, &failed):
+		return failed.Err.Error()
+	}
+	return err.Error()
+}

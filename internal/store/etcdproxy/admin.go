@@ -1,0 +1,166 @@
+package etcdproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// defaultTimeout bounds one question to one endpoint; it is store.Access's.
+const defaultTimeout = 5 * time.Second
+
+// Probe asks the proxy at an endpoint whether it serves. ready says that it has
+// served before: a cheap question is enough.
+type Probe func(ctx context.Context, endpoint string, ready bool) error
+
+// Admin asks proxies and what is behind them.
+type Admin struct {
+	name    string
+	access  store.Access
+	timeout time.Duration
+	probe   Probe
+	etcd    store.Admin // of the servers behind; nil if none is known
+
+	mu    sync.Mutex
+	ready map[string]bool // proxies that have answered
+}
+
+var _ store.Admin = (*Admin)(nil)
+
+// NewAdmin returns the administration of a named store's proxies. They have
+// neither TLS nor authentication, and the error says so.
+func NewAdmin(name string, a store.Access, probe Probe) (*Admin, error) {
+	switch {
+	case a.TLS != nil:
+		return nil, fmt.Errorf("%s does not serve TLS; leave out the certificates and https://", name)
+	case a.User != "" || a.Password != "":
+		return nil, fmt.Errorf("%s knows no users; leave out the user", name)
+	case len(a.Endpoints) == 0:
+		return nil, fmt.Errorf("no %s endpoint was given", name)
+	}
+	out := &Admin{name: name, access: a, timeout: a.DialTimeout, probe: probe, ready: map[string]bool{}}
+	if out.timeout <= 0 {
+		out.timeout = defaultTimeout
+	}
+	var servers []string
+	for _, endpoint := range a.Endpoints {
+		if server := a.Behind[endpoint]; server != "" {
+			servers = append(servers, server)
+		}
+	}
+	if len(servers) == 0 {
+		return out, nil
+	}
+	var err error
+	out.etcd, err = etcd.New().Admin(store.Access{Endpoints: servers, DialTimeout: a.DialTimeout})
+	return out, err
+}
+
+// Close implements store.Admin.
+func (a *Admin) Close() error {
+	if a.etcd == nil {
+		return nil
+	}
+	return a.etcd.Close()
+}
+
+// Members implements store.Admin: a proxy knows none but itself, so they are
+// the endpoints as they were given.
+func (a *Admin) Members(context.Context) ([]string, error) {
+	return slices.Clone(a.access.Endpoints), nil
+}
+
+// Status implements store.Admin. A member is what the etcd behind it is; where
+// that is not known, its role is not either.
+func (a *Admin) Status(ctx context.Context) (store.Status, error) {
+	var behind store.Status
+	var errs []error
+	if a.etcd != nil {
+		behind, _ = a.etcd.Status(ctx) // each member's error is within
+	}
+	status := store.Status{Members: make([]store.Member, len(a.access.Endpoints)), Term: behind.Term}
+	if behind.Version != "" {
+		status.Version = "on etcd " + behind.Version
+	}
+	var asked sync.WaitGroup
+	for i, endpoint := range a.access.Endpoints {
+		status.Members[i] = a.known(endpoint, behind.Members)
+		asked.Go(func() {
+			m := &status.Members[i]
+			if err := a.ask(ctx, endpoint); err != nil {
+				*m = store.Member{Endpoint: endpoint, Name: m.Name, Err: err}
+			}
+		})
+	}
+	asked.Wait()
+	for i := range status.Members {
+		err := status.Members[i].Err
+		if err == nil {
+			return status, nil
+		}
+		errs = append(errs, err)
+	}
+	return status, errors.Join(errs...)
+}
+
+// known is a member as the etcd behind it tells.
+func (a *Admin) known(endpoint string, servers []store.Member) store.Member {
+	m := store.Member{Endpoint: endpoint, Role: kv.Unknown}
+	server := a.access.Behind[endpoint]
+	for _, s := range servers {
+		if s.Endpoint != server || server == "" {
+			continue
+		}
+		m = s
+		m.Endpoint = endpoint
+		if m.Version != "" {
+			m.Version = "on etcd " + m.Version
+		}
+		if s.Err != nil {
+			m.Err = fmt.Errorf("the etcd behind %s %s: %w", a.name, endpoint, s.Err)
+		}
+	}
+	return m
+}
+
+// ask asks one proxy.
+func (a *Admin) ask(ctx context.Context, endpoint string) error {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	a.mu.Lock()
+	ready := a.ready[endpoint]
+	a.mu.Unlock()
+	if err := a.probe(ctx, endpoint, ready); err != nil {
+		return fmt.Errorf("%s at %s does not answer: %s", a.name, endpoint, reason(ctx, err))
+	}
+	a.mu.Lock()
+	a.ready[endpoint] = true
+	a.mu.Unlock()
+	return nil
+}
+
+// reason is what an error says to a user.
+func reason(ctx context.Context, err error) string {
+	var op *net.OpError
+	switch {
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		return "it was cancelled"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "no answer in the time given"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there"
+	case errors.As(err, &op):
+		return fmt.Sprintf("%s: %v", op.Op, op.Err)
+	}
+	return err.Error()
+}

@@ -1,0 +1,171 @@
+package etcdv2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// defaultDialTimeout is that of store.Access.
+const defaultDialTimeout = 5 * time.Second
+
+// admin asks a cluster through net/http: the v2 API's own client library went
+// with it.
+type admin struct {
+	access  store.Access
+	timeout time.Duration // bounds one question to one endpoint
+	client  *http.Client
+}
+
+var (
+	_ store.Admin      = (*admin)(nil)
+	_ store.Maintainer = (*admin)(nil)
+)
+
+// Admin implements store.Store; the result is a store.Maintainer too.
+func (*Store) Admin(a store.Access) (store.Admin, error) {
+	if len(a.Endpoints) == 0 {
+		return nil, errors.New("no endpoint of the etcd cluster was given")
+	}
+	timeout := a.DialTimeout
+	if timeout <= 0 {
+		timeout = defaultDialTimeout
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: deleters}
+	if a.TLS != nil {
+		transport.TLSClientConfig = a.TLS.Clone()
+		transport.TLSClientConfig.NextProtos = nil
+	}
+	return &admin{access: a, timeout: timeout, client: &http.Client{Transport: transport}}, nil
+}
+
+// Close implements store.Admin.
+func (a *admin) Close() error {
+	a.client.CloseIdleConnections()
+	return nil
+}
+
+// Status implements store.Admin. Every endpoint is asked by itself and at the
+// same time.
+func (a *admin) Status(ctx context.Context) (store.Status, error) {
+	members := make([]store.Member, len(a.access.Endpoints))
+	var wg sync.WaitGroup
+	for i, e := range a.access.Endpoints {
+		wg.Go(func() { members[i] = a.ask(ctx, e) })
+	}
+	wg.Wait()
+	return summarize(members)
+}
+
+// ask asks one member about itself.
+func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	m := store.Member{Endpoint: endpoint}
+	fail := func(err error) store.Member {
+		return store.Member{Endpoint: endpoint, Err: fmt.Errorf("%s does not answer as etcd with its v2 API: %w", endpoint, err)}
+	}
+	var version struct {
+		Server string `json:"etcdserver"`
+	}
+	if _, err := a.call(ctx, http.MethodGet, endpoint, "/version", &version); err != nil {
+		return fail(err)
+	}
+	var self struct {
+		Name, ID, State string
+		LeaderInfo      struct{ Leader string }
+	}
+	if _, err := a.call(ctx, http.MethodGet, endpoint, "/v2/stats/self", &self); err != nil {
+		return fail(err)
+	}
+	var err error
+	if m.ID, err = strconv.ParseUint(self.ID, 16, 64); err != nil {
+		return fail(fmt.Errorf("its member id is %q", self.ID))
+	}
+	m.Name, m.Version = self.Name, version.Server
+	switch {
+	case self.State == "StateLeader":
+		m.Role = kv.Leader
+	case self.State == "StateFollower" && self.LeaderInfo.Leader != "" && self.LeaderInfo.Leader != "0":
+		m.Role = kv.Follower
+	}
+	a.addTerm(ctx, &m)
+	return m
+}
+
+// addTerm adds what the v2 API says nothing about, by the JSON gateway of the
+// v3 API that etcd 3 has beside it. Older ones tell the term in the header of
+// every answer about a key.
+func (a *admin) addTerm(ctx context.Context, m *store.Member) {
+	var status struct {
+		DBSize   int64  `json:"dbSize,string"`
+		RaftTerm uint64 `json:"raftTerm,string"`
+	}
+	if _, err := a.call(ctx, http.MethodPost, m.Endpoint, "/v3/maintenance/status", &status); err == nil {
+		m.Term, m.DBSize = status.RaftTerm, status.DBSize
+		return
+	}
+	if header, err := a.call(ctx, http.MethodHead, m.Endpoint, "/v2/keys/", nil); err == nil {
+		m.Term, _ = strconv.ParseUint(header.Get("X-Raft-Term"), 10, 64)
+	}
+}
+
+func summarize(members []store.Member) (store.Status, error) {
+	s := store.Status{Members: members}
+	var versions, errs []string
+	for _, m := range members {
+		if m.Err != nil {
+			errs = append(errs, m.Err.Error())
+			continue
+		}
+		s.Term = max(s.Term, m.Term)
+		versions = appendNew(versions, m.Version)
+	}
+	s.Version = strings.Join(versions, ", ")
+	if len(errs) == len(members) {
+		return s, errors.New(strings.Join(errs, "; "))
+	}
+	return s, nil
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+// Members implements store.Admin.
+func (a *admin) Members(ctx context.Context) ([]string, error) {
+	var list struct {
+		Members []struct {
+			Name       string
+			ClientURLs []string
+		}
+	}
+	if err := a.any(ctx, http.MethodGet, "/v2/members", &list); err != nil {
+		return nil, fmt.Errorf("etcd's list of members cannot be read: %w", err)
+	}
+	var out []string
+	for _, m := range list.Members {
+		for _, u := range m.ClientURLs[:min(1, len(m.ClientURLs))] {
+			parsed, err := url.Parse(u)
+			if err != nil || parsed.Host == "" {
+				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", m.Name, u)
+			}
+			out = append(out, parsed.Host)
+		}
+	}
+	return out, nil
+}

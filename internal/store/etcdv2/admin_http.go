@@ -1,0 +1,108 @@
+package etcdv2
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 1 << 30
+
+// call asks one endpoint and decodes the answer, if into is not nil.
+func (a *admin) call(ctx context.Context, method, endpoint, target string, into any) (http.Header, error) {
+	scheme := "http://"
+	if a.access.TLS != nil {
+		scheme = "https://"
+	}
+	var body io.Reader
+	if method == http.MethodPost {
+		body = strings.NewReader("{}")
+	}
+	req, err := http.NewRequestWithContext(ctx, method, scheme+endpoint+target, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s%s is no place to ask: %w", endpoint, target, err)
+	}
+	if a.access.User != "" {
+		req.SetBasicAuth(a.access.User, a.access.Password)
+	}
+	r, err := a.client.Do(req)
+	if err != nil {
+		return nil, errors.New(reason(ctx, err))
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
+	switch {
+	case err != nil:
+		return nil, errors.New(reason(ctx, err))
+	case r.StatusCode >= 300:
+		return r.Header, statusError(r.StatusCode, text)
+	case into == nil:
+		return r.Header, nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return r.Header, fmt.Errorf("the answer to %s is not what etcd answers", target)
+	}
+	return r.Header, nil
+}
+
+// apiStatus is an answer that is an error.
+type apiStatus struct {
+	status int
+	code   int // of the v2 API; 0 if it is not one of its errors
+	text   string
+}
+
+func (e *apiStatus) Error() string { return e.text }
+
+func statusError(status int, body []byte) error {
+	var e struct {
+		ErrorCode      int
+		Message, Cause string
+	}
+	if json.Unmarshal(body, &e) == nil && e.Message != "" {
+		if e.Cause != "" {
+			e.Message += " (" + e.Cause + ")"
+		}
+		return &apiStatus{status, e.ErrorCode, e.Message}
+	}
+	if status == http.StatusNotFound {
+		return &apiStatus{status, 0, "there is no v2 API: etcd needs --enable-v2, and has none from 3.6 on"}
+	}
+	return &apiStatus{status, 0, fmt.Sprintf("HTTP status %d", status)}
+}
+
+// any asks the endpoints until one answers.
+func (a *admin) any(ctx context.Context, method, target string, into any) error {
+	var errs []string
+	for _, e := range a.access.Endpoints {
+		limited, cancel := context.WithTimeout(ctx, a.timeout)
+		_, err := a.call(limited, method, e, target, into)
+		cancel()
+		var answered *apiStatus
+		if err == nil || errors.As(err, &answered) {
+			return err
+		}
+		errs = append(errs, e+": "+err.Error())
+	}
+	return errors.New(strings.Join(errs, "; "))
+}
+
+// reason is what an error of net/http says to a user.
+func reason(ctx context.Context, err error) string {
+	var failed *url.Error
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return "it was cancelled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in the time given"
+	case errors.As(err, &failed):
+		return failed.Err.Error()
+	}
+	return err.Error()
+}

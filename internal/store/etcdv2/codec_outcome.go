@@ -1,0 +1,179 @@
+package etcdv2
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+// The codes of the v2 API's errors that need more than a place in outcomeOf
+// (etcd's api/v2error).
+const (
+	keyNotFound  = 100
+	testFailed   = 101
+	nodeExists   = 105
+	unauthorized = 110
+	raftInternal = 300
+	leaderElect  = 301
+)
+
+// apiError is an error of the v2 API: {"errorCode":100,"message":"Key not
+// found","cause":"/k","index":5}.
+type apiError struct {
+	code           int64
+	message, cause []byte
+}
+
+func (c *codec) parseError(body []byte) (a apiError, ok bool) {
+	c.buf = c.buf[:0]
+	s := jsonscan.New(body)
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			break
+		}
+		switch string(name) {
+		case "errorCode":
+			a.code = s.Int()
+		case "message":
+			a.message, c.buf = s.String(c.buf)
+		case "cause":
+			a.cause, c.buf = s.String(c.buf)
+		default:
+			s.Skip()
+		}
+	}
+	return a, s.End() && a.code > 0
+}
+
+// failed fills an event with what an answer that is not 200 or 201 means.
+func (c *codec) failed(r *http1.Response, e *store.Event) {
+	a, ok := c.parseError(r.Body)
+	if !ok {
+		e.Outcome = outcomeOfStatus(r.Status)
+		c.text = appendText(c.text[:0], r)
+		e.Text = c.text
+		return
+	}
+	switch a.code {
+	case keyNotFound:
+		c.notFound(e)
+		return
+	case testFailed:
+		e.Outcome, e.Revision = kv.Conflict, revisionIn(a.cause)
+		return
+	case nodeExists:
+		e.Outcome, e.Revision = kv.Conflict, unknown
+		return
+	}
+	e.Outcome = outcomeOf(a.code, string(a.cause))
+	c.text = append(append(c.text[:0], a.message...), ": "...)
+	c.text = append(c.text, a.cause...)
+	e.Text = c.text[:min(len(c.text), maxText)]
+}
+
+// maxText bounds the text of an error, in bytes.
+const maxText = 300
+
+// notFound is the answer that there is no such key.
+func (c *codec) notFound(e *store.Event) {
+	switch {
+	case c.doing == listing, c.kind == kv.Delete: // nothing counted, nothing removed
+	case c.kind == kv.Get:
+		e.Outcome = kv.Miss
+	case c.kind == kv.CAS:
+		e.Outcome = kv.Conflict
+	default:
+		e.Outcome, e.Text = kv.BadRequest, []byte("Key not found")
+	}
+}
+
+// revisionIn reads the key's version from the cause of a failed comparison,
+// such as "[7 != 9]"; unknown if it is not there.
+func revisionIn(cause []byte) int64 {
+	_, after, ok := bytes.Cut(cause, []byte(" != "))
+	if ok {
+		if n, err := strconv.ParseInt(string(bytes.TrimSuffix(after, []byte("]"))), 10, 64); err == nil {
+			return n
+		}
+	}
+	return unknown
+}
+
+// outcomeOf maps the errors of the v2 API (etcd's api/v2error, and
+// Documentation/v2/errorcode.md). Only what certainly did not change the store
+// may become a definite outcome.
+func outcomeOf(code int64, cause string) kv.Outcome {
+	switch {
+	case code == unauthorized:
+		return kv.Denied
+	case code == raftInternal:
+		return outcomeOfCause(cause)
+	case code == leaderElect:
+		return kv.LeaderChanged
+	case code >= 100 && code < 300: // commands and forms that cannot be served
+		return kv.BadRequest
+	case code == 400, code == 401: // of watches
+		return kv.BadRequest
+	}
+	return kv.StoreError
+}
+
+// outcomeOfCause maps what lies behind a Raft Internal Error: the server's own
+// errors (etcdserver/errors.go). A v2 request is proposed before any of them
+// but those that say otherwise.
+func outcomeOfCause(cause string) kv.Outcome {
+	cause = strings.TrimPrefix(cause, "etcdserver: ")
+	switch {
+	case strings.HasPrefix(cause, "request timed out"), cause == "context deadline exceeded":
+		return kv.StoreTimeout
+	case cause == "leader changed":
+		return kv.LeaderChanged
+	case cause == "no leader":
+		return kv.NoLeader
+	case cause == "not leader", cause == "too many requests":
+		return kv.Refused
+	case cause == "request is too large", cause == "unknown method":
+		return kv.BadRequest
+	case cause == "no space":
+		return kv.NoSpace
+	}
+	return kv.StoreError // stopped or cancelled, perhaps with the proposal under way
+}
+
+// outcomeOfStatus maps an answer that is none of the v2 API's.
+func outcomeOfStatus(status int) kv.Outcome {
+	switch {
+	case status == 401 || status == 403:
+		return kv.Denied
+	case status == 429:
+		return kv.Refused
+	case status == 408 || status == 504:
+		return kv.StoreTimeout
+	case status >= 300 && status < 500:
+		return kv.BadRequest
+	}
+	return kv.StoreError
+}
+
+// appendText appends what an answer that is none of the v2 API's says.
+func appendText(b []byte, r *http1.Response) []byte {
+	text := bytes.TrimSpace(r.Body)
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	switch {
+	case r.Status == 404:
+		return append(b, "there is no v2 API: etcd needs --enable-v2, and has none from 3.6 on"...)
+	case r.Status >= 300 && r.Status < 400:
+		return append(append(b, "the server redirects the request to "...), r.Field(fieldLocation)...)
+	case len(text) == 0:
+		return strconv.AppendInt(append(b, "HTTP status "...), int64(r.Status), 10)
+	}
+	return append(b, text[:min(len(text), maxText)]...)
+}

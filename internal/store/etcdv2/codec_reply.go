@@ -1,0 +1,208 @@
+package etcdv2
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+// unknown is the revision of a key that an answer does not tell.
+const unknown = -1
+
+var malformed = []byte("the server sent an answer that is none of etcd's v2 API")
+
+// event fills the event of an operation that was answered.
+func (c *codec) event(r *http1.Response, e *store.Event) {
+	e.Term = r.Uint(fieldTerm)
+	if r.Status != 200 && r.Status != 201 {
+		c.failed(r, e)
+		return
+	}
+	var ok bool
+	switch {
+	case c.doing == listing:
+		ok = c.parseList(r.Body, e)
+	case c.kind == kv.Get:
+		ok = c.parseGet(r.Body, e)
+	default: // a write made the version that the store is at
+		e.Revision = int64(r.Uint(fieldIndex))
+		if c.kind == kv.Delete {
+			e.Count = 1
+		}
+		ok = e.Revision > 0
+	}
+	if !ok && e.Outcome == kv.OK {
+		*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
+	}
+}
+
+// swap goes on with a compare-and-set whose key's version was read first. It
+// returns false when that failed, with the event filled.
+func (c *codec) swap(r *http1.Response, e *store.Event) bool {
+	c.kind = kv.Get
+	c.event(r, e)
+	c.kind = kv.CAS
+	index := e.Revision
+	if e.Outcome == kv.Miss {
+		index = 0
+	} else if e.Outcome != kv.OK {
+		return false
+	}
+	if c.conn.Draining() {
+		*e = store.Event{Tag: e.Tag, Outcome: kv.NotSent, Text: []byte("the server closes the connection")}
+		return false
+	}
+	c.doing = all
+	c.extra++
+	c.write(c.key, c.value, index)
+	return true
+}
+
+// node is a key or folder as the API's JSON describes it.
+type node struct {
+	key, value []byte
+	modified   int64
+	folder     bool
+}
+
+// openNode goes to the node of an answer: {"action":"get","node":{...}}.
+func openNode(s *jsonscan.Scanner) bool {
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			return false
+		}
+		if string(name) == "node" {
+			return true
+		}
+		s.Skip()
+	}
+	return false
+}
+
+// parseGet reads the answer about one key.
+func (c *codec) parseGet(body []byte, e *store.Event) bool {
+	c.buf = c.buf[:0]
+	s := jsonscan.New(body)
+	if !openNode(&s) {
+		return false
+	}
+	n, ok := c.parseNode(&s, nil, 0)
+	closeNode(&s)
+	if !ok || !s.End() || len(n.key) == 0 {
+		return false
+	}
+	if n.folder {
+		e.Outcome, e.Text = kv.BadRequest, []byte("the key is a folder")
+		return false
+	}
+	e.Key, e.Value, e.Revision, e.Count = c.asGiven(n.key), n.value, n.modified, 1
+	return true
+}
+
+// closeNode passes over what follows the node.
+func closeNode(s *jsonscan.Scanner) {
+	for _, ok := s.Member(); ok; _, ok = s.Member() {
+		s.Skip()
+	}
+}
+
+// asGiven is an answer's key as the operation spelt it.
+func (c *codec) asGiven(key []byte) []byte {
+	if c.slash {
+		return key
+	}
+	return bare(key)
+}
+
+// parseList counts the keys below a folder that lie in the interval asked for.
+// The least of them is in the event; a list is in no order.
+func (c *codec) parseList(body []byte, e *store.Event) bool {
+	c.buf = c.buf[:0]
+	s := jsonscan.New(body)
+	if !openNode(&s) {
+		return false
+	}
+	n, ok := c.parseNode(&s, e, 0)
+	closeNode(&s)
+	if !ok || !s.End() {
+		return false
+	}
+	if !n.folder {
+		c.countIn(&n, e)
+	}
+	if c.limit > 0 && e.Count > c.limit {
+		e.Count = c.limit
+	}
+	if e.Count > 0 {
+		e.Key = c.asGiven(e.Key)
+	}
+	return true
+}
+
+// maxDepth bounds how deep folders may be nested.
+const maxDepth = 1000
+
+// parseNode reads an object such as {"key":"/k","value":"v","modifiedIndex":2,
+// "createdIndex":1} or, for a folder, {"key":"/f","dir":true,"nodes":[...]}.
+// Keys below it are counted in e, if that is not nil.
+func (c *codec) parseNode(s *jsonscan.Scanner, e *store.Event, depth int) (n node, ok bool) {
+	if depth > maxDepth || !s.Object() {
+		return n, false
+	}
+	for {
+		name, more := s.Member()
+		if !more {
+			return n, s.OK()
+		}
+		switch string(name) {
+		case "key":
+			n.key, c.buf = s.String(c.buf)
+		case "value":
+			n.value, c.buf = s.String(c.buf)
+		case "modifiedIndex":
+			n.modified = s.Int()
+		case "dir":
+			n.folder = s.True()
+		case "nodes":
+			if e == nil {
+				s.Skip()
+			} else if !c.parseNodes(s, e, depth) {
+				return n, false
+			}
+		default:
+			s.Skip()
+		}
+	}
+}
+
+func (c *codec) parseNodes(s *jsonscan.Scanner, e *store.Event, depth int) bool {
+	for more := s.Array(); more && s.Element(); {
+		kept := len(c.buf)
+		n, ok := c.parseNode(s, e, depth+1)
+		if !ok {
+			return false
+		}
+		if !n.folder && !c.countIn(&n, e) {
+			c.buf = c.buf[:kept]
+		}
+	}
+	return s.OK()
+}
+
+// countIn counts a key if it is in the interval, and reports whether it is the
+// least so far.
+func (c *codec) countIn(n *node, e *store.Event) bool {
+	key := bare(n.key)
+	if bytes.Compare(key, c.from) < 0 || len(c.to) > 0 && bytes.Compare(key, c.to) >= 0 {
+		return false
+	}
+	if e.Count++; e.Count > 1 && bytes.Compare(n.key, e.Key) >= 0 {
+		return false
+	}
+	e.Key, e.Value, e.Revision = n.key, n.value, n.modified
+	return true
+}

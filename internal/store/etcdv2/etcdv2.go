@@ -1,0 +1,74 @@
+// Package etcdv2 is etcd with its old v2 HTTP API, which etcd has up to 3.5:
+// what it can do, how its members are started, how they are asked, and how the
+// API looks on a connection.
+package etcdv2
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Name is what --store and scenario files call etcd with its v2 API.
+const Name = "etcdv2"
+
+// Store is etcd's v2 API, as the rest of the program sees it.
+type Store struct{}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns etcd's v2 API.
+func New() *Store { return &Store{} }
+
+// Name implements store.Store.
+func (*Store) Name() string { return Name }
+
+// Semantics implements store.Store.
+func (*Store) Semantics() store.Semantics {
+	return store.Semantics{
+		Operations: map[kv.Kind]string{
+			kv.Put:    "PUT /v2/keys/KEY?noValueOnSuccess=true",
+			kv.Get:    "GET /v2/keys/KEY",
+			kv.Range:  "GET /v2/keys/FOLDER?recursive=true, of which the keys in the interval are counted",
+			kv.Delete: "DELETE /v2/keys/KEY",
+			kv.CAS:    "PUT /v2/keys/KEY?prevIndex=MODIFIEDINDEX",
+		},
+		Reads: map[kv.Consistency]string{
+			kv.Linearizable: "?quorum=true: the read goes through the Raft log like a write, and the contacted member answers when it applies it",
+			kv.Local:        "the contacted member answers from its own state, which may be old without bound",
+		},
+		InFlight:   1,
+		ALPN:       []string{"http/1.1"},
+		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
+	}
+}
+
+// DecodeSettings implements store.Store; the result is a *Settings.
+func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
+	s := &Settings{}
+	if decode == nil {
+		return s, nil
+	}
+	if err := decode(s); err != nil {
+		return nil, err
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// settings takes what a LaunchSpec carries; nil is the defaults.
+func settings(v any) (*Settings, error) {
+	switch s := v.(type) {
+	case nil:
+		return &Settings{}, nil
+	case *Settings:
+		return s, s.check()
+	}
+	return nil, fmt.Errorf("these are not the settings of etcd's v2 API but %T", v)
+}
+
+// Codecs implements store.Store.
+func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }

@@ -1,0 +1,152 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// missing says which of the tools this machine lacks. Only those that a server
+// needs to run are looked for if running is set.
+func missing(tools []store.Tool, running bool) error {
+	var errs []error
+	for _, t := range tools {
+		if running && !t.Running {
+			continue
+		}
+		if _, err := exec.LookPath(t.Name); err != nil {
+			errs = append(errs, errors.New(t.Missing))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inputs reads the source's files, named as they are for the build.
+func inputs(s store.ServerSource) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	if s.Files == nil {
+		return nil, fmt.Errorf("the description of %s %s has no files", s.Store, s.Version)
+	}
+	err := fs.WalkDir(s.Files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(s.Files, path)
+		files[strings.TrimSuffix(path, ".txt")] = b
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the description of %s %s cannot be read: %w", s.Store, s.Version, err)
+	}
+	return files, nil
+}
+
+// workspace is a build's folder, beside the finished ones so that a rename can
+// move the result there.
+type workspace struct {
+	dir string
+	in  string // the inputs, where the tool runs
+	out string // what becomes the server's folder
+}
+
+// build makes the server in a folder of its own and puts it in its place. The
+// caller holds the lock, so other builds of this server's that are lying about
+// are nobody's any more.
+func (c Cache) build(ctx context.Context, s store.ServerSource, progress func(Update)) (err error) {
+	if err := c.sweep(s); err != nil {
+		return err
+	}
+	w, err := c.prepare(s)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if removing := os.RemoveAll(w.dir); err == nil {
+			err = removing
+		}
+	}()
+	switch s.Kind {
+	case store.GoModule:
+		err = buildGo(ctx, w, s, progress)
+	case store.Maven:
+		err = buildMaven(ctx, w, s, progress)
+	default:
+		err = fmt.Errorf("it is of kind %d, which nothing builds", s.Kind)
+	}
+	if err != nil {
+		return err
+	}
+	progress(Update{Step: "checking"})
+	if err := check(ctx, w, s); err != nil {
+		return err
+	}
+	m, err := newManifest(w.out, s)
+	if err != nil {
+		return err
+	}
+	if err := m.write(w.out); err != nil {
+		return err
+	}
+	return c.place(w, s)
+}
+
+// sweep removes builds that were killed.
+func (c Cache) sweep(s store.ServerSource) error {
+	left, err := filepath.Glob(filepath.Join(c.Dir, "."+name(s)+".build-*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range left {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c Cache) prepare(s store.ServerSource) (w workspace, err error) {
+	files, err := inputs(s)
+	if err != nil {
+		return w, err
+	}
+	if w.dir, err = os.MkdirTemp(c.Dir, "."+name(s)+".build-"); err != nil {
+		return w, err
+	}
+	w.in, w.out = filepath.Join(w.dir, "in"), filepath.Join(w.dir, "out")
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(w.dir) // the first error is the one to tell
+		}
+	}()
+	if err := os.Mkdir(w.out, 0o755); err != nil {
+		return w, err
+	}
+	for path, contents := range files {
+		to := filepath.Join(w.in, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return w, err
+		}
+		if err := os.WriteFile(to, contents, 0o644); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// place renames the result to its final name. What was there before, damaged or
+// of an older description, goes away with the workspace; members that run from
+// it keep their files.
+func (c Cache) place(w workspace, s store.ServerSource) error {
+	final := filepath.Join(c.Dir, name(s))
+	if err := os.Rename(final, filepath.Join(w.dir, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(w.out, final)
+}

@@ -1,0 +1,85 @@
+package install
+
+import (
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// check says what is wrong with what was built.
+func check(ctx context.Context, w workspace, s store.ServerSource) error {
+	for _, path := range s.Check.Holds {
+		if info, err := fs.Stat(os.DirFS(w.out), path); err != nil || info.Size() == 0 {
+			return fmt.Errorf("the build ended well and left no %s", path)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(s.Check.Sums)) {
+		sum, err := hashFile(filepath.Join(w.out, filepath.FromSlash(path)))
+		if err != nil {
+			return fmt.Errorf("the build ended well and left no %s", path)
+		}
+		if want := s.Check.Sums[path]; !strings.EqualFold(sum, want) {
+			return fmt.Errorf("%s is not the one that was expected: its SHA-256 is %s, not %s", path, sum, want)
+		}
+	}
+	if s.Kind != store.GoModule {
+		return nil
+	}
+	binary := filepath.Join(w.out, s.Store)
+	if err := checkModule(binary, s.Check.Module); err != nil {
+		return err
+	}
+	return checkVersion(ctx, w, binary, s.Check)
+}
+
+// checkModule looks for a module in what the Go toolchain wrote into a binary.
+func checkModule(binary, want string) error {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return fmt.Errorf("what was built is no Go binary: %w", err)
+	}
+	if want == "" {
+		return nil
+	}
+	path, version, _ := strings.Cut(want, "@")
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path != path {
+			continue
+		}
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		if m.Version == version {
+			return nil
+		}
+		return fmt.Errorf("the binary was built from %s %s instead of %s", path, m.Version, version)
+	}
+	return fmt.Errorf("the binary was built without the module %s", path)
+}
+
+// checkVersion runs the binary to see that it runs on this machine and which
+// version it says that it is.
+func checkVersion(ctx context.Context, w workspace, binary string, c store.ServerCheck) error {
+	if len(c.Args) == 0 {
+		return nil
+	}
+	var said strings.Builder
+	err := run(ctx, command{dir: w.in, name: binary, args: c.Args, line: func(line string) {
+		said.WriteString(line + "\n")
+	}})
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(said.String(), c.Says) {
+		return fmt.Errorf("`%s %s` does not say %q", filepath.Base(binary), strings.Join(c.Args, " "), c.Says)
+	}
+	return nil
+}

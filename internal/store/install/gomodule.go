@@ -1,0 +1,52 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// goEnv makes a build depend on the source alone: no newer toolchain is
+// fetched, go.mod and go.sum are taken as they are, no workspace or flags of
+// the user's take part, and no C compiler.
+var goEnv = []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0"}
+
+// buildGo builds the source's package into one binary.
+func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress func(Update)) error {
+	total, err := goFetch(ctx, w, s, progress)
+	if err != nil {
+		return err
+	}
+	progress(Update{Step: "compiling", Detail: fmt.Sprintf("%d packages", total)})
+	args := []string{"build", "-v", "-trimpath", "-buildvcs=false", "-o", filepath.Join(w.out, s.Store)}
+	if s.LDFlags != "" {
+		args = append(args, "-ldflags", s.LDFlags)
+	}
+	args = append(append(args, s.Args...), s.Package)
+	done := 0
+	return run(ctx, command{dir: w.in, env: goEnv, name: "go", args: args, line: func(line string) {
+		// With -v each package is named when it is compiled; what the build
+		// cache has is not.
+		if !strings.HasPrefix(line, "go: ") && !strings.Contains(line, " ") {
+			done++
+			progress(Update{Step: "compiling", Detail: fmt.Sprintf("%d of at most %d packages: %s", done, total, line)})
+		}
+	}})
+}
+
+// goFetch lists the packages that the binary is made of, for which the modules
+// must be fetched, and returns how many there are.
+func goFetch(ctx context.Context, w workspace, s store.ServerSource, progress func(Update)) (packages int, err error) {
+	progress(Update{Step: "fetching modules"})
+	err = run(ctx, command{dir: w.in, env: goEnv, name: "go", args: []string{"list", "-deps", s.Package}, line: func(line string) {
+		if module, ok := strings.CutPrefix(line, "go: downloading "); ok {
+			progress(Update{Step: "fetching modules", Detail: module})
+			return
+		}
+		packages++
+	}})
+	return packages, err
+}

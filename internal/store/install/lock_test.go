@@ -1,0 +1,237 @@
+//go:build unix
+
+package install
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// holdLock names the lock that this test program takes instead of testing.
+const holdLock = "QUORUMBENCH_TEST_HOLD_LOCK"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(holdLock); path != "" {
+		if _, err := lock(context.Background(), path, func() {}); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("locked")
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent ends it
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// What a fake mvn does with $lib, its output folder: copies writes a jar,
+// blocks does so after something was written to the pipe, and counts its runs.
+const (
+	copies = `mkdir -p "$lib"; echo jar > "$lib/a-2.0.jar"; echo "[INFO] Downloaded from central: https://repository.test/a/2.0/a-2.0.jar (1 kB at 2 kB/s)"`
+	blocks = `echo $$ >> "$HOME/runs"; mkdir -p "$lib"; cat "$HOME/pipe" > "$lib/a-2.0.jar"`
+)
+
+// fakeMaven is a source that a shell script in Maven's place builds.
+func fakeMaven(t *testing.T, does string) (Cache, store.ServerSource) {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	script := "#!/bin/sh\nfor a in \"$@\"; do case $a in -DoutputDirectory=*) lib=${a#*=};; esac; done\n" +
+		"test -f pom.xml || exit 7\n" + does + "\n"
+	if err := os.WriteFile(filepath.Join(home, "mvn"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", home+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if err := syscall.Mkfifo(filepath.Join(home, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Cache{Dir: filepath.Join(home, "servers")}, store.ServerSource{
+		Store: "jars", Version: "2.0", Versions: []string{"2.0"}, Kind: store.Maven,
+		Files: fstest.MapFS{"pom.xml": {Data: []byte("<project/>")}},
+		Tools: []store.Tool{{Name: "mvn", Missing: "installing jars needs Maven"}},
+		Check: store.ServerCheck{Holds: []string{"lib/a-2.0.jar"}},
+	}
+}
+
+func TestTwoAtOnceBuildOnce(t *testing.T) {
+	c, source := fakeMaven(t, blocks)
+	type result struct {
+		path string
+		err  error
+	}
+	results := make(chan result, 2)
+	started := make(chan string, 2)
+	for range 2 {
+		go func() {
+			path, err := c.Ensure(t.Context(), source, func(u Update) {
+				if u.Step != "checking" {
+					started <- u.Step
+				}
+			})
+			results <- result{path, err}
+		}()
+	}
+	got := []string{<-started, <-started}
+	if got[0] > got[1] {
+		got[0], got[1] = got[1], got[0]
+	}
+	if got[0] != "fetching jars" || !strings.HasPrefix(got[1], "waiting for another process") {
+		t.Errorf("told %q", got)
+	}
+	release(t)
+	for range 2 {
+		if r := <-results; r.err != nil || r.path != filepath.Join(c.Dir, "jars-2.0") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if runs := runs(t); len(runs) != 1 {
+		t.Errorf("built %d times", len(runs))
+	}
+}
+
+// release lets a blocked fake mvn go on.
+func release(t *testing.T) {
+	t.Helper()
+	pipe, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), "pipe"), os.O_WRONLY, 0) // waits for the reader
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pipe.WriteString("jar\n"); err != nil {
+		t.Error(err)
+	}
+	if err := pipe.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// runs lists the process ids of the fake mvn's runs.
+func runs(t *testing.T) []string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), "runs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(b))
+}
+
+func TestInterruptLeavesNothing(t *testing.T) {
+	c, source := fakeMaven(t, blocks)
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := make(chan struct{}, 1)
+	go func() {
+		<-begun
+		pipe, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), "pipe"), os.O_WRONLY, 0)
+		if err != nil {
+			t.Error(err)
+		}
+		cancel() // while the tool and its child wait for what we do not write
+		<-t.Context().Done()
+		_ = pipe.Close()
+	}()
+	_, err := c.Ensure(ctx, source, func(Update) {
+		select {
+		case begun <- struct{}{}:
+		default:
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	onlyThese(t, c.Dir, ".jars-2.0.lock")
+	pid, err := strconv.Atoi(runs(t)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the tool lives on: %v", err)
+	}
+}
+
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := lock(t.Context(), path, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := lock(ctx, path, cancel); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A process that is killed while it builds gives the lock up.
+func TestLockOfAnotherProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	holder := exec.Command(os.Args[0])
+	holder.Env = append(os.Environ(), holdLock+"="+path)
+	in, err := holder.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	waited := false
+	unlock, err := lock(t.Context(), path, func() {
+		waited = true
+		if err := holder.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil || !waited {
+		t.Fatalf("waited %v, %v", waited, err)
+	}
+	unlock()
+	_ = holder.Wait() // it was killed
+}
+
+func TestMavenTellsOfEachJar(t *testing.T) {
+	c, source := fakeMaven(t, copies)
+	var told []Update
+	if _, err := c.Ensure(t.Context(), source, func(u Update) { told = append(told, u) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 3 || told[1].Detail != "1: a-2.0.jar" {
+		t.Errorf("told %+v", told)
+	}
+}
+
+// What a killed installation left is removed by the next one.
+func TestSweep(t *testing.T) {
+	c, source := fakeMaven(t, copies)
+	left := filepath.Join(c.Dir, ".jars-2.0.build-123", "out")
+	if err := os.MkdirAll(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, c, source)
+	onlyThese(t, c.Dir, ".jars-2.0.lock", "jars-2.0")
+}
+
+func TestToolThatFails(t *testing.T) {
+	c, source := fakeMaven(t, `echo "[ERROR] no such thing"; exit 3`)
+	_, err := c.Ensure(t.Context(), source, nil)
+	want := "jars 2.0 could not be installed: `mvn` ended with exit status 3; the last that it said: [ERROR] no such thing"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,140 @@
+package install
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// manifestFile is written last into a built server's folder.
+const manifestFile = "manifest.json"
+
+// manifestSchema is the version of the manifest.
+const manifestSchema = 1
+
+// manifest describes a built server.
+type manifest struct {
+	Schema  int               `json:"schema"`
+	Store   string            `json:"store"`
+	Version string            `json:"version"`
+	Recipe  string            `json:"recipe"` // of recipeOf
+	License string            `json:"license"`
+	Files   map[string]string `json:"files"` // path, with slashes -> SHA-256
+}
+
+// newManifest hashes all that is in the folder.
+func newManifest(dir string, source store.ServerSource) (*manifest, error) {
+	recipe, err := recipeOf(source)
+	if err != nil {
+		return nil, err
+	}
+	m := &manifest{
+		Schema: manifestSchema, Store: source.Store, Version: source.Version,
+		Recipe: recipe, License: source.License, Files: map[string]string{},
+	}
+	err = fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		m.Files[path], err = hashFile(filepath.Join(dir, filepath.FromSlash(path)))
+		return err
+	})
+	if err == nil && len(m.Files) == 0 {
+		err = errors.New("the build left no file")
+	}
+	return m, err
+}
+
+func (m *manifest) write(dir string) error {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, manifestFile), append(b, '\n'), 0o644)
+}
+
+// readManifest returns nil where there is none. A manifest that cannot be read
+// comes with the error, so that the folder counts as damaged.
+func readManifest(dir string) (*manifest, error) {
+	b, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	m := &manifest{}
+	if err == nil {
+		err = json.Unmarshal(b, m)
+	}
+	if err != nil {
+		return m, fmt.Errorf("its manifest cannot be read: %w", err)
+	}
+	if m.Schema != manifestSchema {
+		return nil, nil // of another version of this program: it is built anew
+	}
+	return m, nil
+}
+
+// compare says what differs between the folder and its manifest.
+func (m *manifest) compare(dir string) error {
+	if len(m.Files) == 0 {
+		return errors.New("its manifest lists no files")
+	}
+	for _, path := range slices.Sorted(maps.Keys(m.Files)) {
+		if !filepath.IsLocal(filepath.FromSlash(path)) {
+			return fmt.Errorf("its manifest names %q, which is outside of it", path)
+		}
+		sum, err := hashFile(filepath.Join(dir, filepath.FromSlash(path)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("%s is missing", path)
+		case err != nil:
+			return err
+		case sum != m.Files[path]:
+			return fmt.Errorf("%s was changed since it was built", path)
+		}
+	}
+	return nil
+}
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// recipeOf identifies what a server is built from and how, so that a server
+// that an older description made is not taken for this one's.
+func recipeOf(s store.ServerSource) (string, error) {
+	h := sha256.New()
+	b, err := json.Marshal([]any{s.Store, s.Version, s.Kind, s.Package, s.LDFlags, s.Args, s.Check})
+	if err != nil {
+		return "", err
+	}
+	h.Write(b)
+	files, err := inputs(s)
+	if err != nil {
+		return "", err
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		_, _ = fmt.Fprintf(h, "\n%q %d\n", path, len(files[path])) // a hash takes everything
+		_, _ = io.Copy(h, bytes.NewReader(files[path]))
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,103 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The last words of a tool that fit into a sentence.
+const (
+	wordLines = 6
+	wordBytes = 300 // of a line
+)
+
+// killDelay is how long a tool's output is waited for after it was killed.
+const killDelay = 2 * time.Second
+
+// command is one run of a tool.
+type command struct {
+	dir, name string
+	args, env []string
+	line      func(string) // gets each line that it prints
+}
+
+// run runs a tool to its end; when ctx ends it and its children are killed. The
+// error holds its last lines.
+func run(ctx context.Context, c command) error {
+	cmd := exec.CommandContext(ctx, c.name, c.args...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), c.env...)
+	out := &lines{each: c.line}
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = killDelay
+	together(cmd)
+	runtime.LockOSThread() // with which the tool ends on Linux, see together
+	err := cmd.Run()
+	runtime.UnlockOSThread()
+	out.flush()
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	said := strings.Join(out.last, " | ")
+	if said == "" {
+		said = "(nothing)"
+	}
+	what := filepath.Base(c.name)
+	if !strings.HasPrefix(c.args[0], "-") {
+		what += " " + c.args[0]
+	}
+	return fmt.Errorf("`%s` ended with %w; the last that it said: %s", what, err, said)
+}
+
+// lines cuts what is written to it into lines and keeps the last ones.
+type lines struct {
+	mu   sync.Mutex
+	part []byte
+	last []string
+	each func(string)
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.part = append(l.part, p...)
+	for {
+		line, rest, ok := bytes.Cut(l.part, []byte("\n"))
+		if !ok {
+			return len(p), nil
+		}
+		l.take(string(line))
+		l.part = rest
+	}
+}
+
+func (l *lines) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.take(string(l.part))
+	l.part = nil
+}
+
+func (l *lines) take(line string) {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return
+	}
+	l.each(line)
+	if len(line) > wordBytes {
+		line = strings.ToValidUTF8(line[:wordBytes], "") + "..."
+	}
+	l.last = append(l.last, line)
+	if len(l.last) > wordLines {
+		l.last = l.last[1:]
+	}
+}

@@ -1,0 +1,73 @@
+package zetcd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// probeTimeout is the timeout of a session that is only tried, in milliseconds:
+// an etcd lease that ends by itself.
+const probeTimeout = 2000
+
+// probe asks whether a zetcd serves. The first time it is a session, begun and
+// ended, which needs etcd; later a four-letter word, which costs etcd nothing.
+func probe(ctx context.Context, endpoint string, ready bool) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // what counts was read
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if !ready {
+		return session(conn)
+	}
+	if _, err := conn.Write([]byte("ruok")); err != nil {
+		return err
+	}
+	answer := make([]byte, 4)
+	if _, err := io.ReadFull(conn, answer); err != nil {
+		return hungUp(err)
+	}
+	if string(answer) != "imok" {
+		return errors.New("it does not speak ZooKeeper's protocol")
+	}
+	return nil
+}
+
+// session begins a session and ends it.
+func session(conn net.Conn) error {
+	c := jute.NewConn(jute.Config{Timeout: probeTimeout})
+	in := make([]byte, 1<<10)
+	for closing := false; ; {
+		n, err := conn.Write(c.Out())
+		c.Wrote(n)
+		if err != nil {
+			return err
+		}
+		if n, err = conn.Read(in); err != nil {
+			return hungUp(err)
+		}
+		replies, err := c.Feed(in[:n])
+		if err != nil || len(replies) > 0 {
+			return err // an answer came: that of the end
+		}
+		if c.Ready() && !closing {
+			c.CloseSession(jute.Call{})
+			closing = true
+		}
+	}
+}
+
+// hungUp puts the end of a connection into words.
+func hungUp(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it closed the connection, as it does when etcd does not answer it")
+	}
+	return err
+}

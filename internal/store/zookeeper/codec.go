@@ -1,0 +1,188 @@
+package zookeeper
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// Limits of one connection.
+const (
+	maxOpen = 4096     // requests that wait for their answers
+	maxHeld = 64 << 20 // bytes of them
+)
+
+// The calls: what an answer is an answer to.
+const (
+	callIgnored   = iota // a request whose answer decides nothing
+	callRefused          // an operation that cannot be sent; something harmless went instead
+	callPut              // setData
+	callPutCreate        // create, after setData found no node
+	callPutAgain         // create, after the parents were made
+	callGet
+	callSync // before a linearizable get, which decides
+	callRange
+	callDelete
+	callCAS       // setData with a version
+	callCASRead   // exists, for a version that is not known
+	callCASCreate // create, where no node may be
+	callCASAgain  // create, after the parents were made
+	callTxn
+)
+
+// codec is ZooKeeper's protocol on one connection.
+type codec struct {
+	conn   *jute.Conn
+	acl    jute.ACL
+	pingAt int64 // 0: no session yet
+
+	synced  jute.Code // how the last sync ended
+	values  fifo      // of compare-and-sets whose version is being read
+	ranges  fifo      // keys and ends of ranges under way
+	limits  []int64   // of the same ranges
+	reasons []string  // of refused operations under way
+	multi   []jute.MultiOp
+}
+
+// Room implements store.Codec. It is 0 until the session is granted and the
+// user, if there is one, was accepted. An operation takes up to two requests.
+func (c *codec) Room() int {
+	if !c.conn.Ready() || c.conn.Held() >= maxHeld {
+		return 0
+	}
+	return max(0, (maxOpen-c.conn.Open())/2)
+}
+
+// Submit implements store.Codec.
+func (c *codec) Submit(op *store.Op) {
+	call := jute.Call{Tag: op.Tag}
+	if op.Kind == kv.Txn {
+		c.submitTxn(call, op)
+		return
+	}
+	p, wrong := pathOf(op.Key)
+	if wrong != "" && op.Kind != kv.Range {
+		c.refuse(call, wrong)
+		return
+	}
+	switch op.Kind {
+	case kv.Put:
+		call.Sub = callPut
+		c.conn.SetData(call, p, op.Value, jute.AnyVersion)
+	case kv.Get:
+		if op.Consistency != kv.Local {
+			call.Sub, call.Extra = callSync, 1
+			c.conn.Sync(call, p)
+		}
+		call.Sub = callGet
+		c.conn.GetData(call, p, false)
+	case kv.Range:
+		c.submitRange(call, op)
+	case kv.Delete:
+		call.Sub = callDelete
+		c.conn.Delete(call, p, jute.AnyVersion)
+	case kv.CAS:
+		c.submitCAS(call, p, op)
+	default:
+		c.refuse(call, "ZooKeeper has no such operation")
+	}
+}
+
+// refuse answers an operation that cannot be sent. An answer can only come from
+// Feed and in turn, so the server is asked for something that changes nothing.
+func (c *codec) refuse(call jute.Call, why string) {
+	c.reasons = append(c.reasons, why)
+	call.Sub = callRefused
+	c.conn.Exists(call, jute.Path{Prefix: "/"}, false)
+}
+
+// submitCAS sends what the version asks for. A revision is the node's version
+// plus 1, for a new node's version is 0 and a revision of 0 means none.
+func (c *codec) submitCAS(call jute.Call, p jute.Path, op *store.Op) {
+	switch {
+	case op.Revision < 0:
+		call.Sub, call.Extra = callCASRead, 1
+		c.values.push(op.Value)
+		c.conn.Exists(call, p, false)
+	case op.Revision == 0:
+		call.Sub = callCASCreate
+		c.conn.Create(call, p, op.Value, c.acl, jute.Persistent, 0, false)
+	case op.Revision > 1<<31:
+		c.refuse(call, "a ZooKeeper node cannot have such a version")
+	default:
+		call.Sub = callCAS
+		c.conn.SetData(call, p, op.Value, int32(op.Revision-1))
+	}
+}
+
+// Cancel implements store.Codec. Answers come in order, so that the late one
+// is awaited.
+func (c *codec) Cancel(tag uint32) bool {
+	c.conn.Cancel(tag)
+	return false
+}
+
+// Feed implements store.Codec.
+func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+	replies, err := c.conn.Feed(in)
+	for i := range replies {
+		r := &replies[i]
+		if r.End == jute.Notified {
+			if _, path, ok := r.Notification(); ok {
+				to = append(to, store.Event{What: store.Notify, Key: path})
+			}
+			continue
+		}
+		var failed error
+		if to, failed = c.answer(r, to); failed != nil && err == nil {
+			err = failed
+		}
+	}
+	return to, explain(err)
+}
+
+// explain adds what a user of ZooKeeper can do about an error.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, jute.ErrHTTP):
+		return fmt.Errorf("%w: is this ZooKeeper's client port, and not its admin server's?", err)
+	case errors.Is(err, jute.ErrTLS):
+		return fmt.Errorf("%w: were --cacert, --cert and --key meant?", err)
+	case errors.Is(err, jute.ErrExpired):
+		return fmt.Errorf("%w; a new session is begun", err)
+	}
+	return err
+}
+
+// Lost implements store.Codec.
+func (c *codec) Lost(to []store.Event) []store.Event {
+	replies := c.conn.Lost()
+	for i := range replies {
+		r := &replies[i]
+		if r.Sub == callIgnored || r.Sub == callSync || r.Canceled {
+			continue
+		}
+		e := store.Event{Tag: r.Tag, Outcome: kv.ConnectionLost}
+		if r.End == jute.NotSent {
+			e.Outcome = kv.NotSent
+		}
+		if len(r.Request) > jute.DefaultMaxBuffer {
+			e.Text = fmt.Appendf(nil, "a request of %d bytes: a server ends the connection on one larger than its jute.maxbuffer, %d unless set",
+				len(r.Request), jute.DefaultMaxBuffer)
+		}
+		to = append(to, e)
+	}
+	return to
+}
+
+// Out implements store.Codec.
+func (c *codec) Out() []byte { return c.conn.Out() }
+
+// Wrote implements store.Codec.
+func (c *codec) Wrote(n int) { c.conn.Wrote(n) }
+
+// Draining implements store.Codec. A session has no end that is announced.
+func (c *codec) Draining() bool { return false }

@@ -1,0 +1,107 @@
+package zookeeper
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// A cancelled operation goes no further, and its place is free with its answer.
+func TestCancelled(t *testing.T) {
+	s := granted(t)
+	s.submit(store.Op{Kind: kv.Put, Key: key("k")}, store.Op{Kind: kv.Get, Key: key("k")}, store.Op{Kind: kv.Range, Key: key("k/"), End: key("k0")},
+		store.Op{Kind: kv.Delete, Key: key("a//b")}, store.Op{Kind: kv.Delete, Key: key("k")})
+	for tag := uint32(1); tag <= 4; tag++ {
+		if s.c.Cancel(tag) {
+			t.Error("a place is free although its answer is still to come")
+		}
+	}
+	s.requests()
+	s.answer(jute.NoNode)
+	s.answer(jute.OK)
+	s.answer(jute.NoNode)
+	s.answer(jute.OK)
+	s.answer(jute.OK)
+	s.answer(jute.OK)
+	s.answer(jute.OK)
+	s.want("1:late ok r0 n0 +0, 2:late ok r0 n0 +1, 3:late ok r0 n0 +1, 4:late ok r0 n0 +0, 5:ok r0 n1 +0")
+	if s.requests() != "" || len(s.c.reasons)+len(s.c.limits) != 0 {
+		t.Error("a cancelled operation goes on")
+	}
+}
+
+func TestLostOperations(t *testing.T) {
+	s := granted(t)
+	s.submit(store.Op{Kind: kv.Put, Key: key("a")}, store.Op{Kind: kv.Get, Key: key("b")}, store.Op{Kind: kv.Put, Key: key("c")})
+	s.c.Cancel(3)
+	s.c.Wrote(len(s.c.Out()) / 2) // into the second's requests
+	if got := text(s.c.Lost(nil)); got != "1:connection_lost r0 n0 +0, 2:not_sent r0 n0 +0" {
+		t.Errorf("lost %s", got)
+	}
+}
+
+func TestMalformedAnswers(t *testing.T) {
+	for _, op := range []store.Op{
+		{Kind: kv.Put}, {Kind: kv.Get, Consistency: kv.Local}, {Kind: kv.Range, Consistency: kv.Local, End: key("z")},
+		{Kind: kv.CAS, Revision: 1}, {Kind: kv.CAS, Revision: -1}, {Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k")}}},
+	} {
+		s := granted(t)
+		op.Key = key("k")
+		s.submit(op)
+		s.answer(jute.OK, 0, 0, 0, 9)
+		events, err := s.tryFeed()
+		if err == nil || len(events) != 1 || events[0].Outcome != kv.StoreError || !strings.Contains(err.Error(), "cut off") {
+			t.Errorf("%v: %+v, %v", op.Kind, events, err)
+		}
+	}
+}
+
+func TestSessionIsHandedOn(t *testing.T) {
+	s := granted(t)
+	s.submit(store.Op{Kind: kv.Put, Key: key("a")})
+	s.answer(jute.OK, stat(1)...)
+	s.feed()
+	s.c.Lost(nil)
+	next := newCodecs(store.Access{})(store.Dialed{Previous: s.c}).(*codec)
+	// A connection that ends before the session is granted hands it on too.
+	last := newCodecs(store.Access{})(store.Dialed{Previous: next}).(*codec)
+	if got := last.conn.Session(); got.ID != 5 || last.conn.LastZxid() != 3<<32|9 || string(got.Password) != "0123456789abcdef" {
+		t.Errorf("session %+v", got)
+	}
+}
+
+func TestNotifications(t *testing.T) {
+	s := granted(t)
+	s.xid = jute.XidNotification
+	s.answer(jute.OK, []byte("\x00\x00\x00\x03\x00\x00\x00\x03\x00\x00\x00\x02/k")...)
+	events, err := s.tryFeed()
+	if err != nil || len(events) != 1 || events[0].What != store.Notify || string(events[0].Key) != "/k" {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+// Every code has an outcome, and what may have happened is not definite.
+func TestOutcomes(t *testing.T) {
+	definite := []jute.Code{
+		jute.BadArguments, jute.Unimplemented, jute.InvalidACL, jute.InvalidCallback, jute.NoChildrenForEphemerals,
+		jute.EphemeralOnLocalSession, jute.NoWatcher, jute.ReconfigDisabled, jute.NoNode, jute.NodeExists, jute.BadVersion,
+		jute.NotEmpty, jute.NoAuth, jute.AuthFailed, jute.SessionClosedRequireSASLAuth, jute.SessionExpired,
+		jute.SessionMoved, jute.ThrottledOp, jute.ReconfigInProgress, jute.NotReadOnly, jute.NewConfigNoQuorum,
+	}
+	for code := jute.Code(0); code > -130; code-- {
+		o := outcomeOf(code)
+		if o.Failed() != (code != jute.OK) {
+			t.Errorf("%v is %v", code, o)
+		}
+		if want := slices.Contains(definite, code); o.Definite() != want {
+			t.Errorf("%v is %v: definite %v, want %v", code, o, o.Definite(), want)
+		}
+	}
+	if outcomeOf(jute.ConnectionLoss) != kv.ConnectionLost || outcomeOf(jute.OperationTimeout) != kv.StoreTimeout {
+		t.Error("a code has another outcome than its own")
+	}
+}

@@ -1,0 +1,54 @@
+package zookeeper
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// FuzzFeed gives anything as answers to every operation: nothing panics, and
+// each operation ends once, whatever came.
+func FuzzFeed(f *testing.F) {
+	s := &scripted{t: f, xid: 1}
+	for range 8 {
+		s.answer(jute.NoNode)
+	}
+	f.Add(s.in)
+	s = &scripted{t: f, xid: 1}
+	for _, record := range [][]byte{stat(1), nil, valueRecord(), nil, bytes.Repeat([]byte{0}, 80), nil, stat(3), stat(2), nil} {
+		s.answer(jute.OK, record...)
+	}
+	f.Add(s.in)
+	f.Fuzz(func(t *testing.T, in []byte) {
+		s := granted(t)
+		ops := []store.Op{
+			{Kind: kv.Put, Key: key("a/b")}, {Kind: kv.Get, Key: key("a")},
+			{Kind: kv.Range, Key: key("a/b"), End: key("a/c")}, {Kind: kv.Delete, Key: key("a")},
+			{Kind: kv.CAS, Key: key("a"), Revision: 3}, {Kind: kv.CAS, Key: key("a/b"), Revision: -1}, {Kind: kv.Delete, Key: key("//")},
+			{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a/b")}, {Key: key("c")}}},
+		}
+		s.submit(ops...)
+		s.written()
+		ended := map[uint32]int{}
+		events, err := s.c.Feed(in, nil)
+		for _, e := range events {
+			if e.What == store.Done {
+				ended[e.Tag]++
+			}
+		}
+		if err == nil && s.c.Room() == 0 {
+			t.Error("no room, and no error")
+		}
+		for _, e := range s.c.Lost(nil) {
+			ended[e.Tag]++
+		}
+		for tag := range uint32(len(ops)) {
+			if ended[tag+1] != 1 {
+				t.Errorf("operation %d ended %d times", tag+1, ended[tag+1])
+			}
+		}
+	})
+}

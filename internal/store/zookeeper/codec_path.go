@@ -1,0 +1,90 @@
+package zookeeper
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// A key's path is the key itself if it begins with a slash, else the key
+// behind one. Nothing is escaped: a key that cannot be a path is refused, so
+// that the node in the store always has the key's own name.
+
+// pathOf is a key's path, and what is wrong with it.
+func pathOf(key []byte) (jute.Path, string) {
+	p := jute.Path{Rest: key}
+	names := key
+	if len(key) > 0 && key[0] == '/' {
+		names = key[1:]
+	} else {
+		p.Prefix = "/"
+	}
+	return p, wrongWith(names)
+}
+
+// wrongWith says why names, separated by slashes, are no ZooKeeper path
+// (PathUtils.validatePath and the documentation of its data model).
+func wrongWith(names []byte) string {
+	start := 0 // of the name under way
+	for i := 0; i < len(names); i++ {
+		switch b := names[i]; {
+		case b == '/':
+			if why := wrongName(names[start:i]); why != "" {
+				return why
+			}
+			start = i + 1
+		case b < 0x20, b == 0x7f:
+			return "a key with a control character cannot be a ZooKeeper path"
+		case b >= utf8.RuneSelf:
+			r, n := utf8.DecodeRune(names[i:])
+			if why := wrongRune(r, n); why != "" {
+				return why
+			}
+			i += n - 1
+		}
+	}
+	return wrongName(names[start:])
+}
+
+func wrongName(name []byte) string {
+	switch {
+	case len(name) == 0:
+		return "a key that is empty, ends with a slash or has two in a row cannot be a ZooKeeper path"
+	case name[0] == '.' && (len(name) == 1 || len(name) == 2 && name[1] == '.'):
+		return "a key with a part . or .. cannot be a ZooKeeper path"
+	}
+	return ""
+}
+
+func wrongRune(r rune, n int) string {
+	switch {
+	case r == utf8.RuneError && n <= 1:
+		return "a key that is not UTF-8 cannot be a ZooKeeper path"
+	case r < 0xa0, r >= 0xd800 && r <= 0xf8ff, r >= 0xfff0: // above U+FFFF Java sees surrogates
+		return "a key with a character that ZooKeeper does not allow (controls, private use, specials, beyond U+FFFF) cannot be a path"
+	}
+	return ""
+}
+
+// parentOf is a path's parent.
+func parentOf(p jute.Path) jute.Path {
+	if p.Prefix == "" && len(p.Rest) == 1 {
+		return p // the root
+	}
+	i := bytes.LastIndexByte(p.Rest, '/')
+	switch {
+	case i < 0:
+		return jute.Path{Prefix: "/"}
+	case i == 0 && p.Prefix == "":
+		return jute.Path{Prefix: "/"}
+	}
+	return jute.Path{Prefix: p.Prefix, Rest: p.Rest[:i]}
+}
+
+// ancestor is the longest part of path, which is whole, before the slash that
+// follows from; ok is false when there is none left.
+func ancestor(path []byte, from int) (end int, ok bool) {
+	i := bytes.IndexByte(path[min(from, len(path)):], '/')
+	return from + i, i >= 0
+}

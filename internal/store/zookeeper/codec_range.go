@@ -1,0 +1,85 @@
+package zookeeper
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// submitRange asks for the children of the key's parent. The key may end with a
+// slash: it then begins an interval of all that the node before it has.
+func (c *codec) submitRange(call jute.Call, op *store.Op) {
+	p := jute.Path{Rest: op.Key}
+	if len(op.Key) == 0 || op.Key[0] != '/' {
+		p.Prefix = "/"
+	}
+	parent := parentOf(p)
+	names := bytes.TrimPrefix(parent.Rest, []byte("/"))
+	if wrong := wrongWith(names); wrong != "" && len(names) > 0 {
+		c.refuse(call, wrong)
+		return
+	}
+	if op.Consistency != kv.Local {
+		call.Sub, call.Extra = callSync, 1
+		c.conn.Sync(call, parent)
+	}
+	call.Sub = callRange
+	// The names come without their parent; what is kept of key and end is what
+	// follows it. The key alone is asked for without an end.
+	cut := len(parent.Rest)
+	if cut < len(op.Key) && op.Key[cut] == '/' {
+		cut++
+	}
+	c.ranges.push(op.Key[cut:])
+	c.ranges.push(endWithin(op, cut))
+	c.limits = append(c.limits, op.Limit)
+	c.conn.GetChildren(call, parent, false)
+}
+
+// endWithin is the end of an interval of names: what follows the parent in the
+// interval's end, a zero byte if that lies behind all the parent's children,
+// and nothing if the key alone is wanted.
+func endWithin(op *store.Op, cut int) []byte {
+	switch {
+	case len(op.End) == 0:
+		return nil
+	case bytes.HasPrefix(op.End, op.Key[:cut]) && len(op.End) > cut:
+		return op.End[cut:]
+	}
+	return []byte{0}
+}
+
+// rangeDone counts the children in the interval.
+func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
+	code := r.Code
+	if r.Extra > 0 && c.synced != jute.OK {
+		code = c.synced
+	}
+	switch {
+	case code == jute.NoNode:
+	case code != jute.OK:
+		failed(e, code)
+	default:
+		b := jute.NewReader(r.Body)
+		for range b.Count(4) {
+			if within(b.Buffer(), key, end) {
+				e.Count++
+			}
+		}
+		b.Stat()
+		return b.OK()
+	}
+	return true
+}
+
+func within(name, key, end []byte) bool {
+	switch {
+	case len(end) == 0:
+		return bytes.Equal(name, key)
+	case len(end) == 1 && end[0] == 0:
+		return bytes.Compare(name, key) >= 0
+	}
+	return bytes.Compare(name, key) >= 0 && bytes.Compare(name, end) < 0
+}

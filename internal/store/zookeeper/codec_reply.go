@@ -1,0 +1,257 @@
+package zookeeper
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// maxExtra bounds how many requests one operation takes: others may create and
+// remove its node again and again while it tries.
+const maxExtra = 200
+
+// answer acts on one answer: it appends the operation's event, or sends the
+// request that comes next.
+func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
+	var value, key, end []byte
+	var limit int64
+	reason := ""
+	switch r.Sub { // what was put aside is taken in any case
+	case callIgnored:
+		return to, nil
+	case callSync:
+		// A proxy's sync is a read of the node, which may not be there.
+		if c.synced = r.Code; r.Code == jute.NoNode {
+			c.synced = jute.OK
+		}
+		return to, nil
+	case callRefused:
+		reason, c.reasons = c.reasons[0], shifted(c.reasons)
+	case callCASRead:
+		value = c.values.pop()
+	case callRange:
+		key, end = c.ranges.pop(), c.ranges.pop()
+		limit, c.limits = c.limits[0], shifted(c.limits)
+	}
+	to = append(to, store.Event{Tag: r.Tag, Extra: r.Extra})
+	e := &to[len(to)-1]
+	if r.Zxid > 0 {
+		e.Term = jute.Epoch(r.Zxid)
+	}
+	if r.Canceled {
+		e.What = store.Late
+		return to, nil
+	}
+	done, ok := true, true
+	switch r.Sub {
+	case callRefused:
+		e.Outcome, e.Text = kv.BadRequest, []byte(reason)
+	case callPut:
+		done, ok = c.putDone(r, e)
+	case callPutCreate, callPutAgain:
+		done = c.createDone(r, e)
+	case callGet:
+		ok = c.getDone(r, e)
+	case callRange:
+		ok = c.rangeDone(r, e, key, end)
+		if limit > 0 {
+			e.Count = min(e.Count, limit)
+		}
+	case callDelete:
+		c.deleteDone(r, e)
+	case callCAS:
+		ok = c.casDone(r, e)
+	case callCASRead:
+		done, ok = c.casRead(r, e, value)
+	case callCASCreate, callCASAgain:
+		done = c.casCreateDone(r, e)
+	case callTxn:
+		done, ok = c.txnDone(r, e)
+	}
+	if !ok {
+		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(jute.ErrMalformed.Error())}
+		return to, jute.ErrMalformed
+	}
+	if !done {
+		to = to[:len(to)-1]
+	}
+	return to, nil
+}
+
+// failed fills an event with an error.
+func failed(e *store.Event, code jute.Code) {
+	e.Outcome = outcomeOf(code)
+	e.Text = fmt.Appendf(nil, "ZooKeeper answered %v (%d)", code, int32(code))
+}
+
+// next is the call that follows an answer, of n requests more.
+func next(r *jute.Reply, sub uint8, n int) jute.Call {
+	call := r.Call
+	call.Sub, call.Extra = sub, uint8(min(int(call.Extra)+n, 255))
+	return call
+}
+
+// exhausted ends an operation that tried too often. None of its requests
+// changed anything.
+func exhausted(r *jute.Reply, e *store.Event) bool {
+	if r.Extra < maxExtra {
+		return false
+	}
+	e.Outcome, e.Text = kv.Refused, []byte("the key was created and removed by others again and again")
+	return true
+}
+
+// putDone takes the answer to a put's setData, or creates the node.
+func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
+	switch r.Code {
+	case jute.OK:
+		return true, readStat(r, e)
+	case jute.NoNode:
+		if exhausted(r, e) {
+			return true, true
+		}
+		path, data := written(r)
+		c.conn.Create(next(r, callPutCreate, 1), path, data, c.acl, jute.Persistent, 0, false)
+		return false, true
+	}
+	failed(e, r.Code)
+	return true, true
+}
+
+// createDone takes the answer to a put's create.
+func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
+	switch {
+	case r.Code == jute.OK:
+		e.Revision = 1
+	case r.Code == jute.NodeExists && !exhausted(r, e): // by somebody else, just now
+		path, data := written(r)
+		c.conn.SetData(next(r, callPut, 1), path, data, jute.AnyVersion)
+		return false
+	case r.Code == jute.NoNode && r.Sub == callPutCreate:
+		c.createAgain(r, callPutAgain)
+		return false
+	case e.Outcome == kv.OK:
+		failed(e, r.Code)
+	}
+	return true
+}
+
+// createAgain makes the parents of a node, and then the node.
+func (c *codec) createAgain(r *jute.Reply, sub uint8) {
+	path, data := written(r)
+	n := c.createParents(r, path.Rest)
+	c.conn.Create(next(r, sub, n+1), path, data, c.acl, jute.Persistent, 0, false)
+}
+
+// createParents makes the parents of a path one after the other, and returns
+// how many there are. Some may exist already: what counts is how the request
+// that follows them ends.
+func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
+	for end, more := ancestor(path, 1); more; end, more = ancestor(path, end+1) {
+		n++
+		c.conn.Create(next(r, callIgnored, 0), jute.Path{Rest: path[:end]}, nil, c.acl, jute.Persistent, 0, false)
+	}
+	return n
+}
+
+// written is the path and data of a setData or create, as they were sent.
+func written(r *jute.Reply) (jute.Path, []byte) {
+	b := jute.NewReader(r.Request)
+	return jute.Path{Rest: b.Buffer()}, b.Buffer()
+}
+
+func readStat(r *jute.Reply, e *store.Event) bool {
+	b := jute.NewReader(r.Body)
+	e.Revision = int64(b.Stat().Version) + 1
+	return b.OK()
+}
+
+// getDone takes the answer to a get. A linearizable one is as good as the sync
+// before it.
+func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
+	code := r.Code
+	if r.Extra > 0 && c.synced != jute.OK {
+		code = c.synced
+	}
+	switch {
+	case code == jute.OK:
+		b := jute.NewReader(r.Body)
+		e.Value = b.Buffer()
+		e.Revision = int64(b.Stat().Version) + 1
+		e.Count = 1
+		return b.OK()
+	case code == jute.NoNode && r.Code == jute.NoNode:
+		e.Outcome = kv.Miss
+	default:
+		failed(e, code)
+	}
+	return true
+}
+
+func (c *codec) deleteDone(r *jute.Reply, e *store.Event) {
+	switch r.Code {
+	case jute.OK:
+		e.Count = 1
+	case jute.NoNode: // nothing to remove, as in the other stores
+	case jute.NotEmpty:
+		failed(e, r.Code)
+		e.Text = []byte("ZooKeeper does not delete a node that has children (NotEmpty)")
+	default:
+		failed(e, r.Code)
+	}
+}
+
+// casDone takes the answer to a setData with a version. What version the node
+// has after a conflict is not said: -1.
+func (c *codec) casDone(r *jute.Reply, e *store.Event) bool {
+	switch r.Code {
+	case jute.OK:
+		return readStat(r, e)
+	case jute.BadVersion:
+		e.Outcome, e.Revision = kv.Conflict, -1
+	case jute.NoNode:
+		e.Outcome = kv.Conflict
+	default:
+		failed(e, r.Code)
+	}
+	return true
+}
+
+// casRead takes the version that a compare-and-set asked for, and sends it.
+func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok bool) {
+	b := jute.NewReader(r.Request)
+	path := jute.Path{Rest: b.Buffer()}
+	switch r.Code {
+	case jute.OK:
+		b = jute.NewReader(r.Body)
+		version := b.Stat().Version
+		if !b.OK() {
+			return true, false
+		}
+		c.conn.SetData(next(r, callCAS, 0), path, value, version)
+		return false, true
+	case jute.NoNode:
+		c.conn.Create(next(r, callCASCreate, 0), path, value, c.acl, jute.Persistent, 0, false)
+		return false, true
+	}
+	failed(e, r.Code)
+	return true, true
+}
+
+// casCreateDone takes the answer to a create where no node may be.
+func (c *codec) casCreateDone(r *jute.Reply, e *store.Event) (done bool) {
+	switch {
+	case r.Code == jute.OK:
+		e.Revision = 1
+	case r.Code == jute.NodeExists:
+		e.Outcome, e.Revision = kv.Conflict, -1
+	case r.Code == jute.NoNode && r.Sub == callCASCreate:
+		c.createAgain(r, callCASAgain)
+		return false
+	default:
+		failed(e, r.Code)
+	}
+	return true
+}

@@ -1,0 +1,154 @@
+package zookeeper
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// scripted is the other end of a codec: it reads what the codec wrote, and the
+// test says what it answers.
+type scripted struct {
+	t   testing.TB
+	c   *codec
+	xid int32 // of the next answer
+	in  []byte
+}
+
+func newScripted(t testing.TB, a store.Access, d store.Dialed) *scripted {
+	t.Helper()
+	s := &scripted{t: t, c: newCodecs(a)(d).(*codec), xid: 1}
+	s.written()
+	return s
+}
+
+// granted is a codec whose session was granted for 9 s.
+func granted(t testing.TB) *scripted {
+	t.Helper()
+	s := newScripted(t, store.Access{}, store.Dialed{})
+	s.grant(9000, 5)
+	s.feed()
+	return s
+}
+
+// written takes the codec's output.
+func (s *scripted) written() []byte {
+	b := bytes.Clone(s.c.Out())
+	s.c.Wrote(len(b))
+	return b
+}
+
+// requests lists the operations and paths that the codec wrote.
+func (s *scripted) requests() string {
+	var out []string
+	for b := s.written(); len(b) > 0; {
+		size := int(binary.BigEndian.Uint32(b))
+		r := jute.NewReader(b[4 : 4+size])
+		_, op := r.Int(), jute.Op(r.Int())
+		text := fmt.Sprint(op)
+		if op != jute.OpMulti && size > 8 {
+			text += " " + string(r.Buffer())
+		}
+		if op == jute.OpMulti {
+			ops, _ := jute.ReadMulti(r.Rest(), nil)
+			for _, o := range ops {
+				text += fmt.Sprintf(" %d %s=%s", o.Op, o.Path.Rest, o.Data)
+			}
+		}
+		out = append(out, text)
+		b = b[4+size:]
+	}
+	return strings.Join(out, ", ")
+}
+
+func (s *scripted) expect(want string) {
+	s.t.Helper()
+	if got := s.requests(); got != want {
+		s.t.Fatalf("the codec wrote %q, want %q", got, want)
+	}
+}
+
+func (s *scripted) frame(b []byte) {
+	s.in = binary.BigEndian.AppendUint32(s.in, uint32(len(b)))
+	s.in = append(s.in, b...)
+}
+
+func (s *scripted) grant(timeout, id int) {
+	b := binary.BigEndian.AppendUint32(nil, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(timeout))
+	b = binary.BigEndian.AppendUint64(b, uint64(id))
+	s.frame(append(jute.AppendBuffer(b, "0123456789abcdef"), 0))
+}
+
+// answer answers the next request at term 3.
+func (s *scripted) answer(code jute.Code, record ...byte) {
+	b := binary.BigEndian.AppendUint32(nil, uint32(s.xid))
+	b = binary.BigEndian.AppendUint64(b, 3<<32|9)
+	b = binary.BigEndian.AppendUint32(b, uint32(code))
+	s.xid++
+	s.frame(append(b, record...))
+}
+
+func (s *scripted) tryFeed() ([]store.Event, error) {
+	in := s.in
+	s.in = nil
+	return s.c.Feed(in, nil)
+}
+
+// feed hands over what was answered, and writes the events as text.
+func (s *scripted) feed() string {
+	s.t.Helper()
+	events, err := s.tryFeed()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return text(events)
+}
+
+func text(events []store.Event) string {
+	var out []string
+	for _, e := range events {
+		if e.What == store.Done && !e.Outcome.Failed() && e.Term != 3 {
+			return fmt.Sprintf("no term in %+v", e)
+		}
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%d:%s%v r%d n%d +%d %s",
+			e.Tag, [...]string{"", "late ", "notify "}[e.What], e.Outcome, e.Revision, e.Count, e.Extra, e.Value)))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (s *scripted) want(want string) {
+	s.t.Helper()
+	if got := s.feed(); got != want {
+		s.t.Fatalf("events %q, want %q", got, want)
+	}
+}
+
+// stat is a record that ends with a Stat of the version.
+func stat(version int32, before ...byte) []byte {
+	b := make([]byte, jute.StatLen)
+	binary.BigEndian.PutUint32(b[32:], uint32(version))
+	return append(before, b...)
+}
+
+func (s *scripted) submit(ops ...store.Op) {
+	s.t.Helper()
+	for i := range ops {
+		if ops[i].Tag = uint32(i + 1); s.c.Room() <= 0 {
+			s.t.Fatal("no room")
+		}
+		s.c.Submit(&ops[i])
+		for _, b := range [][]byte{ops[i].Key, ops[i].Value} { // they are the caller's
+			for k := range b {
+				b[k] = '?'
+			}
+		}
+	}
+}
+
+func key(k string) []byte { return []byte(k) }

@@ -1,0 +1,185 @@
+package zookeeper
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+func TestRoomComesWithTheSession(t *testing.T) {
+	s := newScripted(t, store.Access{User: "u", Password: "p"}, store.Dialed{})
+	if s.c.Room() != 0 || s.c.Tick(5) != 5+lookAgain {
+		t.Error("room before the session")
+	}
+	s.grant(9000, 5)
+	s.feed()
+	if s.c.Room() != 0 || !bytes.Contains(s.written(), []byte("u:p")) {
+		t.Error("room before the user was taken")
+	}
+	s.xid = jute.XidAuth
+	s.answer(jute.OK)
+	s.feed()
+	if s.c.Room() != maxOpen/2 || s.c.Draining() {
+		t.Errorf("room %d", s.c.Room())
+	}
+}
+
+func TestRoomEnds(t *testing.T) {
+	s := granted(t)
+	n := 0
+	for ; s.c.Room() > 0; n++ {
+		s.c.Submit(&store.Op{Kind: kv.Get, Key: key("k")})
+	}
+	if n != maxOpen/2 {
+		t.Errorf("%d operations fit", n)
+	}
+	s = granted(t)
+	for n = 0; s.c.Room() > 0; n++ {
+		s.c.Submit(&store.Op{Kind: kv.Put, Key: key("k"), Value: make([]byte, 1<<20)})
+	}
+	if n != maxHeld>>20 {
+		t.Errorf("%d operations of 1 MiB fit", n)
+	}
+}
+
+func TestPings(t *testing.T) {
+	s := granted(t)
+	second := int64(time.Second)
+	if next := s.c.Tick(second); next != 4*second || len(s.written()) != 0 {
+		t.Errorf("next at %d", next)
+	}
+	if next := s.c.Tick(3 * second); next != 4*second || len(s.written()) != 0 {
+		t.Errorf("next at %d", next)
+	}
+	if next := s.c.Tick(5 * second); next != 8*second {
+		t.Errorf("next at %d", next)
+	}
+	s.expect("11")
+	s.xid = jute.XidPing
+	s.answer(jute.OK)
+	s.want("")
+}
+
+func TestPutOfMissingKey(t *testing.T) {
+	s := granted(t)
+	s.submit(store.Op{Kind: kv.Put, Key: key("a/b/c"), Value: []byte("v")})
+	s.expect("5 /a/b/c")
+	s.answer(jute.NoNode)
+	s.want("")
+	s.expect("1 /a/b/c")
+	s.answer(jute.NoNode)
+	s.want("")
+	s.expect("1 /a, 1 /a/b, 1 /a/b/c")
+	s.answer(jute.NodeExists)
+	s.answer(jute.OK)
+	s.answer(jute.NodeExists)
+	s.want("")
+	s.expect("5 /a/b/c")
+	s.answer(jute.OK, stat(4)...)
+	s.want("1:ok r5 n0 +5")
+}
+
+// Somebody creates and deletes the key all the time: it ends, definitely.
+func TestPutEnds(t *testing.T) {
+	s := granted(t)
+	s.submit(store.Op{Kind: kv.Put, Key: key("k")})
+	for range 1000 {
+		s.answer(jute.NoNode)
+		if got := s.feed(); got != "" {
+			if !strings.HasPrefix(got, "1:refused") {
+				t.Error(got)
+			}
+			return
+		}
+		s.answer(jute.NodeExists)
+		if got := s.feed(); got != "" {
+			if !strings.HasPrefix(got, "1:refused") {
+				t.Error(got)
+			}
+			return
+		}
+	}
+	t.Error("it tries for ever")
+}
+
+func TestLinearizableGet(t *testing.T) {
+	s := granted(t)
+	get := func() store.Op { return store.Op{Kind: kv.Get, Key: key("/k")} }
+	s.submit(get(), get(), get())
+	s.expect("9 /k, 4 /k, 9 /k, 4 /k, 9 /k, 4 /k")
+	value := stat(8, []byte("\x00\x00\x00\x02vv")...)
+	s.answer(jute.OK, []byte("\x00\x00\x00\x02/k")...)
+	s.answer(jute.OK, value...)
+	s.answer(jute.RequestTimeout)
+	s.answer(jute.OK, value...)
+	s.answer(jute.OK)
+	s.answer(jute.NoNode)
+	s.want("1:ok r9 n1 +1 vv, 2:store_timeout r0 n0 +1, 3:miss r0 n0 +1")
+}
+
+func TestUnknownVersion(t *testing.T) {
+	s := granted(t)
+	cas := func(value string) store.Op {
+		return store.Op{Kind: kv.CAS, Key: key("k"), Value: []byte(value), Revision: -1}
+	}
+	s.submit(cas("one"), cas("two"), cas("three"), cas("four"))
+	s.expect("3 /k, 3 /k, 3 /k, 3 /k")
+	s.answer(jute.OK, stat(6)...)
+	s.answer(jute.NoNode)
+	s.c.Cancel(3)
+	s.answer(jute.OK, stat(6)...)
+	s.answer(jute.NoAuth)
+	s.want("3:late ok r0 n0 +1, 4:denied r0 n0 +1")
+	out := string(s.c.Out())
+	if !strings.Contains(out, "one\x00\x00\x00\x06") || !strings.Contains(out, "two") || strings.Contains(out, "three") {
+		t.Errorf("sent %q", out)
+	}
+	s.expect("5 /k, 1 /k")
+	s.answer(jute.BadVersion)
+	s.answer(jute.NodeExists)
+	s.want("1:conflict r-1 n0 +1, 2:conflict r-1 n0 +1")
+}
+
+func TestTransactionFindsWhatIsMissing(t *testing.T) {
+	s := granted(t)
+	s.submit(store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a"), Value: []byte("1")}, {Key: key("p/b"), Value: []byte("2")}}})
+	s.expect("14 5 /a=1 5 /p/b=2")
+	failure := func(at int, code jute.Code) []byte {
+		var b []byte
+		for i := range 2 {
+			c := jute.RuntimeInconsistency
+			if i < at {
+				c = jute.OK
+			} else if i == at {
+				c = code
+			}
+			b = append(b, 0xff, 0xff, 0xff, 0xff, 0)
+			b = binary.BigEndian.AppendUint32(b, uint32(c))
+			b = binary.BigEndian.AppendUint32(b, uint32(c))
+		}
+		return append(b, 0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff)
+	}
+	s.answer(jute.OK, failure(1, jute.NoNode)...)
+	s.want("")
+	s.expect("14 5 /a=1 1 /p/b=2")
+	s.answer(jute.OK, failure(1, jute.NoNode)...)
+	s.want("")
+	s.expect("1 /p, 14 5 /a=1 1 /p/b=2")
+	s.answer(jute.OK)
+	s.answer(jute.OK, failure(1, jute.NodeExists)...)
+	s.want("")
+	s.expect("14 5 /a=1 5 /p/b=2")
+	s.answer(jute.OK, failure(0, jute.QuotaExceeded)...)
+	s.want("1:no_space r0 n0 +4")
+
+	s.submit(store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a")}}})
+	s.requests()
+	s.answer(jute.APIError) // as zetcd does, without a record
+	s.want("1:store_error r0 n0 +0")
+}

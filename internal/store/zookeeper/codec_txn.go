@@ -1,0 +1,82 @@
+package zookeeper
+
+import (
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// A transaction is one multi that sets every key. A multi that fails changes
+// nothing and names the first operation that was in its way, so that it can be
+// sent again with a create instead (or with a setData, if the node has appeared
+// meanwhile) until all fit: in the steady state, where all keys exist, once.
+// Parents that are missing are made outside the transaction.
+
+// submitTxn sends a transaction.
+func (c *codec) submitTxn(call jute.Call, op *store.Op) {
+	c.multi = c.multi[:0]
+	for i := range op.Pairs {
+		p, wrong := pathOf(op.Pairs[i].Key)
+		if wrong != "" {
+			c.refuse(call, wrong)
+			return
+		}
+		c.multi = append(c.multi, jute.MultiOp{
+			Op: jute.OpSetData, Path: p, Data: op.Pairs[i].Value, Version: jute.AnyVersion,
+		})
+	}
+	call.Sub = callTxn
+	c.conn.Multi(call, c.multi)
+}
+
+// txnDone takes the answer to a multi, or sends another one.
+func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
+	at, code, n, ok := firstFailure(r)
+	switch {
+	case !ok:
+		return true, false
+	case code == jute.OK:
+		e.Count = int64(n)
+		return true, true
+	case at < 0 || code != jute.NoNode && code != jute.NodeExists:
+		failed(e, code)
+		return true, true
+	case exhausted(r, e):
+		return true, true
+	}
+	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok || at >= len(c.multi) {
+		return true, false
+	}
+	parents := 0
+	switch m := &c.multi[at]; {
+	case m.Op == jute.OpSetData && code == jute.NoNode:
+		m.Op, m.ACL, m.Mode = jute.OpCreate, c.acl, jute.Persistent
+	case m.Op == jute.OpCreate && code == jute.NodeExists:
+		m.Op, m.Version = jute.OpSetData, jute.AnyVersion
+	case m.Op == jute.OpCreate && code == jute.NoNode:
+		parents = c.createParents(r, m.Path.Rest)
+	default:
+		failed(e, code)
+		return true, true
+	}
+	c.conn.Multi(next(r, callTxn, parents+1), c.multi)
+	return false, true
+}
+
+// firstFailure is which operation of a multi failed and why; -1 if none is
+// named. n is how many were done.
+func firstFailure(r *jute.Reply) (at int, code jute.Code, n int, ok bool) {
+	if len(r.Body) == 0 {
+		return -1, r.Code, 0, r.Code != jute.OK
+	}
+	b := jute.NewReader(r.Body)
+	var result jute.MultiResult
+	for ; jute.ReadMultiResults(&b, &result); n++ {
+		if result.Code != jute.OK && result.Code != jute.RuntimeInconsistency && code == jute.OK {
+			at, code = n, result.Code
+		}
+	}
+	if code == jute.OK && r.Code != jute.OK {
+		return -1, r.Code, n, b.OK()
+	}
+	return at, code, n, b.OK()
+}

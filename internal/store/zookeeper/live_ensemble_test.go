@@ -1,0 +1,185 @@
+package zookeeper_test
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+)
+
+// One ensemble serves all of these, for it takes seconds to start.
+func TestLiveEnsemble(t *testing.T) {
+	c := ensemble(t, 3)
+	t.Run("status", func(t *testing.T) { ensembleStatus(t, c) })
+	t.Run("reads", func(t *testing.T) { readsAtEveryMember(t, c) })
+	t.Run("another member", func(t *testing.T) { sessionMoves(t, c) })
+	t.Run("leader killed", func(t *testing.T) { leaderKilled(t, c) })
+}
+
+func ensembleStatus(t *testing.T, c *cluster.Cluster) {
+	s, err := c.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	followers := 0
+	for i, m := range s.Members {
+		if m.ID != uint64(i+1) || m.Term != 1 || m.Version != version || m.DBSize <= 0 || m.Err != nil {
+			t.Errorf("member %d: %+v", i+1, m)
+		}
+		if m.Role == kv.Follower {
+			followers++
+		}
+	}
+	if s.Leader() == nil || followers != 2 || s.Term != 1 || s.Version != version {
+		t.Errorf("status %+v", s)
+	}
+	a := c.Access()
+	a.Endpoints = a.Endpoints[1:2]
+	admin, err := zookeeper.New().Admin(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	members, err := admin.Members(t.Context())
+	slices.Sort(members)
+	want := c.Endpoints()
+	slices.Sort(want)
+	if err != nil || !slices.Equal(members, want) {
+		t.Errorf("members %v, want %v: %v", members, want, err)
+	}
+}
+
+// What any member acknowledged, a linearizable read sees at a follower. At the
+// leader it may not: sync does nothing there, and a follower can answer a write
+// before the leader has applied it (seen in one of 200 such reads).
+func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
+	s, err := c.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns, followers []*wireConn
+	for i, e := range c.Endpoints() {
+		w := dialWire(t, store.Access{Endpoints: []string{e}}, nil)
+		if conns = append(conns, w); s.Members[i].Role == kv.Follower {
+			followers = append(followers, w)
+		}
+	}
+	for i := range 300 {
+		put := conns[i%3].want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("seen/everywhere"), Value: message(i + 1)})
+		e := followers[i%2].want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("seen/everywhere")})
+		if len(e.Value) != i+1 || e.Revision != put.Revision || e.Term != 1 || put.Term != 1 {
+			t.Fatalf("write %d: read %+v", i, e)
+		}
+	}
+}
+
+// A session goes from member to member and stays the same.
+func sessionMoves(t *testing.T, c *cluster.Cluster) {
+	endpoints := c.Endpoints()
+	w := dialWire(t, store.Access{Endpoints: endpoints[:1]}, nil)
+	w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("moves")})
+	id := zookeeper.SessionID(w.c)
+	_ = w.conn.Close()
+	w.c.Lost(nil)
+	for i := range 6 {
+		w = dialWire(t, store.Access{Endpoints: endpoints[(i+1)%3 : (i+1)%3+1]}, w.c)
+		e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("moves"), Consistency: kv.Local})
+		if got := zookeeper.SessionID(w.c); got != id || e.Revision != 1 {
+			t.Fatalf("at member %d the session is 0x%x, and was 0x%x", (i+1)%3+1, got, id)
+		}
+		_ = w.conn.Close()
+		w.c.Lost(nil)
+	}
+}
+
+// A session survives its member, and goes on at another one's.
+func leaderKilled(t *testing.T, c *cluster.Cluster) {
+	s, err := c.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader := s.Leader()
+	w := dialWire(t, store.Access{Endpoints: []string{leader.Endpoint}}, nil)
+	w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("v")})
+	id := zookeeper.SessionID(w.c)
+	name := c.Members()[leader.ID-1].Name
+	if err := c.Kill(name, host.Kill); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.try(); err == nil || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatalf("the connection to a dead member: %v", err)
+	}
+	w.c.Lost(nil)
+	other := c.Endpoints()[leader.ID%3]
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		w = dialWire(t, store.Access{Endpoints: []string{other}}, w.c)
+		var err error
+		for err == nil && w.c.Room() == 0 {
+			_, err = w.try()
+		}
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no new leader was found")
+		}
+		w.c.Lost(nil)
+	}
+	e := w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("again")})
+	if got := zookeeper.SessionID(w.c); got != id || e.Term != 2 || e.Revision != 2 {
+		t.Fatalf("session 0x%x, was 0x%x; put %+v", got, id, e)
+	}
+	if s, err = c.Status(t.Context()); err != nil || s.Term != 2 || s.Leader() == nil || s.Leader().ID == leader.ID {
+		t.Errorf("status %+v, %v", s, err)
+	}
+	for i, m := range s.Members {
+		if (m.Err != nil) != (uint64(i+1) == leader.ID) {
+			t.Errorf("member %d: %+v", i+1, m)
+		}
+	}
+}
+
+func TestLiveDeletePrefix(t *testing.T) {
+	a := server(t)
+	client := official(t, a)
+	w := dialWire(t, a, nil)
+	for _, key := range []string{"pre/a", "pre/b/c", "pre/b/d", "pref", "prefix/x", "other"} {
+		w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte(key)})
+	}
+	admin, err := zookeeper.New().Admin(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	m := admin.(store.Maintainer)
+	for _, tc := range []struct {
+		prefix string
+		want   int64
+	}{{"pre/b", 3}, {"pre/", 1}, {"none/", 0}, {"/pref", 3}} {
+		if n, err := m.DeletePrefix(t.Context(), []byte(tc.prefix)); err != nil || n != tc.want {
+			t.Errorf("%q: %d, want %d: %v", tc.prefix, n, tc.want, err)
+		}
+	}
+	for _, prefix := range []string{"", "/"} {
+		if _, err := m.DeletePrefix(t.Context(), []byte(prefix)); err == nil {
+			t.Errorf("prefix %q was taken", prefix)
+		}
+	}
+	if ok, _, err := client.Exists("/other"); !ok || err != nil {
+		t.Errorf("a key beyond the prefix is gone: %v", err)
+	}
+	if _, err := client.Create("/pre/new", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Errorf("the parent is gone: %v", err)
+	}
+}

@@ -1,0 +1,261 @@
+package zookeeper_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+)
+
+// startNull serves a null cluster until the test ends.
+func startNull(t testing.TB, members int, o store.NullOptions) store.Access {
+	t.Helper()
+	s, err := zookeeper.New().NullServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listeners []net.Listener
+	var a store.Access
+	for range members {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners = append(listeners, l)
+		a.Endpoints = append(a.Endpoints, l.Addr().String())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, listeners) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// The null server passes what the real one does.
+func TestNullAgreesWithOfficialClient(t *testing.T) {
+	for name, script := range map[string]string{"plain": "", "chunks": "chunk=7", "delays": "delay=10us"} {
+		t.Run(name, func(t *testing.T) {
+			a := startNull(t, 1, store.NullOptions{Memory: true, Script: script})
+			client, w := official(t, a), dialWire(t, a, nil)
+			for i, key := range awkwardKeys() {
+				agreeOnKey(t, w, client, key, fmt.Appendf(nil, "value %d", i))
+			}
+			for i, value := range awkwardValues()[:6] {
+				agreeOnKey(t, w, client, fmt.Sprintf("values/%d", i), value)
+			}
+			agreeOnRanges(t, w, client)
+			agreeOnTransactions(t, w, client)
+		})
+	}
+}
+
+// What the official client does to a real server and to the null one has the
+// same result.
+func TestNullAnswersAsTheRealOne(t *testing.T) {
+	null := official(t, startNull(t, 1, store.NullOptions{Memory: true}))
+	real := official(t, server(t))
+	a, b := everything(t, null), everything(t, real)
+	if diff := firstDifference(a, b); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func firstDifference(a, b []string) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("null: %s\nreal: %s", a[i], b[i])
+		}
+	}
+	return ""
+}
+
+// everything calls all that a null server knows and tells what came.
+func everything(t *testing.T, c *zk.Conn) (said []string) {
+	t.Helper()
+	open := zk.WorldACL(zk.PermAll)
+	say := func(what string, v ...any) { said = append(said, what+" "+fmt.Sprintln(v...)) }
+	stat := func(s *zk.Stat) string {
+		if s == nil {
+			return "no stat"
+		}
+		return fmt.Sprint(s.Version, s.DataLength, s.NumChildren, s.EphemeralOwner != 0)
+	}
+	create := func(path string, flags int32) {
+		p, err := c.Create(path, []byte("data"), flags, open)
+		say("create "+path, p, err)
+	}
+	create("/all", 0)
+	create("/all", 0)
+	create("/none/below", 0)
+	create("/all/seq-", zk.FlagSequence)
+	create("/all/seq-", zk.FlagSequence)
+	create("/all/eph", zk.FlagEphemeral)
+	create("/all/eph/child", 0)
+	p, err := c.CreateContainer("/all/container", nil, 4, open)
+	say("container", p, err)
+	p, err = c.CreateTTL("/all/ttl", nil, 5, open, time.Hour)
+	say("ttl", p, err)
+	for _, path := range []string{"/all", "/all/eph", "/nothing"} {
+		data, s, err := c.Get(path)
+		say("get "+path, string(data), stat(s), err)
+		ok, s, err := c.Exists(path)
+		say("exists "+path, ok, stat(s), err)
+		names, s, err := c.Children(path)
+		slices.Sort(names)
+		say("children "+path, names, stat(s), err)
+		s, err = c.Set(path, []byte("new"), 0)
+		say("set "+path, stat(s), err)
+		s, err = c.Set(path, []byte("new"), 7)
+		say("set "+path, stat(s), err)
+		say("delete "+path, c.Delete(path, 9))
+		_, err = c.Sync(path)
+		say("sync "+path, err)
+	}
+	multi := func(ops ...any) {
+		r, err := c.Multi(ops...)
+		say("multi", err)
+		for _, r := range r {
+			say("result", r.String, stat(r.Stat), r.Error)
+		}
+	}
+	multi(&zk.CreateRequest{Path: "/m", Data: []byte("1"), Acl: open}, &zk.SetDataRequest{Path: "/m", Data: []byte("22"), Version: 0},
+		&zk.CheckVersionRequest{Path: "/m", Version: 1}, &zk.CreateRequest{Path: "/m/x", Acl: open}, &zk.DeleteRequest{Path: "/m/x", Version: -1})
+	multi(&zk.SetDataRequest{Path: "/m", Data: []byte("333"), Version: -1}, &zk.DeleteRequest{Path: "/m", Version: -1},
+		&zk.CreateRequest{Path: "/m", Acl: open}, &zk.DeleteRequest{Path: "/absent", Version: -1}, &zk.DeleteRequest{Path: "/m", Version: -1})
+	data, s, err := c.Get("/m")
+	say("get /m", string(data), stat(s), err)
+	say("delete", c.Delete("/m", 1), c.Delete("/all", -1))
+	return said
+}
+
+func TestNullStatus(t *testing.T) {
+	a := startNull(t, 3, store.NullOptions{})
+	admin, err := zookeeper.New().Admin(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	s, err := admin.Status(t.Context())
+	if err != nil || s.Leader() == nil || s.Leader().ID != 1 || s.Term != 2 || s.Version != "3.9.5" {
+		t.Errorf("status %+v, %v", s, err)
+	}
+	members, err := admin.Members(t.Context())
+	if err != nil || !slices.Equal(members, a.Endpoints) {
+		t.Errorf("members %v, want %v: %v", members, a.Endpoints, err)
+	}
+}
+
+func TestNullScripts(t *testing.T) {
+	get := store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local}
+	for script, want := range map[string]string{
+		"error=noauth every 1":           "denied ZooKeeper answered NoAuth (-102)",
+		"error=requesttimeout every 1":   "store_timeout ZooKeeper answered RequestTimeout (-122)",
+		"reset=refused every 1":          "refused ZooKeeper answered ThrottledOp (-127)",
+		"wrong=value every 1":            "ok ",
+		"huge=frame every 1":             "the server sent an answer of 2147483647 bytes, and more than 67108864 are not allowed",
+		"huge=message every 1":           "the server sent an answer that is cut off: it is not ZooKeeper's protocol",
+		"close every 1":                  "EOF",
+		"half every 1":                   "EOF",
+		"close@0s;never every 1":         "EOF",
+		"mode=http1":                     "the server answered with HTTP, not ZooKeeper's protocol: is this ZooKeeper's client port, and not its admin server's?",
+		"mode=garbage":                   "not ZooKeeper's protocol",
+		"goaway every 1; delay=20ms":     "ok ",
+		"delay=30ms every 1;chunk=3/1ms": "ok ",
+	} {
+		t.Run(script, func(t *testing.T) {
+			w := dialWire(t, startNull(t, 1, store.NullOptions{Script: script, ValueSize: 9}), nil)
+			if got := outcomeOf(w, get); !strings.Contains(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// outcomeOf runs an operation and tells its outcome, or why the connection
+// ended.
+func outcomeOf(w *wireConn, op store.Op) string {
+	submitted := false
+	for {
+		if !submitted && w.c.Room() > 0 {
+			submitted = true
+			w.c.Submit(&op)
+		}
+		events, err := w.try()
+		for _, e := range events {
+			if err == nil {
+				return e.Outcome.String() + " " + string(e.Text)
+			}
+		}
+		if err != nil {
+			return err.Error()
+		}
+	}
+}
+
+// An answer that is due waits for the one before it.
+func TestNullKeepsOrder(t *testing.T) {
+	a := startNull(t, 1, store.NullOptions{Script: "delay=60ms every 2", ValueSize: 9})
+	w := dialWire(t, a, nil)
+	w.ready()
+	for tag := uint32(1); tag <= 4; tag++ {
+		w.c.Submit(&store.Op{Tag: tag, Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
+	}
+	began := time.Now()
+	var at []time.Duration
+	for len(at) < 4 {
+		for _, e := range w.turn() {
+			if at = append(at, time.Since(began)); e.Tag != uint32(len(at)) || !bytes.Equal(e.Value, []byte("000000000")) {
+				t.Fatalf("event %d: %+v", len(at), e)
+			}
+		}
+	}
+	if at[0] > 50*time.Millisecond || at[1] < 60*time.Millisecond || at[2] < at[1] || at[3] < 60*time.Millisecond {
+		t.Errorf("answered after %v", at)
+	}
+}
+
+func TestNullUser(t *testing.T) {
+	a := startNull(t, 1, store.NullOptions{User: "alice:wonder land", ValueSize: 1})
+	get := store.Op{Kind: kv.Get, Key: []byte("k")}
+	for user, want := range map[string]string{
+		"": "denied ZooKeeper answered NoAuth (-102)", "alice:wonder land": "ok ",
+		"alice:no": "the server refused the user's name and password: AuthFailed",
+	} {
+		a.User, a.Password, _ = strings.Cut(user, ":")
+		if got := outcomeOf(dialWire(t, a, nil), get); got != want {
+			t.Errorf("%q: %s, want %s", user, got, want)
+		}
+	}
+}
+
+func TestNullRefusesOptions(t *testing.T) {
+	if _, err := zookeeper.New().NullServer(store.NullOptions{Script: "error=nonsense every 1"}); err == nil || !strings.Contains(err.Error(), "throttledop") {
+		t.Error(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := zookeeper.New().NullServer(store.NullOptions{User: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = s.Serve(t.Context(), []net.Listener{l}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	}
+}

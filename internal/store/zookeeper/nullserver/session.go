@@ -1,0 +1,196 @@
+package nullserver
+
+import (
+	"encoding/binary"
+
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// session is what one connection is to the cluster.
+type session struct {
+	server  *server
+	tree    *tree
+	member  int // from 0
+	id      int64
+	greeted bool
+	trusted bool // the right name and password were given
+	dry     bool // a multi that failed is read to its end
+}
+
+// The session timeouts that the server grants, in milliseconds, as ZooKeeper
+// does with its default tick.
+const (
+	minTimeout = 4000
+	maxTimeout = 40_000
+)
+
+// password stands for a session's secret: what matters is that it comes back.
+const password = "null server 16 b"
+
+// connect answers a ConnectRequest, with zeros if the session is unknown. ok is
+// false if it is no such request.
+func (s *session) connect(frame, b []byte) (_ []byte, ok bool) {
+	r := jute.NewReader(frame)
+	r.Int()
+	r.Long()
+	timeout, id, secret := r.Int(), r.Long(), r.Buffer()
+	if !r.OK() {
+		return b, false
+	}
+	s.greeted = true
+	timeout = min(max(timeout, minTimeout), maxTimeout)
+	switch known := s.tree.sessions[id] != nil; {
+	case id == 0:
+		s.id = s.tree.begin()
+	case known && string(secret) == password:
+		s.id = id
+	default:
+		timeout = 0
+	}
+	b = binary.BigEndian.AppendUint32(b, 4+4+8+4+uint32(len(password))+1)
+	b = binary.BigEndian.AppendUint32(b, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(timeout))
+	b = binary.BigEndian.AppendUint64(b, uint64(s.id))
+	b = append(jute.AppendBuffer(b, password), 0)
+	return b, true
+}
+
+// replyLen is the size of a reply's length and header: xid, zxid, err.
+const replyLen = 4 + 4 + 8 + 4
+
+// begin appends a reply without its length and code.
+func (s *session) begin(b []byte, xid int32) []byte {
+	b = binary.BigEndian.AppendUint32(b, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(xid))
+	b = binary.BigEndian.AppendUint64(b, uint64(s.tree.zxid))
+	return binary.BigEndian.AppendUint32(b, 0)
+}
+
+// finish fills in what begin left out; a reply with an error has no record.
+func finish(b []byte, start int, code jute.Code) []byte {
+	if code != jute.OK {
+		b = b[:start+replyLen]
+		binary.BigEndian.PutUint32(b[start+16:], uint32(code))
+	}
+	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b
+}
+
+// reply does a request and appends its answer. ok is false if the request
+// cannot be read.
+func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []byte, ok bool) {
+	start := len(b)
+	code := jute.OK
+	b = append(b, make([]byte, replyLen)...)
+	switch op {
+	case jute.OpGetData, jute.OpExists:
+		b, code = s.read(op, r, b)
+	case jute.OpSetData:
+		path, data := r.Buffer(), r.Buffer()
+		version := r.Int()
+		if !r.OK() {
+			return b, false
+		}
+		var n *node
+		if n, code = s.tree.set(path, data, version); code == jute.OK {
+			b = appendStat(b, n)
+		}
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
+		b, code = s.create(op, r, b)
+	case jute.OpDelete:
+		path, version := string(r.Buffer()), r.Int()
+		if r.OK() {
+			code = s.tree.remove(path, version)
+		}
+	case jute.OpGetChildren, jute.OpGetChildren2:
+		b, code = s.list(op, r, b)
+	case jute.OpSync:
+		b = jute.AppendBuffer(b, r.Buffer())
+	case jute.OpMulti:
+		if b, ok = s.multi(r, b); !ok {
+			return b, false
+		}
+	case jute.OpCloseSession:
+		s.tree.end(s.id)
+	case jute.OpAddWatch:
+		r.Buffer()
+		r.Int()
+	default:
+		code = jute.Unimplemented
+	}
+	s.begin(b[:start], xid)
+	return finish(b, start, code), r.OK()
+}
+
+func (s *session) read(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
+	path := r.Buffer()
+	r.Bool()
+	n := s.tree.get(path)
+	if n == nil || !r.OK() {
+		return b, jute.NoNode
+	}
+	if op == jute.OpGetData {
+		b = jute.AppendBuffer(b, n.data)
+	}
+	return appendStat(b, n), jute.OK
+}
+
+func (s *session) create(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
+	path, data := string(r.Buffer()), r.Buffer()
+	skipACL(r)
+	mode := jute.Mode(r.Int())
+	if op == jute.OpCreateTTL {
+		r.Long()
+	}
+	if !r.OK() {
+		return b, jute.BadArguments
+	}
+	path, n, code := s.tree.create(path, data, mode, s.id)
+	if code != jute.OK {
+		return b, code
+	}
+	b = jute.AppendBuffer(b, path)
+	if op != jute.OpCreate {
+		b = appendStat(b, n)
+	}
+	return b, jute.OK
+}
+
+func skipACL(r *jute.Reader) {
+	for range r.Count(12) {
+		r.Int()
+		r.Buffer()
+		r.Buffer()
+	}
+}
+
+func (s *session) list(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
+	path := r.Buffer()
+	r.Bool()
+	n := s.tree.get(path)
+	if n == nil || !r.OK() {
+		return b, jute.NoNode
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(len(n.children)))
+	for name := range n.children {
+		b = jute.AppendBuffer(b, name)
+	}
+	if op == jute.OpGetChildren2 {
+		b = appendStat(b, n)
+	}
+	return b, jute.OK
+}
+
+// appendStat appends a node's Stat, whose times are not kept.
+func appendStat(b []byte, n *node) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(n.czxid))
+	b = binary.BigEndian.AppendUint64(b, uint64(n.mzxid))
+	b = append(b, make([]byte, 16)...) // ctime, mtime
+	b = binary.BigEndian.AppendUint32(b, uint32(n.version))
+	b = binary.BigEndian.AppendUint32(b, uint32(n.cversion))
+	b = binary.BigEndian.AppendUint32(b, 0) // aversion
+	b = binary.BigEndian.AppendUint64(b, uint64(n.owner))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(n.data)))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(n.children)))
+	return binary.BigEndian.AppendUint64(b, uint64(n.mzxid)) // pzxid
+}

@@ -1,0 +1,192 @@
+package nullserver
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// step takes the first complete frame of in and returns its length, 0 when
+// there is none. The caller holds the connection's and the tree's locks.
+func (c *conn) step(in []byte, now int64) int {
+	if len(in) < 4 {
+		return 0
+	}
+	s := &c.session
+	if !s.greeted {
+		if text, ok := s.word(string(in[:4])); ok {
+			c.out, c.closing = append(c.out, text...), true
+			return len(in)
+		}
+	}
+	n := frameLen(in)
+	if n > maxRequest {
+		c.closing = true
+		return 0
+	}
+	if len(in) < n {
+		return 0
+	}
+	if !s.greeted {
+		var ok bool
+		if c.out, ok = s.connect(in[4:n], c.out); !ok || s.id == 0 {
+			c.closing = true
+		}
+		return n
+	}
+	if n < 12 {
+		c.closing = true
+		return n
+	}
+	c.request(int32(binary.BigEndian.Uint32(in[4:])), jute.Op(binary.BigEndian.Uint32(in[8:])), in[12:n], now)
+	return n
+}
+
+// request answers one request, now or later.
+func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
+	s := &c.session
+	r := jute.NewReader(record)
+	switch {
+	case c.silent:
+		return
+	case op == jute.OpPing, op == jute.OpSetWatches:
+		start := len(c.out)
+		c.out = finish(s.begin(c.out, xid), start, jute.OK)
+	case op == jute.OpAuth:
+		c.authenticate(&r)
+	case !s.trusted && s.server.options.User != "" && op != jute.OpCloseSession:
+		c.answer(now, 0, func(b []byte) []byte {
+			start := len(b)
+			return finish(s.begin(b, xid), start, jute.NoAuth)
+		})
+	case s.server.run == nil:
+		c.plain(xid, op, &r, counts(op, record))
+	case !counts(op, record):
+		c.answer(now, 0, func(b []byte) []byte {
+			b, ok := s.reply(xid, op, &r, b)
+			c.closing = c.closing || !ok
+			return b
+		})
+		if op == jute.OpCloseSession {
+			c.closeWhenDone(now)
+		}
+	default:
+		c.scripted(xid, op, &r, now)
+	}
+}
+
+// plain answers at once.
+func (c *conn) plain(xid int32, op jute.Op, r *jute.Reader, counted bool) {
+	var ok bool
+	c.out, ok = c.session.reply(xid, op, r, c.out)
+	if !ok || op == jute.OpCloseSession {
+		c.closing = true
+	}
+	if counted {
+		c.server.options.Counts.add(null.Answer)
+	}
+}
+
+// counts reports whether a request is an operation on nodes. An exists of the
+// root is how clients ask for nothing.
+func counts(op jute.Op, record []byte) bool {
+	switch op {
+	case jute.OpExists:
+		return len(record) != 6 // length 1, "/", watch
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete,
+		jute.OpGetData, jute.OpSetData, jute.OpGetChildren, jute.OpGetChildren2, jute.OpMulti:
+		return true
+	}
+	return false
+}
+
+// authenticate takes AuthPacket{type int, scheme string, auth buffer}.
+func (c *conn) authenticate(r *jute.Reader) {
+	s := &c.session
+	r.Int()
+	scheme, auth := string(r.Buffer()), string(r.Buffer())
+	code := jute.OK
+	if user := s.server.options.User; user != "" && (scheme != "digest" || auth != user) {
+		code, c.closing = jute.AuthFailed, true
+	} else {
+		s.trusted = true
+	}
+	start := len(c.out)
+	c.out = finish(s.begin(c.out, jute.XidAuth), start, code)
+}
+
+// answer appends what add appends, to the output or behind what waits.
+func (c *conn) answer(now, due int64, add func([]byte) []byte) {
+	if len(c.marks) > 0 {
+		due = max(due, c.marks[len(c.marks)-1].due)
+	}
+	if len(c.marks) == 0 && due <= now {
+		c.out = add(c.out)
+		return
+	}
+	c.later = add(c.later)
+	c.marks = append(c.marks, mark{due: due, end: len(c.later)})
+	c.release(now)
+}
+
+// closeWhenDone ends the connection after all that waits.
+func (c *conn) closeWhenDone(now int64) {
+	if len(c.marks) == 0 {
+		c.closing = true
+		return
+	}
+	c.marks[len(c.marks)-1].close = true
+	c.release(now)
+}
+
+// scripted does an operation, and answers it as the script says.
+func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
+	s := &c.session
+	a, due, first := s.server.run.Arrive(now)
+	if first {
+		s.server.begin(now)
+	}
+	s.server.options.Counts.add(a.Kind)
+	ok := true
+	c.answer(now, due, func(b []byte) []byte {
+		start := len(b)
+		if code := failure(a); code != jute.OK {
+			return finish(s.begin(b, xid), start, code)
+		}
+		b, ok = s.reply(xid, op, r, b)
+		return c.spoil(a.Kind, op, b, start)
+	})
+	if c.taken++; c.taken == s.server.script.GoAway || a.Kind == null.Close || a.Kind == null.Half || !ok {
+		c.closeWhenDone(now)
+		c.silent = true
+	}
+	c.silent = c.silent || a.Kind == null.Never
+}
+
+// spoil makes the answer b[start:] what the script wants instead.
+func (c *conn) spoil(kind null.Kind, op jute.Op, b []byte, start int) []byte {
+	data := start + replyLen // the length of a getData's value
+	hasData := op == jute.OpGetData && len(b) > data+4
+	switch kind {
+	case null.Never, null.Close:
+		return b[:start]
+	case null.Half:
+		return b[:start+(len(b)-start)/2]
+	case null.HugeFrame:
+		binary.BigEndian.PutUint32(b[start:], math.MaxInt32)
+	case null.HugeMessage:
+		if hasData {
+			binary.BigEndian.PutUint32(b[data:], math.MaxInt32)
+		}
+	case null.WrongKey, null.WrongValue: // an answer carries no key, but its value may
+		if hasData {
+			size := int(binary.BigEndian.Uint32(b[data:]))
+			if size > 0 {
+				b[data+4+size/2] ^= 1
+			}
+		}
+	}
+	return b
+}

@@ -1,0 +1,59 @@
+package zookeeper
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// sessionTimeout is what a session asks for. It outlives an election and a
+// member that is paused for a while; the server may grant less.
+const sessionTimeout = 30 * time.Second
+
+// lookAgain is when a codec whose session is not granted yet wants to be
+// called again, in nanoseconds.
+const lookAgain = int64(100 * time.Millisecond)
+
+// newCodecs returns the codecs of one event loop. Each connection has a session
+// of its own, because a session answers in order. The codec that takes the
+// place of another takes up its session, perhaps at another member.
+func newCodecs(a store.Access) store.Codecs {
+	acl := jute.OpenACL()
+	auth := ""
+	if a.User != "" {
+		acl, auth = jute.CreatorACL(), a.User+":"+a.Password
+	}
+	return func(d store.Dialed) store.Codec {
+		cfg := jute.Config{Timeout: int32(sessionTimeout / time.Millisecond), Auth: auth}
+		if before, ok := d.Previous.(*codec); ok {
+			cfg.Session, cfg.LastZxid = before.conn.Session(), before.conn.LastZxid()
+		}
+		return &codec{conn: jute.NewConn(cfg), acl: acl}
+	}
+}
+
+// Tick implements store.Codec: a ping at each third of the session's timeout.
+func (c *codec) Tick(now int64) int64 {
+	if !c.conn.Ready() {
+		return now + lookAgain
+	}
+	third := int64(c.conn.Timeout()) * int64(time.Millisecond) / 3
+	switch {
+	case c.pingAt == 0:
+		c.pingAt = now + third
+	case now >= c.pingAt:
+		c.pingAt = now + third
+		c.conn.Ping()
+	}
+	return c.pingAt
+}
+
+// Close ends the session for good, with its ephemeral nodes: it adds the
+// request to the output. Nothing may be submitted after it. A session that is
+// not closed ends by itself when its timeout is over.
+func (c *codec) Close() {
+	if c.conn.Ready() {
+		c.conn.CloseSession(jute.Call{Sub: callIgnored})
+	}
+}

@@ -1,0 +1,84 @@
+package zookeeper
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// maxWords bounds the answer to a four-letter word, in bytes.
+const maxWords = 1 << 20
+
+// errNotAllowed says that a member was not told to answer a word.
+var errNotAllowed = errors.New("the word is not in the member's 4lw.commands.whitelist")
+
+// dial connects to an endpoint within the context's time.
+func dial(ctx context.Context, a store.Access, endpoint string) (net.Conn, error) {
+	if a.TLS == nil {
+		return new(net.Dialer).DialContext(ctx, "tcp", endpoint)
+	}
+	return (&tls.Dialer{Config: a.TLS}).DialContext(ctx, "tcp", endpoint)
+}
+
+// word asks a member a four-letter word, such as srvr: it answers with text and
+// closes the connection.
+func word(ctx context.Context, a store.Access, endpoint, word string) (string, error) {
+	conn, err := dial(ctx, a, endpoint)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err = conn.Write([]byte(word)); err != nil {
+		return "", err
+	}
+	b, err := io.ReadAll(io.LimitReader(conn, maxWords))
+	text := string(b)
+	switch {
+	case err != nil && len(b) == 0:
+		return "", err
+	case len(b) == 0:
+		return "", errors.New("it closed the connection without an answer: is this a ZooKeeper client port, and without TLS?")
+	case strings.Contains(text, "is not executed because it is not in the whitelist"):
+		return "", errNotAllowed
+	case strings.HasPrefix(text, "This ZooKeeper instance is not currently serving requests"):
+		return "", errors.New("it is not serving requests: it knows no leader")
+	}
+	return text, nil
+}
+
+// field is what stands behind a name at the beginning of a line.
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// reason is what an error says to a user.
+func reason(ctx context.Context, err error) string {
+	var op *net.OpError
+	switch {
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		return "it was cancelled"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "no answer in the time given"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there"
+	case errors.As(err, &op):
+		return fmt.Sprintf("%s: %v", op.Op, op.Err)
+	}
+	return strings.TrimPrefix(err.Error(), "zk: ")
+}

@@ -1,0 +1,142 @@
+// Package http1 is the client side of a persistent HTTP/1.1 connection (RFC
+// 9110, RFC 9112) as bytes without I/O: one request in flight, encoded from a
+// template that is made once, and its answer parsed where it lies. In the
+// steady state nothing allocates.
+package http1
+
+// Limits of a connection.
+const (
+	// MaxHead bounds an answer's status line and header fields together, and
+	// its trailer, in bytes.
+	MaxHead = 64 << 10
+	// DefaultMaxBody bounds an answer's body, in bytes.
+	DefaultMaxBody = 64 << 20
+	// MaxWanted is how many response fields a connection can be asked to keep.
+	MaxWanted = 4
+
+	maxKept = 8 << 10 // bytes of kept fields in one answer
+	maxBody = 4 << 20 // bytes of buffer that stay with an idle connection
+)
+
+// Field is a header field.
+type Field struct{ Name, Value string }
+
+// Config is what a connection needs to know.
+type Config struct {
+	Host   string   // HOST:PORT, the Host of every request
+	Fields []Field  // further fields of every request
+	Wanted []string // names of response fields to keep, at most MaxWanted
+	// MaxBody bounds an answer's body in bytes; 0 means DefaultMaxBody.
+	MaxBody int
+}
+
+// Conn is the client side of one connection. It belongs to one goroutine.
+type Conn struct {
+	cfg    Config
+	common []byte // the fields of every request
+
+	// The request.
+	out    []byte
+	sent   int
+	using  *Template
+	bodyAt int
+	open   bool // its answer is awaited
+	late   bool // and nobody wants it any more
+
+	// The answer under way.
+	state   state
+	answer  Response
+	headLen int
+	partial []byte // the beginning of a line that is not whole yet
+	length  int    // Content-Length, or -1
+	coding  coding
+	chunk   int    // bytes of the body, or of the chunk, still to come
+	size    int    // of the body so far
+	piece   []byte // the body, while it lies in one piece in the input
+	body    []byte // the body, when it came in several
+	keep    bool   // the connection outlives this answer
+	framed  bool   // the last field tells where the body ends
+
+	draining bool
+	err      error
+}
+
+// NewConn returns a connection. Control characters in the values of fields,
+// which would end them, are left out.
+func NewConn(cfg Config) *Conn {
+	if cfg.MaxBody <= 0 {
+		cfg.MaxBody = DefaultMaxBody
+	}
+	c := &Conn{cfg: cfg}
+	c.common = appendField(c.common, Field{"Host", cfg.Host})
+	for _, f := range cfg.Fields {
+		c.common = appendField(c.common, f)
+	}
+	return c
+}
+
+// Idle reports whether a request can be sent now.
+func (c *Conn) Idle() bool { return !c.open && !c.draining }
+
+// Draining reports that the connection takes no new requests: the server said
+// so, or the connection failed.
+func (c *Conn) Draining() bool { return c.draining }
+
+// Out is what is to be written; it is valid until the next call of any method.
+func (c *Conn) Out() []byte { return c.out[c.sent:] }
+
+// Wrote says that the first n bytes of Out were written, or may have been.
+func (c *Conn) Wrote(n int) { c.sent += n }
+
+// Cancel gives up the request in flight. It reports whether its place is free:
+// if any of it was written, its answer must be awaited, and comes with Late.
+func (c *Conn) Cancel() (free bool) {
+	if !c.open {
+		return true
+	}
+	if c.sent == 0 {
+		c.out, c.open = c.out[:0], false
+		return true
+	}
+	c.late = true
+	return false
+}
+
+// End says what became of the request in flight when the connection ended.
+type End uint8
+
+// The ends.
+const (
+	Nothing  End = iota // no request was in flight that anybody waits for
+	NotSent             // the request was not written in full
+	Broken              // the answer did not come, or not in full
+	Answered            // the end of the connection was the end of the answer
+)
+
+// Lost says that the connection ended, and returns the answer if that was its
+// end (RFC 9112, section 6.3, rule 8).
+func (c *Conn) Lost() (End, *Response) {
+	unsent := c.sent < len(c.out)
+	c.draining = true
+	if !c.open {
+		return Nothing, nil
+	}
+	c.open = false
+	switch {
+	case c.late:
+		return Nothing, nil
+	case c.state == untilClose && c.err == nil:
+		return Answered, c.complete()
+	case unsent:
+		return NotSent, nil
+	}
+	return Broken, nil
+}
+
+// fail makes err the connection's end.
+func (c *Conn) fail(err error) error {
+	if c.err == nil {
+		c.err, c.draining = err, true
+	}
+	return c.err
+}

@@ -1,0 +1,298 @@
+package http1
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// state is what is expected next of an answer.
+type state uint8
+
+const (
+	statusLine state = iota
+	fields
+	sizedBody  // c.chunk bytes
+	untilClose // all that comes
+	chunkSize
+	chunkData // c.chunk bytes
+	chunkEnd
+	trailer
+)
+
+// coding is how the body is transferred.
+type coding uint8
+
+const (
+	identity coding = iota
+	chunked
+)
+
+// What a server that is no HTTP/1.1 server said.
+var (
+	ErrHTTP2 = errors.New("the server answered with HTTP/2, not HTTP/1.1")
+	ErrTLS   = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
+)
+
+// Feed takes what was read and returns the answer if it is whole. An error is
+// the connection's end.
+func (c *Conn) Feed(in []byte) (*Response, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	if len(in) == 0 {
+		return nil, nil
+	}
+	if !c.open {
+		return nil, c.fail(c.unasked(in))
+	}
+	rest, done, err := c.parse(in)
+	switch {
+	case err != nil:
+		return nil, c.fail(err)
+	case !done:
+		c.spill()
+		return nil, nil
+	}
+	r := c.complete()
+	if len(rest) > 0 {
+		// The answer is whole; what follows ends the connection.
+		c.draining = true
+	}
+	return r, nil
+}
+
+// parse takes the answer as far as it is there.
+func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
+	for len(in) > 0 {
+		switch c.state {
+		case untilClose:
+			return nil, false, c.take(in)
+		case sizedBody, chunkData:
+			n := min(len(in), c.chunk)
+			if err := c.take(in[:n]); err != nil {
+				return nil, false, err
+			}
+			in = in[n:]
+			if c.chunk -= n; c.chunk > 0 {
+				return nil, false, nil
+			}
+			if c.state == sizedBody {
+				return in, true, nil
+			}
+			c.state = chunkEnd
+		default:
+			if c.state == statusLine {
+				if err := c.checkStart(in); err != nil {
+					return nil, false, err
+				}
+			}
+			line, after, ok, err := c.line(in)
+			if err != nil || !ok {
+				return nil, false, err
+			}
+			in = after
+			if done, err := c.takeLine(line); done || err != nil {
+				return in, done, err
+			}
+		}
+	}
+	return nil, false, nil
+}
+
+// line returns the next line without its end, if it is whole. A lone LF ends a
+// line too (RFC 9112, section 2.2).
+func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
+	end := bytes.IndexByte(in, '\n')
+	n := end + 1
+	if end < 0 {
+		n = len(in)
+	}
+	if c.headLen += n; c.headLen > MaxHead {
+		return nil, nil, false, fmt.Errorf("the server sent a header of more than %d KiB", MaxHead>>10)
+	}
+	if end < 0 {
+		c.partial = append(c.partial, in...)
+		return nil, nil, false, nil
+	}
+	line = in[:end]
+	if len(c.partial) > 0 {
+		line = append(c.partial, line...)
+		c.partial = line[:0]
+	}
+	if k := len(line); k > 0 && line[k-1] == '\r' {
+		line = line[:k-1]
+	}
+	return line, in[n:], true, nil
+}
+
+// takeLine takes a whole line.
+func (c *Conn) takeLine(line []byte) (done bool, err error) {
+	switch c.state {
+	case statusLine:
+		return false, c.startLine(line)
+	case fields:
+		if len(line) > 0 {
+			return false, c.field(line)
+		}
+		return c.endOfHead()
+	case chunkSize:
+		return false, c.chunkLine(line)
+	case chunkEnd:
+		if len(line) > 0 {
+			return false, errors.New("the server sent a chunk that is longer than it said")
+		}
+		c.state, c.headLen = chunkSize, 0
+		return false, nil
+	default: // the trailer
+		return len(line) == 0, nil
+	}
+}
+
+// endOfHead decides where the body ends (RFC 9112, section 6.3).
+func (c *Conn) endOfHead() (done bool, err error) {
+	switch status := c.answer.Status; {
+	case status == 101:
+		return false, errors.New("the server switched to another protocol, which nobody asked for")
+	case status < 200: // 100 Continue and the like precede the answer
+		c.resetFields()
+		c.state = statusLine
+		return false, nil
+	case status == 204 || status == 304:
+		return true, nil
+	}
+	switch {
+	case c.coding == chunked:
+		if c.length >= 0 { // the sender is confused: section 6.1
+			c.keep = false
+		}
+		c.state, c.headLen = chunkSize, 0
+	case c.length > c.cfg.MaxBody:
+		return false, c.tooLong(c.length)
+	case c.length > 0:
+		c.state, c.chunk = sizedBody, c.length
+	case c.length < 0:
+		c.state, c.keep = untilClose, false
+	}
+	return c.length == 0 && c.coding == identity, nil
+}
+
+func (c *Conn) tooLong(n int) error {
+	return fmt.Errorf("the server sends an answer of %d bytes, and more than %d are not taken", n, c.cfg.MaxBody)
+}
+
+// chunkLine parses a chunk's size; extensions are passed over (RFC 9112,
+// section 7.1).
+func (c *Conn) chunkLine(line []byte) error {
+	n, i := 0, 0
+	for ; i < len(line); i++ {
+		d := unhex(line[i])
+		if d < 0 {
+			break
+		}
+		if n = n<<4 | d; n > 1<<40 {
+			return c.tooLong(n)
+		}
+	}
+	if i == 0 || i < len(line) && line[i] != ';' && line[i] != ' ' && line[i] != '\t' {
+		return fmt.Errorf("the server sent a chunk whose size is %.40q", line)
+	}
+	if c.size+n > c.cfg.MaxBody {
+		return c.tooLong(c.size + n)
+	}
+	c.chunk, c.state, c.headLen = n, chunkData, 0
+	if n == 0 {
+		c.state = trailer
+	}
+	return nil
+}
+
+func unhex(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
+
+// take takes a piece of the body, which stays where it is as long as it is the
+// only one.
+func (c *Conn) take(p []byte) error {
+	if c.size += len(p); c.size > c.cfg.MaxBody {
+		return c.tooLong(c.size)
+	}
+	if c.piece == nil && len(c.body) == 0 {
+		c.piece = p
+		return nil
+	}
+	c.spill()
+	c.body = append(c.body, p...)
+	return nil
+}
+
+// spill moves the piece that lies in the input into the buffer.
+func (c *Conn) spill() {
+	if c.piece == nil {
+		return
+	}
+	if c.state == sizedBody { // all at once, but not on the word of a server alone
+		c.body = slices.Grow(c.body, min(c.length, maxBody))
+	}
+	c.body = append(c.body, c.piece...)
+	c.piece = nil
+}
+
+// checkStart looks at the first bytes of an answer.
+func (c *Conn) checkStart(in []byte) error {
+	const want = "HTTP/1."
+	if len(c.partial) == 0 && len(in) >= len(want) && string(in[:len(want)]) == want {
+		return nil
+	}
+	var first [9]byte
+	n := copy(first[:], c.partial)
+	n += copy(first[n:], in)
+	b := first[:n]
+	switch {
+	case n >= 6 && string(b[:6]) == "HTTP/2", n >= 4 && string(b[:2]) == "\x00\x00" && b[3] == 4:
+		return ErrHTTP2 // in words, or as its SETTINGS frame
+	case n >= 2 && b[0] == 0x15 && b[1] == 0x03:
+		return ErrTLS
+	case n == 1 && b[0] == 0x15, n < 4 && b[0] == 0:
+		return nil // not enough to tell
+	case string(b[:min(n, len(want))]) != want[:min(n, len(want))]:
+		return fmt.Errorf("the server does not speak HTTP/1.1: its first bytes are %q", b)
+	}
+	return nil
+}
+
+// unasked is the sentence about bytes that came without a request. Servers say
+// so that they have too many connections, or that one was idle for too long.
+func (c *Conn) unasked(in []byte) error {
+	c.expectHead()
+	if err := c.checkStart(in); err != nil {
+		return err
+	}
+	_, done, err := c.parse(in)
+	switch text := bytes.TrimSpace(c.piece); {
+	case err != nil || c.answer.Status == 0:
+		return fmt.Errorf("the server sent %.40q, and nothing was asked", in)
+	case len(text) > 0:
+		return fmt.Errorf("the server closes the connection with status %d: %.200s", c.answer.Status, oneLine(text))
+	case done || c.state != statusLine:
+		return fmt.Errorf("the server closes the connection with status %d", c.answer.Status)
+	}
+	return fmt.Errorf("the server sent %.40q, and nothing was asked", in)
+}
+
+// oneLine is the first line of a text.
+func oneLine(text []byte) []byte {
+	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
+		return text[:i]
+	}
+	return text
+}

@@ -1,0 +1,56 @@
+package http1
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Redirect sends the request that was just answered again, with the target
+// that a Location field names (RFC 9110, section 15.4): a path, or a URL of
+// this connection's own host. The error is a sentence that says why not.
+func (c *Conn) Redirect(location []byte) error {
+	target, err := c.targetOf(location)
+	if err != nil {
+		return err
+	}
+	if !c.Idle() {
+		return fmt.Errorf("the server redirects to %.200q and closes the connection", location)
+	}
+	method := bytes.IndexByte(c.out, ' ') + 1
+	rest := bytes.IndexByte(c.out[max(method, 0):], ' ')
+	if method == 0 || rest < 0 {
+		return errors.New("the server redirects, and nothing was asked")
+	}
+	b := make([]byte, 0, len(c.out)+len(target))
+	b = append(b, c.out[:method]...)
+	b = append(b, target...)
+	b = append(b, c.out[method+rest:]...)
+	c.out, c.sent, c.open, c.late = b, 0, true, false
+	c.expectHead()
+	return nil
+}
+
+// targetOf is the request target that a Location means on this connection.
+func (c *Conn) targetOf(location []byte) ([]byte, error) {
+	if len(location) == 0 {
+		return nil, errors.New("the server redirects the request and does not say where to")
+	}
+	target := location
+	for _, scheme := range []string{"http://", "https://"} {
+		if len(location) > len(scheme) && bytes.EqualFold(location[:len(scheme)], []byte(scheme)) {
+			target = location[len(scheme):]
+			host := target
+			if slash := bytes.IndexByte(target, '/'); slash >= 0 {
+				host, target = target[:slash], target[slash:]
+			}
+			if !bytes.EqualFold(host, []byte(c.cfg.Host)) {
+				return nil, fmt.Errorf("the server redirects to another one, %.200s", host)
+			}
+		}
+	}
+	if target[0] != '/' || len(target) > 1 && target[1] == '/' || bytes.ContainsAny(target, " \r\n\t") {
+		return nil, fmt.Errorf("the server redirects to %.200q, which is no place on this connection", location)
+	}
+	return target, nil
+}

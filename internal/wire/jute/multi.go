@@ -1,0 +1,116 @@
+package jute
+
+// A multi is a list of operations that happen all or none: before each stands
+// MultiHeader{type int, done bool, err int}, and one that is done ends it.
+
+const multiHeaderLen = 9
+
+func putMultiHeader(b []byte, op Op, done bool, code Code) []byte {
+	return PutInt(PutBool(PutInt(b, int32(op)), done), int32(code))
+}
+
+// MultiOp is one operation of a multi.
+type MultiOp struct {
+	Op      Op // OpSetData, OpCreate, OpDelete or OpCheck
+	Path    Path
+	Data    []byte // OpSetData, OpCreate
+	Version int32  // OpSetData, OpDelete, OpCheck
+	ACL     ACL    // OpCreate
+	Mode    Mode   // OpCreate
+}
+
+func (m *MultiOp) size() int {
+	n := multiHeaderLen + m.Path.size() + 4
+	switch m.Op {
+	case OpCreate:
+		n += SizeBuffer(m.Data) + len(m.ACL)
+	case OpSetData:
+		n += SizeBuffer(m.Data)
+	}
+	return n
+}
+
+func (m *MultiOp) put(b []byte) []byte {
+	b = putMultiHeader(b, m.Op, false, -1)
+	switch m.Op {
+	case OpCreate:
+		return putCreate(b, m.Path, m.Data, m.ACL, m.Mode)
+	case OpSetData:
+		return putSetData(b, m.Path, m.Data, m.Version)
+	}
+	return PutInt(m.Path.put(b), m.Version)
+}
+
+// Multi asks for operations that happen all or none.
+func (c *Conn) Multi(call Call, ops []MultiOp) {
+	size := multiHeaderLen
+	for i := range ops {
+		size += ops[i].size()
+	}
+	b := c.call(OpMulti, call, size)
+	for i := range ops {
+		b = ops[i].put(b)
+	}
+	putMultiHeader(b, OpError, true, -1)
+}
+
+// ReadMulti appends the operations of a multi as Multi wrote it, with creates
+// and setDatas alone.
+func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
+	r := NewReader(request)
+	for {
+		op, done, _ := Op(r.Int()), r.Bool(), r.Int()
+		if done || !r.OK() {
+			return to, r.OK()
+		}
+		m := MultiOp{Op: op, Path: Path{Rest: r.Buffer()}, Data: r.Buffer()}
+		switch op {
+		case OpSetData:
+			m.Version = r.Int()
+		case OpCreate:
+			before := r.Rest()
+			for range r.Count(12) {
+				r.Int()
+				r.Buffer()
+				r.Buffer()
+			}
+			m.ACL = ACL(before[:len(before)-len(r.Rest())])
+			m.Mode = Mode(r.Int())
+		default:
+			return to, false
+		}
+		to = append(to, m)
+	}
+}
+
+// MultiResult is how one operation of a multi ended.
+type MultiResult struct {
+	Op   Op // OpError for all when one failed
+	Code Code
+	Stat Stat // OpSetData
+}
+
+// ReadMultiResults reads an answer to a multi, one result at each call, until
+// it returns false.
+func ReadMultiResults(r *Reader, result *MultiResult) bool {
+	op, done, code := Op(r.Int()), r.Bool(), Code(r.Int())
+	if done || !r.OK() {
+		return false
+	}
+	*result = MultiResult{Op: op, Code: code}
+	switch op {
+	case OpError:
+		result.Code = Code(r.Int())
+	case OpSetData:
+		result.Stat = r.Stat()
+	case OpCreate:
+		r.Buffer()
+	case OpCreate2:
+		r.Buffer()
+		r.Stat()
+	case OpDelete, OpCheck:
+	default:
+		r.failed = true
+	}
+	return r.OK()
+}

@@ -1,0 +1,157 @@
+package jute
+
+import "encoding/binary"
+
+// The put functions write one primitive to the front of b, which has room for
+// it, and return the rest.
+
+// PutInt writes a 32-bit integer.
+func PutInt(b []byte, v int32) []byte {
+	binary.BigEndian.PutUint32(b, uint32(v))
+	return b[4:]
+}
+
+// PutLong writes a 64-bit integer.
+func PutLong(b []byte, v int64) []byte {
+	binary.BigEndian.PutUint64(b, uint64(v))
+	return b[8:]
+}
+
+// PutBool writes a boolean.
+func PutBool(b []byte, v bool) []byte {
+	b[0] = 0
+	if v {
+		b[0] = 1
+	}
+	return b[1:]
+}
+
+// PutBuffer writes bytes behind their length, or a string's. An empty buffer
+// and none are told apart by the protocol, not here: nil is empty.
+func PutBuffer[T ~string | ~[]byte](b []byte, v T) []byte {
+	b = PutInt(b, int32(len(v)))
+	return b[copy(b, v):]
+}
+
+// SizeBuffer is the size of what PutBuffer writes.
+func SizeBuffer[T ~string | ~[]byte](v T) int { return 4 + len(v) }
+
+// AppendBuffer appends what PutBuffer writes.
+func AppendBuffer[T ~string | ~[]byte](b []byte, v T) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
+	return append(b, v...)
+}
+
+// Path is a node's path in two parts, so that it need not be put together
+// before it is written.
+type Path struct {
+	Prefix string
+	Rest   []byte
+}
+
+func (p Path) size() int { return 4 + len(p.Prefix) + len(p.Rest) }
+
+func (p Path) put(b []byte) []byte {
+	b = PutInt(b, int32(len(p.Prefix)+len(p.Rest)))
+	b = b[copy(b, p.Prefix):]
+	return b[copy(b, p.Rest):]
+}
+
+// Reader reads primitives where they lie. What is cut off or has an impossible
+// length makes it fail, and from then on it returns zeros.
+type Reader struct {
+	b      []byte
+	failed bool
+}
+
+// NewReader reads b.
+func NewReader(b []byte) Reader { return Reader{b: b} }
+
+// OK reports whether everything that was asked for was there.
+func (r *Reader) OK() bool { return !r.failed }
+
+// Rest is what was not read yet.
+func (r *Reader) Rest() []byte { return r.b }
+
+func (r *Reader) take(n int) []byte {
+	if n < 0 || n > len(r.b) {
+		r.failed, r.b = true, nil
+		return nil
+	}
+	p := r.b[:n]
+	r.b = r.b[n:]
+	return p
+}
+
+// Int reads a 32-bit integer.
+func (r *Reader) Int() int32 {
+	if p := r.take(4); p != nil {
+		return int32(binary.BigEndian.Uint32(p))
+	}
+	return 0
+}
+
+// Long reads a 64-bit integer.
+func (r *Reader) Long() int64 {
+	if p := r.take(8); p != nil {
+		return int64(binary.BigEndian.Uint64(p))
+	}
+	return 0
+}
+
+// Bool reads a boolean.
+func (r *Reader) Bool() bool {
+	p := r.take(1)
+	return p != nil && p[0] != 0
+}
+
+// Buffer reads bytes, or a string's; one of length -1 is nil. They lie in what
+// the reader reads.
+func (r *Reader) Buffer() []byte {
+	n := r.Int()
+	if n == -1 {
+		return nil
+	}
+	return r.take(int(n))
+}
+
+// Count reads the length of a vector whose elements have at least size bytes
+// each.
+func (r *Reader) Count(size int) int {
+	n := int(r.Int())
+	if n == -1 {
+		return 0
+	}
+	if n < 0 || n > len(r.b)/size {
+		r.failed, r.b = true, nil
+		return 0
+	}
+	return n
+}
+
+// Stat is what a node's Stat says and is used here.
+type Stat struct {
+	Czxid, Mzxid   int64 // the transactions that created and last changed it
+	Version        int32 // how often its data was changed since it was created
+	EphemeralOwner int64 // the session that owns it; 0 for none
+	DataLength     int32
+	NumChildren    int32
+}
+
+// StatLen is the size of an encoded Stat.
+const StatLen = 6*8 + 5*4
+
+// Stat reads a Stat: czxid, mzxid, ctime, mtime, version, cversion, aversion,
+// ephemeralOwner, dataLength, numChildren, pzxid.
+func (r *Reader) Stat() (s Stat) {
+	p := r.take(StatLen)
+	if p == nil {
+		return s
+	}
+	long := func(i int) int64 { return int64(binary.BigEndian.Uint64(p[i:])) }
+	number := func(i int) int32 { return int32(binary.BigEndian.Uint32(p[i:])) }
+	return Stat{
+		Czxid: long(0), Mzxid: long(8), Version: number(32), EphemeralOwner: long(44),
+		DataLength: number(52), NumChildren: number(56),
+	}
+}
