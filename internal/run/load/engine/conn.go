@@ -31,6 +31,7 @@ type conn struct {
 	want     string // where it should be
 	codec    store.Codec
 	open     int      // operations that the codec has
+	late     int      // of those: given up, and their answers awaited
 	unsent   []uint32 // submitted and not written
 	queue    []waiter // closed loop: operations that wait for room, oldest first
 	blocked  bool     // the socket takes nothing now
@@ -133,6 +134,7 @@ func (l *Loop) handle(i int) {
 		switch ev.What {
 		case store.Late:
 			c.open--
+			c.late--
 			l.slots.release(ev.Tag)
 		case store.Done:
 			c.open--
@@ -174,7 +176,7 @@ func (l *Loop) lost(i int, why error) {
 	}
 	l.handle(i)
 	l.releaseLate(i)
-	c.open = 0
+	c.open, c.late = 0, 0
 	l.res.Reconnects++
 	if c.want != c.endpoint {
 		l.dial(i)
@@ -204,7 +206,7 @@ func (l *Loop) replace(i int) {
 	// Nothing is open; the codec may share a login that it must give up.
 	l.events = l.conns[i].codec.Lost(l.events[:0])
 	l.releaseLate(i)
-	l.conns[i].open = 0
+	l.conns[i].open, l.conns[i].late = 0, 0
 	l.res.Reconnects++
 	l.dial(i)
 }
@@ -273,9 +275,17 @@ func (l *Loop) giveUp(tag uint32, outcome kv.Outcome) {
 	placeFree := c.codec.Cancel(tag)
 	if placeFree {
 		c.open--
+	} else {
+		c.late++
 	}
 	l.touch(i)
 	l.fail(tag, placeFree, outcome, l.now)
+	if c.state == up && c.late > 0 && c.late == c.open && c.codec.Room() == 0 {
+		// All that is left is answers that nobody waits for, and they block
+		// the connection: what an HTTP client does then is to take another.
+		l.replace(i)
+		return
+	}
 	l.pump(i)
 }
 
