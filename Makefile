@@ -32,7 +32,7 @@ servers:
 
 # Unit and integration tests with the race detector, against real servers.
 unit:
-	go test -race -timeout 25m ./...
+	go test -race -timeout 12m ./...
 
 # Each fuzz test for a while: make fuzz FUZZTIME=1m
 FUZZTIME ?= 20s

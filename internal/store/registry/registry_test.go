@@ -42,7 +42,7 @@ func TestEveryStoreIsWhole(t *testing.T) {
 
 func TestCatalog(t *testing.T) {
 	var c Catalog
-	if got := strings.Join(c.Stores(), ","); got != "etcd" {
+	if got := strings.Join(c.Stores(), ","); got != "etcd,etcdv2,zookeeper,consul,zetcd,cetcd" {
 		t.Errorf("stores %s", got)
 	}
 	for _, ok := range []struct {
@@ -62,13 +62,16 @@ func TestCatalog(t *testing.T) {
 		{"etcd", kv.Get, kv.Lease, "it has linearizable (ReadIndex"},
 		{"etcd", kv.Put, kv.Local, "leave it out"},
 		{"etcd", kv.NumKinds, kv.None, "it has put, get, range"},
+		{"etcdv2", kv.Txn, kv.None, "no operation txn"},
+		{"cetcd", kv.Delete, kv.None, "deletes nothing"},
+		{"cetcd", kv.Get, kv.Linearizable, "ignores Consul's ?consistent"},
 		{"redis", kv.Put, kv.None, "there is no store"},
 	} {
 		if err := c.Supports(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s %s %s: %v", bad.store, bad.k, bad.c, err)
 		}
 	}
-	if c.InFlight("etcd") != 0 || c.InFlight("redis") != 0 {
+	if c.InFlight("etcd") != 0 || c.InFlight("consul") != 1 || c.InFlight("redis") != 0 {
 		t.Error("in flight")
 	}
 	settings, err := c.Settings("etcd", nil)
