@@ -6,6 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -47,3 +48,7 @@ func weakest(s store.Semantics) kv.Consistency {
 	}
 	return Strongest(s)
 }
+
+// Background makes the calling goroutine give way to the generator's loops for
+// the rest of its life.
+func Background() { engine.Background() }

@@ -175,6 +175,7 @@ func (g *Generator) stop() {
 
 // collect takes what the loops hand over until all have ended.
 func (g *Generator) collect() {
+	engine.Background()
 	for left := len(g.loops); left > 0; {
 		h := <-g.seen
 		if h.second == nil {

@@ -32,8 +32,9 @@ type watcher struct {
 
 	mu      sync.Mutex
 	begun   [2]bool
-	lastP99 float64   // of the last whole second
-	lastAt  time.Time // when that came
+	lastP99 float64            // of the last whole second
+	whole   *measure.Histogram // a second's response times, used again
+	lastAt  time.Time          // when that came
 
 	generator *load.Generator
 	changes   chan struct{} // an election or a loss may have happened
@@ -42,7 +43,7 @@ type watcher struct {
 }
 
 func newWatcher(t *Trial, m *members, out *record.TrialWriter) *watcher {
-	return &watcher{t: t, m: m, out: out, usage: newUsage(), changes: make(chan struct{}, 1)}
+	return &watcher{t: t, m: m, out: out, usage: newUsage(), changes: make(chan struct{}, 1), whole: measure.NewHistogram()}
 }
 
 // changed is called from the load's loops.
@@ -67,20 +68,17 @@ func (w *watcher) second(s *measure.Second) {
 	}
 	w.keep(w.out.Second(s))
 
-	var whole *measure.Histogram
+	w.whole.Reset()
 	failed := uint64(0)
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		failed += s.Outcomes[o]
 	}
 	for _, c := range s.Cells {
 		if c.Response != nil {
-			if whole == nil {
-				whole = measure.NewHistogram()
-			}
-			whole.Merge(c.Response)
+			w.whole.Merge(c.Response)
 		}
 	}
-	p99 := measure.Summarize(whole, failed).At(99)
+	p99 := measure.Summarize(w.whole, failed).At(99)
 	w.mu.Lock()
 	w.lastP99, w.lastAt = 0, time.Now()
 	if p99.Known {
@@ -182,6 +180,7 @@ func (w *watcher) moved(from, to uint64, leader string) {
 
 // sample records a row a second for each process and the machine.
 func (w *watcher) sample(ctx context.Context) {
+	load.Background()
 	s := newSampler(w.t.Cluster.Processes)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package engine
+
+// Background makes the calling goroutine give way to the loops, where the
+// system has priorities of threads.
+func Background() {}
