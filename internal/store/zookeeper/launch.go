@@ -65,7 +65,14 @@ func folder(given string, s *Settings) (string, error) {
 	if s.Java != "" {
 		source.Tools = nil // not the one that is looked for
 	}
-	return install.Executable(given, source)
+	dir, err := install.Executable(given, source)
+	if err != nil || given == "" {
+		return dir, err
+	}
+	if jars, _ := filepath.Glob(filepath.Join(dir, "lib", "zookeeper-*.jar")); len(jars) == 0 {
+		return "", fmt.Errorf("%s has no lib/zookeeper-*.jar: give the folder of a ZooKeeper distribution, which holds its jars in lib", dir)
+	}
+	return dir, nil
 }
 
 func checkSpec(spec store.LaunchSpec) error {
