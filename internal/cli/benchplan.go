@@ -14,33 +14,45 @@ import (
 // benchKind is one of the `bench` commands.
 type benchKind struct {
 	name         string
+	alias        string
 	short        string
 	kinds        []kv.Kind
 	distribution string // unless the flags say
+	// valueSize is the default in bytes; 0 leaves the one that scenario files have.
+	valueSize int
 }
+
+// etcdValueSize is the default of etcd's benchmark, for its commands.
+const etcdValueSize = 8
 
 func benchKinds() []benchKind {
 	return []benchKind{
-		{"put", "Write keys", []kv.Kind{kv.Put}, scenario.Uniform},
-		{"get", "Read one key at a time from the key space", []kv.Kind{kv.Get}, scenario.Uniform},
-		{"range", "Read a given key or interval again and again", []kv.Kind{kv.Range}, scenario.Uniform},
+		{name: "put", short: "Write keys", kinds: []kv.Kind{kv.Put}, distribution: scenario.Uniform, valueSize: etcdValueSize},
+		{name: "get", short: "Read one key at a time from the key space", kinds: []kv.Kind{kv.Get}, distribution: scenario.Uniform},
+		{name: "range", short: "Read a given key or interval again and again", kinds: []kv.Kind{kv.Range}, distribution: scenario.Uniform},
+		{name: "list", short: "List keys of the key space, from one of them on", kinds: []kv.Kind{kv.Range}, distribution: scenario.Uniform},
 		// Each key is deleted once, for as long as there are keys.
-		{"delete", "Delete keys", []kv.Kind{kv.Delete}, scenario.Sequential},
-		{"mixed", "Write and read keys of one key space", []kv.Kind{kv.Put, kv.Get}, scenario.Uniform},
+		{name: "delete", short: "Delete keys", kinds: []kv.Kind{kv.Delete}, distribution: scenario.Sequential},
+		{name: "cas", short: "Compare a key's version and set its value", kinds: []kv.Kind{kv.CAS}, distribution: scenario.Uniform},
+		{name: "txn-put", alias: "txn", short: "Write several keys in one transaction", kinds: []kv.Kind{kv.Txn}, distribution: scenario.Sequential, valueSize: etcdValueSize},
+		{name: "mixed", short: "Write and read keys of one key space", kinds: []kv.Kind{kv.Put, kv.Get}, distribution: scenario.Uniform},
 	}
 }
 
-func (k benchKind) reads() bool {
-	return slices.Contains(k.kinds, kv.Get) || slices.Contains(k.kinds, kv.Range)
-}
+func (k benchKind) has(kind kv.Kind) bool { return slices.Contains(k.kinds, kind) }
+
+func (k benchKind) reads() bool { return k.has(kv.Get) || k.has(kv.Range) }
+
+// blind reports whether the command needs no key to be there.
+func (k benchKind) blind() bool { return !k.reads() && !k.has(kv.Delete) && !k.has(kv.CAS) }
 
 // scenario makes the one trial that the flags ask for. Its error is one
 // sentence in the flags' words.
-func (f *benchFlags) scenario(kind benchKind, args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
-	if err := f.checkTogether(kind); err != nil {
+func (f *benchFlags) scenario(args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
+	if err := f.checkTogether(); err != nil {
 		return nil, err
 	}
-	load, err := f.loadOf(kind, args)
+	load, err := f.loadOf(args)
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +66,12 @@ func (f *benchFlags) scenario(kind benchKind, args []string, catalog scenario.Ca
 			return nil, inFlags(err)
 		}
 	}
-	if err := f.checkStore(load, catalog); err != nil {
+	if err := f.checkStore(load.Mix, catalog); err != nil {
 		return nil, err
 	}
 	// The trial's seed is the one given, so that the one in its result repeats it.
 	load.Seed = f.seed
-	s := &scenario.Scenario{Name: "bench-" + kind.name, Seed: f.seed}
+	s := &scenario.Scenario{Name: "bench-" + f.kind.name, Seed: f.seed}
 	if w := load.Fit(catalog.InFlight(f.store)); w != "" && f.given("conns") {
 		s.Warnings = append(s.Warnings, w)
 	}
@@ -67,14 +79,14 @@ func (f *benchFlags) scenario(kind benchKind, args []string, catalog scenario.Ca
 		s.Warnings = append(s.Warnings, inFlagWords(w, ""))
 	}
 	s.Trials = []scenario.Trial{{
-		Name: kind.name, Number: 1, Repeat: 1, Repeats: 1, Load: *load,
+		Name: f.kind.name, Number: 1, Repeat: 1, Repeats: 1, Load: *load,
 		Cluster: scenario.Cluster{Store: f.store, Attach: attach, Key: "attached"},
 	}}
 	return s, nil
 }
 
 // checkTogether refuses flags that contradict each other.
-func (f *benchFlags) checkTogether(kind benchKind) error {
+func (f *benchFlags) checkTogether() error {
 	switch {
 	case f.given("total") && f.given("duration"):
 		return usage("--total and --duration both bound the measurement; give one of them")
@@ -88,8 +100,14 @@ func (f *benchFlags) checkTogether(kind benchKind) error {
 		return usage("--max-in-flight is for an open loop, which --rate makes")
 	case f.sequential && f.given("distribution") && f.load.Distribution.Name != scenario.Sequential:
 		return usage("--sequential-keys and --distribution %s contradict each other; give one of them", f.load.Distribution)
+	case f.targetLeader && f.given("target") && f.target.Mode != kv.LeaderOnly:
+		return usage("--target-leader and --target %s contradict each other; give one of them", f.target)
+	case f.autoSync < 0:
+		return usage("--auto-sync-interval is %v and cannot be negative", f.autoSync)
+	case f.kind.has(kv.Txn) && f.given("key-space-size") && int64(f.load.TxnKeys) > f.keySpace:
+		return usage("--txn-ops is %d, and there are %d keys (--key-space-size); one transaction writes a key once", f.load.TxnKeys, f.keySpace)
 	}
-	if kind.name != "mixed" {
+	if f.kind.name != "mixed" {
 		return nil
 	}
 	switch {
@@ -101,15 +119,22 @@ func (f *benchFlags) checkTogether(kind benchKind) error {
 	return nil
 }
 
-func (f *benchFlags) loadOf(kind benchKind, args []string) (*scenario.Load, error) {
+func (f *benchFlags) loadOf(args []string) (*scenario.Load, error) {
 	l := f.load
-	if !f.given("clients") && l.Connections > 0 {
-		l.Clients = l.Connections
+	l.Connections, l.Clients = f.conns, f.clients
+	switch l.Target = f.target; {
+	case f.targetLeader:
+		l.Target.Mode = kv.LeaderOnly
+	case f.autoSync > 0 && !f.given("target"):
+		l.Target.Mode = kv.All
 	}
 	if f.rate > 0 {
 		l.Rate.PerSecond = f.rate
 		if l.Arrival == scenario.Closed {
 			l.Arrival = scenario.Constant
+		}
+		if !f.given("clients") && l.Connections > 0 {
+			l.Clients = l.Connections // an open loop has none, and all connections send
 		}
 	}
 	if err := f.bound(&l); err != nil {
@@ -124,19 +149,47 @@ func (f *benchFlags) loadOf(kind benchKind, args []string) (*scenario.Load, erro
 	if f.sequential {
 		l.Distribution = scenario.Distribution{Name: scenario.Sequential}
 	}
-	l.Mix = f.mix(kind)
-	switch kind.name {
-	case "range":
-		l.RangeKey, l.RangeLimit = []byte(args[0]), f.limit
-		if len(args) > 1 {
-			l.RangeEnd = []byte(args[1])
-		}
-	case "put":
+	l.Mix = f.mix()
+	l.RangeLimit = f.limit
+	switch {
+	case f.kind.name == "range":
+		return &l, f.interval(&l, args)
+	case f.kind.blind():
 		l.Preload = f.preload
 	default:
 		l.Preload = !f.noPreload
 	}
 	return &l, nil
+}
+
+// interval is what `range` reads.
+func (f *benchFlags) interval(l *scenario.Load, args []string) error {
+	if f.prefix && len(args) > 1 {
+		return usage("--prefix reads all keys that begin with KEY, and END %q bounds them, too; give one of them", args[1])
+	}
+	l.RangeKey = []byte(args[0])
+	switch {
+	case len(args) > 1:
+		l.RangeEnd = []byte(args[1])
+	case f.prefix:
+		if l.RangeEnd = prefixEnd(l.RangeKey); l.RangeEnd == nil {
+			return usage("no key follows those that begin with %q, so they cannot be told from the rest", args[0])
+		}
+	}
+	return nil
+}
+
+// prefixEnd is the first key behind all that begin with the prefix; nil if
+// there is none.
+func prefixEnd(prefix []byte) []byte {
+	end := slices.Clone(prefix)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] < 0xff {
+			end[i]++
+			return end[:i+1]
+		}
+	}
+	return nil
 }
 
 // bound settles what ends the window.
@@ -154,14 +207,14 @@ func (f *benchFlags) bound(l *scenario.Load) error {
 }
 
 // mix is what the command does, without what has no weight.
-func (f *benchFlags) mix(kind benchKind) []scenario.Operation {
+func (f *benchFlags) mix() []scenario.Operation {
 	var mix []scenario.Operation
-	for _, k := range kind.kinds {
+	for _, k := range f.kind.kinds {
 		op := scenario.Operation{Kind: k, Weight: 1}
 		if k == kv.Get || k == kv.Range {
 			op.Consistency = f.consistency
 		}
-		if kind.name == "mixed" {
+		if f.kind.name == "mixed" {
 			op.Weight = f.putWeight
 			if k == kv.Get {
 				op.Weight = f.getWeight
@@ -174,59 +227,12 @@ func (f *benchFlags) mix(kind benchKind) []scenario.Operation {
 	return mix
 }
 
-// attachOf reads the endpoints: a scheme says whether TLS is meant.
-func (f *benchFlags) attachOf() (*scenario.Attach, error) {
-	a := f.attach
-	var plain, secure string
-	for _, given := range f.endpoints {
-		scheme, rest, found := strings.Cut(given, "://")
-		switch {
-		case !found:
-			rest = given
-		case scheme == "http":
-			plain = given
-		case scheme == "https":
-			secure = given
-		default:
-			return nil, usage("the endpoint %q begins with neither http:// nor https://; write HOST:PORT", given)
-		}
-		a.Endpoints = append(a.Endpoints, strings.TrimSuffix(rest, "/"))
-	}
-	options := a.CACert != "" || a.Cert != "" || a.CertKey != "" || a.SkipVerify
-	switch {
-	case (a.Cert == "") != (a.CertKey == ""):
-		return nil, usage("--cert and --key belong together; give both")
-	case a.SkipVerify && a.CACert != "":
-		return nil, usage("--cacert says whom to trust and --insecure-skip-tls-verify trusts everybody; give one of them")
-	case plain != "" && secure != "":
-		return nil, usage("the endpoints %s and %s contradict each other: TLS is for all of them or for none", plain, secure)
-	case plain != "" && options:
-		return nil, usage("the endpoint %s is without TLS, and other flags are about TLS; write https:// or drop them", plain)
-	}
-	a.TLS = secure != "" || options
-	return &a, nil
-}
-
-// checkStore asks the catalog whether the store is there and can do it.
-func (f *benchFlags) checkStore(l *scenario.Load, catalog scenario.Catalog) error {
-	stores := catalog.Stores()
-	if !slices.Contains(stores, f.store) {
-		return usage("--store: there is no store %q; choose one of: %s%s", f.store, strings.Join(stores, ", "), suggest(f.store, stores, ""))
-	}
-	for _, op := range l.Mix {
-		if err := catalog.Supports(f.store, op.Kind, op.Consistency); err != nil {
-			return usage("%w", err)
-		}
-	}
-	return nil
-}
-
 // keyFlags is what scenario files call something, and the flag that it is here.
 var keyFlags = map[string]string{
 	"connections": "--conns", "clients": "--clients", "max-in-flight": "--max-in-flight", "threads": "--threads",
 	"key-size": "--key-size", "value-size": "--val-size", "key-space": "--key-space-size", "prefix": "--prefix",
 	"distribution": "--distribution", "range-key": "KEY", "range-end": "END", "range-limit": "--limit",
-	"rate": "--rate", "arrival": "--arrival", "total": "--total", "duration": "--duration", "warmup": "--warmup",
+	"txn-keys": "--txn-ops", "rate": "--rate", "arrival": "--arrival", "total": "--total", "duration": "--duration", "warmup": "--warmup",
 	"timeout": "--timeout", "target": "--target", "consistency": "--consistency", "dial-timeout": "--dial-timeout",
 	"cert": "--cert", "cacert": "--cacert", "insecure-skip-tls-verify": "--insecure-skip-tls-verify", "user": "--user",
 }

@@ -23,11 +23,11 @@ func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
 			continue
 		}
 		set := pflag.NewFlagSet(kind.name, pflag.ContinueOnError)
-		f := newBenchFlags(kind, set)
+		f := newBenchFlags(newBenchCommon(newFlags(set)), kind, set)
 		if err := set.Parse(words[1:]); err != nil {
 			return nil, flagError(&cobra.Command{Use: kind.name}, err)
 		}
-		return f.scenario(kind, set.Args(), registry.Catalog{})
+		return f.scenario(set.Args(), registry.Catalog{})
 	}
 	t.Fatalf("there is no command %q", words[0])
 	return nil, nil
@@ -104,6 +104,41 @@ func TestPlan(t *testing.T) {
 			l.Connections, l.Clients, l.Target = 10, 100, kv.Target{Mode: kv.One, Member: 2}
 			l.Total, l.KeySpace = 10_000, 10_000
 		}},
+		{"connections alone bring no clients", []string{"put", "--conns", "3", "--rate", "0", "--clients", "3"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Connections, l.Clients = 3, 3
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"target-leader", []string{"put", "--target-leader", "--key-space-size", "1"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Target.Mode = kv.LeaderOnly
+			l.Total, l.KeySpace = 10_000, 1
+		}},
+		{"auto-sync-interval", []string{"get", "--auto-sync-interval", "1s"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Get, kv.Linearizable, 1)}
+			l.Target.Mode, l.Preload = kv.All, true
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"range of a prefix", []string{"range", "a\xff", "--prefix"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Range, kv.Linearizable, 1)}
+			l.RangeKey, l.RangeEnd = []byte("a\xff"), []byte("b")
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"list", []string{"list", "--limit", "20", "--consistency", "s"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Range, kv.Local, 1)}
+			l.RangeLimit, l.Preload = 20, true
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"cas", []string{"cas", "--total", "9"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.CAS, kv.None, 1)}
+			l.Total, l.KeySpace, l.Preload = 9, 9, true
+		}},
+		{"txn-put", []string{"txn-put", "--txn-ops", "4"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Txn, kv.None, 1)}
+			l.TxnKeys, l.ValueSize = 4, etcdValueSize
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
 		{"hotspot", []string{"put", "--distribution", "hotspot:0.1:0.9"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
 			l.Distribution = scenario.Distribution{Name: scenario.Hotspot, HotKeys: 0.1, HotOps: 0.9}
@@ -120,6 +155,9 @@ func TestPlan(t *testing.T) {
 			}
 			want := scenario.DefaultLoad()
 			want.Duration = 0
+			if test.args[0] == "put" {
+				want.ValueSize = etcdValueSize
+			}
 			test.want(&want)
 			if diff := cmp.Diff(want, s.Trials[0].Load, cmpopts.IgnoreFields(scenario.Load{}, "Seed")); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -149,7 +187,6 @@ func TestPlanAttaches(t *testing.T) {
 			t.Errorf("%q: %v", test.args, err)
 			continue
 		}
-		test.want.DialTimeout = 5 * time.Second
 		if diff := cmp.Diff(&test.want, s.Trials[0].Cluster.Attach); diff != "" {
 			t.Errorf("%q: -want +got:\n%s", test.args, diff)
 		}

@@ -54,6 +54,11 @@ func TestPlanRefuses(t *testing.T) {
 		"range a --key-size 3":      "there is no flag --key-size",
 		"mixed --put-weight=-1":     "--put-weight and --get-weight cannot be negative",
 
+		"put --target-leader --target all":             "--target-leader and --target all contradict each other; give one of them",
+		"put --auto-sync-interval=-1s":                 "--auto-sync-interval is -1s and cannot be negative",
+		"txn-put --txn-ops 5 --key-space-size 4":       "--txn-ops is 5, and there are 4 keys (--key-space-size); one transaction writes a key once",
+		"txn-put --txn-ops 0":                          "--txn-ops must be at least 1, not 0",
+		"range a b --prefix":                           `--prefix reads all keys that begin with KEY, and END "b" bounds them, too; give one of them`,
 		"put --total 5 --duration 5s":                  "--total and --duration both bound the measurement; give one of them",
 		"put --arrival closed --rate 5":                "--arrival closed has no --rate; drop one of them",
 		"put --sequential-keys --distribution zipfian": "--sequential-keys and --distribution zipfian:0.99 contradict each other; give one of them",

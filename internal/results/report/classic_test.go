@@ -1,0 +1,120 @@
+package report
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// classicTrial is a closed loop's window of two seconds: as many reads and
+// writes as given, each of 1 ms, 2 ms and so on, and timeouts among the writes.
+func classicTrial(reads, writes, timeouts int) (*record.Trial, *record.Files) {
+	opened := time.Unix(1_700_000_000, 0).UTC()
+	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 2, ErrorTexts: map[string]string{"timeout": "no answer within 1s"}}
+	files := &record.Files{}
+	add := func(tag record.Tag, second, n int) {
+		h := measure.NewHistogram()
+		for i := range n {
+			_ = h.RecordValue(int64(i+1) * 1e6)
+		}
+		files.Intervals = append(files.Intervals, record.Interval{Tag: tag, Start: opened.Add(time.Duration(second) * time.Second), Histogram: h})
+	}
+	for second := range 2 {
+		for kind, n := range map[kv.Kind]int{kv.Get: reads / 2, kv.Put: writes / 2} {
+			series := measure.Series{Kind: kind}
+			add(record.Tag{Phase: measure.Measured, Time: record.Service, Series: series}, second, n)
+			add(record.Tag{Phase: measure.Measured, Time: record.Response, Series: series}, second, n)
+			add(record.Tag{Phase: measure.Warmup, Time: record.Service, Series: series}, second, n)
+		}
+	}
+	add(record.Tag{Phase: measure.Measured, Time: record.ErrorTime, Series: measure.Series{Kind: kv.Put}, Error: kv.TimedOut}, 0, timeouts)
+	return t, files
+}
+
+func TestClassicHasTheLinesThatScriptsLookFor(t *testing.T) {
+	trial, files := classicTrial(0, 200, 50)
+	var b strings.Builder
+	if err := (Classic{Sample: true}).Write(&b, trial, files); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\nSummary:\n  Total:\t2.000000 secs.\n  Slowest:\t0.100",
+		"\n  Fastest:\t0.00", "\n  Average:\t0.050", "\n  Stddev:\t0.028", "\n  Requests/sec:\t100.0000\n", "\nResponse time histogram:\n  0.00",
+		"\nLatency distribution:\n  10% in 0.0", "\n  75% in 0.0",
+		"\n  90% in failed.\n", "\nSample in one second (unix latency throughput):\nUNIX-SECOND,MIN-LATENCY-MS,AVG-LATENCY-MS,MAX-LATENCY-MS,AVG-THROUGHPUT\n1700000000,",
+		"\nError distribution:\n  [50]\tno answer within 1s\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "99.9%") {
+		t.Errorf("250 operations support no p99.9:\n%s", b.String())
+	}
+}
+
+func TestClassicTellsReadsFromWrites(t *testing.T) {
+	trial, files := classicTrial(300, 100, 0)
+	var b strings.Builder
+	if err := (Classic{}).Write(&b, trial, files); err != nil {
+		t.Fatal(err)
+	}
+	reads, writes, _ := strings.Cut(b.String(), "\nTotal Write Ops: 100\nDetails:\nSummary:\n")
+	if !strings.HasPrefix(reads, "\nTotal Read Ops: 300\nDetails:\nSummary:\n") || !strings.Contains(reads, "Requests/sec:\t150.0000") ||
+		!strings.Contains(writes, "Requests/sec:\t50.0000") {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
+func TestClassicBinsCountEverything(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		h := measure.NewHistogram()
+		n := 1 + r.Int64N(2000)
+		for range n {
+			_ = h.RecordValue(1000 + int64(1e6*r.ExpFloat64()))
+		}
+		bounds, counts := classicBins(h)
+		var sum int64
+		for i, c := range counts {
+			sum += c
+			if i > 0 && bounds[i] < bounds[i-1] {
+				t.Fatalf("seed %d: the bounds %v fall", seed, bounds)
+			}
+		}
+		if sum != n || len(counts) != classicSteps+1 {
+			t.Fatalf("seed %d: %d of %d operations in %d bins", seed, sum, n, len(counts))
+		}
+		if counts[0] < 1 || n > 1 && h.Max() > h.Min() && counts[classicSteps] < 1 {
+			t.Fatalf("seed %d: the fastest or the slowest has no bin: %v", seed, counts)
+		}
+	}
+}
+
+func TestPerfdash(t *testing.T) {
+	trial, files := classicTrial(0, 200, 0)
+	dir := filepath.Join(t.TempDir(), "artifacts")
+	path, err := WritePerfdash(dir, "put", trial, files, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(dir, "EtcdAPI_benchmark_put_1970-01-01T00:00:00Z.json"); path != want {
+		t.Errorf("the file is %s, not %s", path, want)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"version": "v1"`, `"Perc50": 50.`, `"Perc90": 90.`, `"Perc99": null`, `"Operation": "PUT"`, `"unit": "ms"`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("it lacks %s:\n%s", want, b)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// The file that perfdash reads, as etcd's benchmark writes it: percentiles in
+// milliseconds. One that is not known is null, where etcd's writes 0.
+type (
+	perfdash struct {
+		Version   string         `json:"version"`
+		DataItems []perfdashItem `json:"dataItems"`
+	}
+	perfdashItem struct {
+		Data   perfdashData      `json:"data"`
+		Labels map[string]string `json:"labels"`
+		Unit   string            `json:"unit"`
+	}
+	perfdashData struct {
+		Perc50 *float64 `json:"Perc50"`
+		Perc90 *float64 `json:"Perc90"`
+		Perc99 *float64 `json:"Perc99"`
+	}
+)
+
+// WritePerfdash writes a trial's percentiles into a new file in the folder,
+// which it makes, and returns the file's path. operation is the command's name.
+func WritePerfdash(dir, operation string, t *record.Trial, files *record.Files, now time.Time) (string, error) {
+	report := perfdash{Version: "v1"}
+	parts := classicParts(t, files)
+	for i := range parts {
+		p := &parts[i]
+		name := operation
+		if len(parts) > 1 {
+			name += "-" + p.name
+		}
+		s := measure.Summarize(p.times, p.failed())
+		report.DataItems = append(report.DataItems, perfdashItem{
+			Data:   perfdashData{milliseconds(s.At(50)), milliseconds(s.At(90)), milliseconds(s.At(99))},
+			Labels: map[string]string{"Operation": strings.ToUpper(name)}, Unit: "ms",
+		})
+	}
+	b, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("the perfdash report cannot be written as JSON: %w", err)
+	}
+	path := filepath.Join(dir, fmt.Sprintf("EtcdAPI_benchmark_%s_%s.json", operation, now.UTC().Format(time.RFC3339)))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("the folder for the perfdash report cannot be made: %w", err)
+	}
+	if err := os.WriteFile(path, append(b, '\n'), 0o644); err != nil {
+		return "", fmt.Errorf("the perfdash report cannot be written: %w", err)
+	}
+	return path, nil
+}
+
+func milliseconds(f measure.Figure) *float64 {
+	if !f.Known {
+		return nil
+	}
+	ms := f.NS / 1e6
+	return &ms
+}
