@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Embedded is what a Store also is when its server is built into our own
 // binary: Launch then starts Self with the arguments `member NAME --config
@@ -35,6 +38,16 @@ type Maintainer interface {
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
 }
 
+// Leaser is what an Admin also is when the store has leases: sessions with a
+// time to live, which a kv.KeepAlive prolongs.
+type Leaser interface {
+	// Grant makes n leases with the given time to live, many at once. On an
+	// error it returns those that it made, which are to be revoked.
+	Grant(ctx context.Context, n int, ttl time.Duration) (ids []int64, err error)
+	// Revoke ends leases, many at once. One that is gone already is no error.
+	Revoke(ctx context.Context, ids []int64) error
+}
+
 // Installable is what a Store also is when a real server of it can be obtained
 // and built on this machine. What install does with a ServerSource is the same
 // for every store; see package install.
@@ -50,4 +63,30 @@ type Installable interface {
 type BuiltIn interface {
 	// BuiltInVersion is such as 3.7.3.
 	BuiltInVersion() string
+}
+
+// Compactor is what a Maintainer also is when its history can be compacted
+// beside a running load.
+type Compactor interface {
+	// CompactBehind discards the history older than behind revisions before the
+	// present one and returns the revision compacted to; 0 if there is nothing
+	// so old. It does not wait until the space is free.
+	CompactBehind(ctx context.Context, behind int64) (revision int64, err error)
+}
+
+// Hasher is what an Admin also is when members can tell a hash of their data.
+type Hasher interface {
+	// Hash asks every endpoint for the hash of all keys and values up to one
+	// revision, the same for all, in the order of the endpoints.
+	Hash(ctx context.Context) ([]MemberHash, error)
+}
+
+// MemberHash is the hash of a member's data up to a revision. Members are in
+// agreement when their hashes are equal; ones that have Compacted to different
+// revisions cannot be compared.
+type MemberHash struct {
+	Endpoint  string // HOST:PORT
+	Hash      uint64
+	Revision  int64
+	Compacted int64
 }

@@ -38,6 +38,7 @@ type admin struct {
 var (
 	_ store.Admin      = (*admin)(nil)
 	_ store.Maintainer = (*admin)(nil)
+	_ store.Compactor  = (*admin)(nil)
 )
 
 // Admin implements store.Store; the result is a store.Maintainer too.

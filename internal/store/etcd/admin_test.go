@@ -154,6 +154,22 @@ func maintainAlone(t *testing.T, a store.Admin) {
 	if _, err := m.DeletePrefix(t.Context(), nil); err == nil {
 		t.Error("everything was deleted")
 	}
+	before, err := a.(store.Hasher).Hash(t.Context())
+	if err != nil || len(before) != 1 || before[0].Hash == 0 || before[0].Revision < 12 || before[0].Endpoint == "" {
+		t.Errorf("the members' hashes are %+v, %v", before, err)
+	}
+	if revision, err := a.(store.Compactor).CompactBehind(t.Context(), 1000); err != nil || revision != 0 {
+		t.Errorf("with nothing so old, compacted to %d, %v", revision, err)
+	}
+	if revision, err := a.(store.Compactor).CompactBehind(t.Context(), 5); err != nil || revision != before[0].Revision-5 {
+		t.Errorf("compacted to %d, %v, with %d present", revision, err, before[0].Revision)
+	}
+	if again, err := a.(store.Compactor).CompactBehind(t.Context(), 5); err != nil || again != before[0].Revision-5 {
+		t.Errorf("compacted again to %d, %v", again, err)
+	}
+	if after, err := a.(store.Hasher).Hash(t.Context()); err != nil || after[0].Compacted != before[0].Revision-5 || after[0].Revision != before[0].Revision {
+		t.Errorf("the members' hashes are %+v, %v", after, err)
+	}
 	if revision, err := m.Compact(t.Context()); err != nil || revision < 12 {
 		t.Errorf("compacted to %d, %v", revision, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -21,6 +22,27 @@ func (a *admin) Compact(ctx context.Context) (int64, error) {
 	}
 	revision := r.Header.GetRevision()
 	if _, err := c.Compact(ctx, revision, clientv3.WithCompactPhysical()); err != nil {
+		return 0, fmt.Errorf("etcd does not compact to revision %d: %s", revision, reason(ctx, err))
+	}
+	return revision, nil
+}
+
+// CompactBehind implements store.Compactor. It does not wait until the space is
+// free, because a load runs beside it.
+func (a *admin) CompactBehind(ctx context.Context, behind int64) (int64, error) {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r, err := c.Get(ctx, "\x00", clientv3.WithCountOnly())
+	if err != nil {
+		return 0, fmt.Errorf("etcd's present revision cannot be read: %s", reason(ctx, err))
+	}
+	revision := r.Header.GetRevision() - behind
+	if revision <= 0 {
+		return 0, nil
+	}
+	if _, err := c.Compact(ctx, revision); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return 0, fmt.Errorf("etcd does not compact to revision %d: %s", revision, reason(ctx, err))
 	}
 	return revision, nil
