@@ -2,84 +2,80 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
-	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
-// storeName is the store that all peers can speak to.
-const storeName = "etcd"
-
 // members is the cluster's size.
 const members = 3
 
-// fsyncWrites is how many syncs tell how fast the disk is.
-const fsyncWrites = 200
-
-// bed is what the peers are measured on: one cluster and one null server.
+// bed is what the peers of one store are measured on: its cluster, and a null
+// server if a case wants one.
 type bed struct {
-	host    host.Host
-	claim   host.Claim
-	dir     string // of temporary files and the members' data
-	binary  string // quorumbench
+	*place
+	store   store.Store
 	cluster *cluster.Cluster
 	null    *peer.Server
 	key     string // the one that is read
 	version string // of the store
-	sync    probe.FsyncResult
 }
 
-// newBed makes the folder for a bed. Orphans of runs that were killed go.
-func newBed(o options) (*bed, error) {
-	root := o.dataDir
-	if root == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return nil, fmt.Errorf("there is no cache folder; name one with --data-dir: %w", err)
-		}
-		root = filepath.Join(cache, "quorumbench", "peers")
-	}
-	if _, err := cluster.CleanOrphans(root); err != nil {
-		return nil, err
-	}
-	h := host.NewLocal(nil, nil)
-	claim, err := h.Claim(root)
+// newBed is a bed for the store with the given name. The error says why there
+// can be none on this machine, such as a server that is not installed.
+func newBed(p *place, storeName string) (*bed, error) {
+	st, err := registry.Lookup(storeName)
 	if err != nil {
 		return nil, err
 	}
-	return &bed{host: h, claim: claim, dir: claim.Path(), binary: o.binary}, nil
+	if i, ok := st.(store.Installable); ok {
+		source, err := i.Server("")
+		if err != nil {
+			return nil, err
+		}
+		if _, err := install.Executable("", source); err != nil {
+			return nil, err
+		}
+	}
+	return &bed{place: p, store: st}, nil
 }
 
-// prepare builds quorumbench if need be, starts the servers and writes the
-// keys. The caller closes the bed whether or not it succeeds.
-func (b *bed) prepare(ctx context.Context, needNull bool) (err error) {
-	if b.sync, err = probe.Fsync(b.dir, fsyncWrites); err != nil {
-		return err
+// prepare starts what the cases need and writes their keys. The caller closes
+// the bed whether or not it succeeds.
+func (b *bed) prepare(ctx context.Context, cases []peer.Case) (err error) {
+	if slices.ContainsFunc(cases, func(c peer.Case) bool { return c.Null }) {
+		b.null, err = peer.StartServer(ctx, b.binary, "null-server", "--protocol", b.store.Name())
+		if err != nil {
+			return fmt.Errorf("the null server of %s did not start: %w", b.store.Name(), err)
+		}
 	}
-	if err := b.build(ctx); err != nil {
-		return err
+	if !slices.ContainsFunc(cases, func(c peer.Case) bool { return !c.Null }) {
+		return nil
 	}
-	if err := b.start(ctx, needNull); err != nil {
-		return err
+	b.cluster, err = cluster.Start(ctx, b.host, b.store, cluster.Spec{
+		Name: "peers", Members: members, Self: b.binary, Dir: b.dir,
+	})
+	if err != nil {
+		return fmt.Errorf("the cluster of %s did not start: %w", b.store.Name(), err)
 	}
 	endpoint, err := b.leader(ctx)
 	if err != nil {
 		return err
 	}
-	for _, s := range []peer.Space{readSpace(), putSpace()} {
+	spaces := []peer.Space{readSpace()}
+	if slices.ContainsFunc(cases, func(c peer.Case) bool { return c.Kind == kv.Put }) {
+		spaces = append(spaces, putSpace())
+	}
+	for _, s := range spaces {
 		if err := b.preload(ctx, endpoint, s); err != nil {
 			return err
 		}
@@ -87,95 +83,63 @@ func (b *bed) prepare(ctx context.Context, needNull bool) (err error) {
 	return nil
 }
 
-// build makes the program that is compared, unless it was given.
-func (b *bed) build(ctx context.Context) error {
-	if b.binary != "" {
-		path, err := filepath.Abs(b.binary)
-		b.binary = path
-		return err
-	}
-	b.binary = filepath.Join(b.dir, "quorumbench")
-	const what = "github.com/quorumbench/quorumbench/cmd/quorumbench"
-	if text, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, what).CombinedOutput(); err != nil {
-		return fmt.Errorf("quorumbench cannot be built (%w): %s", err, text)
-	}
-	return nil
-}
-
-func (b *bed) start(ctx context.Context, needNull bool) error {
-	st, err := registry.Lookup(storeName)
-	if err != nil {
-		return err
-	}
-	b.cluster, err = cluster.Start(ctx, b.host, st, cluster.Spec{
-		Name: "peers", Members: members, Self: b.binary, Dir: b.dir,
-	})
-	if err != nil {
-		return fmt.Errorf("the cluster did not start: %w", err)
-	}
-	if needNull {
-		b.null, err = peer.StartServer(ctx, b.binary, "null-server", "--protocol", storeName)
-		if err != nil {
-			return fmt.Errorf("the null server did not start: %w", err)
-		}
-	}
-	return nil
-}
-
-// preload writes a key space with our own generator and looks at it with the
-// official client.
+// preload writes a key space with our own generator and looks at it with
+// another client.
 func (b *bed) preload(ctx context.Context, endpoint string, s peer.Space) error {
 	// A short run's verdict may be bad, which is an exit code; the keys are
 	// what counts.
-	text, _ := exec.CommandContext(ctx, b.binary, "bench", "put", "--endpoints", endpoint, "--sequential-keys",
-		"--clients", "100", "--conns", "10", "--total", strconv.Itoa(s.Keys), "--key-space-size", strconv.Itoa(s.Keys),
-		"--prefix", s.Prefix, "--key-size", strconv.Itoa(s.Digits), "--val-size", strconv.Itoa(valueSize)).CombinedOutput()
+	text, _ := exec.CommandContext(ctx, b.binary, "bench", "put", "--store", b.store.Name(), "--endpoints", endpoint,
+		"--sequential-keys", "--clients", "100", "--conns", "10",
+		"--total", strconv.Itoa(s.Keys), "--key-space-size", strconv.Itoa(s.Keys), "--prefix", s.Prefix,
+		"--key-size", strconv.Itoa(s.Digits), "--val-size", strconv.Itoa(valueSize)).CombinedOutput()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := b.check(ctx, endpoint, s); err != nil {
-		return fmt.Errorf("the keys below %q could not be written: %w\n%s", s.Prefix, err, text)
+	key, err := look(ctx, b.store.Name(), endpoint, s)
+	if err != nil {
+		return fmt.Errorf("the keys below %q could not be written to %s: %w\n%s", s.Prefix, b.store.Name(), err, text)
+	}
+	if s == readSpace() {
+		b.key = key
 	}
 	return nil
 }
 
-// check reads a key space and remembers its first key if it is the one to read.
-func (b *bed) check(ctx context.Context, endpoint string, s peer.Space) error {
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	answer, err := c.Get(ctx, s.Prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
-	if err != nil {
-		return err
-	}
-	if answer.Count != int64(s.Keys) {
-		return fmt.Errorf("there are %d keys instead of %d", answer.Count, s.Keys)
-	}
-	if n := len(answer.Kvs[0].Value); n != valueSize {
-		return fmt.Errorf("a value has %d bytes instead of %d", n, valueSize)
-	}
-	if s == readSpace() {
-		b.key = string(answer.Kvs[0].Key)
-	}
-	return nil
-}
+// An election is waited for: asked so often, for so long.
+const (
+	leaderPoll    = 200 * time.Millisecond
+	leaderTimeout = 30 * time.Second
+)
 
 // leader asks who leads now.
 func (b *bed) leader(ctx context.Context) (string, error) {
-	status, err := b.cluster.Status(ctx)
-	if err != nil {
-		return "", err
+	limited, cancel := context.WithTimeout(ctx, leaderTimeout)
+	defer cancel()
+	again := time.NewTicker(leaderPoll)
+	defer again.Stop()
+	for {
+		status, err := b.cluster.Status(limited)
+		if l := status.Leader(); err == nil && l != nil {
+			b.version = status.Version
+			return l.Endpoint, nil
+		}
+		select {
+		case <-again.C:
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			return "", fmt.Errorf("%s has had no leader for %v", b.store.Name(), leaderTimeout)
+		}
 	}
-	b.version = status.Version
-	l := status.Leader()
-	if l == nil {
-		return "", errors.New("the cluster has no leader")
+}
+
+// title is the store with its version, where one runs.
+func (b *bed) title() string {
+	if b.version == "" {
+		return b.store.Name()
 	}
-	return l.Endpoint, nil
+	return b.store.Name() + " " + b.version
 }
 
 // work is a case on this bed. It is asked anew each time, since leadership can
@@ -195,14 +159,13 @@ func (b *bed) work(ctx context.Context, c peer.Case, seconds time.Duration) (pee
 	return w, err
 }
 
-// close stops the servers and removes every file.
+// close stops the servers and removes their data.
 func (b *bed) close() error {
-	var errs []error
 	if b.null != nil {
 		b.null.Stop()
 	}
-	if b.cluster != nil {
-		errs = append(errs, b.cluster.Stop(context.Background()))
+	if b.cluster == nil {
+		return nil
 	}
-	return errors.Join(append(errs, b.claim.Release(false))...)
+	return b.cluster.Stop(context.Background())
 }

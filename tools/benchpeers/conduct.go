@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
@@ -18,17 +19,18 @@ const patience = 60 * time.Second
 // comparison is a run of the program.
 type comparison struct {
 	options
-	bed     *bed
+	place   *place
 	cases   []peer.Case
 	windows map[string]time.Duration // of cases that have their own
 	peers   []peer.Peer
+	stores  []string // that were measured, with their versions
 	results compare.Results
 	notes   []string
-	begun   int // rounds
+	begun   int // rounds, the most of a store
 }
 
-// conduct measures and prints. When ctx ends it prints what was measured until
-// then, and returns ctx's error.
+// conduct measures and prints. When ctx ends, or a cluster fails, it prints
+// what was measured until then, and returns the error.
 func conduct(ctx context.Context, o options) (err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -36,31 +38,36 @@ func conduct(ctx context.Context, o options) (err error) {
 	}
 	c := &comparison{options: o}
 	c.cases, c.windows = o.chosen()
-	c.say("building and starting the servers")
-	if c.bed, err = newBed(o); err != nil {
+	c.say("building quorumbench")
+	if c.place, err = newPlace(o); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.bed.close()) }()
-	if err := c.bed.prepare(ctx, slices.ContainsFunc(c.cases, func(c peer.Case) bool { return c.Null })); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	defer func() { err = errors.Join(err, c.place.close()) }()
+	if err := c.place.prepare(ctx); err != nil {
 		return err
 	}
-	c.choosePeers([]peer.Peer{
-		peer.NewQuorumbench(c.bed.binary), peer.NewH2load(), peer.NewClientV3(self),
-		peer.NewEtcdBenchmark(os.Getenv(peer.EtcdBenchmarkEnv)),
-	})
+	c.choosePeers(self)
 	measuring := c.measure(ctx)
+	if c.begun == 0 {
+		return measuring
+	}
 	return errors.Join(measuring, c.print(os.Stdout))
 }
 
-// choosePeers keeps those that are there, and notes why the others are not.
-func (c *comparison) choosePeers(all []peer.Peer) {
+// choosePeers keeps those that have something to do and are there, and notes
+// why others are not there. self is our own binary.
+func (c *comparison) choosePeers(self string) {
+	all := []peer.Peer{
+		peer.NewQuorumbench(c.place.binary), peer.NewH2load(), peer.NewClientV3(self),
+		peer.NewEtcdBenchmark(os.Getenv(peer.EtcdBenchmarkEnv)), peer.NewGoZooKeeper(self), peer.NewWrk(), peer.NewHey(),
+	}
 	if c.soak {
 		all = all[:1]
 	}
 	for _, p := range all {
+		if !slices.ContainsFunc(c.cases, p.Does) {
+			continue
+		}
 		if err := p.Available(); err != nil {
 			c.note("%s is left out: %v", p.Name(), err)
 			continue
@@ -69,20 +76,81 @@ func (c *comparison) choosePeers(all []peer.Peer) {
 	}
 }
 
+// measure measures one store after the other, so that one cluster runs at a
+// time. A store without a server is left out.
 func (c *comparison) measure(ctx context.Context) error {
+	var missing []string
+	for _, name := range storesOf(c.cases) {
+		b, err := newBed(c.place, name)
+		if err != nil {
+			missing = append(missing, fmt.Sprintf("%s is left out: %v", name, err))
+			continue
+		}
+		if err := c.onBed(ctx, b, casesOf(c.cases, name)); err != nil {
+			return err
+		}
+	}
+	if c.begun == 0 {
+		return errors.New("nothing can be measured: " + strings.Join(missing, "; "))
+	}
+	c.notes = append(c.notes, missing...)
+	return nil
+}
+
+func (c *comparison) onBed(ctx context.Context, b *bed, cases []peer.Case) (err error) {
+	c.say("starting the servers of " + b.store.Name())
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err := b.prepare(ctx, cases); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	c.stores = append(c.stores, b.title())
+	if err := c.warm(ctx, b, cases); err != nil {
+		return err
+	}
+	return c.inRounds(ctx, b, cases)
+}
+
+// warm has quorumbench do each case once, uncounted: a server that has just
+// started compiles, opens files and fills caches, and whoever is measured first
+// would pay.
+func (c *comparison) warm(ctx context.Context, b *bed, cases []peer.Case) error {
+	if c.soak {
+		return nil
+	}
+	for _, k := range cases {
+		if k.Once || k.Null {
+			continue
+		}
+		c.say("warming the servers up: " + k.Title)
+		_, err := c.run(ctx, b, k, c.peers[0])
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			c.say("warming up failed: " + err.Error())
+		}
+	}
+	return nil
+}
+
+func (c *comparison) inRounds(ctx context.Context, b *bed, cases []peer.Case) error {
 	rounds := c.rounds
 	if c.soak {
 		rounds = 1
 	}
 	for round := range rounds {
-		c.begun = round + 1
-		for _, work := range c.cases {
-			if work.Once && round > 0 {
+		c.begun = max(c.begun, round+1)
+		for _, k := range cases {
+			if k.Once && round > 0 {
 				continue
 			}
-			able := slices.DeleteFunc(slices.Clone(c.peers), func(p peer.Peer) bool { return !p.Does(work) })
+			able := slices.DeleteFunc(slices.Clone(c.peers), func(p peer.Peer) bool { return !p.Does(k) })
 			for _, p := range compare.Rotated(able, round) {
-				if err := c.one(ctx, round, rounds, work, p); err != nil {
+				prefix := fmt.Sprintf("round %d of %d, %s, %s: ", round+1, rounds, k.Title, p.Name())
+				if err := c.one(ctx, b, round, prefix, k, p); err != nil {
 					return err
 				}
 			}
@@ -93,26 +161,12 @@ func (c *comparison) measure(ctx context.Context) error {
 
 // one measures one peer at one case. What goes wrong with it is noted and ends
 // nothing.
-func (c *comparison) one(ctx context.Context, round, rounds int, k peer.Case, p peer.Peer) error {
-	seconds := c.seconds
-	if own, ok := c.windows[k.Name]; ok {
-		seconds = own
-	}
-	work, err := c.bed.work(ctx, k, seconds)
-	if err != nil {
-		return err
-	}
-	limited, cancel := context.WithTimeout(ctx, seconds+patience)
-	defer cancel()
-	figures, err := p.Run(limited, work)
+func (c *comparison) one(ctx context.Context, b *bed, round int, prefix string, k peer.Case, p peer.Peer) error {
+	figures, err := c.run(ctx, b, k, p)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case limited.Err() != nil:
-		err = fmt.Errorf("it was stopped after %v", seconds+patience)
-	}
-	prefix := fmt.Sprintf("round %d of %d, %s, %s: ", round+1, rounds, k.Title, p.Name())
-	if err != nil {
+	case err != nil:
 		c.note("%s%v", prefix, err)
 		c.say(prefix + err.Error())
 		return nil
@@ -120,6 +174,25 @@ func (c *comparison) one(ctx context.Context, round, rounds int, k peer.Case, p 
 	c.results.Add(compare.Run{Round: round, Case: k.Name, Peer: p.Name(), Figures: figures})
 	c.say(prefix + figures.String())
 	return nil
+}
+
+// run has one peer do one case.
+func (c *comparison) run(ctx context.Context, b *bed, k peer.Case, p peer.Peer) (peer.Figures, error) {
+	seconds := c.seconds
+	if own, ok := c.windows[k.Name]; ok {
+		seconds = own
+	}
+	work, err := b.work(ctx, k, seconds)
+	if err != nil {
+		return peer.Figures{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, seconds+patience)
+	defer cancel()
+	figures, err := p.Run(limited, work)
+	if ctx.Err() == nil && limited.Err() != nil {
+		err = fmt.Errorf("it was stopped after %v", seconds+patience)
+	}
+	return figures, err
 }
 
 func (c *comparison) note(format string, args ...any) {

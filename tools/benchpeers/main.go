@@ -1,6 +1,7 @@
 // Command benchpeers compares quorumbench's generator with others on one
-// machine in one run: h2load, a closed loop over etcd's official client, and,
-// where its binary is named, etcd's own benchmark. docs/peers.md says how.
+// machine in one run: h2load, wrk, hey, closed loops over etcd's official client
+// and over go-zookeeper, and, where its binary is named, etcd's own benchmark.
+// docs/peers.md says how.
 package main
 
 import (
@@ -28,7 +29,7 @@ const (
 type options struct {
 	rounds  int
 	seconds time.Duration
-	only    []string // cases; empty for all
+	only    []string // cases and stores; empty for all
 	json    bool
 	soak    bool
 	dataDir string
@@ -42,8 +43,8 @@ func main() {
 }
 
 func run(ctx context.Context, stop func(), args []string) int {
-	if len(args) > 0 && args[0] == peer.ClientV3Command {
-		if err := peer.ClientV3Main(ctx, args[1:], os.Stdout); err != nil {
+	if ok, err := peer.LoopMain(ctx, args, os.Stdout); ok {
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return exitFailed
 		}
@@ -85,7 +86,7 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("benchpeers", flag.ContinueOnError)
 	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
 	flags.Float64Var(&seconds, "seconds", 4, "of one measurement, a quarter of it warm-up")
-	flags.StringVar(&only, "only", "", "measure these cases, separated by commas: "+strings.Join(caseNames(), ", "))
+	flags.StringVar(&only, "only", "", "measure these cases or stores, separated by commas: "+strings.Join(choices(), ", "))
 	flags.BoolVar(&o.json, "json", false, "print one JSON object instead of tables")
 	flags.BoolVar(&o.soak, "soak", false, "compare the memory after one and after ten minutes, and nothing else")
 	flags.StringVar(&o.dataDir, "data-dir", "", "folder below which the members keep their data; in the user's cache folder unless given")

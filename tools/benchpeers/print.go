@@ -3,11 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
+	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
 // print writes what came out.
@@ -46,15 +47,16 @@ func (c *comparison) conditions() compare.Conditions {
 		seconds = 0
 	}
 	return compare.Conditions{
-		Store: storeName + " " + c.bed.version, Members: members,
+		Store: strings.Join(c.stores, ", "), Members: members,
 		CPU: m.CPU, CPUs: m.Cores, System: m.OS, Kernel: m.Kernel, Go: m.Go,
-		FileSystem: c.bed.sync.FileSystem, FdatasyncP50: c.bed.sync.P50, FdatasyncP99: c.bed.sync.P99,
-		Rounds: c.begun, Seconds: seconds, H2load: h2loadVersion(),
+		FileSystem: c.place.sync.FileSystem, FdatasyncP50: c.place.sync.P50, FdatasyncP99: c.place.sync.P99,
+		Rounds: c.begun, Seconds: seconds,
+		H2load: c.version(peer.H2load, peer.H2loadVersion), Wrk: c.version(peer.Wrk, peer.WrkVersion),
 	}
 }
 
 func describe(c compare.Conditions) string {
-	text := fmt.Sprintf("%s, %d members, all on one machine with the peers, which ask the leader: %s, %d CPUs, %s %s, %s.\n",
+	text := fmt.Sprintf("%s; %d members each, all on one machine with the peers, which ask the leader: %s, %d CPUs, %s %s, %s.\n",
 		c.Store, c.Members, c.CPU, c.CPUs, c.System, c.Kernel, c.Go)
 	text += fmt.Sprintf("Data on %s, fdatasync p50 %.2f ms, p99 %.2f ms. Keys of 8 B, values of %d B.\n",
 		c.FileSystem, float64(c.FdatasyncP50)/1e6, float64(c.FdatasyncP99)/1e6, valueSize)
@@ -62,19 +64,20 @@ func describe(c compare.Conditions) string {
 		return text + "One run of a minute and one of ten."
 	}
 	text += fmt.Sprintf("Median (min-max); rounds: %d, of %g s for each peer, in rotated order", c.Rounds, c.Seconds)
-	if c.H2load != "" {
-		text += "; " + c.H2load
+	for _, version := range []string{c.H2load, c.Wrk} {
+		if version != "" {
+			text += "; " + version
+		}
 	}
 	return text + "."
 }
 
-// h2loadVersion is how h2load calls itself, or the empty string.
-func h2loadVersion() string {
-	text, err := exec.Command("h2load", "--version").Output()
-	if err != nil {
+// version asks for a peer's version, if it takes part.
+func (c *comparison) version(name string, ask func() string) string {
+	if !slices.ContainsFunc(c.peers, func(p peer.Peer) bool { return p.Name() == name }) {
 		return ""
 	}
-	return strings.TrimSpace(string(text))
+	return ask()
 }
 
 // firstError writes until it cannot.

@@ -65,31 +65,23 @@ const (
 	CaseOpen         = "open"
 	CaseSoakShort    = "soak-1m"
 	CaseSoakLong     = "soak-10m"
+	CaseZooKeeperGet = "zookeeper-get"
+	CaseZooKeeperPut = "zookeeper-put"
+	CaseConsulGet    = "consul-get"
+	CaseEtcdV2Get    = "etcdv2-get"
 )
 
 const mebibyte = 1 << 20
 
 // Goals are those of this project. rate is that of the open loop.
 func Goals(rate float64) []Goal {
-	const ours, h2, v3 = peer.Quorumbench, peer.H2load, peer.ClientV3
-	between := func(title, name, over, under string, figure Figure, limit, aim float64, atMost bool) Goal {
-		return Goal{
-			Title: title, Limit: limit, Aim: aim, AtMost: atMost, Show: showRatio,
-			Values: func(r *Results) []float64 { return r.Ratios(name, over, under, figure) },
-		}
-	}
-	resident := func(title string, limit float64, names ...string) Goal {
-		return Goal{
-			Title: title, Limit: limit, AtMost: true, Worst: true, Show: showMemory,
-			Values: func(r *Results) []float64 {
-				var all []float64
-				for _, name := range names {
-					all = append(all, r.Values(name, ours, memory)...)
-				}
-				return all
-			},
-		}
-	}
+	return slices.Concat(etcdGoals(), memoryGoals(), openGoals(rate), zooKeeperGoals(), httpGoals())
+}
+
+const ours = peer.Quorumbench
+
+func etcdGoals() []Goal {
+	const h2, v3 = peer.H2load, peer.ClientV3
 	return []Goal{
 		between("CPU per local range, ours / h2load", CaseLocal, ours, h2, cpuPerOp, 1, 0.8, true),
 		between("CPU per local range, client/v3 / ours", CaseLocal, v3, ours, cpuPerOp, 6, 10, false),
@@ -99,17 +91,65 @@ func Goals(rate float64) []Goal {
 		between("throughput, linearizable ranges, ours / client/v3", CaseLinearizable, ours, v3, perSecond, 1.4, 1.8, false),
 		between("throughput, puts, ours / client/v3", CasePut, ours, v3, perSecond, 1.25, 1.5, false),
 		between("service time p50 of one client, ours / h2load", CaseOne, ours, h2, serviceP50, 1, 0, true),
+	}
+}
+
+func memoryGoals() []Goal {
+	return []Goal{
 		resident("resident memory, 100 connections x 10", 64*mebibyte, CaseLocal, CaseLinearizable, CasePut),
 		resident("resident memory, 1,000 connections x 10", 200*mebibyte, CaseMany),
-		{
-			Title: "resident memory after ten minutes / after one", Limit: 1.1, AtMost: true, Show: showRatio,
-			Values: func(r *Results) []float64 { return soak(r) },
-		},
+		{Title: "resident memory after ten minutes / after one", Limit: 1.1, AtMost: true, Show: showRatio, Values: soak},
+	}
+}
+
+func openGoals(rate float64) []Goal {
+	return []Goal{
 		{
 			Title: "open loop, achieved rate off the one asked for", Limit: 0.001, AtMost: true, Show: showShare,
 			Values: func(r *Results) []float64 { return deviations(r.Values(CaseOpen, ours, perSecond), rate) },
 		},
 		lateness("open loop, lateness p99.9", 1e6, func(f peer.Figures) float64 { return f.LatenessP999 }),
+	}
+}
+
+func zooKeeperGoals() []Goal {
+	const zk = peer.GoZooKeeper
+	return []Goal{
+		between("CPU per ZooKeeper local read, go-zookeeper / ours", CaseZooKeeperGet, zk, ours, cpuPerOp, 2.2, 4, false),
+		between("CPU per ZooKeeper write, go-zookeeper / ours", CaseZooKeeperPut, zk, ours, cpuPerOp, 2.2, 4, false),
+		between("throughput, ZooKeeper local reads, ours / go-zookeeper", CaseZooKeeperGet, ours, zk, perSecond, 1.2, 0, false),
+		between("throughput, ZooKeeper writes, ours / go-zookeeper", CaseZooKeeperPut, ours, zk, perSecond, 1.2, 0, false),
+	}
+}
+
+func httpGoals() []Goal {
+	return []Goal{
+		between("CPU per Consul local read, ours / wrk", CaseConsulGet, ours, peer.Wrk, cpuPerOp, 1, 0, true),
+		between("CPU per Consul local read, hey / ours", CaseConsulGet, peer.Hey, ours, cpuPerOp, 3, 0, false),
+		between("CPU per etcd v2 local read, ours / wrk", CaseEtcdV2Get, ours, peer.Wrk, cpuPerOp, 1, 0, true),
+		between("CPU per etcd v2 local read, hey / ours", CaseEtcdV2Get, peer.Hey, ours, cpuPerOp, 3, 0, false),
+	}
+}
+
+// between is a goal for the ratio of a figure of two peers.
+func between(title, name, over, under string, figure Figure, limit, aim float64, atMost bool) Goal {
+	return Goal{
+		Title: title, Limit: limit, Aim: aim, AtMost: atMost, Show: showRatio,
+		Values: func(r *Results) []float64 { return r.Ratios(name, over, under, figure) },
+	}
+}
+
+// resident is a goal for our memory in the worst round of some cases.
+func resident(title string, limit float64, names ...string) Goal {
+	return Goal{
+		Title: title, Limit: limit, AtMost: true, Worst: true, Show: showMemory,
+		Values: func(r *Results) []float64 {
+			var all []float64
+			for _, name := range names {
+				all = append(all, r.Values(name, ours, memory)...)
+			}
+			return all
+		},
 	}
 }
 

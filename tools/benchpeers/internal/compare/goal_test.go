@@ -87,8 +87,11 @@ func TestEveryGoalIsMeasured(t *testing.T) {
 	}
 	for _, name := range []string{
 		CaseLocal, CaseLinearizable, CasePut, CaseOne, CaseMany, CaseOpen, CaseSoakShort, CaseSoakLong,
+		CaseZooKeeperGet, CaseZooKeeperPut, CaseConsulGet, CaseEtcdV2Get,
 	} {
-		for _, who := range []string{peer.Quorumbench, peer.H2load, peer.ClientV3} {
+		for _, who := range []string{
+			peer.Quorumbench, peer.H2load, peer.ClientV3, peer.GoZooKeeper, peer.Wrk, peer.Hey,
+		} {
 			r.Add(run(0, name, who, f))
 		}
 	}

@@ -20,7 +20,7 @@ type Document struct {
 
 // Conditions are what a figure means nothing without.
 type Conditions struct {
-	Store        string  `json:"store"`
+	Store        string  `json:"store"` // with its version; several are separated by commas
 	Members      int     `json:"members"`
 	CPU          string  `json:"cpu"`
 	CPUs         int     `json:"cpus"`
@@ -33,6 +33,7 @@ type Conditions struct {
 	Rounds       int     `json:"rounds"`           // that were begun
 	Seconds      float64 `json:"seconds"`          // of one measurement; 0 where they differ
 	H2load       string  `json:"h2load,omitempty"` // version
+	Wrk          string  `json:"wrk,omitempty"`    // version
 }
 
 type jsonGoal struct {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
 // EtcdBenchmarkEnv is the environment variable that names etcd's own
@@ -19,8 +20,11 @@ type etcdBenchmark struct{ binary string }
 // NewEtcdBenchmark returns etcd's own benchmark; binary may be empty.
 func NewEtcdBenchmark(binary string) Peer { return etcdBenchmark{binary} }
 
-func (etcdBenchmark) Name() string     { return EtcdBenchmark }
-func (etcdBenchmark) Does(c Case) bool { return closed(c) && c.Clients > 1 }
+func (etcdBenchmark) Name() string { return EtcdBenchmark }
+
+func (etcdBenchmark) Does(c Case) bool {
+	return c.Store == etcd.Name && closed(c) && c.Clients > 1
+}
 
 func (e etcdBenchmark) Available() error {
 	if e.binary == "" {

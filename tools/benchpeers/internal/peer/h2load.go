@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
 type h2load struct{}
@@ -31,8 +33,19 @@ func (h2load) Available() error {
 	return nil
 }
 
+// H2loadVersion is how h2load calls itself, or the empty string.
+func H2loadVersion() string {
+	text, err := exec.Command("h2load", "--version").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
 // Does leaves puts out: h2load sends one body for ever.
-func (h2load) Does(c Case) bool { return closed(c) && c.Kind == kv.Get && c.Consistency == kv.Local }
+func (h2load) Does(c Case) bool {
+	return c.Store == etcd.Name && closed(c) && c.Kind == kv.Get && c.Consistency == kv.Local
+}
 
 func (h2load) Run(ctx context.Context, w Work) (Figures, error) {
 	body, err := rangeBody(w.Key, w.Consistency)

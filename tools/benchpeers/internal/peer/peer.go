@@ -18,12 +18,16 @@ const (
 	H2load        = "h2load"
 	ClientV3      = "client/v3"
 	EtcdBenchmark = "etcd benchmark"
+	GoZooKeeper   = "go-zookeeper"
+	Wrk           = "wrk"
+	Hey           = "hey"
 )
 
 // Case is one kind of work.
 type Case struct {
 	Name        string // as --only spells it
 	Title       string // as the table shows it
+	Store       string // the registry's name of the store
 	Kind        kv.Kind
 	Consistency kv.Consistency // of a read
 	Connections int
@@ -40,7 +44,7 @@ type Work struct {
 	Endpoint  string // HOST:PORT of the member that leads
 	Key       string // of reads: it exists, with a value of ValueSize bytes
 	ReadSpace Space  // holds Key alone
-	PutSpace  Space  // all its keys exist
+	PutSpace  Space  // of puts: all its keys exist
 	ValueSize int    // bytes
 	Warmup    time.Duration
 	Window    time.Duration

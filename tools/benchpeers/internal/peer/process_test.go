@@ -39,10 +39,17 @@ func TestStartServer(t *testing.T) {
 	}
 }
 
-func TestClientV3MainRefusesNonsense(t *testing.T) {
-	for _, args := range [][]string{{"--conns", "0"}, {"--window", "0s"}} {
-		if err := ClientV3Main(t.Context(), args, nil); err == nil {
-			t.Errorf("%v was accepted", args)
+func TestLoopMainRefusesNonsense(t *testing.T) {
+	for _, command := range []string{clientV3Command, goZooKeeperCommand} {
+		for _, args := range [][]string{{command, "--conns", "0"}, {command, "--window", "0s"}} {
+			if ok, err := LoopMain(t.Context(), args, nil); !ok || err == nil {
+				t.Errorf("%v was accepted: %v, %v", args, ok, err)
+			}
+		}
+	}
+	for _, args := range [][]string{nil, {"--rounds", "3"}, {"client"}} {
+		if ok, err := LoopMain(t.Context(), args, nil); ok || err != nil {
+			t.Errorf("%v are a loop's: %v", args, err)
 		}
 	}
 }

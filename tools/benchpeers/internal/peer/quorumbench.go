@@ -33,14 +33,15 @@ func (q quorumbench) Run(ctx context.Context, w Work) (Figures, error) {
 	return figures, err
 }
 
-// benchArguments are those of `quorumbench bench`.
+// benchArguments are those of `quorumbench bench`. The endpoint is the leader's,
+// and any is the target that takes it as given, as the other peers do.
 func (w Work) benchArguments() []string {
 	space := w.ReadSpace
 	if w.Kind == kv.Put {
 		space = w.PutSpace
 	}
 	args := []string{
-		"bench", w.Kind.String(), "--endpoints", w.Endpoint, "--target", "leader", "--format", "json",
+		"bench", w.Kind.String(), "--store", w.Store, "--endpoints", w.Endpoint, "--target", "any", "--format", "json",
 		"--conns", strconv.Itoa(w.Connections), "--clients", strconv.Itoa(w.Clients),
 		"--warmup", w.Warmup.String(), "--duration", w.Window.String(),
 		"--prefix", space.Prefix, "--key-size", strconv.Itoa(space.Digits),

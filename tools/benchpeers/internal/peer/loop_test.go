@@ -1,0 +1,84 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+)
+
+// nullServer serves a store's protocol, in which every key is there.
+func nullServer(t *testing.T, s store.NullServed) (endpoint string) {
+	t.Helper()
+	server, err := s.NullServer(store.NullOptions{ValueSize: 256})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// Each loop connects its library, reads, counts what it read, and ends.
+func TestLoops(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		store   store.NullServed
+		more    []string
+	}{
+		{clientV3Command, etcd.New(), []string{"--serializable"}},
+		{goZooKeeperCommand, zookeeper.New(), nil},
+	} {
+		t.Run(c.command, func(t *testing.T) {
+			args := append([]string{
+				c.command, "--endpoint", nullServer(t, c.store), "--conns", "2", "--clients", "6",
+				"--warmup", "10ms", "--window", "200ms", "--key", "r0000000",
+			}, c.more...)
+			var out bytes.Buffer
+			if ok, err := LoopMain(t.Context(), args, &out); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			var f Figures
+			if err := json.Unmarshal(out.Bytes(), &f); err != nil {
+				t.Fatal(err)
+			}
+			if f.Operations == 0 || f.PerSecond <= 0 || f.MaxRSS <= 0 {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}
+
+// A loop whose server is not there ends with a sentence.
+func TestLoopWithoutServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{goZooKeeperCommand, "--endpoint", endpoint, "--key", "r0000000"}
+	if ok, err := LoopMain(t.Context(), args, &bytes.Buffer{}); !ok || err == nil {
+		t.Errorf("got %v, %v", ok, err)
+	} else {
+		t.Log(err)
+	}
+}

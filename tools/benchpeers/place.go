@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// fsyncWrites is how many syncs tell how fast the disk is.
+const fsyncWrites = 200
+
+// place is what all beds share: this machine, a folder, and quorumbench.
+type place struct {
+	host   host.Host
+	claim  host.Claim
+	dir    string // of temporary files and the members' data
+	binary string // quorumbench
+	sync   probe.FsyncResult
+}
+
+// newPlace makes the folder. Orphans of runs that were killed go.
+func newPlace(o options) (*place, error) {
+	root := o.dataDir
+	if root == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("there is no cache folder; name one with --data-dir: %w", err)
+		}
+		root = filepath.Join(cache, "quorumbench", "peers")
+	}
+	if _, err := cluster.CleanOrphans(root); err != nil {
+		return nil, err
+	}
+	h := host.NewLocal(nil, nil)
+	claim, err := h.Claim(root)
+	if err != nil {
+		return nil, err
+	}
+	return &place{host: h, claim: claim, dir: claim.Path(), binary: o.binary}, nil
+}
+
+// prepare looks at the disk and builds the program that is compared, unless it
+// was given.
+func (p *place) prepare(ctx context.Context) (err error) {
+	if p.sync, err = probe.Fsync(p.dir, fsyncWrites); err != nil {
+		return err
+	}
+	if p.binary != "" {
+		p.binary, err = filepath.Abs(p.binary)
+		return err
+	}
+	p.binary = filepath.Join(p.dir, "quorumbench")
+	const what = "github.com/quorumbench/quorumbench/cmd/quorumbench"
+	text, err := exec.CommandContext(ctx, "go", "build", "-o", p.binary, what).CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("quorumbench cannot be built (%w): %s", err, text)
+	}
+	return nil
+}
+
+// close removes every file.
+func (p *place) close() error { return p.claim.Release(false) }
