@@ -56,6 +56,7 @@ type Conn struct {
 	body    []byte // the body, when it came in several
 	keep    bool   // the connection outlives this answer
 	framed  bool   // the last field tells where the body ends
+	known   knownHead
 
 	draining bool
 	err      error

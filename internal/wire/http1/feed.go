@@ -88,12 +88,25 @@ func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
 					return nil, false, err
 				}
 			}
+			inPlace := len(c.partial) == 0
+			if c.state == fields && inPlace {
+				if n := c.known.pass(in); n > 0 {
+					c.headLen += n
+					c.framed = false
+					in = in[n:]
+					continue
+				}
+			}
 			line, after, ok, err := c.line(in)
 			if err != nil || !ok {
 				return nil, false, err
 			}
+			var whole []byte
+			if inPlace {
+				whole = in[:len(in)-len(after)]
+			}
 			in = after
-			if done, err := c.takeLine(line); done || err != nil {
+			if done, err := c.takeLine(line, whole); done || err != nil {
 				return in, done, err
 			}
 		}
@@ -127,16 +140,19 @@ func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
 	return line, in[n:], true, nil
 }
 
-// takeLine takes a whole line.
-func (c *Conn) takeLine(line []byte) (done bool, err error) {
+// takeLine takes a line; whole is the line with its end, if it lay in the input
+// in one piece.
+func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 	switch c.state {
 	case statusLine:
 		return false, c.startLine(line)
 	case fields:
-		if len(line) > 0 {
-			return false, c.field(line)
+		if len(line) == 0 {
+			return c.endOfHead()
 		}
-		return c.endOfHead()
+		idle, err := c.field(line)
+		c.known.learn(whole, idle)
+		return false, err
 	case chunkSize:
 		return false, c.chunkLine(line)
 	case chunkEnd:

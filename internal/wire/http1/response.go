@@ -47,6 +47,7 @@ func (c *Conn) expectHead() {
 func (c *Conn) resetFields() {
 	c.answer = Response{kept: c.answer.kept[:0]}
 	c.length, c.coding, c.keep, c.framed = -1, identity, true, false
+	c.known.at = 0
 }
 
 // complete ends the answer under way and returns it.
@@ -82,17 +83,18 @@ func (c *Conn) startLine(line []byte) error {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// field takes one field line (RFC 9112, section 5).
-func (c *Conn) field(line []byte) error {
+// field takes one field line (RFC 9112, section 5). It reports whether the line
+// said nothing we need.
+func (c *Conn) field(line []byte) (idle bool, err error) {
 	if line[0] == ' ' || line[0] == '\t' { // the obsolete way to go on with a field
 		if c.framed {
-			return errors.New("the server spread a header field that tells where its answer ends over two lines")
+			return false, errors.New("the server spread a header field that tells where its answer ends over two lines")
 		}
-		return nil
+		return false, nil
 	}
 	colon := bytes.IndexByte(line, ':')
 	if colon <= 0 || line[colon-1] == ' ' || line[colon-1] == '\t' {
-		return fmt.Errorf("the server sent a line that is no HTTP header field: %.40q", line)
+		return false, fmt.Errorf("the server sent a line that is no HTTP header field: %.40q", line)
 	}
 	name := line[:colon]
 	c.framed = false
@@ -100,26 +102,29 @@ func (c *Conn) field(line []byte) error {
 	case 10:
 		if foldsTo(name, "connection") {
 			c.connection(line[colon+1:])
-		} else if foldsTo(name, "keep-alive") {
+			return false, nil
+		}
+		if foldsTo(name, "keep-alive") {
 			c.keepAlive(line[colon+1:])
+			return false, nil
 		}
 	case 14:
 		if foldsTo(name, "content-length") {
 			c.framed = true
-			return c.contentLength(trim(line[colon+1:]))
+			return false, c.contentLength(trim(line[colon+1:]))
 		}
 	case 17:
 		if foldsTo(name, "transfer-encoding") {
 			c.framed = true
-			return c.transferEncoding(line[colon+1:])
+			return false, c.transferEncoding(line[colon+1:])
 		}
 	}
 	for i, w := range c.cfg.Wanted {
 		if len(w) == len(name) && bytes.EqualFold(name, []byte(w)) {
-			return c.keepField(i, trim(line[colon+1:]))
+			return false, c.keepField(i, trim(line[colon+1:]))
 		}
 	}
-	return nil
+	return true, nil
 }
 
 func (c *Conn) keepField(i int, value []byte) error {
