@@ -3,14 +3,6 @@
 package e2e_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -19,57 +11,22 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/quorumbench/quorumbench/internal/testcerts"
 )
 
-// authority signs certificates for a test.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
 // newAuthority makes one, and writes it to NAME.crt in the world.
-func (w *world) newAuthority(t *testing.T, name string) *authority {
+func (w *world) newAuthority(t *testing.T, name string) *testcerts.Authority {
 	t.Helper()
-	a := &authority{cert: &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().AddDate(1, 0, 0),
-	}}
-	a.key = w.sign(t, name, a.cert, a)
+	a := testcerts.NewAuthority(t, name)
+	w.file(t, name+".crt", string(a.PEM))
 	return a
 }
 
 // leaf makes a certificate for 127.0.0.1 and writes it to NAME.crt and NAME.key.
-func (w *world) leaf(t *testing.T, a *authority, name string, until time.Time) {
+func (w *world) leaf(t *testing.T, a *testcerts.Authority, name string, until time.Time) {
 	t.Helper()
-	w.sign(t, name, &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: a.cert.NotBefore, NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage:    x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, a)
-}
-
-func (w *world) sign(t *testing.T, name string, c *x509.Certificate, by *authority) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer := by.key
-	if signer == nil {
-		signer = key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, by.cert, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.file(t, name+".crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	w.file(t, name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})))
-	return key
+	a.Issue(t, name, until).Write(t, w.path(name+".crt"), w.path(name+".key"))
 }
 
 // etcd starts a real etcd of one member in this process and returns its client

@@ -2,12 +2,7 @@ package load_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"math/big"
 	"net"
 	"strings"
 	"testing"
@@ -16,36 +11,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+	"github.com/quorumbench/quorumbench/internal/testcerts"
 )
-
-// certificate is a self-signed one for 127.0.0.1, and the pool that trusts it.
-func certificate(t *testing.T, until time.Time) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: until,
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
 
 // Both pollers, plain and over TLS, lose nothing, also with values that take
 // many reads and writes and with connections that end in between.
 func TestPollers(t *testing.T) {
-	cert, pool := certificate(t, time.Now().Add(time.Hour))
+	server, client := testcerts.Configs(t)
 	for _, portable := range []bool{false, true} {
 		for _, secured := range []bool{false, true} {
 			for _, size := range []int{64, 200_000} {
@@ -53,7 +25,7 @@ func TestPollers(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					o := nullserver.Options{}
 					if secured {
-						o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+						o.TLS = server
 					}
 					l := base(kv.Put, kv.None)
 					l.Total, l.ValueSize, l.KeySpace = 5000, size, 100
@@ -62,7 +34,7 @@ func TestPollers(t *testing.T) {
 					}
 					p := planFor(serve(t, "goaway every 1000", o), l)
 					if secured {
-						p.Access.TLS = &tls.Config{RootCAs: pool}
+						p.Access.TLS = client
 					}
 					if portable {
 						p.Portable()
@@ -82,9 +54,10 @@ func TestPollers(t *testing.T) {
 }
 
 func TestCheckSaysWhatIsWrong(t *testing.T) {
-	cert, pool := certificate(t, time.Now().Add(time.Hour))
-	expired, expiredPool := certificate(t, time.Now().Add(-time.Hour))
-	secure := serve(t, "", nullserver.Options{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+	server, client := testcerts.Configs(t)
+	other := testcerts.NewAuthority(t, "another authority")
+	expired := other.Issue(t, "expired", time.Now().Add(-time.Hour)).TLS(t)
+	secure := serve(t, "", nullserver.Options{TLS: server})
 	old := serve(t, "", nullserver.Options{TLS: &tls.Config{Certificates: []tls.Certificate{expired}}})
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -101,10 +74,10 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		"HTTP/1.1":              {serve(t, "mode=http1", nullserver.Options{}), nil, "HTTP/1"},
 		"garbage":               {serve(t, "mode=garbage", nullserver.Options{}), nil, "127.0.0.1"},
 		"plain to TLS":          {secure, nil, "TLS"},
-		"TLS to plain":          {serve(t, "", nullserver.Options{}), &tls.Config{RootCAs: pool}, "is TLS on there"},
-		"another CA":            {secure, &tls.Config{RootCAs: expiredPool}, "certificate"},
-		"expired certificate":   {old, &tls.Config{RootCAs: expiredPool}, "expired"},
-		"the right CA":          {secure, &tls.Config{RootCAs: pool}, ""},
+		"TLS to plain":          {serve(t, "", nullserver.Options{}), client, "is TLS on there"},
+		"another CA":            {secure, &tls.Config{RootCAs: other.Pool()}, "certificate"},
+		"expired certificate":   {old, &tls.Config{RootCAs: other.Pool()}, "expired"},
+		"the right CA":          {secure, client, ""},
 		"a name with no number": {"127.0.0.1", nil, "missing port"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/consul/api"
@@ -17,9 +16,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-// defaultDialTimeout is that of store.Access.
-const defaultDialTimeout = 5 * time.Second
 
 // admin asks a cluster through the official client, one for each endpoint.
 type admin struct {
@@ -39,10 +35,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the Consul cluster was given")
 	}
-	timeout := a.DialTimeout
-	if timeout <= 0 {
-		timeout = defaultDialTimeout
-	}
+	timeout := a.Timeout()
 	scheme := "http"
 	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: timeout}).DialContext}
 	if a.TLS != nil {
@@ -72,13 +65,7 @@ func (a *admin) Close() error {
 // Status implements store.Admin. Every endpoint is asked by itself and at the
 // same time.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
-	members := make([]store.Member, len(a.endpoints))
-	var wg sync.WaitGroup
-	for i := range a.endpoints {
-		wg.Go(func() { members[i] = a.ask(ctx, i) })
-	}
-	wg.Wait()
-	return summarize(members)
+	return store.AskAll(len(a.endpoints), func(i int) store.Member { return a.ask(ctx, i) })
 }
 
 // ask asks one agent about itself: its version, and the state of its Raft.
@@ -130,33 +117,6 @@ func memberID(uuid string) uint64 {
 		n = n<<8 | uint64(c)
 	}
 	return n
-}
-
-func summarize(members []store.Member) (store.Status, error) {
-	s := store.Status{Members: members}
-	var versions, errs []string
-	for _, m := range members {
-		if m.Err != nil {
-			errs = append(errs, m.Err.Error())
-			continue
-		}
-		s.Term = max(s.Term, m.Term)
-		versions = appendNew(versions, m.Version)
-	}
-	s.Version = strings.Join(versions, ", ")
-	if len(errs) == len(members) {
-		return s, errors.New(strings.Join(errs, "; "))
-	}
-	return s, nil
-}
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
 }
 
 // Members implements store.Admin. Servers tell each other neither their HTTP

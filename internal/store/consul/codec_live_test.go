@@ -2,7 +2,6 @@ package consul
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,22 +10,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
-
-func changed(t testing.TB, config []byte, change func(tree)) []byte {
-	t.Helper()
-	var c tree
-	if err := json.Unmarshal(config, &c); err != nil {
-		t.Fatal(err)
-	}
-	change(c)
-	delete(c, "-token")
-	b, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // everyByte lets keys have characters that do not print.
 func everyByte(c tree) { c["disable_http_unprintable_char_filter"] = true }
@@ -59,9 +44,9 @@ func message(n int) []byte {
 }
 
 func TestLiveAgreesWithOfficialClient(t *testing.T) {
-	l := startLive(t, 1, "127.31.0.1", everyByte)
-	w := dialWire(t, store.Access{Endpoints: l.endpoints})
-	official := l.official(l.endpoints[0]).KV()
+	l := startLive(t, 1, "127.31.0.1", "", everyByte)
+	w := storetest.Dial(t, New(), store.Access{Endpoints: l.Endpoints})
+	official := official(t, l.Endpoints[0], "").KV()
 	for i, key := range awkwardKeys() {
 		agreeOnKey(t, w, official, key, fmt.Appendf(nil, "value %d", i))
 	}
@@ -77,7 +62,7 @@ var levels = []kv.Consistency{kv.Linearizable, kv.Local, kv.Lease}
 
 // agreeOnKey runs every operation of one key through the codec and checks with
 // the official client, and the other way round.
-func agreeOnKey(t *testing.T, w *wireConn, official *api.KV, key string, value []byte) {
+func agreeOnKey(t *testing.T, w *storetest.Wire, official *api.KV, key string, value []byte) {
 	t.Helper()
 	k := []byte(key)
 	theirs := func() (value []byte, index int64) {
@@ -98,7 +83,7 @@ func agreeOnKey(t *testing.T, w *wireConn, official *api.KV, key string, value [
 			t.Fatalf("key %.40q: the official client reads %d bytes %.40q at %d, want %d", key, len(v), v, index, len(want))
 		}
 		for _, level := range levels {
-			e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: level})
+			e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: level})
 			if !bytes.Equal(e.Value, want) || e.Revision != index || e.Count != 1 {
 				t.Fatalf("key %.40q: %v read %d bytes at %d, want %d at %d", key, level, len(e.Value), e.Revision, len(want), index)
 			}
@@ -106,49 +91,49 @@ func agreeOnKey(t *testing.T, w *wireConn, official *api.KV, key string, value [
 		return index
 	}
 
-	w.want(kv.OK, store.Op{Kind: kv.Put, Key: k, Value: value})
+	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: k, Value: value})
 	old := same(value)
 	other := append([]byte{'x'}, value[:max(0, len(value)-1)]...)
 	if _, err := official.Put(&api.KVPair{Key: key, Value: other}, nil); err != nil {
 		t.Fatal(err)
 	}
 	index := same(other)
-	w.want(kv.OK, store.Op{Kind: kv.Range, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.Range, Key: k})
 
-	if e := w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: old}); e.Revision != unknown || e.Extra != 0 {
+	if e := w.Want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: old}); e.Revision != unknown || e.Extra != 0 {
 		t.Fatalf("conflict %+v", e)
 	}
-	w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: index})
+	w.Want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: index})
 	same(value)
-	if e := w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: other, Revision: unknown}); e.Extra != 1 {
+	if e := w.Want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: other, Revision: unknown}); e.Extra != 1 {
 		t.Fatalf("a compare-and-set that read first took %d requests more", e.Extra)
 	}
 	same(other)
 
-	w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
 	if _, index := theirs(); index != 0 {
 		t.Fatal("the official client reads a deleted key")
 	}
-	w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
 	for _, level := range levels {
-		w.want(kv.Miss, store.Op{Kind: kv.Get, Key: k, Consistency: level})
+		w.Want(kv.Miss, store.Op{Kind: kv.Get, Key: k, Consistency: level})
 	}
-	w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value}) // 0: create
-	w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: value})
+	w.Want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value}) // 0: create
+	w.Want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: value})
 	same(value)
 	if _, err := official.Delete(key, nil); err != nil {
 		t.Fatal(err)
 	}
-	w.want(kv.Miss, store.Op{Kind: kv.Get, Key: k})
-	w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: unknown})
+	w.Want(kv.Miss, store.Op{Kind: kv.Get, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: unknown})
 	same(value)
-	w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
 }
 
-func agreeOnRanges(t *testing.T, w *wireConn, official *api.KV) {
+func agreeOnRanges(t *testing.T, w *storetest.Wire, official *api.KV) {
 	t.Helper()
 	for i := range 300 {
-		w.want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "range/%03d", i), Value: message(1000)})
+		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "range/%03d", i), Value: message(1000)})
 	}
 	pairs, _, err := official.List("range/", nil)
 	if err != nil || len(pairs) != 300 {
@@ -164,7 +149,7 @@ func agreeOnRanges(t *testing.T, w *wireConn, official *api.KV) {
 		{"/range/", "/range0", 0, 300, 0},
 	} {
 		for _, level := range levels {
-			e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
+			e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
 			if e.Count != tc.want {
 				t.Errorf("%q to %q: %d keys, want %d", tc.key, tc.end, e.Count, tc.want)
 			}
@@ -176,13 +161,13 @@ func agreeOnRanges(t *testing.T, w *wireConn, official *api.KV) {
 	}
 }
 
-func agreeOnTxn(t *testing.T, w *wireConn, official *api.KV) {
+func agreeOnTxn(t *testing.T, w *storetest.Wire, official *api.KV) {
 	t.Helper()
 	var pairs []store.Pair
 	for i := range 64 {
 		pairs = append(pairs, store.Pair{Key: fmt.Appendf(nil, "txn/\"ключ\"\\\x01\n%d", i), Value: message(i * 40)})
 	}
-	e := w.want(kv.OK, store.Op{Kind: kv.Txn, Pairs: pairs})
+	e := w.Want(kv.OK, store.Op{Kind: kv.Txn, Pairs: pairs})
 	if e.Count != 64 || e.Revision <= 0 {
 		t.Errorf("transaction %+v", e)
 	}
@@ -195,12 +180,12 @@ func agreeOnTxn(t *testing.T, w *wireConn, official *api.KV) {
 	for len(pairs) < 129 {
 		pairs = append(pairs, pairs[0])
 	}
-	if e := w.want(kv.BadRequest, store.Op{Kind: kv.Txn, Pairs: pairs}); !strings.Contains(string(e.Text), "too many operations") {
+	if e := w.Want(kv.BadRequest, store.Op{Kind: kv.Txn, Pairs: pairs}); !strings.Contains(string(e.Text), "too many operations") {
 		t.Errorf("text %q", e.Text)
 	}
 }
 
-func liveErrors(t *testing.T, w *wireConn) {
+func liveErrors(t *testing.T, w *storetest.Wire) {
 	t.Helper()
 	for _, tc := range []struct {
 		op   store.Op
@@ -212,13 +197,13 @@ func liveErrors(t *testing.T, w *wireConn) {
 		{store.Op{Kind: kv.Put, Key: []byte(" k ")}, "spaces"},
 		{store.Op{Kind: kv.Put, Key: []byte("%2e%2e")}, "path traversal"},
 	} {
-		if e := w.want(kv.BadRequest, tc.op); !strings.Contains(string(e.Text), tc.text) {
+		if e := w.Want(kv.BadRequest, tc.op); !strings.Contains(string(e.Text), tc.text) {
 			t.Errorf("text %q, want %q", e.Text, tc.text)
 		}
 	}
 	// Too large: Consul answers before it has read it, and closes.
-	w = dialWire(t, store.Access{Endpoints: []string{w.conn.RemoteAddr().String()}})
-	e := w.want(kv.BadRequest, store.Op{Kind: kv.Put, Key: []byte("k"), Value: message(512<<10 + 1)})
+	w = storetest.Dial(t, New(), store.Access{Endpoints: []string{w.Conn.RemoteAddr().String()}})
+	e := w.Want(kv.BadRequest, store.Op{Kind: kv.Put, Key: []byte("k"), Value: message(512<<10 + 1)})
 	if !strings.Contains(string(e.Text), "too large") {
 		t.Errorf("text %q", e.Text)
 	}

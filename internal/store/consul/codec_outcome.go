@@ -2,9 +2,9 @@ package consul
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
@@ -18,20 +18,7 @@ func outcomeOf(status int, body []byte) kv.Outcome {
 			return known.outcome
 		}
 	}
-	switch status {
-	case 401, 403:
-		return kv.Denied
-	case 429: // rate limits and the limit of connections, applied on arrival
-		return kv.Refused
-	case 409: // a transaction that was rolled back
-		return kv.BadRequest
-	case 408, 504:
-		return kv.StoreTimeout
-	}
-	if status >= 300 && status < 500 {
-		return kv.BadRequest
-	}
-	return kv.StoreError // with those to come, perhaps after the proposal
+	return httpkv.OutcomeOf(status)
 }
 
 // texts are parts of Consul's errors and of those of hashicorp/raft, in the
@@ -72,21 +59,11 @@ var texts = [...]struct {
 	{"i/o timeout", kv.StoreTimeout},
 }
 
-// maxText bounds the text of an error, in bytes.
-const maxText = 300
-
 // appendText appends what an answer that is not 200 says: its first line, or
 // its status.
 func appendText(b []byte, r *http1.Response) []byte {
-	text := bytes.TrimSpace(r.Body)
-	if i := bytes.IndexByte(text, '\n'); i >= 0 {
-		text = text[:i]
-	}
-	switch {
-	case r.Status >= 300 && r.Status < 400:
+	if r.Status >= 300 && r.Status < 400 {
 		return append(b, "Consul redirects the request: a key must not have empty segments, nor . or .. as one"...)
-	case len(text) == 0:
-		return strconv.AppendInt(append(b, "HTTP status "...), int64(r.Status), 10)
 	}
-	return append(b, text[:min(len(text), maxText)]...)
+	return httpkv.AppendText(b, r)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
@@ -24,11 +25,11 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 	case r.Status != 200:
 		c.failed(r, e)
 		return
-	case c.doing == listing:
+	case c.Doing == httpkv.Listing:
 		c.parseList(r, e)
 		return
 	}
-	switch c.kind {
+	switch c.Kind {
 	case kv.Get:
 		// The index of an answer about one key that is there is its ModifyIndex.
 		e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex))
@@ -38,7 +39,7 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 		case "true":
 		case "false":
 			e.Outcome = kv.StoreError
-			if e.Text = []byte("Consul did not do it and does not say why"); c.kind == kv.CAS {
+			if e.Text = []byte("Consul did not do it and does not say why"); c.Kind == kv.CAS {
 				e.Outcome, e.Text = kv.Conflict, nil
 			}
 		default:
@@ -52,8 +53,8 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 // notFound is an answer about no key.
 func (c *codec) notFound(e *store.Event) {
 	switch {
-	case c.doing == listing:
-	case c.kind == kv.Get:
+	case c.Doing == httpkv.Listing:
+	case c.Kind == kv.Get:
 		e.Outcome = kv.Miss
 	default:
 		e.Outcome, e.Text = kv.BadRequest, []byte("the server knows no /v1/kv: is this Consul's HTTP port?")
@@ -88,13 +89,10 @@ func (c *codec) swap(r *http1.Response, e *store.Event) bool {
 			return false
 		}
 	}
-	if c.conn.Draining() {
-		e.Outcome, e.Text = kv.NotSent, []byte("the server closes the connection")
+	if !c.Proceed(e) {
 		return false
 	}
-	c.doing = all
-	c.extra++
-	c.write(c.key, c.value, index)
+	c.write(c.Key, c.Value, index)
 	return true
 }
 
@@ -142,8 +140,7 @@ func (c *codec) parseList(r *http1.Response, e *store.Event) {
 		kept := len(c.buf)
 		var k entry
 		c.parseEntry(&s, &k)
-		if bytes.Compare(k.key, c.from) < 0 || len(c.to) > 0 && bytes.Compare(k.key, c.to) >= 0 ||
-			c.limit > 0 && e.Count == c.limit {
+		if !c.Holds(k.key) || c.Limit > 0 && e.Count == c.Limit {
 			c.buf = c.buf[:kept]
 			continue
 		}

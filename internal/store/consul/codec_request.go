@@ -7,65 +7,55 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
-	c.tag, c.kind, c.doing, c.extra = op.Tag, op.Kind, all, 0
+	c.Take(op)
 	switch op.Kind {
 	case kv.Put:
-		c.write(bare(op.Key), op.Value, -1)
+		c.write(httpkv.Bare(op.Key), op.Value, -1)
 	case kv.Get:
-		c.read(bare(op.Key), op.Consistency)
+		c.read(httpkv.Bare(op.Key), op.Consistency)
 	case kv.Range:
 		if len(op.End) == 0 {
-			c.kind = kv.Get
-			c.read(bare(op.Key), op.Consistency)
+			c.Kind = kv.Get
+			c.read(httpkv.Bare(op.Key), op.Consistency)
 		} else {
 			c.list(op)
 		}
 	case kv.Delete:
-		c.conn.Send(c.conn.Head(http1.AppendPath(c.conn.Begin(c.del), bare(op.Key))))
+		c.Send(c.Head(http1.AppendPath(c.Begin(c.del), httpkv.Bare(op.Key))))
 	case kv.CAS:
 		if op.Revision >= 0 {
-			c.write(bare(op.Key), op.Value, op.Revision)
+			c.write(httpkv.Bare(op.Key), op.Value, op.Revision)
 			return
 		}
-		c.doing = reading
-		c.key = append(c.key[:0], bare(op.Key)...)
-		c.value = append(c.value[:0], op.Value...)
-		c.conn.Send(c.conn.Head(http1.AppendPath(c.conn.Begin(c.get), c.key)))
+		c.ReadFirst(httpkv.Bare(op.Key), op.Value)
+		c.Send(c.Head(http1.AppendPath(c.Begin(c.get), c.Key)))
 	case kv.Txn:
 		c.txn(op.Pairs)
 	}
 }
 
-// bare is a key without a slash at its beginning, which Consul's keys must not
-// have: the official client takes it away too.
-func bare(key []byte) []byte {
-	if len(key) > 0 && key[0] == '/' {
-		return key[1:]
-	}
-	return key
-}
-
 // write sends PUT /v1/kv/KEY with the value as it is; ?cas=INDEX if index is
 // not negative.
 func (c *codec) write(key, value []byte, index int64) {
-	b := http1.AppendPath(c.conn.Begin(c.put), key)
+	b := http1.AppendPath(c.Begin(c.put), key)
 	if index >= 0 {
 		b = append(b, "?cas="...)
 		b = strconv.AppendInt(b, index, 10)
 	}
-	c.conn.Send(append(c.conn.Head(b), value...))
+	c.Send(append(c.Head(b), value...))
 }
 
 // read sends GET /v1/kv/KEY?raw, whose answer is the value as it is, without
 // base64 and JSON.
 func (c *codec) read(key []byte, level kv.Consistency) {
-	b := http1.AppendPath(c.conn.Begin(c.get), key)
-	c.conn.Send(c.conn.Head(appendLevel(append(b, "?raw"...), level)))
+	b := http1.AppendPath(c.Begin(c.get), key)
+	c.Send(c.Head(appendLevel(append(b, "?raw"...), level)))
 }
 
 // appendLevel appends the parameter of a consistency mode.
@@ -83,14 +73,10 @@ func appendLevel(b []byte, level kv.Consistency) []byte {
 // no limit, so the longest prefix that holds the interval is asked for, and
 // what lies outside is passed over when the answer comes.
 func (c *codec) list(op *store.Op) {
-	c.doing, c.limit = listing, op.Limit
-	c.from = append(c.from[:0], bare(op.Key)...)
-	c.to = append(c.to[:0], bare(op.End)...)
-	if len(op.End) == 1 && op.End[0] == 0 {
-		c.to = c.to[:0]
-	}
-	b := http1.AppendPath(c.conn.Begin(c.get), prefixOf(c.from, c.to))
-	c.conn.Send(c.conn.Head(appendLevel(append(b, "?recurse"...), op.Consistency)))
+	c.Doing = httpkv.Listing
+	c.Want(op)
+	b := http1.AppendPath(c.Begin(c.get), prefixOf(c.From, c.To))
+	c.Send(c.Head(appendLevel(append(b, "?recurse"...), op.Consistency)))
 }
 
 // prefixOf is the longest prefix of all keys from from up to to that can stand
@@ -111,18 +97,18 @@ func prefixOf(from, to []byte) []byte {
 // txn sends PUT /v1/txn with a set for each pair, which Consul carries out
 // together or not at all. It takes 128 at most.
 func (c *codec) txn(pairs []store.Pair) {
-	b := append(c.conn.Head(c.conn.Begin(c.multi)), '[')
+	b := append(c.Head(c.Begin(c.multi)), '[')
 	for i, p := range pairs {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(b, `{"KV":{"Verb":"set","Key":`...)
-		b = appendJSON(b, bare(p.Key))
+		b = appendJSON(b, httpkv.Bare(p.Key))
 		b = append(b, `,"Value":"`...)
 		b = base64.StdEncoding.AppendEncode(b, p.Value)
 		b = append(b, `"}}`...)
 	}
-	c.conn.Send(append(b, ']'))
+	c.Send(append(b, ']'))
 }
 
 // appendJSON appends s as a JSON string. Consul reads keys in transactions as

@@ -4,8 +4,6 @@
 package consul
 
 import (
-	"fmt"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -48,28 +46,12 @@ func (*Store) Semantics() store.Semantics {
 
 // DecodeSettings implements store.Store; the result is a *Settings.
 func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
-	s := &Settings{}
-	if decode == nil {
-		return s, nil
-	}
-	if err := decode(s); err != nil {
-		return nil, err
-	}
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return store.DecodeSettings(decode, (*Settings).check)
 }
 
 // settings takes what a LaunchSpec carries; nil is the defaults.
 func settings(v any) (*Settings, error) {
-	switch s := v.(type) {
-	case nil:
-		return &Settings{}, nil
-	case *Settings:
-		return s, s.check()
-	}
-	return nil, fmt.Errorf("these are not Consul's settings but %T", v)
+	return store.SettingsOf(v, "Consul's settings", (*Settings).check)
 }
 
 // Codecs implements store.Store.

@@ -1,232 +1,59 @@
 package consul
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/consul/api"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
-// binary is the path of the real server, which is built if need be.
-func binary(t testing.TB) string {
+// startLive starts a real cluster; host is its own address, 127.x. With a
+// change, that is made to every member's configuration; the token is for the
+// official client.
+func startLive(t testing.TB, members int, host, token string, change func(tree)) *storetest.Live {
 	t.Helper()
-	source, err := New().Server("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := install.Ensure(t.Context(), source, nil)
-	if err != nil {
-		t.Skip("no real server: ", err)
-	}
-	return path
-}
-
-// live is a real Consul cluster that Launch described.
-type live struct {
-	t         testing.TB
-	endpoints []string
-	processes []*os.Process
-	token     string
-}
-
-// freePorts returns ports below the ephemeral range that nothing listens on at
-// a host.
-func freePorts(t testing.TB, host string, n int) (ports []int) {
-	t.Helper()
-	for port := 20_000 + os.Getpid()%5_000; len(ports) < n && port < 32_000; port++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", host, port))
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		ports = append(ports, port)
-	}
-	if len(ports) < n {
-		t.Fatal("no free ports")
-	}
-	return ports
-}
-
-// startLive starts a cluster; host is its own address, 127.x.
-func startLive(t testing.TB, members int, host string, change func(tree)) *live {
-	t.Helper()
-	spec := store.LaunchSpec{Cluster: t.Name(), Exec: binary(t)}
-	ports := freePorts(t, host, members*store.PortsPerMember)
-	for i := range members {
-		dir := filepath.Join(t.TempDir(), fmt.Sprintf("m%d", i+1))
-		spec.Members = append(spec.Members, store.MemberPlace{
-			Name: fmt.Sprintf("m%d", i+1), Host: host, Dir: dir, Ports: ports[i*store.PortsPerMember:],
-		})
+	c := storetest.Cluster{
+		Exec: storetest.Installed(t, New()), Members: members, Host: host,
+		Ready: func(ctx context.Context, endpoint string) error {
+			_, err := official(t, endpoint, token).KV().Put(&api.KVPair{Key: "ready"}, (&api.WriteOptions{}).WithContext(ctx))
+			return err
+		},
 	}
 	if change != nil {
-		spec.Settings = &Settings{LogLevel: "warn"}
-	}
-	launch, err := New().Launch(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &live{t: t}
-	if change != nil {
-		c := tree{}
-		change(c)
-		l.token, _ = c["-token"].(string)
-	}
-	for _, p := range launch.Processes {
-		l.start(p, change)
-	}
-	l.ready()
-	return l
-}
-
-func (l *live) start(p store.Process, change func(tree)) {
-	l.t.Helper()
-	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
-		l.t.Fatal(err)
-	}
-	for path, contents := range p.Files {
-		if change != nil {
-			contents = changed(l.t, contents, change)
-		}
-		if err := os.WriteFile(path, contents, 0o600); err != nil {
-			l.t.Fatal(err)
-		}
-	}
-	log, err := os.Create(p.LogFile)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	cmd := exec.Command(p.Path, p.Args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
-	if err := cmd.Start(); err != nil {
-		l.t.Fatal(err)
-	}
-	l.processes = append(l.processes, cmd.Process)
-	l.endpoints = append(l.endpoints, p.Endpoint)
-	l.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		_ = log.Close()
-		if l.t.Failed() {
-			text, _ := os.ReadFile(p.LogFile)
-			l.t.Logf("%s: ...%s", p.Name, text[max(0, len(text)-3000):])
-		}
-	})
-}
-
-// ready waits until every member knows a leader and takes writes.
-func (l *live) ready() {
-	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), startTimeout)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for _, e := range l.endpoints {
-		c := l.official(e)
-		for {
-			_, err := c.KV().Put(&api.KVPair{Key: "ready"}, (&api.WriteOptions{}).WithContext(ctx))
-			if err == nil {
-				break
-			}
-			select {
-			case <-ctx.Done():
-				l.t.Fatalf("Consul at %s is not ready: %v", e, err)
-			case <-tick.C:
+		c.Settings = &Settings{LogLevel: "warn"}
+		c.Change = func(p *store.Process) {
+			for path, contents := range p.Files {
+				p.Files[path] = changed(t, contents, change)
 			}
 		}
 	}
+	return storetest.Start(t, New(), c)
+}
+
+func changed(t testing.TB, config []byte, change func(tree)) []byte {
+	t.Helper()
+	var c tree
+	if err := json.Unmarshal(config, &c); err != nil {
+		t.Fatal(err)
+	}
+	change(c)
+	b, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // official is an official client of one member.
-func (l *live) official(endpoint string) *api.Client {
-	l.t.Helper()
-	c, err := api.NewClient(&api.Config{Address: endpoint, Scheme: "http", Token: l.token})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return c
-}
-
-// wireConn drives one codec over a socket, synchronously.
-type wireConn struct {
-	t    testing.TB
-	conn net.Conn
-	c    store.Codec
-	buf  []byte
-	tag  uint32
-}
-
-func dialWire(t testing.TB, a store.Access) *wireConn {
+func official(t testing.TB, endpoint, token string) *api.Client {
 	t.Helper()
-	conn, err := net.Dial("tcp", a.Endpoints[0])
+	c, err := api.NewClient(&api.Config{Address: endpoint, Scheme: "http", Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.TLS != nil {
-		conn = tls.Client(conn, a.TLS)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(60 * time.Second))
-	return &wireConn{t: t, conn: conn, c: newCodecs(a)(store.Dialed{Endpoint: a.Endpoints[0]}), buf: make([]byte, 64<<10)}
-}
-
-// turn writes what there is, reads once, and returns the events.
-func (w *wireConn) turn() ([]store.Event, error) {
-	w.t.Helper()
-	for out := w.c.Out(); len(out) > 0; out = w.c.Out() {
-		n, err := w.conn.Write(out)
-		w.c.Wrote(n)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	n, err := w.conn.Read(w.buf)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return w.c.Feed(w.buf[:n], nil)
-}
-
-// do runs one operation to its end; its bytes are copied.
-func (w *wireConn) do(op store.Op) store.Event {
-	w.t.Helper()
-	w.tag++
-	op.Tag = w.tag
-	if w.c.Room() != 1 {
-		w.t.Fatal("no room")
-	}
-	w.c.Submit(&op)
-	for {
-		events, err := w.turn()
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, e := range events {
-			if e.Tag == op.Tag {
-				e.Key, e.Value, e.Text = bytes.Clone(e.Key), bytes.Clone(e.Value), bytes.Clone(e.Text)
-				return e
-			}
-		}
-	}
-}
-
-// want runs an operation that is to end with the outcome.
-func (w *wireConn) want(o kv.Outcome, op store.Op) store.Event {
-	w.t.Helper()
-	e := w.do(op)
-	if e.Outcome != o {
-		w.t.Fatalf("%v of %.40q: %v (%s), want %v", op.Kind, op.Key, e.Outcome, e.Text, o)
-	}
-	return e
+	return c
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
 // Compact implements store.Maintainer.
@@ -49,7 +50,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 
 // DeletePrefix implements store.Maintainer.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
-	p := string(bare(prefix))
+	p := string(httpkv.Bare(prefix))
 	if p == "" {
 		return 0, errors.New("an empty prefix would remove every key of the Consul cluster")
 	}
@@ -89,19 +90,11 @@ func (a *admin) first(ctx context.Context) (*api.Client, error) {
 // reason is what an error of the official client says to a user.
 func reason(ctx context.Context, err error) string {
 	var status api.StatusError
-	var failed *url.Error
-	switch {
-	case errors.As(err, &status):
-		if text, _, _ := strings.Cut(strings.TrimSpace(status.Body), "\n"); text != "" {
-			return text
-		}
-		return fmt.Sprintf("HTTP status %d", status.Code)
-	case errors.Is(ctx.Err(), context.Canceled):
-		return "it was cancelled"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in the time given"
-	case errors.As(err, &failed):
-		return failed.Err.Error()
+	if !errors.As(err, &status) {
+		return httpkv.Reason(ctx, err)
 	}
-	return err.Error()
+	if text, _, _ := strings.Cut(strings.TrimSpace(status.Body), "\n"); text != "" {
+		return text
+	}
+	return fmt.Sprintf("HTTP status %d", status.Code)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -18,12 +19,7 @@ var _ store.NullServed = (*Store)(nil)
 
 // NullServer implements store.NullServed. Its user's password is the ACL token.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
-	var names []string
-	for name := range nullErrors() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	script, err := null.Parse(o.Script, names)
+	script, err := null.Parse(o.Script, slices.Sorted(maps.Keys(nullErrors())))
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +38,6 @@ type nullServer struct {
 
 // Serve implements store.NullServer.
 func (s *nullServer) Serve(ctx context.Context, listeners []net.Listener) error {
-	if len(listeners) == 0 {
-		return errors.New("null server: there is no listener, and so no member")
-	}
 	memory := httpd.NewMemory()
 	var services []httpd.Service
 	for i := range listeners {

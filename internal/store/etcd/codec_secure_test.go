@@ -1,16 +1,8 @@
 package etcd
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testcerts"
 )
 
 // testCerts are files of a certificate authority made for one test.
@@ -29,64 +22,15 @@ type testCerts struct {
 
 func newTestCerts(t testing.TB) *testCerts {
 	t.Helper()
-	dir := t.TempDir()
-	caKey := newKey(t)
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	dir, until := t.TempDir(), time.Now().Add(time.Hour)
+	ca := testcerts.NewAuthority(t, "test authority")
+	c := &testCerts{
+		ca: filepath.Join(dir, "ca.crt"), serverCert: filepath.Join(dir, "server.crt"), serverKey: filepath.Join(dir, "server.key"),
+		pool: ca.Pool(), clientCert: ca.Issue(t, "client", until).TLS(t),
 	}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, &caKey.PublicKey, caKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, kind string, der []byte) (string, []byte) {
-		b := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path, b
-	}
-	leaf := func(name string, serial int64) (certFile, keyFile string, pair tls.Certificate) {
-		key := newKey(t)
-		c := &x509.Certificate{
-			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
-			NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-			KeyUsage:    x509.KeyUsageDigitalSignature,
-			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		}
-		der, err := x509.CreateCertificate(rand.Reader, c, ca, &key.PublicKey, caKey)
-		if err != nil {
-			t.Fatal(err)
-		}
-		keyDER, err := x509.MarshalECPrivateKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		certFile, certPEM := write(name+".crt", "CERTIFICATE", der)
-		keyFile, keyPEM := write(name+".key", "EC PRIVATE KEY", keyDER)
-		if pair, err = tls.X509KeyPair(certPEM, keyPEM); err != nil {
-			t.Fatal(err)
-		}
-		return certFile, keyFile, pair
-	}
-	c := &testCerts{pool: x509.NewCertPool()}
-	var caPEM []byte
-	c.ca, caPEM = write("ca.crt", "CERTIFICATE", caDER)
-	c.pool.AppendCertsFromPEM(caPEM)
-	c.serverCert, c.serverKey, _ = leaf("server", 2)
-	_, _, c.clientCert = leaf("client", 3)
+	testcerts.WriteFile(t, c.ca, ca.PEM)
+	ca.Issue(t, "server", until).Write(t, c.serverCert, c.serverKey)
 	return c
-}
-
-func newKey(t testing.TB) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
 }
 
 // client is a client's configuration, with its certificate.

@@ -7,16 +7,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-// defaultDialTimeout is that of store.Access.
-const defaultDialTimeout = 5 * time.Second
 
 // admin asks a cluster through net/http: the v2 API's own client library went
 // with it.
@@ -36,16 +31,12 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the etcd cluster was given")
 	}
-	timeout := a.DialTimeout
-	if timeout <= 0 {
-		timeout = defaultDialTimeout
-	}
 	transport := &http.Transport{MaxIdleConnsPerHost: deleters}
 	if a.TLS != nil {
 		transport.TLSClientConfig = a.TLS.Clone()
 		transport.TLSClientConfig.NextProtos = nil
 	}
-	return &admin{access: a, timeout: timeout, client: &http.Client{Transport: transport}}, nil
+	return &admin{access: a, timeout: a.Timeout(), client: &http.Client{Transport: transport}}, nil
 }
 
 // Close implements store.Admin.
@@ -57,13 +48,7 @@ func (a *admin) Close() error {
 // Status implements store.Admin. Every endpoint is asked by itself and at the
 // same time.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
-	members := make([]store.Member, len(a.access.Endpoints))
-	var wg sync.WaitGroup
-	for i, e := range a.access.Endpoints {
-		wg.Go(func() { members[i] = a.ask(ctx, e) })
-	}
-	wg.Wait()
-	return summarize(members)
+	return store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, a.access.Endpoints[i]) })
 }
 
 // ask asks one member about itself.
@@ -117,33 +102,6 @@ func (a *admin) addTerm(ctx context.Context, m *store.Member) {
 	if header, err := a.call(ctx, http.MethodHead, m.Endpoint, "/v2/keys/", nil); err == nil {
 		m.Term, _ = strconv.ParseUint(header.Get("X-Raft-Term"), 10, 64)
 	}
-}
-
-func summarize(members []store.Member) (store.Status, error) {
-	s := store.Status{Members: members}
-	var versions, errs []string
-	for _, m := range members {
-		if m.Err != nil {
-			errs = append(errs, m.Err.Error())
-			continue
-		}
-		s.Term = max(s.Term, m.Term)
-		versions = appendNew(versions, m.Version)
-	}
-	s.Version = strings.Join(versions, ", ")
-	if len(errs) == len(members) {
-		return s, errors.New(strings.Join(errs, "; "))
-	}
-	return s, nil
-}
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
 }
 
 // Members implements store.Admin.

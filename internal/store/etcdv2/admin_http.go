@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
 // maxAnswer bounds what is read of an answer, in bytes.
@@ -33,13 +34,13 @@ func (a *admin) call(ctx context.Context, method, endpoint, target string, into 
 	}
 	r, err := a.client.Do(req)
 	if err != nil {
-		return nil, errors.New(reason(ctx, err))
+		return nil, errors.New(httpkv.Reason(ctx, err))
 	}
 	defer func() { _ = r.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
 	switch {
 	case err != nil:
-		return nil, errors.New(reason(ctx, err))
+		return nil, errors.New(httpkv.Reason(ctx, err))
 	case r.StatusCode >= 300:
 		return r.Header, statusError(r.StatusCode, text)
 	case into == nil:
@@ -91,18 +92,4 @@ func (a *admin) any(ctx context.Context, method, target string, into any) error 
 		errs = append(errs, e+": "+err.Error())
 	}
 	return errors.New(strings.Join(errs, "; "))
-}
-
-// reason is what an error of net/http says to a user.
-func reason(ctx context.Context, err error) string {
-	var failed *url.Error
-	switch {
-	case errors.Is(ctx.Err(), context.Canceled):
-		return "it was cancelled"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in the time given"
-	case errors.As(err, &failed):
-		return failed.Err.Error()
-	}
-	return err.Error()
 }

@@ -3,42 +3,26 @@ package etcdv2
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
 // codec is etcd's v2 keys API on one connection, which has one operation in
 // flight (https://etcd.io/docs/v2.3/api/).
 type codec struct {
-	conn          *http1.Conn
+	httpkv.Codec
 	get, put, del *http1.Template
 
 	// The operation in flight.
-	tag        uint32
-	kind       kv.Kind
-	doing      doing
-	extra      uint8  // requests beyond the first
-	redirected bool   // one hop is followed
-	slash      bool   // the key was given with the slash that answers have
-	key, value []byte // CAS: of the write to come
-	from, to   []byte // Range: the interval, to empty for no end
-	limit      int64
+	redirected bool // one hop is followed
+	slash      bool // the key was given with the slash that answers have
 
 	buf  []byte // what answers decode to
 	text []byte // of an error
 }
-
-// doing is what the request in flight is to the operation.
-type doing uint8
-
-const (
-	all     doing = iota // the whole of it
-	reading              // CAS: the key's version is read first
-	listing              // Range
-)
 
 // The response fields that are kept, by their place in Config.Wanted.
 const (
@@ -59,56 +43,25 @@ func newCodec(endpoint, user, password string) *codec {
 		credentials := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 		cfg.Fields = []http1.Field{{Name: "Authorization", Value: "Basic " + credentials}}
 	}
-	c := &codec{conn: http1.NewConn(cfg)}
-	c.get = c.conn.Template("GET", "/v2/keys/", false)
-	c.del = c.conn.Template("DELETE", "/v2/keys/", false)
-	c.put = c.conn.Template("PUT", "/v2/keys/", true,
+	c := &codec{}
+	c.Init(cfg, c, "does this etcd serve HTTP there, and not gRPC alone?")
+	c.get = c.Template("GET", "/v2/keys/", false)
+	c.del = c.Template("DELETE", "/v2/keys/", false)
+	c.put = c.Template("PUT", "/v2/keys/", true,
 		http1.Field{Name: "Content-Type", Value: "application/x-www-form-urlencoded"})
 	return c
 }
 
-// Room implements store.Codec: one operation at a time.
-func (c *codec) Room() int {
-	if c.conn.Idle() {
-		return 1
-	}
-	return 0
-}
-
-// Cancel implements store.Codec. The answer to what was written must be
-// awaited, because the next one comes behind it.
-func (c *codec) Cancel(uint32) bool { return c.conn.Cancel() }
-
-// Feed implements store.Codec.
-func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
-	r, err := c.conn.Feed(in)
-	if err != nil {
-		return to, explain(err)
-	}
-	if r == nil {
-		return to, nil
-	}
-	return c.answered(r, to), nil
-}
-
-func (c *codec) answered(r *http1.Response, to []store.Event) []store.Event {
-	to = append(to, store.Event{Tag: c.tag, Extra: c.extra})
-	e := &to[len(to)-1]
+// Answered implements httpkv.API.
+func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 	switch {
-	case r.Late:
-		*e = store.Event{Tag: c.tag, What: store.Late}
 	case r.Status == 307 || r.Status == 308:
-		if c.redirect(r, e) {
-			to = to[:len(to)-1]
-		}
-	case c.doing == reading:
-		if c.swap(r, e) {
-			to = to[:len(to)-1]
-		}
-	default:
-		c.event(r, e)
+		return c.redirect(r, e)
+	case c.Doing == httpkv.Reading:
+		return c.swap(r, e)
 	}
-	return to
+	c.event(r, e)
+	return false
 }
 
 // redirect follows a member that is not the leader to another path, once. To
@@ -116,7 +69,7 @@ func (c *codec) answered(r *http1.Response, to []store.Event) []store.Event {
 func (c *codec) redirect(r *http1.Response, e *store.Event) bool {
 	err := errors.New("the server redirects the request again and again")
 	if !c.redirected {
-		err = c.conn.Redirect(r.Field(fieldLocation))
+		err = c.Redirect(r.Field(fieldLocation))
 	}
 	if err != nil {
 		c.text = append(c.text[:0], err.Error()...)
@@ -124,45 +77,6 @@ func (c *codec) redirect(r *http1.Response, e *store.Event) bool {
 		return false
 	}
 	c.redirected = true
-	c.extra++
+	c.Extra++
 	return true
 }
-
-// explain adds what a user of etcd can do about it.
-func explain(err error) error {
-	switch {
-	case errors.Is(err, http1.ErrHTTP2):
-		return fmt.Errorf("%w: does this etcd serve HTTP there, and not gRPC alone?", err)
-	case errors.Is(err, http1.ErrTLS):
-		return fmt.Errorf("%w: were --cacert, --cert and --key meant?", err)
-	}
-	return err
-}
-
-// Lost implements store.Codec.
-func (c *codec) Lost(to []store.Event) []store.Event {
-	end, r := c.conn.Lost()
-	switch {
-	case end == http1.Answered && c.doing == reading:
-		// There is no connection for the write any more.
-	case end == http1.Answered:
-		return c.answered(r, to)
-	case end == http1.Broken && c.doing != reading:
-		return append(to, store.Event{Tag: c.tag, Outcome: kv.ConnectionLost, Extra: c.extra})
-	case end != http1.NotSent && end != http1.Broken:
-		return to
-	}
-	return append(to, store.Event{Tag: c.tag, Outcome: kv.NotSent, Extra: c.extra})
-}
-
-// Tick implements store.Codec. There is nothing to do.
-func (c *codec) Tick(int64) int64 { return 0 }
-
-// Out implements store.Codec.
-func (c *codec) Out() []byte { return c.conn.Out() }
-
-// Wrote implements store.Codec.
-func (c *codec) Wrote(n int) { c.conn.Wrote(n) }
-
-// Draining implements store.Codec.
-func (c *codec) Draining() bool { return c.conn.Draining() }

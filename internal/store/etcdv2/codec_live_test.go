@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 // awkwardKeys are UTF-8, which is what the API's JSON can say.
@@ -35,7 +36,7 @@ func text(n int) string { return strings.Repeat("0123456789abcdefghijklmnopqrstu
 
 func TestLiveAgreesWithNetHTTP(t *testing.T) {
 	l := startLive(t, 1, "127.31.0.2")
-	w := dialWire(t, store.Access{Endpoints: l.endpoints})
+	w := storetest.Dial(t, New(), store.Access{Endpoints: l.Endpoints})
 	for i, key := range awkwardKeys() {
 		agreeOnKey(t, w, key, fmt.Sprintf("value %d", i))
 	}
@@ -50,14 +51,14 @@ var levels = []kv.Consistency{kv.Linearizable, kv.Local}
 
 // agreeOnKey runs every operation of one key through the codec and checks with
 // net/http, and the other way round.
-func agreeOnKey(t *testing.T, w *wireConn, key, value string) {
+func agreeOnKey(t *testing.T, w *storetest.Wire, key, value string) {
 	t.Helper()
 	k := []byte(key)
 	path := "/" + (&url.URL{Path: strings.TrimPrefix(key, "/")}).EscapedPath()
 	path = strings.Replace(path, "/./", "/", 1) // net/url's guard before a colon
 	theirs := func(method, form string) *apiAnswer {
 		t.Helper()
-		a, err := ask(t.Context(), w.conn.RemoteAddr().String(), method, path, form)
+		a, err := ask(t.Context(), w.Conn.RemoteAddr().String(), method, path, form)
 		if err != nil {
 			t.Fatalf("key %.40q: %v", key, err)
 		}
@@ -70,7 +71,7 @@ func agreeOnKey(t *testing.T, w *wireConn, key, value string) {
 			t.Fatalf("key %.40q: net/http reads %.100v, want %d bytes", key, n, len(want))
 		}
 		for _, level := range levels {
-			e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: level})
+			e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: level})
 			if string(e.Value) != want || e.Revision != n.ModifiedIndex || e.Count != 1 || !bytes.Equal(e.Key, k) || e.Term == 0 {
 				t.Fatalf("key %.40q: %v read %d bytes at %d, want %d at %d", key, level, len(e.Value), e.Revision, len(want), n.ModifiedIndex)
 			}
@@ -78,7 +79,7 @@ func agreeOnKey(t *testing.T, w *wireConn, key, value string) {
 		return n.ModifiedIndex
 	}
 
-	put := w.want(kv.OK, store.Op{Kind: kv.Put, Key: k, Value: []byte(value)})
+	put := w.Want(kv.OK, store.Op{Kind: kv.Put, Key: k, Value: []byte(value)})
 	old := same(value)
 	if put.Revision != old || put.Term == 0 {
 		t.Fatalf("put says revision %d, and it is %d", put.Revision, old)
@@ -86,49 +87,49 @@ func agreeOnKey(t *testing.T, w *wireConn, key, value string) {
 	other := "x" + value
 	theirs("PUT", url.Values{"value": {other}}.Encode())
 	index := same(other)
-	w.want(kv.OK, store.Op{Kind: kv.Range, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.Range, Key: k})
 
-	if e := w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value), Revision: old}); e.Revision != index {
+	if e := w.Want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value), Revision: old}); e.Revision != index {
 		t.Fatalf("a conflict tells revision %d, want %d", e.Revision, index)
 	}
-	if e := w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value), Revision: index}); e.Revision != same(value) {
+	if e := w.Want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value), Revision: index}); e.Revision != same(value) {
 		t.Fatalf("a compare-and-set says revision %d", e.Revision)
 	}
-	if e := w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: []byte(other), Revision: unknown}); e.Extra != 1 {
+	if e := w.Want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: []byte(other), Revision: unknown}); e.Extra != 1 {
 		t.Fatalf("a compare-and-set that read first took %d requests more", e.Extra)
 	}
 	same(other)
 
-	if e := w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k}); e.Count != 1 {
+	if e := w.Want(kv.OK, store.Op{Kind: kv.Delete, Key: k}); e.Count != 1 {
 		t.Fatalf("%d keys were deleted", e.Count)
 	}
 	if a := theirs("GET", ""); a.ErrorCode != keyNotFound {
 		t.Fatalf("net/http reads a deleted key: %+v", a)
 	}
-	if e := w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k}); e.Count != 0 {
+	if e := w.Want(kv.OK, store.Op{Kind: kv.Delete, Key: k}); e.Count != 0 {
 		t.Fatalf("%d keys were deleted again", e.Count)
 	}
 	for _, level := range levels {
-		w.want(kv.Miss, store.Op{Kind: kv.Get, Key: k, Consistency: level})
+		w.Want(kv.Miss, store.Op{Kind: kv.Get, Key: k, Consistency: level})
 	}
-	if e := w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Revision: 1}); e.Revision != 0 {
+	if e := w.Want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Revision: 1}); e.Revision != 0 {
 		t.Fatalf("a key that is not there has revision %d", e.Revision)
 	}
-	w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value)}) // 0: create
-	w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value)})
+	w.Want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value)}) // 0: create
+	w.Want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value)})
 	same(value)
 	theirs("DELETE", "")
-	w.want(kv.Miss, store.Op{Kind: kv.Get, Key: k})
-	w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value), Revision: unknown})
+	w.Want(kv.Miss, store.Op{Kind: kv.Get, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value), Revision: unknown})
 	same(value)
-	w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
 }
 
-func agreeOnRanges(t *testing.T, w *wireConn) {
+func agreeOnRanges(t *testing.T, w *storetest.Wire) {
 	t.Helper()
 	key := func(i int) string { return fmt.Sprintf("range/%d/%03d", i/100, i) }
 	for i := range 300 {
-		w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte(key(i)), Value: []byte(text(1000) + "\n" + fmt.Sprint(i))})
+		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte(key(i)), Value: []byte(text(1000) + "\n" + fmt.Sprint(i))})
 	}
 	for _, tc := range []struct {
 		key, end    string
@@ -140,7 +141,7 @@ func agreeOnRanges(t *testing.T, w *wireConn) {
 		{"nowhere/a", "nowhere/b", 0, 0, -1}, {"/range/1/", "/range/2/", 0, 100, 100},
 	} {
 		for _, level := range levels {
-			e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
+			e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
 			if e.Count != tc.want {
 				t.Errorf("%q to %q: %d keys, want %d", tc.key, tc.end, e.Count, tc.want)
 			}
@@ -152,11 +153,11 @@ func agreeOnRanges(t *testing.T, w *wireConn) {
 	}
 }
 
-func liveErrors(t *testing.T, w *wireConn) {
+func liveErrors(t *testing.T, w *storetest.Wire) {
 	t.Helper()
 	// Keys are cleaned as paths are, which a read tells.
-	w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("a//b/../c"), Value: []byte("v")})
-	if e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("a//b/../c")}); string(e.Key) != "a/c" {
+	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("a//b/../c"), Value: []byte("v")})
+	if e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("a//b/../c")}); string(e.Key) != "a/c" {
 		t.Errorf("key %q", e.Key)
 	}
 	for _, tc := range []struct {
@@ -168,7 +169,7 @@ func liveErrors(t *testing.T, w *wireConn) {
 		{store.Op{Kind: kv.Delete, Key: []byte("range")}, "Not a file: /range"},
 		{store.Op{Kind: kv.Put, Value: []byte("v")}, "Root is read only"},
 	} {
-		if e := w.want(kv.BadRequest, tc.op); !strings.Contains(string(e.Text), tc.text) {
+		if e := w.Want(kv.BadRequest, tc.op); !strings.Contains(string(e.Text), tc.text) {
 			t.Errorf("text %q, want %q", e.Text, tc.text)
 		}
 	}

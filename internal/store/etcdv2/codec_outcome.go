@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
@@ -55,7 +56,7 @@ func (c *codec) parseError(body []byte) (a apiError, ok bool) {
 func (c *codec) failed(r *http1.Response, e *store.Event) {
 	a, ok := c.parseError(r.Body)
 	if !ok {
-		e.Outcome = outcomeOfStatus(r.Status)
+		e.Outcome = httpkv.OutcomeOf(r.Status)
 		c.text = appendText(c.text[:0], r)
 		e.Text = c.text
 		return
@@ -74,19 +75,16 @@ func (c *codec) failed(r *http1.Response, e *store.Event) {
 	e.Outcome = outcomeOf(a.code, string(a.cause))
 	c.text = append(append(c.text[:0], a.message...), ": "...)
 	c.text = append(c.text, a.cause...)
-	e.Text = c.text[:min(len(c.text), maxText)]
+	e.Text = c.text[:min(len(c.text), httpkv.MaxText)]
 }
-
-// maxText bounds the text of an error, in bytes.
-const maxText = 300
 
 // notFound is the answer that there is no such key.
 func (c *codec) notFound(e *store.Event) {
 	switch {
-	case c.doing == listing, c.kind == kv.Delete: // nothing counted, nothing removed
-	case c.kind == kv.Get:
+	case c.Doing == httpkv.Listing, c.Kind == kv.Delete: // nothing counted, nothing removed
+	case c.Kind == kv.Get:
 		e.Outcome = kv.Miss
-	case c.kind == kv.CAS:
+	case c.Kind == kv.CAS:
 		e.Outcome = kv.Conflict
 	default:
 		e.Outcome, e.Text = kv.BadRequest, []byte("Key not found")
@@ -146,34 +144,13 @@ func outcomeOfCause(cause string) kv.Outcome {
 	return kv.StoreError // stopped or cancelled, perhaps with the proposal under way
 }
 
-// outcomeOfStatus maps an answer that is none of the v2 API's.
-func outcomeOfStatus(status int) kv.Outcome {
-	switch {
-	case status == 401 || status == 403:
-		return kv.Denied
-	case status == 429:
-		return kv.Refused
-	case status == 408 || status == 504:
-		return kv.StoreTimeout
-	case status >= 300 && status < 500:
-		return kv.BadRequest
-	}
-	return kv.StoreError
-}
-
 // appendText appends what an answer that is none of the v2 API's says.
 func appendText(b []byte, r *http1.Response) []byte {
-	text := bytes.TrimSpace(r.Body)
-	if i := bytes.IndexByte(text, '\n'); i >= 0 {
-		text = text[:i]
-	}
 	switch {
 	case r.Status == 404:
 		return append(b, "there is no v2 API: etcd needs --enable-v2, and has none from 3.6 on"...)
 	case r.Status >= 300 && r.Status < 400:
 		return append(append(b, "the server redirects the request to "...), r.Field(fieldLocation)...)
-	case len(text) == 0:
-		return strconv.AppendInt(append(b, "HTTP status "...), int64(r.Status), 10)
 	}
-	return append(b, text[:min(len(text), maxText)]...)
+	return httpkv.AppendText(b, r)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
@@ -23,13 +24,13 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 	}
 	var ok bool
 	switch {
-	case c.doing == listing:
+	case c.Doing == httpkv.Listing:
 		ok = c.parseList(r.Body, e)
-	case c.kind == kv.Get:
+	case c.Kind == kv.Get:
 		ok = c.parseGet(r.Body, e)
 	default: // a write made the version that the store is at
 		e.Revision = int64(r.Uint(fieldIndex))
-		if c.kind == kv.Delete {
+		if c.Kind == kv.Delete {
 			e.Count = 1
 		}
 		ok = e.Revision > 0
@@ -42,22 +43,19 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 // swap goes on with a compare-and-set whose key's version was read first. It
 // returns false when that failed, with the event filled.
 func (c *codec) swap(r *http1.Response, e *store.Event) bool {
-	c.kind = kv.Get
+	c.Kind = kv.Get
 	c.event(r, e)
-	c.kind = kv.CAS
+	c.Kind = kv.CAS
 	index := e.Revision
 	if e.Outcome == kv.Miss {
 		index = 0
 	} else if e.Outcome != kv.OK {
 		return false
 	}
-	if c.conn.Draining() {
-		*e = store.Event{Tag: e.Tag, Outcome: kv.NotSent, Text: []byte("the server closes the connection")}
+	if !c.Proceed(e) {
 		return false
 	}
-	c.doing = all
-	c.extra++
-	c.write(c.key, c.value, index)
+	c.write(c.Key, c.Value, index)
 	return true
 }
 
@@ -115,7 +113,7 @@ func (c *codec) asGiven(key []byte) []byte {
 	if c.slash {
 		return key
 	}
-	return bare(key)
+	return httpkv.Bare(key)
 }
 
 // parseList counts the keys below a folder that lie in the interval asked for.
@@ -134,8 +132,8 @@ func (c *codec) parseList(body []byte, e *store.Event) bool {
 	if !n.folder {
 		c.countIn(&n, e)
 	}
-	if c.limit > 0 && e.Count > c.limit {
-		e.Count = c.limit
+	if c.Limit > 0 && e.Count > c.Limit {
+		e.Count = c.Limit
 	}
 	if e.Count > 0 {
 		e.Key = c.asGiven(e.Key)
@@ -196,8 +194,7 @@ func (c *codec) parseNodes(s *jsonscan.Scanner, e *store.Event, depth int) bool 
 // countIn counts a key if it is in the interval, and reports whether it is the
 // least so far.
 func (c *codec) countIn(n *node, e *store.Event) bool {
-	key := bare(n.key)
-	if bytes.Compare(key, c.from) < 0 || len(c.to) > 0 && bytes.Compare(key, c.to) >= 0 {
+	if !c.Holds(httpkv.Bare(n.key)) {
 		return false
 	}
 	if e.Count++; e.Count > 1 && bytes.Compare(n.key, e.Key) >= 0 {

@@ -5,13 +5,15 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
-	c.tag, c.kind, c.doing, c.extra, c.redirected = op.Tag, op.Kind, all, 0, false
-	key := bare(op.Key)
+	c.Take(op)
+	c.redirected = false
+	key := httpkv.Bare(op.Key)
 	c.slash = len(key) < len(op.Key)
 	switch op.Kind {
 	case kv.Put:
@@ -20,32 +22,21 @@ func (c *codec) Submit(op *store.Op) {
 		c.read(key, op.Consistency)
 	case kv.Range:
 		if len(op.End) == 0 {
-			c.kind = kv.Get
+			c.Kind = kv.Get
 			c.read(key, op.Consistency)
 		} else {
 			c.list(op)
 		}
 	case kv.Delete:
-		c.conn.Send(c.conn.Head(http1.AppendPath(c.conn.Begin(c.del), key)))
+		c.Send(c.Head(http1.AppendPath(c.Begin(c.del), key)))
 	case kv.CAS:
 		if op.Revision >= 0 {
 			c.write(key, op.Value, op.Revision)
 			return
 		}
-		c.doing = reading
-		c.key = append(c.key[:0], key...)
-		c.value = append(c.value[:0], op.Value...)
-		c.read(c.key, kv.Local)
+		c.ReadFirst(key, op.Value)
+		c.read(c.Key, kv.Local)
 	}
-}
-
-// bare is a key without a slash at its beginning: v2 keys are paths, and have
-// it whether it was given or not.
-func bare(key []byte) []byte {
-	if len(key) > 0 && key[0] == '/' {
-		return key[1:]
-	}
-	return key
 }
 
 // anyIndex writes whatever is there.
@@ -56,7 +47,7 @@ const anyIndex = -1
 // prevExist=false. The server is asked not to send the value, old and new,
 // back.
 func (c *codec) write(key, value []byte, index int64) {
-	b := http1.AppendPath(c.conn.Begin(c.put), key)
+	b := http1.AppendPath(c.Begin(c.put), key)
 	b = append(b, "?noValueOnSuccess=true"...)
 	switch {
 	case index > 0:
@@ -65,36 +56,32 @@ func (c *codec) write(key, value []byte, index int64) {
 	case index == 0:
 		b = append(b, "&prevExist=false"...)
 	}
-	b = append(c.conn.Head(b), "value="...)
-	c.conn.Send(http1.AppendForm(b, value))
+	b = append(c.Head(b), "value="...)
+	c.Send(http1.AppendForm(b, value))
 }
 
 // read sends GET /v2/keys/KEY; with quorum=true the read goes through the Raft
 // log like a write.
 func (c *codec) read(key []byte, level kv.Consistency) {
-	b := http1.AppendPath(c.conn.Begin(c.get), key)
+	b := http1.AppendPath(c.Begin(c.get), key)
 	if level == kv.Linearizable {
 		b = append(b, "?quorum=true"...)
 	}
-	c.conn.Send(c.conn.Head(b))
+	c.Send(c.Head(b))
 }
 
 // list sends GET /v2/keys/FOLDER?recursive=true. v2 lists by folder alone and
 // knows no limit, so the deepest folder that holds the interval is asked for,
 // and what lies outside is passed over when the answer comes.
 func (c *codec) list(op *store.Op) {
-	c.doing, c.limit = listing, op.Limit
-	c.from = append(c.from[:0], bare(op.Key)...)
-	c.to = append(c.to[:0], bare(op.End)...)
-	if len(op.End) == 1 && op.End[0] == 0 {
-		c.to = c.to[:0]
-	}
-	b := http1.AppendPath(c.conn.Begin(c.get), folderOf(c.from, c.to))
+	c.Doing = httpkv.Listing
+	c.Want(op)
+	b := http1.AppendPath(c.Begin(c.get), folderOf(c.From, c.To))
 	b = append(b, "?recursive=true"...)
 	if op.Consistency == kv.Linearizable {
 		b = append(b, "&quorum=true"...)
 	}
-	c.conn.Send(c.conn.Head(b))
+	c.Send(c.Head(b))
 }
 
 // folderOf is the deepest folder of all keys from from up to to, with its slash.

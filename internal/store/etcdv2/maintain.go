@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
 // deleters is how many removals are under way at once.
@@ -51,7 +53,7 @@ func (n *listed) keys() int64 {
 // folders, and no prefixes: what begins with the prefix in its folder is
 // removed piece by piece.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
-	p := string(bare(prefix))
+	p := string(httpkv.Bare(prefix))
 	if p == "" {
 		return 0, errors.New("an empty prefix would remove every key of the etcd cluster")
 	}

@@ -6,11 +6,13 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
 )
@@ -19,12 +21,7 @@ var _ store.NullServed = (*Store)(nil)
 
 // NullServer implements store.NullServed.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
-	var names []string
-	for name := range nullErrors() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	script, err := null.Parse(o.Script, names)
+	script, err := null.Parse(o.Script, slices.Sorted(maps.Keys(nullErrors())))
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +38,6 @@ type nullServer struct {
 
 // Serve implements store.NullServer.
 func (s *nullServer) Serve(ctx context.Context, listeners []net.Listener) error {
-	if len(listeners) == 0 {
-		return errors.New("null server: there is no listener, and so no member")
-	}
 	memory := httpd.NewMemory()
 	var services []httpd.Service
 	for i := range listeners {
@@ -140,7 +134,7 @@ func (m *nullMember) Answer(b []byte, r *httpd.Request, wrong null.Kind) []byte 
 	case !m.admitted(r):
 		return m.errors["denied"].appendTo(b, 0)
 	case bytes.HasPrefix(r.Path, []byte(nullPrefix)):
-		key := bare(r.Path[len(nullPrefix):])
+		key := httpkv.Bare(r.Path[len(nullPrefix):])
 		switch string(r.Method) {
 		case "GET", "HEAD":
 			return m.get(b, key, r, wrong)

@@ -24,6 +24,10 @@ import (
 //	huge=frame every 50        ... gets a frame of impossible length; or huge=message
 //	close every 50             ... closes its connection instead of being answered
 //	close@3s                   3 s after the first operation all connections are closed
+//	watch=lose every 50        every 50th watch event is not sent
+//	watch=duplicate every 50   ... is sent twice
+//	watch=reorder every 50     ... is sent behind its watcher's next one
+//	watch=5ms every 50         ... is sent 5 ms late
 //	goaway every 1000          a connection takes 1,000 requests, then says so and ends
 //	chunk=7                    write 7 bytes at a time
 //	chunk=7/1ms                ... with a pause of 1 ms between
@@ -66,7 +70,7 @@ type parser struct {
 // statements is what is known, in the order in which errors list it.
 var statements = [...]string{
 	"delay", "seed", "stall", "error", "reset", "never", "wrong", "half", "huge",
-	"close", "goaway", "chunk", "mode",
+	"close", "watch", "goaway", "chunk", "mode",
 }
 
 func (p *parser) statement() error {
@@ -110,6 +114,8 @@ func (p *parser) named(name string, begin int) (err error) {
 		return p.choice("huge", []string{"frame", "message"}, HugeFrame, HugeMessage)
 	case "close":
 		return p.close()
+	case "watch":
+		return p.event()
 	case "goaway":
 		s.GoAway, err = p.count()
 	case "chunk":

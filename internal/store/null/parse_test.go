@@ -63,7 +63,7 @@ func TestStringReadsBack(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	const known = "known are delay, seed, stall, error, reset, never, wrong, half, huge, close, goaway, chunk, mode"
+	const known = "known are delay, seed, stall, error, reset, never, wrong, half, huge, close, watch, goaway, chunk, mode"
 	for text, want := range map[string]string{
 		"dleay=1ms":                    `line 1, column 1: there is no "dleay"; ` + known,
 		"delay=1ms;\n  stal=1s@4s":     `line 2, column 3: there is no "stal"; ` + known,

@@ -61,6 +61,7 @@ type Script struct {
 	Delays []Delay         // the last that applies to an operation counts
 	Stalls []Stall         // by Start
 	Rules  []Rule          // the first that applies to an operation counts
+	Events []EventRule     // likewise, of watch events
 	Closes []time.Duration // when every open connection is closed; ascending
 	GoAway uint64          // requests that a connection takes; 0 for no limit
 	Chunk  int             // most bytes written at once; 0 for no limit

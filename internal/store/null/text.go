@@ -33,6 +33,9 @@ func (s *Script) String() string {
 	for _, at := range s.Closes {
 		say("close@%s", at)
 	}
+	for _, r := range s.Events {
+		say("%s", r)
+	}
 	if s.GoAway != 0 {
 		say("goaway every %d", s.GoAway)
 	}

@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
 // pending is an answer that cannot be given in one go: it is due later, or
 // waits for the client's windows, or is not an answer at all.
 type pending struct {
-	due       int64 // when; 0 for at once
 	conn      *conn
 	stream    uint32
 	kind      null.Kind
@@ -21,6 +21,7 @@ type pending struct {
 	window    int64   // the stream's; before the answer begins, what to add to the initial one
 	place     int     // in session.waiting, while it waits there
 	cancelled bool    // the client wants no answer any more
+	long      bool    // body, without a prefix, is a message of a stream that stays open
 }
 
 // prefixLen is the length of what stands before a gRPC message: a flag for
@@ -47,13 +48,13 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 		return
 	}
 	if s.run == nil {
-		s.counts.add(null.Answer)
+		s.counts.Add(null.Answer)
 		s.reply(id, c.method, extra, request, null.Answer)
 		return
 	}
 	a, due, first := s.run.Arrive(s.now)
 	s.first = s.first || first
-	s.counts.add(a.Kind)
+	s.counts.Add(a.Kind)
 	if due <= s.now && (a.Kind == null.Answer || a.Kind == null.WrongKey || a.Kind == null.WrongValue) {
 		s.reply(id, c.method, extra, request, a.Kind)
 		return
@@ -63,10 +64,9 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 		s.perform(p)
 		return
 	}
-	p.due = due
 	p.place = len(s.waiting)
 	s.waiting = append(s.waiting, p)
-	s.later = append(s.later, p)
+	s.later = append(s.later, timer.Item[*pending]{Due: due, What: p})
 }
 
 // reply answers at once. The message is written where it goes out; when the
@@ -183,6 +183,10 @@ func (s *session) deliver(p *pending) {
 
 // due performs a pending answer whose time has come.
 func (s *session) due(p *pending) {
+	if p.long {
+		s.dueLong(p)
+		return
+	}
 	if p.cancelled {
 		s.recycle(p)
 		return

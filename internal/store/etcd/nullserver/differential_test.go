@@ -37,7 +37,7 @@ func realEtcd(t *testing.T) string {
 	t.Cleanup(etcd.Close)
 	select {
 	case <-etcd.Server.ReadyNotify():
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("etcd does not get ready")
 	}
 	return etcd.Clients[0].Addr().String()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -51,14 +52,14 @@ func TestCloseCuts(t *testing.T) {
 }
 
 func TestCloseAtATime(t *testing.T) {
-	clock := newFakeClock()
+	clock := timertest.NewClock()
 	address := start(t, 1, options(t, "delay=1h; close@2s"), clock)[0]
 	conns := []*rawClient{dial(t, address), dial(t, address)}
 	for _, c := range conns {
 		c.get("k")
 		c.sync()
 	}
-	clock.advance(int64(2 * time.Second))
+	clock.Advance(int64(2 * time.Second))
 	for _, c := range conns {
 		if got := c.rest(); len(got) != 0 {
 			t.Errorf("answers came: %v", got)
@@ -68,7 +69,7 @@ func TestCloseAtATime(t *testing.T) {
 }
 
 func TestGoAway(t *testing.T) {
-	clock := newFakeClock()
+	clock := timertest.NewClock()
 	c := dial(t, start(t, 1, options(t, "goaway every 3; delay=1ms"), clock)[0])
 	var ids []uint32
 	for range 5 {
@@ -79,7 +80,7 @@ func TestGoAway(t *testing.T) {
 		t.Errorf("GOAWAY says %d is the last, want %d", last, ids[2])
 	}
 	c.sync() // all five are taken before the clock goes on
-	clock.advance(int64(time.Millisecond))
+	clock.Advance(int64(time.Millisecond))
 	got := c.rest()
 	for i, id := range ids {
 		if i < 3 {
@@ -178,7 +179,7 @@ func TestModes(t *testing.T) {
 		read := func(address string) []byte {
 			c := dial(t, address)
 			c.flush()
-			b := make([]byte, garbageSize)
+			b := make([]byte, 4096)
 			if _, err := io.ReadFull(c.in, b); err != nil {
 				t.Fatal(err)
 			}

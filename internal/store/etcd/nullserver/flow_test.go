@@ -6,6 +6,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -89,7 +90,7 @@ func TestSettingsMoveTheWindows(t *testing.T) {
 
 // TestWindowBeforeTheAnswer: what a client adds before the answer begins counts.
 func TestWindowBeforeTheAnswer(t *testing.T) {
-	clock := newFakeClock()
+	clock := timertest.NewClock()
 	o := options(t, "delay=1ms")
 	o.NoMemory, o.Value = true, make([]byte, 300)
 	c := dial(t, start(t, 1, o, clock)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100})
@@ -97,7 +98,7 @@ func TestWindowBeforeTheAnswer(t *testing.T) {
 	c.sync()
 	c.out = h2.AppendWindowUpdate(c.out, id, 100_000)
 	c.sync()
-	clock.advance(1_000_000)
+	clock.Advance(1_000_000)
 	c.finish(1)[id].ok(t)
 }
 

@@ -85,9 +85,9 @@ func FuzzServerInput(f *testing.F) {
 
 // fireAll lets all that is due later be due.
 func (s *session) fireAll() {
-	for _, p := range s.later {
+	for _, it := range s.later {
 		if !s.closing {
-			s.due(p)
+			s.due(it.What)
 		}
 	}
 	s.later = s.later[:0]

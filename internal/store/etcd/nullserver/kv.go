@@ -257,8 +257,11 @@ func (w *writes) appendDelete(b []byte, d *deleteRequest) []byte {
 		if d.prevKV {
 			b = appendEntry(b, 3, e, false, null.Answer)
 		}
-		w.next()
+		revision := w.next()
 		w.m.remove(e)
+		if hub := w.m.hub; hub != nil && hub.count.Load() > 0 {
+			hub.tell(e, revision, e)
+		}
 	}
 	return b
 }

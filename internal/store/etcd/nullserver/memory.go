@@ -24,6 +24,7 @@ type memory struct {
 	shards   [shardCount]shard
 	index    []*entry // every entry by key, and removed ones; guarded by all locks
 	removed  int      // removed entries in index; guarded likewise
+	hub      *hub     // is told of every write; may be nil
 }
 
 const shardCount = 16
@@ -96,9 +97,29 @@ func (m *memory) put(key, value []byte, revision int64) {
 		s.entries[e.key] = e
 		s.added = append(s.added, e)
 	}
+	if m.hub != nil && m.hub.count.Load() > 0 {
+		m.putTold(e, value, revision)
+		return
+	}
+	e.set(value, revision)
+}
+
+func (e *entry) set(value []byte, revision int64) {
 	e.value = append(e.value[:0], value...)
 	e.mod = revision
 	e.version++
+}
+
+// putTold is put with watchers about.
+func (m *memory) putTold(e *entry, value []byte, revision int64) {
+	var before *entry
+	if m.hub.before.Load() && e.version > 0 {
+		old := *e
+		old.value = slices.Clone(e.value)
+		before = &old
+	}
+	e.set(value, revision)
+	m.hub.tell(e, revision, before)
 }
 
 // remove forgets an entry.

@@ -7,6 +7,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -38,7 +39,7 @@ func TestPipelining(t *testing.T) {
 // TestStallHoldsEverything: nothing is answered inside the stall, everything
 // at its end, by a clock that moves only when the test says so.
 func TestStallHoldsEverything(t *testing.T) {
-	clock := newFakeClock()
+	clock := timertest.NewClock()
 	address := start(t, 1, options(t, "stall=1s@1s"), clock)[0]
 	c := dial(t, address)
 	first := c.get("a")
@@ -46,19 +47,19 @@ func TestStallHoldsEverything(t *testing.T) {
 		t.Fatal("the first operation is not answered at once")
 	}
 	const n = 500
-	clock.advance(int64(time.Second))
+	clock.Advance(int64(time.Second))
 	for i := range n {
 		c.put(fmt.Sprint(i), "v")
 	}
 	if got := c.sync(); len(got) != 0 {
 		t.Fatalf("%d answers inside the stall", len(got))
 	}
-	clock.advance(int64(time.Second) - 1)
+	clock.Advance(int64(time.Second) - 1)
 	c.get("late")
 	if got := c.sync(); len(got) != 0 {
 		t.Fatalf("%d answers in the stall's last nanosecond", len(got))
 	}
-	clock.advance(1)
+	clock.Advance(1)
 	for _, r := range c.finish(n + 1) {
 		r.ok(t)
 	}
@@ -81,17 +82,17 @@ func TestStallInRealTime(t *testing.T) {
 }
 
 func TestDelay(t *testing.T) {
-	clock := newFakeClock()
+	clock := timertest.NewClock()
 	c := dial(t, start(t, 1, options(t, "delay=2ms; delay=5ms every 3"), clock)[0])
 	ids := []uint32{c.get("a"), c.get("b"), c.get("c"), c.get("d")}
 	if got := c.sync(); len(got) != 0 {
 		t.Fatalf("%d answers without delay", len(got))
 	}
-	clock.advance(int64(2 * time.Millisecond))
+	clock.Advance(int64(2 * time.Millisecond))
 	if got := c.finish(3); got[ids[2]] != nil {
 		t.Error("the third was to take longer")
 	}
-	clock.advance(int64(3 * time.Millisecond))
+	clock.Advance(int64(3 * time.Millisecond))
 	c.finish(1)[ids[2]].ok(t)
 }
 
@@ -123,12 +124,12 @@ func TestNeverLeavesTheStreamOpen(t *testing.T) {
 }
 
 func TestCancelledWhileDelayed(t *testing.T) {
-	clock := newFakeClock()
+	clock := timertest.NewClock()
 	c := dial(t, start(t, 1, options(t, "delay=1ms"), clock)[0])
 	a, b, d := c.get("a"), c.get("b"), c.get("d")
 	c.out = h2.AppendRSTStream(c.out, b, h2.ErrCodeCancel)
 	c.sync()
-	clock.advance(int64(time.Millisecond))
+	clock.Advance(int64(time.Millisecond))
 	got := c.finish(2)
 	got[a].ok(t)
 	got[d].ok(t)

@@ -2,41 +2,8 @@ package nullserver
 
 import (
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"net"
 	"strings"
-
-	"github.com/quorumbench/quorumbench/internal/store/null"
 )
-
-// garbageSize is how many random bytes a connection gets, more than any frame
-// header or settings take.
-const garbageSize = 4096
-
-// refuse treats the n-th connection as the script's mode says, without ever
-// speaking HTTP/2.
-func (s *server) refuse(nc net.Conn, n uint64) {
-	switch s.script.Mode {
-	case null.Garbage:
-		random := rand.New(rand.NewPCG(s.script.Seed, n))
-		b := make([]byte, garbageSize)
-		for i := range b {
-			b[i] = byte(random.Uint32())
-		}
-		_ = s.write(nc, b)
-	case null.HTTP1:
-		// Such a server answers once it has read a request, or what it takes for one.
-		if _, err := nc.Read(make([]byte, 1)); err != nil {
-			return
-		}
-		_ = s.write(nc, []byte(badRequestPage))
-		if half, ok := nc.(interface{ CloseWrite() error }); ok {
-			_ = half.CloseWrite()
-		}
-	}
-	_, _ = io.Copy(io.Discard, nc)
-}
 
 // badRequestPage is what a web server says to HTTP/2's preface.
 const badRequestPage = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 41\r\nConnection: close\r\n\r\n" +

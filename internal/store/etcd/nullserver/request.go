@@ -14,6 +14,7 @@ type stream struct {
 	extra    int64 // what the client added to its window for the answer
 	received int64 // bytes not given back to the client's window yet
 	limit    int64 // the most that received may be
+	long     *long // not nil: it stays open
 }
 
 // unpad takes the padding of a DATA or HEADERS frame off.
@@ -76,7 +77,10 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 		if st == nil {
 			return broken(h2.ErrCodeStreamClosed, "a stream is used twice")
 		}
-		if ended { // trailers
+		switch {
+		case ended && st.long != nil:
+			s.takeLong(st, nil, true)
+		case ended: // trailers
 			s.complete(st, nil)
 		}
 		return nil
@@ -101,7 +105,12 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 	}
 	st := s.begin(id)
 	st.call = c
-	if ended {
+	switch {
+	case c.method.isLong():
+		if s.beginLong(st); st.long != nil && ended {
+			s.takeLong(st, nil, true)
+		}
+	case ended:
 		s.complete(st, nil)
 	}
 	return nil
@@ -167,6 +176,10 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 	if err := s.consumeStream(st, f.Length, ended); err != nil {
 		return err
 	}
+	if st.long != nil {
+		s.takeLong(st, p, ended)
+		return nil
+	}
 	if ended && len(st.body) == 0 {
 		s.complete(st, p)
 		return nil
@@ -207,7 +220,7 @@ func (s *session) reset(f h2.FrameHeader) error {
 		return broken(h2.ErrCodeProtocol, "a stream that is not open is reset")
 	}
 	if st := s.find(f.Stream); st != nil {
-		s.forget(st)
+		s.leaveLong(st)
 		s.ended()
 		return nil
 	}

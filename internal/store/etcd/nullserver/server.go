@@ -5,8 +5,9 @@
 //
 // One process can be several members that share what was written; the first
 // leads. The official client (go.etcd.io/etcd/client/v3) takes it for etcd as
-// long as it asks for Put, Get, Delete, Txn, Status or MemberList; leases and
-// watches are answered as unimplemented.
+// long as it asks for Put, Get, Delete, Txn, Status, MemberList, Watch of what
+// is yet to be written, or leases, which never end by themselves. Without a
+// memory there are no watches and leases.
 package nullserver
 
 import (
@@ -17,11 +18,10 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -80,20 +80,17 @@ func (o *Options) check() error {
 // defaultWindow is a window that nobody fills.
 const defaultWindow = 1 << 30
 
+// maxDue is how many answers are given before any of them is written: more
+// would make the first late.
+const maxDue = 256
+
 // server is the members of one null cluster.
 type server struct {
-	options  Options
-	script   *null.Script
-	run      *null.Run // nil: answer everything at once
-	clock    clock
-	schedule schedule
-	tls      *tls.Config
-	members  []*member
-	running  sync.WaitGroup
-	done     chan struct{} // closed when the server stops
-
-	mu    sync.Mutex // guards conns, which is nil once the server stops
-	conns map[*conn]struct{}
+	*nullnet.Server[*conn, *pending]
+	options Options
+	tls     *tls.Config
+	members []*member
+	touched []*conn // kept for due
 }
 
 // Serve serves one member of a null cluster on each listener, the first of
@@ -101,64 +98,35 @@ type server struct {
 // its goroutines and returns nil. It returns an error for Options that make no
 // sense, or when a listener fails; the listeners are closed in any case.
 func Serve(ctx context.Context, listeners []net.Listener, o Options) error {
-	clock, err := newClock()
+	clock, err := timer.NewClock()
 	if err != nil {
-		closeAll(listeners)
+		nullnet.CloseAll(listeners)
 		return err
 	}
-	defer clock.close()
+	defer clock.Close()
 	return serve(ctx, listeners, o, clock)
 }
 
-func serve(ctx context.Context, listeners []net.Listener, o Options, clock clock) error {
-	defer closeAll(listeners)
+func serve(ctx context.Context, listeners []net.Listener, o Options, clock timer.Clock) error {
 	s, err := newServer(listeners, o, clock)
 	if err != nil {
+		nullnet.CloseAll(listeners)
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	for i, l := range listeners {
-		s.running.Go(func() {
-			if err := s.accept(l, s.members[i]); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	s.running.Go(s.fire)
-	<-ctx.Done()
-	closeAll(listeners)
-	s.stop()
-	s.running.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, ctx.Err()) {
-		return err
-	}
-	return nil
+	return s.Serve(ctx, listeners)
 }
 
-func closeAll(listeners []net.Listener) {
-	for _, l := range listeners {
-		_ = l.Close()
-	}
-}
-
-func newServer(listeners []net.Listener, o Options, clock clock) (*server, error) {
+func newServer(listeners []net.Listener, o Options, clock timer.Clock) (*server, error) {
 	if len(listeners) == 0 {
 		return nil, errors.New("null server: there is no listener, and so no member")
 	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	s := &server{
-		options: o, script: o.Script, clock: clock, schedule: schedule{clock: clock},
-		done: make(chan struct{}), conns: map[*conn]struct{}{},
-	}
-	if s.script == nil {
-		s.script = &null.Script{}
-	}
-	if !s.script.AtOnce() {
-		s.run = null.NewRun(s.script)
-	}
+	s := &server{options: o}
+	s.Server = nullnet.NewServer(nullnet.NewBase(o.Script, clock), nullnet.Config[*conn, *pending]{
+		Open: s.open, Due: s.due, MaxDue: maxDue, BadRequest: badRequestPage,
+	})
 	scheme := "http://"
 	if o.TLS != nil {
 		scheme = "https://"
@@ -173,9 +141,14 @@ func newServer(listeners []net.Listener, o Options, clock clock) (*server, error
 
 // newMembers makes one member for each listener, with one store for all.
 func (s *server) newMembers(listeners []net.Listener, scheme string) {
-	var keeper keeper = newMemory()
+	var keeper keeper
+	var h *hub
 	if s.options.NoMemory {
 		keeper = &canned{value: s.options.Value}
+	} else {
+		m := newMemory()
+		h = newHub(s)
+		keeper, m.hub = m, h
 	}
 	var urls []string
 	for _, l := range listeners {
@@ -183,7 +156,7 @@ func (s *server) newMembers(listeners []net.Listener, scheme string) {
 	}
 	for i := range listeners {
 		s.members = append(s.members, &member{
-			identity: newIdentity(MemberID(i + 1)), keeper: keeper, members: members(urls),
+			identity: newIdentity(MemberID(i + 1)), keeper: keeper, hub: h, members: members(urls),
 			user: s.options.User, errors: scriptErrors(),
 		})
 	}
@@ -195,72 +168,14 @@ func (s *server) newSession(m *member) *session {
 		window = defaultWindow
 	}
 	session := newSession(m, window)
-	session.run, session.script = s.run, s.script
+	session.run, session.script = s.Run, s.Script
 	session.counts, session.maxStreams = s.options.Counts, s.options.MaxStreams
 	return session
 }
 
-// accept serves a member's connections until its listener is closed.
-func (s *server) accept(l net.Listener, m *member) error {
-	for n := uint64(1); ; n++ {
-		nc, err := l.Accept()
-		switch {
-		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
-			s.pause(10 * time.Millisecond) // others may close some meanwhile
-			continue
-		case errors.Is(err, net.ErrClosed):
-			return nil
-		case err != nil:
-			return fmt.Errorf("null server: no connections can be accepted on %s: %w", l.Addr(), err)
-		}
-		if s.tls != nil {
-			nc = tls.Server(nc, s.tls)
-		}
-		c := newConn(s, m, nc)
-		if !s.enter(c) {
-			_ = nc.Close()
-			return nil
-		}
-		s.running.Go(func() {
-			defer s.leave(c)
-			if s.script.Mode != null.Speaks {
-				s.refuse(nc, n)
-				return
-			}
-			c.serve()
-		})
+func (s *server) open(nc net.Conn, member int) *conn {
+	if s.tls != nil {
+		nc = tls.Server(nc, s.tls)
 	}
-}
-
-// enter adds a connection, unless the server stops.
-func (s *server) enter(c *conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.conns == nil {
-		return false
-	}
-	s.conns[c] = struct{}{}
-	return true
-}
-
-func (s *server) leave(c *conn) {
-	s.mu.Lock()
-	delete(s.conns, c)
-	s.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.end()
-}
-
-// stop closes all connections and the schedule.
-func (s *server) stop() {
-	close(s.done)
-	s.schedule.stop()
-	s.mu.Lock()
-	conns := s.conns
-	s.conns = nil
-	s.mu.Unlock()
-	for c := range conns {
-		_ = c.net.Close()
-	}
+	return newConn(s, s.members[member], nc)
 }

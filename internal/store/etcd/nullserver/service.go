@@ -10,12 +10,17 @@ type method uint8
 const (
 	methodUnknown method = iota
 	methodRange
+	methodRangeStream // its answer is a stream of one message
 	methodPut
 	methodDeleteRange
 	methodTxn
 	methodStatus
 	methodMemberList
 	methodAuthenticate
+	methodLeaseGrant
+	methodLeaseRevoke
+	methodWatch      // stays open
+	methodKeepAlive  // stays open
 	methodHeaderOnly // answered with a header and nothing else
 )
 
@@ -27,6 +32,8 @@ func methodOf(path string) method {
 	switch path {
 	case "/etcdserverpb.KV/Range":
 		return methodRange
+	case "/etcdserverpb.KV/RangeStream":
+		return methodRangeStream
 	case "/etcdserverpb.KV/Put":
 		return methodPut
 	case "/etcdserverpb.KV/DeleteRange":
@@ -39,6 +46,14 @@ func methodOf(path string) method {
 		return methodMemberList
 	case "/etcdserverpb.Auth/Authenticate":
 		return methodAuthenticate
+	case "/etcdserverpb.Watch/Watch":
+		return methodWatch
+	case "/etcdserverpb.Lease/LeaseKeepAlive":
+		return methodKeepAlive
+	case "/etcdserverpb.Lease/LeaseGrant":
+		return methodLeaseGrant
+	case "/etcdserverpb.Lease/LeaseRevoke":
+		return methodLeaseRevoke
 	case "/etcdserverpb.KV/Compact", "/etcdserverpb.Maintenance/Alarm", "/etcdserverpb.Maintenance/Defragment":
 		return methodHeaderOnly
 	}
@@ -66,6 +81,7 @@ type room struct {
 type member struct {
 	identity *identity
 	keeper   keeper
+	hub      *hub               // nil: there are no watches and leases
 	members  []byte             // the answer to MemberList, without its header
 	user     string             // NAME:PASSWORD; empty: no authentication
 	errors   map[string]*status // by their names in a script
@@ -78,14 +94,17 @@ const token = "null.1"
 // what is wrong with it.
 func (m *member) answer(b []byte, method method, request []byte, wrong null.Kind, room *room) ([]byte, *status) {
 	switch method {
-	case methodRange:
+	case methodRange, methodRangeStream:
 		r := &room.get
 		var ok bool
 		*r, ok = parseRange(request)
 		if err := checkRange(r, ok); err != nil {
 			return b, err
 		}
-		return m.keeper.appendRange(b, m.identity, r, wrong)
+		if method == methodRange {
+			return m.keeper.appendRange(b, m.identity, r, wrong)
+		}
+		return m.appendStreamed(b, r, wrong)
 	case methodPut:
 		p := &room.put
 		var ok bool
@@ -111,6 +130,14 @@ func (m *member) answer(b []byte, method method, request []byte, wrong null.Kind
 		return m.authenticate(b, request)
 	case methodUnknown:
 		return b, errUnimplemented
+	case methodLeaseGrant, methodLeaseRevoke:
+		switch {
+		case m.hub == nil:
+			return b, errUnimplemented
+		case method == methodLeaseGrant:
+			return m.hub.lease.grant(b, request, m)
+		}
+		return m.hub.lease.revoke(b, request, m)
 	}
 	revision := m.keeper.currentRevision()
 	b = m.identity.appendHeader(b, revision)
@@ -121,6 +148,23 @@ func (m *member) answer(b []byte, method method, request []byte, wrong null.Kind
 		b = append(b, m.members...)
 	}
 	return b, nil
+}
+
+// appendStreamed appends a RangeStreamResponse{range_response: 1} that has all
+// of the range.
+func (m *member) appendStreamed(b []byte, r *rangeRequest, wrong null.Kind) ([]byte, *status) {
+	switch {
+	case r.order != orderNone && r.reordered():
+		return b, errStreamOrder
+	case r.filtered():
+		return b, errStreamFilter
+	}
+	at := len(b)
+	b, err := m.keeper.appendRange(b, m.identity, r, wrong)
+	if err != nil {
+		return b, err
+	}
+	return enclose(b, at, 1), nil
 }
 
 func (m *member) authenticate(b, request []byte) ([]byte, *status) {

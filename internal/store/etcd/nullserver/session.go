@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -21,12 +22,13 @@ const (
 // that the newest stream is kept apart from the map of the others.
 type session struct {
 	member  *member
+	owner   *conn     // nil without a network: there are no watches
 	run     *null.Run // nil: every operation is answered at once
 	script  *null.Script
 	counts  *Counts // nil: nobody counts
 	now     int64   // when what is being read arrived
 	out     []byte  // to be written
-	later   []*pending
+	later   []timer.Item[*pending]
 	first   bool // the script's first operation came here
 	closing bool // close the connection when out is written
 

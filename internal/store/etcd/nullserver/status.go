@@ -25,6 +25,7 @@ var (
 	errSortOption    = &status{codes.InvalidArgument, "etcdserver: invalid sort option"}
 	errCompacted     = &status{codes.OutOfRange, "etcdserver: mvcc: required revision has been compacted"}
 	errFutureRev     = &status{codes.OutOfRange, "etcdserver: mvcc: required revision is a future revision"}
+	errLeaseExists   = &status{codes.FailedPrecondition, "etcdserver: lease already exists"}
 	errLeaseNotFound = &status{codes.NotFound, "etcdserver: requested lease not found"}
 	errAuthFailed    = &status{codes.InvalidArgument, "etcdserver: authentication failed, invalid user ID or password"}
 	errAuthDisabled  = &status{codes.FailedPrecondition, "etcdserver: authentication is not enabled"}
@@ -38,6 +39,8 @@ var (
 	errCompressed    = &status{codes.Unimplemented, "grpc: the null server takes no compressed requests"}
 	errTooLarge      = &status{codes.ResourceExhausted, "grpc: the request is larger than the null server takes"}
 	errUnimplemented = &status{codes.Unimplemented, "the null server does not implement this method"}
+	errStreamOrder   = &status{codes.Unimplemented, "RangeStream does not support custom sort orders"}
+	errStreamFilter  = &status{codes.Unimplemented, "RangeStream does not support revision filters"}
 	errNestedTxn     = &status{codes.Unimplemented, "the null server takes no transaction inside a transaction"}
 )
 

@@ -172,6 +172,7 @@ func (s *session) pump() {
 	}
 	clear(s.send.blocked[len(kept):])
 	s.send.blocked = kept
+	s.pumpLong()
 }
 
 // push sends what the windows allow of one answer that has begun, and reports

@@ -2,11 +2,14 @@ package httpd
 
 import (
 	"bytes"
+	"crypto/tls"
 	"net"
 	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
 
 // Sizes in bytes.
@@ -17,11 +20,6 @@ const (
 	writeInline = 16 << 10
 	keepBuffer  = 1 << 20
 )
-
-// linger is how long a closed connection still reads, and throws away, what
-// the client had sent: closing with unread bytes would take back the last
-// answers.
-const linger = time.Second
 
 // conn is one connection. Its own goroutine reads and answers; answers that are
 // due later come from the server's schedule, and until then the next request
@@ -46,14 +44,23 @@ type conn struct {
 
 // pending is an answer that is due later.
 type pending struct {
-	due  int64
-	conn *conn // nil: all connections are to be closed
+	conn *conn
 	kind null.Kind
 	body []byte
 }
 
-// serve reads until the connection ends.
-func (c *conn) serve() {
+// Socket implements nullnet.Conn.
+func (c *conn) Socket() net.Conn { return c.socket }
+
+// Serve implements nullnet.Conn.
+func (c *conn) Serve() {
+	if c.server.tls != nil {
+		t := tls.Server(c.socket, c.server.tls)
+		if err := t.Handshake(); err != nil {
+			return
+		}
+		c.net = t
+	}
 	buf := make([]byte, readBuffer)
 	for {
 		n, err := c.net.Read(buf)
@@ -66,7 +73,7 @@ func (c *conn) serve() {
 // take answers what is whole of in and what was kept before it, and reports
 // whether the connection goes on.
 func (c *conn) take(in []byte) bool {
-	now := c.server.clock.now()
+	now := c.server.Clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
@@ -106,19 +113,19 @@ func (c *conn) answer(in []byte, now int64) (used int) {
 func (c *conn) handle(now int64) {
 	c.served++
 	s := c.server
-	c.last = c.request.Close || s.script.GoAway > 0 && c.served >= s.script.GoAway
-	if s.run == nil || !c.service.Operation(&c.request) {
+	c.last = c.request.Close || s.Script.GoAway > 0 && c.served >= s.Script.GoAway
+	if s.Run == nil || !c.service.Operation(&c.request) {
 		at := len(c.out)
 		c.out = c.service.Answer(c.out, &c.request, null.Answer)
 		c.sayLast(at)
 		return
 	}
-	a, due, first := s.run.Arrive(now)
+	a, due, first := s.Run.Arrive(now)
 	if first {
-		s.begin(now)
+		s.Begin(now)
 	}
 	p := &c.pending
-	p.due, p.conn, p.kind = due, c, a.Kind
+	p.conn, p.kind = c, a.Kind
 	switch a.Kind {
 	case null.Error:
 		p.body = c.service.Error(p.body[:0], a.Name)
@@ -133,7 +140,7 @@ func (c *conn) handle(now int64) {
 		c.perform()
 	default:
 		c.busy = true
-		s.schedule.add(p)
+		s.Later(timer.Item[*pending]{Due: due, What: p})
 	}
 }
 
@@ -183,7 +190,7 @@ func (c *conn) due() {
 	}
 	c.perform()
 	if len(c.in) > 0 {
-		used := c.answer(c.in, c.server.clock.now())
+		used := c.answer(c.in, c.server.Clock.Now())
 		c.in = append(c.in[:0], c.in[used:]...)
 	}
 	c.flush()
@@ -192,7 +199,7 @@ func (c *conn) due() {
 // flush writes the output and closes the connection if that was its last.
 func (c *conn) flush() bool {
 	if len(c.out) > 0 {
-		err := c.server.write(c.net, c.out)
+		err := c.server.Write(c.net, c.out)
 		if c.out = c.out[:0]; cap(c.out) > keepBuffer {
 			c.out = nil
 		}
@@ -209,15 +216,15 @@ func (c *conn) flush() bool {
 	if tcp, ok := c.socket.(*net.TCPConn); ok && c.reset {
 		_ = tcp.SetLinger(0)
 	} else if half, ok := c.net.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		_ = c.socket.SetReadDeadline(time.Now().Add(linger))
+		_ = c.socket.SetReadDeadline(time.Now().Add(nullnet.Linger))
 		return true
 	}
 	_ = c.socket.Close()
 	return false
 }
 
-// close closes the connection as the script says, with all that is in flight.
-func (c *conn) close() {
+// Hangup implements nullnet.Conn: all that is in flight is lost.
+func (c *conn) Hangup() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true

@@ -7,13 +7,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
-	"math/rand/v2"
 	"net"
-	"sync"
-	"sync/atomic"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
 
 // Service is one member's protocol. Its methods are called by several
@@ -37,177 +35,62 @@ type Options struct {
 	AuthField string
 }
 
+// maxDue is how many connections are attended to at once: more would make the
+// first late.
+const maxDue = 64
+
 // server is the members of one null cluster.
 type server struct {
+	*nullnet.Server[*conn, *pending]
 	options  Options
-	script   *null.Script
-	run      *null.Run // nil: answer everything at once
-	clock    clock
-	schedule schedule
 	tls      *tls.Config
-	accepted atomic.Uint64
-	running  sync.WaitGroup
-	done     chan struct{} // closed when the server stops
-
-	mu    sync.Mutex // guards conns, which is nil once the server stops
-	conns map[*conn]struct{}
+	services []Service
 }
 
 // Serve serves one service on each listener until ctx is done: then it closes
 // everything, waits for all of its goroutines and returns nil. It returns an
 // error when a listener fails; the listeners are closed in any case.
 func Serve(ctx context.Context, listeners []net.Listener, services []Service, o Options) error {
-	defer closeAll(listeners)
-	clock, err := newClock()
+	if len(listeners) == 0 {
+		return errors.New("null server: there is no listener, and so no member")
+	}
+	clock, err := timer.NewClock()
 	if err != nil {
+		nullnet.CloseAll(listeners)
 		return err
 	}
-	defer clock.close()
-	s := &server{
-		options: o, script: o.Script, clock: clock, schedule: schedule{clock: clock},
-		done: make(chan struct{}), conns: map[*conn]struct{}{},
-	}
-	if s.script == nil {
-		s.script = &null.Script{}
-	}
-	if !s.script.AtOnce() {
-		s.run = null.NewRun(s.script)
-	}
+	defer clock.Close()
+	s := &server{options: o, services: services}
+	s.Server = nullnet.NewServer(nullnet.NewBase(o.Script, clock), nullnet.Config[*conn, *pending]{
+		Open: s.open, Due: s.due, MaxDue: maxDue, BadRequest: nullnet.BadRequest,
+	})
 	if o.TLS != nil {
 		s.tls = o.TLS.Clone()
 		s.tls.NextProtos = []string{"http/1.1"}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	for i, l := range listeners {
-		s.running.Go(func() {
-			if err := s.accept(l, services[i]); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	s.running.Go(s.fire)
-	<-ctx.Done()
-	closeAll(listeners)
-	s.stop()
-	s.running.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, ctx.Err()) {
-		return err
-	}
-	return nil
+	return s.Serve(ctx, listeners)
 }
 
-func closeAll(listeners []net.Listener) {
-	for _, l := range listeners {
-		_ = l.Close()
-	}
+func (s *server) open(nc net.Conn, member int) *conn {
+	return &conn{server: s, service: s.services[member], socket: nc, net: nc}
 }
 
-func (s *server) accept(l net.Listener, service Service) error {
-	for {
-		nc, err := l.Accept()
-		if err != nil {
-			select {
-			case <-s.done:
-				return nil
-			default:
-			}
-			if errors.Is(err, net.ErrClosed) {
-				return nil
-			}
-			return err
-		}
-		c := &conn{server: s, service: service, socket: nc, net: nc}
-		if !s.add(c) {
-			_ = nc.Close()
-			return nil
-		}
-		s.running.Go(func() {
-			defer s.remove(c)
-			s.serve(c)
-		})
-	}
-}
-
-func (s *server) serve(c *conn) {
-	if s.script.Mode != null.Speaks {
-		s.refuse(c.net, s.accepted.Add(1))
-		return
-	}
-	if s.tls != nil {
-		t := tls.Server(c.net, s.tls)
-		if err := t.Handshake(); err != nil {
-			return
-		}
-		c.net = t
-	}
-	c.serve()
-}
-
-func (s *server) add(c *conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.conns == nil {
-		return false
-	}
-	s.conns[c] = struct{}{}
-	return true
-}
-
-func (s *server) remove(c *conn) {
-	_ = c.socket.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c)
-}
-
-// stop ends every connection and the schedule.
-func (s *server) stop() {
-	close(s.done)
-	s.schedule.stop()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
-		_ = c.socket.Close()
-	}
-	s.conns = nil
-}
-
-func (s *server) open() (conns []*conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
-		conns = append(conns, c)
-	}
-	return conns
-}
-
-// garbageSize is how many random bytes a connection gets.
-const garbageSize = 4096
-
-// refuse treats the n-th connection as the script's mode says, without ever
-// speaking the protocol.
-func (s *server) refuse(nc net.Conn, n uint64) {
-	switch s.script.Mode {
-	case null.Garbage:
-		random := rand.New(rand.NewPCG(s.script.Seed, n))
-		b := make([]byte, garbageSize)
-		for i := range b {
-			b[i] = byte(random.Uint32())
-		}
-		_ = s.write(nc, b)
-	case null.HTTP1:
-		// Some other web server, which knows nothing of what is asked.
-		if _, err := nc.Read(make([]byte, 1)); err != nil {
-			return
-		}
-		_ = s.write(nc, []byte(badRequestPage))
-		if half, ok := nc.(interface{ CloseWrite() error }); ok {
-			_ = half.CloseWrite()
+// due performs the answers that are due. What might have to wait, for the
+// client or for a pause of the script's, waits elsewhere.
+func (s *server) due(batch []*pending) {
+	for _, p := range batch {
+		switch {
+		case p == nil:
+			s.Hangup()
+		case len(p.body) <= writeInline && s.Script.Chunk == 0 && p.conn.mu.TryLock():
+			p.conn.due()
+			p.conn.mu.Unlock()
+		default:
+			s.Go(func() {
+				p.conn.mu.Lock()
+				defer p.conn.mu.Unlock()
+				p.conn.due()
+			})
 		}
 	}
-	_, _ = io.Copy(io.Discard, nc)
 }
-
-const badRequestPage = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 37\r\nConnection: close\r\n\r\n" +
-	"<html><h1>400 Bad Request</h1></html>"

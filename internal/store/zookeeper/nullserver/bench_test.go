@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -168,7 +169,8 @@ func FuzzConn(f *testing.F) {
 	c.CloseSession(jute.Call{})
 	f.Add(c.Out())
 	f.Fuzz(func(t *testing.T, in []byte) {
-		s := &server{script: &null.Script{}, members: []string{"127.0.0.1:1"}, tree: newTree(&Options{})}
+		s := newServer(Options{}, timertest.NewClock())
+		s.members = []string{"127.0.0.1:1"}
 		here, there := net.Pipe()
 		defer func() { _ = there.Close() }()
 		c := newConn(s, 0, here)

@@ -21,11 +21,10 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
-	"syscall"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
 
 // Options say how a null server behaves. The zero Options remember what was
@@ -69,20 +68,17 @@ func (o *Options) check() error {
 	return nil
 }
 
-// server is the members of one null cluster.
-type server struct {
-	options  Options
-	script   *null.Script
-	run      *null.Run // nil: answer everything at once
-	clock    clock
-	schedule schedule
-	tree     *tree
-	members  []string // addresses
-	running  sync.WaitGroup
-	done     chan struct{} // closed when the server stops
+// maxDue is how many connections are attended to at once: more would make the
+// first late.
+const maxDue = 64
 
-	mu    sync.Mutex // guards conns, which is nil once the server stops
-	conns map[*conn]struct{}
+// server is the members of one null cluster. What is due later is a connection,
+// once, because its answers keep their order.
+type server struct {
+	*nullnet.Server[*conn, *conn]
+	options Options
+	tree    *tree
+	members []string // addresses
 }
 
 // Serve serves one member of a null cluster on each listener, the first of
@@ -90,122 +86,51 @@ type server struct {
 // its goroutines and returns nil. It returns an error for Options that make no
 // sense, or when a listener fails; the listeners are closed in any case.
 func Serve(ctx context.Context, listeners []net.Listener, o Options) error {
-	defer closeAll(listeners)
+	defer nullnet.CloseAll(listeners)
 	if len(listeners) == 0 {
 		return errors.New("null server: there is no listener, and so no member")
 	}
 	if err := o.check(); err != nil {
 		return err
 	}
-	clock, err := newClock()
+	clock, err := timer.NewClock()
 	if err != nil {
 		return err
 	}
-	defer clock.close()
-	s := &server{
-		options: o, script: o.Script, clock: clock, schedule: schedule{clock: clock},
-		tree: newTree(&o), done: make(chan struct{}), conns: map[*conn]struct{}{},
-	}
-	if s.script == nil {
-		s.script = &null.Script{}
-	}
-	if !s.script.AtOnce() {
-		s.run = null.NewRun(s.script)
-	}
+	defer clock.Close()
+	s := newServer(o, clock)
 	for _, l := range listeners {
 		s.members = append(s.members, l.Addr().String())
 	}
-	return s.serve(ctx, listeners)
+	return s.Serve(ctx, listeners)
 }
 
-func (s *server) serve(ctx context.Context, listeners []net.Listener) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	for i, l := range listeners {
-		s.running.Go(func() {
-			if err := s.accept(l, i); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	s.running.Go(s.fire)
-	<-ctx.Done()
-	closeAll(listeners)
-	s.stop()
-	s.running.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, ctx.Err()) {
-		return err
-	}
-	return nil
+func newServer(o Options, clock timer.Clock) *server {
+	s := &server{options: o, tree: newTree(&o)}
+	s.Server = nullnet.NewServer(nullnet.NewBase(o.Script, clock), nullnet.Config[*conn, *conn]{
+		Open: s.open, Due: s.due, MaxDue: maxDue, BadRequest: nullnet.BadRequest,
+	})
+	return s
 }
 
-func closeAll(listeners []net.Listener) {
-	for _, l := range listeners {
-		_ = l.Close()
+func (s *server) open(nc net.Conn, member int) *conn {
+	if s.options.TLS != nil {
+		nc = tls.Server(nc, s.options.TLS)
 	}
+	return newConn(s, member, nc)
 }
 
-// accept serves a member's connections until its listener is closed.
-func (s *server) accept(l net.Listener, member int) error {
-	for n := uint64(1); ; n++ {
-		nc, err := l.Accept()
-		switch {
-		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
-			s.pause(10 * time.Millisecond) // others may close some meanwhile
+// due gives the answers that are due.
+func (s *server) due(batch []*conn) {
+	for _, c := range batch {
+		if c == nil {
+			s.Hangup()
 			continue
-		case errors.Is(err, net.ErrClosed):
-			return nil
-		case err != nil:
-			return fmt.Errorf("null server: no connections can be accepted on %s: %w", l.Addr(), err)
 		}
-		if s.options.TLS != nil {
-			nc = tls.Server(nc, s.options.TLS)
-		}
-		c := newConn(s, member, nc)
-		if !s.enter(c) {
-			_ = nc.Close()
-			return nil
-		}
-		s.running.Go(func() {
-			defer s.leave(c)
-			if s.script.Mode != null.Speaks {
-				s.refuse(nc, n)
-				return
-			}
-			c.serve()
-		})
-	}
-}
-
-// enter adds a connection, unless the server stops.
-func (s *server) enter(c *conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.conns == nil {
-		return false
-	}
-	s.conns[c] = struct{}{}
-	return true
-}
-
-func (s *server) leave(c *conn) {
-	s.mu.Lock()
-	delete(s.conns, c)
-	s.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.end()
-}
-
-// stop closes all connections and the schedule.
-func (s *server) stop() {
-	close(s.done)
-	s.schedule.stop()
-	s.mu.Lock()
-	conns := s.conns
-	s.conns = nil
-	s.mu.Unlock()
-	for c := range conns {
-		_ = c.net.Close()
+		c.Lock()
+		c.scheduled = false
+		c.release(s.Clock.Now())
+		c.Flush(false)
+		c.Unlock()
 	}
 }

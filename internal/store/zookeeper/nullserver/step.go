@@ -61,7 +61,7 @@ func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 			start := len(b)
 			return finish(s.begin(b, xid), start, jute.NoAuth)
 		})
-	case s.server.run == nil:
+	case s.server.Run == nil:
 		c.plain(xid, op, &r, counts(op, record))
 	case !counts(op, record):
 		c.answer(now, 0, func(b []byte) []byte {
@@ -85,7 +85,7 @@ func (c *conn) plain(xid int32, op jute.Op, r *jute.Reader, counted bool) {
 		c.closing = true
 	}
 	if counted {
-		c.server.options.Counts.add(null.Answer)
+		c.server.options.Counts.Add(null.Answer)
 	}
 }
 
@@ -144,11 +144,11 @@ func (c *conn) closeWhenDone(now int64) {
 // scripted does an operation, and answers it as the script says.
 func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 	s := &c.session
-	a, due, first := s.server.run.Arrive(now)
+	a, due, first := s.server.Run.Arrive(now)
 	if first {
-		s.server.begin(now)
+		s.server.Begin(now)
 	}
-	s.server.options.Counts.add(a.Kind)
+	s.server.options.Counts.Add(a.Kind)
 	ok := true
 	c.answer(now, due, func(b []byte) []byte {
 		start := len(b)
@@ -158,7 +158,7 @@ func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 		b, ok = s.reply(xid, op, r, b)
 		return c.spoil(a.Kind, op, b, start)
 	})
-	if c.taken++; c.taken == s.server.script.GoAway || a.Kind == null.Close || a.Kind == null.Half || !ok {
+	if c.taken++; c.taken == s.server.Script.GoAway || a.Kind == null.Close || a.Kind == null.Half || !ok {
 		c.closeWhenDone(now)
 		c.silent = true
 	}

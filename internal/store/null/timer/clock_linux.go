@@ -1,4 +1,4 @@
-package nullserver
+package timer
 
 import (
 	"fmt"
@@ -15,7 +15,9 @@ type systemClock struct {
 	fd    int
 }
 
-func newClock() (clock, error) {
+// NewClock returns a clock that counts from now. It fails when the process has
+// no file descriptor left.
+func NewClock() (Clock, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("null server: no timer for the script's delays: %w", err)
@@ -23,16 +25,16 @@ func newClock() (clock, error) {
 	return &systemClock{start: time.Now(), fd: fd}, nil
 }
 
-func (c *systemClock) now() int64 { return int64(time.Since(c.start)) }
+func (c *systemClock) Now() int64 { return int64(time.Since(c.start)) }
 
-func (c *systemClock) arm(at int64) {
+func (c *systemClock) Arm(at int64) {
 	var spec unix.ItimerSpec
-	spec.Value = unix.NsecToTimespec(max(at-c.now(), 1)) // 0 would disarm it
+	spec.Value = unix.NsecToTimespec(max(at-c.Now(), 1)) // 0 would disarm it
 	_ = unix.TimerfdSettime(c.fd, 0, &spec, nil)         // cannot fail: fd is a timer, spec in range
 }
 
-// wait blocks a thread of its own in the kernel.
-func (c *systemClock) wait() {
+// Wait blocks a thread of its own in the kernel.
+func (c *systemClock) Wait() {
 	var expirations [8]byte
 	for {
 		if _, err := unix.Read(c.fd, expirations[:]); err != unix.EINTR {
@@ -41,4 +43,4 @@ func (c *systemClock) wait() {
 	}
 }
 
-func (c *systemClock) close() { _ = unix.Close(c.fd) }
+func (c *systemClock) Close() { _ = unix.Close(c.fd) }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package nullserver
+package nullnet
 
 import "syscall"
 

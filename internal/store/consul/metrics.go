@@ -1,0 +1,60 @@
+package consul
+
+import (
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+var (
+	_ store.Metered    = (*Store)(nil)
+	_ store.DiskJudge  = (*Store)(nil)
+	_ store.KeyRemover = (*Store)(nil)
+)
+
+// millisecond is the unit of Consul's timers.
+const millisecond = 0.001
+
+// Metrics implements store.Metered: an agent tells its figures in Prometheus's
+// format where telemetry has a prometheus_retention_time.
+func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
+	scheme := "http://"
+	if a.TLS != nil {
+		scheme = "https://"
+	}
+	s := store.MetricSource{URL: scheme + endpoint + "/v1/agent/metrics?format=prometheus", Names: metricNames()}
+	if token := tokenOf(a); token != "" {
+		s.Header = map[string]string{"X-Consul-Token": token}
+	}
+	return []store.MetricSource{s}
+}
+
+// metricNames is what Consul calls the shared metrics (its page on telemetry).
+// A leader's log is written, and synced, in dispatchLog; a follower's in
+// storeLogs.
+func metricNames() []store.MetricName {
+	return []store.MetricName{
+		{Metric: store.FsyncSeconds, Name: "consul_raft_leader_dispatchLog", Unit: millisecond},
+		{Metric: store.FsyncSeconds, Name: "consul_raft_rpc_appendEntries_storeLogs", Unit: millisecond},
+		{Metric: store.PeerRoundTripSeconds, Name: "consul_raft_replication_heartbeat", Unit: millisecond},
+		{Metric: store.CPUSeconds, Name: "process_cpu_seconds_total"},
+		{Metric: store.Processors, Name: "go_sched_gomaxprocs_threads"},
+		{Metric: store.ResidentBytes, Name: "process_resident_memory_bytes"},
+		// How often the member stood for election.
+		{Metric: store.LeaderChanges, Name: "consul_raft_state_candidate"},
+	}
+}
+
+// DiskRule implements store.DiskJudge.
+func (*Store) DiskRule() store.DiskRule {
+	return store.DiskRule{
+		Percentile: 100, Limit: 500 * time.Millisecond,
+		Source: "a leader of Consul's Raft that waits 500 ms (its lease at raft_multiplier 1; 2.5 s at Consul's default of 5) steps down",
+	}
+}
+
+// RemoveCommand implements store.KeyRemover.
+func (*Store) RemoveCommand(prefix string) string {
+	return "consul kv delete -recurse " + strings.TrimPrefix(prefix, "/")
+}

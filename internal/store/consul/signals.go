@@ -1,0 +1,70 @@
+package consul
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+var _ store.Signalling = (*Store)(nil)
+
+// Signal implements store.Signalling. A line of Consul's log is such as
+//
+//	2026-03-01T12:00:00.123Z [INFO]  agent.server.raft: entering leader state: leader="Node at 127.0.0.1:8300 [Leader]"
+func (*Store) Signal(line []byte) (store.Signal, bool) {
+	stamp, rest, ok := bytes.Cut(line, []byte(" "))
+	if !ok || !bytes.HasPrefix(rest, []byte("[")) {
+		return store.Signal{}, false
+	}
+	_, rest, _ = bytes.Cut(rest, []byte("] "))
+	name, msg, ok := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(": "))
+	if !ok || !bytes.HasPrefix(name, []byte("agent.server")) {
+		return store.Signal{}, false
+	}
+	for i := range serverTold {
+		t := &serverTold[i]
+		if string(name) != t.logger || !bytes.HasPrefix(msg, []byte(t.begins)) {
+			continue
+		}
+		if t.kind == store.LeaderFound && !followsSomebody(msg) {
+			return store.Signal{}, false
+		}
+		s := store.Signal{Kind: t.kind}
+		if at, err := time.Parse("2006-01-02T15:04:05.000Z0700", string(stamp)); err == nil {
+			s.Time = at.UTC()
+		}
+		return s, true
+	}
+	return store.Signal{}, false
+}
+
+// followsSomebody reports whether a follower says whom it follows; one that has
+// just lost its leader says nobody.
+func followsSomebody(msg []byte) bool {
+	_, leader, found := bytes.Cut(msg, []byte(" leader-address="))
+	return found && len(leader) > 0 && leader[0] != ' '
+}
+
+// told is who says it, how it begins, and what it means.
+type told struct {
+	logger, begins string
+	kind           store.SignalKind
+}
+
+// serverTold are the messages of Consul 1.22 and its Raft library (1.7). A
+// snapshot that comes from another member is created, too: only those that a
+// member begins by itself count as its own.
+var serverTold = [...]told{
+	{"agent.server.raft", "heartbeat timeout reached, starting election", store.LeaderLost},
+	{"agent.server.raft", "failed to contact quorum of nodes, stepping down", store.LeaderLost},
+	{"agent.server.raft", "entering candidate state", store.ElectionStarted},
+	{"agent.server.raft", "entering leader state", store.Elected},
+	{"agent.server.raft", "entering follower state", store.LeaderFound},
+	{"agent.server.raft", "starting snapshot up to", store.SnapshotStarted},
+	{"agent.server.raft", "snapshot complete up to", store.SnapshotDone},
+	{"agent.server.raft.snapshot", "reaping snapshot", store.SnapshotDeleted},
+	{"agent.server.raft", "compacting logs", store.LogTruncated},
+	{"agent.server.raft", "installing snapshot on", store.FullStateSent},
+	{"agent.server.raft", "Installed remote snapshot", store.FullStateReceived},
+}

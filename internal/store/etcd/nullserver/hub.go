@@ -1,0 +1,154 @@
+package nullserver
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+)
+
+// hub knows the watchers of a null cluster and tells them what is written. A
+// write tells it under the locks of its keys, so that a key's events keep their
+// order; they go out through the schedule, because the writer holds the lock of
+// its own connection and must not wait for another's.
+type hub struct {
+	server *server
+	script *null.Script
+	events atomic.Uint64 // told, over all watchers
+	count  atomic.Int64  // of watchers
+	before atomic.Bool   // one wants to know what was there before
+
+	mu     sync.Mutex // guards what follows
+	keys   map[string][]*watcher
+	ranges []*watcher
+	batch  []timer.Item[*pending] // kept for tell
+	lease  leases
+}
+
+// watcher is one watcher of one stream.
+type watcher struct {
+	conn     *conn
+	stream   uint32
+	id       int64
+	key, end string
+	from     int64 // the first revision that it wants
+	prevKV   bool
+	behind   []byte // an event that is to come behind the next
+}
+
+// watches reports whether a key is the watcher's.
+func (w *watcher) watches(key string) bool {
+	return key >= w.key && (key < w.end || w.end == "\x00")
+}
+
+func newHub(s *server) *hub {
+	return &hub{server: s, script: s.Script, keys: map[string][]*watcher{}, lease: leases{ttl: map[int64]int64{}}}
+}
+
+func (h *hub) add(w *watcher) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.count.Add(1)
+	if w.prevKV {
+		h.before.Store(true)
+	}
+	if w.end == "" {
+		h.keys[w.key] = append(h.keys[w.key], w)
+	} else {
+		h.ranges = append(h.ranges, w)
+	}
+}
+
+// remove forgets watchers of a connection: of one stream, or of all if stream
+// is 0; of that stream the one with the id, or all if it is below 0.
+func (h *hub) remove(c *conn, stream uint32, id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	keep := func(list []*watcher) []*watcher {
+		kept := list[:0]
+		for _, w := range list {
+			if w.conn != c || stream != 0 && w.stream != stream || id >= 0 && w.id != id {
+				kept = append(kept, w)
+			} else {
+				h.count.Add(-1)
+			}
+		}
+		clear(list[len(kept):])
+		return kept
+	}
+	for key, list := range h.keys {
+		if list = keep(list); len(list) == 0 {
+			delete(h.keys, key)
+		} else {
+			h.keys[key] = list
+		}
+	}
+	h.ranges = keep(h.ranges)
+}
+
+// tell sends an entry's event to its watchers. The entry is as it was written,
+// or was removed at the revision; before is what was there, if it is known.
+func (h *hub) tell(e *entry, revision int64, before *entry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.server.Clock.Now()
+	for _, w := range h.keys[e.key] {
+		h.send(w, e, revision, before, now)
+	}
+	for _, w := range h.ranges {
+		if w.watches(e.key) {
+			h.send(w, e, revision, before, now)
+		}
+	}
+	h.server.Later(h.batch...)
+	clear(h.batch)
+	h.batch = h.batch[:0]
+}
+
+// send makes one event and does with it what the script says.
+func (h *hub) send(w *watcher, e *entry, revision int64, before *entry, now int64) {
+	if revision < w.from {
+		return
+	}
+	event := w.event(h.server.members[0].identity, e, revision, before)
+	fault, late := h.script.DecideEvent(h.events.Add(1))
+	switch fault {
+	case null.Lose:
+		return
+	case null.Reorder:
+		if w.behind == nil {
+			w.behind = event
+			return
+		}
+	case null.Duplicate:
+		h.post(w, event, now)
+	}
+	h.post(w, event, now+int64(late))
+	if w.behind != nil {
+		h.post(w, w.behind, now+int64(late))
+		w.behind = nil
+	}
+}
+
+func (h *hub) post(w *watcher, event []byte, due int64) {
+	h.batch = append(h.batch, timer.Item[*pending]{Due: due, What: &pending{conn: w.conn, stream: w.stream, long: true, body: event}})
+}
+
+// event makes a WatchResponse{header: 1, watch_id: 2, events: 11 {type: 1,
+// kv: 2, prev_kv: 3}}. A removed key has its name and revision alone.
+func (w *watcher) event(id *identity, e *entry, revision int64, before *entry) []byte {
+	b := id.appendHeader(make([]byte, 0, 160+len(e.key)+len(e.value)), revision)
+	b = appendUint(b, 2, uint64(w.id))
+	at := len(b)
+	if e.removed {
+		b = appendUint(b, 1, 1)
+		b = appendKV(b, 2, e.key, nil, 0, revision, 0, null.Answer)
+	} else {
+		b = appendEntry(b, 2, e, false, null.Answer)
+	}
+	if w.prevKV && before != nil {
+		b = appendEntry(b, 3, before, false, null.Answer)
+	}
+	return enclose(b, at, 11)
+}

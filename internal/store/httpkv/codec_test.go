@@ -1,0 +1,163 @@
+package httpkv
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+)
+
+// echo is a codec whose Get is one request, and whose compare-and-set reads
+// first.
+type echo struct {
+	Codec
+	get *http1.Template
+}
+
+func newEcho() *echo {
+	c := &echo{}
+	c.Init(http1.Config{Host: "h:1"}, c, "is it there?")
+	c.get = c.Template("GET", "/", false)
+	return c
+}
+
+func (c *echo) Submit(op *store.Op) {
+	c.Take(op)
+	if op.Kind == kv.CAS {
+		c.ReadFirst(Bare(op.Key), op.Value)
+	}
+	c.ask()
+}
+
+func (c *echo) ask() { c.Send(c.Head(http1.AppendPath(c.Begin(c.get), []byte("k")))) }
+
+func (c *echo) Answered(r *http1.Response, e *store.Event) bool {
+	if c.Doing == Reading {
+		if !c.Proceed(e) {
+			return false
+		}
+		c.ask()
+		return true
+	}
+	e.Value = r.Body
+	return false
+}
+
+var _ store.Codec = (*echo)(nil)
+
+func (c *echo) asked(op store.Op) {
+	c.Submit(&op)
+	c.Wrote(len(c.Out()))
+}
+
+const answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nv"
+
+// A write that was not sent yet is not sent, whatever became of the read before
+// it; what was sent may have happened.
+func TestLost(t *testing.T) {
+	cas, get := store.Op{Tag: 5, Kind: kv.CAS}, store.Op{Tag: 6, Kind: kv.Get}
+	c := newEcho()
+	c.asked(cas)
+	if e := c.Lost(nil); len(e) != 1 || e[0].Tag != 5 || e[0].Outcome != kv.NotSent {
+		t.Errorf("while it reads: %+v", e)
+	}
+	c = newEcho()
+	c.asked(cas)
+	if e, err := c.Feed([]byte(answer), nil); len(e) != 0 || err != nil {
+		t.Errorf("%+v %v", e, err)
+	}
+	c.Wrote(len(c.Out()))
+	if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.ConnectionLost || e[0].Extra != 1 {
+		t.Errorf("while it writes: %+v", e)
+	}
+	c = newEcho()
+	c.asked(get)
+	if e := c.Lost(nil); len(e) != 1 || e[0].Tag != 6 || e[0].Outcome != kv.ConnectionLost {
+		t.Errorf("%+v", e)
+	}
+	if e := newEcho().Lost(nil); len(e) != 0 {
+		t.Errorf("%+v", e)
+	}
+	c = newEcho()
+	c.asked(cas)
+	e, err := c.Feed([]byte(strings.Replace(answer, "\r\n", "\r\nConnection: close\r\n", 1)), nil)
+	if err != nil || len(e) != 1 || e[0].Outcome != kv.NotSent || len(e[0].Text) == 0 {
+		t.Errorf("the server closes: %+v %v", e, err)
+	}
+}
+
+func TestLate(t *testing.T) {
+	c := newEcho()
+	c.asked(store.Op{Tag: 7, Kind: kv.CAS})
+	if c.Cancel(7) || c.Room() != 0 {
+		t.Error("what was written gives up its place")
+	}
+	if e, err := c.Feed([]byte(answer), nil); len(e) != 1 || e[0].What != store.Late || e[0].Tag != 7 || err != nil || c.Room() != 1 {
+		t.Errorf("%+v %v", e, err)
+	}
+}
+
+func TestHints(t *testing.T) {
+	for in, want := range map[string]string{"HTTP/2 200\r\n": "is it there?", "\x15\x03\x01\x00\x02\x02\x46": "were --cacert, --cert and --key meant?"} {
+		c := newEcho()
+		c.asked(store.Op{Kind: kv.Get})
+		if _, err := c.Feed([]byte(in), nil); err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
+func TestInterval(t *testing.T) {
+	var i Interval
+	i.Want(&store.Op{Key: []byte("/b"), End: []byte("/d"), Limit: 3})
+	for key, want := range map[string]bool{"a": false, "b": true, "c\xff": true, "d": false, "": false} {
+		if i.Holds([]byte(key)) != want {
+			t.Errorf("%q: %v", key, !want)
+		}
+	}
+	if i.Want(&store.Op{Key: []byte("b"), End: []byte{0}}); !i.Holds([]byte("\xff\xff")) || i.Holds([]byte("a")) || i.Limit != 0 {
+		t.Errorf("%+v", i)
+	}
+}
+
+// Only what certainly did not change the store is definite.
+func TestOutcomes(t *testing.T) {
+	for status, want := range map[int]kv.Outcome{
+		301: kv.BadRequest, 400: kv.BadRequest, 401: kv.Denied, 403: kv.Denied, 404: kv.BadRequest, 408: kv.StoreTimeout,
+		409: kv.BadRequest, 413: kv.BadRequest, 429: kv.Refused, 500: kv.StoreError, 503: kv.StoreError, 504: kv.StoreTimeout, 600: kv.StoreError,
+	} {
+		if o := OutcomeOf(status); o != want {
+			t.Errorf("%d: %v, want %v", status, o, want)
+		}
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for body, want := range map[string]string{"": "HTTP status 500", "\n one \ntwo": "one ", strings.Repeat("x", 999): strings.Repeat("x", MaxText)} {
+		if got := AppendText(nil, &http1.Response{Status: 500, Body: []byte(body)}); string(got) != want {
+			t.Errorf("%.10q: %q", body, got)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	cause := errors.New("connection refused")
+	for _, tc := range []struct {
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		{ended, cause, "it was cancelled"},
+		{t.Context(), &url.Error{Op: "Get", URL: "http://x", Err: context.DeadlineExceeded}, "no answer in the time given"},
+		{t.Context(), &url.Error{Op: "Get", URL: "http://x", Err: cause}, "connection refused"},
+		{t.Context(), cause, "connection refused"},
+	} {
+		if got := Reason(tc.ctx, tc.err); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+// Package httpkvtest has the tests that the null servers of all stores over
+// HTTP/1.1 must pass.
+package httpkvtest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testcerts"
+)
+
+// Store is a store with a null server.
+type Store interface {
+	store.Store
+	store.NullServed
+}
+
+// Errors checks that every error=NAME of a script ends an operation with the
+// outcome of that name, and unavailable with store_error.
+func Errors(t *testing.T, st Store, names []string) {
+	t.Helper()
+	if len(names) == 0 {
+		t.Fatal("there are no errors")
+	}
+	for _, name := range names {
+		w := storetest.Dial(t, st, store.Access{Endpoints: storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true, Script: "error=" + name + " every 2"})})
+		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
+		want := name
+		if name == "unavailable" {
+			want = "store_error"
+		}
+		if e := w.Do(store.Op{Kind: kv.Put, Key: []byte("k")}); e.Outcome.String() != want || len(e.Text) == 0 {
+			t.Errorf("%s: %+v", name, e)
+		}
+		if e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k")}); string(e.Value) != "v" {
+			t.Errorf("%s: %q was written", name, e.Value)
+		}
+	}
+	if _, err := st.NullServer(store.NullOptions{Script: "error=nonsense"}); err == nil {
+		t.Error("an unknown error is taken")
+	}
+}
+
+// Faults checks what a script breaks: the codec says what it sees, and nothing
+// is lost.
+func Faults(t *testing.T, st Store) {
+	t.Helper()
+	op := store.Op{Kind: kv.Get, Key: []byte("k")}
+	dial := func(script string) *storetest.Wire {
+		return storetest.Dial(t, st, store.Access{Endpoints: storetest.ServeNull(t, st, 1, store.NullOptions{ValueSize: 100, Script: script})})
+	}
+	for script, want := range map[string]struct {
+		outcome kv.Outcome
+		err     string
+	}{
+		"close every 1":        {kv.ConnectionLost, ""},
+		"half every 1":         {kv.ConnectionLost, ""},
+		"reset=cancel every 1": {kv.ConnectionLost, ""},
+		"huge=frame every 1":   {kv.ConnectionLost, "the server sends an answer of"},
+		"huge=message every 1": {kv.ConnectionLost, "the server sends an answer of 4294967296 bytes"},
+		"mode=garbage":         {kv.ConnectionLost, "the server does not speak HTTP/1.1"},
+		"mode=http1":           {kv.BadRequest, ""},
+		"goaway every 1":       {kv.OK, ""},
+	} {
+		w := dial(script)
+		e, err := w.End(op)
+		if e.Outcome != want.outcome || (want.err == "") != (err == nil) || err != nil && !strings.HasPrefix(err.Error(), want.err) {
+			t.Errorf("%s: %v %s, %v", script, e.Outcome, e.Text, err)
+		}
+		if script == "goaway every 1" && !w.Codec.Draining() {
+			t.Error("a connection's last answer is not seen")
+		}
+	}
+	if e := dial("wrong=value every 1").Want(kv.OK, op); string(e.Value) == strings.Repeat("0", 100) {
+		t.Error("a wrong value is right")
+	}
+}
+
+// TLS checks that over TLS the bytes are the same, for the codec and for the
+// administration.
+func TLS(t *testing.T, st Store) {
+	t.Helper()
+	server, client := testcerts.Configs(t)
+	client.NextProtos = st.Semantics().ALPN
+	access := store.Access{Endpoints: storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true, TLS: server}), TLS: client}
+	w := storetest.Dial(t, st, access)
+	for _, v := range []string{"", "v", strings.Repeat("0123456789", 7000)} {
+		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte(v)})
+		if e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k")}); string(e.Value) != v {
+			t.Errorf("%d bytes came back as %d", len(v), len(e.Value))
+		}
+	}
+	a, err := st.Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	if s, err := a.Status(t.Context()); err != nil || s.Leader() == nil {
+		t.Errorf("%+v %v", s, err)
+	}
+}
+
+// AdminOfNothing checks what an administration says that reaches no server.
+func AdminOfNothing(t *testing.T, st Store) {
+	t.Helper()
+	a, err := st.Admin(store.Access{Endpoints: []string{"127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Status(t.Context()); err == nil {
+		t.Error("nothing answers")
+	}
+	if _, err := a.Members(t.Context()); err == nil {
+		t.Error("nothing tells its members")
+	}
+	m := a.(store.Maintainer)
+	if _, err := m.DeletePrefix(t.Context(), []byte("/")); err == nil {
+		t.Error("every key would be removed")
+	}
+	if _, err := m.Compact(t.Context()); err == nil {
+		t.Error("there is nothing to compact")
+	}
+	if m.Defragment(t.Context()) == nil || m.MoveLeader(t.Context(), 1) == nil {
+		t.Error("there is nothing to maintain")
+	}
+	if _, err := st.Admin(store.Access{}); err == nil {
+		t.Error("an administration of nothing")
+	}
+}
+
+// BenchmarkRead measures reads from the null server, codec and server together.
+func BenchmarkRead(b *testing.B, st Store) {
+	w := storetest.Dial(b, st, store.Access{Endpoints: storetest.ServeNull(b, st, 1, store.NullOptions{ValueSize: 256})})
+	op := store.Op{Kind: kv.Get, Key: []byte("bench/00012345"), Consistency: kv.Local}
+	events := make([]store.Event, 0, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.Codec.Submit(&op)
+		for events = events[:0]; len(events) == 0; {
+			var err error
+			if events, err = w.Turn(events); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package httpkv
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Bare is a key without a slash at its beginning: it stands behind one in a
+// path, whether it was given with it or not.
+func Bare(key []byte) []byte {
+	if len(key) > 0 && key[0] == '/' {
+		return key[1:]
+	}
+	return key
+}
+
+// Interval is the bare keys that a Range asks for, of a store that lists by
+// prefix or folder alone and knows no limit: what lies outside is passed over
+// when the answer comes.
+type Interval struct {
+	From, To []byte // To is empty for no end
+	Limit    int64  // 0 for all
+}
+
+// Want keeps an operation's interval.
+func (i *Interval) Want(op *store.Op) {
+	i.Limit = op.Limit
+	i.From = append(i.From[:0], Bare(op.Key)...)
+	i.To = append(i.To[:0], Bare(op.End)...)
+	if len(op.End) == 1 && op.End[0] == 0 {
+		i.To = i.To[:0]
+	}
+}
+
+// Holds reports whether a bare key lies in the interval.
+func (i *Interval) Holds(key []byte) bool {
+	return bytes.Compare(key, i.From) >= 0 && (len(i.To) == 0 || bytes.Compare(key, i.To) < 0)
+}

@@ -1,0 +1,59 @@
+package httpkv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+)
+
+// OutcomeOf is what a status other than success means where the answer says
+// nothing that the store is known to say. Only what certainly did not change
+// the store is definite.
+func OutcomeOf(status int) kv.Outcome {
+	switch {
+	case status == 401 || status == 403:
+		return kv.Denied
+	case status == 429: // rate limits, applied on arrival
+		return kv.Refused
+	case status == 408 || status == 504:
+		return kv.StoreTimeout
+	case status >= 300 && status < 500:
+		return kv.BadRequest
+	}
+	return kv.StoreError
+}
+
+// MaxText bounds the text of an error, in bytes.
+const MaxText = 300
+
+// AppendText appends what an answer that is an error says: its first line, or
+// its status.
+func AppendText(b []byte, r *http1.Response) []byte {
+	text := bytes.TrimSpace(r.Body)
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	if len(text) == 0 {
+		return strconv.AppendInt(append(b, "HTTP status "...), int64(r.Status), 10)
+	}
+	return append(b, text[:min(len(text), MaxText)]...)
+}
+
+// Reason is what an error of net/http, for a request with ctx, says to a user.
+func Reason(ctx context.Context, err error) string {
+	var failed *url.Error
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return "it was cancelled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in the time given"
+	case errors.As(err, &failed):
+		return failed.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,34 @@
+package null
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEventRules(t *testing.T) {
+	const text = "watch=lose every 4; watch=duplicate every 6; watch=reorder every 10; watch=5ms every 7"
+	s := parse(t, text)
+	if s.String() != text || !cmp.Equal(parse(t, s.String()), s) {
+		t.Errorf("it reads back as %q", s)
+	}
+	if !s.AtOnce() {
+		t.Error("faults of events delay no operation")
+	}
+	for n, want := range map[uint64]EventFault{1: Sound, 4: Lose, 6: Duplicate, 7: Postpone, 10: Reorder, 12: Lose, 14: Postpone, 30: Duplicate} {
+		if got, by := s.DecideEvent(n); got != want || (by == 5*time.Millisecond) != (want == Postpone) {
+			t.Errorf("event %d: %v late by %v, want %v", n, got, by, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"watch=drop every 3": `column 7: "drop" is no fault of a watch event`,
+		"watch=lose":         "how often",
+		"watch every 3":      `"=" is missing`,
+	} {
+		if _, err := Parse(text, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

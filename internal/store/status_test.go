@@ -1,0 +1,68 @@
+package store
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestAskAll(t *testing.T) {
+	members := []Member{
+		{Name: "a", Version: "1", Term: 3}, {Name: "b", Err: errors.New("b is dead")},
+		{Name: "c", Version: "2", Term: 5}, {Name: "d", Version: "1", Term: 4},
+	}
+	s, err := AskAll(len(members), func(i int) Member { return members[i] })
+	if err != nil || s.Version != "1, 2" || s.Term != 5 || len(s.Members) != 4 || s.Members[3].Name != "d" {
+		t.Errorf("%+v %v", s, err)
+	}
+	_, err = AskAll(2, func(i int) Member { return Member{Err: errors.New([]string{"one", "two"}[i])} })
+	if err == nil || err.Error() != "one; two" {
+		t.Error(err)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	if (Access{}).Timeout() != 5*time.Second || (Access{DialTimeout: time.Second}).Timeout() != time.Second {
+		t.Error("another timeout")
+	}
+}
+
+type wish struct{ N int }
+
+func (w *wish) check() error {
+	if w.N < 0 {
+		return errors.New("N is negative")
+	}
+	return nil
+}
+
+func TestSettings(t *testing.T) {
+	of := func(n int) func(any) error {
+		return func(into any) error {
+			into.(*wish).N = n
+			return nil
+		}
+	}
+	decoded := func(decode func(any) error) (any, error) { return DecodeSettings(decode, (*wish).check) }
+	if v, err := decoded(nil); err != nil || v.(*wish).N != 0 {
+		t.Errorf("%v %v", v, err)
+	}
+	if v, err := decoded(of(7)); err != nil || v.(*wish).N != 7 {
+		t.Errorf("%v %v", v, err)
+	}
+	if v, err := decoded(of(-1)); err == nil || v != nil {
+		t.Errorf("%v %v", v, err)
+	}
+	if v, err := decoded(func(any) error { return errors.New("no YAML") }); err == nil || v != nil {
+		t.Errorf("%v %v", v, err)
+	}
+	if s, err := SettingsOf(nil, "my settings", (*wish).check); err != nil || s.N != 0 {
+		t.Errorf("%v %v", s, err)
+	}
+	if s, err := SettingsOf(&wish{N: 2}, "my settings", (*wish).check); err != nil || s.N != 2 {
+		t.Errorf("%v %v", s, err)
+	}
+	if _, err := SettingsOf(3, "my settings", (*wish).check); err == nil || err.Error() != "these are not my settings but int" {
+		t.Error(err)
+	}
+}

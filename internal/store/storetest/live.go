@@ -1,0 +1,172 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+)
+
+// Installed is the path of the store's real server, which is built if need be;
+// without it the test is skipped.
+func Installed(t testing.TB, st store.Installable) string {
+	t.Helper()
+	source, err := st.Server("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := install.Ensure(t.Context(), source, nil)
+	if err != nil {
+		t.Skip("no real server: ", err)
+	}
+	return path
+}
+
+// Live is a real cluster that Launch described.
+type Live struct {
+	Endpoints []string
+	Processes []*os.Process
+}
+
+// Cluster says what to start.
+type Cluster struct {
+	Exec     string
+	Members  int
+	Host     string // its own address, 127.x
+	Settings any
+	Change   func(*store.Process) // nil: as Launch says
+	// Ready is asked until every member's endpoint says nil, in StartTimeout.
+	Ready func(ctx context.Context, endpoint string) error
+}
+
+// Start starts a cluster, which ends with the test, and waits until it is
+// ready.
+func Start(t testing.TB, st store.Store, c Cluster) *Live {
+	t.Helper()
+	spec := store.LaunchSpec{Cluster: t.Name(), Exec: c.Exec, Settings: c.Settings}
+	ports := freePorts(t, c.Host, c.Members*store.PortsPerMember)
+	for i := range c.Members {
+		name := fmt.Sprintf("m%d", i+1)
+		spec.Members = append(spec.Members, store.MemberPlace{
+			Name: name, Host: c.Host, Dir: filepath.Join(t.TempDir(), name), Ports: ports[i*store.PortsPerMember:],
+		})
+	}
+	launch, err := st.Launch(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Live{}
+	for _, p := range launch.Processes {
+		if c.Change != nil {
+			c.Change(&p)
+		}
+		l.start(t, p)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), launch.StartTimeout)
+	defer cancel()
+	for _, e := range l.Endpoints {
+		poll(ctx, t, func() error { return c.Ready(ctx, e) })
+	}
+	return l
+}
+
+// freePorts returns ports below the ephemeral range that nothing listens on at
+// a host.
+func freePorts(t testing.TB, host string, n int) (ports []int) {
+	t.Helper()
+	for port := 20_000 + os.Getpid()%10_000; len(ports) < n && port < 32_000; port++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", host, port))
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		ports = append(ports, port)
+	}
+	if len(ports) < n {
+		t.Fatal("no free ports")
+	}
+	return ports
+}
+
+func (l *Live) start(t testing.TB, p store.Process) {
+	t.Helper()
+	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, contents := range p.Files {
+		if err := os.WriteFile(path, contents, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, err := os.Create(p.LogFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(p.Path, p.Args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, append(os.Environ(), p.Env...), log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l.Processes = append(l.Processes, cmd.Process)
+	l.Endpoints = append(l.Endpoints, p.Endpoint)
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = log.Close()
+		if t.Failed() {
+			text, _ := os.ReadFile(p.LogFile)
+			t.Logf("%s: ...%s", p.Name, text[max(0, len(text)-3000):])
+		}
+	})
+}
+
+// poll asks until the answer is nil.
+func poll(ctx context.Context, t testing.TB, ask func() error) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := ask()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the cluster is not ready: %v", err)
+		case <-tick.C:
+		}
+	}
+}
+
+// Roles waits until all members that answer tell their role and one leads, and
+// returns that one's endpoint too.
+func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	poll(ctx, t, func() (err error) {
+		if s, err = a.Status(ctx); err != nil {
+			return err
+		}
+		for _, m := range s.Members {
+			if m.Err == nil && (m.Role == kv.Unknown || m.ID == 0 || m.Name == "") {
+				return fmt.Errorf("member %+v", m)
+			}
+		}
+		l := s.Leader()
+		if l == nil {
+			return fmt.Errorf("no leader: %+v", s)
+		}
+		leader = l.Endpoint
+		return nil
+	})
+	return s, leader
+}
