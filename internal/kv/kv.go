@@ -10,23 +10,27 @@ type Kind uint8
 
 // The operations a store may have.
 const (
-	Put    Kind = iota // write one key
-	Get                // read one key
-	Range              // read an interval of keys
-	Delete             // remove one key
-	CAS                // compare-and-set of one key
-	Txn                // transaction over several keys
+	Put       Kind = iota // write one key
+	Get                   // read one key
+	Range                 // read an interval of keys
+	Delete                // remove one key
+	CAS                   // compare-and-set of one key
+	Txn                   // transaction that writes several keys
+	TxnGet                // transaction that reads an interval of keys
+	STM                   // optimistic transaction: read keys, write some if none changed, else again
+	KeepAlive             // keep a session or lease alive
+	Watch                 // begin to watch a key or an interval
 	NumKinds
 )
 
-var kindNames = [NumKinds]string{"put", "get", "range", "delete", "cas", "txn"}
+var kindNames = [NumKinds]string{"put", "get", "range", "delete", "cas", "txn", "txn-get", "stm", "keepalive", "watch"}
 
 // String returns the operation's name as flags, files and tables spell it.
 func (k Kind) String() string { return name(kindNames[:], int(k)) }
 
 // Writes reports whether the operation can change the store, so that a failure
 // that is not definite may have happened.
-func (k Kind) Writes() bool { return k == Put || k == Delete || k == CAS || k == Txn }
+func (k Kind) Writes() bool { return k == Put || k == Delete || k == CAS || k == Txn || k == STM }
 
 // ParseKind is the inverse of String.
 func ParseKind(s string) (Kind, error) {

@@ -47,9 +47,13 @@ func (c *Collector) End(shard int) {
 // adds. All shards have ended.
 func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	c.gap.close(seconds, c.added)
-	measured, warmup = &c.totals[Measured], &c.totals[Warmup]
+	// In memory of their own: who keeps them does not keep what the collector
+	// was given.
+	totals := c.totals
+	measured, warmup = &totals[Measured], &totals[Warmup]
 	measured.Seconds = seconds
 	measured.LongestGap = float64(c.gap.longest) / 1000
+	measured.LongestGapAt = float64(c.gap.longestAt) / 1000
 	return measured, warmup
 }
 
@@ -112,6 +116,8 @@ func (c *Collector) merge(phase Phase, index int) {
 		c.recycleCell(cell)
 	}
 	c.recycle(whole.Lateness)
+	c.recycle(whole.Watch.FromDue)
+	c.recycle(whole.Watch.FromSent)
 }
 
 func (c *Collector) recycleCell(cell *Cell) {
@@ -136,6 +142,7 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 		s.Outcomes[i] += o.Outcomes[i]
 	}
 	s.Extra += o.Extra
+	s.Retries += o.Retries
 	s.Done += o.Done
 	for i := range s.DoneKinds {
 		s.DoneKinds[i] += o.DoneKinds[i]
@@ -150,6 +157,7 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	}
 	s.Cells = MergeCells(s.Cells, o.Cells)
 	s.Lateness = mergeHistogram(s.Lateness, o.Lateness)
+	s.Watch.merge(&o.Watch)
 	for _, c := range o.Cells {
 		for _, h := range append(c.Failed[:], c.Response, c.Service) {
 			if h != nil {
@@ -158,6 +166,11 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 		}
 	}
 	recycle(o.Lateness)
+	for _, h := range []*Histogram{o.Watch.FromDue, o.Watch.FromSent} {
+		if h != nil {
+			recycle(h)
+		}
+	}
 }
 
 // MergeCells adds the cells of from to those of into, by series, and returns
@@ -204,11 +217,13 @@ func (t *Totals) add(s *Second) {
 		t.Outcomes[i] += s.Outcomes[i]
 	}
 	t.Extra += s.Extra
+	t.Retries += s.Retries
 	t.Done += s.Done
 	t.BytesIn += s.BytesIn
 	t.BytesOut += s.BytesOut
 	t.Cells = MergeCells(t.Cells, s.Cells)
 	t.Lateness = mergeHistogram(t.Lateness, s.Lateness)
+	t.Watch.merge(&s.Watch)
 }
 
 // Whole merges the totals' cells into one: every success's response and
@@ -226,6 +241,8 @@ func (t *Totals) Whole() *Cell {
 // gap finds the longest run of milliseconds in which nothing was done.
 type gap struct {
 	run, longest int // milliseconds
+	longestAt    int // where the longest began
+	seen         int // how many were added
 }
 
 func (g *gap) add(alive *[16]uint64) {
@@ -240,9 +257,18 @@ func (g *gap) add(alive *[16]uint64) {
 		}
 		zeros := bits.TrailingZeros64(rest)
 		g.run += zeros
-		g.longest = max(g.longest, g.run)
+		ms += zeros
+		g.end(g.run, g.seen+ms)
 		g.run = 0
-		ms += zeros + 1
+		ms++
+	}
+	g.seen += 1000
+}
+
+// end takes a run that ended at a millisecond.
+func (g *gap) end(run, at int) {
+	if run > g.longest {
+		g.longest, g.longestAt = run, at-run
 	}
 }
 
@@ -250,5 +276,5 @@ func (g *gap) add(alive *[16]uint64) {
 // beyond it is no gap.
 func (g *gap) close(seconds float64, added int) {
 	beyond := added*1000 - int(seconds*1000)
-	g.longest = max(g.longest, g.run-max(beyond, 0))
+	g.end(g.run-max(beyond, 0), g.seen-max(beyond, 0))
 }

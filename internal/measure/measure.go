@@ -85,6 +85,7 @@ type Second struct {
 	Due         uint64                 // operations due in it
 	Outcomes    [kv.NumOutcomes]uint64 // of those due in it; the sum is Due
 	Extra       uint64                 // requests beyond the first that successes took
+	Retries     uint64                 // of STM successes: how often a conflict made them begin again
 	Done        uint64                 // successes done in it, whenever due
 	DoneKinds   [kv.NumKinds]uint64    // Done by operation
 	BytesIn     uint64
@@ -97,6 +98,29 @@ type Second struct {
 	Lateness *Histogram // sent - due, open loop only
 	// Alive has a bit for each millisecond in which an operation was done.
 	Alive [16]uint64
+	Watch Watch
+}
+
+// Response is the response times of the successes due in the second: those of
+// its only series, or all merged into scratch, which is emptied before. It is
+// only to be read; nil when there are none.
+func (s *Second) Response(scratch *Histogram) *Histogram {
+	if len(s.Cells) == 1 {
+		return s.Cells[0].Response
+	}
+	scratch.Reset()
+	for _, c := range s.Cells {
+		mergeHistogram(scratch, c.Response)
+	}
+	return scratch
+}
+
+// Failed is how many operations due in the second ended in an error.
+func (s *Second) Failed() (n uint64) {
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		n += s.Outcomes[o]
+	}
+	return n
 }
 
 // Totals is a whole phase, merged.
@@ -105,16 +129,21 @@ type Totals struct {
 	Due       uint64
 	Outcomes  [kv.NumOutcomes]uint64 // of those due in the window; the sum is Due
 	Extra     uint64                 // requests beyond the first that successes took
+	Retries   uint64                 // of STM successes: how often a conflict made them begin again
 	Done      uint64                 // successes done inside the window, whenever due
 	CarriedIn uint64                 // in flight when the window opened
 	// CarriedInAge is the age of the oldest of those then, in nanoseconds.
 	CarriedInAge int64
 	LongestGap   float64 // seconds without any operation done, to 1 ms
+	LongestGapAt float64 // when that began, in seconds of the window; the first of equal ones
 	BytesIn      uint64
 	BytesOut     uint64
 
 	Cells    []*Cell
 	Lateness *Histogram // open loop only; nil otherwise
+	Watch    Watch      // of the window's writes, whenever their events came
+	// Watching is nil unless the load has watchers.
+	Watching *WatchTotals
 
 	// ErrorTexts holds the first text seen of each error kind.
 	ErrorTexts map[kv.Outcome]string

@@ -58,26 +58,59 @@ func Summarize(h *Histogram, failed uint64) Summary {
 	if failed > 0 {
 		s.Mean, s.Stddev, s.Max = Figure{Failed: true}, Figure{Failed: true}, Figure{Failed: true}
 	} else {
-		s.Mean, s.Stddev, s.Max = known(h.Mean()), known(h.StdDev()), known(float64(h.Max()))
+		s.Mean, s.Stddev, s.Max = known(h.Mean()), known(h.StdDev()), Slowest(h, 0)
 	}
-	for i, p := range Percentiles {
-		s.Percentiles[i] = percentile(h, succeeded, s.Count, p)
-	}
+	copy(s.Percentiles[:], PercentilesOf(h, failed, Percentiles...))
 	return s
 }
 
-// percentile is the smallest value with at least p percent of the samples at
-// or below it (the nearest-rank definition).
-func percentile(h *Histogram, succeeded, count uint64, p float64) Figure {
-	// In tenths of a percent, so that the rank is exact.
-	rank := (uint64(math.Round(p*10))*count + 999) / 1000
-	switch {
-	case count-rank < MinBeyond:
-		return Figure{}
-	case rank > succeeded:
-		return Figure{Failed: true}
+// Percentile is the smallest value of h with at least p percent of the samples
+// at or below it (the nearest-rank definition), where so many failed operations
+// count as slower than any success. p has three decimals at most. h may be nil.
+func Percentile(h *Histogram, failed uint64, p float64) Figure {
+	return PercentilesOf(h, failed, p)[0]
+}
+
+// PercentilesOf is Percentile of several at once, in the order given: one walk
+// through the histogram when they rise.
+func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure {
+	var succeeded uint64
+	if h != nil {
+		succeeded = uint64(h.TotalCount())
 	}
-	return known(float64(h.ValueAtQuantile(100 * (float64(rank) - 0.5) / float64(succeeded))))
+	count := succeeded + failed
+	figures := make([]Figure, len(percentiles))
+	wanted, places := make([]float64, 0, len(percentiles)), make([]int, 0, len(percentiles))
+	for i, p := range percentiles {
+		// In thousandths of a percent, so that the rank is exact.
+		rank := (uint64(math.Round(p*1000))*count + 99_999) / 100_000
+		switch {
+		// The highest percentile that the sample supports lies on a failure when
+		// more than MinBeyond failed, and so do all above it.
+		case rank > succeeded && (failed > MinBeyond || count-rank >= MinBeyond):
+			figures[i] = Figure{Failed: true}
+		case count-rank >= MinBeyond:
+			wanted, places = append(wanted, 100*(float64(rank)-0.5)/float64(succeeded)), append(places, i)
+		}
+	}
+	if len(wanted) > 0 {
+		for k, v := range h.ValueAtPercentilesSlice(wanted) {
+			figures[places[k]] = known(float64(v))
+		}
+	}
+	return figures
+}
+
+// Slowest is the largest value of h; not known when it is empty, and failed
+// when operations did. h may be nil.
+func Slowest(h *Histogram, failed uint64) Figure {
+	switch {
+	case failed > 0:
+		return Figure{Failed: true}
+	case h == nil || h.TotalCount() == 0:
+		return Figure{}
+	}
+	return known(float64(h.ValueAtPercentile(100)))
 }
 
 // FailedFrom is the percentile from which operations due had failed; ok is

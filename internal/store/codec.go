@@ -64,15 +64,43 @@ type SessionCodec interface {
 
 // Op is an operation to be sent. The slices belong to the caller.
 type Op struct {
-	Tag         uint32 // chosen by the engine; comes back in the Event
+	Tag         uint32 // chosen by the engine, below 2^31; comes back in the Event
 	Kind        kv.Kind
 	Consistency kv.Consistency
 	Key         []byte
-	End         []byte // Range: first key after the interval; nil for Key alone
+	End         []byte // Range, TxnGet, Watch: first key after the interval; nil for Key alone
 	Value       []byte // Put, CAS
 	Revision    int64  // CAS: the version that the key must have: 0 for none at all, -1 if not known, so that it is read first
-	Limit       int64  // Range: at most so many keys; 0 for all
-	Pairs       []Pair // Txn: what to write, all or nothing
+	Limit       int64  // Range, TxnGet: at most so many keys; 0 for all
+	CountOnly   bool   // Range, TxnGet: how many keys there are, whatever the Limit, and not the keys
+	KeysOnly    bool   // Range, TxnGet: keys without their values
+	// Streamed asks for a Range's answer as a stream, which the server cuts into
+	// messages as it likes (KV.RangeStream of etcd 3.7); the operation is done
+	// at the stream's end. PageSize is not for it.
+	Streamed bool
+	// PageSize, if not 0, makes a Range of pages of at most so many keys, asked
+	// for one after the other, all at the revision of the first. It is one
+	// operation: Event.Extra counts the requests for further pages, Event.Count
+	// the keys of all.
+	PageSize int64
+	// Pairs are what a Txn writes, all or nothing, and what an STM reads; of
+	// those it writes the ones whose value is not nil.
+	Pairs     []Pair
+	Isolation kv.Isolation // STM
+	// Edit, if not nil, makes the value that an STM writes to a pair from the
+	// one that it read, which is nil for a key that is not there: it appends to
+	// write and returns it. It is called for each try, with the pair's index
+	// and its Value.
+	Edit func(pair int, value, read, write []byte) []byte
+	// Lock is, for an STM under the store's own lock service, the lock's name;
+	// empty for none. Session then says whose lock it is: no two operations
+	// under way may have the same.
+	Lock    []byte
+	Session int64  // KeepAlive, Lock: the session's or lease's number
+	Watcher uint32 // Watch: the watcher's number, which its events carry
+	Stream  uint32 // Watch: which of the connection's watch streams it belongs to
+	Start   int64  // Watch: the first version wanted; 0 for what is written from now on
+	PrevKV  bool   // Watch: events carry what was there before
 }
 
 // Pair is a key and the value to write to it.
@@ -85,7 +113,9 @@ type What uint8
 const (
 	Done   What = iota // an operation ended, with Outcome
 	Late               // the answer to a cancelled operation came: its place is free now
-	Notify             // a watch event
+	Notify             // a watch event: a key was written, or deleted
+	Seen               // a watcher has seen all up to Revision: a progress notification
+	Ended              // a watcher has ended, with Outcome: the server said so, or its stream ended
 )
 
 // Event is something that the server said.
@@ -96,8 +126,11 @@ type Event struct {
 	Member   uint64 // who answered; 0 if the protocol does not say
 	Term     uint64 // at which term; 0 if the protocol does not say
 	Revision int64  // the key's version (its mod revision), for a CAS to come
-	Count    int64  // keys read or removed
-	Extra    uint8  // requests that it took beyond the first
+	Count    int64  // keys read, counted or removed
+	Extra    uint32 // requests that it took beyond the first
+	Retries  uint32 // STM: how often a conflict made it begin again
+	Watcher  uint32 // Notify, Seen, Ended: whose
+	Version  int64  // Notify: how often the key was written since it was created; 0: it was deleted
 	Key      []byte // the key read, if the answer carries it
 	Value    []byte // the value read
 	Text     []byte // of an error, as the store said it; else empty

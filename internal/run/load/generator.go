@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -20,6 +21,9 @@ type Generator struct {
 	seen  chan handed
 	spare chan *measure.Histogram
 	col   *measure.Collector
+
+	watching *watching // nil without watchers
+	behind   atomic.Int32
 }
 
 type handed struct {
@@ -42,6 +46,7 @@ type Result struct {
 // Progress is a running load as seen from outside.
 type Progress struct {
 	Done, Failed uint64 // operations ended, warm-up included
+	Events       uint64 // that watchers got
 	InFlight     int64
 	Phase        string // connecting or draining, warmup, measured
 }
@@ -69,8 +74,15 @@ func New(plan Plan) (*Generator, error) {
 		default:
 		}
 	}
+	if err := plan.checkMix(); err != nil {
+		return nil, err
+	}
+	var err error
+	if g.watching, err = newWatching(&g.plan, n); err != nil {
+		return nil, err
+	}
 	for i := range n {
-		cfg, err := plan.config(i, n)
+		cfg, err := plan.config(i, n, g.watching, g.caught)
 		if err != nil {
 			return nil, err
 		}
@@ -91,11 +103,22 @@ func New(plan Plan) (*Generator, error) {
 		}
 		g.loops = append(g.loops, engine.New(cfg, poller))
 	}
+	if g.watching != nil {
+		g.behind.Store(int32(len(g.watching.sinks)))
+	}
 	// A loop keeps its processor in Go's scheduler, and others must run too.
 	if runtime.GOMAXPROCS(0) <= n {
 		runtime.GOMAXPROCS(n + 1)
 	}
 	return g, nil
+}
+
+// caught is told by each loop with watchers that they have what they were to
+// get of earlier writes. With the last of them the load is over.
+func (g *Generator) caught() {
+	if g.behind.Add(-1) == 0 {
+		g.stop()
+	}
 }
 
 func (g *Generator) recycled() *measure.Histogram {
@@ -219,6 +242,9 @@ func (g *Generator) finish(results []*engine.Result) *Result {
 			info.MemberOf[endpoint] = member
 		}
 	}
+	if g.watching != nil {
+		t.Watching = g.watching.board.Summarize(g.watching.sinks)
+	}
 	if t.Seconds > 0 {
 		t.MeanInFlight = area / float64(closed-opened)
 	}
@@ -231,6 +257,7 @@ func (g *Generator) Progress() Progress {
 	for _, l := range g.loops {
 		p.Done += l.Live.Done.Load()
 		p.Failed += l.Live.Failed.Load()
+		p.Events += l.Live.Events.Load()
 		p.InFlight += l.Live.InFlight.Load()
 		if phase := l.Live.Phase.Load(); phase >= 0 {
 			p.Phase = measure.Phase(phase).String()

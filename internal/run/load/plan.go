@@ -31,6 +31,13 @@ type Plan struct {
 	Members map[string]uint64
 	// Versions is what VersionsFor returned.
 	Versions *keys.Versions
+	// Watch is what is watched beside the load; nil for nothing.
+	Watch *Watch
+	// STM is what the load's kv.STM operations are; nil for the defaults.
+	STM *STM
+	// Leases are those that kv.KeepAlive operations keep alive; client i has
+	// the i-th. Who granted them revokes them (store.Leaser).
+	Leases []int64
 	// Each takes every second, merged over the loops, when nothing due in it is
 	// open any more. Its histograms are used again afterwards.
 	Each func(*measure.Second)
@@ -98,18 +105,20 @@ func (p *Plan) pacer(use string) pace.Pacer {
 }
 
 // config is loop number i's part of the load, of n.
-func (p *Plan) config(i, n int) (engine.Config, error) {
+func (p *Plan) config(i, n int, w *watching, caught func()) (engine.Config, error) {
 	src, err := newSource(&p.Load)
 	if err != nil {
 		return engine.Config{}, err
 	}
-	src.versions = p.Versions
+	src.versions, src.stm = p.Versions, p.stm()
+	src.leases, src.loops = p.leasesOf(i, n), uint64(n)
 	c := engine.Config{
 		Codecs: p.Store.Codecs(p.Access), Source: src,
 		Endpoints: part(p.Endpoints, p.Load.Connections, i, n),
 		Offset:    uint64(i), Stride: uint64(n),
 		Phases: p.phases(), Timeout: int64(p.Load.Timeout),
-		MaxInFlight: max(p.Load.MaxInFlight/n, 1), DrainOnStop: int64(drainOnStop),
+		NewConnection: p.Load.NewConnection,
+		MaxInFlight:   max(p.Load.MaxInFlight/n, 1), DrainOnStop: int64(drainOnStop),
 		Seed: random.Derive(p.Load.Seed, "backoff") + uint64(i),
 	}
 	if p.wrap != nil {
@@ -120,12 +129,17 @@ func (p *Plan) config(i, n int) (engine.Config, error) {
 	if p.Load.Arrival == scenario.Closed {
 		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, i, n)
 	}
+	if w != nil {
+		if err := w.add(&c, src, i, n, caught); err != nil {
+			return engine.Config{}, err
+		}
+	}
 	return c, nil
 }
 
 // dialer makes the load's connections.
 func (p *Plan) dialer() engine.Dialer {
-	d := engine.Dialer{Timeout: dialTimeout(p.Access), TLS: p.Access.TLS}
+	d := engine.Dialer{Timeout: dialTimeout(p.Access), TLS: p.Access.TLS, Brief: p.Load.NewConnection}
 	if d.TLS != nil {
 		d.TLS = d.TLS.Clone()
 		d.TLS.NextProtos = p.Store.Semantics().ALPN

@@ -55,6 +55,7 @@ func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64,
 	l := plan.Load
 	l.Mix = []scenario.Operation{what}
 	l.Arrival, l.Warmup, l.Duration, l.Total = scenario.Closed, 0, 0, total
+	l.NewConnection = false
 	l.Connections, l.Clients = preloadConnections, preloadClients
 	if plan.Store.Semantics().InFlight == 1 {
 		l.Clients = l.Connections
@@ -62,7 +63,7 @@ func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64,
 	plan.Load = l
 	within, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	plan.Mark, plan.Changed = nil, nil
+	plan.Mark, plan.Changed, plan.Watch = nil, nil, nil
 	plan.Each = func(s *measure.Second) {
 		if hopeless(s, what) {
 			giveUp()

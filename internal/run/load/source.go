@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/run/load/mix"
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -31,6 +32,14 @@ type source struct {
 	// versions is shared by the loops; nil unless the load compares and sets.
 	versions *keys.Versions
 	pairs    []store.Pair // of a transaction, with memory of their own
+	stm      *STM
+	read     []store.Pair // of an STM
+	drawn    []uint64     // the numbers of its keys
+	written  [][]byte     // and what it writes
+	lock     []byte       // under which it does so
+	leases   []int64      // of this loop's clients; in an open loop, all
+	loops    uint64
+	board    *watch.Board // what watchers need to know; nil without any
 
 	key, value, want []byte
 }
@@ -72,6 +81,15 @@ func chooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
 func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
 	what := s.mixes[phase].At(n)
 	number := s.choose[phase].Choose(n)
+	switch what.Kind {
+	case kv.STM:
+		*op = store.Op{Kind: kv.STM}
+		s.fillSTM(phase, n, client, op)
+		return number
+	case kv.KeepAlive:
+		*op = store.Op{Kind: kv.KeepAlive, Session: s.leaseOf(n, client)}
+		return number
+	}
 	if phase == measure.Warmup {
 		n |= warmupMark
 	}
@@ -94,8 +112,10 @@ func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32,
 		}
 	case kv.Txn:
 		op.Pairs = s.fillPairs(number, n, client)
-	case kv.Range:
+	case kv.Range, kv.TxnGet:
 		op.Limit = s.load.RangeLimit
+		how := &s.load.Scan
+		op.CountOnly, op.KeysOnly, op.Streamed, op.PageSize = how.CountOnly, how.KeysOnly, how.Streamed, how.PageSize
 		if op.End = s.end; len(s.load.RangeKey) > 0 {
 			op.Key, op.End = s.load.RangeKey, s.load.RangeEnd
 		}
@@ -115,8 +135,11 @@ func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 // Check judges an answer: the key that was asked for, and a value that was
 // written to it.
 func (s *source) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
-	if s.versions != nil {
+	if s.versions != nil && kind != kv.STM && kind != kv.KeepAlive {
 		s.learn(number, ev)
+	}
+	if s.board != nil {
+		s.acknowledge(kind, number, ev)
 	}
 	if kind != kv.Get || ev.Outcome != kv.OK {
 		return ev.Outcome

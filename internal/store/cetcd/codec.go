@@ -19,7 +19,7 @@ type codec struct {
 	tag        uint32
 	kind       kv.Kind
 	doing      doing
-	extra      uint8  // requests beyond the first
+	extra      uint32 // requests beyond the first
 	key, value []byte // CAS: of the write to come
 	from, to   []byte // Range: the interval, to empty for no end
 	limit      int64

@@ -13,7 +13,7 @@ import (
 // token: the first connection that is up authenticates, the others wait for
 // it with Room at 0. The engine is to ask Room before each Submit, to call Tick
 // once when a connection is up and then at the time that Tick returned, and to
-// write what is in Out after each Tick and Feed. Tags are below 2^32-1.
+// write what is in Out after each Tick and Feed.
 func newCodecs(a store.Access) store.Codecs {
 	l := newLogin(a.User, a.Password)
 	return func(d store.Dialed) store.Codec {
@@ -27,22 +27,40 @@ const (
 	callPut = iota + 1
 	callGet
 	callRange
+	callCount
 	callDelete
 	callCAS
 	callTxn
+	callTxnGet
+	callTxnCount
 	callAuth
-	callMask = 1<<4 - 1
-	genShift = 4
+	callSTMRead // from here on a reply is no operation's end by itself
+	callSTMCommit
+	callLock
+	callUnlock
+	callWatch
+	callKeepAlive
+	callPage
+	callStream
+	genShift = 5
+	callMask = 1<<genShift - 1
+	genMask  = 1<<(8-genShift) - 1
 )
 
-// authTag marks our own call; no operation has it.
-const authTag = 1<<32 - 1
+// ownTag is in the tags of our own calls and streams, and in no operation's.
+// The bit below says whether a page of a range or a transaction has the rest.
+const (
+	ownTag  = 1 << 31
+	scanTag = ownTag | 1<<30
+	authTag = 1<<32 - 1
+)
 
 // codec is etcd's v3 API on one connection.
 type codec struct {
 	conn *h2.Conn
 
-	rangeRPC, putRPC, deleteRPC, txnRPC, authRPC h2.Method
+	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
+	authRPC, watchRPC, keepAliveRPC, lockRPC, unlockRPC h2.Method
 
 	login *login // shared by the loop's codecs; nil without a user
 	gen   uint32 // of the token that calls carry
@@ -53,16 +71,30 @@ type codec struct {
 	ids    [24]byte
 	idsLen int
 	member uint64
+
+	revision int64 // of the store, in the RangeResponse read last
+	total    int64 // keys that there are without the limit, likewise
+
+	watches []watchStream    // by the operation's Stream
+	keep    []keepStream     // one for each lease
+	leases  map[int64]uint32 // a lease's place in keep
+	stm     stms
+	scans   scans
 }
 
 func newCodec(cfg h2.Config, l *login, now int64) *codec {
 	c := &codec{conn: h2.NewConn(cfg), login: l, now: now}
 	metadata := l != nil
 	c.rangeRPC = c.conn.Register("/etcdserverpb.KV/Range", metadata)
+	c.streamRPC = c.conn.Register("/etcdserverpb.KV/RangeStream", metadata)
 	c.putRPC = c.conn.Register("/etcdserverpb.KV/Put", metadata)
 	c.deleteRPC = c.conn.Register("/etcdserverpb.KV/DeleteRange", metadata)
 	c.txnRPC = c.conn.Register("/etcdserverpb.KV/Txn", metadata)
 	c.authRPC = c.conn.Register("/etcdserverpb.Auth/Authenticate", false)
+	c.watchRPC = c.conn.Register("/etcdserverpb.Watch/Watch", metadata)
+	c.lockRPC = c.conn.Register("/v3lockpb.Lock/Lock", metadata)
+	c.unlockRPC = c.conn.Register("/v3lockpb.Lock/Unlock", metadata)
+	c.keepAliveRPC = c.conn.Register("/etcdserverpb.Lease/LeaseKeepAlive", metadata)
 	return c
 }
 
@@ -84,23 +116,33 @@ func (c *codec) Submit(op *store.Op) {
 	case kv.Get:
 		c.get(op, gen|callGet)
 	case kv.Range:
-		if len(op.End) == 0 {
-			c.get(op, gen|callGet)
-		} else {
-			c.scan(op, gen|callRange)
-		}
+		c.interval(op, gen)
 	case kv.Delete:
 		c.remove(op, gen|callDelete)
 	case kv.CAS:
 		c.cas(op, gen|callCAS)
 	case kv.Txn:
 		c.txn(op, gen|callTxn)
+	case kv.TxnGet:
+		if op.CountOnly {
+			c.txnGet(op, gen|callTxnCount)
+		} else {
+			c.txnGet(op, gen|callTxnGet)
+		}
+	case kv.STM:
+		c.beginSTM(op)
+	case kv.KeepAlive:
+		c.keepAlive(op)
+	case kv.Watch:
+		c.watch(op)
 	}
 }
 
 // Cancel implements store.Codec. The stream is reset, so its place is free.
 func (c *codec) Cancel(tag uint32) bool {
-	c.conn.Cancel(tag)
+	if !c.conn.Cancel(tag) && !c.cancelSTM(tag) && !c.cancelScan(tag) && !c.cancelKeepAlive(tag) {
+		c.cancelWatch(tag)
+	}
 	return true
 }
 
@@ -110,14 +152,29 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	for i := range replies {
 		r := &replies[i]
 		var failed error
-		if r.Sub&callMask == callAuth {
+		switch r.Sub & callMask {
+		case callAuth:
 			failed = c.login.answer(c, r)
-		} else {
+		case callWatch:
+			to, failed = c.watchReply(r, to)
+		case callKeepAlive:
+			to, failed = c.keepAliveReply(r, to)
+		case callSTMRead, callSTMCommit, callLock, callUnlock:
+			to, failed = c.stmReply(r, to)
+		case callPage, callStream:
+			to, failed = c.scanReply(r, to)
+		default:
 			to, failed = c.event(r, to)
 		}
 		if err == nil {
 			err = failed
 		}
+	}
+	if len(c.stm.stalled) > 0 {
+		c.resumeSTM()
+	}
+	if len(c.scans.stalled) > 0 {
+		to = c.resumeScans(to)
 	}
 	if err != nil {
 		return to, explain(err)
@@ -143,10 +200,22 @@ func explain(err error) error {
 func (c *codec) Lost(to []store.Event) []store.Event {
 	replies := c.conn.Lost()
 	for i := range replies {
-		if r := &replies[i]; r.Sub&callMask != callAuth {
+		switch r := &replies[i]; r.Sub & callMask {
+		case callAuth:
+		case callWatch:
+			to = c.watchEnded(r, to)
+		case callKeepAlive:
+			to = c.keepAliveEnded(r, to)
+		case callSTMRead, callSTMCommit, callLock, callUnlock:
+			to, _ = c.stmReply(r, to)
+		case callPage, callStream:
+			to, _ = c.scanReply(r, to)
+		default:
 			to = append(to, store.Event{Tag: r.Tag, Outcome: outcomeOfEnd(r.End), Text: r.Text})
 		}
 	}
+	to = c.lostSTM(to)
+	to = c.lostScans(to)
 	if c.login != nil {
 		c.login.lost(c)
 	}

@@ -94,6 +94,7 @@ type wireConn struct {
 	c    store.Codec
 	buf  []byte
 	tag  uint32
+	rest []store.Event // that came and nobody has asked for; see until
 }
 
 func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wireConn {

@@ -131,7 +131,7 @@ func (l *login) serves(token string) {
 // rejected says that the member did not take a token, given its generation's
 // low bits. An older one's rejection is no news.
 func (l *login) rejected(gen uint8) {
-	if gen == uint8(l.gen)&callMask {
+	if gen == uint8(l.gen)&genMask {
 		l.have = false
 	}
 }

@@ -30,12 +30,20 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		}
 	case callRange:
 		ok = c.parseRange(r.Body, e)
+	case callCount:
+		ok = c.parseRange(r.Body, e)
+		e.Count = c.total
 	case callDelete:
 		ok = c.parseDelete(r.Body, e)
 	case callCAS:
 		ok = c.parseTxn(r.Body, e)
 	case callTxn:
 		ok = c.parsePut(r.Body, e) // its header is all that matters
+	case callTxnGet:
+		ok = c.parseTxnGet(r.Body, e)
+	case callTxnCount:
+		ok = c.parseTxnGet(r.Body, e)
+		e.Count = c.total
 	}
 	if !ok {
 		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(errMalformed.Error())}
@@ -109,23 +117,27 @@ func (c *codec) parsePut(b []byte, e *store.Event) (ok bool) {
 }
 
 // parseRange reads a RangeResponse{header: 1, kvs: 2}: the first key with its
-// value and version, and how many keys there are.
+// value and version, and how many keys there are. The store's revision goes to
+// c.revision, and how many keys there would be without the limit to c.total.
 func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	var part []byte
+	c.total = 0
 	for i := 0; i < len(b); {
 		ok := true
 		switch b[i] {
 		case 1<<3 | pbBytes:
 			if part, i = getBytes(b, i+1); i > 0 {
-				_, ok = c.parseHeader(part, e)
+				c.revision, ok = c.parseHeader(part, e)
 			}
 		case 2<<3 | pbBytes:
 			part, i = getBytes(b, i+1)
 			if e.Count++; i > 0 && e.Count == 1 {
 				ok = parseKV(part, e)
 			}
-		case 4<<3 | pbVarint: // how many there would be without the limit
-			_, i = getVarint(b, i+1)
+		case 4<<3 | pbVarint:
+			var v uint64
+			v, i = getVarint(b, i+1)
+			c.total = int64(v)
 		default:
 			i = skipField(b, i)
 		}
@@ -213,6 +225,35 @@ func (c *codec) parseTxn(b []byte, e *store.Event) bool {
 	if e.Revision = revision; succeeded == 0 {
 		e.Outcome, e.Revision = kv.Conflict, found.Revision
 	}
+	return true
+}
+
+// parseTxnGet reads a TxnResponse{header: 1, succeeded: 2, responses: 3} to
+// what txnGet sent.
+func (c *codec) parseTxnGet(b []byte, e *store.Event) bool {
+	c.total = 0
+	var part []byte
+	var header, found store.Event
+	for i := 0; i < len(b); {
+		ok := true
+		switch b[i] {
+		case 1<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i > 0 {
+				_, ok = c.parseHeader(part, &header)
+			}
+		case 3<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i > 0 {
+				ok = c.parseResponseOp(part, &found)
+			}
+		default:
+			i = skipField(b, i)
+		}
+		if !ok || i < 0 {
+			return false
+		}
+	}
+	e.Member, e.Term = header.Member, header.Term
+	e.Key, e.Value, e.Revision, e.Count = found.Key, found.Value, found.Revision, found.Count
 	return true
 }
 

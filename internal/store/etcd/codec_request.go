@@ -29,26 +29,60 @@ func (c *codec) get(op *store.Op, sub uint8) {
 	}
 }
 
-// scan sends a RangeRequest{key: 1, range_end: 2, limit: 3, serializable: 7}.
+// scan sends a RangeRequest.
 func (c *codec) scan(op *store.Op, sub uint8) {
+	putScan(c.conn.Call(c.rangeRPC, op.Tag, sub, sizeScan(op, 0)), op, 0)
+}
+
+// sizeScan is the size of the RangeRequest that putScan writes.
+func sizeScan(op *store.Op, revision int64) int {
 	size := sizeKnown(len(op.Key)) + sizeKnown(len(op.End))
-	limit := uint64(max(0, op.Limit))
-	if limit > 0 {
-		size += 1 + sizeVarint(limit)
+	if op.Limit > 0 {
+		size += 1 + sizeVarint(uint64(op.Limit))
 	}
-	local := op.Consistency == kv.Local
-	if local {
-		size += 2
+	if revision > 0 {
+		size += 1 + sizeVarint(uint64(revision))
 	}
-	b := c.conn.Call(c.rangeRPC, op.Tag, sub, size)
+	for _, flag := range [...]bool{op.Consistency == kv.Local, op.KeysOnly, op.CountOnly} {
+		if flag {
+			size += 2
+		}
+	}
+	return size
+}
+
+// putScan writes a RangeRequest{key: 1, range_end: 2, limit: 3, revision: 4,
+// serializable: 7, keys_only: 8, count_only: 9}.
+func putScan(b []byte, op *store.Op, revision int64) {
 	b = putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.End)
-	if limit > 0 {
+	if op.Limit > 0 {
 		b[0] = 3<<3 | pbVarint
-		b = putVarint(b[1:], limit)
+		b = putVarint(b[1:], uint64(op.Limit))
 	}
-	if local {
+	if revision > 0 {
+		b[0] = 4<<3 | pbVarint
+		b = putVarint(b[1:], uint64(revision))
+	}
+	if op.Consistency == kv.Local {
 		b[0], b[1] = 7<<3|pbVarint, 1
+		b = b[2:]
 	}
+	if op.KeysOnly {
+		b[0], b[1] = 8<<3|pbVarint, 1
+		b = b[2:]
+	}
+	if op.CountOnly {
+		b[0], b[1] = 9<<3|pbVarint, 1
+	}
+}
+
+// txnGet sends a TxnRequest{success: 2 {request_range: 1}} without a
+// comparison: a transaction that reads.
+func (c *codec) txnGet(op *store.Op, sub uint8) {
+	scan := sizeScan(op, 0)
+	b := c.conn.Call(c.txnRPC, op.Tag, sub, sizeBytes(sizeBytes(scan)))
+	b = putHead(b, 2<<3|pbBytes, sizeBytes(scan))
+	putScan(putHead(b, 1<<3|pbBytes, scan), op, 0)
 }
 
 // remove sends a DeleteRangeRequest{key: 1}.

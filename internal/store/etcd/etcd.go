@@ -39,6 +39,11 @@ func (*Store) Semantics() store.Semantics {
 			kv.Delete: "KV.DeleteRange of one key",
 			kv.CAS:    "KV.Txn that compares the key's mod_revision",
 			kv.Txn:    "KV.Txn of several puts",
+
+			kv.TxnGet:    "KV.Txn of one range",
+			kv.STM:       "KV.Range of each key, then KV.Txn that compares and puts, again until it holds, as package concurrency of etcd's client does",
+			kv.KeepAlive: "Lease.LeaseKeepAlive, one stream for each lease",
+			kv.Watch:     "Watch.Watch, many watchers on a stream",
 		},
 		Reads: map[kv.Consistency]string{
 			kv.Linearizable: "ReadIndex: a quorum confirms the leader, then the contacted member answers from its applied state",

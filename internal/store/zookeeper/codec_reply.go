@@ -35,7 +35,7 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 		key, end = c.ranges.pop(), c.ranges.pop()
 		limit, c.limits = c.limits[0], shifted(c.limits)
 	}
-	to = append(to, store.Event{Tag: r.Tag, Extra: r.Extra})
+	to = append(to, store.Event{Tag: r.Tag, Extra: uint32(r.Extra)})
 	e := &to[len(to)-1]
 	if r.Zxid > 0 {
 		e.Term = jute.Epoch(r.Zxid)

@@ -86,7 +86,7 @@ func agreeOnKey(t *testing.T, w *wireConn, client *zk.Conn, key string, value []
 	if same(put, value); put.Extra != 0 || put.Revision != 2 {
 		t.Fatalf("%q: put again is %+v", key, put)
 	}
-	for level, extra := range map[kv.Consistency]uint8{kv.Linearizable: 1, kv.Local: 0} {
+	for level, extra := range map[kv.Consistency]uint32{kv.Linearizable: 1, kv.Local: 0} {
 		e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: level})
 		if same(e, value); !bytes.Equal(e.Value, value) || e.Count != 1 || e.Extra != extra {
 			t.Fatalf("%q: %v read %d bytes with %d requests more", key, level, len(e.Value), e.Extra)
@@ -171,7 +171,7 @@ func agreeOnTransactions(t *testing.T, w *wireConn, client *zk.Conn) {
 	for i := range 4 {
 		pairs = append(pairs, store.Pair{Key: fmt.Appendf(nil, "txn/%d/key", i/2*2+i%2*5), Value: fmt.Appendf(nil, "value %d", i)})
 	}
-	check := func(extra uint8) {
+	check := func(extra uint32) {
 		t.Helper()
 		e := w.want(kv.OK, store.Op{Kind: kv.Txn, Pairs: pairs})
 		if e.Count != 4 || e.Extra != extra {

@@ -31,8 +31,8 @@ type Config struct {
 	MaxMessage int
 }
 
-// Conn is the client side of one HTTP/2 connection that carries gRPC unary
-// calls (RFC 9113; PROTOCOL-HTTP2.md of gRPC), as bytes without I/O: Call
+// Conn is the client side of one HTTP/2 connection that carries gRPC calls,
+// unary ones and streams that stay open (RFC 9113; PROTOCOL-HTTP2.md of gRPC), as bytes without I/O: Call
 // encodes requests into Out, Feed takes what was read and returns the answers.
 // In the steady state no method allocates. A Conn belongs to one goroutine.
 type Conn struct {
@@ -117,7 +117,7 @@ func NewConn(cfg Config) *Conn {
 // Greeted reports whether the server has sent its first SETTINGS frame.
 func (c *Conn) Greeted() bool { return c.greeted }
 
-// Open is the number of streams that wait for their answer.
+// Open is the number of streams that wait for their answer, or stay open.
 func (c *Conn) Open() int { return c.open }
 
 // Draining reports that no new stream can be opened: the server said GOAWAY,

@@ -86,6 +86,7 @@ func (c *Conn) setting(id uint16, value uint32) error {
 				return errWindow
 			}
 		}
+		return c.moveWindows(change)
 	}
 	return nil
 }
@@ -111,7 +112,13 @@ func (c *Conn) windowUpdate(h FrameHeader, p []byte) error {
 		return c.checkClosed(h)
 	}
 	if s.state&isBlocked == 0 {
-		return nil // its request is written
+		if s.state&isLong == 0 {
+			return nil // its request is written
+		}
+		if s.window += n; s.window > MaxWindow {
+			return errWindow
+		}
+		return nil
 	}
 	for i := range c.blocked {
 		if b := &c.blocked[i]; b.id == s.id {

@@ -23,6 +23,9 @@ func (c *Conn) data(h FrameHeader, p []byte) error {
 	if s.state&gotHeaders == 0 {
 		return errors.New("the server broke HTTP/2: DATA came before HEADERS")
 	}
+	if s.state&isLong != 0 {
+		return c.messages(s, h, p)
+	}
 	if len(p) >= prefixLen && s.npre == 0 && p[0] == 0 && int(binary.BigEndian.Uint32(p[1:])) == len(p)-prefixLen {
 		s.npre = prefixLen
 		s.msg = p[prefixLen:]
@@ -103,6 +106,10 @@ func (c *Conn) checkClosed(h FrameHeader) error {
 
 // finish ends a call with what its last header block says.
 func (c *Conn) finish(s *stream, f *fields) {
+	if s.state&isLong != 0 {
+		c.finishLong(s, f)
+		return
+	}
 	if f.grpc == StatusOK && s.state&(whole|isBlocked) == whole {
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, Body: s.msg})
 		c.closes(s)

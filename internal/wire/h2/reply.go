@@ -11,6 +11,7 @@ const (
 	Unprocessed            // certainly not processed: GOAWAY named an earlier stream as the last
 	NotSent                // the connection ended before the request was written in full
 	Broken                 // the connection ended before the answer came
+	Message                // no end: a long stream's next message, in Body
 )
 
 // gRPC status codes that this package gives itself (gRPC's statuscodes.md).
@@ -24,10 +25,10 @@ const (
 	statusUnauthenticated = 16
 )
 
-// Reply is a call's end. Its bytes are valid until the next Feed.
+// Reply is a call's end, or a long stream's message. Its bytes are valid until the next Feed.
 type Reply struct {
-	Tag  uint32 // as given to Call
-	Sub  uint8  // as given to Call
+	Tag  uint32 // as given to Call or OpenStream
+	Sub  uint8  // likewise
 	End  End
 	Code uint32 // the gRPC status if Answered, the HTTP/2 error code if Reset, Refused or Unprocessed
 	Body []byte // the message, without its prefix

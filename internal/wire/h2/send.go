@@ -7,11 +7,15 @@ type blocked struct {
 	body   []byte // prefix and message
 	at     int    // of body, written
 	window int64  // the stream's; negative after SETTINGS made it smaller
+	goesOn bool   // the stream stays open behind it
 }
 
 // pump moves what the windows allow from the blocked requests to the output,
 // the oldest first.
 func (c *Conn) pump() {
+	if c.connWindow <= 0 {
+		return
+	}
 	kept := c.blocked[:0]
 	for i := range c.blocked {
 		b := &c.blocked[i]
@@ -22,6 +26,7 @@ func (c *Conn) pump() {
 		}
 		s := c.find(b.id)
 		s.state &^= isBlocked
+		s.window = b.window
 		s.end = c.origin + uint64(len(c.out))
 		c.release(b.body)
 	}
@@ -37,7 +42,7 @@ func (c *Conn) pumpOne(b *blocked) {
 		}
 		part := b.body[b.at : b.at+int(n)]
 		var flags byte
-		if b.at += int(n); b.at == len(b.body) {
+		if b.at += int(n); b.at == len(b.body) && !b.goesOn {
 			flags = FlagEndStream
 		}
 		c.out = AppendFrameHeader(c.out, len(part), FrameData, flags, b.id)

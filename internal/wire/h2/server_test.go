@@ -21,6 +21,9 @@ type request struct {
 	body   []byte // prefix and message, as far as it came
 	ended  bool
 	reset  bool
+
+	long    bool  // a stream that stays open
+	updates int64 // of its window
 }
 
 // server is the other end of a Conn, made from golang.org/x/net/http2: it
@@ -139,10 +142,14 @@ func (s *server) take(f http2.Frame) {
 		}
 		s.pings = append(s.pings, f.Data)
 	case *http2.WindowUpdateFrame:
-		if f.StreamID != 0 {
+		if f.StreamID == 0 {
+			s.updates += int64(f.Increment)
+			return
+		}
+		if r == nil || !r.long {
 			s.t.Fatalf("WINDOW_UPDATE of stream %d", f.StreamID)
 		}
-		s.updates += int64(f.Increment)
+		r.updates += int64(f.Increment)
 	default:
 		s.t.Fatalf("unexpected frame %v", f)
 	}

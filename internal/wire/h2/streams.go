@@ -1,6 +1,7 @@
 package h2
 
-// stream is a call whose answer is awaited. It has a place in Conn.table.
+// stream is a call whose answer is awaited, or one that stays open. It has a
+// place in Conn.table.
 type stream struct {
 	id    uint32 // 0: the place is free
 	tag   uint32
@@ -8,8 +9,11 @@ type stream struct {
 	state state
 	npre  uint8   // bytes of pre that came
 	pre   [5]byte // the message's prefix: compressed, length
+	got   uint32  // isLong: bytes of DATA that its window was not topped up for
 	end   uint64  // position in the output after the request's last byte
-	msg   []byte  // the answer's message, or as much of it as came
+	// window is what may be sent on it, if isLong and not isBlocked.
+	window int64
+	msg    []byte // the answer's message, or as much of it as came
 }
 
 // state is a set of flags.
@@ -21,6 +25,8 @@ const (
 	inPlace                      // msg lies in what Feed was given
 	pooled                       // msg lies in a buffer of ours
 	isBlocked                    // a part of the request waits in Conn.blocked
+	isLong                       // OpenStream opened it
+	halfClosed                   // of a long one: CloseSend was called
 )
 
 // unfinished is the end of a request that is not in the output as a whole.
@@ -44,7 +50,7 @@ func (c *Conn) opens(tag uint32, sub uint8) *stream {
 	}
 	s := &c.table[c.next>>1&c.mask]
 	s.id, s.tag, s.sub = c.next, tag, sub
-	s.state, s.npre = 0, 0
+	s.state, s.npre, s.got = 0, 0, 0
 	c.open++
 	c.next += 2
 	for c.table[c.next>>1&c.mask].id != 0 {
@@ -101,18 +107,20 @@ func (c *Conn) seekOldest() {
 }
 
 // Cancel gives up the call with the tag and tells the server so. What still
-// comes for it is ignored. It does nothing if no such call is open.
-func (c *Conn) Cancel(tag uint32) {
+// comes for it is ignored. It reports whether such a call was open; long
+// streams are none.
+func (c *Conn) Cancel(tag uint32) bool {
 	// Calls are given up in about the order in which they were made, and the
 	// places are in that order too, so the search ends early.
 	c.seekOldest()
 	for i := range c.table {
 		s := &c.table[(c.oldest>>1+uint32(i))&c.mask]
-		if s.id == 0 || s.tag != tag {
+		if s.id == 0 || s.tag != tag || s.state&isLong != 0 {
 			continue
 		}
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)
 		c.closes(s)
-		return
+		return true
 	}
+	return false
 }

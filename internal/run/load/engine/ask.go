@@ -39,7 +39,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 		return ev, nil
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET):
 		if s == nil {
-			return ev, fmt.Errorf("%s ended the connection without an answer: if it wants TLS, give its CA certificate", endpoint)
+			return ev, fmt.Errorf("%s ended the connection without an answer: if it wants TLS, give its CA certificate; a member that has lost its quorum may do so, too", endpoint)
 		}
 		return ev, fmt.Errorf("%s ended the TLS connection without an answer", endpoint)
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -126,6 +126,7 @@ func (l *Loop) endSecond() {
 // openWindow notes what the measured window begins with.
 func (l *Loop) openWindow(at int64) {
 	l.res.Opened, l.measuring, l.areaAt = at, true, l.now
+	l.openWatching()
 	oldest := at
 	for i := range l.slots.table {
 		if sl := &l.slots.table[i]; sl.state == waiting || sl.state == submitted || sl.state == written {
@@ -148,6 +149,7 @@ func (l *Loop) close(at int64) {
 		l.fireUntil(at) // what was due just before and is a moment late
 	}
 	l.endSecond()
+	l.holdTail(l.clock.current)
 	l.draining = true
 	l.res.Closed = at
 	l.mark(at, true)
@@ -157,7 +159,8 @@ func (l *Loop) close(at int64) {
 	l.abandonSchedule(at)
 	for tag := l.slots.head; tag != none; {
 		next := l.slots.table[tag].next
-		if l.slots.table[tag].state == waiting {
+		// What has begun to connect is under way, and awaited.
+		if l.slots.table[tag].state == waiting && !l.cfg.NewConnection {
 			l.fail(tag, true, kv.NotSent, max(at, l.slots.table[tag].due))
 		}
 		tag = next

@@ -44,6 +44,13 @@ type Config struct {
 	// Clients has a connection's index for each client of a closed loop; the
 	// client's number is its index times Stride plus Offset.
 	Clients []int
+	// NewConnection gives each operation a connection of its own: a place in
+	// Endpoints holds one at a time, and each client has its own place.
+	NewConnection bool
+	// WatchOnly is how many of the endpoints, the last, are for watchers alone.
+	WatchOnly int
+	// Watching is nil unless some loop of the load has watchers.
+	Watching *Watching
 	// Of the operations, this loop sends those whose number modulo Stride is
 	// Offset.
 	Offset, Stride uint64

@@ -22,6 +22,7 @@ const (
 	down connState = iota
 	dialing
 	up
+	parting // a connection of one operation that ends with its session
 )
 
 // conn is a connection's place: what is there now, and what waits for it.
@@ -82,7 +83,11 @@ func (l *Loop) dialed(i int, err error) {
 		return
 	}
 	c.state, c.blocked, c.proven, c.member = up, false, false, l.cfg.MemberAt(c.endpoint)
-	c.codec, c.tick = l.cfg.Codecs(store.Dialed{Endpoint: c.endpoint, Now: l.now, Previous: c.codec}), 0
+	before := c.codec
+	if l.cfg.NewConnection {
+		before = nil
+	}
+	c.codec, c.tick = l.cfg.Codecs(store.Dialed{Endpoint: c.endpoint, Now: l.now, Previous: before}), 0
 	c.unsent = c.unsent[:0]
 	l.tickConn(i)
 	l.pump(i)
@@ -101,6 +106,10 @@ func (l *Loop) redialLater(i int) {
 // read takes what a connection has and acts on it.
 func (l *Loop) read(i int) {
 	c := &l.conns[i]
+	if c.state == parting {
+		l.part(i)
+		return
+	}
 	for c.state == up {
 		n, err := l.poller.Read(i, l.buf)
 		if err == ErrAgain {
@@ -131,6 +140,10 @@ func (l *Loop) handle(i int) {
 	c := &l.conns[i]
 	for k := range l.events {
 		ev := &l.events[k]
+		if ev.What >= store.Notify || ev.Tag&watchMark != 0 {
+			l.watchEvent(i, ev)
+			continue
+		}
 		switch ev.What {
 		case store.Late:
 			c.open--
@@ -140,7 +153,9 @@ func (l *Loop) handle(i int) {
 			c.open--
 			c.note(l, ev)
 			l.finishOp(ev.Tag, true, ev, l.now)
-		case store.Notify:
+			if l.cfg.NewConnection {
+				l.leave(i)
+			}
 		}
 	}
 }
@@ -162,6 +177,10 @@ func (c *conn) note(l *Loop, ev *store.Event) {
 // dialled again.
 func (l *Loop) lost(i int, why error) {
 	c := &l.conns[i]
+	if l.cfg.NewConnection {
+		l.lostOne(i, why)
+		return
+	}
 	l.poller.Close(i)
 	c.state, c.err = down, why
 	if c.proven {
@@ -175,6 +194,7 @@ func (l *Loop) lost(i int, why error) {
 		}
 	}
 	l.handle(i)
+	l.watchLost(i)
 	l.releaseLate(i)
 	c.open, c.late = 0, 0
 	l.res.Reconnects++
@@ -205,6 +225,7 @@ func (l *Loop) replace(i int) {
 	l.poller.Close(i)
 	// Nothing is open; the codec may share a login that it must give up.
 	l.events = l.conns[i].codec.Lost(l.events[:0])
+	l.watchLost(i)
 	l.releaseLate(i)
 	l.conns[i].open, l.conns[i].late = 0, 0
 	l.res.Reconnects++
@@ -213,6 +234,7 @@ func (l *Loop) replace(i int) {
 
 // maintain does what time asks for: ticks, dialling, leaving.
 func (l *Loop) maintain() {
+	l.watchAgain()
 	if l.now >= l.tickAt {
 		l.tickAt = never
 		for i := range l.conns {
@@ -223,11 +245,11 @@ func (l *Loop) maintain() {
 		l.redial = never
 		for i := range l.conns {
 			c := &l.conns[i]
-			if c.state != down {
+			if c.state != down && c.state != parting {
 				continue
 			}
 			if l.now >= c.redialAt {
-				l.dial(i)
+				l.dialOrEnd(i)
 			} else {
 				l.redial = min(l.redial, c.redialAt)
 			}
@@ -259,6 +281,10 @@ func (l *Loop) expire() {
 		at := sl.start + l.cfg.Timeout
 		if l.now < at {
 			return
+		}
+		if l.cfg.NewConnection {
+			l.giveUpOne(tag)
+			continue
 		}
 		if sl.state == waiting {
 			l.fail(tag, true, kv.NotSent, l.now)

@@ -9,6 +9,10 @@ import (
 func (l *Loop) connectAll(by int64) error {
 	l.clock.next = never
 	l.sched.due = never
+	if l.cfg.NewConnection {
+		l.vacate()
+		return nil
+	}
 	for i := range l.conns {
 		l.dial(i)
 	}

@@ -15,9 +15,18 @@ type dialResult struct {
 	fd      int
 	secured *secured
 	err     error
+
+	endpoint string
+	remote   net.Addr
 }
 
 func (p *epoll) Dial(i int, endpoint string) {
+	if p.dialer.Brief && p.dialer.TLS == nil {
+		if at := p.address(endpoint); at != nil {
+			p.connect(i, endpoint, at)
+			return
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), p.dialer.Timeout)
 	c := &p.conns[i]
 	c.gen++
@@ -25,9 +34,10 @@ func (p *epoll) Dial(i int, endpoint string) {
 	gen := c.gen
 	go func() {
 		defer cancel()
-		d := dialResult{conn: i, gen: gen, fd: -1}
+		d := dialResult{conn: i, gen: gen, fd: -1, endpoint: endpoint}
 		var socket net.Conn
 		if socket, d.secured, d.err = p.dialer.dial(ctx, endpoint); d.err == nil {
+			d.remote = socket.RemoteAddr()
 			d.fd, d.err = takeFD(socket)
 		}
 		p.deliver(d)
@@ -53,6 +63,7 @@ func (p *epoll) takeDialed(ready []Ready) []Ready {
 	p.dialed = nil
 	p.mu.Unlock()
 	for _, d := range results {
+		p.learn(d.endpoint, d.remote)
 		c := &p.conns[d.conn]
 		if c.gen != d.gen {
 			if d.err == nil {

@@ -28,6 +28,7 @@ type epoll struct {
 	dialer  Dialer
 	ep, ev  int // epoll and eventfd
 	conns   []epollConn
+	known   map[string]unix.Sockaddr // addresses of endpoints
 	events  []unix.EpollEvent
 	ready   []Ready // found while doing something else
 	timeout unix.Timespec
@@ -39,7 +40,9 @@ type epoll struct {
 type epollConn struct {
 	fd      int // -1: none
 	gen     int32
-	asked   bool // EPOLLOUT is asked for
+	asked   bool   // EPOLLOUT is asked for
+	coming  bool   // connecting; EPOLLOUT tells how that ended
+	at      string // the endpoint of a brief connection
 	cancel  context.CancelFunc
 	secured *secured
 }
@@ -50,7 +53,7 @@ const wakeConn = -1
 // NewPoller returns the system's poller for the given number of connections.
 // Its clock is the time since base.
 func NewPoller(conns int, base time.Time, dialer Dialer) (Poller, error) {
-	p := &epoll{base: base, dialer: dialer, conns: make([]epollConn, conns), events: make([]unix.EpollEvent, 256)}
+	p := &epoll{base: base, dialer: dialer, conns: make([]epollConn, conns), known: map[string]unix.Sockaddr{}, events: make([]unix.EpollEvent, 256)}
 	for i := range p.conns {
 		p.conns[i].fd = -1
 	}
@@ -123,6 +126,9 @@ func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
 	i := int(e.Fd)
 	if p.conns[i].gen != e.Pad || p.conns[i].fd < 0 {
 		return ready // of a connection that was closed meanwhile
+	}
+	if p.conns[i].coming {
+		return append(ready, p.came(i))
 	}
 	if e.Events&unix.EPOLLOUT != 0 {
 		if s := p.conns[i].secured; s == nil || p.push(i) {
@@ -244,7 +250,7 @@ func (p *epoll) Close(i int) {
 	if c.fd >= 0 {
 		_ = unix.Close(c.fd)
 	}
-	c.fd, c.asked, c.secured = -1, false, nil
+	c.fd, c.asked, c.coming, c.secured = -1, false, false, nil
 	c.gen++
 }
 

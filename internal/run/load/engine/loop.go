@@ -21,6 +21,7 @@ const (
 // Live is what a loop tells while it runs; others may read it at any time.
 type Live struct {
 	Done, Failed atomic.Uint64 // operations ended, warm-up included
+	Events       atomic.Uint64 // that watchers got
 	InFlight     atomic.Int64
 	Phase        atomic.Int32 // measure.Phase; -1 before the start and when draining
 	Thread       atomic.Int64 // the system's number of the loop's thread
@@ -35,14 +36,18 @@ type Loop struct {
 	poller Poller
 	mail   mailbox
 
-	conns  []conn
-	slots  slots
-	secs   seconds
-	dirty  []int // connections with something to write
-	buf    []byte
-	events []store.Event
-	ready  []Ready
-	op     store.Op
+	conns   []conn
+	slots   slots
+	secs    seconds
+	dirty   []int // connections with something to write
+	buf     []byte
+	events  []store.Event
+	discard []store.Event // of connections that end with nothing open
+	ready   []Ready
+	op      store.Op
+
+	watching   *watching // nil: this loop has no watchers
+	eventsLive uint64
 
 	now               int64
 	clock             clockwork // phases and seconds, by time
@@ -88,6 +93,9 @@ func New(cfg Config, p Poller) *Loop {
 	for i, e := range cfg.Endpoints {
 		l.conns[i].endpoint, l.conns[i].want = e, e
 	}
+	if w := cfg.Watching; w != nil && w.Sink != nil {
+		l.watching = newWatching(w, len(l.conns))
+	}
 	l.Live.Phase.Store(-1)
 	return l
 }
@@ -98,7 +106,11 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	defer l.poller.Release()
 	l.Live.Thread.Store(int64(l.poller.Attach()))
 	l.now = l.poller.Now()
-	if err := l.connectAll(connectBy); err != nil {
+	err := l.connectAll(connectBy)
+	if err == nil {
+		err = l.watchFirst(connectBy)
+	}
+	if err != nil {
 		connected(err)
 		l.closeAll()
 		return nil
@@ -109,6 +121,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 		l.turn()
 	}
 	l.abandonOpen()
+	l.releaseTail()
 	l.secs.release(never)
 	l.closeAll()
 	l.Live.Phase.Store(-1)
@@ -181,12 +194,13 @@ func (l *Loop) pending() int64 {
 func (l *Loop) tellLive() {
 	l.Live.Done.Store(l.doneLive)
 	l.Live.Failed.Store(l.failLive)
+	l.Live.Events.Store(l.eventsLive)
 	l.Live.InFlight.Store(int64(l.slots.open))
 	l.res.MaxInFlight = max(l.res.MaxInFlight, l.slots.open)
 }
 
 func (l *Loop) finished() bool {
-	return l.draining && (l.slots.open == 0 || l.stopped && l.now >= l.drainTill)
+	return l.draining && (l.slots.open == 0 && l.watchSettled() || l.stopped && l.now >= l.drainTill)
 }
 
 // to moves the loop's clock on: seconds and phases that have ended meanwhile
@@ -229,6 +243,7 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 		l.secs.succeeded(acc, series, at-sl.due, at-sl.sent)
 		l.clock.completed(sl.kind, at)
 		acc.Extra += uint64(ev.Extra)
+		acc.Retries += uint64(ev.Retries)
 	}
 	client, measured := sl.client, sl.measured
 	l.slots.finish(tag, placeFree)

@@ -63,6 +63,13 @@ func (l *Loop) takeMail() {
 	}
 }
 
+// mailStopped reports whether Stop was called and not attended to yet.
+func (l *Loop) mailStopped() bool {
+	l.mail.mu.Lock()
+	defer l.mail.mu.Unlock()
+	return l.mail.stop
+}
+
 // halt ends the load before its time.
 func (l *Loop) halt() {
 	l.stopped, l.drainTill = true, l.now+l.cfg.DrainOnStop
@@ -79,6 +86,10 @@ func (l *Loop) halt() {
 func (l *Loop) abandonOpen() {
 	for l.slots.head != none {
 		tag := l.slots.head
+		if l.cfg.NewConnection {
+			l.giveUpOne(tag)
+			continue
+		}
 		if l.slots.table[tag].state == waiting {
 			l.fail(tag, true, kv.NotSent, l.now)
 			continue

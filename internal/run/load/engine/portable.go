@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -220,6 +221,7 @@ func (p *portable) Close(i int) {
 		c.socket = nil
 	}
 	c.in, c.out, c.err, c.full = nil, nil, nil, false
+	p.ready = slices.DeleteFunc(p.ready, func(r Ready) bool { return r.Conn == i })
 	c.taken.Broadcast()
 	c.given.Broadcast()
 }

@@ -15,6 +15,10 @@ import (
 type Dialer struct {
 	Timeout time.Duration // of connecting and of the handshake together
 	TLS     *tls.Config   // nil: plain
+	// Brief is for connections of one operation each: they are made without a
+	// goroutine where there is no TLS (Linux), and end with a reset, so that no
+	// port is kept waiting (TIME_WAIT) and the ports do not run out.
+	Brief bool
 }
 
 // dial connects and shakes hands. The socket is returned beside the TLS state,
@@ -24,6 +28,9 @@ func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, 
 	socket, err := nd.DialContext(ctx, "tcp", endpoint)
 	if err != nil {
 		return nil, nil, d.sentence(endpoint, err)
+	}
+	if tcp, ok := socket.(*net.TCPConn); ok && d.Brief {
+		_ = tcp.SetLinger(0)
 	}
 	if d.TLS == nil {
 		return socket, nil, nil

@@ -43,11 +43,14 @@ func (l *Loop) begin(client int32, due int64) {
 	}
 	l.slots.link(tag, due)
 	c := &l.conns[sl.conn]
-	if len(c.queue) == 0 && c.ready() {
+	if len(c.queue) == 0 && c.ready() && !l.cfg.NewConnection {
 		l.submit(int(sl.conn), tag)
 		return
 	}
 	c.queue = append(c.queue, waiter{tag, n})
+	if l.cfg.NewConnection {
+		l.come(int(sl.conn))
+	}
 }
 
 // fire takes up what the open loop's schedule has due.
@@ -75,7 +78,13 @@ func (l *Loop) fireUntil(end int64) {
 		acc.Due++
 		acc.open++
 		l.slots.link(tag, l.now)
-		l.submit(i, tag)
+		if l.cfg.NewConnection {
+			sl.state = waiting
+			l.conns[i].queue = append(l.conns[i].queue, waiter{tag, sl.n})
+			l.come(i)
+		} else {
+			l.submit(i, tag)
+		}
 		l.step()
 	}
 }
@@ -95,12 +104,13 @@ func (l *Loop) canSend() bool {
 
 // route takes the connections in turn, and leaves out those that take nothing.
 func (l *Loop) route() (int, bool) {
-	for range l.conns {
+	conns := len(l.conns) - l.cfg.WatchOnly
+	for range conns {
 		l.rr++
-		if l.rr >= len(l.conns) {
+		if l.rr >= conns {
 			l.rr = 0
 		}
-		if l.conns[l.rr].ready() {
+		if c := &l.conns[l.rr]; !l.cfg.NewConnection && c.ready() || l.cfg.NewConnection && c.vacant() {
 			return l.rr, true
 		}
 	}
@@ -119,6 +129,9 @@ func (l *Loop) submit(i int, tag uint32) {
 	op.Tag = tag
 	sl.kind, sl.level = op.Kind, op.Consistency
 	sl.conn, sl.state = int32(i), submitted
+	if l.cfg.Watching != nil && op.Kind.Writes() {
+		l.cfg.Watching.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
+	}
 	c.codec.Submit(op)
 	c.open++
 	c.unsent = append(c.unsent, tag)
@@ -135,6 +148,7 @@ func (l *Loop) pump(i int) {
 		l.replace(i)
 		return
 	}
+	l.watchPump(i)
 	k := 0
 	for k < len(c.queue) && c.ready() {
 		w := c.queue[k]
@@ -175,6 +189,9 @@ func (l *Loop) flush(i int) {
 			return
 		}
 		sent := l.poller.Now()
+		if l.cfg.Watching != nil {
+			l.tellSent(c, i, sent)
+		}
 		n, err := l.poller.Write(i, out)
 		if n > 0 {
 			l.bytesOut += uint64(n)
@@ -196,9 +213,13 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 		if sl.state != submitted || int(sl.conn) != i {
 			continue // given up meanwhile
 		}
+		if l.cfg.NewConnection {
+			sent = sl.sent // when connecting began, which the timeout runs from too
+		} else {
+			l.slots.unlink(tag)
+			l.slots.link(tag, sent)
+		}
 		sl.sent, sl.state = sent, written
-		l.slots.unlink(tag)
-		l.slots.link(tag, sent)
 		if sl.client < 0 {
 			l.secs.record(&sl.acc.Lateness, sent-sl.due)
 		}

@@ -205,6 +205,17 @@ type simCodec struct {
 	noCancel bool // Cancel leaves the place taken, as HTTP/1.1 must
 	given    map[uint32]bool
 	left     int // requests until Draining; 0 never
+	// submitted sees each operation; notify makes the event of a number that
+	// came with notifyMark.
+	submitted func(*store.Op)
+	notify    func(number uint32) store.Event
+}
+
+// notifyMark stands for the outcome in what the server sends unasked.
+const notifyMark = 255
+
+func event(number uint32) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, number), notifyMark)
 }
 
 func newSimCodec(room int) *simCodec {
@@ -214,6 +225,9 @@ func newSimCodec(room int) *simCodec {
 func (c *simCodec) Room() int { return c.room - len(c.openTags) - len(c.given) }
 func (c *simCodec) Submit(op *store.Op) {
 	c.openTags[op.Tag] = true
+	if c.submitted != nil {
+		c.submitted(op)
+	}
 	c.out = binary.BigEndian.AppendUint32(c.out, op.Tag)
 	c.out = append(c.out, byte(op.Kind))
 	if c.left > 0 {
@@ -235,6 +249,8 @@ func (c *simCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 		tag := binary.BigEndian.Uint32(in)
 		ev := store.Event{Tag: tag, Outcome: kv.Outcome(in[4]), Member: 7, Term: 1}
 		switch {
+		case in[4] == notifyMark:
+			ev = c.notify(tag)
 		case c.openTags[tag]:
 			delete(c.openTags, tag)
 		case c.given[tag]:

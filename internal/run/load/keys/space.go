@@ -37,6 +37,36 @@ func (s Space) N() uint64 { return s.n }
 // Len is the length of every key in bytes.
 func (s Space) Len() int { return len(s.prefix) + s.size }
 
+// Number is the number of a key, the inverse of Append; ok is false for what is
+// no key of the space.
+func (s Space) Number(key []byte) (number uint64, ok bool) {
+	if len(key) != s.Len() || string(key[:len(s.prefix)]) != s.prefix {
+		return 0, false
+	}
+	for _, x := range key[len(s.prefix):] {
+		digit, base := uint64(digitOf[x]), uint64(len(alphabet))
+		if s.digits {
+			digit, base = digit-1, 10
+		}
+		if digit >= base || number > s.n {
+			return 0, false
+		}
+		number = number*base + digit
+	}
+	return number, number < s.n
+}
+
+// digitOf is the inverse of alphabet; 255 for other bytes.
+var digitOf = func() (v [256]byte) {
+	for i := range v {
+		v[i] = 255
+	}
+	for i := range len(alphabet) {
+		v[alphabet[i]] = byte(i)
+	}
+	return v
+}()
+
 // Append appends the key with the given number, below N.
 func (s Space) Append(b []byte, number uint64) []byte {
 	b = append(b, s.prefix...)

@@ -78,6 +78,18 @@ func (v *Values) Check(key, value []byte) bool {
 	return string(want[:]) == string(value[:sumLen])
 }
 
+// Number is the number of the operation that wrote value to key; ok is false
+// for what Check does not accept, and for values too short to tell.
+func (v *Values) Number(key, value []byte) (n uint64, ok bool) {
+	if !v.Unique() || !v.Check(key, value) {
+		return 0, false
+	}
+	for _, x := range value[sumLen+clientLen : HeadLen] {
+		n = n<<6 | uint64(digitOf[x]&63)
+	}
+	return n, true
+}
+
 func checksum(key, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, crcTable), crcTable, rest)
 }

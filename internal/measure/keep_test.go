@@ -1,0 +1,25 @@
+package measure
+
+import (
+	"runtime"
+	"testing"
+	"weak"
+)
+
+// Totals outlive the load in the record; they must not keep the collector, and
+// with it the generator, in memory.
+func TestTotalsKeepNoCollector(t *testing.T) {
+	c := NewCollector(1)
+	c.Add(0, &Second{Phase: Measured, Due: 1})
+	c.End(0)
+	measured, _ := c.Close(1)
+	gone := weak.Make(c)
+	c = nil
+	runtime.GC()
+	if gone.Value() != nil {
+		t.Error("the collector lives on")
+	}
+	if measured.Due != 1 {
+		t.Errorf("%d operations were due", measured.Due)
+	}
+}

@@ -1,0 +1,152 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// STM is what the transactions of a load are.
+type STM = scenario.STM
+
+// lockName is the one lock of all transactions.
+const lockName = "stm lock"
+
+// maxSTMKeys bounds the keys of one transaction.
+const maxSTMKeys = 1024
+
+// checkMix says in one sentence what the load's operations lack.
+func (p *Plan) checkMix() error {
+	for _, o := range p.Load.Mix {
+		switch o.Kind {
+		case kv.Watch:
+			return errors.New("watch is no operation of a mix: watchers are set up beside the load")
+		case kv.KeepAlive:
+			if err := p.checkLeases(); err != nil {
+				return err
+			}
+		case kv.STM:
+			t := p.stm()
+			switch {
+			case t.KeysPerTxn < 1 || t.KeysPerTxn > maxSTMKeys:
+				return fmt.Errorf("%d keys in a transaction: there must be from 1 to %d", t.KeysPerTxn, maxSTMKeys)
+			case uint64(t.KeysPerTxn) > p.Load.KeySpace:
+				return fmt.Errorf("a transaction of %d different keys needs as many in the key space, which has %d", t.KeysPerTxn, p.Load.KeySpace)
+			case t.WritePercent < 0 || t.WritePercent > 100:
+				return fmt.Errorf("a transaction cannot write %d percent of its keys", t.WritePercent)
+			case t.Isolation >= kv.NumIsolations:
+				return errors.New("the isolation of the transactions is none of c, r, s and ss")
+			case t.Locker == kv.LockNone:
+				continue
+			case t.Locker != kv.LockRPC:
+				return fmt.Errorf("transactions under the locker %v cannot be made yet; choose stm or lock-rpc", t.Locker)
+			case p.Load.Arrival != scenario.Closed:
+				return errors.New("transactions under a lock need clients that wait for it: they cannot follow a rate")
+			}
+			if err := p.checkLeases(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkLeases: in a closed loop each client keeps a lease of its own alive.
+func (p *Plan) checkLeases() error {
+	need := 1
+	if p.Load.Arrival == scenario.Closed {
+		need = p.Load.Clients
+	}
+	if len(p.Leases) < need {
+		return fmt.Errorf("%d clients need as many leases, and %d were granted", need, len(p.Leases))
+	}
+	return nil
+}
+
+// leasesOf is the lease of each client of loop i, in the order of clientsOf; in
+// an open loop, which has no clients, all loops use all.
+func (p *Plan) leasesOf(i, n int) (mine []int64) {
+	if p.Load.Arrival != scenario.Closed {
+		return p.Leases
+	}
+	for j := range min(p.Load.Clients, len(p.Leases)) {
+		if j%p.Load.Connections%n == i {
+			mine = append(mine, p.Leases[j])
+		}
+	}
+	return mine
+}
+
+// leaseOf is the lease of an operation's client.
+func (s *source) leaseOf(n uint64, client uint32) int64 {
+	if s.load.Arrival == scenario.Closed {
+		n = uint64(client) / s.loops // its number in this loop
+	}
+	return s.leases[n%uint64(len(s.leases))]
+}
+
+func (p *Plan) stm() *STM {
+	if p.STM != nil {
+		return p.STM
+	}
+	d := scenario.DefaultSTM()
+	return &d
+}
+
+// fillSTM makes a transaction's keys: those that the load's distribution draws,
+// and for one that it has already, the next.
+func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store.Op) {
+	k := s.stm.KeysPerTxn
+	if s.read == nil {
+		s.lock = []byte(s.load.Prefix + lockName)
+		s.read, s.drawn, s.written = make([]store.Pair, k), make([]uint64, k), make([][]byte, k)
+	}
+	writes := k * s.stm.WritePercent / 100
+	mark := uint64(0)
+	if phase == measure.Warmup {
+		mark = warmupMark
+	}
+	for i := range s.read {
+		number := s.choose[phase].Choose(n*uint64(k) + uint64(i))
+		for has(s.drawn[:i], number) {
+			number = (number + 1) % s.space.N()
+		}
+		s.drawn[i] = number
+		p := &s.read[i]
+		p.Key = s.space.Append(p.Key[:0], number)
+		if p.Value = nil; i < writes {
+			s.written[i] = s.values.Append(s.written[i][:0], p.Key, client, n|mark)
+			p.Value = s.written[i]
+		}
+	}
+	op.Pairs, op.Isolation = s.read, s.stm.Isolation
+	if s.stm.Locker == kv.LockRPC {
+		op.Lock, op.Session = s.lock, s.leaseOf(n, client)
+	}
+}
+
+func has(list []uint64, n uint64) bool {
+	for _, x := range list {
+		if x == n {
+			return true
+		}
+	}
+	return false
+}
+
+// acknowledge notes what an answer says was written, for the watchers.
+func (s *source) acknowledge(kind kv.Kind, number uint64, ev *store.Event) {
+	switch {
+	case ev.Outcome != kv.OK:
+	case kind == kv.Put, kind == kv.CAS, kind == kv.Delete && ev.Count > 0:
+		s.board.Acknowledge(number)
+	case kind == kv.Txn:
+		for i := range s.pairs {
+			s.board.Acknowledge((number + uint64(i)) % s.space.N())
+		}
+	}
+}

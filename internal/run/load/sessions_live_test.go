@@ -1,0 +1,148 @@
+package load_test
+
+import (
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// Each client of a closed loop keeps its own lease alive: none ends, though the
+// load lasts longer than they were granted for.
+func TestKeepAlives(t *testing.T) {
+	endpoint := startEtcd(t)
+	access := store.Access{Endpoints: []string{endpoint}}
+	admin, err := etcd.New().Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	leaser := admin.(store.Leaser)
+	const clients = 200
+	ids, err := leaser.Grant(t.Context(), clients, 4*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := base(kv.KeepAlive, kv.None)
+	l.Connections, l.Clients, l.Duration, l.Threads = 3, clients, 6*time.Second, 2
+	p := planFor(endpoint, l)
+	p.Leases = ids
+	m := run(t, p).Measured
+	if m.Failed() > 0 || m.Done < clients {
+		t.Fatalf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
+	}
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if alive, err := c.Leases(t.Context()); err != nil || len(alive.Leases) != clients {
+		t.Fatalf("%d leases are alive, %v", len(alive.Leases), err)
+	}
+	if err := leaser.Revoke(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	m = run(t, p).Measured
+	if m.Succeeded() > 0 || m.Outcomes[kv.BadRequest] != m.Due || m.ErrorTexts[kv.BadRequest] == "" {
+		t.Errorf("leases that are gone: %v %v", m.Outcomes, m.ErrorTexts)
+	}
+}
+
+// Transactions at every isolation, with few keys, so that there are conflicts
+// where the isolation knows any; the requests tell reads, commits and retries.
+func TestSTM(t *testing.T) {
+	endpoint := startEtcd(t)
+	for iso := range kv.NumIsolations {
+		l := base(kv.STM, kv.None)
+		l.KeySpace, l.Prefix, l.Connections, l.Clients, l.Total = 6, "stm"+iso.String(), 2, 16, 300
+		p := planFor(endpoint, l)
+		p.STM = &load.STM{Isolation: iso, KeysPerTxn: 3, WritePercent: 70}
+		m := run(t, p).Measured
+		t.Logf("%v: %d transactions, %d requests more, %d retries", iso, m.Done, m.Extra, m.Retries)
+		if m.Failed() > 0 || m.Done != 300 {
+			t.Fatalf("%v: outcomes %v %v", iso, m.Outcomes, m.ErrorTexts)
+		}
+		again := uint64(4) // reads and the commit
+		if iso >= kv.Serializable {
+			again = 1 // a conflict tells what the next try would read
+		}
+		if m.Extra != 3*300+again*m.Retries {
+			t.Errorf("%v: %d requests more for %d retries", iso, m.Extra, m.Retries)
+		}
+		if conflicts := iso != kv.ReadCommitted; conflicts != (m.Retries > 0) {
+			t.Errorf("%v: %d retries", iso, m.Retries)
+		}
+	}
+}
+
+// A transaction that reads an interval, beside one that writes.
+func TestTxnMixed(t *testing.T) {
+	l := base(kv.TxnGet, kv.Linearizable)
+	l.KeySpace, l.RangeLimit, l.TxnKeys, l.Total = 50, 10, 2, 1000
+	l.Mix = append(l.Mix, l.Mix[0])
+	l.Mix[1].Kind, l.Mix[1].Consistency = kv.Txn, kv.None
+	m := run(t, planFor(startEtcd(t), l)).Measured
+	if m.Failed() > 0 || m.Done != 1000 || len(m.Cells) != 2 {
+		t.Errorf("outcomes %v %v in %d series", m.Outcomes, m.ErrorTexts, len(m.Cells))
+	}
+}
+
+// Transactions under the store's lock never meet, each takes two requests more,
+// and afterwards nobody holds the lock.
+func TestSTMUnderALock(t *testing.T) {
+	endpoint := startEtcd(t)
+	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	l := base(kv.STM, kv.None)
+	l.KeySpace, l.Connections, l.Clients, l.Total = 4, 2, 8, 100
+	p := planFor(endpoint, l)
+	p.STM = &load.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 2, WritePercent: 100, Locker: kv.LockRPC}
+	if p.Leases, err = admin.(store.Leaser).Grant(t.Context(), l.Clients, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	m := run(t, p).Measured
+	if m.Failed() > 0 || m.Done != 100 || m.Retries != 0 || m.Extra != 100*4 {
+		t.Errorf("%d transactions, %d requests more, %d retries: %v %v", m.Done, m.Extra, m.Retries, m.Outcomes, m.ErrorTexts)
+	}
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if r, err := c.Get(t.Context(), "stm lock", clientv3.WithPrefix()); err != nil || r.Count != 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+	// Transactions that are given up while others hold the lock.
+	p.Load.Timeout, p.Load.Total, p.Load.Duration = 3*time.Millisecond, 0, time.Second
+	g, err := load.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// What they left of the lock ends with their leases.
+	if err := admin.(store.Leaser).Revoke(t.Context(), p.Leases); err != nil {
+		t.Fatal(err)
+	}
+	if p.Leases, err = admin.(store.Leaser).Grant(t.Context(), l.Clients, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	p.Load.Timeout, p.Load.Total, p.Load.Duration = 10*time.Second, 50, 0
+	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 50 {
+		t.Errorf("after a load that gave up: %v %v", m.Outcomes, m.ErrorTexts)
+	}
+	p.STM.Locker = kv.LockClient
+	if _, err := load.New(p); err == nil {
+		t.Error("a mutex of the client's was taken")
+	}
+}

@@ -1,0 +1,229 @@
+package watch
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Watcher says what a watcher watches.
+type Watcher struct {
+	First uint64 // the number of the first key
+	Keys  uint64 // how many keys from it on
+}
+
+// Config says what a Sink needs to know.
+type Config struct {
+	Board    *Board
+	Watchers []Watcher // of this loop
+	Space    keys.Space
+	Values   *keys.Values
+	// WarmupMark is set in the numbers that the warm-up's values carry.
+	WarmupMark uint64
+	// Key, if not empty, is the one key that all watch instead of the space's.
+	Key []byte
+	// Expect is how many events each watcher is to get of each key beside those
+	// of acknowledged writes: of writes before the load.
+	Expect uint32
+}
+
+// MaxTracks bounds the watchers times their keys of one loop.
+const MaxTracks = 4 << 20
+
+// Sink takes the events of one loop's watchers. It belongs to the loop, and
+// allocates nothing for an event.
+type Sink struct {
+	cfg     Config
+	place   []int // a watcher's first track
+	tracks  []track
+	awaited uint64 // with Expect: events yet to come of those
+	checked bool   // nothing came since Settled was false
+	total   measure.WatchTotals
+
+	created               *measure.Histogram // nil until the first
+	firstAsked, lastKnown int64
+}
+
+// NewSink returns a sink, or a sentence why there would be too much to keep.
+func NewSink(cfg Config) (*Sink, error) {
+	s := &Sink{cfg: cfg, place: make([]int, len(cfg.Watchers))}
+	n := uint64(0)
+	for i, w := range cfg.Watchers {
+		s.place[i] = int(n)
+		if n += w.Keys; n > MaxTracks {
+			return nil, fmt.Errorf("%d watchers of %d keys each are more than can be followed (%d watchers times keys): watch fewer keys",
+				len(cfg.Watchers), w.Keys, MaxTracks)
+		}
+	}
+	s.tracks = make([]track, n)
+	s.awaited = n * uint64(cfg.Expect)
+	s.total.Watchers = len(cfg.Watchers)
+	return s, nil
+}
+
+// Seen is what an event is, for the second in which it came.
+type Seen struct {
+	Counts    bool // for the phase's seconds; else it is not known to which phase it belongs
+	Phase     measure.Phase
+	Duplicate bool
+	Reordered bool
+	Timed     bool
+	Due, Sent int64 // of its write, if Timed
+}
+
+// Take takes an event that arrived at the given time. The event's Watcher is
+// the loop's own number of it.
+func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
+	t := s.track(ev)
+	if t == nil {
+		s.total.Wrong++
+		return seen
+	}
+	s.checked = false
+	switch t.take(ev.Version, ev.Revision) {
+	case duplicate:
+		s.total.Duplicated++
+		seen.Duplicate = true
+	case late:
+		s.total.Reordered++
+		seen.Reordered = true
+		s.delivered(t)
+	case fresh:
+		s.delivered(t)
+	}
+	number, ours := uint64(0), false
+	if ev.Version > 0 {
+		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
+	}
+	if !ours {
+		if !seen.Duplicate {
+			s.total.Untimed++
+			s.total.Foreign++
+		}
+		seen.Phase, seen.Counts = measure.Measured, true
+		return seen
+	}
+	if number&s.cfg.WarmupMark != 0 {
+		number &^= s.cfg.WarmupMark
+	} else {
+		seen.Phase = measure.Measured
+	}
+	seen.Counts = true
+	if seen.Duplicate {
+		return seen
+	}
+	seen.Due, seen.Sent, seen.Timed = s.cfg.Board.Times.Of(seen.Phase, number)
+	switch {
+	case !seen.Timed:
+		s.total.Untimed++
+	case at < seen.Sent || at < seen.Due:
+		s.total.Impossible++
+		s.total.Untimed++
+		seen.Timed = false
+	}
+	return seen
+}
+
+// track finds what the event's watcher has of its key; nil: it does not watch it.
+func (s *Sink) track(ev *store.Event) *track {
+	if int(ev.Watcher) >= len(s.cfg.Watchers) {
+		return nil
+	}
+	at := s.place[ev.Watcher]
+	if len(s.cfg.Key) > 0 {
+		if !bytes.Equal(ev.Key, s.cfg.Key) {
+			return nil
+		}
+		return &s.tracks[at]
+	}
+	w := &s.cfg.Watchers[ev.Watcher]
+	number, ok := s.cfg.Space.Number(ev.Key)
+	if !ok || number-w.First >= w.Keys {
+		return nil
+	}
+	return &s.tracks[at+int(number-w.First)]
+}
+
+func (s *Sink) delivered(t *track) {
+	s.total.Delivered++
+	if t.got <= s.cfg.Expect {
+		s.awaited--
+	}
+}
+
+// Caught reports whether every watcher has got the events that Config.Expect
+// tells; false without any.
+func (s *Sink) Caught() bool { return s.cfg.Expect > 0 && s.awaited == 0 }
+
+// Settled reports whether all that is to be expected came. What it costs is
+// proportional to watchers times keys, unless nothing came since it was asked.
+func (s *Sink) Settled() bool {
+	if s.checked {
+		return false
+	}
+	s.checked = true
+	for i := range s.cfg.Watchers {
+		for k := range s.cfg.Watchers[i].Keys {
+			if s.due(i, k) > s.tracks[s.place[i]+int(k)].got {
+				return false
+			}
+		}
+	}
+	s.checked = false
+	return true
+}
+
+// due is how many events the i-th watcher is to get of its k-th key.
+func (s *Sink) due(i int, k uint64) uint32 {
+	if len(s.cfg.Key) > 0 {
+		return s.cfg.Expect
+	}
+	return s.cfg.Expect + s.cfg.Board.Acknowledged(s.cfg.Watchers[i].First+k)
+}
+
+// Created notes that a watcher was created for the first time, when that was
+// asked for and when it was known, on the clock that all loops share.
+func (s *Sink) Created(asked, known int64) {
+	if s.created == nil {
+		s.created, s.firstAsked = measure.NewHistogram(), asked
+	}
+	measure.Record(s.created, known-asked)
+	s.firstAsked, s.lastKnown = min(s.firstAsked, asked), max(s.lastKnown, known)
+}
+
+// Resubscribed counts that a watcher was created again.
+func (s *Sink) Resubscribed() { s.total.Resubscribed++ }
+
+// Ended counts that the store ended a watcher for good, and says why.
+func (s *Sink) Ended(why []byte) {
+	if s.total.Ended++; s.total.EndedText == "" {
+		s.total.EndedText = string(why)
+	}
+}
+
+func (s *Sink) addTo(t *measure.WatchTotals) {
+	for i := range s.cfg.Watchers {
+		for k := range s.cfg.Watchers[i].Keys {
+			due := s.due(i, k)
+			t.Expected += uint64(due)
+			t.Lost += uint64(s.tracks[s.place[i]+int(k)].lost(due))
+		}
+	}
+	o := &s.total
+	t.Watchers += o.Watchers
+	t.Delivered += o.Delivered
+	t.Duplicated += o.Duplicated
+	t.Reordered += o.Reordered
+	t.Untimed += o.Untimed
+	t.Foreign += o.Foreign
+	t.Wrong += o.Wrong
+	t.Impossible += o.Impossible
+	t.Resubscribed += o.Resubscribed
+	t.Ended += o.Ended
+	if t.EndedText == "" {
+		t.EndedText = o.EndedText
+	}
+}

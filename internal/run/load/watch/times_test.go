@@ -1,0 +1,47 @@
+package watch
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Loops write and read at the same time: what is read is what was written for
+// that operation, or nothing.
+func TestTimesAreNeverMixedUp(t *testing.T) {
+	times := NewTimes(1)
+	const n = 200_000
+	var wg sync.WaitGroup
+	for loop := range uint64(2) {
+		wg.Go(func() {
+			for i := loop; i < n; i += 2 {
+				times.Due(measure.Measured, i, int64(2*i+1))
+				times.Sent(measure.Measured, i, int64(2*i+2))
+				times.Sent(measure.Measured, i+fewestTimes, 1) // not there: nothing happens
+			}
+		})
+		wg.Go(func() {
+			for i := range uint64(n) {
+				if due, sent, ok := times.Of(measure.Measured, i); ok && (due != int64(2*i+1) || sent != int64(2*i+2)) {
+					t.Errorf("operation %d was due at %d and sent at %d", i, due, sent)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if _, _, ok := times.Of(measure.Measured, n-1); !ok {
+		t.Error("the last is forgotten")
+	}
+	if _, _, ok := times.Of(measure.Measured, 0); ok {
+		t.Error("the first is not")
+	}
+	times.Due(measure.Warmup, n-1, 5)
+	if _, _, ok := times.Of(measure.Warmup, n-1); ok {
+		t.Error("what was not sent has a time")
+	}
+	if _, _, ok := times.Of(measure.Measured, n-1); !ok {
+		t.Error("a warm-up's operation took the place of a measured one")
+	}
+}

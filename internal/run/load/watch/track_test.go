@@ -1,0 +1,157 @@
+package watch
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+type event struct{ version, revision int64 }
+
+// history makes the events of a key that is written, and with deletions also
+// deleted, n times.
+func history(r *rand.Rand, n int, deletions bool) (events []event) {
+	version, revision := int64(r.IntN(3)*40), int64(100)
+	for range n {
+		revision += 1 + int64(r.IntN(3))
+		if version++; deletions && version > 1 && r.IntN(8) == 0 {
+			version = 0
+		}
+		events = append(events, event{version, revision})
+	}
+	return events
+}
+
+// disturb loses, doubles and delays events, none by more than within places.
+func disturb(r *rand.Rand, events []event, within int) (out []event) {
+	type placed struct {
+		event
+		at int
+	}
+	var all []placed
+	for i, e := range events {
+		switch r.IntN(10) {
+		case 0:
+			continue
+		case 1:
+			all = append(all, placed{e, i + r.IntN(within)})
+		case 2:
+			all = append(all, placed{e, i}, placed{e, i + r.IntN(within)})
+			continue
+		}
+		all = append(all, placed{e, i})
+	}
+	// Those that were put at two places came twice; a stable sort by place.
+	for at := 0; at < len(events)+within; at++ {
+		for _, p := range all {
+			if p.at == at {
+				out = append(out, p.event)
+			}
+		}
+	}
+	return out
+}
+
+// What a track counts is what a model with a memory of everything counts,
+// whatever is lost, doubled or late, as long as nothing is later than the
+// window is wide.
+func TestTrackAgreesWithAModel(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 500 {
+		events := history(r, 1+r.IntN(300), false)
+		within := 1 + r.IntN(40)
+		var tr track
+		seen, highest, lowest := map[int64]bool{}, int64(0), int64(1<<62)
+		var got, doubled, reordered [2]int
+		for _, e := range disturb(r, events, within) {
+			v := tr.take(e.version, e.revision)
+			switch {
+			case seen[e.version]:
+				doubled[1]++
+			case e.version < highest:
+				reordered[1]++
+				got[1]++
+			default:
+				got[1]++
+			}
+			seen[e.version], highest, lowest = true, max(highest, e.version), min(lowest, e.version)
+			switch v {
+			case duplicate:
+				doubled[0]++
+			case late:
+				reordered[0]++
+				got[0]++
+			default:
+				got[0]++
+			}
+		}
+		if got[0] != got[1] || doubled[0] != doubled[1] || reordered[0] != reordered[1] || int(tr.got) != got[1] {
+			t.Fatalf("round %d: new, doubled, reordered are %d %d %d, want %d %d %d", round, got[0], doubled[0], reordered[0], got[1], doubled[1], reordered[1])
+		}
+		between := uint32(0)
+		if len(seen) > 0 {
+			between = uint32(highest-lowest+1) - uint32(len(seen))
+		}
+		if tr.missing != between {
+			t.Fatalf("round %d: %d are missing, want %d", round, tr.missing, between)
+		}
+		// Those lost before the first and after the last show in the number of
+		// writes.
+		if lost, want := tr.lost(uint32(len(events))), uint32(len(events)-len(seen)); lost != want {
+			t.Fatalf("round %d: %d are lost, want %d", round, lost, want)
+		}
+	}
+}
+
+// With deletions, versions begin again. What comes in order is neither lost
+// nor doubled, and what is left out in between is lost.
+func TestTrackFollowsDeletions(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		events := history(r, 100, true)
+		var whole track
+		for _, e := range events {
+			if whole.take(e.version, e.revision) != fresh {
+				t.Fatalf("%+v is not new", e)
+			}
+		}
+		if whole.lost(100) != 0 || whole.got != 100 {
+			t.Fatalf("%d lost, %d got", whole.lost(100), whole.got)
+		}
+		var part track
+		left := uint32(0)
+		for i, e := range events {
+			if i > 0 && i < 99 && r.IntN(10) == 0 {
+				left++
+				continue
+			}
+			if part.take(e.version, e.revision) != fresh || part.take(e.version, e.revision) != duplicate {
+				t.Fatalf("%+v is not new once", e)
+			}
+		}
+		// A whole life that was left out leaves no trace in versions, but in
+		// the number of writes.
+		if part.missing+part.earlier > left || part.lost(100) != left {
+			t.Fatalf("%d lost, want %d", part.lost(100), left)
+		}
+	}
+}
+
+// What is older than the window counts as late while something that old is
+// missing, then as doubled.
+func TestTrackBeyondItsWindow(t *testing.T) {
+	var tr track
+	for v := int64(1); v <= 200; v++ {
+		if v == 5 || v == 7 || v == 190 {
+			continue
+		}
+		tr.take(v, v)
+	}
+	for i, want := range []verdict{late, late, duplicate} {
+		if got := tr.take(5, 5); got != want {
+			t.Errorf("the %d. old one: %d, want %d", i, got, want)
+		}
+	}
+	if tr.missing != 1 || tr.take(190, 190) != late || tr.missing != 0 {
+		t.Errorf("%d are missing", tr.missing)
+	}
+}

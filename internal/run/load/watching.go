@@ -1,0 +1,169 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Watch is what is watched beside a load.
+type Watch = scenario.Watch
+
+// checkWatch says in one sentence why the watching cannot be done.
+func checkWatch(w *Watch, p *Plan) error {
+	s := p.Store.Semantics()
+	switch {
+	case s.Broken[kv.Watch] != "":
+		return errors.New(s.Broken[kv.Watch])
+	case s.Operations[kv.Watch] == "":
+		return fmt.Errorf("%s has no watch here", p.Store.Name())
+	case w.Watchers < 1 || w.Watchers >= 1<<24:
+		return fmt.Errorf("%d watchers: there must be from 1 to %d", w.Watchers, 1<<24-1)
+	case w.Streams < 1 || w.Streams > w.Watchers:
+		return fmt.Errorf("%d watch streams for %d watchers: there must be from 1 to as many as watchers", w.Streams, w.Watchers)
+	case w.Connections < 0:
+		return fmt.Errorf("%d connections for watchers: there must be 0 or more", w.Connections)
+	case w.WatchedKeys > p.Load.KeySpace:
+		return fmt.Errorf("%d watched keys are more than the %d of the key space", w.WatchedKeys, p.Load.KeySpace)
+	case p.Load.NewConnection:
+		return errors.New("watchers need connections that stay: they cannot go with a new connection for each operation")
+	case w.Start < 0:
+		return fmt.Errorf("the start revision %d is below 0", w.Start)
+	case w.Expect > 0 && w.Start == 0:
+		return errors.New("events of earlier writes come only from a start revision on")
+	case len(w.Key) > 0 && w.Span > 1:
+		return errors.New("one given key cannot be watched as an interval")
+	}
+	writes := false
+	for _, o := range p.Load.Mix {
+		if o.Kind == kv.STM {
+			return errors.New("watchers cannot go with stm: which keys a transaction wrote is not known")
+		}
+		writes = writes || o.Kind.Writes()
+	}
+	if writes && len(w.Key) == 0 && p.Load.ValueSize < keys.HeadLen {
+		return fmt.Errorf("values of %d bytes do not tell which write an event is of: watchers need %d bytes or more", p.Load.ValueSize, keys.HeadLen)
+	}
+	return nil
+}
+
+// watching is what the loops of a generator share of it.
+type watching struct {
+	plan  *Plan
+	board *watch.Board
+	sinks []*watch.Sink
+}
+
+func newWatching(p *Plan, loops int) (*watching, error) {
+	if p.Watch == nil {
+		return nil, nil
+	}
+	if err := checkWatch(p.Watch, p); err != nil {
+		return nil, err
+	}
+	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}, nil
+}
+
+// add gives loop i of n its watchers.
+func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) error {
+	src.board = w.board
+	p, spec := w.plan, w.plan.Watch
+	conns, first := p.Load.Connections, 0
+	if spec.Connections > 0 {
+		conns, first = spec.Connections, len(c.Endpoints)
+		own := part(p.Endpoints, spec.Connections, i, n)
+		c.Endpoints = append(c.Endpoints, own...)
+		c.WatchOnly = len(own)
+	}
+	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught}
+	c.Watching = part
+	cfg := watch.Config{
+		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
+		Values: keys.NewValues(p.Load.ValueSize, random.Derive(p.Load.Seed, "values")),
+	}
+	var streams []uint32
+	for g := range spec.Watchers {
+		s := g % spec.Streams
+		k := s % conns
+		if k%n != i {
+			continue
+		}
+		part.Conns = append(part.Conns, first+k/n)
+		streams = append(streams, uint32(s/conns))
+		cfg.Watchers = append(cfg.Watchers, watcherOf(spec, uint64(g), src.space.N()))
+	}
+	if len(part.Conns) == 0 {
+		return nil
+	}
+	sink, err := watch.NewSink(cfg)
+	if err != nil {
+		return err
+	}
+	part.Sink, part.Fill = sink, filler(spec, src.space, cfg.Watchers, streams)
+	w.sinks = append(w.sinks, sink)
+	return nil
+}
+
+// watcherOf is what the watcher with the number watches, of n keys.
+func watcherOf(w *Watch, watcher, n uint64) watch.Watcher {
+	if len(w.Key) > 0 {
+		return watch.Watcher{Keys: 1}
+	}
+	first := watcher % n
+	if w.WatchedKeys > 0 {
+		first = watcher % w.WatchedKeys
+	}
+	return watch.Watcher{First: first, Keys: min(max(w.Span, 1), n-first)}
+}
+
+// WriteVersions writes a key n times, one after the other, and returns the
+// revision of the first: watchers that start there have n events to catch up.
+func WriteVersions(ctx context.Context, plan Plan, key []byte, n uint32) (first int64, err error) {
+	dialer := plan.dialer()
+	values := keys.NewValues(max(plan.Load.ValueSize, keys.HeadLen), random.Derive(plan.Load.Seed, "values"))
+	for i := range n {
+		op := store.Op{Kind: kv.Put, Key: key, Value: values.Append(nil, key, 0, preloadMark|uint64(i))}
+		ev, err := dialer.Ask(ctx, plan.Endpoints[0], plan.Store.Codecs(plan.Access), &op)
+		switch {
+		case ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case err != nil:
+			return 0, err
+		case ev.Outcome != kv.OK:
+			return 0, fmt.Errorf("%s does not write what the watchers are to catch up with: %s", plan.Endpoints[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
+		case ev.Revision == 0:
+			return 0, fmt.Errorf("%s does not tell the revision of a write, so that no watcher can begin at an earlier one", plan.Store.Name())
+		}
+		if i == 0 {
+			first = ev.Revision
+		}
+	}
+	return first, nil
+}
+
+// filler makes the operations that create watchers.
+func filler(spec *Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
+	var key, end []byte
+	return func(i uint32, op *store.Op) {
+		op.Stream, op.PrevKV = streams[i], spec.PrevKV
+		if op.Key = spec.Key; len(spec.Key) > 0 {
+			return
+		}
+		w := &watchers[i]
+		key = space.Append(key[:0], w.First)
+		op.Key = key
+		if w.Keys > 1 {
+			end = append(space.Append(end[:0], w.First+w.Keys-1), 0)
+			op.End = end
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package load_test
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+func freeURL(t *testing.T) url.URL {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return url.URL{Scheme: "http", Host: l.Addr().String()}
+}
+
+// startEtcd starts one real member in this process.
+func startEtcd(t *testing.T) (endpoint string) {
+	t.Helper()
+	m := newMember(t)
+	m.start(t)
+	t.Cleanup(func() { m.server.Close() })
+	return m.cfg.ListenClientUrls[0].Host
+}
+
+// member is a real etcd that can be stopped and started again.
+type member struct {
+	cfg    *embed.Config
+	server *embed.Etcd
+}
+
+func newMember(t *testing.T) *member {
+	t.Helper()
+	cfg := embed.NewConfig()
+	client, peer := freeURL(t), freeURL(t)
+	cfg.Dir = t.TempDir()
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	cfg.UnsafeNoFsync = true
+	return &member{cfg: cfg}
+}
+
+func (m *member) start(t *testing.T) {
+	t.Helper()
+	e, err := embed.StartEtcd(m.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.server = e
+	select {
+	case <-e.Server.ReadyNotify():
+	case <-t.Context().Done():
+		t.Fatal("etcd did not start")
+	}
+}
+
+// Every event of every write comes to every watcher of its key, whether the
+// watchers share the writers' connections, have their own, or are in another
+// loop, and each event has its two times.
+func TestWatchersGetEveryEvent(t *testing.T) {
+	endpoint := startEtcd(t)
+	for name, c := range map[string]struct {
+		watch   load.Watch
+		threads int
+	}{
+		"shared":        {load.Watch{Watchers: 100, Streams: 10}, 1},
+		"own":           {load.Watch{Watchers: 100, Streams: 10, Connections: 3}, 1},
+		"another loop":  {load.Watch{Watchers: 100, Streams: 1, Connections: 1}, 2},
+		"of intervals":  {load.Watch{Watchers: 20, Streams: 4, Span: 5}, 2},
+		"of one key":    {load.Watch{Watchers: 20, Streams: 4, WatchedKeys: 1, PrevKV: true}, 1},
+		"ten to stream": {load.Watch{Watchers: 200, Streams: 100}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := open(base(kv.Put, kv.None), 500, 2*time.Second)
+			l.KeySpace, l.Prefix, l.Threads, l.Warmup = 10, "watched "+name, c.threads, 500*time.Millisecond
+			l.Distribution = scenario.Distribution{Name: "sequential"}
+			p := planFor(endpoint, l)
+			p.Watch = &c.watch
+			m := run(t, p).Measured
+			w := m.Watching
+			t.Logf("%+v", *w)
+			if m.Failed() > 0 || m.Due != 1000 || w.Acknowledged != 1250 {
+				t.Fatalf("due %d, outcomes %v, acknowledged %d", m.Due, m.Outcomes, w.Acknowledged)
+			}
+			if w.Expected == 0 || w.Delivered != w.Expected || w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 {
+				t.Errorf("not every event came once: %+v", *w)
+			}
+			// The window's events are its share of the whole.
+			if got, want := m.Watch.Delivered*1250, w.Expected*1000; got != want {
+				t.Errorf("%d events in the window, %d in all", m.Watch.Delivered, w.Expected)
+			}
+			if due, sent := m.Watch.FromDue, m.Watch.FromSent; uint64(due.TotalCount()) != m.Watch.Delivered ||
+				uint64(sent.TotalCount()) != m.Watch.Delivered || due.Mean() < sent.Mean() || sent.Min() <= 0 {
+				t.Errorf("%d and %d times, means %v and %v", due.TotalCount(), sent.TotalCount(), due.Mean(), sent.Mean())
+			}
+		})
+	}
+}
+
+// cuttable passes connections on to a server, and can cut all of them.
+type cuttable struct {
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func (c *cuttable) serve(t *testing.T, to string) (endpoint string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close(); c.cut() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.conns = append(c.conns, in, out)
+			c.mu.Unlock()
+			go func() { _, _ = io.Copy(in, out) }()
+			go func() { _, _ = io.Copy(out, in) }()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func (c *cuttable) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+	c.conns = nil
+}
+
+// eventually polls until ok or the test's patience ends.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !ok(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Error(what + " did not happen")
+			return
+		}
+	}
+}
+
+// Watchers whose connection is cut go on where they were: no event is lost.
+func TestWatchersResumeAfterACut(t *testing.T) {
+	endpoint := startEtcd(t)
+	var net cuttable
+	l := open(base(kv.Put, kv.None), 400, 3*time.Second)
+	l.KeySpace, l.Connections, l.Distribution = 5, 1, scenario.Distribution{Name: "sequential"}
+	p := planFor(endpoint, l)
+	p.Endpoints = []string{endpoint, net.serve(t, endpoint)}
+	p.Watch = &load.Watch{Watchers: 50, Streams: 4, Connections: 2} // of which one goes through the cut
+	g, err := load.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		for n := range uint64(3) {
+			eventually(t, "enough events", func() bool { return g.Progress().Events > (n+1)*2000 })
+			net.cut()
+		}
+	})
+	res, err := g.Run(t.Context())
+	cutting.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := res.Measured.Watching
+	t.Logf("%+v", *w)
+	if w.Acknowledged != 1200 || w.Expected != 12_000 || w.Delivered != w.Expected || w.Lost+w.Reordered+w.Wrong+w.Ended+w.Duplicated > 0 {
+		t.Errorf("%+v", *w)
+	}
+	if w.Resubscribed < 25 { // half of the watchers, each time that they were there to be cut
+		t.Errorf("%d watchers were created again", w.Resubscribed)
+	}
+}
+
+// A member that stops and comes back: puts fail meanwhile, and of those that
+// were acknowledged no event is lost.
+func TestWatchersSurviveTheMember(t *testing.T) {
+	m := newMember(t)
+	m.start(t)
+	defer func() { m.server.Close() }()
+	l := open(base(kv.Put, kv.None), 300, 5*time.Second)
+	l.KeySpace, l.Timeout = 3, 5*time.Second
+	p := planFor(m.cfg.ListenClientUrls[0].Host, l)
+	p.Watch = &load.Watch{Watchers: 30, Streams: 6, WatchedKeys: 3}
+	g, err := load.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var away sync.WaitGroup
+	away.Go(func() {
+		eventually(t, "enough events", func() bool { return g.Progress().Events > 3000 })
+		m.server.Close()
+		m.start(t)
+	})
+	res, err := g.Run(t.Context())
+	away.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := res.Measured.Watching
+	t.Logf("%+v, outcomes %v", *w, res.Measured.Outcomes)
+	if w.Lost > 0 || w.Wrong > 0 || w.Ended > 0 || w.Resubscribed < 30 || w.Delivered < w.Expected {
+		t.Errorf("%+v", *w)
+	}
+}
+
+// Watchers that begin at an earlier revision catch up while the load reads;
+// when all have what there is, the load ends.
+func TestWatchersCatchUp(t *testing.T) {
+	endpoint := startEtcd(t)
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	var first int64
+	for i := range 8 {
+		r, err := c.Put(t.Context(), "watchkey", strconv.Itoa(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = r.Header.Revision
+		}
+	}
+	l := base(kv.Get, kv.Local)
+	l.Connections, l.Clients, l.Duration = 1, 1, time.Minute
+	p := planFor(endpoint, l)
+	p.Watch = &load.Watch{Watchers: 2000, Streams: 2, Connections: 1, Key: []byte("watchkey"), Start: first, Expect: 8, AtWindow: true}
+	g, err := load.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := g.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := res.Measured.Watching
+	if w.Delivered != 16_000 || w.Expected != 16_000 || w.Lost+w.Duplicated+w.Reordered > 0 || res.Interrupted || res.Measured.Seconds > 50 {
+		t.Errorf("%+v after %v s, interrupted %v", *w, res.Measured.Seconds, res.Interrupted)
+	}
+	if res.Measured.Done == 0 || res.Measured.Failed() > 0 || res.Measured.Watch.FromDue != nil {
+		t.Errorf("outcomes %v", res.Measured.Outcomes)
+	}
+}
+
+// What cannot be watched is refused in a sentence.
+func TestWatchIsRefused(t *testing.T) {
+	for want, change := range map[string]func(*load.Plan){
+		"watch streams":          func(p *load.Plan) { p.Watch.Streams = 11 },
+		"values of 15 bytes":     func(p *load.Plan) { p.Load.ValueSize = 15 },
+		"stm":                    func(p *load.Plan) { p.Load.Mix[0].Kind = kv.STM },
+		"new connection":         func(p *load.Plan) { p.Load.NewConnection = true },
+		"watched keys":           func(p *load.Plan) { p.Watch.WatchedKeys = 1001 },
+		"no operation of a mix":  func(p *load.Plan) { p.Load.Mix[0].Kind = kv.Watch },
+		"as many leases":         func(p *load.Plan) { p.Load.Mix[0].Kind = kv.KeepAlive },
+		"0 watchers":             func(p *load.Plan) { p.Watch.Watchers = 0 },
+		"start revision on":      func(p *load.Plan) { p.Watch.Expect = 1 },
+		"more than can be":       func(p *load.Plan) { p.Load.KeySpace = 1 << 22; p.Watch.Span = 1 << 20 },
+		"as an interval":         func(p *load.Plan) { p.Watch.Key, p.Watch.Span = []byte("k"), 2 },
+		"keys in a transaction":  func(p *load.Plan) { p.Watch, p.STM, p.Load.Mix[0].Kind = nil, &load.STM{}, kv.STM },
+		"as many in the key spa": func(p *load.Plan) { p.Watch, p.STM, p.Load.Mix[0].Kind = nil, &load.STM{KeysPerTxn: 1001}, kv.STM },
+		"101 percent": func(p *load.Plan) {
+			p.Watch, p.STM, p.Load.Mix[0].Kind = nil, &load.STM{KeysPerTxn: 1, WritePercent: 101}, kv.STM
+		},
+	} {
+		l := open(base(kv.Put, kv.None), 100, time.Second)
+		p := planFor("127.0.0.1:1", l)
+		p.Watch = &load.Watch{Watchers: 10, Streams: 10}
+		change(&p)
+		if _, err := load.New(p); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("want a sentence with %q: %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package load_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+)
+
+// watched is a load of 1,000 puts of four keys with twenty watchers, five of
+// each key: 5,000 events.
+func watched(endpoint string) load.Plan {
+	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
+	l.KeySpace, l.Connections, l.Timeout, l.Distribution = 4, 2, 2*time.Second, scenario.Distribution{Name: "sequential"}
+	p := planFor(endpoint, l)
+	p.Watch = &load.Watch{Watchers: 20, Streams: 5, Connections: 3}
+	return p
+}
+
+// A server that loses, doubles, reorders or delays watch events: each is told,
+// and counted exactly.
+func TestWatchEventFaultsAreReported(t *testing.T) {
+	for script, want := range map[string]struct{ delivered, lost, duplicated, reordered uint64 }{
+		"":                         {5000, 0, 0, 0},
+		"watch=lose every 50":      {4900, 100, 0, 0},
+		"watch=duplicate every 50": {5000, 0, 100, 0},
+		"watch=lose every 99; watch=duplicate every 70": {4950, 50, 71, 0},
+	} {
+		m := run(t, watched(serve(t, script, nullserver.Options{}))).Measured
+		w := m.Watching
+		if m.Failed() > 0 || w.Expected != 5000 || w.Delivered != want.delivered || w.Lost != want.lost ||
+			w.Duplicated != want.duplicated || w.Reordered != want.reordered || w.Untimed+w.Foreign+w.Wrong+w.Impossible > 0 {
+			t.Errorf("%q: %+v", script, *w)
+		}
+		if got := m.Watch; got.Delivered != want.delivered || got.Duplicated != want.duplicated || uint64(got.FromSent.TotalCount()) != want.delivered {
+			t.Errorf("%q: the window has %+v", script, got)
+		}
+	}
+	// Every 101st is held until its watcher's next: those whose next is held
+	// too, or does not come, are the only ones not to be out of order.
+	w := run(t, watched(serve(t, "watch=reorder every 101", nullserver.Options{}))).Measured.Watching
+	if w.Reordered+w.Lost != 49 || w.Lost > 5 || w.Duplicated > 0 || w.Delivered+w.Lost != 5000 {
+		t.Errorf("reordered: %+v", *w)
+	}
+	m := run(t, watched(serve(t, "watch=30ms every 1", nullserver.Options{}))).Measured
+	if sent := m.Watch.FromSent; m.Watching.Delivered != 5000 || m.Watching.Lost > 0 || sent.Min() < 30_000_000-100_000 {
+		t.Errorf("delayed by 30 ms: %+v, the first came after %d ns", *m.Watching, sent.Min())
+	}
+}
+
+// An event that comes before its put's own answer has the time since the put,
+// and none is clamped to 0.
+func TestWatchLatencyIsFromThePut(t *testing.T) {
+	m := run(t, watched(serve(t, "delay=500ms", nullserver.Options{}))).Measured
+	if put := m.Whole().Service.Min(); put < 499_000_000 {
+		t.Fatalf("a put took %d ns", put)
+	}
+	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= 400_000_000 || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
+		t.Errorf("half of the events came after %d ns: %+v", s.ValueAtQuantile(50), *m.Watching)
+	}
+	if due, sent := m.Watch.FromDue.Mean(), m.Watch.FromSent.Mean(); due < sent {
+		t.Errorf("from due %v, from sent %v", due, sent)
+	}
+}
+
+// Puts that must wait for room, since the server takes few at once, show in the
+// times from when they were due, not in those from when they were sent.
+func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
+	p := watched(serve(t, "stall=500ms@500ms", nullserver.Options{MaxStreams: 5}))
+	p.Watch.Streams = 3 // one on each connection
+	p.Load.MaxInFlight = 20
+	m := run(t, p).Measured
+	if m.Failed() > 0 || m.Watch.Delivered != 5000 {
+		t.Fatalf("%v, %+v", m.Outcomes, m.Watch)
+	}
+	due, sent := m.Watch.FromDue, m.Watch.FromSent
+	// Of 2 s, a quarter stands still: those due in it waited half of it in the
+	// mean.
+	if due.ValueAtQuantile(95) < 300_000_000 || sent.ValueAtQuantile(90) > 250_000_000 {
+		t.Errorf("p95 from due %d ns, p90 from sent %d ns", due.ValueAtQuantile(95), sent.ValueAtQuantile(90))
+	}
+}
+
+// An event, all the way from the socket, costs no memory.
+func TestWatchedLoadDoesNotAllocate(t *testing.T) {
+	p := watched(serve(t, "", nullserver.Options{}))
+	p.Load.Rate.PerSecond, p.Load.Warmup = 1000, time.Second
+	p.Watch.Watchers, p.Watch.Streams = 200, 4
+	var before, after runtime.MemStats
+	p.Mark = func(m load.Mark) {
+		switch {
+		case m.Ended:
+			runtime.ReadMemStats(&after)
+		case m.Phase == measure.Measured:
+			runtime.ReadMemStats(&before)
+		}
+	}
+	m := run(t, p).Measured
+	// The null server, in this process too, makes each event in two pieces of
+	// memory.
+	perEvent := float64(after.Mallocs-before.Mallocs)/float64(m.Watch.Delivered) - 2
+	t.Logf("%d events, %.4f allocations each", m.Watch.Delivered, perEvent)
+	if m.Watching.Lost > 0 || perEvent > 0.1 {
+		t.Errorf("%.4f allocations for an event: %+v", perEvent, *m.Watching)
+	}
+}

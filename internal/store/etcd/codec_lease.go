@@ -1,0 +1,117 @@
+package etcd
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// keepStream is the LeaseKeepAlive stream of one lease. It is opened at the
+// first use and kept. Its answers come in the order of the requests.
+type keepStream struct {
+	id    uint32 // of the HTTP/2 stream; 0: not open
+	lease int64
+	tags  []uint32 // of the operations that wait, the oldest at first
+	first int      // of tags
+}
+
+// keepAlive sends a LeaseKeepAliveRequest{ID: 1} on the lease's own stream.
+func (c *codec) keepAlive(op *store.Op) {
+	n, ok := c.leases[op.Session]
+	if !ok {
+		if c.leases == nil {
+			c.leases = map[int64]uint32{}
+		}
+		n = uint32(len(c.keep))
+		c.keep = append(c.keep, keepStream{lease: op.Session})
+		c.leases[op.Session] = n
+	}
+	k := &c.keep[n]
+	if k.id == 0 {
+		k.id = c.conn.OpenStream(c.keepAliveRPC, n, uint8(c.gen<<genShift)|callKeepAlive)
+	}
+	lease := uint64(op.Session)
+	b := c.conn.Send(k.id, 1+sizeVarint(lease))
+	b[0] = 1<<3 | pbVarint
+	putVarint(b[1:], lease)
+	k.tags = append(k.tags, op.Tag)
+}
+
+// cancelKeepAlive reports whether the operation waited for a keep-alive. Its
+// answer will be passed over.
+func (c *codec) cancelKeepAlive(tag uint32) bool {
+	for i := range c.keep {
+		k := &c.keep[i]
+		for j := k.first; j < len(k.tags); j++ {
+			if k.tags[j] == tag {
+				k.tags[j] = gaveUp
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keepAliveReply takes a LeaseKeepAliveResponse{header: 1, ID: 2, TTL: 3}, or
+// the stream's end. A lease that is gone has no time to live.
+func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+	if r.End != h2.Message {
+		return c.keepAliveEnded(r, to), nil
+	}
+	k := &c.keep[r.Tag]
+	if k.first == len(k.tags) {
+		return to, nil // nobody asked; the lease lives the longer
+	}
+	e := store.Event{Tag: k.tags[k.first]}
+	k.tags, k.first = dropFirst(k.tags, k.first)
+	var lease, ttl uint64
+	b := r.Body
+	for i := 0; i < len(b); {
+		ok := true
+		var header []byte
+		switch b[i] {
+		case 1<<3 | pbBytes:
+			if header, i = getBytes(b, i+1); i > 0 {
+				e.Revision, ok = c.parseHeader(header, &e)
+			}
+		case 2<<3 | pbVarint:
+			lease, i = getVarint(b, i+1)
+		case 3<<3 | pbVarint:
+			ttl, i = getVarint(b, i+1)
+		default:
+			i = skipField(b, i)
+		}
+		if !ok || i < 0 {
+			return to, errMalformed
+		}
+	}
+	e.Count = int64(ttl)
+	switch {
+	case int64(lease) != k.lease:
+		e.Outcome, e.Text = kv.WrongAnswer, []byte("the answer is about another lease")
+	case int64(ttl) <= 0:
+		e.Outcome, e.Text = kv.BadRequest, []byte("etcdserver: requested lease not found")
+	}
+	if e.Tag != gaveUp {
+		to = append(to, e)
+	}
+	return to, nil
+}
+
+// keepAliveEnded ends what waits for a stream that has ended. The next
+// keep-alive opens another.
+func (c *codec) keepAliveEnded(r *h2.Reply, to []store.Event) []store.Event {
+	k := &c.keep[r.Tag]
+	var e store.Event
+	c.failed(r, &e)
+	if r.End == h2.Answered && r.Code == h2.StatusOK {
+		e.Outcome, e.Text = kv.StoreError, []byte("the server ended the lease's stream without an answer")
+	}
+	for _, tag := range k.tags[k.first:] {
+		if tag != gaveUp {
+			to = append(to, store.Event{Tag: tag, Outcome: e.Outcome, Text: e.Text})
+		}
+	}
+	k.id, k.tags, k.first = 0, k.tags[:0], 0
+	return to
+}

@@ -1,0 +1,76 @@
+package etcd
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// A thousand leases on one connection, each with its own stream: granted,
+// kept alive (what is left of their time is the whole of it again), revoked.
+func TestLiveLeases(t *testing.T) {
+	l, w := dialLive(t)
+	ctx := t.Context()
+	a, err := New().Admin(store.Access{Endpoints: []string{l.endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	leaser := a.(store.Leaser)
+	const n = 1000
+	ids, err := leaser.Grant(ctx, n, 90*time.Second)
+	if err != nil || len(ids) != n {
+		t.Fatal(len(ids), err)
+	}
+	// Some time passes: until the server says so, not until we believe it.
+	for {
+		left, err := l.client.TimeToLive(ctx, clientv3.LeaseID(ids[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left.TTL < 89 {
+			break
+		}
+	}
+	for w.c.Room() == 0 {
+		if _, err := w.turn(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 { // the second and third use the streams of the first
+		open := map[uint32]bool{}
+		for _, id := range ids {
+			w.tag++
+			open[w.tag] = true
+			w.c.Submit(&store.Op{Tag: w.tag, Kind: kv.KeepAlive, Session: id})
+		}
+		for _, e := range w.until(n, func(e *store.Event) bool { return e.What == store.Done }) {
+			if !open[e.Tag] || e.Outcome != kv.OK || e.Count < 90 || e.Member == 0 || e.Term == 0 {
+				t.Fatalf("%+v (%s)", e, e.Text)
+			}
+			delete(open, e.Tag)
+		}
+	}
+	if got := w.c.(*codec).conn.Open(); got != n {
+		t.Errorf("%d streams are open, want one for each of %d leases", got, n)
+	}
+	left, err := l.client.TimeToLive(ctx, clientv3.LeaseID(ids[0]))
+	if err != nil || left.TTL < 89 {
+		t.Fatal(left, err)
+	}
+	if err := leaser.Revoke(ctx, append(ids, 12345)); err != nil {
+		t.Fatal(err)
+	}
+	if leases, err := l.client.Leases(ctx); err != nil || len(leases.Leases) != 0 {
+		t.Fatal(leases, err)
+	}
+	e := w.do(store.Op{Kind: kv.KeepAlive, Session: ids[0]})
+	if e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), "lease not found") {
+		t.Fatalf("a lease that is gone: %+v (%s)", e, e.Text)
+	}
+}

@@ -1,0 +1,315 @@
+package etcd
+
+import (
+	"bytes"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// scan is a range whose answer comes in parts: as a stream, or as pages that
+// are asked for one after the other.
+type scan struct {
+	tag    uint32
+	busy   bool
+	stream uint32 // the HTTP/2 stream's id; 0: pages
+	// op is the request for the next page. Its slices lie in memory; its Limit is
+	// what is left of the operation's, 0 for no limit.
+	op       store.Op
+	memory   []byte
+	revision int64 // of the first page: the others are of it too
+	pages    uint32
+
+	found    store.Event // of all parts so far; its slices lie in first
+	first    []byte      // the first key and its value
+	counted  int64       // what a part said of how many there are
+	last     []byte      // the part's last KeyValue
+	more     bool        // the part was not the last, or the limit was reached
+	finished bool        // the part with the header came
+	stalled  bool        // waits for room
+}
+
+// scans are a connection's ranges in parts. A page's tag is scanTag and the
+// range's place.
+type scans struct {
+	table   []scan
+	unused  []uint32
+	open    int
+	stalled []uint32
+}
+
+// interval sends a Range in the form that is asked for.
+func (c *codec) interval(op *store.Op, gen uint8) {
+	switch {
+	case op.Streamed, op.PageSize > 0 && !op.CountOnly:
+		c.beginScan(op, gen)
+	case op.CountOnly:
+		c.scan(op, gen|callCount)
+	case len(op.End) == 0 && !op.KeysOnly:
+		c.get(op, gen|callGet)
+	default:
+		c.scan(op, gen|callRange)
+	}
+}
+
+func (c *codec) beginScan(op *store.Op, gen uint8) {
+	if len(c.scans.unused) == 0 {
+		c.scans.unused = append(c.scans.unused, uint32(len(c.scans.table)))
+		c.scans.table = append(c.scans.table, scan{})
+	}
+	last := len(c.scans.unused) - 1
+	place := c.scans.unused[last]
+	c.scans.unused = c.scans.unused[:last]
+	c.scans.open++
+	s := &c.scans.table[place]
+	*s = scan{
+		tag: op.Tag, busy: true, memory: s.memory, first: s.first[:0],
+		found: store.Event{Tag: op.Tag},
+	}
+	if op.Streamed {
+		s.op.CountOnly = op.CountOnly
+		s.stream = c.conn.OpenStream(c.streamRPC, scanTag|place, gen|callStream)
+		putScan(c.conn.Send(s.stream, sizeScan(op, 0)), op, 0)
+		c.conn.CloseSend(s.stream)
+		return
+	}
+	s.op = store.Op{Consistency: op.Consistency, Limit: op.Limit, KeysOnly: op.KeysOnly, PageSize: op.PageSize}
+	s.memory = append(append(s.memory[:0], op.End...), op.Key...)
+	s.place(len(op.End))
+	c.nextPage(place)
+}
+
+// place points the request's slices into memory, which holds the end and then
+// the key.
+func (s *scan) place(end int) { s.op.End, s.op.Key = s.memory[:end:end], s.memory[end:] }
+
+// nextPage asks for the next page. The caller has asked Room.
+func (c *codec) nextPage(place uint32) {
+	s := &c.scans.table[place]
+	op := s.op
+	if op.Limit == 0 || op.Limit > op.PageSize {
+		op.Limit = op.PageSize
+	}
+	s.pages++
+	sub := uint8(c.gen<<genShift) | callPage
+	putScan(c.conn.Call(c.rangeRPC, scanTag|place, sub, sizeScan(&op, s.revision)), &op, s.revision)
+}
+
+// scanReply takes a page, or a stream's part or end. One whose range has ended
+// meanwhile is passed over.
+func (c *codec) scanReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+	place := r.Tag &^ scanTag
+	if place >= uint32(len(c.scans.table)) || !c.scans.table[place].busy {
+		return to, nil
+	}
+	s := &c.scans.table[place]
+	streamed := r.Sub&callMask == callStream
+	switch {
+	case r.End == h2.Message:
+		if !c.parseStreamed(r.Body, s) {
+			return to, errMalformed
+		}
+		return to, nil
+	case r.End != h2.Answered || r.Code != h2.StatusOK:
+		e := store.Event{Tag: s.tag}
+		c.failed(r, &e)
+		if streamed && r.End == h2.Answered && codes.Code(r.Code) == codes.Unimplemented {
+			e.Outcome, e.Text = kv.StoreError, []byte("the server has no streamed ranges (KV.RangeStream, which etcd has from 3.7 on): ask for a plain range, or for pages")
+		}
+		return c.endScan(place, &e, to), nil
+	case streamed:
+		return c.streamEnded(place, to), nil
+	}
+	before := s.found.Count
+	if !c.parsePage(r.Body, s) {
+		return to, errMalformed
+	}
+	return c.pageRead(place, s.found.Count-before, to), nil
+}
+
+// streamEnded ends a streamed range, after a look at whether all of it came.
+func (c *codec) streamEnded(place uint32, to []store.Event) []store.Event {
+	s := &c.scans.table[place]
+	switch {
+	case !s.finished:
+		return c.wrong(place, "the stream ended without its last part", to)
+	case s.op.CountOnly:
+		s.found.Count = s.counted
+	case s.found.Count > s.counted, s.found.Count < s.counted && !s.more:
+		return c.wrong(place, "the stream does not carry as many keys as it says", to)
+	}
+	return c.endScan(place, &s.found, to)
+}
+
+// pageRead asks for the page after one of n keys, if there is one.
+func (c *codec) pageRead(place uint32, n int64, to []store.Event) []store.Event {
+	s := &c.scans.table[place]
+	if s.op.Limit > 0 {
+		if s.op.Limit -= n; s.op.Limit <= 0 {
+			s.more = false
+		}
+	}
+	if !s.more {
+		return c.endScan(place, &s.found, to)
+	}
+	var last store.Event
+	if !parseKV(s.last, &last) || len(last.Key) == 0 || bytes.Compare(last.Key, s.op.Key) < 0 { // or it would never end
+		return c.wrong(place, "there is more, says the server, but the page has no key after the last one", to)
+	}
+	end := len(s.op.End)
+	s.memory = append(append(s.memory[:end], last.Key...), 0)
+	s.place(end)
+	return c.advanceScan(place, to)
+}
+
+func (c *codec) advanceScan(place uint32, to []store.Event) []store.Event {
+	s := &c.scans.table[place]
+	switch {
+	case c.conn.Room() > 0:
+		c.nextPage(place)
+	case c.conn.Draining():
+		e := store.Event{Tag: s.tag, Outcome: kv.ConnectionLost, Text: []byte("the connection takes no more requests, and there are pages left to ask for")}
+		return c.endScan(place, &e, to)
+	case !s.stalled:
+		s.stalled = true
+		c.scans.stalled = append(c.scans.stalled, place)
+	}
+	return to
+}
+
+// resumeScans goes on with those that waited for room.
+func (c *codec) resumeScans(to []store.Event) []store.Event {
+	waiting := len(c.scans.stalled)
+	for i := 0; i < waiting; i++ {
+		place := c.scans.stalled[i]
+		if s := &c.scans.table[place]; s.stalled {
+			s.stalled = false
+			to = c.advanceScan(place, to)
+		}
+	}
+	c.scans.stalled = c.scans.stalled[:copy(c.scans.stalled, c.scans.stalled[waiting:])]
+	return to
+}
+
+// wrong ends a range whose answer cannot be true.
+func (c *codec) wrong(place uint32, why string, to []store.Event) []store.Event {
+	e := store.Event{Tag: c.scans.table[place].tag, Outcome: kv.WrongAnswer, Text: []byte(why)}
+	return c.endScan(place, &e, to)
+}
+
+// endScan ends a range and gives its place free. What first holds stays until
+// the place's next answer.
+func (c *codec) endScan(place uint32, e *store.Event, to []store.Event) []store.Event {
+	s := &c.scans.table[place]
+	e.Extra = max(s.pages, 1) - 1
+	to = append(to, *e)
+	c.freeScan(place)
+	return to
+}
+
+func (c *codec) freeScan(place uint32) {
+	s := &c.scans.table[place]
+	s.busy, s.stalled = false, false
+	c.scans.open--
+	c.scans.unused = append(c.scans.unused, place)
+}
+
+// cancelScan reports whether the operation was a range in parts.
+func (c *codec) cancelScan(tag uint32) bool {
+	if c.scans.open == 0 {
+		return false
+	}
+	for place := range c.scans.table {
+		s := &c.scans.table[place]
+		if !s.busy || s.tag != tag {
+			continue
+		}
+		if s.stream != 0 {
+			c.conn.ResetStream(s.stream)
+		} else {
+			c.conn.Cancel(scanTag | uint32(place))
+		}
+		c.freeScan(uint32(place))
+		return true
+	}
+	return false
+}
+
+// lostScans ends the ranges that waited for room.
+func (c *codec) lostScans(to []store.Event) []store.Event {
+	for place := range c.scans.table {
+		if s := &c.scans.table[place]; s.busy {
+			to = c.endScan(uint32(place), &store.Event{Tag: s.tag, Outcome: kv.ConnectionLost}, to)
+		}
+	}
+	return to
+}
+
+// parseStreamed reads a RangeStreamResponse{range_response: 1}.
+func (c *codec) parseStreamed(b []byte, s *scan) bool {
+	for i := 0; i < len(b); {
+		if b[i] != 1<<3|pbBytes {
+			if i = skipField(b, i); i < 0 {
+				return false
+			}
+			continue
+		}
+		var part []byte
+		if part, i = getBytes(b, i+1); i < 0 || !c.parsePage(part, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// parsePage reads a RangeResponse{header: 1, kvs: 2, more: 3, count: 4} that is
+// a part of a range.
+func (c *codec) parsePage(b []byte, s *scan) bool {
+	var part []byte
+	s.more, s.last = false, nil
+	for i := 0; i < len(b); {
+		ok := true
+		var v uint64
+		switch b[i] {
+		case 1<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i > 0 {
+				var revision int64
+				revision, ok = c.parseHeader(part, &s.found)
+				if s.finished = true; s.revision == 0 {
+					s.revision = revision
+				}
+			}
+		case 2<<3 | pbBytes:
+			s.last, i = getBytes(b, i+1)
+			if s.found.Count++; i > 0 && s.found.Count == 1 {
+				ok = s.keepFirst(s.last)
+			}
+		case 3<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			s.more = v != 0
+		case 4<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			s.counted = int64(v)
+		default:
+			i = skipField(b, i)
+		}
+		if !ok || i < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// keepFirst keeps the first key and value, which come before the range's end.
+func (s *scan) keepFirst(b []byte) bool {
+	if !parseKV(b, &s.found) {
+		return false
+	}
+	n := len(s.found.Key)
+	s.first = append(append(s.first[:0], s.found.Key...), s.found.Value...)
+	s.found.Key, s.found.Value = s.first[:n:n], s.first[n:]
+	return true
+}

@@ -1,0 +1,196 @@
+package etcd
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+const manyKeys = 25_000
+
+func manyKey(i int) string { return fmt.Sprintf("many/%05d", i) }
+
+// putMany puts manyKeys keys through the official client.
+func (l *live) putMany(t *testing.T, value string) {
+	t.Helper()
+	const together = 125 // etcd takes 128 in one transaction
+	for i := 0; i < manyKeys; i += together {
+		var puts []clientv3.Op
+		for k := range together {
+			puts = append(puts, clientv3.OpPut(manyKey(i+k), value))
+		}
+		if _, err := l.client.Txn(t.Context()).Then(puts...).Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every form of a range tells what the official client reads: how many keys,
+// and the first.
+func TestLiveRangesInEveryForm(t *testing.T) {
+	l, w := dialLive(t)
+	l.putMany(t, "some value")
+	for _, tc := range []struct {
+		name     string
+		op       store.Op
+		options  []clientv3.OpOption
+		requests uint32 // beyond the first
+	}{
+		{"plain", store.Op{}, nil, 0},
+		{"limited", store.Op{Limit: 10_001}, []clientv3.OpOption{clientv3.WithLimit(10_001)}, 0},
+		{"keys", store.Op{KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 0},
+		{"limited keys", store.Op{KeysOnly: true, Limit: 7}, []clientv3.OpOption{clientv3.WithKeysOnly(), clientv3.WithLimit(7)}, 0},
+		{"pages", store.Op{PageSize: 10_000}, nil, 2},
+		{"even pages", store.Op{PageSize: 5_000}, nil, 4},
+		{"one page", store.Op{PageSize: manyKeys}, nil, 0},
+		{"a larger page", store.Op{PageSize: manyKeys + 1}, nil, 0},
+		{"limited pages", store.Op{PageSize: 10_000, Limit: 20_001}, []clientv3.OpOption{clientv3.WithLimit(20_001)}, 2},
+		{"as many pages as the limit", store.Op{PageSize: 10_000, Limit: 20_000}, []clientv3.OpOption{clientv3.WithLimit(20_000)}, 1},
+		{"pages of keys", store.Op{PageSize: 10_000, KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 2},
+		{"stream", store.Op{Streamed: true}, nil, 0},
+		{"limited stream", store.Op{Streamed: true, Limit: 12_345}, []clientv3.OpOption{clientv3.WithLimit(12_345)}, 0},
+		{"stream of keys", store.Op{Streamed: true, KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w.t = t
+			r, err := l.client.Get(t.Context(), "many/", append(tc.options, clientv3.WithRange("many0"))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := r.Kvs[0]
+			for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
+				op := tc.op
+				op.Kind, op.Key, op.End, op.Consistency = kv.Range, []byte("many/"), []byte("many0"), level
+				e := w.want(kv.OK, op)
+				if e.Count != int64(len(r.Kvs)) || e.Extra != tc.requests || e.Revision != first.ModRevision ||
+					!bytes.Equal(e.Key, first.Key) || !bytes.Equal(e.Value, first.Value) {
+					t.Errorf("%v: %+v, want %d keys, %d more requests, and at first %v", level, e, len(r.Kvs), tc.requests, first)
+				}
+				if op.PageSize == 0 && !op.Streamed {
+					op.Kind = kv.TxnGet
+					if e := w.want(kv.OK, op); e.Count != int64(len(r.Kvs)) || !bytes.Equal(e.Value, first.Value) {
+						t.Errorf("%v in a transaction: %+v", level, e)
+					}
+				}
+			}
+		})
+	}
+	if n := len(w.c.(*codec).scans.table); n != 1 {
+		t.Errorf("%d places were used for one range at a time", n)
+	}
+}
+
+// A count is of all keys, whatever the limit, and reads none of them.
+func TestLiveCounts(t *testing.T) {
+	l, w := dialLive(t)
+	l.putMany(t, "v")
+	for _, tc := range []struct{ key, end string }{
+		{"many/", "many0"}, {"many/00100", "many/00200"}, {manyKey(7), ""}, {"\x00", "\x00"}, {"none", ""}, {"none", "nonf"},
+	} {
+		r, err := l.client.Get(t.Context(), tc.key, clientv3.WithRange(tc.end), clientv3.WithCountOnly())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, op := range []store.Op{
+			{Kind: kv.Range}, {Kind: kv.Range, Limit: 5}, {Kind: kv.Range, PageSize: 10}, {Kind: kv.Range, Streamed: true},
+			{Kind: kv.Range, Consistency: kv.Local}, {Kind: kv.TxnGet}, {Kind: kv.TxnGet, Limit: 5},
+		} {
+			op.CountOnly, op.Key, op.End = true, []byte(tc.key), []byte(tc.end)
+			if e := w.want(kv.OK, op); e.Count != r.Count || e.Extra != 0 || len(e.Key) != 0 {
+				t.Errorf("%q to %q: %+v, want %d keys", tc.key, tc.end, e, r.Count)
+			}
+		}
+	}
+}
+
+// What is written or deleted between two pages is not seen: all pages are of
+// one revision.
+func TestLivePagesAreOfOneRevision(t *testing.T) {
+	l, w := dialLive(t)
+	l.putMany(t, "v")
+	w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte(manyKey(0))})
+	c := w.c.(*codec)
+	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 100, Key: []byte("many/"), End: []byte("many0"), PageSize: 10_000})
+	turn := func() []store.Event {
+		t.Helper()
+		events, err := w.turn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return events
+	}
+	for c.scans.table[0].pages < 2 {
+		turn()
+	}
+	if _, err := l.client.Delete(t.Context(), manyKey(12_000), clientv3.WithRange("many0")); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if events := turn(); len(events) > 0 {
+			if e := events[0]; e.Tag != 100 || e.Outcome != kv.OK || e.Count != manyKeys || e.Extra != 2 {
+				t.Fatalf("%+v (%s)", e, e.Text)
+			}
+			break
+		}
+	}
+	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), End: []byte("many0"), PageSize: 10_000}); e.Count != 12_000 || e.Extra != 1 {
+		t.Fatalf("%+v", e)
+	}
+	// A revision that is compacted between two pages ends the range with a sentence.
+	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), End: []byte("many0"), PageSize: 10_000})
+	for c.scans.table[0].pages < 2 {
+		turn()
+	}
+	put, err := l.client.Put(t.Context(), manyKey(1), "v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.client.Compact(t.Context(), put.Header.Revision); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if events := turn(); len(events) > 0 {
+			if e := events[0]; e.Tag != 101 || e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), "compacted") {
+				t.Fatalf("%+v (%s)", e, e.Text)
+			}
+			break
+		}
+	}
+}
+
+// Many ranges in parts at once, on one connection, and some of them given up.
+func TestLiveRangesTogether(t *testing.T) {
+	l, w := dialLive(t)
+	l.putMany(t, "v")
+	w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte(manyKey(0))})
+	const n = 12
+	for round := range 3 {
+		for i := range uint32(n) {
+			w.c.Submit(&store.Op{
+				Kind: kv.Range, Tag: 200 + i, Key: []byte(manyKey(int(i))), End: []byte("many0"),
+				Streamed: i%2 == 0, PageSize: 4_000,
+			})
+		}
+		if _, err := w.turn(); err != nil {
+			t.Fatal(err)
+		}
+		for _, tag := range []uint32{203, 206} {
+			w.c.Cancel(tag)
+		}
+		for _, e := range w.until(n-2, func(e *store.Event) bool { return e.What == store.Done }) {
+			i := int(e.Tag - 200)
+			if e.Outcome != kv.OK || e.Count != int64(manyKeys-i) || string(e.Key) != manyKey(i) || i == 3 || i == 6 {
+				t.Fatalf("round %d: %+v (%s)", round, e, e.Text)
+			}
+		}
+	}
+	if left := w.c.Lost(nil); len(left) != 0 {
+		t.Errorf("still open: %+v", left)
+	}
+}

@@ -1,0 +1,277 @@
+package etcd
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// stm is an optimistic transaction under way, as package concurrency of etcd's
+// client makes them: it reads its keys, then commits a Txn that compares what
+// it read and writes, and begins again when a comparison does not hold. The
+// reads of one try go out together; from Serializable on the first goes alone,
+// for the others are to be of its revision.
+type stm struct {
+	tag    uint32
+	busy   bool
+	iso    kv.Isolation
+	edit   func(pair int, value, read, write []byte) []byte
+	pairs  []stmPair
+	memory []byte // the pairs' keys and values
+	next   int    // the next read to be sent
+	left   int    // reads of this try without an answer
+	base   int64  // from Serializable on: the revision of the first read
+
+	requests, retries uint32
+	committing        bool // the Txn was sent
+	lock              lock
+	stalled           bool // waits for room
+}
+
+// stmPair is a key of a transaction. Its slices lie in the stm's memory.
+type stmPair struct {
+	key, value []byte
+	writes     bool
+	found      bool
+	version    int64  // its mod_revision; 0: it is not there
+	revision   int64  // of the store, as it was read
+	read       []byte // its value, if it is to be edited
+	write      []byte // what was made of it
+}
+
+// stms are a connection's transactions. The tag of a read is ownTag, the
+// transaction's place, and the pair's number.
+type stms struct {
+	table   []stm
+	unused  []uint32
+	open    int
+	stalled []uint32
+}
+
+const (
+	stmPairBits = 11
+	maxSTMPairs = 1 << stmPairBits
+)
+
+func stmTag(place uint32, pair int) uint32 { return ownTag | place<<stmPairBits | uint32(pair) }
+
+// beginSTM takes an operation and sends its first reads.
+func (c *codec) beginSTM(op *store.Op) {
+	if len(c.stm.unused) == 0 {
+		c.stm.unused = append(c.stm.unused, uint32(len(c.stm.table)))
+		c.stm.table = append(c.stm.table, stm{})
+	}
+	last := len(c.stm.unused) - 1
+	place := c.stm.unused[last]
+	c.stm.unused = c.stm.unused[:last]
+	c.stm.open++
+	t := &c.stm.table[place]
+	t.tag, t.busy, t.iso, t.edit = op.Tag, true, op.Isolation, op.Edit
+	t.requests, t.retries = 0, 0
+	t.take(op.Pairs)
+	t.again()
+	t.lock.begin(op)
+	c.advanceSTM(place)
+}
+
+// take copies the operation's pairs, for a try may come after the operation's
+// memory was used again.
+func (t *stm) take(pairs []store.Pair) {
+	size := 0
+	for i := range pairs {
+		size += len(pairs[i].Key) + len(pairs[i].Value)
+	}
+	if cap(t.memory) < size {
+		t.memory = make([]byte, 0, size)
+	}
+	m := t.memory[:0]
+	for len(t.pairs) < len(pairs) {
+		t.pairs = append(t.pairs, stmPair{})
+	}
+	t.pairs = t.pairs[:len(pairs)]
+	for i := range pairs {
+		p := &t.pairs[i]
+		k := len(m)
+		m = append(m, pairs[i].Key...)
+		v := len(m)
+		m = append(m, pairs[i].Value...)
+		p.key, p.value, p.writes = m[k:v:v], m[v:len(m):len(m)], pairs[i].Value != nil
+	}
+	t.memory = m
+}
+
+// again prepares the reads of a try.
+func (t *stm) again() { t.next, t.left, t.base, t.committing = 0, len(t.pairs), 0, false }
+
+// advanceSTM sends what can be sent of a transaction: reads, or the commit.
+func (c *codec) advanceSTM(place uint32) {
+	t := &c.stm.table[place]
+	if t.lock.state != unlocked && t.lock.state != holding {
+		c.advanceLock(place)
+		return
+	}
+	for t.next < len(t.pairs) {
+		if t.iso >= kv.Serializable && t.next > 0 && t.base == 0 {
+			return // the first read tells the revision of the others
+		}
+		if c.conn.Room() == 0 {
+			c.stallSTM(place)
+			return
+		}
+		c.stmRead(place, t.next)
+		t.next++
+		t.requests++
+	}
+	if t.left > 0 {
+		return
+	}
+	if c.conn.Room() == 0 {
+		c.stallSTM(place)
+		return
+	}
+	t.requests++
+	t.committing = true
+	c.stmCommit(place)
+}
+
+func (c *codec) stallSTM(place uint32) {
+	if t := &c.stm.table[place]; !t.stalled {
+		t.stalled = true
+		c.stm.stalled = append(c.stm.stalled, place)
+	}
+}
+
+// resumeSTM goes on with those that waited for room.
+func (c *codec) resumeSTM() {
+	waiting := len(c.stm.stalled)
+	for i := 0; i < waiting; i++ {
+		place := c.stm.stalled[i]
+		t := &c.stm.table[place]
+		t.stalled = false
+		if t.busy {
+			c.advanceSTM(place)
+		}
+	}
+	c.stm.stalled = c.stm.stalled[:copy(c.stm.stalled, c.stm.stalled[waiting:])]
+}
+
+// stmReply takes an answer to a read or a commit. One whose transaction has
+// ended meanwhile, by another answer, is passed over.
+func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+	place := r.Tag &^ ownTag >> stmPairBits
+	if place >= uint32(len(c.stm.table)) || !c.stm.table[place].busy {
+		return to, nil
+	}
+	t := &c.stm.table[place]
+	e := store.Event{Tag: t.tag}
+	if r.End != h2.Answered || r.Code != h2.StatusOK {
+		c.failed(r, &e)
+		return c.endSTM(place, &e, to), nil
+	}
+	switch r.Sub & callMask {
+	case callSTMCommit:
+		return c.stmCommitted(place, r, to)
+	case callLock:
+		return to, c.locked(place, r)
+	case callUnlock:
+		t.lock.state = unlocked
+		e = t.lock.result
+		return c.endSTM(place, &e, to), nil
+	}
+	p := &t.pairs[r.Tag%maxSTMPairs]
+	c.revision = 0
+	if !c.parseRange(r.Body, &e) {
+		return to, errMalformed
+	}
+	p.take(&e, c.revision, t.edit != nil)
+	if t.base == 0 {
+		t.base = max(p.revision, 1) // 0 would wait for ever
+	}
+	t.left--
+	c.advanceSTM(place)
+	return to, nil
+}
+
+// take keeps what a read told.
+func (p *stmPair) take(e *store.Event, revision int64, value bool) {
+	p.revision, p.version, p.found = revision, e.Revision, e.Count > 0
+	if value {
+		p.read = append(p.read[:0], e.Value...)
+	}
+}
+
+// stmCommitted takes the answer to a commit: the end, or the next try.
+func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]store.Event, error) {
+	t := &c.stm.table[place]
+	e := store.Event{Tag: t.tag}
+	committed, ok := c.parseSTM(t, r.Body, &e)
+	switch {
+	case !ok:
+		return to, errMalformed
+	case committed && t.lock.state == holding:
+		t.lock.state, t.lock.result = wantsUnlock, e
+		c.advanceSTM(place)
+		return to, nil
+	case committed:
+		return c.endSTM(place, &e, to), nil
+	}
+	t.retries++
+	if t.iso < kv.Serializable {
+		t.again()
+	} // else the answer told what the next try would read
+	c.advanceSTM(place)
+	return to, nil
+}
+
+// endSTM ends a transaction and gives its place free.
+func (c *codec) endSTM(place uint32, e *store.Event, to []store.Event) []store.Event {
+	t := &c.stm.table[place]
+	e.Extra, e.Retries = max(t.requests, 1)-1, t.retries
+	c.dropSTM(place)
+	return append(to, *e)
+}
+
+// dropSTM gives a transaction's place free and cancels what it has under way.
+func (c *codec) dropSTM(place uint32) {
+	t := &c.stm.table[place]
+	defer c.dropLock(t)
+	if t.left > 0 && t.next > 0 {
+		for i := range t.next {
+			c.conn.Cancel(stmTag(place, i))
+		}
+	} else {
+		c.conn.Cancel(stmTag(place, 0))
+	}
+	t.busy = false
+	c.stm.open--
+	c.stm.unused = append(c.stm.unused, place)
+}
+
+// cancelSTM reports whether the operation was a transaction.
+func (c *codec) cancelSTM(tag uint32) bool {
+	if c.stm.open == 0 {
+		return false
+	}
+	for place := range c.stm.table {
+		if t := &c.stm.table[place]; t.busy && t.tag == tag {
+			c.dropSTM(uint32(place))
+			return true
+		}
+	}
+	return false
+}
+
+// lostSTM ends the transactions that had nothing under way. Without a Txn sent
+// nothing was changed.
+func (c *codec) lostSTM(to []store.Event) []store.Event {
+	for place := range c.stm.table {
+		if t := &c.stm.table[place]; t.busy {
+			e := store.Event{Tag: t.tag, Outcome: kv.NotSent}
+			if t.committing {
+				e.Outcome = kv.ConnectionLost
+			}
+			to = c.endSTM(uint32(place), &e, to)
+		}
+	}
+	return to
+}

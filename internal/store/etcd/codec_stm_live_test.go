@@ -1,0 +1,158 @@
+package etcd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+var official = map[kv.Isolation]concurrency.Isolation{
+	kv.ReadCommitted: concurrency.ReadCommitted, kv.RepeatableReads: concurrency.RepeatableReads,
+	kv.Serializable: concurrency.Serializable, kv.SerializableSnapshot: concurrency.SerializableSnapshot,
+}
+
+const (
+	accounts = 6
+	balance  = 1000
+)
+
+func account(i int) string { return fmt.Sprintf("account%d", i) }
+
+// transfer is what both clients do: take from one account, give to another.
+func transfer(value []byte, old string) string {
+	had, _ := strconv.Atoi(old)
+	change, _ := strconv.Atoi(string(value))
+	return strconv.Itoa(had + change)
+}
+
+func edit(_ int, value, read, write []byte) []byte {
+	return append(write, transfer(value, string(read))...)
+}
+
+// Money is moved between few accounts by many transactions at once, half of
+// them ours and half the official client's. Where what was read is compared,
+// none is made or lost; and retries are counted, for there are conflicts.
+func TestLiveSTMConservesTheSum(t *testing.T) {
+	for _, iso := range []kv.Isolation{kv.RepeatableReads, kv.Serializable, kv.SerializableSnapshot} {
+		t.Run(iso.String(), func(t *testing.T) {
+			l, w := dialLive(t)
+			for i := range accounts {
+				if _, err := l.client.Put(t.Context(), account(i), strconv.Itoa(balance)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var others sync.WaitGroup
+			for worker := range 4 {
+				others.Go(func() {
+					r := rand.New(rand.NewPCG(1, uint64(worker)))
+					for range 60 {
+						from, to := distinct(r)
+						_, err := concurrency.NewSTM(l.client, func(s concurrency.STM) error {
+							s.Put(account(from), transfer([]byte("-3"), s.Get(account(from))))
+							s.Put(account(to), transfer([]byte("3"), s.Get(account(to))))
+							return nil
+						}, concurrency.WithIsolation(official[iso]))
+						if err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			retries, requests := w.transfers(iso, 8, 400)
+			others.Wait()
+			sum := 0
+			for i := range accounts {
+				r, err := l.client.Get(t.Context(), account(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				n, err := strconv.Atoi(string(r.Kvs[0].Value))
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum += n
+				t.Logf("%s: %d after %d writes", account(i), n, r.Kvs[0].Version)
+			}
+			if sum != accounts*balance {
+				t.Errorf("the accounts hold %d, want %d", sum, accounts*balance)
+			}
+			if retries == 0 || requests < 400*3+retries {
+				t.Errorf("%d requests and %d retries", requests, retries)
+			}
+		})
+	}
+}
+
+func distinct(r *rand.Rand) (from, to int) {
+	from = r.IntN(accounts)
+	return from, (from + 1 + r.IntN(accounts-1)) % accounts
+}
+
+// transfers runs n transactions, some at once, on one connection.
+func (w *wireConn) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uint32) {
+	r := rand.New(rand.NewPCG(2, 3))
+	for w.c.Room() == 0 {
+		if _, err := w.turn(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	begun := 0
+	begin := func() {
+		from, to := distinct(r)
+		begun++
+		w.c.Submit(&store.Op{Tag: uint32(begun), Kind: kv.STM, Isolation: iso, Edit: edit, Pairs: []store.Pair{
+			{Key: []byte(account(from)), Value: []byte("-7")}, {Key: []byte(account(to)), Value: []byte("7")},
+		}})
+	}
+	for range atOnce {
+		begin()
+	}
+	for range n {
+		e := w.until(1, func(e *store.Event) bool { return e.What == store.Done })[0]
+		if e.Outcome != kv.OK || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
+			w.t.Fatalf("%+v (%s)", e, e.Text)
+		}
+		retries += e.Retries
+		requests += e.Extra + 1
+		if begun < n {
+			begin()
+		}
+	}
+	return retries, requests
+}
+
+// Without contention a transaction takes one request for each key and one to
+// commit; it writes some keys, leaves the others, and makes those that are not
+// there.
+func TestLiveSTM(t *testing.T) {
+	l, w := dialLive(t)
+	if _, err := l.client.Put(t.Context(), "a", "old"); err != nil {
+		t.Fatal(err)
+	}
+	for iso := range kv.NumIsolations {
+		value := []byte("new " + iso.String())
+		e := w.want(kv.OK, store.Op{Kind: kv.STM, Isolation: iso, Pairs: []store.Pair{
+			{Key: []byte("a")}, {Key: []byte("b" + iso.String()), Value: value}, {Key: []byte("c"), Value: []byte{}},
+		}})
+		if e.Extra != 3 || e.Retries != 0 {
+			t.Errorf("%v: %d requests, %d retries", iso, e.Extra+1, e.Retries)
+		}
+		for key, want := range map[string]string{"a": "old", "b" + iso.String(): string(value), "c": ""} {
+			r, err := l.client.Get(t.Context(), key)
+			if err != nil || len(r.Kvs) != 1 || string(r.Kvs[0].Value) != want {
+				t.Fatalf("%v: %s is %v, %v", iso, key, r, err)
+			}
+		}
+	}
+	// Reading alone commits too.
+	if e := w.want(kv.OK, store.Op{Kind: kv.STM, Isolation: kv.Serializable, Pairs: []store.Pair{{Key: []byte("a")}}}); e.Extra != 1 {
+		t.Errorf("%+v", e)
+	}
+}

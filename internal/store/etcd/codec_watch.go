@@ -1,0 +1,290 @@
+package etcd
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// watchStream is one Watch stream, which many watchers share. The server
+// numbers a stream's watchers from 0 and answers requests in their order.
+type watchStream struct {
+	id       uint32     // of the HTTP/2 stream; 0: not open
+	watchers []uint32   // the engine's number of each, by the server's
+	creating []creation // asked for and not answered, the oldest at first
+	first    int        // of creating
+}
+
+type creation struct{ tag, watcher uint32 }
+
+const (
+	noWatcher   = 1<<32 - 1 // ended, or given up before it was created
+	gaveUp      = 1<<32 - 1 // the tag of a creation or keep-alive that was cancelled
+	maxWatchers = 1 << 24   // of a stream
+)
+
+// watch sends a WatchRequest{create_request: 1 {key: 1, range_end: 2,
+// start_revision: 3, prev_kv: 6}} on one of the connection's Watch streams.
+func (c *codec) watch(op *store.Op) {
+	for int(op.Stream) >= len(c.watches) {
+		c.watches = append(c.watches, watchStream{})
+	}
+	w := &c.watches[op.Stream]
+	if w.id == 0 {
+		w.id = c.conn.OpenStream(c.watchRPC, op.Stream, uint8(c.gen<<genShift)|callWatch)
+	}
+	size := sizeKnown(len(op.Key)) + sizeKnown(len(op.End))
+	if op.Start > 0 {
+		size += 1 + sizeVarint(uint64(op.Start))
+	}
+	if op.PrevKV {
+		size += 2
+	}
+	b := putHead(c.conn.Send(w.id, sizeBytes(size)), 1<<3|pbBytes, size)
+	b = putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.End)
+	if op.Start > 0 {
+		b[0] = 3<<3 | pbVarint
+		b = putVarint(b[1:], uint64(op.Start))
+	}
+	if op.PrevKV {
+		b[0], b[1] = 6<<3|pbVarint, 1
+	}
+	w.creating = append(w.creating, creation{op.Tag, op.Watcher})
+}
+
+// cancelWatch forgets who waits for a watcher. Its events, if it comes to be,
+// are passed over.
+func (c *codec) cancelWatch(tag uint32) {
+	for i := range c.watches {
+		w := &c.watches[i]
+		for k := w.first; k < len(w.creating); k++ {
+			if w.creating[k].tag == tag {
+				w.creating[k] = creation{gaveUp, noWatcher}
+				return
+			}
+		}
+	}
+}
+
+// watchReply takes a Watch stream's message, or its end.
+func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+	if r.End != h2.Message {
+		return c.watchEnded(r, to), nil
+	}
+	from := len(to)
+	m := watchMessage{}
+	to, ok := m.parse(c, r.Body, to)
+	if !ok {
+		return to[:from], errMalformed
+	}
+	w := &c.watches[r.Tag]
+	switch {
+	case m.created:
+		return w.createdReply(&m, to)
+	case m.id == -1 && len(to) == from && !m.canceled: // a progress notification for all
+		for _, n := range w.watchers {
+			if n != noWatcher {
+				to = append(to, store.Event{What: store.Seen, Watcher: n, Revision: m.revision})
+			}
+		}
+		return to, nil
+	case m.id < 0 || m.id >= int64(len(w.watchers)):
+		return to[:from], fmt.Errorf("the server sent an event of watcher %d, which it has not created", m.id)
+	}
+	n := w.watchers[m.id]
+	if n == noWatcher {
+		to = to[:from]
+	}
+	for i := from; i < len(to); i++ {
+		to[i].Watcher = n
+	}
+	switch {
+	case m.canceled:
+		w.watchers[m.id] = noWatcher
+		if n != noWatcher {
+			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: m.outcome(), Text: m.why()})
+		}
+	case len(to) == from && n != noWatcher:
+		to = append(to, store.Event{What: store.Seen, Watcher: n, Revision: m.revision})
+	}
+	return to, nil
+}
+
+// dropFirst drops the first element of a queue, q[first], and uses its memory
+// again once half of it lies before the queue.
+func dropFirst[T any](q []T, first int) ([]T, int) {
+	if first++; 2*first < len(q) {
+		return q, first
+	}
+	return q[:copy(q, q[first:])], 0
+}
+
+// createdReply ends the oldest operation that waits for its watcher.
+func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.Event, error) {
+	if w.first == len(w.creating) {
+		return to, fmt.Errorf("the server created a watcher that nobody asked for")
+	}
+	asked := w.creating[w.first]
+	w.creating, w.first = dropFirst(w.creating, w.first)
+	e := store.Event{Tag: asked.tag, Watcher: asked.watcher, Member: m.header.Member, Term: m.header.Term, Revision: m.revision}
+	if m.canceled {
+		e.Outcome, e.Text = m.outcome(), m.why()
+	} else {
+		if m.id < 0 || m.id >= maxWatchers {
+			return to, fmt.Errorf("the server gave a watcher the number %d", m.id)
+		}
+		for int64(len(w.watchers)) <= m.id {
+			w.watchers = append(w.watchers, noWatcher)
+		}
+		w.watchers[m.id] = asked.watcher
+	}
+	if asked.tag != gaveUp {
+		to = append(to, e)
+	}
+	return to, nil
+}
+
+// watchEnded ends a stream's watchers, and the operations that wait for one.
+func (c *codec) watchEnded(r *h2.Reply, to []store.Event) []store.Event {
+	w := &c.watches[r.Tag]
+	var e store.Event
+	c.failed(r, &e)
+	if r.End == h2.Answered && r.Code == h2.StatusOK {
+		e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream")
+	}
+	for _, asked := range w.creating[w.first:] {
+		if asked.tag != gaveUp {
+			to = append(to, store.Event{Tag: asked.tag, Watcher: asked.watcher, Outcome: e.Outcome, Text: e.Text})
+		}
+	}
+	for _, n := range w.watchers {
+		if n != noWatcher {
+			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: e.Outcome, Text: e.Text})
+		}
+	}
+	*w = watchStream{watchers: w.watchers[:0], creating: w.creating[:0]}
+	return to
+}
+
+// watchMessage is what matters of a WatchResponse.
+type watchMessage struct {
+	id                int64
+	created, canceled bool
+	compacted         int64
+	reason            []byte
+	header            store.Event // its member and term
+	revision          int64       // the header's
+}
+
+// parse reads a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4,
+// compact_revision: 5, cancel_reason: 6, events: 11} and appends its events.
+func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Event, ok bool) {
+	var header, part []byte
+	from := len(to)
+	for i := 0; i < len(b); {
+		ok := true
+		var v uint64
+		switch b[i] {
+		case 11<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i > 0 {
+				to = append(to, store.Event{What: store.Notify})
+				ok = parseWatchEvent(part, &to[len(to)-1])
+			}
+		case 1<<3 | pbBytes:
+			header, i = getBytes(b, i+1)
+		case 2<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			m.id = int64(v)
+		case 3<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			m.created = v != 0
+		case 4<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			m.canceled = v != 0
+		case 5<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			m.compacted = int64(v)
+		case 6<<3 | pbBytes:
+			m.reason, i = getBytes(b, i+1)
+		default:
+			i = skipField(b, i)
+		}
+		if !ok || i < 0 {
+			return to, false
+		}
+	}
+	if len(to) == from { // who has events knows all from them
+		m.revision, ok = c.parseHeader(header, &m.header)
+		return to, ok
+	}
+	return to, true
+}
+
+// parseWatchEvent reads an Event{type: 1, kv: 2, prev_kv: 3}. A deleted key's
+// version is 0.
+func parseWatchEvent(b []byte, e *store.Event) bool {
+	var part []byte
+	for i := 0; i < len(b); {
+		ok := true
+		if b[i] == 2<<3|pbBytes {
+			if part, i = getBytes(b, i+1); i > 0 {
+				ok = parseVersioned(part, e)
+			}
+		} else {
+			i = skipField(b, i)
+		}
+		if !ok || i < 0 {
+			return false
+		}
+	}
+	return len(e.Key) > 0
+}
+
+// parseVersioned reads a KeyValue{key: 1, mod_revision: 3, version: 4, value: 5}.
+func parseVersioned(b []byte, e *store.Event) bool {
+	i := 0
+	for i >= 0 && i < len(b) {
+		var v uint64
+		switch b[i] {
+		case 1<<3 | pbBytes:
+			e.Key, i = getBytes(b, i+1)
+		case 5<<3 | pbBytes:
+			e.Value, i = getBytes(b, i+1)
+		case 3<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			e.Revision = int64(v)
+		case 4<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			e.Version = int64(v)
+		case 2<<3 | pbVarint, 6<<3 | pbVarint: // create_revision, lease
+			_, i = getVarint(b, i+1)
+		default:
+			i = skipField(b, i)
+		}
+	}
+	return i >= 0
+}
+
+// outcome is how a watcher ended that the server cancelled.
+func (m *watchMessage) outcome() kv.Outcome {
+	if m.compacted > 0 {
+		return kv.BadRequest
+	}
+	return outcomeOf(codes.Unknown, m.reason)
+}
+
+// why is a sentence about it.
+func (m *watchMessage) why() []byte {
+	switch {
+	case m.compacted > 0:
+		return fmt.Appendf(nil, "the server cancelled a watcher: what it was to begin with is compacted, up to revision %d", m.compacted)
+	case len(m.reason) > 0:
+		return fmt.Appendf(nil, "the server cancelled a watcher: %s", strings.TrimPrefix(string(m.reason), "etcdserver: "))
+	}
+	return []byte("the server cancelled a watcher and gave no reason")
+}

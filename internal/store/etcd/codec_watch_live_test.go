@@ -1,0 +1,211 @@
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// until turns the connection until n events that match have come, and returns
+// copies of them. The others stay for a later call.
+func (w *wireConn) until(n int, match func(*store.Event) bool) (found []store.Event) {
+	w.t.Helper()
+	for {
+		rest := w.rest[:0]
+		for _, e := range w.rest {
+			if len(found) < n && match(&e) {
+				found = append(found, e)
+			} else {
+				rest = append(rest, e)
+			}
+		}
+		if w.rest = rest; len(found) == n {
+			return found
+		}
+		events, err := w.turn()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, e := range events {
+			e.Key, e.Value, e.Text = bytes.Clone(e.Key), bytes.Clone(e.Value), bytes.Clone(e.Text)
+			w.rest = append(w.rest, e)
+		}
+	}
+}
+
+func isNotify(e *store.Event) bool { return e.What == store.Notify }
+
+// subscribe creates watchers and waits until the server has.
+func (w *wireConn) subscribe(ops ...store.Op) []store.Event {
+	w.t.Helper()
+	for w.c.Room() == 0 {
+		if _, err := w.turn(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for i := range ops {
+		w.tag++
+		ops[i].Kind, ops[i].Tag = kv.Watch, w.tag
+		w.c.Submit(&ops[i])
+	}
+	created := w.until(len(ops), func(e *store.Event) bool { return e.What == store.Done })
+	for _, e := range created { // each stream in its own order
+		if i := e.Tag - ops[0].Tag; e.Outcome != kv.OK || e.Watcher != ops[i].Watcher || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
+			w.t.Fatalf("creating watcher %d: %+v (%s)", ops[i].Watcher, e, e.Text)
+		}
+	}
+	return created
+}
+
+func dialLive(t *testing.T) (*live, *wireConn) {
+	t.Helper()
+	l := startLive(t, nil, false)
+	a := store.Access{Endpoints: []string{l.endpoint}}
+	return l, dialWire(t, a, newCodecs(a))
+}
+
+// Our watchers see what the official client writes, on two streams of one
+// connection, with versions, deletions, awkward keys and large values.
+func TestLiveWatchersSeeTheOfficialClientsWrites(t *testing.T) {
+	l, w := dialLive(t)
+	ctx := t.Context()
+	keys := awkwardKeys()
+	var ops []store.Op
+	for i, key := range keys {
+		ops = append(ops, store.Op{Watcher: uint32(i), Stream: uint32(i % 2), Key: key, PrevKV: i%3 == 0})
+	}
+	w.subscribe(ops...)
+	for i, key := range keys {
+		for version, value := range [][]byte{fmt.Appendf(nil, "a%d", i), nil, message(20_000)} {
+			put, err := l.client.Put(ctx, string(key), string(value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := w.until(1, isNotify)[0]
+			if e.Watcher != uint32(i) || !bytes.Equal(e.Key, key) || !bytes.Equal(e.Value, value) ||
+				e.Version != int64(version+1) || e.Revision != put.Header.Revision {
+				t.Fatalf("key %.40q, version %d: %+v", key, version+1, e)
+			}
+		}
+		if i%16 != 0 {
+			continue
+		}
+		del, err := l.client.Delete(ctx, string(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := w.until(1, isNotify)[0]; e.Watcher != uint32(i) || e.Version != 0 || e.Revision != del.Header.Revision || !bytes.Equal(e.Key, key) {
+			t.Fatalf("deletion of %.40q: %+v", key, e)
+		}
+	}
+}
+
+// The official client's watcher sees our puts, and so does ours, of an interval
+// and from an earlier revision on.
+func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
+	l, w := dialLive(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	theirs := l.client.Watch(ctx, "k", clientv3.WithPrefix(), clientv3.WithRev(1))
+	const n = 50
+	var first int64
+	for i := range n {
+		e := w.want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "k%02d", i), Value: message(i * 400)})
+		if i == 0 {
+			first = e.Revision
+		}
+	}
+	w.subscribe(store.Op{Watcher: 7, Key: []byte("k"), End: []byte("l"), Start: first})
+	ours := w.until(n, isNotify)
+	for i := 0; i < n; {
+		for _, ev := range (<-theirs).Events {
+			o := ours[i]
+			if o.Watcher != 7 || string(ev.Kv.Key) != fmt.Sprintf("k%02d", i) || !bytes.Equal(ev.Kv.Key, o.Key) || !bytes.Equal(ev.Kv.Value, o.Value) ||
+				!bytes.Equal(ev.Kv.Value, message(i*400)) || ev.Kv.ModRevision != o.Revision || ev.Kv.Version != o.Version {
+				t.Fatalf("event %d: theirs %v, ours %+v", i, ev.Kv, o)
+			}
+			i++
+		}
+	}
+}
+
+// A watcher that would begin at what is compacted ends with a sentence; the
+// others of its stream go on.
+func TestLiveWatchOfCompactedRevision(t *testing.T) {
+	l, w := dialLive(t)
+	var last int64
+	for i := range 10 {
+		last = w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: fmt.Appendf(nil, "%d", i)}).Revision
+	}
+	if _, err := l.client.Compact(t.Context(), last); err != nil {
+		t.Fatal(err)
+	}
+	w.subscribe(store.Op{Watcher: 1, Key: []byte("k"), Start: 2}, store.Op{Watcher: 2, Key: []byte("k")})
+	e := w.until(1, func(e *store.Event) bool { return e.What == store.Ended })[0]
+	if e.Watcher != 1 || e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), fmt.Sprintf("compacted, up to revision %d", last)) {
+		t.Fatalf("%+v (%s)", e, e.Text)
+	}
+	if _, err := l.client.Put(t.Context(), "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	if e := w.until(1, isNotify)[0]; e.Watcher != 2 || e.Version != 11 {
+		t.Fatalf("%+v", e)
+	}
+}
+
+// 10,000 watchers on one connection, over ten streams, each get every event
+// once.
+func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
+	l, w := dialLive(t)
+	const watchers, keys, puts = 10_000, 10, 3
+	var ops []store.Op
+	for i := range watchers {
+		ops = append(ops, store.Op{Watcher: uint32(i), Stream: uint32(i / 1000), Key: fmt.Appendf(nil, "k%d", i%keys)})
+	}
+	w.subscribe(ops...)
+	for version := range puts {
+		for k := range keys {
+			if _, err := l.client.Put(t.Context(), fmt.Sprintf("k%d", k), fmt.Sprintf("v%d", version)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	seen := make([]int64, watchers)
+	for _, e := range w.until(watchers*puts, isNotify) {
+		if want := fmt.Sprintf("k%d", e.Watcher%keys); string(e.Key) != want || e.Version != seen[e.Watcher]+1 {
+			t.Fatalf("watcher %d after version %d: %+v", e.Watcher, seen[e.Watcher], e)
+		}
+		seen[e.Watcher]++
+	}
+}
+
+// What the reads of one STM and its commit make at the server is what the
+// official client makes there: see also the bank below.
+func TestLiveTxnGet(t *testing.T) {
+	l, w := dialLive(t)
+	for i := range 5 {
+		if _, err := l.client.Put(t.Context(), fmt.Sprintf("k%d", i), fmt.Sprintf("v%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
+		e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("k1"), End: []byte("k9"), Limit: 3})
+		if e.Count != 3 || string(e.Key) != "k1" || string(e.Value) != "v1" {
+			t.Fatalf("%+v", e)
+		}
+		if e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("k1")}); e.Count != 1 {
+			t.Fatalf("%+v", e)
+		}
+		if e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("x")}); e.Count != 0 {
+			t.Fatalf("%+v", e)
+		}
+	}
+}

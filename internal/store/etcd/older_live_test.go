@@ -1,0 +1,61 @@
+package etcd_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+)
+
+// An etcd before 3.7 has no streamed ranges, and says so; the other forms are
+// as in a newer one.
+func TestLiveOlderEtcd(t *testing.T) {
+	old := etcdv2.New()
+	c := storetest.Start(t, old, storetest.Cluster{
+		Exec: storetest.Installed(t, old), Members: 1, Host: "127.57.1.1",
+		Ready: func(ctx context.Context, endpoint string) error {
+			client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = client.Close() }()
+			_, err = client.Put(ctx, "ready", "1")
+			return err
+		},
+	})
+	w := storetest.Dial(t, etcd.New(), store.Access{Endpoints: c.Endpoints})
+	for w.Codec.Room() == 0 {
+		if _, err := w.Turn(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const keys = 25
+	for i := range keys {
+		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "k%02d", i), Value: []byte("v")})
+	}
+	ranged := store.Op{Kind: kv.Range, Key: []byte("k"), End: []byte("l")}
+	op := ranged
+	op.Streamed = true
+	if e := w.Want(kv.StoreError, op); !strings.Contains(string(e.Text), "the server has no streamed ranges") {
+		t.Errorf("%s", e.Text)
+	}
+	op = ranged
+	op.PageSize = 10
+	if e := w.Want(kv.OK, op); e.Count != keys || e.Extra != 2 {
+		t.Errorf("%+v", e)
+	}
+	op = ranged
+	op.CountOnly = true
+	if e := w.Want(kv.OK, op); e.Count != keys {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,208 @@
+package h2
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// A long stream is a gRPC call with any number of messages in each direction,
+// such as etcd's Watch. A message that comes is a Reply with End == Message; any
+// other Reply with the stream's tag and sub is its end.
+
+// OpenStream opens a long stream and returns its id. Its HEADERS go out at
+// once, as gRPC wants them. The caller has asked Room.
+func (c *Conn) OpenStream(m Method, tag uint32, sub uint8) (id uint32) {
+	h := &c.methods[m]
+	frames := h.frames
+	if h.gen != c.enc.gen {
+		frames = c.encode(h)
+	}
+	s := c.opens(tag, sub)
+	s.state = isLong
+	s.window = c.streamStart
+	p := c.reserve(len(frames) - afterBlock)
+	copy(p, frames)
+	binary.BigEndian.PutUint32(p[5:], s.id)
+	s.end = c.origin + uint64(len(c.out))
+	return s.id
+}
+
+// Send sends a message of size bytes on a long stream that is open and not
+// half-closed, and returns where the caller is to write it before it calls any
+// other method.
+func (c *Conn) Send(id uint32, size int) []byte {
+	s := c.find(id)
+	n := size + prefixLen
+	if s.state&isBlocked != 0 || n > c.maxFrame || int64(n) > c.connWindow || int64(n) > s.window {
+		return c.sendBlocked(s, size)
+	}
+	p := c.reserve(FrameHeaderLen + n)
+	AppendFrameHeader(p[:0], n, FrameData, 0, id)
+	p = p[FrameHeaderLen:]
+	putPrefix(p, size)
+	c.connWindow -= int64(n)
+	s.window -= int64(n)
+	s.end = c.origin + uint64(len(c.out))
+	return p[prefixLen:]
+}
+
+// putPrefix writes the prefix of a message that is not compressed.
+func putPrefix(p []byte, size int) {
+	p[0] = 0
+	binary.BigEndian.PutUint32(p[1:], uint32(size))
+}
+
+// sendBlocked is Send for a message that cannot be written at once. It waits,
+// and later ones of its stream wait behind it.
+func (c *Conn) sendBlocked(s *stream, size int) []byte {
+	n := size + prefixLen
+	s.end = unfinished
+	b := c.blockedOf(s)
+	if b == nil {
+		s.state |= isBlocked
+		c.blocked = append(c.blocked, blocked{id: s.id, body: c.buffer(), window: s.window, goesOn: true})
+		b = &c.blocked[len(c.blocked)-1]
+	}
+	at := len(b.body)
+	if cap(b.body)-at < n {
+		grown := make([]byte, at, max(2*cap(b.body), at+n))
+		copy(grown, b.body)
+		b.body = grown
+	}
+	b.body = b.body[:at+n]
+	c.blockedLen += n
+	putPrefix(b.body[at:], size)
+	return b.body[at+prefixLen:]
+}
+
+// blockedOf finds what waits of a stream, or nil. The latest is the likeliest.
+func (c *Conn) blockedOf(s *stream) *blocked {
+	if s.state&isBlocked == 0 {
+		return nil
+	}
+	for i := len(c.blocked) - 1; i >= 0; i-- {
+		if c.blocked[i].id == s.id {
+			return &c.blocked[i]
+		}
+	}
+	return nil
+}
+
+// CloseSend says that nothing more will be sent on a long stream. The server's
+// messages go on until it ends the stream. It does nothing if the stream has
+// ended.
+func (c *Conn) CloseSend(id uint32) {
+	s := c.find(id)
+	if s == nil || s.state&halfClosed != 0 {
+		return
+	}
+	s.state |= halfClosed
+	if b := c.blockedOf(s); b != nil {
+		b.goesOn = false
+		return
+	}
+	c.out = AppendFrameHeader(c.out, 0, FrameData, FlagEndStream, id)
+	s.end = c.origin + uint64(len(c.out))
+}
+
+// ResetStream ends a long stream and tells the server so. What still comes for
+// it is ignored. It does nothing if the stream has ended.
+func (c *Conn) ResetStream(id uint32) {
+	if s := c.find(id); s != nil {
+		c.out = AppendRSTStream(c.out, id, ErrCodeCancel)
+		c.closes(s)
+	}
+}
+
+// messages takes a DATA frame's payload of a long stream: parts of messages,
+// whole ones, or both. Whole ones stay where they are.
+func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
+	if s.got += uint32(h.Length); s.got >= MaxWindow/2 && h.Flags&FlagEndStream == 0 {
+		c.out = AppendWindowUpdate(c.out, s.id, s.got)
+		s.got = 0
+	}
+	for len(p) > 0 {
+		if s.npre == 0 && len(p) >= prefixLen && p[0] == 0 {
+			size := int64(binary.BigEndian.Uint32(p[1:]))
+			if size <= int64(len(p)-prefixLen) && size <= int64(c.maxMessage) {
+				end := prefixLen + int(size)
+				c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Message, Body: p[prefixLen:end:end]})
+				p = p[end:]
+				continue
+			}
+		}
+		var err error
+		if p, err = c.part(s, p); err != nil {
+			return err
+		}
+	}
+	if h.Flags&FlagEndStream != 0 {
+		c.finishLong(s, &fields{grpc: -1})
+	}
+	return nil
+}
+
+// part takes the next part of a message that is not whole in one frame, and
+// returns what lies behind it.
+func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
+	n := copy(s.pre[s.npre:], p)
+	s.npre += uint8(n)
+	p = p[n:]
+	if s.npre < prefixLen {
+		return p, nil
+	}
+	if s.pre[0] != 0 {
+		return nil, errors.New("the server sent a compressed gRPC message that nobody asked for")
+	}
+	size := int64(binary.BigEndian.Uint32(s.pre[1:]))
+	if size > int64(c.maxMessage) {
+		return nil, fmt.Errorf("the server announced a message of %d bytes, and more than %d are not taken", size, c.maxMessage)
+	}
+	if s.state&pooled == 0 {
+		s.state |= pooled
+		s.msg = c.buffer()
+	}
+	take := min(size-int64(len(s.msg)), int64(len(p)))
+	s.msg = append(s.msg, p[:take]...)
+	if int64(len(s.msg)) == size {
+		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Message, Body: s.msg})
+		c.retired = append(c.retired, s.msg)
+		s.state &^= pooled
+		s.msg, s.npre = nil, 0
+	}
+	return p[take:], nil
+}
+
+// finishLong ends a long stream with what its last header block says.
+func (c *Conn) finishLong(s *stream, f *fields) {
+	r := Reply{Tag: s.tag, Sub: s.sub, Code: uint32(f.grpc), Text: f.text}
+	switch {
+	case f.grpc < 0:
+		r.Code, r.Text = StatusUnknown, []byte("the server ended the stream without a gRPC status")
+	case s.npre != 0 && f.grpc == StatusOK:
+		r.Code, r.Text = StatusInternal, []byte("the server ended the stream within a message")
+	}
+	if s.state&halfClosed == 0 {
+		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)
+		s.state &^= isBlocked
+		c.unblock(s.id)
+	}
+	c.ends(s, r)
+}
+
+// moveWindows follows a change of SETTINGS_INITIAL_WINDOW_SIZE, which is for
+// open streams too (RFC 9113, section 6.9.2).
+func (c *Conn) moveWindows(change int64) error {
+	if change == 0 {
+		return nil
+	}
+	for i := range c.table {
+		if s := &c.table[i]; s.id != 0 && s.state&(isLong|isBlocked) == isLong {
+			if s.window += change; s.window > MaxWindow {
+				return errWindow
+			}
+		}
+	}
+	return nil
+}
