@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"encoding/xml"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,13 @@ func spec(t *testing.T, members int, settings any) store.LaunchSpec {
 	t.Helper()
 	dir := t.TempDir()
 	s := store.LaunchSpec{Cluster: "test", Exec: filepath.Join(dir, "zk"), Settings: settings}
+	jar := filepath.Join(s.Exec, "lib", "zookeeper-0.jar")
+	if err := os.MkdirAll(filepath.Dir(jar), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(jar, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for i := range members {
 		port := 2000 + 10*i
 		s.Members = append(s.Members, store.MemberPlace{
@@ -70,7 +78,7 @@ func TestLaunchOfThree(t *testing.T) {
 	}
 	want := []string{
 		"-Xms512m", "-Xmx512m", "-XX:+UseG1GC", "-XX:ParallelGCThreads=2", "-XX:ConcGCThreads=1",
-		"-Xlog:gc*:file=" + filepath.Join(dir, "gc.log"), "-Dzookeeper.extendedTypesEnabled=true",
+		"-Xlog:gc*:file=" + filepath.Join(dir, "gc.log"), gcLogging, "-Dzookeeper.extendedTypesEnabled=true",
 		"-cp", filepath.Join(dir, "conf") + ":" + filepath.Join(s.Exec, "lib", "*"), mainClass, filepath.Join(dir, "conf", "zoo.cfg"),
 	}
 	if !slices.Equal(p.Args, want) || p.Path != "/opt/java/bin/java" || p.Endpoint != "127.0.0.1:2010" {
@@ -161,6 +169,15 @@ func TestLaunchRefusesWhatCannotBe(t *testing.T) {
 		if _, err := New().Launch(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+func TestFolderOfNoServer(t *testing.T) {
+	s := spec(t, 1, settingsWith(nil))
+	s.Exec = t.TempDir()
+	want := s.Exec + " has no lib/zookeeper-*.jar: give the folder of a ZooKeeper distribution, which holds its jars in lib"
+	if _, err := New().Launch(s); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

@@ -123,7 +123,7 @@ func (s *Settings) jvm(gcLog string) []string {
 		out = append(out, "-XX:+UseG1GC", "-XX:ParallelGCThreads=2", "-XX:ConcGCThreads=1")
 	}
 	out = append(out, s.JVMOptions...)
-	out = append(out, "-Xlog:gc*:file="+gcLog)
+	out = append(out, "-Xlog:gc*:file="+gcLog, gcLogging)
 	properties := map[string]string{
 		"zookeeper.extendedTypesEnabled": "true", // TTL nodes
 	}

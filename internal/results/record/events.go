@@ -1,0 +1,102 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Event is one line of events.jsonl: something that happened, or several alike
+// of one member told as one.
+type Event struct {
+	// Time is when it was over, or when it was seen; of several, the last's.
+	Time time.Time `json:"time"`
+	// Kind is such as election, slow_fsync, member_lost, fault.
+	Kind   string `json:"kind"`
+	Member string `json:"member,omitempty"` // its name
+	Text   string `json:"text"`
+	// Duration of what happened; 0 when it has none. Of several, the longest.
+	Duration time.Duration `json:"duration_ns"`
+	// Line is that of the member's log which told it, cut to some hundred
+	// bytes; of several, that of the longest. Empty for what no log told.
+	Line string `json:"line,omitempty"`
+	// Count is how many there were; 0 for one. Then Total is the sum of their
+	// durations, and First the first's time.
+	Count uint64        `json:"count,omitempty"`
+	Total time.Duration `json:"total_ns,omitempty"`
+	First time.Time     `json:"first,omitzero"`
+}
+
+// Times is how often it happened.
+func (e *Event) Times() uint64 { return max(e.Count, 1) }
+
+// Took is how long it took in all; 0 when that is not known.
+func (e *Event) Took() time.Duration {
+	if e.Count > 0 {
+		return e.Total
+	}
+	return e.Duration
+}
+
+// Began is when it began; of several, when the first did, at the latest.
+func (e *Event) Began() time.Time {
+	if e.Count > 0 {
+		return e.First
+	}
+	return e.Time.Add(-e.Duration)
+}
+
+// Event records what happened.
+func (t *TrialWriter) Event(e Event) error {
+	e.Time, e.First = e.Time.UTC(), e.First.UTC()
+	return t.do(func() error {
+		b, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("the event %q cannot be recorded: %w", e.Kind, err)
+		}
+		_, err = t.events.Write(append(b, '\n'))
+		return err
+	})
+}
+
+func readEvents(b []byte) ([]Event, error) {
+	var all []Event
+	for line := range bytes.Lines(b) {
+		var e Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return all, fmt.Errorf("event %d cannot be read: %w", len(all)+1, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// ReadEvents fills the Events and the Timeline of the trials of a run that was
+// opened from dir. What cannot be read is among the run's problems.
+func (r *Run) ReadEvents(dir string) {
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		if t.Folder == "" || !filepath.IsLocal(t.Folder) {
+			continue // a problem already
+		}
+		for _, part := range []struct {
+			name string
+			read func([]byte) error
+		}{
+			{timelineFile, func(b []byte) (err error) { t.Timeline, err = ReadTimeline(bytes.NewReader(b)); return }},
+			{eventsFile, func(b []byte) (err error) { t.Events, err = readEvents(b); return }},
+		} {
+			b, err := wholeLines(filepath.Join(dir, t.Folder, part.name))
+			if err == nil {
+				err = part.read(b)
+			}
+			if err != nil {
+				r.problem("%s cannot be read: %v.", filepath.Join(t.Folder, part.name), err)
+			}
+		}
+		slices.SortStableFunc(t.Events, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	}
+}

@@ -1,0 +1,119 @@
+package probe
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Bounds of what one trial keeps.
+const (
+	// MostOfAKind is how many events of one kind a member tells one by one.
+	// Those beyond are counted.
+	MostOfAKind = 200
+	maxText     = 500 // bytes of an event's line
+)
+
+// Happened is what a member's log told: one event, or those of one kind beyond
+// MostOfAKind.
+type Happened struct {
+	Member string
+	Kind   store.SignalKind
+	// Time is when it was over; of several, the last's.
+	Time time.Time
+	// Duration is how long it took; of several, the longest. 0: not known.
+	Duration time.Duration
+	// Line is as the log has it, cut to some hundred bytes; of several, that of
+	// the longest.
+	Line string
+
+	// Count is how many there were; 1 unless several are told as one. Then
+	// Total is the sum of their durations, and First the first's time.
+	Count uint64
+	Total time.Duration
+	First time.Time
+}
+
+// Listener turns lines of logs into what happened from a given time on. It is
+// used by one goroutine.
+type Listener struct {
+	signals store.Signalling
+	from    time.Time
+	counts  map[memberKind]uint64
+	beyond  map[memberKind]*Happened
+}
+
+type memberKind struct {
+	member string
+	kind   store.SignalKind
+}
+
+// NewListener returns a Listener that drops what happened before from.
+func NewListener(signals store.Signalling, from time.Time) *Listener {
+	return &Listener{signals: signals, from: from, counts: map[memberKind]uint64{}, beyond: map[memberKind]*Happened{}}
+}
+
+// Line takes a line of a member's log, read at the given time, which counts for
+// a line that has none. ok says that h is to be told.
+func (l *Listener) Line(member string, line []byte, read time.Time) (h Happened, ok bool) {
+	s, ok := l.signals.Signal(line)
+	if !ok {
+		return Happened{}, false
+	}
+	if s.Time.IsZero() {
+		s.Time = read
+	}
+	if s.Time.Before(l.from) || s.Time.After(read) && s.Time.Sub(read) > time.Second {
+		return Happened{}, false // of another time: an old line, or no time of ours
+	}
+	h = Happened{
+		Member: member, Kind: s.Kind, Time: s.Time.UTC(), Duration: max(s.Duration, 0),
+		Count: 1, Total: max(s.Duration, 0), First: s.Time.UTC(),
+	}
+	key := memberKind{member, s.Kind}
+	l.counts[key]++
+	if l.counts[key] <= MostOfAKind {
+		h.Line = shortened(line)
+		return h, true
+	}
+	all := l.beyond[key]
+	if all == nil {
+		first := h
+		first.Line = shortened(line)
+		l.beyond[key] = &first
+		return Happened{}, false
+	}
+	if h.Duration > all.Duration {
+		all.Duration, all.Line = h.Duration, shortened(line)
+	}
+	all.Count++
+	all.Total += h.Total
+	if h.Time.Before(all.First) {
+		all.First = h.Time
+	}
+	if h.Time.After(all.Time) {
+		all.Time = h.Time
+	}
+	return Happened{}, false
+}
+
+// Beyond returns what was counted beyond MostOfAKind, in the order of its
+// beginning.
+func (l *Listener) Beyond() []Happened {
+	all := make([]Happened, 0, len(l.beyond))
+	for _, h := range l.beyond {
+		all = append(all, *h)
+	}
+	slices.SortFunc(all, func(a, b Happened) int {
+		return cmp.Or(a.First.Compare(b.First), strings.Compare(a.Member, b.Member), strings.Compare(string(a.Kind), string(b.Kind)))
+	})
+	return all
+}
+
+// shortened is a line as an event keeps it.
+func shortened(line []byte) string {
+	return strings.ToValidUTF8(string(line[:min(len(line), maxText)]), "")
+}

@@ -1,0 +1,113 @@
+package probe
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// words is a log whose lines are "KIND NANOSECONDS-AFTER-NOON DURATION".
+type words struct{}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func (words) Signal(line []byte) (store.Signal, bool) {
+	var kind string
+	var at, took int64
+	if n, err := fmt.Sscan(string(line), &kind, &at, &took); n < 3 || err != nil {
+		return store.Signal{}, false
+	}
+	s := store.Signal{Kind: store.SignalKind(kind), Duration: time.Duration(took)}
+	if at != 0 {
+		s.Time = noon.Add(time.Duration(at))
+	}
+	return s, true
+}
+
+// What comes out is what went in: counts, sums, the longest and both ends, for
+// every member and kind, however many there are.
+func TestNothingIsLostBeyondTheBound(t *testing.T) {
+	type sums struct {
+		count          uint64
+		total, longest time.Duration
+		first, last    time.Time
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		l := NewListener(words{}, noon)
+		in, out, told := map[memberKind]*sums{}, map[memberKind]*sums{}, map[memberKind]int{}
+		add := func(to map[memberKind]*sums, h Happened) {
+			s := to[memberKind{h.Member, h.Kind}]
+			if s == nil {
+				s = &sums{first: h.First}
+				to[memberKind{h.Member, h.Kind}] = s
+			}
+			s.count += h.Count
+			s.total += h.Total
+			s.longest = max(s.longest, h.Duration)
+			if h.First.Before(s.first) {
+				s.first = h.First
+			}
+			if h.Time.After(s.last) {
+				s.last = h.Time
+			}
+		}
+		for range rng.IntN(3000) {
+			member := fmt.Sprintf("m%d", 1+rng.IntN(2))
+			kind := []store.SignalKind{store.SlowFsync, store.GCPause, store.Elected}[min(rng.IntN(20), 2)]
+			at, took := 1+rng.Int64N(1e9), rng.Int64N(1e6)
+			now := noon.Add(time.Duration(at))
+			h := Happened{Member: member, Kind: kind, Time: now, Duration: time.Duration(took), Count: 1, Total: time.Duration(took), First: now}
+			add(in, h)
+			if h, ok := l.Line(member, fmt.Appendf(nil, "%s %d %d", kind, at, took), noon.Add(time.Second)); ok {
+				told[memberKind{member, kind}]++
+				add(out, h)
+			}
+		}
+		for _, h := range l.Beyond() {
+			add(out, h)
+			if told[memberKind{h.Member, h.Kind}] != MostOfAKind || h.Line == "" {
+				t.Errorf("%+v comes after %d", h, told[memberKind{h.Member, h.Kind}])
+			}
+		}
+		if len(in) != len(out) {
+			t.Errorf("%d kinds went in and %d came out", len(in), len(out))
+		}
+		for key, want := range in {
+			if out[key] == nil || *out[key] != *want {
+				t.Errorf("%v: %+v went in and %+v came out", key, want, out[key])
+			}
+		}
+	}
+}
+
+func TestEventsOfOtherTimesAreDropped(t *testing.T) {
+	for name, c := range map[string]struct {
+		line string
+		want time.Duration // after noon
+		ok   bool
+	}{
+		"before":           {"gc_pause -1 5", 0, false},
+		"the first moment": {"gc_pause 1 5", 1, true},
+		"no time":          {"gc_pause 0 5", time.Minute, true},
+		"in the future":    {fmt.Sprintf("gc_pause %d 5", time.Hour), 0, false},
+		"nothing":          {"hello", 0, false},
+	} {
+		h, ok := NewListener(words{}, noon).Line("m1", []byte(c.line), noon.Add(time.Minute))
+		if ok != c.ok || ok && !h.Time.Equal(noon.Add(c.want)) {
+			t.Errorf("%s: %+v, %v", name, h, ok)
+		}
+	}
+}
+
+func TestLinesAreShortened(t *testing.T) {
+	long := "gc_pause 1 5 " + strings.Repeat("é", maxText)
+	h, ok := NewListener(words{}, noon).Line("m1", []byte(long), noon.Add(time.Second))
+	if !ok || len(h.Line) > maxText || len(h.Line) < maxText-1 || !strings.HasPrefix(long, h.Line) {
+		t.Errorf("%d bytes: %q", len(h.Line), h.Line)
+	}
+}

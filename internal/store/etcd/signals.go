@@ -1,0 +1,160 @@
+package etcd
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+var _ store.Signalling = (*Store)(nil)
+
+// Signal implements store.Signalling. etcd writes a JSON object a line, always
+// with the fields level, ts, logger (perhaps), caller, msg and then its own in
+// this order; durations are Go's. It is read without a JSON parser, since the
+// line may be cut, and nearly every line is none of ours.
+func (*Store) Signal(line []byte) (store.Signal, bool) {
+	if !bytes.HasPrefix(line, []byte(`{"level":"`)) {
+		return store.Signal{}, false
+	}
+	msg, ok := logField(line, "msg")
+	if !ok {
+		return store.Signal{}, false
+	}
+	s, ok := ofRaft(line, msg)
+	if !ok {
+		s, ok = ofServer(line, msg)
+	}
+	if !ok {
+		return store.Signal{}, false
+	}
+	s.Time = logTime(line)
+	return s, true
+}
+
+// told is a message of etcd's and what it means; in took is how long, if
+// anything is.
+type told struct {
+	msg  string
+	kind store.SignalKind
+	took string
+}
+
+// serverTold are messages word for word, as etcd 3.5 to 3.7 have them.
+var serverTold = [...]told{
+	{"slow fdatasync", store.SlowFsync, "took"},
+	{"apply request took too long", store.SlowApply, "took"},
+	{"waiting for ReadIndex response took too long, retrying", store.SlowRead, "retry-timeout"},
+	{"timed out waiting for read index response (local node might have slow network)", store.SlowRead, "timeout"},
+	{"triggering snapshot", store.SnapshotStarted, ""},
+	{"saved snapshot", store.SnapshotDone, ""}, // 3.5
+	{"saved snapshot to disk", store.SnapshotDone, ""},
+	{"compacted Raft logs", store.LogTruncated, ""}, // 3.6 and later: at debug
+	{"created a new WAL segment", store.LogRolled, ""},
+	{"finished scheduled compaction", store.Compaction, "took"},
+	{"finished defragmenting directory", store.Defragmentation, "took"},
+	{"leader failed to send out heartbeat on time; took too long, leader is overloaded likely from slow disk", store.Overloaded, "exceeded-duration"},
+	{"dropped internal Raft message since sending buffer is full (overloaded network)", store.Overloaded, ""},
+	{"dropped internal Raft message since receiving buffer is full (overloaded network)", store.Overloaded, ""},
+	{"message exceeded backend quota; raising alarm", store.QuotaReached, ""},
+	{"received and saved database snapshot", store.FullStateReceived, "download-took"},
+	{"sent database snapshot", store.FullStateSent, ""},
+}
+
+func ofServer(line, msg []byte) (store.Signal, bool) {
+	for i := range serverTold {
+		t := &serverTold[i]
+		if string(msg) != t.msg {
+			continue
+		}
+		s := store.Signal{Kind: t.kind}
+		if t.took != "" {
+			s.Duration = logDuration(line, t.took)
+		}
+		return s, true
+	}
+	return store.Signal{}, false
+}
+
+// ofRaft reads the Raft library's sentences, such as "raft.node: 8e9e elected
+// leader 91bc at term 2". A member that is elected says so twice; its words as
+// a follower of itself are left out.
+func ofRaft(line, msg []byte) (store.Signal, bool) {
+	if !bytes.Contains(line, []byte(`"logger":"raft"`)) {
+		return store.Signal{}, false
+	}
+	words := bytes.Fields(msg)
+	if len(words) > 1 && string(words[0]) == "raft.node:" {
+		words = words[1:]
+	}
+	if len(words) < 4 {
+		return store.Signal{}, false
+	}
+	self := words[0]
+	switch {
+	case bytes.Contains(msg, []byte(" became leader at term ")):
+		return store.Signal{Kind: store.Elected}, true
+	case bytes.Contains(msg, []byte(" is starting a new election at term ")), bytes.Contains(msg, []byte("] received MsgTimeoutNow ")):
+		return store.Signal{Kind: store.ElectionStarted}, true
+	case is(words[1:], "lost", "leader"):
+		return store.Signal{Kind: store.LeaderLost}, true
+	case is(words[1:], "elected", "leader") && !bytes.Equal(words[3], self),
+		is(words[1:], "changed", "leader", "from") && len(words) > 6 && !bytes.Equal(words[6], self):
+		return store.Signal{Kind: store.LeaderFound}, true
+	}
+	return store.Signal{}, false
+}
+
+// is reports whether the words begin so.
+func is(words [][]byte, want ...string) bool {
+	if len(words) < len(want) {
+		return false
+	}
+	for i, w := range want {
+		if string(words[i]) != w {
+			return false
+		}
+	}
+	return true
+}
+
+// logField returns what a field of text holds, as it stands between its quotes.
+// Within a text a quote has a backslash before it, so that a name in quotes and
+// a colon is a field's name wherever it is.
+func logField(line []byte, name string) ([]byte, bool) {
+	_, rest, found := bytes.Cut(line, []byte(`"`+name+`":"`))
+	if !found {
+		return nil, false
+	}
+	for i := 0; i < len(rest); i++ {
+		switch rest[i] {
+		case '\\':
+			i++
+		case '"':
+			return rest[:i], true
+		}
+	}
+	return nil, false
+}
+
+// logTime is the line's time: in UTC from 3.6 on, else with a zone.
+func logTime(line []byte) time.Time {
+	text, _ := logField(line, "ts")
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999Z0700"} {
+		if at, err := time.Parse(layout, string(text)); err == nil {
+			return at.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// logDuration is a field's duration; 0 if it has none, or one that makes no
+// sense.
+func logDuration(line []byte, name string) time.Duration {
+	text, _ := logField(line, name)
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 0 {
+		return 0
+	}
+	return d
+}

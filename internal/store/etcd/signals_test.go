@@ -1,0 +1,11 @@
+package etcd
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/signaltest"
+)
+
+func TestSignals(t *testing.T) { signaltest.Check(t, New(), "testdata/signals.txt") }
+
+func FuzzSignal(f *testing.F) { signaltest.Fuzz(f, New(), "testdata/signals.txt") }

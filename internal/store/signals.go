@@ -1,0 +1,109 @@
+package store
+
+import "time"
+
+// Signalling is what a Store also is when its members' logs tell what happens
+// in them, so that a slow second can be shown beside its cause.
+type Signalling interface {
+	// Signal reads one line of a log of any process of a member (Process,
+	// Process.Behind), without its end and perhaps cut after some thousand
+	// bytes. It is a pure function that keeps nothing of line; ok is false for
+	// a line that tells nothing, which is most of them.
+	Signal(line []byte) (s Signal, ok bool)
+}
+
+// Signal is what a line of a log tells.
+type Signal struct {
+	Kind SignalKind
+	// Time is when the line says that it was written; zero if it does not say.
+	Time time.Time
+	// Duration is how long it took what had ended at Time; 0 if the line does
+	// not say.
+	Duration time.Duration
+}
+
+// SignalKind is what happened, in words that all stores share. It stands in
+// events.jsonl as it is.
+type SignalKind string
+
+// The kinds. Elections have one Elected each; the others say what it was for
+// the members around it.
+const (
+	ElectionStarted   SignalKind = "election_started"    // the member has no leader and stands for election
+	Elected           SignalKind = "election"            // the member was elected; the duration is the election's
+	LeaderLost        SignalKind = "leader_lost"         // the member has no leader any more
+	LeaderFound       SignalKind = "leader_found"        // the member follows a new leader; the duration is that of looking for it
+	SnapshotStarted   SignalKind = "snapshot_started"    //
+	SnapshotDone      SignalKind = "snapshot_done"       //
+	SnapshotSkipped   SignalKind = "snapshot_skipped"    // one was due while the one before was still being written
+	SnapshotDeleted   SignalKind = "snapshot_deleted"    // an old one
+	LogRolled         SignalKind = "log_rolled"          // a new file of the log that is synced was begun
+	LogTruncated      SignalKind = "log_truncated"       // the consensus log's beginning was dropped, after a snapshot
+	SlowFsync         SignalKind = "slow_fsync"          // a sync took longer than the store finds healthy
+	SlowApply         SignalKind = "slow_apply"          // a request that was agreed on was applied slowly
+	SlowRead          SignalKind = "slow_read"           // a linearizable read waited for the leader
+	Compaction        SignalKind = "compaction"          // old revisions were removed
+	Defragmentation   SignalKind = "defragmentation"     // the database was written anew
+	QuotaReached      SignalKind = "quota_reached"       // no space left for writes
+	GCPause           SignalKind = "gc_pause"            // all threads stood still for the garbage collector
+	Overloaded        SignalKind = "overloaded"          // heartbeats came or went late
+	FullStateSent     SignalKind = "full_state_sent"     // to a member too far behind for the log
+	FullStateReceived SignalKind = "full_state_received" // by a member that was
+)
+
+// SignalKinds lists all kinds, the ones that disturb most first.
+func SignalKinds() []SignalKind {
+	return []SignalKind{
+		Elected, QuotaReached, LeaderLost, ElectionStarted, LeaderFound, FullStateReceived, FullStateSent,
+		SlowFsync, Overloaded, GCPause, SlowApply, SlowRead, Defragmentation, Compaction, SnapshotSkipped,
+		SnapshotStarted, SnapshotDone, SnapshotDeleted, LogRolled, LogTruncated,
+	}
+}
+
+// Says completes a sentence that begins with the member's name, such as "was
+// elected leader". A kind that is not known says its own name.
+func (k SignalKind) Says() string {
+	switch k {
+	case ElectionStarted:
+		return "stood for election"
+	case Elected:
+		return "was elected leader"
+	case LeaderLost:
+		return "lost its leader"
+	case LeaderFound:
+		return "followed a new leader"
+	case SnapshotStarted:
+		return "began a snapshot"
+	case SnapshotDone:
+		return "wrote a snapshot"
+	case SnapshotSkipped:
+		return "skipped a snapshot, because the one before was still being written"
+	case SnapshotDeleted:
+		return "deleted an old snapshot"
+	case LogRolled:
+		return "began a new log file"
+	case LogTruncated:
+		return "truncated its log"
+	case SlowFsync:
+		return "synced its log slowly"
+	case SlowApply:
+		return "applied or read slowly"
+	case SlowRead:
+		return "waited for the leader before it could serve a read"
+	case Compaction:
+		return "compacted its database"
+	case Defragmentation:
+		return "defragmented its database"
+	case QuotaReached:
+		return "had used up its space quota"
+	case GCPause:
+		return "paused for garbage collection"
+	case Overloaded:
+		return "was overloaded: heartbeats were late"
+	case FullStateSent:
+		return "sent its whole state to another member"
+	case FullStateReceived:
+		return "received the whole state from another member"
+	}
+	return "told " + string(k)
+}

@@ -1,0 +1,102 @@
+// Package signaltest holds what stores read from their members' logs to lines
+// that real members wrote.
+package signaltest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Lines are the lines of a file of captured logs, each with what it tells. Such
+// a file has a line "= KIND DURATION TIME", or "= nothing", before each line of
+// a log; the duration is Go's and "-" if there is none.
+func Lines(t testing.TB, path string) (lines [][]byte, told []string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for line := range bytes.Lines(b) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if text, ok := bytes.CutPrefix(line, []byte("= ")); ok {
+			want = string(text)
+			continue
+		}
+		if want == "" {
+			t.Fatalf("%s does not say what this line tells: %s", path, line)
+		}
+		lines, told, want = append(lines, line), append(told, want), ""
+	}
+	return lines, told
+}
+
+// Check holds a store to a file of captured lines, whole and cut anywhere: a
+// line that is cut may tell less, and nothing else.
+func Check(t *testing.T, st store.Signalling, path string) {
+	t.Helper()
+	lines, want := Lines(t, path)
+	if len(lines) == 0 {
+		t.Fatalf("%s has no lines", path)
+	}
+	for i, line := range lines {
+		if got := Told(st.Signal(line)); got != want[i] {
+			t.Errorf("%s\ntells  %s\nand not %s", line, got, want[i])
+		}
+		kind, _, _ := strings.Cut(want[i], " ")
+		for n := range line {
+			s, ok := st.Signal(line[:n:n])
+			if ok && string(s.Kind) != kind {
+				t.Errorf("%s\ntells %s, and its whole line %s", line[:n], s.Kind, kind)
+			}
+		}
+	}
+}
+
+// Told is a signal as it stands in a file of captured lines.
+func Told(s store.Signal, ok bool) string {
+	if !ok {
+		return "nothing"
+	}
+	took := "-"
+	if s.Duration > 0 {
+		took = s.Duration.String()
+	}
+	return fmt.Sprintf("%s %s %s", s.Kind, took, s.Time.Format(time.RFC3339Nano))
+}
+
+// Fuzz holds a store to what must be so of every line: it does not panic, is a
+// pure function that changes and keeps nothing of the line, and what it tells
+// is one of the shared kinds, in UTC, and takes no negative time.
+func Fuzz(f *testing.F, st store.Signalling, path string) {
+	lines, _ := Lines(f, path)
+	for _, line := range lines {
+		f.Add(line)
+	}
+	known := map[store.SignalKind]bool{}
+	for _, k := range store.SignalKinds() {
+		known[k] = true
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		before := bytes.Clone(line)
+		s, ok := st.Signal(line)
+		if !bytes.Equal(line, before) {
+			t.Fatalf("the line %q was changed to %q", before, line)
+		}
+		if again, okAgain := st.Signal(before); okAgain != ok || again != s {
+			t.Fatalf("%q tells %+v, and then %+v", line, s, again)
+		}
+		switch {
+		case !ok && s.Kind != "":
+			t.Errorf("%q tells nothing, and %q", line, s.Kind)
+		case ok && (!known[s.Kind] || s.Duration < 0 || s.Time.Location() != time.UTC):
+			t.Errorf("%q tells %+v", line, s)
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package zookeeper
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+var _ store.Signalling = (*Store)(nil)
+
+// gcLogging is the option that adds a line for each pause of the garbage
+// collector to the member's log, which is kept, in a form that Signal reads.
+const gcLogging = "-Xlog:gc:stdout:utctime,level,tags"
+
+// Signal implements store.Signalling. A line is the server's, in the form of
+// our logback.xml, or the Java machine's, in that of gcLogging.
+func (*Store) Signal(line []byte) (store.Signal, bool) {
+	if bytes.HasPrefix(line, []byte("[")) {
+		return ofJava(line)
+	}
+	stamp, rest, ok := bytes.Cut(line, []byte(" "))
+	if !ok {
+		return store.Signal{}, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(stamp))
+	if err != nil {
+		return store.Signal{}, false // what belongs to the line before, such as a stack trace
+	}
+	// The thread's name has brackets and what not, but no " - ".
+	head, msg, ok := bytes.Cut(rest, []byte(" - "))
+	if !ok {
+		return store.Signal{}, false
+	}
+	s, ok := ofServer(head, msg)
+	s.Time = at.UTC()
+	return s, ok
+}
+
+// told is how a message begins and ends, what is between being a whole number
+// of milliseconds if it took any, and what it means.
+type told struct {
+	logger       string // its class
+	begins, ends string
+	kind         store.SignalKind
+}
+
+// serverTold are ZooKeeper 3.9's messages.
+var serverTold = [...]told{
+	{"Leader", "LEADING - LEADER ELECTION TOOK - ", " MS", store.Elected},
+	{"Learner", "FOLLOWING - LEADER ELECTION TOOK - ", " MS", store.LeaderFound},
+	{"QuorumPeer", "LOOKING", "", store.ElectionStarted},
+	{"FileTxnSnapLog", "Snapshotting: 0x", "", store.SnapshotStarted},
+	{"ZooKeeperServer", "Snapshot taken in ", " ms", store.SnapshotDone},
+	{"SyncRequestProcessor", "Too busy to snap, skipping", "", store.SnapshotSkipped},
+	{"FileTxnLog", "Creating new log file: log.", "", store.LogRolled},
+	{"LearnerHandler", "Sending snapshot last zxid of peer is ", "", store.FullStateSent},
+	{"Learner", "Getting a snapshot from leader ", "", store.FullStateReceived},
+}
+
+func ofServer(head, msg []byte) (store.Signal, bool) {
+	logger := head[bytes.LastIndexByte(head, '.')+1:]
+	if string(logger) == "FileTxnLog" && bytes.HasPrefix(msg, []byte("fsync-ing the write ahead log in ")) {
+		_, took, found := bytes.Cut(msg, []byte(" took "))
+		took, _, whole := bytes.Cut(took, []byte("ms "))
+		if !found || !whole {
+			return store.Signal{}, false
+		}
+		return store.Signal{Kind: store.SlowFsync, Duration: milliseconds(took)}, true
+	}
+	for i := range serverTold {
+		t := &serverTold[i]
+		if string(logger) != t.logger || !bytes.HasPrefix(msg, []byte(t.begins)) {
+			continue
+		}
+		s := store.Signal{Kind: t.kind}
+		if t.ends == "" {
+			return s, true
+		}
+		number, found := bytes.CutSuffix(bytes.TrimSpace(msg[len(t.begins):]), []byte(t.ends))
+		if found {
+			s.Duration = milliseconds(number)
+		}
+		return s, true
+	}
+	return store.Signal{}, false
+}
+
+// ofJava reads a line such as
+//
+//	[2026-03-01T12:00:00.123+0000][info][gc] GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(512M) 2.345ms
+//
+// Each pause is one line, written at its end. What the collector does beside
+// the program's threads is no pause.
+func ofJava(line []byte) (store.Signal, bool) {
+	stamp, rest, ok := bytes.Cut(line[1:], []byte("]"))
+	if !ok || !bytes.Contains(rest, []byte("[gc")) {
+		return store.Signal{}, false
+	}
+	_, msg, ok := bytes.Cut(rest, []byte("] GC("))
+	if !ok {
+		return store.Signal{}, false
+	}
+	_, msg, ok = bytes.Cut(msg, []byte(") "))
+	if !ok || !bytes.HasPrefix(msg, []byte("Pause ")) {
+		return store.Signal{}, false
+	}
+	number, ok := bytes.CutSuffix(msg[bytes.LastIndexByte(msg, ' ')+1:], []byte("ms"))
+	if !ok {
+		return store.Signal{}, false // the line of its beginning, at a higher level of logging
+	}
+	at, err := time.Parse("2006-01-02T15:04:05.000-0700", string(stamp))
+	if err != nil {
+		return store.Signal{}, false
+	}
+	return store.Signal{Kind: store.GCPause, Time: at.UTC(), Duration: milliseconds(number)}, true
+}
+
+// milliseconds reads a number of them, with or without decimals; 0 for what is
+// none. Java machines write a comma where their language has one.
+func milliseconds(b []byte) time.Duration {
+	ms, err := strconv.ParseFloat(string(bytes.ReplaceAll(b, []byte(","), []byte("."))), 64)
+	if err != nil || !(ms >= 0) || ms > 1e12 {
+		return 0
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}
