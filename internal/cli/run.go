@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,12 +22,16 @@ type runFlags struct {
 	format   string
 	strict   bool
 	seed     uint64
+	scale    float64
+	store    string // NAME or NAME@VERSION
+	exec     string
+	scaled   bool // scale was given
 	reseed   bool // seed was given
 	rootGave bool // root was given
 }
 
 func (a *app) runCommand() *cobra.Command {
-	f := &runFlags{root: "runs", format: "text", seed: scenario.DefaultSeed}
+	f := &runFlags{root: "runs", format: "text", seed: scenario.DefaultSeed, scale: 1}
 	c := &cobra.Command{
 		Use:   "run [FILE.yaml]",
 		Short: "Start clusters, measure them and print a table",
@@ -44,11 +49,15 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.choice("format", &f.format, "of the result on standard output", "text", "json")
 	r.toggle("strict", &f.strict, "exit with 1 when a verdict is suspect, too")
 	r.seed("seed", &f.seed, "everything random comes from it; overrides the file's")
+	r.number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections, and key spaces that follow a total, as by 0.01; not rates")
+	r.text("store", &f.store, "NAME[@VERSION]", "the store instead of the file's default one")
+	r.text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		f.scaled = c.Flags().Changed("scale")
 		f.reseed, f.rootGave = c.Flags().Changed("seed"), c.Flags().Changed("runs-dir")
 		return a.run(c.Context(), f, args)
 	}
-	return c
+	return a.gated(c, true)
 }
 
 func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
@@ -60,7 +69,11 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	case f.root == "":
 		return usage("--runs-dir is empty; name a folder")
 	}
-	s, err := a.load(args)
+	options, err := f.options()
+	if err != nil {
+		return err
+	}
+	s, err := a.load(args, options)
 	if err != nil {
 		return &exit{code: ExitUsage, cause: err}
 	}
@@ -76,19 +89,40 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		rendering{format: f.format, strict: f.strict})
 }
 
+// options are what the flags change in a file.
+func (f *runFlags) options() (scenario.Options, error) {
+	name, version, _ := strings.Cut(f.store, "@")
+	o := scenario.Options{Store: name, Version: version, Exec: f.exec}
+	switch {
+	case version != "" && f.exec != "":
+		return o, usage("--store %s and --exec both name the server; give one of them", f.store)
+	case f.store != "" && name == "":
+		return o, usage("--store %s names no store; write NAME or NAME@VERSION", f.store)
+	case !f.scaled:
+		return o, nil
+	}
+	if err := scenario.CheckScale(f.scale); err != nil {
+		return o, usage("--scale: %w", err)
+	}
+	if f.scale != 1 {
+		o.Scale = f.scale
+	}
+	return o, nil
+}
+
 // load reads the scenario: the built-in one, standard input or a file.
-func (a *app) load(args []string) (*scenario.Scenario, error) {
+func (a *app) load(args []string, o scenario.Options) (*scenario.Scenario, error) {
 	switch {
 	case len(args) == 0:
-		return scenario.Parse("quick.yaml", scenario.Quick(), a.catalog)
+		return scenario.ParseWith("quick.yaml", scenario.Quick(), a.catalog, o)
 	case args[0] == "-":
 		text, err := io.ReadAll(a.stdin)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
 		}
-		return scenario.Parse("standard-input", text, a.catalog)
+		return scenario.ParseWith("standard-input", text, a.catalog, o)
 	}
-	return scenario.ParseFile(args[0], a.catalog)
+	return scenario.ParseFileWith(args[0], a.catalog, o)
 }
 
 // plan prints what a dry run tells.

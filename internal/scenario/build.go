@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,17 +18,51 @@ type builder struct {
 	*draft
 	plan
 	own layer // what the trial itself says, without defaults
+
+	stepped    bool // clients is one of a list
+	scaledFrom *Scaled
+	said       []string // notes on what was changed
 }
 
+// build makes the trial of a choice.
 func (p *fileParser) build(at place, o *outline, c choice) plan {
-	b := &builder{fileParser: p, draft: newDraft(), own: c.layer}
-	b.at, b.layer = at, c.layer.over(o.defaults)
 	p.clashes(c.layer)
-	b.repeats = o.repeats
-	for name, s := range b.layer {
-		// Each value was read once already, without an error.
-		_ = p.keys[name].set(b.draft, s.value)
+	all := p.overlay(c.layer.over(o.defaults), c.layer)
+	return p.buildOf(at, o, c, c.layer, all)
+}
+
+// buildBaseline makes the baseline of a trial that was built of the same
+// choice, if it has one.
+func (p *fileParser) buildBaseline(of *plan, o *outline, c choice) (plan, bool) {
+	all, at, ok := p.baseline(p.overlay(c.layer.over(o.defaults), c.layer))
+	if !ok {
+		return plan{}, false
 	}
+	pl := p.buildOf(of.at, o, c, layer{}, all)
+	pl.trial.BaselineOf = of.trial.Name
+	if pl.trial.Name = of.trial.Name + "-baseline"; !nameable.MatchString(pl.trial.Name) {
+		p.failf(at, "%s", notNameable(pl.trial.Name))
+	}
+	if pl.trial.Cluster.Key != "" && pl.trial.Cluster.Key == of.trial.Cluster.Key {
+		p.failf(at, "the baseline of %s is no other cluster than its own", of.trial.Name)
+	}
+	return pl, true
+}
+
+// buildOf makes a trial of all that was given for it.
+func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) plan {
+	c.labels = maps.Clone(c.labels)
+	b := &builder{fileParser: p, draft: newDraft(), own: own, stepped: slices.Contains(c.keys, "clients")}
+	b.at, b.layer = at, maps.Clone(all)
+	b.repeats = o.repeats
+	b.scale(&c)
+	for name, s := range b.layer {
+		if set := p.keys[name].set; set != nil {
+			// Each value was read once already, without an error.
+			_ = set(b.draft, s.value)
+		}
+	}
+	b.settleScale(all)
 	name, err := title(b.name, c, b.layer)
 	if err != nil {
 		p.fail(b.place("name"), err)
@@ -48,7 +83,7 @@ func (p *fileParser) build(at place, o *outline, c choice) plan {
 		b.checkAbilities()
 		b.checkCluster()
 	}
-	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load}
+	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, Scaled: b.scaledFrom, Notes: b.notes()}
 	for _, w := range b.load.Warnings() {
 		p.warnings = append(p.warnings, "trial "+name+": "+w)
 	}
@@ -83,6 +118,19 @@ func (b *builder) settle() {
 		l.Preload = l.usesKeySpace()
 	}
 	l.Complete()
+	b.leastKeySpace()
+}
+
+// notes are what the report says of the load.
+func (b *builder) notes() []string {
+	var out []string
+	if b.scaledFrom != nil {
+		out = append(out, b.scaledFrom.note(&b.load))
+	}
+	if b.load.NewConnection {
+		out = append(out, "every operation opens a connection of its own, and its time counts from when connecting began")
+	}
+	return append(out, b.said...)
 }
 
 // checkUnused refuses keys of the trial itself that can have no effect; in
@@ -95,6 +143,9 @@ func (b *builder) checkUnused() {
 		if s, ok := b.own[k]; ok && !b.load.has(isRange) {
 			b.failf(s.at, "%s is for range operations, and this trial has none", k)
 		}
+	}
+	if s, ok := b.own["connections"]; ok && b.load.NewConnection {
+		b.failf(s.at, "with new-connection each operation has a connection of its own, so connections means nothing; drop it")
 	}
 	if s, ok := b.own["txn-keys"]; ok && !b.load.has(isTxn) {
 		b.failf(s.at, "txn-keys is for transactions, and this trial has none")
@@ -111,8 +162,15 @@ func (b *builder) checkUnused() {
 
 // fit adapts the connections; what was not asked for changes without a word.
 func (b *builder) fit(name string) {
-	if w := b.load.Fit(b.catalog.InFlight(b.cluster.Store)); w != "" && b.given("connections") {
+	surplus := b.load.Connections > b.load.Clients && b.stepped // its steps have more
+	if w := b.load.Fit(b.catalog.InFlight(b.cluster.Store)); w != "" && b.given("connections") && !surplus {
 		b.warnings = append(b.warnings, "trial "+name+": "+w)
+	}
+	if w := b.load.FitOrdered(b.catalog.Ordered(b.cluster.Store)); w != "" {
+		b.said = append(b.said, w)
+		if b.given("connections") {
+			b.warnings = append(b.warnings, "trial "+name+": "+w)
+		}
 	}
 }
 
@@ -165,6 +223,11 @@ func (b *builder) checkAbilities() {
 func (b *builder) checkCluster() {
 	if b.cluster.Attach == nil {
 		b.decodeSettings()
+	}
+	if v := b.cluster.Version; v != "" {
+		if err := b.catalog.Version(b.cluster.Store, v); err != nil {
+			b.failf(b.place("version"), "%v", err)
+		}
 	}
 	var err error
 	if b.cluster.Key, err = clusterKey(b.cluster); err != nil {

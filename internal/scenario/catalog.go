@@ -17,4 +17,10 @@ type Catalog interface {
 	// InFlight is how many operations one connection to the store can have in
 	// flight; 0 for no limit.
 	InFlight(store string) int
+	// Ordered reports whether one connection to the store answers in the order
+	// asked, so that clients that share it wait for each other.
+	Ordered(store string) bool
+	// Version returns nil if the store's server of that version can be started
+	// here once it is installed, or a sentence that says which versions can.
+	Version(store, version string) error
 }

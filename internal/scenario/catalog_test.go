@@ -46,6 +46,15 @@ func (shelf) Settings(store string, decode func(any) error) (any, error) {
 	return s, nil
 }
 
+func (shelf) Ordered(store string) bool { return store == "slow" }
+
+func (shelf) Version(store, version string) error {
+	if version != "1.0" && version != "2.0" {
+		return fmt.Errorf("there is no version %q of %s; there is 2.0, 1.0", version, store)
+	}
+	return nil
+}
+
 func (shelf) InFlight(store string) int {
 	if store == "slow" {
 		return 1

@@ -74,7 +74,7 @@ func (l *Load) Complete() {
 }
 
 // reads reports whether the operation asks for a consistency level.
-func reads(k kv.Kind) bool { return k == kv.Get || k == kv.Range }
+func reads(k kv.Kind) bool { return k == kv.Get || isRange(k) }
 
 // has reports whether the mix has an operation of which is is true.
 func (l *Load) has(is func(kv.Kind) bool) bool {
@@ -86,12 +86,12 @@ func (l *Load) has(is func(kv.Kind) bool) bool {
 	return false
 }
 
-func isRange(k kv.Kind) bool { return k == kv.Range }
+func isRange(k kv.Kind) bool { return k == kv.Range || k == kv.TxnGet }
 
 func isTxn(k kv.Kind) bool { return k == kv.Txn }
 
 // usesKeySpace reports whether any operation chooses its key from the key
 // space: all do but ranges over an interval that was given.
 func (l *Load) usesKeySpace() bool {
-	return l.RangeKey == nil || l.has(func(k kv.Kind) bool { return k != kv.Range })
+	return l.RangeKey == nil || l.has(func(k kv.Kind) bool { return !isRange(k) })
 }

@@ -1,6 +1,6 @@
 package scenario
 
-import "maps"
+import "slices"
 
 // maxTrials is how many trials a file may expand to, repeats included.
 const maxTrials = 10_000
@@ -98,23 +98,59 @@ func (p *fileParser) expand(o *outline) []plan {
 			return nil
 		}
 		for i := range n {
-			c := choose(axes, i)
-			maps.Copy(c.layer, own)
-			pl := p.build(t.at, o, c)
-			if runs += pl.trial.Repeats - 1; runs > maxTrials {
-				p.failf(t.at, "with this trial and the repeats the scenario expands to more than %d trials", maxTrials)
-				return nil
+			c := p.choose(axes, i)
+			for k, s := range own {
+				if twice, ok := c.layer[k]; ok && !slices.Contains(c.keys, k) {
+					p.failf(twice.at, "%s is given in the trial and again in its list of stores; give it once", k)
+				}
+				c.layer[k] = s
 			}
-			if first, twice := names[pl.trial.Name]; twice {
-				p.failf(pl.place("name"), "a second trial is named %s, as that of line %d; give each a name of its own", pl.trial.Name, first.line)
-			} else {
+			for _, pl := range p.plansOf(t.at, o, c) {
+				runs += pl.trial.Repeats - 1 + boolean(pl.trial.BaselineOf != "")
+				if runs > maxTrials {
+					p.failf(t.at, "with this trial and the repeats the scenario expands to more than %d trials", maxTrials)
+					return nil
+				}
+				first, twice := names[pl.trial.Name]
+				switch {
+				case twice && first == t.at && p.options.Scale != 0:
+					continue // steps that scaling made equal
+				case twice:
+					p.failf(pl.place("name"), "a second trial is named %s, as that of line %d; give each a name of its own", pl.trial.Name, first.line)
+				}
 				names[pl.trial.Name] = t.at
+				pl.trial.Number = len(plans) + 1
+				plans = append(plans, pl)
 			}
-			pl.trial.Number = len(plans) + 1
-			plans = append(plans, pl)
 		}
 	}
 	return plans
+}
+
+// plansOf makes the trial of a choice, and its baseline.
+func (p *fileParser) plansOf(at place, o *outline, c choice) []plan {
+	pl := p.build(at, o, c)
+	all := []plan{pl}
+	if p.options.Scale != 0 {
+		if p.aliases == nil {
+			p.aliases = map[string]string{}
+		}
+		if was, err := title(templateOf(c.layer.over(o.defaults)), c, pl.layer); err == nil {
+			p.aliases[was] = pl.trial.Name
+		}
+	}
+	if base, ok := p.buildBaseline(&pl, o, c); ok {
+		all = append(all, base)
+	}
+	return all
+}
+
+// templateOf is a trial's name as written.
+func templateOf(l layer) string {
+	if s, ok := l["name"]; ok {
+		return s.value.text
+	}
+	return ""
 }
 
 // split parts a trial's own keys from its axes, which must not name the same.
@@ -131,6 +167,7 @@ func (p *fileParser) split(t *node) (layer, []axis) {
 			own[pair.key] = setting{pair.at, pair.value}
 		}
 	}
+	own = p.spread(own)
 	axes = append(axes, steps...)
 	seen := make(map[string]bool)
 	for _, a := range axes {
@@ -157,7 +194,7 @@ func product(axes []axis) int {
 }
 
 // choose returns the i-th choice: the last axis changes fastest.
-func choose(axes []axis, i int) choice {
+func (p *fileParser) choose(axes []axis, i int) choice {
 	c := choice{layer: layer{}, labels: make(map[string]string)}
 	picked := make([]int, len(axes))
 	for a := len(axes) - 1; a >= 0; a-- {
@@ -169,6 +206,10 @@ func choose(axes []axis, i int) choice {
 		c.keys = append(c.keys, ax.key)
 		c.layer[ax.key] = setting{ax.at, v}
 		c.labels[ax.key] = label(v, picked[a]+1)
+		if ax.key == "store" {
+			c.labels[ax.key] = storeLabel(ax.values, picked[a])
+		}
 	}
+	c.layer = p.spread(c.layer)
 	return c
 }

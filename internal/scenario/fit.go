@@ -11,6 +11,10 @@ import (
 // It returns a sentence when that changes their number, else "".
 func (l *Load) Fit(inFlight int) string {
 	asked := l.Connections
+	if l.NewConnection {
+		l.Connections = l.Clients // places, each with one operation's connection
+		return ""
+	}
 	switch needed := l.neededConnections(inFlight); {
 	case l.Clients < 1 || asked < 1:
 		return "" // Validate says so
@@ -24,6 +28,20 @@ func (l *Load) Fit(inFlight int) string {
 			connections(asked), clients(l.Clients), operations(inFlight), needed)
 	}
 	return ""
+}
+
+// FitOrdered gives a load that mixes operations, or consistency levels, a
+// connection for each client on a store whose connection answers in order:
+// there a slow operation keeps back the quick ones behind it. It returns a
+// sentence when that changes their number, else "".
+func (l *Load) FitOrdered(ordered bool) string {
+	if !ordered || len(l.Mix) < 2 || l.Connections < 1 || l.Connections >= l.Clients {
+		return ""
+	}
+	asked := l.Connections
+	l.Connections = l.Clients
+	return fmt.Sprintf("%s for %s: a session of this store answers in order, so that in a mix slow operations would keep back quick ones; each client has a session of its own, %d in all",
+		connections(asked), clients(l.Clients), l.Connections)
 }
 
 func (l *Load) neededConnections(inFlight int) int {

@@ -44,5 +44,11 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		checkRounds(t, s)
+		if _, err := ParseWith("f.yaml", data, shelf{}, Options{Scale: 0.01, Store: "slow"}); err != nil {
+			var es Errors
+			if !errors.As(err, &es) || len(es) == 0 {
+				t.Fatalf("scaled, it is refused with %T: %v", err, err)
+			}
+		}
 	})
 }

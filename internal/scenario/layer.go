@@ -35,7 +35,7 @@ func (p *fileParser) readLayer(n *node, in where) layer {
 			l[pair.key] = setting{pair.at, pair.value}
 		}
 	}
-	p.clashes(l)
+	p.clashes(p.spread(l))
 	return l
 }
 
@@ -89,6 +89,9 @@ func (p *fileParser) value(k key, n *node) {
 	case "steps":
 		p.steps(n)
 		return
+	case "baseline":
+		p.readBaseline(n)
+		return
 	case "user":
 		p.secrets = append(p.secrets, n)
 	}
@@ -101,7 +104,8 @@ func (p *fileParser) value(k key, n *node) {
 func (p *fileParser) clashes(l layer) {
 	for _, c := range [][2]string{
 		{"duration", "total"}, {"operation", "mix"},
-		{"endpoints", "members"}, {"endpoints", "exec"}, {"endpoints", "settings"},
+		{"endpoints", "members"}, {"endpoints", "exec"}, {"endpoints", "settings"}, {"endpoints", "version"},
+		{"version", "exec"},
 	} {
 		a, first := l[c[0]]
 		b, second := l[c[1]]
@@ -133,7 +137,7 @@ func (l layer) over(base layer) layer {
 // replaced lists the keys of a lower layer that a higher one's key makes void
 // besides its own: a trial that says total wants no default duration.
 func replaced(name string, value *node, base layer) []string {
-	started := []string{"members", "exec", "settings"}
+	started := []string{"members", "exec", "version", "settings"}
 	running := []string{"endpoints", "tls", "user", "dial-timeout"}
 	switch name {
 	case "duration":
@@ -146,7 +150,11 @@ func replaced(name string, value *node, base layer) []string {
 		return []string{"operation"}
 	case "endpoints":
 		return started
-	case "members", "exec", "settings":
+	case "exec":
+		return append(running, "version")
+	case "version":
+		return append(running, "exec")
+	case "members", "settings":
 		return running
 	case "rate":
 		if a, ok := base["arrival"]; ok && a.value.text == Closed.String() {
@@ -158,7 +166,7 @@ func replaced(name string, value *node, base layer) []string {
 		}
 	case "store":
 		if s, ok := base["store"]; ok && s.value.text != value.text {
-			return append([]string{"exec", "settings"}, running...)
+			return append([]string{"exec", "version", "label", "settings"}, running...)
 		}
 	}
 	return nil

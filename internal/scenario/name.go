@@ -60,6 +60,9 @@ func fill(template string, c choice, all layer) (string, map[string]bool, error)
 		if l, ok := c.labels[key]; ok {
 			return l
 		}
+		if s, ok := all["label"]; ok && key == "store" {
+			return label(s.value, 1)
+		}
 		if s, ok := all[key]; ok && s.value.kind == scalar && key != "name" && key != "user" {
 			return label(s.value, 1)
 		}

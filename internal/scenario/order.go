@@ -17,6 +17,12 @@ func (p *fileParser) link(plans []plan, ordered bool) {
 		names = append(names, plans[i].trial.Name)
 	}
 	for i := range plans {
+		of := &plans[i].trial.Load.Rate.Of
+		if _, ok := index[*of]; !ok && p.aliases[*of] != "" {
+			*of = p.aliases[*of]
+		}
+	}
+	for i := range plans {
 		of := plans[i].trial.Load.Rate.Of
 		if of == "" {
 			continue
@@ -78,7 +84,7 @@ func (s *Scenario) Reseed(seed uint64) {
 	var written []Trial
 	for _, t := range s.Trials {
 		if t.Repeat <= 1 {
-			t.Load.Seed = derive(seed, "load", 0, t.Name)
+			t.Load.Seed = derive(seed, "load", 0, t.seedName())
 			written = append(written, t)
 		}
 	}

@@ -16,27 +16,22 @@ const DefaultSeed = 1
 // ParseFile reads a scenario file. An error is one sentence, or one a line;
 // those about its contents are Errors and begin with FILE:LINE:COLUMN.
 func ParseFile(path string, c Catalog) (*Scenario, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		var cause *os.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err
-		}
-		return nil, fmt.Errorf("cannot read the scenario file %s: %w", path, err)
+	return ParseFileWith(path, c, Options{})
+}
+
+func unreadable(path string, err error) error {
+	var cause *os.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
 	}
-	return Parse(path, data, c)
+	return fmt.Errorf("cannot read the scenario file %s: %w", path, err)
 }
 
 // Parse reads a scenario from data; name stands for it in errors, and its base
 // is the scenario's name unless the file gives one. An error is Errors. It
 // never panics, whatever data is.
 func Parse(name string, data []byte, c Catalog) (*Scenario, error) {
-	p := &fileParser{file: name, catalog: c, keys: trialKeys()}
-	s := p.scenario(data)
-	if len(p.errs) > 0 {
-		return nil, p.errs.sorted()
-	}
-	return s, nil
+	return ParseWith(name, data, c, Options{})
 }
 
 // fileParser reads one file.
@@ -44,6 +39,8 @@ type fileParser struct {
 	file     string
 	catalog  Catalog
 	keys     map[string]key
+	options  Options
+	aliases  map[string]string // of trials: their names before scaling
 	errs     Errors
 	secrets  []*node // values of user
 	warnings []string
@@ -92,6 +89,7 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 	if len(p.errs) > 0 {
 		return nil
 	}
+	p.checkOverrides(plans)
 	p.link(plans, o.ordered)
 	source := p.redact(data)
 	if len(p.errs) > 0 {
@@ -99,7 +97,7 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 	}
 	s := &Scenario{
 		Name: o.name, Description: o.description, Ordered: o.ordered,
-		Source: source, Warnings: p.warnings,
+		Source: source, Warnings: p.warnings, Scale: p.options.Scale,
 	}
 	for i := range plans {
 		s.Trials = append(s.Trials, plans[i].trial)

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -44,7 +45,21 @@ func (c *Cluster) label() string {
 	if c.Attach != nil {
 		return c.Store + " at " + c.Attach.Endpoints[0] + more(len(c.Attach.Endpoints)-1)
 	}
-	return fmt.Sprintf("%s x%d", c.Store, c.Members)
+	return fmt.Sprintf("%s x%d", c.Named(), c.Members)
+}
+
+// Named is the store with what tells this version or build of it from others,
+// as far as it was asked for: its label, its version or its binary.
+func (c *Cluster) Named() string {
+	switch {
+	case c.Label != "":
+		return c.Store + " (" + c.Label + ")"
+	case c.Version != "":
+		return c.Store + " " + c.Version
+	case c.Exec != "":
+		return c.Store + " (" + filepath.Base(c.Exec) + ")"
+	}
+	return c.Store
 }
 
 func more(n int) string {

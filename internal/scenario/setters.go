@@ -19,6 +19,8 @@ type draft struct {
 	consistency kv.Consistency // of reads that give none of their own
 	repeats     int
 	places      []place // of the mix's operations
+
+	scaleDuration bool // the window is scaled as totals are
 }
 
 func newDraft() *draft {

@@ -109,9 +109,10 @@ func clusterKey(c Cluster) (string, error) {
 		parts = struct {
 			Store    string `json:"store"`
 			Members  int    `json:"members"`
+			Version  string `json:"version,omitempty"`
 			Exec     string `json:"exec,omitempty"`
 			Settings any    `json:"settings"`
-		}{c.Store, c.Members, c.Exec, c.Settings}
+		}{c.Store, c.Members, c.Version, c.Exec, c.Settings}
 	}
 	text, err := json.Marshal(parts) // sorts the keys of maps
 	if err != nil {

@@ -18,7 +18,10 @@ type Scenario struct {
 	// random order drawn from Seed, repeats interleaved.
 	Ordered bool
 	Trials  []Trial // in the order in which they are to run
-	Source  []byte  // the file as read but for passwords, for the record; nil for flags
+	// Scale is the factor by which totals and clients were changed; 0 when they
+	// are as written.
+	Scale  float64
+	Source []byte // the file as read but for passwords, for the record; nil for flags
 	// Warnings are sentences about what was asked for and is done otherwise,
 	// or is likely not meant.
 	Warnings []string
@@ -33,6 +36,22 @@ type Trial struct {
 	Repeats int    // how many there are of this trial
 	Cluster Cluster
 	Load    Load
+	// BaselineOf names the trial that this one is the baseline of: the same
+	// load on another version, binary or setting. Empty for all others.
+	BaselineOf string
+	// Scaled is what was written before scaling; nil when it is as written.
+	Scaled *Scaled
+	// Notes are sentences for the report about what the load really does.
+	Notes []string
+}
+
+// seedName is the name that the trial's seed is made of: a baseline sends what
+// its trial sends.
+func (t *Trial) seedName() string {
+	if t.BaselineOf != "" {
+		return t.BaselineOf
+	}
+	return t.Name
 }
 
 // Cluster is what is under test. Trials whose Key is equal can share one.
@@ -40,6 +59,10 @@ type Cluster struct {
 	Store   string
 	Members int    // of a cluster that we start
 	Exec    string // another server binary
+	Version string // of an installed server; empty for the store's default
+	// Label is what reports call this version or build of the store, when that
+	// cannot be told by its version; may be empty.
+	Label string
 	// Settings are the store's own, as its DecodeSettings returned them.
 	Settings any
 	// Key identifies the launch settings: equal keys can share a cluster.
@@ -118,7 +141,11 @@ type Load struct {
 	RangeKey     []byte // of a Range: a given key or interval instead of the key space
 	RangeEnd     []byte
 	RangeLimit   int64
+	Scan         Scan
 	TxnKeys      int // keys that one transaction writes
+	// NewConnection gives each operation a connection of its own, and counts
+	// connecting into its time.
+	NewConnection bool
 
 	Arrival     Arrival
 	Rate        Rate          // open loop
@@ -130,6 +157,14 @@ type Load struct {
 	Preload     bool          // make every key of the key space exist first
 	Seed        uint64
 	Threads     int // event loops; 0 chooses
+
+	// Watch is what is watched beside the load; nil for nothing.
+	Watch *Watch
+	// STM is what kv.STM operations are; nil for DefaultSTM.
+	STM     *STM
+	Compact Compaction
+	// CompareHashes asks all endpoints after the load for the hash of their data.
+	CompareHashes bool
 
 	// VolatileMeant accepts a store that does not sync as what is meant.
 	VolatileMeant bool

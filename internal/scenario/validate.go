@@ -47,6 +47,7 @@ func (l *Load) problems() []*Problem {
 	l.checkKeys(&c)
 	l.checkRange(&c)
 	l.checkTxn(&c)
+	l.checkNewConnection(&c)
 	if t := l.Target; t.Mode > kv.One || t.Mode == kv.One && t.Member < 1 {
 		c.add("target", "target %s names no member; members are numbered from 1", t)
 	}
@@ -206,6 +207,19 @@ func (l *Load) checkTxn(c *checks) {
 	c.whole("txn-keys", int64(l.TxnKeys), 1, MaxTxnKeys)
 	if l.TxnKeys > 0 && uint64(l.TxnKeys) > l.KeySpace {
 		c.add("txn-keys", "txn-keys is %d, and the key space has only %d keys", l.TxnKeys, l.KeySpace)
+	}
+}
+
+// checkNewConnection refuses what outlives its connection.
+func (l *Load) checkNewConnection(c *checks) {
+	for _, o := range l.Mix {
+		switch o.Kind {
+		case kv.Put, kv.Get, kv.Range, kv.Delete, kv.CAS, kv.Txn:
+		default:
+			if l.NewConnection {
+				c.add("new-connection", "new-connection is for operations of one request and answer, and %s is none", o.Kind)
+			}
+		}
 	}
 }
 

@@ -92,3 +92,21 @@ func PickVersion(name, asked string, known []string) (string, error) {
 	return "", fmt.Errorf("there is no version %q of %s to install; there is %s, and any other binary can be given with --exec",
 		asked, name, strings.Join(known, ", "))
 }
+
+// ServerOf returns where the server of the asked version of a store comes
+// from; nil when that is the one in our own binary. The error says what there
+// is instead.
+func ServerOf(s Store, version string) (*ServerSource, error) {
+	if b, ok := s.(BuiltIn); ok {
+		if strings.TrimPrefix(version, "v") == b.BuiltInVersion() {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%s is built into quorumbench in version %s; give the path of another one with exec", s.Name(), b.BuiltInVersion())
+	}
+	i, ok := s.(Installable)
+	if !ok {
+		return nil, fmt.Errorf("no version of %s can be installed, because no registry has it; give the path of its binary with exec", s.Name())
+	}
+	source, err := i.Server(version)
+	return &source, err
+}

@@ -50,6 +50,9 @@ type Semantics struct {
 	// InFlight is how many operations one connection can have in flight:
 	// 1 for HTTP/1.1, 0 for no limit of the protocol.
 	InFlight int
+	// Ordered says that a connection answers its operations in the order asked,
+	// so that clients that share it wait for each other.
+	Ordered bool
 	// ALPN names the application protocols that its TLS connections ask for
 	// (RFC 7301).
 	ALPN []string

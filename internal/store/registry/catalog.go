@@ -74,6 +74,22 @@ func (Catalog) Settings(name string, decode func(into any) error) (any, error) {
 	return s.DecodeSettings(decode)
 }
 
+// Ordered implements scenario.Catalog.
+func (Catalog) Ordered(name string) bool {
+	s, err := Lookup(name)
+	return err == nil && s.Semantics().Ordered
+}
+
+// Version implements scenario.Catalog.
+func (Catalog) Version(name, version string) error {
+	s, err := Lookup(name)
+	if err != nil {
+		return err
+	}
+	_, err = store.ServerOf(s, version)
+	return err
+}
+
 // InFlight implements scenario.Catalog; it is 0 for a store that is not there.
 func (Catalog) InFlight(name string) int {
 	s, err := Lookup(name)

@@ -42,6 +42,7 @@ func (*Store) Semantics() store.Semantics {
 			kv.Local:        "getData: a serializable transaction of the etcd member behind the proxy, which answers from its applied state and may be stale",
 		},
 		InFlight:   0,
+		Ordered:    true,
 		Durability: "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",
 	}
 }

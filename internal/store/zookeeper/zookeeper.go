@@ -40,6 +40,7 @@ func (*Store) Semantics() store.Semantics {
 			kv.Local:        "getData: the contacted member answers from what it has applied, which may be stale",
 		},
 		InFlight:   0,
+		Ordered:    true,
 		Durability: "a write is acknowledged when a majority of the members have it in a transaction log that was synced (fdatasync), unless forceSync is no",
 	}
 }

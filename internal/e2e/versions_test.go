@@ -1,0 +1,121 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// installed lets the program of this world find the servers that this machine
+// has; the test is skipped where one is missing.
+func (w *world) installed(t *testing.T, name string, versions ...string) {
+	t.Helper()
+	st, err := registry.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range versions {
+		source, err := st.(store.Installable).Server(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok, err := install.Installed(source); err != nil || !ok {
+			t.Skipf("%s %s is not installed (%v): quorumbench stores install %s@%s", name, v, err, name, v)
+		}
+	}
+	cache, err := install.User()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := w.path("cache/quorumbench")
+	if err := os.MkdirAll(own, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(cache.Dir, filepath.Join(own, "servers")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const twoVersions = `
+defaults:
+  store: {name: zookeeper, version: 3.9.5, members: 1, label: new}
+  baseline: {version: 3.9.4}
+  connections: 2
+  clients: 4
+  key-space: 50
+  warmup: 200ms
+  duration: 500ms
+trials:
+  - {name: put, operation: put}
+`
+
+// Two versions of one store run the same load in one run, and each row says which
+// it was.
+func TestTwoVersionsInOneTable(t *testing.T) {
+	w := newWorld(t)
+	w.installed(t, "zookeeper", "3.9.4", "3.9.5")
+	p := w.run(t, "run", w.file(t, "two.yaml", twoVersions), "--out", w.path("run"))
+	run := whole(t, w.path("run"), record.Complete)
+	if len(run.Trials) != 2 || run.Planned != 2 {
+		t.Fatalf("%d trials of %d: %s", len(run.Trials), run.Planned, p.stderr.String())
+	}
+	for i := range run.Trials {
+		trial := &run.Trials[i]
+		want := [3]string{"3.9.5", "new", ""}
+		if trial.Name == "put-baseline" {
+			want = [3]string{"3.9.4", "", "put"}
+		}
+		if got := [3]string{trial.Version, trial.Label, trial.BaselineOf}; got != want || trial.Operations == 0 || trial.Seed != run.Trials[0].Seed {
+			t.Errorf("%s: version, label and baseline are %q, want %q; %d operations", trial.Name, got, want, trial.Operations)
+		}
+	}
+	for _, want := range []string{"zookeeper 3.9.4", "zookeeper 3.9.5 (new)"} {
+		if !strings.Contains(p.stdout.String(), want) {
+			t.Errorf("the table does not say %s:\n%s", want, p.stdout.String())
+		}
+	}
+}
+
+// Every server is looked for before the first is started.
+func TestAMissingServerIsToldBeforeAnythingStarts(t *testing.T) {
+	const file = `
+defaults: {operation: put, members: 1, duration: 1s}
+order: written
+trials:
+  - {name: first, store: etcd}
+  - {name: second, store: zookeeper, version: 3.9.4}
+`
+	w := newWorld(t)
+	p := w.run(t, "run", w.file(t, "missing.yaml", file), "--out", w.path("run")).exits(t, exitFailed)
+	p.oneSentence(t, "zookeeper's server is not installed: run quorumbench stores install zookeeper@3.9.4")
+	p = w.run(t, "run", "--exec", w.path("nothing"), "--out", w.path("run")).exits(t, exitFailed)
+	p.oneSentence(t, "the server of etcd (nothing) is not there", "no such file")
+	if _, err := os.Stat(w.path("run")); err == nil {
+		t.Error("a run directory was made")
+	}
+}
+
+// Another binary, by a flag, in a scenario that does not name one.
+func TestRunWithAnotherBinary(t *testing.T) {
+	w := newWorld(t)
+	const file = "defaults: {store: zookeeper, members: 1, connections: 2, clients: 4, key-space: 50, warmup: 200ms, duration: 500ms}\n" +
+		"trials: [{name: put, operation: put}]\n"
+	w.installed(t, "zookeeper", "3.9.4")
+	folder, err := filepath.EvalSymlinks(w.path("cache/quorumbench/servers/zookeeper-3.9.4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, "run", "--exec", folder, w.file(t, "f.yaml", file), "--out", w.path("run"))
+	run := whole(t, w.path("run"), record.Complete)
+	if trial := &run.Trials[0]; trial.Version != "3.9.4" || trial.Exec != folder {
+		t.Errorf("it ran %s of %s", trial.Version, trial.Exec)
+	}
+}

@@ -1,0 +1,52 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+)
+
+// server is the path of the server that a trial's cluster is to be started
+// from, if the scenario says one: a binary of the user's, or the installed
+// server of a version. Empty is the store's own choice.
+func server(st store.Store, c *scenario.Cluster) (string, error) {
+	if c.Exec != "" {
+		if _, err := os.Stat(c.Exec); err != nil {
+			return "", fmt.Errorf("the server of %s is not there: %w", c.Named(), err)
+		}
+		return c.Exec, nil
+	}
+	if c.Version == "" {
+		return "", nil
+	}
+	source, err := store.ServerOf(st, c.Version)
+	if err != nil || source == nil {
+		return "", err
+	}
+	source.Tools = nil // Launch asks for those that running takes
+	return install.Executable("", *source)
+}
+
+// findServers looks for every server before the first is started, so that a
+// long run does not end in its middle for want of one.
+func findServers(o *Options) error {
+	seen := map[string]bool{}
+	for i := range o.Scenario.Trials {
+		c := &o.Scenario.Trials[i].Cluster
+		if c.Attach != nil || seen[c.Key] {
+			continue
+		}
+		seen[c.Key] = true
+		st, err := o.Lookup(c.Store)
+		if err != nil {
+			return err
+		}
+		if _, err := server(st, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package scenario
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Watch says what is watched beside a load. The watchers are created before the
+// first phase, and again from where they were when a connection is lost. After
+// the last write the load waits for the events of all that were acknowledged, at
+// most for its timeout.
+type Watch struct {
+	// Watchers is how many there are in total; watcher w is on stream w modulo
+	// Streams.
+	Watchers int
+	// Streams is how many watch streams there are in total; stream s is on
+	// connection s modulo their number.
+	Streams int
+	// Connections is how many connections are for watchers alone; 0 puts them
+	// on the load's own.
+	Connections int
+	// WatchedKeys: watcher w watches key w modulo so many, the first of the
+	// load's key space; 0 is all of it.
+	WatchedKeys uint64
+	// Span is how many keys a watcher watches, from its key on, as far as the
+	// key space goes; 0 means 1.
+	Span   uint64
+	PrevKV bool // events are to carry what was there before
+
+	// Key, if not empty, is the one key that all watch, instead of the load's
+	// keys. Its events are not timed.
+	Key []byte
+	// Start is the first revision wanted; 0 for what is written from now on.
+	// With Expect the run finds it out.
+	Start int64
+	// Expect is how many events each watcher is to get of each key beside those
+	// of the load's own writes: of writes before it. When all have them, the
+	// load ends.
+	Expect uint32
+	// AtWindow creates the watchers when the measured window opens.
+	AtWindow bool
+}
+
+// STM says what the kv.STM transactions of a load are, as etcd's benchmark has
+// them: each reads so many different keys and writes a share of those.
+type STM struct {
+	Isolation    kv.Isolation
+	KeysPerTxn   int
+	WritePercent int // of the keys read; what is no whole key is left out
+	// Locker is what keeps transactions apart. With kv.LockRPC each client
+	// needs a lease of its own, as for kv.KeepAlive.
+	Locker kv.Locker
+}
+
+// DefaultSTM is that of etcd's benchmark.
+func DefaultSTM() STM {
+	return STM{Isolation: kv.RepeatableReads, KeysPerTxn: 1, WritePercent: 50}
+}
+
+// Compaction is done beside a load, again and again.
+type Compaction struct {
+	Every  time.Duration // 0: not at all
+	Behind int64         // how many revisions before the present one are kept
+}
+
+// Scan says how a range is read.
+type Scan struct {
+	CountOnly bool  // how many keys there are, and not the keys
+	KeysOnly  bool  // keys without their values
+	Streamed  bool  // as a stream of answers, where the store has one
+	PageSize  int64 // so many keys at a time, until all are read; 0: at once
+}

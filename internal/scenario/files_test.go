@@ -1,0 +1,117 @@
+package scenario_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// ready reads a file of scenarios/ with the stores that there are.
+func ready(t *testing.T, name string, o scenario.Options) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.ParseFileWith("../../scenarios/"+name+".yaml", registry.Catalog{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Every ready scenario is taken without a warning, is named as its file, begins
+// with what it is for and how long it takes, and can be scaled.
+func TestReadyScenarios(t *testing.T) {
+	files, err := filepath.Glob("../../scenarios/*.yaml")
+	if err != nil || len(files) < 12 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			s := ready(t, name, scenario.Options{})
+			if s.Name != name || s.Description == "" || len(s.Warnings) != 0 {
+				t.Errorf("named %s, described as %q, with the warnings %q", s.Name, s.Description, s.Warnings)
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(string(data), "# ") {
+				t.Error("it does not begin with what it is for")
+			}
+			small := ready(t, name, scenario.Options{Scale: 0.001})
+			if len(small.Trials) == 0 || len(small.Trials) > len(s.Trials) || len(small.Warnings) != 0 {
+				t.Errorf("scaled it has %d trials of %d and the warnings %q", len(small.Trials), len(s.Trials), small.Warnings)
+			}
+			for i := range small.Trials {
+				if l := small.Trials[i].Load; l.Arrival == scenario.Closed && l.Clients > 10 || l.Connections > l.Clients || l.Total > 5000 {
+					t.Errorf("%s is not scaled: %+v", small.Trials[i].Name, l)
+				}
+			}
+		})
+	}
+}
+
+// published is what each scenario that reproduces a published table must be.
+func TestPublishedScenariosAreAsPublished(t *testing.T) {
+	for name, c := range map[string]struct {
+		trials int
+		is     func(t *scenario.Trial) bool
+	}{
+		"etcd-v2-matrix": {24, func(t *scenario.Trial) bool {
+			l := t.Load
+			return t.Cluster.Store == "etcdv2" && t.Cluster.Members == 3 && l.KeySpace == 1 && l.Prefix == "foo" && l.KeySize == 0 && l.Preload &&
+				(l.ValueSize == 64 || l.ValueSize == 256) && (l.Clients == 1 || l.Clients == 64 || l.Clients == 256) && l.Connections == l.Clients &&
+				(l.Mix[0].Kind == kv.Put || l.Mix[0].Kind == kv.Get && l.Mix[0].Consistency == kv.Local) && l.Duration == 10*time.Second
+		}},
+		"etcd-put-range": {18, func(t *scenario.Trial) bool {
+			l := t.Load
+			one := l.Total == 10_000 && l.Clients == 1 && l.Connections == 1
+			many := l.Total == 100_000 && l.Clients == 1000 && l.Connections == 100
+			return (one || many) && (l.Mix[0].Kind == kv.Get && l.KeySpace == 1 || l.Mix[0].Kind == kv.Put && l.KeySpace == l.Total && l.KeySize == 8 && l.ValueSize == 256)
+		}},
+		"dbtester-write-1m": {3, func(t *scenario.Trial) bool {
+			clients := map[string][2]int{"etcd": {1000, 100}, "zookeeper": {700, 700}, "consul": {500, 500}}[t.Cluster.Store]
+			return records(t, 1_000_000) && [2]int{t.Load.Clients, t.Load.Connections} == clients && !t.Load.Preload
+		}},
+		"dbtester-client-variable": {24, func(t *scenario.Trial) bool { return records(t, 125_000) && t.Load.Preload }},
+		"dbtester-write-1000qps": {3, func(t *scenario.Trial) bool {
+			return records(t, 1_000_000) && t.Load.Rate.PerSecond == 1000 && t.Load.Clients == 100
+		}},
+		"dbtester-write-100k-one-client": {3, func(t *scenario.Trial) bool { return records(t, 100_000) && t.Load.Clients == 1 }},
+		"dbtester-too-many-keys":         {3, func(t *scenario.Trial) bool { return records(t, 3_000_000) }},
+		"dbtester-read-3m-same-key": {6, func(t *scenario.Trial) bool {
+			return t.Load.KeySpace == 1 && t.Load.Total == 3_000_000 && t.Load.Mix[0].Kind == kv.Get
+		}},
+		"dbtester-read-oneshot": {6, func(t *scenario.Trial) bool {
+			return t.Load.NewConnection && t.Load.KeySpace == 1 && t.Load.Mix[0].Kind == kv.Get
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := ready(t, name, scenario.Options{})
+			if len(s.Trials) != c.trials {
+				t.Errorf("it has %d trials, not %d", len(s.Trials), c.trials)
+			}
+			for i := range s.Trials {
+				if !c.is(&s.Trials[i]) {
+					t.Errorf("trial %s is not as published: %+v", s.Trials[i].Name, s.Trials[i])
+				}
+			}
+		})
+	}
+	v3 := ready(t, "etcd-v2-matrix", scenario.Options{Store: "etcd"})
+	if len(v3.Trials) != 24 || v3.Trials[0].Cluster.Store != "etcd" {
+		t.Errorf("with --store etcd: %d trials of %s", len(v3.Trials), v3.Trials[0].Cluster.Store)
+	}
+}
+
+// records are new keys of 256 bytes with values of 1 KiB, each once.
+func records(t *scenario.Trial, total uint64) bool {
+	l := t.Load
+	return l.Total == total && l.KeySpace == total && l.KeySize == 256 && l.ValueSize == 1024 &&
+		l.Distribution.Name == scenario.Sequential && l.Mix[0].Kind == kv.Put && t.Cluster.Members == 3
+}
