@@ -24,10 +24,14 @@ type rendering struct {
 	hideDir bool // the run directory is about to be removed
 }
 
-// conduct carries out a run, reopens its record and prints it.
+// conduct carries out a run, reopens its record, prints it and holds it to the
+// command's gate.
 func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) error {
 	path, err := self()
 	if err != nil {
+		return err
+	}
+	if err := a.gate.begin(o.Scenario); err != nil {
 		return err
 	}
 	d := newDisplay(a.stderr)
@@ -35,19 +39,35 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) error
 	ctx, stop := interruptible(ctx, func() { d.note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()
 	o.Lookup, o.Self, o.Tool, o.Watch = a.lookup, path, tool(), d.show
+	lines := a.gate.told(&o)
 	dir, runErr := runner.Run(ctx, o)
 	d.clear()
 	if dir == "" {
-		return ended(nil, runErr, as.strict)
+		err := ended(nil, runErr, as.strict)
+		lines.end(nil, nil, err)
+		return err
 	}
 	run, err := record.Open(dir)
 	if err != nil {
+		lines.end(nil, nil, err)
 		return errors.Join(runErr, err)
 	}
-	if err := a.render(run, dir, as); err != nil {
-		return errors.Join(runErr, err)
+	run.ReadEvents(dir)
+	rendering := a.render(run, dir, as)
+	err = ended(run, runErr, as.strict)
+	missed, checking := a.missed(a.gate, run, dir)
+	lines.end(run, missed, err)
+	switch {
+	case rendering != nil:
+		return errors.Join(runErr, rendering)
+	case err != nil:
+		return err
+	case checking != nil:
+		return checking
+	case len(missed) > 0:
+		return &exit{code: ExitFailed}
 	}
-	return ended(run, runErr, as.strict)
+	return nil
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels.
@@ -82,22 +102,36 @@ func (a *app) render(run *record.Run, dir string, as rendering) error {
 			return nil // there is no result; the error says why
 		}
 		return report.JSON(a.stdout, &run.Trials[0])
-	case as.format == "json":
-		return a.json(run)
+	case as.single && as.format != "json":
+		return a.renderOne(run, dir, as)
 	}
-	shown := dir
-	if as.hideDir {
-		shown = ""
+	comparisons, wrong := a.gate.comparisons(run)
+	if as.format == "json" {
+		return errors.Join(report.RunJSON(a.stdout, run, comparisons), wrong)
 	}
-	switch {
-	case !as.single:
-		return report.Text(a.stdout, run, shown)
-	case len(run.Trials) == 0:
-		return nil
+	if err := report.Text(a.stdout, run, dir); err != nil {
+		return err
 	}
-	return report.Summary(a.stdout, &run.Trials[0], shown)
+	for _, c := range comparisons {
+		if err := report.Compare(a.stdout, c); err != nil {
+			return err
+		}
+	}
+	return wrong
 }
 
+// renderOne prints the run's one trial.
+func (a *app) renderOne(run *record.Run, dir string, as rendering) error {
+	if as.hideDir {
+		dir = ""
+	}
+	if len(run.Trials) == 0 {
+		return nil
+	}
+	return report.Summary(a.stdout, &run.Trials[0], dir)
+}
+
+// json prints one object.
 func (a *app) json(v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -14,9 +15,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
-// plainEvery is how often a run that goes on says so where there is no
-// terminal.
-const plainEvery = 10 * time.Second
+// How often a run that goes on says so where there is no terminal: seldom once
+// it takes long.
+const (
+	plainEvery = 10 * time.Second
+	longEvery  = time.Minute
+	long       = 2 * time.Minute
+)
 
 // display shows how a run goes: on a terminal one line that changes in place,
 // below the lines of the trials that ended; elsewhere plain lines.
@@ -26,6 +31,7 @@ type display struct {
 	width func() int // of the terminal in columns; 0: it is none
 	shown bool       // a line that changes stands there
 	last  runner.Progress
+	since time.Duration // when the stage of last began
 }
 
 func newDisplay(to io.Writer) *display { return &display{to: to, width: terminalWidth(to)} }
@@ -58,12 +64,22 @@ func (d *display) show(p runner.Progress) {
 		d.print(cut(progressLine(p), width-1))
 		d.shown = true
 		return
-	case p.Stage != d.last.Stage || p.Trial != d.last.Trial || p.Elapsed-d.last.Elapsed >= plainEvery:
+	case p.Stage != d.last.Stage || p.Trial != d.last.Trial:
+		d.since = p.Elapsed
+		d.line(progressLine(p))
+	case p.Elapsed-d.last.Elapsed >= d.every(p):
 		d.line(progressLine(p))
 	default:
 		return // said a moment ago
 	}
 	d.last = p
+}
+
+func (d *display) every(p runner.Progress) time.Duration {
+	if p.Elapsed-d.since >= long {
+		return longEvery
+	}
+	return plainEvery
 }
 
 // note prints a line between.
@@ -116,6 +132,9 @@ func progressLine(p runner.Progress) string {
 	if p.Stage == runner.Starting || p.Stage == runner.Stopping {
 		parts[0] = fmt.Sprintf("%s the %s", p.Stage, p.Name)
 	}
+	if p.Share > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f %%", math.Floor(100*p.Share)))
+	}
 	if p.PerSecond > 0 {
 		parts = append(parts, report.PerSecond(p.PerSecond))
 	}
@@ -128,8 +147,15 @@ func progressLine(p runner.Progress) string {
 	if p.Stage == runner.Draining {
 		parts = append(parts, fmt.Sprintf("%s in flight", report.Count(uint64(max(p.InFlight, 0)))))
 	}
-	if p.Left > 0 {
-		parts = append(parts, rounded(p.Left)+" left")
+	several := p.Trials > 1
+	if p.TrialLeft > 0 {
+		parts = append(parts, rounded(p.TrialLeft)+" left")
+	}
+	switch {
+	case p.Left > 0 && (several || p.TrialLeft == 0):
+		parts = append(parts, rounded(p.Left)+" left in all")
+	case several && p.TrialLeft > 0:
+		parts = append(parts, "the others' time is not known")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -27,7 +27,7 @@ func done() *record.Trial {
 // reports is a run of two trials as it is told.
 func reports() []runner.Progress {
 	measuring := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 2, Name: "put-leader", PerSecond: 18_000, P99: 4.5e6, Errors: 1,
-		Elapsed: 4 * time.Second, Left: 11600 * time.Millisecond}
+		Elapsed: 4 * time.Second, Share: 0.419, TrialLeft: 4 * time.Second, Left: 11600 * time.Millisecond}
 	later := measuring
 	later.Elapsed += 250 * time.Millisecond
 	late := measuring
@@ -50,10 +50,10 @@ func TestPlainLines(t *testing.T) {
 	}
 	d.note("stopping")
 	d.clear()
-	want := `starting the etcd cluster of 3, 15s left
+	want := `starting the etcd cluster of 3, 15s left in all
 [1/2] put-leader: warming up, 0 errors
-[1/2] put-leader: measuring, 18,000/s, p99 4.50 ms, 1 error, 12s left
-[1/2] put-leader: measuring, 18,000/s, p99 4.50 ms, 1 error, 12s left
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s left, 12s left in all
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s left, 12s left in all
 [1/2] put-leader: draining, 0 errors, 1,000 in flight
 [1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid
 stopping the etcd cluster of 3
@@ -88,7 +88,7 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 		d.show(p)
 		shown := screen(b.String())
 		if i == 2 {
-			if last := shown[len(shown)-1]; last != "[1/2] put-leader: measuring, 18,000/s, " {
+			if last := shown[len(shown)-1]; last != "[1/2] put-leader: measuring, 41 %, 18,0" {
 				t.Errorf("while measuring it shows %q", last)
 			}
 		}

@@ -33,6 +33,7 @@ type app struct {
 	stderr  io.Writer
 	lookup  func(name string) (store.Store, error)
 	catalog scenario.Catalog
+	gate    *gate // of the command, if it has one
 }
 
 // Main carries out one command line, without the program's name, and returns

@@ -1,5 +1,13 @@
 package verdict
 
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
 // Figures is everything that the rules look at. Times are in nanoseconds; a
 // figure that is not known is 0, and the rule that needs it is silent.
 type Figures struct {
@@ -11,9 +19,10 @@ type Figures struct {
 
 	// Operations due in the window.
 	Due          uint64
-	Succeeded    uint64 // ended with an answer that is no error
-	Failed       uint64 // ended in an error
-	Timed        uint64 // times found in the histograms, of successes and errors
+	Succeeded    uint64            // ended with an answer that is no error
+	Failed       uint64            // ended in an error
+	FailedBy     map[string]uint64 // the same by the error's kind; may be nil
+	Timed        uint64            // times found in the histograms, of successes and errors
 	Misses       uint64
 	WrongAnswers uint64
 	// Done is the successes done inside the window, whenever they were due.
@@ -51,7 +60,14 @@ type Figures struct {
 	ThrottledNS    int64   // how long the generator's control group was held back
 	StolenShare    float64 // of the machine's processor time, 0 to 1
 
+	// Watching beside the load.
+	Events EventFigures
+
 	// The cluster.
+	// Disagreement says that the members' hashes differ, and how; Incomparable
+	// why those that were asked for could not be compared. Empty for neither.
+	Disagreement string
+	Incomparable string
 	LostMembers []string // by name: those that ended or stopped answering
 	TermChanges int      // elections seen from the start of the window to its end
 
@@ -61,6 +77,36 @@ type Figures struct {
 	Volatile        bool   // that file system forgets at power loss, as tmpfs does
 	Unsynced        bool   // the store was told not to sync
 	VolatileMeant   bool   // the scenario says that this is meant
+}
+
+// EventFigures are about the events that watchers got, the warm-up's included.
+type EventFigures struct {
+	Expected     uint64 // one for each acknowledged write and watcher of its key
+	Lost         uint64 // of those that did not come
+	Duplicated   uint64
+	Reordered    uint64
+	Untimed      uint64 // it is not known when their write was due or sent
+	Wrong        uint64 // of keys that nobody watches there
+	Impossible   uint64 // arrived before their write was sent
+	Ended        uint64 // watchers that the store ended for good
+	EndedText    string
+	Resubscribed uint64 // how often a watcher had to be created again
+}
+
+// kinds lists the errors by kind, the most frequent first, such as
+// ": 20 timeout, 12 connection_lost"; empty when they are not known.
+func (f *Figures) kinds() string {
+	names := slices.SortedFunc(maps.Keys(f.FailedBy), func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.FailedBy[b], f.FailedBy[a]), cmp.Compare(a, b))
+	})
+	parts := make([]string, 0, len(names))
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%d %s", f.FailedBy[name], name))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
 }
 
 // errors is the share of operations due that failed.

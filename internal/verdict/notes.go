@@ -25,5 +25,8 @@ func notes(f *Figures) []string {
 			list = append(list, fmt.Sprintf("The store fell behind: %.0f/s were due and %.0f/s completed.", f.Rate, done))
 		}
 	}
+	if n := f.Events.Resubscribed; n > 0 {
+		list = append(list, fmt.Sprintf("Watchers were created again %d times, where they were when their connection was lost.", n))
+	}
 	return list
 }

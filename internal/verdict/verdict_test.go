@@ -120,6 +120,17 @@ func TestRules(t *testing.T) {
 		{18, "no preload", false, func(f *Figures) { f.Misses, f.Preloaded = 1, false }, Valid},
 		{18, "deletes", false, func(f *Figures) { f.Misses, f.Deletes = 1, true }, Valid},
 		{19, "interrupted", false, func(f *Figures) { f.Interrupted = true }, Suspect},
+
+		{20, "an event before its write", true, func(f *Figures) { f.Events.Impossible, f.Events.Untimed = 1, 1 }, Invalid},
+		{20, "an event of another key", true, func(f *Figures) { f.Events.Wrong = 1 }, Invalid},
+		{21, "all events", true, func(f *Figures) { f.Events.Expected = 1000 }, Valid},
+		{21, "one lost", true, func(f *Figures) { f.Events.Expected, f.Events.Lost = 1000, 1 }, Suspect},
+		{21, "one twice", true, func(f *Figures) { f.Events.Duplicated = 1 }, Suspect},
+		{21, "one out of order", true, func(f *Figures) { f.Events.Reordered = 1 }, Suspect},
+		{21, "one of somebody else's write", true, func(f *Figures) { f.Events.Untimed = 1 }, Suspect},
+		{21, "a watcher ended", true, func(f *Figures) { f.Events.Ended, f.Events.EndedText = 1, "compacted" }, Suspect},
+		{22, "hashes differ", false, func(f *Figures) { f.Disagreement = "a has 1 and b has 2" }, Invalid},
+		{22, "no hashes", false, func(f *Figures) { f.Incomparable = "a does not answer" }, Suspect},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("R%d %s", tt.rule, tt.what), func(t *testing.T) {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/hex"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -31,11 +32,23 @@ type Conditions struct {
 	TLS           bool     `json:"tls"`
 	Authenticated bool     `json:"authenticated"`
 
-	Connections     int      `json:"connections"`
+	// Label is what the scenario calls this version or build of the store, and
+	// Exec the server binary that it gave; empty when it gave none.
+	Label string `json:"label,omitempty"`
+	Exec  string `json:"exec,omitempty"`
+	// BaselineOf is the name of the trial that this one is the baseline of.
+	BaselineOf string `json:"baseline_of,omitempty"`
+
+	Connections int `json:"connections"`
+	// NewConnection says that each operation had a connection of its own, whose
+	// making is part of its time; Connections is then how many there were at
+	// most at a time.
+	NewConnection   bool     `json:"new_connection,omitempty"`
 	Clients         int      `json:"clients"`
-	Arrival         string   `json:"arrival"` // closed, constant or poisson
-	Rate            *float64 `json:"rate"`    // due a second; null in a closed loop
-	Total           uint64   `json:"total"`   // asked for; 0 when a duration was
+	Arrival         string   `json:"arrival"`           // closed, constant or poisson
+	Rate            *float64 `json:"rate"`              // due a second; null in a closed loop
+	RateOf          string   `json:"rate_of,omitempty"` // the trial whose throughput it is a share of
+	Total           uint64   `json:"total"`             // asked for; 0 when a duration was
 	DurationSeconds float64  `json:"duration_seconds"`
 	WarmupSeconds   float64  `json:"warmup_seconds"`
 	TimeoutSeconds  float64  `json:"timeout_seconds"`
@@ -53,9 +66,25 @@ type Conditions struct {
 	RangeKey     string  `json:"range_key,omitempty"`
 	RangeEnd     string  `json:"range_end,omitempty"`
 	RangeLimit   int64   `json:"range_limit,omitempty"`
-	TxnKeys      int     `json:"txn_keys,omitempty"` // of a transaction
+	// How ranges are read, where it is not plainly.
+	CountOnly bool  `json:"count_only,omitempty"`
+	KeysOnly  bool  `json:"keys_only,omitempty"`
+	Streamed  bool  `json:"streamed,omitempty"`
+	PageSize  int64 `json:"page_size,omitempty"`
+	TxnKeys   int   `json:"txn_keys,omitempty"` // of a transaction
+	// STM is what stm operations were; null without any.
+	STM *STM `json:"stm,omitempty"`
+	// Watching is what was watched beside the load; null for nothing.
+	Watching *Watching `json:"watching,omitempty"`
+	// CompactSeconds is how often the store was compacted beside the load, up to
+	// CompactBehind revisions before the present one; 0 for not at all.
+	CompactSeconds float64 `json:"compact_interval_seconds,omitempty"`
+	CompactBehind  int64   `json:"compact_behind,omitempty"`
 	Preloaded    bool    `json:"preloaded"`
 	Seed         uint64  `json:"seed"`
+	// Scaled is what the scenario has where it was run scaled; null when it was
+	// run as written.
+	Scaled *Scaled `json:"scaled,omitempty"`
 
 	Cluster       string      `json:"cluster"` // its id in run.json
 	Durability    *Durability `json:"durability"`
@@ -73,6 +102,18 @@ type Share struct {
 	Weight      float64 `json:"weight"`
 }
 
+// Scaled is what a scaled trial asked for before it was scaled; 0 where that was
+// left as it was.
+type Scaled struct {
+	Factor          float64 `json:"factor"`
+	Total           uint64  `json:"total,omitempty"`
+	KeySpace        uint64  `json:"key_space,omitempty"`
+	Clients         int     `json:"clients,omitempty"`
+	Connections     int     `json:"connections,omitempty"`
+	DurationSeconds float64 `json:"duration_seconds,omitempty"`
+	WarmupSeconds   float64 `json:"warmup_seconds,omitempty"`
+}
+
 // FromScenario returns the conditions that a scenario's trial decides. The
 // caller adds what only the run knows: version, members, endpoints, the rate
 // when it is a share of another trial's, durability, machine.
@@ -87,6 +128,19 @@ func FromScenario(t *scenario.Trial) Conditions {
 		Distribution: l.Distribution.Name,
 		RangeKey:     text(l.RangeKey), RangeEnd: text(l.RangeEnd), RangeLimit: l.RangeLimit,
 		Preloaded: l.Preload, Seed: l.Seed, Loops: l.Threads, VolatileMeant: l.VolatileMeant,
+	}
+	c.Label, c.Exec, c.BaselineOf, c.NewConnection = t.Cluster.Label, t.Cluster.Exec, t.BaselineOf, l.NewConnection
+	c.CountOnly, c.KeysOnly, c.Streamed, c.PageSize = l.Scan.CountOnly, l.Scan.KeysOnly, l.Scan.Streamed, l.Scan.PageSize
+	c.Watching = watchingOf(l.Watch)
+	if l.Compact.Every > 0 {
+		c.CompactSeconds, c.CompactBehind = l.Compact.Every.Seconds(), l.Compact.Behind
+	}
+	c.Notes = slices.Clone(t.Notes)
+	if s := t.Scaled; s != nil {
+		c.Scaled = &Scaled{
+			Factor: s.Factor, Total: s.Total, KeySpace: s.KeySpace, Clients: s.Clients, Connections: s.Connections,
+			DurationSeconds: s.Duration.Seconds(), WarmupSeconds: s.Warmup.Seconds(),
+		}
 	}
 	switch l.Distribution.Name {
 	case "zipfian":
@@ -105,9 +159,13 @@ func FromScenario(t *scenario.Trial) Conditions {
 		c.TLS = a.UsesTLS()
 		c.Authenticated = a.User != ""
 	}
+	c.RateOf = l.Rate.Of
 	c.setMix(l.Mix)
 	if c.has(func(k kv.Kind) bool { return k == kv.Txn }) {
 		c.TxnKeys = l.TxnKeys
+	}
+	if c.has(func(k kv.Kind) bool { return k == kv.STM }) {
+		c.STM = stmOf(l.STM)
 	}
 	return c
 }
@@ -171,4 +229,5 @@ type Observed struct {
 	StolenShare *float64
 	LostMembers []string
 	TermChanges int
+	Hashes      *Hashes // null unless they were asked for
 }

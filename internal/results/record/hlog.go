@@ -25,7 +25,7 @@ func hlogHead(to io.Writer, started, base time.Time) error {
 	stamp := fmt.Sprintf("[StartTime: %.3f (seconds since epoch), %s]",
 		float64(started.UnixMilli())/1e3, started.UTC().Format(time.RFC3339Nano))
 	for _, line := range []string{
-		"Times in nanoseconds. Tags: PHASE.TIME.OPERATION.CONSISTENCY.MEMBER.TERM, or PHASE.lateness.",
+		"Times in nanoseconds. Tags: PHASE.TIME.OPERATION.CONSISTENCY.MEMBER.TERM, or PHASE.lateness, PHASE.watch-due and so on.",
 		stamp,
 	} {
 		if err := w.OutputComment(line); err != nil {
@@ -56,6 +56,8 @@ func hlogSecond(b []byte, e *encoder, s *measure.Second, start, length float64) 
 		}
 	}
 	put(Tag{Time: Lateness}, s.Lateness)
+	put(Tag{Time: WatchDue}, s.Watch.FromDue)
+	put(Tag{Time: WatchSent}, s.Watch.FromSent)
 	return b, err
 }
 
@@ -71,28 +73,42 @@ type Interval struct {
 // (The library's own reader cuts times down to the millisecond below.)
 func ReadHlog(from io.Reader) ([]Interval, error) {
 	var all []Interval
-	base := 0.0
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxHlogLine)
+	err := scanHlog(lines, func(Tag) bool { return true }, func(i Interval) error {
+		all = append(all, i)
+		return nil
+	})
+	return all, err
+}
+
+// scanHlog hands over the intervals whose tag is kept, in the order of lines.
+func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(Interval) error) error {
+	base := 0.0
 	for n := 1; lines.Scan(); n++ {
 		line := lines.Text()
 		if rest, ok := strings.CutPrefix(line, "#[BaseTime: "); ok {
 			number, _, _ := strings.Cut(rest, " ")
 			var err error
 			if base, err = strconv.ParseFloat(number, 64); err != nil {
-				return all, fmt.Errorf("line %d of the histogram log has no base time", n)
+				return fmt.Errorf("line %d of the histogram log has no base time", n)
 			}
 		}
 		if !strings.HasPrefix(line, "Tag=") {
 			continue // comments and the legend
 		}
-		interval, err := parseInterval(line, base)
+		interval, kept, err := parseInterval(line, base, keep)
 		if err != nil {
-			return all, fmt.Errorf("line %d of the histogram log: %w", n, err)
+			return fmt.Errorf("line %d of the histogram log: %w", n, err)
 		}
-		all = append(all, interval)
+		if !kept {
+			continue
+		}
+		if err := each(interval); err != nil {
+			return err
+		}
 	}
-	return all, lines.Err()
+	return lines.Err()
 }
 
 // maxHlogLine is more than a histogram of this program can need: nine bytes
@@ -100,28 +116,31 @@ func ReadHlog(from io.Reader) ([]Interval, error) {
 const maxHlogLine = 1 << 20
 
 // parseInterval reads "Tag=T,start,length,max,histogram", seconds after base.
-func parseInterval(line string, base float64) (Interval, error) {
+func parseInterval(line string, base float64, keep func(Tag) bool) (i Interval, kept bool, err error) {
 	f := strings.Split(strings.TrimPrefix(line, "Tag="), ",")
 	if len(f) != 5 {
-		return Interval{}, fmt.Errorf("%d fields, want 5", len(f))
+		return Interval{}, false, fmt.Errorf("%d fields, want 5", len(f))
 	}
 	tag, err := ParseTag(f[0])
 	if err != nil {
-		return Interval{}, err
+		return Interval{}, false, err
+	}
+	if !keep(tag) {
+		return Interval{}, false, nil
 	}
 	start, err1 := strconv.ParseFloat(f[1], 64)
 	length, err2 := strconv.ParseFloat(f[2], 64)
 	if err1 != nil || err2 != nil {
-		return Interval{}, fmt.Errorf("%q and %q are not a start and a length in seconds", f[1], f[2])
+		return Interval{}, false, fmt.Errorf("%q and %q are not a start and a length in seconds", f[1], f[2])
 	}
 	h, err := hdr.Decode([]byte(f[4]))
 	if err != nil {
-		return Interval{}, fmt.Errorf("the histogram cannot be decoded: %w", err)
+		return Interval{}, false, fmt.Errorf("the histogram cannot be decoded: %w", err)
 	}
 	return Interval{
 		Tag: tag, Histogram: h, Start: time.UnixMilli(int64(math.Round(1e3 * (base + start)))).UTC(),
 		Length: time.Duration(math.Round(1e3*length)) * time.Millisecond,
-	}, nil
+	}, true, nil
 }
 
 // Merge adds up the intervals that keep accepts: the same histogram as one that

@@ -167,15 +167,3 @@ func wholeLines(path string) ([]byte, error) {
 	}
 	return b[:bytes.LastIndexByte(b, '\n')+1], err
 }
-
-func readEvents(b []byte) ([]Event, error) {
-	var all []Event
-	for line := range bytes.Lines(b) {
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return all, fmt.Errorf("event %d cannot be read: %w", len(all)+1, err)
-		}
-		all = append(all, e)
-	}
-	return all, nil
-}

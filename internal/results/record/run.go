@@ -44,6 +44,9 @@ type Run struct {
 	Seed     uint64     `json:"seed"`
 	// Scenario is the file as read; empty when flags said what to do.
 	Scenario string `json:"scenario"`
+	// Scale is the factor by which the scenario was scaled, and each trial's
+	// conditions say what that changed; 0 when it was run as written.
+	Scale float64 `json:"scale,omitempty"`
 	// Planned is how many trials there are to be, repeats included.
 	Planned  int       `json:"planned_trials"`
 	Machines []Machine `json:"machines"` // the generator's first

@@ -18,7 +18,13 @@ const (
 	Service               // done - sent of successes
 	ErrorTime             // known - due of errors of one kind
 	Lateness              // sent - due of everything sent, open loop
+	WatchDue              // a watch event's arrival - due of its write
+	WatchSent             // a watch event's arrival - sent of its write
+	WatchMade             // until a watcher was created that had been asked for
 )
+
+// alone are the times that are of no operation: a tag has nothing behind them.
+var alone = map[Time]string{Lateness: "lateness", WatchDue: "watch-due", WatchSent: "watch-sent", WatchMade: "watch-made"}
 
 // Tag says what an interval of latency.hlog is of. It is written as fields
 // with points between them, without a comma, a space or a character that a
@@ -27,20 +33,22 @@ const (
 //	measured.response.get.linearizable.8e9e05c52164694d.2
 //	measured.error-timeout.put.none.0.0
 //	warmup.lateness
+//	measured.watch-due
 type Tag struct {
 	Phase measure.Phase
 	Time  Time
-	// What follows is not set for Lateness.
+	// What follows is not set for Lateness and the times of watching.
 	measure.Series
 	Error kv.Outcome // ErrorTime only
 }
 
 // String returns the tag as the log has it.
 func (t Tag) String() string {
+	if name, ok := alone[t.Time]; ok {
+		return t.Phase.String() + "." + name
+	}
 	var time string
 	switch t.Time {
-	case Lateness:
-		return t.Phase.String() + ".lateness"
 	case Response:
 		time = "response"
 	case Service:
@@ -69,11 +77,13 @@ func ParseTag(s string) (Tag, error) {
 		return bad()
 	}
 	if len(f) == 2 {
-		t.Time = Lateness
-		if f[1] != "lateness" {
-			return bad()
+		for time, name := range alone {
+			if f[1] == name {
+				t.Time = time
+				return t, nil
+			}
 		}
-		return t, nil
+		return bad()
 	}
 	if !t.parseTime(f[1]) || t.parseSeries(f[2:]) != nil {
 		return bad()

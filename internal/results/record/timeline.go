@@ -26,34 +26,25 @@ func timelineHeader() []string {
 }
 
 // timelineRow is a second as a row of timeline.csv. A percentile that the
-// second does not support, or that falls on an error, is empty.
-func timelineRow(s *measure.Second, start time.Time) []string {
+// second does not support, or that falls on an error, is empty. scratch is used.
+func timelineRow(s *measure.Second, start time.Time, scratch *measure.Histogram) []string {
 	u := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	row := []string{
 		start.UTC().Format(time.RFC3339Nano), fmt.Sprintf("%.3f", float64(start.UnixMilli())/1e3),
 		s.Phase.String(), strconv.Itoa(s.Index),
 		u(s.Due), u(s.Done), u(s.Outcomes[kv.OK]), u(s.Outcomes[kv.Miss]), u(s.Outcomes[kv.Conflict]),
 	}
-	failed, kinds := uint64(0), make([]string, 0, measure.Errors)
+	failed, kinds := s.Failed(), make([]string, 0, measure.Errors)
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-		failed += s.Outcomes[o]
 		kinds = append(kinds, u(s.Outcomes[o]))
 	}
 	row = append(append(row, u(failed)), kinds...)
 
-	var response *measure.Histogram
-	if len(s.Cells) == 1 {
-		response = s.Cells[0].Response
-	} else {
-		for _, c := range s.Cells {
-			merge(&response, c.Response)
-		}
+	response := s.Response(scratch)
+	for _, f := range measure.PercentilesOf(response, failed, timelinePercentiles[:]...) {
+		row = append(row, cell(f))
 	}
-	sum := measure.Summarize(response, failed)
-	for _, p := range timelinePercentiles {
-		row = append(row, cell(sum.At(p)))
-	}
-	return append(row, cell(sum.Max), u(s.BytesIn), u(s.BytesOut),
+	return append(row, cell(measure.Slowest(response, failed)), u(s.BytesIn), u(s.BytesOut),
 		strconv.Itoa(s.Connections), strconv.Itoa(s.Clients), strconv.Itoa(s.InFlight))
 }
 

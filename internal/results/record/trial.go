@@ -36,6 +36,7 @@ type Trial struct {
 	Completed    uint64            `json:"completed_in_window"` // successes, whenever due
 	PerSecond    float64           `json:"operations_per_second"`
 	LongestGap   float64           `json:"longest_gap_seconds"`
+	LongestGapAt *float64          `json:"longest_gap_at_seconds"` // of the window; null if it is below 1 ms
 	FailedFrom   *float64          `json:"failed_from_percentile"`
 
 	ResponseTime        Times            `json:"response_time_ns"`
@@ -47,6 +48,13 @@ type Trial struct {
 	ByRole      []Served `json:"by_role"`
 	ByOperation []Served `json:"by_operation"` // empty unless the trial has a mix
 	Roles       Roles    `json:"roles"`
+
+	// Watch is what the watchers got; null without any.
+	Watch *Watched `json:"watch,omitempty"`
+	// Retries is how often a conflict made stm operations, of those that
+	// completed, begin again; null without any.
+	Retries *uint64 `json:"retries,omitempty"`
+	Hashes  *Hashes `json:"hashes,omitempty"` // null unless they were asked for
 
 	CarriedIn      uint64   `json:"carried_in"`
 	CarriedInAgeNS int64    `json:"carried_in_age_ns"`
@@ -71,6 +79,10 @@ type Trial struct {
 	StolenShare    *float64 `json:"stolen_cpu_share"`
 
 	Verdict verdict.Verdict `json:"verdict"`
+
+	// Events, by their time, and Timeline are what Run.ReadEvents read.
+	Events   []Event `json:"-"`
+	Timeline []Row   `json:"-"`
 }
 
 // NewTrial makes a trial's result of what was measured: every figure that
@@ -94,6 +106,12 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 		t.ByOperation = byOperation(measured.Cells)
 	}
 	t.Roles = append(t.Roles, roles...)
+	t.Watch = newWatched(c.Watching, measured)
+	t.Hashes = o.Hashes
+	if c.STM != nil {
+		retries := measured.Retries // a copy: a pointer into the totals would keep a whole generator
+		t.Retries = &retries
+	}
 	t.observe(o, measured)
 	t.Verdict = verdict.Judge(t.figures(all, measured, warmup))
 	return t
@@ -140,6 +158,10 @@ func (t *Trial) count(m *measure.Totals) {
 		t.PerSecond = float64(m.Done) / m.Seconds
 	}
 	t.LongestGap = m.LongestGap
+	if m.LongestGap > 0 {
+		at := m.LongestGapAt // a copy: a pointer into the totals would keep a whole generator
+		t.LongestGapAt = &at
+	}
 	if p, ok := measure.FailedFrom(t.Operations, t.Errors); ok {
 		t.FailedFrom = &p
 	}
@@ -180,7 +202,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	service := measure.Summarize(all.service, 0)
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
-		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, Timed: count(all.response) + all.failed(),
+		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedBy: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
 		Misses: t.Misses, WrongAnswers: t.WrongAnswers, Done: t.Completed,
 		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MaxInFlight: t.MaxInFlight, Capped: t.Capped,
 		CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
@@ -193,6 +215,12 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		ResponseP50NS: t.SuccessResponseTime.At(50).NS,
 	}
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
+	if t.Watch != nil {
+		f.Events = t.Watch.figures(t.Watching)
+	}
+	if t.Hashes != nil {
+		f.Disagreement, f.Incomparable = t.Hashes.disagreement(), t.Hashes.Failure
+	}
 	if t.Rate != nil {
 		f.Rate = *t.Rate
 	}
@@ -241,6 +269,10 @@ func (t *Trial) UnmarshalJSON(b []byte) error {
 	}
 	t.ResponseTime.restore(t.Errors)
 	t.ServiceTime.restore(t.Errors)
+	if w := t.Watch; w != nil {
+		w.FromDue.restore(w.Lost)
+		w.FromSent.restore(w.Lost)
+	}
 	for i := range t.ByRole {
 		t.ByRole[i].restore()
 	}

@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -44,6 +43,7 @@ type TrialWriter struct {
 	end      [2]time.Time
 	done     bool
 	encoder  encoder
+	scratch  *measure.Histogram
 	buf      []byte
 }
 
@@ -55,7 +55,7 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	if c.Repeats > 1 {
 		t.Folder += fmt.Sprintf("-r%d", c.Repeat)
 	}
-	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder}
+	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, scratch: measure.NewHistogram()}
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
@@ -135,30 +135,24 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 		if _, err := t.hlog.Write(t.buf); err != nil {
 			return err
 		}
-		return writeRows(t.timeline, timelineRow(s, start))
+		return writeRows(t.timeline, timelineRow(s, start, t.scratch))
 	})
 }
 
-// Event is one line of events.jsonl.
-type Event struct {
-	Time time.Time `json:"time"`
-	// Kind is such as election, slow_fsync, member_lost, fault.
-	Kind   string `json:"kind"`
-	Member string `json:"member,omitempty"` // its name
-	Text   string `json:"text"`
-	// Duration of what happened; 0 when it has none.
-	Duration time.Duration `json:"duration_ns"`
-}
-
-// Event records what happened.
-func (t *TrialWriter) Event(e Event) error {
-	e.Time = e.Time.UTC()
+// Made records how long it took to create the watchers, once they are there: an
+// interval that begins with the phase and has the given length in seconds.
+func (t *TrialWriter) Made(phase measure.Phase, h *measure.Histogram, seconds float64) error {
 	return t.do(func() error {
-		b, err := json.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("the event %q cannot be recorded: %w", e.Kind, err)
+		start := t.start[phase]
+		if start.IsZero() || count(h) == 0 {
+			return nil
 		}
-		_, err = t.events.Write(append(b, '\n'))
+		var err error
+		t.buf, err = t.encoder.appendInterval(t.buf[:0], Tag{Phase: phase, Time: WatchMade}.String(), start.Sub(t.base).Seconds(), seconds, h)
+		if err != nil {
+			return fmt.Errorf("a histogram cannot be written: %w", err)
+		}
+		_, err = t.hlog.Write(t.buf)
 		return err
 	})
 }

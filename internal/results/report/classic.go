@@ -21,9 +21,18 @@ type Classic struct {
 	Precise bool // all digits
 	Sample  bool // a line for each second
 	Note    string
+	// Operations, Created and Events are the sections of a load with watchers:
+	// of its operations, of the watchers' creation and of their events. Those
+	// that are nil are left out; without any, the operations have no heading.
+	Operations, Created, Events *Section
 }
 
-// Write writes a trial's summary, or two when it reads and writes.
+// Section is a part of the summary: its heading, and what perfdash calls it
+// behind the command's name.
+type Section struct{ Heading, Label string }
+
+// Write writes a trial's summary, or several: one for reads and one for writes,
+// or one for each section.
 func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error {
 	if !measured(t) {
 		return nil
@@ -32,10 +41,13 @@ func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error 
 	if c.Note != "" {
 		fmt.Fprintf(&b, "\n%s\n", c.Note)
 	}
-	parts := classicParts(t, files)
+	parts := c.parts(t, files)
 	for i := range parts {
 		p := &parts[i]
-		if len(parts) > 1 {
+		switch {
+		case p.heading != "":
+			fmt.Fprintf(&b, "\n%s\n", p.heading)
+		case len(parts) > 1:
 			fmt.Fprintf(&b, "\nTotal %s Ops: %d\nDetails:", p.name, p.operations())
 		}
 		c.part(&b, p)
@@ -45,7 +57,7 @@ func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error 
 }
 
 func (c Classic) part(b *bytes.Buffer, p *classicPart) {
-	if h := p.times; h.TotalCount() > 0 {
+	if h := p.times; h.TotalCount() > 0 && p.seconds > 0 {
 		b.WriteString("\nSummary:\n")
 		for _, f := range []struct {
 			label string
@@ -71,6 +83,9 @@ func (c Classic) part(b *bytes.Buffer, p *classicPart) {
 			if n := p.errors[o]; n > 0 {
 				fmt.Fprintf(b, "  [%d]\t%s\n", n, p.texts[o])
 			}
+		}
+		if p.lost > 0 {
+			fmt.Fprintf(b, "  [%d]\tlost: the event of an acknowledged write did not come\n", p.lost)
 		}
 	}
 }

@@ -55,8 +55,8 @@ func TestClassicHasTheLinesThatScriptsLookFor(t *testing.T) {
 			t.Errorf("it lacks %q:\n%s", want, b.String())
 		}
 	}
-	if strings.Contains(b.String(), "99.9%") {
-		t.Errorf("250 operations support no p99.9:\n%s", b.String())
+	if !strings.Contains(b.String(), "  99.9% in failed.\n") {
+		t.Errorf("p99.9 lies beyond percentiles that failed:\n%s", b.String())
 	}
 }
 
@@ -101,7 +101,7 @@ func TestClassicBinsCountEverything(t *testing.T) {
 func TestPerfdash(t *testing.T) {
 	trial, files := classicTrial(0, 200, 0)
 	dir := filepath.Join(t.TempDir(), "artifacts")
-	path, err := WritePerfdash(dir, "put", trial, files, time.Unix(0, 0))
+	path, err := Classic{}.WritePerfdash(dir, "put", trial, files, time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,5 +116,43 @@ func TestPerfdash(t *testing.T) {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("it lacks %s:\n%s", want, b)
 		}
+	}
+}
+
+// A load with watchers has sections instead: each has its times, and a lost
+// event stands in the distribution as slower than any.
+func TestClassicHasSectionsForWatchers(t *testing.T) {
+	trial, files := classicTrial(0, 200, 0)
+	trial.Watch = &record.Watched{Lost: 40, CreationSeconds: 4}
+	trial.Watching = &record.Watching{Watchers: 2, Streams: 1}
+	add := func(phase measure.Phase, time record.Time, n int) {
+		h := measure.NewHistogram()
+		for i := range n {
+			_ = h.RecordValue(int64(i+1) * 1e6)
+		}
+		files.Intervals = append(files.Intervals, record.Interval{Tag: record.Tag{Phase: phase, Time: time}, Start: *trial.Opened, Histogram: h})
+	}
+	add(measure.Warmup, record.WatchMade, 100)
+	add(measure.Measured, record.WatchSent, 200)
+	add(measure.Warmup, record.WatchSent, 1000)
+	c := Classic{Created: &Section{"Made:", "make"}, Operations: &Section{"Puts:", "put"}, Events: &Section{"Events:", "watch"}}
+	var b strings.Builder
+	if err := c.Write(&b, trial, files); err != nil {
+		t.Fatal(err)
+	}
+	made, rest, _ := strings.Cut(b.String(), "\nPuts:\n\nSummary:\n")
+	puts, events, _ := strings.Cut(rest, "\nEvents:\n\nSummary:\n")
+	if !strings.HasPrefix(made, "\nMade:\n\nSummary:\n") || !strings.Contains(made, "Requests/sec:\t25.0000") ||
+		!strings.Contains(puts, "Requests/sec:\t100.0000") || !strings.Contains(events, "Requests/sec:\t100.0000") ||
+		!strings.Contains(events, "  95% in failed.") || !strings.Contains(events, "\nError distribution:\n  [40]\tlost: ") ||
+		strings.Contains(puts, "failed") {
+		t.Errorf("got\n%s", b.String())
+	}
+	path, err := c.WritePerfdash(t.TempDir(), "watch", trial, files, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), `"WATCH-MAKE"`) || !strings.Contains(string(b), `"WATCH-WATCH"`) {
+		t.Errorf("%v\n%s", err, b)
 	}
 }

@@ -13,11 +13,13 @@ import (
 // classicPart is what one classic summary is of: a trial's operations, or its
 // reads or writes alone.
 type classicPart struct {
-	name    string // Read or Write
+	name    string // Read or Write, or the section's
+	heading string // of a section
 	seconds float64
 	times   *measure.Histogram // of successes
 	errors  [kv.NumOutcomes]uint64
 	texts   [kv.NumOutcomes]string
+	lost    uint64 // watch events
 	samples []classicSecond
 }
 
@@ -32,10 +34,56 @@ func (p *classicPart) failed() (n uint64) {
 	for _, errors := range p.errors {
 		n += errors
 	}
-	return n
+	return n + p.lost
 }
 
 func (p *classicPart) operations() uint64 { return uint64(p.times.TotalCount()) + p.failed() }
+
+// parts are the summary's: the sections, or the operations.
+func (c Classic) parts(t *record.Trial, files *record.Files) []classicPart {
+	if c.Operations == nil && c.Created == nil && c.Events == nil {
+		return classicParts(t, files)
+	}
+	var all []classicPart
+	headed := func(s *Section, p classicPart) {
+		p.name, p.heading = s.Label, s.Heading
+		all = append(all, p)
+	}
+	if c.Created != nil && t.Watch != nil {
+		p := classicWatch(t, files, record.WatchMade)
+		p.seconds = t.Watch.CreationSeconds
+		headed(c.Created, p)
+	}
+	if c.Operations != nil {
+		for _, p := range classicParts(t, files) {
+			headed(c.Operations, p)
+		}
+	}
+	if c.Events != nil && t.Watch != nil {
+		time := record.WatchSent
+		if t.Open() {
+			time = record.WatchDue
+		}
+		p := classicWatch(t, files, time)
+		p.lost = t.Watch.Lost
+		headed(c.Events, p)
+	}
+	return all
+}
+
+// classicWatch is a part of one of the times of watching. Events are of the
+// window; a watcher may have been created before it.
+func classicWatch(t *record.Trial, files *record.Files, time record.Time) classicPart {
+	p := newClassicPart("", t)
+	for _, in := range files.Intervals {
+		if in.Time == time && (in.Phase == measure.Measured || time == record.WatchMade) {
+			p.times.Merge(in.Histogram)
+			p.sample(in)
+		}
+	}
+	p.complete(nil, false)
+	return p
+}
 
 // classicParts divides the measured window: reads come before writes, and one
 // part has no name.

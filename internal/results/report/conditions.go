@@ -28,7 +28,7 @@ func conditions(w io.Writer, run *record.Run, all []*group) error {
 	add("machine", machine(first))
 	var load []string
 	for _, f := range shared {
-		if f.above != nil && f.shared(all) {
+		if f.above != nil && f.shared(all) && f.above(first) != "" {
 			load = append(load, f.above(first))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -29,6 +30,7 @@ func facets() []facet {
 		{"value", func(t *record.Trial) string { return Bytes(uint64(t.ValueSize)) },
 			func(t *record.Trial) string { return "values of " + Bytes(uint64(t.ValueSize)) }},
 		{"keys", keys, keysAbove},
+		{"transaction", func(t *record.Trial) string { return orDash(transaction(t)) }, transaction},
 		{"warm-up", func(t *record.Trial) string { return seconds(t.WarmupSeconds) },
 			func(t *record.Trial) string { return "warm-up " + seconds(t.WarmupSeconds) }},
 		{"window", window, func(t *record.Trial) string { return "window " + window(t) }},
@@ -43,11 +45,18 @@ func clients() facet {
 		func(t *record.Trial) string { return plural(uint64(t.Clients), "client") }}
 }
 
-func store(t *record.Trial) string { return strings.TrimSpace(t.Store + " " + t.Version) }
+// store is the store's kind and version, and the scenario's name for the build.
+func store(t *record.Trial) string {
+	name := strings.TrimSpace(t.Store + " " + t.Version)
+	if t.Label != "" {
+		name += " (" + t.Label + ")"
+	}
+	return name
+}
 
 func keys(t *record.Trial) string {
 	switch {
-	case t.RangeKey == "":
+	case t.RangeKey == "" || len(t.Mix) > 1:
 		return Count(t.KeySpace) + " " + distribution(t)
 	case t.RangeEnd == "":
 		return fmt.Sprintf("%q", t.RangeKey)
@@ -59,10 +68,25 @@ func keysAbove(t *record.Trial) string {
 	switch {
 	case t.RangeKey == "":
 		return plural(t.KeySpace, "key") + " (" + distribution(t) + ")"
+	case len(t.Mix) > 1:
+		return fmt.Sprintf("%s (%s), ranges from %q to %q", plural(t.KeySpace, "key"), distribution(t), t.RangeKey, t.RangeEnd)
 	case t.RangeEnd == "":
 		return "key " + keys(t)
 	}
 	return "keys from " + keys(t)
+}
+
+// transaction says what an optimistic transaction is, where there are any.
+func transaction(t *record.Trial) string {
+	s := t.STM
+	if s == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s a transaction, %d %% of them written, isolation %s", plural(uint64(s.Keys), "key"), s.WritePercent, s.Isolation)
+	if s.Locker != kv.LockNone.String() {
+		text += ", under " + s.Locker
+	}
+	return text
 }
 
 func distribution(t *record.Trial) string {

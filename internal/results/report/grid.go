@@ -12,6 +12,7 @@ import (
 type grid struct {
 	columns []column
 	rows    [][]string
+	note    string // a line below, with its end
 }
 
 type column struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -41,9 +42,7 @@ func groups(run *record.Run) []*group {
 }
 
 // measured reports whether a trial came to have figures.
-func measured(t *record.Trial) bool {
-	return t.State == record.Complete || t.State == record.Interrupted && t.Seconds > 0
-}
+func measured(t *record.Trial) bool { return analyze.Measured(t) }
 
 func (g *group) first() *record.Trial { return g.trials[0] }
 
@@ -56,26 +55,8 @@ func (g *group) figures(of func(*record.Trial) measure.Figure) []measure.Figure 
 	return all
 }
 
-// median is the middle of the repeats' figures. A failed one is slower than
-// any other; if one is not supported by its sample, so is the median.
-func median(all []measure.Figure) measure.Figure {
-	if len(all) == 0 || slices.ContainsFunc(all, func(f measure.Figure) bool { return !f.Known && !f.Failed }) {
-		return measure.Figure{}
-	}
-	sorted := slices.SortedFunc(slices.Values(all), func(a, b measure.Figure) int { return cmp.Compare(rank(a), rank(b)) })
-	low, high := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
-	if high.Failed {
-		return measure.Figure{Failed: true}
-	}
-	return measure.Figure{NS: (low.NS + high.NS) / 2, Known: true}
-}
-
-func rank(f measure.Figure) float64 {
-	if f.Failed {
-		return math.Inf(1)
-	}
-	return f.NS
-}
+// median is the middle of the repeats' figures.
+func median(all []measure.Figure) measure.Figure { return analyze.Median(all) }
 
 // spread is how far the farthest repeat is from the median, as a share of it.
 func spread(all []measure.Figure) string {
@@ -85,7 +66,7 @@ func spread(all []measure.Figure) string {
 	}
 	farthest := 0.0
 	for _, f := range all {
-		farthest = max(farthest, math.Abs(rank(f)-middle.NS))
+		farthest = max(farthest, math.Abs(analyze.Rank(f)-middle.NS))
 	}
 	if math.IsInf(farthest, 1) {
 		return Dash

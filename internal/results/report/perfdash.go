@@ -33,13 +33,13 @@ type (
 
 // WritePerfdash writes a trial's percentiles into a new file in the folder,
 // which it makes, and returns the file's path. operation is the command's name.
-func WritePerfdash(dir, operation string, t *record.Trial, files *record.Files, now time.Time) (string, error) {
+func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, files *record.Files, now time.Time) (string, error) {
 	report := perfdash{Version: "v1"}
-	parts := classicParts(t, files)
+	parts := c.parts(t, files)
 	for i := range parts {
 		p := &parts[i]
 		name := operation
-		if len(parts) > 1 {
+		if p.name != "" && (len(parts) > 1 || p.heading != "") {
 			name += "-" + p.name
 		}
 		s := measure.Summarize(p.times, p.failed())

@@ -43,9 +43,14 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 			return err
 		}
 		errorList(&b, t)
+		if err := watched(&b, t); err != nil {
+			return err
+		}
 		if err := served(&b, t); err != nil {
 			return err
 		}
+		hashes(&b, t)
+		happened(&b, []record.Trial{*t})
 		judged(&b, t)
 	}
 	if dir != "" {
@@ -71,8 +76,11 @@ func load(t *record.Trial) string {
 		parts = append(parts, "closed loop, "+plural(uint64(t.Clients), "client"))
 	}
 	for _, f := range facets() {
-		if f.above != nil {
-			parts = append(parts, f.above(t))
+		if f.above == nil {
+			continue
+		}
+		if text := f.above(t); text != "" {
+			parts = append(parts, text)
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -94,6 +102,13 @@ func results(g *grid, t *record.Trial) {
 	}
 	if t.Misses > 0 {
 		g.add("  misses", Count(t.Misses))
+	}
+	if n := t.Retries; n != nil {
+		each := ""
+		if t.Operations > 0 {
+			each = fmt.Sprintf(" (%.3g a transaction)", float64(*n)/float64(t.Operations))
+		}
+		g.add("  retries", Count(*n)+each)
 	}
 	gap := "below 1 ms"
 	if f := longestGap(t); f.Known {
@@ -134,13 +149,7 @@ func distributions(w io.Writer, t *record.Trial) error {
 		}
 		g.add(cells...)
 	}
-	add("min", func(t record.Times) measure.Figure { return t.Min })
-	add("mean", func(t record.Times) measure.Figure { return t.Mean })
-	add("stddev", func(t record.Times) measure.Figure { return t.Stddev })
-	for _, p := range measure.Percentiles {
-		add(fmt.Sprintf("p%g", p), func(t record.Times) measure.Figure { return t.At(p) })
-	}
-	add("max", func(t record.Times) measure.Figure { return t.Max })
+	timesRows(add)
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
 	}

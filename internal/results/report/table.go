@@ -17,6 +17,20 @@ type cellOf struct {
 // tables writes the closed loop's trials and the open loop's, each headed by
 // the time that it tells.
 func tables(w io.Writer, all []*group) error {
+	return eachTable(all, func(head string, g *grid) error {
+		if _, err := fmt.Fprintf(w, "\n%s\n", head); err != nil {
+			return err
+		}
+		if err := g.write(w); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, g.note)
+		return err
+	})
+}
+
+// eachTable hands over the tables with their headings.
+func eachTable(all []*group, put func(head string, g *grid) error) error {
 	var closed, open []*group
 	for _, g := range all {
 		if g.first().Open() {
@@ -30,18 +44,18 @@ func tables(w io.Writer, all []*group) error {
 		if c := clients(); c.shared(closed) {
 			head += ", " + c.above(closed[0].first())
 		}
-		if err := table(w, head+": service time; gap is the longest time without any operation done", closed, closedColumns(closed, all)); err != nil {
+		if err := put(head+": service time; gap is the longest time without any operation done", table(closed, closedColumns(closed, all))); err != nil {
 			return err
 		}
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	return table(w, "Open loop: response time, counted from when an operation was due", open, openColumns(open, all))
+	return put("Open loop: response time, counted from when an operation was due", table(open, openColumns(open, all)))
 }
 
-func table(w io.Writer, head string, rows []*group, columns []cellOf) error {
-	g := grid{}
+func table(rows []*group, columns []cellOf) *grid {
+	g := &grid{}
 	for _, c := range columns {
 		g.columns = append(g.columns, c.column)
 	}
@@ -52,17 +66,10 @@ func table(w io.Writer, head string, rows []*group, columns []cellOf) error {
 		}
 		g.add(cells...)
 	}
-	if _, err := fmt.Fprintf(w, "\n%s\n", head); err != nil {
-		return err
-	}
-	if err := g.write(w); err != nil {
-		return err
-	}
 	if repeated(rows) {
-		_, err := io.WriteString(w, "Repeated trials show medians; ± is the repeat that is farthest from the median.\n")
-		return err
+		g.note = "Repeated trials show medians; ± is the repeat that is farthest from the median.\n"
 	}
-	return nil
+	return g
 }
 
 func repeated(rows []*group) bool {

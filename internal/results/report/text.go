@@ -28,6 +28,8 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 			return err
 		}
 		lateness(&b, all)
+		watching(&b, all)
+		happened(&b, run.Trials)
 		reasons(&b, run)
 	}
 	list(&b, "Problems of the record", run.Problems)

@@ -80,7 +80,7 @@ func (r *run) leave(ctx context.Context) error {
 
 // attach reaches a cluster that runs already.
 func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
-	access, err := accessOf(spec.Cluster.Attach)
+	access, err := AccessOf(spec.Cluster.Attach)
 	if err != nil {
 		return trial.Cluster{}, err
 	}
@@ -97,16 +97,20 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err != nil {
 		return trial.Cluster{}, err
 	}
+	exec, err := server(st, &spec.Cluster)
+	if err != nil {
+		return trial.Cluster{}, err
+	}
 	noteData(dir)
 	own, err := cluster.Start(ctx, r.host, st, cluster.Spec{
-		Name: id, Members: spec.Cluster.Members, Exec: spec.Cluster.Exec, Self: r.Self,
+		Name: id, Members: spec.Cluster.Members, Exec: exec, Self: r.Self,
 		Settings: spec.Cluster.Settings, Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
 	})
 	if err != nil {
 		return trial.Cluster{}, err
 	}
 	shared := true
-	c := trial.Cluster{ID: id, Store: st, Access: own.Access(), Shared: &shared, Notes: own.Notes()}
+	c := trial.Cluster{ID: id, Store: st, Access: own.Access(), Shared: &shared, Notes: own.Notes(), Names: map[string]string{}}
 	r.now = &running{key: spec.Cluster.Key, name: name, own: own, dataDir: dir}
 	about, err := r.describe(ctx, own, spec, id)
 	if err != nil {
@@ -114,9 +118,10 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	}
 	c.Durability = about.Durability
 	for _, m := range own.Members() {
-		c.Processes = append(c.Processes, trial.Process{Name: m.Name, PID: m.PID})
+		c.Names[m.Endpoint] = m.Name
+		c.Processes = append(c.Processes, trial.Process{Name: m.Name, PID: m.PID, Member: m.Name, LogFile: m.LogFile})
 		for _, b := range m.Behind {
-			c.Processes = append(c.Processes, trial.Process{Name: b.Name, PID: b.PID})
+			c.Processes = append(c.Processes, trial.Process{Name: b.Name, PID: b.PID, Member: m.Name, LogFile: b.LogFile})
 		}
 	}
 	r.now.trial = c
@@ -146,8 +151,8 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 	return about, err
 }
 
-// accessOf turns what flags and files say into what is needed to connect.
-func accessOf(a *scenario.Attach) (store.Access, error) {
+// AccessOf turns what flags and files say into what is needed to connect.
+func AccessOf(a *scenario.Attach) (store.Access, error) {
 	access := store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}
 	if a.User != "" {
 		name, password, ok := strings.Cut(a.User, ":")

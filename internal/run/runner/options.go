@@ -5,6 +5,7 @@ package runner
 import (
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -27,6 +28,9 @@ type Options struct {
 	// Watch is told how the run goes, about four times a second and at each
 	// change of stage, from one goroutine at a time. Nil for nobody.
 	Watch func(Progress)
+	// Seconds is told every second of a trial that is recorded, which it only
+	// reads: its histograms are used again. One goroutine calls it. Nil for nobody.
+	Seconds func(*scenario.Trial, *measure.Second)
 }
 
 // Stage is what a run is doing.
@@ -57,7 +61,12 @@ type Progress struct {
 	P99       float64
 	Errors    uint64 // of the trial so far, warm-up included
 	InFlight  int64
+	// Share is how much of the trial's warm-up and window is over, from 0 to 1,
+	// and TrialLeft how long they still take; 0 when that is not known.
+	Share     float64
+	TrialLeft time.Duration
 	// Elapsed and Left are of the whole run; Left is 0 when it is not known.
+	// Where totals bound trials it is an estimate from the rates so far.
 	Elapsed, Left time.Duration
 	// Result is the trial that has just ended, with TrialDone.
 	Result *record.Trial

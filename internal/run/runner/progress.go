@@ -10,10 +10,22 @@ import (
 
 // tellTrial passes on how a trial goes.
 func (r *run) tellTrial(spec *scenario.Trial, p trial.Progress) {
+	r.pace.now(p.Ended, time.Now())
+	if p.Stage == string(Preloading) || p.Stage == string(Connecting) {
+		r.trialBegan = time.Now() // what comes before the warm-up takes what it takes
+	}
 	r.tell(Progress{
 		Stage: stageOf(p.Stage), Name: title(spec),
 		PerSecond: p.PerSecond, P99: p.P99, Errors: p.Errors, InFlight: p.InFlight,
 	})
+}
+
+// seconds passes on a trial's seconds.
+func (r *run) seconds(spec *scenario.Trial) func(*measure.Second) {
+	if r.Seconds == nil {
+		return nil
+	}
+	return func(s *measure.Second) { r.Seconds(spec, s) }
 }
 
 func stageOf(s string) Stage {
@@ -31,36 +43,16 @@ func (r *run) tell(p Progress) {
 		return
 	}
 	p.Trial, p.Trials = r.at, len(r.Scenario.Trials)
-	p.Elapsed, p.Left = time.Since(r.began), r.left()
+	p.Elapsed = time.Since(r.began)
+	e := r.estimate()
+	p.Share, p.TrialLeft, p.Left = e.tell()
 	r.Watch(p)
 }
 
-// The time that a trial and a cluster take beside warm-up and window.
-const (
-	aroundTrial = 300 * time.Millisecond
-	toStart     = 3 * time.Second
-)
-
-// left estimates how long the run still takes: the trials not begun by what
-// they ask for, and the one that runs by what is left of it. Stopping the last
-// cluster takes no time worth telling.
-func (r *run) left() time.Duration {
-	var left time.Duration
-	for i := range r.Scenario.Trials {
-		if i < r.ended {
-			continue
-		}
-		d, known := r.Scenario.Trials[i].Load.EstimatedDuration()
-		if !known {
-			return 0
-		}
-		left += d + aroundTrial
-		if i+1 == r.at && !r.trialBegan.IsZero() {
-			left -= min(time.Since(r.trialBegan), d+aroundTrial)
-		}
+func (r *run) estimate() estimate {
+	e := estimate{trials: r.Scenario.Trials, ended: r.ended, at: r.at, pace: &r.pace, starting: r.now == nil && r.at == 0}
+	if !r.trialBegan.IsZero() {
+		e.running = time.Since(r.trialBegan)
 	}
-	if r.now == nil && r.at == 0 {
-		left += toStart
-	}
-	return left
+	return e
 }

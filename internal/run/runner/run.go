@@ -27,6 +27,7 @@ type run struct {
 	ended      int // trials ended, or not to be run any more
 	now        *running
 	trialBegan time.Time
+	pace       pace
 	started    int // clusters
 }
 
@@ -34,6 +35,9 @@ type run struct {
 // an error where there is one. When ctx ends, the run ends with what it has,
 // and the error is ctx's.
 func Run(ctx context.Context, o Options) (dir string, err error) {
+	if err := findServers(&o); err != nil {
+		return "", err
+	}
 	r, err := begin(o)
 	if err != nil {
 		return "", err
@@ -61,7 +65,7 @@ func begin(o Options) (*run, error) {
 	r.machine = machine()
 	cleanOrphans()
 	about := record.Run{
-		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source),
+		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Scale: o.Scenario.Scale,
 		Planned: len(o.Scenario.Trials), Machines: []record.Machine{r.machine},
 	}
 	var err error
@@ -97,9 +101,11 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 		return err
 	}
 	r.trialBegan = time.Now()
+	r.pace.begin()
 	t := trial.Trial{
 		Spec: spec, Cluster: cluster, Writer: r.out, Machine: &r.machine, Tool: r.Tool.Version,
-		Watch: func(p trial.Progress) { r.tellTrial(&spec, p) },
+		Watch:   func(p trial.Progress) { r.tellTrial(&spec, p) },
+		Seconds: r.seconds(&spec),
 	}
 	result, err := t.Run(ctx)
 	r.trialBegan = time.Time{}
@@ -112,6 +118,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	r.ended = r.at
 	r.now.lost = len(result.LostMembers) > 0
 	r.rates.add(result)
+	r.pace.ended(&spec, result)
 	r.tell(Progress{Stage: TrialDone, Name: title(&spec), Result: result})
 	return nil
 }

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+)
+
+// reportFlags are the flags of `report`.
+type reportFlags struct {
+	format string
+	out    string
+	gate   gate
+}
+
+func (a *app) reportCommand() *cobra.Command {
+	f := &reportFlags{format: "text"}
+	c := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Print a recorded run again, compare it, or write it as files",
+		Long: `Print a recorded run again, from its run directory alone.
+
+With --baseline it is compared, trial by trial, with another run of the same
+scenario. Format dbtester writes the client's side of dbtester's outputs into
+the folder --out: per-second series, distributions, percentiles, latency by
+cumulative key number, and the summary of all trials side by side.`,
+		Args: takes(1, 1, "RUN, a run directory"),
+	}
+	r := newFlags(c.Flags())
+	r.choice("format", &f.format, "of the output", "text", "json", "csv", "markdown", "dbtester")
+	r.text("out", &f.out, "DIR", "write files into this folder, which must be empty or not there yet, instead of standard output")
+	f.gate.judge(r, true)
+	c.RunE = func(_ *cobra.Command, args []string) error { return a.report(f, args[0]) }
+	return c
+}
+
+func (a *app) report(f *reportFlags, dir string) error {
+	if f.format == "dbtester" && f.out == "" {
+		return usage("--format dbtester writes a set of files; name a folder for them with --out")
+	}
+	if f.format == "dbtester" && f.gate.baseline != "" {
+		return usage("--format dbtester compares nothing; drop --baseline, or choose another format")
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		return err
+	}
+	run.ReadEvents(dir)
+	trials := make([]record.Conditions, 0, len(run.Trials))
+	for i := range run.Trials {
+		trials = append(trials, run.Trials[i].Conditions)
+	}
+	if err := analyze.CheckThresholds(f.gate.thresholds, trials); err != nil {
+		return usage("--threshold: %w", err)
+	}
+	if f.gate.baseline != "" {
+		if f.gate.base, err = record.Open(f.gate.baseline); err != nil {
+			return err
+		}
+	}
+	comparisons, err := f.gate.comparisons(run)
+	if err != nil {
+		return err
+	}
+	if err := a.write(f, run, dir, comparisons); err != nil {
+		return err
+	}
+	missed, err := a.missed(&f.gate, run, dir)
+	switch {
+	case err != nil:
+		return err
+	case len(missed) > 0:
+		return &exit{code: ExitFailed}
+	case len(f.gate.thresholds) > 0 && len(run.Trials) < run.Planned:
+		return fmt.Errorf("thresholds cannot be kept by trials that did not run: %d of %d began", len(run.Trials), run.Planned)
+	}
+	return nil
+}
+
+// write writes the run to standard output or into the folder that --out names.
+func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*analyze.Comparison) error {
+	if f.format == "dbtester" {
+		return report.Dbtester(a.stdout, run, dir, f.out)
+	}
+	var parts []part
+	switch f.format {
+	case "json":
+		parts = append(parts, part{"report.json", func(w io.Writer) error { return report.RunJSON(w, run, comparisons) }})
+	case "csv":
+		parts = csvParts(run, comparisons, f.out != "")
+	case "markdown":
+		parts = append(parts, part{"report.md", func(w io.Writer) error {
+			return withComparisons(w, report.Markdown(w, run), comparisons, report.CompareMarkdown)
+		}})
+	default:
+		parts = append(parts, part{"report.txt", func(w io.Writer) error {
+			return withComparisons(w, recorded(w, run, dir), comparisons, report.Compare)
+		}})
+	}
+	if f.out == "" {
+		for _, p := range parts {
+			if err := p.write(a.stdout); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := report.EmptyFolder(f.out); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		var b bytes.Buffer
+		if err := p.write(&b); err != nil {
+			return err
+		}
+		path := filepath.Join(f.out, p.name)
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("cannot write %s: %w", path, err)
+		}
+		a.printf("%s\n", path)
+	}
+	return nil
+}
+
+// part is a file of a report.
+type part struct {
+	name  string
+	write func(io.Writer) error
+}
+
+// csvParts are the trials and the comparisons, each a table of its own; where
+// all must go to one place, it is the comparison with --baseline if there is
+// one.
+func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []part {
+	trials := part{"trials.csv", func(w io.Writer) error { return report.CSV(w, run) }}
+	var compared []part
+	for _, c := range comparisons {
+		name := "baseline.csv"
+		if c.Run == c.Base {
+			name = "baseline-within.csv"
+		}
+		compared = append(compared, part{name, func(w io.Writer) error { return report.CompareCSV(w, c) }})
+	}
+	if files {
+		return append([]part{trials}, compared...)
+	}
+	for _, p := range compared {
+		if p.name == "baseline.csv" {
+			return []part{p}
+		}
+	}
+	return []part{trials}
+}
+
+// recorded prints a run as the command that made it did.
+func recorded(w io.Writer, run *record.Run, dir string) error {
+	if run.Scenario == "" && len(run.Trials) == 1 { // flags asked for one trial
+		if err := report.Summary(w, &run.Trials[0], dir); err != nil {
+			return err
+		}
+		for _, p := range run.Problems {
+			if _, err := fmt.Fprintf(w, "%s\n", p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return report.Text(w, run, dir)
+}
+
+func withComparisons(w io.Writer, err error, all []*analyze.Comparison, write func(io.Writer, *analyze.Comparison) error) error {
+	errs := []error{err}
+	for _, c := range all {
+		errs = append(errs, write(w, c))
+	}
+	return errors.Join(errs...)
+}

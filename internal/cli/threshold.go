@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// gate is what a run's result is held to, and how it is told while it runs: the
+// flags that commands with a result share. The nil gate asks for nothing.
+type gate struct {
+	thresholds thresholds
+	interval   time.Duration
+	baseline   string // a run directory
+	lines      *output
+	base       *record.Run
+}
+
+// thresholds is a flag that may be given again and again.
+type thresholds []analyze.Threshold
+
+// Set implements pflag.Value.
+func (t *thresholds) Set(s string) error {
+	one, err := analyze.ParseThreshold(s)
+	if err == nil {
+		*t = append(*t, one)
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (t *thresholds) String() string {
+	texts := make([]string, 0, len(*t))
+	for _, one := range *t {
+		texts = append(texts, one.Text)
+	}
+	return strings.Join(texts, " ")
+}
+
+// Type implements pflag.Value.
+func (t *thresholds) Type() string { return "[TRIAL:]METRIC<LIMIT" }
+
+// judge gives a command whose result is a run --threshold and, with compares,
+// --baseline.
+func (g *gate) judge(r flags, compares bool) {
+	r.set.Var(&g.thresholds, "threshold", "exit with 1 when a trial's metric is not within it, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'; can be given again")
+	if compares {
+		r.text("baseline", &g.baseline, "RUN", "the run directory of a run of the same scenario to compare with")
+	}
+}
+
+// gated gives a command that conducts a run the flags of its gate.
+func (a *app) gated(c *cobra.Command, compares bool) *cobra.Command {
+	g := &gate{}
+	r := newFlags(c.Flags())
+	g.judge(r, compares)
+	r.span("interval", &g.interval, "print a line of JSON so often on standard output while it runs, and everything else on standard error")
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := g.checkInterval(c); err != nil {
+			return err
+		}
+		a.gate = g
+		if g.interval > 0 {
+			g.lines = a.stdout
+			a.stdout = &output{to: a.stderr}
+			defer func() { a.stdout = g.lines }()
+		}
+		return run(c, args)
+	}
+	return c
+}
+
+func (g *gate) checkInterval(c *cobra.Command) error {
+	if !c.Flags().Changed("interval") {
+		return nil
+	}
+	if g.interval < time.Second || g.interval%time.Second != 0 {
+		return usage("--interval must be whole seconds and at least 1s, not %v", g.interval)
+	}
+	if f := c.Flags().Lookup("format"); f != nil && f.Value.String() != "text" {
+		return usage("--interval prints lines of JSON on standard output and --format %s its own output there; give one of them", f.Value)
+	}
+	return nil
+}
+
+// begin checks what can be checked before anything runs.
+func (g *gate) begin(s *scenario.Scenario) error {
+	if g == nil {
+		return nil
+	}
+	trials := make([]record.Conditions, 0, len(s.Trials))
+	for i := range s.Trials {
+		trials = append(trials, record.FromScenario(&s.Trials[i]))
+	}
+	if err := analyze.CheckThresholds(g.thresholds, trials); err != nil {
+		return usage("--threshold: %w", err)
+	}
+	if g.baseline == "" {
+		return nil
+	}
+	base, err := record.Open(g.baseline)
+	if err != nil {
+		return usage("--baseline: %w", err)
+	}
+	if err := analyze.Comparable(trials, base); err != nil {
+		return usage("--baseline %s: %w", g.baseline, err)
+	}
+	g.base = base
+	return nil
+}
+
+// told has a run tell its seconds, if lines are wanted. What it returns may be
+// nil, which prints nothing.
+func (g *gate) told(o *runner.Options) *intervals {
+	if g == nil || g.interval == 0 {
+		return nil
+	}
+	v := newIntervals(g.interval, g.lines, time.Now)
+	show := o.Watch
+	o.Seconds = v.second
+	o.Watch = func(p runner.Progress) {
+		v.watch(p)
+		show(p)
+	}
+	return v
+}
+
+// comparisons are those of a run: with the baselines that its scenario gives,
+// and with the run that a flag names.
+func (g *gate) comparisons(run *record.Run) ([]*analyze.Comparison, error) {
+	var all []*analyze.Comparison
+	if c := analyze.Within(run); c != nil {
+		all = append(all, c)
+	}
+	if g == nil || g.base == nil {
+		return all, nil
+	}
+	c, err := analyze.Compare(run, g.base)
+	if err != nil {
+		return all, fmt.Errorf("the run cannot be compared with %s: %w", g.baseline, err)
+	}
+	return append(all, c), nil
+}
+
+// missed tells which thresholds a run misses, a line each.
+func (a *app) missed(g *gate, run *record.Run, dir string) ([]analyze.Missed, error) {
+	if g == nil || run == nil {
+		return nil, nil
+	}
+	all, err := analyze.CheckRun(g.thresholds, run, dir)
+	for _, m := range all {
+		_, _ = fmt.Fprintf(a.stderr, "quorumbench: the threshold %s\n", m)
+	}
+	return all, err
+}

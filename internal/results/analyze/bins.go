@@ -1,0 +1,132 @@
+package analyze
+
+import (
+	"math"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// MaxRows bounds the rows of a table that would else grow with a trial.
+const MaxRows = 10_000
+
+// BinWidth is how wide the bins of a latency distribution are, unless MaxRows
+// of them do not reach the slowest operation.
+const BinWidth = 10 * time.Millisecond
+
+// Bin counts the operations whose time is at least From and below To.
+type Bin struct {
+	From, To time.Duration
+	Count    uint64
+}
+
+// Bins puts a histogram's operations into bins of equal width, from 0 to the
+// slowest. The counts sum to the histogram's. A time is known to three digits,
+// so that one close to a bin's edge may count in the neighbour.
+func Bins(h *measure.Histogram) []Bin {
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	width := BinWidth
+	for step := 0; h.Max()/int64(width) >= MaxRows; step++ {
+		width = grow(width, step)
+	}
+	bins := make([]Bin, h.Max()/int64(width)+1)
+	for i := range bins {
+		bins[i].From, bins[i].To = time.Duration(i)*width, time.Duration(i+1)*width
+	}
+	for _, bar := range h.Distribution() {
+		if bar.Count > 0 {
+			bins[min(int(bar.From/int64(width)), len(bins)-1)].Count += uint64(bar.Count)
+		}
+	}
+	for bins[len(bins)-1].Count == 0 { // the slowest is just below that bin
+		bins = bins[:len(bins)-1]
+	}
+	return bins
+}
+
+// grow makes 1 into 2, 5, 10, 20, ...
+func grow[T ~int64 | ~uint64](n T, step int) T {
+	if step%3 == 1 {
+		return n / 2 * 5
+	}
+	return n * 2
+}
+
+// KeyRow is a span of seconds in which so many operations became due and were
+// completed: how latency goes as a store fills.
+type KeyRow struct {
+	Keys   uint64 // completed from the window's opening to the row's end
+	Count  uint64 // completed, of those due in the row's seconds
+	Errors uint64 // failed, of those
+	// Of the completed alone, in nanoseconds; 0 when there is none.
+	Min, Mean, Max float64
+}
+
+// KeyTable is latency by cumulative key number. Its rows are made of whole
+// seconds, because that is what the record has, each with at least Bucket keys
+// but for the last.
+type KeyTable struct {
+	Bucket uint64
+	Rows   []KeyRow
+}
+
+// KeyBucket is the keys of a row, unless more than MaxRows would come of it.
+const KeyBucket = 1000
+
+// Keys collects seconds into a table by cumulative key number.
+type Keys struct{ seconds []KeyRow }
+
+// Add takes the next second.
+func (k *Keys) Add(s *Second) {
+	row := KeyRow{Count: uint64(s.Times.TotalCount()), Errors: s.Errors}
+	if row.Count > 0 {
+		row.Min, row.Mean, row.Max = float64(s.Times.Min()), s.Times.Mean(), float64(s.Times.Max())
+	}
+	if row.Count+row.Errors > 0 {
+		k.seconds = append(k.seconds, row)
+	}
+}
+
+// Table is what came together.
+func (k *Keys) Table() KeyTable {
+	bucket := uint64(KeyBucket)
+	rows := k.rows(bucket)
+	for step := 0; len(rows) > MaxRows; step++ {
+		bucket = grow(bucket, step)
+		rows = k.rows(bucket)
+	}
+	return KeyTable{Bucket: bucket, Rows: rows}
+}
+
+func (k *Keys) rows(bucket uint64) []KeyRow {
+	var rows []KeyRow
+	var at KeyRow
+	total := uint64(0)
+	for i := range k.seconds {
+		at.add(&k.seconds[i])
+		total += k.seconds[i].Count
+		if at.Count >= bucket || i == len(k.seconds)-1 {
+			at.Keys = total
+			rows = append(rows, at)
+			at = KeyRow{}
+		}
+	}
+	return rows
+}
+
+func (r *KeyRow) add(o *KeyRow) {
+	r.Errors += o.Errors
+	switch {
+	case o.Count == 0:
+		return
+	case r.Count == 0:
+		r.Min, r.Mean, r.Max = o.Min, o.Mean, o.Max
+	default:
+		sum := float64(r.Count) + float64(o.Count)
+		r.Mean = r.Mean*(float64(r.Count)/sum) + o.Mean*(float64(o.Count)/sum)
+		r.Min, r.Max = math.Min(r.Min, o.Min), math.Max(r.Max, o.Max)
+	}
+	r.Count += o.Count
+}

@@ -1,0 +1,125 @@
+package analyze
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+func sample(rng *rand.Rand, n int, center, spread float64) []measure.Figure {
+	all := make([]measure.Figure, 0, n)
+	for range n {
+		all = append(all, fig(center*math.Exp(spread*rng.NormFloat64())))
+	}
+	return all
+}
+
+// Identical samples have no change, and their interval says so; a change of
+// unit changes nothing; swapping the sides turns the ratio over.
+func TestChangeProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 60 {
+		n := MinRepeats + rng.IntN(6)
+		a := sample(rng, n, 1000, 0.2)
+		b := sample(rng, MinRepeats+rng.IntN(6), 1000*(0.5+rng.Float64()), 0.2)
+		ties := rng.IntN(4) == 0
+		if ties {
+			for i := range a {
+				a[i].NS = math.Round(a[i].NS/200) * 200
+			}
+		}
+		if c := ChangeOf(a, a); c.Share != 0 || !c.Interval || c.Low > 0 || c.High < 0 {
+			t.Errorf("a sample differs from itself: %+v", c)
+		}
+		c, back := ChangeOf(a, b), ChangeOf(b, a)
+		if !c.Known || !c.Interval || c.Low > c.High {
+			t.Fatalf("%+v", c)
+		}
+		near := func(x, y float64) bool { return math.Abs(x-y) < 1e-9*(1+math.Abs(x)) }
+		if !near((1+c.Share)*(1+back.Share), 1) && len(a)%2 == 1 && len(b)%2 == 1 {
+			t.Errorf("%v and back %v", c.Share, back.Share)
+		}
+		// (The exact test is not symmetric where values are equal.)
+		if !ties && !near((1+c.Low)*(1+back.High), 1) || !ties && !near((1+c.High)*(1+back.Low), 1) {
+			t.Errorf("the interval %v to %v is back %v to %v", c.Low, c.High, back.Low, back.High)
+		}
+		scaled := make([]measure.Figure, 0, len(a))
+		for _, f := range a {
+			scaled = append(scaled, fig(8*f.NS))
+		}
+		if s := ChangeOf(scaled, b); !near(1+s.Share, 8*(1+c.Share)) || !near(1+s.Low, 8*(1+c.Low)) {
+			t.Errorf("eight times as much: %+v, not %+v", s, c)
+		}
+		if m := Median(a).NS - Median(b).NS; m != 0 && math.Signbit(m) != math.Signbit(c.Share) {
+			t.Errorf("medians differ by %v and the change is %v", m, c.Share)
+		}
+	}
+}
+
+// In 95 of 100 cases at least the interval holds the true change.
+func TestIntervalCoversTheTruth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const cases = 300
+	for _, n := range []int{5, 8} {
+		held := 0
+		for range cases {
+			c := ChangeOf(sample(rng, n, 1200, 0.1), sample(rng, n, 1000, 0.1))
+			if c.Low <= 0.2 && 0.2 <= c.High {
+				held++
+			}
+		}
+		if held < cases*93/100 {
+			t.Errorf("with %d repeats the interval holds the truth in %d of %d cases", n, held, cases)
+		}
+	}
+}
+
+func TestChangeIsToldWhereItCanBe(t *testing.T) {
+	five := []measure.Figure{fig(10), fig(11), fig(12), fig(13), fig(14)}
+	twice := []measure.Figure{fig(20), fig(22), fig(24), fig(26), fig(28)}
+	failed := append([]measure.Figure{{Failed: true}}, five...)
+	if c := ChangeOf(twice, five); c.Share != 1 || !c.Interval || c.Low <= 0 {
+		t.Errorf("twice as much is %+v", c)
+	}
+	if c := ChangeOf(five, twice); c.Share != -0.5 || c.High >= 0 {
+		t.Errorf("half as much is %+v", c)
+	}
+	if c := ChangeOf(twice[:4], five); math.Abs(c.Share-11.0/12) > 1e-12 || c.Interval {
+		t.Errorf("with four repeats: %+v", c)
+	}
+	if c := ChangeOf(five[:1], five[:1]); c.Share != 0 || !c.Known || c.Interval {
+		t.Errorf("with one: %+v", c)
+	}
+	if c := ChangeOf(failed, five); !c.Known || c.Interval {
+		t.Errorf("one of them failed: %+v", c)
+	}
+	for _, none := range [][]measure.Figure{nil, {{}}, {{Failed: true}}, {fig(0)}} {
+		if c := ChangeOf(five, none); c.Known {
+			t.Errorf("against %v there is a change", none)
+		}
+	}
+	same := []measure.Figure{fig(7), fig(7), fig(7), fig(7), fig(7)}
+	if c := ChangeOf(same, same); c.Low != 0 || c.High != 0 || !c.Interval {
+		t.Errorf("one value: %+v", c)
+	}
+}
+
+// With five repeats against five, the two lowest and the two highest ratios of
+// single repeats are left out: the U-test's limit for that size is 2.
+func TestIntervalOfFiveIsExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	a, b := sample(rng, 5, 1000, 0.3), sample(rng, 5, 900, 0.3)
+	var all []float64
+	for _, x := range a {
+		for _, y := range b {
+			all = append(all, x.NS/y.NS)
+		}
+	}
+	slices.Sort(all)
+	if c := ChangeOf(a, b); c.Low != all[2]-1 || c.High != all[22]-1 {
+		t.Errorf("%v to %v, not %v to %v", c.Low, c.High, all[2]-1, all[22]-1)
+	}
+}

@@ -1,0 +1,176 @@
+package analyze
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Pair is a trial and its baseline, each with its repeats.
+type Pair struct {
+	Name      string
+	New, Base []*record.Trial // those that have figures; at least one each
+
+	QPS, BaseQPS measure.Figure // medians; operations a second
+	QPSChange    Change
+	P90, BaseP90 measure.Figure // medians of Headline
+	P90Change    Change
+}
+
+// Comparison is a run beside its baseline.
+type Comparison struct {
+	Run, Base *record.Run // the same if the baseline is within the run
+	Pairs     []Pair      // in the run's order
+	// Differences are sentences about what beside the load was not the same.
+	Differences []string
+	// Trials that only one of the two has.
+	OnlyNew, OnlyBase []string
+}
+
+// Compare puts the trials of a run beside those of the same name in another.
+// Its error is a sentence that says why the two cannot be compared.
+func Compare(run, base *record.Run) (*Comparison, error) {
+	news, bases := byName(run), byName(base)
+	c := &Comparison{Run: run, Base: base}
+	for _, name := range bases.order {
+		if news.of[name] == nil {
+			c.OnlyBase = append(c.OnlyBase, name)
+		}
+	}
+	for _, name := range news.order {
+		of := bases.of[name]
+		if of == nil {
+			c.OnlyNew = append(c.OnlyNew, name)
+			continue
+		}
+		if err := SameLoad(&news.of[name][0].Conditions, &of[0].Conditions); err != nil {
+			return nil, err
+		}
+		c.add(name, news.of[name], of)
+	}
+	if len(c.OnlyNew) == len(news.order) {
+		return nil, noneInCommon(news.order, bases.order)
+	}
+	c.differ()
+	return c, nil
+}
+
+// Comparable refuses a baseline that trials which are to run could not be
+// compared with.
+func Comparable(trials []record.Conditions, base *record.Run) error {
+	bases := byName(base)
+	var names []string
+	common := false
+	for i := range trials {
+		names = append(names, trials[i].Name)
+		if of := bases.of[trials[i].Name]; of != nil {
+			common = true
+			if err := SameLoad(&trials[i], &of[0].Conditions); err != nil {
+				return err
+			}
+		}
+	}
+	if !common {
+		return noneInCommon(names, bases.order)
+	}
+	return nil
+}
+
+// Within puts the trials of a run beside the baselines that its scenario gave
+// them, in the same run; nil if it gave none.
+func Within(run *record.Run) *Comparison {
+	c := &Comparison{Run: run, Base: run}
+	all := byName(run)
+	for _, name := range all.order {
+		of := all.of[name][0].BaselineOf
+		if of == "" {
+			continue
+		}
+		news := all.of[of]
+		if news == nil {
+			c.OnlyBase = append(c.OnlyBase, name)
+			continue
+		}
+		if err := SameLoad(&news[0].Conditions, &all.of[name][0].Conditions); err != nil {
+			c.Differences = append(c.Differences, "Beware: "+err.Error()+".")
+		}
+		c.add(of, news, all.of[name])
+	}
+	if len(c.Pairs)+len(c.OnlyBase)+len(c.OnlyNew) == 0 {
+		return nil
+	}
+	c.differ()
+	return c
+}
+
+// noneInCommon says that two lists of trials have none in common.
+func noneInCommon(news, bases []string) error {
+	first := func(names []string) string {
+		if len(names) == 0 {
+			return "none"
+		}
+		return names[0]
+	}
+	return fmt.Errorf("the baseline is of another scenario: no trial is in both; the first here is %s and there %s", first(news), first(bases))
+}
+
+// add puts a trial beside its baseline, if both have figures.
+func (c *Comparison) add(name string, news, bases []*record.Trial) {
+	p := Pair{Name: name, New: withFigures(news), Base: withFigures(bases)}
+	switch {
+	case len(p.New) == 0:
+		c.OnlyBase = append(c.OnlyBase, name)
+		return
+	case len(p.Base) == 0:
+		c.OnlyNew = append(c.OnlyNew, name)
+		return
+	}
+	var a, b []measure.Figure
+	a, b = figures(p.New, qps), figures(p.Base, qps)
+	p.QPS, p.BaseQPS, p.QPSChange = Median(a), Median(b), ChangeOf(a, b)
+	a, b = figures(p.New, p90), figures(p.Base, p90)
+	p.P90, p.BaseP90, p.P90Change = Median(a), Median(b), ChangeOf(a, b)
+	if c.Run == c.Base && !interleaved(p.New, p.Base) {
+		p.QPSChange.Interval, p.P90Change.Interval = false, false
+	}
+	c.Pairs = append(c.Pairs, p)
+}
+
+func qps(t *record.Trial) measure.Figure { return measure.Figure{NS: t.PerSecond, Known: true} }
+func p90(t *record.Trial) measure.Figure { return Headline(t).At(90) }
+
+func figures(trials []*record.Trial, of func(*record.Trial) measure.Figure) []measure.Figure {
+	all := make([]measure.Figure, 0, len(trials))
+	for _, t := range trials {
+		all = append(all, of(t))
+	}
+	return all
+}
+
+func withFigures(trials []*record.Trial) []*record.Trial {
+	var all []*record.Trial
+	for _, t := range trials {
+		if Measured(t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// named is a run's trials by name, in the order of the scenario.
+type named struct {
+	order []string
+	of    map[string][]*record.Trial
+}
+
+func byName(run *record.Run) named {
+	n := named{of: map[string][]*record.Trial{}}
+	for _, t := range InOrder(run) {
+		if n.of[t.Name] == nil {
+			n.order = append(n.order, t.Name)
+		}
+		n.of[t.Name] = append(n.of[t.Name], t)
+	}
+	return n
+}

@@ -1,0 +1,146 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Second is one second of a trial's window.
+type Second struct {
+	record.Row
+	// Length in seconds; Whole is false for a last second that the window cut.
+	Length float64
+	Whole  bool
+	// Missing says that nothing is recorded of it: Row has its time alone.
+	Missing bool
+	// Times of those due in it that succeeded: service times in a closed loop,
+	// response times in an open one. It is used again for the next second.
+	Times *measure.Histogram
+}
+
+// Summary describes the second's times, where an error is slower than any
+// success.
+func (s *Second) Summary() measure.Summary { return measure.Summarize(s.Times, s.Errors) }
+
+// PerSecond is the second's throughput; false if nothing is recorded of it.
+func (s *Second) PerSecond() (float64, bool) {
+	if s.Missing || s.Length <= 0 {
+		return 0, false
+	}
+	return float64(s.Done) / s.Length, true
+}
+
+// TimeOf is the time that a trial's tables tell first: service time in a
+// closed loop, response time in an open one.
+func TimeOf(t *record.Trial) record.Time {
+	if t.Open() {
+		return record.Response
+	}
+	return record.Service
+}
+
+// Headline is the distribution of TimeOf over everything due.
+func Headline(t *record.Trial) record.Times {
+	if t.Open() {
+		return t.ResponseTime
+	}
+	return t.ServiceTime
+}
+
+// wholeFrom is the length in seconds from which a second is whole: the record's
+// times are to the millisecond.
+const wholeFrom = 0.999
+
+// EachSecond hands over the seconds of a trial's window in their order, from
+// the run directory dir alone. A second that the record skips is Missing.
+// However long the trial ran, it holds one histogram and the timeline.
+func EachSecond(dir string, t *record.Trial, each func(*Second) error) error {
+	rows, err := record.OpenTimeline(dir, t.Folder)
+	if err != nil {
+		return err
+	}
+	w := &walk{trial: t, each: each, times: measure.NewHistogram()}
+	for _, r := range rows {
+		if r.Phase == measure.Measured.String() {
+			w.rows = append(w.rows, r)
+		}
+	}
+	if len(w.rows) == 0 {
+		return nil
+	}
+	w.opened = w.rows[0].Time.Add(-time.Duration(w.rows[0].Second) * time.Second)
+	keep := func(tag record.Tag) bool { return tag.Phase == measure.Measured && tag.Time == TimeOf(t) }
+	err = record.EachInterval(dir, t.Folder, keep, w.interval)
+	if err == nil {
+		err = w.until(math.MaxInt)
+	}
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// maxGap is the most seconds that may be missing in a row: more is no gap but
+// a damaged file.
+const maxGap = 100_000
+
+// errEnough ends the reading of intervals behind the timeline's last row: a
+// killed run may have written the one and not the other.
+var errEnough = errors.New("the timeline has ended")
+
+// walk goes through the timeline and the histograms side by side.
+type walk struct {
+	trial  *record.Trial
+	opened time.Time
+	rows   []record.Row // those not handed over yet
+	next   int          // the second to be handed over next
+	times  *measure.Histogram
+	each   func(*Second) error
+}
+
+func (w *walk) interval(i record.Interval) error {
+	index := int(math.Round(i.Start.Sub(w.opened).Seconds()))
+	if err := w.until(index); err != nil {
+		return err
+	}
+	if len(w.rows) == 0 {
+		return errEnough
+	}
+	w.times.Merge(i.Histogram)
+	return nil
+}
+
+// until hands over the seconds before the given one.
+func (w *walk) until(index int) error {
+	for w.next < index && len(w.rows) > 0 {
+		s := Second{Row: w.rows[0], Times: w.times}
+		if s.Second-w.next > maxGap {
+			return fmt.Errorf("the timeline of %s jumps from second %d to %d", w.trial.Folder, w.next, s.Second)
+		}
+		if s.Second > w.next {
+			w.times.Reset()
+			s = Second{Missing: true, Times: w.times}
+			s.Second, s.Phase = w.next, measure.Measured.String()
+			s.Time = w.opened.Add(time.Duration(w.next) * time.Second)
+		}
+		s.Length = 1
+		if w.trial.Seconds > 0 {
+			s.Length = min(1, w.trial.Seconds-float64(w.next))
+		}
+		s.Whole = !s.Missing && s.Length >= wholeFrom
+		if err := w.each(&s); err != nil {
+			return err
+		}
+		if !s.Missing {
+			w.rows = w.rows[1:]
+		}
+		w.times.Reset()
+		w.next++
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Counts in equal counts out, and merged seconds equal the whole: in closed and
+// open loops, with failures, an idle second, and a last second that is cut.
+func TestSecondsAreTheWhole(t *testing.T) {
+	for seed, s := range []shape{
+		{seconds: 4, perSecond: 3000, idle: -1},
+		{seconds: 3.4, perSecond: 3000, failures: 0.02, idle: 1},
+		{seconds: 5.25, perSecond: 2000, failures: 0.5, open: true, idle: 0},
+		{seconds: 2, perSecond: 500, failures: 1, open: true, idle: -1},
+		{seconds: 0.2, perSecond: 900, idle: -1},
+	} {
+		s.seed = uint64(seed)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			m := s.record(t)
+			trial := &m.run.Trials[0]
+			want := m.service
+			if s.open {
+				want = m.response
+			}
+			whole, keys, rates := measure.NewHistogram(), &Keys{}, Throughputs{}
+			var errors, done uint64
+			length := 0.0
+			n := 0
+			must(t, EachSecond(m.dir, trial, func(sec *Second) error {
+				if sec.Second != n || !sec.Time.Equal(noon.Add(time.Duration(1+n)*time.Second)) || sec.Missing {
+					t.Errorf("second %d is %d at %v, missing %t", n, sec.Second, sec.Time, sec.Missing)
+				}
+				if got := uint64(sec.Times.TotalCount()) + sec.Errors; got != sec.Due {
+					t.Errorf("second %d: %d were due and %d ended", n, sec.Due, got)
+				}
+				if n == s.idle && (sec.Summary().Min.Known || sec.Due != 0) {
+					t.Error("an idle second has a latency")
+				}
+				n++
+				whole.Merge(sec.Times)
+				errors, done, length = errors+sec.Errors, done+sec.Done, length+sec.Length
+				keys.Add(sec)
+				rates.Add(sec)
+				return nil
+			}))
+			if !whole.Equals(want) || errors != m.failed || errors != trial.Errors || done != trial.Completed || math.Abs(length-s.seconds) > 1e-9 {
+				t.Errorf("merged: %d times of %d, %d errors of %d, %d done of %d, %v s of %v", whole.TotalCount(), want.TotalCount(), errors, m.failed, done, trial.Completed, length, s.seconds)
+			}
+			checkKeys(t, keys.Table(), uint64(want.TotalCount()), m.failed, want)
+			checkRates(t, rates, m.done, s.seconds)
+		})
+	}
+}
+
+func checkRates(t *testing.T, got Throughputs, done []uint64, seconds float64) {
+	t.Helper()
+	whole := done[:int(seconds)]
+	if len(whole) == 0 {
+		if got.Max.Known || got.Min.Known || got.Mean.Known {
+			t.Error("no second is whole, and there is a throughput")
+		}
+		return
+	}
+	most, least, sum := whole[0], whole[0], uint64(0)
+	for _, n := range whole {
+		most, least, sum = max(most, n), min(least, n), sum+n
+	}
+	if got.Max.NS != float64(most) || got.Min.NS != float64(least) || math.Abs(got.Mean.NS-float64(sum)/float64(len(whole))) > 1e-9 {
+		t.Errorf("max %v, mean %v, min %v of %v", got.Max.NS, got.Mean.NS, got.Min.NS, whole)
+	}
+}
+
+// A second that is not recorded is missing, and not 0.
+func TestMissingSeconds(t *testing.T) {
+	m := shape{seconds: 5, perSecond: 100, idle: -1, skip: []int{1, 2}}.record(t)
+	var missing []int
+	must(t, EachSecond(m.dir, &m.run.Trials[0], func(s *Second) error {
+		if s.Missing {
+			missing = append(missing, s.Second)
+			if _, ok := s.PerSecond(); ok || s.Whole || s.Times.TotalCount() != 0 {
+				t.Errorf("second %d has figures", s.Second)
+			}
+		}
+		return nil
+	}))
+	if fmt.Sprint(missing) != "[1 2]" {
+		t.Errorf("missing are %v", missing)
+	}
+}

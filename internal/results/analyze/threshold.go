@@ -1,0 +1,258 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Threshold is a bound on one metric of some trials, such as
+// put-leader:p99.9<50ms.
+type Threshold struct {
+	Text   string // as written
+	Trials string // a pattern as path.Match has it; empty for all
+	Metric string
+	Op     string // < <= > or >=
+	Limit  float64
+	// Share says that the limit is a share, of errors.
+	Share  bool
+	metric metric
+	p      float64 // the percentile, if the metric is one
+}
+
+// Missed is a trial that misses a threshold.
+type Missed struct {
+	Threshold string `json:"threshold"`
+	Trial     string `json:"trial"`
+	Repeat    int    `json:"repeat"`
+	// Figure is the metric's as text; empty if there is none.
+	Figure string `json:"figure"`
+	// Why says why there is no figure that could keep the threshold.
+	Why string `json:"why,omitempty"`
+
+	repeats int
+}
+
+// String is a sentence without its end.
+func (m Missed) String() string {
+	name := m.Trial
+	if m.repeats > 1 {
+		name += fmt.Sprintf(" repeat %d", m.Repeat)
+	}
+	switch {
+	case m.Figure == "":
+		return fmt.Sprintf("%s is missed by %s: %s", m.Threshold, name, m.Why)
+	case m.Why != "":
+		return fmt.Sprintf("%s is missed by %s with %s: %s", m.Threshold, name, m.Figure, m.Why)
+	}
+	return fmt.Sprintf("%s is missed by %s with %s", m.Threshold, name, m.Figure)
+}
+
+// ParseThreshold reads [TRIAL:]METRIC OP VALUE. Its error is one sentence.
+func ParseThreshold(text string) (Threshold, error) {
+	at := strings.IndexAny(text, "<>")
+	if at < 0 {
+		return Threshold{}, fmt.Errorf("%q has no < or >; write a metric, one of < <= > >=, and a limit, as in p99<20ms", text)
+	}
+	t := Threshold{Text: text, Op: text[at : at+1]}
+	left, right := strings.TrimSpace(text[:at]), text[at+1:]
+	if rest, ok := strings.CutPrefix(right, "="); ok {
+		t.Op, right = t.Op+"=", rest
+	}
+	t.Metric = left
+	if i := strings.LastIndexByte(left, ':'); i >= 0 {
+		t.Trials, t.Metric = strings.TrimSpace(left[:i]), strings.TrimSpace(left[i+1:])
+		if _, err := path.Match(t.Trials, ""); err != nil {
+			return t, fmt.Errorf("%q: the pattern %q of trials is not one; close its brackets", text, t.Trials)
+		}
+	}
+	if err := t.find(); err != nil {
+		return t, err
+	}
+	if err := t.limit(strings.TrimSpace(right)); err != nil {
+		return t, fmt.Errorf("%q: %w", text, err)
+	}
+	return t, nil
+}
+
+// find looks the metric up.
+func (t *Threshold) find() error {
+	t.Metric = strings.ReplaceAll(strings.ToLower(t.Metric), "_", "-")
+	if m, ok := metrics()[t.Metric]; ok {
+		t.metric = m
+		return nil
+	}
+	prefix, tail := "", t.Metric
+	if i := strings.LastIndexByte(t.Metric, '-'); i >= 0 {
+		prefix, tail = t.Metric[:i], t.Metric[i+1:]
+	}
+	of, known := distributions()[prefix]
+	if number, ok := strings.CutPrefix(tail, "p"); ok && known {
+		p, err := strconv.ParseFloat(number, 64)
+		if err == nil && p > 0 && p < 100 && math.Round(p*1000) == p*1000 {
+			t.p, t.metric = p, metric{unit: asTime, times: of.times, hlog: of.hlog, open: of.open}
+			return nil
+		}
+	}
+	return t.noMetric()
+}
+
+// noMetric names the metric that was likely meant.
+func (t *Threshold) noMetric() error {
+	known := []string{"p50", "p90", "p95", "p99", "p99.9", "p99.99"}
+	var short []string // without the parts of a whole
+	for name := range metrics() {
+		known = append(known, name)
+		whole, _, part := strings.Cut(name, "-")
+		if _, ok := distributions()[whole]; !ok && (!part || whole != "errors") {
+			short = append(short, name)
+		}
+	}
+	slices.Sort(known)
+	slices.Sort(short)
+	near := scenario.Nearest(t.Metric, known)
+	switch {
+	case near != "":
+		return fmt.Errorf("%q: there is no metric %q; did you mean %q?", t.Text, t.Metric, near)
+	case len(t.Metric) > 1 && t.Metric[0] == 'p' && t.Metric[1] >= '0' && t.Metric[1] <= '9':
+		return fmt.Errorf("%q: there is no metric %q; did you mean a percentile such as p99 or p99.9, below 100 and with three decimals at most?", t.Text, t.Metric)
+	}
+	return fmt.Errorf("%q: there is no metric %q; choose a percentile such as p99 or one of: %s", t.Text, t.Metric, strings.Join(short, ", "))
+}
+
+func (t *Threshold) limit(text string) (err error) {
+	share := strings.HasSuffix(text, "%")
+	switch {
+	case t.metric.unit == asTime:
+		if t.Limit, err = duration(text); err != nil {
+			return fmt.Errorf("%s is a time, and %q is none; write one such as 20ms", t.Metric, text)
+		}
+		return nil
+	case share && t.metric.unit != asShare && t.metric.share == nil:
+		return fmt.Errorf("%s is no share, so %q is no limit for it; write a number", t.Metric, text)
+	case share:
+		t.Share = true
+		t.Limit, err = strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+		t.Limit /= 100
+	case t.metric.unit == asBytes:
+		var n int
+		n, err = scenario.ParseSize(text)
+		t.Limit = float64(n)
+	default:
+		t.Limit, err = scenario.ParseNumber(text)
+	}
+	if err != nil || math.IsNaN(t.Limit) || math.IsInf(t.Limit, 0) || t.Limit < 0 {
+		return fmt.Errorf("%q is no limit for %s; write a number", text, t.Metric)
+	}
+	return nil
+}
+
+func duration(text string) (float64, error) {
+	d, err := time.ParseDuration(strings.ReplaceAll(text, " ", ""))
+	if err == nil && d < 0 {
+		err = fmt.Errorf("a time before none")
+	}
+	return float64(d), err
+}
+
+// CheckThresholds refuses those that apply to none of a run's trials.
+func CheckThresholds(all []Threshold, trials []record.Conditions) error {
+	var names []string
+	for i := range trials {
+		if !slices.Contains(names, trials[i].Name) {
+			names = append(names, trials[i].Name)
+		}
+	}
+	for _, t := range all {
+		named, applies := false, false
+		for i := range trials {
+			if t.names(trials[i].Name) {
+				named = true
+				applies = applies || t.applies(&trials[i])
+			}
+		}
+		switch {
+		case !named && len(names) > 0:
+			return fmt.Errorf("%q: there is no trial %q; %s", t.Text, t.Trials, nearest(t.Trials, names))
+		case named && !applies:
+			return fmt.Errorf("%q: %s is of an open loop, and no such trial is one", t.Text, t.Metric)
+		}
+	}
+	return nil
+}
+
+func nearest(name string, names []string) string {
+	if near := scenario.Nearest(name, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	for _, n := range names {
+		if strings.HasPrefix(n, name) && name != "" {
+			return fmt.Sprintf("did you mean %q?", name+"*")
+		}
+	}
+	return "the first is " + strconv.Quote(names[0])
+}
+
+func (t *Threshold) names(trial string) bool {
+	if t.Trials == "" {
+		return true
+	}
+	ok, _ := path.Match(t.Trials, trial) // the pattern was checked
+	return ok
+}
+
+func (t *Threshold) applies(c *record.Conditions) bool { return !t.metric.open || c.Open() }
+
+// CheckRun is every trial of the run in dir that misses one of the thresholds,
+// in the scenario's order. A trial that was to run and did not cannot be seen
+// here: the run's state tells.
+func CheckRun(all []Threshold, run *record.Run, dir string) ([]Missed, error) {
+	missed := []Missed{}
+	for _, t := range all {
+		for _, trial := range InOrder(run) {
+			if !t.names(trial.Name) || !t.applies(&trial.Conditions) {
+				continue
+			}
+			m, ok, err := t.check(trial, dir)
+			if err != nil {
+				return missed, err
+			}
+			if !ok {
+				m.Threshold, m.Trial, m.Repeat, m.repeats = t.Text, trial.Name, trial.Repeat, trial.Repeats
+				missed = append(missed, m)
+			}
+		}
+	}
+	return missed, nil
+}
+
+// holds compares a figure with the limit.
+func (t *Threshold) holds(x float64) bool {
+	c := cmp.Compare(x, t.Limit)
+	switch t.Op {
+	case "<":
+		return c < 0
+	case "<=":
+		return c <= 0
+	case ">":
+		return c > 0
+	}
+	return c >= 0
+}
+
+// unknown says why a figure that is not known keeps no threshold.
+func unknown(f measure.Figure, count uint64) string {
+	if f.Failed {
+		return "it lands on a failed operation, which is slower than any success"
+	}
+	return fmt.Sprintf("%d operations do not support it: fewer than %d lie beyond it", count, measure.MinBeyond)
+}

@@ -1,0 +1,159 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+func TestParseThreshold(t *testing.T) {
+	for text, want := range map[string]string{
+		"p99<20ms":                  " p99 < 2e+07 false",
+		"p99.99 <= 1.5s":            " p99.99 <= 1.5e+09 false",
+		"ops>8000":                  " ops > 8000 false",
+		"ops >= 8_000":              " ops >= 8000 false",
+		"errors<1%":                 " errors < 0.01 true",
+		"errors<10":                 " errors < 10 false",
+		"error-share<=0.5":          " error-share <= 0.5 false",
+		"error_share<0.1%":          " error-share < 0.001 true",
+		"put-leader:p99.9<50ms":     "put-leader p99.9 < 5e+07 false",
+		"put-*:max<1s":              "put-* max < 1e+09 false",
+		"gap<100ms":                 " gap < 1e+08 false",
+		"cpu-per-op<20us":           " cpu-per-op < 20000 false",
+		"lateness<1ms":              " lateness < 1e+06 false",
+		"lateness-p99.9<1ms":        " lateness-p99.9 < 1e+06 false",
+		"response-p50<1ms":          " response-p50 < 1e+06 false",
+		"errors-connection-lost<=0": " errors-connection-lost <= 0 false",
+		"rss<200MB":                 " rss < 2e+08 false",
+	} {
+		th, err := ParseThreshold(text)
+		if got := fmt.Sprintf("%s %s %s %v %t", th.Trials, th.Metric, th.Op, th.Limit, th.Share); err != nil || got != want {
+			t.Errorf("%s is %q, %v; not %q", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":               "has no < or >",
+		"p99":            "has no < or >",
+		"p99=20ms":       "has no < or >",
+		"p99<":           `p99 is a time, and "" is none`,
+		"p99<20":         `p99 is a time, and "20" is none; write one such as 20ms`,
+		"p99<-1ms":       "is a time",
+		"p100<1ms":       "no metric \"p100\"",
+		"p99.9999<1ms":   "no metric",
+		"pp<1ms":         "no metric",
+		"stdev<1ms":      `did you mean "stddev"?`,
+		"thruput>1":      "choose a percentile such as p99 or one of: ",
+		"ops>x":          `"x" is no limit for ops; write a number`,
+		"ops>-1":         "is no limit for ops",
+		"ops>5%":         "ops is no share",
+		"errors<x%":      "is no limit for errors",
+		"[:p99<1ms":      "the pattern",
+		"success-p9x<1s": "no metric",
+	} {
+		if _, err := ParseThreshold(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: want %q, got %v", text, want, err)
+		}
+	}
+}
+
+// missedBy is which thresholds a record misses, as sentences.
+func missedBy(t *testing.T, m *made, texts ...string) string {
+	t.Helper()
+	var all []Threshold
+	for _, text := range texts {
+		th, err := ParseThreshold(text)
+		must(t, err)
+		all = append(all, th)
+	}
+	missed, err := CheckRun(all, m.run, m.dir)
+	must(t, err)
+	var lines []string
+	for _, x := range missed {
+		lines = append(lines, x.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestThresholdsOnARecord(t *testing.T) {
+	m := shape{seed: 1, seconds: 8, perSecond: 30_000, failures: 0.005, idle: -1}.record(t)
+	trial := &m.run.Trials[0]
+	trial.Verdict = verdict.Verdict{State: verdict.Suspect} // made up, it fails Little's law
+	if got := missedBy(t, m, "p50>1us", "p90<10s", "ops>1", "errors<1%", "error-share<0.01", "gap<1s", "due>100", "put:seconds<=8", "success-p99.99<10s"); got != "" {
+		t.Errorf("missed: %s", got)
+	}
+	for text, want := range map[string]string{
+		"p50<1us":             "p50<1us is missed by put with " + measure.Duration(trial.ServiceTime.At(50).NS),
+		"ops>1e9":             "ops>1e9 is missed by put with ",
+		"errors<0.01%":        "errors<0.01% is missed by put with 0.",
+		"errors<=1":           fmt.Sprintf("errors<=1 is missed by put with %d", trial.Errors),
+		"p99.9<10s":           "p99.9<10s is missed by put: it lands on a failed operation",
+		"max<10s":             "max<10s is missed by put: it lands on a failed operation",
+		"p99.999<10s":         "p99.999<10s is missed by put: it lands on a failed operation",
+		"success-p99.999<10s": "operations do not support it: fewer than 10 lie beyond it",
+	} {
+		if got := missedBy(t, m, text); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, not %q", text, got, want)
+		}
+	}
+	// p99.99 is in no result: it comes from the histograms.
+	want := measure.Percentile(m.response, 0, 99.99).NS
+	if got := missedBy(t, m, "success-p99.99<1us"); !strings.HasSuffix(got, " with "+measure.Duration(want)) {
+		t.Errorf("%s, not %v", got, measure.Duration(want))
+	}
+	trial.Verdict = verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{{Rule: 3, Text: "one answer was wrong"}}}
+	if got := missedBy(t, m, "ops>1"); !strings.HasSuffix(got, ": the result is invalid: one answer was wrong") {
+		t.Error(got)
+	}
+	trial.State, trial.Failure = record.Failed, "it broke"
+	if got := missedBy(t, m, "ops>1"); got != "ops>1 is missed by put: the trial has no result: it broke" {
+		t.Error(got)
+	}
+}
+
+// A percentile that the result has is the one that its histograms have.
+func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		m := shape{seed: 9, seconds: 3, perSecond: 9000, failures: 0.01, idle: -1, open: open}.record(t)
+		trial := &m.run.Trials[0]
+		for _, prefix := range []string{"", "response-", "service-", "success-"} {
+			for _, p := range []float64{50, 99.9} {
+				th, err := ParseThreshold(fmt.Sprintf("%sp%v<1s", prefix, p))
+				must(t, err)
+				times, failed := th.metric.times(trial)
+				want := times.At(p)
+				th.p = p + 1e-9 // not one of the result's
+				got, _, err := th.percentile(trial, m.dir, times, failed)
+				must(t, err)
+				if got != want {
+					t.Errorf("%s: %+v from the histograms, %+v in the result", th.Text, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestCheckThresholds(t *testing.T) {
+	rate := 1.0
+	trials := []record.Conditions{{Name: "put-leader", Arrival: "closed"}, {Name: "put-open", Arrival: "constant", Rate: &rate}}
+	for text, want := range map[string]string{
+		"p99<1ms":                 "",
+		"put-*:p99<1ms":           "",
+		"lateness<1ms":            "",
+		"put-open:lateness<1ms":   "",
+		"put-leader:lateness<1ms": "lateness is of an open loop, and no such trial is one",
+		"put-leadr:p99<1ms":       `there is no trial "put-leadr"; did you mean "put-leader"?`,
+		"put:p99<1ms":             `did you mean "put*"?`,
+		"x*:p99<1ms":              `the first is "put-leader"`,
+	} {
+		th, err := ParseThreshold(text)
+		must(t, err)
+		err = CheckThresholds([]Threshold{th}, trials)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: want %q, got %v", text, want, err)
+		}
+	}
+}

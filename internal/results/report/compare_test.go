@@ -1,0 +1,212 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// matrix is a run of two trials with so many repeats, faster by a factor.
+func matrix(repeats int, factor float64) *record.Run {
+	var all []made
+	for repeat := range repeats {
+		noise := 1 + 0.02*float64(repeat)
+		for i, size := range []int{64, 256} {
+			all = append(all, made{number: i + 1, repeat: repeat + 1, repeats: repeats, name: fmt.Sprintf("put-%d", size), kind: kv.Put,
+				target: "leader", perSecond: int(500 * factor * noise), p50: 50e6 / factor / noise})
+		}
+	}
+	r := run(record.Complete, all...)
+	for i := range r.Trials {
+		r.Trials[i].ValueSize = []int{64, 256}[r.Trials[i].Number-1]
+	}
+	r.Tool = record.Tool{Version: "0.2.0", Revision: "abc", Go: "go1.26.8"}
+	return r
+}
+
+func compareRuns(t *testing.T, now, base *record.Run) *analyze.Comparison {
+	t.Helper()
+	c, err := analyze.Compare(now, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCompareTable(t *testing.T) {
+	base := matrix(5, 1)
+	base.Started = noon.Add(-time.Hour)
+	for i := range base.Trials {
+		base.Trials[i].Version = "3.6.1"
+	}
+	c := compareRuns(t, matrix(5, 1.25), base)
+	var text, markdown bytes.Buffer
+	if err := Compare(&text, c); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "compare.txt", text.String())
+	if err := CompareMarkdown(&markdown, c); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "compare.md", markdown.String())
+}
+
+// With four repeats there is no interval but a dash; a run against itself has
+// no change.
+func TestCompareWithoutIntervals(t *testing.T) {
+	r := matrix(4, 1)
+	again := *r
+	c := compareRuns(t, r, &again)
+	for _, p := range c.Pairs {
+		if p.QPSChange.Share != 0 || p.P90Change.Share != 0 || p.QPSChange.Interval {
+			t.Errorf("%s differs from itself: %+v", p.Name, p)
+		}
+	}
+	var b bytes.Buffer
+	if err := Compare(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"(+0.0 %)              -", "An interval needs 5 repeats on both sides."} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}
+
+// JSON and CSV have the same rows, and the figures of the table.
+func TestCompareAsData(t *testing.T) {
+	now, base := matrix(5, 0.5), matrix(5, 1)
+	c := compareRuns(t, now, base)
+	var b bytes.Buffer
+	if err := RunJSON(&b, now, []*analyze.Comparison{c}); err != nil {
+		t.Fatal(err)
+	}
+	var object struct {
+		Schema      string `json:"schema"`
+		Comparisons []struct {
+			Rows []comparedPair `json:"rows"`
+		} `json:"comparisons"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &object); err != nil {
+		t.Fatal(err)
+	}
+	rows := object.Comparisons[0].Rows
+	if object.Schema != record.RunSchema || len(rows) != 2 || math.Abs(*rows[0].QPS.Change+0.5) > 0.01 || *rows[0].QPS.High >= 0 || *rows[0].P90.Low <= 0 {
+		t.Errorf("%+v", rows)
+	}
+	b.Reset()
+	if err := CompareCSV(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	table, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(table) != 3 {
+		t.Fatalf("%v rows, %v", len(table), err)
+	}
+	at := slices.Index(table[0], "operations_per_second_change_high")
+	if table[1][at] != orEmptyCell(rows[0].QPS.High) {
+		t.Errorf("CSV says %s, JSON %v", table[1][at], *rows[0].QPS.High)
+	}
+}
+
+func TestBaselineWithinTheRun(t *testing.T) {
+	r := matrix(5, 1)
+	if analyze.Within(r) != nil {
+		t.Error("there is a comparison without a baseline")
+	}
+	old := matrix(5, 0.8)
+	for i := range old.Trials {
+		o := &old.Trials[i]
+		o.BaselineOf, o.Name, o.Number, o.Version = o.Name, o.Name+"-baseline", o.Number+2, "3.5.0"
+		o.Started = o.Started.Add(time.Duration(o.Repeat) * time.Minute)
+		r.Trials[i].Started = o.Started.Add(time.Second)
+	}
+	r.Trials = append(r.Trials, old.Trials...)
+	c := analyze.Within(r)
+	if c == nil || len(c.Pairs) != 2 || c.Pairs[0].Name != "put-64" || math.Abs(c.Pairs[0].QPSChange.Share-0.25) > 0.01 || !c.Pairs[0].QPSChange.Interval {
+		t.Fatalf("%+v", c)
+	}
+	var b bytes.Buffer
+	if err := Compare(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"in the same run", "The store's version differs: 3.7.3 here, 3.5.0 in the baseline.", "+25.0 %"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	for i := range r.Trials { // one side after the other
+		if r.Trials[i].BaselineOf != "" {
+			r.Trials[i].Started = r.Trials[i].Started.Add(24 * time.Hour)
+		}
+	}
+	if c := analyze.Within(r); c.Pairs[0].QPSChange.Interval {
+		t.Error("repeats that are not interleaved have an interval")
+	}
+}
+
+func TestBaselineRefused(t *testing.T) {
+	rate := 100.0
+	for want, change := range map[string]func(*record.Trial){
+		"no trial is in both":                                           func(t *record.Trial) { t.Name += "x" },
+		"the clients in put-64: 1000 here, 10 there":                    func(t *record.Trial) { t.Clients = 10 },
+		"the value's size in bytes in put-64: 64 here, 65 there":        func(t *record.Trial) { t.ValueSize++ },
+		"the target in put-64: leader here, all there":                  func(t *record.Trial) { t.Target = "all" },
+		"the total of operations in put-64: 0 here, 9 there":            func(t *record.Trial) { t.Total = 9 },
+		"the arrival in put-64: closed here, poisson there":             func(t *record.Trial) { t.Arrival, t.Rate = "poisson", &rate },
+		"the operations in put-64: put here, get there":                 func(t *record.Trial) { t.Mix = []record.Share{{Operation: "get", Weight: 1}} },
+		"a new connection for each operation in put-64: false here, tr": func(t *record.Trial) { t.NewConnection = true },
+	} {
+		base := matrix(1, 1)
+		for i := range base.Trials {
+			change(&base.Trials[i])
+		}
+		if _, err := analyze.Compare(matrix(1, 1), base); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	// Where and on what it ran is stated, and not refused.
+	base := matrix(1, 1)
+	for i := range base.Trials {
+		b := &base.Trials[i]
+		m := *b.Machine
+		m.CPUs = 16
+		b.Machine, b.Members, b.TLS, b.Store = &m, 5, true, "zookeeper"
+	}
+	c := compareRuns(t, matrix(1, 1), base)
+	all := strings.Join(c.Differences, "\n")
+	for _, want := range []string{"The machine differs: box, Xeon, 2 CPUs", "The number of members differs: 3 here, 5", "TLS true", "The store differs: etcd here, zookeeper"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in %q", want, all)
+		}
+	}
+	// A rate that follows another trial's throughput differs in every run.
+	now, then := matrix(1, 1), matrix(1, 1)
+	for i := range now.Trials {
+		other := 200.0
+		now.Trials[i].Arrival, now.Trials[i].Rate, now.Trials[i].RateOf = "constant", &rate, "x"
+		then.Trials[i].Arrival, then.Trials[i].Rate, then.Trials[i].RateOf = "constant", &other, "x"
+	}
+	compareRuns(t, now, then)
+	now.Trials[0].RateOf, then.Trials[0].RateOf = "", ""
+	if _, err := analyze.Compare(now, then); err == nil || !strings.Contains(err.Error(), "the rate a second in put-64: 100 here, 200 there") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSigned(t *testing.T) {
+	for share, want := range map[float64]string{0: "+0.0 %", -0.0001: "+0.0 %", 0.25: "+25.0 %", -0.5: "-50.0 %", 21: "+2100.0 %"} {
+		if got := signed(share); got != want {
+			t.Errorf("%v is %q, not %q", share, got, want)
+		}
+	}
+}

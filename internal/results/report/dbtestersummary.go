@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// summaryColumn is a trial in dbtester's summary.
+type summaryColumn struct {
+	trial *record.Trial
+	rates analyze.Throughputs
+}
+
+// summaryRow is a figure of all trials.
+type summaryRow struct {
+	name  string
+	cells []string
+}
+
+// serverRows are the figures that come from the servers' machines, in their
+// places.
+func serverRows() []string {
+	return []string{
+		"SERVER-TOTAL-NETWORK-RX-DATA-SUM", "SERVER-TOTAL-NETWORK-TX-DATA-SUM", "SERVER-MAX-CPU-USAGE", "SERVER-MAX-MEMORY-USAGE",
+		"SERVER-AVG-READS-COMPLETED-DELTA-SUM", "SERVER-AVG-SECTORS-READS-DELTA-SUM",
+		"SERVER-AVG-WRITES-COMPLETED-DELTA-SUM", "SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM", "SERVER-AVG-DISK-SPACE-USAGE",
+	}
+}
+
+// summaryRows puts the trials side by side, a row for each figure.
+func summaryRows(columns []summaryColumn) []summaryRow {
+	var rows []summaryRow
+	add := func(name string, of func(*summaryColumn) string) {
+		r := summaryRow{name: name}
+		for i := range columns {
+			r.cells = append(r.cells, of(&columns[i]))
+		}
+		rows = append(rows, r)
+	}
+	trial := func(name string, of func(*record.Trial) string) {
+		add(name, func(c *summaryColumn) string { return of(c.trial) })
+	}
+	trial("TRIAL", label1)
+	trial("DATABASE", store)
+	trial("VERDICT", func(t *record.Trial) string { return string(t.Verdict.State) })
+	trial("TOTAL-SECONDS", func(t *record.Trial) string { return strconv.FormatFloat(t.Seconds, 'f', 4, 64) })
+	trial("TOTAL-REQUEST-NUMBER", func(t *record.Trial) string { return strconv.FormatUint(t.Due, 10) })
+	rate := func(name string, of func(analyze.Throughputs) measure.Figure) {
+		add(name, func(c *summaryColumn) string {
+			f := of(c.rates)
+			if !f.Known {
+				return ""
+			}
+			return strconv.FormatFloat(f.NS, 'f', 1, 64)
+		})
+	}
+	rate("MAX-THROUGHPUT", func(r analyze.Throughputs) measure.Figure { return r.Max })
+	rate("AVG-THROUGHPUT", func(r analyze.Throughputs) measure.Figure { return r.Mean })
+	rate("MIN-THROUGHPUT", func(r analyze.Throughputs) measure.Figure { return r.Min })
+	times := func(name string, of func(record.Times) measure.Figure) {
+		trial(name, func(t *record.Trial) string { return summaryMS(of(analyze.Headline(t))) })
+	}
+	times("FASTEST-LATENCY-MS", func(t record.Times) measure.Figure { return t.Min })
+	times("AVG-LATENCY-MS", func(t record.Times) measure.Figure { return t.Mean })
+	times("SLOWEST-LATENCY-MS", func(t record.Times) measure.Figure { return t.Max })
+	for _, p := range measure.Percentiles {
+		times(fmt.Sprintf("Latency p%g", p), func(t record.Times) measure.Figure { return t.At(p) })
+	}
+	trial("CLIENT-TOTAL-NETWORK-RX-SUM", func(t *record.Trial) string { return strconv.FormatUint(t.BytesIn, 10) })
+	trial("CLIENT-TOTAL-NETWORK-TX-SUM", func(t *record.Trial) string { return strconv.FormatUint(t.BytesOut, 10) })
+	trial("CLIENT-AVG-CPU-USAGE", func(t *record.Trial) string {
+		if t.Seconds <= 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.1f %%", 100*t.CPUSeconds/t.Seconds)
+	})
+	trial("CLIENT-MAX-MEMORY-USAGE", func(t *record.Trial) string { return strconv.FormatInt(t.MaxRSSBytes, 10) })
+	trial("CLIENT-ERROR-COUNT", func(t *record.Trial) string { return strconv.FormatUint(t.Errors, 10) })
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		kind := o.String()
+		seen := false
+		for i := range columns {
+			seen = seen || columns[i].trial.ErrorsByKind[kind] > 0
+		}
+		if seen {
+			trial("CLIENT-ERROR-COUNT-"+strings.ToUpper(strings.ReplaceAll(kind, "_", "-")),
+				func(t *record.Trial) string { return strconv.FormatUint(t.ErrorsByKind[kind], 10) })
+		}
+	}
+	for _, name := range serverRows() {
+		trial(name, func(*record.Trial) string { return "" })
+	}
+	return rows
+}
+
+// summaryMS is a figure in milliseconds: empty if it is not known, and the word
+// failed where it lands on a failed operation.
+func summaryMS(f measure.Figure) string {
+	if f.Failed {
+		return "failed"
+	}
+	if !f.Known {
+		return ""
+	}
+	return strconv.FormatFloat(f.NS/1e6, 'f', 4, 64)
+}
+
+// plainRows are the rows as CSV has them, the names first.
+func plainRows(rows []summaryRow) [][]string {
+	all := make([][]string, 0, len(rows))
+	for _, r := range rows {
+		all = append(all, append([]string{r.name}, r.cells...))
+	}
+	return all
+}

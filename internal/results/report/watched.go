@@ -1,0 +1,117 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// watched writes what the watchers of a trial got, and when.
+func watched(b *bytes.Buffer, t *record.Trial) error {
+	w := t.Watch
+	if w == nil || t.Watching == nil {
+		return nil
+	}
+	b.WriteString("\nWatch events\n")
+	facts := grid{columns: []column{{"", true}, {"", true}}}
+	facts.add("  watchers", watchers(t.Watching))
+	facts.add("  delivered", fmt.Sprintf("%s (%s in the window)", PerSecond(w.PerSecond), plural(w.InWindow, "event")))
+	facts.add("  all in all", events(w))
+	if w.Resubscribed > 0 {
+		facts.add("  created again", plural(w.Resubscribed, "time"))
+	}
+	if w.Creation.Count > 0 {
+		facts.add("  creation", fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", seconds(w.CreationSeconds),
+			Figure(w.Creation.At(50)), Figure(w.Creation.At(99)), Figure(w.Creation.Max)))
+	}
+	if err := facts.writeRows(b); err != nil {
+		return err
+	}
+	if w.FromDue.Count == 0 {
+		return nil
+	}
+	b.WriteString("\n")
+	g := grid{columns: []column{{"", true}, {title: "from due to arrival"}, {title: "from sent to arrival"}}}
+	add := func(what string, of func(record.Times) measure.Figure) {
+		g.add("  "+what, Figure(of(w.FromDue)), Figure(of(w.FromSent)))
+	}
+	timesRows(add)
+	return g.write(b)
+}
+
+// timesRows adds a row for each figure of a distribution.
+func timesRows(add func(what string, of func(record.Times) measure.Figure)) {
+	add("min", func(t record.Times) measure.Figure { return t.Min })
+	add("mean", func(t record.Times) measure.Figure { return t.Mean })
+	add("stddev", func(t record.Times) measure.Figure { return t.Stddev })
+	for _, p := range measure.Percentiles {
+		add(fmt.Sprintf("p%g", p), func(t record.Times) measure.Figure { return t.At(p) })
+	}
+	add("max", func(t record.Times) measure.Figure { return t.Max })
+}
+
+// watchers says who watches what.
+func watchers(w *record.Watching) string {
+	text := fmt.Sprintf("%s on %s", plural(uint64(w.Watchers), "watcher"), plural(uint64(w.Streams), "stream"))
+	if w.Connections > 0 {
+		text += fmt.Sprintf(" over %s of their own", plural(uint64(w.Connections), "connection"))
+	}
+	switch {
+	case w.Key != "":
+		text += fmt.Sprintf(", of the key %q, with %s to catch up", w.Key, plural(uint64(w.Earlier), "earlier event"))
+	case w.Keys > 0:
+		text += ", of " + plural(w.Keys, "key")
+	}
+	if w.PrevKV {
+		text += ", with the values before"
+	}
+	return text
+}
+
+// events says how many came of those that were to come, and what was amiss.
+func events(w *record.Watched) string {
+	text := fmt.Sprintf("%s of %s came", Count(w.Delivered), plural(w.Expected, "event"))
+	for _, amiss := range []struct {
+		n    uint64
+		what string
+	}{
+		{w.Lost, "lost"}, {w.Duplicated, "twice"}, {w.Reordered, "out of order"}, {w.Wrong, "of keys not watched"},
+		{w.Impossible, "before their write"}, {w.Foreign, "not of this load's writes"},
+	} {
+		if amiss.n > 0 {
+			text += fmt.Sprintf(", %s %s", Count(amiss.n), amiss.what)
+		}
+	}
+	return text
+}
+
+// watching writes a line about the watch events of each trial that had any.
+func watching(b io.Writer, all []*group) {
+	for _, g := range all {
+		for _, t := range g.done {
+			w := t.Watch
+			if w == nil {
+				continue
+			}
+			line := fmt.Sprintf("%s: watch events: %s in the window, %s", label1(t), PerSecond(w.PerSecond), events(w))
+			if w.FromDue.Count > 0 {
+				line += fmt.Sprintf("; from due to arrival p50 %s, p99 %s, p99.9 %s", Figure(w.FromDue.At(50)), Figure(w.FromDue.At(99)), Figure(w.FromDue.At(99.9)))
+			}
+			_, _ = fmt.Fprintln(b, line) // into memory
+		}
+	}
+}
+
+// hashes writes what the members told of their data.
+func hashes(b *bytes.Buffer, t *record.Trial) {
+	if t.Hashes == nil || len(t.Hashes.Members) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nThe members' data (hashes up to one revision, asked in %s)\n", seconds(t.Hashes.Seconds))
+	for _, m := range t.Hashes.Members {
+		fmt.Fprintf(b, "  %s: %d at revision %d\n", m.Endpoint, m.Hash, m.Revision)
+	}
+}

@@ -1,0 +1,137 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// The time that a trial and a cluster take beside warm-up and window.
+const (
+	aroundTrial = 300 * time.Millisecond
+	toStart     = 3 * time.Second
+)
+
+// paceFrom is how much of a window must have been seen to tell its rate.
+const paceFrom = 500 * time.Millisecond
+
+// pace knows how fast trials that a total bounds went.
+type pace struct {
+	byName map[string]float64 // operations a second of trials that ended
+	last   float64            // of the last that did
+	opened time.Time          // of the window that runs; zero: not yet
+	count  uint64             // operations ended in it
+	at     time.Time          // when that was so
+}
+
+// begin forgets the trial before.
+func (p *pace) begin() { p.opened, p.count = time.Time{}, 0 }
+
+// now takes how many operations have ended since the window opened.
+func (p *pace) now(count uint64, at time.Time) {
+	p.count, p.at = count, at
+	if p.opened.IsZero() && count > 0 {
+		p.opened = at
+	}
+}
+
+// rate is that of the trial that runs; 0 if it cannot be told yet.
+func (p *pace) rate() float64 {
+	if took := p.at.Sub(p.opened); !p.opened.IsZero() && took >= paceFrom {
+		return float64(p.count) / took.Seconds()
+	}
+	return 0
+}
+
+func (p *pace) ended(t *scenario.Trial, result *record.Trial) {
+	if p.byName == nil {
+		p.byName = map[string]float64{}
+	}
+	if result.Seconds > 0 && result.Due > 0 {
+		p.last = float64(result.Due) / result.Seconds
+		p.byName[t.Name] = p.last
+	}
+}
+
+// estimate is what is needed to tell how long a run still takes.
+type estimate struct {
+	trials   []scenario.Trial // in their order
+	ended    int              // of those
+	at       int              // begun
+	running  time.Duration    // how long the one that runs has; 0: none does
+	starting bool             // the first cluster is still to start
+	pace     *pace
+}
+
+// tell estimates how far the trial that runs is, how long it still takes, and
+// the whole run: the trials not begun by what they ask for, or by the rate of
+// their earlier repeat, or else of what ran last. Stopping the last cluster
+// takes no time worth telling. What cannot be told is 0.
+func (e *estimate) tell() (share float64, trial, run time.Duration) {
+	known := true
+	for i := range e.trials {
+		if i < e.ended {
+			continue
+		}
+		t := &e.trials[i]
+		if i+1 == e.at && e.running > 0 {
+			var ok bool
+			share, trial, ok = e.now(t)
+			known = known && ok
+			run += trial
+			continue
+		}
+		d, ok := e.takes(t)
+		known = known && ok
+		run += d
+	}
+	if !known {
+		run = 0
+	}
+	if known && e.starting {
+		run += toStart
+	}
+	return share, trial, run
+}
+
+// now is how far the trial that runs is.
+func (e *estimate) now(t *scenario.Trial) (share float64, left time.Duration, ok bool) {
+	if d, known := t.Load.EstimatedDuration(); known && t.Load.Total == 0 {
+		d += aroundTrial
+		left = d - min(e.running, d)
+		return 1 - left.Seconds()/d.Seconds(), left, true
+	}
+	total, done := float64(t.Load.Total), float64(e.pace.count)
+	rate := e.pace.rate()
+	if rate == 0 {
+		d, known := e.takes(t)
+		return min(done/total, 1), d, known
+	}
+	rest := max(total-done, 0) / rate
+	return min(done/total, 1), seconds(rest) + aroundTrial, true
+}
+
+// takes is how long a trial takes that has not begun.
+func (e *estimate) takes(t *scenario.Trial) (time.Duration, bool) {
+	d, known := t.Load.EstimatedDuration()
+	if known {
+		return d + aroundTrial, true
+	}
+	rate := e.pace.byName[t.Name]
+	if rate == 0 {
+		rate = e.pace.rate()
+	}
+	if rate == 0 {
+		rate = e.pace.last
+	}
+	if rate == 0 || t.Load.Total == 0 {
+		return 0, false
+	}
+	return d + seconds(float64(t.Load.Total)/rate) + aroundTrial, true
+}
+
+// seconds is a time that no estimate makes overflow.
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, float64(1<<62)/1e9) * 1e9)
+}
