@@ -41,7 +41,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.runCommand(), a.benchCommand(), a.clusterCommand(),
+	root.AddCommand(a.runCommand(), a.reportCommand(), a.benchCommand(), a.checkCommand(), a.clusterCommand(),
 		a.nullServerCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand())
 	root.SetHelpCommand(helpCommand())
 	return root

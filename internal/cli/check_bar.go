@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/run/check"
+)
+
+// bar shows how far a check is: on a terminal a bar that fills in place,
+// elsewhere plain lines. A nil bar shows nothing.
+type bar struct {
+	d     *display
+	total float64 // of what it counts
+	unit  string
+	local bool // nobody answers: there are no errors to count
+	last  check.Progress
+	said  bool
+}
+
+// barCells is how many characters a bar is long.
+const barCells = 40
+
+func (b *bar) show(p check.Progress, at float64) {
+	if b == nil {
+		return
+	}
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	switch {
+	case b.d.width() > 0:
+		b.d.erase()
+		b.d.print(cut(b.text(p, at), b.d.width()-1))
+		b.d.shown = true
+		return
+	case !b.said || p.Stage != b.last.Stage || p.Elapsed-b.last.Elapsed >= plainEvery:
+		b.d.line(b.text(p, at))
+	default:
+		return // said a moment ago
+	}
+	b.last, b.said = p, true
+}
+
+func (b *bar) text(p check.Progress, at float64) string {
+	if p.Stage != check.Measuring {
+		return p.Stage
+	}
+	share := min(max(at/b.total, 0), 1)
+	full := int(share * barCells)
+	text := fmt.Sprintf("%.0f / %.0f%s [%s%s] %.1f%%", min(at, b.total), b.total, b.unit,
+		strings.Repeat("=", full), strings.Repeat(" ", barCells-full), 100*share)
+	if b.local {
+		return text
+	}
+	return fmt.Sprintf("%s, %s writes, %s", text, report.Count(p.Done), errorCount(p.Failed))
+}
+
+// clear takes the bar away.
+func (b *bar) clear() {
+	if b != nil {
+		b.d.clear()
+	}
+}
+
+// note prints a line between.
+func (b *bar) note(text string) {
+	if b != nil {
+		b.d.note(text)
+	}
+}
+
+// newBar is nil where nothing is to be shown: with --format json.
+func (a *app) newBar(format string, total float64, unit string) *bar {
+	if format == "json" {
+		return nil
+	}
+	return &bar{d: newDisplay(a.stderr), total: total, unit: unit}
+}
+
+// seconds counts a window's seconds.
+func (b *bar) seconds(p check.Progress) { b.show(p, p.Elapsed.Truncate(time.Second).Seconds()) }
+
+// writes counts what was written.
+func (b *bar) writes(p check.Progress) { b.show(p, float64(p.Done)) }

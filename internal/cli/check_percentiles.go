@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+)
+
+// printPercentiles prints a line of figures, in the order of
+// measure.Percentiles.
+func (a *app) printPercentiles(head string, figures []measure.Figure) {
+	a.printf("%s:", head)
+	for i, f := range figures {
+		a.printf(" p%g %s", measure.Percentiles[i], figureText(f))
+		if i < len(figures)-1 {
+			a.printf(",")
+		}
+	}
+	a.printf("\n")
+}
+
+// figureText is a figure, a dash where the sample does not support it, or
+// `failed` where it lands on an operation that failed.
+func figureText(f measure.Figure) string {
+	switch {
+	case f.Failed:
+		return "failed"
+	case !f.Known:
+		return "-"
+	}
+	return report.Duration(f.NS)
+}
+
+// percentileFields are those that are known, in seconds, by name.
+func percentileFields(figures []measure.Figure) map[string]float64 {
+	out := map[string]float64{}
+	for i, f := range figures {
+		if f.Known {
+			out[fmt.Sprintf("p%g", measure.Percentiles[i])] = f.NS / 1e9
+		}
+	}
+	return out
+}

@@ -1,0 +1,199 @@
+//go:build linux
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/check"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+)
+
+// etcdCluster starts a real cluster that runs until the test's end.
+func etcdCluster(t *testing.T, members string) (endpoints string, playground *cluster.Playground) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "cluster")
+	up := exec.Command("quorumbench", "cluster", "up", "--dir", dir, "--members", members)
+	out, err := up.Output()
+	if err != nil {
+		t.Fatalf("the cluster does not start: %v %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("quorumbench", "cluster", "down", "--dir", dir).CombinedOutput(); err != nil {
+			t.Errorf("the cluster does not stop: %v %s", err, out)
+		}
+	})
+	endpoints, _, _ = strings.Cut(string(out), "\n")
+	p, err := cluster.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return endpoints, p
+}
+
+// checks runs a check to its end; whether a busy machine passes is not asked.
+func checks(t *testing.T, into any, args ...string) (code int, stdout string) {
+	t.Helper()
+	c := exec.Command("quorumbench", append([]string{"check"}, args...)...)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	_ = c.Run() // the exit code tells
+	t.Logf("%v\n%s%s", c.Args, out.String(), errs.String())
+	if into != nil {
+		if err := json.Unmarshal(out.Bytes(), into); err != nil {
+			t.Fatalf("%v in %s", err, out.String())
+		}
+	}
+	return c.ProcessState.ExitCode(), out.String()
+}
+
+func TestCheckPerfOfARealCluster(t *testing.T) {
+	endpoints, _ := etcdCluster(t, "3")
+	var got perfJSON
+	code, _ := checks(t, &got, "perf", "--endpoints", endpoints, "--rate", "100", "--clients", "20", "--duration", "2s", "--format", "json")
+	if code != ExitDone && code != ExitFailed || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
+		t.Errorf("exit code %d, %+v", code, got)
+	}
+	// The history is given back, and the next check finds nothing.
+	code, text := checks(t, nil, "perf", "--endpoints", endpoints, "--rate", "50", "--clients", "20", "--duration", "1s", "--auto-compact", "--auto-defrag")
+	if code != ExitDone && code != ExitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	for _, label := range []string{"Compacting with revision ", "Compacted with revision ", `Defragmenting "`, `Defragmented "`, "Space of member m1: "} {
+		if !strings.Contains(text, "\n"+label) && !strings.HasPrefix(text, label) {
+			t.Errorf("%q is not in\n%s", label, text)
+		}
+	}
+	// One endpoint of three: all members are looked at.
+	first, _, _ := strings.Cut(endpoints, ",")
+	_, text = checks(t, nil, "perf", "--endpoints", first, "--rate", "50", "--clients", "20", "--duration", "1s", "--target", "leader", "--verbose")
+	for _, member := range []string{"member m1: fsync with ", "member m2: fsync with ", "member m3: fsync with "} {
+		if !strings.Contains(text, member) {
+			t.Errorf("%q is not in\n%s", member, text)
+		}
+	}
+}
+
+// A member that stands still is found: nothing but its machine answers.
+func TestCheckPerfFindsAMemberThatStandsStill(t *testing.T) {
+	endpoints, playground := etcdCluster(t, "1")
+	pid := playground.Members[0].Process.PID
+	b := start(t, "check", "perf", "--endpoints", endpoints, "--rate", "100", "--clients", "20", "--duration", "5s")
+	b.await(t, "0 / 5 s")
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	b.await(t, "draining") // the window is over
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	code := b.end()
+	text := b.stdout.String()
+	for _, part := range []string{"FAIL: Throughput too low: ", "Slowest request took too long: ", "What is too slow:", "  member: member m1 ", " its machine accepts TCP connections in "} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in\n%s", part, text)
+		}
+	}
+	if code != ExitFailed || !strings.HasSuffix(text, "\nFAIL\n") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+}
+
+func TestInterruptedCheckRemovesWhatItWrote(t *testing.T) {
+	endpoints, _ := etcdCluster(t, "1")
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		for _, what := range []string{"perf", "datascale"} {
+			b := start(t, "check", what, "--endpoints", endpoints, "--load", "xl")
+			b.await(t, " / ") // it measures
+			if err := b.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			b.await(t, "interrupted; what was written has been removed")
+			if code := b.end(); code != ExitInterrupted {
+				t.Errorf("%s, %v: exit code %d", what, signal, code)
+			}
+			if text := b.stdout.String(); !strings.Contains(text, "INTERRUPTED after ") || strings.Contains(text, "PASS") {
+				t.Errorf("%s, %v: %s", what, signal, text)
+			}
+		}
+	}
+	code, _ := checks(t, nil, "perf", "--endpoints", endpoints, "--rate", "10", "--clients", "5", "--duration", "1s")
+	if code == ExitNotEmpty {
+		t.Error("keys were left")
+	}
+}
+
+func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
+	dir := t.TempDir()
+	b := start(t, "check", "disk", dir, "--size", "64MiB", "--record-size", "16", "--duration", "10m")
+	b.await(t, " records [")
+	if err := b.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := b.end(); code != ExitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("there is %v left, %v", left, err)
+	}
+}
+
+func TestCheckDatascaleOfARealCluster(t *testing.T) {
+	endpoints, _ := etcdCluster(t, "3")
+	var got scaleJSON
+	if code, _ := checks(t, &got, "datascale", "--endpoints", endpoints, "--format", "json"); code != ExitDone {
+		t.Errorf("exit code %d", code)
+	}
+	if got.Written != 10_000 || got.Cleanup.Deleted != 10_000 || len(got.Members) != 3 || got.State != "pass" {
+		t.Errorf("%+v", got)
+	}
+	for _, m := range got.Members {
+		if m.MemoryBefore == nil || m.DiskAfter == nil || *m.MemoryAfter <= 0 || *m.DiskAfter <= *m.DiskBefore {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+func TestCheckDatascalePrintsTheOriginalsLines(t *testing.T) {
+	endpoints, _ := etcdCluster(t, "1")
+	code, text := checks(t, nil, "datascale", "--endpoints", endpoints, "--load", "small")
+	lines := strings.Split(text, "\n")
+	if code != ExitDone || lines[0] != "Start data scale check for work load [10000 key-value pairs, 1024 bytes per key-value, 50 concurrent clients]." ||
+		!strings.HasPrefix(lines[1], "PASS: Approximate system memory used : ") || !strings.HasSuffix(lines[1], " MB.") || !strings.HasPrefix(lines[2], "Member m1: memory ") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+}
+
+func TestBarIsPlainWhereThereIsNoTerminal(t *testing.T) {
+	var out bytes.Buffer
+	b := &bar{d: newDisplay(&out), total: 60, unit: " s"}
+	for at := range 25 {
+		b.seconds(checkProgress(at))
+	}
+	want := "0 / 60 s [                                        ] 0.0%, 0 writes, 0 errors\n" +
+		"10 / 60 s [======                                  ] 16.7%, 1,000 writes, 0 errors\n" +
+		"20 / 60 s [=============                           ] 33.3%, 2,000 writes, 0 errors\n"
+	if out.String() != want {
+		t.Errorf("it shows\n%s, not\n%s", out.String(), want)
+	}
+	out.Reset()
+	b = &bar{d: &display{to: &out, width: func() int { return 30 }}, total: 60, unit: " s"}
+	b.seconds(checkProgress(30))
+	b.clear()
+	if out.String() != "30 / 60 s [==================\r\x1b[K" {
+		t.Errorf("it shows %q", out.String())
+	}
+}
+
+func checkProgress(second int) check.Progress {
+	return check.Progress{Stage: check.Measuring, Elapsed: time.Duration(second) * time.Second, Done: uint64(100 * second)}
+}

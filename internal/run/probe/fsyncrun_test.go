@@ -1,0 +1,49 @@
+package probe
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestLogWritesAreCountedAndRemoved(t *testing.T) {
+	dir := t.TempDir()
+	w := LogWrites{Dir: dir, Record: 2300, Records: 50, Duration: time.Minute}
+	r, err := w.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Records != 50 || r.Sync.Count != 50 || r.Whole.Count != 50 || r.Seconds <= 0 || r.Interrupted || r.FileSystem == "" {
+		t.Errorf("%+v", r)
+	}
+	if r.Whole.Max.NS < r.Sync.Max.NS || r.Whole.Mean.NS < r.Sync.Mean.NS {
+		t.Errorf("a write with its sync takes less than the sync: %+v", r)
+	}
+	empty(t, dir)
+}
+
+func TestLogWritesEndWithTheirContext(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	w := LogWrites{Dir: dir, Record: 10, Records: 1 << 22, Duration: time.Hour, Watch: func(int, time.Duration) { cancel() }}
+	r, err := w.Run(ctx)
+	if err != nil || !r.Interrupted || r.Records == 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	empty(t, dir)
+}
+
+func TestLogWritesInNoFolder(t *testing.T) {
+	w := LogWrites{Dir: t.TempDir() + "/none", Record: 1, Records: 1, Duration: time.Second}
+	if _, err := w.Run(t.Context()); err == nil {
+		t.Error("a folder that is not there is written in")
+	}
+}
+
+func empty(t *testing.T, dir string) {
+	t.Helper()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("there is %v left, %v", left, err)
+	}
+}

@@ -1,0 +1,267 @@
+package probe
+
+import (
+	"context"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+)
+
+// bounds are etcd's, in seconds.
+var bounds = []float64{0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, math.Inf(1)}
+
+func timed(times []float64) Reading {
+	r := Reading{Count: float64(len(times))}
+	for _, upper := range bounds {
+		b := Bucket{Upper: upper}
+		for _, t := range times {
+			if t <= upper {
+				b.Count++
+			}
+		}
+		r.Buckets = append(r.Buckets, b)
+	}
+	for _, t := range times {
+		r.Sum += t
+	}
+	return r
+}
+
+func draw(rng *rand.Rand, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = math.Exp(rng.NormFloat64()*2 - 5)
+	}
+	return out
+}
+
+// A quantile is in the same bucket as the exact one, and never falls as q rises.
+func TestQuantileIsInItsBucket(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		times := draw(rng, 1+rng.IntN(500))
+		r := timed(times)
+		slices.Sort(times)
+		before := 0.0
+		for _, q := range []float64{0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1} {
+			got, ok := r.Quantile(q)
+			if !ok || got < before {
+				t.Fatalf("quantile %v is %v (%v), after %v", q, got, ok, before)
+			}
+			before = got
+			exact := times[max(int(math.Ceil(q*float64(len(times))))-1, 0)]
+			lower, upper := 0.0, 0.0
+			for _, b := range bounds {
+				if upper = b; exact <= b {
+					break
+				}
+				lower = b
+			}
+			if math.IsInf(upper, 1) {
+				upper = lower
+			}
+			if got < lower || got > upper {
+				t.Fatalf("quantile %v of %d times is %v, and the exact %v is from %v to %v", q, len(times), got, exact, lower, upper)
+			}
+		}
+		lower, upper, ok := r.Longest()
+		if longest := times[len(times)-1]; !ok || longest <= lower || longest > upper {
+			t.Fatalf("the longest is %v, not from %v to %v", longest, lower, upper)
+		}
+	}
+}
+
+// What happened between two readings and what was before are the whole.
+func TestSinceAndPlusLoseNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		early, late := draw(rng, rng.IntN(300)), draw(rng, rng.IntN(300))
+		whole := timed(append(slices.Clone(early), late...))
+		d := whole.Since(timed(early))
+		want := timed(late)
+		sum := timed(early).plus(d)
+		if d.Count != want.Count || math.Abs(d.Sum-want.Sum) > 1e-9 || sum.Count != whole.Count {
+			t.Fatalf("between them %v times of %v, want %v of %v", d.Count, d.Sum, want.Count, want.Sum)
+		}
+		for i := range want.Buckets {
+			if d.Buckets[i] != want.Buckets[i] || sum.Buckets[i] != whole.Buckets[i] {
+				t.Fatalf("bucket %d is %v, want %v", i, d.Buckets[i], want.Buckets[i])
+			}
+		}
+	}
+}
+
+func TestRestartBeginsAgain(t *testing.T) {
+	now := Reading{Value: 3}
+	if d := now.Since(Reading{Value: 100}); d.Value != 3 {
+		t.Errorf("after a restart %v were counted, want 3", d.Value)
+	}
+	timers := timed([]float64{0.003})
+	if d := timers.Since(timed([]float64{1, 2, 3})); d.Count != 1 {
+		t.Errorf("after a restart %v were timed, want 1", d.Count)
+	}
+}
+
+func TestNothingTimedIsNotKnown(t *testing.T) {
+	for _, r := range []Reading{{}, timed(nil), {Sum: 1, Count: 2}} {
+		if p, ok := r.Quantile(0.99); ok {
+			t.Errorf("the quantile of %v is %v", r, p)
+		}
+	}
+	if _, ok := timed(nil).Mean(); ok {
+		t.Error("nothing has a mean")
+	}
+}
+
+const etcdText = `# HELP etcd_disk_wal_fsync_duration_seconds x
+# TYPE etcd_disk_wal_fsync_duration_seconds histogram
+etcd_disk_wal_fsync_duration_seconds_bucket{le="0.001"} 90
+etcd_disk_wal_fsync_duration_seconds_bucket{le="0.002"} 100
+etcd_disk_wal_fsync_duration_seconds_bucket{le="+Inf"} 100
+etcd_disk_wal_fsync_duration_seconds_sum 0.05
+etcd_disk_wal_fsync_duration_seconds_count 100
+# TYPE etcd_network_peer_round_trip_time_seconds histogram
+etcd_network_peer_round_trip_time_seconds_bucket{To="a",le="0.1"} 3
+etcd_network_peer_round_trip_time_seconds_bucket{To="a",le="+Inf"} 4
+etcd_network_peer_round_trip_time_seconds_sum{To="a"} 1
+etcd_network_peer_round_trip_time_seconds_count{To="a"} 4
+etcd_network_peer_round_trip_time_seconds_bucket{To="b",le="0.1"} 1
+etcd_network_peer_round_trip_time_seconds_bucket{To="b",le="+Inf"} 1
+etcd_network_peer_round_trip_time_seconds_sum{To="b"} 0.01
+etcd_network_peer_round_trip_time_seconds_count{To="b"} 1
+# TYPE process_cpu_seconds_total counter
+process_cpu_seconds_total 1.5
+# TYPE process_resident_memory_bytes gauge
+process_resident_memory_bytes 4.0968192e+07
+# TYPE etcd_server_leader_changes_seen_total counter
+etcd_server_leader_changes_seen_total 2
+`
+
+func TestPrometheusTextIsRead(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/metrics" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, etcdText)
+	}))
+	defer server.Close()
+	s, ok := NewScraper(etcd.New(), store.Access{}, strings.TrimPrefix(server.URL, "http://"))
+	if !ok {
+		t.Fatal("etcd tells no metrics")
+	}
+	defer s.Close()
+	sample, err := s.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := sample[store.FsyncSeconds].Quantile(0.99); !ok || p < 0.001 || p > 0.002 {
+		t.Errorf("the p99 of fsync is %v (%v)", p, ok)
+	}
+	if r := sample[store.PeerRoundTripSeconds]; r.Count != 5 || r.Buckets[0].Count != 4 || math.Abs(r.Sum-1.01) > 1e-9 {
+		t.Errorf("the round trips to both members are %+v", r)
+	}
+	for metric, want := range map[store.Metric]float64{store.CPUSeconds: 1.5, store.ResidentBytes: 40968192, store.LeaderChanges: 2} {
+		if got := sample[metric].Value; got != want {
+			t.Errorf("metric %d is %v, want %v", metric, got, want)
+		}
+	}
+	if _, ok := sample[store.CommitSeconds]; ok {
+		t.Error("a commit is told that is not there")
+	}
+}
+
+// wordServer serves one command's answer as ZooKeeper does.
+func wordServer(t *testing.T, answer string) (endpoint string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.ReadFull(c, make([]byte, 4))
+			_, _ = io.WriteString(c, answer)
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestMonitorWordIsRead(t *testing.T) {
+	for name, answer := range map[string]string{
+		"with the Prometheus provider": "zk_version\t3.9.5-x, built on 2025\nzk_server_state\tleader\n" +
+			"zk_fsynctime{quantile=\"0.5\"}\t0.0\nzk_fsynctime_count\t4.0\nzk_fsynctime_sum\t40.0\nzk_process_cpu_seconds_total\t9.05\nzk_propagation_latency\tNaN\n",
+		"with the default provider": "zk_version\t3.9.5\nzk_sum_fsynctime\t40\nzk_cnt_fsynctime\t4\nzk_process_cpu_seconds_total\t9.05\n",
+	} {
+		s, _ := NewScraper(zookeeper.New(), store.Access{}, wordServer(t, answer))
+		sample, err := s.Read(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		mean, ok := sample[store.FsyncSeconds].Mean()
+		if !ok || math.Abs(mean-0.01) > 1e-12 || sample[store.CPUSeconds].Value != 9.05 {
+			t.Errorf("%s: %+v", name, sample)
+		}
+	}
+}
+
+func TestScrapeThatFailsSaysWhy(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	s, _ := NewScraper(etcd.New(), store.Access{}, strings.TrimPrefix(server.URL, "http://"))
+	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "HTTP status 404") {
+		t.Errorf("it says %v", err)
+	}
+	server.Close()
+	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("it says %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Read(ended); err == nil || !strings.Contains(err.Error(), "cancelled") {
+		t.Errorf("it says %v", err)
+	}
+	s, _ = NewScraper(zookeeper.New(), store.Access{}, wordServer(t, "mntr is not executed because it is not in the whitelist.\n"))
+	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "no metric that is known") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+func FuzzParseLines(f *testing.F) {
+	f.Add("zk_a{b=\"c d\"}\t1.0\nx 2\n\n")
+	f.Fuzz(func(_ *testing.T, text string) {
+		pick(parseLines(text), zookeeper.New().Metrics(store.Access{}, "h:1")[0].Names)
+	})
+}
+
+func TestConnectMeasuresAndFails(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took, err := Connect(t.Context(), l.Addr().String(), nil); err != nil || took <= 0 {
+		t.Errorf("%v, %v", took, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Connect(t.Context(), l.Addr().String(), nil); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
+		t.Errorf("it says %v", err)
+	}
+}

@@ -1,0 +1,83 @@
+package store
+
+import "time"
+
+// Metered is what a Store also is when its members tell figures about
+// themselves. Everything here is data: run/probe fetches and reads it.
+type Metered interface {
+	// Metrics says where the figures of the member at an endpoint (HOST:PORT)
+	// are, in the order in which the places are tried; the first that answers
+	// is taken. None: the member tells nothing.
+	Metrics(a Access, endpoint string) []MetricSource
+}
+
+// Metric is one of the figures that members tell, in the vocabulary that all
+// stores share.
+type Metric uint8
+
+// The metrics. Timers are sums, counts and, where the store has them, buckets;
+// counters only rise until the member restarts.
+const (
+	FsyncSeconds         Metric = iota // timer: the write-ahead log's sync
+	CommitSeconds                      // timer: a commit of the database behind it
+	PeerRoundTripSeconds               // timer: to the other members and back
+	CPUSeconds                         // counter: processor time, user and system
+	Processors                         // gauge: how many the member may use at once
+	ResidentBytes                      // gauge: memory
+	LeaderChanges                      // counter: leaders come and gone, as this member saw it
+	DatabaseBytes                      // gauge: on disk
+)
+
+// MetricSource is a place where a member's figures are.
+type MetricSource struct {
+	// URL answers a GET with Prometheus's text format; empty: Command.
+	URL    string
+	Header map[string]string // of that request, such as a token
+	// Command is what is sent to the member's client port, which answers with
+	// lines of a name, an optional {LABELS}, white space and a number, and closes
+	// the connection.
+	Command string
+	Names   []MetricName
+}
+
+// MetricName is what one of the shared metrics is called at a source. A metric
+// may have several names: what is there is added up.
+type MetricName struct {
+	Metric Metric
+	// Name of a counter, a gauge, or a histogram or summary in Prometheus's
+	// text format.
+	Name string
+	// Sum and Count name a timer's two counters, instead of Name.
+	Sum, Count string
+	// Unit is one of the source's units in seconds or bytes: 0.001 for
+	// milliseconds. 0 is 1.
+	Unit float64
+}
+
+// DiskRule is what a store's makers, or its own defaults, ask of the time that
+// a sync of the disk below the write-ahead log takes.
+type DiskRule struct {
+	Percentile float64       // 100: the longest
+	Limit      time.Duration // it must be below
+	Source     string        // a sentence: who says so, and what happens else
+}
+
+// DiskJudge is what a Store also is when it has a DiskRule.
+type DiskJudge interface {
+	DiskRule() DiskRule
+}
+
+// Reclaimer is what a Store also is when its Maintainer can compact and
+// defragment. Where it is not, Compact and Defragment do nothing but answer
+// with a sentence that says why.
+type Reclaimer interface {
+	// Reclaims marks the store; it does nothing.
+	Reclaims()
+}
+
+// KeyRemover is what a Store also is when its own command-line client removes a
+// prefix's keys.
+type KeyRemover interface {
+	// RemoveCommand is such as `etcdctl del --prefix PREFIX`, for a person.
+	RemoveCommand(prefix string) string
+}
