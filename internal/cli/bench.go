@@ -42,7 +42,7 @@ func (a *app) benchOne(common *benchCommon, kind benchKind) *cobra.Command {
 	}
 	f := newBenchFlags(common, kind, c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error { return a.bench(c.Context(), f, args) }
-	return c
+	return a.gated(c, false)
 }
 
 func (a *app) bench(ctx context.Context, f *benchFlags, args []string) (err error) {

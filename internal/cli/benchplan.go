@@ -75,11 +75,15 @@ func (f *benchFlags) scenario(args []string, catalog scenario.Catalog) (*scenari
 	if w := load.Fit(catalog.InFlight(f.store)); w != "" && f.given("conns") {
 		s.Warnings = append(s.Warnings, w)
 	}
+	var notes []string
+	if w := load.FitOrdered(catalog.Ordered(f.store)); w != "" {
+		notes = append(notes, w)
+	}
 	for _, w := range load.Warnings() {
 		s.Warnings = append(s.Warnings, inFlagWords(w, ""))
 	}
 	s.Trials = []scenario.Trial{{
-		Name: f.kind.name, Number: 1, Repeat: 1, Repeats: 1, Load: *load,
+		Name: f.kind.name, Number: 1, Repeat: 1, Repeats: 1, Load: *load, Notes: notes,
 		Cluster: scenario.Cluster{Store: f.store, Attach: attach, Key: "attached"},
 	}}
 	return s, nil

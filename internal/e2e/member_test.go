@@ -76,23 +76,6 @@ func (w *world) startFaulty(t *testing.T, target string) (p *program, leader, fo
 	return p, leader, follower
 }
 
-// A member that is killed: the run goes on, the errors are indefinite, and the
-// verdict names the member.
-func TestKilledFollowerIsNamed(t *testing.T) {
-	w := newWorld(t)
-	p, _, follower := w.startFaulty(t, "all")
-	if err := syscall.Kill(w.member(t, follower), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	run := whole(t, w.path("run"), afterLoss(t, p))
-	first := byName(t, run, "first")
-	checkLoss(t, w, first, follower)
-	if first.TermChanges == 0 && rule(first, 14) != "" {
-		t.Errorf("no term changed, and the verdict says %q", rule(first, 14))
-	}
-	checkNext(t, run)
-}
-
 // Target leader follows the election.
 func TestKilledLeaderIsFollowed(t *testing.T) {
 	w := newWorld(t)

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // process is a process of this machine that has to do with a test's folder.
@@ -98,4 +103,49 @@ func pause(t *testing.T, pid int) (resume func()) {
 	t.Cleanup(resume)
 	eventually(t, patience, "the process stopped", func() bool { return stopped(pid) })
 	return resume
+}
+
+// processesOf lists those of the member with the given name: its command line
+// or its working folder has the member's folder.
+func (w *world) processesOf(name string) (found []process) {
+	for _, p := range w.processes() {
+		cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
+		if strings.Contains(p.args, "/"+name+"/") || filepath.Base(cwd) == name {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// aFollower is the name of a member of the run's cluster that does not lead, as
+// far as the members themselves tell: a proxy does not.
+func (w *world) aFollower(t *testing.T, st store.Store) string {
+	t.Helper()
+	run, err := record.Open(w.path("run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := run.Clusters[0].Members
+	access := store.Access{}
+	for _, m := range members {
+		access.Endpoints = append(access.Endpoints, m.Endpoint)
+	}
+	admin, err := st.Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	status, err := admin.Status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range status.Members {
+		if m.Err == nil && m.Role != kv.Leader {
+			return members[i].Name
+		}
+	}
+	t.Fatalf("no member follows: %+v", status)
+	return ""
 }

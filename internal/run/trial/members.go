@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,8 +16,9 @@ import (
 // at which term.
 type members struct {
 	admin store.Admin
-	given []string // endpoints
-	total int      // members of the cluster, where that is known to be more
+	given []string          // endpoints
+	total int               // members of the cluster, where that is known to be more
+	named map[string]string // by endpoint: the names that we gave
 
 	mu    sync.Mutex
 	last  store.Status
@@ -30,6 +32,9 @@ func (m *members) ask(ctx context.Context) error {
 	status, err := m.admin.Status(ctx)
 	if err != nil && len(status.Members) == 0 {
 		return err
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err() // who has not answered was not given the time
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +59,8 @@ func (m *members) ask(ctx context.Context) error {
 // close ends the connection for questions.
 func (m *members) close() { _ = m.admin.Close() }
 
-// keepNames gives a member that does not answer the name that it had before.
+// keepNames gives a member the name that we gave it, and one that does not
+// answer the name that it had before.
 func (m *members) keepNames(all []store.Member) {
 	if m.names == nil {
 		m.names = map[string]string{}
@@ -62,6 +68,8 @@ func (m *members) keepNames(all []store.Member) {
 	for i := range all {
 		e := &all[i]
 		switch {
+		case m.named[e.Endpoint] != "":
+			e.Name = m.named[e.Endpoint]
 		case e.Name != "":
 			m.names[e.Endpoint] = e.Name
 		case m.names[e.Endpoint] != "":

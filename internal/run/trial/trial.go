@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -27,6 +28,11 @@ type Trial struct {
 	Tool    string          // version
 	// Watch is told how the trial goes, from one goroutine at a time.
 	Watch func(Progress)
+	// Seconds is told every second that is recorded, which it only reads, from
+	// one goroutine. Nil for nobody.
+	Seconds func(*measure.Second)
+
+	logs logs // followed while it runs
 }
 
 // Cluster is what is under test, running.
@@ -38,6 +44,9 @@ type Cluster struct {
 	// Access names, and its own word for where they are is asked when the
 	// target needs it.
 	Attached bool
+	// Names are the members' names by endpoint, where we gave them: logs and
+	// processes have them, whatever the store calls its members.
+	Names map[string]string
 	// Processes are the members that run on this machine.
 	Processes  []Process
 	Durability *record.Durability
@@ -49,8 +58,10 @@ type Cluster struct {
 
 // Process is a member's process on this machine.
 type Process struct {
-	Name string
-	PID  int
+	Name    string
+	PID     int
+	Member  string // the name of the member that it is a process of
+	LogFile string // empty: it has none that can be read here
 }
 
 // Progress is how a trial goes.
@@ -60,6 +71,7 @@ type Progress struct {
 	P99       float64 // nanoseconds; 0: not supported
 	Errors    uint64
 	InFlight  int64
+	Ended     uint64 // operations ended since the window was seen open
 }
 
 // statusTimeout bounds asking a cluster how it is.
@@ -74,6 +86,11 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, err
 	}
 	defer members.close()
+	t.logs = t.followLogs()
+	defer t.logs.close()
+	if err := t.able(members); err != nil {
+		return nil, err
+	}
 	plan, err := t.plan(members)
 	if err != nil {
 		return nil, err
@@ -84,6 +101,14 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		if _, err := load.Preload(ctx, plan); err != nil {
 			return nil, err
 		}
+	}
+	release, err := t.grant(ctx, &plan, members)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := t.watch(ctx, &plan); err != nil {
+		return nil, err
 	}
 	out, err := t.Writer.Trial(conditions, time.Now())
 	if err != nil {
@@ -99,6 +124,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 			err = errors.Join(err, closing)
 		}
 		return nil, err
+	}
+	if note := release(); note != "" {
+		result.Notes = append(result.Notes, note)
 	}
 	if err := out.Finish(*result); err != nil {
 		return nil, err
@@ -132,7 +160,7 @@ func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 	c.Endpoints, c.Cluster = plan.Endpoints, t.Cluster.ID
 	c.Loops = plan.Loops()
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
-	c.Tool, c.Notes = t.Tool, t.Cluster.Notes
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes)
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate
 	}
@@ -163,7 +191,12 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	}
 	t.askAgain(m)
 	ended := m.status()
+	w.compare(&ended)
+	if err := w.made(res.Measured); err != nil {
+		return nil, err
+	}
 	observed := w.usage.observed()
+	observed.Hashes = t.hashes(ctx, m)
 	observed.Started, observed.Opened, observed.State = started, res.Opened, record.Complete
 	if res.Interrupted {
 		observed.State = record.Interrupted
@@ -171,6 +204,7 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	observed.LostMembers = m.lost()
 	observed.TermChanges = int(ended.Term - min(began.Term, ended.Term))
 	w.usage.fill(res.Measured)
+	c.Notes = slices.Concat(c.Notes, w.notes())
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil
 }
@@ -224,7 +258,7 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &members{admin: admin, given: access.Endpoints}
+	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.Names}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	if err := m.ask(ctx); err != nil {

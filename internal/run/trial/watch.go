@@ -27,6 +27,7 @@ type watcher struct {
 	m     *members
 	out   *record.TrialWriter
 	usage *usage
+	began time.Time          // when it was made
 	err   error              // of recording; read after the load has ended
 	stop  context.CancelFunc // ends the load
 
@@ -36,14 +37,18 @@ type watcher struct {
 	whole   *measure.Histogram // a second's response times, used again
 	lastAt  time.Time          // when that came
 
+	uncompacted    int // compactions that failed; compact's, read after the load
+	uncompactedWhy string
+
 	generator *load.Generator
+	seen      store.Status  // the members when they were compared last; follow's, and then measure's
 	changes   chan struct{} // an election or a loss may have happened
 	quit      context.CancelFunc
 	running   sync.WaitGroup
 }
 
 func newWatcher(t *Trial, m *members, out *record.TrialWriter) *watcher {
-	return &watcher{t: t, m: m, out: out, usage: newUsage(), changes: make(chan struct{}, 1), whole: measure.NewHistogram()}
+	return &watcher{t: t, m: m, out: out, seen: m.status(), usage: newUsage(), began: time.Now(), changes: make(chan struct{}, 1), whole: measure.NewHistogram()}
 }
 
 // changed is called from the load's loops.
@@ -67,18 +72,11 @@ func (w *watcher) second(s *measure.Second) {
 		w.out.End(measure.Measured, at)
 	}
 	w.keep(w.out.Second(s))
+	if w.t.Seconds != nil {
+		w.t.Seconds(s)
+	}
 
-	w.whole.Reset()
-	failed := uint64(0)
-	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-		failed += s.Outcomes[o]
-	}
-	for _, c := range s.Cells {
-		if c.Response != nil {
-			w.whole.Merge(c.Response)
-		}
-	}
-	p99 := measure.Summarize(w.whole, failed).At(99)
+	p99 := measure.Percentile(s.Response(w.whole), s.Failed(), 99)
 	w.mu.Lock()
 	w.lastP99, w.lastAt = 0, time.Now()
 	if p99.Known {
@@ -103,6 +101,8 @@ func (w *watcher) begin(g *load.Generator) {
 	w.quit = quit
 	w.running.Go(func() { w.follow(ctx) })
 	w.running.Go(func() { w.sample(ctx) })
+	w.running.Go(func() { w.listen(ctx) })
+	w.running.Go(func() { w.compact(ctx) })
 	w.running.Go(func() { w.progress(ctx) })
 }
 
@@ -114,8 +114,7 @@ func (w *watcher) end() {
 // follow asks the cluster who leads whenever something changed, until that is
 // known, and moves the load when its target has moved.
 func (w *watcher) follow(ctx context.Context) {
-	before := w.m.status()
-	seen := before
+	before := w.seen
 	for {
 		select {
 		case <-ctx.Done():
@@ -127,11 +126,14 @@ func (w *watcher) follow(ctx context.Context) {
 			_ = w.m.ask(asked) // who does not answer is in the status
 			cancel()
 			now := w.m.status()
-			w.compare(&seen, &now)
+			w.compare(&now)
 			if leader := now.Leader(); leader != nil && leader.Term == now.Term {
 				w.moved(before.Term, now.Term, leader.Name)
 				before = now
 				break
+			}
+			if before.Leader() == nil {
+				break // those that are asked do not tell who leads
 			}
 			if !pause(ctx, askEvery) {
 				return
@@ -145,22 +147,22 @@ func (w *watcher) follow(ctx context.Context) {
 
 // compare records which members were lost or came back since they were seen
 // last.
-func (w *watcher) compare(seen, now *store.Status) {
+func (w *watcher) compare(now *store.Status) {
 	answered := map[string]bool{}
-	for i := range seen.Members {
-		answered[seen.Members[i].Endpoint] = seen.Members[i].Err == nil
+	for i := range w.seen.Members {
+		answered[w.seen.Members[i].Endpoint] = w.seen.Members[i].Err == nil
 	}
 	for i := range now.Members {
 		e := &now.Members[i]
 		before, known := answered[e.Endpoint]
 		switch {
 		case known && before && e.Err != nil:
-			_ = w.out.Event(record.Event{Time: time.Now(), Kind: "member_lost", Member: e.Name, Text: fmt.Sprintf("%s does not answer: %v", e.Name, e.Err)})
+			_ = w.out.Event(record.Event{Time: time.Now(), Kind: "member_lost", Member: e.Name, Text: fmt.Sprintf("%s was lost: %v", e.Name, e.Err)})
 		case known && !before && e.Err == nil:
 			_ = w.out.Event(record.Event{Time: time.Now(), Kind: "member_back", Member: e.Name, Text: e.Name + " answers again"})
 		}
 	}
-	*seen = *now
+	w.seen = *now
 }
 
 // moved records an election and follows it.
@@ -207,9 +209,17 @@ func (w *watcher) progress(ctx context.Context) {
 	ticker := time.NewTicker(tellEvery)
 	defer ticker.Stop()
 	var recent meter
+	var window opening
+	failed, asked := uint64(0), time.Now()
 	for {
 		p, now := w.generator.Progress(), time.Now()
+		// A member that stands still keeps its connections: only timeouts tell.
+		if p.Failed > failed && now.Sub(asked) >= time.Second {
+			failed, asked = p.Failed, now
+			w.changed(0, false)
+		}
 		told := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
+		told.Ended = window.ended(p)
 		w.mu.Lock()
 		if now.Sub(w.lastAt) < p99Lives {
 			told.P99 = w.lastP99
@@ -222,6 +232,24 @@ func (w *watcher) progress(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// opening counts the operations that ended since the window was seen open: for
+// telling how far a total is, not for figures.
+type opening struct {
+	open bool
+	from uint64
+}
+
+func (o *opening) ended(p load.Progress) uint64 {
+	all := p.Done + p.Failed
+	if !o.open && p.Phase == measure.Measured.String() {
+		o.open, o.from = true, all
+	}
+	if !o.open {
+		return 0
+	}
+	return all - o.from
 }
 
 // meter tells how fast a count rose in the last second.

@@ -84,31 +84,37 @@ func (a *Admin) Members(context.Context) ([]string, error) {
 // that is not known, its role is not either.
 func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	var behind store.Status
-	var errs []error
+	proxies := make([]error, len(a.access.Endpoints))
+	// All at the same time: a member that stands still takes all the time that
+	// there is, and the others must not be taken for lost with it.
+	var asked sync.WaitGroup
 	if a.etcd != nil {
-		behind, _ = a.etcd.Status(ctx) // each member's error is within
+		asked.Go(func() { behind, _ = a.etcd.Status(ctx) }) // each member's error is within
 	}
-	status := store.Status{Members: make([]store.Member, len(a.access.Endpoints)), Term: behind.Term}
+	for i, endpoint := range a.access.Endpoints {
+		asked.Go(func() { proxies[i] = a.ask(ctx, endpoint) })
+	}
+	asked.Wait()
+	status := store.Status{Term: behind.Term}
 	if behind.Version != "" {
 		status.Version = "on etcd " + behind.Version
 	}
-	var asked sync.WaitGroup
+	var errs []error
 	for i, endpoint := range a.access.Endpoints {
-		status.Members[i] = a.known(endpoint, behind.Members)
-		asked.Go(func() {
-			m := &status.Members[i]
-			if err := a.ask(ctx, endpoint); err != nil {
-				*m = store.Member{Endpoint: endpoint, Name: m.Name, Err: err}
-			}
-		})
-	}
-	asked.Wait()
-	for i := range status.Members {
-		err := status.Members[i].Err
-		if err == nil {
-			return status, nil
+		m := a.known(endpoint, behind.Members)
+		switch err := proxies[i]; {
+		case err != nil && m.Err != nil:
+			m.Err = fmt.Errorf("%w; %w", err, m.Err)
+		case err != nil:
+			m = store.Member{Endpoint: endpoint, Name: m.Name, Err: err}
 		}
-		errs = append(errs, err)
+		status.Members = append(status.Members, m)
+		if m.Err != nil {
+			errs = append(errs, m.Err)
+		}
+	}
+	if len(errs) < len(status.Members) {
+		return status, nil
 	}
 	return status, errors.Join(errs...)
 }
@@ -160,7 +166,7 @@ func reason(ctx context.Context, err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens there"
 	case errors.As(err, &op):
-		return fmt.Sprintf("%s: %v", op.Op, op.Err)
+		return op.Err.Error() // which names the system call
 	}
 	return err.Error()
 }

@@ -1,0 +1,65 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// eachStore runs a test for every store whose server is on this machine, beside
+// each other. exec is the server's path; empty where it is in our own binary.
+func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.T, st store.Store, exec string)) {
+	t.Helper()
+	for _, st := range registry.All() {
+		if suits != nil && !suits(st) {
+			continue
+		}
+		t.Run(st.Name(), func(t *testing.T) {
+			t.Parallel()
+			test(t, st, server(t, st))
+		})
+	}
+}
+
+// server is the path of a store's server, or the test skips and says what to
+// do: `stores install` where that knows it, and else a variable with its path.
+func server(t *testing.T, st store.Store) string {
+	t.Helper()
+	if _, ok := st.(store.Embedded); ok {
+		return ""
+	}
+	if known, ok := st.(store.Installable); ok {
+		source, err := known.Server("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := install.Executable("", source)
+		if err != nil {
+			t.Skip(err)
+		}
+		return path
+	}
+	variable := "QUORUMBENCH_" + strings.ToUpper(st.Name())
+	path := os.Getenv(variable)
+	if path == "" {
+		t.Skipf("no registry has %s: set %s to the path of its binary", st.Name(), variable)
+	}
+	return path
+}
+
+// of puts a store, and its server where it is not in our own binary, in the
+// place of STORE in a scenario.
+func of(scenario string, st store.Store, exec string) string {
+	which := "store: " + st.Name()
+	if exec != "" {
+		which += fmt.Sprintf(", exec: %q", exec)
+	}
+	return strings.ReplaceAll(scenario, "STORE", which)
+}

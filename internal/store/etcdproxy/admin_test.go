@@ -1,0 +1,52 @@
+package etcdproxy_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
+)
+
+// An etcd that stands still behind one proxy takes all the time that there is,
+// and the other proxies are not taken for lost with it.
+func TestAStandstillIsNoLossOfTheOthers(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // connects, and nobody ever answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	still, lives, gone := "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"
+	admin, err := etcdproxy.NewAdmin("proxy", store.Access{
+		Endpoints: []string{still, lives, gone}, Behind: map[string]string{still: l.Addr().String(), gone: l.Addr().String()},
+	}, func(ctx context.Context, endpoint string, _ bool) error {
+		if endpoint == gone {
+			return errors.New("it is gone")
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	status, err := admin.Status(ctx)
+	if err != nil || len(status.Members) != 3 {
+		t.Fatalf("the status is %+v, %v", status, err)
+	}
+	if m := status.Members[1]; m.Err != nil || m.Endpoint != lives {
+		t.Errorf("the proxy that answers is %+v", m)
+	}
+	if m := status.Members[0]; m.Err == nil || m.Endpoint != still || !strings.Contains(m.Err.Error(), "the etcd behind proxy "+still) {
+		t.Errorf("the proxy whose etcd stands still is %+v", m)
+	}
+	// What is wrong with both is told.
+	if m := status.Members[2]; m.Err == nil || !strings.Contains(m.Err.Error(), "it is gone") || !strings.Contains(m.Err.Error(), "the etcd behind") {
+		t.Errorf("the proxy that is gone is %+v", m)
+	}
+}
