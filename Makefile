@@ -32,7 +32,7 @@ servers:
 
 # Unit and integration tests with the race detector, against real servers.
 unit:
-	go test -race -timeout 12m ./...
+	go test -race -timeout 20m ./...
 
 # Each fuzz test for a while: make fuzz FUZZTIME=1m
 FUZZTIME ?= 20s
@@ -47,6 +47,6 @@ fuzz:
 bench:
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
-# Against h2load and the official client, on one machine in one run.
+# Against h2load, wrk, hey and the official clients, on one machine in one run.
 bench-peers:
 	go run ./tools/benchpeers
