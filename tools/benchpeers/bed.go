@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -25,15 +26,16 @@ type bed struct {
 	*place
 	store   store.Store
 	cluster *cluster.Cluster
-	null    *peer.Server
-	key     string // the one that is read
-	version string // of the store
+	tmpfs   *tmpfs                  // where the one member is that is new for each work; nil: no such member
+	null    map[string]*peer.Server // by script
+	key     string                  // the one that is read
+	version string                  // of the store
 }
 
-// newBed is a bed for the store with the given name. The error says why there
-// can be none on this machine, such as a server that is not installed.
-func newBed(p *place, storeName string) (*bed, error) {
-	st, err := registry.Lookup(storeName)
+// newBed is a bed for the ground. The error says why there can be none on this
+// machine, such as a server that is not installed.
+func newBed(p *place, g ground) (*bed, error) {
+	st, err := registry.Lookup(g.store)
 	if err != nil {
 		return nil, err
 	}
@@ -46,17 +48,28 @@ func newBed(p *place, storeName string) (*bed, error) {
 			return nil, err
 		}
 	}
-	return &bed{place: p, store: st}, nil
+	b := &bed{place: p, store: st, null: map[string]*peer.Server{}}
+	if g.tmpfs {
+		b.tmpfs, err = newTmpfs(p.host)
+	}
+	return b, err
 }
 
 // prepare starts what the cases need and writes their keys. The caller closes
 // the bed whether or not it succeeds.
 func (b *bed) prepare(ctx context.Context, cases []peer.Case) (err error) {
-	if slices.ContainsFunc(cases, func(c peer.Case) bool { return c.Null }) {
-		b.null, err = peer.StartServer(ctx, b.binary, "null-server", "--protocol", b.store.Name())
+	for _, c := range cases {
+		if !c.Null || b.null[c.Script] != nil {
+			continue
+		}
+		server, err := peer.StartServer(ctx, b.binary, "null-server", "--protocol", b.store.Name(), "--script", c.Script)
 		if err != nil {
 			return fmt.Errorf("the null server of %s did not start: %w", b.store.Name(), err)
 		}
+		b.null[c.Script] = server
+	}
+	if b.tmpfs != nil {
+		return b.renew(ctx)
 	}
 	if !slices.ContainsFunc(cases, func(c peer.Case) bool { return !c.Null }) {
 		return nil
@@ -151,8 +164,13 @@ func (b *bed) work(ctx context.Context, c peer.Case, seconds time.Duration) (pee
 	}
 	w.Window = seconds - w.Warmup
 	if c.Null {
-		w.Endpoint = b.null.Endpoint
+		w.Endpoint = b.null[c.Script].Endpoint
 		return w, nil
+	}
+	if b.tmpfs != nil {
+		if err := b.renew(ctx); err != nil {
+			return w, err
+		}
 	}
 	var err error
 	w.Endpoint, err = b.leader(ctx)
@@ -160,12 +178,15 @@ func (b *bed) work(ctx context.Context, c peer.Case, seconds time.Duration) (pee
 }
 
 // close stops the servers and removes their data.
-func (b *bed) close() error {
-	if b.null != nil {
-		b.null.Stop()
+func (b *bed) close() (err error) {
+	for _, server := range b.null {
+		server.Stop()
 	}
-	if b.cluster == nil {
-		return nil
+	if b.cluster != nil {
+		err = b.cluster.Stop(context.Background())
 	}
-	return b.cluster.Stop(context.Background())
+	if b.tmpfs != nil {
+		err = errors.Join(err, b.tmpfs.close())
+	}
+	return err
 }

@@ -50,6 +50,43 @@ func etcdCases() []peer.Case {
 		get(compare.CaseOne, "local range, 1 x 1", kv.Local, 1, 1),
 		many,
 		open,
+		watchCase(),
+		nullCheck(compare.CaseCheckL, "l", compare.RateL, 500),
+		nullCheck(compare.CaseCheckXL, "xl", compare.RateXL, 1000),
+		tmpfsCheck(),
+	}
+}
+
+// watchCase is 10,000 watchers of one key on one connection. A member queues
+// 128 events for a stream, and a put is 100 for each, so that no watcher falls
+// behind and is served from the history.
+func watchCase() peer.Case {
+	return peer.Case{
+		Store: etcd.Name, Name: compare.CaseWatch, Title: "watch events, 10,000 watchers, 3 puts/s",
+		Kind: kv.Watch, Connections: 1, Clients: 10_000, Streams: 100, Rate: 3,
+	}
+}
+
+// groupCheck is what --only calls all checks.
+const groupCheck = "check"
+
+// nullCheck is a `check perf` whose every write takes 2 ms.
+func nullCheck(name, load string, rate float64, clients int) peer.Case {
+	return peer.Case{
+		Store: etcd.Name, Group: groupCheck, Name: name, Load: load,
+		Title: fmt.Sprintf("check perf --load %s, null server, 2 ms", load),
+		Kind:  kv.Put, Connections: clients, Clients: clients, Rate: rate,
+		Null: true, Script: "delay=2ms", Rounds: 3, Takes: 10 * time.Second,
+	}
+}
+
+// tmpfsCheck is a `check perf` of a member that no disk slows down.
+func tmpfsCheck() peer.Case {
+	return peer.Case{
+		Store: etcd.Name, Group: groupCheck, Name: compare.CaseCheckTmpfs, Load: "l",
+		Title: "check perf --load l, one member on tmpfs",
+		Kind:  kv.Put, Connections: 500, Clients: 500, Rate: compare.RateL,
+		Tmpfs: true, Takes: time.Minute,
 	}
 }
 
@@ -70,35 +107,49 @@ func soakCases() ([]peer.Case, map[string]time.Duration) {
 	return []peer.Case{short, long}, map[string]time.Duration{short.Name: time.Minute, long.Name: 10 * time.Minute}
 }
 
-// choices are what --only takes: cases, and stores for all their cases.
+// choices are what --only takes: cases, and groups and stores for all their cases.
 func choices() []string {
-	var names []string
+	var names, more []string
 	for _, c := range cases() {
 		names = append(names, c.Name)
-	}
-	return append(names, storesOf(cases())...)
-}
-
-// storesOf lists the cases' stores in the order of the cases.
-func storesOf(cases []peer.Case) []string {
-	var names []string
-	for _, c := range cases {
-		if !slices.Contains(names, c.Store) {
-			names = append(names, c.Store)
+		for _, name := range []string{c.Group, c.Store} {
+			if name != "" && !slices.Contains(more, name) {
+				more = append(more, name)
+			}
 		}
 	}
-	return names
+	return append(names, more...)
 }
 
-// casesOf are those of one store.
-func casesOf(all []peer.Case, store string) []peer.Case {
-	return slices.DeleteFunc(slices.Clone(all), func(c peer.Case) bool { return c.Store != store })
+// ground is what a bed is made for: the cases of a store on its cluster and its
+// null servers, or those on a member on a tmpfs.
+type ground struct {
+	store string
+	tmpfs bool
+}
+
+func groundOf(c peer.Case) ground { return ground{c.Store, c.Tmpfs} }
+
+// groundsOf lists what the cases need in the order of the cases.
+func groundsOf(cases []peer.Case) []ground {
+	var all []ground
+	for _, c := range cases {
+		if g := groundOf(c); !slices.Contains(all, g) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// casesOf are those of one ground.
+func casesOf(all []peer.Case, g ground) []peer.Case {
+	return slices.DeleteFunc(slices.Clone(all), func(c peer.Case) bool { return groundOf(c) != g })
 }
 
 func checkNames(only []string) error {
 	for _, name := range only {
 		if !slices.Contains(choices(), name) {
-			return fmt.Errorf("--only: there is no case or store %q; choose from %s", name, strings.Join(choices(), ", "))
+			return fmt.Errorf("--only: there is no case, group or store %q; choose from %s", name, strings.Join(choices(), ", "))
 		}
 	}
 	return nil
@@ -112,7 +163,7 @@ func (o options) chosen() ([]peer.Case, map[string]time.Duration) {
 	all := cases()
 	if len(o.only) > 0 {
 		all = slices.DeleteFunc(all, func(c peer.Case) bool {
-			return !slices.Contains(o.only, c.Name) && !slices.Contains(o.only, c.Store)
+			return !slices.ContainsFunc([]string{c.Name, c.Group, c.Store}, func(name string) bool { return slices.Contains(o.only, name) })
 		})
 	}
 	return all, nil

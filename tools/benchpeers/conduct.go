@@ -46,7 +46,7 @@ func conduct(ctx context.Context, o options) (err error) {
 	if err := c.place.prepare(ctx); err != nil {
 		return err
 	}
-	c.choosePeers(self)
+	c.choosePeers(ctx, self)
 	measuring := c.measure(ctx)
 	if c.begun == 0 {
 		return measuring
@@ -56,10 +56,13 @@ func conduct(ctx context.Context, o options) (err error) {
 
 // choosePeers keeps those that have something to do and are there, and notes
 // why others are not there. self is our own binary.
-func (c *comparison) choosePeers(self string) {
+func (c *comparison) choosePeers(ctx context.Context, self string) {
 	all := []peer.Peer{
-		peer.NewQuorumbench(c.place.binary), peer.NewH2load(), peer.NewClientV3(self),
+		peer.NewQuorumbench(c.place.binary, self), peer.NewH2load(), peer.NewClientV3(self),
 		peer.NewEtcdBenchmark(os.Getenv(peer.EtcdBenchmarkEnv)), peer.NewGoZooKeeper(self), peer.NewWrk(), peer.NewHey(),
+	}
+	if slices.ContainsFunc(c.cases, func(k peer.Case) bool { return k.Tmpfs }) {
+		all = append(all, peer.NewEtcdctl(peer.BuildEtcdctl(ctx, func(step string) { c.say("building etcdctl: " + step) })))
 	}
 	if c.soak {
 		all = all[:1]
@@ -77,16 +80,22 @@ func (c *comparison) choosePeers(self string) {
 }
 
 // measure measures one store after the other, so that one cluster runs at a
-// time. A store without a server is left out.
+// time. A store without a server is left out, and so is what needs a tmpfs where
+// there is none.
 func (c *comparison) measure(ctx context.Context) error {
 	var missing []string
-	for _, name := range storesOf(c.cases) {
-		b, err := newBed(c.place, name)
+	for _, g := range groundsOf(c.cases) {
+		cases := casesOf(c.cases, g)
+		b, err := newBed(c.place, g)
 		if err != nil {
-			missing = append(missing, fmt.Sprintf("%s is left out: %v", name, err))
+			what := g.store
+			if g.tmpfs {
+				what = cases[0].Title
+			}
+			missing = append(missing, fmt.Sprintf("%s is left out: %v", what, err))
 			continue
 		}
-		if err := c.onBed(ctx, b, casesOf(c.cases, name)); err != nil {
+		if err := c.onBed(ctx, b, cases); err != nil {
 			return err
 		}
 	}
@@ -106,11 +115,26 @@ func (c *comparison) onBed(ctx context.Context, b *bed, cases []peer.Case) (err 
 		}
 		return err
 	}
-	c.stores = append(c.stores, b.title())
+	c.stores = withTitle(c.stores, b.store.Name(), b.title())
 	if err := c.warm(ctx, b, cases); err != nil {
 		return err
 	}
 	return c.inRounds(ctx, b, cases)
+}
+
+// withTitle adds a store's title to those there are. A bed of null servers alone
+// knows no version, and one that knows it takes its place.
+func withTitle(titles []string, store, title string) []string {
+	for i, t := range titles {
+		if t == title || t == store {
+			titles[i] = title
+			return titles
+		}
+		if title == store && strings.HasPrefix(t, store+" ") {
+			return titles
+		}
+	}
+	return append(titles, title)
 }
 
 // warm has quorumbench do each case once, uncounted: a server that has just
@@ -121,7 +145,7 @@ func (c *comparison) warm(ctx context.Context, b *bed, cases []peer.Case) error 
 		return nil
 	}
 	for _, k := range cases {
-		if k.Once || k.Null {
+		if k.Once || k.Null || k.Tmpfs {
 			continue
 		}
 		c.say("warming the servers up: " + k.Title)
@@ -137,14 +161,15 @@ func (c *comparison) warm(ctx context.Context, b *bed, cases []peer.Case) error 
 }
 
 func (c *comparison) inRounds(ctx context.Context, b *bed, cases []peer.Case) error {
-	rounds := c.rounds
-	if c.soak {
-		rounds = 1
+	most := 0
+	for _, k := range cases {
+		most = max(most, c.roundsOf(k))
 	}
-	for round := range rounds {
+	for round := range most {
 		c.begun = max(c.begun, round+1)
 		for _, k := range cases {
-			if k.Once && round > 0 {
+			rounds := c.roundsOf(k)
+			if round >= rounds {
 				continue
 			}
 			able := slices.DeleteFunc(slices.Clone(c.peers), func(p peer.Peer) bool { return !p.Does(k) })
@@ -157,6 +182,19 @@ func (c *comparison) inRounds(ctx context.Context, b *bed, cases []peer.Case) er
 		}
 	}
 	return nil
+}
+
+// roundsOf is in how many rounds a case is measured.
+func (c *comparison) roundsOf(k peer.Case) int {
+	switch {
+	case c.soak || k.Once:
+		return 1
+	case k.Tmpfs:
+		return c.checks
+	case k.Rounds > 0:
+		return min(c.rounds, k.Rounds)
+	}
+	return c.rounds
 }
 
 // one measures one peer at one case. What goes wrong with it is noted and ends
@@ -181,6 +219,9 @@ func (c *comparison) run(ctx context.Context, b *bed, k peer.Case, p peer.Peer) 
 	seconds := c.seconds
 	if own, ok := c.windows[k.Name]; ok {
 		seconds = own
+	}
+	if k.Takes > 0 {
+		seconds = k.Takes
 	}
 	work, err := b.work(ctx, k, seconds)
 	if err != nil {

@@ -1,6 +1,7 @@
 // Command benchpeers compares quorumbench's generator with others on one
 // machine in one run: h2load, wrk, hey, closed loops over etcd's official client
-// and over go-zookeeper, and, where its binary is named, etcd's own benchmark.
+// and over go-zookeeper, etcdctl's check, and, where its binary is named, etcd's
+// own benchmark.
 // docs/peers.md says how.
 package main
 
@@ -28,8 +29,9 @@ const (
 // options are the command line.
 type options struct {
 	rounds  int
+	checks  int // rounds of checks of a minute
 	seconds time.Duration
-	only    []string // cases and stores; empty for all
+	only    []string // cases, groups and stores; empty for all
 	json    bool
 	soak    bool
 	dataDir string
@@ -85,8 +87,9 @@ func parse(args []string) (options, error) {
 	var seconds float64
 	flags := flag.NewFlagSet("benchpeers", flag.ContinueOnError)
 	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
+	flags.IntVar(&o.checks, "check-rounds", 1, "how often the checks on tmpfs are made, of a minute each")
 	flags.Float64Var(&seconds, "seconds", 4, "of one measurement, a quarter of it warm-up")
-	flags.StringVar(&only, "only", "", "measure these cases or stores, separated by commas: "+strings.Join(choices(), ", "))
+	flags.StringVar(&only, "only", "", "measure these cases, groups or stores, separated by commas: "+strings.Join(choices(), ", "))
 	flags.BoolVar(&o.json, "json", false, "print one JSON object instead of tables")
 	flags.BoolVar(&o.soak, "soak", false, "compare the memory after one and after ten minutes, and nothing else")
 	flags.StringVar(&o.dataDir, "data-dir", "", "folder below which the members keep their data; in the user's cache folder unless given")
@@ -99,6 +102,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("there is no argument %q; see --help", flags.Arg(0))
 	case o.rounds < 1 || o.rounds > maxRounds:
 		return o, fmt.Errorf("--rounds must be from 1 to %d, not %d", maxRounds, o.rounds)
+	case o.checks < 1 || o.checks > maxRounds:
+		return o, fmt.Errorf("--check-rounds must be from 1 to %d, not %d", maxRounds, o.checks)
 	case !(seconds >= minSeconds && seconds <= maxSeconds):
 		return o, fmt.Errorf("--seconds must be from %d to %d, not %g", minSeconds, maxSeconds, seconds)
 	}

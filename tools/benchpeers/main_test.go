@@ -1,11 +1,15 @@
 package main
 
 import (
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/run/check"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
 )
@@ -23,9 +27,10 @@ func TestParse(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"--rounds 0", "--rounds"},
+		{"--check-rounds 0", "--check-rounds"},
 		{"--seconds 0.5", "--seconds"},
 		{"--seconds NaN", "--seconds"},
-		{"--only lokal", `no case or store "lokal"`},
+		{"--only lokal", `no case, group or store "lokal"`},
 		{"local", "no argument"},
 	} {
 		if _, err := parse(strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -49,18 +54,93 @@ func TestOnlyTakesStores(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("chosen are %v, want %v", names, want)
 	}
-	if got := storesOf(all); !slices.Equal(got, []string{"zookeeper", "consul"}) {
-		t.Errorf("their stores are %v", got)
+	if got := groundsOf(all); !slices.Equal(got, []ground{{store: "zookeeper"}, {store: "consul"}}) {
+		t.Errorf("their grounds are %v", got)
 	}
-	if got := casesOf(all, "consul"); len(got) != 1 || len(all) != 3 {
+	if got := casesOf(all, ground{store: "consul"}); len(got) != 1 || len(all) != 3 {
 		t.Errorf("consul has %+v of %d", got, len(all))
 	}
 }
 
+// A group's name stands for all its cases. Those on a tmpfs come on a bed of
+// their own, and their rounds are counted apart.
+func TestOnlyTakesGroups(t *testing.T) {
+	o, err := parse([]string{"--only", "check", "--rounds", "4", "--check-rounds", "2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _ := o.chosen()
+	c := &comparison{options: o}
+	rounds := map[string]int{}
+	for _, k := range all {
+		rounds[k.Name] = c.roundsOf(k)
+	}
+	if want := map[string]int{compare.CaseCheckL: 3, compare.CaseCheckXL: 3, compare.CaseCheckTmpfs: 2}; !maps.Equal(rounds, want) {
+		t.Errorf("rounds are %v, want %v", rounds, want)
+	}
+	if got := groundsOf(all); !slices.Equal(got, []ground{{store: "etcd"}, {store: "etcd", tmpfs: true}}) {
+		t.Errorf("their grounds are %v", got)
+	}
+	if o, err = parse(nil); err != nil || o.checks != 1 {
+		t.Errorf("by default there are %d rounds of checks, %v", o.checks, err)
+	}
+}
+
+// A store is named once, with its version where one ran.
+func TestTitles(t *testing.T) {
+	for _, c := range []struct{ titles, want []string }{
+		{[]string{"etcd", "etcd 3.7.3"}, []string{"etcd 3.7.3"}},
+		{[]string{"etcd 3.7.3", "etcd"}, []string{"etcd 3.7.3"}},
+		{[]string{"etcd 3.7.3", "etcd 3.7.3", "consul 1.22.6"}, []string{"etcd 3.7.3", "consul 1.22.6"}},
+		{[]string{"etcd", "etcdv2 3.5.35"}, []string{"etcd", "etcdv2 3.5.35"}},
+	} {
+		var got []string
+		for _, title := range c.titles {
+			store, _, _ := strings.Cut(title, " ")
+			got = withTitle(got, store, title)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v gave %v", c.titles, got)
+		}
+	}
+}
+
+// The checks' rates and clients are those of the loads that are named.
+func TestChecksAreTheirLoads(t *testing.T) {
+	for _, k := range cases() {
+		if k.Load == "" {
+			continue
+		}
+		if m := check.ModelOf(k.Load); m.Rate != k.Rate || m.Clients != k.Clients || (k.Tmpfs && m.Duration != k.Takes) {
+			t.Errorf("%s is %+v, and its load %+v", k.Name, k, m)
+		}
+	}
+}
+
+// A folder on a tmpfs is ours alone and is gone in the end.
+func TestTmpfs(t *testing.T) {
+	f, err := newTmpfs(host.NewLocal(nil, nil))
+	if err != nil {
+		t.Skip(err)
+	}
+	if !onTmpfs(f.claim.Path()) || room(f.claim.Path()) < tmpfsRoom {
+		t.Errorf("%s is not on a tmpfs with room", f.claim.Path())
+	}
+	if err := f.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(f.claim.Path()); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", f.claim.Path(), err)
+	}
+	if onTmpfs("/no/such/folder") || room("/no/such/folder") != 0 {
+		t.Error("a folder that is not there is on a tmpfs")
+	}
+}
+
 // Cases have names of their own and stores that there are, those of one store
-// stand together, and no case is called as a store.
+// stand together, and no case is called as a store or a group.
 func TestCases(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[string]bool{groupCheck: true}
 	last := ""
 	for _, c := range cases() {
 		if c.Store != last && seen[c.Store] {

@@ -29,6 +29,7 @@ func (c *comparison) print(out io.Writer) error {
 	}
 	w.keep(compare.WriteFigures(w, &c.results, c.cases, names))
 	w.keep(compare.WriteLateness(w, &c.results))
+	w.keep(compare.WriteChecks(w, &c.results, c.cases))
 	w.printf("\n")
 	w.keep(compare.WriteGoals(w, verdicts))
 	for _, note := range c.notes {
@@ -52,6 +53,7 @@ func (c *comparison) conditions() compare.Conditions {
 		FileSystem: c.place.sync.FileSystem, FdatasyncP50: c.place.sync.P50, FdatasyncP99: c.place.sync.P99,
 		Rounds: c.begun, Seconds: seconds,
 		H2load: c.version(peer.H2load, peer.H2loadVersion), Wrk: c.version(peer.Wrk, peer.WrkVersion),
+		Etcdctl: c.version(peer.Etcdctl, peer.EtcdctlLabel),
 	}
 }
 
@@ -64,7 +66,7 @@ func describe(c compare.Conditions) string {
 		return text + "One run of a minute and one of ten."
 	}
 	text += fmt.Sprintf("Median (min-max); rounds: %d, of %g s for each peer, in rotated order", c.Rounds, c.Seconds)
-	for _, version := range []string{c.H2load, c.Wrk} {
+	for _, version := range []string{c.H2load, c.Wrk, c.Etcdctl} {
 		if version != "" {
 			text += "; " + version
 		}

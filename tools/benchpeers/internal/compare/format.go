@@ -12,6 +12,8 @@ func showMemory(v float64) string { return fmt.Sprintf("%.0f MiB", v/mebibyte) }
 
 func showShare(v float64) string { return fmt.Sprintf("%.3f %%", 100*v) }
 
+func showPercent(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
+
 // showTime writes nanoseconds with three digits.
 func showTime(v float64) string {
 	for _, u := range []struct {

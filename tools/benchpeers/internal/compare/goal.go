@@ -69,13 +69,23 @@ const (
 	CaseZooKeeperPut = "zookeeper-put"
 	CaseConsulGet    = "consul-get"
 	CaseEtcdV2Get    = "etcdv2-get"
+	CaseWatch        = "watch"
+	CaseCheckL       = "check-l"
+	CaseCheckXL      = "check-xl"
+	CaseCheckTmpfs   = "check-tmpfs"
+)
+
+// The rates of the checks' loads, in writes a second.
+const (
+	RateL  = 8_000
+	RateXL = 15_000
 )
 
 const mebibyte = 1 << 20
 
 // Goals are those of this project. rate is that of the open loop.
 func Goals(rate float64) []Goal {
-	return slices.Concat(etcdGoals(), memoryGoals(), openGoals(rate), zooKeeperGoals(), httpGoals())
+	return slices.Concat(etcdGoals(), memoryGoals(), openGoals(rate), checkGoals(), zooKeeperGoals(), httpGoals())
 }
 
 const ours = peer.Quorumbench
@@ -91,6 +101,7 @@ func etcdGoals() []Goal {
 		between("throughput, linearizable ranges, ours / client/v3", CaseLinearizable, ours, v3, perSecond, 1.4, 1.8, false),
 		between("throughput, puts, ours / client/v3", CasePut, ours, v3, perSecond, 1.25, 1.5, false),
 		between("service time p50 of one client, ours / h2load", CaseOne, ours, h2, serviceP50, 1, 0, true),
+		between("CPU per watch event, client/v3 / ours", CaseWatch, v3, ours, cpuPerOp, 5, 0, false),
 	}
 }
 
@@ -106,9 +117,25 @@ func openGoals(rate float64) []Goal {
 	return []Goal{
 		{
 			Title: "open loop, achieved rate off the one asked for", Limit: 0.001, AtMost: true, Show: showShare,
-			Values: func(r *Results) []float64 { return deviations(r.Values(CaseOpen, ours, perSecond), rate) },
+			Values: off(CaseOpen, rate),
 		},
 		lateness("open loop, lateness p99.9", 1e6, func(f peer.Figures) float64 { return f.LatenessP999 }),
+	}
+}
+
+func checkGoals() []Goal {
+	pacing := func(load, name string, rate float64) Goal {
+		return Goal{
+			Title: "check perf --load " + load + ", null server: off its rate", Limit: 0.005, AtMost: true, Show: showShare,
+			Values: off(name, rate),
+		}
+	}
+	return []Goal{
+		pacing("l", CaseCheckL, RateL), pacing("xl", CaseCheckXL, RateXL),
+		{
+			Title: "check perf --load l, one member on tmpfs: passes", Limit: 1, Show: showPercent,
+			Values: func(r *Results) []float64 { return r.passed(CaseCheckTmpfs, ours) },
+		},
 	}
 }
 
@@ -166,6 +193,11 @@ func soak(r *Results) []float64 {
 		return nil
 	}
 	return []float64{long[0] / short[0]}
+}
+
+// off lists how far our rate was from the one asked for, as a share of that.
+func off(name string, rate float64) func(*Results) []float64 {
+	return func(r *Results) []float64 { return deviations(r.Values(name, ours, perSecond), rate) }
 }
 
 // deviations are the values' relative distances from what was asked for.

@@ -84,10 +84,12 @@ func TestEveryGoalIsMeasured(t *testing.T) {
 	f := peer.Figures{
 		Operations: 1, PerSecond: 20_000, CPUPerOp: 1, ServiceP50: 1, MaxRSS: 1,
 		LatenessP50: 1, LatenessP99: 1, LatenessP999: 1,
+		Check: &peer.Check{},
 	}
 	for _, name := range []string{
 		CaseLocal, CaseLinearizable, CasePut, CaseOne, CaseMany, CaseOpen, CaseSoakShort, CaseSoakLong,
 		CaseZooKeeperGet, CaseZooKeeperPut, CaseConsulGet, CaseEtcdV2Get,
+		CaseWatch, CaseCheckL, CaseCheckXL, CaseCheckTmpfs,
 	} {
 		for _, who := range []string{
 			peer.Quorumbench, peer.H2load, peer.ClientV3, peer.GoZooKeeper, peer.Wrk, peer.Hey,
@@ -103,5 +105,23 @@ func TestEveryGoalIsMeasured(t *testing.T) {
 	// Equal figures are no six times of each other.
 	if v := Goals(20_000)[1].Judge(r); v.Reached || v.Median != 1 {
 		t.Errorf("the goal %q is judged as %+v", v.Title, v.Spread)
+	}
+}
+
+// A check that failed in one round of four is a share, and the goal is missed.
+func TestChecksThatPass(t *testing.T) {
+	r := &Results{}
+	for round := range 4 {
+		r.Add(run(round, CaseCheckTmpfs, peer.Quorumbench, peer.Figures{Check: &peer.Check{Pass: round != 2}}))
+		r.Add(run(round, CaseCheckTmpfs, peer.Etcdctl, peer.Figures{Check: &peer.Check{}}))
+	}
+	if got := r.passed(CaseCheckTmpfs, peer.Quorumbench); len(got) != 1 || got[0] != 0.75 {
+		t.Errorf("got %v", got)
+	}
+	if got := r.passed(CaseCheckTmpfs, peer.Etcdctl); len(got) != 1 || got[0] != 0 {
+		t.Errorf("of etcdctl got %v", got)
+	}
+	if got := r.passed(CaseCheckL, peer.Quorumbench); got != nil {
+		t.Errorf("without a check got %v", got)
 	}
 }

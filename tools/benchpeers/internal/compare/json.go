@@ -34,6 +34,7 @@ type Conditions struct {
 	Seconds      float64 `json:"seconds"`          // of one measurement; 0 where they differ
 	H2load       string  `json:"h2load,omitempty"` // version
 	Wrk          string  `json:"wrk,omitempty"`    // version
+	Etcdctl      string  `json:"etcdctl,omitempty"`
 }
 
 type jsonGoal struct {

@@ -61,3 +61,20 @@ func (r *Results) Ratios(caseName, over, under string, figure Figure) []float64 
 	}
 	return out
 }
+
+// passed is the share of a peer's checks that passed, as a list of one, or none.
+func (r *Results) passed(caseName, name string) []float64 {
+	var all, passed float64
+	for _, run := range r.Runs {
+		if run.Case != caseName || run.Peer != name || run.Check == nil {
+			continue
+		}
+		if all++; run.Check.Pass {
+			passed++
+		}
+	}
+	if all == 0 {
+		return nil
+	}
+	return []float64{passed / all}
+}

@@ -45,6 +45,29 @@ func WriteLateness(out io.Writer, r *Results) error {
 	return err
 }
 
+// WriteChecks writes what checks said of themselves, run by run, for the cases
+// that are checks of several peers.
+func WriteChecks(out io.Writer, r *Results, cases []peer.Case) error {
+	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+	head := false
+	for _, c := range cases {
+		title := c.Title
+		for _, run := range r.Runs {
+			if run.Case != c.Name || run.Check == nil || !c.Tmpfs {
+				continue
+			}
+			if !head {
+				head = true
+				p.line("\ncheck", "round", "tool", "writes/s", "slowest", "stddev", "verdict")
+			}
+			k := run.Check
+			p.line(title, fmt.Sprint(run.Round+1), run.Peer, showCount(run.PerSecond), showTime(k.Slowest), showTime(k.Stddev), k.Verdict())
+			title = ""
+		}
+	}
+	return p.flush()
+}
+
 // WriteGoals writes the goals that something was measured for.
 func WriteGoals(out io.Writer, verdicts []Verdict) error {
 	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}

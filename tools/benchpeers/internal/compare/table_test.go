@@ -57,6 +57,31 @@ open loop, lateness p99.9                       2.50 ms             at most 1.00
 	}
 }
 
+// Both tools' checks stand below each other; those that only one tool makes are
+// in the other tables.
+func TestChecksSideBySide(t *testing.T) {
+	r := &Results{}
+	cases := []peer.Case{{Name: CaseCheckTmpfs, Title: "check l", Tmpfs: true}, {Name: CaseCheckL, Title: "null"}}
+	r.Add(run(0, CaseCheckTmpfs, peer.Quorumbench, peer.Figures{PerSecond: 8000, Check: &peer.Check{Pass: true, Slowest: 31e6, Stddev: 1.5e6}}))
+	r.Add(run(0, CaseCheckTmpfs, peer.Etcdctl, peer.Figures{PerSecond: 6731, Check: &peer.Check{Slowest: 103.9e6, Stddev: 4.05e6}}))
+	r.Add(run(0, CaseCheckL, peer.Quorumbench, peer.Figures{PerSecond: 8000, Check: &peer.Check{Pass: true}}))
+	var out, none bytes.Buffer
+	if err := WriteChecks(&out, r, cases); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+check    round  tool         writes/s  slowest  stddev   verdict
+check l  1      quorumbench  8,000     31.0 ms  1.50 ms  PASS
+         1      etcdctl      6,731     104 ms   4.05 ms  FAIL
+`
+	if d := cmp.Diff(words(want), words(out.String())); d != "" {
+		t.Errorf("%s\n%s", d, out.String())
+	}
+	if err := WriteChecks(&none, r, cases[1:]); err != nil || none.Len() != 0 {
+		t.Errorf("wrote %q, %v", none.String(), err)
+	}
+}
+
 // words leaves the padding out of the comparison.
 func words(text string) []string {
 	var lines []string

@@ -22,9 +22,14 @@ func (clientV3) Name() string     { return ClientV3 }
 func (clientV3) Available() error { return nil }
 
 // Does leaves one client alone out: the goal there is h2load's.
-func (clientV3) Does(c Case) bool { return c.Store == etcd.Name && closed(c) && c.Clients > 1 }
+func (clientV3) Does(c Case) bool {
+	return c.Store == etcd.Name && (c.Kind == kv.Watch || closed(c) && c.Clients > 1)
+}
 
 func (c clientV3) Run(ctx context.Context, w Work) (Figures, error) {
+	if w.Kind == kv.Watch {
+		return runLoop(ctx, c.self, ClientV3, w.watchArguments(clientV3WatchCommand))
+	}
 	return runLoop(ctx, c.self, ClientV3, w.clientV3Arguments())
 }
 

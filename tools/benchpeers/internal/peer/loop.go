@@ -65,6 +65,10 @@ func LoopMain(ctx context.Context, args []string, stdout io.Writer) (ok bool, er
 		return true, loopMain(ctx, &clientV3Library{}, args, stdout)
 	case goZooKeeperCommand:
 		return true, loopMain(ctx, &goZooKeeperLibrary{}, args, stdout)
+	case clientV3WatchCommand:
+		return true, watchMain(ctx, watchWithClientV3, args, stdout)
+	case ourWatchCommand:
+		return true, watchMain(ctx, watchWithOurs, args, stdout)
 	}
 	return false, nil
 }

@@ -21,6 +21,7 @@ const (
 	GoZooKeeper   = "go-zookeeper"
 	Wrk           = "wrk"
 	Hey           = "hey"
+	Etcdctl       = "etcdctl"
 )
 
 // Case is one kind of work.
@@ -34,8 +35,25 @@ type Case struct {
 	Clients     int     // in total, each with one operation in flight
 	Rate        float64 // operations a second of an open loop; 0 is a closed one
 	Once        bool    // measured in the first round only
-	// Null sends the work to a server that answers at once instead of a cluster.
-	Null bool
+	Rounds      int     // measured in so many rounds at most; 0: in all
+	// Null sends the work to a server that answers at once instead of a
+	// cluster, or as Script says.
+	Null   bool
+	Script string
+
+	// Group is another name that --only takes for the case; may be empty.
+	Group string
+	// Takes is how long a measurement takes, whatever --seconds says; 0: as it says.
+	Takes time.Duration
+	// Load, if not empty, is that of `check perf`, which is the work: Clients
+	// and Rate are the load's.
+	Load string
+	// Tmpfs does the work on one member that is new, with its data on a tmpfs,
+	// instead of on the cluster.
+	Tmpfs bool
+	// Streams is how many watch streams the watchers of a kv.Watch share, which
+	// are Clients in number; Rate is that of the puts.
+	Streams int
 }
 
 // Work is a case with all that a peer needs to do it.
@@ -72,6 +90,8 @@ type Figures struct {
 	LatenessP99  float64 `json:"lateness_p99_ns,omitempty"`
 	LatenessP999 float64 `json:"lateness_p99_9_ns,omitempty"`
 	Verdict      string  `json:"verdict,omitempty"`
+	// Check is what a check said of itself.
+	Check *Check `json:"check,omitempty"`
 }
 
 // Peer is a load generator.
@@ -104,6 +124,9 @@ func (f Figures) String() string {
 	}
 	if f.MaxRSS > 0 {
 		text += fmt.Sprintf(", %d MiB resident", f.MaxRSS>>20)
+	}
+	if f.Check != nil {
+		text += ", " + f.Check.String()
 	}
 	if f.Verdict != "" && f.Verdict != "valid" {
 		text += " (" + f.Verdict + ")"

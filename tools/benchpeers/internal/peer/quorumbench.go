@@ -11,16 +11,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-type quorumbench struct{ binary string }
+type quorumbench struct{ binary, self string }
 
-// NewQuorumbench returns ourselves: the program at the given path.
-func NewQuorumbench(binary string) Peer { return quorumbench{binary} }
+// NewQuorumbench returns ourselves: the program at the given path and, for
+// watches, the generator in it alone, in a process of its own. self is the
+// binary that calls LoopMain.
+func NewQuorumbench(binary, self string) Peer { return quorumbench{binary, self} }
 
 func (quorumbench) Name() string     { return Quorumbench }
 func (quorumbench) Available() error { return nil }
 func (quorumbench) Does(Case) bool   { return true }
 
 func (q quorumbench) Run(ctx context.Context, w Work) (Figures, error) {
+	switch {
+	case w.Load != "":
+		return q.check(ctx, w)
+	case w.Kind == kv.Watch:
+		return runLoop(ctx, q.self, Quorumbench, w.watchArguments(ourWatchCommand))
+	}
 	f := runProcess(ctx, q.binary, w.benchArguments()...)
 	if ctx.Err() != nil {
 		return Figures{}, ctx.Err()

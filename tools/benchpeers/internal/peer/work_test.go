@@ -77,18 +77,23 @@ func TestWhoDoesWhat(t *testing.T) {
 	stale, v2 := overHTTP(consul.Name).Case, overHTTP(etcdv2.Name).Case
 	consistent := stale
 	consistent.Consistency = kv.Linearizable
-	all := []Case{local().Case, one, linearizable, put, open, zkGet, zkPut, stale, v2, consistent}
+	watch, nullCheck, realCheck := open, put, put
+	watch.Kind, watch.Null, watch.Rate = kv.Watch, false, 3
+	nullCheck.Load, nullCheck.Rate, nullCheck.Null = "l", 8000, true
+	realCheck.Load, realCheck.Rate, realCheck.Tmpfs = "l", 8000, true
+	all := []Case{local().Case, one, linearizable, put, open, zkGet, zkPut, stale, v2, consistent, watch, nullCheck, realCheck}
 	for _, c := range []struct {
 		peer Peer
 		want string // of the cases, one letter each
 	}{
-		{NewQuorumbench("q"), "yyyyyyyyyy"},
-		{NewH2load(), "yy--------"},
-		{NewClientV3("self"), "y-yy------"},
-		{NewEtcdBenchmark(""), "y-yy------"},
-		{NewGoZooKeeper("self"), "-----yy---"},
-		{NewWrk(), "-------yy-"},
-		{NewHey(), "-------yy-"},
+		{NewQuorumbench("q", "self"), "yyyyyyyyyyyyy"},
+		{NewH2load(), "yy-----------"},
+		{NewClientV3("self"), "y-yy------y--"},
+		{NewEtcdBenchmark(""), "y-yy---------"},
+		{NewGoZooKeeper("self"), "-----yy------"},
+		{NewWrk(), "-------yy----"},
+		{NewHey(), "-------yy----"},
+		{NewEtcdctl("etcdctl", nil), "------------y"},
 	} {
 		got := ""
 		for _, k := range all {

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// tmpfsRoom is how many bytes must be free on a tmpfs: the database, its log and
+// its snapshots after a minute of the largest load that is checked there.
+const tmpfsRoom = 6 << 30
+
+// tmpfsName is the kind of file system that keeps its files in memory.
+const tmpfsName = "tmpfs"
+
+// tmpfs is a folder of ours in memory.
+type tmpfs struct {
+	root  string
+	claim host.Claim
+}
+
+// newTmpfs claims a folder on the first tmpfs with room that we can write to.
+func newTmpfs(h host.Host) (*tmpfs, error) {
+	found := false
+	for _, dir := range []string{"/dev/shm", os.Getenv("XDG_RUNTIME_DIR"), os.TempDir()} {
+		if dir == "" || !onTmpfs(dir) {
+			continue
+		}
+		found = true
+		if room(dir) < tmpfsRoom {
+			continue
+		}
+		root := filepath.Join(dir, fmt.Sprintf("quorumbench-peers-%d", os.Getuid()))
+		if _, err := cluster.CleanOrphans(root); err != nil {
+			return nil, err
+		}
+		claim, err := h.Claim(root)
+		if err != nil {
+			return nil, err
+		}
+		return &tmpfs{root: root, claim: claim}, nil
+	}
+	if found {
+		return nil, fmt.Errorf("no tmpfs here has %d GiB free", tmpfsRoom>>30)
+	}
+	return nil, errors.New("there is no tmpfs that we can write to, such as /dev/shm")
+}
+
+// onTmpfs reports whether we can write there, into memory.
+func onTmpfs(dir string) bool {
+	r, err := probe.Fsync(dir, 1)
+	return err == nil && r.FileSystem == tmpfsName
+}
+
+// room is how many bytes we can write there.
+func room(dir string) uint64 {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return 0
+	}
+	return s.Bavail * uint64(s.Bsize)
+}
+
+// close removes what we made.
+func (t *tmpfs) close() error {
+	err := t.claim.Release(false)
+	_ = os.Remove(t.root) // unless another process of ours has something there
+	return err
+}
+
+// renew puts a new member in the place of the one on the tmpfs, if there is any:
+// each work begins with an empty database.
+func (b *bed) renew(ctx context.Context) (err error) {
+	if old := b.cluster; old != nil {
+		b.cluster = nil
+		if err := old.Stop(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	}
+	b.cluster, err = cluster.Start(ctx, b.host, b.store, cluster.Spec{
+		Name: "peers", Members: 1, Self: b.binary, Dir: b.tmpfs.claim.Path(),
+	})
+	if err != nil {
+		return fmt.Errorf("a member of %s on tmpfs did not start: %w", b.store.Name(), err)
+	}
+	_, err = b.leader(ctx)
+	return err
+}
