@@ -92,10 +92,11 @@ type Op struct {
 	// write and returns it. It is called for each try, with the pair's index
 	// and its Value.
 	Edit func(pair int, value, read, write []byte) []byte
-	// Lock is, for an STM under the store's own lock service, the lock's name;
-	// empty for none. Session then says whose lock it is: no two operations
-	// under way may have the same.
+	// Lock is, for an STM under a lock, the lock's name; empty for none. Session
+	// then says whose lock it is: no two operations under way may have the same.
+	// Locker says who makes it: the client if LockClient, else the store.
 	Lock    []byte
+	Locker  kv.Locker
 	Session int64  // KeepAlive, Lock: the session's or lease's number
 	Watcher uint32 // Watch: the watcher's number, which its events carry
 	Stream  uint32 // Watch: which of the connection's watch streams it belongs to

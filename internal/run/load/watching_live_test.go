@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,9 +73,22 @@ func (m *member) start(t *testing.T) {
 	}
 }
 
+// seen is how many events n writes to each of so many keys make.
+func seen(w load.Watch, keys, n int) (events uint64) {
+	if w.WatchedKeys == 0 {
+		w.WatchedKeys = uint64(keys)
+	}
+	for i := range w.Watchers {
+		first := i % int(w.WatchedKeys)
+		events += uint64(n * min(max(int(w.Span), 1), keys-first))
+	}
+	return events
+}
+
 // Every event of every write comes to every watcher of its key, whether the
 // watchers share the writers' connections, have their own, or are in another
-// loop, and each event has its two times.
+// loop, and each event has its two times. The loop is closed: etcd gives up
+// writes of its own accord when they come faster than the machine can take.
 func TestWatchersGetEveryEvent(t *testing.T) {
 	endpoint := startEtcd(t)
 	for name, c := range map[string]struct {
@@ -89,23 +103,24 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 		"ten to stream": {load.Watch{Watchers: 200, Streams: 100}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := open(base(kv.Put, kv.None), 500, 2*time.Second)
-			l.KeySpace, l.Prefix, l.Threads, l.Warmup = 10, "watched "+name, c.threads, 500*time.Millisecond
-			l.Distribution = scenario.Distribution{Name: "sequential"}
+			l := base(kv.Put, kv.None)
+			l.Clients, l.Total, l.Warmup = 20, 1000, 200*time.Millisecond
+			l.KeySpace, l.Prefix, l.Threads = 10, "watched "+name, c.threads
+			l.Distribution, l.Timeout = scenario.Distribution{Name: "sequential"}, patience
 			p := planFor(endpoint, l)
 			p.Watch = &c.watch
 			m := run(t, p).Measured
 			w := m.Watching
 			t.Logf("%+v", *w)
-			if m.Failed() > 0 || m.Due != 1000 || w.Acknowledged != 1250 {
+			if m.Failed() > 0 || m.Due != 1000 || w.Acknowledged <= 1000 { // the warm-up's too
 				t.Fatalf("due %d, outcomes %v, acknowledged %d", m.Due, m.Outcomes, w.Acknowledged)
 			}
-			if w.Expected == 0 || w.Delivered != w.Expected || w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 {
+			if w.Delivered != w.Expected || w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 {
 				t.Errorf("not every event came once: %+v", *w)
 			}
-			// The window's events are its share of the whole.
-			if got, want := m.Watch.Delivered*1250, w.Expected*1000; got != want {
-				t.Errorf("%d events in the window, %d in all", m.Watch.Delivered, w.Expected)
+			// The window's events are those of its own writes.
+			if want := seen(c.watch, 10, 100); m.Watch.Delivered != want || w.Expected <= want {
+				t.Errorf("%d events in the window, want %d, and %d in all", m.Watch.Delivered, want, w.Expected)
 			}
 			if due, sent := m.Watch.FromDue, m.Watch.FromSent; uint64(due.TotalCount()) != m.Watch.Delivered ||
 				uint64(sent.TotalCount()) != m.Watch.Delivered || due.Mean() < sent.Mean() || sent.Min() <= 0 {
@@ -115,10 +130,11 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 	}
 }
 
-// cuttable passes connections on to a server, and can cut all of them.
+// cuttable passes connections on to a server. The first few it cuts itself, each
+// when the server has said so many bytes: that depends on nobody's speed.
 type cuttable struct {
-	mu    sync.Mutex
-	conns []net.Conn
+	after int64 // bytes
+	cuts  atomic.Int32
 }
 
 func (c *cuttable) serve(t *testing.T, to string) (endpoint string) {
@@ -127,7 +143,7 @@ func (c *cuttable) serve(t *testing.T, to string) (endpoint string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close(); c.cut() })
+	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
 			in, err := l.Accept()
@@ -139,29 +155,25 @@ func (c *cuttable) serve(t *testing.T, to string) (endpoint string) {
 				_ = in.Close()
 				continue
 			}
-			c.mu.Lock()
-			c.conns = append(c.conns, in, out)
-			c.mu.Unlock()
-			go func() { _, _ = io.Copy(in, out) }()
-			go func() { _, _ = io.Copy(out, in) }()
+			pass := func(to, from net.Conn, said io.Reader) {
+				_, _ = io.Copy(to, said)
+				_, _ = to.Close(), from.Close()
+			}
+			said := io.Reader(out)
+			if c.cuts.Add(-1) >= 0 {
+				said = io.LimitReader(out, c.after)
+			}
+			go pass(in, out, said)
+			go pass(out, in, in)
 		}
 	}()
 	return l.Addr().String()
 }
 
-func (c *cuttable) cut() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, conn := range c.conns {
-		_ = conn.Close()
-	}
-	c.conns = nil
-}
-
 // eventually polls until ok or the test's patience ends.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); runtime.Gosched() {
+	for end := time.Now().Add(patience); !ok(); runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Error(what + " did not happen")
 			return
@@ -172,35 +184,26 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // Watchers whose connection is cut go on where they were: no event is lost.
 func TestWatchersResumeAfterACut(t *testing.T) {
 	endpoint := startEtcd(t)
-	var net cuttable
-	l := open(base(kv.Put, kv.None), 400, 3*time.Second)
+	// Half of the 12,000 events come through it, of more than 100 bytes each.
+	net := cuttable{after: 150_000}
+	net.cuts.Store(3)
+	l := base(kv.Put, kv.None)
+	l.Clients, l.Total = 10, 1200
 	l.KeySpace, l.Connections, l.Distribution = 5, 1, scenario.Distribution{Name: "sequential"}
+	l.Timeout = patience
 	p := planFor(endpoint, l)
 	p.Endpoints = []string{endpoint, net.serve(t, endpoint)}
 	p.Watch = &load.Watch{Watchers: 50, Streams: 4, Connections: 2} // of which one goes through the cut
-	g, err := load.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cutting sync.WaitGroup
-	cutting.Go(func() {
-		for n := range uint64(3) {
-			eventually(t, "enough events", func() bool { return g.Progress().Events > (n+1)*2000 })
-			net.cut()
-		}
-	})
-	res, err := g.Run(t.Context())
-	cutting.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := run(t, p)
 	w := res.Measured.Watching
 	t.Logf("%+v", *w)
 	if w.Acknowledged != 1200 || w.Expected != 12_000 || w.Delivered != w.Expected || w.Lost+w.Reordered+w.Wrong+w.Ended+w.Duplicated > 0 {
 		t.Errorf("%+v", *w)
 	}
-	if w.Resubscribed < 25 { // half of the watchers, each time that they were there to be cut
-		t.Errorf("%d watchers were created again", w.Resubscribed)
+	// Half of the watchers, each time that they were there to be cut. The second
+	// and third time some may not have been created again yet.
+	if left := net.cuts.Load(); w.Resubscribed < 25 || w.Resubscribed > 75 || left > 0 {
+		t.Errorf("%d watchers were created again, and %d cuts left", w.Resubscribed, left)
 	}
 }
 

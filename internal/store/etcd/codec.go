@@ -38,6 +38,7 @@ const (
 	callSTMCommit
 	callLock
 	callUnlock
+	callLockWatch
 	callWatch
 	callKeepAlive
 	callPage
@@ -79,6 +80,7 @@ type codec struct {
 	keep    []keepStream     // one for each lease
 	leases  map[int64]uint32 // a lease's place in keep
 	stm     stms
+	waits   lockWaits
 	scans   scans
 }
 
@@ -161,6 +163,8 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 			to, failed = c.keepAliveReply(r, to)
 		case callSTMRead, callSTMCommit, callLock, callUnlock:
 			to, failed = c.stmReply(r, to)
+		case callLockWatch:
+			to, failed = c.lockWatchReply(r, to)
 		case callPage, callStream:
 			to, failed = c.scanReply(r, to)
 		default:
@@ -208,6 +212,8 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 			to = c.keepAliveEnded(r, to)
 		case callSTMRead, callSTMCommit, callLock, callUnlock:
 			to, _ = c.stmReply(r, to)
+		case callLockWatch:
+			to, _ = c.lockWatchReply(r, to)
 		case callPage, callStream:
 			to, _ = c.scanReply(r, to)
 		default:

@@ -107,7 +107,7 @@ func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wireConn {
 		conn = tls.Client(conn, a.TLS)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Minute)) // no test hangs for ever
 	w := &wireConn{t: t, conn: conn, c: codecs(store.Dialed{Endpoint: a.Endpoints[0]}), buf: make([]byte, 64<<10)}
 	w.c.Tick(0)
 	return w

@@ -3,17 +3,25 @@ package etcd
 import (
 	"strconv"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// lock is the lock under which a transaction is made (v3lockpb): asked for
-// before its first read, and given back after its commit.
+// lock is the lock under which a transaction is made: asked for before its
+// first read, and given back after its commit. etcd's lock service (v3lockpb)
+// makes it, or we do: see codec_mutex.go. Both are the same keys.
 type lock struct {
 	state   lockState
-	request []byte // a LockRequest{name: 1, lease: 2}
-	key     []byte // what holds it: the name, a slash, and the lease in hexadecimal
-	result  store.Event
+	client  bool // we make it
+	session int64
+	// memory holds the keys: of all who want the lock, from the name and a slash
+	// to the name and what follows a slash; and the holder's, which adds the
+	// lease in hexadecimal.
+	memory           []byte
+	prefix, end, key []byte
+	mutex            mutex
+	result           store.Event // of the transaction
 }
 
 type lockState uint8
@@ -22,87 +30,193 @@ const (
 	unlocked    lockState = iota // none is wanted, or it was given back
 	wantsLock                    // to be asked for
 	locking                      // asked for
+	wantsOthers                  // ours: it is to be asked who is before us
+	asking                       // asked
+	wantsWait                    // ours: the key before it is to be watched
+	waiting                      // for its deletion
+	wantsCheck                   // ours: it is to be asked whether our key is still there
+	checking                     // asked
 	holding                      // reads and commits go on
 	wantsUnlock                  // to be given back
 	unlocking                    // being given back
+	leaving                      // the transaction ended before its time: to be given back
+	left                         // likewise: being given back
 )
-
-// nobody's tag is that of an unlock that no operation waits for.
-const nobodysUnlock = ownTag | (1<<20-1)<<stmPairBits
 
 func (l *lock) begin(op *store.Op) {
 	if l.state = unlocked; len(op.Lock) == 0 {
 		return
 	}
-	l.state = wantsLock
-	lease := uint64(op.Session)
-	size := sizeKnown(len(op.Lock)) + 1 + sizeVarint(lease)
-	if cap(l.request) < size {
-		l.request = make([]byte, size)
-	}
-	l.request = l.request[:size]
-	b := putBytes(l.request, 1<<3|pbBytes, op.Lock)
-	b[0] = 2<<3 | pbVarint
-	putVarint(b[1:], lease)
-	l.key = append(append(l.key[:0], op.Lock...), '/')
-	l.key = strconv.AppendUint(l.key, lease, 16)
+	l.state, l.session, l.client = wantsLock, op.Session, op.Locker == kv.LockClient
+	l.mutex.watcher = noLockWatcher
+	n := len(op.Lock)
+	m := append(append(l.memory[:0], op.Lock...), '/'+1)
+	m = append(append(m, op.Lock...), '/')
+	m = strconv.AppendUint(m, uint64(op.Session), 16)
+	l.memory = m
+	l.end, l.prefix, l.key = m[:n+1], m[n+1:2*n+2], m[n+1:]
 }
 
 // advanceLock sends what is to be sent of the lock.
 func (c *codec) advanceLock(place uint32) {
-	t := &c.stm.table[place]
-	if t.lock.state == locking || t.lock.state == unlocking {
+	l := &c.stm.table[place].lock
+	switch l.state {
+	case locking, asking, waiting, checking, unlocking:
 		return
+	case wantsLock:
+		if c.stm.left > 0 && c.leftBehind(l.session) {
+			c.stallSTM(place)
+			return
+		}
+	case wantsWait:
+		if s := c.waits.stream; s != 0 && !c.conn.IsOpen(s) { // its end is the next reply, or one after it
+			c.stallSTM(place)
+			return
+		}
 	}
 	if c.conn.Room() == 0 {
 		c.stallSTM(place)
 		return
 	}
-	t.requests++
-	if t.lock.state == wantsLock {
-		t.lock.state = locking
-		copy(c.conn.Call(c.lockRPC, stmTag(place, 0), uint8(c.gen<<genShift)|callLock, len(t.lock.request)), t.lock.request)
-		return
+	c.stm.table[place].requests++
+	switch l.state {
+	case wantsLock:
+		if l.client {
+			c.acquire(place)
+		} else {
+			c.lock(place)
+		}
+	case wantsOthers:
+		c.askOthers(place)
+	case wantsWait:
+		c.watchOther(place)
+	case wantsCheck:
+		c.checkKey(place)
+	case wantsUnlock:
+		c.unlock(place)
 	}
-	t.lock.state = unlocking
-	c.unlock(stmTag(place, 0), &t.lock)
+	l.state++
 }
 
-// unlock sends an UnlockRequest{key: 1}.
-func (c *codec) unlock(tag uint32, l *lock) {
-	putBytes(c.conn.Call(c.unlockRPC, tag, uint8(c.gen<<genShift)|callUnlock, sizeBytes(len(l.key))), 1<<3|pbBytes, l.key)
+func (c *codec) callOfLock(m h2.Method, place uint32, call uint8, size int) []byte {
+	return c.conn.Call(m, stmTag(place, 0), uint8(c.gen<<genShift)|call, size)
 }
 
-// locked takes a LockResponse{header: 1, key: 2}; the transaction begins.
-func (c *codec) locked(place uint32, r *h2.Reply) error {
-	t := &c.stm.table[place]
-	for i := 0; i < len(r.Body); {
-		if r.Body[i] != 2<<3|pbBytes {
-			if i = skipField(r.Body, i); i < 0 {
-				return errMalformed
+// lock sends a LockRequest{name: 1, lease: 2}. The service adds the slash.
+func (c *codec) lock(place uint32) {
+	l := &c.stm.table[place].lock
+	name, lease := l.prefix[:len(l.prefix)-1], uint64(l.session)
+	b := c.callOfLock(c.lockRPC, place, callLock, sizeKnown(len(name))+1+sizeVarint(lease))
+	b = putBytes(b, 1<<3|pbBytes, name)
+	b[0] = 2<<3 | pbVarint
+	putVarint(b[1:], lease)
+}
+
+// unlock sends an UnlockRequest{key: 1}; our own lock's key is deleted by a
+// DeleteRangeRequest{key: 1}.
+func (c *codec) unlock(place uint32) {
+	l := &c.stm.table[place].lock
+	m := c.unlockRPC
+	if l.client {
+		m = c.deleteRPC
+	}
+	putBytes(c.callOfLock(m, place, callUnlock, sizeBytes(len(l.key))), 1<<3|pbBytes, l.key)
+}
+
+// locked takes the answer to one of the lock's requests.
+func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Event, error) {
+	l := &c.stm.table[place].lock
+	ok := true
+	switch {
+	case !l.client:
+		ok = l.granted(r.Body)
+	case l.state == locking:
+		ok = c.acquired(l, r.Body)
+	case l.state == asking:
+		ok = c.othersKnown(l, r.Body)
+	case l.state == checking:
+		var first []byte
+		if _, first, ok = c.firstKey(r.Body); ok && first == nil {
+			e := store.Event{
+				Tag: c.stm.table[place].tag, Outcome: kv.BadRequest,
+				Text: []byte("the lock was lost while it was waited for: its lease has ended, or somebody deleted its key"),
+			}
+			return c.endSTM(place, &e, to), nil
+		}
+		l.state = holding
+	}
+	if !ok {
+		return to, errMalformed
+	}
+	c.advanceSTM(place)
+	return to, nil
+}
+
+// granted takes a LockResponse{header: 1, key: 2}.
+func (l *lock) granted(b []byte) bool {
+	for i := 0; i < len(b); {
+		if b[i] != 2<<3|pbBytes {
+			if i = skipField(b, i); i < 0 {
+				return false
 			}
 			continue
 		}
 		var key []byte
-		if key, i = getBytes(r.Body, i+1); i < 0 {
-			return errMalformed
+		if key, i = getBytes(b, i+1); i < 0 {
+			return false
 		}
-		t.lock.key = append(t.lock.key[:0], key...)
+		at := len(l.memory)
+		l.memory = append(l.memory, key...)
+		l.key = l.memory[at:]
 	}
-	t.lock.state = holding
-	c.advanceSTM(place)
-	return nil
+	l.state = holding
+	return true
 }
 
-// dropLock gives back the lock of a transaction that ends before its time, if
-// it may have it; nobody waits for the answer. The member may still grant a lock
-// that was given up, after this: then it is held until the client's next
-// transaction, or until its lease ends.
-func (c *codec) dropLock(t *stm) {
-	if s := t.lock.state; s == locking || s == holding || s == wantsUnlock {
-		if c.conn.Room() > 0 {
-			c.unlock(nobodysUnlock, &t.lock)
+// leaveLock gives back the lock of a transaction that ends before its time, if
+// it may have it; it reports whether it may. Nobody waits for the answer but
+// the session's next transaction, which would else take the key that is about
+// to be deleted for its own. The lock service may still grant a lock that was
+// given up, after this: then it is held until the session's next transaction,
+// or until its lease ends.
+func (c *codec) leaveLock(place uint32) bool {
+	l := &c.stm.table[place].lock
+	c.leaveWait(l)
+	switch l.state {
+	case unlocked, wantsLock:
+		l.state = unlocked
+		return false
+	}
+	l.state = leaving
+	c.stm.left++
+	c.giveBack(place)
+	return true
+}
+
+func (c *codec) giveBack(place uint32) {
+	if c.conn.Room() == 0 {
+		c.stallSTM(place)
+		return
+	}
+	c.stm.table[place].lock.state = left
+	c.unlock(place)
+}
+
+// givenBack frees the place of a transaction that ended before its time.
+func (c *codec) givenBack(place uint32) {
+	if l := &c.stm.table[place].lock; l.state == left {
+		l.state = unlocked
+		c.stm.left--
+		c.stm.unused = append(c.stm.unused, place)
+	}
+}
+
+// leftBehind reports whether a session's lock is still being given back.
+func (c *codec) leftBehind(session int64) bool {
+	for place := range c.stm.table {
+		if l := &c.stm.table[place].lock; (l.state == leaving || l.state == left) && l.session == session {
+			return true
 		}
 	}
-	t.lock.state = unlocked
+	return false
 }

@@ -170,7 +170,7 @@ func TestLiveRangesTogether(t *testing.T) {
 	l.putMany(t, "v")
 	w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte(manyKey(0))})
 	const n = 12
-	for round := range 3 {
+	for round := range 2 {
 		for i := range uint32(n) {
 			w.c.Submit(&store.Op{
 				Kind: kv.Range, Tag: 200 + i, Key: []byte(manyKey(int(i))), End: []byte("many0"),

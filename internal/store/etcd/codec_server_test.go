@@ -64,7 +64,8 @@ func (s *scripted) must(err error) {
 	}
 }
 
-// calls returns the calls that the codec has written since.
+// calls returns the calls that the codec has written since, and, without a
+// path, messages on streams that it had opened before.
 func (s *scripted) calls() (calls []*grpcCall) {
 	s.t.Helper()
 	out := s.c.Out()
@@ -87,6 +88,9 @@ func (s *scripted) calls() (calls []*grpcCall) {
 			}
 			calls = append(calls, c)
 		case *http2.DataFrame:
+			if len(calls) == 0 || calls[len(calls)-1].id != f.StreamID {
+				calls = append(calls, &grpcCall{id: f.StreamID})
+			}
 			calls[len(calls)-1].message = bytes.Clone(f.Data()[5:])
 		}
 	}

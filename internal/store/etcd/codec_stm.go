@@ -45,6 +45,7 @@ type stms struct {
 	table   []stm
 	unused  []uint32
 	open    int
+	left    int // places of transactions that ended and whose lock is being given back
 	stalled []uint32
 }
 
@@ -148,8 +149,11 @@ func (c *codec) resumeSTM() {
 		place := c.stm.stalled[i]
 		t := &c.stm.table[place]
 		t.stalled = false
-		if t.busy {
+		switch {
+		case t.busy:
 			c.advanceSTM(place)
+		case t.lock.state == leaving:
+			c.giveBack(place)
 		}
 	}
 	c.stm.stalled = c.stm.stalled[:copy(c.stm.stalled, c.stm.stalled[waiting:])]
@@ -159,10 +163,14 @@ func (c *codec) resumeSTM() {
 // ended meanwhile, by another answer, is passed over.
 func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	place := r.Tag &^ ownTag >> stmPairBits
-	if place >= uint32(len(c.stm.table)) || !c.stm.table[place].busy {
+	if place >= uint32(len(c.stm.table)) {
 		return to, nil
 	}
 	t := &c.stm.table[place]
+	if !t.busy {
+		c.givenBack(place)
+		return to, nil
+	}
 	e := store.Event{Tag: t.tag}
 	if r.End != h2.Answered || r.Code != h2.StatusOK {
 		c.failed(r, &e)
@@ -172,7 +180,7 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	case callSTMCommit:
 		return c.stmCommitted(place, r, to)
 	case callLock:
-		return to, c.locked(place, r)
+		return c.locked(place, r, to)
 	case callUnlock:
 		t.lock.state = unlocked
 		e = t.lock.result
@@ -234,7 +242,6 @@ func (c *codec) endSTM(place uint32, e *store.Event, to []store.Event) []store.E
 // dropSTM gives a transaction's place free and cancels what it has under way.
 func (c *codec) dropSTM(place uint32) {
 	t := &c.stm.table[place]
-	defer c.dropLock(t)
 	if t.left > 0 && t.next > 0 {
 		for i := range t.next {
 			c.conn.Cancel(stmTag(place, i))
@@ -244,7 +251,9 @@ func (c *codec) dropSTM(place uint32) {
 	}
 	t.busy = false
 	c.stm.open--
-	c.stm.unused = append(c.stm.unused, place)
+	if !c.leaveLock(place) {
+		c.stm.unused = append(c.stm.unused, place)
+	}
 }
 
 // cancelSTM reports whether the operation was a transaction.

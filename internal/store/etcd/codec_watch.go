@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -28,8 +29,7 @@ const (
 	maxWatchers = 1 << 24   // of a stream
 )
 
-// watch sends a WatchRequest{create_request: 1 {key: 1, range_end: 2,
-// start_revision: 3, prev_kv: 6}} on one of the connection's Watch streams.
+// watch asks for a watcher on one of the connection's Watch streams.
 func (c *codec) watch(op *store.Op) {
 	for int(op.Stream) >= len(c.watches) {
 		c.watches = append(c.watches, watchStream{})
@@ -38,6 +38,13 @@ func (c *codec) watch(op *store.Op) {
 	if w.id == 0 {
 		w.id = c.conn.OpenStream(c.watchRPC, op.Stream, uint8(c.gen<<genShift)|callWatch)
 	}
+	c.createWatcher(w.id, op)
+	w.creating = append(w.creating, creation{op.Tag, op.Watcher})
+}
+
+// createWatcher sends a WatchRequest{create_request: 1 {key: 1, range_end: 2,
+// start_revision: 3, prev_kv: 6}}.
+func (c *codec) createWatcher(stream uint32, op *store.Op) {
 	size := sizeKnown(len(op.Key)) + sizeKnown(len(op.End))
 	if op.Start > 0 {
 		size += 1 + sizeVarint(uint64(op.Start))
@@ -45,7 +52,7 @@ func (c *codec) watch(op *store.Op) {
 	if op.PrevKV {
 		size += 2
 	}
-	b := putHead(c.conn.Send(w.id, sizeBytes(size)), 1<<3|pbBytes, size)
+	b := putHead(c.conn.Send(stream, sizeBytes(size)), 1<<3|pbBytes, size)
 	b = putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.End)
 	if op.Start > 0 {
 		b[0] = 3<<3 | pbVarint
@@ -54,7 +61,6 @@ func (c *codec) watch(op *store.Op) {
 	if op.PrevKV {
 		b[0], b[1] = 6<<3|pbVarint, 1
 	}
-	w.creating = append(w.creating, creation{op.Tag, op.Watcher})
 }
 
 // cancelWatch forgets who waits for a watcher. Its events, if it comes to be,
@@ -84,6 +90,8 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	}
 	w := &c.watches[r.Tag]
 	switch {
+	case m.created && len(to) > from:
+		return to[:from], errors.New("the server sent events in the message that creates their watcher")
 	case m.created:
 		return w.createdReply(&m, to)
 	case m.id == -1 && len(to) == from && !m.canceled: // a progress notification for all

@@ -112,7 +112,7 @@ func TestLiveWatchersSeeTheOfficialClientsWrites(t *testing.T) {
 // and from an earlier revision on.
 func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 	l, w := dialLive(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	theirs := l.client.Watch(ctx, "k", clientv3.WithPrefix(), clientv3.WithRev(1))
 	const n = 50

@@ -28,6 +28,10 @@ func (c *Conn) OpenStream(m Method, tag uint32, sub uint8) (id uint32) {
 	return s.id
 }
 
+// IsOpen reports whether a stream is open. One whose end Feed has just returned
+// is not, though the caller may not have come to that Reply.
+func (c *Conn) IsOpen(id uint32) bool { return c.find(id) != nil }
+
 // Send sends a message of size bytes on a long stream that is open and not
 // half-closed, and returns where the caller is to write it before it calls any
 // other method.

@@ -238,6 +238,22 @@ func TestNeverAnsweredTimesOut(t *testing.T) {
 	}
 }
 
+// An open loop does as much a second as its schedule has, exactly, and sends
+// each when it is due.
+func TestOpenLoopKeepsItsRate(t *testing.T) {
+	b := newBench(4, 0, warm(open(5000, secondNS/2)), open(5000, 3*secondNS)).run(t)
+	if b.totals.Due != 15_000 || b.totals.Lateness.TotalCount() != 15_000 || b.totals.Outcomes[kv.OK] != 15_000 {
+		t.Errorf("due %d, outcomes %v", b.totals.Due, b.totals.Outcomes)
+	}
+	near(t, "operations done a second", float64(b.totals.Done)/b.totals.Seconds, 5000, 0.001)
+	near(t, "operations carried into the window", float64(b.res.CarriedIn), 5, 0.3) // 1 ms and the way
+	for _, s := range b.each {
+		if s.Phase == measure.Measured && s.Due != 5000 {
+			t.Errorf("second %d: %d were due", s.Index, s.Due)
+		}
+	}
+}
+
 // A timeout whose place is not free is awaited, and its late answer is no
 // operation's.
 func TestLateAnswerIsAwaited(t *testing.T) {

@@ -1,0 +1,289 @@
+package etcd
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+const lockedBy = "stmlock"
+
+// locker runs transactions under the lock on a connection of its own, several
+// at once, each with a session of its own.
+type locker struct {
+	w        *wireConn
+	by       kv.Locker
+	sessions []int64
+	iso      kv.Isolation
+	n        int
+	seed     uint64
+}
+
+func newLocker(t *testing.T, l *live, by kv.Locker, atOnce, n int, seed uint64) *locker {
+	t.Helper()
+	a := store.Access{Endpoints: []string{l.endpoint}}
+	k := &locker{w: dialWire(t, a, newCodecs(a)), by: by, n: n, seed: seed}
+	for range atOnce {
+		lease, err := l.client.Grant(t.Context(), 600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.sessions = append(k.sessions, int64(lease.ID))
+	}
+	return k
+}
+
+// run returns how many transactions were retried, and the requests of all.
+func (k *locker) run() (retries, requests uint32) {
+	w, r := k.w, rand.New(rand.NewPCG(5, k.seed))
+	for w.c.Room() == 0 {
+		if _, err := w.turn(); err != nil {
+			w.t.Error(err)
+			return
+		}
+	}
+	begun := 0
+	begin := func(client uint32) {
+		from, to := distinct(r)
+		begun++
+		w.c.Submit(&store.Op{
+			Tag: client, Kind: kv.STM, Isolation: k.iso, Edit: edit, Lock: []byte(lockedBy), Locker: k.by, Session: k.sessions[client],
+			Pairs: []store.Pair{{Key: []byte(account(from)), Value: []byte("-7")}, {Key: []byte(account(to)), Value: []byte("7")}},
+		})
+	}
+	for client := range k.sessions {
+		begin(uint32(client))
+	}
+	for done := 0; done < k.n; done++ {
+		e := w.until(1, func(e *store.Event) bool { return e.What == store.Done })[0]
+		if e.Outcome != kv.OK || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
+			w.t.Errorf("%+v (%s)", e, e.Text)
+			return
+		}
+		retries += e.Retries
+		requests += e.Extra + 1
+		if begun < k.n {
+			begin(e.Tag)
+		}
+	}
+	return retries, requests
+}
+
+func (l *live) fillAccounts(t *testing.T) {
+	t.Helper()
+	for i := range accounts {
+		if _, err := l.client.Put(t.Context(), account(i), strconv.Itoa(balance)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (l *live) checkAccounts(t *testing.T) {
+	t.Helper()
+	sum := 0
+	for i := range accounts {
+		r, err := l.client.Get(t.Context(), account(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := strconv.Atoi(string(r.Kvs[0].Value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	if sum != accounts*balance {
+		t.Errorf("the accounts hold %d, want %d", sum, accounts*balance)
+	}
+}
+
+// Money is moved between few accounts without any comparison, so that the lock
+// alone keeps the transactions apart: ours under a mutex that we make, ours
+// under the lock service, and the official client's under its own mutex. None
+// is made or lost, and nobody had to retry.
+func TestLiveMutexKeepsTransactionsApart(t *testing.T) {
+	l := startLive(t, nil, false)
+	l.fillAccounts(t)
+	var all sync.WaitGroup
+	const ours = 60
+	lockers := []*locker{
+		newLocker(t, l, kv.LockClient, 4, ours, 1),
+		newLocker(t, l, kv.LockClient, 3, ours, 2),
+		newLocker(t, l, kv.LockRPC, 2, ours, 3),
+	}
+	requests := make([]uint32, len(lockers))
+	for i, k := range lockers {
+		all.Go(func() {
+			var retries uint32
+			if retries, requests[i] = k.run(); retries != 0 {
+				t.Errorf("locker %d: %d retries of transactions that nothing compares", i, retries)
+			}
+		})
+	}
+	for worker := range 3 {
+		session, err := concurrency.NewSession(l.client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			r, m := rand.New(rand.NewPCG(7, uint64(worker))), concurrency.NewMutex(session, lockedBy)
+			for range 20 {
+				if err := l.transferUnder(t, m, r); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	l.checkAccounts(t)
+	for i, k := range lockers[:2] {
+		// At least: the lock, two reads, the commit, and its return; and who had
+		// to wait also asked for whom, watched him, and looked whether it was over.
+		if requests[i] <= ours*5 {
+			t.Errorf("locker %d: %d requests: nobody waited", i, requests[i])
+		}
+		c := k.w.c.(*codec)
+		if n := len(c.waits.watchers); n != 0 || c.stm.open != 0 || c.stm.left != 0 {
+			t.Errorf("locker %d: %d watchers are left, %d transactions open, %d being left", i, n, c.stm.open, c.stm.left)
+		}
+	}
+	if r, err := l.client.Get(t.Context(), lockedBy, clientv3.WithPrefix()); err != nil || r.Count != 0 {
+		t.Errorf("keys of locks are left: %v, %v", r, err)
+	}
+}
+
+// transferUnder reads two accounts and writes them, in three requests.
+func (l *live) transferUnder(t *testing.T, m *concurrency.Mutex, r *rand.Rand) error {
+	ctx := t.Context()
+	if err := m.Lock(ctx); err != nil {
+		return err
+	}
+	from, to := distinct(r)
+	for name, change := range map[string]string{account(from): "-3", account(to): "3"} {
+		old, err := l.client.Get(ctx, name)
+		if err != nil {
+			return err
+		}
+		if _, err := l.client.Put(ctx, name, transfer([]byte(change), string(old.Kvs[0].Value))); err != nil {
+			return err
+		}
+	}
+	return m.Unlock(ctx)
+}
+
+// One who waits for the official client's mutex waits until it is unlocked, and
+// the official client for ours: the key that a transaction holds is as its
+// mutex makes it.
+func TestLiveMutexWaitsForItsTurn(t *testing.T) {
+	l := startLive(t, nil, false)
+	l.fillAccounts(t)
+	session, err := concurrency.NewSession(l.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := concurrency.NewMutex(session, lockedBy)
+	if err := m.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k := newLocker(t, l, kv.LockClient, 3, 3, 1)
+	w, c := k.w, k.w.c.(*codec)
+	for w.c.Room() == 0 {
+		if _, err := w.turn(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, session := range k.sessions {
+		w.c.Submit(&store.Op{Tag: uint32(i), Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Session: session, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}})
+	}
+	turnUntil := func(done func() bool) {
+		t.Helper()
+		for !done() {
+			events, err := w.turn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.rest = append(w.rest, events...)
+		}
+	}
+	turnUntil(func() bool { return len(c.waits.watchers) == 3 })
+	if len(w.rest) != 0 {
+		t.Fatalf("%+v", w.rest)
+	}
+	// One gives up, and its key goes; the two others do not get the lock by that.
+	w.c.Cancel(1)
+	turnUntil(func() bool { return c.stm.left == 0 })
+	r, err := l.client.Get(t.Context(), lockedBy+"/", clientv3.WithPrefix())
+	if err != nil || r.Count != 3 || len(w.rest) != 0 {
+		t.Fatalf("%v, %v, %+v", r, err, w.rest)
+	}
+	for _, e := range r.Kvs[1:] {
+		if string(e.Key) != lockedBy+"/"+strconv.FormatInt(e.Lease, 16) || len(e.Value) != 0 {
+			t.Errorf("%v", e)
+		}
+	}
+	if err := m.Unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	turnUntil(func() bool { return len(w.rest) == 2 })
+	for _, e := range w.rest {
+		if e.Outcome != kv.OK {
+			t.Errorf("%+v (%s)", e, e.Text)
+		}
+	}
+	w.rest = nil
+	// Without anybody before it a transaction takes five requests: the lock, a
+	// read, the commit, and the lock's return.
+	e := w.want(kv.OK, store.Op{Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Session: k.sessions[0], Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}})
+	if e.Extra != 3 {
+		t.Errorf("%d requests", e.Extra+1)
+	}
+}
+
+// A lease that ends ends what it waits for with a sentence, and so does a
+// session that never was.
+func TestLiveMutexWithoutALease(t *testing.T) {
+	l := startLive(t, nil, false)
+	k := newLocker(t, l, kv.LockClient, 2, 0, 1)
+	w, c := k.w, k.w.c.(*codec)
+	op := store.Op{Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}
+	op.Session = 12345
+	if e := w.want(kv.BadRequest, op); string(e.Text) != "etcdserver: requested lease not found" {
+		t.Errorf("%s", e.Text)
+	}
+	session, err := concurrency.NewSession(l.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := concurrency.NewMutex(session, lockedBy)
+	if err := m.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	op.Tag, op.Session = 77, k.sessions[0]
+	w.c.Submit(&op)
+	for len(c.waits.watchers) == 0 {
+		if _, err := w.turn(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.client.Revoke(t.Context(), clientv3.LeaseID(op.Session)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e := w.until(1, func(e *store.Event) bool { return e.Tag == 77 })[0]
+	if e.Outcome != kv.BadRequest || len(e.Text) == 0 {
+		t.Errorf("%+v (%s)", e, e.Text)
+	}
+	if r, err := l.client.Get(t.Context(), "a"); err != nil || r.Count != 0 {
+		t.Errorf("it was written without the lock: %v, %v", r, err)
+	}
+}

@@ -1,0 +1,134 @@
+package etcd
+
+import (
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// mutexServer returns the server of n transactions that wait for a lock and
+// have asked who is before them, and the calls that ask.
+func mutexServer(t *testing.T, n uint32) (*scripted, []*grpcCall) {
+	t.Helper()
+	s := scanServer(t)
+	for i := range n {
+		s.submit(store.Op{
+			Tag: i, Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Session: int64(100 + i),
+			Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}},
+		})
+	}
+	other := &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{{Key: []byte(lockedBy + "/7"), CreateRevision: 5}}}
+	for _, call := range s.calls() {
+		s.answer(call.id, &pb.TxnResponse{Header: testHeader, Succeeded: true, Responses: []*pb.ResponseOp{
+			{Response: &pb.ResponseOp_ResponsePut{ResponsePut: &pb.PutResponse{}}},
+			{Response: &pb.ResponseOp_ResponseRange{ResponseRange: other}},
+		}})
+	}
+	if events := s.feed(); len(events) != 0 {
+		t.Fatalf("%+v", events)
+	}
+	return s, s.calls()
+}
+
+func (s *scripted) otherIs(call *grpcCall) {
+	s.answer(call.id, &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{{Key: []byte(lockedBy + "/7"), CreateRevision: 5}}})
+}
+
+// The watch stream ends in the same bytes in which another transaction learns
+// that it has to watch: the one that waits fails, the other gets a new stream.
+func TestMutexWhoseWatchStreamEnds(t *testing.T) {
+	s, asks := mutexServer(t, 3)
+	s.otherIs(asks[0])
+	s.otherIs(asks[1])
+	s.feed()
+	watch := s.calls()
+	if len(watch) != 1 || watch[0].path != "/etcdserverpb.Watch/Watch" {
+		t.Fatalf("%+v", watch)
+	}
+	stream := watch[0].id
+	s.headers(stream, false, ":status", "200", "content-type", "application/grpc")
+	s.out.Write(onStream(stream, encoded(t, &pb.WatchResponse{Header: testHeader, Created: true})))
+	if events := s.feed(); len(events) != 0 {
+		t.Fatalf("%+v", events)
+	}
+	s.c.Cancel(0) // who gives up a watch on a stream that is about to end
+	s.out.Write(onStream(stream, encoded(t, &pb.WatchResponse{Header: testHeader, Created: true, WatchId: 1})))
+	s.otherIs(asks[2])
+	s.headers(stream, true, "grpc-status", "14", "grpc-message", "going away")
+	events := s.feed()
+	if len(events) != 1 || events[0].Tag != 1 || events[0].Outcome != kv.StoreError || string(events[0].Text) != "going away" {
+		t.Fatalf("%+v", events)
+	}
+	paths := map[string]int{}
+	for _, call := range s.calls() {
+		if call.path == "" && call.id == stream {
+			continue // that the first gave up its watcher, while the stream was open
+		}
+		if call.id <= stream {
+			t.Errorf("stream %d was used again", call.id)
+		}
+		paths[call.path]++
+	}
+	// The keys of two that ended are deleted, and the third watches.
+	if paths["/etcdserverpb.KV/DeleteRange"] != 2 || paths["/etcdserverpb.Watch/Watch"] != 1 || len(paths) != 2 {
+		t.Errorf("%v", paths)
+	}
+	lost := s.c.Lost(nil)
+	if len(lost) != 1 || lost[0].Tag != 2 || lost[0].Outcome != kv.ConnectionLost {
+		t.Errorf("%+v", lost)
+	}
+}
+
+// A transaction whose session's lock is still being given back waits for that:
+// else it would take the key for its own that is about to be deleted.
+func TestMutexIsNotTakenWhileItIsGivenBack(t *testing.T) {
+	s, asks := mutexServer(t, 1)
+	s.c.Cancel(0)
+	back := s.call("/etcdserverpb.KV/DeleteRange", &pb.DeleteRangeRequest{})
+	s.submit(store.Op{
+		Tag: 9, Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Session: 100,
+		Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}},
+	})
+	s.otherIs(asks[0]) // the late answer to what was given up
+	s.feed()
+	if calls := s.calls(); len(calls) != 0 {
+		t.Fatalf("%+v", calls)
+	}
+	s.answer(back.id, &pb.DeleteRangeResponse{Header: testHeader, Deleted: 1})
+	s.feed()
+	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
+}
+
+// A predecessor that was compacted away is asked for again.
+func TestMutexOfCompactedRevision(t *testing.T) {
+	s, asks := mutexServer(t, 1)
+	s.otherIs(asks[0])
+	s.feed()
+	watch := s.calls()[0]
+	s.headers(watch.id, false, ":status", "200", "content-type", "application/grpc")
+	for _, m := range []*pb.WatchResponse{{Created: true}, {Canceled: true, CompactRevision: 400}} {
+		m.Header, m.WatchId = testHeader, 3
+		s.out.Write(onStream(watch.id, encoded(t, m)))
+	}
+	if events := s.feed(); len(events) != 0 {
+		t.Fatalf("%+v", events)
+	}
+	again := s.call("/etcdserverpb.KV/Range", &pb.RangeRequest{})
+	s.answer(again.id, &pb.RangeResponse{Header: testHeader}) // nobody any more
+	s.feed()
+	mine := &pb.RangeRequest{}
+	check := s.call("/etcdserverpb.KV/Range", mine)
+	if string(mine.Key) != lockedBy+"/64" || len(mine.RangeEnd) != 0 {
+		t.Fatalf("%v", mine)
+	}
+	s.answer(check.id, &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{{Key: mine.Key, CreateRevision: 300}}})
+	s.feed()
+	read := &pb.RangeRequest{}
+	if s.call("/etcdserverpb.KV/Range", read); string(read.Key) != "a" {
+		t.Fatalf("%v", read)
+	}
+}
