@@ -5,17 +5,19 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
 func (a *app) benchCommand() *cobra.Command {
-	g := group("bench", "Measure one operation on a cluster that runs already", "put, get, range, list, delete, cas, txn-put or mixed")
+	g := group("bench", "Measure one operation on a cluster that runs already", "put, get, range, list, delete, cas, txn-put, mixed, txn-mixed, stm, lease-keepalive, watch, watch-get or watch-latency")
 	g.Long = `Measure one operation on a cluster that runs already, and print what came of it.
 
 Without --rate each client sends when it is free (a closed loop); with it,
@@ -32,13 +34,9 @@ instead of 1, with which one key is overwritten for ever.`
 }
 
 func (a *app) benchOne(common *benchCommon, kind benchKind) *cobra.Command {
-	c := &cobra.Command{Use: kind.name, Short: kind.short, Args: takes(0, 0, "")}
+	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Args: takes(0, kind.most, kind.takes)}
 	if kind.alias != "" {
 		c.Aliases = []string{kind.alias}
-	}
-	if kind.name == "range" {
-		c.Use = "range KEY [END]"
-		c.Args = takes(1, 2, "KEY and perhaps END, the first key after the interval")
 	}
 	f := newBenchFlags(common, kind, c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error { return a.bench(c.Context(), f, args) }
@@ -84,19 +82,36 @@ func (a *app) classic(f *benchFlags, dir string, began time.Time) error {
 	if err != nil {
 		return err
 	}
+	summary := f.summary
+	summary.Operations, summary.Created, summary.Events = f.kind.sections.Operations, f.kind.sections.Created, f.kind.sections.Events
 	if f.format == "text" {
-		summary := f.summary
-		if !f.given("key-space-size") && !f.kind.reads() && t.KeySpace > 1 {
+		if f.manyKeys() && t.KeySpace > 1 {
 			summary.Note = fmt.Sprintf("The key space has %s keys; etcd's benchmark overwrites 1 key unless --key-space-size says otherwise.", report.Count(t.KeySpace))
 		}
 		if err := summary.Write(a.stdout, t, files); err != nil {
 			return err
 		}
 	}
-	if !f.perfdash {
-		return nil
+	if f.perfdash {
+		if err := a.perfdash(f, summary, t, files); err != nil {
+			return err
+		}
 	}
-	path, err := report.WritePerfdash(cmp.Or(os.Getenv("ARTIFACTS"), "_artifacts"), f.kind.name, t, files, time.Now())
+	if h := t.Hashes; h != nil && h.Failure != "" {
+		return fmt.Errorf("the members' data could not be compared: %s", h.Failure)
+	}
+	return nil
+}
+
+// manyKeys reports whether the command has more keys than etcd's benchmark
+// would have, because nobody said how many.
+func (f *benchFlags) manyKeys() bool {
+	return f.set.Lookup("key-space-size") != nil && !f.given("key-space-size") && !f.kind.watches &&
+		(!f.kind.reads() || f.kind.has(kv.TxnGet))
+}
+
+func (a *app) perfdash(f *benchFlags, summary report.Classic, t *record.Trial, files *record.Files) error {
+	path, err := summary.WritePerfdash(cmp.Or(os.Getenv("ARTIFACTS"), "_artifacts"), f.kind.name, t, files, time.Now())
 	if err == nil {
 		_, _ = fmt.Fprintf(a.stderr, "quorumbench: the perfdash report is in %s\n", path)
 	}

@@ -68,7 +68,13 @@ type benchFlags struct {
 	getWeight   float64
 	limit       int64
 	prefix      bool // range: all keys that begin with KEY
+	paginate    bool
 	seed        uint64
+
+	watch   watchFlags
+	stm     scenario.STM
+	rwRatio float64 // reads for each write
+	endKey  string
 
 	set *pflag.FlagSet // knows which were given
 }
@@ -79,8 +85,15 @@ func newBenchFlags(common *benchCommon, kind benchKind, set *pflag.FlagSet) *ben
 		consistency: kv.Linearizable, putWeight: 50, getWeight: 50,
 		seed: scenario.DefaultSeed, set: set,
 	}
+	if kind.total > 0 {
+		f.total = kind.total
+	}
+	f.rate = kind.rate
 	f.load.Duration = 0
 	f.load.Distribution.Name = kind.distribution
+	if kind.keySize > 0 {
+		f.load.KeySize = kind.keySize
+	}
 	if kind.valueSize > 0 {
 		f.load.ValueSize = kind.valueSize
 	}
@@ -93,14 +106,29 @@ func newBenchFlags(common *benchCommon, kind benchKind, set *pflag.FlagSet) *ben
 
 func (f *benchFlags) register(r flags) {
 	f.registerLoad(r)
+	if f.kind.flags != nil {
+		f.kind.flags(f, r)
+	} else {
+		f.registerOperation(r)
+	}
+	r.seed("seed", &f.seed, "everything random comes from it")
+}
+
+func (f *benchFlags) registerOperation(r flags) {
 	if f.kind.reads() {
-		add(r, "consistency", &f.consistency, "LEVEL", kv.ParseConsistency, kv.Consistency.String,
-			"of reads: linearizable (l) or local (s), where the store has both")
+		f.registerConsistency(r)
 	}
 	if f.kind.name == "range" {
-		r.toggle("prefix", &f.prefix, "all keys that begin with KEY")
+		f.registerScan(r)
 	} else {
 		f.registerKeys(r)
+	}
+	if f.kind.name == "put" {
+		c := &f.load.Compact
+		c.Behind = 1000
+		r.span("compact-interval", &c.Every, "compact the store so often beside the load; 0 is never")
+		r.long("compact-index-delta", &c.Behind, "how many revisions before the present one a compaction keeps")
+		r.toggle("check-hashkv", &f.load.CompareHashes, "ask all endpoints afterwards for the hash of their data, and fail where they differ")
 	}
 	if f.kind.has(kv.Range) {
 		r.long("limit", &f.limit, "at most so many keys in each answer; 0 for all")
@@ -112,14 +140,24 @@ func (f *benchFlags) register(r flags) {
 		r.number("put-weight", &f.putWeight, "W", "share of puts, relative to the other weight")
 		r.number("get-weight", &f.getWeight, "W", "share of gets, relative to the other weight")
 	}
-	r.seed("seed", &f.seed, "everything random comes from it")
+}
+
+func (f *benchFlags) registerConsistency(r flags) {
+	add(r, "consistency", &f.consistency, "LEVEL", kv.ParseConsistency, kv.Consistency.String,
+		"of reads: linearizable (l) or local (s), where the store has both")
 }
 
 func (f *benchFlags) registerLoad(r flags) {
-	r.long("total", &f.total, "operations to measure")
+	if f.kind.name == "watch-get" {
+		r.span("duration", &f.load.Duration, "how long to wait at most until the watchers have caught up; 5m unless given")
+		r.span("timeout", &f.load.Timeout, "of one operation, from when it is sent")
+		r.whole("threads", &f.load.Threads, "event loops of the generator; 0 chooses")
+		return
+	}
+	r.long(f.kind.flag("total"), &f.total, "operations to measure")
 	r.span("duration", &f.load.Duration, "how long to measure, instead of a total")
 	r.span("warmup", &f.load.Warmup, "how long to warm up before that")
-	r.number("rate", &f.rate, "R", "operations a second that become due whatever the store does: an open loop; 0 is a closed loop")
+	r.number(f.kind.flag("rate"), &f.rate, "R", "operations a second that become due whatever the store does: an open loop; 0 is a closed loop")
 	add(r, "arrival", &f.load.Arrival, "constant|poisson", scenario.ParseArrival, showArrival, "how operations of an open loop become due")
 	r.whole("max-in-flight", &f.load.MaxInFlight, "the most operations of an open loop that are in flight at once")
 	r.span("timeout", &f.load.Timeout, "of one operation, from when it is sent")

@@ -11,44 +11,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// benchKind is one of the `bench` commands.
-type benchKind struct {
-	name         string
-	alias        string
-	short        string
-	kinds        []kv.Kind
-	distribution string // unless the flags say
-	// valueSize is the default in bytes; 0 leaves the one that scenario files have.
-	valueSize int
-}
-
-// etcdValueSize is the default of etcd's benchmark, for its commands.
-const etcdValueSize = 8
-
-func benchKinds() []benchKind {
-	return []benchKind{
-		{name: "put", short: "Write keys", kinds: []kv.Kind{kv.Put}, distribution: scenario.Uniform, valueSize: etcdValueSize},
-		{name: "get", short: "Read one key at a time from the key space", kinds: []kv.Kind{kv.Get}, distribution: scenario.Uniform},
-		{name: "range", short: "Read a given key or interval again and again", kinds: []kv.Kind{kv.Range}, distribution: scenario.Uniform},
-		{name: "list", short: "List keys of the key space, from one of them on", kinds: []kv.Kind{kv.Range}, distribution: scenario.Uniform},
-		// Each key is deleted once, for as long as there are keys.
-		{name: "delete", short: "Delete keys", kinds: []kv.Kind{kv.Delete}, distribution: scenario.Sequential},
-		{name: "cas", short: "Compare a key's version and set its value", kinds: []kv.Kind{kv.CAS}, distribution: scenario.Uniform},
-		{name: "txn-put", alias: "txn", short: "Write several keys in one transaction", kinds: []kv.Kind{kv.Txn}, distribution: scenario.Sequential, valueSize: etcdValueSize},
-		{name: "mixed", short: "Write and read keys of one key space", kinds: []kv.Kind{kv.Put, kv.Get}, distribution: scenario.Uniform},
-	}
-}
-
-func (k benchKind) has(kind kv.Kind) bool { return slices.Contains(k.kinds, kind) }
-
-func (k benchKind) reads() bool { return k.has(kv.Get) || k.has(kv.Range) }
-
-// blind reports whether the command needs no key to be there.
-func (k benchKind) blind() bool { return !k.reads() && !k.has(kv.Delete) && !k.has(kv.CAS) }
-
 // scenario makes the one trial that the flags ask for. Its error is one
 // sentence in the flags' words.
 func (f *benchFlags) scenario(args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
+	s, err := f.trial(args, catalog)
+	if err != nil {
+		return nil, f.inOwnWords(err)
+	}
+	return s, nil
+}
+
+// inOwnWords puts a sentence into the names that the command has for flags.
+func (f *benchFlags) inOwnWords(err error) error {
+	if len(f.kind.renamed) == 0 || exitCode(err) != ExitUsage {
+		return err
+	}
+	return usage("%s", strings.NewReplacer(f.kind.renamed...).Replace(err.Error()))
+}
+
+func (f *benchFlags) trial(args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
 	if err := f.checkTogether(); err != nil {
 		return nil, err
 	}
@@ -69,6 +50,11 @@ func (f *benchFlags) scenario(args []string, catalog scenario.Catalog) (*scenari
 	if err := f.checkStore(load.Mix, catalog); err != nil {
 		return nil, err
 	}
+	if f.kind.watches {
+		if err := catalog.Supports(f.store, kv.Watch, kv.None); err != nil {
+			return nil, usage("%w", err)
+		}
+	}
 	// The trial's seed is the one given, so that the one in its result repeats it.
 	load.Seed = f.seed
 	s := &scenario.Scenario{Name: "bench-" + f.kind.name, Seed: f.seed}
@@ -78,6 +64,9 @@ func (f *benchFlags) scenario(args []string, catalog scenario.Catalog) (*scenari
 	var notes []string
 	if w := load.FitOrdered(catalog.Ordered(f.store)); w != "" {
 		notes = append(notes, w)
+	}
+	if m := load.STM; m != nil && m.KeysPerTxn*m.WritePercent/100 == 0 {
+		notes = append(notes, fmt.Sprintf("No transaction writes: %d percent (--txn-wr-percent) of %s (--keys-per-txn) is no whole key.", m.WritePercent, plural(m.KeysPerTxn, "key")))
 	}
 	for _, w := range load.Warnings() {
 		s.Warnings = append(s.Warnings, inFlagWords(w, ""))
@@ -92,9 +81,9 @@ func (f *benchFlags) scenario(args []string, catalog scenario.Catalog) (*scenari
 // checkTogether refuses flags that contradict each other.
 func (f *benchFlags) checkTogether() error {
 	switch {
-	case f.given("total") && f.given("duration"):
+	case f.given(f.kind.flag("total")) && f.given("duration"):
 		return usage("--total and --duration both bound the measurement; give one of them")
-	case f.given("rate") && f.rate < 0:
+	case f.rate < 0:
 		return usage("--rate must be above 0, or 0 for a closed loop, not %g", f.rate)
 	case f.given("arrival") && f.load.Arrival != scenario.Closed && f.rate == 0:
 		return usage("--arrival %s needs a --rate above 0", f.load.Arrival)
@@ -106,15 +95,20 @@ func (f *benchFlags) checkTogether() error {
 		return usage("--sequential-keys and --distribution %s contradict each other; give one of them", f.load.Distribution)
 	case f.targetLeader && f.given("target") && f.target.Mode != kv.LeaderOnly:
 		return usage("--target-leader and --target %s contradict each other; give one of them", f.target)
+	case f.load.Compact.Every < 0:
+		return usage("--compact-interval is %v and cannot be negative; 0 is never", f.load.Compact.Every)
+	case f.load.Compact.Behind < 0:
+		return usage("--compact-index-delta is %d and cannot be negative", f.load.Compact.Behind)
 	case f.autoSync < 0:
 		return usage("--auto-sync-interval is %v and cannot be negative", f.autoSync)
 	case f.kind.has(kv.Txn) && f.given("key-space-size") && int64(f.load.TxnKeys) > f.keySpace:
 		return usage("--txn-ops is %d, and there are %d keys (--key-space-size); one transaction writes a key once", f.load.TxnKeys, f.keySpace)
 	}
-	if f.kind.name != "mixed" {
-		return nil
-	}
 	switch {
+	case f.kind.name == "range":
+		return f.checkScan()
+	case f.kind.name != "mixed":
+		return nil
 	case f.putWeight < 0 || f.getWeight < 0:
 		return usage("--put-weight and --get-weight cannot be negative")
 	case f.putWeight == 0 && f.getWeight == 0:
@@ -153,9 +147,15 @@ func (f *benchFlags) loadOf(args []string) (*scenario.Load, error) {
 	if f.sequential {
 		l.Distribution = scenario.Distribution{Name: scenario.Sequential}
 	}
+	if l.Compact.Every == 0 {
+		l.Compact = scenario.Compaction{}
+	}
 	l.Mix = f.mix()
 	l.RangeLimit = f.limit
 	switch {
+	case f.kind.fill != nil:
+		l.Preload = f.preload
+		return &l, f.kind.fill(f, &l, args)
 	case f.kind.name == "range":
 		return &l, f.interval(&l, args)
 	case f.kind.blind():
@@ -170,6 +170,16 @@ func (f *benchFlags) loadOf(args []string) (*scenario.Load, error) {
 func (f *benchFlags) interval(l *scenario.Load, args []string) error {
 	if f.prefix && len(args) > 1 {
 		return usage("--prefix reads all keys that begin with KEY, and END %q bounds them, too; give one of them", args[1])
+	}
+	if l.Scan = f.load.Scan; f.paginate {
+		l.Scan.PageSize = benchPage
+	}
+	if len(args) == 0 {
+		if !f.prefix {
+			return usage("bench range needs %s", f.kind.takes)
+		}
+		l.RangeKey, l.RangeEnd = firstOfAll, afterAll
+		return nil
 	}
 	l.RangeKey = []byte(args[0])
 	switch {
@@ -215,7 +225,7 @@ func (f *benchFlags) mix() []scenario.Operation {
 	var mix []scenario.Operation
 	for _, k := range f.kind.kinds {
 		op := scenario.Operation{Kind: k, Weight: 1}
-		if k == kv.Get || k == kv.Range {
+		if k == kv.Get || k == kv.Range || k == kv.TxnGet {
 			op.Consistency = f.consistency
 		}
 		if f.kind.name == "mixed" {

@@ -139,6 +139,74 @@ func TestPlan(t *testing.T) {
 			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
 			l.Total, l.KeySpace = 10_000, 10_000
 		}},
+		{"txn-mixed", []string{"txn-mixed", "foo", "--end-key", "goo", "--rw-ratio", "3", "--key-space-size", "1"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.TxnGet, kv.Linearizable, 3), op(kv.Txn, kv.None, 1)}
+			l.TxnKeys, l.ValueSize, l.RangeLimit, l.RangeKey, l.RangeEnd = 1, etcdValueSize, 1000, []byte("foo"), []byte("goo")
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.Total, l.KeySpace, l.Preload = 10_000, 1, true
+		}},
+		{"txn-mixed of everything", []string{"txn-mixed", "--consistency", "s"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.TxnGet, kv.Local, 1), op(kv.Txn, kv.None, 1)}
+			l.TxnKeys, l.ValueSize, l.RangeLimit, l.RangeKey, l.RangeEnd = 1, etcdValueSize, 1000, firstOfAll, afterAll
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.Total, l.KeySpace, l.Preload = 10_000, 10_000, true
+		}},
+		{"stm", []string{"stm"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.STM, kv.None, 1)}
+			l.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 1, WritePercent: 50}
+			l.KeySize, l.ValueSize, l.Total, l.KeySpace = 16, etcdValueSize, 10_000, 1
+		}},
+		{"stm under a lock", []string{"stm", "--isolation", "ss", "--keys", "9", "--keys-per-txn", "4", "--txn-wr-percent", "75", "--stm-locker", "lock-rpc", "--val-size", "20"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.STM, kv.None, 1)}
+			l.STM = &scenario.STM{Isolation: kv.SerializableSnapshot, KeysPerTxn: 4, WritePercent: 75, Locker: kv.LockRPC}
+			l.KeySize, l.ValueSize, l.Total, l.KeySpace = 16, 20, 10_000, 9
+		}},
+		{"lease-keepalive", []string{"lease-keepalive", "--clients", "7"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.KeepAlive, kv.None, 1)}
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.Clients, l.Total, l.KeySpace = 7, 10_000, 1
+		}},
+		{"watch", []string{"watch"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.KeySize, l.ValueSize, l.Total, l.KeySpace = 32, 32, 1000, 1
+			l.Watch = &scenario.Watch{Watchers: 1000, Streams: 10}
+		}},
+		{"watch many keys", []string{"watch", "--watched-key-total", "50", "--key-space-size", "20", "--sequential-keys", "--put-rate", "10", "--put-total", "5", "--conns", "3"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.Arrival, l.Rate.PerSecond, l.Connections, l.Clients = scenario.Constant, 10, 3, 3
+			l.KeySize, l.ValueSize, l.Total, l.KeySpace = 32, 32, 5, 20
+			l.Watch = &scenario.Watch{Watchers: 1000, Streams: 10}
+		}},
+		{"watch-get", []string{"watch-get", "--conns", "10", "--clients", "100", "--streams", "4"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Get, kv.Local, 1)}
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.ValueSize, l.Duration, l.KeySpace, l.Preload = 32, catchUp, 1, true
+			l.Watch = &scenario.Watch{Watchers: 10_000, Streams: 4, Connections: 4, Key: []byte("watchkey"), Expect: 8, AtWindow: true}
+		}},
+		{"watch-latency", []string{"watch-latency", "--conns", "5", "--prevkv"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.Arrival, l.Rate.PerSecond = scenario.Constant, 100
+			l.KeySize, l.ValueSize, l.Total, l.KeySpace = 32, 32, 1000, 1
+			l.Watch = &scenario.Watch{Watchers: 100, Streams: 10, Connections: 5, PrevKV: true}
+		}},
+		{"compaction and hashes", []string{"put", "--compact-interval", "5m", "--check-hashkv"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Total, l.KeySpace = 10_000, 10_000
+			l.Compact, l.CompareHashes = scenario.Compaction{Every: 5 * time.Minute, Behind: 1000}, true
+		}},
+		{"range in pages", []string{"range", "--prefix", "--paginate", "--keys-only"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Range, kv.Linearizable, 1)}
+			l.RangeKey, l.RangeEnd, l.Scan = firstOfAll, afterAll, scenario.Scan{KeysOnly: true, PageSize: 10_000}
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"range as a stream", []string{"range", "a", "b", "--stream"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Range, kv.Linearizable, 1)}
+			l.RangeKey, l.RangeEnd, l.Scan = []byte("a"), []byte("b"), scenario.Scan{Streamed: true}
+			l.Total, l.KeySpace = 10_000, 10_000
+		}},
 		{"hotspot", []string{"put", "--distribution", "hotspot:0.1:0.9"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
 			l.Distribution = scenario.Distribution{Name: scenario.Hotspot, HotKeys: 0.1, HotOps: 0.9}

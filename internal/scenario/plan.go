@@ -136,6 +136,9 @@ func (l *Load) windowLabel() string {
 // its rate is not known.
 func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
 	d = l.Warmup + l.Duration
+	if l.Watch != nil && l.Watch.Expect > 0 {
+		return l.Warmup, false // it ends when the watchers have caught up
+	}
 	if l.Total == 0 {
 		return d, true
 	}

@@ -68,8 +68,8 @@ type Figures struct {
 	// why those that were asked for could not be compared. Empty for neither.
 	Disagreement string
 	Incomparable string
-	LostMembers []string // by name: those that ended or stopped answering
-	TermChanges int      // elections seen from the start of the window to its end
+	LostMembers  []string // by name: those that ended or stopped answering
+	TermChanges  int      // elections seen from the start of the window to its end
 
 	// Durability.
 	DurabilityKnown bool

@@ -80,8 +80,8 @@ type Conditions struct {
 	// CompactBehind revisions before the present one; 0 for not at all.
 	CompactSeconds float64 `json:"compact_interval_seconds,omitempty"`
 	CompactBehind  int64   `json:"compact_behind,omitempty"`
-	Preloaded    bool    `json:"preloaded"`
-	Seed         uint64  `json:"seed"`
+	Preloaded      bool    `json:"preloaded"`
+	Seed           uint64  `json:"seed"`
 	// Scaled is what the scenario has where it was run scaled; null when it was
 	// run as written.
 	Scaled *Scaled `json:"scaled,omitempty"`

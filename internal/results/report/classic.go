@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -52,8 +53,28 @@ func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error 
 		}
 		c.part(&b, p)
 	}
+	classicHashes(&b, t.Hashes)
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// classicHashes writes the members' hashes. How long it took is known for all
+// together.
+func classicHashes(b *bytes.Buffer, h *record.Hashes) {
+	if h == nil {
+		return
+	}
+	of := ""
+	if len(h.Members) > 1 {
+		of = fmt.Sprintf(" (all %d endpoints)", len(h.Members))
+	}
+	for _, m := range h.Members {
+		fmt.Fprintf(b, "\nHashKV Summary:\n\tHashKV: %d\n\tEndpoint: %s\n\tTime taken to get hashkv: %v%s\n", m.Hash, m.Endpoint,
+			time.Duration(h.Seconds*1e9).Round(time.Microsecond), of)
+		if m.DBSize != nil {
+			fmt.Fprintf(b, "\tDB size: %s\n", Bytes(uint64(*m.DBSize)))
+		}
+	}
 }
 
 func (c Classic) part(b *bytes.Buffer, p *classicPart) {

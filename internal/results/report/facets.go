@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,10 +27,17 @@ func facets() []facet {
 		{"conns", func(t *record.Trial) string { return Count(uint64(t.Connections)) },
 			func(t *record.Trial) string { return plural(uint64(t.Connections), "connection") }},
 		{"key", func(t *record.Trial) string { return Bytes(uint64(t.KeySize)) },
-			func(t *record.Trial) string { return "keys of " + Bytes(uint64(t.KeySize)) }},
+			withKeys(func(t *record.Trial) string { return "keys of " + Bytes(uint64(t.KeySize)) })},
 		{"value", func(t *record.Trial) string { return Bytes(uint64(t.ValueSize)) },
-			func(t *record.Trial) string { return "values of " + Bytes(uint64(t.ValueSize)) }},
-		{"keys", keys, keysAbove},
+			withKeys(func(t *record.Trial) string { return "values of " + Bytes(uint64(t.ValueSize)) })},
+		{"keys", keys, withKeys(keysAbove)},
+		{"ranges", func(t *record.Trial) string { return orDash(scan(t)) }, scan},
+		{"compacted", func(t *record.Trial) string { return orDash(compacted(t)) }, func(t *record.Trial) string {
+			if text := compacted(t); text != "" {
+				return "compacted " + text
+			}
+			return ""
+		}},
 		{"transaction", func(t *record.Trial) string { return orDash(transaction(t)) }, transaction},
 		{"warm-up", func(t *record.Trial) string { return seconds(t.WarmupSeconds) },
 			func(t *record.Trial) string { return "warm-up " + seconds(t.WarmupSeconds) }},
@@ -37,6 +45,43 @@ func facets() []facet {
 		{"timeout", func(t *record.Trial) string { return seconds(t.TimeoutSeconds) },
 			func(t *record.Trial) string { return "timeout " + seconds(t.TimeoutSeconds) }},
 	}
+}
+
+// withKeys leaves out what is about keys for operations that have none.
+func withKeys(above func(*record.Trial) string) func(*record.Trial) string {
+	return func(t *record.Trial) string {
+		if t.Operation == kv.KeepAlive.String() {
+			return ""
+		}
+		return above(t)
+	}
+}
+
+// scan says how ranges are read, where it is not plainly.
+func scan(t *record.Trial) string {
+	switch {
+	case t.CountOnly:
+		return "counted only"
+	case t.Streamed && t.KeysOnly:
+		return "keys only, as a stream"
+	case t.Streamed:
+		return "as a stream"
+	case t.KeysOnly && t.PageSize > 0:
+		return "keys only, in pages of " + plural(uint64(t.PageSize), "key")
+	case t.KeysOnly:
+		return "keys only"
+	case t.PageSize > 0:
+		return "in pages of " + plural(uint64(t.PageSize), "key")
+	}
+	return ""
+}
+
+// compacted says how the store was compacted beside the load.
+func compacted(t *record.Trial) string {
+	if t.CompactSeconds == 0 {
+		return ""
+	}
+	return fmt.Sprintf("every %s up to %s behind", seconds(t.CompactSeconds), plural(uint64(t.CompactBehind), "revision"))
 }
 
 // clients is a facet of the closed loop alone; it stands in its heading.
@@ -61,7 +106,18 @@ func keys(t *record.Trial) string {
 	case t.RangeEnd == "":
 		return fmt.Sprintf("%q", t.RangeKey)
 	}
+	if text := interval(t); text != "" {
+		return text
+	}
 	return fmt.Sprintf("%q to %q", t.RangeKey, t.RangeEnd)
+}
+
+// interval is what a range over everything is called.
+func interval(t *record.Trial) string {
+	if t.RangeKey == "\x00" && t.RangeEnd == "0xff" {
+		return "all keys"
+	}
+	return ""
 }
 
 func keysAbove(t *record.Trial) string {
@@ -69,7 +125,13 @@ func keysAbove(t *record.Trial) string {
 	case t.RangeKey == "":
 		return plural(t.KeySpace, "key") + " (" + distribution(t) + ")"
 	case len(t.Mix) > 1:
-		return fmt.Sprintf("%s (%s), ranges from %q to %q", plural(t.KeySpace, "key"), distribution(t), t.RangeKey, t.RangeEnd)
+		what := cmp.Or(interval(t), fmt.Sprintf("%q to %q", t.RangeKey, t.RangeEnd))
+		if t.RangeLimit > 0 {
+			what += " of at most " + plural(uint64(t.RangeLimit), "key")
+		}
+		return fmt.Sprintf("%s (%s), ranges over %s", plural(t.KeySpace, "key"), distribution(t), what)
+	case interval(t) != "":
+		return interval(t)
 	case t.RangeEnd == "":
 		return "key " + keys(t)
 	}
@@ -100,6 +162,9 @@ func distribution(t *record.Trial) string {
 }
 
 func window(t *record.Trial) string {
+	if w := t.Watching; w != nil && w.Earlier > 0 {
+		return "until the watchers have caught up, at most " + seconds(t.DurationSeconds)
+	}
 	if t.Total > 0 {
 		return plural(t.Total, "operation")
 	}

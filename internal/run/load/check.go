@@ -7,6 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -17,7 +18,11 @@ func (p *Plan) Loops() int { return p.threads() }
 // key, so that a server that is not there, speaks something else or does not
 // let us in is told in one sentence before anything is measured.
 func Check(ctx context.Context, plan Plan) error {
-	src, err := newSource(&plan.Load)
+	l := plan.Load
+	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive { // what those need is not there yet
+		l.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}
+	}
+	src, err := newSource(&l)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 type STM = scenario.STM
 
 // lockName is the one lock of all transactions.
-const lockName = "stm lock"
+const lockName = "stmlock" // as in etcd's benchmark
 
 // maxSTMKeys bounds the keys of one transaction.
 const maxSTMKeys = 1024
@@ -38,12 +38,12 @@ func (p *Plan) checkMix() error {
 				return fmt.Errorf("a transaction of %d different keys needs as many in the key space, which has %d", t.KeysPerTxn, p.Load.KeySpace)
 			case t.WritePercent < 0 || t.WritePercent > 100:
 				return fmt.Errorf("a transaction cannot write %d percent of its keys", t.WritePercent)
+			case t.Locker >= kv.NumLockers:
+				return errors.New("the locker of the transactions is none of stm, lock-client and lock-rpc")
 			case t.Isolation >= kv.NumIsolations:
 				return errors.New("the isolation of the transactions is none of c, r, s and ss")
 			case t.Locker == kv.LockNone:
 				continue
-			case t.Locker != kv.LockRPC:
-				return fmt.Errorf("transactions under the locker %v cannot be made yet; choose stm or lock-rpc", t.Locker)
 			case p.Load.Arrival != scenario.Closed:
 				return errors.New("transactions under a lock need clients that wait for it: they cannot follow a rate")
 			}
@@ -124,8 +124,8 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 		}
 	}
 	op.Pairs, op.Isolation = s.read, s.stm.Isolation
-	if s.stm.Locker == kv.LockRPC {
-		op.Lock, op.Session = s.lock, s.leaseOf(n, client)
+	if s.stm.Locker != kv.LockNone {
+		op.Lock, op.Locker, op.Session = s.lock, s.stm.Locker, s.leaseOf(n, client)
 	}
 }
 

@@ -11,12 +11,7 @@ func (l *Loop) notified(ev *store.Event) {
 	w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
 	l.eventsLive++
 	seen := w.cfg.Sink.Take(ev, l.now)
-	if !w.caught && w.cfg.Sink.Caught() {
-		w.caught = true
-		if w.cfg.Caught != nil {
-			w.cfg.Caught()
-		}
-	}
+	w.tellCaught()
 	s := l.clock.current
 	if s == nil {
 		s = w.tail
@@ -38,6 +33,17 @@ func (l *Loop) notified(ev *store.Event) {
 	}
 	l.secs.record(&s.Watch.FromDue, l.now-seen.Due)
 	l.secs.record(&s.Watch.FromSent, l.now-seen.Sent)
+}
+
+// tellCaught tells, once, that the watchers have what they were to catch up with.
+func (w *watching) tellCaught() {
+	if w.caught || !w.cfg.Sink.Caught() {
+		return
+	}
+	w.caught = true
+	if w.cfg.Caught != nil {
+		w.cfg.Caught()
+	}
 }
 
 // holdTail keeps the last second open for events that are yet to come.

@@ -54,8 +54,8 @@ type watching struct {
 	of      [][]uint32 // by connection: all watchers that belong there
 	again   []bool     // was created before
 	askedAt []int64
-	open    bool       // watchers are to be created now
-	missing int        // neither alive nor ended
+	open    bool // watchers are to be created now
+	missing int  // neither alive nor ended
 	retryAt int64
 	later   []uint32 // to be created again at retryAt
 	tail    *second  // the last second: what comes afterwards belongs to it
@@ -173,7 +173,8 @@ func (l *Loop) watchEnded(n uint32, ev *store.Event) {
 	case kv.BadRequest, kv.Denied:
 		w.state[n] = ended
 		w.missing--
-		w.cfg.Sink.Ended(ev.Text)
+		w.cfg.Sink.Ended(n, ev.Text)
+		w.tellCaught()
 		return
 	}
 	w.state[n] = absent

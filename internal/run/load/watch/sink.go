@@ -197,10 +197,14 @@ func (s *Sink) Created(asked, known int64) {
 // Resubscribed counts that a watcher was created again.
 func (s *Sink) Resubscribed() { s.total.Resubscribed++ }
 
-// Ended counts that the store ended a watcher for good, and says why.
-func (s *Sink) Ended(why []byte) {
+// Ended counts that the store ended a watcher for good, and says why. What it
+// was to catch up with is not awaited any more.
+func (s *Sink) Ended(watcher uint32, why []byte) {
 	if s.total.Ended++; s.total.EndedText == "" {
 		s.total.EndedText = string(why)
+	}
+	for k := range s.cfg.Watchers[watcher].Keys {
+		s.awaited -= uint64(s.cfg.Expect - min(s.cfg.Expect, s.tracks[s.place[watcher]+int(k)].got))
 	}
 }
 

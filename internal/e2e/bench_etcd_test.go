@@ -1,0 +1,157 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// sound holds a trial to what every short form of a command must reach on a
+// healthy cluster.
+func sound(t *testing.T, trial *record.Trial) {
+	t.Helper()
+	if trial.State != record.Complete || trial.Errors > 0 || trial.Operations == 0 || trial.Operations != trial.Due {
+		t.Errorf("%s: %s, %d of %d operations, errors %v %v", trial.Name, trial.State, trial.Operations, trial.Due, trial.ErrorsByKind, trial.ErrorTexts)
+	}
+}
+
+// everyEvent holds a trial to events that all came, once and in order.
+func everyEvent(t *testing.T, trial *record.Trial, want uint64) {
+	t.Helper()
+	sound(t, trial)
+	w := trial.Watch
+	if w == nil {
+		t.Fatalf("%s tells nothing of its watchers", trial.Name)
+	}
+	if w.Expected != want || w.Delivered != want || w.Lost+w.Duplicated+w.Reordered+w.Wrong+w.Impossible+w.Ended > 0 ||
+		w.Creation.Count != uint64(trial.Watching.Watchers) || rule(trial, 20)+rule(trial, 21) != "" {
+		t.Errorf("%s: %d events were wanted: %+v", trial.Name, want, *w)
+	}
+}
+
+// noLease holds a cluster to having no lease.
+func noLease(t *testing.T, client *clientv3.Client) {
+	t.Helper()
+	all, err := client.Leases(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all.Leases) > 0 {
+		t.Errorf("%d leases were left behind", len(all.Leases))
+	}
+}
+
+// etcd's benchmark opens a stream for each keep-alive and leaves its leases
+// behind; its watch command times nothing, its watch-latency prints half of the
+// times as 0, and its stm has the limiter inside the transaction.
+func TestBenchCommandsOfEtcd(t *testing.T) {
+	w := newWorld(t)
+	_, endpoints := w.playground(t, "3")
+	client := official(t, clientv3.Config{Endpoints: endpoints})
+
+	mixed := w.bench(t, endpoints, exitDone, "txn-mixed", "--total", "600", "--clients", "4", "--rw-ratio", "2")
+	sound(t, mixed)
+	if len(mixed.ByOperation) != 2 {
+		t.Errorf("txn-mixed did %+v", mixed.ByOperation)
+	}
+
+	for _, how := range [][]string{{"--count-only"}, {"--keys-only"}, {"--paginate", "--keys-only"}, {"--stream"}} {
+		scan := w.bench(t, endpoints, exitDone, append([]string{"range", "--prefix", "--total", "20"}, how...)...)
+		sound(t, scan)
+		if told := map[string]bool{"--count-only": scan.CountOnly, "--keys-only": scan.KeysOnly, "--paginate": scan.PageSize == 10_000, "--stream": scan.Streamed}; !told[how[0]] {
+			t.Errorf("range %v tells %v", how, told)
+		}
+	}
+
+	for _, locker := range []string{"stm", "lock-client", "lock-rpc"} {
+		stm := w.bench(t, endpoints, exitDone, "stm", "--keys", "4", "--keys-per-txn", "2", "--txn-wr-percent", "100",
+			"--clients", "8", "--total", "80", "--stm-locker", locker)
+		sound(t, stm)
+		switch {
+		case stm.Retries == nil || stm.STM == nil || stm.STM.Locker != locker:
+			t.Errorf("stm under %s tells %v and %v", locker, stm.Retries, stm.STM)
+		case locker == "stm" && *stm.Retries == 0:
+			t.Error("eight clients on four keys never met")
+		case locker != "stm" && *stm.Retries > 0:
+			t.Errorf("transactions under %s met %d times", locker, *stm.Retries)
+		}
+		noLease(t, client)
+	}
+
+	sound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--conns", "2", "--clients", "100", "--total", "2000"))
+	noLease(t, client)
+	sound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--rate", "500", "--total", "500"))
+	noLease(t, client)
+
+	everyEvent(t, w.bench(t, endpoints, exitDone, "watch", "--conns", "2", "--clients", "2", "--streams", "4", "--watch-per-stream", "10",
+		"--watched-key-total", "8", "--put-total", "400"), 400*5)
+	latency := w.bench(t, endpoints, exitDone, "watch-latency", "--put-total", "200", "--put-rate", "200", "--prevkv")
+	everyEvent(t, latency, 200*100)
+	if s := latency.Watch.FromSent; s.Count != 200*100 || !s.Min.Known || s.Min.NS <= 0 || latency.Watch.FromDue.Mean.NS < s.Mean.NS {
+		t.Errorf("the events came %v after their puts were sent", s)
+	}
+	get := w.bench(t, endpoints, exitDone, "watch-get", "--watchers", "2000", "--events", "5")
+	everyEvent(t, get, 2000*5)
+	if get.Operation != "get" || get.Consistency != "local" || get.Misses > 0 || rule(get, 19) != "" {
+		t.Errorf("watch-get did %s %s, with %d misses: %v", get.Operation, get.Consistency, get.Misses, get.Verdict)
+	}
+}
+
+// put compacts beside the load, and compares the members' data behind it.
+func TestBenchPutCompactsAndCompares(t *testing.T) {
+	w := newWorld(t)
+	_, endpoints := w.playground(t, "3")
+	dir := w.path("put")
+	p := w.run(t, "bench", "put", "--endpoints", strings.Join(endpoints, ","), "--clients", "8", "--duration", "2s",
+		"--compact-interval", "300ms", "--compact-index-delta", "50", "--check-hashkv", "--out", dir)
+	p.exits(t, exitDone)
+	for _, want := range []string{"\nHashKV Summary:\n\tHashKV: ", "\n\tEndpoint: " + endpoints[2] + "\n", "\n\tTime taken to get hashkv: ", "\n\tDB size: "} {
+		if !strings.Contains(p.stdout.String(), want) {
+			t.Errorf("it does not print %q", want)
+		}
+	}
+	run := whole(t, dir, record.Complete)
+	trial := &run.Trials[0]
+	sound(t, trial)
+	if trial.Hashes == nil || len(trial.Hashes.Members) != 3 || trial.Hashes.Failure != "" || trial.CompactBehind != 50 {
+		t.Errorf("hashes %+v", trial.Hashes)
+	}
+	files, err := record.OpenTrial(dir, trial.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for _, e := range files.Events {
+		if e.Kind == "compaction_asked" {
+			asked++
+		}
+	}
+	if asked == 0 {
+		t.Errorf("no compaction among the events %+v", files.Events)
+	}
+	client := official(t, clientv3.Config{Endpoints: endpoints})
+	if _, err := client.Get(t.Context(), "x", clientv3.WithRev(1)); err == nil {
+		t.Error("the first revision is still there")
+	}
+}
+
+// An interrupted load leaves no lease.
+func TestInterruptedKeepAliveLeavesNoLease(t *testing.T) {
+	w := newWorld(t)
+	_, endpoints := w.playground(t, "1")
+	dir := w.path("run")
+	p := w.start(t, "bench", "lease-keepalive", "--endpoints", endpoints[0], "--clients", "50", "--duration", "10m", "--out", dir)
+	p.measuring(t, dir, "trial-01-lease-keepalive")
+	client := official(t, clientv3.Config{Endpoints: endpoints})
+	if all, err := client.Leases(t.Context()); err != nil || len(all.Leases) != 50 {
+		t.Errorf("while it runs there are %v, %v", all, err)
+	}
+	p.interrupt(t)
+	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
+	noLease(t, client)
+}

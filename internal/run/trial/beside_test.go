@@ -1,0 +1,170 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// plain is an administration that can do nothing beside the load.
+type plain struct{}
+
+func (plain) Status(context.Context) (store.Status, error) { return store.Status{}, nil }
+func (plain) Members(context.Context) ([]string, error)    { return nil, nil }
+func (plain) Close() error                                 { return nil }
+
+// leases grants and remembers; it fails behind the most.
+type leases struct {
+	plain
+	most    int
+	open    []int64
+	revoked int
+	stuck   bool
+}
+
+func (l *leases) Grant(_ context.Context, n int, _ time.Duration) ([]int64, error) {
+	for i := range min(n, l.most) {
+		l.open = append(l.open, int64(i+1))
+	}
+	if n > l.most {
+		return slices.Clone(l.open), errors.New("no more leases")
+	}
+	return slices.Clone(l.open), nil
+}
+
+func (l *leases) Revoke(_ context.Context, ids []int64) error {
+	if l.stuck {
+		return errors.New("no quorum")
+	}
+	l.revoked++
+	l.open = slices.DeleteFunc(l.open, func(id int64) bool { return slices.Contains(ids, id) })
+	return nil
+}
+
+func keepAlive(clients int) scenario.Load {
+	l := scenario.DefaultLoad()
+	l.Mix, l.Clients = []scenario.Operation{{Kind: kv.KeepAlive, Weight: 1}}, clients
+	return l
+}
+
+func TestLeasesAreRevoked(t *testing.T) {
+	for name, c := range map[string]struct {
+		most        int
+		stuck       bool
+		fails, note string
+	}{
+		"all granted":       {10, false, "", ""},
+		"some granted":      {4, false, "no more leases", ""},
+		"revocation fails":  {10, true, "", "leases were left behind, which end by themselves within 1m40s: no quorum"},
+		"both of them fail": {4, true, "no more leases; leases were left behind", ""},
+	} {
+		l := &leases{most: c.most, stuck: c.stuck}
+		tr := &Trial{Spec: scenario.Trial{Load: keepAlive(10)}}
+		var plan load.Plan
+		release, err := tr.grant(t.Context(), &plan, &members{admin: l})
+		if (err == nil) != (c.fails == "") || err != nil && !strings.HasPrefix(err.Error(), c.fails) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			if len(l.open) > 0 != c.stuck {
+				t.Errorf("%s: %v are left", name, l.open)
+			}
+			continue
+		}
+		if len(plan.Leases) != 10 {
+			t.Errorf("%s: the load has the leases %v", name, plan.Leases)
+		}
+		if note := release(); note != c.note || c.note == "" && len(l.open) > 0 {
+			t.Errorf("%s: %q, and %v are left", name, note, l.open)
+		}
+		if release(); l.revoked > 1 {
+			t.Errorf("%s: revoked %d times", name, l.revoked)
+		}
+	}
+}
+
+func TestLeasesLiveAsLongAsTheLoad(t *testing.T) {
+	closed := keepAlive(1000)
+	slow := keepAlive(1000)
+	slow.Arrival, slow.Rate.PerSecond = scenario.Constant, 2
+	locked := keepAlive(5)
+	locked.Mix[0].Kind, locked.STM = kv.STM, &scenario.STM{Locker: kv.LockRPC}
+	locked.Duration = time.Hour
+	total := locked
+	total.Duration, total.Total = 0, 10
+	for name, c := range map[string]struct {
+		load  scenario.Load
+		least time.Duration
+	}{"closed": {closed, leaseTTL}, "each every 500 s": {slow, 1500 * time.Second}, "a lock for an hour": {locked, time.Hour}, "a lock for long": {total, endlessly}} {
+		if got := ttl(&c.load); got < c.least {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// hasher tells one list of hashes after the other, the last again and again.
+type hasher struct {
+	plain
+	told   [][]store.MemberHash
+	err    error
+	cancel func() // called with the first question; nil for nothing
+}
+
+func (h *hasher) Hash(context.Context) ([]store.MemberHash, error) {
+	if h.cancel != nil {
+		h.cancel()
+	}
+	all := h.told[0]
+	if len(h.told) > 1 {
+		h.told = h.told[1:]
+	}
+	return all, h.err
+}
+
+func TestHashesAwaitCompaction(t *testing.T) {
+	of := func(compacted ...int64) (all []store.MemberHash) {
+		for i, c := range compacted {
+			all = append(all, store.MemberHash{Endpoint: string(rune('a' + i)), Hash: 7, Revision: 9, Compacted: c})
+		}
+		return all
+	}
+	tr := &Trial{}
+	tr.Spec.Load.CompareHashes = true
+	ctx, cancel := context.WithCancel(t.Context())
+	ask := func(h *hasher) string { return tr.hashes(ctx, &members{admin: h}).Failure }
+	if got := ask(&hasher{told: [][]store.MemberHash{of(1, 2), of(2, 2)}}); got != "" {
+		t.Errorf("one that compacts a little later: %s", got)
+	}
+	if got := ask(&hasher{told: [][]store.MemberHash{nil}, err: errors.New("a does not answer")}); got != "a does not answer" {
+		t.Errorf("an error: %s", got)
+	}
+	if got := ask(&hasher{told: [][]store.MemberHash{of(1, 2)}, cancel: cancel}); got != "it was interrupted" {
+		t.Errorf("interrupted: %s", got)
+	}
+}
+
+// unable is a store without anything beside its operations.
+type unable struct{ store.Store }
+
+func (unable) Name() string { return "plainstore" }
+
+func TestWhatTheStoreLacksIsRefused(t *testing.T) {
+	for want, l := range map[string]scenario.Load{
+		"plainstore has no leases here":                     keepAlive(1),
+		"plainstore cannot be compacted beside a load here": {Compact: scenario.Compaction{Every: time.Second}},
+		"the members of plainstore do not tell a hash":      {CompareHashes: true},
+	} {
+		tr := &Trial{Spec: scenario.Trial{Load: l}, Cluster: Cluster{Store: unable{}}}
+		if err := tr.able(&members{admin: plain{}}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, and not %q", err, want)
+		}
+	}
+}

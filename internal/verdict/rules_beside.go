@@ -1,0 +1,60 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Rules about what stands beside the operations: watchers, and the members'
+// data.
+
+func eventsImpossible(f *Figures) (State, string) {
+	switch e := &f.Events; {
+	case e.Impossible > 0:
+		return invalid("%d watch events arrived before their write was sent; this is a defect of quorumbench, or the events are not this load's", e.Impossible)
+	case e.Wrong > 0:
+		return invalid("%d watch events were of keys that their watcher does not watch", e.Wrong)
+	}
+	return fine()
+}
+
+// eventsAmiss: a store that watches promises every event once and in order.
+func eventsAmiss(f *Figures) (State, string) {
+	e := &f.Events
+	var amiss []string
+	add := func(n uint64, format string, args ...any) {
+		if n > 0 {
+			amiss = append(amiss, fmt.Sprintf(format, append([]any{n}, args...)...))
+		}
+	}
+	add(e.Lost, "%d of %d did not come", e.Expected)
+	add(e.Duplicated, "%d came twice")
+	add(e.Reordered, "%d came after a later one of their key")
+	untimed := e.Untimed - min(e.Untimed, e.Impossible)
+	add(untimed, "of %d it is not known when their write was sent")
+	if len(amiss) == 0 && e.Ended == 0 {
+		return fine()
+	}
+	text := ""
+	if len(amiss) > 0 {
+		text = "watch events: " + strings.Join(amiss, ", ")
+	}
+	if e.Ended > 0 {
+		ended := fmt.Sprintf("the store ended %d watchers: %s", e.Ended, e.EndedText)
+		if text != "" {
+			ended = "; " + ended
+		}
+		text += ended
+	}
+	return suspect("%s", text)
+}
+
+func membersDisagree(f *Figures) (State, string) {
+	switch {
+	case f.Disagreement != "":
+		return invalid("the members' data differ: %s", f.Disagreement)
+	case f.Incomparable != "":
+		return suspect("the members' data could not be compared: %s", f.Incomparable)
+	}
+	return fine()
+}
