@@ -48,7 +48,7 @@ type STM struct {
 	Isolation    kv.Isolation
 	KeysPerTxn   int
 	WritePercent int // of the keys read; what is no whole key is left out
-	// Locker is what keeps transactions apart. With kv.LockRPC each client
+	// Locker is what keeps transactions apart. With any but kv.LockNone each client
 	// needs a lease of its own, as for kv.KeepAlive.
 	Locker kv.Locker
 }
