@@ -39,6 +39,24 @@ const (
 	cleanupPause = 500 * time.Millisecond
 )
 
+// enter reaches a cluster for a check that writes below the prefix, where nothing
+// may be yet, and that what it wrote can be removed from. The caller closes the
+// result's admin.
+func enter(ctx context.Context, c Cluster, l scenario.Load, prefix string, compact, defragment bool) (*reached, error) {
+	r, err := reach(ctx, c, l)
+	if err != nil {
+		return nil, err
+	}
+	if err = canCleanUp(ctx, r, compact, defragment); err == nil {
+		err = r.mustBeEmpty(ctx, prefix)
+	}
+	if err != nil {
+		_ = r.admin.Close() // nothing is left to ask
+		return nil, err
+	}
+	return r, nil
+}
+
 // canCleanUp returns a sentence when the store cannot remove a check's keys, or
 // not compact or defragment as asked.
 func canCleanUp(ctx context.Context, r *reached, compact, defragment bool) error {

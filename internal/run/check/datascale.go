@@ -77,17 +77,11 @@ func (e *UnreadError) Line() string {
 // whatever happens.
 func (d *Datascale) Run(ctx context.Context) (*ScaleOutcome, error) {
 	l := d.scaleLoad()
-	r, err := reach(ctx, d.Cluster, l)
+	r, err := enter(ctx, d.Cluster, l, d.Prefix, d.Compact, d.Defragment)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.admin.Close() }() // nothing is left to ask
-	if err := canCleanUp(ctx, r, d.Compact, d.Defragment); err != nil {
-		return nil, err
-	}
-	if err := r.mustBeEmpty(ctx, d.Prefix); err != nil {
-		return nil, err
-	}
 	out := &ScaleOutcome{Version: r.status.Version}
 	scales := newWeighers(r)
 	out.Members = scales.weigh(ctx, r, nil)

@@ -77,17 +77,11 @@ const fsyncProbes = 1000
 // ends, and whatever else happens.
 func (p *Perf) Run(ctx context.Context) (*Outcome, error) {
 	l := p.perfLoad()
-	r, err := reach(ctx, p.Cluster, l)
+	r, err := enter(ctx, p.Cluster, l, p.Prefix, p.Compact, p.Defragment)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.admin.Close() }() // nothing is left to ask
-	if err := canCleanUp(ctx, r, p.Compact, p.Defragment); err != nil {
-		return nil, err
-	}
-	if err := r.mustBeEmpty(ctx, p.Prefix); err != nil {
-		return nil, err
-	}
 	w := newWatcher(r)
 	w.before(ctx)
 	plan := r.plan(l)
