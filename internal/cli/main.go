@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -50,8 +52,15 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		stdin: stdin, stdout: &output{to: stdout}, stderr: stderr,
 		lookup: registry.Lookup, catalog: registry.Catalog{},
 	}
+	// A reader that has enough, such as head, must not end the program before it
+	// has tidied up: its next write fails instead. (Ignoring the signal would make
+	// the members ignore it, too.)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := a.execute(context.Background(), args)
-	if err == nil && a.stdout.err != nil {
+	switch {
+	case errors.Is(a.stdout.err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)):
+		err = &exit{code: ExitFailed}
+	case err == nil && a.stdout.err != nil:
 		err = fmt.Errorf("the result cannot be written to standard output: %w", a.stdout.err)
 	}
 	say(stderr, err)
