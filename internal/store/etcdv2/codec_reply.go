@@ -83,14 +83,11 @@ func openNode(s *jsonscan.Scanner) bool {
 
 // parseGet reads the answer about one key.
 func (c *codec) parseGet(body []byte, e *store.Event) bool {
-	c.buf = c.buf[:0]
-	s := jsonscan.New(body)
-	if !openNode(&s) {
-		return false
+	n, ok := parsePlain(body)
+	if !ok {
+		n, ok = c.parseOne(body)
 	}
-	n, ok := c.parseNode(&s, nil, 0)
-	closeNode(&s)
-	if !ok || !s.End() || len(n.key) == 0 {
+	if !ok || len(n.key) == 0 {
 		return false
 	}
 	if n.folder {
@@ -99,6 +96,18 @@ func (c *codec) parseGet(body []byte, e *store.Event) bool {
 	}
 	e.Key, e.Value, e.Revision, e.Count = c.asGiven(n.key), n.value, n.modified, 1
 	return true
+}
+
+// parseOne reads the answer about one key or folder, as JSON.
+func (c *codec) parseOne(body []byte) (n node, ok bool) {
+	c.buf = c.buf[:0]
+	s := jsonscan.New(body)
+	if !openNode(&s) {
+		return n, false
+	}
+	n, ok = c.parseNode(&s, nil, 0)
+	closeNode(&s)
+	return n, ok && s.End()
 }
 
 // closeNode passes over what follows the node.

@@ -45,6 +45,7 @@ type Conn struct {
 
 	// The answer under way.
 	state   state
+	fresh   bool // nothing of it came yet; the rest is as the answer before left it
 	answer  Response
 	headLen int
 	partial []byte // the beginning of a line that is not whole yet

@@ -65,6 +65,20 @@ func (c *Conn) Feed(in []byte) (*Response, error) {
 
 // parse takes the answer as far as it is there.
 func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
+	var head []byte // from the head's first byte on, if that lies in the input
+	if c.fresh && len(in) > 0 {
+		c.fresh = false
+		if n := c.known.again(in); n > 0 {
+			// All that it says is as the answer before left it.
+			in, c.headLen = in[n:], n
+			if done, err := c.endOfHead(); done || err != nil {
+				return in, done, err
+			}
+		} else {
+			c.resetFields()
+			head = in
+		}
+	}
 	for len(in) > 0 {
 		switch c.state {
 		case untilClose:
@@ -106,7 +120,13 @@ func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
 				whole = in[:len(in)-len(after)]
 			}
 			in = after
-			if done, err := c.takeLine(line, whole); done || err != nil {
+			lastOfHead := c.state == fields && len(line) == 0
+			done, err := c.takeLine(line, whole)
+			if lastOfHead && head != nil {
+				c.known.keep(head[:len(head)-len(in)], c.answer.Status)
+				head = nil
+			}
+			if done || err != nil {
 				return in, done, err
 			}
 		}

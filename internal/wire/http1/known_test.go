@@ -19,25 +19,49 @@ func TestKnownHeadsChangeNothing(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		old := NewConn(Config{Host: "h:1", Wanted: []string{"X-Index"}})
 		get := old.Template("GET", "/", false)
+		head := ""
 		for old.Idle() {
-			in := "HTTP/1.1 200 OK\r\n"
-			for range r.IntN(knownLines + 4) {
-				line := lines[r.IntN(len(lines))]
-				if strings.HasPrefix(line, "Connection: close") && r.IntN(4) > 0 {
-					continue
-				}
-				in += line
+			if head == "" || r.IntN(3) == 0 {
+				head = randomHead(r, lines)
 			}
-			body := fmt.Sprint(r.Uint32())
-			in += fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+			body := fmt.Sprint(10000 + r.IntN(90000))
+			in := head + body
+			switch {
+			case strings.Contains(head, "chunked"):
+				in = head + "5\r\n" + body + "\r\n0\r\n\r\n"
+			case strings.Contains(head, " 204 "):
+				in = head
+			}
+			if r.IntN(8) == 0 {
+				in = "HTTP/1.1 100 Continue\r\nX-Index: 9\r\n\r\n" + in
+			}
 			fresh := NewConn(Config{Host: "h:1", Wanted: []string{"X-Index"}})
 			one := fresh.Template("GET", "/", false)
 			want := said(fresh, one, in, len(in))
-			if got := said(old, get, in, 1+r.IntN(len(in))); got != want {
+			piece := len(in)
+			if r.IntN(2) == 0 {
+				piece = 1 + r.IntN(len(in))
+			}
+			if got := said(old, get, in, piece); got != want {
 				t.Fatalf("seed %d: %s, not %s, of %q", seed, got, want, in)
 			}
 		}
 	}
+}
+
+// randomHead is the head of an answer whose body is of five bytes or none.
+func randomHead(r *rand.Rand, lines []string) string {
+	kinds := []string{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n", "HTTP/1.1 204 No Content\r\n"}
+	head := kinds[r.IntN(len(kinds))]
+	for range r.IntN(knownLines + 4) {
+		line := lines[r.IntN(len(lines))]
+		if strings.HasPrefix(line, "Connection: close") && r.IntN(4) > 0 {
+			continue
+		}
+		head += line
+	}
+	return head + "\r\n"
 }
 
 // said is what came of an answer that is fed in pieces.

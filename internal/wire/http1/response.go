@@ -40,7 +40,7 @@ func (r *Response) Uint(i int) uint64 {
 func (c *Conn) expectHead() {
 	c.state, c.headLen, c.size = statusLine, 0, 0
 	c.partial, c.body, c.piece = c.partial[:0], c.body[:0], nil
-	c.resetFields()
+	c.fresh = true
 }
 
 // resetFields forgets what a head said, which for 1xx happens before the end.
