@@ -17,9 +17,6 @@ import (
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
-// members is the cluster's size.
-const members = 3
-
 // bed is what the peers of one store are measured on: its cluster, and a null
 // server if a case wants one.
 type bed struct {
@@ -75,7 +72,7 @@ func (b *bed) prepare(ctx context.Context, cases []peer.Case) (err error) {
 		return nil
 	}
 	b.cluster, err = cluster.Start(ctx, b.host, b.store, cluster.Spec{
-		Name: "peers", Members: members, Self: b.binary, Dir: b.dir,
+		Name: "peers", Members: b.members, Self: b.binary, Dir: b.dir,
 	})
 	if err != nil {
 		return fmt.Errorf("the cluster of %s did not start: %w", b.store.Name(), err)

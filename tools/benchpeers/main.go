@@ -32,6 +32,7 @@ type options struct {
 	checks  int // rounds of checks of a minute
 	seconds time.Duration
 	only    []string // cases, groups and stores; empty for all
+	members int      // of each cluster
 	json    bool
 	soak    bool
 	dataDir string
@@ -77,6 +78,7 @@ func run(ctx context.Context, stop func(), args []string) int {
 // The bounds of a comparison.
 const (
 	maxRounds  = 100
+	maxMembers = 9
 	minSeconds = 1
 	maxSeconds = 600
 )
@@ -90,6 +92,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.checks, "check-rounds", 1, "how often the checks on tmpfs are made, of a minute each")
 	flags.Float64Var(&seconds, "seconds", 4, "of one measurement, a quarter of it warm-up")
 	flags.StringVar(&only, "only", "", "measure these cases, groups or stores, separated by commas: "+strings.Join(choices(), ", "))
+	flags.IntVar(&o.members, "members", 3, "of each cluster")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object instead of tables")
 	flags.BoolVar(&o.soak, "soak", false, "compare the memory after one and after ten minutes, and nothing else")
 	flags.StringVar(&o.dataDir, "data-dir", "", "folder below which the members keep their data; in the user's cache folder unless given")
@@ -104,6 +107,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("--rounds must be from 1 to %d, not %d", maxRounds, o.rounds)
 	case o.checks < 1 || o.checks > maxRounds:
 		return o, fmt.Errorf("--check-rounds must be from 1 to %d, not %d", maxRounds, o.checks)
+	case o.members < 1 || o.members > maxMembers:
+		return o, fmt.Errorf("--members must be from 1 to %d, not %d", maxMembers, o.members)
 	case !(seconds >= minSeconds && seconds <= maxSeconds):
 		return o, fmt.Errorf("--seconds must be from %d to %d, not %g", minSeconds, maxSeconds, seconds)
 	}

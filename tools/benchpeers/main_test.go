@@ -27,6 +27,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"--rounds 0", "--rounds"},
+		{"--members 0", "--members"},
 		{"--check-rounds 0", "--check-rounds"},
 		{"--seconds 0.5", "--seconds"},
 		{"--seconds NaN", "--seconds"},

@@ -17,11 +17,12 @@ const fsyncWrites = 200
 
 // place is what all beds share: this machine, a folder, and quorumbench.
 type place struct {
-	host   host.Host
-	claim  host.Claim
-	dir    string // of temporary files and the members' data
-	binary string // quorumbench
-	sync   probe.FsyncResult
+	host    host.Host
+	claim   host.Claim
+	dir     string // of temporary files and the members' data
+	binary  string // quorumbench
+	members int    // of each cluster
+	sync    probe.FsyncResult
 }
 
 // newPlace makes the folder. Orphans of runs that were killed go.
@@ -42,7 +43,7 @@ func newPlace(o options) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &place{host: h, claim: claim, dir: claim.Path(), binary: o.binary}, nil
+	return &place{host: h, claim: claim, dir: claim.Path(), binary: o.binary, members: o.members}, nil
 }
 
 // prepare looks at the disk and builds the program that is compared, unless it

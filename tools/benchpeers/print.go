@@ -48,7 +48,7 @@ func (c *comparison) conditions() compare.Conditions {
 		seconds = 0
 	}
 	return compare.Conditions{
-		Store: strings.Join(c.stores, ", "), Members: members,
+		Store: strings.Join(c.stores, ", "), Members: c.members,
 		CPU: m.CPU, CPUs: m.Cores, System: m.OS, Kernel: m.Kernel, Go: m.Go,
 		FileSystem: c.place.sync.FileSystem, FdatasyncP50: c.place.sync.P50, FdatasyncP99: c.place.sync.P99,
 		Rounds: c.begun, Seconds: seconds,
@@ -58,7 +58,7 @@ func (c *comparison) conditions() compare.Conditions {
 }
 
 func describe(c compare.Conditions) string {
-	text := fmt.Sprintf("%s; %d members each, all on one machine with the peers, which ask the leader: %s, %d CPUs, %s %s, %s.\n",
+	text := fmt.Sprintf("%s; clusters of %d, all on one machine with the peers, which ask the leader: %s, %d CPUs, %s %s, %s.\n",
 		c.Store, c.Members, c.CPU, c.CPUs, c.System, c.Kernel, c.Go)
 	text += fmt.Sprintf("Data on %s, fdatasync p50 %.2f ms, p99 %.2f ms. Keys of 8 B, values of %d B.\n",
 		c.FileSystem, float64(c.FdatasyncP50)/1e6, float64(c.FdatasyncP99)/1e6, valueSize)
