@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -182,6 +183,24 @@ func TestRankIsExact(t *testing.T) {
 	}
 	if !Summarize(h, 0).At(99.9).Known {
 		t.Error("10000 samples support p99.9")
+	}
+}
+
+// Every rank has a value of its own here, so a percentile that takes the rank
+// beside its own is seen.
+func TestPercentileIsOfTheNearestRank(t *testing.T) {
+	for n := 11; n < 3000; n += 37 {
+		h := NewHistogram()
+		for i := range n {
+			Record(h, int64(1+i)<<12)
+		}
+		for i, f := range PercentilesOf(h, 0, Percentiles...) {
+			p := uint64(math.Round(1000 * Percentiles[i]))
+			rank := (p*uint64(n) + 99_999) / 100_000
+			if f.Known && !h.ValuesAreEquivalent(int64(f.NS), int64(rank)<<12) {
+				t.Fatalf("p%v of %d has rank %d, and %v is that of %v", Percentiles[i], n, rank, f.NS, f.NS/(1<<12))
+			}
+		}
 	}
 }
 

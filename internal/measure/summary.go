@@ -90,7 +90,8 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 		case rank > succeeded && (failed > MinBeyond || count-rank >= MinBeyond):
 			figures[i] = Figure{Failed: true}
 		case count-rank >= MinBeyond:
-			wanted, places = append(wanted, 100*(float64(rank)-0.5)/float64(succeeded)), append(places, i)
+			// The library rounds to the nearest rank, so that this one is exact.
+			wanted, places = append(wanted, 100*float64(rank)/float64(succeeded)), append(places, i)
 		}
 	}
 	if len(wanted) > 0 {
