@@ -13,6 +13,16 @@ func (f *benchFlags) registerScan(r flags) {
 	r.toggle("paginate", &f.paginate, "10000 keys at a time until all are read, as one operation")
 }
 
+// scanFlag is the first flag given that changes how a range is read.
+func (f *benchFlags) scanFlag() string {
+	for _, name := range []string{"count-only", "keys-only", "stream", "paginate"} {
+		if f.given(name) {
+			return "--" + name
+		}
+	}
+	return "these flags"
+}
+
 // checkScan refuses ways of reading that contradict each other.
 func (f *benchFlags) checkScan() error {
 	s := &f.load.Scan

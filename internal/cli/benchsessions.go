@@ -92,6 +92,8 @@ func (f *benchFlags) fillSTM(l *scenario.Load, _ []string) error {
 		return usage("--keys must be at least 1, not %d", f.keySpace)
 	case stm.KeysPerTxn < 1 || int64(stm.KeysPerTxn) > f.keySpace:
 		return usage("--keys-per-txn is %d and must be from 1 to the number of keys, %d (--keys)", stm.KeysPerTxn, f.keySpace)
+	case stm.KeysPerTxn > scenario.MaxSTMKeys:
+		return usage("--keys-per-txn is %d and can be at most %d", stm.KeysPerTxn, scenario.MaxSTMKeys)
 	case stm.WritePercent < 0 || stm.WritePercent > 100:
 		return usage("--txn-wr-percent is %d and must be from 0 to 100", stm.WritePercent)
 	case stm.Locker != kv.LockNone && f.rate > 0:

@@ -23,7 +23,7 @@ const (
 	// watchSize is the default size in bytes of watched keys and values.
 	watchSize = 32
 	// maxWatchers and maxWatchEvents bound what one command may ask for.
-	maxWatchers    = 1<<24 - 1
+	maxWatchers    = scenario.MaxWatchers
 	maxWatchEvents = 1_000_000
 	// catchUp is how long `watch-get` waits at most unless --duration says.
 	catchUp = 5 * time.Minute

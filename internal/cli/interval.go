@@ -47,6 +47,8 @@ type intervalLine struct {
 	Connections int `json:"connections"`
 	Clients     int `json:"clients"`
 	InFlight    int `json:"in_flight"`
+	// Watch is what watchers got in it; absent where the trial has none.
+	Watch *intervalWatch `json:"watch,omitempty"`
 }
 
 // intervals prints a line for every so many seconds. A line comes when the
@@ -62,10 +64,12 @@ type intervals struct {
 	last              int // the last second in line
 	line              *intervalLine
 	response, service *measure.Histogram
+	arrival           *measure.Histogram // of watch events
 }
 
 func newIntervals(every time.Duration, to io.Writer, now func() time.Time) *intervals {
-	return &intervals{every: int(every / time.Second), to: to, now: now, response: measure.NewHistogram(), service: measure.NewHistogram()}
+	return &intervals{every: int(every / time.Second), to: to, now: now,
+		response: measure.NewHistogram(), service: measure.NewHistogram(), arrival: measure.NewHistogram()}
 }
 
 // second takes the next second of a trial.
@@ -87,8 +91,12 @@ func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	if v.line == nil {
 		v.trial, v.phase = t, s.Phase
 		v.line = &intervalLine{Schema: intervalSchema, Trial: t.Name, Repeat: t.Repeat, Phase: s.Phase.String(), From: from, ErrorsByKind: map[string]uint64{}}
+		if t.Load.Watch != nil {
+			v.line.Watch = &intervalWatch{}
+		}
 		v.response.Reset()
 		v.service.Reset()
+		v.arrival.Reset()
 	}
 	v.last = s.Index
 	v.add(s)
@@ -110,6 +118,9 @@ func (v *intervals) add(s *measure.Second) {
 	l.BytesIn += s.BytesIn
 	l.BytesOut += s.BytesOut
 	l.Connections, l.Clients, l.InFlight = s.Connections, s.Clients, s.InFlight
+	if l.Watch != nil {
+		l.Watch.add(&s.Watch, v.arrival)
+	}
 	for _, c := range s.Cells {
 		if c.Response != nil {
 			v.response.Merge(c.Response)
@@ -143,6 +154,9 @@ func (v *intervals) write(seconds float64) {
 		rate := float64(l.Completed) / seconds
 		l.Seconds, l.PerSecond = &seconds, &rate
 	}
+	if l.Watch != nil {
+		l.Watch.end(v.arrival, seconds)
+	}
 	v.json(l)
 }
 
@@ -171,6 +185,8 @@ type endTrial struct {
 	State   record.State     `json:"state"`
 	Verdict verdict.State    `json:"verdict"`
 	Reasons []verdict.Reason `json:"reasons"`
+	// Watch is absent where the trial has no watchers, or no result.
+	Watch *endWatch `json:"watch,omitempty"`
 }
 
 // end prints what is left and the verdict. run is nil if nothing was recorded.
@@ -196,7 +212,7 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 		l.State, l.Verdict = run.State, run.Verdict()
 		for i := range run.Trials {
 			t := &run.Trials[i]
-			l.Trials = append(l.Trials, endTrial{t.Name, t.Repeat, t.State, t.Verdict.State, t.Verdict.Reasons})
+			l.Trials = append(l.Trials, endTrial{t.Name, t.Repeat, t.State, t.Verdict.State, t.Verdict.Reasons, endWatchOf(t)})
 		}
 	}
 	v.json(l)

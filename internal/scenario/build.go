@@ -79,6 +79,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) pla
 		b.fit(name)
 	}
 	b.check()
+	b.checkWatch(known)
 	if known {
 		b.checkAbilities()
 		b.checkCluster()
@@ -119,7 +120,12 @@ func (b *builder) settle() {
 	}
 	l.Complete()
 	b.leastKeySpace()
+	b.settleSTM()
+	b.settleWatch()
 }
+
+// NewConnectionNote is what the report says of a load with NewConnection.
+const NewConnectionNote = "Every operation opens a connection of its own, and its time counts from when connecting began"
 
 // notes are what the report says of the load.
 func (b *builder) notes() []string {
@@ -128,7 +134,7 @@ func (b *builder) notes() []string {
 		out = append(out, b.scaledFrom.note(&b.load))
 	}
 	if b.load.NewConnection {
-		out = append(out, "every operation opens a connection of its own, and its time counts from when connecting began")
+		out = append(out, NewConnectionNote)
 	}
 	return append(out, b.said...)
 }
@@ -141,7 +147,7 @@ func (b *builder) checkUnused() {
 	}
 	for _, k := range []string{"range-key", "range-end", "range-limit"} {
 		if s, ok := b.own[k]; ok && !b.load.has(isRange) {
-			b.failf(s.at, "%s is for range operations, and this trial has none", k)
+			b.failf(s.at, "%s is for range and txn-get operations, and this trial has none", k)
 		}
 	}
 	if s, ok := b.own["connections"]; ok && b.load.NewConnection {
@@ -149,6 +155,9 @@ func (b *builder) checkUnused() {
 	}
 	if s, ok := b.own["txn-keys"]; ok && !b.load.has(isTxn) {
 		b.failf(s.at, "txn-keys is for transactions, and this trial has none")
+	}
+	if s, ok := b.own["stm"]; ok && !b.load.has(isSTM) {
+		b.failf(s.at, "stm is for stm operations, and this trial has none")
 	}
 	if b.given("endpoints") {
 		return

@@ -20,6 +20,9 @@ type Catalog interface {
 	// Ordered reports whether one connection to the store answers in the order
 	// asked, so that clients that share it wait for each other.
 	Ordered(store string) bool
+	// RangeForms reports whether the store's ranges can be read as Scan says;
+	// without it only the zero Scan can.
+	RangeForms(store string) bool
 	// Version returns nil if the store's server of that version can be started
 	// here once it is installed, or a sentence that says which versions can.
 	Version(store, version string) error

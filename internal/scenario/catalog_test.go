@@ -46,6 +46,8 @@ func (shelf) Settings(store string, decode func(any) error) (any, error) {
 	return s, nil
 }
 
+func (shelf) RangeForms(string) bool { return true }
+
 func (shelf) Ordered(store string) bool { return store == "slow" }
 
 func (shelf) Version(store, version string) error {

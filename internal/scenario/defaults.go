@@ -91,7 +91,8 @@ func isRange(k kv.Kind) bool { return k == kv.Range || k == kv.TxnGet }
 func isTxn(k kv.Kind) bool { return k == kv.Txn }
 
 // usesKeySpace reports whether any operation chooses its key from the key
-// space: all do but ranges over an interval that was given.
+// space: all do but those that keep leases alive, and ranges over an interval
+// that was given.
 func (l *Load) usesKeySpace() bool {
-	return l.RangeKey == nil || l.has(func(k kv.Kind) bool { return !isRange(k) })
+	return l.has(func(k kv.Kind) bool { return k != kv.KeepAlive && (l.RangeKey == nil || !isRange(k)) })
 }

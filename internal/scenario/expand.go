@@ -1,6 +1,9 @@
 package scenario
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // maxTrials is how many trials a file may expand to, repeats included.
 const maxTrials = 10_000
@@ -27,12 +30,14 @@ type plan struct {
 }
 
 // place is where a key's value was given. When it was not, it is where the key
-// stands that made it matter, or the trial.
+// stands that made it matter, or the trial. The key of a mapping within a trial
+// is written with a point, as in watch.streams.
 func (p *plan) place(key string) place {
 	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
+	key, part, _ := strings.Cut(key, ".")
 	for _, k := range []string{key, cause} {
 		if s, ok := p.layer[k]; ok {
-			return s.value.at
+			return s.value.field(part).at
 		}
 	}
 	return p.at

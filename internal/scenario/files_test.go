@@ -115,3 +115,22 @@ func records(t *scenario.Trial, total uint64) bool {
 	return l.Total == total && l.KeySpace == total && l.KeySize == 256 && l.ValueSize == 1024 &&
 		l.Distribution.Name == scenario.Sequential && l.Mix[0].Kind == kv.Put && t.Cluster.Members == 3
 }
+
+// What a store lacks is refused in a file before anything starts, and what it
+// has is taken: watchers, transactions and keep-alives of every store.
+func TestFilesAskForWhatStoresHave(t *testing.T) {
+	for _, s := range registry.All() {
+		has := s.Semantics().Operations
+		for k, load := range map[kv.Kind]string{
+			kv.Watch: "operation: put, watch: {watchers: 3}", kv.STM: "operation: stm", kv.KeepAlive: "operation: keepalive", kv.TxnGet: "operation: txn-get, range-limit: 3",
+		} {
+			_, err := scenario.Parse("f.yaml", []byte("trials: [{store: "+s.Name()+", "+load+"}]"), registry.Catalog{})
+			switch {
+			case has[k] != "" && err != nil:
+				t.Errorf("%s has %s, and %v", s.Name(), k, err)
+			case has[k] == "" && (err == nil || !strings.Contains(err.Error(), s.Name()+" has no operation "+k.String()) && !strings.Contains(err.Error(), k.String()+" is refused")):
+				t.Errorf("%s has no %s, and %v", s.Name(), k, err)
+			}
+		}
+	}
+}

@@ -70,7 +70,7 @@ func (l *Load) Warnings() []string {
 	if l.has(isRange) && l.RangeKey == nil && l.RangeLimit == 0 {
 		out = append(out, "each range reads on to the end of the key space; range-limit bounds it")
 	}
-	return out
+	return append(out, l.watchWarnings()...)
 }
 
 func count(n uint64, one, many string) string {

@@ -54,6 +54,9 @@ func trialKeys() map[string]key {
 		{name: "range-end", set: rangeKey("range-end", func(d *draft) *[]byte { return &d.load.RangeEnd })},
 		wholeKey("range-limit", func(d *draft) *int64 { return &d.load.RangeLimit }),
 		wholeKey("txn-keys", func(d *draft) *int { return &d.load.TxnKeys }),
+		{name: "stm", set: setSTM},
+
+		{name: "watch", set: setWatch},
 
 		{name: "arrival", set: setArrival},
 		{name: "rate", set: setRate},
@@ -93,12 +96,7 @@ func wholeKey[T int | int64](name string, field func(*draft) *T) key {
 // countKey is a whole number from 1; that it is not set is told by 0.
 func countKey(name string, field func(*draft) *uint64) key {
 	return key{name: name, set: func(d *draft, n *node) error {
-		i, err := n.whole(name)
-		if err == nil && i < 1 {
-			err = n.at.errorf("%s is %d and must be at least 1", name, i)
-		}
-		*field(d) = uint64(max(i, 0))
-		return err
+		return n.countInto(name, field(d))
 	}}
 }
 

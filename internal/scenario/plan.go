@@ -20,6 +20,10 @@ func (s *Scenario) Lines() []string {
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { _, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) } // into memory
 	heading := []string{"no.", "trial", "store", "operation", "consistency", "target", "connections", "clients", "arrival", "window"}
+	watched := slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.Load.Watch != nil })
+	if watched {
+		heading = append(heading, "watchers")
+	}
 	if repeated {
 		heading = append(heading, "repeat")
 	}
@@ -28,6 +32,9 @@ func (s *Scenario) Lines() []string {
 		t := &s.Trials[i]
 		cells := []string{fmt.Sprint(t.Number), t.Name, t.Cluster.label(), t.Load.MixLabel(), t.Load.ConsistencyLabel(),
 			t.Load.Target.String(), fmt.Sprint(t.Load.Connections), fmt.Sprint(t.Load.Clients), t.Load.arrivalLabel(), t.Load.windowLabel()}
+		if watched {
+			cells = append(cells, t.Load.watchLabel())
+		}
 		if repeated {
 			cells = append(cells, fmt.Sprintf("%d of %d", t.Repeat, t.Repeats))
 		}
@@ -122,8 +129,11 @@ func (l *Load) arrivalLabel() string {
 
 func (l *Load) windowLabel() string {
 	window := l.Duration.String()
-	if l.Total > 0 {
+	switch {
+	case l.Total > 0:
 		window = count(l.Total, "operation", "operations")
+	case l.Watch != nil && l.Watch.Expect > 0:
+		window = "until caught up, at most " + window
 	}
 	if l.Warmup > 0 {
 		window += " after " + l.Warmup.String()

@@ -63,6 +63,28 @@ func (n *node) boolean(key string) (bool, error) {
 	return false, n.at.errorf("%s must be true or false, not %s", key, n.what())
 }
 
+// wholeInto, countInto and booleanInto keep what they read. A count is a whole
+// number from 1.
+func (n *node) wholeInto(key string, to *int) error {
+	i, err := n.whole(key)
+	*to = int(i)
+	return err
+}
+
+func (n *node) countInto(key string, to *uint64) error {
+	i, err := n.whole(key)
+	if err == nil && i < 1 {
+		err = n.at.errorf("%s is %d and must be at least 1", key, i)
+	}
+	*to = uint64(max(i, 0))
+	return err
+}
+
+func (n *node) booleanInto(key string, to *bool) (err error) {
+	*to, err = n.boolean(key)
+	return err
+}
+
 // parsed reads a word with one of the parsers; a sentence of theirs that does
 // not name the key gets its name put before it.
 func parsed[T any](n *node, key string, parse func(string) (T, error)) (T, error) {

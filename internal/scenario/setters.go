@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// maxRepeats is how often a trial may be repeated.
-const maxRepeats = 1000
+// MaxRepeats is how often a trial may be repeated.
+const MaxRepeats = 1000
 
 // draft is a trial in the making.
 type draft struct {
@@ -21,6 +21,7 @@ type draft struct {
 	places      []place // of the mix's operations
 
 	scaleDuration bool // the window is scaled as totals are
+	watchAll      bool // each watcher watches the whole key space
 }
 
 func newDraft() *draft {
@@ -40,8 +41,8 @@ func setRepeats(d *draft, n *node) error {
 
 func readRepeats(n *node) (int, error) {
 	i, err := n.whole("repeats")
-	if err == nil && (i < 1 || i > maxRepeats) {
-		return 0, n.at.errorf("repeats is %d and must be from 1 to %d", i, maxRepeats)
+	if err == nil && (i < 1 || i > MaxRepeats) {
+		return 0, n.at.errorf("repeats is %d and must be from 1 to %d", i, MaxRepeats)
 	}
 	return int(i), err
 }

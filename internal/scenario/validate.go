@@ -48,6 +48,8 @@ func (l *Load) problems() []*Problem {
 	l.checkRange(&c)
 	l.checkTxn(&c)
 	l.checkNewConnection(&c)
+	l.checkSTM(&c)
+	l.checkWatch(&c)
 	if t := l.Target; t.Mode > kv.One || t.Mode == kv.One && t.Member < 1 {
 		c.add("target", "target %s names no member; members are numbered from 1", t)
 	}
@@ -95,6 +97,8 @@ func (l *Load) checkMix(c *checks) {
 		switch {
 		case o.Kind >= kv.NumKinds || o.Consistency >= kv.NumConsistencies:
 			c.add("mix", "the mix has an operation that does not exist")
+		case o.Kind == kv.Watch:
+			c.add("operation", "watch is no operation of a load: watchers stand beside one; write watch: {watchers: 100}, for example")
 		case reads(o.Kind) && o.Consistency == kv.None:
 			c.add("consistency", "%s needs a consistency: linearizable or local, for example", o.Kind)
 		case !reads(o.Kind) && o.Consistency != kv.None:
@@ -168,7 +172,7 @@ func (l *Load) checkKeys(c *checks) {
 	if err, ok := l.Distribution.check().(*Problem); ok {
 		c.found = append(c.found, err)
 	}
-	if len(c.found) > before || !l.usesKeySpace() {
+	if len(c.found) > before || l.RangeKey != nil && !l.usesKeySpace() {
 		return
 	}
 	if l.KeySize == 0 && l.Prefix == "" {

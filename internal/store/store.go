@@ -47,6 +47,9 @@ type Semantics struct {
 	// and what does not work in this store, such as a proxy.
 	Broken      map[kv.Kind]string
 	BrokenReads map[kv.Consistency]string
+	// RangeForms says that a Range can count only, leave values out, and come
+	// as pages or as a stream (Op); without it such an Op is not submitted.
+	RangeForms bool
 	// InFlight is how many operations one connection can have in flight:
 	// 1 for HTTP/1.1, 0 for no limit of the protocol.
 	InFlight int

@@ -195,7 +195,7 @@ func tooFewSamples(f *Figures) (State, string) {
 	if f.Succeeded == 0 || beyond >= MinBeyond {
 		return fine()
 	}
-	return suspect("%d operations are too few for p99: beyond it there are %d of them, below %d", f.Due, beyond, MinBeyond)
+	return suspect("p99 needs more operations than %d: it has %d beyond it, below %d", f.Due, beyond, MinBeyond)
 }
 
 func memberLost(f *Figures) (State, string) {

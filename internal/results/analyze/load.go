@@ -86,7 +86,7 @@ func mixText(c *record.Conditions) string {
 // names the first difference. A rate that is a share of another trial's
 // throughput, which no two runs have alike, need only be a share of the same.
 func SameLoad(now, base *record.Conditions) error {
-	for _, c := range loadConditions() {
+	for _, c := range slices.Concat(loadConditions(), scanConditions(), stmConditions(), besideConditions()) {
 		if a, b := c.of(now), c.of(base); a != b {
 			return differentLoad(now.Name, c.name, a, b)
 		}

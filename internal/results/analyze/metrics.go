@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -46,7 +47,8 @@ type metric struct {
 	times  func(*record.Trial) (record.Times, uint64) // and how many failed
 	figure func(record.Times) measure.Figure
 	hlog   func(*record.Trial) record.Time // where the distribution is recorded
-	open   bool                            // only open loops have it
+	sample population
+	needs  *need // what a trial must have for it; nil for nothing
 }
 
 // distributions are the times by the prefix of their percentiles' names.
@@ -57,19 +59,25 @@ func distributions() map[string]metric {
 	always := func(time record.Time) func(*record.Trial) record.Time {
 		return func(*record.Trial) record.Time { return time }
 	}
-	return map[string]metric{
+	all := map[string]metric{
 		"":         {times: failed(Headline), hlog: TimeOf},
 		"response": {times: failed(func(t *record.Trial) record.Times { return t.ResponseTime }), hlog: always(record.Response)},
 		"service":  {times: failed(func(t *record.Trial) record.Times { return t.ServiceTime }), hlog: always(record.Service)},
 		"success": {times: func(t *record.Trial) (record.Times, uint64) { return t.SuccessResponseTime, 0 },
 			hlog: always(record.Response)},
-		"lateness": {open: true, hlog: always(record.Lateness), times: func(t *record.Trial) (record.Times, uint64) {
+		"lateness": {needs: openLoop(), hlog: always(record.Lateness), times: func(t *record.Trial) (record.Times, uint64) {
 			if t.Lateness == nil {
 				return record.Times{}, 0
 			}
 			return *t.Lateness, 0
 		}},
 	}
+	for prefix, m := range all {
+		m.sample = ofOperations()
+		all[prefix] = m
+	}
+	maps.Copy(all, watchDistributions())
+	return all
 }
 
 // metrics are the figures of a trial by name, but for the percentiles.
@@ -81,7 +89,9 @@ func metrics() map[string]metric {
 		"rss":        {unit: asBytes, of: func(t *record.Trial) (float64, string) { return float64(t.MaxRSSBytes), "" }},
 		"in-flight":  {unit: asCount, of: func(t *record.Trial) (float64, string) { return t.MeanInFlight, "" }},
 		"cpu-per-op": {unit: asTime, of: cpuPerOp},
+		"retries":    {unit: asCount, needs: transactions(), of: retries},
 	}
+	maps.Copy(all, watchMetrics())
 	for name, of := range map[string]func(*record.Trial) uint64{
 		"due":            func(t *record.Trial) uint64 { return t.Due },
 		"errors":         func(t *record.Trial) uint64 { return t.Errors },
@@ -133,6 +143,13 @@ func counted(of func(*record.Trial) uint64) metric {
 			return float64(of(t)) / float64(t.Due), ""
 		},
 	}
+}
+
+func retries(t *record.Trial) (float64, string) {
+	if t.Retries == nil {
+		return 0, "nothing is recorded of its transactions"
+	}
+	return float64(*t.Retries), ""
 }
 
 func cpuPerOp(t *record.Trial) (float64, string) {
@@ -189,9 +206,9 @@ func (t *Threshold) value(trial *record.Trial, dir string) (x float64, why strin
 	case err != nil:
 		return 0, "", asTime, err
 	case count == 0:
-		return 0, "no operation was due", asTime, nil
+		return 0, t.metric.sample.none, asTime, nil
 	case !f.Known:
-		return 0, unknown(f, count), asTime, nil
+		return 0, t.metric.sample.unknown(f, count), asTime, nil
 	}
 	return f.NS, "", asTime, nil
 }
@@ -205,7 +222,7 @@ func (t *Threshold) percentile(trial *record.Trial, dir string, times record.Tim
 	}
 	whole := measure.NewHistogram()
 	of := t.metric.hlog(trial)
-	keep := func(tag record.Tag) bool { return tag.Phase == measure.Measured && tag.Time == of }
+	keep := func(tag record.Tag) bool { return counts(tag, of) }
 	err := record.EachInterval(dir, trial.Folder, keep, func(i record.Interval) error {
 		whole.Merge(i.Histogram)
 		return nil
@@ -214,7 +231,7 @@ func (t *Threshold) percentile(trial *record.Trial, dir string, times record.Tim
 		return measure.Figure{}, 0, err
 	}
 	if got := uint64(whole.TotalCount()) + failed; got != times.Count {
-		return measure.Figure{}, 0, fmt.Errorf("the histograms of %s hold %d operations and its result %d, so %s cannot be told", trial.Folder, got, times.Count, t.Metric)
+		return measure.Figure{}, 0, fmt.Errorf("the histograms of %s hold %d %s and its result %d, so %s cannot be told", trial.Folder, got, t.metric.sample.many, times.Count, t.Metric)
 	}
 	return measure.Percentile(whole, failed, t.p), times.Count, nil
 }

@@ -99,7 +99,7 @@ func (t *Threshold) find() error {
 	if number, ok := strings.CutPrefix(tail, "p"); ok && known {
 		p, err := strconv.ParseFloat(number, 64)
 		if err == nil && p > 0 && p < 100 && math.Round(p*1000) == p*1000 {
-			t.p, t.metric = p, metric{unit: asTime, times: of.times, hlog: of.hlog, open: of.open}
+			t.p, t.metric = p, of
 			return nil
 		}
 	}
@@ -110,10 +110,10 @@ func (t *Threshold) find() error {
 func (t *Threshold) noMetric() error {
 	known := []string{"p50", "p90", "p95", "p99", "p99.9", "p99.99"}
 	var short []string // without the parts of a whole
-	for name := range metrics() {
+	for name, m := range metrics() {
 		known = append(known, name)
-		whole, _, part := strings.Cut(name, "-")
-		if _, ok := distributions()[whole]; !ok && (!part || whole != "errors") {
+		_, _, part := strings.Cut(name, "-")
+		if !part || m.times == nil && !strings.HasPrefix(name, "errors-") {
 			short = append(short, name)
 		}
 	}
@@ -173,18 +173,21 @@ func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 		}
 	}
 	for _, t := range all {
-		named, applies := false, false
+		var named []string
+		applies := false
 		for i := range trials {
-			if t.names(trials[i].Name) {
-				named = true
+			if name := trials[i].Name; t.names(name) {
 				applies = applies || t.applies(&trials[i])
+				if !slices.Contains(named, name) {
+					named = append(named, name)
+				}
 			}
 		}
 		switch {
-		case !named && len(names) > 0:
+		case len(named) == 0 && len(names) > 0:
 			return fmt.Errorf("%q: there is no trial %q; %s", t.Text, t.Trials, nearest(t.Trials, names))
-		case named && !applies:
-			return fmt.Errorf("%q: %s is of an open loop, and no such trial is one", t.Text, t.Metric)
+		case len(named) > 0 && !applies:
+			return fmt.Errorf("%q: %s", t.Text, t.metric.needs.refused(t.Metric, named))
 		}
 	}
 	return nil
@@ -210,7 +213,9 @@ func (t *Threshold) names(trial string) bool {
 	return ok
 }
 
-func (t *Threshold) applies(c *record.Conditions) bool { return !t.metric.open || c.Open() }
+func (t *Threshold) applies(c *record.Conditions) bool {
+	return t.metric.needs == nil || t.metric.needs.has(c)
+}
 
 // CheckRun is every trial of the run in dir that misses one of the thresholds,
 // in the scenario's order. A trial that was to run and did not cannot be seen
@@ -250,9 +255,9 @@ func (t *Threshold) holds(x float64) bool {
 }
 
 // unknown says why a figure that is not known keeps no threshold.
-func unknown(f measure.Figure, count uint64) string {
+func (s population) unknown(f measure.Figure, count uint64) string {
 	if f.Failed {
-		return "it lands on a failed operation, which is slower than any success"
+		return "it lands on " + s.failed
 	}
-	return fmt.Sprintf("%d operations do not support it: fewer than %d lie beyond it", count, measure.MinBeyond)
+	return fmt.Sprintf("%d %s do not support it: fewer than %d lie beyond it", count, s.many, measure.MinBeyond)
 }

@@ -66,6 +66,8 @@ type Row struct {
 	P50, P99, P999, Max            measure.Figure
 	BytesIn, BytesOut              uint64
 	Connections, Clients, InFlight int
+	// Watch is what watchers got in the second; nil where the trial has none.
+	Watch *RowWatch
 }
 
 // ReadTimeline reads whole lines of a timeline.csv.
@@ -88,6 +90,10 @@ func ReadTimeline(from io.Reader) ([]Row, error) {
 			return nil, fmt.Errorf("the timeline has no column %q", name)
 		}
 	}
+	watches, err := watched(column)
+	if err != nil {
+		return nil, err
+	}
 	var rows []Row
 	for {
 		fields, err := r.Read()
@@ -99,6 +105,9 @@ func ReadTimeline(from io.Reader) ([]Row, error) {
 		}
 		p := rowParser{fields: fields, column: column}
 		row := p.row()
+		if watches {
+			row.Watch = p.watch()
+		}
 		if p.err != nil {
 			return rows, fmt.Errorf("row %d of the timeline: %w", len(rows)+1, p.err)
 		}

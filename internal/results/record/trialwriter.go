@@ -36,6 +36,7 @@ type TrialWriter struct {
 	timeline *lines
 	events   *lines
 	machines *lines // nil until the first rows
+	watches  bool   // the timeline has columns of watch events
 	columns  []string
 	begun    bool
 	base     time.Time // of the histogram log
@@ -55,7 +56,7 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	if c.Repeats > 1 {
 		t.Folder += fmt.Sprintf("-r%d", c.Repeat)
 	}
-	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, scratch: measure.NewHistogram()}
+	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, watches: c.Watching != nil, scratch: measure.NewHistogram()}
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
@@ -84,7 +85,11 @@ func (t *TrialWriter) openFiles() (err error) {
 			return err
 		}
 	}
-	return writeRows(t.timeline, timelineHeader())
+	head := timelineHeader()
+	if t.watches {
+		head = append(head, watchHeader()...)
+	}
+	return writeRows(t.timeline, head)
 }
 
 // Dir is the trial's folder.
@@ -135,7 +140,11 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 		if _, err := t.hlog.Write(t.buf); err != nil {
 			return err
 		}
-		return writeRows(t.timeline, timelineRow(s, start, t.scratch))
+		row := timelineRow(s, start, t.scratch)
+		if t.watches {
+			row = append(row, watchCells(&s.Watch)...)
+		}
+		return writeRows(t.timeline, row)
 	})
 }
 

@@ -91,6 +91,7 @@ func trialCells(t *record.Trial, add func(name, text string)) {
 	add("tool_version", t.Tool)
 	add("seed", u(t.Seed))
 	add("started", t.Started.UTC().Format(time.RFC3339Nano))
+	watchCells(t, add)
 }
 
 // cellNS is a figure in nanoseconds, or empty.
@@ -124,21 +125,24 @@ func Markdown(w io.Writer, run *record.Run) error {
 			return err
 		}
 		b.WriteString("```\n" + facts.String() + "```\n")
-		if err := eachTable(all, func(head string, g *grid) error {
+		put := func(head string, g *grid) error {
 			fmt.Fprintf(&b, "\n## %s\n\n", head)
 			err := g.markdown(&b)
 			if g.note != "" {
 				b.WriteString("\n" + g.note)
 			}
 			return err
-		}); err != nil {
+		}
+		if err := eachTable(all, put); err != nil {
 			return err
 		}
 		var late bytes.Buffer
 		lateness(&late, all)
-		watching(&late, all)
 		if late.Len() > 0 {
 			b.WriteString("\n```\n" + late.String() + "```\n")
+		}
+		if err := watchTable(all, put); err != nil {
+			return err
 		}
 		var events bytes.Buffer
 		happened(&events, run.Trials)

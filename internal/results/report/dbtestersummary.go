@@ -96,6 +96,12 @@ func summaryRows(columns []summaryColumn) []summaryRow {
 	for _, name := range serverRows() {
 		trial(name, func(*record.Trial) string { return "" })
 	}
+	for i := range columns {
+		if columns[i].trial.Watch != nil {
+			watchRows(trial)
+			break
+		}
+	}
 	return rows
 }
 

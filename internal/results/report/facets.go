@@ -24,21 +24,18 @@ func facets() []facet {
 	return []facet{
 		{"store", store, nil},
 		{"members", func(t *record.Trial) string { return strconv.Itoa(t.Members) }, nil},
-		{"conns", func(t *record.Trial) string { return Count(uint64(t.Connections)) },
-			func(t *record.Trial) string { return plural(uint64(t.Connections), "connection") }},
-		{"key", func(t *record.Trial) string { return Bytes(uint64(t.KeySize)) },
-			withKeys(func(t *record.Trial) string { return "keys of " + Bytes(uint64(t.KeySize)) })},
-		{"value", func(t *record.Trial) string { return Bytes(uint64(t.ValueSize)) },
-			withKeys(func(t *record.Trial) string { return "values of " + Bytes(uint64(t.ValueSize)) })},
+		{"conns", connections, connectionsAbove},
+		{"key", keySize, withKeys(keySizeAbove)},
+		{"value", valueSize, withKeys(valueSizeAbove)},
 		{"keys", keys, withKeys(keysAbove)},
-		{"ranges", func(t *record.Trial) string { return orDash(scan(t)) }, scan},
+		{"ranges", func(t *record.Trial) string { return orDash(ranges(t)) }, rangesAbove},
 		{"compacted", func(t *record.Trial) string { return orDash(compacted(t)) }, func(t *record.Trial) string {
 			if text := compacted(t); text != "" {
 				return "compacted " + text
 			}
 			return ""
 		}},
-		{"transaction", func(t *record.Trial) string { return orDash(transaction(t)) }, transaction},
+		{"transaction", func(t *record.Trial) string { return orDash(transactions(t)) }, transactionsAbove},
 		{"warm-up", func(t *record.Trial) string { return seconds(t.WarmupSeconds) },
 			func(t *record.Trial) string { return "warm-up " + seconds(t.WarmupSeconds) }},
 		{"window", window, func(t *record.Trial) string { return "window " + window(t) }},

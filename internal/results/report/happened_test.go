@@ -75,6 +75,19 @@ func TestWhatHappened(t *testing.T) {
 	}()))
 }
 
+// What was only counted is no event of a gap: it is told with its own time.
+func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
+	trial := eventful()
+	trial.Events = []record.Event{
+		{Time: opened.Add(1500 * ms), Kind: "gc_pause", Member: "m1", Line: "l", Duration: 100 * ms},
+		{Time: opened.Add(4 * time.Second), Kind: "gc_pause", Member: "m1", Line: "l", Duration: 900 * ms, Count: 300, Total: 9 * time.Second, First: opened.Add(time.Second)},
+	}
+	const want = "12:00:03.500 m1 paused for garbage collection (100 ms); at some time from 12:00:03.000 to 12:00:06.000 m1 paused for garbage collection 300 times (9.00 s in all, the longest 900 ms)"
+	if got := story1(trial); !strings.Contains(got, want) {
+		t.Errorf("it says:\n%s", got)
+	}
+}
+
 // Nothing is printed where there is nothing to say.
 func TestNothingHappened(t *testing.T) {
 	quiet := eventful()

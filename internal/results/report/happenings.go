@@ -114,14 +114,14 @@ const mostDuring = 4
 // during tells what happened in a span, in the order of time: several of one
 // kind and member as one, and of many those that disturb most.
 func during(events []record.Event, in span) string {
-	groups := map[[2]string]*alike{}
+	groups := map[[3]string]*alike{}
 	var order []*alike
 	for i := range events {
 		e := &events[i]
 		if !(span{e.Began(), e.Time}).overlaps(in) {
 			continue
 		}
-		key := [2]string{e.Member, e.Kind}
+		key := [3]string{e.Member, e.Kind, fmt.Sprint(e.Count > 0)} // what was only counted has no time of its own
 		if groups[key] == nil {
 			groups[key] = &alike{}
 			order = append(order, groups[key])
@@ -147,6 +147,9 @@ func during(events []record.Event, in span) string {
 // calm is small for what concerns the whole cluster, and for what no log told,
 // such as a member that is lost.
 func (g *alike) calm() int {
+	if g.longest.Count > 0 {
+		return 2 // and may have been at another time
+	}
 	kinds := stores.SignalKinds()
 	i := slices.Index(kinds, stores.SignalKind(g.longest.Kind))
 	if i > slices.Index(kinds, stores.LeaderLost) {
@@ -168,5 +171,9 @@ func (g *alike) sentence() string {
 			text += " (" + took + ")"
 		}
 	}
-	return e.Time.UTC().Format(clock) + " " + text
+	when := e.Time.UTC().Format(clock)
+	if e.Count > 0 {
+		when = "at some time from " + e.First.UTC().Format(clock) + " to " + when
+	}
+	return when + " " + text
 }

@@ -17,7 +17,12 @@ type cellOf struct {
 // tables writes the closed loop's trials and the open loop's, each headed by
 // the time that it tells.
 func tables(w io.Writer, all []*group) error {
-	return eachTable(all, func(head string, g *grid) error {
+	return eachTable(all, textTable(w))
+}
+
+// textTable writes a table with its heading.
+func textTable(w io.Writer) func(head string, g *grid) error {
+	return func(head string, g *grid) error {
 		if _, err := fmt.Fprintf(w, "\n%s\n", head); err != nil {
 			return err
 		}
@@ -26,7 +31,7 @@ func tables(w io.Writer, all []*group) error {
 		}
 		_, err := io.WriteString(w, g.note)
 		return err
-	})
+	}
 }
 
 // eachTable hands over the tables with their headings.
@@ -82,7 +87,7 @@ func repeated(rows []*group) bool {
 }
 
 func closedColumns(rows, all []*group) []cellOf {
-	columns := labels(rows, all)
+	columns := labels(all)
 	if c := clients(); !c.shared(rows) {
 		columns = append(columns, label(c))
 	}
@@ -93,7 +98,7 @@ func closedColumns(rows, all []*group) []cellOf {
 }
 
 func openColumns(rows, all []*group) []cellOf {
-	columns := labels(rows, all)
+	columns := labels(all)
 	columns = append(columns, cellOf{column{title: "due"}, func(g *group) string { return due(g.first()) }})
 	columns = append(columns, rates(rows)...)
 	columns = append(columns, percentiles(rows, func(t *record.Trial) record.Times { return t.ResponseTime })...)
@@ -111,30 +116,22 @@ func due(t *record.Trial) string {
 	return PerSecond(*t.Rate)
 }
 
-// labels are the columns that say what a row is: the trial's name only where
-// the others do not.
-func labels(rows, all []*group) []cellOf {
-	columns := []cellOf{
+// labels are the columns that say what a row is. Of several trials each has its
+// name, by which all that is said below the tables calls it.
+func labels(all []*group) []cellOf {
+	var columns []cellOf
+	if len(all) > 1 {
+		columns = append(columns, cellOf{column{"trial", true}, func(g *group) string { return g.first().Name }})
+	}
+	columns = append(columns, []cellOf{
 		{column{"operation", true}, func(g *group) string { return operation(g.first()) }},
 		{column{"consistency", true}, func(g *group) string { return orDash(g.first().Consistency) }},
 		{column{"target", true}, func(g *group) string { return g.first().Target }},
-	}
+	}...)
 	for _, f := range facets() {
 		if !f.shared(all) {
 			columns = append(columns, label(f))
 		}
-	}
-	seen := map[string]bool{}
-	for _, g := range rows {
-		key := due(g.first()) + "\x00" + clients().of(g.first())
-		for _, c := range columns {
-			key += "\x00" + c.text(g)
-		}
-		if seen[key] {
-			name := cellOf{column{"trial", true}, func(g *group) string { return g.first().Name }}
-			return append([]cellOf{name}, columns...)
-		}
-		seen[key] = true
 	}
 	return columns
 }

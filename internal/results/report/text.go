@@ -28,7 +28,9 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 			return err
 		}
 		lateness(&b, all)
-		watching(&b, all)
+		if err := watchTable(all, textTable(&b)); err != nil {
+			return err
+		}
 		happened(&b, run.Trials)
 		reasons(&b, run)
 	}

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"io"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -17,7 +16,7 @@ func watched(b *bytes.Buffer, t *record.Trial) error {
 	}
 	b.WriteString("\nWatch events\n")
 	facts := grid{columns: []column{{"", true}, {"", true}}}
-	facts.add("  watchers", watchers(t.Watching))
+	facts.add("  watchers", watchers(t.Watching, t.KeySpace))
 	facts.add("  delivered", fmt.Sprintf("%s (%s in the window)", PerSecond(w.PerSecond), plural(w.InWindow, "event")))
 	facts.add("  all in all", events(w))
 	if w.Resubscribed > 0 {
@@ -54,16 +53,18 @@ func timesRows(add func(what string, of func(record.Times) measure.Figure)) {
 }
 
 // watchers says who watches what.
-func watchers(w *record.Watching) string {
+func watchers(w *record.Watching, keySpace uint64) string {
 	text := fmt.Sprintf("%s on %s", plural(uint64(w.Watchers), "watcher"), plural(uint64(w.Streams), "stream"))
 	if w.Connections > 0 {
 		text += fmt.Sprintf(" over %s of their own", plural(uint64(w.Connections), "connection"))
 	}
 	switch {
-	case w.Key != "":
+	case w.Key == "":
+		text += ", watching " + watchedKeys(w, keySpace)
+	case w.Earlier == 0:
+		text += fmt.Sprintf(", of the key %q", w.Key)
+	default:
 		text += fmt.Sprintf(", of the key %q, with %s to catch up", w.Key, plural(uint64(w.Earlier), "earlier event"))
-	case w.Keys > 0:
-		text += ", of " + plural(w.Keys, "key")
 	}
 	if w.PrevKV {
 		text += ", with the values before"
@@ -86,23 +87,6 @@ func events(w *record.Watched) string {
 		}
 	}
 	return text
-}
-
-// watching writes a line about the watch events of each trial that had any.
-func watching(b io.Writer, all []*group) {
-	for _, g := range all {
-		for _, t := range g.done {
-			w := t.Watch
-			if w == nil {
-				continue
-			}
-			line := fmt.Sprintf("%s: watch events: %s in the window, %s", label1(t), PerSecond(w.PerSecond), events(w))
-			if w.FromDue.Count > 0 {
-				line += fmt.Sprintf("; from due to arrival p50 %s, p99 %s, p99.9 %s", Figure(w.FromDue.At(50)), Figure(w.FromDue.At(99)), Figure(w.FromDue.At(99.9)))
-			}
-			_, _ = fmt.Fprintln(b, line) // into memory
-		}
-	}
 }
 
 // hashes writes what the members told of their data.

@@ -80,6 +80,12 @@ func (Catalog) Ordered(name string) bool {
 	return err == nil && s.Semantics().Ordered
 }
 
+// RangeForms implements scenario.Catalog.
+func (Catalog) RangeForms(name string) bool {
+	s, err := Lookup(name)
+	return err == nil && s.Semantics().RangeForms
+}
+
 // Version implements scenario.Catalog.
 func (Catalog) Version(name, version string) error {
 	s, err := Lookup(name)

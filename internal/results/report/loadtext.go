@@ -1,0 +1,100 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// given reports whether all that the trial does is to read a key or an interval
+// that was given: the sizes of keys and values are then not the load's.
+func given(t *record.Trial) bool { return t.RangeKey != "" && len(t.Mix) < 2 }
+
+// keySize is how long keys are. Those that begin with a prefix are that long
+// behind it.
+func keySize(t *record.Trial) string {
+	switch {
+	case given(t):
+		return Dash
+	case t.KeyPrefix == "":
+		return Bytes(uint64(t.KeySize))
+	case t.KeySize == 0:
+		return fmt.Sprintf("%q", t.KeyPrefix)
+	}
+	return fmt.Sprintf("%q and %s", t.KeyPrefix, Bytes(uint64(t.KeySize)))
+}
+
+func keySizeAbove(t *record.Trial) string {
+	switch {
+	case given(t):
+		return ""
+	case t.KeyPrefix != "" && t.KeySize == 0:
+		return fmt.Sprintf("the key %q", t.KeyPrefix)
+	}
+	return "keys of " + keySize(t)
+}
+
+func valueSize(t *record.Trial) string {
+	if given(t) {
+		return Dash
+	}
+	return Bytes(uint64(t.ValueSize))
+}
+
+func valueSizeAbove(t *record.Trial) string {
+	if given(t) {
+		return ""
+	}
+	return "values of " + valueSize(t)
+}
+
+// connections is how many there are, or that there is one for each operation.
+func connections(t *record.Trial) string {
+	if t.NewConnection {
+		return "new"
+	}
+	return Count(uint64(t.Connections))
+}
+
+func connectionsAbove(t *record.Trial) string {
+	if t.NewConnection {
+		return "a new connection for each operation"
+	}
+	return plural(uint64(t.Connections), "connection")
+}
+
+// ranges says how ranges are read, and how much of them, where that is not
+// said beside their interval.
+func ranges(t *record.Trial) string {
+	var parts []string
+	if t.RangeLimit > 0 && (t.RangeKey == "" || given(t)) {
+		parts = append(parts, "at most "+plural(uint64(t.RangeLimit), "key"))
+	}
+	if how := scan(t); how != "" {
+		parts = append(parts, how)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func rangesAbove(t *record.Trial) string {
+	if text := ranges(t); strings.HasPrefix(text, "at most") {
+		return "ranges of " + text
+	}
+	return ranges(t)
+}
+
+// transactions says what transactions are, where there are any.
+func transactions(t *record.Trial) string {
+	if t.STM == nil && t.TxnKeys > 0 {
+		return plural(uint64(t.TxnKeys), "key")
+	}
+	return transaction(t)
+}
+
+func transactionsAbove(t *record.Trial) string {
+	if t.STM == nil && t.TxnKeys > 0 {
+		return transactions(t) + " written in a transaction"
+	}
+	return transaction(t)
+}

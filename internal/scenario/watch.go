@@ -1,0 +1,236 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// The most that can be asked for of what stands beside a load.
+const (
+	MaxWatchers = MaxWatched
+	// MaxWatched bounds the watchers times the keys that each watches: what has
+	// come of each is remembered.
+	MaxWatched = 4 << 20
+	// MaxEarlierEvents bounds what watchers are to catch up with.
+	MaxEarlierEvents = 1_000_000
+	// LeastWatchedValue is the size in bytes from which on a value tells which
+	// write it is of.
+	LeastWatchedValue = 16
+)
+
+// noWatch is the value of watch that takes a default's watchers away.
+const noWatch = "none"
+
+// setWatch reads what is watched beside the load.
+func setWatch(d *draft, n *node) error {
+	d.load.Watch, d.watchAll = nil, false
+	if n.kind == scalar && n.text == noWatch {
+		return nil
+	}
+	if n.kind != mapping {
+		return n.at.errorf("watch must be a mapping, as in {watchers: 100}, or none, not %s", n.what())
+	}
+	w, counted, created := &Watch{Streams: 1}, false, false
+	err := n.fields("watch", map[string]func(*node) error{
+		"watchers":         func(n *node) error { counted = true; return n.wholeInto("watch.watchers", &w.Watchers) },
+		"streams":          func(n *node) error { return n.wholeInto("watch.streams", &w.Streams) },
+		"connections":      func(n *node) error { return n.wholeInto("watch.connections", &w.Connections) },
+		"watched-keys":     func(n *node) error { return n.countInto("watch.watched-keys", &w.WatchedKeys) },
+		"keys-per-watcher": func(n *node) error { return setKeysPerWatcher(d, w, n) },
+		"prev-kv":          func(n *node) error { return n.booleanInto("watch.prev-kv", &w.PrevKV) },
+		"key": func(n *node) error {
+			s, err := n.word("watch.key")
+			if err == nil && s == "" {
+				err = n.at.errorf("watch.key is empty, and a key has at least one byte")
+			}
+			w.Key = []byte(s)
+			return err
+		},
+		"earlier-events": func(n *node) error {
+			events := uint64(0)
+			err := n.countInto("watch.earlier-events", &events)
+			if err == nil && events > MaxEarlierEvents {
+				err = n.at.errorf("watch.earlier-events is %d and can be at most %d", events, MaxEarlierEvents)
+			}
+			w.Expect = uint32(min(events, MaxEarlierEvents))
+			return err
+		},
+		"created-in-window": func(n *node) error {
+			created = true
+			return n.booleanInto("watch.created-in-window", &w.AtWindow)
+		},
+	})
+	switch {
+	case err != nil:
+		return err
+	case !counted:
+		return n.at.errorf("watch needs watchers, as in {watchers: 100}")
+	case !created:
+		w.AtWindow = w.Expect > 0
+	}
+	d.load.Watch = w
+	return nil
+}
+
+// setKeysPerWatcher reads a number, or all of the key space.
+func setKeysPerWatcher(d *draft, w *Watch, n *node) error {
+	if d.watchAll = n.kind == scalar && n.text == "all"; d.watchAll {
+		return nil
+	}
+	if _, err := n.whole(""); err != nil {
+		return n.at.errorf("watch.keys-per-watcher must be a whole number or all, not %s", n.what())
+	}
+	return n.countInto("watch.keys-per-watcher", &w.Span)
+}
+
+// settleWatch fits what is watched to the key space.
+func (b *builder) settleWatch() {
+	w := b.load.Watch
+	if w == nil {
+		return
+	}
+	if b.scaledFrom != nil {
+		w.WatchedKeys = min(w.WatchedKeys, b.load.KeySpace)
+	}
+	if b.watchAll && len(w.Key) == 0 && w.WatchedKeys == 0 { // else it is refused
+		w.WatchedKeys, w.Span = 1, b.load.KeySpace
+	}
+}
+
+// checkWatch refuses what only a file can say wrong.
+func (b *builder) checkWatch(known bool) {
+	w := b.load.Watch
+	if w == nil {
+		return
+	}
+	of := b.place("watch.keys-per-watcher")
+	switch own := len(b.load.Prefix) + b.load.KeySize; {
+	case b.watchAll && len(w.Key) == 0 && w.Span == 0:
+		b.failf(of, "with watch.keys-per-watcher: all each watcher watches the whole key space, so watch.watched-keys means nothing; drop one of them")
+	case b.watchAll && len(w.Key) > 0:
+		b.failf(of, "watch.key is the one key that all watch, so watch.keys-per-watcher means nothing; drop one of them")
+	case len(w.Key) == own && strings.HasPrefix(string(w.Key), b.load.Prefix):
+		b.failf(b.place("watch.key"), "watch.key %q looks like a key of the load, which are %s; give it another length", w.Key, b.load.keyShape())
+	}
+	if known {
+		if err := b.catalog.Supports(b.cluster.Store, kv.Watch, kv.None); err != nil {
+			b.failf(b.place("watch"), "%v", err)
+		}
+	}
+}
+
+// keyShape says what the load's keys look like.
+func (l *Load) keyShape() string {
+	size := count(uint64(max(l.KeySize, 0)), "byte", "bytes")
+	switch {
+	case l.Prefix == "":
+		return size + " long"
+	case l.KeySize == 0:
+		return fmt.Sprintf("%q", l.Prefix)
+	}
+	return fmt.Sprintf("%q and %s", l.Prefix, size)
+}
+
+func (l *Load) checkWatch(c *checks) {
+	w := l.Watch
+	if w == nil {
+		return
+	}
+	before := len(c.found)
+	c.whole("watch.watchers", int64(w.Watchers), 1, MaxWatchers)
+	c.whole("watch.streams", int64(w.Streams), 1, MaxWatchers)
+	c.whole("watch.connections", int64(w.Connections), 0, MaxConnections)
+	if len(c.found) == before {
+		w.checkCounts(c)
+	}
+	if len(w.Key) > 0 {
+		w.checkKey(c)
+	} else {
+		l.checkWatched(c)
+	}
+	if w.Expect > 0 && l.Total > 0 {
+		c.add("total", "watch.earlier-events closes the window when the watchers have caught up, so a duration bounds it and no total")
+	}
+	if l.NewConnection {
+		c.add("new-connection", "watchers need connections that stay, and new-connection has one for each operation; drop one of them")
+	}
+	if l.has(isSTM) {
+		c.add("watch", "watchers cannot go with stm: which keys a transaction wrote is not known")
+	}
+}
+
+func (w *Watch) checkCounts(c *checks) {
+	if w.Streams > w.Watchers {
+		c.add("watch.streams", "watch.streams is %d, and there %s; a stream needs a watcher at least", w.Streams, areWatchers(w.Watchers))
+	} else if w.Connections > w.Streams {
+		c.add("watch.connections", "watch.connections is %d, and watch.streams is %d; a stream is on one connection", w.Connections, w.Streams)
+	}
+}
+
+func areWatchers(n int) string {
+	if n == 1 {
+		return "is 1 watcher"
+	}
+	return fmt.Sprintf("are %d watchers", n)
+}
+
+// checkKey is for watchers of one given key.
+func (w *Watch) checkKey(c *checks) {
+	for _, of := range []struct {
+		key   string
+		given bool
+	}{{"watch.watched-keys", w.WatchedKeys > 0}, {"watch.keys-per-watcher", w.Span > 1}} {
+		if of.given {
+			c.add(of.key, "watch.key is the one key that all watch, so %s means nothing; drop one of them", of.key)
+		}
+	}
+	if w.Expect > 0 && !w.AtWindow {
+		c.add("watch.created-in-window", "watch.earlier-events are caught up with in the window, so the watchers are created in it; drop created-in-window")
+	}
+}
+
+// checkWatched is for watchers of the load's own keys.
+func (l *Load) checkWatched(c *checks) {
+	w := l.Watch
+	switch {
+	case w.Expect > 0 && w.Start == 0:
+		c.add("watch.earlier-events", "watch.earlier-events needs watch.key, the key that they are written to before the load")
+	case w.AtWindow && w.Start == 0:
+		c.add("watch.created-in-window", "watch.created-in-window is for a watch.key of its own: of the load's keys, events of writes before the watchers were there would count as lost")
+	}
+	if w.WatchedKeys > l.KeySpace {
+		c.add("watch.watched-keys", "watch.watched-keys is %d, and the key space has only %s", w.WatchedKeys, keys(l.KeySpace))
+	} else if span := min(max(w.Span, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > MaxWatched/uint64(w.Watchers) {
+		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, keys(span), MaxWatched)
+	}
+	if l.has(kv.Kind.Writes) && l.ValueSize < LeastWatchedValue {
+		c.add("value-size", "value-size is %d B, and an event tells which write it is of by its value, for which %d bytes are needed", l.ValueSize, LeastWatchedValue)
+	}
+}
+
+// watchWarnings are sentences about watching that is likely not meant so.
+func (l *Load) watchWarnings() (out []string) {
+	w := l.Watch
+	switch {
+	case w == nil:
+	case w.Expect > 0:
+	case len(w.Key) > 0:
+		out = append(out, fmt.Sprintf("nothing writes the watched key %q, so that no event will come", w.Key))
+	case !l.has(kv.Kind.Writes):
+		out = append(out, "nothing in it writes, so that no watch event will come")
+	case l.has(func(k kv.Kind) bool { return k == kv.Delete }):
+		out = append(out, "the watch event of a delete has no value and is counted, but not timed")
+	}
+	return out
+}
+
+// watchLabel is how the plan names what is watched.
+func (l *Load) watchLabel() string {
+	w := l.Watch
+	if w == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d on %s", w.Watchers, count(uint64(max(w.Streams, 0)), "stream", "streams"))
+}

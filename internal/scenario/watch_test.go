@@ -1,0 +1,153 @@
+package scenario
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+func TestWatchKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines []string
+		want  *Watch
+	}{
+		"nothing":   {[]string{"operation: put"}, nil},
+		"taken off": {[]string{"operation: put", "watch: none"}, nil},
+		"least":     {[]string{"operation: put", "watch: {watchers: 5}"}, &Watch{Watchers: 5, Streams: 1}},
+		"most": {[]string{"operation: put", "watch: {watchers: 40, streams: 8, connections: 4, watched-keys: 9, keys-per-watcher: 2, prev-kv: true}"},
+			&Watch{Watchers: 40, Streams: 8, Connections: 4, WatchedKeys: 9, Span: 2, PrevKV: true}},
+		"everything": {[]string{"operation: put", "key-space: 300", "watch: {watchers: 3, keys-per-watcher: all}"},
+			&Watch{Watchers: 3, Streams: 1, WatchedKeys: 1, Span: 300}},
+		"catching up": {[]string{"operation: get", "watch: {key: w, watchers: 5, earlier-events: 3}"},
+			&Watch{Watchers: 5, Streams: 1, Key: []byte("w"), Expect: 3, AtWindow: true}},
+		"idle": {[]string{"operation: get", "watch: {key: w, watchers: 5, created-in-window: true}"},
+			&Watch{Watchers: 5, Streams: 1, Key: []byte("w"), AtWindow: true}},
+		"no longer than the key space": {[]string{"operation: put", "key-space: 10", "watch: {watchers: 400_000, keys-per-watcher: 100}"},
+			&Watch{Watchers: 400_000, Streams: 1, Span: 100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, warnings := one(t, c.lines...)
+			if diff := cmp.Diff(c.want, got.Load.Watch); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if idle := name == "idle"; idle != (len(warnings) == 1) || idle && !strings.Contains(warnings[0], `nothing writes the watched key "w"`) {
+				t.Errorf("it warns %q", warnings)
+			}
+		})
+	}
+	for line, want := range map[string]string{
+		"operation: get":           "nothing in it writes",
+		"mix: {put: 1, delete: 1}": "the watch event of a delete has no value",
+	} {
+		if _, warnings := one(t, line, "watch: {watchers: 2}"); len(warnings) != 1 || !strings.Contains(warnings[0], want) {
+			t.Errorf("%s warns %q", line, warnings)
+		}
+	}
+}
+
+// A value from which on values are unique is what an event needs.
+func TestLeastWatchedValue(t *testing.T) {
+	if LeastWatchedValue != verdict.MinUniqueSize {
+		t.Errorf("values are unique from %d bytes, and watched from %d", verdict.MinUniqueSize, LeastWatchedValue)
+	}
+}
+
+func TestWatchInMatrixAndDefaults(t *testing.T) {
+	s := parse(t, "f.yaml", `
+defaults: {store: etcd, operation: put, watch: {watchers: 7, streams: 7, prev-kv: true}}
+trials:
+  - name: default
+  - {name: own, watch: {watchers: 2}}
+  - {name: off, watch: none}
+  - name: beside-{watch}
+    matrix: {watch: [none, {watchers: 10}, {watchers: 10, streams: 2}]}
+`)
+	want := map[string]*Watch{
+		"default": {Watchers: 7, Streams: 7, PrevKV: true}, "own": {Watchers: 2, Streams: 1}, "off": nil,
+		"beside-none": nil, "beside-watchers=10": {Watchers: 10, Streams: 1}, "beside-watchers=10+streams=2": {Watchers: 10, Streams: 2},
+	}
+	got := map[string]*Watch{}
+	for i := range s.Trials {
+		got[s.Trials[i].Name] = s.Trials[i].Load.Watch
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if lines := strings.Join(s.Lines(), "\n"); !strings.Contains(lines, "window        watchers\n") || !strings.Contains(lines, "10 on 2 streams") || !strings.Contains(lines, "none") {
+		t.Errorf("the plan is\n%s", lines)
+	}
+	caught := parse(t, "f.yaml", "trials: [{store: etcd, operation: get, watch: {key: w, watchers: 5, earlier-events: 3}}]")
+	if lines := caught.Lines(); !strings.Contains(lines[1], "until caught up, at most 10s after 2s") {
+		t.Errorf("the plan is %q", lines[1])
+	}
+}
+
+// However a trial with watchers or transactions is scaled, it stays valid, and
+// what it watches stays within its keys.
+func TestScaledWatchersStayWithinTheirKeys(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		total, watchers := 1+r.IntN(100_000), 1+r.IntN(20)
+		watched, span := 1+r.IntN(total), fmt.Sprint(1+r.IntN(500))
+		file := fmt.Sprintf(`
+defaults: {store: etcd, total: %d}
+trials:
+  - {name: some, operation: put, watch: {watchers: %d, watched-keys: %d, keys-per-watcher: %s}}
+  - {name: all, operation: put, watch: {watchers: %d, keys-per-watcher: all}}
+  - {name: stm, operation: stm, stm: {keys: %d}}
+`, total, watchers, watched, span, watchers, 1+r.IntN(min(total, MaxSTMKeys)))
+		for _, factor := range []float64{0, 0.0001, r.Float64(), 1, 1 + r.Float64()} {
+			s, err := ParseWith("f.yaml", []byte(file), shelf{}, Options{Scale: factor})
+			if err != nil {
+				t.Fatalf("scaled by %v: %v\n%s", factor, err, file)
+			}
+			all := trial(t, s, "all").Load
+			if all.Watch.Span != all.KeySpace || all.Watch.WatchedKeys != 1 {
+				t.Fatalf("all of %d keys is %+v", all.KeySpace, all.Watch)
+			}
+			if some := trial(t, s, "some").Load; some.Watch.Watchers != watchers || some.Watch.WatchedKeys > some.KeySpace {
+				t.Fatalf("of %d keys are watched %+v", some.KeySpace, some.Watch)
+			}
+			for i := range s.Trials {
+				if err := s.Trials[i].Load.Validate(); err != nil {
+					t.Fatalf("%s scaled by %v: %v", s.Trials[i].Name, factor, err)
+				}
+			}
+		}
+	}
+}
+
+func TestSTMKeys(t *testing.T) {
+	got, warnings := one(t, "operation: stm", "key-space: 9", "stm: {keys: 4, write-percent: 100, isolation: ss, locker: lock-rpc}")
+	want := &STM{Isolation: kv.SerializableSnapshot, KeysPerTxn: 4, WritePercent: 100, Locker: kv.LockRPC}
+	if diff := cmp.Diff(want, got.Load.STM); diff != "" || len(warnings)+len(got.Notes) != 0 {
+		t.Errorf("(-want +got):\n%s%q %q", diff, warnings, got.Notes)
+	}
+	// As etcd's benchmark has it, none writes: half of one key is no key.
+	plain, _ := one(t, "operation: stm")
+	if plain.Load.STM != nil || len(plain.Notes) != 1 || plain.Notes[0] != "no transaction writes: 50 percent (stm.write-percent) of 1 key (stm.keys) is no whole key" {
+		t.Errorf("by default %+v, %q", plain.Load.STM, plain.Notes)
+	}
+	if part, _ := one(t, "operation: stm", "stm: {keys: 2}"); part.Load.STM.WritePercent != 50 || part.Load.STM.Isolation != kv.RepeatableReads || len(part.Notes) != 0 {
+		t.Errorf("two keys: %+v, %q", part.Load.STM, part.Notes)
+	}
+	s := parse(t, "f.yaml", "defaults: {store: etcd, stm: {keys: 2}}\ntrials: [{operation: put}, {name: '{operation}-{stm}', operation: stm, matrix: {stm: [{locker: stm}, {locker: lock-client}]}}]")
+	if diff := cmp.Diff([]string{"put", "stm-locker=lock-client", "stm-locker=stm"}, names(s)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Leases have no keys: nothing is written for them, unless it is asked for.
+func TestKeepAliveIsNotPreloaded(t *testing.T) {
+	for line, want := range map[string]bool{"operation: keepalive": false, "operation: keepalive\n    preload: true": true, "mix: {keepalive: 1, put: 1}": true, "mix: {txn-get: 1, txn: 1}\n    range-key: a": true} {
+		if got, _ := one(t, line); got.Load.Preload != want {
+			t.Errorf("%q: preload %t", line, got.Load.Preload)
+		}
+	}
+}
