@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -49,6 +49,8 @@ func (a *app) bench(ctx context.Context, f *benchFlags, args []string) (err erro
 		return err
 	}
 	a.warn(s.Warnings...)
+	ctx, stop := interruptible(ctx, func() {}) // from before there is something to remove
+	defer stop()
 	out := f.out
 	if out == "" {
 		if out, err = os.MkdirTemp("", "quorumbench-bench-"); err != nil {
@@ -60,24 +62,30 @@ func (a *app) bench(ctx context.Context, f *benchFlags, args []string) (err erro
 			}
 		}()
 	}
-	began := time.Now()
-	err = a.conduct(ctx, runner.Options{Scenario: s, Out: out}, rendering{
-		format: f.format, strict: f.strict, single: true, hideDir: f.out == "",
+	return a.conduct(ctx, runner.Options{Scenario: s, Out: out}, rendering{
+		format: f.format, strict: f.strict, single: f.repeats == 1, hideDir: f.out == "",
+		then: func(run *record.Run, dir string) error { return a.afterwards(f, run, dir) },
 	})
-	if also := a.classic(f, out, began); also != nil && err == nil {
-		err = also
+}
+
+// afterwards is what `bench` does with a record that `run` does not.
+func (a *app) afterwards(f *benchFlags, run *record.Run, dir string) error {
+	if f.repeats > 1 || len(run.Trials) == 0 || run.Trials[0].Opened == nil {
+		return nil // what went wrong was told
 	}
-	return err
+	t := &run.Trials[0]
+	if err := a.classic(f, dir, t); err != nil {
+		return err
+	}
+	if h := t.Hashes; h != nil && h.Failure != "" {
+		return fmt.Errorf("the members' data could not be compared: %s", h.Failure)
+	}
+	return nil
 }
 
 // classic prints the summary of etcd's benchmark below ours, and writes the
-// perfdash report, if there is anything to tell.
-func (a *app) classic(f *benchFlags, dir string, began time.Time) error {
-	run, err := record.Open(dir)
-	if err != nil || run.Started.Before(began) || len(run.Trials) == 0 || run.Trials[0].Opened == nil {
-		return nil // what went wrong was told, such as that another run's record is here
-	}
-	t := &run.Trials[0]
+// perfdash report.
+func (a *app) classic(f *benchFlags, dir string, t *record.Trial) error {
 	files, err := record.OpenTrial(dir, t.Folder)
 	if err != nil {
 		return err
@@ -93,21 +101,16 @@ func (a *app) classic(f *benchFlags, dir string, began time.Time) error {
 		}
 	}
 	if f.perfdash {
-		if err := a.perfdash(f, summary, t, files); err != nil {
-			return err
-		}
-	}
-	if h := t.Hashes; h != nil && h.Failure != "" {
-		return fmt.Errorf("the members' data could not be compared: %s", h.Failure)
+		return a.perfdash(f, summary, t, files)
 	}
 	return nil
 }
 
-// manyKeys reports whether the command has more keys than etcd's benchmark
-// would have, because nobody said how many.
+// manyKeys reports whether the command has more keys than the one of the same
+// name in etcd's benchmark would have, because nobody said how many.
 func (f *benchFlags) manyKeys() bool {
-	return f.set.Lookup("key-space-size") != nil && !f.given("key-space-size") && !f.kind.watches &&
-		(!f.kind.reads() || f.kind.has(kv.TxnGet))
+	return f.set.Lookup("key-space-size") != nil && !f.given("key-space-size") &&
+		slices.Contains([]string{"put", "txn-put", "txn-mixed"}, f.kind.name)
 }
 
 func (a *app) perfdash(f *benchFlags, summary report.Classic, t *record.Trial, files *record.Files) error {

@@ -70,6 +70,7 @@ type benchFlags struct {
 	prefix      bool // range: all keys that begin with KEY
 	paginate    bool
 	seed        uint64
+	repeats     int
 
 	watch   watchFlags
 	stm     scenario.STM
@@ -83,7 +84,7 @@ func newBenchFlags(common *benchCommon, kind benchKind, set *pflag.FlagSet) *ben
 	f := &benchFlags{
 		benchCommon: common, kind: kind, load: scenario.DefaultLoad(), total: defaultTotal,
 		consistency: kv.Linearizable, putWeight: 50, getWeight: 50,
-		seed: scenario.DefaultSeed, set: set,
+		seed: scenario.DefaultSeed, repeats: 1, set: set,
 	}
 	if kind.total > 0 {
 		f.total = kind.total
@@ -111,6 +112,10 @@ func (f *benchFlags) register(r flags) {
 	} else {
 		f.registerOperation(r)
 	}
+	if f.kind.brief() {
+		r.toggle("new-connection", &f.load.NewConnection, "a connection of its own for each operation, whose time counts from when connecting began")
+	}
+	r.whole("repeats", &f.repeats, "measure so often, and print a table with the medians")
 	r.seed("seed", &f.seed, "everything random comes from it")
 }
 

@@ -61,6 +61,12 @@ func (k benchKind) reads() bool { return k.has(kv.Get) || k.has(kv.Range) || k.h
 // blind reports whether the command needs no key to be there.
 func (k benchKind) blind() bool { return !k.reads() && !k.has(kv.Delete) && !k.has(kv.CAS) }
 
+// brief reports whether each operation is one request and answer, so that it
+// can have a connection of its own.
+func (k benchKind) brief() bool {
+	return !k.watches && !k.has(kv.STM) && !k.has(kv.KeepAlive) && !k.has(kv.TxnGet)
+}
+
 // flag is what the command calls one of the flags that others call total and
 // rate.
 func (k benchKind) flag(name string) string {

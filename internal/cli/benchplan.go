@@ -55,6 +55,9 @@ func (f *benchFlags) trial(args []string, catalog scenario.Catalog) (*scenario.S
 			return nil, usage("%w", err)
 		}
 	}
+	if load.Scan != (scenario.Scan{}) && !catalog.RangeForms(f.store) {
+		return nil, usage("%s cannot read a range with %s; leave it out", f.store, f.scanFlag())
+	}
 	// The trial's seed is the one given, so that the one in its result repeats it.
 	load.Seed = f.seed
 	s := &scenario.Scenario{Name: "bench-" + f.kind.name, Seed: f.seed}
@@ -68,13 +71,18 @@ func (f *benchFlags) trial(args []string, catalog scenario.Catalog) (*scenario.S
 	if m := load.STM; m != nil && m.KeysPerTxn*m.WritePercent/100 == 0 {
 		notes = append(notes, fmt.Sprintf("No transaction writes: %d percent (--txn-wr-percent) of %s (--keys-per-txn) is no whole key.", m.WritePercent, plural(m.KeysPerTxn, "key")))
 	}
+	if load.NewConnection {
+		notes = append(notes, scenario.NewConnectionNote)
+	}
 	for _, w := range load.Warnings() {
 		s.Warnings = append(s.Warnings, inFlagWords(w, ""))
 	}
-	s.Trials = []scenario.Trial{{
-		Name: f.kind.name, Number: 1, Repeat: 1, Repeats: 1, Load: *load, Notes: notes,
-		Cluster: scenario.Cluster{Store: f.store, Attach: attach, Key: "attached"},
-	}}
+	for i := range f.repeats {
+		s.Trials = append(s.Trials, scenario.Trial{
+			Name: f.kind.name, Number: 1, Repeat: i + 1, Repeats: f.repeats, Load: *load, Notes: notes,
+			Cluster: scenario.Cluster{Store: f.store, Attach: attach, Key: "attached"},
+		})
+	}
 	return s, nil
 }
 
@@ -104,6 +112,9 @@ func (f *benchFlags) checkTogether() error {
 	case f.kind.has(kv.Txn) && f.given("key-space-size") && int64(f.load.TxnKeys) > f.keySpace:
 		return usage("--txn-ops is %d, and there are %d keys (--key-space-size); one transaction writes a key once", f.load.TxnKeys, f.keySpace)
 	}
+	if err := f.checkAsked(); err != nil {
+		return err
+	}
 	switch {
 	case f.kind.name == "range":
 		return f.checkScan()
@@ -113,6 +124,27 @@ func (f *benchFlags) checkTogether() error {
 		return usage("--put-weight and --get-weight cannot be negative")
 	case f.putWeight == 0 && f.getWeight == 0:
 		return usage("--put-weight and --get-weight are both 0, so there is nothing to do")
+	}
+	return nil
+}
+
+// checkAsked refuses repeats and new connections with what they leave no room for.
+func (f *benchFlags) checkAsked() error {
+	switch {
+	case f.repeats < 1 || f.repeats > scenario.MaxRepeats:
+		return usage("--repeats must be from 1 to %d, not %d", scenario.MaxRepeats, f.repeats)
+	case f.load.NewConnection && f.given("conns"):
+		return usage("with --new-connection each operation has a connection of its own, so --conns means nothing; drop one of them")
+	case f.repeats == 1:
+		return nil
+	}
+	for _, one := range []struct {
+		flag  string
+		asked bool
+	}{{"sample", f.summary.Sample}, {"precise", f.summary.Precise}, {"report-perfdash", f.perfdash}, {"check-hashkv", f.load.CompareHashes}} {
+		if one.asked {
+			return usage("--%s is about one measurement, and --repeats asks for %d; drop one of them", one.flag, f.repeats)
+		}
 	}
 	return nil
 }
@@ -247,7 +279,7 @@ var keyFlags = map[string]string{
 	"key-size": "--key-size", "value-size": "--val-size", "key-space": "--key-space-size", "prefix": "--prefix",
 	"distribution": "--distribution", "range-key": "KEY", "range-end": "END", "range-limit": "--limit",
 	"txn-keys": "--txn-ops", "rate": "--rate", "arrival": "--arrival", "total": "--total", "duration": "--duration", "warmup": "--warmup",
-	"timeout": "--timeout", "target": "--target", "consistency": "--consistency", "dial-timeout": "--dial-timeout",
+	"new-connection": "--new-connection", "timeout": "--timeout", "target": "--target", "consistency": "--consistency", "dial-timeout": "--dial-timeout",
 	"cert": "--cert", "cacert": "--cacert", "insecure-skip-tls-verify": "--insecure-skip-tls-verify", "user": "--user",
 }
 

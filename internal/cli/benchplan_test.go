@@ -276,6 +276,34 @@ func TestPlanHasTheSeedGiven(t *testing.T) {
 	}
 }
 
+// Every repeat is a trial with the same load, whose seed is the one given.
+func TestPlanRepeats(t *testing.T) {
+	s, err := planned(t, "put", "--repeats", "3", "--seed", "5", "--sample=false")
+	if err != nil || len(s.Trials) != 3 {
+		t.Fatal(s, err)
+	}
+	for i, trial := range s.Trials {
+		if trial.Number != 1 || trial.Repeat != i+1 || trial.Repeats != 3 || trial.Load.Seed != 5 || trial.Name != "put" {
+			t.Errorf("trial %d is %+v", i, trial)
+		}
+		if diff := cmp.Diff(s.Trials[0].Load, trial.Load); diff != "" {
+			t.Errorf("trial %d has another load: %s", i, diff)
+		}
+	}
+}
+
+// With a connection for each operation there are as many places as clients.
+func TestPlanConnectsAnew(t *testing.T) {
+	s, err := planned(t, "get", "--new-connection", "--clients", "7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := s.Trials[0]
+	if !one.Load.NewConnection || one.Load.Connections != 7 || len(s.Warnings) != 0 || len(one.Notes) != 1 || one.Notes[0] != scenario.NewConnectionNote {
+		t.Errorf("%+v, warnings %q", one, s.Warnings)
+	}
+}
+
 func TestPlanDropsSurplusConnections(t *testing.T) {
 	s, err := planned(t, "put", "--conns", "100", "--clients", "10")
 	if err != nil {

@@ -7,6 +7,9 @@ import (
 
 func TestPlanRefuses(t *testing.T) {
 	for line, want := range map[string]string{
+		"put --repeats 0":           "--repeats must be from 1 to 1000, not 0",
+		"put --repeats=-1":          "--repeats must be from 1 to 1000, not -1",
+		"put --repeats 1001":        "--repeats must be from 1 to 1000, not 1001",
 		"put --clients 0":           "--clients must be at least 1, not 0",
 		"put --clients=-4":          "--clients must be at least 1, not -4",
 		"put --clients 2000000":     "--clients is 2000000 and can be at most 1000000",
@@ -54,11 +57,24 @@ func TestPlanRefuses(t *testing.T) {
 		"range a --key-size 3":      "there is no flag --key-size",
 		"mixed --put-weight=-1":     "--put-weight and --get-weight cannot be negative",
 
+		"put --repeats 2 --sample":          "--sample is about one measurement, and --repeats asks for 2; drop one of them",
+		"put --repeats 2 --precise":         "--precise is about one measurement",
+		"put --repeats 2 --report-perfdash": "--report-perfdash is about one measurement",
+		"put --repeats 2 --check-hashkv":    "--check-hashkv is about one measurement",
+		"put --new-connection --conns 4":    "with --new-connection each operation has a connection of its own, so --conns means nothing",
+		"stm --new-connection":              "there is no flag --new-connection",
+		"lease-keepalive --new-connection":  "there is no flag --new-connection",
+		"watch --new-connection":            "there is no flag --new-connection",
+		"txn-mixed --new-connection":        "there is no flag --new-connection",
+
 		"range":                                                   "bench range needs KEY and perhaps END",
 		"range a --paginate --limit 5":                            "--paginate and --limit contradict each other; give one of them",
 		"range a --keys-only --count-only":                        "--keys-only and --count-only contradict each other; give one of them",
 		"range a --paginate --stream":                             "--paginate and --stream contradict each other; give one of them",
 		"range a --paginate --count-only":                         "--paginate reads keys and --count-only does not; give one of them",
+		"range a --store consul --stream":                         "consul cannot read a range with --stream; leave it out",
+		"range a --store zookeeper --count-only":                  "zookeeper cannot read a range with --count-only; leave it out",
+		"range a --store etcdv2 --paginate":                       "etcdv2 cannot read a range with --paginate; leave it out",
 		"range a --stream --count-only":                           "--stream reads keys and --count-only does not; give one of them",
 		"put --compact-interval=-1s":                              "--compact-interval is -1s and cannot be negative; 0 is never",
 		"put --compact-index-delta=-1":                            "--compact-index-delta is -1 and cannot be negative",
@@ -91,7 +107,7 @@ func TestPlanRefuses(t *testing.T) {
 		"watch-get --duration 0s":                                 "--duration must be above 0, not 0s",
 		"watch-latency --val-size 15":                             "--val-size is 15, and an event tells which write it is of by its value, for which 16 bytes are needed",
 		"watch-latency --put-rate 1e12":                           "--put-rate is 1000000000000 and can be at most 1000000000 operations a second",
-		"watch-latency --streams 5000000 --watchers-per-stream 4": "--watchers-per-stream is 4 and must be from 1 to 3, with 5000000 streams",
+		"watch-latency --streams 2000000 --watchers-per-stream 4": "--watchers-per-stream is 4 and must be from 1 to 2, with 2000000 streams",
 
 		"put --target-leader --target all":             "--target-leader and --target all contradict each other; give one of them",
 		"put --auto-sync-interval=-1s":                 "--auto-sync-interval is -1s and cannot be negative",

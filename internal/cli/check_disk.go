@@ -154,8 +154,8 @@ func (a *app) opinions(name string, r probe.LogResult) (list []check.DiskOpinion
 }
 
 func (a *app) printDisk(w *probe.LogWrites, r probe.LogResult, opinions []check.DiskOpinion) {
-	a.printf("%s: %s records of %s, each made durable before the next, in %.2f s: %s\n", w.Dir, report.Count(uint64(r.Records)),
-		scenario.FormatSize(w.Record), r.Seconds, report.PerSecond(rate(r)))
+	a.printf("%s: %s records of %s, each made durable before the next, in %s: %s\n", w.Dir, report.Count(uint64(r.Records)),
+		scenario.FormatSize(w.Record), report.Duration(1e9*r.Seconds), report.PerSecond(rate(r)))
 	a.printf("File system: %s\n", r.FileSystem)
 	if !r.Durable {
 		a.printf("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.\n")
@@ -214,12 +214,12 @@ type diskJSON struct {
 }
 
 type opinionJSON struct {
-	Store  string  `json:"store"`
-	Pass   bool    `json:"pass"`
-	Known  bool    `json:"known"`
-	Figure float64 `json:"seconds"`
-	Limit  float64 `json:"limit_seconds"`
-	Text   string  `json:"text"`
+	Store  string   `json:"store"`
+	Pass   bool     `json:"pass"`
+	Known  bool     `json:"known"`
+	Figure *float64 `json:"seconds"` // null: not known
+	Limit  float64  `json:"limit_seconds"`
+	Text   string   `json:"text"`
 }
 
 func diskFields(w *probe.LogWrites, r probe.LogResult, opinions []check.DiskOpinion) diskJSON {
@@ -228,7 +228,11 @@ func diskFields(w *probe.LogWrites, r probe.LogResult, opinions []check.DiskOpin
 		FileSystem: r.FileSystem, Durable: r.Durable, Sync: withMax(r.Sync), Whole: withMax(r.Whole),
 	}
 	for _, o := range opinions {
-		j.Stores = append(j.Stores, opinionJSON{o.Store, o.Pass, o.Known, o.Figure, o.Rule.Limit.Seconds(), o.Text})
+		one := opinionJSON{o.Store, o.Pass, o.Known, nil, o.Rule.Limit.Seconds(), o.Text}
+		if o.Known {
+			one.Figure = &o.Figure
+		}
+		j.Stores = append(j.Stores, one)
 	}
 	return j
 }

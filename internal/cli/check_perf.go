@@ -124,6 +124,10 @@ func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
 
 func (a *app) printPerf(out *check.Outcome, verbose bool) {
 	a.printCleanup(out.Cleanup)
+	if out.Interrupted && out.Figures.Seconds == 0 {
+		a.printf("INTERRUPTED before the first second was measured\n")
+		return
+	}
 	if out.Interrupted {
 		a.printf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs\n", out.Figures.Seconds, out.Figures.Throughput, out.Figures.Slowest)
 		return

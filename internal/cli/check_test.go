@@ -121,7 +121,7 @@ func TestInterruptedCheckRemovesWhatItWrote(t *testing.T) {
 			if code := b.end(); code != ExitInterrupted {
 				t.Errorf("%s, %v: exit code %d", what, signal, code)
 			}
-			if text := b.stdout.String(); !strings.Contains(text, "INTERRUPTED after ") || strings.Contains(text, "PASS") {
+			if text := b.stdout.String(); !strings.Contains(text, "INTERRUPTED ") || strings.Contains(text, "PASS") {
 				t.Errorf("%s, %v: %s", what, signal, text)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -21,7 +22,8 @@ const statusTimeout = 5 * time.Second
 
 // clusterFlags are the flags of the `cluster` commands.
 type clusterFlags struct {
-	store   string
+	store   string // of `up`, after resolve: without its version
+	version string // of `up`: of an installed server
 	dir     string
 	exec    string
 	members int
@@ -39,7 +41,11 @@ func (a *app) clusterOne(name, short string, do func(context.Context, *clusterFl
 	f := &clusterFlags{store: "etcd", members: scenario.DefaultMembers}
 	c := &cobra.Command{Use: name, Short: short, Args: takes(0, 0, "")}
 	r := newFlags(c.Flags())
-	r.text("store", &f.store, "NAME", "the store's kind")
+	kind := "NAME"
+	if name == "up" {
+		kind = "NAME[@VERSION]"
+	}
+	r.text("store", &f.store, kind, "the store's kind")
 	r.text("dir", &f.dir, "DIR", "the cluster's folder; one for each kind of store in the user's cache folder unless given")
 	if name == "up" {
 		r.whole("members", &f.members, "how many members to start")
@@ -51,6 +57,9 @@ func (a *app) clusterOne(name, short string, do func(context.Context, *clusterFl
 
 // resolve finds the store and the folder that the flags mean.
 func (a *app) resolve(f *clusterFlags) (store.Store, error) {
+	if name, _, versioned := strings.Cut(f.store, "@"); versioned {
+		return nil, usage("--store %s: a cluster is found by its store alone, whatever its version; write --store %s", f.store, name)
+	}
 	st, err := a.lookup(f.store)
 	if err != nil {
 		return nil, usage("--store: %w", err)
@@ -65,7 +74,20 @@ func (a *app) clusterUp(ctx context.Context, f *clusterFlags) error {
 	if f.members < 1 || f.members > scenario.MaxMembers {
 		return usage("--members must be from 1 to %d, not %d", scenario.MaxMembers, f.members)
 	}
+	var err error
+	if f.store, f.version, err = storeVersion(f.store, f.exec); err != nil {
+		return err
+	}
 	st, err := a.resolve(f)
+	if err != nil {
+		return err
+	}
+	if f.version != "" {
+		if err := a.catalog.Version(f.store, f.version); err != nil {
+			return usage("--store %s@%s: %w", f.store, f.version, err)
+		}
+	}
+	server, err := runner.Server(st, &scenario.Cluster{Store: f.store, Version: f.version, Exec: f.exec})
 	if err != nil {
 		return err
 	}
@@ -75,8 +97,11 @@ func (a *app) clusterUp(ctx context.Context, f *clusterFlags) error {
 	}
 	ctx, stop := interruptible(ctx, func() {})
 	defer stop()
-	spec := cluster.Spec{Members: f.members, Exec: f.exec, Self: path, Dir: f.dir}
+	spec := cluster.Spec{Members: f.members, Exec: server, Self: path, Dir: f.dir}
 	p, status, err := cluster.Up(ctx, host.NewLocal(nil, nil), st, spec, time.Now())
+	if err != nil && ctx.Err() != nil {
+		return &exit{code: ExitInterrupted, cause: errors.New("interrupted; no member is left")}
+	}
 	if err != nil {
 		return err
 	}

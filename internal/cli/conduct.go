@@ -22,6 +22,9 @@ type rendering struct {
 	strict  bool
 	single  bool // the run's one trial instead of a table
 	hideDir bool // the run directory is about to be removed
+	// then prints what the command has to say beyond that, before the thresholds
+	// that were missed; nil for nothing.
+	then func(run *record.Run, dir string) error
 }
 
 // conduct carries out a run, reopens its record, prints it and holds it to the
@@ -54,6 +57,10 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) error
 	}
 	run.ReadEvents(dir)
 	rendering := a.render(run, dir, as)
+	var then error
+	if as.then != nil {
+		then = as.then(run, dir)
+	}
 	err = ended(run, runErr, as.strict)
 	missed, checking := a.missed(a.gate, run, dir)
 	lines.end(run, missed, err)
@@ -62,6 +69,8 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) error
 		return errors.Join(runErr, rendering)
 	case err != nil:
 		return err
+	case then != nil:
+		return then
 	case checking != nil:
 		return checking
 	case len(missed) > 0:
@@ -96,6 +105,9 @@ func interruptible(ctx context.Context, told func()) (context.Context, func()) {
 
 // render prints what the record says: a table or one trial, or one JSON object.
 func (a *app) render(run *record.Run, dir string, as rendering) error {
+	if as.hideDir {
+		dir = ""
+	}
 	switch {
 	case as.format == "json" && as.single:
 		if len(run.Trials) == 0 {
@@ -103,7 +115,10 @@ func (a *app) render(run *record.Run, dir string, as rendering) error {
 		}
 		return report.JSON(a.stdout, &run.Trials[0])
 	case as.single && as.format != "json":
-		return a.renderOne(run, dir, as)
+		if len(run.Trials) == 0 {
+			return nil
+		}
+		return report.Summary(a.stdout, &run.Trials[0], dir)
 	}
 	comparisons, wrong := a.gate.comparisons(run)
 	if as.format == "json" {
@@ -118,17 +133,6 @@ func (a *app) render(run *record.Run, dir string, as rendering) error {
 		}
 	}
 	return wrong
-}
-
-// renderOne prints the run's one trial.
-func (a *app) renderOne(run *record.Run, dir string, as rendering) error {
-	if as.hideDir {
-		dir = ""
-	}
-	if len(run.Trials) == 0 {
-		return nil
-	}
-	return report.Summary(a.stdout, &run.Trials[0], dir)
 }
 
 // json prints one object.

@@ -132,8 +132,8 @@ func progressLine(p runner.Progress) string {
 	if p.Stage == runner.Starting || p.Stage == runner.Stopping {
 		parts[0] = fmt.Sprintf("%s the %s", p.Stage, p.Name)
 	}
-	if p.Share > 0 {
-		parts = append(parts, fmt.Sprintf("%.0f %%", math.Floor(100*p.Share)))
+	if percent := math.Floor(100 * p.Share); percent > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f %%", percent))
 	}
 	if p.PerSecond > 0 {
 		parts = append(parts, report.PerSecond(p.PerSecond))

@@ -107,6 +107,15 @@ func TestOneTrialHasNoNumber(t *testing.T) {
 	}
 }
 
+func TestBelowAPercentNoneIsShown(t *testing.T) {
+	for share, want := range map[float64]string{0: "put: preloading", 0.009: "put: preloading", 0.01: "put: preloading, 1 %"} {
+		p := runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put", Share: share}
+		if got := progressLine(p); got != want {
+			t.Errorf("%g: %q, not %q", share, got, want)
+		}
+	}
+}
+
 func TestCutCountsLetters(t *testing.T) {
 	for _, test := range []struct {
 		width int

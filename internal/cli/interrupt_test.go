@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -122,5 +123,80 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	b.end()
 	if status, ok := b.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
 		t.Errorf("it ended with %v, not by the signal", b.ProcessState)
+	}
+}
+
+// slowServer is the path of a server that never is ready.
+func slowServer(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "server")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestInterruptedStartLeavesNothing(t *testing.T) {
+	server := slowServer(t)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		dir := filepath.Join(t.TempDir(), "cluster")
+		b := start(t, "cluster", "up", "--members", "1", "--exec", server, "--dir", dir)
+		look := time.NewTicker(10 * time.Millisecond)
+		for deadline := time.Now().Add(30 * time.Second); ; <-look.C {
+			if _, err := os.Stat(filepath.Join(dir, "m1")); err == nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("no member was started")
+			}
+		}
+		look.Stop()
+		if err := b.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		b.await(t, "quorumbench: interrupted; no member is left")
+		if code := b.end(); code != ExitInterrupted {
+			t.Errorf("%v: exit code %d", signal, code)
+		}
+		if left, err := os.ReadDir(dir); !os.IsNotExist(err) {
+			t.Errorf("%v: there is %v left, %v", signal, left, err)
+		}
+
+		out := filepath.Join(t.TempDir(), "run")
+		b = start(t, "run", "--exec", server, "--out", out)
+		b.await(t, "starting the etcd cluster")
+		if err := b.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		if code := b.end(); code != ExitInterrupted {
+			t.Errorf("%v: exit code %d of run", signal, code)
+		}
+		if _, err := os.Stat(filepath.Join(out, "data")); !os.IsNotExist(err) {
+			t.Errorf("%v: the data folder is left: %v", signal, err)
+		}
+		if run, err := record.Open(out); err != nil || run.State != record.Interrupted {
+			t.Errorf("%v: the record is %+v, %v", signal, run, err)
+		}
+	}
+}
+
+// A report into files is finished, and so is never half of one.
+func TestInterruptedReportIsWhole(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if code := Main([]string{"bench", "put", "--endpoints", startNullServer(t), "--total", "100", "--out", dir},
+		strings.NewReader(""), io.Discard, io.Discard); code != ExitDone {
+		t.Fatal(code)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stderr bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &output{to: io.Discard}, stderr: &stderr}
+	files := filepath.Join(t.TempDir(), "files")
+	err := a.execute(ctx, []string{"report", dir, "--format", "csv", "--out", files})
+	if exitCode(err) != ExitInterrupted || !strings.Contains(err.Error(), "are whole") {
+		t.Errorf("%v, %s", err, stderr.String())
+	}
+	if text, err := os.ReadFile(filepath.Join(files, "trials.csv")); err != nil || strings.Count(string(text), "\n") != 2 {
+		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -39,8 +40,27 @@ cumulative key number, and the summary of all trials side by side.`,
 	r.choice("format", &f.format, "of the output", "text", "json", "csv", "markdown", "dbtester")
 	r.text("out", &f.out, "DIR", "write files into this folder, which must be empty or not there yet, instead of standard output")
 	f.gate.judge(r, true)
-	c.RunE = func(_ *cobra.Command, args []string) error { return a.report(f, args[0]) }
+	c.RunE = func(c *cobra.Command, args []string) error { return a.reportWhole(c.Context(), f, args[0]) }
 	return c
+}
+
+// reportWhole writes a report. One that goes to files is written to its end when
+// it is interrupted, so that no folder holds half of one.
+func (a *app) reportWhole(ctx context.Context, f *reportFlags, dir string) error {
+	if f.out == "" {
+		return a.report(f, dir)
+	}
+	ctx, stop := interruptible(ctx, func() {
+		_, _ = fmt.Fprintln(a.stderr, "quorumbench: finishing the files; press Ctrl-C again to stop at once")
+	})
+	defer stop()
+	if err := a.report(f, dir); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return &exit{code: ExitInterrupted, cause: fmt.Errorf("interrupted; the files in %s are whole", f.out)}
+	}
+	return nil
 }
 
 func (a *app) report(f *reportFlags, dir string) error {

@@ -81,25 +81,19 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		s.Reseed(f.seed)
 	}
 	a.warn(s.Warnings...)
+	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.lookup}
 	if f.dryRun {
-		a.plan(s)
-		return nil
+		return a.dryRun(o)
 	}
-	return a.conduct(ctx, runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir},
-		rendering{format: f.format, strict: f.strict})
+	return a.conduct(ctx, o, rendering{format: f.format, strict: f.strict})
 }
 
 // options are what the flags change in a file.
 func (f *runFlags) options() (scenario.Options, error) {
-	name, version, _ := strings.Cut(f.store, "@")
+	name, version, err := storeVersion(f.store, f.exec)
 	o := scenario.Options{Store: name, Version: version, Exec: f.exec}
-	switch {
-	case version != "" && f.exec != "":
-		return o, usage("--store %s and --exec both name the server; give one of them", f.store)
-	case f.store != "" && name == "":
-		return o, usage("--store %s names no store; write NAME or NAME@VERSION", f.store)
-	case !f.scaled:
-		return o, nil
+	if err != nil || !f.scaled {
+		return o, err
 	}
 	if err := scenario.CheckScale(f.scale); err != nil {
 		return o, usage("--scale: %w", err)
@@ -108,6 +102,31 @@ func (f *runFlags) options() (scenario.Options, error) {
 		o.Scale = f.scale
 	}
 	return o, nil
+}
+
+// storeVersion reads NAME or NAME@VERSION, beside the value of --exec.
+func storeVersion(given, exec string) (name, version string, err error) {
+	name, version, _ = strings.Cut(given, "@")
+	switch {
+	case version != "" && exec != "":
+		err = usage("--store %s and --exec both name the server; give one of them", given)
+	case given != "" && name == "":
+		err = usage("--store %s names no store; write NAME or NAME@VERSION", given)
+	}
+	return name, version, err
+}
+
+// dryRun refuses what the run would refuse, and prints its plan. A server that
+// is not there yet is only warned of: the plan is worth seeing without.
+func (a *app) dryRun(o runner.Options) error {
+	if err := a.gate.begin(o.Scenario); err != nil {
+		return err
+	}
+	if err := runner.FindServers(&o); err != nil {
+		a.warn(err.Error())
+	}
+	a.plan(o.Scenario)
+	return nil
 }
 
 // load reads the scenario: the built-in one, standard input or a file.

@@ -94,7 +94,7 @@ func (a *app) install(ctx context.Context, sources []store.ServerSource) error {
 		d.clear()
 		switch {
 		case ctx.Err() != nil:
-			return fmt.Errorf("interrupted; nothing of %s was left: %w", head, context.Canceled)
+			return &exit{code: ExitInterrupted, cause: fmt.Errorf("interrupted; nothing of %s was left", head)}
 		case err != nil:
 			failed = append(failed, err)
 		default:

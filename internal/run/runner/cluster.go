@@ -97,7 +97,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	exec, err := server(st, &spec.Cluster)
+	exec, err := Server(st, &spec.Cluster)
 	if err != nil {
 		return trial.Cluster{}, err
 	}
@@ -107,6 +107,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 		Settings: spec.Cluster.Settings, Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
 	})
 	if err != nil {
+		_ = os.Remove(dir) // unless something else is in it
 		return trial.Cluster{}, err
 	}
 	shared := true

@@ -35,7 +35,7 @@ type run struct {
 // an error where there is one. When ctx ends, the run ends with what it has,
 // and the error is ctx's.
 func Run(ctx context.Context, o Options) (dir string, err error) {
-	if err := findServers(&o); err != nil {
+	if err := FindServers(&o); err != nil {
 		return "", err
 	}
 	r, err := begin(o)

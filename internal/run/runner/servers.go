@@ -9,10 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// server is the path of the server that a trial's cluster is to be started
-// from, if the scenario says one: a binary of the user's, or the installed
-// server of a version. Empty is the store's own choice.
-func server(st store.Store, c *scenario.Cluster) (string, error) {
+// Server is the path of the server that a cluster is to be started from, if it
+// says one: a binary of the user's (Exec), or the installed server of a
+// Version. Empty is the store's own choice. The error says which server is not
+// there.
+func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	if c.Exec != "" {
 		if _, err := os.Stat(c.Exec); err != nil {
 			return "", fmt.Errorf("the server of %s is not there: %w", c.Named(), err)
@@ -26,13 +27,18 @@ func server(st store.Store, c *scenario.Cluster) (string, error) {
 	if err != nil || source == nil {
 		return "", err
 	}
-	source.Tools = nil // Launch asks for those that running takes
-	return install.Executable("", *source)
+	return installed(*source)
 }
 
-// findServers looks for every server before the first is started, so that a
-// long run does not end in its middle for want of one.
-func findServers(o *Options) error {
+func installed(source store.ServerSource) (string, error) {
+	source.Tools = nil // Launch asks for those that running takes
+	return install.Executable("", source)
+}
+
+// FindServers looks for every server before the first is started, so that a
+// long run does not end in its middle for want of one. The error says which is
+// missing. Nothing is started.
+func FindServers(o *Options) error {
 	seen := map[string]bool{}
 	for i := range o.Scenario.Trials {
 		c := &o.Scenario.Trials[i].Cluster
@@ -44,7 +50,18 @@ func findServers(o *Options) error {
 		if err != nil {
 			return err
 		}
-		if _, err := server(st, c); err != nil {
+		if _, err := Server(st, c); err != nil {
+			return err
+		}
+		i, ok := st.(store.Installable)
+		if c.Exec != "" || c.Version != "" || !ok {
+			continue
+		}
+		source, err := i.Server("")
+		if err == nil {
+			_, err = installed(source)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,9 @@ var _ store.Leaser = (*admin)(nil)
 // member writes what comes together with one sync of its log.
 const leasesAtOnce = 128
 
+// grantGrace is how long a grant under way is awaited after its context ended.
+const grantGrace = 3 * time.Second
+
 // Grant implements store.Leaser. etcd counts in whole seconds, and may grant
 // more than was asked for, never less.
 func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, error) {
@@ -30,7 +33,14 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 	seconds := int64((ttl + time.Second - 1) / time.Second)
 	ids := make([]int64, n)
 	err = many(ctx, n, func(ctx context.Context, i int) error {
-		r, err := c.Grant(ctx, seconds)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		// One under way is awaited: a lease whose answer nobody hears is left behind.
+		asked, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(grantGrace, cancel) })()
+		r, err := c.Grant(asked, seconds)
 		if err == nil {
 			ids[i] = int64(r.ID)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -13,6 +14,10 @@ import (
 // fetched, go.mod and go.sum are taken as they are, no workspace or flags of
 // the user's take part, and no C compiler.
 var goEnv = []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0"}
+
+// env is goEnv with a folder for what is made on the way, which goes with the
+// build even when that is killed.
+func (w workspace) env() []string { return append(slices.Clip(goEnv), "GOTMPDIR="+w.dir) }
 
 // buildGo builds the source's package into one binary.
 func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress func(Update)) error {
@@ -27,7 +32,7 @@ func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress fu
 	}
 	args = append(append(args, s.Args...), s.Package)
 	done := 0
-	return run(ctx, command{dir: w.in, env: goEnv, name: "go", args: args, line: func(line string) {
+	return run(ctx, command{dir: w.in, env: w.env(), name: "go", args: args, line: func(line string) {
 		// With -v each package is named when it is compiled; what the build
 		// cache has is not.
 		if !strings.HasPrefix(line, "go: ") && !strings.Contains(line, " ") {
@@ -41,7 +46,7 @@ func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress fu
 // must be fetched, and returns how many there are.
 func goFetch(ctx context.Context, w workspace, s store.ServerSource, progress func(Update)) (packages int, err error) {
 	progress(Update{Step: "fetching modules"})
-	err = run(ctx, command{dir: w.in, env: goEnv, name: "go", args: []string{"list", "-deps", s.Package}, line: func(line string) {
+	err = run(ctx, command{dir: w.in, env: w.env(), name: "go", args: []string{"list", "-deps", s.Package}, line: func(line string) {
 		if module, ok := strings.CutPrefix(line, "go: downloading "); ok {
 			progress(Update{Step: "fetching modules", Detail: module})
 			return

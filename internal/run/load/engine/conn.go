@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -116,7 +118,7 @@ func (l *Loop) read(i int) {
 		}
 		l.to(l.poller.Now())
 		if err != nil {
-			l.lost(i, fmt.Errorf("the connection to %s ended: %w", c.endpoint, err))
+			l.lost(i, c.ended(err))
 			return
 		}
 		l.bytesIn += uint64(n)
@@ -132,6 +134,14 @@ func (l *Loop) read(i int) {
 	}
 	l.pump(i)
 	l.flush(i)
+}
+
+// ended is the sentence about a connection that reading found at its end.
+func (c *conn) ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s closed the connection", c.endpoint)
+	}
+	return fmt.Errorf("the connection to %s ended: %w", c.endpoint, err)
 }
 
 // handle acts on the events that a codec has told.

@@ -273,6 +273,12 @@ func (l *Loop) explain(o kv.Outcome, text []byte) {
 		l.res.ErrorTexts[o] = "no answer within " + time.Duration(l.cfg.Timeout).String()
 	case o == kv.NotSent:
 		l.res.ErrorTexts[o] = "no connection took it before its timeout or the window's end"
+		for i := range l.conns {
+			if c := &l.conns[i]; c.state == down && c.err != nil {
+				l.res.ErrorTexts[o] += ": " + c.err.Error()
+				break
+			}
+		}
 	case o == kv.WrongAnswer:
 		l.res.ErrorTexts[o] = "another key, or a value that was never written to this key"
 	}

@@ -1,0 +1,54 @@
+package etcd
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// A grant that is interrupted tells of every lease that there is then, so that
+// all can be revoked.
+func TestLiveInterruptedGrantForgetsNoLease(t *testing.T) {
+	l, _ := dialLive(t)
+	a, err := New().Admin(store.Access{Endpoints: []string{l.endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	leases := func() int {
+		all, err := l.client.Leases(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all.Leases)
+	}
+	before := leases()
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan struct{})
+	go func() { // interrupts it once some are there
+		defer close(watched)
+		defer cancel()
+		for ctx.Err() == nil {
+			if all, err := l.client.Leases(ctx); err != nil || len(all.Leases) > before {
+				return
+			}
+		}
+	}()
+	leaser := a.(store.Leaser)
+	ids, err := leaser.Grant(ctx, 100_000, 600*time.Second)
+	<-watched
+	if err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	if there := leases() - before; len(ids) == 0 || there != len(ids) {
+		t.Errorf("there are %d leases, and it tells of %d", there, len(ids))
+	}
+	if err := leaser.Revoke(t.Context(), ids); err != nil {
+		t.Error(err)
+	}
+	if left := leases() - before; left != 0 {
+		t.Errorf("%d are left", left)
+	}
+}
