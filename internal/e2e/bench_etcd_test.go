@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -37,7 +38,9 @@ func everyEvent(t *testing.T, trial *record.Trial, want uint64) {
 // noLease holds a cluster to having no lease.
 func noLease(t *testing.T, client *clientv3.Client) {
 	t.Helper()
-	all, err := client.Leases(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	all, err := client.Leases(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +53,7 @@ func noLease(t *testing.T, client *clientv3.Client) {
 // behind; its watch command times nothing, its watch-latency prints half of the
 // times as 0, and its stm has the limiter inside the transaction.
 func TestBenchCommandsOfEtcd(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, endpoints := w.playground(t, "3")
 	client := official(t, clientv3.Config{Endpoints: endpoints})
@@ -104,6 +108,7 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 
 // put compacts beside the load, and compares the members' data behind it.
 func TestBenchPutCompactsAndCompares(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, endpoints := w.playground(t, "3")
 	dir := w.path("put")

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,10 +22,10 @@ import (
 // its peers, a local read returns the value from before, and a linearizable one
 // does not, ever. What it does instead, as seen: etcd's two APIs answer "request
 // timed out" after 7 s. A ZooKeeper follower answers local reads until it misses
-// its leader (syncLimit ticks, 10 s); then it closes every connection, and the
-// sync with it, which never was answered. zetcd does not answer either, or closes
-// the connection. Both begin no session meanwhile, for that is a write, so that the program can read
-// nothing there at all.
+// its leader (syncLimit ticks); then it closes every connection, and the sync
+// with it, which never was answered. zetcd does not answer either, or closes the
+// connection. Both begin no session meanwhile, for that is a write, so that the
+// program can read nothing there at all.
 func TestCutOffFollower(t *testing.T) {
 	bothLevels := func(st store.Store) bool {
 		reads := st.Semantics().Reads
@@ -40,6 +41,10 @@ func TestCutOffFollower(t *testing.T) {
 // unanswered is how long a linearizable read is waited for: longer than any
 // server here takes that answers at all.
 const unanswered = 11 * time.Second
+
+// cutSettings let a follower that is cut off go on for longer than the slowest
+// machine needs to ask it.
+var cutSettings = map[string]string{"zookeeper": `{"sync-limit": 60}`}
 
 // The old and the new value differ in size, which `bench get` checks.
 const (
@@ -98,8 +103,12 @@ func (w *world) put(t *testing.T, st store.Store, endpoint string, size int) {
 func (w *world) askAlone(t *testing.T, st store.Store, endpoint string, sessions bool) {
 	t.Helper()
 	for _, level := range []string{"local", "linearizable"} {
+		patient := "2s"
+		if level == "local" && !sessions { // which is answered
+			patient = patience.String()
+		}
 		p := w.run(t, "bench", "get", "--store", st.Name(), "--endpoints", endpoint, "--key-space-size", "1", "--prefix", "cut/",
-			"--val-size", strconv.Itoa(oldSize), "--no-preload", "--total", "4", "--clients", "4", "--timeout", "2s", "--dial-timeout", "2s",
+			"--val-size", strconv.Itoa(oldSize), "--no-preload", "--total", "4", "--clients", "4", "--timeout", patient, "--dial-timeout", patient,
 			"--consistency", level, "--format", "json")
 		switch {
 		case sessions: // none begins without a quorum, whatever is to be read
@@ -136,7 +145,11 @@ func (w *world) spread(t *testing.T, st store.Store, exec string) *spread {
 		})
 	}
 	var err error
-	if spec.Settings, err = st.DecodeSettings(nil); err != nil {
+	var decode func(any) error
+	if set := cutSettings[st.Name()]; set != "" {
+		decode = func(into any) error { return json.Unmarshal([]byte(set), into) }
+	}
+	if spec.Settings, err = st.DecodeSettings(decode); err != nil {
 		t.Fatal(err)
 	}
 	launch, err := st.Launch(spec)

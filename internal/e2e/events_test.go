@@ -22,7 +22,7 @@ name: eventful
 order: written
 defaults: {store: NAME, connections: 6, clients: 24, key-space: 200, operation: put, timeout: 5s, target: all, settings: {SETTINGS}}
 trials:
-  - {name: snapshots, warmup: 300ms, duration: 3s}
+  - {name: snapshots, warmup: 300ms, duration: 5s}
   - {name: killed, warmup: 300ms, duration: 8s}
 `
 

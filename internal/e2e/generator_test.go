@@ -18,7 +18,7 @@ import (
 
 // A generator that was stopped measures its own absence, in both loops.
 func TestStoppedGeneratorIsNeverValid(t *testing.T) {
-	const stop = 300 * time.Millisecond
+	const stop = 400 * time.Millisecond
 	for name, args := range map[string][]string{
 		"open loop":   {"--rate", "1000", "--conns", "4"},
 		"closed loop": {"--conns", "4", "--clients", "8"},
@@ -27,8 +27,8 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			w := newWorld(t)
 			endpoint := w.nullServer(t, "--script", "delay=2ms")
 			dir := w.path("run")
-			p := w.start(t, append([]string{"bench", "put", "--endpoints", endpoint, "--duration", "3s", "--out", dir, "--format", "json"}, args...)...)
-			p.measuring(t, dir, "trial-01-put")
+			p := w.start(t, append([]string{"bench", "put", "--endpoints", endpoint, "--duration", "4s", "--out", dir, "--format", "json"}, args...)...)
+			p.says(t, "measuring")
 			resume := pause(t, p.pid)
 			since := time.Now()
 			eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(since) >= stop })
@@ -37,15 +37,16 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			if trial.Verdict.State == verdict.Valid || rule(trial, 5) == "" {
 				t.Errorf("the verdict is %+v", trial.Verdict)
 			}
-			between(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, 10*stop)
-			between(t, "the longest gap in seconds", trial.LongestGap, 0.9*stop.Seconds(), 10*stop.Seconds())
+			// A busy machine may stop it for longer.
+			between(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, lifetime)
+			between(t, "the longest gap in seconds", trial.LongestGap, 0.9*stop.Seconds(), lifetime.Seconds())
 			if trial.Lateness == nil {
 				return
 			}
-			// A tenth of all operations became due meanwhile, and waited from 0 to 300 ms.
-			between(t, "p99 of the response time", time.Duration(trial.ResponseTime.At(99).NS), stop*8/10, 10*stop)
-			between(t, "p99 of the lateness", time.Duration(trial.Lateness.At(99).NS), stop*8/10, 10*stop)
-			between(t, "operations due", trial.Due, 3000, 3000)
+			// A tenth of all operations became due meanwhile, and waited from 0 to 400 ms.
+			between(t, "p99 of the response time", time.Duration(trial.ResponseTime.At(99).NS), stop*8/10, lifetime)
+			between(t, "p99 of the lateness", time.Duration(trial.Lateness.At(99).NS), stop*8/10, lifetime)
+			between(t, "operations due", trial.Due, 4000, 4000)
 		})
 	}
 }

@@ -56,7 +56,7 @@ const (
 
 // patience bounds every wait for something that a healthy program does at once;
 // machines that are busy with other things take their time.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // world is a test's own place: a folder, a cache folder and a temporary folder
 // for the program, and the promise that no process of it is left at the end.

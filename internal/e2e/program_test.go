@@ -15,7 +15,7 @@ import (
 )
 
 // lifetime bounds every run of the program: nothing here takes longer.
-const lifetime = 90 * time.Second
+const lifetime = 4 * time.Minute
 
 // text is what a process has written so far.
 type text struct {
@@ -125,14 +125,8 @@ func (p *program) exits(t *testing.T, want int) *program {
 // says waits until standard error has the text.
 func (p *program) says(t *testing.T, what string) {
 	t.Helper()
-	p.saysWithin(t, patience, what)
-}
-
-// saysWithin is says for what may take longer, such as a start of Java.
-func (p *program) saysWithin(t *testing.T, limit time.Duration, what string) {
-	t.Helper()
 	found := false
-	eventually(t, limit, "quorumbench said "+what, func() bool {
+	eventually(t, patience, "quorumbench said "+what, func() bool {
 		if found = strings.Contains(p.stderr.String(), what); found {
 			return true
 		}

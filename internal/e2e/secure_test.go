@@ -44,6 +44,7 @@ func (w *world) etcd(t *testing.T, name string, secure *transport.TLSInfo) strin
 	peer := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	cfg.InitialCluster = cfg.InitialClusterFromName(name)
+	cfg.BcryptCost = 4 // the least that bcrypt allows: the race detector makes it slow
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func (w *world) playground(t *testing.T, members string) (dir string, endpoints 
 func (w *world) bench(t *testing.T, endpoints []string, code int, args ...string) *record.Trial {
 	t.Helper()
 	args = append([]string{"bench"}, args...)
-	p := w.run(t, append(args, "--endpoints", strings.Join(endpoints, ","), "--format", "json")...)
+	p := w.run(t, append(args, "--endpoints", strings.Join(endpoints, ","), "--dial-timeout", patience.String(), "--format", "json")...)
 	return result(t, p.exits(t, code))
 }
 

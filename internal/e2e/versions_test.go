@@ -60,6 +60,7 @@ trials:
 // Two versions of one store run the same load in one run, and each row says which
 // it was.
 func TestTwoVersionsInOneTable(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.installed(t, "zookeeper", "3.9.4", "3.9.5")
 	p := w.run(t, "run", w.file(t, "two.yaml", twoVersions), "--out", w.path("run"))
@@ -105,6 +106,7 @@ trials:
 
 // Another binary, by a flag, in a scenario that does not name one.
 func TestRunWithAnotherBinary(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const file = "defaults: {store: zookeeper, members: 1, connections: 2, clients: 4, key-space: 50, warmup: 200ms, duration: 500ms}\n" +
 		"trials: [{name: put, operation: put}]\n"

@@ -75,7 +75,7 @@ func TestMemberOfTwoProcesses(t *testing.T) {
 	if err := c.Kill("m1", host.Kill); err != nil {
 		t.Fatal(err)
 	}
-	ended := []Exit{<-c.Exits(), <-c.Exits()}
+	ended := []Exit{exit(t, c), exit(t, c)}
 	names := []string{ended[0].Process, ended[1].Process}
 	slices.Sort(names)
 	if !slices.Equal(names, []string{"m1", "m1-etcd"}) || ended[0].Member != "m1" || ended[1].Member != "m1" || !ended[0].Asked {

@@ -69,12 +69,30 @@ func start(t *testing.T, spec Spec) *Cluster {
 	return c
 }
 
+// patience bounds every wait: no test hangs for ever.
+const patience = 2 * time.Minute
+
+// exit waits for the next end of one of the cluster's processes.
+func exit(t *testing.T, c *Cluster) Exit {
+	t.Helper()
+	select {
+	case e, ok := <-c.Exits():
+		if !ok {
+			t.Fatal("all processes have ended before")
+		}
+		return e
+	case <-time.After(patience):
+		t.Fatalf("no process has ended after %v", patience)
+	}
+	return Exit{}
+}
+
 // eventually asks again and again until the condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(patience)
 	for !condition() {
 		select {
 		case <-ticker.C:
@@ -141,7 +159,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	if err := c.Kill(leader.Name, host.Kill); err != nil {
 		t.Fatal(err)
 	}
-	e := <-c.Exits()
+	e := exit(t, c)
 	if e.Member != leader.Name || e.Signal != "killed" || !e.Asked || e.At.IsZero() {
 		t.Errorf("exit %+v", e)
 	}
@@ -181,7 +199,7 @@ func TestUnexpectedExitIsNotAsked(t *testing.T) {
 	if err := identities(t, c)[0].Signal(host.Kill); err != nil { // behind the cluster's back
 		t.Fatal(err)
 	}
-	if e := <-c.Exits(); e.Asked || e.Member != "m1" || len(e.Tail) == 0 {
+	if e := exit(t, c); e.Asked || e.Member != "m1" || len(e.Tail) == 0 {
 		t.Errorf("exit %+v", e)
 	}
 	if err := c.Stop(t.Context()); err != nil {
@@ -204,7 +222,7 @@ func TestPausedMemberIsStopped(t *testing.T) {
 	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if e := <-c.Exits(); e.Code != 0 || !e.Asked {
+	if e := exit(t, c); e.Code != 0 || !e.Asked {
 		t.Errorf("the member did not end in good order: %+v", e)
 	}
 	if err := c.Wipe(); err != nil {

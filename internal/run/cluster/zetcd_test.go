@@ -40,7 +40,7 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if e := <-c.Exits(); e.Member != lost || !e.Asked {
+		if e := exit(t, c); e.Member != lost || !e.Asked {
 			t.Errorf("ended %+v", e)
 		}
 	}

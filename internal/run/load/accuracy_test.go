@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 // The null server is the ground truth: what it does with each operation is
@@ -40,9 +41,7 @@ func serve(t testing.TB, script string, o nullserver.Options) string {
 	go func() { ended <- nullserver.Serve(ctx, []net.Listener{l}, o) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		storetest.Ended(t, "the null server", ended)
 	})
 	return l.Addr().String()
 }
@@ -55,7 +54,7 @@ func base(kind kv.Kind, level kv.Consistency) scenario.Load {
 	return scenario.Load{
 		Mix: []scenario.Operation{{Kind: kind, Consistency: level, Weight: 1}}, Connections: 10, Clients: 100,
 		KeySize: 8, ValueSize: 64, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
-		Timeout: 10 * time.Second, MaxInFlight: 100_000, Seed: 1,
+		Timeout: patience, MaxInFlight: 100_000, Seed: 1,
 	}
 }
 
@@ -65,7 +64,9 @@ func open(l scenario.Load, rate float64, d time.Duration) scenario.Load {
 }
 
 func planFor(endpoint string, l scenario.Load) load.Plan {
-	return load.Plan{Load: l, Store: etcd.New(), Access: store.Access{Endpoints: []string{endpoint}}, Endpoints: []string{endpoint}}
+	return load.Plan{
+		Load: l, Store: etcd.New(), Access: store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}, Endpoints: []string{endpoint},
+	}
 }
 
 // run runs a load and checks what holds for all: due = completed + errors, and
@@ -105,30 +106,51 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
+// atLeast holds a time to what the server makes it take. A busy machine adds to
+// it without limit, and nothing takes away from it but a histogram's thousandth.
+func atLeast(t *testing.T, what string, got, least float64) {
+	t.Helper()
+	if got < 0.998*least {
+		t.Errorf("%s is %v ns, and the server made it %v at least", what, got, least)
+	}
+}
+
+// littlesLaw holds a closed loop to it: throughput x mean response time is how
+// many clients there are. Operations that cross an edge of the window count on
+// one side of it: the law is exact but for their share.
+func littlesLaw(t *testing.T, r *load.Result, clients float64) {
+	t.Helper()
+	m := r.Measured
+	crossing := float64(m.Whole().Response.Max()) / 1e9
+	if r.Warmup != nil && r.Warmup.Due > 0 {
+		crossing = max(crossing, float64(r.Warmup.Whole().Response.Max())/1e9)
+	}
+	near(t, "throughput x mean response time", float64(m.Done)/m.Seconds*m.Whole().Response.Mean()/1e9, clients, 0.002+crossing/m.Seconds)
+}
+
 // etcd's benchmark reports p99 = 3.2 ms for this. 1,000 of 10,000 operations
-// fall into the stall, and those due at its beginning wait for 1 s.
+// fall into the stall, and those due at its beginning wait for 1 s. It is exact
+// in the simulated test of the engine; here it is what no machine can make less.
 func TestCoordinatedOmission(t *testing.T) {
-	endpoint := serve(t, "delay=2ms; stall=1s@4s", nullserver.Options{})
+	endpoint := serve(t, "delay=2ms; stall=1s@1s", nullserver.Options{})
 	m := run(t, planFor(endpoint, open(base(kv.Put, kv.None), 1000, 10*time.Second))).Measured
 	s := measure.Summarize(m.Whole().Response, m.Failed())
-	// Exact in the simulated test of the engine; this one shares its machine.
-	near(t, "p95", s.At(95).NS, 0.5e9, 0.1)
-	near(t, "p99", s.At(99).NS, 0.9e9, 0.1)
-	if s.At(50).NS < 2e6 || s.At(50).NS > 20e6 {
-		t.Errorf("p50 is %v, want a little above 2 ms", s.At(50).NS)
-	}
+	// One operation is due each ms.
+	atLeast(t, "p50", s.At(50).NS, 2e6)
+	atLeast(t, "p95", s.At(95).NS, 0.498e9)
+	atLeast(t, "p99", s.At(99).NS, 0.898e9)
+	atLeast(t, "the longest", s.Max.NS, 0.998e9)
 	if m.Due != 10_000 || m.Succeeded() != 10_000 {
 		t.Errorf("due %d, succeeded %d, want 10000", m.Due, m.Succeeded())
 	}
-	near(t, "the longest gap", m.LongestGap, 1, 0.15)
 }
 
 func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
 	l := base(kv.Get, kv.Linearizable)
 	l.Duration, l.Warmup = 2*time.Second, 500*time.Millisecond
-	m := run(t, planFor(serve(t, "delay=5ms", nullserver.Options{NoMemory: true, Value: nil}), sized(l, 0))).Measured
-	near(t, "throughput x mean response time", float64(m.Done)/m.Seconds*m.Whole().Response.Mean()/1e9, 100, 0.03)
-	near(t, "mean in flight", m.MeanInFlight, 100, 0.03)
+	r := run(t, planFor(serve(t, "delay=5ms", nullserver.Options{NoMemory: true, Value: nil}), sized(l, 0)))
+	littlesLaw(t, r, 100)
+	near(t, "mean in flight", r.Measured.MeanInFlight, 100, 0.03)
 }
 
 func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; return l }
@@ -171,7 +193,7 @@ func TestErrorsAreCountedByKind(t *testing.T) {
 
 func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
 	l := base(kv.Put, kv.None)
-	l.Duration = 2 * time.Second
+	l.Total = 20_000
 	res := run(t, planFor(serve(t, "delay=1ms; close every 2000", nullserver.Options{}), l))
 	m := res.Measured
 	if m.Outcomes[kv.ConnectionLost] == 0 || m.Reconnects == 0 {
@@ -267,6 +289,18 @@ func TestSeveralLoops(t *testing.T) {
 	}
 }
 
+// holdsAllocations holds n operations to a number of allocations each. What a
+// second costs, and a window's beginning, is theirs too, and on a busy machine
+// there are few of them: it is left out.
+func holdsAllocations(t *testing.T, mallocs, n uint64, limit float64) {
+	t.Helper()
+	const seconds = 500
+	t.Logf("%d allocations in %d operations", mallocs, n)
+	if float64(mallocs) > limit*float64(n)+seconds {
+		t.Errorf("%.4f allocations per operation, want none", float64(mallocs)/float64(n))
+	}
+}
+
 // In the steady state an operation allocates nothing; what a second costs is
 // spread over the operations in it.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
@@ -295,34 +329,36 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 				}
 			}
 			m := run(t, p).Measured
-			perOp := float64(after.Mallocs-before.Mallocs) / float64(m.Done)
-			t.Logf("%d operations, %.4f allocations each", m.Done, perOp)
-			if limit := 0.02; perOp > limit {
-				t.Errorf("%.4f allocations per operation, want none", perOp)
-			}
+			holdsAllocations(t, after.Mallocs-before.Mallocs, m.Done, 0.02)
 		})
 	}
 }
 
-// A compare-and-set knows the version that the preload read, and a conflict
-// is an answer: with one client a key there is none.
+// A compare-and-set knows the version that the preload read, or that the one
+// before it made, and a conflict is an answer: where no two meet there is none.
 func TestCompareAndSet(t *testing.T) {
-	l := base(kv.CAS, kv.None)
-	l.Total, l.Distribution.Name, l.Clients = 3000, "sequential", 10
-	p := planFor(serve(t, "", nullserver.Options{}), l)
-	p.Versions = load.VersionsFor(&l)
-	if _, err := load.Preload(context.Background(), p); err != nil {
-		t.Fatal(err)
-	}
-	m := run(t, p).Measured
-	if m.Outcomes[kv.OK] != 3000 {
-		t.Errorf("outcomes %v, want 3000 ok", m.Outcomes)
+	endpoint := serve(t, "", nullserver.Options{})
+	for what, c := range map[string]struct {
+		keys    uint64
+		clients int
+	}{"each key once": {3000, 10}, "each key by one client": {1000, 1}} {
+		l := base(kv.CAS, kv.None)
+		l.Total, l.Distribution.Name, l.Clients, l.KeySpace, l.Prefix = 3000, "sequential", c.clients, c.keys, what
+		p := planFor(endpoint, l)
+		p.Versions = load.VersionsFor(&l)
+		if _, err := load.Preload(context.Background(), p); err != nil {
+			t.Fatal(err)
+		}
+		if m := run(t, p).Measured; m.Outcomes[kv.OK] != 3000 {
+			t.Errorf("%s: outcomes %v, want 3000 ok", what, m.Outcomes)
+		}
 	}
 	// Everybody sets the same key: some must lose, and none is an error.
-	l.KeySpace = 1
-	p.Load = l
+	l := base(kv.CAS, kv.None)
+	l.Total, l.Distribution.Name, l.Clients, l.KeySpace = 3000, "sequential", 10, 1
+	p := planFor(endpoint, l)
 	p.Versions = load.VersionsFor(&l)
-	m = run(t, p).Measured
+	m := run(t, p).Measured
 	if m.Outcomes[kv.Conflict] == 0 || m.Outcomes[kv.OK] == 0 || m.Failed() != 0 {
 		t.Errorf("outcomes %v, want ok and conflicts", m.Outcomes)
 	}

@@ -29,7 +29,7 @@ func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 			}
 		}
 		l := open(base(kv.Get, kv.Local), 400, time.Second)
-		l.Connections, l.Clients, l.NewConnection = 50, 50, true
+		l.Connections, l.Clients, l.NewConnection = 400, 400, true // a place for each
 		if m := run(t, plan(l)).Measured; m.Due != 400 || m.Outcomes[kv.OK] != 400 {
 			t.Errorf("open loop: due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 		}

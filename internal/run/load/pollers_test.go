@@ -82,7 +82,10 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := planFor(c.endpoint, base(kv.Get, kv.Local))
-			p.Access.TLS, p.Access.DialTimeout = c.tls, 500*time.Millisecond
+			p.Access.TLS, p.Access.DialTimeout = c.tls, patience
+			if c.endpoint == silent.Addr().String() {
+				p.Access.DialTimeout = 500 * time.Millisecond
+			}
 			err := load.Check(context.Background(), p)
 			switch {
 			case c.want == "" && err != nil:

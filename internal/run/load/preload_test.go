@@ -21,7 +21,7 @@ func TestPreloadGivesUpOnAStoreThatDoesNotServe(t *testing.T) {
 	} {
 		l := base(kv.Get, kv.Linearizable)
 		l.KeySpace, l.Timeout = 1_000_000, 200*time.Millisecond
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		_, err := load.Preload(ctx, planFor(serve(t, script, nullserver.Options{}), l))
 		if ctx.Err() != nil {
 			t.Errorf("%s: it did not give up", script)

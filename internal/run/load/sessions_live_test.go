@@ -13,35 +13,53 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Each client of a closed loop keeps its own lease alive: none ends, though the
-// load lasts longer than they were granted for.
+// Each client of a closed loop keeps its own lease alive: what is left of the time
+// of every lease is the whole of it again, less what the load took.
 func TestKeepAlives(t *testing.T) {
 	endpoint := startEtcd(t)
-	access := store.Access{Endpoints: []string{endpoint}}
+	access := store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}
 	admin, err := etcd.New().Admin(access)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = admin.Close() }()
 	leaser := admin.(store.Leaser)
-	const clients = 200
-	ids, err := leaser.Grant(t.Context(), clients, 4*time.Second)
+	const clients, ttl = 200, 3600
+	ids, err := leaser.Grant(t.Context(), clients, ttl*time.Second)
 	if err != nil {
 		t.Fatal(err)
-	}
-	l := base(kv.KeepAlive, kv.None)
-	l.Connections, l.Clients, l.Duration, l.Threads = 3, clients, 6*time.Second, 2
-	p := planFor(endpoint, l)
-	p.Leases = ids
-	m := run(t, p).Measured
-	if m.Failed() > 0 || m.Done < clients {
-		t.Fatalf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
 	}
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
+	left := func(id int64) int64 {
+		t.Helper()
+		r, err := c.TimeToLive(t.Context(), clientv3.LeaseID(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.TTL
+	}
+	// Some time passes: until the server says so, not until we believe it.
+	for _, id := range ids {
+		eventually(t, "two seconds of each lease", func() bool { return left(id) < ttl-2 })
+	}
+	l := base(kv.KeepAlive, kv.None)
+	l.Connections, l.Clients, l.Total, l.Threads = 3, clients, 10*clients, 2
+	p := planFor(endpoint, l)
+	p.Leases = ids
+	began := time.Now()
+	m := run(t, p).Measured
+	if m.Outcomes[kv.OK] != l.Total {
+		t.Fatalf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
+	}
+	for i, id := range ids {
+		if got, least := left(id), ttl-1-int64(time.Since(began).Seconds()); got < least {
+			t.Errorf("client %d: its lease has %d s left, and not %d", i, got, least)
+		}
+	}
 	if alive, err := c.Leases(t.Context()); err != nil || len(alive.Leases) != clients {
 		t.Fatalf("%d leases are alive, %v", len(alive.Leases), err)
 	}
@@ -104,7 +122,7 @@ func TestSTMUnderALock(t *testing.T) {
 
 func stmUnder(t *testing.T, locker kv.Locker) {
 	endpoint := startEtcd(t)
-	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}})
+	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}, DialTimeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package load_test
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -17,27 +19,35 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-func freeURL(t *testing.T) url.URL {
+// freeURLs returns addresses that are the test's to its end, also while nothing
+// listens there.
+func freeURLs(t *testing.T, n int) (out []url.URL) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return url.URL{Scheme: "http", Host: l.Addr().String()}
+	t.Cleanup(lease.Release)
+	for _, port := range lease.Ports {
+		out = append(out, url.URL{Scheme: "http", Host: net.JoinHostPort(lease.Host, strconv.Itoa(port))})
+	}
+	return out
 }
 
 // startEtcd starts one real member in this process.
 func startEtcd(t *testing.T) (endpoint string) {
 	t.Helper()
 	m := newMember(t)
-	m.start(t)
+	if err := m.start(); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { m.server.Close() })
-	return m.cfg.ListenClientUrls[0].Host
+	return m.endpoint()
 }
 
 // member is a real etcd that can be stopped and started again.
@@ -49,27 +59,30 @@ type member struct {
 func newMember(t *testing.T) *member {
 	t.Helper()
 	cfg := embed.NewConfig()
-	client, peer := freeURL(t), freeURL(t)
+	urls := freeURLs(t, 2)
 	cfg.Dir = t.TempDir()
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = urls[:1], urls[:1]
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = urls[1:], urls[1:]
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	cfg.UnsafeNoFsync = true
 	return &member{cfg: cfg}
 }
 
-func (m *member) start(t *testing.T) {
-	t.Helper()
+func (m *member) endpoint() string { return m.cfg.ListenClientUrls[0].Host }
+
+func (m *member) start() error {
 	e, err := embed.StartEtcd(m.cfg)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	m.server = e
 	select {
 	case <-e.Server.ReadyNotify():
-	case <-t.Context().Done():
-		t.Fatal("etcd did not start")
+		m.server = e
+		return nil
+	case <-time.After(patience):
+		e.Close()
+		return fmt.Errorf("etcd is not ready after %v", patience)
 	}
 }
 
@@ -88,7 +101,8 @@ func seen(w load.Watch, keys, n int) (events uint64) {
 // Every event of every write comes to every watcher of its key, whether the
 // watchers share the writers' connections, have their own, or are in another
 // loop, and each event has its two times. The loop is closed: etcd gives up
-// writes of its own accord when they come faster than the machine can take.
+// writes of its own accord when they come faster than the machine can take. It
+// still may on a busy one, and what it gave up may have happened.
 func TestWatchersGetEveryEvent(t *testing.T) {
 	endpoint := startEtcd(t)
 	for name, c := range map[string]struct {
@@ -109,18 +123,20 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 			l.Distribution, l.Timeout = scenario.Distribution{Name: "sequential"}, patience
 			p := planFor(endpoint, l)
 			p.Watch = &c.watch
-			m := run(t, p).Measured
+			r := run(t, p)
+			m, warmup := r.Measured, r.Warmup
 			w := m.Watching
 			t.Logf("%+v", *w)
-			if m.Failed() > 0 || m.Due != 1000 || w.Acknowledged <= 1000 { // the warm-up's too
-				t.Fatalf("due %d, outcomes %v, acknowledged %d", m.Due, m.Outcomes, w.Acknowledged)
+			given := m.Outcomes[kv.StoreTimeout] + warmup.Outcomes[kv.StoreTimeout] // up by etcd
+			if m.Due != 1000 || m.Failed()+warmup.Failed() != given || w.Acknowledged != m.Outcomes[kv.OK]+warmup.Outcomes[kv.OK] {
+				t.Fatalf("due %d, outcomes %v and %v, acknowledged %d", m.Due, warmup.Outcomes, m.Outcomes, w.Acknowledged)
 			}
-			if w.Delivered != w.Expected || w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 {
+			if w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 || w.Delivered < w.Expected {
 				t.Errorf("not every event came once: %+v", *w)
 			}
 			// The window's events are those of its own writes.
-			if want := seen(c.watch, 10, 100); m.Watch.Delivered != want || w.Expected <= want {
-				t.Errorf("%d events in the window, want %d, and %d in all", m.Watch.Delivered, want, w.Expected)
+			if want := seen(c.watch, 10, 100); given == 0 && (w.Delivered != w.Expected || m.Watch.Delivered != want || w.Expected < want) {
+				t.Errorf("%d events in the window, want %d, and %d of %d in all", m.Watch.Delivered, want, w.Delivered, w.Expected)
 			}
 			if due, sent := m.Watch.FromDue, m.Watch.FromSent; uint64(due.TotalCount()) != m.Watch.Delivered ||
 				uint64(sent.TotalCount()) != m.Watch.Delivered || due.Mean() < sent.Mean() || sent.Min() <= 0 {
@@ -211,23 +227,31 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 // were acknowledged no event is lost.
 func TestWatchersSurviveTheMember(t *testing.T) {
 	m := newMember(t)
-	m.start(t)
+	if err := m.start(); err != nil {
+		t.Fatal(err)
+	}
 	defer func() { m.server.Close() }()
-	l := open(base(kv.Put, kv.None), 300, 5*time.Second)
-	l.KeySpace, l.Timeout = 3, 5*time.Second
-	p := planFor(m.cfg.ListenClientUrls[0].Host, l)
+	// The load ends with its total, however long the member is away.
+	l := base(kv.Put, kv.None)
+	l.KeySpace, l.Clients, l.Total = 3, 10, 2000
+	p := planFor(m.endpoint(), l)
 	p.Watch = &load.Watch{Watchers: 30, Streams: 6, WatchedKeys: 3}
 	g, err := load.New(p)
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var away sync.WaitGroup
 	away.Go(func() {
-		eventually(t, "enough events", func() bool { return g.Progress().Events > 3000 })
+		eventually(t, "enough events", func() bool { return g.Progress().Events > 1000 })
 		m.server.Close()
-		m.start(t)
+		if err := m.start(); err != nil {
+			t.Errorf("the member does not come back: %v", err)
+			cancel()
+		}
 	})
-	res, err := g.Run(t.Context())
+	res, err := g.Run(ctx)
 	away.Wait()
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +283,8 @@ func TestWatchersCatchUp(t *testing.T) {
 		}
 	}
 	l := base(kv.Get, kv.Local)
-	l.Connections, l.Clients, l.Duration = 1, 1, time.Minute
+	const longest = 10 * time.Minute
+	l.Connections, l.Clients, l.Duration = 1, 1, longest
 	p := planFor(endpoint, l)
 	p.Watch = &load.Watch{Watchers: 2000, Streams: 2, Connections: 1, Key: []byte("watchkey"), Start: first, Expect: 8, AtWindow: true}
 	g, err := load.New(p)
@@ -271,7 +296,7 @@ func TestWatchersCatchUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := res.Measured.Watching
-	if w.Delivered != 16_000 || w.Expected != 16_000 || w.Lost+w.Duplicated+w.Reordered > 0 || res.Interrupted || res.Measured.Seconds > 50 {
+	if w.Delivered != 16_000 || w.Expected != 16_000 || w.Lost+w.Duplicated+w.Reordered > 0 || res.Interrupted || res.Measured.Seconds >= longest.Seconds() {
 		t.Errorf("%+v after %v s, interrupted %v", *w, res.Measured.Seconds, res.Interrupted)
 	}
 	if res.Measured.Done == 0 || res.Measured.Failed() > 0 || res.Measured.Watch.FromDue != nil {

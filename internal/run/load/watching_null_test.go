@@ -12,11 +12,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
 )
 
+// awaited is how long events that never come are waited for, and so the longest
+// that a put may take beside them.
+const awaited = 5 * time.Second
+
 // watched is a load of 1,000 puts of four keys with twenty watchers, five of
 // each key: 5,000 events.
 func watched(endpoint string) load.Plan {
 	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
-	l.KeySpace, l.Connections, l.Timeout, l.Distribution = 4, 2, 2*time.Second, scenario.Distribution{Name: "sequential"}
+	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
 	p := planFor(endpoint, l)
 	p.Watch = &load.Watch{Watchers: 20, Streams: 5, Connections: 3}
 	return p
@@ -31,7 +35,11 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 		"watch=duplicate every 50": {5000, 0, 100, 0},
 		"watch=lose every 99; watch=duplicate every 70": {4950, 50, 71, 0},
 	} {
-		m := run(t, watched(serve(t, script, nullserver.Options{}))).Measured
+		p := watched(serve(t, script, nullserver.Options{}))
+		if want.lost > 0 {
+			p.Load.Timeout = awaited
+		}
+		m := run(t, p).Measured
 		w := m.Watching
 		if m.Failed() > 0 || w.Expected != 5000 || w.Delivered != want.delivered || w.Lost != want.lost ||
 			w.Duplicated != want.duplicated || w.Reordered != want.reordered || w.Untimed+w.Foreign+w.Wrong+w.Impossible > 0 {
@@ -43,7 +51,9 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 	}
 	// Every 101st is held until its watcher's next: those whose next is held
 	// too, or does not come, are the only ones not to be out of order.
-	w := run(t, watched(serve(t, "watch=reorder every 101", nullserver.Options{}))).Measured.Watching
+	p := watched(serve(t, "watch=reorder every 101", nullserver.Options{}))
+	p.Load.Timeout = awaited
+	w := run(t, p).Measured.Watching
 	if w.Reordered+w.Lost != 49 || w.Lost > 5 || w.Duplicated > 0 || w.Delivered+w.Lost != 5000 {
 		t.Errorf("reordered: %+v", *w)
 	}
@@ -60,7 +70,9 @@ func TestWatchLatencyIsFromThePut(t *testing.T) {
 	if put := m.Whole().Service.Min(); put < 499_000_000 {
 		t.Fatalf("a put took %d ns", put)
 	}
-	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= 400_000_000 || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
+	// A busy machine is late with both, which the simulated test of the engine
+	// is not.
+	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= m.Whole().Service.ValueAtQuantile(50) || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
 		t.Errorf("half of the events came after %d ns: %+v", s.ValueAtQuantile(50), *m.Watching)
 	}
 	if due, sent := m.Watch.FromDue.Mean(), m.Watch.FromSent.Mean(); due < sent {
@@ -75,14 +87,21 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	p.Watch.Streams = 3 // one on each connection
 	p.Load.MaxInFlight = 20
 	m := run(t, p).Measured
-	if m.Failed() > 0 || m.Watch.Delivered != 5000 {
+	// On a busy machine the last may still wait for room when the window closes.
+	sentAll := m.Succeeded() == 1000
+	if m.Failed() != m.Outcomes[kv.NotSent] || m.Watch.Delivered != 5*m.Succeeded() {
 		t.Fatalf("%v, %+v", m.Outcomes, m.Watch)
 	}
 	due, sent := m.Watch.FromDue, m.Watch.FromSent
-	// Of 2 s, a quarter stands still: those due in it waited half of it in the
-	// mean.
-	if due.ValueAtQuantile(95) < 300_000_000 || sent.ValueAtQuantile(90) > 250_000_000 {
-		t.Errorf("p95 from due %d ns, p90 from sent %d ns", due.ValueAtQuantile(95), sent.ValueAtQuantile(90))
+	// Of 2 s, a quarter stands still: all that is due in it waits until its end,
+	// and only the first ten are sent before. What a busy
+	// machine adds to the times from when they were sent is in both; the simulated
+	// test of the engine has none of it.
+	atLeast(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.376e9)
+	atLeast(t, "the mean wait to be sent", due.Mean()-sent.Mean(), 0.056e9)
+	// Each event waited as its put did.
+	if sentAll {
+		near(t, "the mean wait to be sent", due.Mean()-sent.Mean(), m.Lateness.Mean(), 0.01)
 	}
 }
 

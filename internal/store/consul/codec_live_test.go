@@ -44,7 +44,7 @@ func message(n int) []byte {
 }
 
 func TestLiveAgreesWithOfficialClient(t *testing.T) {
-	l := startLive(t, 1, "127.31.0.1", "", everyByte)
+	l := startLive(t, 1, "", everyByte)
 	w := storetest.Dial(t, New(), store.Access{Endpoints: l.Endpoints})
 	official := official(t, l.Endpoints[0], "").KV()
 	for i, key := range awkwardKeys() {

@@ -3,9 +3,9 @@ package consul
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
@@ -13,7 +13,7 @@ import (
 // A cluster of three: every member answers every level, roles are read back, and
 // when the leader dies the others go on.
 func TestLiveCluster(t *testing.T) {
-	l := startLive(t, 3, "127.31.1.1", "", nil)
+	l := startLive(t, 3, "", nil)
 	a, err := New().Admin(store.Access{Endpoints: l.Endpoints})
 	if err != nil {
 		t.Fatal(err)
@@ -54,15 +54,17 @@ func TestLiveCluster(t *testing.T) {
 	}
 	_, leader := storetest.Roles(t, a)
 	i := slices.Index(l.Endpoints, leader)
-	_ = l.Processes[i].Kill()
+	if err := l.Processes[i].Signal(host.Kill); err != nil {
+		t.Fatal(err)
+	}
 	survivor := storetest.Dial(t, New(), store.Access{Endpoints: []string{l.Endpoints[(i+1)%3]}})
 	last := kv.OK
-	for began := time.Now(); ; {
+	for { // Dial bounds it
 		e := survivor.Do(store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 		if e.Outcome == kv.OK {
 			break
 		}
-		if len(e.Text) == 0 || time.Since(began) > 45*time.Second {
+		if len(e.Text) == 0 {
 			t.Fatalf("a survivor answers %v %q", e.Outcome, e.Text)
 		}
 		if last != e.Outcome {
@@ -78,7 +80,7 @@ func TestLiveCluster(t *testing.T) {
 
 func TestLiveToken(t *testing.T) {
 	const token = "6e756c6c-1111-2222-3333-444444444444"
-	l := startLive(t, 1, "127.31.1.2", token, func(c tree) {
+	l := startLive(t, 1, token, func(c tree) {
 		c["acl"] = tree{"enabled": true, "default_policy": "deny", "tokens": tree{"initial_management": token}}
 	})
 	for _, access := range []store.Access{{User: token}, {User: "u", Password: token}} {

@@ -11,13 +11,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
-// startLive starts a real cluster; host is its own address, 127.x. With a
-// change, that is made to every member's configuration; the token is for the
-// official client.
-func startLive(t testing.TB, members int, host, token string, change func(tree)) *storetest.Live {
+// startLive starts a real cluster. With a change, that is made to every member's
+// configuration; the token is for the official client.
+func startLive(t testing.TB, members int, token string, change func(tree)) *storetest.Live {
 	t.Helper()
 	c := storetest.Cluster{
-		Exec: storetest.Installed(t, New()), Members: members, Host: host,
+		Exec: storetest.Installed(t, New()), Members: members,
 		Ready: func(ctx context.Context, endpoint string) error {
 			_, err := official(t, endpoint, token).KV().Put(&api.KVPair{Key: "ready"}, (&api.WriteOptions{}).WithContext(ctx))
 			return err

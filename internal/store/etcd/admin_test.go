@@ -15,18 +15,19 @@ import (
 	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 // runAlone runs a member in this process until the test ends, and returns its
 // client endpoint.
 func runAlone(t *testing.T) string {
 	t.Helper()
-	// An address of its own: no outgoing connection of the machine uses it.
-	host := fmt.Sprintf("127.91.%d.%d", os.Getpid()>>8&0xff, os.Getpid()&0x7f+1)
+	address, ports := freePorts(t, 2)
 	dir := t.TempDir()
 	l, err := New().Launch(store.LaunchSpec{Cluster: "test", Self: "unused", Members: []store.MemberPlace{
-		{Name: "alone", Host: host, Ports: []int{freePortOn(t, host), freePortOn(t, host)}, Dir: dir},
+		{Name: "alone", Host: address, Ports: ports, Dir: dir},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -42,25 +43,27 @@ func runAlone(t *testing.T) string {
 	go func() { done <- New().RunMember(ctx, p.Args[3]) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("the member ended with %v", err)
-		}
+		storetest.Ended(t, "the member", done)
 	})
 	return p.Endpoint
 }
 
-func freePortOn(t *testing.T, host string) int {
+// freePorts are the test's own to its end.
+func freePorts(t testing.TB, n int) (address string, ports []int) {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Cleanup(lease.Release)
+	return lease.Host, lease.Ports
 }
 
 func adminOf(t *testing.T, a store.Access) store.Admin {
 	t.Helper()
+	if a.DialTimeout == 0 {
+		a.DialTimeout = patience
+	}
 	admin, err := New().Admin(a)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +77,7 @@ func awaitLeader(t *testing.T, admin store.Admin) store.Status {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		s, err := admin.Status(ctx)
@@ -107,8 +110,8 @@ func TestAdminOfARealMember(t *testing.T) {
 
 	t.Run("maintenance", func(t *testing.T) { maintainAlone(t, admin) })
 	t.Run("a dead endpoint beside it", func(t *testing.T) {
-		host, _, _ := net.SplitHostPort(endpoint)
-		dead := net.JoinHostPort(host, fmt.Sprint(freePortOn(t, host)))
+		address, ports := freePorts(t, 1)
+		dead := net.JoinHostPort(address, fmt.Sprint(ports[0]))
 		s, err := adminOf(t, store.Access{Endpoints: []string{dead, endpoint}}).Status(t.Context())
 		if err != nil || s.Leader() == nil || s.Leader().Endpoint != endpoint {
 			t.Fatalf("status %+v, %v", s, err)

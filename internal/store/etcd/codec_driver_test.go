@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"net"
 	"net/url"
@@ -23,14 +24,17 @@ type live struct {
 	client   *clientv3.Client
 }
 
-func freeURL(t testing.TB, scheme string) url.URL {
+// patience bounds what no test measures: however slow the machine, no test hangs
+// for ever.
+const patience = 2 * time.Minute
+
+// patient is a context that ends when a test has hung: the official client tries
+// for ever to reach what it cannot.
+func patient(t testing.TB) context.Context {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return url.URL{Scheme: scheme, Host: l.Addr().String()}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // startLive starts one member; with files, it speaks TLS and asks for a
@@ -46,10 +50,10 @@ func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 			TrustedCAFile: files.ca, ClientCertAuth: mutual,
 		}
 	}
-	client, peer := freeURL(t, scheme), freeURL(t, "http")
+	free := func(scheme string) []url.URL { return []url.URL{{Scheme: scheme, Host: "127.0.0.1:0"}} }
 	cfg.Dir = t.TempDir()
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	cfg.ListenClientUrls, cfg.ListenPeerUrls = free(scheme), free("http")
+	cfg.AdvertiseClientUrls, cfg.AdvertisePeerUrls = cfg.ListenClientUrls, cfg.ListenPeerUrls
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	cfg.UnsafeNoFsync = true
@@ -61,10 +65,10 @@ func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 	t.Cleanup(e.Close)
 	select {
 	case <-e.Server.ReadyNotify():
-	case <-t.Context().Done():
-		t.Fatal("etcd did not start")
+	case <-time.After(patience):
+		t.Fatalf("etcd is not ready after %v", patience)
 	}
-	l := &live{endpoint: client.Host}
+	l := &live{endpoint: e.Clients[0].Addr().String()}
 	l.client = l.official(t, files, "", "")
 	return l
 }
@@ -73,7 +77,7 @@ func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 func (l *live) official(t testing.TB, files *testCerts, user, password string) *clientv3.Client {
 	t.Helper()
 	cfg := clientv3.Config{
-		Endpoints: []string{l.endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop(),
+		Endpoints: []string{l.endpoint}, DialTimeout: patience, Logger: zap.NewNop(),
 		Username: user, Password: password,
 	}
 	if files != nil {
@@ -107,7 +111,7 @@ func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wireConn {
 		conn = tls.Client(conn, a.TLS)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(5 * time.Minute)) // no test hangs for ever
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Minute)) // for a whole test
 	w := &wireConn{t: t, conn: conn, c: codecs(store.Dialed{Endpoint: a.Endpoints[0]}), buf: make([]byte, 64<<10)}
 	w.c.Tick(0)
 	return w

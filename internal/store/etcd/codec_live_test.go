@@ -54,7 +54,7 @@ func agree(t *testing.T, w *wireConn, client *clientv3.Client) {
 
 func agreeOnKey(t *testing.T, w *wireConn, client *clientv3.Client, key, value []byte) {
 	t.Helper()
-	ctx := t.Context()
+	ctx := patient(t)
 	same := func(wire store.Event, value []byte, revision int64) {
 		t.Helper()
 		if !bytes.Equal(wire.Key, key) || !bytes.Equal(wire.Value, value) || wire.Revision != revision || wire.Count != 1 {
@@ -126,7 +126,7 @@ func agreeOnRanges(t *testing.T, w *wireConn, client *clientv3.Client) {
 		limit    int64
 	}{{"range/", "range0", 0}, {"range/100", "range/200", 0}, {"range/", "range0", 128}, {"range/", "\x00", 1}, {"none", "nonf", 0}} {
 		options := []clientv3.OpOption{clientv3.WithRange(tc.end), clientv3.WithLimit(tc.limit)}
-		r, err := client.Get(t.Context(), tc.key, options...)
+		r, err := client.Get(patient(t), tc.key, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestLiveStreamIDsUsedUp(t *testing.T) {
 			t.Fatalf("lost %+v", lost)
 		}
 	}
-	r, err := l.client.Get(t.Context(), "", clientv3.WithPrefix(), clientv3.WithCountOnly())
+	r, err := l.client.Get(patient(t), "", clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil || r.Count != total || r.Header.Revision != total+1 {
 		t.Errorf("%d keys at revision %d, want %d: %v", r.Count, r.Header.Revision, total, err)
 	}

@@ -31,7 +31,7 @@ func newLocker(t *testing.T, l *live, by kv.Locker, atOnce, n int, seed uint64) 
 	a := store.Access{Endpoints: []string{l.endpoint}}
 	k := &locker{w: dialWire(t, a, newCodecs(a)), by: by, n: n, seed: seed}
 	for range atOnce {
-		lease, err := l.client.Grant(t.Context(), 600)
+		lease, err := l.client.Grant(patient(t), 600)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func (k *locker) run() (retries, requests uint32) {
 func (l *live) fillAccounts(t *testing.T) {
 	t.Helper()
 	for i := range accounts {
-		if _, err := l.client.Put(t.Context(), account(i), strconv.Itoa(balance)); err != nil {
+		if _, err := l.client.Put(patient(t), account(i), strconv.Itoa(balance)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,7 +89,7 @@ func (l *live) checkAccounts(t *testing.T) {
 	t.Helper()
 	sum := 0
 	for i := range accounts {
-		r, err := l.client.Get(t.Context(), account(i))
+		r, err := l.client.Get(patient(t), account(i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,14 +155,14 @@ func TestLiveMutexKeepsTransactionsApart(t *testing.T) {
 			t.Errorf("locker %d: %d watchers are left, %d transactions open, %d being left", i, n, c.stm.open, c.stm.left)
 		}
 	}
-	if r, err := l.client.Get(t.Context(), lockedBy, clientv3.WithPrefix()); err != nil || r.Count != 0 {
+	if r, err := l.client.Get(patient(t), lockedBy, clientv3.WithPrefix()); err != nil || r.Count != 0 {
 		t.Errorf("keys of locks are left: %v, %v", r, err)
 	}
 }
 
 // transferUnder reads two accounts and writes them, in three requests.
 func (l *live) transferUnder(t *testing.T, m *concurrency.Mutex, r *rand.Rand) error {
-	ctx := t.Context()
+	ctx := patient(t)
 	if err := m.Lock(ctx); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := concurrency.NewMutex(session, lockedBy)
-	if err := m.Lock(t.Context()); err != nil {
+	if err := m.Lock(patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	k := newLocker(t, l, kv.LockClient, 3, 3, 1)
@@ -220,7 +220,7 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	// One gives up, and its key goes; the two others do not get the lock by that.
 	w.c.Cancel(1)
 	turnUntil(func() bool { return c.stm.left == 0 })
-	r, err := l.client.Get(t.Context(), lockedBy+"/", clientv3.WithPrefix())
+	r, err := l.client.Get(patient(t), lockedBy+"/", clientv3.WithPrefix())
 	if err != nil || r.Count != 3 || len(w.rest) != 0 {
 		t.Fatalf("%v, %v, %+v", r, err, w.rest)
 	}
@@ -229,7 +229,7 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 			t.Errorf("%v", e)
 		}
 	}
-	if err := m.Unlock(t.Context()); err != nil {
+	if err := m.Unlock(patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	turnUntil(func() bool { return len(w.rest) == 2 })
@@ -263,7 +263,7 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := concurrency.NewMutex(session, lockedBy)
-	if err := m.Lock(t.Context()); err != nil {
+	if err := m.Lock(patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	op.Tag, op.Session = 77, k.sessions[0]
@@ -273,17 +273,17 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.client.Revoke(t.Context(), clientv3.LeaseID(op.Session)); err != nil {
+	if _, err := l.client.Revoke(patient(t), clientv3.LeaseID(op.Session)); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Unlock(t.Context()); err != nil {
+	if err := m.Unlock(patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	e := w.until(1, func(e *store.Event) bool { return e.Tag == 77 })[0]
 	if e.Outcome != kv.BadRequest || len(e.Text) == 0 {
 		t.Errorf("%+v (%s)", e, e.Text)
 	}
-	if r, err := l.client.Get(t.Context(), "a"); err != nil || r.Count != 0 {
+	if r, err := l.client.Get(patient(t), "a"); err != nil || r.Count != 0 {
 		t.Errorf("it was written without the lock: %v, %v", r, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-const manyKeys = 25_000
+const manyKeys = 5_000
 
 func manyKey(i int) string { return fmt.Sprintf("many/%05d", i) }
 
@@ -25,7 +25,7 @@ func (l *live) putMany(t *testing.T, value string) {
 		for k := range together {
 			puts = append(puts, clientv3.OpPut(manyKey(i+k), value))
 		}
-		if _, err := l.client.Txn(t.Context()).Then(puts...).Commit(); err != nil {
+		if _, err := l.client.Txn(patient(t)).Then(puts...).Commit(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,7 +35,7 @@ func (l *live) putMany(t *testing.T, value string) {
 // and the first.
 func TestLiveRangesInEveryForm(t *testing.T) {
 	l, w := dialLive(t)
-	l.putMany(t, "some value")
+	l.putMany(t, strings.Repeat("some value", 10))
 	for _, tc := range []struct {
 		name     string
 		op       store.Op
@@ -43,23 +43,23 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 		requests uint32 // beyond the first
 	}{
 		{"plain", store.Op{}, nil, 0},
-		{"limited", store.Op{Limit: 10_001}, []clientv3.OpOption{clientv3.WithLimit(10_001)}, 0},
+		{"limited", store.Op{Limit: 2_001}, []clientv3.OpOption{clientv3.WithLimit(2_001)}, 0},
 		{"keys", store.Op{KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 0},
 		{"limited keys", store.Op{KeysOnly: true, Limit: 7}, []clientv3.OpOption{clientv3.WithKeysOnly(), clientv3.WithLimit(7)}, 0},
-		{"pages", store.Op{PageSize: 10_000}, nil, 2},
-		{"even pages", store.Op{PageSize: 5_000}, nil, 4},
+		{"pages", store.Op{PageSize: 2_000}, nil, 2},
+		{"even pages", store.Op{PageSize: 1_000}, nil, 4},
 		{"one page", store.Op{PageSize: manyKeys}, nil, 0},
 		{"a larger page", store.Op{PageSize: manyKeys + 1}, nil, 0},
-		{"limited pages", store.Op{PageSize: 10_000, Limit: 20_001}, []clientv3.OpOption{clientv3.WithLimit(20_001)}, 2},
-		{"as many pages as the limit", store.Op{PageSize: 10_000, Limit: 20_000}, []clientv3.OpOption{clientv3.WithLimit(20_000)}, 1},
-		{"pages of keys", store.Op{PageSize: 10_000, KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 2},
+		{"limited pages", store.Op{PageSize: 2_000, Limit: 4_001}, []clientv3.OpOption{clientv3.WithLimit(4_001)}, 2},
+		{"as many pages as the limit", store.Op{PageSize: 2_000, Limit: 4_000}, []clientv3.OpOption{clientv3.WithLimit(4_000)}, 1},
+		{"pages of keys", store.Op{PageSize: 2_000, KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 2},
 		{"stream", store.Op{Streamed: true}, nil, 0},
-		{"limited stream", store.Op{Streamed: true, Limit: 12_345}, []clientv3.OpOption{clientv3.WithLimit(12_345)}, 0},
+		{"limited stream", store.Op{Streamed: true, Limit: 2_345}, []clientv3.OpOption{clientv3.WithLimit(2_345)}, 0},
 		{"stream of keys", store.Op{Streamed: true, KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w.t = t
-			r, err := l.client.Get(t.Context(), "many/", append(tc.options, clientv3.WithRange("many0"))...)
+			r, err := l.client.Get(patient(t), "many/", append(tc.options, clientv3.WithRange("many0"))...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestLiveCounts(t *testing.T) {
 	for _, tc := range []struct{ key, end string }{
 		{"many/", "many0"}, {"many/00100", "many/00200"}, {manyKey(7), ""}, {"\x00", "\x00"}, {"none", ""}, {"none", "nonf"},
 	} {
-		r, err := l.client.Get(t.Context(), tc.key, clientv3.WithRange(tc.end), clientv3.WithCountOnly())
+		r, err := l.client.Get(patient(t), tc.key, clientv3.WithRange(tc.end), clientv3.WithCountOnly())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	l.putMany(t, "v")
 	w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte(manyKey(0))})
 	c := w.c.(*codec)
-	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 100, Key: []byte("many/"), End: []byte("many0"), PageSize: 10_000})
+	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 100, Key: []byte("many/"), End: []byte("many0"), PageSize: 2_000})
 	turn := func() []store.Event {
 		t.Helper()
 		events, err := w.turn()
@@ -128,7 +128,7 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	for c.scans.table[0].pages < 2 {
 		turn()
 	}
-	if _, err := l.client.Delete(t.Context(), manyKey(12_000), clientv3.WithRange("many0")); err != nil {
+	if _, err := l.client.Delete(patient(t), manyKey(2_400), clientv3.WithRange("many0")); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -139,19 +139,19 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 			break
 		}
 	}
-	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), End: []byte("many0"), PageSize: 10_000}); e.Count != 12_000 || e.Extra != 1 {
+	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), End: []byte("many0"), PageSize: 2_000}); e.Count != 2_400 || e.Extra != 1 {
 		t.Fatalf("%+v", e)
 	}
 	// A revision that is compacted between two pages ends the range with a sentence.
-	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), End: []byte("many0"), PageSize: 10_000})
+	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), End: []byte("many0"), PageSize: 2_000})
 	for c.scans.table[0].pages < 2 {
 		turn()
 	}
-	put, err := l.client.Put(t.Context(), manyKey(1), "v")
+	put, err := l.client.Put(patient(t), manyKey(1), "v")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.client.Compact(t.Context(), put.Header.Revision); err != nil {
+	if _, err := l.client.Compact(patient(t), put.Header.Revision); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -174,7 +174,7 @@ func TestLiveRangesTogether(t *testing.T) {
 		for i := range uint32(n) {
 			w.c.Submit(&store.Op{
 				Kind: kv.Range, Tag: 200 + i, Key: []byte(manyKey(int(i))), End: []byte("many0"),
-				Streamed: i%2 == 0, PageSize: 4_000,
+				Streamed: i%2 == 0, PageSize: 800,
 			})
 		}
 		if _, err := w.turn(); err != nil {

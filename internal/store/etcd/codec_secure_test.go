@@ -83,7 +83,7 @@ func TestLivePlainToTLS(t *testing.T) {
 // from a to b.
 func enableAuth(t *testing.T, l *live) {
 	t.Helper()
-	ctx, c := t.Context(), l.client
+	ctx, c := patient(t), l.client
 	check := func(_ any, err error) {
 		t.Helper()
 		if err != nil {
@@ -127,10 +127,10 @@ func TestLiveAuthentication(t *testing.T) {
 	// Nobody's token, and a token that the members no longer know.
 	nobody := store.Access{Endpoints: []string{l.endpoint}}
 	dialWire(t, nobody, newCodecs(nobody)).want(kv.Denied, store.Op{Kind: kv.Put, Key: []byte("k")})
-	if _, err := root.AuthDisable(t.Context()); err != nil {
+	if _, err := root.AuthDisable(patient(t)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.client.AuthEnable(t.Context()); err != nil {
+	if _, err := l.client.AuthEnable(patient(t)); err != nil {
 		t.Fatal(err)
 	}
 	first.want(kv.Denied, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("w")})

@@ -44,7 +44,7 @@ func TestLiveSTMConservesTheSum(t *testing.T) {
 		t.Run(iso.String(), func(t *testing.T) {
 			l, w := dialLive(t)
 			for i := range accounts {
-				if _, err := l.client.Put(t.Context(), account(i), strconv.Itoa(balance)); err != nil {
+				if _, err := l.client.Put(patient(t), account(i), strconv.Itoa(balance)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -69,7 +69,7 @@ func TestLiveSTMConservesTheSum(t *testing.T) {
 			others.Wait()
 			sum := 0
 			for i := range accounts {
-				r, err := l.client.Get(t.Context(), account(i))
+				r, err := l.client.Get(patient(t), account(i))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +133,7 @@ func (w *wireConn) transfers(iso kv.Isolation, atOnce, n int) (retries, requests
 // there.
 func TestLiveSTM(t *testing.T) {
 	l, w := dialLive(t)
-	if _, err := l.client.Put(t.Context(), "a", "old"); err != nil {
+	if _, err := l.client.Put(patient(t), "a", "old"); err != nil {
 		t.Fatal(err)
 	}
 	for iso := range kv.NumIsolations {
@@ -145,7 +145,7 @@ func TestLiveSTM(t *testing.T) {
 			t.Errorf("%v: %d requests, %d retries", iso, e.Extra+1, e.Retries)
 		}
 		for key, want := range map[string]string{"a": "old", "b" + iso.String(): string(value), "c": ""} {
-			r, err := l.client.Get(t.Context(), key)
+			r, err := l.client.Get(patient(t), key)
 			if err != nil || len(r.Kvs) != 1 || string(r.Kvs[0].Value) != want {
 				t.Fatalf("%v: %s is %v, %v", iso, key, r, err)
 			}

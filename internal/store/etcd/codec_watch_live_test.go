@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -76,7 +75,7 @@ func dialLive(t *testing.T) (*live, *wireConn) {
 // connection, with versions, deletions, awkward keys and large values.
 func TestLiveWatchersSeeTheOfficialClientsWrites(t *testing.T) {
 	l, w := dialLive(t)
-	ctx := t.Context()
+	ctx := patient(t)
 	keys := awkwardKeys()
 	var ops []store.Op
 	for i, key := range keys {
@@ -112,7 +111,7 @@ func TestLiveWatchersSeeTheOfficialClientsWrites(t *testing.T) {
 // and from an earlier revision on.
 func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 	l, w := dialLive(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithCancel(patient(t))
 	defer cancel()
 	theirs := l.client.Watch(ctx, "k", clientv3.WithPrefix(), clientv3.WithRev(1))
 	const n = 50
@@ -145,7 +144,7 @@ func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	for i := range 10 {
 		last = w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: fmt.Appendf(nil, "%d", i)}).Revision
 	}
-	if _, err := l.client.Compact(t.Context(), last); err != nil {
+	if _, err := l.client.Compact(patient(t), last); err != nil {
 		t.Fatal(err)
 	}
 	w.subscribe(store.Op{Watcher: 1, Key: []byte("k"), Start: 2}, store.Op{Watcher: 2, Key: []byte("k")})
@@ -153,7 +152,7 @@ func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	if e.Watcher != 1 || e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), fmt.Sprintf("compacted, up to revision %d", last)) {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
-	if _, err := l.client.Put(t.Context(), "k", "v"); err != nil {
+	if _, err := l.client.Put(patient(t), "k", "v"); err != nil {
 		t.Fatal(err)
 	}
 	if e := w.until(1, isNotify)[0]; e.Watcher != 2 || e.Version != 11 {
@@ -173,7 +172,7 @@ func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
 	w.subscribe(ops...)
 	for version := range puts {
 		for k := range keys {
-			if _, err := l.client.Put(t.Context(), fmt.Sprintf("k%d", k), fmt.Sprintf("v%d", version)); err != nil {
+			if _, err := l.client.Put(patient(t), fmt.Sprintf("k%d", k), fmt.Sprintf("v%d", version)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -192,7 +191,7 @@ func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
 func TestLiveTxnGet(t *testing.T) {
 	l, w := dialLive(t)
 	for i := range 5 {
-		if _, err := l.client.Put(t.Context(), fmt.Sprintf("k%d", i), fmt.Sprintf("v%d", i)); err != nil {
+		if _, err := l.client.Put(patient(t), fmt.Sprintf("k%d", i), fmt.Sprintf("v%d", i)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 func TestLiveOlderEtcd(t *testing.T) {
 	old := etcdv2.New()
 	c := storetest.Start(t, old, storetest.Cluster{
-		Exec: storetest.Installed(t, old), Members: 1, Host: "127.57.1.1",
+		Exec: storetest.Installed(t, old), Members: 1,
 		Ready: func(ctx context.Context, endpoint string) error {
 			client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 			if err != nil {

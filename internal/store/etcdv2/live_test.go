@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
-// startLive starts a real cluster; host is its own address, 127.x.
-func startLive(t testing.TB, members int, host string) *storetest.Live {
+// startLive starts a real cluster.
+func startLive(t testing.TB, members int) *storetest.Live {
 	t.Helper()
 	return storetest.Start(t, New(), storetest.Cluster{
-		Exec: storetest.Installed(t, New()), Members: members, Host: host,
+		Exec: storetest.Installed(t, New()), Members: members,
 		Ready: func(ctx context.Context, endpoint string) error {
 			r, err := ask(ctx, endpoint, "PUT", "/ready", "value=1")
 			if err == nil && r.ErrorCode != 0 {

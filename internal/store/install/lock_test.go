@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -82,7 +84,17 @@ func TestTwoAtOnceBuildOnce(t *testing.T) {
 			results <- result{path, err}
 		}()
 	}
-	got := []string{<-started, <-started}
+	var got []string
+	for range 2 {
+		select {
+		case step := <-started:
+			got = append(got, step)
+		case r := <-results:
+			t.Fatalf("it ended before it was released: %+v", r)
+		case <-time.After(patience):
+			t.Fatalf("after %v these were told: %q", patience, got)
+		}
+	}
 	if got[0] > got[1] {
 		got[0], got[1] = got[1], got[0]
 	}
@@ -100,12 +112,21 @@ func TestTwoAtOnceBuildOnce(t *testing.T) {
 	}
 }
 
+// patience bounds every wait: no test hangs for ever.
+const patience = 2 * time.Minute
+
 // release lets a blocked fake mvn go on.
 func release(t *testing.T) {
 	t.Helper()
-	pipe, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), "pipe"), os.O_WRONLY, 0) // waits for the reader
-	if err != nil {
-		t.Fatal(err)
+	var pipe *os.File
+	for until := time.Now().Add(patience); ; runtime.Gosched() { // the reader may not be there yet
+		var err error
+		if pipe, err = os.OpenFile(filepath.Join(os.Getenv("HOME"), "pipe"), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.ENXIO) || time.Now().After(until) {
+			t.Fatalf("mvn does not read: %v", err)
+		}
 	}
 	if _, err := pipe.WriteString("jar\n"); err != nil {
 		t.Error(err)

@@ -3,14 +3,13 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
@@ -33,17 +32,16 @@ func Installed(t testing.TB, st store.Installable) string {
 // Live is a real cluster that Launch described.
 type Live struct {
 	Endpoints []string
-	Processes []*os.Process
+	Processes []host.Process // none outlives the test's own
 }
 
 // Cluster says what to start.
 type Cluster struct {
 	Exec     string
 	Members  int
-	Host     string // its own address, 127.x
 	Settings any
 	Change   func(*store.Process) // nil: as Launch says
-	// Ready is asked until every member's endpoint says nil, in StartTimeout.
+	// Ready is asked until every member's endpoint says nil.
 	Ready func(ctx context.Context, endpoint string) error
 }
 
@@ -52,11 +50,15 @@ type Cluster struct {
 func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	t.Helper()
 	spec := store.LaunchSpec{Cluster: t.Name(), Exec: c.Exec, Settings: c.Settings}
-	ports := freePorts(t, c.Host, c.Members*store.PortsPerMember)
+	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), c.Members*store.PortsPerMember)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release) // behind the members
 	for i := range c.Members {
 		name := fmt.Sprintf("m%d", i+1)
 		spec.Members = append(spec.Members, store.MemberPlace{
-			Name: name, Host: c.Host, Dir: filepath.Join(t.TempDir(), name), Ports: ports[i*store.PortsPerMember:],
+			Name: name, Host: lease.Host, Dir: filepath.Join(t.TempDir(), name), Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember],
 		})
 	}
 	launch, err := st.Launch(spec)
@@ -70,30 +72,12 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 		}
 		l.start(t, p)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), launch.StartTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), max(patience, launch.StartTimeout))
 	defer cancel()
 	for _, e := range l.Endpoints {
 		poll(ctx, t, func() error { return c.Ready(ctx, e) })
 	}
 	return l
-}
-
-// freePorts returns ports below the ephemeral range that nothing listens on at
-// a host.
-func freePorts(t testing.TB, host string, n int) (ports []int) {
-	t.Helper()
-	for port := 20_000 + os.Getpid()%10_000; len(ports) < n && port < 32_000; port++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", host, port))
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		ports = append(ports, port)
-	}
-	if len(ports) < n {
-		t.Fatal("no free ports")
-	}
-	return ports
 }
 
 func (l *Live) start(t testing.TB, p store.Process) {
@@ -106,21 +90,15 @@ func (l *Live) start(t testing.TB, p store.Process) {
 			t.Fatal(err)
 		}
 	}
-	log, err := os.Create(p.LogFile)
+	process, err := host.NewLocal(nil, nil).Start(host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(p.Path, p.Args...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, append(os.Environ(), p.Env...), log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	l.Processes = append(l.Processes, cmd.Process)
+	l.Processes = append(l.Processes, process)
 	l.Endpoints = append(l.Endpoints, p.Endpoint)
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		_ = log.Close()
+		_ = process.Signal(host.Kill)
+		<-process.Exited()
 		if t.Failed() {
 			text, _ := os.ReadFile(p.LogFile)
 			t.Logf("%s: ...%s", p.Name, text[max(0, len(text)-3000):])

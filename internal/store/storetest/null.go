@@ -30,9 +30,7 @@ func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptio
 	go func() { ended <- s.Serve(ctx, listeners) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		Ended(t, "the null server", ended)
 	})
 	return endpoints
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds what a test waits for.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // Wire drives one codec over a socket, synchronously.
 type Wire struct {

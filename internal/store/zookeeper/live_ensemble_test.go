@@ -121,7 +121,7 @@ func leaderKilled(t *testing.T, c *cluster.Cluster) {
 	}
 	w.c.Lost(nil)
 	other := c.Endpoints()[leader.ID%3]
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		w = dialWire(t, store.Access{Endpoints: []string{other}}, w.c)
 		var err error

@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// patience bounds every wait: no test hangs for ever.
+const patience = 2 * time.Minute
+
 // version is the one that is installed unless another is asked for.
 const version = "3.9.5"
 
@@ -126,7 +129,7 @@ func official(t testing.TB, a store.Access) *zk.Conn {
 			if e.State == zk.StateHasSession {
 				return c
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("the official client gets no session")
 		}
 	}
@@ -151,7 +154,7 @@ func dialWire(t testing.TB, a store.Access, previous store.Codec) *wireConn {
 		conn = tls.Client(conn, a.TLS)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	c := zookeeper.New().Codecs(a)(store.Dialed{Endpoint: a.Endpoints[0], Previous: previous})
 	w := &wireConn{t: t, conn: conn, c: c, buf: make([]byte, 64<<10)}
 	w.c.Tick(0)

@@ -125,7 +125,7 @@ func (l *Loop) endSecond() {
 
 // openWindow notes what the measured window begins with.
 func (l *Loop) openWindow(at int64) {
-	l.res.Opened, l.measuring, l.areaAt = at, true, l.now
+	l.res.Opened, l.measuring, l.areaAt = at, true, at
 	l.openWatching()
 	oldest := at
 	for i := range l.slots.table {
@@ -145,6 +145,10 @@ func (l *Loop) openWindow(at int64) {
 // close ends the load: nothing more becomes due, what was never written is
 // not_sent, and what is in flight is awaited.
 func (l *Loop) close(at int64) {
+	if l.measuring { // the area ends where the window does, and the clock may be beyond
+		l.res.InFlightArea += float64(at-l.areaAt) * float64(l.slots.open)
+		l.areaAt = at
+	}
 	if !l.stopped {
 		l.fireUntil(at) // what was due just before and is a moment late
 	}

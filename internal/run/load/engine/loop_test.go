@@ -147,33 +147,74 @@ func TestClosedLoopSendsItsTotal(t *testing.T) {
 // The flaw called coordinated omission: against a server that stalls for 1 s
 // in 10 s, etcd's benchmark at 1,000/s reports p99 = 3.2 ms. Of the 10,000
 // operations due, 1,000 fall into the stall and wait for its end.
+// It is so however many operations a connection takes: where it takes one, the
+// others wait for it.
 func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
-	for _, warmup := range []bool{false, true} {
+	for _, c := range []struct {
+		conns, room int
+		warmup      bool
+	}{{10, 1 << 20, false}, {10, 1 << 20, true}, {500, 1, false}} {
 		phases := []Phase{open(1000, 10*secondNS)}
 		start := int64(2 * secondNS)
-		if warmup {
+		if c.warmup {
 			phases = append([]Phase{warm(open(1000, 2*secondNS))}, phases...)
 			start += 2 * secondNS
 		}
-		b := newBench(10, 0, phases...)
-		from, to := start+4*secondNS, start+5*secondNS
-		b.serve = func(s *sim, conn int, request []byte) {
-			d := int64(millisecond)
-			if s.now >= from && s.now < to {
-				d = to - s.now
-			}
-			s.reply(conn, d, reply(request, kv.OK))
-		}
+		b := newBench(c.conns, 0, phases...)
+		b.room = c.room
+		b.serve = stalls(start+4*secondNS, start+5*secondNS)
 		b.run(t)
 		s := measure.Summarize(b.totals.Whole().Response, b.totals.Failed())
+		near(t, "p90", s.At(90).NS, 2e6, 1) // a few ms, as the stall ends
 		near(t, "p95", s.At(95).NS, 0.5e9, 0.01)
 		near(t, "p99", s.At(99).NS, 0.9e9, 0.01)
 		near(t, "p50", s.At(50).NS, 1.01e6, 0.02)
+		near(t, "the mean", s.Mean.NS, 0.1*0.5e9, 0.03)
+		near(t, "the longest", s.Max.NS, 1e9, 0.01)
 		if b.totals.Due != 10_000 {
 			t.Errorf("%d operations were due, want 10000", b.totals.Due)
 		}
 		near(t, "the longest gap", b.totals.LongestGap, 1, 0.01)
 	}
+}
+
+// stalls answers what comes from one time to another at its end.
+func stalls(from, to int64) func(s *sim, conn int, request []byte) {
+	return func(s *sim, conn int, request []byte) {
+		d := int64(millisecond)
+		if s.now >= from && s.now < to {
+			d = to - s.now
+		}
+		s.reply(conn, d, reply(request, kv.OK))
+	}
+}
+
+// The closed loop asks less while the store stalls, so that its percentiles hide
+// it. The longest gap does not.
+func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
+	b := newBench(4, 10, closed(5*secondNS))
+	b.serve = stalls(4*secondNS, 4.8*secondNS)
+	b.run(t)
+	s := measure.Summarize(b.totals.Whole().Service, 0)
+	near(t, "p99", s.At(99).NS, 1.02e6, 0.02)
+	near(t, "the longest", s.Max.NS, 0.8e9, 0.01)
+	near(t, "the longest gap", b.totals.LongestGap, 0.8, 0.01)
+	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*b.totals.Whole().Response.Mean()/1e9, 10, 0.01)
+}
+
+// A loop that stands still across the edges of its window has what was in
+// flight in it, and not what was before or after.
+func TestInFlightIsTheWindows(t *testing.T) {
+	b := newBench(4, 40, warm(closed(secondNS)), closed(2*secondNS))
+	pauses := [][2]int64{{2.9e9, 500 * millisecond}, {4.9e9, 200 * millisecond}}
+	b.at = func(s *sim) {
+		if len(pauses) > 0 && s.now > pauses[0][0] {
+			s.now += pauses[0][1]
+			pauses = pauses[1:]
+		}
+	}
+	b.run(t)
+	near(t, "operations in flight", b.res.InFlightArea/(b.totals.Seconds*1e9), 40, 0.001)
 }
 
 // A member that is stopped across the end of the warm-up and across the close

@@ -130,6 +130,31 @@ func TestWatchLatencyIsExact(t *testing.T) {
 	}
 }
 
+// While the server stands still for half a second, twenty puts are in flight and
+// those behind them wait: their events' times from when they were due say so, and
+// those from when they were sent do not.
+func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
+	w := newWatchBench(t, 1, 5, open(500, 2*secondNS))
+	w.cfg.MaxInFlight = 20
+	w.serve = func(s *sim, conn int, request []byte) {
+		if from, to := int64(2.5e9), int64(3e9); s.now >= from && s.now < to {
+			s.after(to-s.now, func() { w.answer(s, conn, request) })
+			return
+		}
+		w.answer(s, conn, request)
+	}
+	w.run(t)
+	if got := w.window(); got.Delivered != 5000 || got.Untimed+got.Reordered+got.Duplicated != 0 {
+		t.Fatalf("%+v", got)
+	}
+	due, sent := w.window().FromDue, w.window().FromSent
+	// Of 1,000 puts, 250 waited from 500 ms down to nothing.
+	near(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.4e9, 0.05)
+	near(t, "the mean from due", due.Mean(), 0.25*0.25e9, 0.08)
+	near(t, "p90 from sent", float64(sent.ValueAtQuantile(90)), 20_000, 0.01)
+	near(t, "the longest from sent", float64(sent.Max()), 0.5e9, 0.01)
+}
+
 // The window's last events come after its end: they are awaited and counted.
 func TestLateEventsBelongToTheWindow(t *testing.T) {
 	w := newWatchBench(t, 1, 2, open(100, secondNS))

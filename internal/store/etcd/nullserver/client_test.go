@@ -16,6 +16,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -49,9 +50,7 @@ func start(t testing.TB, n int, o Options, c timer.Clock) []string {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		storetest.Ended(t, "the null server", done)
 	})
 	return addresses
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -156,8 +157,8 @@ func TestChunks(t *testing.T) {
 }
 
 func TestChunksWithPause(t *testing.T) {
+	begin := time.Now() // the server begins to speak when it is dialed
 	c := dial(t, start(t, 1, options(t, "chunk=10/1ms"), nil)[0])
-	begin := time.Now()
 	c.sync()
 	// Settings, a window update and a PING are 15 + 13 + 9 + 17 bytes.
 	if took := time.Since(begin); took < 3*time.Millisecond {
@@ -208,6 +209,7 @@ func TestHTTP1Request(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = nc.Close() }()
+	_ = nc.SetDeadline(time.Now().Add(5 * time.Minute)) // no test hangs for ever
 	if _, err := io.WriteString(nc, "GET /metrics HTTP/1.1\r\nHost: null\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -235,17 +237,15 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	storetest.Ended(t, "the null server", served)
 	stacks := make([]byte, 1<<20)
-	for tries := 0; ; tries++ { // a goroutine that is done may not be gone yet
+	for until := time.Now().Add(time.Minute); ; { // a goroutine that is done may not be gone yet
 		runtime.Gosched()
 		s := string(stacks[:runtime.Stack(stacks, true)])
 		if !strings.Contains(s, "nullserver.(*server)") && !strings.Contains(s, "nullserver.(*conn)") {
 			return
 		}
-		if tries == 1000 {
+		if time.Now().After(until) {
 			t.Fatal(s)
 		}
 	}

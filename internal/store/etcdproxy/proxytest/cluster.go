@@ -5,20 +5,20 @@ package proxytest
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 // patience bounds what a test waits for.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // Cluster is a cluster of proxies: etcd's members run in the test's process,
 // each proxy is a process.
@@ -33,7 +33,7 @@ type Cluster struct {
 // leader. It ends with the test.
 func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	t.Helper()
-	c := &Cluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 2 * time.Second}}
+	c := &Cluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
 	var err error
 	if c.Launch, err = st.Launch(store.LaunchSpec{
 		Cluster: "test", Exec: binary, Self: "unused", Members: places(t, members),
@@ -64,32 +64,23 @@ func (c *Cluster) EndServers(which ...int) {
 	ended.Wait()
 }
 
-// places gives each member four free ports on an address that no outgoing
-// connection of the machine uses.
+// places gives each member four ports that are the test's own.
 func places(t *testing.T, members int) []store.MemberPlace {
 	t.Helper()
-	host := fmt.Sprintf("127.92.%d.%d", os.Getpid()>>8&0xff, os.Getpid()&0x7f+1)
+	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), members*store.PortsPerMember)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release) // behind the members
 	dir := t.TempDir()
-	var listeners []net.Listener
 	var out []store.MemberPlace
 	for i := range members {
-		m := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: host}
+		m := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: lease.Host, Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember]}
 		m.Dir = filepath.Join(dir, m.Name)
 		if err := os.Mkdir(m.Dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for range store.PortsPerMember {
-			l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			listeners = append(listeners, l) // open, so that none is given twice
-			m.Ports = append(m.Ports, l.Addr().(*net.TCPAddr).Port)
-		}
 		out = append(out, m)
-	}
-	for _, l := range listeners {
-		_ = l.Close()
 	}
 	return out
 }
@@ -107,31 +98,22 @@ func (c *Cluster) serve(t *testing.T, p store.Process) {
 	go func() { done <- etcd.New().RunMember(ctx, p.Args[3]) }()
 	end := sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("%s ended with %v", p.Name, err)
-		}
+		storetest.Ended(t, p.Name, done)
 	})
 	c.servers = append(c.servers, end)
 	t.Cleanup(end)
 }
 
-// front runs a proxy as a process.
+// front runs a proxy as a process, which does not outlive the test's own.
 func (c *Cluster) front(t *testing.T, p store.Process) {
 	t.Helper()
-	cmd := exec.Command(p.Path, p.Args...)
-	cmd.Dir, cmd.Env = p.Dir, append(os.Environ(), p.Env...)
-	log, err := os.Create(p.LogFile)
+	process, err := host.NewLocal(nil, nil).Start(host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-		_ = log.Close()
+		_ = process.Signal(host.Kill)
+		<-process.Exited()
 		if t.Failed() {
 			b, _ := os.ReadFile(p.LogFile)
 			t.Logf("%s's log:\n%s", p.Name, b)

@@ -8,11 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 // echo answers with what it was asked.
@@ -41,9 +43,7 @@ func start(t *testing.T, script string) string {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		storetest.Ended(t, "the null server", ended)
 	})
 	return l.Addr().String()
 }
@@ -55,7 +55,7 @@ func dial(t *testing.T, to string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(2 * time.Minute)) // no test hangs for ever
 	return c
 }
 
@@ -140,13 +140,16 @@ func TestBadRequests(t *testing.T) {
 // Administration does not follow the script; what is never answered leaves the
 // connection open; closes at a time close it.
 func TestScript(t *testing.T) {
-	to := start(t, "error=what every 2; close@50ms")
-	c := dial(t, to)
+	c := dial(t, start(t, "error=what every 2"))
 	const get, admin = "GET / HTTP/1.1\r\n\r\n", "GET /admin HTTP/1.1\r\n\r\n"
 	if bodies, a := talk(t, c, get+admin+get, 3); bodies != "GET /   |GET /admin   |what|" || a.StatusCode != http.StatusInternalServerError {
 		t.Errorf("%q", bodies)
 	}
-	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, context.DeadlineExceeded) {
+	c = dial(t, start(t, "never every 1; close@50ms"))
+	if _, err := c.Write([]byte(get)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection goes on: %d %v", n, err)
 	}
 	c = dial(t, start(t, "never every 1"))

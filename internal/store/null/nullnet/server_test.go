@@ -13,7 +13,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
+
+// patience bounds every wait: no test hangs for ever.
+const patience = 2 * time.Minute
 
 // later is a connection that says a byte back for each that it reads, a
 // microsecond later.
@@ -82,13 +86,11 @@ func serve(t *testing.T, text string, clock timer.Clock, taken chan<- struct{}) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	t.Cleanup(func() { _ = c.Close() })
 	return c, func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		storetest.Ended(t, "the null server", ended)
 	}
 }
 
@@ -96,7 +98,7 @@ func serve(t *testing.T, text string, clock timer.Clock, taken chan<- struct{}) 
 // script's behind what was due before it.
 func TestDue(t *testing.T) {
 	clock := timertest.NewClock()
-	taken := make(chan struct{})
+	taken := make(chan struct{}, 9) // nobody waits for who reads them
 	c, stop := serve(t, "close@5us", clock, taken)
 	defer stop()
 	if _, err := c.Write([]byte("123")); err != nil {
@@ -110,7 +112,7 @@ func TestDue(t *testing.T) {
 	if n, err := c.Read(make([]byte, 9)); n > 0 || err == nil {
 		t.Fatalf("%d bytes before their time, %v", n, err)
 	}
-	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(patience))
 	clock.Advance(1)
 	if _, err := io.ReadFull(c, make([]byte, 3)); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
 )
@@ -72,7 +73,17 @@ func TestWaits(t *testing.T) {
 		s := NewSchedule[string](clock, 10)
 		s.Add()
 		s.Add(Item[string]{clock.Now() + 3_600_000_000_000, "in an hour"})
-		got := make(chan []string)
+		got := make(chan []string, 2) // nobody waits for who reads them
+		woken := func() ([]string, bool) {
+			t.Helper()
+			select {
+			case next, more := <-got:
+				return next, more
+			case <-time.After(2 * time.Minute):
+				t.Fatalf("%s: nobody wakes", name)
+				return nil, false
+			}
+		}
 		go func() {
 			for {
 				next, ok := s.Next(nil)
@@ -85,11 +96,11 @@ func TestWaits(t *testing.T) {
 		}()
 		s.Add(Item[string]{clock.Now() + 1_000_000, "soon"})
 		advance(1_000_000)
-		if next := <-got; len(next) != 1 || next[0] != "soon" {
+		if next, _ := woken(); len(next) != 1 || next[0] != "soon" {
 			t.Errorf("%s: %q", name, next)
 		}
 		s.Stop()
-		if next, more := <-got; more {
+		if next, more := woken(); more {
 			t.Errorf("%s: %q after the end", name, next)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -25,9 +26,7 @@ func serveOne(b testing.TB, o Options) string {
 	go func() { done <- Serve(ctx, []net.Listener{l}, o) }()
 	b.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			b.Error(err)
-		}
+		storetest.Ended(b, "the null server", done)
 	})
 	return l.Addr().String()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
@@ -28,9 +29,7 @@ func nullServer(t *testing.T, s store.NullServed) (endpoint string) {
 	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		storetest.Ended(t, "the null server", ended)
 	})
 	return l.Addr().String()
 }
@@ -48,7 +47,7 @@ func TestLoops(t *testing.T) {
 		t.Run(c.command, func(t *testing.T) {
 			args := append([]string{
 				c.command, "--endpoint", nullServer(t, c.store), "--conns", "2", "--clients", "6",
-				"--warmup", "10ms", "--window", "200ms", "--key", "r0000000",
+				"--warmup", "10ms", "--window", "1s", "--key", "r0000000",
 			}, c.more...)
 			var out bytes.Buffer
 			if ok, err := LoopMain(t.Context(), args, &out); !ok || err != nil {
@@ -67,15 +66,7 @@ func TestLoops(t *testing.T) {
 
 // A loop whose server is not there ends with a sentence.
 func TestLoopWithoutServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	endpoint := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	args := []string{goZooKeeperCommand, "--endpoint", endpoint, "--key", "r0000000"}
+	args := []string{goZooKeeperCommand, "--endpoint", "127.0.0.1:1", "--key", "r0000000"}
 	if ok, err := LoopMain(t.Context(), args, &bytes.Buffer{}); !ok || err == nil {
 		t.Errorf("got %v, %v", ok, err)
 	} else {

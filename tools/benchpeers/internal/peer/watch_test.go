@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,25 +15,26 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // startEtcd starts a real member in this process.
 func startEtcd(t *testing.T) (endpoint string) {
 	t.Helper()
-	address := func() url.URL {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		return url.URL{Scheme: "http", Host: l.Addr().String()}
+	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release)
+	var urls []url.URL
+	for _, port := range lease.Ports {
+		urls = append(urls, url.URL{Scheme: "http", Host: net.JoinHostPort(lease.Host, strconv.Itoa(port))})
 	}
 	cfg := embed.NewConfig()
-	client, member := address(), address()
 	cfg.Dir = t.TempDir()
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{member}, []url.URL{member}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = urls[:1], urls[:1]
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = urls[1:], urls[1:]
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	cfg.UnsafeNoFsync = true
@@ -43,10 +45,10 @@ func startEtcd(t *testing.T) (endpoint string) {
 	t.Cleanup(e.Close)
 	select {
 	case <-e.Server.ReadyNotify():
-	case <-t.Context().Done():
-		t.Fatal("etcd did not start")
+	case <-time.After(2 * time.Minute):
+		t.Fatal("etcd is not ready after two minutes")
 	}
-	return client.Host
+	return urls[0].Host
 }
 
 // Both clients get one event for each watcher and measured put, and no more.

@@ -1,0 +1,69 @@
+package nullserver
+
+import (
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// An answer that is due waits for the one before it, and one that is due at once
+// waits for nothing, to the nanosecond of a clock that the test moves.
+func TestAnswersKeepTheirOrder(t *testing.T) {
+	const delay = int64(60 * time.Millisecond)
+	script, err := null.Parse("delay=60ms every 2", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, there := net.Pipe() // nothing is written to it: the test steps
+	defer func() { _, _ = here.Close(), there.Close() }()
+	c := newConn(newServer(Options{Script: script}, timertest.NewClock()), 0, here)
+	client := jute.NewConn(jute.Config{Timeout: 30_000})
+	const began = int64(1_000_000)
+	ask := func() {
+		t.Helper()
+		for in := client.Out(); len(in) > 0; {
+			n := c.step(in, began)
+			if n == 0 {
+				t.Fatalf("%d bytes are not taken", len(in))
+			}
+			in = in[n:]
+		}
+		client.Wrote(len(client.Out()))
+	}
+	// came are the tags of the answers that are there at a time.
+	came := func(at int64) (tags []uint32) {
+		t.Helper()
+		c.scheduled = false
+		c.release(at)
+		replies, err := client.Feed(c.out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.out = c.out[:0]
+		for _, r := range replies {
+			tags = append(tags, r.Tag)
+		}
+		return tags
+	}
+	ask()
+	if tags := came(began); len(tags) > 0 || !client.Ready() {
+		t.Fatalf("the session is not there: %v", tags)
+	}
+	for tag := uint32(1); tag <= 4; tag++ {
+		client.GetData(jute.Call{Tag: tag}, jute.Path{Rest: []byte("/k")}, false)
+	}
+	ask()
+	for _, at := range []struct {
+		time int64
+		want []uint32
+	}{{began, []uint32{1}}, {began + delay - 1, nil}, {began + delay, []uint32{2, 3, 4}}, {began + 2*delay, nil}} {
+		if got := came(at.time); !slices.Equal(got, at.want) {
+			t.Errorf("after %d ns %v are answered, want %v", at.time-began, got, at.want)
+		}
+	}
+}
