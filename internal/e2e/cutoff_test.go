@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/etcdproxy/proxytest"
+	"github.com/quorumbench/quorumbench/internal/testservers/proxytest"
 )
 
 // What the levels of a read say they are: on a follower that is cut off from

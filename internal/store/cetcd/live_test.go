@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/etcdproxy/proxytest"
+	"github.com/quorumbench/quorumbench/internal/testservers/proxytest"
 )
 
 // binaryEnv names cetcd's binary for the tests.

@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 // A cluster of three: every member answers every level, roles are read back, and
@@ -19,7 +20,7 @@ func TestLiveCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Close() }()
-	s, _ := storetest.Roles(t, a)
+	s, _ := testservers.Roles(t, a)
 	if s.Version == "" || s.Term == 0 {
 		t.Errorf("status %+v", s)
 	}
@@ -52,7 +53,7 @@ func TestLiveCluster(t *testing.T) {
 			break
 		}
 	}
-	_, leader := storetest.Roles(t, a)
+	_, leader := testservers.Roles(t, a)
 	i := slices.Index(l.Endpoints, leader)
 	if err := l.Processes[i].Signal(host.Kill); err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func TestLiveCluster(t *testing.T) {
 			t.Logf("without a leader: %v %s", e.Outcome, e.Text)
 		}
 	}
-	s, _ = storetest.Roles(t, a)
+	s, _ = testservers.Roles(t, a)
 	if s.Members[i].Err == nil {
 		t.Errorf("a dead member answers %+v", s.Members[i])
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 // startLive starts a real cluster. With a change, that is made to every member's
 // configuration; the token is for the official client.
-func startLive(t testing.TB, members int, token string, change func(tree)) *storetest.Live {
+func startLive(t testing.TB, members int, token string, change func(tree)) *testservers.Live {
 	t.Helper()
-	c := storetest.Cluster{
-		Exec: storetest.Installed(t, New()), Members: members,
+	c := testservers.Cluster{
+		Exec: testservers.Installed(t, New()), Members: members,
 		Ready: func(ctx context.Context, endpoint string) error {
 			_, err := official(t, endpoint, token).KV().Put(&api.KVPair{Key: "ready"}, (&api.WriteOptions{}).WithContext(ctx))
 			return err
@@ -30,7 +30,7 @@ func startLive(t testing.TB, members int, token string, change func(tree)) *stor
 			}
 		}
 	}
-	return storetest.Start(t, New(), c)
+	return testservers.Start(t, New(), c)
 }
 
 func changed(t testing.TB, config []byte, change func(tree)) []byte {

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 // A cluster of three: every member answers every level, roles are read back, and
@@ -21,7 +22,7 @@ func TestLiveCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Close() }()
-	s, leader := storetest.Roles(t, a)
+	s, leader := testservers.Roles(t, a)
 	if s.Version == "" || s.Term == 0 {
 		t.Errorf("status %+v", s)
 	}
@@ -64,7 +65,7 @@ func TestLiveCluster(t *testing.T) {
 			t.Logf("without a leader: %v %s", e.Outcome, e.Text)
 		}
 	}
-	s, _ = storetest.Roles(t, a)
+	s, _ = testservers.Roles(t, a)
 	if s.Members[i].Err == nil {
 		t.Errorf("a dead member answers %+v", s.Members[i])
 	}

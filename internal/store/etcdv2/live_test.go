@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 // startLive starts a real cluster.
-func startLive(t testing.TB, members int) *storetest.Live {
+func startLive(t testing.TB, members int) *testservers.Live {
 	t.Helper()
-	return storetest.Start(t, New(), storetest.Cluster{
-		Exec: storetest.Installed(t, New()), Members: members,
+	return testservers.Start(t, New(), testservers.Cluster{
+		Exec: testservers.Installed(t, New()), Members: members,
 		Ready: func(ctx context.Context, endpoint string) error {
 			r, err := ask(ctx, endpoint, "PUT", "/ready", "value=1")
 			if err == nil && r.ErrorCode != 0 {

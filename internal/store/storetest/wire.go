@@ -1,6 +1,6 @@
 // Package storetest is what the tests of several stores do alike: they drive a
-// codec over a socket, serve a null cluster, and start a real one from the data
-// of its Launch.
+// codec over a socket and serve a null cluster. Package testservers starts real
+// ones.
 package storetest
 
 import (

@@ -12,8 +12,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/etcdproxy/proxytest"
 	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/testservers/proxytest"
 )
 
 // installed is the real zetcd, built if need be.

@@ -1,4 +1,7 @@
-package storetest
+// Package testservers starts real servers for the tests of the stores, from the
+// data of their Launch, on ports that are leased to the test. No server outlives
+// the test's process.
+package testservers
 
 import (
 	"context"
@@ -28,6 +31,9 @@ func Installed(t testing.TB, st store.Installable) string {
 	}
 	return path
 }
+
+// patience bounds what a test waits for.
+const patience = 2 * time.Minute
 
 // Live is a real cluster that Launch described.
 type Live struct {
