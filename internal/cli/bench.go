@@ -43,27 +43,14 @@ func (a *app) benchOne(common *benchCommon, kind benchKind) *cobra.Command {
 	return a.gated(c, false)
 }
 
-func (a *app) bench(ctx context.Context, f *benchFlags, args []string) (err error) {
+func (a *app) bench(ctx context.Context, f *benchFlags, args []string) error {
 	s, err := f.scenario(args, a.catalog)
 	if err != nil {
 		return err
 	}
 	a.warn(s.Warnings...)
-	ctx, stop := interruptible(ctx, func() {}) // from before there is something to remove
-	defer stop()
-	out := f.out
-	if out == "" {
-		if out, err = os.MkdirTemp("", "quorumbench-bench-"); err != nil {
-			return fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
-		}
-		defer func() {
-			if gone := os.RemoveAll(out); gone != nil && err == nil {
-				err = fmt.Errorf("the record in %s cannot be removed: %w", out, gone)
-			}
-		}()
-	}
-	return a.conduct(ctx, runner.Options{Scenario: s, Out: out}, rendering{
-		format: f.format, strict: f.strict, single: f.repeats == 1, hideDir: f.out == "",
+	return a.conduct(ctx, runner.Options{Scenario: s, Out: f.out}, rendering{
+		format: f.format, strict: f.strict, single: f.repeats == 1, discard: f.out == "",
 		then: func(run *record.Run, dir string) error { return a.afterwards(f, run, dir) },
 	})
 }

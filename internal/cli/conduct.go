@@ -21,7 +21,7 @@ type rendering struct {
 	format  string // text or json
 	strict  bool
 	single  bool // the run's one trial instead of a table
-	hideDir bool // the run directory is about to be removed
+	discard bool // the record is made in a temporary folder, and goes at the end
 	// then prints what the command has to say beyond that, before the thresholds
 	// that were missed; nil for nothing.
 	then func(run *record.Run, dir string) error
@@ -29,7 +29,7 @@ type rendering struct {
 
 // conduct carries out a run, reopens its record, prints it and holds it to the
 // command's gate.
-func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) error {
+func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err error) {
 	path, err := self()
 	if err != nil {
 		return err
@@ -41,6 +41,16 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) error
 	defer d.clear()
 	ctx, stop := interruptible(ctx, func() { d.note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()
+	if as.discard {
+		if o.Out, err = os.MkdirTemp("", "quorumbench-bench-"); err != nil {
+			return fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
+		}
+		defer func() {
+			if gone := os.RemoveAll(o.Out); gone != nil && err == nil {
+				err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
+			}
+		}()
+	}
 	o.Lookup, o.Self, o.Tool, o.Watch = a.lookup, path, tool(), d.show
 	lines := a.gate.told(&o)
 	dir, runErr := runner.Run(ctx, o)
@@ -105,7 +115,7 @@ func interruptible(ctx context.Context, told func()) (context.Context, func()) {
 
 // render prints what the record says: a table or one trial, or one JSON object.
 func (a *app) render(run *record.Run, dir string, as rendering) error {
-	if as.hideDir {
+	if as.discard {
 		dir = ""
 	}
 	switch {

@@ -76,7 +76,7 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 					cut.State, cut.Operations, cut.ErrorsByKind, cut.Verdict)
 			}
 			out := p.stdout.String()
-			if lines := strings.Count(out, "\nput "); lines != 2 || !strings.Contains(out, "interrupted") {
+			if lines := strings.Count(out, "\nshort ") + strings.Count(out, "\nendless "); lines != 2 || !strings.Contains(out, "interrupted") {
 				t.Errorf("the table has %d lines:\n%s", lines, out)
 			}
 			if errors := p.stderr.String(); strings.Contains(errors, "stopping the etcd cluster of 3, ") {

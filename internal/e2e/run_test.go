@@ -109,7 +109,7 @@ func checkTable(t *testing.T, run *record.Run, out string) {
 		found := false
 		for line := range strings.Lines(out) {
 			f := strings.Fields(line)
-			if len(f) < 10 || f[0] != trial.Operation || f[2] != trial.Target || (f[1] != trial.Consistency && trial.Consistency != "") {
+			if len(f) < 10 || f[0] != trial.Name || f[1] != trial.Operation || f[3] != trial.Target || (f[2] != trial.Consistency && trial.Consistency != "") {
 				continue
 			}
 			found = found || strings.Contains(line, string(trial.Verdict.State))
