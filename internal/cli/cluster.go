@@ -100,7 +100,11 @@ func (a *app) clusterUp(ctx context.Context, f *clusterFlags) error {
 	spec := cluster.Spec{Members: f.members, Exec: server, Self: path, Dir: f.dir}
 	p, status, err := cluster.Up(ctx, host.NewLocal(nil, nil), st, spec, time.Now())
 	if err != nil && ctx.Err() != nil {
-		return &exit{code: ExitInterrupted, cause: errors.New("interrupted; no member is left")}
+		cause := errors.New("interrupted; no member is left")
+		if left := (*cluster.NotUndone)(nil); errors.As(err, &left) {
+			cause = fmt.Errorf("interrupted; %w", left.Left)
+		}
+		return &exit{code: ExitInterrupted, cause: cause}
 	}
 	if err != nil {
 		return err

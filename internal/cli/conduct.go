@@ -66,7 +66,7 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err 
 		return errors.Join(runErr, err)
 	}
 	run.ReadEvents(dir)
-	rendering := a.render(run, dir, as)
+	unprinted := a.render(run, dir, as)
 	var then error
 	if as.then != nil {
 		then = as.then(run, dir)
@@ -75,8 +75,8 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err 
 	missed, checking := a.missed(a.gate, run, dir)
 	lines.end(run, missed, err)
 	switch {
-	case rendering != nil:
-		return errors.Join(runErr, rendering)
+	case unprinted != nil:
+		return errors.Join(runErr, unprinted)
 	case err != nil:
 		return err
 	case then != nil:

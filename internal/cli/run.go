@@ -106,8 +106,10 @@ func (f *runFlags) options() (scenario.Options, error) {
 
 // storeVersion reads NAME or NAME@VERSION, beside the value of --exec.
 func storeVersion(given, exec string) (name, version string, err error) {
-	name, version, _ = strings.Cut(given, "@")
+	name, version, found := strings.Cut(given, "@")
 	switch {
+	case found && version == "":
+		err = usage("--store %s names no version; write NAME or NAME@VERSION", given)
 	case version != "" && exec != "":
 		err = usage("--store %s and --exec both name the server; give one of them", given)
 	case given != "" && name == "":

@@ -133,6 +133,15 @@ func (p *Playground) await(ctx context.Context, st store.Store, timeout time.Dur
 	return status, nil
 }
 
+// NotUndone is the error of a start that failed and left something behind.
+type NotUndone struct {
+	Why  error // why it failed
+	Left error // what is left, and why
+}
+
+func (e *NotUndone) Error() string   { return fmt.Sprintf("%v; and %v", e.Why, e.Left) }
+func (e *NotUndone) Unwrap() []error { return []error{e.Why, e.Left} }
+
 // discard undoes a failed start and returns why it failed.
 func (p *Playground) discard(processes []running, why error) error {
 	for _, process := range processes {
@@ -142,11 +151,11 @@ func (p *Playground) discard(processes []running, why error) error {
 		select {
 		case <-process.Exited():
 		case <-time.After(killTimeout):
-			return fmt.Errorf("%w; and process %d does not end though it was killed", why, process.Identity().PID)
+			return &NotUndone{why, fmt.Errorf("process %d does not end though it was killed", process.Identity().PID)}
 		}
 	}
 	if err := p.remove(); err != nil {
-		return fmt.Errorf("%w; and %w", why, err)
+		return &NotUndone{why, err}
 	}
 	return why
 }

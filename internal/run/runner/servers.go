@@ -35,9 +35,10 @@ func installed(source store.ServerSource) (string, error) {
 	return install.Executable("", source)
 }
 
-// FindServers looks for every server before the first is started, so that a
-// long run does not end in its middle for want of one. The error says which is
-// missing. Nothing is started.
+// FindServers looks for every server's files before the first is started, so
+// that a long run does not end in its middle for want of one. The error says
+// which is missing. Nothing is started; what else a server needs to run, such as
+// Java, its start asks for.
 func FindServers(o *Options) error {
 	seen := map[string]bool{}
 	for i := range o.Scenario.Trials {

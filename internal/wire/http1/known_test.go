@@ -37,12 +37,13 @@ func TestKnownHeadsChangeNothing(t *testing.T) {
 			}
 			fresh := NewConn(Config{Host: "h:1", Wanted: []string{"X-Index"}})
 			one := fresh.Template("GET", "/", false)
-			want := said(fresh, one, in, len(in))
+			late := r.IntN(8) == 0
+			want := said(fresh, one, in, len(in), late)
 			piece := len(in)
 			if r.IntN(2) == 0 {
 				piece = 1 + r.IntN(len(in))
 			}
-			if got := said(old, get, in, piece); got != want {
+			if got := said(old, get, in, piece, late); got != want {
 				t.Fatalf("seed %d: %s, not %s, of %q", seed, got, want, in)
 			}
 		}
@@ -64,10 +65,14 @@ func randomHead(r *rand.Rand, lines []string) string {
 	return head + "\r\n"
 }
 
-// said is what came of an answer that is fed in pieces.
-func said(c *Conn, get *Template, in string, piece int) string {
+// said is what came of an answer that is fed in pieces, perhaps after nobody
+// waits for it any more.
+func said(c *Conn, get *Template, in string, piece int, late bool) string {
 	c.Send(c.Head(c.Begin(get)))
 	c.Wrote(len(c.Out()))
+	if late {
+		c.Cancel()
+	}
 	for len(in) > 0 {
 		n := min(piece, len(in))
 		r, err := c.Feed([]byte(in[:n]))
@@ -75,7 +80,7 @@ func said(c *Conn, get *Template, in string, piece int) string {
 			return err.Error()
 		}
 		if r != nil {
-			return fmt.Sprintf("%d %s %s %v", r.Status, r.Body, r.Field(0), c.Draining())
+			return fmt.Sprintf("%d %s %s %v %v", r.Status, r.Body, r.Field(0), r.Late, c.Draining())
 		}
 		in = in[n:]
 	}

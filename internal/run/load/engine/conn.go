@@ -83,7 +83,7 @@ func (l *Loop) dialed(i int, err error) {
 		l.redialLater(i)
 		return
 	}
-	c.state, c.blocked, c.proven, c.member = up, false, false, l.cfg.MemberAt(c.endpoint)
+	c.state, c.err, c.blocked, c.proven, c.member = up, nil, false, false, l.cfg.MemberAt(c.endpoint)
 	before := c.codec
 	if l.cfg.NewConnection {
 		before = nil
