@@ -29,10 +29,13 @@ func (w *world) startLosing(t *testing.T, st store.Store, exec string) *program 
 	return p
 }
 
-// lost waits for the end of that run and returns its trial.
+// lost waits for the end of that run, within the window's rest, the timeout, a
+// last question to the members and their stop, and returns its trial.
 func (w *world) lost(t *testing.T, p *program) *record.Trial {
 	t.Helper()
+	since := time.Now()
 	p.exits(t, exitDone)
+	between(t, "the time until the end", time.Since(since), 0, 25*time.Second)
 	return byName(t, whole(t, w.path("run"), record.Complete), "first")
 }
 
@@ -136,6 +139,9 @@ func TestProxyWithoutAQuorum(t *testing.T) {
 		}
 		if first.ErrorTimes["timeout"].Count > 0 {
 			checkTimeouts(t, first, time.Second)
+		}
+		for kind, times := range first.ErrorTimes {
+			between(t, "the last "+kind, time.Duration(times.Max.NS), 0, 2*time.Second)
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 const second = float64(time.Second)
@@ -15,14 +17,19 @@ const second = float64(time.Second)
 // is 5 s with a stall of 800 ms: of 5,000 operations due, 800 waited between
 // 800 ms and nothing, evenly.
 func TestCoordinatedOmission(t *testing.T) {
-	const script = "delay=2ms; stall=800ms@2s"
 	w := newWorld(t)
-	open := w.bench(t, []string{w.nullServer(t, "--script", script)}, exitDone, "put", "--rate", "1000", "--duration", "5s", "--conns", "4")
+	testsettle.Within(t, func(r testsettle.Reporter) { openLoopShowsTheStall(t, r, w) })
+	testsettle.Within(t, func(r testsettle.Reporter) { closedLoopHidesTheStall(t, r, w) })
+}
+
+const stallingScript = "delay=2ms; stall=800ms@2s"
+
+func openLoopShowsTheStall(t *testing.T, r testsettle.Reporter, w *world) {
+	open := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--rate", "1000", "--duration", "5s", "--conns", "4")
 	between(t, "due", open.Due, 5000, 5000)
 	between(t, "completed", open.Operations, 5000, 5000)
 	// p percent at or below: 800 ms × (1 − 5000 × (1 − p) / 800), which no machine
-	// makes less, and what a busy one adds. Without that they are the simulated
-	// tests' of the engine, and so are the gaps: answers that are late fill them.
+	// makes less, and what a busy one adds.
 	longest := lifetime.Seconds() * second
 	between(t, "p50", open.ResponseTime.At(50).NS, 0.0019*second, longest)
 	between(t, "p90", open.ResponseTime.At(90).NS, 0.297*second, longest)
@@ -30,18 +37,28 @@ func TestCoordinatedOmission(t *testing.T) {
 	between(t, "p99", open.ResponseTime.At(99).NS, 0.746*second, longest)
 	between(t, "the longest", open.ResponseTime.Max.NS, 0.796*second, longest)
 	between(t, "the mean", open.ResponseTime.Mean.NS, 0.99*0.16*0.4*second, longest)
-	between(t, "the longest gap", open.LongestGap, 0.4, longest)
+	between(r, "p50", open.ResponseTime.At(50).NS, 0.0019*second, 0.1*second)
+	between(r, "p90", open.ResponseTime.At(90).NS, 0.28*second, 0.42*second)
+	between(r, "p95", open.ResponseTime.At(95).NS, 0.53*second, 0.67*second)
+	between(r, "p99", open.ResponseTime.At(99).NS, 0.73*second, 0.87*second)
+	between(r, "the longest", open.ResponseTime.Max.NS, 0.78*second, 1.1*second)
+	between(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
+	between(r, "the longest gap", open.LongestGap, 0.75, 1.1)
+	between(r, "operations a second", open.PerSecond, 990, 1010)
 	// What was not done in the window was due in the slowest one's time before its
 	// end.
 	between(t, "completed in the window", float64(open.Completed), 5000-1-1000*1.001*open.ResponseTime.Max.NS/second, 5000)
 	between(t, "operations a second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
+}
 
+func closedLoopHidesTheStall(t *testing.T, r testsettle.Reporter, w *world) {
 	// The closed loop asks less while the store stalls, so its times hide it.
 	// The longest gap does not.
-	closed := w.bench(t, []string{w.nullServer(t, "--script", script)}, exitDone, "put", "--duration", "5s", "--conns", "4", "--clients", "10")
+	closed := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--duration", "5s", "--conns", "4", "--clients", "10")
 	between(t, "p99 of the closed loop", closed.ServiceTime.At(99).NS, 0.0019*second, 0.745*second)
-	between(t, "its longest gap", closed.LongestGap, 0.4, longest)
-	between(t, "its longest time", closed.ServiceTime.Max.NS, 0.4*second, longest)
+	between(r, "p99 of the closed loop", closed.ServiceTime.At(99).NS, 0.0019*second, 0.2*second)
+	between(r, "its longest gap", closed.LongestGap, 0.75, 1.1)
+	between(r, "its longest time", closed.ServiceTime.Max.NS, 0.75*second, 1.1*second)
 	if closed.Rate != nil || closed.Lateness != nil {
 		t.Error("a closed loop has a rate or a lateness")
 	}
@@ -49,6 +66,7 @@ func TestCoordinatedOmission(t *testing.T) {
 	// cross an end of the window.
 	crossing := 0.02 + 10*closed.ResponseTime.Max.NS/second/5
 	between(t, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 10-crossing, 10+crossing)
+	between(r, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 9.4, 10.6)
 }
 
 // Errors do not vanish: they are in the percentiles, timed, and counted by kind.
@@ -82,7 +100,7 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "never every 50")
 	began := time.Now()
 	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "1000", "--duration", "2s", "--conns", "4", "--timeout", "3s")
-	between(t, "the time it took", time.Since(began), 3*time.Second, lifetime)
+	between(t, "the time it took", time.Since(began), 3*time.Second, 10*time.Second)
 	between(t, "due", trial.Due, 2000, 2000)
 	between(t, "timeouts", trial.ErrorsByKind["timeout"], 39, 41)
 	between(t, "errors", trial.Errors, 39, 41)
@@ -96,13 +114,20 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 // made again.
 func TestClosedConnectionsAreMadeAgain(t *testing.T) {
 	w := newWorld(t)
+	testsettle.Within(t, func(r testsettle.Reporter) { closedConnectionsAreMadeAgain(t, r, w) })
+}
+
+func closedConnectionsAreMadeAgain(t *testing.T, r testsettle.Reporter, w *world) {
 	endpoint := w.nullServer(t, "--script", "delay=1ms; close every 500")
 	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "2000", "--duration", "2s", "--conns", "4")
 	between(t, "due", trial.Due, 4000, 4000)
 	between(t, "connections made again", trial.Reconnects, 6, 9)
-	// What is in flight on it is lost, which is more where the server is slow.
-	if trial.ErrorsByKind["connection_lost"] < 7 || trial.Operations < 2000 {
+	if trial.ErrorsByKind["connection_lost"] < 7 {
 		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
+	}
+	// What is in flight on it is lost, which is more where the server is slow.
+	if trial.Operations < 3800 {
+		r.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // opened reads a run directory and holds every trial in it to its files.
@@ -199,7 +200,7 @@ func result(t *testing.T, p *program) *record.Trial {
 }
 
 // between holds a figure to bounds.
-func between[T cmp.Ordered](t *testing.T, what string, got, low, high T) {
+func between[T cmp.Ordered](t testsettle.Reporter, what string, got, low, high T) {
 	t.Helper()
 	if got < low || got > high {
 		t.Errorf("%s is %v, not from %v to %v", what, got, low, high)

@@ -2,7 +2,6 @@ package load_test
 
 import (
 	"context"
-	"net"
 	"runtime"
 	"testing"
 	"time"
@@ -14,9 +13,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
-// eachProtocol runs a test against the null server of every store that has one.
+// eachProtocol runs a test against the null server of every store that has one:
+// each plan has a server of its own, whose script begins anew.
 func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, plan func(scenario.Load) load.Plan)) {
 	t.Helper()
 	for _, s := range registry.All() {
@@ -25,44 +26,35 @@ func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, pla
 			continue
 		}
 		t.Run(s.Name(), func(t *testing.T) {
-			server, err := served.NullServer(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			ended := make(chan error, 1)
-			go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
-			t.Cleanup(func() {
-				cancel()
-				storetest.Ended(t, "the null server", ended)
-			})
-			endpoint := l.Addr().String()
 			test(t, func(l scenario.Load) load.Plan {
+				endpoint := storetest.ServeNull(t, served, 1, o)[0]
 				return load.Plan{Load: l, Store: s, Access: store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}, Endpoints: []string{endpoint}}
 			})
 		})
 	}
 }
 
-// 500 operations a second for 3 s, of which a stall of 0.3 s meets a tenth:
-// p95 is half of the stall, p99 nine tenths of it, and not less, whatever the
-// protocol and however many operations a connection takes. How much more it may
-// be is the simulated test's of the engine.
+// 500 operations a second for 5 s, of which a stall of 0.5 s meets a tenth:
+// p95 is half of the stall, p99 nine tenths of it, whatever the protocol and
+// however many operations a connection takes. No machine makes them less.
 func TestStallShowsInEveryProtocol(t *testing.T) {
-	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=300ms@1s"}, func(t *testing.T, plan func(scenario.Load) load.Plan) {
-		m := run(t, plan(open(base(kv.Put, kv.None), 500, 3*time.Second))).Measured
-		// One operation is due every 2 ms. On a busy machine the last may still wait
-		// for a connection when the window closes.
-		s := measure.Summarize(m.Whole().Response, 0)
-		atLeast(t, "p95", s.At(95).NS, 0.146e9)
-		atLeast(t, "p99", s.At(99).NS, 0.266e9)
-		if m.Due != 1500 || m.Failed() != m.Outcomes[kv.NotSent] {
-			t.Errorf("due %d, outcomes %v", m.Due, m.Outcomes)
-		}
+	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, plan func(scenario.Load) load.Plan) {
+		testsettle.Within(t, func(r testsettle.Reporter) {
+			m := run(t, plan(open(base(kv.Put, kv.None), 500, 5*time.Second))).Measured
+			// One operation is due every 2 ms. On a busy machine the last may still
+			// wait for a connection when the window closes.
+			s := measure.Summarize(m.Whole().Response, 0)
+			atLeast(t, "p95", s.At(95).NS, 0.246e9)
+			atLeast(t, "p99", s.At(99).NS, 0.446e9)
+			near(r, "p95", s.At(95).NS, 0.25e9, 0.15)
+			near(r, "p99", s.At(99).NS, 0.45e9, 0.15)
+			if m.Due != 2500 || m.Failed() != m.Outcomes[kv.NotSent] {
+				t.Errorf("due %d, outcomes %v", m.Due, m.Outcomes)
+			}
+			if m.Succeeded() != 2500 {
+				r.Errorf("outcomes %v, want 2500 ok", m.Outcomes)
+			}
+		})
 	})
 }
 
@@ -76,11 +68,14 @@ func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
 		if n, err := load.Preload(context.Background(), p); err != nil || n != l.KeySpace {
 			t.Fatalf("preloaded %d, %v", n, err)
 		}
-		r := run(t, p)
-		if m := r.Measured; m.Failed() > 0 || m.Outcomes[kv.Miss] > 0 {
-			t.Errorf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
-		}
-		littlesLaw(t, r, 50)
+		testsettle.Within(t, func(r testsettle.Reporter) {
+			res := run(t, p)
+			if m := res.Measured; m.Failed() > 0 || m.Outcomes[kv.Miss] > 0 {
+				t.Errorf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
+			}
+			littlesLaw(t, res, 50)
+			near(r, "throughput x mean response time", lawOf(res), 50, 0.05)
+		})
 	})
 }
 
@@ -102,11 +97,13 @@ func TestNoProtocolAllocates(t *testing.T) {
 					runtime.ReadMemStats(&before)
 				}
 			}
-			m := run(t, p).Measured
-			holdsAllocations(t, after.Mallocs-before.Mallocs, m.Done, 0.05)
-			if m.Failed() > 0 {
-				t.Errorf("%v: outcomes %v", o.Kind, m.Outcomes)
-			}
+			testsettle.Within(t, func(r testsettle.Reporter) {
+				m := run(t, p).Measured
+				holdsAllocations(r, after.Mallocs-before.Mallocs, m.Done, 0.05)
+				if m.Failed() > 0 {
+					t.Errorf("%v: outcomes %v", o.Kind, m.Outcomes)
+				}
+			})
 		}
 	})
 }

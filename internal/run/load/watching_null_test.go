@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // awaited is how long events that never come are waited for, and so the longest
@@ -66,7 +67,14 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 // An event that comes before its put's own answer has the time since the put,
 // and none is clamped to 0.
 func TestWatchLatencyIsFromThePut(t *testing.T) {
+	testsettle.Within(t, func(r testsettle.Reporter) { watchLatencyIsFromThePut(t, r) })
+}
+
+func watchLatencyIsFromThePut(t *testing.T, r testsettle.Reporter) {
 	m := run(t, watched(serve(t, "delay=500ms", nullserver.Options{}))).Measured
+	if half := m.Watch.FromSent.ValueAtQuantile(50); half >= 400_000_000 {
+		r.Errorf("half of the events came after %d ns", half)
+	}
 	if put := m.Whole().Service.Min(); put < 499_000_000 {
 		t.Fatalf("a put took %d ns", put)
 	}
@@ -83,6 +91,10 @@ func TestWatchLatencyIsFromThePut(t *testing.T) {
 // Puts that must wait for room, since the server takes few at once, show in the
 // times from when they were due, not in those from when they were sent.
 func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
+	testsettle.Within(t, func(r testsettle.Reporter) { watchLatencyHasNoCoordinatedOmission(t, r) })
+}
+
+func watchLatencyHasNoCoordinatedOmission(t *testing.T, r testsettle.Reporter) {
 	p := watched(serve(t, "stall=500ms@500ms", nullserver.Options{MaxStreams: 5}))
 	p.Watch.Streams = 3 // one on each connection
 	p.Load.MaxInFlight = 20
@@ -99,6 +111,9 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	// test of the engine has none of it.
 	atLeast(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.376e9)
 	atLeast(t, "the mean wait to be sent", due.Mean()-sent.Mean(), 0.056e9)
+	if sent.ValueAtQuantile(90) > 250_000_000 || !sentAll {
+		r.Errorf("p90 from sent %d ns, outcomes %v", sent.ValueAtQuantile(90), m.Outcomes)
+	}
 	// Each event waited as its put did.
 	if sentAll {
 		near(t, "the mean wait to be sent", due.Mean()-sent.Mean(), m.Lateness.Mean(), 0.01)
