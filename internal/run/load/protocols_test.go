@@ -16,9 +16,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
-// eachProtocol runs a test against the null server of every store that has one:
-// each plan has a server of its own, whose script begins anew.
+// eachProtocol runs a test against the null server of every store that has one.
 func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, plan func(scenario.Load) load.Plan)) {
+	t.Helper()
+	eachServer(t, o, func(t *testing.T, start func() func(scenario.Load) load.Plan) { test(t, start()) })
+}
+
+// eachServer is eachProtocol for tests that start the server themselves: what
+// its script does at a time it does once.
+func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start func() func(scenario.Load) load.Plan)) {
 	t.Helper()
 	for _, s := range registry.All() {
 		served, ok := s.(store.NullServed)
@@ -26,9 +32,11 @@ func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, pla
 			continue
 		}
 		t.Run(s.Name(), func(t *testing.T) {
-			test(t, func(l scenario.Load) load.Plan {
-				endpoint := storetest.ServeNull(t, served, 1, o)[0]
-				return load.Plan{Load: l, Store: s, Access: store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}, Endpoints: []string{endpoint}}
+			test(t, func() func(scenario.Load) load.Plan {
+				endpoints := storetest.ServeNull(t, served, 1, o)
+				return func(l scenario.Load) load.Plan {
+					return load.Plan{Load: l, Store: s, Access: store.Access{Endpoints: endpoints, DialTimeout: patience}, Endpoints: endpoints}
+				}
 			})
 		})
 	}
@@ -38,9 +46,9 @@ func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, pla
 // p95 is half of the stall, p99 nine tenths of it, whatever the protocol and
 // however many operations a connection takes. No machine makes them less.
 func TestStallShowsInEveryProtocol(t *testing.T) {
-	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, plan func(scenario.Load) load.Plan) {
+	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) load.Plan) {
 		testsettle.Within(t, func(r testsettle.Reporter) {
-			m := run(t, plan(open(base(kv.Put, kv.None), 500, 5*time.Second))).Measured
+			m := run(t, start()(open(base(kv.Put, kv.None), 500, 5*time.Second))).Measured
 			// One operation is due every 2 ms. On a busy machine the last may still
 			// wait for a connection when the window closes.
 			s := measure.Summarize(m.Whole().Response, 0)
