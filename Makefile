@@ -4,7 +4,7 @@ GOLANGCI_LINT_VERSION := v2.15.0
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/quorumbench/tools
 GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 
-.PHONY: test build lint servers unit fuzz bench bench-peers
+.PHONY: test test-long build lint servers unit fuzz bench bench-peers bench-verdict
 
 # All that a change must pass; installs what it needs.
 test: lint servers unit
@@ -31,8 +31,15 @@ servers:
 	go run ./cmd/quorumbench stores install all
 
 # Unit and integration tests with the race detector, against real servers.
+# The verdict's bench, thousands of simulated seconds, also without it.
 unit:
-	go test -race -timeout 20m ./...
+	go test -race -timeout 30m ./...
+	go test -timeout 10m ./internal/verdictbench
+
+# The same with the full counts of trials where CI runs a fixed sample of them.
+test-long: lint servers
+	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
+	go test -race -timeout 60m ./...
 
 # Each fuzz test for a while: make fuzz FUZZTIME=1m. What it keeps is made small
 # in a few steps only: by default that takes a minute for each.
@@ -51,3 +58,8 @@ bench:
 # Against h2load, wrk, hey and the official clients, on one machine in one run.
 bench-peers:
 	go run ./tools/benchpeers
+
+# How often the verdict is wrong: a generator disturbed in known ways, in real
+# time, on a machine that does nothing else.
+bench-verdict:
+	go run ./tools/verdictbench

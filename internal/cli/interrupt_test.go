@@ -46,12 +46,14 @@ func start(t *testing.T, args ...string) *background {
 // await reads standard error up to a line that contains the text.
 func (b *background) await(t *testing.T, text string) {
 	t.Helper()
+	said := ""
 	for b.lines.Scan() {
 		if strings.Contains(b.lines.Text(), text) {
 			return
 		}
+		said += b.lines.Text() + "\n"
 	}
-	t.Fatalf("it ended without saying %q", text)
+	t.Fatalf("it ended without saying %q but\n%s", text, said)
 }
 
 // end waits for the process and returns its exit code.

@@ -61,7 +61,8 @@ type intervals struct {
 	to                io.Writer // its errors stay in it
 	trial             *scenario.Trial
 	phase             measure.Phase
-	last              int // the last second in line
+	last              int   // the last second in line
+	length            int64 // of that, in nanoseconds; 0 if it is not known
 	line              *intervalLine
 	response, service *measure.Histogram
 	arrival           *measure.Histogram // of watch events
@@ -81,7 +82,7 @@ func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 		same := t.Name == l.Trial && t.Repeat == l.Repeat && s.Phase == v.phase
 		switch {
 		case !same && v.phase == measure.Warmup:
-			v.write(v.trial.Load.Warmup.Seconds() - float64(l.From))
+			v.write(v.warmed() - float64(l.From))
 		case !same:
 			v.write(0)
 		case from != l.From:
@@ -98,8 +99,16 @@ func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 		v.service.Reset()
 		v.arrival.Reset()
 	}
-	v.last = s.Index
+	v.last, v.length = s.Index, s.Length
 	v.add(s)
+}
+
+// warmed is how long the warm-up was, in seconds, which has ended.
+func (v *intervals) warmed() float64 {
+	if v.length == 0 {
+		return v.trial.Load.Warmup.Seconds()
+	}
+	return float64(v.last) + float64(v.length)/1e9
 }
 
 func (v *intervals) add(s *measure.Second) {

@@ -73,7 +73,7 @@ func (a *app) source(name, version string) (store.ServerSource, error) {
 		if _, built := st.(store.Embedded); built {
 			return store.ServerSource{}, usage("%s's server is built into quorumbench; another one's path can be given with --exec", name)
 		}
-		return store.ServerSource{}, usage("%s's server cannot be installed, because no registry has it; give the path of its binary with --exec", name)
+		return store.ServerSource{}, usage("%s's server cannot be installed, because no registry has it; %sgive the path of its binary with --exec", name, store.RecipeOf(st))
 	}
 	source, err := installable.Server(version)
 	if err != nil {

@@ -36,6 +36,7 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 		"etcdv2":    "snapshot-count: 200",
 		"zookeeper": "snap-count: 200, heap: 64m, tick-time: 500",
 		"consul":    "raft_snapshot_threshold: 100, raft_snapshot_interval: 1s",
+		"zetcd":     "snapshot-count: 200",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +76,9 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 // theLeader is the name of the member that leads the run's cluster.
 func (w *world) theLeader(t *testing.T, st store.Store, dir string) string {
 	t.Helper()
+	if isProxy(st) {
+		return leaderByLogs(t, st, dir)
+	}
 	run, err := record.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +141,21 @@ func checkSnapshots(t *testing.T, dir string, trial *record.Trial) {
 func checkElected(t *testing.T, dir string, trial *record.Trial, killed string) {
 	t.Helper()
 	all := events(t, dir, trial)
+	if len(trial.LostMembers) != 1 || trial.LostMembers[0] != killed {
+		t.Errorf("%s: %s was killed, and lost are %v", trial.Name, killed, trial.LostMembers)
+	}
+	elections := 0
+	for _, e := range all {
+		if e.Kind != string(store.Elected) {
+			continue
+		}
+		if elections++; e.Line == "" {
+			t.Errorf("%s: the logs have every election, and this one was only seen: %+v", trial.Name, e)
+		}
+	}
+	if trial.TermChanges != elections {
+		t.Errorf("%s: %d elections, and %d in the window", trial.Name, elections, trial.TermChanges)
+	}
 	for _, kind := range []store.SignalKind{store.ElectionStarted, store.Elected} {
 		if !slices.ContainsFunc(all, func(e record.Event) bool {
 			return e.Kind == string(kind) && e.Member != "" && e.Member != killed && e.Line != ""

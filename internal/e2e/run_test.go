@@ -49,7 +49,7 @@ func TestRunMeasuresARealCluster(t *testing.T) {
 		t.Fatalf("%d of %d trials on %d clusters", len(run.Trials), run.Planned, len(run.Clusters))
 	}
 	cluster := run.Clusters[0]
-	if len(cluster.Members) != 3 || !cluster.Started || cluster.Version == "" || cluster.Durability == nil || cluster.Durability.FdatasyncP99NS == 0 {
+	if len(cluster.Members) != 3 || !cluster.Started || cluster.Version == "" || cluster.Durability == nil || cluster.Durability.FdatasyncP50NS == 0 || cluster.Durability.Fdatasyncs < 100 {
 		t.Errorf("the cluster is %+v", cluster)
 	}
 	for i := range run.Trials {
@@ -77,6 +77,11 @@ func checkQuietTrial(t *testing.T, trial *record.Trial) {
 	}
 	if trial.CPUSeconds <= 0 || trial.CPUPerOp == nil || trial.MaxRSSBytes <= 0 || trial.BytesIn == 0 || trial.BytesOut == 0 {
 		t.Errorf("%s: the generator's cost is missing", trial.Name)
+	}
+	if trial.StoreCPUPerOp == nil || *trial.StoreCPUPerOp <= 0 || trial.StoreMaxRSSBytes == nil {
+		t.Errorf("%s: what the store used is missing", trial.Name)
+	} else {
+		between(t, trial.Name+": the store's resident bytes", *trial.StoreMaxRSSBytes, 3<<20, 3<<30)
 	}
 	between(t, trial.Name+": resident bytes", trial.MaxRSSBytes, 1<<20, 64<<20)
 	between(t, trial.Name+": the window's seconds", trial.Seconds, 0.999, 1.1)
@@ -118,7 +123,7 @@ func checkTable(t *testing.T, run *record.Run, out string) {
 			t.Errorf("the table has no line for %s, which is %s:\n%s", trial.Name, trial.Verdict.State, out)
 		}
 	}
-	for _, want := range []string{"p50", "p99.9", "CPU/op", "verdict", "Run directory: "} {
+	for _, want := range []string{"p50", "p99.9", "gen CPU/op", "store CPU/op", "store RSS", "verdict", "Run directory: "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output does not have %q:\n%s", want, out)
 		}

@@ -97,6 +97,23 @@ trials:
 	w := newWorld(t)
 	p := w.run(t, "run", w.file(t, "missing.yaml", file), "--out", w.path("run")).exits(t, exitFailed)
 	p.oneSentence(t, "zookeeper's server is not installed: run quorumbench stores install zookeeper@3.9.4")
+	// A proxy that no registry has, a Java that is not there, a file that is no program.
+	if err := os.MkdirAll(w.path("server", "lib"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.file(t, "server/lib/zookeeper-0.jar", "")
+	for second, want := range map[string]string{
+		"store: cetcd":                              "cetcd's server cannot be installed, because no registry has it",
+		"store: cetcd, exec: " + w.path("c"):        "the server of cetcd (c) is not there",
+		"store: cetcd, exec: " + w.file(t, "d", ""): "a member of cetcd (d) cannot be started",
+		"store: zookeeper, exec: " + w.path("server") + ", settings: {java: /nowhere/java}": "a member of zookeeper",
+	} {
+		mixed := strings.Replace(file, "store: zookeeper, version: 3.9.4", second, 1)
+		w.run(t, "run", w.file(t, "mixed.yaml", mixed), "--out", w.path("run")).exits(t, exitFailed).oneSentence(t, want)
+	}
+	const matrix = "trials: [{name: 'put-{store}', operation: put, exec: /opt/cetcd, matrix: {store: [etcd, cetcd]}}]\n"
+	w.run(t, "run", w.file(t, "matrix.yaml", matrix), "--out", w.path("run")).exits(t, exitUsage).
+		oneSentence(t, "exec names one server, which cannot be that of several stores (etcd, cetcd)")
 	p = w.run(t, "run", "--exec", w.path("nothing"), "--out", w.path("run")).exits(t, exitFailed)
 	p.oneSentence(t, "the server of etcd (nothing) is not there", "no such file")
 	if _, err := os.Stat(w.path("run")); err == nil {

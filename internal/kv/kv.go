@@ -32,6 +32,9 @@ func (k Kind) String() string { return name(kindNames[:], int(k)) }
 // that is not definite may have happened.
 func (k Kind) Writes() bool { return k == Put || k == Delete || k == CAS || k == Txn || k == STM }
 
+// Reads reports whether what the operation asks for is keys.
+func (k Kind) Reads() bool { return k == Get || k == Range || k == TxnGet }
+
 // ParseKind is the inverse of String.
 func ParseKind(s string) (Kind, error) {
 	i, err := parse("operation", kindNames[:], s)

@@ -1,14 +1,16 @@
 package kv
 
-// Outcome says how an operation ended. OK, Miss and Conflict are completions;
+// Outcome says how an operation ended. Those before NotSent are completions;
 // everything from NotSent on is an error.
 type Outcome uint8
 
 // The outcomes. Each store maps every code that it can return to one of them.
 const (
-	OK       Outcome = iota // done
-	Miss                    // a read of a key that is not there
-	Conflict                // a compare-and-set whose condition did not hold: an answer, not an error
+	OK           Outcome = iota // done
+	Miss                        // a read of a key that is not there
+	Conflict                    // a compare-and-set whose condition did not hold: an answer, not an error
+	Stale                       // a read that may be old returned a value that was written to its key before the newest
+	Unverifiable                // a read whose value is too short to carry a checksum: it may be right
 
 	NotSent        // never written to a connection before the window closed, or its timeout ended
 	TimedOut       // written, and no answer within the timeout
@@ -26,7 +28,7 @@ const (
 )
 
 var outcomeNames = [NumOutcomes]string{
-	"ok", "miss", "conflict",
+	"ok", "miss", "conflict", "stale", "unverifiable",
 	"not_sent", "timeout", "connection_lost", "refused", "no_leader", "leader_changed",
 	"store_timeout", "no_space", "denied", "bad_request", "store_error", "wrong_answer",
 }

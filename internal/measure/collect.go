@@ -118,6 +118,9 @@ func (c *Collector) merge(phase Phase, index int) {
 	c.recycle(whole.Lateness)
 	c.recycle(whole.Watch.FromDue)
 	c.recycle(whole.Watch.FromSent)
+	for _, h := range whole.Disturbed.histograms() {
+		c.recycle(*h)
+	}
 }
 
 func (c *Collector) recycleCell(cell *Cell) {
@@ -137,11 +140,13 @@ func (c *Collector) recycle(h *Histogram) {
 
 // merge adds another shard's part of the same second.
 func (s *Second) merge(o *Second, recycle func(*Histogram)) {
+	s.Length = max(s.Length, o.Length)
 	s.Due += o.Due
 	for i := range s.Outcomes {
 		s.Outcomes[i] += o.Outcomes[i]
 	}
 	s.Extra += o.Extra
+	s.Keys += o.Keys
 	s.Retries += o.Retries
 	s.Done += o.Done
 	for i := range s.DoneKinds {
@@ -158,6 +163,13 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	s.Cells = MergeCells(s.Cells, o.Cells)
 	s.Lateness = mergeHistogram(s.Lateness, o.Lateness)
 	s.Watch.merge(&o.Watch)
+	s.Disturbed.merge(&o.Disturbed)
+	s.Resting += o.Resting
+	for _, h := range o.Disturbed.histograms() {
+		if *h != nil {
+			recycle(*h)
+		}
+	}
 	for _, c := range o.Cells {
 		for _, h := range append(c.Failed[:], c.Response, c.Service) {
 			if h != nil {
@@ -200,14 +212,7 @@ func MergeCells(into, from []*Cell) []*Cell {
 // mergeHistogram adds from to into, which it makes if it has to; either may be
 // nil.
 func mergeHistogram(into, from *Histogram) *Histogram {
-	if from == nil {
-		return into
-	}
-	if into == nil {
-		into = NewHistogram()
-	}
-	into.Merge(from)
-	return into
+	return Add(into, from)
 }
 
 // add takes a merged second of the window into the totals.
@@ -217,6 +222,7 @@ func (t *Totals) add(s *Second) {
 		t.Outcomes[i] += s.Outcomes[i]
 	}
 	t.Extra += s.Extra
+	t.Keys += s.Keys
 	t.Retries += s.Retries
 	t.Done += s.Done
 	t.BytesIn += s.BytesIn
@@ -224,6 +230,7 @@ func (t *Totals) add(s *Second) {
 	t.Cells = MergeCells(t.Cells, s.Cells)
 	t.Lateness = mergeHistogram(t.Lateness, s.Lateness)
 	t.Watch.merge(&s.Watch)
+	t.Disturbed.merge(&s.Disturbed)
 }
 
 // Whole merges the totals' cells into one: every success's response and

@@ -3,6 +3,7 @@ package measure
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Duration formats nanoseconds, 0 or more, with three significant digits, in the unit that
@@ -51,4 +52,19 @@ func Percent(share float64) string {
 		rounded = math.Min(math.Floor(10*p)/10, 99.9)
 	}
 	return strconv.FormatFloat(rounded, 'f', -1, 64) + " %"
+}
+
+// PercentileText formats a percentile p from 0 to below 100 so that all above
+// what is written are above p: rounded up, to three significant digits of what
+// remains to 100, and never to 100. 97.11, 99.9995.
+func PercentileText(p float64) string {
+	rest := 100 - p
+	if rest >= 100 {
+		return "0"
+	}
+	decimals := 2 - int(math.Floor(math.Log10(rest)))
+	unit := math.Pow10(-decimals)
+	rest = math.Floor(rest/unit+1e-6) * unit // 100 - 99.9 is a little less than 0.1
+	text := strconv.FormatFloat(100-rest, 'f', decimals, 64)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }

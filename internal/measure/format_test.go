@@ -1,6 +1,9 @@
 package measure
 
-import "testing"
+import (
+	"strconv"
+	"testing"
+)
 
 func TestDuration(t *testing.T) {
 	for ns, want := range map[float64]string{
@@ -19,6 +22,30 @@ func TestPercent(t *testing.T) {
 	} {
 		if got := Percent(share); got != want {
 			t.Errorf("Percent(%v) = %q, want %q", share, got, want)
+		}
+	}
+}
+
+// What is written is never 100, and every percentile above it is above the one
+// meant, and close to it.
+func TestPercentileText(t *testing.T) {
+	for p, want := range map[float64]string{
+		0: "0", 49.3: "49.3", 90: "90", 97.1: "97.1", 100 * 10050.0 / 10350: "97.11", 99.9: "99.9", 99.94: "99.94", 99.9995: "99.9995",
+	} {
+		if got := PercentileText(p); got != want {
+			t.Errorf("%v is written as %s, not %s", p, got, want)
+		}
+	}
+	for due := uint64(1); due < 1e15; due = due*3 + 1 {
+		for _, failed := range []uint64{1, 2, due/7 + 1} {
+			if failed >= due {
+				continue
+			}
+			p, _ := FailedFrom(due-failed, failed)
+			got, err := strconv.ParseFloat(PercentileText(p), 64)
+			if err != nil || got >= 100 || got < p-1e-6*(100-p)-1e-9 || got-p > 0.02*(100-p) {
+				t.Errorf("%d of %d failed: %v is written as %s", failed, due, p, PercentileText(p))
+			}
 		}
 	}
 }

@@ -12,8 +12,12 @@ import (
 )
 
 // The range of every histogram, in nanoseconds, and its significant digits.
+//
+// Lowest is the step of the shortest times: 8 ns are 0.8 % of 1 µs. From 8 µs
+// up a step is 0.1 % at most. A histogram has 30,720 counts
+// of 8 bytes, 240 KiB; a Lowest of 1 would take 264 KiB.
 const (
-	Lowest  = 64
+	Lowest  = 8
 	Highest = 3_600_000_000_000 // 1 h
 	Digits  = 3
 )
@@ -23,6 +27,21 @@ type Histogram = hdr.Histogram
 
 // NewHistogram returns an empty histogram.
 func NewHistogram() *Histogram { return hdr.New(Lowest, Highest, Digits) }
+
+// Add adds from, which stays as it is, to into and returns the sum: into, or a
+// new histogram with the steps of from where into is nil, or empty and of other
+// steps. So the sum of histograms that an older version recorded, whose steps
+// were coarser, has the figures that it had then. from may be nil.
+func Add(into, from *Histogram) *Histogram {
+	if from == nil {
+		return into
+	}
+	if into == nil || into.TotalCount() == 0 && into.LowestTrackableValue() != from.LowestTrackableValue() {
+		into = hdr.New(from.LowestTrackableValue(), from.HighestTrackableValue(), int(from.SignificantFigures()))
+	}
+	into.Merge(from)
+	return into
+}
 
 // Record adds one value; what lies outside the range counts at its end, so
 // that counts in equal counts out.
@@ -72,7 +91,7 @@ func ErrorIndex(o kv.Outcome) int { return int(o - kv.NotSent) }
 // histogram is an empty one.
 type Cell struct {
 	Series
-	Response *Histogram         // done - due of successes (ok, miss, conflict)
+	Response *Histogram         // done - due of successes, whatever the answer
 	Service  *Histogram         // done - sent of successes
 	Failed   [Errors]*Histogram // known - due of errors, by kind
 }
@@ -81,10 +100,13 @@ type Cell struct {
 type Second struct {
 	Phase Phase
 	Index int // from 0 in its phase
+	// Length is 1 s, in nanoseconds, or less at a phase's end.
+	Length int64
 
 	Due         uint64                 // operations due in it
 	Outcomes    [kv.NumOutcomes]uint64 // of those due in it; the sum is Due
 	Extra       uint64                 // requests beyond the first that successes took
+	Keys        uint64                 // that successful gets, ranges and txn-gets read or counted
 	Retries     uint64                 // of STM successes: how often a conflict made them begin again
 	Done        uint64                 // successes done in it, whenever due
 	DoneKinds   [kv.NumKinds]uint64    // Done by operation
@@ -99,6 +121,9 @@ type Second struct {
 	// Alive has a bit for each millisecond in which an operation was done.
 	Alive [16]uint64
 	Watch Watch
+	// Disturbed is what the generator itself added to the operations' times.
+	Disturbed Disturbance
+	Resting   int // clients that wait at its end after a refusal, of Clients
 }
 
 // Response is the response times of the successes due in the second: those of
@@ -129,6 +154,7 @@ type Totals struct {
 	Due       uint64
 	Outcomes  [kv.NumOutcomes]uint64 // of those due in the window; the sum is Due
 	Extra     uint64                 // requests beyond the first that successes took
+	Keys      uint64                 // that successful gets, ranges and txn-gets read or counted
 	Retries   uint64                 // of STM successes: how often a conflict made them begin again
 	Done      uint64                 // successes done inside the window, whenever due
 	CarriedIn uint64                 // in flight when the window opened
@@ -142,19 +168,36 @@ type Totals struct {
 	Cells    []*Cell
 	Lateness *Histogram // open loop only; nil otherwise
 	Watch    Watch      // of the window's writes, whenever their events came
+	// Disturbed is what the generator itself added to the operations' times.
+	Disturbed Disturbance
 	// Watching is nil unless the load has watchers.
 	Watching *WatchTotals
 
 	// ErrorTexts holds the first text seen of each error kind.
 	ErrorTexts map[kv.Outcome]string
 	// MaxInFlight is the most operations in flight at once; Capped says how
-	// often the limit held an operation back.
+	// many of those due the limit held back, and NoRoom how many of an open
+	// loop waited for a connection (Disturbed.Waiting has the times of both).
 	MaxInFlight int
 	Capped      uint64
+	NoRoom      uint64
 	// MeanInFlight is the time-weighted mean of operations between due and
 	// done, for Little's law.
 	MeanInFlight float64
-	Reconnects   uint64
+	// MeanResting is the time-weighted mean of clients that waited after a
+	// refusal before they asked again; they have no operation in progress.
+	MeanResting float64
+	// Held is how many clients of a closed loop were held by an operation at a
+	// member from which the load had moved away, and HeldLongest the longest
+	// time from the move to that operation's end, in nanoseconds.
+	Held        int
+	HeldLongest int64
+	// Links is what happened to the connections, by endpoint.
+	Links      []Link
+	Reconnects uint64
+	// Paused is the sum of all times, in nanoseconds, that the loops were late
+	// for their own wake-ups or held by one turn.
+	Paused int64
 	// LongestPause is the longest time, in nanoseconds, that the generator's
 	// loop was late for its own wake-up or held by one turn: stopped, throttled
 	// or not scheduled.
@@ -167,9 +210,12 @@ type Totals struct {
 	LoopCPU int64
 }
 
-// Succeeded is the number of operations due that completed: ok, miss, conflict.
-func (t *Totals) Succeeded() uint64 {
-	return t.Outcomes[kv.OK] + t.Outcomes[kv.Miss] + t.Outcomes[kv.Conflict]
+// Succeeded is the number of operations due that completed, whatever the answer.
+func (t *Totals) Succeeded() (n uint64) {
+	for o := range kv.NotSent {
+		n += t.Outcomes[o]
+	}
+	return n
 }
 
 // Failed is the number of operations due that ended in an error.

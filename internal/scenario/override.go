@@ -68,6 +68,27 @@ func (p *fileParser) checkOverrides(plans []plan) {
 	}
 }
 
+// checkServers refuses an exec that was given once, in the defaults, in a trial
+// or in a baseline, for several stores: one binary is the server of one.
+func (p *fileParser) checkServers(plans []plan) {
+	stores := map[place][]string{}
+	for i := range plans {
+		exec, given := plans[i].layer["exec"]
+		if !given || exec.at == (place{}) {
+			continue
+		}
+		if name := plans[i].trial.Cluster.Store; !slices.Contains(stores[exec.at], name) {
+			stores[exec.at] = append(stores[exec.at], name)
+		}
+	}
+	for at, names := range stores {
+		if len(names) > 1 {
+			p.failf(at, "exec names one server, which cannot be that of several stores (%s); give each store its own, as in store: {name: %s, exec: PATH}",
+				strings.Join(names, ", "), names[0])
+		}
+	}
+}
+
 // ParseFileWith is ParseFile with options.
 func ParseFileWith(path string, c Catalog, o Options) (*Scenario, error) {
 	data, err := os.ReadFile(path)

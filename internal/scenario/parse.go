@@ -90,6 +90,7 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 		return nil
 	}
 	p.checkOverrides(plans)
+	p.checkServers(plans)
 	p.link(plans, o.ordered)
 	source := p.redact(data)
 	if len(p.errs) > 0 {

@@ -83,6 +83,9 @@ type Op struct {
 	// operation: Event.Extra counts the requests for further pages, Event.Count
 	// the keys of all.
 	PageSize int64
+	// Keys, if not nil, takes the keys of a Range's or TxnGet's answer. All
+	// operations on a connection have the same.
+	Keys Keys
 	// Pairs are what a Txn writes, all or nothing, and what an STM reads; of
 	// those it writes the ones whose value is not nil.
 	Pairs     []Pair
@@ -106,6 +109,18 @@ type Op struct {
 
 // Pair is a key and the value to write to it.
 type Pair struct{ Key, Value []byte }
+
+// Keys takes the keys of answers to Range and TxnGet operations as they are
+// parsed, so that who asked can check them and no codec has to keep them. It is
+// called from Submit and Feed, before the operation's event.
+type Keys interface {
+	// Begin says that the answer to an operation begins, and reports whether its
+	// keys are wanted.
+	Begin(tag uint32) bool
+	// Add takes a key of it with its value, nil if the answer has none, in the
+	// order of the answer. Their memory is the codec's.
+	Add(tag uint32, key, value []byte)
+}
 
 // What says what an Event is.
 type What uint8

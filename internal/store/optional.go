@@ -38,6 +38,16 @@ type Maintainer interface {
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
 }
 
+// RoleAsker is what an Admin also is when one member can be asked for its role
+// with less work than a Status makes, so that it can be asked many times a
+// second beside a load. Several goroutines may ask, each its own endpoint.
+type RoleAsker interface {
+	// Role asks the i-th of the Admin's endpoints, from 0, and no other, within
+	// the context's time. The result has ID, Role, Term and Leader as far as
+	// the member says them, and Err and Gone as in a Status.
+	Role(ctx context.Context, i int) Member
+}
+
 // Leaser is what an Admin also is when the store has leases: sessions with a
 // time to live, which a kv.KeepAlive prolongs.
 type Leaser interface {
@@ -56,6 +66,13 @@ type Installable interface {
 	// obtained; the empty version is the default one. The error says which
 	// versions there are (PickVersion).
 	Server(version string) (ServerSource, error)
+}
+
+// ByHand is what a Store also is when no registry has its server, and it can be
+// built by hand.
+type ByHand interface {
+	// Recipe says how, as the end of a sentence: build it as such a page says.
+	Recipe() string
 }
 
 // BuiltIn is what an Embedded store also is when it can say which version of

@@ -93,6 +93,15 @@ func PickVersion(name, asked string, known []string) (string, error) {
 		asked, name, strings.Join(known, ", "))
 }
 
+// RecipeOf is how a store's server is built by hand, followed by a comma and
+// "and"; empty where that is not known.
+func RecipeOf(s Store) string {
+	if b, ok := s.(ByHand); ok {
+		return b.Recipe() + ", and "
+	}
+	return ""
+}
+
 // ServerOf returns where the server of the asked version of a store comes
 // from; nil when that is the one in our own binary. The error says what there
 // is instead.
@@ -105,7 +114,7 @@ func ServerOf(s Store, version string) (*ServerSource, error) {
 	}
 	i, ok := s.(Installable)
 	if !ok {
-		return nil, fmt.Errorf("no version of %s can be installed, because no registry has it; give the path of its binary with exec", s.Name())
+		return nil, fmt.Errorf("no version of %s can be installed, because no registry has it; %sgive the path of its binary with exec", s.Name(), RecipeOf(s))
 	}
 	source, err := i.Server(version)
 	return &source, err

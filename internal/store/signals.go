@@ -20,6 +20,8 @@ type Signal struct {
 	// Duration is how long it took what had ended at Time; 0 if the line does
 	// not say.
 	Duration time.Duration
+	// Term is that of an election; 0 if the line does not say.
+	Term uint64
 }
 
 // SignalKind is what happened, in words that all stores share. It stands in
@@ -30,8 +32,9 @@ type SignalKind string
 // the members around it.
 const (
 	ElectionStarted   SignalKind = "election_started"    // the member has no leader and stands for election
-	Elected           SignalKind = "election"            // the member was elected; the duration is the election's
+	Elected           SignalKind = "election"            // the member was elected and begins to lead; the duration is the election's
 	LeaderLost        SignalKind = "leader_lost"         // the member has no leader any more
+	VoteWon           SignalKind = "vote_won"            // the member won the vote, and is to bring others up to its state before it leads; the duration is the vote's
 	LeaderFound       SignalKind = "leader_found"        // the member follows a new leader; the duration is that of looking for it
 	SnapshotStarted   SignalKind = "snapshot_started"    //
 	SnapshotDone      SignalKind = "snapshot_done"       //
@@ -54,7 +57,7 @@ const (
 // SignalKinds lists all kinds, the ones that disturb most first.
 func SignalKinds() []SignalKind {
 	return []SignalKind{
-		Elected, QuotaReached, LeaderLost, ElectionStarted, LeaderFound, FullStateReceived, FullStateSent,
+		Elected, QuotaReached, LeaderLost, ElectionStarted, VoteWon, LeaderFound, FullStateReceived, FullStateSent,
 		SlowFsync, Overloaded, GCPause, SlowApply, SlowRead, Defragmentation, Compaction, SnapshotSkipped,
 		SnapshotStarted, SnapshotDone, SnapshotDeleted, LogRolled, LogTruncated,
 	}
@@ -70,6 +73,8 @@ func (k SignalKind) Says() string {
 		return "was elected leader"
 	case LeaderLost:
 		return "lost its leader"
+	case VoteWon:
+		return "won the vote for a leader"
 	case LeaderFound:
 		return "followed a new leader"
 	case SnapshotStarted:
@@ -105,5 +110,5 @@ func (k SignalKind) Says() string {
 	case FullStateReceived:
 		return "received the whole state from another member"
 	}
-	return "told " + string(k)
+	return "reported " + string(k)
 }

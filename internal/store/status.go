@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -17,6 +18,12 @@ func (a Access) Timeout() time.Duration {
 		return defaultDialTimeout
 	}
 	return a.DialTimeout
+}
+
+// Refused reports whether an error says that nothing listens at an endpoint.
+// The text is for clients that keep no chain of errors.
+func Refused(err error) bool {
+	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
 // AskAll is a Status of n endpoints, which are all asked at the same time, each
@@ -35,7 +42,7 @@ func AskAll(n int, ask func(i int) Member) (Status, error) {
 			continue
 		}
 		s.Term = max(s.Term, m.Term)
-		if !slices.Contains(versions, m.Version) {
+		if m.Version != "" && !slices.Contains(versions, m.Version) {
 			versions = append(versions, m.Version)
 		}
 	}

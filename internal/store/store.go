@@ -43,6 +43,10 @@ type Semantics struct {
 	Operations map[kv.Kind]string
 	// Reads maps each consistency level of a read to what it really is there.
 	Reads map[kv.Consistency]string
+	// ShortOf has a sentence for each level of Reads that is less there than its
+	// name says: how it reads, and what that is not. Tables carry it as a
+	// footnote, without the store's name.
+	ShortOf map[kv.Consistency]string
 	// Broken and BrokenReads are sentences about what the store's protocol has
 	// and what does not work in this store, such as a proxy.
 	Broken      map[kv.Kind]string
@@ -50,6 +54,8 @@ type Semantics struct {
 	// RangeForms says that a Range can count only, leave values out, and come
 	// as pages or as a stream (Op); without it such an Op is not submitted.
 	RangeForms bool
+	// Ascending says that the keys of a Range come in the order of their bytes.
+	Ascending bool
 	// InFlight is how many operations one connection can have in flight:
 	// 1 for HTTP/1.1, 0 for no limit of the protocol.
 	InFlight int
@@ -78,8 +84,9 @@ type Access struct {
 
 // Admin asks about a cluster and maintains it.
 type Admin interface {
-	// Status asks every endpoint. An endpoint that does not answer is listed
-	// with its Err; the error is for when none answers.
+	// Status asks every endpoint, all at the same time: one that accepts a
+	// connection and says nothing delays no other. An endpoint that does not
+	// answer is listed with its Err; the error is for when none answers.
 	Status(ctx context.Context) (Status, error)
 	// Members asks the cluster for all its members' client endpoints, HOST:PORT,
 	// in the order of the members' names.
@@ -102,9 +109,14 @@ type Member struct {
 	Version  string
 	Role     kv.Role
 	Term     uint64
+	Leader   uint64   // the leader's ID, as this member says; 0: it knows none, or does not say
 	DBSize   int64    // bytes on disk
 	Alarms   []string // such as NOSPACE
-	Err      error    // not nil: the member did not answer, and the rest is empty
+	// Err is not nil if the member did not answer: then the rest is empty. One
+	// that answers that it cannot serve now has answered; its Role is unknown.
+	Err error
+	// Gone says of Err that nothing listens at the endpoint: the process ended.
+	Gone bool
 }
 
 // Leader returns the member that leads at the highest term, or nil.

@@ -24,7 +24,7 @@ type Figures struct {
 	FailedBy     map[string]uint64 // the same by the error's kind; may be nil
 	Timed        uint64            // times found in the histograms, of successes and errors
 	Misses       uint64
-	WrongAnswers uint64
+	WrongAnswers uint64 // the warm-up's included
 	// Done is the successes done inside the window, whenever they were due.
 	Done uint64
 
@@ -33,32 +33,45 @@ type Figures struct {
 	// LongestNS is the longest of them and of those that were in flight when
 	// the window opened.
 	LongestNS float64
-	// Medians of the successes alone.
+	// Of the successes alone.
 	ServiceP50NS  float64
 	ResponseP50NS float64
+	ResponseP99NS float64 // 0 where the sample does not support it
 
 	// The load.
 	Clients int // closed loop
 	// MeanInFlight is the time-weighted mean of operations in progress.
-	MeanInFlight   float64
-	MaxInFlight    int // open loop: the limit
-	Capped         uint64
-	CarriedIn      uint64
-	CarriedInAgeNS int64 // of the oldest
-	Writes         bool  // some operations write
-	Deletes        bool  // some operations remove keys
-	Preloaded      bool  // every key existed before the window
-	ValueSize      int   // bytes
+	MeanInFlight float64
+	// MeanResting is that of clients that rested after a refusal.
+	MeanResting float64
+	MaxInFlight int    // open loop: the limit
+	Capped      uint64 // operations of the window that it held back
+	// NoRoom is the operations of the window that waited for a connection, and
+	// the waiting times are what operations waited for either (open loop).
+	NoRoom                     uint64
+	WaitingP50NS, WaitingP99NS float64
+	CarriedIn                  uint64
+	CarriedInAgeNS             int64 // of the oldest
+	Writes                     bool  // some operations write
+	Deletes                    bool  // some operations remove keys
+	Preloaded                  bool  // every key existed before the window
+	ValueSize                  int   // bytes
 
-	// The generator and its machine.
-	Loops          int // event loops
-	LoopCPUNS      int64
-	RunDelayNS     int64 // how long the loops' threads waited for a processor
-	Slices         int64 // in how many turns on one
-	LongestPauseNS int64
-	LatenessP99NS  float64 // open loop: sent - due
-	ThrottledNS    int64   // how long the generator's control group was held back
-	StolenShare    float64 // of the machine's processor time, 0 to 1
+	// The generator and its machine. Times are of the loops' threads, summed.
+	Loops            int // event loops
+	Added            Added
+	LoopCPUNS        int64
+	RunDelayNS       int64 // how long they waited for a processor
+	PausedNS         int64 // how long they were late for their own wake-ups
+	LongestPauseNS   int64
+	OwnLatenessP99NS float64 // open loop: sent - due, without Waiting
+	ThrottledNS      int64   // how long the generator's control group was held back
+	// Shares of all the machine's processor time, 0 to 1: used by anything,
+	// taken away by the host, used by other programs than the generator and the
+	// members.
+	BusyShare, StolenShare, ForeignShare float64
+	// MembersShare says that members run on the generator's machine.
+	MembersShare bool
 
 	// Watching beside the load.
 	Events EventFigures
@@ -79,13 +92,14 @@ type Figures struct {
 	VolatileMeant   bool   // the scenario says that this is meant
 }
 
-// EventFigures are about the events that watchers got, the warm-up's included.
+// EventFigures are about the events that watchers got: of the whole load, its
+// warm-up included, where it is not said that they are the window's.
 type EventFigures struct {
 	Expected     uint64 // one for each acknowledged write and watcher of its key
 	Lost         uint64 // of those that did not come
-	Duplicated   uint64
-	Reordered    uint64
-	Untimed      uint64 // it is not known when their write was due or sent
+	Duplicated   uint64 // of the window's
+	Reordered    uint64 // of the window's
+	Untimed      uint64 // of the window's: it is not known when their write was due or sent
 	Wrong        uint64 // of keys that nobody watches there
 	Impossible   uint64 // arrived before their write was sent
 	Ended        uint64 // watchers that the store ended for good

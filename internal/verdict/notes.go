@@ -1,13 +1,32 @@
 package verdict
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
 
 // MinUniqueSize is the size in bytes from which a value carries who wrote it.
 const MinUniqueSize = 16
 
-// MinAchieved is the share of an open loop's rate below which a note says
-// that the store fell behind.
+// MinAchieved is the share of what was due in an open loop's window below which
+// a note says that the store fell behind.
 const MinAchieved = 0.99
+
+// fellBehind reports whether an open loop's store completed less in the window
+// than was due in it: by more than what was in flight when it opened, and by
+// more than chance, which makes counts differ by their root.
+func (f *Figures) fellBehind() bool {
+	if !f.OpenLoop || f.Seconds <= 0 {
+		return false
+	}
+	due, ended := float64(f.Due), float64(f.Done+f.Failed)
+	for _, held := range []kv.Outcome{kv.NotSent, kv.TimedOut} {
+		ended -= float64(f.FailedBy[held.String()]) // it did not answer these
+	}
+	return ended < MinAchieved*due && due-ended > 3*math.Sqrt(due)+float64(f.CarriedIn)
+}
 
 func notes(f *Figures) []string {
 	var list []string
@@ -20,10 +39,8 @@ func notes(f *Figures) []string {
 	if f.Writes && f.DurabilityKnown && !f.durable() && f.VolatileMeant {
 		list = append(list, fmt.Sprintf("Durability is not exercised, as the scenario means: %s.", volatility(f)))
 	}
-	if f.OpenLoop && f.Seconds > 0 && f.Rate > 0 {
-		if done := float64(f.Done) / f.Seconds; done < MinAchieved*f.Rate {
-			list = append(list, fmt.Sprintf("The store fell behind: %.0f/s were due and %.0f/s completed.", f.Rate, done))
-		}
+	if f.fellBehind() {
+		list = append(list, fmt.Sprintf("The store fell behind: %.0f/s were due and %.0f/s completed.", float64(f.Due)/f.Seconds, float64(f.Done)/f.Seconds))
 	}
 	if n := f.Events.Resubscribed; n > 0 {
 		list = append(list, fmt.Sprintf("Watchers were created again %d times, where they were when their connection was lost.", n))

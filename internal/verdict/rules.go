@@ -9,45 +9,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// The rules' limits. A figure at its limit is still within it.
+// The rules' limits, beside those on an effect. A figure at its limit is still
+// within it.
 const (
 	// MaxLittleDeviation is how far the mean number of clients at work, by
 	// Little's law, may be from the number of clients (R4).
 	MaxLittleDeviation = 0.05
-	// MaxPause is how long the generator may stand still at once before the
-	// result is suspect, StoppedPause before it is invalid (R5).
-	MaxPause     = 50 * time.Millisecond
-	StoppedPause = time.Second
-	// ThrottledInvalid is the share of the window in which the generator may
-	// be held back by its control group before the result is invalid; any time
-	// at all makes it suspect (R6).
-	ThrottledInvalid = 0.10
-	// MaxRunDelay is the mean wait of the generator's threads for a processor,
-	// as a share of the median service time (R7).
-	MaxRunDelay = 0.10
-	// MaxLateness is the open loop's lateness at p99 as a share of the median
-	// response time, or MinLateness if that is more (R8).
-	MaxLateness = 0.10
-	MinLateness = time.Millisecond
-	// MaxLoopBusy is the share of the window in which the generator's loops
-	// may be at work (R9).
-	MaxLoopBusy = 0.90
-	// MaxStolen is the share of the machine's processor time that its host may
-	// give to others (R10).
-	MaxStolen = 0.01
 	// MaxErrors is the share of operations due that may fail (R11).
 	MaxErrors = 0.001
 	// MinBeyond is how many operations must lie beyond p99 (R12).
 	MinBeyond = 10
-	// MaxCarriedInAge is the age of the oldest operation in flight when the
-	// window opens (R15).
-	MaxCarriedInAge = 100 * time.Millisecond
+	// MinCarriedInAge is the age up to which no operation that was in flight
+	// when the window opened means anything (R15).
+	MinCarriedInAge = 100 * time.Millisecond
 )
 
-// rule is one question. judge answers Valid, or how bad it is and why.
+// rule is one question.
 type rule struct {
 	number int
-	judge  func(*Figures) (State, string)
+	judge  func(*Figures) finding
+}
+
+// finding is a rule's answer: how bad it is, and why. Valid with a text is a
+// note: it happened, and moved nothing by as much as the limit.
+type finding struct {
+	state State
+	text  string
 }
 
 func rules() []rule {
@@ -56,21 +43,21 @@ func rules() []rule {
 		{5, stopped}, {6, throttled}, {7, waitedForProcessor}, {8, late}, {9, generatorBusy}, {10, stolen},
 		{11, errorShare}, {12, tooFewSamples}, {13, memberLost}, {14, leaderChanged},
 		{15, carriedIn}, {16, inFlightLimit}, {17, notDurable}, {18, misses}, {19, interrupted},
-		{20, eventsImpossible}, {21, eventsAmiss}, {22, membersDisagree},
+		{20, eventsImpossible}, {21, eventsAmiss}, {22, membersDisagree}, {23, foreign},
 	}
 }
 
-func fine() (State, string) { return Valid, "" }
+func fine() finding { return finding{state: Valid} }
 
-func suspect(format string, args ...any) (State, string) {
-	return Suspect, fmt.Sprintf(format, args...)
+func suspect(format string, args ...any) finding {
+	return finding{Suspect, fmt.Sprintf(format, args...)}
 }
 
-func invalid(format string, args ...any) (State, string) {
-	return Invalid, fmt.Sprintf(format, args...)
+func invalid(format string, args ...any) finding {
+	return finding{Invalid, fmt.Sprintf(format, args...)}
 }
 
-func nothingCompleted(f *Figures) (State, string) {
+func nothingCompleted(f *Figures) finding {
 	switch {
 	case f.Succeeded > 0:
 		return fine()
@@ -80,7 +67,7 @@ func nothingCompleted(f *Figures) (State, string) {
 	return invalid("none of the %d operations due in the window completed", f.Due)
 }
 
-func booksDoNotBalance(f *Figures) (State, string) {
+func booksDoNotBalance(f *Figures) finding {
 	switch {
 	case f.Succeeded+f.Failed != f.Due:
 		return invalid("%d operations were due, but %d completed and %d failed; this is a defect of quorumbench", f.Due, f.Succeeded, f.Failed)
@@ -90,107 +77,46 @@ func booksDoNotBalance(f *Figures) (State, string) {
 	return fine()
 }
 
-func wrongAnswers(f *Figures) (State, string) {
+func wrongAnswers(f *Figures) finding {
 	if f.WrongAnswers == 0 {
 		return fine()
 	}
-	return invalid("%d answers were wrong: another key, or a damaged value", f.WrongAnswers)
+	return invalid("%d answers were wrong, the warm-up's included: another key, or a damaged value", f.WrongAnswers)
 }
 
 // littlesLaw compares the clients with the mean number of operations in
 // progress, once as the generator counted it and once as the sum of the
-// operations' times over the window's length. A client's first operation began
+// operations' times over the window's length. Clients that rest after a refusal
+// have none. A client's first operation began
 // before the window and its last may end after it, so each edge can add or
 // hide up to one longest operation.
-func littlesLaw(f *Figures) (State, string) {
+func littlesLaw(f *Figures) finding {
 	if f.OpenLoop || f.Seconds <= 0 || f.Clients == 0 || f.Due < uint64(f.Clients) || f.TotalNS == 0 {
 		return fine()
 	}
 	window := f.Seconds * 1e9
 	clients := float64(f.Clients)
 	within := clients * (MaxLittleDeviation + f.LongestNS/window)
-	if busy := f.TotalNS / window; math.Abs(busy-clients) > within {
+	resting := f.MeanResting
+	if busy := f.TotalNS/window + resting; math.Abs(busy-clients) > within {
 		return invalid("by Little's law %.4g clients were at work (%.0f operations/s × %s), but there are %d, and the difference is above %.0f %%; this is a defect of quorumbench",
 			busy, float64(f.Due)/f.Seconds, measure.Duration(f.TotalNS/float64(f.Due)), f.Clients, 100*MaxLittleDeviation)
 	}
-	if f.MeanInFlight > 0 && math.Abs(f.MeanInFlight-clients) > within {
-		return invalid("%.4g operations were in progress on average, but there are %d clients, and the difference is above %.0f %%; this is a defect of quorumbench",
-			f.MeanInFlight, f.Clients, 100*MaxLittleDeviation)
+	if f.MeanInFlight > 0 && math.Abs(f.MeanInFlight+resting-clients) > within {
+		return invalid("%.4g operations were in progress on average and %.4g clients rested after a refusal, but there are %d clients, and the difference is above %.0f %%; this is a defect of quorumbench",
+			f.MeanInFlight, resting, f.Clients, 100*MaxLittleDeviation)
 	}
 	return fine()
 }
 
-func stopped(f *Figures) (State, string) {
-	pause := time.Duration(f.LongestPauseNS)
-	switch {
-	case pause > StoppedPause:
-		return invalid("the generator stood still for %s at once, above %s: it was stopped", measure.Duration(float64(pause)), measure.Duration(float64(StoppedPause)))
-	case pause > MaxPause:
-		return suspect("the generator stood still for %s at once, above %s: it was stopped or not given a processor, and the slowest times are its own",
-			measure.Duration(float64(pause)), measure.Duration(float64(MaxPause)))
-	}
-	return fine()
-}
-
-func throttled(f *Figures) (State, string) {
-	if f.ThrottledNS <= 0 {
-		return fine()
-	}
-	held := measure.Duration(float64(f.ThrottledNS))
-	if share := float64(f.ThrottledNS) / (f.Seconds * 1e9); share > ThrottledInvalid {
-		return invalid("the generator's control group was throttled for %s, above %.0f %% of the window: give it more processor time", held, 100*ThrottledInvalid)
-	}
-	return suspect("the generator's control group was throttled for %s, above 0: give it more processor time", held)
-}
-
-func waitedForProcessor(f *Figures) (State, string) {
-	if f.Slices <= 0 || f.ServiceP50NS <= 0 {
-		return fine()
-	}
-	mean := float64(f.RunDelayNS) / float64(f.Slices)
-	if mean <= MaxRunDelay*f.ServiceP50NS {
-		return fine()
-	}
-	return suspect("the generator's threads waited %s for a processor each time, above %.0f %% of the median service time (%s)",
-		measure.Duration(mean), 100*MaxRunDelay, measure.Duration(f.ServiceP50NS))
-}
-
-func late(f *Figures) (State, string) {
-	limit := math.Max(float64(MinLateness), MaxLateness*f.ResponseP50NS)
-	if !f.OpenLoop || f.LatenessP99NS <= limit {
-		return fine()
-	}
-	return suspect("operations were sent late: %s at p99, above %s (the larger of %s and %.0f %% of the median response time)",
-		measure.Duration(f.LatenessP99NS), measure.Duration(limit), measure.Duration(float64(MinLateness)), 100*MaxLateness)
-}
-
-func generatorBusy(f *Figures) (State, string) {
-	if f.Loops <= 0 || f.Seconds <= 0 {
-		return fine()
-	}
-	busy := float64(f.LoopCPUNS) / (float64(f.Loops) * f.Seconds * 1e9)
-	if busy <= MaxLoopBusy {
-		return fine()
-	}
-	return suspect("the generator's loops were at work for %.0f %% of the time, above %.0f %%: the figures are the generator's limit as much as the store's",
-		100*busy, 100*MaxLoopBusy)
-}
-
-func stolen(f *Figures) (State, string) {
-	if f.StolenShare <= MaxStolen {
-		return fine()
-	}
-	return suspect("the machine's host took away %.1f %% of its processor time, above %.0f %%", 100*f.StolenShare, 100*MaxStolen)
-}
-
-func errorShare(f *Figures) (State, string) {
+func errorShare(f *Figures) finding {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
 	}
 	return suspect("%d of %d operations failed (%s%s), above %s", f.Failed, f.Due, measure.Percent(f.errors()), f.kinds(), measure.Percent(MaxErrors))
 }
 
-func tooFewSamples(f *Figures) (State, string) {
+func tooFewSamples(f *Figures) finding {
 	beyond := f.Due / 100
 	if f.Succeeded == 0 || beyond >= MinBeyond {
 		return fine()
@@ -198,7 +124,7 @@ func tooFewSamples(f *Figures) (State, string) {
 	return suspect("p99 needs more operations than %d: it has %d beyond it, below %d", f.Due, beyond, MinBeyond)
 }
 
-func memberLost(f *Figures) (State, string) {
+func memberLost(f *Figures) finding {
 	switch len(f.LostMembers) {
 	case 0:
 		return fine()
@@ -208,7 +134,7 @@ func memberLost(f *Figures) (State, string) {
 	return suspect("members %s were lost", strings.Join(f.LostMembers, ", "))
 }
 
-func leaderChanged(f *Figures) (State, string) {
+func leaderChanged(f *Figures) finding {
 	switch {
 	case f.TermChanges <= 0:
 		return fine()
@@ -218,22 +144,37 @@ func leaderChanged(f *Figures) (State, string) {
 	return suspect("the cluster elected a leader %d times in the window", f.TermChanges)
 }
 
-func carriedIn(f *Figures) (State, string) {
-	if time.Duration(f.CarriedInAgeNS) <= MaxCarriedInAge {
+// carriedIn asks whether the window opened on a stall: an operation in flight
+// then was older than operations get. What a stall holds back is done when it
+// ends, so that as much of the window as it lasted may be its.
+func carriedIn(f *Figures) finding {
+	age := float64(f.CarriedInAgeNS)
+	excess := age - max(2*f.ResponseP99NS, float64(MinCarriedInAge))
+	if excess <= 0 || f.Seconds <= 0 {
 		return fine()
 	}
-	return suspect("the window opened on an operation that had been in flight for %s, above %s (%d were in flight)",
-		measure.Duration(float64(f.CarriedInAgeNS)), measure.Duration(float64(MaxCarriedInAge)), f.CarriedIn)
+	held := excess / (f.Seconds * 1e9)
+	return judged(Effect{Throughput: held, P50: held}, "the window opened on an operation that had been in flight for %s (%d were in flight)",
+		measure.Duration(age), f.CarriedIn)
 }
 
-func inFlightLimit(f *Figures) (State, string) {
-	if f.Capped == 0 {
+// inFlightLimit asks what operations waited for that the store never saw: the
+// limit of operations in flight, or a connection that takes another.
+func inFlightLimit(f *Figures) finding {
+	if !f.OpenLoop || f.Capped+f.NoRoom == 0 {
 		return fine()
 	}
-	return suspect("%d operations were held back because %d were in flight already, the limit", f.Capped, f.MaxInFlight)
+	e := Effect{
+		P50: excess(f.ResponseP50NS, max(f.ResponseP50NS-f.WaitingP50NS, f.ServiceP50NS)),
+		P99: excess(f.ResponseP99NS, max(f.ResponseP99NS-f.WaitingP99NS, f.ServiceP50NS)),
+	}
+	if f.Capped > 0 {
+		return judged(e, "%d of %d operations were held back because %d were in flight already, the limit", f.Capped, f.Due, f.MaxInFlight)
+	}
+	return judged(e, "%d of %d operations waited for a connection that was free: all were occupied, and each takes one operation at a time; more connections would ask more of the store", f.NoRoom, f.Due)
 }
 
-func notDurable(f *Figures) (State, string) {
+func notDurable(f *Figures) finding {
 	if !f.Writes || !f.DurabilityKnown || f.durable() || f.VolatileMeant {
 		return fine()
 	}
@@ -250,17 +191,17 @@ func volatility(f *Figures) string {
 	return "the store was told not to sync"
 }
 
-func misses(f *Figures) (State, string) {
+func misses(f *Figures) finding {
 	switch {
 	case f.Misses > 0 && f.Misses == f.Succeeded && !f.Writes:
 		return suspect("none of the %d reads found a key: nothing was read", f.Misses)
 	case f.Misses == 0 || !f.Preloaded || f.Deletes:
 		return fine()
 	}
-	return suspect("%d reads found no key, although every key was written before", f.Misses)
+	return suspect("%d reads found no key, or not all that were written, although every key was written before", f.Misses)
 }
 
-func interrupted(f *Figures) (State, string) {
+func interrupted(f *Figures) finding {
 	if !f.Interrupted {
 		return fine()
 	}

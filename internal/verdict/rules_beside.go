@@ -8,7 +8,7 @@ import (
 // Rules about what stands beside the operations: watchers, and the members'
 // data.
 
-func eventsImpossible(f *Figures) (State, string) {
+func eventsImpossible(f *Figures) finding {
 	switch e := &f.Events; {
 	case e.Impossible > 0:
 		return invalid("%d watch events arrived before their write was sent; this is a defect of quorumbench, or the events are not this load's", e.Impossible)
@@ -19,7 +19,7 @@ func eventsImpossible(f *Figures) (State, string) {
 }
 
 // eventsAmiss: a store that watches promises every event once and in order.
-func eventsAmiss(f *Figures) (State, string) {
+func eventsAmiss(f *Figures) finding {
 	e := &f.Events
 	var amiss []string
 	add := func(n uint64, format string, args ...any) {
@@ -27,7 +27,7 @@ func eventsAmiss(f *Figures) (State, string) {
 			amiss = append(amiss, fmt.Sprintf(format, append([]any{n}, args...)...))
 		}
 	}
-	add(e.Lost, "%d of %d did not come", e.Expected)
+	add(e.Lost, "%d of %d did not come, the warm-up's included", e.Expected)
 	add(e.Duplicated, "%d came twice")
 	add(e.Reordered, "%d came after a later one of their key")
 	untimed := e.Untimed - min(e.Untimed, e.Impossible)
@@ -49,7 +49,7 @@ func eventsAmiss(f *Figures) (State, string) {
 	return suspect("%s", text)
 }
 
-func membersDisagree(f *Figures) (State, string) {
+func membersDisagree(f *Figures) finding {
 	switch {
 	case f.Disagreement != "":
 		return invalid("the members' data differ: %s", f.Disagreement)

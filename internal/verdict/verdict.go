@@ -74,17 +74,23 @@ type Verdict struct {
 func Judge(f Figures) Verdict {
 	v := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
 	found := map[State][]Reason{}
+	var noted []string
 	for _, r := range rules() {
-		state, text := r.judge(&f)
-		if state != Valid {
-			found[state] = append(found[state], Reason{Rule: r.number, Text: text})
+		of := r.judge(&f)
+		switch {
+		case of.text == "":
+			continue
+		case of.state == Valid:
+			noted = append(noted, of.text+fmt.Sprintf(" (R%d)", r.number))
+			continue
 		}
-		if state.Worse(v.State) {
-			v.State = state
+		found[of.state] = append(found[of.state], Reason{Rule: r.number, Text: of.text})
+		if of.state.Worse(v.State) {
+			v.State = of.state
 		}
 	}
 	// Whoever tells one reason tells the first.
 	v.Reasons = append(append(v.Reasons, found[Invalid]...), found[Suspect]...)
-	v.Notes = append(v.Notes, notes(&f)...)
+	v.Notes = append(append(v.Notes, notes(&f)...), noted...)
 	return v
 }

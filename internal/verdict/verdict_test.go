@@ -11,12 +11,21 @@ import (
 )
 
 // good is a closed loop of 100 clients for 10 s at 10 ms that breaks no rule.
+// added makes what the generator added: a throughput, a median and a p99 that
+// are off by these shares.
+func added(throughput, p50, p99 float64) Added {
+	a := Added{Known: true, CycleNS: 10e6, UndisturbedP50NS: 10e6, UndisturbedP99NS: 20e6}
+	a.SampledP50NS, a.SampledP99NS = 10e6*(1+p50), 20e6*(1+p99)
+	a.MeanNS = a.CycleNS * throughput
+	return a
+}
+
 func good() Figures {
 	return Figures{
 		Seconds: 10, Due: 100_000, Succeeded: 100_000, Timed: 100_000, Done: 100_000,
-		TotalNS: 1e12, LongestNS: 20e6, ServiceP50NS: 10e6, ResponseP50NS: 10e6,
+		TotalNS: 1e12, LongestNS: 20e6, ServiceP50NS: 10e6, ResponseP50NS: 10e6, ResponseP99NS: 20e6,
 		Clients: 100, MeanInFlight: 100, Writes: true, Preloaded: true, ValueSize: 256,
-		Loops: 2, LoopCPUNS: 4e9, RunDelayNS: 1e9, Slices: 10_000, LongestPauseNS: 12e6,
+		Loops: 2, LoopCPUNS: 4e9, RunDelayNS: 1e9, PausedNS: 1e9, LongestPauseNS: 12e6, Added: added(0.005, 0.005, 0.005),
 		DurabilityKnown: true, FileSystem: "ext4",
 	}
 }
@@ -24,7 +33,7 @@ func good() Figures {
 func goodOpen() Figures {
 	f := good()
 	f.OpenLoop, f.Rate, f.Clients, f.MaxInFlight = true, 10_000, 0, 100_000
-	f.LatenessP99NS = 100_000
+	f.OwnLatenessP99NS = 100_000
 	return f
 }
 
@@ -66,35 +75,38 @@ func TestRules(t *testing.T) {
 		{4, "a stall across the close explains it", false, func(f *Figures) { f.TotalNS, f.LongestNS = 1.09e12, 1e9 }, Valid},
 		{4, "clients idle", false, func(f *Figures) { f.MeanInFlight = 90 }, Invalid},
 		{4, "mean in flight not known", false, func(f *Figures) { f.MeanInFlight = 0 }, Valid},
+		{4, "clients that rest after a refusal", false, func(f *Figures) { f.TotalNS, f.MeanInFlight, f.MeanResting = 0.8e12, 80, 20 }, Valid},
 		{4, "open loop", true, func(f *Figures) { f.TotalNS = 2e12 }, Valid},
 
-		{5, "49 ms", false, func(f *Figures) { f.LongestPauseNS = 49 * ms }, Valid},
-		{5, "50 ms", false, func(f *Figures) { f.LongestPauseNS = 50 * ms }, Valid},
-		{5, "51 ms", false, func(f *Figures) { f.LongestPauseNS = 51 * ms }, Suspect},
-		{5, "1 s", false, func(f *Figures) { f.LongestPauseNS = 1000 * ms }, Suspect},
-		{5, "1.001 s", true, func(f *Figures) { f.LongestPauseNS = 1001 * ms }, Invalid},
+		{5, "5 % of p99", false, func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.0499) }, Valid},
+		{5, "above", false, func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.051) }, Suspect},
+		{5, "above, of an open loop", true, func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.051) }, Suspect},
+		{5, "more than all of p50", false, func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 1.5, 0) }, Suspect},
+		{6, "5 % of throughput", false, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.0499, 0, 0) }, Valid},
+		{6, "above", false, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.051, 0, 0) }, Suspect},
+		{6, "an open loop has no throughput of its own", true, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.2, 0, 0) }, Valid},
+		{7, "5 % of p50", false, func(f *Figures) { f.Added = added(0, 0.0499, 0) }, Valid},
+		{7, "above", false, func(f *Figures) { f.Added = added(0, 0.051, 0) }, Suspect},
+		{7, "not known", false, func(f *Figures) { f.Added = Added{} }, Valid},
+		{7, "all of it would have been waiting in the store", false, func(f *Figures) {
+			f.Added = added(0.1, 0.1, 0)
+			f.Added.Conserved = 1
+		}, Valid},
+		{8, "late for no reason that is known", true, func(f *Figures) { f.RunDelayNS, f.PausedNS, f.Added = 0, 0, added(0, 0, 0.06) }, Suspect},
+		{8, "in a closed loop", false, func(f *Figures) { f.RunDelayNS, f.PausedNS, f.Added = 0, 0, added(0.06, 0, 0) }, Suspect},
+		{9, "busy, and it does not matter", false, func(f *Figures) { f.LoopCPUNS = 19e9 }, Valid},
+		{9, "busy", false, func(f *Figures) { f.LoopCPUNS, f.Added = 19e9, added(0.06, 0, 0) }, Suspect},
 
-		{6, "never", false, func(f *Figures) { f.ThrottledNS = 0 }, Valid},
-		{6, "1 ns", false, func(f *Figures) { f.ThrottledNS = 1 }, Suspect},
-		{6, "10 %", false, func(f *Figures) { f.ThrottledNS = 1000 * ms }, Suspect},
-		{6, "above 10 %", false, func(f *Figures) { f.ThrottledNS = 1001 * ms }, Invalid},
-
-		{7, "at 10 %", false, func(f *Figures) { f.RunDelayNS = 10_000 * ms }, Valid},
-		{7, "above", false, func(f *Figures) { f.RunDelayNS = 10_001 * ms }, Suspect},
-		{7, "no slices", false, func(f *Figures) { f.RunDelayNS, f.Slices = 10_001*ms, 0 }, Valid},
-
-		{8, "1 ms at p50 of 10 ms", true, func(f *Figures) { f.LatenessP99NS = 1e6 }, Valid},
-		{8, "above", true, func(f *Figures) { f.LatenessP99NS = 1.01e6 }, Suspect},
-		{8, "2 ms at p50 of 20 ms", true, func(f *Figures) { f.LatenessP99NS, f.ResponseP50NS = 2e6, 20e6 }, Valid},
-		{8, "above", true, func(f *Figures) { f.LatenessP99NS, f.ResponseP50NS = 2.1e6, 20e6 }, Suspect},
-		{8, "below 1 ms at p50 of 1 ms", true, func(f *Figures) { f.LatenessP99NS, f.ResponseP50NS = 0.9e6, 1e6 }, Valid},
-
-		{9, "90 %", false, func(f *Figures) { f.LoopCPUNS = 18e9 }, Valid},
-		{9, "above", false, func(f *Figures) { f.LoopCPUNS = 18.01e9 }, Suspect},
-		{9, "not known", false, func(f *Figures) { f.LoopCPUNS, f.Loops = 18.01e9, 0 }, Valid},
-
-		{10, "1 %", false, func(f *Figures) { f.StolenShare = 0.01 }, Valid},
-		{10, "above", false, func(f *Figures) { f.StolenShare = 0.0101 }, Suspect},
+		{10, "1 % of a machine that was idle for half of the time", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersShare = 0.01, 0.5, true }, Valid},
+		{10, "6 % of it", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersShare = 0.06, 0.45, true }, Suspect},
+		{10, "members elsewhere", false, func(f *Figures) { f.StolenShare, f.BusyShare = 0.05, 0.45 }, Valid},
+		{10, "what the generator lost by it", false, func(f *Figures) {
+			f.StolenShare, f.BusyShare, f.Added = 0.2, 0.45, added(0, 0, 0.2)
+		}, Suspect},
+		{23, "1 % of other programs", false, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.01, 1, true }, Valid},
+		{23, "10 % on an idle machine", true, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.1, 0.3, true }, Valid},
+		{23, "a third of a busy machine", false, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.33, 1, true }, Suspect},
+		{23, "members elsewhere", false, func(f *Figures) { f.ForeignShare, f.BusyShare = 0.33, 1 }, Valid},
 
 		{11, "0.1 %", false, func(f *Figures) { fail(f, 100) }, Valid},
 		{11, "above", false, func(f *Figures) { fail(f, 101) }, Suspect},
@@ -108,9 +120,12 @@ func TestRules(t *testing.T) {
 		{14, "two elections", false, func(f *Figures) { f.TermChanges = 2 }, Suspect},
 
 		{15, "100 ms", false, func(f *Figures) { f.CarriedInAgeNS = 100 * ms }, Valid},
-		{15, "101 ms", false, func(f *Figures) { f.CarriedInAgeNS = 101 * ms }, Suspect},
-		{16, "once", true, func(f *Figures) { f.Capped = 1 }, Suspect},
-
+		{15, "150 ms, as operations take here", false, func(f *Figures) { f.CarriedInAgeNS, f.ResponseP99NS = 150*ms, 130e6 }, Valid},
+		{15, "a stall of 5 % of the window", false, func(f *Figures) { f.CarriedInAgeNS = 600 * ms }, Valid},
+		{15, "above", false, func(f *Figures) { f.CarriedInAgeNS = 601 * ms }, Suspect},
+		{16, "two, and nobody noticed", true, func(f *Figures) { f.Capped = 2 }, Valid},
+		{16, "p99 is the limit's", true, func(f *Figures) { f.Capped, f.WaitingP99NS = 2000, 5e6 }, Suspect},
+		{16, "p99 is the connections'", true, func(f *Figures) { f.NoRoom, f.WaitingP99NS = 2000, 5e6 }, Suspect},
 		{17, "tmpfs", false, func(f *Figures) { f.Volatile, f.FileSystem = true, "tmpfs" }, Suspect},
 		{17, "unsynced", false, func(f *Figures) { f.Unsynced = true }, Suspect},
 		{17, "both", false, func(f *Figures) { f.Volatile, f.Unsynced = true, true }, Suspect},
@@ -188,7 +203,9 @@ func TestNotes(t *testing.T) {
 		{func(f *Figures) { f.ValueSize = 15 }, "not unique"},
 		{func(f *Figures) { f.DurabilityKnown = false }, "not known"},
 		{func(f *Figures) { f.Volatile, f.VolatileMeant = true, true }, "as the scenario means"},
-		{func(f *Figures) { f.OpenLoop, f.Rate = true, 10_102 }, "fell behind"},
+		{func(f *Figures) { f.OpenLoop, f.Done = true, 98_900 }, "fell behind"},
+		{func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be 3 % too high"},
+		{func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.02, 1, true }, "other programs"},
 	}
 	for _, tt := range tests {
 		f := good()
@@ -236,9 +253,9 @@ func TestStateOrder(t *testing.T) {
 // The first reason is one that makes the verdict what it is.
 func TestTheWorstReasonComesFirst(t *testing.T) {
 	f := good()
-	f.LongestPauseNS, f.ThrottledNS = int64(79*time.Millisecond), int64(2*time.Second)
+	f.Disagreement, f.TermChanges = "a has 1 and b has 2", 1
 	v := Judge(f)
-	if v.State != Invalid || len(v.Reasons) != 2 || v.Reasons[0].Rule != 6 || v.Reasons[1].Rule != 5 {
+	if v.State != Invalid || len(v.Reasons) != 2 || v.Reasons[0].Rule != 22 || v.Reasons[1].Rule != 14 {
 		t.Errorf("%+v", v)
 	}
 }

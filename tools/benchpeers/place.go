@@ -13,7 +13,7 @@ import (
 )
 
 // fsyncWrites is how many syncs tell how fast the disk is.
-const fsyncWrites = 200
+const fsyncWrites = probe.FsyncWrites
 
 // place is what all beds share: this machine, a folder, and quorumbench.
 type place struct {

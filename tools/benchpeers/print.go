@@ -50,7 +50,7 @@ func (c *comparison) conditions() compare.Conditions {
 	return compare.Conditions{
 		Store: strings.Join(c.stores, ", "), Members: c.members,
 		CPU: m.CPU, CPUs: m.Cores, System: m.OS, Kernel: m.Kernel, Go: m.Go,
-		FileSystem: c.place.sync.FileSystem, FdatasyncP50: c.place.sync.P50, FdatasyncP99: c.place.sync.P99,
+		FileSystem: c.place.sync.FileSystem, FdatasyncP50: int64(c.place.sync.P50.NS), FdatasyncP99: int64(c.place.sync.P99.NS),
 		Rounds: c.begun, Seconds: seconds,
 		H2load: c.version(peer.H2load, peer.H2loadVersion), Wrk: c.version(peer.Wrk, peer.WrkVersion),
 		Etcdctl: c.version(peer.Etcdctl, peer.EtcdctlLabel),
@@ -60,8 +60,12 @@ func (c *comparison) conditions() compare.Conditions {
 func describe(c compare.Conditions) string {
 	text := fmt.Sprintf("%s; clusters of %d, all on one machine with the peers, which ask the leader: %s, %d CPUs, %s %s, %s.\n",
 		c.Store, c.Members, c.CPU, c.CPUs, c.System, c.Kernel, c.Go)
-	text += fmt.Sprintf("Data on %s, fdatasync p50 %.2f ms, p99 %.2f ms. Keys of 8 B, values of %d B.\n",
-		c.FileSystem, float64(c.FdatasyncP50)/1e6, float64(c.FdatasyncP99)/1e6, valueSize)
+	p99 := "not known"
+	if c.FdatasyncP99 > 0 {
+		p99 = fmt.Sprintf("%.2f ms", float64(c.FdatasyncP99)/1e6)
+	}
+	text += fmt.Sprintf("Data on %s, fdatasync p50 %.2f ms, p99 %s. Keys of 8 B, values of %d B.\n",
+		c.FileSystem, float64(c.FdatasyncP50)/1e6, p99, valueSize)
 	if c.Seconds == 0 {
 		return text + "One run of a minute and one of ten."
 	}

@@ -26,12 +26,21 @@ type Change struct {
 	Interval  bool
 }
 
-// ChangeOf compares the repeats of a figure with those of its baseline: the
-// ratio of the medians. The interval holds the ratios that a Mann-Whitney
+// ChangeOf compares the repeats of a time with those of its baseline: the ratio
+// of the medians. The interval holds the ratios that a Mann-Whitney
 // U-test at 5 % does not refute, which assumes nothing of the figures'
 // distribution; it needs MinRepeats on both sides.
 func ChangeOf(now, base []measure.Figure) Change {
-	a, b := Median(now), Median(base)
+	return changeOf(now, base, Median(now), Median(base))
+}
+
+// RateChangeOf is ChangeOf of figures whose median is MedianRate.
+func RateChangeOf(now, base []measure.Figure) Change {
+	return changeOf(now, base, MedianRate(now), MedianRate(base))
+}
+
+// changeOf compares figures whose medians are a and b.
+func changeOf(now, base []measure.Figure, a, b measure.Figure) Change {
 	if !a.Known || !b.Known || b.NS <= 0 {
 		return Change{}
 	}
@@ -106,18 +115,23 @@ func likely(x, y []float64, factor float64) bool {
 	return test.P > alpha
 }
 
-// Median is the middle of the repeats' figures. A failed one is slower than
-// any other; if one is not supported by its sample, so is the median.
-func Median(all []measure.Figure) measure.Figure {
+// Median is the middle of the repeats' figures, which are times or costs: of an
+// even number the slower of the two in the middle. It is always the figure of
+// one repeat, because the mean of two percentiles is the percentile of nothing.
+// A failed figure is slower than any other; if one is not supported by its
+// sample, so is the median.
+func Median(all []measure.Figure) measure.Figure { return ranked(all, len(all)/2) }
+
+// MedianRate is Median of figures of which a lower one is slower, such as
+// operations a second.
+func MedianRate(all []measure.Figure) measure.Figure { return ranked(all, (len(all)-1)/2) }
+
+// ranked is the figure at a place of all in rising order, from 0.
+func ranked(all []measure.Figure, place int) measure.Figure {
 	if len(all) == 0 || slices.ContainsFunc(all, func(f measure.Figure) bool { return !f.Known && !f.Failed }) {
 		return measure.Figure{}
 	}
-	sorted := slices.SortedFunc(slices.Values(all), func(a, b measure.Figure) int { return cmp.Compare(Rank(a), Rank(b)) })
-	low, high := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
-	if high.Failed {
-		return measure.Figure{Failed: true}
-	}
-	return measure.Figure{NS: (low.NS + high.NS) / 2, Known: true}
+	return slices.SortedFunc(slices.Values(all), func(a, b measure.Figure) int { return cmp.Compare(Rank(a), Rank(b)) })[place]
 }
 
 // Rank orders figures: one that failed is above any other.

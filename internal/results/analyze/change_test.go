@@ -87,7 +87,7 @@ func TestChangeIsToldWhereItCanBe(t *testing.T) {
 	if c := ChangeOf(five, twice); c.Share != -0.5 || c.High >= 0 {
 		t.Errorf("half as much is %+v", c)
 	}
-	if c := ChangeOf(twice[:4], five); math.Abs(c.Share-11.0/12) > 1e-12 || c.Interval {
+	if c := ChangeOf(twice[:4], five); c.Share != 1 || c.Interval {
 		t.Errorf("with four repeats: %+v", c)
 	}
 	if c := ChangeOf(five[:1], five[:1]); c.Share != 0 || !c.Known || c.Interval {
@@ -121,5 +121,38 @@ func TestIntervalOfFiveIsExact(t *testing.T) {
 	slices.Sort(all)
 	if c := ChangeOf(a, b); c.Low != all[2]-1 || c.High != all[22]-1 {
 		t.Errorf("%v to %v, not %v to %v", c.Low, c.High, all[2]-1, all[22]-1)
+	}
+}
+
+// A median is the figure of a repeat, never a mean of two: of an even number
+// the slower one.
+func TestMedianIsOneRepeats(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for n := 1; n < 12; n++ {
+		all := sample(rng, n, 1000, 0.3)
+		slow, rate := Median(all), MedianRate(all)
+		if !slices.Contains(all, slow) || !slices.Contains(all, rate) {
+			t.Fatalf("%v and %v are not among %v", slow, rate, all)
+		}
+		above, below := 0, 0
+		for _, f := range all {
+			if f.NS > slow.NS {
+				above++
+			}
+			if f.NS < rate.NS {
+				below++
+			}
+		}
+		if above != (n-1)/2 || below != (n-1)/2 {
+			t.Errorf("of %d figures %d are slower than the median and %d below the median rate", n, above, below)
+		}
+	}
+	run := openOlder(t)
+	var p99s, rates []measure.Figure
+	for i := range run.Trials {
+		p99s, rates = append(p99s, run.Trials[i].ServiceTime.At(99)), append(rates, qps(&run.Trials[i]))
+	}
+	if m, r := Median(p99s), MedianRate(rates); m != p99s[0] || r != rates[0] {
+		t.Errorf("p99 %v of %v, throughput %v of %v: the first repeat was the slower one", m, p99s, r, rates)
 	}
 }

@@ -10,7 +10,12 @@ import (
 // Pair is a trial and its baseline, each with its repeats.
 type Pair struct {
 	Name      string
-	New, Base []*record.Trial // those that have figures; at least one each
+	New, Base []*record.Trial // those that are compared; at least one each
+	// AllNew and AllBase are all repeats, also those that were left out.
+	AllNew, AllBase []*record.Trial
+	// Dependent says that repeats of one side ran on one cluster, whose state
+	// they share.
+	Dependent bool
 
 	QPS, BaseQPS measure.Figure // medians; operations a second
 	QPSChange    Change
@@ -24,7 +29,9 @@ type Comparison struct {
 	Pairs     []Pair      // in the run's order
 	// Differences are sentences about what beside the load was not the same.
 	Differences []string
-	// Trials that only one of the two has.
+	// LeftOut says which repeats are in no median, and why.
+	LeftOut []string
+	// Trials that only one of the two has, or has figures of that count.
 	OnlyNew, OnlyBase []string
 }
 
@@ -115,10 +122,13 @@ func noneInCommon(news, bases []string) error {
 	return fmt.Errorf("the baseline is of another scenario: no trial is in both; the first here is %s and there %s", first(news), first(bases))
 }
 
-// add puts a trial beside its baseline, if both have figures.
+// add puts a trial beside its baseline, if both have figures that count.
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
-	p := Pair{Name: name, New: withFigures(news), Base: withFigures(bases)}
+	p := Pair{Name: name, New: c.counting(name+" here", news), Base: c.counting(name+" in the baseline", bases), AllNew: news, AllBase: bases}
+	p.Dependent = shareCluster(c.Run, p.New) || shareCluster(c.Base, p.Base)
 	switch {
+	case len(p.New)+len(p.Base) == 0:
+		return // LeftOut says it
 	case len(p.New) == 0:
 		c.OnlyBase = append(c.OnlyBase, name)
 		return
@@ -128,7 +138,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	}
 	var a, b []measure.Figure
 	a, b = figures(p.New, qps), figures(p.Base, qps)
-	p.QPS, p.BaseQPS, p.QPSChange = Median(a), Median(b), ChangeOf(a, b)
+	p.QPS, p.BaseQPS, p.QPSChange = MedianRate(a), MedianRate(b), RateChangeOf(a, b)
 	a, b = figures(p.New, p90), figures(p.Base, p90)
 	p.P90, p.BaseP90, p.P90Change = Median(a), Median(b), ChangeOf(a, b)
 	if c.Run == c.Base && !interleaved(p.New, p.Base) {
@@ -144,16 +154,6 @@ func figures(trials []*record.Trial, of func(*record.Trial) measure.Figure) []me
 	all := make([]measure.Figure, 0, len(trials))
 	for _, t := range trials {
 		all = append(all, of(t))
-	}
-	return all
-}
-
-func withFigures(trials []*record.Trial) []*record.Trial {
-	var all []*record.Trial
-	for _, t := range trials {
-		if Measured(t) {
-			all = append(all, t)
-		}
 	}
 	return all
 }

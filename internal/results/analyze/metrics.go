@@ -89,13 +89,18 @@ func metrics() map[string]metric {
 		"rss":        {unit: asBytes, of: func(t *record.Trial) (float64, string) { return float64(t.MaxRSSBytes), "" }},
 		"in-flight":  {unit: asCount, of: func(t *record.Trial) (float64, string) { return t.MeanInFlight, "" }},
 		"cpu-per-op": {unit: asTime, of: cpuPerOp},
-		"retries":    {unit: asCount, needs: transactions(), of: retries},
+
+		"store-cpu-per-op": {unit: asTime, of: storeCPUPerOp},
+		"store-rss":        {unit: asBytes, of: storeRSS},
+		"retries":          {unit: asCount, needs: transactions(), of: retries},
 	}
 	maps.Copy(all, watchMetrics())
 	for name, of := range map[string]func(*record.Trial) uint64{
 		"due":            func(t *record.Trial) uint64 { return t.Due },
 		"errors":         func(t *record.Trial) uint64 { return t.Errors },
 		"misses":         func(t *record.Trial) uint64 { return t.Misses },
+		"stale":          func(t *record.Trial) uint64 { return t.Stale },
+		"unverifiable":   func(t *record.Trial) uint64 { return t.Unverifiable },
 		"conflicts":      func(t *record.Trial) uint64 { return t.Conflicts },
 		"wrong-answers":  func(t *record.Trial) uint64 { return t.WrongAnswers },
 		"reconnects":     func(t *record.Trial) uint64 { return t.Reconnects },
@@ -157,6 +162,23 @@ func cpuPerOp(t *record.Trial) (float64, string) {
 		return 0, "no operation completed"
 	}
 	return *t.CPUPerOp, ""
+}
+
+// notWatched says why nothing is known of what the store used.
+const notWatched = "what the members' processes used is not known"
+
+func storeCPUPerOp(t *record.Trial) (float64, string) {
+	if t.StoreCPUPerOp == nil {
+		return 0, notWatched
+	}
+	return *t.StoreCPUPerOp, ""
+}
+
+func storeRSS(t *record.Trial) (float64, string) {
+	if t.StoreMaxRSSBytes == nil {
+		return 0, notWatched
+	}
+	return float64(*t.StoreMaxRSSBytes), ""
 }
 
 // check holds one trial to the threshold.
@@ -224,7 +246,7 @@ func (t *Threshold) percentile(trial *record.Trial, dir string, times record.Tim
 	of := t.metric.hlog(trial)
 	keep := func(tag record.Tag) bool { return counts(tag, of) }
 	err := record.EachInterval(dir, trial.Folder, keep, func(i record.Interval) error {
-		whole.Merge(i.Histogram)
+		whole = measure.Add(whole, i.Histogram)
 		return nil
 	})
 	if err != nil {

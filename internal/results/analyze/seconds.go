@@ -111,7 +111,7 @@ func (w *walk) interval(i record.Interval) error {
 	if len(w.rows) == 0 {
 		return errEnough
 	}
-	w.times.Merge(i.Histogram)
+	w.times = measure.Add(w.times, i.Histogram)
 	return nil
 }
 

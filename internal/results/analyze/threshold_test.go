@@ -29,6 +29,8 @@ func TestParseThreshold(t *testing.T) {
 		"response-p50<1ms":          " response-p50 < 1e+06 false",
 		"errors-connection-lost<=0": " errors-connection-lost <= 0 false",
 		"rss<200MB":                 " rss < 2e+08 false",
+		"store-cpu-per-op<50us":     " store-cpu-per-op < 50000 false",
+		"store-rss<1GB":             " store-rss < 1e+09 false",
 	} {
 		th, err := ParseThreshold(text)
 		if got := fmt.Sprintf("%s %s %s %v %t", th.Trials, th.Metric, th.Op, th.Limit, th.Share); err != nil || got != want {
@@ -154,6 +156,24 @@ func TestCheckThresholds(t *testing.T) {
 		err = CheckThresholds([]Threshold{th}, trials)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: want %q, got %v", text, want, err)
+		}
+	}
+}
+
+// What the store used keeps a threshold where it is known, and none elsewhere.
+func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
+	cpu, rss := 40_000.0, int64(200<<20)
+	used, elsewhere := record.Trial{StoreCPUPerOp: &cpu, StoreMaxRSSBytes: &rss}, record.Trial{}
+	for text, kept := range map[string]bool{"store-cpu-per-op<50us": true, "store-cpu-per-op<30us": false, "store-rss<300MB": true, "store-rss<100MB": false} {
+		threshold, err := ParseThreshold(text)
+		must(t, err)
+		for _, trial := range []*record.Trial{&used, &elsewhere} {
+			trial.State, trial.Verdict.State = record.Complete, verdict.Valid
+			m, ok, err := threshold.check(trial, "")
+			must(t, err)
+			if want := kept && trial == &used; ok != want || (trial == &elsewhere) != (m.Why == notWatched) {
+				t.Errorf("%s: %t, %+v", text, ok, m)
+			}
 		}
 	}
 }

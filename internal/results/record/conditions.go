@@ -21,11 +21,15 @@ type Conditions struct {
 	Repeat  int    `json:"repeat"`  // from 1
 	Repeats int    `json:"repeats"` // how many there are of this trial
 
-	Store         string   `json:"store"`
-	Version       string   `json:"version"`
-	Operation     string   `json:"operation"` // mixed when there are several
-	Consistency   string   `json:"consistency"`
-	Mix           []Share  `json:"mix"`
+	Store       string  `json:"store"`
+	Version     string  `json:"version"`
+	Operation   string  `json:"operation"` // mixed when there are several
+	Consistency string  `json:"consistency"`
+	Mix         []Share `json:"mix"`
+	// ShortOf says, by consistency, how the store reads where that is less than
+	// the level's name says; absent where each is what it is called.
+	ShortOf map[string]string `json:"consistency_short_of,omitempty"`
+
 	Target        string   `json:"target"`
 	Members       int      `json:"members"`
 	Endpoints     []string `json:"endpoints"`
@@ -227,7 +231,30 @@ type Observed struct {
 	// (0 to 1); null where the system does not say.
 	ThrottledNS *int64
 	StolenShare *float64
-	LostMembers []string
-	TermChanges int
-	Hashes      *Hashes // null unless they were asked for
+	// BusyShare and ForeignShare are the parts of the machine's processor time
+	// (0 to 1) that anything used, and that programs beside the generator and
+	// the members used; null where the system does not say.
+	BusyShare, ForeignShare *float64
+	LostMembers             []string
+	TermChanges             int
+	Hashes                  *Hashes // null unless they were asked for
+	// WarmupSeconds is how long the warm-up was; nil where that is not known.
+	// Steady says whether throughput was steady at its end; nil where nobody
+	// waited for it, as in an open loop.
+	WarmupSeconds *float64
+	Steady        *bool
+	// Store is what the members' processes used in the window; nil where they
+	// do not run on this machine, or the system does not say.
+	Store *StoreUsage
+	// Members are the cluster's as far as they are known, and Answered is what
+	// TrialWriter.Answered says; nil where nobody looked.
+	Members  []Member
+	Answered *Answered
+}
+
+// StoreUsage is what all processes of a cluster's members used, proxies before
+// them included.
+type StoreUsage struct {
+	CPUSeconds  float64 // processor time, user and system
+	MaxRSSBytes int64   // the sum of each process's most resident memory
 }

@@ -1,7 +1,9 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,11 +17,34 @@ type Hashes struct {
 
 // MemberHash is one member's, of all keys and values up to a revision.
 type MemberHash struct {
+	Name      string `json:"name,omitempty"` // the member's, as everywhere in the record
 	Endpoint  string `json:"endpoint"`
 	Hash      uint64 `json:"hash"`
 	Revision  int64  `json:"revision"`
 	Compacted int64  `json:"compacted_revision"`
 	DBSize    *int64 `json:"db_size_bytes"` // null if it is not known
+}
+
+// Member is what the record calls the member: its name, or its endpoint where
+// that is all there is.
+func (m *MemberHash) Member() string { return cmp.Or(m.Name, m.Endpoint) }
+
+// named is h with the members' names; h stays as it is.
+func (h *Hashes) named(members []Member) *Hashes {
+	if h == nil {
+		return nil
+	}
+	out := *h
+	out.Members = slices.Clone(h.Members)
+	for i := range out.Members {
+		m := &out.Members[i]
+		for _, e := range members {
+			if e.Endpoint == m.Endpoint {
+				m.Name = e.Name
+			}
+		}
+	}
+	return &out
 }
 
 // disagreement says how the members differ; empty if they do not. Those that
@@ -29,8 +54,9 @@ func (h *Hashes) disagreement() string {
 		return ""
 	}
 	parts, differ := make([]string, 0, len(h.Members)), false
-	for _, m := range h.Members {
-		parts = append(parts, fmt.Sprintf("%s has the hash %d", m.Endpoint, m.Hash))
+	for i := range h.Members {
+		m := &h.Members[i]
+		parts = append(parts, fmt.Sprintf("%s has the hash %d", m.Member(), m.Hash))
 		differ = differ || m.Hash != h.Members[0].Hash
 	}
 	if !differ {

@@ -120,7 +120,7 @@ func add(h **measure.Histogram, ns int64) {
 }
 
 func conditions() Conditions {
-	rate := 1000.0
+	rate, p99 := 1000.0, int64(3_400_000)
 	return Conditions{
 		Number: 1, Name: "put-leader", Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3",
 		Operation: Mixed, Consistency: "linearizable", Target: "all", Members: 3,
@@ -128,7 +128,7 @@ func conditions() Conditions {
 		Endpoints: []string{"127.0.0.1:2379"}, Connections: 10, Clients: 100, Arrival: "constant", Rate: &rate,
 		WarmupSeconds: 2, TimeoutSeconds: 10, KeySize: 8, ValueSize: 256, KeySpace: 1000, Distribution: "uniform",
 		Preloaded: true, Seed: 42, Loops: 2, Tool: "0.1.0",
-		Durability: &Durability{FdatasyncP50NS: 1_200_000, FdatasyncP99NS: 3_400_000, FileSystem: "ext4", Synced: true},
+		Durability: &Durability{FdatasyncP50NS: 1_200_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
 	}
 }
 

@@ -112,7 +112,7 @@ func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(Interval) err
 }
 
 // maxHlogLine is more than a histogram of this program can need: nine bytes
-// for each of its 27,648 counts, in base64.
+// for each of its 30,720 counts, in base64.
 const maxHlogLine = 1 << 20
 
 // parseInterval reads "Tag=T,start,length,max,histogram", seconds after base.
@@ -149,7 +149,7 @@ func Merge(intervals []Interval, keep func(Tag) bool) *measure.Histogram {
 	all := measure.NewHistogram()
 	for i := range intervals {
 		if keep(intervals[i].Tag) {
-			all.Merge(intervals[i].Histogram)
+			all = measure.Add(all, intervals[i].Histogram)
 		}
 	}
 	return all

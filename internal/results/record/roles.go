@@ -2,17 +2,21 @@ package record
 
 import (
 	"slices"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// RoleAt says which role a member had in a term.
+// RoleAt says which role a member had in a term. Where the members say no terms,
+// the periods of leadership are numbered from 1 in their stead.
 type RoleAt struct {
 	Member ID     `json:"member"`
 	Name   string `json:"name"` // the member's
 	Term   uint64 `json:"term"`
 	Role   string `json:"role"`
+	// Since is when that was seen first.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Roles is what is known of members' roles, in any order. The first entry for

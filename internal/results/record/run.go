@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -122,12 +123,28 @@ type Member struct {
 // Durability says what an acknowledged write rests on.
 type Durability struct {
 	// The time of fdatasync after a small write in the members' data folders;
-	// the slowest member's.
-	FdatasyncP50NS int64  `json:"fdatasync_p50_ns"`
-	FdatasyncP99NS int64  `json:"fdatasync_p99_ns"`
-	FileSystem     string `json:"file_system"`
-	Volatile       bool   `json:"volatile"` // forgets at power loss, as tmpfs does
-	Synced         bool   `json:"synced"`   // the store syncs before it acknowledges
+	// the slowest device's. P99 is null where the writes do not support it.
+	FdatasyncP50NS int64  `json:"fdatasync_p50_ns"` // 0: not known
+	FdatasyncP99NS *int64 `json:"fdatasync_p99_ns"`
+	// Fdatasyncs is how many were timed; 0 in records of older versions, which
+	// made 100 at most.
+	Fdatasyncs int    `json:"fdatasync_writes"`
+	FileSystem string `json:"file_system"`
+	Volatile   bool   `json:"volatile"` // forgets at power loss, as tmpfs does
+	Synced     bool   `json:"synced"`   // the store syncs before it acknowledges
+}
+
+// P50 is the median fdatasync, where it is known.
+func (d *Durability) P50() measure.Figure {
+	return measure.Figure{NS: float64(d.FdatasyncP50NS), Known: d.FdatasyncP50NS > 0}
+}
+
+// P99 is known where ten syncs lie beyond it. Older versions wrote that of 100.
+func (d *Durability) P99() measure.Figure {
+	if d.FdatasyncP99NS == nil || d.Fdatasyncs < 100*measure.MinBeyond {
+		return measure.Figure{}
+	}
+	return measure.Figure{NS: float64(*d.FdatasyncP99NS), Known: true}
 }
 
 // ID is a member's number. Files spell it as the stores do, in hexadecimal:

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,8 +22,18 @@ func timelineHeader() []string {
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		h = append(h, "errors_"+o.String())
 	}
-	return append(h, "response_p50_ns", "response_p99_ns", "response_p99_9_ns", "response_max_ns",
+	h = append(h, "response_p50_ns", "response_p99_ns", "response_p99_9_ns", "response_max_ns",
 		"bytes_in", "bytes_out", "connections", "clients", "in_flight")
+	return append(h, answersHeader()...)
+}
+
+// answersHeader names the columns that say more of the answers. Files of earlier
+// versions do not have them.
+func answersHeader() []string { return []string{"stale", "unverifiable", "keys_read"} }
+
+func answersRow(s *measure.Second) []string {
+	u := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	return []string{u(s.Outcomes[kv.Stale]), u(s.Outcomes[kv.Unverifiable]), u(s.Keys)}
 }
 
 // timelineRow is a second as a row of timeline.csv. A percentile that the
@@ -44,8 +55,9 @@ func timelineRow(s *measure.Second, start time.Time, scratch *measure.Histogram)
 	for _, f := range measure.PercentilesOf(response, failed, timelinePercentiles[:]...) {
 		row = append(row, cell(f))
 	}
-	return append(row, cell(measure.Slowest(response, failed)), u(s.BytesIn), u(s.BytesOut),
+	row = append(row, cell(measure.Slowest(response, failed)), u(s.BytesIn), u(s.BytesOut),
 		strconv.Itoa(s.Connections), strconv.Itoa(s.Clients), strconv.Itoa(s.InFlight))
+	return append(row, answersRow(s)...)
 }
 
 func cell(f measure.Figure) string {
@@ -62,6 +74,9 @@ type Row struct {
 	Second                                   int
 	Due, Done, OK, Misses, Conflicts, Errors uint64
 	ErrorsByKind                             map[string]uint64 // those above 0
+	// Stale and Unverifiable are reads due in the second that ended so, KeysRead
+	// what those that were done brought; 0 in files that do not have them.
+	Stale, Unverifiable, KeysRead uint64
 	// Response times of the second; not known where the file has nothing.
 	P50, P99, P999, Max            measure.Figure
 	BytesIn, BytesOut              uint64
@@ -86,7 +101,7 @@ func ReadTimeline(from io.Reader) ([]Row, error) {
 		column[name] = i
 	}
 	for _, name := range timelineHeader() {
-		if _, ok := column[name]; !ok {
+		if _, ok := column[name]; !ok && !slices.Contains(answersHeader(), name) {
 			return nil, fmt.Errorf("the timeline has no column %q", name)
 		}
 	}
@@ -136,6 +151,11 @@ func (p *rowParser) row() Row {
 	var err error
 	if r.Time, err = time.Parse(time.RFC3339Nano, p.field("time")); err != nil {
 		p.fail("time", "a time in UTC")
+	}
+	for name, to := range map[string]*uint64{"stale": &r.Stale, "unverifiable": &r.Unverifiable, "keys_read": &r.KeysRead} {
+		if _, ok := p.column[name]; ok {
+			*to = p.uint(name)
+		}
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		if n := p.uint("errors_" + o.String()); n > 0 {

@@ -25,11 +25,21 @@ type Trial struct {
 	Opened  *time.Time `json:"window_opened"` // null if it never was
 	Seconds float64    `json:"seconds"`       // the window's length
 
-	Due          uint64            `json:"due"`
-	Operations   uint64            `json:"operations"` // of those due: completed
-	Errors       uint64            `json:"errors"`     // of those due: failed
-	Conflicts    uint64            `json:"conflicts"`  // of Operations
-	Misses       uint64            `json:"misses"`     // of Operations
+	// WarmupRun is how long the warm-up was, in seconds, and WarmupSteady
+	// whether throughput was steady at its end; null where nobody waited for it.
+	WarmupRun    *float64 `json:"warmup_seconds_run"`
+	WarmupSteady *bool    `json:"warmup_steady"`
+
+	Due        uint64 `json:"due"`
+	Operations uint64 `json:"operations"` // of those due: completed
+	Errors     uint64 `json:"errors"`     // of those due: failed
+	Conflicts  uint64 `json:"conflicts"`  // of Operations
+	Misses     uint64 `json:"misses"`     // of Operations
+	// Stale and Unverifiable are of Operations too: reads of a value that was
+	// written before the newest, and of one too short to carry a checksum.
+	Stale        uint64            `json:"stale"`
+	Unverifiable uint64            `json:"unverifiable"`
+	KeysRead     *uint64           `json:"keys_read"` // by gets, ranges and txn-gets that completed; null without any
 	WrongAnswers uint64            `json:"wrong_answers"`
 	ErrorsByKind map[string]uint64 `json:"errors_by_kind"`
 	ErrorTexts   map[string]string `json:"error_texts"`
@@ -47,7 +57,10 @@ type Trial struct {
 
 	ByRole      []Served `json:"by_role"`
 	ByOperation []Served `json:"by_operation"` // empty unless the trial has a mix
-	Roles       Roles    `json:"roles"`
+	// ByMember is each member's part of the load and what happened to its
+	// connections; empty in records of older versions.
+	ByMember []ByMember `json:"by_member"`
+	Roles    Roles      `json:"roles"`
 
 	// Watch is what the watchers got; null without any.
 	Watch *Watched `json:"watch,omitempty"`
@@ -61,22 +74,43 @@ type Trial struct {
 	HighestFlight  int      `json:"max_in_flight"`
 	MeanInFlight   float64  `json:"mean_in_flight"`
 	Capped         uint64   `json:"in_flight_capped"`
+	NoRoom         uint64   `json:"waited_for_connection"` // open loop: operations that found every connection occupied
 	Reconnects     uint64   `json:"reconnects"`
 	BytesIn        uint64   `json:"bytes_in"`
 	BytesOut       uint64   `json:"bytes_out"`
 	Extra          uint64   `json:"extra_requests"` // beyond one an operation, of those that completed
 	LostMembers    []string `json:"lost_members"`
 	TermChanges    int      `json:"term_changes"`
+	// HeldClients is how many clients of a closed loop waited for a member from
+	// which the load had moved away, and HeldLongestNS the longest of that.
+	HeldClients   int   `json:"held_clients"`
+	HeldLongestNS int64 `json:"held_longest_ns"`
 
-	CPUSeconds     float64  `json:"client_cpu_seconds"`
-	CPUPerOp       *float64 `json:"client_cpu_ns_per_operation"` // null without operations
-	MaxRSSBytes    int64    `json:"client_max_rss_bytes"`
+	CPUSeconds  float64  `json:"client_cpu_seconds"`
+	CPUPerOp    *float64 `json:"client_cpu_ns_per_operation"` // null without operations
+	MaxRSSBytes int64    `json:"client_max_rss_bytes"`
+	// What the members' processes used in the window; null where they do not
+	// run on this machine.
+	StoreCPUSeconds  *float64 `json:"store_cpu_seconds"`
+	StoreCPUPerOp    *float64 `json:"store_cpu_ns_per_operation"` // null without operations, too
+	StoreMaxRSSBytes *int64   `json:"store_max_rss_bytes"`        // the sum of each process's most
+
 	LoopCPUNS      int64    `json:"loop_cpu_ns"`
 	LongestPauseNS int64    `json:"longest_pause_ns"`
 	RunDelayNS     int64    `json:"run_delay_ns"`
 	RunSlices      int64    `json:"run_slices"`
 	ThrottledNS    *int64   `json:"throttled_ns"`
 	StolenShare    *float64 `json:"stolen_cpu_share"`
+	// Shares of all the machine's processor time: used by anything, and used by
+	// other programs than the generator and the members; null where not known.
+	BusyShare    *float64 `json:"busy_cpu_share"`
+	ForeignShare *float64 `json:"foreign_cpu_share"`
+	// PausedNS is how long the generator's loops were late for their own
+	// wake-ups, all together; Added is what the generator itself added to the
+	// times, null where it was not sampled.
+	PausedNS    int64         `json:"paused_ns"`
+	Added       *AddedFigures `json:"generator_added"`
+	MeanResting float64       `json:"mean_resting_clients"`
 
 	Verdict verdict.Verdict `json:"verdict"`
 
@@ -105,14 +139,16 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	if len(c.Mix) > 1 {
 		t.ByOperation = byOperation(measured.Cells)
 	}
+	t.ByMember = byMember(measured, o.Members, o.Answered)
 	t.Roles = append(t.Roles, roles...)
 	t.Watch = newWatched(c.Watching, measured)
-	t.Hashes = o.Hashes
+	t.Hashes = o.Hashes.named(o.Members)
 	if c.STM != nil {
 		retries := measured.Retries // a copy: a pointer into the totals would keep a whole generator
 		t.Retries = &retries
 	}
 	t.observe(o, measured)
+	t.Added = newAdded(all, measured, c.Open(), t.conserved())
 	t.Verdict = verdict.Judge(t.figures(all, measured, warmup))
 	return t
 }
@@ -123,7 +159,7 @@ func pending(c Conditions, started time.Time) Trial {
 	return Trial{
 		Schema: TrialSchema, State: Incomplete, Conditions: c, Started: started.UTC(),
 		ErrorsByKind: map[string]uint64{}, ErrorTexts: map[string]string{}, ErrorTimes: map[string]Times{},
-		ByRole: []Served{}, ByOperation: []Served{}, Roles: Roles{}, LostMembers: []string{},
+		ByRole: []Served{}, ByOperation: []Served{}, ByMember: []ByMember{}, Roles: Roles{}, LostMembers: []string{},
 		Verdict: verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{}, Notes: []string{}},
 	}
 }
@@ -149,6 +185,11 @@ func (t *Trial) count(m *measure.Totals) {
 		}
 	}
 	t.Conflicts, t.Misses, t.WrongAnswers = m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Outcomes[kv.WrongAnswer]
+	t.Stale, t.Unverifiable = m.Outcomes[kv.Stale], m.Outcomes[kv.Unverifiable]
+	if t.has(kv.Kind.Reads) {
+		read := m.Keys // a copy: a pointer into the totals would keep a whole generator
+		t.KeysRead = &read
+	}
 	for o, text := range m.ErrorTexts {
 		if m.Outcomes[o] > 0 { // the first may have been in the warm-up, and the only one
 			t.ErrorTexts[o.String()] = text
@@ -183,40 +224,60 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 
 func (t *Trial) observe(o Observed, m *measure.Totals) {
 	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
-	t.HighestFlight, t.MeanInFlight, t.Capped = m.MaxInFlight, m.MeanInFlight, m.Capped
+	t.HighestFlight, t.MeanInFlight, t.Capped, t.NoRoom = m.MaxInFlight, m.MeanInFlight, m.Capped, m.NoRoom
 	t.Extra = m.Extra
 	t.Reconnects, t.BytesIn, t.BytesOut = m.Reconnects, m.BytesIn, m.BytesOut
 	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
 	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes
-	t.ThrottledNS, t.StolenShare = o.ThrottledNS, o.StolenShare
+	t.ThrottledNS, t.StolenShare, t.BusyShare, t.ForeignShare = o.ThrottledNS, o.StolenShare, o.BusyShare, o.ForeignShare
+	t.PausedNS, t.MeanResting = m.Paused, m.MeanResting
+	t.WarmupRun, t.WarmupSteady = o.WarmupSeconds, o.Steady
 	t.LostMembers = append(t.LostMembers, o.LostMembers...)
 	t.TermChanges = o.TermChanges
-	if m.Done > 0 {
-		perOp := math.Round(1e9 * o.CPUSeconds / float64(m.Done))
-		t.CPUPerOp = &perOp
+	t.HeldClients, t.HeldLongestNS = m.Held, m.HeldLongest
+	t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
+	if s := o.Store; s != nil {
+		cpu, rss := s.CPUSeconds, s.MaxRSSBytes
+		t.StoreCPUSeconds, t.StoreMaxRSSBytes, t.StoreCPUPerOp = &cpu, &rss, perOperation(cpu, m.Done)
 	}
+}
+
+// perOperation is processor time, given in seconds, in nanoseconds for each of
+// so many operations; nil without any.
+func perOperation(cpuSeconds float64, done uint64) *float64 {
+	if done == 0 {
+		return nil
+	}
+	ns := math.Round(1e9 * cpuSeconds / float64(done))
+	return &ns
 }
 
 // figures is what the verdict's rules look at.
 func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
-	service := measure.Summarize(all.service, 0)
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
 		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedBy: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
 		Misses: t.Misses, WrongAnswers: t.WrongAnswers, Done: t.Completed,
-		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MaxInFlight: t.MaxInFlight, Capped: t.Capped,
+		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanResting, MaxInFlight: t.MaxInFlight, Capped: t.Capped, NoRoom: t.NoRoom,
 		CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
 		Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
 		Preloaded: t.Preloaded, ValueSize: t.ValueSize,
-		Loops: t.Loops, LoopCPUNS: t.LoopCPUNS, RunDelayNS: t.RunDelayNS, Slices: t.RunSlices,
-		LongestPauseNS: t.LongestPauseNS,
-		LostMembers:    t.LostMembers, TermChanges: t.TermChanges, VolatileMeant: t.VolatileMeant,
-		ServiceP50NS:  service.At(50).NS,
+		Loops: t.Loops, LoopCPUNS: t.LoopCPUNS, RunDelayNS: t.RunDelayNS, PausedNS: m.Paused, LongestPauseNS: t.LongestPauseNS,
+		LostMembers: t.LostMembers, TermChanges: t.TermChanges, VolatileMeant: t.VolatileMeant,
+		ServiceP50NS:  measure.Percentile(all.service, 0, 50).NS,
 		ResponseP50NS: t.SuccessResponseTime.At(50).NS,
+		ResponseP99NS: t.SuccessResponseTime.At(99).NS,
+		WaitingP50NS:  waited(&m.Disturbed, 50),
+		WaitingP99NS:  waited(&m.Disturbed, 99),
+		MembersShare:  t.Shared != nil && *t.Shared,
 	}
+	if warmup != nil {
+		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
+	}
+	f.Added = t.Added.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
 	if t.Watch != nil {
-		f.Events = t.Watch.figures(t.Watching)
+		f.Events = t.Watch.figures(t.Watching, &m.Watch)
 	}
 	if t.Hashes != nil {
 		f.Disagreement, f.Incomparable = t.Hashes.disagreement(), t.Hashes.Failure
@@ -224,14 +285,19 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	if t.Rate != nil {
 		f.Rate = *t.Rate
 	}
-	if t.Lateness != nil {
-		f.LatenessP99NS = t.Lateness.At(99).NS
+	if m.Disturbed.Own != nil {
+		f.OwnLatenessP99NS = measure.Percentile(m.Disturbed.Own, 0, 99).NS
 	}
 	if t.ThrottledNS != nil {
 		f.ThrottledNS = *t.ThrottledNS
 	}
-	if t.StolenShare != nil {
-		f.StolenShare = *t.StolenShare
+	for _, of := range []struct {
+		to   *float64
+		from *float64
+	}{{&f.StolenShare, t.StolenShare}, {&f.BusyShare, t.BusyShare}, {&f.ForeignShare, t.ForeignShare}} {
+		if of.from != nil {
+			*of.to = *of.from
+		}
 	}
 	if d := t.Durability; d != nil {
 		f.DurabilityKnown, f.FileSystem, f.Volatile, f.Unsynced = true, d.FileSystem, d.Volatile, !d.Synced
@@ -267,6 +333,7 @@ func (t *Trial) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, (*plain)(t)); err != nil {
 		return err
 	}
+	t.ByMember = orEmpty(t.ByMember)
 	t.ResponseTime.restore(t.Errors)
 	t.ServiceTime.restore(t.Errors)
 	if w := t.Watch; w != nil {

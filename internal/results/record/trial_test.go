@@ -51,6 +51,13 @@ func TestAStallShowsWhereArithmeticSays(t *testing.T) {
 	if r.PerSecond != 1000 || *r.CPUPerOp != 10_000 || r.LongestGap != 1 || r.FailedFrom != nil {
 		t.Errorf("the trial is %+v", r)
 	}
+	if r.StoreCPUSeconds != nil || r.StoreCPUPerOp != nil || r.StoreMaxRSSBytes != nil {
+		t.Error("what the store used is told, and nobody looked")
+	}
+	r = NewTrial(c, Observed{CPUSeconds: 0.1, Store: &StoreUsage{CPUSeconds: 0.5, MaxRSSBytes: 1 << 20}}, stall(), nil, roles)
+	if *r.StoreCPUSeconds != 0.5 || *r.StoreCPUPerOp != 50_000 || *r.StoreMaxRSSBytes != 1<<20 {
+		t.Errorf("the store used %v, %v, %v", *r.StoreCPUSeconds, *r.StoreCPUPerOp, *r.StoreMaxRSSBytes)
+	}
 	if r.Verdict.State != verdict.Valid || r.State != Complete {
 		t.Errorf("%s: %+v", r.State, r.Verdict)
 	}
@@ -109,7 +116,8 @@ func TestTheJSONHasThePromisedNames(t *testing.T) {
 		measure.Record(m.Lateness, 50_000)
 	}
 	m.Due, m.Outcomes[kv.OK] = 15_000, 15_000
-	b, err := json.Marshal(NewTrial(conditions(), Observed{Started: noon}, m, nil, roles))
+	warmup, steady := 3.5, true
+	b, err := json.Marshal(NewTrial(conditions(), Observed{Started: noon, WarmupSeconds: &warmup, Steady: &steady, Store: &StoreUsage{CPUSeconds: 1, MaxRSSBytes: 1 << 20}}, m, nil, roles))
 	must(t, err)
 	var flat map[string]json.RawMessage
 	must(t, json.Unmarshal(b, &flat))
@@ -121,6 +129,7 @@ func TestTheJSONHasThePromisedNames(t *testing.T) {
 		"name", "repeat", "arrival", "mix", "key_size", "value_size", "key_space", "distribution", "warmup_seconds",
 		"timeout_seconds", "started", "carried_in", "carried_in_age_ns", "max_in_flight", "in_flight_capped", "reconnects",
 		"longest_pause_ns", "run_delay_ns", "by_role", "roles", "durability", "machine",
+		"store_cpu_seconds", "store_cpu_ns_per_operation", "store_max_rss_bytes", "warmup_seconds_run", "warmup_steady", "by_member",
 	} {
 		if _, ok := flat[name]; !ok {
 			t.Errorf("there is no %s", name)
@@ -135,7 +144,7 @@ func TestTheJSONHasThePromisedNames(t *testing.T) {
 	}
 	for name, value := range flat {
 		if string(value) == "null" && name != "machine" && name != "failed_from_percentile" && name != "window_opened" &&
-			name != "throttled_ns" && name != "stolen_cpu_share" && name != "members_share_machine" {
+			name != "throttled_ns" && name != "stolen_cpu_share" && name != "busy_cpu_share" && name != "foreign_cpu_share" && name != "generator_added" && name != "members_share_machine" {
 			t.Errorf("%s is null", name)
 		}
 	}

@@ -45,6 +45,7 @@ type TrialWriter struct {
 	done     bool
 	encoder  encoder
 	scratch  *measure.Histogram
+	answered Answered
 	buf      []byte
 }
 
@@ -140,12 +141,27 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 		if _, err := t.hlog.Write(t.buf); err != nil {
 			return err
 		}
+		if s.Phase == measure.Measured {
+			t.answered.add(s)
+		}
 		row := timelineRow(s, start, t.scratch)
 		if t.watches {
 			row = append(row, watchCells(&s.Watch)...)
 		}
 		return writeRows(t.timeline, row)
 	})
+}
+
+// Answered is what the members answered in the seconds of the window that were
+// recorded until now.
+func (t *TrialWriter) Answered() *Answered {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := &Answered{Done: slices.Clone(t.answered.Done), By: map[uint64][]uint64{}}
+	for member, counts := range t.answered.By {
+		a.By[member] = slices.Clone(counts)
+	}
+	return a
 }
 
 // Made records how long it took to create the watchers, once they are there: an

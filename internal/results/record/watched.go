@@ -102,11 +102,12 @@ func newWatched(c *Watching, m *measure.Totals) *Watched {
 	return w
 }
 
-// figures is what the verdict's rules look at. Events of writes before the load
-// have no times.
-func (w *Watched) figures(c *Watching) verdict.EventFigures {
+// figures is what the verdict's rules look at: of what came, the window's part;
+// what did not come is known of the whole load only. Events of writes before the
+// load have no times.
+func (w *Watched) figures(c *Watching, window *measure.Watch) verdict.EventFigures {
 	f := verdict.EventFigures{
-		Expected: w.Expected, Lost: w.Lost, Duplicated: w.Duplicated, Reordered: w.Reordered, Untimed: w.Untimed,
+		Expected: w.Expected, Lost: w.Lost, Duplicated: window.Duplicated, Reordered: window.Reordered, Untimed: window.Untimed,
 		Wrong: w.Wrong, Impossible: w.Impossible, Ended: w.Ended, EndedText: w.EndedText, Resubscribed: w.Resubscribed,
 	}
 	if c != nil && c.Key != "" {

@@ -2,7 +2,9 @@ package record
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,11 +61,12 @@ func TestWatchedTellsWhatWasAmiss(t *testing.T) {
 		rule   int
 		state  verdict.State
 	}{
-		"nothing":    {func(*measure.Totals) {}, 0, verdict.Suspect},
-		"lost":       {func(m *measure.Totals) { m.Watching.Lost = 300 }, 21, verdict.Suspect},
-		"duplicated": {func(m *measure.Totals) { m.Watching.Duplicated = 1 }, 21, verdict.Suspect},
-		"reordered":  {func(m *measure.Totals) { m.Watching.Reordered = 1 }, 21, verdict.Suspect},
-		"impossible": {func(m *measure.Totals) { m.Watching.Impossible, m.Watching.Untimed = 1, 1 }, 20, verdict.Invalid},
+		"nothing":                {func(*measure.Totals) {}, 0, verdict.Suspect},
+		"lost":                   {func(m *measure.Totals) { m.Watching.Lost = 300 }, 21, verdict.Suspect},
+		"duplicated":             {func(m *measure.Totals) { m.Watch.Duplicated, m.Watching.Duplicated = 1, 1 }, 21, verdict.Suspect},
+		"reordered":              {func(m *measure.Totals) { m.Watch.Reordered, m.Watching.Reordered = 1, 1 }, 21, verdict.Suspect},
+		"doubled in the warm-up": {func(m *measure.Totals) { m.Watching.Duplicated = 1 }, 0, verdict.Suspect},
+		"impossible":             {func(m *measure.Totals) { m.Watching.Impossible, m.Watching.Untimed = 1, 1 }, 20, verdict.Invalid},
 	} {
 		m := watchedTotals(1000)
 		c.change(m)
@@ -160,6 +163,11 @@ func TestHashesThatDiffer(t *testing.T) {
 	h.Members[1].Hash = 2
 	if got := trial(); !ruleOf(got.Verdict, 22) || got.Verdict.State != verdict.Invalid {
 		t.Errorf("hashes 1 and 2: %v", got.Verdict)
+	}
+	// The members are called what they are called everywhere.
+	got := NewTrial(FromScenario(watchedSpec()), Observed{Started: time.Unix(1, 0), Hashes: h, Members: []Member{{Name: "m1", Endpoint: "a:1"}}}, watchedTotals(1000), nil, nil)
+	if text := fmt.Sprint(got.Verdict.Reasons); !strings.Contains(text, "m1 has the hash 1, b:1 has the hash 2") || h.Members[0].Name != "" {
+		t.Errorf("%s", text)
 	}
 	h = &Hashes{Failure: "a:1 does not answer"}
 	if got := trial(); !ruleOf(got.Verdict, 22) {

@@ -77,7 +77,7 @@ func classicWatch(t *record.Trial, files *record.Files, time record.Time) classi
 	p := newClassicPart("", t)
 	for _, in := range files.Intervals {
 		if in.Time == time && (in.Phase == measure.Measured || time == record.WatchMade) {
-			p.times.Merge(in.Histogram)
+			p.times = measure.Add(p.times, in.Histogram)
 			p.sample(in)
 		}
 	}
@@ -103,7 +103,7 @@ func classicParts(t *record.Trial, files *record.Files) []classicPart {
 		}
 		switch in.Time {
 		case headline:
-			p.times.Merge(in.Histogram)
+			p.times = measure.Add(p.times, in.Histogram)
 			p.sample(in)
 		case record.ErrorTime:
 			p.errors[in.Error] += uint64(in.Histogram.TotalCount())
@@ -132,7 +132,7 @@ func (p *classicPart) sample(in record.Interval) {
 		p.samples = append(p.samples, classicSecond{start: in.Start, times: measure.NewHistogram()})
 	}
 	s := &p.samples[i]
-	s.times.Merge(in.Histogram)
+	s.times = measure.Add(s.times, in.Histogram)
 	s.done += uint64(in.Histogram.TotalCount())
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ func compare(w io.Writer, c *analyze.Comparison, heading string, write func(*gri
 	fmt.Fprintf(&b, "\n%s%s\n\n", heading, comparisonHead(c))
 	if len(c.Pairs) == 0 {
 		b.WriteString("No trial has figures on both sides.\n")
+		for _, line := range leftOut(c) {
+			fmt.Fprintf(&b, "%s\n", line)
+		}
 		_, err := w.Write(b.Bytes())
 		return err
 	}
@@ -44,6 +48,7 @@ func compare(w io.Writer, c *analyze.Comparison, heading string, write func(*gri
 	}
 	g := grid{columns: []column{{"operation", true}, {title: "value"}, {title: "clients"}, {"target", true},
 		{title: "QPS (change)"}, {title: "95 % interval"}, {title: "p90 (change)"}, {title: "95 % interval"}, {"verdict", true}}}
+	var notes footnotes
 	named := !distinct(c)
 	if named {
 		g.columns = append([]column{{"trial", true}}, g.columns...)
@@ -51,9 +56,9 @@ func compare(w io.Writer, c *analyze.Comparison, heading string, write func(*gri
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		t := p.New[0]
-		cells := []string{headline(t), Bytes(uint64(t.ValueSize)), callers(t), t.Target,
-			perSecond(p.QPS) + " (" + percentOf(p.QPSChange) + ")", intervalOf(p.QPSChange),
-			Figure(p.P90) + " (" + percentOf(p.P90Change) + ")", intervalOf(p.P90Change),
+		cells := []string{headline(t) + levelsOf(&notes, p), Bytes(uint64(t.ValueSize)), callers(t), t.Target,
+			perSecond(p.QPS) + " (" + percentOf(p.QPSChange) + ")", intervalOf(p.QPSChange) + notes.mark(dependence(p, p.QPSChange)),
+			Figure(p.P90) + " (" + percentOf(p.P90Change) + ")", intervalOf(p.P90Change) + notes.mark(dependence(p, p.P90Change)),
 			bothVerdicts(p)}
 		if named {
 			cells = append([]string{p.Name}, cells...)
@@ -64,7 +69,7 @@ func compare(w io.Writer, c *analyze.Comparison, heading string, write func(*gri
 		return err
 	}
 	b.WriteString("\n")
-	for _, line := range compareNotes(c) {
+	for _, line := range slices.Concat(notes.lines(), compareNotes(c)) {
 		fmt.Fprintf(&b, "%s\n", line)
 	}
 	_, err := w.Write(b.Bytes())
@@ -170,9 +175,35 @@ func signed(share float64) string {
 	return text + " %"
 }
 
+// levelsOf are the marks of both sides' consistency levels that are less than
+// they are called.
+func levelsOf(notes *footnotes, p *analyze.Pair) string {
+	marks := notes.levels(p.New[0])
+	base := notes.levels(p.Base[0])
+	if base == marks || marks == "" {
+		return base
+	}
+	return strings.TrimSuffix(marks+thinSpace+base, thinSpace)
+}
+
+// dependence says why an interval is of less than it seems; empty if it is not.
+func dependence(p *analyze.Pair, c analyze.Change) string {
+	if !p.Dependent || !c.Known || !c.Interval {
+		return ""
+	}
+	return "Repeats of a side ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
+}
+
+func pluralWere(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return Count(uint64(n)) + " " + noun + "s were"
+}
+
 // bothVerdicts is the verdict of a row, and the baseline's where it is another.
 func bothVerdicts(p *analyze.Pair) string {
-	now, base := (&group{trials: p.New}).verdict(), (&group{trials: p.Base}).verdict()
+	now, base := (&group{trials: p.AllNew}).verdict(), (&group{trials: p.AllBase}).verdict()
 	if now == base {
 		return now
 	}
@@ -182,24 +213,31 @@ func bothVerdicts(p *analyze.Pair) string {
 func compareNotes(c *analyze.Comparison) []string {
 	var lines []string
 	open := false
-	with := false
 	for i := range c.Pairs {
 		open = open || c.Pairs[i].New[0].Open()
-		with = with || c.Pairs[i].QPSChange.Interval
 	}
 	time := "p90 is of the service time"
 	if open {
 		time += ", and of the response time where the clients' column has a rate"
 	}
-	lines = append(lines, "QPS and p90 are medians of the repeats; "+time+".")
-	if with {
+	lines = append(lines, "QPS and p90 are medians of the repeats (of an even number, the slower of the middle two); "+time+".")
+	if made, byChance := c.Tests(); made > 0 {
 		text := "The interval holds the changes that a Mann-Whitney test at 5 % does not refute; one that holds 0 shows no difference."
 		if c.Run != c.Base {
 			text += " The runs were made one after the other: what changed on the machines between them is in the change and not in its interval."
 		}
-		lines = append(lines, text)
+		lines = append(lines, text, fmt.Sprintf("%s made, each at 5 %%: where nothing differs, up to %s of them are expected to leave 0 out by chance.",
+			pluralWere(made, "test"), strconv.FormatFloat(byChance, 'f', -1, 64)))
 	} else {
 		lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
+	}
+	return append(lines, leftOut(c)...)
+}
+
+// leftOut says what is not in the table, or not in its medians.
+func leftOut(c *analyze.Comparison) (lines []string) {
+	if len(c.LeftOut) > 0 {
+		lines = append(lines, "Left out of the medians: "+strings.Join(c.LeftOut, "; ")+".")
 	}
 	if len(c.OnlyNew) > 0 {
 		lines = append(lines, "Without a baseline: "+strings.Join(c.OnlyNew, ", ")+".")

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // matrix is a run of two trials with so many repeats, faster by a factor.
@@ -23,7 +24,7 @@ func matrix(repeats int, factor float64) *record.Run {
 		noise := 1 + 0.02*float64(repeat)
 		for i, size := range []int{64, 256} {
 			all = append(all, made{number: i + 1, repeat: repeat + 1, repeats: repeats, name: fmt.Sprintf("put-%d", size), kind: kv.Put,
-				target: "leader", perSecond: int(500 * factor * noise), p50: 50e6 / factor / noise})
+				target: "leader", perSecond: int(500 * factor * noise), p50: 50e6 / factor / noise, clients: 25})
 		}
 	}
 	r := run(record.Complete, all...)
@@ -158,7 +159,7 @@ func TestBaselineRefused(t *testing.T) {
 	rate := 100.0
 	for want, change := range map[string]func(*record.Trial){
 		"no trial is in both":                                           func(t *record.Trial) { t.Name += "x" },
-		"the clients in put-64: 1000 here, 10 there":                    func(t *record.Trial) { t.Clients = 10 },
+		"the clients in put-64: 25 here, 10 there":                      func(t *record.Trial) { t.Clients = 10 },
 		"the value's size in bytes in put-64: 64 here, 65 there":        func(t *record.Trial) { t.ValueSize++ },
 		"the target in put-64: leader here, all there":                  func(t *record.Trial) { t.Target = "all" },
 		"the total of operations in put-64: 0 here, 9 there":            func(t *record.Trial) { t.Total = 9 },
@@ -207,6 +208,93 @@ func TestSigned(t *testing.T) {
 	for share, want := range map[float64]string{0: "+0.0 %", -0.0001: "+0.0 %", 0.25: "+25.0 %", -0.5: "-50.0 %", 21: "+2100.0 %"} {
 		if got := signed(share); got != want {
 			t.Errorf("%v is %q, not %q", share, got, want)
+		}
+	}
+}
+
+// Invalid and interrupted repeats are in no median: the others are compared, and
+// the report says what was left out.
+func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
+	now, base := matrix(6, 1), matrix(5, 1)
+	spoil := func(r *record.Run, name string, repeat int, how func(*record.Trial)) {
+		for i := range r.Trials {
+			if x := &r.Trials[i]; x.Name == name && x.Repeat == repeat {
+				how(x)
+				x.PerSecond = 1
+			}
+		}
+	}
+	invalid := func(x *record.Trial) {
+		x.Verdict = verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{{Rule: 3, Text: "1 answer was wrong"}}}
+	}
+	spoil(now, "put-64", 6, invalid)
+	spoil(base, "put-64", 1, func(x *record.Trial) { x.State = record.Interrupted })
+	spoil(base, "put-64", 2, invalid)
+	for repeat := range 5 {
+		spoil(base, "put-256", repeat+1, invalid)
+	}
+	c := compareRuns(t, now, base)
+	if len(c.Pairs) != 1 {
+		t.Fatalf("%+v", c.Pairs)
+	}
+	p := c.Pairs[0]
+	if len(p.New) != 5 || len(p.Base) != 3 || p.QPS.NS != 520 || p.BaseQPS.NS != 530 || p.QPSChange.Interval {
+		t.Errorf("%d and %d repeats, %v and %v: %+v", len(p.New), len(p.Base), p.QPS, p.BaseQPS, p.QPSChange)
+	}
+	var b bytes.Buffer
+	if err := Compare(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Left out of the medians: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
+		"Without a baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	rows := comparedRows(c)
+	if rows[0].LeftOut != [2]int{1, 2} || rows[0].QPS.Repeats != [2]int{5, 3} || rows[0].BaseVerdict != verdict.Invalid {
+		t.Errorf("%+v", rows[0])
+	}
+}
+
+// Repeats on one cluster share its state, and the interval says so; those on
+// clusters of their own do not. How many tests were made is said either way.
+func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
+	const note = "share its state, so they are not independent"
+	own := func(r *record.Run) *record.Run {
+		for i := range r.Trials {
+			r.Trials[i].Cluster = fmt.Sprintf("cluster-%d", i+1)
+			r.Clusters = append(r.Clusters, record.Cluster{ID: r.Trials[i].Cluster, Started: true})
+		}
+		return r
+	}
+	attached := own(matrix(5, 1))
+	for i := range attached.Clusters {
+		attached.Clusters[i].Started = false // one that ran already, under another name each time
+	}
+	for what, tt := range map[string]struct {
+		now, base *record.Run
+		dependent bool
+	}{
+		"one cluster":         {matrix(5, 1), matrix(5, 1), true},
+		"one in the baseline": {own(matrix(5, 1)), matrix(5, 1), true},
+		"attached":            {attached, own(matrix(5, 1)), true},
+		"clusters of its own": {own(matrix(5, 1)), own(matrix(5, 1)), false},
+		"too few":             {matrix(4, 1), matrix(4, 1), false},
+	} {
+		c := compareRuns(t, tt.now, tt.base)
+		var b bytes.Buffer
+		if err := Compare(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), note); got != tt.dependent {
+			t.Errorf("%s: that the repeats depend is said: %t\n%s", what, got, b.String())
+		}
+		made, byChance := c.Tests()
+		if said := strings.Contains(b.String(), "4 tests were made, each at 5 %: where nothing differs, up to 0.2 of them"); said != (made == 4 && byChance == 0.2) || said != (what != "too few") {
+			t.Errorf("%s: %d tests, %v by chance, said: %t", what, made, byChance, said)
 		}
 	}
 }

@@ -21,8 +21,13 @@ type compared struct {
 	Within      bool           `json:"within_run"` // the baseline is of the same run
 	Differences []string       `json:"differences"`
 	Rows        []comparedPair `json:"rows"`
-	OnlyNew     []string       `json:"without_baseline"`
-	OnlyBase    []string       `json:"only_in_baseline"`
+	// Tests is how many intervals there are, each a test at 5 %, and ByChance
+	// how many of them are expected, at most, to leave 0 out by chance.
+	Tests    int      `json:"tests"`
+	ByChance float64  `json:"expected_by_chance"`
+	LeftOut  []string `json:"left_out"`
+	OnlyNew  []string `json:"without_baseline"`
+	OnlyBase []string `json:"only_in_baseline"`
 }
 
 type comparedPair struct {
@@ -37,6 +42,10 @@ type comparedPair struct {
 	P90         changed       `json:"p90_ns"`
 	Verdict     verdict.State `json:"verdict"`
 	BaseVerdict verdict.State `json:"baseline_verdict"`
+	// Repeats that are in no median, here and in the baseline.
+	LeftOut [2]int `json:"repeats_left_out"`
+	// Dependent says that repeats of a side ran on one cluster.
+	Dependent bool `json:"repeats_share_cluster"`
 }
 
 // changed is a figure and its baseline; null is not known.
@@ -68,8 +77,9 @@ func comparedRows(c *analyze.Comparison) []comparedPair {
 		p := &c.Pairs[i]
 		t := p.New[0]
 		row := comparedPair{Trial: p.Name, Operation: t.Operation, Consistency: t.Consistency, ValueSize: t.ValueSize,
-			Clients: t.Clients, Target: t.Target, Verdict: worst(p.New), BaseVerdict: worst(p.Base),
-			QPS: changeOf(p.QPS, p.BaseQPS, p.QPSChange, p), P90: changeOf(p.P90, p.BaseP90, p.P90Change, p)}
+			Clients: t.Clients, Target: t.Target, Verdict: worst(p.AllNew), BaseVerdict: worst(p.AllBase), Dependent: p.Dependent,
+			LeftOut: [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)},
+			QPS:     changeOf(p.QPS, p.BaseQPS, p.QPSChange, p), P90: changeOf(p.P90, p.BaseP90, p.P90Change, p)}
 		rows = append(rows, row)
 	}
 	return rows
@@ -93,7 +103,8 @@ func RunJSON(w io.Writer, run *record.Run, all []*analyze.Comparison) error {
 		Comparisons []compared `json:"comparisons,omitempty"`
 	}{Run: run}
 	for _, c := range all {
-		object.Comparisons = append(object.Comparisons, compared{Name: c.Base.Name, Started: c.Base.Started, Tool: c.Base.Tool, Within: c.Run == c.Base,
+		made, byChance := c.Tests()
+		object.Comparisons = append(object.Comparisons, compared{Tests: made, ByChance: byChance, LeftOut: orEmpty(c.LeftOut), Name: c.Base.Name, Started: c.Base.Started, Tool: c.Base.Tool, Within: c.Run == c.Base,
 			Differences: orEmpty(c.Differences), Rows: comparedRows(c), OnlyNew: orEmpty(c.OnlyNew), OnlyBase: orEmpty(c.OnlyBase)})
 	}
 	b, err := json.MarshalIndent(object, "", "  ")

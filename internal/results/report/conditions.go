@@ -32,6 +32,13 @@ func conditions(w io.Writer, run *record.Run, all []*group) error {
 			load = append(load, f.above(first))
 		}
 	}
+	var trials []*record.Trial
+	for _, g := range all {
+		trials = append(trials, g.done...)
+	}
+	if text := warmups(trials); text != "" {
+		load = append(load, text)
+	}
 	add("load", strings.Join(load, ", "))
 	add("seed", fmt.Sprint(run.Seed))
 	add("tool", strings.TrimSpace("quorumbench "+run.Tool.Version))
@@ -61,7 +68,11 @@ func durability(t *record.Trial) string {
 	if d == nil {
 		return "not known: the members' data folders were not looked at"
 	}
-	text := fmt.Sprintf("fdatasync p50 %s, p99 %s on %s", Duration(float64(d.FdatasyncP50NS)), Duration(float64(d.FdatasyncP99NS)), orDash(d.FileSystem))
+	text := fmt.Sprintf("fdatasync p50 %s, p99 %s", Figure(d.P50()), Figure(d.P99()))
+	if !d.P99().Known && d.Fdatasyncs > 0 {
+		text += fmt.Sprintf(" (%s)", plural(uint64(d.Fdatasyncs), "write"))
+	}
+	text += " on " + orDash(d.FileSystem)
 	if d.Volatile {
 		text += ", which forgets at power loss"
 	}

@@ -60,6 +60,13 @@ func trialCells(t *record.Trial, add func(name, text string)) {
 	add("errors", u(t.Errors))
 	add("conflicts", u(t.Conflicts))
 	add("misses", u(t.Misses))
+	add("stale", u(t.Stale))
+	add("unverifiable", u(t.Unverifiable))
+	read := ""
+	if t.KeysRead != nil {
+		read = u(*t.KeysRead)
+	}
+	add("keys_read", read)
 	add("operations_per_second", f(t.PerSecond))
 	add("longest_gap_seconds", f(t.LongestGap))
 	for _, d := range []struct {
@@ -79,6 +86,12 @@ func trialCells(t *record.Trial, add func(name, text string)) {
 	}
 	add("client_cpu_ns_per_operation", orEmptyCell(t.CPUPerOp))
 	add("client_max_rss_bytes", strconv.FormatInt(t.MaxRSSBytes, 10))
+	add("store_cpu_ns_per_operation", orEmptyCell(t.StoreCPUPerOp))
+	rss := ""
+	if t.StoreMaxRSSBytes != nil {
+		rss = strconv.FormatInt(*t.StoreMaxRSSBytes, 10)
+	}
+	add("store_max_rss_bytes", rss)
 	add("bytes_in", u(t.BytesIn))
 	add("bytes_out", u(t.BytesOut))
 	add("verdict", string(t.Verdict.State))
@@ -129,7 +142,8 @@ func Markdown(w io.Writer, run *record.Run) error {
 			fmt.Fprintf(&b, "\n## %s\n\n", head)
 			err := g.markdown(&b)
 			if g.note != "" {
-				b.WriteString("\n" + g.note)
+				lines := strings.Split(strings.TrimSuffix(g.note, "\n"), "\n")
+				b.WriteString("\n" + strings.Join(lines, "\n\n") + "\n") // a paragraph each
 			}
 			return err
 		}
@@ -147,6 +161,11 @@ func Markdown(w io.Writer, run *record.Run) error {
 		var events bytes.Buffer
 		happened(&events, run.Trials)
 		if head, lines, ok := strings.Cut(strings.TrimLeft(events.String(), "\n"), "\n"); ok {
+			b.WriteString("\n## " + head + "\n\n```\n" + lines + "```\n")
+		}
+		var lost bytes.Buffer
+		lostConnections(&lost, run.Trials)
+		if head, lines, ok := strings.Cut(strings.TrimLeft(lost.String(), "\n"), "\n"); ok {
 			b.WriteString("\n## " + head + "\n\n```\n" + lines + "```\n")
 		}
 		var why bytes.Buffer

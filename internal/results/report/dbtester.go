@@ -92,7 +92,7 @@ func dbtesterTrial(t *record.Trial, dir, out string) (summaryColumn, error) {
 	err := analyze.EachSecond(dir, t, func(s *analyze.Second) error {
 		keys.Add(s)
 		column.rates.Add(s)
-		whole.Merge(s.Times)
+		whole = measure.Add(whole, s.Times)
 		failed += s.Errors
 		series = append(series, secondRow(s))
 		return nil

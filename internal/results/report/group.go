@@ -55,11 +55,12 @@ func (g *group) figures(of func(*record.Trial) measure.Figure) []measure.Figure 
 	return all
 }
 
-// median is the middle of the repeats' figures.
-func median(all []measure.Figure) measure.Figure { return analyze.Median(all) }
+// middle is a kind of median of the repeats' figures: analyze.Median of times,
+// analyze.MedianRate of rates.
+type middle func([]measure.Figure) measure.Figure
 
 // spread is how far the farthest repeat is from the median, as a share of it.
-func spread(all []measure.Figure) string {
+func spread(all []measure.Figure, median middle) string {
 	middle := median(all)
 	if len(all) < 2 || !middle.Known || middle.NS == 0 {
 		return Dash
@@ -118,11 +119,32 @@ func throughput(t *record.Trial) measure.Figure {
 	return measure.Figure{NS: t.PerSecond, Known: true}
 }
 
-func cpuPerOp(t *record.Trial) measure.Figure {
-	if t.CPUPerOp == nil {
+func cpuPerOp(t *record.Trial) measure.Figure { return figureOf(t.CPUPerOp) }
+
+// figureOf is a figure that is not known where it is null.
+func figureOf(x *float64) measure.Figure {
+	if x == nil {
 		return measure.Figure{}
 	}
-	return measure.Figure{NS: *t.CPUPerOp, Known: true}
+	return measure.Figure{NS: *x, Known: true}
+}
+
+func storeCPUPerOp(t *record.Trial) measure.Figure { return figureOf(t.StoreCPUPerOp) }
+
+// storeRSS is in bytes.
+func storeRSS(t *record.Trial) measure.Figure {
+	if t.StoreMaxRSSBytes == nil {
+		return measure.Figure{}
+	}
+	return measure.Figure{NS: float64(*t.StoreMaxRSSBytes), Known: true}
+}
+
+// storeRSS is what the members' processes held at most.
+func (g *group) storeRSS() string {
+	if f := analyze.Median(g.figures(storeRSS)); f.Known {
+		return Bytes(uint64(f.NS))
+	}
+	return Dash
 }
 
 // longestGap is told to the millisecond, so that 0 says only that it was shorter.

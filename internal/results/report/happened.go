@@ -67,15 +67,16 @@ func newStory(t *record.Trial) *story {
 // facts is one line about everything, and one each for the longest gap and the
 // slowest second, where something happened at that time.
 func (s *story) facts() []string {
+	held := s.held()
 	all := s.counted()
 	if len(all) == 0 {
-		return nil
+		return held
 	}
 	line := strings.Join(all, "; ")
 	if slices.ContainsFunc(s.events, func(e record.Event) bool { return e.Count > 0 }) {
 		line += "; there were too many to list them all, and some are only counted"
 	}
-	facts := []string{line}
+	facts := append([]string{line}, held...)
 	gap, told := s.gap()
 	if told != "" {
 		facts = append(facts, told)
@@ -84,6 +85,16 @@ func (s *story) facts() []string {
 		facts = append(facts, told)
 	}
 	return facts
+}
+
+// held says how many clients of a closed loop a member kept from which the load
+// had moved away.
+func (s *story) held() []string {
+	if s.from.IsZero() || s.t.HeldClients == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s waited for a member from which the load had moved away, for up to %s",
+		plural(uint64(s.t.HeldClients), "client"), Duration(float64(s.t.HeldLongestNS)))}
 }
 
 // span is a time from one moment to another.

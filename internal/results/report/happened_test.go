@@ -157,3 +157,22 @@ func TestSnapshotsArePaired(t *testing.T) {
 		t.Errorf("they took %v, not %v", took, want)
 	}
 }
+
+// Clients that a mute member kept are named, with and without anything else
+// that happened.
+func TestHeldClients(t *testing.T) {
+	says := "24 clients waited for a member from which the load had moved away, for up to 8.50 s\n"
+	trial := eventful()
+	trial.HeldClients, trial.HeldLongestNS = 24, 8.5e9
+	if got := story1(trial); !strings.Contains(got, "    "+says) {
+		t.Errorf("it says %s", got)
+	}
+	trial.Events = nil
+	if got := story1(trial); !strings.Contains(got, "  "+says) {
+		t.Errorf("without events it says %s", got)
+	}
+	trial.HeldClients = 0
+	if got := story1(trial); got != "" {
+		t.Errorf("without any it says %s", got)
+	}
+}

@@ -28,6 +28,9 @@ func reasons(b *bytes.Buffer, run *record.Run) {
 		for _, n := range t.Notes {
 			notes.add(n, label1(t))
 		}
+		if n := unsteady(t); n != "" {
+			notes.add(n, label1(t))
+		}
 	}
 	list(b, "Verdicts", why.lines(len(run.Trials)))
 	list(b, "Notes", notes.lines(len(run.Trials)))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -23,6 +24,7 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 	facts := grid{columns: []column{{"", true}, {"", true}}}
 	for _, f := range [][2]string{
 		{"load", load(t)},
+		{"consistency", strings.Join(shortOf(t), " ")},
 		{"durability", durability(t)},
 		{"machine", machine(t)},
 		{"seed", fmt.Sprint(t.Seed)},
@@ -47,6 +49,9 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 			return err
 		}
 		if err := served(&b, t); err != nil {
+			return err
+		}
+		if err := byMember(&b, t); err != nil {
 			return err
 		}
 		hashes(&b, t)
@@ -83,6 +88,9 @@ func load(t *record.Trial) string {
 			parts = append(parts, text)
 		}
 	}
+	if text := warmups([]*record.Trial{t}); text != "" {
+		parts = append(parts, text)
+	}
 	return strings.Join(parts, ", ")
 }
 
@@ -93,7 +101,7 @@ func results(g *grid, t *record.Trial) {
 	if t.Errors > 0 {
 		errors = fmt.Sprintf("%s of %s due (%s)", Count(t.Errors), Count(t.Due), measure.Percent(float64(t.Errors)/float64(t.Due)))
 		if t.FailedFrom != nil {
-			errors += fmt.Sprintf("; percentiles above %.4g failed", *t.FailedFrom)
+			errors += "; " + failedAbove(t)
 		}
 	}
 	g.add("  errors", errors)
@@ -103,6 +111,7 @@ func results(g *grid, t *record.Trial) {
 	if t.Misses > 0 {
 		g.add("  misses", Count(t.Misses))
 	}
+	keysRead(g, t)
 	if n := t.Retries; n != nil {
 		each := ""
 		if t.Operations > 0 {
@@ -120,6 +129,35 @@ func results(g *grid, t *record.Trial) {
 		cost += ", " + Duration(*t.CPUPerOp) + " an operation"
 	}
 	g.add("  generator", cost+", "+Bytes(uint64(max(t.MaxRSSBytes, 0)))+" resident")
+	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
+		cost := seconds(*t.StoreCPUSeconds) + " of processor time"
+		if t.StoreCPUPerOp != nil {
+			cost += ", " + Duration(*t.StoreCPUPerOp) + " an operation"
+		}
+		g.add("  store", cost+", "+Bytes(uint64(max(*t.StoreMaxRSSBytes, 0)))+" resident")
+	}
+}
+
+// failedAbove says from where on percentiles are failed operations'.
+func failedAbove(t *record.Trial) string {
+	if t.Operations == 0 {
+		return "all percentiles failed"
+	}
+	return "percentiles above " + measure.PercentileText(*t.FailedFrom) + " failed"
+}
+
+// keysRead adds how many keys ranges read.
+func keysRead(g *grid, t *record.Trial) {
+	if n := t.KeysRead; n != nil && t.Operations > 0 && readsMany(t) {
+		g.add("  keys read", fmt.Sprintf("%s (%.3g an operation)", Count(*n), float64(*n)/float64(t.Operations)))
+	}
+}
+
+// readsMany reports whether one operation of the trial can read several keys.
+func readsMany(t *record.Trial) bool {
+	return slices.ContainsFunc(t.Mix, func(s record.Share) bool {
+		return s.Operation == kv.Range.String() || s.Operation == kv.TxnGet.String()
+	})
 }
 
 // distributions writes the times side by side, the loop's own time first.
@@ -212,5 +250,9 @@ func judged(b *bytes.Buffer, t *record.Trial) {
 	for i, r := range t.Verdict.Reasons {
 		fmt.Fprintf(b, "%3d. %s\n", i+1, r)
 	}
-	list(b, "Notes", slices.Concat(t.Verdict.Notes, t.Notes))
+	notes := slices.Concat(t.Verdict.Notes, t.Notes)
+	if text := unsteady(t); text != "" {
+		notes = append(notes, text)
+	}
+	list(b, "Notes", notes)
 }

@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -49,14 +51,20 @@ func eachTable(all []*group, put func(head string, g *grid) error) error {
 		if c := clients(); c.shared(closed) {
 			head += ", " + c.above(closed[0].first())
 		}
-		if err := put(head+": service time; gap is the longest time without any operation done", table(closed, closedColumns(closed, all))); err != nil {
+		var notes footnotes
+		g := table(closed, closedColumns(closed, all, &notes))
+		g.note = notes.text() + g.note
+		if err := put(head+": service time; gap is the longest time without any operation done", g); err != nil {
 			return err
 		}
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	return put("Open loop: response time, counted from when an operation was due", table(open, openColumns(open, all)))
+	var notes footnotes
+	g := table(open, openColumns(open, all, &notes))
+	g.note = notes.text() + g.note
+	return put("Open loop: response time, counted from when an operation was due", g)
 }
 
 func table(rows []*group, columns []cellOf) *grid {
@@ -72,7 +80,7 @@ func table(rows []*group, columns []cellOf) *grid {
 		g.add(cells...)
 	}
 	if repeated(rows) {
-		g.note = "Repeated trials show medians; ± is the repeat that is farthest from the median.\n"
+		g.note = "Repeated trials show the median (of an even number, the slower of the middle two); ± is the repeat that is farthest from it.\n"
 	}
 	return g
 }
@@ -86,23 +94,23 @@ func repeated(rows []*group) bool {
 	return false
 }
 
-func closedColumns(rows, all []*group) []cellOf {
-	columns := labels(all)
+func closedColumns(rows, all []*group, notes *footnotes) []cellOf {
+	columns := labels(all, notes)
 	if c := clients(); !c.shared(rows) {
 		columns = append(columns, label(c))
 	}
 	columns = append(columns, rates(rows)...)
 	columns = append(columns, percentiles(rows, func(t *record.Trial) record.Times { return t.ServiceTime })...)
 	columns = append(columns, timeColumn("gap", longestGap))
-	return append(columns, ending()...)
+	return append(columns, ending(rows)...)
 }
 
-func openColumns(rows, all []*group) []cellOf {
-	columns := labels(all)
+func openColumns(rows, all []*group, notes *footnotes) []cellOf {
+	columns := labels(all, notes)
 	columns = append(columns, cellOf{column{title: "due"}, func(g *group) string { return due(g.first()) }})
 	columns = append(columns, rates(rows)...)
 	columns = append(columns, percentiles(rows, func(t *record.Trial) record.Times { return t.ResponseTime })...)
-	return append(columns, ending()...)
+	return append(columns, ending(rows)...)
 }
 
 // due is the open loop's rate; the word says that the gaps are random.
@@ -117,15 +125,16 @@ func due(t *record.Trial) string {
 }
 
 // labels are the columns that say what a row is. Of several trials each has its
-// name, by which all that is said below the tables calls it.
-func labels(all []*group) []cellOf {
+// name, by which all that is said below the tables calls it. What is to be said
+// of a consistency level goes to the footnotes.
+func labels(all []*group, notes *footnotes) []cellOf {
 	var columns []cellOf
 	if len(all) > 1 {
 		columns = append(columns, cellOf{column{"trial", true}, func(g *group) string { return g.first().Name }})
 	}
 	columns = append(columns, []cellOf{
 		{column{"operation", true}, func(g *group) string { return operation(g.first()) }},
-		{column{"consistency", true}, func(g *group) string { return orDash(g.first().Consistency) }},
+		{column{"consistency", true}, func(g *group) string { return orDash(g.first().Consistency) + notes.levels(g.first()) }},
 		{column{"target", true}, func(g *group) string { return g.first().Target }},
 	}...)
 	for _, f := range facets() {
@@ -142,23 +151,23 @@ func label(f facet) cellOf {
 
 func rates(rows []*group) []cellOf {
 	columns := []cellOf{{column{title: "throughput"}, func(g *group) string {
-		if f := median(g.figures(throughput)); f.Known {
+		if f := analyze.MedianRate(g.figures(throughput)); f.Known {
 			return PerSecond(f.NS)
 		}
 		return Dash
 	}}}
-	return withSpread(columns, rows, throughput)
+	return withSpread(columns, rows, throughput, analyze.MedianRate)
 }
 
-func withSpread(columns []cellOf, rows []*group, of func(*record.Trial) measure.Figure) []cellOf {
+func withSpread(columns []cellOf, rows []*group, of func(*record.Trial) measure.Figure, median middle) []cellOf {
 	if !repeated(rows) {
 		return columns
 	}
-	return append(columns, cellOf{column{title: "±"}, func(g *group) string { return spread(g.figures(of)) }})
+	return append(columns, cellOf{column{title: "±"}, func(g *group) string { return spread(g.figures(of), median) }})
 }
 
 func timeColumn(title string, of func(*record.Trial) measure.Figure) cellOf {
-	return cellOf{column{title: title}, func(g *group) string { return Figure(median(g.figures(of))) }}
+	return cellOf{column{title: title}, func(g *group) string { return Figure(analyze.Median(g.figures(of))) }}
 }
 
 func percentiles(rows []*group, of func(*record.Trial) record.Times) []cellOf {
@@ -166,15 +175,38 @@ func percentiles(rows []*group, of func(*record.Trial) record.Times) []cellOf {
 		return func(t *record.Trial) measure.Figure { return of(t).At(p) }
 	}
 	columns := []cellOf{timeColumn("p50", at(50)), timeColumn("p90", at(90)), timeColumn("p99", at(99))}
-	columns = withSpread(columns, rows, at(99))
+	columns = withSpread(columns, rows, at(99), analyze.Median)
 	return append(columns, timeColumn("p99.9", at(99.9)),
 		timeColumn("max", func(t *record.Trial) measure.Figure { return of(t).Max }))
 }
 
-func ending() []cellOf {
-	return []cellOf{
-		{column{title: "errors"}, (*group).errors},
-		timeColumn("CPU/op", cpuPerOp),
-		{column{"verdict", true}, (*group).verdict},
+// ending are the last columns: errors, what an operation cost the generator and,
+// where it is known of any row, the store, and the verdict.
+func ending(rows []*group) []cellOf {
+	columns := []cellOf{{column{title: "errors"}, (*group).errors}}
+	if slices.ContainsFunc(rows, func(g *group) bool { return readsMany(g.first()) }) {
+		columns = append(columns, cellOf{column{title: "keys/op"}, keysPerOp})
 	}
+	columns = append(columns, timeColumn("gen CPU/op", cpuPerOp))
+	for _, g := range rows {
+		if analyze.Median(g.figures(storeRSS)).Known {
+			columns = append(columns, timeColumn("store CPU/op", storeCPUPerOp), cellOf{column{title: "store RSS"}, (*group).storeRSS})
+			break
+		}
+	}
+	return append(columns, cellOf{column{"verdict", true}, (*group).verdict})
+}
+
+// keysPerOp is how many keys an operation that can read several read.
+func keysPerOp(g *group) string {
+	f := analyze.Median(g.figures(func(t *record.Trial) measure.Figure {
+		if t.KeysRead == nil || t.Operations == 0 || !readsMany(t) {
+			return measure.Figure{}
+		}
+		return measure.Figure{NS: float64(*t.KeysRead) / float64(t.Operations), Known: true}
+	}))
+	if !f.Known {
+		return Dash
+	}
+	return fmt.Sprintf("%.4g", f.NS)
 }

@@ -32,6 +32,7 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 			return err
 		}
 		happened(&b, run.Trials)
+		lostConnections(&b, run.Trials)
 		reasons(&b, run)
 	}
 	list(&b, "Problems of the record", run.Problems)

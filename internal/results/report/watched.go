@@ -95,7 +95,8 @@ func hashes(b *bytes.Buffer, t *record.Trial) {
 		return
 	}
 	fmt.Fprintf(b, "\nThe members' data (hashes up to one revision, asked in %s)\n", seconds(t.Hashes.Seconds))
-	for _, m := range t.Hashes.Members {
-		fmt.Fprintf(b, "  %s: %d at revision %d\n", m.Endpoint, m.Hash, m.Revision)
+	for i := range t.Hashes.Members {
+		m := &t.Hashes.Members[i]
+		fmt.Fprintf(b, "  %s: %d at revision %d\n", m.Member(), m.Hash, m.Revision)
 	}
 }

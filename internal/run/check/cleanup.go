@@ -37,6 +37,9 @@ const (
 	cleanupTime  = 3 * time.Minute
 	reclaimTime  = 5 * time.Minute
 	cleanupPause = 500 * time.Millisecond
+	// cleanupTry bounds one of those: a member that stands still does not answer,
+	// and the next time another is asked.
+	cleanupTry = 20 * time.Second
 )
 
 // enter reaches a cluster for a check that writes below the prefix, where nothing
@@ -124,7 +127,9 @@ func (c *cleaner) remove(ctx context.Context) (deleted int64, err error) {
 	for {
 		n, failed := c.removeOnce(ctx)
 		deleted += n
-		left, err := c.r.count(ctx, c.prefix)
+		asked, cancel := context.WithTimeout(ctx, cleanupTry)
+		left, err := c.r.count(asked, c.prefix)
+		cancel()
 		if err == nil && left == 0 {
 			return deleted, nil
 		}
@@ -149,6 +154,8 @@ func (c *cleaner) removeOnce(ctx context.Context) (int64, error) {
 	if !ok {
 		return c.sweep(ctx)
 	}
+	ctx, cancel := context.WithTimeout(ctx, cleanupTry)
+	defer cancel()
 	return m.DeletePrefix(ctx, []byte(c.prefix))
 }
 

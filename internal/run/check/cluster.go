@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/follow"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -94,31 +95,12 @@ func (r *reached) resolve(s *store.Status) ([]string, error) {
 	if r.Target.Mode == kv.Any {
 		return r.Access.Endpoints, nil
 	}
-	leader := s.Leader()
-	var out []string
-	for i := range s.Members {
-		m := &s.Members[i]
-		leads := leader != nil && m.ID == leader.ID
-		switch r.Target.Mode {
-		case kv.LeaderOnly:
-			if !leads {
-				continue
-			}
-		case kv.Followers:
-			if leads || leader == nil {
-				continue
-			}
-		case kv.One:
-			if i != r.Target.Member-1 {
-				continue
-			}
-		}
-		out = append(out, m.Endpoint)
+	v := follow.NewView(len(s.Members))
+	now := time.Now()
+	for i, m := range s.Members {
+		v.Take(i, now, now, m)
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("target %v: none of the %d members is that", r.Target, len(s.Members))
-	}
-	return out, nil
+	return v.Endpoints(r.Target)
 }
 
 // plan puts the load and its target together.

@@ -196,11 +196,24 @@ func silence(m *MemberFigures) []Cause {
 
 // folder judges a measurement in a member's data folder.
 func folder(p *ProbeFigures) []Cause {
-	if p == nil || p.P99 <= LimitFsyncP99 {
+	if p == nil {
 		return nil
 	}
-	return []Cause{{What: CauseDisk, Figure: p.P99, Unit: "s", Limit: LimitFsyncP99,
-		Text: fmt.Sprintf("fdatasync in %s (%s) has a p99 of %s over %d of them, after the load (limit %s)", p.Dir, p.FileSystem, seconds(p.P99), p.Count, seconds(LimitFsyncP99))}}
+	what, figure := p.slowness()
+	if figure <= LimitFsyncP99 {
+		return nil
+	}
+	return []Cause{{What: CauseDisk, Figure: figure, Unit: "s", Limit: LimitFsyncP99,
+		Text: fmt.Sprintf("fdatasync in %s (%s) has %s of %s over %d of them, after the load (limit %s)", p.Dir, p.FileSystem, what, seconds(figure), p.Count, seconds(LimitFsyncP99))}}
+}
+
+// slowness is the p99, or the median where so few were made that the p99 is not
+// known: it is at least as slow.
+func (p *ProbeFigures) slowness() (what string, figure float64) {
+	if p.P99 == 0 {
+		return "a median", p.P50
+	}
+	return "a p99", p.P99
 }
 
 // ourselves judges this program and the machine that it shares.
@@ -269,7 +282,8 @@ func lookedAt(f *Figures) (out []string) {
 		if !p.Durable {
 			kept = ", which keeps nothing at power loss"
 		}
-		out = append(out, fmt.Sprintf("%s (%s%s): fdatasync with a p99 of %s", p.Dir, p.FileSystem, kept, seconds(p.P99)))
+		what, figure := p.slowness()
+		out = append(out, fmt.Sprintf("%s (%s%s): fdatasync with %s of %s", p.Dir, p.FileSystem, kept, what, seconds(figure)))
 	}
 	out = append(out, fmt.Sprintf("the load: at most %s without an answer, %d writes due and not sent", seconds(f.LongestGap), f.NotSent))
 	t := &f.Tester

@@ -73,6 +73,7 @@ func TestDiagnosis(t *testing.T) {
 			return r
 		}()), CauseDisk, "longest fsync of its log took from 256 ms to 512 ms"},
 		{"folder", func(f *Figures) { f.Probe = &ProbeFigures{Dir: "/data", FileSystem: "ext4", P99: 0.02, Count: 100} }, CauseDisk, "fdatasync in /data (ext4) has a p99 of 20.0 ms"},
+		{"very slow folder", func(f *Figures) { f.Probe = &ProbeFigures{Dir: "/data", FileSystem: "ext4", P50: 0.05, Count: 100} }, CauseDisk, "fdatasync in /data (ext4) has a median of 50.0 ms"},
 		{"quick folder", func(f *Figures) { f.Probe = &ProbeFigures{P99: 0.002} }, "", ""},
 		{"member's processors", set(store.CPUSeconds, probe.Reading{Value: 110}), CauseCPU, "member m1 used 92 % of its 2 processors (110.0 s in 60.0 s"},
 		{"processors not told", m(func(m *MemberFigures) {

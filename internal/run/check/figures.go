@@ -67,6 +67,6 @@ type TesterFigures struct {
 type ProbeFigures struct {
 	Dir, FileSystem string
 	Durable         bool
-	P50, P99        float64
+	P50, P99        float64 // 0: so few do not tell it
 	Count           int
 }

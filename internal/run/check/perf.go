@@ -69,9 +69,6 @@ type Failure struct {
 	Count uint64
 }
 
-// fsyncProbes is how many syncs are made in a data folder.
-const fsyncProbes = 1000
-
 // Run carries out the check. Its error is for what kept it from being made: a
 // NotEmptyError, or a sentence. What the check wrote is removed also when ctx
 // ends, and whatever else happens.
@@ -256,13 +253,13 @@ func (p *Perf) judge(ctx context.Context, out *Outcome) {
 }
 
 func (p *Perf) probe(out *Outcome) *ProbeFigures {
-	f, err := probe.Fsync(p.DataDir, fsyncProbes)
+	f, err := probe.Fsync(p.DataDir, probe.FsyncWrites)
 	if err != nil {
 		out.Notes = append(out.Notes, err.Error())
 		return nil
 	}
 	return &ProbeFigures{
 		Dir: p.DataDir, FileSystem: f.FileSystem, Durable: f.Durable, Count: f.Count,
-		P50: float64(f.P50) / 1e9, P99: float64(f.P99) / 1e9,
+		P50: f.P50.NS / 1e9, P99: f.P99.NS / 1e9,
 	}
 }

@@ -269,5 +269,5 @@ func TestWhatAStoreCannotDoIsRefused(t *testing.T) {
 	if !slices.Contains(names, "etcd") {
 		t.Errorf("the stores are %q", names)
 	}
-	refuses(t, serve(t, etcd.New(), ""), func(p *Perf) { p.Cluster.Target.Mode, p.Cluster.Target.Member = 4, 9 }, "target member:9: none of the 1 members is that")
+	refuses(t, serve(t, etcd.New(), ""), func(p *Perf) { p.Cluster.Target.Mode, p.Cluster.Target.Member = 4, 9 }, "target member:9: the cluster has 1 members")
 }

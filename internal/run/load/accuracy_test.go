@@ -2,6 +2,7 @@ package load_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net"
 	"runtime"
@@ -135,39 +136,52 @@ func lawOf(r *load.Result) float64 {
 	return float64(m.Done) / m.Seconds * m.Whole().Response.Mean() / 1e9
 }
 
+// eachLoops runs a test with 1, 2 and 4 event loops, which must not matter.
+func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
+	for _, loops := range []int{1, 2, 4} {
+		t.Run(fmt.Sprintf("%d loops", loops), func(t *testing.T) { test(t, loops) })
+	}
+}
+
 // etcd's benchmark reports p99 = 3.2 ms for this. 1,000 of 10,000 operations
 // fall into the stall, and those due at its beginning wait for 1 s. It is exact
 // in the simulated test of the engine; no machine can make it less here.
 func TestCoordinatedOmission(t *testing.T) {
-	testsettle.Within(t, func(r testsettle.Reporter) {
-		endpoint := serve(t, "delay=2ms; stall=1s@1s", nullserver.Options{}) // it stalls once
-		m := run(t, planFor(endpoint, open(base(kv.Put, kv.None), 1000, 10*time.Second))).Measured
-		s := measure.Summarize(m.Whole().Response, m.Failed())
-		// One operation is due each ms.
-		atLeast(t, "p50", s.At(50).NS, 2e6)
-		atLeast(t, "p95", s.At(95).NS, 0.498e9)
-		atLeast(t, "p99", s.At(99).NS, 0.898e9)
-		atLeast(t, "the longest", s.Max.NS, 0.998e9)
-		near(r, "p95", s.At(95).NS, 0.5e9, 0.1)
-		near(r, "p99", s.At(99).NS, 0.9e9, 0.1)
-		near(r, "the longest gap", m.LongestGap, 1, 0.15)
-		if s.At(50).NS > 20e6 {
-			r.Errorf("p50 is %v, want a little above 2 ms", s.At(50).NS)
-		}
-		if m.Due != 10_000 || m.Succeeded() != 10_000 {
-			t.Errorf("due %d, succeeded %d, want 10000", m.Due, m.Succeeded())
-		}
+	eachLoops(t, func(t *testing.T, loops int) {
+		testsettle.Within(t, func(r testsettle.Reporter) {
+			endpoint := serve(t, "delay=2ms; stall=1s@1s", nullserver.Options{}) // it stalls once
+			l := open(base(kv.Put, kv.None), 1000, 10*time.Second)
+			l.Threads = loops
+			m := run(t, planFor(endpoint, l)).Measured
+			s := measure.Summarize(m.Whole().Response, m.Failed())
+			// One operation is due each ms.
+			atLeast(t, "p50", s.At(50).NS, 2e6)
+			atLeast(t, "p95", s.At(95).NS, 0.498e9)
+			atLeast(t, "p99", s.At(99).NS, 0.898e9)
+			atLeast(t, "the longest", s.Max.NS, 0.998e9)
+			near(r, "p95", s.At(95).NS, 0.5e9, 0.1)
+			near(r, "p99", s.At(99).NS, 0.9e9, 0.1)
+			near(r, "the longest gap", m.LongestGap, 1, 0.15)
+			if s.At(50).NS > 20e6 {
+				r.Errorf("p50 is %v, want a little above 2 ms", s.At(50).NS)
+			}
+			if m.Due != 10_000 || m.Succeeded() != 10_000 {
+				t.Errorf("due %d, succeeded %d, want 10000", m.Due, m.Succeeded())
+			}
+		})
 	})
 }
 
 func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
-	l := base(kv.Get, kv.Linearizable)
-	l.Duration, l.Warmup = 2*time.Second, 500*time.Millisecond
-	testsettle.Within(t, func(r testsettle.Reporter) {
-		res := run(t, planFor(serve(t, "delay=5ms", nullserver.Options{NoMemory: true, Value: nil}), sized(l, 0)))
-		littlesLaw(t, res, 100)
-		near(r, "throughput x mean response time", lawOf(res), 100, 0.03)
-		near(t, "mean in flight", res.Measured.MeanInFlight, 100, 0.03)
+	eachLoops(t, func(t *testing.T, loops int) {
+		l := base(kv.Get, kv.Linearizable)
+		l.Duration, l.Warmup, l.Threads = 2*time.Second, 500*time.Millisecond, loops
+		testsettle.Within(t, func(r testsettle.Reporter) {
+			res := run(t, planFor(serve(t, "delay=5ms", nullserver.Options{NoMemory: true, Value: nil}), sized(l, 0)))
+			littlesLaw(t, res, 100)
+			near(r, "throughput x mean response time", lawOf(res), 100, 0.03)
+			near(t, "mean in flight", res.Measured.MeanInFlight, 100, 0.03)
+		})
 	})
 }
 
@@ -177,61 +191,69 @@ func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; retu
 // the machine's, which may stop for a while: the timeout is longer than that,
 // and nothing is given up before it.
 func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
-	l := open(base(kv.Put, kv.None), 3000, 2*time.Second)
-	l.Timeout = 5 * time.Second
-	m := run(t, planFor(serve(t, "never every 50", nullserver.Options{}), l)).Measured
-	if got := m.Outcomes[kv.TimedOut]; got != 120 {
-		t.Errorf("%d timed out, want every 50th of 6000", got)
-	}
-	for _, c := range m.Cells {
-		if h := c.Failed[measure.ErrorIndex(kv.TimedOut)]; h != nil {
-			// A histogram's value is within a thousandth of what was recorded.
-			if least := float64(h.Min()); least < 0.999*float64(l.Timeout) {
-				t.Errorf("one was given up after %v ns", least)
+	eachLoops(t, func(t *testing.T, loops int) {
+		l := open(base(kv.Put, kv.None), 3000, 2*time.Second)
+		l.Timeout, l.Threads = 5*time.Second, loops
+		m := run(t, planFor(serve(t, "never every 50", nullserver.Options{}), l)).Measured
+		if got := m.Outcomes[kv.TimedOut]; got != 120 {
+			t.Errorf("%d timed out, want every 50th of 6000", got)
+		}
+		for _, c := range m.Cells {
+			if h := c.Failed[measure.ErrorIndex(kv.TimedOut)]; h != nil {
+				// A histogram's value is within a thousandth of what was recorded.
+				if least := float64(h.Min()); least < 0.999*float64(l.Timeout) {
+					t.Errorf("one was given up after %v ns", least)
+				}
 			}
 		}
-	}
-	if s := measure.Summarize(m.Whole().Response, m.Failed()); !s.At(99).Failed || s.At(95).Failed {
-		t.Error("2 % failed: p99 must say so, and p95 must not")
-	}
+		if s := measure.Summarize(m.Whole().Response, m.Failed()); !s.At(99).Failed || s.At(95).Failed {
+			t.Error("2 % failed: p99 must say so, and p95 must not")
+		}
+	})
 }
 
 func TestErrorsAreCountedByKind(t *testing.T) {
-	l := base(kv.Put, kv.None)
-	l.Total = 10_000
-	m := run(t, planFor(serve(t, "error=unavailable every 100", nullserver.Options{}), l)).Measured
-	failed := uint64(0)
-	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-		failed += m.Outcomes[o]
-	}
-	if m.Due != 10_000 || failed != 100 {
-		t.Errorf("due %d, failed %d, want 10000 and 100: %v", m.Due, failed, m.Outcomes)
-	}
+	eachLoops(t, func(t *testing.T, loops int) {
+		l := base(kv.Put, kv.None)
+		l.Total, l.Threads = 10_000, loops
+		m := run(t, planFor(serve(t, "error=unavailable every 100", nullserver.Options{}), l)).Measured
+		failed := uint64(0)
+		for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+			failed += m.Outcomes[o]
+		}
+		if m.Due != 10_000 || failed != 100 {
+			t.Errorf("due %d, failed %d, want 10000 and 100: %v", m.Due, failed, m.Outcomes)
+		}
+	})
 }
 
 func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
-	l := base(kv.Put, kv.None)
-	l.Total = 20_000
-	res := run(t, planFor(serve(t, "delay=1ms; close every 2000", nullserver.Options{}), l))
-	m := res.Measured
-	if m.Outcomes[kv.ConnectionLost] == 0 || m.Reconnects == 0 {
-		t.Errorf("lost %d, reconnects %d", m.Outcomes[kv.ConnectionLost], m.Reconnects)
-	}
-	if m.Succeeded() < 10*m.Failed() {
-		t.Errorf("%d succeeded and %d failed: the load did not go on", m.Succeeded(), m.Failed())
-	}
+	eachLoops(t, func(t *testing.T, loops int) {
+		l := base(kv.Put, kv.None)
+		l.Total, l.Threads = 20_000, loops
+		res := run(t, planFor(serve(t, "delay=1ms; close every 2000", nullserver.Options{}), l))
+		m := res.Measured
+		if m.Outcomes[kv.ConnectionLost] == 0 || m.Reconnects == 0 {
+			t.Errorf("lost %d, reconnects %d", m.Outcomes[kv.ConnectionLost], m.Reconnects)
+		}
+		if m.Succeeded() < 10*m.Failed() {
+			t.Errorf("%d succeeded and %d failed: the load did not go on", m.Succeeded(), m.Failed())
+		}
+	})
 }
 
 func TestGoAwayLosesNothing(t *testing.T) {
-	l := base(kv.Put, kv.None)
-	l.Total = 20_000
-	m := run(t, planFor(serve(t, "goaway every 500", nullserver.Options{}), l)).Measured
-	if m.Due != 20_000 || m.Outcomes[kv.ConnectionLost] != 0 {
-		t.Errorf("due %d, outcomes %v: a connection that is drained loses nothing", m.Due, m.Outcomes)
-	}
-	if m.Reconnects < 20 {
-		t.Errorf("%d reconnects, want one in 500 operations", m.Reconnects)
-	}
+	eachLoops(t, func(t *testing.T, loops int) {
+		l := base(kv.Put, kv.None)
+		l.Total, l.Threads = 20_000, loops
+		m := run(t, planFor(serve(t, "goaway every 500", nullserver.Options{}), l)).Measured
+		if m.Due != 20_000 || m.Outcomes[kv.ConnectionLost] != 0 {
+			t.Errorf("due %d, outcomes %v: a connection that is drained loses nothing", m.Due, m.Outcomes)
+		}
+		if m.Reconnects < 20 {
+			t.Errorf("%d reconnects, want one in 500 operations", m.Reconnects)
+		}
+	})
 }
 
 func TestWrongAnswersAreFound(t *testing.T) {
@@ -257,12 +279,12 @@ func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
 	l.Total = 5000
 	p := planFor(endpoint, l)
 	for want, n := range map[string]uint64{"first": 1000} {
-		if got, err := load.Preload(context.Background(), p); err != nil || got != n {
-			t.Fatalf("the %s preload wrote %d, %v", want, got, err)
+		if got, err := load.Preload(context.Background(), p); err != nil || got.Written != n {
+			t.Fatalf("the %s preload wrote %+v, %v", want, got, err)
 		}
 	}
-	if got, err := load.Preload(context.Background(), p); err != nil || got != 0 {
-		t.Errorf("the second preload wrote %d, %v; all was there", got, err)
+	if got, err := load.Preload(context.Background(), p); err != nil || got.Written != 0 {
+		t.Errorf("the second preload wrote %+v, %v; all was there", got, err)
 	}
 	m := run(t, p).Measured
 	if m.Outcomes[kv.OK] != 5000 {
@@ -276,20 +298,22 @@ func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
 }
 
 func TestOpenLoopKeepsItsRate(t *testing.T) {
-	l := open(sized(base(kv.Get, kv.Local), 0), 5000, 3*time.Second)
-	l.Warmup = 500 * time.Millisecond
-	m := run(t, planFor(serve(t, "", nullserver.Options{NoMemory: true}), l)).Measured
-	if m.Due != 15_000 || m.Succeeded() != 15_000 || m.Lateness == nil || m.Lateness.TotalCount() != 15_000 {
-		t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
-	}
-	// What was due in the window and done after it can only be what was due in
-	// the slowest one's time before its end; what was done in it and due before
-	// was carried in.
-	slowest := float64(m.Whole().Response.Max()) / 1e9 * 1.001
-	after, before := uint64(5000*slowest)+1, m.CarriedIn
-	if m.Done+after < 15_000 || m.Done > 15_000+before || m.Seconds != 3 {
-		t.Errorf("%d were done in %v s, of 15000; at most %d after it, and %d were carried in", m.Done, m.Seconds, after, before)
-	}
+	eachLoops(t, func(t *testing.T, loops int) {
+		l := open(sized(base(kv.Get, kv.Local), 0), 5000, 3*time.Second)
+		l.Warmup, l.Threads = 500*time.Millisecond, loops
+		m := run(t, planFor(serve(t, "", nullserver.Options{NoMemory: true}), l)).Measured
+		if m.Due != 15_000 || m.Succeeded() != 15_000 || m.Lateness == nil || m.Lateness.TotalCount() != 15_000 {
+			t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
+		}
+		// What was due in the window and done after it can only be what was due in
+		// the slowest one's time before its end; what was done in it and due before
+		// was carried in.
+		slowest := float64(m.Whole().Response.Max()) / 1e9 * 1.001
+		after, before := uint64(5000*slowest)+1, m.CarriedIn
+		if m.Done+after < 15_000 || m.Done > 15_000+before || m.Seconds != 3 {
+			t.Errorf("%d were done in %v s, of 15000; at most %d after it, and %d were carried in", m.Done, m.Seconds, after, before)
+		}
+	})
 }
 
 // Several loops share a load: nothing is lost or counted twice between them.
@@ -305,6 +329,24 @@ func TestSeveralLoops(t *testing.T) {
 	if m := run(t, planFor(endpoint, o)).Measured; m.Due != 6000 {
 		t.Errorf("open: due %d, want 6000", m.Due)
 	}
+}
+
+// A total belongs to all loops: none ends early and lets its clients idle, also
+// where the loops have unequal connections. With two loops, 40 of these 50
+// clients were at work.
+func TestLoopsShareATotal(t *testing.T) {
+	eachLoops(t, func(t *testing.T, loops int) {
+		l := base(kv.Put, kv.None)
+		l.Connections, l.Clients, l.Total, l.Threads = 5, 50, 100_000, loops
+		testsettle.Within(t, func(r testsettle.Reporter) {
+			res := run(t, planFor(serve(t, "delay=1ms", nullserver.Options{}), l))
+			if m := res.Measured; m.Due != 100_000 || m.Succeeded() != 100_000 {
+				t.Errorf("due %d, succeeded %d", m.Due, m.Succeeded())
+			}
+			near(r, "clients at work", res.Measured.MeanInFlight, 50, 0.02)
+			near(r, "throughput x mean response time", lawOf(res), 50, 0.02)
+		})
+	})
 }
 
 // holdsAllocations holds n operations to a number of allocations each. What a

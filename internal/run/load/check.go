@@ -1,8 +1,10 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -14,9 +16,12 @@ import (
 // Loops is how many event loops the plan's generator has.
 func (p *Plan) Loops() int { return p.threads() }
 
-// Check asks every endpoint of the plan one local read of the load's first
-// key, so that a server that is not there, speaks something else or does not
-// let us in is told in one sentence before anything is measured.
+// Check asks every endpoint of the plan for what the load will ask for, so that
+// a server that is not there, speaks something else or does not let us in is
+// known, in one sentence, before anything is measured: a read of the load's
+// first key, at each level that the load or its preload reads at. A load that
+// only writes needs no read: what counts is then that the server answers one,
+// and not how.
 func Check(ctx context.Context, plan Plan) error {
 	l := plan.Load
 	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive { // what those need is not there yet
@@ -26,32 +31,77 @@ func Check(ctx context.Context, plan Plan) error {
 	if err != nil {
 		return err
 	}
-	dialer := plan.dialer()
-	var op store.Op
-	src.Fill(measure.Measured, 0, 0, &op)
-	op = store.Op{Kind: kv.Get, Consistency: weakest(plan.Store.Semantics()), Key: op.Key}
+	var first store.Op
+	src.Fill(measure.Measured, 0, 0, &first)
+	levels := readAt(&plan.Load, Strongest(plan.Store.Semantics()))
 	for _, endpoint := range plan.Endpoints {
-		ev, err := dialer.Ask(ctx, endpoint, plan.Store.Codecs(plan.Access), &op)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			return err
-		case ev.Outcome.Failed() && len(ev.Text) > 0:
-			return fmt.Errorf("%s does not answer a read: %s", endpoint, ev.Text)
-		case ev.Outcome.Failed():
-			return fmt.Errorf("%s does not answer a read: %v", endpoint, ev.Outcome)
+		if len(levels) == 0 {
+			if err := plan.answers(ctx, endpoint, &first); err != nil {
+				return err
+			}
+		}
+		for _, level := range levels {
+			if err := plan.reads(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: level, Key: first.Key}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// weakest is the level of a read that a member can answer alone, if there is one.
-func weakest(s store.Semantics) kv.Consistency {
-	if _, ok := s.Reads[kv.Local]; ok {
-		return kv.Local
+// readAt is the levels at which the load and its preload read, which is strong.
+func readAt(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency) {
+	if l.Preload || has(l, kv.STM) {
+		levels = append(levels, strongest)
 	}
-	return Strongest(s)
+	for _, o := range l.Mix {
+		if o.Kind.Reads() && !slices.Contains(levels, o.Consistency) {
+			levels = append(levels, o.Consistency)
+		}
+	}
+	return levels
+}
+
+// reads asks an endpoint for a read that it must answer.
+func (p *Plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
+	ev, err := p.ask(ctx, endpoint, op)
+	if err != nil && p.alive(ctx, endpoint, op, &ev) {
+		return nil
+	}
+	if err != nil && ev.Outcome.Failed() {
+		return fmt.Errorf("%s does not answer a read: %s", endpoint, cmp.Or(string(ev.Text), ev.Outcome.String()))
+	}
+	return err
+}
+
+// alive reports whether a server that did not answer a strong read lacks no more
+// than the others: it serves a local one. What a load meets there is then the
+// load's to measure, as it is at a member that is cut off.
+func (p *Plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *store.Event) bool {
+	switch ev.Outcome {
+	case kv.Denied, kv.BadRequest:
+		return false
+	}
+	if _, ok := p.Store.Semantics().Reads[kv.Local]; !ok || op.Consistency == kv.Local || ctx.Err() != nil {
+		return false
+	}
+	_, err := p.ask(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: kv.Local, Key: op.Key})
+	return err == nil
+}
+
+// answers asks an endpoint for a read, which it may refuse. One that denies the
+// user that may yet let him write, so the load's first operation is asked then,
+// if it is a put: the load does it anyway.
+func (p *Plan) answers(ctx context.Context, endpoint string, first *store.Op) error {
+	op := &store.Op{Kind: kv.Get, Consistency: Strongest(p.Store.Semantics()), Key: first.Key}
+	ev, err := p.ask(ctx, endpoint, op)
+	switch {
+	case err == nil, p.alive(ctx, endpoint, op, &ev), ev.Outcome.Failed() && ev.Outcome != kv.Denied:
+		return nil
+	case ev.Outcome == kv.Denied && first.Kind == kv.Put:
+		_, err = p.ask(ctx, endpoint, first)
+	}
+	return err
 }
 
 // Background makes the calling goroutine give way to the generator's loops for

@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Generator is a load that can be run once.
@@ -37,6 +38,10 @@ type Result struct {
 	Loops            int // event loops
 	// MemberOf says which member answered at an endpoint, by its number.
 	MemberOf map[string]uint64
+	// WarmupSeconds is how long a closed loop's warm-up took, and Steady whether
+	// its throughput was steady at the end; nil without one.
+	WarmupSeconds *float64
+	Steady        *bool
 	// Opened is when the window opened.
 	Opened time.Time
 	// Interrupted says that the window was closed before its time.
@@ -81,8 +86,9 @@ func New(plan Plan) (*Generator, error) {
 	if g.watching, err = newWatching(&g.plan, n); err != nil {
 		return nil, err
 	}
+	shared := engine.NewShared(n, plan.Load.Total, plan.Load.MaxInFlight)
 	for i := range n {
-		cfg, err := plan.config(i, n, g.watching, g.caught)
+		cfg, err := plan.config(i, n, shared, g.watching, g.caught)
 		if err != nil {
 			return nil, err
 		}
@@ -93,11 +99,7 @@ func New(plan Plan) (*Generator, error) {
 				plan.Mark(Mark{Loop: i, Loops: n, Thread: m.Thread, Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))})
 			}
 		}
-		newPoller := plan.poller
-		if newPoller == nil {
-			newPoller = engine.NewPoller
-		}
-		poller, err := newPoller(len(cfg.Endpoints), g.base, plan.dialer())
+		poller, err := plan.newPoller(len(cfg.Endpoints), g.base)
 		if err != nil {
 			return nil, err
 		}
@@ -135,11 +137,11 @@ func (g *Generator) recycled() *measure.Histogram {
 func (g *Generator) Run(ctx context.Context) (*Result, error) {
 	results := make([]*engine.Result, len(g.loops))
 	connected := make(chan error, len(g.loops))
-	by := time.Since(g.base) + dialTimeout(g.plan.Access)
+	by := g.now() + int64(dialTimeout(g.plan.Access))
 	var running sync.WaitGroup
 	for i, l := range g.loops {
 		running.Go(func() {
-			results[i] = l.Run(int64(by), func(err error) { connected <- err })
+			results[i] = l.Run(by, func(err error) { connected <- err })
 			g.seen <- handed{i, nil}
 		})
 	}
@@ -183,11 +185,22 @@ func (g *Generator) start(connected chan error) error {
 	if first != nil {
 		return first
 	}
-	at := int64(time.Since(g.base) + startIn)
+	at := g.now() + int64(startIn)
 	for _, l := range g.loops {
 		l.Start(at)
 	}
+	if w := g.plan.World; w != nil {
+		w.Begin()
+	}
 	return nil
+}
+
+// now is the loops' clock.
+func (g *Generator) now() int64 {
+	if w := g.plan.World; w != nil {
+		return w.Now()
+	}
+	return int64(time.Since(g.base))
 }
 
 func (g *Generator) stop() {
@@ -220,19 +233,29 @@ func (g *Generator) finish(results []*engine.Result) *Result {
 		}
 		opened, closed = r.Opened, max(closed, r.Closed)
 	}
+	if warmup := g.plan.phases()[0]; warmup.Most > 0 {
+		seconds := float64(opened-results[0].Began) / 1e9
+		steady := results[0].Steady // a copy: a pointer into the result would keep a whole loop
+		info.WarmupSeconds, info.Steady = &seconds, &steady
+	}
 	info.Opened = g.base.Add(time.Duration(opened))
 	info.Measured, info.Warmup = g.col.Close(float64(closed-opened) / 1e9)
 	t := info.Measured
 	t.ErrorTexts = map[kv.Outcome]string{}
-	area := 0.0
+	area, resting := 0.0, 0.0
 	for _, r := range results {
 		t.CarriedIn += r.CarriedIn
 		t.CarriedInAge = max(t.CarriedInAge, r.CarriedInAge)
 		t.MaxInFlight += r.MaxInFlight
 		t.Capped += r.Capped
+		t.NoRoom += r.NoRoom
 		t.Reconnects += r.Reconnects
+		t.Held += r.Held
+		t.HeldLongest = max(t.HeldLongest, r.HeldLongest)
+		t.Paused += r.Paused
 		t.LongestPause = max(t.LongestPause, r.LongestPause)
 		area += r.InFlightArea
+		resting += r.RestingArea
 		for o, text := range r.ErrorTexts {
 			if t.ErrorTexts[o] == "" {
 				t.ErrorTexts[o] = text
@@ -242,11 +265,17 @@ func (g *Generator) finish(results []*engine.Result) *Result {
 			info.MemberOf[endpoint] = member
 		}
 	}
+	t.Links = linksOf(results, opened, g.plan.Endpoints)
 	if g.watching != nil {
 		t.Watching = g.watching.board.Summarize(g.watching.sinks)
 	}
+	if g.plan.Load.Arrival != scenario.Closed {
+		// The loops had their most at different times.
+		t.MaxInFlight = min(t.MaxInFlight, g.plan.Load.MaxInFlight)
+	}
 	if t.Seconds > 0 {
 		t.MeanInFlight = area / float64(closed-opened)
+		t.MeanResting = resting / float64(closed-opened)
 	}
 	return info
 }
@@ -269,8 +298,16 @@ func (g *Generator) Progress() Progress {
 	return p
 }
 
-// Retarget moves the load to other endpoints, as an election asks for. What is
-// in flight ends where it is.
+// Epoch says that another leader began, for stores whose answers carry no term:
+// operations that are sent from now on belong to the given term, which rises.
+func (g *Generator) Epoch(term uint64) {
+	for _, l := range g.loops {
+		l.Epoch(term)
+	}
+}
+
+// Retarget moves the load to other endpoints, as an election asks for: at once,
+// and what is in flight ends where it is.
 func (g *Generator) Retarget(endpoints []string) {
 	for i, l := range g.loops {
 		l.Retarget(part(endpoints, g.plan.Load.Connections, i, len(g.loops)))

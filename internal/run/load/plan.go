@@ -5,6 +5,7 @@ package load
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -31,6 +32,8 @@ type Plan struct {
 	Members map[string]uint64
 	// Versions is what VersionsFor returned.
 	Versions *keys.Versions
+	// Preloaded is what Preload returned; nil without a preload.
+	Preloaded *Preloaded
 	// Watch is what is watched beside the load; nil for nothing.
 	Watch *Watch
 	// STM is what the load's kv.STM operations are; nil for the defaults.
@@ -48,10 +51,24 @@ type Plan struct {
 	// phase began there, or that the last one ended.
 	Mark func(Mark)
 
+	// World is where the load runs; nil is this machine.
+	World World
+
 	// wrap replaces a loop's source; nil leaves it.
 	wrap func(*source) engine.Source
 	// poller replaces the system's poller; nil leaves it.
 	poller func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error)
+}
+
+// World is a clock and connections other than this machine's, such as
+// simulated ones.
+type World interface {
+	// Poller returns the next loop's poller.
+	Poller(conns int) (engine.Poller, error)
+	// Now is its clock, in nanoseconds.
+	Now() int64
+	// Begin says that all loops have been given the time at which to begin.
+	Begin()
 }
 
 // Mark is the beginning of a phase in one of the loops, or the end of the last.
@@ -77,6 +94,10 @@ func (p *Plan) threads() int {
 	return min(max(n, 1), p.Load.Connections)
 }
 
+// longestBeyond is how much longer than asked for a closed loop warms up, at
+// most, until its throughput is steady; a short warm-up less.
+const longestBeyond = 10 * time.Second
+
 // phases are the warm-up and the measured window. Each loop has its own,
 // because a pacer belongs to one goroutine.
 func (p *Plan) phases() []engine.Phase {
@@ -91,6 +112,9 @@ func (p *Plan) phases() []engine.Phase {
 		return []engine.Phase{window}
 	}
 	warmup := engine.Phase{Kind: measure.Warmup, Duration: int64(l.Warmup), Pacer: p.pacer("warm-up")}
+	if warmup.Pacer == nil {
+		warmup.Most = int64(l.Warmup + min(4*l.Warmup, longestBeyond))
+	}
 	return []engine.Phase{warmup, window}
 }
 
@@ -105,20 +129,22 @@ func (p *Plan) pacer(use string) pace.Pacer {
 }
 
 // config is loop number i's part of the load, of n.
-func (p *Plan) config(i, n int, w *watching, caught func()) (engine.Config, error) {
+func (p *Plan) config(i, n int, shared *engine.Shared, w *watching, caught func()) (engine.Config, error) {
 	src, err := newSource(&p.Load)
 	if err != nil {
 		return engine.Config{}, err
 	}
 	src.versions, src.stm = p.Versions, p.stm()
 	src.leases, src.loops = p.leasesOf(i, n), uint64(n)
+	src.answers.before, src.whole = p.Preloaded, p.Preloaded != nil && !has(&p.Load, kv.Delete)
+	src.answers.listings.ascending = p.Store.Semantics().Ascending
 	c := engine.Config{
 		Codecs: p.Store.Codecs(p.Access), Source: src,
 		Endpoints: part(p.Endpoints, p.Load.Connections, i, n),
-		Offset:    uint64(i), Stride: uint64(n),
+		Offset:    uint64(i), Stride: uint64(n), Places: p.Load.Connections, Shared: shared,
 		Phases: p.phases(), Timeout: int64(p.Load.Timeout),
 		NewConnection: p.Load.NewConnection,
-		MaxInFlight:   max(p.Load.MaxInFlight/n, 1), DrainOnStop: int64(drainOnStop),
+		MaxInFlight:   p.Load.MaxInFlight, DrainOnStop: int64(drainOnStop),
 		Seed: random.Derive(p.Load.Seed, "backoff") + uint64(i),
 	}
 	if p.wrap != nil {
@@ -135,6 +161,17 @@ func (p *Plan) config(i, n int, w *watching, caught func()) (engine.Config, erro
 		}
 	}
 	return c, nil
+}
+
+// newPoller returns a loop's poller for the given number of connections.
+func (p *Plan) newPoller(conns int, base time.Time) (engine.Poller, error) {
+	switch {
+	case p.World != nil:
+		return p.World.Poller(conns)
+	case p.poller != nil:
+		return p.poller(conns, base, p.dialer())
+	}
+	return engine.NewPoller(conns, base, p.dialer())
 }
 
 // dialer makes the load's connections.
@@ -165,6 +202,11 @@ func clientsOf(clients, connections, i, n int) (mine []int) {
 		}
 	}
 	return mine
+}
+
+// has reports whether operations of the kind are in the load's mix.
+func has(l *scenario.Load, kind kv.Kind) bool {
+	return slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kind })
 }
 
 // Strongest is the strongest consistency that the store's reads have.

@@ -21,29 +21,29 @@ const (
 )
 
 // Preload makes every key of the key space exist with a value of the load's
-// size: it reads all, and writes those that are missing or not ours. It
-// returns how many it wrote.
-func Preload(ctx context.Context, plan Plan) (written uint64, err error) {
-	missing := newSet(plan.Load.KeySpace)
+// size: it reads all, and writes those that are missing or not ours. It returns
+// when every endpoint of the plan that the load reads from serves what it wrote.
+func Preload(ctx context.Context, plan Plan) (*Preloaded, error) {
+	done, missing := &Preloaded{}, newSet(plan.Load.KeySpace)
 	read := scenario.Operation{Kind: kv.Get, Consistency: Strongest(plan.Store.Semantics()), Weight: 1}
-	if _, err := pass(ctx, plan, read, plan.Load.KeySpace, nil, missing); err != nil {
-		return 0, fmt.Errorf("the preload could not read the key space: %w", err)
+	if _, err := pass(ctx, plan, read, plan.Load.KeySpace, nil, missing, done); err != nil {
+		return nil, fmt.Errorf("the preload could not read the key space: %w", err)
 	}
 	write := scenario.Operation{Kind: kv.Put, Weight: 1}
 	for round := 1; ; round++ {
 		numbers := missing.numbers()
 		if len(numbers) == 0 {
-			return written, nil
+			return done, settle(ctx, &plan)
 		}
 		if round > preloadRounds {
-			return written, fmt.Errorf("the preload could not write %d keys of %d", len(numbers), plan.Load.KeySpace)
+			return nil, fmt.Errorf("the preload could not write %d keys of %d", len(numbers), plan.Load.KeySpace)
 		}
 		missing = newSet(plan.Load.KeySpace)
-		whole, err := pass(ctx, plan, write, uint64(len(numbers)), numbers, missing)
+		whole, err := pass(ctx, plan, write, uint64(len(numbers)), numbers, missing, done)
 		if err != nil && (round == preloadRounds || !whole) {
-			return written, fmt.Errorf("the preload could not write the key space: %w", err)
+			return nil, fmt.Errorf("the preload could not write the key space: %w", err)
 		}
-		written += uint64(len(numbers)) - missing.count.Load()
+		done.Written += uint64(len(numbers)) - missing.count.Load()
 	}
 }
 
@@ -51,7 +51,7 @@ func Preload(ctx context.Context, plan Plan) (written uint64, err error) {
 // those that have no good answer. It is not whole when it ended before all of
 // them had their turn: ctx ended, or the store was found not to serve, which
 // without a quorum would else take a timeout for every few keys.
-func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64, numbers []uint64, bad *set) (whole bool, err error) {
+func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64, numbers []uint64, bad *set, done *Preloaded) (whole bool, err error) {
 	l := plan.Load
 	l.Mix = []scenario.Operation{what}
 	l.Arrival, l.Warmup, l.Duration, l.Total = scenario.Closed, 0, 0, total
@@ -63,14 +63,14 @@ func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64,
 	plan.Load = l
 	within, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	plan.Mark, plan.Changed, plan.Watch = nil, nil, nil
+	plan.Mark, plan.Changed, plan.Watch, plan.Preloaded = nil, nil, nil, nil
 	plan.Each = func(s *measure.Second) {
 		if hopeless(s, what) {
 			giveUp()
 		}
 	}
 	plan.wrap = func(s *source) engine.Source {
-		return &preloadSource{source: s, numbers: numbers, bad: bad, what: what}
+		return &preloadSource{source: s, numbers: numbers, bad: bad, what: what, done: done}
 	}
 	g, err := New(plan)
 	if err != nil {
@@ -119,6 +119,7 @@ type preloadSource struct {
 	numbers []uint64
 	bad     *set
 	what    scenario.Operation
+	done    *Preloaded
 }
 
 func (s *preloadSource) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
@@ -132,9 +133,13 @@ func (s *preloadSource) Fill(_ measure.Phase, n uint64, client uint32, op *store
 }
 
 func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
-	outcome := s.source.Check(kind, number, ev)
-	if outcome == kv.OK {
+	outcome := s.source.Check(kind, refOf(number, s.what.Consistency), ev)
+	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size() // as good as can be known
+	switch {
+	case outcome == kv.OK, short:
 		s.bad.remove(number)
+	case outcome != kv.Miss && ev.Outcome == kv.OK && kind == kv.Get:
+		s.done.replace(number, ev.Value)
 	}
 	return outcome
 }

@@ -112,7 +112,7 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 	}
 	for i := range s.read {
 		number := s.choose[phase].Choose(n*uint64(k) + uint64(i))
-		for has(s.drawn[:i], number) {
+		for drawn(s.drawn[:i], number) {
 			number = (number + 1) % s.space.N()
 		}
 		s.drawn[i] = number
@@ -129,7 +129,7 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 	}
 }
 
-func has(list []uint64, n uint64) bool {
+func drawn(list []uint64, n uint64) bool {
 	for _, x := range list {
 		if x == n {
 			return true

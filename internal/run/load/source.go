@@ -1,8 +1,6 @@
 package load
 
 import (
-	"bytes"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
@@ -41,7 +39,10 @@ type source struct {
 	loops    uint64
 	board    *watch.Board // what watchers need to know; nil without any
 
-	key, value, want []byte
+	answers answers // what is known of right ones
+	whole   bool    // all keys exist from the first operation on, and to the end
+
+	key, value []byte
 }
 
 // newSource returns a source; it fails when the keys cannot be told apart.
@@ -62,6 +63,7 @@ func newSource(l *scenario.Load) (*source, error) {
 		}
 	}
 	s.end = append(space.Append(nil, space.N()-1), 0)
+	s.answers = newAnswers(s)
 	return s, nil
 }
 
@@ -94,7 +96,21 @@ func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op
 		n |= warmupMark
 	}
 	s.fill(what, number, n, client, op)
-	return number
+	return refOf(number, op.Consistency)
+}
+
+// levelShift is where a reference has the level of the read, above the key's
+// number: no key space reaches so far.
+const levelShift = 62
+
+// refOf is what comes back with an operation's answer.
+func refOf(number uint64, level kv.Consistency) uint64 {
+	return number | uint64(level)<<levelShift
+}
+
+// keyAndLevel is the inverse of refOf.
+func keyAndLevel(ref uint64) (number uint64, level kv.Consistency) {
+	return ref & (1<<levelShift - 1), kv.Consistency(ref >> levelShift)
 }
 
 func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
@@ -116,8 +132,12 @@ func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32,
 		op.Limit = s.load.RangeLimit
 		how := &s.load.Scan
 		op.CountOnly, op.KeysOnly, op.Streamed, op.PageSize = how.CountOnly, how.KeysOnly, how.Streamed, how.PageSize
-		if op.End = s.end; len(s.load.RangeKey) > 0 {
-			op.Key, op.End = s.load.RangeKey, s.load.RangeEnd
+		first, end := s.interval()
+		if op.End = end; first != nil {
+			op.Key = first
+		}
+		if len(end) > 0 {
+			op.Keys = &s.answers.listings
 		}
 	}
 }
@@ -130,25 +150,6 @@ func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 		p.Value = s.values.Append(p.Value[:0], p.Key, client, n)
 	}
 	return s.pairs
-}
-
-// Check judges an answer: the key that was asked for, and a value that was
-// written to it.
-func (s *source) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
-	if s.versions != nil && kind != kv.STM && kind != kv.KeepAlive {
-		s.learn(number, ev)
-	}
-	if s.board != nil {
-		s.acknowledge(kind, number, ev)
-	}
-	if kind != kv.Get || ev.Outcome != kv.OK {
-		return ev.Outcome
-	}
-	s.want = s.space.Append(s.want[:0], number)
-	if len(ev.Key) > 0 && !bytes.Equal(ev.Key, s.want) || !s.values.Check(s.want, ev.Value) {
-		return kv.WrongAnswer
-	}
-	return kv.OK
 }
 
 // learn keeps the version that an answer tells. A conflict without one means

@@ -31,6 +31,13 @@ func (a SystemCPU) Total() float64 {
 	return a.User + a.Nice + a.System + a.Idle + a.IOWait + a.IRQ + a.SoftIRQ + a.Steal
 }
 
+// Programs is what programs used: all but idle time, interrupts and what the
+// host took.
+func (a SystemCPU) Programs() float64 { return a.User + a.Nice + a.System }
+
+// Busy is the time in which the machine did something.
+func (a SystemCPU) Busy() float64 { return a.Total() - a.Idle - a.IOWait - a.Steal }
+
 // SelfUsage is what this process used since its start (getrusage(2)).
 type SelfUsage struct {
 	UserNS, SystemNS int64 // CPU time in nanoseconds

@@ -4,18 +4,24 @@
 package probe
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // FsyncResult is how fast, and whether at all, a folder makes writes durable.
 type FsyncResult struct {
-	P50, P99   int64  // of one write and its sync, in nanoseconds
+	// P50 and P99 are of one write and its sync. One that the sample does not
+	// support (measure.MinBeyond) is not known.
+	P50, P99   measure.Figure
 	Count      int    // writes made
 	FileSystem string // such as ext4; "unknown" with its number where it has no name here
 	// Durable is false where nothing outlives a power cut, such as tmpfs.
@@ -26,15 +32,38 @@ type FsyncResult struct {
 // gets for a batch of small entries.
 const fsyncRecord = 2300
 
-// fsyncTime bounds the measurement; at least fsyncLeast writes are made.
-const (
-	fsyncTime  = 500 * time.Millisecond
-	fsyncLeast = 3
-)
+// FsyncWrites is how many writes tell a p99: ten of them lie beyond it.
+const FsyncWrites = 1000
 
-// Fsync writes n records one after the other at the end of a preallocated file
-// in dir, each followed by fdatasync, as a write-ahead log does. It stops early
-// after half a second. The file is removed.
+// fsyncBounds says when a measurement has enough: after most writes, or after
+// soft if least were made by then; after hard whatever was.
+type fsyncBounds struct {
+	most, least int
+	soft, hard  time.Duration
+}
+
+// boundsOf bounds a measurement of at most n writes. A disk that makes fewer
+// than 100 in 3 s is given longer: below that not even a p90 is known.
+func boundsOf(n int) fsyncBounds {
+	return fsyncBounds{most: n, least: 100, soft: 3 * time.Second, hard: 10 * time.Second}
+}
+
+// more reports whether another write is to be made after so many, of which
+// there is one at least.
+func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
+	switch {
+	case made == 0:
+		return true
+	case made >= b.most || elapsed >= b.hard:
+		return false
+	}
+	return made < b.least || elapsed < b.soft
+}
+
+// Fsync writes up to n records one after the other at the end of a preallocated
+// file in dir, each followed by fdatasync, as a write-ahead log does. It stops
+// early after 3 s. The records are random, so that no file system or disk can
+// leave them out or make them small. The file is removed.
 func Fsync(dir string, n int) (result FsyncResult, err error) {
 	if n < 1 {
 		return result, fmt.Errorf("fdatasync cannot be measured with %d writes", n)
@@ -55,7 +84,9 @@ func Fsync(dir string, n int) (result FsyncResult, err error) {
 	}
 	took := make([]int64, 0, n)
 	record := make([]byte, fsyncRecord)
-	for begin := time.Now(); len(took) < n && (len(took) < fsyncLeast || time.Since(begin) < fsyncTime); {
+	bounds := boundsOf(n)
+	for begin := time.Now(); bounds.more(len(took), time.Since(begin)); {
+		_, _ = rand.Read(record) // never fails, and is in nobody's time
 		before := time.Now()
 		if _, err := f.Write(record); err != nil {
 			return result, fsyncError(dir, err)
@@ -71,9 +102,14 @@ func Fsync(dir string, n int) (result FsyncResult, err error) {
 	return result, nil
 }
 
-// nearestRank is the smallest value with at least p percent at or below it.
-func nearestRank(sorted []int64, p float64) int64 {
-	return sorted[int(math.Ceil(p/100*float64(len(sorted))))-1]
+// nearestRank is the smallest value with at least p percent at or below it; not
+// known where fewer than measure.MinBeyond lie beyond that.
+func nearestRank(sorted []int64, p int) measure.Figure {
+	rank := (p*len(sorted) + 99) / 100
+	if len(sorted)-rank < measure.MinBeyond {
+		return measure.Figure{}
+	}
+	return measure.Figure{NS: float64(sorted[rank-1]), Known: true}
 }
 
 func fsyncError(dir string, err error) error {
@@ -82,4 +118,14 @@ func fsyncError(dir string, err error) error {
 		err = path.Err
 	}
 	return fmt.Errorf("fdatasync cannot be measured in %s: %w", dir, err)
+}
+
+// Device is the number of the device that a folder lies on: what is measured in
+// one folder holds for all that have the same.
+func Device(dir string) (uint64, error) {
+	var s unix.Stat_t
+	if err := unix.Stat(dir, &s); err != nil {
+		return 0, fmt.Errorf("the folder %s cannot be looked at: %w", dir, err)
+	}
+	return uint64(s.Dev), nil
 }

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -60,9 +61,6 @@ func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 func (w *LogWrites) write(ctx context.Context, f *os.File, result *LogResult) error {
 	syncs, wholes := measure.NewHistogram(), measure.NewHistogram()
 	record := make([]byte, w.Record)
-	for i := range record {
-		record[i] = byte(i*7 + i>>8) // nothing that a file system would leave out
-	}
 	began := time.Now()
 	told := began
 	for {
@@ -79,6 +77,7 @@ func (w *LogWrites) write(ctx context.Context, f *os.File, result *LogResult) er
 			told = now
 			w.Watch(result.Records, elapsed)
 		}
+		_, _ = rand.Read(record) // never fails; nothing that a disk could leave out or make small
 		before := time.Now()
 		if _, err := f.Write(record); err != nil {
 			return fsyncError(w.Dir, err)

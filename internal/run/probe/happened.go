@@ -26,6 +26,8 @@ type Happened struct {
 	Time time.Time
 	// Duration is how long it took; of several, the longest. 0: not known.
 	Duration time.Duration
+	// Term is that of an election; 0: not known.
+	Term uint64
 	// Line is as the log has it, cut to some hundred bytes; of several, that of
 	// the longest.
 	Line string
@@ -70,7 +72,7 @@ func (l *Listener) Line(member string, line []byte, read time.Time) (h Happened,
 		return Happened{}, false // of another time: an old line, or no time of ours
 	}
 	h = Happened{
-		Member: member, Kind: s.Kind, Time: s.Time.UTC(), Duration: max(s.Duration, 0),
+		Member: member, Kind: s.Kind, Time: s.Time.UTC(), Duration: max(s.Duration, 0), Term: s.Term,
 		Count: 1, Total: max(s.Duration, 0), First: s.Time.UTC(),
 	}
 	key := memberKind{member, s.Kind}

@@ -4,19 +4,50 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestFsync(t *testing.T) {
 	dir := t.TempDir()
-	r, err := Fsync(dir, 20)
+	r, err := Fsync(dir, 40)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Count < fsyncLeast || r.Count > 20 || r.P50 <= 0 || r.P99 < r.P50 || r.FileSystem == "" {
+	if r.Count < 1 || r.Count > 40 || r.P50.Known != (r.Count >= 20) || r.P50.Known && r.P50.NS <= 0 || r.P99.Known || r.FileSystem == "" {
 		t.Errorf("result %+v", r)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// A thousand writes tell a p99. A slow disk makes as many as it can in the
+// time, and a very slow one is not waited for without end.
+func TestFsyncBounds(t *testing.T) {
+	made := func(each time.Duration) (n int) {
+		for b := boundsOf(FsyncWrites); b.more(n, time.Duration(n)*each); n++ {
+		}
+		return n
+	}
+	for each, want := range map[time.Duration]int{
+		100 * time.Microsecond: 1000, 3 * time.Millisecond: 1000, 10 * time.Millisecond: 300,
+		50 * time.Millisecond: 100, time.Second: 10, time.Minute: 1,
+	} {
+		if got := made(each); got != want {
+			t.Errorf("of %v each %d are made, not %d", each, got, want)
+		}
+	}
+}
+
+func TestDevice(t *testing.T) {
+	dir := t.TempDir()
+	a, err := Device(dir)
+	b, err2 := Device(dir + "/..")
+	if err != nil || err2 != nil || a != b {
+		t.Errorf("%d and %d, %v, %v", a, b, err, err2)
+	}
+	if _, err := Device(dir + "/none"); err == nil {
+		t.Error("a folder that is not there has a device")
 	}
 }
 
@@ -30,20 +61,23 @@ func TestFsyncRefuses(t *testing.T) {
 	}
 }
 
+// A percentile with fewer than ten beyond it is not told: the largest of 100 is
+// not their p99.
 func TestNearestRank(t *testing.T) {
+	upTo := func(n int) (all []int64) {
+		for i := range n {
+			all = append(all, int64(i+1))
+		}
+		return all
+	}
 	for _, c := range []struct {
-		sorted []int64
-		p      float64
-		want   int64
+		n, p int
+		want float64 // 0: not known
 	}{
-		{[]int64{7}, 50, 7},
-		{[]int64{7}, 99, 7},
-		{[]int64{1, 2, 3, 4}, 50, 2},
-		{[]int64{1, 2, 3, 4, 5}, 50, 3},
-		{[]int64{1, 2, 3, 4}, 99, 4},
+		{1, 50, 0}, {19, 50, 0}, {20, 50, 10}, {21, 50, 11}, {100, 50, 50}, {100, 99, 0}, {999, 99, 0}, {1000, 99, 990}, {2000, 99, 1980},
 	} {
-		if got := nearestRank(c.sorted, c.p); got != c.want {
-			t.Errorf("p%v of %v is %d, not %d", c.p, c.sorted, got, c.want)
+		if got := nearestRank(upTo(c.n), c.p); got.Known != (c.want > 0) || got.NS != c.want {
+			t.Errorf("p%d of 1 to %d is %+v, not %v", c.p, c.n, got, c.want)
 		}
 	}
 }

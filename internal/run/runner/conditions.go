@@ -17,9 +17,6 @@ import (
 // drawn without the run's seed: two runs at once must not look in one place.
 func newHost() *host.Local { return host.NewLocal(time.Now, rand.IntN) }
 
-// fsyncs is how many syncs a member's disk is measured with.
-const fsyncs = 100
-
 func machine() record.Machine {
 	m := probe.Machine()
 	name, err := os.Hostname()
@@ -36,20 +33,55 @@ func machine() record.Machine {
 	return about
 }
 
-// durability measures fdatasync in every member's data folder and returns the
-// slowest.
+// durability measures fdatasync in the members' data folders, once for each
+// device that they lie on, and returns the slowest.
 func durability(own *cluster.Cluster) (*record.Durability, error) {
 	d := &record.Durability{Synced: own.Synced()}
+	var folders []string
 	for _, m := range own.Members() {
-		f, err := probe.Fsync(m.DataDir, fsyncs)
-		if err != nil {
-			return nil, err
-		}
-		d.FileSystem, d.Volatile = f.FileSystem, d.Volatile || !f.Durable
-		d.FdatasyncP50NS = max(d.FdatasyncP50NS, f.P50)
-		d.FdatasyncP99NS = max(d.FdatasyncP99NS, f.P99)
+		folders = append(folders, m.DataDir)
 	}
-	return d, nil
+	return d, measureFolders(d, folders, probe.FsyncWrites)
+}
+
+func measureFolders(d *record.Durability, folders []string, writes int) error {
+	seen := map[uint64]bool{}
+	var all []probe.FsyncResult
+	for _, dir := range folders {
+		device, err := probe.Device(dir)
+		if err != nil {
+			return err
+		}
+		if seen[device] {
+			continue
+		}
+		seen[device] = true
+		f, err := probe.Fsync(dir, writes)
+		if err != nil {
+			return err
+		}
+		all = append(all, f)
+	}
+	slowest(d, all)
+	return nil
+}
+
+// slowest takes the slowest of several measurements; a percentile that one of
+// them does not support is not known.
+func slowest(d *record.Durability, all []probe.FsyncResult) {
+	p99, known := 0.0, len(all) > 0
+	for i, f := range all {
+		d.FileSystem, d.Volatile = f.FileSystem, d.Volatile || !f.Durable
+		if i == 0 || f.Count < d.Fdatasyncs {
+			d.Fdatasyncs = f.Count
+		}
+		d.FdatasyncP50NS = max(d.FdatasyncP50NS, int64(f.P50.NS))
+		p99, known = max(p99, f.P99.NS), known && f.P99.Known
+	}
+	if known {
+		ns := int64(p99)
+		d.FdatasyncP99NS = &ns
+	}
 }
 
 // loopback says whether all endpoints are on this machine; nil if that cannot

@@ -3,6 +3,8 @@ package runner
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -35,11 +37,18 @@ func installed(source store.ServerSource) (string, error) {
 	return install.Executable("", source)
 }
 
-// FindServers looks for every server's files before the first is started, so
-// that a long run does not end in its middle for want of one. The error says
-// which is missing. Nothing is started; what else a server needs to run, such as
-// Java, its start asks for.
+// FindServers looks for all that the clusters' servers need before the first is
+// started, so that a long run does not end in its middle for want of one: their
+// files, and the programs that run them, such as Java. The error says which is
+// missing. Nothing is started.
 func FindServers(o *Options) error {
+	self := o.Self
+	if self == "" { // a dry run starts nothing
+		var err error
+		if self, err = os.Executable(); err != nil {
+			return err
+		}
+	}
 	seen := map[string]bool{}
 	for i := range o.Scenario.Trials {
 		c := &o.Scenario.Trials[i].Cluster
@@ -51,20 +60,52 @@ func FindServers(o *Options) error {
 		if err != nil {
 			return err
 		}
-		if _, err := Server(st, c); err != nil {
+		server, err := Server(st, c)
+		if err != nil {
 			return err
 		}
-		i, ok := st.(store.Installable)
-		if c.Exec != "" || c.Version != "" || !ok {
-			continue
-		}
-		source, err := i.Server("")
-		if err == nil {
-			_, err = installed(source)
-		}
-		if err != nil {
+		if err := startable(st, c, server, self); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// startable asks the store what it would start for a cluster, at places that
+// are made up, and looks whether that can be run.
+func startable(st store.Store, c *scenario.Cluster, server, self string) error {
+	if server != "" { // as the cluster's start takes it
+		var err error
+		if server, err = filepath.Abs(server); err != nil {
+			return err
+		}
+	}
+	spec := store.LaunchSpec{Cluster: "cluster", Exec: server, Self: self, Settings: c.Settings}
+	for i := range max(c.Members, 1) {
+		place := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: "127.0.0.1"}
+		place.Dir = filepath.Join(os.TempDir(), "quorumbench-nowhere", place.Name)
+		for k := range store.PortsPerMember {
+			place.Ports = append(place.Ports, 1+i*store.PortsPerMember+k)
+		}
+		spec.Members = append(spec.Members, place)
+	}
+	launch, err := st.Launch(spec)
+	if err != nil {
+		return err
+	}
+	for _, p := range launch.Processes {
+		for _, path := range append(paths(p.Behind), p.Path) {
+			if _, err := exec.LookPath(path); err != nil {
+				return fmt.Errorf("a member of %s cannot be started: %w", c.Named(), err)
+			}
+		}
+	}
+	return nil
+}
+
+func paths(processes []store.Process) (out []string) {
+	for i := range processes {
+		out = append(out, processes[i].Path)
+	}
+	return out
 }

@@ -52,34 +52,58 @@ func (l *logs) close() {
 	}
 }
 
-// listen records what the members' logs tell until ctx ends, and then once
-// more: what happened at the end has been written by then.
+// listener returns a listener to what the logs have from shortly before a load
+// on, which began at the given time; nil without logs.
+func (l *logs) listener(began time.Time) *probe.Listener {
+	if l.followed == nil {
+		return nil
+	}
+	return probe.NewListener(l.signals, began.Add(-eventsFrom).Truncate(signalClock))
+}
+
+// listen records what the members' logs have, until ctx ends.
 func (w *watcher) listen(ctx context.Context) {
-	if w.t.logs.followed == nil {
+	if w.heard == nil {
 		return
 	}
 	load.Background()
 	ticker := time.NewTicker(readEvery)
 	defer ticker.Stop()
-	heard := probe.NewListener(w.t.logs.signals, w.began.Add(-eventsFrom).Truncate(signalClock))
-	for ended := false; !ended; {
+	for {
 		select {
 		case <-ctx.Done():
-			ended = true
+			return
 		case <-ticker.C:
 		}
-		w.t.logs.followed.Read(func(member string, line []byte) {
-			if h, ok := heard.Line(member, line, time.Now()); ok {
-				w.happened(h)
-			}
-		})
-	}
-	for _, h := range heard.Beyond() {
-		w.happened(h)
+		began := time.Now()
+		w.read()
+		w.settle(began.Add(-logsLag))
 	}
 }
 
-// happened records what a log told.
+// read records what the logs have that was not read yet.
+func (w *watcher) read() {
+	w.t.logs.followed.Read(func(member string, line []byte) {
+		if h, ok := w.heard.Line(member, line, time.Now()); ok {
+			w.happened(h)
+		}
+	})
+}
+
+// lastWords reads the logs once more when the load has ended and the members
+// were asked for the last time: what happened at the end has been written by
+// then. What was only counted until now is recorded too.
+func (w *watcher) lastWords() {
+	if w.heard != nil {
+		w.read()
+		for _, h := range w.heard.Beyond() {
+			w.happened(h)
+		}
+	}
+	w.settle(time.Now().Add(time.Hour)) // all of them
+}
+
+// happened records what a log reports.
 func (w *watcher) happened(h probe.Happened) {
 	e := record.Event{
 		Time: h.Time, Kind: string(h.Kind), Member: h.Member, Duration: h.Duration, Line: h.Line,
@@ -94,6 +118,9 @@ func (w *watcher) happened(h probe.Happened) {
 		}
 	case h.Duration > 0:
 		e.Text += fmt.Sprintf(" (%s)", measure.Duration(float64(h.Duration)))
+	}
+	if h.Kind == store.Elected && h.Count <= 1 {
+		w.elections.tell(election{member: h.Member, term: h.Term, at: h.Time})
 	}
 	_ = w.out.Event(e) // an error stays in the writer
 }

@@ -1,14 +1,16 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/follow"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -20,77 +22,109 @@ type members struct {
 	total int               // members of the cluster, where that is known to be more
 	named map[string]string // by endpoint: the names that we gave
 
-	mu    sync.Mutex
-	last  store.Status
-	known record.Roles
-	gone  []string          // names of members that have not answered, in this trial
-	names map[string]string // by endpoint
+	mu      sync.Mutex
+	view    *follow.View // nil: nobody was asked yet
+	version string
+	known   record.Roles
+	gone    []string          // names of members that were lost, in this trial
+	names   map[string]string // by endpoint
 }
 
-// ask asks every member for its state.
-func (m *members) ask(ctx context.Context) error {
+// ask asks every member for its state, and returns what changed.
+func (m *members) ask(ctx context.Context) ([]follow.Change, error) {
+	asked := time.Now()
 	status, err := m.admin.Status(ctx)
+	ended := time.Now()
 	if err != nil && len(status.Members) == 0 {
-		return err
+		return nil, err
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err() // who has not answered was not given the time
+		return nil, ctx.Err() // who has not answered was not given the time
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	status.Term = max(status.Term, m.last.Term)
-	if status.Version == "" {
-		status.Version = m.last.Version
-	}
-	m.keepNames(status.Members)
-	m.last = status
+	m.version = cmp.Or(status.Version, m.version)
+	m.mu.Unlock()
+	var changes []follow.Change
 	for i := range status.Members {
-		e := &status.Members[i]
-		switch {
-		case e.Err != nil && !slices.Contains(m.gone, e.Name):
-			m.gone = append(m.gone, e.Name)
-		case e.Err == nil && e.Role != kv.Unknown:
-			m.add(e)
+		changes = append(changes, m.take(i, len(status.Members), asked, ended, status.Members[i])...)
+	}
+	return changes, err
+}
+
+// take takes the i-th of n members' answer to a question that was asked and
+// ended at the given times, and returns what it changes.
+func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []follow.Change {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.view == nil {
+		m.view = follow.NewView(n)
+	}
+	e.Name = m.nameOf(&e)
+	changes := m.view.Take(i, asked, ended, e)
+	all := m.view.Members()
+	for _, c := range changes {
+		name := all[c.Member].Name
+		switch c.What {
+		case follow.Led:
+			m.add(&all[c.Member], c.Term, kv.Leader, c.At)
+		case follow.Lost:
+			if !slices.Contains(m.gone, name) {
+				m.gone = append(m.gone, name)
+			}
 		}
 	}
-	return err
+	if e.Err == nil && e.Role != kv.Unknown {
+		_, number := m.view.Leader()
+		m.add(&all[i], cmp.Or(e.Term, number), e.Role, ended)
+	}
+	return changes
 }
 
 // close ends the connection for questions.
 func (m *members) close() { _ = m.admin.Close() }
 
-// keepNames gives a member the name that we gave it, and one that does not
-// answer the name that it had before.
-func (m *members) keepNames(all []store.Member) {
+// nameOf gives a member the name that we gave it, and one that does not say its
+// name the one that it had before.
+func (m *members) nameOf(e *store.Member) string {
 	if m.names == nil {
 		m.names = map[string]string{}
 	}
-	for i := range all {
-		e := &all[i]
-		switch {
-		case m.named[e.Endpoint] != "":
-			e.Name = m.named[e.Endpoint]
-		case e.Name != "":
-			m.names[e.Endpoint] = e.Name
-		case m.names[e.Endpoint] != "":
-			e.Name = m.names[e.Endpoint]
-		default:
-			e.Name = e.Endpoint
-		}
+	if e.Name != "" {
+		m.names[e.Endpoint] = e.Name
+	}
+	return cmp.Or(m.named[e.Endpoint], m.names[e.Endpoint], e.Endpoint)
+}
+
+// add keeps the role that a member had in a term, and when that was seen first.
+func (m *members) add(e *store.Member, term uint64, role kv.Role, at time.Time) {
+	r := record.RoleAt{Member: record.ID(e.ID), Name: e.Name, Term: term, Role: role.String(), Since: at.UTC()}
+	same := func(k record.RoleAt) bool { return k.Member == r.Member && k.Term == r.Term && k.Role == r.Role }
+	if e.ID != 0 && !slices.ContainsFunc(m.known, same) {
+		m.known = append(m.known, r)
 	}
 }
 
-func (m *members) add(e *store.Member) {
-	role := record.RoleAt{Member: record.ID(e.ID), Name: e.Name, Term: e.Term, Role: e.Role.String()}
-	if !slices.Contains(m.known, role) {
-		m.known = append(m.known, role)
-	}
-}
-
+// status is the cluster as its members described it last.
 func (m *members) status() store.Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.last
+	s := store.Status{Version: m.version}
+	if m.view != nil {
+		_, s.Term = m.view.Leader()
+		s.Members = m.view.Members()
+	}
+	return s
+}
+
+// leads is the number of the term in which a leader is known; 0 for none.
+func (m *members) leads() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.view == nil {
+		return 0
+	}
+	_, term := m.view.Leader()
+	return term
 }
 
 // numbers is every member's number by its endpoint.
@@ -110,8 +144,8 @@ func (m *members) roles() record.Roles {
 	return slices.Clone(m.known)
 }
 
-// lost names the members that did not answer at some time in the trial, also
-// those that came back.
+// lost names the members that were lost at some time in the trial, also those
+// that came back.
 func (m *members) lost() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,39 +157,7 @@ func (m *members) targets(t kv.Target) ([]string, error) {
 	if t.Mode == kv.Any {
 		return m.given, nil
 	}
-	status := m.status()
-	leader := status.Leader()
-	var out []string
-	for i := range status.Members {
-		e := &status.Members[i]
-		leads := leader != nil && e.ID == leader.ID
-		switch t.Mode {
-		case kv.LeaderOnly:
-			if leads {
-				out = append(out, e.Endpoint)
-			}
-		case kv.Followers:
-			if !leads && leader != nil {
-				out = append(out, e.Endpoint)
-			}
-		case kv.One:
-			if i == t.Member-1 {
-				out = append(out, e.Endpoint)
-			}
-		default:
-			out = append(out, e.Endpoint)
-		}
-	}
-	if len(out) > 0 {
-		return out, nil
-	}
-	switch t.Mode {
-	case kv.LeaderOnly:
-		return nil, fmt.Errorf("target leader: none of the %d members leads", len(status.Members))
-	case kv.Followers:
-		return nil, fmt.Errorf("target followers: the cluster has no follower that answers")
-	case kv.One:
-		return nil, fmt.Errorf("target %v: the cluster has %d members", t, len(status.Members))
-	}
-	return nil, fmt.Errorf("target %v: the cluster tells no member", t)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.view.Endpoints(t)
 }

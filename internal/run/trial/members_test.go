@@ -23,11 +23,11 @@ func (answers) Close() error { return nil }
 func TestMembersHaveTheNamesThatWeGave(t *testing.T) {
 	status := store.Status{Members: []store.Member{
 		{Endpoint: "a:1", Name: "server.1", ID: 1, Role: kv.Leader},
-		{Endpoint: "b:1", Err: errors.New("gone")},
+		{Endpoint: "b:1", Err: errors.New("gone"), Gone: true},
 		{Endpoint: "c:1", Name: "theirs", ID: 3, Role: kv.Follower},
 	}}
 	m := &members{admin: answers{status}, named: map[string]string{"a:1": "m1", "b:1": "m2"}}
-	if err := m.ask(t.Context()); err != nil {
+	if _, err := m.ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"m1", "m2", "theirs"} {
@@ -45,7 +45,7 @@ func TestAWithdrawnQuestionLosesNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m := &members{admin: answers{store.Status{Members: []store.Member{{Endpoint: "a:1", Err: context.Canceled}}}}}
-	if err := m.ask(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := m.ask(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 	if lost := m.lost(); len(lost) > 0 {

@@ -19,16 +19,19 @@ const (
 // machine, and the machine itself. Counters are since the start of the process
 // or the boot of the machine; a column that a row does not have is empty.
 type sampler struct {
-	probe *probe.Sampler
+	probe *probe.Sampler // nil where the system does not tell
 	list  []probe.Watched
+	store *storeUsage
+	edges chan struct{} // the window opened or closed
 }
 
 func newSampler(members []Process) *sampler {
+	s := &sampler{store: newStoreUsage(members), edges: make(chan struct{}, 1)}
 	p, ok := probe.NewSampler()
 	if !ok {
-		return &sampler{}
+		return s
 	}
-	s := &sampler{probe: p, list: []probe.Watched{{PID: os.Getpid(), Name: generatorName}}}
+	s.probe, s.list = p, []probe.Watched{{PID: os.Getpid(), Name: generatorName}}
 	for _, m := range members {
 		s.list = append(s.list, probe.Watched{PID: m.PID, Name: m.Name})
 	}
@@ -47,7 +50,9 @@ func (s *sampler) rows(now time.Time) (header []string, rows [][]string) {
 		return nil, nil
 	}
 	at := strconv.FormatInt(now.Unix(), 10)
-	for _, p := range s.probe.Processes(s.list) {
+	all := s.probe.Processes(s.list)
+	s.store.add(now, all)
+	for _, p := range all {
 		if p.OK {
 			rows = append(rows, processRow(at, p))
 		}
@@ -56,6 +61,21 @@ func (s *sampler) rows(now time.Time) (header []string, rows [][]string) {
 		rows = append(rows, machineRow(at, m))
 	}
 	return machineColumns, rows
+}
+
+// edge asks for a sample now. It is called from the load's loops.
+func (s *sampler) edge() {
+	select {
+	case s.edges <- struct{}{}:
+	default: // one is asked for already
+	}
+}
+
+// note samples the processes for what the store used, beside the rows.
+func (s *sampler) note(now time.Time) {
+	if s.probe != nil && len(s.list) > 1 {
+		s.store.add(now, s.probe.Processes(s.list[1:]))
+	}
 }
 
 func processRow(at string, p probe.ProcessRow) []string {

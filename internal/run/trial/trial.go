@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/follow"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -98,7 +99,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	conditions := t.conditions(members, plan)
 	if t.Spec.Load.Preload {
 		t.tell(Progress{Stage: "preloading"})
-		if _, err := load.Preload(ctx, plan); err != nil {
+		if plan.Preloaded, err = load.Preload(ctx, plan); err != nil {
 			return nil, err
 		}
 	}
@@ -159,6 +160,7 @@ func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 	c.Version, c.Members = status.Version, max(len(status.Members), m.total)
 	c.Endpoints, c.Cluster = plan.Endpoints, t.Cluster.ID
 	c.Loops = plan.Loops()
+	c.ShortOf = shortOf(t.Cluster.Store.Semantics(), c.Mix)
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
 	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes)
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
@@ -172,15 +174,14 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	w := newWatcher(t, m, out)
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
-	plan.Each, plan.Changed, plan.Mark = w.second, w.changed, w.usage.mark
+	plan.Each, plan.Changed, plan.Mark = w.second, w.changed, w.mark
 	t.tell(Progress{Stage: "connecting"})
-	began := m.status()
 	started := time.Now()
 	generator, err := load.New(plan)
 	if err != nil {
 		return nil, err
 	}
-	w.begin(generator)
+	w.begin(generator, plan.Endpoints)
 	res, err := generator.Run(ctx)
 	w.end()
 	if w.err != nil {
@@ -189,32 +190,45 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	if err != nil {
 		return nil, err
 	}
-	t.askAgain(m)
-	ended := m.status()
-	w.compare(&ended)
+	w.attend(t.askAgain(m))
+	w.lastWords()
 	if err := w.made(res.Measured); err != nil {
 		return nil, err
 	}
-	observed := w.usage.observed()
+	observed := w.observed(res.Opened)
 	observed.Hashes = t.hashes(ctx, m)
 	observed.Started, observed.Opened, observed.State = started, res.Opened, record.Complete
 	if res.Interrupted {
 		observed.State = record.Interrupted
 	}
+	status := m.status()
+	observed.Members, observed.Answered = memberList(&status, res.MemberOf), out.Answered()
+	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	observed.LostMembers = m.lost()
-	observed.TermChanges = int(ended.Term - min(began.Term, ended.Term))
+	observed.TermChanges = w.elections.within(res.Opened, res.Opened.Add(time.Duration(res.Measured.Seconds*float64(time.Second))))
 	w.usage.fill(res.Measured)
-	c.Notes = slices.Concat(c.Notes, w.notes())
+	c.Notes = slices.Concat(c.Notes, w.notes(), answered(res.Measured))
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil
 }
 
+// observed is what the generator, the members and the machine used in the
+// window.
+func (w *watcher) observed(opened time.Time) record.Observed {
+	var store *record.StoreUsage
+	if closed, ok := w.usage.ended(); ok {
+		store = w.sampler.store.between(opened, closed)
+	}
+	return w.usage.observed(store)
+}
+
 // askAgain asks for the cluster's state after the window, within bounds even
 // when the trial was interrupted.
-func (t *Trial) askAgain(m *members) {
+func (t *Trial) askAgain(m *members) []follow.Change {
 	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
 	defer cancel()
-	_ = m.ask(ctx) // members that do not answer are what it is to find out
+	changes, _ := m.ask(ctx) // members that do not answer are what it is to find out
+	return changes
 }
 
 // reach finds out who is there and whether they let us in.
@@ -261,7 +275,7 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.Names}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	if err := m.ask(ctx); err != nil {
+	if _, err := m.ask(ctx); err != nil {
 		m.close()
 		return nil, fmt.Errorf("%s does not tell its state: %w", t.Cluster.Store.Name(), err)
 	}

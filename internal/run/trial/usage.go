@@ -89,23 +89,37 @@ func (u *usage) ended() (time.Time, bool) {
 	return u.closed, !u.closed.IsZero()
 }
 
-// observed is the part of a trial's observations that comes from here.
-func (u *usage) observed() record.Observed {
+// observed is the part of a trial's observations that comes from here. store is
+// what all members used in the window, nil if that is not known.
+func (u *usage) observed(store *record.StoreUsage) record.Observed {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	self := u.last.self.Sub(u.first.self)
-	o := record.Observed{CPUSeconds: self.CPUSeconds(), MaxRSSBytes: self.MaxRSS}
+	o := record.Observed{CPUSeconds: self.CPUSeconds(), MaxRSSBytes: self.MaxRSS, Store: store}
 	if u.first.hasHeld && u.last.hasHeld {
 		held := u.last.held.Sub(u.first.held).ThrottledNS
 		o.ThrottledNS = &held
 	}
 	if u.first.hasSystem && u.last.hasSystem {
-		if spent := u.last.system.Sub(u.first.system); spent.Total() > 0 {
-			share := spent.Steal / spent.Total()
-			o.StolenShare = &share
-		}
+		u.machine(&o, u.last.system.Sub(u.first.system))
 	}
 	return o
+}
+
+// machine divides the machine's processor time. Its clock ticks a hundred times
+// a second, so that what is left for other programs can come out below 0.
+func (u *usage) machine(o *record.Observed, spent probe.SystemCPU) {
+	total := spent.Total()
+	if total <= 0 {
+		return
+	}
+	stolen, busy := spent.Steal/total, spent.Busy()/total
+	o.StolenShare, o.BusyShare = &stolen, &busy
+	if o.Store == nil {
+		return
+	}
+	foreign := max(spent.Programs()-o.CPUSeconds-o.Store.CPUSeconds, 0) / total
+	o.ForeignShare = &foreign
 }
 
 // fill adds what the scheduler says of the loops' threads.

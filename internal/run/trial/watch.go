@@ -2,19 +2,18 @@ package trial
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/follow"
 	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// How often the trial's progress is told, and how soon a cluster is asked
-// again after a change that it does not tell yet.
+// How often the trial's progress is reported, and how soon members are asked
+// again for what they do not agree on yet.
 const (
 	tellEvery = 250 * time.Millisecond
 	askEvery  = 100 * time.Millisecond
@@ -27,9 +26,11 @@ type watcher struct {
 	m     *members
 	out   *record.TrialWriter
 	usage *usage
-	began time.Time          // when it was made
-	err   error              // of recording; read after the load has ended
-	stop  context.CancelFunc // ends the load
+	// sampler samples the machine; its rows are sample's.
+	sampler *sampler
+	began   time.Time          // when it was made
+	err     error              // of recording; read after the load has ended
+	stop    context.CancelFunc // ends the load
 
 	mu      sync.Mutex
 	begun   [2]bool
@@ -40,22 +41,28 @@ type watcher struct {
 	uncompacted    int // compactions that failed; compact's, read after the load
 	uncompactedWhy string
 
-	generator *load.Generator
-	seen      store.Status  // the members when they were compared last; follow's, and then measure's
-	changes   chan struct{} // an election or a loss may have happened
+	generator driven   // attend's
+	aimed     []string // where it was sent last; attend's
+	follower  *follow.Follower
+	done      func() uint64 // operations that the load has completed; set before the follower runs
+	elections elections
+	heard     *probe.Listener // listen's, and then measure's
 	quit      context.CancelFunc
 	running   sync.WaitGroup
 }
 
 func newWatcher(t *Trial, m *members, out *record.TrialWriter) *watcher {
-	return &watcher{t: t, m: m, out: out, seen: m.status(), usage: newUsage(), began: time.Now(), changes: make(chan struct{}, 1), whole: measure.NewHistogram()}
+	w := &watcher{t: t, m: m, out: out, usage: newUsage(), sampler: newSampler(t.Cluster.Processes), began: time.Now(), whole: measure.NewHistogram()}
+	w.follower = follow.New(w.followed())
+	w.heard = t.logs.listener(w.began)
+	return w
 }
 
-// changed is called from the load's loops.
-func (w *watcher) changed(uint64, bool) {
-	select {
-	case w.changes <- struct{}{}:
-	default: // it is known already that something changed
+// changed is called from the load's loops. A term that the members stated
+// already, as the first answer's is, is no reason to ask them.
+func (w *watcher) changed(term uint64, lost bool) {
+	if lost || term > w.m.leads() {
+		w.follower.Poke()
 	}
 }
 
@@ -94,108 +101,54 @@ func (w *watcher) keep(err error) {
 	}
 }
 
-// begin starts to watch a generator that is about to run.
-func (w *watcher) begin(g *load.Generator) {
-	w.generator = g
+// begin starts to watch a generator that is about to run to the endpoints.
+func (w *watcher) begin(g *load.Generator, endpoints []string) {
+	w.aim(g, endpoints)
+	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
-	w.running.Go(func() { w.follow(ctx) })
+	w.running.Go(func() { w.follower.Run(ctx, load.Background) })
 	w.running.Go(func() { w.sample(ctx) })
 	w.running.Go(func() { w.listen(ctx) })
 	w.running.Go(func() { w.compact(ctx) })
-	w.running.Go(func() { w.progress(ctx) })
+	w.running.Go(func() { w.progress(ctx, g) })
 }
 
 func (w *watcher) end() {
 	w.quit()
 	w.running.Wait()
-}
-
-// follow asks the cluster who leads whenever something changed, until that is
-// known, and moves the load when its target has moved.
-func (w *watcher) follow(ctx context.Context) {
-	before := w.seen
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-w.changes:
-		}
-		for {
-			asked, cancel := context.WithTimeout(ctx, statusTimeout)
-			_ = w.m.ask(asked) // who does not answer is in the status
-			cancel()
-			now := w.m.status()
-			w.compare(&now)
-			if leader := now.Leader(); leader != nil && leader.Term == now.Term {
-				w.moved(before.Term, now.Term, leader.Name)
-				before = now
-				break
-			}
-			if before.Leader() == nil {
-				break // those that are asked do not tell who leads
-			}
-			if !pause(ctx, askEvery) {
-				return
-			}
-		}
-		if !pause(ctx, askEvery) { // one question for a burst of changes
-			return
-		}
-	}
-}
-
-// compare records which members were lost or came back since they were seen
-// last.
-func (w *watcher) compare(now *store.Status) {
-	answered := map[string]bool{}
-	for i := range w.seen.Members {
-		answered[w.seen.Members[i].Endpoint] = w.seen.Members[i].Err == nil
-	}
-	for i := range now.Members {
-		e := &now.Members[i]
-		before, known := answered[e.Endpoint]
-		switch {
-		case known && before && e.Err != nil:
-			_ = w.out.Event(record.Event{Time: time.Now(), Kind: "member_lost", Member: e.Name, Text: fmt.Sprintf("%s was lost: %v", e.Name, e.Err)})
-		case known && !before && e.Err == nil:
-			_ = w.out.Event(record.Event{Time: time.Now(), Kind: "member_back", Member: e.Name, Text: e.Name + " answers again"})
-		}
-	}
-	w.seen = *now
-}
-
-// moved records an election and follows it.
-func (w *watcher) moved(from, to uint64, leader string) {
-	if to > from && from > 0 {
-		_ = w.out.Event(record.Event{Time: time.Now(), Kind: "election", Member: leader,
-			Text: fmt.Sprintf("%s leads at term %d, after term %d", leader, to, from)})
-	}
-	target := w.t.Spec.Load.Target
-	if target.Mode != kv.LeaderOnly && target.Mode != kv.Followers {
-		return
-	}
-	if endpoints, err := w.m.targets(target); err == nil {
-		w.generator.Retarget(endpoints)
-	}
+	w.generator = nil // it has ended, and cannot be moved
 }
 
 // sample records a row a second for each process and the machine.
 func (w *watcher) sample(ctx context.Context) {
 	load.Background()
-	s := newSampler(w.t.Cluster.Processes)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
+	defer func() { w.sampler.note(time.Now()) }()
 	for {
-		header, rows := s.rows(time.Now())
+		header, rows := w.sampler.rows(time.Now())
 		if len(rows) > 0 {
 			_ = w.out.Machines(header, rows) // an error stays in the writer
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
+		for ticked := false; !ticked; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.sampler.edges:
+				w.sampler.note(time.Now())
+			case <-ticker.C:
+				ticked = true
+			}
 		}
+	}
+}
+
+// mark is called from each loop's thread when a phase begins or ends there.
+func (w *watcher) mark(m load.Mark) {
+	w.usage.mark(m)
+	if m.Phase == measure.Measured {
+		w.sampler.edge()
 	}
 }
 
@@ -205,18 +158,18 @@ const p99Lives = 2 * time.Second
 
 // progress tells how the load goes: how many operations were done in the last
 // second is counted here, and so falls to 0 in a stall.
-func (w *watcher) progress(ctx context.Context) {
+func (w *watcher) progress(ctx context.Context, g *load.Generator) {
 	ticker := time.NewTicker(tellEvery)
 	defer ticker.Stop()
 	var recent meter
 	var window opening
 	failed, asked := uint64(0), time.Now()
 	for {
-		p, now := w.generator.Progress(), time.Now()
+		p, now := g.Progress(), time.Now()
 		// A member that stands still keeps its connections: only timeouts tell.
 		if p.Failed > failed && now.Sub(asked) >= time.Second {
 			failed, asked = p.Failed, now
-			w.changed(0, false)
+			w.follower.Poke()
 		}
 		told := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
 		told.Ended = window.ended(p)

@@ -5,7 +5,6 @@ package cetcd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,16 +39,17 @@ func (*Store) Semantics() store.Semantics {
 			kv.CAS:   "PUT /v1/kv/KEY?cas=MODIFYINDEX",
 		},
 		Reads: map[kv.Consistency]string{
-			kv.Local: "a serializable transaction of the etcd member behind the proxy, which answers from its applied state and may be stale: what cetcd does with and without ?stale",
+			kv.Linearizable: "GET ?consistent=true: a transaction that the leader of the etcd behind the proxy confirms with a majority before it answers",
+			kv.Local:        "a serializable transaction of the etcd member behind the proxy, which answers from its applied state and may be stale: what cetcd does with and without ?stale",
 		},
 		Broken: map[kv.Kind]string{
 			kv.Delete: "cetcd answers a DELETE with true and deletes nothing, and the next GET of the key ends the connection",
 			kv.Txn:    "a transaction ends the connection to cetcd",
 		},
 		BrokenReads: map[kv.Consistency]string{
-			kv.Linearizable: "cetcd ignores Consul's ?consistent and serves what may be stale",
-			kv.Lease:        "cetcd's default mode is no leader's lease but a read that may be stale: ask for local reads",
+			kv.Lease: "cetcd's default mode is no leader's lease but a read that may be stale: ask for local reads",
 		},
+		Ascending:  true,
 		InFlight:   1,
 		Durability: "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",
 	}
@@ -61,11 +61,16 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 	return etcd.New().DecodeSettings(decode)
 }
 
+var _ store.ByHand = (*Store)(nil)
+
+// Recipe implements store.ByHand.
+func (*Store) Recipe() string { return "build it as docs/commands.md says under stores" }
+
 // Launch implements store.Store: etcd's launch, with a cetcd before each member.
 // Exec is cetcd's binary, which no registry has; etcd is the embedded one.
 func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	if spec.Exec == "" {
-		return store.Launch{}, errors.New("cetcd's server cannot be installed, because no registry has it: give the path of its binary (--exec, or exec in a scenario file)")
+		return store.Launch{}, fmt.Errorf("cetcd's server cannot be installed, because no registry has it: %sgive the path of its binary (--exec, or exec in a scenario file)", store.RecipeOf(New()))
 	}
 	return etcdproxy.Launch(Name, spec, func(address, etcdURL string) (string, []string) {
 		return spec.Exec, []string{"-consuladdr", address, "-etcd", etcdURL}

@@ -23,7 +23,8 @@ type codec struct {
 	key, value []byte // CAS: of the write to come
 	from, to   []byte // Range: the interval, to empty for no end
 	limit      int64
-	cut        bool // the key's first slash was left out, so an answer's key is not the operation's
+	keys       store.Keys // takes the keys of a Range; may be nil
+	cut        bool       // the key's first slash was left out, so an answer's key is not the operation's
 
 	buf  []byte // what answers decode to
 	text []byte // of an error

@@ -65,6 +65,9 @@ func agreeOnKey(t *testing.T, w *proxytest.Wire, client *api.KV, key string) {
 			t.Fatalf("key %q: the official client reads %v, %v, not %q", key, theirs, err, want)
 		}
 		e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: kv.Local})
+		if strong := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: kv.Linearizable}); string(strong.Value) != want || strong.Revision != e.Revision {
+			t.Fatalf("key %q: a linearizable read of %q at %d, not %q at %d", key, strong.Value, strong.Revision, want, e.Revision)
+		}
 		if string(e.Value) != want || string(e.Key) != key || e.Revision != int64(theirs[0].ModifyIndex) || e.Count != 1 {
 			t.Fatalf("key %q: read %q of %q at %d, not %q at %d", key, e.Value, e.Key, e.Revision, want, theirs[0].ModifyIndex)
 		}
@@ -122,7 +125,7 @@ func agreeOnRanges(t *testing.T, w *proxytest.Wire, client *api.KV) {
 		{"range/", "range0", 0, 50, 0}, {"range/010", "range/020", 0, 10, 10}, {"range/", "range0", 7, 7, 0},
 		{"none", "nonf", 0, 0, -1}, {"range/049", "range/049\x00", 0, 1, 49}, {"range/007", "", 0, 1, 7},
 	} {
-		e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: kv.Local})
+		e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: kv.Linearizable})
 		if e.Count != tc.want {
 			t.Errorf("%q to %q: %d keys, not %d", tc.key, tc.end, e.Count, tc.want)
 		}
@@ -146,12 +149,19 @@ func refusals(t *testing.T, w *proxytest.Wire) {
 	}
 }
 
-// Without a quorum a PUT is never answered, and a read is.
+// Without a quorum neither a PUT nor a linearizable read is ever answered, and
+// a local read is.
 func TestLiveWithoutQuorum(t *testing.T) {
 	c := proxytest.Start(t, New(), binary(t), 3)
 	w := proxytest.Dial(t, New(), c.Access, c.Access.Endpoints[0])
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 	c.EndServers(1, 2)
+	w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
+	w.Within(3 * time.Second)
+	if e, err := w.Try(store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Linearizable}); e.Outcome != kv.ConnectionLost {
+		t.Errorf("a linearizable read without a quorum: %v, %v", e.Outcome, err)
+	}
+	w = proxytest.Dial(t, New(), c.Access, c.Access.Endpoints[0]) // the read still waits on the other connection
 	w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
 	w.Within(3 * time.Second)
 	if e, err := w.Try(store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("w")}); e.Outcome != kv.ConnectionLost {

@@ -133,6 +133,7 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := jsonscan.New(body)
 	first, count := entry{}, int64(0)
+	listed := c.keys != nil && !c.cut && c.keys.Begin(c.tag)
 	for more := s.Array(); more && s.Element(); {
 		kept := len(c.buf)
 		k := c.parseEntry(&s)
@@ -140,12 +141,16 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 		switch {
 		case !inside || c.limit > 0 && count == c.limit:
 			c.buf = c.buf[:kept]
-		case count == 0:
-			first, count = k, 1
-		default:
-			count++
-			c.buf = c.buf[:kept]
+			continue
+		case listed && !c.handOut(k):
+			e.Outcome, e.Text = kv.StoreError, malformed
+			return
 		}
+		if count++; count == 1 {
+			first = k
+			continue
+		}
+		c.buf = c.buf[:kept]
 	}
 	switch {
 	case !s.End():
@@ -153,6 +158,18 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	case count > 0:
 		c.fill(e, first, count)
 	}
+}
+
+// handOut gives a key of a list to who checks it.
+func (c *codec) handOut(k entry) bool {
+	from := len(c.buf)
+	value, err := base64.StdEncoding.AppendDecode(c.buf, k.value)
+	if err != nil {
+		return false
+	}
+	c.keys.Add(c.tag, k.key, value[from:])
+	c.buf = value[:from]
+	return true
 }
 
 // fill puts what was found into the event.

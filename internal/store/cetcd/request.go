@@ -8,16 +8,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Submit implements store.Codec. The consistency is not sent: there is one.
+// Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
-	c.tag, c.kind, c.doing, c.extra = op.Tag, op.Kind, all, 0
+	c.tag, c.kind, c.doing, c.extra, c.keys = op.Tag, op.Kind, all, 0, op.Keys
 	c.cut = len(bare(op.Key)) < len(op.Key)
 	switch {
 	case op.Kind == kv.Put:
 		c.write(bare(op.Key), op.Value, -1)
 	case op.Kind == kv.Get, op.Kind == kv.Range && len(op.End) == 0:
 		c.kind = kv.Get
-		c.read(bare(op.Key))
+		c.read(bare(op.Key), op.Consistency)
 	case op.Kind == kv.Range:
 		c.list(op)
 	case op.Kind == kv.CAS && op.Revision >= 0:
@@ -26,10 +26,10 @@ func (c *codec) Submit(op *store.Op) {
 		c.doing = reading
 		c.key = append(c.key[:0], bare(op.Key)...)
 		c.value = append(c.value[:0], op.Value...)
-		c.read(c.key)
+		c.read(c.key, kv.Local) // the write compares
 	default: // an answer can only come from Feed, so something harmless is asked
 		c.doing = refused
-		c.read([]byte("quorumbench/refused"))
+		c.read([]byte("quorumbench/refused"), kv.Local)
 	}
 }
 
@@ -53,8 +53,12 @@ func (c *codec) write(key, value []byte, index int64) {
 	c.conn.Send(append(c.conn.Head(b), value...))
 }
 
-func (c *codec) read(key []byte) {
-	c.conn.Send(c.conn.Head(http1.AppendPath(c.conn.Begin(c.get), key)))
+func (c *codec) read(key []byte, level kv.Consistency) {
+	b := http1.AppendPath(c.conn.Begin(c.get), key)
+	if level == kv.Linearizable {
+		b = append(b, "?consistent=true"...) // without the value it is ignored
+	}
+	c.conn.Send(c.conn.Head(b))
 }
 
 // list sends GET /v1/kv/PREFIX?recurse=true (without the value it is ignored).
@@ -69,7 +73,11 @@ func (c *codec) list(op *store.Op) {
 		c.to = c.to[:0]
 	}
 	b := http1.AppendPath(c.conn.Begin(c.get), prefixOf(c.from, c.to))
-	c.conn.Send(c.conn.Head(append(b, "?recurse=true"...)))
+	b = append(b, "?recurse=true"...)
+	if op.Consistency == kv.Linearizable {
+		b = append(b, "&consistent=true"...)
+	}
+	c.conn.Send(c.conn.Head(b))
 }
 
 // prefixOf is the longest prefix of all keys from from up to to that the server

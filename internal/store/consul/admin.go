@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/consul/api"
@@ -23,11 +24,17 @@ type admin struct {
 	endpoints []string
 	clients   []*api.Client
 	transport *http.Transport
+
+	mu      sync.Mutex
+	known   []store.Member    // by endpoint's number: what it said last of itself
+	leaders []string          // likewise: the leader's RPC address, as it said then
+	servers map[string]uint64 // members' IDs by their RPC addresses
 }
 
 var (
 	_ store.Admin      = (*admin)(nil)
 	_ store.Maintainer = (*admin)(nil)
+	_ store.RoleAsker  = (*admin)(nil)
 )
 
 // Admin implements store.Store; the result is a store.Maintainer too.
@@ -43,7 +50,11 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 		transport.TLSClientConfig = a.TLS.Clone()
 		transport.TLSClientConfig.NextProtos = nil
 	}
-	admin := &admin{timeout: timeout, endpoints: a.Endpoints, transport: transport}
+	n := len(a.Endpoints)
+	admin := &admin{
+		timeout: timeout, endpoints: a.Endpoints, transport: transport,
+		known: make([]store.Member, n), leaders: make([]string, n), servers: map[string]uint64{},
+	}
 	for _, e := range a.Endpoints {
 		c, err := api.NewClient(&api.Config{
 			Address: e, Scheme: scheme, Token: tokenOf(a), HttpClient: &http.Client{Transport: transport},
@@ -68,6 +79,35 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return store.AskAll(len(a.endpoints), func(i int) store.Member { return a.ask(ctx, i) })
 }
 
+// Role implements store.RoleAsker. Which server leads is a cheap question; the
+// whole of an agent's state, which has the term, is asked when the answer is
+// another than before.
+func (a *admin) Role(ctx context.Context, i int) store.Member {
+	asked, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	leader, err := a.leader(asked, i)
+	if err != nil {
+		return a.unanswered(i, asked, err)
+	}
+	a.mu.Lock()
+	m := a.known[i]
+	m.Leader = a.servers[leader]
+	again := m.ID == 0 || leader != "" && leader != a.leaders[i]
+	a.leaders[i] = leader
+	a.mu.Unlock()
+	switch {
+	case again:
+		return a.ask(ctx, i)
+	case leader == "":
+		m.Role = kv.Unknown
+	case m.Leader == m.ID:
+		m.Role = kv.Leader
+	default:
+		m.Role = kv.Follower
+	}
+	return m
+}
+
 // ask asks one agent about itself: its version, and the state of its Raft.
 func (a *admin) ask(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i]}
@@ -75,30 +115,58 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 	defer cancel()
 	var self struct {
 		Config struct{ NodeName, NodeID, Version string }
-		Stats  struct {
+		Member struct {
+			Addr string
+			Tags struct {
+				Port string `json:"port"`
+			}
+		}
+		Stats struct {
 			Raft struct{ State, Term string }
 		}
 	}
 	if _, err := a.clients[i].Raw().Query("/v1/agent/self", &self, (&api.QueryOptions{}).WithContext(ctx)); err != nil {
-		m.Err = fmt.Errorf("%s does not answer as Consul: %s", m.Endpoint, reason(ctx, err))
-		return m
+		return a.unanswered(i, ctx, err)
 	}
 	if self.Config.NodeID == "" {
-		m.Err = fmt.Errorf("%s does not answer as Consul: it tells no node id", m.Endpoint)
+		m.Err = fmt.Errorf("%s does not answer as Consul: it has no node id", m.Endpoint)
 		return m
 	}
 	m.ID, m.Name, m.Version = memberID(self.Config.NodeID), self.Config.NodeName, self.Config.Version
 	m.Term, _ = strconv.ParseUint(self.Stats.Raft.Term, 10, 64)
+	rpc := ""
+	if self.Member.Tags.Port != "" {
+		rpc = net.JoinHostPort(self.Member.Addr, self.Member.Tags.Port)
+	}
+	leader := ""
 	switch self.Stats.Raft.State {
 	case "Leader":
-		m.Role = kv.Leader
+		m.Role, m.Leader, leader = kv.Leader, m.ID, rpc
 	case "Follower":
 		// One that waits for an election to begin is a follower too.
-		if leader, err := a.leader(ctx, i); err == nil && leader != "" {
+		var err error
+		if leader, err = a.leader(ctx, i); err == nil && leader != "" {
 			m.Role = kv.Follower
 		}
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if rpc != "" {
+		a.servers[rpc] = m.ID
+	}
+	if m.Role == kv.Follower {
+		m.Leader = a.servers[leader]
+	}
+	a.known[i], a.leaders[i] = m, leader
 	return m
+}
+
+// unanswered is an agent that did not answer.
+func (a *admin) unanswered(i int, ctx context.Context, err error) store.Member {
+	return store.Member{
+		Endpoint: a.endpoints[i], Gone: store.Refused(err),
+		Err: fmt.Errorf("%s does not answer as Consul: %s", a.endpoints[i], reason(ctx, err)),
+	}
 }
 
 // leader asks an agent for the leader's RPC address; empty if it knows none.

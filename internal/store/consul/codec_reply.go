@@ -18,6 +18,9 @@ var malformed = []byte("the server sent an answer that is none of Consul's")
 
 // event fills the event of an operation that was answered.
 func (c *codec) event(r *http1.Response, e *store.Event) {
+	if c.Doing == httpkv.Listing {
+		c.List()
+	}
 	switch {
 	case r.Status == 404 && len(r.Body) == 0:
 		c.notFound(e)
@@ -144,6 +147,18 @@ func (c *codec) parseList(r *http1.Response, e *store.Event) {
 			c.buf = c.buf[:kept]
 			continue
 		}
+		if c.Listed {
+			at := len(c.buf)
+			value, ok := c.decode(k.value)
+			if !ok {
+				*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
+				return
+			}
+			var key []byte
+			key, c.buf = c.Spelt(c.buf, k.key)
+			c.HandOut(key, value)
+			c.buf = c.buf[:at]
+		}
 		if e.Count++; e.Count > 1 {
 			c.buf = c.buf[:kept]
 			continue
@@ -152,7 +167,8 @@ func (c *codec) parseList(r *http1.Response, e *store.Event) {
 	}
 	ok := s.End()
 	if ok && e.Count > 0 {
-		e.Key, e.Revision = first.key, first.index
+		e.Revision = first.index
+		e.Key, c.buf = c.Spelt(c.buf, first.key)
 		e.Value, ok = c.decode(first.value)
 	}
 	if !ok {

@@ -38,6 +38,7 @@ func (*Store) Semantics() store.Semantics {
 			kv.Local:        "?stale: the contacted member answers from its own state, which may be old without bound",
 			kv.Lease:        "the default mode: the leader answers as long as its lease lasts, so that just after an election a deposed one may answer with an old value; other members pass the read on to it",
 		},
+		Ascending:  true,
 		InFlight:   1,
 		ALPN:       []string{"http/1.1"},
 		Durability: "a write is acknowledged when a majority of the servers have it in a Raft log (a write-ahead log, or BoltDB) that was synced, and the leader has applied it",

@@ -20,6 +20,9 @@ var _ store.NullServed = (*Store)(nil)
 // NullServer implements store.NullServed. Its user's password is the ACL token.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	script, err := null.Parse(o.Script, slices.Sorted(maps.Keys(nullErrors())))
+	if err == nil {
+		err = script.Members()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -21,6 +22,15 @@ import (
 
 // defaultDialTimeout is that of store.Access.
 const defaultDialTimeout = 5 * time.Second
+
+// The pauses before a lost connection is made again: a member that comes back
+// is to be seen soon.
+const (
+	againFirst = 50 * time.Millisecond
+	againLast  = time.Second
+)
+
+var errClosed = errors.New("this connection to the etcd cluster was closed")
 
 // admin asks and maintains a cluster through the official client. The client is
 // made at the first use, because with a user name that asks for a token.
@@ -31,6 +41,7 @@ type admin struct {
 	mu     sync.Mutex
 	client *clientv3.Client
 	cancel context.CancelFunc // ends the client's own context
+	conns  []*grpc.ClientConn // by endpoint's number; nil: none yet
 	names  map[uint64]string  // by member id
 	closed bool
 }
@@ -39,6 +50,7 @@ var (
 	_ store.Admin      = (*admin)(nil)
 	_ store.Maintainer = (*admin)(nil)
 	_ store.Compactor  = (*admin)(nil)
+	_ store.RoleAsker  = (*admin)(nil)
 )
 
 // Admin implements store.Store; the result is a store.Maintainer too.
@@ -50,7 +62,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if timeout <= 0 {
 		timeout = defaultDialTimeout
 	}
-	return &admin{access: a, timeout: timeout, names: map[uint64]string{}}, nil
+	return &admin{access: a, timeout: timeout, names: map[uint64]string{}, conns: make([]*grpc.ClientConn, len(a.Endpoints))}, nil
 }
 
 // Close implements store.Admin.
@@ -62,6 +74,12 @@ func (a *admin) Close() error {
 		return nil
 	}
 	a.cancel()
+	for i, conn := range a.conns {
+		if conn != nil {
+			_ = conn.Close() // nothing is left to ask
+			a.conns[i] = nil
+		}
+	}
 	_ = a.client.Close() // what it says is that its context was cancelled
 	a.client = nil
 	return nil
@@ -73,7 +91,7 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 	defer a.mu.Unlock()
 	switch {
 	case a.closed:
-		return nil, errors.New("this connection to the etcd cluster was closed")
+		return nil, errClosed
 	case a.client != nil:
 		return a.client, nil
 	}
@@ -108,7 +126,12 @@ func (a *admin) config(ctx context.Context) clientv3.Config {
 		// The client hides a dead endpoint behind retries and waiting; here
 		// the first failure is the answer.
 		MaxUnaryRetries: 1,
-		DialOptions:     []grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast)},
+		DialOptions: []grpc.DialOption{
+			grpc.WithChainUnaryInterceptor(failFast),
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff: backoff.Config{BaseDelay: againFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: againLast}, MinConnectTimeout: a.timeout,
+			}),
+		},
 	}
 }
 
@@ -131,28 +154,42 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	if err != nil {
 		return store.Status{}, err
 	}
-	members := make([]store.Member, len(a.access.Endpoints))
-	var wg sync.WaitGroup
-	for i, e := range a.access.Endpoints {
-		wg.Go(func() { members[i] = a.ask(ctx, c, e) })
-	}
-	wg.Wait()
-	a.addNames(ctx, c, members)
-	return summarize(members)
+	s, err := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) })
+	a.addNames(ctx, s.Members)
+	return s, err
 }
 
-func (a *admin) ask(ctx context.Context, c *clientv3.Client, endpoint string) store.Member {
-	m := store.Member{Endpoint: endpoint}
+// Role implements store.RoleAsker: a Status is cheap here.
+func (a *admin) Role(ctx context.Context, i int) store.Member {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return store.Member{Endpoint: a.access.Endpoints[i], Err: err}
+	}
+	return a.ask(ctx, c, i)
+}
+
+func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member {
+	m := store.Member{Endpoint: a.access.Endpoints[i]}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	r, err := c.Status(ctx, a.url(endpoint))
+	conn, err := a.connection(c, i)
 	if err != nil {
-		m.Err = fmt.Errorf("%s does not answer as etcd: %s", endpoint, reason(ctx, err))
+		m.Err = fmt.Errorf("%s cannot be asked: %w", m.Endpoint, err)
+		return m
+	}
+	r, err := etcdserverpb.NewMaintenanceClient(conn).Status(ctx, &etcdserverpb.StatusRequest{})
+	if err != nil {
+		text := reason(ctx, err)
+		m.Err = fmt.Errorf("%s does not answer as etcd: %s", m.Endpoint, text)
+		m.Gone = strings.HasSuffix(text, "connection refused")
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			a.drop(i) // whoever is there next is asked anew, not when TCP tries again
+		}
 		return m
 	}
 	m.ID = r.Header.GetMemberId()
 	m.Version = r.Version
-	m.Term = r.RaftTerm
+	m.Term, m.Leader = r.RaftTerm, r.Leader
 	m.DBSize = r.DbSize
 	m.Alarms = alarms(r.Errors)
 	switch {
@@ -179,23 +216,54 @@ func alarms(errs []string) []string {
 	return out
 }
 
-// addNames fills the names in, which a status does not carry. They are asked
-// once, of a member's own list, because without a quorum there is no other.
-func (a *admin) addNames(ctx context.Context, c *clientv3.Client, members []store.Member) {
+// connection is that to the i-th endpoint alone, which it makes at the first
+// use and keeps.
+func (a *admin) connection(c *clientv3.Client, i int) (*grpc.ClientConn, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	missing := false
+	if a.closed {
+		return nil, errClosed
+	}
+	if a.conns[i] == nil {
+		conn, err := c.Dial(a.url(a.access.Endpoints[i]))
+		if err != nil {
+			return nil, err
+		}
+		a.conns[i] = conn
+	}
+	return a.conns[i], nil
+}
+
+// drop closes the connection to the i-th endpoint.
+func (a *admin) drop(i int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.conns[i] != nil {
+		_ = a.conns[i].Close() // it did not answer
+		a.conns[i] = nil
+	}
+}
+
+// addNames fills the names in, which a status does not carry. They are asked
+// once, of the list that a member which has just answered has itself, because
+// without a quorum there is no other.
+func (a *admin) addNames(ctx context.Context, members []store.Member) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var answers *grpc.ClientConn
 	for i := range members {
 		m := &members[i]
 		m.Name = a.names[m.ID]
-		missing = missing || (m.Err == nil && m.Name == "")
+		if m.Err == nil && m.Name == "" {
+			answers = a.conns[i]
+		}
 	}
-	if !missing {
+	if answers == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	list, err := c.MemberList(ctx, clientv3.WithSerializable())
+	list, err := etcdserverpb.NewClusterClient(answers).MemberList(ctx, &etcdserverpb.MemberListRequest{})
 	if err != nil {
 		return // a status without names is still a status
 	}
@@ -205,25 +273,6 @@ func (a *admin) addNames(ctx context.Context, c *clientv3.Client, members []stor
 	for i := range members {
 		members[i].Name = a.names[members[i].ID]
 	}
-}
-
-func summarize(members []store.Member) (store.Status, error) {
-	s := store.Status{Members: members}
-	var versions []string
-	var errs []error
-	for _, m := range members {
-		if m.Err != nil {
-			errs = append(errs, m.Err)
-			continue
-		}
-		s.Term = max(s.Term, m.Term)
-		versions = appendNew(versions, m.Version)
-	}
-	s.Version = strings.Join(versions, ", ")
-	if len(errs) == len(members) {
-		return s, joined(errs)
-	}
-	return s, nil
 }
 
 // Members implements store.Admin: in the order of the members' names, since

@@ -103,6 +103,9 @@ func TestAdminOfARealMember(t *testing.T) {
 	if s.Version != version.Version || m.Version != s.Version { // what is linked in is what answers
 		t.Errorf("version %q", s.Version)
 	}
+	if r := admin.(store.RoleAsker).Role(t.Context(), 0); r.Err != nil || r.ID != m.ID || r.Role != kv.Leader || r.Leader != m.ID || r.Term != m.Term {
+		t.Errorf("asked for its role alone it is %+v", r)
+	}
 	list, err := admin.Members(t.Context())
 	if err != nil || len(list) != 1 || list[0] != endpoint {
 		t.Errorf("members %v, %v", list, err)
@@ -116,7 +119,7 @@ func TestAdminOfARealMember(t *testing.T) {
 		if err != nil || s.Leader() == nil || s.Leader().Endpoint != endpoint {
 			t.Fatalf("status %+v, %v", s, err)
 		}
-		if e := s.Members[0].Err; e == nil || !strings.Contains(e.Error(), dead+" does not answer as etcd: ") || !strings.HasSuffix(e.Error(), "connection refused") {
+		if e := s.Members[0].Err; e == nil || !strings.Contains(e.Error(), dead+" does not answer as etcd: ") || !strings.HasSuffix(e.Error(), "connection refused") || !s.Members[0].Gone {
 			t.Errorf("the dead endpoint: %v", e)
 		}
 	})

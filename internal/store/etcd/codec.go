@@ -82,6 +82,11 @@ type codec struct {
 	stm     stms
 	waits   lockWaits
 	scans   scans
+
+	keys    store.Keys  // takes the keys of ranges; may be nil
+	listing uint32      // the tag of the range whose answer is read
+	listed  bool        // its keys are handed out
+	each    store.Event // the one handed out
 }
 
 func newCodec(cfg h2.Config, l *login, now int64) *codec {
@@ -118,6 +123,7 @@ func (c *codec) Submit(op *store.Op) {
 	case kv.Get:
 		c.get(op, gen|callGet)
 	case kv.Range:
+		c.keys = op.Keys
 		c.interval(op, gen)
 	case kv.Delete:
 		c.remove(op, gen|callDelete)
@@ -126,6 +132,7 @@ func (c *codec) Submit(op *store.Op) {
 	case kv.Txn:
 		c.txn(op, gen|callTxn)
 	case kv.TxnGet:
+		c.keys = op.Keys
 		if op.CountOnly {
 			c.txnGet(op, gen|callTxnCount)
 		} else {

@@ -29,7 +29,9 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 			e.Outcome = kv.Miss
 		}
 	case callRange:
+		c.list(r.Tag)
 		ok = c.parseRange(r.Body, e)
+		c.listed = false
 	case callCount:
 		ok = c.parseRange(r.Body, e)
 		e.Count = c.total
@@ -40,7 +42,9 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	case callTxn:
 		ok = c.parsePut(r.Body, e) // its header is all that matters
 	case callTxnGet:
+		c.list(r.Tag)
 		ok = c.parseTxnGet(r.Body, e)
+		c.listed = false
 	case callTxnCount:
 		ok = c.parseTxnGet(r.Body, e)
 		e.Count = c.total
@@ -134,6 +138,9 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 			if e.Count++; i > 0 && e.Count == 1 {
 				ok = parseKV(part, e)
 			}
+			if i > 0 && ok && c.listed {
+				ok = c.handOut(c.listing, part)
+			}
 		case 4<<3 | pbVarint:
 			var v uint64
 			v, i = getVarint(b, i+1)
@@ -145,6 +152,22 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// list begins to hand out the keys of the answer that comes now, if they are
+// wanted.
+func (c *codec) list(tag uint32) {
+	c.listing, c.listed = tag, c.keys != nil && c.keys.Begin(tag)
+}
+
+// handOut gives one key of an answer to who checks it.
+func (c *codec) handOut(tag uint32, part []byte) bool {
+	c.each.Key, c.each.Value = nil, nil
+	if !parseKV(part, &c.each) {
+		return false
+	}
+	c.keys.Add(tag, c.each.Key, c.each.Value)
 	return true
 }
 

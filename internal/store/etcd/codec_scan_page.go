@@ -39,6 +39,9 @@ func (c *codec) parsePage(b []byte, s *scan) bool {
 			if s.found.Count++; i > 0 && s.found.Count == 1 {
 				ok = s.keepFirst(s.last)
 			}
+			if i > 0 && ok && s.listed {
+				ok = c.handOut(s.tag, s.last)
+			}
 		case 3<<3 | pbVarint:
 			v, i = getVarint(b, i+1)
 			s.more = v != 0

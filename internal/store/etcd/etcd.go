@@ -50,6 +50,7 @@ func (*Store) Semantics() store.Semantics {
 			kv.Local:        "serializable: the contacted member answers from its applied state, which may be stale",
 		},
 		RangeForms: true,
+		Ascending:  true,
 		InFlight:   0,
 		ALPN:       []string{"h2"},
 		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",

@@ -123,20 +123,3 @@ func reason(ctx context.Context, err error) string {
 	text = strings.TrimPrefix(text, "Error while dialing: ")
 	return strings.TrimPrefix(text, "etcdserver: ")
 }
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
-}
-
-func joined(errs []error) error {
-	texts := make([]string, len(errs))
-	for i, e := range errs {
-		texts[i] = e.Error()
-	}
-	return errors.New(strings.Join(texts, "; "))
-}

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"bytes"
+	"strconv"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -93,7 +94,7 @@ func ofRaft(line, msg []byte) (store.Signal, bool) {
 	self := words[0]
 	switch {
 	case bytes.Contains(msg, []byte(" became leader at term ")):
-		return store.Signal{Kind: store.Elected}, true
+		return store.Signal{Kind: store.Elected, Term: termOf(msg)}, true
 	case bytes.Contains(msg, []byte(" is starting a new election at term ")), bytes.Contains(msg, []byte("] received MsgTimeoutNow ")):
 		return store.Signal{Kind: store.ElectionStarted}, true
 	case is(words[1:], "lost", "leader"):
@@ -103,6 +104,17 @@ func ofRaft(line, msg []byte) (store.Signal, bool) {
 		return store.Signal{Kind: store.LeaderFound}, true
 	}
 	return store.Signal{}, false
+}
+
+// termOf is the number behind the last word "term"; 0 if there is none.
+func termOf(msg []byte) uint64 {
+	i := bytes.LastIndex(msg, []byte(" term "))
+	if i < 0 {
+		return 0
+	}
+	number, _, _ := bytes.Cut(msg[i+len(" term "):], []byte(" "))
+	term, _ := strconv.ParseUint(string(number), 10, 64)
+	return term
 }
 
 // is reports whether the words begin so.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -30,12 +29,19 @@ type Admin struct {
 	timeout time.Duration
 	probe   Probe
 	etcd    store.Admin // of the servers behind; nil if none is known
+	servers []string    // which those are
 
 	mu    sync.Mutex
 	ready map[string]bool // proxies that have answered
 }
 
-var _ store.Admin = (*Admin)(nil)
+var (
+	_ store.Admin     = (*Admin)(nil)
+	_ store.RoleAsker = (*Admin)(nil)
+)
+
+// errNobody says that no proxy listens at an endpoint.
+var errNobody = errors.New("nothing listens there")
 
 // NewAdmin returns the administration of a named store's proxies. They have
 // neither TLS nor authentication, and the error says so.
@@ -52,17 +58,16 @@ func NewAdmin(name string, a store.Access, probe Probe) (*Admin, error) {
 	if out.timeout <= 0 {
 		out.timeout = defaultTimeout
 	}
-	var servers []string
 	for _, endpoint := range a.Endpoints {
 		if server := a.Behind[endpoint]; server != "" {
-			servers = append(servers, server)
+			out.servers = append(out.servers, server)
 		}
 	}
-	if len(servers) == 0 {
+	if len(out.servers) == 0 {
 		return out, nil
 	}
 	var err error
-	out.etcd, err = etcd.New().Admin(store.Access{Endpoints: servers, DialTimeout: a.DialTimeout})
+	out.etcd, err = etcd.New().Admin(store.Access{Endpoints: out.servers, DialTimeout: a.DialTimeout})
 	return out, err
 }
 
@@ -101,13 +106,7 @@ func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	}
 	var errs []error
 	for i, endpoint := range a.access.Endpoints {
-		m := a.known(endpoint, behind.Members)
-		switch err := proxies[i]; {
-		case err != nil && m.Err != nil:
-			m.Err = fmt.Errorf("%w; %w", err, m.Err)
-		case err != nil:
-			m = store.Member{Endpoint: endpoint, Name: m.Name, Err: err}
-		}
+		m := with(a.known(endpoint, behind.Members), proxies[i])
 		status.Members = append(status.Members, m)
 		if m.Err != nil {
 			errs = append(errs, m.Err)
@@ -117,6 +116,36 @@ func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 		return status, nil
 	}
 	return status, errors.Join(errs...)
+}
+
+// with is a member whose proxy answered with err.
+func with(m store.Member, err error) store.Member {
+	switch {
+	case err == nil:
+		return m
+	case m.Err != nil:
+		return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: fmt.Errorf("%w; %w", err, m.Err), Gone: m.Gone || gone(err)}
+	}
+	return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: err, Gone: gone(err)}
+}
+
+func gone(err error) bool { return errors.Is(err, errNobody) }
+
+// Role implements store.RoleAsker: the proxy and the etcd behind it are asked
+// at the same time.
+func (a *Admin) Role(ctx context.Context, i int) store.Member {
+	endpoint := a.access.Endpoints[i]
+	var proxy error
+	var asked sync.WaitGroup
+	asked.Go(func() { proxy = a.ask(ctx, endpoint) })
+	var behind []store.Member
+	if n := slices.Index(a.servers, a.access.Behind[endpoint]); n >= 0 {
+		if asker, ok := a.etcd.(store.RoleAsker); ok {
+			behind = append(behind, asker.Role(ctx, n))
+		}
+	}
+	asked.Wait()
+	return with(a.known(endpoint, behind), proxy)
 }
 
 // known is a member as the etcd behind it tells.
@@ -147,7 +176,7 @@ func (a *Admin) ask(ctx context.Context, endpoint string) error {
 	ready := a.ready[endpoint]
 	a.mu.Unlock()
 	if err := a.probe(ctx, endpoint, ready); err != nil {
-		return fmt.Errorf("%s at %s does not answer: %s", a.name, endpoint, reason(ctx, err))
+		return fmt.Errorf("%s at %s does not answer: %w", a.name, endpoint, reason(ctx, err))
 	}
 	a.mu.Lock()
 	a.ready[endpoint] = true
@@ -156,17 +185,17 @@ func (a *Admin) ask(ctx context.Context, endpoint string) error {
 }
 
 // reason is what an error says to a user.
-func reason(ctx context.Context, err error) string {
+func reason(ctx context.Context, err error) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(context.Cause(ctx), context.Canceled):
-		return "it was cancelled"
+		return errors.New("it was cancelled")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return "no answer in the time given"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nothing listens there"
+		return errors.New("no answer in the time given")
+	case store.Refused(err):
+		return errNobody
 	case errors.As(err, &op):
-		return op.Err.Error() // which names the system call
+		return op.Err // which names the system call
 	}
-	return err.Error()
+	return err
 }

@@ -24,6 +24,7 @@ type admin struct {
 var (
 	_ store.Admin      = (*admin)(nil)
 	_ store.Maintainer = (*admin)(nil)
+	_ store.RoleAsker  = (*admin)(nil)
 )
 
 // Admin implements store.Store; the result is a store.Maintainer too.
@@ -57,7 +58,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	defer cancel()
 	m := store.Member{Endpoint: endpoint}
 	fail := func(err error) store.Member {
-		return store.Member{Endpoint: endpoint, Err: fmt.Errorf("%s does not answer as etcd with its v2 API: %w", endpoint, err)}
+		return unanswered(endpoint, err)
 	}
 	var version struct {
 		Server string `json:"etcdserver"`
@@ -77,6 +78,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 		return fail(fmt.Errorf("its member id is %q", self.ID))
 	}
 	m.Name, m.Version = self.Name, version.Server
+	m.Leader, _ = strconv.ParseUint(self.LeaderInfo.Leader, 16, 64)
 	switch {
 	case self.State == "StateLeader":
 		m.Role = kv.Leader
@@ -87,15 +89,58 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	return m
 }
 
-// addTerm adds what the v2 API says nothing about, by the JSON gateway of the
-// v3 API that etcd 3 has beside it. Older ones tell the term in the header of
-// every answer about a key.
-func (a *admin) addTerm(ctx context.Context, m *store.Member) {
-	var status struct {
-		DBSize   int64  `json:"dbSize,string"`
-		RaftTerm uint64 `json:"raftTerm,string"`
+func unanswered(endpoint string, err error) store.Member {
+	return store.Member{
+		Endpoint: endpoint, Gone: store.Refused(err),
+		Err: fmt.Errorf("%s does not answer as etcd with its v2 API: %w", endpoint, err),
 	}
-	if _, err := a.call(ctx, http.MethodPost, m.Endpoint, "/v3/maintenance/status", &status); err == nil {
+}
+
+// Role implements store.RoleAsker: by one request where the member has the JSON
+// gateway, and by all of a Status where it has none.
+func (a *admin) Role(ctx context.Context, i int) store.Member {
+	endpoint := a.access.Endpoints[i]
+	asked, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	status, err := a.gateway(asked, endpoint)
+	var answered *apiStatus
+	switch {
+	case errors.As(err, &answered), err == nil && status.Header.MemberID == 0:
+		return a.ask(ctx, endpoint)
+	case err != nil:
+		return unanswered(endpoint, err)
+	}
+	m := store.Member{Endpoint: endpoint, ID: status.Header.MemberID, Term: status.RaftTerm, Leader: status.Leader, DBSize: status.DBSize}
+	switch status.Leader {
+	case 0:
+	case m.ID:
+		m.Role = kv.Leader
+	default:
+		m.Role = kv.Follower
+	}
+	return m
+}
+
+// gatewayStatus is a member's status by the JSON gateway of the v3 API that
+// etcd 3 has beside the v2 API.
+type gatewayStatus struct {
+	Header struct {
+		MemberID uint64 `json:"member_id,string"`
+	} `json:"header"`
+	Leader   uint64 `json:"leader,string"`
+	DBSize   int64  `json:"dbSize,string"`
+	RaftTerm uint64 `json:"raftTerm,string"`
+}
+
+func (a *admin) gateway(ctx context.Context, endpoint string) (s gatewayStatus, err error) {
+	_, err = a.call(ctx, http.MethodPost, endpoint, "/v3/maintenance/status", &s)
+	return s, err
+}
+
+// addTerm adds what the v2 API says nothing about, by the gateway. Older ones
+// say the term in the header of every answer about a key.
+func (a *admin) addTerm(ctx context.Context, m *store.Member) {
+	if status, err := a.gateway(ctx, m.Endpoint); err == nil {
 		m.Term, m.DBSize = status.RaftTerm, status.DBSize
 		return
 	}

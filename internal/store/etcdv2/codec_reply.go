@@ -18,6 +18,9 @@ var malformed = []byte("the server sent an answer that is none of etcd's v2 API"
 // event fills the event of an operation that was answered.
 func (c *codec) event(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
+	if c.Doing == httpkv.Listing {
+		c.List()
+	}
 	if r.Status != 200 && r.Status != 201 {
 		c.failed(r, e)
 		return
@@ -205,6 +208,9 @@ func (c *codec) parseNodes(s *jsonscan.Scanner, e *store.Event, depth int) bool 
 func (c *codec) countIn(n *node, e *store.Event) bool {
 	if !c.Holds(httpkv.Bare(n.key)) {
 		return false
+	}
+	if c.Listed && (c.Limit == 0 || e.Count < c.Limit) {
+		c.HandOut(c.asGiven(n.key), n.value)
 	}
 	if e.Count++; e.Count > 1 && bytes.Compare(n.key, e.Key) >= 0 {
 		return false

@@ -22,6 +22,9 @@ var _ store.NullServed = (*Store)(nil)
 // NullServer implements store.NullServed.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	script, err := null.Parse(o.Script, slices.Sorted(maps.Keys(nullErrors())))
+	if err == nil {
+		err = script.Members()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -21,16 +21,28 @@ func Bare(key []byte) []byte {
 type Interval struct {
 	From, To []byte // To is empty for no end
 	Limit    int64  // 0 for all
+	Cut      bool   // the operation's keys begin with a slash, which is left out
 }
 
 // Want keeps an operation's interval.
 func (i *Interval) Want(op *store.Op) {
-	i.Limit = op.Limit
+	i.Limit, i.Cut = op.Limit, len(Bare(op.Key)) < len(op.Key)
 	i.From = append(i.From[:0], Bare(op.Key)...)
 	i.To = append(i.To[:0], Bare(op.End)...)
 	if len(op.End) == 1 && op.End[0] == 0 {
 		i.To = i.To[:0]
 	}
+}
+
+// Spelt is a bare key of the interval as the operation spells it; where that is
+// longer it is appended to buf, which is returned.
+func (i *Interval) Spelt(buf, key []byte) (spelt, rest []byte) {
+	if !i.Cut {
+		return key, buf
+	}
+	at := len(buf)
+	buf = append(append(buf, '/'), key...)
+	return buf[at:], buf
 }
 
 // Holds reports whether a bare key lies in the interval.

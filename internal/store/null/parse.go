@@ -31,6 +31,8 @@ import (
 //	goaway every 1000          a connection takes 1,000 requests, then says so and ends
 //	chunk=7                    write 7 bytes at a time
 //	chunk=7/1ms                ... with a pause of 1 ms between
+//	lag=300ms                  local reads of all members but the first are so far behind
+//	refuse=local               local reads are refused, as a feature that is not there
 //	mode=garbage               speak no protocol: garbage, http1 or silent
 //
 // An error is one sentence that says where, and what is known there.
@@ -70,7 +72,7 @@ type parser struct {
 // statements is what is known, in the order in which errors list it.
 var statements = [...]string{
 	"delay", "seed", "stall", "error", "reset", "never", "wrong", "half", "huge",
-	"close", "watch", "goaway", "chunk", "mode",
+	"close", "watch", "goaway", "chunk", "lag", "refuse", "mode",
 }
 
 func (p *parser) statement() error {
@@ -120,6 +122,13 @@ func (p *parser) named(name string, begin int) (err error) {
 		s.GoAway, err = p.count()
 	case "chunk":
 		return p.chunk()
+	case "lag":
+		if err = p.symbol('=', "lag=300ms"); err == nil {
+			s.Lag, err = p.duration("")
+		}
+	case "refuse":
+		_, err = p.oneOf("refuse", []string{"local"})
+		s.NoLocal = true
 	case "mode":
 		i, err := p.oneOf("mode", []string{"garbage", "http1", "silent"})
 		s.Mode = Garbage + Mode(i)

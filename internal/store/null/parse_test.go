@@ -50,7 +50,7 @@ func TestParseEmpty(t *testing.T) {
 
 func TestStringReadsBack(t *testing.T) {
 	for _, text := range []string{
-		"delay=uniform(1ms,5ms) every 3", "mode=garbage; seed=4", "mode=http1", "mode=silent",
+		"delay=uniform(1ms,5ms) every 3", "mode=garbage; seed=4", "mode=http1", "mode=silent", "lag=300ms", "refuse=local; lag=1s",
 		"wrong=key every 3; wrong=value every 4; half every 5; huge=frame every 6; huge=message every 7",
 		"error=no_leader every 2; reset=refused every 9; never every 50; close every 7; close@2s",
 		"delay=1ms; delay=exponential(2ms) every 10; stall=800ms@3s; goaway every 5; chunk=3/250us", "chunk=1",
@@ -63,7 +63,7 @@ func TestStringReadsBack(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	const known = "known are delay, seed, stall, error, reset, never, wrong, half, huge, close, watch, goaway, chunk, mode"
+	const known = "known are delay, seed, stall, error, reset, never, wrong, half, huge, close, watch, goaway, chunk, lag, refuse, mode"
 	for text, want := range map[string]string{
 		"dleay=1ms":                    `line 1, column 1: there is no "dleay"; ` + known,
 		"delay=1ms;\n  stal=1s@4s":     `line 2, column 3: there is no "stal"; ` + known,
@@ -87,6 +87,7 @@ func TestParseErrors(t *testing.T) {
 		"wrong=valeu every 3":          `line 1, column 7: there is no wrong "valeu"; known are value, key`,
 		"seed=-1":                      `line 1, column 6: "-1" is no seed; write a whole number from 0`,
 		"chunk=0":                      `line 1, column 7: "0" is no number of bytes; write a whole number from 1`,
+		"refuse=get":                   `line 1, column 8: there is no refuse "get"; known are local`,
 		"mode=http2":                   `line 1, column 6: there is no mode "http2"; known are garbage, http1, silent`,
 		"delay=1ms; # fine\nclose@3m3": `line 2, column 7: "3m3" is no duration; write it as 250us, 1ms or 1.5s`,
 	} {

@@ -8,7 +8,10 @@
 // arithmetic alone what a generator must have measured.
 package null
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Kind is what happens to an operation when its answer is due.
 type Kind uint8
@@ -66,6 +69,20 @@ type Script struct {
 	GoAway uint64          // requests that a connection takes; 0 for no limit
 	Chunk  int             // most bytes written at once; 0 for no limit
 	Pause  time.Duration   // between chunks
+	// Lag is how far all members but the first are behind, as their local reads
+	// show it; NoLocal refuses local reads. Not every protocol's server knows
+	// them (Members).
+	Lag     time.Duration
+	NoLocal bool
+}
+
+// Members is an error where the script says of members what the server of a
+// protocol does not know.
+func (s *Script) Members() error {
+	if s.Lag > 0 || s.NoLocal {
+		return errors.New("the null server of this protocol has no lag, and refuses no level of a read")
+	}
+	return nil
 }
 
 // Action is what happens to one operation, and when.

@@ -42,6 +42,12 @@ func (s *Script) String() string {
 	if s.Chunk != 0 {
 		say("chunk=%d%s", s.Chunk, pause(s.Pause))
 	}
+	if s.Lag != 0 {
+		say("lag=%s", s.Lag)
+	}
+	if s.NoLocal {
+		say("refuse=local")
+	}
 	return b.String()
 }
 

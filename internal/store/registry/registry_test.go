@@ -37,6 +37,11 @@ func TestEveryStoreIsWhole(t *testing.T) {
 		if semantics.Durability == "" || len(semantics.Operations) == 0 || len(semantics.Reads) == 0 {
 			t.Errorf("%s: semantics %+v", s.Name(), semantics)
 		}
+		for level, text := range semantics.ShortOf {
+			if semantics.Reads[level] == "" || text == "" || strings.HasSuffix(text, ".") {
+				t.Errorf("%s: %v reads fall short of their name: %q", s.Name(), level, text)
+			}
+		}
 	}
 }
 
@@ -64,7 +69,7 @@ func TestCatalog(t *testing.T) {
 		{"etcd", kv.NumKinds, kv.None, "it has put, get, range"},
 		{"etcdv2", kv.Txn, kv.None, "no operation txn"},
 		{"cetcd", kv.Delete, kv.None, "deletes nothing"},
-		{"cetcd", kv.Get, kv.Linearizable, "ignores Consul's ?consistent"},
+		{"cetcd", kv.Get, kv.Lease, "no leader's lease"},
 		{"redis", kv.Put, kv.None, "there is no store"},
 	} {
 		if err := c.Supports(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {

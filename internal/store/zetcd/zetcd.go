@@ -41,6 +41,9 @@ func (*Store) Semantics() store.Semantics {
 			kv.Linearizable: "sync, then getData: zetcd's sync is a linearizable read (ReadIndex) of the etcd member behind it, from whose applied state getData is then answered; a zetcd that somebody started with several etcd endpoints may ask another one",
 			kv.Local:        "getData: a serializable transaction of the etcd member behind the proxy, which answers from its applied state and may be stale",
 		},
+		ShortOf: map[kv.Consistency]string{
+			kv.Linearizable: "sync, then getData: the sync is a quorum read of the member behind the proxy, and the getData after it is none; it is answered from what that member has applied",
+		},
 		InFlight:   0,
 		Ordered:    true,
 		Durability: "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +35,7 @@ type admin struct {
 var (
 	_ store.Admin      = (*admin)(nil)
 	_ store.Maintainer = (*admin)(nil)
+	_ store.RoleAsker  = (*admin)(nil)
 )
 
 // Admin implements store.Store; the result is a store.Maintainer too.
@@ -65,53 +65,98 @@ func (a *admin) Close() error {
 // Status implements store.Admin. Every endpoint is asked by itself and at the
 // same time, within the dial timeout.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
-	s, err := a.ask(ctx)
+	s, err := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.askOne(ctx, a.access.Endpoints[i]) })
 	if err != nil {
 		return s, err
 	}
 	// A follower's newest transaction is from before the election until the
 	// next write. A session that begins and ends at the leader is one.
 	if l := s.Leader(); l != nil && behind(&s, l.Term) {
-		ctx, cancel := context.WithTimeout(ctx, a.timeout)
+		asked, cancel := context.WithTimeout(ctx, a.timeout)
 		defer cancel()
-		if a.touch(ctx, l.Endpoint) == nil {
-			return a.ask(ctx)
+		if a.touch(asked, l.Endpoint) == nil {
+			a.askBehind(ctx, &s, l.Term)
 		}
 	}
 	return s, nil
 }
 
+// askBehind asks those again whose newest transaction is of an earlier term.
+// What they said before stays where they do not answer now: a member that says
+// nothing may have taken all the time that there was.
+func (a *admin) askBehind(ctx context.Context, s *store.Status, term uint64) {
+	var asked sync.WaitGroup
+	for i := range s.Members {
+		if m := &s.Members[i]; isBehind(m, term) {
+			asked.Go(func() {
+				if now := a.askOne(ctx, m.Endpoint); now.Err == nil {
+					*m = now
+				}
+			})
+		}
+	}
+	asked.Wait()
+	for i := range s.Members {
+		s.Term = max(s.Term, s.Members[i].Term)
+	}
+}
+
 func behind(s *store.Status, term uint64) bool {
 	for i := range s.Members {
-		if m := &s.Members[i]; m.Err == nil && m.Role == kv.Follower && m.Term < term {
+		if isBehind(&s.Members[i], term) {
 			return true
 		}
 	}
 	return false
 }
 
-func (a *admin) ask(ctx context.Context) (store.Status, error) {
-	members := make([]store.Member, len(a.access.Endpoints))
-	var wg sync.WaitGroup
-	for i, e := range a.access.Endpoints {
-		wg.Go(func() { members[i] = a.askOne(ctx, e) })
-	}
-	wg.Wait()
-	return summarize(members)
+func isBehind(m *store.Member, term uint64) bool {
+	return m.Err == nil && m.Role == kv.Follower && m.Term < term
 }
 
-// askOne asks srvr, which every member answers unless it was told not to, and
-// what else it is allowed to answer.
-func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
-	m := store.Member{Endpoint: endpoint}
+// Role implements store.RoleAsker: by one word, and conf at the first time.
+func (a *admin) Role(ctx context.Context, i int) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
+	m := a.serve(ctx, a.access.Endpoints[i])
+	if m.Err == nil {
+		m.ID, m.Name = a.identify(ctx, m.Endpoint)
+	}
+	return m
+}
+
+// askOne asks srvr and what else the member is allowed to answer.
+func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	m := a.serve(ctx, endpoint)
+	if m.Err != nil {
+		return m
+	}
+	m.ID, m.Name = a.identify(ctx, endpoint)
+	if text, err := word(ctx, a.access, endpoint, "dirs"); err == nil {
+		data, _ := strconv.ParseInt(field(text, "datadir_size:"), 10, 64)
+		logs, _ := strconv.ParseInt(field(text, "logdir_size:"), 10, 64)
+		if m.DBSize = data; logs != data { // the same folder is counted once
+			m.DBSize += logs
+		}
+	}
+	return m
+}
+
+// serve asks srvr, which every member answers unless it was told not to. One
+// that answers that it serves nobody, as in an election, has answered.
+func (a *admin) serve(ctx context.Context, endpoint string) store.Member {
+	m := store.Member{Endpoint: endpoint}
 	text, err := word(ctx, a.access, endpoint, "srvr")
+	if errors.Is(err, errNotServing) {
+		return m
+	}
 	if err == nil && field(text, "Mode:") == "" {
 		err = errors.New("it answers srvr as no ZooKeeper server does")
 	}
 	if err != nil {
-		m.Err = fmt.Errorf("%s does not answer as ZooKeeper: %s", endpoint, reason(ctx, err))
+		m.Err, m.Gone = fmt.Errorf("%s does not answer as ZooKeeper: %s", endpoint, reason(ctx, err)), store.Refused(err)
 		return m
 	}
 	m.Version, _, _ = strings.Cut(field(text, "Zookeeper version:"), "-")
@@ -123,14 +168,6 @@ func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 		m.Role = kv.Leader
 	case "follower":
 		m.Role = kv.Follower
-	}
-	m.ID, m.Name = a.identify(ctx, endpoint)
-	if text, err := word(ctx, a.access, endpoint, "dirs"); err == nil {
-		data, _ := strconv.ParseInt(field(text, "datadir_size:"), 10, 64)
-		logs, _ := strconv.ParseInt(field(text, "logdir_size:"), 10, 64)
-		if m.DBSize = data; logs != data { // the same folder is counted once
-			m.DBSize += logs
-		}
 	}
 	return m
 }
@@ -144,7 +181,10 @@ func (a *admin) identify(ctx context.Context, endpoint string) (id uint64, name 
 	a.mu.Unlock()
 	if id == 0 {
 		text, err := word(ctx, a.access, endpoint, "conf")
-		if err != nil && !errors.Is(err, errNotAllowed) {
+		switch {
+		case errors.Is(err, errNotServing):
+			return 0, "" // it says it when it serves
+		case err != nil && !errors.Is(err, errNotAllowed):
 			return endpointID(endpoint), ""
 		}
 		if id, _ = strconv.ParseUint(field(text, "serverId="), 10, 64); id == 0 {
@@ -154,8 +194,8 @@ func (a *admin) identify(ctx context.Context, endpoint string) (id uint64, name 
 		a.ids[endpoint] = id
 		a.mu.Unlock()
 	}
-	if id < 1<<8 { // what myid may hold
-		name = fmt.Sprintf("server.%d", id)
+	if id < 1<<8 { // what myid may hold; ZooKeeper has numbers and no names
+		name = fmt.Sprintf("m%d", id)
 	}
 	return id, name
 }
@@ -165,24 +205,4 @@ func endpointID(endpoint string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(endpoint))
 	return h.Sum64() | 1<<63
-}
-
-func summarize(members []store.Member) (store.Status, error) {
-	s := store.Status{Members: members}
-	var versions, errs []string
-	for _, m := range members {
-		if m.Err != nil {
-			errs = append(errs, m.Err.Error())
-			continue
-		}
-		s.Term = max(s.Term, m.Term)
-		if !slices.Contains(versions, m.Version) {
-			versions = append(versions, m.Version)
-		}
-	}
-	s.Version = strings.Join(versions, ", ")
-	if len(errs) == len(members) {
-		return s, errors.New(strings.Join(errs, "; "))
-	}
-	return s, nil
 }

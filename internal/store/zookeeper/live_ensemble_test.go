@@ -2,6 +2,7 @@ package zookeeper_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 // One ensemble serves all of these, for it takes seconds to start.
@@ -33,7 +35,7 @@ func ensembleStatus(t *testing.T, c *cluster.Cluster) {
 	}
 	followers := 0
 	for i, m := range s.Members {
-		if m.ID != uint64(i+1) || m.Term != 1 || m.Version != version || m.DBSize <= 0 || m.Err != nil {
+		if m.ID != uint64(i+1) || m.Name != fmt.Sprintf("m%d", i+1) || m.Term != 1 || m.Version != version || m.DBSize <= 0 || m.Err != nil {
 			t.Errorf("member %d: %+v", i+1, m)
 		}
 		if m.Role == kv.Follower {
@@ -42,6 +44,9 @@ func ensembleStatus(t *testing.T, c *cluster.Cluster) {
 	}
 	if s.Leader() == nil || followers != 2 || s.Term != 1 || s.Version != version {
 		t.Errorf("status %+v", s)
+	}
+	if err := testservers.OneByOne(t.Context(), c.Admin(), &s); err != nil {
+		t.Error(err)
 	}
 	a := c.Access()
 	a.Endpoints = a.Endpoints[1:2]

@@ -46,9 +46,25 @@ type told struct {
 	kind         store.SignalKind
 }
 
+// startsUp is how the line begins with which a member that won the vote begins
+// to lead: a majority has its state.
+const startsUp = "Have quorum of supporters, sids: "
+
+// epochOf is the epoch at which a leader begins, by the transaction's number at
+// the end of that line; 0 if there is none.
+func epochOf(msg []byte) uint64 {
+	i := bytes.LastIndex(msg, []byte(" zxid: 0x"))
+	if i < 0 {
+		return 0
+	}
+	zxid, _ := strconv.ParseUint(string(bytes.TrimSpace(msg[i+len(" zxid: 0x"):])), 16, 64)
+	return zxid >> 32
+}
+
 // serverTold are ZooKeeper 3.9's messages.
 var serverTold = [...]told{
-	{"Leader", "LEADING - LEADER ELECTION TOOK - ", " MS", store.Elected},
+	{"Leader", "LEADING - LEADER ELECTION TOOK - ", " MS", store.VoteWon},
+	{"Leader", startsUp, "", store.Elected}, // before it no client is served
 	{"Learner", "FOLLOWING - LEADER ELECTION TOOK - ", " MS", store.LeaderFound},
 	{"QuorumPeer", "LOOKING", "", store.ElectionStarted},
 	{"FileTxnSnapLog", "Snapshotting: 0x", "", store.SnapshotStarted},
@@ -75,6 +91,9 @@ func ofServer(head, msg []byte) (store.Signal, bool) {
 			continue
 		}
 		s := store.Signal{Kind: t.kind}
+		if t.kind == store.Elected {
+			s.Term = epochOf(msg)
+		}
 		if t.ends == "" {
 			return s, true
 		}

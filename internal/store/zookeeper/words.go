@@ -21,6 +21,9 @@ const maxWords = 1 << 20
 // errNotAllowed says that a member was not told to answer a word.
 var errNotAllowed = errors.New("the word is not in the member's 4lw.commands.whitelist")
 
+// errNotServing is a member's answer while it knows no leader.
+var errNotServing = errors.New("it is not serving requests: it knows no leader")
+
 // dial connects to an endpoint within the context's time.
 func dial(ctx context.Context, a store.Access, endpoint string) (net.Conn, error) {
 	if a.TLS == nil {
@@ -52,7 +55,7 @@ func word(ctx context.Context, a store.Access, endpoint, word string) (string, e
 	case strings.Contains(text, "is not executed because it is not in the whitelist"):
 		return "", errNotAllowed
 	case strings.HasPrefix(text, "This ZooKeeper instance is not currently serving requests"):
-		return "", errors.New("it is not serving requests: it knows no leader")
+		return "", errNotServing
 	}
 	return text, nil
 }

@@ -39,6 +39,9 @@ func (*Store) Semantics() store.Semantics {
 			kv.Linearizable: "sync, then getData: a follower first catches up with its leader. Sync alone is not a quorum read: no quorum confirms the leader, so a deposed one that does not know it yet can serve an old value; and at the leader sync does nothing, so that a write which a follower has just acknowledged may be missed there",
 			kv.Local:        "getData: the contacted member answers from what it has applied, which may be stale",
 		},
+		ShortOf: map[kv.Consistency]string{
+			kv.Linearizable: "sync, then getData, and no quorum read: no quorum confirms the leader, so that one which was deposed and does not know it yet can serve an old value",
+		},
 		InFlight:   0,
 		Ordered:    true,
 		Durability: "a write is acknowledged when a majority of the members have it in a transaction log that was synced (fdatasync), unless forceSync is no",

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 // patience bounds what a test waits for.
@@ -131,7 +132,9 @@ func (c *Cluster) awaitLeader(t *testing.T) {
 	for {
 		status, err := c.Admin.Status(ctx)
 		if err == nil && status.Leader() != nil && whole(&status) {
-			return
+			if err = testservers.OneByOne(ctx, c.Admin, &status); err == nil {
+				return
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -73,6 +73,7 @@ func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 		events, err := c.Feed(buf[:n], nil)
 		for _, ev := range events {
 			if ev.What == store.Done && ev.Tag == op.Tag {
+				part(conn, c)
 				ev.Key, ev.Value, ev.Text = clone(ev.Key), clone(ev.Value), clone(ev.Text)
 				return ev, nil
 			}
@@ -80,6 +81,14 @@ func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 		if err != nil {
 			return store.Event{}, err
 		}
+	}
+}
+
+// part ends a session that the server would else keep.
+func part(conn net.Conn, c store.Codec) {
+	if s, ok := c.(store.SessionCodec); ok {
+		s.Close()
+		_, _ = conn.Write(c.Out()) // the answer is there, and the session ends by itself in the end
 	}
 }
 

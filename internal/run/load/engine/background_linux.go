@@ -17,3 +17,13 @@ func Background() {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), backgroundNice)
 }
+
+// urgent is the priority of a loop that keeps a schedule: what else runs on the
+// machine has the processor for longer, and it has it sooner.
+const urgent = -20
+
+// prefer gives the thread of an open loop's event loop a higher priority, where
+// we may: what it waits for a processor is in the response times. A closed loop's
+// stays as it is, because it answers many at once when it has waited, and waits
+// for nobody but the store.
+func prefer(thread int) { _ = unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) }

@@ -5,3 +5,6 @@ package engine
 // Background makes the calling goroutine give way to the loops, where the
 // system has priorities of threads.
 func Background() {}
+
+// prefer is for Linux, where threads have priorities.
+func prefer(int) {}

@@ -39,13 +39,13 @@ func (l *Loop) boundary() {
 		l.openPhase(0, at)
 	case at >= l.clock.end:
 		if l.clock.at+1 < len(l.clock.phases) {
-			l.endSecond()
+			l.endSecond(at)
 			l.openPhase(l.clock.at+1, at)
 		} else {
 			l.close(at)
 		}
 	default:
-		l.endSecond()
+		l.endSecond(at)
 		l.clock.index++
 		l.openSecond(at)
 	}
@@ -62,7 +62,10 @@ func (l *Loop) openPhase(i int, at int64) {
 	c.at, c.origin, c.index, c.end = i, at, 0, never
 	p := c.phase()
 	if p.Duration > 0 {
-		c.end = at + p.Duration
+		c.end = at + max(p.Duration, p.Most)
+	}
+	if i == 0 {
+		l.res.Began = at
 	}
 	l.Live.Phase.Store(int32(p.Kind))
 	l.mark(at, false)
@@ -77,31 +80,20 @@ func (l *Loop) openPhase(i int, at int64) {
 		return
 	}
 	l.closed.n = l.cfg.Offset
-	l.closed.left = never
-	if p.Total > 0 {
-		l.closed.left = share(p.Total, l.cfg.Offset, l.cfg.Stride)
-		if l.closed.left == 0 {
-			l.close(at)
-			return
-		}
-	}
+	l.closed.bounded = p.Total > 0
 	if i == 0 {
 		for client := range l.cfg.Clients {
 			l.begin(int32(client), at)
 		}
 	}
+	l.closed.lastAt = at
+	if len(l.cfg.Clients) == 0 {
+		l.endWork()
+	}
 }
 
 func (l *Loop) mark(at int64, ended bool) {
 	l.cfg.Mark(Mark{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
-}
-
-// share is how many of total operations have numbers that are offset modulo stride.
-func share(total, offset, stride uint64) uint64 {
-	if total <= offset {
-		return 0
-	}
-	return (total - offset + stride - 1) / stride
 }
 
 func (l *Loop) openSecond(at int64) {
@@ -110,11 +102,13 @@ func (l *Loop) openSecond(at int64) {
 	c.next = min(at+secondNS, c.end)
 }
 
-func (l *Loop) endSecond() {
+func (l *Loop) endSecond(at int64) {
+	l.sample.second()
 	s := l.clock.current
 	s.InFlight = l.slots.open
-	s.Clients = len(l.cfg.Clients)
-	for i := range l.conns {
+	s.Length = max(at-s.start, 0)
+	s.Clients, s.Resting = len(l.cfg.Clients), len(l.closed.resting)
+	for _, i := range l.places {
 		if l.conns[i].state == up {
 			s.Connections++
 		}
@@ -126,7 +120,10 @@ func (l *Loop) endSecond() {
 // openWindow notes what the measured window begins with.
 func (l *Loop) openWindow(at int64) {
 	l.res.Opened, l.measuring, l.areaAt = at, true, at
+	l.res.Steady = l.cfg.Shared.warming.steady.Load()
+	l.setBeat(true)
 	l.openWatching()
+	l.openLinks()
 	oldest := at
 	for i := range l.slots.table {
 		if sl := &l.slots.table[i]; sl.state == waiting || sl.state == submitted || sl.state == written {
@@ -139,6 +136,11 @@ func (l *Loop) openWindow(at int64) {
 		// What the warm-up's schedule still has due counts as well.
 		l.res.CarriedIn += l.backlog(at)
 	}
+	if l.cfg.Shared.several() {
+		count, first := l.cfg.Shared.spill.before(l.me(), at)
+		l.res.CarriedIn += count
+		oldest = min(oldest, first)
+	}
 	l.res.CarriedInAge = at - oldest
 }
 
@@ -147,20 +149,26 @@ func (l *Loop) openWindow(at int64) {
 func (l *Loop) close(at int64) {
 	if l.measuring { // the area ends where the window does, and the clock may be beyond
 		l.res.InFlightArea += float64(at-l.areaAt) * float64(l.slots.open)
+		l.res.RestingArea += float64(at-l.areaAt) * float64(len(l.closed.resting))
 		l.areaAt = at
 	}
 	if !l.stopped {
 		l.fireUntil(at) // what was due just before and is a moment late
 	}
-	l.endSecond()
+	l.endSecond(at)
+	if at <= l.clock.current.start {
+		l.secs.dropEmpty() // the loop was beyond the end, which another loop knew first
+	}
 	l.holdTail(l.clock.current)
 	l.draining = true
 	l.res.Closed = at
 	l.mark(at, true)
 	l.measuring = false
+	l.setBeat(false)
 	l.clock.current, l.clock.next = nil, never
 	l.Live.Phase.Store(-1)
 	l.abandonSchedule(at)
+	l.abandonSpilled(at)
 	for tag := l.slots.head; tag != none; {
 		next := l.slots.table[tag].next
 		// What has begun to connect is under way, and awaited.

@@ -27,6 +27,9 @@ type Phase struct {
 	// Duration is the phase's length in nanoseconds; 0 when Total bounds it,
 	// which only a closed loop may leave so.
 	Duration int64
+	// Most is the length up to which a closed loop's warm-up goes on beyond its
+	// Duration while its throughput is not steady; 0 ends it with its Duration.
+	Most int64
 	// Total is how many operations there are in all loops together; 0 for as
 	// many as the duration holds.
 	Total uint64
@@ -51,12 +54,20 @@ type Config struct {
 	WatchOnly int
 	// Watching is nil unless some loop of the load has watchers.
 	Watching *Watching
-	// Of the operations, this loop sends those whose number modulo Stride is
-	// Offset.
+	// Stride is how many loops the load has, and Offset this one's place among
+	// them. In a closed loop without a total this loop sends the operations
+	// whose number modulo Stride is Offset. In an open loop operation n belongs
+	// to place n modulo Places, which is the loop's own that has the place:
+	// place k of all is in loop k modulo Stride.
 	Offset, Stride uint64
-	Phases         []Phase
-	Timeout        int64 // nanoseconds, from when an operation is sent
-	MaxInFlight    int   // open loop; of this loop
+	// Places is how many connections all loops together have for operations; 0
+	// for as many a loop as this one has.
+	Places int
+	// Shared is what the loops of the load share; nil for a load of one loop.
+	Shared      *Shared
+	Phases      []Phase
+	Timeout     int64 // nanoseconds, from when an operation is sent
+	MaxInFlight int   // open loop; of all loops together
 	// DrainOnStop bounds the wait for what is in flight after Stop, in
 	// nanoseconds.
 	DrainOnStop int64
@@ -83,17 +94,31 @@ type Mark struct {
 
 // Result is what a loop tells at its end beside its seconds.
 type Result struct {
-	// Opened and Closed are the measured window's ends on the loop's clock.
+	// Opened and Closed are the measured window's ends on the loop's clock, and
+	// Began when the first phase did.
 	Opened, Closed int64
-	CarriedIn      uint64
-	CarriedInAge   int64
-	MaxInFlight    int
-	Capped         uint64
-	InFlightArea   float64 // integral of operations in flight over the window, in operation-nanoseconds
-	Reconnects     uint64
-	LongestPause   int64
-	ErrorTexts     map[kv.Outcome]string
-	Terms          map[uint64]uint64 // term -> answers that carried it, in the window
+	Began          int64
+	// Steady says that throughput was steady when a warm-up with a Most ended.
+	Steady       bool
+	CarriedIn    uint64
+	CarriedInAge int64
+	MaxInFlight  int
+	Capped       uint64  // operations of the window that the limit held back
+	NoRoom       uint64  // open loop: operations of the window that waited for a connection
+	InFlightArea float64 // integral of operations in flight over the window, in operation-nanoseconds
+	RestingArea  float64 // the same of clients that rested after a refusal
+	Reconnects   uint64
+	Held         int   // clients that waited for a member from which the load had moved
+	HeldLongest  int64 // from the move to the end of the last of their operations, in nanoseconds
+	LongestPause int64
+	Paused       int64 // the sum of its pauses in the window, in nanoseconds
+	ErrorTexts   map[kv.Outcome]string
+	Terms        map[uint64]uint64 // term -> answers that carried it, in the window
+	// Links is how many connections there were to each endpoint when the window
+	// opened, and LinkChanges what came and went in it, in order. Both are empty
+	// where each operation has its own connection.
+	Links       map[string]int
+	LinkChanges []LinkChange
 	// MemberOf says which member answered at an endpoint.
 	MemberOf map[string]uint64
 }

@@ -26,15 +26,21 @@ const (
 	parting // a connection of one operation that ends with its session
 )
 
-// conn is a connection's place: what is there now, and what waits for it.
+// conn is a place's connection: what is there now, and what waits for it. It
+// is dialled again when it is lost, until the load moves elsewhere.
 type conn struct {
+	place    int
+	linked   bool // counted as a connection to its endpoint
+	moved    bool // the place has another connection; what is open here drains
+	movedAt  int64
 	state    connState
 	endpoint string // where it is or was connected
 	want     string // where it should be
 	codec    store.Codec
 	open     int      // operations that the codec has
 	late     int      // of those: given up, and their answers awaited
-	unsent   []uint32 // submitted and not written
+	unsent   []unsent // submitted and not written, in the order of their bytes
+	wrote    uint64   // bytes, since it was dialled
 	queue    []waiter // closed loop: operations that wait for room, oldest first
 	blocked  bool     // the socket takes nothing now
 	dirty    bool
@@ -47,6 +53,14 @@ type conn struct {
 	err      error // why the last attempt failed
 }
 
+// unsent is an operation of which nothing was written yet: its first byte comes
+// after so many on the connection.
+type unsent struct {
+	after uint64
+	tag   uint32
+	n     uint64 // the tag may have been used again since
+}
+
 // waiter names an operation; the tag may have been used again since, the
 // number not.
 type waiter struct {
@@ -54,7 +68,7 @@ type waiter struct {
 	n   uint64
 }
 
-func (c *conn) leaving() bool { return c.want != c.endpoint || c.codec.Draining() }
+func (c *conn) leaving() bool { return c.moved || c.want != c.endpoint || c.codec.Draining() }
 
 // ready reports whether an operation can be submitted now.
 func (c *conn) ready() bool {
@@ -62,14 +76,14 @@ func (c *conn) ready() bool {
 }
 
 func (l *Loop) dial(i int) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	c.state, c.endpoint, c.redialAt = dialing, c.want, never
 	c.dials++
 	l.poller.Dial(i, c.endpoint)
 }
 
 func (l *Loop) dialed(i int, err error) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	if c.state != dialing {
 		return
 	}
@@ -83,57 +97,27 @@ func (l *Loop) dialed(i int, err error) {
 		l.redialLater(i)
 		return
 	}
+	l.linked(c)
 	c.state, c.err, c.blocked, c.proven, c.member = up, nil, false, false, l.cfg.MemberAt(c.endpoint)
 	before := c.codec
 	if l.cfg.NewConnection {
 		before = nil
 	}
 	c.codec, c.tick = l.cfg.Codecs(store.Dialed{Endpoint: c.endpoint, Now: l.now, Previous: before}), 0
-	c.unsent = c.unsent[:0]
+	c.unsent, c.wrote = c.unsent[:0], 0
 	l.tickConn(i)
 	l.pump(i)
 	l.touch(i)
 }
 
 func (l *Loop) redialLater(i int) {
-	c := &l.conns[i]
+	c := l.conns[i]
+	l.unlinked(c, true)
 	c.state = down
 	c.backoff = min(max(c.backoff*2, firstBackoff), lastBackoff)
 	wait := c.backoff/2 + int64(random.Unit(l.cfg.Seed+uint64(i), c.dials)*float64(c.backoff/2))
 	c.redialAt = l.now + wait
 	l.redial = min(l.redial, c.redialAt)
-}
-
-// read takes what a connection has and acts on it.
-func (l *Loop) read(i int) {
-	c := &l.conns[i]
-	if c.state == parting {
-		l.part(i)
-		return
-	}
-	for c.state == up {
-		n, err := l.poller.Read(i, l.buf)
-		if err == ErrAgain {
-			break
-		}
-		l.to(l.poller.Now())
-		if err != nil {
-			l.lost(i, c.ended(err))
-			return
-		}
-		l.bytesIn += uint64(n)
-		l.events, err = c.codec.Feed(l.buf[:n], l.events[:0])
-		l.handle(i)
-		if err != nil {
-			l.lost(i, fmt.Errorf("%s: %w", c.endpoint, err))
-			return
-		}
-		if n < len(l.buf) {
-			break
-		}
-	}
-	l.pump(i)
-	l.flush(i)
 }
 
 // ended is the sentence about a connection that reading found at its end.
@@ -146,7 +130,7 @@ func (c *conn) ended(err error) error {
 
 // handle acts on the events that a codec has told.
 func (l *Loop) handle(i int) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	for k := range l.events {
 		ev := &l.events[k]
 		if ev.What >= store.Notify || ev.Tag&watchMark != 0 {
@@ -185,7 +169,7 @@ func (c *conn) note(l *Loop, ev *store.Event) {
 // lost ends a connection: every operation on it gets its outcome, and it is
 // dialled again.
 func (l *Loop) lost(i int, why error) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	if l.cfg.NewConnection {
 		l.lostOne(i, why)
 		return
@@ -206,6 +190,10 @@ func (l *Loop) lost(i int, why error) {
 	l.watchLost(i)
 	l.releaseLate(i)
 	c.open, c.late = 0, 0
+	if c.moved {
+		l.retire(i)
+		return
+	}
 	l.res.Reconnects++
 	if c.want != c.endpoint {
 		l.dial(i)

@@ -19,7 +19,7 @@ func (l *Loop) connectAll(by int64) error {
 	for {
 		waitFor := -1
 		for i := range l.conns {
-			c := &l.conns[i]
+			c := l.conns[i]
 			if c.state == down && c.err != nil {
 				return c.err
 			}
@@ -35,9 +35,7 @@ func (l *Loop) connectAll(by int64) error {
 		}
 		l.ready = l.poller.Wait(min(by, l.tickAt, l.now+heartbeat), l.ready[:0])
 		l.to(l.poller.Now())
-		for _, r := range l.ready {
-			l.attend(r)
-		}
+		l.attendAll()
 		l.maintain()
 		l.flushDirty()
 	}

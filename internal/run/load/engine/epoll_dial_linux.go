@@ -21,6 +21,9 @@ type dialResult struct {
 }
 
 func (p *epoll) Dial(i int, endpoint string) {
+	for len(p.conns) <= i {
+		p.conns = append(p.conns, epollConn{fd: -1})
+	}
 	if p.dialer.Brief && p.dialer.TLS == nil {
 		if at := p.address(endpoint); at != nil {
 			p.connect(i, endpoint, at)
@@ -73,13 +76,13 @@ func (p *epoll) takeDialed(ready []Ready) []Ready {
 		}
 		c.cancel = nil
 		if d.err == nil {
-			c.fd, c.secured = d.fd, d.secured
+			c.fd, c.secured, c.stamped = d.fd, d.secured, stamp(d.fd)
 			d.err = p.control(unix.EPOLL_CTL_ADD, c.fd, unix.EPOLLIN, d.conn, c.gen)
 		}
 		ready = append(ready, Ready{Conn: d.conn, What: Dialed, Err: d.err})
 		if d.secured != nil && d.err == nil {
 			fd := d.fd
-			d.secured.fetch = func(b []byte) (int, error) { return p.readFD(fd, b) }
+			d.secured.fetch = func(b []byte) (int, error) { return p.fetch(fd, b) }
 			// The handshake may have read what the server said after it.
 			p.ready = append(p.ready, Ready{Conn: d.conn, What: Readable})
 		}

@@ -27,11 +27,13 @@ type epoll struct {
 	base    time.Time
 	dialer  Dialer
 	ep, ev  int // epoll and eventfd
+	beat    int // the timer of SetBeat; 0: not made, -1: none
 	conns   []epollConn
 	known   map[string]unix.Sockaddr // addresses of endpoints
 	events  []unix.EpollEvent
 	ready   []Ready // found while doing something else
 	timeout unix.Timespec
+	stamps  stamps
 
 	mu     sync.Mutex
 	dialed []dialResult
@@ -41,6 +43,7 @@ type epollConn struct {
 	fd      int // -1: none
 	gen     int32
 	asked   bool   // EPOLLOUT is asked for
+	stamped bool   // the system says when bytes arrived
 	coming  bool   // connecting; EPOLLOUT tells how that ended
 	at      string // the endpoint of a brief connection
 	cancel  context.CancelFunc
@@ -118,7 +121,12 @@ func (p *epoll) waitMillis(wait int64) uintptr {
 }
 
 func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
-	if e.Fd == wakeConn {
+	switch e.Fd {
+	case beatConn:
+		var b [8]byte // the system sets the timer again when it is read
+		_, _ = unix.Read(p.beat, b[:])
+		return ready
+	case wakeConn:
 		var b [8]byte
 		_, _ = unix.Read(p.ev, b[:])
 		return p.takeDialed(ready)
@@ -252,7 +260,7 @@ func (p *epoll) Close(i int) {
 	if c.fd >= 0 {
 		_ = unix.Close(c.fd)
 	}
-	c.fd, c.asked, c.coming, c.secured = -1, false, false, nil
+	c.fd, c.asked, c.coming, c.stamped, c.secured = -1, false, false, false, nil
 	c.gen++
 }
 
@@ -284,6 +292,7 @@ func (p *epoll) Release() {
 		}
 	}
 	p.dialed = nil
+	p.endBeat()
 	_ = unix.Close(p.ep)
 	_ = unix.Close(p.ev)
 	p.ep = -1

@@ -10,13 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-const (
-	// heartbeat is how long a loop sleeps at most, so that a longer pause of
-	// its own (stopped, throttled, not scheduled) is seen.
-	heartbeat  = 10 * millisecond
-	readBuffer = 256 << 10
-	never      = math.MaxInt64
-)
+const never = math.MaxInt64
 
 // Live is what a loop tells while it runs; others may read it at any time.
 type Live struct {
@@ -36,15 +30,29 @@ type Loop struct {
 	poller Poller
 	mail   mailbox
 
-	conns   []conn
+	conns   []*conn
+	places  []int // the connection that a place has now
+	spare   []int // connections that have ended and belong to no place
 	slots   slots
 	secs    seconds
 	dirty   []int // connections with something to write
-	buf     []byte
 	events  []store.Event
 	discard []store.Event // of connections that end with nothing open
 	ready   []Ready
 	op      store.Op
+
+	stamped  Stamped // the poller, if it knows when bytes arrived
+	buf      []byte
+	used     int       // of buf
+	readings []reading // read, and not acted on yet
+	sample   sampling
+	lag      int64 // of the reading that is acted on
+	weight   int64 // likewise
+	asked    int64 // when the loop wanted to wake, or woke earlier
+	woke     int64
+	turned   int64 // when the turn before ended
+	owed     int   // operations that slot.owed marks
+	beats    bool  // the poller ends a wait at each beat
 
 	watching   *watching // nil: this loop has no watchers
 	eventsLive uint64
@@ -54,13 +62,19 @@ type Loop struct {
 	sched             cursor    // open loop: what is due next
 	closed            closedLoop
 	bytesIn, bytesOut uint64 // of the current second
-	rr                int    // open loop: the connection used last
+	rr                int    // open loop: the connection used last in place of another
+	blockedBy         blocker
+	roomBy            blocker // what blocked before roomAt
+	roomAt            int64   // open loop: when something became free the last time that nothing had been
 	maxTerm           uint64
+	epoch             atomic.Uint64 // Epoch
 	tickAt            int64
 	redial            int64
 
 	draining  bool
 	stopped   bool
+	slot      int    // of the warm-up's slots, the one that runs
+	slotDone  uint64 // doneLive when it began
 	drainTill int64
 	measuring bool
 	idle      bool // before the start, nothing is counted
@@ -81,22 +95,35 @@ func New(cfg Config, p Poller) *Loop {
 	if cfg.Mark == nil {
 		cfg.Mark = func(Mark) {}
 	}
+	if cfg.Shared == nil {
+		total := uint64(0)
+		if n := len(cfg.Phases); n > 0 {
+			total = cfg.Phases[n-1].Total
+		}
+		cfg.Shared = NewShared(1, total, cfg.MaxInFlight)
+	}
+	if cfg.Places == 0 {
+		cfg.Places = (len(cfg.Endpoints) - cfg.WatchOnly) * int(cfg.Stride)
+	}
 	l := &Loop{
 		cfg: cfg, poller: p,
-		conns:  make([]conn, len(cfg.Endpoints)),
 		slots:  newSlots(len(cfg.Clients)),
 		secs:   seconds{recycle: cfg.Recycle, hand: cfg.Hand},
 		buf:    make([]byte, readBuffer),
+		sample: sampling{every: 1},
 		tickAt: never, redial: never,
 		res: Result{ErrorTexts: map[kv.Outcome]string{}, MemberOf: map[string]uint64{}},
 	}
+	l.stamped, _ = p.(Stamped)
 	for i, e := range cfg.Endpoints {
-		l.conns[i].endpoint, l.conns[i].want = e, e
+		l.conns = append(l.conns, &conn{place: i, endpoint: e, want: e})
+		l.places = append(l.places, i)
 	}
 	if w := cfg.Watching; w != nil && w.Sink != nil {
 		l.watching = newWatching(w, len(l.conns))
 	}
 	l.Live.Phase.Store(-1)
+	cfg.Shared.loops[l.me()] = l
 	return l
 }
 
@@ -105,6 +132,9 @@ func New(cfg Config, p Poller) *Loop {
 func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	defer l.poller.Release()
 	l.Live.Thread.Store(int64(l.poller.Attach()))
+	if thread := int(l.Live.Thread.Load()); thread > 0 && l.opens() {
+		prefer(thread)
+	}
 	l.now = l.poller.Now()
 	err := l.connectAll(connectBy)
 	if err == nil {
@@ -122,64 +152,79 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	}
 	l.abandonOpen()
 	l.releaseTail()
+	l.cfg.Shared.spill.cursors[l.me()].due.Store(never)
 	l.secs.release(never)
 	l.closeAll()
 	l.Live.Phase.Store(-1)
 	return &l.res
 }
 
+// opens reports whether the load is an open loop.
+func (l *Loop) opens() bool {
+	for i := range l.cfg.Phases {
+		if l.cfg.Phases[i].Pacer != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // turn is one round: wait, then do all that there is to do.
 func (l *Loop) turn() {
 	until := l.nextWake()
-	asked := max(until, l.now)
+	asked := l.nextBeat(max(until, l.now, l.turned))
 	l.ready = l.poller.Wait(until, l.ready[:0])
 	now := l.poller.Now()
-	if l.measuring {
-		l.res.LongestPause = max(l.res.LongestPause, now-asked)
-	}
-	began := now
+	l.awake(asked, now)
+	l.warm(now)
+	ended := l.doneLive + l.failLive
 	l.to(now)
 	l.takeMail()
-	for _, r := range l.ready {
-		l.attend(r)
-	}
+	l.attendAll()
 	l.expire()
 	l.maintain()
 	if !l.draining && !l.idle {
 		l.fire()
+		l.wakeRested()
+		l.shareWork()
 	}
 	l.flushDirty()
-	l.secs.release(l.pending())
+	l.release()
 	l.tellLive()
-	if l.measuring {
-		l.res.LongestPause = max(l.res.LongestPause, l.poller.Now()-began)
-	}
-}
-
-func (l *Loop) attend(r Ready) {
-	switch r.What {
-	case Readable:
-		l.read(r.Conn)
-	case Writable:
-		l.conns[r.Conn].blocked = false
-		l.pump(r.Conn)
-		l.touch(r.Conn)
-	case Dialed:
-		l.dialed(r.Conn, r.Err)
-	}
+	l.worked(l.poller.Now(), l.doneLive+l.failLive-ended)
 }
 
 // nextWake is the time by which the loop has something to do.
 func (l *Loop) nextWake() int64 {
 	until := l.now + heartbeat
+	if l.measuring && l.slots.open > 0 && !l.beats {
+		until = l.now + beat
+	}
 	if l.slots.head != none {
 		until = min(until, l.slots.table[l.slots.head].start+l.cfg.Timeout)
 	}
 	if due := l.sched.due; !l.draining && !l.idle && due < until && l.canSend() {
 		until = due
 	}
+	if !l.draining {
+		until = min(until, l.closed.resting.until())
+	}
 	until = min(until, l.clock.next, l.tickAt, l.redial)
 	return until
+}
+
+// release hands over the seconds that are complete. What another loop has due
+// and cannot take up may still come into this loop's books.
+func (l *Loop) release() {
+	pending := l.pending()
+	if s := l.cfg.Shared; s.several() && l.sched.pacer != nil {
+		s.spill.cursors[l.me()].due.Store(pending)
+		if !l.secs.complete(pending) {
+			return
+		}
+		pending = min(pending, s.spill.pending())
+	}
+	l.secs.release(pending)
 }
 
 // pending is the earliest time at which an operation that does not exist yet
@@ -206,9 +251,13 @@ func (l *Loop) finished() bool {
 // to moves the loop's clock on: seconds and phases that have ended meanwhile
 // are closed in their order.
 func (l *Loop) to(now int64) {
+	if now < l.now {
+		return // read before something that was acted on already
+	}
 	l.now = now
 	if l.measuring {
 		l.res.InFlightArea += float64(now-l.areaAt) * float64(l.slots.open)
+		l.res.RestingArea += float64(now-l.areaAt) * float64(len(l.closed.resting))
 		l.areaAt = now
 	}
 	for !l.draining && now >= l.clock.next {
@@ -224,13 +273,20 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	if !outcome.Failed() {
 		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
 	}
+	if sl.state == waiting { // it was never made
+		sl.kind, sl.level = l.kindOf(sl.acc.Phase, sl.n)
+	}
 	series := measure.Series{Kind: sl.kind, Consistency: sl.level, Member: ev.Member, Term: ev.Term}
 	if ev.Member == 0 && sl.conn >= 0 {
 		series.Member = l.conns[sl.conn].member
-		if ev.Term == 0 {
-			series.Term = l.maxTerm
+	}
+	if ev.Term == 0 {
+		series.Term = sl.term
+		if sl.state != written {
+			series.Term = l.term()
 		}
 	}
+	l.held(sl, at)
 	acc := sl.acc
 	acc.Outcomes[outcome]++
 	acc.open--
@@ -241,21 +297,40 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	} else {
 		l.doneLive++
 		l.secs.succeeded(acc, series, at-sl.due, at-sl.sent)
+		if l.weight > 0 {
+			l.disturbed(sl, at)
+		}
 		l.clock.completed(sl.kind, at)
 		acc.Extra += uint64(ev.Extra)
 		acc.Retries += uint64(ev.Retries)
+		if sl.kind.Reads() {
+			acc.Keys += uint64(max(ev.Count, 0))
+		}
 	}
 	client, measured := sl.client, sl.measured
+	rest := int64(0)
+	if client >= 0 {
+		rest = l.restAfter(sl, outcome, at)
+	}
+	owed := sl.owed
 	l.slots.finish(tag, placeFree)
 	if client < 0 {
+		switch {
+		case owed:
+			l.owed--
+		case l.cfg.Shared.several():
+			l.cfg.Shared.limit.give(l.me())
+		}
+		l.freed()
 		return
 	}
 	if measured {
 		l.closed.inWindow--
+		l.closed.lastAt = at
 	}
-	l.begin(client, at)
-	if measured && l.closed.left == 0 && l.closed.inWindow == 0 && !l.draining {
-		l.close(at)
+	l.goOn(client, at, rest)
+	if measured && l.closed.inWindow == 0 {
+		l.endWork()
 	}
 }
 
@@ -274,7 +349,7 @@ func (l *Loop) explain(o kv.Outcome, text []byte) {
 	case o == kv.NotSent:
 		l.res.ErrorTexts[o] = "no connection took it before its timeout or the window's end"
 		for i := range l.conns {
-			if c := &l.conns[i]; c.state == down && c.err != nil {
+			if c := l.conns[i]; c.state == down && c.err != nil {
 				l.res.ErrorTexts[o] += ": " + c.err.Error()
 				break
 			}

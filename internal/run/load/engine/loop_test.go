@@ -412,35 +412,6 @@ func TestPauseOfTheGeneratorIsSeen(t *testing.T) {
 	near(t, "the longest pause", float64(b.res.LongestPause), 0.7e9, 0.02)
 }
 
-func TestRetargetMovesConnections(t *testing.T) {
-	b := newBench(3, 9, closed(3*secondNS))
-	to := map[int]string{}
-	b.dial = func(_ *sim, conn int, endpoint string) error { to[conn] = endpoint; return nil }
-	var loop *Loop
-	collector := measure.NewCollector(1)
-	b.cfg.Hand = func(s *measure.Second) { collector.Add(0, s) }
-	loop = New(b.cfg, b.sim)
-	moved := false
-	b.at = func(s *sim) {
-		if s.now > 3e9 && !moved {
-			moved = true
-			loop.Retarget([]string{"new", "new", "new"})
-		}
-	}
-	b.res = loop.Run(b.now+secondNS, func(error) { loop.Start(2e9) })
-	collector.End(0)
-	b.totals, _ = collector.Close(3)
-	b.account(t)
-	if b.totals.Failed() != 0 {
-		t.Errorf("%d operations failed; moving loses none", b.totals.Failed())
-	}
-	for conn, endpoint := range to {
-		if endpoint != "new" {
-			t.Errorf("connection %d is at %q", conn, endpoint)
-		}
-	}
-}
-
 // A connection whose stream ids are used up is replaced without losing an
 // operation or counting one twice.
 func TestDrainingConnectionIsReplaced(t *testing.T) {

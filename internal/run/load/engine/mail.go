@@ -12,6 +12,7 @@ type mailbox struct {
 	full      bool
 	start     int64
 	stop      bool
+	closeAt   int64
 	endpoints []string
 }
 
@@ -34,10 +35,17 @@ func (l *Loop) Stop() {
 	l.poller.Wake()
 }
 
-// Retarget moves the connections to other endpoints, one for each. What is in
-// flight ends where it is.
+// Retarget moves the places to other endpoints, one for each, at once. What is
+// in flight ends where it is.
 func (l *Loop) Retarget(endpoints []string) {
 	l.mail.put(func(m *mailbox) { m.endpoints = endpoints })
+	l.poller.Wake()
+}
+
+// closeAt closes the window at a time at which another loop saw the load's last
+// operation end.
+func (l *Loop) closeAt(at int64) {
+	l.mail.put(func(m *mailbox) { m.closeAt = at })
 	l.poller.Wake()
 }
 
@@ -47,16 +55,18 @@ func (l *Loop) takeMail() {
 		l.mail.mu.Unlock()
 		return
 	}
-	start, stop, endpoints := l.mail.start, l.mail.stop, l.mail.endpoints
-	l.mail.full, l.mail.start, l.mail.endpoints = false, 0, nil
+	start, stop, endpoints, end := l.mail.start, l.mail.stop, l.mail.endpoints, l.mail.closeAt
+	l.mail.full, l.mail.start, l.mail.endpoints, l.mail.closeAt = false, 0, nil, 0
 	l.mail.mu.Unlock()
 
 	if start != 0 {
 		l.start(start)
 	}
 	for i := range endpoints {
-		l.conns[i].want = endpoints[i]
-		l.pump(i)
+		l.move(i, endpoints[i])
+	}
+	if end != 0 && !l.draining && !l.idle {
+		l.close(end)
 	}
 	if stop && !l.stopped {
 		l.halt()

@@ -31,7 +31,7 @@ func (l *Loop) vacate() {
 // come dials for the operation that was just queued, unless the place is not
 // vacant yet, or waits before it dials again.
 func (l *Loop) come(i int) {
-	if c := &l.conns[i]; c.state == down && c.redialAt == never {
+	if c := l.conns[i]; c.state == down && c.redialAt == never {
 		l.launch(i)
 	}
 }
@@ -39,7 +39,7 @@ func (l *Loop) come(i int) {
 // launch dials for the operation that waits for the place, if there is one. It
 // is sent from its first dialling on.
 func (l *Loop) launch(i int) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	if len(c.queue) == 0 {
 		c.redialAt = never
 		return
@@ -56,7 +56,7 @@ func (l *Loop) launch(i int) {
 // leave ends the connection whose operation has its answer. A session is
 // closed before, and its end awaited, because the server would keep it.
 func (l *Loop) leave(i int) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	if c.state != up {
 		return // it was lost
 	}
@@ -76,7 +76,7 @@ func (l *Loop) leave(i int) {
 
 // end closes the connection and vacates its place.
 func (l *Loop) end(i int) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	l.poller.Close(i)
 	if c.codec != nil {
 		// Nothing is open; the codec may share a login that it must give up.
@@ -89,7 +89,7 @@ func (l *Loop) end(i int) {
 // part reads on until the server has ended the connection.
 func (l *Loop) part(i int) {
 	for {
-		n, err := l.poller.Read(i, l.buf)
+		n, err := l.poller.Read(i, l.buf[l.used:]) // for nobody
 		if err == ErrAgain {
 			return
 		}
@@ -106,6 +106,10 @@ func (l *Loop) part(i int) {
 // enough, and lets the operation that waits for the place go on.
 func (l *Loop) parted(i int) {
 	l.end(i)
+	if l.conns[i].moved {
+		l.retire(i)
+		return
+	}
 	l.launch(i)
 }
 
@@ -124,7 +128,7 @@ func (l *Loop) dialOrEnd(i int) {
 // lostOne ends a connection that broke: an operation on it gets its outcome,
 // and one that waits for it is dialled for again, later.
 func (l *Loop) lostOne(i int, why error) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	if c.state != up {
 		return // it had ended already
 	}
@@ -140,6 +144,11 @@ func (l *Loop) lostOne(i int, why error) {
 	}
 	l.handle(i)
 	c.codec, c.open, c.late = nil, 0, 0
+	if c.moved {
+		c.state = down
+		l.retire(i)
+		return
+	}
 	l.res.Reconnects++
 	l.redialLater(i)
 	if len(c.queue) == 0 {
@@ -152,7 +161,7 @@ func (l *Loop) lostOne(i int, why error) {
 func (l *Loop) giveUpOne(tag uint32) {
 	sl := &l.slots.table[tag]
 	i, outcome := int(sl.conn), kv.TimedOut
-	c := &l.conns[i]
+	c := l.conns[i]
 	ev := store.Event{}
 	if sl.state == waiting {
 		outcome = kv.NotSent
@@ -164,6 +173,9 @@ func (l *Loop) giveUpOne(tag uint32) {
 	}
 	c.queue = c.queue[:0]
 	l.end(i)
+	if c.moved {
+		l.retire(i)
+	}
 	ev.Outcome = outcome
 	l.finishOp(tag, true, &ev, l.now)
 }

@@ -38,6 +38,7 @@ type Poller interface {
 	// reaches until; it appends what is ready.
 	Wait(until int64, ready []Ready) []Ready
 	// Dial connects in the background; a Ready with Dialed says how it ended.
+	// The numbers of connections have no gaps, and may grow.
 	Dial(conn int, endpoint string)
 	// Read reads what is there; ErrAgain when that is nothing. Any other error
 	// is the connection's end.
@@ -54,4 +55,20 @@ type Poller interface {
 	Attach() int
 	// Release gives up everything the poller holds.
 	Release()
+}
+
+// Beating is what a Poller also is when it can end a Wait at regular times
+// without being told with each.
+type Beating interface {
+	// SetBeat makes Wait end at each multiple of period on the clock, too, in
+	// nanoseconds; 0 ends that. It reports whether the system does it.
+	SetBeat(period int64) bool
+}
+
+// Stamped is what a Poller also is when it knows when the bytes that it reads
+// arrived at this machine.
+type Stamped interface {
+	// ReadStamped reads as Read does and says how long ago, in nanoseconds, the
+	// last of the bytes arrived; below 0: that is not known.
+	ReadStamped(conn int, p []byte) (n int, lag int64, err error)
 }

@@ -18,7 +18,7 @@ type portable struct {
 	timer  *time.Timer
 
 	mu    sync.Mutex
-	conns []portableConn
+	conns []*portableConn
 	ready []Ready
 }
 
@@ -40,11 +40,16 @@ const portableBuffer = 256 << 10
 
 // NewPortable returns a Poller over net.Conn; its clock is the time since base.
 func NewPortable(conns int, base time.Time, dialer Dialer) Poller {
-	p := &portable{base: base, dialer: dialer, wakeup: make(chan struct{}, 1), timer: time.NewTimer(time.Hour), conns: make([]portableConn, conns)}
-	for i := range p.conns {
-		p.conns[i].taken, p.conns[i].given = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
-	}
+	p := &portable{base: base, dialer: dialer, wakeup: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	p.grow(conns)
 	return p
+}
+
+// grow makes space for so many connections.
+func (p *portable) grow(conns int) {
+	for len(p.conns) < conns {
+		p.conns = append(p.conns, &portableConn{taken: sync.NewCond(&p.mu), given: sync.NewCond(&p.mu)})
+	}
 }
 
 func (p *portable) Now() int64  { return int64(time.Since(p.base)) }
@@ -93,7 +98,8 @@ func (p *portable) Dial(i int, endpoint string) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.dialer.Timeout)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := &p.conns[i]
+	p.grow(i + 1)
+	c := p.conns[i]
 	c.gen++
 	c.cancel = cancel
 	gen := c.gen
@@ -114,17 +120,16 @@ func (p *portable) Dial(i int, endpoint string) {
 		}
 		if err == nil {
 			c.socket, c.in, c.out, c.err, c.full = socket, nil, nil, nil, false
-			go p.reads(i, gen, socket)
-			go p.writes(i, gen, socket)
+			go p.reads(i, gen, c, socket)
+			go p.writes(i, gen, c, socket)
 		}
 		p.tell(Ready{Conn: i, What: Dialed, Err: err})
 	}()
 }
 
 // reads reads ahead until the connection ends.
-func (p *portable) reads(i, gen int, socket net.Conn) {
+func (p *portable) reads(i, gen int, c *portableConn, socket net.Conn) {
 	buf := make([]byte, 64<<10)
-	c := &p.conns[i]
 	for {
 		n, err := socket.Read(buf)
 		p.mu.Lock()
@@ -149,9 +154,8 @@ func (p *portable) reads(i, gen int, socket net.Conn) {
 
 // writes writes what the loop hands over until the connection ends. An error
 // shows at the next read.
-func (p *portable) writes(i, gen int, socket net.Conn) {
+func (p *portable) writes(i, gen int, c *portableConn, socket net.Conn) {
 	var buf []byte
-	c := &p.conns[i]
 	for {
 		p.mu.Lock()
 		for c.gen == gen && len(c.out) == 0 {
@@ -177,7 +181,7 @@ func (p *portable) writes(i, gen int, socket net.Conn) {
 func (p *portable) Read(i int, b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := &p.conns[i]
+	c := p.conns[i]
 	if len(c.in) == 0 {
 		if c.err != nil {
 			return 0, c.err
@@ -196,7 +200,7 @@ func (p *portable) Read(i int, b []byte) (int, error) {
 func (p *portable) Write(i int, b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := &p.conns[i]
+	c := p.conns[i]
 	if c.err != nil {
 		return 0, c.err
 	}
@@ -210,7 +214,7 @@ func (p *portable) Write(i int, b []byte) (int, error) {
 func (p *portable) Close(i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := &p.conns[i]
+	c := p.conns[i]
 	c.gen++
 	if c.cancel != nil {
 		c.cancel()

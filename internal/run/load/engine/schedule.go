@@ -10,14 +10,26 @@ import (
 // beginning, when the one before is used up.
 func (l *Loop) schedule(i int) {
 	s := &l.sched
-	*s = cursor{pacer: l.clock.phases[i].Pacer, phase: i, origin: l.clock.origin, n: l.cfg.Offset, due: never}
+	*s = cursor{pacer: l.clock.phases[i].Pacer, phase: i, origin: l.clock.origin, n: l.cfg.Offset, due: never, place: l.me()}
 	l.setDue()
 }
 
 // step moves the cursor to this loop's next operation.
 func (l *Loop) step() {
-	l.sched.n += l.cfg.Stride
+	l.sched.n, l.sched.place = l.after(l.sched.n, l.sched.place)
 	l.setDue()
+}
+
+// after is this loop's operation after the one with the given number, which
+// belongs to the given place: the operations go round all places, and this loop
+// has every so many-th of those.
+func (l *Loop) after(n uint64, place int) (uint64, int) {
+	step := int(l.cfg.Stride)
+	if place+step >= l.cfg.Places {
+		step = l.cfg.Places - place + l.me()
+		return n + uint64(step), l.me()
+	}
+	return n + uint64(step), place + step
 }
 
 func (l *Loop) setDue() {
@@ -38,17 +50,22 @@ func (l *Loop) setDue() {
 }
 
 // accOf is the second in which an operation of the cursor's phase is due.
-func (l *Loop) accOf(due int64) *second {
-	if a := l.sched.acc; a != nil && due >= a.start && due < a.start+secondNS && a.Phase == l.clock.phases[l.sched.phase].Kind {
+func (l *Loop) accOf(due int64) *second { return l.accAt(l.clock.phases[l.sched.phase].Kind, due) }
+
+// accAt is the second of a phase in which an operation is due.
+func (l *Loop) accAt(phase measure.Phase, due int64) *second {
+	if a := l.sched.acc; a != nil && due >= a.start && due < a.start+secondNS && a.Phase == phase {
 		return a
 	}
-	kind := l.clock.phases[l.sched.phase].Kind
-	index := int((due - l.sched.origin) / secondNS)
 	for _, a := range l.secs.queue {
-		if a.Phase == kind && a.Index == index {
+		if a.Phase == phase && due >= a.start && due < a.start+secondNS {
 			l.sched.acc = a
 			return a
 		}
+	}
+	if n := len(l.secs.queue); n > 0 && l.cfg.Shared.several() {
+		// Another loop's clock was ahead by a moment when this one was stopped.
+		return l.secs.queue[n-1]
 	}
 	// Cannot be: a second is kept until the schedule has passed it.
 	panic("engine: an operation is due in a second that is not there")
@@ -57,7 +74,8 @@ func (l *Loop) accOf(due int64) *second {
 // backlog is how many operations are due before at and not taken up.
 func (l *Loop) backlog(at int64) (count uint64) {
 	p := &l.clock.phases[l.sched.phase]
-	for n := l.sched.n; p.Total == 0 || n < p.Total; n += l.cfg.Stride {
+	n, place := l.sched.n, l.sched.place
+	for ; p.Total == 0 || n < p.Total; n, place = l.after(n, place) {
 		due := p.Pacer.Due(n)
 		if due >= p.Duration || l.sched.origin+due >= at {
 			break
@@ -73,13 +91,7 @@ func (l *Loop) abandonSchedule(at int64) {
 		return
 	}
 	for l.sched.due < at {
-		acc := l.accOf(l.sched.due)
-		acc.Due++
-		acc.Outcomes[kv.NotSent]++
-		kind, level := l.kindOf(acc.Phase, l.sched.n)
-		l.secs.failed(acc, measure.Series{Kind: kind, Consistency: level}, kv.NotSent, at-l.sched.due)
-		l.failLive++
-		l.explain(kv.NotSent, nil)
+		l.neverSent(l.sched.n, l.sched.due, l.accOf(l.sched.due), at)
 		l.step()
 	}
 	l.sched.due = never

@@ -58,6 +58,18 @@ func (q *seconds) begin(phase measure.Phase, index int, start int64) *second {
 	return s
 }
 
+// complete reports whether the first second can be handed over.
+func (q *seconds) complete(pending int64) bool {
+	return len(q.queue) > 0 && q.queue[0].open == 0 && pending >= q.queue[0].start+secondNS
+}
+
+// dropEmpty takes back the last second if nothing was due in it.
+func (q *seconds) dropEmpty() {
+	if n := len(q.queue); n > 1 && q.queue[n-1].Due == 0 && q.queue[n-1].Done == 0 {
+		q.queue = q.queue[:n-1]
+	}
+}
+
 // release hands over the seconds at the queue's front that are complete:
 // nothing due in them is open, and nothing more can become due, because the
 // schedule has come to pending, the time at which the next operation is due.
@@ -78,15 +90,18 @@ func (q *seconds) release(pending int64) {
 }
 
 func (q *seconds) record(h **measure.Histogram, ns int64) {
-	if *h == nil {
-		if q.recycle != nil {
-			*h = q.recycle()
-		}
-		if *h == nil {
-			*h = measure.NewHistogram()
-		}
-	}
+	q.histogram(h)
 	measure.Record(*h, ns)
+}
+
+// histogram makes the histogram be there.
+func (q *seconds) histogram(h **measure.Histogram) {
+	if *h == nil && q.recycle != nil {
+		*h = q.recycle()
+	}
+	if *h == nil {
+		*h = measure.NewHistogram()
+	}
 }
 
 // succeeded records a completed operation in the second in which it was due.

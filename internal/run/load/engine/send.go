@@ -7,9 +7,15 @@ import (
 
 // closedLoop counts a closed loop's operations.
 type closedLoop struct {
-	n        uint64 // of the next operation in this phase
-	left     uint64 // of the phase's total; never ends without one
-	inWindow int    // measured operations that are open
+	n        uint64  // of the next operation in this phase, without a total
+	bounded  bool    // a total bounds the phase
+	batch    span    // of the total's numbers: this loop's, not begun
+	inWindow int     // measured operations that are open
+	lastAt   int64   // when the last of them ended
+	without  []int32 // clients for which there was no number left
+	asking   []int32 // the same, while they ask again
+	resting  resting
+	usual    int64 // how long a success takes: a running mean of service times; 0: none yet
 }
 
 // cursor walks along an open loop's schedule, which may lie behind the clock.
@@ -20,21 +26,32 @@ type cursor struct {
 	n      uint64
 	due    int64 // of operation n, on the loop's clock; never after the last
 	acc    *second
-	held   uint64 // the operation number that the limit held back last, plus one
+	place  int // of operation n, among those of all loops
 }
+
+// blocker is what keeps an operation that is due from being taken up.
+type blocker uint8
+
+const (
+	byNothing blocker = iota
+	byConnections
+	byLimit
+)
 
 // begin makes a client's next operation, due now.
 func (l *Loop) begin(client int32, due int64) {
-	if l.draining || l.closed.left == 0 {
+	if l.draining {
 		return
 	}
-	l.closed.left--
-	n := l.closed.n
-	l.closed.n += l.cfg.Stride
+	n, ok := l.next()
+	if !ok {
+		l.closed.without = append(l.closed.without, client)
+		return
+	}
 	acc := l.clock.current
 	tag := l.slots.take()
 	sl := &l.slots.table[tag]
-	*sl = slot{due: due, n: n, acc: acc, conn: int32(l.cfg.Clients[client]), client: client,
+	*sl = slot{due: due, n: n, acc: acc, conn: int32(l.places[l.cfg.Clients[client]]), client: client,
 		state: waiting, measured: l.clock.phase().Kind == measure.Measured}
 	acc.Due++
 	acc.open++
@@ -42,7 +59,7 @@ func (l *Loop) begin(client int32, due int64) {
 		l.closed.inWindow++
 	}
 	l.slots.link(tag, due)
-	c := &l.conns[sl.conn]
+	c := l.conns[sl.conn]
 	if len(c.queue) == 0 && c.ready() && !l.cfg.NewConnection {
 		l.submit(int(sl.conn), tag)
 		return
@@ -51,41 +68,121 @@ func (l *Loop) begin(client int32, due int64) {
 	if l.cfg.NewConnection {
 		l.come(int(sl.conn))
 	}
+	sl.queued = sl.sent == 0
 }
 
 // fire takes up what the open loop's schedule has due.
 func (l *Loop) fire() { l.fireUntil(l.now + 1) }
 
-// fireUntil takes up what is due before the given time.
+// fireUntil takes up what is due before the given time, in the order of that:
+// this loop's own, and what others could not take up.
 func (l *Loop) fireUntil(end int64) {
-	for l.sched.due < end {
-		if l.slots.open >= l.cfg.MaxInFlight {
-			if l.sched.held != l.sched.n+1 {
-				l.sched.held = l.sched.n + 1
-				l.res.Capped++
+	if l.sched.pacer == nil {
+		return
+	}
+	s := l.cfg.Shared
+	for {
+		others := int64(never)
+		if s.several() {
+			others = s.spill.oldest.Load()
+		}
+		if min(l.sched.due, others) >= end {
+			return
+		}
+		place := elsewhere
+		if l.sched.due <= others {
+			place = l.sched.place / int(l.cfg.Stride)
+		}
+		i, ok := l.room(place)
+		switch {
+		case !ok && s.several():
+			l.spillDue(end)
+			return
+		case !ok:
+			return
+		case place >= 0:
+			l.takeUp(l.sched.n, l.sched.due, l.accOf(l.sched.due), i)
+			l.step()
+		default:
+			o, got := s.spill.take(end)
+			if !got { // another loop was quicker
+				s.limit.give(l.me())
+				continue
 			}
-			return
+			l.takeUp(o.n, o.due, l.accAt(o.phase, o.due), i)
 		}
-		i, ok := l.route()
-		if !ok {
-			return
-		}
-		acc := l.accOf(l.sched.due)
-		tag := l.slots.take()
-		sl := &l.slots.table[tag]
-		*sl = slot{due: l.sched.due, n: l.sched.n, acc: acc, conn: int32(i), client: -1,
-			measured: acc.Phase == measure.Measured}
-		acc.Due++
-		acc.open++
-		l.slots.link(tag, l.now)
-		if l.cfg.NewConnection {
-			sl.state = waiting
-			l.conns[i].queue = append(l.conns[i].queue, waiter{tag, sl.n})
-			l.come(i)
-		} else {
-			l.submit(i, tag)
-		}
-		l.step()
+	}
+}
+
+// elsewhere is the place of an operation that belongs to another loop.
+const elsewhere = -1
+
+// takeUp begins an operation that was due, on a connection that takes it.
+func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
+	tag := l.slots.take()
+	sl := &l.slots.table[tag]
+	*sl = slot{due: due, ready: due, n: n, acc: acc, conn: int32(i), client: -1,
+		measured: acc.Phase == measure.Measured}
+	if l.roomAt > due {
+		sl.ready = l.roomAt
+		l.waitedFor(l.roomBy, acc)
+	}
+	acc.Due++
+	acc.open++
+	l.slots.link(tag, l.now)
+	if l.cfg.NewConnection {
+		sl.state = waiting
+		l.conns[i].queue = append(l.conns[i].queue, waiter{tag, n})
+		l.come(i)
+		return
+	}
+	l.submit(i, tag)
+}
+
+// room finds a connection for an operation that belongs to the given place, and
+// takes its share of the limit.
+func (l *Loop) room(place int) (i int, ok bool) {
+	i, ok = l.route(place)
+	switch {
+	case !ok:
+		l.blockedBy = byConnections
+	case l.cfg.Shared.several():
+		ok = l.cfg.Shared.limit.take(l.me())
+	default:
+		ok = l.slots.open-l.owed < l.cfg.MaxInFlight
+	}
+	switch {
+	case ok:
+		l.freed()
+	case l.blockedBy == byNothing:
+		l.blockedBy = byLimit
+	}
+	return i, ok
+}
+
+// freed notes that something became free by the loop's clock, after there was
+// nothing for what is due.
+func (l *Loop) freed() {
+	if l.blockedBy == byNothing {
+		return
+	}
+	// What an answer made free was free when the answer arrived.
+	l.roomAt, l.roomBy, l.blockedBy = l.now-l.lag, l.blockedBy, byNothing
+	if s := l.cfg.Shared; s.several() {
+		s.spill.cursors[l.me()].full.Store(false)
+	}
+}
+
+// waitedFor counts an operation of the window that waited.
+func (l *Loop) waitedFor(b blocker, acc *second) {
+	if acc.Phase != measure.Measured {
+		return
+	}
+	switch b {
+	case byLimit:
+		l.res.Capped++
+	case byConnections:
+		l.res.NoRoom++
 	}
 }
 
@@ -95,34 +192,49 @@ func (l *Loop) canSend() bool {
 	if l.sched.due > l.now {
 		return true
 	}
-	if l.slots.open >= l.cfg.MaxInFlight {
-		return false
+	if l.cfg.Shared.several() || l.slots.open-l.owed >= l.cfg.MaxInFlight {
+		return false // another loop, or the end of an operation, wakes this one
 	}
-	_, ok := l.route()
+	_, ok := l.route(l.sched.place / int(l.cfg.Stride))
 	return ok
 }
 
-// route takes the connections in turn, and leaves out those that take nothing.
-func (l *Loop) route() (int, bool) {
-	conns := len(l.conns) - l.cfg.WatchOnly
-	for range conns {
+// route returns the connection that an operation's place has; if that takes
+// nothing, the others in turn.
+func (l *Loop) route(place int) (int, bool) {
+	if place >= 0 {
+		if i := l.places[place]; l.free(i) {
+			return i, true
+		}
+	}
+	places := len(l.places) - l.cfg.WatchOnly
+	for range places {
 		l.rr++
-		if l.rr >= conns {
+		if l.rr >= places {
 			l.rr = 0
 		}
-		if c := &l.conns[l.rr]; !l.cfg.NewConnection && c.ready() || l.cfg.NewConnection && c.vacant() {
-			return l.rr, true
+		if i := l.places[l.rr]; l.free(i) {
+			return i, true
 		}
 	}
 	return 0, false
 }
 
+// free reports whether a connection takes an operation now.
+func (l *Loop) free(i int) bool {
+	c := l.conns[i]
+	if l.cfg.NewConnection {
+		return c.vacant()
+	}
+	return c.ready()
+}
+
 // submit encodes an operation on a connection that is ready.
 func (l *Loop) submit(i int, tag uint32) {
-	c, sl := &l.conns[i], &l.slots.table[tag]
+	c, sl := l.conns[i], &l.slots.table[tag]
 	client := uint32(sl.client)
 	if sl.client < 0 {
-		client = uint32(i)
+		client = uint32(c.place)
 	}
 	op := &l.op
 	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, client*uint32(l.cfg.Stride)+uint32(l.cfg.Offset), op)
@@ -132,20 +244,25 @@ func (l *Loop) submit(i int, tag uint32) {
 	if l.cfg.Watching != nil && op.Kind.Writes() {
 		l.cfg.Watching.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
 	}
+	before := uint64(len(c.codec.Out()))
 	c.codec.Submit(op)
 	c.open++
-	c.unsent = append(c.unsent, tag)
+	c.unsent = append(c.unsent, unsent{c.wrote + before, tag, sl.n})
 	l.touch(i)
 }
 
 // pump submits what waits for the connection.
 func (l *Loop) pump(i int) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	if c.state != up {
 		return
 	}
 	if c.leaving() && c.open == 0 {
-		l.replace(i)
+		if c.moved {
+			l.retire(i)
+		} else {
+			l.replace(i)
+		}
 		return
 	}
 	l.watchPump(i)
@@ -164,7 +281,7 @@ func (l *Loop) pump(i int) {
 
 // touch notes that a connection may have something to write.
 func (l *Loop) touch(i int) {
-	if c := &l.conns[i]; !c.dirty {
+	if c := l.conns[i]; !c.dirty {
 		c.dirty = true
 		l.dirty = append(l.dirty, i)
 	}
@@ -179,10 +296,10 @@ func (l *Loop) flushDirty() {
 	l.dirty = l.dirty[:0]
 }
 
-// flush writes a connection's output. Every operation whose first bytes this
+// flush writes a connection's output. Every operation whose first byte this
 // writes is sent at the time read just before.
 func (l *Loop) flush(i int) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	for c.state == up && !c.blocked {
 		out := c.codec.Out()
 		if len(out) == 0 {
@@ -196,6 +313,7 @@ func (l *Loop) flush(i int) {
 		if n > 0 {
 			l.bytesOut += uint64(n)
 			c.codec.Wrote(n)
+			c.wrote += uint64(n)
 			l.markSent(c, i, sent)
 		}
 		if err != nil {
@@ -208,9 +326,11 @@ func (l *Loop) flush(i int) {
 }
 
 func (l *Loop) markSent(c *conn, i int, sent int64) {
-	for _, tag := range c.unsent {
+	done := 0
+	for ; done < len(c.unsent) && c.unsent[done].after < c.wrote; done++ {
+		tag, n := c.unsent[done].tag, c.unsent[done].n
 		sl := &l.slots.table[tag]
-		if sl.state != submitted || int(sl.conn) != i {
+		if sl.state != submitted || sl.n != n || int(sl.conn) != i {
 			continue // given up meanwhile
 		}
 		if l.cfg.NewConnection {
@@ -219,10 +339,23 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 			l.slots.unlink(tag)
 			l.slots.link(tag, sent)
 		}
-		sl.sent, sl.state = sent, written
-		if sl.client < 0 {
-			l.secs.record(&sl.acc.Lateness, sent-sl.due)
+		sl.sent, sl.state, sl.term = sent, written, l.term()
+		switch {
+		case sl.client < 0:
+			l.late(sl)
+		case !sl.queued:
+			sl.acc.Disturbed.Idle += sent - sl.due
 		}
 	}
-	c.unsent = c.unsent[:0]
+	c.unsent = c.unsent[:copy(c.unsent, c.unsent[done:])]
+}
+
+// late records how late an operation of an open loop was sent, and how much of
+// that the generator could not help: nothing was free for it.
+func (l *Loop) late(sl *slot) {
+	l.secs.record(&sl.acc.Lateness, sl.sent-sl.due)
+	l.secs.record(&sl.acc.Disturbed.Own, sl.sent-sl.ready)
+	if waiting := sl.ready - sl.due; waiting > 0 {
+		l.secs.record(&sl.acc.Disturbed.Waiting, waiting)
+	}
 }

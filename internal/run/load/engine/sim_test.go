@@ -26,6 +26,9 @@ type sim struct {
 	// lag is added to a wake-up, as a busy machine does.
 	lag func(now int64) int64
 	at  func(s *sim) // runs at each wait
+	// most is how many bytes a connection takes at once, and again after 1 ms;
+	// 0 for all.
+	most int
 }
 
 type simConn struct {
@@ -132,6 +135,9 @@ func (s *sim) scan(ready []Ready) []Ready {
 }
 
 func (s *sim) Dial(conn int, endpoint string) {
+	for len(s.conns) <= conn {
+		s.conns = append(s.conns, simConn{})
+	}
 	s.conns[conn] = simConn{gen: s.conns[conn].gen + 1}
 	gen := s.conns[conn].gen
 	s.after(s.wire, func() {
@@ -142,6 +148,9 @@ func (s *sim) Dial(conn int, endpoint string) {
 		c.dialErr = nil
 		if s.dial != nil {
 			c.dialErr = s.dial(s, conn, endpoint)
+		}
+		if c.dialErr == errHangs {
+			return
 		}
 		c.open, c.dialed = c.dialErr == nil, true
 	})
@@ -170,6 +179,15 @@ func (s *sim) Write(conn int, p []byte) (int, error) {
 		return 0, nil
 	}
 	gen := c.gen
+	if s.most > 0 && len(p) > s.most {
+		p = p[:s.most]
+		c.stuck, c.denied = true, true
+		s.after(millisecond, func() {
+			if c := &s.conns[conn]; c.gen == gen {
+				c.stuck = false
+			}
+		})
+	}
 	for b := p; len(b) >= requestLen; b = b[requestLen:] {
 		request := append([]byte(nil), b[:requestLen]...)
 		s.after(s.wire, func() {
@@ -196,6 +214,9 @@ func reply(request []byte, o kv.Outcome) []byte {
 }
 
 var errRefused = errors.New("connection refused")
+
+// errHangs is of a dial that never ends.
+var errHangs = errors.New("no answer")
 
 // simCodec speaks it.
 type simCodec struct {

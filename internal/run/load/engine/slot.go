@@ -11,8 +11,10 @@ const none = ^uint32(0)
 // is the operation's tag.
 type slot struct {
 	due, sent  int64
+	ready      int64 // open loop: when it could first be taken up; due unless it had to wait
 	start      int64 // what the timeout counts from: sent, or due while it waits
 	n, ref     uint64
+	term       uint64 // when it was sent
 	acc        *second
 	conn       int32
 	client     int32 // closed loop: index in clients; -1 in an open loop
@@ -20,6 +22,8 @@ type slot struct {
 	kind       kv.Kind
 	level      kv.Consistency
 	measured   bool
+	queued     bool   // closed loop: it had to wait for its connection
+	owed       bool   // open loop: its place has moved, and it does not count to the limit
 	prev, next uint32 // the list of timeouts, in the order of start
 }
 
@@ -89,9 +93,14 @@ func (s *slots) release(tag uint32) {
 	s.unused = append(s.unused, tag)
 }
 
-// link puts the slot at the end of the list of timeouts; start never decreases.
+// link puts the slot at the end of the list of timeouts, whose start never
+// decreases: what was read a moment before another operation was sent and is
+// acted on after it begins with that one's start.
 func (s *slots) link(tag uint32, start int64) {
 	sl := &s.table[tag]
+	if s.tail != none {
+		start = max(start, s.table[s.tail].start)
+	}
 	sl.start, sl.prev, sl.next = start, s.tail, none
 	if s.tail == none {
 		s.head = tag

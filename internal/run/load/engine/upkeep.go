@@ -17,7 +17,7 @@ func (l *Loop) maintain() {
 	if l.now >= l.redial {
 		l.redial = never
 		for i := range l.conns {
-			c := &l.conns[i]
+			c := l.conns[i]
 			if c.state != down && c.state != parting {
 				continue
 			}
@@ -31,7 +31,7 @@ func (l *Loop) maintain() {
 }
 
 func (l *Loop) tickConn(i int) {
-	c := &l.conns[i]
+	c := l.conns[i]
 	if c.state != up {
 		return
 	}
@@ -70,7 +70,7 @@ func (l *Loop) expire() {
 // giveUp ends an operation that its codec still has.
 func (l *Loop) giveUp(tag uint32, outcome kv.Outcome) {
 	i := int(l.slots.table[tag].conn)
-	c := &l.conns[i]
+	c := l.conns[i]
 	placeFree := c.codec.Cancel(tag)
 	if placeFree {
 		c.open--
@@ -79,6 +79,10 @@ func (l *Loop) giveUp(tag uint32, outcome kv.Outcome) {
 	}
 	l.touch(i)
 	l.fail(tag, placeFree, outcome, l.now)
+	if c.state == up && c.moved && c.late == c.open {
+		l.retire(i) // nobody waits for what it still owes
+		return
+	}
 	if c.state == up && c.late > 0 && c.late == c.open && c.codec.Room() == 0 {
 		// All that is left is answers that nobody waits for, and they block
 		// the connection: what an HTTP client does then is to take another.
@@ -92,7 +96,7 @@ func (l *Loop) giveUp(tag uint32, outcome kv.Outcome) {
 // closed first, as far as the socket takes that at once.
 func (l *Loop) closeAll() {
 	for i := range l.conns {
-		c := &l.conns[i]
+		c := l.conns[i]
 		if c.state == up {
 			if s, ok := c.codec.(store.SessionCodec); ok {
 				s.Close()

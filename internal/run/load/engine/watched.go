@@ -91,8 +91,8 @@ func (l *Loop) watchSettled() bool {
 // tellSent notes when writes are sent before they are: their events may come,
 // in another loop, as soon as they are written.
 func (l *Loop) tellSent(c *conn, i int, sent int64) {
-	for _, tag := range c.unsent {
-		if sl := &l.slots.table[tag]; sl.state == submitted && int(sl.conn) == i && sl.kind.Writes() {
+	for _, u := range c.unsent {
+		if sl := &l.slots.table[u.tag]; sl.state == submitted && int(sl.conn) == i && sl.kind.Writes() {
 			l.cfg.Watching.Board.Times.Sent(sl.acc.Phase, sl.n, sent)
 		}
 	}

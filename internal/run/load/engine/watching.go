@@ -50,8 +50,8 @@ type watching struct {
 	cfg     *Watching
 	state   []watcherState
 	seen    []int64    // the store's revision up to which a watcher has seen all
-	todo    [][]uint32 // by connection: watchers to be created there
-	of      [][]uint32 // by connection: all watchers that belong there
+	todo    [][]uint32 // by place: watchers to be created there
+	of      [][]uint32 // by place: all watchers that belong there
 	again   []bool     // was created before
 	askedAt []int64
 	open    bool // watchers are to be created now
@@ -86,13 +86,13 @@ func newWatching(cfg *Watching, conns int) *watching {
 
 // watchPump creates watchers on a connection as long as it has room.
 func (l *Loop) watchPump(i int) {
-	w := l.watching
-	if w == nil || !w.open || len(w.todo[i]) == 0 {
+	w, c := l.watching, l.conns[i]
+	if w == nil || !w.open || c.moved || len(w.todo[c.place]) == 0 {
 		return
 	}
-	c, k := &l.conns[i], 0
-	for ; k < len(w.todo[i]) && c.ready(); k++ {
-		n := w.todo[i][k]
+	todo, k := w.todo[c.place], 0
+	for ; k < len(todo) && c.ready(); k++ {
+		n := todo[k]
 		op := &l.op
 		*op = store.Op{}
 		w.cfg.Fill(n, op)
@@ -104,13 +104,13 @@ func (l *Loop) watchPump(i int) {
 		c.codec.Submit(op)
 		l.touch(i)
 	}
-	w.todo[i] = w.todo[i][:copy(w.todo[i], w.todo[i][k:])]
+	w.todo[c.place] = todo[:copy(todo, todo[k:])]
 }
 
 // watchEvent acts on what a codec says about a watcher.
 func (l *Loop) watchEvent(i int, ev *store.Event) {
 	w := l.watching
-	if w == nil {
+	if w == nil || l.conns[i].moved { // its watchers are on the place's new connection
 		return
 	}
 	switch ev.What {
@@ -178,7 +178,7 @@ func (l *Loop) watchEnded(n uint32, ev *store.Event) {
 		return
 	}
 	w.state[n] = absent
-	if l.conns[w.cfg.Conns[n]].state != up {
+	if l.conns[l.places[w.cfg.Conns[n]]].state != up {
 		return
 	}
 	w.later = append(w.later, n)
@@ -201,8 +201,8 @@ func (l *Loop) watchAgain() {
 		}
 	}
 	w.later = w.later[:0]
-	for i := range w.todo {
-		if l.conns[i].state == up {
+	for p := range w.todo {
+		if i := l.places[p]; l.conns[i].state == up {
 			l.watchPump(i)
 		}
 	}
@@ -211,11 +211,12 @@ func (l *Loop) watchAgain() {
 // watchLost makes all watchers of a connection that ended wait for the next.
 func (l *Loop) watchLost(i int) {
 	w := l.watching
-	if w == nil {
+	if w == nil || l.conns[i].moved {
 		return
 	}
-	w.todo[i] = w.todo[i][:0]
-	for _, n := range w.of[i] {
+	place := l.conns[i].place
+	w.todo[place] = w.todo[place][:0]
+	for _, n := range w.of[place] {
 		switch w.state[n] {
 		case ended:
 			continue
@@ -223,11 +224,11 @@ func (l *Loop) watchLost(i int) {
 			w.missing++
 		}
 		w.state[n] = absent
-		w.todo[i] = append(w.todo[i], n)
+		w.todo[place] = append(w.todo[place], n)
 	}
 	kept := w.later[:0]
 	for _, n := range w.later {
-		if w.cfg.Conns[n] != i {
+		if w.cfg.Conns[n] != place {
 			kept = append(kept, n)
 		}
 	}
@@ -267,9 +268,7 @@ func (l *Loop) watchFirst(by int64) error {
 		l.flushDirty()
 		l.ready = l.poller.Wait(min(by, l.tickAt, l.redial, l.now+heartbeat), l.ready[:0])
 		l.to(l.poller.Now())
-		for _, r := range l.ready {
-			l.attend(r)
-		}
+		l.attendAll()
 		l.maintain()
 	}
 	return nil

@@ -21,6 +21,7 @@ type watchBench struct {
 	sent     []store.Event     // the events by their numbers
 	watching map[uint32]bool   // watchers that exist
 	creates  map[uint32][]int64
+	watchers int // the connection that they are on
 	version  int64
 	revision int64
 	// tell sends a put's event to the watchers; nil does so in 10 µs.
@@ -86,7 +87,7 @@ func (w *watchBench) answer(s *sim, conn int, request []byte) {
 	s.reply(conn, s.wire+millisecond, reply(request, kv.OK))
 	tag := uint32(request[0])<<24 | uint32(request[1])<<16 | uint32(request[2])<<8 | uint32(request[3])
 	if kv.Kind(request[4]) == kv.Watch {
-		w.watching[tag&^watchMark] = true
+		w.watching[tag&^watchMark], w.watchers = true, conn
 		return
 	}
 	w.version++
@@ -99,7 +100,7 @@ func (w *watchBench) answer(s *sim, conn int, request []byte) {
 		if w.tell != nil {
 			w.tell(w, number)
 		} else {
-			s.reply(0, s.wire, event(number))
+			s.reply(w.watchers, s.wire, event(number))
 		}
 	}
 }
@@ -217,7 +218,7 @@ func TestWatchFaultsAreTold(t *testing.T) {
 // not tell it again.
 func TestWatchersAreCreatedAgain(t *testing.T) {
 	w := newWatchBench(t, 2, 3, open(100, 2*secondNS))
-	cutAt := w.now + 2*secondNS
+	cutAt := w.now + 2*secondNS + 5*millisecond // between two puts
 	w.at = func(s *sim) {
 		if cutAt > 0 && s.now > cutAt {
 			cutAt = 0

@@ -154,8 +154,12 @@ func TestValuesHaveTheExactSizeAndAlphabet(t *testing.T) {
 		if i := bytes.IndexFunc(b, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }); i >= 0 {
 			t.Errorf("a value of %d bytes has %q at %d", size, b[i], i)
 		}
-		if !v.Check([]byte("k"), b) {
-			t.Errorf("a value of %d bytes does not pass its own check", size)
+		want := Own
+		if size < HeadLen {
+			want = Short
+		}
+		if got := v.Judge([]byte("k"), b); got != want {
+			t.Errorf("a value of %d bytes is judged %d, want %d", size, got, want)
 		}
 	}
 }
@@ -173,25 +177,50 @@ func TestValuesDiffer(t *testing.T) {
 	}
 }
 
-func TestCheckFindsWrongAnswers(t *testing.T) {
+func TestJudgeFindsWhatNobodyWrote(t *testing.T) {
 	v := NewValues(64, 1)
 	key := []byte("key")
 	good := v.Append(nil, key, 1, 2)
 	for i := range good {
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
-		if v.Check(key, bad) {
+		if v.Judge(key, bad) != Foreign {
 			t.Errorf("a value damaged at byte %d passes", i)
 		}
 	}
-	for what, ok := range map[string]bool{
-		"another key's value": v.Check([]byte("kez"), good),
-		"a shorter value":     v.Check(key, good[:63]),
-		"a longer value":      v.Check(key, append(bytes.Clone(good), 'x')),
-		"an empty value":      v.Check(key, nil),
+	for what, got := range map[string]Origin{
+		"another key's value": v.Judge([]byte("kez"), good),
+		"a shorter value":     v.Judge(key, good[:63]),
+		"a longer value":      v.Judge(key, append(bytes.Clone(good), 'x')),
+		"its head alone":      v.Judge(key, good[:HeadLen]),
 	} {
-		if ok {
-			t.Errorf("%s passes", what)
+		if got != Foreign {
+			t.Errorf("%s is judged %d", what, got)
+		}
+	}
+}
+
+// The checksum is over key and value, so what another run wrote is known as
+// such, whatever its seed, its size, its client and its operation.
+func TestJudgeKnowsTheValuesOfEveryRun(t *testing.T) {
+	key := []byte("some/key")
+	sizes := []int{0, 1, 8, HeadLen - 1, HeadLen, HeadLen + 1, 64, 256, 1 << 16}
+	for _, mine := range sizes {
+		v := NewValues(mine, 1)
+		for i, size := range sizes {
+			for seed := range uint64(5) {
+				value := NewValues(size, seed).Append(nil, key, uint32(seed)*7919, 1<<41|seed<<20|uint64(i))
+				want := Other
+				switch {
+				case size < HeadLen:
+					want = Short
+				case size == mine:
+					want = Own
+				}
+				if got := v.Judge(key, value); got != want {
+					t.Fatalf("a value of %d bytes and seed %d is judged %d by a load of %d bytes, want %d", size, seed, got, mine, want)
+				}
+			}
 		}
 	}
 }
@@ -206,10 +235,10 @@ func BenchmarkValue(b *testing.B) {
 				buf = v.Append(buf[:0], key, 1, uint64(i))
 			}
 		})
-		b.Run(fmt.Sprint("check/", size), func(b *testing.B) {
+		b.Run(fmt.Sprint("judge/", size), func(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
-				v.Check(key, buf)
+				v.Judge(key, buf)
 			}
 		})
 	}

@@ -12,7 +12,7 @@ const (
 	sumLen    = 4
 	clientLen = 5
 	numberLen = 7
-	// HeadLen is the size from which values are unique and checked whole.
+	// HeadLen is the size in bytes from which values are unique and checked whole.
 	HeadLen = sumLen + clientLen + numberLen
 )
 
@@ -64,24 +64,38 @@ func (v *Values) Append(b, key []byte, client uint32, n uint64) []byte {
 	return b
 }
 
-// Check reports whether value can have been written to key by a Values of this
-// size: with at least HeadLen bytes its checksum must match.
-func (v *Values) Check(key, value []byte) bool {
-	if len(value) != v.size {
-		return false
-	}
-	if !v.Unique() {
-		return true
+// Origin says who can have written a value to a key.
+type Origin uint8
+
+// The origins.
+const (
+	Foreign Origin = iota // no run of quorumbench
+	Short                 // too short to carry a checksum: it cannot be known
+	Other                 // a run whose values have another size
+	Own                   // a run whose values have this size
+)
+
+// Judge says who can have written value to key. The checksum is over the key and
+// the value alone, so the values of every run and seed pass it.
+func (v *Values) Judge(key, value []byte) Origin {
+	if len(value) < HeadLen {
+		return Short
 	}
 	var want [sumLen]byte
 	put(want[:], uint64(checksum(key, value[sumLen:])))
-	return string(want[:]) == string(value[:sumLen])
+	switch {
+	case string(want[:]) != string(value[:sumLen]):
+		return Foreign
+	case len(value) != v.size:
+		return Other
+	}
+	return Own
 }
 
 // Number is the number of the operation that wrote value to key; ok is false
-// for what Check does not accept, and for values too short to tell.
+// for what is not Own.
 func (v *Values) Number(key, value []byte) (n uint64, ok bool) {
-	if !v.Unique() || !v.Check(key, value) {
+	if v.Judge(key, value) != Own {
 		return 0, false
 	}
 	for _, x := range value[sumLen+clientLen : HeadLen] {

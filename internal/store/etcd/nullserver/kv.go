@@ -22,6 +22,7 @@ func (m *memory) appendRange(b []byte, id *identity, r *rangeRequest, wrong null
 		return b, err
 	}
 	b = id.appendHeader(b, revision)
+	r.lags = m.lagging(id, r)
 	return m.appendFound(b, r, wrong), nil
 }
 
@@ -43,6 +44,9 @@ func (m *memory) appendFound(b []byte, r *rangeRequest, wrong null.Kind) []byte 
 		return m.appendInterval(b, r, wrong)
 	}
 	e := m.get(r.key)
+	if e != nil && r.lags {
+		e = m.past.view(e)
+	}
 	if e == nil {
 		return b
 	}
@@ -62,6 +66,9 @@ func appendEntry(b []byte, field protowire.Number, e *entry, keysOnly bool, wron
 
 func (m *memory) appendInterval(b []byte, r *rangeRequest, wrong null.Kind) []byte {
 	found := m.interval(r.key, r.end)
+	if r.lags {
+		found = m.past.seen(found)
+	}
 	count := len(found)
 	if m.removed > 0 {
 		count = 0

@@ -25,6 +25,7 @@ type memory struct {
 	index    []*entry // every entry by key, and removed ones; guarded by all locks
 	removed  int      // removed entries in index; guarded likewise
 	hub      *hub     // is told of every write; may be nil
+	past     *past    // nil: no member lags
 }
 
 const shardCount = 16
@@ -47,6 +48,7 @@ type entry struct {
 	value                []byte
 	create, mod, version int64
 	removed              bool
+	old                  *before // what members that lag have; nil: as this
 }
 
 func newMemory() *memory {
@@ -96,6 +98,9 @@ func (m *memory) put(key, value []byte, revision int64) {
 		e = &entry{key: string(key), create: revision}
 		s.entries[e.key] = e
 		s.added = append(s.added, e)
+	}
+	if m.past != nil {
+		m.past.keep(e)
 	}
 	if m.hub != nil && m.hub.count.Load() > 0 {
 		m.putTold(e, value, revision)

@@ -14,6 +14,8 @@ type rangeRequest struct {
 	limit, revision      int64
 	order, target        int64
 	keysOnly, countOnly  bool
+	local                bool // serializable
+	lags                 bool // the member that answers does
 	minMod, maxMod       int64
 	minCreate, maxCreate int64
 }
@@ -73,6 +75,8 @@ func parseRange(b []byte) (r rangeRequest, ok bool) {
 			r.order = int64(value)
 		case 6:
 			r.target = int64(value)
+		case 7:
+			r.local = value != 0
 		case 8:
 			r.keysOnly = value != 0
 		case 9:

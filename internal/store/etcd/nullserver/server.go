@@ -135,18 +135,21 @@ func newServer(listeners []net.Listener, o Options, clock timer.Clock) (*server,
 			s.tls.NextProtos = append([]string{"h2"}, s.tls.NextProtos...)
 		}
 	}
-	s.newMembers(listeners, scheme)
+	s.newMembers(listeners, scheme, clock)
 	return s, nil
 }
 
 // newMembers makes one member for each listener, with one store for all.
-func (s *server) newMembers(listeners []net.Listener, scheme string) {
+func (s *server) newMembers(listeners []net.Listener, scheme string, clock timer.Clock) {
 	var keeper keeper
 	var h *hub
 	if s.options.NoMemory {
 		keeper = &canned{value: s.options.Value}
 	} else {
 		m := newMemory()
+		if s.Script != nil && s.Script.Lag > 0 {
+			m.past = &past{now: clock.Now, lag: int64(s.Script.Lag)}
+		}
 		h = newHub(s)
 		keeper, m.hub = m, h
 	}
@@ -157,7 +160,7 @@ func (s *server) newMembers(listeners []net.Listener, scheme string) {
 	for i := range listeners {
 		s.members = append(s.members, &member{
 			identity: newIdentity(MemberID(i + 1)), keeper: keeper, hub: h, members: members(urls),
-			user: s.options.User, errors: scriptErrors(),
+			user: s.options.User, errors: scriptErrors(), noLocal: s.Script != nil && s.Script.NoLocal,
 		})
 	}
 }

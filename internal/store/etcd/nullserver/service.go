@@ -83,6 +83,7 @@ type member struct {
 	keeper   keeper
 	hub      *hub               // nil: there are no watches and leases
 	members  []byte             // the answer to MemberList, without its header
+	noLocal  bool               // refuses local reads
 	user     string             // NAME:PASSWORD; empty: no authentication
 	errors   map[string]*status // by their names in a script
 }
@@ -100,6 +101,9 @@ func (m *member) answer(b []byte, method method, request []byte, wrong null.Kind
 		*r, ok = parseRange(request)
 		if err := checkRange(r, ok); err != nil {
 			return b, err
+		}
+		if r.local && m.noLocal {
+			return b, errNoLocal
 		}
 		if method == methodRange {
 			return m.keeper.appendRange(b, m.identity, r, wrong)

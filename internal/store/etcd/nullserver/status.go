@@ -33,6 +33,9 @@ var (
 	errAuthToken     = &status{codes.Unauthenticated, "etcdserver: invalid auth token"}
 )
 
+// errNoLocal is what servers that stand in for etcd answer, such as kine.
+var errNoLocal = &status{codes.Unimplemented, "serializable is not implemented"}
+
 // What a gRPC server answers before etcd sees the request.
 var (
 	errMalformed     = &status{codes.Internal, "grpc: the request is no valid message of its method"}

@@ -49,7 +49,13 @@ type Options struct {
 
 // ParseScript reads a script for this server: null.Parse with the names of
 // the errors that it can answer.
-func ParseScript(text string) (*null.Script, error) { return null.Parse(text, Errors()) }
+func ParseScript(text string) (*null.Script, error) {
+	s, err := null.Parse(text, Errors())
+	if err == nil {
+		err = s.Members()
+	}
+	return s, err
+}
 
 // check says what makes no sense. A user without a password may be a password,
 // and is not shown.

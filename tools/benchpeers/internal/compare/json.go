@@ -29,7 +29,7 @@ type Conditions struct {
 	Go           string  `json:"go"`
 	FileSystem   string  `json:"file_system"`
 	FdatasyncP50 int64   `json:"fdatasync_p50_ns"`
-	FdatasyncP99 int64   `json:"fdatasync_p99_ns"`
+	FdatasyncP99 int64   `json:"fdatasync_p99_ns"` // 0: not known
 	Rounds       int     `json:"rounds"`           // that were begun
 	Seconds      float64 `json:"seconds"`          // of one measurement; 0 where they differ
 	H2load       string  `json:"h2load,omitempty"` // version

@@ -1,0 +1,65 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// everywhere is a load on all members.
+const everywhere = `
+name: everywhere
+defaults: {STORE, connections: 6, clients: 12, key-space: 100, operation: put, target: all}
+trials:
+  - {name: first, warmup: 300ms, duration: 2s}
+`
+
+// Latency is known by role for every store, also where its protocol carries no
+// term: every operation was served by a leader or a follower. Of a proxy that
+// ran already nobody says which server is behind it.
+func TestEveryStoreIsKnownByRole(t *testing.T) {
+	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
+		w := newWorld(t)
+		dir := w.path("run")
+		w.run(t, "run", w.file(t, "everywhere.yaml", of(everywhere, st, exec)), "--out", dir) // whatever the verdict
+		checkByRole(t, byName(t, whole(t, dir, record.Complete), "first"))
+		if isProxy(st) {
+			return
+		}
+		endpoints := w.upOf(t, st, exec)
+		checkByRole(t, result(t, w.run(t, "bench", "put", "--store", st.Name(), "--endpoints", endpoints, "--target", "all",
+			"--conns", "6", "--clients", "12", "--duration", "2s", "--dial-timeout", patience.String(), "--format", "json")))
+	})
+}
+
+// upOf starts a store's cluster that runs until the test's end, and returns its
+// endpoints.
+func (w *world) upOf(t *testing.T, st store.Store, exec string) (endpoints string) {
+	t.Helper()
+	args := []string{"cluster", "up", "--store", st.Name(), "--dir", w.path("playground")}
+	if exec != "" {
+		args = append(args, "--exec", exec)
+	}
+	up := w.run(t, args...).exits(t, exitDone)
+	t.Cleanup(func() {
+		w.run(t, "cluster", "down", "--store", st.Name(), "--dir", w.path("playground")).exits(t, exitDone)
+	})
+	endpoints, _, _ = strings.Cut(up.stdout.String(), "\n")
+	return endpoints
+}
+
+func checkByRole(t *testing.T, trial *record.Trial) {
+	t.Helper()
+	served := map[string]uint64{}
+	for _, s := range trial.ByRole {
+		served[s.Role] += s.Operations
+	}
+	if served["leader"] == 0 || served["follower"] == 0 || served["leader"]+served["follower"] != trial.Operations {
+		t.Errorf("of %d operations the roles %v served; known are %+v", trial.Operations, served, trial.Roles)
+	}
+	t.Logf("by role: %v", served)
+}

@@ -1,0 +1,108 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// A leadership that is moved while nothing fails, in a cluster whose logs nobody
+// reads: the election is seen by asking, dated by when it was seen, which the
+// event says, and counted once. Nobody is lost.
+func TestMovedLeadershipIsSeen(t *testing.T) {
+	for _, name := range []string{"etcd", "consul"} {
+		t.Run(name, func(t *testing.T) {
+			st, err := registry.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t)
+			endpoints := w.upOf(t, st, server(t, st))
+			dir := w.path("run")
+			p := w.start(t, "bench", "get", "--store", name, "--endpoints", endpoints, "--consistency", "s", "--target", "all",
+				"--conns", "3", "--clients", "3", "--key-space-size", "100", "--duration", "6s", "--out", dir, "--dial-timeout", patience.String(), "--format", "json")
+			p.measuring(t, dir, "trial-01-get")
+			leader, moved := moveLeader(t, st, strings.Split(endpoints, ","))
+			p.end(t) // whatever the verdict
+			trial := result(t, p)
+			var elections []record.Event
+			for _, e := range events(t, dir, trial) {
+				t.Logf("%v: %s: %s", e.Time.Sub(moved), e.Kind, e.Text)
+				if e.Kind == string(store.Elected) {
+					elections = append(elections, e)
+				}
+			}
+			if len(elections) != 1 || trial.TermChanges != 1 || len(trial.LostMembers) > 0 {
+				t.Fatalf("%d term changes, lost are %v, and the elections %+v", trial.TermChanges, trial.LostMembers, elections)
+			}
+			e := elections[0]
+			if e.Member != leader || e.Line != "" || !strings.Contains(e.Text, "(seen at ") || e.Time.Before(moved) || e.Time.Sub(moved) > 5*time.Second {
+				t.Errorf("%s leads since %v, and the election is %+v", leader, moved, e)
+			}
+		})
+	}
+}
+
+// moveLeader makes another member the leader, and returns its name and when that
+// was asked for.
+func moveLeader(t *testing.T, st store.Store, endpoints []string) (name string, asked time.Time) {
+	t.Helper()
+	admin, err := st.Admin(store.Access{Endpoints: endpoints})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	status, err := admin.Status(t.Context())
+	if err != nil || status.Leader() == nil {
+		t.Fatalf("%+v, %v", status, err)
+	}
+	for _, m := range status.Members {
+		if m.ID == status.Leader().ID {
+			continue
+		}
+		asked = time.Now()
+		if err := admin.(store.Maintainer).MoveLeader(t.Context(), m.ID); err != nil {
+			t.Fatal(err)
+		}
+		return m.Name, asked
+	}
+	t.Fatal("no member follows")
+	return "", asked
+}
+
+// leaderByLogs is the name of the member of the run's first cluster whose log
+// has the newest election: a proxy says nothing of the server behind it.
+func leaderByLogs(t *testing.T, st store.Store, dir string) (name string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "logs", "cluster-1", "*.log"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are the logs %v, %v", files, err)
+	}
+	var newest time.Time
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(b) {
+			s, ok := st.(store.Signalling).Signal(bytes.TrimSuffix(line, []byte("\n")))
+			if ok && s.Kind == store.Elected && s.Time.After(newest) {
+				newest = s.Time
+				name, _, _ = strings.Cut(strings.TrimSuffix(filepath.Base(file), ".log"), "-")
+			}
+		}
+	}
+	if name == "" {
+		t.Fatal("no log has an election")
+	}
+	return name
+}

@@ -1,0 +1,166 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// older is a run directory that an older version wrote: two repeats of puts,
+// with p99 of 15.5 ms and 10.4 ms at 4,901 and 5,794 a second.
+const older = "../results/analyze/testdata/older"
+
+// olderRun copies older into the world, with the trials as change leaves them.
+func (w *world) olderRun(t *testing.T, name string, change func(trials []map[string]any) []map[string]any) string {
+	t.Helper()
+	if err := os.CopyFS(w.path(name), os.DirFS(older)); err != nil {
+		t.Fatal(err)
+	}
+	var run map[string]json.RawMessage
+	var trials []map[string]any
+	text, err := os.ReadFile(w.path(name, "run.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &run)
+	}
+	if err == nil {
+		err = json.Unmarshal(run["trials"], &trials)
+	}
+	if err == nil {
+		run["trials"], err = json.Marshal(change(trials))
+	}
+	if err == nil {
+		text, err = json.Marshal(run)
+	}
+	if err == nil {
+		err = os.WriteFile(w.path(name, "run.json"), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.path(name)
+}
+
+func asWritten(trials []map[string]any) []map[string]any { return trials }
+
+// repeated makes so many repeats of the first trial, each a little faster than
+// the one before, and hands each to change.
+func repeated(n int, change func(repeat int, trial map[string]any)) func([]map[string]any) []map[string]any {
+	return func(trials []map[string]any) (all []map[string]any) {
+		for repeat := 1; repeat <= n; repeat++ {
+			trial := map[string]any{}
+			for name, value := range trials[0] {
+				trial[name] = value
+			}
+			trial["repeat"], trial["repeats"], trial["operations_per_second"] = repeat, n, 4900+10*repeat
+			change(repeat, trial)
+			all = append(all, trial)
+		}
+		return all
+	}
+}
+
+func holds(t *testing.T, p *program, lines ...string) {
+	t.Helper()
+	for _, want := range lines {
+		if !strings.Contains(p.stdout.String(), want) {
+			t.Errorf("quorumbench %s does not print %q:\n%s", p.args, want, p.stdout.String())
+		}
+	}
+}
+
+// A record of an older version is printed, exported and compared. The median of
+// its two repeats is the slower one's own figure, not the mean of two
+// percentiles, and what an operation cost the generator is called so.
+func TestReportOfAnOlderRecord(t *testing.T) {
+	w := newWorld(t)
+	dir := w.olderRun(t, "old", asWritten)
+	p := w.run(t, "report", dir).exits(t, exitDone)
+	holds(t, p, "gen CPU/op", "4,901/s", "15.5 ms", "the slower of the middle two")
+	if out := p.stdout.String(); strings.Contains(out, "store RSS") || strings.Contains(out, "12.9 ms") {
+		t.Errorf("got\n%s", out)
+	}
+	for _, format := range []string{"json", "csv", "markdown"} {
+		w.run(t, "report", dir, "--format", format).exits(t, exitDone)
+	}
+	w.run(t, "report", dir, "--format", "dbtester", "--out", w.path("files")).exits(t, exitDone)
+	w.run(t, "report", dir, "--threshold", "p93.3<1s").exits(t, exitDone)
+	holds(t, w.run(t, "report", dir, "--baseline", dir).exits(t, exitDone), "4,901/s (+0.0 %)")
+}
+
+// A p99 of fdatasync that 100 writes gave is the largest but one of them, and is
+// not printed.
+func TestReportTellsNoP99OfAHundredSyncs(t *testing.T) {
+	w := newWorld(t)
+	dir := w.olderRun(t, "old", repeated(2, func(_ int, trial map[string]any) {
+		trial["durability"] = map[string]any{"fdatasync_p50_ns": 1_000_000, "fdatasync_p99_ns": 9_000_000, "file_system": "ext4", "synced": true}
+	}))
+	holds(t, w.run(t, "report", dir).exits(t, exitDone), "fdatasync p50 1.00 ms, p99 - on ext4")
+}
+
+// One failure of three million is not "percentiles above 100".
+func TestReportNamesAPercentileBelow100(t *testing.T) {
+	w := newWorld(t)
+	dir := w.olderRun(t, "old", repeated(1, func(_ int, trial map[string]any) {
+		trial["due"], trial["operations"], trial["errors"] = 3_000_000, 2_999_999, 1
+		trial["failed_from_percentile"] = 100 * 2_999_999.0 / 3_000_000
+	}))
+	holds(t, w.run(t, "report", dir).exits(t, exitDone), "percentiles above 99.9999667 failed")
+}
+
+// Invalid and interrupted repeats are in no median of a comparison, which says
+// so, how many tests it made, and that repeats on one cluster depend.
+func TestComparisonCountsWhatCounts(t *testing.T) {
+	w := newWorld(t)
+	now := w.olderRun(t, "now", repeated(6, func(repeat int, trial map[string]any) {
+		if repeat == 6 {
+			trial["operations_per_second"] = 1_000_000
+			trial["verdict"] = map[string]any{"state": "invalid", "reasons": []string{"R3: 1 answer was wrong"}, "notes": []string{}}
+		}
+	}))
+	base := w.olderRun(t, "base", repeated(7, func(repeat int, trial map[string]any) {
+		if repeat > 5 {
+			trial["operations_per_second"], trial["state"] = 1, "interrupted"
+		}
+	}))
+	p := w.run(t, "report", now, "--baseline", base).exits(t, exitDone)
+	holds(t, p, "4,930/s (+0.0 %)",
+		"Left out of the medians: put here, 1 of 6 (invalid R3); put in the baseline, 2 of 7 (interrupted).",
+		"2 tests were made, each at 5 %: where nothing differs, up to 0.1 of them are expected to leave 0 out by chance.",
+		"share its state, so they are not independent")
+}
+
+// A store whose linearizable reads are less than their name has a mark in the
+// table and the sentence below it. Its members are called m1, m2 and m3, and
+// each operation is one of theirs.
+func TestTableSaysWhatALevelIsNot(t *testing.T) {
+	w := newWorld(t)
+	bench := func(store string) *program {
+		endpoints := w.nullServer(t, "--protocol", store, "--members", "3", "--script", "delay=1ms")
+		p := w.run(t, "bench", "get", "--store", store, "--endpoints", endpoints, "--target", "all", "--consistency", "linearizable",
+			"--conns", "6", "--clients", "12", "--total", "2000", "--warmup", "100ms", "--key-space-size", "100", "--repeats", "2", "--out", w.path(store))
+		return p.end(t) // its verdict is of no concern here
+	}
+	holds(t, bench("zookeeper"), "linearizable¹", "\n¹ linearizable reads of zookeeper: sync, then getData, and no quorum read")
+	if p := bench("etcd"); strings.Contains(p.stdout.String(), "¹") {
+		t.Errorf("etcd's linearizable reads have a mark:\n%s", p.stdout.String())
+	}
+	run, err := record.Open(w.path("zookeeper"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range run.Trials {
+		trial := &run.Trials[i]
+		names, operations := []string{}, uint64(0)
+		for _, b := range trial.ByMember {
+			names, operations = append(names, b.Name), operations+b.Operations
+		}
+		if strings.Join(names, " ") != "m1 m2 m3" || operations != trial.Operations {
+			t.Errorf("%d operations of %d, of the members %q", operations, trial.Operations, names)
+		}
+	}
+}

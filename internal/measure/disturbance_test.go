@@ -1,0 +1,36 @@
+package measure
+
+import "testing"
+
+// What is merged is the whole, whichever part had what.
+func TestDisturbanceMerges(t *testing.T) {
+	var a, b, whole Disturbance
+	for i := range 1000 {
+		to := &a
+		if i%3 == 0 {
+			to = &b
+		}
+		for k, h := range to.histograms() {
+			if k == i%5 {
+				w := whole.histograms()[k]
+				for _, into := range []**Histogram{h, w} {
+					if *into == nil {
+						*into = NewHistogram()
+					}
+					Record(*into, int64(i)*1000)
+				}
+			}
+		}
+		to.Idle += int64(i)
+		whole.Idle += int64(i)
+	}
+	a.merge(&b)
+	for k, h := range a.histograms() {
+		if !(*h).Equals(*whole.histograms()[k]) {
+			t.Errorf("histogram %d is not the whole", k)
+		}
+	}
+	if a.Idle != whole.Idle {
+		t.Errorf("idle for %d, want %d", a.Idle, whole.Idle)
+	}
+}

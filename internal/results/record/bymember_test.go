@@ -1,0 +1,149 @@
+package record
+
+import (
+	"math"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+var threeMembers = []Member{
+	{ID: 11, Name: "m1", Endpoint: "127.0.0.1:1"}, {ID: 12, Name: "m2", Endpoint: "127.0.0.1:2"}, {ID: 13, Name: "m3", Endpoint: "127.0.0.1:3"},
+}
+
+// lossOf makes up ten seconds of 90 operations each, in equal parts; m2 loses
+// its connections at 3.2 s and has them again at 6.5 s, and what is left goes to
+// m1 and m3, two to one, at 60 a second.
+func lossOf() (*measure.Totals, *Answered) {
+	m, a := &measure.Totals{Seconds: 10}, &Answered{}
+	for i := range 10 {
+		parts := map[uint64]int{11: 30, 12: 30, 13: 30}
+		if i > 3 && i < 6 {
+			parts = map[uint64]int{11: 40, 13: 20}
+		}
+		s := &measure.Second{Phase: measure.Measured, Index: i}
+		for member, n := range parts {
+			c := &measure.Cell{Series: measure.Series{Kind: kv.Put, Member: member, Term: 2}, Response: measure.NewHistogram()}
+			for range n {
+				measure.Record(c.Response, 1e6)
+			}
+			s.Cells = append(s.Cells, c)
+			s.Done += uint64(n)
+		}
+		a.add(s)
+		m.Cells = measure.MergeCells(m.Cells, s.Cells)
+		m.Done += s.Done
+	}
+	lost := &measure.Cell{Series: measure.Series{Kind: kv.Put}}
+	lost.Failed[measure.ErrorIndex(kv.ConnectionLost)] = measure.NewHistogram()
+	for range 7 {
+		measure.Record(lost.Failed[measure.ErrorIndex(kv.ConnectionLost)], 1e6)
+	}
+	m.Cells = append(m.Cells, lost)
+	m.Outcomes[kv.OK], m.Outcomes[kv.ConnectionLost], m.Due = m.Done, 7, m.Done+7
+	m.Links = []measure.Link{
+		{Endpoint: "127.0.0.1:1", Connections: 4, Fewest: 4, LostAt: -1, BackAt: -1},
+		{Endpoint: "127.0.0.1:2", Connections: 3, Fewest: 0, Lost: 3, LostAt: 3.2, BackAt: 6.5},
+		{Endpoint: "127.0.0.1:3", Connections: 3, Fewest: 3, LostAt: -1, BackAt: -1},
+	}
+	return m, a
+}
+
+// Every operation is some member's, or nobody's; the shares sum to one, and
+// where the load was while a member was away is told by whole seconds.
+func TestByMember(t *testing.T) {
+	m, a := lossOf()
+	r := NewTrial(conditions(), Observed{Members: threeMembers, Answered: a}, m, nil, roles)
+	if len(r.ByMember) != 4 {
+		t.Fatalf("%+v", r.ByMember)
+	}
+	var operations, errors uint64
+	share := 0.0
+	for _, b := range r.ByMember {
+		operations, errors, share = operations+b.Operations, errors+b.Errors, share+b.Share
+	}
+	if operations != r.Operations || errors != r.Errors || math.Abs(share-1) > 1e-9 {
+		t.Errorf("%d operations of %d, %d errors of %d, shares sum to %v", operations, r.Operations, errors, r.Errors, share)
+	}
+	m1, m2, nobody := r.ByMember[0], r.ByMember[1], r.ByMember[3]
+	if m1.Name != "m1" || m1.Operations != 320 || m1.Links == nil || m1.Links.Opened != 4 || m1.Links.LostAt != nil || m1.Links.Meanwhile != nil {
+		t.Errorf("m1: %+v", m1)
+	}
+	if nobody.Name != "" || nobody.Errors != 7 || nobody.Operations != 0 || nobody.Links != nil {
+		t.Errorf("nobody: %+v", nobody)
+	}
+	l := m2.Links
+	if m2.Operations != 240 || l == nil || l.Lost != 3 || l.Fewest != 0 || l.LostAt == nil || *l.LostAt != 3.2 || l.BackAt == nil || *l.BackAt != 6.5 {
+		t.Fatalf("m2: %+v, %+v", m2, l)
+	}
+	w := l.Meanwhile
+	if w == nil || w.Seconds != 2 || w.PerSecond != 60 || w.Otherwise == nil || *w.Otherwise != 90 ||
+		math.Abs(w.Shares["m1"]-2.0/3) > 1e-9 || w.Shares["m2"] != 0 || math.Abs(w.Shares["m3"]-1.0/3) > 1e-9 {
+		t.Errorf("meanwhile: %+v", w)
+	}
+}
+
+// A member that never came back is away until the window's end; one that was
+// away for less than a whole second leaves nothing to tell.
+func TestMeanwhileHasBounds(t *testing.T) {
+	m, a := lossOf()
+	links := func() *Links {
+		return NewTrial(conditions(), Observed{Members: threeMembers, Answered: a}, m, nil, roles).ByMember[1].Links
+	}
+	m.Links[1].BackAt = -1
+	if l := links(); l.BackAt != nil || l.Meanwhile == nil || l.Meanwhile.Seconds != 6 || *l.Meanwhile.Otherwise != 90 {
+		t.Errorf("%+v", l)
+	}
+	m.Links[1].LostAt, m.Links[1].BackAt = 3.2, 4.9
+	if l := links(); l.Meanwhile != nil {
+		t.Errorf("%+v", l.Meanwhile)
+	}
+	m.Links[1].LostAt, m.Links[1].BackAt = 0, -1
+	if l := links(); l.Meanwhile == nil || l.Meanwhile.Seconds != 10 || l.Meanwhile.Otherwise != nil {
+		t.Errorf("%+v", l.Meanwhile)
+	}
+	m.Links[1].LostAt = 20 // beyond what was recorded
+	if l := links(); l.Meanwhile != nil {
+		t.Errorf("%+v", l.Meanwhile)
+	}
+	// Where nobody counted connections, the operations are there all the same,
+	// and a member that the status does not have is called by its endpoint.
+	m.Links = nil
+	r := NewTrial(conditions(), Observed{Members: threeMembers}, m, nil, roles)
+	if len(r.ByMember) != 4 || r.ByMember[1].Links != nil || r.ByMember[1].Operations != 240 {
+		t.Errorf("%+v", r.ByMember)
+	}
+	m.Links = []measure.Link{{Endpoint: "127.0.0.1:9", Connections: 1, LostAt: -1, BackAt: -1}}
+	if r := NewTrial(conditions(), Observed{}, m, nil, roles); len(r.ByMember) != 2 || r.ByMember[0].Name != "127.0.0.1:9" || r.ByMember[1].Operations != 840 {
+		t.Errorf("%+v", r.ByMember)
+	}
+}
+
+// The writer counts the window's seconds, and no others.
+func TestAnsweredIsOfTheWindow(t *testing.T) {
+	l := newLoad(3, 0.1, false)
+	l.phase(measure.Warmup, 1, 100)
+	l.phase(measure.Measured, 3, 100)
+	w, err := Create(t.TempDir(), "x", noon, Run{})
+	must(t, err)
+	tw, err := w.Trial(conditions(), noon)
+	must(t, err)
+	must(t, tw.Begin(measure.Warmup, noon))
+	must(t, tw.Begin(measure.Measured, noon))
+	for _, s := range l.seconds {
+		must(t, tw.Second(s))
+	}
+	a := tw.Answered()
+	m := l.totals[measure.Measured]
+	if len(a.Done) != 3 || sum(a.Done, 0, 3) != m.Done {
+		t.Errorf("%v of %d", a.Done, m.Done)
+	}
+	succeeded := uint64(0)
+	for _, counts := range a.By {
+		succeeded += sum(counts, 0, 3)
+	}
+	if succeeded != m.Succeeded() {
+		t.Errorf("%v of %d", a.By, m.Succeeded())
+	}
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// severalStores is a run that compares stores whose levels of the same name are not
+// the same.
+func severalStores() *record.Run {
+	const synced = "sync, then getData, and no quorum read"
+	r := run(record.Complete,
+		made{number: 1, name: "etcd", kind: kv.Get, level: kv.Linearizable, target: "all", perSecond: 2000, p50: 500e6},
+		made{number: 2, name: "zookeeper", kind: kv.Get, level: kv.Linearizable, target: "all", perSecond: 2000, p50: 500e6},
+		made{number: 3, name: "zookeeper-local", kind: kv.Get, level: kv.Local, target: "all", perSecond: 2000, p50: 500e6},
+		made{number: 4, name: "zetcd", kind: kv.Get, level: kv.Linearizable, target: "all", perSecond: 2000, p50: 500e6},
+		made{number: 5, name: "zookeeper-again", kind: kv.Get, level: kv.Linearizable, target: "all", perSecond: 2000, p50: 500e6},
+	)
+	for i, store := range []string{"etcd", "zookeeper", "zookeeper", "zetcd", "zookeeper"} {
+		t := &r.Trials[i]
+		t.Store, t.Version = store, "1.0"
+		if t.Consistency == "linearizable" && store != "etcd" {
+			t.ShortOf = map[string]string{"linearizable": synced}
+		}
+	}
+	return r
+}
+
+// A level that is less than it is called has a mark in the table and a sentence
+// below it; the same level of another store has none.
+func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
+	golden(t, "stores.txt", text(t, severalStores()))
+	var b strings.Builder
+	if err := Markdown(&b, severalStores()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| get | linearizable | all | etcd 1.0 |", "| get | linearizable¹ | all | zookeeper 1.0 |", "| get | linearizable² | all | zetcd 1.0 |",
+		"\n\n¹ linearizable reads of zookeeper: sync, then getData, and no quorum read.\n\n² linearizable reads of zetcd",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := Summary(&b, &severalStores().Trials[1], ""); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "consistency  linearizable reads of zookeeper: sync, then getData, and no quorum read.\n") {
+		t.Errorf("the summary does not say it:\n%s", b.String())
+	}
+}
+
+// So it is where a store is compared with another one.
+func TestComparisonSaysWhatALevelIsNot(t *testing.T) {
+	now, base := severalStores(), severalStores()
+	for i := range base.Trials {
+		base.Trials[i].Store, base.Trials[i].ShortOf = "etcd", nil
+	}
+	for i := range now.Trials { // what R4 finds is of no concern here
+		now.Trials[i].Verdict.State, base.Trials[i].Verdict.State = "valid", "valid"
+	}
+	var b strings.Builder
+	if err := Compare(&b, compareRuns(t, now, base)); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); strings.Count(s, "linearizable¹ ")+strings.Count(s, "linearizable¹\n") != 2 || !strings.Contains(s, "\n¹ linearizable reads of zookeeper: sync") {
+		t.Errorf("got\n%s", s)
+	}
+}
+
+func TestRaised(t *testing.T) {
+	for n, want := range map[int]string{1: "¹", 2: "²", 9: "⁹", 10: "¹⁰", 123: "¹²³"} {
+		if got := raised(n); got != want {
+			t.Errorf("%d is %s, not %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// uneven is how far a member's part of the load must be from its part of the
+// connections, as a share of that, for the members to be listed.
+const uneven = 0.1
+
+// byMember writes what each member had of one trial's load, where it was
+// uneven or connections were lost.
+func byMember(w io.Writer, t *record.Trial) error {
+	if !notable(t) {
+		return nil
+	}
+	g := grid{columns: []column{{"  member", true}, {title: "connections"}, {title: "lost"}, {title: "operations"}, {title: "share"}, {title: "errors"}}}
+	for i := range t.ByMember {
+		b := &t.ByMember[i]
+		connections, lost := Dash, Dash
+		if l := b.Links; l != nil {
+			connections, lost = Count(uint64(max(l.Opened, 0))), Count(uint64(max(l.Lost, 0)))
+		}
+		g.add("  "+cmp.Or(b.Name, "nobody"), connections, lost, Count(b.Operations), measure.Percent(b.Share), Count(b.Errors))
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	if err := g.write(w); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, indented(losses(t)))
+	return err
+}
+
+// notable reports whether connections to a member were lost, or its part of the
+// load was another than its part of the connections.
+func notable(t *record.Trial) bool {
+	connections, share := 0, 0.0
+	for i := range t.ByMember {
+		if l := t.ByMember[i].Links; l != nil {
+			connections += l.Opened
+			share += t.ByMember[i].Share
+			if l.Lost > 0 || l.LostAt != nil {
+				return true
+			}
+		}
+	}
+	return connections > 0 && share > 0 && slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool {
+		if b.Links == nil {
+			return false
+		}
+		equal := float64(b.Links.Opened) / float64(connections)
+		return math.Abs(b.Share/share-equal) > uneven*equal
+	})
+}
+
+// lostConnections writes of all trials which members lost connections, and
+// where the load went.
+func lostConnections(b *bytes.Buffer, trials []record.Trial) {
+	head := "\nConnections lost\n"
+	for i := range trials {
+		t := &trials[i]
+		if !measured(t) {
+			continue
+		}
+		for _, line := range losses(t) {
+			if len(trials) > 1 {
+				line = label1(t) + ": " + line
+			}
+			b.WriteString(head + indented([]string{line}))
+			head = ""
+		}
+	}
+}
+
+func indented(lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("  " + line + "\n")
+	}
+	return b.String()
+}
+
+// losses is a line for each member that lost connections.
+func losses(t *record.Trial) (lines []string) {
+	for i := range t.ByMember {
+		b := &t.ByMember[i]
+		l := b.Links
+		if l == nil || l.Lost == 0 && l.LostAt == nil {
+			continue
+		}
+		line := fmt.Sprintf("%s lost %s", b.Name, plural(uint64(max(l.Lost, 0)), "connection"))
+		if l.LostAt != nil {
+			line += fmt.Sprintf(" and had %d of %d at the fewest, from %s of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
+			if l.BackAt != nil {
+				line += moment(*l.BackAt)
+			} else {
+				line += "its end"
+			}
+		}
+		lines = append(lines, line+meanwhile(l.Meanwhile))
+	}
+	return lines
+}
+
+// moment is a time in the window, to 10 ms.
+func moment(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 2, 64) + " s" }
+
+// meanwhile says how much was done meanwhile and who answered it.
+func meanwhile(w *record.Meanwhile) string {
+	if w == nil {
+		return ""
+	}
+	text := "; meanwhile " + PerSecond(w.PerSecond)
+	if w.Otherwise != nil {
+		text += fmt.Sprintf(" (%s otherwise)", PerSecond(*w.Otherwise))
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(w.Shares)) {
+		if share := w.Shares[name]; share > 0 {
+			parts = append(parts, name+" "+measure.Percent(share))
+		}
+	}
+	if len(parts) > 0 {
+		text += ", answered by " + strings.Join(parts, ", ")
+	}
+	return text
+}

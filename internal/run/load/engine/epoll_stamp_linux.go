@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"io"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The system stamps what arrives when the network stack takes it, before the
+// loop's thread has a processor: what lies between is the generator's.
+
+// stamps is what reading a stamp needs, kept so that it allocates nothing.
+type stamps struct {
+	message unix.Msghdr
+	vector  unix.Iovec
+	control [64]byte
+	wanted  bool  // a secured connection's next reads are to be stamped
+	lag     int64 // of the last of those
+}
+
+// stamp asks for stamps on a socket.
+func stamp(fd int) bool {
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) == nil
+}
+
+// ReadStamped reads as Read does and says how long ago the last bytes arrived;
+// -1 where the system does not say.
+func (p *epoll) ReadStamped(i int, b []byte) (n int, lag int64, err error) {
+	c := &p.conns[i]
+	switch {
+	case !c.stamped:
+		n, err = p.Read(i, b)
+		return n, -1, err
+	case c.secured != nil:
+		p.stamps.wanted, p.stamps.lag = true, -1
+		n, err = p.Read(i, b)
+		p.stamps.wanted = false
+		return n, p.stamps.lag, err
+	}
+	return p.readStamped(c.fd, b)
+}
+
+// fetch reads a socket for TLS.
+func (p *epoll) fetch(fd int, b []byte) (int, error) {
+	if !p.stamps.wanted {
+		return p.readFD(fd, b)
+	}
+	n, lag, err := p.readStamped(fd, b)
+	if n > 0 {
+		p.stamps.lag = lag
+	}
+	return n, err
+}
+
+func (p *epoll) readStamped(fd int, b []byte) (int, int64, error) {
+	s := &p.stamps
+	for {
+		s.vector.Base = &b[0]
+		s.vector.SetLen(len(b))
+		s.message = unix.Msghdr{Iov: &s.vector, Control: &s.control[0]}
+		s.message.SetIovlen(1)
+		s.message.SetControllen(len(s.control))
+		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.message)), 0)
+		switch {
+		case errno == 0 && n > 0:
+			return int(n), s.since(time.Now().UnixNano()), nil
+		case errno == 0:
+			return 0, -1, io.EOF
+		case errno == unix.EINTR:
+		case errno == unix.EAGAIN:
+			return 0, -1, ErrAgain
+		default:
+			return 0, -1, errno
+		}
+	}
+}
+
+// since is how long before now, by the system's clock of the day, the bytes of
+// the last read arrived; -1 if it does not say, or if that clock was set.
+func (s *stamps) since(now int64) int64 {
+	const length = unix.SizeofCmsghdr + int(unsafe.Sizeof(unix.Timespec{}))
+	if s.message.Flags&unix.MSG_CTRUNC != 0 || int(s.message.Controllen) < length {
+		return -1
+	}
+	head := (*unix.Cmsghdr)(unsafe.Pointer(&s.control[0]))
+	if head.Level != unix.SOL_SOCKET || head.Type != unix.SO_TIMESTAMPNS {
+		return -1
+	}
+	at := (*unix.Timespec)(unsafe.Pointer(&s.control[unix.SizeofCmsghdr]))
+	if at.Sec == 0 {
+		return -1
+	}
+	return max(now-at.Nano(), -1)
+}

@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// A write that a connection takes in part sends those operations alone whose
+// bytes it took: the others' service time begins when theirs are.
+func TestPartialWriteSendsWhatItWrote(t *testing.T) {
+	b := newBench(1, 10, closed(secondNS))
+	b.most = 5 * requestLen
+	b.run(t)
+	service := b.totals.Whole().Service
+	near(t, "the shortest service time", float64(service.Min()), 1.02e6, 0.001)
+	near(t, "the longest service time", float64(service.Max()), 1.02e6, 0.001)
+	if response := b.totals.Whole().Response; response.Max() < 1_900_000 {
+		t.Errorf("the longest response time is %d ns: nothing waited", response.Max())
+	}
+}
+
+// gets is a Source of local gets.
+type gets struct{ puts }
+
+func (g *gets) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
+	g.puts.Fill(phase, n, client, op)
+	op.Kind, op.Consistency = kv.Get, kv.Local
+	return n
+}
+
+// What was never written is of the kind that it would have been, in a closed
+// loop and in an open one.
+func TestNotSentHasItsKind(t *testing.T) {
+	for name, phase := range map[string]Phase{"closed": closed(6 * secondNS), "open": open(100, 6*secondNS)} {
+		for _, brief := range []bool{false, true} {
+			b := newBench(2, 4, phase)
+			if name == "open" {
+				b.cfg.Clients = nil
+			}
+			b.cfg.NewConnection = brief
+			b.cfg.Source = &gets{}
+			b.cfg.Timeout = secondNS
+			b.dial = func(s *sim, _ int, _ string) error {
+				if s.now > 3e9 {
+					return errRefused
+				}
+				return nil
+			}
+			cut := false
+			b.at = func(s *sim) {
+				if s.now >= 3e9 && !cut && !brief {
+					cut = true
+					s.cut(0)
+					s.cut(1)
+				}
+			}
+			b.run(t)
+			if b.totals.Outcomes[kv.NotSent] == 0 {
+				t.Errorf("%s, brief %v: outcomes %v", name, brief, b.totals.Outcomes)
+			}
+			for _, c := range b.totals.Cells {
+				if c.Kind != kv.Get || c.Consistency != kv.Local {
+					t.Errorf("%s, brief %v: there are operations of kind %q %q", name, brief, c.Kind, c.Consistency)
+				}
+			}
+		}
+	}
+}

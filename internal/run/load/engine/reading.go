@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// All connections that are ready are read first, each stamped right after its
+// read call, and what they had is parsed and answered afterwards: else the last
+// of a thousand answers that came at once would have waited for the others to
+// be answered, and that would be in its time.
+
+const (
+	readBuffer = 256 << 10
+	// readMost is the most that is read of one connection at once while others
+	// wait, and readLeast what must be left of the buffer for another read.
+	readMost  = 64 << 10
+	readLeast = 16 << 10
+)
+
+// reading is what one read call brought.
+type reading struct {
+	conn   int
+	dial   uint64 // which of the place's connections it was
+	bytes  []byte
+	err    error
+	at     int64
+	lag    int64 // since the bytes arrived, as far as that is known
+	weight int64 // 0: not of the sample
+}
+
+// sampling chooses the reads of which it is recorded what the generator added:
+// each one of every so many, by count and not by time, which would weigh too
+// little what comes at once after a pause.
+type sampling struct {
+	every   int64 // a power of two
+	count   int64 // of reads
+	sampled int64 // since every was changed
+	before  int64 // count at the last second's end
+}
+
+// sampledReads is how many reads a second are sampled, up to twice as many. To
+// ask for a stamp makes a read take half as long again.
+const sampledReads = 1000
+
+// weight is for how many reads the next one stands; 0: it is not sampled.
+func (s *sampling) weight() int64 {
+	s.count++
+	if s.count&(s.every-1) != 0 {
+		return 0
+	}
+	weight := s.every
+	if s.sampled++; s.sampled > 2*sampledReads { // a second that has many more than the one before
+		s.set(8 * s.every)
+	}
+	return weight
+}
+
+func (s *sampling) set(every int64) { s.every, s.sampled = every, 0 }
+
+// second adapts it to the second that has ended.
+func (s *sampling) second() {
+	reads := s.count - s.before
+	s.before = s.count
+	every := int64(1)
+	for every*2*sampledReads <= reads {
+		every *= 2
+	}
+	s.set(every)
+}
+
+// attendAll acts on what is ready.
+func (l *Loop) attendAll() {
+	for _, r := range l.ready {
+		switch r.What {
+		case Readable:
+			l.read(r.Conn)
+		case Writable:
+			l.conns[r.Conn].blocked = false
+			l.pump(r.Conn)
+			l.touch(r.Conn)
+		case Dialed:
+			l.dialed(r.Conn, r.Err)
+		}
+	}
+	l.answer()
+}
+
+// read reads what a connection has, to be acted on by answer.
+func (l *Loop) read(i int) {
+	c := l.conns[i]
+	most := readMost
+	if len(l.ready) == 1 {
+		most = len(l.buf)
+	}
+	for {
+		if len(l.buf)-l.used < readLeast {
+			l.answer()
+		}
+		if c.state == parting {
+			l.part(i)
+			return
+		}
+		if c.state != up {
+			return
+		}
+		b := l.buf[l.used:min(l.used+most, len(l.buf))]
+		r := reading{conn: i, dial: c.dials}
+		var n int
+		if n, r.err = l.readInto(i, b, &r); r.err == ErrAgain {
+			return
+		}
+		r.bytes = b[:n]
+		l.used += n
+		l.readings = append(l.readings, r)
+		if r.err != nil || n < len(b) {
+			return
+		}
+	}
+}
+
+// readInto reads and notes when, and since when the bytes were there: they were
+// when the loop woke, and as long before as it had overslept. A poller that
+// knows better is asked for the sample.
+func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
+	arrived := int64(-1)
+	if !l.measuring {
+		l.sample.count++
+		n, err = l.poller.Read(i, b)
+	} else if r.weight = l.sample.weight(); r.weight > 0 && l.stamped != nil {
+		n, arrived, err = l.stamped.ReadStamped(i, b)
+	} else {
+		n, err = l.poller.Read(i, b)
+	}
+	r.at = l.poller.Now()
+	r.lag = r.at - l.asked
+	if arrived >= 0 && (l.woke-l.asked < leastPause || arrived > r.lag) {
+		r.lag = arrived
+	}
+	return n, err
+}
+
+// answer acts on what was read, in that order.
+func (l *Loop) answer() {
+	for k := range l.readings {
+		r := &l.readings[k]
+		i, c := r.conn, l.conns[r.conn]
+		if c.state != up || c.dials != r.dial {
+			continue // it has ended meanwhile
+		}
+		l.to(r.at)
+		if r.err != nil {
+			l.lost(i, c.ended(r.err))
+			continue
+		}
+		l.lag, l.weight = r.lag, r.weight
+		l.bytesIn += uint64(len(r.bytes))
+		var err error
+		l.events, err = c.codec.Feed(r.bytes, l.events[:0])
+		l.handle(i)
+		l.lag, l.weight = 0, 0
+		if err != nil {
+			l.lost(i, fmt.Errorf("%s: %w", c.endpoint, err))
+			continue
+		}
+		if k+1 == len(l.readings) || l.readings[k+1].conn != i {
+			l.pump(i)
+			l.flush(i)
+		}
+	}
+	clear(l.readings) // no error is kept
+	l.readings, l.used = l.readings[:0], 0
+}
+
+// disturbed records what the generator added to the time of a success that a
+// sampled read completed.
+func (l *Loop) disturbed(sl *slot, at int64) {
+	d := &sl.acc.Disturbed
+	service := at - sl.sent
+	lag := min(l.lag, service)
+	whole, added := service, beyondUsual(lag)
+	if sl.client < 0 {
+		whole, added = at-sl.due, added+beyondUsual(sl.sent-sl.ready)
+	}
+	l.secs.recordAs(&d.Lag, lag, l.weight)
+	l.secs.recordAs(&d.Sampled, whole, l.weight)
+	l.secs.recordAs(&d.Undisturbed, max(whole-added, 1), l.weight)
+}
+
+// usualWake is what any client of the machine pays to be woken, by an answer or
+// a timer, when nothing disturbs it: it is not added by this generator.
+const usualWake = 50_000
+
+func beyondUsual(ns int64) int64 { return max(ns-usualWake, 0) }
+
+// recordAs records a value that stands for so many.
+func (q *seconds) recordAs(h **measure.Histogram, ns, weight int64) {
+	q.histogram(h)
+	_ = (*h).RecordValues(min(max(ns, 0), measure.Highest), weight) // cannot fail: it is in the range
+}

@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Where each connection takes one operation, as in HTTP/1.1, and all are
+// occupied, what is due waits for a connection, and not for the generator.
+func TestWaitingForAConnectionIsNotTheGenerators(t *testing.T) {
+	b := newBench(2, 0, warm(open(1000, secondNS)), open(1000, 4*secondNS))
+	b.room = 1 // 2.5 ms each: 800/s of the 1000
+	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2_490_000, reply(request, kv.OK)) }
+	b.run(t)
+	d := &b.totals.Disturbed
+	if own := d.Own.Max(); own > 100_000 {
+		t.Errorf("the generator itself was late by %d ns", own)
+	}
+	near(t, "the longest wait", float64(d.Waiting.Max()), float64(b.totals.Lateness.Max()), 0.001)
+	if d.Own.TotalCount() != b.totals.Lateness.TotalCount() {
+		t.Errorf("%d have an own lateness, and %d a lateness", d.Own.TotalCount(), b.totals.Lateness.TotalCount())
+	}
+	near(t, "operations that waited", float64(b.res.NoRoom), 4000, 0.01)
+	if b.res.Capped != 0 {
+		t.Errorf("%d were held back by the limit", b.res.Capped)
+	}
+}
+
+// A pause of the generator is its own, also where a connection is waited for.
+func TestAPauseIsTheGenerators(t *testing.T) {
+	b := newBench(4, 0, open(1000, 3*secondNS))
+	paused := false
+	b.at = func(s *sim) {
+		if s.now > 3e9 && !paused {
+			paused = true
+			s.now += 100 * millisecond
+		}
+	}
+	b.run(t)
+	d := &b.totals.Disturbed
+	near(t, "the longest own lateness", float64(d.Own.Max()), 100e6, 0.03)
+	if d.Waiting != nil || b.res.NoRoom != 0 {
+		t.Errorf("%d waited for a connection", b.res.NoRoom)
+	}
+	near(t, "the sum of pauses", float64(b.res.Paused), 100e6, 0.03)
+	// A hundred of three thousand were due in it, or had their answers there.
+	if late := d.Sampled.ValueAtQuantile(98); late < 20*millisecond {
+		t.Errorf("p98 of the sample is %d ns", late)
+	}
+	near(t, "what the time would have been", float64(d.Undisturbed.ValueAtQuantile(99)), 1.02e6, 0.05)
+}
+
+// The limit of operations in flight is waited for likewise.
+func TestWaitingForTheLimitIsNotTheGenerators(t *testing.T) {
+	b := newBench(2, 0, open(1000, 2*secondNS))
+	b.cfg.MaxInFlight = 7
+	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 10*millisecond, reply(request, kv.OK)) }
+	b.run(t)
+	near(t, "operations held back", float64(b.res.Capped), 2000, 0.02)
+	if own := b.totals.Disturbed.Own.Max(); own > 100_000 || b.res.NoRoom != 0 {
+		t.Errorf("the generator itself was late by %d ns, %d waited for a connection", own, b.res.NoRoom)
+	}
+}

@@ -1,0 +1,204 @@
+package load
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Sentences about wrong answers to ranges; nobody writes to them.
+var (
+	outside   = []byte("a range returned a key that lies outside of it")
+	disorder  = []byte("a range returned its keys in another order than that of their bytes, or one of them twice")
+	overLimit = []byte("a range returned more keys than its limit")
+	unlikeSum = []byte("a range returned fewer keys or more than it says")
+)
+
+// listings takes the keys of ranges' answers, for one loop, and checks them as
+// they come: several answers can be under way at once, each in some parts. To
+// look at every key would cost more than to read it, so after an answer of n
+// keys n-1 answers are passed over but for their first key and their count: on
+// the average one key an answer is looked at.
+type listings struct {
+	src       *source
+	ascending bool      // the store promises the order
+	of        []listing // by the operations' tags
+	skip      int64     // answers to be passed over
+}
+
+// listing is what is known of one answer.
+type listing struct {
+	open, wanted bool
+	keys         int64
+	least, last  []byte
+	wrong        []byte // a sentence; nil: nothing is
+	replaced     bool   // a value is one that the preload replaced
+	worst        kv.Outcome
+}
+
+// Begin implements store.Keys.
+func (l *listings) Begin(tag uint32) bool {
+	for int(tag) >= len(l.of) {
+		l.of = append(l.of, listing{})
+	}
+	at := &l.of[tag]
+	*at = listing{open: true, wanted: l.skip == 0, least: at.least[:0], last: at.last[:0]}
+	if l.skip > 0 {
+		l.skip--
+	}
+	return at.wanted
+}
+
+// Add implements store.Keys.
+func (l *listings) Add(tag uint32, key, value []byte) {
+	at := &l.of[tag]
+	at.keys++
+	if at.wrong != nil {
+		return
+	}
+	if at.keys == 1 || bytes.Compare(key, at.least) < 0 {
+		at.least = append(at.least[:0], key...)
+	}
+	if l.ascending {
+		if at.keys > 1 && bytes.Compare(key, at.last) <= 0 {
+			at.wrong = disorder
+		}
+		at.last = append(at.last[:0], key...)
+	}
+	if _, end := l.src.interval(); !before(key, end) {
+		at.wrong = outside
+	}
+	if value != nil && at.wrong == nil {
+		l.judge(at, key, value)
+	}
+}
+
+// judge judges one value. Only at the end is it known whether the range was
+// linearizable, so that it must not have returned a replaced one.
+func (l *listings) judge(at *listing, key, value []byte) {
+	a := &l.src.answers
+	number, ok := a.space.Number(key)
+	if !ok || !l.src.rangesOurs() {
+		return
+	}
+	outcome, why := a.value(number, kv.None, key, value)
+	at.wrong, at.worst = why, max(at.worst, outcome)
+	at.replaced = at.replaced || outcome == kv.Stale && a.before.replaced(number, value)
+}
+
+// end returns what is known of an answer that is whole, nil if its keys were
+// not looked at, and decides how many are to be passed over.
+func (l *listings) end(tag uint32) *listing {
+	if int(tag) >= len(l.of) || !l.of[tag].open {
+		return nil
+	}
+	at := &l.of[tag]
+	at.open = false
+	if !at.wanted {
+		return nil
+	}
+	l.skip = max(at.keys-1, 0)
+	return at
+}
+
+// before reports whether a key lies before the end of an interval; a zero byte
+// is no end.
+func before(key, end []byte) bool {
+	return len(end) == 1 && end[0] == 0 || bytes.Compare(key, end) < 0
+}
+
+// interval is the first key of the ranges and the first behind them; the former
+// is nil for the operation's own, the latter for that key alone.
+func (s *source) interval() (first, end []byte) {
+	if len(s.load.RangeKey) > 0 {
+		return s.load.RangeKey, s.load.RangeEnd
+	}
+	return nil, s.end
+}
+
+// rangesOurs reports whether ranges are over the key space: an interval that was
+// given may hold what others wrote.
+func (s *source) rangesOurs() bool { return len(s.load.RangeKey) == 0 }
+
+// checkRange judges the answer to a range: its keys lie in the interval, in
+// their order and within the limit, their values were written to them, and where
+// all keys of the key space exist, none of them is missing.
+func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
+	first, end := s.interval()
+	if first == nil {
+		s.answers.want = s.space.Append(s.answers.want[:0], number)
+		first = s.answers.want
+	}
+	var at *listing
+	if len(end) > 0 {
+		at = s.answers.listings.end(ev.Tag)
+	}
+	why := s.wrongRange(first, end, at, ev)
+	if why != nil {
+		ev.Text = why
+		return kv.WrongAnswer
+	}
+	if ev.Count < s.atLeast(number) {
+		return kv.Miss
+	}
+	if s.load.Scan.CountOnly {
+		return kv.OK
+	}
+	outcome := kv.OK
+	switch {
+	case at != nil:
+		if outcome = at.worst; at.replaced {
+			outcome, why = old(level)
+		}
+	case !s.load.Scan.KeysOnly && len(ev.Key) > 0 && s.rangesOurs():
+		if n, ok := s.space.Number(ev.Key); ok {
+			outcome, why = s.answers.value(n, level, ev.Key, ev.Value)
+		}
+	}
+	if why != nil {
+		ev.Text = why
+	}
+	return outcome
+}
+
+// wrongRange says what is wrong with the keys of an answer; nil for nothing.
+func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []byte {
+	if s.load.Scan.CountOnly {
+		return nil
+	}
+	least := ev.Key
+	if at != nil {
+		if at.wrong != nil {
+			return at.wrong
+		}
+		if at.keys != ev.Count {
+			return unlikeSum
+		}
+		least = at.least
+	}
+	switch {
+	case s.load.RangeLimit > 0 && ev.Count > s.load.RangeLimit:
+		return overLimit
+	case ev.Count == 0 || len(least) == 0:
+		return nil
+	case len(end) == 0 && !bytes.Equal(least, first):
+		return anotherKey
+	case len(end) > 0 && (bytes.Compare(least, first) < 0 || !before(least, end)):
+		return outside
+	}
+	return nil
+}
+
+// atLeast is how many keys a range finds that finds them all: one, and those of
+// the key space where they were written before and none is deleted.
+func (s *source) atLeast(number uint64) int64 {
+	if !s.whole || !s.rangesOurs() {
+		return 1
+	}
+	all := int64(s.space.N() - number)
+	if limit := s.load.RangeLimit; limit > 0 && !s.load.Scan.CountOnly {
+		return min(all, limit)
+	}
+	return all
+}

@@ -1,0 +1,113 @@
+package simulate
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// frame is the length of a request (a tag and a kind) and of an answer (a tag
+// and an outcome).
+const frame = 5
+
+// Store is the simulated world's store: its protocol is a tag each way.
+type Store struct {
+	// InFlight is how many operations a connection takes: 1 as in HTTP/1.1, 0
+	// for no limit.
+	InFlight int
+}
+
+var errSimulated = errors.New("a simulated store has no servers")
+
+// Name is "simulated".
+func (Store) Name() string { return "simulated" }
+
+// Semantics has puts and local reads, whose answers carry no value.
+func (s Store) Semantics() store.Semantics {
+	return store.Semantics{
+		Operations: map[kv.Kind]string{kv.Put: "a tag"},
+		Reads:      map[kv.Consistency]string{kv.Local: "none"},
+		InFlight:   s.InFlight,
+	}
+}
+
+// DecodeSettings has none.
+func (Store) DecodeSettings(func(any) error) (any, error) { return nil, nil }
+
+// Launch cannot be.
+func (Store) Launch(store.LaunchSpec) (store.Launch, error) { return store.Launch{}, errSimulated }
+
+// Admin cannot be either.
+func (Store) Admin(store.Access) (store.Admin, error) { return noAdmin{}, errSimulated }
+
+type noAdmin struct{}
+
+func (noAdmin) Status(context.Context) (store.Status, error) { return store.Status{}, errSimulated }
+func (noAdmin) Members(context.Context) ([]string, error)    { return nil, errSimulated }
+func (noAdmin) Close() error                                 { return nil }
+
+// Codecs makes the protocol's codecs.
+func (s Store) Codecs(store.Access) store.Codecs {
+	room := s.InFlight
+	if room == 0 {
+		room = 1 << 20
+	}
+	return func(store.Dialed) store.Codec { return &codec{room: room, place: map[uint32]bool{}} }
+}
+
+type codec struct {
+	out     []byte
+	partial []byte
+	room    int
+	place   map[uint32]bool // the open tags; true: given up, its answer is awaited
+}
+
+func (c *codec) Room() int { return c.room - len(c.place) }
+
+func (c *codec) Submit(op *store.Op) {
+	c.place[op.Tag] = false
+	c.out = append(binary.BigEndian.AppendUint32(c.out, op.Tag), byte(op.Kind))
+}
+
+func (c *codec) Cancel(tag uint32) bool {
+	c.place[tag] = true
+	return false
+}
+
+func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+	if len(c.partial) > 0 {
+		in = append(c.partial, in...)
+	}
+	for ; len(in) >= frame; in = in[frame:] {
+		tag := binary.BigEndian.Uint32(in)
+		given, open := c.place[tag]
+		if !open {
+			continue
+		}
+		delete(c.place, tag)
+		ev := store.Event{Tag: tag, Outcome: kv.Outcome(in[4]), Member: 1, Term: 1}
+		if given {
+			ev.What = store.Late
+		}
+		to = append(to, ev)
+	}
+	c.partial = append(c.partial[:0], in...)
+	return to, nil
+}
+
+func (c *codec) Lost(to []store.Event) []store.Event {
+	for tag, given := range c.place {
+		if !given {
+			to = append(to, store.Event{Tag: tag, Outcome: kv.ConnectionLost})
+		}
+	}
+	return to
+}
+
+func (c *codec) Tick(int64) int64 { return 0 }
+func (c *codec) Out() []byte      { return c.out }
+func (c *codec) Wrote(n int)      { c.out = c.out[:copy(c.out, c.out[n:])] }
+func (c *codec) Draining() bool   { return false }

@@ -1,0 +1,40 @@
+package runner
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+func known(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
+
+// The slowest of several disks stands for all, and a p99 that one of them does
+// not support is not known.
+func TestTheSlowestDiskDecides(t *testing.T) {
+	quick := probe.FsyncResult{P50: known(1e6), P99: known(3e6), Count: 1000, FileSystem: "ext4", Durable: true}
+	slow := probe.FsyncResult{P50: known(20e6), Count: 150, FileSystem: "ext4", Durable: true}
+	var one, both record.Durability
+	slowest(&one, []probe.FsyncResult{quick})
+	if one.FdatasyncP50NS != 1e6 || one.FdatasyncP99NS == nil || *one.FdatasyncP99NS != 3e6 || one.Fdatasyncs != 1000 || one.Volatile {
+		t.Errorf("one disk: %+v", one)
+	}
+	slowest(&both, []probe.FsyncResult{quick, slow})
+	if both.FdatasyncP50NS != 20e6 || both.FdatasyncP99NS != nil || both.Fdatasyncs != 150 {
+		t.Errorf("two disks: %+v", both)
+	}
+}
+
+// Folders on one device are measured once.
+func TestOneDeviceIsMeasuredOnce(t *testing.T) {
+	dir := t.TempDir()
+	d := record.Durability{}
+	if err := measureFolders(&d, []string{dir, dir}, 3); err != nil || d.Fdatasyncs != 3 || d.FileSystem == "" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if err := measureFolders(&d, []string{filepath.Join(dir, "none")}, 3); err == nil {
+		t.Error("a folder that is not there was measured")
+	}
+}

@@ -1,0 +1,79 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// noon is when the elections of these tests begin.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * 1e9)) }
+
+// An election that a log tells is dated by the log and counted once, in
+// whichever order the two witnesses are heard.
+func TestTheLogsTimeIsTheElections(t *testing.T) {
+	for name, c := range map[string]struct {
+		log, seen election
+		once      bool
+	}{
+		"by its term":           {election{"m2", 5, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(9), at(8)}, true},
+		"another term":          {election{"m2", 5, 0, at(1), time.Time{}}, election{"m2", 6, 5, at(1.1), at(0)}, false},
+		"by its time":           {election{"m2", 0, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(3), at(0.5)}, true},
+		"another member":        {election{"m3", 0, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(1.1), at(0.5)}, false},
+		"long before":           {election{"m2", 0, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(9), at(8)}, false},
+		"the leader was silent": {election{"m2", 0, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(9), time.Time{}}, true},
+	} {
+		for _, logFirst := range []bool{true, false} {
+			l := &elections{}
+			if logFirst {
+				l.tell(c.log)
+			}
+			l.see(c.seen)
+			if early := l.untold(c.seen.at); len(early) > 0 {
+				t.Errorf("%s: the log has had no time: %+v", name, early)
+			}
+			if !logFirst {
+				l.tell(c.log)
+			}
+			left := l.untold(at(100))
+			if c.once != (len(left) == 0) {
+				t.Errorf("%s: no log tells %+v", name, left)
+			}
+			want := map[bool]int{true: 1, false: 2}[c.once]
+			if got := l.within(at(0), at(20)); got != want {
+				t.Errorf("%s: %d elections, not %d", name, got, want)
+			}
+			if len(l.untold(at(200))) > 0 {
+				t.Errorf("%s: told twice", name)
+			}
+		}
+	}
+}
+
+// Only elections in the window count: not those of the warm-up and the drain.
+func TestElectionsAreCountedInTheWindow(t *testing.T) {
+	l := &elections{}
+	for _, s := range []float64{1, 2, 3} {
+		l.tell(election{member: "m1", at: at(s)})
+		l.see(election{member: "m2", term: uint64(s), at: at(s + 0.5)})
+	}
+	l.untold(at(100))
+	for _, c := range []struct {
+		from, to float64
+		want     int
+	}{{0, 9, 6}, {1, 3.5, 6}, {1.1, 3.4, 4}, {1.6, 1.9, 0}, {4, 9, 0}} {
+		if got := l.within(at(c.from), at(c.to)); got != c.want {
+			t.Errorf("from %v to %v there were %d, not %d", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+func TestWhatWasSeenSaysSo(t *testing.T) {
+	e := election{member: "m2", term: 5, before: 4, at: at(1.5)}
+	event := e.event()
+	if !event.Time.Equal(e.at) || event.Member != "m2" || !strings.HasSuffix(event.Text, "(seen at 12:00:01.500)") {
+		t.Errorf("%+v", event)
+	}
+}

@@ -1,0 +1,107 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/follow"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// driven is the part of a generator that follows the members.
+type driven interface {
+	// Retarget moves the load to other endpoints.
+	Retarget(endpoints []string)
+	// Epoch says in which term operations are from now on, where their answers
+	// do not say it.
+	Epoch(term uint64)
+}
+
+// followed is how often the members are asked: a load whose target is a role
+// must move when the role does.
+func (w *watcher) followed() follow.Config {
+	every := follow.Seldom
+	if mode := w.t.Spec.Load.Target.Mode; mode == kv.LeaderOnly || mode == kv.Followers {
+		every = follow.Often
+	}
+	n := len(w.m.status().Members)
+	return follow.Config{
+		Admin: w.m.admin, Members: n, Every: every, Done: func() uint64 { return w.done() },
+		Take: func(i int, asked, ended time.Time, e store.Member) {
+			w.attend(w.m.take(i, n, asked, ended, e))
+		},
+	}
+}
+
+// aim gives the generator the term that is known before it runs; at has the
+// endpoints that its plan has.
+func (w *watcher) aim(g driven, at []string) {
+	w.generator, w.aimed = g, at
+	w.term(w.m.leads())
+	w.retarget() // the leader may have moved since the plan was made
+}
+
+func (w *watcher) term(term uint64) {
+	if w.generator != nil && term > 0 {
+		w.generator.Epoch(term)
+	}
+}
+
+// retarget moves the load when its target has moved.
+func (w *watcher) retarget() {
+	target := w.t.Spec.Load.Target
+	if w.generator == nil || target.Mode != kv.LeaderOnly && target.Mode != kv.Followers {
+		return
+	}
+	if endpoints, err := w.m.targets(target); err == nil && !slices.Equal(endpoints, w.aimed) {
+		w.aimed = endpoints
+		w.generator.Retarget(endpoints)
+	}
+}
+
+// attend does what changes of the members ask for: the load is moved first. It
+// is called from one goroutine at a time.
+func (w *watcher) attend(changes []follow.Change) {
+	for _, c := range changes {
+		if c.What == follow.Led {
+			w.term(c.Term)
+		}
+		if c.What == follow.Led || c.What == follow.Renewed {
+			w.retarget()
+		}
+	}
+	all := w.m.status().Members
+	for _, c := range changes {
+		w.note(c, all[c.Member].Name)
+	}
+}
+
+// note records a change as an event.
+func (w *watcher) note(c follow.Change, name string) {
+	switch c.What {
+	case follow.Led:
+		if c.Before == 0 {
+			return // it led before
+		}
+		e := election{member: name, term: c.Term, before: c.Before, at: c.At, since: c.Since}
+		w.elections.see(e)
+		if w.t.logs.followed == nil { // there is no other witness
+			w.settle(c.At.Add(1))
+		}
+	case follow.Lost:
+		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_lost", Member: name, Text: fmt.Sprintf("%s was lost: %v", name, c.Err)})
+	case follow.Back:
+		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_back", Member: name, Text: name + " answers again"})
+	}
+}
+
+// settle records the elections that were seen before the given time and that no
+// log has told.
+func (w *watcher) settle(before time.Time) {
+	for _, e := range w.elections.untold(before) {
+		_ = w.out.Event(e.event()) // an error stays in the writer
+	}
+}

@@ -1,0 +1,95 @@
+package trial
+
+import (
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// storeUsage gathers what the members' processes used, as machines.csv has it
+// and at the window's edges, so that the window's part can be told.
+type storeUsage struct {
+	mu   sync.Mutex
+	of   map[int]bool // the processes that are watched, by their number
+	seen map[int][]usedBy
+}
+
+// usedBy is what a process had used at a time, and what it held.
+type usedBy struct {
+	at  time.Time
+	cpu float64 // seconds since its start
+	rss int64   // bytes
+}
+
+func newStoreUsage(members []Process) *storeUsage {
+	u := &storeUsage{of: map[int]bool{}, seen: map[int][]usedBy{}}
+	for _, m := range members {
+		u.of[m.PID] = true
+	}
+	return u
+}
+
+// add takes the rows of one time; those of other processes are left out.
+func (u *storeUsage) add(at time.Time, rows []probe.ProcessRow) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, r := range rows {
+		if r.OK && u.of[r.PID] {
+			u.seen[r.PID] = append(u.seen[r.PID], usedBy{at: at, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS})
+		}
+	}
+}
+
+// between is what all members' processes used from one time to another; nil
+// where that is not known of each of them.
+func (u *storeUsage) between(from, to time.Time) *record.StoreUsage {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.of) == 0 || !from.Before(to) {
+		return nil
+	}
+	all := &record.StoreUsage{}
+	for pid := range u.of {
+		seen := u.seen[pid]
+		if len(seen) == 0 || seen[0].at.After(from) {
+			return nil
+		}
+		all.CPUSeconds += cpuAt(seen, to) - cpuAt(seen, from)
+		all.MaxRSSBytes += mostRSS(seen, from, to)
+	}
+	return all
+}
+
+// cpuAt is a process's processor time at a time between two samples, as if it
+// had used it evenly between them; after the last it used no more, because a
+// process that is not seen any more has ended.
+func cpuAt(seen []usedBy, at time.Time) float64 {
+	for i := range seen {
+		after := &seen[i]
+		if after.at.Before(at) {
+			continue
+		}
+		if i == 0 || after.at.Equal(at) {
+			return after.cpu
+		}
+		before := &seen[i-1]
+		share := at.Sub(before.at).Seconds() / after.at.Sub(before.at).Seconds()
+		return before.cpu + share*(after.cpu-before.cpu)
+	}
+	return seen[len(seen)-1].cpu
+}
+
+// mostRSS is the most memory that a process held in the samples of a span and
+// those just before and behind it.
+func mostRSS(seen []usedBy, from, to time.Time) (most int64) {
+	for i, s := range seen {
+		before := s.at.Before(from) && (i+1 == len(seen) || !seen[i+1].at.After(from))
+		behind := s.at.After(to) && i > 0 && !seen[i-1].at.Before(to)
+		if !before && !behind {
+			most = max(most, s.rss)
+		}
+	}
+	return most
+}

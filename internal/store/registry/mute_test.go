@@ -1,0 +1,95 @@
+package registry_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+)
+
+// mute accepts connections and says nothing, as a member does that stands still.
+func mute(t *testing.T) (endpoint string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String() // the system accepts for it
+}
+
+func served(t *testing.T, st store.NullServed) (endpoint string) {
+	t.Helper()
+	server, err := st.NullServer(store.NullOptions{Memory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
+	t.Cleanup(func() {
+		cancel()
+		storetest.Ended(t, "the null server", ended)
+	})
+	return l.Addr().String()
+}
+
+// A member that stands still takes the time that it is given, and nothing from
+// the others: all answers of a status come together, and one member's role at
+// once. That it stands still is not taken for its process's end.
+func TestAMuteMemberDelaysNobody(t *testing.T) {
+	const given = time.Second
+	for _, st := range registry.All() {
+		null, ok := st.(store.NullServed)
+		if !ok {
+			continue
+		}
+		t.Run(st.Name(), func(t *testing.T) {
+			t.Parallel()
+			admin, err := st.Admin(store.Access{Endpoints: []string{mute(t), served(t, null)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = admin.Close() }()
+			ctx, cancel := context.WithTimeout(t.Context(), given)
+			defer cancel()
+			s, err := admin.Status(ctx)
+			if err != nil || len(s.Members) != 2 {
+				t.Fatalf("status %+v, %v", s, err)
+			}
+			if m := s.Members[0]; m.Err == nil || m.Gone {
+				t.Errorf("the mute member is %+v", m)
+			}
+			if m := s.Members[1]; m.Err != nil {
+				t.Errorf("the other member is %+v", m)
+			}
+			asker, ok := admin.(store.RoleAsker)
+			if !ok {
+				t.Fatalf("%T is no store.RoleAsker", admin)
+			}
+			waiting, giveUp := context.WithCancel(t.Context())
+			silent := make(chan store.Member, 1)
+			go func() { silent <- asker.Role(waiting, 0) }()
+			if m := asker.Role(t.Context(), 1); m.Err != nil {
+				t.Errorf("beside the mute member the other is %+v", m)
+			}
+			select {
+			case m := <-silent:
+				t.Errorf("the mute member answers: %+v", m)
+			default:
+			}
+			giveUp()
+			if m := <-silent; m.Err == nil {
+				t.Errorf("the mute member is %+v", m)
+			}
+		})
+	}
+}

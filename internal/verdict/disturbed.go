@@ -1,0 +1,145 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// The rules R5 to R10 and R23 ask what disturbed the measuring. What the
+// generator added to the times is measured as a whole (Added); of R5 to R9 those
+// say so whose causes took most time from it, all with the one effect.
+
+// MinBusy is the share of the window from which on a loop's own work is a
+// cause of waiting: an event loop that is at work for half of the time lets
+// answers wait for as long as its work takes on average.
+const MinBusy = 0.50
+
+// cause is why the generator was late.
+type cause int
+
+const (
+	unknownCause cause = iota
+	wasStopped
+	wasThrottled
+	waited
+	wasBusy
+	wasStolen
+)
+
+// blamed reports whether a cause took more than half as much time from the
+// generator's loops as the one that took most. What they were not given a
+// processor for is in the time that they waited, what they waited in the time
+// that they paused; a single pause that is longer than that explains was a stop.
+func (f *Figures) blamed(c cause) bool {
+	stolen := f.StolenShare * f.Seconds * 1e9
+	times := map[cause]float64{
+		wasThrottled: float64(f.ThrottledNS),
+		waited:       float64(f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS)),
+		wasStolen:    stolen,
+		wasStopped:   math.Max(float64(min(f.LongestPauseNS, f.PausedNS)), float64(f.PausedNS-f.RunDelayNS)-stolen),
+	}
+	most := 0.0
+	for _, ns := range times {
+		most = math.Max(most, ns)
+	}
+	least := math.Max(most/2, 1e-3*f.Seconds*1e9) // below, it is none of these
+	busy := f.busy() > MinBusy && float64(f.LoopCPUNS) > most
+	switch c {
+	case wasBusy:
+		return busy
+	case unknownCause:
+		return !busy && most <= least
+	}
+	return !busy && times[c] > least
+}
+
+// busy is the share of the window in which the loops were at work.
+func (f *Figures) busy() float64 {
+	if f.Loops <= 0 || f.Seconds <= 0 {
+		return 0
+	}
+	return float64(f.LoopCPUNS) / (float64(f.Loops) * f.Seconds * 1e9)
+}
+
+func stopped(f *Figures) finding {
+	if !f.blamed(wasStopped) {
+		return fine()
+	}
+	return judged(f.Added.Effect(f.OpenLoop), "the generator stood still for %s in all, %s at once: it was stopped, or its host took the processor away",
+		measure.Duration(float64(f.PausedNS)), measure.Duration(float64(f.LongestPauseNS)))
+}
+
+func throttled(f *Figures) finding {
+	if !f.blamed(wasThrottled) {
+		return fine()
+	}
+	return judged(f.Added.Effect(f.OpenLoop), "the generator's control group was held back for %s (the sum over its processors): give it more processor time",
+		measure.Duration(float64(f.ThrottledNS)))
+}
+
+func waitedForProcessor(f *Figures) finding {
+	if !f.blamed(waited) {
+		return fine()
+	}
+	return judged(f.Added.Effect(f.OpenLoop), "the generator's threads waited for a processor for %s of %s",
+		measure.Percent(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
+}
+
+func late(f *Figures) finding {
+	if !f.blamed(unknownCause) {
+		return fine()
+	}
+	if f.OpenLoop {
+		return judged(f.Added.Effect(true), "the generator sent operations late (%s at p99) or read their answers late", measure.Duration(f.OwnLatenessP99NS))
+	}
+	return judged(f.Added.Effect(false), "the generator read answers late, or sent late what was due (%s an operation)", measure.Duration(f.Added.MeanNS))
+}
+
+func generatorBusy(f *Figures) finding {
+	if !f.blamed(wasBusy) {
+		return fine()
+	}
+	return judged(f.Added.Effect(f.OpenLoop), "the generator's loops were at work for %s of the time, so that answers waited for them: the figures are its limit as much as the store's",
+		measure.Percent(f.busy()))
+}
+
+// stolen counts what the host took away against the time in which the machine
+// had work. Where the generator was late for it, that is in what it added;
+// members on the same machine were as much slower.
+func stolen(f *Figures) finding {
+	e := Effect{}
+	if f.blamed(wasStolen) {
+		e = f.Added.Effect(f.OpenLoop)
+	}
+	share := f.StolenShare
+	if f.BusyShare > 0 {
+		share = f.StolenShare / (f.BusyShare + f.StolenShare)
+	}
+	if f.MembersShare {
+		by := slowed(f, share)
+		e.Throughput, e.P50 = math.Max(e.Throughput, by.Throughput), math.Max(e.P50, by.P50)
+	}
+	return judged(e, "the machine's host took away %s of the processor time that was wanted", measure.Percent(share))
+}
+
+// foreign is about programs beside the members and the generator. What they
+// used was missing only as far as the machine had nothing idle to give.
+func foreign(f *Figures) finding {
+	if !f.MembersShare || f.ForeignShare <= 0 {
+		return fine()
+	}
+	e := slowed(f, f.ForeignShare*math.Min(f.BusyShare+f.StolenShare, 1))
+	return judged(e, "other programs used %s of the machine's processor time", measure.Percent(f.ForeignShare))
+}
+
+// slowed is the effect on members that did not get a share of the processor
+// time that they wanted: they were as much slower as if it had all been theirs.
+// An open loop's throughput is that of its schedule.
+func slowed(f *Figures, share float64) Effect {
+	e := Effect{Throughput: share, P50: share / math.Max(1-share, 0.01)}
+	if f.OpenLoop {
+		e.Throughput = 0
+	}
+	return e
+}

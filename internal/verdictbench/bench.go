@@ -1,0 +1,230 @@
+// Package verdictbench measures how often the verdict is wrong.
+//
+// A trial is run twice in a simulated world: once on a quiet machine, and once
+// with the generator disturbed in a known way. How far the figures of the second
+// are from those of the first is the truth; what the verdict says of the second
+// is right or not. Only tests and developers' tools import it.
+package verdictbench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/run/load/simulate"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// Outcome is one disturbed trial: how far its figures are from the truth, and
+// what the verdict says.
+type Outcome struct {
+	Kind Kind
+	Seed uint64
+	What string // the trial and its disturbance
+	// Off is the greatest deviation of throughput, p50 and p99, as a share of
+	// the figure on the quiet machine.
+	Off     float64
+	Verdict verdict.Verdict
+	Figures [3]float64 // off by: throughput, p50, p99, signed
+	Effect  verdict.Effect
+}
+
+// wire is how long a simulated message travels one way, in nanoseconds.
+const wire = 25_000
+
+// draws are numbers that a trial takes from its seed, one after the other.
+type draws struct {
+	seed, n uint64
+}
+
+func (d *draws) unit() float64 {
+	d.n++
+	return random.Unit(d.seed, d.n)
+}
+
+// log draws from lo to hi, as often from each octave.
+func (d *draws) log(lo, hi float64) float64 { return lo * math.Pow(hi/lo, d.unit()) }
+
+func pick[T any](d *draws, of ...T) T { return of[int(d.unit()*float64(len(of)))] }
+
+// subject is a load on a store.
+type subject struct {
+	load   scenario.Load
+	server func() simulate.Server
+	text   string
+}
+
+// draw makes a load whose window has some thousand operations, closed or open,
+// on a store that has room for them or not.
+func draw(d *draws) subject {
+	median := d.log(0.3e6, 20e6)
+	spread := pick(d, 0.1, 0.3, 0.6)
+	times := simulate.Times{Median: median, Spread: spread, Seed: d.seed}
+	mean := median * math.Exp(spread*spread/2)
+	clients := pick(d, 1, 4, 16, 64)
+	perSecond := float64(clients) / mean * 1e9
+	workers := 0
+	if d.unit() < 0.4 { // a store with a greatest throughput
+		workers = max(clients/pick(d, 2, 4), 1)
+		perSecond = float64(min(workers, clients)) / mean * 1e9
+	}
+	perSecond = min(perSecond, 8000)
+	l := scenario.Load{
+		Mix:         []scenario.Operation{{Kind: kv.Put, Weight: 1}},
+		Connections: max(clients/pick(d, 1, 2, 4), 1), Clients: clients, Threads: 1,
+		KeySize: 8, ValueSize: 16, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
+		Timeout: 10 * time.Second, MaxInFlight: 100_000, Seed: d.seed,
+		Warmup: 200 * time.Millisecond,
+	}
+	s := subject{text: fmt.Sprintf("%d clients at %s", clients, measure.Duration(median))}
+	if d.unit() < 0.4 {
+		l.Arrival = pick(d, scenario.Constant, scenario.Poisson)
+		l.Rate.PerSecond = perSecond * pick(d, 0.3, 0.6)
+		s.text = fmt.Sprintf("%.0f/s (%v) at %s", l.Rate.PerSecond, l.Arrival, measure.Duration(median))
+	}
+	// Enough operations for p99, and enough time for what happens now and then.
+	if l.Arrival != scenario.Closed {
+		perSecond = l.Rate.PerSecond
+	}
+	l.Duration = time.Duration(min(max(6000/perSecond, 4), 120) * 1e9)
+	if workers > 0 {
+		s.text += fmt.Sprintf(", %d workers", workers)
+	}
+	s.load = l
+	s.server = func() simulate.Server {
+		if workers > 0 {
+			return simulate.NewQueueing(workers, times)
+		}
+		return &simulate.Delaying{Times: times}
+	}
+	return s
+}
+
+// quietMachine wakes a thread within some microseconds.
+func quietMachine(seed uint64) simulate.Quiet { return simulate.Quiet{Jitter: 8_000, Seed: seed} }
+
+// Run runs the trial that a kind and a seed make.
+func Run(kind Kind, seed uint64) (Outcome, error) {
+	d := &draws{seed: random.Derive(seed, "verdict's bench "+string(kind))}
+	s := draw(d)
+	truth, err := s.run(d.seed, func() simulate.Machine { q := quietMachine(d.seed); return &q })
+	if err != nil {
+		return Outcome{}, err
+	}
+	machine, text := kind.machine(d)
+	got, err := s.run(d.seed+1, machine)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o := Outcome{Kind: kind, Seed: seed, What: s.text + "; " + text}
+	o.Judge(truth, got)
+	return o, nil
+}
+
+// Judge compares a result with the truth.
+func (o *Outcome) Judge(truth, got *record.Trial) {
+	o.Verdict = got.Verdict
+	if got.Added != nil {
+		o.Effect = got.Added.Effect
+	}
+	o.Figures = Deviations(truth, got)
+	for _, off := range o.Figures {
+		o.Off = max(o.Off, math.Abs(off))
+	}
+}
+
+// Deviations are how far throughput, p50 and p99 of the headline are off, as
+// shares of the truth.
+func Deviations(truth, got *record.Trial) [3]float64 {
+	of := func(t *record.Trial) [3]float64 {
+		h := t.ServiceTime
+		if t.Open() {
+			h = t.ResponseTime
+		}
+		return [3]float64{t.PerSecond, h.At(50).NS, h.At(99).NS}
+	}
+	is, was := of(got), of(truth)
+	for i := range is {
+		if is[i] <= 0 || was[i] <= 0 { // the sample does not support it
+			is[i] = 0
+			continue
+		}
+		is[i] = is[i]/was[i] - 1
+	}
+	return is
+}
+
+// run runs the subject on a machine and judges it as any trial is judged.
+func (s *subject) run(seed uint64, machine func() simulate.Machine) (*record.Trial, error) {
+	l := s.load
+	u := &usage{}
+	world := simulate.New(1, wire, s.server(), func(int) simulate.Machine {
+		u.machine = machine()
+		return u.machine
+	})
+	g, err := load.New(load.Plan{
+		Load: l, Store: simulate.Store{}, Access: store.Access{Endpoints: []string{"m1"}}, Endpoints: []string{"m1"},
+		World: world, Mark: u.mark,
+	})
+	if err != nil {
+		return nil, err
+	}
+	res, err := g.Run(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("seed %d: %w", seed, err)
+	}
+	c := record.FromScenario(&scenario.Trial{Load: l})
+	c.Loops = 1
+	if l.Arrival != scenario.Closed {
+		c.Rate = &l.Rate.PerSecond
+	}
+	o := record.Observed{Opened: res.Opened}
+	u.fill(&o, res.Measured)
+	t := record.NewTrial(c, o, res.Measured, res.Warmup, nil)
+	return &t, nil
+}
+
+// usage reads the machine's counters where a trial reads the system's.
+type usage struct {
+	machine simulate.Machine
+
+	mu          sync.Mutex
+	first, last simulate.Usage
+}
+
+func (u *usage) mark(m load.Mark) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case m.Phase != measure.Measured:
+	case m.Ended:
+		u.last = u.machine.Used()
+	default:
+		u.first = u.machine.Used()
+	}
+}
+
+// processors is how many the simulated machine has: the generator's own and as
+// many idle ones.
+const processors = 2
+
+func (u *usage) fill(o *record.Observed, m *measure.Totals) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	total := processors * m.Seconds * 1e9
+	held := u.last.Throttled - u.first.Throttled
+	// The host takes time away from all processors alike.
+	stolen := float64(u.last.Stolen-u.first.Stolen) * processors / total
+	m.LoopCPU, m.RunDelay, m.Slices = u.last.CPU-u.first.CPU, u.last.RunDelay-u.first.RunDelay, u.last.Slices-u.first.Slices
+	busy := float64(m.LoopCPU) / total
+	o.ThrottledNS, o.StolenShare, o.BusyShare = &held, &stolen, &busy
+}

@@ -1,0 +1,115 @@
+package verdictbench
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+// How many trials each kind of disturbance has: a fixed sample of the whole, for
+// which make test-long sets the variable.
+const (
+	sampleSize  = 12
+	racedSize   = 2
+	trialsEnv   = "QUORUMBENCH_VERDICT_TRIALS"
+	wholeSize   = 100 // from here on each kind must have enough trials of both sorts
+	leastOfEach = 30
+)
+
+func size(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv(trialsEnv)
+	switch {
+	case text == "" && raced:
+		return racedSize
+	case text == "":
+		return sampleSize
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s is %q, and not a number", trialsEnv, text)
+	}
+	return n
+}
+
+// conduct runs so many trials of each kind, and as many quiet ones as of all
+// the others together.
+func conduct(t *testing.T, each int) (*Table, []Outcome) {
+	t.Helper()
+	type one struct {
+		kind Kind
+		seed uint64
+	}
+	var todo []one
+	for i := range each {
+		for _, k := range Kinds() {
+			todo = append(todo, one{k, uint64(i)}, one{Quiet, uint64(len(todo))})
+		}
+	}
+	all := make([]Outcome, len(todo))
+	next := make(chan int)
+	var running sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		running.Go(func() {
+			for i := range next {
+				var err error
+				if all[i], err = Run(todo[i].kind, todo[i].seed); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range todo {
+		next <- i
+	}
+	close(next)
+	running.Wait()
+	table := &Table{}
+	for _, o := range all {
+		table.Add(o)
+	}
+	return table, all
+}
+
+// The rates that the verdict must reach, over all trials and for each kind.
+const (
+	leastCaught = 0.95
+	leastPassed = 0.98
+	leastOfKind = 0.85
+)
+
+// A result that is off by more than a tenth is not valid, and one that is right
+// is, whatever disturbs the generator.
+func TestVerdictsError(t *testing.T) {
+	n := size(t)
+	table, all := conduct(t, n)
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s", &b)
+	for i := range all {
+		if all[i].Wrong() {
+			t.Log(all[i].String())
+		}
+	}
+	whole := table.All()
+	if caught := Share(whole.Caught, whole.Far); caught < leastCaught {
+		t.Errorf("of the results that are off by more than %v, %.3f are not valid", FarOff, caught)
+	}
+	if passed := Share(whole.Passed, whole.Near); passed < leastPassed {
+		t.Errorf("of the results within %v, %.3f are valid", NearBy, passed)
+	}
+	for _, kind := range Kinds() {
+		r := table.Of(kind)
+		if Share(r.Caught, r.Far) < leastOfKind || Share(r.Passed, r.Near) < leastOfKind {
+			t.Errorf("%s: %+v", kind, r)
+		}
+		if n >= wholeSize && (r.Far < leastOfEach || r.Near < leastOfEach) {
+			t.Errorf("%s: %d trials are far off and %d near, not %d each", kind, r.Far, r.Near, leastOfEach)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package verdictbench
+
+const raced = false

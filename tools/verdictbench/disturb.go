@@ -1,0 +1,210 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/verdictbench"
+)
+
+// subject is a load on a null server and how its generator is disturbed.
+type subject struct {
+	script      string
+	args        []string
+	disturbance disturbance
+}
+
+func (s *subject) text() string {
+	return strings.Join(s.args, " ") + " on " + s.script + "; " + s.disturbance.text
+}
+
+// disturbance is what is done to a generator; the zero value is nothing.
+type disturbance struct {
+	text   string
+	nice   int
+	stop   time.Duration // SIGSTOP for so long
+	period time.Duration // so often, on average
+	spin   string        // a busy loop beside it: "DUTY"
+	quota  time.Duration // of its control group, in 100 ms
+}
+
+// draw makes the trial of a kind and a seed.
+func draw(kind verdictbench.Kind, seed uint64) subject {
+	seed = random.Derive(seed, "real verdict's bench "+string(kind))
+	n := uint64(0)
+	unit := func() float64 { n++; return random.Unit(seed, n) }
+	log := func(lo, hi float64) float64 { return lo * math.Pow(hi/lo, unit()) }
+	delay := []float64{1, 3, 10}[int(unit()*3)]
+	clients := []int{4, 16, 64}[int(unit()*3)]
+	s := subject{script: fmt.Sprintf("delay=%gms", delay)}
+	s.args = []string{"--clients", strconv.Itoa(clients), "--conns", strconv.Itoa(max(clients/4, 1))}
+	if unit() < 0.4 {
+		s.args = append(s.args, "--rate", strconv.Itoa(int(1000+3000*unit())))
+	}
+	ms := func(x float64) time.Duration { return time.Duration(x * 1e6) }
+	d := &s.disturbance
+	switch kind {
+	case verdictbench.Stopped:
+		d.stop = ms(log(5, 200))
+		d.period = time.Duration(float64(d.stop) / log(0.002, 0.4))
+		d.text = fmt.Sprintf("stopped for %v every %v", d.stop, d.period)
+	case verdictbench.BusyLoop:
+		d.spin = fmt.Sprintf("%.3f", log(0.005, 1))
+		d.text = "a busy loop beside it for a share of " + d.spin
+	case verdictbench.LowPriority:
+		d.nice, d.spin = 19, fmt.Sprintf("%.3f", log(0.005, 1))
+		d.text = "a lowered priority, and a busy loop beside it for a share of " + d.spin
+	case verdictbench.Quota:
+		d.quota = ms(log(2, 50))
+		d.text = fmt.Sprintf("a quota of %v in 100 ms", d.quota)
+	default:
+		d.text = "nothing"
+	}
+	return s
+}
+
+// cannot says why a kind cannot be made on this machine.
+func (b *bench) cannot(kind verdictbench.Kind) string {
+	switch kind {
+	case verdictbench.Steal:
+		return "only a host can take a processor away; the simulated bench has it"
+	case verdictbench.Quota:
+		if err := withQuota(50*time.Millisecond, func(string) error { return nil }); err != nil {
+			return fmt.Sprintf("no control group can be made here: %v", err)
+		}
+	}
+	return ""
+}
+
+// begin disturbs a process until undo is called.
+func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	undo = func() { cancel(); running.Wait() }
+	if d.stop > 0 {
+		running.Go(func() { stopAgainAndAgain(ctx, p, d.stop, d.period) })
+	}
+	if d.spin != "" {
+		self, err := os.Executable()
+		if err != nil {
+			undo()
+			return nil, err
+		}
+		cmd := exec.CommandContext(ctx, self, spinCommand, d.spin)
+		if err := startOn(generatorCPU(), cmd, 0); err != nil {
+			undo()
+			return nil, err
+		}
+		running.Go(func() { _ = cmd.Wait() }) // it is killed
+	}
+	if d.quota > 0 {
+		joined := make(chan error, 1)
+		running.Go(func() {
+			joined <- withQuota(d.quota, func(group string) error {
+				if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(p.Pid)), 0); err != nil {
+					return err
+				}
+				joined <- nil
+				<-ctx.Done()
+				return nil
+			})
+		})
+		if err := <-joined; err != nil {
+			undo()
+			return nil, err
+		}
+	}
+	return undo, nil
+}
+
+func stopAgainAndAgain(ctx context.Context, p *os.Process, length, period time.Duration) {
+	for n := uint64(0); ; n++ {
+		// Random gaps, so that they do not fall in step with anything.
+		gap := time.Duration(-math.Log(1-random.Unit(uint64(p.Pid), n)) * float64(period))
+		for _, step := range []struct {
+			wait time.Duration
+			then syscall.Signal
+		}{{gap, syscall.SIGSTOP}, {length, syscall.SIGCONT}} {
+			select {
+			case <-ctx.Done():
+				_ = p.Signal(syscall.SIGCONT) // it may have ended
+				return
+			case <-time.After(step.wait):
+				_ = p.Signal(step.then)
+			}
+		}
+	}
+}
+
+// spinCommand makes this program a busy loop.
+const spinCommand = "spin"
+
+// spin is busy for a share of the time, in spells of 20 ms.
+func spin(duty string) {
+	share, err := strconv.ParseFloat(duty, 64)
+	if err != nil {
+		return
+	}
+	const spell = 20 * time.Millisecond
+	for {
+		for began := time.Now(); time.Since(began) < spell; {
+		}
+		if share < 1 {
+			time.Sleep(time.Duration(float64(spell) * (1 - share) / share))
+		}
+	}
+}
+
+// limits are where control groups can be made, and the files that limit one to
+// so many microseconds in 100 ms (version 2, version 1).
+func limits(quota time.Duration) (root string, files map[string]string, err error) {
+	us := strconv.FormatInt(quota.Microseconds(), 10)
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		return "/sys/fs/cgroup", map[string]string{"cpu.max": us + " 100000"}, nil
+	}
+	const old = "/sys/fs/cgroup/cpu"
+	if _, err := os.Stat(filepath.Join(old, "cpu.cfs_quota_us")); err != nil {
+		return "", nil, err
+	}
+	return old, map[string]string{"cpu.cfs_quota_us": us}, nil
+}
+
+// withQuota makes a control group that may run for so long in 100 ms.
+func withQuota(quota time.Duration, use func(group string) error) (err error) {
+	root, files, err := limits(quota)
+	if err != nil {
+		return err
+	}
+	group, err := os.MkdirTemp(root, "verdictbench-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// What was in it may take a moment to be gone.
+		for range 100 {
+			if e := os.Remove(group); e == nil || errors.Is(e, os.ErrNotExist) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(group, name), []byte(text), 0); err != nil {
+			return err
+		}
+	}
+	return use(group)
+}

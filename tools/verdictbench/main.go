@@ -1,0 +1,164 @@
+//go:build linux
+
+// Command verdictbench measures the verdict's own error in real time: it runs
+// loads on a null server, undisturbed and then with the generator disturbed in a
+// known way, and prints how often a result that was off was not called valid,
+// and how often one that was right was. internal/verdictbench does the same in
+// simulated time, with thousands of trials, and in the tests.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdictbench"
+)
+
+// options are the command line.
+type options struct {
+	trials  int
+	window  time.Duration
+	binary  string
+	seed    uint64
+	verbose bool
+}
+
+func main() {
+	if len(os.Args) == 3 && os.Args[1] == spinCommand {
+		spin(os.Args[2])
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var o options
+	flag.IntVar(&o.trials, "trials", 20, "disturbed trials of each kind")
+	flag.DurationVar(&o.window, "window", 3*time.Second, "the measured window of each")
+	flag.StringVar(&o.binary, "binary", "", "quorumbench; empty: built first")
+	flag.Uint64Var(&o.seed, "seed", 1, "what the trials are drawn from")
+	flag.BoolVar(&o.verbose, "verbose", false, "print every trial, and not only the wrong verdicts")
+	flag.Parse()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "verdictbench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp("", "verdictbench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if o.binary == "" {
+		o.binary = filepath.Join(dir, "quorumbench")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", o.binary, "./cmd/quorumbench").CombinedOutput(); err != nil {
+			return fmt.Errorf("quorumbench does not build: %w\n%s", err, out)
+		}
+	}
+	b := &bench{options: o}
+	table := &verdictbench.Table{}
+	for _, kind := range append([]verdictbench.Kind{verdictbench.Quiet}, verdictbench.Kinds()...) {
+		if why := b.cannot(kind); why != "" {
+			fmt.Fprintf(os.Stderr, "%s: left out: %s\n", kind, why)
+			continue
+		}
+		for i := range o.trials {
+			out, err := b.trial(ctx, kind, o.seed+uint64(i))
+			var restless restlessError
+			switch {
+			case ctx.Err() != nil:
+				return errors.Join(table.Write(os.Stdout), ctx.Err()) // what there is
+			case errors.As(err, &restless):
+				fmt.Fprintf(os.Stderr, "%s, trial %d: left out: %v\n", kind, i, err)
+				continue
+			case err != nil:
+				return err
+			}
+			table.Add(out)
+			if o.verbose || out.Wrong() {
+				fmt.Fprintln(os.Stderr, out.String())
+			}
+		}
+	}
+	return table.Write(os.Stdout)
+}
+
+// bench conducts trials.
+type bench struct{ options }
+
+// restlessError says that two undisturbed runs differ, so that the truth is not
+// known.
+type restlessError struct{ by float64 }
+
+func (e restlessError) Error() string {
+	return fmt.Sprintf("two undisturbed runs differ by %.1f %%: the machine is not quiet", 100*e.by)
+}
+
+// mostRestless is how far two undisturbed runs may differ.
+const mostRestless = 0.03
+
+// trial runs a load three times: twice undisturbed, and once disturbed.
+func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) (verdictbench.Outcome, error) {
+	s := draw(kind, seed)
+	out := verdictbench.Outcome{Kind: kind, Seed: seed, What: s.text()}
+	server, err := startServer(ctx, b.binary, s.script)
+	if err != nil {
+		return out, err
+	}
+	defer server.stop()
+	truth, err := b.load(ctx, server.endpoint, s, disturbance{})
+	if err != nil {
+		return out, err
+	}
+	got, err := b.load(ctx, server.endpoint, s, s.disturbance)
+	if err != nil {
+		return out, err
+	}
+	again, err := b.load(ctx, server.endpoint, s, disturbance{})
+	if err != nil {
+		return out, err
+	}
+	for _, by := range verdictbench.Deviations(truth, again) {
+		if by = max(by, -by); by > mostRestless {
+			return out, restlessError{by}
+		}
+	}
+	out.Judge(truth, got)
+	return out, nil
+}
+
+// load runs the generator on its processor, and disturbs it.
+func (b *bench) load(ctx context.Context, endpoint string, s subject, d disturbance) (*record.Trial, error) {
+	args := append([]string{"bench", "put", "--endpoints", endpoint, "--format", "json", "--key-space-size", "1000",
+		"--warmup", "500ms", "--duration", b.window.String()}, s.args...)
+	cmd := exec.CommandContext(ctx, b.binary, args...)
+	cmd.Dir = os.TempDir()
+	var out outputs
+	cmd.Stdout, cmd.Stderr = &out.stdout, &out.stderr
+	if err := startOn(generatorCPU(), cmd, d.nice); err != nil {
+		return nil, err
+	}
+	undo, err := d.begin(ctx, cmd.Process)
+	if err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return nil, err
+	}
+	err = cmd.Wait()
+	undo()
+	var t record.Trial
+	if e := json.Unmarshal(out.stdout.Bytes(), &t); e != nil {
+		return nil, fmt.Errorf("quorumbench gave no result: %w (%w)\n%s", e, err, out.stderr.Bytes())
+	}
+	return &t, nil
+}

@@ -1,0 +1,80 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The generator and what disturbs it have the last processor, the server the
+// first, so that the store is as quick as it was.
+
+func generatorCPU() int { return runtime.NumCPU() - 1 }
+
+const serverCPU = 0
+
+type outputs struct{ stdout, stderr bytes.Buffer }
+
+// startOn starts a process that has one processor only, with a priority. It
+// ends when we do.
+func startOn(cpu int, cmd *exec.Cmd, nice int) error {
+	// A child has the processors and the priority of the thread that made it.
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		var set unix.CPUSet
+		set.Set(cpu)
+		err := unix.SchedSetaffinity(0, &set)
+		if err == nil && nice != 0 {
+			err = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), nice)
+		}
+		if err == nil {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			err = cmd.Start()
+		}
+		started <- err
+	}()
+	return <-started
+}
+
+// server is a null server.
+type server struct {
+	endpoint string
+	cmd      *exec.Cmd
+	cancel   context.CancelFunc
+}
+
+func startServer(ctx context.Context, binary, script string) (*server, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, binary, "null-server", "--protocol", "etcd", "--script", script)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = startOn(serverCPU, cmd, 0)
+	}
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("the null server does not start: %w", err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	s := &server{endpoint: strings.TrimSpace(line), cmd: cmd, cancel: cancel}
+	if err != nil {
+		s.stop()
+		return nil, fmt.Errorf("the null server ended before it said its endpoint: %w", err)
+	}
+	return s, nil
+}
+
+func (s *server) stop() {
+	s.cancel()
+	_ = s.cmd.Wait() // it ended by a signal
+}
