@@ -49,11 +49,11 @@ trials:
 	}
 }
 
-// Half of the operations are refused: the clients rest, which is neither an
-// operation in progress nor response time.
+// Half of the operations are refused at once: the clients rest, which is neither
+// an operation in progress nor response time.
 func TestRefusedClientsRest(t *testing.T) {
 	w := newWorld(t)
-	endpoint := w.nullServer(t, "--script", "delay=5ms; error=unavailable every 2")
+	endpoint := w.nullServer(t, "--script", "delay=5ms; delay=0s every 2; error=unavailable every 2")
 	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "2", "--clients", "8", "--duration", "3s", "--format", "json")
 	trial := result(t, p)
 	if rule(trial, 4) != "" {

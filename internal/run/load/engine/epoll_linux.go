@@ -33,6 +33,7 @@ type epoll struct {
 	events  []unix.EpollEvent
 	ready   []Ready // found while doing something else
 	timeout unix.Timespec
+	count   uint64 // what readCount read
 	stamps  stamps
 
 	mu     sync.Mutex
@@ -123,12 +124,10 @@ func (p *epoll) waitMillis(wait int64) uintptr {
 func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
 	switch e.Fd {
 	case beatConn:
-		var b [8]byte // the system sets the timer again when it is read
-		_, _ = unix.Read(p.beat, b[:])
+		p.readCount(p.beat) // the system sets the timer again when it is read
 		return ready
 	case wakeConn:
-		var b [8]byte
-		_, _ = unix.Read(p.ev, b[:])
+		p.readCount(p.ev)
 		return p.takeDialed(ready)
 	}
 	i := int(e.Fd)
@@ -148,6 +147,12 @@ func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
 		ready = append(ready, Ready{Conn: i, What: Readable})
 	}
 	return ready
+}
+
+// readCount reads the counter of a timer or an eventfd. Neither waits: it is
+// read when it is ready.
+func (p *epoll) readCount(fd int) {
+	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&p.count)), unsafe.Sizeof(p.count))
 }
 
 // want asks for EPOLLOUT, or no longer.
