@@ -52,7 +52,7 @@ type Loop struct {
 	woke     int64
 	turned   int64 // when the turn before ended
 	owed     int   // operations that slot.owed marks
-	beats    bool  // the poller ends a wait at each beat
+	beat     int64 // the poller ends a wait at each multiple of it; 0: it does not
 
 	watching   *watching // nil: this loop has no watchers
 	eventsLive uint64
@@ -197,7 +197,7 @@ func (l *Loop) turn() {
 // nextWake is the time by which the loop has something to do.
 func (l *Loop) nextWake() int64 {
 	until := l.now + heartbeat
-	if l.measuring && l.slots.open > 0 && !l.beats {
+	if l.measuring && l.slots.open > 0 && l.beat == 0 {
 		until = l.now + beat
 	}
 	if l.slots.head != none {

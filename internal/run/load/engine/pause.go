@@ -1,14 +1,18 @@
 package engine
 
 // How the generator's own pauses are found. A loop that measures and has
-// something in flight wakes once a millisecond at least; how much later than
-// asked it does is time in which it was stopped, throttled or not scheduled.
+// something in flight wakes at each beat at least; how much later than asked it
+// does is time in which it was stopped, throttled or not scheduled.
 
 const (
 	// heartbeat is how long a loop sleeps at most, and beat how long while it
 	// measures with something in flight.
 	heartbeat = 10 * millisecond
 	beat      = millisecond
+	// stampedBeat is the beat where the system stamps what arrives: there it only
+	// has to find what stopped the whole machine, and each beat costs as much as
+	// an operation or two.
+	stampedBeat = 4 * millisecond
 	// leastPause is what counts as a pause: timers are later than asked by some
 	// microseconds on any machine.
 	leastPause = millisecond
@@ -25,21 +29,27 @@ func (l *Loop) setBeat(on bool) {
 	if !ok {
 		return
 	}
+	l.beat = 0
 	if on {
-		l.beats = b.SetBeat(beat)
+		period := int64(beat)
+		if l.stamped != nil {
+			period = stampedBeat
+		}
+		if b.SetBeat(period) {
+			l.beat = period
+		}
 	} else {
 		b.SetBeat(0)
-		l.beats = false
 	}
 }
 
 // nextBeat is when a wait that begins now ends at the latest.
 func (l *Loop) nextBeat(until int64) int64 {
-	if !l.beats {
+	if l.beat == 0 {
 		return until
 	}
 	began := max(l.now, l.turned)
-	return min(until, began-began%beat+beat)
+	return min(until, began-began%l.beat+l.beat)
 }
 
 // awake notes when the loop woke, and when it had asked for that.
