@@ -105,7 +105,7 @@ func generatorBusy(f *Figures) finding {
 }
 
 // stolen counts what the host took away against the time in which the machine
-// had work. Where the generator was late for it, that is in what it added;
+// had work, or against the window where that is less. Where the generator was late for it, that is in what it added;
 // members on the same machine were as much slower.
 func stolen(f *Figures) finding {
 	e := Effect{}
@@ -117,10 +117,20 @@ func stolen(f *Figures) finding {
 		share = f.StolenShare / (f.BusyShare + f.StolenShare)
 	}
 	if f.MembersShare {
-		by := slowed(f, share)
+		by := slowed(f, min(share, f.sometimeStolen()))
 		e.Throughput, e.P50 = math.Max(e.Throughput, by.Throughput), math.Max(e.P50, by.P50)
 	}
 	return judged(e, "the machine's host took away %s of the processor time that was wanted", measure.Percent(share))
+}
+
+// sometimeStolen is the share of the window in which some processor was taken
+// away, at most: for no longer than that can an operation have waited for one,
+// however little the machine had to do.
+func (f *Figures) sometimeStolen() float64 {
+	if f.Processors <= 0 {
+		return 1
+	}
+	return min(f.StolenShare*float64(f.Processors), 1)
 }
 
 // foreign is about programs beside the members and the generator. What they

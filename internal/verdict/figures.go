@@ -70,6 +70,7 @@ type Figures struct {
 	// taken away by the host, used by other programs than the generator and the
 	// members.
 	BusyShare, StolenShare, ForeignShare float64
+	Processors                           int // of the machine; 0: unknown
 	// MembersShare says that members run on the generator's machine.
 	MembersShare bool
 

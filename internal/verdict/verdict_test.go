@@ -99,6 +99,12 @@ func TestRules(t *testing.T) {
 
 		{10, "1 % of a machine that was idle for half of the time", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersShare = 0.01, 0.5, true }, Valid},
 		{10, "6 % of it", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersShare = 0.06, 0.45, true }, Suspect},
+		{10, "two thirds of what two processors wanted that were idle but for 3 % of the time", false, func(f *Figures) {
+			f.StolenShare, f.BusyShare, f.MembersShare, f.Processors = 0.02, 0.01, true, 2
+		}, Valid},
+		{10, "4 % of the time of two idle processors", false, func(f *Figures) {
+			f.StolenShare, f.BusyShare, f.MembersShare, f.Processors = 0.04, 0.01, true, 2
+		}, Suspect},
 		{10, "members elsewhere", false, func(f *Figures) { f.StolenShare, f.BusyShare = 0.05, 0.45 }, Valid},
 		{10, "what the generator lost by it", false, func(f *Figures) {
 			f.StolenShare, f.BusyShare, f.Added = 0.2, 0.45, added(0, 0, 0.2)

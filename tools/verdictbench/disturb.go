@@ -47,8 +47,8 @@ func draw(kind verdictbench.Kind, seed uint64) subject {
 	n := uint64(0)
 	unit := func() float64 { n++; return random.Unit(seed, n) }
 	log := func(lo, hi float64) float64 { return lo * math.Pow(hi/lo, unit()) }
-	delay := []float64{1, 3, 10}[int(unit()*3)]
-	clients := []int{4, 16, 64}[int(unit()*3)]
+	delay := []float64{3, 10, 30}[int(unit()*3)]
+	clients := []int{16, 32, 64}[int(unit()*3)]
 	s := subject{script: fmt.Sprintf("delay=%gms", delay)}
 	s.args = []string{"--clients", strconv.Itoa(clients), "--conns", strconv.Itoa(max(clients/4, 1))}
 	if unit() < 0.4 {

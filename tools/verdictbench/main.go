@@ -105,7 +105,7 @@ func (e restlessError) Error() string {
 }
 
 // mostRestless is how far two undisturbed runs may differ.
-const mostRestless = 0.03
+const mostRestless = 0.05
 
 // trial runs a load three times: twice undisturbed, and once disturbed.
 func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) (verdictbench.Outcome, error) {

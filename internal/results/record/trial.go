@@ -299,6 +299,9 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 			*of.to = *of.from
 		}
 	}
+	if t.Machine != nil {
+		f.Processors = t.Machine.CPUs
+	}
 	if d := t.Durability; d != nil {
 		f.DurabilityKnown, f.FileSystem, f.Volatile, f.Unsynced = true, d.FileSystem, d.Volatile, !d.Synced
 	}
