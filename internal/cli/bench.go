@@ -106,7 +106,7 @@ func (f *benchFlags) manyKeys() bool {
 func (a *app) perfdash(f *benchFlags, summary report.Classic, t *record.Trial, files *record.Files) error {
 	path, err := summary.WritePerfdash(cmp.Or(os.Getenv("ARTIFACTS"), "_artifacts"), f.kind.name, t, files, time.Now())
 	if err == nil {
-		_, _ = fmt.Fprintf(a.stderr, "quorumbench: the perfdash report is in %s\n", path)
+		a.remark("the perfdash report is in %s", path)
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func (b *bar) show(p check.Progress, at float64) {
 	switch {
 	case b.d.width() > 0:
 		b.d.erase()
-		b.d.print(cut(b.text(p, at), b.d.width()-1))
+		b.d.print(cut(b.text(p, at), b.d.width()-1)) // nothing foreign in it
 		b.d.shown = true
 		return
 	case !b.said || p.Stage != b.last.Stage || p.Elapsed-b.last.Elapsed >= plainEvery:
@@ -76,7 +76,7 @@ func (a *app) newBar(format string, total float64, unit string) *bar {
 	if format == "json" {
 		return nil
 	}
-	return &bar{d: newDisplay(a.stderr), total: total, unit: unit}
+	return &bar{d: newDisplay(a.screen), total: total, unit: unit}
 }
 
 // seconds counts a window's seconds.

@@ -165,7 +165,8 @@ func (a *app) members(p *cluster.Playground, status store.Status) {
 		known[m.Endpoint] = m
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "\nmember\tendpoint\trole\tversion\tprocess\tlog") // output keeps its first error
+	_, _ = fmt.Fprintln(w) // output keeps its first error
+	row(w, "member", "endpoint", "role", "version", "process", "log")
 	for i := range p.Members {
 		m := &p.Members[i]
 		process := "not running"
@@ -176,7 +177,7 @@ func (a *app) members(p *cluster.Playground, status store.Status) {
 		if s, ok := known[m.Endpoint]; ok && s.Err == nil {
 			role, version = s.Role.String(), s.Version
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Endpoint, role, version, process, m.LogFile)
+		row(w, m.Name, m.Endpoint, role, version, process, m.LogFile)
 	}
 	_ = w.Flush()
 }

@@ -37,7 +37,7 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err 
 	if err := a.gate.begin(o.Scenario); err != nil {
 		return err
 	}
-	d := newDisplay(a.stderr)
+	d := newDisplay(a.screen)
 	defer d.clear()
 	ctx, stop := interruptible(ctx, func() { d.note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()

@@ -66,7 +66,7 @@ func TestEnded(t *testing.T) {
 func TestRenderWithoutTrialsPrintsNothingForOne(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var b bytes.Buffer
-		a := &app{stdout: &output{to: &b}}
+		a := &app{stdout: newOutput(&b)}
 		if err := a.render(judged(), "dir", rendering{format: format, single: true}); err != nil || b.Len() > 0 {
 			t.Errorf("%s: %v and %q", format, err, b.String())
 		}
@@ -75,7 +75,7 @@ func TestRenderWithoutTrialsPrintsNothingForOne(t *testing.T) {
 
 func TestRenderTheRunAsOneObject(t *testing.T) {
 	var b bytes.Buffer
-	a := &app{stdout: &output{to: &b}}
+	a := &app{stdout: newOutput(&b)}
 	if err := a.render(judged(verdict.Valid), "dir", rendering{format: "json"}); err != nil {
 		t.Fatal(err)
 	}

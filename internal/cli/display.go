@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
@@ -61,7 +62,7 @@ func (d *display) show(p runner.Progress) {
 		d.line(doneLine(p))
 	case width > 0:
 		d.erase()
-		d.print(cut(progressLine(p), width-1))
+		d.print(cut(shown(progressLine(p)), width-1))
 		d.shown = true
 		return
 	case p.Stage != d.last.Stage || p.Trial != d.last.Trial:
@@ -104,9 +105,13 @@ func (d *display) erase() {
 	}
 }
 
-func (d *display) line(text string) { d.print(text + "\n") }
+func (d *display) line(text string) { d.print(shown(text) + "\n") }
 
-// print ignores errors: a run does not end because nobody watches it.
+// shown is a text that may have foreign parts as a line.
+func shown(text string) string { return printable.Line(text, printable.OfOutput) }
+
+// print writes a text as it is. It ignores errors: a run does not end because
+// nobody watches it.
 func (d *display) print(text string) { _, _ = io.WriteString(d.to, text) }
 
 // cut keeps a line within the terminal's width, where it can be erased.

@@ -192,7 +192,7 @@ func TestInterruptedReportIsWhole(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &output{to: io.Discard}, stderr: &stderr}
+	a := &app{stdin: strings.NewReader(""), stdout: newOutput(io.Discard), stderr: &stderr}
 	files := filepath.Join(t.TempDir(), "files")
 	err := a.execute(ctx, []string{"report", dir, "--format", "csv", "--out", files})
 	if exitCode(err) != ExitInterrupted || !strings.Contains(err.Error(), "are whole") {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
@@ -32,7 +33,8 @@ const (
 type app struct {
 	stdin   io.Reader
 	stdout  *output
-	stderr  io.Writer
+	stderr  io.Writer // printable
+	screen  io.Writer // standard error as it is, for the display alone
 	lookup  func(name string) (store.Store, error)
 	catalog scenario.Catalog
 	gate    *gate // of the command, if it has one
@@ -42,14 +44,16 @@ type app struct {
 // the exit code. Results go to stdout; progress, warnings and errors, each one
 // sentence, go to stderr.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	shown := printable.NewWriter(stderr)
 	defer func() {
 		if r := recover(); r != nil {
-			say(stderr, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))
+			say(shown, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))
 			code = ExitFailed
 		}
+		_ = shown.Flush() // nobody is left to be told
 	}()
 	a := &app{
-		stdin: stdin, stdout: &output{to: stdout}, stderr: stderr,
+		stdin: stdin, stdout: newOutput(stdout), stderr: shown, screen: stderr,
 		lookup: registry.Lookup, catalog: registry.Catalog{},
 	}
 	// A reader that has enough, such as head, must not end the program before it
@@ -57,13 +61,14 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	// the members ignore it, too.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := a.execute(context.Background(), args)
+	a.stdout.flush()
 	switch {
 	case errors.Is(a.stdout.err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)):
 		err = &exit{code: ExitFailed}
 	case err == nil && a.stdout.err != nil:
 		err = fmt.Errorf("the result cannot be written to standard output: %w", a.stdout.err)
 	}
-	say(stderr, err)
+	say(shown, err)
 	return exitCode(err)
 }
 
@@ -101,61 +106,6 @@ func exitCode(err error) int {
 		return ExitInterrupted
 	}
 	return ExitFailed
-}
-
-// say prints an error: one line, or one for each thing that is wrong with a
-// scenario file.
-func say(to io.Writer, err error) {
-	if err == nil || err.Error() == "" {
-		return
-	}
-	lines := []string{err.Error()}
-	var file scenario.Errors
-	if errors.As(err, &file) {
-		lines = strings.Split(file.Error(), "\n")
-	}
-	for _, line := range lines {
-		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", sentence(line)) // nobody is left to be told
-	}
-}
-
-// sentence puts what a library said in several lines into one.
-func sentence(text string) string {
-	var parts []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(strings.TrimSpace(line), ";"); line != "" {
-			parts = append(parts, line)
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
-// warn prints sentences that change no exit code.
-func (a *app) warn(sentences ...string) {
-	for _, s := range sentences {
-		_, _ = fmt.Fprintf(a.stderr, "quorumbench: warning: %s\n", s)
-	}
-}
-
-// printf writes to standard output, whose first error Main reports.
-func (a *app) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stdout, format, args...)
-}
-
-// output keeps the first error of what it writes to.
-type output struct {
-	to  io.Writer
-	err error
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	if o.err != nil {
-		return 0, o.err
-	}
-	n, err := o.to.Write(p)
-	o.err = err
-	return n, err
 }
 
 // culprit says where the panic that is being recovered from came from: a

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +48,7 @@ func (a *app) reportWhole(ctx context.Context, f *reportFlags, dir string) error
 		return a.report(f, dir)
 	}
 	ctx, stop := interruptible(ctx, func() {
-		_, _ = fmt.Fprintln(a.stderr, "quorumbench: finishing the files; press Ctrl-C again to stop at once")
+		a.remark("finishing the files; press Ctrl-C again to stop at once")
 	})
 	defer stop()
 	if err := a.report(f, dir); err != nil {
@@ -138,13 +135,9 @@ func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*
 		return err
 	}
 	for _, p := range parts {
-		var b bytes.Buffer
-		if err := p.write(&b); err != nil {
+		path, err := report.WriteFile(f.out, p.name, p.write)
+		if err != nil {
 			return err
-		}
-		path := filepath.Join(f.out, p.name)
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			return fmt.Errorf("cannot write %s: %w", path, err)
 		}
 		a.printf("%s\n", path)
 	}

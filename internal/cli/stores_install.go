@@ -85,7 +85,7 @@ func (a *app) source(name, version string) (store.ServerSource, error) {
 // install installs one server after the other. One that cannot be had does not
 // keep the others back.
 func (a *app) install(ctx context.Context, sources []store.ServerSource) error {
-	d := newDisplay(a.stderr)
+	d := newDisplay(a.screen)
 	var failed []error
 	for _, source := range sources {
 		head := source.Store + " " + source.Version

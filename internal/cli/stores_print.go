@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
 // printStores prints one table of all stores, and below it what the words in
@@ -28,7 +30,8 @@ func printStores(to io.Writer, all []storeInfo) error {
 
 func printStore(to io.Writer, s storeInfo) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	row(w, "\n"+s.Name) // a line without columns does not widen any
+	_, _ = fmt.Fprintln(w)
+	row(w, s.Name) // a line without columns does not widen any
 	for _, o := range s.Operations {
 		row(w, "  "+o.Name, o.Is)
 	}
@@ -55,8 +58,14 @@ func printStore(to io.Writer, s storeInfo) error {
 	return w.Flush()
 }
 
-// row ignores errors: a tabwriter tells them when it is flushed.
-func row(w io.Writer, cells ...string) { _, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) }
+// row writes cells, which may be foreign. It ignores errors: a tabwriter returns
+// them when it is flushed.
+func row(w io.Writer, cells ...string) {
+	for i := range cells {
+		cells[i] = printable.Line(cells[i], printable.OfField)
+	}
+	_, _ = fmt.Fprintln(w, strings.Join(cells, "\t"))
+}
 
 // here says which of the store's servers this machine has.
 func (s *storeInfo) here() string {

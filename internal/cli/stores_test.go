@@ -72,7 +72,7 @@ func someStores(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
 	t.Setenv("GOCACHE", goCache(t))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	a = &app{stdout: &output{to: stdout}, stderr: stderr, catalog: someCatalog{}}
+	a = &app{stdout: newOutput(stdout), stderr: stderr, screen: stderr, catalog: someCatalog{}}
 	a.lookup = func(name string) (store.Store, error) {
 		switch name {
 		case "built":

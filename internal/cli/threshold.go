@@ -70,7 +70,7 @@ func (a *app) gated(c *cobra.Command, compares bool) *cobra.Command {
 		a.gate = g
 		if g.interval > 0 {
 			g.lines = a.stdout
-			a.stdout = &output{to: a.stderr}
+			a.stdout = newOutput(a.stderr)
 			defer func() { a.stdout = g.lines }()
 		}
 		return run(c, args)
@@ -157,7 +157,7 @@ func (a *app) missed(g *gate, run *record.Run, dir string) ([]analyze.Missed, er
 	}
 	all, err := analyze.CheckRun(g.thresholds, run, dir)
 	for _, m := range all {
-		_, _ = fmt.Fprintf(a.stderr, "quorumbench: the threshold %s\n", m)
+		a.remark("the threshold %s", m)
 	}
 	return all, err
 }

@@ -44,8 +44,11 @@ type Errors []*Error
 // shown is how many sentences are worth reading at once.
 const shown = 10
 
-// Error returns a sentence a line, ten at most.
-func (es Errors) Error() string {
+// Error returns the sentences, a line each.
+func (es Errors) Error() string { return strings.Join(es.Lines(), "\n") }
+
+// Lines returns the sentences, ten at most.
+func (es Errors) Lines() []string {
 	var lines []string
 	for i, e := range es {
 		if i == shown {
@@ -54,7 +57,7 @@ func (es Errors) Error() string {
 		}
 		lines = append(lines, e.Error())
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 // kept is how many sentences are gathered.

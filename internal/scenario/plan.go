@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
 // Lines is what a dry run prints: a heading, and a line for each trial in the
@@ -18,7 +19,12 @@ func (s *Scenario) Lines() []string {
 	repeated := slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.Repeats > 1 })
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { _, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) } // into memory
+	row := func(cells ...string) {
+		for i := range cells {
+			cells[i] = printable.Line(cells[i], printable.OfField)
+		}
+		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) // into memory
+	}
 	heading := []string{"no.", "trial", "store", "operation", "consistency", "target", "connections", "clients", "arrival", "window"}
 	watched := slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.Load.Watch != nil })
 	if watched {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
 // variantKeys are the keys that a store written as a mapping can have besides
@@ -44,10 +46,15 @@ func setStore(d *draft, n *node) (err error) {
 
 func setLabel(d *draft, n *node) (err error) {
 	d.cluster.Label, err = n.filled("label")
-	if err == nil && len(d.cluster.Label) > maxLabel {
-		return n.at.errorf("label has %d bytes and can have %d at most", len(d.cluster.Label), maxLabel)
+	switch l := d.cluster.Label; {
+	case err != nil:
+		return err
+	case len(l) > maxLabel:
+		return n.at.errorf("label has %d bytes and can have %d at most", len(l), maxLabel)
+	case !printable.Is(l):
+		return n.at.errorf("label is %q and holds a character that cannot be shown; leave it out", l)
 	}
-	return err
+	return nil
 }
 
 // spread gives what a store written as a mapping says its own keys. What is

@@ -4,9 +4,9 @@ import (
 	"encoding/hex"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -208,12 +208,24 @@ func (c *Conditions) has(is func(kv.Kind) bool) bool {
 	return false
 }
 
-// text is a key as JSON can hold it: itself, or 0x and hexadecimal.
+// text is a key as it can be shown: itself, or 0x and hexadecimal.
 func text(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
+	if s := string(b); printable.Is(s) {
+		return s
 	}
 	return "0x" + hex.EncodeToString(b)
+}
+
+// keysAsText writes the keys of a record of an older version, which had them as
+// they are wherever they were UTF-8, as text does.
+func (c *Conditions) keysAsText() {
+	keys := []*string{&c.KeyPrefix, &c.RangeKey, &c.RangeEnd}
+	if c.Watching != nil {
+		keys = append(keys, &c.Watching.Key)
+	}
+	for _, k := range keys {
+		*k = text([]byte(*k))
+	}
 }
 
 // Observed is what a trial saw beside the operations. Times are those of the

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
 // Event is one line of events.jsonl: something that happened, or several alike
@@ -57,11 +59,12 @@ func (t *TrialWriter) Event(e Event) error {
 		if err != nil {
 			return fmt.Errorf("the event %q cannot be recorded: %w", e.Kind, err)
 		}
-		_, err = t.events.Write(append(b, '\n'))
+		_, err = t.events.Write(append(printable.Bytes(b), '\n'))
 		return err
 	})
 }
 
+// readEvents makes every text printable, as Parse does.
 func readEvents(b []byte) ([]Event, error) {
 	var all []Event
 	for line := range bytes.Lines(b) {
@@ -69,6 +72,7 @@ func readEvents(b []byte) ([]Event, error) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return all, fmt.Errorf("event %d cannot be read: %w", len(all)+1, err)
 		}
+		printable.Fields(&e)
 		all = append(all, e)
 	}
 	return all, nil

@@ -21,7 +21,14 @@ type file interface {
 // opener opens a file for writing; flag as in os.OpenFile.
 type opener func(path string, flag int) (file, error)
 
-func openFile(path string, flag int) (file, error) { return os.OpenFile(path, flag, 0o644) }
+// A run directory is its user's alone: it holds addresses, paths and the logs of
+// members. Who wants to share one opens it.
+const (
+	folderMode = 0o700
+	fileMode   = 0o600
+)
+
+func openFile(path string, flag int) (file, error) { return os.OpenFile(path, flag, fileMode) }
 
 // lines is a file of whole lines. Each Write is one call to the system, and one
 // that fails half-way is taken back, so that a crash or a full disk leaves no

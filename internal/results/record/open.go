@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
 // Open reads a run directory, whatever state its run was left in. The error is
@@ -36,7 +38,8 @@ func Open(dir string) (*Run, error) {
 	return run, nil
 }
 
-// Parse reads the contents of a run.json.
+// Parse reads the contents of a run.json. It may be anybody's: every text in
+// what it returns is printable and of a bounded length.
 func Parse(b []byte) (*Run, error) {
 	var head struct {
 		Schema string `json:"schema"`
@@ -56,7 +59,18 @@ func Parse(b []byte) (*Run, error) {
 			return nil, fmt.Errorf("trial %d: %w", i+1, err)
 		}
 	}
+	run.makePrintable()
 	return run, nil
+}
+
+// makePrintable is for what was just read.
+func (r *Run) makePrintable() {
+	for i := range r.Trials {
+		r.Trials[i].keysAsText()
+	}
+	source := printable.Lines(r.Scenario) // it has lines
+	printable.Fields(r)
+	r.Scenario = source
 }
 
 // checkSchema accepts the kind of schema that want is, up to its number.
@@ -82,7 +96,7 @@ func splitSchema(s string) (kind string, version int) {
 }
 
 func (r *Run) problem(format string, args ...any) {
-	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	r.Problems = append(r.Problems, printable.Line(fmt.Sprintf(format, args...), printable.OfField))
 }
 
 // inspect says what a trial's folder lacks.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -167,11 +168,12 @@ func (id *ID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// encode is how this package writes JSON files.
+// encode is how this package writes JSON files: printable, so that they can be
+// looked at; the escapes are JSON's, and a reader has the text as it was.
 func encode(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return nil, err
 	}
-	return append(b, '\n'), nil
+	return append(printable.Bytes(b), '\n'), nil
 }

@@ -61,7 +61,7 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(tw.dir, 0o755); err != nil {
+	if err := os.Mkdir(tw.dir, folderMode); err != nil {
 		return nil, w.fail(writeError(tw.dir, err))
 	}
 	if err := tw.openFiles(); err != nil {

@@ -30,11 +30,11 @@ type Writer struct {
 // that the run is incomplete. run carries what is known at the start: name,
 // tool, seed, scenario, planned trials, machines.
 func Create(root, name string, now time.Time, run Run) (*Writer, error) {
-	if err := os.MkdirAll(root, 0o755); err != nil {
+	if err := os.MkdirAll(root, folderMode); err != nil {
 		return nil, writeError(root, err)
 	}
 	dir := filepath.Join(root, now.UTC().Format("20060102T150405Z")+"-"+Slug(name))
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, folderMode); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("the run directory %s exists already: another run of this name began in the same second; start again", dir)
 		}
@@ -46,7 +46,7 @@ func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 // CreateAt does the same in a folder that the user chose, which must be empty
 // or absent.
 func CreateAt(dir string, now time.Time, run Run) (*Writer, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, writeError(dir, err)
 	}
 	entries, err := os.ReadDir(dir)

@@ -17,31 +17,38 @@ import (
 // Compare writes a run beside its baseline: both runs' conditions, what
 // differs between them beside the load, and a row for each trial of both.
 func Compare(w io.Writer, c *analyze.Comparison) error {
-	return compare(w, c, "", (*grid).write)
+	return compare(w, c, layout{"", (*grid).write, func(text string) string { return text }})
 }
 
 // CompareMarkdown writes the same as Markdown.
 func CompareMarkdown(w io.Writer, c *analyze.Comparison) error {
-	return compare(w, c, "## ", (*grid).markdown)
+	return compare(w, c, layout{"## ", (*grid).markdown, paragraph})
 }
 
-func compare(w io.Writer, c *analyze.Comparison, heading string, write func(*grid, io.Writer) error) error {
+// layout is how a kind of output has headings, tables and sentences.
+type layout struct {
+	heading  string
+	table    func(*grid, io.Writer) error
+	sentence func(string) string
+}
+
+func compare(w io.Writer, c *analyze.Comparison, as layout) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\n%s%s\n\n", heading, comparisonHead(c))
+	fmt.Fprintf(&b, "\n%s%s\n\n", as.heading, as.sentence(comparisonHead(c)))
 	if len(c.Pairs) == 0 {
 		b.WriteString("No trial has figures on both sides.\n")
 		for _, line := range leftOut(c) {
-			fmt.Fprintf(&b, "%s\n", line)
+			fmt.Fprintf(&b, "%s\n", as.sentence(line))
 		}
 		_, err := w.Write(b.Bytes())
 		return err
 	}
-	if err := write(sides(c), &b); err != nil {
+	if err := as.table(sides(c), &b); err != nil {
 		return err
 	}
 	b.WriteString("\n")
 	for _, d := range c.Differences {
-		fmt.Fprintf(&b, "%s\n", d)
+		fmt.Fprintf(&b, "%s\n", as.sentence(d))
 	}
 	if len(c.Differences) > 0 {
 		b.WriteString("\n")
@@ -65,12 +72,12 @@ func compare(w io.Writer, c *analyze.Comparison, heading string, write func(*gri
 		}
 		g.add(cells...)
 	}
-	if err := write(&g, &b); err != nil {
+	if err := as.table(&g, &b); err != nil {
 		return err
 	}
 	b.WriteString("\n")
 	for _, line := range slices.Concat(notes.lines(), compareNotes(c)) {
-		fmt.Fprintf(&b, "%s\n", line)
+		fmt.Fprintf(&b, "%s\n", as.sentence(line))
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -128,14 +129,15 @@ func CompareCSV(w io.Writer, c *analyze.Comparison) error {
 		"operations_per_second", "baseline_operations_per_second", "operations_per_second_change", "operations_per_second_change_low", "operations_per_second_change_high",
 		"p90_ns", "baseline_p90_ns", "p90_change", "p90_change_low", "p90_change_high", "verdict", "baseline_verdict"}}
 	for _, p := range comparedRows(c) {
-		row := []string{p.Trial, p.Operation, p.Consistency, strconv.Itoa(p.ValueSize), strconv.Itoa(p.Clients), p.Target,
+		word := printable.Cell
+		row := []string{word(p.Trial), word(p.Operation), word(p.Consistency), strconv.Itoa(p.ValueSize), strconv.Itoa(p.Clients), word(p.Target),
 			strconv.Itoa(p.QPS.Repeats[0]), strconv.Itoa(p.QPS.Repeats[1])}
 		for _, f := range []changed{p.QPS, p.P90} {
 			for _, x := range []*float64{f.Now, f.Base, f.Change, f.Low, f.High} {
 				row = append(row, orEmptyCell(x))
 			}
 		}
-		rows = append(rows, append(row, string(p.Verdict), string(p.BaseVerdict)))
+		rows = append(rows, append(row, word(string(p.Verdict)), word(string(p.BaseVerdict))))
 	}
 	return writeCSV(w, rows)
 }

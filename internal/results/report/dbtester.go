@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -39,14 +40,14 @@ func Dbtester(w io.Writer, run *record.Run, dir, out string) error {
 		return errors.New("no trial of the run has figures, so there is nothing to write")
 	}
 	rows := summaryRows(columns)
-	if err := writeFile(out, "summary.csv", func(b *bytes.Buffer) error { return writeCSV(b, plainRows(rows)) }); err != nil {
+	if err := writeFile(out, "summary.csv", func(w io.Writer) error { return writeCSV(w, plainRows(rows)) }); err != nil {
 		return err
 	}
 	var text bytes.Buffer
 	if err := summaryText(&text, rows); err != nil {
 		return err
 	}
-	if err := writeFile(out, "summary.txt", func(b *bytes.Buffer) error { _, err := b.Write(text.Bytes()); return err }); err != nil {
+	if err := writeFile(out, "summary.txt", func(w io.Writer) error { _, err := w.Write(text.Bytes()); return err }); err != nil {
 		return err
 	}
 	_, err := w.Write(text.Bytes())
@@ -70,15 +71,23 @@ func EmptyFolder(out string) error {
 	return nil
 }
 
-func writeFile(folder, name string, fill func(*bytes.Buffer) error) error {
+// WriteFile writes a file of a report into a folder, printable, and returns its
+// path.
+func WriteFile(folder, name string, fill func(io.Writer) error) (string, error) {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {
-		return err
+		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("cannot write %s: %w", filepath.Join(folder, name), err)
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path, printable.Bytes(b.Bytes()), 0o644); err != nil {
+		return "", fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	return nil
+	return path, nil
+}
+
+func writeFile(folder, name string, fill func(io.Writer) error) error {
+	_, err := WriteFile(folder, name, fill)
+	return err
 }
 
 // dbtesterTrial writes one trial's files.
@@ -114,7 +123,7 @@ func dbtesterTrial(t *record.Trial, dir, out string) (summaryColumn, error) {
 		"client-latency-distribution-summary.csv":    plainRows(summaryRows([]summaryColumn{column})),
 		"client-latency-by-key-number.csv":           keyRows(keys.Table()),
 	} {
-		if err := writeFile(folder, name, func(b *bytes.Buffer) error { return writeCSV(b, rows) }); err != nil {
+		if err := writeFile(folder, name, func(w io.Writer) error { return writeCSV(w, rows) }); err != nil {
 			return column, err
 		}
 	}

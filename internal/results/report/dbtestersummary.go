@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -17,10 +18,11 @@ type summaryColumn struct {
 	rates analyze.Throughputs
 }
 
-// summaryRow is a figure of all trials.
+// summaryRow is a figure of all trials, or a text.
 type summaryRow struct {
 	name  string
 	cells []string
+	words bool
 }
 
 // serverRows are the figures that come from the servers' machines, in their
@@ -49,6 +51,9 @@ func summaryRows(columns []summaryColumn) []summaryRow {
 	trial("TRIAL", label1)
 	trial("DATABASE", store)
 	trial("VERDICT", func(t *record.Trial) string { return string(t.Verdict.State) })
+	for i := range rows {
+		rows[i].words = true
+	}
 	trial("TOTAL-SECONDS", func(t *record.Trial) string { return strconv.FormatFloat(t.Seconds, 'f', 4, 64) })
 	trial("TOTAL-REQUEST-NUMBER", func(t *record.Trial) string { return strconv.FormatUint(t.Due, 10) })
 	rate := func(name string, of func(analyze.Throughputs) measure.Figure) {
@@ -121,7 +126,13 @@ func summaryMS(f measure.Figure) string {
 func plainRows(rows []summaryRow) [][]string {
 	all := make([][]string, 0, len(rows))
 	for _, r := range rows {
-		all = append(all, append([]string{r.name}, r.cells...))
+		line := append([]string{r.name}, r.cells...)
+		for i := range line {
+			if r.words {
+				line[i] = printable.Cell(line[i])
+			}
+		}
+		all = append(all, line)
 	}
 	return all
 }

@@ -111,7 +111,7 @@ func keys(t *record.Trial) string {
 
 // interval is what a range over everything is called.
 func interval(t *record.Trial) string {
-	if t.RangeKey == "\x00" && t.RangeEnd == "0xff" {
+	if t.RangeKey == "0x00" && t.RangeEnd == "0xff" {
 		return "all keys"
 	}
 	return ""

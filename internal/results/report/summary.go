@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -59,7 +60,7 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		judged(&b, t)
 	}
 	if dir != "" {
-		fmt.Fprintf(&b, "\nRun directory: %s\n", dir)
+		fmt.Fprintf(&b, "\nRun directory: %s\n", printable.Line(dir, printable.OfOutput))
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -37,7 +38,7 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 	}
 	list(&b, "Problems of the record", run.Problems)
 	if dir != "" {
-		fmt.Fprintf(&b, "\nRun directory: %s\n", dir)
+		fmt.Fprintf(&b, "\nRun directory: %s\n", printable.Line(dir, printable.OfOutput))
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -9,9 +9,15 @@ import (
 	"strings"
 )
 
+// A member's folders, configuration and logs are our user's alone.
+const (
+	folderMode = 0o700
+	fileMode   = 0o600
+)
+
 // MakeDir implements Host.
 func (*Local) MakeDir(path string) error {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := os.MkdirAll(path, folderMode); err != nil {
 		return fmt.Errorf("the folder %s cannot be made: %w", path, cause(err))
 	}
 	return nil
@@ -28,7 +34,7 @@ func (*Local) RemoveDir(path string) error {
 // WriteFile implements Host.
 func (*Local) WriteFile(path string, contents []byte) error {
 	temporary := path + ".new"
-	err := os.WriteFile(temporary, contents, 0o644)
+	err := os.WriteFile(temporary, contents, fileMode)
 	if err == nil {
 		err = os.Rename(temporary, path)
 	}

@@ -81,7 +81,7 @@ func prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err
 	cmd.SysProcAttr = attributes(c.Detach)
 	closeLog = func() {}
 	if c.LogFile != "" {
-		log, err := os.OpenFile(c.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		log, err := os.OpenFile(c.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, fileMode)
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("the log %s cannot be opened: %w", c.LogFile, cause(err))
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -116,6 +117,4 @@ func (l *Listener) Beyond() []Happened {
 }
 
 // shortened is a line as an event keeps it.
-func shortened(line []byte) string {
-	return strings.ToValidUTF8(string(line[:min(len(line), maxText)]), "")
-}
+func shortened(line []byte) string { return printable.Line(string(line), maxText) }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
@@ -81,7 +82,7 @@ func (s *sampler) note(now time.Time) {
 func processRow(at string, p probe.ProcessRow) []string {
 	row := make([]string, len(machineColumns))
 	copy(row, []string{
-		at, p.Name, strconv.Itoa(p.PID), seconds(p.UserSeconds), seconds(p.SystemSeconds), "", number(p.RSS),
+		at, printable.Cell(p.Name), strconv.Itoa(p.PID), seconds(p.UserSeconds), seconds(p.SystemSeconds), "", number(p.RSS),
 		strconv.Itoa(p.Threads), number(int64(p.FDs)), number(p.Voluntary), number(p.Involuntary), number(p.ReadBytes), number(p.WriteBytes),
 	})
 	return row

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -268,7 +269,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 		return // a status without names is still a status
 	}
 	for _, m := range list.Members {
-		a.names[m.ID] = m.Name
+		a.names[m.ID] = printable.Line(m.Name, printable.OfServer)
 	}
 	for i := range members {
 		members[i].Name = a.names[members[i].ID]

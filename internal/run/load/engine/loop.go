@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -341,7 +342,7 @@ func (l *Loop) explain(o kv.Outcome, text []byte) {
 	}
 	switch {
 	case len(text) > 0:
-		l.res.ErrorTexts[o] = string(text)
+		l.res.ErrorTexts[o] = printable.Line(string(text), printable.OfServer)
 	case o == kv.TimedOut && l.stopped:
 		l.res.ErrorTexts[o] = "no answer until the load was stopped"
 	case o == kv.TimedOut:
@@ -350,7 +351,7 @@ func (l *Loop) explain(o kv.Outcome, text []byte) {
 		l.res.ErrorTexts[o] = "no connection took it before its timeout or the window's end"
 		for i := range l.conns {
 			if c := l.conns[i]; c.state == down && c.err != nil {
-				l.res.ErrorTexts[o] += ": " + c.err.Error()
+				l.res.ErrorTexts[o] += ": " + printable.Line(c.err.Error(), printable.OfServer)
 				break
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -201,7 +202,7 @@ func (s *Sink) Resubscribed() { s.total.Resubscribed++ }
 // was to catch up with is not awaited any more.
 func (s *Sink) Ended(watcher uint32, why []byte) {
 	if s.total.Ended++; s.total.EndedText == "" {
-		s.total.EndedText = string(why)
+		s.total.EndedText = printable.Line(string(why), printable.OfServer)
 	}
 	for k := range s.cfg.Watchers[watcher].Keys {
 		s.awaited -= uint64(s.cfg.Expect - min(s.cfg.Expect, s.tracks[s.place[watcher]+int(k)].got))

@@ -1,0 +1,309 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// hostile begins like a formula and holds what terminals obey, a line of its
+// own, text that runs backwards, and what tables, HTML and links are made of.
+const hostile = "=1+1|\x1b]0;x\x07\x1b[2J\nFORGED line\r\u0085\u009b31m\x7f\u202eevil\u2066 \U000e0041" +
+	"<b>|</b>[link](https://example.test)![i](x)```\n```\nFORGED fence\t& www.example.test"
+
+// A run directory may be anybody's: whatever its texts are, all that the
+// commands print and write of it can be looked at. Every field is covered by
+// itself, through reflection.
+func TestRunDirectoriesAreShownPrintable(t *testing.T) {
+	dir := recorded3(t)
+	plain := readRaw(t, dir)
+	events := filepath.Join(dir, plain.Trials[0].Folder, "events.jsonl")
+	var event record.Event
+	fill(reflect.ValueOf(&event).Elem(), "", func(string, string) string { return hostile })
+	event.Time, event.First = *plain.Trials[0].Opened, *plain.Trials[0].Opened
+	var lines []byte
+	for _, kind := range []string{hostile, "election", "slow_fsync"} {
+		event.Kind = kind
+		lines = append(append(lines, encoded(t, event)...), '\n')
+	}
+	if err := os.WriteFile(events, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("all", func(t *testing.T) {
+		for _, long := range []string{"", strings.Repeat("A", 1<<13)} {
+			run := readRaw(t, dir)
+			fill(reflect.ValueOf(run).Elem(), "", func(field, was string) string {
+				if field == "Schema" || field == "Folder" || field == "State" || field == "Arrival" {
+					return was
+				}
+				if field == "Scenario" { // a file of many lines, which JSON alone has
+					return hostile
+				}
+				return hostile + long
+			})
+			place := writeRun(t, dir, run)
+			for _, args := range [][]string{
+				{"report", place}, {"report", place, "--baseline", place}, {"report", place, "--threshold", hostile + "<3"},
+				{"report", place, "--threshold", "p99<1ns"}, {"report", filepath.Join(place, hostile)},
+				{"report", place, "--format", "json", "--baseline", place},
+				{"report", place, "--format", "csv"}, {"report", place, "--format", "csv", "--baseline", place},
+				{"report", place, "--format", "markdown", "--baseline", place},
+				{"bench", "put", "--endpoints", "127.0.0.1:1", "--total", "1", "--baseline", place},
+			} {
+				checkShown(t, args...)
+			}
+			for _, format := range []string{"text", "json", "csv", "markdown", "dbtester"} {
+				out := filepath.Join(t.TempDir(), "files")
+				args := []string{"report", place, "--format", format, "--out", out}
+				if format != "dbtester" {
+					args = append(args, "--baseline", place)
+				}
+				checkShown(t, args...)
+				checkFiles(t, out)
+			}
+		}
+	})
+	t.Run("each", func(t *testing.T) {
+		count := fill(reflect.ValueOf(readRaw(t, dir)).Elem(), "", func(_, was string) string { return was })
+		if count < 60 {
+			t.Fatalf("only %d texts were found in a run", count)
+		}
+		place := writeRun(t, dir, plain)
+		for only := range count {
+			run, at, name := readRaw(t, dir), -1, ""
+			fill(reflect.ValueOf(run).Elem(), "", func(field, was string) string {
+				if at++; at != only {
+					return was
+				}
+				name = field
+				return hostile
+			})
+			t.Run(fmt.Sprintf("%d-%s", only, name), func(t *testing.T) {
+				save(t, place, run)
+				for _, format := range []string{"text", "markdown", "csv"} {
+					checkShown(t, "report", place, "--format", format, "--baseline", place)
+				}
+			})
+		}
+	})
+}
+
+// recorded3 is the directory of a run of three repeats against a null server.
+func recorded3(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	var stdout, stderr bytes.Buffer
+	if code := Main([]string{"bench", "mixed", "--endpoints", startNullServer(t), "--total", "300", "--repeats", "3", "--out", dir},
+		strings.NewReader(""), &stdout, &stderr); code != ExitDone && code != ExitFailed {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	return dir
+}
+
+// readRaw reads a run.json as it is, without what record.Parse does.
+func readRaw(t *testing.T, dir string) *record.Run {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "run.json"))
+	run := &record.Run{}
+	if err == nil {
+		err = json.Unmarshal(b, run)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// writeRun makes a run directory like the one of dir with another run.json.
+func writeRun(t *testing.T, dir string, run *record.Run) string {
+	t.Helper()
+	place := t.TempDir()
+	if err := os.CopyFS(place, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	save(t, place, run)
+	return place
+}
+
+func save(t *testing.T, dir string, run *record.Run) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "run.json"), encoded(t, run), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func encoded(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// fill replaces every text of v by what text says for the field's name and the
+// text before, and makes what is not there: the elements of slices and maps and
+// what pointers point to. It returns how many texts there are.
+func fill(v reflect.Value, field string, text func(field, was string) string) (count int) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text(field, v.String()))
+		return 1
+	case reflect.Pointer:
+		if v.IsNil() {
+			if v.Type().Elem().Kind() != reflect.Struct { // a figure that is not known
+				return 0
+			}
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		return fill(v.Elem(), field, text)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(map[string]any{text(field, "key"): text(field, "value")}))
+		return 2
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if f.IsExported() && f.Tag.Get("json") != "-" {
+				count += fill(v.Field(i), f.Name, text)
+			}
+		}
+	case reflect.Slice:
+		if v.Len() == 0 {
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		}
+		for i := range v.Len() {
+			count += fill(v.Index(i), field, text)
+		}
+	case reflect.Map:
+		return fillMap(v, field, text)
+	}
+	return count
+}
+
+func fillMap(v reflect.Value, field string, text func(field, was string) string) (count int) {
+	if v.IsNil() {
+		v.Set(reflect.MakeMap(v.Type()))
+	}
+	key := reflect.New(v.Type().Key()).Elem()
+	value := reflect.New(v.Type().Elem()).Elem()
+	count = fill(key, field, text) + fill(value, field, text)
+	v.SetMapIndex(key, value)
+	return count
+}
+
+// checkShown runs a command line and looks at all that it prints.
+func checkShown(t *testing.T, args ...string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	Main(args, strings.NewReader(""), &stdout, &stderr)
+	for name, text := range map[string]string{"standard output": stdout.String(), "standard error": stderr.String()} {
+		what := fmt.Sprintf("%.200q: %s", args, name)
+		if strings.Contains(text, "internal error") {
+			t.Errorf("%s: %s", what, text)
+		}
+		looksRight(t, what, text)
+	}
+	for i, arg := range args {
+		if arg == "--format" && !slices.Contains(args, "--out") && len(args) > i+1 && stdout.Len() > 0 {
+			checkFormat(t, fmt.Sprintf("%.200q", args), args[i+1], stdout.String())
+		}
+	}
+}
+
+// checkFiles looks at all files of a folder.
+func checkFiles(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files in %s: %v", dir, err)
+	}
+	more, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+	for _, path := range append(files, more...) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue // a folder
+		}
+		looksRight(t, path, string(b))
+		checkFormat(t, path, map[string]string{".csv": "csv", ".md": "markdown", ".json": "json"}[filepath.Ext(path)], string(b))
+	}
+}
+
+// looksRight holds for everything that is printed.
+func looksRight(t *testing.T, what, text string) {
+	t.Helper()
+	for i, r := range text {
+		if _, n := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && n == 1 || r != '\n' && r != '\t' && !unicode.IsGraphic(r) {
+			t.Fatalf("%s: the character %U in ...%q...", what, r, text[max(0, i-60):min(i+60, len(text))])
+		}
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "FORGED") {
+			t.Fatalf("%s: a forged line %q", what, line)
+		}
+	}
+	if strings.Contains(text, strings.Repeat("A", 5000)) {
+		t.Fatalf("%s: a text without bound", what)
+	}
+}
+
+var unescaped = regexp.MustCompile(`(^|[^\\])(\\\\)*\|`)
+
+func checkFormat(t *testing.T, what, format, text string) {
+	t.Helper()
+	switch format {
+	case "json":
+		if !json.Valid([]byte(text)) {
+			t.Errorf("%s: this is not JSON", what)
+		}
+	case "csv":
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		for _, row := range rows {
+			for _, cell := range row {
+				if _, err := strconv.ParseFloat(cell, 64); err != nil && cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
+					t.Fatalf("%s: the cell %q", what, cell)
+				}
+			}
+		}
+	case "markdown":
+		columns, fence := 0, ""
+		for line := range strings.Lines(text) {
+			line = strings.TrimSuffix(line, "\n")
+			switch {
+			case fence != "" && line == fence:
+				fence = ""
+			case fence != "":
+			case strings.HasPrefix(line, "```"):
+				fence = line
+			case strings.Contains(line, "<"), strings.Contains(strings.ReplaceAll(line, `\[`, ""), "["), strings.Contains(line, "://"), strings.Contains(line, "www.e"):
+				t.Fatalf("%s: HTML or a link in %q", what, line)
+			case strings.HasPrefix(line, "| "):
+				n := len(unescaped.FindAllString(line, -1))
+				if columns == 0 {
+					columns = n
+				}
+				if n != columns {
+					t.Fatalf("%s: %d cells and not %d in %q", what, n, columns, line)
+				}
+			default:
+				columns = 0
+			}
+		}
+	}
+}

@@ -1,0 +1,132 @@
+// Package printable makes foreign text fit to be shown: what servers, run
+// directories, scenario files and environments say may hold terminal commands,
+// line breaks and characters that reverse what stands behind them. Whatever
+// shows or keeps foreign text sends it through here. It imports nothing of ours.
+//
+// What cannot be shown becomes an escape of ASCII characters: \n, \r and \t,
+// \x1b for another control character, \xff for a byte that is not UTF-8, and
+// \u202e for any other character that has no glyph, two of them above U+FFFF.
+// From U+007F on these are JSON's escapes, so that JSON which goes through here
+// means what it meant before: it has no control character below that.
+//
+// A backslash stays as it is. What is made printable twice is the same as once,
+// and a text with a backslash in it can be what an escape stands for; that is
+// good enough to read, and nobody reads it back.
+package printable
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// How many bytes of foreign text are kept, where it comes from or goes to.
+const (
+	OfServer = 300     // what a server calls itself, or what it says of an error
+	OfField  = 4096    // a field of a run directory
+	OfOutput = 1 << 16 // a text within a line that we print
+)
+
+// ellipsis ends a text that was cut.
+const ellipsis = "…"
+
+// Line is a text as a part of one line: printable, and of at most so many bytes
+// with an ellipsis at its end if it was longer.
+func Line(s string, most int) string {
+	if len(s) <= most && Is(s) {
+		return s
+	}
+	// No byte becomes less than one, so that the rest is not looked at.
+	out := appendTo(nil, []byte(s[:min(len(s), most+1)]), false)
+	if len(out) <= most {
+		return string(out)
+	}
+	end := most - len(ellipsis)
+	for end > 0 && !utf8.RuneStart(out[end]) {
+		end--
+	}
+	return string(out[:end]) + ellipsis
+}
+
+// Lines is a text of several lines: line ends and tabs stay, and nothing is cut.
+func Lines(s string) string { return string(Bytes([]byte(s))) }
+
+// Bytes is Lines for bytes. It returns b itself if nothing is to be done.
+func Bytes(b []byte) []byte {
+	for i := 0; i < len(b); {
+		n, shown := glyph(b[i:])
+		if !shown && !ofLayout(b[i]) {
+			return appendTo(append(make([]byte, 0, len(b)+len(b)/8+16), b[:i]...), b[i:], true)
+		}
+		i += n
+	}
+	return b
+}
+
+// Is reports whether a text can be shown within a line as it is.
+func Is(s string) bool {
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			return false // a byte that is not UTF-8
+		case !unicode.IsGraphic(r):
+			return false
+		}
+	}
+	return true
+}
+
+// ofLayout are the bytes that make lines and columns.
+func ofLayout(c byte) bool { return c == '\n' || c == '\t' }
+
+// glyph is the length of the character at the beginning of b, and whether it is
+// shown as itself. U+FFFD is; a byte that is not UTF-8 is not.
+func glyph(b []byte) (length int, shown bool) {
+	if b[0] < utf8.RuneSelf {
+		return 1, b[0] >= ' ' && b[0] < 0x7f
+	}
+	r, n := utf8.DecodeRune(b)
+	return n, n > 1 && unicode.IsGraphic(r)
+}
+
+// appendTo appends b with escapes; keep leaves what makes lines and columns.
+func appendTo(to, b []byte, keep bool) []byte {
+	for len(b) > 0 {
+		n, shown := glyph(b)
+		if shown || keep && ofLayout(b[0]) {
+			to = append(to, b[:n]...)
+		} else {
+			to = escape(to, b[:n])
+		}
+		b = b[n:]
+	}
+	return to
+}
+
+const hex = "0123456789abcdef"
+
+// escape appends the escape of one character, or of a byte that is none.
+func escape(to, b []byte) []byte {
+	c := b[0]
+	switch {
+	case c == '\n':
+		return append(to, `\n`...)
+	case c == '\r':
+		return append(to, `\r`...)
+	case c == '\t':
+		return append(to, `\t`...)
+	case c < ' ', len(b) == 1 && c >= utf8.RuneSelf:
+		return append(to, '\\', 'x', hex[c>>4], hex[c&15])
+	}
+	r, _ := utf8.DecodeRune(b)
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		return unit(unit(to, high), low)
+	}
+	return unit(to, r)
+}
+
+// unit appends \u and the four digits of a UTF-16 unit.
+func unit(to []byte, r rune) []byte {
+	return append(to, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}
