@@ -132,6 +132,14 @@ func (s *preloadSource) Fill(_ measure.Phase, n uint64, client uint32, op *store
 	return number
 }
 
+func (s *preloadSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return s.what.Kind, s.what.Consistency
+}
+
+func (s *preloadSource) Shares(measure.Phase) []engine.Share {
+	return []engine.Share{{Kind: s.what.Kind, Consistency: s.what.Consistency, Of: 1}}
+}
+
 func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	outcome := s.source.Check(kind, refOf(number, s.what.Consistency), ev)
 	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size() // as good as can be known
