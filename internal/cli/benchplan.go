@@ -44,7 +44,11 @@ func (f *benchFlags) trial(args []string, catalog scenario.Catalog) (*scenario.S
 	load.Complete()
 	for _, check := range []func() error{load.Validate, attach.Validate} {
 		if err := check(); err != nil {
-			return nil, inFlags(err)
+			err = inFlags(err)
+			if f.kind.blind() { // the flag is the other way round there
+				err = usage("%s", strings.ReplaceAll(err.Error(), "--no-preload", "no --preload"))
+			}
+			return nil, err
 		}
 	}
 	if err := f.checkStore(load.Mix, catalog); err != nil {
@@ -243,6 +247,7 @@ func inFlagWords(text, about string) string {
 		}
 		return word
 	})
+	text = strings.ReplaceAll(text, "preload: false", "--no-preload")
 	if m := bound.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("%s must be %s, not %s", m[1], m[3], m[2])
 	}

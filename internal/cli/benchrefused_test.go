@@ -18,7 +18,8 @@ func TestPlanRefuses(t *testing.T) {
 		"put --threads=-1":          "--threads must be at least 0, not -1",
 		"put --rate=-1":             "--rate must be above 0, or 0 for a closed loop, not -1",
 		"put --rate fast":           `--rate: "fast" is not a number`,
-		"put --rate 1e12":           "--rate is 1000000000000 and can be at most 1000000000 operations a second",
+		"put --rate 1e12":           "--rate is 1000000000000 and can be at most 10000000 operations a second",
+		"put --rate 1e9":            "--rate is 1000000000 and can be at most 10000000 operations a second, more than any generator sends",
 		"put --arrival poisson":     "--arrival poisson needs a --rate above 0",
 		"put --max-in-flight 5":     "--max-in-flight is for an open loop, which --rate makes",
 		"put --total 0":             "--total must be at least 1, not 0",
@@ -67,6 +68,13 @@ func TestPlanRefuses(t *testing.T) {
 		"watch --new-connection":            "there is no flag --new-connection",
 		"txn-mixed --new-connection":        "there is no flag --new-connection",
 
+		"get --key-space-size 1000000000000 --total 3":              "--key-space-size is 1000000000000, and a preload that writes all of it before anything is measured can have 100000000 keys at most; give a smaller --key-space-size, or go without (--no-preload)",
+		"put --key-space-size 1000000000000 --total 3 --preload":    "--key-space-size is 1000000000000, and a preload that writes all of it before anything is measured can have 100000000 keys at most; give a smaller --key-space-size, or go without (no --preload)",
+		"cas --no-preload --key-space-size 1000000000000 --total 3": "this load needs 7.45e+03 GiB of memory, most of it for a version of each key of the --key-space-size, to compare with, and can have 4 GiB; give a smaller --key-space-size",
+		"put --clients 1000000 --val-size 1MiB":                     "this load needs 977 GiB of memory, most of it for a request of each client, and can have 4 GiB; give a smaller --clients",
+		"put --rate 5 --max-in-flight 10000000 --total 3":           "this load needs 4.92 GiB of memory, most of it for the requests that may be under way, and can have 4 GiB; give a smaller --max-in-flight",
+		"put --rate 5 --arrival poisson --total 1000000000000":      "--total is 1000000000000 and can be at most 100000000 with poisson arrivals; bound the window by a duration",
+
 		"range":                                                   "bench range needs KEY and perhaps END",
 		"range a --paginate --limit 5":                            "--paginate and --limit contradict each other; give one of them",
 		"range a --keys-only --count-only":                        "--keys-only and --count-only contradict each other; give one of them",
@@ -106,7 +114,7 @@ func TestPlanRefuses(t *testing.T) {
 		"watch-get --conns 0":                                     "--conns is 0 and must be from 1",
 		"watch-get --duration 0s":                                 "--duration must be above 0, not 0s",
 		"watch-latency --val-size 15":                             "--val-size is 15, and an event tells which write it is of by its value, for which 16 bytes are needed",
-		"watch-latency --put-rate 1e12":                           "--put-rate is 1000000000000 and can be at most 1000000000 operations a second",
+		"watch-latency --put-rate 1e12":                           "--put-rate is 1000000000000 and can be at most 10000000 operations a second",
 		"watch-latency --streams 2000000 --watchers-per-stream 4": "--watchers-per-stream is 4 and must be from 1 to 2, with 2000000 streams",
 
 		"put --target-leader --target all":             "--target-leader and --target all contradict each other; give one of them",

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"strconv"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -119,7 +120,7 @@ func (a *app) nullOptions(f *nullFlags, sized bool) (store.NullOptions, error) {
 		o.Script = string(text)
 	}
 	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		pair, err := runner.KeyPair(f.cert, f.key)
 		if err != nil {
 			return o, usage("the certificate %s with the key %s cannot be used: %w", f.cert, f.key, err)
 		}
@@ -128,12 +129,15 @@ func (a *app) nullOptions(f *nullFlags, sized bool) (store.NullOptions, error) {
 	return o, nil
 }
 
+// maxScript is far above what a script needs, in bytes.
+const maxScript = 1 << 20
+
 // readFile reads a file or, for -, standard input.
 func (a *app) readFile(path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(a.stdin)
+		return readfile.All(a.stdin, maxScript)
 	}
-	b, err := os.ReadFile(path)
+	b, err := readfile.Read(path, maxScript)
 	var cause *os.PathError
 	if errors.As(err, &cause) {
 		err = fmt.Errorf("cannot read %s: %w", path, cause.Err)

@@ -48,12 +48,14 @@ type storeInfo struct {
 	BuiltIn        bool         `json:"built_in"`
 	BuiltInVersion string       `json:"built_in_version,omitempty"`
 	Servers        []serverInfo `json:"servers"` // that can be installed
-	License        string       `json:"license,omitempty"`
-	Operations     []meaning    `json:"operations"`
-	Reads          []meaning    `json:"reads"`
-	Broken         []meaning    `json:"broken"`                   // what the protocol has and does not work
-	InFlight       int          `json:"in_flight_per_connection"` // 0: no limit
-	Durability     string       `json:"durability"`
+	// Unknown says why nobody can tell which of them are here.
+	Unknown    string    `json:"unknown,omitempty"`
+	License    string    `json:"license,omitempty"`
+	Operations []meaning `json:"operations"`
+	Reads      []meaning `json:"reads"`
+	Broken     []meaning `json:"broken"`                   // what the protocol has and does not work
+	InFlight   int       `json:"in_flight_per_connection"` // 0: no limit
+	Durability string    `json:"durability"`
 }
 
 // serverInfo is one version of a store's server.
@@ -128,6 +130,10 @@ func (info *storeInfo) findServers(st store.Store) error {
 		return err
 	}
 	info.License = first.License
+	if _, err := install.User(); err != nil {
+		info.Unknown = err.Error()
+		return nil
+	}
 	for _, version := range first.Versions {
 		source, err := installable.Server(version)
 		if err != nil {

@@ -42,6 +42,9 @@ func printStore(to io.Writer, s storeInfo) error {
 		row(w, "  no "+b.Name, b.Is)
 	}
 	row(w, "  durability", s.Durability)
+	if s.Unknown != "" {
+		row(w, "  servers", s.Unknown)
+	}
 	for _, server := range s.Servers {
 		switch {
 		case server.Problem != "":
@@ -80,6 +83,9 @@ func (s *storeInfo) here() string {
 		if server.Problem != "" {
 			out = append(out, server.Version+" damaged")
 		}
+	}
+	if s.Unknown != "" {
+		out = append(out, "others not known")
 	}
 	switch {
 	case len(out) > 0:

@@ -6,6 +6,8 @@
 package measure
 
 import (
+	"math/bits"
+
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -46,13 +48,25 @@ func Add(into, from *Histogram) *Histogram {
 // Record adds one value; what lies outside the range counts at its end, so
 // that counts in equal counts out.
 func Record(h *Histogram, ns int64) {
-	switch {
-	case ns < 0:
-		ns = 0
-	case ns > Highest:
-		ns = Highest
-	}
-	_ = h.RecordValue(ns) // cannot fail: ns is in the range
+	_ = h.RecordValue(inRange(ns)) // cannot fail
+}
+
+// RecordAll adds a value so many times, at the cost of once.
+func RecordAll(h *Histogram, ns int64, times uint64) {
+	_ = h.RecordValues(inRange(ns), int64(times)) // cannot fail
+}
+
+func inRange(ns int64) int64 { return min(max(ns, 0), Highest) }
+
+// StepOf is the lowest of the values that NewHistogram's histograms count where
+// they count ns.
+func StepOf(ns int64) int64 {
+	ns = inRange(ns)
+	// A step is Lowest up to the first of subBuckets of them, and from there on
+	// doubles wherever the values do.
+	const unit, subBuckets = 3, 11 // as powers of two
+	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
+	return ns >> shift << shift
 }
 
 // Phase is a part of a trial.

@@ -54,3 +54,20 @@ func TestOlderStepsAddUp(t *testing.T) {
 		t.Error("nothing was added, and something came of it")
 	}
 }
+
+// A step's lowest value is counted where its others are, and the one below it is
+// not.
+func TestStepOfIsTheHistograms(t *testing.T) {
+	h := NewHistogram()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 100_000 {
+		ns := rng.Int64N(1 << (1 + rng.IntN(42)))
+		low := StepOf(ns)
+		if low > ns {
+			t.Fatalf("the step of %d begins at %d", ns, low)
+		}
+		if ns = min(ns, Highest); !h.ValuesAreEquivalent(ns, low) || low > 0 && h.ValuesAreEquivalent(ns, low-1) {
+			t.Fatalf("the step of %d begins elsewhere than at %d", ns, low)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func trialKeys() map[string]key {
 		{name: "label", set: setLabel},
 		{name: "baseline", shared: true},
 		{name: "settings", set: setSettings},
+		{name: "env", set: setEnv},
 		{name: "endpoints", set: setEndpoints},
 		{name: "tls", set: setTLS},
 		{name: "user", shared: true, set: wordKey("user", func(d *draft) *string { return &d.attach.User })},

@@ -104,7 +104,7 @@ func (p *fileParser) value(k key, n *node) {
 func (p *fileParser) clashes(l layer) {
 	for _, c := range [][2]string{
 		{"duration", "total"}, {"operation", "mix"},
-		{"endpoints", "members"}, {"endpoints", "exec"}, {"endpoints", "settings"}, {"endpoints", "version"},
+		{"endpoints", "members"}, {"endpoints", "exec"}, {"endpoints", "settings"}, {"endpoints", "env"}, {"endpoints", "version"},
 		{"version", "exec"},
 	} {
 		a, first := l[c[0]]
@@ -137,7 +137,7 @@ func (l layer) over(base layer) layer {
 // replaced lists the keys of a lower layer that a higher one's key makes void
 // besides its own: a trial that says total wants no default duration.
 func replaced(name string, value *node, base layer) []string {
-	started := []string{"members", "exec", "version", "settings"}
+	started := []string{"members", "exec", "version", "settings", "env"}
 	running := []string{"endpoints", "tls", "user", "dial-timeout"}
 	switch name {
 	case "duration":
@@ -154,7 +154,7 @@ func replaced(name string, value *node, base layer) []string {
 		return append(running, "version")
 	case "version":
 		return append(running, "exec")
-	case "members", "settings":
+	case "members", "settings", "env":
 		return running
 	case "rate":
 		if a, ok := base["arrival"]; ok && a.value.text == Closed.String() {
@@ -166,7 +166,7 @@ func replaced(name string, value *node, base layer) []string {
 		}
 	case "store":
 		if s, ok := base["store"]; ok && s.value.text != value.text {
-			return append([]string{"exec", "version", "label", "settings"}, running...)
+			return append([]string{"exec", "version", "label", "settings", "env"}, running...)
 		}
 	}
 	return nil

@@ -1,9 +1,10 @@
 package scenario
 
 import (
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/readfile"
 )
 
 // Options change a file as it is read. The zero value changes nothing.
@@ -91,7 +92,7 @@ func (p *fileParser) checkServers(plans []plan) {
 
 // ParseFileWith is ParseFile with options.
 func ParseFileWith(path string, c Catalog, o Options) (*Scenario, error) {
-	data, err := os.ReadFile(path)
+	data, err := readfile.Read(path, maxFile)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,10 @@ func (s *Scenario) Lines() []string {
 	if watched {
 		heading = append(heading, "watchers")
 	}
+	varied := slices.ContainsFunc(s.Trials, func(t Trial) bool { return len(t.Cluster.Env) > 0 })
+	if varied {
+		heading = append(heading, "environment")
+	}
 	if repeated {
 		heading = append(heading, "repeat")
 	}
@@ -40,6 +45,9 @@ func (s *Scenario) Lines() []string {
 			t.Load.Target.String(), fmt.Sprint(t.Load.Connections), fmt.Sprint(t.Load.Clients), t.Load.arrivalLabel(), t.Load.windowLabel()}
 		if watched {
 			cells = append(cells, t.Load.watchLabel())
+		}
+		if varied {
+			cells = append(cells, cmp.Or(strings.Join(t.Cluster.Environment(), " "), "-"))
 		}
 		if repeated {
 			cells = append(cells, fmt.Sprintf("%d of %d", t.Repeat, t.Repeats))

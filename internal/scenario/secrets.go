@@ -1,9 +1,15 @@
 package scenario
 
-import "strings"
+import (
+	"strings"
 
-// redact returns the file with the password of every user replaced by ***,
-// because the file is kept in the record of the run.
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
+)
+
+// redact returns the file with the password of every user replaced by ***, and
+// without its comments, which may hold one too: the file is kept in the record
+// of the run. Lines keep their numbers.
 func (p *fileParser) redact(data []byte) []byte {
 	lines := strings.SplitAfter(string(data), "\n")
 	for _, n := range p.secrets {
@@ -18,5 +24,39 @@ func (p *fileParser) redact(data []byte) []byte {
 		}
 		lines[i] = strings.ReplaceAll(lines[i], n.text, name+":***")
 	}
-	return []byte(strings.Join(lines, ""))
+	bare := uncommented(lines)
+	if at := comment(bare); at.line > 0 {
+		p.failf(at, "this comment cannot be kept out of the record; write it in a line of its own, or leave it out")
+	}
+	return []byte(bare)
+}
+
+// uncommented is the text without its comments.
+func uncommented(lines []string) string {
+	for _, t := range lexer.Tokenize(strings.Join(lines, "")) {
+		if t.Type != token.CommentType {
+			continue
+		}
+		// A comment reaches to its line's end. The library tells where it is to a
+		// line or two, and its text exactly.
+		text := "#" + strings.TrimRight(t.Value, "\r\n")
+		for i := max(t.Position.Line-2, 0); i < min(t.Position.Line+1, len(lines)); i++ {
+			line := strings.TrimRight(lines[i], "\r\n")
+			if rest, ok := strings.CutSuffix(line, text); ok && (rest == "" || strings.HasSuffix(rest, " ") || strings.HasSuffix(rest, "\t")) {
+				lines[i] = strings.TrimRight(rest, " \t") + lines[i][len(line):]
+				break
+			}
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// comment is where a text has one; no line where it has none.
+func comment(text string) place {
+	for _, t := range lexer.Tokenize(text) {
+		if t.Type == token.CommentType {
+			return at(t)
+		}
+	}
+	return place{}
 }

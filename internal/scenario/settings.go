@@ -107,12 +107,13 @@ func clusterKey(c Cluster) (string, error) {
 		}{c.Store, a.Endpoints, a.TLS, a.CACert, a.Cert, user, a.SkipVerify}
 	} else {
 		parts = struct {
-			Store    string `json:"store"`
-			Members  int    `json:"members"`
-			Version  string `json:"version,omitempty"`
-			Exec     string `json:"exec,omitempty"`
-			Settings any    `json:"settings"`
-		}{c.Store, c.Members, c.Version, c.Exec, c.Settings}
+			Store    string            `json:"store"`
+			Members  int               `json:"members"`
+			Version  string            `json:"version,omitempty"`
+			Exec     string            `json:"exec,omitempty"`
+			Settings any               `json:"settings"`
+			Env      map[string]string `json:"env,omitempty"`
+		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env}
 	}
 	text, err := json.Marshal(parts) // sorts the keys of maps
 	if err != nil {

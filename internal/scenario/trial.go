@@ -63,6 +63,8 @@ type Cluster struct {
 	// Label is what reports call this version or build of the store, when that
 	// cannot be told by its version; may be empty.
 	Label string
+	// Env are variables that the members get beside the usual ones, by name.
+	Env map[string]string
 	// Settings are the store's own, as its DecodeSettings returned them.
 	Settings any
 	// Key identifies the launch settings: equal keys can share a cluster.

@@ -10,7 +10,9 @@ import (
 
 // variantKeys are the keys that a store written as a mapping can have besides
 // name: what makes it another version, build or setting of the same store.
-func variantKeys() []string { return []string{"version", "exec", "label", "settings", "members"} }
+func variantKeys() []string {
+	return []string{"version", "exec", "label", "settings", "env", "members"}
+}
 
 // baselineKeys are those that a baseline can change.
 func baselineKeys() []string {

@@ -40,7 +40,7 @@ type Process struct {
 	Endpoint string            // HOST:PORT that clients use
 	Path     string            // executable
 	Args     []string          // without the executable
-	Env      []string          // KEY=VALUE, added to the parent's
+	Env      []string          // KEY=VALUE, beside those of package environ
 	Dir      string            // working folder
 	DataDir  string            // what is wiped, and where fdatasync is measured
 	LogFile  string            // standard output and error are appended here

@@ -100,6 +100,7 @@ func surroundings() []surrounding {
 		{"store differs", func(t *record.Trial) string { return t.Store }},
 		{"store's version differs", func(t *record.Trial) string { return t.Version }},
 		{"store's build differs", func(t *record.Trial) string { return t.Label }},
+		{"members' environment differs", func(t *record.Trial) string { return t.Environment() }},
 		{"number of members differs", func(t *record.Trial) string { return fmt.Sprint(t.Members) }},
 		{"use of TLS and authentication differs", func(t *record.Trial) string { return fmt.Sprintf("TLS %t, authentication %t", t.TLS, t.Authenticated) }},
 		{"machine differs", machineText},

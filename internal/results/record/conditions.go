@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/hex"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -90,14 +91,19 @@ type Conditions struct {
 	// run as written.
 	Scaled *Scaled `json:"scaled,omitempty"`
 
-	Cluster       string      `json:"cluster"` // its id in run.json
-	Durability    *Durability `json:"durability"`
-	VolatileMeant bool        `json:"volatile_meant"`
-	Machine       *Machine    `json:"machine"`               // the generator's
-	Shared        *bool       `json:"members_share_machine"` // with the generator; null if not known
-	Tool          string      `json:"tool_version"`
-	Notes         []string    `json:"notes"`
+	Cluster string `json:"cluster"` // its id in run.json
+	// Env are variables that the members got beside the usual ones.
+	Env           map[string]string `json:"env,omitempty"`
+	Durability    *Durability       `json:"durability"`
+	VolatileMeant bool              `json:"volatile_meant"`
+	Machine       *Machine          `json:"machine"`               // the generator's
+	Shared        *bool             `json:"members_share_machine"` // with the generator; null if not known
+	Tool          string            `json:"tool_version"`
+	Notes         []string          `json:"notes"`
 }
+
+// Environment is the variables of Env as one text.
+func (c *Conditions) Environment() string { return strings.Join(scenario.Variables(c.Env), " ") }
 
 // Share is one part of a mix.
 type Share struct {
@@ -134,6 +140,7 @@ func FromScenario(t *scenario.Trial) Conditions {
 		Preloaded: l.Preload, Seed: l.Seed, Loops: l.Threads, VolatileMeant: l.VolatileMeant,
 	}
 	c.Label, c.Exec, c.BaselineOf, c.NewConnection = t.Cluster.Label, t.Cluster.Exec, t.BaselineOf, l.NewConnection
+	c.Env = t.Cluster.Env
 	c.CountOnly, c.KeysOnly, c.Streamed, c.PageSize = l.Scan.CountOnly, l.Scan.KeysOnly, l.Scan.Streamed, l.Scan.PageSize
 	c.Watching = watchingOf(l.Watch)
 	if l.Compact.Every > 0 {

@@ -93,7 +93,7 @@ func (r *Run) ReadEvents(dir string) {
 			{timelineFile, func(b []byte) (err error) { t.Timeline, err = ReadTimeline(bytes.NewReader(b)); return }},
 			{eventsFile, func(b []byte) (err error) { t.Events, err = readEvents(b); return }},
 		} {
-			b, err := wholeLines(filepath.Join(dir, t.Folder, part.name))
+			b, err := wholeLines(dir, filepath.Join(t.Folder, part.name))
 			if err == nil {
 				err = part.read(b)
 			}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -111,6 +112,9 @@ func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(Interval) err
 	return lines.Err()
 }
 
+// maxSeconds is far beyond any time of a run, and what a time in nanoseconds holds.
+const maxSeconds = 9e9
+
 // maxHlogLine is more than a histogram of this program can need: nine bytes
 // for each of its 30,720 counts, in base64.
 const maxHlogLine = 1 << 20
@@ -136,6 +140,14 @@ func parseInterval(line string, base float64, keep func(Tag) bool) (i Interval, 
 	h, err := hdr.Decode([]byte(f[4]))
 	if err != nil {
 		return Interval{}, false, fmt.Errorf("the histogram cannot be decoded: %w", err)
+	}
+	// Those of this program, of any version, are no larger; a foreign one may take
+	// 50 MB, and a log has one a line.
+	if h.SignificantFigures() > measure.Digits || h.HighestTrackableValue() > measure.Highest {
+		return Interval{}, false, errors.New("the histogram is wider or finer than those of quorumbench")
+	}
+	if !(math.Abs(base+start) < maxSeconds) || !(length >= 0 && length < maxSeconds) {
+		return Interval{}, false, fmt.Errorf("%q and %q are not a start and a length in seconds", f[1], f[2])
 	}
 	return Interval{
 		Tag: tag, Histogram: h, Start: time.UnixMilli(int64(math.Round(1e3 * (base + start)))).UTC(),

@@ -6,19 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readfile"
+)
+
+// The largest files of a run directory that are read as a whole, far above what
+// a run writes.
+const (
+	maxRun       = 64 << 20
+	maxTrialFile = 256 << 20
 )
 
 // Open reads a run directory, whatever state its run was left in. The error is
 // one sentence and means that there is nothing to show; what is damaged or
 // missing but leaves something is in the run's Problems.
 func Open(dir string) (*Run, error) {
-	b, err := os.ReadFile(filepath.Join(dir, runFile))
+	b, err := readfile.ReadIn(dir, runFile, maxRun)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s is no run directory: it has no %s", dir, runFile)
@@ -109,8 +116,7 @@ func (r *Run) inspect(dir string, t *Trial) {
 		return
 	}
 	for _, name := range []string{hlogFile, timelineFile, eventsFile} {
-		path := filepath.Join(dir, t.Folder, name)
-		switch half, err := endsHalf(path); {
+		switch half, err := endsHalf(dir, filepath.Join(t.Folder, name)); {
 		case errors.Is(err, fs.ErrNotExist):
 			r.problem("%s is missing.", filepath.Join(t.Folder, name))
 		case err != nil:
@@ -122,8 +128,8 @@ func (r *Run) inspect(dir string, t *Trial) {
 }
 
 // endsHalf reports whether a file's last line has no end.
-func endsHalf(path string) (bool, error) {
-	f, err := os.Open(path)
+func endsHalf(dir, name string) (bool, error) {
+	f, err := readfile.OpenIn(dir, name)
 	if err != nil {
 		return false, err
 	}
@@ -162,7 +168,7 @@ func OpenTrial(dir, folder string) (*Files, error) {
 		{eventsFile, func(b []byte) (err error) { f.Events, err = readEvents(b); return }},
 	} {
 		path := filepath.Join(dir, folder, part.name)
-		b, err := wholeLines(path)
+		b, err := wholeLines(dir, filepath.Join(folder, part.name))
 		if err == nil {
 			err = part.read(b)
 		}
@@ -174,8 +180,8 @@ func OpenTrial(dir, folder string) (*Files, error) {
 }
 
 // wholeLines reads a file up to the end of its last whole line.
-func wholeLines(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
+func wholeLines(dir, name string) ([]byte, error) {
+	b, err := readfile.ReadIn(dir, name, maxTrialFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

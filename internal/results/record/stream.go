@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/quorumbench/quorumbench/internal/readfile"
 )
 
 // EachInterval reads the latency.hlog of a trial's folder, one interval after
@@ -20,7 +21,7 @@ func EachInterval(dir, folder string, keep func(Tag) bool, each func(Interval) e
 		return fmt.Errorf("%q is no folder in the run directory", folder)
 	}
 	path := filepath.Join(dir, folder, hlogFile)
-	f, err := os.Open(path)
+	f, err := readfile.OpenIn(dir, filepath.Join(folder, hlogFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -52,7 +53,7 @@ func OpenTimeline(dir, folder string) ([]Row, error) {
 		return nil, fmt.Errorf("%q is no folder in the run directory", folder)
 	}
 	path := filepath.Join(dir, folder, timelineFile)
-	b, err := wholeLines(path)
+	b, err := wholeLines(dir, filepath.Join(folder, timelineFile))
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
 	}

@@ -76,8 +76,13 @@ func durability(t *record.Trial) string {
 	if d.Volatile {
 		text += ", which forgets at power loss"
 	}
-	if d.Synced {
+	switch env := t.Environment(); {
+	case d.Synced && env != "":
+		return text + "; the store is told to sync before it acknowledges, in an environment with " + env
+	case d.Synced:
 		return text + "; the store syncs before it acknowledges"
+	case env != "":
+		return text + "; the store was told not to sync, in an environment with " + env
 	}
 	return text + "; the store was told not to sync"
 }

@@ -17,11 +17,12 @@ import (
 
 // Spec says which cluster is wanted.
 type Spec struct {
-	Name     string // unique to this cluster, such as run-1; empty is "quorumbench"
-	Members  int    // at least 1
-	Exec     string // another server binary; empty for the store's default
-	Self     string // our own binary; empty for the running one
-	Settings any    // what the store's DecodeSettings returned; nil for defaults
+	Name     string   // unique to this cluster, such as run-1; empty is "quorumbench"
+	Members  int      // at least 1
+	Exec     string   // another server binary; empty for the store's default
+	Self     string   // our own binary; empty for the running one
+	Env      []string // KEY=VALUE that every process gets, beside its own
+	Settings any      // what the store's DecodeSettings returned; nil for defaults
 	// Dir is the folder in which the cluster makes a data folder of its own.
 	Dir string
 	// LogDir is the folder of the members' logs; empty is "logs" below Dir.

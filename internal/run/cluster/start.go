@@ -165,6 +165,7 @@ func (c *Cluster) startMember(p store.Process) error {
 // startOne starts one of a member's processes.
 func (c *Cluster) startOne(m *member, p store.Process) (running, error) {
 	p.LogFile = c.spec.logFile(p)
+	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
 	process, err := startProcess(c.host, p, false)
 	if err != nil {
 		return running{}, err

@@ -35,7 +35,7 @@ type Host interface {
 type Command struct {
 	Path    string   // executable
 	Args    []string // without the executable
-	Env     []string // KEY=VALUE, added to ours
+	Env     []string // KEY=VALUE, beside those of package environ
 	Dir     string   // working folder
 	LogFile string   // standard output and error are appended here
 	// Lifeline, if not empty, makes standard input a pipe that ends with us.

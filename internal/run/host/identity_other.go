@@ -4,16 +4,17 @@ package host
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/environ"
 )
 
 // startTime is what ps says, to the second.
 func startTime(pid int) (string, error) {
 	cmd := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid))
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Env = append(environ.Clean(), "LC_ALL=C")
 	b, err := cmd.Output()
 	fields := strings.Fields(string(b))
 	if err != nil || len(fields) < 2 {

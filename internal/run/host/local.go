@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/environ"
 )
 
 // Local is the machine that we run on.
@@ -77,7 +79,7 @@ func (l *Local) Start(c Command) (Process, error) {
 func prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
 	cmd = exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
-	cmd.Env = append(os.Environ(), c.Env...)
+	cmd.Env = append(environ.Clean(), c.Env...)
 	cmd.SysProcAttr = attributes(c.Detach)
 	closeLog = func() {}
 	if c.LogFile != "" {

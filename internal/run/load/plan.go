@@ -54,6 +54,8 @@ type Plan struct {
 	// World is where the load runs; nil is this machine.
 	World World
 
+	length int64 // of an open loop's window that a total bounds, once it is known
+
 	// wrap replaces a loop's source; nil leaves it.
 	wrap func(*source) engine.Source
 	// poller replaces the system's poller; nil leaves it.
@@ -106,7 +108,10 @@ func (p *Plan) phases() []engine.Phase {
 	window.Pacer = p.pacer("measured")
 	if window.Pacer != nil && l.Total > 0 {
 		// The schedule's end closes the window.
-		window.Duration = window.Pacer.Due(l.Total)
+		if p.length == 0 {
+			p.length = p.pacer("measured").Due(l.Total)
+		}
+		window.Duration = p.length
 	}
 	if l.Warmup <= 0 {
 		return []engine.Phase{window}

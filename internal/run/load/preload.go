@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -31,19 +30,22 @@ func Preload(ctx context.Context, plan Plan) (*Preloaded, error) {
 	}
 	write := scenario.Operation{Kind: kv.Put, Weight: 1}
 	for round := 1; ; round++ {
-		numbers := missing.numbers()
-		if len(numbers) == 0 {
+		numbers := missing.list()
+		if done.full() {
+			return nil, fmt.Errorf("more than %d keys of the key space have values that are not the load's: remove them, or use another prefix", mostReplaced)
+		}
+		if numbers.count == 0 {
 			return done, settle(ctx, &plan)
 		}
 		if round > preloadRounds {
-			return nil, fmt.Errorf("the preload could not write %d keys of %d", len(numbers), plan.Load.KeySpace)
+			return nil, fmt.Errorf("the preload could not write %d keys of %d", numbers.count, plan.Load.KeySpace)
 		}
 		missing = newSet(plan.Load.KeySpace)
-		whole, err := pass(ctx, plan, write, uint64(len(numbers)), numbers, missing, done)
+		whole, err := pass(ctx, plan, write, numbers.count, numbers, missing, done)
 		if err != nil && (round == preloadRounds || !whole) {
 			return nil, fmt.Errorf("the preload could not write the key space: %w", err)
 		}
-		done.Written += uint64(len(numbers)) - missing.count.Load()
+		done.Written += numbers.count - missing.count.Load()
 	}
 }
 
@@ -51,7 +53,7 @@ func Preload(ctx context.Context, plan Plan) (*Preloaded, error) {
 // those that have no good answer. It is not whole when it ended before all of
 // them had their turn: ctx ended, or the store was found not to serve, which
 // without a quorum would else take a timeout for every few keys.
-func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64, numbers []uint64, bad *set, done *Preloaded) (whole bool, err error) {
+func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64, numbers *numberList, bad *set, done *Preloaded) (whole bool, err error) {
 	l := plan.Load
 	l.Mix = []scenario.Operation{what}
 	l.Arrival, l.Warmup, l.Duration, l.Total = scenario.Closed, 0, 0, total
@@ -116,7 +118,7 @@ func failure(t *measure.Totals, what scenario.Operation) error {
 // preloadSource walks once over given keys.
 type preloadSource struct {
 	*source
-	numbers []uint64
+	numbers *numberList
 	bad     *set
 	what    scenario.Operation
 	done    *Preloaded
@@ -125,11 +127,19 @@ type preloadSource struct {
 func (s *preloadSource) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
 	number := n
 	if s.numbers != nil {
-		number = s.numbers[n]
+		number = s.numbers.at(n)
 	}
 	s.bad.add(number) // until a good answer
 	s.fill(&s.what, number, number|preloadMark, client, op)
 	return number
+}
+
+func (s *preloadSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return s.what.Kind, s.what.Consistency
+}
+
+func (s *preloadSource) Shares(measure.Phase) []engine.Share {
+	return []engine.Share{{Kind: s.what.Kind, Consistency: s.what.Consistency, Of: 1}}
 }
 
 func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
@@ -142,38 +152,6 @@ func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.O
 		s.done.replace(number, ev.Value)
 	}
 	return outcome
-}
-
-// set is a set of key numbers that the loops share; a preload measures nothing.
-type set struct {
-	words []atomic.Uint64
-	count atomic.Uint64
-}
-
-func newSet(n uint64) *set { return &set{words: make([]atomic.Uint64, (n+63)/64)} }
-
-func (s *set) add(i uint64) {
-	if s.words[i/64].Or(1<<(i%64))&(1<<(i%64)) == 0 {
-		s.count.Add(1)
-	}
-}
-
-func (s *set) remove(i uint64) {
-	if s.words[i/64].And(^uint64(1<<(i%64)))&(1<<(i%64)) != 0 {
-		s.count.Add(^uint64(0))
-	}
-}
-
-func (s *set) numbers() []uint64 {
-	out := make([]uint64, 0, s.count.Load())
-	for w := range s.words {
-		for bits, i := s.words[w].Load(), uint64(0); bits != 0; bits, i = bits>>1, i+1 {
-			if bits&1 != 0 {
-				out = append(out, uint64(w)*64+i)
-			}
-		}
-	}
-	return out
 }
 
 func dialTimeout(a store.Access) time.Duration {

@@ -15,12 +15,21 @@ type Preloaded struct {
 	was map[uint64]uint32
 }
 
+// mostReplaced bounds the memory of that.
+const mostReplaced = 10_000_000
+
+// full reports whether there were more.
+func (p *Preloaded) full() bool { return len(p.was) > mostReplaced }
+
 // replace notes the value that a key had.
 func (p *Preloaded) replace(number uint64, value []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.was == nil {
 		p.was = map[uint64]uint32{}
+	}
+	if p.full() {
+		return
 	}
 	p.was[number] = crc32.ChecksumIEEE(value)
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/run/load/mix"
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
@@ -24,7 +25,8 @@ type source struct {
 	load   *scenario.Load
 	space  keys.Space
 	values *keys.Values
-	mixes  [2]mix.Mix      // by phase
+	mixes  [2]mix.Mix // by phase
+	shares []engine.Share
 	choose [2]keys.Chooser // by phase
 	end    []byte          // of the key space, for ranges within it
 	// versions is shared by the loops; nil unless the load compares and sets.
@@ -57,6 +59,7 @@ func newSource(l *scenario.Load) (*source, error) {
 		s.mixes[phase] = mix.New(l.Mix, random.Derive(seed, "mix"))
 		s.choose[phase] = chooser(l.Distribution, space.N(), random.Derive(seed, "keys"))
 	}
+	s.shares = sharesOf(&s.mixes[0], l.Mix)
 	for _, o := range l.Mix {
 		if o.Kind == kv.Txn {
 			s.pairs = make([]store.Pair, l.TxnKeys)
@@ -97,6 +100,33 @@ func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op
 	}
 	s.fill(what, number, n, client, op)
 	return refOf(number, op.Consistency)
+}
+
+// Kind is what Fill makes the n-th operation.
+func (s *source) Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	what := s.mixes[phase].At(n)
+	return what.Kind, levelOf(what)
+}
+
+// Shares are what the operations can be.
+func (s *source) Shares(measure.Phase) []engine.Share {
+	return s.shares
+}
+
+func sharesOf(m *mix.Mix, operations []scenario.Operation) (shares []engine.Share) {
+	for i, of := range m.Shares() {
+		what := &operations[i]
+		shares = append(shares, engine.Share{Kind: what.Kind, Consistency: levelOf(what), Of: of})
+	}
+	return shares
+}
+
+// levelOf is the level that Fill gives an operation.
+func levelOf(what *scenario.Operation) kv.Consistency {
+	if what.Kind == kv.STM || what.Kind == kv.KeepAlive {
+		return kv.None
+	}
+	return what.Consistency
 }
 
 // levelShift is where a reference has the level of the read, above the key's

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/readfile"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
@@ -104,7 +105,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	noteData(dir)
 	own, err := cluster.Start(ctx, r.host, st, cluster.Spec{
 		Name: id, Members: spec.Cluster.Members, Exec: exec, Self: r.Self,
-		Settings: spec.Cluster.Settings, Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
+		Settings: spec.Cluster.Settings, Env: spec.Cluster.Environment(), Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
 	})
 	if err != nil {
 		_ = os.Remove(dir) // unless something else is in it
@@ -137,7 +138,7 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 	}
 	about := record.Cluster{
 		ID: id, Store: spec.Cluster.Store, Version: status.Version, Started: true,
-		Exec: spec.Cluster.Exec, Settings: spec.Cluster.Settings, Notes: own.Notes(),
+		Exec: spec.Cluster.Exec, Settings: spec.Cluster.Settings, Env: spec.Cluster.Env, Notes: own.Notes(),
 	}
 	for _, m := range own.Members() {
 		member := record.Member{ID: record.ID(m.ID), Name: m.Name, Endpoint: m.Endpoint, Machine: r.machine.Name}
@@ -152,6 +153,26 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 	return about, err
 }
 
+// maxPEM is far above what a file of certificates has, in bytes.
+const maxPEM = 4 << 20
+
+// KeyPair reads a certificate and its key.
+func KeyPair(cert, key string) (tls.Certificate, error) {
+	certPEM, err := readfile.Read(cert, maxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	keyPEM, err := readfile.Read(key, maxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(certPEM, keyPEM)
+}
+
+// fromEnv begins a password that stands in an environment variable, and not on
+// the command line, where every user of the machine can read it.
+const fromEnv = "env:"
+
 // AccessOf turns what flags and files say into what is needed to connect.
 func AccessOf(a *scenario.Attach) (store.Access, error) {
 	access := store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}
@@ -160,6 +181,11 @@ func AccessOf(a *scenario.Attach) (store.Access, error) {
 		if !ok {
 			return access, fmt.Errorf("the user %q has no password: write NAME:PASSWORD", name)
 		}
+		if variable, ok := strings.CutPrefix(password, fromEnv); ok {
+			if password = os.Getenv(variable); password == "" {
+				return access, fmt.Errorf("the password of the user %q is to be taken from the environment variable %q, which is not set", name, variable)
+			}
+		}
 		access.User, access.Password = name, password
 	}
 	if !a.UsesTLS() {
@@ -167,7 +193,7 @@ func AccessOf(a *scenario.Attach) (store.Access, error) {
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.SkipVerify}
 	if a.CACert != "" {
-		pem, err := os.ReadFile(a.CACert)
+		pem, err := readfile.Read(a.CACert, maxPEM)
 		if err != nil {
 			return access, fmt.Errorf("the CA certificate cannot be read: %w", err)
 		}
@@ -177,7 +203,7 @@ func AccessOf(a *scenario.Attach) (store.Access, error) {
 		}
 	}
 	if a.Cert != "" || a.CertKey != "" {
-		pair, err := tls.LoadX509KeyPair(a.Cert, a.CertKey)
+		pair, err := KeyPair(a.Cert, a.CertKey)
 		if err != nil {
 			return access, fmt.Errorf("the client certificate %s and key %s cannot be used: %w", a.Cert, a.CertKey, err)
 		}

@@ -27,6 +27,8 @@ func (r rates) settle(t *scenario.Trial) error {
 	if of <= 0 {
 		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which completed nothing", t.Name, rate.Percent, rate.Of)
 	}
-	rate.PerSecond = of * rate.Percent / 100
+	if rate.PerSecond = of * rate.Percent / 100; rate.PerSecond > scenario.MaxRate {
+		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which are %.0f operations a second, more than any generator sends; take a smaller share", t.Name, rate.Percent, rate.Of, rate.PerSecond)
+	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	}
 	for _, e := range a.Endpoints {
 		c, err := api.NewClient(&api.Config{
-			Address: e, Scheme: scheme, Token: tokenOf(a), HttpClient: &http.Client{Transport: transport},
+			Address: e, Scheme: scheme, Token: anyToken, HttpClient: &http.Client{Transport: asGiven{transport, tokenOf(a)}},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("no client of Consul for %s: %w", e, err)

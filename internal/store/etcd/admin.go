@@ -128,6 +128,7 @@ func (a *admin) config(ctx context.Context) clientv3.Config {
 		// the first failure is the answer.
 		MaxUnaryRetries: 1,
 		DialOptions: []grpc.DialOption{
+			grpc.WithNoProxy(), // the load goes without one, too
 			grpc.WithChainUnaryInterceptor(failFast),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff: backoff.Config{BaseDelay: againFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: againLast}, MinConnectTimeout: a.timeout,

@@ -23,7 +23,7 @@ type Cache struct{ Dir string }
 func User() (Cache, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return Cache{}, fmt.Errorf("the user's cache folder, where servers are installed, is not known: %w", err)
+		return Cache{}, fmt.Errorf("the user's cache folder, where servers are installed, is not known: %w; set HOME to your home folder", err)
 	}
 	return Cache{Dir: filepath.Join(dir, "quorumbench", "servers")}, nil
 }

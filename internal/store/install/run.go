@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/environ"
 )
 
 // The last words of a tool that fit into a sentence.
@@ -21,6 +22,17 @@ const (
 
 // killDelay is how long a tool's output is waited for after it was killed.
 const killDelay = 2 * time.Second
+
+// tools are the variables that build tools get beside the usual ones: where
+// they find registries, caches and authorities. What they fetch is pinned by its
+// sums. Those that change what is built or run, such as GOFLAGS, MAVEN_OPTS and
+// LD_PRELOAD, are not among them.
+var tools = []string{
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LANG", "LC_ALL", "USER",
+	"GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOAUTH", "NETRC",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "M2_HOME", "MAVEN_HOME",
+}
 
 // command is one run of a tool.
 type command struct {
@@ -34,7 +46,7 @@ type command struct {
 func run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), c.env...)
+	cmd.Env = append(environ.Clean(tools...), c.env...)
 	out := &lines{each: c.line}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = killDelay

@@ -167,8 +167,7 @@ func (l *Loop) close(at int64) {
 	l.setBeat(false)
 	l.clock.current, l.clock.next = nil, never
 	l.Live.Phase.Store(-1)
-	l.abandonSchedule(at)
-	l.abandonSpilled(at)
+	l.giveUpSchedule(at)
 	for tag := l.slots.head; tag != none; {
 		next := l.slots.table[tag].next
 		// What has begun to connect is under way, and awaited.

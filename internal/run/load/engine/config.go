@@ -14,9 +14,20 @@ type Source interface {
 	// comes back with the answer, such as the key's number. The memory it
 	// gives to op stays as it is until the next Fill.
 	Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) (ref uint64)
+	// Kind is what Fill would make it.
+	Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency)
+	// Shares are all that a phase's operations can be, with the share of each.
+	Shares(phase measure.Phase) []Share
 	// Check judges a successful answer; it returns the event's outcome, or
 	// kv.WrongAnswer.
 	Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome
+}
+
+// Share is a part of a phase's operations; the shares' sum is 1.
+type Share struct {
+	Kind        kv.Kind
+	Consistency kv.Consistency
+	Of          float64
 }
 
 // Phase is a part of the load.

@@ -61,6 +61,8 @@ type Loop struct {
 	now               int64
 	clock             clockwork // phases and seconds, by time
 	sched             cursor    // open loop: what is due next
+	more              bool      // the last turn did not come to all that was due
+	abandoned         abandoning
 	closed            closedLoop
 	bytesIn, bytesOut uint64 // of the current second
 	rr                int    // open loop: the connection used last in place of another
@@ -72,7 +74,7 @@ type Loop struct {
 	tickAt            int64
 	redial            int64
 
-	draining  bool
+	draining  bool // nothing becomes due any more
 	stopped   bool
 	slot      int    // of the warm-up's slots, the one that runs
 	slotDone  uint64 // doneLive when it began
@@ -153,6 +155,8 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	}
 	l.abandonOpen()
 	l.releaseTail()
+	l.abandonSpilled(l.res.Closed)
+	l.abandonSchedule(l.res.Closed)
 	l.cfg.Shared.spill.cursors[l.me()].due.Store(never)
 	l.secs.release(never)
 	l.closeAll()
@@ -197,6 +201,9 @@ func (l *Loop) turn() {
 
 // nextWake is the time by which the loop has something to do.
 func (l *Loop) nextWake() int64 {
+	if l.more && !l.draining {
+		return l.now
+	}
 	until := l.now + heartbeat
 	if l.measuring && l.slots.open > 0 && l.beat == 0 {
 		until = l.now + beat
@@ -232,7 +239,7 @@ func (l *Loop) release() {
 // can be due.
 func (l *Loop) pending() int64 {
 	if l.draining {
-		return never
+		return l.sched.due // of what is abandoned at the end; never without that
 	}
 	return min(l.now, l.sched.due)
 }
@@ -275,7 +282,7 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
 	}
 	if sl.state == waiting { // it was never made
-		sl.kind, sl.level = l.kindOf(sl.acc.Phase, sl.n)
+		sl.kind, sl.level = l.cfg.Source.Kind(sl.acc.Phase, sl.n)
 	}
 	series := measure.Series{Kind: sl.kind, Consistency: sl.level, Member: ev.Member, Term: ev.Term}
 	if ev.Member == 0 && sl.conn >= 0 {

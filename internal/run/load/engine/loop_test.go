@@ -21,6 +21,10 @@ func (p *puts) Fill(phase measure.Phase, n uint64, _ uint32, op *store.Op) uint6
 	return n
 }
 
+func (p *puts) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
+
+func (p *puts) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Of: 1}} }
+
 func (p *puts) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
 
 // bench is a loop in a simulated world.

@@ -31,6 +31,12 @@ func (g *gets) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) 
 	return n
 }
 
+func (g *gets) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Get, kv.Local }
+
+func (g *gets) Shares(measure.Phase) []Share {
+	return []Share{{Kind: kv.Get, Consistency: kv.Local, Of: 1}}
+}
+
 // What was never written is of the kind that it would have been, in a closed
 // loop and in an open one.
 func TestNotSentHasItsKind(t *testing.T) {

@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/measure"
-)
+import "github.com/quorumbench/quorumbench/internal/measure"
 
 // schedule puts the cursor at the first operation of phase i, whose origin the
 // clock knows: an open loop's schedule goes on in the next phase at its
@@ -37,7 +34,7 @@ func (l *Loop) setDue() {
 	p := &l.clock.phases[s.phase]
 	s.due = never
 	if p.Total == 0 || s.n < p.Total {
-		if due := p.Pacer.Due(s.n); due < p.Duration {
+		if due := s.pacer.Due(s.n); due < p.Duration {
 			s.due = s.origin + due
 			return
 		}
@@ -69,36 +66,4 @@ func (l *Loop) accAt(phase measure.Phase, due int64) *second {
 	}
 	// Cannot be: a second is kept until the schedule has passed it.
 	panic("engine: an operation is due in a second that is not there")
-}
-
-// backlog is how many operations are due before at and not taken up.
-func (l *Loop) backlog(at int64) (count uint64) {
-	p := &l.clock.phases[l.sched.phase]
-	n, place := l.sched.n, l.sched.place
-	for ; p.Total == 0 || n < p.Total; n, place = l.after(n, place) {
-		due := p.Pacer.Due(n)
-		if due >= p.Duration || l.sched.origin+due >= at {
-			break
-		}
-		count++
-	}
-	return count
-}
-
-// abandonSchedule ends what was due before the close and never taken up.
-func (l *Loop) abandonSchedule(at int64) {
-	if l.sched.pacer == nil {
-		return
-	}
-	for l.sched.due < at {
-		l.neverSent(l.sched.n, l.sched.due, l.accOf(l.sched.due), at)
-		l.step()
-	}
-	l.sched.due = never
-}
-
-// kindOf asks what an operation would have been.
-func (l *Loop) kindOf(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
-	l.cfg.Source.Fill(phase, n, 0, &l.op)
-	return l.op.Kind, l.op.Consistency
 }

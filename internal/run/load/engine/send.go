@@ -71,17 +71,22 @@ func (l *Loop) begin(client int32, due int64) {
 	sl.queued = sl.sent == 0
 }
 
+// mostAtOnce is how many operations that are due a turn takes up: those behind
+// it wait for the next turn, so that none is longer than some milliseconds.
+const mostAtOnce = 1 << 14
+
 // fire takes up what the open loop's schedule has due.
 func (l *Loop) fire() { l.fireUntil(l.now + 1) }
 
 // fireUntil takes up what is due before the given time, in the order of that:
 // this loop's own, and what others could not take up.
 func (l *Loop) fireUntil(end int64) {
+	l.more = false
 	if l.sched.pacer == nil {
 		return
 	}
 	s := l.cfg.Shared
-	for {
+	for range mostAtOnce {
 		others := int64(never)
 		if s.several() {
 			others = s.spill.oldest.Load()
@@ -112,6 +117,7 @@ func (l *Loop) fireUntil(end int64) {
 			l.takeUp(o.n, o.due, l.accAt(o.phase, o.due), i)
 		}
 	}
+	l.more = true
 }
 
 // elsewhere is the place of an operation that belongs to another loop.
@@ -125,7 +131,7 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 		measured: acc.Phase == measure.Measured}
 	if l.roomAt > due {
 		sl.ready = l.roomAt
-		l.waitedFor(l.roomBy, acc)
+		l.waitedFor(l.roomBy, acc, 1)
 	}
 	acc.Due++
 	acc.open++
@@ -173,16 +179,16 @@ func (l *Loop) freed() {
 	}
 }
 
-// waitedFor counts an operation of the window that waited.
-func (l *Loop) waitedFor(b blocker, acc *second) {
+// waitedFor counts operations of the window that waited.
+func (l *Loop) waitedFor(b blocker, acc *second, count uint64) {
 	if acc.Phase != measure.Measured {
 		return
 	}
 	switch b {
 	case byLimit:
-		l.res.Capped++
+		l.res.Capped += count
 	case byConnections:
-		l.res.NoRoom++
+		l.res.NoRoom += count
 	}
 }
 

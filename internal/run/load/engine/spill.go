@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
@@ -143,9 +142,9 @@ func (l *Loop) passOn() {
 }
 
 // abandonSpilled ends what was due and no loop took until all had closed. It is
-// in the books of the loop that closes last.
+// in the books of the loop that closed last.
 func (l *Loop) abandonSpilled(at int64) {
-	if !l.cfg.Shared.several() || l.sched.pacer == nil || !l.cfg.Shared.spill.leave() {
+	if !l.abandoned.spill {
 		return
 	}
 	for {
@@ -153,17 +152,6 @@ func (l *Loop) abandonSpilled(at int64) {
 		if !ok {
 			return
 		}
-		l.neverSent(o.n, o.due, l.accAt(o.phase, o.due), at)
+		l.neverSent(l.accAt(o.phase, o.due), span{o.n, o.n + 1}, 1, at-o.due)
 	}
-}
-
-// neverSent ends an operation that was due and never taken up.
-func (l *Loop) neverSent(n uint64, due int64, acc *second, at int64) {
-	acc.Due++
-	acc.Outcomes[kv.NotSent]++
-	kind, level := l.kindOf(acc.Phase, n)
-	l.secs.failed(acc, measure.Series{Kind: kind, Consistency: level}, kv.NotSent, max(at-due, 0))
-	l.failLive++
-	l.waitedFor(l.blockedBy, acc)
-	l.explain(kv.NotSent, nil)
 }

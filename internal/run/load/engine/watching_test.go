@@ -74,6 +74,10 @@ func (w *watchBench) Fill(phase measure.Phase, n uint64, client uint32, op *stor
 	return 0
 }
 
+func (w *watchBench) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
+
+func (w *watchBench) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Of: 1}} }
+
 func (w *watchBench) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	if ev.Outcome == kv.OK {
 		w.board.Acknowledge(0)

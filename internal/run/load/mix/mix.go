@@ -30,6 +30,15 @@ func New(operations []scenario.Operation, seed uint64) Mix {
 	return m
 }
 
+// Shares are the operations' shares of all, in the order given.
+func (m *Mix) Shares() []float64 {
+	shares, below := make([]float64, len(m.upTo)), 0.0
+	for i, upTo := range m.upTo {
+		shares[i], below = upTo-below, upTo
+	}
+	return shares
+}
+
 // At is the n-th operation.
 func (m *Mix) At(n uint64) *scenario.Operation {
 	if len(m.operations) == 1 {

@@ -16,6 +16,23 @@ import (
 // goroutine.
 type Pacer interface {
 	Due(n uint64) int64
+	// Rest is the schedule from operation n on as it is counted, and not sent.
+	// It leaves the pacer where it is.
+	Rest(n uint64, last Point) Rest
+}
+
+// Rest is the rest of a schedule that nobody sends any more: it costs the same
+// however much that is. Numbers and times are asked for upwards.
+type Rest interface {
+	Pacer
+	// First is the first operation that is due at a time or later.
+	First(at int64) uint64
+}
+
+// Point is an operation and when it is due; without an operation it is not known.
+type Point struct {
+	N   uint64
+	Due int64
 }
 
 // Constant spaces operations evenly: the n-th is due at n/rate.
@@ -30,6 +47,21 @@ func NewConstant(perSecond float64) Constant { return Constant{gap: 1e9 / perSec
 // are exact to less than a nanosecond for a hundred days, and which saturates
 // where an integer product would overflow into the past.
 func (c Constant) Due(n uint64) int64 { return saturate(float64(n) * c.gap) }
+
+// Rest is the schedule itself: when an operation is due needs none before it.
+func (c Constant) Rest(uint64, Point) Rest { return c }
+
+// First is the quotient, put right by what Due itself says.
+func (c Constant) First(at int64) uint64 {
+	n := uint64(min(max(float64(at)/c.gap, 0), math.MaxInt64))
+	for n > 0 && c.Due(n-1) >= at {
+		n--
+	}
+	for c.Due(n) < at {
+		n++
+	}
+	return n
+}
 
 // Poisson spaces operations with independent exponential gaps, as arrivals from
 // many independent clients are. The gaps are a function of the seed and their

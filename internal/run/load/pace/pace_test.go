@@ -79,3 +79,60 @@ func TestPoissonGaps(t *testing.T) {
 		}
 	}
 }
+
+// First is what Due says: the first operation that is due at a time or later.
+func TestFirstAgreesWithDue(t *testing.T) {
+	for _, rate := range []float64{0.1, 1, 3, 7.7, 999, 123_456.7, 1e6, 1e9} {
+		constant, last := NewConstant(rate), uint64(0)
+		for i := range int64(2000) {
+			at := i * i * i * 977
+			n := constant.First(at)
+			if constant.Due(n) < at || n > 0 && constant.Due(n-1) >= at {
+				t.Fatalf("at %v/s the first due at %d is not %d", rate, at, n)
+			}
+			last = max(last, n)
+		}
+		if last == 0 {
+			t.Errorf("at %v/s nothing was due", rate)
+		}
+	}
+	rest, drawn := NewPoisson(1e6, 5).Rest(0, Point{}), NewPoisson(1e6, 5)
+	n := uint64(0)
+	for at := int64(1); n < mostWalked-2000; at += 1_234_567 {
+		for drawn.Due(n) < at {
+			n++
+		}
+		if got := rest.First(at); got != n || rest.Due(got) != drawn.Due(n) {
+			t.Fatalf("of a Poisson schedule the first due at %d is %d, not %d", at, got, n)
+		}
+	}
+}
+
+// Behind what is drawn of a Poisson schedule's rest it goes on at its rate, or
+// through the point that is known.
+func TestPoissonRestGoesOn(t *testing.T) {
+	const far = 1e12
+	for _, last := range []Point{{}, {N: far, Due: 2e15}} {
+		p := NewPoisson(1e6, 5)
+		p.Due(1000)
+		rest := p.Rest(1000, last)
+		before := int64(0)
+		for n := uint64(1000); n < 3*mostWalked; n += 999 {
+			due := rest.Due(n)
+			if due < before || rest.First(due) > n {
+				t.Fatalf("operation %d is due at %d, after one at %d; the first then is %d", n, due, before, rest.First(due))
+			}
+			before = due
+		}
+		want := int64(1e15)
+		if last.N > 0 {
+			want = last.Due
+		}
+		if got := rest.Due(far); math.Abs(float64(got)/float64(want)-1) > 0.002 || last.N > 0 && got != want {
+			t.Errorf("operation %v is due at %d, not %d", far, got, want)
+		}
+		if p.n != 1000 {
+			t.Error("the pacer has moved")
+		}
+	}
+}

@@ -1,0 +1,23 @@
+// Package environ is the environment of the programs that we start: what a
+// program needs to run, and none of what its caller happens to have set. A
+// variable changes what a server does without anybody's seeing it.
+package environ
+
+import "os"
+
+// needed are the variables that any program gets, where they are set.
+var needed = [...]string{"PATH", "HOME", "TMPDIR", "JAVA_HOME"}
+
+// Names are those of the variables that any program gets.
+func Names() []string { return needed[:] }
+
+// Clean returns those, and the others named, as NAME=VALUE where they are set.
+func Clean(others ...string) []string {
+	out := []string{} // not nil, with which a program would get all
+	for _, name := range append(Names()[:len(needed):len(needed)], others...) {
+		if value, ok := os.LookupEnv(name); ok {
+			out = append(out, name+"="+value)
+		}
+	}
+	return out
+}

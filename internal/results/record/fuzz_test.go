@@ -1,0 +1,120 @@
+package record
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// seconds is what the files of a trial of some seconds have.
+func seconds(tb testing.TB) (hlog, timeline []byte) {
+	tb.Helper()
+	l := newLoad(1, 0.3, true)
+	l.phase(measure.Measured, 2, 300)
+	var log bytes.Buffer
+	if err := hlogHead(&log, noon, noon.Truncate(time.Second)); err != nil {
+		tb.Fatal(err)
+	}
+	rows := [][]string{timelineHeader()}
+	e, b := &encoder{}, log.Bytes()
+	for i, s := range l.seconds {
+		var err error
+		if b, err = hlogSecond(b, e, s, float64(i), 1); err != nil {
+			tb.Fatal(err)
+		}
+		rows = append(rows, timelineRow(s, noon.Add(time.Duration(i)*time.Second), measure.NewHistogram()))
+	}
+	var text strings.Builder
+	for _, r := range rows {
+		text.WriteString(strings.Join(r, ",") + "\n")
+	}
+	return b, []byte(text.String())
+}
+
+// oneLine checks that an error is a sentence.
+func oneLine(t *testing.T, err error) {
+	t.Helper()
+	if err != nil && strings.ContainsAny(err.Error(), "\n\x00\x1b") {
+		t.Errorf("%q is not one line of text", err)
+	}
+}
+
+func FuzzHlog(f *testing.F) {
+	whole, _ := seconds(f)
+	first := bytes.Index(whole, []byte("\nTag=")) + 1
+	short := whole[:first+bytes.IndexByte(whole[first:], '\n')+1] // one histogram
+	f.Add(short)
+	f.Add(short[:len(short)/2])
+	f.Add([]byte("#[BaseTime: 1e300 (seconds since epoch)]\nTag=measured.lateness,1e300,-1,0,HISTFAAA\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		all, err := ReadHlog(bytes.NewReader(b))
+		oneLine(t, err)
+		for _, i := range all {
+			if i.Histogram == nil || i.Histogram.ByteSize() > 1<<19 || i.Length < 0 {
+				t.Fatalf("an interval of %v with %+v", i.Length, i.Histogram)
+			}
+			if again, err := ParseTag(i.String()); err != nil || again != i.Tag {
+				t.Errorf("the tag %v reads again as %v, %v", i.Tag, again, err)
+			}
+		}
+	})
+}
+
+func FuzzTimeline(f *testing.F) {
+	_, whole := seconds(f)
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		rows, err := ReadTimeline(bytes.NewReader(b))
+		oneLine(t, err)
+		if len(rows) > bytes.Count(b, []byte{'\n'})+1 {
+			t.Errorf("%d rows of %d bytes", len(rows), len(b))
+		}
+	})
+}
+
+func FuzzEvents(f *testing.F) {
+	f.Add([]byte(`{"time":"2026-01-02T03:04:05Z","kind":"election","member":"m1","text":"x","duration_ns":5,"count":3,"total_ns":9}` + "\n{}\n"))
+	f.Add([]byte("null\n[]\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		events, err := readEvents(b)
+		oneLine(t, err)
+		for i := range events {
+			_ = events[i].Began()
+			_ = events[i].Took() + time.Duration(events[i].Times())
+		}
+	})
+}
+
+// FuzzRunDirectory looks for a run.json that makes Open or ReadEvents read what
+// is outside of the run directory.
+func FuzzRunDirectory(f *testing.F) {
+	for _, folder := range []string{"trial-01", "../out", "link", "trial-01/../../out", "/", "", "trial-01/link"} {
+		f.Add(folder)
+	}
+	f.Fuzz(func(t *testing.T, folder string) {
+		base := t.TempDir()
+		dir, out := filepath.Join(base, "in"), filepath.Join(base, "out")
+		for _, d := range []string{filepath.Join(dir, "trial-01"), out} {
+			must(t, os.MkdirAll(d, 0o700))
+		}
+		must(t, os.WriteFile(filepath.Join(out, eventsFile), []byte(`{"kind":"outside"}`+"\n"), 0o600))
+		must(t, os.Symlink("../out", filepath.Join(dir, "link")))
+		must(t, os.Symlink("../../out", filepath.Join(dir, "trial-01", "link")))
+		run := Run{Schema: RunSchema, State: Complete, Trials: []Trial{{Schema: TrialSchema, Folder: folder}}}
+		b, err := encode(run)
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, runFile), b, 0o600))
+		read, err := Open(dir)
+		must(t, err)
+		read.ReadEvents(dir)
+		if len(read.Trials[0].Events) > 0 {
+			t.Errorf("the folder %q leads outside", folder)
+		}
+	})
+}

@@ -1,0 +1,40 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// What stands in the place of a run directory's files is not waited for, and not
+// read without end.
+func TestOddFilesOfARunAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	trial := filepath.Join(dir, "trial-01")
+	must(t, os.Mkdir(trial, 0o700))
+	b, err := encode(Run{Schema: RunSchema, State: Complete, Trials: []Trial{{Schema: TrialSchema, Folder: "trial-01"}}})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, runFile), b, 0o600))
+	must(t, syscall.Mkfifo(filepath.Join(trial, timelineFile), 0o600))
+	must(t, syscall.Mkfifo(filepath.Join(trial, hlogFile), 0o600))
+	must(t, os.WriteFile(filepath.Join(trial, eventsFile), nil, 0o600))
+	must(t, os.Truncate(filepath.Join(trial, eventsFile), 1<<40))
+	run, err := Open(dir)
+	must(t, err)
+	run.ReadEvents(dir)
+	all := strings.Join(run.Problems, "\n")
+	for _, want := range []string{"it is a pipe and not a regular file", "it has more than 256 MiB"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("it says %q, and nothing of %q", all, want)
+		}
+	}
+	if err := EachInterval(dir, "trial-01", nil, nil); err == nil || !strings.Contains(err.Error(), "it is a pipe") {
+		t.Errorf("the log's intervals: %v", err)
+	}
+	must(t, os.Remove(filepath.Join(dir, runFile)))
+	must(t, syscall.Mkfifo(filepath.Join(dir, runFile), 0o600))
+	_, err = Open(dir)
+	sentence(t, err, "it is a pipe and not a regular file")
+}

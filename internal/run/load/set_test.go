@@ -1,0 +1,35 @@
+package load
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// A set's list has its numbers in their order, and takes a bit for each number
+// that could be in it.
+func TestListOfASet(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []uint64{1, 63, 64, 65, 511, 512, 513, 100_000} {
+		for _, share := range []float64{0, 0.001, 0.5, 1} {
+			s, want := newSet(n), []uint64{}
+			for i := range n {
+				if rng.Float64() < share {
+					s.add(i)
+					want = append(want, i)
+				}
+			}
+			l := s.list()
+			if l.count != uint64(len(want)) {
+				t.Fatalf("%d of %d: the list has %d", len(want), n, l.count)
+			}
+			for i, number := range want {
+				if got := l.at(uint64(i)); got != number {
+					t.Fatalf("number %d of %d is %d, not %d", i, len(want), got, number)
+				}
+			}
+			if bytes := 8 * (len(l.words) + len(l.before)); bytes > int(n)/6+24 {
+				t.Errorf("%d bytes for %d numbers", bytes, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+)
+
+// An environment is a cluster's: per trial, in defaults, in a matrix, in a store
+// and in a baseline; and another one is another cluster.
+func TestEnvironmentIsTheClusters(t *testing.T) {
+	const file = `
+order: written
+defaults: {store: etcd, operation: put, duration: 1s, env: {B: two, A: "1"}}
+trials:
+  - name: a
+  - name: b
+    env: {A: 1, B: two}
+  - name: c-{env}
+    matrix: {env: [{A: "2"}, {A: "3"}]}
+  - name: d
+    store: {name: etcd, env: {C: x}}
+  - name: e
+    baseline: {env: {A: old}}
+  - {name: f, endpoints: "a:1"}
+`
+	s := parse(t, "f.yaml", file)
+	keys := map[string]string{}
+	for i := range s.Trials {
+		c := &s.Trials[i].Cluster
+		keys[s.Trials[i].Name] = c.Key
+		if c.Attach != nil && len(c.Env) > 0 {
+			t.Errorf("a cluster that runs already has the environment %q", c.Environment())
+		}
+	}
+	if len(s.Trials) != 8 || keys["a"] != keys["b"] || keys["a"] != keys["e"] {
+		t.Errorf("%d trials with the clusters %q", len(s.Trials), keys)
+	}
+	different := map[string]bool{}
+	for _, key := range keys {
+		different[key] = true
+	}
+	if len(different) != 6 {
+		t.Errorf("%d different clusters, want 6: %q", len(different), keys)
+	}
+	plan := strings.Join(s.Lines(), "\n")
+	for _, want := range []string{"environment", "A=1 B=two", "A=old", "C=x"} {
+		if !strings.Contains(plan, want) {
+			t.Errorf("a dry run says nothing of %q:\n%s", want, plan)
+		}
+	}
+}
+
+func TestEnvironmentIsRefused(t *testing.T) {
+	for env, want := range map[string]string{
+		"[A]":                    "env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not a list",
+		"{}":                     "env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not an empty one",
+		"{A: [1]}":               "env.A must be text, not a list",
+		"{'A=B': x}":             `"A=B" is no name of a variable; it has letters, digits and _`,
+		"{QUORUMBENCH_X: x}":     "QUORUMBENCH_X is a variable of quorumbench's own, and not for env",
+		`{A: "x\ny"}`:            "env.A has a character that cannot be printed",
+		`{A: "\e[31m"}`:          "env.A has a character that cannot be printed",
+		"{A: x}, endpoints: a:1": "endpoints and env exclude each other; give one of them",
+		"{A: " + strings.Repeat("x", maxEnvValue+1) + "}": "env.A has 4097 bytes and can have 4096 at most",
+	} {
+		_, err := Parse("f.yaml", []byte("trials: [{store: etcd, operation: put, env: "+env+"}]"), shelf{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v, not %q", env, err, want)
+		}
+	}
+}

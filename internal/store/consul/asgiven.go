@@ -1,0 +1,28 @@
+package consul
+
+import "net/http"
+
+// anyToken keeps the official client from looking for a token in its
+// environment, or in a file that this names. It is never sent.
+const anyToken = "quorumbench-sends-none-of-the-environment"
+
+// asGiven sends what we were given and nothing that the official client takes
+// from its environment: CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH, CONSUL_NAMESPACE,
+// CONSUL_PARTITION.
+type asGiven struct {
+	next  http.RoundTripper
+	token string
+}
+
+func (a asGiven) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Del("Authorization")
+	if r.Header.Del("X-Consul-Token"); a.token != "" {
+		r.Header.Set("X-Consul-Token", a.token)
+	}
+	query := r.URL.Query()
+	query.Del("ns")
+	query.Del("partition")
+	r.URL.RawQuery = query.Encode()
+	return a.next.RoundTrip(r)
+}
