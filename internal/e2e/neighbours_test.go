@@ -76,6 +76,7 @@ func TestNeighbourCannotHaveAProcessKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	shared := w.shared(t, "shared")
+	w.file(t, "shared/something", "of somebody")
 	// The folder is known from now on.
 	w.run(t, "run", "--exec", "/bin/false", "--data-dir", shared, "--out", w.path("first")).exits(t, exitFailed)
 	id, text := victim(t)

@@ -63,8 +63,8 @@ func (p *Playground) stoppable(folder *host.Folder) error {
 }
 
 // removable says what is in the place of a member's folder if it is not the one
-// that was made. One that was not noted when
-// up was killed was not used yet, and is empty.
+// that was made. One that was not noted when up was killed was not used yet, and
+// is empty.
 func (p *Playground) removable(folder *host.Folder) error {
 	for i := range p.Members {
 		m := &p.Members[i]
