@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -103,8 +102,19 @@ func (f *benchFlags) manyKeys() bool {
 		slices.Contains([]string{"put", "txn-put", "txn-mixed"}, f.kind.name)
 }
 
+// artifacts is the folder of perfdash reports, unless $ARTIFACTS names one.
+const artifacts = "_artifacts"
+
 func (a *app) perfdash(f *benchFlags, summary report.Classic, t *record.Trial, files *record.Files) error {
-	path, err := summary.WritePerfdash(cmp.Or(os.Getenv("ARTIFACTS"), "_artifacts"), f.kind.name, t, files, time.Now())
+	dir := os.Getenv("ARTIFACTS")
+	if dir == "" {
+		dir = artifacts
+		// Where others can write, a link of theirs would choose the folder.
+		if info, err := os.Lstat(dir); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a symbolic link, and the perfdash report is not written through one; name its folder with the variable ARTIFACTS", dir)
+		}
+	}
+	path, err := summary.WritePerfdash(dir, f.kind.name, t, files, time.Now())
 	if err == nil {
 		a.remark("the perfdash report is in %s", path)
 	}

@@ -167,10 +167,14 @@ func (a *app) members(p *cluster.Playground, status store.Status) {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w) // output keeps its first error
 	row(w, "member", "endpoint", "role", "version", "process", "log")
+	elsewhere := p.Elsewhere() != nil
 	for i := range p.Members {
 		m := &p.Members[i]
 		process := "not running"
-		if m.Running() {
+		switch {
+		case elsewhere:
+			process = "not seen from here"
+		case m.Running():
 			process = fmt.Sprint(m.Process.PID)
 		}
 		role, version := "-", "-"

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -87,30 +85,6 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err 
 		return &exit{code: ExitFailed}
 	}
 	return nil
-}
-
-// interruptible returns a context that the first SIGINT or SIGTERM cancels.
-// The second does what it does by default: it ends the program at once, and
-// the members end with it.
-func interruptible(ctx context.Context, told func()) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-signals:
-			signal.Stop(signals)
-			told()
-			cancel()
-		case <-done:
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(done)
-		cancel()
-	}
 }
 
 // render prints what the record says: a table or one trial, or one JSON object.

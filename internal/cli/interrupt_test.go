@@ -81,7 +81,7 @@ func startNullServer(t *testing.T, args ...string) (endpoints string) {
 
 func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	endpoints := startNullServer(t, "--script", "delay=1ms")
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		dir := filepath.Join(t.TempDir(), "run")
 		b := start(t, "bench", "put", "--endpoints", endpoints, "--duration", "10m", "--out", dir, "--format", "json")
 		b.await(t, "measuring")
@@ -140,7 +140,7 @@ func slowServer(t *testing.T) string {
 
 func TestInterruptedStartLeavesNothing(t *testing.T) {
 	server := slowServer(t)
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		dir := filepath.Join(t.TempDir(), "cluster")
 		b := start(t, "cluster", "up", "--members", "1", "--exec", server, "--dir", dir)
 		look := time.NewTicker(10 * time.Millisecond)

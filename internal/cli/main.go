@@ -26,7 +26,7 @@ const (
 	ExitDone        = 0   // done; the verdict is valid or suspect
 	ExitFailed      = 1   // it failed, or the verdict is invalid, or suspect with --strict
 	ExitUsage       = 2   // the command line or the scenario file is wrong
-	ExitInterrupted = 130 // by SIGINT or SIGTERM
+	ExitInterrupted = 130 // by SIGINT, SIGTERM or SIGHUP
 )
 
 // app is what the commands share.

@@ -38,7 +38,7 @@ func (a *app) nullServerCommand() *cobra.Command {
 		Long: `Serve a store's protocol with no store behind it: at once, or as a script says.
 
 The members' endpoints are the first line on standard output, fit for --endpoints
-of "quorumbench bench". It serves until SIGINT or SIGTERM.`,
+of "quorumbench bench". It serves until SIGINT, SIGTERM or SIGHUP.`,
 		Example: `  quorumbench null-server --script 'delay=1ms'
   quorumbench null-server --script 'stall=800ms@3s; error=unavailable every 1000'`,
 		Args: takes(0, 0, ""),

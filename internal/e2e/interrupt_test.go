@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -50,6 +52,12 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	for name, interrupt := range map[string]func(*program, *testing.T){
 		"Ctrl-C":  (*program).interrupt,
 		"SIGTERM": func(p *program, t *testing.T) { p.signal(t, syscall.SIGTERM) },
+		// A terminal that is closed sends it twice: the second is no impatience.
+		"SIGHUP": func(p *program, t *testing.T) {
+			p.signal(t, syscall.SIGHUP)
+			p.says(t, "stopping")
+			p.signal(t, syscall.SIGHUP)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,6 +118,43 @@ func TestInterruptWhileTheClusterStarts(t *testing.T) {
 				t.Errorf("it prints a table of nothing:\n%s", out)
 			}
 		})
+	}
+}
+
+// Under nohup the terminal may go.
+func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=1ms")
+	p := w.startWith(t, "/bin/sh", "-c", `trap '' HUP; exec "$0" "$@"`, os.Getenv(binaryEnv), "bench", "put",
+		"--endpoints", endpoint, "--duration", "2s", "--warmup", "0s", "--out", w.path("run"))
+	p.says(t, "measuring")
+	p.signal(t, syscall.SIGHUP)
+	p.exits(t, exitDone)
+	if run := opened(t, w.path("run")); run.State != record.Complete {
+		t.Errorf("the run is %s", run.State)
+	}
+}
+
+// A check that ends with its terminal takes its keys with it.
+func TestHungUpCheckRemovesItsKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t)
+	p := w.start(t, "check", "perf", "--rate", "200", "--clients", "10", "--duration", "5m", "--endpoints", endpoint)
+	client := official(t, clientv3.Config{Endpoints: []string{endpoint}})
+	keys := func() int64 {
+		r, err := client.Get(t.Context(), "/etcdctl-check-perf/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Count
+	}
+	eventually(t, patience, "keys were written", func() bool { return keys() > 10 })
+	p.signal(t, syscall.SIGHUP)
+	p.exits(t, exitInterrupted)
+	if n := keys(); n > 0 {
+		t.Errorf("%d keys are left", n)
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,14 +53,33 @@ func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, files *re
 	if err != nil {
 		return "", fmt.Errorf("the perfdash report cannot be written as JSON: %w", err)
 	}
-	path := filepath.Join(dir, fmt.Sprintf("EtcdAPI_benchmark_%s_%s.json", operation, now.UTC().Format(time.RFC3339)))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("the folder for the perfdash report cannot be made: %w", err)
 	}
-	if err := os.WriteFile(path, append(b, '\n'), 0o644); err != nil {
+	name := fmt.Sprintf("EtcdAPI_benchmark_%s_%s.json", operation, now.UTC().Format(time.RFC3339))
+	if err := putFile(dir, name, append(b, '\n')); err != nil {
 		return "", fmt.Errorf("the perfdash report cannot be written: %w", err)
 	}
-	return path, nil
+	return filepath.Join(dir, name), nil
+}
+
+// putFile puts a file into a folder under a name that others can foretell: if a
+// link has it, that is replaced, and what it leads to is left alone.
+func putFile(dir, name string, contents []byte) (err error) {
+	f, err := os.CreateTemp(dir, name+".")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(contents)
+	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), filepath.Join(dir, name))
 }
 
 func milliseconds(f measure.Figure) *float64 {

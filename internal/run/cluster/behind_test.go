@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,7 +112,7 @@ func TestPlaygroundOfTwoProcesses(t *testing.T) {
 	if _, err := found.Status(t.Context(), st); err != nil {
 		t.Error(err)
 	}
-	if err := found.Members[0].Process.Signal(host.Kill); err != nil { // the proxy alone
+	if err := syscall.Kill(found.Members[0].Process.PID, syscall.SIGKILL); err != nil { // the proxy alone
 		t.Fatal(err)
 	}
 	eventually(t, "the proxy to end", func() bool { return !found.Members[0].Running() })
@@ -119,7 +120,9 @@ func TestPlaygroundOfTwoProcesses(t *testing.T) {
 	if err != nil || !slices.Equal(stopped.Ended, []string{"m1"}) {
 		t.Errorf("stopped %+v, %v", stopped, err)
 	}
-	if found.Members[0].alive() {
-		t.Error("a process lives on")
+	for _, process := range found.Members[0].processes() {
+		if process.Running() {
+			t.Errorf("process %d lives on", process.PID)
+		}
 	}
 }

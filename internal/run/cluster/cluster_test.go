@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -196,7 +197,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 
 func TestUnexpectedExitIsNotAsked(t *testing.T) {
 	c := start(t, Spec{Members: 1, KeepData: true})
-	if err := identities(t, c)[0].Signal(host.Kill); err != nil { // behind the cluster's back
+	if err := syscall.Kill(c.Members()[0].PID, syscall.SIGKILL); err != nil { // behind the cluster's back
 		t.Fatal(err)
 	}
 	if e := exit(t, c); e.Asked || e.Member != "m1" || len(e.Tail) == 0 {

@@ -2,10 +2,8 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,12 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-// stateFile marks a folder as a playground's and holds its Playground.
-const stateFile = "quorumbench-cluster.json"
-
-// stateSchema is the version of the state file.
-const stateSchema = 1
 
 // Errors that a caller may want to tell apart.
 var (
@@ -30,19 +22,31 @@ var (
 // Playground is a local cluster that lives on after the command that started
 // it, until Down.
 type Playground struct {
-	Schema  int                `json:"schema"`
-	Store   string             `json:"store"` // its name, for the registry
-	Dir     string             `json:"dir"`
-	Started time.Time          `json:"started"`
+	Schema  int       `json:"schema"`
+	Store   string    `json:"store"` // its name, for the registry
+	Dir     string    `json:"dir"`
+	Started time.Time `json:"started"`
+	// Place is where the members were started, and their numbers mean something.
+	Place host.Place `json:"place"`
+	// Folder is Dir itself: a copy of it is another, and its state is not its own.
+	Folder host.FileID `json:"folder"`
+	// Made are the folders that up made, Dir among them unless it was there.
+	Made []host.Made `json:"made,omitempty"`
+	// Mark is in the environment of every process of the cluster.
+	Mark host.Mark `json:"mark"`
+	// Starter is the command that starts the cluster, until it is ready.
+	Starter *host.Identity     `json:"starter,omitempty"`
 	Members []PlaygroundMember `json:"members"`
 }
 
-// PlaygroundMember is one of its members.
+// PlaygroundMember is one of its members. It is written down before it is
+// started, and its folder and processes as soon as they are there.
 type PlaygroundMember struct {
 	Name     string        `json:"name"`
 	Endpoint string        `json:"endpoint"` // HOST:PORT for clients
 	DataDir  string        `json:"data_dir"`
 	LogFile  string        `json:"log_file"`
+	Folder   host.FileID   `json:"folder"` // with its name in Dir; zero: not made yet
 	Process  host.Identity `json:"process"`
 	// Behind are its further processes, such as the server behind a proxy.
 	Behind []PlaygroundBacking `json:"behind,omitempty"`
@@ -64,16 +68,6 @@ func (m *PlaygroundMember) Running() bool {
 		}
 	}
 	return len(processes) > 0
-}
-
-// alive reports whether any of the member's processes runs.
-func (m *PlaygroundMember) alive() bool {
-	for _, p := range m.processes() {
-		if p.Running() {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *PlaygroundMember) processes() []host.Identity {
@@ -110,15 +104,18 @@ func (p *Playground) access() store.Access {
 	return a
 }
 
-// running is how many members have a process that runs.
-func (p *Playground) running() int {
-	n := 0
-	for i := range p.Members {
-		if p.Members[i].alive() {
-			n++
-		}
+// Elsewhere says why the members' processes cannot be seen from here; nil if
+// they can.
+func (p *Playground) Elsewhere() error {
+	switch p.Place.Reach() {
+	case host.OtherSpace:
+		return fmt.Errorf("the members of the cluster in %s were started in another PID namespace (%s; ours is %s), so that it cannot be seen from here whether they run",
+			p.Dir, p.Place.PIDs, host.Here().PIDs)
+	case host.OtherHost:
+		return fmt.Errorf("the members of the cluster in %s were started on another machine, so that it cannot be seen from here whether they run", p.Dir)
+	case host.SamePlace, host.Rebooted:
 	}
-	return n
+	return nil
 }
 
 // Status asks every member through the store's client. One that does not
@@ -145,71 +142,4 @@ func DefaultDir(storeName string) (string, error) {
 		return "", fmt.Errorf("the user's cache folder is not known (%w); name a folder for the cluster", err)
 	}
 	return filepath.Join(cache, "quorumbench", "cluster-"+storeName), nil
-}
-
-// Load reads the playground of a folder. The error is ErrNoPlayground if the
-// folder is missing or empty, and ErrNotOurs if it holds something else.
-func Load(dir string) (*Playground, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("the path %s cannot be resolved: %w", dir, err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, stateFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, absent(dir)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the state of the cluster in %s cannot be read: %w", dir, err)
-	}
-	p := &Playground{Dir: dir, Schema: stateSchema}
-	if len(b) == 0 { // whoever made it was killed in that moment
-		return p, nil
-	}
-	if err := json.Unmarshal(b, p); err != nil {
-		return nil, fmt.Errorf("%w: %s in %s is damaged (%w)", ErrNotOurs, stateFile, dir, err)
-	}
-	if p.Schema != stateSchema {
-		return nil, fmt.Errorf("%w: the cluster in %s was started by another version of quorumbench (state %d, not %d)", ErrNotOurs, dir, p.Schema, stateSchema)
-	}
-	p.Dir = dir // it may have been moved
-	return p, nil
-}
-
-// absent says what a folder without a state file is.
-func absent(dir string) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && len(entries) == 0:
-		return fmt.Errorf("%w in %s", ErrNoPlayground, dir)
-	case err != nil:
-		return fmt.Errorf("the folder %s cannot be read: %w", dir, err)
-	}
-	return fmt.Errorf("%w: %s holds other files and no cluster of quorumbench; name an empty or a new folder", ErrNotOurs, dir)
-}
-
-// create writes the first state, which only one can: the file's existence is
-// the lock of the folder.
-func (p *Playground) create() error {
-	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
-		return fmt.Errorf("the folder %s cannot be made: %w", p.Dir, err)
-	}
-	f, err := os.OpenFile(filepath.Join(p.Dir, stateFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: another command has just begun to start one in %s", ErrAlreadyUp, p.Dir)
-	}
-	if err != nil {
-		return fmt.Errorf("the folder %s cannot be written: %w", p.Dir, err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("the folder %s cannot be written: %w", p.Dir, err)
-	}
-	return p.save()
-}
-
-func (p *Playground) save() error {
-	b, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		return err
-	}
-	return host.NewLocal(nil, nil).WriteFile(filepath.Join(p.Dir, stateFile), append(b, '\n'))
 }

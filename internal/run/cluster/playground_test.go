@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
@@ -33,7 +35,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if loaded.Store != etcd.Name || !loaded.Started.Equal(time.Unix(1, 0)) || len(loaded.Members) != 3 || loaded.running() != 3 {
+	if loaded.Store != etcd.Name || !loaded.Started.Equal(time.Unix(1, 0)) || len(loaded.Members) != 3 || loaded.Starter != nil || runningOf(loaded) != 3 {
 		t.Errorf("loaded %+v", loaded)
 	}
 	if s, err := loaded.Status(t.Context(), etcd.New()); err != nil || s.Leader() == nil {
@@ -41,7 +43,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	}
 
 	stopped := loaded.Members[0]
-	if err := stopped.Process.Signal(host.Kill); err != nil {
+	if err := syscall.Kill(stopped.Process.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a member is gone", func() bool { return !stopped.Running() })
@@ -57,7 +59,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	if !down.Found || strings.Join(down.Gone, ",") != "m1" || strings.Join(down.Ended, ",") != "m2,m3" {
 		t.Errorf("down: %+v", down)
 	}
-	if loaded.running() != 0 {
+	if runningOf(loaded) != 0 {
 		t.Error("members are left")
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -71,6 +73,45 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	}
 }
 
+func runningOf(p *Playground) int {
+	s := p.look()
+	defer s.release()
+	return len(s.ended)
+}
+
+// asLeft writes the state of a playground as an up that was killed would leave
+// it: with folders for so many members, and no process noted.
+func asLeft(t *testing.T, dir string, members int) *Playground {
+	t.Helper()
+	p := &Playground{Schema: stateSchema, Store: etcd.Name, Dir: dir}
+	folder, err := p.create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	p.Starter.Start = "1"
+	var commands []store.Process
+	for i := range members {
+		commands = append(commands, store.Process{Name: memberName(i)})
+	}
+	if err := p.place(folder, commands); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// rewrite saves a state that was changed.
+func rewrite(t *testing.T, p *Playground) {
+	t.Helper()
+	b, err := p.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.Dir, stateFile), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 	dir := t.TempDir()
 	self, err := host.Identify(os.Getpid())
@@ -78,10 +119,9 @@ func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	self.Start = "1" // another process had our number
-	p := &Playground{Schema: stateSchema, Store: etcd.Name, Dir: dir, Members: []PlaygroundMember{{Name: "m1", Process: self}}}
-	if err := p.create(); err != nil {
-		t.Fatal(err)
-	}
+	p := asLeft(t, dir, 1)
+	p.Members[0].Process = self
+	rewrite(t, p)
 	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), "none of its members runs") {
 		t.Errorf("up on what is left of another: %v", err)
 	}
@@ -106,7 +146,7 @@ func TestPlaygroundFolderNotOurs(t *testing.T) {
 	for name, state := range map[string]string{
 		"damaged":       "{",
 		"other version": `{"schema": 99}`,
-		"escaping":      `{"schema": 1, "members": [{"name": "../../x"}]}`,
+		"escaping":      `{"schema": 2, "mark": "0123456789abcdef0123456789abcdef", "members": [{"name": "../../x"}]}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(state), 0o600); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,7 +131,7 @@ func launchSpec(spec Spec, dir string, lease *host.Lease) store.LaunchSpec {
 		Settings: spec.Settings,
 	}
 	for i := range spec.Members {
-		name := "m" + strconv.Itoa(i+1)
+		name := memberName(i)
 		l.Members = append(l.Members, store.MemberPlace{
 			Name:  name,
 			Host:  lease.Host,
@@ -166,7 +166,7 @@ func (c *Cluster) startMember(p store.Process) error {
 func (c *Cluster) startOne(m *member, p store.Process) (running, error) {
 	p.LogFile = c.spec.logFile(p)
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
-	process, err := startProcess(c.host, p, false)
+	process, err := startProcess(c.host, p, c.data.Env(), false)
 	if err != nil {
 		return running{}, err
 	}
@@ -176,8 +176,9 @@ func (c *Cluster) startOne(m *member, p store.Process) (running, error) {
 	return started, c.data.Note(process.Identity())
 }
 
-// startProcess prepares a process's files and starts it.
-func startProcess(h host.Host, p store.Process, detach bool) (host.Process, error) {
+// startProcess prepares a process's files and starts it. mark is a KEY=VALUE of
+// its environment by which it is recognized as working in its folder.
+func startProcess(h host.Host, p store.Process, mark string, detach bool) (host.Process, error) {
 	for _, dir := range []string{p.Dir, filepath.Dir(p.LogFile)} {
 		if err := h.MakeDir(dir); err != nil {
 			return nil, err
@@ -194,14 +195,14 @@ func startProcess(h host.Host, p store.Process, detach bool) (host.Process, erro
 	command := host.Command{
 		Path:     p.Path,
 		Args:     p.Args,
-		Env:      p.Env,
+		Env:      append(slices.Clone(p.Env), mark),
 		Dir:      p.Dir,
 		LogFile:  p.LogFile,
 		Lifeline: store.ParentEnv + "=" + store.ParentStdin,
 		Detach:   detach,
 	}
 	if detach { // we may be somebody's child, and it must not think that it is ours
-		command.Env = append(command.Env[:len(command.Env):len(command.Env)], store.ParentEnv+"=")
+		command.Env = append(command.Env, store.ParentEnv+"=")
 	}
 	return h.Start(command)
 }

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,16 +19,18 @@ const (
 
 // owner is the contents of an owner file.
 type owner struct {
+	Place     Place      `json:"place"`
 	Owner     Identity   `json:"owner"`
-	Processes []Identity `json:"processes"` // that work in the folder
+	Mark      Mark       `json:"mark"`      // of the processes that work in the folder
+	Processes []Identity `json:"processes"` // those that are known
 }
 
 // claim is a folder of ours. The lock on its owner file says to every process
 // of every namespace that we live; the identity says so where locks do not work.
 type claim struct {
-	path  string
-	owner owner
-	lock  *os.File
+	folder *Folder
+	owner  owner
+	lock   *os.File
 }
 
 // Claim implements Host.
@@ -39,7 +39,7 @@ func (l *Local) Claim(parent string) (Claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the folder %s cannot be found: %w", parent, err)
 	}
-	if err := l.MakeDir(parent); err != nil {
+	if _, err := MakeFolders(parent); err != nil {
 		return nil, err
 	}
 	self, err := Identify(os.Getpid())
@@ -50,15 +50,25 @@ func (l *Local) Claim(parent string) (Claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, cause(err))
 	}
-	c := &claim{path: path, owner: owner{Owner: self}}
+	folder, err := OpenFolder(path)
+	if err == nil {
+		err = folder.Ours()
+	}
+	if err != nil {
+		_ = unix.Rmdir(path)
+		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, cause(err))
+	}
+	c := &claim{folder: folder, owner: owner{Place: Here(), Owner: self, Mark: NewMark()}}
 	if err := c.write(); err != nil {
-		_ = os.RemoveAll(path)
+		_ = folder.clear()
+		folder.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *claim) Path() string { return c.path }
+func (c *claim) Path() string { return c.folder.Path() }
+func (c *claim) Env() string  { return c.owner.Mark.Env() }
 
 func (c *claim) Note(process Identity) error {
 	c.owner.Processes = append(c.owner.Processes, process)
@@ -72,9 +82,9 @@ func (c *claim) write() error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(c.path, ownerFile)
+	name := filepath.Join(c.Path(), ownerFile)
 	if c.lock == nil {
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+		f, err := c.folder.root.OpenFile(ownerFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return fmt.Errorf("the file %s cannot be written: %w", name, cause(err))
 		}
@@ -88,83 +98,23 @@ func (c *claim) write() error {
 }
 
 func (c *claim) Release(keep bool) error {
+	defer c.folder.Close()
 	defer func() { _ = c.lock.Close() }()
-	path := c.path
+	remove := c.folder.clear
 	if keep {
-		path = filepath.Join(c.path, ownerFile)
+		remove = func() error { return c.folder.RemoveAll(ownerFile) }
 	}
-	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("the data folder %s cannot be removed: %w", c.path, cause(err))
+	if err := remove(); err != nil {
+		return fmt.Errorf("the data folder %s cannot be removed: %w", c.Path(), cause(err))
 	}
 	return nil
 }
 
-// orphanDepth is how far below its root CleanOrphans looks.
-const orphanDepth = 3
-
-// CleanOrphans removes the claimed folders at most three levels below root
-// whose owner is gone, ends what still works in them, and returns their paths.
-// A folder whose owner lives is never touched. A missing root has none.
-func CleanOrphans(root string) (removed []string, err error) {
-	var errs []error
-	for _, dir := range claimed(root, orphanDepth) {
-		gone, err := removeOrphan(dir)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		if gone {
-			removed = append(removed, dir)
-		}
-	}
-	return removed, errors.Join(errs...)
+// parseOwner reads an owner file. ok is false for one that is being written.
+func parseOwner(b []byte) (o owner, ok bool) {
+	return o, json.Unmarshal(b, &o) == nil
 }
 
-// claimed lists the claimed folders at most depth levels below root.
-func claimed(root string, depth int) []string {
-	entries, _ := os.ReadDir(root) // what cannot be read is not ours
-	var out []string
-	for _, e := range entries {
-		if !e.IsDir() { // symbolic links are not followed
-			continue
-		}
-		path := filepath.Join(root, e.Name())
-		switch {
-		case strings.HasPrefix(e.Name(), claimPrefix):
-			out = append(out, path)
-		case depth > 1:
-			out = append(out, claimed(path, depth-1)...)
-		}
-	}
-	return out
-}
-
-// removeOrphan removes the folder if its owner is gone.
-func removeOrphan(dir string) (gone bool, err error) {
-	f, err := os.OpenFile(filepath.Join(dir, ownerFile), os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // kept on purpose, or being made
-	}
-	if err != nil {
-		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir, cause(err))
-	}
-	defer func() { _ = f.Close() }()
-	if errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) {
-		return false, nil // the owner lives
-	}
-	var o owner
-	if err := json.NewDecoder(f).Decode(&o); err != nil {
-		return false, nil // being written
-	}
-	if o.Owner.Running() {
-		return false, nil
-	}
-	for _, p := range o.Processes {
-		if err := p.Signal(Kill); err != nil {
-			return false, err
-		}
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		return false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir, cause(err))
-	}
-	return true, nil
-}
+// errNotProven is of a process that a note of ours names and that shows nothing
+// of it.
+var errNotProven = errors.New("it does not prove to be ours")

@@ -64,6 +64,9 @@ type Process interface {
 type Claim interface {
 	// Path is the folder's absolute path.
 	Path() string
+	// Env is a KEY=VALUE for the environment of each process that works in the
+	// folder, by which it is recognized.
+	Env() string
 	// Note writes down a process that works in the folder, so that it is ended
 	// before the folder is removed as an orphan.
 	Note(Identity) error

@@ -16,21 +16,23 @@ func startTime(pid int) (string, error) {
 	}
 	// Field 2 is the name in parentheses, which may hold anything.
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(fields) < 20 {
+	if len(fields) < 21 {
 		return "", fmt.Errorf("the state of process %d cannot be read", pid)
 	}
-	if state := fields[0][0]; state == 'Z' || state == 'X' {
+	// Field 23, the size of its memory: one that is just ending has none any more,
+	// and nothing by which it could be recognized.
+	if state := fields[0][0]; state == 'Z' || state == 'X' || string(fields[20]) == "0" {
 		return "", fmt.Errorf("process %d has ended", pid)
 	}
 	return string(fields[19]), nil
 }
 
 // bootID names this boot and the PID namespace that we are in.
-func bootID() string {
+func bootID() (boot, pids string) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	namespace, _ := os.Readlink("/proc/self/ns/pid")
-	return strings.TrimSpace(string(b)) + " " + namespace
+	pids, _ = os.Readlink("/proc/self/ns/pid")
+	return strings.TrimSpace(string(b)), pids
 }

@@ -27,4 +27,4 @@ func startTime(pid int) (string, error) {
 }
 
 // bootID is empty: a start time of ps holds the date, which is enough.
-func bootID() string { return "" }
+func bootID() (boot, pids string) { return "", "" }

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/readfile"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -20,12 +21,11 @@ import (
 // running is the cluster that the trials use now. One runs at a time, so that
 // none takes from another.
 type running struct {
-	key     string
-	name    string           // for people
-	own     *cluster.Cluster // nil: attached
-	trial   trial.Cluster
-	dataDir string
-	lost    bool // a member did not answer after the last trial
+	key   string
+	name  string           // for people
+	own   *cluster.Cluster // nil: attached
+	trial trial.Cluster
+	lost  bool // a member did not answer after the last trial
 }
 
 // enter returns the cluster that the trial needs: the one that runs, if its
@@ -74,8 +74,7 @@ func (r *run) leave(ctx context.Context) error {
 	}
 	r.tell(Progress{Stage: Stopping, Name: now.name})
 	err := now.own.Stop(ctx)
-	// Gone only if nothing else is in it.
-	_ = os.Remove(now.dataDir)
+	r.made = host.RemoveMade(r.made)
 	return err
 }
 
@@ -94,26 +93,25 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
 	name := fmt.Sprintf("%s cluster of %d", st.Name(), spec.Cluster.Members)
 	r.tell(Progress{Stage: Starting, Name: name})
-	dir, err := r.dataDir()
-	if err != nil {
-		return trial.Cluster{}, err
-	}
 	exec, err := Server(st, &spec.Cluster)
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	noteData(dir)
+	dir, err := r.dataDir()
+	if err != nil {
+		return trial.Cluster{}, err
+	}
 	own, err := cluster.Start(ctx, r.host, st, cluster.Spec{
 		Name: id, Members: spec.Cluster.Members, Exec: exec, Self: r.Self,
 		Settings: spec.Cluster.Settings, Env: spec.Cluster.Environment(), Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
 	})
 	if err != nil {
-		_ = os.Remove(dir) // unless something else is in it
+		r.made = host.RemoveMade(r.made)
 		return trial.Cluster{}, err
 	}
 	shared := true
 	c := trial.Cluster{ID: id, Store: st, Access: own.Access(), Shared: &shared, Notes: own.Notes(), Names: map[string]string{}}
-	r.now = &running{key: spec.Cluster.Key, name: name, own: own, dataDir: dir}
+	r.now = &running{key: spec.Cluster.Key, name: name, own: own}
 	about, err := r.describe(ctx, own, spec, id)
 	if err != nil {
 		return trial.Cluster{}, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -28,7 +27,8 @@ type run struct {
 	now        *running
 	trialBegan time.Time
 	pace       pace
-	started    int // clusters
+	started    int         // clusters
+	made       []host.Made // folders for their data
 }
 
 // Run conducts the scenario's trials and returns the run directory, also with
@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 func begin(o Options) (*run, error) {
 	r := &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
 	r.machine = machine()
-	cleanOrphans()
+	cleanOrphans(r.began)
 	about := record.Run{
 		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Scale: o.Scenario.Scale,
 		Planned: len(o.Scenario.Trials), Machines: []record.Machine{r.machine},
@@ -131,7 +131,8 @@ func title(t *scenario.Trial) string {
 	return t.Name
 }
 
-// dataDir is the folder below which clusters keep their data.
+// dataDir is the folder below which clusters keep their data. It is noted, and
+// removed after the last cluster if we made it.
 func (r *run) dataDir() (string, error) {
 	dir := r.DataDir
 	if dir == "" {
@@ -141,8 +142,11 @@ func (r *run) dataDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("the data folder %s cannot be made: %w", dir, err)
+	made, err := host.MakeFolders(dir)
+	r.made = append(r.made, made...)
+	if err != nil {
+		return "", err
 	}
+	noteData(dir, r.made)
 	return dir, nil
 }

@@ -1,0 +1,262 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// nobody is a user who owns nothing.
+const nobody = 65534
+
+// shared makes a folder of the world that everybody may write to, as /tmp is.
+func (w *world) shared(t *testing.T, name string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can act as another user")
+	}
+	for _, dir := range []string{w.dir, filepath.Dir(w.dir)} { // which testing made for us alone
+		if err := os.Chmod(dir, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := w.path(name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// asNobody runs a shell's command as another user.
+func asNobody(t *testing.T, command string) {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", "umask 0; "+command)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+}
+
+// victim is a process of ours that has nothing to do with quorumbench, and its
+// identity as JSON.
+func victim(t *testing.T) (id host.Identity, text string) {
+	t.Helper()
+	cmd := exec.Command("/bin/sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	id, err := host.Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, string(b)
+}
+
+// A user who may write into a shared data folder names a process of ours there,
+// as one of a killed run of his.
+func TestNeighbourCannotHaveAProcessKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	shared := w.shared(t, "shared")
+	w.file(t, "shared/something", "of somebody")
+	// The folder is known from now on.
+	w.run(t, "run", "--exec", "/bin/false", "--data-dir", shared, "--out", w.path("first")).exits(t, exitFailed)
+	id, text := victim(t)
+	evil := filepath.Join(shared, "quorumbench-data-evil")
+	here, err := json.Marshal(host.Here())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asNobody(t, fmt.Sprintf(`mkdir %[1]s && cat >%[1]s/owner.json <<'END'
+{"place":%[3]s,"owner":{"pid":1,"start":"1","boot":""},"mark":"%[4]s","processes":[%[2]s]}
+END`, evil, text, here, host.NewMark()))
+	endpoint := w.nullServer(t)
+	w.run(t, "run", "--dry-run").exits(t, exitDone)
+	w.run(t, "bench", "put", "--endpoints", endpoint, "--total", "100").exits(t, exitDone)
+	w.run(t, "run", "--exec", "/bin/false", "--data-dir", shared, "--out", w.path("second")).exits(t, exitFailed)
+	if !id.Running() {
+		t.Error("the process that another user named was killed")
+	}
+	if _, err := os.Stat(filepath.Join(evil, "owner.json")); err != nil {
+		t.Errorf("another user's folder was removed: %v", err)
+	}
+}
+
+// The same with the state of a cluster in a folder of his.
+func TestDownInAnotherUsersFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := filepath.Join(w.shared(t, "shared"), "play")
+	id, text := victim(t)
+	for _, schema := range []int{1, 2} { // in which members need no proof, and in which they do
+		asNobody(t, fmt.Sprintf(`mkdir -p %[1]s/m1 && cat >%[1]s/quorumbench-cluster.json <<'END'
+{"schema":%[3]d,"store":"etcd","mark":"%[4]s","members":[{"name":"m1","endpoint":"127.0.0.1:1","process":%[2]s}]}
+END`, dir, text, schema, host.NewMark()))
+		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
+		w.run(t, "cluster", "status", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "m1")); err != nil || !id.Running() {
+		t.Errorf("the process runs: %v, the folder: %v", id.Running(), err)
+	}
+	asNobody(t, "rm -r "+dir+" && mkdir "+dir)
+	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
+}
+
+// What `cluster down` cannot see runs all the same: it says so and removes
+// nothing. On a copy it leaves the members of the original alone, and a state
+// that was edited is not followed.
+func TestDownElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir, _ := w.playground(t, "1")
+	member := w.member(t, "m1")
+	stays := func(what string) {
+		t.Helper()
+		if syscall.Kill(member, 0) != nil {
+			t.Fatalf("%s: the member was ended", what)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "m1", "data", "member")); err != nil {
+			t.Fatalf("%s: its data is gone: %v", what, err)
+		}
+	}
+	run := func(t *testing.T, path string, args ...string) {
+		t.Helper()
+		if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", path, err, out)
+		}
+	}
+
+	if space, err := exec.LookPath("unshare"); err != nil || exec.Command(space, "--pid", "--fork", "--mount-proc", "true").Run() != nil {
+		t.Log("a PID namespace cannot be made here, so that part is left out")
+	} else {
+		args := []string{"--pid", "--fork", "--mount-proc", os.Getenv(binaryEnv), "cluster"}
+		w.startWith(t, space, append(args, "down", "--dir", dir)...).exits(t, exitFailed).oneSentence(t, "another PID namespace")
+		if p := w.startWith(t, space, append(args, "status", "--dir", dir)...).end(t); !strings.Contains(p.stdout.String(), "not seen from here") {
+			t.Errorf("status says\n%s", p.stdout.String())
+		}
+		stays("from another namespace")
+	}
+
+	copied := w.path("copied")
+	run(t, "cp", "-a", dir, copied)
+	w.run(t, "cluster", "down", "--dir", copied).exits(t, exitFailed).oneSentence(t, "copy")
+	stays("on a copy")
+
+	state := w.read(t, "playground/quorumbench-cluster.json")
+	for _, name := range []string{"./", "m1/..", "../copied", "foreigndir"} {
+		w.file(t, "playground/quorumbench-cluster.json", strings.Replace(state, `"name": "m1"`, fmt.Sprintf(`"name": %q`, name), 1))
+		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", name)
+		stays("with the member " + name)
+	}
+	w.file(t, "playground/quorumbench-cluster.json", state)
+	m1 := filepath.Join(dir, "m1")
+	if err := os.Rename(m1, m1+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(copied, m1); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "m1")
+	if err := os.Remove(m1); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(m1+"-away", m1); err != nil {
+		t.Fatal(err)
+	}
+	stays("with a link")
+	if _, err := os.Stat(filepath.Join(copied, "m1", "data", "member")); err != nil {
+		t.Errorf("where the link led: %v", err)
+	}
+}
+
+// kill -9 of `cluster up` at the moment in which its first member is there: the
+// member may not be noted yet, and is found by what it carries.
+func TestKilledUpLeavesNothingUnknown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := w.file(t, "server", "#!/bin/sh\nexec sleep 600 # "+w.dir+"\n")
+	if err := os.Chmod(server, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir := w.path("play")
+	for range 10 {
+		p := w.start(t, "cluster", "up", "--members", "3", "--exec", server, "--dir", dir)
+		eventually(t, patience, "a member was started", func() bool {
+			for _, q := range w.processes() {
+				if strings.Contains(q.args, "sleep 600") {
+					return true
+				}
+			}
+			return false
+		})
+		p.signal(t, syscall.SIGKILL)
+		<-p.ended
+		w.run(t, "cluster", "up", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cluster down")
+		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitDone)
+		if left := w.processes(); len(left) > 0 {
+			t.Fatalf("after `cluster down` there are %v", left)
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Fatalf("its folder is left: %v", err)
+		}
+	}
+}
+
+// brief is a run of a few seconds.
+const brief = `
+name: brief
+defaults: {store: etcd, members: 1, connections: 1, clients: 4, key-space: 10, warmup: 0s, total: 200, operation: put}
+trials: [{name: one}]
+`
+
+// A data folder that the user made stays, with all that is in it; of one that
+// was not there nothing stays.
+func TestDataFolderOfTheUserStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	scenario := w.file(t, "brief.yaml", brief)
+	if err := os.Mkdir(w.path("mydata"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		dir   string
+		stays bool
+	}{{"mydata", true}, {"new/deep/data", false}, {"mydata/below", false}} {
+		out := w.path(fmt.Sprint("run", i))
+		w.run(t, "run", scenario, "--data-dir", c.dir, "--out", out) // whatever the verdict
+		if run := opened(t, out); run.State != record.Complete {
+			t.Errorf("the run is %s", run.State)
+		}
+		left, err := os.ReadDir(w.path(c.dir))
+		if (err == nil) != c.stays || len(left) > 0 {
+			t.Errorf("%s: there is %v, %v", c.dir, left, err)
+		}
+	}
+	if _, err := os.Stat(w.path("new")); !os.IsNotExist(err) {
+		t.Errorf("a folder that the run made is left: %v", err)
+	}
+	// Neither does the next run remove it.
+	w.run(t, "run", scenario, "--out", w.path("again"))
+	if _, err := os.Stat(w.path("mydata")); err != nil {
+		t.Error(err)
+	}
+}

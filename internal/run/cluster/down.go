@@ -1,0 +1,238 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// Stopped is what Down did.
+type Stopped struct {
+	Found bool     // false: there was no cluster, and nothing to do
+	Store string   // its store
+	Ended []string // the members that ran and were stopped
+	Gone  []string // the members that did not run any more
+}
+
+// Down stops the playground of a folder and removes its data. Where there is
+// none, it does nothing and says so with Found. Members that do not end in 5 s,
+// or when ctx ends, are killed.
+//
+// A process is signalled if it proves to be a member's, and a folder removed if
+// it is the one that Up made. Where that cannot be said of all that the state
+// names, nothing is signalled and nothing removed.
+func Down(ctx context.Context, dir string) (Stopped, error) {
+	p, folder, err := load(dir)
+	if errors.Is(err, ErrNoPlayground) {
+		return Stopped{}, nil
+	}
+	if err != nil {
+		return Stopped{}, err
+	}
+	defer folder.Close()
+	if err := p.stoppable(folder); err != nil {
+		return Stopped{}, err
+	}
+	found := p.look()
+	defer found.release()
+	if err := p.proven(found); err != nil {
+		return Stopped{}, err
+	}
+	s := Stopped{Found: true, Store: p.Store, Ended: found.ended, Gone: found.gone}
+	if err := p.stop(ctx, found); err != nil {
+		return s, err
+	}
+	return s, p.remove(folder)
+}
+
+// stoppable says why nothing may be done about the cluster from here.
+func (p *Playground) stoppable(folder *host.Folder) error {
+	if err := p.Elsewhere(); err != nil {
+		return fmt.Errorf("%w; nothing was stopped or removed: run `cluster down` there, or remove the folder yourself if that is no more", err)
+	}
+	if p.Starter != nil && p.Starter.Running() {
+		return fmt.Errorf("the cluster in %s is just being started by process %d; interrupt that, or wait until it is done", p.Dir, p.Starter.PID)
+	}
+	return p.removable(folder)
+}
+
+// removable says what is in the place of a member's folder if it is not the one
+// that was made. One that was not noted when up was killed was not used yet, and
+// is empty.
+func (p *Playground) removable(folder *host.Folder) error {
+	for i := range p.Members {
+		m := &p.Members[i]
+		id, ours, err := folder.Look(m.Name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("the folder of member %s in %s cannot be read: %w", m.Name, p.Dir, cause(err))
+		case !ours || !p.same(m.Folder, id) && (m.Folder != (host.FileID{}) || !folder.Empty(m.Name)):
+			return fmt.Errorf("%w: %s in %s is not what `cluster up` made there; nothing was stopped or removed", ErrNotOurs, m.Name, p.Dir)
+		}
+	}
+	return nil
+}
+
+// seen is which of a cluster's processes run.
+type seen struct {
+	processes []*host.Held
+	ended     []string // the members with one of them
+	gone      []string // the others
+}
+
+func (s *seen) release() {
+	for _, h := range s.processes {
+		h.Release()
+	}
+}
+
+// look finds the processes that prove to be the cluster's, and whose they are:
+// those that were noted, and those that were started when up was killed.
+func (p *Playground) look() *seen {
+	s := &seen{}
+	if p.Place.Reach() == host.SamePlace {
+		s.processes = host.Marked(p.Mark, p.Dir)
+	}
+	for i := range p.Members {
+		m := &p.Members[i]
+		if slices.ContainsFunc(s.processes, func(h *host.Held) bool { return p.member(h) == m.Name }) {
+			s.ended = append(s.ended, m.Name)
+		} else {
+			s.gone = append(s.gone, m.Name)
+		}
+	}
+	return s
+}
+
+// member is the name of the member that a process belongs to.
+func (p *Playground) member(h *host.Held) string {
+	for i := range p.Members {
+		if slices.Contains(p.Members[i].processes(), h.Identity) {
+			return p.Members[i].Name
+		}
+	}
+	name, _, _ := strings.Cut(h.At, "/")
+	return name
+}
+
+// proven says which process that the state names runs and shows nothing of the
+// cluster.
+func (p *Playground) proven(found *seen) error {
+	for i := range p.Members {
+		m := &p.Members[i]
+		if stranger := host.Unproven(m.processes(), found.processes); stranger != nil {
+			return fmt.Errorf("process %d, which the state of the cluster in %s names as member %s, shows nothing by which it proves to be that; nothing was stopped or removed: if it is the member, end it yourself, and then run `cluster down` again",
+				stranger.PID, p.Dir, m.Name)
+		}
+	}
+	return nil
+}
+
+// stop ends the members: first asked, then killed. What they started meanwhile
+// is ended with them.
+func (p *Playground) stop(ctx context.Context, found *seen) error {
+	if err := found.signal(host.Terminate, host.Resume); err != nil {
+		return err
+	}
+	p.awaitGone(ctx, found, defaultStopTimeout, lonelyGrace)
+	for range killRounds {
+		left := p.look()
+		if len(left.processes) == 0 {
+			return nil
+		}
+		err := left.signal(host.Kill)
+		if err == nil && !p.awaitGone(context.Background(), left, killTimeout, killTimeout) {
+			err = fmt.Errorf("a member of the cluster in %s does not end though it was killed", p.Dir)
+		}
+		left.release()
+		if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the cluster in %s starts processes faster than they are killed", p.Dir)
+}
+
+// killRounds bounds how often processes are looked for that others started
+// before they were killed.
+const killRounds = 5
+
+func (s *seen) signal(signals ...host.Signal) error {
+	for _, h := range s.processes {
+		for _, signal := range signals {
+			if err := h.Signal(signal); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// awaitGone asks until none of the processes runs, and reports whether that is
+// so; they are nobody's children here, so there is nothing to wait for. What is
+// left without a quorum gets no longer than grace.
+func (p *Playground) awaitGone(ctx context.Context, found *seen, limit, grace time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	ticker := time.NewTicker(firstPause)
+	defer ticker.Stop()
+	lonely := false
+	for {
+		members, running := map[string]bool{}, 0
+		for _, h := range found.processes {
+			if h.Running() {
+				members[p.member(h)] = true
+				running++
+			}
+		}
+		if running == 0 {
+			return true
+		}
+		if !lonely && len(members) < quorum(len(p.Members)) {
+			lonely = true
+			timer.Reset(min(limit, grace))
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return false
+		case <-ticker.C:
+		}
+	}
+}
+
+// remove removes what up made, the state last, and the folder itself if up made
+// it and nothing else is in it.
+func (p *Playground) remove(folder *host.Folder) error {
+	if err := p.removable(folder); err != nil {
+		return err
+	}
+	for i := range p.Members {
+		m := &p.Members[i]
+		remove := folder.RemoveAll
+		if m.Folder == (host.FileID{}) { // up was killed before it was used
+			remove = folder.Remove
+		}
+		if err := remove(m.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the folder of member %s in %s cannot be removed: %w", m.Name, p.Dir, cause(err))
+		}
+	}
+	_ = folder.Remove(stateFile + host.Unfinished) // of an up that was killed
+	if err := folder.Remove(stateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the state of the cluster in %s cannot be removed: %w", p.Dir, cause(err))
+	}
+	for i := range p.Made {
+		if p.Made[i].ID == p.Folder {
+			p.Made[i].Path = p.Dir // it may have been moved
+		}
+	}
+	host.RemoveMade(p.Made)
+	return nil
+}

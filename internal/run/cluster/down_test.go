@@ -1,0 +1,253 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// bystander is a process of ours that is no member; mark may be empty.
+func bystander(t *testing.T, dir, mark string) host.Process {
+	t.Helper()
+	c := host.Command{Path: "/bin/sleep", Args: []string{"1000"}, Dir: dir}
+	if mark != "" {
+		c.Env = []string{mark}
+	}
+	p, err := host.NewLocal(nil, nil).Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Signal(host.Kill); <-p.Exited() })
+	return p
+}
+
+// refused holds Down to doing nothing but saying why, in one line.
+func refused(t *testing.T, dir string, says string) {
+	t.Helper()
+	s, err := Down(t.Context(), dir)
+	if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") || len(s.Ended)+len(s.Gone) > 0 {
+		t.Errorf("down in %s: %+v, %v", dir, s, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, stateFile)); err != nil {
+		t.Errorf("the state is gone: %v", err)
+	}
+}
+
+// A state file that was edited names folders that up does not make, and things
+// were put in the place of those that it made: nothing is removed.
+func TestDownRemovesOnlyWhatUpMade(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, p *Playground) error{
+		"the folder itself": func(_ *testing.T, p *Playground) error { p.Members[0].Name = "./"; return nil },
+		"around a corner":   func(_ *testing.T, p *Playground) error { p.Members[1].Name = "m1/.."; return nil },
+		"outside":           func(_ *testing.T, p *Playground) error { p.Members[1].Name = "../precious"; return nil },
+		"a foreign folder":  func(_ *testing.T, p *Playground) error { p.Members[1].Name = "foreigndir"; return nil },
+		"a foreign member": func(_ *testing.T, p *Playground) error {
+			p.Members = append(p.Members, PlaygroundMember{Name: "m3"})
+			return os.MkdirAll(filepath.Join(p.Dir, "m3", "precious"), 0o700)
+		},
+		"a name twice": func(_ *testing.T, p *Playground) error { p.Members[1].Name = "m1"; return nil },
+		"too many members": func(_ *testing.T, p *Playground) error {
+			for i := len(p.Members); i <= maxMembers; i++ {
+				p.Members = append(p.Members, PlaygroundMember{Name: memberName(i)})
+			}
+			return nil
+		},
+		"a link": func(t *testing.T, p *Playground) error {
+			m1 := filepath.Join(p.Dir, "m1")
+			return errors.Join(os.Remove(m1), os.Symlink(filepath.Join(p.Dir, "foreigndir"), m1))
+		},
+		"another folder": func(t *testing.T, p *Playground) error {
+			m1 := filepath.Join(p.Dir, "m1")
+			return errors.Join(os.Rename(m1, m1+"-old"), os.Mkdir(m1, 0o700))
+		},
+		"a file": func(t *testing.T, p *Playground) error {
+			m1 := filepath.Join(p.Dir, "m1")
+			return errors.Join(os.Rename(m1, m1+"-old"), os.WriteFile(m1, nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			p := asLeft(t, dir, 2)
+			precious := []string{filepath.Join(dir, "foreigndir", "thesis"), filepath.Join(dir, "thesis"), filepath.Join(dir, "m2", "thesis")}
+			if err := os.Mkdir(filepath.Dir(precious[0]), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range precious {
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := spoil(t, p); err != nil {
+				t.Fatal(err)
+			}
+			rewrite(t, p)
+			refused(t, dir, "")
+			for _, path := range precious {
+				if _, err := os.Stat(path); err != nil {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+}
+
+// A state file names a process that runs, and that has nothing to do with it.
+func TestDownEndsOnlyWhatProvesToBeAMember(t *testing.T) {
+	dir := t.TempDir()
+	p := asLeft(t, dir, 1)
+	stranger := bystander(t, t.TempDir(), p.Mark.Env())
+	p.Members[0].Process = stranger.Identity()
+	rewrite(t, p)
+	refused(t, dir, "shows nothing by which it proves")
+	p.Members[0].Process = bystander(t, filepath.Join(dir, "m1"), "").Identity()
+	rewrite(t, p)
+	refused(t, dir, "shows nothing by which it proves")
+	if !stranger.Identity().Running() || !p.Members[0].Process.Running() {
+		t.Error("a process that is no member was ended")
+	}
+}
+
+// Up was killed after it had started a member and before it could write down its
+// number.
+func TestDownEndsAMemberThatWasNotYetNoted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "play")
+	p := asLeft(t, dir, 3)
+	member := bystander(t, filepath.Join(dir, "m2"), p.Mark.Env())
+	if err := vacant(dir); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), "1 of 3 members") {
+		t.Errorf("up beside it: %v", err)
+	}
+	s, err := Down(t.Context(), dir)
+	if err != nil || strings.Join(s.Ended, ",") != "m2" || strings.Join(s.Gone, ",") != "m1,m3" {
+		t.Errorf("down: %+v, %v", s, err)
+	}
+	<-member.Exited()
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+func TestDownWhereMembersCannotBeSeen(t *testing.T) {
+	dir := t.TempDir()
+	p := asLeft(t, dir, 1)
+	here := p.Place
+	p.Place.PIDs = "pid:[1]"
+	rewrite(t, p)
+	refused(t, dir, "another PID namespace")
+	if err := vacant(dir); !errors.Is(err, ErrAlreadyUp) {
+		t.Errorf("up: %v", err)
+	}
+	p.Place = host.Place{Machine: "other", Boot: "other"}
+	rewrite(t, p)
+	refused(t, dir, "another machine")
+
+	p.Place = here
+	self, err := host.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Starter = &self
+	rewrite(t, p)
+	refused(t, dir, "just being started")
+
+	p.Starter = nil
+	p.Place.Boot, p.Folder.Device, p.Members[0].Folder.Device = "before", 0, 0 // a boot numbers the devices anew
+	rewrite(t, p)
+	if s, err := Down(t.Context(), dir); err != nil || strings.Join(s.Gone, ",") != "m1" {
+		t.Errorf("down after a boot: %+v, %v", s, err)
+	}
+}
+
+// The folder that the user had made stays; what up made goes.
+func TestDownLeavesTheUsersFolder(t *testing.T) {
+	for name, made := range map[string]bool{"the user's": false, "ours": true} {
+		dir := filepath.Join(t.TempDir(), "play")
+		if !made {
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asLeft(t, dir, 1)
+		if _, err := Down(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(dir); (err == nil) == made {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestFolderThatOthersCanWriteIsNotUsed(t *testing.T) {
+	dir := t.TempDir()
+	asLeft(t, dir, 1)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, dir, "can be written by other users")
+	empty := t.TempDir()
+	if err := os.Chmod(empty, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	p := &Playground{Dir: empty}
+	if _, err := p.create(); !errors.Is(err, ErrNotOurs) {
+		t.Errorf("up: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder to another user")
+	}
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, dir, "belongs to another user")
+	if _, err := Load(dir); !errors.Is(err, ErrNotOurs) {
+		t.Errorf("status: %v", err)
+	}
+}
+
+// Whatever a state file says, nothing beside what up makes is removed, and
+// nobody is killed.
+func FuzzStateFile(f *testing.F) {
+	const mark = `"mark":"0123456789abcdef0123456789abcdef"`
+	for _, state := range []string{
+		"", "{", "null", `{"schema":1}`, `{"schema":2,` + mark + `}`,
+		`{"schema":2,` + mark + `,"members":[{"name":"m1"},{"name":"m2","process":{"pid":1,"start":"1"}}]}`,
+		`{"schema":2,` + mark + `,"members":[{"name":"./"}]}`,
+		`{"schema":2,` + mark + `,"members":[{"name":"m1/.."}],"made":[{"path":"/","id":{"device":1,"inode":2}}]}`,
+	} {
+		f.Add([]byte(state), true)
+	}
+	f.Fuzz(func(t *testing.T, state []byte, known bool) {
+		parent := t.TempDir()
+		dir := filepath.Join(parent, "play")
+		p := asLeft(t, dir, 2)
+		for _, path := range []string{filepath.Join(dir, "thesis"), filepath.Join(parent, "thesis")} {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if known { // with what a fuzzer does not guess, so that it comes further
+			if edited, err := parse(state, dir); err == nil && edited.Mark != "" {
+				edited.Place, edited.Folder = p.Place, p.Folder
+				for i := range min(len(p.Members), len(edited.Members)) {
+					edited.Members[i].Folder = p.Members[i].Folder
+				}
+				state, _ = edited.encode()
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, stateFile), state, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Down(t.Context(), dir)
+		if len(s.Ended) > 0 || err == nil && !s.Found {
+			t.Errorf("down: %+v, %v", s, err)
+		}
+		for _, path := range []string{filepath.Join(dir, "thesis"), filepath.Join(parent, "thesis")} {
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("%v", err)
+			}
+		}
+	})
+}

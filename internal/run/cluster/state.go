@@ -1,0 +1,193 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// stateFile marks a folder as a playground's and holds its Playground.
+const stateFile = "quorumbench-cluster.json"
+
+// stateSchema is the version of the state file.
+const stateSchema = 2
+
+// Load reads the playground of a folder. The error is ErrNoPlayground if the
+// folder is missing or empty, and ErrNotOurs if it holds something else, or what
+// it holds may have been written by another user.
+func Load(dir string) (*Playground, error) {
+	p, folder, err := load(dir)
+	if err == nil {
+		folder.Close()
+	}
+	return p, err
+}
+
+// load also returns the folder, held open.
+func load(dir string) (_ *Playground, _ *host.Folder, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the path %s cannot be resolved: %w", dir, err)
+	}
+	folder, err := host.OpenFolder(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%w in %s", ErrNoPlayground, dir)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the folder %s cannot be read: %w", dir, cause(err))
+	}
+	defer func() {
+		if err != nil {
+			folder.Close()
+		}
+	}()
+	if _, _, err := folder.Look(stateFile); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, absent(dir)
+	}
+	if err := folder.Ours(); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrNotOurs, err)
+	}
+	b, err := folder.Read(stateFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: the state of the cluster in %s is not used: %w", ErrNotOurs, dir, cause(err))
+	}
+	p, err := parse(b, dir)
+	if err == nil {
+		err = p.own(folder)
+	}
+	return p, folder, err
+}
+
+// parse reads a state file and refuses one that names anything that up does not
+// make.
+func parse(b []byte, dir string) (*Playground, error) {
+	if len(b) == 0 { // whoever made it was killed in that moment
+		return &Playground{Dir: dir, Schema: stateSchema, Place: host.Here()}, nil
+	}
+	p := &Playground{}
+	if err := json.Unmarshal(b, p); err != nil {
+		return nil, fmt.Errorf("%w: %s in %s is damaged (%w)", ErrNotOurs, stateFile, dir, err)
+	}
+	if p.Schema != stateSchema {
+		return nil, fmt.Errorf("%w: the cluster in %s was started by another version of quorumbench (state %d, not %d), which has to stop it", ErrNotOurs, dir, p.Schema, stateSchema)
+	}
+	if !p.Mark.Valid() {
+		return nil, fmt.Errorf("%w: %s in %s is damaged: its mark %q is none", ErrNotOurs, stateFile, dir, p.Mark)
+	}
+	if len(p.Members) > maxMembers {
+		return nil, fmt.Errorf("%w: the state of the cluster in %s names %d members, and up starts no more than %d", ErrNotOurs, dir, len(p.Members), maxMembers)
+	}
+	for i := range p.Members {
+		if name := p.Members[i].Name; name != memberName(i) {
+			return nil, fmt.Errorf("%w: the state of the cluster in %s names the member %q where up makes %s", ErrNotOurs, dir, name, memberName(i))
+		}
+	}
+	p.Dir = dir // it may have been moved
+	return p, nil
+}
+
+// memberName is the name of the i-th member and of its folder.
+func memberName(i int) string { return "m" + strconv.Itoa(i+1) }
+
+// own says what is wrong if the state is not that of the folder that it is in.
+func (p *Playground) own(folder *host.Folder) error {
+	if p.Mark == "" || p.same(p.Folder, folder.ID()) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is a copy of a cluster's folder, or was restored; the cluster's own is stopped with `cluster down` where it is, and the copy is yours to remove", ErrNotOurs, p.Dir)
+}
+
+// same compares what was noted of a file with what is there. A boot may number
+// the devices anew.
+func (p *Playground) same(noted, now host.FileID) bool {
+	return noted.Inode == now.Inode && (noted.Device == now.Device || p.Place.Reach() == host.Rebooted)
+}
+
+// absent says what a folder without a state file is.
+func absent(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) == 0:
+		return fmt.Errorf("%w in %s", ErrNoPlayground, dir)
+	case err != nil:
+		return fmt.Errorf("the folder %s cannot be read: %w", dir, cause(err))
+	}
+	return fmt.Errorf("%w: %s holds other files and no cluster of quorumbench; name an empty or a new folder", ErrNotOurs, dir)
+}
+
+// create makes the folder, if it is not there, and writes the first state, which
+// only one can: the file's existence is the lock of the folder.
+func (p *Playground) create() (_ *host.Folder, err error) {
+	self, err := host.Identify(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	p.Place, p.Mark, p.Starter = host.Here(), host.NewMark(), &self
+	p.Made, err = host.MakeFolders(p.Dir)
+	defer func() {
+		if err != nil {
+			host.RemoveMade(p.Made)
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := host.OpenFolder(p.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("the folder %s cannot be opened: %w", p.Dir, cause(err))
+	}
+	defer func() {
+		if err != nil {
+			folder.Close()
+		}
+	}()
+	if err := folder.Ours(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotOurs, err)
+	}
+	p.Folder = folder.ID()
+	b, err := p.encode()
+	if err != nil {
+		return nil, err
+	}
+	err = folder.Create(stateFile, b)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%w: another command has just begun to start one in %s", ErrAlreadyUp, p.Dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the folder %s cannot be written: %w", p.Dir, cause(err))
+	}
+	return folder, nil
+}
+
+func (p *Playground) encode() ([]byte, error) {
+	b, err := json.MarshalIndent(p, "", "  ")
+	return append(b, '\n'), err
+}
+
+// save writes the state as it is now.
+func (p *Playground) save(folder *host.Folder) error {
+	b, err := p.encode()
+	if err == nil {
+		err = folder.Replace(stateFile, b)
+	}
+	if err != nil {
+		return fmt.Errorf("the state of the cluster in %s cannot be written: %w", p.Dir, cause(err))
+	}
+	return nil
+}
+
+// cause leaves the operation and the path out of a system error, since the
+// sentence around it names them.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

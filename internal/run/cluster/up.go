@@ -1,0 +1,191 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Up starts a playground in spec.Dir (DefaultDir when that is empty) and
+// returns when it is ready. Its members live on after this process. The error
+// is ErrAlreadyUp if the folder has one, and ErrNotOurs if it holds something
+// else, or others can write it. When Up fails nothing is left running, and the
+// logs are in the error.
+func Up(ctx context.Context, h host.Host, st store.Store, spec Spec, now time.Time) (*Playground, store.Status, error) {
+	if spec.Dir == "" {
+		dir, err := DefaultDir(st.Name())
+		if err != nil {
+			return nil, store.Status{}, err
+		}
+		spec.Dir = dir
+	}
+	if err := spec.complete(); err != nil {
+		return nil, store.Status{}, err
+	}
+	if err := vacant(spec.Dir); err != nil {
+		return nil, store.Status{}, err
+	}
+	var err error
+	for range portAttempts {
+		p := &Playground{Schema: stateSchema, Store: st.Name(), Dir: spec.Dir, Started: now.UTC()}
+		var status store.Status
+		if status, err = p.up(ctx, h, st, spec); err == nil {
+			return p, status, nil
+		}
+		var failed *startError
+		if !errors.As(err, &failed) || !failed.portInUse() {
+			break
+		}
+	}
+	return nil, store.Status{}, err
+}
+
+// vacant says why a playground cannot be started in the folder.
+func vacant(dir string) error {
+	p, err := Load(dir)
+	switch {
+	case errors.Is(err, ErrNoPlayground):
+		return nil
+	case err != nil:
+		return err
+	}
+	if err := p.Elsewhere(); err != nil {
+		return fmt.Errorf("%w: %w; use another folder", ErrAlreadyUp, err)
+	}
+	s := p.look()
+	defer s.release()
+	if len(s.ended) == 0 {
+		return fmt.Errorf("%w but none of its members runs; remove what is left in %s with `cluster down` first", ErrAlreadyUp, dir)
+	}
+	return fmt.Errorf("%w: %d of %d members of the %s cluster in %s run, at %s; stop it with `cluster down` first",
+		ErrAlreadyUp, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
+}
+
+// up is one attempt. The state names each member before it is started, and its
+// processes after, so that Down finds all of them even if we are killed here.
+func (p *Playground) up(ctx context.Context, h host.Host, st store.Store, spec Spec) (_ store.Status, err error) {
+	folder, err := p.create()
+	if err != nil {
+		return store.Status{}, err
+	}
+	defer folder.Close()
+	var processes []running
+	defer func() {
+		if err != nil {
+			err = p.discard(folder, processes, err)
+		}
+	}()
+	lease, err := h.Ports(ctx, spec.Members*store.PortsPerMember)
+	if err != nil {
+		return store.Status{}, err
+	}
+	defer lease.Release()
+	launch, err := st.Launch(launchSpec(spec, p.Dir, lease))
+	if err != nil {
+		return store.Status{}, err
+	}
+	if err := p.place(folder, launch.Processes); err != nil {
+		return store.Status{}, err
+	}
+	for i, command := range launch.Processes {
+		started, err := p.startMember(h, folder, &p.Members[i], command)
+		processes = append(processes, started...)
+		if err != nil {
+			return store.Status{}, err
+		}
+	}
+	status, err := p.await(ctx, st, launch.StartTimeout, processes)
+	if err != nil {
+		return status, err
+	}
+	p.Starter = nil
+	return status, p.save(folder)
+}
+
+// place writes down the members and makes their folders.
+func (p *Playground) place(folder *host.Folder, commands []store.Process) error {
+	for _, c := range commands {
+		p.Members = append(p.Members, PlaygroundMember{Name: c.Name, Endpoint: c.Endpoint, DataDir: c.DataDir, LogFile: c.LogFile})
+	}
+	if err := p.save(folder); err != nil {
+		return err
+	}
+	for i := range p.Members {
+		id, err := folder.Make(p.Members[i].Name)
+		if err != nil {
+			return fmt.Errorf("the folder of member %s cannot be made in %s: %w", p.Members[i].Name, p.Dir, cause(err))
+		}
+		p.Members[i].Folder = id
+	}
+	return p.save(folder)
+}
+
+// startMember starts the processes of a member, and saves the state after each.
+// It returns those that it started, whatever goes wrong.
+func (p *Playground) startMember(h host.Host, folder *host.Folder, m *PlaygroundMember, command store.Process) (started []running, err error) {
+	for _, c := range append(slices.Clone(command.Behind), command) {
+		process, err := startProcess(h, c, p.Mark.Env(), true)
+		if err != nil {
+			return started, err
+		}
+		started = append(started, running{name: c.Name, Process: process})
+		if len(started) > len(command.Behind) {
+			m.Process = process.Identity()
+		} else {
+			m.Behind = append(m.Behind, PlaygroundBacking{Name: c.Name, Endpoint: c.Endpoint, Process: process.Identity()})
+		}
+		if err := p.save(folder); err != nil {
+			return started, err
+		}
+	}
+	return started, nil
+}
+
+func (p *Playground) await(ctx context.Context, st store.Store, timeout time.Duration, processes []running) (store.Status, error) {
+	admin, err := st.Admin(p.access())
+	if err != nil {
+		return store.Status{}, err
+	}
+	status, err := poll(ctx, admin, timeout, processes)
+	if closing := admin.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return status, fmt.Errorf("the %s cluster did not start: %w", p.Store, err)
+	}
+	return status, nil
+}
+
+// NotUndone is the error of a start that failed and left something behind.
+type NotUndone struct {
+	Why  error // why it failed
+	Left error // what is left, and why
+}
+
+func (e *NotUndone) Error() string   { return fmt.Sprintf("%v; and %v", e.Why, e.Left) }
+func (e *NotUndone) Unwrap() []error { return []error{e.Why, e.Left} }
+
+// discard undoes a failed start and returns why it failed. A failed start keeps
+// no log: what matters of it is in the error.
+func (p *Playground) discard(folder *host.Folder, processes []running, why error) error {
+	for _, process := range processes {
+		_ = process.Signal(host.Kill)
+	}
+	for _, process := range processes {
+		select {
+		case <-process.Exited():
+		case <-time.After(killTimeout):
+			return &NotUndone{why, fmt.Errorf("process %d does not end though it was killed", process.Identity().PID)}
+		}
+	}
+	if err := p.remove(folder); err != nil {
+		return &NotUndone{why, err}
+	}
+	return why
+}

@@ -1,0 +1,319 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// FileID says which file or folder is meant, whatever it is called. The zero
+// value is none.
+type FileID struct {
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+}
+
+// othersWrite are the rights of a file's group and of everybody to write.
+const othersWrite fs.FileMode = 0o022
+
+// Folder is a folder that is held open: whatever is put in its place or linked
+// into it, what is done in it is done in this one.
+type Folder struct {
+	path string
+	root *os.Root
+	info fs.FileInfo
+}
+
+// OpenFolder opens a folder, which may be anybody's.
+func OpenFolder(path string) (*Folder, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return newFolder(path, root)
+}
+
+func newFolder(path string, root *os.Root) (*Folder, error) {
+	info, err := root.Stat(".")
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return &Folder{path, root, info}, nil
+}
+
+// Close gives the folder back.
+func (f *Folder) Close() { _ = f.root.Close() }
+
+// Path is how the folder was opened.
+func (f *Folder) Path() string { return f.path }
+
+// ID says which folder it is.
+func (f *Folder) ID() FileID { return fileID(f.info) }
+
+// Ours says in a sentence what is wrong if the folder is not ours alone: what
+// another user wrote into it names processes and files of his choice.
+func (f *Folder) Ours() error { return ours(f.info, "the folder "+f.path) }
+
+// Sub opens a folder in this one. A link to a folder is none.
+func (f *Folder) Sub(name string) (*Folder, error) {
+	entry, err := f.root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !entry.IsDir() {
+		return nil, fmt.Errorf("%s is no folder", filepath.Join(f.path, name))
+	}
+	root, err := f.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := newFolder(filepath.Join(f.path, name), root)
+	if err == nil && !os.SameFile(entry, sub.info) {
+		sub.Close()
+		return nil, fmt.Errorf("%s was replaced meanwhile", filepath.Join(f.path, name))
+	}
+	return sub, err
+}
+
+// names lists what is in the folder.
+func (f *Folder) names() ([]string, error) {
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	return dir.Readdirnames(-1)
+}
+
+// open opens a file that is ours alone and has no other name.
+func (f *Folder) open(name string, flag int) (*os.File, error) {
+	path := filepath.Join(f.path, name)
+	entry, err := f.root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !entry.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no ordinary file", path)
+	}
+	file, err := f.root.OpenFile(name, flag|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case !os.SameFile(entry, info):
+		err = fmt.Errorf("the file %s was replaced meanwhile", path)
+	case links(info) > 1:
+		err = fmt.Errorf("the file %s has a second name elsewhere", path)
+	default:
+		err = ours(info, "the file "+path)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// noteBytes bounds the files in which we note what is ours: a cluster of as many
+// members as there may be takes less than a twentieth.
+const noteBytes = 1 << 20
+
+// Read reads a small file that is ours alone.
+func (f *Folder) Read(name string) ([]byte, error) {
+	file, err := f.open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return readNote(file)
+}
+
+func readNote(file *os.File) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(file, noteBytes+1))
+	if err == nil && len(b) > noteBytes {
+		err = fmt.Errorf("the file %s is longer than %d KiB, and what we write there is not", file.Name(), noteBytes>>10)
+	}
+	return b, err
+}
+
+// Create makes a file that must not be there yet.
+func (f *Folder) Create(name string, contents []byte) error {
+	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(contents)
+	return errors.Join(err, file.Close())
+}
+
+// Unfinished is the end of the name of a file that Replace has begun to write.
+const Unfinished = ".new"
+
+// Replace puts a file in the place of the one with that name, as a whole.
+func (f *Folder) Replace(name string, contents []byte) error {
+	temporary := name + Unfinished
+	_ = f.root.Remove(temporary) // of one that was killed in that moment
+	if err := f.Create(temporary, contents); err != nil {
+		return err
+	}
+	return f.root.Rename(temporary, name)
+}
+
+// Make makes a folder in this one, which must not be there yet.
+func (f *Folder) Make(name string) (FileID, error) {
+	if err := f.root.Mkdir(name, 0o700); err != nil {
+		return FileID{}, err
+	}
+	info, err := f.root.Lstat(name)
+	if err != nil {
+		return FileID{}, err
+	}
+	return fileID(info), nil
+}
+
+// Look returns which file has the name, itself a link or not, and whether it is
+// a folder of ours.
+func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
+	info, err := f.root.Lstat(name)
+	if err != nil {
+		return FileID{}, false, err
+	}
+	return fileID(info), info.IsDir() && ours(info, "") == nil, nil
+}
+
+// Empty reports whether there is a folder with that name and nothing in it.
+func (f *Folder) Empty(name string) bool {
+	sub, err := f.Sub(name)
+	if err != nil {
+		return false
+	}
+	defer sub.Close()
+	names, err := sub.names()
+	return err == nil && len(names) == 0
+}
+
+// Remove removes a file or an empty folder.
+func (f *Folder) Remove(name string) error { return f.root.Remove(name) }
+
+// RemoveAll removes a file, or a folder with all that is in it. Links are not
+// followed.
+func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
+
+// clear removes all that is in the folder, and then the folder.
+func (f *Folder) clear() error {
+	names, err := f.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := f.root.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return Made{Path: f.path, ID: f.ID()}.remove()
+}
+
+// Made is a folder that we made.
+type Made struct {
+	Path string `json:"path"`
+	ID   FileID `json:"id"`
+}
+
+// MakeFolders makes a folder for us alone, and those above it, and returns which
+// of them it made, the outermost first.
+func MakeFolders(path string) (made []Made, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, nil
+	case err == nil:
+		return nil, fmt.Errorf("the folder %s cannot be made: a file has that name", path)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("the folder %s cannot be made: %w", path, cause(err))
+	}
+	if above := filepath.Dir(path); above != path {
+		if made, err = MakeFolders(above); err != nil {
+			return made, err
+		}
+	}
+	if err := os.Mkdir(path, 0o700); errors.Is(err, fs.ErrExist) {
+		return made, nil // somebody was faster
+	} else if err != nil {
+		return made, fmt.Errorf("the folder %s cannot be made: %w", path, cause(err))
+	}
+	if info, err = os.Lstat(path); err != nil {
+		return made, fmt.Errorf("the folder %s cannot be made: %w", path, cause(err))
+	}
+	return append(made, Made{path, fileID(info)}), nil
+}
+
+// RemoveMade removes the folders that we made, the last first, as far as nothing
+// is left in them, and returns those that are still there.
+func RemoveMade(made []Made) (left []Made) {
+	for i := len(made) - 1; i >= 0; i-- {
+		_ = made[i].remove() // something else is in it, which stays
+	}
+	for _, m := range made {
+		if m.There() {
+			left = append(left, m)
+		}
+	}
+	return left
+}
+
+// There reports whether the folder is still the one that was made.
+func (m Made) There() bool {
+	info, err := os.Lstat(m.Path)
+	return err == nil && info.IsDir() && fileID(info) == m.ID
+}
+
+// remove removes the folder if it is empty and still the one that was made.
+func (m Made) remove() error {
+	if !m.There() {
+		return nil // another has the name
+	}
+	return syscall.Rmdir(m.Path) // which removes no file that took its place
+}
+
+func fileID(info fs.FileInfo) FileID {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return FileID{}
+	}
+	return FileID{Device: uint64(s.Dev), Inode: s.Ino}
+}
+
+func links(info fs.FileInfo) uint64 {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(s.Nlink)
+}
+
+// ownerOf is the user that a file belongs to, or -1.
+func ownerOf(info fs.FileInfo) int {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1
+	}
+	return int(s.Uid)
+}
+
+// ours says what is wrong with a file if it is not ours, or others can write it.
+func ours(info fs.FileInfo, what string) error {
+	switch {
+	case ownerOf(info) != os.Geteuid():
+		return fmt.Errorf("%s belongs to another user (uid %d; we are %d), who could name any process and any file there", what, ownerOf(info), os.Geteuid())
+	case info.Mode()&othersWrite != 0:
+		return fmt.Errorf("%s can be written by other users (mode %#o), who could name any process and any file there; if nobody did, take that right away with: chmod go-w", what, info.Mode().Perm())
+	}
+	return nil
+}

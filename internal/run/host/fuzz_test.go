@@ -1,0 +1,38 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Whatever an owner file says, nothing but its own folder is removed, nobody is
+// killed (this test among them), and it is read to its end at once.
+func FuzzOwnerFile(f *testing.F) {
+	f.Add([]byte(`{"owner":{"pid":1,"start":"1","boot":""},"processes":[{"pid":1}]}`))
+	f.Add([]byte(`{"place":{"machine":"x"},"mark":"00000000000000000000000000000000","processes":[{"pid":-1},{"pid":0}]}`))
+	f.Add([]byte(`{"mark":`))
+	here := Here()
+	f.Add([]byte(`{"place":{"machine":"` + here.Machine + `","boot":"` + here.Boot + `","pid_namespace":"` + here.PIDs + `"},"owner":{"pid":1,"start":"1"}}`))
+	f.Fuzz(func(t *testing.T, contents []byte) {
+		parent := t.TempDir()
+		root := filepath.Join(parent, "data")
+		dir := filepath.Join(root, claimPrefix+"1")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		beside := filepath.Join(root, "precious")
+		for path, b := range map[string][]byte{filepath.Join(dir, ownerFile): contents, beside: nil} {
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		removed, err := CleanOrphans(root)
+		if exists(dir) == (len(removed) == 1) {
+			t.Errorf("removed %v, %v, and the folder is there: %v", removed, err, exists(dir))
+		}
+		if !exists(beside) {
+			t.Error("a file beside the folder is gone")
+		}
+	})
+}

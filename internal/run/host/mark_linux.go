@@ -1,0 +1,60 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// carriers lists the numbers of the processes of this user that carry the mark.
+func carriers(m Mark) []int {
+	entries, _ := os.ReadDir("/proc") // without it nobody can be recognized
+	var out []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && carries(pid, m) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// carries reports whether a process is this user's and has the mark in the
+// environment that it was started with (proc_pid_environ(5)).
+func carries(pid int, m Mark) bool {
+	folder := fmt.Sprintf("/proc/%d", pid)
+	info, err := os.Stat(folder)
+	if err != nil || ownerOf(info) != os.Geteuid() {
+		return false
+	}
+	env, err := os.ReadFile(folder + "/environ")
+	return err == nil && slices.ContainsFunc(bytes.Split(env, []byte{0}), func(variable []byte) bool {
+		return string(variable) == m.Env()
+	})
+}
+
+// worksIn returns where in one of the folders a process works: its working
+// folder, a file that it has open, or an argument. Empty: in none.
+func worksIn(pid int, dirs []string) string {
+	folder := fmt.Sprintf("/proc/%d/", pid)
+	links := []string{folder + "cwd"}
+	open, _ := os.ReadDir(folder + "fd")
+	for _, e := range open {
+		links = append(links, folder+"fd/"+e.Name())
+	}
+	for _, link := range links {
+		path, _ := os.Readlink(link)
+		if at := within(path, dirs); at != "" {
+			return at
+		}
+	}
+	args, _ := os.ReadFile(folder + "cmdline")
+	for arg := range strings.SplitSeq(string(args), "\x00") {
+		if at := mentioned(arg, dirs); at != "" {
+			return at
+		}
+	}
+	return ""
+}

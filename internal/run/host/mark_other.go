@@ -1,0 +1,37 @@
+//go:build !linux
+
+package host
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// carriers lists the numbers of the processes of this user that carry the mark,
+// as far as ps shows their environment.
+func carriers(m Mark) []int {
+	out, _ := exec.Command("ps", "-axwwE", "-o", "pid=,uid=,command=").Output()
+	var found []int
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 || fields[1] != strconv.Itoa(os.Geteuid()) || !slices.Contains(fields, m.Env()) {
+			continue
+		}
+		if pid, err := strconv.Atoi(fields[0]); err == nil {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func carries(pid int, m Mark) bool { return slices.Contains(carriers(m), pid) }
+
+// worksIn returns where in one of the folders a process works, as far as its
+// arguments say so.
+func worksIn(pid int, dirs []string) string {
+	out, _ := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	return mentioned(strings.TrimSpace(string(out)), dirs)
+}

@@ -1,0 +1,175 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// orphanDepth is how far below its root CleanOrphans looks.
+const orphanDepth = 3
+
+// CleanOrphans removes the claimed folders at most three levels below root
+// whose owner is gone, ends what still works in them, and returns their paths.
+// A folder whose owner lives is never touched. A missing root has none.
+//
+// Only what is ours counts: the claimed folder, its owner file and the folders
+// between it and root belong to this user and nobody else can write them. In root
+// itself others may write if they cannot take away what is ours there, as in /tmp.
+func CleanOrphans(root string) (removed []string, err error) {
+	top, err := OpenFolder(root)
+	if err != nil {
+		return nil, nil // what cannot be read is not ours
+	}
+	defer top.Close()
+	if !top.keeps() {
+		return nil, nil
+	}
+	return cleanBelow(top, orphanDepth)
+}
+
+// keeps reports whether nobody but this user and root can take our folders out
+// of this one, or put others in their place.
+func (f *Folder) keeps() bool {
+	owner := ownerOf(f.info)
+	return (owner == os.Geteuid() || owner == 0) && (f.info.Mode()&othersWrite == 0 || f.info.Mode()&fs.ModeSticky != 0)
+}
+
+func cleanBelow(f *Folder, depth int) (removed []string, err error) {
+	names, err := f.names()
+	if err != nil {
+		return nil, nil
+	}
+	slices.Sort(names)
+	var errs []error
+	for _, name := range names {
+		claimed := strings.HasPrefix(name, claimPrefix)
+		if _, folder, err := f.Look(name); err != nil || !folder || !claimed && depth <= 1 {
+			continue
+		}
+		sub, err := f.Sub(name)
+		if err != nil {
+			continue
+		}
+		if claimed && sub.Ours() == nil {
+			gone, err := removeOrphan(sub)
+			errs = append(errs, err)
+			if gone {
+				removed = append(removed, sub.Path())
+			}
+		} else if sub.Ours() == nil {
+			more, err := cleanBelow(sub, depth-1)
+			errs = append(errs, err)
+			removed = append(removed, more...)
+		}
+		sub.Close()
+	}
+	return removed, errors.Join(errs...)
+}
+
+// removeOrphan removes the folder if its owner is gone.
+func removeOrphan(dir *Folder) (gone bool, err error) {
+	f, err := dir.open(ownerFile, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // kept on purpose, or being made
+	}
+	if err != nil {
+		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), cause(err))
+	}
+	defer func() { _ = f.Close() }()
+	locking := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(locking, unix.EWOULDBLOCK) {
+		return false, nil // the owner lives
+	}
+	b, err := readNote(f)
+	if err != nil {
+		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), cause(err))
+	}
+	o, ok := parseOwner(b)
+	if !ok {
+		return false, nil // being written
+	}
+	switch o.Place.Reach() {
+	case SamePlace:
+		if o.Owner.Running() {
+			return false, nil
+		}
+		if err := endAll(o, dir.Path()); err != nil {
+			return false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), err)
+		}
+	case OtherSpace:
+		if locking != nil {
+			return false, nil // only its lock could say that the owner is gone
+		}
+	case OtherHost:
+		return false, nil
+	case Rebooted:
+	}
+	if err := dir.clear(); err != nil {
+		return false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), cause(err))
+	}
+	return true, nil
+}
+
+// endTime bounds the wait for processes that were killed.
+const endTime = 10 * time.Second
+
+// endAll kills what works in an orphan and waits until it has ended. Nothing is
+// killed while one that the file names shows no proof.
+func endAll(o owner, dir string) error {
+	found := Marked(o.Mark, dir)
+	defer func() {
+		for _, h := range found {
+			h.Release()
+		}
+	}()
+	if stranger := Unproven(o.Processes, found); stranger != nil {
+		return fmt.Errorf("process %d runs: %w", stranger.PID, errNotProven)
+	}
+	for _, h := range found {
+		if err := h.Signal(Kill); err != nil {
+			return err
+		}
+	}
+	deadline := time.After(endTime)
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for _, h := range found {
+		for h.Running() {
+			select {
+			case <-ticker.C:
+			case <-deadline:
+				return fmt.Errorf("process %d does not end though it was killed", h.PID)
+			}
+		}
+	}
+	return nil
+}
+
+// Unproven returns the first of the noted processes that runs and is not among
+// those that proved to be ours.
+func Unproven(noted []Identity, found []*Held) *Identity {
+	for i := range noted {
+		proven := slices.ContainsFunc(found, func(h *Held) bool { return h.Identity == noted[i] })
+		if !proven && noted[i].Running() {
+			return &noted[i]
+		}
+	}
+	return nil
+}
+
+// HasClaims reports whether a claimed folder is anywhere that CleanOrphans looks.
+func HasClaims(root string) bool {
+	for depth := range orphanDepth {
+		if found, _ := fs.Glob(os.DirFS(root), strings.Repeat("*/", depth)+claimPrefix+"*"); len(found) > 0 {
+			return true
+		}
+	}
+	return false
+}

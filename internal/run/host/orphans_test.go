@@ -1,0 +1,263 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// gone is the identity of a process that ended: our number had another before us.
+func gone(t *testing.T) Identity {
+	t.Helper()
+	id, err := Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.Start = "1"
+	return id
+}
+
+// orphan makes what a killed run leaves below root.
+func orphan(t *testing.T, root string, o owner) string {
+	t.Helper()
+	dir := filepath.Join(root, claimPrefix+"1")
+	if err := os.MkdirAll(filepath.Join(dir, "m1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ownerFile), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func cleaned(t *testing.T, root string) bool {
+	t.Helper()
+	removed, err := CleanOrphans(root)
+	if err != nil {
+		t.Logf("%v", err)
+	}
+	return len(removed) == 1
+}
+
+// worker starts a process that works in the folder; mark may be empty.
+func worker(t *testing.T, dir, mark string) Process {
+	t.Helper()
+	c := Command{Path: "/bin/sleep", Args: []string{"1000"}, Dir: dir}
+	if mark != "" {
+		c.Env = []string{mark}
+	}
+	return start(t, c)
+}
+
+func TestOrphanIsRemovedWithWhatWorksInIt(t *testing.T) {
+	root, mark := t.TempDir(), NewMark()
+	dir := orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: mark})
+	p := worker(t, filepath.Join(dir, "m1"), mark.Env()) // and was not yet noted
+	if !cleaned(t, root) || exists(dir) {
+		t.Error("the orphan is left")
+	}
+	waitFor(t, "the end of what worked in it", p.Exited())
+}
+
+// An owner file names a process of ours that has nothing to do with the folder.
+func TestOnlyWhatProvesToBeOursIsKilled(t *testing.T) {
+	mark := NewMark()
+	elsewhere := t.TempDir()
+	for name, c := range map[string]struct{ at, mark string }{
+		"neither":                    {elsewhere, ""},
+		"the mark alone":             {elsewhere, mark.Env()},
+		"the folder alone":           {"", ""},
+		"the folder, another's mark": {"", NewMark().Env()},
+	} {
+		root := t.TempDir()
+		dir := orphan(t, root, owner{})
+		if c.at == "" {
+			c.at = filepath.Join(dir, "m1")
+		}
+		p := worker(t, c.at, c.mark)
+		orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: mark, Processes: []Identity{p.Identity()}})
+		if removed, err := CleanOrphans(root); len(removed) > 0 || !errors.Is(err, errNotProven) {
+			t.Errorf("%s: removed %v, %v", name, removed, err)
+		}
+		if !p.Identity().Running() || !exists(filepath.Join(dir, "m1")) {
+			t.Errorf("%s: the process was killed or its folder removed", name)
+		}
+	}
+}
+
+// A mark that nobody draws finds nobody, such as one that every process has.
+func TestMarkIsOneThatWasDrawn(t *testing.T) {
+	if m := NewMark(); !m.Valid() || m == NewMark() {
+		t.Errorf("%s", m)
+	}
+	for _, m := range []Mark{"", "1", Mark(strings.Repeat("A", 32)), Mark(strings.Repeat("0", 31) + "\n"), Mark(strings.Repeat("0", 34))} {
+		if m.Valid() || Marked(m, "/") != nil {
+			t.Errorf("the mark %q is looked for", m)
+		}
+	}
+}
+
+func TestOwnerThatCannotBeSeenIsLeftAlone(t *testing.T) {
+	here := Here()
+	for name, c := range map[string]struct {
+		place Place
+		goes  bool
+	}{
+		"another machine":       {Place{Machine: "other", Boot: "other", PIDs: here.PIDs}, false},
+		"another PID namespace": {Place{Machine: here.Machine, Boot: here.Boot, PIDs: "pid:[1]"}, true}, // its lock says that it is gone
+		"before the last boot":  {Place{Machine: here.Machine, Boot: "other", PIDs: here.PIDs}, true},
+	} {
+		root := t.TempDir()
+		orphan(t, root, owner{Place: c.place, Owner: Identity{PID: 1, Start: "1"}, Mark: NewMark()})
+		if cleaned(t, root) != c.goes {
+			t.Errorf("%s: removed is not %v", name, c.goes)
+		}
+	}
+}
+
+// What another user may have written, linked or put into the place of ours does
+// not count.
+func TestOnlyOwnFoldersCount(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, root, dir string) error{
+		"the folder is open to others": func(_ *testing.T, _, dir string) error { return os.Chmod(dir, 0o777) },
+		"and to its group":             func(_ *testing.T, _, dir string) error { return os.Chmod(dir, 0o770) },
+		"the file is open to others":   func(_ *testing.T, _, dir string) error { return os.Chmod(filepath.Join(dir, ownerFile), 0o666) },
+		"the root is open to others":   func(_ *testing.T, root, _ string) error { return os.Chmod(root, 0o777) },
+		"the file has a second name": func(_ *testing.T, root, dir string) error {
+			return os.Link(filepath.Join(dir, ownerFile), filepath.Join(root, "x"))
+		},
+		"the file is a link": func(_ *testing.T, root, dir string) error {
+			return errors.Join(os.Rename(filepath.Join(dir, ownerFile), filepath.Join(root, "x")), os.Symlink(filepath.Join(root, "x"), filepath.Join(dir, ownerFile)))
+		},
+		"the file is a FIFO": func(_ *testing.T, _, dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, ownerFile)), exec.Command("mkfifo", "-m", "600", filepath.Join(dir, ownerFile)).Run())
+		},
+		"the folder is a link": func(t *testing.T, _, dir string) error {
+			away := filepath.Join(t.TempDir(), "x")
+			return errors.Join(os.Rename(dir, away), os.Symlink(away, dir))
+		},
+		"the folder is another user's": func(t *testing.T, _, dir string) error { asRoot(t); return os.Chown(dir, nobody, nobody) },
+		"the file is another user's": func(t *testing.T, _, dir string) error {
+			asRoot(t)
+			return os.Chown(filepath.Join(dir, ownerFile), nobody, nobody)
+		},
+		"the root is another user's": func(t *testing.T, root, _ string) error { asRoot(t); return os.Chown(root, nobody, nobody) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			dir := orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: NewMark()})
+			if err := spoil(t, root, dir); err != nil {
+				t.Fatal(err)
+			}
+			if cleaned(t, root) || !exists(dir) {
+				t.Error("it was removed")
+			}
+		})
+	}
+}
+
+// nobody is a user who owns nothing.
+const nobody = 65534
+
+func asRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file to another user")
+	}
+}
+
+// In a folder that everybody may write to, such as /tmp, ours are removed all
+// the same: nobody else can have taken or replaced them.
+func TestOrphanInAFolderLikeTmp(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Chmod(root, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: NewMark()})
+	if !HasClaims(root) || !cleaned(t, root) || HasClaims(root) {
+		t.Error("the orphan is left")
+	}
+}
+
+// While a claim is held another folder takes its name: that is not emptied.
+func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
+	parent := t.TempDir()
+	c, err := NewLocal(nil, nil).Claim(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := errors.Join(os.Rename(c.Path(), filepath.Join(parent, "away")), os.MkdirAll(precious, 0o700),
+		os.WriteFile(filepath.Join(precious, "thesis"), nil, 0o600), os.Symlink(precious, c.Path())); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Release(false); err != nil {
+		t.Log(err)
+	}
+	if !exists(filepath.Join(precious, "thesis")) || !exists(c.Path()) {
+		t.Error("another's folder was emptied, or its link removed")
+	}
+	if exists(filepath.Join(parent, "away", ownerFile)) {
+		t.Error("what was claimed is left")
+	}
+}
+
+// Only folders that we made are removed, and only while they are empty and the
+// same.
+func TestMadeFolders(t *testing.T) {
+	root := t.TempDir()
+	made, err := MakeFolders(filepath.Join(root, "a", "b", "c"))
+	if err != nil || len(made) != 3 {
+		t.Fatal(made, err)
+	}
+	if again, err := MakeFolders(filepath.Join(root, "a", "b")); err != nil || len(again) != 0 {
+		t.Errorf("made again: %v, %v", again, err)
+	}
+	if err := errors.Join(os.Rename(made[2].Path, filepath.Join(root, "other")), os.Mkdir(made[2].Path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if left := RemoveMade(made); len(left) != 2 || !exists(made[2].Path) {
+		t.Errorf("another folder with the same name was removed: %v", left)
+	}
+	if err := os.Remove(made[2].Path); err != nil {
+		t.Fatal(err)
+	}
+	if left := RemoveMade(made); len(left) != 0 || exists(made[0].Path) || !exists(root) {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestReach(t *testing.T) {
+	here := Place{"machine", "boot", "pid:[1]"}
+	for _, c := range []struct {
+		place Place
+		want  Reach
+	}{
+		{here, SamePlace},
+		{Place{"machine", "boot", "pid:[2]"}, OtherSpace},
+		{Place{"renamed", "boot", "pid:[1]"}, SamePlace}, // a boot is of one machine
+		{Place{"machine", "later", "pid:[1]"}, Rebooted},
+		{Place{"other", "later", "pid:[1]"}, OtherHost},
+		{Place{}, OtherHost},
+	} {
+		if got := c.place.from(here); got != c.want {
+			t.Errorf("%+v: %d, not %d", c.place, got, c.want)
+		}
+	}
+	if Here().Reach() != SamePlace {
+		t.Error("we are elsewhere")
+	}
+}

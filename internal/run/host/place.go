@@ -1,0 +1,58 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+)
+
+// Place says where the numbers of processes mean something.
+type Place struct {
+	Machine string `json:"machine"` // a hash of what names the machine
+	Boot    string `json:"boot"`
+	PIDs    string `json:"pid_namespace,omitempty"`
+}
+
+// Here is the place that we are in.
+func Here() Place {
+	boot, pids := bootID()
+	return Place{Machine: machineID(), Boot: boot, PIDs: pids}
+}
+
+// Reach is what can be said from here about the processes of a place.
+type Reach uint8
+
+// The reaches.
+const (
+	SamePlace  Reach = iota // its numbers are ours
+	Rebooted                // this machine was booted since: none of its processes runs
+	OtherSpace              // this boot, another PID namespace: nothing can be said
+	OtherHost               // another machine: nothing can be said
+)
+
+// Reach compares the place with where we are.
+func (p Place) Reach() Reach { return p.from(Here()) }
+
+func (p Place) from(here Place) Reach {
+	switch {
+	case p.Boot == here.Boot && p.PIDs == here.PIDs && (p.Boot != "" || p.Machine == here.Machine):
+		return SamePlace
+	case p.Boot == here.Boot && p.Boot != "":
+		return OtherSpace
+	case p.Machine == here.Machine:
+		return Rebooted
+	}
+	return OtherHost
+}
+
+// machineID tells machines apart that share a file system. It is a hash: what
+// systemd calls the machine's ID is not to be shown (machine-id(5)).
+func machineID() string {
+	id, err := os.ReadFile("/etc/machine-id")
+	if err != nil || len(id) == 0 {
+		name, _ := os.Hostname()
+		id = []byte(name)
+	}
+	sum := sha256.Sum256(append([]byte("quorumbench "), id...))
+	return hex.EncodeToString(sum[:8])
+}
