@@ -73,8 +73,7 @@ type codec struct {
 	idsLen int
 	member uint64
 
-	revision int64 // of the store, in the RangeResponse read last
-	total    int64 // keys that there are without the limit, likewise
+	told aside // what the answer read last said beside its event
 
 	watches []watchStream    // by the operation's Stream
 	keep    []keepStream     // one for each lease

@@ -126,8 +126,12 @@ func (c *codec) scanReply(r *h2.Reply, to []store.Event) ([]store.Event, error) 
 		return c.streamEnded(place, to), nil
 	}
 	before := s.found.Count
+	c.told = aside{}
 	if !c.parsePage(r.Body, s) {
 		return to, errMalformed
+	}
+	if why := c.impossiblePage(s, s.found.Count-before); why != nil {
+		return c.wrong(place, string(why), to), nil
 	}
 	return c.pageRead(place, s.found.Count-before, to), nil
 }
@@ -138,6 +142,8 @@ func (c *codec) streamEnded(place uint32, to []store.Event) []store.Event {
 	switch {
 	case !s.finished:
 		return c.wrong(place, "the stream ended without its last part", to)
+	case s.revision <= 0 && s.found.Member == 0:
+		return c.wrong(place, string(noHeader), to)
 	case s.op.CountOnly:
 		s.found.Count = s.counted
 	case s.found.Count > s.counted, s.found.Count < s.counted && !s.more:
