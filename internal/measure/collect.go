@@ -151,6 +151,7 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	s.Done += o.Done
 	for i := range s.DoneKinds {
 		s.DoneKinds[i] += o.DoneKinds[i]
+		s.Missed[i] += o.Missed[i]
 	}
 	s.BytesIn += o.BytesIn
 	s.BytesOut += o.BytesOut
@@ -223,6 +224,9 @@ func (t *Totals) add(s *Second) {
 	}
 	t.Extra += s.Extra
 	t.Keys += s.Keys
+	for i := range t.Missed {
+		t.Missed[i] += s.Missed[i]
+	}
 	t.Retries += s.Retries
 	t.Done += s.Done
 	t.BytesIn += s.BytesIn

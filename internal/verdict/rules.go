@@ -81,7 +81,7 @@ func wrongAnswers(f *Figures) finding {
 	if f.WrongAnswers == 0 {
 		return fine()
 	}
-	return invalid("%d answers were wrong, the warm-up's included: another key, or a damaged value", f.WrongAnswers)
+	return invalid("%d answers were wrong, the warm-up's included: another key, a damaged value, or what the store's protocol rules out", f.WrongAnswers)
 }
 
 // littlesLaw compares the clients with the mean number of operations in
@@ -193,8 +193,8 @@ func volatility(f *Figures) string {
 
 func misses(f *Figures) finding {
 	switch {
-	case f.Misses > 0 && f.Misses == f.Succeeded && !f.Writes:
-		return suspect("none of the %d reads found a key: nothing was read", f.Misses)
+	case len(f.FoundNothing) > 0:
+		return suspect("no operation of a kind found a key: %s", strings.Join(f.FoundNothing, ", "))
 	case f.Misses == 0 || !f.Preloaded || f.Deletes:
 		return fine()
 	}

@@ -85,6 +85,7 @@ type codec struct {
 	keys    store.Keys  // takes the keys of ranges; may be nil
 	listing uint32      // the tag of the range whose answer is read
 	listed  bool        // its keys are handed out
+	values  bool        // and their values
 	each    store.Event // the one handed out
 }
 

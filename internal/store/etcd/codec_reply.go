@@ -147,7 +147,7 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 				ok = parseKV(part, e)
 			}
 			if i > 0 && ok && c.listed {
-				ok = c.handOut(c.listing, part)
+				ok = c.handOut(c.listing, part, c.values)
 			}
 		case 3<<3 | pbVarint:
 			v, i = getVarint(b, i+1)
@@ -168,11 +168,19 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 // list begins to hand out the keys of the answer that comes now, if they are
 // wanted.
 func (c *codec) list(tag uint32) {
-	c.listing, c.listed = tag, c.keys != nil && c.keys.Begin(tag)
+	c.listing, c.listed = tag, c.keys != nil
+	c.values = c.listed && c.keys.Begin(tag)
 }
 
 // handOut gives one key of an answer to who checks it.
-func (c *codec) handOut(tag uint32, part []byte) bool {
+func (c *codec) handOut(tag uint32, part []byte, value bool) bool {
+	if !value && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key comes first
+		key, i := getBytes(part, 1)
+		if i > 0 {
+			c.keys.Add(tag, key, nil)
+		}
+		return i > 0
+	}
 	c.each.Key, c.each.Value = nil, nil
 	if !parseKV(part, &c.each) {
 		return false

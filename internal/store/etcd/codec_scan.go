@@ -30,6 +30,7 @@ type scan struct {
 	more     bool        // the part was not the last, or the limit was reached
 	finished bool        // the part with the header came
 	listed   bool        // its keys are handed out
+	values   bool        // and their values
 	stalled  bool        // waits for room
 }
 
@@ -70,7 +71,8 @@ func (c *codec) beginScan(op *store.Op, gen uint8) {
 		tag: op.Tag, busy: true, memory: s.memory, first: s.first[:0],
 		found: store.Event{Tag: op.Tag},
 	}
-	s.listed = c.keys != nil && c.keys.Begin(op.Tag)
+	s.listed = c.keys != nil
+	s.values = s.listed && c.keys.Begin(op.Tag)
 	if op.Streamed {
 		s.op.CountOnly = op.CountOnly
 		s.stream = c.conn.OpenStream(c.streamRPC, scanTag|place, gen|callStream)
