@@ -16,6 +16,7 @@ type Collector struct {
 
 	shards []shardQueue
 	totals [2]Totals // by phase
+	told   [2]Told   // likewise
 	gap    gap
 	added  int // measured seconds merged
 }
@@ -104,7 +105,7 @@ func (c *Collector) merge(phase Phase, index int) {
 			whole.merge(s, c.recycle)
 		}
 	}
-	c.totals[phase].add(whole)
+	c.totals[phase].add(whole, &c.told[phase])
 	if phase == Measured {
 		c.gap.add(&whole.Alive)
 		c.added++
@@ -148,6 +149,7 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	s.Extra += o.Extra
 	s.Keys += o.Keys
 	s.Retries += o.Retries
+	s.Untold += o.Untold
 	s.Done += o.Done
 	for i := range s.DoneKinds {
 		s.DoneKinds[i] += o.DoneKinds[i]
@@ -217,7 +219,7 @@ func mergeHistogram(into, from *Histogram) *Histogram {
 }
 
 // add takes a merged second of the window into the totals.
-func (t *Totals) add(s *Second) {
+func (t *Totals) add(s *Second, told *Told) {
 	t.Due += s.Due
 	for i := range t.Outcomes {
 		t.Outcomes[i] += s.Outcomes[i]
@@ -231,7 +233,8 @@ func (t *Totals) add(s *Second) {
 	t.Done += s.Done
 	t.BytesIn += s.BytesIn
 	t.BytesOut += s.BytesOut
-	t.Cells = MergeCells(t.Cells, s.Cells)
+	t.Untold += s.Untold
+	t.Cells = MergeCells(t.Cells, told.bounded(s.Cells))
 	t.Lateness = mergeHistogram(t.Lateness, s.Lateness)
 	t.Watch.merge(&s.Watch)
 	t.Disturbed.merge(&s.Disturbed)

@@ -44,6 +44,7 @@ func rules() []rule {
 		{11, errorShare}, {12, tooFewSamples}, {13, memberLost}, {14, leaderChanged},
 		{15, carriedIn}, {16, inFlightLimit}, {17, notDurable}, {18, misses}, {19, interrupted},
 		{20, eventsImpossible}, {21, eventsAmiss}, {22, membersDisagree}, {23, foreign},
+		{24, inventedMembers},
 	}
 }
 

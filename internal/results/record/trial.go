@@ -258,7 +258,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
 		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedBy: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
-		Misses: t.Misses, FoundNothing: foundNothing(m), WrongAnswers: t.WrongAnswers, Done: t.Completed,
+		Misses: t.Misses, FoundNothing: foundNothing(m), WrongAnswers: t.WrongAnswers, Untold: m.Untold, Done: t.Completed,
 		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanResting, MaxInFlight: t.MaxInFlight, Capped: t.Capped, NoRoom: t.NoRoom,
 		CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
 		Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
@@ -274,6 +274,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	}
 	if warmup != nil {
 		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
+		f.Untold += warmup.Untold
 	}
 	f.Added = t.Added.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
