@@ -14,6 +14,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// maxList bounds an answer to the library's client, in bytes: a list of keys to
+// be removed.
+const maxList = 64 << 20
+
 // configNode holds the members, since 3.5.
 const configNode = "/zookeeper/config"
 
@@ -88,7 +92,7 @@ func (a *admin) connected(ctx context.Context) (*zk.Conn, error) {
 		return nil, errors.New("this connection to the ZooKeeper cluster was closed")
 	}
 	if a.client == nil {
-		c, _, err := zk.Connect(a.access.Endpoints, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithDialer(a.dialer(ctx)))
+		c, _, err := zk.Connect(a.access.Endpoints, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithDialer(a.dialer(ctx)), zk.WithMaxBufferSize(maxList))
 		if err != nil {
 			return nil, fmt.Errorf("cannot connect to the ZooKeeper cluster: %s", reason(ctx, err))
 		}
