@@ -53,6 +53,17 @@ type Codec interface {
 	Draining() bool
 }
 
+// Holder is what a Codec also is when it keeps bytes of answers until they are
+// whole. How many a server sends before it ends any is not ours to decide, so
+// the engine bounds what all connections hold together.
+type Holder interface {
+	// Holding is how many bytes are kept now, buffers for more included.
+	Holding() int
+	// Release gives back the buffers that hold nothing; events that were
+	// appended before are not valid any more.
+	Release()
+}
+
 // SessionCodec is a Codec whose session lives on at the server when the
 // connection ends.
 type SessionCodec interface {

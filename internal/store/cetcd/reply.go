@@ -16,6 +16,8 @@ const unknown = -1
 
 var (
 	malformed = []byte("the server sent an answer that is none of cetcd's")
+	noIndex   = []byte("the answer has no index above 0: cetcd gives every key etcd's")
+	stray     = []byte("a list has a key that does not begin with the prefix that was asked for")
 	unsaid    = []byte("cetcd did not do it and does not say why")
 )
 
@@ -122,6 +124,8 @@ func (c *codec) parseOne(body []byte, e *store.Event) {
 		e.Outcome, e.Text = kv.StoreError, malformed
 	case count == 0:
 		e.Outcome = kv.Miss
+	case found.index <= 0:
+		e.Outcome, e.Text = kv.WrongAnswer, noIndex
 	default:
 		c.fill(e, found, count)
 	}
@@ -138,6 +142,10 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	for more := s.Array(); more && s.Element(); {
 		kept := len(c.buf)
 		k := c.parseEntry(&s)
+		if why := c.strayIn(&k); why != nil && s.OK() {
+			e.Outcome, e.Text = kv.WrongAnswer, why
+			return
+		}
 		inside := bytes.Compare(k.key, c.from) >= 0 && (len(c.to) == 0 || bytes.Compare(k.key, c.to) < 0)
 		switch {
 		case !inside || c.limit > 0 && count == c.limit:
@@ -159,6 +167,17 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	case count > 0:
 		c.fill(e, first, count)
 	}
+}
+
+// strayIn says what is wrong with a key of a list; nil for nothing.
+func (c *codec) strayIn(k *entry) []byte {
+	switch {
+	case !bytes.HasPrefix(k.key, c.prefix):
+		return stray
+	case k.index <= 0:
+		return noIndex
+	}
+	return nil
 }
 
 // handOut gives a key of a list to who checks it.

@@ -245,6 +245,12 @@ func (c *codec) Tick(now int64) int64 {
 	return c.login.next(c)
 }
 
+// Holding implements store.Holder.
+func (c *codec) Holding() int { return c.conn.Holding() }
+
+// Release implements store.Holder.
+func (c *codec) Release() { c.conn.Release() }
+
 // Out implements store.Codec.
 func (c *codec) Out() []byte { return c.conn.Out() }
 

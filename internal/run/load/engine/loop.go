@@ -56,6 +56,7 @@ type Loop struct {
 
 	watching   *watching // nil: this loop has no watchers
 	eventsLive uint64
+	kept       int // bytes of answers that are not whole, on all connections
 
 	now               int64
 	clock             clockwork // phases and seconds, by time
@@ -101,6 +102,9 @@ func New(cfg Config, p Poller) *Loop {
 			total = cfg.Phases[n-1].Total
 		}
 		cfg.Shared = NewShared(1, total, cfg.MaxInFlight)
+	}
+	if cfg.MaxHeld <= 0 {
+		cfg.MaxHeld = DefaultMaxHeld
 	}
 	if cfg.Places == 0 {
 		cfg.Places = (len(cfg.Endpoints) - cfg.WatchOnly) * int(cfg.Stride)
@@ -337,6 +341,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	}
 }
 
+// MaxErrorText bounds the text of an error that is kept, in bytes.
+const MaxErrorText = 1000
+
 // explain keeps the first text of each kind of error.
 func (l *Loop) explain(o kv.Outcome, text []byte) {
 	if l.res.ErrorTexts[o] != "" {
@@ -344,7 +351,7 @@ func (l *Loop) explain(o kv.Outcome, text []byte) {
 	}
 	switch {
 	case len(text) > 0:
-		l.res.ErrorTexts[o] = string(text)
+		l.res.ErrorTexts[o] = string(text[:min(len(text), MaxErrorText)])
 	case o == kv.TimedOut && l.stopped:
 		l.res.ErrorTexts[o] = "no answer until the load was stopped"
 	case o == kv.TimedOut:
