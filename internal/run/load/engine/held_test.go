@@ -71,4 +71,3 @@ func TestConnectionsThatEndAtOnceAreNotMadeAtOnce(t *testing.T) {
 		t.Error("nothing was left unsent")
 	}
 }
-
