@@ -1,4 +1,6 @@
-package e2e
+//go:build linux
+
+package e2e_test
 
 import (
 	"net"
