@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"math"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
@@ -147,8 +145,8 @@ func readOperation(n *node) (Operation, error) {
 
 func readWeight(n *node) (float64, error) {
 	w, err := n.number("a weight")
-	if err == nil && (!(w > 0) || math.IsInf(w, 0)) {
-		return 0, n.at.errorf("a weight is %s and must be a number above 0", n.text)
+	if err == nil && !(w >= MinWeight && w <= MaxWeight) {
+		return 0, n.at.errorf("a weight is %s and must be from %s to %s", n.text, formatNumber(MinWeight), formatNumber(MaxWeight))
 	}
 	return w, err
 }

@@ -107,8 +107,9 @@ func (l *Load) checkMix(c *checks) {
 		case !reads(o.Kind) && o.Consistency != kv.None:
 			c.add("consistency", "consistency is for reads, and %s is none", o.Kind)
 		}
-		if !(o.Weight > 0) || math.IsInf(o.Weight, 0) {
-			c.add("mix", "the weight of %s is %s and must be a number above 0", o.label(), formatNumber(o.Weight))
+		if !(o.Weight >= MinWeight && o.Weight <= MaxWeight) {
+			c.add("mix", "the weight of %s is %s and must be from %s to %s: weights count by their shares of the mix", o.label(),
+				formatNumber(o.Weight), formatNumber(MinWeight), formatNumber(MaxWeight))
 		}
 		for _, earlier := range l.Mix[:i] {
 			if earlier.Kind == o.Kind && earlier.Consistency == o.Consistency {
@@ -117,6 +118,13 @@ func (l *Load) checkMix(c *checks) {
 		}
 	}
 }
+
+// Bounds of a weight: the sum of a mix's weights is a number, and each has a
+// share in it.
+const (
+	MinWeight = 1e-9
+	MaxWeight = 1e9
+)
 
 // label names the operation with its consistency, if it has one.
 func (o Operation) label() string {

@@ -53,6 +53,17 @@ type Codec interface {
 	Draining() bool
 }
 
+// Holder is what a Codec also is when it keeps bytes of answers until they are
+// whole. How many a server sends before it ends any is not ours to decide, so
+// the engine bounds what all connections hold together.
+type Holder interface {
+	// Holding is how many bytes are kept now, buffers for more included.
+	Holding() int
+	// Release gives back the buffers that hold nothing; events that were
+	// appended before are not valid any more.
+	Release()
+}
+
 // SessionCodec is a Codec whose session lives on at the server when the
 // connection ends.
 type SessionCodec interface {
@@ -114,11 +125,11 @@ type Pair struct{ Key, Value []byte }
 // parsed, so that who asked can check them and no codec has to keep them. It is
 // called from Submit and Feed, before the operation's event.
 type Keys interface {
-	// Begin says that the answer to an operation begins, and reports whether its
-	// keys are wanted.
-	Begin(tag uint32) bool
-	// Add takes a key of it with its value, nil if the answer has none, in the
-	// order of the answer. Their memory is the codec's.
+	// Begin says that the answer to an operation begins, and reports whether the
+	// values of its keys are wanted too.
+	Begin(tag uint32) (values bool)
+	// Add takes a key of it with its value, nil if the answer has none or it is
+	// not wanted, in the order of the answer. Their memory is the codec's.
 	Add(tag uint32, key, value []byte)
 }
 
@@ -142,7 +153,7 @@ type Event struct {
 	Member   uint64 // who answered; 0 if the protocol does not say
 	Term     uint64 // at which term; 0 if the protocol does not say
 	Revision int64  // the key's version (its mod revision), for a CAS to come
-	Count    int64  // keys read, counted or removed
+	Count    int64  // keys read, counted, removed, or written by a Txn; -1 if the protocol does not say
 	Extra    uint32 // requests that it took beyond the first
 	Retries  uint32 // STM: how often a conflict made it begin again
 	Watcher  uint32 // Notify, Seen, Ended: whose

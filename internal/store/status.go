@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -13,9 +15,6 @@ import (
 
 // defaultDialTimeout is what Access.DialTimeout says.
 const defaultDialTimeout = 5 * time.Second
-
-// maxAlarms is how many alarms of a member are kept.
-const maxAlarms = 10
 
 // Timeout is the dial timeout with its default.
 func (a Access) Timeout() time.Duration {
@@ -31,15 +30,50 @@ func Refused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
-// MakePrintable is for what a member says of itself: names and versions are its
-// own choice. An error is made printable where it is printed.
-func (m *Member) MakePrintable() {
-	m.Name = printable.Line(m.Name, printable.OfServer)
-	m.Version = printable.Line(m.Version, printable.OfServer)
-	m.Alarms = slices.Clone(m.Alarms[:min(len(m.Alarms), maxAlarms)])
-	for i := range m.Alarms {
-		m.Alarms[i] = printable.Line(m.Alarms[i], printable.OfServer)
+// What servers say of themselves is bounded: they are not trusted.
+const (
+	// MaxMembers is how many members a cluster may name. Those that are known
+	// have seven, and some proxies and clients beside them.
+	MaxMembers = 100
+	// MaxName bounds a member's name and version, in bytes, and the text of an
+	// alarm.
+	MaxName = 200
+	// MaxAlarms is how many alarms of one member are kept.
+	MaxAlarms = 16
+	// MaxErrorText bounds the text of a member's error, in bytes.
+	MaxErrorText = 1000
+)
+
+// AskMembers asks for a cluster's members; what cannot be a list of them is an
+// error.
+func AskMembers(ctx context.Context, a Admin) ([]string, error) {
+	list, err := a.Members(ctx)
+	if err != nil {
+		return nil, err
 	}
+	if len(list) > MaxMembers {
+		return nil, fmt.Errorf("the cluster names %d members, and no cluster has more than %d: name the endpoints, or ask another member", len(list), MaxMembers)
+	}
+	for _, m := range list {
+		if len(m) > MaxName {
+			return nil, fmt.Errorf("the cluster names a member whose endpoint has %d bytes, and more than %d are not taken", len(m), MaxName)
+		}
+	}
+	return list, nil
+}
+
+// Bounded is a member of whose words no more is kept than anybody needs, and
+// that can be shown.
+func (m Member) Bounded() Member {
+	m.Name, m.Version = printable.Line(m.Name, MaxName), printable.Line(m.Version, MaxName)
+	m.Alarms = slices.Clone(m.Alarms[:min(len(m.Alarms), MaxAlarms)])
+	for i, a := range m.Alarms {
+		m.Alarms[i] = printable.Line(a, MaxName)
+	}
+	if m.Err != nil && len(m.Err.Error()) > MaxErrorText {
+		m.Err = errors.New(printable.Line(m.Err.Error(), MaxErrorText))
+	}
+	return m
 }
 
 // AskAll is a Status of n endpoints, which are all asked at the same time, each
@@ -49,10 +83,7 @@ func AskAll(n int, ask func(i int) Member) (Status, error) {
 	s := Status{Members: make([]Member, n)}
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() {
-			s.Members[i] = ask(i)
-			s.Members[i].MakePrintable()
-		})
+		wg.Go(func() { s.Members[i] = ask(i).Bounded() })
 	}
 	wg.Wait()
 	var versions, errs []string

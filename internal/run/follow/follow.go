@@ -155,7 +155,7 @@ func (f *Follower) round(ctx context.Context, l *line, asked time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range members {
-		members[i].MakePrintable()
+		members[i] = members[i].Bounded()
 		f.cfg.Take(l.first+i, asked, ended, members[i])
 	}
 }

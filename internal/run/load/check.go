@@ -23,6 +23,9 @@ func (p *Plan) Loops() int { return p.threads() }
 // only writes needs no read: what counts is then that the server answers one,
 // and not how.
 func Check(ctx context.Context, plan Plan) error {
+	if err := distinct(ctx, plan.Endpoints); err != nil {
+		return err
+	}
 	l := plan.Load
 	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive { // what those need is not there yet
 		l.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}

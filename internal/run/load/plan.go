@@ -152,6 +152,7 @@ func (p *Plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 		MaxInFlight:   p.Load.MaxInFlight, DrainOnStop: int64(drainOnStop),
 		Seed: random.Derive(p.Load.Seed, "backoff") + uint64(i),
 	}
+	c.MaxHeld = p.maxHeld() / n
 	if p.wrap != nil {
 		c.Source = p.wrap(src)
 	}
@@ -166,6 +167,46 @@ func (p *Plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 		}
 	}
 	return c, nil
+}
+
+// Bounds of what a load keeps of answers that are not whole, in bytes, beside
+// what its own answers may have.
+const (
+	heldBeside = engine.DefaultMaxHeld
+	heldAtMost = 1 << 30
+)
+
+// maxHeld is what the load keeps at most of answers that are not whole: each of
+// its operations may be under way with all that it asks for, as the wordiest
+// protocol says it.
+func (p *Plan) maxHeld() int {
+	l := &p.Load
+	keys := 1.0
+	if (has(l, kv.Range) || has(l, kv.TxnGet)) && !l.Scan.CountOnly {
+		switch {
+		case l.Scan.PageSize > 0:
+			keys = float64(l.Scan.PageSize)
+		case l.RangeLimit > 0:
+			keys = float64(l.RangeLimit)
+		case len(l.RangeKey) > 0: // whatever is there
+			return heldAtMost
+		default:
+			keys = float64(l.KeySpace)
+		}
+	}
+	for _, o := range l.Mix {
+		switch o.Kind {
+		case kv.Txn:
+			keys = max(keys, float64(l.TxnKeys))
+		case kv.STM:
+			keys = max(keys, float64(p.stm().KeysPerTxn))
+		}
+	}
+	open := float64(l.Clients)
+	if l.Arrival != scenario.Closed {
+		open = float64(l.MaxInFlight)
+	}
+	return int(min(heldBeside+open*keys*2*float64(l.KeySize+l.ValueSize+200), heldAtMost))
 }
 
 // newPoller returns a loop's poller for the given number of connections.

@@ -22,6 +22,7 @@ type codec struct {
 	extra      uint32 // requests beyond the first
 	key, value []byte // CAS: of the write to come
 	from, to   []byte // Range: the interval, to empty for no end
+	prefix     []byte // Range: what is asked for
 	limit      int64
 	keys       store.Keys // takes the keys of a Range; may be nil
 	cut        bool       // the key's first slash was left out, so an answer's key is not the operation's
@@ -117,6 +118,12 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 
 // Tick implements store.Codec. There is nothing to do.
 func (c *codec) Tick(int64) int64 { return 0 }
+
+// Holding implements store.Holder.
+func (c *codec) Holding() int { return c.conn.Holding() }
+
+// Release implements store.Holder.
+func (c *codec) Release() { c.conn.Release() }
 
 // Out implements store.Codec.
 func (c *codec) Out() []byte { return c.conn.Out() }

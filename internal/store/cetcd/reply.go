@@ -16,6 +16,8 @@ const unknown = -1
 
 var (
 	malformed = []byte("the server sent an answer that is none of cetcd's")
+	noIndex   = []byte("the answer has no index above 0: cetcd gives every key etcd's")
+	stray     = []byte("a list has a key that does not begin with the prefix that was asked for")
 	unsaid    = []byte("cetcd did not do it and does not say why")
 )
 
@@ -122,6 +124,8 @@ func (c *codec) parseOne(body []byte, e *store.Event) {
 		e.Outcome, e.Text = kv.StoreError, malformed
 	case count == 0:
 		e.Outcome = kv.Miss
+	case found.index <= 0:
+		e.Outcome, e.Text = kv.WrongAnswer, noIndex
 	default:
 		c.fill(e, found, count)
 	}
@@ -133,16 +137,21 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := jsonscan.New(body)
 	first, count := entry{}, int64(0)
-	listed := c.keys != nil && !c.cut && c.keys.Begin(c.tag)
+	listed := c.keys != nil && !c.cut
+	values := listed && c.keys.Begin(c.tag)
 	for more := s.Array(); more && s.Element(); {
 		kept := len(c.buf)
 		k := c.parseEntry(&s)
+		if why := c.strayIn(&k); why != nil && s.OK() {
+			e.Outcome, e.Text = kv.WrongAnswer, why
+			return
+		}
 		inside := bytes.Compare(k.key, c.from) >= 0 && (len(c.to) == 0 || bytes.Compare(k.key, c.to) < 0)
 		switch {
 		case !inside || c.limit > 0 && count == c.limit:
 			c.buf = c.buf[:kept]
 			continue
-		case listed && !c.handOut(k):
+		case listed && !c.handOut(k, values):
 			e.Outcome, e.Text = kv.StoreError, malformed
 			return
 		}
@@ -160,8 +169,23 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	}
 }
 
+// strayIn says what is wrong with a key of a list; nil for nothing.
+func (c *codec) strayIn(k *entry) []byte {
+	switch {
+	case !bytes.HasPrefix(k.key, c.prefix):
+		return stray
+	case k.index <= 0:
+		return noIndex
+	}
+	return nil
+}
+
 // handOut gives a key of a list to who checks it.
-func (c *codec) handOut(k entry) bool {
+func (c *codec) handOut(k entry, values bool) bool {
+	if !values {
+		c.keys.Add(c.tag, k.key, nil)
+		return true
+	}
 	from := len(c.buf)
 	value, err := base64.StdEncoding.AppendDecode(c.buf, k.value)
 	if err != nil {

@@ -72,7 +72,8 @@ func (c *codec) list(op *store.Op) {
 	if len(op.End) == 1 && op.End[0] == 0 {
 		c.to = c.to[:0]
 	}
-	b := http1.AppendPath(c.conn.Begin(c.get), prefixOf(c.from, c.to))
+	c.prefix = prefixOf(c.from, c.to)
+	b := http1.AppendPath(c.conn.Begin(c.get), c.prefix)
 	b = append(b, "?recurse=true"...)
 	if op.Consistency == kv.Linearizable {
 		b = append(b, "&consistent=true"...)

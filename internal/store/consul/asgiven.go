@@ -26,3 +26,11 @@ func (a asGiven) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.URL.RawQuery = query.Encode()
 	return a.next.RoundTrip(r)
 }
+
+// CloseIdleConnections closes those of the transport, which http.Client does not
+// find otherwise.
+func (a asGiven) CloseIdleConnections() {
+	if c, ok := a.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}

@@ -12,6 +12,8 @@ type codec struct {
 	httpkv.Codec
 	get, put, del, multi *http1.Template
 
+	prefix []byte // Range: what is asked for
+
 	buf  []byte // what answers decode to
 	text []byte // of an error
 }

@@ -14,6 +14,17 @@ import (
 // unknown is the revision of a key that was written: Consul does not tell it.
 const unknown = -1
 
+// Sentences about answers that Consul cannot have sent; nobody writes to them.
+var (
+	noIndex = []byte("the answer has no index above 0: Consul gives every key one")
+	stray   = []byte("a list has a key that does not begin with the prefix that was asked for")
+)
+
+// wrong makes an event a wrong answer.
+func wrong(e *store.Event, why []byte) {
+	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Outcome: kv.WrongAnswer, Text: why}
+}
+
 var malformed = []byte("the server sent an answer that is none of Consul's")
 
 // event fills the event of an operation that was answered.
@@ -35,9 +46,13 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 	switch c.Kind {
 	case kv.Get:
 		// The index of an answer about one key that is there is its ModifyIndex.
-		e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex))
+		if e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex)); e.Revision <= 0 {
+			wrong(e, noIndex)
+		}
 	case kv.Put, kv.Delete, kv.CAS:
-		e.Revision = unknown
+		if e.Revision = unknown; c.Kind == kv.Delete {
+			e.Count = -1 // it is answered with true whether or not the key was there
+		}
 		switch string(bytes.TrimSpace(r.Body)) {
 		case "true":
 		case "false":
@@ -143,18 +158,30 @@ func (c *codec) parseList(r *http1.Response, e *store.Event) {
 		kept := len(c.buf)
 		var k entry
 		c.parseEntry(&s, &k)
+		switch {
+		case !s.OK(): // what is wrong is said at the end
+		case !bytes.HasPrefix(k.key, c.prefix):
+			wrong(e, stray)
+			return
+		case k.index <= 0:
+			wrong(e, noIndex)
+			return
+		}
 		if !c.Holds(k.key) || c.Limit > 0 && e.Count == c.Limit {
 			c.buf = c.buf[:kept]
 			continue
 		}
 		if c.Listed {
 			at := len(c.buf)
-			value, ok := c.decode(k.value)
+			var key, value []byte
+			ok := true
+			if c.Values {
+				value, ok = c.decode(k.value)
+			}
 			if !ok {
 				*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
 				return
 			}
-			var key []byte
 			key, c.buf = c.Spelt(c.buf, k.key)
 			c.HandOut(key, value)
 			c.buf = c.buf[:at]
@@ -204,8 +231,11 @@ func (c *codec) parseTxn(body []byte, e *store.Event) {
 			}
 		}
 	}
-	if !s.End() {
+	switch {
+	case !s.End():
 		*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
+	case e.Count > 0 && e.Revision <= 0:
+		wrong(e, noIndex)
 	}
 }
 

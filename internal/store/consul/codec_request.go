@@ -75,7 +75,8 @@ func appendLevel(b []byte, level kv.Consistency) []byte {
 func (c *codec) list(op *store.Op) {
 	c.Doing = httpkv.Listing
 	c.Want(op)
-	b := http1.AppendPath(c.Begin(c.get), prefixOf(c.From, c.To))
+	c.prefix = prefixOf(c.From, c.To)
+	b := http1.AppendPath(c.Begin(c.get), c.prefix)
 	c.Send(c.Head(appendLevel(append(b, "?recurse"...), op.Consistency)))
 }
 

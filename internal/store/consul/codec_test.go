@@ -89,12 +89,16 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Get}, answer("404 Not Found", ""), store.Event{Outcome: kv.Miss}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "true\n"), store.Event{Revision: unknown}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("200 OK", "false"), store.Event{Outcome: kv.Conflict, Revision: unknown}},
-		{store.Op{Kind: kv.Delete}, answer("200 OK", "true"), store.Event{Revision: unknown}},
+		{store.Op{Kind: kv.Delete}, answer("200 OK", "true"), store.Event{Revision: unknown, Count: -1}},
+		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
+		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), "X-Consul-Index", "X-Other", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
+		{store.Op{Kind: kv.Range, Key: []byte("c1"), End: []byte("c2")}, answer("200 OK", `[{"Key":"b","Value":"dg==","ModifyIndex":4}]`), store.Event{Outcome: kv.WrongAnswer, Text: stray}},
+		{list, answer("200 OK", `[{"Key":"b","Value":"dg=="}]`), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "<html>"), store.Event{Outcome: kv.StoreError, Revision: unknown, Text: malformed}},
 		{list, answer("404 Not Found", ""), store.Event{}},
 		{list, answer("200 OK", two), store.Event{Key: []byte("b"), Value: []byte("v"), Revision: 5, Count: 2}},
 		{list, answer("200 OK", two[:50]), store.Event{Outcome: kv.StoreError, Text: malformed}},
-		{list, answer("200 OK", `[{"Key":"b","Value":"!"}]`), store.Event{Outcome: kv.StoreError, Text: malformed}},
+		{list, answer("200 OK", `[{"Key":"b","Value":"!","ModifyIndex":4}]`), store.Event{Outcome: kv.StoreError, Text: malformed}},
 		{store.Op{Kind: kv.Txn}, answer("200 OK", `{"Results":[{"KV":{"Key":"b","Value":null,"ModifyIndex":9}}],"Errors":null}`), store.Event{Revision: 9, Count: 1}},
 		{store.Op{Kind: kv.Txn}, answer("409 Conflict", `{"Results":null,"Errors":[{"OpIndex":0,"What":"Permission denied"}]}`),
 			store.Event{Outcome: kv.Denied, Text: []byte(`{"Results":null,"Errors":[{"OpIndex":0,"What":"Permission denied"}]}`)}},
@@ -198,7 +202,7 @@ func TestCancelAndLost(t *testing.T) {
 	}
 	s = newScripted(t)
 	s.asks(op)
-	s.feed("HTTP/1.1 200 OK\r\n\r\nval")
+	s.feed("HTTP/1.1 200 OK\r\nX-Consul-Index: 7\r\n\r\nval")
 	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.OK || string(e[0].Value) != "val" {
 		t.Errorf("an answer until the end: %v", e)
 	}

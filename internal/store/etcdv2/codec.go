@@ -17,8 +17,10 @@ type codec struct {
 	get, put, del *http1.Template
 
 	// The operation in flight.
-	redirected bool // one hop is followed
-	slash      bool // the key was given with the slash that answers have
+	redirected bool   // one hop is followed
+	slash      bool   // the key was given with the slash that answers have
+	folder     []byte // Range: what is asked for
+	strayed    bool   // Range: a key of the answer lies outside of it
 
 	buf  []byte // what answers decode to
 	text []byte // of an error

@@ -57,3 +57,35 @@ func cutNumber(b, after []byte) (n int64, rest []byte, ok bool) {
 	rest, ok = bytes.CutPrefix(b[i:], after)
 	return n, rest, ok
 }
+
+// The forms in which etcd writes the answer to a write: without the key where
+// the value is not asked for, and else with it.
+var (
+	plainAction = []byte(`{"action":"`)
+	plainBare   = []byte(`"}`)
+	plainNode   = []byte(`","node":{"key":"`)
+)
+
+// plainWrite reads an answer to a write in one of those forms, which nearly every
+// one has. It reports false for all others, as parsePlain does.
+func plainWrite(body []byte) (action []byte, n node, ok bool) {
+	body = bytes.TrimSuffix(body, []byte("\n"))
+	rest, ok := bytes.CutPrefix(body, plainAction)
+	if !ok {
+		return nil, n, false
+	}
+	if action, end, ok := cutPlain(rest, plainBare); ok {
+		return action, n, len(end) == 0
+	}
+	if action, rest, ok = cutPlain(rest, plainNode); !ok {
+		return nil, n, false
+	}
+	if n.key, rest, ok = cutPlain(rest, plainModified); !ok || len(n.key) == 0 {
+		return nil, n, false
+	}
+	if n.modified, rest, ok = cutNumber(rest, plainCreated); !ok {
+		return nil, n, false
+	}
+	_, rest, ok = cutNumber(rest, plainEnd)
+	return action, n, ok && len(rest) == 0
+}

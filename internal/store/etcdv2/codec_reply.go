@@ -36,11 +36,27 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 		if c.Kind == kv.Delete {
 			e.Count = 1
 		}
-		ok = e.Revision > 0
+		ok = c.parseWritten(r.Body, e)
 	}
-	if !ok && e.Outcome == kv.OK {
+	switch {
+	case !ok && e.Outcome == kv.OK:
 		*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
+	case ok && e.Outcome == kv.OK && (e.Count > 0 || c.Kind.Writes()) && e.Revision <= 0:
+		wrong(e, noIndex)
 	}
+}
+
+// Sentences about answers that the v2 API cannot have sent; nobody writes to
+// them.
+var (
+	noIndex     = []byte("the answer has no index above 0: etcd gives every key one")
+	otherAction = []byte("the answer is about another action than the one that was asked for")
+	stray       = []byte("a list has a key outside of the folder that was asked for")
+)
+
+// wrong makes an event a wrong answer.
+func wrong(e *store.Event, why []byte) {
+	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Term: e.Term, Outcome: kv.WrongAnswer, Text: why}
 }
 
 // swap goes on with a compare-and-set whose key's version was read first. It
@@ -67,6 +83,63 @@ type node struct {
 	key, value []byte
 	modified   int64
 	folder     bool
+}
+
+// parseWritten reads the answer to a write: what was done, and to which key.
+// Without the value, which we do not ask for, the key is left out too.
+func (c *codec) parseWritten(body []byte, e *store.Event) bool {
+	action, n, ok := plainWrite(body)
+	if !ok {
+		if action, n, ok = c.parseEvent(body); !ok {
+			return false
+		}
+	}
+	if !c.asks(string(action)) {
+		wrong(e, otherAction)
+		return true
+	}
+	if len(n.key) == 0 {
+		return true
+	}
+	if n.modified <= 0 {
+		wrong(e, noIndex)
+		return true
+	}
+	e.Key = c.asGiven(n.key)
+	return true
+}
+
+// asks reports whether an action is what the operation asks for.
+func (c *codec) asks(action string) bool {
+	switch c.Kind {
+	case kv.Put:
+		return action == "set"
+	case kv.Delete:
+		return action == "delete"
+	}
+	return action == "compareAndSwap" || action == "create"
+}
+
+// parseEvent reads the answer to a write as JSON.
+func (c *codec) parseEvent(body []byte) (action []byte, n node, ok bool) {
+	c.buf = c.buf[:0]
+	s := jsonscan.New(body)
+	ok = true
+	for more := s.Object(); more && ok; {
+		name, member := s.Member()
+		if !member {
+			break
+		}
+		switch string(name) {
+		case "action":
+			action, c.buf = s.String(c.buf)
+		case "node":
+			n, ok = c.parseNode(&s, nil, 0)
+		default:
+			s.Skip()
+		}
+	}
+	return action, n, ok && s.End()
 }
 
 // openNode goes to the node of an answer: {"action":"get","node":{...}}.
@@ -136,10 +209,15 @@ func (c *codec) parseList(body []byte, e *store.Event) bool {
 	if !openNode(&s) {
 		return false
 	}
+	c.strayed = false
 	n, ok := c.parseNode(&s, e, 0)
 	closeNode(&s)
 	if !ok || !s.End() {
 		return false
+	}
+	if c.strayed {
+		wrong(e, stray)
+		return true
 	}
 	if !n.folder {
 		c.countIn(&n, e)
@@ -206,6 +284,9 @@ func (c *codec) parseNodes(s *jsonscan.Scanner, e *store.Event, depth int) bool 
 // countIn counts a key if it is in the interval, and reports whether it is the
 // least so far.
 func (c *codec) countIn(n *node, e *store.Event) bool {
+	if !bytes.HasPrefix(httpkv.Bare(n.key), c.folder) {
+		c.strayed = true
+	}
 	if !c.Holds(httpkv.Bare(n.key)) {
 		return false
 	}

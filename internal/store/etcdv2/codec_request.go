@@ -76,7 +76,8 @@ func (c *codec) read(key []byte, level kv.Consistency) {
 func (c *codec) list(op *store.Op) {
 	c.Doing = httpkv.Listing
 	c.Want(op)
-	b := http1.AppendPath(c.Begin(c.get), folderOf(c.From, c.To))
+	c.folder = folderOf(c.From, c.To)
+	b := http1.AppendPath(c.Begin(c.get), c.folder)
 	b = append(b, "?recursive=true"...)
 	if op.Consistency == kv.Linearizable {
 		b = append(b, "&quorum=true"...)

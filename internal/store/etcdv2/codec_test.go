@@ -78,6 +78,11 @@ const (
 		`"modifiedIndex":6,"createdIndex":1}],"modifiedIndex":6,"createdIndex":6},{"key":"/b","value":"v","modifiedIndex":5,"createdIndex":1}]}}`
 )
 
+// done is the answer to a write of the key b.
+func done(action string, index int) string {
+	return fmt.Sprintf(`{"action":%q,"node":{"key":"/b","modifiedIndex":%d,"createdIndex":1}}`+"\n", action, index)
+}
+
 func apiErrorText(code int, cause string) string {
 	return fmt.Sprintf(`{"errorCode":%d,"message":"M","cause":%q,"index":9}`, code, cause)
 }
@@ -96,11 +101,24 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Get}, answer("404 X", "404 page not found"), store.Event{Outcome: kv.BadRequest,
 			Text: []byte("there is no v2 API: etcd needs --enable-v2, and has none from 3.6 on")}},
 		{store.Op{Kind: kv.Put}, answer("201 Created", `{"action":"set"}`), store.Event{Revision: 77}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", `{"action":"get"}`+"\n"), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", "{}"), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
+		{store.Op{Kind: kv.Put, Key: []byte("b")}, answer("201 Created", done("set", 77)), store.Event{Key: []byte("b"), Revision: 77}},
+		{store.Op{Kind: kv.Put, Key: []byte("/b")}, answer("200 OK", `{"node":{"key":"/\u0062","modifiedIndex":77},"action":"set"}`), store.Event{Key: []byte("/b"), Revision: 77}},
+		{store.Op{Kind: kv.CAS, Key: []byte("b"), Revision: 3}, answer("200 OK", done("compareAndSwap", 77)), store.Event{Key: []byte("b"), Revision: 77}},
+		{store.Op{Kind: kv.CAS, Key: []byte("b")}, answer("201 Created", done("create", 77)), store.Event{Key: []byte("b"), Revision: 77}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", done("get", 77)), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
+		{store.Op{Kind: kv.Delete}, answer("200 OK", done("set", 77)), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", done("set", 0)), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
+		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", done("set", 7)), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", ""), store.Event{Outcome: kv.StoreError, Text: malformed}},
+		{store.Op{Kind: kv.Get}, answer("200 OK", strings.Replace(one, `:5,`, `:0,`, 1)), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
+		{store.Op{Kind: kv.Range, Key: []byte("f/a"), End: []byte("f/z")}, answer("200 OK", two), store.Event{Outcome: kv.WrongAnswer, Text: stray}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "[3 != 44]")), store.Event{Outcome: kv.Conflict, Revision: 44}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "what")), store.Event{Outcome: kv.Conflict, Revision: unknown}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("404 X", apiErrorText(100, "/b")), store.Event{Outcome: kv.Conflict}},
 		{store.Op{Kind: kv.CAS}, answer("412 X", apiErrorText(105, "/b")), store.Event{Outcome: kv.Conflict, Revision: unknown}},
-		{store.Op{Kind: kv.Delete}, answer("200 OK", `{"action":"delete"}`), store.Event{Revision: 77, Count: 1}},
+		{store.Op{Kind: kv.Delete}, answer("200 OK", done("delete", 77)), store.Event{Key: []byte("b"), Revision: 77, Count: 1}},
 		{store.Op{Kind: kv.Delete}, answer("404 X", apiErrorText(100, "/b")), store.Event{}},
 		{list, answer("404 X", apiErrorText(100, "/b")), store.Event{}},
 		{list, answer("200 OK", two), store.Event{Key: []byte("b"), Value: []byte("v"), Revision: 5, Count: 2}},
@@ -161,7 +179,7 @@ func TestRedirects(t *testing.T) {
 	if e := s.feed(moved("http://127.0.0.1:2379/v2/keys/other")); len(e) != 0 || s.wrote() != "PUT /v2/keys/other value=v" {
 		t.Errorf("%v", e)
 	}
-	if e := s.feed(answer("200 OK", "{}")); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Extra != 1 {
+	if e := s.feed(answer("200 OK", `{"action":"set"}`)); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Extra != 1 {
 		t.Errorf("%v", e)
 	}
 	s.asks(op)
@@ -186,7 +204,7 @@ func TestCompareAndSetReadsFirst(t *testing.T) {
 		if e := s.feed(first); len(e) != 0 || s.wrote() != "PUT /v2/keys/k?noValueOnSuccess=true&"+index+" value=v" {
 			t.Errorf("%v", e)
 		}
-		if e := s.feed(answer("200 OK", `{"action":"set"}`)); len(e) != 1 || e[0].Tag != 4 || e[0].Extra != 1 || e[0].Outcome != kv.OK {
+		if e := s.feed(answer("200 OK", `{"action":"compareAndSwap"}`)); len(e) != 1 || e[0].Tag != 4 || e[0].Extra != 1 || e[0].Outcome != kv.OK {
 			t.Errorf("%v", e)
 		}
 	}

@@ -64,8 +64,12 @@ func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	default:
 		b := jute.NewReader(r.Body)
 		for range b.Count(4) {
-			if within(b.Buffer(), key, end) {
+			name := b.Buffer()
+			if within(name, key, end) {
 				e.Count++
+			}
+			if len(name) == 0 || bytes.IndexByte(name, '/') >= 0 {
+				e.Outcome, e.Text = kv.WrongAnswer, noName
 			}
 		}
 		b.Stat()

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -70,6 +71,9 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	case callTxn:
 		done, ok = c.txnDone(r, e)
 	}
+	if ok && done && e.Outcome == kv.OK {
+		checkZxid(r, e)
+	}
 	if !ok {
 		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(jute.ErrMalformed.Error())}
 		return to, jute.ErrMalformed
@@ -124,7 +128,7 @@ func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:
-		e.Revision = 1
+		created(r, e)
 	case r.Code == jute.NodeExists && !exhausted(r, e): // by somebody else, just now
 		path, data := written(r)
 		c.conn.SetData(next(r, callPut, 1), path, data, jute.AnyVersion)
@@ -164,8 +168,44 @@ func written(r *jute.Reply) (jute.Path, []byte) {
 
 func readStat(r *jute.Reply, e *store.Event) bool {
 	b := jute.NewReader(r.Body)
-	e.Revision = int64(b.Stat().Version) + 1
+	takeStat(b.Stat(), e)
 	return b.OK()
+}
+
+// takeStat takes a node's version. A transaction made it.
+func takeStat(s jute.Stat, e *store.Event) {
+	if e.Revision = int64(s.Version) + 1; s.Mzxid <= 0 {
+		e.Outcome, e.Text = kv.WrongAnswer, neverMade
+	}
+}
+
+// Sentences about answers that ZooKeeper cannot have sent; nobody writes to
+// them.
+var (
+	neverMade = []byte("the answer has a node that no transaction made: its mzxid is 0 or less")
+	noZxid    = []byte("the answer says that the write is done, and its transaction's number is 0 or less")
+	otherNode = []byte("another node was created than the one that was asked for")
+	noName    = []byte("a list of children has a name that no node can have")
+)
+
+// checkZxid looks at a success: a write is a transaction, and has its number.
+func checkZxid(r *jute.Reply, e *store.Event) {
+	switch r.Sub {
+	case callRefused, callGet, callRange:
+		return
+	}
+	if r.Zxid <= 0 && (r.Sub != callDelete || e.Count > 0) {
+		e.Outcome, e.Text = kv.WrongAnswer, noZxid
+	}
+}
+
+// created takes the path of a node that was created.
+func created(r *jute.Reply, e *store.Event) {
+	b := jute.NewReader(r.Body)
+	path, _ := written(r)
+	if e.Revision = 1; !bytes.Equal(b.Buffer(), path.Rest) || !b.OK() {
+		e.Outcome, e.Text = kv.WrongAnswer, otherNode
+	}
 }
 
 // getDone takes the answer to a get. A linearizable one is as good as the sync
@@ -179,7 +219,7 @@ func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 	case code == jute.OK:
 		b := jute.NewReader(r.Body)
 		e.Value = b.Buffer()
-		e.Revision = int64(b.Stat().Version) + 1
+		takeStat(b.Stat(), e)
 		e.Count = 1
 		return b.OK()
 	case code == jute.NoNode && r.Code == jute.NoNode:
@@ -244,7 +284,7 @@ func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok b
 func (c *codec) casCreateDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:
-		e.Revision = 1
+		created(r, e)
 	case r.Code == jute.NodeExists:
 		e.Outcome, e.Revision = kv.Conflict, -1
 	case r.Code == jute.NoNode && r.Sub == callCASCreate:

@@ -14,15 +14,16 @@ import (
 // scripted is the other end of a codec: it reads what the codec wrote, and the
 // test says what it answers.
 type scripted struct {
-	t   testing.TB
-	c   *codec
-	xid int32 // of the next answer
-	in  []byte
+	t    testing.TB
+	c    *codec
+	xid  int32 // of the next answer
+	zxid int64 // of all answers
+	in   []byte
 }
 
 func newScripted(t testing.TB, a store.Access, d store.Dialed) *scripted {
 	t.Helper()
-	s := &scripted{t: t, c: newCodecs(a)(d).(*codec), xid: 1}
+	s := &scripted{t: t, c: newCodecs(a)(d).(*codec), xid: 1, zxid: 3<<32 | 9}
 	s.written()
 	return s
 }
@@ -88,7 +89,7 @@ func (s *scripted) grant(timeout, id int) {
 // answer answers the next request at term 3.
 func (s *scripted) answer(code jute.Code, record ...byte) {
 	b := binary.BigEndian.AppendUint32(nil, uint32(s.xid))
-	b = binary.BigEndian.AppendUint64(b, 3<<32|9)
+	b = binary.BigEndian.AppendUint64(b, uint64(s.zxid))
 	b = binary.BigEndian.AppendUint32(b, uint32(code))
 	s.xid++
 	s.frame(append(b, record...))
@@ -132,6 +133,7 @@ func (s *scripted) want(want string) {
 // stat is a record that ends with a Stat of the version.
 func stat(version int32, before ...byte) []byte {
 	b := make([]byte, jute.StatLen)
+	binary.BigEndian.PutUint64(b[8:], 5) // mzxid
 	binary.BigEndian.PutUint32(b[32:], uint32(version))
 	return append(before, b...)
 }

@@ -2,8 +2,10 @@ package zookeeper
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -13,6 +15,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 )
+
+// maxList bounds an answer to the library's client, in bytes: a list of keys to
+// be removed.
+const maxList = 64 << 20
 
 // configNode holds the members, since 3.5.
 const configNode = "/zookeeper/config"
@@ -88,7 +94,7 @@ func (a *admin) connected(ctx context.Context) (*zk.Conn, error) {
 		return nil, errors.New("this connection to the ZooKeeper cluster was closed")
 	}
 	if a.client == nil {
-		c, _, err := zk.Connect(a.access.Endpoints, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithDialer(a.dialer(ctx)))
+		c, _, err := zk.Connect(a.access.Endpoints, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithDialer(a.dialer(ctx)), zk.WithMaxBufferSize(maxList))
 		if err != nil {
 			return nil, fmt.Errorf("cannot connect to the ZooKeeper cluster: %s", reason(ctx, err))
 		}
@@ -111,8 +117,48 @@ func (a *admin) dialer(ctx context.Context) zk.Dialer {
 	return func(_, endpoint string, timeout time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(lasting, timeout)
 		defer cancel()
-		return dial(ctx, a.access, endpoint)
+		conn, err := dial(ctx, a.access, endpoint)
+		if err != nil {
+			return nil, err
+		}
+		return &greeted{Conn: conn}, nil
 	}
+}
+
+// minSession is the shortest session that the library's client is let have, in
+// milliseconds. It pings at each half of it, and cannot do so at 0.
+const minSession = 100
+
+// greeted is a connection whose server's first answer, ConnectResponse{
+// protocolVersion int, timeOut int, sessionId long, ...} behind its length, is looked at before
+// the library does.
+type greeted struct {
+	net.Conn
+	head []byte // what was read ahead
+	read bool
+}
+
+// Read implements io.Reader.
+func (g *greeted) Read(p []byte) (int, error) {
+	if !g.read {
+		g.read, g.head = true, make([]byte, 20)
+		n, err := io.ReadFull(g.Conn, g.head)
+		if g.head = g.head[:n]; err == nil {
+			session := binary.BigEndian.Uint64(g.head[12:]) // 0: it is over, as the library knows
+			if t := int32(binary.BigEndian.Uint32(g.head[8:])); t < minSession && session != 0 {
+				return 0, fmt.Errorf("the server grants a session of %d ms, and none below %d ms is taken", t, minSession)
+			}
+		}
+		if n == 0 {
+			return 0, err
+		}
+	}
+	if len(g.head) > 0 {
+		n := copy(p, g.head)
+		g.head = g.head[n:]
+		return n, nil
+	}
+	return g.Conn.Read(p)
 }
 
 // silent keeps the library's log from the user's terminal.

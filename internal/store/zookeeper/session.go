@@ -15,6 +15,11 @@ const sessionTimeout = 30 * time.Second
 // called again, in nanoseconds.
 const lookAgain = int64(100 * time.Millisecond)
 
+// leastPing is the shortest time between two pings, in nanoseconds, whatever the
+// session's timeout: a server that grants less than three of these ends the
+// session itself.
+const leastPing = int64(100 * time.Millisecond)
+
 // newCodecs returns the codecs of one event loop. Each connection has a session
 // of its own, because a session answers in order. The codec that takes the
 // place of another takes up its session, perhaps at another member.
@@ -38,7 +43,7 @@ func (c *codec) Tick(now int64) int64 {
 	if !c.conn.Ready() {
 		return now + lookAgain
 	}
-	third := int64(c.conn.Timeout()) * int64(time.Millisecond) / 3
+	third := max(int64(c.conn.Timeout())*int64(time.Millisecond)/3, leastPing)
 	switch {
 	case c.pingAt == 0:
 		c.pingAt = now + third

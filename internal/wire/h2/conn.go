@@ -17,6 +17,19 @@ const (
 	maxPending         = 4 << 20 // bytes of requests that may wait to be written
 	maxControl         = 10_000  // answers to PING and SETTINGS that may wait likewise
 	minTable           = 32      // places for streams at the start
+
+	// MaxGoAways is how many GOAWAY frames a connection takes: a server that
+	// shuts down sends two.
+	MaxGoAways = 8
+	// MaxIdleFrames is how many frames a connection takes that answer nothing,
+	// between two answers: control frames, and DATA without data. Each costs more
+	// than its few bytes.
+	MaxIdleFrames = 100_000
+	// MaxHeaderList bounds the header fields of an answer, in bytes as RFC 9113,
+	// section 6.5.2, counts them: a block of references is much shorter.
+	MaxHeaderList = 256 << 10
+	// MaxErrorText bounds the message of a gRPC status, in bytes as it is sent.
+	MaxErrorText = 4 << 10
 )
 
 // Config is what a connection needs to know.
@@ -70,6 +83,7 @@ type Conn struct {
 	freeLen    int // bytes of capacity in free
 	retired    [][]byte
 	maxMessage int
+	assembled  int // bytes of messages that are not whole, or wait for their call's end
 
 	// Header blocks of answers.
 	dec       *hpack.Decoder
@@ -83,6 +97,8 @@ type Conn struct {
 	greeted  bool // the server's first SETTINGS frame came
 	draining bool // GOAWAY came
 	control  int  // answers to PING and SETTINGS since the output was last empty
+	idle     int  // frames since the last answer that answered nothing
+	goAways  int
 	goodbye  string
 	err      error
 }
@@ -169,8 +185,17 @@ func (c *Conn) Lost() []Reply {
 	})
 	c.open, c.blocked, c.blockedLen = 0, nil, 0
 	c.draining = true
+	clear(c.table) // with their messages, which nobody will read
+	c.partial, c.retired, c.assembled = [2][]byte{}, nil, 0
+	c.Release()
 	return c.replies
 }
+
+// Holding is how many bytes of answers are kept, and of buffers for more.
+func (c *Conn) Holding() int { return c.assembled + c.freeLen }
+
+// Release gives the buffers back that hold nothing.
+func (c *Conn) Release() { c.free, c.freeLen = nil, 0 }
 
 // reserve makes room for n more bytes of output and returns them.
 func (c *Conn) reserve(n int) []byte {

@@ -8,6 +8,9 @@ import (
 
 // controlFrame handles every frame but DATA and HEADERS.
 func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
+	if err := c.idles(1); err != nil {
+		return err
+	}
 	switch h.Type {
 	case FrameSettings:
 		return c.settings(h, p)
@@ -29,6 +32,14 @@ func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
 		}
 	}
 	return nil // other types are to be ignored (RFC 9113, section 4.1)
+}
+
+// idles counts frames that answer nothing.
+func (c *Conn) idles(n int) error {
+	if c.idle += n; c.idle > MaxIdleFrames {
+		return fmt.Errorf("the server floods the connection: %d frames and no answer", MaxIdleFrames)
+	}
+	return nil
 }
 
 func errFrame(h FrameHeader) error {
@@ -165,6 +176,9 @@ func (c *Conn) rstStream(h FrameHeader, p []byte) error {
 func (c *Conn) goAway(h FrameHeader, p []byte) error {
 	if h.Stream != 0 || len(p) < 8 {
 		return errFrame(h)
+	}
+	if c.goAways++; c.goAways > MaxGoAways {
+		return errors.New("the server floods the connection: it says again and again that it ends it")
 	}
 	c.draining = true
 	last := binary.BigEndian.Uint32(p) & LastStreamID

@@ -16,6 +16,11 @@ func (c *Conn) data(h FrameHeader, p []byte) error {
 		}
 		p = p[1 : len(p)-int(p[0])]
 	}
+	if len(p) == 0 && h.Flags&FlagEndStream == 0 {
+		if err := c.idles(1); err != nil {
+			return err
+		}
+	}
 	s := c.find(h.Stream)
 	if s == nil {
 		return c.checkClosed(h)
@@ -73,6 +78,7 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 		s.msg = c.buffer()
 	}
 	s.msg = append(s.msg, p...)
+	c.assembled += len(p)
 	if int64(len(s.msg)) == length {
 		s.state |= whole
 	}
@@ -90,6 +96,7 @@ func (c *Conn) keepHeld() {
 			continue
 		}
 		s.msg = append(c.buffer(), s.msg...)
+		c.assembled += len(s.msg)
 		s.state = s.state&^inPlace | pooled
 	}
 	c.nheld = 0

@@ -22,6 +22,7 @@ type fields struct {
 	isGRPC  bool   // the content-type is gRPC's
 	text    []byte // grpc-message
 	content string // content-type, if it is not gRPC's
+	size    int    // of the block's fields, as MaxHeaderList counts
 }
 
 // memo remembers a block of up to memoLen bytes in which each byte refers to
@@ -102,6 +103,7 @@ func (c *Conn) continuation(h FrameHeader, p []byte) error {
 // or else the dynamic table would not be the server's any more.
 func (c *Conn) decode(id uint32, block []byte, end bool) error {
 	c.fields = fields{grpc: -1}
+	c.dec.SetEmitEnabled(true)
 	if _, err := c.dec.Write(block); err != nil {
 		return fmt.Errorf("the server sent headers that cannot be decoded: %w", err)
 	}
@@ -109,6 +111,9 @@ func (c *Conn) decode(id uint32, block []byte, end bool) error {
 		return fmt.Errorf("the server sent headers that cannot be decoded: %w", err)
 	}
 	f := c.fields
+	if f.size > MaxHeaderList {
+		return fmt.Errorf("the server sent more than %d bytes of headers for one answer", MaxHeaderList)
+	}
 	if key, ok := memoKey(block); ok {
 		c.memo[c.memoNext] = memo{key, len(block), f}
 		c.memoNext = (c.memoNext + 1) % len(c.memo)
@@ -133,6 +138,10 @@ func memoKey(block []byte) (key uint64, ok bool) {
 
 // takeField is called with each field that the decoder finds.
 func (c *Conn) takeField(f hpack.HeaderField) {
+	if c.fields.size += len(f.Name) + len(f.Value) + fieldOverhead; c.fields.size > MaxHeaderList {
+		c.dec.SetEmitEnabled(false) // what is wrong is said at the block's end
+		return
+	}
 	switch f.Name {
 	case ":status":
 		n, err := strconv.ParseUint(f.Value, 10, 16)
@@ -144,7 +153,7 @@ func (c *Conn) takeField(f hpack.HeaderField) {
 		const want = "application/grpc"
 		c.fields.isGRPC = len(f.Value) >= len(want) && f.Value[:len(want)] == want
 		if !c.fields.isGRPC {
-			c.fields.content = f.Value
+			c.fields.content = f.Value[:min(len(f.Value), 200)]
 		}
 	case "grpc-status":
 		n, err := strconv.ParseUint(f.Value, 10, 16)
@@ -153,13 +162,19 @@ func (c *Conn) takeField(f hpack.HeaderField) {
 		}
 		c.fields.grpc = int32(n)
 	case "grpc-message":
-		c.fields.text = unescape(f.Value)
+		c.fields.text = unescape(f.Value[:min(len(f.Value), MaxErrorText)])
 	}
 }
 
 // apply acts on a header block of a stream.
 func (c *Conn) apply(id uint32, f *fields, end bool) error {
 	s := c.find(id)
+	if s == nil || f.status >= 100 && f.status < 200 {
+		// An answer to a call that was given up has few fields, and weighs nothing.
+		if err := c.idles(f.size >> 10); err != nil {
+			return err
+		}
+	}
 	if s == nil {
 		return c.checkClosed(FrameHeader{Stream: id})
 	}
@@ -172,6 +187,7 @@ func (c *Conn) apply(id uint32, f *fields, end bool) error {
 	}
 	switch {
 	case f.status >= 100 && f.status < 200 && !end: // informational: the answer is yet to come
+		return c.idles(1)
 	case f.grpc >= 0 && end: // trailers only
 		c.finish(s, f)
 	case f.status != 200 || !f.isGRPC:

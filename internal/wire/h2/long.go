@@ -132,6 +132,7 @@ func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
 			if size <= int64(len(p)-prefixLen) && size <= int64(c.maxMessage) {
 				end := prefixLen + int(size)
 				c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Message, Body: p[prefixLen:end:end]})
+				c.idle = 0
 				p = p[end:]
 				continue
 			}
@@ -169,7 +170,10 @@ func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 	}
 	take := min(size-int64(len(s.msg)), int64(len(p)))
 	s.msg = append(s.msg, p[:take]...)
+	c.assembled += int(take)
 	if int64(len(s.msg)) == size {
+		c.assembled -= len(s.msg)
+		c.idle = 0
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Message, Body: s.msg})
 		c.retired = append(c.retired, s.msg)
 		s.state &^= pooled

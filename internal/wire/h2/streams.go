@@ -74,10 +74,12 @@ func (c *Conn) growTable() {
 
 // closes frees a stream's place. A reply may still point into its message.
 func (c *Conn) closes(s *stream) {
+	c.idle = 0
 	switch {
 	case s.state&inPlace != 0:
 		c.nheld--
 	case s.state&pooled != 0:
+		c.assembled -= len(s.msg)
 		c.retired = append(c.retired, s.msg)
 	}
 	if s.state&isBlocked != 0 {

@@ -16,6 +16,9 @@ const (
 
 	maxKept = 8 << 10 // bytes of kept fields in one answer
 	maxBody = 4 << 20 // bytes of buffer that stay with an idle connection
+	// maxAhead is how many bytes of an announced body are made room for before
+	// they come.
+	maxAhead = 256 << 10
 )
 
 // Field is a header field.
@@ -133,6 +136,16 @@ func (c *Conn) Lost() (End, *Response) {
 		return NotSent, nil
 	}
 	return Broken, nil
+}
+
+// Holding is how many bytes of an answer are kept, and of the buffer for more.
+func (c *Conn) Holding() int { return cap(c.body) + cap(c.partial) }
+
+// Release gives the buffers back while no answer is under way.
+func (c *Conn) Release() {
+	if !c.open {
+		c.body, c.partial = nil, nil
+	}
 }
 
 // fail makes err the connection's end.

@@ -277,7 +277,7 @@ func (c *Conn) spill() {
 		return
 	}
 	if c.state == sizedBody { // all at once, but not on the word of a server alone
-		c.body = slices.Grow(c.body, min(c.length, maxBody))
+		c.body = slices.Grow(c.body, min(c.length, maxAhead))
 	}
 	c.body = append(c.body, c.piece...)
 	c.piece = nil

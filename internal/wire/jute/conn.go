@@ -135,6 +135,18 @@ func (c *Conn) Open() int { return c.open }
 // what was written and is not answered.
 func (c *Conn) Held() int { return len(c.out) - c.from() }
 
+// Holding is how many bytes of an answer are kept, and of buffers for more.
+func (c *Conn) Holding() int { return cap(c.partial[0]) + cap(c.partial[1]) }
+
+// Release gives the buffers back that hold nothing.
+func (c *Conn) Release() {
+	for i := range c.partial {
+		if len(c.partial[i]) == 0 {
+			c.partial[i] = nil
+		}
+	}
+}
+
 // from is where in out the oldest byte lies that is still needed.
 func (c *Conn) from() int {
 	if c.open == 0 {

@@ -157,7 +157,7 @@ func (l *Loop) notSent(acc *second, kind kv.Kind, level kv.Consistency, count ui
 	if count == 0 {
 		return
 	}
-	h := &acc.cell(measure.Series{Kind: kind, Consistency: level}).Failed[measure.ErrorIndex(kv.NotSent)]
+	h := &l.secs.cell(acc, measure.Series{Kind: kind, Consistency: level}).Failed[measure.ErrorIndex(kv.NotSent)]
 	l.secs.histogram(h)
 	measure.RecordAll(*h, waited, count)
 }

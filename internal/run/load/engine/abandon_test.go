@@ -122,7 +122,10 @@ func TestAbandonedInBulkIsAsOneByOne(t *testing.T) {
 			a, b := &second{Second: *bulk.seconds[k]}, single.seconds[k]
 			same = a.Due == b.Due && a.Outcomes == b.Outcomes && len(a.Cells) == len(b.Cells)
 			for _, cell := range b.Cells {
-				other := a.cell(cell.Series)
+				other := a.find(&cell.Series)
+				if same = same && other != nil; !same {
+					break
+				}
 				x, y := other.Failed[measure.ErrorIndex(kv.NotSent)], cell.Failed[measure.ErrorIndex(kv.NotSent)]
 				same = same && x != nil && x.Equals(y)
 			}

@@ -83,6 +83,9 @@ type Config struct {
 	// nanoseconds.
 	DrainOnStop int64
 	Seed        uint64
+	// MaxHeld bounds what all of this loop's connections keep of answers that
+	// are not whole, in bytes; 0 means DefaultMaxHeld.
+	MaxHeld int
 	// Hand takes finished seconds, in order; Recycle gives their histograms
 	// back, if it has any. Neither blocks for long.
 	Hand    func(*measure.Second)

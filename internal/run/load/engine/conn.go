@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -51,6 +52,8 @@ type conn struct {
 	redialAt int64
 	dials    uint64
 	err      error // why the last attempt failed
+	holder   store.Holder
+	held     int // bytes of answers that holder has, as the loop counts them
 }
 
 // unsent is an operation of which nothing was written yet: its first byte comes
@@ -104,6 +107,7 @@ func (l *Loop) dialed(i int, err error) {
 		before = nil
 	}
 	c.codec, c.tick = l.cfg.Codecs(store.Dialed{Endpoint: c.endpoint, Now: l.now, Previous: before}), 0
+	l.holds(c)
 	c.unsent, c.wrote = c.unsent[:0], 0
 	l.tickConn(i)
 	l.pump(i)
@@ -155,7 +159,11 @@ func (l *Loop) handle(i int) {
 
 // note keeps what an answer tells about its member and term.
 func (c *conn) note(l *Loop, ev *store.Event) {
-	c.proven = true
+	switch ev.Outcome {
+	case kv.NotSent, kv.ConnectionLost: // nothing was answered
+	default:
+		c.proven = true
+	}
 	if ev.Member != 0 && c.member != ev.Member {
 		c.member = ev.Member
 		l.res.MemberOf[c.endpoint] = ev.Member
@@ -181,6 +189,7 @@ func (l *Loop) lost(i int, why error) {
 	}
 	text := why.Error()
 	l.events = c.codec.Lost(l.events[:0])
+	l.letGo(c)
 	for k := range l.events {
 		if ev := &l.events[k]; ev.What == store.Done && len(ev.Text) == 0 {
 			ev.Text = []byte(text)
@@ -213,18 +222,32 @@ func (l *Loop) releaseLate(i int) {
 	}
 }
 
-// replace ends a connection that has nothing open and is to leave.
+// errUnproven is why a connection is not made again at once.
+var errUnproven = errors.New("ends each connection before it answers anything")
+
+// replace ends a connection that has nothing open and is to leave. Where it is
+// the server that wants that and has answered nothing, the next one waits: it
+// would end likewise.
 func (l *Loop) replace(i int) {
 	l.flush(i)
 	if l.conns[i].state != up {
 		return
 	}
+	ends := l.conns[i].codec.Draining()
 	l.poller.Close(i)
 	// Nothing is open; the codec may share a login that it must give up.
 	l.events = l.conns[i].codec.Lost(l.events[:0])
 	l.watchLost(i)
 	l.releaseLate(i)
-	l.conns[i].open, l.conns[i].late = 0, 0
+	c := l.conns[i]
+	c.open, c.late = 0, 0
+	l.letGo(c)
 	l.res.Reconnects++
+	if c.want == c.endpoint && ends && !c.proven {
+		c.err = fmt.Errorf("%s %w", c.endpoint, errUnproven)
+		l.redialLater(i)
+		return
+	}
+	c.backoff = 0
 	l.dial(i)
 }

@@ -57,6 +57,7 @@ type Loop struct {
 
 	watching   *watching // nil: this loop has no watchers
 	eventsLive uint64
+	kept       int // bytes of answers that are not whole, on all connections
 
 	now               int64
 	clock             clockwork // phases and seconds, by time
@@ -104,6 +105,9 @@ func New(cfg Config, p Poller) *Loop {
 			total = cfg.Phases[n-1].Total
 		}
 		cfg.Shared = NewShared(1, total, cfg.MaxInFlight)
+	}
+	if cfg.MaxHeld <= 0 {
+		cfg.MaxHeld = DefaultMaxHeld
 	}
 	if cfg.Places == 0 {
 		cfg.Places = (len(cfg.Endpoints) - cfg.WatchOnly) * int(cfg.Stride)
@@ -311,6 +315,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 		l.clock.completed(sl.kind, at)
 		acc.Extra += uint64(ev.Extra)
 		acc.Retries += uint64(ev.Retries)
+		if outcome == kv.Miss {
+			acc.Missed[sl.kind]++
+		}
 		if sl.kind.Reads() {
 			acc.Keys += uint64(max(ev.Count, 0))
 		}
@@ -349,7 +356,7 @@ func (l *Loop) explain(o kv.Outcome, text []byte) {
 	}
 	switch {
 	case len(text) > 0:
-		l.res.ErrorTexts[o] = printable.Line(string(text), printable.OfServer)
+		l.res.ErrorTexts[o] = printable.Line(string(text[:min(len(text), printable.OfServer+1)]), printable.OfServer)
 	case o == kv.TimedOut && l.stopped:
 		l.res.ErrorTexts[o] = "no answer until the load was stopped"
 	case o == kv.TimedOut:

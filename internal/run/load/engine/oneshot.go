@@ -82,6 +82,8 @@ func (l *Loop) end(i int) {
 		// Nothing is open; the codec may share a login that it must give up.
 		l.discard = c.codec.Lost(l.discard[:0])
 	}
+	l.letGo(c)
+	c.holder = nil
 	c.codec, c.state, c.redialAt = nil, down, never
 	c.open, c.late = 0, 0
 }
@@ -143,6 +145,8 @@ func (l *Loop) lostOne(i int, why error) {
 		}
 	}
 	l.handle(i)
+	l.letGo(c)
+	c.holder = nil
 	c.codec, c.open, c.late = nil, 0, 0
 	if c.moved {
 		c.state = down

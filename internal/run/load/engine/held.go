@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// An answer that does not come in one piece is kept until it is whole. A server
+// can begin one for every operation and end none, so what all connections of a
+// loop keep has a limit.
+
+// DefaultMaxHeld is Config.MaxHeld for answers that are short, in bytes.
+const DefaultMaxHeld = 24 << 20
+
+// holds begins to count what a connection's new codec keeps.
+func (l *Loop) holds(c *conn) {
+	l.letGo(c)
+	c.holder, _ = c.codec.(store.Holder)
+}
+
+// letGo forgets what a connection that has ended kept.
+func (l *Loop) letGo(c *conn) {
+	l.kept -= c.held
+	c.held = 0
+}
+
+// count takes up what a connection keeps now. An error is its end.
+func (l *Loop) count(c *conn) error {
+	n := c.holder.Holding()
+	if n == c.held {
+		return nil
+	}
+	l.kept += n - c.held
+	c.held = n
+	if l.kept <= l.cfg.MaxHeld {
+		return nil
+	}
+	for _, other := range l.conns { // what holds nothing goes first
+		if other.holder != nil {
+			other.holder.Release()
+			n := other.holder.Holding()
+			l.kept += n - other.held
+			other.held = n
+		}
+	}
+	if l.kept <= l.cfg.MaxHeld || c.held == 0 {
+		return nil
+	}
+	return fmt.Errorf("the servers have begun more answers than are kept: %d MiB that are not whole", l.cfg.MaxHeld>>20)
+}

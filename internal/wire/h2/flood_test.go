@@ -1,0 +1,101 @@
+package h2
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// flood feeds the same frames again and again, and returns the connection's
+// error and how many bytes came before it.
+func flood(s *server, frames []byte, most int) (fed int, err error) {
+	in := bytes.Repeat(frames, 1+(64<<10)/len(frames))
+	for fed < most && err == nil {
+		_, err = s.c.Feed(in)
+		fed += len(in)
+		s.c.Wrote(len(s.c.Out()))
+	}
+	return fed, err
+}
+
+// Frames that answer nothing end the connection, whichever they are.
+func TestFloodsEnd(t *testing.T) {
+	goAway := append(AppendFrameHeader(nil, 8, FrameGoAway, 0, 0), 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0)
+	for what, frames := range map[string][]byte{
+		"GOAWAY":        goAway,
+		"PING":          AppendPing(nil, 0, make([]byte, 8)),
+		"PING answered": AppendPing(nil, FlagAck, make([]byte, 8)),
+		"SETTINGS":      AppendSettings(nil),
+		"table sizes":   append(AppendSettings(nil, Setting{SettingHeaderTableSize, 0}), AppendSettings(nil, Setting{SettingHeaderTableSize, 4096})...),
+		"PRIORITY":      append(AppendFrameHeader(nil, 5, FramePriority, 0, 1), 0, 0, 0, 0, 0),
+		"no such type":  AppendFrameHeader(nil, 0, 0x7f, 0, 0),
+		"empty DATA":    AppendFrameHeader(nil, 0, FrameData, 0, 1),
+	} {
+		s := greet(t, Config{})
+		s.call(1, []byte("v"))
+		s.read()
+		if what == "empty DATA" {
+			head := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
+			if _, err := s.c.Feed(append(AppendFrameHeader(nil, len(head), FrameHeaders, FlagEndHeaders, 1), head...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if fed, err := flood(s, frames, 64<<20); err == nil {
+			t.Errorf("%s: %d MiB are taken", what, fed>>20)
+		} else if fed > (MaxIdleFrames+10_000)*40 {
+			t.Errorf("%s: %d bytes came before %v", what, fed, err)
+		}
+	}
+}
+
+// A header block of references to one long field is short, and its fields are
+// not: they are bounded too.
+func TestHeaderBombsEnd(t *testing.T) {
+	s := greet(t, Config{})
+	s.call(1, []byte("v"))
+	s.read()
+	var block bytes.Buffer
+	e := hpack.NewEncoder(&block)
+	field := hpack.HeaderField{Name: "grpc-message", Value: strings.Repeat("%41", 1200)}
+	for range 10_000 {
+		if err := e.WriteField(field); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.must(s.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}))
+	if _, err := s.feed(); err == nil || !strings.Contains(err.Error(), "of headers for one answer") {
+		t.Errorf("a block of %d bytes: %v", block.Len(), err)
+	}
+}
+
+// What is kept of answers that are not whole is known, and given back.
+func TestHoldingIsKnown(t *testing.T) {
+	s := greet(t, Config{})
+	for i := range uint32(3) {
+		s.call(i, []byte("v"))
+	}
+	s.read()
+	head := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
+	var in []byte
+	for id := uint32(1); id <= 5; id += 2 {
+		in = append(append(AppendFrameHeader(in, len(head), FrameHeaders, FlagEndHeaders, id), head...), AppendFrameHeader(nil, 5+10_000, FrameData, 0, id)...)
+		in = append(append(in, 0, 1, 0, 0, 0), make([]byte, 10_000)...)
+	}
+	if _, err := s.c.Feed(in); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.c.Holding(); n != 30_000 {
+		t.Errorf("%d bytes are held", n)
+	}
+	s.c.Cancel(0)
+	if n := s.c.Holding(); n != 20_000 {
+		t.Errorf("%d bytes are held after one call was given up", n)
+	}
+	s.c.Lost()
+	if n := s.c.Holding(); n != 0 {
+		t.Errorf("%d bytes are held after the end", n)
+	}
+}
