@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 )
 
 // Name is what --store and scenario files call cetcd.
@@ -106,5 +107,10 @@ func probe(ctx context.Context, endpoint string, _ bool) error {
 
 // Codecs implements store.Store.
 func (*Store) Codecs(store.Access) store.Codecs {
-	return func(d store.Dialed) store.Codec { return newCodec(d.Endpoint) }
+	budget := &hold.Budget{}
+	return func(d store.Dialed) store.Codec {
+		c := newCodec(d.Endpoint)
+		c.conn.Share(budget)
+		return c
+	}
 }

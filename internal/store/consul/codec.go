@@ -3,6 +3,7 @@ package consul
 import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
@@ -23,7 +24,12 @@ const fieldIndex = 0
 // password, or its user if there is no password.
 func newCodecs(a store.Access) store.Codecs {
 	token := tokenOf(a)
-	return func(d store.Dialed) store.Codec { return newCodec(d.Endpoint, token) }
+	budget := &hold.Budget{}
+	return func(d store.Dialed) store.Codec {
+		c := newCodec(d.Endpoint, token)
+		c.Share(budget)
+		return c
+	}
 }
 
 func tokenOf(a store.Access) string {

@@ -7,6 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 )
 
 // newCodecs returns the codecs of one event loop. With a user they share one
@@ -16,8 +17,9 @@ import (
 // write what is in Out after each Tick and Feed.
 func newCodecs(a store.Access) store.Codecs {
 	l := newLogin(a.User, a.Password)
+	budget := &hold.Budget{}
 	return func(d store.Dialed) store.Codec {
-		return newCodec(h2.Config{Authority: d.Endpoint, TLS: a.TLS != nil}, l, d.Now)
+		return newCodec(h2.Config{Authority: d.Endpoint, TLS: a.TLS != nil, Budget: budget}, l, d.Now)
 	}
 }
 

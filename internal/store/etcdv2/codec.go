@@ -7,6 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
@@ -34,7 +35,12 @@ const (
 // newCodecs returns the codecs of one event loop; with a user, requests carry
 // basic authentication (RFC 7617).
 func newCodecs(a store.Access) store.Codecs {
-	return func(d store.Dialed) store.Codec { return newCodec(d.Endpoint, a.User, a.Password) }
+	budget := &hold.Budget{}
+	return func(d store.Dialed) store.Codec {
+		c := newCodec(d.Endpoint, a.User, a.Password)
+		c.Share(budget)
+		return c
+	}
 }
 
 func newCodec(endpoint, user, password string) *codec {

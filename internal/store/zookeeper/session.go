@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -24,8 +25,9 @@ func newCodecs(a store.Access) store.Codecs {
 	if a.User != "" {
 		acl, auth = jute.CreatorACL(), a.User+":"+a.Password
 	}
+	budget := &hold.Budget{}
 	return func(d store.Dialed) store.Codec {
-		cfg := jute.Config{Timeout: int32(sessionTimeout / time.Millisecond), Auth: auth}
+		cfg := jute.Config{Timeout: int32(sessionTimeout / time.Millisecond), Auth: auth, Budget: budget}
 		if before, ok := d.Previous.(*codec); ok {
 			cfg.Session, cfg.LastZxid = before.conn.Session(), before.conn.LastZxid()
 		}

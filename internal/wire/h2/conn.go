@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 )
 
 // Limits of a connection.
@@ -11,11 +13,12 @@ const (
 	// LastStreamID is the highest stream that a client can open.
 	LastStreamID = 1<<31 - 1
 	// DefaultMaxMessage bounds one gRPC message of an answer, in bytes.
-	DefaultMaxMessage = 64 << 20
+	DefaultMaxMessage = hold.MaxLarge
 
 	roomBeforeSettings = 100     // streams, until the server says how many
 	maxPending         = 4 << 20 // bytes of requests that may wait to be written
 	maxControl         = 10_000  // answers to PING and SETTINGS that may wait likewise
+	maxIdle            = 20_000  // frames in a row that bring no answer nearer
 	minTable           = 32      // places for streams at the start
 )
 
@@ -29,6 +32,9 @@ type Config struct {
 	LastStream uint32
 	// MaxMessage bounds an answer's message in bytes; 0 means DefaultMaxMessage.
 	MaxMessage int
+	// Budget counts the memory of unfinished answers for all connections of an
+	// event loop; nil counts those of this one.
+	Budget *hold.Budget
 }
 
 // Conn is the client side of one HTTP/2 connection that carries gRPC calls,
@@ -70,6 +76,8 @@ type Conn struct {
 	freeLen    int // bytes of capacity in free
 	retired    [][]byte
 	maxMessage int
+	budget     *hold.Budget
+	idle       int // frames since the last that brought an answer nearer
 
 	// Header blocks of answers.
 	dec       *hpack.Decoder
@@ -92,7 +100,10 @@ func NewConn(cfg Config) *Conn {
 	c := &Conn{
 		next: max(cfg.FirstStream, 1) | 1, last: cfg.LastStream, limit: roomBeforeSettings,
 		connWindow: DefaultWindow, streamStart: DefaultWindow, maxFrame: DefaultMaxFrameSize,
-		maxMessage: cfg.MaxMessage,
+		maxMessage: cfg.MaxMessage, budget: cfg.Budget,
+	}
+	if c.budget == nil {
+		c.budget = &hold.Budget{}
 	}
 	if c.last == 0 || c.last > LastStreamID {
 		c.last = LastStreamID
@@ -165,7 +176,8 @@ func (c *Conn) Lost() []Reply {
 			end = NotSent
 		}
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: end, Text: text})
-		s.id = 0
+		c.budget.Release(int(s.counted))
+		s.id, s.msg, s.counted = 0, nil, 0
 	})
 	c.open, c.blocked, c.blockedLen = 0, nil, 0
 	c.draining = true
@@ -195,14 +207,18 @@ func (c *Conn) buffer() []byte {
 
 // release puts a buffer into the pool, unless the pool is large already.
 func (c *Conn) release(b []byte) {
-	if cap(b) > 0 && c.freeLen+cap(b) <= maxFree {
+	if cap(b) > 0 && cap(b) <= maxPooled && c.freeLen+cap(b) <= maxFree {
 		c.free = append(c.free, b)
 		c.freeLen += cap(b)
 	}
 }
 
-// maxFree bounds the pool of buffers of a connection, in bytes.
-const maxFree = 16 << 20
+// maxFree bounds the pool of buffers of a connection, in bytes, and maxPooled
+// one of them: what a server made us take once is not kept for ever.
+const (
+	maxFree   = 4 << 20
+	maxPooled = hold.Small
+)
 
 // fail makes err the connection's end.
 func (c *Conn) fail(err error) error {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 )
 
 // data handles a DATA frame. A message that is whole in one frame stays where
@@ -68,13 +70,31 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 	if int64(len(s.msg))+int64(len(p)) > length {
 		return errSecondMessage
 	}
-	if s.state&pooled == 0 {
-		s.state |= pooled
-		s.msg = c.buffer()
+	if err := c.grow(s, len(p), int(length)); err != nil {
+		return err
 	}
 	s.msg = append(s.msg, p...)
 	if int64(len(s.msg)) == length {
 		s.state |= whole
+	}
+	return nil
+}
+
+// grow makes room for n more bytes of a stream's message, of length in all.
+func (c *Conn) grow(s *stream, n, length int) error {
+	if s.state&pooled == 0 {
+		s.state |= pooled
+		s.msg = c.buffer()
+	}
+	if len(s.msg)+n <= cap(s.msg) {
+		return nil
+	}
+	s.msg = hold.Room(s.msg, n, length)
+	if size := cap(s.msg); size > hold.Small {
+		if !c.budget.Grow(int(s.counted), size) {
+			return hold.TooMuch(length)
+		}
+		s.counted = uint32(size)
 	}
 	return nil
 }

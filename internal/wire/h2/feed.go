@@ -112,10 +112,19 @@ func errFrameLength(h FrameHeader) error {
 		h.Length, DefaultMaxFrameSize)
 }
 
+// longFrame is how many bytes a DATA frame has at least that is not counted as
+// one of a flood: an answer has an end after some thousands of them.
+const longFrame = 1 << 10
+
 // frame handles a whole frame; b begins with it and may go on behind it.
 func (c *Conn) frame(h FrameHeader, b []byte) error {
 	if c.blockOf != 0 && (h.Type != FrameContinuation || h.Stream != c.blockOf) {
 		return errors.New("the server broke HTTP/2: a header block was interrupted")
+	}
+	if h.Length < longFrame || h.Type != FrameData {
+		if c.idle++; c.idle > maxIdle {
+			return errors.New("the server floods the connection with frames that answer nothing")
+		}
 	}
 	switch h.Type {
 	case FrameData:

@@ -13,6 +13,7 @@ const (
 	decoderTable = 4096      // the default, which we do not change
 	maxBlock     = 256 << 10 // bytes of a header block
 	memoLen      = 8         // bytes of a block that is remembered
+	maxText      = 2 << 10   // bytes of a grpc-message, as it is encoded
 )
 
 // fields is what matters of an answer's header block.
@@ -153,7 +154,7 @@ func (c *Conn) takeField(f hpack.HeaderField) {
 		}
 		c.fields.grpc = int32(n)
 	case "grpc-message":
-		c.fields.text = unescape(f.Value)
+		c.fields.text = unescape(f.Value[:min(len(f.Value), maxText)])
 	}
 }
 
@@ -189,6 +190,6 @@ func (c *Conn) notGRPC(s *stream, f *fields, end bool) {
 	if !end && s.state&isBlocked == 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)
 	}
-	text := fmt.Sprintf("the server answered with HTTP status %d and content-type %q, not with gRPC", f.status, f.content)
+	text := fmt.Sprintf("the server answered with HTTP status %d and content-type %.100q, not with gRPC", f.status, f.content)
 	c.ends(s, Reply{Tag: s.tag, Sub: s.sub, Code: statusOfHTTP(int(f.status)), Text: []byte(text)})
 }

@@ -133,6 +133,7 @@ func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
 				end := prefixLen + int(size)
 				c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Message, Body: p[prefixLen:end:end]})
 				p = p[end:]
+				c.idle = 0
 				continue
 			}
 		}
@@ -163,13 +164,15 @@ func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 	if size > int64(c.maxMessage) {
 		return nil, fmt.Errorf("the server announced a message of %d bytes, and more than %d are not taken", size, c.maxMessage)
 	}
-	if s.state&pooled == 0 {
-		s.state |= pooled
-		s.msg = c.buffer()
-	}
 	take := min(size-int64(len(s.msg)), int64(len(p)))
+	if err := c.grow(s, int(take), int(size)); err != nil {
+		return nil, err
+	}
 	s.msg = append(s.msg, p[:take]...)
 	if int64(len(s.msg)) == size {
+		c.idle = 0
+		c.budget.Release(int(s.counted))
+		s.counted = 0
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Message, Body: s.msg})
 		c.retired = append(c.retired, s.msg)
 		s.state &^= pooled

@@ -14,6 +14,8 @@ type stream struct {
 	// window is what may be sent on it, if isLong and not isBlocked.
 	window int64
 	msg    []byte // the answer's message, or as much of it as came
+	// counted is how many bytes of msg the budget has counted.
+	counted uint32
 }
 
 // state is a set of flags.
@@ -83,8 +85,13 @@ func (c *Conn) closes(s *stream) {
 	if s.state&isBlocked != 0 {
 		c.unblock(s.id)
 	}
+	if s.counted != 0 {
+		c.budget.Release(int(s.counted))
+		s.counted = 0
+	}
 	s.id, s.msg = 0, nil
 	c.open--
+	c.idle = 0
 }
 
 // eachInOrder calls f with every open stream, from the oldest on (unless more

@@ -4,18 +4,25 @@
 // steady state nothing allocates.
 package http1
 
+import "github.com/quorumbench/quorumbench/internal/wire/hold"
+
 // Limits of a connection.
 const (
 	// MaxHead bounds an answer's status line and header fields together, and
 	// its trailer, in bytes.
 	MaxHead = 64 << 10
 	// DefaultMaxBody bounds an answer's body, in bytes.
-	DefaultMaxBody = 64 << 20
+	DefaultMaxBody = hold.MaxLarge
 	// MaxWanted is how many response fields a connection can be asked to keep.
 	MaxWanted = 4
 
 	maxKept = 8 << 10 // bytes of kept fields in one answer
-	maxBody = 4 << 20 // bytes of buffer that stay with an idle connection
+	maxBody = 1 << 20 // bytes of buffer that stay with an idle connection
+
+	// maxFraming bounds what an answer's chunks say of themselves, in bytes, and
+	// maxInformed how many informational answers may precede it.
+	maxFraming  = 1 << 20
+	maxInformed = 100
 )
 
 // Field is a header field.
@@ -59,6 +66,11 @@ type Conn struct {
 	framed  bool   // the last field tells where the body ends
 	known   knownHead
 
+	framing  int // bytes about chunks
+	informed int // informational answers
+	budget   *hold.Budget
+	counted  int // bytes of body that the budget has counted
+
 	draining bool
 	err      error
 }
@@ -69,13 +81,17 @@ func NewConn(cfg Config) *Conn {
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = DefaultMaxBody
 	}
-	c := &Conn{cfg: cfg}
+	c := &Conn{cfg: cfg, budget: &hold.Budget{}}
 	c.common = appendField(c.common, Field{"Host", cfg.Host})
 	for _, f := range cfg.Fields {
 		c.common = appendField(c.common, f)
 	}
 	return c
 }
+
+// Share makes the connection count the memory of unfinished answers with others,
+// those of an event loop. It is called before the first request.
+func (c *Conn) Share(b *hold.Budget) { c.budget = b }
 
 // Idle reports whether a request can be sent now.
 func (c *Conn) Idle() bool { return !c.open && !c.draining }
@@ -120,6 +136,7 @@ const (
 func (c *Conn) Lost() (End, *Response) {
 	unsent := c.sent < len(c.out)
 	c.draining = true
+	c.uncount()
 	if !c.open {
 		return Nothing, nil
 	}

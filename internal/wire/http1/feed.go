@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 )
 
 // state is what is expected next of an answer.
@@ -192,6 +194,9 @@ func (c *Conn) endOfHead() (done bool, err error) {
 	case status == 101:
 		return false, errors.New("the server switched to another protocol, which nobody asked for")
 	case status < 200: // 100 Continue and the like precede the answer
+		if c.informed++; c.informed > maxInformed {
+			return false, fmt.Errorf("the server sent more than %d informational answers and none to the request", maxInformed)
+		}
 		c.resetFields()
 		c.state = statusLine
 		return false, nil
@@ -221,6 +226,9 @@ func (c *Conn) tooLong(n int) error {
 // chunkLine parses a chunk's size; extensions are passed over (RFC 9112,
 // section 7.1).
 func (c *Conn) chunkLine(line []byte) error {
+	if c.framing += len(line) + 4; c.framing > maxFraming {
+		return fmt.Errorf("the server says more than %d KiB about the chunks of one answer", maxFraming>>10)
+	}
 	n, i := 0, 0
 	for ; i < len(line); i++ {
 		d := unhex(line[i])
@@ -267,9 +275,32 @@ func (c *Conn) take(p []byte) error {
 		return nil
 	}
 	c.spill()
+	return c.keepBody(p)
+}
+
+// keepBody appends to the body's buffer.
+func (c *Conn) keepBody(p []byte) error {
+	if len(c.body)+len(p) > cap(c.body) {
+		c.body = hold.Room(c.body, len(p), c.length)
+		if room := cap(c.body); room > hold.Small {
+			if !c.budget.Grow(c.counted, room) {
+				return hold.TooMuch(max(c.size, c.length))
+			}
+			c.counted = room
+		}
+	}
 	c.body = append(c.body, p...)
 	return nil
 }
+
+// uncount says that no answer of this connection is unfinished.
+func (c *Conn) uncount() {
+	c.budget.Release(c.counted)
+	c.counted = 0
+}
+
+// firstBody is how many bytes of a body's length have room from the first on.
+const firstBody = 64 << 10
 
 // spill moves the piece that lies in the input into the buffer.
 func (c *Conn) spill() {
@@ -277,7 +308,7 @@ func (c *Conn) spill() {
 		return
 	}
 	if c.state == sizedBody { // all at once, but not on the word of a server alone
-		c.body = slices.Grow(c.body, min(c.length, maxBody))
+		c.body = slices.Grow(c.body, min(c.length, firstBody))
 	}
 	c.body = append(c.body, c.piece...)
 	c.piece = nil

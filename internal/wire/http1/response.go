@@ -39,6 +39,7 @@ func (r *Response) Uint(i int) uint64 {
 // expectHead begins a new answer.
 func (c *Conn) expectHead() {
 	c.state, c.headLen, c.size = statusLine, 0, 0
+	c.framing, c.informed = 0, 0
 	c.partial, c.body, c.piece = c.partial[:0], c.body[:0], nil
 	c.fresh = true
 }
@@ -57,6 +58,7 @@ func (c *Conn) complete() *Response {
 		c.out, c.sent = c.out[:0], 0
 	}
 	c.open = false
+	c.uncount()
 	c.draining = c.draining || !c.keep
 	if c.piece == nil {
 		c.piece = c.body

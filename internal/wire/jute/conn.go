@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 )
 
 // Config is what a connection needs to know.
@@ -20,6 +22,9 @@ type Config struct {
 	Auth string
 	// MaxFrame bounds an answer in bytes; 0 means DefaultMaxFrame.
 	MaxFrame int
+	// Budget counts the memory of unfinished answers for all connections of an
+	// event loop; nil counts those of this one.
+	Budget *hold.Budget
 }
 
 // Session is what takes a session up again, perhaps at another member.
@@ -53,6 +58,10 @@ type Conn struct {
 	partial  [2][]byte // a frame that is not whole yet is in partial[turn]
 	turn     int
 	maxFrame int
+	budget   *hold.Budget
+	counted  int  // bytes of partial[turn] that the budget has counted
+	idle     int  // frames since the last that answered a request
+	watching bool // a watch was asked for
 
 	auth      string
 	session   Session
@@ -87,7 +96,10 @@ const compactAt = 16 << 10
 func NewConn(cfg Config) *Conn {
 	c := &Conn{
 		ring: make([]request, 16), maxFrame: cfg.MaxFrame,
-		auth: cfg.Auth, session: cfg.Session, lastZxid: cfg.LastZxid,
+		auth: cfg.Auth, session: cfg.Session, lastZxid: cfg.LastZxid, budget: cfg.Budget,
+	}
+	if c.budget == nil {
+		c.budget = &hold.Budget{}
 	}
 	if c.maxFrame <= 0 {
 		c.maxFrame = DefaultMaxFrame
@@ -223,6 +235,7 @@ func (c *Conn) Lost() []Reply {
 		})
 	}
 	c.open = 0
+	c.uncount()
 	return c.replies
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/wire/hold"
 )
 
 // What a server that is no ZooKeeper server said, or one that ends a session.
@@ -100,13 +102,41 @@ func (c *Conn) completePartial(in []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, err = c.grow(p, min(len(in), lengthLen+size-len(p)), lengthLen+size); err != nil {
+		return nil, err
+	}
 	p, in = fill(p, in, lengthLen+size)
 	c.partial[c.turn] = p
 	if len(p) < lengthLen+size {
 		return nil, nil
 	}
 	c.partial[c.turn] = p[:0]
+	if c.counted > 0 {
+		c.uncount()
+		c.partial[c.turn] = nil // what a server made us take once is not kept
+	}
 	return in, c.answer(p[lengthLen:])
+}
+
+// grow makes room for n more bytes of a frame of size bytes.
+func (c *Conn) grow(p []byte, n, size int) ([]byte, error) {
+	if len(p)+n <= cap(p) {
+		return p, nil
+	}
+	p = hold.Room(p, n, size)
+	if room := cap(p); room > hold.Small {
+		if !c.budget.Grow(c.counted, room) {
+			return nil, hold.TooMuch(size)
+		}
+		c.counted = room
+	}
+	return p, nil
+}
+
+// uncount says that no frame of this connection is unfinished.
+func (c *Conn) uncount() {
+	c.budget.Release(c.counted)
+	c.counted = 0
 }
 
 // fill moves bytes from in to p until p has n.
@@ -149,15 +179,18 @@ func (c *Conn) answer(b []byte) error {
 	switch {
 	case xid > 0:
 	case xid == XidPing, xid == XidSetWatches:
-		return nil
+		return c.unasked()
 	case xid == XidNotification:
+		if !c.watching {
+			return c.unasked() // of an earlier connection's watch, if any
+		}
 		c.replies = append(c.replies, Reply{End: Notified, Body: b[replyLen:]})
 		return nil
 	case xid == XidAuth:
 		if c.awaitAuth = false; code != OK {
 			return fmt.Errorf("%w: %v", ErrAuth, code)
 		}
-		return nil
+		return c.unasked()
 	}
 	if c.open == 0 {
 		return fmt.Errorf("the server answered request %d, and none was open", xid)
@@ -168,11 +201,24 @@ func (c *Conn) answer(b []byte) error {
 	}
 	c.head = (c.head + 1) & (len(c.ring) - 1)
 	c.open--
+	c.idle = 0
 	c.lastZxid = max(c.lastZxid, zxid)
 	c.replies = append(c.replies, Reply{
 		Call: r.call, Op: r.op, Code: code, Canceled: r.canceled, Zxid: zxid,
 		Body: b[replyLen:], Request: c.requestOf(r),
 	})
+	return nil
+}
+
+// maxIdle is how many frames in a row may answer no request: some come beside
+// the answers, and more are a flood.
+const maxIdle = 20_000
+
+// unasked counts a frame that answers no request.
+func (c *Conn) unasked() error {
+	if c.idle++; c.idle > maxIdle {
+		return errors.New("the server floods the connection with answers to nothing")
+	}
 	return nil
 }
 

@@ -5,6 +5,8 @@
 // used of it is the same since 3.4, but for what says otherwise.
 package jute
 
+import "github.com/quorumbench/quorumbench/internal/wire/hold"
+
 // Op is the kind of a request (ZooDefs.OpCode).
 type Op int32
 
@@ -77,7 +79,7 @@ const (
 // Limits of a connection, in bytes.
 const (
 	// DefaultMaxFrame bounds one answer.
-	DefaultMaxFrame = 64 << 20
+	DefaultMaxFrame = hold.MaxLarge
 	// DefaultMaxBuffer is the largest request that a server takes unless its
 	// jute.maxbuffer says otherwise. It ends the connection on a larger one.
 	DefaultMaxBuffer = 0xfffff
