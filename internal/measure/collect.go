@@ -16,6 +16,7 @@ type Collector struct {
 
 	shards []shardQueue
 	totals [2]Totals // by phase
+	told   [2]Told   // likewise
 	gap    gap
 	added  int // measured seconds merged
 }
@@ -104,7 +105,7 @@ func (c *Collector) merge(phase Phase, index int) {
 			whole.merge(s, c.recycle)
 		}
 	}
-	c.totals[phase].add(whole)
+	c.totals[phase].add(whole, &c.told[phase])
 	if phase == Measured {
 		c.gap.add(&whole.Alive)
 		c.added++
@@ -148,9 +149,11 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	s.Extra += o.Extra
 	s.Keys += o.Keys
 	s.Retries += o.Retries
+	s.Untold += o.Untold
 	s.Done += o.Done
 	for i := range s.DoneKinds {
 		s.DoneKinds[i] += o.DoneKinds[i]
+		s.Missed[i] += o.Missed[i]
 	}
 	s.BytesIn += o.BytesIn
 	s.BytesOut += o.BytesOut
@@ -216,18 +219,22 @@ func mergeHistogram(into, from *Histogram) *Histogram {
 }
 
 // add takes a merged second of the window into the totals.
-func (t *Totals) add(s *Second) {
+func (t *Totals) add(s *Second, told *Told) {
 	t.Due += s.Due
 	for i := range t.Outcomes {
 		t.Outcomes[i] += s.Outcomes[i]
 	}
 	t.Extra += s.Extra
 	t.Keys += s.Keys
+	for i := range t.Missed {
+		t.Missed[i] += s.Missed[i]
+	}
 	t.Retries += s.Retries
 	t.Done += s.Done
 	t.BytesIn += s.BytesIn
 	t.BytesOut += s.BytesOut
-	t.Cells = MergeCells(t.Cells, s.Cells)
+	t.Untold += s.Untold
+	t.Cells = MergeCells(t.Cells, told.bounded(s.Cells))
 	t.Lateness = mergeHistogram(t.Lateness, s.Lateness)
 	t.Watch.merge(&s.Watch)
 	t.Disturbed.merge(&s.Disturbed)

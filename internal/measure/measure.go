@@ -110,6 +110,8 @@ type Second struct {
 	Retries     uint64                 // of STM successes: how often a conflict made them begin again
 	Done        uint64                 // successes done in it, whenever due
 	DoneKinds   [kv.NumKinds]uint64    // Done by operation
+	Missed      [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
+	Untold      uint64                 // operations whose answer named a member and term beyond MaxTold
 	BytesIn     uint64
 	BytesOut    uint64
 	Connections int // open at its end
@@ -156,6 +158,8 @@ type Totals struct {
 	Extra     uint64                 // requests beyond the first that successes took
 	Keys      uint64                 // that successful gets, ranges and txn-gets read or counted
 	Retries   uint64                 // of STM successes: how often a conflict made them begin again
+	Missed    [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
+	Untold    uint64                 // operations whose answer named a member and term beyond MaxTold
 	Done      uint64                 // successes done inside the window, whenever due
 	CarriedIn uint64                 // in flight when the window opened
 	// CarriedInAge is the age of the oldest of those then, in nanoseconds.

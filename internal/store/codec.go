@@ -114,11 +114,11 @@ type Pair struct{ Key, Value []byte }
 // parsed, so that who asked can check them and no codec has to keep them. It is
 // called from Submit and Feed, before the operation's event.
 type Keys interface {
-	// Begin says that the answer to an operation begins, and reports whether its
-	// keys are wanted.
-	Begin(tag uint32) bool
-	// Add takes a key of it with its value, nil if the answer has none, in the
-	// order of the answer. Their memory is the codec's.
+	// Begin says that the answer to an operation begins, and reports whether the
+	// values of its keys are wanted too.
+	Begin(tag uint32) (values bool)
+	// Add takes a key of it with its value, nil if the answer has none or it is
+	// not wanted, in the order of the answer. Their memory is the codec's.
 	Add(tag uint32, key, value []byte)
 }
 
@@ -142,7 +142,7 @@ type Event struct {
 	Member   uint64 // who answered; 0 if the protocol does not say
 	Term     uint64 // at which term; 0 if the protocol does not say
 	Revision int64  // the key's version (its mod revision), for a CAS to come
-	Count    int64  // keys read, counted or removed
+	Count    int64  // keys read, counted, removed, or written by a Txn; -1 if the protocol does not say
 	Extra    uint32 // requests that it took beyond the first
 	Retries  uint32 // STM: how often a conflict made it begin again
 	Watcher  uint32 // Notify, Seen, Ended: whose

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -26,13 +28,66 @@ func Refused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
+// What servers say of themselves is bounded: they are not trusted.
+const (
+	// MaxMembers is how many members a cluster may name. Those that are known
+	// have seven, and some proxies and clients beside them.
+	MaxMembers = 100
+	// MaxName bounds a member's name and version, in bytes, and the text of an
+	// alarm.
+	MaxName = 200
+	// MaxAlarms is how many alarms of one member are kept.
+	MaxAlarms = 16
+	// MaxErrorText bounds the text of a member's error, in bytes.
+	MaxErrorText = 1000
+)
+
+// AskMembers asks for a cluster's members; what cannot be a list of them is an
+// error.
+func AskMembers(ctx context.Context, a Admin) ([]string, error) {
+	list, err := a.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > MaxMembers {
+		return nil, fmt.Errorf("the cluster names %d members, and no cluster has more than %d: name the endpoints, or ask another member", len(list), MaxMembers)
+	}
+	for _, m := range list {
+		if len(m) > MaxName {
+			return nil, fmt.Errorf("the cluster names a member whose endpoint has %d bytes, and more than %d are not taken", len(m), MaxName)
+		}
+	}
+	return list, nil
+}
+
+// bounded is a member of whose words no more is kept than anybody needs.
+func (m Member) bounded() Member {
+	m.Name, m.Version = clip(m.Name, MaxName), clip(m.Version, MaxName)
+	m.Alarms = slices.Clone(m.Alarms[:min(len(m.Alarms), MaxAlarms)])
+	for i, a := range m.Alarms {
+		m.Alarms[i] = clip(a, MaxName)
+	}
+	if m.Err != nil && len(m.Err.Error()) > MaxErrorText {
+		m.Err = errors.New(clip(m.Err.Error(), MaxErrorText))
+	}
+	return m
+}
+
+// clip is the first n bytes of a text, in memory of its own.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}
+
 // AskAll is a Status of n endpoints, which are all asked at the same time, each
 // by its number from 0. The error is for when none answers.
 func AskAll(n int, ask func(i int) Member) (Status, error) {
 	s := Status{Members: make([]Member, n)}
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() { s.Members[i] = ask(i) })
+		wg.Go(func() { s.Members[i] = ask(i).bounded() })
 	}
 	wg.Wait()
 	var versions, errs []string

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -64,5 +67,38 @@ func TestSettings(t *testing.T) {
 	}
 	if _, err := SettingsOf(3, "my settings", (*wish).check); err == nil || err.Error() != "these are not my settings but int" {
 		t.Error(err)
+	}
+}
+
+// said is an Admin whose cluster names what it likes.
+type said []string
+
+func (said) Status(context.Context) (Status, error)      { return Status{}, nil }
+func (s said) Members(context.Context) ([]string, error) { return s, nil }
+func (said) Close() error                                { return nil }
+
+func TestWhatServersSayIsBounded(t *testing.T) {
+	few := said{"h:1", "h:2"}
+	if list, err := AskMembers(t.Context(), few); err != nil || len(list) != 2 {
+		t.Error(list, err)
+	}
+	for _, list := range []said{make(said, MaxMembers+1), {"h:1", strings.Repeat("h", MaxName+1)}} {
+		if _, err := AskMembers(t.Context(), list); err == nil {
+			t.Errorf("%d members are taken", len(list))
+		}
+	}
+	long := strings.Repeat("x", 1<<20)
+	s, err := AskAll(2, func(i int) Member {
+		if i == 1 {
+			return Member{Err: errors.New(long)}
+		}
+		return Member{Name: long, Version: long, Alarms: slices.Repeat([]string{long}, 1000)}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := s.Members[0]
+	if len(m.Name) > MaxName+3 || len(s.Version) > MaxName+3 || len(m.Alarms) != MaxAlarms || len(m.Alarms[0]) > MaxName+3 || len(s.Members[1].Err.Error()) > MaxErrorText+3 {
+		t.Errorf("%d %d %d %d", len(m.Name), len(s.Version), len(m.Alarms), len(s.Members[1].Err.Error()))
 	}
 }

@@ -24,7 +24,9 @@ type Figures struct {
 	FailedBy     map[string]uint64 // the same by the error's kind; may be nil
 	Timed        uint64            // times found in the histograms, of successes and errors
 	Misses       uint64
-	WrongAnswers uint64 // the warm-up's included
+	FoundNothing []string // of each kind whose successes all were misses: how many, and the kind, as "7 get"
+	WrongAnswers uint64   // the warm-up's included
+	Untold       uint64   // of members and terms beyond those that are kept apart; the warm-up's included
 	// Done is the successes done inside the window, whenever they were due.
 	Done uint64
 

@@ -44,6 +44,7 @@ func rules() []rule {
 		{11, errorShare}, {12, tooFewSamples}, {13, memberLost}, {14, leaderChanged},
 		{15, carriedIn}, {16, inFlightLimit}, {17, notDurable}, {18, misses}, {19, interrupted},
 		{20, eventsImpossible}, {21, eventsAmiss}, {22, membersDisagree}, {23, foreign},
+		{24, inventedMembers},
 	}
 }
 
@@ -81,7 +82,7 @@ func wrongAnswers(f *Figures) finding {
 	if f.WrongAnswers == 0 {
 		return fine()
 	}
-	return invalid("%d answers were wrong, the warm-up's included: another key, or a damaged value", f.WrongAnswers)
+	return invalid("%d answers were wrong, the warm-up's included: another key, a damaged value, or what the store's protocol rules out", f.WrongAnswers)
 }
 
 // littlesLaw compares the clients with the mean number of operations in
@@ -193,8 +194,8 @@ func volatility(f *Figures) string {
 
 func misses(f *Figures) finding {
 	switch {
-	case f.Misses > 0 && f.Misses == f.Succeeded && !f.Writes:
-		return suspect("none of the %d reads found a key: nothing was read", f.Misses)
+	case len(f.FoundNothing) > 0:
+		return suspect("no operation of a kind found a key: %s", strings.Join(f.FoundNothing, ", "))
 	case f.Misses == 0 || !f.Preloaded || f.Deletes:
 		return fine()
 	}

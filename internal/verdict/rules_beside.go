@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // Rules about what stands beside the operations: watchers, and the members'
@@ -57,4 +59,13 @@ func membersDisagree(f *Figures) finding {
 		return suspect("the members' data could not be compared: %s", f.Incomparable)
 	}
 	return fine()
+}
+
+// inventedMembers: a cluster has few members and elects seldom. What names more
+// is no cluster, or one whose figures by role are not known.
+func inventedMembers(f *Figures) finding {
+	if f.Untold == 0 {
+		return fine()
+	}
+	return suspect("the answers named more members or terms than a cluster has: %d operations are of none of the %d that are kept apart", f.Untold, measure.MaxTold)
 }

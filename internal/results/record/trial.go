@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"time"
 
@@ -257,7 +258,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
 		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedBy: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
-		Misses: t.Misses, WrongAnswers: t.WrongAnswers, Done: t.Completed,
+		Misses: t.Misses, FoundNothing: foundNothing(m), WrongAnswers: t.WrongAnswers, Untold: m.Untold, Done: t.Completed,
 		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanResting, MaxInFlight: t.MaxInFlight, Capped: t.Capped, NoRoom: t.NoRoom,
 		CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
 		Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
@@ -273,6 +274,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	}
 	if warmup != nil {
 		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
+		f.Untold += warmup.Untold
 	}
 	f.Added = t.Added.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
@@ -347,4 +349,19 @@ func (t *Trial) UnmarshalJSON(b []byte) error {
 		t.ByOperation[i].restore()
 	}
 	return nil
+}
+
+// foundNothing lists the kinds of operations that read or removed keys and found
+// none, each with its count.
+func foundNothing(m *measure.Totals) (list []string) {
+	var done [kv.NumKinds]uint64
+	for _, c := range m.Cells {
+		done[c.Kind] += count(c.Response)
+	}
+	for kind, missed := range m.Missed {
+		if missed > 0 && missed == done[kind] {
+			list = append(list, fmt.Sprintf("%d %v", missed, kv.Kind(kind)))
+		}
+	}
+	return list
 }

@@ -64,7 +64,7 @@ func reach(ctx context.Context, c Cluster, l scenario.Load) (*reached, error) {
 func (r *reached) meet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	all, err := r.admin.Members(ctx)
+	all, err := store.AskMembers(ctx, r.admin)
 	r.unlisted = err
 	if err == nil && len(all) > 0 && !sameSet(all, r.asked) {
 		access := r.Access

@@ -34,6 +34,7 @@ var (
 	anotherKey   = []byte("another key than the one that was asked for")
 	neverWritten = []byte("a value that was never written to this key")
 	outdated     = []byte("a linearizable read returned the value that the preload had replaced before")
+	otherWrites  = []byte("a transaction that was done has another number of writes than it was given")
 )
 
 // Check judges an answer.
@@ -53,6 +54,28 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 		return s.answers.get(number, level, ev)
 	case kv.Range, kv.TxnGet:
 		return s.checkRange(number, level, ev)
+	case kv.Txn:
+		if ev.Count != int64(len(s.pairs)) {
+			ev.Text = otherWrites
+			return kv.WrongAnswer
+		}
+	case kv.Put, kv.CAS, kv.Delete:
+		return s.answers.written(kind, number, ev)
+	}
+	return kv.OK
+}
+
+// written judges the answer to a write of one key: of that key, where it names
+// one. A delete that found nothing is a miss.
+func (a *answers) written(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
+	if len(ev.Key) > 0 {
+		if a.want = a.space.Append(a.want[:0], number); !bytes.Equal(ev.Key, a.want) {
+			ev.Text = anotherKey
+			return kv.WrongAnswer
+		}
+	}
+	if kind == kv.Delete && ev.Count == 0 {
+		return kv.Miss
 	}
 	return kv.OK
 }

@@ -71,14 +71,15 @@ func TestReadsAreJudged(t *testing.T) {
 // found gives a range's answer to the source, as a codec does.
 func found(s *source, tag uint32, pairs []store.Pair, count int64) store.Event {
 	ev := store.Event{Tag: tag, Count: count}
-	wanted := s.answers.listings.Begin(tag)
+	values := s.answers.listings.Begin(tag)
 	for i, p := range pairs {
 		if i == 0 {
 			ev.Key, ev.Value = p.Key, p.Value
 		}
-		if wanted {
-			s.answers.listings.Add(tag, p.Key, p.Value)
+		if !values {
+			p.Value = nil
 		}
+		s.answers.listings.Add(tag, p.Key, p.Value)
 	}
 	return ev
 }
@@ -139,7 +140,7 @@ func TestRangesAreJudged(t *testing.T) {
 }
 
 // Of long answers one in many is looked at from end to end; of the others their
-// first key, its value and their count.
+// keys and count, and the first value.
 func TestLongRangesAreSampled(t *testing.T) {
 	s := readerOf(t, 64, 0)
 	looked := 0
@@ -158,6 +159,20 @@ func TestLongRangesAreSampled(t *testing.T) {
 	}
 	if s.answers.listings.skip == 0 {
 		t.Fatal("the next one is to be passed over")
+	}
+	for name, change := range map[string]func(p []store.Pair) []store.Pair{
+		"a key behind it": func(p []store.Pair) []store.Pair { p[95].Key = []byte("q"); return p },
+		"a key before it": func(p []store.Pair) []store.Pair { p[0].Key = []byte("o"); return p },
+		"out of order":    func(p []store.Pair) []store.Pair { p[7], p[8] = p[8], p[7]; return p },
+		"one of them":     func(p []store.Pair) []store.Pair { p[9] = p[8]; return p },
+	} {
+		if s.answers.listings.skip == 0 {
+			t.Fatal("the next one is to be passed over")
+		}
+		ev := found(s, 2, change(pairsOf(0, 96, 64)), 96)
+		if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.WrongAnswer {
+			t.Errorf("%s, in an answer whose values are passed over: %v", name, got)
+		}
 	}
 	pairs := pairsOf(0, 96, 64)
 	pairs[0].Value = bytes.Repeat([]byte("x"), 64)
@@ -184,5 +199,36 @@ func TestJudgingAllocatesNothing(t *testing.T) {
 	check()
 	if n := testing.AllocsPerRun(100, check); n > 0 {
 		t.Errorf("%.0f allocations", n)
+	}
+}
+
+// A write's answer is of its key, a delete that found nothing is a miss, and a
+// transaction has as many writes as it was given.
+func TestWritesAreJudged(t *testing.T) {
+	const number = 7
+	own, other := []byte("p/0007"), []byte("p/0008")
+	for _, c := range []struct {
+		name string
+		kind kv.Kind
+		ev   store.Event
+		want kv.Outcome
+	}{
+		{"a put", kv.Put, store.Event{Revision: 5}, kv.OK},
+		{"a put that names its key", kv.Put, store.Event{Key: own}, kv.OK},
+		{"a put of another key", kv.Put, store.Event{Key: other}, kv.WrongAnswer},
+		{"a swap of another key", kv.CAS, store.Event{Key: other}, kv.WrongAnswer},
+		{"a delete", kv.Delete, store.Event{Count: 1}, kv.OK},
+		{"a delete of nothing", kv.Delete, store.Event{}, kv.Miss},
+		{"a delete that does not say", kv.Delete, store.Event{Count: -1}, kv.OK},
+		{"a delete of another key", kv.Delete, store.Event{Key: other, Count: 1}, kv.WrongAnswer},
+		{"a transaction", kv.Txn, store.Event{Count: 3}, kv.OK},
+		{"a transaction of nothing", kv.Txn, store.Event{}, kv.WrongAnswer},
+		{"a transaction of more", kv.Txn, store.Event{Count: 4}, kv.WrongAnswer},
+	} {
+		s := readerOf(t, 64, 0)
+		s.pairs = make([]store.Pair, 3)
+		if got := s.Check(c.kind, refOf(number, kv.None), &c.ev); got != c.want || (got == kv.WrongAnswer) != (len(c.ev.Text) > 0) {
+			t.Errorf("%s: %v %q, want %v", c.name, got, c.ev.Text, c.want)
+		}
 	}
 }

@@ -16,20 +16,21 @@ var (
 )
 
 // listings takes the keys of ranges' answers, for one loop, and checks them as
-// they come: several answers can be under way at once, each in some parts. To
-// look at every key would cost more than to read it, so after an answer of n
-// keys n-1 answers are passed over but for their first key and their count: on
-// the average one key an answer is looked at.
+// they come: several answers can be under way at once, each in some parts. Every
+// key is looked at, whether it lies in the interval and in its order. To look at
+// every value would cost more than to read it, so after an answer of n keys the
+// values of n-1 answers are passed over but for the first: on the average one
+// value an answer is looked at.
 type listings struct {
 	src       *source
 	ascending bool      // the store promises the order
 	of        []listing // by the operations' tags
-	skip      int64     // answers to be passed over
+	skip      int64     // answers whose values are to be passed over
 }
 
 // listing is what is known of one answer.
 type listing struct {
-	open, wanted bool
+	open, values bool // values: they are looked at
 	keys         int64
 	least, last  []byte
 	wrong        []byte // a sentence; nil: nothing is
@@ -43,11 +44,11 @@ func (l *listings) Begin(tag uint32) bool {
 		l.of = append(l.of, listing{})
 	}
 	at := &l.of[tag]
-	*at = listing{open: true, wanted: l.skip == 0, least: at.least[:0], last: at.last[:0]}
+	*at = listing{open: true, values: l.skip == 0, least: at.least[:0], last: at.last[:0]}
 	if l.skip > 0 {
 		l.skip--
 	}
-	return at.wanted
+	return at.values
 }
 
 // Add implements store.Keys.
@@ -57,19 +58,17 @@ func (l *listings) Add(tag uint32, key, value []byte) {
 	if at.wrong != nil {
 		return
 	}
-	if at.keys == 1 || bytes.Compare(key, at.least) < 0 {
+	if at.keys == 1 || !l.ascending && bytes.Compare(key, at.least) < 0 {
 		at.least = append(at.least[:0], key...)
 	}
-	if l.ascending {
-		if at.keys > 1 && bytes.Compare(key, at.last) <= 0 {
-			at.wrong = disorder
-		}
+	// In ascending order all lie before the end where the last does.
+	if at.keys > 1 && l.ascending && bytes.Compare(key, at.last) <= 0 {
+		at.wrong = disorder
+	}
+	if at.keys == 1 || l.ascending || bytes.Compare(key, at.last) > 0 {
 		at.last = append(at.last[:0], key...)
 	}
-	if _, end := l.src.interval(); !before(key, end) {
-		at.wrong = outside
-	}
-	if value != nil && at.wrong == nil {
+	if at.values && value != nil && at.wrong == nil {
 		l.judge(at, key, value)
 	}
 }
@@ -87,18 +86,17 @@ func (l *listings) judge(at *listing, key, value []byte) {
 	at.replaced = at.replaced || outcome == kv.Stale && a.before.replaced(number, value)
 }
 
-// end returns what is known of an answer that is whole, nil if its keys were
-// not looked at, and decides how many are to be passed over.
+// end returns what is known of an answer that is whole, nil if its keys did not
+// come, and decides how many are to be passed over.
 func (l *listings) end(tag uint32) *listing {
 	if int(tag) >= len(l.of) || !l.of[tag].open {
 		return nil
 	}
 	at := &l.of[tag]
 	at.open = false
-	if !at.wanted {
-		return nil
+	if at.values {
+		l.skip = max(at.keys-1, 0)
 	}
-	l.skip = max(at.keys-1, 0)
 	return at
 }
 
@@ -147,7 +145,7 @@ func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event
 	}
 	outcome := kv.OK
 	switch {
-	case at != nil:
+	case at != nil && at.values:
 		if outcome = at.worst; at.replaced {
 			outcome, why = old(level)
 		}
@@ -167,7 +165,7 @@ func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []b
 	if s.load.Scan.CountOnly {
 		return nil
 	}
-	least := ev.Key
+	least, last := ev.Key, ev.Key
 	if at != nil {
 		if at.wrong != nil {
 			return at.wrong
@@ -175,7 +173,7 @@ func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []b
 		if at.keys != ev.Count {
 			return unlikeSum
 		}
-		least = at.least
+		least, last = at.least, at.last
 	}
 	switch {
 	case s.load.RangeLimit > 0 && ev.Count > s.load.RangeLimit:
@@ -184,7 +182,7 @@ func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []b
 		return nil
 	case len(end) == 0 && !bytes.Equal(least, first):
 		return anotherKey
-	case len(end) > 0 && (bytes.Compare(least, first) < 0 || !before(least, end)):
+	case len(end) > 0 && (bytes.Compare(least, first) < 0 || !before(last, end)):
 		return outside
 	}
 	return nil

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,10 +12,18 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/asking"
 )
 
-// maxScrape bounds the text of one member's metrics, in bytes.
-const maxScrape = 32 << 20
+const (
+	// maxScrape bounds the text of one member's metrics, in bytes.
+	maxScrape = 32 << 20
+	// maxWanted bounds the lines of it that are about metrics that are read: a
+	// series is many times as large in memory as its line.
+	maxWanted = 1 << 20
+	// longestLine bounds one line.
+	longestLine = 64 << 10
+)
 
 // Scraper reads one member's own metrics. It belongs to one goroutine.
 type Scraper struct {
@@ -36,12 +45,7 @@ func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok
 	if len(s.sources) == 0 {
 		return nil, false
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 1}
-	if a.TLS != nil {
-		transport.TLSClientConfig = a.TLS.Clone()
-		transport.TLSClientConfig.NextProtos = nil
-	}
-	s.client = &http.Client{Transport: transport}
+	s.client = asking.Client(a.TLS)
 	return s, true
 }
 
@@ -92,7 +96,7 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (Sample, e
 	for name, value := range source.Header {
 		request.Header.Set(name, value)
 	}
-	response, err := s.client.Do(request)
+	response, err := s.client.Do(request.WithContext(asking.Allow(ctx, maxScrape)))
 	if err != nil {
 		return fail(err)
 	}
@@ -100,7 +104,7 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (Sample, e
 	if response.StatusCode != http.StatusOK {
 		return fail(fmt.Errorf("HTTP status %d", response.StatusCode))
 	}
-	found, err := parsePrometheus(io.LimitReader(response.Body, maxScrape))
+	found, err := parsePrometheus(&wantedLines{from: bufio.NewReaderSize(response.Body, longestLine), names: namesIn(source.Names), left: maxWanted})
 	if err != nil {
 		return fail(err)
 	}
@@ -123,7 +127,7 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	if _, err := io.WriteString(conn, command); err != nil {
 		return "", err
 	}
-	text, err := io.ReadAll(io.LimitReader(conn, maxScrape))
+	text, err := io.ReadAll(io.LimitReader(conn, maxWanted))
 	if len(text) > 0 {
 		err = nil // some servers reset instead of closing
 	}

@@ -244,7 +244,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	}
 	asked, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	all, err := m.admin.Members(asked)
+	all, err := store.AskMembers(asked, m.admin)
 	if t.Spec.Load.Target.Mode == kv.Any {
 		m.total = len(all) // who may not ask, or gets no answer, is told those given
 		return m, nil

@@ -5,12 +5,15 @@ package cetcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/asking"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
 	"github.com/quorumbench/quorumbench/internal/wire/hold"
@@ -90,8 +93,12 @@ func probe(ctx context.Context, endpoint string, _ bool) error {
 	if err != nil {
 		return err
 	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	response, err := transport.RoundTrip(request)
+	request.Close = true
+	response, err := asking.Client(nil).Do(request)
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
 	if err != nil {
 		return err
 	}

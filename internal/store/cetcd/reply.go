@@ -133,7 +133,8 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := jsonscan.New(body)
 	first, count := entry{}, int64(0)
-	listed := c.keys != nil && !c.cut && c.keys.Begin(c.tag)
+	listed := c.keys != nil && !c.cut
+	values := listed && c.keys.Begin(c.tag)
 	for more := s.Array(); more && s.Element(); {
 		kept := len(c.buf)
 		k := c.parseEntry(&s)
@@ -142,7 +143,7 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 		case !inside || c.limit > 0 && count == c.limit:
 			c.buf = c.buf[:kept]
 			continue
-		case listed && !c.handOut(k):
+		case listed && !c.handOut(k, values):
 			e.Outcome, e.Text = kv.StoreError, malformed
 			return
 		}
@@ -161,7 +162,11 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 }
 
 // handOut gives a key of a list to who checks it.
-func (c *codec) handOut(k entry) bool {
+func (c *codec) handOut(k entry, values bool) bool {
+	if !values {
+		c.keys.Add(c.tag, k.key, nil)
+		return true
+	}
 	from := len(c.buf)
 	value, err := base64.StdEncoding.AppendDecode(c.buf, k.value)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/asking"
 )
 
 // admin asks a cluster through the official client, one for each endpoint.
@@ -23,7 +24,7 @@ type admin struct {
 	timeout   time.Duration // bounds one question to one endpoint
 	endpoints []string
 	clients   []*api.Client
-	transport *http.Transport
+	http      *http.Client
 
 	mu      sync.Mutex
 	known   []store.Member    // by endpoint's number: what it said last of itself
@@ -42,22 +43,18 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the Consul cluster was given")
 	}
-	timeout := a.Timeout()
 	scheme := "http"
-	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: timeout}).DialContext}
 	if a.TLS != nil {
 		scheme = "https"
-		transport.TLSClientConfig = a.TLS.Clone()
-		transport.TLSClientConfig.NextProtos = nil
 	}
 	n := len(a.Endpoints)
 	admin := &admin{
-		timeout: timeout, endpoints: a.Endpoints, transport: transport,
+		timeout: a.Timeout(), endpoints: a.Endpoints, http: asking.Client(a.TLS),
 		known: make([]store.Member, n), leaders: make([]string, n), servers: map[string]uint64{},
 	}
 	for _, e := range a.Endpoints {
 		c, err := api.NewClient(&api.Config{
-			Address: e, Scheme: scheme, Token: tokenOf(a), HttpClient: &http.Client{Transport: transport},
+			Address: e, Scheme: scheme, Token: tokenOf(a), HttpClient: admin.http,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("no client of Consul for %s: %w", e, err)
@@ -69,7 +66,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 
 // Close implements store.Admin.
 func (a *admin) Close() error {
-	a.transport.CloseIdleConnections()
+	a.http.CloseIdleConnections()
 	return nil
 }
 
@@ -151,7 +148,7 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if rpc != "" {
+	if rpc != "" && (len(a.servers) < store.MaxMembers || a.servers[rpc] != 0) {
 		a.servers[rpc] = m.ID
 	}
 	if m.Role == kv.Follower {

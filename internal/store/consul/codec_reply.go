@@ -149,12 +149,15 @@ func (c *codec) parseList(r *http1.Response, e *store.Event) {
 		}
 		if c.Listed {
 			at := len(c.buf)
-			value, ok := c.decode(k.value)
+			var key, value []byte
+			ok := true
+			if c.Values {
+				value, ok = c.decode(k.value)
+			}
 			if !ok {
 				*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
 				return
 			}
-			var key []byte
 			key, c.buf = c.Spelt(c.buf, k.key)
 			c.HandOut(key, value)
 			c.buf = c.buf[:at]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/consul/api"
 
+	"github.com/quorumbench/quorumbench/internal/store/asking"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
@@ -48,6 +49,9 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	return fmt.Errorf("Consul has no member with the id %x", member) //nolint:staticcheck // a name
 }
 
+// maxKeys bounds the list of keys that are to be removed, in bytes.
+const maxKeys = 256 << 20
+
 // DeletePrefix implements store.Maintainer.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	p := string(httpkv.Bare(prefix))
@@ -58,7 +62,8 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	keys, _, err := c.KV().Keys(p, "", (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
+	listing := asking.Allow(ctx, maxKeys)
+	keys, _, err := c.KV().Keys(p, "", (&api.QueryOptions{RequireConsistent: true}).WithContext(listing))
 	if err == nil {
 		_, err = c.KV().DeleteTree(p, (&api.WriteOptions{}).WithContext(ctx))
 	}
@@ -94,7 +99,7 @@ func reason(ctx context.Context, err error) string {
 		return httpkv.Reason(ctx, err)
 	}
 	if text, _, _ := strings.Cut(strings.TrimSpace(status.Body), "\n"); text != "" {
-		return text
+		return text[:min(len(text), httpkv.MaxText)]
 	}
 	return fmt.Sprintf("HTTP status %d", status.Code)
 }

@@ -30,6 +30,12 @@ const (
 	againLast  = time.Second
 )
 
+// What an answer may have, in bytes. The longest are lists of members.
+const (
+	maxAnswer = 4 << 20
+	maxHeader = 64 << 10
+)
+
 var errClosed = errors.New("this connection to the etcd cluster was closed")
 
 // admin asks and maintains a cluster through the official client. The client is
@@ -125,9 +131,11 @@ func (a *admin) config(ctx context.Context) clientv3.Config {
 		Logger:      zap.NewNop(),
 		// The client hides a dead endpoint behind retries and waiting; here
 		// the first failure is the answer.
-		MaxUnaryRetries: 1,
+		MaxUnaryRetries:    1,
+		MaxCallRecvMsgSize: maxAnswer,
 		DialOptions: []grpc.DialOption{
 			grpc.WithChainUnaryInterceptor(failFast),
+			grpc.WithMaxHeaderListSize(maxHeader),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff: backoff.Config{BaseDelay: againFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: againLast}, MinConnectTimeout: a.timeout,
 			}),
@@ -264,9 +272,10 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	list, err := etcdserverpb.NewClusterClient(answers).MemberList(ctx, &etcdserverpb.MemberListRequest{})
-	if err != nil {
+	if err != nil || len(list.Members) > store.MaxMembers {
 		return // a status without names is still a status
 	}
+	clear(a.names) // or each list could add others
 	for _, m := range list.Members {
 		a.names[m.ID] = m.Name
 	}

@@ -75,8 +75,7 @@ type codec struct {
 	idsLen int
 	member uint64
 
-	revision int64 // of the store, in the RangeResponse read last
-	total    int64 // keys that there are without the limit, likewise
+	told aside // what the answer read last said beside its event
 
 	watches []watchStream    // by the operation's Stream
 	keep    []keepStream     // one for each lease
@@ -88,6 +87,7 @@ type codec struct {
 	keys    store.Keys  // takes the keys of ranges; may be nil
 	listing uint32      // the tag of the range whose answer is read
 	listed  bool        // its keys are handed out
+	values  bool        // and their values
 	each    store.Event // the one handed out
 }
 

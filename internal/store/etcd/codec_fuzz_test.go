@@ -59,6 +59,46 @@ func wantEvent(kind kv.Kind, body []byte) (e store.Event, m proto.Message, err e
 	return e, m, err
 }
 
+// cannotBe reports whether etcd cannot have sent an answer, by the words of its
+// API.
+func cannotBe(kind kv.Kind, m proto.Message) bool {
+	switch r := m.(type) {
+	case *pb.PutResponse:
+		return r.Header.GetRevision() <= 0
+	case *pb.DeleteRangeResponse:
+		return r.Header.GetRevision() <= 0 || r.Deleted < 0 || r.Deleted > 1
+	case *pb.RangeResponse:
+		n := int64(len(r.Kvs))
+		if kind == kv.Get && n > 1 || kind == kv.Range && (r.Count < n || r.More != (r.Count > n)) {
+			return true
+		}
+		if n > 0 {
+			first := r.Kvs[0]
+			if len(first.Key) == 0 || first.ModRevision <= 0 || r.Header.GetMemberId() != 0 && first.ModRevision > r.Header.GetRevision() {
+				return true
+			}
+		}
+		return r.Header.GetRevision() < 0 || r.Header.GetRevision() == 0 && r.Header.GetMemberId() == 0
+	case *pb.TxnResponse:
+		puts, ranges := 0, 0
+		for _, o := range r.Responses {
+			switch o.Response.(type) {
+			case *pb.ResponseOp_ResponsePut:
+				puts++
+			case *pb.ResponseOp_ResponseRange:
+				ranges++
+			}
+		}
+		if r.Succeeded {
+			return r.Header.GetRevision() <= 0 || puts != 1 || ranges != 0
+		}
+		standIn := r.Header.GetMemberId() == 0
+		return r.Header.GetRevision() < 0 || r.Header.GetRevision() == 0 && standIn ||
+			puts != 0 || ranges != 1 && (!standIn || ranges != 0)
+	}
+	return false
+}
+
 // rawAnswer is an answer on stream 1 without the help of an encoder.
 func rawAnswer(body []byte) []byte {
 	b := h2.AppendSettings(nil)
@@ -85,6 +125,10 @@ func FuzzReply(f *testing.F) {
 	}
 	entry := &mvccpb.KeyValue{Key: []byte("k"), CreateRevision: 1, ModRevision: 1 << 60, Version: 3, Value: []byte("v"), Lease: -1}
 	ranged := &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{entry, entry}, More: true, Count: 9}
+	at := &mvccpb.KeyValue{Key: []byte("k"), CreateRevision: 1, ModRevision: testHeader.Revision, Version: 3, Value: []byte("v")}
+	seed(kv.Get, &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{at}, Count: 1})
+	seed(kv.Range, &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{at, at}, More: true, Count: 9})
+	seed(kv.Delete, &pb.DeleteRangeResponse{Header: testHeader, Deleted: 1})
 	seed(kv.Put, &pb.PutResponse{Header: testHeader, PrevKv: entry})
 	seed(kv.Get, ranged)
 	seed(kv.Range, ranged)
@@ -112,6 +156,11 @@ func FuzzReply(f *testing.F) {
 			t.Fatalf("the official library reads it: %v", err)
 		}
 		if usual, err := (proto.MarshalOptions{Deterministic: true}).Marshal(m); err != nil || !bytes.Equal(usual, body) {
+			return
+		}
+		if impossible := cannotBe(kind, m); impossible != (events[0].Outcome == kv.WrongAnswer) {
+			t.Fatalf("an answer that etcd cannot send: %v, but the event is %+v", impossible, events[0])
+		} else if impossible {
 			return
 		}
 		if n, m := len(want.Key), len(want.Value); n == 0 || m == 0 { // nil and empty are the same

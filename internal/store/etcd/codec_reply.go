@@ -20,8 +20,9 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		c.failed(r, e)
 		return to, nil
 	}
-	ok := false
-	switch r.Sub & callMask {
+	c.told = aside{}
+	ok, call := false, r.Sub&callMask
+	switch call {
 	case callPut:
 		ok = c.parsePut(r.Body, e)
 	case callGet:
@@ -34,24 +35,30 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		c.listed = false
 	case callCount:
 		ok = c.parseRange(r.Body, e)
-		e.Count = c.total
 	case callDelete:
 		ok = c.parseDelete(r.Body, e)
 	case callCAS:
-		ok = c.parseTxn(r.Body, e)
+		if ok = c.parseTxn(r.Body, e); !c.told.succeeded {
+			e.Outcome = kv.Conflict
+		}
 	case callTxn:
-		ok = c.parsePut(r.Body, e) // its header is all that matters
+		ok = c.parseTxn(r.Body, e)
+		e.Count = c.told.puts
 	case callTxnGet:
 		c.list(r.Tag)
 		ok = c.parseTxnGet(r.Body, e)
 		c.listed = false
 	case callTxnCount:
 		ok = c.parseTxnGet(r.Body, e)
-		e.Count = c.total
 	}
 	if !ok {
 		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(errMalformed.Error())}
 		return to, errMalformed
+	}
+	if why := c.impossible(call, e); why != nil {
+		e.Outcome, e.Text = kv.WrongAnswer, why
+	} else if call == callCount || call == callTxnCount {
+		e.Count = c.told.total
 	}
 	return to, nil
 }
@@ -73,7 +80,7 @@ func (c *codec) failed(r *h2.Reply, e *store.Event) {
 }
 
 // parseHeader reads a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3,
-// raft_term: 4} and returns its revision.
+// raft_term: 4} and returns its revision, which goes to c.told too.
 func (c *codec) parseHeader(b []byte, e *store.Event) (revision int64, ok bool) {
 	i := 0
 	if n := c.idsLen; n > 0 && len(b) >= n && string(b[:n]) == string(c.ids[:n]) {
@@ -96,6 +103,7 @@ func (c *codec) parseHeader(b []byte, e *store.Event) (revision int64, ok bool) 
 			i = skipField(b, i)
 		}
 	}
+	c.told.revision = revision
 	return revision, i >= 0
 }
 
@@ -121,17 +129,17 @@ func (c *codec) parsePut(b []byte, e *store.Event) (ok bool) {
 }
 
 // parseRange reads a RangeResponse{header: 1, kvs: 2}: the first key with its
-// value and version, and how many keys there are. The store's revision goes to
-// c.revision, and how many keys there would be without the limit to c.total.
+// value and version, and how many keys there are. What it says of the store and
+// of what lies beyond the limit goes to c.told.
 func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	var part []byte
-	c.total = 0
+	var v uint64
 	for i := 0; i < len(b); {
 		ok := true
 		switch b[i] {
 		case 1<<3 | pbBytes:
 			if part, i = getBytes(b, i+1); i > 0 {
-				c.revision, ok = c.parseHeader(part, e)
+				_, ok = c.parseHeader(part, e)
 			}
 		case 2<<3 | pbBytes:
 			part, i = getBytes(b, i+1)
@@ -139,12 +147,14 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 				ok = parseKV(part, e)
 			}
 			if i > 0 && ok && c.listed {
-				ok = c.handOut(c.listing, part)
+				ok = c.handOut(c.listing, part, c.values)
 			}
-		case 4<<3 | pbVarint:
-			var v uint64
+		case 3<<3 | pbVarint:
 			v, i = getVarint(b, i+1)
-			c.total = int64(v)
+			c.told.more = v != 0
+		case 4<<3 | pbVarint:
+			v, i = getVarint(b, i+1)
+			c.told.total = int64(v)
 		default:
 			i = skipField(b, i)
 		}
@@ -158,11 +168,19 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 // list begins to hand out the keys of the answer that comes now, if they are
 // wanted.
 func (c *codec) list(tag uint32) {
-	c.listing, c.listed = tag, c.keys != nil && c.keys.Begin(tag)
+	c.listing, c.listed = tag, c.keys != nil
+	c.values = c.listed && c.keys.Begin(tag)
 }
 
 // handOut gives one key of an answer to who checks it.
-func (c *codec) handOut(tag uint32, part []byte) bool {
+func (c *codec) handOut(tag uint32, part []byte, value bool) bool {
+	if !value && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key comes first
+		key, i := getBytes(part, 1)
+		if i > 0 {
+			c.keys.Add(tag, key, nil)
+		}
+		return i > 0
+	}
 	c.each.Key, c.each.Value = nil, nil
 	if !parseKV(part, &c.each) {
 		return false
@@ -218,25 +236,44 @@ func (c *codec) parseDelete(b []byte, e *store.Event) bool {
 }
 
 // parseTxn reads a TxnResponse{header: 1, succeeded: 2, responses: 3} to what
-// cas sent. After a conflict the event's revision is the one that the key has,
-// 0 if it is not there.
+// cas or txn sent. After a conflict the event's revision is the one that the key
+// has, 0 if it is not there.
 func (c *codec) parseTxn(b []byte, e *store.Event) bool {
-	var revision int64
-	var succeeded uint64
-	var part []byte
 	var found store.Event
+	ok := c.parseTxnResponse(b, e, &found)
+	if e.Revision = c.told.revision; !c.told.succeeded {
+		e.Revision = found.Revision
+	}
+	return ok
+}
+
+// parseTxnGet reads the same to what txnGet sent.
+func (c *codec) parseTxnGet(b []byte, e *store.Event) bool {
+	var found store.Event
+	ok := c.parseTxnResponse(b, e, &found)
+	e.Key, e.Value, e.Revision, e.Count = found.Key, found.Value, found.Revision, found.Count
+	return ok
+}
+
+// parseTxnResponse reads the header into head, and what the reads found into
+// found.
+func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
+	var part []byte
+	var revision int64
 	for i := 0; i < len(b); {
 		ok := true
 		switch b[i] {
 		case 1<<3 | pbBytes:
 			if part, i = getBytes(b, i+1); i > 0 {
-				revision, ok = c.parseHeader(part, e)
+				revision, ok = c.parseHeader(part, head)
 			}
 		case 2<<3 | pbVarint:
-			succeeded, i = getVarint(b, i+1)
+			var v uint64
+			v, i = getVarint(b, i+1)
+			c.told.succeeded = v != 0
 		case 3<<3 | pbBytes:
 			if part, i = getBytes(b, i+1); i > 0 {
-				ok = c.parseResponseOp(part, &found)
+				ok = c.parseResponseOp(part, found)
 			}
 		default:
 			i = skipField(b, i)
@@ -245,51 +282,24 @@ func (c *codec) parseTxn(b []byte, e *store.Event) bool {
 			return false
 		}
 	}
-	if e.Revision = revision; succeeded == 0 {
-		e.Outcome, e.Revision = kv.Conflict, found.Revision
-	}
+	c.told.revision = revision // and not that of a result's own header
 	return true
 }
 
-// parseTxnGet reads a TxnResponse{header: 1, succeeded: 2, responses: 3} to
-// what txnGet sent.
-func (c *codec) parseTxnGet(b []byte, e *store.Event) bool {
-	c.total = 0
-	var part []byte
-	var header, found store.Event
-	for i := 0; i < len(b); {
-		ok := true
-		switch b[i] {
-		case 1<<3 | pbBytes:
-			if part, i = getBytes(b, i+1); i > 0 {
-				_, ok = c.parseHeader(part, &header)
-			}
-		case 3<<3 | pbBytes:
-			if part, i = getBytes(b, i+1); i > 0 {
-				ok = c.parseResponseOp(part, &found)
-			}
-		default:
-			i = skipField(b, i)
-		}
-		if !ok || i < 0 {
-			return false
-		}
-	}
-	e.Member, e.Term = header.Member, header.Term
-	e.Key, e.Value, e.Revision, e.Count = found.Key, found.Value, found.Revision, found.Count
-	return true
-}
-
-// parseResponseOp reads a ResponseOp{response_range: 1}; a response_put says
-// nothing new.
+// parseResponseOp reads a ResponseOp{response_range: 1, response_put: 2}; the
+// latter says nothing new.
 func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
 	for i := 0; i < len(b); {
 		if b[i] != 1<<3|pbBytes {
+			if b[i] == 2<<3|pbBytes {
+				c.told.puts++
+			}
 			if i = skipField(b, i); i < 0 {
 				return false
 			}
 			continue
 		}
+		c.told.ranges++
 		var part []byte
 		if part, i = getBytes(b, i+1); i < 0 || !c.parseRange(part, found) {
 			return false

@@ -30,6 +30,7 @@ type scan struct {
 	more     bool        // the part was not the last, or the limit was reached
 	finished bool        // the part with the header came
 	listed   bool        // its keys are handed out
+	values   bool        // and their values
 	stalled  bool        // waits for room
 }
 
@@ -70,7 +71,8 @@ func (c *codec) beginScan(op *store.Op, gen uint8) {
 		tag: op.Tag, busy: true, memory: s.memory, first: s.first[:0],
 		found: store.Event{Tag: op.Tag},
 	}
-	s.listed = c.keys != nil && c.keys.Begin(op.Tag)
+	s.listed = c.keys != nil
+	s.values = s.listed && c.keys.Begin(op.Tag)
 	if op.Streamed {
 		s.op.CountOnly = op.CountOnly
 		s.stream = c.conn.OpenStream(c.streamRPC, scanTag|place, gen|callStream)
@@ -126,8 +128,12 @@ func (c *codec) scanReply(r *h2.Reply, to []store.Event) ([]store.Event, error) 
 		return c.streamEnded(place, to), nil
 	}
 	before := s.found.Count
+	c.told = aside{}
 	if !c.parsePage(r.Body, s) {
 		return to, errMalformed
+	}
+	if why := c.impossiblePage(s, s.found.Count-before); why != nil {
+		return c.wrong(place, string(why), to), nil
 	}
 	return c.pageRead(place, s.found.Count-before, to), nil
 }
@@ -138,6 +144,8 @@ func (c *codec) streamEnded(place uint32, to []store.Event) []store.Event {
 	switch {
 	case !s.finished:
 		return c.wrong(place, "the stream ended without its last part", to)
+	case s.revision <= 0 && s.found.Member == 0:
+		return c.wrong(place, string(noHeader), to)
 	case s.op.CountOnly:
 		s.found.Count = s.counted
 	case s.found.Count > s.counted, s.found.Count < s.counted && !s.more:

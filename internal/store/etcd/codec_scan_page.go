@@ -40,7 +40,7 @@ func (c *codec) parsePage(b []byte, s *scan) bool {
 				ok = s.keepFirst(s.last)
 			}
 			if i > 0 && ok && s.listed {
-				ok = c.handOut(s.tag, s.last)
+				ok = c.handOut(s.tag, s.last, s.values)
 			}
 		case 3<<3 | pbVarint:
 			v, i = getVarint(b, i+1)

@@ -187,11 +187,14 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		return c.endSTM(place, &e, to), nil
 	}
 	p := &t.pairs[r.Tag%maxSTMPairs]
-	c.revision = 0
+	c.told = aside{}
 	if !c.parseRange(r.Body, &e) {
 		return to, errMalformed
 	}
-	p.take(&e, c.revision, t.edit != nil)
+	if why := c.impossible(callGet, &e); why != nil {
+		return c.wrongSTM(place, why, to), nil
+	}
+	p.take(&e, c.told.revision, t.edit != nil)
 	if t.base == 0 {
 		t.base = max(p.revision, 1) // 0 would wait for ever
 	}
@@ -213,9 +216,12 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	t := &c.stm.table[place]
 	e := store.Event{Tag: t.tag}
 	committed, ok := c.parseSTM(t, r.Body, &e)
+	why := t.impossible(&c.told, &e)
 	switch {
 	case !ok:
 		return to, errMalformed
+	case why != nil:
+		return c.wrongSTM(place, why, to), nil
 	case committed && t.lock.state == holding:
 		t.lock.state, t.lock.result = wantsUnlock, e
 		c.advanceSTM(place)
@@ -229,6 +235,12 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	} // else the answer told what the next try would read
 	c.advanceSTM(place)
 	return to, nil
+}
+
+// wrongSTM ends a transaction with an answer that cannot be.
+func (c *codec) wrongSTM(place uint32, why []byte, to []store.Event) []store.Event {
+	e := store.Event{Tag: c.stm.table[place].tag, Outcome: kv.WrongAnswer, Text: why}
+	return c.endSTM(place, &e, to)
 }
 
 // endSTM ends a transaction and gives its place free.

@@ -135,8 +135,9 @@ func putCompare(b, key []byte, result byte, revision int64) []byte {
 // parseSTM reads the TxnResponse{header: 1, succeeded: 2, responses: 3} to a
 // commit. After a conflict the responses are what the keys have now.
 func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) {
-	var succeeded uint64
+	c.told = aside{}
 	var part []byte
+	var v uint64
 	for i := 0; i < len(b); {
 		ok := true
 		switch b[i] {
@@ -145,7 +146,12 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 				e.Revision, ok = c.parseHeader(part, e)
 			}
 		case 2<<3 | pbVarint:
-			succeeded, i = getVarint(b, i+1)
+			v, i = getVarint(b, i+1)
+			c.told.succeeded = v != 0
+		case 3<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i > 0 && len(part) > 0 && part[0] == 2<<3|pbBytes {
+				c.told.puts++
+			}
 		default:
 			i = skipField(b, i)
 		}
@@ -153,10 +159,35 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 			return false, false
 		}
 	}
-	if succeeded != 0 || t.iso < kv.Serializable {
-		return succeeded != 0, true
+	if c.told.succeeded || t.iso < kv.Serializable {
+		return c.told.succeeded, true
 	}
-	return false, c.parseReread(t, b)
+	revision := c.told.revision
+	ok = c.parseReread(t, b)
+	c.told.revision = revision // and not that of a result's own header
+	return false, ok
+}
+
+// impossible is the sentence about a commit's answer that cannot be; nil if
+// there is nothing to say.
+func (t *stm) impossible(told *aside, e *store.Event) []byte {
+	writes := int64(0)
+	for i := range t.pairs {
+		if t.pairs[i].writes {
+			writes++
+		}
+	}
+	switch {
+	case told.headless(e):
+		return noHeader
+	case told.succeeded && writes > 0 && told.revision <= 0:
+		return noRevision
+	case told.succeeded && told.puts != writes:
+		return otherResults
+	case !told.succeeded && t.iso == kv.ReadCommitted:
+		return notTaken
+	}
+	return nil
 }
 
 // parseReread reads the responses, one for each pair.
@@ -174,11 +205,11 @@ func (c *codec) parseReread(t *stm, b []byte) bool {
 			return false
 		}
 		var found store.Event
-		c.revision = 0
+		c.told.revision = 0
 		if n == len(t.pairs) || !c.parseResponseOp(part, &found) {
 			return false
 		}
-		t.pairs[n].take(&found, c.revision, t.edit != nil)
+		t.pairs[n].take(&found, c.told.revision, t.edit != nil)
 		n++
 	}
 	return n == len(t.pairs)

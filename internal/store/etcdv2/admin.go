@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/asking"
 )
 
 // admin asks a cluster through net/http: the v2 API's own client library went
@@ -32,12 +33,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the etcd cluster was given")
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: deleters}
-	if a.TLS != nil {
-		transport.TLSClientConfig = a.TLS.Clone()
-		transport.TLSClientConfig.NextProtos = nil
-	}
-	return &admin{access: a, timeout: a.Timeout(), client: &http.Client{Transport: transport}}, nil
+	return &admin{access: a, timeout: a.Timeout(), client: asking.Client(a.TLS)}, nil
 }
 
 // Close implements store.Admin.

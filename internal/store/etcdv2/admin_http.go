@@ -12,9 +12,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// maxAnswer bounds what is read of an answer, in bytes.
-const maxAnswer = 1 << 30
-
 // call asks one endpoint and decodes the answer, if into is not nil.
 func (a *admin) call(ctx context.Context, method, endpoint, target string, into any) (http.Header, error) {
 	scheme := "http://"
@@ -37,7 +34,7 @@ func (a *admin) call(ctx context.Context, method, endpoint, target string, into 
 		return nil, errors.New(httpkv.Reason(ctx, err))
 	}
 	defer func() { _ = r.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
+	text, err := io.ReadAll(r.Body)
 	switch {
 	case err != nil:
 		return nil, errors.New(httpkv.Reason(ctx, err))
@@ -70,7 +67,7 @@ func statusError(status int, body []byte) error {
 		if e.Cause != "" {
 			e.Message += " (" + e.Cause + ")"
 		}
-		return &apiStatus{status, e.ErrorCode, e.Message}
+		return &apiStatus{status, e.ErrorCode, e.Message[:min(len(e.Message), httpkv.MaxText)]}
 	}
 	if status == http.StatusNotFound {
 		return &apiStatus{status, 0, "there is no v2 API: etcd needs --enable-v2, and has none from 3.6 on"}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/quorumbench/quorumbench/internal/store/asking"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
@@ -49,6 +50,10 @@ func (n *listed) keys() int64 {
 	return count
 }
 
+// maxList bounds the list of keys that are to be removed, in bytes; the v2 API
+// lists them with their values.
+const maxList = 256 << 20
+
 // DeletePrefix implements store.Maintainer. The v2 API removes keys and
 // folders, and no prefixes: what begins with the prefix in its folder is
 // removed piece by piece.
@@ -62,7 +67,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	}
 	var list struct{ Node listed }
 	folder := p[:strings.LastIndexByte(p, '/')+1]
-	err := a.any(ctx, http.MethodGet, keyPath(folder)+"?recursive=true&quorum=true", &list)
+	err := a.any(asking.Allow(ctx, maxList), http.MethodGet, keyPath(folder)+"?recursive=true&quorum=true", &list)
 	if missing(err) {
 		return 0, nil
 	}

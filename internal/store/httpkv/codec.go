@@ -34,6 +34,7 @@ type Codec struct {
 	Interval          // Range
 	keys       store.Keys
 	Listed     bool // Range: the keys of the answer are to be handed out
+	Values     bool // and their values
 }
 
 // Doing is what the request in flight is to the operation.
@@ -55,15 +56,18 @@ func (c *Codec) Init(cfg http1.Config, api API, hint string) {
 // Take takes a new operation; the store's Submit sends its first request.
 func (c *Codec) Take(op *store.Op) {
 	c.Tag, c.Kind, c.Doing, c.Extra = op.Tag, op.Kind, All, 0
-	c.keys, c.Listed = op.Keys, false
+	c.keys, c.Listed, c.Values = op.Keys, false, false
 }
 
 // List begins to take the answer to a Range, and finds out whether its keys are
 // wanted.
-func (c *Codec) List() { c.Listed = c.keys != nil && c.keys.Begin(c.Tag) }
+func (c *Codec) List() {
+	c.Listed = c.keys != nil
+	c.Values = c.Listed && c.keys.Begin(c.Tag)
+}
 
 // HandOut gives a key of a Range's answer, as the operation spelt it, to who
-// checks it, with its value. The store asks only where Listed.
+// checks it, with its value where Values. The store asks only where Listed.
 func (c *Codec) HandOut(key, value []byte) { c.keys.Add(c.Tag, key, value) }
 
 // ReadFirst keeps a compare-and-set's write, which needs the key's version: the

@@ -304,6 +304,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 		l.clock.completed(sl.kind, at)
 		acc.Extra += uint64(ev.Extra)
 		acc.Retries += uint64(ev.Retries)
+		if outcome == kv.Miss {
+			acc.Missed[sl.kind]++
+		}
 		if sl.kind.Reads() {
 			acc.Keys += uint64(max(ev.Count, 0))
 		}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
@@ -18,23 +20,36 @@ type second struct {
 	start int64 // on the loop's clock
 	open  int   // operations due in it that have not ended
 	last  *measure.Cell
+	told  measure.Told
 }
 
 // cell returns the series' cell. There are few, and the one used last is
 // nearly always the one.
-func (s *second) cell(series measure.Series) *measure.Cell {
+func (q *seconds) cell(s *second, series measure.Series) *measure.Cell {
 	if s.last != nil && same(&s.last.Series, &series) {
 		return s.last
 	}
-	for _, c := range s.Cells {
-		if same(&c.Series, &series) {
-			s.last = c
-			return c
-		}
+	if c := s.find(&series); c != nil {
+		s.last = c
+		return c
+	}
+	if !s.told.Take(series.Member, series.Term, measure.MaxToldInSecond) || !q.told.Take(series.Member, series.Term, measure.MaxTold) {
+		s.Untold++
+		return q.cell(s, series.Unnamed())
 	}
 	s.last = &measure.Cell{Series: series}
 	s.Cells = append(s.Cells, s.last)
 	return s.last
+}
+
+// find returns the series' cell if there is one.
+func (s *second) find(series *measure.Series) *measure.Cell {
+	for _, c := range s.Cells {
+		if same(&c.Series, series) {
+			return c
+		}
+	}
+	return nil
 }
 
 // same compares field by field: == on the struct, which has padding, is a call
@@ -48,6 +63,31 @@ type seconds struct {
 	queue   []*second
 	recycle func() *measure.Histogram
 	hand    func(*measure.Second)
+	told    measure.Told  // in all seconds
+	errors  []toldFailure // likewise
+}
+
+// toldFailure is a kind of error of a member at a term.
+type toldFailure struct {
+	member, term uint64
+	outcome      kv.Outcome
+}
+
+// mayFail reports whether a kind of error is one of the first MaxToldFailed of
+// named members; what nobody is named for always is.
+func (q *seconds) mayFail(series *measure.Series, outcome kv.Outcome) bool {
+	if series.Member == 0 && series.Term == 0 {
+		return true
+	}
+	f := toldFailure{series.Member, series.Term, outcome}
+	if slices.Contains(q.errors, f) {
+		return true
+	}
+	if len(q.errors) >= measure.MaxToldFailed {
+		return false
+	}
+	q.errors = append(q.errors, f)
+	return true
 }
 
 // begin opens a phase's second that starts at start.
@@ -106,12 +146,17 @@ func (q *seconds) histogram(h **measure.Histogram) {
 
 // succeeded records a completed operation in the second in which it was due.
 func (q *seconds) succeeded(s *second, series measure.Series, response, service int64) {
-	c := s.cell(series)
+	c := q.cell(s, series)
 	q.record(&c.Response, response)
 	q.record(&c.Service, service)
 }
 
 // failed records an error likewise, with the time after which it was known.
 func (q *seconds) failed(s *second, series measure.Series, outcome kv.Outcome, response int64) {
-	q.record(&s.cell(series).Failed[measure.ErrorIndex(outcome)], response)
+	c, i := q.cell(s, series), measure.ErrorIndex(outcome)
+	if c.Failed[i] == nil && !q.mayFail(&c.Series, outcome) {
+		s.Untold++
+		c = q.cell(s, series.Unnamed())
+	}
+	q.record(&c.Failed[i], response)
 }

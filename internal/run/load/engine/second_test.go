@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// A server that names another member or term in every answer costs no more
+// memory than a cluster does.
+func TestInventedMembersCostNoMemory(t *testing.T) {
+	made := 0
+	q := seconds{recycle: func() *measure.Histogram { made++; return measure.NewHistogram() }}
+	const operations, seconds = 10_000, 3
+	for i := range seconds {
+		s := q.begin(measure.Measured, i, int64(i)*secondNS)
+		for n := range uint64(operations) {
+			series := measure.Series{Kind: kv.Put, Member: n*seconds + uint64(i) + 1, Term: n}
+			if n%2 == 0 {
+				q.succeeded(s, series, 1000, 1000)
+			} else {
+				q.failed(s, series, kv.NotSent+kv.Outcome(n)%kv.Outcome(measure.Errors), 1000)
+			}
+		}
+		if len(s.Cells) > measure.MaxToldInSecond+1 || s.Untold < operations-2*measure.MaxTold {
+			t.Errorf("second %d: %d cells, %d untold", i, len(s.Cells), s.Untold)
+		}
+		counted := int64(0)
+		for _, c := range s.Cells {
+			for _, h := range append(c.Failed[:], c.Response) {
+				if h != nil {
+					counted += h.TotalCount()
+				}
+			}
+		}
+		if counted != operations {
+			t.Errorf("second %d: %d operations are in histograms", i, counted)
+		}
+	}
+	if most := seconds * (2*measure.MaxToldInSecond + measure.MaxToldFailed + 2 + measure.Errors); made > most {
+		t.Errorf("%d histograms, more than %d", made, most)
+	}
+}
+
+// A cluster's members in some elections are all kept apart.
+func TestElectionsAreKeptApart(t *testing.T) {
+	var q seconds
+	for term := range uint64(6) {
+		s := q.begin(measure.Measured, int(term), int64(term)*secondNS)
+		for member := range uint64(5) {
+			q.succeeded(s, measure.Series{Kind: kv.Get, Member: member + 1, Term: term + 1}, 1, 1)
+			q.succeeded(s, measure.Series{Kind: kv.Put, Member: member + 1, Term: term + 1}, 1, 1)
+		}
+		if len(s.Cells) != 10 || s.Untold != 0 {
+			t.Errorf("term %d: %d cells, %d untold", term, len(s.Cells), s.Untold)
+		}
+	}
+}

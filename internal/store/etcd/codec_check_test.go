@@ -1,0 +1,135 @@
+package etcd
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// answered is what the codec makes of an answer to an operation.
+func answered(t *testing.T, op store.Op, m proto.Message) store.Event {
+	t.Helper()
+	body, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"})
+	if _, err := c.Feed(h2.AppendSettings(nil), nil); err != nil {
+		t.Fatal(err)
+	}
+	c.Submit(&op)
+	events, err := c.Feed(rawAnswer(body), nil)
+	if err != nil || len(events) != 1 {
+		t.Fatalf("%+v, %v", events, err)
+	}
+	return events[0]
+}
+
+var (
+	checkedPut    = store.Op{Kind: kv.Put, Key: []byte("k")}
+	checkedGet    = store.Op{Kind: kv.Get, Key: []byte("k")}
+	checkedList   = store.Op{Kind: kv.Range, Key: []byte("k"), End: []byte("l")}
+	checkedPages  = store.Op{Kind: kv.Range, Key: []byte("k"), End: []byte("l"), PageSize: 10}
+	checkedCount  = store.Op{Kind: kv.Range, Key: []byte("k"), End: []byte("l"), CountOnly: true}
+	checkedDelete = store.Op{Kind: kv.Delete, Key: []byte("k")}
+	checkedCAS    = store.Op{Kind: kv.CAS, Key: []byte("k"), Revision: 5}
+	checkedTxn    = store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("k")}, {Key: []byte("l")}}}
+	checkedTxnGet = store.Op{Kind: kv.TxnGet, Key: []byte("k"), End: []byte("l")}
+	checkedSTM    = store.Op{Kind: kv.STM, Pairs: []store.Pair{{Key: []byte("k"), Value: []byte("v")}}}
+)
+
+func resultPut() *pb.ResponseOp {
+	return &pb.ResponseOp{Response: &pb.ResponseOp_ResponsePut{ResponsePut: &pb.PutResponse{}}}
+}
+
+func resultRange(r *pb.RangeResponse) *pb.ResponseOp {
+	return &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: r}}
+}
+
+// An empty message is a whole protobuf message, and etcd sends none to anything.
+func TestEmptyMessagesAreWrongAnswers(t *testing.T) {
+	for _, op := range []store.Op{
+		checkedPut, checkedGet, checkedList, checkedPages, checkedCount, checkedDelete, checkedCAS, checkedTxn, checkedTxnGet, checkedSTM,
+	} {
+		if e := answered(t, op, &pb.PutResponse{}); e.Outcome != kv.WrongAnswer || len(e.Text) == 0 {
+			t.Errorf("%v: %+v", op.Kind, e)
+		}
+	}
+}
+
+// What no etcd answers is a wrong answer, and what it does answer is none; a
+// server that stands in for etcd names no member.
+func TestImpossibleAnswers(t *testing.T) {
+	etcd := &pb.ResponseHeader{ClusterId: 1, MemberId: 2, Revision: 9, RaftTerm: 3}
+	standIn := &pb.ResponseHeader{Revision: 9}
+	unwritten := &pb.ResponseHeader{ClusterId: 1, MemberId: 2, RaftTerm: 3}
+	below := &pb.ResponseHeader{ClusterId: 1, MemberId: 2, Revision: -1, RaftTerm: 3}
+	key := func(name string, revision int64) *mvccpb.KeyValue {
+		return &mvccpb.KeyValue{Key: []byte(name), ModRevision: revision, CreateRevision: 1, Version: 1}
+	}
+	list := func(h *pb.ResponseHeader, count int64, more bool, kvs ...*mvccpb.KeyValue) *pb.RangeResponse {
+		return &pb.RangeResponse{Header: h, Kvs: kvs, Count: count, More: more}
+	}
+	for _, tc := range []struct {
+		name string
+		op   store.Op
+		m    proto.Message
+		want kv.Outcome
+	}{
+		{"put", checkedPut, &pb.PutResponse{Header: etcd}, kv.OK},
+		{"put at a stand-in", checkedPut, &pb.PutResponse{Header: standIn}, kv.OK},
+		{"put at revision 0", checkedPut, &pb.PutResponse{Header: unwritten}, kv.WrongAnswer},
+		{"put below", checkedPut, &pb.PutResponse{Header: below}, kv.WrongAnswer},
+
+		{"get", checkedGet, list(etcd, 1, false, key("k", 9)), kv.OK},
+		{"get of nothing", checkedGet, list(etcd, 0, false), kv.Miss},
+		{"get of nothing at a stand-in", checkedGet, list(standIn, 0, false), kv.Miss},
+		{"get of two", checkedGet, list(etcd, 2, false, key("k", 9), key("l", 9)), kv.WrongAnswer},
+		{"get of no name", checkedGet, list(etcd, 1, false, key("", 9)), kv.WrongAnswer},
+		{"get of what was never made", checkedGet, list(etcd, 1, false, key("k", 0)), kv.WrongAnswer},
+		{"get from later", checkedGet, list(etcd, 1, false, key("k", 10)), kv.WrongAnswer},
+		{"get from later at a stand-in", checkedGet, list(standIn, 1, false, key("k", 10)), kv.OK},
+		{"get below", checkedGet, list(below, 0, false), kv.WrongAnswer},
+
+		{"list", checkedList, list(etcd, 2, false, key("k", 9), key("kk", 9)), kv.OK},
+		{"list with more", checkedList, list(etcd, 3, true, key("k", 9), key("kk", 9)), kv.OK},
+		{"list that counts less", checkedList, list(etcd, 1, false, key("k", 9), key("kk", 9)), kv.WrongAnswer},
+		{"list that counts more", checkedList, list(etcd, 3, false, key("k", 9), key("kk", 9)), kv.WrongAnswer},
+		{"list with more and all", checkedList, list(etcd, 2, true, key("k", 9), key("kk", 9)), kv.WrongAnswer},
+		{"page that counts more", checkedPages, list(etcd, 3, false, key("k", 9)), kv.WrongAnswer},
+		{"page of no name", checkedPages, list(etcd, 1, false, key("", 9)), kv.WrongAnswer},
+		{"count", checkedCount, list(etcd, 7, false), kv.OK},
+		{"count below", checkedCount, list(etcd, -7, false), kv.WrongAnswer},
+		{"count with keys", checkedCount, list(etcd, 1, false, key("k", 9)), kv.WrongAnswer},
+
+		{"delete", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: 1}, kv.OK},
+		{"delete of two", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: 2}, kv.WrongAnswer},
+		{"delete below", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: -1}, kv.WrongAnswer},
+
+		{"cas", checkedCAS, &pb.TxnResponse{Header: standIn, Succeeded: true, Responses: []*pb.ResponseOp{resultPut()}}, kv.OK},
+		{"cas without its write", checkedCAS, &pb.TxnResponse{Header: etcd, Succeeded: true}, kv.WrongAnswer},
+		{"conflict", checkedCAS, &pb.TxnResponse{Header: etcd, Responses: []*pb.ResponseOp{resultRange(list(nil, 0, false))}}, kv.Conflict},
+		{"conflict at a stand-in", checkedCAS, &pb.TxnResponse{Header: standIn}, kv.Conflict},
+		{"conflict without its read", checkedCAS, &pb.TxnResponse{Header: etcd}, kv.WrongAnswer},
+		{"conflict that wrote", checkedCAS, &pb.TxnResponse{Header: etcd, Responses: []*pb.ResponseOp{resultPut()}}, kv.WrongAnswer},
+
+		{"txn", checkedTxn, &pb.TxnResponse{Header: etcd, Succeeded: true, Responses: []*pb.ResponseOp{resultPut(), resultPut()}}, kv.OK},
+		{"txn that did not", checkedTxn, &pb.TxnResponse{Header: etcd, Responses: []*pb.ResponseOp{resultPut(), resultPut()}}, kv.WrongAnswer},
+		{"txn-get", checkedTxnGet, &pb.TxnResponse{Header: etcd, Succeeded: true, Responses: []*pb.ResponseOp{resultRange(list(nil, 1, false, key("k", 9)))}}, kv.OK},
+		{"txn-get without its read", checkedTxnGet, &pb.TxnResponse{Header: etcd, Succeeded: true}, kv.WrongAnswer},
+	} {
+		if e := answered(t, tc.op, tc.m); e.Outcome != tc.want || (tc.want == kv.WrongAnswer) != (len(e.Text) > 0) {
+			t.Errorf("%s: %v %q, want %v", tc.name, e.Outcome, e.Text, tc.want)
+		}
+	}
+	if e := answered(t, checkedTxn, &pb.TxnResponse{Header: etcd, Succeeded: true, Responses: []*pb.ResponseOp{resultPut()}}); e.Count != 1 {
+		t.Errorf("a transaction of one write counts %d", e.Count)
+	}
+}
