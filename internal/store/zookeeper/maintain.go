@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // configNode holds the members, since 3.5.
