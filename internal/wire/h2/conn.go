@@ -176,7 +176,10 @@ func (c *Conn) Lost() []Reply {
 			end = NotSent
 		}
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: end, Text: text})
-		c.budget.Release(int(s.counted))
+		if s.counted > 0 {
+			c.budget.Release(int(s.counted))
+			c.budget.Put(s.msg)
+		}
 		s.id, s.msg, s.counted = 0, nil, 0
 	})
 	c.open, c.blocked, c.blockedLen = 0, nil, 0
@@ -207,7 +210,11 @@ func (c *Conn) buffer() []byte {
 
 // release puts a buffer into the pool, unless the pool is large already.
 func (c *Conn) release(b []byte) {
-	if cap(b) > 0 && cap(b) <= maxPooled && c.freeLen+cap(b) <= maxFree {
+	if cap(b) > maxPooled {
+		c.budget.Put(b)
+		return
+	}
+	if cap(b) > 0 && c.freeLen+cap(b) <= maxFree {
 		c.free = append(c.free, b)
 		c.freeLen += cap(b)
 	}

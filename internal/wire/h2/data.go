@@ -86,16 +86,11 @@ func (c *Conn) grow(s *stream, n, length int) error {
 		s.state |= pooled
 		s.msg = c.buffer()
 	}
-	if len(s.msg)+n <= cap(s.msg) {
-		return nil
+	msg, counted, ok := c.budget.Room(s.msg, n, length, int(s.counted))
+	if !ok {
+		return hold.TooMuch(length)
 	}
-	s.msg = hold.Room(s.msg, n, length)
-	if size := cap(s.msg); size > hold.Small {
-		if !c.budget.Grow(int(s.counted), size) {
-			return hold.TooMuch(length)
-		}
-		s.counted = uint32(size)
-	}
+	s.msg, s.counted = msg, uint32(counted)
 	return nil
 }
 

@@ -49,11 +49,35 @@ func TestTheLongestAnswer(t *testing.T) {
 
 // What is only announced takes no memory.
 func TestRoomIsNotMadeOnAWord(t *testing.T) {
-	p := Room(make([]byte, 100, 200), 200, MaxLarge)
-	if cap(p) > 400 {
-		t.Errorf("%d bytes for 300", cap(p))
+	b := &Budget{}
+	p, counted, ok := b.Room(make([]byte, 100, 200), 200, MaxLarge, 0)
+	if cap(p) > 400 || counted != 0 || !ok {
+		t.Errorf("%d bytes for 300, %d counted", cap(p), counted)
 	}
-	if p = Room(make([]byte, Small), 1, MaxLarge); cap(p) != MaxLarge || len(p) != Small {
-		t.Errorf("%d bytes for an answer that goes on", cap(p))
+	p, counted, ok = b.Room(make([]byte, Small), 1, MaxLarge, 0)
+	if cap(p) != MaxLarge || len(p) != Small || counted != MaxLarge || !ok {
+		t.Errorf("%d bytes for an answer that goes on, %d counted", cap(p), counted)
+	}
+	if _, _, ok := b.Room(make([]byte, Small), 1, Small+1, 0); ok {
+		t.Error("another one is taken")
+	}
+}
+
+// What one answer leaves, the next one takes.
+func TestBuffersAreUsedAgain(t *testing.T) {
+	b := &Budget{}
+	p, counted, _ := b.Room(make([]byte, Small), 1, MaxLarge, 0)
+	b.Release(counted)
+	b.Put(p)
+	if n := testing.AllocsPerRun(10, func() {
+		q, counted, ok := b.Room(p[:Small:Small], 1, MaxLarge-10, 0)
+		if !ok || cap(q) != MaxLarge-10 {
+			t.Fatal("no room")
+		}
+		b.Release(counted)
+		b.Put(q[:0:cap(q)])
+		p = q
+	}); n > 1 {
+		t.Errorf("%v allocations", n)
 	}
 }

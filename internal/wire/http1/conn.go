@@ -141,11 +141,14 @@ func (c *Conn) Lost() (End, *Response) {
 		return Nothing, nil
 	}
 	c.open = false
+	if !c.late && c.state == untilClose && c.err == nil {
+		return Answered, c.complete()
+	}
+	c.budget.Put(c.body)
+	c.body = nil
 	switch {
 	case c.late:
 		return Nothing, nil
-	case c.state == untilClose && c.err == nil:
-		return Answered, c.complete()
 	case unsent:
 		return NotSent, nil
 	}

@@ -280,16 +280,11 @@ func (c *Conn) take(p []byte) error {
 
 // keepBody appends to the body's buffer.
 func (c *Conn) keepBody(p []byte) error {
-	if len(c.body)+len(p) > cap(c.body) {
-		c.body = hold.Room(c.body, len(p), c.length)
-		if room := cap(c.body); room > hold.Small {
-			if !c.budget.Grow(c.counted, room) {
-				return hold.TooMuch(max(c.size, c.length))
-			}
-			c.counted = room
-		}
+	body, counted, ok := c.budget.Room(c.body, len(p), c.length, c.counted)
+	if !ok {
+		return hold.TooMuch(max(c.size, c.length))
 	}
-	c.body = append(c.body, p...)
+	c.body, c.counted = append(body, p...), counted
 	return nil
 }
 

@@ -73,6 +73,7 @@ func (c *Conn) Send(b []byte) {
 		}
 	}
 	if cap(c.body) > maxBody {
+		c.budget.Put(c.body)
 		c.body = nil
 	}
 	c.out, c.open, c.late = b, true, false

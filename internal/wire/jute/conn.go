@@ -59,9 +59,10 @@ type Conn struct {
 	turn     int
 	maxFrame int
 	budget   *hold.Budget
-	counted  int  // bytes of partial[turn] that the budget has counted
-	idle     int  // frames since the last that answered a request
-	watching bool // a watch was asked for
+	counted  int    // bytes of partial[turn] that the budget has counted
+	spent    []byte // a long frame that was answered, until the next Feed
+	idle     int    // frames since the last that answered a request
+	watching bool   // a watch was asked for
 
 	auth      string
 	session   Session
@@ -235,7 +236,11 @@ func (c *Conn) Lost() []Reply {
 		})
 	}
 	c.open = 0
-	c.uncount()
+	if c.counted > 0 {
+		c.uncount()
+		c.budget.Put(c.partial[c.turn])
+		c.partial[c.turn] = nil
+	}
 	return c.replies
 }
 

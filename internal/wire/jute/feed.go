@@ -52,6 +52,8 @@ func (c *Conn) Feed(in []byte) ([]Reply, error) {
 		return nil, c.err
 	}
 	c.compact()
+	c.budget.Put(c.spent)
+	c.spent = nil
 	if err := c.feed(in); err != nil {
 		c.err = err
 	}
@@ -113,23 +115,18 @@ func (c *Conn) completePartial(in []byte) ([]byte, error) {
 	c.partial[c.turn] = p[:0]
 	if c.counted > 0 {
 		c.uncount()
-		c.partial[c.turn] = nil // what a server made us take once is not kept
+		c.spent, c.partial[c.turn] = p, nil // what a server made us take once is not kept
 	}
 	return in, c.answer(p[lengthLen:])
 }
 
 // grow makes room for n more bytes of a frame of size bytes.
 func (c *Conn) grow(p []byte, n, size int) ([]byte, error) {
-	if len(p)+n <= cap(p) {
-		return p, nil
+	p, counted, ok := c.budget.Room(p, n, size, c.counted)
+	if !ok {
+		return nil, hold.TooMuch(size)
 	}
-	p = hold.Room(p, n, size)
-	if room := cap(p); room > hold.Small {
-		if !c.budget.Grow(c.counted, room) {
-			return nil, hold.TooMuch(size)
-		}
-		c.counted = room
-	}
+	c.counted = counted
 	return p, nil
 }
 
