@@ -292,7 +292,7 @@ func h2Streams() []Kind {
 		}),
 		answer("messages of 60 MiB", large(60<<20, true)),
 		answer("messages of 60 MiB, but for the last bytes", large(60<<20, false)),
-		answer("messages of 30 MiB, but for the last bytes", large(30<<20, false)),
+		answer("messages of 15 MiB, but for the last bytes", large(15<<20, false)),
 		answer("messages of 3 MiB, but for the last bytes", large(3<<20, false)),
 		answer("a message said to be compressed", func(c *h2Conn, call *h2Call) bool {
 			return c.begin(call.id) && c.data(call.id, prefixed(1, []byte("xyz"))) && c.trailers(call.id, "0", "")

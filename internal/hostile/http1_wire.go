@@ -152,7 +152,7 @@ func h1Bodies() []Kind {
 	return []Kind{
 		large("a body of 60 MiB", 60<<20, 60<<20),
 		large("a body of 60 MiB, but for the last bytes", 60<<20, 60<<20-10),
-		large("a body of 30 MiB, but for the last bytes", 30<<20, 30<<20-10),
+		large("a body of 15 MiB, but for the last bytes", 15<<20, 15<<20-10),
 		large("a body of 10 GiB", 10<<30, 10<<30),
 		packed, errors, control,
 		dripped("right answers a byte at a time", false),

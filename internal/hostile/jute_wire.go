@@ -137,7 +137,7 @@ func juteFrames() []Kind {
 		raw("half an answer, then silence", "\x00\x00\x00\x64\x00\x00\x00\x01"),
 		large("an answer of 60 MiB", 60<<20, 60<<20),
 		large("an answer of 60 MiB, but for the last bytes", 60<<20, 60<<20-10),
-		large("an answer of 30 MiB, but for the last bytes", 30<<20, 30<<20-10),
+		large("an answer of 15 MiB, but for the last bytes", 15<<20, 15<<20-10),
 		juteLater("half an answer, then the end", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
 			c.raw(framed(a.bytes())[:10])
 			return false

@@ -11,7 +11,7 @@ const (
 	Small = 1 << 20
 	// MaxLarge is how many bytes the unfinished answers above Small may have
 	// together, and so the longest answer that is taken.
-	MaxLarge = 32 << 20
+	MaxLarge = 16 << 20
 )
 
 // Budget counts the bytes of unfinished answers. It belongs to one goroutine.
@@ -88,6 +88,9 @@ func (b *Budget) Room(p []byte, n, announced, counted int) (_ []byte, _ int, ok 
 	size := max(2*cap(p), need)
 	if need > Small && announced >= need {
 		size = announced
+	}
+	if need <= MaxLarge {
+		size = min(size, MaxLarge)
 	}
 	if !b.Grow(counted, size) {
 		return p, counted, false

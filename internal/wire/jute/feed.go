@@ -179,7 +179,9 @@ func (c *Conn) answer(b []byte) error {
 		return c.unasked()
 	case xid == XidNotification:
 		if !c.watching {
-			return c.unasked() // of an earlier connection's watch, if any
+			if err := c.unasked(); err != nil {
+				return err
+			}
 		}
 		c.replies = append(c.replies, Reply{End: Notified, Body: b[replyLen:]})
 		return nil
