@@ -77,7 +77,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	if leader.ID == member {
 		return nil
 	}
-	alone := &admin{access: a.access, timeout: a.timeout, names: map[uint64]string{}}
+	alone := &admin{access: a.access, timeout: a.timeout, pace: a.pace, names: map[uint64]string{}}
 	alone.access.Endpoints = []string{leader.Endpoint}
 	c, err := alone.connected(ctx)
 	if err != nil {
