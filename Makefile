@@ -36,9 +36,11 @@ unit:
 	go test -race -timeout 30m ./...
 	go test -timeout 10m ./internal/verdictbench
 
-# The same with the full counts of trials where CI runs a fixed sample of them.
+# The same with the full counts of trials, and with every kind of hostile server,
+# where CI runs a fixed sample of them.
 test-long: lint servers
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
+	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile
 	go test -race -timeout 60m ./...
 
 # Each fuzz test for a while: make fuzz FUZZTIME=1m. What it keeps is made small

@@ -44,6 +44,7 @@ var errClosed = errors.New("this connection to the etcd cluster was closed")
 type admin struct {
 	access  store.Access
 	timeout time.Duration // bounds one question to one endpoint
+	pace    *readPace     // of all connections
 
 	mu     sync.Mutex
 	client *clientv3.Client
@@ -69,7 +70,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if timeout <= 0 {
 		timeout = defaultDialTimeout
 	}
-	return &admin{access: a, timeout: timeout, names: map[uint64]string{}, conns: make([]*grpc.ClientConn, len(a.Endpoints))}, nil
+	return &admin{access: a, timeout: timeout, pace: newReadPace(), names: map[uint64]string{}, conns: make([]*grpc.ClientConn, len(a.Endpoints))}, nil
 }
 
 // Close implements store.Admin.
@@ -138,6 +139,7 @@ func (a *admin) config(ctx context.Context) clientv3.Config {
 			grpc.WithNoProxy(), // the load goes without one, too
 			grpc.WithChainUnaryInterceptor(failFast),
 			grpc.WithMaxHeaderListSize(maxHeader),
+			grpc.WithContextDialer(a.pace.dial),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff: backoff.Config{BaseDelay: againFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: againLast}, MinConnectTimeout: a.timeout,
 			}),

@@ -77,7 +77,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	if leader.ID == member {
 		return nil
 	}
-	alone := &admin{access: a.access, timeout: a.timeout, names: map[uint64]string{}}
+	alone := &admin{access: a.access, timeout: a.timeout, pace: a.pace, names: map[uint64]string{}}
 	alone.access.Endpoints = []string{leader.Endpoint}
 	c, err := alone.connected(ctx)
 	if err != nil {
@@ -106,6 +106,9 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return r.Deleted, nil
 }
 
+// maxReason bounds what a server's error may say, in bytes.
+const maxReason = 1000
+
 // reason is what an error of the official client says to a user: the innermost
 // cause, without gRPC's wrappings, or that the time was up.
 func reason(ctx context.Context, err error) string {
@@ -121,5 +124,6 @@ func reason(ctx context.Context, err error) string {
 	}
 	text = strings.TrimPrefix(text, "transport: ")
 	text = strings.TrimPrefix(text, "Error while dialing: ")
-	return strings.TrimPrefix(text, "etcdserver: ")
+	text = strings.TrimPrefix(text, "etcdserver: ")
+	return text[:min(len(text), maxReason)] // a server's text has any length
 }

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -20,16 +18,13 @@ import (
 const defaultDialTimeout = 5 * time.Second
 
 // admin asks members their four-letter words, each over a connection of its
-// own, and maintains the cluster through the client library that Go programs
-// use. Its client is made at the first use.
+// own, and maintains the cluster in sessions that end with each call.
 type admin struct {
 	access  store.Access
 	timeout time.Duration // bounds one question to one endpoint
 
-	mu     sync.Mutex
-	ids    map[string]uint64 // of members, by endpoint
-	client *zk.Conn
-	closed bool
+	mu  sync.Mutex
+	ids map[string]uint64 // of members, by endpoint
 }
 
 var (
@@ -50,17 +45,8 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	return &admin{access: a, timeout: timeout, ids: map[string]uint64{}}, nil
 }
 
-// Close implements store.Admin.
-func (a *admin) Close() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.closed = true
-	if a.client != nil {
-		a.client.Close()
-		a.client = nil
-	}
-	return nil
-}
+// Close implements store.Admin. No connection outlives its question.
+func (*admin) Close() error { return nil }
 
 // Status implements store.Admin. Every endpoint is asked by itself and at the
 // same time, within the dial timeout.

@@ -1,12 +1,13 @@
 package zookeeper
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // deleteBatch is how many nodes one multi deletes.
@@ -19,91 +20,134 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if path == "/" {
 		return 0, errors.New("a prefix that is empty, or a slash, would remove every node of the ZooKeeper cluster")
 	}
-	c, err := a.connected(ctx)
+	s, err := a.begin(ctx)
 	if err != nil {
 		return 0, err
 	}
+	defer func() { _ = s.end() }() // it ends by itself, too
 	i := strings.LastIndexByte(path, '/')
-	d := deletion{ctx: ctx, c: c}
-	if err = d.children(path[:i], path[i+1:]); err != nil {
+	d := deletion{s: s}
+	if err = d.children(path[:i], path[i+1:], 0); err != nil {
 		return d.deleted, fmt.Errorf("ZooKeeper does not remove the keys that begin with %q: %s", prefix, reason(ctx, err))
 	}
 	return d.deleted, nil
 }
 
+// maxDepth bounds how deep nodes are removed: a server can invent children for
+// ever.
+const maxDepth = 1000
+
 // deletion removes nodes in batches, the lowest first.
 type deletion struct {
-	ctx     context.Context
-	c       *zk.Conn
+	s       *asker
 	deleted int64
 }
 
+// refused is the answer to a request that was not done.
+type refused jute.Code
+
+func (r refused) Error() string { return "it answered " + jute.Code(r).String() }
+
 // children removes the children whose names begin with a prefix. What belongs
 // to ZooKeeper itself stays.
-func (d *deletion) children(parent, prefix string) error {
-	names, _, err := d.c.Children(orDefault(parent, "/"))
+func (d *deletion) children(parent, prefix string, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("its nodes are more than %d deep", maxDepth)
+	}
+	r, err := d.s.do(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(orDefault(parent, "/")), false) })
 	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return nil
 	case err != nil:
 		return err
+	case r.Code == jute.NoNode:
+		return nil
+	case r.Code != jute.OK:
+		return refused(r.Code)
 	}
+	b := jute.NewReader(bytes.Clone(r.Body)) // what follows is read into the same memory
 	var batch []string
-	for _, name := range names {
+	for range b.Count(4) {
+		name := string(b.Buffer())
 		path := parent + "/" + name
 		if !strings.HasPrefix(name, prefix) || path == "/zookeeper" {
 			continue
 		}
+		if name == "" || strings.Contains(name, "/") {
+			return fmt.Errorf("it names a child %.100q, which no node can have", name)
+		}
 		if batch = append(batch, path); len(batch) == deleteBatch {
-			if err := d.all(batch); err != nil {
+			if err := d.all(batch, depth); err != nil {
 				return err
 			}
 			batch = batch[:0]
 		}
 	}
-	return d.all(batch)
+	if !b.OK() {
+		return jute.ErrMalformed
+	}
+	return d.all(batch, depth)
 }
 
 // all removes nodes: in one request, or one by one if that fails, because one
 // is gone already or has children.
-func (d *deletion) all(paths []string) error {
-	if err := d.ctx.Err(); err != nil {
-		return err
-	}
+func (d *deletion) all(paths []string, depth int) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	requests := make([]any, len(paths))
+	ops := make([]jute.MultiOp, len(paths))
 	for i, path := range paths {
-		requests[i] = &zk.DeleteRequest{Path: path, Version: -1}
+		ops[i] = jute.MultiOp{Op: jute.OpDelete, Path: pathTo(path), Version: jute.AnyVersion}
 	}
-	if _, err := d.c.Multi(requests...); err == nil {
+	r, err := d.s.do(func(c *jute.Conn) { c.Multi(jute.Call{}, ops) })
+	if err != nil {
+		return err
+	}
+	if r.Code == jute.OK && allDone(r.Body) {
 		d.deleted += int64(len(paths))
 		return nil
 	}
 	for _, path := range paths {
-		if err := d.one(path); err != nil {
+		if err := d.one(path, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// allDone reports whether all operations of a multi were done.
+func allDone(answer []byte) bool {
+	b := jute.NewReader(answer)
+	for result := (jute.MultiResult{}); jute.ReadMultiResults(&b, &result); {
+		if result.Op == jute.OpError && result.Code != jute.OK {
+			return false
+		}
+	}
+	return b.OK()
+}
+
 // one removes a node, and before it what is below.
-func (d *deletion) one(path string) error {
-	err := d.c.Delete(path, -1)
-	if errors.Is(err, zk.ErrNotEmpty) {
-		if err := d.children(path, ""); err != nil {
+func (d *deletion) one(path string, depth int) error {
+	remove := func() (jute.Code, error) {
+		r, err := d.s.do(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(path), jute.AnyVersion) })
+		return r.Code, err
+	}
+	code, err := remove()
+	if err == nil && code == jute.NotEmpty {
+		if err := d.children(path, "", depth+1); err != nil {
 			return err
 		}
-		err = d.c.Delete(path, -1)
+		code, err = remove()
 	}
 	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return nil
 	case err != nil:
 		return err
+	case code == jute.NoNode:
+		return nil
+	case code != jute.OK:
+		return refused(code)
 	}
 	d.deleted++
 	return nil
 }
+
+// pathTo is a node's path as requests take it.
+func pathTo(path string) jute.Path { return jute.Path{Prefix: path} }

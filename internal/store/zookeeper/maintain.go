@@ -2,23 +2,15 @@ package zookeeper
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
-
-// maxList bounds an answer to the library's client, in bytes: a list of keys to
-// be removed.
-const maxList = 64 << 20
 
 // configNode holds the members, since 3.5.
 const configNode = "/zookeeper/config"
@@ -39,15 +31,33 @@ func (a *admin) Members(ctx context.Context) ([]string, error) {
 	if !errors.Is(err, errNotAllowed) {
 		return nil, fmt.Errorf("ZooKeeper's members cannot be read: %s", reason(ctx, err))
 	}
-	c, err := a.connected(ctx)
-	if err != nil {
-		return nil, err
-	}
-	b, _, err := c.Get(configNode)
+	config, err := a.config(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ZooKeeper's members cannot be read from %s: %s", configNode, reason(ctx, err))
 	}
-	return a.membersOr(clientAddresses(string(b))), nil
+	return a.membersOr(clientAddresses(config)), nil
+}
+
+// config reads the node that holds the members.
+func (a *admin) config(ctx context.Context) (string, error) {
+	s, err := a.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = s.end() }() // it ends by itself, too
+	r, err := s.do(func(c *jute.Conn) { c.GetData(jute.Call{}, pathTo(configNode), false) })
+	switch {
+	case err != nil:
+		return "", err
+	case r.Code != jute.OK:
+		return "", refused(r.Code)
+	}
+	b := jute.NewReader(r.Body)
+	text := string(b.Buffer())
+	if !b.OK() {
+		return "", jute.ErrMalformed
+	}
+	return text, nil
 }
 
 func (a *admin) membersOr(found []string) []string {
@@ -84,104 +94,6 @@ func clientAddresses(config string) []string {
 		out = append(out, byID[id])
 	}
 	return out
-}
-
-// connected returns the library's client with a session.
-func (a *admin) connected(ctx context.Context) (*zk.Conn, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return nil, errors.New("this connection to the ZooKeeper cluster was closed")
-	}
-	if a.client == nil {
-		c, _, err := zk.Connect(a.access.Endpoints, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithDialer(a.dialer(ctx)), zk.WithMaxBufferSize(maxList))
-		if err != nil {
-			return nil, fmt.Errorf("cannot connect to the ZooKeeper cluster: %s", reason(ctx, err))
-		}
-		a.client = c
-		if a.access.User != "" {
-			if err := c.AddAuth("digest", []byte(a.access.User+":"+a.access.Password)); err != nil {
-				return nil, fmt.Errorf("ZooKeeper does not take user %s: %s", a.access.User, reason(ctx, err))
-			}
-		}
-	}
-	if err := awaitSession(ctx, a.client, a.timeout); err != nil {
-		return nil, fmt.Errorf("no session at the ZooKeeper cluster at %s: %s", strings.Join(a.access.Endpoints, ", "), reason(ctx, err))
-	}
-	return a.client, nil
-}
-
-// dialer is how the library connects: as everything here does.
-func (a *admin) dialer(ctx context.Context) zk.Dialer {
-	lasting := context.WithoutCancel(ctx)
-	return func(_, endpoint string, timeout time.Duration) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(lasting, timeout)
-		defer cancel()
-		conn, err := dial(ctx, a.access, endpoint)
-		if err != nil {
-			return nil, err
-		}
-		return &greeted{Conn: conn}, nil
-	}
-}
-
-// minSession is the shortest session that the library's client is let have, in
-// milliseconds. It pings at each half of it, and cannot do so at 0.
-const minSession = 100
-
-// greeted is a connection whose server's first answer, ConnectResponse{
-// protocolVersion int, timeOut int, sessionId long, ...} behind its length, is looked at before
-// the library does.
-type greeted struct {
-	net.Conn
-	head []byte // what was read ahead
-	read bool
-}
-
-// Read implements io.Reader.
-func (g *greeted) Read(p []byte) (int, error) {
-	if !g.read {
-		g.read, g.head = true, make([]byte, 20)
-		n, err := io.ReadFull(g.Conn, g.head)
-		if g.head = g.head[:n]; err == nil {
-			session := binary.BigEndian.Uint64(g.head[12:]) // 0: it is over, as the library knows
-			if t := int32(binary.BigEndian.Uint32(g.head[8:])); t < minSession && session != 0 {
-				return 0, fmt.Errorf("the server grants a session of %d ms, and none below %d ms is taken", t, minSession)
-			}
-		}
-		if n == 0 {
-			return 0, err
-		}
-	}
-	if len(g.head) > 0 {
-		n := copy(p, g.head)
-		g.head = g.head[n:]
-		return n, nil
-	}
-	return g.Conn.Read(p)
-}
-
-// silent keeps the library's log from the user's terminal.
-type silent struct{}
-
-// Printf implements zk.Logger.
-func (silent) Printf(string, ...any) {}
-
-// awaitSession asks until the library has a session: it offers no other way to
-// wait with an end.
-func awaitSession(ctx context.Context, c *zk.Conn, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for c.State() != zk.StateHasSession {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
 }
 
 // Compact implements store.Maintainer: there is nothing to do.

@@ -24,7 +24,7 @@ const (
 	// MaxIdleFrames is how many frames a connection takes that answer nothing,
 	// between two answers: control frames, and DATA without data. Each costs more
 	// than its few bytes.
-	MaxIdleFrames = 100_000
+	MaxIdleFrames = 20_000
 	// MaxHeaderList bounds the header fields of an answer, in bytes as RFC 9113,
 	// section 6.5.2, counts them: a block of references is much shorter.
 	MaxHeaderList = 256 << 10

@@ -205,6 +205,6 @@ func (c *Conn) notGRPC(s *stream, f *fields, end bool) {
 	if !end && s.state&isBlocked == 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)
 	}
-	text := fmt.Sprintf("the server answered with HTTP status %d and content-type %q, not with gRPC", f.status, f.content)
+	text := fmt.Sprintf("the server answered with HTTP status %d and content-type %.100q, not with gRPC", f.status, f.content)
 	c.ends(s, Reply{Tag: s.tag, Sub: s.sub, Code: statusOfHTTP(int(f.status)), Text: []byte(text)})
 }

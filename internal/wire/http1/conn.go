@@ -19,6 +19,11 @@ const (
 	// maxAhead is how many bytes of an announced body are made room for before
 	// they come.
 	maxAhead = 256 << 10
+
+	// maxFraming bounds what an answer's chunks say of themselves, in bytes, and
+	// maxInformed how many informational answers may precede it.
+	maxFraming  = 1 << 20
+	maxInformed = 100
 )
 
 // Field is a header field.
@@ -61,6 +66,9 @@ type Conn struct {
 	keep    bool   // the connection outlives this answer
 	framed  bool   // the last field tells where the body ends
 	known   knownHead
+
+	framing  int // bytes about chunks
+	informed int // informational answers
 
 	draining bool
 	err      error

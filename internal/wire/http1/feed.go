@@ -192,6 +192,9 @@ func (c *Conn) endOfHead() (done bool, err error) {
 	case status == 101:
 		return false, errors.New("the server switched to another protocol, which nobody asked for")
 	case status < 200: // 100 Continue and the like precede the answer
+		if c.informed++; c.informed > maxInformed {
+			return false, fmt.Errorf("the server sent more than %d informational answers and none to the request", maxInformed)
+		}
 		c.resetFields()
 		c.state = statusLine
 		return false, nil
@@ -221,6 +224,9 @@ func (c *Conn) tooLong(n int) error {
 // chunkLine parses a chunk's size; extensions are passed over (RFC 9112,
 // section 7.1).
 func (c *Conn) chunkLine(line []byte) error {
+	if c.framing += len(line) + 4; c.framing > maxFraming {
+		return fmt.Errorf("the server says more than %d KiB about the chunks of one answer", maxFraming>>10)
+	}
 	n, i := 0, 0
 	for ; i < len(line); i++ {
 		d := unhex(line[i])

@@ -39,6 +39,7 @@ func (r *Response) Uint(i int) uint64 {
 // expectHead begins a new answer.
 func (c *Conn) expectHead() {
 	c.state, c.headLen, c.size = statusLine, 0, 0
+	c.framing, c.informed = 0, 0
 	c.partial, c.body, c.piece = c.partial[:0], c.body[:0], nil
 	c.fresh = true
 }

@@ -53,6 +53,8 @@ type Conn struct {
 	partial  [2][]byte // a frame that is not whole yet is in partial[turn]
 	turn     int
 	maxFrame int
+	idle     int  // frames since the last that answered a request
+	watching bool // a watch was asked for
 
 	auth      string
 	session   Session

@@ -149,15 +149,20 @@ func (c *Conn) answer(b []byte) error {
 	switch {
 	case xid > 0:
 	case xid == XidPing, xid == XidSetWatches:
-		return nil
+		return c.unasked()
 	case xid == XidNotification:
+		if !c.watching {
+			if err := c.unasked(); err != nil {
+				return err
+			}
+		}
 		c.replies = append(c.replies, Reply{End: Notified, Body: b[replyLen:]})
 		return nil
 	case xid == XidAuth:
 		if c.awaitAuth = false; code != OK {
 			return fmt.Errorf("%w: %v", ErrAuth, code)
 		}
-		return nil
+		return c.unasked()
 	}
 	if c.open == 0 {
 		return fmt.Errorf("the server answered request %d, and none was open", xid)
@@ -168,11 +173,24 @@ func (c *Conn) answer(b []byte) error {
 	}
 	c.head = (c.head + 1) & (len(c.ring) - 1)
 	c.open--
+	c.idle = 0
 	c.lastZxid = max(c.lastZxid, zxid)
 	c.replies = append(c.replies, Reply{
 		Call: r.call, Op: r.op, Code: code, Canceled: r.canceled, Zxid: zxid,
 		Body: b[replyLen:], Request: c.requestOf(r),
 	})
+	return nil
+}
+
+// maxIdle is how many frames in a row may answer no request: some come beside
+// the answers, and more are a flood.
+const maxIdle = 20_000
+
+// unasked counts a frame that answers no request.
+func (c *Conn) unasked() error {
+	if c.idle++; c.idle > maxIdle {
+		return errors.New("the server floods the connection with answers to nothing")
+	}
 	return nil
 }
 

@@ -80,6 +80,7 @@ func (c *Conn) GetChildren(call Call, p Path, watch bool) {
 }
 
 func (c *Conn) pathWatch(op Op, call Call, p Path, watch bool) {
+	c.watching = c.watching || watch
 	PutBool(p.put(c.call(op, call, p.size()+1)), watch)
 }
 
@@ -89,6 +90,7 @@ func (c *Conn) Sync(call Call, p Path) { p.put(c.call(OpSync, call, p.size())) }
 
 // AddWatch sets a watch that stays (since 3.6).
 func (c *Conn) AddWatch(call Call, p Path, mode WatchMode) {
+	c.watching = true
 	PutInt(p.put(c.call(OpAddWatch, call, p.size()+4)), int32(mode))
 }
 

@@ -33,7 +33,7 @@ func (l *Loop) connectAll(by int64) error {
 		if l.now >= by {
 			return fmt.Errorf("could not connect to %s in time", l.conns[waitFor].endpoint)
 		}
-		l.ready = l.poller.Wait(min(by, l.tickAt, l.now+heartbeat), l.ready[:0])
+		l.wait(min(by, l.tickAt, l.now+heartbeat))
 		l.to(l.poller.Now())
 		l.attendAll()
 		l.maintain()

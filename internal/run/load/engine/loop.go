@@ -40,6 +40,7 @@ type Loop struct {
 	events  []store.Event
 	discard []store.Event // of connections that end with nothing open
 	ready   []Ready
+	left    []Ready // of them: connections that have more than was read in their turn
 	op      store.Op
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
@@ -182,7 +183,7 @@ func (l *Loop) opens() bool {
 func (l *Loop) turn() {
 	until := l.nextWake()
 	asked := l.nextBeat(max(until, l.now, l.turned))
-	l.ready = l.poller.Wait(until, l.ready[:0])
+	l.wait(until)
 	now := l.poller.Now()
 	l.awake(asked, now)
 	l.warm(now)

@@ -17,6 +17,10 @@ const (
 	// wait, and readLeast what must be left of the buffer for another read.
 	readMost  = 64 << 10
 	readLeast = 16 << 10
+	// readTurn is the most that is read of one connection before everything
+	// else has its turn: a server that sends without end would have the loop for
+	// itself, and no timeout would be noticed.
+	readTurn = 1 << 20
 )
 
 // reading is what one read call brought.
@@ -70,6 +74,15 @@ func (s *sampling) second() {
 	s.set(every)
 }
 
+// wait waits until a connection is ready, and not at all while one was left.
+func (l *Loop) wait(until int64) {
+	if len(l.left) > 0 {
+		until = l.now
+	}
+	l.ready = l.poller.Wait(until, append(l.ready[:0], l.left...))
+	l.left = l.left[:0]
+}
+
 // attendAll acts on what is ready.
 func (l *Loop) attendAll() {
 	for _, r := range l.ready {
@@ -94,7 +107,11 @@ func (l *Loop) read(i int) {
 	if len(l.ready) == 1 {
 		most = len(l.buf)
 	}
-	for {
+	for had := 0; ; {
+		if had >= readTurn {
+			l.left = append(l.left, Ready{Conn: i, What: Readable})
+			return
+		}
 		if len(l.buf)-l.used < readLeast {
 			l.answer()
 		}
@@ -113,6 +130,7 @@ func (l *Loop) read(i int) {
 		}
 		r.bytes = b[:n]
 		l.used += n
+		had += n
 		l.readings = append(l.readings, r)
 		if r.err != nil || n < len(b) {
 			return

@@ -266,7 +266,7 @@ func (l *Loop) watchFirst(by int64) error {
 			return errors.New("stopped while watchers were created")
 		}
 		l.flushDirty()
-		l.ready = l.poller.Wait(min(by, l.tickAt, l.redial, l.now+heartbeat), l.ready[:0])
+		l.wait(min(by, l.tickAt, l.redial, l.now+heartbeat))
 		l.to(l.poller.Now())
 		l.attendAll()
 		l.maintain()

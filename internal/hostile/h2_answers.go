@@ -1,0 +1,248 @@
+package hostile
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// The methods whose answers are tampered with.
+const (
+	rangeCall  = "/etcdserverpb.KV/Range"
+	putCall    = "/etcdserverpb.KV/Put"
+	deleteCall = "/etcdserverpb.KV/DeleteRange"
+	txnCall    = "/etcdserverpb.KV/Txn"
+	statusCall = "/etcdserverpb.Maintenance/Status"
+	listCall   = "/etcdserverpb.Cluster/MemberList"
+)
+
+// tampered answers one method by what change makes of the right answer, and the
+// others rightly.
+func tampered[M any, P interface {
+	*M
+	proto.Message
+}](name, ops, method string, change func(c *h2Conn, call *h2Call, m P)) Kind {
+	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
+		if call.method != method {
+			return c.right(call)
+		}
+		b, err := c.ask(call.method, call.message())
+		m := P(new(M))
+		if err != nil || proto.Unmarshal(b, m) != nil {
+			return c.right(call)
+		}
+		change(c, call, m)
+		b, err = proto.Marshal(m)
+		return err == nil && c.reply(call.id, b)
+	})
+	k.Ops, k.Impossible = ops, true
+	return k
+}
+
+// replaced answers one method by bytes, whatever was asked; an empty method is
+// all of them.
+func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []byte) Kind {
+	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
+		if method != "" && call.method != method {
+			return c.right(call)
+		}
+		return c.reply(call.id, message(c, call))
+	})
+	k.Ops, k.Impossible = ops, true
+	return k
+}
+
+// withHeader tampers with the header of every answer.
+func withHeader(name, ops string, change func(c *h2Conn, h *etcdserverpb.ResponseHeader)) Kind {
+	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
+		b, err := c.ask(call.method, call.message())
+		m := &etcdserverpb.CompactionResponse{} // all answers have the header there; the rest stays as it is
+		if err != nil || proto.Unmarshal(b, m) != nil || m.Header == nil {
+			return c.right(call)
+		}
+		change(c, m.Header)
+		b, err = proto.Marshal(m)
+		return err == nil && c.reply(call.id, b)
+	})
+	k.Ops = ops
+	return k
+}
+
+func h2Answers() []Kind {
+	kinds := h2Empty()
+	kinds = append(kinds, h2Keys()...)
+	kinds = append(kinds, h2Counts()...)
+	kinds = append(kinds, h2Invented()...)
+	return append(kinds, h2Garbage()...)
+}
+
+// h2Empty are answers without any content, for each operation.
+func h2Empty() (kinds []Kind) {
+	nothing := func(*h2Conn, *h2Call) []byte { return nil }
+	for _, of := range []struct{ ops, method string }{
+		{"put", putCall}, {"get", rangeCall}, {"list", rangeCall}, {"delete", deleteCall}, {"cas", txnCall}, {"txn", txnCall},
+	} {
+		kinds = append(kinds, replaced("an empty message to each "+of.ops, of.ops, of.method, nothing))
+	}
+	return append(kinds, replaced("an empty message to everything", "", "", nothing))
+}
+
+// h2Keys are reads of what was not asked for.
+func h2Keys() []Kind {
+	kvs := func(name, ops string, change func(c *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue) Kind {
+		return tampered(name, ops, rangeCall, func(c *h2Conn, _ *h2Call, m *etcdserverpb.RangeResponse) {
+			m.Kvs = change(c, m.Kvs)
+		})
+	}
+	var held []byte // the answer before, of any connection: one at a time holds it
+	lock := make(chan struct{}, 1)
+	swapped := replaced("the answers of one call to another", "get", rangeCall, func(c *h2Conn, call *h2Call) []byte {
+		b, _ := c.ask(call.method, call.message())
+		lock <- struct{}{}
+		defer func() { <-lock }()
+		was := held
+		held = b
+		return was
+	})
+	return []Kind{
+		swapped,
+		kvs("the values of other keys", "get", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+			for _, kv := range kvs {
+				kv.Key = append(kv.Key[:len(kv.Key)-1:len(kv.Key)-1], kv.Key[len(kv.Key)-1]^1)
+			}
+			return kvs
+		}),
+		kvs("damaged values", "get", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+			for _, kv := range kvs {
+				kv.Value = bytes.Repeat([]byte("x"), len(kv.Value))
+			}
+			return kvs
+		}),
+		kvs("no key, although all are there", "get", func(*h2Conn, []*mvccpb.KeyValue) []*mvccpb.KeyValue { return nil }),
+		kvs("a key twice", "get", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue { return append(kvs, kvs...) }),
+		kvs("keys before those that were asked for", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+			for i, kv := range kvs {
+				kv.Key = fmt.Appendf(nil, "!%08d", i)
+			}
+			return kvs
+		}),
+		kvs("keys behind those that were asked for", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+			for i, kv := range kvs {
+				kv.Key = fmt.Appendf(nil, "~%08d", i)
+			}
+			return kvs
+		}),
+		kvs("keys in the wrong order", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+			slices.Reverse(kvs)
+			return kvs
+		}),
+		kvs("each key of a list twice", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+			return append(kvs, kvs...)
+		}),
+		kvs("more keys than the limit", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+			for i := range 100 {
+				kvs = append(kvs, &mvccpb.KeyValue{Key: fmt.Appendf(nil, "~%08d", i), ModRevision: 1, Version: 1})
+			}
+			return kvs
+		}),
+		kvs("a list without keys", "list", func(*h2Conn, []*mvccpb.KeyValue) []*mvccpb.KeyValue { return nil }),
+		kvs("keys of no bytes", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+			for _, kv := range kvs {
+				kv.Key = nil
+			}
+			return kvs
+		}),
+	}
+}
+
+// h2Counts are numbers that cannot be.
+func h2Counts() []Kind {
+	return []Kind{
+		tampered("a list that counts fewer keys than it has", "list", rangeCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.RangeResponse) { m.Count = 1 }),
+		tampered("a list that counts -1 keys", "list", rangeCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.RangeResponse) { m.Count = -1 }),
+		tampered("-1 keys removed", "delete", deleteCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.DeleteRangeResponse) { m.Deleted = -1 }),
+		tampered("2^62 keys removed", "delete", deleteCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.DeleteRangeResponse) { m.Deleted = 1 << 62 }),
+		tampered("puts at revision 0", "put", putCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.PutResponse) { m.Header.Revision = 0 }),
+		tampered("puts at revision -1", "put", putCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.PutResponse) { m.Header.Revision = -1 }),
+		tampered("deletes at revision 0", "delete", deleteCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.DeleteRangeResponse) { m.Header.Revision = 0 }),
+		tampered("transactions at revision 0", "txn", txnCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.TxnResponse) { m.Header.Revision = 0 }),
+		tampered("keys that were changed at revision 0", "get", rangeCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.RangeResponse) {
+			for _, kv := range m.Kvs {
+				kv.ModRevision = 0
+			}
+		}),
+		tampered("transactions without their results", "txn", txnCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.TxnResponse) { m.Responses = nil }),
+		tampered("transactions that did not succeed", "txn", txnCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.TxnResponse) { m.Succeeded = false }),
+		tampered("compare-and-sets with the results of reads", "cas", txnCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.TxnResponse) {
+			m.Succeeded = true
+			m.Responses = []*etcdserverpb.ResponseOp{{Response: &etcdserverpb.ResponseOp_ResponseRange{ResponseRange: &etcdserverpb.RangeResponse{}}}}
+		}),
+	}
+}
+
+// h2Invented are members, terms and texts that a server makes up. An answer by
+// itself may be right; all together they cannot be.
+func h2Invented() []Kind {
+	kinds := []Kind{
+		withHeader("a member of its own for each answer", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.MemberId = uint64(c.served) * 7919 }),
+		withHeader("a term of its own for each answer", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.RaftTerm += uint64(c.served) }),
+		withHeader("a member and a term of their own for each answer", "put", func(c *h2Conn, h *etcdserverpb.ResponseHeader) {
+			h.MemberId, h.RaftTerm = uint64(c.served)*7919, uint64(c.served)
+		}),
+		withHeader("a cluster of its own for each answer", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.ClusterId += uint64(c.served) }),
+	}
+	for i := range kinds[:3] {
+		kinds[i].Flood, kinds[i].Impossible = true, true
+	}
+	text := strings.Repeat("v", 3<<20)
+	status := func(name string, change func(m *etcdserverpb.StatusResponse)) Kind {
+		k := tampered(name, "put", statusCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.StatusResponse) { change(m) })
+		k.Impossible = false // the load asks for no status
+		return k
+	}
+	list := tampered("a list of 20,000 members", "put", listCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.MemberListResponse) {
+		for i := range uint64(20_000) {
+			m.Members = append(m.Members, &etcdserverpb.Member{ID: i, Name: fmt.Sprint("m", i), ClientURLs: []string{fmt.Sprintf("http://10.0.%d.%d:2379", i/250, i%250)}})
+		}
+	})
+	list.Impossible = false
+	return append(kinds, list,
+		status("a version of 3 MiB", func(m *etcdserverpb.StatusResponse) { m.Version = text }),
+		status("a version with control characters", func(m *etcdserverpb.StatusResponse) { m.Version = "3.7\x1b]0;owned\x07\r\n" }),
+		status("100,000 alarms", func(m *etcdserverpb.StatusResponse) {
+			m.Errors = slices.Repeat([]string{"memberID:1 alarm:NOSPACE "}, 100_000)
+		}),
+		status("a term of 2^64-1", func(m *etcdserverpb.StatusResponse) { m.RaftTerm = 1<<64 - 1 }),
+	)
+}
+
+// h2Garbage are messages that are none.
+func h2Garbage() []Kind {
+	nested := []byte{}
+	for range 1000 {
+		nested = protowire.AppendBytes(protowire.AppendTag(nil, 3, protowire.BytesType), nested)
+	}
+	return []Kind{
+		replaced("bytes that are no message", "", "", func(*h2Conn, *h2Call) []byte { return []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff") }),
+		replaced("a header that is cut off", "", "", func(*h2Conn, *h2Call) []byte { return []byte{0x0a, 0x7f, 0x08, 0x01} }),
+		replaced("groups that do not end", "", "", func(*h2Conn, *h2Call) []byte { return bytes.Repeat([]byte{0x7b}, 10_000) }),
+		replaced("messages nested 1,000 deep", "", "", func(*h2Conn, *h2Call) []byte { return nested }),
+		replaced("fields that nobody knows, a megabyte of them", "", "", func(*h2Conn, *h2Call) []byte {
+			return bytes.Repeat(protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 1), 1<<20/4)
+		}),
+		replaced("the answer to a put, to everything", "", "", func(c *h2Conn, _ *h2Call) []byte {
+			b, _ := proto.Marshal(&etcdserverpb.PutResponse{Header: &etcdserverpb.ResponseHeader{ClusterId: 1, MemberId: 2, Revision: int64(c.served), RaftTerm: 3}})
+			return b
+		}),
+		replaced("500,000 keys", "list", rangeCall, func(*h2Conn, *h2Call) []byte {
+			kv, _ := proto.Marshal(&mvccpb.KeyValue{Key: []byte("~"), ModRevision: 1, Version: 1})
+			return bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), kv), 500_000)
+		}),
+	}
+}

@@ -1,0 +1,336 @@
+package hostile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// H2 is the kinds of HTTP/2 with gRPC.
+func H2() []Kind {
+	kinds := []Kind{h2Kind(Undisturbed, nil, nil)}
+	kinds = append(kinds, h2Greetings()...)
+	kinds = append(kinds, h2Floods()...)
+	kinds = append(kinds, h2Broken()...)
+	kinds = append(kinds, h2Streams()...)
+	return append(kinds, h2Answers()...)
+}
+
+// flooding marks kinds whose servers do not stop by themselves.
+func flooding(kinds ...Kind) []Kind {
+	for i := range kinds {
+		kinds[i].Flood = true
+	}
+	return kinds
+}
+
+// h2Greetings go wrong before the first call.
+func h2Greetings() []Kind {
+	greet := func(name string, bytes string) Kind {
+		return Kind{Name: name, serve: func(c net.Conn, _ string) {
+			_, _ = c.Write([]byte(bytes)) // who has gone does not read either
+			silence(c)
+		}}
+	}
+	garbage := make([]byte, 4096)
+	for i := range garbage {
+		garbage[i] = byte(rand.New(rand.NewPCG(1, uint64(i))).Uint32())
+	}
+	return []Kind{
+		greet("silence from the first byte on", ""),
+		greet("half a SETTINGS frame, then silence", "\x00\x00\x06\x04\x00"),
+		greet("an answer of HTTP/1.1", "HTTP/1.1 400 Bad Request\r\nContent-Length: 3\r\n\r\nbad"),
+		greet("a TLS alert", "\x15\x03\x01\x00\x02\x02\x16"),
+		greet("garbage", string(garbage)),
+		greet("a SETTINGS frame of 16 MiB", "\xff\xff\xff\x04\x00\x00\x00\x00\x00"),
+		{Name: "closes at once", serve: func(net.Conn, string) {}},
+		{Name: "garbage that does not end", Flood: true, serve: func(c net.Conn, _ string) { flood(c, garbage) }},
+		h2Kind("closes behind the SETTINGS", func(c *h2Conn) { c.settings(); _ = c.Close() }, nil),
+		h2Kind("GOAWAY behind the SETTINGS", func(c *h2Conn) {
+			c.settings()
+			_ = c.fr.WriteGoAway(0, http2.ErrCodeNo, nil)
+		}, nil),
+		h2Kind("no stream is allowed", func(c *h2Conn) { c.settings(http2.Setting{ID: http2.SettingMaxConcurrentStreams}) }, nil),
+		h2Kind("no window is opened", func(c *h2Conn) { c.settings(http2.Setting{ID: http2.SettingInitialWindowSize}) }, nil),
+		h2Kind("a header table of 4 GiB", func(c *h2Conn) { c.settings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 1<<32 - 1}) }, nil),
+		{Name: "reads a byte now and then", serve: func(c net.Conn, _ string) {
+			_, _ = c.Write(frameOf(http2.FrameSettings, 0, 0, nil))
+			slowly(c)
+		}},
+		{Name: "the SETTINGS a byte at a time, without end", serve: func(c net.Conn, _ string) {
+			for drip(c, frameOf(http2.FrameSettings, 0, 0, make([]byte, 600)), 1, 5*time.Millisecond) {
+			}
+		}},
+	}
+}
+
+// once is an answer that begins rightly and then floods with a frame.
+func once(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
+	return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
+		if c.served < 3 {
+			return c.right(call)
+		}
+		flood(c, frame(c, call))
+		return false
+	})
+}
+
+func h2Floods() []Kind {
+	same := func(t http2.FrameType, flags http2.Flags, payload []byte) func(*h2Conn, *h2Call) []byte {
+		return func(*h2Conn, *h2Call) []byte { return frameOf(t, flags, 0, payload) }
+	}
+	onCall := func(t http2.FrameType, flags http2.Flags, payload []byte) func(*h2Conn, *h2Call) []byte {
+		return func(_ *h2Conn, call *h2Call) []byte { return frameOf(t, flags, call.id, payload) }
+	}
+	setting := func(id http2.SettingID, values ...uint32) func(*h2Conn, *h2Call) (b []byte) {
+		return func(*h2Conn, *h2Call) (b []byte) {
+			for _, v := range values {
+				b = append(b, frameOf(http2.FrameSettings, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(nil, uint16(id)), v))...)
+			}
+			return b
+		}
+	}
+	goaway := frameOf(http2.FrameGoAway, 0, 0, append([]byte{0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0}, strings.Repeat("x", 16<<10-8)...))
+	return flooding(
+		once("a flood of SETTINGS", same(http2.FrameSettings, 0, nil)),
+		once("a flood of SETTINGS acknowledged", same(http2.FrameSettings, http2.FlagSettingsAck, nil)),
+		once("a flood of PING", same(http2.FramePing, 0, make([]byte, 8))),
+		once("a flood of PING acknowledged", same(http2.FramePing, http2.FlagPingAck, make([]byte, 8))),
+		once("a flood of PRIORITY", onCall(http2.FramePriority, 0, []byte{0, 0, 0, 0, 1})),
+		once("a flood of unknown frames", same(0xfa, 0, make([]byte, 100))),
+		once("a flood of empty unknown frames", same(0xfa, 0, nil)),
+		once("a flood of GOAWAY", func(*h2Conn, *h2Call) []byte {
+			return frameOf(http2.FrameGoAway, 0, 0, []byte{0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0})
+		}),
+		once("a flood of GOAWAY with 16 KiB of text", func(*h2Conn, *h2Call) []byte { return goaway }),
+		once("a flood of WINDOW_UPDATE on a stream", onCall(http2.FrameWindowUpdate, 0, []byte{0, 0, 0, 1})),
+		once("a flood of WINDOW_UPDATE", same(http2.FrameWindowUpdate, 0, []byte{0, 0, 0, 1})),
+		once("a flood of RST_STREAM for a stream that is over", func(c *h2Conn, call *h2Call) []byte {
+			c.right(call)
+			return frameOf(http2.FrameRSTStream, 0, call.id, []byte{0, 0, 0, 8})
+		}),
+		once("a flood of DATA for a stream that is over", func(c *h2Conn, call *h2Call) []byte {
+			c.right(call)
+			return frameOf(http2.FrameData, 0, call.id, make([]byte, 1000))
+		}),
+		once("a flood of empty DATA", func(c *h2Conn, call *h2Call) []byte {
+			c.begin(call.id)
+			return frameOf(http2.FrameData, 0, call.id, nil)
+		}),
+		once("a flood of padding", func(c *h2Conn, call *h2Call) []byte {
+			c.begin(call.id)
+			return frameOf(http2.FrameData, http2.FlagDataPadded, call.id, append([]byte{255}, make([]byte, 255)...))
+		}),
+		once("a flood of HEADERS of informational answers", func(c *h2Conn, call *h2Call) []byte {
+			return frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, call.id, c.fields(":status", "103"))
+		}),
+		once("a flood of trailers", func(c *h2Conn, call *h2Call) []byte {
+			c.right(call)
+			return frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, call.id, c.fields("grpc-status", "0"))
+		}),
+		once("windows that open and close without end", setting(http2.SettingInitialWindowSize, 0, 1<<31-1)),
+		once("header tables that change without end", setting(http2.SettingHeaderTableSize, 0, 4096, 100, 65536)),
+		once("frame sizes that change without end", setting(http2.SettingMaxFrameSize, 1<<14, 1<<24-1)),
+		once("headers that do not end", func(c *h2Conn, call *h2Call) []byte {
+			c.raw(http2.FrameHeaders, 0, call.id, c.fields(":status", "200"))
+			return frameOf(http2.FrameContinuation, 0, call.id, c.fields("x-more", strings.Repeat("x", 1000)))
+		}),
+		once("empty CONTINUATION frames that do not end", func(c *h2Conn, call *h2Call) []byte {
+			c.raw(http2.FrameHeaders, 0, call.id, c.fields(":status", "200"))
+			return frameOf(http2.FrameContinuation, 0, call.id, nil)
+		}),
+		h2Kind("connections that GOAWAY behind one call", nil, func(c *h2Conn, call *h2Call) bool {
+			c.right(call)
+			_ = c.fr.WriteGoAway(call.id, http2.ErrCodeNo, nil)
+			return true
+		}),
+		h2Kind("each call reset at once", nil, func(c *h2Conn, call *h2Call) bool {
+			_ = c.fr.WriteRSTStream(call.id, http2.ErrCodeRefusedStream)
+			return true
+		}),
+		h2Kind("connections that end behind one call", nil, func(c *h2Conn, call *h2Call) bool {
+			c.right(call)
+			return false
+		}),
+		h2Kind("header bombs", nil, func(c *h2Conn, call *h2Call) bool { return c.raw(http2.FrameHeaders, 0, call.id, nil) && c.bomb(call) }),
+		h2Kind("an error of another text each time, 200 KiB long", nil, func(c *h2Conn, call *h2Call) bool {
+			return c.long(call.id, strings.Repeat(strconv.Itoa(c.served)+" ", 200<<10/8))
+		}),
+		h2Kind("an error with control characters", nil, func(c *h2Conn, call *h2Call) bool {
+			return c.refuse(call.id, 14, "%1b]0;owned%07%1b[2J%0a%0d"+strconv.Itoa(c.served))
+		}),
+	)
+}
+
+// bomb ends a header block, of which HEADERS are sent, with references to one
+// long entry of the table: 256 KiB that decode to a gigabyte.
+func (c *h2Conn) bomb(call *h2Call) bool {
+	var block bytes.Buffer
+	enc := hpack.NewEncoder(&block)
+	_ = enc.WriteField(hpack.HeaderField{Name: "x", Value: strings.Repeat("y", 4000)}) // a buffer takes everything
+	b := append(block.Bytes(), bytes.Repeat([]byte{0x80 | 62}, 255<<10-block.Len())...)
+	for len(b) > 0 {
+		n, flags := min(len(b), 16<<10), http2.Flags(0)
+		if n == len(b) {
+			flags = http2.FlagContinuationEndHeaders
+		}
+		if !c.raw(http2.FrameContinuation, flags, call.id, b[:n]) {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+// long is an error whose text does not fit into one frame.
+func (c *h2Conn) long(id uint32, text string) bool {
+	b := c.fields(":status", "200", "content-type", "application/grpc", "grpc-status", "14", "grpc-message", text)
+	if !c.raw(http2.FrameHeaders, http2.FlagHeadersEndStream, id, b[:16<<10]) {
+		return false
+	}
+	for b = b[16<<10:]; ; b = b[16<<10:] {
+		if len(b) <= 16<<10 {
+			return c.raw(http2.FrameContinuation, http2.FlagContinuationEndHeaders, id, b)
+		}
+		if !c.raw(http2.FrameContinuation, 0, id, b[:16<<10]) {
+			return false
+		}
+	}
+}
+
+// h2Broken break the protocol in the answer to a call.
+func h2Broken() []Kind {
+	later := func(name string, answer func(c *h2Conn, call *h2Call) bool) Kind {
+		return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
+			if c.served < 3 {
+				return c.right(call)
+			}
+			return answer(c, call)
+		})
+	}
+	return []Kind{
+		later("a frame of 16 MiB", func(c *h2Conn, call *h2Call) bool {
+			_, err := c.Write([]byte{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, byte(call.id)})
+			return err == nil
+		}),
+		later("a string of 1 GiB in the headers", func(c *h2Conn, call *h2Call) bool {
+			return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, call.id, []byte{0x40, 0x7f, 0xff, 0xff, 0xff, 0xff, 0x03})
+		}),
+		later("headers that refer to nothing", func(c *h2Conn, call *h2Call) bool {
+			return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, call.id, []byte{0xfe})
+		}),
+		later("PUSH_PROMISE", func(c *h2Conn, call *h2Call) bool {
+			return c.raw(http2.FramePushPromise, 4, call.id, append([]byte{0, 0, 0, 2}, c.fields(":status", "200")...))
+		}),
+		later("DATA before HEADERS", func(c *h2Conn, call *h2Call) bool { return c.data(call.id, prefixed(0, nil)) }),
+		later("answers on streams that were never opened", func(c *h2Conn, call *h2Call) bool { return c.reply(call.id+1000, nil) }),
+		later("answers on a server's streams", func(c *h2Conn, call *h2Call) bool { return c.reply(call.id+1, nil) }),
+		later("windows that overflow", func(c *h2Conn, call *h2Call) bool {
+			return c.raw(http2.FrameWindowUpdate, 0, 0, []byte{0x7f, 0xff, 0xff, 0xff})
+		}),
+		later("half a header block, then silence", func(c *h2Conn, call *h2Call) bool {
+			return c.raw(http2.FrameHeaders, 0, call.id, c.fields(":status", "200"))
+		}),
+		later("half a frame, then silence", func(c *h2Conn, call *h2Call) bool {
+			c.begin(call.id)
+			_, err := c.Write(frameOf(http2.FrameData, 0, call.id, prefixed(0, make([]byte, 100)))[:50])
+			return err == nil
+		}),
+		later("half a frame, then the end", func(c *h2Conn, call *h2Call) bool {
+			c.begin(call.id)
+			_, _ = c.Write(frameOf(http2.FrameData, 0, call.id, prefixed(0, make([]byte, 100)))[:50])
+			return false
+		}),
+		later("padding longer than its frame", func(c *h2Conn, call *h2Call) bool {
+			c.begin(call.id)
+			return c.raw(http2.FrameData, http2.FlagDataPadded, call.id, []byte{200, 1, 2})
+		}),
+	}
+}
+
+// h2Streams break the one call that they answer, or take their time with it.
+func h2Streams() []Kind {
+	answer := func(name string, do func(c *h2Conn, call *h2Call) bool) Kind { return h2Kind(name, nil, do) }
+	large := func(size int, whole bool) func(c *h2Conn, call *h2Call) bool {
+		part := make([]byte, 16<<10)
+		return func(c *h2Conn, call *h2Call) bool {
+			if !c.begin(call.id) || !c.data(call.id, binary.BigEndian.AppendUint32([]byte{0}, uint32(size))) {
+				return false
+			}
+			for left := size; left > 0; left -= len(part) {
+				if !whole && left <= len(part) {
+					return true // the last of it never comes
+				}
+				if !c.data(call.id, part[:min(left, len(part))]) {
+					return false
+				}
+			}
+			return c.trailers(call.id, "0", "")
+		}
+	}
+	var bomb bytes.Buffer
+	zip := gzip.NewWriter(&bomb)
+	for range 64 {
+		_, _ = zip.Write(make([]byte, 1<<20)) // a buffer takes everything
+	}
+	_ = zip.Close()
+	html := func(c *h2Conn, call *h2Call) bool {
+		return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, call.id, c.fields(":status", "200", "content-type", "text/html")) &&
+			c.raw(http2.FrameData, http2.FlagDataEndStream, call.id, []byte("<html>"))
+	}
+	return []Kind{
+		answer("a message of 4 GiB announced", func(c *h2Conn, call *h2Call) bool {
+			return c.begin(call.id) && c.data(call.id, []byte{0, 0xff, 0xff, 0xff, 0xff, 1, 2, 3})
+		}),
+		answer("messages of 60 MiB", large(60<<20, true)),
+		answer("messages of 60 MiB, but for the last bytes", large(60<<20, false)),
+		answer("messages of 15 MiB, but for the last bytes", large(15<<20, false)),
+		answer("messages of 3 MiB, but for the last bytes", large(3<<20, false)),
+		answer("a message said to be compressed", func(c *h2Conn, call *h2Call) bool {
+			return c.begin(call.id) && c.data(call.id, prefixed(1, []byte("xyz"))) && c.trailers(call.id, "0", "")
+		}),
+		answer("a gzip bomb", func(c *h2Conn, call *h2Call) bool {
+			return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, call.id, c.fields(":status", "200", "content-type", "application/grpc", "grpc-encoding", "gzip")) &&
+				c.data(call.id, prefixed(1, bomb.Bytes())) && c.trailers(call.id, "0", "")
+		}),
+		answer("two messages for one call", func(c *h2Conn, call *h2Call) bool {
+			return c.begin(call.id) && c.data(call.id, append(prefixed(0, nil), prefixed(0, nil)...)) && c.trailers(call.id, "0", "")
+		}),
+		answer("no status behind the message", func(c *h2Conn, call *h2Call) bool {
+			return c.begin(call.id) && c.raw(http2.FrameData, http2.FlagDataEndStream, call.id, prefixed(0, nil))
+		}),
+		answer("OK without a message", func(c *h2Conn, call *h2Call) bool { return c.refuse(call.id, 0, "") }),
+		answer("a status that is no number", func(c *h2Conn, call *h2Call) bool {
+			return c.begin(call.id) && c.data(call.id, prefixed(0, nil)) && c.trailers(call.id, "-1e9", "")
+		}),
+		answer("a web page", html),
+		answer("headers alone, then silence", func(c *h2Conn, call *h2Call) bool { return c.begin(call.id) }),
+		answer("nothing to any call", func(*h2Conn, *h2Call) bool { return true }),
+		answer("right answers a byte at a time", func(c *h2Conn, call *h2Call) bool {
+			m, err := c.ask(call.method, call.message())
+			return err == nil && c.begin(call.id) &&
+				drip(c, frameOf(http2.FrameData, 0, call.id, prefixed(0, m)), 1, time.Millisecond) && c.trailers(call.id, "0", "")
+		}),
+		answer("right answers, each byte in a frame of its own", func(c *h2Conn, call *h2Call) bool {
+			m, err := c.ask(call.method, call.message())
+			if err != nil || !c.begin(call.id) {
+				return false
+			}
+			for _, b := range prefixed(0, m) {
+				if !c.data(call.id, []byte{b}) {
+					return false
+				}
+			}
+			return c.trailers(call.id, "0", "")
+		}),
+		answer("an answer before the call was whole, and another", func(c *h2Conn, call *h2Call) bool { return c.right(call) && c.right(call) }),
+	}
+}

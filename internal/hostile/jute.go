@@ -1,0 +1,159 @@
+package hostile
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// juteConn is the server's end of one of ZooKeeper's connections, before a
+// server that gives the right answers.
+type juteConn struct {
+	net.Conn
+	up     net.Conn
+	served int // requests
+}
+
+// juteCall is a request as it came.
+type juteCall struct {
+	xid  int32
+	op   jute.Op
+	body []byte // behind xid and op
+}
+
+// juteAnswer is an answer to one.
+type juteAnswer struct {
+	xid  int32
+	zxid int64
+	code int32
+	body []byte
+}
+
+// juteHooks are what a server does instead of what is right; nil is that.
+type juteHooks struct {
+	word   func(c *juteConn, word string)                    // a four-letter word
+	greet  func(c *juteConn, granted []byte) bool            // the session's begin, with the frame of the server behind
+	answer func(c *juteConn, r *juteCall, a juteAnswer) bool // a request, with its answer
+}
+
+// juteKind makes a kind. A hook that returns false ends the connection.
+func juteKind(name string, h juteHooks) Kind {
+	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
+		up, err := net.Dial("tcp", upstream)
+		if err != nil {
+			return
+		}
+		defer func() { _ = up.Close() }()
+		c := &juteConn{Conn: nc, up: up}
+		first := make([]byte, 4)
+		if _, err := io.ReadFull(nc, first); err != nil {
+			return
+		}
+		if first[0] != 0 {
+			c.answerWord(string(first), h.word)
+			return
+		}
+		c.session(first, h)
+	}}
+}
+
+// answerWord answers a four-letter word.
+func (c *juteConn) answerWord(word string, instead func(*juteConn, string)) {
+	if instead != nil {
+		instead(c, word)
+		return
+	}
+	if _, err := c.up.Write([]byte(word)); err == nil {
+		_, _ = io.Copy(c, c.up) // its end is the answer's
+	}
+}
+
+// session serves a session whose first frame has the given length.
+func (c *juteConn) session(length []byte, h juteHooks) {
+	connect, err := body(c, length)
+	if err != nil || !c.pass(connect) {
+		return
+	}
+	granted, err := frame(c.up)
+	if err != nil {
+		return
+	}
+	if h.greet != nil {
+		if !h.greet(c, granted) {
+			return
+		}
+	} else if !c.send(granted) {
+		return
+	}
+	for {
+		b, err := frame(c)
+		if err != nil || len(b) < 8 || !c.pass(b) {
+			return
+		}
+		r := &juteCall{int32(binary.BigEndian.Uint32(b)), jute.Op(binary.BigEndian.Uint32(b[4:])), b[8:]}
+		got, err := frame(c.up)
+		if err != nil || len(got) < 16 {
+			return
+		}
+		a := juteAnswer{
+			int32(binary.BigEndian.Uint32(got)), int64(binary.BigEndian.Uint64(got[4:])),
+			int32(binary.BigEndian.Uint32(got[12:])), got[16:],
+		}
+		if r.xid > 0 {
+			c.served++
+		}
+		if h.answer == nil || r.xid < 0 {
+			if !c.send(got) {
+				return
+			}
+		} else if !h.answer(c, r, a) {
+			return
+		}
+	}
+}
+
+// pass gives a frame to the server behind.
+func (c *juteConn) pass(b []byte) bool {
+	_, err := c.up.Write(framed(b))
+	return err == nil
+}
+
+// send sends a frame.
+func (c *juteConn) send(b []byte) bool { return c.raw(framed(b)) }
+
+func (c *juteConn) raw(b []byte) bool {
+	_, err := c.Write(b)
+	return err == nil
+}
+
+// reply sends an answer.
+func (c *juteConn) reply(a juteAnswer) bool { return c.send(a.bytes()) }
+
+// bytes is an answer's frame without its length.
+func (a *juteAnswer) bytes() []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(a.xid))
+	b = binary.BigEndian.AppendUint64(b, uint64(a.zxid))
+	return append(binary.BigEndian.AppendUint32(b, uint32(a.code)), a.body...)
+}
+
+// framed is a frame with its length.
+func framed(b []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
+}
+
+// frame reads a frame.
+func frame(from io.Reader) ([]byte, error) {
+	length := make([]byte, 4)
+	if _, err := io.ReadFull(from, length); err != nil {
+		return nil, err
+	}
+	return body(from, length)
+}
+
+func body(from io.Reader, length []byte) ([]byte, error) {
+	b := make([]byte, min(binary.BigEndian.Uint32(length), 16<<20))
+	_, err := io.ReadFull(from, b)
+	return b, err
+}

@@ -1,0 +1,250 @@
+package hostile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// Jute is the kinds of ZooKeeper's protocol.
+func Jute() []Kind {
+	kinds := []Kind{juteKind(Undisturbed, juteHooks{})}
+	kinds = append(kinds, juteRaw()...)
+	kinds = append(kinds, juteSessions()...)
+	kinds = append(kinds, juteFrames()...)
+	kinds = append(kinds, juteFloods()...)
+	kinds = append(kinds, juteWords()...)
+	return append(kinds, juteAnswers()...)
+}
+
+// juteRaw say the same to everything, whatever was asked.
+func juteRaw() (kinds []Kind) {
+	for _, of := range []struct{ name, bytes string }{
+		{"silence from the first byte on", ""},
+		{"an answer of HTTP/1.1", "HTTP/1.1 400 Bad Request\r\n\r\n"},
+		{"a TLS alert", "\x15\x03\x01\x00\x02\x02\x16"},
+		{"garbage", "\x00\x00\x00\x20" + strings.Repeat("\xfe\x01", 500)},
+		{"a first frame of 2 GiB", "\x7f\xff\xff\xff"},
+		{"a first frame of -1 bytes", "\xff\xff\xff\xff"},
+		{"a first frame of no bytes", "\x00\x00\x00\x00"},
+		{"half of the first frame, then silence", "\x00\x00\x00\x25\x00\x00"},
+	} {
+		kinds = append(kinds, Kind{Name: of.name, Impossible: true, serve: func(c net.Conn, _ string) {
+			_, _ = c.Write([]byte(of.bytes)) // who has gone does not read either
+			silence(c)
+		}})
+	}
+	return append(kinds,
+		Kind{Name: "closes at once", Impossible: true, serve: func(net.Conn, string) {}},
+		Kind{Name: "garbage that does not end", Impossible: true, Flood: true, serve: func(c net.Conn, _ string) { flood(c, []byte("\x00\x00\x00\x08garbage!")) }},
+		Kind{Name: "zeros that do not end", Impossible: true, Flood: true, serve: func(c net.Conn, _ string) { flood(c, make([]byte, 100)) }},
+		Kind{Name: "letters that do not end", Impossible: true, Flood: true, serve: func(c net.Conn, _ string) { flood(c, []byte("x")) }},
+		Kind{Name: "lines that do not end", Impossible: true, Flood: true, serve: func(c net.Conn, _ string) { flood(c, []byte("Mode: leader\n")) }},
+		Kind{Name: "reads a byte now and then", Impossible: true, serve: func(c net.Conn, _ string) { slowly(c) }},
+	)
+}
+
+// juteSessions begin sessions as no server does. The frame is ConnectResponse{
+// protocolVersion int, timeOut int, sessionId long, passwd buffer, readOnly bool}.
+func juteSessions() []Kind {
+	greeted := func(name string, change func(c *juteConn, b []byte) []byte) Kind {
+		return juteKind(name, juteHooks{greet: func(c *juteConn, b []byte) bool { return c.send(change(c, b)) }})
+	}
+	timeout := func(name string, ms uint32) Kind {
+		return greeted(name, func(_ *juteConn, b []byte) []byte {
+			binary.BigEndian.PutUint32(b[4:], ms)
+			return b
+		})
+	}
+	return []Kind{
+		timeout("a session of 0 ms", 0), timeout("a session of -1 ms", 1<<32-1), timeout("a session of 2^31-1 ms", 1<<31-1),
+		flooding(timeout("a session of 1 ms", 1))[0],
+		greeted("a session of number 0", func(_ *juteConn, b []byte) []byte {
+			binary.BigEndian.PutUint64(b[8:], 0)
+			return b
+		}),
+		greeted("a password of 2 GiB", func(_ *juteConn, b []byte) []byte {
+			binary.BigEndian.PutUint32(b[16:], 1<<31-1)
+			return b
+		}),
+		greeted("a password of -2 bytes", func(_ *juteConn, b []byte) []byte {
+			binary.BigEndian.PutUint32(b[16:], 1<<32-2)
+			return b
+		}),
+		greeted("a password of 900 bytes", func(_ *juteConn, b []byte) []byte {
+			b = binary.BigEndian.AppendUint32(b[:16], 900)
+			return append(b, make([]byte, 901)...)
+		}),
+		greeted("a session that is cut off", func(_ *juteConn, b []byte) []byte { return b[:10] }),
+		greeted("a session granted twice", func(c *juteConn, b []byte) []byte {
+			c.send(b)
+			return b
+		}),
+		juteKind("a session granted a byte at a time", juteHooks{greet: func(c *juteConn, b []byte) bool {
+			return drip(c, framed(b), 1, time.Millisecond)
+		}}),
+		juteKind("the end behind the session", juteHooks{greet: func(c *juteConn, b []byte) bool {
+			c.send(b)
+			return false
+		}}),
+	}
+}
+
+// later are answers that are right for a while.
+func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) bool) Kind {
+	k := juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
+		if c.served < 4 {
+			return c.reply(a)
+		}
+		return answer(c, r, a)
+	}})
+	k.Impossible = true
+	return k
+}
+
+// juteFrames break the framing or the order.
+func juteFrames() []Kind {
+	raw := func(name, bytes string) Kind {
+		return juteLater(name, func(c *juteConn, _ *juteCall, _ juteAnswer) bool { return c.raw([]byte(bytes)) })
+	}
+	large := func(name string, size, sent int) Kind {
+		part := make([]byte, 64<<10)
+		return juteLater(name, func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+			if !c.raw(binary.BigEndian.AppendUint32(nil, uint32(size))) || !c.raw(a.bytes()[:16]) {
+				return false
+			}
+			for left := sent - 16; left > 0; left -= len(part) {
+				if !c.raw(part[:min(left, len(part))]) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	held := map[*juteConn]juteAnswer{}
+	lock := make(chan struct{}, 1)
+	return []Kind{
+		raw("an answer of 2 GiB", "\x7f\xff\xff\xff"),
+		raw("an answer of -1 bytes", "\xff\xff\xff\xff"),
+		raw("an answer of no bytes", "\x00\x00\x00\x00"),
+		raw("an answer of 3 bytes", "\x00\x00\x00\x03abc"),
+		raw("an answer of 15 bytes", "\x00\x00\x00\x0f123456789012345"),
+		raw("half a length, then silence", "\x00\x00"),
+		raw("half an answer, then silence", "\x00\x00\x00\x64\x00\x00\x00\x01"),
+		large("an answer of 60 MiB", 60<<20, 60<<20),
+		large("an answer of 60 MiB, but for the last bytes", 60<<20, 60<<20-10),
+		large("an answer of 15 MiB, but for the last bytes", 15<<20, 15<<20-10),
+		juteLater("half an answer, then the end", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+			c.raw(framed(a.bytes())[:10])
+			return false
+		}),
+		juteLater("no answer at all", func(*juteConn, *juteCall, juteAnswer) bool { return true }),
+		juteLater("every second answer", func(c *juteConn, _ *juteCall, a juteAnswer) bool { return c.served%2 == 0 || c.reply(a) }),
+		juteLater("numbers of no request", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+			a.xid += 1000
+			return c.reply(a)
+		}),
+		juteLater("numbers below 0", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+			a.xid = -100
+			return c.reply(a)
+		}),
+		juteLater("the number of the request before", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+			a.xid--
+			return c.reply(a)
+		}),
+		juteLater("each answer twice", func(c *juteConn, _ *juteCall, a juteAnswer) bool { return c.reply(a) && c.reply(a) }),
+		juteLater("two answers in the wrong order", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+			lock <- struct{}{}
+			before, ok := held[c]
+			delete(held, c)
+			if !ok {
+				held[c] = a
+			}
+			<-lock
+			return !ok || c.reply(a) && c.reply(before)
+		}),
+		juteLater("connections that end behind some answers", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+			c.reply(a)
+			return false
+		}),
+		possible(juteLater("right answers a byte at a time", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+			return drip(c, framed(a.bytes()), 1, time.Millisecond)
+		})),
+	}
+}
+
+// possible unmarks a kind whose answers can be true.
+func possible(k Kind) Kind {
+	k.Impossible = false
+	return k
+}
+
+// juteFloods do not end.
+func juteFloods() []Kind {
+	header := func(xid int32, body []byte) []byte {
+		a := juteAnswer{xid: xid, body: body}
+		return framed(a.bytes())
+	}
+	endless := func(name string, again []byte) Kind {
+		return juteLater(name, func(c *juteConn, _ *juteCall, _ juteAnswer) bool {
+			flood(c, again)
+			return false
+		})
+	}
+	event := binary.BigEndian.AppendUint32(nil, uint32(jute.NodeDataChanged))
+	event = binary.BigEndian.AppendUint32(event, 3)
+	return flooding(
+		endless("a flood of answers to pings", header(jute.XidPing, nil)),
+		endless("a flood of answers to setWatches", header(jute.XidSetWatches, nil)),
+		endless("a flood of answers to auth", header(jute.XidAuth, nil)),
+		endless("a flood of watch events", header(jute.XidNotification, jute.AppendBuffer(event, "/k"))),
+		endless("a flood of watch events that are cut off", header(jute.XidNotification, nil)),
+		endless("a flood of watch events with paths of 60 KiB", header(jute.XidNotification, jute.AppendBuffer(event, strings.Repeat("/k", 30<<10)))),
+		endless("a flood of empty frames", make([]byte, 4)),
+		juteLater("a refusal of the user", func(c *juteConn, _ *juteCall, _ juteAnswer) bool {
+			a := juteAnswer{xid: jute.XidAuth, code: -115}
+			return c.reply(a)
+		}),
+		possible(juteKind("a session that is over each time", juteHooks{greet: func(c *juteConn, b []byte) bool {
+			c.send(make([]byte, len(b)))
+			return false
+		}})),
+	)
+}
+
+// juteWords answer four-letter words as no server does, and sessions rightly.
+func juteWords() (kinds []Kind) {
+	say := func(name, text string) Kind {
+		return juteKind(name, juteHooks{word: func(c *juteConn, _ string) { c.raw([]byte(text)) }})
+	}
+	var members strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&members, "server.%d=10.0.0.1:2888:3888:participant;10.0.0.1:%d\n", i, i)
+	}
+	srvr := func(version, zxid, mode string) string {
+		return "Zookeeper version: " + version + ", built on 2024\nZxid: " + zxid + "\nMode: " + mode + "\nNode count: 5\n"
+	}
+	return []Kind{
+		say("words answered by nothing", ""),
+		say("words answered by garbage", "\xff\xfe\x00\x01"),
+		say("words answered by a mebibyte without a line's end", strings.Repeat("x", 1<<20)),
+		say("a version of a mebibyte", srvr(strings.Repeat("3", 1<<19), "0x1", "leader")),
+		say("a version with control characters", srvr("3.9\x1b]0;owned\x07", "0x1", "leader")),
+		say("a mode that nobody knows", srvr("3.9.5", "0x1", "emperor")),
+		say("a transaction id of 2^64", srvr("3.9.5", "0x1ffffffffffffffff", "leader")),
+		say("20,000 members", srvr("3.9.5", "0x1", "leader")+members.String()),
+		say("members whose numbers are none", srvr("3.9.5", "0x1", "leader")+"server.x=;\nserver.1=;:\nserver.2=;\n"),
+		say("server numbers below 0", srvr("3.9.5", "0x1", "follower")+"serverId=-5\n"),
+		say("a server that never serves", "This ZooKeeper instance is not currently serving requests\n"),
+		say("words that are not allowed", "conf is not executed because it is not in the whitelist.\n"),
+		juteKind("words a byte at a time, without end", juteHooks{word: func(c *juteConn, _ string) {
+			for drip(c, []byte("Mode: leader\n"), 1, 5*time.Millisecond) {
+			}
+		}}),
+		flooding(juteKind("words that do not end", juteHooks{word: func(c *juteConn, _ string) { flood(c, []byte("Mode: leader\n")) }}))[0],
+	}
+}

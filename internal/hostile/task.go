@@ -1,0 +1,257 @@
+package hostile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The client's own bounds.
+const (
+	// Timeout is that of one operation, of one question to an endpoint, and of
+	// connecting.
+	Timeout = 300 * time.Millisecond
+	// callTimeout is that of one call of the administration, which may ask
+	// several questions.
+	callTimeout = 2 * Timeout
+
+	clients  = 4
+	keySpace = 100
+)
+
+// Task is what one client does.
+type Task struct {
+	Store           string
+	Part            string // load or admin
+	Ops             string // of a load
+	Honest, Hostile string // HOST:PORT
+	Prefix          string // of keys, the task's own
+	Window          time.Duration
+}
+
+// Report is what came of it.
+type Report struct {
+	Verdict    string            `json:"verdict"` // of a load; empty: it did not run
+	Reasons    []string          `json:"reasons"`
+	Due        uint64            `json:"due"`
+	Errors     map[string]uint64 `json:"errors"`
+	Wrong      uint64            `json:"wrong"`
+	Texts      []string          `json:"texts"` // what was said of errors
+	Members    int               `json:"members"`
+	Late       []string          `json:"late"` // the calls that did not end in time
+	MaxRSS     int64             `json:"max_rss"`
+	Goroutines int               `json:"goroutines"`
+}
+
+// beyond is how much longer than its timeout anything may take.
+const beyond = 5 * time.Second
+
+// Run does the task.
+func (t *Task) Run(ctx context.Context, st store.Store) (Report, error) {
+	r := Report{}
+	var err error
+	if t.Part == "admin" {
+		err = t.admin(ctx, st, &r)
+	} else {
+		err = t.load(ctx, st, &r)
+	}
+	r.MaxRSS, r.Goroutines = maxRSS(), runtime.NumGoroutine()
+	return r, err
+}
+
+// Loads are the operations of loads by name, of which a store does those that
+// it has.
+func Loads(name string, s store.Semantics) (mix []scenario.Operation) {
+	strongest := load.Strongest(s)
+	add := func(kind kv.Kind, c kv.Consistency, weight float64) {
+		if _, ok := s.Operations[kind]; ok {
+			mix = append(mix, scenario.Operation{Kind: kind, Consistency: c, Weight: weight})
+		}
+	}
+	switch name {
+	case "put":
+		add(kv.Put, kv.None, 1)
+	case "get":
+		add(kv.Get, strongest, 1)
+	case "list":
+		add(kv.Range, strongest, 1)
+	case "delete":
+		add(kv.Delete, kv.None, 1)
+	case "cas":
+		add(kv.CAS, kv.None, 1)
+	case "txn":
+		add(kv.Txn, kv.None, 1)
+	default:
+		add(kv.Put, kv.None, 4)
+		add(kv.Get, strongest, 3)
+		add(kv.Get, kv.Local, 2)
+		add(kv.Range, strongest, 1)
+		add(kv.CAS, kv.None, 1)
+		add(kv.Txn, kv.None, 1)
+	}
+	return mix
+}
+
+// plan is the task's load at an endpoint.
+func (t *Task) plan(st store.Store, endpoint string) load.Plan {
+	l := scenario.Load{
+		Mix:         Loads(t.Ops, st.Semantics()),
+		Connections: clients, Clients: clients, Threads: 1,
+		KeySize: 8, ValueSize: 64, KeySpace: keySpace, Prefix: t.Prefix,
+		Distribution: scenario.Distribution{Name: "uniform"}, RangeLimit: 10, TxnKeys: 2,
+		Duration: t.Window, Timeout: Timeout, MaxInFlight: 1000, Preload: true, Seed: 1,
+	}
+	return load.Plan{
+		Load: l, Store: st, Endpoints: []string{endpoint}, Versions: load.VersionsFor(&l),
+		Access: store.Access{Endpoints: []string{endpoint}, DialTimeout: Timeout},
+	}
+}
+
+// load preloads the honest server, and runs the load on the hostile one.
+func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
+	honest := t.plan(st, t.Honest)
+	honest.Load.Timeout, honest.Access.DialTimeout = time.Minute, time.Minute
+	preloaded, err := load.Preload(ctx, honest)
+	if err != nil {
+		return err
+	}
+	plan := t.plan(st, t.Hostile)
+	plan.Preloaded = preloaded
+	if len(plan.Load.Mix) == 0 {
+		return nil // the store has no such operation
+	}
+	r.bounded("the check", callTimeout*time.Duration(len(plan.Load.Mix)), func() error { return load.Check(ctx, plan) })
+	var res *load.Result
+	r.bounded("the load", t.Window+3*Timeout, func() error {
+		g, err := load.New(plan)
+		if err != nil {
+			return err
+		}
+		res, err = g.Run(ctx)
+		return err
+	})
+	if res == nil || res.Measured == nil {
+		return nil
+	}
+	c := record.FromScenario(&scenario.Trial{Load: plan.Load})
+	c.Loops = res.Loops
+	trial := record.NewTrial(c, record.Observed{Opened: res.Opened, State: record.Complete}, res.Measured, res.Warmup, nil)
+	r.Verdict, r.Due, r.Errors, r.Wrong = string(trial.Verdict.State), trial.Due, trial.ErrorsByKind, trial.WrongAnswers
+	r.Members = len(trial.ByMember)
+	for _, reason := range trial.Verdict.Reasons {
+		r.Reasons = append(r.Reasons, reason.String())
+	}
+	for _, text := range trial.ErrorTexts {
+		r.say(text)
+	}
+	return nil
+}
+
+// say keeps a sentence.
+func (r *Report) say(text string) {
+	if text != "" {
+		r.Texts = append(r.Texts, text)
+	}
+}
+
+// bounded does something that has a timeout, and notes when it was late.
+func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
+	began := time.Now()
+	err := do()
+	if took := time.Since(began); took > timeout+beyond {
+		r.Late = append(r.Late, fmt.Sprintf("%s took %v, with a timeout of %v", what, took.Round(time.Millisecond), timeout))
+	}
+	if err != nil {
+		r.say(what + ": " + err.Error())
+	}
+}
+
+// admin asks everything that an administration can be asked.
+func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
+	a, err := st.Admin(store.Access{Endpoints: []string{t.Hostile}, DialTimeout: Timeout})
+	if err != nil {
+		return err
+	}
+	ask := func(what string, do func(context.Context) error) {
+		r.bounded(what, callTimeout, func() error {
+			ctx, cancel := context.WithTimeout(ctx, callTimeout)
+			defer cancel()
+			return do(ctx)
+		})
+	}
+	ask("status", func(ctx context.Context) error {
+		s, err := a.Status(ctx)
+		r.Members = len(s.Members)
+		r.say(s.Version)
+		return err
+	})
+	ask("members", func(ctx context.Context) error {
+		all, err := a.Members(ctx)
+		r.Members = max(r.Members, len(all))
+		return err
+	})
+	if role, ok := a.(store.RoleAsker); ok {
+		for range 3 {
+			ask("role", func(ctx context.Context) error { return role.Role(ctx, 0).Err })
+		}
+	}
+	if leases, ok := a.(store.Leaser); ok {
+		var ids []int64
+		ask("grant", func(ctx context.Context) (err error) { ids, err = leases.Grant(ctx, 3, time.Minute); return err })
+		ask("revoke", func(ctx context.Context) error { return leases.Revoke(ctx, ids) })
+	}
+	if hashes, ok := a.(store.Hasher); ok {
+		ask("hash", func(ctx context.Context) error { _, err := hashes.Hash(ctx); return err })
+	}
+	if m, ok := a.(store.Maintainer); ok {
+		t.maintain(m, ask)
+	}
+	r.bounded("close", Timeout, func() error { return a.Close() })
+	return nil
+}
+
+func (t *Task) maintain(m store.Maintainer, ask func(string, func(context.Context) error)) {
+	if c, ok := m.(store.Compactor); ok {
+		ask("compact behind", func(ctx context.Context) error { _, err := c.CompactBehind(ctx, 10); return err })
+	}
+	ask("compact", func(ctx context.Context) error { _, err := m.Compact(ctx); return err })
+	ask("defragment", m.Defragment)
+	ask("move leader", func(ctx context.Context) error { return m.MoveLeader(ctx, 1) })
+	ask("delete prefix", func(ctx context.Context) error { _, err := m.DeletePrefix(ctx, []byte(t.Prefix)); return err })
+}
+
+// maxRSS is the most memory that this process ever had resident, in bytes. The
+// system's ru_maxrss has the parent's too.
+func maxRSS() int64 {
+	n, err := MaxRSSOf(os.Getpid())
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// MaxRSSOf is the same of any process.
+func MaxRSSOf(pid int) (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, errors.New("the system does not say the memory of a process")
+}

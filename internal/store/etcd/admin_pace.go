@@ -1,0 +1,77 @@
+package etcd
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// How much the administration's connections read, all together: at first so
+// many bytes at once, and then so many a second. A status has some hundred
+// bytes. What a server sends beyond it waits at the server: gRPC's library
+// takes every frame of a flood, at the cost of a whole processor.
+const (
+	readBurst     = 4 << 20
+	readPerSecond = 1 << 20
+)
+
+// readPace holds reads to that.
+type readPace struct {
+	mu   sync.Mutex
+	left float64 // bytes; below 0: that much was read too early
+	at   time.Time
+}
+
+func newReadPace() *readPace { return &readPace{left: readBurst} }
+
+// took says that n bytes were read at a time, and returns how long the next
+// read has to wait.
+func (p *readPace) took(n int, now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.at.IsZero() {
+		p.left = min(p.left+now.Sub(p.at).Seconds()*readPerSecond, readBurst)
+	}
+	p.at = now
+	if p.left -= float64(n); p.left >= 0 {
+		return 0
+	}
+	return time.Duration(-p.left / readPerSecond * float64(time.Second))
+}
+
+// dial makes a connection whose reads keep the pace.
+func (p *readPace) dial(ctx context.Context, endpoint string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return &pacedConn{Conn: conn, pace: p, closed: make(chan struct{})}, nil
+}
+
+type pacedConn struct {
+	net.Conn
+	pace   *readPace
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Read implements net.Conn.
+func (c *pacedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if wait := c.pace.took(n, time.Now()); wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-c.closed:
+		}
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *pacedConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}

@@ -1,0 +1,25 @@
+package etcd
+
+import (
+	"testing"
+	"time"
+)
+
+// A burst passes, a flood is held to the pace, and what was not used comes back.
+func TestReadPace(t *testing.T) {
+	p, now := newReadPace(), time.Unix(1000, 0)
+	if wait := p.took(readBurst, now); wait != 0 {
+		t.Errorf("the burst waits %v", wait)
+	}
+	read := 0
+	for end := now.Add(10 * time.Second); now.Before(end); read += 32 << 10 {
+		now = now.Add(time.Microsecond + p.took(32<<10, now))
+	}
+	if want := 10 * readPerSecond; read < want*99/100 || read > want*101/100 {
+		t.Errorf("%d bytes in 10 s, want %d", read, want)
+	}
+	now = now.Add(time.Hour)
+	if p.took(readBurst, now) != 0 || p.took(readPerSecond, now) != time.Second {
+		t.Error("an hour's pause is not a burst")
+	}
+}
