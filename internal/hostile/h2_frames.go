@@ -2,7 +2,6 @@ package hostile
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"math/rand/v2"
 	"net"
@@ -276,12 +275,7 @@ func h2Streams() []Kind {
 			return c.trailers(call.id, "0", "")
 		}
 	}
-	var bomb bytes.Buffer
-	zip := gzip.NewWriter(&bomb)
-	for range 64 {
-		_, _ = zip.Write(make([]byte, 1<<20)) // a buffer takes everything
-	}
-	_ = zip.Close()
+	bomb := zipped(64)
 	html := func(c *h2Conn, call *h2Call) bool {
 		return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, call.id, c.fields(":status", "200", "content-type", "text/html")) &&
 			c.raw(http2.FrameData, http2.FlagDataEndStream, call.id, []byte("<html>"))
@@ -299,7 +293,7 @@ func h2Streams() []Kind {
 		}),
 		answer("a gzip bomb", func(c *h2Conn, call *h2Call) bool {
 			return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, call.id, c.fields(":status", "200", "content-type", "application/grpc", "grpc-encoding", "gzip")) &&
-				c.data(call.id, prefixed(1, bomb.Bytes())) && c.trailers(call.id, "0", "")
+				c.data(call.id, prefixed(1, bomb)) && c.trailers(call.id, "0", "")
 		}),
 		answer("two messages for one call", func(c *h2Conn, call *h2Call) bool {
 			return c.begin(call.id) && c.data(call.id, append(prefixed(0, nil), prefixed(0, nil)...)) && c.trailers(call.id, "0", "")
@@ -331,6 +325,9 @@ func h2Streams() []Kind {
 			}
 			return c.trailers(call.id, "0", "")
 		}),
-		answer("an answer before the call was whole, and another", func(c *h2Conn, call *h2Call) bool { return c.right(call) && c.right(call) }),
+		answer("an answer before the call was whole, and another", func(c *h2Conn, call *h2Call) bool {
+			c.right(call)
+			return c.right(call)
+		}),
 	}
 }

@@ -9,6 +9,7 @@ package hostile
 
 import (
 	"bytes"
+	"compress/gzip"
 	"net"
 	"sync"
 	"time"
@@ -93,6 +94,16 @@ func (s *Server) Close() {
 	s.conns = nil
 	s.mu.Unlock()
 	s.running.Wait()
+}
+
+// zipped is so many mebibytes of zeros in the format of gzip, which may have
+// several members one behind the other.
+func zipped(mebibytes int) []byte {
+	var one bytes.Buffer
+	zip := gzip.NewWriter(&one)
+	_, _ = zip.Write(make([]byte, 1<<20)) // a buffer takes everything
+	_ = zip.Close()
+	return bytes.Repeat(one.Bytes(), mebibytes)
 }
 
 // flood writes b again and again until the client has gone. It does not read.

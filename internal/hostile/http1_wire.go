@@ -2,7 +2,6 @@ package hostile
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"net"
 	"net/http"
@@ -118,14 +117,9 @@ func h1Bodies() []Kind {
 		k.Impossible = true
 		return k
 	}
-	var bomb bytes.Buffer
-	zip := gzip.NewWriter(&bomb)
-	for range 500 {
-		_, _ = zip.Write(make([]byte, 1<<20)) // a buffer takes everything
-	}
-	_ = zip.Close()
+	bomb := zipped(500)
 	packed := h1Kind("a gzip bomb of 500 MiB", func(c *h1Conn, r *http.Request) bool {
-		return c.send(h1Answer{http.StatusOK, http.Header{"Content-Encoding": {"gzip"}, "X-Etcd-Index": {"7"}, "X-Consul-Index": {"7"}}, bomb.Bytes()})
+		return c.send(h1Answer{http.StatusOK, http.Header{"Content-Encoding": {"gzip"}, "X-Etcd-Index": {"7"}, "X-Consul-Index": {"7"}}, bomb})
 	})
 	packed.Impossible = true
 	errors := h1Kind("an error of another text each time, 200 KiB long", func(c *h1Conn, _ *http.Request) bool {

@@ -35,6 +35,9 @@ const (
 	hung = time.Minute
 	// tooMuch is when one is ended before it takes the machine's memory.
 	tooMuch = 1 << 30
+	// tries is how often a kind may go wrong: on a busy machine the servers
+	// here, and whoever watches the clock, may be late themselves.
+	tries = 3
 	// atOnce is how many clients there are at the same time: most wait.
 	atOnce = 4
 )
@@ -157,8 +160,12 @@ type outcome struct {
 var slots = make(chan struct{}, atOnce)
 
 func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
-	s.base = s.client(t, 0, kinds[0])
-	s.checkUndisturbed(t)
+	for try := 1; ; try++ {
+		s.base = s.client(t, 0, kinds[0])
+		if s.undisturbed(t, try == tries) {
+			break
+		}
+	}
 	var all sync.WaitGroup
 	for i, k := range kinds[1:] {
 		if !s.wanted(i, k) {
@@ -167,7 +174,17 @@ func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			s.check(t, k, s.client(t, i+1, k))
+			for try := 1; try <= tries; try++ {
+				wrong := s.check(t, k, s.client(t, i+1, k))
+				if len(wrong) == 0 {
+					return
+				}
+				for _, w := range wrong {
+					if t.Logf("try %d: %s", try, w); try == tries {
+						t.Error(w)
+					}
+				}
+			}
 		})
 	}
 	all.Wait()
@@ -249,39 +266,39 @@ func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 	return greedy
 }
 
-// checkUndisturbed: the comparison is good for something.
-func (s *suite) checkUndisturbed(t *testing.T) {
+// undisturbed reports whether the comparison is good for something; the last
+// one must be.
+func (s *suite) undisturbed(t *testing.T, last bool) bool {
 	t.Helper()
 	b := &s.base
 	t.Logf("undisturbed: %d MiB, %v of processor time, %v; %+v", b.report.MaxRSS>>20, b.processor, b.took, b.report)
-	if b.ended != "" {
-		t.Fatalf("undisturbed: %s\n%s", b.ended, b.stderr)
-	}
 	failed := uint64(0)
 	for _, n := range b.report.Errors {
 		failed += n // on a busy machine some time out
 	}
-	if s.part == "load" && (b.report.Wrong > 0 || 10*failed > b.report.Due || b.report.Due < 50) {
-		t.Fatalf("undisturbed: %+v", b.report)
+	good := b.ended == "" && (s.part != "load" || b.report.Wrong == 0 && 10*failed <= b.report.Due && b.report.Due >= 50)
+	if !good && last {
+		t.Fatalf("undisturbed: %s: %+v\n%s", b.ended, b.report, b.stderr)
 	}
+	return good
 }
 
 // trace is what a stack trace looks like.
 var trace = regexp.MustCompile(`goroutine \d+ \[|\.go:\d+|panic:|fatal error:`)
 
-// check holds a client to the bounds.
-func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) {
+// check holds a client to the bounds, and returns what is wrong.
+func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) {
 	bad := func(format string, args ...any) {
-		t.Errorf("%s: %s (%d MiB, %v of processor time, %v; verdict %s %.300q, due %d, errors %v, said %.400q)", k.Name, fmt.Sprintf(format, args...),
-			o.report.MaxRSS>>20, o.processor.Round(time.Millisecond), o.took.Round(time.Millisecond), o.report.Verdict, o.report.Reasons, o.report.Due, o.report.Errors, o.report.Texts)
+		wrong = append(wrong, fmt.Sprintf("%s: %s (%d MiB, %v of processor time, %v; verdict %s %.300q, due %d, errors %v, said %.400q)", k.Name, fmt.Sprintf(format, args...),
+			o.report.MaxRSS>>20, o.processor.Round(time.Millisecond), o.took.Round(time.Millisecond), o.report.Verdict, o.report.Reasons, o.report.Due, o.report.Errors, o.report.Texts))
 	}
 	if why := known[s.store+"/"+s.part+"/"+k.Name]; why != "" {
 		t.Logf("%s: left out: %s", k.Name, why)
-		return
+		return nil
 	}
 	if o.ended != "" {
 		bad("%s: %.2000s", o.ended, o.stderr)
-		return
+		return wrong
 	}
 	if all := o.stdout + o.stderr; trace.MatchString(all) {
 		bad("there is a stack trace: %.3000s", all)
@@ -311,6 +328,7 @@ func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) {
 	if os.Getenv(onlyEnv) != "" {
 		t.Logf("%s: %+v", k.Name, o)
 	}
+	return wrong
 }
 
 // maxText bounds one sentence about a server, in bytes.
@@ -368,6 +386,7 @@ var unchecked = map[string][]string{
 		"puts at index 0",
 	},
 	"consul": {
+		"values that are no base64",
 		"an empty body to each get",
 		"puts at index 0",
 	},
