@@ -348,6 +348,11 @@ func condemned(r *hostile.Report) bool {
 // known are kinds that a store's part does not stand yet, and why.
 var known = func() map[string]string {
 	all := map[string]string{"etcdv2/admin/a body of 60 MiB": longList, "etcdv2/admin/a body of 60 MiB, but for the last bytes": longList}
+	for _, store := range strings.Fields("etcd etcdv2 zookeeper zetcd consul cetcd") {
+		for _, name := range greedy {
+			all[store+"/load/"+name] = "it takes some 80 to 180 MiB more than undisturbed: what is kept is bounded, and what was is collected too late"
+		}
+	}
 	for stores, names := range unchecked {
 		for _, store := range strings.Fields(stores) {
 			for _, name := range names {
@@ -359,6 +364,14 @@ var known = func() map[string]string {
 }()
 
 const longList = "the list of the keys to be removed may be that long"
+
+// greedy are long answers that take more memory than they may.
+var greedy = []string{
+	"messages of 60 MiB", "messages of 60 MiB, but for the last bytes",
+	"a body of 60 MiB", "a body of 60 MiB, but for the last bytes", "a body of 15 MiB, but for the last bytes", "a body that does not end",
+	"an answer of 60 MiB", "an answer of 60 MiB, but for the last bytes", "an answer of 15 MiB, but for the last bytes",
+	"transactions with 100,000 results",
+}
 
 // unchecked are answers that cannot be true and that the codecs of some stores
 // take: kinds by stores.
@@ -374,24 +387,12 @@ var unchecked = map[string][]string{
 		"the same child again and again",
 		"transactions with results of deletes",
 		"transactions that go back",
-		"puts of transaction 0",
-		"puts of transaction -1",
-		"transactions without results",
-		"transactions with one result of two",
-	},
-	"etcdv2": {
-		"an empty body to each put",
-		"an empty body to each delete",
-		"an empty body to each cas",
-		"puts at index 0",
 	},
 	"consul": {
-		"values that are no base64",
 		"an empty body to each get",
 		"puts at index 0",
 	},
 	"cetcd": {
 		"puts at index 0",
-		"values that are no base64",
 	},
 }

@@ -173,6 +173,9 @@ func (p *Plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 // what its own answers may have.
 const (
 	heldBeside = engine.DefaultMaxHeld
+	// heldWatching is the same where there are watchers: one message can have
+	// the events of thousands of them.
+	heldWatching = 64 << 20
 	heldAtMost = 1 << 30
 )
 
@@ -202,11 +205,15 @@ func (p *Plan) maxHeld() int {
 			keys = max(keys, float64(p.stm().KeysPerTxn))
 		}
 	}
+	beside := float64(heldBeside)
+	if l.Watch != nil {
+		beside = heldWatching
+	}
 	open := float64(l.Clients)
 	if l.Arrival != scenario.Closed {
 		open = float64(l.MaxInFlight)
 	}
-	return int(min(heldBeside+open*keys*2*float64(l.KeySize+l.ValueSize+200), heldAtMost))
+	return int(min(beside+open*keys*2*float64(l.KeySize+l.ValueSize+200), heldAtMost))
 }
 
 // newPoller returns a loop's poller for the given number of connections.

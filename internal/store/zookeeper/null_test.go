@@ -166,7 +166,7 @@ func TestNullScripts(t *testing.T) {
 		"error=requesttimeout every 1":   "store_timeout ZooKeeper answered RequestTimeout (-122)",
 		"reset=refused every 1":          "refused ZooKeeper answered ThrottledOp (-127)",
 		"wrong=value every 1":            "ok ",
-		"huge=frame every 1":             "the server sent an answer of 2147483647 bytes, and more than 16777216 are not allowed",
+		"huge=frame every 1":             "the server sent an answer of 2147483647 bytes, and more than 67108864 are not allowed",
 		"huge=message every 1":           "the server sent an answer that is cut off: it is not ZooKeeper's protocol",
 		"close every 1":                  "EOF",
 		"half every 1":                   "EOF",

@@ -268,7 +268,7 @@ func TestMessageBound(t *testing.T) {
 	s.begin(1)
 	s.data(1, binary.BigEndian.AppendUint32([]byte{0}, 65<<20))
 	_, err := s.feed()
-	if want := "the server announced an answer of 68157440 bytes, and more than 16777216 are not taken"; err == nil || err.Error() != want {
+	if want := "the server announced an answer of 68157440 bytes, and more than 67108864 are not taken"; err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}
 }

@@ -29,7 +29,7 @@ const (
 	// section 6.5.2, counts them: a block of references is much shorter.
 	MaxHeaderList = 256 << 10
 	// MaxErrorText bounds the message of a gRPC status, in bytes as it is sent.
-	MaxErrorText = 4 << 10
+	MaxErrorText = 2 << 10
 )
 
 // Config is what a connection needs to know.

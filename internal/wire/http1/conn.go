@@ -19,6 +19,10 @@ const (
 	// maxAhead is how many bytes of an announced body are made room for before
 	// they come.
 	maxAhead = 256 << 10
+	// believed is how much of an announced body must have come before room for
+	// the rest is made, up to maxRoom bytes in all.
+	believed = 1 << 20
+	maxRoom  = 4 << 20
 
 	// maxFraming bounds what an answer's chunks say of themselves, in bytes, and
 	// maxInformed how many informational answers may precede it.

@@ -273,8 +273,18 @@ func (c *Conn) take(p []byte) error {
 		return nil
 	}
 	c.spill()
+	c.room(len(p))
 	c.body = append(c.body, p...)
 	return nil
+}
+
+// room makes room for n more bytes of the body. Of a body whose length was
+// announced much is made room for at once when as much has come as to be
+// believed: to grow by and by would leave as much garbage again and again.
+func (c *Conn) room(n int) {
+	if need := len(c.body) + n; c.state == sizedBody && need > cap(c.body) && need > believed {
+		c.body = append(make([]byte, 0, max(need, min(c.length, maxRoom))), c.body...)
+	}
 }
 
 // spill moves the piece that lies in the input into the buffer.

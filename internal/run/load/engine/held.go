@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -11,16 +12,26 @@ import (
 // loop keep has a limit.
 
 // DefaultMaxHeld is Config.MaxHeld for answers that are short, in bytes.
-const DefaultMaxHeld = 24 << 20
+const DefaultMaxHeld = 8 << 20
+
+// heavyHeld is how many bytes of a connection that has ended are collected at
+// once: a server that makes one keep so much again and again would else be faster
+// than the collector.
+const heavyHeld = 1 << 20
 
 // holds begins to count what a connection's new codec keeps.
 func (l *Loop) holds(c *conn) {
 	l.letGo(c)
+	if l.heavy {
+		l.heavy = false
+		runtime.GC()
+	}
 	c.holder, _ = c.codec.(store.Holder)
 }
 
 // letGo forgets what a connection that has ended kept.
 func (l *Loop) letGo(c *conn) {
+	l.heavy = l.heavy || c.held >= heavyHeld
 	l.kept -= c.held
 	c.held = 0
 }

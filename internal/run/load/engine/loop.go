@@ -58,7 +58,8 @@ type Loop struct {
 
 	watching   *watching // nil: this loop has no watchers
 	eventsLive uint64
-	kept       int // bytes of answers that are not whole, on all connections
+	kept       int  // bytes of answers that are not whole, on all connections
+	heavy      bool // a connection that kept much has ended
 
 	now               int64
 	clock             clockwork // phases and seconds, by time

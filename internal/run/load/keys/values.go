@@ -1,7 +1,9 @@
 package keys
 
 import (
+	"bytes"
 	"hash/crc32"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
 )
@@ -79,6 +81,9 @@ const (
 // the value alone, so the values of every run and seed pass it.
 func (v *Values) Judge(key, value []byte) Origin {
 	if len(value) < HeadLen {
+		if bytes.ContainsFunc(value, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }) {
+			return Foreign
+		}
 		return Short
 	}
 	var want [sumLen]byte
