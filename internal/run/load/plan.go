@@ -176,7 +176,7 @@ const (
 	// heldWatching is the same where there are watchers: one message can have
 	// the events of thousands of them.
 	heldWatching = 64 << 20
-	heldAtMost = 1 << 30
+	heldAtMost   = 1 << 30
 )
 
 // maxHeld is what the load keeps at most of answers that are not whole: each of

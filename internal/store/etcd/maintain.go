@@ -119,6 +119,9 @@ func reason(ctx context.Context, err error) string {
 		return "no answer in the time given"
 	}
 	text := err.Error()
+	if strings.Contains(text, "server preface") && strings.Contains(text, "use of closed network connection") {
+		return "no answer in the time given" // to connecting, which gRPC gave up a moment before us
+	}
 	if i := strings.LastIndex(text, `desc = `); i >= 0 {
 		text = strings.Trim(text[i+len(`desc = `):], `"`)
 	}
