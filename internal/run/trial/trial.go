@@ -273,7 +273,9 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 		return nil, err
 	}
 	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.Names}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	// Whoever allows more time to connect allows it for this too: a member
+	// without a leader may answer after seconds.
+	ctx, cancel := context.WithTimeout(ctx, max(statusTimeout, access.DialTimeout))
 	defer cancel()
 	if _, err := m.ask(ctx); err != nil {
 		m.close()
