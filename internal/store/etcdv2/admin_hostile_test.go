@@ -1,79 +1,16 @@
 package etcdv2
 
 import (
-	"bytes"
-	"compress/gzip"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv/httpkvtest"
 )
 
-// The password goes to no server but the one that was named.
 func TestThePasswordIsNotRedirected(t *testing.T) {
-	seen := make(chan string, 100)
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header.Get("Authorization") }))
-	defer other.Close()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
-	}))
-	defer server.Close()
-	a, err := New().Admin(store.Access{Endpoints: []string{server.Listener.Addr().String()}, User: "u", Password: "secret", DialTimeout: 5 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = a.Close() }()
-	if _, err := a.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "redirects to another one") {
-		t.Errorf("the status is %v", err)
-	}
-	if _, err := a.Members(t.Context()); err == nil {
-		t.Error("there are members")
-	}
-	select {
-	case password := <-seen:
-		t.Errorf("the other server was asked, with the password %q", password)
-	default:
-	}
+	httpkvtest.SecretsStay(t, New(), "Authorization", store.Access{User: "u", Password: "secret"})
 }
 
-// A small answer that is large when it is decompressed is not decompressed, and
-// an endless one has an end.
 func TestStatusAnswersAreBounded(t *testing.T) {
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	_, _ = z.Write([]byte(`{"etcdserver":"`))
-	blank := bytes.Repeat([]byte("x"), 1<<20)
-	for range 64 {
-		_, _ = z.Write(blank)
-	}
-	_, _ = z.Write([]byte(`"}`))
-	_ = z.Close()
-	for what, handler := range map[string]http.HandlerFunc{
-		"a bomb": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = w.Write(bomb.Bytes())
-		},
-		"no end": func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write([]byte(`{"etcdserver":"`))
-			for {
-				if _, err := w.Write(blank); err != nil {
-					return
-				}
-			}
-		},
-	} {
-		server := httptest.NewServer(handler)
-		a, err := New().Admin(store.Access{Endpoints: []string{server.Listener.Addr().String()}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s, err := a.Status(t.Context()); err == nil {
-			t.Errorf("%s is taken: a version of %d bytes", what, len(s.Version))
-		}
-		_ = a.Close()
-		server.Close()
-	}
+	httpkvtest.StatusIsBounded(t, New(), `{"etcdserver":"`, `"}`)
 }

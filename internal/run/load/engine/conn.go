@@ -189,7 +189,7 @@ func (l *Loop) lost(i int, why error) {
 	}
 	text := why.Error()
 	l.events = c.codec.Lost(l.events[:0])
-	l.letGo(c)
+	l.letGoLost(c)
 	for k := range l.events {
 		if ev := &l.events[k]; ev.What == store.Done && len(ev.Text) == 0 {
 			ev.Text = []byte(text)

@@ -14,9 +14,9 @@ import (
 // DefaultMaxHeld is Config.MaxHeld for answers that are short, in bytes.
 const DefaultMaxHeld = 8 << 20
 
-// heavyHeld is how many bytes of a connection that has ended are collected at
-// once: a server that makes one keep so much again and again would else be faster
-// than the collector.
+// heavyHeld is how many bytes of a connection that was lost are collected before
+// the next one is made: a server that makes us keep so much again and again would
+// else be faster than the collector.
 const heavyHeld = 1 << 20
 
 // holds begins to count what a connection's new codec keeps.
@@ -29,9 +29,16 @@ func (l *Loop) holds(c *conn) {
 	c.holder, _ = c.codec.(store.Holder)
 }
 
+// letGoLost is letGo for a connection that was lost. One that ends in good order
+// is left to the collector's own time: its buffers may be as large, and ends of
+// that kind can be as many as operations.
+func (l *Loop) letGoLost(c *conn) {
+	l.heavy = l.heavy || c.held >= heavyHeld
+	l.letGo(c)
+}
+
 // letGo forgets what a connection that has ended kept.
 func (l *Loop) letGo(c *conn) {
-	l.heavy = l.heavy || c.held >= heavyHeld
 	l.kept -= c.held
 	c.held = 0
 }

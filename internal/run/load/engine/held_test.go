@@ -42,6 +42,34 @@ func TestUnfinishedAnswersAreBounded(t *testing.T) {
 	}
 }
 
+// Only what a lost connection kept is collected at once, and once.
+func TestLostAnswersAreCollected(t *testing.T) {
+	l := New(Config{Endpoints: []string{"a:1"}, Stride: 1, MaxHeld: 64 << 20}, &sim{})
+	c := l.conns[0]
+	for _, tc := range []struct {
+		what  string
+		held  int
+		end   func(*conn)
+		heavy bool
+	}{
+		{"much, lost", heavyHeld, l.letGoLost, true},
+		{"little, lost", heavyHeld - 1, l.letGoLost, false},
+		{"much, ended in good order", heavyHeld, l.letGo, false},
+	} {
+		c.codec = &holding{simCodec: newSimCodec(1), held: tc.held}
+		l.holds(c)
+		if err := l.count(c); err != nil {
+			t.Fatal(err)
+		}
+		if tc.end(c); l.heavy != tc.heavy {
+			t.Errorf("%s: to be collected is %v", tc.what, l.heavy)
+		}
+		if l.holds(c); l.heavy {
+			t.Errorf("%s: it is collected again and again", tc.what)
+		}
+	}
+}
+
 // A server that ends every connection before it answers is not asked as fast as
 // it can end them.
 func TestConnectionsThatEndAtOnceAreNotMadeAtOnce(t *testing.T) {

@@ -59,7 +59,7 @@ type Loop struct {
 	watching   *watching // nil: this loop has no watchers
 	eventsLive uint64
 	kept       int  // bytes of answers that are not whole, on all connections
-	heavy      bool // a connection that kept much has ended
+	heavy      bool // a connection that kept much was lost
 
 	now               int64
 	clock             clockwork // phases and seconds, by time

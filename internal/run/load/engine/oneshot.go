@@ -145,7 +145,7 @@ func (l *Loop) lostOne(i int, why error) {
 		}
 	}
 	l.handle(i)
-	l.letGo(c)
+	l.letGoLost(c)
 	c.holder = nil
 	c.codec, c.open, c.late = nil, 0, 0
 	if c.moved {

@@ -1,4 +1,4 @@
-// Package httpkvtest has the tests that the null servers of all stores over
+// Package httpkvtest has the tests that null servers and clients of all stores over
 // HTTP/1.1 must pass.
 package httpkvtest
 
