@@ -70,7 +70,7 @@ func TestPlanRefuses(t *testing.T) {
 
 		"get --key-space-size 1000000000000 --total 3":              "--key-space-size is 1000000000000, and a preload that writes all of it before anything is measured can have 100000000 keys at most; give a smaller --key-space-size, or go without (--no-preload)",
 		"put --key-space-size 1000000000000 --total 3 --preload":    "--key-space-size is 1000000000000, and a preload that writes all of it before anything is measured can have 100000000 keys at most; give a smaller --key-space-size, or go without (no --preload)",
-		"cas --no-preload --key-space-size 1000000000000 --total 3": "this load needs 7.45e+03 GiB of memory, most of it for a version of each key of the --key-space-size, to compare with, and can have 4 GiB; give a smaller --key-space-size",
+		"cas --no-preload --key-space-size 1000000000000 --total 3": "this load needs 7451 GiB of memory, most of it for a version of each key of the --key-space-size, to compare with, and can have 4 GiB; give a smaller --key-space-size",
 		"put --clients 1000000 --val-size 1MiB":                     "this load needs 977 GiB of memory, most of it for a request of each client, and can have 4 GiB; give a smaller --clients",
 		"put --rate 5 --max-in-flight 10000000 --total 3":           "this load needs 4.92 GiB of memory, most of it for the requests that may be under way, and can have 4 GiB; give a smaller --max-in-flight",
 		"put --rate 5 --arrival poisson --total 1000000000000":      "--total is 1000000000000 and can be at most 100000000 with poisson arrivals; bound the window by a duration",

@@ -71,7 +71,12 @@ func (l *Load) checkNeeds(c *checks) {
 		}
 	}
 	if sum > MaxMemory {
-		c.add(most.key, "this load needs %.3g GiB of memory, most of it for %s, and can have %d GiB; give a smaller %s",
-			sum/(1<<30), most.what, MaxMemory>>30, most.key)
+		gib := sum / (1 << 30)
+		decimals := 0 // an exponent is hard to read
+		if gib < 100 {
+			decimals = 2
+		}
+		c.add(most.key, "this load needs %.*f GiB of memory, most of it for %s, and can have %d GiB; give a smaller %s",
+			decimals, gib, most.what, MaxMemory>>30, most.key)
 	}
 }
