@@ -143,7 +143,7 @@ func (l *Loop) read(i int) {
 // knows better is asked for the sample.
 func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	arrived := int64(-1)
-	if !l.measuring {
+	if !l.measuring && !l.draining { // what is answered after the window belongs to it, too
 		l.sample.count++
 		n, err = l.poller.Read(i, b)
 	} else if r.weight = l.sample.weight(); r.weight > 0 && l.stamped != nil {

@@ -62,3 +62,24 @@ func TestWaitingForTheLimitIsNotTheGenerators(t *testing.T) {
 		t.Errorf("the generator itself was late by %d ns, %d waited for a connection", own, b.res.NoRoom)
 	}
 }
+
+// The sample is of all operations due in the window, also of those that are
+// answered after it: a store that stands still until then would else be judged by
+// the times of those that it answered before.
+func TestTheSampleHasWhatIsAnsweredAfterTheWindow(t *testing.T) {
+	const stall, begin = 4 * secondNS, 2_500_000_000
+	b := newBench(2, 0, open(400, 3*secondNS))
+	b.serve = func(s *sim, conn int, request []byte) {
+		took := int64(millisecond)
+		if s.now > begin {
+			took = max(took, begin+stall-s.now)
+		}
+		s.reply(conn, took, reply(request, kv.OK))
+	}
+	b.run(t)
+	m := b.totals
+	near(t, "operations of the sample", float64(m.Disturbed.Sampled.TotalCount()), float64(m.Due), 0.02)
+	if longest := m.Disturbed.Sampled.Max(); longest < 2*secondNS {
+		t.Errorf("the longest of the sample took %d ns, and the store stood still for longer", longest)
+	}
+}
