@@ -85,7 +85,8 @@ func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) boo
 			wrong(e, twice)
 		}
 	}
-	if s := b.Stat(); int(s.NumChildren) != n && !(c.dialect.HidesChild && isRoot(r)) && e.Outcome == kv.OK {
+	hidden := c.dialect.HidesChild && isRoot(r)
+	if s := b.Stat(); int(s.NumChildren) != n && !hidden && e.Outcome == kv.OK {
 		wrong(e, otherCount)
 	}
 	if r.Extra > 0 {
