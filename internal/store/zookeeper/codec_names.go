@@ -24,12 +24,12 @@ type names struct {
 
 func newNames() *names { return &names{seed: maphash.MakeSeed()} }
 
-// begin begins a list of n names.
-func (d *names) begin(n int) {
+// begin begins a list of n names, and reports whether they are to be entered.
+func (d *names) begin(n int) bool {
 	d.left = 0
 	if d.skip > 0 {
 		d.skip--
-		return
+		return false
 	}
 	d.left = min(n, mostNames)
 	d.skip = max(d.left-1, 0)
@@ -39,6 +39,7 @@ func (d *names) begin(n int) {
 		d.slots = d.slots[:size]
 		clear(d.slots)
 	}
+	return true
 }
 
 // again enters the name that begins, with its length, at a place in an answer,

@@ -71,7 +71,7 @@ func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	b := jute.NewReader(r.Body)
 	n := b.Count(4)
-	c.names.begin(n)
+	look := c.names.begin(n)
 	for range n {
 		at := len(r.Body) - len(b.Rest())
 		name := b.Buffer()
@@ -81,7 +81,7 @@ func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) boo
 		switch {
 		case len(name) == 0 || bytes.IndexByte(name, '/') >= 0:
 			wrong(e, noName)
-		case c.names.again(r.Body, at, name):
+		case look && c.names.again(r.Body, at, name):
 			wrong(e, twice)
 		}
 	}
