@@ -31,7 +31,7 @@ func juteEmpty() []Kind {
 	nothing := func(_ *juteConn, a *juteAnswer) { a.body = nil }
 	return []Kind{
 		juteFor("an empty answer to each put", "put", nothing, jute.OpSetData, jute.OpCreate),
-		juteFor("an empty answer to each create", "put", nothing, jute.OpCreate),
+		juteCreates("an empty answer to each create", nothing),
 		juteFor("an empty answer to each get", "get", nothing, jute.OpGetData),
 		juteFor("an empty answer to each sync", "get", nothing, jute.OpSync),
 		juteFor("an empty answer to each list", "list", nothing, jute.OpGetChildren2),
@@ -39,6 +39,25 @@ func juteEmpty() []Kind {
 		juteFor("an empty answer to each transaction", "txn", nothing, jute.OpMulti),
 		juteFor("an empty answer to everything", "", nothing),
 	}
+}
+
+// juteCreates are puts of nodes that the server says are not there, so that each
+// goes on to a create, which it says is done and answers by what change makes of
+// the right answer.
+func juteCreates(name string, change func(c *juteConn, a *juteAnswer)) Kind {
+	k := juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
+		switch r.op {
+		case jute.OpSetData:
+			a.code, a.body = int32(jute.NoNode), nil
+		case jute.OpCreate:
+			path := jute.NewReader(r.body)
+			a.code, a.body = int32(jute.OK), jute.AppendBuffer(nil, path.Buffer())
+			change(c, &a)
+		}
+		return c.reply(a)
+	}})
+	k.Ops, k.Impossible = "put", true
+	return k
 }
 
 // juteValues are reads of what was not asked for: {data buffer, stat}.

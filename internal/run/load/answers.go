@@ -34,6 +34,7 @@ var (
 	anotherKey   = []byte("another key than the one that was asked for")
 	neverWritten = []byte("a value that was never written to this key")
 	outdated     = []byte("a linearizable read returned the value that the preload had replaced before")
+	tooShort     = []byte("a linearizable read returned a value of less than 16 bytes, and the preload had given every key a longer one")
 	otherWrites  = []byte("a transaction that was done has another number of writes than it was given")
 )
 
@@ -108,9 +109,18 @@ func (a *answers) value(number uint64, level kv.Consistency, key, value []byte) 
 	case keys.Foreign:
 		return kv.WrongAnswer, neverWritten
 	case keys.Short:
-		return kv.Unverifiable, nil
+		return a.short(level)
 	}
 	return kv.Stale, nil
+}
+
+// short judges a value that carries no checksum. Where the load's own do, all
+// keys had such a one when its preload ended.
+func (a *answers) short(level kv.Consistency) (kv.Outcome, []byte) {
+	if level == kv.Linearizable && a.before != nil && a.values.Unique() {
+		return kv.WrongAnswer, tooShort
+	}
+	return kv.Unverifiable, nil
 }
 
 // old judges a value that was replaced before the read began.

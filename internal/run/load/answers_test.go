@@ -41,9 +41,9 @@ func TestReadsAreJudged(t *testing.T) {
 		"another run's, another size":  {value(32, 2), nil, kv.Stale, kv.Stale},
 		"replaced":                     {value(32, 2), value(32, 2), kv.WrongAnswer, kv.Stale},
 		"older than the replaced":      {value(33, 2), value(32, 2), kv.Stale, kv.Stale},
-		"short":                        {value(8, 2), nil, kv.Unverifiable, kv.Unverifiable},
+		"short":                        {value(8, 2), nil, kv.WrongAnswer, kv.Unverifiable},
 		"short and replaced":           {value(8, 2), value(8, 2), kv.WrongAnswer, kv.Stale},
-		"empty":                        {nil, nil, kv.Unverifiable, kv.Unverifiable},
+		"empty":                        {nil, nil, kv.WrongAnswer, kv.Unverifiable},
 		"damaged":                      {damaged, nil, kv.WrongAnswer, kv.WrongAnswer},
 		"damaged before, and replaced": {damaged, damaged, kv.WrongAnswer, kv.Stale},
 		"another key's":                {keys.NewValues(64, 1).Append(nil, []byte("p/0008"), 3, 99), nil, kv.WrongAnswer, kv.WrongAnswer},
@@ -65,6 +65,43 @@ func TestReadsAreJudged(t *testing.T) {
 	ev := store.Event{Key: []byte("p/0008"), Value: value(64, 1), Count: 1}
 	if got := readerOf(t, 64, 0).Check(kv.Get, refOf(number, kv.Local), &ev); got != kv.WrongAnswer {
 		t.Errorf("another key: %v", got)
+	}
+}
+
+// A value too short to carry a checksum is wrong where a linearizable read must
+// return one that carries it: after a preload, and if the load's own do.
+func TestShortValues(t *testing.T) {
+	const first = 98
+	for _, c := range []struct {
+		name      string
+		size      int
+		preloaded bool
+		level     kv.Consistency
+		want      kv.Outcome
+	}{
+		{"a linearizable read", 16, true, kv.Linearizable, kv.WrongAnswer},
+		{"a read of one member", 16, true, kv.Local, kv.Unverifiable},
+		{"a read of the leader", 16, true, kv.Lease, kv.Unverifiable},
+		{"without a preload", 16, false, kv.Linearizable, kv.Unverifiable},
+		{"where the load's are short", 15, true, kv.Linearizable, kv.Unverifiable},
+	} {
+		for _, size := range []int{0, 8, 15} {
+			s := readerOf(t, c.size, 0)
+			if c.preloaded {
+				s.answers.before = &Preloaded{}
+			}
+			pairs := pairsOf(first, 2, size)
+			for i := range pairs {
+				pairs[i].Value = append([]byte{}, pairs[i].Value...) // an empty one is not none
+			}
+			get := store.Event{Key: pairs[0].Key, Value: pairs[0].Value, Count: 1}
+			list := found(s, 3, pairs, 2)
+			for kind, ev := range map[kv.Kind]*store.Event{kv.Get: &get, kv.Range: &list} {
+				if got := s.Check(kind, refOf(first, c.level), ev); got != c.want || (got == kv.WrongAnswer) != (len(ev.Text) > 0) {
+					t.Errorf("%s (%v) of %d bytes: %v %q, want %v", c.name, kind, size, got, ev.Text, c.want)
+				}
+			}
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ type listing struct {
 	least, last  []byte
 	wrong        []byte // a sentence; nil: nothing is
 	replaced     bool   // a value is one that the preload replaced
+	short        bool   // a value carries no checksum
 	worst        kv.Outcome
 }
 
@@ -84,6 +85,7 @@ func (l *listings) judge(at *listing, key, value []byte) {
 	outcome, why := a.value(number, kv.None, key, value)
 	at.wrong, at.worst = why, max(at.worst, outcome)
 	at.replaced = at.replaced || outcome == kv.Stale && a.before.replaced(number, value)
+	at.short = at.short || outcome == kv.Unverifiable
 }
 
 // end returns what is known of an answer that is whole, nil if its keys did not
@@ -146,8 +148,12 @@ func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event
 	outcome := kv.OK
 	switch {
 	case at != nil && at.values:
-		if outcome = at.worst; at.replaced {
+		outcome = at.worst
+		if at.replaced {
 			outcome, why = old(level)
+		}
+		if o, text := s.answers.short(level); at.short && text != nil {
+			outcome, why = o, text
 		}
 	case !s.load.Scan.KeysOnly && len(ev.Key) > 0 && s.rangesOurs():
 		if n, ok := s.space.Number(ev.Key); ok {

@@ -3,6 +3,7 @@ package cetcd
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -48,10 +49,31 @@ func TestLive(t *testing.T) {
 		agreeOnValue(t, w, client, bytes.Repeat([]byte{0, 'v', 0xff}, n)[:n])
 	}
 	agreeOnRanges(t, w, client)
+	noIndexes(t, endpoint)
 	refusals(t, w)
 	status, err := c.Admin.Status(t.Context())
 	if err != nil || status.Members[0].Role != kv.Leader || !strings.HasPrefix(status.Version, "on etcd 3.") {
 		t.Errorf("status %+v, %v", status, err)
+	}
+}
+
+// noIndexes: no answer has an index beside its JSON, so that the codec cannot
+// want one.
+func noIndexes(t *testing.T, endpoint string) {
+	t.Helper()
+	for _, method := range []string{http.MethodPut, http.MethodGet} {
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+endpoint+"/v1/kv/indexes", strings.NewReader("v"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close() // what counts are the fields
+		if index := response.Header.Values("X-Consul-Index"); response.StatusCode != http.StatusOK || len(index) > 0 {
+			t.Errorf("%s: status %d, indexes %q", method, response.StatusCode, index)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package consul
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -56,7 +57,31 @@ func TestLiveAgreesWithOfficialClient(t *testing.T) {
 	}
 	agreeOnRanges(t, w, official)
 	agreeOnTxn(t, w, official)
+	indexes(t, l.Endpoints[0])
 	liveErrors(t, w)
+}
+
+// indexes: a read has the key's index, which the codec wants above 0, and a write
+// has none, so that the codec cannot want one.
+func indexes(t *testing.T, endpoint string) {
+	t.Helper()
+	for _, tc := range []struct {
+		method, query string
+		want          bool
+	}{{http.MethodPut, "", false}, {http.MethodPut, "?cas=0", false}, {http.MethodGet, "?raw", true}, {http.MethodDelete, "", false}} {
+		request, err := http.NewRequestWithContext(t.Context(), tc.method, "http://"+endpoint+"/v1/kv/indexes"+tc.query, strings.NewReader("v"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close() // what counts are the fields
+		if index := response.Header.Get("X-Consul-Index"); response.StatusCode != http.StatusOK || (index != "") != tc.want {
+			t.Errorf("%s%s: status %d, index %q, want one: %v", tc.method, tc.query, response.StatusCode, index, tc.want)
+		}
+	}
 }
 
 var levels = []kv.Consistency{kv.Linearizable, kv.Local, kv.Lease}

@@ -86,8 +86,11 @@ func TestReplies(t *testing.T) {
 		want   store.Event
 	}{
 		{store.Op{Kind: kv.Get}, answer("200 OK", "v"), store.Event{Value: []byte("v"), Revision: 77, Count: 1}},
+		// A key may hold nothing: whether this one does, who wrote it knows.
+		{store.Op{Kind: kv.Get}, answer("200 OK", ""), store.Event{Revision: 77, Count: 1}},
 		{store.Op{Kind: kv.Get}, answer("404 Not Found", ""), store.Event{Outcome: kv.Miss}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "true\n"), store.Event{Revision: unknown}},
+		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", "true"), "X-Consul-Index: 77\r\n", "", 1), store.Event{Revision: unknown}}, // as Consul says it
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("200 OK", "false"), store.Event{Outcome: kv.Conflict, Revision: unknown}},
 		{store.Op{Kind: kv.Delete}, answer("200 OK", "true"), store.Event{Revision: unknown, Count: -1}},
 		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},

@@ -156,6 +156,11 @@ func agreeOnTxn(t *testing.T, w *proxytest.Wire, client *zk.Conn) {
 	if e := w.Want(kv.OK, store.Op{Kind: kv.Txn, Pairs: pairs}); e.Count != 2 {
 		t.Errorf("%d keys written", e.Count)
 	}
+	// The Stats of both results are of the second write.
+	same := []store.Pair{{Key: []byte("t1"), Value: []byte("first")}, {Key: []byte("t1"), Value: pairs[0].Value}}
+	if e := w.Want(kv.OK, store.Op{Kind: kv.Txn, Pairs: same}); e.Count != 2 {
+		t.Errorf("%d keys written, of one key twice", e.Count)
+	}
 	for _, p := range pairs {
 		if theirs, _, err := client.Get("/" + string(p.Key)); err != nil || !bytes.Equal(theirs, p.Value) {
 			t.Errorf("%s: %q, %v", p.Key, theirs, err)

@@ -70,4 +70,10 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 
 // Codecs implements store.Store: ZooKeeper's. What zetcd cannot take (setACL
 // and getACL, users, TTL nodes, the watches that stay) they do not send.
-func (*Store) Codecs(a store.Access) store.Codecs { return zookeeper.New().Codecs(a) }
+func (*Store) Codecs(a store.Access) store.Codecs { return dialect.Codecs(a) }
+
+// dialect is what zetcd promises less than ZooKeeper (seen in its v0.0.5). A read
+// has the revision of the etcd that answers it, and a zetcd with several may ask
+// one that is behind. The root's Stat counts a child more, as ZooKeeper has one of
+// its own there. The Stats in the answer to a multi are read when it is done.
+var dialect = zookeeper.Dialect{GoesBack: true, HidesChild: true, LateStats: true}

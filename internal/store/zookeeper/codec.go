@@ -39,7 +39,12 @@ type codec struct {
 	acl    jute.ACL
 	pingAt int64 // 0: no session yet
 
+	dialect Dialect
+	newest  int64  // transaction that the session was told of
+	names   *names // of the event loop
+
 	synced  jute.Code // how the last sync ended
+	syncWhy []byte    // a sentence about its answer; nil: nothing is wrong
 	values  fifo      // of compare-and-sets whose version is being read
 	ranges  fifo      // keys and ends of ranges under way
 	limits  []int64   // of the same ranges

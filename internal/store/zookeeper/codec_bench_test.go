@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -10,8 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// bench runs operations in batches of ten, with an answer to each request.
-func bench(b *testing.B, op store.Op, records ...[]byte) {
+// bench runs operations in batches of ten, with an answer to each request. The
+// mzxids are where an answer's frame has the Stats of the nodes that were written.
+func bench(b *testing.B, op store.Op, mzxids []int, records ...[]byte) {
 	const batch = 10
 	s := granted(b)
 
@@ -22,7 +24,7 @@ func bench(b *testing.B, op store.Op, records ...[]byte) {
 	}
 	later := s.in
 	s.in = nil
-	xid := int32(1)
+	xid, zxid := int32(1), s.zxid
 	var events []store.Event
 	var err error
 	turn := func() {
@@ -33,7 +35,12 @@ func bench(b *testing.B, op store.Op, records ...[]byte) {
 		s.c.Wrote(len(s.c.Out()))
 		for p := later; len(p) > 0; p = p[4+binary.BigEndian.Uint32(p):] { // the server's work
 			binary.BigEndian.PutUint32(p[4:], uint32(xid))
+			binary.BigEndian.PutUint64(p[8:], uint64(zxid))
+			for _, at := range mzxids {
+				binary.BigEndian.PutUint64(p[at:], uint64(zxid))
+			}
 			xid++
+			zxid++
 		}
 		if events, err = s.c.Feed(later, events[:0]); err != nil || len(events) != batch || events[batch-1].Outcome.Failed() {
 			b.Fatalf("%d events, %v", len(events), err)
@@ -57,22 +64,39 @@ var (
 	benchValue = bytes.Repeat([]byte("v"), 256)
 )
 
-func valueRecord() []byte { return stat(7, jute.AppendBuffer(nil, benchValue)...) }
+func valueRecord() []byte { return stat(7, benchValue) }
 
 func BenchmarkGet(b *testing.B) {
-	bench(b, store.Op{Kind: kv.Get, Consistency: kv.Local, Key: benchKey}, valueRecord())
+	bench(b, store.Op{Kind: kv.Get, Consistency: kv.Local, Key: benchKey}, nil, valueRecord())
 }
 
 func BenchmarkGetLinearizable(b *testing.B) {
-	bench(b, store.Op{Kind: kv.Get, Key: benchKey}, jute.AppendBuffer(nil, benchKey), valueRecord())
+	bench(b, store.Op{Kind: kv.Get, Key: benchKey}, nil, jute.AppendBuffer(nil, benchKey), valueRecord())
 }
 
+// ofStat is where a frame has the mzxid of a Stat that follows its header.
+const ofStat = 4 + 16 + 8
+
 func BenchmarkPut(b *testing.B) {
-	bench(b, store.Op{Kind: kv.Put, Key: benchKey, Value: benchValue}, stat(7))
+	bench(b, store.Op{Kind: kv.Put, Key: benchKey, Value: benchValue}, []int{ofStat}, made(7, len(benchValue), 0))
 }
 
 func BenchmarkCAS(b *testing.B) {
-	bench(b, store.Op{Kind: kv.CAS, Key: benchKey, Value: benchValue, Revision: 7}, stat(7))
+	bench(b, store.Op{Kind: kv.CAS, Key: benchKey, Value: benchValue, Revision: 7}, []int{ofStat}, made(7, len(benchValue), 0))
 }
 
-func BenchmarkDelete(b *testing.B) { bench(b, store.Op{Kind: kv.Delete, Key: benchKey}, nil) }
+func BenchmarkDelete(b *testing.B) { bench(b, store.Op{Kind: kv.Delete, Key: benchKey}, nil, nil) }
+
+func BenchmarkTxn(b *testing.B) {
+	one := resultOf(jute.OpSetData, made(7, len(benchValue), 0))
+	op := store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: benchKey, Value: benchValue}, {Key: []byte("/bench/l"), Value: benchValue}}}
+	bench(b, op, []int{ofStat + 9, ofStat + 9 + len(one)}, results(one, one))
+}
+
+func BenchmarkRange(b *testing.B) {
+	var list []string
+	for i := range 100 {
+		list = append(list, fmt.Sprintf("%08d", i*7919%100))
+	}
+	bench(b, store.Op{Kind: kv.Range, Consistency: kv.Local, Key: []byte("/bench/"), End: []byte("/bench0")}, nil, children(len(list), list...))
+}

@@ -2,6 +2,9 @@ package zookeeper
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,55 +13,279 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// What no ZooKeeper answers is a wrong answer with a sentence.
+// reply is one answer of a script.
+type reply struct {
+	code   jute.Code
+	record []byte
+	own    bool // the record is a Stat, whose mzxid is to be the answer's own
+}
+
+func is(record []byte) reply  { return reply{record: record} }
+func own(record []byte) reply { return reply{record: record, own: true} }
+
+// What no ZooKeeper answers is a wrong answer with a sentence, and what it does
+// answer is not.
 func TestImpossibleAnswers(t *testing.T) {
-	k := []byte("/k")
-	never := bytes.Repeat([]byte{0}, jute.StatLen)
-	names := func(name string) []byte {
-		return append(append([]byte{0, 0, 0, 1, 0, 0, 0, byte(len(name))}, name...), never...)
+	const k, value = "/k", "value"
+	noNode := reply{code: jute.NoNode}
+	path := func(p string) reply { return is(jute.AppendBuffer(nil, p)) }
+	put := store.Op{Kind: kv.Put, Value: []byte(value)}
+	cas := store.Op{Kind: kv.CAS, Value: []byte(value), Revision: 6} // of version 5
+	get := store.Op{Kind: kv.Get, Consistency: kv.Local}
+	linearizable := store.Op{Kind: kv.Get}
+	list := store.Op{Kind: kv.Range, End: []byte{0}, Consistency: kv.Local}
+	txn := store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("/k"), Value: []byte(value)}, {Key: []byte("/l"), Value: []byte("v")}}}
+	stats := func(versions ...int32) []byte { // of the nodes of a multi
+		var parts [][]byte
+		for i, version := range versions {
+			parts = append(parts, resultOf(jute.OpSetData, made(version, []int{len(value), 1}[i%2], 9)))
+		}
+		return results(parts...)
 	}
 	for _, tc := range []struct {
 		name    string
 		op      store.Op
-		zxid    int64
-		answers [][]byte // nil: NoNode
-		want    kv.Outcome
+		zxid    int64 // of the first answer; those that follow have the next
+		answers []reply
+		want    []byte // a sentence; nil: nothing is wrong
 	}{
-		{"a put", store.Op{Kind: kv.Put, Key: k}, 9, [][]byte{stat(1)}, kv.OK},
-		{"a put without a transaction", store.Op{Kind: kv.Put, Key: k}, 0, [][]byte{stat(1)}, kv.WrongAnswer},
-		{"a put of what was never made", store.Op{Kind: kv.Put, Key: k}, 9, [][]byte{never}, kv.WrongAnswer},
-		{"a create", store.Op{Kind: kv.Put, Key: k}, 9, [][]byte{nil, []byte("\x00\x00\x00\x02/k")}, kv.OK},
-		{"a create of another node", store.Op{Kind: kv.Put, Key: k}, 9, [][]byte{nil, []byte("\x00\x00\x00\x02/l")}, kv.WrongAnswer},
-		{"a create of nothing", store.Op{Kind: kv.Put, Key: k}, 9, [][]byte{nil, {}}, kv.WrongAnswer},
-		{"a delete", store.Op{Kind: kv.Delete, Key: k}, 9, [][]byte{{}}, kv.OK},
-		{"a delete without a transaction", store.Op{Kind: kv.Delete, Key: k}, 0, [][]byte{{}}, kv.WrongAnswer},
-		{"a get of what was never made", store.Op{Kind: kv.Get, Key: k, Consistency: kv.Local}, 9, [][]byte{append([]byte{0, 0, 0, 0}, never...)}, kv.WrongAnswer},
-		{"a list", store.Op{Kind: kv.Range, Key: k, End: []byte{0}, Consistency: kv.Local}, 9, [][]byte{names("k")}, kv.OK},
-		{"a list with a path", store.Op{Kind: kv.Range, Key: k, End: []byte{0}, Consistency: kv.Local}, 9, [][]byte{names("k/l")}, kv.WrongAnswer},
-		{"a list of no name", store.Op{Kind: kv.Range, Key: k, End: []byte{0}, Consistency: kv.Local}, 9, [][]byte{names("")}, kv.WrongAnswer},
-		{"a swap without a transaction", store.Op{Kind: kv.CAS, Key: k, Revision: 5}, -1, [][]byte{stat(5)}, kv.WrongAnswer},
+		{"a put", put, 9, []reply{own(made(1, 5, 0))}, nil},
+		{"a put without a transaction", put, 0, []reply{is(made(1, 5, 9))}, noZxid},
+		{"a put of what was never made", put, 9, []reply{is(made(1, 5, 0))}, neverMade},
+		{"a put of another transaction", put, 9, []reply{is(made(1, 5, 8))}, otherTxn},
+		{"a put of a later transaction", put, 9, []reply{is(made(1, 5, 10))}, otherTxn},
+		{"a put that makes version 0", put, 9, []reply{own(made(0, 5, 0))}, neverWritten},
+		{"a put that makes version -1", put, 9, []reply{own(made(-1, 5, 0))}, neverWritten},
+		{"a put of a node that was written 2^31 times", put, 9, []reply{own(made(-1<<31, 5, 0))}, nil},
+		{"a put of another length", put, 9, []reply{own(made(1, 4, 0))}, otherLength},
+		{"a put of -1 bytes", put, 9, []reply{own(made(1, -1, 0))}, otherLength},
+		{"a put of nothing", store.Op{Kind: kv.Put}, 9, []reply{own(made(1, 0, 0))}, nil},
+		{"a put of nothing that has -1 bytes", store.Op{Kind: kv.Put}, 9, []reply{own(made(1, -1, 0))}, otherLength},
+
+		{"a create", put, 9, []reply{noNode, path(k)}, nil},
+		{"a create without a transaction", put, -1, []reply{noNode, path(k)}, noZxid},
+		{"a create of another node", put, 9, []reply{noNode, path("/l")}, otherNode},
+		{"a create of nothing", put, 9, []reply{noNode, {}}, otherNode},
+		{"a create of a path that is cut off", put, 9, []reply{noNode, is([]byte("\x00\x00\x00\x03/k"))}, otherNode},
+
+		{"a delete", store.Op{Kind: kv.Delete}, 9, []reply{{}}, nil},
+		{"a delete without a transaction", store.Op{Kind: kv.Delete}, 0, []reply{{}}, noZxid},
+		{"a delete of nothing", store.Op{Kind: kv.Delete}, 0, []reply{noNode}, nil},
+
+		{"a swap", cas, 9, []reply{own(made(6, 5, 0))}, nil},
+		{"a swap without a transaction", cas, -1, []reply{is(made(6, 5, 9))}, noZxid},
+		{"a swap that makes another version", cas, 9, []reply{own(made(7, 5, 0))}, otherVersion},
+		{"a swap that changes no version", cas, 9, []reply{own(made(5, 5, 0))}, otherVersion},
+		{"a swap of another length", cas, 9, []reply{own(made(6, 6, 0))}, otherLength},
+
+		{"a get", get, 9, []reply{is(stat(1, []byte(value)))}, nil},
+		{"a get of what was never written", get, 9, []reply{is(stat(0, nil))}, nil},
+		{"a get of what was never made", get, 9, []reply{is(append(jute.AppendBuffer(nil, ""), made(1, 0, 0)...))}, neverMade},
+		{"a get of what was changed later", get, 4, []reply{is(stat(1, []byte(value)))}, fromLater},
+		{"a get of another length", get, 9, []reply{is(append(jute.AppendBuffer(nil, value), made(1, 4, 5)...))}, otherLength},
+		{"a get behind a sync", linearizable, 9, []reply{path(k), is(stat(1, []byte(value)))}, nil},
+		{"a get behind a sync of another node", linearizable, 9, []reply{path("/l"), is(stat(1, []byte(value)))}, otherSync},
+		{"a get behind an empty sync", linearizable, 9, []reply{{}, is(stat(1, []byte(value)))}, otherSync},
+		{"a get behind a sync of no node", linearizable, 9, []reply{noNode, is(stat(1, []byte(value)))}, nil},
+
+		{"a list", list, 9, []reply{is(children(2, "k", "l"))}, nil},
+		{"a list with a path", list, 9, []reply{is(children(1, "k/l"))}, noName},
+		{"a list of no name", list, 9, []reply{is(children(1, ""))}, noName},
+		{"a list with a name twice", list, 9, []reply{is(children(3, "l", "k", "l"))}, twice},
+		{"a list with fewer names than children", list, 9, []reply{is(children(3, "k", "l"))}, otherCount},
+		{"a list with more names than children", list, 9, []reply{is(children(1, "k", "l"))}, otherCount},
+		{"a list behind an empty sync", store.Op{Kind: kv.Range, End: []byte{0}}, 9, []reply{{}, is(children(2, "k", "l"))}, otherSync},
+
+		{"a transaction", txn, 9, []reply{is(stats(1, 2))}, nil},
+		{"a transaction without a number", txn, 0, []reply{is(stats(1, 2))}, noZxid},
+		{"a transaction with one result", txn, 9, []reply{is(stats(1))}, otherResults},
+		{"a transaction with three results", txn, 9, []reply{is(stats(1, 2, 3))}, otherResults},
+		{"a transaction without results", txn, 9, []reply{is(results())}, otherResults},
+		{"a transaction that makes version 0", txn, 9, []reply{is(stats(1, 0))}, neverWritten},
+		{"a transaction of another transaction's nodes", txn, 10, []reply{is(stats(1, 2))}, otherTxn},
+		{"a transaction of other lengths", txn, 9, []reply{is(results(resultOf(jute.OpSetData, made(1, 5, 9)), resultOf(jute.OpSetData, made(1, 5, 9))))}, otherLength},
+		{"a transaction of deletes", txn, 9, []reply{is(results(resultOf(jute.OpDelete, nil), resultOf(jute.OpDelete, nil)))}, otherResults},
+		{"a transaction of creates", txn, 9, []reply{is(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l"))))}, otherResults},
+		{"a transaction half of which failed", txn, 9, []reply{is(results(resultOf(jute.OpSetData, made(1, 5, 9)), failure(jute.NoAuth)))}, otherResults},
+		{"a transaction that failed for no reason", txn, 9, []reply{is(results(failure(jute.OK), failure(jute.RuntimeInconsistency)))}, otherResults},
+		{"a transaction that failed once of two", txn, 9, []reply{is(results(failure(jute.NoNode)))}, otherResults},
+		{"a transaction with a create", txn, 9, []reply{
+			is(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
+			is(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpSetData, made(1, 1, 10)))),
+		}, nil},
+		{"a transaction with a create of another node", txn, 9, []reply{
+			is(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
+			is(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l")), resultOf(jute.OpSetData, made(1, 1, 10)))),
+		}, otherNode},
 	} {
 		s := granted(t)
-		s.zxid = tc.zxid
-		tc.op.Key = bytes.Clone(k) // submit spoils it
+		if s.zxid = tc.zxid; tc.op.Kind != kv.Range {
+			tc.op.Key = []byte(k) // submit spoils it
+		} else {
+			tc.op.Key = []byte("/p/k")
+		}
+		tc.op.Value = bytes.Clone(tc.op.Value)
 		s.submit(tc.op)
 		var events []store.Event
-		for _, record := range tc.answers {
+		for _, r := range tc.answers {
 			s.written()
-			code := jute.OK
-			if record == nil {
-				code = jute.NoNode
+			if r.own {
+				binary.BigEndian.PutUint64(r.record[8:], uint64(s.zxid))
 			}
-			s.answer(code, record...)
+			s.answer(r.code, r.record...)
 			more, err := s.tryFeed()
 			if err != nil {
 				t.Fatalf("%s: %v", tc.name, err)
 			}
 			events = append(events, more...)
 		}
-		if len(events) != 1 || events[0].Outcome != tc.want || (tc.want == kv.WrongAnswer) != (len(events[0].Text) > 0) {
-			t.Errorf("%s: %+v, want %v", tc.name, events, tc.want)
+		if len(events) != 1 || string(events[0].Text) != string(tc.want) || (events[0].Outcome == kv.WrongAnswer) != (tc.want != nil) {
+			t.Errorf("%s: %v %q, want %q", tc.name, events[0].Outcome, events[0].Text, tc.want)
 		}
+	}
+}
+
+// A session sees the transactions go on: a write is one that is later than all
+// of which it was told, and a read is not older than an answer before it, but for
+// a dialect whose reads go back.
+func TestTransactionsGoOn(t *testing.T) {
+	put := func(s *scripted) string {
+		s.submit(store.Op{Kind: kv.Put, Key: key("k")})
+		s.set(1, 0)
+		return outcomes(s)
+	}
+	get := func(s *scripted) string {
+		s.submit(store.Op{Kind: kv.Get, Consistency: kv.Local, Key: key("k")})
+		s.answer(jute.OK, stat(1, nil)...)
+		return outcomes(s)
+	}
+	miss := func(s *scripted) string {
+		s.submit(store.Op{Kind: kv.Get, Consistency: kv.Local, Key: key("k")})
+		s.answer(jute.NoNode)
+		return outcomes(s)
+	}
+	for _, tc := range []struct {
+		name          string
+		first, second func(*scripted) string
+		by            int64 // how far the second is behind the first
+		want, proxy   string
+	}{
+		{"a write behind a write", put, put, -1, "ok", "ok"},
+		{"a write in another's transaction", put, put, 0, string(wentBack), string(wentBack)},
+		{"a write in a read's transaction", get, put, 0, string(wentBack), string(wentBack)},
+		{"a write before a read", get, put, 1, string(wentBack), string(wentBack)},
+		{"a read of the same state", put, get, 0, "ok", "ok"},
+		{"a read of an older state", put, get, 1, string(wentBack), "ok"},
+		{"a read of a key that was not there then", get, miss, 1, string(wentBack), "miss"},
+	} {
+		for dialect, want := range map[Dialect]string{{}: tc.want, {GoesBack: true}: tc.proxy} {
+			s := granted(t)
+			s.c.dialect = dialect
+			if got := tc.first(s); got != "ok" {
+				t.Fatalf("%s: the first is %s", tc.name, got)
+			}
+			if s.zxid -= 1 + tc.by; tc.second(s) != want {
+				t.Errorf("%s, %+v: not %s", tc.name, dialect, want)
+			}
+		}
+	}
+	// The next connection of a session goes on from there.
+	s := granted(t)
+	put(s)
+	s.c.Lost(nil)
+	next := newScripted(t, store.Access{}, store.Dialed{Previous: s.c})
+	next.grant(9000, 5)
+	next.feed()
+	next.zxid = s.zxid - 1
+	if got := put(next); got != string(wentBack) {
+		t.Errorf("on the next connection: %s", got)
+	}
+}
+
+// outcomes is how the operation that was answered ended: its sentence, if it is
+// a wrong answer.
+func outcomes(s *scripted) string {
+	s.written()
+	events, err := s.tryFeed()
+	if err != nil || len(events) != 1 {
+		s.t.Fatalf("%+v, %v", events, err)
+	}
+	if events[0].Outcome == kv.WrongAnswer {
+		return string(events[0].Text)
+	}
+	return events[0].Outcome.String()
+}
+
+// What a dialect promises less is no wrong answer there.
+func TestDialects(t *testing.T) {
+	late := results(resultOf(jute.OpSetData, made(1, 3, 9)), resultOf(jute.OpSetData, made(1, 3, 9)))
+	for _, tc := range []struct {
+		name    string
+		dialect Dialect
+		op      store.Op
+		record  []byte
+		want    string
+	}{
+		{"the root of ZooKeeper", Dialect{}, store.Op{Key: key("/k"), Kind: kv.Range, End: []byte{0}}, children(3, "k", "l"), string(otherCount)},
+		{"the root that hides a child", Dialect{HidesChild: true}, store.Op{Key: key("/k"), Kind: kv.Range, End: []byte{0}}, children(3, "k", "l"), "ok"},
+		{"another node", Dialect{HidesChild: true}, store.Op{Key: key("/p/k"), Kind: kv.Range, End: []byte{0}}, children(3, "k", "l"), string(otherCount)},
+		{"a multi of one key", Dialect{}, store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k"), Value: []byte("1")}, {Key: key("k"), Value: []byte("333")}}}, late, string(otherLength)},
+		{"a multi with late Stats", Dialect{LateStats: true}, store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k"), Value: []byte("1")}, {Key: key("k"), Value: []byte("333")}}}, late, "ok"},
+	} {
+		s := granted(t)
+		s.c.dialect, s.zxid = tc.dialect, 9
+		tc.op.Consistency = kv.Local
+		s.submit(tc.op)
+		s.answer(jute.OK, tc.record...)
+		if got := outcomes(s); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A name that a list has twice is found wherever it is, and after a long list as
+// many are passed over as it has names.
+func TestNamesTwice(t *testing.T) {
+	list := func(names ...string) (answer []byte, at []int) {
+		for _, name := range names {
+			at = append(at, len(answer))
+			answer = jute.AppendBuffer(answer, name)
+		}
+		return answer, at
+	}
+	found := func(d *names, of ...string) (n int) {
+		answer, at := list(of...)
+		d.begin(len(of))
+		for i, name := range of {
+			if d.again(answer, at[i], []byte(name)) {
+				n++
+			}
+		}
+		return n
+	}
+	d := newNames()
+	if n := found(d); n != 0 || d.skip != 0 {
+		t.Errorf("an empty list: %d names, %d to be passed over", n, d.skip)
+	}
+	var many []string
+	for i := range 1000 {
+		many = append(many, fmt.Sprint(i))
+	}
+	if n := found(d, many...); n != 0 || d.skip != 999 {
+		t.Errorf("%d names, %d to be passed over", n, d.skip)
+	}
+	for d.skip > 0 {
+		if found(d, "a", "a") != 0 {
+			t.Fatal("a list is looked at that is to be passed over")
+		}
+	}
+	if n := found(d, slices.Concat(many, []string{"7", "999", "0"})...); n != 3 {
+		t.Errorf("%d names of 3 were found", n)
+	}
+	d.skip = 0
+	long := slices.Repeat(many, mostNames/len(many)+2)
+	if n := found(d, long...); n != mostNames-len(many) || len(d.slots) > 4*mostNames || d.skip != mostNames-1 {
+		t.Errorf("of a list of %d names %d are there again; %d slots, %d to be passed over", len(long), n, len(d.slots), d.skip)
 	}
 }
 

@@ -63,12 +63,12 @@ func TestMalformedAnswers(t *testing.T) {
 func TestSessionIsHandedOn(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Put, Key: key("a")})
-	s.answer(jute.OK, stat(1)...)
+	s.set(1, 0)
 	s.feed()
 	s.c.Lost(nil)
-	next := newCodecs(store.Access{})(store.Dialed{Previous: s.c}).(*codec)
+	next := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: s.c}).(*codec)
 	// A connection that ends before the session is granted hands it on too.
-	last := newCodecs(store.Access{})(store.Dialed{Previous: next}).(*codec)
+	last := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: next}).(*codec)
 	if got := last.conn.Session(); got.ID != 5 || last.conn.LastZxid() != 3<<32|9 || string(got.Password) != "0123456789abcdef" {
 		t.Errorf("session %+v", got)
 	}

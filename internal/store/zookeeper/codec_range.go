@@ -62,20 +62,43 @@ func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	case code != jute.OK:
 		failed(e, code)
 	default:
-		b := jute.NewReader(r.Body)
-		for range b.Count(4) {
-			name := b.Buffer()
-			if within(name, key, end) {
-				e.Count++
-			}
-			if len(name) == 0 || bytes.IndexByte(name, '/') >= 0 {
-				e.Outcome, e.Text = kv.WrongAnswer, noName
-			}
-		}
-		b.Stat()
-		return b.OK()
+		return c.childrenDone(r, e, key, end)
 	}
 	return true
+}
+
+// childrenDone takes a list of children.
+func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
+	b := jute.NewReader(r.Body)
+	n := b.Count(4)
+	look := c.names.begin(n)
+	for range n {
+		at := len(r.Body) - len(b.Rest())
+		name := b.Buffer()
+		if within(name, key, end) {
+			e.Count++
+		}
+		switch {
+		case len(name) == 0 || bytes.IndexByte(name, '/') >= 0:
+			wrong(e, noName)
+		case look && c.names.again(r.Body, at, name):
+			wrong(e, twice)
+		}
+	}
+	hidden := c.dialect.HidesChild && isRoot(r)
+	if s := b.Stat(); int(s.NumChildren) != n && !hidden && e.Outcome == kv.OK {
+		wrong(e, otherCount)
+	}
+	if r.Extra > 0 {
+		wrong(e, c.syncWhy)
+	}
+	return b.OK()
+}
+
+// isRoot reports whether a request is about the root.
+func isRoot(r *jute.Reply) bool {
+	b := jute.NewReader(r.Request)
+	return len(b.Buffer()) == 1
 }
 
 func within(name, key, end []byte) bool {

@@ -1,7 +1,6 @@
 package zookeeper
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -19,13 +18,18 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	var value, key, end []byte
 	var limit int64
 	reason := ""
+	before := c.advance(r)
 	switch r.Sub { // what was put aside is taken in any case
 	case callIgnored:
 		return to, nil
 	case callSync:
 		// A proxy's sync is a read of the node, which may not be there.
-		if c.synced = r.Code; r.Code == jute.NoNode {
+		c.synced, c.syncWhy = r.Code, nil
+		switch r.Code {
+		case jute.NoNode:
 			c.synced = jute.OK
+		case jute.OK:
+			c.syncWhy = wrongPath(r, otherSync)
 		}
 		return to, nil
 	case callRefused:
@@ -71,8 +75,8 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	case callTxn:
 		done, ok = c.txnDone(r, e)
 	}
-	if ok && done && e.Outcome == kv.OK {
-		checkZxid(r, e)
+	if ok && done && !e.Outcome.Failed() {
+		wrong(e, c.wrongZxid(r, e, before))
 	}
 	if !ok {
 		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(jute.ErrMalformed.Error())}
@@ -111,7 +115,7 @@ func exhausted(r *jute.Reply, e *store.Event) bool {
 func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	switch r.Code {
 	case jute.OK:
-		return true, readStat(r, e)
+		return true, wrote(r, e)
 	case jute.NoNode:
 		if exhausted(r, e) {
 			return true, true
@@ -166,46 +170,23 @@ func written(r *jute.Reply) (jute.Path, []byte) {
 	return jute.Path{Rest: b.Buffer()}, b.Buffer()
 }
 
-func readStat(r *jute.Reply, e *store.Event) bool {
-	b := jute.NewReader(r.Body)
-	takeStat(b.Stat(), e)
-	return b.OK()
-}
-
-// takeStat takes a node's version. A transaction made it.
-func takeStat(s jute.Stat, e *store.Event) {
-	if e.Revision = int64(s.Version) + 1; s.Mzxid <= 0 {
-		e.Outcome, e.Text = kv.WrongAnswer, neverMade
+// wrote takes the Stat of a node whose data was set.
+func wrote(r *jute.Reply, e *store.Event) bool {
+	answer, request := jute.NewReader(r.Body), jute.NewReader(r.Request)
+	s := answer.Stat()
+	request.Buffer()
+	length, asked := len(request.Buffer()), request.Int()
+	e.Revision = int64(s.Version) + 1
+	if wrong(e, wrongWrite(&s, r.Zxid, length)); e.Outcome == kv.OK && !follows(s.Version, asked) {
+		wrong(e, otherVersion)
 	}
-}
-
-// Sentences about answers that ZooKeeper cannot have sent; nobody writes to
-// them.
-var (
-	neverMade = []byte("the answer has a node that no transaction made: its mzxid is 0 or less")
-	noZxid    = []byte("the answer says that the write is done, and its transaction's number is 0 or less")
-	otherNode = []byte("another node was created than the one that was asked for")
-	noName    = []byte("a list of children has a name that no node can have")
-)
-
-// checkZxid looks at a success: a write is a transaction, and has its number.
-func checkZxid(r *jute.Reply, e *store.Event) {
-	switch r.Sub {
-	case callRefused, callGet, callRange:
-		return
-	}
-	if r.Zxid <= 0 && (r.Sub != callDelete || e.Count > 0) {
-		e.Outcome, e.Text = kv.WrongAnswer, noZxid
-	}
+	return answer.OK()
 }
 
 // created takes the path of a node that was created.
 func created(r *jute.Reply, e *store.Event) {
-	b := jute.NewReader(r.Body)
-	path, _ := written(r)
-	if e.Revision = 1; !bytes.Equal(b.Buffer(), path.Rest) || !b.OK() {
-		e.Outcome, e.Text = kv.WrongAnswer, otherNode
-	}
+	e.Revision = 1
+	wrong(e, wrongPath(r, otherNode))
 }
 
 // getDone takes the answer to a get. A linearizable one is as good as the sync
@@ -219,8 +200,11 @@ func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 	case code == jute.OK:
 		b := jute.NewReader(r.Body)
 		e.Value = b.Buffer()
-		takeStat(b.Stat(), e)
-		e.Count = 1
+		s := b.Stat()
+		e.Revision, e.Count = int64(s.Version)+1, 1
+		if wrong(e, wrongRead(&s, r.Zxid, len(e.Value))); r.Extra > 0 {
+			wrong(e, c.syncWhy)
+		}
 		return b.OK()
 	case code == jute.NoNode && r.Code == jute.NoNode:
 		e.Outcome = kv.Miss
@@ -248,7 +232,7 @@ func (c *codec) deleteDone(r *jute.Reply, e *store.Event) {
 func (c *codec) casDone(r *jute.Reply, e *store.Event) bool {
 	switch r.Code {
 	case jute.OK:
-		return readStat(r, e)
+		return wrote(r, e)
 	case jute.BadVersion:
 		e.Outcome, e.Revision = kv.Conflict, -1
 	case jute.NoNode:

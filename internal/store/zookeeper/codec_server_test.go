@@ -17,13 +17,13 @@ type scripted struct {
 	t    testing.TB
 	c    *codec
 	xid  int32 // of the next answer
-	zxid int64 // of all answers
+	zxid int64 // of the next answer
 	in   []byte
 }
 
 func newScripted(t testing.TB, a store.Access, d store.Dialed) *scripted {
 	t.Helper()
-	s := &scripted{t: t, c: newCodecs(a)(d).(*codec), xid: 1, zxid: 3<<32 | 9}
+	s := &scripted{t: t, c: newCodecs(a, Dialect{})(d).(*codec), xid: 1, zxid: 3<<32 | 9}
 	s.written()
 	return s
 }
@@ -86,12 +86,14 @@ func (s *scripted) grant(timeout, id int) {
 	s.frame(append(jute.AppendBuffer(b, "0123456789abcdef"), 0))
 }
 
-// answer answers the next request at term 3.
+// answer answers the next request at term 3. Each answer knows one transaction
+// more than that before it.
 func (s *scripted) answer(code jute.Code, record ...byte) {
 	b := binary.BigEndian.AppendUint32(nil, uint32(s.xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(s.zxid))
 	b = binary.BigEndian.AppendUint32(b, uint32(code))
 	s.xid++
+	s.zxid++
 	s.frame(append(b, record...))
 }
 
@@ -130,12 +132,55 @@ func (s *scripted) want(want string) {
 	}
 }
 
-// stat is a record that ends with a Stat of the version.
-func stat(version int32, before ...byte) []byte {
+// set answers a setData: it made a version of a node of so many bytes.
+func (s *scripted) set(version int32, size int) { s.answer(jute.OK, made(version, size, s.zxid)...) }
+
+// made is the Stat of a node that a transaction gave so many bytes.
+func made(version int32, size int, mzxid int64) []byte {
 	b := make([]byte, jute.StatLen)
-	binary.BigEndian.PutUint64(b[8:], 5) // mzxid
+	binary.BigEndian.PutUint64(b[8:], uint64(mzxid))
 	binary.BigEndian.PutUint32(b[32:], uint32(version))
-	return append(before, b...)
+	binary.BigEndian.PutUint32(b[52:], uint32(size))
+	return b
+}
+
+// stat is what a read answers of a node that transaction 5 wrote: its data, and
+// its Stat.
+func stat(version int32, data []byte) []byte {
+	return append(jute.AppendBuffer(nil, data), made(version, len(data), 5)...)
+}
+
+// children is a list of names, with the Stat of a node that has so many.
+func children(count int, names ...string) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(len(names)))
+	for _, name := range names {
+		b = jute.AppendBuffer(b, name)
+	}
+	end := made(3, 0, 5)
+	binary.BigEndian.PutUint32(end[56:], uint32(count))
+	return append(b, end...)
+}
+
+// multiHeader stands before each result of a multi.
+func multiHeader(op jute.Op, done byte, code jute.Code) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(op))
+	return binary.BigEndian.AppendUint32(append(b, done), uint32(code))
+}
+
+// results is an answer to a multi.
+func results(parts ...[]byte) (b []byte) {
+	for _, p := range parts {
+		b = append(b, p...)
+	}
+	return append(b, multiHeader(jute.OpError, 1, -1)...)
+}
+
+func resultOf(op jute.Op, record []byte) []byte { return append(multiHeader(op, 0, 0), record...) }
+
+// failure is the result of an operation that failed, or that another one kept
+// from being done.
+func failure(code jute.Code) []byte {
+	return binary.BigEndian.AppendUint32(multiHeader(jute.OpError, 0, code), uint32(code))
 }
 
 func (s *scripted) submit(ops ...store.Op) {

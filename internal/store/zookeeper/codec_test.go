@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"bytes"
-	"encoding/binary"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +80,7 @@ func TestPutOfMissingKey(t *testing.T) {
 	s.answer(jute.NodeExists)
 	s.want("")
 	s.expect("5 /a/b/c")
-	s.answer(jute.OK, stat(4)...)
+	s.set(4, 1)
 	s.want("1:ok r5 n0 +5")
 }
 
@@ -113,12 +112,12 @@ func TestLinearizableGet(t *testing.T) {
 	get := func() store.Op { return store.Op{Kind: kv.Get, Key: key("/k")} }
 	s.submit(get(), get(), get())
 	s.expect("9 /k, 4 /k, 9 /k, 4 /k, 9 /k, 4 /k")
-	value := stat(8, []byte("\x00\x00\x00\x02vv")...)
+	value := stat(8, []byte("vv"))
 	s.answer(jute.OK, []byte("\x00\x00\x00\x02/k")...)
 	s.answer(jute.OK, value...)
 	s.answer(jute.RequestTimeout)
 	s.answer(jute.OK, value...)
-	s.answer(jute.OK)
+	s.answer(jute.OK, []byte("\x00\x00\x00\x02/k")...)
 	s.answer(jute.NoNode)
 	s.want("1:ok r9 n1 +1 vv, 2:store_timeout r0 n0 +1, 3:miss r0 n0 +1")
 }
@@ -130,10 +129,10 @@ func TestUnknownVersion(t *testing.T) {
 	}
 	s.submit(cas("one"), cas("two"), cas("three"), cas("four"))
 	s.expect("3 /k, 3 /k, 3 /k, 3 /k")
-	s.answer(jute.OK, stat(6)...)
+	s.answer(jute.OK, made(6, 2, 5)...)
 	s.answer(jute.NoNode)
 	s.c.Cancel(3)
-	s.answer(jute.OK, stat(6)...)
+	s.answer(jute.OK, made(6, 2, 5)...)
 	s.answer(jute.NoAuth)
 	s.want("3:late ok r0 n0 +1, 4:denied r0 n0 +1")
 	out := string(s.c.Out())
@@ -150,32 +149,25 @@ func TestTransactionFindsWhatIsMissing(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a"), Value: []byte("1")}, {Key: key("p/b"), Value: []byte("2")}}})
 	s.expect("14 5 /a=1 5 /p/b=2")
-	failure := func(at int, code jute.Code) []byte {
-		var b []byte
-		for i := range 2 {
-			c := jute.RuntimeInconsistency
-			if i < at {
-				c = jute.OK
-			} else if i == at {
-				c = code
-			}
-			b = append(b, 0xff, 0xff, 0xff, 0xff, 0)
-			b = binary.BigEndian.AppendUint32(b, uint32(c))
-			b = binary.BigEndian.AppendUint32(b, uint32(c))
+	fails := func(at int, code jute.Code) []byte {
+		parts := [][]byte{failure(jute.RuntimeInconsistency), failure(jute.RuntimeInconsistency)}
+		for i := range at {
+			parts[i] = failure(jute.OK)
 		}
-		return append(b, 0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff)
+		parts[at] = failure(code)
+		return results(parts...)
 	}
-	s.answer(jute.OK, failure(1, jute.NoNode)...)
+	s.answer(jute.OK, fails(1, jute.NoNode)...)
 	s.want("")
 	s.expect("14 5 /a=1 1 /p/b=2")
-	s.answer(jute.OK, failure(1, jute.NoNode)...)
+	s.answer(jute.OK, fails(1, jute.NoNode)...)
 	s.want("")
 	s.expect("1 /p, 14 5 /a=1 1 /p/b=2")
 	s.answer(jute.OK)
-	s.answer(jute.OK, failure(1, jute.NodeExists)...)
+	s.answer(jute.OK, fails(1, jute.NodeExists)...)
 	s.want("")
 	s.expect("14 5 /a=1 5 /p/b=2")
-	s.answer(jute.OK, failure(0, jute.QuotaExceeded)...)
+	s.answer(jute.OK, fails(0, jute.QuotaExceeded)...)
 	s.want("1:no_space r0 n0 +4")
 
 	s.submit(store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a")}}})

@@ -30,21 +30,28 @@ func (c *codec) submitTxn(call jute.Call, op *store.Op) {
 
 // txnDone takes the answer to a multi, or sends another one.
 func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
-	at, code, n, ok := firstFailure(r)
+	if len(r.Body) == 0 && r.Code != jute.OK {
+		failed(e, r.Code)
+		return true, true
+	}
+	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok {
+		return true, false
+	}
+	at, code, why, ok := c.results(r)
 	switch {
 	case !ok:
 		return true, false
+	case why != nil:
+		wrong(e, why)
+		return true, true
 	case code == jute.OK:
-		e.Count = int64(n)
+		e.Count = int64(len(c.multi))
 		return true, true
 	case at < 0 || code != jute.NoNode && code != jute.NodeExists:
 		failed(e, code)
 		return true, true
 	case exhausted(r, e):
 		return true, true
-	}
-	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok || at >= len(c.multi) {
-		return true, false
 	}
 	parents := 0
 	switch m := &c.multi[at]; {
@@ -62,21 +69,32 @@ func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return false, true
 }
 
-// firstFailure is which operation of a multi failed and why; -1 if none is
-// named. n is how many were done.
-func firstFailure(r *jute.Reply) (at int, code jute.Code, n int, ok bool) {
-	if len(r.Body) == 0 {
-		return -1, r.Code, 0, r.Code != jute.OK
-	}
+// results reads the results of c.multi: which operation failed and why, -1 if
+// none is named, and what is wrong with them. There is one for each operation:
+// all are errors, OK for those before the one that failed, or none is.
+func (c *codec) results(r *jute.Reply) (at int, code jute.Code, why []byte, ok bool) {
 	b := jute.NewReader(r.Body)
 	var result jute.MultiResult
+	n, errors := 0, 0
+	at = -1
 	for ; jute.ReadMultiResults(&b, &result); n++ {
+		switch {
+		case n >= len(c.multi):
+			return -1, jute.OK, otherResults, true
+		case result.Op == jute.OpError:
+			errors++
+		case why == nil:
+			why = c.wrongResult(&c.multi[n], &result, r.Zxid)
+		}
 		if result.Code != jute.OK && result.Code != jute.RuntimeInconsistency && code == jute.OK {
 			at, code = n, result.Code
 		}
 	}
-	if code == jute.OK && r.Code != jute.OK {
-		return -1, r.Code, n, b.OK()
+	switch {
+	case code == jute.OK && r.Code != jute.OK:
+		code = r.Code
+	case errors > 0 && (errors < n || code == jute.OK), n != len(c.multi):
+		why = otherResults
 	}
-	return at, code, n, b.OK()
+	return at, code, why, b.OK()
 }

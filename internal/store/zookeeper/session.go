@@ -23,18 +23,19 @@ const leastPing = int64(100 * time.Millisecond)
 // newCodecs returns the codecs of one event loop. Each connection has a session
 // of its own, because a session answers in order. The codec that takes the
 // place of another takes up its session, perhaps at another member.
-func newCodecs(a store.Access) store.Codecs {
+func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	acl := jute.OpenACL()
 	auth := ""
 	if a.User != "" {
 		acl, auth = jute.CreatorACL(), a.User+":"+a.Password
 	}
+	names := newNames()
 	return func(d store.Dialed) store.Codec {
 		cfg := jute.Config{Timeout: int32(sessionTimeout / time.Millisecond), Auth: auth}
 		if before, ok := d.Previous.(*codec); ok {
 			cfg.Session, cfg.LastZxid = before.conn.Session(), before.conn.LastZxid()
 		}
-		return &codec{conn: jute.NewConn(cfg), acl: acl}
+		return &codec{conn: jute.NewConn(cfg), acl: acl, dialect: dialect, newest: cfg.LastZxid, names: names}
 	}
 }
 

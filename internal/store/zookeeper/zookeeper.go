@@ -75,4 +75,7 @@ func settings(v any) (*Settings, error) {
 }
 
 // Codecs implements store.Store.
-func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
+func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a, Dialect{}) }
+
+// Codecs are those for a server that speaks the dialect.
+func (d Dialect) Codecs(a store.Access) store.Codecs { return newCodecs(a, d) }

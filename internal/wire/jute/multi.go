@@ -87,7 +87,8 @@ func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 type MultiResult struct {
 	Op   Op // OpError for all when one failed
 	Code Code
-	Stat Stat // OpSetData
+	Stat Stat   // OpSetData, OpCreate2
+	Path []byte // OpCreate, OpCreate2
 }
 
 // ReadMultiResults reads an answer to a multi, one result at each call, until
@@ -104,10 +105,9 @@ func ReadMultiResults(r *Reader, result *MultiResult) bool {
 	case OpSetData:
 		result.Stat = r.Stat()
 	case OpCreate:
-		r.Buffer()
+		result.Path = r.Buffer()
 	case OpCreate2:
-		r.Buffer()
-		r.Stat()
+		result.Path, result.Stat = r.Buffer(), r.Stat()
 	case OpDelete, OpCheck:
 	default:
 		r.failed = true

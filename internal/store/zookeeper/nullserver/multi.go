@@ -28,6 +28,7 @@ func (s *session) multi(r *jute.Reader, b []byte) ([]byte, bool) {
 		if done {
 			break
 		}
+		s.tree.zxid = zxid - 1 // all are one transaction
 		code, record, path := s.multiOp(op, r, &undone)
 		if !r.OK() {
 			return b, false

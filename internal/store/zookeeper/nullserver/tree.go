@@ -18,6 +18,7 @@ type tree struct {
 	nodes  map[string]*node
 	zxid   int64
 	canned *node // not nil: every node is this one, and nothing is remembered
+	wrote  node  // what it is said to be after a write
 
 	sessions map[int64]*owner
 	lastID   int64
@@ -73,7 +74,8 @@ func (t *tree) set(path, data []byte, version int32) (*node, jute.Code) {
 	case n == nil:
 		return nil, jute.NoNode
 	case t.canned != nil:
-		return n, jute.OK
+		t.wrote = node{data: data, version: max(version+1, 1), czxid: n.czxid, mzxid: t.zxid}
+		return &t.wrote, jute.OK
 	case version != jute.AnyVersion && version != n.version:
 		return nil, jute.BadVersion
 	}
@@ -90,7 +92,8 @@ const sequenceDigits = 10
 func (t *tree) create(path string, data []byte, mode jute.Mode, session int64) (string, *node, jute.Code) {
 	t.zxid++
 	if t.canned != nil {
-		return path, t.canned, jute.OK
+		t.wrote = node{data: data, czxid: t.zxid, mzxid: t.zxid}
+		return path, &t.wrote, jute.OK
 	}
 	parent, _ := split(path)
 	p := t.nodes[parent]

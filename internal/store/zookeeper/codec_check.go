@@ -1,0 +1,145 @@
+package zookeeper
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// An answer that parses can still be one that no ZooKeeper sends. What its
+// source promises of an answer (FinalRequestProcessor, DataTree) is checked here,
+// in a few comparisons of what was parsed anyway: a member applies one
+// transaction at a time and answers the write that was it with its number and
+// with what it made of the node; a session sees the state go forward alone.
+
+// Dialect is what a server that speaks ZooKeeper's protocol promises less than
+// ZooKeeper, whose own is the zero Dialect.
+type Dialect struct {
+	// GoesBack: a read may show an older state than an answer before it.
+	GoesBack bool
+	// HidesChild: the root's Stat may count children that its list leaves out.
+	HidesChild bool
+	// LateStats: the Stats in the answer to a multi are of its end, and not of
+	// the operation that they belong to.
+	LateStats bool
+}
+
+// Sentences about answers that ZooKeeper cannot have sent; nobody writes to
+// them.
+var (
+	neverMade    = []byte("the answer has a node that no transaction made: its mzxid is 0 or less")
+	fromLater    = []byte("the answer has a node that was changed by a later transaction than the answer knows")
+	otherTxn     = []byte("the answer to a write has a node that another transaction changed last")
+	neverWritten = []byte("the answer to a write has a node of version 0 or -1, as if it had never been written")
+	otherVersion = []byte("the answer to a compare-and-set has a node whose version does not follow that which was compared")
+	otherLength  = []byte("the answer has a node whose data has another length than its Stat says, or than was written")
+	noZxid       = []byte("the answer says that the write is done, and its transaction's number is 0 or less")
+	wentBack     = []byte("the answer is older than one before it on the same session: its transaction's number went back, or a write's did not go on")
+	otherNode    = []byte("another node was created than the one that was asked for")
+	otherSync    = []byte("the sync before the read was answered for another node than the one that was asked for")
+	noName       = []byte("a list of children has a name that no node can have")
+	twice        = []byte("a list of children has a name twice")
+	otherCount   = []byte("a list of children has another number of names than the node has children")
+	otherResults = []byte("the answer has other results than those of the transaction's operations")
+)
+
+// wrong makes an event a wrong answer, if there is a sentence.
+func wrong(e *store.Event, why []byte) {
+	if why != nil {
+		e.Outcome, e.Text = kv.WrongAnswer, why
+	}
+}
+
+// advance notes what transaction an answer is of, and returns the newest that
+// the session saw before it.
+func (c *codec) advance(r *jute.Reply) (before int64) {
+	before = c.newest
+	c.newest = max(c.newest, r.Zxid)
+	return before
+}
+
+// wrongZxid looks at the transaction of a completed operation; the session saw
+// the one before. A write is a transaction of its own, later than all of them.
+func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
+	wrote := e.Outcome == kv.OK
+	switch r.Sub {
+	case callGet, callRange:
+		wrote = false
+	case callDelete:
+		wrote = wrote && e.Count > 0
+	}
+	switch {
+	case wrote && r.Zxid <= 0:
+		return noZxid
+	case wrote && r.Zxid <= before, !c.dialect.GoesBack && r.Zxid > 0 && r.Zxid < before:
+		return wentBack
+	}
+	return nil
+}
+
+// wrongWrite looks at the Stat of a node that this transaction gave data of a
+// length. A node's version counts on to 2^31-1 and from -2^31 up again, so that
+// 0 and -1 can only come after four thousand million writes of it.
+func wrongWrite(s *jute.Stat, zxid int64, length int) []byte {
+	switch {
+	case s.Mzxid <= 0:
+		return neverMade
+	case zxid > 0 && s.Mzxid != zxid:
+		return otherTxn
+	case s.Version == 0 || s.Version == -1:
+		return neverWritten
+	case int(s.DataLength) != length:
+		return otherLength
+	}
+	return nil
+}
+
+// wrongRead looks at the Stat of a node that was read, with data of a length.
+func wrongRead(s *jute.Stat, zxid int64, length int) []byte {
+	switch {
+	case s.Mzxid <= 0:
+		return neverMade
+	case zxid > 0 && s.Mzxid > zxid:
+		return fromLater
+	case int(s.DataLength) != length:
+		return otherLength
+	}
+	return nil
+}
+
+// follows reports whether a version is the one after that which a setData asked
+// for. Newer servers pass over -1, which stands for any in a request.
+func follows(version, asked int32) bool {
+	return asked == jute.AnyVersion || version == asked+1 || asked == -2 && version == 0
+}
+
+// wrongPath looks at an answer that is the path of its request.
+func wrongPath(r *jute.Reply, why []byte) []byte {
+	answer, request := jute.NewReader(r.Body), jute.NewReader(r.Request)
+	if !bytes.Equal(answer.Buffer(), request.Buffer()) || !answer.OK() {
+		return why
+	}
+	return nil
+}
+
+// wrongResult looks at the result of one operation of a multi, which was done.
+func (c *codec) wrongResult(m *jute.MultiOp, result *jute.MultiResult, zxid int64) []byte {
+	if result.Op != m.Op {
+		return otherResults
+	}
+	switch m.Op {
+	case jute.OpSetData:
+		length := len(m.Data)
+		if c.dialect.LateStats {
+			length = int(result.Stat.DataLength)
+		}
+		return wrongWrite(&result.Stat, zxid, length)
+	case jute.OpCreate:
+		if !bytes.Equal(result.Path, m.Path.Rest) {
+			return otherNode
+		}
+	}
+	return nil
+}
