@@ -347,12 +347,7 @@ func condemned(r *hostile.Report) bool {
 
 // known are kinds that a store's part does not stand yet, and why.
 var known = func() map[string]string {
-	all := map[string]string{"etcdv2/admin/a body of 60 MiB": longList, "etcdv2/admin/a body of 60 MiB, but for the last bytes": longList}
-	for _, store := range strings.Fields("etcd etcdv2 zookeeper zetcd consul cetcd") {
-		for _, name := range greedy {
-			all[store+"/load/"+name] = "it takes some 80 to 180 MiB more than undisturbed: what is kept is bounded, and what was is collected too late"
-		}
-	}
+	all := map[string]string{}
 	for stores, names := range unchecked {
 		for _, store := range strings.Fields(stores) {
 			for _, name := range names {
@@ -362,16 +357,6 @@ var known = func() map[string]string {
 	}
 	return all
 }()
-
-const longList = "the list of the keys to be removed may be that long"
-
-// greedy are long answers that take more memory than they may.
-var greedy = []string{
-	"messages of 60 MiB", "messages of 60 MiB, but for the last bytes",
-	"a body of 60 MiB", "a body of 60 MiB, but for the last bytes", "a body of 15 MiB, but for the last bytes", "a body that does not end",
-	"an answer of 60 MiB", "an answer of 60 MiB, but for the last bytes", "an answer of 15 MiB, but for the last bytes",
-	"transactions with 100,000 results",
-}
 
 // unchecked are answers that cannot be true and that the codecs of some stores
 // take: kinds by stores.
