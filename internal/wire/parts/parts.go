@@ -7,7 +7,10 @@
 // collector, which would come to it when as much has come once more.
 package parts
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // DefaultMax is the bound for a connection that shares none, in bytes.
 const DefaultMax = 1 << 30
@@ -19,12 +22,16 @@ const (
 	// believed is how much must have come before room for all of a longer one is
 	// made: a server's word alone is not enough.
 	believed = 1 << 20
+	// beside is how many bytes of buffers are kept for later beyond the bound. An
+	// answer leaves half of its size behind as it grows, and a quarter, and so on:
+	// with less, those whose answers never end would make garbage all the time.
+	beside = 16 << 20
 )
 
 // Budget is what the connections of one goroutine keep of answers that are not
 // whole. It lends them its buffers: as many bytes as it was made for and up to a
-// quarter more, because they come in few sizes. It keeps no more for later than
-// it was made for, either, and no more than twice what was of use at once.
+// quarter more, because they come in few sizes. What comes back it keeps for later,
+// up to twice what was ever of use at once.
 type Budget struct {
 	max  int
 	kept int // bytes of the buffers that are lent
@@ -93,22 +100,22 @@ func (b *Budget) Fits(whole int) error {
 }
 
 // grow returns a buffer that begins with what is in to and has room for need
-// bytes. Without an announced length it doubles.
+// bytes. Without an announced length it doubles, and its size is a power of two
+// wherever it began: what one leaves behind is what the next one needs.
 func (b *Budget) grow(to []byte, need, whole int) ([]byte, error) {
 	if err := b.Fits(whole); err != nil {
 		return to, err
 	}
-	room := b.max - (b.kept - cap(to))
-	if need > room {
-		return to, fmt.Errorf("the servers have begun more answers than are kept: %d bytes that are not whole", b.max)
-	}
-	size := max(need, 2*cap(to))
+	size := 1 << bits.Len(uint(need-1))
 	if whole >= need {
 		if size = min(size, whole); whole <= ahead || need > believed {
 			size = whole
 		}
 	}
-	grown := append(b.lend(min(size, room)), to...)
+	if b.kept-cap(to)+size > b.max {
+		return to, fmt.Errorf("the servers have begun more answers than are kept: %d bytes that are not whole", b.max)
+	}
+	grown := append(b.lend(size), to...)
 	if cap(to) > 0 {
 		b.kept -= cap(to)
 		b.keep(to, false)
@@ -145,7 +152,7 @@ func (b *Budget) GiveBack(buf []byte) {
 // keep keeps a buffer for the next one who needs it. Sizes that are needed no
 // more would fill the budget in time, so that they make room.
 func (b *Budget) keep(buf []byte, read bool) {
-	size, limit := cap(buf), min(2*b.most, b.max)
+	size, limit := cap(buf), min(2*b.most, b.max+beside)
 	for b.idle+size > limit {
 		if !b.evict() {
 			return
