@@ -287,6 +287,9 @@ func (c *Conn) take(p []byte) error {
 // spill moves the piece that lies in the input into the buffer.
 func (c *Conn) spill() error {
 	p := c.piece
+	if p == nil {
+		return nil
+	}
 	c.piece = nil
 	return c.append(p)
 }

@@ -78,7 +78,9 @@ func (c *Conn) feed(in []byte) error {
 		}
 		in, whole = in[whole:], 0
 	}
-	c.partial, err = c.parts.Append(c.partial, in, whole)
+	if len(in) > 0 {
+		c.partial, err = c.parts.Append(nil, in, whole)
+	}
 	return err
 }
 
