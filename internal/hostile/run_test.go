@@ -292,10 +292,6 @@ func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) 
 		wrong = append(wrong, fmt.Sprintf("%s: %s (%d MiB, %v of processor time, %v; verdict %s %.300q, due %d, errors %v, said %.400q)", k.Name, fmt.Sprintf(format, args...),
 			o.report.MaxRSS>>20, o.processor.Round(time.Millisecond), o.took.Round(time.Millisecond), o.report.Verdict, o.report.Reasons, o.report.Due, o.report.Errors, o.report.Texts))
 	}
-	if why := known[s.store+"/"+s.part+"/"+k.Name]; why != "" {
-		t.Logf("%s: left out: %s", k.Name, why)
-		return nil
-	}
 	if o.ended != "" {
 		bad("%s: %.2000s", o.ended, o.stderr)
 		return wrong
@@ -343,27 +339,6 @@ func condemned(r *hostile.Report) bool {
 	return slices.ContainsFunc(r.Reasons, func(reason string) bool {
 		return !slices.ContainsFunc(ownRules, func(n int) bool { return strings.HasPrefix(reason, fmt.Sprintf("R%d:", n)) })
 	})
-}
-
-// known are kinds that a store's part does not stand yet, and why.
-var known = func() map[string]string {
-	all := map[string]string{"etcdv2/admin/a body of 60 MiB": longList, "etcdv2/admin/a body of 60 MiB, but for the last bytes": longList}
-	for _, store := range strings.Fields("etcd etcdv2 zookeeper zetcd consul cetcd") {
-		for _, name := range greedy {
-			all[store+"/load/"+name] = "it takes some 80 to 180 MiB more than undisturbed: what is kept is bounded, and what was is collected too late"
-		}
-	}
-	return all
-}()
-
-const longList = "the list of the keys to be removed may be that long"
-
-// greedy are long answers that take more memory than they may.
-var greedy = []string{
-	"messages of 60 MiB", "messages of 60 MiB, but for the last bytes",
-	"a body of 60 MiB", "a body of 60 MiB, but for the last bytes", "a body of 15 MiB, but for the last bytes", "a body that does not end",
-	"an answer of 60 MiB", "an answer of 60 MiB, but for the last bytes", "an answer of 15 MiB, but for the last bytes",
-	"transactions with 100,000 results",
 }
 
 // unharmed are impossible kinds that change nothing of what a store answers.

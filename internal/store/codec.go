@@ -1,6 +1,9 @@
 package store
 
-import "github.com/quorumbench/quorumbench/internal/kv"
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
+)
 
 // Codecs makes the codec of one new connection.
 type Codecs func(Dialed) Codec
@@ -12,6 +15,11 @@ type Dialed struct {
 	// Previous is the codec that had this connection's place before, after its
 	// Lost; nil the first time. A session can live on in the next connection.
 	Previous Codec
+	// Parts is what all connections of the loop keep of answers that are not
+	// whole: how many a server begins before it ends any is not ours to decide.
+	// A codec takes its buffers from there, and gives them back at its Lost. Nil
+	// is a budget of the connection's own.
+	Parts *parts.Budget
 }
 
 // Codec is a store's protocol on one connection, without I/O, clock, goroutine
@@ -51,17 +59,6 @@ type Codec interface {
 	// stream ids used up, connection: close): the engine replaces it when the
 	// open operations are done.
 	Draining() bool
-}
-
-// Holder is what a Codec also is when it keeps bytes of answers until they are
-// whole. How many a server sends before it ends any is not ours to decide, so
-// the engine bounds what all connections hold together.
-type Holder interface {
-	// Holding is how many bytes are kept now, buffers for more included.
-	Holding() int
-	// Release gives back the buffers that hold nothing; events that were
-	// appended before are not valid any more.
-	Release()
 }
 
 // SessionCodec is a Codec whose session lives on at the server when the

@@ -229,7 +229,7 @@ func (p *Plan) newPoller(conns int, base time.Time) (engine.Poller, error) {
 
 // dialer makes the load's connections.
 func (p *Plan) dialer() engine.Dialer {
-	d := engine.Dialer{Timeout: dialTimeout(p.Access), TLS: p.Access.TLS, Brief: p.Load.NewConnection}
+	d := engine.Dialer{Timeout: dialTimeout(p.Access), TLS: p.Access.TLS, Brief: p.Load.NewConnection, MaxHeld: p.maxHeld()}
 	if d.TLS != nil {
 		d.TLS = d.TLS.Clone()
 		d.TLS.NextProtos = p.Store.Semantics().ALPN

@@ -113,5 +113,5 @@ func probe(ctx context.Context, endpoint string, _ bool) error {
 
 // Codecs implements store.Store.
 func (*Store) Codecs(store.Access) store.Codecs {
-	return func(d store.Dialed) store.Codec { return newCodec(d.Endpoint) }
+	return func(d store.Dialed) store.Codec { return newCodec(d) }
 }

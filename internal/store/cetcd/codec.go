@@ -40,8 +40,8 @@ const (
 	refused              // nothing: the operation would break the server or the key
 )
 
-func newCodec(endpoint string) *codec {
-	c := &codec{conn: http1.NewConn(http1.Config{Host: endpoint})}
+func newCodec(d store.Dialed) *codec {
+	c := &codec{conn: http1.NewConn(http1.Config{Host: d.Endpoint, Parts: d.Parts})}
 	c.get = c.conn.Template("GET", "/v1/kv/", false)
 	c.put = c.conn.Template("PUT", "/v1/kv/", true)
 	return c
@@ -118,12 +118,6 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 
 // Tick implements store.Codec. There is nothing to do.
 func (c *codec) Tick(int64) int64 { return 0 }
-
-// Holding implements store.Holder.
-func (c *codec) Holding() int { return c.conn.Holding() }
-
-// Release implements store.Holder.
-func (c *codec) Release() { c.conn.Release() }
 
 // Out implements store.Codec.
 func (c *codec) Out() []byte { return c.conn.Out() }

@@ -63,7 +63,7 @@ func TestOperations(t *testing.T) {
 		"neither":        {store.Op{Kind: kv.CAS, Key: []byte("k")}, "PUT /v1/kv/k?cas=0|", 200, "maybe", store.Event{Outcome: kv.StoreError, Revision: -1, Text: malformed}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCodec("h:1")
+			c := newCodec(store.Dialed{Endpoint: "h:1"})
 			test.op.Tag, test.want.Tag = 3, 3
 			c.Submit(&test.op)
 			if got := sent(c); got != test.sent {
@@ -89,7 +89,7 @@ func TestOperations(t *testing.T) {
 // A compare-and-set whose version is not known is read first.
 func TestUnknownVersion(t *testing.T) {
 	for body, write := range map[string]string{one: "PUT /v1/kv/k?cas=7|v", "[]": "PUT /v1/kv/k?cas=0|v"} {
-		c := newCodec("h:1")
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
 		c.Submit(&store.Op{Tag: 1, Kind: kv.CAS, Key: []byte("/k"), Value: []byte("v"), Revision: -1})
 		if got := sent(c); got != "GET /v1/kv/k|" {
 			t.Errorf("sent %q", got)
@@ -110,7 +110,7 @@ func TestUnknownVersion(t *testing.T) {
 		string(answer(500, "x")):                         kv.StoreError,
 		"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n[]": kv.NotSent,
 	} {
-		c := newCodec("h:1")
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
 		c.Submit(&store.Op{Kind: kv.CAS, Key: []byte("k"), Revision: -1})
 		sent(c)
 		if events, err := c.Feed([]byte(answered), nil); err != nil || len(events) != 1 || events[0].Outcome != want {
@@ -130,7 +130,7 @@ func TestLost(t *testing.T) {
 		"before a write": {store.Op{Kind: kv.CAS, Key: []byte("k"), Revision: -1}, true, kv.NotSent},
 		"a refusal":      {store.Op{Kind: kv.Delete}, true, kv.NotSent},
 	} {
-		c := newCodec("h:1")
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
 		c.Submit(&test.op)
 		n := len(c.Out())
 		if !test.all {
@@ -141,10 +141,10 @@ func TestLost(t *testing.T) {
 			t.Errorf("%s: %+v", name, events)
 		}
 	}
-	if events := newCodec("h:1").Lost(nil); len(events) > 0 {
+	if events := newCodec(store.Dialed{Endpoint: "h:1"}).Lost(nil); len(events) > 0 {
 		t.Errorf("nothing in flight: %+v", events)
 	}
-	c := newCodec("h:1") // the end of the connection is the end of the answer
+	c := newCodec(store.Dialed{Endpoint: "h:1"}) // the end of the connection is the end of the answer
 	c.Submit(&store.Op{Kind: kv.Put, Key: []byte("k")})
 	sent(c)
 	if events, err := c.Feed([]byte("HTTP/1.0 200 OK\r\n\r\ntrue"), nil); len(events) > 0 || err != nil {
@@ -156,7 +156,7 @@ func TestLost(t *testing.T) {
 }
 
 func TestLate(t *testing.T) {
-	c := newCodec("h:1")
+	c := newCodec(store.Dialed{Endpoint: "h:1"})
 	c.Submit(&store.Op{Tag: 5, Kind: kv.Put, Key: []byte("k")})
 	sent(c)
 	if c.Cancel(5) {
@@ -173,7 +173,7 @@ func TestAnotherProtocol(t *testing.T) {
 		"\x00\x00\x06\x04\x00\x00\x00\x00\x00": "that of the etcd behind it",
 		"\x15\x03\x01\x00\x02\x02\x46":         "which cetcd does not",
 	} {
-		c := newCodec("h:1")
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
 		c.Submit(&store.Op{Kind: kv.Get, Key: []byte("k")})
 		sent(c)
 		if _, err := c.Feed([]byte(in), nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -183,7 +183,7 @@ func TestAnotherProtocol(t *testing.T) {
 }
 
 func TestNothingIsAllocated(t *testing.T) {
-	c := newCodec("h:1")
+	c := newCodec(store.Dialed{Endpoint: "h:1"})
 	put := store.Op{Kind: kv.Put, Key: []byte("some/key"), Value: make([]byte, 256)}
 	get := store.Op{Kind: kv.Get, Key: []byte("some/key")}
 	yes, value := answer(200, "true"), answer(200, one)

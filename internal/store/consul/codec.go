@@ -25,7 +25,7 @@ const fieldIndex = 0
 // password, or its user if there is no password.
 func newCodecs(a store.Access) store.Codecs {
 	token := tokenOf(a)
-	return func(d store.Dialed) store.Codec { return newCodec(d.Endpoint, token) }
+	return func(d store.Dialed) store.Codec { return newCodec(d, token) }
 }
 
 func tokenOf(a store.Access) string {
@@ -35,8 +35,8 @@ func tokenOf(a store.Access) string {
 	return a.User
 }
 
-func newCodec(endpoint, token string) *codec {
-	cfg := http1.Config{Host: endpoint, Wanted: []string{"X-Consul-Index"}}
+func newCodec(d store.Dialed, token string) *codec {
+	cfg := http1.Config{Host: d.Endpoint, Parts: d.Parts, Wanted: []string{"X-Consul-Index"}}
 	if token != "" {
 		cfg.Fields = []http1.Field{{Name: "X-Consul-Token", Value: token}}
 	}

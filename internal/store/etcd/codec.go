@@ -17,7 +17,7 @@ import (
 func newCodecs(a store.Access) store.Codecs {
 	l := newLogin(a.User, a.Password)
 	return func(d store.Dialed) store.Codec {
-		return newCodec(h2.Config{Authority: d.Endpoint, TLS: a.TLS != nil}, l, d.Now)
+		return newCodec(h2.Config{Authority: d.Endpoint, TLS: a.TLS != nil, Parts: d.Parts}, l, d.Now)
 	}
 }
 
@@ -244,12 +244,6 @@ func (c *codec) Tick(now int64) int64 {
 	c.login.act(c)
 	return c.login.next(c)
 }
-
-// Holding implements store.Holder.
-func (c *codec) Holding() int { return c.conn.Holding() }
-
-// Release implements store.Holder.
-func (c *codec) Release() { c.conn.Release() }
 
 // Out implements store.Codec.
 func (c *codec) Out() []byte { return c.conn.Out() }

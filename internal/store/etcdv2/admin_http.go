@@ -14,6 +14,22 @@ import (
 
 // call asks one endpoint and decodes the answer, if into is not nil.
 func (a *admin) call(ctx context.Context, method, endpoint, target string, into any) (http.Header, error) {
+	return a.callRead(ctx, method, endpoint, target, decoded(target, into))
+}
+
+// decoded reads an answer for call.
+func decoded(target string, into any) func(io.Reader) error {
+	return func(body io.Reader) error {
+		text, err := io.ReadAll(body)
+		if err == nil && into != nil && json.Unmarshal(text, into) != nil {
+			err = fmt.Errorf("the answer to %s is not what etcd answers", target)
+		}
+		return err
+	}
+}
+
+// callRead asks one endpoint and has the answer read.
+func (a *admin) callRead(ctx context.Context, method, endpoint, target string, read func(io.Reader) error) (http.Header, error) {
 	scheme := "http://"
 	if a.access.TLS != nil {
 		scheme = "https://"
@@ -34,20 +50,23 @@ func (a *admin) call(ctx context.Context, method, endpoint, target string, into 
 		return nil, errors.New(httpkv.Reason(ctx, err))
 	}
 	defer func() { _ = r.Body.Close() }()
-	text, err := io.ReadAll(r.Body)
+	var text []byte
+	if r.StatusCode < 300 {
+		err = read(r.Body)
+	} else {
+		text, err = io.ReadAll(io.LimitReader(r.Body, maxError))
+	}
 	switch {
 	case err != nil:
-		return nil, errors.New(httpkv.Reason(ctx, err))
+		return r.Header, errors.New(httpkv.Reason(ctx, err))
 	case r.StatusCode >= 300:
 		return r.Header, statusError(r.StatusCode, text)
-	case into == nil:
-		return r.Header, nil
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return r.Header, fmt.Errorf("the answer to %s is not what etcd answers", target)
 	}
 	return r.Header, nil
 }
+
+// maxError bounds what is read of an answer that is an error, in bytes.
+const maxError = 1 << 20
 
 // apiStatus is an answer that is an error.
 type apiStatus struct {
@@ -77,10 +96,15 @@ func statusError(status int, body []byte) error {
 
 // any asks the endpoints until one answers.
 func (a *admin) any(ctx context.Context, method, target string, into any) error {
+	return a.anyRead(ctx, method, target, decoded(target, into))
+}
+
+// anyRead is any with an answer that is read as callRead does it.
+func (a *admin) anyRead(ctx context.Context, method, target string, read func(io.Reader) error) error {
 	var errs []string
 	for _, e := range a.access.Endpoints {
 		limited, cancel := context.WithTimeout(ctx, a.timeout)
-		_, err := a.call(limited, method, e, target, into)
+		_, err := a.callRead(limited, method, e, target, read)
 		cancel()
 		var answered *apiStatus
 		if err == nil || errors.As(err, &answered) {

@@ -36,11 +36,11 @@ const (
 // newCodecs returns the codecs of one event loop; with a user, requests carry
 // basic authentication (RFC 7617).
 func newCodecs(a store.Access) store.Codecs {
-	return func(d store.Dialed) store.Codec { return newCodec(d.Endpoint, a.User, a.Password) }
+	return func(d store.Dialed) store.Codec { return newCodec(d, a.User, a.Password) }
 }
 
-func newCodec(endpoint, user, password string) *codec {
-	cfg := http1.Config{Host: endpoint, Wanted: []string{"X-Etcd-Index", "X-Raft-Term", "Location"}}
+func newCodec(d store.Dialed, user, password string) *codec {
+	cfg := http1.Config{Host: d.Endpoint, Parts: d.Parts, Wanted: []string{"X-Etcd-Index", "X-Raft-Term", "Location"}}
 	if user != "" {
 		credentials := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 		cfg.Fields = []http1.Field{{Name: "Authorization", Value: "Basic " + credentials}}

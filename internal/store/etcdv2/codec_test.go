@@ -21,7 +21,9 @@ type scripted struct {
 	c *codec
 }
 
-func newScripted(t *testing.T) scripted { return scripted{t, newCodec("127.0.0.1:2379", "u", "p")} }
+func newScripted(t *testing.T) scripted {
+	return scripted{t, newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}, "u", "p")}
+}
 
 // asks submits an operation and returns the request's first line and body.
 func (s scripted) asks(op store.Op) string {
@@ -285,7 +287,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.CAS), answer("200 OK", two))
 	f.Add(byte(kv.Put), answer("500 X", apiErrorText(300, "etcdserver: no leader")))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
-		c := newCodec("h:1", "", "")
+		c := newCodec(store.Dialed{Endpoint: "h:1"}, "", "")
 		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind % byte(kv.Txn)), Key: []byte("b"), End: []byte("d"), Revision: -1})
 		c.Wrote(len(c.Out()))
 		events, err := c.Feed([]byte(in), nil)
@@ -301,7 +303,7 @@ func FuzzReply(f *testing.F) {
 }
 
 func benchmark(b *testing.B, op store.Op, in string) {
-	c := newCodec("127.0.0.1:2379", "", "")
+	c := newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}, "", "")
 	events := make([]store.Event, 0, 1)
 	reply := []byte(in)
 	b.ReportAllocs()

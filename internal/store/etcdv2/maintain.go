@@ -31,76 +31,55 @@ func (*admin) MoveLeader(context.Context, uint64) error {
 	return errors.New("etcd's v2 API cannot move the leadership")
 }
 
-// listed is a key or folder in a list.
-type listed struct {
-	Key   string
-	Dir   bool
-	Nodes []listed
-}
-
-// keys counts the keys in it.
-func (n *listed) keys() int64 {
-	if !n.Dir {
-		return 1
-	}
-	count := int64(0)
-	for i := range n.Nodes {
-		count += n.Nodes[i].keys()
-	}
-	return count
-}
-
-// maxList bounds the list of keys that are to be removed, in bytes; the v2 API
-// lists them with their values.
-const maxList = 256 << 20
-
 // DeletePrefix implements store.Maintainer. The v2 API removes keys and
 // folders, and no prefixes: what begins with the prefix in its folder is
 // removed piece by piece.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
-	p := string(httpkv.Bare(prefix))
-	if p == "" {
+	p := page{prefix: string(httpkv.Bare(prefix))}
+	if p.prefix == "" {
 		return 0, errors.New("an empty prefix would remove every key of the etcd cluster")
 	}
 	fail := func(err error) (int64, error) {
 		return 0, fmt.Errorf("etcd does not remove the keys that begin with %q: %w", prefix, err)
 	}
-	var list struct{ Node listed }
-	folder := p[:strings.LastIndexByte(p, '/')+1]
-	err := a.any(asking.Allow(ctx, maxList), http.MethodGet, keyPath(folder)+"?recursive=true&quorum=true", &list)
-	if missing(err) {
-		return 0, nil
-	}
-	if err != nil {
-		return fail(err)
-	}
-	var pieces []*listed
-	for i := range list.Node.Nodes {
-		if n := &list.Node.Nodes[i]; strings.HasPrefix(n.Key, "/"+p) {
-			pieces = append(pieces, n)
+	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
+	count, before := int64(0), ""
+	for p.full = true; p.full; {
+		err := a.anyRead(asking.Allow(ctx, maxList), http.MethodGet, folder, p.read)
+		if missing(err) {
+			break
 		}
-	}
-	if err := a.removeAll(ctx, pieces); err != nil {
-		return fail(err)
-	}
-	count := int64(0)
-	for _, n := range pieces {
-		count += n.keys()
+		if err != nil {
+			return fail(err)
+		}
+		if len(p.pieces) == 0 {
+			break
+		}
+		if p.pieces[0].name == before {
+			return fail(fmt.Errorf("%.200q was removed and is still there", before))
+		}
+		before = p.pieces[0].name
+		if err := a.removeAll(ctx, p.pieces); err != nil {
+			return fail(err)
+		}
+		for i := range p.pieces {
+			count += p.pieces[i].keys
+		}
 	}
 	return count, nil
 }
 
 // removeAll removes keys and folders, several at once.
-func (a *admin) removeAll(ctx context.Context, pieces []*listed) error {
+func (a *admin) removeAll(ctx context.Context, pieces []piece) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	work := make(chan *listed)
+	work := make(chan piece)
 	var wg sync.WaitGroup
 	for range min(deleters, len(pieces)) {
 		wg.Go(func() {
 			for n := range work {
-				target := keyPath(n.Key)
-				if n.Dir {
+				target := keyPath(n.name)
+				if n.dir {
 					target += "?recursive=true"
 				}
 				if err := a.any(ctx, http.MethodDelete, target, nil); err != nil && !missing(err) {

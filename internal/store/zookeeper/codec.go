@@ -183,12 +183,6 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 	return to
 }
 
-// Holding implements store.Holder.
-func (c *codec) Holding() int { return c.conn.Holding() }
-
-// Release implements store.Holder.
-func (c *codec) Release() { c.conn.Release() }
-
 // Out implements store.Codec.
 func (c *codec) Out() []byte { return c.conn.Out() }
 

@@ -31,7 +31,7 @@ func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	}
 	names := newNames()
 	return func(d store.Dialed) store.Codec {
-		cfg := jute.Config{Timeout: int32(sessionTimeout / time.Millisecond), Auth: auth}
+		cfg := jute.Config{Timeout: int32(sessionTimeout / time.Millisecond), Auth: auth, Parts: d.Parts}
 		if before, ok := d.Previous.(*codec); ok {
 			cfg.Session, cfg.LastZxid = before.conn.Session(), before.conn.LastZxid()
 		}

@@ -3,6 +3,7 @@ package h2
 import (
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
 	"golang.org/x/net/http2/hpack"
 )
 
@@ -42,6 +43,8 @@ type Config struct {
 	LastStream uint32
 	// MaxMessage bounds an answer's message in bytes; 0 means DefaultMaxMessage.
 	MaxMessage int
+	// Parts keeps answers that are not whole; nil: the connection has its own.
+	Parts *parts.Budget
 }
 
 // Conn is the client side of one HTTP/2 connection that carries gRPC calls,
@@ -71,19 +74,17 @@ type Conn struct {
 	maxFrame    int   // the largest payload that the server takes
 	blocked     []blocked
 	blockedLen  int // bytes that wait in blocked
+	free        [][]byte
+	freeLen     int // bytes of capacity in free
 
 	// Answers.
 	replies    []Reply
-	partial    [2][]byte // a frame that is not whole yet is in partial[turn]
-	turn       int
-	unacked    int // bytes of DATA that the server's window was not topped up for
+	parts      *parts.Budget
+	partial    []byte // a frame that is not whole yet
+	unacked    int    // bytes of DATA that the server's window was not topped up for
 	held       []uint32
 	nheld      int // streams whose message lies in the current input
-	free       [][]byte
-	freeLen    int // bytes of capacity in free
-	retired    [][]byte
 	maxMessage int
-	assembled  int // bytes of messages that are not whole, or wait for their call's end
 
 	// Header blocks of answers.
 	dec       *hpack.Decoder
@@ -108,13 +109,16 @@ func NewConn(cfg Config) *Conn {
 	c := &Conn{
 		next: max(cfg.FirstStream, 1) | 1, last: cfg.LastStream, limit: roomBeforeSettings,
 		connWindow: DefaultWindow, streamStart: DefaultWindow, maxFrame: DefaultMaxFrameSize,
-		maxMessage: cfg.MaxMessage,
+		maxMessage: cfg.MaxMessage, parts: cfg.Parts,
 	}
 	if c.last == 0 || c.last > LastStreamID {
 		c.last = LastStreamID
 	}
 	if c.maxMessage <= 0 {
 		c.maxMessage = DefaultMaxMessage
+	}
+	if c.parts == nil {
+		c.parts = parts.New(parts.DefaultMax)
 	}
 	c.oldest = c.next
 	c.table, c.mask = make([]stream, minTable), minTable-1
@@ -181,21 +185,18 @@ func (c *Conn) Lost() []Reply {
 			end = NotSent
 		}
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: end, Text: text})
+		if s.state&pooled != 0 {
+			c.parts.GiveBack(s.msg)
+		}
 		s.id = 0
 	})
 	c.open, c.blocked, c.blockedLen = 0, nil, 0
 	c.draining = true
 	clear(c.table) // with their messages, which nobody will read
-	c.partial, c.retired, c.assembled = [2][]byte{}, nil, 0
-	c.Release()
+	c.parts.GiveBack(c.partial)
+	c.partial, c.free, c.freeLen = nil, nil, 0
 	return c.replies
 }
-
-// Holding is how many bytes of answers are kept, and of buffers for more.
-func (c *Conn) Holding() int { return c.assembled + c.freeLen }
-
-// Release gives the buffers back that hold nothing.
-func (c *Conn) Release() { c.free, c.freeLen = nil, 0 }
 
 // reserve makes room for n more bytes of output and returns them.
 func (c *Conn) reserve(n int) []byte {
@@ -207,7 +208,7 @@ func (c *Conn) reserve(n int) []byte {
 	return c.out[at:]
 }
 
-// buffer returns an empty buffer from the pool.
+// buffer returns an empty buffer for a request that cannot be written yet.
 func (c *Conn) buffer() []byte {
 	if n := len(c.free); n > 0 {
 		b := c.free[n-1]
@@ -218,7 +219,7 @@ func (c *Conn) buffer() []byte {
 	return nil
 }
 
-// release puts a buffer into the pool, unless the pool is large already.
+// release takes a request's buffer back, unless there are many already.
 func (c *Conn) release(b []byte) {
 	if cap(b) > 0 && c.freeLen+cap(b) <= maxFree {
 		c.free = append(c.free, b)
@@ -226,7 +227,7 @@ func (c *Conn) release(b []byte) {
 	}
 }
 
-// maxFree bounds the pool of buffers of a connection, in bytes.
+// maxFree bounds the buffers that a connection keeps for requests, in bytes.
 const maxFree = 16 << 20
 
 // fail makes err the connection's end.

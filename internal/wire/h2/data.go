@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -73,33 +74,32 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 	if int64(len(s.msg))+int64(len(p)) > length {
 		return errSecondMessage
 	}
-	if s.state&pooled == 0 {
-		s.state |= pooled
-		s.msg = c.buffer()
-	}
-	s.msg = append(s.msg, p...)
-	c.assembled += len(p)
+	s.state |= pooled
+	var err error
+	s.msg, err = c.parts.Append(s.msg, p, int(length))
 	if int64(len(s.msg)) == length {
 		s.state |= whole
 	}
-	return nil
+	return err
 }
 
 var errSecondMessage = errors.New("the server sent more than one message for a call that has one")
 
 // keepHeld copies the messages whose calls did not end in this Feed out of the
 // input, which the caller is about to reuse.
-func (c *Conn) keepHeld() {
+func (c *Conn) keepHeld() (failed error) {
 	for _, id := range c.held {
 		s := c.find(id)
 		if s == nil || s.state&inPlace == 0 {
 			continue
 		}
-		s.msg = append(c.buffer(), s.msg...)
-		c.assembled += len(s.msg)
+		kept, err := c.parts.Append(nil, s.msg, len(s.msg))
+		failed = cmp.Or(failed, err)
+		s.msg = kept
 		s.state = s.state&^inPlace | pooled
 	}
 	c.nheld = 0
+	return failed
 }
 
 // checkClosed accepts a frame for a stream that was open once: it was

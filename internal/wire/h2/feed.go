@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -17,17 +18,14 @@ var (
 // with it.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
+	c.parts.Turn()
 	if c.err != nil {
 		return nil, c.err
 	}
-	for i, b := range c.retired {
-		c.release(b)
-		c.retired[i] = nil
-	}
-	c.retired, c.held = c.retired[:0], c.held[:0]
+	c.held = c.held[:0]
 	err := c.feed(in)
 	if c.nheld > 0 {
-		c.keepHeld()
+		err = cmp.Or(err, c.keepHeld())
 	}
 	if c.unacked >= MaxWindow/2 {
 		c.out = AppendWindowUpdate(c.out, 0, uint32(c.unacked))
@@ -54,57 +52,47 @@ func (c *Conn) feed(in []byte) error {
 	if err != nil {
 		return err
 	}
+	whole := 0
 	for len(in) >= FrameHeaderLen {
 		h := ParseFrameHeader(in)
 		if h.Length > DefaultMaxFrameSize {
 			return errFrameLength(h)
 		}
-		size := FrameHeaderLen + h.Length
-		if len(in) < size {
+		if whole = FrameHeaderLen + h.Length; len(in) < whole {
 			break
 		}
 		if err := c.frame(h, in); err != nil {
 			return err
 		}
-		in = in[size:]
+		in, whole = in[whole:], 0
 	}
 	if len(in) > 0 {
-		// The other buffer: answers of this call may lie in the one just used.
-		c.turn ^= 1
-		c.partial[c.turn] = append(c.partial[c.turn][:0], in...)
+		c.partial, err = c.parts.Append(nil, in, whole)
 	}
-	return nil
+	return err
 }
 
 // completePartial completes the frame that the last call left, handles it, and
 // returns the rest.
-func (c *Conn) completePartial(in []byte) ([]byte, error) {
-	p := c.partial[c.turn]
-	if len(p) == 0 {
+func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
+	if len(c.partial) == 0 {
 		return in, nil
 	}
-	p, in = fill(p, in, FrameHeaderLen)
-	c.partial[c.turn] = p
-	if len(p) < FrameHeaderLen {
-		return nil, nil
+	if c.partial, in, err = c.parts.Fill(c.partial, in, FrameHeaderLen, 0); err != nil || len(c.partial) < FrameHeaderLen {
+		return nil, err
 	}
-	h := ParseFrameHeader(p)
+	h := ParseFrameHeader(c.partial)
 	if h.Length > DefaultMaxFrameSize {
 		return nil, errFrameLength(h)
 	}
-	p, in = fill(p, in, FrameHeaderLen+h.Length)
-	c.partial[c.turn] = p
-	if len(p) < FrameHeaderLen+h.Length {
-		return nil, nil
+	whole := FrameHeaderLen + h.Length
+	if c.partial, in, err = c.parts.Fill(c.partial, in, whole, whole); err != nil || len(c.partial) < whole {
+		return nil, err
 	}
-	c.partial[c.turn] = p[:0]
+	p := c.partial
+	c.partial = nil
+	c.parts.GiveBack(p) // answers may lie in it until the next call
 	return in, c.frame(h, p)
-}
-
-// fill moves bytes from in to p until p has n.
-func fill(p, in []byte, n int) (_, rest []byte) {
-	take := min(max(0, n-len(p)), len(in))
-	return append(p, in[:take]...), in[take:]
 }
 
 func errFrameLength(h FrameHeader) error {
@@ -131,7 +119,7 @@ func (c *Conn) frame(h FrameHeader, b []byte) error {
 // sentence of its own.
 func (c *Conn) checkGreeting(in []byte) error {
 	b := make([]byte, 0, FrameHeaderLen)
-	b = append(b, c.partial[c.turn]...)
+	b = append(b, c.partial...)
 	b = append(b, in[:min(len(in), max(0, FrameHeaderLen-len(b)))]...)
 	switch {
 	case len(b) >= 5 && string(b[:5]) == "HTTP/":

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
@@ -71,9 +72,11 @@ func TestHeaderBombsEnd(t *testing.T) {
 	}
 }
 
-// What is kept of answers that are not whole is known, and given back.
-func TestHoldingIsKnown(t *testing.T) {
-	s := greet(t, Config{})
+// What is kept of answers that are not whole is known, and given back. It is
+// the buffers, which have room for all that was announced.
+func TestPartsAreGivenBack(t *testing.T) {
+	budget := parts.New(1 << 20)
+	s := greet(t, Config{Parts: budget})
 	for i := range uint32(3) {
 		s.call(i, []byte("v"))
 	}
@@ -82,20 +85,20 @@ func TestHoldingIsKnown(t *testing.T) {
 	var in []byte
 	for id := uint32(1); id <= 5; id += 2 {
 		in = append(append(AppendFrameHeader(in, len(head), FrameHeaders, FlagEndHeaders, id), head...), AppendFrameHeader(nil, 5+10_000, FrameData, 0, id)...)
-		in = append(append(in, 0, 1, 0, 0, 0), make([]byte, 10_000)...)
+		in = append(append(in, 0, 0, 1, 0, 0), make([]byte, 10_000)...)
 	}
 	if _, err := s.c.Feed(in); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.c.Holding(); n != 30_000 {
+	if n := budget.Kept(); n != 3*65_536 {
 		t.Errorf("%d bytes are held", n)
 	}
 	s.c.Cancel(0)
-	if n := s.c.Holding(); n != 20_000 {
+	if n := budget.Kept(); n != 2*65_536 {
 		t.Errorf("%d bytes are held after one call was given up", n)
 	}
 	s.c.Lost()
-	if n := s.c.Holding(); n != 0 {
+	if n := budget.Kept(); n != 0 {
 		t.Errorf("%d bytes are held after the end", n)
 	}
 }

@@ -196,7 +196,7 @@ func play(t testing.TB, in []byte, piece func(left int) int) string {
 	if ends+len(c.Lost()) != playCalls+1 {
 		t.Fatalf("%d calls ended, %d were open", ends, c.Open())
 	}
-	if limit := 1<<20 + 4*len(in); cap(c.out)+c.freeLen+cap(c.block)+cap(c.partial[0])+cap(c.partial[1]) > limit {
+	if limit := 1<<20 + 4*len(in); cap(c.out)+c.freeLen+cap(c.block)+c.parts.Size() > limit {
 		t.Fatalf("more than %d bytes of memory for %d of input", limit, len(in))
 	}
 	return seen.String()

@@ -164,22 +164,18 @@ func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 	if size > int64(c.maxMessage) {
 		return nil, fmt.Errorf("the server announced a message of %d bytes, and more than %d are not taken", size, c.maxMessage)
 	}
-	if s.state&pooled == 0 {
-		s.state |= pooled
-		s.msg = c.buffer()
+	s.state |= pooled
+	if s.msg, p, err = c.parts.Fill(s.msg, p, int(size), int(size)); err != nil {
+		return nil, err
 	}
-	take := min(size-int64(len(s.msg)), int64(len(p)))
-	s.msg = append(s.msg, p[:take]...)
-	c.assembled += int(take)
 	if int64(len(s.msg)) == size {
-		c.assembled -= len(s.msg)
 		c.idle = 0
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Message, Body: s.msg})
-		c.retired = append(c.retired, s.msg)
+		c.parts.GiveBack(s.msg)
 		s.state &^= pooled
 		s.msg, s.npre = nil, 0
 	}
-	return p[take:], nil
+	return p, nil
 }
 
 // finishLong ends a long stream with what its last header block says.

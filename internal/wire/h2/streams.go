@@ -79,8 +79,7 @@ func (c *Conn) closes(s *stream) {
 	case s.state&inPlace != 0:
 		c.nheld--
 	case s.state&pooled != 0:
-		c.assembled -= len(s.msg)
-		c.retired = append(c.retired, s.msg)
+		c.parts.GiveBack(s.msg)
 	}
 	if s.state&isBlocked != 0 {
 		c.unblock(s.id)

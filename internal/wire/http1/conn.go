@@ -4,6 +4,8 @@
 // steady state nothing allocates.
 package http1
 
+import "github.com/quorumbench/quorumbench/internal/wire/parts"
+
 // Limits of a connection.
 const (
 	// MaxHead bounds an answer's status line and header fields together, and
@@ -15,14 +17,6 @@ const (
 	MaxWanted = 4
 
 	maxKept = 8 << 10 // bytes of kept fields in one answer
-	maxBody = 4 << 20 // bytes of buffer that stay with an idle connection
-	// maxAhead is how many bytes of an announced body are made room for before
-	// they come.
-	maxAhead = 256 << 10
-	// believed is how much of an announced body must have come before room for
-	// the rest is made, up to maxRoom bytes in all.
-	believed = 1 << 20
-	maxRoom  = 4 << 20
 
 	// maxFraming bounds what an answer's chunks say of themselves, in bytes, and
 	// maxInformed how many informational answers may precede it.
@@ -40,6 +34,8 @@ type Config struct {
 	Wanted []string // names of response fields to keep, at most MaxWanted
 	// MaxBody bounds an answer's body in bytes; 0 means DefaultMaxBody.
 	MaxBody int
+	// Parts keeps answers that are not whole; nil: the connection has its own.
+	Parts *parts.Budget
 }
 
 // Conn is the client side of one connection. It belongs to one goroutine.
@@ -83,6 +79,9 @@ type Conn struct {
 func NewConn(cfg Config) *Conn {
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = DefaultMaxBody
+	}
+	if cfg.Parts == nil {
+		cfg.Parts = parts.New(parts.DefaultMax)
 	}
 	c := &Conn{cfg: cfg}
 	c.common = appendField(c.common, Field{"Host", cfg.Host})
@@ -138,26 +137,26 @@ func (c *Conn) Lost() (End, *Response) {
 	if !c.open {
 		return Nothing, nil
 	}
+	if c.state == untilClose && c.err == nil && !c.late {
+		return Answered, c.complete()
+	}
 	c.open = false
+	c.giveBack()
 	switch {
 	case c.late:
 		return Nothing, nil
-	case c.state == untilClose && c.err == nil:
-		return Answered, c.complete()
 	case unsent:
 		return NotSent, nil
 	}
 	return Broken, nil
 }
 
-// Holding is how many bytes of an answer are kept, and of the buffer for more.
-func (c *Conn) Holding() int { return cap(c.body) + cap(c.partial) }
-
-// Release gives the buffers back while no answer is under way.
-func (c *Conn) Release() {
-	if !c.open {
-		c.body, c.partial = nil, nil
-	}
+// giveBack ends the use of the buffers. What is in them may be read until the
+// next Feed.
+func (c *Conn) giveBack() {
+	c.cfg.Parts.GiveBack(c.body)
+	c.cfg.Parts.GiveBack(c.partial)
+	c.body, c.partial = nil, nil
 }
 
 // fail makes err the connection's end.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // state is what is expected next of an answer.
@@ -38,6 +37,7 @@ var (
 // Feed takes what was read and returns the answer if it is whole. An error is
 // the connection's end.
 func (c *Conn) Feed(in []byte) (*Response, error) {
+	c.cfg.Parts.Turn()
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -48,11 +48,13 @@ func (c *Conn) Feed(in []byte) (*Response, error) {
 		return nil, c.fail(c.unasked(in))
 	}
 	rest, done, err := c.parse(in)
+	if err == nil && !done {
+		err = c.spill()
+	}
 	switch {
 	case err != nil:
 		return nil, c.fail(err)
 	case !done:
-		c.spill()
 		return nil, nil
 	}
 	r := c.complete()
@@ -146,13 +148,17 @@ func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
 		return nil, nil, false, fmt.Errorf("the server sent a header of more than %d KiB", MaxHead>>10)
 	}
 	if end < 0 {
-		c.partial = append(c.partial, in...)
-		return nil, nil, false, nil
+		c.partial, err = c.cfg.Parts.Append(c.partial, in, 0)
+		return nil, nil, false, err
 	}
 	line = in[:end]
 	if len(c.partial) > 0 {
-		line = append(c.partial, line...)
-		c.partial = line[:0]
+		if c.partial, err = c.cfg.Parts.Append(c.partial, line, 0); err != nil {
+			return nil, nil, false, err
+		}
+		line = c.partial
+		c.cfg.Parts.GiveBack(c.partial)
+		c.partial = nil
 	}
 	if k := len(line); k > 0 && line[k-1] == '\r' {
 		line = line[:k-1]
@@ -247,7 +253,7 @@ func (c *Conn) chunkLine(line []byte) error {
 	if n == 0 {
 		c.state = trailer
 	}
-	return nil
+	return c.cfg.Parts.Fits(c.size + n)
 }
 
 func unhex(c byte) int {
@@ -272,29 +278,27 @@ func (c *Conn) take(p []byte) error {
 		c.piece = p
 		return nil
 	}
-	c.spill()
-	c.room(len(p))
-	c.body = append(c.body, p...)
-	return nil
-}
-
-// room makes room for n more bytes of the body. Of a body whose length was
-// announced much is made room for at once when as much has come as to be
-// believed: to grow by and by would leave as much garbage again and again.
-func (c *Conn) room(n int) {
-	if need := len(c.body) + n; c.state == sizedBody && need > cap(c.body) && need > believed {
-		c.body = append(make([]byte, 0, max(need, min(c.length, maxRoom))), c.body...)
+	if err := c.spill(); err != nil {
+		return err
 	}
+	return c.append(p)
 }
 
 // spill moves the piece that lies in the input into the buffer.
-func (c *Conn) spill() {
-	if c.piece == nil {
-		return
+func (c *Conn) spill() error {
+	p := c.piece
+	if p == nil {
+		return nil
 	}
-	if c.state == sizedBody { // all at once, but not on the word of a server alone
-		c.body = slices.Grow(c.body, min(c.length, maxAhead))
-	}
-	c.body = append(c.body, c.piece...)
 	c.piece = nil
+	return c.append(p)
+}
+
+func (c *Conn) append(p []byte) (err error) {
+	whole := 0
+	if c.state == sizedBody {
+		whole = c.length
+	}
+	c.body, err = c.cfg.Parts.Append(c.body, p, whole)
+	return err
 }

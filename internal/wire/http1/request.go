@@ -72,9 +72,6 @@ func (c *Conn) Send(b []byte) {
 			b[at] = ' '
 		}
 	}
-	if cap(c.body) > maxBody {
-		c.body = nil
-	}
 	c.out, c.open, c.late = b, true, false
 	c.expectHead()
 }

@@ -40,7 +40,7 @@ func (r *Response) Uint(i int) uint64 {
 func (c *Conn) expectHead() {
 	c.state, c.headLen, c.size = statusLine, 0, 0
 	c.framing, c.informed = 0, 0
-	c.partial, c.body, c.piece = c.partial[:0], c.body[:0], nil
+	c.piece = nil
 	c.fresh = true
 }
 
@@ -63,6 +63,7 @@ func (c *Conn) complete() *Response {
 		c.piece = c.body
 	}
 	c.answer.Body, c.answer.Late = c.piece, c.late
+	c.giveBack()
 	return &c.answer
 }
 

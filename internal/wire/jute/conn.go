@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
 // Config is what a connection needs to know.
@@ -20,6 +22,8 @@ type Config struct {
 	Auth string
 	// MaxFrame bounds an answer in bytes; 0 means DefaultMaxFrame.
 	MaxFrame int
+	// Parts keeps answers that are not whole; nil: the connection has its own.
+	Parts *parts.Budget
 }
 
 // Session is what takes a session up again, perhaps at another member.
@@ -50,8 +54,8 @@ type Conn struct {
 	turns int32 // the xid used last
 
 	replies  []Reply
-	partial  [2][]byte // a frame that is not whole yet is in partial[turn]
-	turn     int
+	parts    *parts.Budget
+	partial  []byte // a frame that is not whole yet
 	maxFrame int
 	idle     int  // frames since the last that answered a request
 	watching bool // a watch was asked for
@@ -88,11 +92,14 @@ const compactAt = 16 << 10
 // NewConn returns a connection whose output begins with the ConnectRequest.
 func NewConn(cfg Config) *Conn {
 	c := &Conn{
-		ring: make([]request, 16), maxFrame: cfg.MaxFrame,
+		ring: make([]request, 16), maxFrame: cfg.MaxFrame, parts: cfg.Parts,
 		auth: cfg.Auth, session: cfg.Session, lastZxid: cfg.LastZxid,
 	}
 	if c.maxFrame <= 0 {
 		c.maxFrame = DefaultMaxFrame
+	}
+	if c.parts == nil {
+		c.parts = parts.New(parts.DefaultMax)
 	}
 	c.connect(cfg.Timeout)
 	return c
@@ -136,18 +143,6 @@ func (c *Conn) Open() int { return c.open }
 // Held is how many bytes of requests are kept: what waits to be written, and
 // what was written and is not answered.
 func (c *Conn) Held() int { return len(c.out) - c.from() }
-
-// Holding is how many bytes of an answer are kept, and of buffers for more.
-func (c *Conn) Holding() int { return cap(c.partial[0]) + cap(c.partial[1]) }
-
-// Release gives the buffers back that hold nothing.
-func (c *Conn) Release() {
-	for i := range c.partial {
-		if len(c.partial[i]) == 0 {
-			c.partial[i] = nil
-		}
-	}
-}
 
 // from is where in out the oldest byte lies that is still needed.
 func (c *Conn) from() int {
@@ -237,6 +232,8 @@ func (c *Conn) Lost() []Reply {
 		})
 	}
 	c.open = 0
+	c.parts.GiveBack(c.partial)
+	c.partial = nil
 	return c.replies
 }
 

@@ -46,6 +46,7 @@ type Reply struct {
 // it.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
+	c.parts.Turn()
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -63,56 +64,47 @@ func (c *Conn) feed(in []byte) error {
 	if err != nil {
 		return err
 	}
+	whole := 0
 	for len(in) >= lengthLen {
 		size, err := c.length(in)
 		if err != nil {
 			return err
 		}
-		if len(in) < lengthLen+size {
+		if whole = lengthLen + size; len(in) < whole {
 			break
 		}
 		if err := c.answer(in[lengthLen : lengthLen+size]); err != nil {
 			return err
 		}
-		in = in[lengthLen+size:]
+		in, whole = in[whole:], 0
 	}
 	if len(in) > 0 {
-		// The other buffer: answers of this call may lie in the one just used.
-		c.turn ^= 1
-		c.partial[c.turn] = append(c.partial[c.turn][:0], in...)
+		c.partial, err = c.parts.Append(nil, in, whole)
 	}
-	return nil
+	return err
 }
 
 // completePartial completes the frame that the last call left, takes it, and
 // returns the rest.
-func (c *Conn) completePartial(in []byte) ([]byte, error) {
-	p := c.partial[c.turn]
-	if len(p) == 0 {
+func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
+	if len(c.partial) == 0 {
 		return in, nil
 	}
-	p, in = fill(p, in, lengthLen)
-	c.partial[c.turn] = p
-	if len(p) < lengthLen {
-		return nil, nil
+	if c.partial, in, err = c.parts.Fill(c.partial, in, lengthLen, 0); err != nil || len(c.partial) < lengthLen {
+		return nil, err
 	}
-	size, err := c.length(p)
+	size, err := c.length(c.partial)
 	if err != nil {
 		return nil, err
 	}
-	p, in = fill(p, in, lengthLen+size)
-	c.partial[c.turn] = p
-	if len(p) < lengthLen+size {
-		return nil, nil
+	whole := lengthLen + size
+	if c.partial, in, err = c.parts.Fill(c.partial, in, whole, whole); err != nil || len(c.partial) < whole {
+		return nil, err
 	}
-	c.partial[c.turn] = p[:0]
+	p := c.partial
+	c.partial = nil
+	c.parts.GiveBack(p) // answers may lie in it until the next call
 	return in, c.answer(p[lengthLen:])
-}
-
-// fill moves bytes from in to p until p has n.
-func fill(p, in []byte, n int) (_, rest []byte) {
-	take := min(max(0, n-len(p)), len(in))
-	return append(p, in[:take]...), in[take:]
 }
 
 // length reads and checks a frame's length.

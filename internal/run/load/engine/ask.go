@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
 // Ask connects to an endpoint, does one operation there and returns its event,
@@ -33,7 +35,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	// Whoever cancels also ends a read.
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	ev, err := exchange(conn, codecs(store.Dialed{Endpoint: endpoint}), op)
+	ev, err := exchange(conn, codecs(store.Dialed{Endpoint: endpoint, Parts: parts.New(cmp.Or(d.MaxHeld, DefaultMaxHeld))}), op)
 	switch {
 	case err == nil:
 		return ev, nil

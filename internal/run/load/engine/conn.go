@@ -52,8 +52,6 @@ type conn struct {
 	redialAt int64
 	dials    uint64
 	err      error // why the last attempt failed
-	holder   store.Holder
-	held     int // bytes of answers that holder has, as the loop counts them
 }
 
 // unsent is an operation of which nothing was written yet: its first byte comes
@@ -106,8 +104,7 @@ func (l *Loop) dialed(i int, err error) {
 	if l.cfg.NewConnection {
 		before = nil
 	}
-	c.codec, c.tick = l.cfg.Codecs(store.Dialed{Endpoint: c.endpoint, Now: l.now, Previous: before}), 0
-	l.holds(c)
+	c.codec, c.tick = l.cfg.Codecs(store.Dialed{Endpoint: c.endpoint, Now: l.now, Previous: before, Parts: l.parts}), 0
 	c.unsent, c.wrote = c.unsent[:0], 0
 	l.tickConn(i)
 	l.pump(i)
@@ -189,7 +186,6 @@ func (l *Loop) lost(i int, why error) {
 	}
 	text := why.Error()
 	l.events = c.codec.Lost(l.events[:0])
-	l.letGoLost(c)
 	for k := range l.events {
 		if ev := &l.events[k]; ev.What == store.Done && len(ev.Text) == 0 {
 			ev.Text = []byte(text)
@@ -241,7 +237,6 @@ func (l *Loop) replace(i int) {
 	l.releaseLate(i)
 	c := l.conns[i]
 	c.open, c.late = 0, 0
-	l.letGo(c)
 	l.res.Reconnects++
 	if c.want == c.endpoint && ends && !c.proven {
 		c.err = fmt.Errorf("%s %w", c.endpoint, errUnproven)

@@ -5,67 +5,61 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// holding is a codec that keeps more with every answer.
-type holding struct {
+// hoarder is a codec that keeps more with all that comes, and never has an
+// answer.
+type hoarder struct {
 	*simCodec
-	each, held, idle int
+	parts *parts.Budget
+	kept  []byte
+	most  *int // bytes that the budget ever lent
 }
 
-func (c *holding) Holding() int { c.held += c.each; return c.held + c.idle }
-func (c *holding) Release()     { c.idle = 0 }
+func (c *hoarder) Feed(_ []byte, to []store.Event) (_ []store.Event, err error) {
+	c.parts.Turn()
+	c.kept, err = c.parts.Append(c.kept, make([]byte, 50<<10), 0)
+	*c.most = max(*c.most, c.parts.Kept())
+	return to, err
+}
 
-// A connection whose answers never become whole ends when all connections hold
-// more than is kept.
+func (c *hoarder) Lost(to []store.Event) []store.Event {
+	c.parts.GiveBack(c.kept)
+	c.kept = nil
+	return c.simCodec.Lost(to)
+}
+
+// All connections of a loop keep their parts of answers in one budget, and one
+// ends that would go beyond it.
 func TestUnfinishedAnswersAreBounded(t *testing.T) {
-	l := New(Config{Endpoints: []string{"a:1", "b:1"}, Stride: 1, MaxHeld: 1 << 20}, &sim{})
-	for i, each := range []int{100 << 10, 0} {
-		l.conns[i].codec = &holding{simCodec: newSimCodec(1), each: each, idle: 300 << 10}
-		l.holds(l.conns[i])
-		if err := l.count(l.conns[i]); err != nil {
-			t.Fatal(err)
+	const limit = 1 << 20
+	b := newBench(3, 3, closed(3*secondNS))
+	b.cfg.MaxHeld = limit
+	budgets, most := map[*parts.Budget]int{}, 0
+	b.cfg.Codecs = func(d store.Dialed) store.Codec {
+		budgets[d.Parts]++
+		return &hoarder{simCodec: newSimCodec(1), parts: d.Parts, most: &most}
+	}
+	b.serve = func(s *sim, conn int, request []byte) {
+		for k := range int64(100) {
+			s.reply(conn, k*millisecond, reply(request, kv.OK))
 		}
 	}
-	n, err := 0, error(nil)
-	for ; err == nil && n < 100; n++ {
-		err = l.count(l.conns[0])
+	b.run(t)
+	if len(budgets) != 1 {
+		t.Errorf("the connections of one loop have %d budgets", len(budgets))
 	}
-	if err == nil || !strings.Contains(err.Error(), "1 MiB that are not whole") || n > 12 {
-		t.Errorf("after %d answers: %v", n, err)
+	if text := b.res.ErrorTexts[kv.ConnectionLost]; !strings.Contains(text, "1048576 bytes that are not whole") {
+		t.Errorf("the connections ended with %q", text)
 	}
-	if l.conns[0].codec.(*holding).idle+l.conns[1].codec.(*holding).idle != 0 {
-		t.Error("buffers that hold nothing were not given back first")
+	if most > limit*5/4 || most < limit/2 {
+		t.Errorf("%d bytes were kept, with a limit of %d", most, limit)
 	}
-	if l.letGo(l.conns[0]); l.kept > 0 {
-		t.Errorf("%d bytes are counted after the end", l.kept)
-	}
-}
-
-// Only what a lost connection kept is collected at once, and once.
-func TestLostAnswersAreCollected(t *testing.T) {
-	l := New(Config{Endpoints: []string{"a:1"}, Stride: 1, MaxHeld: 64 << 20}, &sim{})
-	c := l.conns[0]
-	for _, tc := range []struct {
-		what  string
-		held  int
-		end   func(*conn)
-		heavy bool
-	}{
-		{"much, lost", heavyHeld, l.letGoLost, true},
-		{"little, lost", heavyHeld - 1, l.letGoLost, false},
-		{"much, ended in good order", heavyHeld, l.letGo, false},
-	} {
-		c.codec = &holding{simCodec: newSimCodec(1), held: tc.held}
-		l.holds(c)
-		if err := l.count(c); err != nil {
-			t.Fatal(err)
-		}
-		if tc.end(c); l.heavy != tc.heavy {
-			t.Errorf("%s: to be collected is %v", tc.what, l.heavy)
-		}
-		if l.holds(c); l.heavy {
-			t.Errorf("%s: it is collected again and again", tc.what)
+	for budget, conns := range budgets {
+		if budget.Kept() != 0 || conns < 10 {
+			t.Errorf("%d bytes of %d connections are kept after their end", budget.Kept(), conns)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
 const never = math.MaxInt64
@@ -58,8 +59,7 @@ type Loop struct {
 
 	watching   *watching // nil: this loop has no watchers
 	eventsLive uint64
-	kept       int  // bytes of answers that are not whole, on all connections
-	heavy      bool // a connection that kept much was lost
+	parts      *parts.Budget // of answers that are not whole, on all connections
 
 	now               int64
 	clock             clockwork // phases and seconds, by time
@@ -120,6 +120,7 @@ func New(cfg Config, p Poller) *Loop {
 		secs:   seconds{recycle: cfg.Recycle, hand: cfg.Hand},
 		buf:    make([]byte, readBuffer),
 		sample: sampling{every: 1},
+		parts:  parts.New(cfg.MaxHeld),
 		tickAt: never, redial: never,
 		res: Result{ErrorTexts: map[kv.Outcome]string{}, MemberOf: map[string]uint64{}},
 	}

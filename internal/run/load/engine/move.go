@@ -115,8 +115,6 @@ func (l *Loop) retire(i int) {
 		l.discard = c.codec.Lost(l.discard[:0])
 	}
 	l.releaseLate(i)
-	l.letGo(c)
-	c.holder = nil
 	c.codec, c.err, c.state, c.redialAt, c.tick = nil, nil, down, never, never
 	c.open, c.late = 0, 0
 	l.spare = append(l.spare, i)

@@ -82,8 +82,6 @@ func (l *Loop) end(i int) {
 		// Nothing is open; the codec may share a login that it must give up.
 		l.discard = c.codec.Lost(l.discard[:0])
 	}
-	l.letGo(c)
-	c.holder = nil
 	c.codec, c.state, c.redialAt = nil, down, never
 	c.open, c.late = 0, 0
 }
@@ -145,8 +143,6 @@ func (l *Loop) lostOne(i int, why error) {
 		}
 	}
 	l.handle(i)
-	l.letGoLost(c)
-	c.holder = nil
 	c.codec, c.open, c.late = nil, 0, 0
 	if c.moved {
 		c.state = down

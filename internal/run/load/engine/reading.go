@@ -178,9 +178,6 @@ func (l *Loop) answer() {
 		l.events, err = c.codec.Feed(r.bytes, l.events[:0])
 		l.handle(i)
 		l.lag, l.weight = 0, 0
-		if err == nil && c.holder != nil && c.state == up {
-			err = l.count(c)
-		}
 		if err != nil {
 			l.lost(i, fmt.Errorf("%s: %w", c.endpoint, err))
 			continue

@@ -19,6 +19,8 @@ type Dialer struct {
 	// goroutine where there is no TLS (Linux), and end with a reset, so that no
 	// port is kept waiting (TIME_WAIT) and the ports do not run out.
 	Brief bool
+	// MaxHeld is Config.MaxHeld for Ask.
+	MaxHeld int
 }
 
 // dial connects and shakes hands. The socket is returned beside the TLS state,

@@ -1,0 +1,107 @@
+package etcdv2
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+func listOf(nodes string) string {
+	return `{"action":"get","node":{"key":"/f","dir":true,"nodes":[` + nodes + `],"modifiedIndex":3,"createdIndex":3}}` + "\n"
+}
+
+func TestListsAreRead(t *testing.T) {
+	for _, tc := range []struct {
+		name, list string
+		want       []piece
+	}{
+		{"nothing", `{"action":"get","node":{"key":"/","dir":true}}`, nil},
+		{"keys", listOf(`{"key":"/f/a","value":"v","modifiedIndex":4},{"key":"/f/ab","value":"{\"nodes\":[","ttl":5}`), []piece{{"/f/a", false, 1}, {"/f/ab", false, 1}}},
+		{"others", listOf(`{"key":"/f/b","value":"v"},{"key":"/g","value":"v"},{"key":"f/a"},{"value":"/f/a"}`), nil},
+		{"folders", listOf(`{"key":"/f/a","dir":true,"nodes":[{"key":"/f/a/1","value":""},{"key":"/f/a/d","dir":true,"nodes":[{"key":"/f/a/d/1"}]},{"key":"/f/a/e","dir":true}]}`),
+			[]piece{{"/f/a", true, 2}}},
+		{"another order", `{"node":{"nodes":[{"nodes":[{"key":"/f/a/1"}],"dir":true,"more":{"a":[1,{}]},"key":"/f/a"}]},"action":"get"}`, []piece{{"/f/a", true, 1}}},
+		{"blanks", listOf(strings.Repeat(" \n", 1<<20) + `{"key":"/f/a"}`), []piece{{"/f/a", false, 1}}},
+		{"a long value", listOf(`{"key":"/f/a","value":"` + strings.Repeat("v", maxPiece/2) + `"}`), []piece{{"/f/a", false, 1}}},
+	} {
+		p := page{prefix: "f/a"}
+		if err := p.read(strings.NewReader(tc.list)); err != nil || p.full || !slices.Equal(p.pieces, tc.want) {
+			t.Errorf("%s: %+v, %v", tc.name, p, err)
+		}
+	}
+}
+
+func TestWhatIsNoListIsSaid(t *testing.T) {
+	for list, want := range map[string]string{
+		"": "no list", "[]": "no list", "null": "no list", `{"node":[]}`: "no list", `{"node":{"nodes":{}}}`: "no list",
+		`{"node":{"nodes":[{"key":"/f/a"}`:                         "no list",
+		`{"node":{"nodes":[{"key":7}]}}`:                           "no list",
+		`{"node":{"nodes":["/f/a"]}}`:                              "no list",
+		listOf(strings.Repeat(`{"nodes":[`, 100_000)):              "no list",
+		strings.Repeat(" ", 2*maxPiece):                            "a piece of more than 8388608 bytes",
+		listOf(`{"key":"` + strings.Repeat("k", 2*maxPiece) + `"`): "a piece of more than 8388608 bytes",
+	} {
+		p := page{prefix: "f/a"}
+		if err := p.read(strings.NewReader(list)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v", list, err)
+		}
+	}
+}
+
+// repeated is a text so many times over.
+func repeated(text string, times int) io.Reader {
+	parts := make([]io.Reader, times)
+	for i := range parts {
+		parts[i] = strings.NewReader(text)
+	}
+	return io.MultiReader(parts...)
+}
+
+// A list is as long as it likes while its pieces are short, and a page of it is
+// not.
+func TestLongListsHavePages(t *testing.T) {
+	open := `{"node":{"nodes":[{"key":"/f/a"}`
+	p := page{prefix: "f/a"}
+	values := `,{"key":"/f/b","value":"` + strings.Repeat("v", 1<<20) + `"}`
+	if err := p.read(io.MultiReader(strings.NewReader(open), repeated(values, 40), strings.NewReader("]}}"))); err != nil || len(p.pieces) != 1 {
+		t.Errorf("%d pieces, %v", len(p.pieces), err)
+	}
+	for text, want := range map[string]int{`,{"key":"/f/a"}`: pagePieces, `,{"key":"/f/a` + strings.Repeat("k", 1<<20) + `"}`: 9} {
+		if err := p.read(io.MultiReader(strings.NewReader(open), repeated(text, pagePieces+5))); err != nil || !p.full || len(p.pieces) != want {
+			t.Errorf("%d pieces, full: %v, %v", len(p.pieces), p.full, err)
+		}
+	}
+}
+
+// Pages are removed one after the other, as long as what was removed is gone.
+func TestPagesAreRemoved(t *testing.T) {
+	const name = 900 << 10 // ten of them are a page
+	for _, removes := range []bool{true, false} {
+		left := 25
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete {
+				return
+			}
+			var nodes []string
+			for i := 25 - left; i < 25; i++ {
+				nodes = append(nodes, fmt.Sprintf(`{"key":"/f/a%02d%s"}`, i, strings.Repeat("k", name)))
+			}
+			if removes {
+				left = max(0, left-10)
+			}
+			_, _ = w.Write([]byte(listOf(strings.Join(nodes, ",")))) // who has its page leaves
+		}))
+		a := &admin{access: store.Access{Endpoints: []string{server.Listener.Addr().String()}}, client: server.Client(), timeout: store.Access{}.Timeout()}
+		n, err := a.DeletePrefix(t.Context(), []byte("f/a"))
+		if removes && (n != 25 || err != nil) || !removes && (err == nil || len(err.Error()) > 1000 || !strings.Contains(err.Error(), "still there")) {
+			t.Errorf("removes: %v: %d removed, %v", removes, n, err)
+		}
+		server.Close()
+	}
+}

@@ -1,0 +1,22 @@
+package parts
+
+import "math/bits"
+
+// Buffers have sizes of few classes, so that one that was given back fits the
+// next need: four to each doubling, so that a buffer is at most a quarter larger than needed.
+const (
+	leastBits = 6 // the smallest has 64 bytes
+	mostBits  = 48
+	classes   = (mostBits-leastBits)*4 + 1
+)
+
+// classOf is the smallest class that has n bytes, and its size.
+func classOf(n int) (k, size int) {
+	if n <= 1<<leastBits {
+		return 0, 1 << leastBits
+	}
+	below := bits.Len(uint(n-1)) - 1 // 1<<below < n <= 2<<below
+	quarter := 1 << below / 4
+	over := (n-1-1<<below)/quarter + 1 // 1 to 4
+	return (below-leastBits)*4 + over, 1<<below + over*quarter
+}
