@@ -23,9 +23,10 @@ type times struct {
 }
 
 // Bounds of what is remembered. At 50,000 writes a second the last ten seconds
-// of each phase are 24 MB.
+// of each phase are 24 MB. Of a load with few operations the warm-up may have many,
+// and its events are behind where the machine is busy.
 const (
-	fewestTimes = 1 << 10
+	fewestTimes = 1 << 16
 	mostTimes   = 1 << 20
 )
 
