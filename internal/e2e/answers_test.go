@@ -96,6 +96,18 @@ trials:
 	}
 }
 
+// A wrong answer counts when it comes in the warm-up, too: the thousandth of 100
+// writes and 1,700 reads is one of the first 1,200 of these.
+func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "wrong=value every 1000")
+	trial := w.bench(t, []string{endpoint}, exitFailed, strings.Fields("get --conns 2 --rate 1000 --warmup 1200ms --duration 500ms --key-space-size 100")...)
+	if trial.WrongAnswers > 0 || rule(trial, 3) == "" {
+		t.Errorf("%d wrong answers in the window, and the verdict is %+v", trial.WrongAnswers, trial.Verdict)
+	}
+}
+
 // A range over nothing is not valid in silence, and the keys read are counted.
 func TestRangesCountTheirKeys(t *testing.T) {
 	t.Parallel()

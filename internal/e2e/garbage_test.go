@@ -36,7 +36,8 @@ func TestNothingIsNoValidAnswer(t *testing.T) {
 	w := newWorld(t)
 	endpoint := emptyServer(t)
 	for _, args := range []string{
-		"put --total 100", "get --no-preload --total 100", "range a b --total 100", "delete --no-preload --total 100", "txn-put --total 100", "cas --no-preload --total 100",
+		"put --total 3000", "get --no-preload --total 3000", "range a b --total 3000", "list --no-preload --total 3000",
+		"delete --no-preload --total 3000", "txn-put --total 3000", "cas --no-preload --total 3000",
 	} {
 		r := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--endpoints", endpoint, "--format", "json")...)
 		if strings.Contains(r.stdout.String(), `"state": "valid"`) || strings.Contains(r.stdout.String(), `"state":"valid"`) {

@@ -34,7 +34,8 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(since) >= stop })
 			resume()
 			trial := result(t, p.exits(t, exitDone))
-			if trial.Verdict.State == verdict.Valid || rule(trial, 5) == "" {
+			// The reason says how far the figures can be off.
+			if trial.Verdict.State == verdict.Valid || !strings.Contains(rule(trial, 5), " % too high") {
 				t.Errorf("the verdict is %+v", trial.Verdict)
 			}
 			between(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, 10*stop)

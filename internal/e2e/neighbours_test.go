@@ -121,6 +121,33 @@ END`, dir, text, schema, host.NewMark()))
 	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
 }
 
+// A folder for run directories that another user made before us, or a link of
+// his, is refused, and nothing is written there or where the link leads. A link
+// of our own is followed.
+func TestRunsFolderOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	shared := w.shared(t, "shared")
+	if err := os.Mkdir(w.path("mine"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	asNobody(t, fmt.Sprintf("mkdir -m 755 %[1]s/runs && ln -s %[2]s %[1]s/link", shared, w.path("mine")))
+	scenario := w.file(t, "brief.yaml", brief)
+	for name, leads := range map[string]string{"runs": filepath.Join(shared, "runs"), "link": w.path("mine")} {
+		w.run(t, "run", scenario, "--runs-dir", filepath.Join(shared, name)).exits(t, exitFailed).oneSentence(t, "belongs to another user (uid 65534)")
+		if left, err := os.ReadDir(leads); err != nil || len(left) > 0 {
+			t.Errorf("%s: there is %v, %v", name, left, err)
+		}
+	}
+	if err := os.Symlink(w.path("mine"), w.path("runs")); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t, "run", scenario) // whatever the verdict
+	if made, err := os.ReadDir(w.path("mine")); err != nil || len(made) != 1 {
+		t.Errorf("through a link of ours there is %v, %v", made, err)
+	}
+}
+
 // What `cluster down` cannot see runs all the same: it says so and removes
 // nothing. On a copy it leaves the members of the original alone, and a state
 // that was edited is not followed.

@@ -14,18 +14,23 @@ import (
 // nullServer serves until the test's end and returns its endpoints.
 func (w *world) nullServer(t *testing.T, args ...string) (endpoints string) {
 	t.Helper()
-	p := w.start(t, append([]string{"null-server"}, args...)...)
-	firstLine := func() (string, bool) {
-		line, _, whole := strings.Cut(p.stdout.String(), "\n")
-		return line, whole
-	}
-	eventually(t, patience, "the null server was ready", func() bool { _, ok := firstLine(); return ok })
+	p, endpoints := w.startNullServer(t, args...)
 	t.Cleanup(func() {
 		p.signal(t, syscall.SIGTERM)
 		p.exits(t, exitDone)
 	})
-	endpoints, _ = firstLine()
 	return endpoints
+}
+
+// startNullServer is the same for a test that ends it by itself.
+func (w *world) startNullServer(t *testing.T, args ...string) (p *program, endpoints string) {
+	t.Helper()
+	p = w.start(t, append([]string{"null-server"}, args...)...)
+	eventually(t, patience, "the null server was ready", func() (whole bool) {
+		endpoints, _, whole = strings.Cut(p.stdout.String(), "\n")
+		return whole
+	})
+	return p, endpoints
 }
 
 // playground starts a cluster that runs until the test's end, and returns its

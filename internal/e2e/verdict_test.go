@@ -64,3 +64,15 @@ func TestRefusedClientsRest(t *testing.T) {
 	between(t, "clients that rest or are at work", trial.MeanResting+trial.MeanInFlight, 7.9, 8.1)
 	between(t, "the share of errors", float64(trial.Errors)/float64(trial.Due), 0.49, 0.51)
 }
+
+// A thousand clients of a store that takes 200 ms always have operations that are
+// older than a tenth of a second: the window opens on no stall.
+func TestManyClientsAreNoStall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=200ms")
+	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--conns", "10", "--clients", "1000", "--warmup", "1s", "--duration", "3s")
+	if trial.CarriedIn == 0 || rule(trial, 15) != "" {
+		t.Errorf("%d were carried in, and the verdict is %+v", trial.CarriedIn, trial.Verdict)
+	}
+}

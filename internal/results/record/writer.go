@@ -30,8 +30,14 @@ type Writer struct {
 // that the run is incomplete. run carries what is known at the start: name,
 // tool, seed, scenario, planned trials, machines.
 func Create(root, name string, now time.Time, run Run) (*Writer, error) {
+	if err := trusted(root); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(root, folderMode); err != nil {
 		return nil, writeError(root, err)
+	}
+	if err := trusted(root); err != nil { // somebody was faster
+		return nil, err
 	}
 	dir := filepath.Join(root, now.UTC().Format("20060102T150405Z")+"-"+Slug(name))
 	if err := os.Mkdir(dir, folderMode); err != nil {

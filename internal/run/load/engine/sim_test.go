@@ -26,6 +26,10 @@ type sim struct {
 	// lag is added to a wake-up, as a busy machine does.
 	lag func(now int64) int64
 	at  func(s *sim) // runs at each wait
+	// together has what happened until now seen at one wait, as a system has it;
+	// else each event is seen alone.
+	together bool
+	written  func(s *sim, conn int) // runs at each write
 	// most is how many bytes a connection takes at once, and again after 1 ms;
 	// 0 for all.
 	most int
@@ -99,6 +103,9 @@ func (s *sim) Wait(until int64, ready []Ready) []Ready {
 		s.at(s)
 	}
 	for {
+		for s.together && len(s.events) > 0 && s.events[0].at <= s.now {
+			heap.Pop(&s.events).(simEvent).do()
+		}
 		ready = s.scan(ready)
 		if len(ready) > 0 {
 			return ready
@@ -173,6 +180,9 @@ func (s *sim) Write(conn int, p []byte) (int, error) {
 	c := &s.conns[conn]
 	if !c.open {
 		return 0, errors.New("written to a closed connection")
+	}
+	if s.written != nil {
+		s.written(s, conn)
 	}
 	if c.stuck {
 		c.denied = true

@@ -42,6 +42,10 @@ func SecretsStay(t *testing.T, st store.Store, field string, access store.Access
 	}
 }
 
+// mostTaken bounds what a client takes of an endless answer, with what the system
+// has between the two.
+const mostTaken = 32 << 20
+
 // StatusIsBounded checks that a small answer that is large when it is
 // decompressed is not decompressed, and that an endless one has an end. The
 // answer is JSON: begin, a text that is long, end.
@@ -63,7 +67,11 @@ func StatusIsBounded(t *testing.T, st store.Store, begin, end string) {
 		},
 		"no end": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(begin))
-			for {
+			for sent := 0; ; sent += len(blank) {
+				if sent > mostTaken {
+					t.Errorf("no end: %d MiB are taken", sent>>20)
+					return
+				}
 				if _, err := w.Write(blank); err != nil {
 					return
 				}

@@ -1,0 +1,25 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// The work of a trial belongs to all event loops: five connections are two and
+// three of two loops, and all clients are at work until the total is done.
+func TestLoopsShareATotal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=1ms")
+	for _, loops := range []int{1, 2, 4} {
+		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--threads", fmt.Sprint(loops), "--conns", "5", "--clients", "50", "--total", "60000")
+		between(t, fmt.Sprint("operations of ", loops, " loops"), trial.Operations, 60_000, 60_000)
+		// The last operations end one after the other.
+		between(t, fmt.Sprint("clients at work in ", loops, " loops"), trial.MeanInFlight, 48, 50.01)
+		if text := rule(trial, 4); text != "" {
+			t.Errorf("%d loops: %s", loops, text)
+		}
+	}
+}
