@@ -4,6 +4,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
@@ -87,18 +90,31 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 	h.ranges = keep(h.ranges)
 }
 
-// tell sends an entry's event to its watchers. The entry is as it was written,
-// or was removed at the revision; before is what was there, if it is known.
-func (h *hub) tell(e *entry, revision int64, before *entry) {
+// listens reports whether anybody watches.
+func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
+
+// tell sends an event to its watchers, with what was there before to those that
+// want to know it.
+func (h *hub) tell(event *mvccpb.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.server.Clock.Now()
-	for _, w := range h.keys[e.key] {
-		h.send(w, e, revision, before, now)
+	plain := &mvccpb.Event{Type: event.Type, Kv: event.Kv}
+	send := func(w *watcher) {
+		switch {
+		case event.Kv.ModRevision < w.from:
+		case w.prevKV:
+			h.send(w, event, now)
+		default:
+			h.send(w, plain, now)
+		}
+	}
+	for _, w := range h.keys[string(event.Kv.Key)] {
+		send(w)
 	}
 	for _, w := range h.ranges {
-		if w.watches(e.key) {
-			h.send(w, e, revision, before, now)
+		if w.watches(string(event.Kv.Key)) {
+			send(w)
 		}
 	}
 	h.server.Later(h.batch...)
@@ -106,49 +122,30 @@ func (h *hub) tell(e *entry, revision int64, before *entry) {
 	h.batch = h.batch[:0]
 }
 
-// send makes one event and does with it what the script says.
-func (h *hub) send(w *watcher, e *entry, revision int64, before *entry, now int64) {
-	if revision < w.from {
-		return
-	}
-	event := w.event(h.server.members[0].identity, e, revision, before)
+// send does with an event what the script says.
+func (h *hub) send(w *watcher, event *mvccpb.Event, now int64) {
+	message := encode(&pb.WatchResponse{
+		Header: h.server.members[0].identity.header(event.Kv.ModRevision), WatchId: w.id, Events: []*mvccpb.Event{event},
+	})
 	fault, late := h.script.DecideEvent(h.events.Add(1))
 	switch fault {
 	case null.Lose:
 		return
 	case null.Reorder:
 		if w.behind == nil {
-			w.behind = event
+			w.behind = message
 			return
 		}
 	case null.Duplicate:
-		h.post(w, event, now)
+		h.post(w, message, now)
 	}
-	h.post(w, event, now+int64(late))
+	h.post(w, message, now+int64(late))
 	if w.behind != nil {
 		h.post(w, w.behind, now+int64(late))
 		w.behind = nil
 	}
 }
 
-func (h *hub) post(w *watcher, event []byte, due int64) {
-	h.batch = append(h.batch, timer.Item[*pending]{Due: due, What: &pending{conn: w.conn, stream: w.stream, long: true, body: event}})
-}
-
-// event makes a WatchResponse{header: 1, watch_id: 2, events: 11 {type: 1,
-// kv: 2, prev_kv: 3}}. A removed key has its name and revision alone.
-func (w *watcher) event(id *identity, e *entry, revision int64, before *entry) []byte {
-	b := id.appendHeader(make([]byte, 0, 160+len(e.key)+len(e.value)), revision)
-	b = appendUint(b, 2, uint64(w.id))
-	at := len(b)
-	if e.removed {
-		b = appendUint(b, 1, 1)
-		b = appendKV(b, 2, e.key, nil, 0, revision, 0, null.Answer)
-	} else {
-		b = appendEntry(b, 2, e, false, null.Answer)
-	}
-	if w.prevKV && before != nil {
-		b = appendEntry(b, 3, before, false, null.Answer)
-	}
-	return enclose(b, at, 11)
+func (h *hub) post(w *watcher, message []byte, due int64) {
+	h.batch = append(h.batch, timer.Item[*pending]{Due: due, What: &pending{conn: w.conn, stream: w.stream, long: true, body: message}})
 }
