@@ -26,6 +26,7 @@ type hub struct {
 	keys   map[string][]*watcher
 	ranges []*watcher
 	batch  []timer.Item[*pending] // kept for tell
+	reply  *pb.WatchResponse      // with one event, likewise
 	lease  leases
 }
 
@@ -46,7 +47,12 @@ func (w *watcher) watches(key string) bool {
 }
 
 func newHub(s *server) *hub {
-	return &hub{server: s, script: s.Script, keys: map[string][]*watcher{}, lease: leases{ttl: map[int64]int64{}}}
+	return &hub{
+		server: s, script: s.Script, keys: map[string][]*watcher{}, lease: leases{ttl: map[int64]int64{}},
+		reply: &pb.WatchResponse{
+			Header: newIdentity(MemberID(1)).header(0), Events: []*mvccpb.Event{{Kv: &mvccpb.KeyValue{}}},
+		},
+	}
 }
 
 func (h *hub) add(w *watcher) {
@@ -93,28 +99,39 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 // listens reports whether anybody watches.
 func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
 
-// tell sends an event to its watchers, with what was there before to those that
-// want to know it.
-func (h *hub) tell(event *mvccpb.Event) {
+// written tells of an entry that was written, and what it was before if that is
+// known.
+func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	event := h.reply.Events[0]
+	event.Type = mvccpb.Event_PUT
+	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], e.Key...), e.Value
+	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = e.Created, e.Changed, e.Version
+	h.tell(e.Key, prev)
+}
+
+// removed tells of a key that was removed at a revision. It has its name alone.
+func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	event := h.reply.Events[0]
+	event.Type = mvccpb.Event_DELETE
+	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], prev.Key...), nil
+	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = 0, revision, 0
+	h.tell(string(prev.Key), prev)
+}
+
+// tell sends the event to the key's watchers, with what was there before to
+// those that want to know it.
+func (h *hub) tell(key string, prev *mvccpb.KeyValue) {
 	now := h.server.Clock.Now()
-	plain := &mvccpb.Event{Type: event.Type, Kv: event.Kv}
-	send := func(w *watcher) {
-		switch {
-		case event.Kv.ModRevision < w.from:
-		case w.prevKV:
-			h.send(w, event, now)
-		default:
-			h.send(w, plain, now)
-		}
-	}
-	for _, w := range h.keys[string(event.Kv.Key)] {
-		send(w)
+	for _, w := range h.keys[key] {
+		h.send(w, prev, now)
 	}
 	for _, w := range h.ranges {
-		if w.watches(string(event.Kv.Key)) {
-			send(w)
+		if w.watches(key) {
+			h.send(w, prev, now)
 		}
 	}
 	h.server.Later(h.batch...)
@@ -122,11 +139,17 @@ func (h *hub) tell(event *mvccpb.Event) {
 	h.batch = h.batch[:0]
 }
 
-// send does with an event what the script says.
-func (h *hub) send(w *watcher, event *mvccpb.Event, now int64) {
-	message := encode(&pb.WatchResponse{
-		Header: h.server.members[0].identity.header(event.Kv.ModRevision), WatchId: w.id, Events: []*mvccpb.Event{event},
-	})
+// send does with the event what the script says.
+func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
+	event := h.reply.Events[0]
+	if event.Kv.ModRevision < w.from {
+		return
+	}
+	h.reply.Header.Revision, h.reply.WatchId = event.Kv.ModRevision, w.id
+	if event.PrevKv = nil; w.prevKV {
+		event.PrevKv = prev
+	}
+	message := encode(h.reply)
 	fault, late := h.script.DecideEvent(h.events.Add(1))
 	switch fault {
 	case null.Lose:

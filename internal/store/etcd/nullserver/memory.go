@@ -205,7 +205,7 @@ func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
 		prev = keyValue(e)
 	}
 	e.Set(value, revision)
-	m.hub.tell(&mvccpb.Event{Kv: keyValue(e), PrevKv: prev})
+	m.hub.written(e, prev)
 }
 
 // keyValue is an entry as the generated code writes it. It keeps its value when

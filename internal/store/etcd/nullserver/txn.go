@@ -5,7 +5,6 @@ import (
 	"cmp"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
@@ -140,10 +139,9 @@ func (w *writes) delete(d *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
 		if d.PrevKv {
 			r.PrevKvs = append(r.PrevKvs, prev)
 		}
-		w.Remove(e)
-		gone := &mvccpb.KeyValue{Key: prev.Key, ModRevision: w.next()}
-		if w.hub.listens() {
-			w.hub.tell(&mvccpb.Event{Type: mvccpb.Event_DELETE, Kv: gone, PrevKv: prev})
+		revision := w.next()
+		if w.Remove(e); w.hub.listens() {
+			w.hub.removed(prev, revision)
 		}
 	}
 	r.Header = w.header()
