@@ -88,19 +88,20 @@ func (c *conn) take(in []byte) (used int, ok bool) {
 	}
 	c.Lock()
 	defer c.Unlock()
-	c.session.tree.mu.Lock()
+	tree, all := c.session.tree, c.session.tree.All()
+	tree.Lock(all)
 	for !c.Over() && !c.closing {
 		n := c.step(in[used:], now)
 		if n == 0 {
 			break
 		}
 		if used += n; len(c.out) > flushAt {
-			c.session.tree.mu.Unlock()
+			tree.Unlock(all)
 			c.Flush(true)
-			c.session.tree.mu.Lock()
+			tree.Lock(all)
 		}
 	}
-	c.session.tree.mu.Unlock()
+	tree.Unlock(all)
 	c.Settle()
 	return used, !c.Over()
 }
