@@ -31,9 +31,6 @@ const MaxShards = 16
 // keepAdded is how many entries that came and went are kept for nothing.
 const keepAdded = 64
 
-// Shards has a bit for each shard.
-type Shards uint16
-
 type shard[T any] struct {
 	mu      sync.Mutex
 	entries map[string]*Entry[T]
@@ -75,6 +72,12 @@ func (s *Space[T]) shardOf(key []byte) int {
 	}
 	return int(maphash.Bytes(s.seed, key) % uint64(len(s.shards)))
 }
+
+// Shards has a bit for each shard.
+type Shards uint16
+
+// One is all of a space that has one shard.
+const One Shards = 1
 
 // Of is the shard of a key.
 func (s *Space[T]) Of(key []byte) Shards { return 1 << s.shardOf(key) }
@@ -122,6 +125,23 @@ func (e *Entry[T]) Set(value []byte, revision int64) {
 	e.Value = append(e.Value[:0], value...)
 	e.Changed = revision
 	e.Version++
+}
+
+// Put writes a key at the next revision.
+func (s *Space[T]) Put(key, value []byte) *Entry[T] {
+	e := s.Entry(key)
+	e.Set(value, s.Next())
+	return e
+}
+
+// Delete removes a key at the next revision, and reports whether it was there.
+func (s *Space[T]) Delete(key []byte) bool {
+	e := s.Get(key)
+	if e != nil {
+		s.Next()
+		s.Remove(e)
+	}
+	return e != nil
 }
 
 // Remove forgets an entry, which is left as it was.

@@ -75,6 +75,24 @@ func TestPrefixEnd(t *testing.T) {
 	}
 }
 
+// Put and Delete are writes of their own.
+func TestPutAndDelete(t *testing.T) {
+	s := New[struct{}](1, 1)
+	for _, k := range []string{"b", "a/2", "a/1", "c"} {
+		s.Put([]byte(k), []byte("v"))
+	}
+	e := s.Put([]byte("b"), []byte("w"))
+	if e.Created != 2 || e.Changed != 6 || string(s.Get([]byte("b")).Value) != "w" {
+		t.Errorf("%+v", e)
+	}
+	if list := s.Prefixed([]byte("a/")); len(list) != 2 || list[0].Key != "a/1" {
+		t.Errorf("%v", list)
+	}
+	if !s.Delete([]byte("b")) || s.Delete([]byte("b")) || s.Get([]byte("b")) != nil || s.Revision() != 7 {
+		t.Error("a key is not removed, or twice")
+	}
+}
+
 // Keys that come and go without ever being listed are not kept.
 func TestWhatIsGoneIsNotKept(t *testing.T) {
 	s := New[struct{}](1, 1)
