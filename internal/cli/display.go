@@ -103,6 +103,23 @@ func (d *display) change(text string) {
 	d.shown = true
 }
 
+// between returns a writer for others' lines that may come while the line that
+// changes stands on the same terminal: it takes that line away before.
+func (d *display) between(to io.Writer) io.Writer { return between{d, to} }
+
+type between struct {
+	d  *display
+	to io.Writer
+}
+
+// Write implements io.Writer.
+func (b between) Write(p []byte) (int, error) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	b.d.erase()
+	return b.to.Write(p)
+}
+
 func (d *display) erase() {
 	if d.shown {
 		_ = d.to.Flush(0)

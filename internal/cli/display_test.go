@@ -110,6 +110,23 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 	}
 }
 
+// What others write to the same terminal stays there, and the line that changes
+// goes on below.
+func TestLinesBetweenStay(t *testing.T) {
+	var b bytes.Buffer
+	d := onTerminal(&b, 40)
+	for range 2 {
+		d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
+		if _, err := io.WriteString(d.between(&b), "{}\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
+	if got, want := strings.Join(screen(b.String()), "\n"), "{}\n{}\nput: preloading\n"; got != want {
+		t.Errorf("it shows %q, not %q", got, want)
+	}
+}
+
 func TestOneTrialHasNoNumber(t *testing.T) {
 	p := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 1, Name: "put"}
 	if got, want := progressLine(p), "put: measuring, 0 errors"; got != want {
