@@ -31,9 +31,7 @@ func (b *bar) show(p check.Progress, at float64) {
 	defer b.d.mu.Unlock()
 	switch {
 	case b.d.width() > 0:
-		b.d.erase()
-		b.d.print(cut(b.text(p, at), b.d.width()-1)) // nothing foreign in it
-		b.d.shown = true
+		b.d.change(cut(b.text(p, at), b.d.width()-1)) // nothing foreign in it
 		return
 	case !b.said || p.Stage != b.last.Stage || p.Elapsed-b.last.Elapsed >= plainEvery:
 		b.d.line(b.text(p, at))

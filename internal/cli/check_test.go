@@ -186,11 +186,13 @@ func TestBarIsPlainWhereThereIsNoTerminal(t *testing.T) {
 		t.Errorf("it shows\n%s, not\n%s", out.String(), want)
 	}
 	out.Reset()
-	b = &bar{d: &display{to: &out, width: func() int { return 30 }}, total: 60, unit: " s"}
+	b = &bar{d: onTerminal(&out, 30), total: 60, unit: " s"}
 	b.seconds(checkProgress(30))
-	b.clear()
-	if out.String() != "30 / 60 s [==================\r\x1b[K" {
-		t.Errorf("it shows %q", out.String())
+	if shown := screen(out.String()); shown[0] != "30 / 60 s [==================" {
+		t.Errorf("it shows %q", shown)
+	}
+	if b.clear(); strings.Join(screen(out.String()), "\n") != "" {
+		t.Errorf("it leaves %q", out.String())
 	}
 }
 

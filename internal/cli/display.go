@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/vbauerster/mpb/v8/cwriter"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -28,27 +28,28 @@ const (
 // below the lines of the trials that ended; elsewhere plain lines.
 type display struct {
 	mu    sync.Mutex
-	to    io.Writer
+	to    *cwriter.Writer
 	width func() int // of the terminal in columns; 0: it is none
 	shown bool       // a line that changes stands there
 	last  runner.Progress
 	since time.Duration // when the stage of last began
 }
 
-func newDisplay(to io.Writer) *display { return &display{to: to, width: terminalWidth(to)} }
+func newDisplay(to io.Writer) *display {
+	d := &display{to: cwriter.New(to)}
+	d.width = d.terminalWidth
+	return d
+}
 
 // terminalWidth asks anew each time, because windows change.
-func terminalWidth(to io.Writer) func() int {
-	f, ok := to.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
-		return func() int { return 0 }
+func (d *display) terminalWidth() int {
+	if !d.to.IsTerminal() || os.Getenv("TERM") == "dumb" {
+		return 0
 	}
-	return func() int {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
-		}
-		return 80
+	if w, _, err := d.to.GetTermSize(); err == nil && w > 0 {
+		return w
 	}
+	return 80
 }
 
 // show takes the next report of how the run goes.
@@ -61,9 +62,7 @@ func (d *display) show(p runner.Progress) {
 		d.erase()
 		d.line(doneLine(p))
 	case width > 0:
-		d.erase()
-		d.print(cut(shown(progressLine(p)), width-1))
-		d.shown = true
+		d.change(cut(shown(progressLine(p)), width-1))
 		return
 	case p.Stage != d.last.Stage || p.Trial != d.last.Trial:
 		d.since = p.Elapsed
@@ -98,21 +97,47 @@ func (d *display) clear() {
 	d.erase()
 }
 
+// change writes the line that changes in place of the one before.
+func (d *display) change(text string) {
+	d.print(text, 1)
+	d.shown = true
+}
+
+// between returns a writer for others' lines that may come while the line that
+// changes stands on the same terminal: it takes that line away before.
+func (d *display) between(to io.Writer) io.Writer { return between{d, to} }
+
+type between struct {
+	d  *display
+	to io.Writer
+}
+
+// Write implements io.Writer.
+func (b between) Write(p []byte) (int, error) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	b.d.erase()
+	return b.to.Write(p)
+}
+
 func (d *display) erase() {
 	if d.shown {
-		d.print("\r\x1b[K") // ECMA-48: to the line's beginning, and erase it
+		_ = d.to.Flush(0)
 		d.shown = false
 	}
 }
 
-func (d *display) line(text string) { d.print(shown(text) + "\n") }
+func (d *display) line(text string) { d.print(shown(text), 0) }
 
 // shown is a text that may have foreign parts as a line.
 func shown(text string) string { return printable.Line(text, printable.OfOutput) }
 
-// print writes a text as it is. It ignores errors: a run does not end because
-// nobody watches it.
-func (d *display) print(text string) { _, _ = io.WriteString(d.to, text) }
+// print writes a line as it is; the last so many lines are taken away by what is
+// written next. It ignores errors: a run does not end because nobody watches it.
+func (d *display) print(text string, changing int) {
+	_, _ = d.to.WriteString(text + "\n")
+	_ = d.to.Flush(changing)
+}
 
 // cut keeps a line within the terminal's width, where it can be erased.
 func cut(line string, width int) string {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -64,12 +65,15 @@ quorumbench: stopping
 	}
 }
 
-// screen is what a terminal shows of what was written to it: it knows the
-// carriage return, the line's end and the erasing of a line.
+// screen is what a terminal shows of what was written to it: it knows the line's
+// end, and the erasing of the line above and all that follows.
 func screen(written string) []string {
 	lines := []string{""}
-	for part := range strings.SplitSeq(written, "\r\x1b[K") {
-		lines[len(lines)-1] = ""
+	for i, part := range strings.Split(written, "\x1b[1A\x1b[J") {
+		if i > 0 {
+			lines = lines[:len(lines)-1]
+			lines[len(lines)-1] = ""
+		}
 		for i, line := range strings.Split(part, "\n") {
 			if i > 0 {
 				lines = append(lines, "")
@@ -80,15 +84,21 @@ func screen(written string) []string {
 	return lines
 }
 
+// onTerminal is a display on a terminal of the width.
+func onTerminal(to io.Writer, width int) *display {
+	d := newDisplay(to)
+	d.width = func() int { return width }
+	return d
+}
+
 func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 	var b bytes.Buffer
-	d := newDisplay(&b)
-	d.width = func() int { return 40 }
+	d := onTerminal(&b, 40)
 	for i, p := range reports() {
 		d.show(p)
 		shown := screen(b.String())
 		if i == 2 {
-			if last := shown[len(shown)-1]; last != "[1/2] put-leader: measuring, 41 %, 18,0" {
+			if last := shown[len(shown)-2]; last != "[1/2] put-leader: measuring, 41 %, 18,0" {
 				t.Errorf("while measuring it shows %q", last)
 			}
 		}
@@ -97,6 +107,23 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 	got := strings.Join(screen(b.String()), "\n")
 	if want := "[1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid\n"; got != want {
 		t.Errorf("it leaves %q, not %q", got, want)
+	}
+}
+
+// What others write to the same terminal stays there, and the line that changes
+// goes on below.
+func TestLinesBetweenStay(t *testing.T) {
+	var b bytes.Buffer
+	d := onTerminal(&b, 40)
+	for range 2 {
+		d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
+		if _, err := io.WriteString(d.between(&b), "{}\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
+	if got, want := strings.Join(screen(b.String()), "\n"), "{}\n{}\nput: preloading\n"; got != want {
+		t.Errorf("it shows %q, not %q", got, want)
 	}
 }
 

@@ -126,9 +126,7 @@ func (i *installing) show(u install.Update) {
 	}
 	if width := i.width(); width > 0 {
 		i.step = u.Step
-		i.erase()
-		i.print(cut(text, width-1))
-		i.shown = true
+		i.change(cut(text, width-1))
 		return
 	}
 	now := i.now()

@@ -117,13 +117,13 @@ func (g *gate) begin(s *scenario.Scenario) error {
 	return nil
 }
 
-// told has a run tell its seconds, if lines are wanted. What it returns may be
-// nil, which prints nothing.
-func (g *gate) told(o *runner.Options) *intervals {
+// told has a run tell its seconds, if lines are wanted, between what the display
+// shows. What it returns may be nil, which prints nothing.
+func (g *gate) told(o *runner.Options, d *display) *intervals {
 	if g == nil || g.interval == 0 {
 		return nil
 	}
-	v := newIntervals(g.interval, g.lines, time.Now)
+	v := newIntervals(g.interval, d.between(g.lines), time.Now)
 	show := o.Watch
 	o.Seconds = v.second
 	o.Watch = func(p runner.Progress) {

@@ -3,6 +3,7 @@ package consul
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,9 +11,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/consul/api"
+
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
 var _ store.NullServed = (*Store)(nil)
@@ -41,7 +45,7 @@ type nullServer struct {
 
 // Serve implements store.NullServer.
 func (s *nullServer) Serve(ctx context.Context, listeners []net.Listener) error {
-	memory := httpd.NewMemory()
+	memory := keyspace.New[struct{}](1, 1)
 	var services []httpd.Service
 	for i := range listeners {
 		m := &nullMember{number: i, members: listeners, token: s.token, errors: nullErrors()}
@@ -82,13 +86,16 @@ func nullErrors() map[string][2]string {
 	}
 }
 
+// nullEntry is a key of a null cluster, which locks all of them at once.
+type nullEntry = keyspace.Entry[struct{}]
+
 // nullMember is one member of a null cluster.
 type nullMember struct {
 	number  int
 	members []net.Listener
 	token   string
 	errors  map[string][2]string
-	memory  *httpd.Memory // nil: every key is there, with value
+	memory  *keyspace.Space[struct{}] // nil: every key is there, with value
 	value   []byte
 	raw     []byte // the whole answer to a read, without memory
 	yes     []byte // the whole answer to a write
@@ -141,33 +148,37 @@ func (m *nullMember) Answer(b []byte, r *httpd.Request, wrong null.Kind) []byte 
 
 // admin answers what the official client asks about the cluster.
 func (m *nullMember) admin(b []byte, path string) []byte {
-	var body string
+	var peers []string
+	var members []api.AgentMember
+	for i, l := range m.members {
+		host, _, _ := net.SplitHostPort(l.Addr().String())
+		peers = append(peers, l.Addr().String())
+		members = append(members, api.AgentMember{
+			Name: nullName(i), Addr: host, Port: 8301, Status: 1, Tags: map[string]string{"role": "consul", "id": nullID(i)},
+		})
+	}
+	var what any
 	switch path {
 	case "/v1/agent/self":
 		state := "Follower"
 		if m.number == 0 {
 			state = "Leader"
 		}
-		body = fmt.Sprintf(`{"Config":{"NodeName":"%s","NodeID":"%s","Server":true,"Version":"1.22.6-null"},"Stats":{"raft":{"state":"%s","term":"2"}}}`,
-			nullName(m.number), nullID(m.number), state)
-	case "/v1/status/leader":
-		body = fmt.Sprintf("%q", m.members[0].Addr())
-	case "/v1/status/peers", "/v1/agent/members":
-		var list []string
-		for i, l := range m.members {
-			if path == "/v1/status/peers" {
-				list = append(list, fmt.Sprintf("%q", l.Addr()))
-				continue
-			}
-			host, _, _ := net.SplitHostPort(l.Addr().String())
-			list = append(list, fmt.Sprintf(`{"Name":"%s","Addr":"%s","Port":8301,"Status":1,"Tags":{"role":"consul","id":"%s"}}`,
-				nullName(i), host, nullID(i)))
+		what = map[string]any{
+			"Config": map[string]any{"NodeName": nullName(m.number), "NodeID": nullID(m.number), "Server": true, "Version": "1.22.6-null"},
+			"Stats":  map[string]any{"raft": map[string]string{"state": state, "term": "2"}},
 		}
-		body = "[" + strings.Join(list, ",") + "]"
+	case "/v1/status/leader":
+		what = peers[0]
+	case "/v1/status/peers":
+		what = peers
+	case "/v1/agent/members":
+		what = members
 	default:
 		return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions and status, and nothing else.\n")
 	}
-	return httpd.AppendAnswer(b, "200 OK", nullJSON+nullRead, body)
+	body, _ := json.Marshal(what) // what it has can be marshalled
+	return httpd.AppendAnswer(b, "200 OK", nullJSON+nullRead, string(body))
 }
 
 func nullName(i int) string { return fmt.Sprintf("null%d", i+1) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
 // get answers GET /v1/kv/KEY. A raw answer does not name its key, so a wrong
@@ -17,32 +18,32 @@ func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 		if raw && wrong == null.Answer {
 			return append(b, m.raw...)
 		}
-		e := &httpd.Entry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
-		return answerEntries(b, []*httpd.Entry{e}, 2, raw, wrong)
+		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
+		return answerEntries(b, []*nullEntry{e}, 2, raw, wrong)
 	}
-	m.memory.Lock()
-	defer m.memory.Unlock()
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
 	_, recurse := r.Param("recurse")
 	_, names := r.Param("keys")
 	if recurse || names {
-		list := m.memory.List(key)
+		list := m.memory.Prefixed(key)
 		if names && len(list) > 0 {
-			return answerNames(b, list, m.memory.Index)
+			return answerNames(b, list, m.memory.Revision())
 		}
-		return answerEntries(b, list, m.memory.Index, false, wrong)
+		return answerEntries(b, list, m.memory.Revision(), false, wrong)
 	}
 	e := m.memory.Get(key)
 	if e == nil {
-		return answerEntries(b, nil, m.memory.Index, raw, wrong)
+		return answerEntries(b, nil, m.memory.Revision(), raw, wrong)
 	}
-	return answerEntries(b, []*httpd.Entry{e}, e.Changed, raw, wrong)
+	return answerEntries(b, []*nullEntry{e}, e.Changed, raw, wrong)
 }
 
 func indexFields(kind string, index int64) string {
 	return kind + nullRead + "X-Consul-Index: " + strconv.FormatInt(index, 10) + "\r\n"
 }
 
-func answerEntries(b []byte, list []*httpd.Entry, index int64, raw bool, wrong null.Kind) []byte {
+func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong null.Kind) []byte {
 	if len(list) == 0 {
 		return httpd.AppendHead(b, "404 Not Found", indexFields("", index), 0)
 	}
@@ -64,7 +65,7 @@ func answerEntries(b []byte, list []*httpd.Entry, index int64, raw bool, wrong n
 	return httpd.AppendAnswer(b, "200 OK", indexFields(nullJSON, index), string(append(body, ']')))
 }
 
-func appendEntry(b []byte, e *httpd.Entry, wrong null.Kind) []byte {
+func appendEntry(b []byte, e *nullEntry, wrong null.Kind) []byte {
 	key, value := []byte(e.Key), e.Value
 	switch wrong {
 	case null.WrongKey:
@@ -84,7 +85,7 @@ func appendEntry(b []byte, e *httpd.Entry, wrong null.Kind) []byte {
 	return append(b, '}')
 }
 
-func answerNames(b []byte, list []*httpd.Entry, index int64) []byte {
+func answerNames(b []byte, list []*nullEntry, index int64) []byte {
 	names := make([]string, len(list))
 	for i, e := range list {
 		names[i] = e.Key
@@ -98,8 +99,8 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
-	m.memory.Lock()
-	defer m.memory.Unlock()
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
 	done := "true"
 	if m.mayWrite(key, r) {
 		m.memory.Put(key, r.Body)
@@ -128,11 +129,11 @@ func (m *nullMember) remove(b, key []byte, r *httpd.Request) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
-	m.memory.Lock()
-	defer m.memory.Unlock()
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
 	done := "true"
 	if _, recurse := r.Param("recurse"); recurse {
-		for _, e := range m.memory.List(key) {
+		for _, e := range m.memory.Prefixed(key) {
 			m.memory.Delete([]byte(e.Key))
 		}
 	} else if m.mayWrite(key, r) {
@@ -156,10 +157,10 @@ func (m *nullMember) txn(b []byte, r *httpd.Request) []byte {
 	}
 	memory := m.memory
 	if memory == nil {
-		memory = httpd.NewMemory()
+		memory = keyspace.New[struct{}](1, 1)
 	}
-	memory.Lock()
-	defer memory.Unlock()
+	memory.Lock(keyspace.One)
+	defer memory.Unlock(keyspace.One)
 	body := []byte(`{"Results":[`)
 	for i, op := range ops {
 		if op.KV.Verb != "set" {
@@ -170,7 +171,7 @@ func (m *nullMember) txn(b []byte, r *httpd.Request) []byte {
 			body = append(body, ',')
 		}
 		body = append(body, `{"KV":`...)
-		body = append(appendEntry(body, &httpd.Entry{Key: e.Key, Created: e.Created, Changed: e.Changed}, null.Answer), '}')
+		body = append(appendEntry(body, &nullEntry{Key: e.Key, Created: e.Created, Changed: e.Changed}, null.Answer), '}')
 	}
 	body = append(body, `],"Errors":null}`...)
 	return httpd.AppendAnswer(b, "200 OK", nullJSON+nullMeta, string(body))

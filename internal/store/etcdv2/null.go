@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
 var _ store.NullServed = (*Store)(nil)
@@ -41,7 +42,7 @@ type nullServer struct {
 
 // Serve implements store.NullServer.
 func (s *nullServer) Serve(ctx context.Context, listeners []net.Listener) error {
-	memory := httpd.NewMemory()
+	memory := keyspace.New[struct{}](1, 1)
 	var services []httpd.Service
 	for i := range listeners {
 		m := &nullMember{number: i, members: listeners, errors: nullErrors(), scheme: "http://"}
@@ -101,6 +102,9 @@ func (e nullError) appendTo(b []byte, index int64) []byte {
 	return httpd.AppendAnswer(b, e.status, nullJSON+fmt.Sprintf("X-Etcd-Index: %d\r\n", index), string(body))
 }
 
+// nullEntry is a key of a null cluster, which locks all of them at once.
+type nullEntry = keyspace.Entry[struct{}]
+
 // nullMember is one member of a null cluster.
 type nullMember struct {
 	number  int
@@ -108,7 +112,7 @@ type nullMember struct {
 	scheme  string
 	auth    string // what Authorization must be; empty for none
 	errors  map[string]nullError
-	memory  *httpd.Memory // nil: every key is there, with one value
+	memory  *keyspace.Space[struct{}] // nil: every key is there, with one value
 	value   []byte
 	before  []byte // of the answer to a read without memory: what precedes its length
 	after   []byte // and what follows the key in its body

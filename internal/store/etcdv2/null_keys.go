@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
 // canned makes the parts of the answers of a member without memory.
@@ -38,30 +39,30 @@ func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 		if wrong == null.Answer {
 			return m.getCanned(b, key)
 		}
-		e := &httpd.Entry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
+		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
 		return answerNode(b, "200 OK", "get", appendEntry(nil, e, wrong), 2)
 	}
-	m.memory.Lock()
-	defer m.memory.Unlock()
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
 	if e := m.memory.Get(key); e != nil {
-		return answerNode(b, "200 OK", "get", appendEntry(nil, e, wrong), m.memory.Index)
+		return answerNode(b, "200 OK", "get", appendEntry(nil, e, wrong), m.memory.Revision())
 	}
 	folder := bytes.TrimSuffix(key, []byte("/"))
 	prefix := append(bytes.Clone(folder), '/')
 	if len(folder) == 0 {
 		prefix = nil
 	}
-	list := m.memory.List(prefix)
+	list := m.memory.Prefixed(prefix)
 	if len(list) == 0 && len(folder) > 0 {
-		return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Index)
+		return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Revision())
 	}
 	recursive, _ := r.Param("recursive")
-	return answerNode(b, "200 OK", "get", appendFolder(nil, folder, prefix, list, string(recursive) == "true", wrong), m.memory.Index)
+	return answerNode(b, "200 OK", "get", appendFolder(nil, folder, prefix, list, string(recursive) == "true", wrong), m.memory.Revision())
 }
 
 // appendFolder appends a folder's node with those below it. Without recursive a
 // folder in it is named alone.
-func appendFolder(b, folder, prefix []byte, list []*httpd.Entry, recursive bool, wrong null.Kind) []byte {
+func appendFolder(b, folder, prefix []byte, list []*nullEntry, recursive bool, wrong null.Kind) []byte {
 	b = httpd.AppendJSON(append(b, `{"key":`...), append([]byte{'/'}, folder...))
 	b = append(b, `,"dir":true,"nodes":[`...)
 	first := true
@@ -92,7 +93,7 @@ func appendFolder(b, folder, prefix []byte, list []*httpd.Entry, recursive bool,
 	return append(b, "]}"...)
 }
 
-func appendEntry(b []byte, e *httpd.Entry, wrong null.Kind) []byte {
+func appendEntry(b []byte, e *nullEntry, wrong null.Kind) []byte {
 	key, value := []byte("/"+e.Key), e.Value
 	switch wrong {
 	case null.WrongKey:
@@ -126,24 +127,24 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request) []byte {
 	if !ok && len(r.Body) > 0 {
 		return nullError{"400 Bad Request", "Invalid POST form", "no value", 210}.appendTo(b, 0)
 	}
-	m.memory.Lock()
-	defer m.memory.Unlock()
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
 	e := m.memory.Get(key)
 	action := "set"
 	if prev, ok := r.Param("prevIndex"); ok {
 		action = "compareAndSwap"
 		if e == nil {
-			return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Index)
+			return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Revision())
 		}
 		if want, _ := strconv.ParseInt(string(prev), 10, 64); want != e.Changed {
 			cause := fmt.Sprintf("[%d != %d]", want, e.Changed)
-			return nullError{"412 Precondition Failed", "Compare failed", cause, testFailed}.appendTo(b, m.memory.Index)
+			return nullError{"412 Precondition Failed", "Compare failed", cause, testFailed}.appendTo(b, m.memory.Revision())
 		}
 	}
 	if exist, _ := r.Param("prevExist"); string(exist) == "false" {
 		action = "create"
 		if e != nil {
-			return nullError{"412 Precondition Failed", "Key already exists", "/" + string(key), nodeExists}.appendTo(b, m.memory.Index)
+			return nullError{"412 Precondition Failed", "Key already exists", "/" + string(key), nodeExists}.appendTo(b, m.memory.Revision())
 		}
 	}
 	status := "200 OK"
@@ -155,7 +156,7 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request) []byte {
 	if quiet, _ := r.Param("noValueOnSuccess"); string(quiet) != "true" {
 		node = appendEntry(nil, e, null.Answer)
 	}
-	return answerNode(b, status, action, node, m.memory.Index)
+	return answerNode(b, status, action, node, m.memory.Revision())
 }
 
 // remove answers DELETE /v2/keys/KEY, with recursive=true or without.
@@ -163,18 +164,18 @@ func (m *nullMember) remove(b, key []byte, r *httpd.Request) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
-	m.memory.Lock()
-	defer m.memory.Unlock()
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
 	removed := m.memory.Delete(key)
 	if recursive, _ := r.Param("recursive"); string(recursive) == "true" {
-		for _, e := range m.memory.List(append(bytes.Clone(key), '/')) {
+		for _, e := range m.memory.Prefixed(append(bytes.Clone(key), '/')) {
 			removed = m.memory.Delete([]byte(e.Key)) || removed
 		}
 	}
 	if !removed {
-		return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Index)
+		return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Revision())
 	}
 	node := httpd.AppendJSON([]byte(`{"key":`), append([]byte{'/'}, key...))
-	node = fmt.Appendf(node, `,"modifiedIndex":%d}`, m.memory.Index)
-	return answerNode(b, "200 OK", "delete", node, m.memory.Index)
+	node = fmt.Appendf(node, `,"modifiedIndex":%d}`, m.memory.Revision())
+	return answerNode(b, "200 OK", "delete", node, m.memory.Revision())
 }

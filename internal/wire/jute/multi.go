@@ -54,8 +54,7 @@ func (c *Conn) Multi(call Call, ops []MultiOp) {
 	putMultiHeader(b, OpError, true, -1)
 }
 
-// ReadMulti appends the operations of a multi as Multi wrote it, with creates
-// and setDatas alone.
+// ReadMulti appends the operations of a multi as Multi wrote it.
 func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	r := NewReader(request)
 	for {
@@ -63,11 +62,14 @@ func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 		if done || !r.OK() {
 			return to, r.OK()
 		}
-		m := MultiOp{Op: op, Path: Path{Rest: r.Buffer()}, Data: r.Buffer()}
+		m := MultiOp{Op: op, Path: Path{Rest: r.Buffer()}}
 		switch op {
-		case OpSetData:
+		case OpDelete, OpCheck:
 			m.Version = r.Int()
+		case OpSetData:
+			m.Data, m.Version = r.Buffer(), r.Int()
 		case OpCreate:
+			m.Data = r.Buffer()
 			before := r.Rest()
 			for range r.Count(12) {
 				r.Int()

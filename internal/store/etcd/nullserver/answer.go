@@ -14,14 +14,14 @@ type pending struct {
 	conn      *conn
 	stream    uint32
 	kind      null.Kind
-	status    *status // not nil: the answer is this error
-	code      uint32  // of Reset
-	body      []byte  // the message with its prefix
-	sent      int     // how much of body has been
-	window    int64   // the stream's; before the answer begins, what to add to the initial one
-	place     int     // in session.waiting, while it waits there
-	cancelled bool    // the client wants no answer any more
-	long      bool    // body, without a prefix, is a message of a stream that stays open
+	err       error  // not nil: the answer is this error
+	code      uint32 // of Reset
+	body      []byte // the message with its prefix
+	sent      int    // how much of body has been
+	window    int64  // the stream's; before the answer begins, what to add to the initial one
+	place     int    // in session.waiting, while it waits there
+	cancelled bool   // the client wants no answer any more
+	long      bool   // body, without a prefix, is a message of a stream that stays open
 }
 
 // prefixLen is the length of what stands before a gRPC message: a flag for
@@ -35,15 +35,11 @@ func putPrefix(b []byte, size int) {
 
 // call answers a complete request, or prepares the answer for later.
 func (s *session) call(id uint32, c call, extra int64, request []byte) {
-	if !c.method.scripted() {
+	if !c.method.scripted {
 		s.reply(id, c.method, extra, request, null.Answer)
 		return
 	}
-	if s.member.user != "" && c.token != tokenRight {
-		err := errUserEmpty
-		if c.token == tokenWrong {
-			err = errAuthToken
-		}
+	if err := s.member.admits(c.token); err != nil {
 		s.fail(id, err)
 		return
 	}
@@ -71,7 +67,7 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 
 // reply answers at once. The message is written where it goes out; when the
 // windows do not allow it in one frame it is taken back and becomes pending.
-func (s *session) reply(id uint32, m method, extra int64, request []byte, wrong null.Kind) {
+func (s *session) reply(id uint32, m *method, extra int64, request []byte, wrong null.Kind) {
 	at, replies := len(s.out), s.replies
 	b := s.replies.appendStart(s.out, id)
 	frame := len(b)
@@ -99,24 +95,24 @@ func (s *session) reply(id uint32, m method, extra int64, request []byte, wrong 
 }
 
 // fail ends a request with an error.
-func (s *session) fail(id uint32, err *status) {
+func (s *session) fail(id uint32, err error) {
 	s.out = s.replies.appendError(s.out, id, err)
 	s.ended()
 }
 
 // prepare carries a request out, unless its fate is to be refused, and keeps
 // the answer.
-func (s *session) prepare(id uint32, m method, extra int64, request []byte, a null.Action) *pending {
+func (s *session) prepare(id uint32, m *method, extra int64, request []byte, a null.Action) *pending {
 	p := s.take(id, extra)
 	p.kind = a.Kind
 	switch a.Kind {
 	case null.Error:
-		p.status = s.member.errors[a.Name]
+		p.err = s.member.errors[a.Name]
 	case null.Reset:
 		p.code = resetCode(a.Name)
 	default:
 		var room [prefixLen]byte
-		p.body, p.status = s.member.answer(append(p.body, room[:]...), m, request, a.Kind, &s.room)
+		p.body, p.err = s.member.answer(append(p.body, room[:]...), m, request, a.Kind, &s.room)
 		putPrefix(p.body, len(p.body)-prefixLen)
 	}
 	return p
@@ -166,8 +162,8 @@ func (s *session) perform(p *pending) {
 
 // deliver sends a pending answer, or as much of it as the windows allow.
 func (s *session) deliver(p *pending) {
-	if p.status != nil {
-		s.fail(p.stream, p.status)
+	if p.err != nil {
+		s.fail(p.stream, p.err)
 		s.recycle(p)
 		return
 	}

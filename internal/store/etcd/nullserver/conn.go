@@ -8,11 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Sizes of one connection's buffers, in bytes.
-const (
-	readBuffer = 64 << 10
-	flushAt    = 256 << 10 // written even though more of the batch is to be answered
-)
+// flushAt is how much output in bytes is written even though more of the batch
+// is to be answered.
+const flushAt = 256 << 10
 
 // conn is a session on a network connection. One goroutine reads; answers that
 // are due later come from the server's schedule.
@@ -32,31 +30,15 @@ func newConn(s *server, m *member, nc net.Conn) *conn {
 
 // Serve implements nullnet.Conn.
 func (c *conn) Serve() {
-	defer c.End()
 	if hub := c.session.member.hub; hub != nil {
 		defer hub.remove(c, 0, -1)
 	}
-	nc := c.Socket()
-	buf := make([]byte, readBuffer)
-	held := 0
-	for {
-		n, err := nc.Read(buf[held:])
-		if n == 0 && err != nil {
-			return
-		}
-		held += n
-		used, ok := c.take(buf[:held])
-		if !ok {
-			c.Discard(buf)
-			return
-		}
-		held = copy(buf, buf[used:held])
-	}
+	c.Feed(c.take)
 }
 
 // take answers the complete frames of in. It reports how much that was, and
 // whether the connection goes on.
-func (c *conn) take(in []byte) (used int, ok bool) {
+func (c *conn) take(in []byte) (used, need int, goesOn bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
 	defer c.Unlock()
@@ -78,7 +60,7 @@ func (c *conn) take(in []byte) (used int, ok bool) {
 	}
 	c.schedule(now)
 	c.Settle()
-	return used, !c.Over()
+	return used, 0, !c.Over()
 }
 
 // schedule hands over what is due later.
@@ -108,4 +90,33 @@ func (c *conn) fail(err error, in []byte) {
 	} else if errors.Is(err, errPreface) && isHTTP1(in) {
 		s.out = append(s.out, notFoundPage...)
 	}
+}
+
+// due gives the answers that are due, and writes each connection's once.
+func (s *server) due(batch []*pending) {
+	touched := s.touched
+	for _, p := range batch {
+		if p == nil {
+			s.Hangup()
+			continue
+		}
+		c := p.conn
+		c.Lock()
+		if !c.Over() && !c.session.closing {
+			c.session.due(p)
+		}
+		c.Unlock()
+		if !c.touched {
+			c.touched = true
+			touched = append(touched, c)
+		}
+	}
+	for _, c := range touched {
+		c.touched = false
+		c.Lock()
+		c.Flush(false)
+		c.Unlock()
+	}
+	clear(touched)
+	s.touched = touched[:0]
 }

@@ -11,7 +11,7 @@ const tableSize = 4096
 
 // call is what a request's headers say.
 type call struct {
-	method method
+	method *method // nil: there is none of this name
 	token  tokenState
 }
 

@@ -4,6 +4,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
@@ -23,6 +26,7 @@ type hub struct {
 	keys   map[string][]*watcher
 	ranges []*watcher
 	batch  []timer.Item[*pending] // kept for tell
+	reply  *pb.WatchResponse      // with one event, likewise
 	lease  leases
 }
 
@@ -43,7 +47,12 @@ func (w *watcher) watches(key string) bool {
 }
 
 func newHub(s *server) *hub {
-	return &hub{server: s, script: s.Script, keys: map[string][]*watcher{}, lease: leases{ttl: map[int64]int64{}}}
+	return &hub{
+		server: s, script: s.Script, keys: map[string][]*watcher{}, lease: leases{ttl: map[int64]int64{}},
+		reply: &pb.WatchResponse{
+			Header: newIdentity(MemberID(1)).header(0), Events: []*mvccpb.Event{{Kv: &mvccpb.KeyValue{}}},
+		},
+	}
 }
 
 func (h *hub) add(w *watcher) {
@@ -87,18 +96,42 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 	h.ranges = keep(h.ranges)
 }
 
-// tell sends an entry's event to its watchers. The entry is as it was written,
-// or was removed at the revision; before is what was there, if it is known.
-func (h *hub) tell(e *entry, revision int64, before *entry) {
+// listens reports whether anybody watches.
+func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
+
+// written tells of an entry that was written, and what it was before if that is
+// known.
+func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	event := h.reply.Events[0]
+	event.Type = mvccpb.Event_PUT
+	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], e.Key...), e.Value
+	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = e.Created, e.Changed, e.Version
+	h.tell(e.Key, prev)
+}
+
+// removed tells of a key that was removed at a revision. It has its name alone.
+func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	event := h.reply.Events[0]
+	event.Type = mvccpb.Event_DELETE
+	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], prev.Key...), nil
+	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = 0, revision, 0
+	h.tell(string(prev.Key), prev)
+}
+
+// tell sends the event to the key's watchers, with what was there before to
+// those that want to know it.
+func (h *hub) tell(key string, prev *mvccpb.KeyValue) {
 	now := h.server.Clock.Now()
-	for _, w := range h.keys[e.key] {
-		h.send(w, e, revision, before, now)
+	for _, w := range h.keys[key] {
+		h.send(w, prev, now)
 	}
 	for _, w := range h.ranges {
-		if w.watches(e.key) {
-			h.send(w, e, revision, before, now)
+		if w.watches(key) {
+			h.send(w, prev, now)
 		}
 	}
 	h.server.Later(h.batch...)
@@ -106,49 +139,36 @@ func (h *hub) tell(e *entry, revision int64, before *entry) {
 	h.batch = h.batch[:0]
 }
 
-// send makes one event and does with it what the script says.
-func (h *hub) send(w *watcher, e *entry, revision int64, before *entry, now int64) {
-	if revision < w.from {
+// send does with the event what the script says.
+func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
+	event := h.reply.Events[0]
+	if event.Kv.ModRevision < w.from {
 		return
 	}
-	event := w.event(h.server.members[0].identity, e, revision, before)
+	h.reply.Header.Revision, h.reply.WatchId = event.Kv.ModRevision, w.id
+	if event.PrevKv = nil; w.prevKV {
+		event.PrevKv = prev
+	}
+	message := encode(h.reply)
 	fault, late := h.script.DecideEvent(h.events.Add(1))
 	switch fault {
 	case null.Lose:
 		return
 	case null.Reorder:
 		if w.behind == nil {
-			w.behind = event
+			w.behind = message
 			return
 		}
 	case null.Duplicate:
-		h.post(w, event, now)
+		h.post(w, message, now)
 	}
-	h.post(w, event, now+int64(late))
+	h.post(w, message, now+int64(late))
 	if w.behind != nil {
 		h.post(w, w.behind, now+int64(late))
 		w.behind = nil
 	}
 }
 
-func (h *hub) post(w *watcher, event []byte, due int64) {
-	h.batch = append(h.batch, timer.Item[*pending]{Due: due, What: &pending{conn: w.conn, stream: w.stream, long: true, body: event}})
-}
-
-// event makes a WatchResponse{header: 1, watch_id: 2, events: 11 {type: 1,
-// kv: 2, prev_kv: 3}}. A removed key has its name and revision alone.
-func (w *watcher) event(id *identity, e *entry, revision int64, before *entry) []byte {
-	b := id.appendHeader(make([]byte, 0, 160+len(e.key)+len(e.value)), revision)
-	b = appendUint(b, 2, uint64(w.id))
-	at := len(b)
-	if e.removed {
-		b = appendUint(b, 1, 1)
-		b = appendKV(b, 2, e.key, nil, 0, revision, 0, null.Answer)
-	} else {
-		b = appendEntry(b, 2, e, false, null.Answer)
-	}
-	if w.prevKV && before != nil {
-		b = appendEntry(b, 3, before, false, null.Answer)
-	}
-	return enclose(b, at, 11)
+func (h *hub) post(w *watcher, message []byte, due int64) {
+	h.batch = append(h.batch, timer.Item[*pending]{Due: due, What: &pending{conn: w.conn, stream: w.stream, long: true, body: message}})
 }

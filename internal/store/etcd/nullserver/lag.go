@@ -1,6 +1,10 @@
 package nullserver
 
-import "slices"
+import (
+	"slices"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+)
 
 // past is what members that lag have. A key that is written again while they
 // have not seen the write before it stays as it was before that one, so that
@@ -13,39 +17,41 @@ type past struct {
 
 // before is an entry as it was before a write.
 type before struct {
-	entry
+	entry *entry
 	until int64 // when the entry was written last
 }
 
 // keep remembers an entry that is about to be written. Of one that is removed,
 // and of one that was removed, nothing is kept.
 func (p *past) keep(e *entry) {
-	now := p.now()
-	if e.old == nil || now-e.old.until > p.lag {
-		was := &before{entry: *e}
-		was.value, was.old = slices.Clone(e.value), nil
-		e.old = was
+	now, old := p.now(), e.With.old
+	if old == nil || now-old.until > p.lag {
+		was := *e
+		was.Value, was.With.old = slices.Clone(e.Value), nil
+		old = &before{entry: &was}
+		e.With.old = old
 	}
-	e.old.until = now
+	old.until = now
 }
 
 // view is what a member that lags has of an entry; nil if it does not have it.
 func (p *past) view(e *entry) *entry {
+	old := e.With.old
 	switch {
-	case e.old == nil || p.now()-e.old.until > p.lag:
+	case old == nil || p.now()-old.until > p.lag:
 		return e
-	case e.old.version == 0:
+	case old.entry.Version == 0:
 		return nil
 	}
-	return &e.old.entry
+	return old.entry
 }
 
 // lagging reports whether a request is answered by a member that lags.
-func (m *memory) lagging(id *identity, r *rangeRequest) bool {
-	return m.past != nil && r.local && id.member != MemberID(1)
+func (m *memory) lagging(id *identity, r *pb.RangeRequest) bool {
+	return m.past != nil && r.Serializable && id.member != MemberID(1)
 }
 
-// seen is the entries of an interval as a member that lags has them.
+// seen is entries as a member that lags has them.
 func (p *past) seen(found []*entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {

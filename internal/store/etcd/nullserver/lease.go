@@ -1,6 +1,11 @@
 package nullserver
 
-import "sync"
+import (
+	"sync"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
 
 // leases are granted, kept alive and revoked, and never end by themselves.
 type leases struct {
@@ -9,6 +14,7 @@ type leases struct {
 	last int64
 }
 
+// of is a lease's time in seconds; 0 if there is none.
 func (l *leases) of(id int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -18,50 +24,26 @@ func (l *leases) of(id int64) int64 {
 // firstLease makes numbers as long as etcd's.
 const firstLease = 0x6e756c6c00000000
 
-// grant takes a LeaseGrantRequest{TTL: 1, ID: 2} and appends a
-// LeaseGrantResponse{header: 1, ID: 2, TTL: 3}.
-func (l *leases) grant(b, request []byte, m *member) ([]byte, *status) {
-	var ttl, id int64
-	for len(request) > 0 {
-		number, value, _, rest, ok := next(request)
-		if !ok {
-			return b, errMalformed
-		}
-		request = rest
-		switch number {
-		case 1:
-			ttl = int64(value)
-		case 2:
-			id = int64(value)
-		}
-	}
+func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if id == 0 {
+	if id = r.ID; id == 0 {
 		l.last++
 		id = firstLease + l.last
 	}
 	if l.ttl[id] != 0 {
-		return b, errLeaseExists
+		return 0, 0, rpctypes.ErrGRPCLeaseExist
 	}
-	ttl = max(ttl, 1)
-	l.ttl[id] = ttl
-	b = m.identity.appendHeader(b, m.keeper.currentRevision())
-	return appendUint(appendUint(b, 2, uint64(id)), 3, uint64(ttl)), nil
+	l.ttl[id] = max(r.TTL, 1)
+	return id, l.ttl[id], nil
 }
 
-// revoke takes a LeaseRevokeRequest{ID: 1} and appends a
-// LeaseRevokeResponse{header: 1}.
-func (l *leases) revoke(b, request []byte, m *member) ([]byte, *status) {
-	_, id, _, _, ok := next(request)
-	if !ok {
-		return b, errMalformed
-	}
+func (l *leases) revoke(id int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ttl[int64(id)] == 0 {
-		return b, errLeaseNotFound
+	if l.ttl[id] == 0 {
+		return rpctypes.ErrGRPCLeaseNotFound
 	}
-	delete(l.ttl, int64(id))
-	return m.identity.appendHeader(b, m.keeper.currentRevision()), nil
+	delete(l.ttl, id)
+	return nil
 }

@@ -3,7 +3,7 @@ package nullserver
 import (
 	"encoding/binary"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
@@ -17,9 +17,6 @@ type long struct {
 	watchers int64  // created on it
 }
 
-// isLong reports whether the method's calls stay open.
-func (m method) isLong() bool { return m == methodWatch || m == methodKeepAlive }
-
 // beginLong begins the answer of a stream that stays open.
 func (s *session) beginLong(st *stream) {
 	if s.member.hub == nil {
@@ -27,11 +24,7 @@ func (s *session) beginLong(st *stream) {
 		s.fail(st.id, errUnimplemented)
 		return
 	}
-	if s.member.user != "" && st.call.token != tokenRight {
-		err := errUserEmpty
-		if st.call.token == tokenWrong {
-			err = errAuthToken
-		}
+	if err := s.member.admits(st.call.token); err != nil {
 		s.forget(st)
 		s.fail(st.id, err)
 		return
@@ -56,13 +49,7 @@ func (s *session) takeLong(st *stream, p []byte, ended bool) {
 		if len(b) < n {
 			break
 		}
-		ok := false
-		if st.call.method == methodWatch {
-			ok = s.watchRequest(st, b[prefixLen:n])
-		} else {
-			ok = s.keepAlive(st, b[prefixLen:n])
-		}
-		if !ok {
+		if !s.takeMessage(st, b[prefixLen:n]) {
 			s.resetLong(st, h2.ErrCodeProtocol)
 			return
 		}
@@ -140,99 +127,70 @@ func (s *session) dueLong(p *pending) {
 	}
 }
 
-// watchRequest takes a WatchRequest{create_request: 1, cancel_request: 2,
-// progress_request: 3}.
-func (s *session) watchRequest(st *stream, request []byte) bool {
-	number, _, data, rest, ok := next(request)
-	if !ok || len(rest) > 0 {
+// takeMessage does what the client asks for on such a stream. It reports
+// whether the stream goes on.
+func (s *session) takeMessage(st *stream, request []byte) bool {
+	message, err := st.call.method.parse(request)
+	if err != nil {
 		return false
 	}
-	switch number {
-	case 1:
-		return s.createWatcher(st, data)
-	case 2:
-		var id uint64
-		if len(data) > 0 {
-			if _, id, _, _, ok = next(data); !ok {
-				return false
-			}
-		}
-		s.member.hub.remove(s.owner, st.id, int64(id))
-		s.sendLong(st, s.watchAnswer(int64(id), fieldCanceled, 0))
-	case 3:
-		s.sendLong(st, s.watchAnswer(-1, 0, 0))
+	switch r := message.(type) {
+	case *pb.WatchRequest:
+		s.watch(st, r)
+	case *pb.LeaseKeepAliveRequest:
+		return s.keepAlive(st, r)
 	}
 	return true
 }
 
-// Flags of a WatchResponse.
-const (
-	fieldCreated  protowire.Number = 3
-	fieldCanceled protowire.Number = 4
-)
-
-// watchAnswer makes a WatchResponse{header: 1, watch_id: 2, created: 3,
-// canceled: 4, compact_revision: 5} with one of the flags set, unless it is 0.
-func (s *session) watchAnswer(id int64, flag protowire.Number, compacted int64) []byte {
-	b := s.member.identity.appendHeader(nil, s.member.keeper.currentRevision())
-	b = appendUint(b, 2, uint64(id))
-	if flag != 0 {
-		b = appendUint(b, flag, 1)
+func (s *session) watch(st *stream, r *pb.WatchRequest) {
+	switch {
+	case r.GetCreateRequest() != nil:
+		s.createWatcher(st, r.GetCreateRequest())
+	case r.GetCancelRequest() != nil:
+		id := r.GetCancelRequest().WatchId
+		s.member.hub.remove(s.owner, st.id, id)
+		s.sendWatch(st, &pb.WatchResponse{WatchId: id, Canceled: true})
+	case r.GetProgressRequest() != nil:
+		s.sendWatch(st, &pb.WatchResponse{WatchId: -1})
 	}
-	return appendUint(b, 5, uint64(compacted))
 }
 
-// createWatcher takes a WatchCreateRequest{key: 1, range_end: 2,
-// start_revision: 3, prev_kv: 6}. What was written before is forgotten, so a
+func (s *session) sendWatch(st *stream, r *pb.WatchResponse) {
+	r.Header = s.member.identity.header(s.member.keeper.Revision())
+	s.sendLong(st, encode(r))
+}
+
+// createWatcher adds a watcher. What was written before is forgotten, so a
 // watcher of it is told that it is compacted.
-func (s *session) createWatcher(st *stream, request []byte) bool {
-	w := &watcher{conn: s.owner, stream: st.id, id: st.long.watchers}
-	for len(request) > 0 {
-		number, value, data, rest, ok := next(request)
-		if !ok {
-			return false
-		}
-		request = rest
-		switch number {
-		case 1:
-			w.key = string(data)
-		case 2:
-			w.end = string(data)
-		case 3:
-			w.from = int64(value)
-		case 6:
-			w.prevKV = value != 0
-		}
+func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
+	w := &watcher{
+		conn: s.owner, stream: st.id, id: st.long.watchers,
+		key: string(r.Key), end: string(r.RangeEnd), from: r.StartRevision, prevKV: r.PrevKv,
 	}
 	st.long.watchers++
 	m := s.member.keeper.(*memory)
-	set := m.shardsOf([]byte(w.key), []byte(w.end))
-	m.lock(set)
-	revision := m.revision.Load()
-	created := s.watchAnswer(w.id, fieldCreated, 0)
-	if w.from == 0 || w.from > revision {
+	set := m.of(r.Key, r.RangeEnd)
+	m.Lock(set)
+	revision := m.Revision()
+	created := encode(&pb.WatchResponse{Header: s.member.identity.header(revision), WatchId: w.id, Created: true})
+	compacted := w.from != 0 && w.from <= revision
+	if !compacted {
 		s.member.hub.add(w)
 	}
-	m.unlock(set)
+	m.Unlock(set)
 	s.sendLong(st, created)
-	if w.from != 0 && w.from <= revision {
-		s.sendLong(st, s.watchAnswer(w.id, fieldCanceled, revision+1))
+	if compacted {
+		s.sendWatch(st, &pb.WatchResponse{WatchId: w.id, Canceled: true, CompactRevision: revision + 1})
 	}
-	return true
 }
 
-// keepAlive takes a LeaseKeepAliveRequest{ID: 1} and answers as the script
-// says: at once, later, or never; any other fault resets the stream.
-func (s *session) keepAlive(st *stream, request []byte) bool {
-	_, id, _, _, ok := next(request)
-	if !ok {
-		return false
-	}
-	b := s.member.identity.appendHeader(nil, s.member.keeper.currentRevision())
-	b = appendUint(b, 2, id)
-	if ttl := s.member.hub.lease.of(int64(id)); ttl > 0 {
-		b = appendUint(b, 3, uint64(ttl))
-	}
+// keepAlive answers as the script says: at once, later, or never; any other
+// fault resets the stream.
+func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
+	b := encode(&pb.LeaseKeepAliveResponse{
+		Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID, TTL: s.member.hub.lease.of(r.ID),
+	})
 	if s.run == nil {
 		s.sendLong(st, b)
 		return true

@@ -1,189 +1,225 @@
 package nullserver
 
 import (
-	"hash/maphash"
-	"math/bits"
+	"bytes"
+	"cmp"
 	"slices"
-	"sort"
 	"strings"
-	"sync"
-	"sync/atomic"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
-// memory holds the keys and their newest versions: what was put is read back.
-// Older versions are forgotten at once, as if every write were followed by a
-// compaction. Overwriting a key with a value no larger than before allocates
-// nothing.
-//
-// The keys are spread over shards, each with a lock. A request locks the shards
-// of all its keys, in order, before it looks at any, so that transactions are
-// atomic; a request over an interval locks them all.
+// memory is the keeper that remembers: what was put is read back. Older
+// versions are forgotten, as if every write were followed by a compaction.
 type memory struct {
-	seed     maphash.Seed
-	revision atomic.Int64 // of the last write; an empty etcd is at 1
-	shards   [shardCount]shard
-	index    []*entry // every entry by key, and removed ones; guarded by all locks
-	removed  int      // removed entries in index; guarded likewise
-	hub      *hub     // is told of every write; may be nil
-	past     *past    // nil: no member lags
+	*keyspace.Space[kept]
+	hub  *hub  // is told of every write; may be nil
+	past *past // nil: no member lags
 }
 
-const shardCount = 16
+type entry = keyspace.Entry[kept]
 
-// shardSet has a bit for each shard.
-type shardSet uint16
-
-const allShards shardSet = 1<<shardCount - 1
-
-type shard struct {
-	mu      sync.Mutex
-	entries map[string]*entry
-	added   []*entry // not in index yet
-	removed int      // removed since index was last brought up to date
-	_       [64]byte // keeps the next shard's lock off this cache line
+// kept is what is kept with a key beside.
+type kept struct {
+	old *before // what members that lag have; nil: the key as it is
 }
 
-type entry struct {
-	key                  string
-	value                []byte
-	create, mod, version int64
-	removed              bool
-	old                  *before // what members that lag have; nil: as this
-}
+// newMemory returns a memory at the revision of an empty etcd.
+func newMemory() *memory { return &memory{Space: keyspace.New[kept](keyspace.MaxShards, 1)} }
 
-func newMemory() *memory {
-	m := &memory{seed: maphash.MakeSeed()}
-	m.revision.Store(1)
-	for i := range m.shards {
-		m.shards[i].entries = map[string]*entry{}
-	}
-	return m
-}
-
-func (m *memory) shardOf(key []byte) int {
-	return int(maphash.Bytes(m.seed, key) % shardCount)
-}
-
-// shardsOf is the shards of a key, or of an interval when end is not empty.
-func (m *memory) shardsOf(key, end []byte) shardSet {
+// of is the shards of a key, or of an interval when end is not empty.
+func (m *memory) of(key, end []byte) keyspace.Shards {
 	if len(end) > 0 {
-		return allShards
+		return m.All()
 	}
-	return 1 << m.shardOf(key)
+	return m.Of(key)
 }
 
-func (m *memory) lock(set shardSet) {
-	for ; set != 0; set &= set - 1 {
-		m.shards[bits.TrailingZeros16(uint16(set))].mu.Lock()
+func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
+	set := m.of(r.Key, r.RangeEnd)
+	m.Lock(set)
+	defer m.Unlock(set)
+	revision := m.Revision()
+	if err := checkRevision(r, revision); err != nil {
+		return b, err
 	}
+	var one [1]*entry
+	found, count, more := m.find(one[:0], r, m.lagging(id, r))
+	b = id.appendHeader(b, revision)
+	for _, e := range found {
+		value := e.Value
+		if r.KeysOnly {
+			value = nil
+		}
+		b = appendKV(b, e.Key, value, e.Created, e.Changed, e.Version, wrong)
+	}
+	if more {
+		b = appendUint(b, 3, 1)
+	}
+	return appendUint(b, 4, uint64(count)), nil
 }
 
-func (m *memory) unlock(set shardSet) {
-	for ; set != 0; set &= set - 1 {
-		m.shards[bits.TrailingZeros16(uint16(set))].mu.Unlock()
+// checkRevision refuses what only older versions could answer.
+func checkRevision(r *pb.RangeRequest, revision int64) error {
+	switch {
+	case r.Revision > revision:
+		return rpctypes.ErrGRPCFutureRev
+	case r.Revision > 0 && r.Revision < revision:
+		return rpctypes.ErrGRPCCompacted
 	}
+	return nil
 }
 
-// get returns a key's entry, or nil. The caller holds the key's lock, here and
+// at appends to one the entry of a key, or returns those of an interval. As in
+// etcd an end of one zero byte is no end. The caller holds the locks, here and
 // in what follows.
-func (m *memory) get(key []byte) *entry {
-	return m.shards[m.shardOf(key)].entries[string(key)]
+func (m *memory) at(one []*entry, key, end []byte) []*entry {
+	switch {
+	case len(end) == 1 && end[0] == 0:
+		return m.Interval(key, nil)
+	case len(end) > 0:
+		return m.Interval(key, end)
+	}
+	if e := m.Get(key); e != nil {
+		one = append(one, e)
+	}
+	return one
 }
 
-// put writes a key at a revision.
-func (m *memory) put(key, value []byte, revision int64) {
-	s := &m.shards[m.shardOf(key)]
-	e := s.entries[string(key)]
-	if e == nil {
-		e = &entry{key: string(key), create: revision}
-		s.entries[e.key] = e
-		s.added = append(s.added, e)
+// find returns what a request is answered with, how many keys there are, and
+// whether the limit leaves some out.
+func (m *memory) find(one []*entry, r *pb.RangeRequest, lags bool) (found []*entry, count int, more bool) {
+	found = m.at(one, r.Key, r.RangeEnd)
+	if lags {
+		found = m.past.seen(found)
 	}
+	if count = len(found); r.CountOnly {
+		return nil, count, false
+	}
+	if reordered(r) {
+		found = sorted(r, found)
+	}
+	if filtered(r) {
+		found = slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return !matches(r, e) })
+	}
+	if r.Limit > 0 && int64(len(found)) > r.Limit {
+		found, more = found[:r.Limit], true
+	}
+	return found, count, more
+}
+
+// filtered reports whether the request has bounds.
+func filtered(r *pb.RangeRequest) bool {
+	return r.MinModRevision != 0 || r.MaxModRevision != 0 || r.MinCreateRevision != 0 || r.MaxCreateRevision != 0
+}
+
+// matches reports whether an entry is inside the request's bounds.
+func matches(r *pb.RangeRequest, e *entry) bool {
+	return (r.MinModRevision == 0 || e.Changed >= r.MinModRevision) && (r.MaxModRevision == 0 || e.Changed <= r.MaxModRevision) &&
+		(r.MinCreateRevision == 0 || e.Created >= r.MinCreateRevision) && (r.MaxCreateRevision == 0 || e.Created <= r.MaxCreateRevision)
+}
+
+// reordered reports whether the answer is in another order than that of the
+// keys. As in etcd, a target without an order is ascending.
+func reordered(r *pb.RangeRequest) bool {
+	return r.SortTarget != pb.RangeRequest_KEY || r.SortOrder == pb.RangeRequest_DESCEND
+}
+
+func sorted(r *pb.RangeRequest, found []*entry) []*entry {
+	found = slices.Clone(found)
+	if r.SortOrder == pb.RangeRequest_NONE && r.Limit > 0 && !filtered(r) {
+		// Without an order etcd sorts only what it took by key: up to the limit
+		// and one more, by which it knows that there is more.
+		found = found[:min(int64(len(found)), r.Limit+1)]
+	}
+	slices.SortStableFunc(found, func(a, b *entry) (c int) {
+		switch r.SortTarget {
+		case pb.RangeRequest_KEY:
+			c = strings.Compare(a.Key, b.Key)
+		case pb.RangeRequest_VERSION:
+			c = cmp.Compare(a.Version, b.Version)
+		case pb.RangeRequest_CREATE:
+			c = cmp.Compare(a.Created, b.Created)
+		case pb.RangeRequest_MOD:
+			c = cmp.Compare(a.Changed, b.Changed)
+		default:
+			c = bytes.Compare(a.Value, b.Value)
+		}
+		if r.SortOrder == pb.RangeRequest_DESCEND {
+			c = -c
+		}
+		return c
+	})
+	return found
+}
+
+func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest) ([]byte, error) {
+	set := m.Of(p.Key)
+	m.Lock(set)
+	defer m.Unlock(set)
+	if err := m.mayPut(p); err != nil {
+		return b, err
+	}
+	revision := m.Next()
+	b = id.appendHeader(b, revision)
+	e := m.Entry(p.Key)
+	if p.PrevKv && e.Version > 0 {
+		b = appendKV(b, e.Key, e.Value, e.Created, e.Changed, e.Version, null.Answer)
+	}
+	m.write(e, p, revision)
+	return b, nil
+}
+
+// mayPut refuses a write under a lease, since no key is bound to one here, and
+// one that keeps a part of a key that is not there.
+func (m *memory) mayPut(p *pb.PutRequest) error {
+	switch {
+	case p.Lease != 0:
+		return rpctypes.ErrGRPCLeaseNotFound
+	case (p.IgnoreValue || p.IgnoreLease) && m.Get(p.Key) == nil:
+		return rpctypes.ErrGRPCKeyNotFound
+	}
+	return nil
+}
+
+// write writes a key.
+func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
 	if m.past != nil {
 		m.past.keep(e)
 	}
-	if m.hub != nil && m.hub.count.Load() > 0 {
-		m.putTold(e, value, revision)
+	value := p.Value
+	if p.IgnoreValue {
+		value = e.Value
+	}
+	if !m.hub.listens() {
+		e.Set(value, revision)
 		return
 	}
-	e.set(value, revision)
+	var prev *mvccpb.KeyValue
+	if e.Version > 0 && m.hub.before.Load() {
+		prev = keyValue(e)
+	}
+	e.Set(value, revision)
+	m.hub.written(e, prev)
 }
 
-func (e *entry) set(value []byte, revision int64) {
-	e.value = append(e.value[:0], value...)
-	e.mod = revision
-	e.version++
+// keyValue is an entry as the generated code writes it. It keeps its value when
+// the entry is written again.
+func keyValue(e *entry) *mvccpb.KeyValue {
+	return &mvccpb.KeyValue{
+		Key: []byte(e.Key), Value: bytes.Clone(e.Value), CreateRevision: e.Created, ModRevision: e.Changed, Version: e.Version,
+	}
 }
 
-// putTold is put with watchers about.
-func (m *memory) putTold(e *entry, value []byte, revision int64) {
-	var before *entry
-	if m.hub.before.Load() && e.version > 0 {
-		old := *e
-		old.value = slices.Clone(e.value)
-		before = &old
-	}
-	e.set(value, revision)
-	m.hub.tell(e, revision, before)
-}
-
-// remove forgets an entry.
-func (m *memory) remove(e *entry) {
-	s := &m.shards[maphash.String(m.seed, e.key)%shardCount]
-	delete(s.entries, e.key)
-	e.removed = true
-	s.removed++
-}
-
-// interval returns the entries from key up to but not including end, in order,
-// with removed ones among them. As in etcd an end of one zero byte is no end.
-// The caller holds all locks.
-func (m *memory) interval(key, end []byte) []*entry {
-	m.refresh()
-	from := m.search(key)
-	to := len(m.index)
-	if len(end) != 1 || end[0] != 0 {
-		to = max(m.search(end), from)
-	}
-	return m.index[from:to]
-}
-
-func (m *memory) search(key []byte) int {
-	return sort.Search(len(m.index), func(i int) bool { return m.index[i].key >= string(key) })
-}
-
-// refresh brings the index up to date: it merges what was added since, and
-// drops what was removed once that is a quarter of it.
-func (m *memory) refresh() {
-	var added []*entry
-	for i := range m.shards {
-		s := &m.shards[i]
-		added = append(added, s.added...)
-		m.removed += s.removed
-		s.removed = 0
-		clear(s.added)
-		s.added = s.added[:0]
-	}
-	if len(added) == 0 && m.removed*4 <= len(m.index) {
-		return
-	}
-	byKey := func(a, b *entry) int { return strings.Compare(a.key, b.key) }
-	slices.SortStableFunc(added, byKey)
-	merged := make([]*entry, 0, len(m.index)+len(added))
-	keep := func(e *entry) {
-		if !e.removed {
-			merged = append(merged, e)
-		}
-	}
-	for _, e := range m.index {
-		for len(added) > 0 && added[0].key < e.key {
-			keep(added[0])
-			added = added[1:]
-		}
-		keep(e)
-	}
-	for _, e := range added {
-		keep(e)
-	}
-	m.index, m.removed = merged, 0
+func (m *memory) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
+	set := m.of(d.Key, d.RangeEnd)
+	m.Lock(set)
+	defer m.Unlock(set)
+	w := writes{memory: m}
+	return w.delete(d), nil
 }

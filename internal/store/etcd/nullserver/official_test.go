@@ -165,7 +165,7 @@ func TestAuthentication(t *testing.T) {
 	if _, err := client.Put(ctx, "k", "v"); err != nil {
 		t.Error(err)
 	}
-	if _, err := official(t, clientv3.Config{Endpoints: endpoints}).Get(ctx, "k"); err == nil || err.Error() != errUserEmpty.text {
+	if _, err := official(t, clientv3.Config{Endpoints: endpoints}).Get(ctx, "k"); err == nil || err.Error() != rpctypes.ErrorDesc(rpctypes.ErrGRPCUserEmpty) {
 		t.Errorf("without a name: %v", err)
 	}
 	_, err := clientv3.New(clientv3.Config{

@@ -7,6 +7,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
@@ -98,7 +99,7 @@ func TestDelay(t *testing.T) {
 
 func TestNeverLeavesTheStreamOpen(t *testing.T) {
 	o := options(t, "never every 50")
-	o.Counts = &Counts{}
+	o.Counts = &null.Counts{}
 	c := dial(t, start(t, 1, o, nil)[0])
 	ids := map[uint32]int{}
 	for i := 1; i <= 200; i++ {

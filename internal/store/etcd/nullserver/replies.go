@@ -3,6 +3,8 @@ package nullserver
 import (
 	"strconv"
 
+	"google.golang.org/grpc/status"
+
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -68,7 +70,8 @@ func (r *replyHeaders) appendEnd(b []byte, stream uint32) []byte {
 
 // appendError appends an answer that is an error and nothing else
 // ("Trailers-Only" in gRPC over HTTP/2).
-func (r *replyHeaders) appendError(b []byte, stream uint32, s *status) []byte {
+func (r *replyHeaders) appendError(b []byte, stream uint32, err error) []byte {
+	s := status.Convert(err)
 	at := len(b)
 	b = h2.AppendFrameHeader(b, 0, h2.FrameHeaders, h2.FlagEndHeaders|h2.FlagEndStream, stream)
 	if r.plain && !r.emptied {
@@ -77,9 +80,9 @@ func (r *replyHeaders) appendError(b []byte, stream uint32, s *status) []byte {
 	}
 	b = append(b, status200+fullContentType+contentType...)
 	b = append(b, "\x00\x0bgrpc-status"...)
-	b = appendHeaderString(b, strconv.Itoa(int(s.code)))
+	b = appendHeaderString(b, strconv.Itoa(int(s.Code())))
 	b = append(b, "\x00\x0cgrpc-message"...)
-	b = appendHeaderString(b, s.text)
+	b = appendHeaderString(b, s.Message())
 	size := len(b) - at - h2.FrameHeaderLen
 	b[at+1], b[at+2] = byte(size>>8), byte(size)
 	return b

@@ -99,14 +99,14 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 		s.goneAway = true
 		s.out = h2.AppendGoAway(s.out, id, h2.ErrCodeNo)
 	}
-	if c.method == methodUnknown {
+	if c.method == nil {
 		s.fail(id, errUnimplemented)
 		return nil
 	}
 	st := s.begin(id)
 	st.call = c
 	switch {
-	case c.method.isLong():
+	case c.method.long:
 		if s.beginLong(st); st.long != nil && ended {
 			s.takeLong(st, nil, true)
 		}

@@ -48,7 +48,7 @@ type Options struct {
 	MaxStreams int
 	// Counts, if not nil, counts the operations. Without it the server keeps
 	// no figures at all.
-	Counts *Counts
+	Counts *null.Counts
 }
 
 // ParseScript reads a script for this server: null.Parse with the names of

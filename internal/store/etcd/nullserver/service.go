@@ -1,224 +1,218 @@
 package nullserver
 
 import (
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// method is a gRPC method.
-type method uint8
+// method is a gRPC method that the server knows.
+type method struct {
+	path     string
+	scripted bool          // an operation, which the script counts and decides about; others are answered at once
+	long     bool          // its calls stay open
+	request  proto.Message // an empty one; nil for what is read by hand
+}
 
-const (
-	methodUnknown method = iota
-	methodRange
-	methodRangeStream // its answer is a stream of one message
-	methodPut
-	methodDeleteRange
-	methodTxn
-	methodStatus
-	methodMemberList
-	methodAuthenticate
-	methodLeaseGrant
-	methodLeaseRevoke
-	methodWatch      // stays open
-	methodKeepAlive  // stays open
-	methodHeaderOnly // answered with a header and nothing else
-)
-
-// scripted reports whether the method is an operation, which the script counts
-// and decides about; the others are administration and answered at once.
-func (m method) scripted() bool { return m >= methodRange && m <= methodTxn }
-
-func methodOf(path string) method {
-	switch path {
-	case "/etcdserverpb.KV/Range":
-		return methodRange
-	case "/etcdserverpb.KV/RangeStream":
-		return methodRangeStream
-	case "/etcdserverpb.KV/Put":
-		return methodPut
-	case "/etcdserverpb.KV/DeleteRange":
-		return methodDeleteRange
-	case "/etcdserverpb.KV/Txn":
-		return methodTxn
-	case "/etcdserverpb.Maintenance/Status":
-		return methodStatus
-	case "/etcdserverpb.Cluster/MemberList":
-		return methodMemberList
-	case "/etcdserverpb.Auth/Authenticate":
-		return methodAuthenticate
-	case "/etcdserverpb.Watch/Watch":
-		return methodWatch
-	case "/etcdserverpb.Lease/LeaseKeepAlive":
-		return methodKeepAlive
-	case "/etcdserverpb.Lease/LeaseGrant":
-		return methodLeaseGrant
-	case "/etcdserverpb.Lease/LeaseRevoke":
-		return methodLeaseRevoke
-	case "/etcdserverpb.KV/Compact", "/etcdserverpb.Maintenance/Alarm", "/etcdserverpb.Maintenance/Defragment":
-		return methodHeaderOnly
+// methodOf returns the method with a path, or nil.
+func methodOf(path string) *method {
+	for _, m := range [...]method{
+		{path: pb.KV_Range_FullMethodName, scripted: true},
+		{path: pb.KV_RangeStream_FullMethodName, scripted: true}, // answered with a stream of one message
+		{path: pb.KV_Put_FullMethodName, scripted: true},
+		{path: pb.KV_DeleteRange_FullMethodName, scripted: true, request: &pb.DeleteRangeRequest{}},
+		{path: pb.KV_Txn_FullMethodName, scripted: true, request: &pb.TxnRequest{}},
+		{path: pb.KV_Compact_FullMethodName, request: &pb.CompactionRequest{}},
+		{path: pb.Watch_Watch_FullMethodName, long: true, request: &pb.WatchRequest{}},
+		{path: pb.Lease_LeaseKeepAlive_FullMethodName, long: true, request: &pb.LeaseKeepAliveRequest{}},
+		{path: pb.Lease_LeaseGrant_FullMethodName, request: &pb.LeaseGrantRequest{}},
+		{path: pb.Lease_LeaseRevoke_FullMethodName, request: &pb.LeaseRevokeRequest{}},
+		{path: pb.Maintenance_Status_FullMethodName, request: &pb.StatusRequest{}},
+		{path: pb.Maintenance_Alarm_FullMethodName, request: &pb.AlarmRequest{}},
+		{path: pb.Maintenance_Defragment_FullMethodName, request: &pb.DefragmentRequest{}},
+		{path: pb.Cluster_MemberList_FullMethodName, request: &pb.MemberListRequest{}},
+		{path: pb.Auth_Authenticate_FullMethodName, request: &pb.AuthenticateRequest{}},
+	} {
+		if m.path == path {
+			return &m
+		}
 	}
-	return methodUnknown
+	return nil
 }
 
-// keeper answers the operations. The request is valid until the call returns.
+// parse reads a request of the method.
+func (m *method) parse(request []byte) (proto.Message, error) {
+	message := m.request.ProtoReflect().New().Interface()
+	return message, unmarshal(request, message)
+}
+
+// keeper answers the operations. The request is valid until the call returns;
+// the headers of answers that are not encoded carry the revision alone.
 type keeper interface {
-	appendRange(b []byte, id *identity, r *rangeRequest, wrong null.Kind) ([]byte, *status)
-	appendPut(b []byte, id *identity, p *putRequest) ([]byte, *status)
-	appendDelete(b []byte, id *identity, d *deleteRequest) ([]byte, *status)
-	appendTxn(b []byte, id *identity, t *txnRequest, wrong null.Kind) ([]byte, *status)
-	currentRevision() int64
+	appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error)
+	appendPut(b []byte, id *identity, p *pb.PutRequest) ([]byte, error)
+	delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
+	txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
+	Revision() int64
 }
 
-// room is where requests are parsed to, so that none is allocated.
+// room is where hot requests are parsed to, so that none is allocated.
 type room struct {
-	get    rangeRequest
-	put    putRequest
-	remove deleteRequest
-	txn    txnRequest
+	get pb.RangeRequest
+	put pb.PutRequest
 }
 
 // member is one member of the null cluster.
 type member struct {
 	identity *identity
 	keeper   keeper
-	hub      *hub               // nil: there are no watches and leases
-	members  []byte             // the answer to MemberList, without its header
-	noLocal  bool               // refuses local reads
-	user     string             // NAME:PASSWORD; empty: no authentication
-	errors   map[string]*status // by their names in a script
+	hub      *hub // nil: there are no watches and leases
+	members  []*pb.Member
+	noLocal  bool             // refuses local reads
+	user     string           // NAME:PASSWORD; empty: no authentication
+	errors   map[string]error // by their names in a script
 }
 
 // token is what Authenticate gives to everybody who knows the password.
 const token = "null.1"
 
+// admits says what is wrong with who sends a request.
+func (m *member) admits(t tokenState) error {
+	switch {
+	case m.user == "" || t == tokenRight:
+		return nil
+	case t == tokenWrong:
+		return rpctypes.ErrGRPCInvalidAuthToken
+	}
+	return rpctypes.ErrGRPCUserEmpty
+}
+
 // answer carries out a request and appends the response message to b, or says
 // what is wrong with it.
-func (m *member) answer(b []byte, method method, request []byte, wrong null.Kind, room *room) ([]byte, *status) {
-	switch method {
-	case methodRange, methodRangeStream:
-		r := &room.get
-		var ok bool
-		*r, ok = parseRange(request)
-		if err := checkRange(r, ok); err != nil {
+func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kind, room *room) ([]byte, error) {
+	switch method.path {
+	case pb.KV_Range_FullMethodName, pb.KV_RangeStream_FullMethodName:
+		if err := m.parseRange(request, &room.get); err != nil {
 			return b, err
 		}
-		if r.local && m.noLocal {
-			return b, errNoLocal
+		if method.path == pb.KV_RangeStream_FullMethodName {
+			return m.appendStreamed(b, &room.get, wrong)
 		}
-		if method == methodRange {
-			return m.keeper.appendRange(b, m.identity, r, wrong)
-		}
-		return m.appendStreamed(b, r, wrong)
-	case methodPut:
-		p := &room.put
-		var ok bool
-		*p, ok = parsePut(request)
-		if err := checkPut(p, ok); err != nil {
+		return m.keeper.appendRange(b, m.identity, &room.get, wrong)
+	case pb.KV_Put_FullMethodName:
+		if err := parsePut(request, &room.put); err != nil {
 			return b, err
 		}
-		return m.keeper.appendPut(b, m.identity, p)
-	case methodDeleteRange:
-		d := &room.remove
-		var ok bool
-		*d, ok = parseDelete(request)
-		if err := checkDelete(d, ok); err != nil {
+		if err := checkPut(&room.put); err != nil {
 			return b, err
 		}
-		return m.keeper.appendDelete(b, m.identity, d)
-	case methodTxn:
-		if err := room.txn.parse(request); err != nil {
-			return b, err
-		}
-		return m.keeper.appendTxn(b, m.identity, &room.txn, wrong)
-	case methodAuthenticate:
-		return m.authenticate(b, request)
-	case methodUnknown:
-		return b, errUnimplemented
-	case methodLeaseGrant, methodLeaseRevoke:
-		switch {
-		case m.hub == nil:
-			return b, errUnimplemented
-		case method == methodLeaseGrant:
-			return m.hub.lease.grant(b, request, m)
-		}
-		return m.hub.lease.revoke(b, request, m)
+		return m.keeper.appendPut(b, m.identity, &room.put)
 	}
-	revision := m.keeper.currentRevision()
-	b = m.identity.appendHeader(b, revision)
-	switch method {
-	case methodStatus:
-		b = appendStatus(b, revision)
-	case methodMemberList:
-		b = append(b, m.members...)
+	message, err := method.parse(request)
+	if err != nil {
+		return b, err
 	}
-	return b, nil
+	reply, err := m.call(message, wrong)
+	if err != nil {
+		return b, err
+	}
+	return proto.MarshalOptions{}.MarshalAppend(b, reply)
+}
+
+// parseRange reads and checks what a Range or RangeStream asks for.
+func (m *member) parseRange(request []byte, r *pb.RangeRequest) error {
+	if err := parseRange(request, r); err != nil {
+		return err
+	}
+	if err := checkRange(r); err != nil {
+		return err
+	}
+	if r.Serializable && m.noLocal {
+		return errNoLocal
+	}
+	return nil
 }
 
 // appendStreamed appends a RangeStreamResponse{range_response: 1} that has all
 // of the range.
-func (m *member) appendStreamed(b []byte, r *rangeRequest, wrong null.Kind) ([]byte, *status) {
+func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
 	switch {
-	case r.order != orderNone && r.reordered():
+	case r.SortOrder != pb.RangeRequest_NONE && reordered(r):
 		return b, errStreamOrder
-	case r.filtered():
+	case filtered(r):
 		return b, errStreamFilter
 	}
-	at := len(b)
-	b, err := m.keeper.appendRange(b, m.identity, r, wrong)
+	all, err := m.keeper.appendRange(nil, m.identity, r, wrong)
 	if err != nil {
 		return b, err
 	}
-	return enclose(b, at, 1), nil
+	return protowire.AppendBytes(protowire.AppendTag(b, 1, protowire.BytesType), all), nil
 }
 
-func (m *member) authenticate(b, request []byte) ([]byte, *status) {
-	name, password, ok := parseAuth(request)
-	switch {
-	case !ok:
-		return b, errMalformed
-	case m.user == "":
-		return b, errAuthDisabled
-	case string(name)+":"+string(password) != m.user:
-		return b, errAuthFailed
+// call carries out a request that is not hot.
+func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, error) {
+	header := m.identity.header(m.keeper.Revision())
+	switch r := request.(type) {
+	case *pb.DeleteRangeRequest:
+		return m.delete(r)
+	case *pb.TxnRequest:
+		return m.txn(r, wrong)
+	case *pb.CompactionRequest:
+		return &pb.CompactionResponse{Header: header}, nil
+	case *pb.AlarmRequest:
+		return &pb.AlarmResponse{Header: header}, nil
+	case *pb.DefragmentRequest:
+		return &pb.DefragmentResponse{Header: header}, nil
+	case *pb.StatusRequest: // the first member leads, and what was written is applied
+		return &pb.StatusResponse{
+			Header: header, Version: version, StorageVersion: "3.7.0", Leader: MemberID(1), RaftTerm: term,
+			RaftIndex: uint64(header.Revision), RaftAppliedIndex: uint64(header.Revision),
+		}, nil
+	case *pb.MemberListRequest:
+		return &pb.MemberListResponse{Header: header, Members: m.members}, nil
+	case *pb.AuthenticateRequest:
+		switch {
+		case m.user == "":
+			return nil, rpctypes.ErrGRPCAuthNotEnabled
+		case r.Name+":"+r.Password != m.user:
+			return nil, rpctypes.ErrGRPCAuthFailed
+		}
+		return &pb.AuthenticateResponse{Header: header, Token: token}, nil
 	}
-	b = m.identity.appendHeader(b, m.keeper.currentRevision())
-	return appendText(b, 2, token), nil
+	if m.hub == nil {
+		return nil, errUnimplemented
+	}
+	switch r := request.(type) {
+	case *pb.LeaseGrantRequest:
+		id, ttl, err := m.hub.lease.grant(r)
+		return &pb.LeaseGrantResponse{Header: header, ID: id, TTL: ttl}, err
+	case *pb.LeaseRevokeRequest:
+		return &pb.LeaseRevokeResponse{Header: header}, m.hub.lease.revoke(r.ID)
+	}
+	return nil, errUnimplemented
 }
 
-// The checks below are those of etcd's api/v3rpc/key.go.
-
-func checkRange(r *rangeRequest, ok bool) *status {
-	switch {
-	case !ok:
-		return errMalformed
-	case len(r.key) == 0:
-		return errEmptyKey
-	case r.order < 0 || r.order > 2 || r.target < 0 || r.target > 4:
-		return errSortOption
+func (m *member) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
+	if err := checkDelete(d); err != nil {
+		return nil, err
 	}
-	return nil
+	r, err := m.keeper.delete(d)
+	if err == nil {
+		r.Header = m.identity.header(r.Header.Revision)
+	}
+	return r, err
 }
 
-func checkPut(p *putRequest, ok bool) *status {
-	switch {
-	case !ok:
-		return errMalformed
-	case len(p.key) == 0:
-		return errEmptyKey
-	case p.ignoreValue && len(p.value) != 0:
-		return errValueProvided
-	case p.ignoreLease && p.lease != 0:
-		return errLeaseProvided
+func (m *member) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error) {
+	if err := checkTxn(t); err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-func checkDelete(d *deleteRequest, ok bool) *status {
-	switch {
-	case !ok:
-		return errMalformed
-	case len(d.key) == 0:
-		return errEmptyKey
+	r, err := m.keeper.txn(t, wrong)
+	if err == nil {
+		r.Header = m.identity.header(r.Header.Revision)
 	}
-	return nil
+	return r, err
 }

@@ -25,9 +25,9 @@ type session struct {
 	owner   *conn     // nil without a network: there are no watches
 	run     *null.Run // nil: every operation is answered at once
 	script  *null.Script
-	counts  *Counts // nil: nobody counts
-	now     int64   // when what is being read arrived
-	out     []byte  // to be written
+	counts  *null.Counts // nil: nobody counts
+	now     int64        // when what is being read arrived
+	out     []byte       // to be written
 	later   []timer.Item[*pending]
 	first   bool // the script's first operation came here
 	closing bool // close the connection when out is written

@@ -4,157 +4,191 @@ import (
 	"bytes"
 	"cmp"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
-// shards is every shard that the transaction may touch.
-func (t *txnRequest) shards(m *memory) (set shardSet) {
-	for i := range t.compares {
-		set |= m.shardsOf(t.compares[i].key, t.compares[i].end)
+// shards is every shard that a transaction may touch.
+func (m *memory) shards(t *pb.TxnRequest) (set keyspace.Shards) {
+	for _, c := range t.Compare {
+		set |= m.of(c.Key, c.RangeEnd)
 	}
-	for _, ops := range [2][]txnOp{t.success, t.failure} {
-		for i := range ops {
-			switch op := &ops[i]; op.field {
-			case opRange:
-				set |= m.shardsOf(op.get.key, op.get.end)
-			case opPut:
-				set |= m.shardsOf(op.put.key, nil)
-			case opDelete:
-				set |= m.shardsOf(op.remove.key, op.remove.end)
+	for _, ops := range [2][]*pb.RequestOp{t.Success, t.Failure} {
+		for _, op := range ops {
+			get, put, remove := op.GetRequestRange(), op.GetRequestPut(), op.GetRequestDeleteRange()
+			switch {
+			case get != nil:
+				set |= m.of(get.Key, get.RangeEnd)
+			case put != nil:
+				set |= m.Of(put.Key)
+			case remove != nil:
+				set |= m.of(remove.Key, remove.RangeEnd)
 			}
 		}
 	}
 	return set
 }
 
-func (m *memory) appendTxn(b []byte, id *identity, t *txnRequest, wrong null.Kind) ([]byte, *status) {
-	set := t.shards(m)
-	m.lock(set)
-	defer m.unlock(set)
-	ops, succeeded := t.failure, false
-	if m.hold(t.compares) {
-		ops, succeeded = t.success, true
+func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error) {
+	set := m.shards(t)
+	m.Lock(set)
+	defer m.Unlock(set)
+	r := &pb.TxnResponse{Succeeded: m.hold(t.Compare)}
+	ops := t.Failure
+	if r.Succeeded {
+		ops = t.Success
 	}
-	if err := m.checkOps(ops); err != nil {
-		return b, err
-	}
-	w := writes{m: m}
-	at := len(b)
-	if succeeded {
-		b = appendUint(b, 2, 1)
-	}
-	for i := range ops {
-		b = w.appendOp(b, &ops[i], wrong)
-	}
-	return prependHeader(b, at, id, w.seen()), nil
-}
-
-// checkOps refuses what cannot be carried out, before anything is.
-func (m *memory) checkOps(ops []txnOp) *status {
-	for i := range ops {
-		switch op := &ops[i]; op.field {
-		case opRange:
-			if err := checkRevision(&op.get, m.revision.Load()); err != nil {
-				return err
-			}
-		case opPut:
-			if err := m.mayPut(&op.put); err != nil {
-				return err
-			}
+	for _, op := range ops { // nothing is carried out if one cannot be
+		var err error
+		if get, put := op.GetRequestRange(), op.GetRequestPut(); get != nil {
+			err = checkRevision(get, m.Revision())
+		} else if put != nil {
+			err = m.mayPut(put)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	w := writes{memory: m}
+	for _, op := range ops {
+		r.Responses = append(r.Responses, w.carryOut(op, wrong))
+	}
+	r.Header = w.header()
+	return r, nil
 }
 
-// appendOp carries out one operation and appends its ResponseOp.
-func (w *writes) appendOp(b []byte, op *txnOp, wrong null.Kind) []byte {
-	outer := len(b)
-	switch op.field {
-	case opRange:
-		b = appendRevision(b, w.seen())
-		b = w.m.appendFound(b, &op.get, wrong)
-	case opPut:
-		b = appendRevision(b, w.next())
-		b = w.appendPut(b, &op.put)
-	case opDelete:
-		b = w.appendDelete(b, &op.remove)
-		var room [headerRoom]byte
-		b = insert(b, outer, appendRevision(room[:0], w.seen()))
-	}
-	if op.field != 0 {
-		b = enclose(b, outer, op.field)
-	}
-	return enclose(b, outer, 3)
+// writes are changes made under the same locks, which share one revision.
+type writes struct {
+	*memory
+	revision int64 // 0 until something changes
 }
 
-// appendRevision appends the header of a response inside a transaction's,
-// which carries the revision alone.
-func appendRevision(b []byte, revision int64) []byte {
-	b = append(b, 1<<3|byte(protowire.BytesType), byte(sizeInt(revision)))
-	return appendUint(b, 3, uint64(revision))
+// next is the revision of a change.
+func (w *writes) next() int64 {
+	if w.revision == 0 {
+		w.revision = w.Next()
+	}
+	return w.revision
+}
+
+// header is the header of a response, which carries the revision alone: that of
+// the changes, or of the last before.
+func (w *writes) header() *pb.ResponseHeader {
+	if w.revision != 0 {
+		return &pb.ResponseHeader{Revision: w.revision}
+	}
+	return &pb.ResponseHeader{Revision: w.Revision()}
+}
+
+// carryOut does one operation of a transaction.
+func (w *writes) carryOut(op *pb.RequestOp, wrong null.Kind) *pb.ResponseOp {
+	switch op := op.Request.(type) {
+	case *pb.RequestOp_RequestRange:
+		return rangeOp(w.get(op.RequestRange, wrong))
+	case *pb.RequestOp_RequestPut:
+		return putOp(w.put(op.RequestPut))
+	case *pb.RequestOp_RequestDeleteRange:
+		return deleteOp(w.delete(op.RequestDeleteRange))
+	}
+	return &pb.ResponseOp{}
+}
+
+func rangeOp(r *pb.RangeResponse) *pb.ResponseOp {
+	return &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: r}}
+}
+
+func putOp(r *pb.PutResponse) *pb.ResponseOp {
+	return &pb.ResponseOp{Response: &pb.ResponseOp_ResponsePut{ResponsePut: r}}
+}
+
+func deleteOp(r *pb.DeleteRangeResponse) *pb.ResponseOp {
+	return &pb.ResponseOp{Response: &pb.ResponseOp_ResponseDeleteRange{ResponseDeleteRange: r}}
+}
+
+func (w *writes) get(g *pb.RangeRequest, wrong null.Kind) *pb.RangeResponse {
+	found, count, more := w.find(nil, g, false)
+	r := &pb.RangeResponse{Header: w.header(), Count: int64(count), More: more}
+	for _, e := range found {
+		kv := keyValue(e)
+		if g.KeysOnly {
+			kv.Value = nil
+		}
+		kv.Key, kv.Value = damaged(kv.Key, kv.Value, wrong)
+		r.Kvs = append(r.Kvs, kv)
+	}
+	return r
+}
+
+func (w *writes) put(p *pb.PutRequest) *pb.PutResponse {
+	revision, e := w.next(), w.Entry(p.Key)
+	r := &pb.PutResponse{Header: w.header()}
+	if p.PrevKv && e.Version > 0 {
+		r.PrevKv = keyValue(e)
+	}
+	w.write(e, p, revision)
+	return r
+}
+
+func (w *writes) delete(d *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
+	found := w.at(nil, d.Key, d.RangeEnd)
+	r := &pb.DeleteRangeResponse{Deleted: int64(len(found))}
+	for _, e := range found {
+		prev := keyValue(e)
+		if d.PrevKv {
+			r.PrevKvs = append(r.PrevKvs, prev)
+		}
+		revision := w.next()
+		if w.Remove(e); w.hub.listens() {
+			w.hub.removed(prev, revision)
+		}
+	}
+	r.Header = w.header()
+	return r
 }
 
 // hold reports whether all comparisons hold. As in etcd a key that is not there
 // compares as one whose numbers are 0, and its value as equal to nothing; an
 // interval holds when each of its keys does.
-func (m *memory) hold(compares []compare) bool {
-	for i := range compares {
-		c := &compares[i]
-		if len(c.end) == 0 {
-			if !c.holds(m.get(c.key)) {
-				return false
-			}
-			continue
-		}
-		empty := true
-		for _, e := range m.interval(c.key, c.end) {
-			if e.removed {
-				continue
-			}
-			empty = false
-			if !c.holds(e) {
-				return false
-			}
-		}
-		if empty && !c.holds(nil) {
+func (m *memory) hold(compares []*pb.Compare) bool {
+	for _, c := range compares {
+		found := m.at(nil, c.Key, c.RangeEnd)
+		if len(found) == 0 && (c.Target == pb.Compare_VALUE || !holds(c, &entry{})) {
 			return false
+		}
+		for _, e := range found {
+			if !holds(c, e) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// holds compares one entry; nil is a key that is not there.
-func (c *compare) holds(e *entry) bool {
-	const targetValue, targetLease = 3, 4
-	if e == nil {
-		if c.target == targetValue {
-			return false
-		}
-		e = &entry{}
-	}
+// holds compares one entry.
+func holds(c *pb.Compare, e *entry) bool {
 	var order int
-	switch c.target {
-	case 0:
-		order = cmp.Compare(e.version, c.number)
-	case 1:
-		order = cmp.Compare(e.create, c.number)
-	case 2:
-		order = cmp.Compare(e.mod, c.number)
-	case targetValue:
-		order = bytes.Compare(e.value, c.value)
-	case targetLease:
-		order = cmp.Compare(0, c.number)
+	switch c.Target {
+	case pb.Compare_VERSION:
+		order = cmp.Compare(e.Version, c.GetVersion())
+	case pb.Compare_CREATE:
+		order = cmp.Compare(e.Created, c.GetCreateRevision())
+	case pb.Compare_MOD:
+		order = cmp.Compare(e.Changed, c.GetModRevision())
+	case pb.Compare_VALUE:
+		order = bytes.Compare(e.Value, c.GetValue())
+	case pb.Compare_LEASE:
+		order = cmp.Compare(0, c.GetLease())
 	}
-	switch c.result {
-	case 0:
+	switch c.Result {
+	case pb.Compare_EQUAL:
 		return order == 0
-	case 1:
+	case pb.Compare_GREATER:
 		return order > 0
-	case 2:
+	case pb.Compare_LESS:
 		return order < 0
-	case 3:
+	case pb.Compare_NOT_EQUAL:
 		return order != 0
 	}
 	return true

@@ -12,6 +12,15 @@ func AppendAnswer(b []byte, status, fields, body string) []byte {
 	return append(b, body...)
 }
 
+// Damaged appends a value that was damaged to b: its last byte is another.
+func Damaged(b, value []byte) []byte {
+	b = append(b, value...)
+	if len(value) > 0 {
+		b[len(b)-1] ^= 1
+	}
+	return b
+}
+
 // AppendHead appends the head of an answer whose body has size bytes.
 func AppendHead(b []byte, status, fields string, size int) []byte {
 	b = append(b, "HTTP/1.1 "...)

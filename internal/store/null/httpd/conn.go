@@ -2,44 +2,31 @@ package httpd
 
 import (
 	"bytes"
-	"crypto/tls"
 	"net"
-	"sync"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
 
-// Sizes in bytes.
-const (
-	readBuffer = 64 << 10
-	// writeInline is how much the schedule's goroutine writes itself: a socket
-	// takes that at once from a connection that had nothing outstanding.
-	writeInline = 16 << 10
-	keepBuffer  = 1 << 20
-)
+// keepBuffer is the largest answer in bytes whose memory is kept for the next.
+const keepBuffer = 1 << 20
 
 // conn is one connection. Its own goroutine reads and answers; answers that are
 // due later come from the server's schedule, and until then the next request
 // waits.
 type conn struct {
-	server  *server
-	service Service
-	socket  net.Conn // as it was accepted
-	net     net.Conn // the same, or TLS on it
-
-	mu      sync.Mutex // guards what follows, and is held while an answer is written
-	in      []byte     // read and not yet taken
-	out     []byte
-	request Request
-	served  uint64
-	busy    bool // an answer is due later, or never
-	last    bool // the answer under way is the last one
-	reset   bool // close without a farewell
-	over    bool
-	pending pending
+	nullnet.Writer // of out; its lock guards what follows
+	server         *server
+	service        Service
+	out            []byte // to be written
+	closing        bool   // close the connection when out is written
+	in             []byte // read while an answer was due
+	request        Request
+	served         uint64
+	busy           bool // an answer is due later, or never
+	last           bool // the answer under way is the last one
+	pending        pending
 }
 
 // pending is an answer that is due later.
@@ -49,43 +36,35 @@ type pending struct {
 	body []byte
 }
 
-// Socket implements nullnet.Conn.
-func (c *conn) Socket() net.Conn { return c.socket }
-
-// Serve implements nullnet.Conn.
-func (c *conn) Serve() {
-	if c.server.tls != nil {
-		t := tls.Server(c.socket, c.server.tls)
-		if err := t.Handshake(); err != nil {
-			return
-		}
-		c.net = t
-	}
-	buf := make([]byte, readBuffer)
-	for {
-		n, err := c.net.Read(buf)
-		if err != nil || !c.take(buf[:n]) {
-			return
-		}
-	}
+func newConn(s *server, service Service, nc net.Conn) *conn {
+	c := &conn{server: s, service: service}
+	c.Init(s.Base, nc, &c.out, &c.closing)
+	return c
 }
 
-// take answers what is whole of in and what was kept before it, and reports
-// whether the connection goes on.
-func (c *conn) take(in []byte) bool {
+// Serve implements nullnet.Conn.
+func (c *conn) Serve() { c.Feed(c.take) }
+
+// take answers the complete requests of in; while an answer is due it keeps
+// them for later.
+func (c *conn) take(in []byte) (used, need int, goesOn bool) {
 	now := c.server.Clock.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over {
-		return true // until the client has closed too
+	c.Lock()
+	defer c.Unlock()
+	if c.busy || len(c.in) > 0 {
+		c.in, used = append(c.in, in...), len(in)
+		c.answerKept(now)
+	} else if used = c.answer(in, now); c.busy || used < len(in) {
+		c.in, used = append(c.in, in[used:]...), len(in)
 	}
-	if len(c.in) > 0 {
-		c.in = append(c.in, in...)
-		in = c.in
-	}
-	used := c.answer(in, now)
-	c.in = append(c.in[:0], in[used:]...)
-	return c.flush()
+	c.Settle()
+	return used, 0, !c.Over()
+}
+
+// answerKept takes up what came while an answer was due.
+func (c *conn) answerKept(now int64) {
+	used := c.answer(c.in, now)
+	c.in = append(c.in[:0], c.in[used:]...)
 }
 
 // answer takes as many requests as it may and returns how many bytes those had.
@@ -94,18 +73,19 @@ func (c *conn) answer(in []byte, now int64) (used int) {
 		n, err := c.request.parse(in[used:], c.server.options.AuthField)
 		if err != nil {
 			c.out = AppendAnswer(c.out, "400 Bad Request", "", err.Error())
-			c.last = true
-			return len(in)
+			c.last, used = true, len(in)
+			break
 		}
 		if c.request.Continue {
 			c.out = append(c.out, "HTTP/1.1 100 Continue\r\n\r\n"...)
 		}
 		if n == 0 {
-			return used
+			break
 		}
 		used += n
 		c.handle(now)
 	}
+	c.closing = c.closing || c.last && !c.busy
 	return used
 }
 
@@ -153,7 +133,8 @@ func (c *conn) perform() {
 	case null.Close:
 		c.last = true
 	case null.Reset:
-		c.last, c.reset = true, true
+		c.last = true
+		c.Reset()
 	case null.Half:
 		c.out = append(c.out, p.body[:len(p.body)/2]...)
 		c.last = true
@@ -182,51 +163,21 @@ func (c *conn) sayLast(at int) {
 	c.out = append(c.out[:at+head], rest...)
 }
 
-// due performs the pending answer, whose time has come, and takes up what came
+// due performs the pending answers whose time has come, and takes up what came
 // meanwhile.
-func (c *conn) due() {
-	if c.over {
-		return
-	}
-	c.perform()
-	if len(c.in) > 0 {
-		used := c.answer(c.in, c.server.Clock.Now())
-		c.in = append(c.in[:0], c.in[used:]...)
-	}
-	c.flush()
-}
-
-// flush writes the output and closes the connection if that was its last.
-func (c *conn) flush() bool {
-	if len(c.out) > 0 {
-		err := c.server.Write(c.net, c.out)
-		if c.out = c.out[:0]; cap(c.out) > keepBuffer {
-			c.out = nil
+func (s *server) due(batch []*pending) {
+	for _, p := range batch {
+		if p == nil {
+			s.Hangup()
+			continue
 		}
-		if err != nil {
-			c.over = true
-			_ = c.socket.Close()
-			return false
+		c := p.conn
+		c.Lock()
+		if !c.Over() {
+			c.perform()
+			c.answerKept(s.Clock.Now())
+			c.Flush(false)
 		}
+		c.Unlock()
 	}
-	if !c.last || c.busy {
-		return true
-	}
-	c.over = true
-	if tcp, ok := c.socket.(*net.TCPConn); ok && c.reset {
-		_ = tcp.SetLinger(0)
-	} else if half, ok := c.net.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		_ = c.socket.SetReadDeadline(time.Now().Add(nullnet.Linger))
-		return true
-	}
-	_ = c.socket.Close()
-	return false
-}
-
-// Hangup implements nullnet.Conn: all that is in flight is lost.
-func (c *conn) Hangup() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.over = true
-	_ = c.socket.Close()
 }

@@ -172,21 +172,7 @@ func TestDelayIsKept(t *testing.T) {
 	}
 }
 
-func TestMemory(t *testing.T) {
-	m := NewMemory()
-	for _, k := range []string{"b", "a/2", "a/1", "c"} {
-		m.Put([]byte(k), []byte("v"))
-	}
-	e := m.Put([]byte("b"), []byte("w"))
-	if e.Created != 2 || e.Changed != 6 || string(m.Get([]byte("b")).Value) != "w" {
-		t.Errorf("%+v", e)
-	}
-	if list := m.List([]byte("a/")); len(list) != 2 || list[0].Key != "a/1" {
-		t.Errorf("%v", list)
-	}
-	if !m.Delete([]byte("b")) || m.Delete([]byte("b")) || m.Get([]byte("b")) != nil || m.Index != 7 {
-		t.Error("a key is not removed, or twice")
-	}
+func TestDamaged(t *testing.T) {
 	if v := Damaged(nil, []byte("v")); bytes.Equal(v, []byte("v")) || len(v) != 1 {
 		t.Errorf("%q", v)
 	}

@@ -72,25 +72,8 @@ func Serve(ctx context.Context, listeners []net.Listener, services []Service, o 
 }
 
 func (s *server) open(nc net.Conn, member int) *conn {
-	return &conn{server: s, service: s.services[member], socket: nc, net: nc}
-}
-
-// due performs the answers that are due. What might have to wait, for the
-// client or for a pause of the script's, waits elsewhere.
-func (s *server) due(batch []*pending) {
-	for _, p := range batch {
-		switch {
-		case p == nil:
-			s.Hangup()
-		case len(p.body) <= writeInline && s.Script.Chunk == 0 && p.conn.mu.TryLock():
-			p.conn.due()
-			p.conn.mu.Unlock()
-		default:
-			s.Go(func() {
-				p.conn.mu.Lock()
-				defer p.conn.mu.Unlock()
-				p.conn.due()
-			})
-		}
+	if s.tls != nil {
+		nc = tls.Server(nc, s.tls)
 	}
+	return newConn(s, s.services[member], nc)
 }

@@ -1,6 +1,8 @@
 package nullnet
 
 import (
+	"crypto/tls"
+	"io"
 	"net"
 	"sync"
 	"syscall"
@@ -11,10 +13,10 @@ import (
 // for a slow client before nothing more is read of it.
 const keepAt = 4 << 20
 
-// Linger is how long a closed connection still reads, and throws away, what
+// linger is how long a closed connection still reads, and throws away, what
 // the client had sent: closing with unread bytes would take back the last
 // answers.
-const Linger = time.Second
+const linger = time.Second
 
 // Writer is a connection's lock and the writing side of it, for a connection to
 // embed. Whoever adds to the output, under the lock, calls Flush: it writes,
@@ -31,6 +33,7 @@ type Writer struct {
 	writing bool       // somebody writes without holding the lock
 	written *sync.Cond // writing became false
 	over    bool       // nothing is read or written any more
+	reset   bool       // it is closed without a farewell
 }
 
 // Init begins a connection whose output is kept in out, and which is closed
@@ -120,14 +123,29 @@ func (w *Writer) drain() {
 	w.written.Broadcast()
 }
 
+// Reset lets the connection be closed without a farewell, behind the output.
+// The caller holds the lock.
+func (w *Writer) Reset() { *w.closing, w.reset = true, true }
+
 // finish closes the connection when it is to be closed and all is written.
 func (w *Writer) finish() {
 	if !*w.closing || w.over {
 		return
 	}
 	w.over = true
+	if w.reset {
+		under := w.net
+		if t, ok := under.(*tls.Conn); ok {
+			under = t.NetConn()
+		}
+		if tcp, ok := under.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = under.Close()
+		return
+	}
 	if half, ok := w.net.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		_ = w.net.SetReadDeadline(time.Now().Add(Linger))
+		_ = w.net.SetReadDeadline(time.Now().Add(linger))
 		return
 	}
 	_ = w.net.Close()
@@ -155,11 +173,26 @@ func (w *Writer) Hangup() {
 	w.Flush(false)
 }
 
-// Discard reads into buf until the client has closed too, or for Linger.
-func (w *Writer) Discard(buf []byte) {
-	for {
-		if _, err := w.net.Read(buf); err != nil {
+// readBuffer is how much is read at once, in bytes.
+const readBuffer = 64 << 10
+
+// Feed gives what is read to take, until the connection ends or take says that
+// it does not go on. What take does not use comes again with what is read next;
+// need is how long that must be, 0 if it does not know.
+func (w *Writer) Feed(take func(in []byte) (used, need int, goesOn bool)) {
+	defer w.End()
+	buf, held := make([]byte, readBuffer), 0
+	for goesOn := true; goesOn; {
+		n, err := w.net.Read(buf[held:])
+		if n == 0 && err != nil {
 			return
 		}
+		held += n
+		var used, need int
+		used, need, goesOn = take(buf[:held])
+		if held = copy(buf, buf[used:held]); goesOn && need > len(buf) {
+			buf = append(make([]byte, 0, need), buf[:held]...)[:need]
+		}
 	}
+	_, _ = io.Copy(io.Discard, w.net) // until the client has closed too, or for linger
 }

@@ -137,7 +137,7 @@ func TestCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := &Counts{}
+	counts := &null.Counts{}
 	h := newHose(t, serveOne(t, Options{Script: script, Counts: counts}), true)
 	h.run(23) // and the create before
 	h.conn.Exists(jute.Call{}, jute.Path{Prefix: "/"}, false)

@@ -10,7 +10,6 @@ import (
 
 // Sizes of one connection's buffers, in bytes.
 const (
-	readBuffer = 64 << 10
 	maxRequest = 16 << 20 // of one request, far above jute.maxbuffer
 	flushAt    = 256 << 10
 )
@@ -44,31 +43,7 @@ func newConn(s *server, member int, nc net.Conn) *conn {
 }
 
 // Serve implements nullnet.Conn.
-func (c *conn) Serve() {
-	defer c.End()
-	nc := c.Socket()
-	buf := make([]byte, readBuffer)
-	held := 0
-	for {
-		n, err := nc.Read(buf[held:])
-		if n == 0 && err != nil {
-			return
-		}
-		held += n
-		used, ok := c.take(buf[:held])
-		if !ok {
-			c.Discard(buf)
-			return
-		}
-		held = copy(buf, buf[used:held])
-		switch need := frameLen(buf[:held]); {
-		case need > maxRequest:
-			return
-		case need > len(buf):
-			buf = append(make([]byte, 0, need), buf[:held]...)[:need]
-		}
-	}
-}
+func (c *conn) Serve() { c.Feed(c.take) }
 
 // frameLen is the length of the frame that b begins with; 0 if that is not
 // known yet.
@@ -79,30 +54,31 @@ func frameLen(b []byte) int {
 	return 4 + int(binary.BigEndian.Uint32(b))
 }
 
-// take answers the complete frames of in. It reports how much that was, and
-// whether the connection goes on.
-func (c *conn) take(in []byte) (used int, ok bool) {
+// take answers the complete frames of in. It reports how much that was, how
+// long the next is, and whether the connection goes on.
+func (c *conn) take(in []byte) (used, need int, goesOn bool) {
 	var now int64
 	if c.server.Run != nil {
 		now = c.server.Clock.Now()
 	}
 	c.Lock()
 	defer c.Unlock()
-	c.session.tree.mu.Lock()
+	tree, all := c.session.tree, c.session.tree.All()
+	tree.Lock(all)
 	for !c.Over() && !c.closing {
 		n := c.step(in[used:], now)
 		if n == 0 {
 			break
 		}
 		if used += n; len(c.out) > flushAt {
-			c.session.tree.mu.Unlock()
+			tree.Unlock(all)
 			c.Flush(true)
-			c.session.tree.mu.Lock()
+			tree.Lock(all)
 		}
 	}
-	c.session.tree.mu.Unlock()
+	tree.Unlock(all)
 	c.Settle()
-	return used, !c.Over()
+	return used, frameLen(in[used:]), !c.Over()
 }
 
 // release moves the answers that are due to the output, and lets the schedule

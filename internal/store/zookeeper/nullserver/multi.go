@@ -1,140 +1,103 @@
 package nullserver
 
 import (
+	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// undo brings back what a multi has changed before one of its operations
-// failed.
-type undo struct {
-	path   string
-	before *node // nil: there was none
-}
-
 // multi does all operations of a request or none, and appends the answer's
 // record.
-func (s *session) multi(r *jute.Reader, b []byte) ([]byte, bool) {
-	var undone []undo
-	var codes []jute.Code
-	start, failed := len(b), jute.OK
-	zxid := s.tree.zxid + 1
-	for {
-		op, done, _ := jute.Op(r.Int()), r.Bool(), r.Int()
-		if !r.OK() {
-			return b, false
-		}
-		if done {
-			break
-		}
-		s.tree.zxid = zxid - 1 // all are one transaction
-		code, record, path := s.multiOp(op, r, &undone)
-		if !r.OK() {
-			return b, false
-		}
-		if failed != jute.OK {
-			code = jute.RuntimeInconsistency
-		}
-		if codes = append(codes, code); code != jute.OK && failed == jute.OK {
-			failed = code
-			s.restore(undone)
-		}
-		b = appendMultiHeader(b, op, false, 0)
-		switch {
-		case record != nil:
-			b = appendStat(b, record)
-		case path != "":
-			b = jute.AppendBuffer(b, path)
-		}
-		if failed != jute.OK {
-			s.dry = true // what follows is read and not done
-		}
+func (s *session) multi(request, b []byte) (_ []byte, ok bool) {
+	ops, ok := jute.ReadMulti(request, nil)
+	if !ok {
+		return b, false
 	}
-	s.dry = false
-	s.tree.zxid = zxid
-	if failed != jute.OK {
-		b = b[:start]
-		for _, code := range codes {
-			b = appendMultiHeader(b, jute.OpError, false, code)
-			b = binary.BigEndian.AppendUint32(b, uint32(code))
+	start, zxid, u := len(b), s.tree.Next(), undo{tree: s.tree}
+	for i := range ops {
+		var code jute.Code
+		if b, code = s.multiOp(zxid, &ops[i], b, &u); code != jute.OK {
+			u.restore()
+			b = appendMultiErrors(b[:start], len(ops), i, code)
+			break
 		}
 	}
 	return appendMultiHeader(b, jute.OpError, true, -1), true
 }
 
-// multiOp does one operation. It returns the node whose Stat, or the path, the
-// answer carries.
-func (s *session) multiOp(op jute.Op, r *jute.Reader, undone *[]undo) (code jute.Code, stat *node, path string) {
-	name := string(r.Buffer())
-	var data []byte
-	var last int32
-	switch op {
+// multiOp does one operation and appends its result.
+func (s *session) multiOp(zxid int64, op *jute.MultiOp, b []byte, u *undo) ([]byte, jute.Code) {
+	t, path := s.tree, string(op.Path.Rest)
+	b = appendMultiHeader(b, op.Op, false, 0)
+	switch op.Op {
 	case jute.OpCreate:
-		data = r.Buffer()
-		skipACL(r)
-		last = r.Int()
-	case jute.OpSetData:
-		data = r.Buffer()
-		last = r.Int()
-	case jute.OpDelete, jute.OpCheck:
-		last = r.Int()
-	default:
-		return jute.Unimplemented, nil, ""
-	}
-	if !r.OK() || s.dry {
-		return jute.OK, nil, ""
-	}
-	t := s.tree
-	if op != jute.OpCheck && op != jute.OpCreate {
-		*undone = append(*undone, undo{name, copyOf(t.nodes[name])})
-	}
-	switch op {
-	case jute.OpCreate:
-		path, _, code = t.create(name, data, jute.Mode(last), s.id)
+		u.remember(parentOf(path))
+		made, _, code := t.create(zxid, path, op.Data, op.Mode, s.id)
 		if code == jute.OK {
-			*undone = append(*undone, undo{path, nil})
+			u.log = append(u.log, change{path: made})
 		}
+		return jute.AppendBuffer(b, made), code
 	case jute.OpSetData:
-		stat, code = t.set([]byte(name), data, last)
+		u.remember(path)
+		e, code := t.set(zxid, op.Path.Rest, op.Data, op.Version)
+		if code == jute.OK {
+			b = appendStat(b, e)
+		}
+		return b, code
 	case jute.OpDelete:
-		code = t.remove(name, last)
+		u.remember(path)
+		u.remember(parentOf(path))
+		return b, t.remove(path, op.Version)
 	case jute.OpCheck:
-		code = t.check([]byte(name), last)
+		_, code := t.at(op.Path.Rest, op.Version)
+		return b, code
 	}
-	return code, stat, path
+	return b, jute.Unimplemented
 }
 
-func copyOf(n *node) *node {
-	if n == nil {
-		return nil
-	}
-	c := *n
-	c.data = append([]byte(nil), n.data...)
-	return &c
+// undo brings back what a multi has changed before one of its operations
+// failed.
+type undo struct {
+	tree *tree
+	log  []change
 }
 
-// restore undoes changes, the last first.
-func (s *session) restore(undone []undo) {
-	t := s.tree
+// change is a node that may have been changed.
+type change struct {
+	path   string
+	before *entry // nil: there was none
+}
+
+// remember keeps a node as it is.
+func (u *undo) remember(path string) {
+	var before *entry
+	if e := u.tree.Get([]byte(path)); e != nil {
+		was := *e
+		was.Value = bytes.Clone(e.Value)
+		before = &was
+	}
+	u.log = append(u.log, change{path, before})
+}
+
+// restore undoes all, the last first.
+func (u *undo) restore() {
+	t := u.tree
 	if t.canned != nil {
 		return
 	}
-	for i := len(undone) - 1; i >= 0; i-- {
-		u := undone[i]
-		switch now := t.nodes[u.path]; {
-		case u.before == nil && now != nil:
-			t.remove(u.path, jute.AnyVersion)
-		case u.before == nil:
-		case now != nil:
-			*now = *u.before
-		default:
-			t.nodes[u.path] = u.before
-			parent, name := split(u.path)
-			t.nodes[parent].children[name] = struct{}{}
-			if o := t.sessions[u.before.owner]; o != nil {
-				o.ephemeral[u.path] = struct{}{}
+	for _, c := range slices.Backward(u.log) {
+		if c.before == nil {
+			if e := t.Get([]byte(c.path)); e != nil {
+				t.forget(e)
 			}
+			continue
+		}
+		was, e := c.before, t.Entry([]byte(c.path))
+		e.Value, e.Created, e.Changed, e.Version, e.With = was.Value, was.Created, was.Changed, was.Version, was.With
+		if e.With.owner != 0 {
+			t.own(e, e.With.owner)
 		}
 	}
 }
@@ -147,4 +110,20 @@ func appendMultiHeader(b []byte, op jute.Op, done bool, code jute.Code) []byte {
 		b = append(b, 0)
 	}
 	return binary.BigEndian.AppendUint32(b, uint32(code))
+}
+
+// appendMultiErrors appends the results of n operations of which one failed.
+func appendMultiErrors(b []byte, n, failed int, why jute.Code) []byte {
+	for i := range n {
+		code := why
+		switch {
+		case i < failed:
+			code = jute.OK
+		case i > failed:
+			code = jute.RuntimeInconsistency
+		}
+		b = appendMultiHeader(b, jute.OpError, false, code)
+		b = binary.BigEndian.AppendUint32(b, uint32(code))
+	}
+	return b
 }

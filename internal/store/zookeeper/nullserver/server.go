@@ -44,7 +44,7 @@ type Options struct {
 	// else is answered.
 	User string
 	// Counts, if not nil, counts the operations.
-	Counts *Counts
+	Counts *null.Counts
 }
 
 // ParseScript reads a script for this server: null.Parse with the names of

@@ -14,7 +14,6 @@ type session struct {
 	id      int64
 	greeted bool
 	trusted bool // the right name and password were given
-	dry     bool // a multi that failed is read to its end
 }
 
 // The session timeouts that the server grants, in milliseconds, as ZooKeeper
@@ -62,7 +61,7 @@ const replyLen = 4 + 4 + 8 + 4
 func (s *session) begin(b []byte, xid int32) []byte {
 	b = binary.BigEndian.AppendUint32(b, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(xid))
-	b = binary.BigEndian.AppendUint64(b, uint64(s.tree.zxid))
+	b = binary.BigEndian.AppendUint64(b, uint64(s.tree.Revision()))
 	return binary.BigEndian.AppendUint32(b, 0)
 }
 
@@ -91,15 +90,16 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 		if !r.OK() {
 			return b, false
 		}
-		var n *node
-		if n, code = s.tree.set(path, data, version); code == jute.OK {
-			b = appendStat(b, n)
+		var e *entry
+		if e, code = s.tree.set(s.tree.Next(), path, data, version); code == jute.OK {
+			b = appendStat(b, e)
 		}
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
 		b, code = s.create(op, r, b)
 	case jute.OpDelete:
 		path, version := string(r.Buffer()), r.Int()
 		if r.OK() {
+			s.tree.Next()
 			code = s.tree.remove(path, version)
 		}
 	case jute.OpGetChildren, jute.OpGetChildren2:
@@ -107,7 +107,7 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 	case jute.OpSync:
 		b = jute.AppendBuffer(b, r.Buffer())
 	case jute.OpMulti:
-		if b, ok = s.multi(r, b); !ok {
+		if b, ok = s.multi(r.Rest(), b); !ok {
 			return b, false
 		}
 	case jute.OpCloseSession:
@@ -130,7 +130,7 @@ func (s *session) read(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 		return b, jute.NoNode
 	}
 	if op == jute.OpGetData {
-		b = jute.AppendBuffer(b, n.data)
+		b = jute.AppendBuffer(b, n.Value)
 	}
 	return appendStat(b, n), jute.OK
 }
@@ -145,7 +145,7 @@ func (s *session) create(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Cod
 	if !r.OK() {
 		return b, jute.BadArguments
 	}
-	path, n, code := s.tree.create(path, data, mode, s.id)
+	path, n, code := s.tree.create(s.tree.Next(), path, data, mode, s.id)
 	if code != jute.OK {
 		return b, code
 	}
@@ -171,10 +171,8 @@ func (s *session) list(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 	if n == nil || !r.OK() {
 		return b, jute.NoNode
 	}
-	b = binary.BigEndian.AppendUint32(b, uint32(len(n.children)))
-	for name := range n.children {
-		b = jute.AppendBuffer(b, name)
-	}
+	b = binary.BigEndian.AppendUint32(b, uint32(n.With.children))
+	s.tree.children(path, func(name string) { b = jute.AppendBuffer(b, name) })
 	if op == jute.OpGetChildren2 {
 		b = appendStat(b, n)
 	}
@@ -182,15 +180,15 @@ func (s *session) list(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 }
 
 // appendStat appends a node's Stat, whose times are not kept.
-func appendStat(b []byte, n *node) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(n.czxid))
-	b = binary.BigEndian.AppendUint64(b, uint64(n.mzxid))
+func appendStat(b []byte, e *entry) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(e.Created))
+	b = binary.BigEndian.AppendUint64(b, uint64(e.Changed))
 	b = append(b, make([]byte, 16)...) // ctime, mtime
-	b = binary.BigEndian.AppendUint32(b, uint32(n.version))
-	b = binary.BigEndian.AppendUint32(b, uint32(n.cversion))
+	b = binary.BigEndian.AppendUint32(b, uint32(versionOf(e)))
+	b = binary.BigEndian.AppendUint32(b, uint32(e.With.cversion))
 	b = binary.BigEndian.AppendUint32(b, 0) // aversion
-	b = binary.BigEndian.AppendUint64(b, uint64(n.owner))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(n.data)))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(n.children)))
-	return binary.BigEndian.AppendUint64(b, uint64(n.mzxid)) // pzxid
+	b = binary.BigEndian.AppendUint64(b, uint64(e.With.owner))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(e.Value)))
+	b = binary.BigEndian.AppendUint32(b, uint32(e.With.children))
+	return binary.BigEndian.AppendUint64(b, uint64(e.Changed)) // pzxid
 }

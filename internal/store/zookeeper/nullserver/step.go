@@ -61,31 +61,22 @@ func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 			start := len(b)
 			return finish(s.begin(b, xid), start, jute.NoAuth)
 		})
-	case s.server.Run == nil:
-		c.plain(xid, op, &r, counts(op, record))
-	case !counts(op, record):
+	case s.server.Run == nil, !counts(op, record):
+		if counts(op, record) {
+			s.server.options.Counts.Add(null.Answer)
+		}
+		ok := true
 		c.answer(now, 0, func(b []byte) []byte {
-			b, ok := s.reply(xid, op, &r, b)
-			c.closing = c.closing || !ok
+			b, ok = s.reply(xid, op, &r, b)
 			return b
 		})
-		if op == jute.OpCloseSession {
+		if !ok {
+			c.closing = true
+		} else if op == jute.OpCloseSession {
 			c.closeWhenDone(now)
 		}
 	default:
 		c.scripted(xid, op, &r, now)
-	}
-}
-
-// plain answers at once.
-func (c *conn) plain(xid int32, op jute.Op, r *jute.Reader, counted bool) {
-	var ok bool
-	c.out, ok = c.session.reply(xid, op, r, c.out)
-	if !ok || op == jute.OpCloseSession {
-		c.closing = true
-	}
-	if counted {
-		c.server.options.Counts.Add(null.Answer)
 	}
 }
 

@@ -1,9 +1,11 @@
 package nullserver
 
 import (
+	"fmt"
+	"sort"
 	"strings"
-	"sync"
 
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -11,191 +13,181 @@ import (
 const epoch = 2
 
 // tree is the nodes of a null cluster, which its members share, and its
-// sessions. Overwriting a node with data no larger than before allocates
-// nothing. A connection holds the lock for a whole batch of requests.
+// sessions: the keys are the paths, and the revisions the transactions. A
+// connection holds the lock for a whole batch of requests.
 type tree struct {
-	mu     sync.Mutex // guards what follows
-	nodes  map[string]*node
-	zxid   int64
-	canned *node // not nil: every node is this one, and nothing is remembered
-	wrote  node  // what it is said to be after a write
+	*keyspace.Space[node]        // its lock guards what follows
+	canned                *entry // not nil: every node is this one, and nothing is remembered
+	wrote                 entry  // what it is said to be after a write
 
-	sessions map[int64]*owner
+	sessions map[int64]map[string]struct{} // with the ephemeral nodes that end with them
 	lastID   int64
 }
 
-// node is what is known of one node.
+type entry = keyspace.Entry[node]
+
+// node is what is kept with a path beside its data.
 type node struct {
-	data         []byte
-	version      int32
-	cversion     int32
-	czxid, mzxid int64
-	owner        int64
-	children     map[string]struct{}
-	made         int32 // children ever made, for sequential names
+	cversion int32
+	owner    int64 // the session that it ends with
+	children int32
+	made     int32 // children ever made, for sequential names
 }
 
-// owner is a session and the ephemeral nodes that end with it.
-type owner struct{ ephemeral map[string]struct{} }
-
 func newTree(o *Options) *tree {
-	t := &tree{
-		nodes: map[string]*node{"/": {}}, zxid: epoch << 32,
-		sessions: map[int64]*owner{}, lastID: epoch << 56,
-	}
+	t := &tree{Space: keyspace.New[node](1, epoch<<32), sessions: map[int64]map[string]struct{}{}, lastID: epoch << 56}
+	t.Entry([]byte("/")).Set(nil, 0)
 	if o.NoMemory {
-		t.canned = &node{data: o.Value, version: 1, czxid: t.zxid, mzxid: t.zxid}
+		t.canned = &entry{Value: o.Value, Version: 2, Created: t.Revision(), Changed: t.Revision()}
 	}
 	return t
 }
 
-// split is a path's parent and name.
-func split(path string) (parent, name string) {
-	i := strings.LastIndexByte(path, '/')
-	if i <= 0 {
-		return "/", path[i+1:]
+// parentOf is the path of a node's parent.
+func parentOf(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i > 0 {
+		return path[:i]
 	}
-	return path[:i], path[i+1:]
+	return "/"
 }
 
 // get returns a node, or nil.
-func (t *tree) get(path []byte) *node {
+func (t *tree) get(path []byte) *entry {
 	if t.canned != nil {
 		return t.canned
 	}
-	return t.nodes[string(path)]
+	return t.Get(path)
 }
 
-// set changes a node's data.
-func (t *tree) set(path, data []byte, version int32) (*node, jute.Code) {
-	t.zxid++
-	n := t.get(path)
+// at returns a node that has the version, or says why there is none.
+func (t *tree) at(path []byte, version int32) (*entry, jute.Code) {
+	e := t.get(path)
 	switch {
-	case n == nil:
+	case e == nil:
 		return nil, jute.NoNode
-	case t.canned != nil:
-		t.wrote = node{data: data, version: max(version+1, 1), czxid: n.czxid, mzxid: t.zxid}
-		return &t.wrote, jute.OK
-	case version != jute.AnyVersion && version != n.version:
+	case t.canned == nil && version != jute.AnyVersion && version != versionOf(e):
 		return nil, jute.BadVersion
 	}
-	n.data = append(n.data[:0], data...)
-	n.version++
-	n.mzxid = t.zxid
-	return n, jute.OK
+	return e, jute.OK
 }
 
-// sequenceDigits is how many digits a sequential node's name ends with.
-const sequenceDigits = 10
+// versionOf is how often a node was changed since it was created.
+func versionOf(e *entry) int32 { return int32(e.Version - 1) }
 
-// create makes a node and returns its path, which a sequential mode extends.
-func (t *tree) create(path string, data []byte, mode jute.Mode, session int64) (string, *node, jute.Code) {
-	t.zxid++
+// set changes a node's data in a transaction.
+func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.Code) {
+	e, code := t.at(path, version)
+	switch {
+	case code != jute.OK:
+		return nil, code
+	case t.canned != nil:
+		t.wrote = entry{Value: data, Version: max(int64(version)+1, 1) + 1, Created: e.Created, Changed: zxid}
+		return &t.wrote, jute.OK
+	}
+	e.Set(data, zxid)
+	return e, jute.OK
+}
+
+// create makes a node, whose path a sequential mode extends by ten digits.
+func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, session int64) (string, *entry, jute.Code) {
 	if t.canned != nil {
-		t.wrote = node{data: data, czxid: t.zxid, mzxid: t.zxid}
+		t.wrote = entry{Value: data, Version: 1, Created: zxid, Changed: zxid}
 		return path, &t.wrote, jute.OK
 	}
-	parent, _ := split(path)
-	p := t.nodes[parent]
-	switch {
-	case len(path) < 2 || path[0] != '/' || strings.Contains(path, "//"):
+	if len(path) < 2 || path[0] != '/' || strings.Contains(path, "//") {
 		return "", nil, jute.BadArguments
+	}
+	p := t.Get([]byte(parentOf(path)))
+	switch {
 	case p == nil:
 		return "", nil, jute.NoNode
-	case p.owner != 0:
+	case p.With.owner != 0:
 		return "", nil, jute.NoChildrenForEphemerals
 	}
 	switch mode {
 	case jute.PersistentSequential, jute.EphemeralSequential, jute.PersistentSequentialTTL:
-		path += sequence(p.made)
+		path += fmt.Sprintf("%010d", p.With.made)
 	}
-	_, name := split(path)
-	if name == "" {
+	switch {
+	case strings.HasSuffix(path, "/"):
 		return "", nil, jute.BadArguments
-	}
-	if t.nodes[path] != nil {
+	case t.Get([]byte(path)) != nil:
 		return "", nil, jute.NodeExists
 	}
-	n := &node{data: append([]byte(nil), data...), czxid: t.zxid, mzxid: t.zxid}
+	e := t.Entry([]byte(path))
+	e.Set(data, zxid)
 	if mode == jute.Ephemeral || mode == jute.EphemeralSequential {
-		n.owner = session
-		t.sessions[session].ephemeral[path] = struct{}{}
+		t.own(e, session)
 	}
-	if p.children == nil {
-		p.children = map[string]struct{}{}
-	}
-	p.children[name] = struct{}{}
-	p.made++
-	p.cversion++
-	t.nodes[path] = n
-	return path, n, jute.OK
+	p.With.children++
+	p.With.made++
+	p.With.cversion++
+	return path, e, jute.OK
 }
 
-// sequence is a number with leading zeros.
-func sequence(n int32) string {
-	b := [sequenceDigits]byte{}
-	for i := len(b) - 1; i >= 0; i-- {
-		b[i] = byte('0' + n%10)
-		n /= 10
+// own lets a node end with a session.
+func (t *tree) own(e *entry, session int64) {
+	e.With.owner = session
+	if paths := t.sessions[session]; paths != nil {
+		paths[e.Key] = struct{}{}
 	}
-	return string(b[:])
 }
 
 // remove deletes a node.
 func (t *tree) remove(path string, version int32) jute.Code {
-	t.zxid++
-	n := t.nodes[path]
-	switch {
-	case t.canned != nil:
-		return jute.OK
-	case path == "/":
+	if path == "/" && t.canned == nil {
 		return jute.BadArguments
-	case n == nil:
-		return jute.NoNode
-	case version != jute.AnyVersion && version != n.version:
-		return jute.BadVersion
-	case len(n.children) > 0:
+	}
+	e, code := t.at([]byte(path), version)
+	switch {
+	case code != jute.OK || t.canned != nil:
+		return code
+	case e.With.children > 0:
 		return jute.NotEmpty
 	}
-	parent, name := split(path)
-	p := t.nodes[parent]
-	delete(p.children, name)
-	p.cversion++
-	delete(t.nodes, path)
-	if o := t.sessions[n.owner]; o != nil {
-		delete(o.ephemeral, path)
-	}
+	p := t.Get([]byte(parentOf(path)))
+	p.With.children--
+	p.With.cversion++
+	t.forget(e)
 	return jute.OK
 }
 
-// check looks at a node's version.
-func (t *tree) check(path []byte, version int32) jute.Code {
-	n := t.get(path)
-	switch {
-	case n == nil:
-		return jute.NoNode
-	case t.canned == nil && version != jute.AnyVersion && version != n.version:
-		return jute.BadVersion
+// forget takes a node off, and off its session.
+func (t *tree) forget(e *entry) {
+	t.Remove(e)
+	delete(t.sessions[e.With.owner], e.Key)
+}
+
+// children calls found with the names of a node's children. What lies below
+// one stands together, and is passed over.
+func (t *tree) children(path []byte, found func(name string)) {
+	prefix := strings.TrimSuffix(string(path), "/") + "/"
+	for list := t.Prefixed([]byte(prefix)); len(list) > 0; {
+		name, _, below := strings.Cut(list[0].Key[len(prefix):], "/")
+		if below {
+			beyond := prefix + name + string('/'+1)
+			list = list[sort.Search(len(list), func(i int) bool { return list[i].Key >= beyond }):]
+			continue
+		}
+		if name != "" { // the root's own
+			found(name)
+		}
+		list = list[1:]
 	}
-	return jute.OK
 }
 
 // begin makes a session.
 func (t *tree) begin() int64 {
-	t.zxid++
+	t.Next()
 	t.lastID++
-	t.sessions[t.lastID] = &owner{ephemeral: map[string]struct{}{}}
+	t.sessions[t.lastID] = map[string]struct{}{}
 	return t.lastID
 }
 
 // end forgets a session and removes its nodes.
 func (t *tree) end(id int64) {
-	t.zxid++
-	o := t.sessions[id]
-	if o == nil {
-		return
-	}
-	for path := range o.ephemeral {
+	t.Next()
+	for path := range t.sessions[id] {
 		t.remove(path, jute.AnyVersion)
 	}
 	delete(t.sessions, id)

@@ -3,6 +3,8 @@ package compare
 import (
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
@@ -116,7 +118,7 @@ func memoryGoals() []Goal {
 func openGoals(rate float64) []Goal {
 	return []Goal{
 		{
-			Title: "open loop, achieved rate off the one asked for", Limit: 0.001, AtMost: true, Show: showShare,
+			Title: "open loop, achieved rate off the one asked for", Limit: 0.001, AtMost: true, Show: measure.Percent,
 			Values: off(CaseOpen, rate),
 		},
 		lateness("open loop, lateness p99.9", 1e6, func(f peer.Figures) float64 { return f.LatenessP999 }),
@@ -126,14 +128,14 @@ func openGoals(rate float64) []Goal {
 func checkGoals() []Goal {
 	pacing := func(load, name string, rate float64) Goal {
 		return Goal{
-			Title: "check perf --load " + load + ", null server: off its rate", Limit: 0.005, AtMost: true, Show: showShare,
+			Title: "check perf --load " + load + ", null server: off its rate", Limit: 0.005, AtMost: true, Show: measure.Percent,
 			Values: off(name, rate),
 		}
 	}
 	return []Goal{
 		pacing("l", CaseCheckL, RateL), pacing("xl", CaseCheckXL, RateXL),
 		{
-			Title: "check perf --load l, one member on tmpfs: passes", Limit: 1, Show: showPercent,
+			Title: "check perf --load l, one member on tmpfs: passes", Limit: 1, Show: measure.Percent,
 			Values: func(r *Results) []float64 { return r.passed(CaseCheckTmpfs, ours) },
 		},
 	}
@@ -182,7 +184,7 @@ func resident(title string, limit float64, names ...string) Goal {
 
 func lateness(title string, limit float64, figure Figure) Goal {
 	return Goal{
-		Title: title, Limit: limit, AtMost: true, Show: showTime,
+		Title: title, Limit: limit, AtMost: true, Show: report.Duration,
 		Values: func(r *Results) []float64 { return r.Values(CaseOpen, peer.Quorumbench, figure) },
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
@@ -41,15 +42,15 @@ func TestTables(t *testing.T) {
 	}
 	want := `
 work         peer         operations/s            client CPU/operation   service time p50      resident
-local range  quorumbench  51,000 (50,000-52,000)  2.10 µs (2.00-2.20 µs)  19.0 ms (19.0-19.0 ms)  34 MiB (34-34 MiB)
+local range  quorumbench  51,000 (50,000-52,000)  2.10 µs (2.00-2.20 µs)  19.0 ms (19.0-19.0 ms)  34.0 MiB (34.0-34.0 MiB)
              h2load       45,000 (45,000-45,000)  4.00 µs (4.00-4.00 µs)  -                       -
 open loop    quorumbench  20,001                  900 ns                  -                       -
 
 Open loop, sent after due: p50 20.5 µs, p99 120 µs, p99.9 2.50 ms
 what                                            median (min-max)    goal                     reached
 CPU per local range, ours / h2load              0.53 (0.50-0.55)    at most 1.00, aim 0.80   yes, the aim too
-resident memory, 100 connections x 10           34 MiB (34-34 MiB)  at most 64 MiB, always   yes
-open loop, achieved rate off the one asked for  0.005 %             at most 0.100 %          yes
+resident memory, 100 connections x 10           34.0 MiB (34.0-34.0 MiB)  at most 64.0 MiB, always   yes
+open loop, achieved rate off the one asked for  0.005 %             at most 0.1 %            yes
 open loop, lateness p99.9                       2.50 ms             at most 1.00 ms          NO
 `
 	if d := cmp.Diff(words(want), words(out.String())); d != "" {
@@ -93,18 +94,12 @@ func words(text string) []string {
 
 func TestShow(t *testing.T) {
 	for got, want := range map[string]string{
-		showTime(999):                  "999 ns",
-		showTime(1234):                 "1.23 µs",
-		showTime(64_200):               "64.2 µs",
-		showTime(1e6):                  "1.00 ms",
-		showTime(2.5e9):                "2.50 s",
-		showCount(999):                 "999",
-		showCount(1000):                "1,000",
-		showCount(1_234_567.4):         "1,234,567",
-		showMemory(64 << 20):           "64 MiB",
-		showShare(0.001):               "0.100 %",
-		showSpread(Spread{}, showTime): "-",
-		showSpread(Spread{2, 2e6, 9e5, 3e6}, showTime): "2.00 ms (900 µs-3.00 ms)",
+		showCount(999):                        "999",
+		showCount(1000):                       "1,000",
+		showCount(1_234_567.4):                "1,234,567",
+		showMemory(64 << 20):                  "64.0 MiB",
+		showSpread(Spread{}, report.Duration): "-",
+		showSpread(Spread{2, 2e6, 9e5, 3e6}, report.Duration): "2.00 ms (900 µs-3.00 ms)",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/report"
 )
 
 // Check is what a `check perf` said of itself.
@@ -26,7 +28,7 @@ func (c Check) Verdict() string {
 
 // String tells it on one line.
 func (c Check) String() string {
-	return fmt.Sprintf("slowest %.1f ms, stddev %.1f ms: %s", c.Slowest/1e6, c.Stddev/1e6, c.Verdict())
+	return fmt.Sprintf("slowest %s, stddev %s: %s", report.Duration(c.Slowest), report.Duration(c.Stddev), c.Verdict())
 }
 
 // checkSpan is how long a check perf of the original writes; ours is told a

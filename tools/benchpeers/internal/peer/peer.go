@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/report"
 )
 
 // The peers' names.
@@ -115,15 +116,15 @@ var errNothingDone = errors.New("no operation was completed")
 
 // String tells the figures on one line.
 func (f Figures) String() string {
-	text := fmt.Sprintf("%.0f operations/s, %.2f µs of processor time each", f.PerSecond, f.CPUPerOp/1e3)
+	text := fmt.Sprintf("%s, %s of processor time for each operation", report.PerSecond(f.PerSecond), report.Duration(f.CPUPerOp))
 	if f.ServiceP50 > 0 {
-		text += fmt.Sprintf(", service time p50 %.1f µs", f.ServiceP50/1e3)
+		text += ", service time p50 " + report.Duration(f.ServiceP50)
 	}
 	if f.LatenessP999 > 0 {
-		text += fmt.Sprintf(", lateness p99.9 %.1f µs", f.LatenessP999/1e3)
+		text += ", lateness p99.9 " + report.Duration(f.LatenessP999)
 	}
 	if f.MaxRSS > 0 {
-		text += fmt.Sprintf(", %d MiB resident", f.MaxRSS>>20)
+		text += fmt.Sprintf(", %s resident", report.Bytes(uint64(f.MaxRSS)))
 	}
 	if f.Check != nil {
 		text += ", " + f.Check.String()

@@ -1,0 +1,105 @@
+package nullserver
+
+import (
+	"bytes"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+// The checks of requests are those of etcd's api/v3rpc/key.go, in its order.
+
+// maxTxnOps is etcd's default limit of comparisons, and of operations in
+// either branch.
+const maxTxnOps = 128
+
+func checkRange(r *pb.RangeRequest) error {
+	switch {
+	case len(r.Key) == 0:
+		return rpctypes.ErrGRPCEmptyKey
+	case r.SortOrder < 0 || r.SortOrder > pb.RangeRequest_DESCEND || r.SortTarget < 0 || r.SortTarget > pb.RangeRequest_VALUE:
+		return rpctypes.ErrGRPCInvalidSortOption
+	}
+	return nil
+}
+
+func checkPut(p *pb.PutRequest) error {
+	switch {
+	case len(p.Key) == 0:
+		return rpctypes.ErrGRPCEmptyKey
+	case p.IgnoreValue && len(p.Value) != 0:
+		return rpctypes.ErrGRPCValueProvided
+	case p.IgnoreLease && p.Lease != 0:
+		return rpctypes.ErrGRPCLeaseProvided
+	}
+	return nil
+}
+
+func checkDelete(d *pb.DeleteRangeRequest) error {
+	if len(d.Key) == 0 {
+		return rpctypes.ErrGRPCEmptyKey
+	}
+	return nil
+}
+
+func checkTxn(t *pb.TxnRequest) error {
+	if max(len(t.Compare), len(t.Success), len(t.Failure)) > maxTxnOps {
+		return rpctypes.ErrGRPCTooManyOps
+	}
+	for _, c := range t.Compare {
+		if len(c.Key) == 0 {
+			return rpctypes.ErrGRPCEmptyKey
+		}
+	}
+	for _, ops := range [2][]*pb.RequestOp{t.Success, t.Failure} {
+		for _, op := range ops {
+			if err := checkOp(op); err != nil {
+				return err
+			}
+		}
+	}
+	if overlap(t.Success) || overlap(t.Failure) {
+		return rpctypes.ErrGRPCDuplicateKey
+	}
+	return nil
+}
+
+func checkOp(op *pb.RequestOp) error {
+	switch op := op.Request.(type) {
+	case *pb.RequestOp_RequestRange:
+		return checkRange(op.RequestRange)
+	case *pb.RequestOp_RequestPut:
+		return checkPut(op.RequestPut)
+	case *pb.RequestOp_RequestDeleteRange:
+		return checkDelete(op.RequestDeleteRange)
+	case *pb.RequestOp_RequestTxn:
+		return errNestedTxn
+	}
+	return rpctypes.ErrGRPCKeyNotFound // no operation at all
+}
+
+// overlap reports whether a key is put twice, or put and deleted.
+func overlap(ops []*pb.RequestOp) bool {
+	for i, op := range ops {
+		put := op.GetRequestPut()
+		if put == nil {
+			continue
+		}
+		for j, other := range ops {
+			again, remove := other.GetRequestPut(), other.GetRequestDeleteRange()
+			if j > i && again != nil && bytes.Equal(put.Key, again.Key) || remove != nil && inside(put.Key, remove) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inside reports whether a key is deleted. Here, other than elsewhere, etcd does
+// not take an end of one zero byte for no end.
+func inside(key []byte, d *pb.DeleteRangeRequest) bool {
+	if len(d.RangeEnd) == 0 {
+		return bytes.Equal(key, d.Key)
+	}
+	return bytes.Compare(key, d.Key) >= 0 && bytes.Compare(key, d.RangeEnd) < 0
+}

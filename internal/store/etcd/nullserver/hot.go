@@ -1,0 +1,168 @@
+package nullserver
+
+import (
+	"bytes"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+)
+
+// Range and Put are read and answered without the generated code, which
+// allocates: what the server costs is taken for the generator's.
+
+// unmarshal reads a message into m, whatever was in it.
+func unmarshal(b []byte, m proto.Message) error {
+	if proto.Unmarshal(b, m) != nil {
+		return errMalformed
+	}
+	return nil
+}
+
+// encode writes a message that can be encoded, as all of the server's can.
+func encode(m proto.Message) []byte {
+	b, err := proto.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// next reads one field: the value of a varint, or the bytes of a string, bytes
+// or message. Its number is 0 if it is neither, or if rest makes no sense.
+func next(b []byte) (number protowire.Number, value uint64, data, rest []byte) {
+	number, typ, n := protowire.ConsumeTag(b)
+	if n < 0 {
+		return 0, 0, nil, nil
+	}
+	b = b[n:]
+	switch typ {
+	case protowire.VarintType:
+		value, n = protowire.ConsumeVarint(b)
+	case protowire.BytesType:
+		data, n = protowire.ConsumeBytes(b)
+	default:
+		return 0, 0, nil, nil
+	}
+	if n < 0 {
+		return 0, 0, nil, nil
+	}
+	return number, value, data, b[n:]
+}
+
+// parseRange reads a RangeRequest with the fields that a load's have, whose
+// bytes lie in b; any other is left to the generated code.
+func parseRange(b []byte, r *pb.RangeRequest) error {
+	*r = pb.RangeRequest{}
+	for rest := b; len(rest) > 0; {
+		var number protowire.Number
+		var value uint64
+		var data []byte
+		switch number, value, data, rest = next(rest); number {
+		case 1:
+			r.Key = data
+		case 2:
+			r.RangeEnd = data
+		case 3:
+			r.Limit = int64(value)
+		case 4:
+			r.Revision = int64(value)
+		case 7:
+			r.Serializable = value != 0
+		case 8:
+			r.KeysOnly = value != 0
+		case 9:
+			r.CountOnly = value != 0
+		default:
+			return unmarshal(b, r)
+		}
+	}
+	return nil
+}
+
+// parsePut is parseRange for a PutRequest.
+func parsePut(b []byte, p *pb.PutRequest) error {
+	*p = pb.PutRequest{}
+	for rest := b; len(rest) > 0; {
+		var number protowire.Number
+		var data []byte
+		switch number, _, data, rest = next(rest); number {
+		case 1:
+			p.Key = data
+		case 2:
+			p.Value = data
+		default:
+			return unmarshal(b, p)
+		}
+	}
+	return nil
+}
+
+// appendUint appends a varint field, which proto3 leaves out when it is 0.
+func appendUint(b []byte, number protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	b = protowire.AppendTag(b, number, protowire.VarintType)
+	return protowire.AppendVarint(b, v)
+}
+
+// sizeInt is the size of what appendUint appends for a number below 16.
+func sizeInt(v int64) int {
+	if v == 0 {
+		return 0
+	}
+	return 1 + protowire.SizeVarint(uint64(v))
+}
+
+// appendHeader appends a header as field 1, where all responses have it.
+func (id *identity) appendHeader(b []byte, revision int64) []byte {
+	size := len(id.before) + sizeInt(revision) + len(id.after)
+	b = append(b, 1<<3|byte(protowire.BytesType), byte(size)) // at most 45 bytes
+	b = append(b, id.before...)
+	b = appendUint(b, 3, uint64(revision))
+	return append(b, id.after...)
+}
+
+// appendKV appends an mvccpb.KeyValue as field 2, where a RangeResponse has its
+// keys and a PutResponse the one before. wrong damages it.
+func appendKV[K string | []byte](b []byte, key K, value []byte, create, mod, version int64, wrong null.Kind) []byte {
+	if wrong != null.Answer {
+		key, value := damaged([]byte(key), value, wrong)
+		return appendKV(b, key, value, create, mod, version, null.Answer)
+	}
+	size := 1 + protowire.SizeBytes(len(key)) + sizeInt(create) + sizeInt(mod) + sizeInt(version)
+	if len(value) > 0 {
+		size += 1 + protowire.SizeBytes(len(value))
+	}
+	b = protowire.AppendTag(b, 2, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(size))
+	b = protowire.AppendTag(b, 1, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(len(key)))
+	b = append(b, key...)
+	b = appendUint(b, 2, uint64(create))
+	b = appendUint(b, 3, uint64(mod))
+	b = appendUint(b, 4, uint64(version))
+	if len(value) > 0 {
+		b = protowire.AppendTag(b, 5, protowire.BytesType)
+		b = protowire.AppendBytes(b, value)
+	}
+	return b
+}
+
+// damaged is a key and its value as the script wants them to be wrong.
+func damaged(key, value []byte, wrong null.Kind) (_, _ []byte) {
+	switch {
+	case wrong == null.WrongKey && len(key) > 0:
+		key = bytes.Clone(key)
+		key[len(key)-1] ^= 1
+	case wrong == null.WrongValue && len(value) == 0:
+		value = []byte{'?'}
+	case wrong == null.WrongValue:
+		value = bytes.Clone(value)
+		value[0] ^= 1
+	}
+	return key, value
+}

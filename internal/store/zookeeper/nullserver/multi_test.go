@@ -1,0 +1,57 @@
+package nullserver
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// A multi that fails leaves every node as it was, whatever its operations did
+// one after the other: made and changed a node, or removed and made it again.
+func TestFailedMultiLeavesNothing(t *testing.T) {
+	s := newServer(Options{}, timertest.NewClock())
+	tree := s.tree
+	session := session{server: s, tree: tree, id: tree.begin()}
+	for path, mode := range map[string]jute.Mode{"/m": jute.Persistent, "/e": jute.Ephemeral} {
+		if _, _, code := tree.create(tree.Next(), path, []byte("first"), mode, session.id); code != jute.OK {
+			t.Fatal(path, code)
+		}
+	}
+	made := tree.get([]byte("/")).With.made
+	op := func(op jute.Op, path, data string) jute.MultiOp {
+		return jute.MultiOp{Op: op, Path: jute.Path{Rest: []byte(path)}, Data: []byte(data), Version: jute.AnyVersion, ACL: jute.OpenACL()}
+	}
+	client := jute.NewConn(jute.Config{})
+	client.Multi(jute.Call{}, []jute.MultiOp{
+		op(jute.OpCreate, "/n", "1"), op(jute.OpSetData, "/n", "2"), op(jute.OpCreate, "/n/x", ""),
+		op(jute.OpSetData, "/m", "second"), op(jute.OpDelete, "/m", ""), op(jute.OpCreate, "/m", "third"),
+		op(jute.OpDelete, "/e", ""), op(jute.OpCheck, "/absent", ""),
+	})
+	const header = 4 + 4 + 4 // length, xid, type
+	if _, ok := session.multi(lastFrame(client.Out())[header:], nil); !ok {
+		t.Fatal("the multi is not read")
+	}
+	var names []string
+	tree.children([]byte("/"), func(name string) { names = append(names, name) })
+	root, m, e := tree.get([]byte("/")), tree.get([]byte("/m")), tree.get([]byte("/e"))
+	if !slices.Equal(names, []string{"e", "m"}) || root.With.children != 2 || root.With.made != made {
+		t.Errorf("below the root are %q, %+v", names, root.With)
+	}
+	if string(m.Value) != "first" || versionOf(m) != 0 || e.With.owner != session.id {
+		t.Errorf("%+v %+v", m, e)
+	}
+	tree.end(session.id)
+	if tree.get([]byte("/e")) != nil || tree.get([]byte("/m")) == nil || root.With.children != 1 {
+		t.Errorf("the session's end leaves %+v", root.With)
+	}
+}
+
+// lastFrame is the last of the frames in b.
+func lastFrame(b []byte) []byte {
+	for frameLen(b) < len(b) {
+		b = b[frameLen(b):]
+	}
+	return b
+}
