@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -53,8 +52,11 @@ func compare(w io.Writer, c *analyze.Comparison, as layout) error {
 	if len(c.Differences) > 0 {
 		b.WriteString("\n")
 	}
-	g := grid{columns: []column{{"operation", true}, {title: "value"}, {title: "clients"}, {"target", true},
-		{title: "QPS (change)"}, {title: "95 % interval"}, {title: "p90 (change)"}, {title: "95 % interval"}, {"verdict", true}}}
+	g := grid{columns: []column{{"operation", true}, {title: "value"}, {title: "clients"}, {"target", true}}}
+	for _, f := range analyze.ComparedFigures() {
+		g.columns = append(g.columns, column{title: f.Title + " (change)"}, column{title: "95 % interval"})
+	}
+	g.columns = append(g.columns, column{"verdict", true})
 	var notes footnotes
 	named := !distinct(c)
 	if named {
@@ -63,10 +65,11 @@ func compare(w io.Writer, c *analyze.Comparison, as layout) error {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		t := p.New[0]
-		cells := []string{headline(t) + levelsOf(&notes, p), Bytes(uint64(t.ValueSize)), callers(t), t.Target,
-			perSecond(p.QPS) + " (" + percentOf(p.QPSChange) + ")", intervalOf(p.QPSChange) + notes.mark(dependence(p, p.QPSChange)),
-			Figure(p.P90) + " (" + percentOf(p.P90Change) + ")", intervalOf(p.P90Change) + notes.mark(dependence(p, p.P90Change)),
-			bothVerdicts(p)}
+		cells := []string{headline(t) + levelsOf(&notes, p), Bytes(uint64(t.ValueSize)), callers(t), t.Target}
+		for _, f := range p.Figures {
+			cells = append(cells, Value(f.Now)+" ("+percentOf(f.Change)+")", intervalOf(f.Change)+notes.mark(dependence(p, f.Change)))
+		}
+		cells = append(cells, bothVerdicts(p))
 		if named {
 			cells = append([]string{p.Name}, cells...)
 		}
@@ -146,13 +149,6 @@ func callers(t *record.Trial) string {
 		return due(t)
 	}
 	return Count(uint64(t.Clients))
-}
-
-func perSecond(f measure.Figure) string {
-	if !f.Known {
-		return Dash
-	}
-	return PerSecond(f.NS)
 }
 
 // percentOf is a change in percent with its sign; +0.0 % is no change.

@@ -170,7 +170,7 @@ func binRows(whole *measure.Histogram, failed uint64) [][]string {
 func percentileRows(t *record.Trial) [][]string {
 	rows := [][]string{{"LATENCY-PERCENTILE", "LATENCY-MS"}}
 	for _, p := range measure.Percentiles {
-		rows = append(rows, []string{fmt.Sprintf("p%g", p), summaryMS(analyze.Headline(t).At(p))})
+		rows = append(rows, []string{fmt.Sprintf("p%g", p), summaryMS(t.Headline().At(p))})
 	}
 	return rows
 }

@@ -56,20 +56,20 @@ func summaryRows(columns []summaryColumn) []summaryRow {
 	}
 	trial("TOTAL-SECONDS", func(t *record.Trial) string { return strconv.FormatFloat(t.Seconds, 'f', 4, 64) })
 	trial("TOTAL-REQUEST-NUMBER", func(t *record.Trial) string { return strconv.FormatUint(t.Due, 10) })
-	rate := func(name string, of func(analyze.Throughputs) measure.Figure) {
+	rate := func(name string, of func(analyze.Throughputs) record.Value) {
 		add(name, func(c *summaryColumn) string {
 			f := of(c.rates)
 			if !f.Known {
 				return ""
 			}
-			return strconv.FormatFloat(f.NS, 'f', 1, 64)
+			return strconv.FormatFloat(f.Number, 'f', 1, 64)
 		})
 	}
-	rate("MAX-THROUGHPUT", func(r analyze.Throughputs) measure.Figure { return r.Max })
-	rate("AVG-THROUGHPUT", func(r analyze.Throughputs) measure.Figure { return r.Mean })
-	rate("MIN-THROUGHPUT", func(r analyze.Throughputs) measure.Figure { return r.Min })
+	rate("MAX-THROUGHPUT", func(r analyze.Throughputs) record.Value { return r.Max })
+	rate("AVG-THROUGHPUT", func(r analyze.Throughputs) record.Value { return r.Mean })
+	rate("MIN-THROUGHPUT", func(r analyze.Throughputs) record.Value { return r.Min })
 	times := func(name string, of func(record.Times) measure.Figure) {
-		trial(name, func(t *record.Trial) string { return summaryMS(of(analyze.Headline(t))) })
+		trial(name, func(t *record.Trial) string { return summaryMS(of(t.Headline())) })
 	}
 	times("FASTEST-LATENCY-MS", func(t record.Times) measure.Figure { return t.Min })
 	times("AVG-LATENCY-MS", func(t record.Times) measure.Figure { return t.Mean })

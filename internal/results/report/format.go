@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // Dash stands for what is not known or not supported by the sample.
@@ -31,6 +32,31 @@ func Figure(f measure.Figure) string {
 		return "failed"
 	}
 	return Dash
+}
+
+// Value formats a figure of any unit: a dash where it is not known, failed where
+// it lands on a failed operation.
+func Value(v record.Value) string {
+	switch {
+	case v.Failed:
+		return "failed"
+	case !v.Known:
+		return Dash
+	}
+	if ns, ok := v.Unit.Time(); ok {
+		return Duration(ns * v.Number)
+	}
+	switch v.Unit {
+	case measure.Rate:
+		return PerSecond(v.Number)
+	case measure.Share:
+		return measure.Percent(v.Number)
+	case measure.Bytes:
+		return Bytes(uint64(max(v.Number, 0)))
+	case measure.Ratio:
+		return fmt.Sprintf("%.4g", v.Number)
+	}
+	return Count(uint64(max(v.Number, 0)))
 }
 
 // PerSecond formats a throughput: 18,612/s, 87.3/s.

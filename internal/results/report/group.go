@@ -55,9 +55,20 @@ func (g *group) figures(of func(*record.Trial) measure.Figure) []measure.Figure 
 	return all
 }
 
-// middle is a kind of median of the repeats' figures: analyze.Median of times,
-// analyze.MedianRate of rates.
+// middle is a kind of median of the repeats' figures.
 type middle func([]measure.Figure) measure.Figure
+
+func slower(all []measure.Figure, better record.Better) measure.Figure {
+	values := make([]record.Value, 0, len(all))
+	for _, f := range all {
+		values = append(values, record.TimeValue(f))
+	}
+	v := analyze.Median(values, better)
+	return measure.Figure{NS: v.Number, Known: v.Known, Failed: v.Failed}
+}
+
+func medianTime(all []measure.Figure) measure.Figure { return slower(all, record.Less) }
+func medianRate(all []measure.Figure) measure.Figure { return slower(all, record.More) }
 
 // spread is how far the farthest repeat is from the median, as a share of it.
 func spread(all []measure.Figure, median middle) string {
@@ -67,7 +78,10 @@ func spread(all []measure.Figure, median middle) string {
 	}
 	farthest := 0.0
 	for _, f := range all {
-		farthest = max(farthest, math.Abs(analyze.Rank(f)-middle.NS))
+		if f.Failed {
+			return Dash
+		}
+		farthest = max(farthest, math.Abs(f.NS-middle.NS))
 	}
 	if math.IsInf(farthest, 1) {
 		return Dash
@@ -141,7 +155,7 @@ func storeRSS(t *record.Trial) measure.Figure {
 
 // storeRSS is what the members' processes held at most.
 func (g *group) storeRSS() string {
-	if f := analyze.Median(g.figures(storeRSS)); f.Known {
+	if f := medianTime(g.figures(storeRSS)); f.Known {
 		return Bytes(uint64(f.NS))
 	}
 	return Dash

@@ -18,7 +18,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -288,10 +287,10 @@ func TestMedian(t *testing.T) {
 		{[]measure.Figure{k(1), failed}, failed, "-"},
 		{[]measure.Figure{k(1), unsupported, k(3)}, unsupported, "-"},
 	} {
-		if got := analyze.Median(tt.of); got != tt.want {
+		if got := medianTime(tt.of); got != tt.want {
 			t.Errorf("the median of %v is %v, want %v", tt.of, got, tt.want)
 		}
-		if got := spread(tt.of, analyze.Median); got != tt.spread {
+		if got := spread(tt.of, medianTime); got != tt.spread {
 			t.Errorf("the spread of %v is %s, want %s", tt.of, got, tt.spread)
 		}
 	}

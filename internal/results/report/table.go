@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -151,12 +150,12 @@ func label(f facet) cellOf {
 
 func rates(rows []*group) []cellOf {
 	columns := []cellOf{{column{title: "throughput"}, func(g *group) string {
-		if f := analyze.MedianRate(g.figures(throughput)); f.Known {
+		if f := medianRate(g.figures(throughput)); f.Known {
 			return PerSecond(f.NS)
 		}
 		return Dash
 	}}}
-	return withSpread(columns, rows, throughput, analyze.MedianRate)
+	return withSpread(columns, rows, throughput, medianRate)
 }
 
 func withSpread(columns []cellOf, rows []*group, of func(*record.Trial) measure.Figure, median middle) []cellOf {
@@ -167,7 +166,7 @@ func withSpread(columns []cellOf, rows []*group, of func(*record.Trial) measure.
 }
 
 func timeColumn(title string, of func(*record.Trial) measure.Figure) cellOf {
-	return cellOf{column{title: title}, func(g *group) string { return Figure(analyze.Median(g.figures(of))) }}
+	return cellOf{column{title: title}, func(g *group) string { return Figure(medianTime(g.figures(of))) }}
 }
 
 func percentiles(rows []*group, of func(*record.Trial) record.Times) []cellOf {
@@ -175,7 +174,7 @@ func percentiles(rows []*group, of func(*record.Trial) record.Times) []cellOf {
 		return func(t *record.Trial) measure.Figure { return of(t).At(p) }
 	}
 	columns := []cellOf{timeColumn("p50", at(50)), timeColumn("p90", at(90)), timeColumn("p99", at(99))}
-	columns = withSpread(columns, rows, at(99), analyze.Median)
+	columns = withSpread(columns, rows, at(99), medianTime)
 	return append(columns, timeColumn("p99.9", at(99.9)),
 		timeColumn("max", func(t *record.Trial) measure.Figure { return of(t).Max }))
 }
@@ -189,7 +188,7 @@ func ending(rows []*group) []cellOf {
 	}
 	columns = append(columns, timeColumn("gen CPU/op", cpuPerOp))
 	for _, g := range rows {
-		if analyze.Median(g.figures(storeRSS)).Known {
+		if medianTime(g.figures(storeRSS)).Known {
 			columns = append(columns, timeColumn("store CPU/op", storeCPUPerOp), cellOf{column{title: "store RSS"}, (*group).storeRSS})
 			break
 		}
@@ -199,7 +198,7 @@ func ending(rows []*group) []cellOf {
 
 // keysPerOp is how many keys an operation that can read several read.
 func keysPerOp(g *group) string {
-	f := analyze.Median(g.figures(func(t *record.Trial) measure.Figure {
+	f := medianTime(g.figures(func(t *record.Trial) measure.Figure {
 		if t.KeysRead == nil || t.Operations == 0 || !readsMany(t) {
 			return measure.Figure{}
 		}

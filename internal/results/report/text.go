@@ -4,7 +4,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -81,14 +80,4 @@ func label1(t *record.Trial) string {
 		return fmt.Sprintf("%s repeat %d", t.Name, t.Repeat)
 	}
 	return t.Name
-}
-
-// JSON writes the trial as exactly one JSON object and a newline.
-func JSON(w io.Writer, t *record.Trial) error {
-	b, err := json.MarshalIndent(t, "", "  ")
-	if err != nil {
-		return fmt.Errorf("the result cannot be written as JSON: %w", err)
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -41,15 +40,15 @@ func watchColumns(rows []*group) []cellOf {
 		{column{title: "streams"}, func(g *group) string { return Count(uint64(max(g.first().Watching.Streams, 0))) }},
 		{column{"watch", true}, func(g *group) string { return watchedWhat(g.first()) }},
 		{column{title: "events"}, func(g *group) string {
-			if f := analyze.MedianRate(g.figures(eventRate)); f.Known {
+			if f := medianRate(g.figures(eventRate)); f.Known {
 				return PerSecond(f.NS)
 			}
 			return Dash
 		}},
 	}
-	columns = withSpread(columns, rows, eventRate, analyze.MedianRate)
+	columns = withSpread(columns, rows, eventRate, medianRate)
 	columns = append(columns, timeColumn("p50", at(50)), timeColumn("p90", at(90)), timeColumn("p99", at(99)))
-	columns = withSpread(columns, rows, at(99), analyze.Median)
+	columns = withSpread(columns, rows, at(99), medianTime)
 	return append(columns, timeColumn("p99.9", at(99.9)),
 		timeColumn("max", watchTime(func(t record.Times) measure.Figure { return t.Max })),
 		amiss("lost", func(w *record.Watched) uint64 { return w.Lost }),
