@@ -21,8 +21,7 @@ type Distribution struct {
 	Log    func(*Trial) Time
 	Sample Population
 	Needs  *Need
-	// columns are the figures in CSV files, titles those in tables.
-	columns, titles []string
+	titles []string // the figures in tables
 }
 
 // Headline is the loop's own time, which tables tell first, over everything due:
@@ -91,7 +90,7 @@ func (d *Distribution) Points() []Figure {
 			f.Name = d.Prefix + "-" + name
 		}
 		field := strings.ReplaceAll(strings.TrimSuffix(d.Field, "_ns"), ".", "_")
-		if slices.Contains(d.columns, name) {
+		if d.Field != "" {
 			f.Column = field + "_" + strings.ReplaceAll(name, ".", "_") + "_ns"
 		}
 		if slices.Contains(d.titles, name) {
@@ -124,16 +123,15 @@ func distributions() []*Distribution {
 			return of(t.Watch), 0
 		}
 	}
-	whole, _ := points()
 	told := []string{"p50", "p90", "p99", "p99.9", "max"}
 	return []*Distribution{
 		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: told},
 		{Prefix: "response", Field: "response_time_ns", Meaning: "done − due, over everything due",
-			Of: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: ofOperations, columns: whole},
+			Of: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: ofOperations},
 		{Prefix: "success", Field: "success_response_time_ns", Meaning: "done − due, of the completed alone",
 			Of: func(t *Trial) (Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(Response), Sample: ofOperations},
 		{Prefix: "service", Field: "service_time_ns", Meaning: "done − sent, over everything due",
-			Of: failed(func(t *Trial) Times { return t.ServiceTime }), Log: always(Service), Sample: ofOperations, columns: whole},
+			Of: failed(func(t *Trial) Times { return t.ServiceTime }), Log: always(Service), Sample: ofOperations},
 		{Prefix: "lateness", Field: "lateness_ns", Meaning: "sent − due, of everything sent; `null` in a closed loop", Null: true,
 			Of: func(t *Trial) (Times, uint64) {
 				if t.Lateness == nil {
@@ -143,9 +141,9 @@ func distributions() []*Distribution {
 			}, Log: always(Lateness), Sample: ofOperations, Needs: openLoop},
 		{Prefix: "watch", Field: "watch.from_due_ns",
 			Meaning: "arrival − due of the write, of the window's events and the lost ones: those count as slower than any that came. Empty (a count of 0) with `key`",
-			Of:      watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: ofEvents, Needs: timedEvents, columns: told, titles: told},
+			Of:      watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: ofEvents, Needs: timedEvents, titles: told},
 		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "arrival − sent of the write, likewise",
-			Of: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: ofEvents, Needs: timedEvents, columns: told},
+			Of: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: ofEvents, Needs: timedEvents},
 		{Prefix: "watch-creation", Field: "watch.creation_ns", Meaning: "how long it took to create each watcher, the first time",
 			Of: watched(func(w *Watched) Times { return w.Creation }, false), Log: always(WatchMade), Sample: ofWatchers, Needs: watchers},
 	}

@@ -15,6 +15,9 @@ type ObjectMember struct {
 	Value any
 }
 
+// Add adds a member at the end.
+func (o *Object) Add(name string, value any) { *o = append(*o, ObjectMember{Name: name, Value: value}) }
+
 // MarshalJSON writes the object.
 func (o Object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer

@@ -37,23 +37,42 @@ func changedIn(f *analyze.Compared, p *analyze.Pair) changed {
 }
 
 // compared is a comparison as JSON has it.
-func compared(c *analyze.Comparison) record.Object {
+func compared(c *analyze.Comparison) (o record.Object) {
 	rows := []record.Object{}
 	for i := range c.Pairs {
-		p := &c.Pairs[i]
-		t := p.New[0]
-		row := record.Object{{"trial", p.Name}, {"operation", t.Operation}, {"consistency", t.Consistency},
-			{"value_size", t.ValueSize}, {"clients", t.Clients}, {"target", t.Target}}
-		for i := range p.Figures {
-			row = append(row, record.ObjectMember{Name: p.Figures[i].Figure.Key(), Value: changedIn(&p.Figures[i], p)})
-		}
-		rows = append(rows, append(row, record.Object{{"verdict", worst(p.AllNew)}, {"baseline_verdict", worst(p.AllBase)},
-			{"repeats_left_out", [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)}}, {"repeats_share_cluster", p.Dependent}}...))
+		rows = append(rows, comparedPair(&c.Pairs[i]))
 	}
 	made, byChance := c.Tests()
-	return record.Object{{"baseline", c.Base.Name}, {"baseline_started", c.Base.Started}, {"baseline_tool", c.Base.Tool}, {"within_run", c.Run == c.Base},
-		{"differences", orEmpty(c.Differences)}, {"rows", rows}, {"tests", made}, {"expected_by_chance", byChance},
-		{"left_out", orEmpty(c.LeftOut)}, {"without_baseline", orEmpty(c.OnlyNew)}, {"only_in_baseline", orEmpty(c.OnlyBase)}}
+	o.Add("baseline", c.Base.Name)
+	o.Add("baseline_started", c.Base.Started)
+	o.Add("baseline_tool", c.Base.Tool)
+	o.Add("within_run", c.Run == c.Base)
+	o.Add("differences", orEmpty(c.Differences))
+	o.Add("rows", rows)
+	o.Add("tests", made)
+	o.Add("expected_by_chance", byChance)
+	o.Add("left_out", orEmpty(c.LeftOut))
+	o.Add("without_baseline", orEmpty(c.OnlyNew))
+	o.Add("only_in_baseline", orEmpty(c.OnlyBase))
+	return o
+}
+
+func comparedPair(p *analyze.Pair) (o record.Object) {
+	t := p.New[0]
+	o.Add("trial", p.Name)
+	o.Add("operation", t.Operation)
+	o.Add("consistency", t.Consistency)
+	o.Add("value_size", t.ValueSize)
+	o.Add("clients", t.Clients)
+	o.Add("target", t.Target)
+	for i := range p.Figures {
+		o.Add(p.Figures[i].Figure.Key(), changedIn(&p.Figures[i], p))
+	}
+	o.Add("verdict", worst(p.AllNew))
+	o.Add("baseline_verdict", worst(p.AllBase))
+	o.Add("repeats_left_out", [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)})
+	o.Add("repeats_share_cluster", p.Dependent)
+	return o
 }
 
 func worst(trials []*record.Trial) verdict.State {

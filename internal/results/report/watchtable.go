@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -117,49 +116,6 @@ func watchedKeys(w *record.Watching, keySpace uint64) string {
 		return "1 key"
 	}
 	return "1 of " + plural(watched, "key") + " each"
-}
-
-// watchCells hands over a trial's columns of watch events, which stand behind
-// all others and are empty without watchers.
-func watchCells(t *record.Trial, add func(name, text string)) {
-	w := t.Watch
-	number := func(name string, of func(*record.Watched) uint64) {
-		if w == nil {
-			add(name, "")
-			return
-		}
-		add(name, strconv.FormatUint(of(w), 10))
-	}
-	watchers, rate := "", ""
-	if t.Watching != nil {
-		watchers = strconv.Itoa(t.Watching.Watchers)
-	}
-	if w != nil {
-		rate = strconv.FormatFloat(w.PerSecond, 'f', -1, 64)
-	}
-	add("watchers", watchers)
-	add("watch_events_per_second", rate)
-	number("watch_expected_events", func(w *record.Watched) uint64 { return w.Expected })
-	number("watch_delivered_events", func(w *record.Watched) uint64 { return w.Delivered })
-	number("watch_lost_events", func(w *record.Watched) uint64 { return w.Lost })
-	number("watch_duplicated_events", func(w *record.Watched) uint64 { return w.Duplicated })
-	number("watch_reordered_events", func(w *record.Watched) uint64 { return w.Reordered })
-	for _, d := range []struct {
-		name string
-		of   func(*record.Watched) record.Times
-	}{
-		{"watch_from_due", func(w *record.Watched) record.Times { return w.FromDue }},
-		{"watch_from_sent", func(w *record.Watched) record.Times { return w.FromSent }},
-	} {
-		var times record.Times
-		if w != nil {
-			times = d.of(w)
-		}
-		for _, p := range []float64{50, 90, 99, 99.9} {
-			add(fmt.Sprintf("%s_p%s_ns", d.name, strings.ReplaceAll(strconv.FormatFloat(p, 'f', -1, 64), ".", "_")), cellNS(times.At(p)))
-		}
-		add(d.name+"_max_ns", cellNS(times.Max))
-	}
 }
 
 // watchRows adds the rows of watch events to dbtester's summary, which has none

@@ -109,8 +109,8 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 	}
 }
 
-// The columns of watch events stand behind all others, whether a trial watches
-// or not, and hold the result's figures.
+// The columns of watch events keep their place, whether a trial watches or not,
+// and hold the result's figures.
 func TestCSVOfWatchEvents(t *testing.T) {
 	run := &record.Run{State: record.Complete, Trials: []record.Trial{
 		made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial(),
@@ -133,7 +133,7 @@ func TestCSVOfWatchEvents(t *testing.T) {
 		"watch_lost_events": "7", "watch_duplicated_events": "5", "watch_reordered_events": "3", "watch_from_due_max_ns": "",
 		"watch_from_due_p50_ns": fmt.Sprintf("%.0f", w.FromDue.At(50).NS), "watch_from_sent_p99_9_ns": fmt.Sprintf("%.0f", w.FromSent.At(99.9).NS)}
 	for i, name := range rows[0][first:] {
-		if rows[1][first+i] != "" {
+		if rows[1][first+i] != "" && strings.HasPrefix(name, "watch") {
 			t.Errorf("without watchers, %s is %q", name, rows[1][first+i])
 		}
 		if text, ok := want[name]; ok && rows[2][first+i] != text {
