@@ -32,6 +32,9 @@ var (
 // Applies reports whether a trial of these conditions can have the figure.
 func (f *Figure) Applies(c *Conditions) bool { return f.Needs == nil || f.Needs.Has(c) }
 
+// OfWatch reports whether the figure is of what watchers get.
+func (f *Figure) OfWatch() bool { return f.Needs == watchers || f.Needs == timedEvents }
+
 // Refused says that none of the trials named has what the figure needs.
 func (f *Figure) Refused(trials []string) string {
 	why := f.Needs.lacking

@@ -127,6 +127,13 @@ func flightFigures() []Figure {
 			Meaning: "the age of the oldest of those then", of: number(func(t *Trial) int64 { return t.CarriedInAgeNS })},
 		{Name: "retries", Field: "retries", Unit: measure.Number, Better: Less, Needs: stmWrites, Missing: "nothing is recorded of its transactions",
 			Meaning: "only with `stm` operations: how often a conflict made those that completed begin again", of: maybe(func(t *Trial) *uint64 { return t.Retries })},
+		{Name: "retries-per-op", Column: "retries_per_operation", Unit: measure.Ratio, Better: Less, Needs: stmWrites, Missing: "no transaction completed",
+			of: func(t *Trial) Value {
+				if t.Retries == nil || t.Operations == 0 {
+					return Value{}
+				}
+				return Value{Number: float64(*t.Retries) / float64(t.Operations), Known: true}
+			}},
 		{Name: "max-in-flight", Field: "max_in_flight", Unit: measure.Number,
 			Meaning: "operations between due and done: the most", of: number(func(t *Trial) int { return t.HighestFlight })},
 		{Name: "in-flight", Field: "mean_in_flight", Unit: measure.Number,

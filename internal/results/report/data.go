@@ -43,7 +43,7 @@ func trialCells(t *record.Trial) (names, cells []string) {
 		reasons = append(reasons, r.String())
 	}
 	word("reasons", strings.Join(reasons, "; "))
-	word("machine", machine(t))
+	word("machine", analyze.Machine(t))
 	word("started", t.Started.UTC().Format(time.RFC3339Nano))
 	for _, f := range record.Figures() {
 		if f.Column != "" {

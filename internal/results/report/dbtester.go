@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -27,7 +28,7 @@ func Dbtester(w io.Writer, run *record.Run, dir, out string) error {
 	}
 	var columns []summaryColumn
 	for _, t := range analyze.InOrder(run) {
-		if !measured(t) {
+		if !analyze.Measured(t) {
 			continue
 		}
 		c, err := dbtesterTrial(t, dir, out)
@@ -203,7 +204,7 @@ func summaryText(w io.Writer, rows []summaryRow) error {
 		for _, r := range rows {
 			cells := []string{r.name}
 			for _, c := range r.cells[from:to] {
-				cells = append(cells, orDash(c))
+				cells = append(cells, readable.OrDash(c))
 			}
 			g.add(cells...)
 		}

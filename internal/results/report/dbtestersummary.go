@@ -48,8 +48,8 @@ func summaryRows(columns []summaryColumn) []summaryRow {
 	trial := func(name string, of func(*record.Trial) string) {
 		add(name, func(c *summaryColumn) string { return of(c.trial) })
 	}
-	trial("TRIAL", label1)
-	trial("DATABASE", store)
+	trial("TRIAL", analyze.Label)
+	trial("DATABASE", analyze.Store)
 	trial("VERDICT", func(t *record.Trial) string { return string(t.Verdict.State) })
 	for i := range rows {
 		rows[i].words = true

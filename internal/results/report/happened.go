@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
@@ -37,7 +39,7 @@ func happened(b *bytes.Buffer, trials []record.Trial) {
 		head = ""
 		name := ""
 		if len(trials) > 1 {
-			name = label1(t) + ": "
+			name = analyze.Label(t) + ": "
 		}
 		fmt.Fprintf(b, "  %s%s\n", name, facts[0])
 		for _, f := range facts[1:] {
@@ -55,7 +57,7 @@ type story struct {
 
 func newStory(t *record.Trial) *story {
 	s := &story{t: t}
-	if !measured(t) || t.Opened == nil {
+	if !analyze.Measured(t) || t.Opened == nil {
 		return s
 	}
 	s.from = *t.Opened
@@ -94,7 +96,7 @@ func (s *story) held() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s waited for a member from which the load had moved away, for up to %s",
-		plural(uint64(s.t.HeldClients), "client"), Duration(float64(s.t.HeldLongestNS)))}
+		readable.Plural(uint64(s.t.HeldClients), "client"), readable.Duration(float64(s.t.HeldLongestNS)))}
 }
 
 // span is a time from one moment to another.
@@ -114,7 +116,7 @@ func (s *story) gap() (span, string) {
 	if told == "" {
 		return span{}, ""
 	}
-	return in, fmt.Sprintf("in the longest gap, %s from %s: %s", Duration(float64(length)), from.UTC().Format(clock), told)
+	return in, fmt.Sprintf("in the longest gap, %s from %s: %s", readable.Duration(float64(length)), from.UTC().Format(clock), told)
 }
 
 // slowest tells what happened in the second that was worst, if that is a spike,
@@ -125,9 +127,9 @@ func (s *story) slowest(gap span) string {
 		return ""
 	}
 	// What was due in that second waited until after it; what failed, to its end.
-	how, waited := "with p99 "+Figure(worst.P99), time.Duration(worst.P99.NS)
+	how, waited := "with p99 "+readable.Figure(worst.P99), time.Duration(worst.P99.NS)
 	if !worst.P99.Known {
-		how, waited = "with "+plural(worst.Errors, "error"), time.Second
+		how, waited = "with "+readable.Plural(worst.Errors, "error"), time.Second
 	}
 	in := span{worst.Time, worst.Time.Add(time.Second + waited)}
 	if !gap.from.IsZero() && in.overlaps(gap) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
@@ -130,7 +131,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 		if want < 2 {
 			continue
 		}
-		text := fmt.Sprintf("%d slow log syncs (%s in all, the longest %s, m", want, Duration(float64(total)), Duration(float64(longest)))
+		text := fmt.Sprintf("%d slow log syncs (%s in all, the longest %s, m", want, readable.Duration(float64(total)), readable.Duration(float64(longest)))
 		if len(got) != 1 || !strings.HasPrefix(got[0], text) {
 			t.Errorf("%q, not %q", got, text)
 		}

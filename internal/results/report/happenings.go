@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
@@ -51,7 +52,7 @@ func (s *story) counted() []string {
 		if all.times == 1 {
 			noun = c.one
 		}
-		text := Count(all.times) + " " + noun
+		text := readable.Count(all.times) + " " + noun
 		if c.kind == stores.Elected {
 			text += " (" + all.named() + ")"
 		} else if took := all.took(true); took != "" {
@@ -85,14 +86,14 @@ func (g *alike) took(who bool) string {
 	if g.longest == nil || g.longest.Duration <= 0 {
 		return ""
 	}
-	longest := Duration(float64(g.longest.Duration))
+	longest := readable.Duration(float64(g.longest.Duration))
 	if who {
 		longest += ", " + g.longest.Member
 	}
 	if g.times == 1 {
 		return longest
 	}
-	return fmt.Sprintf("%s in all, the longest %s", Duration(float64(g.total)), longest)
+	return fmt.Sprintf("%s in all, the longest %s", readable.Duration(float64(g.total)), longest)
 }
 
 // named lists members and times.
@@ -165,7 +166,7 @@ func (g *alike) sentence() string {
 	if e.Line != "" {
 		text = e.Member + " " + stores.SignalKind(e.Kind).Says()
 		if g.times > 1 {
-			text += fmt.Sprintf(" %s times", Count(g.times))
+			text += fmt.Sprintf(" %s times", readable.Count(g.times))
 		}
 		if took := g.took(false); took != "" {
 			text += " (" + took + ")"

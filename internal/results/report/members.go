@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -28,11 +30,11 @@ func byMember(w io.Writer, t *record.Trial) error {
 	g := grid{columns: []column{{"  member", true}, {title: "connections"}, {title: "lost"}, {title: "operations"}, {title: "share"}, {title: "errors"}}}
 	for i := range t.ByMember {
 		b := &t.ByMember[i]
-		connections, lost := Dash, Dash
+		connections, lost := readable.Dash, readable.Dash
 		if l := b.Links; l != nil {
-			connections, lost = Count(uint64(max(l.Opened, 0))), Count(uint64(max(l.Lost, 0)))
+			connections, lost = readable.Count(uint64(max(l.Opened, 0))), readable.Count(uint64(max(l.Lost, 0)))
 		}
-		g.add("  "+cmp.Or(b.Name, "nobody"), connections, lost, Count(b.Operations), measure.Percent(b.Share), Count(b.Errors))
+		g.add("  "+cmp.Or(b.Name, "nobody"), connections, lost, readable.Count(b.Operations), measure.Percent(b.Share), readable.Count(b.Errors))
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
@@ -72,12 +74,12 @@ func lostConnections(b *bytes.Buffer, trials []record.Trial) {
 	head := "\nConnections lost\n"
 	for i := range trials {
 		t := &trials[i]
-		if !measured(t) {
+		if !analyze.Measured(t) {
 			continue
 		}
 		for _, line := range losses(t) {
 			if len(trials) > 1 {
-				line = label1(t) + ": " + line
+				line = analyze.Label(t) + ": " + line
 			}
 			b.WriteString(head + indented([]string{line}))
 			head = ""
@@ -101,7 +103,7 @@ func losses(t *record.Trial) (lines []string) {
 		if l == nil || l.Lost == 0 && l.LostAt == nil {
 			continue
 		}
-		line := fmt.Sprintf("%s lost %s", b.Name, plural(uint64(max(l.Lost, 0)), "connection"))
+		line := fmt.Sprintf("%s lost %s", b.Name, readable.Plural(uint64(max(l.Lost, 0)), "connection"))
 		if l.LostAt != nil {
 			line += fmt.Sprintf(" and had %d of %d at the fewest, from %s of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
 			if l.BackAt != nil {
@@ -123,9 +125,9 @@ func meanwhile(w *record.Meanwhile) string {
 	if w == nil {
 		return ""
 	}
-	text := "; meanwhile " + PerSecond(w.PerSecond)
+	text := "; meanwhile " + readable.PerSecond(w.PerSecond)
 	if w.Otherwise != nil {
-		text += fmt.Sprintf(" (%s otherwise)", PerSecond(*w.Otherwise))
+		text += fmt.Sprintf(" (%s otherwise)", readable.PerSecond(*w.Otherwise))
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(w.Shares)) {

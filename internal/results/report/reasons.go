@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -15,21 +16,21 @@ func reasons(b *bytes.Buffer, run *record.Run) {
 	for i := range run.Trials {
 		t := &run.Trials[i]
 		if t.Failure != "" {
-			why.add(t.Failure, label1(t))
+			why.add(t.Failure, analyze.Label(t))
 		}
-		if measured(t) {
+		if analyze.Measured(t) {
 			for _, r := range t.Verdict.Reasons {
-				why.add(r.String(), label1(t))
+				why.add(r.String(), analyze.Label(t))
 			}
 		}
 		for _, n := range t.Verdict.Notes {
-			notes.add(n, label1(t))
+			notes.add(n, analyze.Label(t))
 		}
 		for _, n := range t.Notes {
-			notes.add(n, label1(t))
+			notes.add(n, analyze.Label(t))
 		}
-		if n := unsteady(t); n != "" {
-			notes.add(n, label1(t))
+		if n := analyze.Unsteady(t); n != "" {
+			notes.add(n, analyze.Label(t))
 		}
 	}
 	list(b, "Verdicts", why.lines(len(run.Trials)))

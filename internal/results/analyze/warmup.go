@@ -1,9 +1,10 @@
-package report
+package analyze
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -31,9 +32,9 @@ func warmups(trials []*record.Trial) string {
 	return fmt.Sprintf("steady after %s to %s of warm-up", tenths(least), tenths(most))
 }
 
-// unsteady is a note about a warm-up that ended at its bound; empty if it did
+// Unsteady is a note about a warm-up that ended at its bound; empty if it did
 // not.
-func unsteady(t *record.Trial) string {
+func Unsteady(t *record.Trial) string {
 	if t.WarmupRun == nil || t.WarmupSteady == nil || *t.WarmupSteady {
 		return ""
 	}
@@ -41,4 +42,4 @@ func unsteady(t *record.Trial) string {
 }
 
 // tenths is a length of time to 0.1 s.
-func tenths(s float64) string { return seconds(math.Round(10*s) / 10) }
+func tenths(s float64) string { return readable.Seconds(math.Round(10*s) / 10) }
