@@ -32,9 +32,9 @@ func warmups(trials []*record.Trial) string {
 	return fmt.Sprintf("steady after %s to %s of warm-up", tenths(least), tenths(most))
 }
 
-// Unsteady is a note about a warm-up that ended at its bound; empty if it did
+// unsteady is a note about a warm-up that ended at its bound; empty if it did
 // not.
-func Unsteady(t *record.Trial) string {
+func unsteady(t *record.Trial) string {
 	if t.WarmupRun == nil || t.WarmupSteady == nil || *t.WarmupSteady {
 		return ""
 	}

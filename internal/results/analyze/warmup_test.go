@@ -26,7 +26,7 @@ func TestWarmupsAreToldWhereTheyWereLonger(t *testing.T) {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}
-	if got := Unsteady(old) + Unsteady(warmed(2, 3, true)); got != "" {
+	if got := unsteady(old) + unsteady(warmed(2, 3, true)); got != "" {
 		t.Errorf("%q", got)
 	}
 }

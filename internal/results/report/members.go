@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,14 +16,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// uneven is how far a member's part of the load must be from its part of the
-// connections, as a share of that, for the members to be listed.
-const uneven = 0.1
-
 // byMember writes what each member had of one trial's load, where it was
 // uneven or connections were lost.
 func byMember(w io.Writer, t *record.Trial) error {
-	if !notable(t) {
+	if !analyze.MembersDiffer(t) {
 		return nil
 	}
 	g := grid{columns: []column{{"  member", true}, {title: "connections"}, {title: "lost"}, {title: "operations"}, {title: "share"}, {title: "errors"}}}
@@ -44,28 +39,6 @@ func byMember(w io.Writer, t *record.Trial) error {
 	}
 	_, err := io.WriteString(w, indented(losses(t)))
 	return err
-}
-
-// notable reports whether connections to a member were lost, or its part of the
-// load was another than its part of the connections.
-func notable(t *record.Trial) bool {
-	connections, share := 0, 0.0
-	for i := range t.ByMember {
-		if l := t.ByMember[i].Links; l != nil {
-			connections += l.Opened
-			share += t.ByMember[i].Share
-			if l.Lost > 0 || l.LostAt != nil {
-				return true
-			}
-		}
-	}
-	return connections > 0 && share > 0 && slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool {
-		if b.Links == nil {
-			return false
-		}
-		equal := float64(b.Links.Opened) / float64(connections)
-		return math.Abs(b.Share/share-equal) > uneven*equal
-	})
 }
 
 // lostConnections writes of all trials which members lost connections, and
@@ -97,12 +70,8 @@ func indented(lines []string) string {
 
 // losses is a line for each member that lost connections.
 func losses(t *record.Trial) (lines []string) {
-	for i := range t.ByMember {
-		b := &t.ByMember[i]
+	for _, b := range analyze.LostConnections(t) {
 		l := b.Links
-		if l == nil || l.Lost == 0 && l.LostAt == nil {
-			continue
-		}
 		line := fmt.Sprintf("%s lost %s", b.Name, readable.Plural(uint64(max(l.Lost, 0)), "connection"))
 		if l.LostAt != nil {
 			line += fmt.Sprintf(" and had %d of %d at the fewest, from %s of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))

@@ -209,9 +209,5 @@ func judged(b *bytes.Buffer, t *record.Trial) {
 	for i, r := range t.Verdict.Reasons {
 		fmt.Fprintf(b, "%3d. %s\n", i+1, r)
 	}
-	notes := slices.Concat(t.Verdict.Notes, t.Notes)
-	if text := analyze.Unsteady(t); text != "" {
-		notes = append(notes, text)
-	}
-	list(b, "Notes", notes)
+	list(b, "Notes", analyze.Notes(t))
 }
