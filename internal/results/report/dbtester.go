@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -108,6 +109,9 @@ func dbtesterTrial(t *record.Trial, dir, out string) (summaryColumn, error) {
 		return nil
 	})
 	if err != nil {
+		return column, err
+	}
+	if column.used, err = analyze.ServersOf(dir, t); err != nil {
 		return column, err
 	}
 	if got := uint64(whole.TotalCount()); t.State == record.Complete && (got != t.Operations || failed != t.Errors) {
@@ -217,9 +221,13 @@ func summaryText(w io.Writer, rows []summaryRow) error {
 			return err
 		}
 	}
+	servers := "What servers used is not part of this output."
+	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
+		servers = "What servers used is of all members' processes together, where they run on the generator's machine."
+	}
 	_, err := io.WriteString(w, strings.Join([]string{
 		"", "Latencies are milliseconds, of every operation due: service times in a closed loop, response times in an open one.",
 		"Throughputs are operations a second, of the whole seconds alone. A dash is not known, or not supported by the sample.",
-		"What servers used is not part of this output.", ""}, "\n"))
+		servers, ""}, "\n"))
 	return err
 }

@@ -16,6 +16,7 @@ import (
 type summaryColumn struct {
 	trial *record.Trial
 	rates analyze.Throughputs
+	used  analyze.Servers
 }
 
 // summaryRow is a figure of all trials, or a text.
@@ -26,13 +27,29 @@ type summaryRow struct {
 }
 
 // serverRows are the figures that come from the servers' machines, in their
-// places.
+// places. Only what the members' processes used is recorded.
 func serverRows() []string {
 	return []string{
-		"SERVER-TOTAL-NETWORK-RX-DATA-SUM", "SERVER-TOTAL-NETWORK-TX-DATA-SUM", "SERVER-MAX-CPU-USAGE", "SERVER-MAX-MEMORY-USAGE",
+		"SERVER-TOTAL-NETWORK-RX-DATA-SUM", "SERVER-TOTAL-NETWORK-TX-DATA-SUM", serverCPU, serverMemory,
 		"SERVER-AVG-READS-COMPLETED-DELTA-SUM", "SERVER-AVG-SECTORS-READS-DELTA-SUM",
 		"SERVER-AVG-WRITES-COMPLETED-DELTA-SUM", "SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM", "SERVER-AVG-DISK-SPACE-USAGE",
 	}
+}
+
+const (
+	serverCPU    = "SERVER-MAX-CPU-USAGE"
+	serverMemory = "SERVER-MAX-MEMORY-USAGE"
+)
+
+// used is a figure of the members' processes; empty if it is not known.
+func used(name string, s analyze.Servers) string {
+	switch {
+	case name == serverCPU && s.CPU.Known:
+		return fmt.Sprintf("%.1f %%", 100*s.CPU.Number)
+	case name == serverMemory && s.RSS.Known:
+		return strconv.FormatFloat(s.RSS.Number, 'f', 0, 64)
+	}
+	return ""
 }
 
 // summaryRows puts the trials side by side, a row for each figure.
@@ -99,7 +116,7 @@ func summaryRows(columns []summaryColumn) []summaryRow {
 		}
 	}
 	for _, name := range serverRows() {
-		trial(name, func(*record.Trial) string { return "" })
+		add(name, func(c *summaryColumn) string { return used(name, c.used) })
 	}
 	for i := range columns {
 		if columns[i].trial.Watch != nil {
