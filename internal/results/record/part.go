@@ -48,8 +48,7 @@ func (p *Part) Add(s *measure.Second) {
 		}
 	}
 	t.Completed += s.Done
-	t.BytesIn += s.BytesIn
-	t.BytesOut += s.BytesOut
+	t.Counts.Add(&s.Counts)
 	p.last.Connections, p.last.Clients, p.last.InFlight = s.Connections, s.Clients, s.InFlight
 	for _, c := range s.Cells {
 		measure.Add(p.response, c.Response)
@@ -98,9 +97,9 @@ func (p *Part) AddTo(o *Object, seconds float64) {
 func (o *Object) Select(from any, names ...string) {
 	v := reflect.Indirect(reflect.ValueOf(from))
 	for _, name := range names {
-		for i := range v.NumField() {
-			if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag == name {
-				o.Add(name, v.Field(i).Interface())
+		for _, field := range reflect.VisibleFields(v.Type()) {
+			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
+				o.Add(name, v.FieldByIndex(field.Index).Interface())
 			}
 		}
 	}

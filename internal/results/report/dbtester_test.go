@@ -31,7 +31,7 @@ func twoStores(t *testing.T) (*record.Run, string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		total := &measure.Totals{Seconds: 3.5, ErrorTexts: map[kv.Outcome]string{}, BytesIn: 1000, BytesOut: 2000}
+		total := &measure.Totals{Seconds: 3.5, ErrorTexts: map[kv.Outcome]string{}, Counts: measure.Counts{BytesIn: 1000, BytesOut: 2000}}
 		steps := []error{tw.Begin(measure.Measured, noon)}
 		tw.End(measure.Measured, noon.Add(3500*time.Millisecond))
 		for second, n := range []int{1000, 0, 2000, 600} {
