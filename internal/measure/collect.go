@@ -142,7 +142,7 @@ func (c *Collector) recycle(h *Histogram) {
 // merge adds another shard's part of the same second.
 func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	s.Length = max(s.Length, o.Length)
-	s.Counts.Add(&o.Counts)
+	s.AddCounts(&o.Counts)
 	s.Due += o.Due
 	for i := range s.Outcomes {
 		s.Outcomes[i] += o.Outcomes[i]
@@ -218,7 +218,7 @@ func mergeHistogram(into, from *Histogram) *Histogram {
 
 // add takes a merged second of the window into the totals.
 func (t *Totals) add(s *Second, told *Told) {
-	t.Counts.Add(&s.Counts)
+	t.AddCounts(&s.Counts)
 	t.Due += s.Due
 	for i := range t.Outcomes {
 		t.Outcomes[i] += s.Outcomes[i]

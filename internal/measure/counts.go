@@ -9,8 +9,8 @@ type Counts struct {
 	Extra    uint64 `json:"extra_requests"` // beyond the first that successes took
 }
 
-// Add adds another second's or shard's.
-func (c *Counts) Add(o *Counts) {
+// AddCounts adds another second's or shard's.
+func (c *Counts) AddCounts(o *Counts) {
 	c.BytesIn += o.BytesIn
 	c.BytesOut += o.BytesOut
 	c.Extra += o.Extra

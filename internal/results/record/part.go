@@ -48,7 +48,7 @@ func (p *Part) Add(s *measure.Second) {
 		}
 	}
 	t.Completed += s.Done
-	t.Counts.Add(&s.Counts)
+	t.AddCounts(&s.Counts)
 	p.last.Connections, p.last.Clients, p.last.InFlight = s.Connections, s.Clients, s.InFlight
 	for _, c := range s.Cells {
 		measure.Add(p.response, c.Response)
