@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -83,7 +84,7 @@ func (a *app) classic(f *benchFlags, dir string, t *record.Trial) error {
 	summary.Operations, summary.Created, summary.Events = f.kind.sections.Operations, f.kind.sections.Created, f.kind.sections.Events
 	if f.format == "text" {
 		if f.manyKeys() && t.KeySpace > 1 {
-			summary.Note = fmt.Sprintf("The key space has %s keys; etcd's benchmark overwrites 1 key unless --key-space-size says otherwise.", report.Count(t.KeySpace))
+			summary.Note = fmt.Sprintf("The key space has %s keys; etcd's benchmark overwrites 1 key unless --key-space-size says otherwise.", readable.Count(t.KeySpace))
 		}
 		if err := summary.Write(a.stdout, t, files); err != nil {
 			return err

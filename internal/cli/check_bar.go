@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/check"
 )
 
@@ -52,7 +52,7 @@ func (b *bar) text(p check.Progress, at float64) string {
 	if b.local {
 		return text
 	}
-	return fmt.Sprintf("%s, %s writes, %s", text, report.Count(p.Done), errorCount(p.Failed))
+	return fmt.Sprintf("%s, %s writes, %s", text, readable.Count(p.Done), errorCount(p.Failed))
 }
 
 // clear takes the bar away.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/check"
 )
 
@@ -83,7 +83,7 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 func (a *app) printScale(out *check.ScaleOutcome, verbose bool) {
 	a.printCleanup(out.Cleanup)
 	if out.Interrupted {
-		a.printf("INTERRUPTED after %.1f s: %s keys were written\n", out.Seconds, report.Count(out.Written))
+		a.printf("INTERRUPTED after %.1f s: %s keys were written\n", out.Seconds, readable.Count(out.Written))
 		return
 	}
 	if len(out.ByError) > 0 {
@@ -101,7 +101,7 @@ func (a *app) printScale(out *check.ScaleOutcome, verbose bool) {
 	if out.Members[0].Memory.Grown() < 0 {
 		a.printf("Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.\n", out.Members[0].Name)
 	}
-	a.printf("%s keys in %.1f s: %s\n", report.Count(out.Written), out.Seconds, report.PerSecond(out.Throughput))
+	a.printf("%s keys in %.1f s: %s\n", readable.Count(out.Written), out.Seconds, readable.PerSecond(out.Throughput))
 	a.printPercentiles("Service time", out.Service.Percentiles[:])
 	if verbose {
 		a.printf("Slowest %s, mean %s\n", figureText(out.Service.Max), figureText(out.Service.Mean))

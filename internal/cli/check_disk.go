@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/check"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -154,8 +154,8 @@ func (a *app) opinions(name string, r probe.LogResult) (list []check.DiskOpinion
 }
 
 func (a *app) printDisk(w *probe.LogWrites, r probe.LogResult, opinions []check.DiskOpinion) {
-	a.printf("%s: %s records of %s, each made durable before the next, in %s: %s\n", w.Dir, report.Count(uint64(r.Records)),
-		scenario.FormatSize(w.Record), report.Duration(1e9*r.Seconds), report.PerSecond(rate(r)))
+	a.printf("%s: %s records of %s, each made durable before the next, in %s: %s\n", w.Dir, readable.Count(uint64(r.Records)),
+		scenario.FormatSize(w.Record), readable.Duration(1e9*r.Seconds), readable.PerSecond(rate(r)))
 	a.printf("File system: %s\n", r.FileSystem)
 	if !r.Durable {
 		a.printf("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.\n")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // printPercentiles prints a line of figures, in the order of
@@ -29,7 +29,7 @@ func figureText(f measure.Figure) string {
 	case !f.Known:
 		return "-"
 	}
-	return report.Duration(f.NS)
+	return readable.Duration(f.NS)
 }
 
 // percentileFields are those that are known, in seconds, by name.

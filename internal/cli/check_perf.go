@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/check"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -136,7 +136,7 @@ func (a *app) printPerf(out *check.Outcome, verbose bool) {
 		a.printf("%s\n", line)
 	}
 	if n := out.Figures.NotSent; n > 0 {
-		a.printf("%s writes were due and never sent: %d were in flight, and no more are allowed\n", report.Count(n), out.Figures.Clients)
+		a.printf("%s writes were due and never sent: %d were in flight, and no more are allowed\n", readable.Count(n), out.Figures.Clients)
 	}
 	if verbose {
 		a.printPercentiles("Response time, from when a write was due", out.Response.Percentiles[:])

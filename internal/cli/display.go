@@ -12,7 +12,7 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
@@ -166,16 +166,16 @@ func progressLine(p runner.Progress) string {
 		parts = append(parts, fmt.Sprintf("%.0f %%", percent))
 	}
 	if p.PerSecond > 0 {
-		parts = append(parts, report.PerSecond(p.PerSecond))
+		parts = append(parts, readable.PerSecond(p.PerSecond))
 	}
 	if p.P99 > 0 {
-		parts = append(parts, "p99 "+report.Duration(p.P99))
+		parts = append(parts, "p99 "+readable.Duration(p.P99))
 	}
 	if p.Stage == runner.WarmingUp || p.Stage == runner.Measuring || p.Stage == runner.Draining {
 		parts = append(parts, errorCount(p.Errors))
 	}
 	if p.Stage == runner.Draining {
-		parts = append(parts, fmt.Sprintf("%s in flight", report.Count(uint64(max(p.InFlight, 0)))))
+		parts = append(parts, fmt.Sprintf("%s in flight", readable.Count(uint64(max(p.InFlight, 0)))))
 	}
 	several := p.Trials > 1
 	if p.TrialLeft > 0 {
@@ -200,15 +200,15 @@ func doneLine(p runner.Progress) string {
 	if t.Open() {
 		what, time = "response time", t.ResponseTime
 	}
-	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), report.PerSecond(t.PerSecond),
-		what, report.Figure(time.At(50)), report.Figure(time.At(99)), errorCount(t.Errors), t.Verdict.State)
+	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), readable.PerSecond(t.PerSecond),
+		what, readable.Figure(time.At(50)), readable.Figure(time.At(99)), errorCount(t.Errors), t.Verdict.State)
 }
 
 func errorCount(n uint64) string {
 	if n == 1 {
 		return "1 error"
 	}
-	return report.Count(n) + " errors"
+	return readable.Count(n) + " errors"
 }
 
 // rounded is a time to wait, to the second.

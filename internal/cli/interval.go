@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -22,55 +21,25 @@ const (
 	endSchema      = "quorumbench/end/1"
 )
 
-// intervalLine is some seconds of a trial's phase as log collectors get them.
-// Its latencies and errors are of the operations due in it.
-type intervalLine struct {
-	Schema  string    `json:"schema"`
-	Time    time.Time `json:"time"` // when the line was written
-	Trial   string    `json:"trial"`
-	Repeat  int       `json:"repeat"`
-	Phase   string    `json:"phase"`
-	From    int       `json:"from_second"` // of the phase
-	Seconds *float64  `json:"seconds"`     // null if it cannot be told how long the last one was
-
-	Due          uint64            `json:"due"`
-	Operations   uint64            `json:"operations"` // of those due: completed
-	Errors       uint64            `json:"errors"`
-	ErrorsByKind map[string]uint64 `json:"errors_by_kind"`
-	Completed    uint64            `json:"completed"` // successes done in it, whenever due
-	PerSecond    *float64          `json:"operations_per_second"`
-	Response     record.Times      `json:"response_time_ns"`
-	Service      record.Times      `json:"service_time_ns"`
-	BytesIn      uint64            `json:"bytes_in"`
-	BytesOut     uint64            `json:"bytes_out"`
-	// At the end of it.
-	Connections int `json:"connections"`
-	Clients     int `json:"clients"`
-	InFlight    int `json:"in_flight"`
-	// Watch is what watchers got in it; absent where the trial has none.
-	Watch *intervalWatch `json:"watch,omitempty"`
-}
-
 // intervals prints a line for every so many seconds. A line comes when the
 // second behind its last is there: only then it is known to be whole.
 type intervals struct {
 	every int
 	now   func() time.Time
 
-	mu                sync.Mutex
-	to                io.Writer // its errors stay in it
-	trial             *scenario.Trial
-	phase             measure.Phase
-	last              int   // the last second in line
-	length            int64 // of that, in nanoseconds; 0 if it is not known
-	line              *intervalLine
-	response, service *measure.Histogram
-	arrival           *measure.Histogram // of watch events
+	mu     sync.Mutex
+	to     io.Writer       // its errors stay in it
+	trial  *scenario.Trial // that the line is of
+	phase  measure.Phase
+	from   int   // the line's first second
+	last   int   // the last second in line
+	length int64 // of that, in nanoseconds; 0 if it is not known
+	open   bool  // there is a line to be written
+	part   *record.Part
 }
 
 func newIntervals(every time.Duration, to io.Writer, now func() time.Time) *intervals {
-	return &intervals{every: int(every / time.Second), to: to, now: now,
-		response: measure.NewHistogram(), service: measure.NewHistogram(), arrival: measure.NewHistogram()}
+	return &intervals{every: int(every / time.Second), to: to, now: now, part: record.NewPart()}
 }
 
 // second takes the next second of a trial.
@@ -78,29 +47,23 @@ func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	from := s.Index / v.every * v.every
-	if l := v.line; l != nil {
-		same := t.Name == l.Trial && t.Repeat == l.Repeat && s.Phase == v.phase
+	if v.open {
+		same := t.Name == v.trial.Name && t.Repeat == v.trial.Repeat && s.Phase == v.phase
 		switch {
 		case !same && v.phase == measure.Warmup:
-			v.write(v.warmed() - float64(l.From))
+			v.write(v.warmed() - float64(v.from))
 		case !same:
 			v.write(0)
-		case from != l.From:
-			v.write(float64(v.last + 1 - l.From))
+		case from != v.from:
+			v.write(float64(v.last + 1 - v.from))
 		}
 	}
-	if v.line == nil {
-		v.trial, v.phase = t, s.Phase
-		v.line = &intervalLine{Schema: intervalSchema, Trial: t.Name, Repeat: t.Repeat, Phase: s.Phase.String(), From: from, ErrorsByKind: map[string]uint64{}}
-		if t.Load.Watch != nil {
-			v.line.Watch = &intervalWatch{}
-		}
-		v.response.Reset()
-		v.service.Reset()
-		v.arrival.Reset()
+	if !v.open {
+		v.open, v.trial, v.phase, v.from = true, t, s.Phase, from
+		v.part.Begin(t.Load.Watch != nil)
 	}
 	v.last, v.length = s.Index, s.Length
-	v.add(s)
+	v.part.Add(s)
 }
 
 // warmed is how long the warm-up was, in seconds, which has ended.
@@ -111,35 +74,6 @@ func (v *intervals) warmed() float64 {
 	return float64(v.last) + float64(v.length)/1e9
 }
 
-func (v *intervals) add(s *measure.Second) {
-	l := v.line
-	l.Due += s.Due
-	for o := range kv.NumOutcomes {
-		switch n := s.Outcomes[o]; {
-		case !o.Failed():
-			l.Operations += n
-		case n > 0:
-			l.Errors += n
-			l.ErrorsByKind[o.String()] += n
-		}
-	}
-	l.Completed += s.Done
-	l.BytesIn += s.BytesIn
-	l.BytesOut += s.BytesOut
-	l.Connections, l.Clients, l.InFlight = s.Connections, s.Clients, s.InFlight
-	if l.Watch != nil {
-		l.Watch.add(&s.Watch, v.arrival)
-	}
-	for _, c := range s.Cells {
-		if c.Response != nil {
-			v.response.Merge(c.Response)
-		}
-		if c.Service != nil {
-			v.service.Merge(c.Service)
-		}
-	}
-}
-
 // watch ends a trial's last line when the trial has ended.
 func (v *intervals) watch(p runner.Progress) {
 	if p.Stage != runner.TrialDone || p.Result == nil {
@@ -147,26 +81,30 @@ func (v *intervals) watch(p runner.Progress) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.line != nil && v.phase == measure.Measured {
-		v.write(p.Result.Seconds - float64(v.line.From))
+	if v.open && v.phase == measure.Measured {
+		v.write(p.Result.Seconds - float64(v.from))
 	}
 }
 
-// write writes the line, whose length in seconds is 0 if that is not known.
+// write writes the line, whose length in seconds is 0 if that is not known. Its
+// latencies and errors are of the operations due in it, its connections, clients
+// and operations in flight those at its end.
 func (v *intervals) write(seconds float64) {
-	l := v.line
-	v.line = nil
-	l.Time = v.now().UTC()
-	l.Response = record.Times{Summary: measure.Summarize(v.response, l.Errors)}
-	l.Service = record.Times{Summary: measure.Summarize(v.service, l.Errors)}
+	v.open = false
+	var length *float64 // null if it cannot be told how long the last one was
 	if seconds > 0 {
-		rate := float64(l.Completed) / seconds
-		l.Seconds, l.PerSecond = &seconds, &rate
+		length = &seconds
 	}
-	if l.Watch != nil {
-		l.Watch.end(v.arrival, seconds)
-	}
-	v.json(l)
+	var line record.Object
+	line.Add("schema", intervalSchema)
+	line.Add("time", v.now().UTC())
+	line.Add("trial", v.trial.Name)
+	line.Add("repeat", v.trial.Repeat)
+	line.Add("phase", v.phase.String())
+	line.Add("from_second", v.from)
+	line.Add("seconds", length)
+	v.part.AddTo(&line, seconds)
+	v.json(line)
 }
 
 func (v *intervals) json(line any) {
@@ -195,7 +133,7 @@ type endTrial struct {
 	Verdict verdict.State    `json:"verdict"`
 	Reasons []verdict.Reason `json:"reasons"`
 	// Watch is absent where the trial has no watchers, or no result.
-	Watch *endWatch `json:"watch,omitempty"`
+	Watch record.Object `json:"watch,omitempty"`
 }
 
 // end prints what is left and the verdict. run is nil if nothing was recorded.
@@ -205,7 +143,7 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.line != nil {
+	if v.open {
 		v.write(0)
 	}
 	l := endLine{Schema: endSchema, Time: v.now().UTC(), State: record.Failed, Verdict: verdict.Invalid, Trials: []endTrial{}, Missed: missed}
@@ -225,4 +163,12 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 		}
 	}
 	v.json(l)
+}
+
+// endWatchOf is what became of a trial's watch events, as its result has it.
+func endWatchOf(t *record.Trial) (o record.Object) {
+	if t.Watch != nil {
+		o.Select(t.Watch, "events_per_second", "expected_events", "delivered_events", "lost_events", "duplicated_events", "reordered_events", "from_due_ns")
+	}
+	return o
 }

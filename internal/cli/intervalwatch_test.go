@@ -50,7 +50,13 @@ func TestIntervalsHoldEveryWatchEvent(t *testing.T) {
 		for _, line := range lines[:len(lines)-2] {
 			var l struct {
 				Seconds float64
-				Watch   *intervalWatch
+				Watch   *struct {
+					Events     uint64
+					PerSecond  *float64     `json:"events_per_second"`
+					Duplicated uint64       `json:"duplicated_events"`
+					Reordered  uint64       `json:"reordered_events"`
+					FromDue    record.Times `json:"from_due_ns"`
+				}
 			}
 			if err := json.Unmarshal([]byte(line), &l); err != nil || l.Watch == nil {
 				t.Fatalf("%v in %s", err, line)

@@ -142,11 +142,11 @@ func (c *Collector) recycle(h *Histogram) {
 // merge adds another shard's part of the same second.
 func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	s.Length = max(s.Length, o.Length)
+	s.AddCounts(&o.Counts)
 	s.Due += o.Due
 	for i := range s.Outcomes {
 		s.Outcomes[i] += o.Outcomes[i]
 	}
-	s.Extra += o.Extra
 	s.Keys += o.Keys
 	s.Retries += o.Retries
 	s.Untold += o.Untold
@@ -155,8 +155,6 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 		s.DoneKinds[i] += o.DoneKinds[i]
 		s.Missed[i] += o.Missed[i]
 	}
-	s.BytesIn += o.BytesIn
-	s.BytesOut += o.BytesOut
 	s.Connections += o.Connections
 	s.Clients += o.Clients
 	s.InFlight += o.InFlight
@@ -220,19 +218,17 @@ func mergeHistogram(into, from *Histogram) *Histogram {
 
 // add takes a merged second of the window into the totals.
 func (t *Totals) add(s *Second, told *Told) {
+	t.AddCounts(&s.Counts)
 	t.Due += s.Due
 	for i := range t.Outcomes {
 		t.Outcomes[i] += s.Outcomes[i]
 	}
-	t.Extra += s.Extra
 	t.Keys += s.Keys
 	for i := range t.Missed {
 		t.Missed[i] += s.Missed[i]
 	}
 	t.Retries += s.Retries
 	t.Done += s.Done
-	t.BytesIn += s.BytesIn
-	t.BytesOut += s.BytesOut
 	t.Untold += s.Untold
 	t.Cells = MergeCells(t.Cells, told.bounded(s.Cells))
 	t.Lateness = mergeHistogram(t.Lateness, s.Lateness)

@@ -117,20 +117,19 @@ type Second struct {
 	// Length is 1 s, in nanoseconds, or less at a phase's end.
 	Length int64
 
+	Counts
+
 	Due         uint64                 // operations due in it
 	Outcomes    [kv.NumOutcomes]uint64 // of those due in it; the sum is Due
-	Extra       uint64                 // requests beyond the first that successes took
 	Keys        uint64                 // that successful gets, ranges and txn-gets read or counted
 	Retries     uint64                 // of STM successes: how often a conflict made them begin again
 	Done        uint64                 // successes done in it, whenever due
 	DoneKinds   [kv.NumKinds]uint64    // Done by operation
 	Missed      [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
 	Untold      uint64                 // operations whose answer named a member and term beyond MaxTold
-	BytesIn     uint64
-	BytesOut    uint64
-	Connections int // open at its end
-	Clients     int // of the closed loop; 0 in an open one
-	InFlight    int // at its end
+	Connections int                    // open at its end
+	Clients     int                    // of the closed loop; 0 in an open one
+	InFlight    int                    // at its end
 
 	Cells    []*Cell
 	Lateness *Histogram // sent - due, open loop only
@@ -166,10 +165,10 @@ func (s *Second) Failed() (n uint64) {
 
 // Totals is a whole phase, merged.
 type Totals struct {
+	Counts
 	Seconds   float64 // the window's length: from its opening to its close
 	Due       uint64
 	Outcomes  [kv.NumOutcomes]uint64 // of those due in the window; the sum is Due
-	Extra     uint64                 // requests beyond the first that successes took
 	Keys      uint64                 // that successful gets, ranges and txn-gets read or counted
 	Retries   uint64                 // of STM successes: how often a conflict made them begin again
 	Missed    [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
@@ -180,8 +179,6 @@ type Totals struct {
 	CarriedInAge int64
 	LongestGap   float64 // seconds without any operation done, to 1 ms
 	LongestGapAt float64 // when that began, in seconds of the window; the first of equal ones
-	BytesIn      uint64
-	BytesOut     uint64
 
 	Cells    []*Cell
 	Lateness *Histogram // open loop only; nil otherwise

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // MinRepeats is how many repeats each side needs for the interval of a change.
@@ -26,25 +26,16 @@ type Change struct {
 	Interval  bool
 }
 
-// ChangeOf compares the repeats of a time with those of its baseline: the ratio
-// of the medians. The interval holds the ratios that a Mann-Whitney
+// ChangeOf compares the repeats of a figure with those of its baseline: the
+// ratio of the medians. The interval holds the ratios that a Mann-Whitney
 // U-test at 5 % does not refute, which assumes nothing of the figures'
 // distribution; it needs MinRepeats on both sides.
-func ChangeOf(now, base []measure.Figure) Change {
-	return changeOf(now, base, Median(now), Median(base))
-}
-
-// RateChangeOf is ChangeOf of figures whose median is MedianRate.
-func RateChangeOf(now, base []measure.Figure) Change {
-	return changeOf(now, base, MedianRate(now), MedianRate(base))
-}
-
-// changeOf compares figures whose medians are a and b.
-func changeOf(now, base []measure.Figure, a, b measure.Figure) Change {
-	if !a.Known || !b.Known || b.NS <= 0 {
+func ChangeOf(now, base []record.Value, better record.Better) Change {
+	a, b := Median(now, better), Median(base, better)
+	if !a.Known || !b.Known || b.Number <= 0 {
 		return Change{}
 	}
-	c := Change{Share: a.NS/b.NS - 1, Known: true}
+	c := Change{Share: a.Number/b.Number - 1, Known: true}
 	x, y := positive(now), positive(base)
 	if len(x) < MinRepeats || len(y) < MinRepeats || len(x) != len(now) || len(y) != len(base) {
 		return c
@@ -55,11 +46,11 @@ func changeOf(now, base []measure.Figure, a, b measure.Figure) Change {
 }
 
 // positive is the figures above 0, of which ratios can be made.
-func positive(all []measure.Figure) []float64 {
+func positive(all []record.Value) []float64 {
 	var values []float64
 	for _, f := range all {
-		if f.Known && f.NS > 0 {
-			values = append(values, f.NS)
+		if f.Known && f.Number > 0 {
+			values = append(values, f.Number)
 		}
 	}
 	return values
@@ -115,29 +106,27 @@ func likely(x, y []float64, factor float64) bool {
 	return test.P > alpha
 }
 
-// Median is the middle of the repeats' figures, which are times or costs: of an
-// even number the slower of the two in the middle. It is always the figure of
-// one repeat, because the mean of two percentiles is the percentile of nothing.
-// A failed figure is slower than any other; if one is not supported by its
-// sample, so is the median.
-func Median(all []measure.Figure) measure.Figure { return ranked(all, len(all)/2) }
-
-// MedianRate is Median of figures of which a lower one is slower, such as
-// operations a second.
-func MedianRate(all []measure.Figure) measure.Figure { return ranked(all, (len(all)-1)/2) }
-
-// ranked is the figure at a place of all in rising order, from 0.
-func ranked(all []measure.Figure, place int) measure.Figure {
-	if len(all) == 0 || slices.ContainsFunc(all, func(f measure.Figure) bool { return !f.Known && !f.Failed }) {
-		return measure.Figure{}
+// Median is the middle of the repeats' figures: of an even number the slower of
+// the two in the middle, which of throughputs is the lower one. It is always the
+// figure of one repeat, because the mean of two percentiles is the percentile of
+// nothing. A failed figure is slower than any other; if one is not supported by
+// its sample, so is the median.
+func Median(all []record.Value, better record.Better) record.Value {
+	unsupported := func(v record.Value) bool { return !v.Known && !v.Failed }
+	if len(all) == 0 || slices.ContainsFunc(all, unsupported) {
+		return record.Value{}
 	}
-	return slices.SortedFunc(slices.Values(all), func(a, b measure.Figure) int { return cmp.Compare(Rank(a), Rank(b)) })[place]
+	place := len(all) / 2
+	if better == record.More {
+		place = (len(all) - 1) / 2
+	}
+	return slices.SortedFunc(slices.Values(all), func(a, b record.Value) int { return cmp.Compare(rank(a), rank(b)) })[place]
 }
 
-// Rank orders figures: one that failed is above any other.
-func Rank(f measure.Figure) float64 {
+// rank orders figures: one that failed is above any other.
+func rank(f record.Value) float64 {
 	if f.Failed {
 		return math.Inf(1)
 	}
-	return f.NS
+	return f.Number
 }

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-func sample(rng *rand.Rand, n int, center, spread float64) []measure.Figure {
-	all := make([]measure.Figure, 0, n)
+func sample(rng *rand.Rand, n int, center, spread float64) []record.Value {
+	all := make([]record.Value, 0, n)
 	for range n {
 		all = append(all, fig(center*math.Exp(spread*rng.NormFloat64())))
 	}
@@ -28,13 +28,13 @@ func TestChangeProperties(t *testing.T) {
 		ties := rng.IntN(4) == 0
 		if ties {
 			for i := range a {
-				a[i].NS = math.Round(a[i].NS/200) * 200
+				a[i].Number = math.Round(a[i].Number/200) * 200
 			}
 		}
-		if c := ChangeOf(a, a); c.Share != 0 || !c.Interval || c.Low > 0 || c.High < 0 {
+		if c := ChangeOf(a, a, record.Less); c.Share != 0 || !c.Interval || c.Low > 0 || c.High < 0 {
 			t.Errorf("a sample differs from itself: %+v", c)
 		}
-		c, back := ChangeOf(a, b), ChangeOf(b, a)
+		c, back := ChangeOf(a, b, record.Less), ChangeOf(b, a, record.Less)
 		if !c.Known || !c.Interval || c.Low > c.High {
 			t.Fatalf("%+v", c)
 		}
@@ -46,14 +46,14 @@ func TestChangeProperties(t *testing.T) {
 		if !ties && !near((1+c.Low)*(1+back.High), 1) || !ties && !near((1+c.High)*(1+back.Low), 1) {
 			t.Errorf("the interval %v to %v is back %v to %v", c.Low, c.High, back.Low, back.High)
 		}
-		scaled := make([]measure.Figure, 0, len(a))
+		scaled := make([]record.Value, 0, len(a))
 		for _, f := range a {
-			scaled = append(scaled, fig(8*f.NS))
+			scaled = append(scaled, fig(8*f.Number))
 		}
-		if s := ChangeOf(scaled, b); !near(1+s.Share, 8*(1+c.Share)) || !near(1+s.Low, 8*(1+c.Low)) {
+		if s := ChangeOf(scaled, b, record.Less); !near(1+s.Share, 8*(1+c.Share)) || !near(1+s.Low, 8*(1+c.Low)) {
 			t.Errorf("eight times as much: %+v, not %+v", s, c)
 		}
-		if m := Median(a).NS - Median(b).NS; m != 0 && math.Signbit(m) != math.Signbit(c.Share) {
+		if m := Median(a, record.Less).Number - Median(b, record.Less).Number; m != 0 && math.Signbit(m) != math.Signbit(c.Share) {
 			t.Errorf("medians differ by %v and the change is %v", m, c.Share)
 		}
 	}
@@ -66,7 +66,7 @@ func TestIntervalCoversTheTruth(t *testing.T) {
 	for _, n := range []int{5, 8} {
 		held := 0
 		for range cases {
-			c := ChangeOf(sample(rng, n, 1200, 0.1), sample(rng, n, 1000, 0.1))
+			c := ChangeOf(sample(rng, n, 1200, 0.1), sample(rng, n, 1000, 0.1), record.Less)
 			if c.Low <= 0.2 && 0.2 <= c.High {
 				held++
 			}
@@ -78,31 +78,31 @@ func TestIntervalCoversTheTruth(t *testing.T) {
 }
 
 func TestChangeIsToldWhereItCanBe(t *testing.T) {
-	five := []measure.Figure{fig(10), fig(11), fig(12), fig(13), fig(14)}
-	twice := []measure.Figure{fig(20), fig(22), fig(24), fig(26), fig(28)}
-	failed := append([]measure.Figure{{Failed: true}}, five...)
-	if c := ChangeOf(twice, five); c.Share != 1 || !c.Interval || c.Low <= 0 {
+	five := []record.Value{fig(10), fig(11), fig(12), fig(13), fig(14)}
+	twice := []record.Value{fig(20), fig(22), fig(24), fig(26), fig(28)}
+	failed := append([]record.Value{{Failed: true}}, five...)
+	if c := ChangeOf(twice, five, record.Less); c.Share != 1 || !c.Interval || c.Low <= 0 {
 		t.Errorf("twice as much is %+v", c)
 	}
-	if c := ChangeOf(five, twice); c.Share != -0.5 || c.High >= 0 {
+	if c := ChangeOf(five, twice, record.Less); c.Share != -0.5 || c.High >= 0 {
 		t.Errorf("half as much is %+v", c)
 	}
-	if c := ChangeOf(twice[:4], five); c.Share != 1 || c.Interval {
+	if c := ChangeOf(twice[:4], five, record.Less); c.Share != 1 || c.Interval {
 		t.Errorf("with four repeats: %+v", c)
 	}
-	if c := ChangeOf(five[:1], five[:1]); c.Share != 0 || !c.Known || c.Interval {
+	if c := ChangeOf(five[:1], five[:1], record.Less); c.Share != 0 || !c.Known || c.Interval {
 		t.Errorf("with one: %+v", c)
 	}
-	if c := ChangeOf(failed, five); !c.Known || c.Interval {
+	if c := ChangeOf(failed, five, record.Less); !c.Known || c.Interval {
 		t.Errorf("one of them failed: %+v", c)
 	}
-	for _, none := range [][]measure.Figure{nil, {{}}, {{Failed: true}}, {fig(0)}} {
-		if c := ChangeOf(five, none); c.Known {
+	for _, none := range [][]record.Value{nil, {{}}, {{Failed: true}}, {fig(0)}} {
+		if c := ChangeOf(five, none, record.Less); c.Known {
 			t.Errorf("against %v there is a change", none)
 		}
 	}
-	same := []measure.Figure{fig(7), fig(7), fig(7), fig(7), fig(7)}
-	if c := ChangeOf(same, same); c.Low != 0 || c.High != 0 || !c.Interval {
+	same := []record.Value{fig(7), fig(7), fig(7), fig(7), fig(7)}
+	if c := ChangeOf(same, same, record.Less); c.Low != 0 || c.High != 0 || !c.Interval {
 		t.Errorf("one value: %+v", c)
 	}
 }
@@ -115,11 +115,11 @@ func TestIntervalOfFiveIsExact(t *testing.T) {
 	var all []float64
 	for _, x := range a {
 		for _, y := range b {
-			all = append(all, x.NS/y.NS)
+			all = append(all, x.Number/y.Number)
 		}
 	}
 	slices.Sort(all)
-	if c := ChangeOf(a, b); c.Low != all[2]-1 || c.High != all[22]-1 {
+	if c := ChangeOf(a, b, record.Less); c.Low != all[2]-1 || c.High != all[22]-1 {
 		t.Errorf("%v to %v, not %v to %v", c.Low, c.High, all[2]-1, all[22]-1)
 	}
 }
@@ -130,16 +130,16 @@ func TestMedianIsOneRepeats(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for n := 1; n < 12; n++ {
 		all := sample(rng, n, 1000, 0.3)
-		slow, rate := Median(all), MedianRate(all)
+		slow, rate := Median(all, record.Less), Median(all, record.More)
 		if !slices.Contains(all, slow) || !slices.Contains(all, rate) {
 			t.Fatalf("%v and %v are not among %v", slow, rate, all)
 		}
 		above, below := 0, 0
 		for _, f := range all {
-			if f.NS > slow.NS {
+			if f.Number > slow.Number {
 				above++
 			}
-			if f.NS < rate.NS {
+			if f.Number < rate.Number {
 				below++
 			}
 		}
@@ -148,11 +148,12 @@ func TestMedianIsOneRepeats(t *testing.T) {
 		}
 	}
 	run := openOlder(t)
-	var p99s, rates []measure.Figure
+	var p99s, rates []record.Value
+	p99, ops := record.Registered("service-p99"), record.Registered("ops")
 	for i := range run.Trials {
-		p99s, rates = append(p99s, run.Trials[i].ServiceTime.At(99)), append(rates, qps(&run.Trials[i]))
+		p99s, rates = append(p99s, p99.Of(&run.Trials[i])), append(rates, ops.Of(&run.Trials[i]))
 	}
-	if m, r := Median(p99s), MedianRate(rates); m != p99s[0] || r != rates[0] {
+	if m, r := Median(p99s, record.Less), Median(rates, record.More); m != p99s[0] || r != rates[0] {
 		t.Errorf("p99 %v of %v, throughput %v of %v: the first repeat was the slower one", m, p99s, r, rates)
 	}
 }

@@ -3,7 +3,6 @@ package analyze
 import (
 	"fmt"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -17,10 +16,23 @@ type Pair struct {
 	// they share.
 	Dependent bool
 
-	QPS, BaseQPS measure.Figure // medians; operations a second
-	QPSChange    Change
-	P90, BaseP90 measure.Figure // medians of Headline
-	P90Change    Change
+	Figures []Compared // as ComparedFigures has them
+}
+
+// Compared is a figure of a pair.
+type Compared struct {
+	Figure    record.Figure
+	Title     string
+	Now, Base record.Value // medians
+	Change    Change
+}
+
+// ComparedFigures are the figures that comparisons show, and their titles there.
+func ComparedFigures() []Compared {
+	return []Compared{
+		{Title: "QPS", Figure: record.Registered("ops")},
+		{Title: "p90", Figure: record.Registered("p90")},
+	}
 }
 
 // Comparison is a run beside its baseline.
@@ -136,24 +148,23 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		c.OnlyNew = append(c.OnlyNew, name)
 		return
 	}
-	var a, b []measure.Figure
-	a, b = figures(p.New, qps), figures(p.Base, qps)
-	p.QPS, p.BaseQPS, p.QPSChange = MedianRate(a), MedianRate(b), RateChangeOf(a, b)
-	a, b = figures(p.New, p90), figures(p.Base, p90)
-	p.P90, p.BaseP90, p.P90Change = Median(a), Median(b), ChangeOf(a, b)
-	if c.Run == c.Base && !interleaved(p.New, p.Base) {
-		p.QPSChange.Interval, p.P90Change.Interval = false, false
+	p.Figures = ComparedFigures()
+	for i := range p.Figures {
+		f := &p.Figures[i]
+		now, base := values(&f.Figure, p.New), values(&f.Figure, p.Base)
+		f.Now, f.Base, f.Change = Median(now, f.Figure.Better), Median(base, f.Figure.Better), ChangeOf(now, base, f.Figure.Better)
+		if c.Run == c.Base && !interleaved(p.New, p.Base) {
+			f.Change.Interval = false
+		}
 	}
 	c.Pairs = append(c.Pairs, p)
 }
 
-func qps(t *record.Trial) measure.Figure { return measure.Figure{NS: t.PerSecond, Known: true} }
-func p90(t *record.Trial) measure.Figure { return Headline(t).At(90) }
-
-func figures(trials []*record.Trial, of func(*record.Trial) measure.Figure) []measure.Figure {
-	all := make([]measure.Figure, 0, len(trials))
+// values are a figure of all repeats.
+func values(f *record.Figure, trials []*record.Trial) []record.Value {
+	all := make([]record.Value, 0, len(trials))
 	for _, t := range trials {
-		all = append(all, of(t))
+		all = append(all, f.Of(t))
 	}
 	return all
 }

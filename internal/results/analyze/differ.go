@@ -11,12 +11,12 @@ import (
 // interleaved reports whether the repeats of two sides of one run fell into
 // the same time, so that what changes slowly on a machine fell on both.
 func interleaved(a, b []*record.Trial) bool {
-	firstA, lastA := span(a)
-	firstB, lastB := span(b)
+	firstA, lastA := started(a)
+	firstB, lastB := started(b)
 	return firstA.Before(lastB) && firstB.Before(lastA)
 }
 
-func span(all []*record.Trial) (first, last time.Time) {
+func started(all []*record.Trial) (first, last time.Time) {
 	first, last = all[0].Started, all[0].Started
 	for _, t := range all {
 		if t.Started.Before(first) {

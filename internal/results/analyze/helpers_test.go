@@ -19,7 +19,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func fig(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
+func fig(x float64) record.Value { return record.Value{Number: x, Known: true} }
 
 // made is a run in a folder and what went into its one trial.
 type made struct {

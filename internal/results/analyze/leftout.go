@@ -85,8 +85,8 @@ func attachedTo(run *record.Run, a, b *record.Trial) bool {
 // chance where there is none.
 func (c *Comparison) Tests() (made int, byChance float64) {
 	for i := range c.Pairs {
-		for _, of := range []Change{c.Pairs[i].QPSChange, c.Pairs[i].P90Change} {
-			if of.Interval {
+		for _, f := range c.Pairs[i].Figures {
+			if f.Change.Interval {
 				made++
 			}
 		}

@@ -35,23 +35,6 @@ func (s *Second) PerSecond() (float64, bool) {
 	return float64(s.Done) / s.Length, true
 }
 
-// TimeOf is the time that a trial's tables tell first: service time in a
-// closed loop, response time in an open one.
-func TimeOf(t *record.Trial) record.Time {
-	if t.Open() {
-		return record.Response
-	}
-	return record.Service
-}
-
-// Headline is the distribution of TimeOf over everything due.
-func Headline(t *record.Trial) record.Times {
-	if t.Open() {
-		return t.ResponseTime
-	}
-	return t.ServiceTime
-}
-
 // wholeFrom is the length in seconds from which a second is whole: the record's
 // times are to the millisecond.
 const wholeFrom = 0.999
@@ -74,7 +57,7 @@ func EachSecond(dir string, t *record.Trial, each func(*Second) error) error {
 		return nil
 	}
 	w.opened = w.rows[0].Time.Add(-time.Duration(w.rows[0].Second) * time.Second)
-	keep := func(tag record.Tag) bool { return tag.Phase == measure.Measured && tag.Time == TimeOf(t) }
+	keep := func(tag record.Tag) bool { return tag.Phase == measure.Measured && tag.Time == t.HeadlineTime() }
 	err = record.EachInterval(dir, t.Folder, keep, w.interval)
 	if err == nil {
 		err = w.until(math.MaxInt)

@@ -70,8 +70,8 @@ func checkRates(t *testing.T, got Throughputs, done []uint64, seconds float64) {
 	for _, n := range whole {
 		most, least, sum = max(most, n), min(least, n), sum+n
 	}
-	if got.Max.NS != float64(most) || got.Min.NS != float64(least) || math.Abs(got.Mean.NS-float64(sum)/float64(len(whole))) > 1e-9 {
-		t.Errorf("max %v, mean %v, min %v of %v", got.Max.NS, got.Mean.NS, got.Min.NS, whole)
+	if got.Max.Number != float64(most) || got.Min.Number != float64(least) || math.Abs(got.Mean.Number-float64(sum)/float64(len(whole))) > 1e-9 {
+		t.Errorf("max %v, mean %v, min %v of %v", got.Max.Number, got.Mean.Number, got.Min.Number, whole)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // Throughputs are operations a second over the whole seconds of a window. None
 // is known where no second is whole.
 type Throughputs struct {
-	Max, Mean, Min measure.Figure // a second, not nanoseconds
+	Max, Mean, Min record.Value
 	seconds        int
 	done           uint64
 }
@@ -19,15 +19,19 @@ func (t *Throughputs) Add(s *Second) {
 	if !ok || !s.Whole {
 		return
 	}
-	if t.seconds == 0 || rate > t.Max.NS {
-		t.Max = measure.Figure{NS: rate, Known: true}
+	if t.seconds == 0 || rate > t.Max.Number {
+		t.Max = perSecond(rate)
 	}
-	if t.seconds == 0 || rate < t.Min.NS {
-		t.Min = measure.Figure{NS: rate, Known: true}
+	if t.seconds == 0 || rate < t.Min.Number {
+		t.Min = perSecond(rate)
 	}
 	t.seconds++
 	t.done += s.Done
-	t.Mean = measure.Figure{NS: float64(t.done) / float64(t.seconds), Known: true}
+	t.Mean = perSecond(float64(t.done) / float64(t.seconds))
+}
+
+func perSecond(rate float64) record.Value {
+	return record.Value{Number: rate, Unit: measure.Rate, Known: true}
 }
 
 // Measured reports whether a trial came to have figures.

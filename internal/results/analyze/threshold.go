@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Threshold is a bound on one metric of some trials, such as
@@ -25,8 +26,7 @@ type Threshold struct {
 	Limit  float64
 	// Share says that the limit is a share, of errors.
 	Share  bool
-	metric metric
-	p      float64 // the percentile, if the metric is one
+	figure record.Figure
 }
 
 // Missed is a trial that misses a threshold.
@@ -87,34 +87,25 @@ func ParseThreshold(text string) (Threshold, error) {
 // find looks the metric up.
 func (t *Threshold) find() error {
 	t.Metric = strings.ReplaceAll(strings.ToLower(t.Metric), "_", "-")
-	if m, ok := metrics()[t.Metric]; ok {
-		t.metric = m
-		return nil
+	f, ok := record.Find(t.Metric)
+	if !ok {
+		return t.noMetric()
 	}
-	prefix, tail := "", t.Metric
-	if i := strings.LastIndexByte(t.Metric, '-'); i >= 0 {
-		prefix, tail = t.Metric[:i], t.Metric[i+1:]
-	}
-	of, known := distributions()[prefix]
-	if number, ok := strings.CutPrefix(tail, "p"); ok && known {
-		p, err := strconv.ParseFloat(number, 64)
-		if err == nil && p > 0 && p < 100 && math.Round(p*1000) == p*1000 {
-			t.p, t.metric = p, of
-			return nil
-		}
-	}
-	return t.noMetric()
+	t.figure = f
+	return nil
 }
 
 // noMetric names the metric that was likely meant.
 func (t *Threshold) noMetric() error {
 	known := []string{"p50", "p90", "p95", "p99", "p99.9", "p99.99"}
 	var short []string // without the parts of a whole
-	for name, m := range metrics() {
-		known = append(known, name)
-		_, _, part := strings.Cut(name, "-")
-		if !part || m.times == nil && !strings.HasPrefix(name, "errors-") {
-			short = append(short, name)
+	for _, f := range record.Figures() {
+		if f.Name == "" {
+			continue
+		}
+		known = append(known, f.Name)
+		if !strings.Contains(f.Name, "-") || f.Times == nil && !strings.HasPrefix(f.Name, "errors-") {
+			short = append(short, f.Name)
 		}
 	}
 	slices.Sort(known)
@@ -131,19 +122,20 @@ func (t *Threshold) noMetric() error {
 
 func (t *Threshold) limit(text string) (err error) {
 	share := strings.HasSuffix(text, "%")
+	_, isTime := t.figure.Unit.Time()
 	switch {
-	case t.metric.unit == asTime:
+	case isTime:
 		if t.Limit, err = duration(text); err != nil {
 			return fmt.Errorf("%s is a time, and %q is none; write one such as 20ms", t.Metric, text)
 		}
 		return nil
-	case share && t.metric.unit != asShare && t.metric.share == nil:
+	case share && t.figure.Unit != measure.Share && t.figure.Whole == nil:
 		return fmt.Errorf("%s is no share, so %q is no limit for it; write a number", t.Metric, text)
 	case share:
 		t.Share = true
 		t.Limit, err = strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
 		t.Limit /= 100
-	case t.metric.unit == asBytes:
+	case t.figure.Unit == measure.Bytes:
 		var n int
 		n, err = scenario.ParseSize(text)
 		t.Limit = float64(n)
@@ -177,7 +169,7 @@ func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 		applies := false
 		for i := range trials {
 			if name := trials[i].Name; t.names(name) {
-				applies = applies || t.applies(&trials[i])
+				applies = applies || t.figure.Applies(&trials[i])
 				if !slices.Contains(named, name) {
 					named = append(named, name)
 				}
@@ -187,7 +179,7 @@ func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 		case len(named) == 0 && len(names) > 0:
 			return fmt.Errorf("%q: there is no trial %q; %s", t.Text, t.Trials, nearest(t.Trials, names))
 		case len(named) > 0 && !applies:
-			return fmt.Errorf("%q: %s", t.Text, t.metric.needs.refused(t.Metric, named))
+			return fmt.Errorf("%q: %s", t.Text, t.figure.Refused(named))
 		}
 	}
 	return nil
@@ -213,10 +205,6 @@ func (t *Threshold) names(trial string) bool {
 	return ok
 }
 
-func (t *Threshold) applies(c *record.Conditions) bool {
-	return t.metric.needs == nil || t.metric.needs.has(c)
-}
-
 // CheckRun is every trial of the run in dir that misses one of the thresholds,
 // in the scenario's order. A trial that was to run and did not cannot be seen
 // here: the run's state tells.
@@ -224,7 +212,7 @@ func CheckRun(all []Threshold, run *record.Run, dir string) ([]Missed, error) {
 	missed := []Missed{}
 	for _, t := range all {
 		for _, trial := range InOrder(run) {
-			if !t.names(trial.Name) || !t.applies(&trial.Conditions) {
+			if !t.names(trial.Name) || !t.figure.Applies(&trial.Conditions) {
 				continue
 			}
 			m, ok, err := t.check(trial, dir)
@@ -240,8 +228,92 @@ func CheckRun(all []Threshold, run *record.Run, dir string) ([]Missed, error) {
 	return missed, nil
 }
 
+// check holds one trial to the threshold.
+func (t *Threshold) check(trial *record.Trial, dir string) (m Missed, ok bool, err error) {
+	if !Measured(trial) {
+		m.Why = "the trial has no result"
+		if trial.Failure != "" {
+			m.Why += ": " + trial.Failure
+		}
+		return m, false, nil
+	}
+	v, why, err := t.value(trial, dir)
+	if err != nil || why != "" {
+		m.Why = why
+		return m, false, err
+	}
+	m.Figure = v.Unit.Text(v.Number)
+	if trial.Verdict.State == verdict.Invalid {
+		m.Why = "the result is invalid"
+		if len(trial.Verdict.Reasons) > 0 {
+			m.Why += ": " + trial.Verdict.Reasons[0].Text
+		}
+		return m, false, nil
+	}
+	return m, t.holds(v), nil
+}
+
+// value is the trial's figure, or why there is none.
+func (t *Threshold) value(trial *record.Trial, dir string) (v record.Value, why string, err error) {
+	switch {
+	case t.figure.Times != nil:
+		return t.time(trial, dir)
+	case t.Share && t.figure.Whole != nil && t.figure.Unit != measure.Share:
+		v, why = t.figure.Share(trial)
+		return v, why, nil
+	}
+	if v = t.figure.Of(trial); !v.Known {
+		why = t.figure.Missing
+	}
+	return v, why, nil
+}
+
+// time is a figure of times. Percentiles that the trial's result lacks come from
+// its histograms.
+func (t *Threshold) time(trial *record.Trial, dir string) (v record.Value, why string, err error) {
+	times, failed := t.figure.Times.Of(trial)
+	if t.figure.Recorded() {
+		v = t.figure.Of(trial)
+	} else if v, err = t.percentile(trial, dir, times.Count, failed); err != nil {
+		return v, "", err
+	}
+	if !v.Known {
+		why = t.figure.Times.Sample.Unknown(v, times.Count)
+	}
+	return v, why, nil
+}
+
+// percentile takes a percentile from the trial's histograms, which hold so many
+// with those that failed.
+func (t *Threshold) percentile(trial *record.Trial, dir string, count, failed uint64) (record.Value, error) {
+	whole := measure.NewHistogram()
+	of := t.figure.Times.Log(trial)
+	keep := func(tag record.Tag) bool { return counts(tag, of) }
+	err := record.EachInterval(dir, trial.Folder, keep, func(i record.Interval) error {
+		whole = measure.Add(whole, i.Histogram)
+		return nil
+	})
+	if err != nil {
+		return record.Value{}, err
+	}
+	if got := uint64(whole.TotalCount()) + failed; got != count {
+		return record.Value{}, fmt.Errorf("the histograms of %s hold %d %s and its result %d, so %s cannot be told", trial.Folder, got, t.figure.Times.Sample.Many, count, t.Metric)
+	}
+	return record.TimeValue(measure.Percentile(whole, failed, t.figure.Percentile)), nil
+}
+
+// counts reports whether a histogram of latency.hlog is part of a distribution:
+// those of the window, and the watchers' creation whenever it was.
+func counts(tag record.Tag, of record.Time) bool {
+	return tag.Time == of && (tag.Phase == measure.Measured || of == record.WatchMade)
+}
+
 // holds compares a figure with the limit.
-func (t *Threshold) holds(x float64) bool {
+func (t *Threshold) holds(v record.Value) bool {
+	x := v.Number
+	if ns, ok := v.Unit.Time(); ok {
+		x *= ns // as the limit
+	}
 	c := cmp.Compare(x, t.Limit)
 	switch t.Op {
 	case "<":
@@ -252,12 +324,4 @@ func (t *Threshold) holds(x float64) bool {
 		return c > 0
 	}
 	return c >= 0
-}
-
-// unknown says why a figure that is not known keeps no threshold.
-func (s population) unknown(f measure.Figure, count uint64) string {
-	if f.Failed {
-		return "it lands on " + s.failed
-	}
-	return fmt.Sprintf("%d %s do not support it: fewer than %d lie beyond it", count, s.many, measure.MinBeyond)
 }

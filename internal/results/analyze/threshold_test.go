@@ -125,10 +125,10 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 			for _, p := range []float64{50, 99.9} {
 				th, err := ParseThreshold(fmt.Sprintf("%sp%v<1s", prefix, p))
 				must(t, err)
-				times, failed := th.metric.times(trial)
-				want := times.At(p)
-				th.p = p + 1e-9 // not one of the result's
-				got, _, err := th.percentile(trial, m.dir, times, failed)
+				times, failed := th.figure.Times.Of(trial)
+				want := record.TimeValue(times.At(p))
+				th.figure.Percentile = p // as if it was not one of the result's
+				got, err := th.percentile(trial, m.dir, times.Count, failed)
 				must(t, err)
 				if got != want {
 					t.Errorf("%s: %+v from the histograms, %+v in the result", th.Text, got, want)
@@ -171,7 +171,7 @@ func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
 			trial.State, trial.Verdict.State = record.Complete, verdict.Valid
 			m, ok, err := threshold.check(trial, "")
 			must(t, err)
-			if want := kept && trial == &used; ok != want || (trial == &elsewhere) != (m.Why == notWatched) {
+			if want := kept && trial == &used; ok != want || (trial == &elsewhere) != (m.Why == threshold.figure.Missing) {
 				t.Errorf("%s: %t, %+v", text, ok, m)
 			}
 		}

@@ -116,14 +116,14 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 			for _, p := range []float64{50, 97.5, 99} {
 				th, err := ParseThreshold(fmt.Sprintf("%s-p%v<1s", prefix, p))
 				must(t, err)
-				times, failed := th.metric.times(trial)
-				th.p = p + 1e-9 // not one of the result's
-				got, n, err := th.percentile(trial, m.dir, times, failed)
+				times, failed := th.figure.Times.Of(trial)
+				th.figure.Percentile = p // as if it was not one of the result's
+				got, err := th.percentile(trial, m.dir, times.Count, failed)
 				must(t, err)
-				if want := measure.Percentile(whole, failed, p); got != want || n != uint64(whole.TotalCount())+failed {
-					t.Errorf("%s with %d lost: %+v of %d from the record, %+v went in", th.Text, failed, got, n, want)
+				if want := record.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {
+					t.Errorf("%s with %d lost: %+v of %d from the record, %+v went in", th.Text, failed, got, times.Count, want)
 				}
-				if in := times.At(p); p != 97.5 && in != got {
+				if in := record.TimeValue(times.At(p)); p != 97.5 && in != got {
 					t.Errorf("%s: %+v in the result, %+v in its histograms", th.Text, in, got)
 				}
 			}

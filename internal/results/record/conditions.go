@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -96,7 +97,7 @@ type Conditions struct {
 	Env           map[string]string `json:"env,omitempty"`
 	Durability    *Durability       `json:"durability"`
 	VolatileMeant bool              `json:"volatile_meant"`
-	Machine       *Machine          `json:"machine"`               // the generator's
+	Machine       *Machine          `json:"machine" csv:"-"`       // the generator's; one text in tables
 	Shared        *bool             `json:"members_share_machine"` // with the generator; null if not known
 	Tool          string            `json:"tool_version"`
 	Notes         []string          `json:"notes"`
@@ -110,6 +111,11 @@ type Share struct {
 	Operation   string  `json:"operation"`
 	Consistency string  `json:"consistency"`
 	Weight      float64 `json:"weight"`
+}
+
+// String is the part as tables have it: get linearizable 3.
+func (s Share) String() string {
+	return strings.Join(strings.Fields(fmt.Sprintf("%s %s %g", s.Operation, s.Consistency, s.Weight)), " ")
 }
 
 // Scaled is what a scaled trial asked for before it was scaled; 0 where that was

@@ -43,7 +43,7 @@ func (l *load) phase(p measure.Phase, seconds, perSecond int) {
 		t.Lateness = measure.NewHistogram()
 	}
 	for i := range seconds {
-		s := &measure.Second{Phase: p, Index: i, Connections: 10, Clients: 100, InFlight: 7, BytesIn: 1000, BytesOut: 900}
+		s := &measure.Second{Phase: p, Index: i, Connections: 10, Clients: 100, InFlight: 7, Counts: measure.Counts{BytesIn: 1000, BytesOut: 900}}
 		if l.open {
 			s.Lateness = measure.NewHistogram()
 		}

@@ -70,18 +70,16 @@ type Trial struct {
 	Retries *uint64 `json:"retries,omitempty"`
 	Hashes  *Hashes `json:"hashes,omitempty"` // null unless they were asked for
 
-	CarriedIn      uint64   `json:"carried_in"`
-	CarriedInAgeNS int64    `json:"carried_in_age_ns"`
-	HighestFlight  int      `json:"max_in_flight"`
-	MeanInFlight   float64  `json:"mean_in_flight"`
-	Capped         uint64   `json:"in_flight_capped"`
-	NoRoom         uint64   `json:"waited_for_connection"` // open loop: operations that found every connection occupied
-	Reconnects     uint64   `json:"reconnects"`
-	BytesIn        uint64   `json:"bytes_in"`
-	BytesOut       uint64   `json:"bytes_out"`
-	Extra          uint64   `json:"extra_requests"` // beyond one an operation, of those that completed
-	LostMembers    []string `json:"lost_members"`
-	TermChanges    int      `json:"term_changes"`
+	CarriedIn      uint64  `json:"carried_in"`
+	CarriedInAgeNS int64   `json:"carried_in_age_ns"`
+	HighestFlight  int     `json:"max_in_flight"`
+	MeanInFlight   float64 `json:"mean_in_flight"`
+	Capped         uint64  `json:"in_flight_capped"`
+	NoRoom         uint64  `json:"waited_for_connection"` // open loop: operations that found every connection occupied
+	Reconnects     uint64  `json:"reconnects"`
+	measure.Counts
+	LostMembers []string `json:"lost_members"`
+	TermChanges int      `json:"term_changes"`
 	// HeldClients is how many clients of a closed loop waited for a member from
 	// which the load had moved away, and HeldLongestNS the longest of that.
 	HeldClients   int   `json:"held_clients"`
@@ -226,8 +224,7 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 func (t *Trial) observe(o Observed, m *measure.Totals) {
 	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
 	t.HighestFlight, t.MeanInFlight, t.Capped, t.NoRoom = m.MaxInFlight, m.MeanInFlight, m.Capped, m.NoRoom
-	t.Extra = m.Extra
-	t.Reconnects, t.BytesIn, t.BytesOut = m.Reconnects, m.BytesIn, m.BytesOut
+	t.Counts, t.Reconnects = m.Counts, m.Reconnects
 	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
 	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes
 	t.ThrottledNS, t.StolenShare, t.BusyShare, t.ForeignShare = o.ThrottledNS, o.StolenShare, o.BusyShare, o.ForeignShare

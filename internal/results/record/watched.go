@@ -8,7 +8,7 @@ import (
 
 // Watching says what was watched beside a load.
 type Watching struct {
-	Watchers    int    `json:"watchers"`
+	Watchers    int    `json:"watchers" csv:"watchers"`
 	Streams     int    `json:"streams"`
 	Connections int    `json:"connections"`      // for watchers alone; 0: the load's own
 	Keys        uint64 `json:"watched_keys"`     // 0: the whole key space, or Key alone

@@ -10,6 +10,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -35,7 +37,7 @@ type Section struct{ Heading, Label string }
 // Write writes a trial's summary, or several: one for reads and one for writes,
 // or one for each section.
 func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error {
-	if !measured(t) {
+	if !analyze.Measured(t) {
 		return nil
 	}
 	var b bytes.Buffer
@@ -72,7 +74,7 @@ func classicHashes(b *bytes.Buffer, h *record.Hashes) {
 		fmt.Fprintf(b, "\nHashKV Summary:\n\tHashKV: %d\n\tEndpoint: %s\n\tTime taken to get hashkv: %v%s\n", m.Hash, m.Endpoint,
 			time.Duration(h.Seconds*1e9).Round(time.Microsecond), of)
 		if m.DBSize != nil {
-			fmt.Fprintf(b, "\tDB size: %s\n", Bytes(uint64(*m.DBSize)))
+			fmt.Fprintf(b, "\tDB size: %s\n", readable.Bytes(uint64(*m.DBSize)))
 		}
 	}
 }

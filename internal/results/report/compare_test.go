@@ -69,7 +69,7 @@ func TestCompareWithoutIntervals(t *testing.T) {
 	again := *r
 	c := compareRuns(t, r, &again)
 	for _, p := range c.Pairs {
-		if p.QPSChange.Share != 0 || p.P90Change.Share != 0 || p.QPSChange.Interval {
+		if p.Figures[0].Change.Share != 0 || p.Figures[1].Change.Share != 0 || p.Figures[0].Change.Interval {
 			t.Errorf("%s differs from itself: %+v", p.Name, p)
 		}
 	}
@@ -84,28 +84,41 @@ func TestCompareWithoutIntervals(t *testing.T) {
 	}
 }
 
-// JSON and CSV have the same rows, and the figures of the table.
-func TestCompareAsData(t *testing.T) {
-	now, base := matrix(5, 0.5), matrix(5, 1)
-	c := compareRuns(t, now, base)
+// comparison is what programs read of one.
+type comparison struct {
+	Schema      string `json:"schema"`
+	Comparisons []struct {
+		Rows []struct {
+			QPS         changed       `json:"operations_per_second"`
+			P90         changed       `json:"p90_ns"`
+			BaseVerdict verdict.State `json:"baseline_verdict"`
+			LeftOut     [2]int        `json:"repeats_left_out"`
+		} `json:"rows"`
+	} `json:"comparisons"`
+}
+
+func comparedAsJSON(t *testing.T, run *record.Run, c *analyze.Comparison) (object comparison) {
+	t.Helper()
 	var b bytes.Buffer
-	if err := RunJSON(&b, now, []*analyze.Comparison{c}); err != nil {
+	if err := RunJSON(&b, run, []*analyze.Comparison{c}); err != nil {
 		t.Fatal(err)
-	}
-	var object struct {
-		Schema      string `json:"schema"`
-		Comparisons []struct {
-			Rows []comparedPair `json:"rows"`
-		} `json:"comparisons"`
 	}
 	if err := json.Unmarshal(b.Bytes(), &object); err != nil {
 		t.Fatal(err)
 	}
+	return object
+}
+
+// JSON and CSV have the same rows, and the figures of the table.
+func TestCompareAsData(t *testing.T) {
+	now, base := matrix(5, 0.5), matrix(5, 1)
+	c := compareRuns(t, now, base)
+	object := comparedAsJSON(t, now, c)
 	rows := object.Comparisons[0].Rows
 	if object.Schema != record.RunSchema || len(rows) != 2 || math.Abs(*rows[0].QPS.Change+0.5) > 0.01 || *rows[0].QPS.High >= 0 || *rows[0].P90.Low <= 0 {
 		t.Errorf("%+v", rows)
 	}
-	b.Reset()
+	var b bytes.Buffer
 	if err := CompareCSV(&b, c); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +146,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 	}
 	r.Trials = append(r.Trials, old.Trials...)
 	c := analyze.Within(r)
-	if c == nil || len(c.Pairs) != 2 || c.Pairs[0].Name != "put-64" || math.Abs(c.Pairs[0].QPSChange.Share-0.25) > 0.01 || !c.Pairs[0].QPSChange.Interval {
+	if c == nil || len(c.Pairs) != 2 || c.Pairs[0].Name != "put-64" || math.Abs(c.Pairs[0].Figures[0].Change.Share-0.25) > 0.01 || !c.Pairs[0].Figures[0].Change.Interval {
 		t.Fatalf("%+v", c)
 	}
 	var b bytes.Buffer
@@ -150,7 +163,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 			r.Trials[i].Started = r.Trials[i].Started.Add(24 * time.Hour)
 		}
 	}
-	if c := analyze.Within(r); c.Pairs[0].QPSChange.Interval {
+	if c := analyze.Within(r); c.Pairs[0].Figures[0].Change.Interval {
 		t.Error("repeats that are not interleaved have an interval")
 	}
 }
@@ -238,8 +251,8 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 		t.Fatalf("%+v", c.Pairs)
 	}
 	p := c.Pairs[0]
-	if len(p.New) != 5 || len(p.Base) != 3 || p.QPS.NS != 520 || p.BaseQPS.NS != 530 || p.QPSChange.Interval {
-		t.Errorf("%d and %d repeats, %v and %v: %+v", len(p.New), len(p.Base), p.QPS, p.BaseQPS, p.QPSChange)
+	if len(p.New) != 5 || len(p.Base) != 3 || p.Figures[0].Now.Number != 520 || p.Figures[0].Base.Number != 530 || p.Figures[0].Change.Interval {
+		t.Errorf("%d and %d repeats, %v and %v: %+v", len(p.New), len(p.Base), p.Figures[0].Now, p.Figures[0].Base, p.Figures[0].Change)
 	}
 	var b bytes.Buffer
 	if err := Compare(&b, c); err != nil {
@@ -253,7 +266,7 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
 	}
-	rows := comparedRows(c)
+	rows := comparedAsJSON(t, now, c).Comparisons[0].Rows
 	if rows[0].LeftOut != [2]int{1, 2} || rows[0].QPS.Repeats != [2]int{5, 3} || rows[0].BaseVerdict != verdict.Invalid {
 		t.Errorf("%+v", rows[0])
 	}

@@ -5,51 +5,15 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
+	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// compared is a comparison as JSON has it.
-type compared struct {
-	Name        string         `json:"baseline"`
-	Started     time.Time      `json:"baseline_started"`
-	Tool        record.Tool    `json:"baseline_tool"`
-	Within      bool           `json:"within_run"` // the baseline is of the same run
-	Differences []string       `json:"differences"`
-	Rows        []comparedPair `json:"rows"`
-	// Tests is how many intervals there are, each a test at 5 %, and ByChance
-	// how many of them are expected, at most, to leave 0 out by chance.
-	Tests    int      `json:"tests"`
-	ByChance float64  `json:"expected_by_chance"`
-	LeftOut  []string `json:"left_out"`
-	OnlyNew  []string `json:"without_baseline"`
-	OnlyBase []string `json:"only_in_baseline"`
-}
-
-type comparedPair struct {
-	Trial       string  `json:"trial"`
-	Operation   string  `json:"operation"`
-	Consistency string  `json:"consistency"`
-	ValueSize   int     `json:"value_size"`
-	Clients     int     `json:"clients"`
-	Target      string  `json:"target"`
-	QPS         changed `json:"operations_per_second"`
-	// Of the service time in a closed loop, the response time in an open one.
-	P90         changed       `json:"p90_ns"`
-	Verdict     verdict.State `json:"verdict"`
-	BaseVerdict verdict.State `json:"baseline_verdict"`
-	// Repeats that are in no median, here and in the baseline.
-	LeftOut [2]int `json:"repeats_left_out"`
-	// Dependent says that repeats of a side ran on one cluster.
-	Dependent bool `json:"repeats_share_cluster"`
-}
-
-// changed is a figure and its baseline; null is not known.
+// changed is a figure and its baseline as JSON has it; null is not known.
 type changed struct {
 	Now     *float64 `json:"now"`
 	Base    *float64 `json:"baseline"`
@@ -59,7 +23,7 @@ type changed struct {
 	Repeats [2]int   `json:"repeats"` // here, and in the baseline
 }
 
-func changeOf(now, base measure.Figure, c analyze.Change, p *analyze.Pair) changed {
+func changedIn(f *analyze.Compared, p *analyze.Pair) changed {
 	known := func(x float64, ok bool) *float64 {
 		if !ok {
 			return nil
@@ -67,23 +31,48 @@ func changeOf(now, base measure.Figure, c analyze.Change, p *analyze.Pair) chang
 		return &x
 	}
 	return changed{
-		Now: known(now.NS, now.Known), Base: known(base.NS, base.Known), Change: known(c.Share, c.Known),
-		Low: known(c.Low, c.Interval), High: known(c.High, c.Interval), Repeats: [2]int{len(p.New), len(p.Base)},
+		Now: known(f.Now.Number, f.Now.Known), Base: known(f.Base.Number, f.Base.Known), Change: known(f.Change.Share, f.Change.Known),
+		Low: known(f.Change.Low, f.Change.Interval), High: known(f.Change.High, f.Change.Interval), Repeats: [2]int{len(p.New), len(p.Base)},
 	}
 }
 
-func comparedRows(c *analyze.Comparison) []comparedPair {
-	rows := []comparedPair{}
+// compared is a comparison as JSON has it.
+func compared(c *analyze.Comparison) (o record.Object) {
+	rows := []record.Object{}
 	for i := range c.Pairs {
-		p := &c.Pairs[i]
-		t := p.New[0]
-		row := comparedPair{Trial: p.Name, Operation: t.Operation, Consistency: t.Consistency, ValueSize: t.ValueSize,
-			Clients: t.Clients, Target: t.Target, Verdict: worst(p.AllNew), BaseVerdict: worst(p.AllBase), Dependent: p.Dependent,
-			LeftOut: [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)},
-			QPS:     changeOf(p.QPS, p.BaseQPS, p.QPSChange, p), P90: changeOf(p.P90, p.BaseP90, p.P90Change, p)}
-		rows = append(rows, row)
+		rows = append(rows, comparedPair(&c.Pairs[i]))
 	}
-	return rows
+	made, byChance := c.Tests()
+	o.Add("baseline", c.Base.Name)
+	o.Add("baseline_started", c.Base.Started)
+	o.Add("baseline_tool", c.Base.Tool)
+	o.Add("within_run", c.Run == c.Base)
+	o.Add("differences", orEmpty(c.Differences))
+	o.Add("rows", rows)
+	o.Add("tests", made)
+	o.Add("expected_by_chance", byChance)
+	o.Add("left_out", orEmpty(c.LeftOut))
+	o.Add("without_baseline", orEmpty(c.OnlyNew))
+	o.Add("only_in_baseline", orEmpty(c.OnlyBase))
+	return o
+}
+
+func comparedPair(p *analyze.Pair) (o record.Object) {
+	t := p.New[0]
+	o.Add("trial", p.Name)
+	o.Add("operation", t.Operation)
+	o.Add("consistency", t.Consistency)
+	o.Add("value_size", t.ValueSize)
+	o.Add("clients", t.Clients)
+	o.Add("target", t.Target)
+	for i := range p.Figures {
+		o.Add(p.Figures[i].Figure.Key(), changedIn(&p.Figures[i], p))
+	}
+	o.Add("verdict", worst(p.AllNew))
+	o.Add("baseline_verdict", worst(p.AllBase))
+	o.Add("repeats_left_out", [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)})
+	o.Add("repeats_share_cluster", p.Dependent)
+	return o
 }
 
 func worst(trials []*record.Trial) verdict.State {
@@ -101,13 +90,18 @@ func worst(trials []*record.Trial) verdict.State {
 func RunJSON(w io.Writer, run *record.Run, all []*analyze.Comparison) error {
 	object := struct {
 		*record.Run
-		Comparisons []compared `json:"comparisons,omitempty"`
+		Comparisons []record.Object `json:"comparisons,omitempty"`
 	}{Run: run}
 	for _, c := range all {
-		made, byChance := c.Tests()
-		object.Comparisons = append(object.Comparisons, compared{Tests: made, ByChance: byChance, LeftOut: orEmpty(c.LeftOut), Name: c.Base.Name, Started: c.Base.Started, Tool: c.Base.Tool, Within: c.Run == c.Base,
-			Differences: orEmpty(c.Differences), Rows: comparedRows(c), OnlyNew: orEmpty(c.OnlyNew), OnlyBase: orEmpty(c.OnlyBase)})
+		object.Comparisons = append(object.Comparisons, compared(c))
 	}
+	return writeJSON(w, object)
+}
+
+// JSON writes the trial as exactly one JSON object and a newline.
+func JSON(w io.Writer, t *record.Trial) error { return writeJSON(w, t) }
+
+func writeJSON(w io.Writer, object any) error {
 	b, err := json.MarshalIndent(object, "", "  ")
 	if err != nil {
 		return fmt.Errorf("the result cannot be written as JSON: %w", err)
@@ -125,19 +119,25 @@ func orEmpty(list []string) []string {
 
 // CompareCSV writes a comparison's rows. What is not known is empty.
 func CompareCSV(w io.Writer, c *analyze.Comparison) error {
-	rows := [][]string{{"trial", "operation", "consistency", "value_size", "clients", "target", "repeats", "baseline_repeats",
-		"operations_per_second", "baseline_operations_per_second", "operations_per_second_change", "operations_per_second_change_low", "operations_per_second_change_high",
-		"p90_ns", "baseline_p90_ns", "p90_change", "p90_change_low", "p90_change_high", "verdict", "baseline_verdict"}}
-	for _, p := range comparedRows(c) {
-		word := printable.Cell
-		row := []string{word(p.Trial), word(p.Operation), word(p.Consistency), strconv.Itoa(p.ValueSize), strconv.Itoa(p.Clients), word(p.Target),
-			strconv.Itoa(p.QPS.Repeats[0]), strconv.Itoa(p.QPS.Repeats[1])}
-		for _, f := range []changed{p.QPS, p.P90} {
+	head := []string{"trial", "operation", "consistency", "value_size", "clients", "target", "repeats", "baseline_repeats"}
+	for _, f := range analyze.ComparedFigures() {
+		key := f.Figure.Key()
+		change := strings.TrimSuffix(key, "_ns") + "_change"
+		head = append(head, key, "baseline_"+key, change, change+"_low", change+"_high")
+	}
+	rows := [][]string{append(head, "verdict", "baseline_verdict")}
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		t, word := p.New[0], printable.Cell
+		row := []string{word(p.Name), word(t.Operation), word(t.Consistency), strconv.Itoa(t.ValueSize), strconv.Itoa(t.Clients), word(t.Target),
+			strconv.Itoa(len(p.New)), strconv.Itoa(len(p.Base))}
+		for i := range p.Figures {
+			f := changedIn(&p.Figures[i], p)
 			for _, x := range []*float64{f.Now, f.Base, f.Change, f.Low, f.High} {
 				row = append(row, orEmptyCell(x))
 			}
 		}
-		rows = append(rows, append(row, word(string(p.Verdict)), word(string(p.BaseVerdict))))
+		rows = append(rows, append(row, word(string(worst(p.AllNew))), word(string(worst(p.AllBase)))))
 	}
 	return writeCSV(w, rows)
 }

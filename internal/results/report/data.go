@@ -3,118 +3,84 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
-	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // CSV writes a row for each trial and repeat, in the scenario's order, with the
-// names of the trial's JSON object. What is not known, or lands on a failed
-// operation, is empty.
+// names of the trial's JSON object: every condition and every figure. What is
+// not known, or lands on a failed operation, is empty.
 func CSV(w io.Writer, run *record.Run) error {
 	var rows [][]string
 	for _, t := range analyze.InOrder(run) {
-		var head, row []string
-		add := func(name, text string) { head, row = append(head, name), append(row, text) }
-		trialCells(t, add)
+		names, cells := inPlace(trialCells(t))
 		if rows == nil {
-			rows = append(rows, head)
+			rows = append(rows, names)
 		}
-		rows = append(rows, row)
+		rows = append(rows, cells)
 	}
 	return writeCSV(w, rows)
 }
 
-// trialCells hands over a trial's columns; which they are does not depend on
-// the trial.
-func trialCells(t *record.Trial, add func(name, text string)) {
-	u := func(n uint64) string { return strconv.FormatUint(n, 10) }
-	f := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-	word := func(name, text string) { add(name, printable.Cell(text)) }
-	add("number", strconv.Itoa(t.Number))
-	word("name", t.Name)
-	add("repeat", strconv.Itoa(t.Repeat))
-	word("state", string(t.State))
-	word("store", t.Store)
-	word("version", t.Version)
-	add("members", strconv.Itoa(t.Members))
-	word("operation", t.Operation)
-	word("consistency", t.Consistency)
-	word("target", t.Target)
-	add("connections", strconv.Itoa(t.Connections))
-	add("clients", strconv.Itoa(t.Clients))
-	word("arrival", t.Arrival)
-	add("rate", orEmptyCell(t.Rate))
-	add("key_size", strconv.Itoa(t.KeySize))
-	add("value_size", strconv.Itoa(t.ValueSize))
-	add("key_space", u(t.KeySpace))
-	add("seconds", f(t.Seconds))
-	add("due", u(t.Due))
-	add("operations", u(t.Operations))
-	add("errors", u(t.Errors))
-	add("conflicts", u(t.Conflicts))
-	add("misses", u(t.Misses))
-	add("stale", u(t.Stale))
-	add("unverifiable", u(t.Unverifiable))
-	read := ""
-	if t.KeysRead != nil {
-		read = u(*t.KeysRead)
-	}
-	add("keys_read", read)
-	add("operations_per_second", f(t.PerSecond))
-	add("longest_gap_seconds", f(t.LongestGap))
-	for _, d := range []struct {
-		name  string
-		times record.Times
-	}{{"response_time", t.ResponseTime}, {"service_time", t.ServiceTime}} {
-		add(d.name+"_min_ns", cellNS(d.times.Min))
-		add(d.name+"_mean_ns", cellNS(d.times.Mean))
-		add(d.name+"_stddev_ns", cellNS(d.times.Stddev))
-		for _, p := range measure.Percentiles {
-			add(fmt.Sprintf("%s_p%s_ns", d.name, strings.ReplaceAll(f(p), ".", "_")), cellNS(d.times.At(p)))
+// trialCells are a trial's columns; which they are does not depend on the trial.
+func trialCells(t *record.Trial) (names, cells []string) {
+	word := func(name, text string) { names, cells = append(names, name), append(cells, printable.Cell(text)) }
+	for _, c := range t.Cells() {
+		if c.Word {
+			c.Text = printable.Cell(c.Text)
 		}
-		add(d.name+"_max_ns", cellNS(d.times.Max))
+		names, cells = append(names, c.Name), append(cells, c.Text)
 	}
-	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-		add("errors_"+o.String(), u(t.ErrorsByKind[o.String()]))
-	}
-	add("client_cpu_ns_per_operation", orEmptyCell(t.CPUPerOp))
-	add("client_max_rss_bytes", strconv.FormatInt(t.MaxRSSBytes, 10))
-	add("store_cpu_ns_per_operation", orEmptyCell(t.StoreCPUPerOp))
-	rss := ""
-	if t.StoreMaxRSSBytes != nil {
-		rss = strconv.FormatInt(*t.StoreMaxRSSBytes, 10)
-	}
-	add("store_max_rss_bytes", rss)
-	add("bytes_in", u(t.BytesIn))
-	add("bytes_out", u(t.BytesOut))
+	word("state", string(t.State))
 	word("verdict", string(t.Verdict.State))
 	reasons := make([]string, 0, len(t.Verdict.Reasons))
 	for _, r := range t.Verdict.Reasons {
 		reasons = append(reasons, r.String())
 	}
 	word("reasons", strings.Join(reasons, "; "))
-	word("machine", machine(t))
-	word("tool_version", t.Tool)
-	add("seed", u(t.Seed))
-	add("started", t.Started.UTC().Format(time.RFC3339Nano))
-	watchCells(t, add)
+	word("machine", analyze.Machine(t))
+	word("started", t.Started.UTC().Format(time.RFC3339Nano))
+	for _, f := range record.Figures() {
+		if f.Column != "" {
+			names, cells = append(names, f.Column), append(cells, f.Cell(t))
+		}
+	}
+	return names, cells
 }
 
-// cellNS is a figure in nanoseconds, or empty.
-func cellNS(f measure.Figure) string {
-	if !f.Known {
-		return ""
+// firstColumns had these places when files had no others, and keep them; an
+// asterisk stands for all that begin so. What came later stands behind them.
+const firstColumns = `number name repeat state store version members operation consistency target connections clients arrival rate
+	key_size value_size key_space seconds due operations errors conflicts misses stale unverifiable keys_read
+	operations_per_second longest_gap_seconds response_time_* service_time_* errors_* client_cpu_ns_per_operation client_max_rss_bytes
+	store_cpu_ns_per_operation store_max_rss_bytes bytes_in bytes_out verdict reasons machine tool_version seed started
+	watchers watch_events_per_second watch_expected_events watch_delivered_events watch_lost_events watch_duplicated_events
+	watch_reordered_events
+	watch_from_due_p50_ns watch_from_due_p90_ns watch_from_due_p99_ns watch_from_due_p99_9_ns watch_from_due_max_ns
+	watch_from_sent_p50_ns watch_from_sent_p90_ns watch_from_sent_p99_ns watch_from_sent_p99_9_ns watch_from_sent_max_ns`
+
+// inPlace puts columns in the order of a file.
+func inPlace(names, cells []string) (orderedNames, orderedCells []string) {
+	placed := make([]bool, len(names))
+	place := func(fits func(name string) bool) {
+		for i, name := range names {
+			if !placed[i] && fits(name) {
+				placed[i] = true
+				orderedNames, orderedCells = append(orderedNames, name), append(orderedCells, cells[i])
+			}
+		}
 	}
-	return strconv.FormatFloat(f.NS, 'f', 0, 64)
+	for _, first := range strings.Fields(firstColumns) {
+		prefix, several := strings.CutSuffix(first, "*")
+		place(func(name string) bool { return name == first || several && strings.HasPrefix(name, prefix) })
+	}
+	place(func(string) bool { return true })
+	return orderedNames, orderedCells
 }
 
 func writeCSV(w io.Writer, rows [][]string) error {

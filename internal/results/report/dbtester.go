@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -27,7 +29,7 @@ func Dbtester(w io.Writer, run *record.Run, dir, out string) error {
 	}
 	var columns []summaryColumn
 	for _, t := range analyze.InOrder(run) {
-		if !measured(t) {
+		if !analyze.Measured(t) {
 			continue
 		}
 		c, err := dbtesterTrial(t, dir, out)
@@ -109,6 +111,9 @@ func dbtesterTrial(t *record.Trial, dir, out string) (summaryColumn, error) {
 	if err != nil {
 		return column, err
 	}
+	if column.used, err = analyze.ServersOf(dir, t); err != nil {
+		return column, err
+	}
 	if got := uint64(whole.TotalCount()); t.State == record.Complete && (got != t.Operations || failed != t.Errors) {
 		return column, fmt.Errorf("the seconds of %s hold %d operations and %d errors, and its result %d and %d; the record is damaged", t.Folder, got, failed, t.Operations, t.Errors)
 	}
@@ -170,7 +175,7 @@ func binRows(whole *measure.Histogram, failed uint64) [][]string {
 func percentileRows(t *record.Trial) [][]string {
 	rows := [][]string{{"LATENCY-PERCENTILE", "LATENCY-MS"}}
 	for _, p := range measure.Percentiles {
-		rows = append(rows, []string{fmt.Sprintf("p%g", p), summaryMS(analyze.Headline(t).At(p))})
+		rows = append(rows, []string{fmt.Sprintf("p%g", p), summaryMS(t.Headline().At(p))})
 	}
 	return rows
 }
@@ -203,7 +208,7 @@ func summaryText(w io.Writer, rows []summaryRow) error {
 		for _, r := range rows {
 			cells := []string{r.name}
 			for _, c := range r.cells[from:to] {
-				cells = append(cells, orDash(c))
+				cells = append(cells, readable.OrDash(c))
 			}
 			g.add(cells...)
 		}
@@ -216,9 +221,13 @@ func summaryText(w io.Writer, rows []summaryRow) error {
 			return err
 		}
 	}
+	servers := "What servers used is not part of this output."
+	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
+		servers = "What servers used is of all members' processes together, where they run on the generator's machine."
+	}
 	_, err := io.WriteString(w, strings.Join([]string{
 		"", "Latencies are milliseconds, of every operation due: service times in a closed loop, response times in an open one.",
 		"Throughputs are operations a second, of the whole seconds alone. A dash is not known, or not supported by the sample.",
-		"What servers used is not part of this output.", ""}, "\n"))
+		servers, ""}, "\n"))
 	return err
 }

@@ -31,7 +31,7 @@ func twoStores(t *testing.T) (*record.Run, string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		total := &measure.Totals{Seconds: 3.5, ErrorTexts: map[kv.Outcome]string{}, BytesIn: 1000, BytesOut: 2000}
+		total := &measure.Totals{Seconds: 3.5, ErrorTexts: map[kv.Outcome]string{}, Counts: measure.Counts{BytesIn: 1000, BytesOut: 2000}}
 		steps := []error{tw.Begin(measure.Measured, noon)}
 		tw.End(measure.Measured, noon.Add(3500*time.Millisecond))
 		for second, n := range []int{1000, 0, 2000, 600} {
@@ -161,6 +161,47 @@ func TestMarkdownAndCSV(t *testing.T) {
 	}
 	rows, err := csv.NewReader(&b).ReadAll() // which refuses rows of different lengths
 	if err != nil || len(rows) != 1+len(r.Trials) {
-		t.Errorf("%d rows, %v", len(rows), err)
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	seen := map[string]bool{}
+	for _, name := range rows[0] {
+		if name == "" || seen[name] {
+			t.Errorf("the columns hold %q twice, or have no name: %v", name, rows[0])
+		}
+		seen[name] = true
+	}
+}
+
+// A row has every condition: no two trials that differ have the same row.
+func TestCSVHasEveryCondition(t *testing.T) {
+	trial := made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 400, p50: 2e6}.trial()
+	trial.Mix = []record.Share{{Operation: "get", Consistency: "linearizable", Weight: 3}, {Operation: "put", Weight: 0.5}}
+	trial.Operation, trial.Distribution, trial.Theta = record.Mixed, "zipfian", 0.99
+	trial.STM, trial.Env = &record.STM{Isolation: "ss"}, map[string]string{"B": "2", "A": "1"}
+	trial.Watching = &record.Watching{Watchers: 5, Streams: 2}
+	trial.Notes = []string{"=one", "two"}
+	var b bytes.Buffer
+	if err := CSV(&b, &record.Run{Trials: []record.Trial{trial}}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"operation": "mixed", "mix": "get linearizable 3, put 0.5", "distribution": "zipfian", "distribution_theta": "0.99",
+		"durability_file_system": "ext4", "durability_fdatasync_p50_ns": "1203000", "durability_synced": "true", "members_share_machine": "true",
+		"stm_isolation": "ss", "env": "A=1, B=2", "watchers": "5", "watching_streams": "2", "scaled_factor": "", "new_connection": "false",
+		"notes": "'=one, two", "timeout_seconds": "10", "endpoints": "127.0.0.1:2379, 127.0.0.1:2381, 127.0.0.1:2383",
+		"machine": "box, Xeon, 2 CPUs, 8.00 GiB, linux 6.12.0 amd64; shared by the generator and the members",
+	}
+	for i, name := range rows[0] {
+		if text, ok := want[name]; ok && rows[1][i] != text {
+			t.Errorf("%s is %q, not %q", name, rows[1][i], text)
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("the columns %v are missing of %v", want, rows[0])
 	}
 }

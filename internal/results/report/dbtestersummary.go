@@ -16,6 +16,7 @@ import (
 type summaryColumn struct {
 	trial *record.Trial
 	rates analyze.Throughputs
+	used  analyze.Servers
 }
 
 // summaryRow is a figure of all trials, or a text.
@@ -26,13 +27,29 @@ type summaryRow struct {
 }
 
 // serverRows are the figures that come from the servers' machines, in their
-// places.
+// places. Only what the members' processes used is recorded.
 func serverRows() []string {
 	return []string{
-		"SERVER-TOTAL-NETWORK-RX-DATA-SUM", "SERVER-TOTAL-NETWORK-TX-DATA-SUM", "SERVER-MAX-CPU-USAGE", "SERVER-MAX-MEMORY-USAGE",
+		"SERVER-TOTAL-NETWORK-RX-DATA-SUM", "SERVER-TOTAL-NETWORK-TX-DATA-SUM", serverCPU, serverMemory,
 		"SERVER-AVG-READS-COMPLETED-DELTA-SUM", "SERVER-AVG-SECTORS-READS-DELTA-SUM",
 		"SERVER-AVG-WRITES-COMPLETED-DELTA-SUM", "SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM", "SERVER-AVG-DISK-SPACE-USAGE",
 	}
+}
+
+const (
+	serverCPU    = "SERVER-MAX-CPU-USAGE"
+	serverMemory = "SERVER-MAX-MEMORY-USAGE"
+)
+
+// used is a figure of the members' processes; empty if it is not known.
+func used(name string, s analyze.Servers) string {
+	switch {
+	case name == serverCPU && s.CPU.Known:
+		return fmt.Sprintf("%.1f %%", 100*s.CPU.Number)
+	case name == serverMemory && s.RSS.Known:
+		return strconv.FormatFloat(s.RSS.Number, 'f', 0, 64)
+	}
+	return ""
 }
 
 // summaryRows puts the trials side by side, a row for each figure.
@@ -48,28 +65,28 @@ func summaryRows(columns []summaryColumn) []summaryRow {
 	trial := func(name string, of func(*record.Trial) string) {
 		add(name, func(c *summaryColumn) string { return of(c.trial) })
 	}
-	trial("TRIAL", label1)
-	trial("DATABASE", store)
+	trial("TRIAL", analyze.Label)
+	trial("DATABASE", analyze.Store)
 	trial("VERDICT", func(t *record.Trial) string { return string(t.Verdict.State) })
 	for i := range rows {
 		rows[i].words = true
 	}
 	trial("TOTAL-SECONDS", func(t *record.Trial) string { return strconv.FormatFloat(t.Seconds, 'f', 4, 64) })
 	trial("TOTAL-REQUEST-NUMBER", func(t *record.Trial) string { return strconv.FormatUint(t.Due, 10) })
-	rate := func(name string, of func(analyze.Throughputs) measure.Figure) {
+	rate := func(name string, of func(analyze.Throughputs) record.Value) {
 		add(name, func(c *summaryColumn) string {
 			f := of(c.rates)
 			if !f.Known {
 				return ""
 			}
-			return strconv.FormatFloat(f.NS, 'f', 1, 64)
+			return strconv.FormatFloat(f.Number, 'f', 1, 64)
 		})
 	}
-	rate("MAX-THROUGHPUT", func(r analyze.Throughputs) measure.Figure { return r.Max })
-	rate("AVG-THROUGHPUT", func(r analyze.Throughputs) measure.Figure { return r.Mean })
-	rate("MIN-THROUGHPUT", func(r analyze.Throughputs) measure.Figure { return r.Min })
+	rate("MAX-THROUGHPUT", func(r analyze.Throughputs) record.Value { return r.Max })
+	rate("AVG-THROUGHPUT", func(r analyze.Throughputs) record.Value { return r.Mean })
+	rate("MIN-THROUGHPUT", func(r analyze.Throughputs) record.Value { return r.Min })
 	times := func(name string, of func(record.Times) measure.Figure) {
-		trial(name, func(t *record.Trial) string { return summaryMS(of(analyze.Headline(t))) })
+		trial(name, func(t *record.Trial) string { return summaryMS(of(t.Headline())) })
 	}
 	times("FASTEST-LATENCY-MS", func(t record.Times) measure.Figure { return t.Min })
 	times("AVG-LATENCY-MS", func(t record.Times) measure.Figure { return t.Mean })
@@ -99,7 +116,7 @@ func summaryRows(columns []summaryColumn) []summaryRow {
 		}
 	}
 	for _, name := range serverRows() {
-		trial(name, func(*record.Trial) string { return "" })
+		add(name, func(c *summaryColumn) string { return used(name, c.used) })
 	}
 	for i := range columns {
 		if columns[i].trial.Watch != nil {

@@ -2,218 +2,179 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
-
-// notableGap is the shortest gap that is shown beside what happened in it.
-const notableGap = 100 * time.Millisecond
-
-// spike is how many times the median second's p99 a second's must be to be
-// shown beside what happened in it.
-const spike = 2
 
 // clock is how the time of an event is printed.
 const clock = "15:04:05.000"
 
 // happened writes what happened in the trials' windows, and nothing where
-// nothing did. The run's events have been read (record.Run.ReadEvents).
+// nothing did.
 func happened(b *bytes.Buffer, trials []record.Trial) {
 	head := "\nWhat happened (times in UTC; events.jsonl has it all)\n"
 	for i := range trials {
-		t := &trials[i]
-		facts := newStory(t).facts()
-		if len(facts) == 0 {
+		h := analyze.WhatHappened(&trials[i])
+		if h.Nothing() {
 			continue
 		}
 		b.WriteString(head)
 		head = ""
-		name := ""
+		indent := "  "
 		if len(trials) > 1 {
-			name = label1(t) + ": "
+			indent += analyze.Label(h.Trial) + ": "
 		}
-		fmt.Fprintf(b, "  %s%s\n", name, facts[0])
-		for _, f := range facts[1:] {
-			fmt.Fprintf(b, "    %s\n", f)
+		for _, line := range happenedLines(&h) {
+			fmt.Fprintf(b, "%s%s\n", indent, line)
+			indent = "    "
 		}
 	}
 }
 
-// story is what happened in a trial's window.
-type story struct {
-	t        *record.Trial
-	from, to time.Time
-	events   []record.Event
+// happenedLines are one line about everything, and one each for the longest gap
+// and the slowest second.
+func happenedLines(h *analyze.Happened) (lines []string) {
+	if len(h.Counted) > 0 {
+		line := strings.Join(counts(h), "; ")
+		if h.Uncounted {
+			line += "; there were too many to list them all, and some are only counted"
+		}
+		lines = append(lines, line)
+	}
+	if h.HeldClients > 0 {
+		lines = append(lines, fmt.Sprintf("%s waited for a member from which the load had moved away, for up to %s",
+			readable.Plural(uint64(h.HeldClients), "client"), duration(h.HeldLongest)))
+	}
+	if s := h.Gap; s != nil {
+		lines = append(lines, fmt.Sprintf("in the longest gap, %s from %s: %s", duration(s.Length), s.From.UTC().Format(clock), during(s)))
+	}
+	if s := h.Slowest; s != nil {
+		how := "with p99 " + readable.Figure(s.P99)
+		if !s.P99.Known {
+			how = "with " + readable.Plural(s.Errors, "error")
+		}
+		lines = append(lines, fmt.Sprintf("in the slowest second, from %s %s: %s", s.From.UTC().Format(clock), how, during(s)))
+	}
+	return lines
 }
 
-func newStory(t *record.Trial) *story {
-	s := &story{t: t}
-	if !measured(t) || t.Opened == nil {
-		return s
+func duration(d time.Duration) string { return readable.Duration(float64(d)) }
+
+// noun is what one event of a kind is called, and several.
+func noun(kind stores.SignalKind) (one, many string) {
+	switch kind {
+	case stores.Elected:
+		one = "election"
+	case stores.QuotaReached:
+		return "write beyond the space quota", "writes beyond the space quota"
+	case stores.FullStateReceived:
+		return "member brought up with the whole state", "members brought up with the whole state"
+	case stores.SlowFsync:
+		one = "slow log sync"
+	case stores.SlowApply:
+		return "slow apply", "slow applies"
+	case stores.SlowRead:
+		return "read that waited for the leader", "reads that waited for the leader"
+	case stores.Overloaded:
+		one = "late heartbeat"
+	case stores.GCPause:
+		one = "garbage collection pause"
+	case stores.SnapshotDone:
+		one = "snapshot"
+	case stores.SnapshotSkipped:
+		one = "skipped snapshot"
+	default:
+		one = string(kind) // a compaction, a defragmentation
 	}
-	s.from = *t.Opened
-	s.to = s.from.Add(time.Duration(t.Seconds * 1e9))
-	s.events = overlapping(once(paired(t.Events)), s.from, s.to)
-	return s
+	return one, one + "s"
 }
 
-// facts is one line about everything, and one each for the longest gap and the
-// slowest second, where something happened at that time.
-func (s *story) facts() []string {
-	held := s.held()
-	all := s.counted()
-	if len(all) == 0 {
-		return held
+// mostElections is how many are named with member and time.
+const mostElections = 3
+
+// counts is how often what happened, how long it took, and who took longest.
+func counts(h *analyze.Happened) []string {
+	out := make([]string, 0, len(h.Counted))
+	for i := range h.Counted {
+		all := &h.Counted[i]
+		one, many := noun(all.Kind)
+		text := readable.Count(all.Times) + " " + many
+		if all.Times == 1 {
+			text = "1 " + one
+		}
+		if all.Kind == stores.Elected {
+			text += " (" + elections(all) + ")"
+		} else if took := took(all, true); took != "" {
+			text += " (" + took + ")"
+		}
+		out = append(out, text)
 	}
-	line := strings.Join(all, "; ")
-	if slices.ContainsFunc(s.events, func(e record.Event) bool { return e.Count > 0 }) {
-		line += "; there were too many to list them all, and some are only counted"
-	}
-	facts := append([]string{line}, held...)
-	gap, told := s.gap()
-	if told != "" {
-		facts = append(facts, told)
-	}
-	if told := s.slowest(gap); told != "" {
-		facts = append(facts, told)
-	}
-	return facts
+	return out
 }
 
-// held says how many clients of a closed loop a member kept from which the load
-// had moved away.
-func (s *story) held() []string {
-	if s.from.IsZero() || s.t.HeldClients == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s waited for a member from which the load had moved away, for up to %s",
-		plural(uint64(s.t.HeldClients), "client"), Duration(float64(s.t.HeldLongestNS)))}
-}
-
-// span is a time from one moment to another.
-type span struct{ from, to time.Time }
-
-func (a span) overlaps(b span) bool { return !a.from.After(b.to) && !b.from.After(a.to) }
-
-// gap tells what happened in the longest gap.
-func (s *story) gap() (span, string) {
-	length := time.Duration(s.t.LongestGap * 1e9)
-	if s.t.LongestGapAt == nil || length < notableGap {
-		return span{}, ""
-	}
-	from := s.from.Add(time.Duration(*s.t.LongestGapAt * 1e9))
-	in := span{from, from.Add(length)}
-	told := during(s.events, in)
-	if told == "" {
-		return span{}, ""
-	}
-	return in, fmt.Sprintf("in the longest gap, %s from %s: %s", Duration(float64(length)), from.UTC().Format(clock), told)
-}
-
-// slowest tells what happened in the second that was worst, if that is a spike,
-// and not the gap that was told already.
-func (s *story) slowest(gap span) string {
-	worst := worstSecond(s.t.Timeline)
-	if worst == nil {
+// took is how long they took in all and the longest; empty if that is not
+// known.
+func took(all *analyze.Events, who bool) string {
+	if all.Longest.Duration <= 0 {
 		return ""
 	}
-	// What was due in that second waited until after it; what failed, to its end.
-	how, waited := "with p99 "+Figure(worst.P99), time.Duration(worst.P99.NS)
-	if !worst.P99.Known {
-		how, waited = "with "+plural(worst.Errors, "error"), time.Second
+	longest := duration(all.Longest.Duration)
+	if who {
+		longest += ", " + all.Longest.Member
 	}
-	in := span{worst.Time, worst.Time.Add(time.Second + waited)}
-	if !gap.from.IsZero() && in.overlaps(gap) {
-		return ""
+	if all.Times == 1 {
+		return longest
 	}
-	told := during(s.events, in)
-	if told == "" {
-		return ""
-	}
-	return fmt.Sprintf("in the slowest second, from %s %s: %s", worst.Time.UTC().Format(clock), how, told)
+	return fmt.Sprintf("%s in all, the longest %s", duration(all.Total), longest)
 }
 
-// worstSecond is the measured second with most errors, of those whose p99 has
-// failed or is not supported; else that with the highest p99, if it is a spike
-// beside the others.
-func worstSecond(rows []record.Row) *record.Row {
-	var failed *record.Row
-	var known []*record.Row
-	for i := range rows {
-		r := &rows[i]
-		switch {
-		case r.Phase != measure.Measured.String():
-		case r.P99.Known:
-			known = append(known, r)
-		case r.Errors > 0 && (failed == nil || r.Errors > failed.Errors):
-			failed = r
+// elections lists members and times.
+func elections(all *analyze.Events) string {
+	var out []string
+	for i, e := range all.All {
+		if i == mostElections {
+			out = append(out, fmt.Sprintf("and %d more", len(all.All)-i))
+			break
 		}
+		out = append(out, e.Member+" at "+e.Time.UTC().Format(clock))
 	}
-	if failed != nil || len(known) < 3 {
-		return failed
-	}
-	slices.SortStableFunc(known, func(a, b *record.Row) int { return cmp.Compare(a.P99.NS, b.P99.NS) })
-	worst, middle := known[len(known)-1], known[len(known)/2]
-	if worst.P99.NS < spike*middle.P99.NS {
-		return nil
-	}
-	return worst
+	return strings.Join(out, ", ")
 }
 
-// overlapping are the events that were under way at some time of the span.
-func overlapping(events []record.Event, from, to time.Time) []record.Event {
-	var in []record.Event
-	for _, e := range events {
-		if (span{e.Began(), e.Time}).overlaps(span{from, to}) {
-			in = append(in, e)
-		}
+// during lists what happened in a stretch of time.
+func during(s *analyze.Stretch) string {
+	out := make([]string, 0, len(s.Events)+1)
+	for i := range s.Events {
+		out = append(out, happening(&s.Events[i]))
 	}
-	return in
+	if s.More > 0 {
+		out = append(out, fmt.Sprintf("and %d more", s.More))
+	}
+	return strings.Join(out, "; ")
 }
 
-// paired gives the end of a snapshot the time since its beginning, where its
-// line does not say how long it took, and leaves the beginning out.
-func paired(events []record.Event) []record.Event {
-	begun := map[string]int{} // by member: index in out
-	out := make([]record.Event, 0, len(events))
-	gone := map[int]bool{}
-	for _, e := range events {
-		if e.Count == 0 {
-			switch stores.SignalKind(e.Kind) {
-			case stores.SnapshotStarted:
-				begun[e.Member] = len(out)
-			case stores.SnapshotDone:
-				if i, ok := begun[e.Member]; ok {
-					delete(begun, e.Member)
-					gone[i] = true
-					e.Duration = max(e.Duration, e.Time.Sub(out[i].Time))
-				}
-			}
+// happening is what happened, with its time.
+func happening(all *analyze.Events) string {
+	e := all.Longest
+	text, _, _ := strings.Cut(e.Text, ": ") // the reason is in the file
+	if e.Line != "" {
+		text = e.Member + " " + all.Kind.Says()
+		if all.Times > 1 {
+			text += fmt.Sprintf(" %s times", readable.Count(all.Times))
 		}
-		out = append(out, e)
-	}
-	kept := out[:0]
-	for i, e := range out {
-		if !gone[i] {
-			kept = append(kept, e)
+		if took := took(all, false); took != "" {
+			text += " (" + took + ")"
 		}
 	}
-	return kept
-}
-
-// once leaves out the elections that we saw by asking, where the members' logs
-// tell them themselves.
-func once(events []record.Event) []record.Event {
-	elected := func(e record.Event) bool { return e.Kind == string(stores.Elected) }
-	if !slices.ContainsFunc(events, func(e record.Event) bool { return elected(e) && e.Line != "" }) {
-		return events
+	when := e.Time.UTC().Format(clock)
+	if e.Count > 0 {
+		when = "at some time from " + e.First.UTC().Format(clock) + " to " + when
 	}
-	return slices.DeleteFunc(slices.Clone(events), func(e record.Event) bool { return elected(e) && e.Line == "" })
+	return when + " " + text
 }

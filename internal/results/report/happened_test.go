@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
@@ -126,35 +127,15 @@ func TestEventsAreCountedOnce(t *testing.T) {
 				want, total, longest = want+1, total+e.Duration, max(longest, e.Duration)
 			}
 		}
-		got := newStory(&trial).counted()
+		h := analyze.WhatHappened(&trial)
+		got := counts(&h)
 		if want < 2 {
 			continue
 		}
-		text := fmt.Sprintf("%d slow log syncs (%s in all, the longest %s, m", want, Duration(float64(total)), Duration(float64(longest)))
+		text := fmt.Sprintf("%d slow log syncs (%s in all, the longest %s, m", want, readable.Duration(float64(total)), readable.Duration(float64(longest)))
 		if len(got) != 1 || !strings.HasPrefix(got[0], text) {
 			t.Errorf("%q, not %q", got, text)
 		}
-	}
-}
-
-// A snapshot that says only when it began and when it was written took the time
-// between, and is one.
-func TestSnapshotsArePaired(t *testing.T) {
-	events := []record.Event{
-		at(1*time.Second, "m1", stores.SnapshotStarted, 0),
-		at(1100*ms, "m2", stores.SnapshotStarted, 0),
-		at(1400*ms, "m1", stores.SnapshotDone, 0),
-		at(1500*ms, "m2", stores.SnapshotDone, 10*ms),
-		at(1600*ms, "m1", stores.SnapshotDone, 0),
-		at(1700*ms, "m1", stores.SnapshotStarted, 0),
-	}
-	before := slices.Clone(events)
-	var took []time.Duration
-	for _, e := range paired(events) {
-		took = append(took, e.Duration)
-	}
-	if want := []time.Duration{400 * ms, 400 * ms, 0, 0}; !slices.Equal(took, want) || !slices.Equal(events, before) {
-		t.Errorf("they took %v, not %v", took, want)
 	}
 }
 

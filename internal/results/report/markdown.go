@@ -7,23 +7,24 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // Markdown writes the run as Text does, its tables as Markdown's.
 func Markdown(w io.Writer, run *record.Run) error {
 	var b bytes.Buffer
-	all := groups(run)
+	all := analyze.Rows(run)
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", plainMarkdown(run.Name), paragraph(progress(run)))
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n\n", paragraph(run.Failure))
 	}
 	if len(all) > 0 {
-		var facts bytes.Buffer
-		if err := conditions(&facts, run, all); err != nil {
+		var shared bytes.Buffer
+		if err := facts(&shared, analyze.SharedConditions(run, all)); err != nil {
 			return err
 		}
-		b.WriteString(fenced(facts.String()))
+		b.WriteString(fenced(shared.String()))
 		put := func(head string, g *grid) error {
 			fmt.Fprintf(&b, "\n## %s\n\n", plainMarkdown(head))
 			err := g.markdown(&b)
@@ -32,7 +33,7 @@ func Markdown(w io.Writer, run *record.Run) error {
 			}
 			return err
 		}
-		if err := eachTable(all, put); err != nil {
+		if err := tables(analyze.Tables(all), put); err != nil {
 			return err
 		}
 		var late bytes.Buffer
@@ -40,7 +41,7 @@ func Markdown(w io.Writer, run *record.Run) error {
 		if late.Len() > 0 {
 			b.WriteString("\n" + fenced(late.String()))
 		}
-		if err := watchTable(all, put); err != nil {
+		if err := tables(analyze.WatchTables(all), put); err != nil {
 			return err
 		}
 		for _, part := range []func(*bytes.Buffer, []record.Trial){happened, lostConnections} {

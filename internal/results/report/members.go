@@ -6,33 +6,30 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
-
-// uneven is how far a member's part of the load must be from its part of the
-// connections, as a share of that, for the members to be listed.
-const uneven = 0.1
 
 // byMember writes what each member had of one trial's load, where it was
 // uneven or connections were lost.
 func byMember(w io.Writer, t *record.Trial) error {
-	if !notable(t) {
+	if !analyze.MembersDiffer(t) {
 		return nil
 	}
 	g := grid{columns: []column{{"  member", true}, {title: "connections"}, {title: "lost"}, {title: "operations"}, {title: "share"}, {title: "errors"}}}
 	for i := range t.ByMember {
 		b := &t.ByMember[i]
-		connections, lost := Dash, Dash
+		connections, lost := readable.Dash, readable.Dash
 		if l := b.Links; l != nil {
-			connections, lost = Count(uint64(max(l.Opened, 0))), Count(uint64(max(l.Lost, 0)))
+			connections, lost = readable.Count(uint64(max(l.Opened, 0))), readable.Count(uint64(max(l.Lost, 0)))
 		}
-		g.add("  "+cmp.Or(b.Name, "nobody"), connections, lost, Count(b.Operations), measure.Percent(b.Share), Count(b.Errors))
+		g.add("  "+cmp.Or(b.Name, "nobody"), connections, lost, readable.Count(b.Operations), measure.Percent(b.Share), readable.Count(b.Errors))
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
@@ -44,40 +41,18 @@ func byMember(w io.Writer, t *record.Trial) error {
 	return err
 }
 
-// notable reports whether connections to a member were lost, or its part of the
-// load was another than its part of the connections.
-func notable(t *record.Trial) bool {
-	connections, share := 0, 0.0
-	for i := range t.ByMember {
-		if l := t.ByMember[i].Links; l != nil {
-			connections += l.Opened
-			share += t.ByMember[i].Share
-			if l.Lost > 0 || l.LostAt != nil {
-				return true
-			}
-		}
-	}
-	return connections > 0 && share > 0 && slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool {
-		if b.Links == nil {
-			return false
-		}
-		equal := float64(b.Links.Opened) / float64(connections)
-		return math.Abs(b.Share/share-equal) > uneven*equal
-	})
-}
-
 // lostConnections writes of all trials which members lost connections, and
 // where the load went.
 func lostConnections(b *bytes.Buffer, trials []record.Trial) {
 	head := "\nConnections lost\n"
 	for i := range trials {
 		t := &trials[i]
-		if !measured(t) {
+		if !analyze.Measured(t) {
 			continue
 		}
 		for _, line := range losses(t) {
 			if len(trials) > 1 {
-				line = label1(t) + ": " + line
+				line = analyze.Label(t) + ": " + line
 			}
 			b.WriteString(head + indented([]string{line}))
 			head = ""
@@ -95,13 +70,9 @@ func indented(lines []string) string {
 
 // losses is a line for each member that lost connections.
 func losses(t *record.Trial) (lines []string) {
-	for i := range t.ByMember {
-		b := &t.ByMember[i]
+	for _, b := range analyze.LostConnections(t) {
 		l := b.Links
-		if l == nil || l.Lost == 0 && l.LostAt == nil {
-			continue
-		}
-		line := fmt.Sprintf("%s lost %s", b.Name, plural(uint64(max(l.Lost, 0)), "connection"))
+		line := fmt.Sprintf("%s lost %s", b.Name, readable.Plural(uint64(max(l.Lost, 0)), "connection"))
 		if l.LostAt != nil {
 			line += fmt.Sprintf(" and had %d of %d at the fewest, from %s of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
 			if l.BackAt != nil {
@@ -123,9 +94,9 @@ func meanwhile(w *record.Meanwhile) string {
 	if w == nil {
 		return ""
 	}
-	text := "; meanwhile " + PerSecond(w.PerSecond)
+	text := "; meanwhile " + readable.PerSecond(w.PerSecond)
 	if w.Otherwise != nil {
-		text += fmt.Sprintf(" (%s otherwise)", PerSecond(*w.Otherwise))
+		text += fmt.Sprintf(" (%s otherwise)", readable.PerSecond(*w.Otherwise))
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(w.Shares)) {

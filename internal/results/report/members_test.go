@@ -51,32 +51,8 @@ func TestMembersThatLostConnections(t *testing.T) {
 	}
 }
 
-// Members are listed where something happened, and not else: equal parts of the
-// load, or parts as large as those of the connections, are not worth a table.
-func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
-	even := func(shares ...float64) []record.ByMember {
-		var all []record.ByMember
-		for i, opened := range []int{3, 3, 2} {
-			all = append(all, record.ByMember{Name: "m", Share: shares[i], Links: &record.Links{Opened: opened, Fewest: opened}})
-		}
-		return all
-	}
-	for what, tt := range map[string]struct {
-		members []record.ByMember
-		want    bool
-	}{
-		"none":              {nil, false},
-		"as connections":    {even(0.375, 0.375, 0.25), false},
-		"a little off":      {even(0.38, 0.36, 0.26), false},
-		"one has more":      {even(0.5, 0.3, 0.2), true},
-		"nothing was timed": {even(0, 0, 0), false},
-		"not counted":       {[]record.ByMember{{Name: "m1", Share: 1}, {Name: "m2"}}, false},
-		"one that ended":    {append(even(0.375, 0.375, 0.25), record.ByMember{Name: "m4", Links: &record.Links{LostAt: ptr(1)}}), true},
-	} {
-		if got := notable(&record.Trial{ByMember: tt.members}); got != tt.want {
-			t.Errorf("%s: %t", what, got)
-		}
-	}
+// A member that lost connections has a line.
+func TestLinesOfLostConnections(t *testing.T) {
 	for want, l := range map[string]record.Links{
 		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},
 		"m1 lost 3 connections and had 0 of 3 at the fewest, from 0.00 s of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},

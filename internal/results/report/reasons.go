@@ -5,62 +5,27 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// reasons writes why trials are not valid, and the notes. What several trials
-// have alike is said once.
+// reasons writes why trials are not valid, and the notes.
 func reasons(b *bytes.Buffer, run *record.Run) {
-	var why, notes said
-	for i := range run.Trials {
-		t := &run.Trials[i]
-		if t.Failure != "" {
-			why.add(t.Failure, label1(t))
-		}
-		if measured(t) {
-			for _, r := range t.Verdict.Reasons {
-				why.add(r.String(), label1(t))
-			}
-		}
-		for _, n := range t.Verdict.Notes {
-			notes.add(n, label1(t))
-		}
-		for _, n := range t.Notes {
-			notes.add(n, label1(t))
-		}
-		if n := unsteady(t); n != "" {
-			notes.add(n, label1(t))
-		}
-	}
-	list(b, "Verdicts", why.lines(len(run.Trials)))
-	list(b, "Notes", notes.lines(len(run.Trials)))
+	why, notes := analyze.Reasons(run)
+	list(b, "Verdicts", about(why, len(run.Trials)))
+	list(b, "Notes", about(notes, len(run.Trials)))
 }
 
-// said collects sentences and who they are about, in the order of coming.
-type said struct {
-	order []string
-	who   map[string][]string
-}
-
-func (s *said) add(text, who string) {
-	if s.who == nil {
-		s.who = map[string][]string{}
-	}
-	if s.who[text] == nil {
-		s.order = append(s.order, text)
-	}
-	s.who[text] = append(s.who[text], who)
-}
-
-func (s *said) lines(trials int) []string {
-	lines := make([]string, 0, len(s.order))
-	for _, text := range s.order {
-		switch who := s.who[text]; {
-		case len(who) == trials && trials > 1:
-			lines = append(lines, "all trials: "+text)
-		default:
-			lines = append(lines, strings.Join(who, ", ")+": "+text)
+// about are sentences with the trials that they are about, of so many, before
+// them.
+func about(all []analyze.Said, trials int) []string {
+	lines := make([]string, 0, len(all))
+	for _, s := range all {
+		who := strings.Join(s.Trials, ", ")
+		if len(s.Trials) == trials && trials > 1 {
+			who = "all trials"
 		}
+		lines = append(lines, who+": "+s.Text)
 	}
 	return lines
 }

@@ -18,9 +18,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -252,8 +251,8 @@ func TestJSONIsOneObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "trial.json", again.String())
-	if f := back.ResponseTime.At(99); !f.Failed || Figure(f) != "failed" {
-		t.Errorf("p99 prints as %s", Figure(f))
+	if f := back.ResponseTime.At(99); !f.Failed || readable.Figure(f) != "failed" {
+		t.Errorf("p99 prints as %s", readable.Figure(f))
 	}
 }
 
@@ -272,54 +271,6 @@ func TestErrorsOfTheOutputSurface(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
-	k := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
-	failed, unsupported := measure.Figure{Failed: true}, measure.Figure{}
-	for _, tt := range []struct {
-		of     []measure.Figure
-		want   measure.Figure
-		spread string
-	}{
-		{nil, unsupported, "-"},
-		{[]measure.Figure{k(5)}, k(5), "-"},
-		{[]measure.Figure{k(9), k(1), k(5)}, k(5), "±80 %"},
-		{[]measure.Figure{k(1), k(3)}, k(3), "±67 %"},
-		{[]measure.Figure{k(1), failed, k(3)}, k(3), "-"},
-		{[]measure.Figure{k(1), failed}, failed, "-"},
-		{[]measure.Figure{k(1), unsupported, k(3)}, unsupported, "-"},
-	} {
-		if got := analyze.Median(tt.of); got != tt.want {
-			t.Errorf("the median of %v is %v, want %v", tt.of, got, tt.want)
-		}
-		if got := spread(tt.of, analyze.Median); got != tt.spread {
-			t.Errorf("the spread of %v is %s, want %s", tt.of, got, tt.spread)
-		}
-	}
-}
-
-func TestTheWorstRepeatDecides(t *testing.T) {
-	all := groups(run(record.Complete,
-		made{number: 1, repeat: 1, repeats: 2, name: "put", kind: kv.Put, target: "all", perSecond: 1000, p50: 1e9},
-		made{number: 1, repeat: 2, repeats: 2, name: "put", kind: kv.Put, target: "all", perSecond: 1000, p50: 1e9, lost: []string{"m1"}}))
-	if len(all) != 1 || all[0].verdict() != "suspect R13" {
-		t.Errorf("got %s", all[0].verdict())
-	}
-	all[0].trials[0].Verdict.State = verdict.Invalid
-	if all[0].verdict() != "invalid R13" {
-		t.Errorf("got %s", all[0].verdict())
-	}
-}
-
-// The gap is counted in milliseconds: none of them is not 0 ns.
-func TestNoGapIsNotZero(t *testing.T) {
-	if f := longestGap(&record.Trial{}); f.Known {
-		t.Errorf("%+v", f)
-	}
-	if f := longestGap(&record.Trial{LongestGap: 0.012}); Figure(f) != "12.0 ms" {
-		t.Errorf("%+v", f)
-	}
-}
-
 // One failure of millions is not "percentiles above 100".
 func TestPercentilesThatFailedAreBelow100(t *testing.T) {
 	for errors, want := range map[uint64]string{1: "above 99.9999667 failed", 1500: "above 99.95 failed", 3_000_000: "all percentiles failed"} {
@@ -334,26 +285,6 @@ func TestPercentilesThatFailedAreBelow100(t *testing.T) {
 		}
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%d errors: %q is not in\n%s", errors, want, b.String())
-		}
-	}
-}
-
-// A p99 of fdatasync stands on ten syncs beyond it, or is a dash: also in
-// records of versions that wrote that of 100.
-func TestDurabilityTellsWhatItsWritesSupport(t *testing.T) {
-	p99 := int64(3e6)
-	for _, tt := range []struct {
-		writes int
-		p99    *int64
-		want   string
-	}{
-		{1000, &p99, "fdatasync p50 1.00 ms, p99 3.00 ms on ext4; the store syncs before it acknowledges"},
-		{312, nil, "fdatasync p50 1.00 ms, p99 - (312 writes) on ext4; the store syncs before it acknowledges"},
-		{0, &p99, "fdatasync p50 1.00 ms, p99 - on ext4; the store syncs before it acknowledges"},
-	} {
-		d := &record.Durability{FdatasyncP50NS: 1e6, FdatasyncP99NS: tt.p99, Fdatasyncs: tt.writes, FileSystem: "ext4", Synced: true}
-		if got := durability(&record.Trial{Conditions: record.Conditions{Durability: d}}); got != tt.want {
-			t.Errorf("%d writes: %s", tt.writes, got)
 		}
 	}
 }

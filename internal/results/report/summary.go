@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -18,30 +19,18 @@ import (
 // directory's path; empty for none.
 func Summary(w io.Writer, t *record.Trial, dir string) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s on %s, target %s of %s\n", headline(t), store(t), t.Target, plural(uint64(t.Members), "member"))
+	fmt.Fprintf(&b, "%s on %s, target %s of %s\n", analyze.Headline(t), analyze.Store(t), t.Target, readable.Plural(uint64(t.Members), "member"))
 	if t.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", t.Failure)
 	}
-	facts := grid{columns: []column{{"", true}, {"", true}}}
-	for _, f := range [][2]string{
-		{"load", load(t)},
-		{"consistency", strings.Join(shortOf(t), " ")},
-		{"durability", durability(t)},
-		{"machine", machine(t)},
-		{"seed", fmt.Sprint(t.Seed)},
-	} {
-		if f[1] != "" {
-			facts.add("  "+f[0], f[1])
-		}
+	list := [][]analyze.Fact{analyze.Conditions(t)}
+	if analyze.Measured(t) {
+		list = append(list, results(t))
 	}
-	if measured(t) {
-		facts.add("", "")
-		results(&facts, t)
-	}
-	if err := facts.writeRows(&b); err != nil {
+	if err := facts(&b, list...); err != nil {
 		return err
 	}
-	if measured(t) {
+	if analyze.Measured(t) {
 		if err := distributions(&b, t); err != nil {
 			return err
 		}
@@ -66,77 +55,60 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 	return err
 }
 
-func headline(t *record.Trial) string {
-	if t.Consistency == "" {
-		return operation(t)
-	}
-	return operation(t) + ", " + t.Consistency
+// figure is a figure of the trial.
+func figure(t *record.Trial, name string) record.Value {
+	f := record.Registered(name)
+	return f.Of(t)
 }
 
-// load is the trial's load in a line.
-func load(t *record.Trial) string {
-	var parts []string
-	if t.Open() {
-		parts = append(parts, fmt.Sprintf("open loop, %s, %s", t.Arrival, strings.TrimPrefix(due(t), "poisson ")))
-	} else {
-		parts = append(parts, "closed loop, "+plural(uint64(t.Clients), "client"))
+// results are throughput, errors and what the load cost.
+func results(t *record.Trial) []analyze.Fact {
+	var all []analyze.Fact
+	add := func(what, format string, args ...any) {
+		all = append(all, analyze.Fact{What: what, Text: fmt.Sprintf(format, args...)})
 	}
-	for _, f := range facets() {
-		if f.above == nil {
-			continue
-		}
-		if text := f.above(t); text != "" {
-			parts = append(parts, text)
-		}
-	}
-	if text := warmups([]*record.Trial{t}); text != "" {
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// results adds throughput, errors and the generator's cost.
-func results(g *grid, t *record.Trial) {
-	g.add("  throughput", fmt.Sprintf("%s (%s completed in %s)", PerSecond(t.PerSecond), plural(t.Completed, "operation"), seconds(t.Seconds)))
+	add("throughput", "%s (%s completed in %s)", readable.PerSecond(t.PerSecond), readable.Plural(t.Completed, "operation"), readable.Seconds(t.Seconds))
 	errors := "none"
 	if t.Errors > 0 {
-		errors = fmt.Sprintf("%s of %s due (%s)", Count(t.Errors), Count(t.Due), measure.Percent(float64(t.Errors)/float64(t.Due)))
+		errors = fmt.Sprintf("%s of %s due (%s)", readable.Count(t.Errors), readable.Count(t.Due), Value(figure(t, "error-share")))
 		if t.FailedFrom != nil {
 			errors += "; " + failedAbove(t)
 		}
 	}
-	g.add("  errors", errors)
+	add("errors", "%s", errors)
 	if t.Conflicts > 0 {
-		g.add("  conflicts", Count(t.Conflicts))
+		add("conflicts", "%s", readable.Count(t.Conflicts))
 	}
 	if t.Misses > 0 {
-		g.add("  misses", Count(t.Misses))
+		add("misses", "%s", readable.Count(t.Misses))
 	}
-	keysRead(g, t)
-	if n := t.Retries; n != nil {
-		each := ""
-		if t.Operations > 0 {
-			each = fmt.Sprintf(" (%.3g a transaction)", float64(*n)/float64(t.Operations))
+	if each := figure(t, "keys-per-op"); each.Known {
+		add("keys read", "%s (%.3g an operation)", Value(figure(t, "keys-read")), each.Number)
+	}
+	if t.Retries != nil {
+		text := readable.Count(*t.Retries)
+		if each := figure(t, "retries-per-op"); each.Known {
+			text += fmt.Sprintf(" (%.3g a transaction)", each.Number)
 		}
-		g.add("  retries", Count(*n)+each)
+		add("retries", "%s", text)
 	}
 	gap := "below 1 ms"
-	if f := longestGap(t); f.Known {
-		gap = Figure(f)
+	if t.LongestGap > 0 {
+		gap = Value(figure(t, "gap"))
 	}
-	g.add("  longest gap", gap+" without any operation done")
-	cost := seconds(t.CPUSeconds) + " of processor time"
-	if t.CPUPerOp != nil {
-		cost += ", " + Duration(*t.CPUPerOp) + " an operation"
-	}
-	g.add("  generator", cost+", "+Bytes(uint64(max(t.MaxRSSBytes, 0)))+" resident")
-	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
-		cost := seconds(*t.StoreCPUSeconds) + " of processor time"
-		if t.StoreCPUPerOp != nil {
-			cost += ", " + Duration(*t.StoreCPUPerOp) + " an operation"
+	add("longest gap", "%s without any operation done", gap)
+	cost := func(what string, cpuSeconds float64, perOp *float64, rss int64) {
+		text := readable.Seconds(cpuSeconds) + " of processor time"
+		if perOp != nil {
+			text += ", " + readable.Duration(*perOp) + " an operation"
 		}
-		g.add("  store", cost+", "+Bytes(uint64(max(*t.StoreMaxRSSBytes, 0)))+" resident")
+		add(what, "%s, %s resident", text, readable.Bytes(uint64(max(rss, 0))))
 	}
+	cost("generator", t.CPUSeconds, t.CPUPerOp, t.MaxRSSBytes)
+	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
+		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes)
+	}
+	return all
 }
 
 // failedAbove says from where on percentiles are failed operations'.
@@ -145,20 +117,6 @@ func failedAbove(t *record.Trial) string {
 		return "all percentiles failed"
 	}
 	return "percentiles above " + measure.PercentileText(*t.FailedFrom) + " failed"
-}
-
-// keysRead adds how many keys ranges read.
-func keysRead(g *grid, t *record.Trial) {
-	if n := t.KeysRead; n != nil && t.Operations > 0 && readsMany(t) {
-		g.add("  keys read", fmt.Sprintf("%s (%.3g an operation)", Count(*n), float64(*n)/float64(t.Operations)))
-	}
-}
-
-// readsMany reports whether one operation of the trial can read several keys.
-func readsMany(t *record.Trial) bool {
-	return slices.ContainsFunc(t.Mix, func(s record.Share) bool {
-		return s.Operation == kv.Range.String() || s.Operation == kv.TxnGet.String()
-	})
 }
 
 // distributions writes the times side by side, the loop's own time first.
@@ -184,7 +142,7 @@ func distributions(w io.Writer, t *record.Trial) error {
 	add := func(what string, of func(record.Times) measure.Figure) {
 		cells := []string{"  " + what}
 		for _, p := range parts {
-			cells = append(cells, Figure(of(p.times)))
+			cells = append(cells, readable.Figure(of(p.times)))
 		}
 		g.add(cells...)
 	}
@@ -214,9 +172,9 @@ func errorList(b *bytes.Buffer, t *record.Trial) {
 		b.WriteString("\nErrors\n")
 	}
 	for _, kind := range kinds {
-		line := fmt.Sprintf("  %s: %s", kind, Count(t.ErrorsByKind[kind]))
+		line := fmt.Sprintf("  %s: %s", kind, readable.Count(t.ErrorsByKind[kind]))
 		if times, ok := t.ErrorTimes[kind]; ok {
-			line += ", the slowest after " + Figure(times.Max)
+			line += ", the slowest after " + readable.Figure(times.Max)
 		}
 		if text := t.ErrorTexts[kind]; text != "" {
 			line += "; the first: " + text
@@ -235,9 +193,9 @@ func served(w io.Writer, t *record.Trial) error {
 		{title: "service p50"}, {title: "p99"}, {title: "response p50"}, {title: "p99"},
 	}}
 	for _, s := range t.ByRole {
-		g.add("  "+s.Operation, orDash(s.Consistency), s.Role, Count(s.Operations), Count(s.Errors),
-			Figure(s.ServiceTime.At(50)), Figure(s.ServiceTime.At(99)),
-			Figure(s.ResponseTime.At(50)), Figure(s.ResponseTime.At(99)))
+		g.add("  "+s.Operation, readable.OrDash(s.Consistency), s.Role, readable.Count(s.Operations), readable.Count(s.Errors),
+			readable.Figure(s.ServiceTime.At(50)), readable.Figure(s.ServiceTime.At(99)),
+			readable.Figure(s.ResponseTime.At(50)), readable.Figure(s.ResponseTime.At(99)))
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
@@ -251,9 +209,5 @@ func judged(b *bytes.Buffer, t *record.Trial) {
 	for i, r := range t.Verdict.Reasons {
 		fmt.Fprintf(b, "%3d. %s\n", i+1, r)
 	}
-	notes := slices.Concat(t.Verdict.Notes, t.Notes)
-	if text := unsteady(t); text != "" {
-		notes = append(notes, text)
-	}
-	list(b, "Notes", notes)
+	list(b, "Notes", analyze.Notes(t))
 }

@@ -4,11 +4,12 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -16,20 +17,20 @@ import (
 // below. dir is the run directory's path; empty for none.
 func Text(w io.Writer, run *record.Run, dir string) error {
 	var b bytes.Buffer
-	all := groups(run)
+	all := analyze.Rows(run)
 	fmt.Fprintf(&b, "%s: %s\n", run.Name, progress(run))
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", run.Failure)
 	}
 	if len(all) > 0 {
-		if err := conditions(&b, run, all); err != nil {
+		if err := facts(&b, analyze.SharedConditions(run, all)); err != nil {
 			return err
 		}
-		if err := tables(&b, all); err != nil {
+		if err := tables(analyze.Tables(all), textTable(&b)); err != nil {
 			return err
 		}
 		lateness(&b, all)
-		if err := watchTable(all, textTable(&b)); err != nil {
+		if err := tables(analyze.WatchTables(all), textTable(&b)); err != nil {
 			return err
 		}
 		happened(&b, run.Trials)
@@ -48,11 +49,11 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 func progress(run *record.Run) string {
 	finished := 0
 	for i := range run.Trials {
-		if measured(&run.Trials[i]) {
+		if analyze.Measured(&run.Trials[i]) {
 			finished++
 		}
 	}
-	trials := plural(uint64(finished), "trial")
+	trials := readable.Plural(uint64(finished), "trial")
 	if run.Planned > finished {
 		trials = fmt.Sprintf("%d of %d trials", finished, run.Planned)
 	}
@@ -60,35 +61,13 @@ func progress(run *record.Run) string {
 }
 
 // lateness writes how late the open loops sent.
-func lateness(b *bytes.Buffer, all []*group) {
-	for _, g := range all {
-		for _, t := range g.done {
-			if t.Lateness != nil {
-				fmt.Fprintf(b, "%s: sent late by %s\n", label1(t), late(t))
+func lateness(b *bytes.Buffer, all []*analyze.Row) {
+	for _, r := range all {
+		for _, t := range r.Done {
+			if l := t.Lateness; l != nil {
+				fmt.Fprintf(b, "%s: sent late by p50 %s, p99 %s, p99.9 %s\n", analyze.Label(t),
+					readable.Figure(l.At(50)), readable.Figure(l.At(99)), readable.Figure(l.At(99.9)))
 			}
 		}
 	}
-}
-
-func late(t *record.Trial) string {
-	l := t.Lateness
-	return fmt.Sprintf("p50 %s, p99 %s, p99.9 %s", Figure(l.At(50)), Figure(l.At(99)), Figure(l.At(99.9)))
-}
-
-// label1 names one trial of a run.
-func label1(t *record.Trial) string {
-	if t.Repeats > 1 {
-		return fmt.Sprintf("%s repeat %d", t.Name, t.Repeat)
-	}
-	return t.Name
-}
-
-// JSON writes the trial as exactly one JSON object and a newline.
-func JSON(w io.Writer, t *record.Trial) error {
-	b, err := json.MarshalIndent(t, "", "  ")
-	if err != nil {
-		return fmt.Errorf("the result cannot be written as JSON: %w", err)
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
 }

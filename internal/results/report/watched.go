@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -17,14 +19,14 @@ func watched(b *bytes.Buffer, t *record.Trial) error {
 	b.WriteString("\nWatch events\n")
 	facts := grid{columns: []column{{"", true}, {"", true}}}
 	facts.add("  watchers", watchers(t.Watching, t.KeySpace))
-	facts.add("  delivered", fmt.Sprintf("%s (%s in the window)", PerSecond(w.PerSecond), plural(w.InWindow, "event")))
+	facts.add("  delivered", fmt.Sprintf("%s (%s in the window)", readable.PerSecond(w.PerSecond), readable.Plural(w.InWindow, "event")))
 	facts.add("  all in all", events(w))
 	if w.Resubscribed > 0 {
-		facts.add("  created again", plural(w.Resubscribed, "time"))
+		facts.add("  created again", readable.Plural(w.Resubscribed, "time"))
 	}
 	if w.Creation.Count > 0 {
-		facts.add("  creation", fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", seconds(w.CreationSeconds),
-			Figure(w.Creation.At(50)), Figure(w.Creation.At(99)), Figure(w.Creation.Max)))
+		facts.add("  creation", fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", readable.Seconds(w.CreationSeconds),
+			readable.Figure(w.Creation.At(50)), readable.Figure(w.Creation.At(99)), readable.Figure(w.Creation.Max)))
 	}
 	if err := facts.writeRows(b); err != nil {
 		return err
@@ -35,7 +37,7 @@ func watched(b *bytes.Buffer, t *record.Trial) error {
 	b.WriteString("\n")
 	g := grid{columns: []column{{"", true}, {title: "from due to arrival"}, {title: "from sent to arrival"}}}
 	add := func(what string, of func(record.Times) measure.Figure) {
-		g.add("  "+what, Figure(of(w.FromDue)), Figure(of(w.FromSent)))
+		g.add("  "+what, readable.Figure(of(w.FromDue)), readable.Figure(of(w.FromSent)))
 	}
 	timesRows(add)
 	return g.write(b)
@@ -54,17 +56,17 @@ func timesRows(add func(what string, of func(record.Times) measure.Figure)) {
 
 // watchers says who watches what.
 func watchers(w *record.Watching, keySpace uint64) string {
-	text := fmt.Sprintf("%s on %s", plural(uint64(w.Watchers), "watcher"), plural(uint64(w.Streams), "stream"))
+	text := fmt.Sprintf("%s on %s", readable.Plural(uint64(w.Watchers), "watcher"), readable.Plural(uint64(w.Streams), "stream"))
 	if w.Connections > 0 {
-		text += fmt.Sprintf(" over %s of their own", plural(uint64(w.Connections), "connection"))
+		text += fmt.Sprintf(" over %s of their own", readable.Plural(uint64(w.Connections), "connection"))
 	}
 	switch {
 	case w.Key == "":
-		text += ", watching " + watchedKeys(w, keySpace)
+		text += ", watching " + analyze.WatchedKeys(w, keySpace)
 	case w.Earlier == 0:
 		text += fmt.Sprintf(", of the key %q", w.Key)
 	default:
-		text += fmt.Sprintf(", of the key %q, with %s to catch up", w.Key, plural(uint64(w.Earlier), "earlier event"))
+		text += fmt.Sprintf(", of the key %q, with %s to catch up", w.Key, readable.Plural(uint64(w.Earlier), "earlier event"))
 	}
 	if w.PrevKV {
 		text += ", with the values before"
@@ -74,7 +76,7 @@ func watchers(w *record.Watching, keySpace uint64) string {
 
 // events says how many came of those that were to come, and what was amiss.
 func events(w *record.Watched) string {
-	text := fmt.Sprintf("%s of %s came", Count(w.Delivered), plural(w.Expected, "event"))
+	text := fmt.Sprintf("%s of %s came", readable.Count(w.Delivered), readable.Plural(w.Expected, "event"))
 	for _, amiss := range []struct {
 		n    uint64
 		what string
@@ -83,7 +85,7 @@ func events(w *record.Watched) string {
 		{w.Impossible, "before their write"}, {w.Foreign, "not of this load's writes"},
 	} {
 		if amiss.n > 0 {
-			text += fmt.Sprintf(", %s %s", Count(amiss.n), amiss.what)
+			text += fmt.Sprintf(", %s %s", readable.Count(amiss.n), amiss.what)
 		}
 	}
 	return text
@@ -94,7 +96,7 @@ func hashes(b *bytes.Buffer, t *record.Trial) {
 	if t.Hashes == nil || len(t.Hashes.Members) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nThe members' data (hashes up to one revision, asked in %s)\n", seconds(t.Hashes.Seconds))
+	fmt.Fprintf(b, "\nThe members' data (hashes up to one revision, asked in %s)\n", readable.Seconds(t.Hashes.Seconds))
 	for i := range t.Hashes.Members {
 		m := &t.Hashes.Members[i]
 		fmt.Fprintf(b, "  %s: %d at revision %d\n", m.Member(), m.Hash, m.Revision)

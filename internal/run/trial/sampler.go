@@ -6,14 +6,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-)
-
-// generatorName is what machines.csv calls our own process, and machineName
-// the row of the whole machine.
-const (
-	generatorName = "generator"
-	machineName   = "machine"
 )
 
 // sampler makes the rows of machines.csv: the generator, the members on this
@@ -32,7 +26,7 @@ func newSampler(members []Process) *sampler {
 	if !ok {
 		return s
 	}
-	s.probe, s.list = p, []probe.Watched{{PID: os.Getpid(), Name: generatorName}}
+	s.probe, s.list = p, []probe.Watched{{PID: os.Getpid(), Name: record.GeneratorName}}
 	for _, m := range members {
 		s.list = append(s.list, probe.Watched{PID: m.PID, Name: m.Name})
 	}
@@ -90,7 +84,7 @@ func processRow(at string, p probe.ProcessRow) []string {
 
 func machineRow(at string, m probe.MachineRow) []string {
 	return []string{
-		at, machineName, "", seconds(m.CPU.User + m.CPU.Nice), seconds(m.CPU.System + m.CPU.IRQ + m.CPU.SoftIRQ), seconds(m.CPU.Steal),
+		at, record.MachineName, "", seconds(m.CPU.User + m.CPU.Nice), seconds(m.CPU.System + m.CPU.IRQ + m.CPU.SoftIRQ), seconds(m.CPU.Steal),
 		"", "", "", "", "", "", "", seconds(m.Load1),
 		number(m.DiskReads), number(m.DiskWrites), number(m.DiskReadSectors), number(m.DiskWrittenSectors),
 		number(m.ReceivedBytes), number(m.ReceivedPackets), number(m.SentBytes), number(m.SentPackets),

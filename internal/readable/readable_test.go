@@ -1,4 +1,4 @@
-package report
+package readable
 
 import (
 	"math"
@@ -49,8 +49,8 @@ func TestBytes(t *testing.T) {
 
 func TestSeconds(t *testing.T) {
 	for s, want := range map[float64]string{0: "0 s", 10: "10 s", 2.5: "2.5 s", 0.25: "250 ms", 4.99951: "5 s", 1234.5: "1234.5 s"} {
-		if got := seconds(s); got != want {
-			t.Errorf("seconds(%v) = %q, want %q", s, got, want)
+		if got := Seconds(s); got != want {
+			t.Errorf("Seconds(%v) = %q, want %q", s, got, want)
 		}
 	}
 }

@@ -1,9 +1,10 @@
-package report
+package analyze
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -16,13 +17,13 @@ func given(t *record.Trial) bool { return t.RangeKey != "" && len(t.Mix) < 2 }
 func keySize(t *record.Trial) string {
 	switch {
 	case given(t):
-		return Dash
+		return readable.Dash
 	case t.KeyPrefix == "":
-		return Bytes(uint64(t.KeySize))
+		return readable.Bytes(uint64(t.KeySize))
 	case t.KeySize == 0:
 		return fmt.Sprintf("%q", t.KeyPrefix)
 	}
-	return fmt.Sprintf("%q and %s", t.KeyPrefix, Bytes(uint64(t.KeySize)))
+	return fmt.Sprintf("%q and %s", t.KeyPrefix, readable.Bytes(uint64(t.KeySize)))
 }
 
 func keySizeAbove(t *record.Trial) string {
@@ -37,9 +38,9 @@ func keySizeAbove(t *record.Trial) string {
 
 func valueSize(t *record.Trial) string {
 	if given(t) {
-		return Dash
+		return readable.Dash
 	}
-	return Bytes(uint64(t.ValueSize))
+	return readable.Bytes(uint64(t.ValueSize))
 }
 
 func valueSizeAbove(t *record.Trial) string {
@@ -54,14 +55,14 @@ func connections(t *record.Trial) string {
 	if t.NewConnection {
 		return "new"
 	}
-	return Count(uint64(t.Connections))
+	return readable.Count(uint64(t.Connections))
 }
 
 func connectionsAbove(t *record.Trial) string {
 	if t.NewConnection {
 		return "a new connection for each operation"
 	}
-	return plural(uint64(t.Connections), "connection")
+	return readable.Plural(uint64(t.Connections), "connection")
 }
 
 // ranges says how ranges are read, and how much of them, where that is not
@@ -69,7 +70,7 @@ func connectionsAbove(t *record.Trial) string {
 func ranges(t *record.Trial) string {
 	var parts []string
 	if t.RangeLimit > 0 && (t.RangeKey == "" || given(t)) {
-		parts = append(parts, "at most "+plural(uint64(t.RangeLimit), "key"))
+		parts = append(parts, "at most "+readable.Plural(uint64(t.RangeLimit), "key"))
 	}
 	if how := scan(t); how != "" {
 		parts = append(parts, how)
@@ -87,7 +88,7 @@ func rangesAbove(t *record.Trial) string {
 // transactions says what transactions are, where there are any.
 func transactions(t *record.Trial) string {
 	if t.STM == nil && t.TxnKeys > 0 {
-		return plural(uint64(t.TxnKeys), "key")
+		return readable.Plural(uint64(t.TxnKeys), "key")
 	}
 	return transaction(t)
 }

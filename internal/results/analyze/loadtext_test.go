@@ -1,8 +1,9 @@
-package report
+package analyze
 
 import (
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -16,18 +17,18 @@ func TestLoadInWords(t *testing.T) {
 		{"key", record.Conditions{KeySize: 8}, "8 B", "keys of 8 B"},
 		{"key", record.Conditions{KeySize: 8, KeyPrefix: "a/"}, `"a/" and 8 B`, `keys of "a/" and 8 B`},
 		{"key", record.Conditions{KeyPrefix: "foo"}, `"foo"`, `the key "foo"`},
-		{"key", record.Conditions{KeySize: 8, RangeKey: "a"}, Dash, ""},
+		{"key", record.Conditions{KeySize: 8, RangeKey: "a"}, readable.Dash, ""},
 		{"value", record.Conditions{ValueSize: 256}, "256 B", "values of 256 B"},
-		{"value", record.Conditions{ValueSize: 256, RangeKey: "a"}, Dash, ""},
+		{"value", record.Conditions{ValueSize: 256, RangeKey: "a"}, readable.Dash, ""},
 		{"value", record.Conditions{ValueSize: 8, RangeKey: "a", Mix: make([]record.Share, 2)}, "8 B", "values of 8 B"},
 		{"conns", record.Conditions{Connections: 8}, "8", "8 connections"},
 		{"conns", record.Conditions{Connections: 8, NewConnection: true}, "new", "a new connection for each operation"},
-		{"ranges", record.Conditions{}, Dash, ""},
+		{"ranges", record.Conditions{}, readable.Dash, ""},
 		{"ranges", record.Conditions{CountOnly: true}, "counted only", "counted only"},
 		{"ranges", record.Conditions{RangeLimit: 10}, "at most 10 keys", "ranges of at most 10 keys"},
 		{"ranges", record.Conditions{RangeKey: "a", RangeLimit: 1, CountOnly: true}, "at most 1 key, counted only", "ranges of at most 1 key, counted only"},
-		{"ranges", record.Conditions{RangeKey: "a", RangeLimit: 10, Mix: make([]record.Share, 2)}, Dash, ""}, // said beside the interval
-		{"transaction", record.Conditions{}, Dash, ""},
+		{"ranges", record.Conditions{RangeKey: "a", RangeLimit: 10, Mix: make([]record.Share, 2)}, readable.Dash, ""}, // said beside the interval
+		{"transaction", record.Conditions{}, readable.Dash, ""},
 		{"transaction", record.Conditions{TxnKeys: 4}, "4 keys", "4 keys written in a transaction"},
 	} {
 		trial := &record.Trial{Conditions: test.conditions}

@@ -1,9 +1,10 @@
-package report
+package analyze
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -41,4 +42,4 @@ func unsteady(t *record.Trial) string {
 }
 
 // tenths is a length of time to 0.1 s.
-func tenths(s float64) string { return seconds(math.Round(10*s) / 10) }
+func tenths(s float64) string { return readable.Seconds(math.Round(10*s) / 10) }

@@ -1,4 +1,4 @@
-package report
+package analyze
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -22,25 +23,25 @@ type facet struct {
 // facets are the conditions of the load.
 func facets() []facet {
 	return []facet{
-		{"store", store, nil},
+		{"store", Store, nil},
 		{"members", func(t *record.Trial) string { return strconv.Itoa(t.Members) }, nil},
 		{"conns", connections, connectionsAbove},
 		{"key", keySize, withKeys(keySizeAbove)},
 		{"value", valueSize, withKeys(valueSizeAbove)},
 		{"keys", keys, withKeys(keysAbove)},
-		{"ranges", func(t *record.Trial) string { return orDash(ranges(t)) }, rangesAbove},
-		{"compacted", func(t *record.Trial) string { return orDash(compacted(t)) }, func(t *record.Trial) string {
+		{"ranges", func(t *record.Trial) string { return readable.OrDash(ranges(t)) }, rangesAbove},
+		{"compacted", func(t *record.Trial) string { return readable.OrDash(compacted(t)) }, func(t *record.Trial) string {
 			if text := compacted(t); text != "" {
 				return "compacted " + text
 			}
 			return ""
 		}},
-		{"transaction", func(t *record.Trial) string { return orDash(transactions(t)) }, transactionsAbove},
-		{"warm-up", func(t *record.Trial) string { return seconds(t.WarmupSeconds) },
-			func(t *record.Trial) string { return "warm-up " + seconds(t.WarmupSeconds) }},
+		{"transaction", func(t *record.Trial) string { return readable.OrDash(transactions(t)) }, transactionsAbove},
+		{"warm-up", func(t *record.Trial) string { return readable.Seconds(t.WarmupSeconds) },
+			func(t *record.Trial) string { return "warm-up " + readable.Seconds(t.WarmupSeconds) }},
 		{"window", window, func(t *record.Trial) string { return "window " + window(t) }},
-		{"timeout", func(t *record.Trial) string { return seconds(t.TimeoutSeconds) },
-			func(t *record.Trial) string { return "timeout " + seconds(t.TimeoutSeconds) }},
+		{"timeout", func(t *record.Trial) string { return readable.Seconds(t.TimeoutSeconds) },
+			func(t *record.Trial) string { return "timeout " + readable.Seconds(t.TimeoutSeconds) }},
 	}
 }
 
@@ -64,11 +65,11 @@ func scan(t *record.Trial) string {
 	case t.Streamed:
 		return "as a stream"
 	case t.KeysOnly && t.PageSize > 0:
-		return "keys only, in pages of " + plural(uint64(t.PageSize), "key")
+		return "keys only, in pages of " + readable.Plural(uint64(t.PageSize), "key")
 	case t.KeysOnly:
 		return "keys only"
 	case t.PageSize > 0:
-		return "in pages of " + plural(uint64(t.PageSize), "key")
+		return "in pages of " + readable.Plural(uint64(t.PageSize), "key")
 	}
 	return ""
 }
@@ -78,17 +79,17 @@ func compacted(t *record.Trial) string {
 	if t.CompactSeconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf("every %s up to %s behind", seconds(t.CompactSeconds), plural(uint64(t.CompactBehind), "revision"))
+	return fmt.Sprintf("every %s up to %s behind", readable.Seconds(t.CompactSeconds), readable.Plural(uint64(t.CompactBehind), "revision"))
 }
 
 // clients is a facet of the closed loop alone; it stands in its heading.
 func clients() facet {
-	return facet{"clients", func(t *record.Trial) string { return Count(uint64(t.Clients)) },
-		func(t *record.Trial) string { return plural(uint64(t.Clients), "client") }}
+	return facet{"clients", func(t *record.Trial) string { return readable.Count(uint64(t.Clients)) },
+		func(t *record.Trial) string { return readable.Plural(uint64(t.Clients), "client") }}
 }
 
-// store is the store's kind and version, and the scenario's name for the build.
-func store(t *record.Trial) string {
+// Store is the store's kind and version, and the scenario's name for the build.
+func Store(t *record.Trial) string {
 	name := strings.TrimSpace(t.Store + " " + t.Version)
 	if t.Label != "" {
 		name += " (" + t.Label + ")"
@@ -99,7 +100,7 @@ func store(t *record.Trial) string {
 func keys(t *record.Trial) string {
 	switch {
 	case t.RangeKey == "" || len(t.Mix) > 1:
-		return Count(t.KeySpace) + " " + distribution(t)
+		return readable.Count(t.KeySpace) + " " + distribution(t)
 	case t.RangeEnd == "":
 		return fmt.Sprintf("%q", t.RangeKey)
 	}
@@ -120,13 +121,13 @@ func interval(t *record.Trial) string {
 func keysAbove(t *record.Trial) string {
 	switch {
 	case t.RangeKey == "":
-		return plural(t.KeySpace, "key") + " (" + distribution(t) + ")"
+		return readable.Plural(t.KeySpace, "key") + " (" + distribution(t) + ")"
 	case len(t.Mix) > 1:
 		what := cmp.Or(interval(t), fmt.Sprintf("%q to %q", t.RangeKey, t.RangeEnd))
 		if t.RangeLimit > 0 {
-			what += " of at most " + plural(uint64(t.RangeLimit), "key")
+			what += " of at most " + readable.Plural(uint64(t.RangeLimit), "key")
 		}
-		return fmt.Sprintf("%s (%s), ranges over %s", plural(t.KeySpace, "key"), distribution(t), what)
+		return fmt.Sprintf("%s (%s), ranges over %s", readable.Plural(t.KeySpace, "key"), distribution(t), what)
 	case interval(t) != "":
 		return interval(t)
 	case t.RangeEnd == "":
@@ -141,7 +142,7 @@ func transaction(t *record.Trial) string {
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s a transaction, %d %% of them written, isolation %s", plural(uint64(s.Keys), "key"), s.WritePercent, s.Isolation)
+	text := fmt.Sprintf("%s a transaction, %d %% of them written, isolation %s", readable.Plural(uint64(s.Keys), "key"), s.WritePercent, s.Isolation)
 	if s.Locker != kv.LockNone.String() {
 		text += ", under " + s.Locker
 	}
@@ -155,23 +156,23 @@ func distribution(t *record.Trial) string {
 	case t.HotKeys > 0:
 		return fmt.Sprintf("%s %s/%s", t.Distribution, measure.Percent(t.HotKeys), measure.Percent(t.HotOps))
 	}
-	return orDash(t.Distribution)
+	return readable.OrDash(t.Distribution)
 }
 
 func window(t *record.Trial) string {
 	if w := t.Watching; w != nil && w.Earlier > 0 {
-		return "until the watchers have caught up, at most " + seconds(t.DurationSeconds)
+		return "until the watchers have caught up, at most " + readable.Seconds(t.DurationSeconds)
 	}
 	if t.Total > 0 {
-		return plural(t.Total, "operation")
+		return readable.Plural(t.Total, "operation")
 	}
-	return seconds(t.DurationSeconds)
+	return readable.Seconds(t.DurationSeconds)
 }
 
 // shared reports whether a facet is the same for all.
-func (f facet) shared(all []*group) bool {
+func (f facet) shared(all []*Row) bool {
 	for _, g := range all {
-		if f.of(g.first()) != f.of(all[0].first()) {
+		if f.of(g.First()) != f.of(all[0].First()) {
 			return false
 		}
 	}

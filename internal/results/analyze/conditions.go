@@ -1,0 +1,154 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Fact is a line of a report: what it is about, and what it says.
+type Fact struct{ What, Text string }
+
+// facts are those that say something.
+func facts(all ...Fact) []Fact {
+	return slices.DeleteFunc(all, func(f Fact) bool { return f.Text == "" })
+}
+
+// SharedConditions are what all trials share.
+func SharedConditions(run *record.Run, all []*Row) []Fact {
+	first := all[0].First()
+	var list []Fact
+	shared := facets()
+	one := shared[0].shared(all)
+	if one && shared[1].shared(all) {
+		list = append(list, Fact{"store", Store(first) + ", " + readable.Plural(uint64(first.Members), "member")})
+	}
+	for i, text := range durabilities(all, !one) {
+		list = append(list, Fact{[]string{"durability", ""}[min(i, 1)], text})
+	}
+	var load []string
+	for _, f := range shared {
+		if f.above != nil && f.shared(all) && f.above(first) != "" {
+			load = append(load, f.above(first))
+		}
+	}
+	var done []*record.Trial
+	for _, r := range all {
+		done = append(done, r.Done...)
+	}
+	if text := warmups(done); text != "" {
+		load = append(load, text)
+	}
+	return facts(append(list, Fact{"machine", Machine(first)}, Fact{"load", strings.Join(load, ", ")},
+		Fact{"seed", strconv.FormatUint(run.Seed, 10)}, Fact{"tool", strings.TrimSpace("quorumbench " + run.Tool.Version)})...)
+}
+
+// Conditions are those of one trial.
+func Conditions(t *record.Trial) []Fact {
+	return facts(Fact{"load", load(t)}, Fact{"consistency", strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t)},
+		Fact{"machine", Machine(t)}, Fact{"seed", strconv.FormatUint(t.Seed, 10)})
+}
+
+// load is the trial's load in a line.
+func load(t *record.Trial) string {
+	var parts []string
+	if t.Open() {
+		parts = append(parts, fmt.Sprintf("open loop, %s, %s", t.Arrival, strings.TrimPrefix(due(t), "poisson ")))
+	} else {
+		parts = append(parts, "closed loop, "+readable.Plural(uint64(t.Clients), "client"))
+	}
+	for _, f := range facets() {
+		if f.above == nil {
+			continue
+		}
+		if text := f.above(t); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if text := warmups([]*record.Trial{t}); text != "" {
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Headline is what a trial does: its operations and their consistency.
+func Headline(t *record.Trial) string {
+	if t.Consistency == "" {
+		return operation(t)
+	}
+	return operation(t) + ", " + t.Consistency
+}
+
+// durabilities are the different sentences about durability, one a cluster at
+// most; named says of which store each is.
+func durabilities(all []*Row, named bool) []string {
+	var texts []string
+	seen := map[string]bool{}
+	for _, g := range all {
+		s := Durability(g.First())
+		if named {
+			s = Store(g.First()) + ": " + s
+		}
+		if !seen[s] {
+			seen[s] = true
+			texts = append(texts, s)
+		}
+	}
+	return texts
+}
+
+// Durability says what an acknowledged write rests on.
+func Durability(t *record.Trial) string {
+	d := t.Durability
+	if d == nil {
+		return "not known: the members' data folders were not looked at"
+	}
+	text := fmt.Sprintf("fdatasync p50 %s, p99 %s", readable.Figure(d.P50()), readable.Figure(d.P99()))
+	if !d.P99().Known && d.Fdatasyncs > 0 {
+		text += fmt.Sprintf(" (%s)", readable.Plural(uint64(d.Fdatasyncs), "write"))
+	}
+	text += " on " + readable.OrDash(d.FileSystem)
+	if d.Volatile {
+		text += ", which forgets at power loss"
+	}
+	switch env := t.Environment(); {
+	case d.Synced && env != "":
+		return text + "; the store is told to sync before it acknowledges, in an environment with " + env
+	case d.Synced:
+		return text + "; the store syncs before it acknowledges"
+	case env != "":
+		return text + "; the store was told not to sync, in an environment with " + env
+	}
+	return text + "; the store was told not to sync"
+}
+
+// Machine is the generator's machine, and whether the members share it.
+func Machine(t *record.Trial) string {
+	m := t.Machine
+	if m == nil {
+		return ""
+	}
+	parts := []string{}
+	for _, s := range []string{m.Name, m.CPU, readable.Plural(uint64(m.CPUs), "CPU"), readable.Bytes(m.MemoryBytes),
+		strings.TrimSpace(m.System + " " + m.Kernel + " " + m.Architecture)} {
+		if s != "" && s != "0 B" {
+			parts = append(parts, s)
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if m.CPULimit != nil {
+		text += fmt.Sprintf(", limited to %g CPUs", *m.CPULimit)
+	}
+	switch {
+	case t.Shared == nil:
+	case *t.Shared:
+		text += "; shared by the generator and the members"
+	default:
+		text += "; the generator's, the members are elsewhere"
+	}
+	return text
+}

@@ -1,0 +1,134 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// Row is a trial and its repeats: what a row of a table is of.
+type Row struct {
+	Trials []*record.Trial // at least one
+	Done   []*record.Trial // those that have figures
+}
+
+// Rows puts the repeats of each trial together, in the order in which the
+// scenario has them.
+func Rows(run *record.Run) []*Row {
+	var all []*Row
+	byNumber := map[int]*Row{}
+	for i := range run.Trials {
+		t := &run.Trials[i]
+		r := byNumber[t.Number]
+		if r == nil {
+			r = &Row{}
+			byNumber[t.Number] = r
+			all = append(all, r)
+		}
+		r.Trials = append(r.Trials, t)
+		if Measured(t) {
+			r.Done = append(r.Done, t)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Row) int { return cmp.Compare(a.First().Number, b.First().Number) })
+	return all
+}
+
+// First is the first of the repeats, which have the same conditions.
+func (r *Row) First() *record.Trial { return r.Trials[0] }
+
+// Label names one trial of a run.
+func Label(t *record.Trial) string {
+	if t.Repeats > 1 {
+		return fmt.Sprintf("%s repeat %d", t.Name, t.Repeat)
+	}
+	return t.Name
+}
+
+// Figure is a figure of all repeats: a count of parts of a whole is their sum,
+// with its share of the whole, anything else the median.
+func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
+	if f.Whole == nil || f.Unit != measure.Number {
+		return Median(r.told(f), f.Better), record.Value{}
+	}
+	whole := 0.0
+	for _, t := range r.Done {
+		if one := f.Of(t); one.Known {
+			v = record.Value{Number: v.Number + one.Number, Unit: f.Unit, Known: true}
+			whole += float64(f.Whole.Of(t))
+		}
+	}
+	if v.Number > 0 && whole > 0 {
+		share = record.Value{Number: v.Number / whole, Unit: measure.Share, Known: true}
+	}
+	return v, share
+}
+
+// told is a figure of every repeat, where it is told apart from 0.
+func (r *Row) told(f *record.Figure) []record.Value {
+	all := values(f, r.Done)
+	for i := range all {
+		if all[i].Number < f.Below {
+			all[i] = record.Value{}
+		}
+	}
+	return all
+}
+
+// Spread is how far the farthest repeat is from the median, as a share of it.
+func (r *Row) Spread(f *record.Figure) record.Value { return spread(r.told(f), f.Better) }
+
+func spread(all []record.Value, better record.Better) record.Value {
+	middle := Median(all, better)
+	if len(all) < 2 || !middle.Known || middle.Number == 0 {
+		return record.Value{}
+	}
+	farthest := 0.0
+	for _, v := range all {
+		farthest = max(farthest, math.Abs(rank(v)-middle.Number))
+	}
+	if math.IsInf(farthest, 1) {
+		return record.Value{}
+	}
+	return record.Value{Number: farthest / middle.Number, Unit: measure.Share, Known: true}
+}
+
+// Judged is the verdict of several trials: the worst state with the numbers of
+// the rules broken, or how far one came that has no verdict.
+type Judged struct {
+	State string
+	Rules []int
+}
+
+// JudgedOf is the verdict of trials.
+func JudgedOf(trials []*record.Trial) Judged {
+	worst := verdict.Valid
+	var rules []int
+	for _, t := range trials {
+		if !Measured(t) {
+			return Judged{State: string(t.State)}
+		}
+		if t.Verdict.State.Worse(worst) {
+			worst = t.Verdict.State
+		}
+		for _, r := range t.Verdict.Reasons {
+			rules = append(rules, r.Rule)
+		}
+	}
+	slices.Sort(rules)
+	return Judged{State: string(worst), Rules: slices.Compact(rules)}
+}
+
+// String is the verdict as tables have it: suspect R5 R10.
+func (j Judged) String() string {
+	text := j.State
+	for _, r := range j.Rules {
+		text += fmt.Sprintf(" R%d", r)
+	}
+	return text
+}

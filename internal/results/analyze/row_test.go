@@ -1,0 +1,102 @@
+package analyze
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+func TestMedian(t *testing.T) {
+	k := fig
+	failed, unsupported := record.Value{Failed: true}, record.Value{}
+	for _, tt := range []struct {
+		of     []record.Value
+		want   record.Value
+		spread float64 // 0: not known
+	}{
+		{nil, unsupported, 0},
+		{[]record.Value{k(5)}, k(5), 0},
+		{[]record.Value{k(9), k(1), k(5)}, k(5), 0.8},
+		{[]record.Value{k(1), k(3)}, k(3), 2 / 3.0},
+		{[]record.Value{k(1), failed, k(3)}, k(3), 0},
+		{[]record.Value{k(1), failed}, failed, 0},
+		{[]record.Value{k(1), unsupported, k(3)}, unsupported, 0},
+	} {
+		if got := Median(tt.of, record.Less); got != tt.want {
+			t.Errorf("the median of %v is %v, want %v", tt.of, got, tt.want)
+		}
+		if got := spread(tt.of, record.Less); got.Number != tt.spread || got.Known != (tt.spread > 0) {
+			t.Errorf("the spread of %v is %v, want %v", tt.of, got, tt.spread)
+		}
+	}
+}
+
+func TestTheWorstRepeatDecides(t *testing.T) {
+	trials := []record.Trial{{State: record.Complete}, {State: record.Complete}}
+	trials[0].Number, trials[1].Number = 1, 1
+	trials[0].Verdict.State = verdict.Valid
+	trials[1].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 13, Text: "member m1 was lost"}}}
+	all := Rows(&record.Run{Trials: trials})
+	if len(all) != 1 || JudgedOf(all[0].Trials).String() != "suspect R13" {
+		t.Errorf("got %+v", all)
+	}
+	trials[0].Verdict.State = verdict.Invalid
+	if got := JudgedOf(all[0].Trials).String(); got != "invalid R13" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The gap is counted in milliseconds: none of them is not 0 ns.
+func TestNoGapIsNotZero(t *testing.T) {
+	gap := record.Registered("gap")
+	for length, known := range map[float64]bool{0: false, 0.001: true, 0.012: true} {
+		row := Row{Done: []*record.Trial{{LongestGap: length}}}
+		if v, _ := row.Figure(&gap); v.Known != known || known && v.Number != length {
+			t.Errorf("a gap of %v s is %+v", length, v)
+		}
+	}
+}
+
+// A p99 of fdatasync stands on ten syncs beyond it, or is a dash: also in
+// records of versions that wrote that of 100.
+func TestDurabilityTellsWhatItsWritesSupport(t *testing.T) {
+	p99 := int64(3e6)
+	for _, tt := range []struct {
+		writes int
+		p99    *int64
+		want   string
+	}{
+		{1000, &p99, "fdatasync p50 1.00 ms, p99 3.00 ms on ext4; the store syncs before it acknowledges"},
+		{312, nil, "fdatasync p50 1.00 ms, p99 - (312 writes) on ext4; the store syncs before it acknowledges"},
+		{0, &p99, "fdatasync p50 1.00 ms, p99 - on ext4; the store syncs before it acknowledges"},
+	} {
+		d := &record.Durability{FdatasyncP50NS: 1e6, FdatasyncP99NS: tt.p99, Fdatasyncs: tt.writes, FileSystem: "ext4", Synced: true}
+		if got := Durability(&record.Trial{Conditions: record.Conditions{Durability: d}}); got != tt.want {
+			t.Errorf("%d writes: %s", tt.writes, got)
+		}
+	}
+}
+
+func TestWatchedKeysAreNamed(t *testing.T) {
+	for want, w := range map[string]record.Watching{
+		"1 key":                {Keys: 1, Span: 1},
+		"1 of 8 keys each":     {Keys: 8, Span: 1},
+		"1 of 1,000 keys each": {Span: 1},
+		"20 keys each":         {Span: 20},
+		"all 1,000 keys each":  {Keys: 1, Span: 1000},
+		`"w"`:                  {Key: "w", Span: 1},
+	} {
+		trial := record.Trial{Conditions: record.Conditions{KeySpace: 1000, Watching: &w}}
+		if got := watchedWhat(&trial); got != want {
+			t.Errorf("%+v is %q, not %q", w, got, want)
+		}
+	}
+	// What a file says as all is what the table calls so.
+	spec := scenario.Trial{Load: scenario.Load{KeySpace: 1000, Watch: &scenario.Watch{Watchers: 1, Streams: 1, WatchedKeys: 1, Span: 1000}}}
+	trial := record.Trial{Conditions: record.FromScenario(&spec)}
+	if got := watchedWhat(&trial); got != "all 1,000 keys each" {
+		t.Errorf("all keys are %q", got)
+	}
+}

@@ -1,0 +1,259 @@
+package analyze
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Table is one of a report's tables.
+type Table struct {
+	Kind    TableKind
+	Shared  string // what a closed loop's trials have alike and the heading says; empty for nothing
+	Columns []Column
+	Rows    [][]Cell
+	// Footnotes are what cells refer to, the first as 1.
+	Footnotes []string
+	Repeated  bool // some row is of several repeats
+}
+
+// TableKind says what a table is of.
+type TableKind uint8
+
+// The kinds.
+const (
+	ClosedLoop TableKind = iota
+	OpenLoop
+	WatchEvents
+	Compares
+)
+
+// Column is the head of a column.
+type Column struct {
+	Title string
+	Left  bool // names; figures stand right
+}
+
+// Cell is words, or a figure.
+type Cell struct {
+	Text  string
+	Notes []int // of the footnotes that the words refer to
+	Value record.Value
+	Share record.Value // of what the figure is a part of, where that is told
+	// Change is how much the figure differs from its baseline.
+	Change Change
+	Kind   CellKind
+}
+
+// CellKind says what a cell holds.
+type CellKind uint8
+
+// The kinds.
+const (
+	Words CellKind = iota
+	OneFigure
+	SpreadOfRepeats // Value
+	Changed         // Value, and Change
+	IntervalOfChange
+)
+
+// cellsOf is a column and how a row fills it.
+type cellsOf struct {
+	Column
+	cell func(*Row) Cell
+}
+
+// Tables are those of a run's closed loops and of its open loops.
+func Tables(all []*Row) []Table {
+	var closed, open []*Row
+	for _, r := range all {
+		if r.First().Open() {
+			open = append(open, r)
+		} else {
+			closed = append(closed, r)
+		}
+	}
+	var tables []Table
+	if len(closed) > 0 {
+		var notes footnotes
+		columns, shared := labels(all, &notes), ""
+		if c := clients(); c.shared(closed) {
+			shared = c.above(closed[0].First())
+		} else {
+			columns = append(columns, label(c))
+		}
+		tables = append(tables, table(ClosedLoop, closed, columns, &notes))
+		tables[0].Shared = shared
+	}
+	if len(open) > 0 {
+		var notes footnotes
+		columns := append(labels(all, &notes), words("due", false, due))
+		tables = append(tables, table(OpenLoop, open, columns, &notes))
+	}
+	return tables
+}
+
+// WatchTables is the table of the trials that watch, if there are any.
+func WatchTables(all []*Row) []Table {
+	rows := slices.DeleteFunc(slices.Clone(all), func(r *Row) bool { return r.First().Watching == nil })
+	if len(rows) == 0 {
+		return nil
+	}
+	count := func(of func(*record.Watching) int) func(*record.Trial) string {
+		return func(t *record.Trial) string { return readable.Count(uint64(max(of(t.Watching), 0))) }
+	}
+	columns := []cellsOf{
+		words("trial", true, func(t *record.Trial) string { return t.Name }),
+		words("watchers", false, count(func(w *record.Watching) int { return w.Watchers })),
+		words("streams", false, count(func(w *record.Watching) int { return w.Streams })),
+		words("watch", true, watchedWhat),
+	}
+	return []Table{table(WatchEvents, rows, columns, &footnotes{})}
+}
+
+// table fills a table: the columns that say what a row is, and those of its kind.
+func table(kind TableKind, rows []*Row, columns []cellsOf, notes *footnotes) Table {
+	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 })}
+	columns = slices.Concat(columns, figureColumns(kind, rows, t.Repeated))
+	if kind != WatchEvents {
+		columns = append(columns, cellsOf{Column{"verdict", true}, func(r *Row) Cell { return Cell{Text: JudgedOf(r.Trials).String()} }})
+	}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Column)
+	}
+	for _, r := range rows {
+		cells := make([]Cell, 0, len(columns))
+		for _, c := range columns {
+			cells = append(cells, c.cell(r))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	t.Footnotes = notes.texts
+	return t
+}
+
+// words is a column of words about the trial.
+func words(title string, left bool, of func(*record.Trial) string) cellsOf {
+	return cellsOf{Column{title, left}, func(r *Row) Cell { return Cell{Text: of(r.First())} }}
+}
+
+// labels are the columns that say what a row is. Of several trials each has its
+// name, by which all that is said below the tables calls it. What is to be said
+// of a consistency level goes to the footnotes.
+func labels(all []*Row, notes *footnotes) []cellsOf {
+	var columns []cellsOf
+	if len(all) > 1 {
+		columns = append(columns, words("trial", true, func(t *record.Trial) string { return t.Name }))
+	}
+	columns = append(columns, words("operation", true, operation),
+		cellsOf{Column{"consistency", true}, func(r *Row) Cell {
+			return Cell{Text: readable.OrDash(r.First().Consistency), Notes: notes.levels(r.First())}
+		}},
+		words("target", true, func(t *record.Trial) string { return t.Target }))
+	for _, f := range facets() {
+		if !f.shared(all) {
+			columns = append(columns, label(f))
+		}
+	}
+	return columns
+}
+
+func label(f facet) cellsOf { return words(f.title, false, f.of) }
+
+// due is the open loop's rate; the word says that the gaps are random.
+func due(t *record.Trial) string {
+	switch {
+	case t.Rate == nil:
+		return readable.Dash
+	case t.Arrival == "poisson":
+		return "poisson " + readable.PerSecond(*t.Rate)
+	}
+	return readable.PerSecond(*t.Rate)
+}
+
+// placed is the place of a figure's column.
+type placed struct {
+	figure string
+	spread bool   // where trials are repeated, with a column of how far repeats differ
+	where  string // only where this figure is known of some row; empty for always
+}
+
+// places are the columns of figures in their order. A figure with a title that
+// has no place stands behind them.
+func places(kind TableKind) []placed {
+	switch kind {
+	case WatchEvents:
+		return []placed{{figure: "watch-events", spread: true}, {figure: "watch-p50"}, {figure: "watch-p90"}, {figure: "watch-p99", spread: true},
+			{figure: "watch-p99.9"}, {figure: "watch-max"}, {figure: "watch-lost"}, {figure: "watch-duplicated"}, {figure: "watch-reordered"}}
+	default:
+		return []placed{{figure: "ops", spread: true}, {figure: "p50"}, {figure: "p90"}, {figure: "p99", spread: true}, {figure: "p99.9"}, {figure: "max"},
+			{figure: "gap"}, {figure: "errors"}, {figure: "keys-per-op"}, {figure: "cpu-per-op"},
+			{figure: "store-cpu-per-op", where: "store-rss"}, {figure: "store-rss", where: "store-rss"}}
+	}
+}
+
+// figureColumns are the columns of the figures that have a title and are of
+// some row. The gap is of closed loops alone: in an open one it is in the times.
+func figureColumns(kind TableKind, rows []*Row, repeated bool) []cellsOf {
+	order := places(kind)
+	placedElsewhere := slices.Concat(places(ClosedLoop), places(WatchEvents))
+	for _, f := range record.Figures() {
+		ofWatch := f.OfWatch()
+		is := func(p placed) bool { return p.figure == f.Name }
+		if f.Title != "" && ofWatch == (kind == WatchEvents) && !slices.ContainsFunc(placedElsewhere, is) {
+			order = append(order, placed{figure: f.Name, where: f.Name})
+		}
+	}
+	var columns []cellsOf
+	for _, p := range order {
+		f := record.Registered(p.figure)
+		if p.figure == "gap" && kind == OpenLoop || !slices.ContainsFunc(rows, func(r *Row) bool { return f.Applies(&r.First().Conditions) }) ||
+			p.where != "" && !knownOfAny(rows, p.where) {
+			continue
+		}
+		columns = append(columns, cellsOf{Column{Title: f.Title}, func(r *Row) Cell {
+			v, share := r.Figure(&f)
+			return Cell{Kind: OneFigure, Value: v, Share: share}
+		}})
+		if p.spread && repeated {
+			columns = append(columns, cellsOf{Column{Title: "±"}, func(r *Row) Cell { return Cell{Kind: SpreadOfRepeats, Value: r.Spread(&f)} }})
+		}
+	}
+	return columns
+}
+
+// knownOfAny reports whether a figure is known of some row.
+func knownOfAny(rows []*Row, name string) bool {
+	f := record.Registered(name)
+	return slices.ContainsFunc(rows, func(r *Row) bool {
+		v, _ := r.Figure(&f)
+		return v.Known
+	})
+}
+
+// watchedWhat says what a trial's watchers watch.
+func watchedWhat(t *record.Trial) string {
+	if w := t.Watching; w.Key != "" {
+		return strconv.Quote(w.Key)
+	}
+	return WatchedKeys(t.Watching, t.KeySpace)
+}
+
+// WatchedKeys says which of the key space's keys are watched.
+func WatchedKeys(w *record.Watching, keySpace uint64) string {
+	watched := keySpace
+	if w.Keys > 0 {
+		watched = w.Keys
+	}
+	switch {
+	case w.Span > 1 && w.Span >= keySpace && w.Keys == 1:
+		return "all " + readable.Plural(keySpace, "key") + " each"
+	case w.Span > 1:
+		return readable.Plural(w.Span, "key") + " each"
+	case watched == 1:
+		return "1 key"
+	}
+	return "1 of " + readable.Plural(watched, "key") + " each"
+}

@@ -1,0 +1,32 @@
+package analyze
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+func warmed(asked, run float64, steady bool) *record.Trial {
+	t := &record.Trial{WarmupRun: &run, WarmupSteady: &steady}
+	t.WarmupSeconds = asked
+	return t
+}
+
+// How long it took until throughput was steady is told where it was longer than
+// asked for, and where it never was.
+func TestWarmupsAreToldWhereTheyWereLonger(t *testing.T) {
+	old := &record.Trial{}
+	for want, trials := range map[string][]*record.Trial{
+		"":                                     {old, warmed(2, 2.01, true), warmed(2, 12, false)},
+		"steady after 3.5 s of warm-up":        {warmed(1, 3.52, true), old},
+		"steady after 2 s to 6.5 s of warm-up": {warmed(2, 2, true), warmed(2, 6.5, true), warmed(2, 12, false)},
+		"steady after 700 ms of warm-up":       {warmed(0.2, 0.7, true)},
+	} {
+		if got := warmups(trials); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+	if got := unsteady(old) + unsteady(warmed(2, 3, true)); got != "" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,176 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Value is a figure of one trial: a number and its unit. One that lands on a
+// failed operation has Failed; what is not known, or not supported by its
+// sample, has neither Known nor Failed.
+type Value struct {
+	Number float64
+	Unit   measure.Unit
+	Known  bool
+	Failed bool
+}
+
+// TimeValue is a figure of a summary of times.
+func TimeValue(f measure.Figure) Value {
+	return Value{Number: f.NS, Unit: measure.Nanoseconds, Known: f.Known, Failed: f.Failed}
+}
+
+// Better says in which direction a figure is better.
+type Better uint8
+
+// The directions.
+const (
+	Neither Better = iota // it only describes
+	Less
+	More
+)
+
+// Figure defines a figure of a trial. Its entry in the registry (registry.go) is
+// all that thresholds, tables, CSV files, comparisons, the lines of --interval
+// and docs/formats.md know of it.
+type Figure struct {
+	Name   string // as thresholds call it
+	Field  string // in the trial's JSON object, behind "watch." in that one; empty for none
+	Column string // in CSV files; empty for none
+	Title  string // of its column in tables; empty for none
+	Unit   measure.Unit
+	Better Better
+	// Meaning is what docs/formats.md says of it.
+	Meaning string
+	// Missing says why there may be none.
+	Missing string
+	// Below, if above 0, is what tables leave out: the figure is not told apart
+	// from 0 there.
+	Below float64
+	Whole *Whole // what the figure is a part of; nil for nothing
+	Needs *Need  // what a trial must have for it; nil for nothing
+
+	of func(*Trial) Value
+	// Of times: those, and one percentile of them or another of their figures.
+	Times      *Distribution
+	Percentile float64
+	point      func(Times) measure.Figure
+}
+
+// Whole is what figures are a part of: they can be told as a share of it.
+type Whole struct {
+	Of   func(*Trial) uint64
+	None string // why there is no share
+}
+
+// Of is the trial's figure as its result has it.
+func (f *Figure) Of(t *Trial) Value {
+	if f.Times != nil {
+		times, _ := f.Times.Of(t)
+		return TimeValue(f.point(times))
+	}
+	v := f.of(t)
+	v.Unit = f.Unit
+	return v
+}
+
+// Share is the trial's figure as a share of what it is a part of, or why there
+// is none.
+func (f *Figure) Share(t *Trial) (v Value, why string) {
+	v = f.Of(t)
+	switch whole := f.Whole.Of(t); {
+	case !v.Known:
+		return Value{}, f.Missing
+	case whole == 0:
+		return Value{}, f.Whole.None
+	default:
+		return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
+	}
+}
+
+// Recorded reports whether the result has the figure: percentiles that it does
+// not have come from the trial's histograms.
+func (f *Figure) Recorded() bool { return f.Times == nil || f.point != nil }
+
+// Key is what JSON and CSV files call the figure where it stands alone.
+func (f *Figure) Key() string {
+	if f.Times == nil || f.Column != "" {
+		return f.Column
+	}
+	return strings.NewReplacer("-", "_", ".", "_").Replace(f.Name) + "_ns"
+}
+
+// Cell is the trial's figure in a CSV file; empty if it is not known.
+func (f *Figure) Cell(t *Trial) string {
+	v := f.Of(t)
+	switch {
+	case !v.Known:
+		return ""
+	case f.Times != nil:
+		return strconv.FormatFloat(v.Number, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v.Number, 'f', -1, 64)
+}
+
+// Find looks up a figure by its name. Of times, every percentile below 100 with
+// three decimals at most is one.
+func Find(name string) (Figure, bool) {
+	all := Figures()
+	if i := slices.IndexFunc(all, func(f Figure) bool { return f.Name == name }); i >= 0 && name != "" {
+		return all[i], true
+	}
+	prefix, tail := "", name
+	if i := strings.LastIndexByte(name, '-'); i >= 0 {
+		prefix, tail = name[:i], name[i+1:]
+	}
+	number, isPercentile := strings.CutPrefix(tail, "p")
+	p, err := strconv.ParseFloat(number, 64)
+	if !isPercentile || err != nil || !(p > 0 && p < 100) || math.Round(p*1000) != p*1000 {
+		return Figure{}, false
+	}
+	for _, d := range distributions() {
+		if d.Prefix == prefix {
+			return d.percentile(name, p), true
+		}
+	}
+	return Figure{}, false
+}
+
+// Registered is Find of a name that the registry has.
+func Registered(name string) Figure {
+	f, ok := Find(name)
+	if !ok {
+		panic(fmt.Sprintf("there is no figure %q", name)) // a defect of this program
+	}
+	return f
+}
+
+// number and maybe make the registry's accessors.
+func number[T int | int64 | uint64 | float64](of func(*Trial) T) func(*Trial) Value {
+	return func(t *Trial) Value { return Value{Number: float64(of(t)), Known: true} }
+}
+
+func maybe[T int64 | uint64 | float64](of func(*Trial) *T) func(*Trial) Value {
+	return func(t *Trial) Value {
+		p := of(t)
+		if p == nil {
+			return Value{}
+		}
+		return Value{Number: float64(*p), Known: true}
+	}
+}
+
+// watchedAs is a figure of what watchers got, of trials with any.
+func watchedAs[T uint64 | float64](of func(*Watched) T) func(*Trial) Value {
+	return func(t *Trial) Value {
+		if t.Watch == nil {
+			return Value{}
+		}
+		return Value{Number: float64(of(t.Watch)), Known: true}
+	}
+}

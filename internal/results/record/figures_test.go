@@ -1,0 +1,87 @@
+package record
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// fullTrial has every figure that a trial can have.
+func fullTrial(t *testing.T) *Trial {
+	t.Helper()
+	l := newLoad(5, 0.02, true)
+	l.phase(measure.Measured, 3, 4000)
+	c, x, n := conditions(), 0.25, int64(7)
+	rate := 100.0
+	c.Arrival, c.Rate, c.Clients = "constant", &rate, 0
+	c.Watching, c.STM = &Watching{Watchers: 3}, &STM{}
+	c.Mix = append(c.Mix, Share{Operation: kv.Range.String(), Weight: 1})
+	totals := l.totals[measure.Measured]
+	totals.Seconds, totals.Retries, totals.Keys = 3, 8, 9
+	totals.Watching = &measure.WatchTotals{Expected: 100, Delivered: 99, Lost: 1, Created: measure.NewHistogram()}
+	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
+	for i := range int64(3000) {
+		measure.Record(totals.Watch.FromDue, 1000*i)
+		measure.Record(totals.Watch.FromSent, 500*i)
+	}
+	o := Observed{WarmupSeconds: &x, ThrottledNS: &n, StolenShare: &x, BusyShare: &x, ForeignShare: &x, Store: &StoreUsage{CPUSeconds: 2, MaxRSSBytes: 3}}
+	trial := NewTrial(c, o, totals, nil, nil)
+	return &trial
+}
+
+// An entry of the registry is what the trial's JSON object has in its field.
+func TestFiguresAreThoseOfTheJSONObject(t *testing.T) {
+	trial := fullTrial(t)
+	text, err := json.Marshal(trial)
+	must(t, err)
+	var object map[string]any
+	must(t, json.Unmarshal(text, &object))
+	names, columns := map[string]bool{}, map[string]bool{}
+	for _, f := range Figures() {
+		if f.Name == "" && f.Field == "" || f.Name != "" && names[f.Name] || f.Column != "" && columns[f.Column] {
+			t.Errorf("%+v has no name, or another's", f)
+		}
+		names[f.Name], columns[f.Column] = true, true
+		if f.Name != "" {
+			if found, ok := Find(f.Name); !ok || found.Of(trial) != f.Of(trial) {
+				t.Errorf("%s is not found", f.Name)
+			}
+		}
+		v := f.Of(trial)
+		if !v.Known && !v.Failed && f.Times == nil && f.Missing == "" && f.Name != "" {
+			t.Errorf("%s is not known, and nothing says why: %+v", f.Name, v)
+		}
+		if f.Field == "" {
+			continue
+		}
+		at, in := object, f.Field
+		if inner, ok := strings.CutPrefix(in, "watch."); ok {
+			at, in = object["watch"].(map[string]any), inner
+		}
+		got, there := at[in]
+		x, known := got.(float64)
+		if !there || known != v.Known || known && math.Abs(x-v.Number) > 1e-9*x {
+			t.Errorf("%s is %v in the object and %+v in the registry", f.Field, got, v)
+		}
+		if f.Meaning == "" {
+			t.Errorf("%s means nothing", f.Field)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	for _, name := range []string{"ops", "p50", "p99.999", "success-p0.1", "watch-sent-p97.5", "lateness", "lateness-max", "errors-connection-lost", "keys-per-op"} {
+		if f, ok := Find(name); !ok || f.Name != name {
+			t.Errorf("%s: %+v, %t", name, f, ok)
+		}
+	}
+	for _, name := range []string{"", "p", "p0", "p100", "p-1", "p99.9999", "pNaN", "x-p99", "99"} {
+		if f, ok := Find(name); ok {
+			t.Errorf("%q is %+v", name, f)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Need is what a trial must have for a figure to be one of it.
+type Need struct {
+	of  string // what the figure is of
+	Has func(*Conditions) bool
+	// lacking ends the sentence about trials that do not have it; empty for one
+	// that names them.
+	lacking string
+}
+
+var (
+	openLoop = &Need{of: "an open loop", Has: (*Conditions).Open, lacking: "no such trial is one"}
+	watchers = &Need{of: "watchers", Has: func(c *Conditions) bool { return c.Watching != nil }}
+	// timedEvents are those of the load's own writes.
+	timedEvents = &Need{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watching != nil && c.Watching.Key == "" }}
+	stmWrites   = &Need{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
+	manyKeys    = &Need{of: "operations that can read several keys", Has: func(c *Conditions) bool {
+		return slices.ContainsFunc(c.Mix, func(s Share) bool {
+			return s.Operation == kv.Range.String() || s.Operation == kv.TxnGet.String()
+		})
+	}}
+)
+
+// Applies reports whether a trial of these conditions can have the figure.
+func (f *Figure) Applies(c *Conditions) bool { return f.Needs == nil || f.Needs.Has(c) }
+
+// OfWatch reports whether the figure is of what watchers get.
+func (f *Figure) OfWatch() bool { return f.Needs == watchers || f.Needs == timedEvents }
+
+// Refused says that none of the trials named has what the figure needs.
+func (f *Figure) Refused(trials []string) string {
+	why := f.Needs.lacking
+	switch {
+	case why != "":
+	case len(trials) == 1:
+		why = fmt.Sprintf("the trial %s has none", trials[0])
+	default:
+		why = fmt.Sprintf("none of the %d trials has any, of which the first is %s", len(trials), trials[0])
+	}
+	return fmt.Sprintf("%s is of %s, and %s", f.Name, f.Needs.of, why)
+}
