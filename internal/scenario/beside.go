@@ -82,7 +82,7 @@ func setCompact(d *draft, n *node) error {
 	if err := readEntries(d, "compact", n); err != nil {
 		return err
 	}
-	if n.field("every") == n {
+	if n.field("every") == n && !n.flag {
 		return n.at.errorf("compact needs every, as in {every: 30s}")
 	}
 	return nil

@@ -15,6 +15,8 @@ type builder struct {
 	*draft
 	plan
 	own layer // what the trial itself says, without defaults
+	// asked is what somebody gave: all but what a preset says.
+	asked layer
 
 	stepped    bool // clients is one of a list
 	scaledFrom *Scaled
@@ -49,7 +51,7 @@ func (p *fileParser) buildBaseline(of *plan, o *outline, c choice) (plan, bool) 
 // buildOf makes a trial of all that was given for it.
 func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) plan {
 	c.labels = maps.Clone(c.labels)
-	b := &builder{fileParser: p, draft: newDraft(p.keys, p.words), own: own, stepped: slices.Contains(c.keys, "clients")}
+	b := &builder{fileParser: p, draft: newDraft(p.keys, p.words), own: own, asked: all, stepped: slices.Contains(c.keys, "clients")}
 	b.at, b.layer = at, maps.Clone(all)
 	b.repeats = o.repeats
 	b.scale(&c)
@@ -58,6 +60,9 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) pla
 			// Each value was read once already, without an error.
 			_ = k.readFrom(b.draft, b.layer[key].value)
 		}
+	}
+	if p.running != nil {
+		b.attach, b.asked = *p.running, own
 	}
 	b.settleScale(all)
 	name, err := title(b.name, c, b.layer)
@@ -83,13 +88,26 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) pla
 	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, Scaled: b.scaledFrom, Notes: b.notes()}
 	for _, w := range b.load.warnings(b.words) {
-		p.warnings = append(p.warnings, "trial "+name+": "+w)
+		b.warn(name, w)
 	}
 	return b.plan
 }
 
+// warn adds a warning, with the trial's name where there can be others.
+func (b *builder) warn(name, text string) {
+	if b.running == nil {
+		text = "trial " + name + ": " + text
+	}
+	b.warnings = append(b.warnings, text)
+}
+
 func (b *builder) given(key string) bool {
 	_, ok := b.layer[key]
+	return ok
+}
+
+func (b *builder) asksFor(key string) bool {
+	_, ok := b.asked[key]
 	return ok
 }
 
@@ -116,6 +134,9 @@ func (b *builder) settle() {
 		l.Preload = l.usesKeySpace()
 	}
 	l.Complete()
+	if l.Compact.Every == 0 && l.Compact.Behind >= 0 {
+		l.Compact = Compaction{}
+	}
 	b.leastKeySpace()
 	b.settleSTM()
 	b.settleWatch()
@@ -159,13 +180,13 @@ func (b *builder) checkUnused() {
 // fit adapts the connections; what was not asked for changes without a word.
 func (b *builder) fit(name string) {
 	surplus := b.load.Connections > b.load.Clients && b.stepped // its steps have more
-	if w := b.load.Fit(b.catalog.InFlight(b.cluster.Store)); w != "" && b.given("connections") && !surplus {
-		b.warnings = append(b.warnings, "trial "+name+": "+w)
+	if w := b.load.Fit(b.catalog.InFlight(b.cluster.Store)); w != "" && b.asksFor("connections") && !surplus {
+		b.warn(name, w)
 	}
 	if w := b.load.FitOrdered(b.catalog.Ordered(b.cluster.Store)); w != "" {
 		b.said = append(b.said, w)
-		if b.given("connections") {
-			b.warnings = append(b.warnings, "trial "+name+": "+w)
+		if b.asksFor("connections") {
+			b.warn(name, w)
 		}
 	}
 }
@@ -176,7 +197,7 @@ func (b *builder) check() {
 	}
 	if a := b.cluster.Attach; a != nil {
 		var wrong *Problem
-		if errors.As(a.Validate(), &wrong) {
+		if errors.As(a.validate(b.words), &wrong) {
 			b.failf(b.place(wrong.Key), "%s", wrong.Text)
 		}
 		return

@@ -160,7 +160,13 @@ func count64(field func(*Load) *uint64, most uint64) typed[uint64] {
 func size(field func(*Load) *int, most int) typed[int] {
 	return typed[int]{field: field, form: form[int]{
 		word: "SIZE", json: asIs[int], within: "0 to " + FormatSize(most),
-		parse: ParseSize, show: strconv.Itoa,
+		show: strconv.Itoa,
+		parse: func(s string) (int, error) {
+			if n, err := strconv.Atoi(s); err == nil && n < 0 {
+				return n, nil // which is refused by the parameter's name
+			}
+			return ParseSize(s)
+		},
 		check: func(c *checks, key string, n int) { c.size(key, n, most) },
 	}}
 }

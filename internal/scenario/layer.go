@@ -122,7 +122,7 @@ func (p *fileParser) clashes(l layer) {
 		a, first := l[c[0]]
 		b, second := l[c[1]]
 		if first && second {
-			p.failf(later(a.at, b.at), "%s and %s exclude each other; give one of them", c[0], c[1])
+			p.failf(later(a.at, b.at), "<"+c[0]+"> and <"+c[1]+"> exclude each other; give one of them")
 		}
 	}
 }

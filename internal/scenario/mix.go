@@ -105,6 +105,11 @@ func setOperation(d *draft, n *node) error {
 // setMix reads a mapping of operations to weights, or a list.
 func setMix(d *draft, n *node) error {
 	d.load.Mix, d.places = nil, nil
+	if n.flag {
+		err := mixValue{}.parse(&d.load, n.text)
+		d.places = make([]place, len(d.load.Mix))
+		return err
+	}
 	switch n.kind {
 	case mapping:
 		for _, p := range n.pairs {

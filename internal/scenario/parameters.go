@@ -102,13 +102,13 @@ func keyParameters() []*Parameter {
 		{Key: "txn-keys", Flag: "txn-ops", Meaning: "keys that one transaction writes", Differs: "the keys of a transaction", Operations: isTxn, OperationsText: "transactions",
 			value: whole(func(l *Load) *int { return &l.TxnKeys }, 1, MaxTxnKeys)},
 		{Key: "stm", Operations: isSTM, OperationsText: "stm operations", set: setSTM},
-		{Key: "stm.keys", Flag: "keys-per-txn", Meaning: "different keys that one transaction reads", Differs: "the keys of an stm transaction", Operations: isSTM,
+		{Key: "stm.keys", Flag: "keys-per-txn", Meaning: "different keys that one transaction reads", Differs: "the keys of an stm transaction", Operations: isSTM, OperationsText: "stm operations",
 			value: whole(stmField(func(t *STM) *int { return &t.KeysPerTxn }), 1, MaxSTMKeys)},
-		{Key: "stm.write-percent", Flag: "txn-wr-percent", Meaning: "percent of them that it writes", Differs: "the percent of an stm transaction's keys that it writes", Operations: isSTM,
+		{Key: "stm.write-percent", Flag: "txn-wr-percent", Meaning: "percent of them that it writes", Differs: "the percent of an stm transaction's keys that it writes", Operations: isSTM, OperationsText: "stm operations",
 			value: percent(stmField(func(t *STM) *int { return &t.WritePercent }))},
-		{Key: "stm.isolation", Flag: "isolation", Meaning: "read committed, repeatable reads, serializable or serializable snapshot", Differs: "the isolation of stm transactions", Operations: isSTM,
+		{Key: "stm.isolation", Flag: "isolation", Meaning: "read committed, repeatable reads, serializable or serializable snapshot", Differs: "the isolation of stm transactions", Operations: isSTM, OperationsText: "stm operations",
 			value: chosen(stmField(func(t *STM) *kv.Isolation { return &t.Isolation }), "c|r|s|ss", kv.ParseIsolation)},
-		{Key: "stm.locker", Flag: "stm-locker", Differs: "the locker of stm transactions", Operations: isSTM,
+		{Key: "stm.locker", Flag: "stm-locker", Differs: "the locker of stm transactions", Operations: isSTM, OperationsText: "stm operations",
 			Meaning: "what keeps transactions apart beside their comparisons: nothing, a mutex of the client's, or the store's lock service",
 			value:   chosen(stmField(func(t *STM) *kv.Locker { return &t.Locker }), "stm|lock-client|lock-rpc", kv.ParseLocker)},
 	}
@@ -139,7 +139,7 @@ func besideParameters() []*Parameter {
 
 		{Key: "compact", set: setCompact},
 		{Key: "compact.every", Flag: "compact-interval", Meaning: "compact the store so often beside the load; 0 is never", Differs: "the time between compactions",
-			value: span(func(l *Load) *time.Duration { return &l.Compact.Every }, false, MaxDuration)},
+			value: compactEvery()},
 		{Key: "compact.behind", Flag: "compact-index-delta", Meaning: "how many revisions before the present one a compaction keeps", Differs: "the revisions that a compaction keeps",
 			value: behind()},
 		{Key: "compare-hashes", Flag: "check-hashkv", Meaning: "ask all endpoints afterwards for the hash of their data, and fail where they differ",
@@ -217,6 +217,18 @@ func rangeLimit() value {
 func keySpace() value {
 	t := count64(func(l *Load) *uint64 { return &l.KeySpace }, MaxKeySpace)
 	t.form.check = nil
+	return t
+}
+
+func compactEvery() value {
+	t := span(func(l *Load) *time.Duration { return &l.Compact.Every }, false, MaxDuration)
+	t.form.check = func(c *checks, key string, d time.Duration) {
+		if d < 0 {
+			c.add(key, "<"+key+"> is %v and cannot be negative; 0 is never", d)
+			return
+		}
+		c.span(key, d, MaxDuration)
+	}
 	return t
 }
 

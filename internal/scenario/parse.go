@@ -39,6 +39,7 @@ type fileParser struct {
 	file     string
 	catalog  Catalog
 	words    words
+	running  *Attach // of a command, whose flags say it; nil for a file
 	keys     map[string]*Parameter
 	options  Options
 	aliases  map[string]string // of trials: their names before scaling

@@ -112,15 +112,20 @@ type rateValue struct{}
 func (rateValue) hint() string   { return "R" }
 func (rateValue) bounds() string { return "above 0, up to 10^7 or 10,000%" }
 
+// parse leaves shares to files: a command has no other trial.
 func (rateValue) parse(l *Load, s string) (err error) {
-	l.Rate, err = ParseRate(s)
+	l.Rate.PerSecond, err = ParseNumber(s)
 	return err
 }
 
 func (rateValue) read(d *draft, key string, n *node) error {
 	r, err := parsed(n, key, ParseRate)
 	if err == nil && r.Of == "" && !(r.PerSecond > 0) {
-		err = n.at.errorf("%s", d.called.outOf(key, n.text, "above 0"))
+		bounds := "above 0"
+		if n.flag {
+			bounds += ", or 0 for a closed loop"
+		}
+		err = n.at.errorf("%s", d.called.outOf(key, n.text, bounds))
 	}
 	d.load.Rate = r
 	return err

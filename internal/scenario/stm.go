@@ -62,7 +62,7 @@ func (b *builder) settleSTM() {
 		b.load.KeySpace = max(b.load.KeySpace, min(uint64(t.KeysPerTxn), b.scaledFrom.KeySpace))
 	}
 	if t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
-		b.said = append(b.said, b.words.sprintf("no transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key",
+		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key.",
 			t.WritePercent, keys(uint64(t.KeysPerTxn))))
 	}
 }

@@ -192,7 +192,7 @@ func (l *Load) checkKeys(c *checks) {
 		return
 	}
 	if l.KeySize == 0 && l.Prefix == "" {
-		c.add("key-size", "<key-size> is 0 and there is no <prefix>, so the key would be empty")
+		c.add("key-size", "<key-size> is 0 and there is no prefix, so the key would be empty")
 	} else if room := KeyCapacity(l.KeySize); room < l.KeySpace {
 		c.add("key-size", "<key-size> %d makes %s, and <key-space> is %d; use keys of %d bytes or more, or a smaller <key-space>",
 			l.KeySize, keys(room), l.KeySpace, neededKeySize(l.KeySpace))

@@ -38,7 +38,7 @@ func setWatch(d *draft, n *node) error {
 	switch err := readEntries(d, "watch", n); {
 	case err != nil:
 		return err
-	case n.field("watchers") == n:
+	case n.field("watchers") == n && !n.flag:
 		return n.at.errorf("watch needs watchers, as in {watchers: 100}")
 	case n.field("created-in-window") == n:
 		w.AtWindow = w.Expect > 0
@@ -137,7 +137,7 @@ func (b *builder) checkWatch(known bool) {
 		b.failf(of, "with <watch.keys-per-watcher>: all each watcher watches the whole key space, so <watch.watched-keys> means nothing; drop one of them")
 	case b.watchAll && len(w.Key) > 0:
 		b.failf(of, "<watch.key> is the one key that all watch, so <watch.keys-per-watcher> means nothing; drop one of them")
-	case len(w.Key) == own && strings.HasPrefix(string(w.Key), b.load.Prefix):
+	case b.asksFor("watch") && len(w.Key) == own && strings.HasPrefix(string(w.Key), b.load.Prefix):
 		b.failf(b.place("watch.key"), "<watch.key> %q looks like a key of the load, which are %s; give it another length", w.Key, b.load.keyShape())
 	}
 	if known {

@@ -16,6 +16,17 @@ type words struct {
 	behind bool
 }
 
+// flagWords are those of flags that all commands have.
+func flagWords() words {
+	keys := parametersByKey()
+	return words{behind: true, name: func(key string) string {
+		if p, ok := keys[key]; ok {
+			return "--" + p.FlagName()
+		}
+		return key
+	}}
+}
+
 func (w words) of(key string) string {
 	if w.name == nil {
 		return key
