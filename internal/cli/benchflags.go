@@ -29,7 +29,7 @@ type benchCommon struct {
 
 func newBenchCommon(r flags) *benchCommon {
 	f := &benchCommon{attachFlags: newAttachFlags(), conns: 1, clients: 1, format: "text"}
-	f.attachFlags.register(r)
+	f.register(r)
 	r.toggle("target-leader", &f.targetLeader, "the same as --target leader")
 	r.span("auto-sync-interval", &f.autoSync, "above 0, the endpoints are those that the cluster tells: the same as --target all")
 	r.whole("conns", &f.conns, "connections")

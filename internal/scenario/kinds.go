@@ -321,7 +321,16 @@ func between(least, most int64) string {
 	if most == math.MaxInt64 {
 		return "from " + grouped(least)
 	}
-	return grouped(least) + " to " + grouped(most)
+	return grouped(least) + " to " + powerOfTen(most)
+}
+
+// powerOfTen is a large number of one 1 and zeros as 10^12, and any other grouped.
+func powerOfTen(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	if n >= 1e9 && strings.Trim(s[1:], "0") == "" && s[0] == '1' {
+		return "10^" + strconv.Itoa(len(s)-1)
+	}
+	return grouped(n)
 }
 
 // grouped is a number with a comma at each thousand.

@@ -19,6 +19,8 @@ type Parameter struct {
 	Flag string
 	// Meaning is a phrase for help.
 	Meaning string
+	// Range is its range in words, if it is not that of its value.
+	Range string
 	// Differs is what a sentence calls it that says in what two loads differ.
 	// Loads are the same if they differ only in parameters without.
 	Differs string
@@ -104,6 +106,14 @@ func (p *Parameter) IsSet(l *Load) bool {
 }
 
 func isSet(text string) bool { return text != "" && text != "false" && text != "0" }
+
+// Bounds is the parameter's range in words; empty if any value of its kind will do.
+func (p *Parameter) Bounds() string {
+	if p.Range != "" || p.value == nil {
+		return p.Range
+	}
+	return p.value.bounds()
+}
 
 // FlagName is the parameter's flag, without dashes.
 func (p *Parameter) FlagName() string {

@@ -110,7 +110,7 @@ func setConsistency(d *draft, n *node) (err error) {
 type rateValue struct{}
 
 func (rateValue) hint() string   { return "R" }
-func (rateValue) bounds() string { return "above 0, up to 10^7 or 10,000%" }
+func (rateValue) bounds() string { return "above 0, up to 10^7" }
 
 // parse leaves shares to files: a command has no other trial.
 func (rateValue) parse(l *Load, s string) (err error) {
