@@ -3,75 +3,102 @@ package cli
 import (
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/report"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// benchKind is one of the `bench` commands.
+// benchKind is one of the `bench` commands: a preset of package scenario, and how
+// it is told on the command line.
 type benchKind struct {
-	name  string
+	name  string // the preset's, too
 	args  string // behind the name, in help
 	most  int    // arguments
 	takes string // what they are, for the sentence that refuses others
 	alias string
 	short string
 
-	kinds        []kv.Kind
-	distribution string // unless the flags say
-	// keySize and valueSize are the defaults in bytes; 0 leaves those that
-	// scenario files have.
-	keySize, valueSize int
-	total              int64   // the default; 0 is defaultTotal
-	rate               float64 // the default; 0 is a closed loop
-
-	// flags registers what the command has instead of the flags of keys, and
-	// fill settles the load by them. Both are nil for a command without.
-	flags   func(*benchFlags, flags)
-	fill    func(*benchFlags, *scenario.Load, []string) error
-	watches bool // it has watchers beside its operations
-	// renamed are pairs of a flag's name in other commands and what it is here.
-	renamed []string
+	// without are parameters for which it has no flags, and only, if not nil,
+	// those for which it has; names are what it calls the flags of some.
+	without []string
+	only    []string
+	names   map[string]string
+	// mixed says that its operations can be given, and so has the flags of all.
+	mixed bool
+	// preloads says that its keys are written before, unless --no-preload is given.
+	preloads bool
+	// flags registers the flags that no parameter has, and fill says by them and
+	// the arguments what the parameters are. Both are nil for a command without.
+	flags func(*benchFlags, flags)
+	fill  func(*benchFlags, []string) error
 	// sections are those of the summary, where it has some.
 	sections report.Classic
 }
 
-// etcdValueSize is the default of etcd's benchmark, for its commands.
-const etcdValueSize = 8
+// What several commands have no flags for.
+var (
+	aboutKeys     = []string{"key-size", "value-size", "key-space", "prefix", "distribution", "preload"}
+	aboutInterval = []string{"range-key", "range-end"}
+	aboutWatchers = []string{
+		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher",
+		"watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
+	}
+	aboutTime = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
+	// intervalArgs are what arguments are called in sentences.
+	intervalArgs = map[string]string{"range-key": "KEY", "range-end": "END"}
+	putNames     = map[string]string{"total": "--put-total", "rate": "--put-rate"}
+)
 
 func benchKinds() []benchKind {
-	return append([]benchKind{
-		{name: "put", short: "Write keys", kinds: []kv.Kind{kv.Put}, distribution: scenario.Uniform, valueSize: etcdValueSize},
-		{name: "get", short: "Read one key at a time from the key space", kinds: []kv.Kind{kv.Get}, distribution: scenario.Uniform},
-		{name: "range", args: "KEY [END]", most: 2, takes: "KEY and perhaps END, the first key after the interval",
-			short: "Read a given key or interval again and again", kinds: []kv.Kind{kv.Range}, distribution: scenario.Uniform},
-		{name: "list", short: "List keys of the key space, from one of them on", kinds: []kv.Kind{kv.Range}, distribution: scenario.Uniform},
-		// Each key is deleted once, for as long as there are keys.
-		{name: "delete", short: "Delete keys", kinds: []kv.Kind{kv.Delete}, distribution: scenario.Sequential},
-		{name: "cas", short: "Compare a key's version and set its value", kinds: []kv.Kind{kv.CAS}, distribution: scenario.Uniform},
-		{name: "txn-put", alias: "txn", short: "Write several keys in one transaction", kinds: []kv.Kind{kv.Txn}, distribution: scenario.Sequential, valueSize: etcdValueSize},
-		{name: "mixed", short: "Write and read keys of one key space", kinds: []kv.Kind{kv.Put, kv.Get}, distribution: scenario.Uniform},
-	}, append(transactionKinds(), watchKinds()...)...)
-}
-
-func (k benchKind) has(kind kv.Kind) bool { return slices.Contains(k.kinds, kind) }
-
-func (k benchKind) reads() bool { return k.has(kv.Get) || k.has(kv.Range) || k.has(kv.TxnGet) }
-
-// blind reports whether the command needs no key to be there.
-func (k benchKind) blind() bool { return !k.reads() && !k.has(kv.Delete) && !k.has(kv.CAS) }
-
-// brief reports whether each operation is one request and answer, so that it
-// can have a connection of its own.
-func (k benchKind) brief() bool {
-	return !k.watches && !k.has(kv.STM) && !k.has(kv.KeepAlive) && !k.has(kv.TxnGet)
-}
-
-// flag is what the command calls one of the flags that others call total and
-// rate.
-func (k benchKind) flag(name string) string {
-	if i := slices.Index(k.renamed, "--"+name); i >= 0 {
-		return k.renamed[i+1][len("--"):]
+	return []benchKind{
+		{name: "put", short: "Write keys"},
+		{name: "get", short: "Read one key at a time from the key space", preloads: true},
+		{
+			name: "range", args: "KEY [END]", most: 2, takes: "KEY and perhaps END, the first key after the interval",
+			short:   "Read a given key or interval again and again",
+			without: slices.Concat(aboutKeys, aboutInterval), names: intervalArgs,
+			flags: (*benchFlags).registerRange, fill: (*benchFlags).fillRange,
+		},
+		{name: "list", short: "List keys of the key space, from one of them on", without: aboutInterval, preloads: true},
+		{name: "delete", short: "Delete keys", preloads: true},
+		{name: "cas", short: "Compare a key's version and set its value", preloads: true},
+		{name: "txn-put", alias: "txn", short: "Write several keys in one transaction"},
+		{name: "mixed", short: "Write and read keys of one key space", mixed: true, preloads: true, flags: (*benchFlags).registerMixed, fill: (*benchFlags).fillMixed},
+		{
+			name: "txn-mixed", args: "[KEY] [END]", most: 2, takes: "KEY, from which transactions read, and END, up to which",
+			short:   "Write one key, or read an interval, in a transaction each",
+			without: aboutInterval, names: intervalArgs, preloads: true,
+			flags: (*benchFlags).registerTxnMixed, fill: (*benchFlags).fillTxnMixed,
+		},
+		{
+			name: "stm", short: "Read keys and write some of them in an optimistic transaction, again where another was quicker",
+			without: aboutWatchers, names: map[string]string{"key-space": "--keys"},
+		},
+		{
+			name: "lease-keepalive", short: "Keep leases alive, each client one of its own",
+			without: slices.Concat(aboutKeys, aboutWatchers),
+		},
+		{
+			name: "watch", short: "Write watched keys, and time the events that their watchers get",
+			only: append([]string{"key-size", "key-space", "prefix"}, aboutTime...), names: putNames,
+			flags: (*benchFlags).registerWatch, fill: (*benchFlags).fillWatch,
+			sections: report.Classic{
+				Created: &report.Section{Heading: "Watch creation summary:", Label: "make"},
+				Events:  &report.Section{Heading: "Watch events received summary:", Label: "put"},
+			},
+		},
+		{
+			name: "watch-get", short: "Read a key while watchers catch up with earlier events of another",
+			only:  []string{"prefix", "duration", "timeout", "threads", "watch.watchers", "watch.streams", "watch.earlier-events"},
+			flags: func(*benchFlags, flags) {}, fill: (*benchFlags).fillWatchGet,
+			sections: report.Classic{Operations: &report.Section{Heading: "Get during watch summary:"}},
+		},
+		{
+			name: "watch-latency", short: "Time the events of one key's writes, from when each was due and sent to its arrival at each watcher",
+			only: append([]string{"key-size", "value-size", "prefix", "watch.prev-kv"}, aboutTime...), names: putNames,
+			flags: (*benchFlags).registerWatchLatency, fill: (*benchFlags).fillWatchLatency,
+			sections: report.Classic{
+				Operations: &report.Section{Heading: "Put summary:", Label: "put"},
+				Events:     &report.Section{Heading: "Watch events summary:", Label: "watch"},
+			},
+		},
 	}
-	return name
 }

@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
-	"regexp"
-	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -14,242 +10,131 @@ import (
 // scenario makes the one trial that the flags ask for. Its error is one
 // sentence in the flags' words.
 func (f *benchFlags) scenario(args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
-	s, err := f.trial(args, catalog)
-	if err != nil {
-		return nil, f.inOwnWords(err)
-	}
-	return s, nil
-}
-
-// inOwnWords puts a sentence into the names that the command has for flags.
-func (f *benchFlags) inOwnWords(err error) error {
-	if len(f.kind.renamed) == 0 || exitCode(err) != ExitUsage {
-		return err
-	}
-	return usage("%s", strings.NewReplacer(f.kind.renamed...).Replace(err.Error()))
-}
-
-func (f *benchFlags) trial(args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
-	if err := f.checkTogether(); err != nil {
+	if err := f.checkRepeats(); err != nil {
 		return nil, err
 	}
-	load, err := f.loadOf(args)
-	if err != nil {
+	if err := f.fill(args); err != nil {
 		return nil, err
 	}
 	attach, err := f.attachOf()
 	if err != nil {
 		return nil, err
 	}
-	load.Complete()
-	for _, check := range []func() error{load.Validate, attach.Validate} {
-		if err := check(); err != nil {
-			err = inFlags(err)
-			if f.kind.blind() { // the flag is the other way round there
-				err = usage("%s", strings.ReplaceAll(err.Error(), "--no-preload", "no --preload"))
-			}
-			return nil, err
-		}
-	}
-	if err := f.checkStore(load.Mix, catalog); err != nil {
+	if err := f.checkStore(nil, catalog); err != nil {
 		return nil, err
 	}
-	if f.kind.watches {
-		if err := catalog.Supports(f.store, kv.Watch, kv.None); err != nil {
-			return nil, usage("%w", err)
-		}
-	}
-	if load.Scan != (scenario.Scan{}) && !catalog.RangeForms(f.store) {
-		return nil, usage("%s cannot read a range with %s; leave it out", f.store, f.scanFlag())
-	}
-	// The trial's seed is the one given, so that the one in its result repeats it.
-	load.Seed = f.seed
-	s := &scenario.Scenario{Name: "bench-" + f.kind.name, Seed: f.seed}
-	if w := load.Fit(catalog.InFlight(f.store)); w != "" && f.given("conns") {
-		s.Warnings = append(s.Warnings, w)
-	}
-	var notes []string
-	if w := load.FitOrdered(catalog.Ordered(f.store)); w != "" {
-		notes = append(notes, w)
-	}
-	if m := load.STM; m != nil && m.KeysPerTxn*m.WritePercent/100 == 0 {
-		notes = append(notes, fmt.Sprintf("No transaction writes: %d percent (--txn-wr-percent) of %s (--keys-per-txn) is no whole key.", m.WritePercent, plural(m.KeysPerTxn, "key")))
-	}
-	if load.NewConnection {
-		notes = append(notes, scenario.NewConnectionNote)
-	}
-	for _, w := range load.Warnings() {
-		s.Warnings = append(s.Warnings, inFlagWords(w, ""))
-	}
-	for i := range f.repeats {
-		s.Trials = append(s.Trials, scenario.Trial{
-			Name: f.kind.name, Number: 1, Repeat: i + 1, Repeats: f.repeats, Load: *load, Notes: notes,
-			Cluster: scenario.Cluster{Store: f.store, Attach: attach, Key: "attached"},
-		})
+	s, err := f.command.Scenario(catalog, scenario.Ask{Store: f.store, Attach: attach, Seed: f.seed, Repeats: f.repeats})
+	if err != nil {
+		return nil, usage("%w", err)
 	}
 	return s, nil
 }
 
-func (f *benchFlags) loadOf(args []string) (*scenario.Load, error) {
-	l := f.load
-	l.Connections, l.Clients = f.conns, f.clients
-	switch l.Target = f.target; {
-	case f.targetLeader:
-		l.Target.Mode = kv.LeaderOnly
-	case f.autoSync > 0 && !f.given("target"):
-		l.Target.Mode = kv.All
+// fill says what the parameters are, beside those that have a flag of their own.
+func (f *benchFlags) fill(args []string) error {
+	if err := f.fillTarget(); err != nil {
+		return err
 	}
-	if f.rate > 0 {
-		l.Rate.PerSecond = f.rate
-		if l.Arrival == scenario.Closed {
-			l.Arrival = scenario.Constant
-		}
-		if !f.given("clients") && l.Connections > 0 {
-			l.Clients = l.Connections // an open loop has none, and all connections send
+	c := f.command
+	if c.Given("rate") && f.isZero("rate") {
+		c.Drop("rate")
+	}
+	for _, of := range []struct {
+		flag, key string
+		n         int
+	}{{"conns", "connections", f.conns}, {"clients", "clients", f.clients}} {
+		if f.given(of.flag) {
+			f.put(of.key, strconv.Itoa(of.n))
 		}
 	}
-	if err := f.bound(&l); err != nil {
-		return nil, err
-	}
-	if f.given("key-space-size") {
-		if f.keySpace < 1 {
-			return nil, usage("--key-space-size must be at least 1, not %d", f.keySpace)
-		}
-		l.KeySpace = uint64(f.keySpace)
+	if c.Given("rate") && !f.given("clients") && f.conns > 0 {
+		c.Let("clients", strconv.Itoa(f.conns)) // an open loop has none, and all connections send
 	}
 	if f.sequential {
-		l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+		if d, err := scenario.ParseDistribution(f.text("distribution")); c.Given("distribution") && err == nil && d.Name != scenario.Sequential {
+			return usage("--sequential-keys and --distribution %s contradict each other; give one of them", d)
+		}
+		f.put("distribution", scenario.Sequential)
 	}
-	if l.Compact.Every == 0 {
-		l.Compact = scenario.Compaction{}
+	if f.kind.preloads {
+		c.Names["preload: false"] = "--no-preload"
+		if f.noPreload {
+			f.put("preload", "false")
+		}
+	} else {
+		c.Names["preload: false"] = "no --preload"
 	}
-	l.Mix = f.mix()
-	l.RangeLimit = f.limit
-	switch {
-	case f.kind.fill != nil:
-		l.Preload = f.preload
-		return &l, f.kind.fill(f, &l, args)
-	case f.kind.name == "range":
-		return &l, f.interval(&l, args)
-	case f.kind.blind():
-		l.Preload = f.preload
-	default:
-		l.Preload = !f.noPreload
+	if f.paginate {
+		if c.Given("page-size") {
+			return usage("--paginate and --page-size are the same; give one of them")
+		}
+		c.Names["page-size"] = "--paginate"
+		f.put("page-size", benchPage)
 	}
-	return &l, nil
+	if f.kind.fill != nil {
+		return f.kind.fill(f, args)
+	}
+	return nil
 }
 
-// interval is what `range` reads.
-func (f *benchFlags) interval(l *scenario.Load, args []string) error {
-	if f.prefix && len(args) > 1 {
-		return usage("--prefix reads all keys that begin with KEY, and END %q bounds them, too; give one of them", args[1])
+// isZero reports whether a parameter's flag says 0.
+func (f *benchFlags) isZero(key string) bool {
+	n, err := scenario.ParseNumber(f.text(key))
+	return err == nil && n == 0
+}
+
+// text is what a parameter's flag says, or its default; empty without a flag.
+func (f *benchFlags) text(key string) string {
+	c := f.command
+	if flag := f.set.Lookup(c.FlagName(c.Parameter(key))); flag != nil {
+		return flag.Value.String()
 	}
-	if l.Scan = f.load.Scan; f.paginate {
-		l.Scan.PageSize = benchPage
+	return ""
+}
+
+// benchPage is how many keys `--paginate` reads at a time, as etcd's benchmark
+// does.
+const benchPage = "10000"
+
+// put sets a parameter to a text that is a value of it.
+func (f *benchFlags) put(key, text string) {
+	if err := f.command.Set(key, text); err != nil {
+		panic("cli: " + key + ": " + err.Error())
 	}
-	if len(args) == 0 {
-		if !f.prefix {
-			return usage("bench range needs %s", f.kind.takes)
-		}
-		l.RangeKey, l.RangeEnd = firstOfAll, afterAll
+}
+
+func (f *benchFlags) fillTarget() error {
+	target := f.target
+	switch {
+	case f.autoSync < 0:
+		return usage("--auto-sync-interval is %v and cannot be negative", f.autoSync)
+	case f.targetLeader && f.given("target") && target.Mode != kv.LeaderOnly:
+		return usage("--target-leader and --target %s contradict each other; give one of them", target)
+	case f.targetLeader:
+		target = kv.Target{Mode: kv.LeaderOnly}
+	case f.autoSync > 0 && !f.given("target"):
+		target = kv.Target{Mode: kv.All}
+	}
+	f.command.Let("target", target.String())
+	return nil
+}
+
+// checkRepeats refuses what has no room for several measurements.
+func (f *benchFlags) checkRepeats() error {
+	switch {
+	case f.repeats < 1 || f.repeats > scenario.MaxRepeats:
+		return usage("--repeats must be from 1 to %d, not %d", scenario.MaxRepeats, f.repeats)
+	case f.repeats == 1:
 		return nil
 	}
-	l.RangeKey = []byte(args[0])
-	switch {
-	case len(args) > 1:
-		l.RangeEnd = []byte(args[1])
-	case f.prefix:
-		if l.RangeEnd = prefixEnd(l.RangeKey); l.RangeEnd == nil {
-			return usage("no key follows those that begin with %q, so they cannot be told from the rest", args[0])
+	hashes := f.set.Lookup("check-hashkv")
+	for _, one := range []struct {
+		flag  string
+		asked bool
+	}{{"sample", f.summary.Sample}, {"precise", f.summary.Precise}, {"report-perfdash", f.perfdash}, {"check-hashkv", hashes != nil && hashes.Value.String() == "true"}} {
+		if one.asked {
+			return usage("--%s is about one measurement, and --repeats asks for %d; drop one of them", one.flag, f.repeats)
 		}
 	}
 	return nil
-}
-
-// prefixEnd is the first key behind all that begin with the prefix; nil if
-// there is none.
-func prefixEnd(prefix []byte) []byte {
-	end := slices.Clone(prefix)
-	for i := len(end) - 1; i >= 0; i-- {
-		if end[i] < 0xff {
-			end[i]++
-			return end[:i+1]
-		}
-	}
-	return nil
-}
-
-// bound settles what ends the window.
-func (f *benchFlags) bound(l *scenario.Load) error {
-	switch {
-	case f.given("duration") && l.Duration <= 0:
-		return usage("--duration must be above 0, not %v", l.Duration)
-	case f.given("duration"):
-		return nil
-	case f.total < 1:
-		return usage("--total must be at least 1, not %d", f.total)
-	}
-	l.Total = uint64(f.total)
-	return nil
-}
-
-// mix is what the command does, without what has no weight.
-func (f *benchFlags) mix() []scenario.Operation {
-	var mix []scenario.Operation
-	for _, k := range f.kind.kinds {
-		op := scenario.Operation{Kind: k, Weight: 1}
-		if k == kv.Get || k == kv.Range || k == kv.TxnGet {
-			op.Consistency = f.consistency
-		}
-		if f.kind.name == "mixed" {
-			op.Weight = f.putWeight
-			if k == kv.Get {
-				op.Weight = f.getWeight
-			}
-		}
-		if op.Weight != 0 {
-			mix = append(mix, op)
-		}
-	}
-	return mix
-}
-
-// keyFlags is what scenario files call something, and the flag that it is here.
-var keyFlags = map[string]string{
-	"connections": "--conns", "clients": "--clients", "max-in-flight": "--max-in-flight", "threads": "--threads",
-	"key-size": "--key-size", "value-size": "--val-size", "key-space": "--key-space-size", "prefix": "--prefix",
-	"distribution": "--distribution", "range-key": "KEY", "range-end": "END", "range-limit": "--limit",
-	"txn-keys": "--txn-ops", "rate": "--rate", "arrival": "--arrival", "total": "--total", "duration": "--duration", "warmup": "--warmup",
-	"new-connection": "--new-connection", "timeout": "--timeout", "target": "--target", "consistency": "--consistency", "dial-timeout": "--dial-timeout",
-	"cert": "--cert", "cacert": "--cacert", "insecure-skip-tls-verify": "--insecure-skip-tls-verify", "user": "--user",
-}
-
-// inFlags puts a sentence about a scenario's key into the words of the flags.
-func inFlags(err error) error {
-	var p *scenario.Problem
-	if !errors.As(err, &p) {
-		return usage("%w", err)
-	}
-	return usage("%s", inFlagWords(p.Text, p.Key))
-}
-
-var (
-	keyWord = regexp.MustCompile(`[a-z]+(-[a-z]+)*`)
-	bound   = regexp.MustCompile(`^(--\S+) is (\S+) and must be (at least \S+|above \S+|from [^;]+)$`)
-)
-
-// inFlagWords replaces the names of keys: those that can be nothing but a
-// name, and the one that the sentence is about.
-func inFlagWords(text, about string) string {
-	text = keyWord.ReplaceAllStringFunc(text, func(word string) string {
-		if flag, ok := keyFlags[word]; ok && (word == about || strings.Contains(word, "-")) {
-			return flag
-		}
-		return word
-	})
-	text = strings.ReplaceAll(text, "preload: false", "--no-preload")
-	if m := bound.FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("%s must be %s, not %s", m[1], m[3], m[2])
-	}
-	return text
 }

@@ -39,7 +39,11 @@ func op(k kv.Kind, c kv.Consistency, weight float64) scenario.Operation {
 }
 
 func TestPlan(t *testing.T) {
-	const defaultKeys = scenario.DefaultKeySpace
+	const (
+		defaultKeys   = scenario.DefaultKeySpace
+		etcdValueSize = 8 // that of etcd's benchmark
+		catchUp       = 5 * time.Minute
+	)
 	for _, test := range []struct {
 		words string
 		args  []string
@@ -147,7 +151,7 @@ func TestPlan(t *testing.T) {
 		}},
 		{"txn-mixed of everything", []string{"txn-mixed", "--consistency", "s"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.TxnGet, kv.Local, 1), op(kv.Txn, kv.None, 1)}
-			l.TxnKeys, l.ValueSize, l.RangeLimit, l.RangeKey, l.RangeEnd = 1, etcdValueSize, 1000, firstOfAll, afterAll
+			l.TxnKeys, l.ValueSize, l.RangeLimit, l.RangeKey, l.RangeEnd = 1, etcdValueSize, 1000, []byte(firstOfAll), []byte(afterAll)
 			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
 			l.Total, l.KeySpace, l.Preload = 10_000, 10_000, true
 		}},
@@ -199,13 +203,36 @@ func TestPlan(t *testing.T) {
 		}},
 		{"range in pages", []string{"range", "--prefix", "--paginate", "--keys-only"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.Range, kv.Linearizable, 1)}
-			l.RangeKey, l.RangeEnd, l.Scan = firstOfAll, afterAll, scenario.Scan{KeysOnly: true, PageSize: 10_000}
+			l.RangeKey, l.RangeEnd, l.Scan = []byte(firstOfAll), []byte(afterAll), scenario.Scan{KeysOnly: true, PageSize: 10_000}
 			l.Total, l.KeySpace = 10_000, 10_000
 		}},
 		{"range as a stream", []string{"range", "a", "b", "--stream"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.Range, kv.Linearizable, 1)}
 			l.RangeKey, l.RangeEnd, l.Scan = []byte("a"), []byte("b"), scenario.Scan{Streamed: true}
 			l.Total, l.KeySpace = 10_000, 10_000
+		}},
+		{"what files can say", []string{"put", "--watchers", "6", "--streams", "2", "--watch-conns", "1", "--watched-keys", "5", "--keys-per-watcher", "3", "--prevkv",
+			"--val-size", "20", "--compact-interval", "5s", "--allow-volatile"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Watch = &scenario.Watch{Watchers: 6, Streams: 2, Connections: 1, WatchedKeys: 5, Span: 3, PrevKV: true}
+			l.Compact = scenario.Compaction{Every: 5 * time.Second, Behind: 1000}
+			l.ValueSize, l.VolatileMeant, l.Total, l.KeySpace = 20, true, 10_000, 10_000
+		}},
+		{"a mix of anything", []string{"mixed", "--mix", "put=1,get:local=2,get:l=3,range=4", "--consistency", "s", "--limit", "7", "--range-key", "a", "--range-end", "c"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1), op(kv.Get, kv.Local, 2), op(kv.Get, kv.Linearizable, 3), op(kv.Range, kv.Local, 4)}
+			l.RangeKey, l.RangeEnd, l.RangeLimit = []byte("a"), []byte("c"), 7
+			l.Total, l.KeySpace, l.Preload = 10_000, 10_000, true
+		}},
+		{"stm in a mix", []string{"mixed", "--mix", "put,stm", "--keys-per-txn", "3"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1), op(kv.STM, kv.None, 1)}
+			l.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 3, WritePercent: 50}
+			l.Total, l.KeySpace, l.Preload = 10_000, 10_000, true
+		}},
+		{"a later preload", []string{"stm", "--keys", "7", "--preload", "--distribution", "sequential"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.STM, kv.None, 1)}
+			l.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 1, WritePercent: 50}
+			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+			l.KeySize, l.ValueSize, l.Total, l.KeySpace, l.Preload = 16, etcdValueSize, 10_000, 7, true
 		}},
 		{"hotspot", []string{"put", "--distribution", "hotspot:0.1:0.9"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}

@@ -95,8 +95,8 @@ func (f *checkFlags) resolve(a *app) (c checked, err error) {
 	if err != nil {
 		return c, err
 	}
-	if err := attach.Validate(); err != nil {
-		return c, inFlags(err)
+	if err := attach.ValidateFlags(); err != nil {
+		return c, usage("%w", err)
 	}
 	access, err := runner.AccessOf(attach)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -71,8 +72,8 @@ func (a *app) resolve(f *clusterFlags) (store.Store, error) {
 }
 
 func (a *app) clusterUp(ctx context.Context, f *clusterFlags) error {
-	if f.members < 1 || f.members > scenario.MaxMembers {
-		return usage("--members must be from 1 to %d, not %d", scenario.MaxMembers, f.members)
+	if f.members < 1 || f.members > kv.MaxMembers {
+		return usage("--members must be from 1 to %d, not %d", kv.MaxMembers, f.members)
 	}
 	var err error
 	if f.store, f.version, err = storeVersion(f.store, f.exec); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/readfile"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -96,8 +97,8 @@ func (a *app) nullServer(ctx context.Context, f *nullFlags, sized bool) error {
 func (a *app) nullOptions(f *nullFlags, sized bool) (store.NullOptions, error) {
 	o := f.options
 	switch {
-	case f.members < 1 || f.members > scenario.MaxMembers:
-		return o, usage("--members must be from 1 to %d, not %d", scenario.MaxMembers, f.members)
+	case f.members < 1 || f.members > kv.MaxMembers:
+		return o, usage("--members must be from 1 to %d, not %d", kv.MaxMembers, f.members)
 	case f.script != "" && f.scriptFile != "":
 		return o, usage("--script and --script-file both say what happens; give one of them")
 	case sized && o.Memory:

@@ -15,7 +15,12 @@ func (a *Attach) UsesTLS() bool {
 
 // Validate returns the first thing that is wrong with how a running cluster is
 // to be reached, as a *Problem, or nil. It opens no file and no connection.
-func (a *Attach) Validate() error {
+func (a *Attach) Validate() error { return a.validate(words{}) }
+
+// ValidateFlags is Validate in the words of the flags of bench.
+func (a *Attach) ValidateFlags() error { return a.validate(flagWords()) }
+
+func (a *Attach) validate(w words) error {
 	if len(a.Endpoints) == 0 {
 		return problem("endpoints", "no endpoint is given; write HOST:PORT")
 	}
@@ -35,9 +40,9 @@ func (a *Attach) Validate() error {
 	case a.SkipVerify && a.CACert != "":
 		return problem("tls", "cacert says whom to trust and insecure-skip-tls-verify says everybody; give one of them")
 	case a.User != "" && (!strings.Contains(a.User, ":") || a.User[0] == ':'):
-		return problem("user", "user must be NAME:PASSWORD") // its text may be a password: never shown
+		return &Problem{"user", w.fill("<user> must be NAME:PASSWORD")} // its text may be a password: never shown
 	case a.DialTimeout < 0 || a.DialTimeout > time.Hour:
-		return problem("dial-timeout", "dial-timeout is %v and must be from 0 to 1h; 0 is the default", a.DialTimeout)
+		return &Problem{"dial-timeout", w.sprintf("<dial-timeout> is %v and must be from 0 to 1h; 0 is the default", a.DialTimeout)}
 	}
 	return nil
 }

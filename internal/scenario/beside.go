@@ -71,3 +71,62 @@ type Scan struct {
 	Streamed  bool  // as a stream of answers, where the store has one
 	PageSize  int64 // so many keys at a time, until all are read; 0: at once
 }
+
+// setCompact reads how the store is compacted beside the load.
+func setCompact(d *draft, n *node) error {
+	d.load.Compact = Compaction{Behind: DefaultBehind}
+	if n.kind == scalar && n.text == noCompaction {
+		d.load.Compact = Compaction{}
+		return nil
+	}
+	if err := readEntries(d, "compact", n); err != nil {
+		return err
+	}
+	if n.field("every") == n && !n.flag {
+		return n.at.errorf("compact needs every, as in {every: 30s}")
+	}
+	return nil
+}
+
+const (
+	// DefaultBehind is how many revisions a compaction keeps, as in etcd's
+	// benchmark.
+	DefaultBehind = 1000
+
+	noCompaction = "none"
+)
+
+// scanKey is the first key that changes how ranges are read; empty if none does.
+func (l *Load) scanKey() string {
+	switch s := &l.Scan; {
+	case s.CountOnly:
+		return "count-only"
+	case s.KeysOnly:
+		return "keys-only"
+	case s.Streamed:
+		return "stream"
+	case s.PageSize > 0:
+		return "page-size"
+	}
+	return ""
+}
+
+// checkScan refuses ways of reading ranges that contradict each other.
+func (l *Load) checkScan(c *checks) {
+	s := &l.Scan
+	paged := s.PageSize > 0
+	for _, of := range []struct {
+		both      bool
+		key, text string
+	}{
+		{paged && l.RangeLimit > 0, "page-size", "<page-size> and <range-limit> contradict each other; give one of them"},
+		{s.CountOnly && s.KeysOnly, "keys-only", "<keys-only> and <count-only> contradict each other; give one of them"},
+		{paged && s.Streamed, "page-size", "<page-size> and <stream> contradict each other; give one of them"},
+		{paged && s.CountOnly, "page-size", "<page-size> reads keys and <count-only> does not; give one of them"},
+		{s.Streamed && s.CountOnly, "stream", "<stream> reads keys and <count-only> does not; give one of them"},
+	} {
+		if of.both {
+			c.add(of.key, of.text)
+		}
+	}
+}

@@ -9,15 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// MaxMembers is how many members a cluster that we start can have.
-const MaxMembers = 99
-
 // builder makes one trial of one choice.
 type builder struct {
 	*fileParser
 	*draft
 	plan
 	own layer // what the trial itself says, without defaults
+	// asked is what somebody gave: all but what a preset says.
+	asked layer
 
 	stepped    bool // clients is one of a list
 	scaledFrom *Scaled
@@ -52,15 +51,18 @@ func (p *fileParser) buildBaseline(of *plan, o *outline, c choice) (plan, bool) 
 // buildOf makes a trial of all that was given for it.
 func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) plan {
 	c.labels = maps.Clone(c.labels)
-	b := &builder{fileParser: p, draft: newDraft(), own: own, stepped: slices.Contains(c.keys, "clients")}
+	b := &builder{fileParser: p, draft: newDraft(p.keys, p.words), own: own, asked: all, stepped: slices.Contains(c.keys, "clients")}
 	b.at, b.layer = at, maps.Clone(all)
 	b.repeats = o.repeats
 	b.scale(&c)
-	for name, s := range b.layer {
-		if set := p.keys[name].set; set != nil {
+	for _, key := range sortedKeys(b.layer) { // an entry after its mapping
+		if k := p.keys[key]; !k.expands() {
 			// Each value was read once already, without an error.
-			_ = set(b.draft, s.value)
+			_ = k.readFrom(b.draft, b.layer[key].value)
 		}
+	}
+	if p.running != nil {
+		b.attach, b.asked = *p.running, own
 	}
 	b.settleScale(all)
 	name, err := title(b.name, c, b.layer)
@@ -85,14 +87,27 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) pla
 		b.checkCluster()
 	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, Scaled: b.scaledFrom, Notes: b.notes()}
-	for _, w := range b.load.Warnings() {
-		p.warnings = append(p.warnings, "trial "+name+": "+w)
+	for _, w := range b.load.warnings(b.words) {
+		b.warn(name, w)
 	}
 	return b.plan
 }
 
+// warn adds a warning, with the trial's name where there can be others.
+func (b *builder) warn(name, text string) {
+	if b.running == nil {
+		text = "trial " + name + ": " + text
+	}
+	b.warnings = append(b.warnings, text)
+}
+
 func (b *builder) given(key string) bool {
 	_, ok := b.layer[key]
+	return ok
+}
+
+func (b *builder) asksFor(key string) bool {
+	_, ok := b.asked[key]
 	return ok
 }
 
@@ -119,13 +134,13 @@ func (b *builder) settle() {
 		l.Preload = l.usesKeySpace()
 	}
 	l.Complete()
+	if l.Compact.Every == 0 && l.Compact.Behind >= 0 {
+		l.Compact = Compaction{}
+	}
 	b.leastKeySpace()
 	b.settleSTM()
 	b.settleWatch()
 }
-
-// NewConnectionNote is what the report says of a load with NewConnection.
-const NewConnectionNote = "Every operation opens a connection of its own, and its time counts from when connecting began"
 
 // notes are what the report says of the load.
 func (b *builder) notes() []string {
@@ -133,8 +148,10 @@ func (b *builder) notes() []string {
 	if b.scaledFrom != nil {
 		out = append(out, b.scaledFrom.note(&b.load))
 	}
-	if b.load.NewConnection {
-		out = append(out, NewConnectionNote)
+	for _, p := range Parameters() {
+		if p.Note != "" && p.IsSet(&b.load) {
+			out = append(out, p.Note)
+		}
 	}
 	return append(out, b.said...)
 }
@@ -142,29 +159,20 @@ func (b *builder) notes() []string {
 // checkUnused refuses keys of the trial itself that can have no effect; in
 // defaults they may be meant for other trials.
 func (b *builder) checkUnused() {
-	if s, ok := b.own["consistency"]; ok && !b.load.has(reads) {
-		b.failf(s.at, "consistency is for reads, and this trial has none")
-	}
-	for _, k := range []string{"range-key", "range-end", "range-limit"} {
-		if s, ok := b.own[k]; ok && !b.load.has(isRange) {
-			b.failf(s.at, "%s is for range and txn-get operations, and this trial has none", k)
+	for _, key := range sortedKeys(b.own) {
+		if p := b.keys[key]; p.Operations != nil && !p.Throughout && !b.load.has(p.Operations) {
+			b.failf(b.own[key].at, "<"+key+"> is for "+p.OperationsText+", and this trial has none")
 		}
 	}
 	if s, ok := b.own["connections"]; ok && b.load.NewConnection {
-		b.failf(s.at, "with new-connection each operation has a connection of its own, so connections means nothing; drop it")
-	}
-	if s, ok := b.own["txn-keys"]; ok && !b.load.has(isTxn) {
-		b.failf(s.at, "txn-keys is for transactions, and this trial has none")
-	}
-	if s, ok := b.own["stm"]; ok && !b.load.has(isSTM) {
-		b.failf(s.at, "stm is for stm operations, and this trial has none")
+		b.failf(s.at, "with <new-connection> each operation has a connection of its own, so <connections> means nothing; drop it")
 	}
 	if b.given("endpoints") {
 		return
 	}
 	for _, k := range []string{"tls", "user", "dial-timeout"} {
 		if s, ok := b.layer[k]; ok {
-			b.failf(s.at, "%s is for a cluster that runs already, and this trial has no endpoints", k)
+			b.failf(s.at, "<"+k+"> is for a cluster that runs already, and this trial has no endpoints")
 		}
 	}
 }
@@ -172,31 +180,31 @@ func (b *builder) checkUnused() {
 // fit adapts the connections; what was not asked for changes without a word.
 func (b *builder) fit(name string) {
 	surplus := b.load.Connections > b.load.Clients && b.stepped // its steps have more
-	if w := b.load.Fit(b.catalog.InFlight(b.cluster.Store)); w != "" && b.given("connections") && !surplus {
-		b.warnings = append(b.warnings, "trial "+name+": "+w)
+	if w := b.load.Fit(b.catalog.InFlight(b.cluster.Store)); w != "" && b.asksFor("connections") && !surplus {
+		b.warn(name, w)
 	}
 	if w := b.load.FitOrdered(b.catalog.Ordered(b.cluster.Store)); w != "" {
 		b.said = append(b.said, w)
-		if b.given("connections") {
-			b.warnings = append(b.warnings, "trial "+name+": "+w)
+		if b.asksFor("connections") {
+			b.warn(name, w)
 		}
 	}
 }
 
 func (b *builder) check() {
-	for _, problem := range b.load.problems() {
+	for _, problem := range b.load.problems(b.words) {
 		b.failf(b.place(problem.Key), "%s", problem.Text)
 	}
 	if a := b.cluster.Attach; a != nil {
 		var wrong *Problem
-		if errors.As(a.Validate(), &wrong) {
+		if errors.As(a.validate(b.words), &wrong) {
 			b.failf(b.place(wrong.Key), "%s", wrong.Text)
 		}
 		return
 	}
 	switch m, t := b.cluster.Members, b.load.Target; {
-	case m < 1 || m > MaxMembers:
-		b.failf(b.place("members"), "members is %d and must be from 1 to %d", m, MaxMembers)
+	case m < 1 || m > kv.MaxMembers:
+		b.failf(b.place("members"), "members is %d and must be from 1 to %d", m, kv.MaxMembers)
 	case t.Mode == kv.One && t.Member > m:
 		b.failf(b.place("target"), "target is %s, and the cluster has %s", t, count(uint64(m), "member", "members"))
 	case t.Mode == kv.Followers && m == 1:
@@ -221,6 +229,9 @@ func (b *builder) checkStore() bool {
 
 // checkAbilities asks whether the store has what the mix wants of it.
 func (b *builder) checkAbilities() {
+	if key := b.load.scanKey(); key != "" && !b.catalog.RangeForms(b.cluster.Store) {
+		b.failf(b.place(key), "%s cannot read a range with <"+key+">; leave it out", b.cluster.Store)
+	}
 	for i, o := range b.load.Mix {
 		if err := b.catalog.Supports(b.cluster.Store, o.Kind, o.Consistency); err != nil {
 			b.failf(b.blame(o, b.places[i]), "%v", err)

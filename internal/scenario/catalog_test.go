@@ -46,7 +46,7 @@ func (shelf) Settings(store string, decode func(any) error) (any, error) {
 	return s, nil
 }
 
-func (shelf) RangeForms(string) bool { return true }
+func (shelf) RangeForms(store string) bool { return store == "etcd" }
 
 func (shelf) Ordered(store string) bool { return store == "slow" }
 

@@ -88,6 +88,8 @@ func (l *Load) has(is func(kv.Kind) bool) bool {
 
 func isRange(k kv.Kind) bool { return k == kv.Range || k == kv.TxnGet }
 
+func isPlainRange(k kv.Kind) bool { return k == kv.Range }
+
 func isTxn(k kv.Kind) bool { return k == kv.Txn }
 
 // usesKeySpace reports whether any operation chooses its key from the key

@@ -68,7 +68,7 @@ func (p *fileParser) steps(n *node) []axis {
 	return []axis{p.axis(pair, p.keys[pair.key], "steps")}
 }
 
-func (p *fileParser) axis(pair pair, k key, in where) axis {
+func (p *fileParser) axis(pair pair, k *Parameter, in where) axis {
 	a := axis{key: pair.key, at: pair.at, values: pair.value.items}
 	if pair.value.kind != list || len(a.values) == 0 {
 		p.failf(pair.value.at, "%s in %s must be a list of values, not %s", pair.key, in, emptyOr(pair.value))

@@ -59,7 +59,9 @@ const commonLimit = 3 << 19 // 1.5 MiB
 const largePreload = 2 << 30
 
 // Warnings are sentences about a valid load that is likely not meant so.
-func (l *Load) Warnings() []string {
+func (l *Load) Warnings() []string { return l.warnings(words{}) }
+
+func (l *Load) warnings(w words) []string {
 	var out []string
 	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonLimit && l.has(kv.Kind.Writes) {
 		out = append(out, fmt.Sprintf("a key and value of %s together are more than the 1.5 MiB that stores commonly take by default", FormatSize(request)))
@@ -68,7 +70,7 @@ func (l *Load) Warnings() []string {
 		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", keys(l.KeySpace), FormatSize(l.ValueSize)))
 	}
 	if l.has(isRange) && l.RangeKey == nil && l.RangeLimit == 0 {
-		out = append(out, "each range reads on to the end of the key space; range-limit bounds it")
+		out = append(out, w.fill("each range reads on to the end of the key space; <range-limit> bounds it"))
 	}
 	return append(out, l.watchWarnings()...)
 }

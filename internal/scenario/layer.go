@@ -1,6 +1,9 @@
 package scenario
 
-import "maps"
+import (
+	"maps"
+	"strings"
+)
 
 // layer is a mapping of trial keys: defaults, or a trial with one choice of
 // its matrix and steps. A higher layer's value replaces a lower one's.
@@ -40,8 +43,8 @@ func (p *fileParser) readLayer(n *node, in where) layer {
 }
 
 // known looks a key up and says what is wrong with its standing here.
-func (p *fileParser) known(pair pair, in where) (key, bool) {
-	k, ok := p.keys[pair.key]
+func (p *fileParser) known(pair pair, in where) (*Parameter, bool) {
+	k, ok := p.trialKey(pair.key)
 	switch {
 	case !ok:
 		p.unknown(pair, in)
@@ -55,11 +58,20 @@ func (p *fileParser) known(pair pair, in where) (key, bool) {
 	return k, false
 }
 
+// trialKey looks up what can stand in a trial.
+func (p *fileParser) trialKey(name string) (*Parameter, bool) {
+	if strings.Contains(name, ".") {
+		return nil, false
+	}
+	k, ok := p.keys[name]
+	return k, ok
+}
+
 func (p *fileParser) unknown(pair pair, in where) {
 	var here []string
 	switch in {
 	case inFile:
-		if _, ok := p.keys[pair.key]; ok {
+		if _, ok := p.trialKey(pair.key); ok {
 			p.failf(pair.at, "%s is a key of a trial or of defaults, not of the file", pair.key)
 			return
 		}
@@ -71,7 +83,7 @@ func (p *fileParser) unknown(pair pair, in where) {
 				return
 			}
 		}
-		here = sortedKeys(p.keys)
+		here = trialKeys(p.keys)
 	}
 	p.failf(pair.at, "unknown key %q%s", pair.key, suggest(pair.key, here))
 }
@@ -81,8 +93,8 @@ func (p *fileParser) noValue(pair pair) {
 }
 
 // value reads a value for its errors alone.
-func (p *fileParser) value(k key, n *node) {
-	switch k.name {
+func (p *fileParser) value(k *Parameter, n *node) {
+	switch k.Key {
 	case "matrix":
 		p.matrix(n)
 		return
@@ -95,7 +107,7 @@ func (p *fileParser) value(k key, n *node) {
 	case "user":
 		p.secrets = append(p.secrets, n)
 	}
-	if err := k.set(newDraft(), n); err != nil {
+	if err := k.readFrom(newDraft(p.keys, p.words), n); err != nil {
 		p.fail(n.at, err)
 	}
 }
@@ -110,7 +122,7 @@ func (p *fileParser) clashes(l layer) {
 		a, first := l[c[0]]
 		b, second := l[c[1]]
 		if first && second {
-			p.failf(later(a.at, b.at), "%s and %s exclude each other; give one of them", c[0], c[1])
+			p.failf(later(a.at, b.at), "<"+c[0]+"> and <"+c[1]+"> exclude each other; give one of them")
 		}
 	}
 }

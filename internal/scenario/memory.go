@@ -27,12 +27,12 @@ func (l *Load) checkMemory(c *checks) {
 		return // the numbers are wrong already
 	}
 	if l.Preload && l.usesKeySpace() && l.KeySpace > MaxPreload {
-		c.add("key-space", "key-space is %d, and a preload that writes all of it before anything is measured can have %d keys at most; give a smaller key-space, or go without (preload: false)",
+		c.add("key-space", "<key-space> is %d, and a preload that writes all of it before anything is measured can have %d keys at most; give a smaller <key-space>, or go without (<preload: false>)",
 			l.KeySpace, uint64(MaxPreload))
 		return
 	}
 	if l.Arrival == Poisson && l.Total > MaxPoisson {
-		c.add("total", "total is %d and can be at most %d with poisson arrivals; bound the window by a duration", l.Total, uint64(MaxPoisson))
+		c.add("total", "<total> is %d and can be at most %d with poisson arrivals; bound the window by a duration", l.Total, uint64(MaxPoisson))
 	}
 	l.checkNeeds(c)
 }
@@ -46,10 +46,10 @@ func (l *Load) checkNeeds(c *checks) {
 	var needs []need
 	add := func(key, what string, n, each float64) { needs = append(needs, need{key, what, n * each}) }
 	if l.has(func(k kv.Kind) bool { return k == kv.CAS }) {
-		add("key-space", "a version of each key of the key-space, to compare with", float64(l.KeySpace), versionBytes)
+		add("key-space", c.words.fill("a version of each key of the <key-space>, to compare with"), float64(l.KeySpace), versionBytes)
 	}
 	if l.Watch != nil {
-		add("key-space", "a count of each key's writes in the key-space, for the watchers", float64(l.KeySpace), ackedBytes)
+		add("key-space", c.words.fill("a count of each key's writes in the <key-space>, for the watchers"), float64(l.KeySpace), ackedBytes)
 	}
 	request := float64(len(l.Prefix) + l.KeySize)
 	if l.has(kv.Kind.Writes) {
@@ -76,7 +76,7 @@ func (l *Load) checkNeeds(c *checks) {
 		if gib < 100 {
 			decimals = 2
 		}
-		c.add(most.key, "this load needs %.*f GiB of memory, most of it for %s, and can have %d GiB; give a smaller %s",
-			decimals, gib, most.what, MaxMemory>>30, most.key)
+		c.add(most.key, "this load needs %.*f GiB of memory, most of it for %s, and can have %d GiB; give a smaller <"+most.key+">",
+			decimals, gib, most.what, MaxMemory>>30)
 	}
 }

@@ -19,6 +19,7 @@ type node struct {
 	pairs  []pair
 	at     place
 	raw    ast.Node // for a store's own settings
+	flag   bool     // said by a flag
 }
 
 type pair struct {

@@ -109,7 +109,7 @@ func ParseWith(name string, data []byte, c Catalog, o Options) (*Scenario, error
 	if o.Exec != "" && o.Version != "" {
 		return nil, problem("exec", "--exec and --version both name the server; give one of them")
 	}
-	p := &fileParser{file: name, catalog: c, keys: trialKeys(), options: o}
+	p := &fileParser{file: name, catalog: c, keys: parametersByKey(), options: o}
 	s := p.scenario(data)
 	if len(p.errs) > 0 {
 		return nil, p.errs.sorted()

@@ -38,7 +38,9 @@ func Parse(name string, data []byte, c Catalog) (*Scenario, error) {
 type fileParser struct {
 	file     string
 	catalog  Catalog
-	keys     map[string]key
+	words    words
+	running  *Attach // of a command, whose flags say it; nil for a file
+	keys     map[string]*Parameter
 	options  Options
 	aliases  map[string]string // of trials: their names before scaling
 	errs     Errors
@@ -57,7 +59,7 @@ func (p *fileParser) fail(fallback place, err error) {
 }
 
 func (p *fileParser) failf(at place, format string, args ...any) {
-	p.fail(at, at.errorf(format, args...))
+	p.fail(at, at.errorf(p.words.fill(format), args...))
 }
 
 // outline is a file whose keys are known and whose values can be read.

@@ -212,3 +212,23 @@ func TestColonsInListsInBraces(t *testing.T) {
 		t.Errorf("a real mapping: %v", err)
 	}
 }
+
+// What flags of bench could say and files could not.
+func TestScansAndWhatIsDoneToTheStore(t *testing.T) {
+	got, warnings := one(t, "operation: range", "range-limit: 7", "count-only: true", "compact: {every: 30s}", "compare-hashes: true")
+	want := got.Load
+	want.Scan, want.Compact, want.CompareHashes = Scan{CountOnly: true}, Compaction{Every: 30 * time.Second, Behind: DefaultBehind}, true
+	if diff := cmp.Diff(want, got.Load); diff != "" || len(warnings) > 0 {
+		t.Errorf("it warns %q; (-want +got):\n%s", warnings, diff)
+	}
+	got, _ = one(t, "operation: range", "keys-only: true", "page-size: 10_000", "compact: {every: 1m, behind: 5}")
+	if l := &got.Load; l.Scan != (Scan{KeysOnly: true, PageSize: 10_000}) || l.Compact != (Compaction{Every: time.Minute, Behind: 5}) {
+		t.Errorf("%+v, %+v", l.Scan, l.Compact)
+	}
+	s := parse(t, "f.yaml", "defaults: {store: etcd, operation: range, range-limit: 1, compact: {every: 5s}}\ntrials: [{name: a, compact: none}, {name: b, stream: true}]")
+	for _, trial := range s.Trials {
+		if l := &trial.Load; l.Scan.Streamed != (trial.Name == "b") || (l.Compact.Every > 0) != (trial.Name == "b") {
+			t.Errorf("%s: %+v, %+v", trial.Name, l.Scan, l.Compact)
+		}
+	}
+}

@@ -63,20 +63,10 @@ func (n *node) boolean(key string) (bool, error) {
 	return false, n.at.errorf("%s must be true or false, not %s", key, n.what())
 }
 
-// wholeInto, countInto and booleanInto keep what they read. A count is a whole
-// number from 1.
+// wholeInto and booleanInto keep what they read.
 func (n *node) wholeInto(key string, to *int) error {
 	i, err := n.whole(key)
 	*to = int(i)
-	return err
-}
-
-func (n *node) countInto(key string, to *uint64) error {
-	i, err := n.whole(key)
-	if err == nil && i < 1 {
-		err = n.at.errorf("%s is %d and must be at least 1", key, i)
-	}
-	*to = uint64(max(i, 0))
 	return err
 }
 

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"encoding/json"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
@@ -9,6 +11,8 @@ const MaxRepeats = 1000
 
 // draft is a trial in the making.
 type draft struct {
+	parameters  map[string]*Parameter
+	called      words
 	name        string // as written: a template
 	load        Load
 	cluster     Cluster
@@ -22,8 +26,28 @@ type draft struct {
 	watchAll      bool // each watcher watches the whole key space
 }
 
-func newDraft() *draft {
-	return &draft{load: fileLoad(), cluster: Cluster{Members: DefaultMembers}, consistency: kv.Linearizable}
+func newDraft(parameters map[string]*Parameter, w words) *draft {
+	return &draft{parameters: parameters, called: w, load: fileLoad(), cluster: Cluster{Members: DefaultMembers}, consistency: kv.Linearizable}
+}
+
+// wordOf reads a text of one line.
+func wordOf(key string, field func(*draft) *string) func(*draft, *node) error {
+	return func(d *draft, n *node) error {
+		s, err := n.filled(key)
+		*field(d) = s
+		return err
+	}
+}
+
+func setMembers(d *draft, n *node) error { return n.wholeInto("members", &d.cluster.Members) }
+
+func setDialTimeout(d *draft, n *node) (err error) {
+	d.attach.DialTimeout, err = parsed(n, "dial-timeout", ParseDuration)
+	return err
+}
+
+func setScaleDuration(d *draft, n *node) error {
+	return n.booleanInto("scale-duration", &d.scaleDuration)
 }
 
 func setName(d *draft, n *node) (err error) {
@@ -77,123 +101,64 @@ func setTLS(d *draft, n *node) error {
 	})
 }
 
-func setOperation(d *draft, n *node) error {
-	k, err := parsed(n, "operation", kv.ParseKind)
-	d.load.Mix, d.places = []Operation{{Kind: k, Weight: 1}}, []place{n.at}
-	return err
-}
-
-func setMix(d *draft, n *node) error {
-	d.load.Mix, d.places = nil, nil
-	switch n.kind {
-	case mapping:
-		for _, p := range n.pairs {
-			k, err := parsed(&node{kind: scalar, text: p.key, at: p.at}, "mix", kv.ParseKind)
-			if err != nil {
-				return err
-			}
-			weight, err := readWeight(p.value)
-			if err != nil {
-				return err
-			}
-			d.load.Mix, d.places = append(d.load.Mix, Operation{Kind: k, Weight: weight}), append(d.places, p.at)
-		}
-	case list:
-		for _, item := range n.items {
-			o, err := readOperation(item)
-			if err != nil {
-				return err
-			}
-			d.load.Mix, d.places = append(d.load.Mix, o), append(d.places, item.at)
-		}
-	default:
-		return n.at.errorf("mix must be a mapping as in {put: 20, get: 80}, or a list, not %s", n.what())
-	}
-	if len(d.load.Mix) == 0 {
-		return n.at.errorf("the mix has no operation")
-	}
-	return nil
-}
-
-func readOperation(n *node) (Operation, error) {
-	o, named := Operation{Weight: 1}, false
-	err := n.fields("an entry of mix", map[string]func(*node) error{
-		"operation": func(n *node) (err error) {
-			o.Kind, err = parsed(n, "operation", kv.ParseKind)
-			named = true
-			return err
-		},
-		"consistency": func(n *node) (err error) {
-			o.Consistency, err = parsed(n, "consistency", kv.ParseConsistency)
-			return err
-		},
-		"weight": func(n *node) (err error) {
-			o.Weight, err = readWeight(n)
-			return err
-		},
-	})
-	switch {
-	case err != nil:
-		return o, err
-	case !named:
-		return o, n.at.errorf("an entry of mix needs operation")
-	case o.Consistency != kv.None && !reads(o.Kind):
-		return o, n.at.errorf("consistency is for reads, and %s is none", o.Kind)
-	}
-	return o, nil
-}
-
-func readWeight(n *node) (float64, error) {
-	w, err := n.number("a weight")
-	if err == nil && !(w >= MinWeight && w <= MaxWeight) {
-		return 0, n.at.errorf("a weight is %s and must be from %s to %s", n.text, formatNumber(MinWeight), formatNumber(MaxWeight))
-	}
-	return w, err
-}
-
 func setConsistency(d *draft, n *node) (err error) {
 	d.consistency, err = parsed(n, "consistency", kv.ParseConsistency)
 	return err
 }
 
-func setTarget(d *draft, n *node) (err error) {
-	d.load.Target, err = parsed(n, "target", kv.ParseTarget)
+// rateValue is operations a second, or a share of another trial's throughput.
+type rateValue struct{}
+
+func (rateValue) hint() string   { return "R" }
+func (rateValue) bounds() string { return "above 0, up to 10^7" }
+
+// parse leaves shares to files: a command has no other trial.
+func (rateValue) parse(l *Load, s string) (err error) {
+	l.Rate.PerSecond, err = ParseNumber(s)
 	return err
 }
 
-func setPrefix(d *draft, n *node) (err error) {
-	d.load.Prefix, err = n.word("prefix")
-	return err
-}
-
-func rangeKey(name string, field func(*draft) *[]byte) func(*draft, *node) error {
-	return func(d *draft, n *node) error {
-		s, err := n.word(name)
-		*field(d) = []byte(s)
-		return err
-	}
-}
-
-func setArrival(d *draft, n *node) (err error) {
-	d.load.Arrival, err = parsed(n, "arrival", ParseArrival)
-	return err
-}
-
-func setRate(d *draft, n *node) error {
-	r, err := parsed(n, "rate", ParseRate)
+func (rateValue) read(d *draft, key string, n *node) error {
+	r, err := parsed(n, key, ParseRate)
 	if err == nil && r.Of == "" && !(r.PerSecond > 0) {
-		err = n.at.errorf("rate is %s and must be above 0", n.text)
+		bounds := "above 0"
+		if n.flag {
+			bounds += ", or 0 for a closed loop"
+		}
+		err = n.at.errorf("%s", d.called.outOf(key, n.text, bounds))
 	}
 	d.load.Rate = r
 	return err
 }
 
-func setDuration(d *draft, n *node) error {
-	v, err := parsed(n, "duration", ParseDuration)
-	if err == nil && v <= 0 {
-		err = n.at.errorf("duration is %v and must be above 0", v)
+func (rateValue) check(*checks, string, *Load) {} // checkArrival
+
+func (rateValue) text(l *Load) string {
+	if l.Rate == (Rate{}) {
+		return ""
 	}
-	d.load.Duration = v
+	return l.Rate.String()
+}
+
+// encode leaves what a share came to to whoever ran it.
+func (rateValue) encode(l *Load) any {
+	switch r := l.Rate; {
+	case r.Of != "":
+		return r.String()
+	case r.PerSecond == 0:
+		return nil
+	}
+	return l.Rate.PerSecond
+}
+
+func (rateValue) decode(l *Load, b json.RawMessage) error {
+	var s string
+	if json.Unmarshal(b, &s) != nil {
+		l.Rate = Rate{}
+		return json.Unmarshal(b, &l.Rate.PerSecond)
+	}
+	r, err := ParseRate(s)
+	l.Rate = r
 	return err
 }
 

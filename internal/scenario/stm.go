@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"fmt"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
@@ -11,23 +9,20 @@ const MaxSTMKeys = 1024
 
 func isSTM(k kv.Kind) bool { return k == kv.STM }
 
+// isBrief reports whether the operation is one request and its answer.
+func isBrief(k kv.Kind) bool {
+	switch k {
+	case kv.Put, kv.Get, kv.Range, kv.Delete, kv.CAS, kv.Txn:
+		return true
+	}
+	return false
+}
+
 // setSTM reads what stm operations are.
 func setSTM(d *draft, n *node) error {
 	t := DefaultSTM()
-	err := n.fields("stm", map[string]func(*node) error{
-		"keys":          func(n *node) error { return n.wholeInto("stm.keys", &t.KeysPerTxn) },
-		"write-percent": func(n *node) error { return n.wholeInto("stm.write-percent", &t.WritePercent) },
-		"isolation": func(n *node) (err error) {
-			t.Isolation, err = parsed(n, "stm.isolation", kv.ParseIsolation)
-			return err
-		},
-		"locker": func(n *node) (err error) {
-			t.Locker, err = parsed(n, "stm.locker", kv.ParseLocker)
-			return err
-		},
-	})
 	d.load.STM = &t
-	return err
+	return readEntries(d, "stm", n)
 }
 
 func (l *Load) checkSTM(c *checks) {
@@ -35,12 +30,8 @@ func (l *Load) checkSTM(c *checks) {
 		return
 	}
 	t := l.stm()
-	c.whole("stm.keys", int64(t.KeysPerTxn), 1, MaxSTMKeys)
 	if t.KeysPerTxn > 0 && uint64(t.KeysPerTxn) > l.KeySpace {
-		c.add("stm.keys", "stm.keys is %d, and the key space has only %s", t.KeysPerTxn, keys(l.KeySpace))
-	}
-	if t.WritePercent < 0 || t.WritePercent > 100 {
-		c.add("stm.write-percent", "stm.write-percent is %d and must be from 0 to 100", t.WritePercent)
+		c.add("stm.keys", "<stm.keys> is %d, and the key space has only %s", t.KeysPerTxn, keys(l.KeySpace))
 	}
 	switch {
 	case t.Isolation >= kv.NumIsolations:
@@ -48,7 +39,7 @@ func (l *Load) checkSTM(c *checks) {
 	case t.Locker >= kv.NumLockers:
 		c.add("stm.locker", "there is no such locker; choose stm, lock-client or lock-rpc")
 	case t.Locker != kv.LockNone && l.Arrival != Closed:
-		c.add("stm.locker", "stm.locker %s makes clients wait for each other, so they cannot follow a rate; drop one of them", t.Locker)
+		c.add("stm.locker", "<stm.locker> %s makes clients wait for each other, so they cannot follow a <rate>; drop one of them", t.Locker)
 	}
 }
 
@@ -71,7 +62,7 @@ func (b *builder) settleSTM() {
 		b.load.KeySpace = max(b.load.KeySpace, min(uint64(t.KeysPerTxn), b.scaledFrom.KeySpace))
 	}
 	if t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
-		b.said = append(b.said, fmt.Sprintf("no transaction writes: %d percent (stm.write-percent) of %s (stm.keys) is no whole key",
+		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key.",
 			t.WritePercent, keys(uint64(t.KeysPerTxn))))
 	}
 }

@@ -2,7 +2,10 @@ package scenario
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -15,7 +18,8 @@ const (
 	MaxInFlight    = 10_000_000
 	MaxThreads     = 1024
 	MaxTxnKeys     = 128
-	MaxKeySize     = 1 << 20 // bytes
+	MaxPageSize    = 1_000_000 // keys
+	MaxKeySize     = 1 << 20   // bytes
 	MaxValueSize   = 64 << 20
 	MaxKeySpace    = 1_000_000_000_000
 	MaxTotal       = 1_000_000_000_000_000
@@ -31,25 +35,24 @@ const (
 // Validate returns the first thing that is wrong with a load that is
 // Complete, as a *Problem, or nil.
 func (l *Load) Validate() error {
-	if ps := l.problems(); len(ps) > 0 {
+	if ps := l.problems(words{}); len(ps) > 0 {
 		return ps[0]
 	}
 	return nil
 }
 
-func (l *Load) problems() []*Problem {
-	var c checks
+func (l *Load) problems(w words) []*Problem {
+	c := checks{words: w}
 	l.checkMix(&c)
 	l.checkArrival(&c)
 	l.checkWindow(&c)
-	c.whole("connections", int64(l.Connections), 1, MaxConnections)
-	c.whole("clients", int64(l.Clients), 1, MaxClients)
-	c.whole("max-in-flight", int64(l.MaxInFlight), 1, MaxInFlight)
-	c.whole("threads", int64(l.Threads), 0, MaxThreads)
+	for _, p := range Parameters() {
+		p.check(&c, l)
+	}
 	l.checkKeys(&c)
 	l.checkRange(&c)
+	l.checkScan(&c)
 	l.checkTxn(&c)
-	l.checkNewConnection(&c)
 	l.checkSTM(&c)
 	l.checkWatch(&c)
 	l.checkMemory(&c)
@@ -59,36 +62,51 @@ func (l *Load) problems() []*Problem {
 	return c.found
 }
 
-type checks struct{ found []*Problem }
+// checks collects what is wrong with a load.
+type checks struct {
+	words words
+	found []*Problem
+}
 
+// add takes a sentence, in which <key> stands for what the writer calls it.
 func (c *checks) add(key, format string, args ...any) {
-	c.found = append(c.found, problem(key, format, args...))
+	c.found = append(c.found, problem(key, c.words.fill(format), args...))
+}
+
+// outOf says that a value is not within its bounds.
+func (c *checks) outOf(key, value, bounds string) {
+	c.found = append(c.found, &Problem{Key: key, Text: c.words.outOf(key, value, bounds)})
+}
+
+// wrong reports whether something was found about any of the keys.
+func (c *checks) wrong(keys ...string) bool {
+	return slices.ContainsFunc(c.found, func(p *Problem) bool { return slices.Contains(keys, p.Key) })
 }
 
 func (c *checks) whole(key string, n, least, most int64) {
 	switch {
 	case n < least:
-		c.add(key, "%s is %d and must be at least %d", key, n, least)
+		c.outOf(key, strconv.FormatInt(n, 10), fmt.Sprintf("at least %d", least))
 	case n > most:
-		c.add(key, "%s is %d and can be at most %d", key, n, most)
+		c.add(key, "<"+key+"> is %d and can be at most %d", n, most)
 	}
 }
 
 func (c *checks) size(key string, n, most int) {
 	switch {
 	case n < 0:
-		c.add(key, "%s is %d and cannot be negative", key, n)
+		c.add(key, "<"+key+"> is %d and cannot be negative", n)
 	case n > most:
-		c.add(key, "%s is %s and can be at most %s", key, FormatSize(n), FormatSize(most))
+		c.add(key, "<"+key+"> is %s and can be at most %s", FormatSize(n), FormatSize(most))
 	}
 }
 
 func (c *checks) span(key string, d, most time.Duration) {
 	switch {
 	case d < 0:
-		c.add(key, "%s is %v and cannot be negative", key, d)
+		c.add(key, "<"+key+"> is %v and cannot be negative", d)
 	case d > most:
-		c.add(key, "%s is %v and can be at most %v", key, d, most)
+		c.add(key, "<"+key+"> is %v and can be at most %v", d, most)
 	}
 }
 
@@ -141,55 +159,42 @@ func (l *Load) checkArrival(c *checks) {
 	case l.Arrival >= numArrivals:
 		c.add("arrival", "there is no such arrival; choose closed, constant or poisson")
 	case l.Arrival == Closed && given:
-		c.add("rate", "a closed loop has no rate: its clients send when they are free; drop rate, or choose constant or poisson arrivals")
+		c.add("rate", "a closed loop has no rate: its clients send when they are free; drop <rate>, or choose constant or poisson arrivals")
 	case l.Arrival == Closed:
 	case !given:
-		c.add("rate", "%s arrivals need a rate above 0", l.Arrival)
+		c.add("rate", "%s arrivals need a <rate> above 0", l.Arrival)
 	case r.Of != "" && !(r.Percent > 0 && r.Percent <= MaxPercent):
-		c.add("rate", "rate is %s%% of %s and must be above 0%% and at most %d%%", formatNumber(r.Percent), r.Of, MaxPercent)
+		c.add("rate", "<rate> is %s%% of %s and must be above 0%% and at most %d%%", formatNumber(r.Percent), r.Of, MaxPercent)
 	case r.Of == "" && !(r.PerSecond > 0):
-		c.add("rate", "rate is %s and must be above 0", formatNumber(r.PerSecond))
+		c.outOf("rate", formatNumber(r.PerSecond), "above 0")
 	case r.PerSecond > MaxRate:
-		c.add("rate", "rate is %s and can be at most %d operations a second, more than any generator sends", formatNumber(r.PerSecond), MaxRate)
+		c.add("rate", "<rate> is %s and can be at most %d operations a second, more than any generator sends", formatNumber(r.PerSecond), MaxRate)
 	}
 }
 
 func (l *Load) checkWindow(c *checks) {
 	switch {
 	case l.Total > 0 && l.Duration != 0:
-		c.add("total", "duration and total both bound the window; give one of them")
-	case l.Total > MaxTotal:
-		c.add("total", "total is %d and can be at most %d", l.Total, uint64(MaxTotal))
+		c.add("total", "<duration> and <total> both bound the window; give one of them")
 	case l.Total == 0 && l.Duration == 0:
-		c.add("duration", "neither duration nor total bounds the window; give one of them, above 0")
-	default:
-		c.span("duration", l.Duration, MaxDuration)
+		c.add("duration", "neither <duration> nor <total> bounds the window; give one of them, above 0")
 	}
-	c.span("warmup", l.Warmup, MaxDuration)
-	if l.Timeout <= 0 {
-		c.add("timeout", "timeout is %v and must be above 0", l.Timeout)
-	}
-	c.span("timeout", max(l.Timeout, 0), MaxTimeout)
 }
 
 func (l *Load) checkKeys(c *checks) {
-	before := len(c.found)
-	c.size("key-size", l.KeySize, MaxKeySize)
-	c.size("value-size", l.ValueSize, MaxValueSize)
-	c.size("prefix", len(l.Prefix), MaxKeySize)
 	if l.KeySpace < 1 || l.KeySpace > MaxKeySpace {
-		c.add("key-space", "key-space is %d and must be from 1 to %d keys", l.KeySpace, uint64(MaxKeySpace))
+		c.outOf("key-space", strconv.FormatUint(l.KeySpace, 10), fmt.Sprintf("from 1 to %d keys", uint64(MaxKeySpace)))
 	}
 	if err, ok := l.Distribution.check().(*Problem); ok {
 		c.found = append(c.found, err)
 	}
-	if len(c.found) > before || l.RangeKey != nil && !l.usesKeySpace() {
+	if c.wrong("key-size", "value-size", "prefix", "key-space", "distribution") || l.RangeKey != nil && !l.usesKeySpace() {
 		return
 	}
 	if l.KeySize == 0 && l.Prefix == "" {
-		c.add("key-size", "key-size is 0 and there is no prefix, so the key would be empty")
+		c.add("key-size", "<key-size> is 0 and there is no prefix, so the key would be empty")
 	} else if room := KeyCapacity(l.KeySize); room < l.KeySpace {
-		c.add("key-size", "key-size %d makes %s, and key-space is %d; use keys of %d bytes or more, or a smaller key-space",
+		c.add("key-size", "<key-size> %d makes %s, and <key-space> is %d; use keys of %d bytes or more, or a smaller <key-space>",
 			l.KeySize, keys(room), l.KeySpace, neededKeySize(l.KeySpace))
 	}
 }
@@ -219,35 +224,18 @@ func (l *Load) checkTxn(c *checks) {
 	if !l.has(isTxn) {
 		return
 	}
-	c.whole("txn-keys", int64(l.TxnKeys), 1, MaxTxnKeys)
 	if l.TxnKeys > 0 && uint64(l.TxnKeys) > l.KeySpace {
-		c.add("txn-keys", "txn-keys is %d, and the key space has only %d keys", l.TxnKeys, l.KeySpace)
-	}
-}
-
-// checkNewConnection refuses what outlives its connection.
-func (l *Load) checkNewConnection(c *checks) {
-	for _, o := range l.Mix {
-		switch o.Kind {
-		case kv.Put, kv.Get, kv.Range, kv.Delete, kv.CAS, kv.Txn:
-		default:
-			if l.NewConnection {
-				c.add("new-connection", "new-connection is for operations of one request and answer, and %s is none", o.Kind)
-			}
-		}
+		c.add("txn-keys", "<txn-keys> is %d, and the key space has only %d keys", l.TxnKeys, l.KeySpace)
 	}
 }
 
 func (l *Load) checkRange(c *checks) {
-	if l.RangeLimit < 0 {
-		c.add("range-limit", "range-limit is %d and cannot be negative; 0 is no limit", l.RangeLimit)
-	}
 	switch {
 	case l.RangeKey != nil && len(l.RangeKey) == 0:
-		c.add("range-key", "range-key is empty, and a key has at least one byte")
+		c.add("range-key", "<range-key> is empty, and a key has at least one byte")
 	case len(l.RangeEnd) > 0 && l.RangeKey == nil:
-		c.add("range-end", "range-end needs range-key, the first key of the interval")
+		c.add("range-end", "<range-end> needs <range-key>, the first key of the interval")
 	case len(l.RangeEnd) > 0 && bytes.Compare(l.RangeEnd, l.RangeKey) <= 0:
-		c.add("range-end", "range-end %q is not after range-key %q, so the interval is empty", l.RangeEnd, l.RangeKey)
+		c.add("range-end", "<range-end> %q is not after <range-key> %q, so the interval is empty", l.RangeEnd, l.RangeKey)
 	}
 }

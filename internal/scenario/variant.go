@@ -26,7 +26,7 @@ func setStore(d *draft, n *node) (err error) {
 		d.cluster.Store, err = n.filled("store")
 		return err
 	}
-	keys, named := trialKeys(), false
+	named := false
 	readers := map[string]func(*node) error{
 		"name": func(n *node) (err error) {
 			d.cluster.Store, err = n.filled("store")
@@ -35,7 +35,7 @@ func setStore(d *draft, n *node) (err error) {
 		},
 	}
 	for _, k := range variantKeys() {
-		readers[k] = func(n *node) error { return keys[k].set(d, n) }
+		readers[k] = func(n *node) error { return d.parameters[k].readFrom(d, n) }
 	}
 	switch err := n.fields("store", readers); {
 	case err != nil:
@@ -120,7 +120,7 @@ func (p *fileParser) readBaseline(n *node) {
 	}
 	l := layer{}
 	for _, pair := range n.pairs {
-		k, ok := p.keys[pair.key]
+		k, ok := p.trialKey(pair.key)
 		switch {
 		case !slices.Contains(baselineKeys(), pair.key):
 			p.failf(pair.at, "a baseline changes %s, and not %q", strings.Join(baselineKeys(), ", "), pair.key)

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -32,57 +33,82 @@ func setWatch(d *draft, n *node) error {
 	if n.kind != mapping {
 		return n.at.errorf("watch must be a mapping, as in {watchers: 100}, or none, not %s", n.what())
 	}
-	w, counted, created := &Watch{Streams: 1}, false, false
-	err := n.fields("watch", map[string]func(*node) error{
-		"watchers":         func(n *node) error { counted = true; return n.wholeInto("watch.watchers", &w.Watchers) },
-		"streams":          func(n *node) error { return n.wholeInto("watch.streams", &w.Streams) },
-		"connections":      func(n *node) error { return n.wholeInto("watch.connections", &w.Connections) },
-		"watched-keys":     func(n *node) error { return n.countInto("watch.watched-keys", &w.WatchedKeys) },
-		"keys-per-watcher": func(n *node) error { return setKeysPerWatcher(d, w, n) },
-		"prev-kv":          func(n *node) error { return n.booleanInto("watch.prev-kv", &w.PrevKV) },
-		"key": func(n *node) error {
-			s, err := n.word("watch.key")
-			if err == nil && s == "" {
-				err = n.at.errorf("watch.key is empty, and a key has at least one byte")
-			}
-			w.Key = []byte(s)
-			return err
-		},
-		"earlier-events": func(n *node) error {
-			events := uint64(0)
-			err := n.countInto("watch.earlier-events", &events)
-			if err == nil && events > MaxEarlierEvents {
-				err = n.at.errorf("watch.earlier-events is %d and can be at most %d", events, MaxEarlierEvents)
-			}
-			w.Expect = uint32(min(events, MaxEarlierEvents))
-			return err
-		},
-		"created-in-window": func(n *node) error {
-			created = true
-			return n.booleanInto("watch.created-in-window", &w.AtWindow)
-		},
-	})
-	switch {
+	w := &Watch{Streams: 1}
+	d.load.Watch = w
+	switch err := readEntries(d, "watch", n); {
 	case err != nil:
 		return err
-	case !counted:
+	case n.field("watchers") == n && !n.flag:
 		return n.at.errorf("watch needs watchers, as in {watchers: 100}")
-	case !created:
+	case n.field("created-in-window") == n:
 		w.AtWindow = w.Expect > 0
 	}
-	d.load.Watch = w
 	return nil
 }
 
-// setKeysPerWatcher reads a number, or all of the key space.
-func setKeysPerWatcher(d *draft, w *Watch, n *node) error {
-	if d.watchAll = n.kind == scalar && n.text == "all"; d.watchAll {
+func setWatchKey(d *draft, n *node) error {
+	s, err := n.word("watch.key")
+	if err == nil && s == "" {
+		err = n.at.errorf("%s", d.called.fill("<watch.key> is empty, and a key has at least one byte"))
+	}
+	d.load.Watch.Key = []byte(s)
+	return err
+}
+
+// spanOfWatcher is a number, or all of the key space.
+type spanOfWatcher struct{ typed[uint64] }
+
+// all stands for the whole key space.
+const all = "all"
+
+func (v spanOfWatcher) read(d *draft, key string, n *node) error {
+	if d.watchAll = n.kind == scalar && n.text == all; d.watchAll {
 		return nil
 	}
 	if _, err := n.whole(""); err != nil {
-		return n.at.errorf("watch.keys-per-watcher must be a whole number or all, not %s", n.what())
+		return n.at.errorf("%s must be a whole number or all, not %s", key, n.what())
 	}
-	return n.countInto("watch.keys-per-watcher", &w.Span)
+	return v.typed.read(d, key, n)
+}
+
+func (v spanOfWatcher) parse(l *Load, s string) error {
+	if s == all {
+		return nil
+	}
+	return v.typed.parse(l, s)
+}
+
+// encode has the number of a watcher's keys always: files say none for 1.
+func (v spanOfWatcher) encode(l *Load) any {
+	if l.Watch == nil || len(l.Watch.Key) > 0 {
+		return nil
+	}
+	return max(l.Watch.Span, 1)
+}
+
+func (v spanOfWatcher) text(l *Load) string {
+	if l.Watch == nil {
+		return ""
+	}
+	return strconv.FormatUint(max(l.Watch.Span, 1), 10)
+}
+
+func earlierEvents() value {
+	t := whole(watchField(func(w *Watch) *uint32 { return &w.Expect }), 1, MaxEarlierEvents)
+	t.optional = true
+	t.form.check = nil // when it is read: 0 is none
+	t.form.read = func(d *draft, key string, n *node) (uint32, error) {
+		i, err := n.whole(key)
+		switch {
+		case err != nil:
+		case i < 1:
+			err = n.at.errorf("%s", d.called.outOf(key, n.text, "at least 1"))
+		case i > MaxEarlierEvents:
+			err = n.at.errorf("%s is %d and can be at most %d", d.called.of(key), i, MaxEarlierEvents)
+		}
+		return uint32(max(min(i, MaxEarlierEvents), 0)), err
+	}
+	return t
 }
 
 // settleWatch fits what is watched to the key space.
@@ -108,11 +134,11 @@ func (b *builder) checkWatch(known bool) {
 	of := b.place("watch.keys-per-watcher")
 	switch own := len(b.load.Prefix) + b.load.KeySize; {
 	case b.watchAll && len(w.Key) == 0 && w.Span == 0:
-		b.failf(of, "with watch.keys-per-watcher: all each watcher watches the whole key space, so watch.watched-keys means nothing; drop one of them")
+		b.failf(of, "with <watch.keys-per-watcher>: all each watcher watches the whole key space, so <watch.watched-keys> means nothing; drop one of them")
 	case b.watchAll && len(w.Key) > 0:
-		b.failf(of, "watch.key is the one key that all watch, so watch.keys-per-watcher means nothing; drop one of them")
-	case len(w.Key) == own && strings.HasPrefix(string(w.Key), b.load.Prefix):
-		b.failf(b.place("watch.key"), "watch.key %q looks like a key of the load, which are %s; give it another length", w.Key, b.load.keyShape())
+		b.failf(of, "<watch.key> is the one key that all watch, so <watch.keys-per-watcher> means nothing; drop one of them")
+	case b.asksFor("watch") && len(w.Key) == own && strings.HasPrefix(string(w.Key), b.load.Prefix):
+		b.failf(b.place("watch.key"), "<watch.key> %q looks like a key of the load, which are %s; give it another length", w.Key, b.load.keyShape())
 	}
 	if known {
 		if err := b.catalog.Supports(b.cluster.Store, kv.Watch, kv.None); err != nil {
@@ -138,11 +164,7 @@ func (l *Load) checkWatch(c *checks) {
 	if w == nil {
 		return
 	}
-	before := len(c.found)
-	c.whole("watch.watchers", int64(w.Watchers), 1, MaxWatchers)
-	c.whole("watch.streams", int64(w.Streams), 1, MaxWatchers)
-	c.whole("watch.connections", int64(w.Connections), 0, MaxConnections)
-	if len(c.found) == before {
+	if !c.wrong("watch.watchers", "watch.streams", "watch.connections") {
 		w.checkCounts(c)
 	}
 	if len(w.Key) > 0 {
@@ -151,10 +173,10 @@ func (l *Load) checkWatch(c *checks) {
 		l.checkWatched(c)
 	}
 	if w.Expect > 0 && l.Total > 0 {
-		c.add("total", "watch.earlier-events closes the window when the watchers have caught up, so a duration bounds it and no total")
+		c.add("total", "<watch.earlier-events> closes the window when the watchers have caught up, so a duration bounds it and no total")
 	}
 	if l.NewConnection {
-		c.add("new-connection", "watchers need connections that stay, and new-connection has one for each operation; drop one of them")
+		c.add("new-connection", "watchers need connections that stay, and <new-connection> has one for each operation; drop one of them")
 	}
 	if l.has(isSTM) {
 		c.add("watch", "watchers cannot go with stm: which keys a transaction wrote is not known")
@@ -163,9 +185,9 @@ func (l *Load) checkWatch(c *checks) {
 
 func (w *Watch) checkCounts(c *checks) {
 	if w.Streams > w.Watchers {
-		c.add("watch.streams", "watch.streams is %d, and there %s; a stream needs a watcher at least", w.Streams, areWatchers(w.Watchers))
+		c.add("watch.streams", "<watch.streams> is %d, and there %s; a stream needs a watcher at least", w.Streams, areWatchers(w.Watchers))
 	} else if w.Connections > w.Streams {
-		c.add("watch.connections", "watch.connections is %d, and watch.streams is %d; a stream is on one connection", w.Connections, w.Streams)
+		c.add("watch.connections", "<watch.connections> is %d, and <watch.streams> is %d; a stream is on one connection", w.Connections, w.Streams)
 	}
 }
 
@@ -183,11 +205,11 @@ func (w *Watch) checkKey(c *checks) {
 		given bool
 	}{{"watch.watched-keys", w.WatchedKeys > 0}, {"watch.keys-per-watcher", w.Span > 1}} {
 		if of.given {
-			c.add(of.key, "watch.key is the one key that all watch, so %s means nothing; drop one of them", of.key)
+			c.add(of.key, "<watch.key> is the one key that all watch, so <"+of.key+"> means nothing; drop one of them")
 		}
 	}
 	if w.Expect > 0 && !w.AtWindow {
-		c.add("watch.created-in-window", "watch.earlier-events are caught up with in the window, so the watchers are created in it; drop created-in-window")
+		c.add("watch.created-in-window", "<watch.earlier-events> are caught up with in the window, so the watchers are created in it; drop <watch.created-in-window>")
 	}
 }
 
@@ -196,17 +218,17 @@ func (l *Load) checkWatched(c *checks) {
 	w := l.Watch
 	switch {
 	case w.Expect > 0 && w.Start == 0:
-		c.add("watch.earlier-events", "watch.earlier-events needs watch.key, the key that they are written to before the load")
+		c.add("watch.earlier-events", "<watch.earlier-events> needs <watch.key>, the key that they are written to before the load")
 	case w.AtWindow && w.Start == 0:
-		c.add("watch.created-in-window", "watch.created-in-window is for a watch.key of its own: of the load's keys, events of writes before the watchers were there would count as lost")
+		c.add("watch.created-in-window", "<watch.created-in-window> is for a <watch.key> of its own: of the load's keys, events of writes before the watchers were there would count as lost")
 	}
 	if w.WatchedKeys > l.KeySpace {
-		c.add("watch.watched-keys", "watch.watched-keys is %d, and the key space has only %s", w.WatchedKeys, keys(l.KeySpace))
+		c.add("watch.watched-keys", "<watch.watched-keys> is %d, and the key space has only %s", w.WatchedKeys, keys(l.KeySpace))
 	} else if span := min(max(w.Span, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > MaxWatched/uint64(w.Watchers) {
 		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, keys(span), MaxWatched)
 	}
 	if l.has(kv.Kind.Writes) && l.ValueSize < LeastWatchedValue {
-		c.add("value-size", "value-size is %d B, and an event tells which write it is of by its value, for which %d bytes are needed", l.ValueSize, LeastWatchedValue)
+		c.add("value-size", "<value-size> is %d B, and an event tells which write it is of by its value, for which %d bytes are needed", l.ValueSize, LeastWatchedValue)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestSTMKeys(t *testing.T) {
 	}
 	// As etcd's benchmark has it, none writes: half of one key is no key.
 	plain, _ := one(t, "operation: stm")
-	if plain.Load.STM != nil || len(plain.Notes) != 1 || plain.Notes[0] != "no transaction writes: 50 percent (stm.write-percent) of 1 key (stm.keys) is no whole key" {
+	if plain.Load.STM != nil || len(plain.Notes) != 1 || plain.Notes[0] != "No transaction writes: 50 percent (stm.write-percent) of 1 key (stm.keys) is no whole key." {
 		t.Errorf("by default %+v, %q", plain.Load.STM, plain.Notes)
 	}
 	if part, _ := one(t, "operation: stm", "stm: {keys: 2}"); part.Load.STM.WritePercent != 50 || part.Load.STM.Isolation != kv.RepeatableReads || len(part.Notes) != 0 {

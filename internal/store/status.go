@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
@@ -30,11 +31,9 @@ func Refused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
-// What servers say of themselves is bounded: they are not trusted.
+// What servers say of themselves is bounded, as the members that they name are
+// by kv.MaxMembers: they are not trusted.
 const (
-	// MaxMembers is how many members a cluster may name. Those that are known
-	// have seven, and some proxies and clients beside them.
-	MaxMembers = 100
 	// MaxName bounds a member's name and version, in bytes, and the text of an
 	// alarm.
 	MaxName = 200
@@ -51,8 +50,8 @@ func AskMembers(ctx context.Context, a Admin) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(list) > MaxMembers {
-		return nil, fmt.Errorf("the cluster names %d members, and no cluster has more than %d: name the endpoints, or ask another member", len(list), MaxMembers)
+	if len(list) > kv.MaxMembers {
+		return nil, fmt.Errorf("the cluster names %d members, and no cluster has more than %d: name the endpoints, or ask another member", len(list), kv.MaxMembers)
 	}
 	for _, m := range list {
 		if len(m) > MaxName {

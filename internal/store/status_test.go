@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
 func TestAskAll(t *testing.T) {
@@ -82,7 +84,7 @@ func TestWhatServersSayIsBounded(t *testing.T) {
 	if list, err := AskMembers(t.Context(), few); err != nil || len(list) != 2 {
 		t.Error(list, err)
 	}
-	for _, list := range []said{make(said, MaxMembers+1), {"h:1", strings.Repeat("h", MaxName+1)}} {
+	for _, list := range []said{make(said, kv.MaxMembers+1), {"h:1", strings.Repeat("h", MaxName+1)}} {
 		if _, err := AskMembers(t.Context(), list); err == nil {
 			t.Errorf("%d members are taken", len(list))
 		}

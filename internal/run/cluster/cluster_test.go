@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
@@ -355,7 +356,7 @@ func TestStartIsCancelled(t *testing.T) {
 func TestBadSpecs(t *testing.T) {
 	for name, spec := range map[string]Spec{
 		"no members":       {Dir: t.TempDir()},
-		"too many members": {Members: 99, Dir: t.TempDir()},
+		"too many members": {Members: kv.MaxMembers + 1, Dir: t.TempDir()},
 		"no folder":        {Members: 1},
 		"bad settings":     {Members: 1, Dir: t.TempDir(), Settings: &etcd.Settings{HeartbeatInterval: 500}},
 		"other settings":   {Members: 1, Dir: t.TempDir(), Settings: 7},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
@@ -51,7 +52,7 @@ func TestDownRemovesOnlyWhatUpMade(t *testing.T) {
 		},
 		"a name twice": func(_ *testing.T, p *Playground) error { p.Members[1].Name = "m1"; return nil },
 		"too many members": func(_ *testing.T, p *Playground) error {
-			for i := len(p.Members); i <= maxMembers; i++ {
+			for i := len(p.Members); i <= kv.MaxMembers; i++ {
 				p.Members = append(p.Members, PlaygroundMember{Name: memberName(i)})
 			}
 			return nil

@@ -10,12 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-// maxMembers is more than any store of this kind is run with.
-const maxMembers = 31
 
 // portAttempts is how often a start is tried when another program took a port
 // between our look at it and the member's.
@@ -47,8 +45,8 @@ func Start(ctx context.Context, h host.Host, st store.Store, spec Spec) (*Cluste
 
 // complete checks the spec and fills in its defaults.
 func (s *Spec) complete() error {
-	if s.Members < 1 || s.Members > maxMembers {
-		return fmt.Errorf("a cluster of %d members cannot be started; choose from 1 to %d", s.Members, maxMembers)
+	if s.Members < 1 || s.Members > kv.MaxMembers {
+		return fmt.Errorf("a cluster of %d members cannot be started; choose from 1 to %d", s.Members, kv.MaxMembers)
 	}
 	if s.Dir == "" {
 		return errors.New("a cluster needs a folder for its data")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
@@ -80,8 +81,8 @@ func parse(b []byte, dir string) (*Playground, error) {
 	if !p.Mark.Valid() {
 		return nil, fmt.Errorf("%w: %s in %s is damaged: its mark %q is none", ErrNotOurs, stateFile, dir, p.Mark)
 	}
-	if len(p.Members) > maxMembers {
-		return nil, fmt.Errorf("%w: the state of the cluster in %s names %d members, and up starts no more than %d", ErrNotOurs, dir, len(p.Members), maxMembers)
+	if len(p.Members) > kv.MaxMembers {
+		return nil, fmt.Errorf("%w: the state of the cluster in %s names %d members, and up starts no more than %d", ErrNotOurs, dir, len(p.Members), kv.MaxMembers)
 	}
 	for i := range p.Members {
 		if name := p.Members[i].Name; name != memberName(i) {

@@ -149,7 +149,7 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if rpc != "" && (len(a.servers) < store.MaxMembers || a.servers[rpc] != 0) {
+	if rpc != "" && (len(a.servers) < kv.MaxMembers || a.servers[rpc] != 0) {
 		a.servers[rpc] = m.ID
 	}
 	if m.Role == kv.Follower {

@@ -276,7 +276,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	list, err := etcdserverpb.NewClusterClient(answers).MemberList(ctx, &etcdserverpb.MemberListRequest{})
-	if err != nil || len(list.Members) > store.MaxMembers {
+	if err != nil || len(list.Members) > kv.MaxMembers {
 		return // a status without names is still a status
 	}
 	clear(a.names) // or each list could add others

@@ -1,0 +1,177 @@
+package scenario
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// mixValue is a load's operations. A flag has them as put=20,get=80, with the
+// consistency of reads behind a colon where they differ in it.
+type mixValue struct{}
+
+func (mixValue) hint() string                           { return "OPERATION=WEIGHT,..." }
+func (mixValue) bounds() string                         { return "weights from 1e-9 to 1e9" }
+func (mixValue) check(*checks, string, *Load)           {} // checkMix
+func (mixValue) read(d *draft, _ string, n *node) error { return setMix(d, n) }
+
+func (mixValue) parse(l *Load, s string) error {
+	l.Mix = nil
+	for part := range strings.SplitSeq(s, ",") {
+		named, weight, weighted := strings.Cut(strings.TrimSpace(part), "=")
+		kind, level, levelled := strings.Cut(named, ":")
+		o := Operation{Weight: 1}
+		var err error
+		if o.Kind, err = kv.ParseKind(kind); err != nil {
+			return err
+		}
+		if levelled {
+			if o.Consistency, err = kv.ParseConsistency(level); err != nil {
+				return err
+			}
+			if !reads(o.Kind) {
+				return fmt.Errorf("consistency is for reads, and %s is none", o.Kind)
+			}
+		}
+		if weighted {
+			if o.Weight, err = ParseNumber(weight); err != nil {
+				return err
+			}
+		}
+		l.Mix = append(l.Mix, o)
+	}
+	return nil
+}
+
+// text names the operations, and the weights where there are several.
+func (mixValue) text(l *Load) string {
+	parts := make([]string, 0, len(l.Mix))
+	for _, o := range l.Mix {
+		text := o.label()
+		if len(l.Mix) > 1 {
+			text += fmt.Sprintf(" %g", o.Weight)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mixEntry is a part of a mix as files and records have it.
+type mixEntry struct {
+	Operation   string  `json:"operation"`
+	Consistency string  `json:"consistency,omitempty"`
+	Weight      float64 `json:"weight"`
+}
+
+func (mixValue) encode(l *Load) any {
+	out := []mixEntry{}
+	for _, o := range l.Mix {
+		out = append(out, mixEntry{o.Kind.String(), o.Consistency.String(), o.Weight})
+	}
+	return out
+}
+
+func (mixValue) decode(l *Load, b json.RawMessage) error {
+	var entries []mixEntry
+	if err := json.Unmarshal(b, &entries); err != nil {
+		return err
+	}
+	l.Mix = nil
+	for _, e := range entries {
+		o := Operation{Weight: e.Weight}
+		var kind, level error
+		o.Kind, kind = kv.ParseKind(e.Operation)
+		if e.Consistency != "" {
+			o.Consistency, level = kv.ParseConsistency(e.Consistency)
+		}
+		if err := errors.Join(kind, level); err != nil {
+			return err
+		}
+		l.Mix = append(l.Mix, o)
+	}
+	return nil
+}
+
+// setOperation reads the one operation of a load.
+func setOperation(d *draft, n *node) error {
+	k, err := parsed(n, "operation", kv.ParseKind)
+	d.load.Mix, d.places = []Operation{{Kind: k, Weight: 1}}, []place{n.at}
+	return err
+}
+
+// setMix reads a mapping of operations to weights, or a list.
+func setMix(d *draft, n *node) error {
+	d.load.Mix, d.places = nil, nil
+	if n.flag {
+		err := mixValue{}.parse(&d.load, n.text)
+		d.places = make([]place, len(d.load.Mix))
+		return err
+	}
+	switch n.kind {
+	case mapping:
+		for _, p := range n.pairs {
+			k, err := parsed(&node{kind: scalar, text: p.key, at: p.at}, "mix", kv.ParseKind)
+			if err != nil {
+				return err
+			}
+			weight, err := readWeight(p.value)
+			if err != nil {
+				return err
+			}
+			d.load.Mix, d.places = append(d.load.Mix, Operation{Kind: k, Weight: weight}), append(d.places, p.at)
+		}
+	case list:
+		for _, item := range n.items {
+			o, err := readOperation(item)
+			if err != nil {
+				return err
+			}
+			d.load.Mix, d.places = append(d.load.Mix, o), append(d.places, item.at)
+		}
+	default:
+		return n.at.errorf("mix must be a mapping as in {put: 20, get: 80}, or a list, not %s", n.what())
+	}
+	if len(d.load.Mix) == 0 {
+		return n.at.errorf("the mix has no operation")
+	}
+	return nil
+}
+
+func readOperation(n *node) (Operation, error) {
+	o, named := Operation{Weight: 1}, false
+	err := n.fields("an entry of mix", map[string]func(*node) error{
+		"operation": func(n *node) (err error) {
+			o.Kind, err = parsed(n, "operation", kv.ParseKind)
+			named = true
+			return err
+		},
+		"consistency": func(n *node) (err error) {
+			o.Consistency, err = parsed(n, "consistency", kv.ParseConsistency)
+			return err
+		},
+		"weight": func(n *node) (err error) {
+			o.Weight, err = readWeight(n)
+			return err
+		},
+	})
+	switch {
+	case err != nil:
+		return o, err
+	case !named:
+		return o, n.at.errorf("an entry of mix needs operation")
+	case o.Consistency != kv.None && !reads(o.Kind):
+		return o, n.at.errorf("consistency is for reads, and %s is none", o.Kind)
+	}
+	return o, nil
+}
+
+func readWeight(n *node) (float64, error) {
+	w, err := n.number("a weight")
+	if err == nil && !(w >= MinWeight && w <= MaxWeight) {
+		return 0, n.at.errorf("a weight is %s and must be from %s to %s", n.text, formatNumber(MinWeight), formatNumber(MaxWeight))
+	}
+	return w, err
+}

@@ -1,0 +1,152 @@
+package scenario
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Parameter is the one definition of a parameter of a trial. Scenario files,
+// the flags of bench, the checks and their sentences, records, the comparison of
+// loads, the text above a report's table, dry runs and the tables in docs have
+// it from here.
+type Parameter struct {
+	// Key is what scenario files and records call it. A point parts the key of a
+	// mapping from that of an entry, as in watch.streams.
+	Key string
+	// Flag is what the commands of bench call it, if not like its key.
+	Flag string
+	// Meaning is a phrase for help.
+	Meaning string
+	// Range is its range in words, if it is not that of its value.
+	Range string
+	// Differs is what a sentence calls it that says in what two loads differ.
+	// Loads are the same if they differ only in parameters without.
+	Differs string
+	// Reads is what a report says of a load for which it is true or above 0,
+	// and Column the title of its column where the loads of a table differ.
+	// Parameters whose text is made of several have none.
+	Reads, Column string
+	// Note is a sentence below the report of such a load.
+	Note string
+	// Operations are those that it is for, OperationsText in words; nil is all.
+	// Throughout refuses it where a mix has others, too.
+	Operations     func(kv.Kind) bool
+	OperationsText string
+	Throughout     bool
+	// OpenLoop is for a parameter that an open loop alone has, ClosedLoop for
+	// one by which open loops are not told apart.
+	OpenLoop, ClosedLoop bool
+
+	alone  bool // of a trial itself, and neither of defaults nor of matrix
+	shared bool // of a trial and of defaults, but not of matrix
+	value  value
+	set    func(*draft, *node) error // reads a file's value; value.read if nil
+}
+
+// value is where a load keeps a parameter, and how it is written.
+type value interface {
+	// hint stands for the value in help, and bounds is its range in words.
+	hint() string
+	bounds() string
+	// parse reads what stands behind a flag, and read what a file has. Neither
+	// looks at bounds, but for values that a load has no room for.
+	parse(l *Load, text string) error
+	read(d *draft, key string, n *node) error
+	check(c *checks, key string, l *Load)
+	// text is the value as parse reads it; empty where the load has none.
+	text(l *Load) string
+	// encode is the value for JSON, nil where a scenario file would not say it,
+	// and decode reads it back.
+	encode(l *Load) any
+	decode(l *Load, b json.RawMessage) error
+}
+
+// Text is the load's value as flags and files write it; empty without one.
+func (p *Parameter) Text(l *Load) string {
+	if p.value == nil || !p.applies(l) {
+		return ""
+	}
+	return p.value.text(l)
+}
+
+// applies reports whether the parameter has a meaning for the load.
+func (p *Parameter) applies(l *Load) bool {
+	switch {
+	case p.OpenLoop && l.Arrival == Closed:
+		return false
+	case p.Operations != nil:
+		return l.has(p.Operations)
+	}
+	return true
+}
+
+// check looks at the value by itself.
+func (p *Parameter) check(c *checks, l *Load) {
+	if p.value == nil {
+		return
+	}
+	if p.Operations == nil || l.has(p.Operations) || p.value.text(l) != "0" {
+		p.value.check(c, p.Key, l)
+	}
+	if !p.Throughout || !isSet(p.value.text(l)) {
+		return
+	}
+	for _, o := range l.Mix {
+		if o.Kind < kv.NumKinds && !p.Operations(o.Kind) {
+			c.add(p.Key, "<"+p.Key+"> is for "+p.OperationsText+", and %s is none", o.Kind)
+		}
+	}
+}
+
+// IsSet reports whether the load has something to say by Reads.
+func (p *Parameter) IsSet(l *Load) bool {
+	return isSet(p.Text(l))
+}
+
+func isSet(text string) bool { return text != "" && text != "false" && text != "0" }
+
+// Bounds is the parameter's range in words; empty if any value of its kind will do.
+func (p *Parameter) Bounds() string {
+	if p.Range != "" || p.value == nil {
+		return p.Range
+	}
+	return p.value.bounds()
+}
+
+// FlagName is the parameter's flag, without dashes.
+func (p *Parameter) FlagName() string {
+	if p.Flag != "" {
+		return p.Flag
+	}
+	return p.Key
+}
+
+// expands reports whether the parameter makes several trials of one, and is
+// nothing of each.
+func (p *Parameter) expands() bool { return p.set == nil && p.value == nil }
+
+// entryOf is the parameter's key within the mapping of, if it is an entry of it.
+func (p *Parameter) entryOf(of string) (key string, ok bool) {
+	return strings.CutPrefix(p.Key, of+".")
+}
+
+// readFrom reads a file's value into the draft.
+func (p *Parameter) readFrom(d *draft, n *node) error {
+	if p.set != nil {
+		return p.set(d, n)
+	}
+	return p.value.read(d, p.Key, n)
+}
+
+// readEntries reads the mapping of a parameter whose entries are parameters.
+func readEntries(d *draft, of string, n *node) error {
+	readers := make(map[string]func(*node) error)
+	for _, p := range d.parameters {
+		if key, ok := p.entryOf(of); ok {
+			readers[key] = func(n *node) error { return p.readFrom(d, n) }
+		}
+	}
+	return n.fields(of, readers)
+}
