@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
@@ -63,10 +63,10 @@ func describe(c compare.Conditions) string {
 		c.Store, c.Members, c.CPU, c.CPUs, c.System, c.Kernel, c.Go)
 	p99 := "not known"
 	if c.FdatasyncP99 > 0 {
-		p99 = report.Duration(float64(c.FdatasyncP99))
+		p99 = readable.Duration(float64(c.FdatasyncP99))
 	}
 	text += fmt.Sprintf("Data on %s, fdatasync p50 %s, p99 %s. Keys of 8 B, values of %s.\n",
-		c.FileSystem, report.Duration(float64(c.FdatasyncP50)), p99, report.Bytes(valueSize))
+		c.FileSystem, readable.Duration(float64(c.FdatasyncP50)), p99, readable.Bytes(valueSize))
 	if c.Seconds == 0 {
 		return text + "One run of a minute and one of ten."
 	}

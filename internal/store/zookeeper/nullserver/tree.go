@@ -79,13 +79,13 @@ func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.C
 	e, code := t.at(path, version)
 	switch {
 	case code != jute.OK:
-		return nil, code
 	case t.canned != nil:
-		t.wrote = entry{Value: data, Version: max(int64(version)+1, 1) + 1, Created: e.Created, Changed: zxid}
-		return &t.wrote, jute.OK
+		t.wrote = entry{Value: data, Version: int64(max(version+1, 1)) + 1, Created: e.Created, Changed: zxid}
+		e = &t.wrote
+	default:
+		e.Set(data, zxid)
 	}
-	e.Set(data, zxid)
-	return e, jute.OK
+	return e, code
 }
 
 // create makes a node, whose path a sequential mode extends by ten digits.

@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 func showRatio(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-func showMemory(v float64) string { return report.Bytes(uint64(v)) }
+func showMemory(v float64) string { return readable.Bytes(uint64(v)) }
 
-func showCount(v float64) string { return report.Count(uint64(math.Round(v))) }
+func showCount(v float64) string { return readable.Count(uint64(math.Round(v))) }
 
 // showSpread writes "median (min-max)", without the unit in the brackets where
 // it is the same.

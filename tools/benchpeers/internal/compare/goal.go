@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
@@ -184,7 +184,7 @@ func resident(title string, limit float64, names ...string) Goal {
 
 func lateness(title string, limit float64, figure Figure) Goal {
 	return Goal{
-		Title: title, Limit: limit, AtMost: true, Show: report.Duration,
+		Title: title, Limit: limit, AtMost: true, Show: readable.Duration,
 		Values: func(r *Results) []float64 { return r.Values(CaseOpen, peer.Quorumbench, figure) },
 	}
 }

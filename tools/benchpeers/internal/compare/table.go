@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
@@ -25,7 +25,7 @@ func WriteFigures(out io.Writer, r *Results, cases []peer.Case, peers []string) 
 			if speed == "-" {
 				continue
 			}
-			p.line(title, name, speed, show(cpuPerOp, report.Duration), show(serviceP50, report.Duration), show(memory, showMemory))
+			p.line(title, name, speed, show(cpuPerOp, readable.Duration), show(serviceP50, readable.Duration), show(memory, showMemory))
 			title = ""
 		}
 	}
@@ -35,7 +35,7 @@ func WriteFigures(out io.Writer, r *Results, cases []peer.Case, peers []string) 
 // WriteLateness writes how late an open loop sent, if there was one.
 func WriteLateness(out io.Writer, r *Results) error {
 	show := func(figure Figure) string {
-		return showSpread(Summarize(r.Values(CaseOpen, peer.Quorumbench, figure)), report.Duration)
+		return showSpread(Summarize(r.Values(CaseOpen, peer.Quorumbench, figure)), readable.Duration)
 	}
 	p50 := show(func(f peer.Figures) float64 { return f.LatenessP50 })
 	if p50 == "-" {
@@ -62,7 +62,7 @@ func WriteChecks(out io.Writer, r *Results, cases []peer.Case) error {
 				p.line("\ncheck", "round", "tool", "writes/s", "slowest", "stddev", "verdict")
 			}
 			k := run.Check
-			p.line(title, fmt.Sprint(run.Round+1), run.Peer, showCount(run.PerSecond), report.Duration(k.Slowest), report.Duration(k.Stddev), k.Verdict())
+			p.line(title, fmt.Sprint(run.Round+1), run.Peer, showCount(run.PerSecond), readable.Duration(k.Slowest), readable.Duration(k.Stddev), k.Verdict())
 			title = ""
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
@@ -94,12 +94,12 @@ func words(text string) []string {
 
 func TestShow(t *testing.T) {
 	for got, want := range map[string]string{
-		showCount(999):                        "999",
-		showCount(1000):                       "1,000",
-		showCount(1_234_567.4):                "1,234,567",
-		showMemory(64 << 20):                  "64.0 MiB",
-		showSpread(Spread{}, report.Duration): "-",
-		showSpread(Spread{2, 2e6, 9e5, 3e6}, report.Duration): "2.00 ms (900 µs-3.00 ms)",
+		showCount(999):                          "999",
+		showCount(1000):                         "1,000",
+		showCount(1_234_567.4):                  "1,234,567",
+		showMemory(64 << 20):                    "64.0 MiB",
+		showSpread(Spread{}, readable.Duration): "-",
+		showSpread(Spread{2, 2e6, 9e5, 3e6}, readable.Duration): "2.00 ms (900 µs-3.00 ms)",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // Check is what a `check perf` said of itself.
@@ -28,7 +28,7 @@ func (c Check) Verdict() string {
 
 // String tells it on one line.
 func (c Check) String() string {
-	return fmt.Sprintf("slowest %s, stddev %s: %s", report.Duration(c.Slowest), report.Duration(c.Stddev), c.Verdict())
+	return fmt.Sprintf("slowest %s, stddev %s: %s", readable.Duration(c.Slowest), readable.Duration(c.Stddev), c.Verdict())
 }
 
 // checkSpan is how long a check perf of the original writes; ours is told a

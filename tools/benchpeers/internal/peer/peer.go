@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // The peers' names.
@@ -116,15 +116,15 @@ var errNothingDone = errors.New("no operation was completed")
 
 // String tells the figures on one line.
 func (f Figures) String() string {
-	text := fmt.Sprintf("%s, %s of processor time for each operation", report.PerSecond(f.PerSecond), report.Duration(f.CPUPerOp))
+	text := fmt.Sprintf("%s, %s of processor time for each operation", readable.PerSecond(f.PerSecond), readable.Duration(f.CPUPerOp))
 	if f.ServiceP50 > 0 {
-		text += ", service time p50 " + report.Duration(f.ServiceP50)
+		text += ", service time p50 " + readable.Duration(f.ServiceP50)
 	}
 	if f.LatenessP999 > 0 {
-		text += ", lateness p99.9 " + report.Duration(f.LatenessP999)
+		text += ", lateness p99.9 " + readable.Duration(f.LatenessP999)
 	}
 	if f.MaxRSS > 0 {
-		text += fmt.Sprintf(", %s resident", report.Bytes(uint64(f.MaxRSS)))
+		text += fmt.Sprintf(", %s resident", readable.Bytes(uint64(f.MaxRSS)))
 	}
 	if f.Check != nil {
 		text += ", " + f.Check.String()
