@@ -18,6 +18,7 @@ const epoch = 2
 type tree struct {
 	*keyspace.Space[node]        // its lock guards what follows
 	canned                *entry // not nil: every node is this one, and nothing is remembered
+	wrote                 entry  // what it is said to be after a write
 
 	sessions map[int64]map[string]struct{} // with the ephemeral nodes that end with them
 	lastID   int64
@@ -76,7 +77,12 @@ func versionOf(e *entry) int32 { return int32(e.Version - 1) }
 // set changes a node's data in a transaction.
 func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.Code) {
 	e, code := t.at(path, version)
-	if code == jute.OK && t.canned == nil {
+	switch {
+	case code != jute.OK:
+	case t.canned != nil:
+		t.wrote = entry{Value: data, Version: int64(max(version+1, 1)) + 1, Created: e.Created, Changed: zxid}
+		e = &t.wrote
+	default:
 		e.Set(data, zxid)
 	}
 	return e, code
@@ -85,7 +91,8 @@ func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.C
 // create makes a node, whose path a sequential mode extends by ten digits.
 func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, session int64) (string, *entry, jute.Code) {
 	if t.canned != nil {
-		return path, t.canned, jute.OK
+		t.wrote = entry{Value: data, Version: 1, Created: zxid, Changed: zxid}
+		return path, &t.wrote, jute.OK
 	}
 	if len(path) < 2 || path[0] != '/' || strings.Contains(path, "//") {
 		return "", nil, jute.BadArguments
