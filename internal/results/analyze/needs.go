@@ -21,12 +21,12 @@ func openLoop() *need {
 }
 
 func watchers() *need {
-	return &need{of: "watchers", has: func(c *record.Conditions) bool { return c.Watching != nil }}
+	return &need{of: "watchers", has: func(c *record.Conditions) bool { return c.Watch != nil }}
 }
 
 // timedEvents are those of the load's own writes.
 func timedEvents() *need {
-	return &need{of: "events of watched writes", has: func(c *record.Conditions) bool { return c.Watching != nil && c.Watching.Key == "" }}
+	return &need{of: "events of watched writes", has: func(c *record.Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
 }
 
 func transactions() *need {

@@ -63,7 +63,7 @@ func compare(w io.Writer, c *analyze.Comparison, as layout) error {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		t := p.New[0]
-		cells := []string{headline(t) + levelsOf(&notes, p), Bytes(uint64(t.ValueSize)), callers(t), t.Target,
+		cells := []string{headline(t) + levelsOf(&notes, p), Bytes(uint64(t.ValueSize)), callers(t), t.Target.String(),
 			perSecond(p.QPS) + " (" + percentOf(p.QPSChange) + ")", intervalOf(p.QPSChange) + notes.mark(dependence(p, p.QPSChange)),
 			Figure(p.P90) + " (" + percentOf(p.P90Change) + ")", intervalOf(p.P90Change) + notes.mark(dependence(p, p.P90Change)),
 			bothVerdicts(p)}
@@ -131,7 +131,7 @@ func distinct(c *analyze.Comparison) bool {
 	seen := map[string]bool{}
 	for i := range c.Pairs {
 		t := c.Pairs[i].New[0]
-		key := strings.Join([]string{headline(t), strconv.Itoa(t.ValueSize), callers(t), t.Target}, "\x00")
+		key := strings.Join([]string{headline(t), strconv.Itoa(t.ValueSize), callers(t), t.Target.String()}, "\x00")
 		if seen[key] {
 			return false
 		}

@@ -78,7 +78,7 @@ func comparedRows(c *analyze.Comparison) []comparedPair {
 		p := &c.Pairs[i]
 		t := p.New[0]
 		row := comparedPair{Trial: p.Name, Operation: t.Operation, Consistency: t.Consistency, ValueSize: t.ValueSize,
-			Clients: t.Clients, Target: t.Target, Verdict: worst(p.AllNew), BaseVerdict: worst(p.AllBase), Dependent: p.Dependent,
+			Clients: t.Clients, Target: t.Target.String(), Verdict: worst(p.AllNew), BaseVerdict: worst(p.AllBase), Dependent: p.Dependent,
 			LeftOut: [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)},
 			QPS:     changeOf(p.QPS, p.BaseQPS, p.QPSChange, p), P90: changeOf(p.P90, p.BaseP90, p.P90Change, p)}
 		rows = append(rows, row)

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // twoStores records a run of two stores: etcd over three seconds and a bit with an
@@ -25,8 +26,7 @@ func twoStores(t *testing.T) (*record.Run, string) {
 	}
 	for i, name := range []string{"etcd", "zookeeper"} {
 		c := record.Conditions{Number: i + 1, Name: name + "-write", Repeat: 1, Repeats: 1, Store: name, Version: "3.5", Operation: "put",
-			Target: "any", Members: 3, Arrival: "closed", Clients: 100, Connections: 10, KeySize: 256, ValueSize: 1024,
-			Mix: []record.Share{{Operation: "put", Weight: 1}}}
+			Members: 3, Load: scenario.Load{Clients: 100, Connections: 10, KeySize: 256, ValueSize: 1024, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
 		tw, err := w.Trial(c, noon)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Summary writes one trial for a reader: what was done, throughput, times,
@@ -156,8 +157,8 @@ func keysRead(g *grid, t *record.Trial) {
 
 // readsMany reports whether one operation of the trial can read several keys.
 func readsMany(t *record.Trial) bool {
-	return slices.ContainsFunc(t.Mix, func(s record.Share) bool {
-		return s.Operation == kv.Range.String() || s.Operation == kv.TxnGet.String()
+	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool {
+		return o.Kind == kv.Range || o.Kind == kv.TxnGet
 	})
 }
 

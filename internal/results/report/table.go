@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // cellOf is a column of the table and how a row fills it.
@@ -118,7 +119,7 @@ func due(t *record.Trial) string {
 	if t.Rate == nil {
 		return Dash
 	}
-	if t.Arrival == "poisson" {
+	if t.Arrival == scenario.Poisson {
 		return "poisson " + PerSecond(*t.Rate)
 	}
 	return PerSecond(*t.Rate)
@@ -135,7 +136,7 @@ func labels(all []*group, notes *footnotes) []cellOf {
 	columns = append(columns, []cellOf{
 		{column{"operation", true}, func(g *group) string { return operation(g.first()) }},
 		{column{"consistency", true}, func(g *group) string { return orDash(g.first().Consistency) + notes.levels(g.first()) }},
-		{column{"target", true}, func(g *group) string { return g.first().Target }},
+		{column{"target", true}, func(g *group) string { return g.first().Target.String() }},
 	}...)
 	for _, f := range facets() {
 		if !f.shared(all) {

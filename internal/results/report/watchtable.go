@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // watchTable hands over the table of the trials that watch, if there are any.
@@ -23,7 +24,7 @@ func watchTable(all []*group, put func(head string, g *grid) error) error {
 func withWatchers(all []*group) []*group {
 	var out []*group
 	for _, g := range all {
-		if g.first().Watching != nil {
+		if g.first().Load.Watch != nil {
 			out = append(out, g)
 		}
 	}
@@ -37,8 +38,8 @@ func watchColumns(rows []*group) []cellOf {
 	}
 	columns := []cellOf{
 		{column{"trial", true}, func(g *group) string { return g.first().Name }},
-		{column{title: "watchers"}, func(g *group) string { return Count(uint64(max(g.first().Watching.Watchers, 0))) }},
-		{column{title: "streams"}, func(g *group) string { return Count(uint64(max(g.first().Watching.Streams, 0))) }},
+		{column{title: "watchers"}, func(g *group) string { return Count(uint64(max(g.first().Load.Watch.Watchers, 0))) }},
+		{column{title: "streams"}, func(g *group) string { return Count(uint64(max(g.first().Load.Watch.Streams, 0))) }},
 		{column{"watch", true}, func(g *group) string { return watchedWhat(g.first()) }},
 		{column{title: "events"}, func(g *group) string {
 			if f := analyze.MedianRate(g.figures(eventRate)); f.Known {
@@ -97,20 +98,20 @@ func amiss(title string, of func(*record.Watched) uint64) cellOf {
 
 // watchedWhat says what a trial's watchers watch.
 func watchedWhat(t *record.Trial) string {
-	if w := t.Watching; w.Key != "" {
-		return fmt.Sprintf("%q", w.Key)
+	if w := t.Load.Watch; len(w.Key) > 0 {
+		return fmt.Sprintf("%q", scenario.KeyText(w.Key))
 	}
-	return watchedKeys(t.Watching, t.KeySpace)
+	return watchedKeys(t.Load.Watch, t.KeySpace)
 }
 
 // watchedKeys says which of the key space's keys are watched.
-func watchedKeys(w *record.Watching, keySpace uint64) string {
+func watchedKeys(w *scenario.Watch, keySpace uint64) string {
 	watched := keySpace
-	if w.Keys > 0 {
-		watched = w.Keys
+	if w.WatchedKeys > 0 {
+		watched = w.WatchedKeys
 	}
 	switch {
-	case w.Span > 1 && w.Span >= keySpace && w.Keys == 1:
+	case w.Span > 1 && w.Span >= keySpace && w.WatchedKeys == 1:
 		return "all " + plural(keySpace, "key") + " each"
 	case w.Span > 1:
 		return plural(w.Span, "key") + " each"
@@ -132,8 +133,8 @@ func watchCells(t *record.Trial, add func(name, text string)) {
 		add(name, strconv.FormatUint(of(w), 10))
 	}
 	watchers, rate := "", ""
-	if t.Watching != nil {
-		watchers = strconv.Itoa(t.Watching.Watchers)
+	if t.Load.Watch != nil {
+		watchers = strconv.Itoa(t.Load.Watch.Watchers)
 	}
 	if w != nil {
 		rate = strconv.FormatFloat(w.PerSecond, 'f', -1, 64)

@@ -21,7 +21,7 @@ func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	m.kind, m.target, m.perSecond, m.p50 = kv.Put, "all", 4000, 2e6
 	plain := m.trial()
 	c := plain.Conditions
-	c.Watching = &record.Watching{Watchers: 1200, Streams: 10, Connections: 2, Span: 1, Keys: 1}
+	c.Watch = &scenario.Watch{Watchers: 1200, Streams: 10, Connections: 2, Span: 1, WatchedKeys: 1}
 	totals := m.totals()
 	totals.Watch.Delivered = uint64(5 * events)
 	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
@@ -48,7 +48,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 		run.Trials = append(run.Trials, watching(made{number: 2, name: "watched", repeat: i + 1, repeats: 3}, rate, l, d, 0))
 	}
 	catchUp := watching(made{number: 3, name: "catch-up"}, 100, 0, 0, 0)
-	catchUp.Watching.Key, catchUp.Watching.Earlier = "w", 4
+	catchUp.Load.Watch.Key, catchUp.Load.Watch.Expect = []byte("w"), 4
 	catchUp.Watch.FromDue, catchUp.Watch.FromSent = record.Times{}, record.Times{}
 	run.Trials = append(run.Trials, catchUp)
 	slices.Sort(rates)
@@ -88,15 +88,15 @@ func TestTableOfWatchEvents(t *testing.T) {
 }
 
 func TestWatchedKeysAreNamed(t *testing.T) {
-	for want, w := range map[string]record.Watching{
-		"1 key":                {Keys: 1, Span: 1},
-		"1 of 8 keys each":     {Keys: 8, Span: 1},
+	for want, w := range map[string]scenario.Watch{
+		"1 key":                {WatchedKeys: 1, Span: 1},
+		"1 of 8 keys each":     {WatchedKeys: 8, Span: 1},
 		"1 of 1,000 keys each": {Span: 1},
 		"20 keys each":         {Span: 20},
-		"all 1,000 keys each":  {Keys: 1, Span: 1000},
-		`"w"`:                  {Key: "w", Span: 1},
+		"all 1,000 keys each":  {WatchedKeys: 1, Span: 1000},
+		`"w"`:                  {Key: []byte("w"), Span: 1},
 	} {
-		trial := record.Trial{Conditions: record.Conditions{KeySpace: 1000, Watching: &w}}
+		trial := record.Trial{Conditions: record.Conditions{Load: scenario.Load{KeySpace: 1000, Watch: &w}}}
 		if got := watchedWhat(&trial); got != want {
 			t.Errorf("%+v is %q, not %q", w, got, want)
 		}
