@@ -30,7 +30,7 @@ func everyEvent(t *testing.T, trial *record.Trial, want uint64) {
 		t.Fatalf("%s tells nothing of its watchers", trial.Name)
 	}
 	if w.Expected != want || w.Delivered != want || w.Lost+w.Duplicated+w.Reordered+w.Wrong+w.Impossible+w.Ended > 0 ||
-		w.Creation.Count != uint64(trial.Watching.Watchers) || rule(trial, 20)+rule(trial, 21) != "" {
+		w.Creation.Count != uint64(trial.Load.Watch.Watchers) || rule(trial, 20)+rule(trial, 21) != "" {
 		t.Errorf("%s: %d events were wanted: %+v", trial.Name, want, *w)
 	}
 }
@@ -67,7 +67,7 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	for _, how := range [][]string{{"--count-only"}, {"--keys-only"}, {"--paginate", "--keys-only"}, {"--stream"}} {
 		scan := w.bench(t, endpoints, exitDone, append([]string{"range", "--prefix", "--total", "20"}, how...)...)
 		sound(t, scan)
-		if told := map[string]bool{"--count-only": scan.CountOnly, "--keys-only": scan.KeysOnly, "--paginate": scan.PageSize == 10_000, "--stream": scan.Streamed}; !told[how[0]] {
+		if told := map[string]bool{"--count-only": scan.Scan.CountOnly, "--keys-only": scan.Scan.KeysOnly, "--paginate": scan.Scan.PageSize == 10_000, "--stream": scan.Scan.Streamed}; !told[how[0]] {
 			t.Errorf("range %v tells %v", how, told)
 		}
 	}
@@ -77,7 +77,7 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 			"--clients", "8", "--total", "80", "--stm-locker", locker)
 		sound(t, stm)
 		switch {
-		case stm.Retries == nil || stm.STM == nil || stm.STM.Locker != locker:
+		case stm.Retries == nil || stm.STM == nil || stm.STM.Locker.String() != locker:
 			t.Errorf("stm under %s tells %v and %v", locker, stm.Retries, stm.STM)
 		case locker == "stm" && *stm.Retries == 0:
 			t.Error("eight clients on four keys never met")
@@ -123,7 +123,7 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 	run := whole(t, dir, record.Complete)
 	trial := &run.Trials[0]
 	sound(t, trial)
-	if trial.Hashes == nil || len(trial.Hashes.Members) != 3 || trial.Hashes.Failure != "" || trial.CompactBehind != 50 {
+	if trial.Hashes == nil || len(trial.Hashes.Members) != 3 || trial.Hashes.Failure != "" || trial.Compact.Behind != 50 {
 		t.Errorf("hashes %+v", trial.Hashes)
 	}
 	files, err := record.OpenTrial(dir, trial.Folder)

@@ -89,7 +89,7 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 			given = endpoints
 		}
 		trial := w.bench(t, given, exitDone, "get", "--target", target, "--total", "1200", "--conns", "6", "--clients", "12", "--key-space-size", "50", "--prefix", "targets/")
-		if trial.Target != target || len(trial.Endpoints) != want.members || trial.Members != 3 {
+		if trial.Target.String() != target || len(trial.Endpoints) != want.members || trial.Members != 3 {
 			t.Errorf("target %s is told as %s with the endpoints %v of %d members", target, trial.Target, trial.Endpoints, trial.Members)
 		}
 		served := ""
@@ -183,7 +183,7 @@ func keysOf(t *testing.T, client *clientv3.Client, prefix string) map[string]int
 }
 
 // promised are the fields that --format json has at least.
-const promised = `schema store version operation consistency target members connections clients rate seed seconds due operations
+const promised = `schema store version operation consistency members rate seed load seconds due operations
 	errors conflicts wrong_answers errors_by_kind operations_per_second longest_gap_seconds failed_from_percentile
 	response_time_ns success_response_time_ns service_time_ns client_cpu_seconds client_max_rss_bytes verdict`
 

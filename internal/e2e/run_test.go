@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -98,10 +99,10 @@ func checkRoles(t *testing.T, trial *record.Trial) {
 	if trial.TermChanges > 0 {
 		return // the machine was too busy for a heartbeat
 	}
-	if trial.Target == "leader" && served["leader"] != trial.Operations {
+	if trial.Target.Mode == kv.LeaderOnly && served["leader"] != trial.Operations {
 		t.Errorf("%s: %d operations, by role %v", trial.Name, trial.Operations, served)
 	}
-	if trial.Target == "all" && (served["leader"] == 0 || served["follower"] == 0 || len(served) != 2) {
+	if trial.Target.Mode == kv.All && (served["leader"] == 0 || served["follower"] == 0 || len(served) != 2) {
 		t.Errorf("%s: %d operations, by role %v", trial.Name, trial.Operations, served)
 	}
 }
@@ -114,7 +115,7 @@ func checkTable(t *testing.T, run *record.Run, out string) {
 		found := false
 		for line := range strings.Lines(out) {
 			f := strings.Fields(line)
-			if len(f) < 10 || f[0] != trial.Name || f[1] != trial.Operation || f[3] != trial.Target || (f[2] != trial.Consistency && trial.Consistency != "") {
+			if len(f) < 10 || f[0] != trial.Name || f[1] != trial.Operation || f[3] != trial.Target.String() || (f[2] != trial.Consistency && trial.Consistency != "") {
 				continue
 			}
 			found = found || strings.Contains(line, string(trial.Verdict.State))

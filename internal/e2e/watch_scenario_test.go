@@ -28,7 +28,7 @@ func TestWatchLatencyScenario(t *testing.T) {
 		"--threshold", "watch-lost<=0", "--threshold", "watchers-*:watch-p50<1h", "--threshold", "catch-up:watch-events>1")
 	run := whole(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
-	if none := byName(t, run, "watchers-none"); none.Watch != nil || none.Watching != nil {
+	if none := byName(t, run, "watchers-none"); none.Watch != nil || none.Load.Watch != nil {
 		t.Errorf("without watchers there is %+v", none.Watch)
 	}
 	told := watchLines(t, p.stdout.String())
@@ -127,12 +127,12 @@ trials:
 		sound(t, &run.Trials[i])
 	}
 	for name, locker := range map[string]string{"stm-keys=2+write-percent=100": "stm", "stm-keys=2+locker=lock-client": "lock-client", "stm-keys=2+locker=lock-rpc+isolation=ss": "lock-rpc", "stm-open": "stm"} {
-		if trial := byName(t, run, name); trial.STM == nil || trial.STM.Locker != locker || trial.STM.Keys != 2 || trial.Retries == nil || locker != "stm" && *trial.Retries > 0 {
+		if trial := byName(t, run, name); trial.STM == nil || trial.STM.Locker.String() != locker || trial.STM.KeysPerTxn != 2 || trial.Retries == nil || locker != "stm" && *trial.Retries > 0 {
 			t.Errorf("%s: %+v, retries %v", name, trial.STM, trial.Retries)
 		}
 	}
-	if plain := byName(t, run, "keepalive"); plain.Preloaded || plain.BytesOut == 0 {
-		t.Errorf("the keep-alives were preloaded: %t", plain.Preloaded)
+	if plain := byName(t, run, "keepalive"); plain.Preload || plain.BytesOut == 0 {
+		t.Errorf("the keep-alives were preloaded: %t", plain.Preload)
 	}
 	for name, operations := range map[string]int{"txns": 2, "beat": 2, "watched-mix": 3} {
 		if got := byName(t, run, name).ByOperation; len(got) != operations {

@@ -98,3 +98,36 @@ func isTxn(k kv.Kind) bool { return k == kv.Txn }
 func (l *Load) usesKeySpace() bool {
 	return l.has(func(k kv.Kind) bool { return k != kv.KeepAlive && (l.RangeKey == nil || !isRange(k)) })
 }
+
+// Meant is the load without what has no meaning for it, and with what it leaves
+// to defaults: what a record holds.
+func (l *Load) Meant() Load {
+	out := *l
+	if out.Arrival == Closed {
+		out.MaxInFlight = 0
+	}
+	if !out.has(isTxn) {
+		out.TxnKeys = 0
+	}
+	switch {
+	case !out.has(isSTM):
+		out.STM = nil
+	case out.STM == nil:
+		t := DefaultSTM()
+		out.STM = &t
+	}
+	if w := out.Watch; w != nil {
+		watch := *w
+		watch.Span = max(watch.Span, 1)
+		out.Watch = &watch
+	}
+	switch out.Distribution.Name {
+	case Zipfian:
+		out.Distribution.HotKeys, out.Distribution.HotOps = 0, 0
+	case Hotspot:
+		out.Distribution.Theta = 0
+	default:
+		out.Distribution = Distribution{Name: out.Distribution.Name}
+	}
+	return out
+}

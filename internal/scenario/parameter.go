@@ -8,9 +8,8 @@ import (
 )
 
 // Parameter is the one definition of a parameter of a trial. Scenario files,
-// the flags of bench, the checks and their sentences, records, the comparison of
-// loads, the text above a report's table, dry runs and the tables in docs have
-// it from here.
+// the flags of bench, the checks and their sentences, records and the comparison
+// of loads have it from here, and the tables in docs are held to it.
 type Parameter struct {
 	// Key is what scenario files and records call it. A point parts the key of a
 	// mapping from that of an entry, as in watch.streams.
@@ -24,10 +23,6 @@ type Parameter struct {
 	// Differs is what a sentence calls it that says in what two loads differ.
 	// Loads are the same if they differ only in parameters without.
 	Differs string
-	// Reads is what a report says of a load for which it is true or above 0,
-	// and Column the title of its column where the loads of a table differ.
-	// Parameters whose text is made of several have none.
-	Reads, Column string
 	// Note is a sentence below the report of such a load.
 	Note string
 	// Operations are those that it is for, OperationsText in words; nil is all.
@@ -100,7 +95,7 @@ func (p *Parameter) check(c *checks, l *Load) {
 	}
 }
 
-// IsSet reports whether the load has something to say by Reads.
+// IsSet reports whether the load has the parameter, and it is not false or 0.
 func (p *Parameter) IsSet(l *Load) bool {
 	return isSet(p.Text(l))
 }

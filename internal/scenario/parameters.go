@@ -79,7 +79,7 @@ func keyParameters() []*Parameter {
 			value: keySpace()},
 		{Key: "prefix", Meaning: "what every key begins with", Differs: "the key's prefix", value: prefixValue{}},
 		{Key: "distribution", Meaning: "how keys are chosen: sequential, uniform, zipfian[:THETA] or hotspot[:KEYS:OPERATIONS]", Differs: "the distribution of keys",
-			value: chosen(func(l *Load) *Distribution { return &l.Distribution }, "NAME", ParseDistribution), set: setDistribution},
+			value: bounded(chosen(func(l *Load) *Distribution { return &l.Distribution }, "NAME", ParseDistribution)), set: setDistribution},
 		{Key: "preload", Meaning: "write every key before, so that values are replaced", Differs: "the preload",
 			value: yesNo(func(l *Load) *bool { return &l.Preload })},
 
@@ -222,6 +222,7 @@ func keySpace() value {
 
 func compactEvery() value {
 	t := span(func(l *Load) *time.Duration { return &l.Compact.Every }, false, MaxDuration)
+	t.optional = true
 	t.form.check = func(c *checks, key string, d time.Duration) {
 		if d < 0 {
 			c.add(key, "<"+key+"> is %v and cannot be negative; 0 is never", d)
@@ -234,6 +235,7 @@ func compactEvery() value {
 
 func behind() value {
 	t := whole(func(l *Load) *int64 { return &l.Compact.Behind }, 0, math.MaxInt64)
+	t.optional = true
 	t.form.check = func(c *checks, key string, n int64) {
 		if n < 0 {
 			c.add(key, "<"+key+"> is %d and cannot be negative", n)

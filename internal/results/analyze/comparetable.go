@@ -83,7 +83,7 @@ func (p *Pair) cells(notes *footnotes) []Cell {
 			levels = append(levels, n)
 		}
 	}
-	cells := []Cell{{Text: Headline(t), Notes: levels}, {Text: readable.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target}}
+	cells := []Cell{{Text: Headline(t), Notes: levels}, {Text: readable.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
 	for _, f := range p.Figures {
 		interval := Cell{Kind: IntervalOfChange, Change: f.Change}
 		if p.Dependent && f.Change.Known && f.Change.Interval {

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // facet is a condition that stands above the table when all trials share it,
@@ -37,11 +38,11 @@ func facets() []facet {
 			return ""
 		}},
 		{"transaction", func(t *record.Trial) string { return readable.OrDash(transactions(t)) }, transactionsAbove},
-		{"warm-up", func(t *record.Trial) string { return readable.Seconds(t.WarmupSeconds) },
-			func(t *record.Trial) string { return "warm-up " + readable.Seconds(t.WarmupSeconds) }},
+		{"warm-up", func(t *record.Trial) string { return readable.Seconds(t.Warmup.Seconds()) },
+			func(t *record.Trial) string { return "warm-up " + readable.Seconds(t.Warmup.Seconds()) }},
 		{"window", window, func(t *record.Trial) string { return "window " + window(t) }},
-		{"timeout", func(t *record.Trial) string { return readable.Seconds(t.TimeoutSeconds) },
-			func(t *record.Trial) string { return "timeout " + readable.Seconds(t.TimeoutSeconds) }},
+		{"timeout", func(t *record.Trial) string { return readable.Seconds(t.Timeout.Seconds()) },
+			func(t *record.Trial) string { return "timeout " + readable.Seconds(t.Timeout.Seconds()) }},
 	}
 }
 
@@ -58,28 +59,28 @@ func withKeys(above func(*record.Trial) string) func(*record.Trial) string {
 // scan says how ranges are read, where it is not plainly.
 func scan(t *record.Trial) string {
 	switch {
-	case t.CountOnly:
+	case t.Scan.CountOnly:
 		return "counted only"
-	case t.Streamed && t.KeysOnly:
+	case t.Scan.Streamed && t.Scan.KeysOnly:
 		return "keys only, as a stream"
-	case t.Streamed:
+	case t.Scan.Streamed:
 		return "as a stream"
-	case t.KeysOnly && t.PageSize > 0:
-		return "keys only, in pages of " + readable.Plural(uint64(t.PageSize), "key")
-	case t.KeysOnly:
+	case t.Scan.KeysOnly && t.Scan.PageSize > 0:
+		return "keys only, in pages of " + readable.Plural(uint64(t.Scan.PageSize), "key")
+	case t.Scan.KeysOnly:
 		return "keys only"
-	case t.PageSize > 0:
-		return "in pages of " + readable.Plural(uint64(t.PageSize), "key")
+	case t.Scan.PageSize > 0:
+		return "in pages of " + readable.Plural(uint64(t.Scan.PageSize), "key")
 	}
 	return ""
 }
 
 // compacted says how the store was compacted beside the load.
 func compacted(t *record.Trial) string {
-	if t.CompactSeconds == 0 {
+	if t.Compact.Every == 0 {
 		return ""
 	}
-	return fmt.Sprintf("every %s up to %s behind", readable.Seconds(t.CompactSeconds), readable.Plural(uint64(t.CompactBehind), "revision"))
+	return fmt.Sprintf("every %s up to %s behind", readable.Seconds(t.Compact.Every.Seconds()), readable.Plural(uint64(t.Compact.Behind), "revision"))
 }
 
 // clients is a facet of the closed loop alone; it stands in its heading.
@@ -99,20 +100,20 @@ func Store(t *record.Trial) string {
 
 func keys(t *record.Trial) string {
 	switch {
-	case t.RangeKey == "" || len(t.Mix) > 1:
+	case len(t.RangeKey) == 0 || len(t.Mix) > 1:
 		return readable.Count(t.KeySpace) + " " + distribution(t)
-	case t.RangeEnd == "":
-		return fmt.Sprintf("%q", t.RangeKey)
+	case len(t.RangeEnd) == 0:
+		return fmt.Sprintf("%q", scenario.KeyText(t.RangeKey))
 	}
 	if text := interval(t); text != "" {
 		return text
 	}
-	return fmt.Sprintf("%q to %q", t.RangeKey, t.RangeEnd)
+	return fmt.Sprintf("%q to %q", scenario.KeyText(t.RangeKey), scenario.KeyText(t.RangeEnd))
 }
 
 // interval is what a range over everything is called.
 func interval(t *record.Trial) string {
-	if t.RangeKey == "0x00" && t.RangeEnd == "0xff" {
+	if scenario.KeyText(t.RangeKey) == "0x00" && scenario.KeyText(t.RangeEnd) == "0xff" {
 		return "all keys"
 	}
 	return ""
@@ -120,17 +121,17 @@ func interval(t *record.Trial) string {
 
 func keysAbove(t *record.Trial) string {
 	switch {
-	case t.RangeKey == "":
+	case len(t.RangeKey) == 0:
 		return readable.Plural(t.KeySpace, "key") + " (" + distribution(t) + ")"
 	case len(t.Mix) > 1:
-		what := cmp.Or(interval(t), fmt.Sprintf("%q to %q", t.RangeKey, t.RangeEnd))
+		what := cmp.Or(interval(t), fmt.Sprintf("%q to %q", scenario.KeyText(t.RangeKey), scenario.KeyText(t.RangeEnd)))
 		if t.RangeLimit > 0 {
 			what += " of at most " + readable.Plural(uint64(t.RangeLimit), "key")
 		}
 		return fmt.Sprintf("%s (%s), ranges over %s", readable.Plural(t.KeySpace, "key"), distribution(t), what)
 	case interval(t) != "":
 		return interval(t)
-	case t.RangeEnd == "":
+	case len(t.RangeEnd) == 0:
 		return "key " + keys(t)
 	}
 	return "keys from " + keys(t)
@@ -142,31 +143,31 @@ func transaction(t *record.Trial) string {
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s a transaction, %d %% of them written, isolation %s", readable.Plural(uint64(s.Keys), "key"), s.WritePercent, s.Isolation)
-	if s.Locker != kv.LockNone.String() {
-		text += ", under " + s.Locker
+	text := fmt.Sprintf("%s a transaction, %d %% of them written, isolation %s", readable.Plural(uint64(s.KeysPerTxn), "key"), s.WritePercent, s.Isolation)
+	if s.Locker != kv.LockNone {
+		text += ", under " + s.Locker.String()
 	}
 	return text
 }
 
 func distribution(t *record.Trial) string {
 	switch {
-	case t.Theta > 0:
-		return fmt.Sprintf("%s %g", t.Distribution, t.Theta)
-	case t.HotKeys > 0:
-		return fmt.Sprintf("%s %s/%s", t.Distribution, measure.Percent(t.HotKeys), measure.Percent(t.HotOps))
+	case t.Distribution.Theta > 0:
+		return fmt.Sprintf("%s %g", t.Distribution.Name, t.Distribution.Theta)
+	case t.Distribution.HotKeys > 0:
+		return fmt.Sprintf("%s %s/%s", t.Distribution.Name, measure.Percent(t.Distribution.HotKeys), measure.Percent(t.Distribution.HotOps))
 	}
-	return readable.OrDash(t.Distribution)
+	return readable.OrDash(t.Distribution.Name)
 }
 
 func window(t *record.Trial) string {
-	if w := t.Watching; w != nil && w.Earlier > 0 {
-		return "until the watchers have caught up, at most " + readable.Seconds(t.DurationSeconds)
+	if w := t.Load.Watch; w != nil && w.Expect > 0 {
+		return "until the watchers have caught up, at most " + readable.Seconds(t.Duration.Seconds())
 	}
 	if t.Total > 0 {
 		return readable.Plural(t.Total, "operation")
 	}
-	return readable.Seconds(t.DurationSeconds)
+	return readable.Seconds(t.Duration.Seconds())
 }
 
 // shared reports whether a facet is the same for all.
@@ -194,7 +195,7 @@ func mix(t *record.Trial) string {
 	}
 	parts := make([]string, 0, len(t.Mix))
 	for _, s := range t.Mix {
-		parts = append(parts, s.Operation+" "+measure.Percent(s.Weight/sum))
+		parts = append(parts, s.Kind.String()+" "+measure.Percent(s.Weight/sum))
 	}
 	return strings.Join(parts, ", ")
 }

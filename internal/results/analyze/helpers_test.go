@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
@@ -49,11 +50,11 @@ func (s shape) record(t *testing.T) *made {
 	rng := rand.New(rand.NewPCG(s.seed, 7))
 	w, err := record.Create(t.TempDir(), "made", noon, record.Run{Name: "made", Planned: 1})
 	must(t, err)
-	c := record.Conditions{Number: 1, Name: "put", Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3", Operation: "put", Target: "any",
-		Members: 1, Arrival: "closed", Clients: 10, Connections: 10, Mix: []record.Share{{Operation: "put", Weight: 1}}}
+	c := record.Conditions{Number: 1, Name: "put", Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3", Operation: "put",
+		Members: 1, Load: scenario.Load{Clients: 10, Connections: 10, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
 	if s.open {
 		rate := 1000.0
-		c.Arrival, c.Rate = "constant", &rate
+		c.Arrival, c.Rate = scenario.Constant, &rate
 	}
 	tw, err := w.Trial(c, noon)
 	must(t, err)

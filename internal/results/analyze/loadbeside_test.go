@@ -4,8 +4,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Whatever differs in what is beside a load, or in how its operations are done,
@@ -13,36 +16,39 @@ import (
 func TestSameLoadNamesWhatIsBeside(t *testing.T) {
 	base := func() *record.Conditions {
 		return &record.Conditions{
-			Name: "put", KeySpace: 100, PageSize: 10, CompactSeconds: 3, CompactBehind: 20,
-			Watching: &record.Watching{Watchers: 9, Streams: 3, Connections: 2, Keys: 4, Span: 1},
-			STM:      &record.STM{Keys: 2, WritePercent: 50, Isolation: "r", Locker: "stm"},
+			Name: "put", Load: scenario.Load{
+				Mix:      []scenario.Operation{{Kind: kv.Range, Consistency: kv.Local, Weight: 1}, {Kind: kv.STM, Weight: 1}},
+				KeySpace: 100, Scan: scenario.Scan{PageSize: 10}, Compact: scenario.Compaction{Every: 3 * time.Second, Behind: 20},
+				Watch: &scenario.Watch{Watchers: 9, Streams: 3, Connections: 2, WatchedKeys: 4, Span: 1},
+				STM:   &scenario.STM{KeysPerTxn: 2, WritePercent: 50, Isolation: kv.RepeatableReads},
+			},
 		}
 	}
 	if err := SameLoad(base(), base()); err != nil {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*record.Conditions){
-		"the watchers in put: 8 here, 9 there":                                               func(c *record.Conditions) { c.Watching.Watchers = 8 },
-		"the watchers in put: none here, 9 there":                                            func(c *record.Conditions) { c.Watching = nil },
-		"the watch streams in put: 1 here, 3 there":                                          func(c *record.Conditions) { c.Watching.Streams = 1 },
-		"the watchers' own connections in put: none here, 2 there":                           func(c *record.Conditions) { c.Watching.Connections = 0 },
-		"the watched key in put: w here, none there":                                         func(c *record.Conditions) { c.Watching.Key = "w" },
-		"the watched keys in put: 100 here, 4 there":                                         func(c *record.Conditions) { c.Watching.Keys = 0 },
-		"the keys that each watcher watches in put: 7 here, 1 there":                         func(c *record.Conditions) { c.Watching.Span = 7 },
-		"the values before in watch events in put: true here, false there":                   func(c *record.Conditions) { c.Watching.PrevKV = true },
-		"the earlier events that watchers catch up with in put: 8 here, none there":          func(c *record.Conditions) { c.Watching.Earlier = 8 },
-		"the creation of watchers in the window in put: true here, false there":              func(c *record.Conditions) { c.Watching.AtWindow = true },
-		"the keys of an stm transaction in put: 4 here, 2 there":                             func(c *record.Conditions) { c.STM.Keys = 4 },
+		"the watchers in put: 8 here, 9 there":                                               func(c *record.Conditions) { c.Watch.Watchers = 8 },
+		"the watchers in put: none here, 9 there":                                            func(c *record.Conditions) { c.Watch = nil },
+		"the watch streams in put: 1 here, 3 there":                                          func(c *record.Conditions) { c.Watch.Streams = 1 },
+		"the watchers' own connections in put: none here, 2 there":                           func(c *record.Conditions) { c.Watch.Connections = 0 },
+		"the watched key in put: w here, none there":                                         func(c *record.Conditions) { c.Watch.Key = []byte("w") },
+		"the watched keys in put: 100 here, 4 there":                                         func(c *record.Conditions) { c.Watch.WatchedKeys = 0 },
+		"the keys that each watcher watches in put: 7 here, 1 there":                         func(c *record.Conditions) { c.Watch.Span = 7 },
+		"the values before in watch events in put: true here, false there":                   func(c *record.Conditions) { c.Watch.PrevKV = true },
+		"the earlier events that watchers catch up with in put: 8 here, none there":          func(c *record.Conditions) { c.Watch.Expect = 8 },
+		"the creation of watchers in the window in put: true here, false there":              func(c *record.Conditions) { c.Watch.AtWindow = true },
+		"the keys of an stm transaction in put: 4 here, 2 there":                             func(c *record.Conditions) { c.STM.KeysPerTxn = 4 },
 		"the keys of an stm transaction in put: none here, 2 there":                          func(c *record.Conditions) { c.STM = nil },
 		"the percent of an stm transaction's keys that it writes in put: 100 here, 50 there": func(c *record.Conditions) { c.STM.WritePercent = 100 },
-		"the isolation of stm transactions in put: ss here, r there":                         func(c *record.Conditions) { c.STM.Isolation = "ss" },
-		"the locker of stm transactions in put: lock-rpc here, stm there":                    func(c *record.Conditions) { c.STM.Locker = "lock-rpc" },
-		"counting keys instead of reading them in put: true here, false there":               func(c *record.Conditions) { c.CountOnly = true },
-		"reading keys without their values in put: true here, false there":                   func(c *record.Conditions) { c.KeysOnly = true },
-		"reading ranges as a stream in put: true here, false there":                          func(c *record.Conditions) { c.Streamed = true },
-		"the keys of a page in put: none here, 10 there":                                     func(c *record.Conditions) { c.PageSize = 0 },
-		"the seconds between compactions in put: none here, 3 there":                         func(c *record.Conditions) { c.CompactSeconds = 0 },
-		"the revisions that a compaction keeps in put: 1000 here, 20 there":                  func(c *record.Conditions) { c.CompactBehind = 1000 },
+		"the isolation of stm transactions in put: ss here, r there":                         func(c *record.Conditions) { c.STM.Isolation = kv.SerializableSnapshot },
+		"the locker of stm transactions in put: lock-rpc here, stm there":                    func(c *record.Conditions) { c.STM.Locker = kv.LockRPC },
+		"counting keys instead of reading them in put: true here, false there":               func(c *record.Conditions) { c.Scan.CountOnly = true },
+		"reading keys without their values in put: true here, false there":                   func(c *record.Conditions) { c.Scan.KeysOnly = true },
+		"reading ranges as a stream in put: true here, false there":                          func(c *record.Conditions) { c.Scan.Streamed = true },
+		"the keys of a page in put: none here, 10 there":                                     func(c *record.Conditions) { c.Scan.PageSize = 0 },
+		"the time between compactions in put: none here, 3s there":                           func(c *record.Conditions) { c.Compact.Every = 0 },
+		"the revisions that a compaction keeps in put: 1000 here, 20 there":                  func(c *record.Conditions) { c.Compact.Behind = 1000 },
 	} {
 		now := base()
 		change(now)
@@ -64,21 +70,29 @@ func TestSameLoadNamesWhatIsBeside(t *testing.T) {
 // somebody adds must be compared, too.
 func TestSameLoadComparesEverySetting(t *testing.T) {
 	for _, of := range []func(*record.Conditions) reflect.Value{
-		func(c *record.Conditions) reflect.Value { return reflect.ValueOf(c.Watching).Elem() },
+		func(c *record.Conditions) reflect.Value { return reflect.ValueOf(c.Watch).Elem() },
 		func(c *record.Conditions) reflect.Value { return reflect.ValueOf(c.STM).Elem() },
 	} {
 		whole := func() *record.Conditions {
-			return &record.Conditions{Name: "put", KeySpace: 9, Watching: &record.Watching{Span: 1}, STM: &record.STM{}}
+			return &record.Conditions{Name: "put", Load: scenario.Load{
+				Mix: []scenario.Operation{{Kind: kv.STM, Weight: 1}}, KeySpace: 9, Watch: &scenario.Watch{Span: 1}, STM: &scenario.STM{},
+			}}
 		}
 		for i := range of(whole()).NumField() {
 			now := whole()
 			switch f := of(now).Field(i); f.Kind() {
+			case reflect.Slice:
+				f.SetBytes([]byte("x"))
 			case reflect.String:
 				f.SetString("x")
 			case reflect.Bool:
 				f.SetBool(true)
 			case reflect.Int:
 				f.SetInt(7)
+			case reflect.Int64: // Start, which the run finds out
+				continue
+			case reflect.Uint8:
+				f.SetUint(2)
 			default:
 				f.SetUint(7)
 			}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // given reports whether all that the trial does is to read a key or an interval
 // that was given: the sizes of keys and values are then not the load's.
-func given(t *record.Trial) bool { return t.RangeKey != "" && len(t.Mix) < 2 }
+func given(t *record.Trial) bool { return len(t.RangeKey) > 0 && len(t.Mix) < 2 }
 
 // keySize is how long keys are. Those that begin with a prefix are that long
 // behind it.
@@ -18,20 +19,20 @@ func keySize(t *record.Trial) string {
 	switch {
 	case given(t):
 		return readable.Dash
-	case t.KeyPrefix == "":
+	case t.Prefix == "":
 		return readable.Bytes(uint64(t.KeySize))
 	case t.KeySize == 0:
-		return fmt.Sprintf("%q", t.KeyPrefix)
+		return fmt.Sprintf("%q", scenario.KeyText([]byte(t.Prefix)))
 	}
-	return fmt.Sprintf("%q and %s", t.KeyPrefix, readable.Bytes(uint64(t.KeySize)))
+	return fmt.Sprintf("%q and %s", scenario.KeyText([]byte(t.Prefix)), readable.Bytes(uint64(t.KeySize)))
 }
 
 func keySizeAbove(t *record.Trial) string {
 	switch {
 	case given(t):
 		return ""
-	case t.KeyPrefix != "" && t.KeySize == 0:
-		return fmt.Sprintf("the key %q", t.KeyPrefix)
+	case t.Prefix != "" && t.KeySize == 0:
+		return fmt.Sprintf("the key %q", scenario.KeyText([]byte(t.Prefix)))
 	}
 	return "keys of " + keySize(t)
 }
@@ -69,7 +70,7 @@ func connectionsAbove(t *record.Trial) string {
 // said beside their interval.
 func ranges(t *record.Trial) string {
 	var parts []string
-	if t.RangeLimit > 0 && (t.RangeKey == "" || given(t)) {
+	if t.RangeLimit > 0 && (len(t.RangeKey) == 0 || given(t)) {
 		parts = append(parts, "at most "+readable.Plural(uint64(t.RangeLimit), "key"))
 	}
 	if how := scan(t); how != "" {

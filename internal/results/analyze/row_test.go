@@ -80,15 +80,15 @@ func TestDurabilityTellsWhatItsWritesSupport(t *testing.T) {
 }
 
 func TestWatchedKeysAreNamed(t *testing.T) {
-	for want, w := range map[string]record.Watching{
-		"1 key":                {Keys: 1, Span: 1},
-		"1 of 8 keys each":     {Keys: 8, Span: 1},
+	for want, w := range map[string]scenario.Watch{
+		"1 key":                {WatchedKeys: 1, Span: 1},
+		"1 of 8 keys each":     {WatchedKeys: 8, Span: 1},
 		"1 of 1,000 keys each": {Span: 1},
 		"20 keys each":         {Span: 20},
-		"all 1,000 keys each":  {Keys: 1, Span: 1000},
-		`"w"`:                  {Key: "w", Span: 1},
+		"all 1,000 keys each":  {WatchedKeys: 1, Span: 1000},
+		`"w"`:                  {Key: []byte("w"), Span: 1},
 	} {
-		trial := record.Trial{Conditions: record.Conditions{KeySpace: 1000, Watching: &w}}
+		trial := record.Trial{Conditions: record.Conditions{Load: scenario.Load{KeySpace: 1000, Watch: &w}}}
 		if got := watchedWhat(&trial); got != want {
 			t.Errorf("%+v is %q, not %q", w, got, want)
 		}

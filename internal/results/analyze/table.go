@@ -6,6 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Table is one of a report's tables.
@@ -97,17 +98,17 @@ func Tables(all []*Row) []Table {
 
 // WatchTables is the table of the trials that watch, if there are any.
 func WatchTables(all []*Row) []Table {
-	rows := slices.DeleteFunc(slices.Clone(all), func(r *Row) bool { return r.First().Watching == nil })
+	rows := slices.DeleteFunc(slices.Clone(all), func(r *Row) bool { return r.First().Load.Watch == nil })
 	if len(rows) == 0 {
 		return nil
 	}
-	count := func(of func(*record.Watching) int) func(*record.Trial) string {
-		return func(t *record.Trial) string { return readable.Count(uint64(max(of(t.Watching), 0))) }
+	count := func(of func(*scenario.Watch) int) func(*record.Trial) string {
+		return func(t *record.Trial) string { return readable.Count(uint64(max(of(t.Load.Watch), 0))) }
 	}
 	columns := []cellsOf{
 		words("trial", true, func(t *record.Trial) string { return t.Name }),
-		words("watchers", false, count(func(w *record.Watching) int { return w.Watchers })),
-		words("streams", false, count(func(w *record.Watching) int { return w.Streams })),
+		words("watchers", false, count(func(w *scenario.Watch) int { return w.Watchers })),
+		words("streams", false, count(func(w *scenario.Watch) int { return w.Streams })),
 		words("watch", true, watchedWhat),
 	}
 	return []Table{table(WatchEvents, rows, columns, &footnotes{})}
@@ -151,7 +152,7 @@ func labels(all []*Row, notes *footnotes) []cellsOf {
 		cellsOf{Column{"consistency", true}, func(r *Row) Cell {
 			return Cell{Text: readable.OrDash(r.First().Consistency), Notes: notes.levels(r.First())}
 		}},
-		words("target", true, func(t *record.Trial) string { return t.Target }))
+		words("target", true, func(t *record.Trial) string { return t.Target.String() }))
 	for _, f := range facets() {
 		if !f.shared(all) {
 			columns = append(columns, label(f))
@@ -167,7 +168,7 @@ func due(t *record.Trial) string {
 	switch {
 	case t.Rate == nil:
 		return readable.Dash
-	case t.Arrival == "poisson":
+	case t.Arrival == scenario.Poisson:
 		return "poisson " + readable.PerSecond(*t.Rate)
 	}
 	return readable.PerSecond(*t.Rate)
@@ -235,20 +236,20 @@ func knownOfAny(rows []*Row, name string) bool {
 
 // watchedWhat says what a trial's watchers watch.
 func watchedWhat(t *record.Trial) string {
-	if w := t.Watching; w.Key != "" {
-		return strconv.Quote(w.Key)
+	if w := t.Load.Watch; len(w.Key) > 0 {
+		return strconv.Quote(scenario.KeyText(w.Key))
 	}
-	return WatchedKeys(t.Watching, t.KeySpace)
+	return WatchedKeys(t.Load.Watch, t.KeySpace)
 }
 
 // WatchedKeys says which of the key space's keys are watched.
-func WatchedKeys(w *record.Watching, keySpace uint64) string {
+func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 	watched := keySpace
-	if w.Keys > 0 {
-		watched = w.Keys
+	if w.WatchedKeys > 0 {
+		watched = w.WatchedKeys
 	}
 	switch {
-	case w.Span > 1 && w.Span >= keySpace && w.Keys == 1:
+	case w.Span > 1 && w.Span >= keySpace && w.WatchedKeys == 1:
 		return "all " + readable.Plural(keySpace, "key") + " each"
 	case w.Span > 1:
 		return readable.Plural(w.Span, "key") + " each"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -140,7 +141,7 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 
 func TestCheckThresholds(t *testing.T) {
 	rate := 1.0
-	trials := []record.Conditions{{Name: "put-leader", Arrival: "closed"}, {Name: "put-open", Arrival: "constant", Rate: &rate}}
+	trials := []record.Conditions{{Name: "put-leader"}, {Name: "put-open", Load: scenario.Load{Arrival: scenario.Constant}, Rate: &rate}}
 	for text, want := range map[string]string{
 		"p99<1ms":                 "",
 		"put-*:p99<1ms":           "",

@@ -21,7 +21,7 @@ func warmups(trials []*record.Trial) string {
 			continue
 		}
 		least, most = min(least, *t.WarmupRun), max(most, *t.WarmupRun)
-		told = told || *t.WarmupRun > t.WarmupSeconds+longerWarmup
+		told = told || *t.WarmupRun > t.Warmup.Seconds()+longerWarmup
 	}
 	switch {
 	case !told:

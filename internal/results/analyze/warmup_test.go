@@ -2,13 +2,14 @@ package analyze
 
 import (
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 func warmed(asked, run float64, steady bool) *record.Trial {
 	t := &record.Trial{WarmupRun: &run, WarmupSteady: &steady}
-	t.WarmupSeconds = asked
+	t.Warmup = time.Duration(asked * float64(time.Second))
 	return t
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -19,8 +20,8 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 	r := rand.New(rand.NewPCG(seed, 3))
 	w, err := record.Create(t.TempDir(), "made", noon, record.Run{Name: "made", Planned: 1})
 	must(t, err)
-	c := record.Conditions{Number: 1, Name: "watched", Repeat: 1, Repeats: 1, Operation: "put", Arrival: "closed", Clients: 1, WarmupSeconds: 1,
-		Mix: []record.Share{{Operation: "put", Weight: 1}}, Watching: &record.Watching{Watchers: 5, Streams: 1, Span: 1}}
+	c := record.Conditions{Number: 1, Name: "watched", Repeat: 1, Repeats: 1, Operation: "put", Load: scenario.Load{
+		Clients: 1, Warmup: time.Second, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Watch: &scenario.Watch{Watchers: 5, Streams: 1, Span: 1}}}
 	tw, err := w.Trial(c, noon)
 	must(t, err)
 	due, sent, creation = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
@@ -134,8 +135,8 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 // What no trial has is refused before anything runs, with the trial's name.
 func TestCheckThresholdsOfWhatTrialsLack(t *testing.T) {
 	trials := []record.Conditions{
-		{Name: "put", Arrival: "closed"}, {Name: "get", Arrival: "closed"}, {Name: "watched", Watching: &record.Watching{Watchers: 1}},
-		{Name: "catch-up", Watching: &record.Watching{Watchers: 1, Key: "w"}}, {Name: "stm", STM: &record.STM{}},
+		{Name: "put"}, {Name: "get"}, {Name: "watched", Load: scenario.Load{Watch: &scenario.Watch{Watchers: 1}}},
+		{Name: "catch-up", Load: scenario.Load{Watch: &scenario.Watch{Watchers: 1, Key: []byte("w")}}}, {Name: "stm", Load: scenario.Load{STM: &scenario.STM{}}},
 	}
 	for text, want := range map[string]string{
 		"watch-p99<1ms":           "",

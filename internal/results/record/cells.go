@@ -16,11 +16,14 @@ type ConditionCell struct {
 }
 
 // Cells are all conditions, each under its name in the trial's JSON object; one
-// within another has the other's name before it, as in stm_isolation. Which they
-// are does not depend on the trial. What a trial does not have is empty. A tag
-// csv gives a field another name there, or - for none.
+// within another has the other's name before it, as in scaled_factor. Those of
+// the load are under the names of flatLoad. Which they are does not depend on
+// the trial. What a trial does not have is empty. A tag csv gives a field another
+// name there, or - for none.
 func (c *Conditions) Cells() []ConditionCell {
-	return conditionCells(nil, "", reflect.TypeOf(*c), reflect.ValueOf(*c))
+	load := flatten(&c.Load)
+	cells := conditionCells(nil, "", reflect.TypeOf(*c), reflect.ValueOf(*c))
+	return conditionCells(cells, "", reflect.TypeOf(load), reflect.ValueOf(load))
 }
 
 // conditionCells adds those of a struct, whose value is not valid where the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // fullTrial has every figure that a trial can have.
@@ -17,9 +18,9 @@ func fullTrial(t *testing.T) *Trial {
 	l.phase(measure.Measured, 3, 4000)
 	c, x, n := conditions(), 0.25, int64(7)
 	rate := 100.0
-	c.Arrival, c.Rate, c.Clients = "constant", &rate, 0
-	c.Watching, c.STM = &Watching{Watchers: 3}, &STM{}
-	c.Mix = append(c.Mix, Share{Operation: kv.Range.String(), Weight: 1})
+	c.Arrival, c.Rate, c.Clients = scenario.Constant, &rate, 0
+	c.Watch, c.STM = &scenario.Watch{Watchers: 3}, &scenario.STM{}
+	c.Mix = append(c.Mix, scenario.Operation{Kind: kv.Range, Weight: 1})
 	totals := l.totals[measure.Measured]
 	totals.Seconds, totals.Retries, totals.Keys = 3, 8, 9
 	totals.Watching = &measure.WatchTotals{Expected: 100, Delivered: 99, Lost: 1, Created: measure.NewHistogram()}

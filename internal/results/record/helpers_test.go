@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // noon is when the tests' runs begin, with a part of a second.
@@ -123,11 +124,14 @@ func conditions() Conditions {
 	rate, p99 := 1000.0, int64(3_400_000)
 	return Conditions{
 		Number: 1, Name: "put-leader", Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3",
-		Operation: Mixed, Consistency: "linearizable", Target: "all", Members: 3,
-		Mix:       []Share{{"put", "", 1}, {"get", "linearizable", 1}},
-		Endpoints: []string{"127.0.0.1:2379"}, Connections: 10, Clients: 100, Arrival: "constant", Rate: &rate,
-		WarmupSeconds: 2, TimeoutSeconds: 10, KeySize: 8, ValueSize: 256, KeySpace: 1000, Distribution: "uniform",
-		Preloaded: true, Seed: 42, Loops: 2, Tool: "0.1.0",
+		Operation: Mixed, Consistency: "linearizable", Members: 3,
+		Load: scenario.Load{
+			Mix:    []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1}},
+			Target: kv.Target{Mode: kv.All}, Connections: 10, Clients: 100, Arrival: scenario.Constant,
+			Warmup: 2 * time.Second, Timeout: 10 * time.Second, KeySize: 8, ValueSize: 256, KeySpace: 1000,
+			Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true, Seed: 42,
+		},
+		Endpoints: []string{"127.0.0.1:2379"}, Rate: &rate, Loops: 2, Tool: "0.1.0",
 		Durability: &Durability{FdatasyncP50NS: 1_200_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
 	}
 }

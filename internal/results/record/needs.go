@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Need is what a trial must have for a figure to be one of it.
@@ -18,13 +19,13 @@ type Need struct {
 
 var (
 	openLoop = &Need{of: "an open loop", Has: (*Conditions).Open, lacking: "no such trial is one"}
-	watchers = &Need{of: "watchers", Has: func(c *Conditions) bool { return c.Watching != nil }}
+	watchers = &Need{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
 	// timedEvents are those of the load's own writes.
-	timedEvents = &Need{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watching != nil && c.Watching.Key == "" }}
+	timedEvents = &Need{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
 	stmWrites   = &Need{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
 	manyKeys    = &Need{of: "operations that can read several keys", Has: func(c *Conditions) bool {
-		return slices.ContainsFunc(c.Mix, func(s Share) bool {
-			return s.Operation == kv.Range.String() || s.Operation == kv.TxnGet.String()
+		return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool {
+			return o.Kind == kv.Range || o.Kind == kv.TxnGet
 		})
 	}}
 )

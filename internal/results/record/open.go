@@ -72,9 +72,6 @@ func Parse(b []byte) (*Run, error) {
 
 // makePrintable is for what was just read.
 func (r *Run) makePrintable() {
-	for i := range r.Trials {
-		r.Trials[i].keysAsText()
-	}
 	source := printable.Lines(r.Scenario) // it has lines
 	printable.Fields(r)
 	r.Scenario = source

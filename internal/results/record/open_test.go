@@ -18,10 +18,10 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		{"", "not a run's JSON"},
 		{`{"schema":`, "not a run's JSON"},
 		{`[]`, "not a run's JSON"},
-		{`{}`, `its schema is "", not "quorumbench/run/1"`},
+		{`{}`, `its schema is "", not "quorumbench/run/2"`},
 		{`{"schema":"quorumbench/trial/1"}`, "its schema is"},
 		{`{"schema":"quorumbench/run/0"}`, "its schema is"},
-		{`{"schema":"quorumbench/run/2"}`, "use a newer one"},
+		{`{"schema":"quorumbench/run/3"}`, "use a newer one"},
 		{`{"schema":"quorumbench/run/1","trials":[{"schema":"x"}]}`, "trial 1: its schema is"},
 		{`{"schema":"quorumbench/run/1","clusters":[{"members":[{"id":"m1"}]}]}`, "hexadecimal"},
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 func measured(time Time) func(Tag) bool {
@@ -38,7 +39,7 @@ func checkRoundTrip(t *testing.T, l *load) {
 	l.phase(measure.Measured, 2, 3000)
 	c := conditions()
 	if !l.open {
-		c.Arrival, c.Rate = "closed", nil
+		c.Arrival, c.Rate = scenario.Closed, nil
 	}
 	w := newRun(t)
 	tw, err := w.Trial(c, noon)

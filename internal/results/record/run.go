@@ -18,8 +18,8 @@ import (
 
 // The schemas that this package writes. A reader refuses a higher number.
 const (
-	RunSchema   = "quorumbench/run/1"
-	TrialSchema = "quorumbench/trial/1"
+	RunSchema   = "quorumbench/run/2"
+	TrialSchema = "quorumbench/trial/2"
 )
 
 // State is how far a run or a trial came.

@@ -140,7 +140,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	}
 	t.ByMember = byMember(measured, o.Members, o.Answered)
 	t.Roles = append(t.Roles, roles...)
-	t.Watch = newWatched(c.Watching, measured)
+	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes = o.Hashes.named(o.Members)
 	if c.STM != nil {
 		retries := measured.Retries // a copy: a pointer into the totals would keep a whole generator
@@ -154,7 +154,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 
 // pending is a trial that has conditions and no result.
 func pending(c Conditions, started time.Time) Trial {
-	c.Mix, c.Endpoints, c.Notes = orEmpty(c.Mix), orEmpty(c.Endpoints), orEmpty(c.Notes)
+	c.Endpoints, c.Notes = orEmpty(c.Endpoints), orEmpty(c.Notes)
 	return Trial{
 		Schema: TrialSchema, State: Incomplete, Conditions: c, Started: started.UTC(),
 		ErrorsByKind: map[string]uint64{}, ErrorTexts: map[string]string{}, ErrorTimes: map[string]Times{},
@@ -259,7 +259,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanResting, MaxInFlight: t.MaxInFlight, Capped: t.Capped, NoRoom: t.NoRoom,
 		CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
 		Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
-		Preloaded: t.Preloaded, ValueSize: t.ValueSize,
+		Preloaded: t.Preload, ValueSize: t.ValueSize,
 		Loops: t.Loops, LoopCPUNS: t.LoopCPUNS, RunDelayNS: t.RunDelayNS, PausedNS: m.Paused, LongestPauseNS: t.LongestPauseNS,
 		LostMembers: t.LostMembers, TermChanges: t.TermChanges, VolatileMeant: t.VolatileMeant,
 		ServiceP50NS:  measure.Percentile(all.service, 0, 50).NS,
@@ -276,7 +276,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	f.Added = t.Added.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
 	if t.Watch != nil {
-		f.Events = t.Watch.figures(t.Watching, &m.Watch)
+		f.Events = t.Watch.figures(t.Load.Watch, &m.Watch)
 	}
 	if t.Hashes != nil {
 		f.Disagreement, f.Incomparable = t.Hashes.disagreement(), t.Hashes.Failure
@@ -328,11 +328,28 @@ func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
 	return sum, longest
 }
 
+// MarshalJSON writes the trial with its load.
+func (t Trial) MarshalJSON() ([]byte, error) {
+	load, err := t.Encode()
+	if err != nil {
+		return nil, err
+	}
+	type plain Trial
+	return json.Marshal(struct {
+		plain
+		Seed uint64          `json:"seed"` // of this trial
+		Sent json.RawMessage `json:"load"`
+	}{plain(t), t.Seed, load})
+}
+
 // UnmarshalJSON reads a trial and tells the figures that failed from those
 // that the sample does not support.
 func (t *Trial) UnmarshalJSON(b []byte) error {
 	type plain Trial
 	if err := json.Unmarshal(b, (*plain)(t)); err != nil {
+		return err
+	}
+	if err := t.readLoad(b); err != nil {
 		return err
 	}
 	t.ByMember = orEmpty(t.ByMember)

@@ -43,7 +43,7 @@ func near(t *testing.T, what string, f measure.Figure, want float64) {
 
 func TestAStallShowsWhereArithmeticSays(t *testing.T) {
 	c := conditions()
-	c.Mix, c.Operation = []Share{{"put", "", 1}}, "put"
+	c.Mix, c.Operation = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, "put"
 	r := NewTrial(c, Observed{CPUSeconds: 0.1}, stall(), nil, roles)
 	near(t, "p50", r.ResponseTime.At(50), 2e6)
 	near(t, "p95", r.ResponseTime.At(95), 0.5e9)
@@ -122,17 +122,23 @@ func TestTheJSONHasThePromisedNames(t *testing.T) {
 	var flat map[string]json.RawMessage
 	must(t, json.Unmarshal(b, &flat))
 	for _, name := range []string{
-		"schema", "store", "version", "operation", "consistency", "target", "members", "connections", "clients", "rate", "seed",
+		"schema", "store", "version", "operation", "consistency", "members", "rate", "seed", "load",
 		"seconds", "due", "operations", "errors", "conflicts", "misses", "wrong_answers", "errors_by_kind", "error_texts",
 		"operations_per_second", "longest_gap_seconds", "failed_from_percentile", "response_time_ns", "success_response_time_ns",
 		"service_time_ns", "lateness_ns", "client_cpu_seconds", "client_cpu_ns_per_operation", "client_max_rss_bytes", "verdict",
-		"name", "repeat", "arrival", "mix", "key_size", "value_size", "key_space", "distribution", "warmup_seconds",
-		"timeout_seconds", "started", "carried_in", "carried_in_age_ns", "max_in_flight", "in_flight_capped", "reconnects",
+		"name", "repeat", "started", "carried_in", "carried_in_age_ns", "max_in_flight", "in_flight_capped", "reconnects",
 		"longest_pause_ns", "run_delay_ns", "by_role", "roles", "durability", "machine",
 		"store_cpu_seconds", "store_cpu_ns_per_operation", "store_max_rss_bytes", "warmup_seconds_run", "warmup_steady", "by_member",
 	} {
 		if _, ok := flat[name]; !ok {
 			t.Errorf("there is no %s", name)
+		}
+	}
+	var load map[string]json.RawMessage
+	must(t, json.Unmarshal(flat["load"], &load))
+	for _, key := range []string{"mix", "target", "connections", "clients", "arrival", "key-size", "value-size", "key-space", "distribution", "warmup", "timeout"} {
+		if _, ok := load[key]; !ok {
+			t.Errorf("the load has no %s", key)
 		}
 	}
 	var times map[string]*int64
@@ -180,7 +186,7 @@ func TestNewTrialChangesNothing(t *testing.T) {
 // known from the warm-up.
 func TestLittlesLawAtTheEdges(t *testing.T) {
 	c := conditions()
-	c.Arrival, c.Rate, c.Clients = "closed", nil, 100
+	c.Arrival, c.Rate, c.Clients = scenario.Closed, nil, 100
 	totals := func(n int, ns int64) *measure.Totals {
 		m := &measure.Totals{Seconds: 10, Due: uint64(n), Done: uint64(n)}
 		m.Outcomes[kv.OK] = uint64(n)
@@ -237,8 +243,8 @@ func TestFromScenario(t *testing.T) {
 		},
 	}
 	c := FromScenario(&s)
-	if c.Operation != Mixed || c.Consistency != "local" || c.Target != "member:2" || *c.Rate != 500 || !c.TLS || !c.Authenticated ||
-		c.DurationSeconds != 1.5 || c.KeyPrefix != "0xff" || c.Theta != 0.99 || c.HotKeys != 0 || !c.Open() || c.MaxInFlight != 100 {
+	if c.Operation != Mixed || c.Consistency != "local" || c.Target.String() != "member:2" || *c.Rate != 500 || !c.TLS || !c.Authenticated ||
+		c.Duration != 1500*time.Millisecond || c.Prefix != "\xff" || c.Distribution.Theta != 0.99 || c.Distribution.HotKeys != 0 || !c.Open() || c.MaxInFlight != 100 {
 		t.Errorf("got %+v", c)
 	}
 	b, err := json.Marshal(c)

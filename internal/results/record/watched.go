@@ -6,49 +6,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Watching says what was watched beside a load.
-type Watching struct {
-	Watchers    int    `json:"watchers" csv:"watchers"`
-	Streams     int    `json:"streams"`
-	Connections int    `json:"connections"`      // for watchers alone; 0: the load's own
-	Keys        uint64 `json:"watched_keys"`     // 0: the whole key space, or Key alone
-	Span        uint64 `json:"keys_per_watcher"` // at least 1
-	PrevKV      bool   `json:"previous_values"`
-	Key         string `json:"key,omitempty"` // all watch this one
-	// Earlier is how many events of writes before the load each watcher was to
-	// catch up with; when all had, the window closed.
-	Earlier uint32 `json:"earlier_events,omitempty"`
-	// AtWindow says that the watchers were created when the window opened, and
-	// not before the load.
-	AtWindow bool `json:"created_in_window,omitempty"`
-}
-
-func watchingOf(w *scenario.Watch) *Watching {
-	if w == nil {
-		return nil
-	}
-	return &Watching{
-		Watchers: w.Watchers, Streams: w.Streams, Connections: w.Connections, Keys: w.WatchedKeys, Span: max(w.Span, 1),
-		PrevKV: w.PrevKV, Key: text(w.Key), Earlier: w.Expect, AtWindow: w.AtWindow,
-	}
-}
-
-// STM says what a trial's optimistic transactions were.
-type STM struct {
-	Isolation    string `json:"isolation"` // c, r, s or ss
-	Keys         int    `json:"keys"`      // that one transaction reads
-	WritePercent int    `json:"write_percent"`
-	Locker       string `json:"locker"` // stm, lock-client or lock-rpc
-}
-
-func stmOf(s *scenario.STM) *STM {
-	if s == nil {
-		d := scenario.DefaultSTM()
-		s = &d
-	}
-	return &STM{Isolation: s.Isolation.String(), Keys: s.KeysPerTxn, WritePercent: s.WritePercent, Locker: s.Locker.String()}
-}
-
 // Watched is what watchers got. Counts are of the whole load, its warm-up
 // included, unless they say that they are of the window.
 type Watched struct {
@@ -81,7 +38,7 @@ type Watched struct {
 	CreationSeconds float64 `json:"creation_seconds"`
 }
 
-func newWatched(c *Watching, m *measure.Totals) *Watched {
+func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 	t := m.Watching
 	if t == nil {
 		return nil
@@ -95,7 +52,7 @@ func newWatched(c *Watching, m *measure.Totals) *Watched {
 	if m.Seconds > 0 {
 		w.PerSecond = float64(w.InWindow) / m.Seconds
 	}
-	if c == nil || c.Key == "" {
+	if c == nil || len(c.Key) == 0 {
 		w.FromDue = Times{measure.Summarize(m.Watch.FromDue, t.Lost)}
 		w.FromSent = Times{measure.Summarize(m.Watch.FromSent, t.Lost)}
 	}
@@ -105,12 +62,12 @@ func newWatched(c *Watching, m *measure.Totals) *Watched {
 // figures is what the verdict's rules look at: of what came, the window's part;
 // what did not come is known of the whole load only. Events of writes before the
 // load have no times.
-func (w *Watched) figures(c *Watching, window *measure.Watch) verdict.EventFigures {
+func (w *Watched) figures(c *scenario.Watch, window *measure.Watch) verdict.EventFigures {
 	f := verdict.EventFigures{
 		Expected: w.Expected, Lost: w.Lost, Duplicated: window.Duplicated, Reordered: window.Reordered, Untimed: window.Untimed,
 		Wrong: w.Wrong, Impossible: w.Impossible, Ended: w.Ended, EndedText: w.EndedText, Resubscribed: w.Resubscribed,
 	}
-	if c != nil && c.Key != "" {
+	if c != nil && len(c.Key) > 0 {
 		f.Untimed = 0
 	}
 	return f

@@ -97,7 +97,7 @@ func TestWatchedTellsWhatWasAmiss(t *testing.T) {
 				t.Errorf("%s: p%v is %+v, and read back %+v", name, p, a, z)
 			}
 		}
-		if diff := cmp.Diff(trial.Watching, back.Watching); diff != "" {
+		if diff := cmp.Diff(trial.Load.Watch, back.Load.Watch); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

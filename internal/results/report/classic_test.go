@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // classicTrial is a closed loop's window of two seconds: as many reads and
@@ -124,7 +125,7 @@ func TestPerfdash(t *testing.T) {
 func TestClassicHasSectionsForWatchers(t *testing.T) {
 	trial, files := classicTrial(0, 200, 0)
 	trial.Watch = &record.Watched{Lost: 40, CreationSeconds: 4}
-	trial.Watching = &record.Watching{Watchers: 2, Streams: 1}
+	trial.Load.Watch = &scenario.Watch{Watchers: 2, Streams: 1}
 	add := func(phase measure.Phase, time record.Time, n int) {
 		h := measure.NewHistogram()
 		for i := range n {

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -174,10 +175,10 @@ func TestBaselineRefused(t *testing.T) {
 		"no trial is in both":                                           func(t *record.Trial) { t.Name += "x" },
 		"the clients in put-64: 25 here, 10 there":                      func(t *record.Trial) { t.Clients = 10 },
 		"the value's size in bytes in put-64: 64 here, 65 there":        func(t *record.Trial) { t.ValueSize++ },
-		"the target in put-64: leader here, all there":                  func(t *record.Trial) { t.Target = "all" },
-		"the total of operations in put-64: 0 here, 9 there":            func(t *record.Trial) { t.Total = 9 },
-		"the arrival in put-64: closed here, poisson there":             func(t *record.Trial) { t.Arrival, t.Rate = "poisson", &rate },
-		"the operations in put-64: put here, get there":                 func(t *record.Trial) { t.Mix = []record.Share{{Operation: "get", Weight: 1}} },
+		"the target in put-64: leader here, all there":                  func(t *record.Trial) { t.Target = kv.Target{Mode: kv.All} },
+		"the total of operations in put-64: none here, 9 there":         func(t *record.Trial) { t.Total = 9 },
+		"the arrival in put-64: closed here, poisson there":             func(t *record.Trial) { t.Arrival, t.Rate = scenario.Poisson, &rate },
+		"the operations in put-64: put here, get there":                 func(t *record.Trial) { t.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}} },
 		"a new connection for each operation in put-64: false here, tr": func(t *record.Trial) { t.NewConnection = true },
 	} {
 		base := matrix(1, 1)
@@ -207,11 +208,11 @@ func TestBaselineRefused(t *testing.T) {
 	now, then := matrix(1, 1), matrix(1, 1)
 	for i := range now.Trials {
 		other := 200.0
-		now.Trials[i].Arrival, now.Trials[i].Rate, now.Trials[i].RateOf = "constant", &rate, "x"
-		then.Trials[i].Arrival, then.Trials[i].Rate, then.Trials[i].RateOf = "constant", &other, "x"
+		now.Trials[i].Arrival, now.Trials[i].Rate, now.Trials[i].Load.Rate.Of = scenario.Constant, &rate, "x"
+		then.Trials[i].Arrival, then.Trials[i].Rate, then.Trials[i].Load.Rate.Of = scenario.Constant, &other, "x"
 	}
 	compareRuns(t, now, then)
-	now.Trials[0].RateOf, then.Trials[0].RateOf = "", ""
+	now.Trials[0].Load.Rate, then.Trials[0].Load.Rate = scenario.Rate{PerSecond: 100}, scenario.Rate{PerSecond: 200}
 	if _, err := analyze.Compare(now, then); err == nil || !strings.Contains(err.Error(), "the rate a second in put-64: 100 here, 200 there") {
 		t.Errorf("got %v", err)
 	}

@@ -64,7 +64,7 @@ func comparedPair(p *analyze.Pair) (o record.Object) {
 	o.Add("consistency", t.Consistency)
 	o.Add("value_size", t.ValueSize)
 	o.Add("clients", t.Clients)
-	o.Add("target", t.Target)
+	o.Add("target", t.Target.String())
 	for i := range p.Figures {
 		o.Add(p.Figures[i].Figure.Key(), changedIn(&p.Figures[i], p))
 	}
@@ -129,7 +129,7 @@ func CompareCSV(w io.Writer, c *analyze.Comparison) error {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		t, word := p.New[0], printable.Cell
-		row := []string{word(p.Name), word(t.Operation), word(t.Consistency), strconv.Itoa(t.ValueSize), strconv.Itoa(t.Clients), word(t.Target),
+		row := []string{word(p.Name), word(t.Operation), word(t.Consistency), strconv.Itoa(t.ValueSize), strconv.Itoa(t.Clients), word(t.Target.String()),
 			strconv.Itoa(len(p.New)), strconv.Itoa(len(p.Base))}
 		for i := range p.Figures {
 			f := changedIn(&p.Figures[i], p)

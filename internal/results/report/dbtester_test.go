@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // twoStores records a run of two stores: etcd over three seconds and a bit with an
@@ -25,8 +26,7 @@ func twoStores(t *testing.T) (*record.Run, string) {
 	}
 	for i, name := range []string{"etcd", "zookeeper"} {
 		c := record.Conditions{Number: i + 1, Name: name + "-write", Repeat: 1, Repeats: 1, Store: name, Version: "3.5", Operation: "put",
-			Target: "any", Members: 3, Arrival: "closed", Clients: 100, Connections: 10, KeySize: 256, ValueSize: 1024,
-			Mix: []record.Share{{Operation: "put", Weight: 1}}}
+			Members: 3, Load: scenario.Load{Clients: 100, Connections: 10, KeySize: 256, ValueSize: 1024, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
 		tw, err := w.Trial(c, noon)
 		if err != nil {
 			t.Fatal(err)
@@ -175,10 +175,10 @@ func TestMarkdownAndCSV(t *testing.T) {
 // A row has every condition: no two trials that differ have the same row.
 func TestCSVHasEveryCondition(t *testing.T) {
 	trial := made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 400, p50: 2e6}.trial()
-	trial.Mix = []record.Share{{Operation: "get", Consistency: "linearizable", Weight: 3}, {Operation: "put", Weight: 0.5}}
-	trial.Operation, trial.Distribution, trial.Theta = record.Mixed, "zipfian", 0.99
-	trial.STM, trial.Env = &record.STM{Isolation: "ss"}, map[string]string{"B": "2", "A": "1"}
-	trial.Watching = &record.Watching{Watchers: 5, Streams: 2}
+	trial.Mix = []scenario.Operation{{Kind: kv.Get, Consistency: kv.Linearizable, Weight: 3}, {Kind: kv.Put, Weight: 0.5}}
+	trial.Operation, trial.Distribution = record.Mixed, scenario.Distribution{Name: scenario.Zipfian, Theta: 0.99}
+	trial.STM, trial.Env = &scenario.STM{Isolation: kv.SerializableSnapshot}, map[string]string{"B": "2", "A": "1"}
+	trial.Load.Watch = &scenario.Watch{Watchers: 5, Streams: 2}
 	trial.Notes = []string{"=one", "two"}
 	var b bytes.Buffer
 	if err := CSV(&b, &record.Run{Trials: []record.Trial{trial}}); err != nil {

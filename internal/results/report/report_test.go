@@ -20,6 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -63,20 +64,27 @@ type made struct {
 
 func (m made) trial() record.Trial {
 	shared, p99 := true, int64(3_410_000)
+	target, err := kv.ParseTarget(m.target)
+	if err != nil {
+		panic(err)
+	}
 	c := record.Conditions{
 		Number: m.number, Name: m.name, Repeat: max(m.repeat, 1), Repeats: max(m.repeats, 1), Store: "etcd", Version: "3.7.3",
-		Operation: m.kind.String(), Consistency: m.level.String(), Target: m.target, Members: 3,
-		Mix:         []record.Share{{Operation: m.kind.String(), Consistency: m.level.String(), Weight: 1}},
-		Endpoints:   []string{"127.0.0.1:2379", "127.0.0.1:2381", "127.0.0.1:2383"},
-		Connections: 100, Clients: stdcmp.Or(m.clients, 1000), Arrival: "closed", DurationSeconds: 5, WarmupSeconds: 2, TimeoutSeconds: 10,
-		KeySize: 8, ValueSize: 256, KeySpace: 10_000, Distribution: "uniform", Preloaded: true, Seed: 42, Loops: 2,
+		Operation: m.kind.String(), Consistency: m.level.String(), Members: 3,
+		Endpoints: []string{"127.0.0.1:2379", "127.0.0.1:2381", "127.0.0.1:2383"},
+		Load: scenario.Load{
+			Mix: []scenario.Operation{{Kind: m.kind, Consistency: m.level, Weight: 1}}, Target: target,
+			Connections: 100, Clients: stdcmp.Or(m.clients, 1000), Duration: 5 * time.Second, Warmup: 2 * time.Second, Timeout: 10 * time.Second,
+			KeySize: 8, ValueSize: 256, KeySpace: 10_000, Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true, Seed: 42,
+		},
+		Loops:      2,
 		Cluster:    "c1",
 		Durability: &record.Durability{FdatasyncP50NS: 1_203_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
 		Machine:    &record.Machine{Name: "box", System: "linux", Kernel: "6.12.0", Architecture: "amd64", CPU: "Xeon", CPUs: 2, MemoryBytes: 8 << 30},
 		Shared:     &shared, Tool: "0.1.0",
 	}
 	if m.rate > 0 {
-		c.Arrival, c.Rate, c.MaxInFlight = "constant", &m.rate, 100_000
+		c.Arrival, c.Rate, c.MaxInFlight = scenario.Constant, &m.rate, 100_000
 	}
 	o := record.Observed{Store: m.store,
 		Started: noon, Opened: noon.Add(2 * time.Second), CPUSeconds: float64(m.perSecond) * 5 * 6.3e-6, MaxRSSBytes: 48 << 20,

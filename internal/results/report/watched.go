@@ -8,17 +8,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // watched writes what the watchers of a trial got, and when.
 func watched(b *bytes.Buffer, t *record.Trial) error {
 	w := t.Watch
-	if w == nil || t.Watching == nil {
+	if w == nil || t.Load.Watch == nil {
 		return nil
 	}
 	b.WriteString("\nWatch events\n")
 	facts := grid{columns: []column{{"", true}, {"", true}}}
-	facts.add("  watchers", watchers(t.Watching, t.KeySpace))
+	facts.add("  watchers", watchers(t.Load.Watch, t.KeySpace))
 	facts.add("  delivered", fmt.Sprintf("%s (%s in the window)", readable.PerSecond(w.PerSecond), readable.Plural(w.InWindow, "event")))
 	facts.add("  all in all", events(w))
 	if w.Resubscribed > 0 {
@@ -55,18 +56,18 @@ func timesRows(add func(what string, of func(record.Times) measure.Figure)) {
 }
 
 // watchers says who watches what.
-func watchers(w *record.Watching, keySpace uint64) string {
+func watchers(w *scenario.Watch, keySpace uint64) string {
 	text := fmt.Sprintf("%s on %s", readable.Plural(uint64(w.Watchers), "watcher"), readable.Plural(uint64(w.Streams), "stream"))
 	if w.Connections > 0 {
 		text += fmt.Sprintf(" over %s of their own", readable.Plural(uint64(w.Connections), "connection"))
 	}
 	switch {
-	case w.Key == "":
+	case len(w.Key) == 0:
 		text += ", watching " + analyze.WatchedKeys(w, keySpace)
-	case w.Earlier == 0:
-		text += fmt.Sprintf(", of the key %q", w.Key)
+	case w.Expect == 0:
+		text += fmt.Sprintf(", of the key %q", scenario.KeyText(w.Key))
 	default:
-		text += fmt.Sprintf(", of the key %q, with %s to catch up", w.Key, readable.Plural(uint64(w.Earlier), "earlier event"))
+		text += fmt.Sprintf(", of the key %q, with %s to catch up", scenario.KeyText(w.Key), readable.Plural(uint64(w.Expect), "earlier event"))
 	}
 	if w.PrevKV {
 		text += ", with the values before"

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // watching makes a trial of one that watches, with so many events each second
@@ -21,7 +22,7 @@ func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	m.kind, m.target, m.perSecond, m.p50 = kv.Put, "all", 4000, 2e6
 	plain := m.trial()
 	c := plain.Conditions
-	c.Watching = &record.Watching{Watchers: 1200, Streams: 10, Connections: 2, Span: 1, Keys: 1}
+	c.Watch = &scenario.Watch{Watchers: 1200, Streams: 10, Connections: 2, Span: 1, WatchedKeys: 1}
 	totals := m.totals()
 	totals.Watch.Delivered = uint64(5 * events)
 	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
@@ -48,7 +49,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 		run.Trials = append(run.Trials, watching(made{number: 2, name: "watched", repeat: i + 1, repeats: 3}, rate, l, d, 0))
 	}
 	catchUp := watching(made{number: 3, name: "catch-up"}, 100, 0, 0, 0)
-	catchUp.Watching.Key, catchUp.Watching.Earlier = "w", 4
+	catchUp.Load.Watch.Key, catchUp.Load.Watch.Expect = []byte("w"), 4
 	catchUp.Watch.FromDue, catchUp.Watch.FromSent = record.Times{}, record.Times{}
 	run.Trials = append(run.Trials, catchUp)
 	slices.Sort(rates)

@@ -1,21 +1,21 @@
 package trial
 
 import (
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // shortOf is what the store says of the consistency levels in a mix that are
 // less there than they are called; nil if there are none.
-func shortOf(s store.Semantics, mix []record.Share) map[string]string {
+func shortOf(s store.Semantics, mix []scenario.Operation) map[string]string {
 	var out map[string]string
 	for level, text := range s.ShortOf {
 		for _, part := range mix {
-			if part.Consistency == level.String() {
+			if part.Consistency == level {
 				if out == nil {
 					out = map[string]string{}
 				}
-				out[part.Consistency] = text
+				out[level.String()] = text
 			}
 		}
 	}
