@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -94,9 +95,14 @@ type Compactor interface {
 // Hasher is what an Admin also is when members can tell a hash of their data.
 type Hasher interface {
 	// Hash asks every endpoint for the hash of all keys and values up to one
-	// revision, the same for all, in the order of the endpoints.
+	// revision, the same for all, in the order of the endpoints. The error is
+	// ErrBehind where a member has not come to that revision yet.
 	Hash(ctx context.Context) ([]MemberHash, error)
 }
+
+// ErrBehind is an answer of a member that has not applied yet what another one
+// has. It may have the moment after.
+var ErrBehind = errors.New("the member is behind the others")
 
 // MemberHash is the hash of a member's data up to a revision. Members are in
 // agreement when their hashes are equal; ones that have Compacted to different

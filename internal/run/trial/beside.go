@@ -19,7 +19,7 @@ const (
 	revokeTimeout  = 30 * time.Second
 	compactTimeout = 5 * time.Second
 	hashTimeout    = 30 * time.Second
-	hashSettles    = 3 * time.Second // how long members may differ in what they have compacted
+	hashSettles    = 3 * time.Second // how long members may differ in what they have applied and compacted
 )
 
 // How long the leases of a load live if nobody keeps them alive. Those that are
@@ -194,6 +194,8 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 		case errors.Is(context.Cause(ctx), context.Canceled):
 			out.Failure = "it was interrupted"
 			return &out
+		case errors.Is(err, store.ErrBehind) && time.Now().Before(till) && pause(ctx, askEvery):
+			continue
 		case err != nil:
 			out.Failure = err.Error()
 			return &out

@@ -164,6 +164,9 @@ func maintainAlone(t *testing.T, a store.Admin) {
 	if err != nil || len(before) != 1 || before[0].Hash == 0 || before[0].Revision < 12 || before[0].Endpoint == "" {
 		t.Errorf("the members' hashes are %+v, %v", before, err)
 	}
+	if _, err := a.(*admin).hashOf(t.Context(), c, before[0].Endpoint, before[0].Revision+1); !errors.Is(err, store.ErrBehind) {
+		t.Errorf("the hash at a revision that is not there yet: %v", err)
+	}
 	if revision, err := a.(store.Compactor).CompactBehind(t.Context(), 1000); err != nil || revision != 0 {
 		t.Errorf("with nothing so old, compacted to %d, %v", revision, err)
 	}

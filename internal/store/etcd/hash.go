@@ -2,7 +2,11 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -22,9 +26,9 @@ func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 		all      []store.MemberHash
 	)
 	for _, e := range a.access.Endpoints {
-		r, err := c.HashKV(ctx, a.url(e), revision)
+		r, err := a.hashOf(ctx, c, e, revision)
 		if err != nil {
-			return nil, fmt.Errorf("%s does not tell the hash of its keys and values: %s", e, reason(ctx, err))
+			return nil, err
 		}
 		if revision == 0 {
 			revision = r.Header.GetRevision()
@@ -32,4 +36,16 @@ func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 		all = append(all, store.MemberHash{Endpoint: e, Hash: uint64(r.Hash), Revision: revision, Compacted: r.CompactRevision})
 	}
 	return all, nil
+}
+
+// hashOf asks one endpoint.
+func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string, revision int64) (*clientv3.HashKVResponse, error) {
+	r, err := c.HashKV(ctx, a.url(endpoint), revision)
+	switch {
+	case errors.Is(err, rpctypes.ErrFutureRev):
+		return nil, fmt.Errorf("%s has not come to revision %d: %w", endpoint, revision, store.ErrBehind)
+	case err != nil:
+		return nil, fmt.Errorf("%s does not tell the hash of its keys and values: %s", endpoint, reason(ctx, err))
+	}
+	return r, nil
 }
