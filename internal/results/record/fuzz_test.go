@@ -78,6 +78,25 @@ func FuzzTimeline(f *testing.F) {
 	})
 }
 
+func FuzzMachines(f *testing.F) {
+	const header = "unix_seconds,name,cpu_user_seconds,cpu_system_seconds,rss_bytes\n"
+	f.Add([]byte(header + "1763818441,generator,1.5,0.25,41943040\n1763818441,m1,2,,1024\n"))
+	f.Add([]byte(header + "1763818441,m1,NaN,-1,1e300\n"))
+	f.Add([]byte("name,name\n\"m\n1\",2\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		rows, err := readMachines(b)
+		oneLine(t, err)
+		if len(rows) > bytes.Count(b, []byte{'\n'})+1 || err != nil && rows != nil {
+			t.Errorf("%d rows of %d bytes, and the error %v", len(rows), len(b), err)
+		}
+		for _, r := range rows {
+			if r.Unix < 0 || !(r.CPUSeconds >= 0 && r.CPUSeconds < 2*mostMachine) || r.RSSBytes < 0 {
+				t.Errorf("taken, and impossible: %+v", r)
+			}
+		}
+	})
+}
+
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(`{"time":"2026-01-02T03:04:05Z","kind":"election","member":"m1","text":"x","duration_ns":5,"count":3,"total_ns":9}` + "\n{}\n"))
 	f.Add([]byte("null\n[]\n"))

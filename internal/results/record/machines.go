@@ -34,6 +34,15 @@ func OpenMachines(dir, folder string) ([]MachineRow, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	rows, err := readMachines(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rows, nil
+}
+
+// readMachines reads the file's text.
+func readMachines(b []byte) ([]MachineRow, error) {
 	table, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
 	if err != nil || len(table) == 0 {
 		return nil, err
@@ -44,7 +53,7 @@ func OpenMachines(dir, folder string) ([]MachineRow, error) {
 	}
 	for _, name := range []string{"unix_seconds", "name", "cpu_user_seconds", "cpu_system_seconds", "rss_bytes"} {
 		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("%s has no column %q", path, name)
+			return nil, fmt.Errorf("there is no column %q", name)
 		}
 	}
 	rows := make([]MachineRow, 0, len(table)-1)
@@ -55,8 +64,8 @@ func OpenMachines(dir, folder string) ([]MachineRow, error) {
 				return 0
 			}
 			x, parsing := strconv.ParseFloat(text, 64)
-			if parsing != nil && err == nil {
-				err = fmt.Errorf("row %d of %s: %s is %q, not a number", i+1, path, name, text)
+			if (parsing != nil || !(x >= 0 && x < mostMachine)) && err == nil {
+				err = fmt.Errorf("in row %d, %s is %q, and no number from 0 to %g", i+1, name, text, float64(mostMachine))
 			}
 			return x
 		}
@@ -64,6 +73,12 @@ func OpenMachines(dir, folder string) ([]MachineRow, error) {
 			Unix: int64(number("unix_seconds")), Name: fields[column["name"]],
 			CPUSeconds: number("cpu_user_seconds") + number("cpu_system_seconds"), RSSBytes: int64(number("rss_bytes")),
 		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	return rows, err
+	return rows, nil
 }
+
+// mostMachine is above all that a machine counts, and below what an int64 holds.
+const mostMachine = 1 << 62
