@@ -153,6 +153,9 @@ func (g *Generator) Run(ctx context.Context) (*Result, error) {
 	err := g.start(connected)
 	if err != nil {
 		g.stop()
+		if w := g.plan.World; w != nil {
+			w.Begin() // for the end: nobody is woken before
+		}
 	}
 	interrupted := false
 	select {

@@ -69,7 +69,8 @@ type World interface {
 	Poller(conns int) (engine.Poller, error)
 	// Now is its clock, in nanoseconds.
 	Now() int64
-	// Begin says that all loops have been given the time at which to begin.
+	// Begin says that all loops have been given the time at which to begin, or
+	// have been told to end.
 	Begin()
 }
 

@@ -122,6 +122,9 @@ func (p *poller) Wake() {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
 	p.woken = true
+	if !p.world.begun {
+		return // it wakes when the world begins, whether it waits already or not
+	}
 	// It wakes at the time of the loop that woke it.
 	at := p.now
 	for _, other := range p.world.pollers {
@@ -136,14 +139,14 @@ func (p *poller) Wait(until int64, ready []engine.Ready) []engine.Ready {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
 	p.spend(waitCost)
-	if ready = p.scan(ready); len(ready) > 0 || p.woken || until <= p.now {
-		p.woken = false
+	if ready = p.scan(ready); len(ready) > 0 || p.woken && p.world.begun || until <= p.now {
+		p.woken = p.woken && !p.world.begun
 		return ready
 	}
 	p.machine.Sleep(p.now)
 	p.until, p.wakeAt = until, never
 	p.pause()
-	p.woken = false
+	p.woken = p.woken && !p.world.begun
 	return p.scan(ready)
 }
 

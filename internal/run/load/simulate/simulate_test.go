@@ -2,7 +2,9 @@ package simulate_test
 
 import (
 	"context"
+	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +83,27 @@ func TestATrialIsTheSameEachTime(t *testing.T) {
 	a, b := one(), one()
 	if a.Due != b.Due || a.Done != b.Done || !a.Whole().Service.Equals(b.Whole().Service) {
 		t.Errorf("two runs differ: %d and %d due, %d and %d done", a.Due, b.Due, a.Done, b.Done)
+	}
+}
+
+// refusing is a server that lets nobody connect.
+type refusing struct{ simulate.Server }
+
+func (refusing) Dial(int64, string) error { return errors.New("nobody is let in") }
+
+// A load that cannot connect ends, though its world never begins.
+func TestARefusedLoadEnds(t *testing.T) {
+	l := closed(3, 3, time.Second)
+	l.Threads = 3
+	g, err := load.New(load.Plan{
+		Load: l, Store: simulate.Store{}, Access: store.Access{Endpoints: []string{"m1"}}, Endpoints: []string{"m1"},
+		World: simulate.New(3, 20_000, refusing{&simulate.Delaying{Times: simulate.Times{Median: 1e6}}}, quiet(1)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "nobody is let in") {
+		t.Errorf("the load ended with %v", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -46,7 +47,9 @@ type World struct {
 	loops   int // how many there will be
 	events  events
 	seq     uint64
-	begun   bool
+	last    int64 // when the last event happened
+	begin   bool  // Begin was called
+	begun   bool  // and all loops were waiting since
 }
 
 // New returns a world for the given number of loops. Each has the machine that
@@ -72,11 +75,16 @@ func (w *World) Poller(conns int) (engine.Poller, error) {
 // origin is the clock's first reading: not 0, which stands for "not known".
 const origin = 1_000_000_000
 
-// Now is the latest time that any loop has come to.
+// Now is the latest time that any loop has come to. Before the world has begun
+// it is that of the last event: how far a loop has come by the real clock, which
+// may not have waited yet, is not to be seen.
 func (w *World) Now() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	latest := int64(origin)
+	latest := max(origin, w.last)
+	if !w.begun {
+		return latest
+	}
 	for _, p := range w.pollers {
 		latest = max(latest, p.now)
 	}
@@ -89,7 +97,7 @@ func (w *World) Now() int64 {
 func (w *World) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.begun = true
+	w.begin = true
 	w.advance()
 }
 
@@ -134,6 +142,14 @@ func (w *World) advance() {
 	for {
 		var next *poller
 		soonest := int64(never)
+		if w.begin && !w.begun && !slices.ContainsFunc(w.pollers, func(p *poller) bool { return p.state == running }) {
+			w.begun = true
+			for _, p := range w.pollers {
+				if p.woken {
+					p.wake(p.now)
+				}
+			}
+		}
 		for _, p := range w.pollers {
 			switch p.state {
 			case running:
@@ -146,6 +162,7 @@ func (w *World) advance() {
 		}
 		if len(w.events) > 0 && w.events[0].at <= soonest {
 			e := heap.Pop(&w.events).(event)
+			w.last = e.at
 			e.do(e.at)
 			continue
 		}
