@@ -21,6 +21,7 @@ func Parameters() []*Parameter {
 	all = append(all, operationParameters()...)
 	all = append(all, keyParameters()...)
 	all = append(all, besideParameters()...)
+	all = append(all, cleanupParameters()...)
 	return append(all, timeParameters()...)
 }
 

@@ -38,8 +38,7 @@ const (
 	limitForeign    = 0.10         // share of the processors that is worth a word
 )
 
-// When an open loop is slow: at so small a share of its rate, or from such times
-// on. The limits are those of `check perf`.
+// When a trial is slow: at so small a share of its rate, or from such times on. The limits are those of `check perf`.
 const (
 	leastShare = 0.9
 	mostP99    = 100 * time.Millisecond
@@ -65,23 +64,20 @@ type Limits struct {
 	Looked []string
 }
 
-// Slow reports whether to ask what limited a trial: a closed loop goes as fast
-// as something lets it, and an open one that kept its rate and was quick needs
-// no explanation.
+// Slow reports whether to ask what limited a trial: one that kept its rate, if it
+// had one, and was quick needs no explanation.
 func Slow(t *record.Trial) bool {
 	if !Measured(t) || t.State == record.Interrupted {
 		return false
 	}
 	p99 := t.ResponseTime.At(99)
 	switch {
-	case !t.Open():
-		return true
-	case t.Rate != nil && t.PerSecond <= leastShare**t.Rate:
+	case t.Open() && t.Rate != nil && t.PerSecond <= leastShare**t.Rate:
 		return true
 	case p99.Failed || p99.Known && p99.NS > float64(mostP99):
 		return true
 	}
-	slowest := t.ResponseTime.Max
+	slowest := t.SuccessResponseTime.Max
 	return slowest.Known && slowest.NS > float64(mostSlow) || t.LongestGap > mostSlow.Seconds()
 }
 

@@ -187,13 +187,13 @@ func TestNothingIsMadeOfWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// An open loop that kept its rate and was quick has nothing to explain.
+// What kept its rate and was quick has nothing to explain.
 func TestWhatIsSlow(t *testing.T) {
 	known := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
 	kept := func(change func(*record.Trial)) *record.Trial {
 		t := slowTrial()
 		t.PerSecond = 999
-		t.ResponseTime.Max = known(3e8)
+		t.SuccessResponseTime.Max = known(3e8)
 		t.ResponseTime.Percentiles[6] = known(9e7)
 		change(t)
 		return t
@@ -205,13 +205,16 @@ func TestWhatIsSlow(t *testing.T) {
 		t    *record.Trial
 		slow bool
 	}{
-		"kept its rate":        {kept(func(*record.Trial) {}), false},
-		"did not":              {slowTrial(), true},
-		"a p99 of 110 ms":      {kept(func(t *record.Trial) { t.ResponseTime.Percentiles[6] = known(1.1e8) }), true},
-		"a p99 that failed":    {kept(func(t *record.Trial) { t.ResponseTime.Percentiles[6] = measure.Figure{Failed: true} }), true},
-		"one of 600 ms":        {kept(func(t *record.Trial) { t.ResponseTime.Max = known(6e8) }), true},
-		"a gap of 600 ms":      {kept(func(t *record.Trial) { t.LongestGap = 0.6 }), true},
-		"a closed loop":        {kept(func(t *record.Trial) { t.Arrival, t.Rate = scenario.Closed, nil }), true},
+		"kept its rate":     {kept(func(*record.Trial) {}), false},
+		"did not":           {slowTrial(), true},
+		"a p99 of 110 ms":   {kept(func(t *record.Trial) { t.ResponseTime.Percentiles[6] = known(1.1e8) }), true},
+		"a p99 that failed": {kept(func(t *record.Trial) { t.ResponseTime.Percentiles[6] = measure.Figure{Failed: true} }), true},
+		"one of 600 ms":     {kept(func(t *record.Trial) { t.SuccessResponseTime.Max = known(6e8) }), true},
+		"a gap of 600 ms":   {kept(func(t *record.Trial) { t.LongestGap = 0.6 }), true},
+		"a closed loop":     {kept(func(t *record.Trial) { t.Arrival, t.Rate = scenario.Closed, nil }), false},
+		"a slow closed loop": {kept(func(t *record.Trial) {
+			t.Arrival, t.Rate, t.ResponseTime.Percentiles[6] = scenario.Closed, nil, known(1.1e8)
+		}), true},
 		"nothing was measured": {&record.Trial{State: record.Failed}, false},
 		"interrupted":          {&record.Trial{State: record.Interrupted, Seconds: 1}, false},
 	} {

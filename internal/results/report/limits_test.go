@@ -12,9 +12,9 @@ func TestLimited(t *testing.T) {
 	busy := 0.95
 	opened := record.Conditions{Name: "put", Repeat: 1, Repeats: 1, Machine: &record.Machine{CPUs: 2}}
 	slow := record.Trial{Conditions: opened, State: record.Complete, Seconds: 10, BusyShare: &busy, TermChanges: 1, LongestPauseNS: 2e8}
-	slow.Loops = 1
+	slow.Loops, slow.LongestGap = 1, 0.6
 	quick := slow
-	quick.BusyShare, quick.TermChanges, quick.LongestPauseNS = nil, 0, 0
+	quick.BusyShare, quick.TermChanges, quick.LongestGap = nil, 0, 0
 	quick.Name = "get"
 	var b bytes.Buffer
 	limited(&b, []record.Trial{slow, quick})
