@@ -20,13 +20,13 @@ type Cleanup struct {
 func cleanupParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "cleanup", Meaning: "remove every key with the prefix afterwards; there may be none before",
-			value: yesNo(func(l *Load) *bool { return &l.Cleanup.Keys })},
+			value: bounded(yesNo(func(l *Load) *bool { return &l.Cleanup.Keys }))},
 		{Key: "cleanup-compact", Flag: "auto-compact", Meaning: "then compact the history",
-			value: yesNo(func(l *Load) *bool { return &l.Cleanup.Compact })},
+			value: bounded(yesNo(func(l *Load) *bool { return &l.Cleanup.Compact }))},
 		{Key: "cleanup-defragment", Flag: "auto-defrag", Meaning: "then defragment every member",
-			value: yesNo(func(l *Load) *bool { return &l.Cleanup.Defragment })},
+			value: bounded(yesNo(func(l *Load) *bool { return &l.Cleanup.Defragment }))},
 		{Key: "require-memory", Meaning: "do nothing where the first member does not report its memory",
-			value: yesNo(func(l *Load) *bool { return &l.RequireMemory })},
+			value: bounded(yesNo(func(l *Load) *bool { return &l.RequireMemory }))},
 	}
 }
 

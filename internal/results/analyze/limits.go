@@ -72,7 +72,8 @@ func Slow(t *record.Trial) bool {
 	}
 	p99 := t.ResponseTime.At(99)
 	switch {
-	case t.Open() && t.Rate != nil && t.PerSecond <= leastShare**t.Rate:
+	case t.Open() && t.Rate != nil && t.Seconds >= 1 && // in less, a rate is chance
+		 t.PerSecond <= leastShare**t.Rate:
 		return true
 	case p99.Failed || p99.Known && p99.NS > float64(mostP99):
 		return true
