@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/run/check"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
 // bar shows how far a check is: on a terminal a bar that fills in place,
@@ -16,14 +16,14 @@ type bar struct {
 	total float64 // of what it counts
 	unit  string
 	local bool // nobody answers: there are no errors to count
-	last  check.Progress
+	last  runner.Progress
 	said  bool
 }
 
 // barCells is how many characters a bar is long.
 const barCells = 40
 
-func (b *bar) show(p check.Progress, at float64) {
+func (b *bar) show(p runner.Progress, at float64) {
 	if b == nil {
 		return
 	}
@@ -33,7 +33,7 @@ func (b *bar) show(p check.Progress, at float64) {
 	case b.d.width() > 0:
 		b.d.change(cut(b.text(p, at), b.d.width()-1)) // nothing foreign in it
 		return
-	case !b.said || p.Stage != b.last.Stage || p.Elapsed-b.last.Elapsed >= plainEvery:
+	case !b.said || p.Stage != b.last.Stage || p.InWindow-b.last.InWindow >= plainEvery:
 		b.d.line(b.text(p, at))
 	default:
 		return // said a moment ago
@@ -41,9 +41,9 @@ func (b *bar) show(p check.Progress, at float64) {
 	b.last, b.said = p, true
 }
 
-func (b *bar) text(p check.Progress, at float64) string {
-	if p.Stage != check.Measuring {
-		return p.Stage
+func (b *bar) text(p runner.Progress, at float64) string {
+	if p.Stage != runner.Measuring {
+		return string(p.Stage)
 	}
 	share := min(max(at/b.total, 0), 1)
 	full := int(share * barCells)
@@ -52,13 +52,22 @@ func (b *bar) text(p check.Progress, at float64) string {
 	if b.local {
 		return text
 	}
-	return fmt.Sprintf("%s, %s writes, %s", text, readable.Count(p.Done), errorCount(p.Failed))
+	return fmt.Sprintf("%s, %s writes, %s", text, readable.Count(p.Done), errorCount(p.Errors))
 }
 
 // clear takes the bar away.
 func (b *bar) clear() {
 	if b != nil {
 		b.d.clear()
+	}
+}
+
+// line prints a line below.
+func (b *bar) line(text string) {
+	if b != nil {
+		b.d.mu.Lock()
+		defer b.d.mu.Unlock()
+		b.d.line(text)
 	}
 }
 
@@ -78,7 +87,7 @@ func (a *app) newBar(format string, total float64, unit string) *bar {
 }
 
 // seconds counts a window's seconds.
-func (b *bar) seconds(p check.Progress) { b.show(p, p.Elapsed.Truncate(time.Second).Seconds()) }
+func (b *bar) seconds(p runner.Progress) { b.show(p, p.InWindow.Truncate(time.Second).Seconds()) }
 
 // writes counts what was written.
-func (b *bar) writes(p check.Progress) { b.show(p, float64(p.Done)) }
+func (b *bar) writes(p runner.Progress) { b.show(p, float64(p.Done)) }

@@ -114,7 +114,19 @@ func timeFigures() []Figure {
 			all = append(all, p99)
 		}
 	}
-	return all
+	const none = "no operation was due"
+	return append(all,
+		Figure{Name: "slowest", Field: "slowest_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
+			Meaning: "of all operations due, failed ones included, from when one was due until it ended: the slowest", of: maybe(func(t *Trial) *float64 { return t.Slowest })},
+		Figure{Name: "spread", Field: "spread_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
+			Meaning: "the standard deviation of the same", of: maybe(func(t *Trial) *float64 { return t.Spread })},
+		Figure{Name: "rate-share", Column: "rate_share", Unit: measure.Share, Better: More, Missing: "nothing was due by a rate",
+			of: func(t *Trial) Value {
+				if t.Rate == nil || *t.Rate <= 0 {
+					return Value{}
+				}
+				return Value{Number: t.PerSecond / *t.Rate, Known: true}
+			}})
 }
 
 // flightFigures are what was under way, and what happened to connections and

@@ -17,6 +17,7 @@ func (r *run) tellTrial(spec *scenario.Trial, p trial.Progress) {
 	r.tell(Progress{
 		Stage: stageOf(p.Stage), Name: title(spec),
 		PerSecond: p.PerSecond, P99: p.P99, Errors: p.Errors, InFlight: p.InFlight,
+		Done: p.Done, InWindow: p.InWindow,
 	})
 }
 

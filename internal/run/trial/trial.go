@@ -67,12 +67,15 @@ type Process struct {
 
 // Progress is how a trial goes.
 type Progress struct {
-	Stage     string // preloading, connecting, warmup, measured, draining
+	Stage     string // preloading, connecting, warmup, measured, draining, cleaning up
 	PerSecond float64
 	P99       float64 // nanoseconds; 0: not supported
 	Errors    uint64
 	InFlight  int64
 	Ended     uint64 // operations ended since the window was seen open
+	Done      uint64 // of those, succeeded
+	// InWindow is how long ago that was; it stops when the window closes.
+	InWindow time.Duration
 }
 
 // statusTimeout bounds asking a cluster how it is.
@@ -93,27 +96,37 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err != nil {
 		return nil, err
 	}
+	clean, err := t.newCleaner(ctx, members)
+	if err != nil {
+		return nil, err
+	}
+	defer clean.close()
 	conditions := t.conditions(members, plan)
 	if t.Spec.Load.Preload {
 		t.tell(Progress{Stage: "preloading"})
+		clean.begin()
 		if plan.Preloaded, err = load.Preload(ctx, plan); err != nil {
-			return nil, err
+			return nil, clean.failed(&plan, err)
 		}
 	}
 	release, err := t.grant(ctx, &plan, members)
 	if err != nil {
-		return nil, err
+		return nil, clean.failed(&plan, err)
 	}
 	defer release()
 	if err := t.watch(ctx, &plan); err != nil {
-		return nil, err
+		return nil, clean.failed(&plan, err)
 	}
 	out, err := t.Writer.Trial(conditions, time.Now())
 	if err != nil {
-		return nil, err
+		return nil, clean.failed(&plan, err)
 	}
-	result, err := t.measure(ctx, plan, members, conditions, out)
+	result, err := t.measure(ctx, plan, members, conditions, out, clean)
+	cleanup := clean.run(&plan)
 	if err != nil {
+		if cleanup != nil {
+			err = errors.Join(err, cleanup.Err(), out.CleanedUp(cleanup))
+		}
 		state := record.Failed
 		if errors.Is(err, load.ErrNeverOpened) || ctx.Err() != nil {
 			state = record.Interrupted
@@ -125,6 +138,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	}
 	if note := release(); note != "" {
 		result.Notes = append(result.Notes, note)
+	}
+	if result.Cleanup = cleanup; cleanup.Err() != nil {
+		result.Notes = append(result.Notes, cleanup.Err().Error())
 	}
 	if err := out.Finish(*result); err != nil {
 		return nil, err
@@ -167,9 +183,13 @@ func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 }
 
 // measure runs the load and puts its result together.
-func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
+func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c record.Conditions, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
 	w := newWatcher(t, m, out)
+	w.clean = clean
 	defer w.scrapes.close()
+	if err := t.weigh(w.scrapes); err != nil {
+		return nil, err
+	}
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
 	plan.Each, plan.Changed, plan.Mark = w.second, w.changed, w.mark
@@ -180,6 +200,7 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 		return nil, err
 	}
 	w.begin(generator, plan.Endpoints)
+	clean.begin()
 	res, err := generator.Run(ctx)
 	w.end()
 	if w.err != nil {
@@ -196,6 +217,8 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	}
 	observed := w.observed(res.Opened)
 	observed.Hashes = t.hashes(ctx, m)
+	folder, note := t.dataDir(ctx)
+	observed.DataDir = folder
 	observed.Started, observed.Opened, observed.State = started, res.Opened, record.Complete
 	if res.Interrupted {
 		observed.State = record.Interrupted
@@ -206,7 +229,7 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	observed.LostMembers = m.lost()
 	observed.TermChanges = w.elections.within(res.Opened, res.Opened.Add(time.Duration(res.Measured.Seconds*float64(time.Second))))
 	w.usage.fill(res.Measured)
-	c.Notes = slices.Concat(c.Notes, w.notes(), answered(res.Measured))
+	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured))
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil
 }
