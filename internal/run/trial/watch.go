@@ -28,6 +28,7 @@ type watcher struct {
 	usage *usage
 	// sampler samples the machine; its rows are sample's.
 	sampler *sampler
+	scrapes *scrapes
 	began   time.Time          // when it was made
 	err     error              // of recording; read after the load has ended
 	stop    context.CancelFunc // ends the load
@@ -58,6 +59,7 @@ func newWatcher(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	}
 	w := &watcher{t: t, m: m, out: out, usage: newUsage(), sampler: sampler, began: time.Now(), whole: measure.NewHistogram()}
 	w.follower = follow.New(w.followed())
+	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began)
 	return w, nil
 }
@@ -111,6 +113,7 @@ func (w *watcher) begin(g *load.Generator, endpoints []string) {
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
+	w.scrapes.begin(scrapeFirst)
 	w.running.Go(func() { w.follower.Run(ctx, load.Background) })
 	w.running.Go(func() { w.sample(ctx) })
 	w.running.Go(func() { w.listen(ctx) })
@@ -121,6 +124,7 @@ func (w *watcher) begin(g *load.Generator, endpoints []string) {
 func (w *watcher) end() {
 	w.quit()
 	w.running.Wait()
+	w.scrapes.stop()
 	w.generator = nil // it has ended, and cannot be moved
 }
 
@@ -152,6 +156,7 @@ func (w *watcher) mark(m load.Mark) {
 	w.usage.mark(m)
 	if m.Phase == measure.Measured {
 		w.sampler.edge()
+		w.scrapes.edge()
 	}
 }
 
