@@ -22,6 +22,7 @@ func (t *Trial) readLoad(b []byte) error {
 		}
 		var err error
 		t.Load, err = old.load()
+		t.Schema = TrialSchema // as it is from here on, and as it would be written
 		return err
 	}
 	var now struct {
