@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
@@ -30,9 +31,13 @@ func listOf(keys, size int) (answer []byte) {
 // What a load keeps of its answers is enough when all of them come at once, a
 // piece of each in turn, by the longest way to say them.
 func TestAllAnswersOfALoadAreKept(t *testing.T) {
-	for _, c := range []struct{ clients, keys, size int }{{1, 2500, 10 << 10}, {100, 80, 10 << 10}, {64, 1000, 256}, {1000, 10, 8}} {
-		p := Plan{Load: scenario.Load{
-			Clients: c.clients, KeySize: 8, ValueSize: c.size, KeySpace: uint64(c.keys), Mix: []scenario.Operation{{Kind: kv.Range, Weight: 1}},
+	for _, c := range []struct {
+		clients, keys, size int
+		limit               int64
+	}{{1, 2500, 10 << 10, 0}, {100, 80, 10 << 10, 0}, {64, 1000, 256, 0}, {1000, 10, 8, 0}, {2, 10_000, 1 << 10, 10}} {
+		p := Plan{Store: consul.New(), Load: scenario.Load{
+			Clients: c.clients, KeySize: 8, ValueSize: c.size, KeySpace: uint64(c.keys), RangeLimit: c.limit,
+			Mix: []scenario.Operation{{Kind: kv.Range, Weight: 1}},
 		}}
 		budget := parts.New(p.maxHeld())
 		conns := make([]*http1.Conn, c.clients)
@@ -46,7 +51,7 @@ func TestAllAnswersOfALoadAreKept(t *testing.T) {
 		for at := 0; at < len(answer); at += 64 << 10 {
 			for _, h := range conns {
 				if _, err := h.Feed(answer[at:min(at+64<<10, len(answer))]); err != nil {
-					t.Fatalf("%d clients, each with %d keys of %d bytes: %v", c.clients, c.keys, c.size, err)
+					t.Fatalf("%+v: %v", c, err)
 				}
 			}
 		}
