@@ -76,6 +76,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"schema":"quorumbench/run/1","state":"incomplete","trials":[]}`))
 	f.Add([]byte(`{"schema":"quorumbench/run/1","trials":[{"schema":"quorumbench/trial/1","errors":3,"response_time_ns":{"count":2}}]}`))
 	f.Add([]byte(`{"schema":"quorumbench/run/1","trials":[{"schema":"quorumbench/trial/1","mix":[{"operation":"put","weight":1}],"clients":7,"key_space":9}]}`))
+	f.Add([]byte(`{"schema":"quorumbench/run/1","trials":[{"schema":"quorumbench/trial/1","target":"x","arrival":"y"}]}`))
 	l := newLoad(1, 0.3, true)
 	l.phase(measure.Measured, 1, 500)
 	trial := NewTrial(conditions(), Observed{Started: noon}, l.totals[measure.Measured], nil, roles)
