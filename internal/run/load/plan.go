@@ -191,7 +191,7 @@ func (p *Plan) maxHeld() int {
 		switch {
 		case l.Scan.PageSize > 0:
 			keys = float64(l.Scan.PageSize)
-		case l.RangeLimit > 0 && p.Store.Semantics().RangeForms: // others list all, and the codec passes over the rest
+		case l.RangeLimit > 0 && p.Store.Capabilities().Has(kv.RangeForms): // others list all, and the codec passes over the rest
 			keys = float64(l.RangeLimit)
 		case len(l.RangeKey) > 0: // whatever is there
 			return heldAtMost
