@@ -2,16 +2,16 @@ package store
 
 import "time"
 
-// Metered is what a Store also is when its members tell figures about
+// Metered is an optional interface of a Store whose members report figures of
 // themselves. Everything here is data: run/probe fetches and reads it.
 type Metered interface {
 	// Metrics says where the figures of the member at an endpoint (HOST:PORT)
 	// are, in the order in which the places are tried; the first that answers
-	// is taken. None: the member tells nothing.
+	// is taken. None: the member reports nothing.
 	Metrics(a Access, endpoint string) []MetricSource
 }
 
-// Metric is one of the figures that members tell, in the vocabulary that all
+// Metric is one of the figures that members report, in the vocabulary that all
 // stores share.
 type Metric uint8
 
@@ -26,7 +26,15 @@ const (
 	ResidentBytes                      // gauge: memory
 	LeaderChanges                      // counter: leaders come and gone, as this member saw it
 	DatabaseBytes                      // gauge: on disk
+
+	NumMetrics
 )
+
+// Timer reports whether the metric is a timer.
+func (m Metric) Timer() bool { return m <= PeerRoundTripSeconds }
+
+// Gauge reports whether the metric is a gauge: how much there is now.
+func (m Metric) Gauge() bool { return m == Processors || m == ResidentBytes || m == DatabaseBytes }
 
 // MetricSource is a place where a member's figures are.
 type MetricSource struct {

@@ -172,6 +172,7 @@ func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 // measure runs the load and puts its result together.
 func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
 	w := newWatcher(t, m, out)
+	defer w.scrapes.close()
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
 	plan.Each, plan.Changed, plan.Mark = w.second, w.changed, w.mark
@@ -191,6 +192,7 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 		return nil, err
 	}
 	w.attend(t.askAgain(m))
+	w.scrapes.all(statusTimeout)
 	w.lastWords()
 	if err := w.made(res.Measured); err != nil {
 		return nil, err
@@ -247,6 +249,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	all, err := store.AskMembers(asked, m.admin)
 	if t.Spec.Load.Target.Mode == kv.Any {
 		m.total = len(all) // who may not ask, or gets no answer, is told those given
+		m.findOthers(ctx, t.Cluster.Store, access, all)
 		return m, nil
 	}
 	defer m.close()
@@ -260,7 +263,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 // inOrder numbers the members: as they were given if those are all, and else
 // as the cluster tells them.
 func inOrder(given, all []string) []string {
-	if slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(all))) {
+	if sameSet(given, all) {
 		return given
 	}
 	return all
