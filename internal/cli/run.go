@@ -26,6 +26,7 @@ type runFlags struct {
 	scale    float64
 	store    string // NAME or NAME@VERSION
 	exec     string
+	set      assignments
 	scaled   bool // scale was given
 	reseed   bool // seed was given
 	rootGave bool // root was given
@@ -53,6 +54,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections, and key spaces that follow a total, as by 0.01; not rates")
 	r.Text("store", &f.store, "NAME[@VERSION]", "the store instead of the file's default one")
 	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
+	r.Set.Var(&f.set, "set", "a parameter that all trials have instead of their own, by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000; can be given again")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.scaled = c.Flags().Changed("scale")
 		f.reseed, f.rootGave = c.Flags().Changed("seed"), c.Flags().Changed("runs-dir")
@@ -92,7 +94,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 // options are what the flags change in a file.
 func (f *runFlags) options() (scenario.Options, error) {
 	name, version, err := storeVersion(f.store, f.exec)
-	o := scenario.Options{Store: name, Version: version, Exec: f.exec}
+	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: f.set}
 	if err != nil || !f.scaled {
 		return o, err
 	}
@@ -104,6 +106,24 @@ func (f *runFlags) options() (scenario.Options, error) {
 	}
 	return o, nil
 }
+
+// assignments is a flag that may be given again and again.
+type assignments []scenario.Assignment
+
+// Set implements pflag.Value.
+func (a *assignments) Set(s string) error {
+	one, err := scenario.ParseAssignment(s)
+	if err == nil {
+		*a = append(*a, one)
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (a *assignments) String() string { return strings.Trim(fmt.Sprint(*a), "[]") }
+
+// Type implements pflag.Value.
+func (a *assignments) Type() string { return "KEY=VALUE" }
 
 // storeVersion reads NAME or NAME@VERSION, beside the value of --exec.
 func storeVersion(given, exec string) (name, version string, err error) {

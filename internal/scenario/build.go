@@ -148,6 +148,9 @@ func (b *builder) notes() []string {
 	if b.scaledFrom != nil {
 		out = append(out, b.scaledFrom.note(&b.load))
 	}
+	if set := b.options.Set; len(set) > 0 {
+		out = append(out, "set on the command line: "+joined(set))
+	}
 	for _, p := range Parameters() {
 		if p.Note != "" && p.IsSet(&b.load) {
 			out = append(out, p.Note)

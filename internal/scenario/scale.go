@@ -69,7 +69,7 @@ func (b *builder) scale(c *choice) {
 // not given, or is no number, which is told elsewhere.
 func (b *builder) rescale(k string, c *choice) *node {
 	s, ok := b.layer[k]
-	if !ok || number(s.value) == 0 {
+	if !ok || number(s.value) == 0 || s.at.line >= belowFile { // --set says what is meant
 		return nil
 	}
 	n := *s.value
