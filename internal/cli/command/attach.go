@@ -80,7 +80,7 @@ func (f *AttachFlags) CheckStore(mix []scenario.Operation, catalog scenario.Cata
 		return Usage("--store: there is no store %q; choose one of: %s%s", f.Store, strings.Join(stores, ", "), Suggest(f.Store, stores, ""))
 	}
 	for _, op := range mix {
-		if err := catalog.Supports(f.Store, op.Kind, op.Consistency); err != nil {
+		if err := catalog.Capabilities(f.Store).Operation(f.Store, op.Kind, op.Consistency); err != nil {
 			return Usage("%w", err)
 		}
 	}

@@ -89,9 +89,6 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	defer members.close()
 	t.logs = t.followLogs()
 	defer t.logs.close()
-	if err := t.able(members); err != nil {
-		return nil, err
-	}
 	plan, err := t.plan(members)
 	if err != nil {
 		return nil, err
@@ -160,7 +157,7 @@ func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 	c.Version, c.Members = status.Version, max(len(status.Members), m.total)
 	c.Endpoints, c.Cluster = plan.Endpoints, t.Cluster.ID
 	c.Loops = plan.Loops()
-	c.ShortOf = shortOf(t.Cluster.Store.Semantics(), c.Mix)
+	c.ShortOf = shortOf(t.Cluster.Store.Capabilities(), c.Mix)
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
 	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes)
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
