@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -166,9 +166,7 @@ func (a *app) members(p *cluster.Playground, status store.Status) {
 	for _, m := range status.Members {
 		known[m.Endpoint] = m
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w) // output keeps its first error
-	row(w, "member", "endpoint", "role", "version", "process", "log")
+	rows := [][]string{{"member", "endpoint", "role", "version", "process", "log"}}
 	elsewhere := p.Elsewhere() != nil
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -183,9 +181,10 @@ func (a *app) members(p *cluster.Playground, status store.Status) {
 		if s, ok := known[m.Endpoint]; ok && s.Err == nil {
 			role, version = s.Role.String(), s.Version
 		}
-		row(w, m.Name, m.Endpoint, role, version, process, m.LogFile)
+		rows = append(rows, []string{m.Name, m.Endpoint, role, version, process, m.LogFile})
 	}
-	_ = w.Flush()
+	a.Printf("\n")
+	_ = readable.Table(a.Stdout, rows) // output keeps its first error
 }
 
 func (a *app) clusterDown(ctx context.Context, f *clusterFlags) error {
@@ -200,17 +199,10 @@ func (a *app) clusterDown(ctx context.Context, f *clusterFlags) error {
 		a.Printf("there is no cluster in %s\n", f.dir)
 		return nil
 	}
-	a.Printf("stopped %s of %s", plural(len(stopped.Ended), "member"), stopped.Store)
+	a.Printf("stopped %s of %s", readable.Plural(uint64(len(stopped.Ended)), "member"), stopped.Store)
 	if n := len(stopped.Gone); n > 0 {
 		a.Printf(" (%d more ran no longer)", n)
 	}
 	a.Printf(" and removed the data in %s\n", f.dir)
 	return nil
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -173,11 +174,7 @@ func (a *app) plan(s *scenario.Scenario) {
 		a.Printf("%s\n", line)
 	}
 	took, known := s.EstimatedDuration()
-	trials := "1 trial"
-	if n := len(s.Trials); n != 1 {
-		trials = fmt.Sprintf("%d trials", n)
-	}
-	a.Printf("\n%s with seed %d", trials, s.Seed)
+	a.Printf("\n%s with seed %d", readable.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
 	switch {
 	case known:
 		a.Printf(": %s of warm-up and measurement\n", took.Round(time.Second))

@@ -188,7 +188,7 @@ func progressLine(p runner.Progress) string {
 		parts = append(parts, "p99 "+readable.Duration(p.P99))
 	}
 	if p.Stage == runner.WarmingUp || p.Stage == runner.Measuring || p.Stage == runner.Draining {
-		parts = append(parts, errorCount(p.Errors))
+		parts = append(parts, readable.Plural(p.Errors, "error"))
 	}
 	if p.Stage == runner.Draining {
 		parts = append(parts, fmt.Sprintf("%s in flight", readable.Count(uint64(max(p.InFlight, 0)))))
@@ -217,14 +217,7 @@ func doneLine(p runner.Progress) string {
 		what, time = "response time", t.ResponseTime
 	}
 	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), readable.PerSecond(t.PerSecond),
-		what, readable.Figure(time.At(50)), readable.Figure(time.At(99)), errorCount(t.Errors), t.Verdict.State)
-}
-
-func errorCount(n uint64) string {
-	if n == 1 {
-		return "1 error"
-	}
-	return readable.Count(n) + " errors"
+		what, readable.Figure(time.At(50)), readable.Figure(time.At(99)), readable.Plural(t.Errors, "error"), t.Verdict.State)
 }
 
 // rounded is a time to wait, to the second.
