@@ -143,7 +143,8 @@ func drawn(list []uint64, n uint64) bool {
 func (s *source) acknowledge(kind kv.Kind, number uint64, ev *store.Event) {
 	switch {
 	case ev.Outcome != kv.OK:
-	case kind == kv.Put, kind == kv.CAS, kind == kv.Delete && ev.Count > 0:
+	case kind == kv.Delete && ev.Count == 0: // nothing was there
+	case kind.OneKey() && kind.Writes():
 		s.board.Acknowledge(number)
 	case kind == kv.Txn:
 		for i := range s.pairs {

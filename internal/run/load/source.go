@@ -149,13 +149,13 @@ func keyAndLevel(ref uint64) (number uint64, level kv.Consistency) {
 func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
 	s.key = s.space.Append(s.key[:0], number)
 	*op = store.Op{Kind: what.Kind, Consistency: what.Consistency, Key: s.key}
-	switch what.Kind {
-	case kv.Put:
+	if what.Kind.HasValue() {
 		s.value = s.values.Append(s.value[:0], s.key, client, n)
 		op.Value = s.value
+	}
+	switch what.Kind {
 	case kv.CAS:
-		s.value = s.values.Append(s.value[:0], s.key, client, n)
-		op.Value, op.Revision = s.value, keys.Unknown
+		op.Revision = keys.Unknown
 		if s.versions != nil {
 			op.Revision = s.versions.Get(number)
 		}

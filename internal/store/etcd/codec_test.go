@@ -163,7 +163,7 @@ func TestMalformedReplies(t *testing.T) {
 	} {
 		for _, kind := range kinds {
 			s := plainCodec(t)
-			s.submit(store.Op{Kind: kind, Tag: 7})
+			s.submit(store.Op{Kind: kind, Tag: 7, Range: &store.RangeOp{}})
 			s.answerBytes(1, []byte(body))
 			events, err := s.tryFeed()
 			if err == nil || strings.Contains(err.Error(), "\n") {
