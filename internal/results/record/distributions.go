@@ -65,8 +65,8 @@ var (
 	ofWatchers   = Population{Many: "watchers", None: "no watcher was created"}
 )
 
-// points are the figures of a distribution by name, in their order.
-func points() (names []string, of []func(Times) measure.Figure) {
+// summaryFigures are the figures of a summary by name, in their order.
+func summaryFigures() (names []string, of []func(Times) measure.Figure) {
 	add := func(name string, point func(Times) measure.Figure) {
 		names, of = append(names, name), append(of, point)
 	}
@@ -80,9 +80,9 @@ func points() (names []string, of []func(Times) measure.Figure) {
 	return names, of
 }
 
-// Points are the figures that a distribution's summary has, in their order.
-func (d *Distribution) Points() []Figure {
-	names, of := points()
+// points are the figures that a distribution's summary has, in their order.
+func (d *Distribution) points() []Figure {
+	names, of := summaryFigures()
 	all := make([]Figure, 0, len(names))
 	for i, name := range names {
 		f := Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, point: of[i], Needs: d.Needs}
@@ -99,6 +99,12 @@ func (d *Distribution) Points() []Figure {
 		all = append(all, f)
 	}
 	return all
+}
+
+// Points are the figures of the distribution whose names begin with a prefix.
+func Points(prefix string) []Figure {
+	all := distributions()
+	return all[slices.IndexFunc(all, func(d *Distribution) bool { return d.Prefix == prefix })].points()
 }
 
 // percentile is the figure of any percentile, which the result may not have.

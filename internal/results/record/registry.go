@@ -107,7 +107,7 @@ func rateFigures() []Figure {
 func timeFigures() []Figure {
 	var all []Figure
 	for _, d := range distributions() {
-		all = append(all, d.Points()...)
+		all = append(all, d.points()...)
 		if d.Prefix == "lateness" {
 			p99 := d.percentile("lateness", 99)
 			p99.point = func(t Times) measure.Figure { return t.At(99) }

@@ -13,6 +13,7 @@ type grid struct {
 	columns []column
 	rows    [][]string
 	note    string // a line below, with its end
+	indent  string // of text
 }
 
 type column struct {
@@ -45,6 +46,7 @@ func (g *grid) lines(w io.Writer, rows [][]string) error {
 	var b strings.Builder
 	for _, row := range rows {
 		var line strings.Builder
+		line.WriteString(g.indent)
 		for i, text := range row {
 			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(text))
 			if i > 0 {
