@@ -36,7 +36,7 @@ func Check(ctx context.Context, plan Plan) error {
 	}
 	var first store.Op
 	src.Fill(measure.Measured, 0, 0, &first)
-	levels := readAt(&plan.Load, Strongest(plan.Store.Semantics()))
+	levels := readAt(&plan.Load, plan.Store.Capabilities().Strongest())
 	for _, endpoint := range plan.Endpoints {
 		if len(levels) == 0 {
 			if err := plan.answers(ctx, endpoint, &first); err != nil {
@@ -85,7 +85,7 @@ func (p *Plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *sto
 	case kv.Denied, kv.BadRequest:
 		return false
 	}
-	if _, ok := p.Store.Semantics().Reads[kv.Local]; !ok || op.Consistency == kv.Local || ctx.Err() != nil {
+	if _, ok := p.Store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local || ctx.Err() != nil {
 		return false
 	}
 	_, err := p.ask(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: kv.Local, Key: op.Key})
@@ -96,7 +96,7 @@ func (p *Plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *sto
 // user that may yet let him write, so the load's first operation is asked then,
 // if it is a put: the load does it anyway.
 func (p *Plan) answers(ctx context.Context, endpoint string, first *store.Op) error {
-	op := &store.Op{Kind: kv.Get, Consistency: Strongest(p.Store.Semantics()), Key: first.Key}
+	op := &store.Op{Kind: kv.Get, Consistency: p.Store.Capabilities().Strongest(), Key: first.Key}
 	ev, err := p.ask(ctx, endpoint, op)
 	switch {
 	case err == nil, p.alive(ctx, endpoint, op, &ev), ev.Outcome.Failed() && ev.Outcome != kv.Denied:

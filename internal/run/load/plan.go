@@ -143,7 +143,7 @@ func (p *Plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	src.versions, src.stm = p.Versions, p.stm()
 	src.leases, src.loops = p.leasesOf(i, n), uint64(n)
 	src.answers.before, src.whole = p.Preloaded, p.Preloaded != nil && !has(&p.Load, kv.Delete)
-	src.answers.listings.ascending = p.Store.Semantics().Ascending
+	src.answers.listings.ascending = p.Store.Capabilities().Ascending
 	c := engine.Config{
 		Codecs: p.Store.Codecs(p.Access), Source: src,
 		Endpoints: part(p.Endpoints, p.Load.Connections, i, n),
@@ -233,7 +233,7 @@ func (p *Plan) dialer() engine.Dialer {
 	d := engine.Dialer{Timeout: dialTimeout(p.Access), TLS: p.Access.TLS, Brief: p.Load.NewConnection, MaxHeld: p.maxHeld()}
 	if d.TLS != nil {
 		d.TLS = d.TLS.Clone()
-		d.TLS.NextProtos = p.Store.Semantics().ALPN
+		d.TLS.NextProtos = p.Store.Capabilities().ALPN
 	}
 	return d
 }
@@ -261,14 +261,4 @@ func clientsOf(clients, connections, i, n int) (mine []int) {
 // has reports whether operations of the kind are in the load's mix.
 func has(l *scenario.Load, kind kv.Kind) bool {
 	return slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kind })
-}
-
-// Strongest is the strongest consistency that the store's reads have.
-func Strongest(s store.Semantics) kv.Consistency {
-	for _, c := range []kv.Consistency{kv.Linearizable, kv.Lease, kv.Local} {
-		if _, ok := s.Reads[c]; ok {
-			return c
-		}
-	}
-	return kv.None
 }

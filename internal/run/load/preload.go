@@ -24,7 +24,7 @@ const (
 // when every endpoint of the plan that the load reads from serves what it wrote.
 func Preload(ctx context.Context, plan Plan) (*Preloaded, error) {
 	done, missing := &Preloaded{}, newSet(plan.Load.KeySpace)
-	read := scenario.Operation{Kind: kv.Get, Consistency: Strongest(plan.Store.Semantics()), Weight: 1}
+	read := scenario.Operation{Kind: kv.Get, Consistency: plan.Store.Capabilities().Strongest(), Weight: 1}
 	if _, err := pass(ctx, plan, read, plan.Load.KeySpace, nil, missing, done); err != nil {
 		return nil, fmt.Errorf("the preload could not read the key space: %w", err)
 	}
@@ -59,7 +59,7 @@ func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64,
 	l.Arrival, l.Warmup, l.Duration, l.Total = scenario.Closed, 0, 0, total
 	l.NewConnection = false
 	l.Connections, l.Clients = preloadConnections, preloadClients
-	if plan.Store.Semantics().InFlight == 1 {
+	if plan.Store.Capabilities().InFlight == 1 {
 		l.Clients = l.Connections
 	}
 	plan.Load = l

@@ -77,7 +77,7 @@ func writeLast(ctx context.Context, plan *Plan) (lastWrite, error) {
 		return lastWrite{}, err
 	}
 	w := lastWrite{key: src.space.Append(nil, 0)}
-	read := store.Op{Kind: kv.Get, Consistency: Strongest(plan.Store.Semantics()), Key: w.key}
+	read := store.Op{Kind: kv.Get, Consistency: plan.Store.Capabilities().Strongest(), Key: w.key}
 	had, err := plan.ask(ctx, plan.Endpoints[0], &read)
 	if err != nil {
 		return w, err

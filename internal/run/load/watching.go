@@ -20,12 +20,9 @@ type Watch = scenario.Watch
 
 // checkWatch says in one sentence why the watching cannot be done.
 func checkWatch(w *Watch, p *Plan) error {
-	s := p.Store.Semantics()
-	switch {
-	case s.Broken[kv.Watch] != "":
-		return errors.New(s.Broken[kv.Watch])
-	case s.Operations[kv.Watch] == "":
-		return fmt.Errorf("%s has no watch here", p.Store.Name())
+	switch lacks := p.Store.Capabilities().Operation(p.Store.Name(), kv.Watch, kv.None); {
+	case lacks != nil:
+		return lacks
 	case w.Watchers < 1 || w.Watchers >= 1<<24:
 		return fmt.Errorf("%d watchers: there must be from 1 to %d", w.Watchers, 1<<24-1)
 	case w.Streams < 1 || w.Streams > w.Watchers:
