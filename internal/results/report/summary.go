@@ -44,6 +44,7 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		b.WriteString(indented(losses(t)))
 		hashes(&b, t)
 		events(&b, []record.Trial{*t})
+		limited(&b, []record.Trial{*t})
 		judged(&b, t)
 	}
 	if dir != "" {
