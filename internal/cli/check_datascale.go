@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -17,7 +18,7 @@ import (
 func (a *app) checkDatascaleCommand() *cobra.Command {
 	f := newCheckFlags("check-datascale")
 	c := &cobra.Command{
-		Use: "datascale", Short: "Check what so many keys cost each member: memory, disk, time", Args: takes(0, 0, ""),
+		Use: "datascale", Short: "Check what so many keys cost each member: memory, disk, time", Args: command.Takes(0, 0, ""),
 		Long: `Check what so many keys of 512 + 512 bytes cost each member: its memory and its
 database before and after, the bytes per key, and how long the writes took.
 
@@ -30,7 +31,7 @@ database before and after, the bytes per key, and how long the writes took.
 The exit code is 0 when it was done, 1 when a write failed or no memory could be
 read, 3 when there are keys with the prefix, 4 for an unknown load.`,
 	}
-	r := newFlags(c.Flags())
+	r := command.NewFlags(c.Flags())
 	f.register(r, "the load: s(mall), m(edium), l(arge) or xl (xLarge)")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), &f) }
 	return c
@@ -52,7 +53,7 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 	show := func(p runner.Progress) {
 		if !began && (p.Stage == runner.Measuring || p.Stage == runner.Draining) {
 			began = true
-			a.printf("Start data scale check for work load [%d key-value pairs, %d bytes per key-value, %d concurrent clients].\n",
+			a.Printf("Start data scale check for work load [%d key-value pairs, %d bytes per key-value, %d concurrent clients].\n",
 				l.Keys, s.Trials[0].Load.KeySize+s.Trials[0].Load.ValueSize, l.Clients)
 		}
 		b.writes(p)
@@ -67,15 +68,15 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 		case t.State != record.Interrupted && !first.Memory.Known:
 			return a.unread(f, "after", first.Unread)
 		case f.format == "json":
-			err = report.ScaleCheckJSON(a.stdout, &c, load)
+			err = report.ScaleCheckJSON(a.Stdout, &c, load)
 		default:
-			err = report.ScaleCheck(a.stdout, &c, f.verbose)
+			err = report.ScaleCheck(a.Stdout, &c, f.verbose)
 		}
 		switch {
 		case err != nil:
 			return fmt.Errorf("the result cannot be written: %w", err)
 		case !c.Pass:
-			return &exit{code: ExitFailed}
+			return &command.Exit{Code: command.ExitFailed}
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
@@ -34,7 +35,7 @@ const maxDiskSize = 1 << 40
 func (a *app) checkDiskCommand() *cobra.Command {
 	f := &diskFlags{store: "etcd", record: 2300, size: 22 << 20, duration: time.Minute, format: "text"}
 	c := &cobra.Command{
-		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: takes(1, 1, "DIR, the folder to write in"),
+		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: command.Takes(1, 1, "DIR, the folder to write in"),
 		Long: `Check whether a disk is fast enough for a store's write-ahead log: records of 2,300
 bytes are written one after the other, each followed by fdatasync, as in the
 measurement that etcd's documentation makes with fio. The file is removed.
@@ -42,18 +43,18 @@ measurement that etcd's documentation makes with fio. The file is removed.
 The exit code is 1 when the rule of the store that --store names does not hold:
 for etcd a p99 of fdatasync below 10 ms.`,
 	}
-	r := newFlags(c.Flags())
-	r.text("store", &f.store, "NAME", "the store whose rule decides the exit code")
-	r.size("record-size", &f.record, "bytes of one record")
-	r.size("size", &f.size, "bytes to write in all")
-	r.whole("records", &f.records, "records to write, instead of a size")
-	r.span("duration", &f.duration, "at most so long")
-	r.choice("format", &f.format, "of the result on standard output", "text", "json")
+	r := command.NewFlags(c.Flags())
+	r.Text("store", &f.store, "NAME", "the store whose rule decides the exit code")
+	r.Size("record-size", &f.record, "bytes of one record")
+	r.Size("size", &f.size, "bytes to write in all")
+	r.Whole("records", &f.records, "records to write, instead of a size")
+	r.Span("duration", &f.duration, "at most so long")
+	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if given(c.Flags(), "size") && given(c.Flags(), "records") {
-			return usage("--size and --records both say how much; give one of them")
+		if command.Given(c.Flags(), "size") && command.Given(c.Flags(), "records") {
+			return command.Usage("--size and --records both say how much; give one of them")
 		}
-		return a.checkDisk(c.Context(), f, args[0], given(c.Flags(), "records"))
+		return a.checkDisk(c.Context(), f, args[0], command.Given(c.Flags(), "records"))
 	}
 	return c
 }
@@ -62,20 +63,20 @@ for etcd a p99 of fdatasync below 10 ms.`,
 func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err error) {
 	switch {
 	case f.record < 1 || f.record > scenario.MaxValueSize:
-		return w, usage("--record-size must be from 1 to %s, not %d", scenario.FormatSize(scenario.MaxValueSize), f.record)
+		return w, command.Usage("--record-size must be from 1 to %s, not %d", scenario.FormatSize(scenario.MaxValueSize), f.record)
 	case counted && f.records < 1:
-		return w, usage("--records must be at least 1, not %d", f.records)
+		return w, command.Usage("--records must be at least 1, not %d", f.records)
 	case !counted && f.size < f.record:
-		return w, usage("--size must be at least one record of %s, not %s", scenario.FormatSize(f.record), scenario.FormatSize(max(f.size, 0)))
+		return w, command.Usage("--size must be at least one record of %s, not %s", scenario.FormatSize(f.record), scenario.FormatSize(max(f.size, 0)))
 	case f.duration <= 0 || f.duration > scenario.MaxDuration:
-		return w, usage("--duration must be above 0 and at most %v, not %v", scenario.MaxDuration, f.duration)
+		return w, command.Usage("--duration must be above 0 and at most %v, not %v", scenario.MaxDuration, f.duration)
 	}
 	w = probe.LogWrites{Dir: dir, Record: f.record, Records: f.records, Duration: f.duration}
 	if !counted {
 		w.Records = f.size / f.record
 	}
 	if int64(w.Records) > maxDiskSize/int64(w.Record) {
-		return w, usage("%d records of %s are more than 1 TiB", w.Records, scenario.FormatSize(w.Record))
+		return w, command.Usage("%d records of %s are more than 1 TiB", w.Records, scenario.FormatSize(w.Record))
 	}
 	info, err := os.Stat(dir)
 	var cause *os.PathError
@@ -103,7 +104,7 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 	w.Watch = func(records int, elapsed time.Duration) {
 		shown.show(runner.Progress{Stage: runner.Measuring, InWindow: elapsed}, float64(records))
 	}
-	ctx, stop := interruptible(ctx, func() {})
+	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
 	result, err := w.Run(ctx)
 	shown.clear()
@@ -111,33 +112,33 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 		return err
 	}
 	if result.Interrupted {
-		return &exit{code: ExitInterrupted, cause: errors.New("interrupted; the file has been removed")}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the file has been removed")}
 	}
 	c := analyze.DiskCheck{
 		Dir: w.Dir, Record: w.Record, Records: result.Records, Seconds: result.Seconds,
 		FileSystem: result.FileSystem, Durable: result.Durable, Sync: result.Sync, Whole: result.Whole,
 	}
-	for _, name := range a.catalog.Stores() {
-		if rule := a.catalog.Capabilities(name).Disk; rule != nil {
+	for _, name := range a.Catalog.Stores() {
+		if rule := a.Catalog.Capabilities(name).Disk; rule != nil {
 			c.Judge(name, *rule)
 		}
 	}
 	if f.format == "json" {
-		err = report.DiskCheckJSON(a.stdout, &c)
+		err = report.DiskCheckJSON(a.Stdout, &c)
 	} else {
-		err = report.DiskCheck(a.stdout, &c)
+		err = report.DiskCheck(a.Stdout, &c)
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("the result cannot be written: %w", err)
 	case !c.Pass(f.store):
-		return &exit{code: ExitFailed}
+		return &command.Exit{Code: command.ExitFailed}
 	}
 	return nil
 }
 
 // knownStore returns a sentence when there is no such store.
 func (a *app) knownStore(name string) error {
-	f := attachFlags{store: name}
-	return f.checkStore(nil, a.catalog)
+	f := command.AttachFlags{Store: name}
+	return f.CheckStore(nil, a.Catalog)
 }

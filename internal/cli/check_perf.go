@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -22,14 +23,13 @@ type perfFlags struct {
 	clients  int
 	rate     float64
 	duration time.Duration
-	dataDir  string
 	set      *pflag.FlagSet
 }
 
 func (a *app) checkPerfCommand() *cobra.Command {
 	f := &perfFlags{checkFlags: newCheckFlags("check-perf"), duration: time.Minute}
 	c := &cobra.Command{
-		Use: "perf", Short: "Check whether a cluster takes a load in time, and say what is too slow if not", Args: takes(0, 0, ""),
+		Use: "perf", Short: "Check whether a cluster takes a load in time, and say what is too slow if not", Args: command.Takes(0, 0, ""),
 		Long: `Check whether a cluster takes a load in time: puts of 256 + 1,024 bytes that become
 due on one schedule for all clients, for 60 seconds. It fails at 90% of the rate or
 less, a slowest write above 0.5 s, a standard deviation above 0.1 s, or any error,
@@ -46,12 +46,12 @@ prefix, 4 for an unknown load.`,
 		Example: `  quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose`,
 	}
-	r := newFlags(c.Flags())
+	r := command.NewFlags(c.Flags())
 	f.register(r, "the load: s(mall), m(edium), l(arge) or xl (xLarge)")
-	r.whole("clients", &f.clients, "the most writes in flight, instead of the load's")
-	r.number("rate", &f.rate, "R", "writes a second, instead of the load's")
-	r.span("duration", &f.duration, "how long")
-	r.text("data-dir", &f.dataDir, "DIR", "a member's data folder on this machine, where fdatasync is measured after the load")
+	r.Whole("clients", &f.clients, "the most writes in flight, instead of the load's")
+	r.Number("rate", &f.rate, "R", "writes a second, instead of the load's")
+	r.Span("duration", &f.duration, "how long")
+	r.Text("data-dir", &f.dataDir, "DIR", "a member's data folder on this machine, where fdatasync is measured after the load")
 	f.set = c.Flags()
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkPerf(c.Context(), f) }
 	return c
@@ -59,26 +59,25 @@ prefix, 4 for an unknown load.`,
 
 // fill says what the load is: one of the table, or a custom one.
 func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
-	if given(f.set, "rate") {
+	if command.Given(f.set, "rate") {
 		l.Rate = f.rate
 	}
-	if given(f.set, "clients") {
+	if command.Given(f.set, "clients") {
 		l.Clients = f.clients
 	}
 	switch {
 	case !(l.Rate > 0) || l.Rate > scenario.MaxRate:
-		return l, usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, l.Rate)
+		return l, command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, l.Rate)
 	case l.Clients < 1 || l.Clients > scenario.MaxClients:
-		return l, usage("--clients must be from 1 to %d, not %d", scenario.MaxClients, l.Clients)
+		return l, command.Usage("--clients must be from 1 to %d, not %d", scenario.MaxClients, l.Clients)
 	case f.duration < time.Second || f.duration > scenario.MaxDuration:
-		return l, usage("--duration must be from 1s to %v, not %v", scenario.MaxDuration, f.duration)
+		return l, command.Usage("--duration must be from 1s to %v, not %v", scenario.MaxDuration, f.duration)
 	}
 	if f.dataDir != "" {
 		if info, err := os.Stat(f.dataDir); err != nil || !info.IsDir() {
-			return l, usage("--data-dir: there is no folder %s on this machine", f.dataDir)
+			return l, command.Usage("--data-dir: there is no folder %s on this machine", f.dataDir)
 		}
 	}
-	f.attach.DataDir = f.dataDir
 	f.put("rate", strconv.FormatFloat(l.Rate, 'g', -1, 64))
 	f.put("max-in-flight", strconv.Itoa(l.Clients))
 	f.put("clients", strconv.Itoa(l.Clients))
@@ -102,15 +101,15 @@ func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
 	return a.check(ctx, &f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
 		c := analyze.CheckPerf(t)
 		if f.format == "json" {
-			err = report.PerfCheckJSON(a.stdout, &c, load)
+			err = report.PerfCheckJSON(a.Stdout, &c, load)
 		} else {
-			err = report.PerfCheck(a.stdout, &c, f.verbose)
+			err = report.PerfCheck(a.Stdout, &c, f.verbose)
 		}
 		switch {
 		case err != nil:
 			return fmt.Errorf("the result cannot be written: %w", err)
 		case !c.Pass:
-			return &exit{code: ExitFailed}
+			return &command.Exit{Code: command.ExitFailed}
 		}
 		return nil
 	})

@@ -36,8 +36,8 @@ func perfJudged(b *bytes.Buffer, c *analyze.PerfCheck, verbose bool) {
 		fmt.Fprintf(b, "%s writes were due and never sent: %d were in flight, and no more are allowed\n", readable.Count(c.NotSent), t.MaxInFlight)
 	}
 	if verbose {
-		percentiles(b, "Response time, from when a write was due", t.ResponseTime.Percentiles[:])
-		percentiles(b, "Service time, from when it was sent", t.ServiceTime.Percentiles[:])
+		percentileLine(b, "Response time, from when a write was due", t.ResponseTime.Percentiles[:])
+		percentileLine(b, "Service time, from when it was sent", t.ServiceTime.Percentiles[:])
 	}
 	switch causes := c.Limits.Causes; {
 	case c.Pass && verbose:
@@ -70,8 +70,8 @@ func printLines(b *bytes.Buffer, indent string, lines []string) {
 	}
 }
 
-// percentiles writes a line of figures, in the order of measure.Percentiles.
-func percentiles(b *bytes.Buffer, head string, figures []measure.Figure) {
+// percentileLine writes a line of figures, in the order of measure.Percentiles.
+func percentileLine(b *bytes.Buffer, head string, figures []measure.Figure) {
 	b.WriteString(head + ":")
 	for i, f := range figures {
 		fmt.Fprintf(b, " p%g %s", measure.Percentiles[i], readable.Figure(f))
@@ -151,7 +151,7 @@ func scaleJudged(b *bytes.Buffer, c *analyze.ScaleCheck, verbose bool) {
 		fmt.Fprintf(b, "Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.\n", first.Name)
 	}
 	fmt.Fprintf(b, "%s keys in %.1f s: %s\n", readable.Count(t.Operations), t.Seconds, readable.PerSecond(t.PerSecond))
-	percentiles(b, "Service time", t.ServiceTime.Percentiles[:])
+	percentileLine(b, "Service time", t.ServiceTime.Percentiles[:])
 	if verbose {
 		fmt.Fprintf(b, "Slowest %s, mean %s\n", readable.Figure(t.ServiceTime.Max), readable.Figure(t.ServiceTime.Mean))
 	}

@@ -54,7 +54,7 @@ func (t *Trial) newCleaner(ctx context.Context, m *members) (*cleaner, error) {
 	if !t.Spec.Load.Cleanup.Keys {
 		return nil, nil
 	}
-	c := &cleaner{t: t, access: t.Cluster.Access, names: map[string]string{}, patience: cleanupTime}
+	c := &cleaner{t: t, access: t.Cluster.Access(), names: map[string]string{}, patience: cleanupTime}
 	if err := c.mustBeEmpty(ctx); err != nil {
 		return nil, err
 	}
@@ -273,8 +273,8 @@ func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 // count asks how many keys begin with the prefix; what is above 0 is at least
 // that.
 func (c *cleaner) count(ctx context.Context) (int64, error) {
-	st, access := c.t.Cluster.Store, c.t.Cluster.Access
-	op := store.Op{Kind: kv.Range, Consistency: st.Capabilities().Strongest(), Key: []byte(c.prefix()), End: after(c.prefix()), Limit: 1}
+	st, access := c.t.Cluster.Store, c.t.Cluster.Access()
+	op := store.Op{Kind: kv.Range, Consistency: st.Capabilities().Strongest(), Key: []byte(c.prefix()), Range: &store.RangeOp{End: after(c.prefix()), Limit: 1}}
 	dialer := engine.Dialer{Timeout: access.Timeout(), TLS: access.TLS}
 	if dialer.TLS != nil {
 		dialer.TLS = dialer.TLS.Clone()

@@ -15,7 +15,7 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 		return nil, nil
 	}
 	t.tell(Progress{Stage: "timing fdatasync"})
-	f, err := probe.Fsync(attach.DataDir, probe.FsyncWrites)
+	f, err := probe.Fsync(ctx, attach.DataDir, probe.FsyncWrites)
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
