@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/check"
-	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -98,7 +98,7 @@ func (f *checkFlags) resolve(a *app) (c checked, err error) {
 	if err := attach.ValidateFlags(); err != nil {
 		return c, usage("%w", err)
 	}
-	access, err := runner.AccessOf(attach)
+	access, err := load.AccessOf(attach)
 	if err != nil {
 		return c, usage("%w", err)
 	}

@@ -87,7 +87,7 @@ func (m *member) start() error {
 }
 
 // seen is how many events n writes to each of so many keys make.
-func seen(w load.Watch, keys, n int) (events uint64) {
+func seen(w scenario.Watch, keys, n int) (events uint64) {
 	if w.WatchedKeys == 0 {
 		w.WatchedKeys = uint64(keys)
 	}
@@ -106,23 +106,23 @@ func seen(w load.Watch, keys, n int) (events uint64) {
 func TestWatchersGetEveryEvent(t *testing.T) {
 	endpoint := startEtcd(t)
 	for name, c := range map[string]struct {
-		watch   load.Watch
+		watch   scenario.Watch
 		threads int
 	}{
-		"shared":        {load.Watch{Watchers: 100, Streams: 10}, 1},
-		"own":           {load.Watch{Watchers: 100, Streams: 10, Connections: 3}, 1},
-		"another loop":  {load.Watch{Watchers: 100, Streams: 1, Connections: 1}, 2},
-		"of intervals":  {load.Watch{Watchers: 20, Streams: 4, Span: 5}, 2},
-		"of one key":    {load.Watch{Watchers: 20, Streams: 4, WatchedKeys: 1, PrevKV: true}, 1},
-		"ten to stream": {load.Watch{Watchers: 200, Streams: 100}, 2},
+		"shared":        {scenario.Watch{Watchers: 100, Streams: 10}, 1},
+		"own":           {scenario.Watch{Watchers: 100, Streams: 10, Connections: 3}, 1},
+		"another loop":  {scenario.Watch{Watchers: 100, Streams: 1, Connections: 1}, 2},
+		"of intervals":  {scenario.Watch{Watchers: 20, Streams: 4, Span: 5}, 2},
+		"of one key":    {scenario.Watch{Watchers: 20, Streams: 4, WatchedKeys: 1, PrevKV: true}, 1},
+		"ten to stream": {scenario.Watch{Watchers: 200, Streams: 100}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := base(kv.Put, kv.None)
 			l.Clients, l.Total, l.Warmup = 20, 1000, 200*time.Millisecond
 			l.KeySpace, l.Prefix, l.Threads = 10, "watched "+name, c.threads
 			l.Distribution, l.Timeout = scenario.Distribution{Name: "sequential"}, patience
-			p := planFor(endpoint, l)
-			p.Watch = &c.watch
+			p := taskFor(endpoint, l)
+			p.Load.Watch = &c.watch
 			r := run(t, p)
 			m, warmup := r.Measured, r.Warmup
 			w := m.Watching
@@ -207,9 +207,9 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 	l.Clients, l.Total = 10, 1200
 	l.KeySpace, l.Connections, l.Distribution = 5, 1, scenario.Distribution{Name: "sequential"}
 	l.Timeout = patience
-	p := planFor(endpoint, l)
+	p := taskFor(endpoint, l)
 	p.Endpoints = []string{endpoint, net.serve(t, endpoint)}
-	p.Watch = &load.Watch{Watchers: 50, Streams: 4, Connections: 2} // of which one goes through the cut
+	p.Load.Watch = &scenario.Watch{Watchers: 50, Streams: 4, Connections: 2} // of which one goes through the cut
 	res := run(t, p)
 	w := res.Measured.Watching
 	t.Logf("%+v", *w)
@@ -234,9 +234,9 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 	// The load ends with its total, however long the member is away.
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Clients, l.Total = 3, 10, 2000
-	p := planFor(m.endpoint(), l)
-	p.Watch = &load.Watch{Watchers: 30, Streams: 6, WatchedKeys: 3}
-	g, err := load.New(p)
+	p := taskFor(m.endpoint(), l)
+	p.Load.Watch = &scenario.Watch{Watchers: 30, Streams: 6, WatchedKeys: 3}
+	g, err := p.Worker.Prepare(t.Context(), &p.Assignment, load.Reports{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 			cancel()
 		}
 	})
-	res, err := g.Run(ctx)
+	res, err := load.RunJob(ctx, g)
 	away.Wait()
 	if err != nil {
 		t.Fatal(err)
@@ -285,13 +285,9 @@ func TestWatchersCatchUp(t *testing.T) {
 	l := base(kv.Get, kv.Local)
 	const longest = 10 * time.Minute
 	l.Connections, l.Clients, l.Duration = 1, 1, longest
-	p := planFor(endpoint, l)
-	p.Watch = &load.Watch{Watchers: 2000, Streams: 2, Connections: 1, Key: []byte("watchkey"), Start: first, Expect: 8, AtWindow: true}
-	g, err := load.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := g.Run(t.Context())
+	p := taskFor(endpoint, l)
+	p.Load.Watch = &scenario.Watch{Watchers: 2000, Streams: 2, Connections: 1, Key: []byte("watchkey"), Start: first, Expect: 8, AtWindow: true}
+	res, err := load.Run(t.Context(), p.Worker, &p.Assignment, load.Reports{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,29 +302,31 @@ func TestWatchersCatchUp(t *testing.T) {
 
 // What cannot be watched is refused in a sentence.
 func TestWatchIsRefused(t *testing.T) {
-	for want, change := range map[string]func(*load.Plan){
-		"watch streams":          func(p *load.Plan) { p.Watch.Streams = 11 },
-		"values of 15 bytes":     func(p *load.Plan) { p.Load.ValueSize = 15 },
-		"stm":                    func(p *load.Plan) { p.Load.Mix[0].Kind = kv.STM },
-		"new connection":         func(p *load.Plan) { p.Load.NewConnection = true },
-		"watched keys":           func(p *load.Plan) { p.Watch.WatchedKeys = 1001 },
-		"no operation of a mix":  func(p *load.Plan) { p.Load.Mix[0].Kind = kv.Watch },
-		"as many leases":         func(p *load.Plan) { p.Load.Mix[0].Kind = kv.KeepAlive },
-		"0 watchers":             func(p *load.Plan) { p.Watch.Watchers = 0 },
-		"start revision on":      func(p *load.Plan) { p.Watch.Expect = 1 },
-		"more than can be":       func(p *load.Plan) { p.Load.KeySpace = 1 << 22; p.Watch.Span = 1 << 20 },
-		"as an interval":         func(p *load.Plan) { p.Watch.Key, p.Watch.Span = []byte("k"), 2 },
-		"keys in a transaction":  func(p *load.Plan) { p.Watch, p.STM, p.Load.Mix[0].Kind = nil, &load.STM{}, kv.STM },
-		"as many in the key spa": func(p *load.Plan) { p.Watch, p.STM, p.Load.Mix[0].Kind = nil, &load.STM{KeysPerTxn: 1001}, kv.STM },
-		"101 percent": func(p *load.Plan) {
-			p.Watch, p.STM, p.Load.Mix[0].Kind = nil, &load.STM{KeysPerTxn: 1, WritePercent: 101}, kv.STM
+	for want, change := range map[string]func(*task){
+		"watch streams":         func(p *task) { p.Load.Watch.Streams = 11 },
+		"values of 15 bytes":    func(p *task) { p.Load.ValueSize = 15 },
+		"stm":                   func(p *task) { p.Load.Mix[0].Kind = kv.STM },
+		"new connection":        func(p *task) { p.Load.NewConnection = true },
+		"watched keys":          func(p *task) { p.Load.Watch.WatchedKeys = 1001 },
+		"no operation of a mix": func(p *task) { p.Load.Mix[0].Kind = kv.Watch },
+		"as many leases":        func(p *task) { p.Load.Mix[0].Kind = kv.KeepAlive },
+		"0 watchers":            func(p *task) { p.Load.Watch.Watchers = 0 },
+		"start revision on":     func(p *task) { p.Load.Watch.Expect = 1 },
+		"more than can be":      func(p *task) { p.Load.KeySpace = 1 << 22; p.Load.Watch.Span = 1 << 20 },
+		"as an interval":        func(p *task) { p.Load.Watch.Key, p.Load.Watch.Span = []byte("k"), 2 },
+		"keys in a transaction": func(p *task) { p.Load.Watch, p.Load.STM, p.Load.Mix[0].Kind = nil, &scenario.STM{}, kv.STM },
+		"as many in the key spa": func(p *task) {
+			p.Load.Watch, p.Load.STM, p.Load.Mix[0].Kind = nil, &scenario.STM{KeysPerTxn: 1001}, kv.STM
+		},
+		"101 percent": func(p *task) {
+			p.Load.Watch, p.Load.STM, p.Load.Mix[0].Kind = nil, &scenario.STM{KeysPerTxn: 1, WritePercent: 101}, kv.STM
 		},
 	} {
 		l := open(base(kv.Put, kv.None), 100, time.Second)
-		p := planFor("127.0.0.1:1", l)
-		p.Watch = &load.Watch{Watchers: 10, Streams: 10}
+		p := taskFor("127.0.0.1:1", l)
+		p.Load.Watch = &scenario.Watch{Watchers: 10, Streams: 10}
 		change(&p)
-		if _, err := load.New(p); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := p.Worker.Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("want a sentence with %q: %v", want, err)
 		}
 	}

@@ -103,7 +103,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	r.trialBegan = time.Now()
 	r.pace.begin()
 	t := trial.Trial{
-		Spec: spec, Cluster: cluster, Writer: r.out, Machine: &r.machine, Tool: r.Tool.Version,
+		Spec: spec, Cluster: cluster, Worker: &load.Local{Stores: r.Lookup}, Writer: r.out, Machine: &r.machine, Tool: r.Tool.Version,
 		Watch:   func(p trial.Progress) { r.tellTrial(&spec, p) },
 		Seconds: r.seconds(&spec),
 	}

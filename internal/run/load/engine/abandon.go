@@ -105,7 +105,7 @@ func (l *Loop) backlog(at int64) uint64 {
 
 // ownBelow is how many of the numbers below n belong to this loop.
 func (l *Loop) ownBelow(n uint64) uint64 {
-	places, me, step := uint64(l.cfg.Places), l.cfg.Offset, l.cfg.Stride
+	places, me, step := uint64(l.cfg.Places), l.first, l.stride
 	own := func(below uint64) uint64 { return (max(below, me) - me + step - 1) / step }
 	return n/places*own(places) + own(n%places)
 }
@@ -113,7 +113,7 @@ func (l *Loop) ownBelow(n uint64) uint64 {
 // ownFrom is the first number from n on that belongs to this loop, and its
 // place.
 func (l *Loop) ownFrom(n uint64) (uint64, int) {
-	places, me, step := uint64(l.cfg.Places), l.cfg.Offset, l.cfg.Stride
+	places, me, step := uint64(l.cfg.Places), l.first, l.stride
 	at := n % places
 	place := me
 	if at > me {

@@ -29,6 +29,8 @@ type Loop struct {
 	Live Live
 
 	cfg    Config
+	first  uint64 // of the operations, clients and places of all loops and shards, this loop's
+	stride uint64 // and from each of them to the next
 	poller Poller
 	mail   mailbox
 
@@ -114,8 +116,12 @@ func New(cfg Config, p Poller) *Loop {
 	if cfg.Places == 0 {
 		cfg.Places = (len(cfg.Endpoints) - cfg.WatchOnly) * int(cfg.Stride)
 	}
+	if cfg.Shards == 0 {
+		cfg.Shards = 1
+	}
 	l := &Loop{
 		cfg: cfg, poller: p,
+		first: cfg.Shard + cfg.Shards*cfg.Offset, stride: cfg.Shards * cfg.Stride,
 		slots:  newSlots(len(cfg.Clients)),
 		secs:   seconds{recycle: cfg.Recycle, hand: cfg.Hand},
 		buf:    make([]byte, readBuffer),

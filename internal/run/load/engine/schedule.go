@@ -7,7 +7,7 @@ import "github.com/quorumbench/quorumbench/internal/measure"
 // beginning, when the one before is used up.
 func (l *Loop) schedule(i int) {
 	s := &l.sched
-	*s = cursor{pacer: l.clock.phases[i].Pacer, phase: i, origin: l.clock.origin, n: l.cfg.Offset, due: never, place: l.me()}
+	*s = cursor{pacer: l.clock.phases[i].Pacer, phase: i, origin: l.clock.origin, n: l.first, due: never, place: int(l.first)}
 	l.setDue()
 }
 
@@ -21,10 +21,10 @@ func (l *Loop) step() {
 // belongs to the given place: the operations go round all places, and this loop
 // has every so many-th of those.
 func (l *Loop) after(n uint64, place int) (uint64, int) {
-	step := int(l.cfg.Stride)
+	step := int(l.stride)
 	if place+step >= l.cfg.Places {
-		step = l.cfg.Places - place + l.me()
-		return n + uint64(step), l.me()
+		step = l.cfg.Places - place + int(l.first)
+		return n + uint64(step), int(l.first)
 	}
 	return n + uint64(step), place + step
 }

@@ -96,7 +96,7 @@ func (l *Loop) fireUntil(end int64) {
 		}
 		place := elsewhere
 		if l.sched.due <= others {
-			place = l.sched.place / int(l.cfg.Stride)
+			place = l.sched.place / int(l.stride)
 		}
 		i, ok := l.room(place)
 		switch {
@@ -201,7 +201,7 @@ func (l *Loop) canSend() bool {
 	if l.cfg.Shared.several() || l.slots.open-l.owed >= l.cfg.MaxInFlight {
 		return false // another loop, or the end of an operation, wakes this one
 	}
-	_, ok := l.route(l.sched.place / int(l.cfg.Stride))
+	_, ok := l.route(l.sched.place / int(l.stride))
 	return ok
 }
 
@@ -243,7 +243,7 @@ func (l *Loop) submit(i int, tag uint32) {
 		client = uint32(c.place)
 	}
 	op := &l.op
-	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, client*uint32(l.cfg.Stride)+uint32(l.cfg.Offset), op)
+	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, client*uint32(l.stride)+uint32(l.first), op)
 	op.Tag = tag
 	sl.kind, sl.level = op.Kind, op.Consistency
 	sl.conn, sl.state = int32(i), submitted
