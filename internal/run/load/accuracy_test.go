@@ -251,7 +251,7 @@ func TestWrongAnswersAreFound(t *testing.T) {
 			l.Total = 10_000
 			p := taskFor(serve(t, what, nullserver.Options{}), l)
 			// The preload reads and writes too, and wrong answers are written anew.
-			if _, err := p.Worker.Preload(context.Background(), &p.Assignment); err != nil {
+			if _, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil {
 				t.Fatal(err)
 			}
 			if got := run(t, p).Measured.Outcomes[kv.WrongAnswer]; got < 19 || got > 21 {
@@ -267,11 +267,11 @@ func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
 	l.Total = 5000
 	p := taskFor(endpoint, l)
 	for want, n := range map[string]uint64{"first": 1000} {
-		if got, err := p.Worker.Preload(context.Background(), &p.Assignment); err != nil || got.Written != n {
+		if got, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil || got.Written != n {
 			t.Fatalf("the %s preload wrote %+v, %v", want, got, err)
 		}
 	}
-	if got, err := p.Worker.Preload(context.Background(), &p.Assignment); err != nil || got.Written != 0 {
+	if got, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil || got.Written != 0 {
 		t.Errorf("the second preload wrote %+v, %v; all was there", got, err)
 	}
 	m := run(t, p).Measured
@@ -394,7 +394,7 @@ func TestCompareAndSet(t *testing.T) {
 		l.Total, l.Distribution.Name, l.Clients, l.KeySpace, l.Prefix = 3000, "sequential", c.clients, c.keys, what
 		p := taskFor(endpoint, l)
 		var err error
-		if p.Preloaded, err = p.Worker.Preload(context.Background(), &p.Assignment); err != nil {
+		if p.Preloaded, err = p.worker().Preload(context.Background(), &p.Assignment); err != nil {
 			t.Fatal(err)
 		}
 		if m := run(t, p).Measured; m.Outcomes[kv.OK] != 3000 {

@@ -155,7 +155,7 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	}
 	// Transactions that are given up while others hold the lock.
 	p.Load.Timeout, p.Load.Total, p.Load.Duration = 3*time.Millisecond, 0, time.Second
-	if _, err := load.Run(t.Context(), p.Worker, &p.Assignment, load.Reports{}); err != nil {
+	if _, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{}); err != nil {
 		t.Fatal(err)
 	}
 	// What they left of the lock ends with their leases.
@@ -168,7 +168,7 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 		t.Errorf("after a load that gave up: %v %v", m.Outcomes, m.ErrorTexts)
 	}
 	p.Load.STM.Locker = kv.NumLockers
-	if _, err := p.Worker.Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil {
+	if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil {
 		t.Error("a locker that is none was taken")
 	}
 }

@@ -3,8 +3,12 @@ package load_test
 import (
 	"context"
 	"crypto/tls"
+	"flag"
+	"os"
+	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
@@ -50,4 +54,27 @@ func preload(ctx context.Context, p task) (*load.Preloaded, error) {
 	return p.worker().Preload(ctx, &p.Assignment)
 }
 
-func (p *task) worker() load.Worker { return p.Worker }
+// behind puts a worker where the tests want it; TestMain sets it.
+var behind = func(w load.Worker) load.Worker { return w }
+
+func (p *task) worker() load.Worker { return behind(p.Worker) }
+
+// notOverAPipe is what says nothing of a worker behind a pipe: what an operation
+// costs in memory, the time that a test of a second takes again, and what has
+// pipes of its own.
+const notOverAPipe = "Allocate|CoordinatedOmission|ClosedLoopMean|NeverAnswered|LoopsShareATotal|StallShows|Pollers|LatencyHas|LatencyIs|Workers"
+
+// TestMain runs the tests twice: on the worker in this process, and on the same
+// worker behind an encoder and a decoder, where nothing passes but data.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 && flag.Lookup("test.bench").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" {
+		behind = func(w load.Worker) load.Worker { return wired.Piped(w) }
+		skipped := flag.Lookup("test.skip").Value
+		if s := skipped.String(); s == "" {
+			_ = skipped.Set(notOverAPipe) // a string takes any
+		}
+		code = m.Run()
+	}
+	os.Exit(code)
+}

@@ -236,7 +236,7 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 	l.KeySpace, l.Clients, l.Total = 3, 10, 2000
 	p := taskFor(m.endpoint(), l)
 	p.Load.Watch = &scenario.Watch{Watchers: 30, Streams: 6, WatchedKeys: 3}
-	g, err := p.Worker.Prepare(t.Context(), &p.Assignment, load.Reports{})
+	g, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestWatchersCatchUp(t *testing.T) {
 	l.Connections, l.Clients, l.Duration = 1, 1, longest
 	p := taskFor(endpoint, l)
 	p.Load.Watch = &scenario.Watch{Watchers: 2000, Streams: 2, Connections: 1, Key: []byte("watchkey"), Start: first, Expect: 8, AtWindow: true}
-	res, err := load.Run(t.Context(), p.Worker, &p.Assignment, load.Reports{})
+	res, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestWatchIsRefused(t *testing.T) {
 		p := taskFor("127.0.0.1:1", l)
 		p.Load.Watch = &scenario.Watch{Watchers: 10, Streams: 10}
 		change(&p)
-		if _, err := p.Worker.Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("want a sentence with %q: %v", want, err)
 		}
 	}
