@@ -78,7 +78,7 @@ func (f *attachFlags) checkStore(mix []scenario.Operation, catalog scenario.Cata
 		return usage("--store: there is no store %q; choose one of: %s%s", f.store, strings.Join(stores, ", "), suggest(f.store, stores, ""))
 	}
 	for _, op := range mix {
-		if err := catalog.Supports(f.store, op.Kind, op.Consistency); err != nil {
+		if err := catalog.Capabilities(f.store).Operation(f.store, op.Kind, op.Consistency); err != nil {
 			return usage("%w", err)
 		}
 	}

@@ -89,45 +89,42 @@ func (a *app) describeStores() ([]storeInfo, error) {
 }
 
 func describeStore(st store.Store) (storeInfo, error) {
-	semantics := st.Semantics()
+	can := st.Capabilities()
 	info := storeInfo{
 		Name: st.Name(), Servers: []serverInfo{}, Broken: []meaning{},
-		InFlight: semantics.InFlight, Durability: semantics.Durability,
+		InFlight: can.InFlight, Durability: can.Durability,
 	}
 	for k := range kv.NumKinds {
-		if is, ok := semantics.Operations[k]; ok {
+		if is, ok := can.Operations[k]; ok {
 			info.Operations = append(info.Operations, meaning{k.String(), is})
 		}
-		if why, ok := semantics.Broken[k]; ok {
+		if why, ok := can.NoOperations[k]; ok {
 			info.Broken = append(info.Broken, meaning{k.String(), why})
 		}
 	}
 	for c := range kv.NumConsistencies {
-		if is, ok := semantics.Reads[c]; ok {
+		if is, ok := can.Reads[c]; ok {
 			info.Reads = append(info.Reads, meaning{c.String(), is})
 		}
-		if why, ok := semantics.BrokenReads[c]; ok {
+		if why, ok := can.NoReads[c]; ok {
 			info.Broken = append(info.Broken, meaning{c.String() + " reads", why})
 		}
-	}
-	if _, ok := st.(store.Embedded); ok {
-		info.BuiltIn = true
-	}
-	if b, ok := st.(store.BuiltIn); ok {
-		info.BuiltInVersion = b.BuiltInVersion()
 	}
 	return info, info.findServers(st)
 }
 
-// findServers looks for each version that can be installed.
+// findServers says where the store's server is, and looks for each version that
+// can be installed.
 func (info *storeInfo) findServers(st store.Store) error {
-	installable, ok := st.(store.Installable)
-	if !ok {
-		return nil
-	}
-	first, err := installable.Server("")
+	first, err := st.Server("")
 	if err != nil {
 		return err
+	}
+	if first.Kind == store.BuiltIn {
+		info.BuiltIn, info.BuiltInVersion = true, first.Version
+	}
+	if !first.Installable() {
+		return nil
 	}
 	info.License = first.License
 	if _, err := install.User(); err != nil {
@@ -135,7 +132,7 @@ func (info *storeInfo) findServers(st store.Store) error {
 		return nil
 	}
 	for _, version := range first.Versions {
-		source, err := installable.Server(version)
+		source, err := st.Server(version)
 		if err != nil {
 			return err
 		}

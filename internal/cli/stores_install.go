@@ -52,11 +52,11 @@ func (a *app) sources(arg string) ([]store.ServerSource, error) {
 		if err != nil {
 			return nil, err
 		}
-		if installable, ok := st.(store.Installable); ok {
-			source, err := installable.Server("")
-			if err != nil {
-				return nil, err
-			}
+		source, err := st.Server("")
+		if err != nil {
+			return nil, err
+		}
+		if source.Installable() {
 			out = append(out, source)
 		}
 	}
@@ -68,15 +68,16 @@ func (a *app) source(name, version string) (store.ServerSource, error) {
 	if err != nil {
 		return store.ServerSource{}, usage("%w", err)
 	}
-	installable, ok := st.(store.Installable)
-	if !ok {
-		if _, built := st.(store.Embedded); built {
-			return store.ServerSource{}, usage("%s's server is built into quorumbench; another one's path can be given with --exec", name)
-		}
-		return store.ServerSource{}, usage("%s's server cannot be installed, because no registry has it; %sgive the path of its binary with --exec", name, store.RecipeOf(st))
+	source, err := st.Server("")
+	switch {
+	case err != nil:
+		return source, err
+	case source.Kind == store.BuiltIn:
+		return source, usage("%s's server is built into quorumbench; another one's path can be given with --exec", name)
+	case source.Kind == store.HandBuilt:
+		return source, usage("%s's server cannot be installed, because no registry has it; %sgive the path of its binary with --exec", name, source.ByHand())
 	}
-	source, err := installable.Server(version)
-	if err != nil {
+	if source, err = st.Server(version); err != nil {
 		return source, usage("%w", err)
 	}
 	return source, nil

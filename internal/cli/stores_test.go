@@ -27,27 +27,34 @@ type (
 	madeStore  struct{ store.Store }
 )
 
-func (builtStore) Name() string           { return "built" }
-func (builtStore) BuiltInVersion() string { return "3.7.3" }
-func (proxyStore) Name() string           { return "proxy" }
-func (madeStore) Name() string            { return "made" }
+func (builtStore) Name() string { return "built" }
+func (proxyStore) Name() string { return "proxy" }
+func (madeStore) Name() string  { return "made" }
 
-func (builtStore) Semantics() store.Semantics {
-	return store.Semantics{
+func (builtStore) Capabilities() kv.Capabilities {
+	return kv.Capabilities{
 		Operations: map[kv.Kind]string{kv.Put: "KV.Put", kv.Get: "KV.Range"},
 		Reads:      map[kv.Consistency]string{kv.Local: "perhaps stale"},
 		Durability: "synced",
 	}
 }
-func (proxyStore) Semantics() store.Semantics {
-	return store.Semantics{
-		Broken:      map[kv.Kind]string{kv.Txn: "it dies"},
-		BrokenReads: map[kv.Consistency]string{kv.Lease: "it lies"},
-		InFlight:    1, Durability: "none",
+func (proxyStore) Capabilities() kv.Capabilities {
+	return kv.Capabilities{
+		NoOperations: map[kv.Kind]string{kv.Txn: "it dies"},
+		NoReads:      map[kv.Consistency]string{kv.Lease: "it lies"},
+		InFlight:     1, Durability: "none",
 	}
 }
 
-func (madeStore) Semantics() store.Semantics { return store.Semantics{Durability: "none"} }
+func (madeStore) Capabilities() kv.Capabilities { return kv.Capabilities{Durability: "none"} }
+
+func (builtStore) Server(version string) (store.ServerSource, error) {
+	return store.BuiltInServer("built", "3.7.3", version)
+}
+
+func (proxyStore) Server(version string) (store.ServerSource, error) {
+	return store.HandBuiltServer("proxy", "", version)
+}
 
 func (madeStore) Server(version string) (store.ServerSource, error) {
 	versions := []string{"1.0.0", "0.9.0"}

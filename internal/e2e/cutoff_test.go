@@ -28,7 +28,7 @@ import (
 // program can read nothing there at all.
 func TestCutOffFollower(t *testing.T) {
 	bothLevels := func(st store.Store) bool {
-		reads := st.Semantics().Reads
+		reads := st.Capabilities().Reads
 		return reads[kv.Local] != "" && reads[kv.Linearizable] != ""
 	}
 	eachStore(t, bothLevels, func(t *testing.T, st store.Store, exec string) {

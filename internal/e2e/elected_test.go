@@ -83,7 +83,7 @@ func moveLeader(t *testing.T, st store.Store, endpoints []string) (name string, 
 			continue
 		}
 		asked = time.Now()
-		if err := admin.(store.Maintainer).MoveLeader(t.Context(), m.ID); err != nil {
+		if err := admin.(store.LeaderMover).MoveLeader(t.Context(), m.ID); err != nil {
 			t.Fatal(err)
 		}
 		return m.Name, asked

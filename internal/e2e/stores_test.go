@@ -32,14 +32,14 @@ func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.
 // do: `stores install` where that knows it, and else a variable with its path.
 func server(t *testing.T, st store.Store) string {
 	t.Helper()
-	if _, ok := st.(store.Embedded); ok {
+	source, err := st.Server("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if source.Kind == store.BuiltIn {
 		return ""
 	}
-	if known, ok := st.(store.Installable); ok {
-		source, err := known.Server("")
-		if err != nil {
-			t.Fatal(err)
-		}
+	if source.Installable() {
 		path, err := install.Executable("", source)
 		if err != nil {
 			t.Skip(err)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
@@ -23,7 +22,7 @@ func (w *world) installed(t *testing.T, name string, versions ...string) {
 		t.Fatal(err)
 	}
 	for _, v := range versions {
-		source, err := st.(store.Installable).Server(v)
+		source, err := st.Server(v)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,8 +72,8 @@ func (t *Task) Run(ctx context.Context, st store.Store) (Report, error) {
 
 // Loads are the operations of loads by name, of which a store does those that
 // it has.
-func Loads(name string, s store.Semantics) (mix []scenario.Operation) {
-	strongest := load.Strongest(s)
+func Loads(name string, s kv.Capabilities) (mix []scenario.Operation) {
+	strongest := s.Strongest()
 	add := func(kind kv.Kind, c kv.Consistency, weight float64) {
 		if _, ok := s.Operations[kind]; ok {
 			mix = append(mix, scenario.Operation{Kind: kind, Consistency: c, Weight: weight})
@@ -106,7 +106,7 @@ func Loads(name string, s store.Semantics) (mix []scenario.Operation) {
 // assignment is the task's load at an endpoint.
 func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
 	l := scenario.Load{
-		Mix:         Loads(t.Ops, st.Semantics()),
+		Mix:         Loads(t.Ops, st.Capabilities()),
 		Connections: clients, Clients: clients, Threads: 1,
 		KeySize: 8, ValueSize: 64, KeySpace: keySpace, Prefix: t.Prefix,
 		Distribution: scenario.Distribution{Name: "uniform"}, RangeLimit: 10, TxnKeys: 2,
@@ -213,20 +213,18 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 		ask("hash", func(ctx context.Context) error { _, err := hashes.Hash(ctx); return err })
 	}
 	if m, ok := a.(store.Maintainer); ok {
-		t.maintain(m, ask)
+		ask("compact behind", func(ctx context.Context) error { _, err := m.CompactBehind(ctx, 10); return err })
+		ask("compact", func(ctx context.Context) error { _, err := m.Compact(ctx); return err })
+		ask("defragment", m.Defragment)
+	}
+	if m, ok := a.(store.LeaderMover); ok {
+		ask("move leader", func(ctx context.Context) error { return m.MoveLeader(ctx, 1) })
+	}
+	if d, ok := a.(store.PrefixDeleter); ok {
+		ask("delete prefix", func(ctx context.Context) error { _, err := d.DeletePrefix(ctx, []byte(t.Prefix)); return err })
 	}
 	r.bounded("close", Timeout, func() error { return a.Close() })
 	return nil
-}
-
-func (t *Task) maintain(m store.Maintainer, ask func(string, func(context.Context) error)) {
-	if c, ok := m.(store.Compactor); ok {
-		ask("compact behind", func(ctx context.Context) error { _, err := c.CompactBehind(ctx, 10); return err })
-	}
-	ask("compact", func(ctx context.Context) error { _, err := m.Compact(ctx); return err })
-	ask("defragment", m.Defragment)
-	ask("move leader", func(ctx context.Context) error { return m.MoveLeader(ctx, 1) })
-	ask("delete prefix", func(ctx context.Context) error { _, err := m.DeletePrefix(ctx, []byte(t.Prefix)); return err })
 }
 
 // maxRSS is the most memory that this process ever had resident, in bytes. The

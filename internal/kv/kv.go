@@ -45,7 +45,7 @@ func ParseKind(s string) (Kind, error) {
 type Consistency uint8
 
 // The levels a read may ask for. What each one really means in a store is in
-// that store's Semantics.
+// that store's Capabilities.
 const (
 	None         Consistency = iota // not a read
 	Linearizable                    // sees every write acknowledged before it began

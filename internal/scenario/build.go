@@ -18,7 +18,8 @@ type builder struct {
 	// asked is what somebody gave: all but what a preset says.
 	asked layer
 
-	stepped    bool // clients is one of a list
+	can        kv.Capabilities // the store's, if it is known
+	stepped    bool            // clients is one of a list
 	scaledFrom *Scaled
 	said       []string // notes on what was changed
 }
@@ -78,10 +79,11 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) pla
 	b.checkUnused()
 	known := b.checkStore()
 	if known {
+		b.can = b.catalog.Capabilities(b.cluster.Store)
 		b.fit(name)
 	}
 	b.check()
-	b.checkWatch(known)
+	b.checkWatch()
 	if known {
 		b.checkAbilities()
 		b.checkCluster()
@@ -180,10 +182,10 @@ func (b *builder) checkUnused() {
 // fit adapts the connections; what was not asked for changes without a word.
 func (b *builder) fit(name string) {
 	surplus := b.load.Connections > b.load.Clients && b.stepped // its steps have more
-	if w := b.load.Fit(b.catalog.InFlight(b.cluster.Store)); w != "" && b.asksFor("connections") && !surplus {
+	if w := b.load.Fit(b.can.InFlight); w != "" && b.asksFor("connections") && !surplus {
 		b.warn(name, w)
 	}
-	if w := b.load.FitOrdered(b.catalog.Ordered(b.cluster.Store)); w != "" {
+	if w := b.load.FitOrdered(b.can.Ordered); w != "" {
 		b.said = append(b.said, w)
 		if b.asksFor("connections") {
 			b.warn(name, w)
@@ -227,14 +229,36 @@ func (b *builder) checkStore() bool {
 	return true
 }
 
-// checkAbilities asks whether the store has what the mix wants of it.
+// checkAbilities refuses what the store lacks of what the trial asks for.
 func (b *builder) checkAbilities() {
-	if key := b.load.scanKey(); key != "" && !b.catalog.RangeForms(b.cluster.Store) {
-		b.failf(b.place(key), "%s cannot read a range with <"+key+">; leave it out", b.cluster.Store)
+	store := b.cluster.Store
+	if key := b.load.scanKey(); key != "" && !b.can.Has(kv.RangeForms) {
+		b.failf(b.place(key), "%s cannot read a range with <"+key+">; leave it out", store)
 	}
 	for i, o := range b.load.Mix {
-		if err := b.catalog.Supports(b.cluster.Store, o.Kind, o.Consistency); err != nil {
+		if err := b.can.Operation(store, o.Kind, o.Consistency); err != nil {
 			b.failf(b.blame(o, b.places[i]), "%v", err)
+		}
+	}
+	if b.load.Watch != nil {
+		if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
+			b.failf(b.place("watch"), "%v", err)
+		}
+	}
+	a, stm := b.cluster.Attach, b.load.STM
+	for _, of := range []struct {
+		feature kv.Feature
+		key     string
+		asked   bool
+	}{
+		{kv.Compaction, "compact.every", b.load.Compact.Every > 0},
+		{kv.Hashes, "compare-hashes", b.load.CompareHashes},
+		{kv.Leases, "stm.locker", b.load.has(isSTM) && stm != nil && stm.Locker != kv.LockNone},
+		{kv.TLS, "tls", a != nil && a.TLS},
+		{kv.Users, "user", a != nil && a.User != ""},
+	} {
+		if err := b.can.Feature(store, of.feature); of.asked && err != nil {
+			b.failf(b.place(of.key), "<"+of.key+"> is not for this store: %v", err)
 		}
 	}
 }
@@ -263,7 +287,7 @@ func (b *builder) blame(o Operation, operation place) place {
 		return operation
 	}
 	for c := range kv.NumConsistencies {
-		if c != o.Consistency && b.catalog.Supports(b.cluster.Store, o.Kind, c) == nil {
+		if c != o.Consistency && b.can.Operation(b.cluster.Store, o.Kind, c) == nil {
 			return s.value.at
 		}
 	}

@@ -20,16 +20,26 @@ type etcdSettings struct {
 
 func (shelf) Stores() []string { return []string{"etcd", "slow"} }
 
-func (shelf) Supports(store string, k kv.Kind, c kv.Consistency) error {
-	switch {
-	case store == "slow" && k != kv.Put && k != kv.Get:
-		return fmt.Errorf("slow has no %s; it has put and get", k)
-	case store == "slow" && k == kv.Get && c != kv.Local:
-		return fmt.Errorf("slow has no %s get; it has local", c)
-	case c == kv.Lease:
-		return errors.New("etcd has no lease get; it has linearizable and local")
+func (shelf) Capabilities(store string) kv.Capabilities {
+	if store == "slow" {
+		return kv.Capabilities{
+			Operations: map[kv.Kind]string{kv.Put: "PUT", kv.Get: "GET"},
+			Reads:      map[kv.Consistency]string{kv.Local: "perhaps old"},
+			NoFeatures: map[kv.Feature]string{kv.Compaction: "it keeps no history"},
+			InFlight:   1, Ordered: true,
+		}
 	}
-	return nil
+	all := kv.Capabilities{
+		Operations: map[kv.Kind]string{}, Features: map[kv.Feature]string{},
+		Reads: map[kv.Consistency]string{kv.Linearizable: "newest", kv.Local: "perhaps old"},
+	}
+	for k := range kv.NumKinds {
+		all.Operations[k] = k.String()
+	}
+	for f := range kv.NumFeatures {
+		all.Features[f] = f.String()
+	}
+	return all
 }
 
 func (shelf) Settings(store string, decode func(any) error) (any, error) {
@@ -46,20 +56,9 @@ func (shelf) Settings(store string, decode func(any) error) (any, error) {
 	return s, nil
 }
 
-func (shelf) RangeForms(store string) bool { return store == "etcd" }
-
-func (shelf) Ordered(store string) bool { return store == "slow" }
-
 func (shelf) Version(store, version string) error {
 	if version != "1.0" && version != "2.0" {
 		return fmt.Errorf("there is no version %q of %s; there is 2.0, 1.0", version, store)
 	}
 	return nil
-}
-
-func (shelf) InFlight(store string) int {
-	if store == "slow" {
-		return 1
-	}
-	return 0
 }

@@ -28,7 +28,7 @@ func document(data []byte) (n *node, err error) {
 			n, err = nil, &Error{Text: "this is not valid YAML, and so broken that no line can be told"}
 		}
 	}()
-	if e := readable(data); e != nil {
+	if e := textual(data); e != nil {
 		return nil, e
 	}
 	tokens := lexer.Tokenize(strings.TrimPrefix(string(data), "\ufeff"))
@@ -43,7 +43,8 @@ func document(data []byte) (n *node, err error) {
 	return body(file)
 }
 
-func readable(data []byte) *Error {
+// textual refuses what is no text of a bounded length.
+func textual(data []byte) *Error {
 	if len(data) > maxFile {
 		return &Error{Text: fmt.Sprintf("the file has %d bytes; a scenario has at most %d", len(data), maxFile)}
 	}

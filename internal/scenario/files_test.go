@@ -120,7 +120,7 @@ func records(t *scenario.Trial, total uint64) bool {
 // has is taken: watchers, transactions and keep-alives of every store.
 func TestFilesAskForWhatStoresHave(t *testing.T) {
 	for _, s := range registry.All() {
-		has := s.Semantics().Operations
+		has := s.Capabilities().Operations
 		for k, load := range map[kv.Kind]string{
 			kv.Watch: "operation: put, watch: {watchers: 3}", kv.STM: "operation: stm", kv.KeepAlive: "operation: keepalive", kv.TxnGet: "operation: txn-get, range-limit: 3",
 		} {
@@ -130,6 +130,33 @@ func TestFilesAskForWhatStoresHave(t *testing.T) {
 				t.Errorf("%s has %s, and %v", s.Name(), k, err)
 			case has[k] == "" && (err == nil || !strings.Contains(err.Error(), s.Name()+" has no operation "+k.String()) && !strings.Contains(err.Error(), k.String()+" is refused")):
 				t.Errorf("%s has no %s, and %v", s.Name(), k, err)
+			}
+		}
+	}
+}
+
+// What only some stores have beside their operations is refused at its place, in
+// the words of the store where it has any.
+func TestFilesAskForFeaturesThatStoresHave(t *testing.T) {
+	for _, s := range registry.All() {
+		can := s.Capabilities()
+		for _, of := range []struct {
+			feature  kv.Feature
+			load, at string
+		}{
+			{kv.Compaction, "operation: put, compact: {every: 30s}", ": <compact.every> is not for this store: "},
+			{kv.Hashes, "operation: put, compare-hashes: true", ": <compare-hashes> is not for this store: "},
+			{kv.TLS, "operation: put, endpoints: 127.0.0.1:1, tls: {}", ": <tls> is not for this store: "},
+			{kv.Users, "operation: put, endpoints: 127.0.0.1:1, user: a:b", ": <user> is not for this store: "},
+		} {
+			want := can.Feature(s.Name(), of.feature)
+			text := "trials:\n- {store: " + s.Name() + ",\n   " + of.load + "}"
+			_, err := scenario.Parse("f.yaml", []byte(text), registry.Catalog{})
+			switch at := strings.NewReplacer("<", "", ">", "").Replace(of.at); {
+			case want == nil && err != nil:
+				t.Errorf("%s has %s, and %v", s.Name(), of.feature, err)
+			case want != nil && (err == nil || !strings.HasPrefix(err.Error(), "f.yaml:3:") || !strings.Contains(err.Error(), at+want.Error())):
+				t.Errorf("%s has no %s, and %v", s.Name(), of.feature, err)
 			}
 		}
 	}

@@ -23,6 +23,9 @@ type Parameter struct {
 	// Differs is what a sentence calls it that says in what two loads differ.
 	// Loads are the same if they differ only in parameters without.
 	Differs string
+	// Reads is how reports say it; nil where the table has it in columns of its
+	// own, or nobody says it.
+	Reads *Reading
 	// Note is a sentence below the report of such a load.
 	Note string
 	// Operations are those that it is for, OperationsText in words; nil is all.
@@ -57,6 +60,10 @@ type value interface {
 	encode(l *Load) any
 	decode(l *Load, b json.RawMessage) error
 }
+
+// OfLoad reports whether the parameter is one of a load, and not of a cluster or
+// of how trials are made.
+func (p *Parameter) OfLoad() bool { return p.value != nil }
 
 // Text is the load's value as flags and files write it; empty without one.
 func (p *Parameter) Text(l *Load) string {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
 func names(s *Scenario) []string {
@@ -150,7 +152,11 @@ type ordered struct {
 	yes bool
 }
 
-func (o ordered) Ordered(string) bool { return o.yes }
+func (o ordered) Capabilities(store string) kv.Capabilities {
+	can := o.shelf.Capabilities(store)
+	can.Ordered = o.yes
+	return can
+}
 
 func scaledBy(t *testing.T, factor float64, data string) *Scenario {
 	t.Helper()

@@ -126,7 +126,7 @@ func (b *builder) settleWatch() {
 }
 
 // checkWatch refuses what only a file can say wrong.
-func (b *builder) checkWatch(known bool) {
+func (b *builder) checkWatch() {
 	w := b.load.Watch
 	if w == nil {
 		return
@@ -139,11 +139,6 @@ func (b *builder) checkWatch(known bool) {
 		b.failf(of, "<watch.key> is the one key that all watch, so <watch.keys-per-watcher> means nothing; drop one of them")
 	case b.asksFor("watch") && len(w.Key) == own && strings.HasPrefix(string(w.Key), b.load.Prefix):
 		b.failf(b.place("watch.key"), "<watch.key> %q looks like a key of the load, which are %s; give it another length", w.Key, b.load.keyShape())
-	}
-	if known {
-		if err := b.catalog.Supports(b.cluster.Store, kv.Watch, kv.None); err != nil {
-			b.failf(b.place("watch"), "%v", err)
-		}
 	}
 }
 

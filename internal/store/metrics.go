@@ -1,17 +1,15 @@
 package store
 
-import "time"
-
-// Metered is what a Store also is when its members tell figures about
-// themselves. Everything here is data: run/probe fetches and reads it.
+// Metered is an optional interface of a Store (kv.Metrics): its members report
+// figures about themselves. Everything here is data: run/probe fetches and reads it.
 type Metered interface {
 	// Metrics says where the figures of the member at an endpoint (HOST:PORT)
 	// are, in the order in which the places are tried; the first that answers
-	// is taken. None: the member tells nothing.
+	// is taken. None: the member reports nothing.
 	Metrics(a Access, endpoint string) []MetricSource
 }
 
-// Metric is one of the figures that members tell, in the vocabulary that all
+// Metric is one of the figures that members report, in the vocabulary that all
 // stores share.
 type Metric uint8
 
@@ -26,7 +24,15 @@ const (
 	ResidentBytes                      // gauge: memory
 	LeaderChanges                      // counter: leaders come and gone, as this member saw it
 	DatabaseBytes                      // gauge: on disk
+
+	NumMetrics
 )
+
+// Timer reports whether the metric is a timer.
+func (m Metric) Timer() bool { return m <= PeerRoundTripSeconds }
+
+// Gauge reports whether the metric is a gauge: how much there is now.
+func (m Metric) Gauge() bool { return m == Processors || m == ResidentBytes || m == DatabaseBytes }
 
 // MetricSource is a place where a member's figures are.
 type MetricSource struct {
@@ -52,32 +58,4 @@ type MetricName struct {
 	// Unit is one of the source's units in seconds or bytes: 0.001 for
 	// milliseconds. 0 is 1.
 	Unit float64
-}
-
-// DiskRule is what a store's makers, or its own defaults, ask of the time that
-// a sync of the disk below the write-ahead log takes.
-type DiskRule struct {
-	Percentile float64       // 100: the longest
-	Limit      time.Duration // it must be below
-	Source     string        // a sentence: who says so, and what happens else
-}
-
-// DiskJudge is what a Store also is when it has a DiskRule.
-type DiskJudge interface {
-	DiskRule() DiskRule
-}
-
-// Reclaimer is what a Store also is when its Maintainer can compact and
-// defragment. Where it is not, Compact and Defragment do nothing but answer
-// with a sentence that says why.
-type Reclaimer interface {
-	// Reclaims marks the store; it does nothing.
-	Reclaims()
-}
-
-// KeyRemover is what a Store also is when its own command-line client removes a
-// prefix's keys.
-type KeyRemover interface {
-	// RemoveCommand is such as `etcdctl del --prefix PREFIX`, for a person.
-	RemoveCommand(prefix string) string
 }

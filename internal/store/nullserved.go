@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// NullServed is what a Store also is when it has a null server: a server that
-// speaks the store's protocol with no store behind it.
+// NullServed is an optional interface of a Store (kv.NullServer): it has a null
+// server, which speaks the store's protocol with no store behind it.
 type NullServed interface {
 	// NullServer prepares a null server. Its error is one sentence about the
 	// options, such as where a script is wrong and what is known there.

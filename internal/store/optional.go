@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Embedded is what a Store also is when its server is built into our own
-// binary: Launch then starts Self with the arguments `member NAME --config
-// FILE`, and that command calls RunMember.
+// Embedded is an optional interface of a Store: its server is built into our own
+// binary (BuiltIn). Launch then starts Self with the arguments `member NAME
+// --config FILE`, and that command calls RunMember.
 type Embedded interface {
 	// RunMember runs one member in this process until ctx ends, the process is
 	// told to terminate, the member fails, or the process that started it is
@@ -16,7 +16,7 @@ type Embedded interface {
 	RunMember(ctx context.Context, configFile string) error
 }
 
-// ParentEnv is the environment variable that tells an embedded member, when it
+// ParentEnv is the environment variable that says to an embedded member, when it
 // is set to ParentStdin, that its standard input is a pipe whose other end the
 // starting process holds: the end of that pipe is the end of the parent.
 const (
@@ -24,24 +24,9 @@ const (
 	ParentStdin = "stdin"
 )
 
-// Maintainer is what an Admin also is when the store can be maintained.
-type Maintainer interface {
-	// Compact discards the history before the present revision and returns
-	// that revision. It returns when the space inside the database is free.
-	Compact(ctx context.Context) (revision int64, err error)
-	// Defragment gives the free space of every endpoint back to the file
-	// system, one endpoint after the other.
-	Defragment(ctx context.Context) error
-	// MoveLeader hands the leadership to the member with the given id.
-	MoveLeader(ctx context.Context, member uint64) error
-	// DeletePrefix removes every key that begins with prefix, which must not
-	// be empty, and returns how many there were.
-	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
-}
-
-// RoleAsker is what an Admin also is when one member can be asked for its role
-// with less work than a Status makes, so that it can be asked many times a
-// second beside a load. Several goroutines may ask, each its own endpoint.
+// RoleAsker is an optional interface of an Admin (kv.RoleQuery): one member can
+// be asked for its role with less work than a Status makes, many times a second
+// beside a load. Several goroutines may ask, each its own endpoint.
 type RoleAsker interface {
 	// Role asks the i-th of the Admin's endpoints, from 0, and no other, within
 	// the context's time. The result has ID, Role, Term and Leader as far as
@@ -49,8 +34,36 @@ type RoleAsker interface {
 	Role(ctx context.Context, i int) Member
 }
 
-// Leaser is what an Admin also is when the store has leases: sessions with a
-// time to live, which a kv.KeepAlive prolongs.
+// Maintainer is an optional interface of an Admin whose store keeps a history
+// and a file that need maintenance (kv.Compaction, kv.Defragmentation).
+type Maintainer interface {
+	// Compact discards the history before the present revision and returns
+	// that revision. It returns when the space inside the database is free.
+	Compact(ctx context.Context) (revision int64, err error)
+	// CompactBehind discards the history older than behind revisions before the
+	// present one and returns the revision compacted to; 0 if there is nothing
+	// so old. It does not wait until the space is free: a load runs beside it.
+	CompactBehind(ctx context.Context, behind int64) (revision int64, err error)
+	// Defragment gives the free space of every endpoint back to the file
+	// system, one endpoint after the other.
+	Defragment(ctx context.Context) error
+}
+
+// LeaderMover is an optional interface of an Admin (kv.LeaderTransfer).
+type LeaderMover interface {
+	// MoveLeader hands the leadership to the member with the given id.
+	MoveLeader(ctx context.Context, member uint64) error
+}
+
+// PrefixDeleter is an optional interface of an Admin (kv.PrefixDelete).
+type PrefixDeleter interface {
+	// DeletePrefix removes every key that begins with prefix, which must not
+	// be empty, and returns how many there were.
+	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
+}
+
+// Leaser is an optional interface of an Admin (kv.Leases): the store has
+// sessions with a time to live, which a kv.KeepAlive prolongs.
 type Leaser interface {
 	// Grant makes n leases with the given time to live, many at once. On an
 	// error it returns those that it made, which are to be revoked.
@@ -59,40 +72,7 @@ type Leaser interface {
 	Revoke(ctx context.Context, ids []int64) error
 }
 
-// Installable is what a Store also is when a real server of it can be obtained
-// and built on this machine. What install does with a ServerSource is the same
-// for every store; see package install.
-type Installable interface {
-	// Server says how the server of the given version, such as 3.9.5, is
-	// obtained; the empty version is the default one. The error says which
-	// versions there are (PickVersion).
-	Server(version string) (ServerSource, error)
-}
-
-// ByHand is what a Store also is when no registry has its server, and it can be
-// built by hand.
-type ByHand interface {
-	// Recipe says how, as the end of a sentence: build it as such a page says.
-	Recipe() string
-}
-
-// BuiltIn is what an Embedded store also is when it can say which version of
-// its server is in our own binary.
-type BuiltIn interface {
-	// BuiltInVersion is such as 3.7.3.
-	BuiltInVersion() string
-}
-
-// Compactor is what a Maintainer also is when its history can be compacted
-// beside a running load.
-type Compactor interface {
-	// CompactBehind discards the history older than behind revisions before the
-	// present one and returns the revision compacted to; 0 if there is nothing
-	// so old. It does not wait until the space is free.
-	CompactBehind(ctx context.Context, behind int64) (revision int64, err error)
-}
-
-// Hasher is what an Admin also is when members can tell a hash of their data.
+// Hasher is an optional interface of an Admin (kv.Hashes).
 type Hasher interface {
 	// Hash asks every endpoint for the hash of all keys and values up to one
 	// revision, the same for all, in the order of the endpoints. The error is

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ServerSource is data that tells how one version of a real server is obtained
-// and built. It holds nothing of the machine: no host of a registry, no path.
+// ServerSource is data that says how one version of a real server gets onto this
+// machine. It holds nothing of the machine: no host of a registry, no path.
 type ServerSource struct {
 	Store    string   // the store's name, such as zetcd
 	Version  string   // this source's version, without a leading v
@@ -35,9 +35,12 @@ type ServerSource struct {
 	Check ServerCheck
 	// License is a sentence about the server's license.
 	License string
+	// Recipe is how it is built by hand (HandBuilt), as the end of a sentence:
+	// build it as such a page says.
+	Recipe string
 }
 
-// SourceKind says what builds a server.
+// SourceKind says where a server comes from.
 type SourceKind uint8
 
 // The kinds.
@@ -48,6 +51,10 @@ const (
 	// Maven is the runtime dependencies of a pom. The result is a folder with
 	// the jars in its subfolder lib.
 	Maven
+	// BuiltIn is in our own binary, in one version; see Embedded.
+	BuiltIn
+	// HandBuilt is in no registry. It is built as Recipe says, and its path given.
+	HandBuilt
 )
 
 // Tool is a program that a server needs on this machine.
@@ -93,29 +100,33 @@ func PickVersion(name, asked string, known []string) (string, error) {
 		asked, name, strings.Join(known, ", "))
 }
 
-// RecipeOf is how a store's server is built by hand, followed by a comma and
-// "and"; empty where that is not known.
-func RecipeOf(s Store) string {
-	if b, ok := s.(ByHand); ok {
-		return b.Recipe() + ", and "
+// BuiltInServer is the Store.Server of a store whose server is in our own binary,
+// in one version.
+func BuiltInServer(name, own, asked string) (ServerSource, error) {
+	if v := strings.TrimPrefix(asked, "v"); v != "" && v != own {
+		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s; give the path of another one with exec", name, own)
 	}
-	return ""
+	return ServerSource{Store: name, Version: own, Kind: BuiltIn}, nil
 }
 
-// ServerOf returns where the server of the asked version of a store comes
-// from; nil when that is the one in our own binary. The error says what there
-// is instead.
-func ServerOf(s Store, version string) (*ServerSource, error) {
-	if b, ok := s.(BuiltIn); ok {
-		if strings.TrimPrefix(version, "v") == b.BuiltInVersion() {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("%s is built into quorumbench in version %s; give the path of another one with exec", s.Name(), b.BuiltInVersion())
+// HandBuiltServer is the Store.Server of a store whose server no registry has.
+// recipe says how it is built.
+func HandBuiltServer(name, recipe, asked string) (ServerSource, error) {
+	s := ServerSource{Store: name, Kind: HandBuilt, Recipe: recipe}
+	if asked != "" {
+		return s, fmt.Errorf("no version of %s can be installed, because no registry has it; %sgive the path of its binary with exec", name, s.ByHand())
 	}
-	i, ok := s.(Installable)
-	if !ok {
-		return nil, fmt.Errorf("no version of %s can be installed, because no registry has it; %sgive the path of its binary with exec", s.Name(), RecipeOf(s))
+	return s, nil
+}
+
+// Installable reports whether the server can be obtained and built here.
+func (s *ServerSource) Installable() bool { return s.Kind == GoModule || s.Kind == Maven }
+
+// ByHand is how the server is built by hand, followed by a comma and "and"; empty
+// where that is not known.
+func (s *ServerSource) ByHand() string {
+	if s.Recipe == "" {
+		return ""
 	}
-	source, err := i.Server(version)
-	return &source, err
+	return s.Recipe + ", and "
 }

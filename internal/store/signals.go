@@ -2,8 +2,8 @@ package store
 
 import "time"
 
-// Signalling is what a Store also is when its members' logs tell what happens
-// in them, so that a slow second can be shown beside its cause.
+// Signalling is an optional interface of a Store (kv.LogSignals): its members'
+// logs say what happens in them, so that a slow second can be shown beside its cause.
 type Signalling interface {
 	// Signal reads one line of a log of any process of a member (Process,
 	// Process.Behind), without its end and perhaps cut after some thousand

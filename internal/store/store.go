@@ -20,13 +20,17 @@ type Store interface {
 	// Name is what --store and scenario files call it, such as etcd.
 	Name() string
 	// Semantics says which operations the store has and what they mean there.
-	Semantics() Semantics
+	Capabilities() kv.Capabilities
 	// DecodeSettings decodes the store's own settings from a scenario file
 	// (decode is strict and fills the value it is given), or returns the
 	// defaults when decode is nil. The result goes to Launch unchanged.
 	DecodeSettings(decode func(into any) error) (any, error)
 	// Launch says what to start for a cluster: data, not actions.
 	Launch(LaunchSpec) (Launch, error)
+	// Server says how the store's server of the given version, such as 3.9.5, gets
+	// onto this machine; the empty version is the default one. The error says
+	// which versions there are.
+	Server(version string) (ServerSource, error)
 	// Admin opens a connection for status and administration through the
 	// store's official client. It does not wait for a server.
 	Admin(Access) (Admin, error)
@@ -34,39 +38,6 @@ type Store interface {
 	// factory belong to one event loop and may share state without locks, so
 	// it is called once for each loop.
 	Codecs(Access) Codecs
-}
-
-// Semantics is what a store can do.
-type Semantics struct {
-	// Operations maps each operation that the store has to the request that
-	// it is there, such as "KV.Put".
-	Operations map[kv.Kind]string
-	// Reads maps each consistency level of a read to what it really is there.
-	Reads map[kv.Consistency]string
-	// ShortOf has a sentence for each level of Reads that is less there than its
-	// name says: how it reads, and what that is not. Tables carry it as a
-	// footnote, without the store's name.
-	ShortOf map[kv.Consistency]string
-	// Broken and BrokenReads are sentences about what the store's protocol has
-	// and what does not work in this store, such as a proxy.
-	Broken      map[kv.Kind]string
-	BrokenReads map[kv.Consistency]string
-	// RangeForms says that a Range can count only, leave values out, and come
-	// as pages or as a stream (Op); without it such an Op is not submitted.
-	RangeForms bool
-	// Ascending says that the keys of a Range come in the order of their bytes.
-	Ascending bool
-	// InFlight is how many operations one connection can have in flight:
-	// 1 for HTTP/1.1, 0 for no limit of the protocol.
-	InFlight int
-	// Ordered says that a connection answers its operations in the order asked,
-	// so that clients that share it wait for each other.
-	Ordered bool
-	// ALPN names the application protocols that its TLS connections ask for
-	// (RFC 7301).
-	ALPN []string
-	// Durability says what the store does before it acknowledges a write.
-	Durability string
 }
 
 // Access is how to reach a cluster.

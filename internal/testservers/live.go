@@ -19,7 +19,7 @@ import (
 
 // Installed is the path of the store's real server, which is built if need be;
 // without it the test is skipped.
-func Installed(t testing.TB, st store.Installable) string {
+func Installed(t testing.TB, st store.Store) string {
 	t.Helper()
 	source, err := st.Server("")
 	if err != nil {

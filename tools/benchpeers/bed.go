@@ -36,11 +36,11 @@ func newBed(p *place, g ground) (*bed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i, ok := st.(store.Installable); ok {
-		source, err := i.Server("")
-		if err != nil {
-			return nil, err
-		}
+	source, err := st.Server("")
+	if err != nil {
+		return nil, err
+	}
+	if source.Installable() {
 		if _, err := install.Executable("", source); err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func readEvents(b []byte) ([]Event, error) {
 	return all, nil
 }
 
-// ReadEvents fills the Events and the Timeline of the trials of a run that was
+// ReadEvents fills the Events, the Timeline and the Stores of the trials of a run that was
 // opened from dir. What cannot be read is among the run's problems.
 func (r *Run) ReadEvents(dir string) {
 	for i := range r.Trials {
@@ -92,6 +92,7 @@ func (r *Run) ReadEvents(dir string) {
 		}{
 			{timelineFile, func(b []byte) (err error) { t.Timeline, err = ReadTimeline(bytes.NewReader(b)); return }},
 			{eventsFile, func(b []byte) (err error) { t.Events, err = readEvents(b); return }},
+			{storesFile, func(b []byte) (err error) { t.Stores, err = readStores(b); return }},
 		} {
 			b, err := wholeLines(dir, filepath.Join(t.Folder, part.name))
 			if err == nil {

@@ -50,7 +50,7 @@ func enter(ctx context.Context, c Cluster, l scenario.Load, prefix string, compa
 	if err != nil {
 		return nil, err
 	}
-	if err = canCleanUp(ctx, r, compact, defragment); err == nil {
+	if err = canCleanUp(r, compact, defragment); err == nil {
 		err = r.mustBeEmpty(ctx, prefix)
 	}
 	if err != nil {
@@ -62,30 +62,16 @@ func enter(ctx context.Context, c Cluster, l scenario.Load, prefix string, compa
 
 // canCleanUp returns a sentence when the store cannot remove a check's keys, or
 // not compact or defragment as asked.
-func canCleanUp(ctx context.Context, r *reached, compact, defragment bool) error {
-	if why := r.Store.Semantics().Broken[kv.Delete]; why != "" {
-		return fmt.Errorf("%s could not be cleaned up after a check: %s", r.Store.Name(), why)
+func canCleanUp(r *reached, compact, defragment bool) error {
+	can, name := r.Store.Capabilities(), r.Store.Name()
+	if err := can.Operation(name, kv.Delete, kv.None); err != nil {
+		return fmt.Errorf("%s could not be cleaned up after a check: %w", name, err)
 	}
-	if _, ok := r.Store.Semantics().Operations[kv.Delete]; !ok {
-		return fmt.Errorf("%s could not be cleaned up after a check: it does not delete keys", r.Store.Name())
+	if err := can.Feature(name, kv.Compaction); compact && err != nil {
+		return fmt.Errorf("--auto-compact: %w", err)
 	}
-	if _, ok := r.Store.(store.Reclaimer); ok || !compact && !defragment {
-		return nil
-	}
-	m, ok := r.admin.(store.Maintainer)
-	if !ok {
-		return fmt.Errorf("%s can be neither compacted nor defragmented; leave out --auto-compact and --auto-defrag", r.Store.Name())
-	}
-	// It is no store.Reclaimer: what these do is say why.
-	if compact {
-		if _, err := m.Compact(ctx); err != nil {
-			return fmt.Errorf("--auto-compact: %w", err)
-		}
-	}
-	if defragment {
-		if err := m.Defragment(ctx); err != nil {
-			return fmt.Errorf("--auto-defrag: %w", err)
-		}
+	if err := can.Feature(name, kv.Defragmentation); defragment && err != nil {
+		return fmt.Errorf("--auto-defrag: %w", err)
 	}
 	return nil
 }
@@ -150,7 +136,7 @@ func (c *cleaner) remove(ctx context.Context) (deleted int64, err error) {
 }
 
 func (c *cleaner) removeOnce(ctx context.Context) (int64, error) {
-	m, ok := c.r.admin.(store.Maintainer)
+	m, ok := c.r.admin.(store.PrefixDeleter)
 	if !ok {
 		return c.sweep(ctx)
 	}

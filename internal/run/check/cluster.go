@@ -147,8 +147,8 @@ func (r *reached) mustBeEmpty(ctx context.Context, prefix string) error {
 		return err
 	}
 	e := &NotEmptyError{Prefix: prefix}
-	if s, ok := r.Store.(store.KeyRemover); ok {
-		e.Remove = s.RemoveCommand(prefix)
+	if command := r.Store.Capabilities().RemoveCommand; command != nil {
+		e.Remove = command(prefix)
 	}
 	return e
 }
@@ -156,7 +156,7 @@ func (r *reached) mustBeEmpty(ctx context.Context, prefix string) error {
 // count asks how many keys begin with the prefix; what is above 0 is at least
 // that.
 func (r *reached) count(ctx context.Context, prefix string) (int64, error) {
-	level := load.Strongest(r.Store.Semantics())
+	level := r.Store.Capabilities().Strongest()
 	op := store.Op{Kind: kv.Range, Consistency: level, Key: []byte(prefix), End: after(prefix), Limit: 1}
 	dialer := engine.Dialer{Timeout: r.Access.DialTimeout, TLS: r.Access.TLS}
 	if dialer.Timeout == 0 {
@@ -164,7 +164,7 @@ func (r *reached) count(ctx context.Context, prefix string) (int64, error) {
 	}
 	if dialer.TLS != nil {
 		dialer.TLS = dialer.TLS.Clone()
-		dialer.TLS.NextProtos = r.Store.Semantics().ALPN
+		dialer.TLS.NextProtos = r.Store.Capabilities().ALPN
 	}
 	var failed error
 	for _, endpoint := range r.Access.Endpoints {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -25,18 +26,18 @@ type DiskOpinion struct {
 	// rule is not known, and where nothing was synced. It does not pass then.
 	Known  bool
 	Figure float64 // seconds
-	Rule   store.DiskRule
+	Rule   kv.DiskRule
 	Text   string
 }
 
 // Opine holds the time of a sync to a store's rule; ok is false when the store
 // has none. On a file system that is not durable none holds. It is a pure function.
 func Opine(st store.Store, r probe.LogResult) (o DiskOpinion, ok bool) {
-	judge, ok := st.(store.DiskJudge)
-	if !ok {
+	rule := st.Capabilities().Disk
+	if rule == nil {
 		return o, false
 	}
-	o = DiskOpinion{Store: st.Name(), Rule: judge.DiskRule()}
+	o = DiskOpinion{Store: st.Name(), Rule: *rule}
 	if !r.Durable {
 		o.Text = r.FileSystem + " keeps nothing at power loss, so that no acknowledged write is safe there"
 		return o, true

@@ -115,5 +115,5 @@ func fit(l *scenario.Load, c Cluster) {
 		l.Connections = l.Clients
 	}
 	l.Complete()
-	l.Fit(c.Store.Semantics().InFlight)
+	l.Fit(c.Store.Capabilities().InFlight)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
@@ -165,7 +166,7 @@ func TestPrefixMustBeEmpty(t *testing.T) {
 }
 
 func TestRefusalIsTheOriginals(t *testing.T) {
-	e := &NotEmptyError{Prefix: "/etcdctl-check-perf/", Remove: etcd.New().RemoveCommand("/etcdctl-check-perf/")}
+	e := &NotEmptyError{Prefix: "/etcdctl-check-perf/", Remove: etcd.New().Capabilities().RemoveCommand("/etcdctl-check-perf/")}
 	want := `prefix "/etcdctl-check-perf/" has keys. Delete with 'etcdctl del --prefix /etcdctl-check-perf/' first`
 	if e.Error() != want {
 		t.Errorf("it says %q, not %q", e, want)
@@ -204,13 +205,13 @@ func (w wrapped) Admin(a store.Access) (store.Admin, error) {
 	return w.wrap(admin), nil
 }
 
-// plain hides that an Admin is a Maintainer.
+// plain hides that an Admin is a PrefixDeleter.
 type plain struct{ store.Admin }
 
 // stuck removes nothing.
 type stuck struct {
 	store.Admin
-	store.Maintainer
+	store.PrefixDeleter
 }
 
 func (stuck) DeletePrefix(context.Context, []byte) (int64, error) {
@@ -231,7 +232,7 @@ func TestStoreWithoutPrefixesIsSwept(t *testing.T) {
 
 func TestFailedCleanUpIsTold(t *testing.T) {
 	c := serve(t, etcd.New(), "")
-	c.Store = wrapped{etcd.New(), func(a store.Admin) store.Admin { return stuck{a, a.(store.Maintainer)} }}
+	c.Store = wrapped{etcd.New(), func(a store.Admin) store.Admin { return stuck{a, a.(store.PrefixDeleter)} }}
 	p := perf(c, 100, 10, time.Second)
 	p.patience = time.Second
 	out, err := p.Run(t.Context())
@@ -260,7 +261,7 @@ func TestWhatAStoreCannotDoIsRefused(t *testing.T) {
 		if _, ok := st.(store.NullServed); !ok {
 			continue
 		}
-		if _, ok := st.(store.Reclaimer); ok {
+		if st.Capabilities().Has(kv.Compaction) {
 			continue
 		}
 		refuses(t, serve(t, st, ""), func(p *Perf) { p.Compact = true }, "--auto-compact: ")

@@ -150,7 +150,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 			break
 		}
 	}
-	if err := c.Admin().(store.Maintainer).MoveLeader(t.Context(), leader.ID); err != nil {
+	if err := c.Admin().(store.LeaderMover).MoveLeader(t.Context(), leader.ID); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the leadership is moved", func() bool {

@@ -30,7 +30,7 @@ func (p *plan) check(ctx context.Context) error {
 	}
 	var first store.Op
 	src.Fill(measure.Measured, 0, 0, &first)
-	levels := readAt(&p.Load, Strongest(p.store.Semantics()))
+	levels := readAt(&p.Load, p.store.Capabilities().Strongest())
 	for _, endpoint := range p.Endpoints {
 		if len(levels) == 0 {
 			if err := p.answers(ctx, endpoint, &first); err != nil {
@@ -79,7 +79,7 @@ func (p *plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *sto
 	case kv.Denied, kv.BadRequest:
 		return false
 	}
-	if _, ok := p.store.Semantics().Reads[kv.Local]; !ok || op.Consistency == kv.Local || ctx.Err() != nil {
+	if _, ok := p.store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local || ctx.Err() != nil {
 		return false
 	}
 	_, err := p.ask(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: kv.Local, Key: op.Key})
@@ -90,7 +90,7 @@ func (p *plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *sto
 // user that may yet let him write, so the load's first operation is asked then,
 // if it is a put: the load does it anyway.
 func (p *plan) answers(ctx context.Context, endpoint string, first *store.Op) error {
-	op := &store.Op{Kind: kv.Get, Consistency: Strongest(p.store.Semantics()), Key: first.Key}
+	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
 	ev, err := p.ask(ctx, endpoint, op)
 	switch {
 	case err == nil, p.alive(ctx, endpoint, op, &ev), ev.Outcome.Failed() && ev.Outcome != kv.Denied:

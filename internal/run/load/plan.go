@@ -95,7 +95,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	src.versions, src.stm = p.versions, p.stm()
 	src.leases, src.loops = p.leasesOf(first, stride), uint64(stride)
 	src.answers.before, src.whole = p.Preloaded, p.Preloaded != nil && !has(&p.Load, kv.Delete)
-	src.answers.listings.ascending = p.store.Semantics().Ascending
+	src.answers.listings.ascending = p.store.Capabilities().Ascending
 	c := engine.Config{
 		Codecs: p.store.Codecs(p.access), Source: src,
 		Endpoints: part(p.Endpoints, p.Load.Connections, first, stride),
@@ -186,7 +186,7 @@ func (p *plan) dialer() engine.Dialer {
 	d := engine.Dialer{Timeout: dialTimeout(p.access), TLS: p.access.TLS, Brief: p.Load.NewConnection, MaxHeld: p.maxHeld()}
 	if d.TLS != nil {
 		d.TLS = d.TLS.Clone()
-		d.TLS.NextProtos = p.store.Semantics().ALPN
+		d.TLS.NextProtos = p.store.Capabilities().ALPN
 	}
 	return d
 }
@@ -214,14 +214,4 @@ func clientsOf(clients, connections, i, n int) (mine []int) {
 // has reports whether operations of the kind are in the load's mix.
 func has(l *scenario.Load, kind kv.Kind) bool {
 	return slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kind })
-}
-
-// Strongest is the strongest consistency that the store's reads have.
-func Strongest(s store.Semantics) kv.Consistency {
-	for _, c := range []kv.Consistency{kv.Linearizable, kv.Lease, kv.Local} {
-		if _, ok := s.Reads[c]; ok {
-			return c
-		}
-	}
-	return kv.None
 }

@@ -23,7 +23,7 @@ const (
 func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 	noted, missing := &preloading{}, newSet(p.Load.KeySpace)
 	done := &noted.done
-	read := scenario.Operation{Kind: kv.Get, Consistency: Strongest(p.store.Semantics()), Weight: 1}
+	read := scenario.Operation{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Weight: 1}
 	if _, err := p.pass(ctx, read, p.Load.KeySpace, nil, missing, noted); err != nil {
 		return nil, fmt.Errorf("the preload could not read the key space: %w", err)
 	}
@@ -61,7 +61,7 @@ func (p *plan) pass(ctx context.Context, what scenario.Operation, total uint64, 
 	l.Arrival, l.Warmup, l.Duration, l.Total = scenario.Closed, 0, 0, total
 	l.NewConnection, l.Watch = false, nil
 	l.Connections, l.Clients = preloadConnections, preloadClients
-	if p.store.Semantics().InFlight == 1 {
+	if p.store.Capabilities().InFlight == 1 {
 		l.Clients = l.Connections
 	}
 	one := *p

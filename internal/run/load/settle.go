@@ -77,7 +77,7 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 		return lastWrite{}, err
 	}
 	w := lastWrite{key: src.space.Append(nil, 0)}
-	read := store.Op{Kind: kv.Get, Consistency: Strongest(p.store.Semantics()), Key: w.key}
+	read := store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: w.key}
 	had, err := p.ask(ctx, p.Endpoints[0], &read)
 	if err != nil {
 		return w, err

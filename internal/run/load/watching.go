@@ -17,12 +17,9 @@ import (
 
 // checkWatch says in one sentence why the watching cannot be done.
 func checkWatch(w *scenario.Watch, p *plan) error {
-	s := p.store.Semantics()
-	switch {
-	case s.Broken[kv.Watch] != "":
-		return errors.New(s.Broken[kv.Watch])
-	case s.Operations[kv.Watch] == "":
-		return fmt.Errorf("%s has no watch here", p.store.Name())
+	switch lacks := p.store.Capabilities().Operation(p.store.Name(), kv.Watch, kv.None); {
+	case lacks != nil:
+		return lacks
 	case w.Watchers < 1 || w.Watchers >= 1<<24:
 		return fmt.Errorf("%d watchers: there must be from 1 to %d", w.Watchers, 1<<24-1)
 	case w.Streams < 1 || w.Streams > w.Watchers:

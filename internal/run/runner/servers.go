@@ -25,11 +25,11 @@ func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	if c.Version == "" {
 		return "", nil
 	}
-	source, err := store.ServerOf(st, c.Version)
-	if err != nil || source == nil {
+	source, err := st.Server(c.Version)
+	if err != nil || source.Kind == store.BuiltIn {
 		return "", err
 	}
-	return installed(*source)
+	return installed(source)
 }
 
 func installed(source store.ServerSource) (string, error) {

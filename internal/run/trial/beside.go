@@ -29,22 +29,6 @@ const (
 	endlessly = 24 * time.Hour
 )
 
-// able says in one sentence what the store's administration lacks of what the
-// load asks for.
-func (t *Trial) able(m *members) error {
-	l, name := &t.Spec.Load, t.Cluster.Store.Name()
-	if _, ok := m.admin.(store.Leaser); !ok && needsLeases(l) {
-		return fmt.Errorf("%s has no leases here that could be granted", name)
-	}
-	if _, ok := m.admin.(store.Compactor); !ok && l.Compact.Every > 0 {
-		return fmt.Errorf("%s cannot be compacted beside a load here", name)
-	}
-	if _, ok := m.admin.(store.Hasher); !ok && l.CompareHashes {
-		return fmt.Errorf("the members of %s do not tell a hash of their data here", name)
-	}
-	return nil
-}
-
 // needsLeases reports whether the load's operations are of leases.
 func needsLeases(l *scenario.Load) bool {
 	for _, o := range l.Mix {
@@ -82,7 +66,7 @@ func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (rele
 		return func() string { return "" }, nil
 	}
 	t.tell(Progress{Stage: "granting leases"})
-	leaser := m.admin.(store.Leaser) // able has asked
+	leaser := m.admin.(store.Leaser) // the scenario was refused without it
 	live := ttl(&t.Spec.Load)
 	a.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)
 	granted := a.Leases
@@ -131,7 +115,7 @@ func (w *watcher) compact(ctx context.Context) {
 		return
 	}
 	load.Background()
-	compactor := w.m.admin.(store.Compactor) // able has asked
+	compactor := w.m.admin.(store.Maintainer) // the scenario was refused without it
 	for pause(ctx, what.Every) {
 		began := time.Now()
 		asked, cancel := context.WithTimeout(ctx, compactTimeout)
@@ -183,7 +167,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	t.tell(Progress{Stage: "comparing the members' data"})
 	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 	defer cancel()
-	hasher := m.admin.(store.Hasher) // able has asked
+	hasher := m.admin.(store.Hasher) // the scenario was refused without it
 	for till := time.Now().Add(hashSettles); ; {
 		began := time.Now()
 		all, err := hasher.Hash(ctx)

@@ -158,21 +158,3 @@ func TestHashesAwaitCompaction(t *testing.T) {
 		t.Errorf("interrupted: %s", got)
 	}
 }
-
-// unable is a store without anything beside its operations.
-type unable struct{ store.Store }
-
-func (unable) Name() string { return "plainstore" }
-
-func TestWhatTheStoreLacksIsRefused(t *testing.T) {
-	for want, l := range map[string]scenario.Load{
-		"plainstore has no leases here":                     keepAlive(1),
-		"plainstore cannot be compacted beside a load here": {Compact: scenario.Compaction{Every: time.Second}},
-		"the members of plainstore do not tell a hash":      {CompareHashes: true},
-	} {
-		tr := &Trial{Spec: scenario.Trial{Load: l}, Cluster: Cluster{Store: unable{}}}
-		if err := tr.able(&members{admin: plain{}}); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%v, and not %q", err, want)
-		}
-	}
-}

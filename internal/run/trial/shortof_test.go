@@ -5,11 +5,10 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 func TestShortOfIsOfTheLevelsRead(t *testing.T) {
-	s := store.Semantics{ShortOf: map[kv.Consistency]string{kv.Linearizable: "a sync and a read"}}
+	s := kv.Capabilities{ShortOf: map[kv.Consistency]string{kv.Linearizable: "a sync and a read"}}
 	put, get := scenario.Operation{Kind: kv.Put}, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable}
 	local := scenario.Operation{Kind: kv.Get, Consistency: kv.Local}
 	if got := shortOf(s, []scenario.Operation{put, get, local}); len(got) != 1 || got["linearizable"] != "a sync and a read" {

@@ -91,9 +91,6 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	defer members.close()
 	t.logs = t.followLogs()
 	defer t.logs.close()
-	if err := t.able(members); err != nil {
-		return nil, err
-	}
 	a, err := t.assignment(members)
 	if err != nil {
 		return nil, err
@@ -172,7 +169,7 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	c.Version, c.Members = status.Version, max(len(status.Members), m.total)
 	c.Endpoints, c.Cluster = a.Endpoints, t.Cluster.ID
 	c.Loops = t.loops
-	c.ShortOf = shortOf(t.Cluster.Store.Semantics(), c.Mix)
+	c.ShortOf = shortOf(t.Cluster.Store.Capabilities(), c.Mix)
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
 	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes)
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
@@ -184,6 +181,7 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 // measure runs the load and puts its result together.
 func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
 	w := newWatcher(t, m, out)
+	defer w.scrapes.close()
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
 	t.tell(Progress{Stage: "connecting"})
@@ -202,6 +200,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 		return nil, err
 	}
 	w.attend(t.askAgain(m))
+	w.scrapes.all(statusTimeout)
 	w.lastWords()
 	if err := w.made(res.Measured); err != nil {
 		return nil, err
@@ -257,6 +256,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	all, err := store.AskMembers(asked, m.admin)
 	if t.Spec.Load.Target.Mode == kv.Any {
 		m.total = len(all) // who may not ask, or gets no answer, is told those given
+		m.findOthers(ctx, t.Cluster.Store, access, all)
 		return m, nil
 	}
 	defer m.close()
@@ -270,7 +270,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 // inOrder numbers the members: as they were given if those are all, and else
 // as the cluster tells them.
 func inOrder(given, all []string) []string {
-	if slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(all))) {
+	if sameSet(given, all) {
 		return given
 	}
 	return all

@@ -29,6 +29,7 @@ type watcher struct {
 	phases phases
 	// sampler samples the machine; its rows are sample's.
 	sampler *sampler
+	scrapes *scrapes
 	began   time.Time          // when it was made
 	err     error              // of recording; read after the load has ended
 	stop    context.CancelFunc // ends the load
@@ -55,6 +56,7 @@ type watcher struct {
 func newWatcher(t *Trial, m *members, out *record.TrialWriter) *watcher {
 	w := &watcher{t: t, m: m, out: out, sampler: newSampler(t.Cluster.Processes), began: time.Now(), whole: measure.NewHistogram()}
 	w.follower = follow.New(w.followed())
+	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began)
 	return w
 }
@@ -108,6 +110,7 @@ func (w *watcher) begin(g load.Job, endpoints []string) {
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
+	w.scrapes.begin(scrapeFirst)
 	w.running.Go(func() { w.follower.Run(ctx, load.Background) })
 	w.running.Go(func() { w.sample(ctx) })
 	w.running.Go(func() { w.listen(ctx) })
@@ -118,6 +121,7 @@ func (w *watcher) begin(g load.Job, endpoints []string) {
 func (w *watcher) end() {
 	w.quit()
 	w.running.Wait()
+	w.scrapes.stop()
 	w.generator = nil // it has ended, and cannot be moved
 }
 
@@ -150,6 +154,7 @@ func (w *watcher) mark(m load.Mark) {
 	w.phases.mark(m)
 	if m.Phase == measure.Measured {
 		w.sampler.edge()
+		w.scrapes.edge()
 	}
 }
 

@@ -32,9 +32,9 @@ func New() *Store { return &Store{} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Semantics implements store.Store. They are cetcd's own, not Consul's.
-func (*Store) Semantics() store.Semantics {
-	return store.Semantics{
+// Capabilities implements store.Store. They are cetcd's own, not Consul's.
+func (*Store) Capabilities() kv.Capabilities {
+	return kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:   "PUT /v1/kv/KEY: an etcd transaction that reads the key's lock and writes its value and flags, retried by cetcd when others were in between",
 			kv.Get:   "GET /v1/kv/KEY, as JSON with the value in base64: ?raw would end the connection where the key is not there",
@@ -45,16 +45,19 @@ func (*Store) Semantics() store.Semantics {
 			kv.Linearizable: "GET ?consistent=true: a transaction that the leader of the etcd behind the proxy confirms with a majority before it answers",
 			kv.Local:        "a serializable transaction of the etcd member behind the proxy, which answers from its applied state and may be stale: what cetcd does with and without ?stale",
 		},
-		Broken: map[kv.Kind]string{
+		NoOperations: map[kv.Kind]string{
 			kv.Delete: "cetcd answers a DELETE with true and deletes nothing, and the next GET of the key ends the connection",
 			kv.Txn:    "a transaction ends the connection to cetcd",
 		},
-		BrokenReads: map[kv.Consistency]string{
+		NoReads: map[kv.Consistency]string{
 			kv.Lease: "cetcd's default mode is no leader's lease but a read that may be stale: ask for local reads",
 		},
+		Features:   etcdproxy.Features(map[kv.Feature]string{kv.RoleQuery: "a GET of the proxy, and Maintenance.Status of the etcd behind it"}),
+		NoFeatures: etcdproxy.NoFeatures(Name),
 		Ascending:  true,
 		InFlight:   1,
 		Durability: "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",
+		Disk:       etcd.New().Capabilities().Disk,
 	}
 }
 
@@ -64,16 +67,20 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 	return etcd.New().DecodeSettings(decode)
 }
 
-var _ store.ByHand = (*Store)(nil)
-
-// Recipe implements store.ByHand.
-func (*Store) Recipe() string { return "build it as docs/commands.md says under stores" }
+// Server implements store.Store.
+func (*Store) Server(version string) (store.ServerSource, error) {
+	return store.HandBuiltServer(Name, "build it as docs/commands.md says under stores", version)
+}
 
 // Launch implements store.Store: etcd's launch, with a cetcd before each member.
 // Exec is cetcd's binary, which no registry has; etcd is the embedded one.
-func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
+func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
+	source, err := s.Server("")
+	if err != nil {
+		return store.Launch{}, err
+	}
 	if spec.Exec == "" {
-		return store.Launch{}, fmt.Errorf("cetcd's server cannot be installed, because no registry has it: %sgive the path of its binary (--exec, or exec in a scenario file)", store.RecipeOf(New()))
+		return store.Launch{}, fmt.Errorf("cetcd's server cannot be installed, because no registry has it: %sgive the path of its binary (--exec, or exec in a scenario file)", source.ByHand())
 	}
 	return etcdproxy.Launch(Name, spec, func(address, etcdURL string) (string, []string) {
 		return spec.Exec, []string{"-consuladdr", address, "-etcd", etcdURL}

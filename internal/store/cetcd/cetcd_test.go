@@ -13,14 +13,14 @@ import (
 )
 
 // cetcd lists what works, borrows no label of Consul's, and says what is broken.
-func TestSemantics(t *testing.T) {
-	s := New().Semantics()
+func TestCapabilities(t *testing.T) {
+	s := New().Capabilities()
 	for _, k := range []kv.Kind{kv.Delete, kv.Txn} {
-		if _, ok := s.Operations[k]; ok || s.Broken[k] == "" {
+		if _, ok := s.Operations[k]; ok || s.NoOperations[k] == "" {
 			t.Errorf("%v is there, or nothing says why it is not", k)
 		}
 	}
-	if _, ok := s.Reads[kv.Lease]; ok || s.BrokenReads[kv.Lease] == "" {
+	if _, ok := s.Reads[kv.Lease]; ok || s.NoReads[kv.Lease] == "" {
 		t.Error("lease reads are there, or nothing says why they are not")
 	}
 	if len(s.Reads) != 2 || s.Reads[kv.Linearizable] == "" || s.InFlight != 1 {

@@ -4,6 +4,9 @@
 package consul
 
 import (
+	"strings"
+	"time"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -22,9 +25,9 @@ func New() *Store { return &Store{} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Semantics implements store.Store.
-func (*Store) Semantics() store.Semantics {
-	return store.Semantics{
+// Capabilities implements store.Store.
+func (*Store) Capabilities() kv.Capabilities {
+	return kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:    "PUT /v1/kv/KEY",
 			kv.Get:    "GET /v1/kv/KEY?raw",
@@ -38,10 +41,29 @@ func (*Store) Semantics() store.Semantics {
 			kv.Local:        "?stale: the contacted member answers from its own state, which may be old without bound",
 			kv.Lease:        "the default mode: the leader answers as long as its lease lasts, so that just after an election a deposed one may answer with an old value; other members pass the read on to it",
 		},
+		Features: map[kv.Feature]string{
+			kv.TLS:            "of the HTTPS port",
+			kv.Users:          "an ACL token, X-Consul-Token",
+			kv.RoleQuery:      "/v1/status/leader of the member",
+			kv.LeaderTransfer: "/v1/operator/raft/transfer-leader",
+			kv.PrefixDelete:   "DELETE /v1/kv/PREFIX?recurse",
+			kv.Metrics:        "/v1/agent/metrics?format=prometheus, where telemetry has a prometheus_retention_time",
+			kv.LogSignals:     "the agent's log",
+			kv.NullServer:     "the HTTP API of the operations",
+		},
+		NoFeatures: map[kv.Feature]string{
+			kv.Compaction:      "Consul keeps no history of its keys, so there is nothing to compact",
+			kv.Defragmentation: "Consul holds its keys in memory, so there is nothing to defragment",
+		},
 		Ascending:  true,
 		InFlight:   1,
 		ALPN:       []string{"http/1.1"},
 		Durability: "a write is acknowledged when a majority of the servers have it in a Raft log (a write-ahead log, or BoltDB) that was synced, and the leader has applied it",
+		Disk: &kv.DiskRule{
+			Percentile: 100, Limit: 500 * time.Millisecond,
+			Source: "a leader of Consul's Raft that waits 500 ms (its lease at raft_multiplier 1; 2.5 s at Consul's default of 5) steps down",
+		},
+		RemoveCommand: func(prefix string) string { return "consul kv delete -recurse " + strings.TrimPrefix(prefix, "/") },
 	}
 }
 

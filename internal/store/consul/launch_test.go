@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -77,18 +76,6 @@ func TestLaunchRefuses(t *testing.T) {
 		if _, err := New().Launch(s); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestSemantics(t *testing.T) {
-	s := New().Semantics()
-	for _, level := range levels {
-		if s.Reads[level] == "" {
-			t.Errorf("%v is not there", level)
-		}
-	}
-	if s.InFlight != 1 || s.Operations[kv.Txn] == "" {
-		t.Errorf("%+v", s)
 	}
 }
 

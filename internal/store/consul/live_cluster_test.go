@@ -41,13 +41,13 @@ func TestLiveCluster(t *testing.T) {
 			}
 		}
 	}
-	if n, err := a.(store.Maintainer).DeletePrefix(t.Context(), []byte("p/")); n != 3 || err != nil {
+	if n, err := a.(store.PrefixDeleter).DeletePrefix(t.Context(), []byte("p/")); n != 3 || err != nil {
 		t.Errorf("%d keys were removed: %v", n, err)
 	}
 
 	for _, m := range s.Members {
 		if m.Role == kv.Follower {
-			if err := a.(store.Maintainer).MoveLeader(t.Context(), m.ID); err != nil {
+			if err := a.(store.LeaderMover).MoveLeader(t.Context(), m.ID); err != nil {
 				t.Error(err)
 			}
 			break

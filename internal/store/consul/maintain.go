@@ -12,17 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// Compact implements store.Maintainer.
-func (*admin) Compact(context.Context) (int64, error) {
-	return 0, errors.New("Consul keeps no history of its keys, so there is nothing to compact") //nolint:staticcheck // a name
-}
-
-// Defragment implements store.Maintainer.
-func (*admin) Defragment(context.Context) error {
-	return errors.New("Consul holds its keys in memory, so there is nothing to defragment") //nolint:staticcheck // a name
-}
-
-// MoveLeader implements store.Maintainer. Members pass the request on to the
+// MoveLeader implements store.LeaderMover. Members pass the request on to the
 // leader.
 func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	c, err := a.first(ctx)
@@ -52,7 +42,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 // maxKeys bounds the list of keys that are to be removed, in bytes.
 const maxKeys = 256 << 20
 
-// DeletePrefix implements store.Maintainer.
+// DeletePrefix implements store.PrefixDeleter.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	p := string(httpkv.Bare(prefix))
 	if p == "" {

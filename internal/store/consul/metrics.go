@@ -1,17 +1,10 @@
 package consul
 
 import (
-	"strings"
-	"time"
-
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var (
-	_ store.Metered    = (*Store)(nil)
-	_ store.DiskJudge  = (*Store)(nil)
-	_ store.KeyRemover = (*Store)(nil)
-)
+var _ store.Metered = (*Store)(nil)
 
 // millisecond is the unit of Consul's timers.
 const millisecond = 0.001
@@ -44,17 +37,4 @@ func metricNames() []store.MetricName {
 		// How often the member stood for election.
 		{Metric: store.LeaderChanges, Name: "consul_raft_state_candidate"},
 	}
-}
-
-// DiskRule implements store.DiskJudge.
-func (*Store) DiskRule() store.DiskRule {
-	return store.DiskRule{
-		Percentile: 100, Limit: 500 * time.Millisecond,
-		Source: "a leader of Consul's Raft that waits 500 ms (its lease at raft_multiplier 1; 2.5 s at Consul's default of 5) steps down",
-	}
-}
-
-// RemoveCommand implements store.KeyRemover.
-func (*Store) RemoveCommand(prefix string) string {
-	return "consul kv delete -recurse " + strings.TrimPrefix(prefix, "/")
 }

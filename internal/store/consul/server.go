@@ -17,9 +17,7 @@ var serverFiles embed.FS
 // versions are those that can be installed.
 var versions = [...]string{"1.22.6"}
 
-var _ store.Installable = (*Store)(nil)
-
-// Server implements store.Installable.
+// Server implements store.Store.
 func (*Store) Server(version string) (store.ServerSource, error) {
 	v, err := store.PickVersion(Name, version, versions[:])
 	if err != nil {

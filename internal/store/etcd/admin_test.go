@@ -153,11 +153,11 @@ func maintainAlone(t *testing.T, a store.Admin) {
 			t.Fatal(err)
 		}
 	}
-	m := a.(store.Maintainer)
-	if n, err := m.DeletePrefix(t.Context(), []byte("bench/")); err != nil || n != 10 {
+	m, mover, deleter := a.(store.Maintainer), a.(store.LeaderMover), a.(store.PrefixDeleter)
+	if n, err := deleter.DeletePrefix(t.Context(), []byte("bench/")); err != nil || n != 10 {
 		t.Errorf("deleted %d, %v", n, err)
 	}
-	if _, err := m.DeletePrefix(t.Context(), nil); err == nil {
+	if _, err := deleter.DeletePrefix(t.Context(), nil); err == nil {
 		t.Error("everything was deleted")
 	}
 	before, err := a.(store.Hasher).Hash(t.Context())
@@ -167,13 +167,13 @@ func maintainAlone(t *testing.T, a store.Admin) {
 	if _, err := a.(*admin).hashOf(t.Context(), c, before[0].Endpoint, before[0].Revision+1); !errors.Is(err, store.ErrBehind) {
 		t.Errorf("the hash at a revision that is not there yet: %v", err)
 	}
-	if revision, err := a.(store.Compactor).CompactBehind(t.Context(), 1000); err != nil || revision != 0 {
+	if revision, err := m.CompactBehind(t.Context(), 1000); err != nil || revision != 0 {
 		t.Errorf("with nothing so old, compacted to %d, %v", revision, err)
 	}
-	if revision, err := a.(store.Compactor).CompactBehind(t.Context(), 5); err != nil || revision != before[0].Revision-5 {
+	if revision, err := m.CompactBehind(t.Context(), 5); err != nil || revision != before[0].Revision-5 {
 		t.Errorf("compacted to %d, %v, with %d present", revision, err, before[0].Revision)
 	}
-	if again, err := a.(store.Compactor).CompactBehind(t.Context(), 5); err != nil || again != before[0].Revision-5 {
+	if again, err := m.CompactBehind(t.Context(), 5); err != nil || again != before[0].Revision-5 {
 		t.Errorf("compacted again to %d, %v", again, err)
 	}
 	if after, err := a.(store.Hasher).Hash(t.Context()); err != nil || after[0].Compacted != before[0].Revision-5 || after[0].Revision != before[0].Revision {
@@ -189,10 +189,10 @@ func maintainAlone(t *testing.T, a store.Admin) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.MoveLeader(t.Context(), s.Leader().ID); err != nil {
+	if err := mover.MoveLeader(t.Context(), s.Leader().ID); err != nil {
 		t.Errorf("moving to the leader itself: %v", err)
 	}
-	if err := m.MoveLeader(t.Context(), 42); err == nil || strings.Contains(err.Error(), "rpc error") {
+	if err := mover.MoveLeader(t.Context(), 42); err == nil || strings.Contains(err.Error(), "rpc error") {
 		t.Errorf("moving to a stranger: %v", err)
 	}
 }

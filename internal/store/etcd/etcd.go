@@ -4,7 +4,7 @@
 package etcd
 
 import (
-	"fmt"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/version"
 
@@ -29,9 +29,9 @@ func New() *Store { return &Store{} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Semantics implements store.Store.
-func (*Store) Semantics() store.Semantics {
-	return store.Semantics{
+// Capabilities implements store.Store.
+func (*Store) Capabilities() kv.Capabilities {
+	return kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:    "KV.Put",
 			kv.Get:    "KV.Range of one key",
@@ -49,42 +49,47 @@ func (*Store) Semantics() store.Semantics {
 			kv.Linearizable: "ReadIndex: a quorum confirms the leader, then the contacted member answers from its applied state",
 			kv.Local:        "serializable: the contacted member answers from its applied state, which may be stale",
 		},
-		RangeForms: true,
+		Features: map[kv.Feature]string{
+			kv.RangeForms:      "KV.Range with count_only, keys_only or a limit, a page after the other at one revision; KV.RangeStream since 3.7",
+			kv.TLS:             "of the client's URL",
+			kv.Users:           "Auth.Authenticate, whose token goes with each request",
+			kv.RoleQuery:       "Maintenance.Status of the member",
+			kv.Compaction:      "KV.Compact",
+			kv.Defragmentation: "Maintenance.Defragment of one member after the other",
+			kv.LeaderTransfer:  "Maintenance.MoveLeader",
+			kv.PrefixDelete:    "KV.DeleteRange",
+			kv.Hashes:          "Maintenance.HashKV up to one revision",
+			kv.Leases:          "Lease.LeaseGrant and Lease.LeaseRevoke",
+			kv.Metrics:         "Prometheus's format at /metrics of the client's URL",
+			kv.LogSignals:      "its JSON log",
+			kv.NullServer:      "the gRPC services KV, Watch, Lease, Lock, Cluster, Maintenance and Auth",
+		},
 		Ascending:  true,
 		InFlight:   0,
 		ALPN:       []string{"h2"},
 		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",
+		Disk: &kv.DiskRule{
+			Percentile: 99, Limit: 10 * time.Millisecond,
+			Source: "etcd's documentation asks for a p99 of fdatasync below 10 ms; above it, heartbeats are missed and leaders change under load",
+		},
+		RemoveCommand: func(prefix string) string { return "etcdctl del --prefix " + prefix },
 	}
 }
 
 // DecodeSettings implements store.Store; the result is a *Settings.
 func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
-	s := &Settings{}
-	if decode == nil {
-		return s, nil
-	}
-	if err := decode(s); err != nil {
-		return nil, err
-	}
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return store.DecodeSettings(decode, (*Settings).check)
 }
 
 // settings takes what a LaunchSpec carries; nil is the defaults.
 func settings(v any) (*Settings, error) {
-	switch s := v.(type) {
-	case nil:
-		return &Settings{}, nil
-	case *Settings:
-		return s, s.check()
-	}
-	return nil, fmt.Errorf("these are not etcd's settings but %T", v)
+	return store.SettingsOf(v, "etcd's settings", (*Settings).check)
 }
 
 // Codecs implements store.Store.
 func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
 
-// BuiltInVersion implements store.BuiltIn.
-func (*Store) BuiltInVersion() string { return version.Version }
+// Server implements store.Store.
+func (*Store) Server(asked string) (store.ServerSource, error) {
+	return store.BuiltInServer(Name, version.Version, asked)
+}

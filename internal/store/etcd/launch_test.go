@@ -10,7 +10,6 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -95,18 +94,6 @@ func TestLaunchRefuses(t *testing.T) {
 		change(&s)
 		if _, err := New().Launch(s); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestSemantics(t *testing.T) {
-	s := New().Semantics()
-	if _, ok := s.Reads[kv.Lease]; ok {
-		t.Error("etcd has no read by a leader's lease")
-	}
-	for k, request := range s.Operations {
-		if request == "" {
-			t.Errorf("%s has no request", k)
 		}
 	}
 }

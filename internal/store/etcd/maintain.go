@@ -27,7 +27,7 @@ func (a *admin) Compact(ctx context.Context) (int64, error) {
 	return revision, nil
 }
 
-// CompactBehind implements store.Compactor. It does not wait until the space is
+// CompactBehind implements store.Maintainer. It does not wait until the space is
 // free, because a load runs beside it.
 func (a *admin) CompactBehind(ctx context.Context, behind int64) (int64, error) {
 	c, err := a.connected(ctx)
@@ -63,7 +63,7 @@ func (a *admin) Defragment(ctx context.Context) error {
 	return nil
 }
 
-// MoveLeader implements store.Maintainer. Only the leader takes the request, so
+// MoveLeader implements store.LeaderMover. Only the leader takes the request, so
 // it is sent to the leader's endpoint.
 func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	s, err := a.Status(ctx)
@@ -90,7 +90,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	return nil
 }
 
-// DeletePrefix implements store.Maintainer.
+// DeletePrefix implements store.PrefixDeleter.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	if len(prefix) == 0 {
 		return 0, errors.New("an empty prefix would remove every key of the etcd cluster")

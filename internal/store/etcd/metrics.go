@@ -1,17 +1,10 @@
 package etcd
 
 import (
-	"time"
-
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var (
-	_ store.Metered    = (*Store)(nil)
-	_ store.DiskJudge  = (*Store)(nil)
-	_ store.Reclaimer  = (*Store)(nil)
-	_ store.KeyRemover = (*Store)(nil)
-)
+var _ store.Metered = (*Store)(nil)
 
 // Metrics implements store.Metered: members serve Prometheus's format at their
 // client URLs.
@@ -37,17 +30,3 @@ func MetricNames() []store.MetricName {
 		{Metric: store.DatabaseBytes, Name: "etcd_mvcc_db_total_size_in_bytes"},
 	}
 }
-
-// DiskRule implements store.DiskJudge.
-func (*Store) DiskRule() store.DiskRule {
-	return store.DiskRule{
-		Percentile: 99, Limit: 10 * time.Millisecond,
-		Source: "etcd's documentation asks for a p99 of fdatasync below 10 ms; above it, heartbeats are missed and leaders change under load",
-	}
-}
-
-// Reclaims implements store.Reclaimer.
-func (*Store) Reclaims() {}
-
-// RemoveCommand implements store.KeyRemover.
-func (*Store) RemoveCommand(prefix string) string { return "etcdctl del --prefix " + prefix }

@@ -48,9 +48,9 @@ var errNobody = errors.New("nothing listens there")
 func NewAdmin(name string, a store.Access, probe Probe) (*Admin, error) {
 	switch {
 	case a.TLS != nil:
-		return nil, fmt.Errorf("%s does not serve TLS; leave out the certificates and https://", name)
+		return nil, errors.New(NoFeatures(name)[kv.TLS])
 	case a.User != "" || a.Password != "":
-		return nil, fmt.Errorf("%s knows no users; leave out the user", name)
+		return nil, errors.New(NoFeatures(name)[kv.Users])
 	case len(a.Endpoints) == 0:
 		return nil, fmt.Errorf("no %s endpoint was given", name)
 	}

@@ -15,6 +15,3 @@ func Metrics(a store.Access, endpoint string) []store.MetricSource {
 	}
 	return etcd.New().Metrics(store.Access{}, server)
 }
-
-// DiskRule is that of the etcd behind a proxy.
-func DiskRule() store.DiskRule { return etcd.New().DiskRule() }

@@ -23,12 +23,12 @@ type admin struct {
 }
 
 var (
-	_ store.Admin      = (*admin)(nil)
-	_ store.Maintainer = (*admin)(nil)
-	_ store.RoleAsker  = (*admin)(nil)
+	_ store.Admin         = (*admin)(nil)
+	_ store.PrefixDeleter = (*admin)(nil)
+	_ store.RoleAsker     = (*admin)(nil)
 )
 
-// Admin implements store.Store; the result is a store.Maintainer too.
+// Admin implements store.Store.
 func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the etcd cluster was given")

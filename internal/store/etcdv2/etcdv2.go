@@ -4,8 +4,11 @@
 package etcdv2
 
 import (
+	"strings"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
 // Name is what --store and scenario files call etcd with its v2 API.
@@ -22,9 +25,9 @@ func New() *Store { return &Store{} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Semantics implements store.Store.
-func (*Store) Semantics() store.Semantics {
-	return store.Semantics{
+// Capabilities implements store.Store.
+func (*Store) Capabilities() kv.Capabilities {
+	return kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:    "PUT /v2/keys/KEY?noValueOnSuccess=true",
 			kv.Get:    "GET /v2/keys/KEY",
@@ -36,9 +39,27 @@ func (*Store) Semantics() store.Semantics {
 			kv.Linearizable: "?quorum=true: the read goes through the Raft log like a write, and the contacted member answers when it applies it",
 			kv.Local:        "the contacted member answers from its own state, which may be old without bound",
 		},
+		Features: map[kv.Feature]string{
+			kv.TLS:          "of the client's URL",
+			kv.Users:        "HTTP basic authentication",
+			kv.RoleQuery:    "/v2/stats/self of the member",
+			kv.PrefixDelete: "DELETE of each key and folder",
+			kv.Metrics:      "Prometheus's format at /metrics of the client's URL",
+			kv.LogSignals:   "its JSON log",
+			kv.NullServer:   "the HTTP API of the operations",
+		},
+		NoFeatures: map[kv.Feature]string{
+			kv.Compaction:      "etcd's v2 API keeps the last 1000 events and no other history, so there is nothing to compact",
+			kv.Defragmentation: "etcd's v2 API holds its keys in memory, so there is nothing to defragment",
+			kv.LeaderTransfer:  "etcd's v2 API cannot move the leadership",
+		},
 		InFlight:   1,
 		ALPN:       []string{"http/1.1"},
 		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
+		Disk:       etcd.New().Capabilities().Disk, // the log is etcd's own
+		RemoveCommand: func(prefix string) string {
+			return "etcdctl rm --recursive " + strings.TrimSuffix(prefix, "/")
+		},
 	}
 }
 

@@ -43,7 +43,7 @@ func TestLiveCluster(t *testing.T) {
 			}
 		}
 	}
-	if n, err := a.(store.Maintainer).DeletePrefix(t.Context(), []byte("p/")); n != 3 || err != nil {
+	if n, err := a.(store.PrefixDeleter).DeletePrefix(t.Context(), []byte("p/")); n != 3 || err != nil {
 		t.Errorf("%d keys were removed: %v", n, err)
 	}
 	i := slices.Index(l.Endpoints, leader)

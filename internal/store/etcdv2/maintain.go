@@ -16,22 +16,7 @@ import (
 // deleters is how many removals are under way at once.
 const deleters = 16
 
-// Compact implements store.Maintainer.
-func (*admin) Compact(context.Context) (int64, error) {
-	return 0, errors.New("etcd's v2 API keeps the last 1000 events and no other history, so there is nothing to compact")
-}
-
-// Defragment implements store.Maintainer.
-func (*admin) Defragment(context.Context) error {
-	return errors.New("etcd's v2 API holds its keys in memory, so there is nothing to defragment")
-}
-
-// MoveLeader implements store.Maintainer.
-func (*admin) MoveLeader(context.Context, uint64) error {
-	return errors.New("etcd's v2 API cannot move the leadership")
-}
-
-// DeletePrefix implements store.Maintainer. The v2 API removes keys and
+// DeletePrefix implements store.PrefixDeleter. The v2 API removes keys and
 // folders, and no prefixes: what begins with the prefix in its folder is
 // removed piece by piece.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {

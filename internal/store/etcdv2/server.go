@@ -15,9 +15,7 @@ var serverFiles embed.FS
 // versions are those that can be installed. From 3.6 on etcd has no v2 API.
 var versions = [...]string{"3.5.35"}
 
-var _ store.Installable = (*Store)(nil)
-
-// Server implements store.Installable.
+// Server implements store.Store.
 func (*Store) Server(version string) (store.ServerSource, error) {
 	v, err := store.PickVersion(Name, version, versions[:])
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 func TestLookup(t *testing.T) {
@@ -26,22 +27,14 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestEveryStoreIsWhole(t *testing.T) {
+func TestStoresAgreeWithTheirCapabilities(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range All() {
 		if s.Name() == "" || seen[s.Name()] {
 			t.Errorf("the name %q is empty or taken", s.Name())
 		}
 		seen[s.Name()] = true
-		semantics := s.Semantics()
-		if semantics.Durability == "" || len(semantics.Operations) == 0 || len(semantics.Reads) == 0 {
-			t.Errorf("%s: semantics %+v", s.Name(), semantics)
-		}
-		for level, text := range semantics.ShortOf {
-			if semantics.Reads[level] == "" || text == "" || strings.HasSuffix(text, ".") {
-				t.Errorf("%s: %v reads fall short of their name: %q", s.Name(), level, text)
-			}
-		}
+		t.Run(s.Name(), func(t *testing.T) { storetest.Agrees(t, s) })
 	}
 }
 
@@ -54,7 +47,7 @@ func TestCatalog(t *testing.T) {
 		k kv.Kind
 		c kv.Consistency
 	}{{kv.Put, kv.None}, {kv.Get, kv.Linearizable}, {kv.Range, kv.Local}, {kv.Delete, kv.None}} {
-		if err := c.Supports("etcd", ok.k, ok.c); err != nil {
+		if err := c.Capabilities("etcd").Operation("etcd", ok.k, ok.c); err != nil {
 			t.Error(err)
 		}
 	}
@@ -70,13 +63,13 @@ func TestCatalog(t *testing.T) {
 		{"etcdv2", kv.Txn, kv.None, "no operation txn"},
 		{"cetcd", kv.Delete, kv.None, "deletes nothing"},
 		{"cetcd", kv.Get, kv.Lease, "no leader's lease"},
-		{"redis", kv.Put, kv.None, "there is no store"},
+		{"redis", kv.Put, kv.None, "has no operation put"},
 	} {
-		if err := c.Supports(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {
+		if err := c.Capabilities(bad.store).Operation(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s %s %s: %v", bad.store, bad.k, bad.c, err)
 		}
 	}
-	if c.InFlight("etcd") != 0 || c.InFlight("consul") != 1 || c.InFlight("redis") != 0 {
+	if c.Capabilities("etcd").InFlight != 0 || c.Capabilities("consul").InFlight != 1 {
 		t.Error("in flight")
 	}
 	settings, err := c.Settings("etcd", nil)

@@ -5,15 +5,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
 )
 
-var (
-	_ store.Metered   = (*Store)(nil)
-	_ store.DiskJudge = (*Store)(nil)
-)
+var _ store.Metered = (*Store)(nil)
 
 // Metrics implements store.Metered: those of the etcd behind.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return etcdproxy.Metrics(a, endpoint)
 }
-
-// DiskRule implements store.DiskJudge: that of the etcd behind.
-func (*Store) DiskRule() store.DiskRule { return etcdproxy.DiskRule() }

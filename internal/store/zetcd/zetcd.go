@@ -25,10 +25,10 @@ func New() *Store { return &Store{} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Semantics implements store.Store. They are zetcd's own: the same requests as
+// Capabilities implements store.Store. They are zetcd's own: the same requests as
 // ZooKeeper's, which mean something else here.
-func (*Store) Semantics() store.Semantics {
-	return store.Semantics{
+func (*Store) Capabilities() kv.Capabilities {
+	return kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:    "setData: an etcd transaction that reads and writes the node's version, time and data, retried by zetcd when others were in between; create when the node is not there (a second request, inside the operation's time)",
 			kv.Get:    "getData: one etcd transaction of six ranges",
@@ -44,9 +44,12 @@ func (*Store) Semantics() store.Semantics {
 		ShortOf: map[kv.Consistency]string{
 			kv.Linearizable: "sync, then getData: the sync is a quorum read of the member behind the proxy, and the getData after it is none; it is answered from what that member has applied",
 		},
+		Features:   etcdproxy.Features(map[kv.Feature]string{kv.RoleQuery: "the word ruok of the proxy, and Maintenance.Status of the etcd behind it"}),
+		NoFeatures: etcdproxy.NoFeatures(Name),
 		InFlight:   0,
 		Ordered:    true,
 		Durability: "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",
+		Disk:       etcd.New().Capabilities().Disk,
 	}
 }
 

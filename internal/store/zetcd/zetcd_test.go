@@ -17,8 +17,8 @@ import (
 )
 
 // zetcd borrows no label of ZooKeeper's.
-func TestSemantics(t *testing.T) {
-	own, model := New().Semantics(), zookeeper.New().Semantics()
+func TestCapabilities(t *testing.T) {
+	own, model := New().Capabilities(), zookeeper.New().Capabilities()
 	for c, is := range own.Reads {
 		if is == model.Reads[c] || !strings.Contains(is, "etcd") {
 			t.Errorf("%v reads are %q, as ZooKeeper's", c, is)

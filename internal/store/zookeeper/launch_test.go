@@ -212,10 +212,3 @@ func TestClientAddresses(t *testing.T) {
 		}
 	}
 }
-
-func TestSemantics(t *testing.T) {
-	s := New().Semantics()
-	if len(s.Operations) != 6 || len(s.Reads) != 2 || s.InFlight != 0 || New().Name() != Name {
-		t.Errorf("%+v", s)
-	}
-}

@@ -167,7 +167,7 @@ func TestLiveDeletePrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = admin.Close() }()
-	m := admin.(store.Maintainer)
+	m := admin.(store.PrefixDeleter)
 	for _, tc := range []struct {
 		prefix string
 		want   int64

@@ -95,18 +95,3 @@ func clientAddresses(config string) []string {
 	}
 	return out
 }
-
-// Compact implements store.Maintainer: there is nothing to do.
-func (*admin) Compact(context.Context) (int64, error) {
-	return 0, errors.New("ZooKeeper has no compaction: it keeps one version of each node, and its snapshots replace its logs")
-}
-
-// Defragment implements store.Maintainer: there is nothing to do.
-func (*admin) Defragment(context.Context) error {
-	return errors.New("ZooKeeper has no defragmentation: its data is in memory, and each snapshot is written anew")
-}
-
-// MoveLeader implements store.Maintainer: there is no such request.
-func (*admin) MoveLeader(context.Context, uint64) error {
-	return errors.New("ZooKeeper's leadership cannot be moved: stop or restart the leader, and another member is elected")
-}

@@ -2,17 +2,11 @@ package zookeeper
 
 import (
 	"net"
-	"strings"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var (
-	_ store.Metered    = (*Store)(nil)
-	_ store.DiskJudge  = (*Store)(nil)
-	_ store.KeyRemover = (*Store)(nil)
-)
+var _ store.Metered = (*Store)(nil)
 
 // prometheusPort is where ZooKeeper's Prometheus provider listens unless it is
 // told otherwise.
@@ -46,17 +40,4 @@ func metricNames(prefix string) []store.MetricName {
 		// How often the member looked for a leader.
 		{Metric: store.LeaderChanges, Name: prefix + "looking_count"},
 	}
-}
-
-// DiskRule implements store.DiskJudge.
-func (*Store) DiskRule() store.DiskRule {
-	return store.DiskRule{
-		Percentile: 100, Limit: time.Second,
-		Source: "ZooKeeper warns of each sync of its log above 1 s (fsync.warningthresholdms), because every write waits for it",
-	}
-}
-
-// RemoveCommand implements store.KeyRemover.
-func (*Store) RemoveCommand(prefix string) string {
-	return "zkCli.sh deleteall /" + strings.Trim(prefix, "/")
 }

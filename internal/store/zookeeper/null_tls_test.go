@@ -31,7 +31,7 @@ func TestTLS(t *testing.T) {
 	if s, err := admin.Status(t.Context()); err != nil || s.Leader() == nil {
 		t.Errorf("status %+v, %v", s, err)
 	}
-	if n, err := admin.(store.Maintainer).DeletePrefix(t.Context(), []byte("tls/")); err != nil || n != 1 {
+	if n, err := admin.(store.PrefixDeleter).DeletePrefix(t.Context(), []byte("tls/")); err != nil || n != 1 {
 		t.Errorf("%d keys were deleted: %v", n, err)
 	}
 }

@@ -36,9 +36,7 @@ func sums(version string) map[string]string {
 	return nil
 }
 
-var _ store.Installable = (*Store)(nil)
-
-// Server implements store.Installable. Any other version can be given as a
+// Server implements store.Store. Any other version can be given as a
 // folder that holds its jars in lib.
 func (*Store) Server(version string) (store.ServerSource, error) {
 	v, err := store.PickVersion(Name, version, versions[:])

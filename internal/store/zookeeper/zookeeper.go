@@ -4,7 +4,8 @@
 package zookeeper
 
 import (
-	"fmt"
+	"strings"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -24,9 +25,9 @@ func New() *Store { return &Store{} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Semantics implements store.Store.
-func (*Store) Semantics() store.Semantics {
-	return store.Semantics{
+// Capabilities implements store.Store.
+func (*Store) Capabilities() kv.Capabilities {
+	return kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:    "setData, and create when the node is not there (a second request, inside the operation's time)",
 			kv.Get:    "getData",
@@ -42,36 +43,39 @@ func (*Store) Semantics() store.Semantics {
 		ShortOf: map[kv.Consistency]string{
 			kv.Linearizable: "sync, then getData, and no quorum read: no quorum confirms the leader, so that one which was deposed and does not know it yet can serve an old value",
 		},
+		Features: map[kv.Feature]string{
+			kv.TLS:          "of the secure client port",
+			kv.Users:        "the digest scheme; nodes are made for their creator alone",
+			kv.RoleQuery:    "the word srvr of the member",
+			kv.PrefixDelete: "getChildren, and multi of delete from the lowest nodes up",
+			kv.Metrics:      "the word mntr, or the Prometheus provider's port",
+			kv.LogSignals:   "the server's log, and Java's garbage collection log",
+			kv.NullServer:   "sessions, and the requests of the operations",
+		},
+		NoFeatures: map[kv.Feature]string{
+			kv.Compaction:      "ZooKeeper has no compaction: it keeps one version of each node, and its snapshots replace its logs",
+			kv.Defragmentation: "ZooKeeper has no defragmentation: its data is in memory, and each snapshot is written anew",
+			kv.LeaderTransfer:  "ZooKeeper's leadership cannot be moved: stop or restart the leader, and another member is elected",
+		},
 		InFlight:   0,
 		Ordered:    true,
 		Durability: "a write is acknowledged when a majority of the members have it in a transaction log that was synced (fdatasync), unless forceSync is no",
+		Disk: &kv.DiskRule{
+			Percentile: 100, Limit: time.Second,
+			Source: "ZooKeeper warns of each sync of its log above 1 s (fsync.warningthresholdms), because every write waits for it",
+		},
+		RemoveCommand: func(prefix string) string { return "zkCli.sh deleteall /" + strings.Trim(prefix, "/") },
 	}
 }
 
 // DecodeSettings implements store.Store; the result is a *Settings.
 func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
-	s := &Settings{}
-	if decode == nil {
-		return s, nil
-	}
-	if err := decode(s); err != nil {
-		return nil, err
-	}
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return store.DecodeSettings(decode, (*Settings).check)
 }
 
 // settings takes what a LaunchSpec carries; nil is the defaults.
 func settings(v any) (*Settings, error) {
-	switch s := v.(type) {
-	case nil:
-		return &Settings{}, nil
-	case *Settings:
-		return s, s.check()
-	}
-	return nil, fmt.Errorf("these are not ZooKeeper's settings but %T", v)
+	return store.SettingsOf(v, "ZooKeeper's settings", (*Settings).check)
 }
 
 // Codecs implements store.Store.

@@ -25,9 +25,9 @@ var errSimulated = errors.New("a simulated store has no servers")
 // Name is "simulated".
 func (Store) Name() string { return "simulated" }
 
-// Semantics has puts and local reads, whose answers carry no value.
-func (s Store) Semantics() store.Semantics {
-	return store.Semantics{
+// Capabilities has puts and local reads, whose answers carry no value.
+func (s Store) Capabilities() kv.Capabilities {
+	return kv.Capabilities{
 		Operations: map[kv.Kind]string{kv.Put: "a tag"},
 		Reads:      map[kv.Consistency]string{kv.Local: "none"},
 		InFlight:   s.InFlight,
@@ -36,6 +36,9 @@ func (s Store) Semantics() store.Semantics {
 
 // DecodeSettings has none.
 func (Store) DecodeSettings(func(any) error) (any, error) { return nil, nil }
+
+// Server is none.
+func (Store) Server(string) (store.ServerSource, error) { return store.ServerSource{}, errSimulated }
 
 // Launch cannot be.
 func (Store) Launch(store.LaunchSpec) (store.Launch, error) { return store.Launch{}, errSimulated }

@@ -84,7 +84,7 @@ func Faults(t *testing.T, st Store) {
 func TLS(t *testing.T, st Store) {
 	t.Helper()
 	server, client := testcerts.Configs(t)
-	client.NextProtos = st.Semantics().ALPN
+	client.NextProtos = st.Capabilities().ALPN
 	access := store.Access{Endpoints: storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true, TLS: server}), TLS: client}
 	w := storetest.Dial(t, st, access)
 	for _, v := range []string{"", "v", strings.Repeat("0123456789", 7000)} {
@@ -116,15 +116,11 @@ func AdminOfNothing(t *testing.T, st Store) {
 	if _, err := a.Members(t.Context()); err == nil {
 		t.Error("nothing tells its members")
 	}
-	m := a.(store.Maintainer)
-	if _, err := m.DeletePrefix(t.Context(), []byte("/")); err == nil {
+	if _, err := a.(store.PrefixDeleter).DeletePrefix(t.Context(), []byte("/")); err == nil {
 		t.Error("every key would be removed")
 	}
-	if _, err := m.Compact(t.Context()); err == nil {
-		t.Error("there is nothing to compact")
-	}
-	if m.Defragment(t.Context()) == nil || m.MoveLeader(t.Context(), 1) == nil {
-		t.Error("there is nothing to maintain")
+	if m, ok := a.(store.LeaderMover); ok && m.MoveLeader(t.Context(), 1) == nil {
+		t.Error("there is no leader to move")
 	}
 	if _, err := st.Admin(store.Access{}); err == nil {
 		t.Error("an administration of nothing")

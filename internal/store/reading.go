@@ -1,14 +1,26 @@
-package probe
+package store
 
 import (
 	"math"
 	"sort"
-
-	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Sample is what a member told at one time, in seconds and bytes.
-type Sample map[store.Metric]Reading
+// Sample is what a member reported at one time, in seconds and bytes.
+type Sample map[Metric]Reading
+
+// Since is what happened between an earlier sample and this one; gauges are
+// those of this one.
+func (s Sample) Since(before Sample) Sample {
+	d := make(Sample, len(s))
+	for metric, r := range s {
+		if metric.Gauge() {
+			d[metric] = r
+		} else {
+			d[metric] = r.Since(before[metric])
+		}
+	}
+	return d
+}
 
 // Reading is one metric at one time, or what happened between two.
 type Reading struct {
@@ -31,8 +43,8 @@ func (r Reading) Mean() (mean float64, ok bool) {
 }
 
 // Since is what happened to a counter or a timer since an earlier reading. A
-// member that restarted meanwhile began again at 0: what it tells now is all
-// that is known to have happened.
+// member that restarted meanwhile began again at 0: what it reports now is
+// all that is known to have happened.
 func (r Reading) Since(before Reading) Reading {
 	if r.Value < before.Value || r.Count < before.Count {
 		return r
@@ -81,7 +93,7 @@ func (r Reading) Quantile(q float64) (seconds float64, ok bool) {
 	return lower + (b.Upper-lower)*(rank-under)/(b.Count-under), true
 }
 
-// Longest tells in which bucket the longest time was: it took more than lower
+// Longest returns the bounds of the bucket with the longest time: it took more than lower
 // and at most upper seconds. ok is false without buckets or times.
 func (r Reading) Longest() (lower, upper float64, ok bool) {
 	if len(r.Buckets) == 0 || r.Count <= 0 {
@@ -94,8 +106,8 @@ func (r Reading) Longest() (lower, upper float64, ok bool) {
 	return lower, r.Buckets[i].Upper, true
 }
 
-// plus adds another series of the same metric.
-func (r Reading) plus(o Reading) Reading {
+// Plus adds another series of the same metric.
+func (r Reading) Plus(o Reading) Reading {
 	sum := Reading{Value: r.Value + o.Value, Sum: r.Sum + o.Sum, Count: r.Count + o.Count}
 	switch {
 	case len(r.Buckets) == 0:
@@ -110,8 +122,8 @@ func (r Reading) plus(o Reading) Reading {
 	return sum
 }
 
-// scaled puts a reading into other units.
-func (r Reading) scaled(unit float64) Reading {
+// Scaled puts a reading into other units.
+func (r Reading) Scaled(unit float64) Reading {
 	s := Reading{Value: r.Value * unit, Sum: r.Sum * unit, Count: r.Count}
 	for _, b := range r.Buckets {
 		s.Buckets = append(s.Buckets, Bucket{b.Upper * unit, b.Count})

@@ -1,0 +1,170 @@
+package kv
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Capabilities is what a store can do, and where that is said: scenarios are
+// validated against it, and tables and documents are made from it. What a store
+// lacks has a sentence where there is more to say than that it is not there,
+// such as what a proxy's protocol has and does not work.
+type Capabilities struct {
+	// Operations maps each operation that the store has to the request that it
+	// is there, such as "KV.Put".
+	Operations   map[Kind]string
+	NoOperations map[Kind]string
+	// Reads maps each consistency level of a read to what it really is there.
+	Reads   map[Consistency]string
+	NoReads map[Consistency]string
+	// ShortOf has a sentence for each level of Reads that is less there than its
+	// name says: how it reads, and what that is not. Tables carry it as a
+	// footnote, without the store's name.
+	ShortOf map[Consistency]string
+	// Features maps what the store has beside its operations to how it does it.
+	Features   map[Feature]string
+	NoFeatures map[Feature]string
+
+	// Ascending says that the keys of a Range come in the order of their bytes.
+	Ascending bool
+	// InFlight is how many operations one connection can have in flight:
+	// 1 for HTTP/1.1, 0 for no limit of the protocol.
+	InFlight int
+	// Ordered says that a connection answers its operations in the order asked,
+	// so that clients that share it wait for each other.
+	Ordered bool
+	// ALPN names the application protocols that its TLS connections ask for
+	// (RFC 7301).
+	ALPN []string
+	// Durability says what the store does before it acknowledges a write.
+	Durability string
+	// Disk is what is asked of the disk below its log; nil: nothing is known.
+	Disk *DiskRule
+	// RemoveCommand returns the command of the store's own client that removes a
+	// prefix's keys, such as `etcdctl del --prefix PREFIX`; nil: there is none.
+	RemoveCommand func(prefix string) string
+}
+
+// DiskRule is what a store's makers, or its own defaults, ask of the time that
+// a sync of the disk below the write-ahead log takes.
+type DiskRule struct {
+	Percentile float64       // 100: the longest
+	Limit      time.Duration // it must be below
+	Source     string        // a sentence: who says so, and what happens else
+}
+
+// Feature is something that a store can have beside its operations.
+type Feature uint8
+
+// The features.
+const (
+	RangeForms      Feature = iota // ranges that count only, leave values out, and come as pages or as a stream
+	TLS                            // connections over TLS
+	Users                          // authentication
+	RoleQuery                      // one member's role, with less work than a status
+	Compaction                     // discarding the history, beside a load too
+	Defragmentation                // giving free space back to the file system
+	LeaderTransfer                 // moving the leadership to a given member
+	PrefixDelete                   // removing all keys with a prefix, by its administration
+	Hashes                         // a hash of each member's data
+	Leases                         // leases that are granted and revoked by its administration
+	Metrics                        // figures that members report about themselves
+	LogSignals                     // events read from the members' logs
+	NullServer                     // a server of its protocol with no store behind it
+	NumFeatures
+)
+
+// features has each feature's name, and what a store is said to lack without it.
+var features = [NumFeatures]struct{ name, lack string }{
+	RangeForms:      {"range-forms", "%s reads a range whole here: with its values, and in one answer"},
+	TLS:             {"tls", "%s has no TLS here"},
+	Users:           {"users", "%s has no users here"},
+	RoleQuery:       {"role-query", "one member of %s cannot be asked for its role alone here"},
+	Compaction:      {"compaction", "%s cannot be compacted here"},
+	Defragmentation: {"defragmentation", "%s cannot be defragmented here"},
+	LeaderTransfer:  {"leader-transfer", "%s cannot move its leadership here"},
+	PrefixDelete:    {"prefix-delete", "%s removes no prefixes here, but key by key"},
+	Hashes:          {"hashes", "the members of %s report no hash of their data here"},
+	Leases:          {"leases", "%s has no leases here that could be granted"},
+	Metrics:         {"metrics", "the members of %s report no figures here"},
+	LogSignals:      {"log-signals", "the logs of %s are not read here"},
+	NullServer:      {"null-server", "%s has no null server"},
+}
+
+// String returns the feature's name as tables spell it.
+func (f Feature) String() string {
+	if f < NumFeatures {
+		return features[f].name
+	}
+	return name(nil, int(f))
+}
+
+// Operation returns nil if the store has the operation at that level (None for
+// what is not a read), or a sentence about the store, which has the given name.
+func (c Capabilities) Operation(store string, k Kind, level Consistency) error {
+	if why, ok := c.NoOperations[k]; ok {
+		return fmt.Errorf("%s is refused: %s", k, why)
+	}
+	if _, ok := c.Operations[k]; !ok {
+		return fmt.Errorf("%s has no operation %s here; it has %s", store, k, c.operations())
+	}
+	if level == None {
+		return nil
+	}
+	if k.Writes() {
+		return fmt.Errorf("%s is a write, and consistency %s is about reads; leave it out", k, level)
+	}
+	if why, ok := c.NoReads[level]; ok {
+		return fmt.Errorf("%s reads are refused: %s", level, why)
+	}
+	if _, ok := c.Reads[level]; !ok {
+		return fmt.Errorf("%s has no %s reads; it has %s", store, level, c.reads())
+	}
+	return nil
+}
+
+// Has reports whether the store has a feature.
+func (c Capabilities) Has(f Feature) bool { return c.Features[f] != "" }
+
+// Feature returns nil if the store, which has the given name, has the feature,
+// or a sentence that says what it lacks.
+func (c Capabilities) Feature(store string, f Feature) error {
+	switch why := c.NoFeatures[f]; {
+	case c.Has(f):
+		return nil
+	case why != "":
+		return fmt.Errorf("%s", why)
+	}
+	return fmt.Errorf(features[f].lack, store)
+}
+
+// Strongest is the strongest consistency that the store's reads have.
+func (c Capabilities) Strongest() Consistency {
+	for _, level := range []Consistency{Linearizable, Lease, Local} {
+		if _, ok := c.Reads[level]; ok {
+			return level
+		}
+	}
+	return None
+}
+
+func (c Capabilities) operations() string {
+	var out []string
+	for k := range NumKinds {
+		if _, ok := c.Operations[k]; ok {
+			out = append(out, k.String())
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func (c Capabilities) reads() string {
+	var out []string
+	for level := range NumConsistencies {
+		if what, ok := c.Reads[level]; ok {
+			out = append(out, fmt.Sprintf("%s (%s)", level, what))
+		}
+	}
+	return strings.Join(out, " and ")
+}

@@ -1,0 +1,84 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Agrees fails the test where a store's capabilities and what it implements do
+// not say the same, or do not say it whole.
+func Agrees(t *testing.T, st store.Store) {
+	t.Helper()
+	can := st.Capabilities()
+	admin, err := st.Admin(store.Access{Endpoints: []string{"127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }() // nothing was asked
+	for f := range kv.NumFeatures {
+		if can.Has(f) && can.NoFeatures[f] != "" {
+			t.Errorf("it has %s, and a sentence why not", f)
+		}
+		if has, known := implements(st, admin, f); known && has != can.Has(f) {
+			t.Errorf("%s: its capabilities say %v, and what it implements %v", f, can.Has(f), has)
+		}
+	}
+	source, err := st.Server("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, embedded := st.(store.Embedded); embedded != (source.Kind == store.BuiltIn) {
+		t.Errorf("it is a store.Embedded: %v, and the kind of its server is %d", embedded, source.Kind)
+	}
+	if can.Operations[kv.Put] == "" || can.Operations[kv.Get] == "" || len(can.Reads) == 0 || can.Durability == "" {
+		t.Errorf("its capabilities lack put, get, reads or durability: %+v", can)
+	}
+	for k := range can.Operations {
+		if can.NoOperations[k] != "" {
+			t.Errorf("it has %s, and a sentence why not", k)
+		}
+	}
+	for level := range can.Reads {
+		if can.NoReads[level] != "" {
+			t.Errorf("it has %s reads, and a sentence why not", level)
+		}
+	}
+	for level, text := range can.ShortOf {
+		if can.Reads[level] == "" || text == "" || text[len(text)-1] == '.' {
+			t.Errorf("%v reads fall short of their name: %q", level, text)
+		}
+	}
+	if can.Operations[kv.KeepAlive] != "" && !can.Has(kv.Leases) {
+		t.Error("it keeps leases alive that nobody can grant")
+	}
+}
+
+// implements reports whether a store and its Admin have the optional interfaces
+// that a feature stands for; ok is false for a feature that stands for none.
+func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
+	switch f {
+	case kv.RoleQuery:
+		_, has = a.(store.RoleAsker)
+	case kv.Compaction, kv.Defragmentation:
+		_, has = a.(store.Maintainer)
+	case kv.LeaderTransfer:
+		_, has = a.(store.LeaderMover)
+	case kv.PrefixDelete:
+		_, has = a.(store.PrefixDeleter)
+	case kv.Hashes:
+		_, has = a.(store.Hasher)
+	case kv.Leases:
+		_, has = a.(store.Leaser)
+	case kv.Metrics:
+		_, has = s.(store.Metered)
+	case kv.LogSignals:
+		_, has = s.(store.Signalling)
+	case kv.NullServer:
+		_, has = s.(store.NullServed)
+	default:
+		return false, false
+	}
+	return has, true
+}
