@@ -12,12 +12,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
 
 // Each client of a closed loop keeps its own lease alive: what is left of the time
 // of every lease is the whole of it again, less what the load took.
 func TestKeepAlives(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	access := store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}
 	admin, err := etcd.New().Admin(access)
 	if err != nil {
@@ -76,7 +77,7 @@ func TestKeepAlives(t *testing.T) {
 // Transactions at every isolation, with few keys, so that there are conflicts
 // where the isolation knows any; the requests tell reads, commits and retries.
 func TestSTM(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	for iso := range kv.NumIsolations {
 		l := base(kv.STM, kv.None)
 		l.KeySpace, l.Prefix, l.Connections, l.Clients, l.Total = 6, "stm"+iso.String(), 2, 16, 300
@@ -106,7 +107,7 @@ func TestTxnMixed(t *testing.T) {
 	l.KeySpace, l.RangeLimit, l.TxnKeys, l.Total = 50, 10, 2, 1000
 	l.Mix = append(l.Mix, l.Mix[0])
 	l.Mix[1].Kind, l.Mix[1].Consistency = kv.Txn, kv.None
-	m := run(t, taskFor(startEtcd(t), l)).Measured
+	m := run(t, taskFor(embedded.Etcd(t), l)).Measured
 	if m.Failed() > 0 || m.Done != 1000 || len(m.Cells) != 2 {
 		t.Errorf("outcomes %v %v in %d series", m.Outcomes, m.ErrorTexts, len(m.Cells))
 	}
@@ -122,7 +123,7 @@ func TestSTMUnderALock(t *testing.T) {
 }
 
 func stmUnder(t *testing.T, locker kv.Locker) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}, DialTimeout: patience})
 	if err != nil {
 		t.Fatal(err)

@@ -2,10 +2,8 @@ package load_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"runtime"
 	"strconv"
 	"strings"
@@ -15,76 +13,13 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
-
-// freeURLs returns addresses that are the test's to its end, also while nothing
-// listens there.
-func freeURLs(t *testing.T, n int) (out []url.URL) {
-	t.Helper()
-	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(lease.Release)
-	for _, port := range lease.Ports {
-		out = append(out, url.URL{Scheme: "http", Host: net.JoinHostPort(lease.Host, strconv.Itoa(port))})
-	}
-	return out
-}
-
-// startEtcd starts one real member in this process.
-func startEtcd(t *testing.T) (endpoint string) {
-	t.Helper()
-	m := newMember(t)
-	if err := m.start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.server.Close() })
-	return m.endpoint()
-}
-
-// member is a real etcd that can be stopped and started again.
-type member struct {
-	cfg    *embed.Config
-	server *embed.Etcd
-}
-
-func newMember(t *testing.T) *member {
-	t.Helper()
-	cfg := embed.NewConfig()
-	urls := freeURLs(t, 2)
-	cfg.Dir = t.TempDir()
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = urls[:1], urls[:1]
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = urls[1:], urls[1:]
-	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	cfg.UnsafeNoFsync = true
-	return &member{cfg: cfg}
-}
-
-func (m *member) endpoint() string { return m.cfg.ListenClientUrls[0].Host }
-
-func (m *member) start() error {
-	e, err := embed.StartEtcd(m.cfg)
-	if err != nil {
-		return err
-	}
-	select {
-	case <-e.Server.ReadyNotify():
-		m.server = e
-		return nil
-	case <-time.After(patience):
-		e.Close()
-		return fmt.Errorf("etcd is not ready after %v", patience)
-	}
-}
 
 // seen is how many events n writes to each of so many keys make.
 func seen(w scenario.Watch, keys, n int) (events uint64) {
@@ -104,7 +39,7 @@ func seen(w scenario.Watch, keys, n int) (events uint64) {
 // writes of its own accord when they come faster than the machine can take. It
 // still may on a busy one, and what it gave up may have happened.
 func TestWatchersGetEveryEvent(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	for name, c := range map[string]struct {
 		watch   scenario.Watch
 		threads int
@@ -199,7 +134,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // Watchers whose connection is cut go on where they were: no event is lost.
 func TestWatchersResumeAfterACut(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	// Half of the 12,000 events come through it, of more than 100 bytes each.
 	net := cuttable{after: 150_000}
 	net.cuts.Store(3)
@@ -226,15 +161,15 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 // A member that stops and comes back: puts fail meanwhile, and of those that
 // were acknowledged no event is lost.
 func TestWatchersSurviveTheMember(t *testing.T) {
-	m := newMember(t)
-	if err := m.start(); err != nil {
+	m := embedded.New(t)
+	if err := m.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { m.server.Close() }()
+	defer m.Stop()
 	// The load ends with its total, however long the member is away.
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Clients, l.Total = 3, 10, 2000
-	p := taskFor(m.endpoint(), l)
+	p := taskFor(m.Endpoint(), l)
 	p.Load.Watch = &scenario.Watch{Watchers: 30, Streams: 6, WatchedKeys: 3}
 	g, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{})
 	if err != nil {
@@ -245,8 +180,8 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 	var away sync.WaitGroup
 	away.Go(func() {
 		eventually(t, "enough events", func() bool { return g.Progress().Events > 1000 })
-		m.server.Close()
-		if err := m.start(); err != nil {
+		m.Stop()
+		if err := m.Start(); err != nil {
 			t.Errorf("the member does not come back: %v", err)
 			cancel()
 		}
@@ -266,7 +201,7 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 // Watchers that begin at an earlier revision catch up while the load reads;
 // when all have what there is, the load ends.
 func TestWatchersCatchUp(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)

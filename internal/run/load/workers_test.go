@@ -19,6 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
 
 func local() load.Worker {
@@ -83,7 +84,7 @@ func (h *heard) reports(t *testing.T) load.Reports {
 // A load on a real etcd: all that one worker reports any other does, and several
 // together send as much and report it as one.
 func TestWorkersOnEtcd(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := base(kv.Put, kv.None)
 		l.Mix = append(l.Mix, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1})

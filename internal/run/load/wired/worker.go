@@ -207,15 +207,19 @@ func (j *job) take(m *message) (over bool, err error) {
 		j.mu.Lock()
 		running := j.running
 		j.mu.Unlock()
-		if err := m.Answer.err(); err != nil && running {
+		err := m.Answer.err()
+		if running && err != nil {
 			return false, err
 		}
 		select {
-		case j.connected <- m.Answer.err():
+		case j.connected <- err:
 		default:
+			running = true
+		}
+		if running {
 			return false, errors.New("the worker answers what it was not asked")
 		}
-		return m.Answer.err() != nil, nil
+		return err != nil, nil
 	case m.Ending != nil:
 		e, err := m.Ending.whole()
 		if err != nil {
@@ -239,10 +243,24 @@ func (j *job) say(m message) error {
 	return j.stream.Send(b)
 }
 
+// demand says what must be heard: if it is not, why the job ended is the error.
+func (j *job) demand(m message) error {
+	failed := j.say(m)
+	if failed == nil {
+		return nil
+	}
+	j.Close()
+	<-j.ended
+	if err := j.ending(); err != nil {
+		return err
+	}
+	return fmt.Errorf("the worker is gone: %w", failed)
+}
+
 // Connect implements load.Job.
 func (j *job) Connect(context.Context) error {
-	if err := j.say(message{Connect: true}); err != nil {
-		return fmt.Errorf("the worker is gone: %w", err)
+	if err := j.demand(message{Connect: true}); err != nil {
+		return err
 	}
 	select {
 	case err := <-j.connected:
@@ -263,8 +281,8 @@ func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	j.mu.Lock()
 	j.running = true
 	j.mu.Unlock()
-	if err := j.say(message{Run: &begin}); err != nil {
-		return nil, fmt.Errorf("the worker is gone: %w", err)
+	if err := j.demand(message{Run: &begin}); err != nil {
+		return nil, err
 	}
 	select {
 	case <-j.ended:
