@@ -93,7 +93,8 @@ func (e *Ending) merge(o *Ending) {
 	e.Opened = opened
 	e.Loops += o.Loops
 	e.Interrupted = e.Interrupted || o.Interrupted
-	e.Window.Merge(&o.Window)
+	window := &e.Window
+	window.Merge(&o.Window)
 	e.InFlightArea += o.InFlightArea
 	e.RestingArea += o.RestingArea
 	e.ErrorTexts = addMissing(e.ErrorTexts, o.ErrorTexts)

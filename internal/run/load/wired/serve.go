@@ -20,7 +20,7 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := newSender(s, cancel)
-	defer out.close()
+	defer func() { _ = out.close() }() // what was wrong before is the error
 	first, err := receive(s)
 	if err != nil {
 		return err

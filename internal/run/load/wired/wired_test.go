@@ -221,8 +221,12 @@ func (refusing) Clock(ctx context.Context) (time.Time, error) {
 // What a call does ends when the one who asked is gone.
 func TestServingEndsWithTheStream(t *testing.T) {
 	here, there := net.Pipe()
-	ended := make(chan error)
-	go func() { ended <- Serve(context.Background(), Framed(there), refusing{}) }()
+	ended := make(chan struct{})
+	serve := func(c net.Conn) {
+		_ = Serve(context.Background(), Framed(c), refusing{})
+		ended <- struct{}{}
+	}
+	go serve(there)
 	if err := Framed(here).Send(said(message{Call: clock})); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +234,7 @@ func TestServingEndsWithTheStream(t *testing.T) {
 	<-ended
 	for _, first := range [][]byte{said(message{Call: "run a command"}), said(message{Call: writeVersions})} {
 		here, there = net.Pipe()
-		go func() { ended <- Serve(context.Background(), Framed(there), refusing{}) }()
+		go serve(there)
 		s := Framed(here)
 		if err := s.Send(first); err != nil {
 			t.Fatal(err)
@@ -254,6 +258,11 @@ func TestMessagesAreBounded(t *testing.T) {
 		if _, err := Framed(claiming{strings.NewReader(b)}).Receive(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
+	}
+	a := &load.Assignment{}
+	a.Load.Prefix = "\xff"
+	if _, err := New(nil).Check(t.Context(), a); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("a prefix that JSON would change: %v", err)
 	}
 	if err := Framed(claiming{}).Send(make([]byte, MostBytes+1)); err == nil {
 		t.Error("a message was sent that nobody takes")

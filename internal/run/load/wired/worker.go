@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load"
@@ -39,6 +40,9 @@ func (w *Worker) begin(ctx context.Context, m message) (Stream, *answer, error) 
 	b, err := encode(m)
 	if err != nil {
 		return nil, nil, err
+	}
+	if a := m.Assignment; a != nil && !utf8.ValidString(a.Load.Prefix+a.Access.User) {
+		return nil, nil, errors.New("a prefix or a password that is no text (UTF-8) cannot be told to another machine")
 	}
 	s, err := w.open(ctx)
 	if err != nil {
