@@ -41,7 +41,8 @@ var (
 		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher",
 		"watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
 	}
-	aboutTime = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
+	aboutCleanup = []string{"cleanup", "cleanup-compact", "cleanup-defragment"}
+	aboutTime    = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
 	// intervalArgs are what arguments are called in sentences.
 	intervalArgs = map[string]string{"range-key": "KEY", "range-end": "END"}
 	putNames     = map[string]string{"total": "--put-total", "rate": "--put-rate"}

@@ -245,6 +245,7 @@ func (b *builder) checkAbilities() {
 			b.failf(b.place("watch"), "%v", err)
 		}
 	}
+	b.checkRemoval()
 	a, stm := b.cluster.Attach, b.load.STM
 	for _, of := range []struct {
 		feature kv.Feature
@@ -252,6 +253,9 @@ func (b *builder) checkAbilities() {
 		asked   bool
 	}{
 		{kv.Compaction, "compact.every", b.load.Compact.Every > 0},
+		{kv.Compaction, "cleanup-compact", b.load.Cleanup.Compact},
+		{kv.Defragmentation, "cleanup-defragment", b.load.Cleanup.Defragment},
+		{kv.Metrics, "require-memory", b.load.RequireMemory},
 		{kv.Hashes, "compare-hashes", b.load.CompareHashes},
 		{kv.Leases, "stm.locker", b.load.has(isSTM) && stm != nil && stm.Locker != kv.LockNone},
 		{kv.TLS, "tls", a != nil && a.TLS},

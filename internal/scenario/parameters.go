@@ -21,6 +21,7 @@ func Parameters() []*Parameter {
 	all = append(all, operationParameters()...)
 	all = append(all, keyParameters()...)
 	all = append(all, besideParameters()...)
+	all = append(all, cleanupParameters()...)
 	return append(all, timeParameters()...)
 }
 
@@ -197,7 +198,8 @@ func watchField[T any](of func(*Watch) *T) func(*Load) *T {
 	}
 }
 
-// bounded is a parameter that bounds the window beside another one.
+// bounded is a parameter whose zero value says nothing, such as one that bounds the
+// window beside another one.
 func bounded[T comparable](t typed[T]) typed[T] {
 	t.optional = true
 	return t

@@ -64,7 +64,7 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	for i := range c.Members {
 		name := fmt.Sprintf("m%d", i+1)
 		spec.Members = append(spec.Members, store.MemberPlace{
-			Name: name, Host: lease.Host, Dir: filepath.Join(t.TempDir(), name), Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember],
+			Name: name, Host: lease.Address, Dir: filepath.Join(t.TempDir(), name), Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember],
 		})
 	}
 	launch, err := st.Launch(spec)
@@ -96,14 +96,14 @@ func (l *Live) start(t testing.TB, p store.Process) {
 			t.Fatal(err)
 		}
 	}
-	process, err := host.NewLocal(nil, nil).Start(host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
+	process, err := host.NewLocal(nil, nil).Start(t.Context(), host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Processes = append(l.Processes, process)
 	l.Endpoints = append(l.Endpoints, p.Endpoint)
 	t.Cleanup(func() {
-		_ = process.Signal(host.Kill)
+		_ = process.Signal(context.Background(), host.Kill)
 		<-process.Exited()
 		if t.Failed() {
 			text, _ := os.ReadFile(p.LogFile)

@@ -6,13 +6,22 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // The names of machines.csv that are no member's.
 const (
 	GeneratorName = "generator" // our own process
-	MachineName   = "machine"   // the whole machine
+	MachineName   = "machine"   // the whole machine of the generator
 )
+
+// OtherMachine is the name of a whole machine that is not the generator's.
+func OtherMachine(host string) string { return MachineName + " " + host }
+
+// Member reports whether the row is of a member's process.
+func (r *MachineRow) Member() bool {
+	return r.Name != GeneratorName && r.Name != MachineName && !strings.HasPrefix(r.Name, OtherMachine(""))
+}
 
 // MachineRow is what a process had used at a time, or the machine: counters
 // since its start. What the file does not have is 0.

@@ -66,6 +66,7 @@ func Parse(b []byte) (*Run, error) {
 			return nil, fmt.Errorf("trial %d: %w", i+1, err)
 		}
 	}
+	run.Schema = RunSchema // an older one is as it would be written now
 	run.makePrintable()
 	return run, nil
 }

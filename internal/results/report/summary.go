@@ -46,6 +46,7 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		}
 		hashes(&b, t)
 		happened(&b, []record.Trial{*t})
+		limited(&b, []record.Trial{*t})
 		judged(&b, t)
 	}
 	if dir != "" {

@@ -34,6 +34,7 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 			return err
 		}
 		happened(&b, run.Trials)
+		limited(&b, run.Trials)
 		lostConnections(&b, run.Trials)
 		reasons(&b, run)
 	}

@@ -50,11 +50,11 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	s := &scrapes{quit: func() {}}
 	for _, e := range m.scraped() {
 		one := &scraped{
-			member: e, access: t.Cluster.Access, out: out, size: m.size,
+			member: e, access: t.Cluster.Access(), out: out, size: m.size,
 			// Whether a network is between us and members of our own, we know.
-			connect: t.Cluster.Attached, edges: make(chan struct{}, 1),
+			connect: t.Cluster.attached(), edges: make(chan struct{}, 1),
 		}
-		one.scraper, _ = probe.NewScraper(t.Cluster.Store, t.Cluster.Access, e.Endpoint)
+		one.scraper, _ = probe.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
 		if one.scraper != nil || one.connect {
 			s.members = append(s.members, one)
 		}

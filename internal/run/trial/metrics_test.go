@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
@@ -39,7 +40,7 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	for i, s := range []*httptest.Server{serves, mute} {
 		m.take(i, 2, time.Now(), time.Now(), store.Member{ID: uint64(i + 1), Name: fmt.Sprintf("m%d", i+1), Endpoint: at(s), DBSize: 4096})
 	}
-	s := newScrapes(&Trial{Cluster: Cluster{Store: etcd.New(), Attached: true}}, m, out)
+	s := newScrapes(&Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{}}}, m, out)
 	s.begin(time.Minute)
 	s.stop()
 	s.all(time.Minute)

@@ -14,7 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/follow"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -26,6 +28,7 @@ type Trial struct {
 	Cluster Cluster
 	Worker  load.Worker
 	Writer  *record.Writer
+	Host    host.Host       // on which the generator runs, which is this process
 	Machine *record.Machine // the generator's
 	Tool    string          // version
 	// Watch is told how the trial goes, from one goroutine at a time.
@@ -38,33 +41,30 @@ type Trial struct {
 	loops int  // event loops of the worker
 }
 
-// Cluster is what is under test, running.
+// Cluster is what is under test.
 type Cluster struct {
-	ID     string // in the record
-	Store  store.Store
-	Access store.Access
-	// Attached says that the cluster ran before: it may have more members than
-	// Access names, and its own word for where they are is asked when the
-	// target needs it.
-	Attached bool
-	// Names are the members' names by endpoint, where we gave them: logs and
-	// processes have them, whatever the store calls its members.
-	Names map[string]string
-	// Processes are the members that run on this machine.
-	Processes  []Process
+	ID    string // in the record
+	Store store.Store
+	cluster.Running
 	Durability *record.Durability
 	// Shared says whether members run on the generator's machine; nil if that
 	// is not known.
 	Shared *bool
-	Notes  []string
 }
 
-// Process is a member's process on this machine.
-type Process struct {
-	Name    string
-	PID     int
-	Member  string // the name of the member that it is a process of
-	LogFile string // empty: it has none that can be read here
+// attached reports whether the cluster ran before: it may have more members than
+// its Access names, and its own word for where they are is asked when the target
+// needs it.
+func (c *Cluster) attached() bool { return len(c.Members()) == 0 }
+
+// names are the members' names by endpoint, where we gave them: logs and
+// processes have them, whatever the store calls its members.
+func (c *Cluster) names() map[string]string {
+	out := map[string]string{}
+	for _, m := range c.Members() {
+		out[m.Endpoint] = m.Name
+	}
+	return out
 }
 
 // Progress is how a trial goes.
@@ -89,7 +89,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, err
 	}
 	defer members.close()
-	t.logs = t.followLogs()
+	if t.logs, err = t.followLogs(ctx); err != nil {
+		return nil, err
+	}
 	defer t.logs.close()
 	a, err := t.assignment(members)
 	if err != nil {
@@ -158,7 +160,8 @@ func (t *Trial) assigned(endpoints []string) *load.Assignment {
 	if t.Spec.Cluster.Attach != nil {
 		a.Access = *t.Spec.Cluster.Attach
 	}
-	a.Access.Endpoints, a.Access.DialTimeout = t.Cluster.Access.Endpoints, t.Cluster.Access.DialTimeout
+	access := t.Cluster.Access()
+	a.Access.Endpoints, a.Access.DialTimeout = access.Endpoints, access.DialTimeout
 	return a
 }
 
@@ -171,7 +174,7 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	c.Loops = t.loops
 	c.ShortOf = shortOf(t.Cluster.Store.Capabilities(), c.Mix)
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
-	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes)
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes())
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate
 	}
@@ -180,7 +183,10 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 
 // measure runs the load and puts its result together.
 func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
-	w := newWatcher(t, m, out)
+	w, err := newWatcher(ctx, t, m, out)
+	if err != nil {
+		return nil, err
+	}
 	defer w.scrapes.close()
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
@@ -201,7 +207,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	}
 	w.attend(t.askAgain(m))
 	w.scrapes.all(statusTimeout)
-	w.lastWords()
+	w.lastWords(context.WithoutCancel(ctx))
 	if err := w.made(res.Measured); err != nil {
 		return nil, err
 	}
@@ -242,13 +248,13 @@ func (t *Trial) askAgain(m *members) []follow.Change {
 
 // reach finds out who is there and whether they let us in.
 func (t *Trial) reach(ctx context.Context) (*members, error) {
-	access := t.Cluster.Access
+	access := t.Cluster.Access()
 	var err error
 	if t.loops, err = t.Worker.Check(ctx, t.assigned(access.Endpoints)); err != nil {
 		return nil, err
 	}
 	m, err := t.meet(ctx, access)
-	if err != nil || !t.Cluster.Attached {
+	if err != nil || !t.Cluster.attached() {
 		return m, err
 	}
 	asked, cancel := context.WithTimeout(ctx, statusTimeout)
@@ -282,7 +288,7 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.Names}
+	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.names()}
 	// Whoever allows more time to connect allows it for this too: a member
 	// without a leader may answer after seconds.
 	ctx, cancel := context.WithTimeout(ctx, max(statusTimeout, access.DialTimeout))

@@ -53,12 +53,16 @@ type watcher struct {
 	running   sync.WaitGroup
 }
 
-func newWatcher(t *Trial, m *members, out *record.TrialWriter) *watcher {
-	w := &watcher{t: t, m: m, out: out, sampler: newSampler(t.Cluster.Processes), began: time.Now(), whole: measure.NewHistogram()}
+func newWatcher(ctx context.Context, t *Trial, m *members, out *record.TrialWriter) (*watcher, error) {
+	sampler, err := newSampler(ctx, t.Host, t.Cluster.Members())
+	if err != nil {
+		return nil, err
+	}
+	w := &watcher{t: t, m: m, out: out, sampler: sampler, began: time.Now(), whole: measure.NewHistogram()}
 	w.follower = follow.New(w.followed())
 	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began)
-	return w
+	return w, nil
 }
 
 // changed is called from the load's loops. A term that the members stated
@@ -130,18 +134,17 @@ func (w *watcher) sample(ctx context.Context) {
 	load.Background()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	defer func() { w.sampler.note(time.Now()) }()
+	defer func() { w.sampler.note(context.WithoutCancel(ctx)) }()
 	for {
-		header, rows := w.sampler.rows(time.Now())
-		if len(rows) > 0 {
-			_ = w.out.Machines(header, rows) // an error stays in the writer
+		if rows := w.sampler.rows(ctx); len(rows) > 0 {
+			_ = w.out.Machines(machineColumns, rows) // an error stays in the writer
 		}
 		for ticked := false; !ticked; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-w.sampler.edges:
-				w.sampler.note(time.Now())
+				w.sampler.note(ctx)
 			case <-ticker.C:
 				ticked = true
 			}

@@ -8,6 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
@@ -45,8 +47,8 @@ func TestATrialWithAnyWorkers(t *testing.T) {
 					Name: "mixed", Number: 1, Repeat: 1, Repeats: 1, Load: l,
 					Cluster: scenario.Cluster{Store: "etcd", Attach: attach},
 				},
-				Cluster: trial.Cluster{ID: "c1", Store: etcd.New(), Access: store.Access{Endpoints: attach.Endpoints}, Attached: true},
-				Worker:  w, Writer: out, Machine: &record.Machine{Name: "here"},
+				Cluster: trial.Cluster{ID: "c1", Store: etcd.New(), Running: cluster.Attached{Via: store.Access{Endpoints: attach.Endpoints}}},
+				Worker:  w, Writer: out, Host: host.NewLocal(nil, nil), Machine: &record.Machine{Name: "here"},
 			}
 			res, err := conducted.Run(t.Context())
 			if err != nil {

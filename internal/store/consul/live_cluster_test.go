@@ -55,7 +55,7 @@ func TestLiveCluster(t *testing.T) {
 	}
 	_, leader := testservers.Roles(t, a)
 	i := slices.Index(l.Endpoints, leader)
-	if err := l.Processes[i].Signal(host.Kill); err != nil {
+	if err := l.Processes[i].Signal(t.Context(), host.Kill); err != nil {
 		t.Fatal(err)
 	}
 	survivor := storetest.Dial(t, New(), store.Access{Endpoints: []string{l.Endpoints[(i+1)%3]}})

@@ -47,7 +47,7 @@ func TestLiveCluster(t *testing.T) {
 		t.Errorf("%d keys were removed: %v", n, err)
 	}
 	i := slices.Index(l.Endpoints, leader)
-	if err := l.Processes[i].Signal(host.Kill); err != nil {
+	if err := l.Processes[i].Signal(t.Context(), host.Kill); err != nil {
 		t.Fatal(err)
 	}
 	survivor := storetest.Dial(t, New(), store.Access{Endpoints: []string{l.Endpoints[(i+1)%3]}})

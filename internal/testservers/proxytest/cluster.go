@@ -76,7 +76,7 @@ func places(t *testing.T, members int) []store.MemberPlace {
 	dir := t.TempDir()
 	var out []store.MemberPlace
 	for i := range members {
-		m := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: lease.Host, Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember]}
+		m := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: lease.Address, Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember]}
 		m.Dir = filepath.Join(dir, m.Name)
 		if err := os.Mkdir(m.Dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -108,12 +108,12 @@ func (c *Cluster) serve(t *testing.T, p store.Process) {
 // front runs a proxy as a process, which does not outlive the test's own.
 func (c *Cluster) front(t *testing.T, p store.Process) {
 	t.Helper()
-	process, err := host.NewLocal(nil, nil).Start(host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
+	process, err := host.NewLocal(nil, nil).Start(t.Context(), host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = process.Signal(host.Kill)
+		_ = process.Signal(context.Background(), host.Kill)
 		<-process.Exited()
 		if t.Failed() {
 			b, _ := os.ReadFile(p.LogFile)

@@ -83,7 +83,7 @@ func (l *Loop) next() (n uint64, ok bool) {
 	c := &l.closed
 	if !c.bounded {
 		n = c.n
-		c.n += l.stride
+		c.n += l.sched.stride
 		return n, true
 	}
 	if c.batch.first == c.batch.end {

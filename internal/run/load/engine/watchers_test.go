@@ -277,7 +277,7 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	once := func() {
 		version++
 		l.now += 1000
-		l.watchEvent(0, &store.Event{What: store.Notify, Key: key, Value: value, Version: version, Revision: version})
+		l.watchers.handle(0, &store.Event{What: store.Notify, Key: key, Value: value, Version: version, Revision: version}, l.now, l.clock.current, &l.secs)
 	}
 	once()
 	if n := testing.AllocsPerRun(1000, once); n != 0 {
@@ -285,5 +285,86 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	}
 	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Watchers without a loop: they are created as far as a connection has room,
+// again where a stream ended, and on the next connection where one was lost.
+func TestWatchersAloneAreCreatedAgain(t *testing.T) {
+	bench := newWatchBench(t, 1, 3)
+	p := newPolicy(1, false)
+	p.connections.codecs = func(store.Dialed) store.Codec {
+		c := newSimCodec(2)
+		bench.setup(c)
+		p.codecs = append(p.codecs, c)
+		return c
+	}
+	var w watchers
+	w.init(&Config{Watching: bench.cfg.Watching}, &p.connections, &p.ops)
+	answer := func(codec int, n uint32, o kv.Outcome, now int64) {
+		delete(p.codecs[codec].openTags, watchMark|n)
+		w.handle(0, &store.Event{Tag: watchMark | n, Outcome: o, Revision: 50}, now, nil, nil)
+	}
+	w.begin(1)
+	if w.missing != 3 || len(bench.creates) != 0 {
+		t.Fatalf("%d missing, created %v before there is a connection", w.missing, bench.creates)
+	}
+	p.connect(t, 0)
+	w.pump(0, 2)
+	if len(bench.creates) != 2 || len(w.todo[0]) != 1 {
+		t.Fatalf("%v were created where there is room for 2", bench.creates)
+	}
+	answer(0, 0, kv.OK, 3)
+	answer(0, 1, kv.OK, 3)
+	w.pump(0, 4)
+	answer(0, 2, kv.OK, 5)
+	if all, err := w.created(); !all || err != nil {
+		t.Fatalf("%d missing, %v", w.missing, err)
+	}
+
+	w.handle(0, &store.Event{What: store.Seen, Watcher: 1, Revision: 70}, 6, nil, nil)
+	w.handle(0, &store.Event{What: store.Ended, Watcher: 1, Outcome: kv.ConnectionLost}, 10, nil, nil)
+	w.retry(10 + retryWatch - 1)
+	if len(bench.creates[1]) != 1 {
+		t.Error("created again at once")
+	}
+	w.retry(10 + retryWatch)
+	if got := bench.creates[1]; len(got) != 2 || got[1] != 71 {
+		t.Errorf("created from %v", got)
+	}
+
+	p.broke(0, errRefused)
+	w.lost(0)
+	p.settle(0, 20)
+	if w.missing != 3 || len(w.todo[0]) != 3 {
+		t.Errorf("%d missing, to be created: %v", w.missing, w.todo)
+	}
+	p.connect(t, 0)
+	w.pump(0, 30)
+	answer(1, 0, kv.Denied, 31)
+	w.pump(0, 32)
+	if w.state[0] != ended || w.missing != 2 || len(bench.creates[2]) != 2 || bench.creates[2][1] != 51 {
+		t.Errorf("state %v, %d missing, created %v", w.state, w.missing, bench.creates)
+	}
+	if all, err := w.created(); all || err != nil {
+		t.Errorf("refused later: %v", err)
+	}
+}
+
+// A loop without watchers of its own takes part only in the end.
+func TestLoopWithoutWatchersHoldsNothing(t *testing.T) {
+	p := newPolicy(1, false)
+	for _, cfg := range []*Watching{nil, {Board: newWatchBench(t, 1, 1).board}} {
+		var w watchers
+		w.init(&Config{Watching: cfg}, &p.connections, &p.ops)
+		w.begin(1)
+		w.lost(0)
+		w.retry(2)
+		s := &second{}
+		s.Phase = measure.Measured
+		w.holdTail(s)
+		if s.open != 0 || !w.settled(3) {
+			t.Errorf("%+v", w)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package probe
+package host
 
 import (
 	"bytes"
@@ -87,9 +87,38 @@ func (l logFile) write(text string) {
 	}
 }
 
-func lines(l *Logs) (out []string) {
-	l.Read(func(member string, line []byte) { out = append(out, member+" "+string(line)) })
-	return out
+// lines are those of all that the logs have now, as "FILE TEXT".
+func lines(t *testing.T, l Logs) (out []string) {
+	t.Helper()
+	for {
+		some, more, err := l.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range some {
+			if line.At.IsZero() {
+				t.Errorf("the line %q has no time", line.Text)
+			}
+			out = append(out, fmt.Sprintf("%d %s", line.File, line.Text))
+		}
+		if !more {
+			return out
+		}
+	}
+}
+
+func followLogs(t *testing.T, logs ...logFile) Logs {
+	t.Helper()
+	var paths []string
+	for _, l := range logs {
+		paths = append(paths, l.path)
+	}
+	l, err := NewLocal(nil, nil).Follow(t.Context(), paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
 }
 
 func check(t *testing.T, what string, got []string, want ...string) {
@@ -105,52 +134,50 @@ func TestLogsAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	a, b := logFile{t, filepath.Join(dir, "a.log")}, logFile{t, filepath.Join(dir, "b.log")}
 	a.write("before\nhalf of ")
-	l := FollowLogs([]Log{{"m1", a.path}, {"m2", b.path}})
-	defer l.Close()
-	check(t, "nothing new", lines(l))
+	l := followLogs(t, a, b)
+	check(t, "nothing new", lines(t, l))
 	a.write("a line\nnew")
-	check(t, "the half line's end and a half line", lines(l))
+	check(t, "the half line's end and a half line", lines(t, l))
 	a.write(" line\nand one\n")
 	b.write("from the beginning\n")
-	check(t, "two logs", lines(l), "m1 new line", "m1 and one", "m2 from the beginning")
-	check(t, "nothing twice", lines(l))
+	check(t, "two logs", lines(t, l), "0 new line", "0 and one", "1 from the beginning")
+	check(t, "nothing twice", lines(t, l))
 
 	a.write("last of the old\n")
 	if err := os.Rename(a.path, a.path+".1"); err != nil {
 		t.Fatal(err)
 	}
 	a.write("first of the new\n")
-	check(t, "rotated", lines(l), "m1 last of the old", "m1 first of the new")
+	check(t, "rotated", lines(t, l), "0 last of the old", "0 first of the new")
 	a.write("second\n")
-	check(t, "the new file", lines(l), "m1 second")
+	check(t, "the new file", lines(t, l), "0 second")
 
 	if err := os.Truncate(a.path, 0); err != nil {
 		t.Fatal(err)
 	}
 	a.write("anew\n")
-	check(t, "cut", lines(l), "m1 anew")
+	check(t, "cut", lines(t, l), "0 anew")
 	if err := os.Remove(a.path); err != nil {
 		t.Fatal(err)
 	}
-	check(t, "removed", lines(l))
+	check(t, "removed", lines(t, l))
 	a.write("back\n")
-	check(t, "and back", lines(l), "m1 back")
+	check(t, "and back", lines(t, l), "0 back")
 }
 
 // More than one buffer, and lines across its edges.
 func TestLongLogs(t *testing.T) {
 	a := logFile{t, filepath.Join(t.TempDir(), "a.log")}
-	l := FollowLogs([]Log{{"m1", a.path}})
-	defer l.Close()
+	l := followLogs(t, a)
 	var text strings.Builder
 	var want []string
 	for i := range 20_000 {
 		line := fmt.Sprintf("line %d %s", i, strings.Repeat("x", i%97))
 		text.WriteString(line + "\n")
-		want = append(want, "m1 "+line)
+		want = append(want, "0 "+line)
 	}
 	a.write(text.String())
-	if got := lines(l); !slices.Equal(got, want) {
+	if got := lines(t, l); !slices.Equal(got, want) {
 		t.Errorf("%d lines, want %d", len(got), len(want))
 	}
 }

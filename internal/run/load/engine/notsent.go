@@ -3,7 +3,6 @@ package engine
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 )
 
 // What is due and was not taken up is a number, and no work: it is counted in
@@ -50,79 +49,27 @@ func (l *Loop) abandonSchedule(at int64) {
 	s.due = never
 }
 
-// abandonPhase does so with the phase that the cursor is in, and moves it to
+// abandonPhase does so with the phase that the schedule is in, and moves it to
 // the next one if it has one.
 func (l *Loop) abandonPhase(at int64) {
 	s := &l.sched
 	phase := s.phase
-	rest := l.rest(at)
+	rest := s.rest(at)
 	s.pacer = rest
 	for s.phase == phase && s.due < at {
-		acc := l.accOf(s.due)
+		acc := s.second(&l.secs)
 		waited := at - s.due
 		until := at - measure.StepOf(waited) + 1
 		if end := acc.start + secondNS; end > s.due {
 			until = min(until, end)
 		}
-		next, count := l.upTo(rest, min(until, at))
+		next, count := s.upTo(rest, min(until, at))
 		l.neverSent(acc, span{s.n, next}, count, waited)
-		s.n, s.place = l.ownFrom(next)
-		l.setDue()
+		s.n, s.place = s.ownFrom(next)
+		s.setDue()
 		// Each second's histograms are used again for those that follow.
 		l.secs.release(s.due)
 	}
-}
-
-// rest is what is left of the schedule of the cursor's phase at a time.
-func (l *Loop) rest(at int64) pace.Rest {
-	s := &l.sched
-	p := &l.clock.phases[s.phase]
-	var last pace.Point
-	if p.Total > 0 && at >= s.origin+p.Duration {
-		last = pace.Point{N: p.Total, Due: p.Duration}
-	}
-	return s.pacer.Rest(s.n, last)
-}
-
-// upTo is the first operation of the cursor's phase that is due at a time or
-// later, and how many of this loop's there are from the cursor up to it.
-func (l *Loop) upTo(rest pace.Rest, at int64) (next, count uint64) {
-	s := &l.sched
-	p := &l.clock.phases[s.phase]
-	next = rest.First(min(at-s.origin, p.Duration))
-	if p.Total > 0 {
-		next = min(next, p.Total)
-	}
-	next = max(next, s.n)
-	return next, l.ownBelow(next) - l.ownBelow(s.n)
-}
-
-// backlog is how many operations are due before at and not taken up.
-func (l *Loop) backlog(at int64) uint64 {
-	_, count := l.upTo(l.rest(at), at)
-	return count
-}
-
-// ownBelow is how many of the numbers below n belong to this loop.
-func (l *Loop) ownBelow(n uint64) uint64 {
-	places, me, step := uint64(l.cfg.Places), l.first, l.stride
-	own := func(below uint64) uint64 { return (max(below, me) - me + step - 1) / step }
-	return n/places*own(places) + own(n%places)
-}
-
-// ownFrom is the first number from n on that belongs to this loop, and its
-// place.
-func (l *Loop) ownFrom(n uint64) (uint64, int) {
-	places, me, step := uint64(l.cfg.Places), l.first, l.stride
-	at := n % places
-	place := me
-	if at > me {
-		place += (at - me + step - 1) / step * step
-	}
-	if place < places {
-		return n + place - at, int(place)
-	}
-	return n + places - at + me, int(me)
 }
 
 // neverSent ends this loop's operations of a span, of which it has so many: they
@@ -139,7 +86,7 @@ func (l *Loop) neverSent(acc *second, numbers span, count uint64, waited int64) 
 		l.notSent(acc, shares[0].Kind, shares[0].Consistency, count, waited)
 	case l.abandoned.asked+count <= mostAsked:
 		l.abandoned.asked += count
-		for n, place := numbers.first, int(numbers.first%uint64(l.cfg.Places)); n < numbers.end; n, place = l.after(n, place) {
+		for n, place := numbers.first, numbers.first%l.sched.places; n < numbers.end; n, place = l.sched.after(n, place) {
 			kind, level := l.cfg.Source.Kind(acc.Phase, n)
 			l.notSent(acc, kind, level, 1, waited)
 		}
