@@ -48,7 +48,7 @@ func newGenerator(p *plan) (*generator, error) {
 		plan: p, base: time.Now(),
 		seen:    make(chan handed, 64),
 		spare:   make(chan *measure.Histogram, 256),
-		marks:   marks{loops: n, report: p.reports.Mark},
+		marks:   marks{of: n, report: p.reports.Mark},
 		results: make([]*engine.Result, n),
 		ended:   make(chan struct{}),
 	}
@@ -108,40 +108,18 @@ func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 
 // mark is called from each loop's thread.
 func (g *generator) mark(loop int, m engine.Mark) {
-	first, last := g.marks.take(m)
+	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
+	decides := g.marks.take(one)
 	if g.usage != nil {
-		g.usage.mark(loop, m, first, last)
+		g.usage.mark(loop, m, decides)
 	}
-	if (first || last) && g.marks.report != nil {
-		g.marks.report(Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))})
+	if decides {
+		g.marks.pass(one)
 	}
 }
 
-// marks counts which loops have come to a phase, or to the end.
-type marks struct {
-	loops  int
-	report func(Mark)
-
-	mu    sync.Mutex
-	begun [2]bool
-	ended int
-}
-
-// take reports whether a loop is the first to begin a phase, or the last to end.
-func (k *marks) take(m engine.Mark) (first, last bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if m.Ended {
-		k.ended++
-		return false, k.ended == k.loops
-	}
-	first = !k.begun[m.Phase]
-	k.begun[m.Phase] = true
-	return first, false
-}
-
-// caught is told by each loop with watchers that they have what they were to
-// get of earlier writes. With the last of them the load is over.
+// caught is called by each loop whose watchers have what they were to get of
+// earlier writes. With the last of them the load is over.
 func (g *generator) caught() {
 	if g.behind.Add(-1) == 0 {
 		g.stop()

@@ -55,15 +55,15 @@ func read() (c counters) {
 
 func newUsage() *usage { return &usage{sched: map[int]probe.Sched{}} }
 
-// mark is called from each loop's thread: first is the first that begins a
-// phase, and last the last that ends.
-func (u *usage) mark(loop int, m engine.Mark, first, last bool) {
+// mark is called from each loop's thread. The counters of all are read in the
+// one that decides: the first to begin the window, and the last to end it.
+func (u *usage) mark(loop int, m engine.Mark, decides bool) {
 	if m.Phase != measure.Measured {
 		return // begun, or stopped, in the warm-up
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if first {
+	if decides && !m.Ended {
 		u.first = read()
 	}
 	now, ok := probe.ThreadSched(m.Thread)
@@ -76,7 +76,7 @@ func (u *usage) mark(loop int, m engine.Mark, first, last bool) {
 		u.sum.RunDelay += d.RunDelay
 		u.sum.Slices += d.Slices
 	}
-	if last {
+	if decides && m.Ended {
 		u.last = read()
 	}
 }

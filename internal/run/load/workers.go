@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -94,7 +95,7 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 	if err := w.divisible(a); err != nil {
 		return nil, err
 	}
-	j := &jobs{workers: w, jobs: make([]Job, len(w)), to: to, all: NewGathering(a, len(w), to.Second, nil)}
+	j := &jobs{workers: w, jobs: make([]Job, len(w)), marks: marks{of: len(w), report: to.Mark}, all: NewGathering(a, len(w), to.Second, nil)}
 	err := together(w, func(i int, one Worker) (err error) {
 		j.jobs[i], err = one.Prepare(ctx, a.Divide(i, len(w)), Reports{
 			Second: func(s *measure.Second) { j.all.Add(i, s.Clone()) }, Changed: to.Changed, Mark: j.mark,
@@ -112,28 +113,14 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 type jobs struct {
 	workers Workers
 	jobs    []Job
-	to      Reports
+	marks   marks
 	all     *Gathering
-
-	mu    sync.Mutex
-	begun [2]bool
-	ended int
 }
 
-// mark passes on the first beginning of a phase, and the last end.
+// mark is called by each worker.
 func (j *jobs) mark(m Mark) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	pass := false
-	if m.Ended {
-		j.ended++
-		pass = j.ended == len(j.jobs)
-	} else {
-		pass = !j.begun[m.Phase]
-		j.begun[m.Phase] = true
-	}
-	if pass && j.to.Mark != nil {
-		j.to.Mark(m)
+	if j.marks.take(m) {
+		j.marks.pass(m)
 	}
 }
 
@@ -170,7 +157,7 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 		}
 		begin = now.Add(beginIn)
 	}
-	never := false
+	var never atomic.Bool
 	err := together(j.jobs, func(i int, one Job) error {
 		res, err := one.Run(ctx, begin)
 		j.all.End(i)
@@ -178,9 +165,7 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 		case err == nil:
 			j.all.Merge(&res.Ending)
 		case errors.Is(err, ErrNeverOpened):
-			j.mu.Lock()
-			never = true
-			j.mu.Unlock()
+			never.Store(true)
 			return nil
 		default:
 			stop()
@@ -190,7 +175,7 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case never:
+	case never.Load():
 		return nil, ErrNeverOpened
 	}
 	return j.all.Result()
