@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // builder makes one trial of one choice.
@@ -150,6 +151,9 @@ func (b *builder) notes() []string {
 	if b.scaledFrom != nil {
 		out = append(out, b.scaledFrom.note(&b.load))
 	}
+	if set := b.options.Set; len(set) > 0 {
+		out = append(out, "set on the command line: "+joined(set))
+	}
 	for _, p := range Parameters() {
 		if p.Note != "" && p.IsSet(&b.load) {
 			out = append(out, p.Note)
@@ -208,7 +212,7 @@ func (b *builder) check() {
 	case m < 1 || m > kv.MaxMembers:
 		b.failf(b.place("members"), "members is %d and must be from 1 to %d", m, kv.MaxMembers)
 	case t.Mode == kv.One && t.Member > m:
-		b.failf(b.place("target"), "target is %s, and the cluster has %s", t, count(uint64(m), "member", "members"))
+		b.failf(b.place("target"), "target is %s, and the cluster has %s", t, readable.Plural(uint64(m), "member"))
 	case t.Mode == kv.Followers && m == 1:
 		b.failf(b.place("target"), "target is followers, and a cluster of 1 member has none")
 	}

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // MaxSTMKeys bounds the keys that one optimistic transaction reads.
@@ -22,7 +23,7 @@ func (l *Load) checkSTM(c *checks) {
 	}
 	t := l.stm()
 	if t.KeysPerTxn > 0 && uint64(t.KeysPerTxn) > l.KeySpace {
-		c.add("stm.keys", "<stm.keys> is %d, and the key space has only %s", t.KeysPerTxn, keys(l.KeySpace))
+		c.add("stm.keys", "<stm.keys> is %d, and the key space has only %s", t.KeysPerTxn, readable.Plural(l.KeySpace, "key"))
 	}
 	switch {
 	case t.Isolation >= kv.NumIsolations:
@@ -54,6 +55,6 @@ func (b *builder) settleSTM() {
 	}
 	if t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
 		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key.",
-			t.WritePercent, keys(uint64(t.KeysPerTxn))))
+			t.WritePercent, readable.Plural(uint64(t.KeysPerTxn), "key")))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // The most that a load may ask for.
@@ -196,7 +197,7 @@ func (l *Load) checkKeys(c *checks) {
 		c.add("key-size", "<key-size> is 0 and there is no prefix, so the key would be empty")
 	} else if room := KeyCapacity(l.KeySize); room < l.KeySpace {
 		c.add("key-size", "<key-size> %d makes %s, and <key-space> is %d; use keys of %d bytes or more, or a smaller <key-space>",
-			l.KeySize, keys(room), l.KeySpace, neededKeySize(l.KeySpace))
+			l.KeySize, readable.Plural(room, "key"), l.KeySpace, neededKeySize(l.KeySpace))
 	}
 }
 
