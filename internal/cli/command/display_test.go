@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command/commandtest"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -32,7 +33,7 @@ func reports() []runner.Progress {
 	later := measuring
 	later.Elapsed += 250 * time.Millisecond
 	late := measuring
-	late.Elapsed += plainEvery
+	late.Elapsed += PlainEvery
 	return []runner.Progress{
 		{Stage: runner.Starting, Trials: 2, Name: "etcd cluster of 3", Left: 15 * time.Second},
 		{Stage: runner.WarmingUp, Trial: 1, Trials: 2, Name: "put-leader", Elapsed: 3 * time.Second},
@@ -45,12 +46,12 @@ func reports() []runner.Progress {
 
 func TestPlainLines(t *testing.T) {
 	var b bytes.Buffer
-	d := newDisplay(&b)
+	d := NewDisplay(&b, nil)
 	for _, p := range reports() {
 		d.show(p)
 	}
-	d.note("stopping")
-	d.clear()
+	d.Note("stopping")
+	d.Clear()
 	want := `starting the etcd cluster of 3, 15s left in all
 [1/2] put-leader: warming up, 0 errors
 [1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s left, 12s left in all
@@ -65,30 +66,9 @@ quorumbench: stopping
 	}
 }
 
-// screen is what a terminal shows of what was written to it: it knows the line's
-// end, and the erasing of the line above and all that follows.
-func screen(written string) []string {
-	lines := []string{""}
-	for i, part := range strings.Split(written, "\x1b[1A\x1b[J") {
-		if i > 0 {
-			lines = lines[:len(lines)-1]
-			lines[len(lines)-1] = ""
-		}
-		for i, line := range strings.Split(part, "\n") {
-			if i > 0 {
-				lines = append(lines, "")
-			}
-			lines[len(lines)-1] += line
-		}
-	}
-	return lines
-}
-
 // onTerminal is a display on a terminal of the width.
-func onTerminal(to io.Writer, width int) *display {
-	d := newDisplay(to)
-	d.width = func() int { return width }
-	return d
+func onTerminal(to io.Writer, width int) *Display {
+	return NewDisplay(to, func() int { return width })
 }
 
 func TestTerminalKeepsOnlyTheResults(t *testing.T) {
@@ -96,15 +76,15 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 	d := onTerminal(&b, 40)
 	for i, p := range reports() {
 		d.show(p)
-		shown := screen(b.String())
+		shown := commandtest.Screen(b.String())
 		if i == 2 {
 			if last := shown[len(shown)-2]; last != "[1/2] put-leader: measuring, 41 %, 18,0" {
 				t.Errorf("while measuring it shows %q", last)
 			}
 		}
 	}
-	d.clear()
-	got := strings.Join(screen(b.String()), "\n")
+	d.Clear()
+	got := strings.Join(commandtest.Screen(b.String()), "\n")
 	if want := "[1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid\n"; got != want {
 		t.Errorf("it leaves %q, not %q", got, want)
 	}
@@ -122,7 +102,7 @@ func TestLinesBetweenStay(t *testing.T) {
 		}
 	}
 	d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
-	if got, want := strings.Join(screen(b.String()), "\n"), "{}\n{}\nput: preloading\n"; got != want {
+	if got, want := strings.Join(commandtest.Screen(b.String()), "\n"), "{}\n{}\nput: preloading\n"; got != want {
 		t.Errorf("it shows %q, not %q", got, want)
 	}
 }

@@ -5,62 +5,75 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
+
+// column is what a dry run says of a parameter in a column of its own. The zero
+// column has the parameter's key above, and its text.
+type column struct {
+	title string
+	cell  func(*Trial) string
+	// optional leaves the column out where no trial has the parameter; one that
+	// has not then says none.
+	optional bool
+	none     string
+}
 
 // Lines is what a dry run prints: a heading, and a line for each trial in the
 // order in which they are to run. The first column is the trial's number as
-// written; repeats have a column if there are any.
+// written; then come those of the parameters' definitions.
 func (s *Scenario) Lines() []string {
-	repeated := slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.Repeats > 1 })
-	var out strings.Builder
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) {
-		for i := range cells {
-			cells[i] = printable.Line(cells[i], printable.OfField)
-		}
-		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) // into memory
-	}
-	heading := []string{"no.", "trial", "store", "operation", "consistency", "target", "connections", "clients", "arrival", "window"}
-	watched := slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.Load.Watch != nil })
-	if watched {
-		heading = append(heading, "watchers")
-	}
-	varied := slices.ContainsFunc(s.Trials, func(t Trial) bool { return len(t.Cluster.Env) > 0 })
-	if varied {
-		heading = append(heading, "environment")
-	}
-	if repeated {
-		heading = append(heading, "repeat")
-	}
-	row(heading...)
+	heading, rows := []string{"no.", "trial"}, make([][]string, len(s.Trials))
 	for i := range s.Trials {
-		t := &s.Trials[i]
-		cells := []string{fmt.Sprint(t.Number), t.Name, t.Cluster.label(), t.Load.MixLabel(), t.Load.ConsistencyLabel(),
-			t.Load.Target.String(), fmt.Sprint(t.Load.Connections), fmt.Sprint(t.Load.Clients), t.Load.arrivalLabel(), t.Load.windowLabel()}
-		if watched {
-			cells = append(cells, t.Load.watchLabel())
-		}
-		if varied {
-			cells = append(cells, cmp.Or(strings.Join(t.Cluster.Environment(), " "), "-"))
-		}
-		if repeated {
-			cells = append(cells, fmt.Sprintf("%d of %d", t.Repeat, t.Repeats))
-		}
-		row(cells...)
+		rows[i] = []string{strconv.Itoa(s.Trials[i].Number), s.Trials[i].Name}
 	}
-	_ = w.Flush() // into memory
-	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
+	add := func(p *Parameter) {
+		cells, said := make([]string, len(rows)), !p.column.optional
+		for i := range s.Trials {
+			if p.column.cell != nil {
+				cells[i] = p.column.cell(&s.Trials[i])
+			} else {
+				cells[i] = p.Text(&s.Trials[i].Load)
+			}
+			said = said || cells[i] != ""
+		}
+		if !said {
+			return
+		}
+		heading = append(heading, cmp.Or(p.column.title, p.Key))
+		for i := range rows {
+			rows[i] = append(rows[i], cmp.Or(cells[i], p.column.none))
+		}
 	}
-	return lines
+	all := slices.DeleteFunc(Parameters(), func(p *Parameter) bool { return p.column == nil })
+	for _, p := range all {
+		if !p.column.optional {
+			add(p)
+		}
+	}
+	for _, p := range slices.Backward(all) { // those nearest to the load first
+		if p.column.optional {
+			add(p)
+		}
+	}
+	var out strings.Builder
+	_ = readable.Table(&out, slices.Concat([][]string{heading}, rows)) // into memory
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
+
+func repeatLabel(t *Trial) string {
+	if t.Repeats < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", t.Repeat, t.Repeats)
+}
+
+func environmentLabel(t *Trial) string { return strings.Join(t.Cluster.Environment(), " ") }
 
 func (c *Cluster) label() string {
 	if c.Attach != nil {
@@ -145,7 +158,7 @@ func (l *Load) windowLabel() string {
 	window := l.Duration.String()
 	switch {
 	case l.Total > 0:
-		window = count(l.Total, "operation", "operations")
+		window = readable.Plural(l.Total, "operation")
 	case l.Watch != nil && l.Watch.Expect > 0:
 		window = "until caught up, at most " + window
 	}

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -19,14 +19,14 @@ import (
 // How often a run that goes on says so where there is no terminal: seldom once
 // it takes long.
 const (
-	plainEvery = 10 * time.Second
+	PlainEvery = 10 * time.Second
 	longEvery  = time.Minute
 	long       = 2 * time.Minute
 )
 
-// display shows how a run goes: on a terminal one line that changes in place,
+// Display shows how a run goes: on a terminal one line that changes in place,
 // below the lines of the trials that ended; elsewhere plain lines.
-type display struct {
+type Display struct {
 	mu    sync.Mutex
 	to    *cwriter.Writer
 	width func() int // of the terminal in columns; 0: it is none
@@ -35,14 +35,18 @@ type display struct {
 	since time.Duration // when the stage of last began
 }
 
-func newDisplay(to io.Writer) *display {
-	d := &display{to: cwriter.New(to)}
-	d.width = d.terminalWidth
+// NewDisplay returns a display on what is perhaps a terminal. width returns its
+// columns, 0 for none; nil asks the terminal itself.
+func NewDisplay(to io.Writer, width func() int) *Display {
+	d := &Display{to: cwriter.New(to), width: width}
+	if width == nil {
+		d.width = d.terminalWidth
+	}
 	return d
 }
 
 // terminalWidth asks anew each time, because windows change.
-func (d *display) terminalWidth() int {
+func (d *Display) terminalWidth() int {
 	if !d.to.IsTerminal() || os.Getenv("TERM") == "dumb" {
 		return 0
 	}
@@ -53,7 +57,7 @@ func (d *display) terminalWidth() int {
 }
 
 // show takes the next report of how the run goes.
-func (d *display) show(p runner.Progress) {
+func (d *Display) show(p runner.Progress) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	width := d.width()
@@ -75,40 +79,52 @@ func (d *display) show(p runner.Progress) {
 	d.last = p
 }
 
-func (d *display) every(p runner.Progress) time.Duration {
+func (d *Display) every(p runner.Progress) time.Duration {
 	if p.Elapsed-d.since >= long {
 		return longEvery
 	}
-	return plainEvery
+	return PlainEvery
 }
 
-// note prints a line between.
-func (d *display) note(text string) {
+// Update shows how something goes whose text is ready: in the line that changes;
+// where there is no terminal as a line, if one is due.
+func (d *Display) Update(text string, due bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if width := d.width(); width > 0 {
+		d.change(cut(shown(text), width-1))
+	} else if due {
+		d.line(text)
+	}
+}
+
+// Note prints a line between.
+func (d *Display) Note(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.erase()
 	d.line("quorumbench: " + text)
 }
 
-// clear takes the line that changes away, so that others can write.
-func (d *display) clear() {
+// Clear takes the line that changes away, so that others can write.
+func (d *Display) Clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.erase()
 }
 
 // change writes the line that changes in place of the one before.
-func (d *display) change(text string) {
+func (d *Display) change(text string) {
 	d.print(text, 1)
 	d.shown = true
 }
 
 // between returns a writer for others' lines that may come while the line that
 // changes stands on the same terminal: it takes that line away before.
-func (d *display) between(to io.Writer) io.Writer { return between{d, to} }
+func (d *Display) between(to io.Writer) io.Writer { return between{d, to} }
 
 type between struct {
-	d  *display
+	d  *Display
 	to io.Writer
 }
 
@@ -120,21 +136,21 @@ func (b between) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-func (d *display) erase() {
+func (d *Display) erase() {
 	if d.shown {
 		_ = d.to.Flush(0)
 		d.shown = false
 	}
 }
 
-func (d *display) line(text string) { d.print(shown(text), 0) }
+func (d *Display) line(text string) { d.print(shown(text), 0) }
 
 // shown is a text that may have foreign parts as a line.
 func shown(text string) string { return printable.Line(text, printable.OfOutput) }
 
 // print writes a line as it is; the last so many lines are taken away by what is
 // written next. It ignores errors: a run does not end because nobody watches it.
-func (d *display) print(text string, changing int) {
+func (d *Display) print(text string, changing int) {
 	_, _ = d.to.WriteString(text + "\n")
 	_ = d.to.Flush(changing)
 }
@@ -172,7 +188,7 @@ func progressLine(p runner.Progress) string {
 		parts = append(parts, "p99 "+readable.Duration(p.P99))
 	}
 	if p.Stage == runner.WarmingUp || p.Stage == runner.Measuring || p.Stage == runner.Draining {
-		parts = append(parts, errorCount(p.Errors))
+		parts = append(parts, readable.Plural(p.Errors, "error"))
 	}
 	if p.Stage == runner.Draining {
 		parts = append(parts, fmt.Sprintf("%s in flight", readable.Count(uint64(max(p.InFlight, 0)))))
@@ -201,14 +217,7 @@ func doneLine(p runner.Progress) string {
 		what, time = "response time", t.ResponseTime
 	}
 	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), readable.PerSecond(t.PerSecond),
-		what, readable.Figure(time.At(50)), readable.Figure(time.At(99)), errorCount(t.Errors), t.Verdict.State)
-}
-
-func errorCount(n uint64) string {
-	if n == 1 {
-		return "1 error"
-	}
-	return readable.Count(n) + " errors"
+		what, readable.Figure(time.At(50)), readable.Figure(time.At(99)), readable.Plural(t.Errors, "error"), t.Verdict.State)
 }
 
 // rounded is a time to wait, to the second.

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
@@ -18,14 +19,14 @@ import (
 // the operation.
 func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
 	t.Helper()
-	for _, kind := range benchKinds() {
+	for _, kind := range kinds() {
 		if kind.name != words[0] {
 			continue
 		}
 		set := pflag.NewFlagSet(kind.name, pflag.ContinueOnError)
-		f := newBenchFlags(newBenchCommon(newFlags(set)), kind, set)
+		f := newOptions(newCommon(command.NewFlags(set)), kind, set)
 		if err := set.Parse(words[1:]); err != nil {
-			return nil, flagError(&cobra.Command{Use: kind.name}, err)
+			return nil, command.FlagError(&cobra.Command{Use: kind.name}, err)
 		}
 		return f.scenario(set.Args(), registry.Catalog{})
 	}

@@ -1,8 +1,10 @@
-package cli
+package bench
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 )
 
 func TestPlanRefuses(t *testing.T) {
@@ -147,23 +149,12 @@ func TestPlanRefuses(t *testing.T) {
 		switch {
 		case err == nil:
 			t.Errorf("bench %s is accepted", line)
-		case exitCode(err) != ExitUsage:
-			t.Errorf("bench %s has exit code %d", line, exitCode(err))
+		case command.ExitCode(err) != command.ExitUsage:
+			t.Errorf("bench %s has exit code %d", line, command.ExitCode(err))
 		case !strings.HasPrefix(err.Error(), want):
 			t.Errorf("bench %s says %q, not %q", line, err, want)
 		case strings.ContainsAny(err.Error(), "\n"):
 			t.Errorf("bench %s says more than a sentence: %q", line, err)
-		}
-	}
-}
-
-func TestSuggest(t *testing.T) {
-	for word, want := range map[string]string{
-		"clinets": "; did you mean --clients?", "CLIENTS": "; did you mean --clients?", "key_size": "; did you mean --key-size?",
-		"connections": "; did you mean --conns?", "zzz": "", "c": "",
-	} {
-		if got := suggest(word, []string{"clients", "conns", "key-size"}, "--"); got != want {
-			t.Errorf("%q: %q, not %q", word, got, want)
 		}
 	}
 }

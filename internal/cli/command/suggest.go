@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// suggest returns a question that names the known word nearest to the given
+// Suggest returns a question that names the known word nearest to the given
 // one, with the prefix before it, or nothing when none is near.
-func suggest(word string, known []string, prefix string) string {
+func Suggest(word string, known []string, prefix string) string {
 	plain := strings.ReplaceAll(strings.ToLower(word), "_", "-")
 	if flag, ok := elsewhere[plain]; ok && slices.Contains(known, flag) {
 		return fmt.Sprintf("; did you mean %s%s?", prefix, flag)

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"context"
@@ -14,32 +14,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// rendering is how a run's result is to be shown.
-type rendering struct {
-	format  string // text or json
-	strict  bool
-	single  bool // the run's one trial instead of a table
-	discard bool // the record is made in a temporary folder, and goes at the end
-	// then prints what the command has to say beyond that, before the thresholds
+// Rendering is how a run's result is to be shown.
+type Rendering struct {
+	Format  string // text or json
+	Strict  bool
+	Single  bool // the run's one trial instead of a table
+	Discard bool // the record is made in a temporary folder, and goes at the end
+	// Then prints what the command has to say beyond that, before the thresholds
 	// that were missed; nil for nothing.
-	then func(run *record.Run, dir string) error
+	Then func(run *record.Run, dir string) error
 }
 
-// conduct carries out a run, reopens its record, prints it and holds it to the
+// Conduct carries out a run, reopens its record, prints it and holds it to the
 // command's gate.
-func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err error) {
-	path, err := self()
+func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (err error) {
+	path, err := Self()
 	if err != nil {
 		return err
 	}
-	if err := a.gate.begin(o.Scenario); err != nil {
+	if err := a.Gate.Begin(o.Scenario); err != nil {
 		return err
 	}
-	d := newDisplay(a.screen)
-	defer d.clear()
-	ctx, stop := interruptible(ctx, func() { d.note("stopping; press Ctrl-C again to stop at once") })
+	d := NewDisplay(a.Screen, nil)
+	defer d.Clear()
+	ctx, stop := Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()
-	if as.discard {
+	if as.Discard {
 		if o.Out, err = os.MkdirTemp("", "quorumbench-bench-"); err != nil {
 			return fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
 		}
@@ -49,12 +49,12 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err 
 			}
 		}()
 	}
-	o.Lookup, o.Self, o.Tool, o.Watch = a.lookup, path, tool(), d.show
-	lines := a.gate.told(&o, d)
+	o.Lookup, o.Self, o.Tool, o.Watch = a.Lookup, path, Tool(), d.show
+	lines := a.Gate.told(&o, d)
 	dir, runErr := runner.Run(ctx, o)
-	d.clear()
+	d.Clear()
 	if dir == "" {
-		err := ended(nil, runErr, as.strict)
+		err := ended(nil, runErr, as.Strict)
 		lines.end(nil, nil, err)
 		return err
 	}
@@ -66,11 +66,11 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err 
 	run.ReadEvents(dir)
 	unprinted := a.render(run, dir, as)
 	var then error
-	if as.then != nil {
-		then = as.then(run, dir)
+	if as.Then != nil {
+		then = as.Then(run, dir)
 	}
-	err = ended(run, runErr, as.strict)
-	missed, checking := a.missed(a.gate, run, dir)
+	err = ended(run, runErr, as.Strict)
+	missed, checking := a.Missed(a.Gate, run, dir)
 	lines.end(run, missed, err)
 	switch {
 	case unprinted != nil:
@@ -82,50 +82,50 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err 
 	case checking != nil:
 		return checking
 	case len(missed) > 0:
-		return &exit{code: ExitFailed}
+		return &Exit{Code: ExitFailed}
 	}
 	return nil
 }
 
 // render prints what the record says: a table or one trial, or one JSON object.
-func (a *app) render(run *record.Run, dir string, as rendering) error {
-	if as.discard {
+func (a *App) render(run *record.Run, dir string, as Rendering) error {
+	if as.Discard {
 		dir = ""
 	}
 	switch {
-	case as.format == "json" && as.single:
+	case as.Format == "json" && as.Single:
 		if len(run.Trials) == 0 {
 			return nil // there is no result; the error says why
 		}
-		return report.JSON(a.stdout, &run.Trials[0])
-	case as.single && as.format != "json":
+		return report.JSON(a.Stdout, &run.Trials[0])
+	case as.Single && as.Format != "json":
 		if len(run.Trials) == 0 {
 			return nil
 		}
-		return report.Summary(a.stdout, &run.Trials[0], dir)
+		return report.Summary(a.Stdout, &run.Trials[0], dir)
 	}
-	comparisons, wrong := a.gate.comparisons(run)
-	if as.format == "json" {
-		return errors.Join(report.RunJSON(a.stdout, run, comparisons), wrong)
+	comparisons, wrong := a.Gate.Comparisons(run)
+	if as.Format == "json" {
+		return errors.Join(report.RunJSON(a.Stdout, run, comparisons), wrong)
 	}
-	if err := report.Text(a.stdout, run, dir); err != nil {
+	if err := report.Text(a.Stdout, run, dir); err != nil {
 		return err
 	}
 	for _, c := range comparisons {
-		if err := report.Compare(a.stdout, c); err != nil {
+		if err := report.Compare(a.Stdout, c); err != nil {
 			return err
 		}
 	}
 	return wrong
 }
 
-// json prints one object.
-func (a *app) json(v any) error {
+// JSON prints one object.
+func (a *App) JSON(v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("the result cannot be written as JSON: %w", err)
 	}
-	a.printf("%s\n", b)
+	a.Printf("%s\n", b)
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (a *app) json(v any) error {
 func ended(run *record.Run, err error, strict bool) error {
 	switch {
 	case errors.Is(err, context.Canceled), err == nil && run != nil && run.State == record.Interrupted:
-		return &exit{code: ExitInterrupted, cause: errors.New("interrupted")}
+		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted")}
 	case err != nil:
 		return err
 	case run == nil:

@@ -1,8 +1,9 @@
-package cli
+package command
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -47,14 +48,14 @@ func TestEnded(t *testing.T) {
 		{"no trial", judged(), nil, false, ExitFailed, "the verdict is invalid"},
 		{"error", judged(verdict.Valid), errors.New("it broke"), false, ExitFailed, "it broke"},
 		{"error before the record", nil, errors.New("it broke"), false, ExitFailed, "it broke"},
-		{"wrong file", nil, usage("bad"), false, ExitUsage, "bad"},
+		{"wrong file", nil, Usage("bad"), false, ExitUsage, "bad"},
 		{"failed", failed, nil, false, ExitFailed, "the disk is full"},
 		{"interrupted", interrupted, fmt.Errorf("x: %w", context.Canceled), false, ExitInterrupted, "interrupted"},
 		{"interrupted without an error", interrupted, nil, false, ExitInterrupted, "interrupted"},
 		{"interrupted before the record", nil, context.Canceled, false, ExitInterrupted, "interrupted"},
 	} {
 		err := ended(test.run, test.err, test.strict)
-		if got := exitCode(err); got != test.code {
+		if got := ExitCode(err); got != test.code {
 			t.Errorf("%s: exit code %d, not %d", test.name, got, test.code)
 		}
 		if test.text != "" && err.Error() != test.text {
@@ -66,8 +67,8 @@ func TestEnded(t *testing.T) {
 func TestRenderWithoutTrialsPrintsNothingForOne(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var b bytes.Buffer
-		a := &app{stdout: newOutput(&b)}
-		if err := a.render(judged(), "dir", rendering{format: format, single: true}); err != nil || b.Len() > 0 {
+		a := &App{Stdout: NewOutput(&b)}
+		if err := a.render(judged(), "dir", Rendering{Format: format, Single: true}); err != nil || b.Len() > 0 {
 			t.Errorf("%s: %v and %q", format, err, b.String())
 		}
 	}
@@ -75,16 +76,13 @@ func TestRenderWithoutTrialsPrintsNothingForOne(t *testing.T) {
 
 func TestRenderTheRunAsOneObject(t *testing.T) {
 	var b bytes.Buffer
-	a := &app{stdout: newOutput(&b)}
-	if err := a.render(judged(verdict.Valid), "dir", rendering{format: "json"}); err != nil {
+	a := &App{Stdout: NewOutput(&b)}
+	if err := a.render(judged(verdict.Valid), "dir", Rendering{Format: "json"}); err != nil {
 		t.Fatal(err)
 	}
-	object, err := oneObject(b.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := fieldOf(object, "state"); got != "complete" || err != nil {
-		t.Errorf("state is %q, %v", got, err)
+	var object struct{ State string }
+	if err := json.Unmarshal(b.Bytes(), &object); err != nil || object.State != "complete" {
+		t.Errorf("state is %q, %v", object.State, err)
 	}
 }
 

@@ -1,13 +1,10 @@
-package cli
+package command
 
 import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -109,54 +106,9 @@ func TestIntervalOfFailedTrial(t *testing.T) {
 	s := &measure.Second{Phase: measure.Measured, Due: 1, Done: 1}
 	s.Outcomes[kv.OK] = 1
 	v.second(&scenario.Trial{Name: "a"}, s)
-	v.end(nil, nil, usage("it broke"))
+	v.end(nil, nil, Usage("it broke"))
 	lines := readLines(t, b.String())
 	if len(lines) != 2 || lines[0].Due != 1 || lines[0].Seconds != nil || lines[0].PerSecond != nil || lines[1].State != "failed" || lines[1].Verdict != "invalid" {
 		t.Errorf("%+v", lines)
-	}
-}
-
-// SIGTERM ends in a summary: the lines end with the verdict of what was
-// measured, and the table is on standard error.
-func TestSIGTERMEndsTheLines(t *testing.T) {
-	endpoints := startNullServer(t, "--script", "delay=1ms")
-	dir := filepath.Join(t.TempDir(), "run")
-	b := start(t, "bench", "put", "--endpoints", endpoints, "--duration", "10m", "--out", dir, "--interval", "1s")
-	b.await(t, "measuring")
-	deadline := time.Now().Add(30 * time.Second)
-	for { // until a second is recorded
-		if run, err := record.Open(dir); err == nil && len(run.Trials) == 1 {
-			if rows, err := record.OpenTimeline(dir, run.Trials[0].Folder); err == nil && len(rows) > 0 {
-				break
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no second was recorded")
-		}
-	}
-	if err := b.Process.Signal(os.Signal(syscall.SIGTERM)); err != nil {
-		t.Fatal(err)
-	}
-	b.await(t, "put on etcd")
-	if code := b.end(); code != ExitInterrupted {
-		t.Errorf("exit code %d", code)
-	}
-	lines := readLines(t, b.stdout.String())
-	last := lines[len(lines)-1]
-	if last.Schema != endSchema || last.State != string(record.Interrupted) || last.Verdict == "" {
-		t.Errorf("the last line is %+v", last)
-	}
-	run, err := record.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := uint64(0)
-	for _, l := range lines[:len(lines)-1] {
-		if l.Phase == "measured" {
-			sum += l.Due
-		}
-	}
-	if sum != run.Trials[0].Due || sum == 0 {
-		t.Errorf("the lines have %d operations and the record %d", sum, run.Trials[0].Due)
 	}
 }

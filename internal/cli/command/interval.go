@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"encoding/json"
@@ -140,10 +140,10 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	if l.Missed == nil {
 		l.Missed = []analyze.Missed{}
 	}
-	if exitCode(err) == ExitInterrupted {
+	if ExitCode(err) == ExitInterrupted {
 		l.State = record.Interrupted
 	} else if err != nil {
-		l.Failure = sentence(err.Error())
+		l.Failure = Sentence(err.Error())
 	}
 	if run != nil {
 		l.State, l.Verdict = run.State, run.Verdict()

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"context"
@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
+// Interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
 // cancels. A second SIGINT or SIGTERM does what it does by default: it ends the
 // program at once, and the members end with it. A second SIGHUP does nothing:
 // a terminal that is closed sends it twice, through the shell and by itself.
-func interruptible(ctx context.Context, told func()) (context.Context, func()) {
+func Interruptible(ctx context.Context, told func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
