@@ -90,7 +90,7 @@ func (c *cleaner) took(due uint64) {
 
 // run removes the keys, whatever became of the load, and gives space back if
 // that is asked for.
-func (c *cleaner) run(plan *load.Plan) *record.Cleanup {
+func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	if c == nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (c *cleaner) run(plan *load.Plan) *record.Cleanup {
 	defer cancel()
 	var err error
 	if c.began {
-		out.Deleted, err = c.remove(ctx, plan)
+		out.Deleted, err = c.remove(ctx, a)
 	}
 	out.Space = c.space(ctx)
 	if asked := c.t.Spec.Load.Cleanup; err == nil && (asked.Compact || asked.Defragment) {
@@ -127,14 +127,14 @@ func (c *cleaner) after(ctx context.Context, out *record.Cleanup) {
 }
 
 // failed is the error of a trial that came to nothing, with what is left behind.
-func (c *cleaner) failed(plan *load.Plan, err error) error {
-	return errors.Join(err, c.run(plan).Err())
+func (c *cleaner) failed(a *load.Assignment, err error) error {
+	return errors.Join(err, c.run(a).Err())
 }
 
 // remove asks until nothing is left, or the time is up.
-func (c *cleaner) remove(ctx context.Context, plan *load.Plan) (deleted int64, err error) {
+func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64, err error) {
 	for {
-		n, failed := c.removeOnce(ctx, plan)
+		n, failed := c.removeOnce(ctx, a)
 		deleted += n
 		asked, cancel := context.WithTimeout(ctx, cleanupTry)
 		left, err := c.count(asked)
@@ -156,10 +156,10 @@ func (c *cleaner) remove(ctx context.Context, plan *load.Plan) (deleted int64, e
 
 func (c *cleaner) prefix() string { return c.t.Spec.Load.Prefix }
 
-func (c *cleaner) removeOnce(ctx context.Context, plan *load.Plan) (int64, error) {
+func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, error) {
 	d, ok := c.admin.(store.PrefixDeleter)
 	if !ok {
-		return c.sweep(ctx, plan)
+		return c.sweep(ctx, a)
 	}
 	ctx, cancel := context.WithTimeout(ctx, cleanupTry)
 	defer cancel()
@@ -168,9 +168,10 @@ func (c *cleaner) removeOnce(ctx context.Context, plan *load.Plan) (int64, error
 
 // sweep deletes key by key what the load wrote, for stores that remove no
 // prefixes: operation n's key is a function of the seed and n, and so is known.
-func (c *cleaner) sweep(ctx context.Context, of *load.Plan) (int64, error) {
-	plan := *of
-	l := &plan.Load
+func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error) {
+	a := *of
+	a.Preloaded, a.Leases = nil, nil
+	l := &a.Load
 	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
 	l.Arrival, l.Rate, l.Duration, l.Warmup = scenario.Closed, scenario.Rate{}, 0, 0
 	l.Total, l.Watch = c.due, nil
@@ -180,12 +181,7 @@ func (c *cleaner) sweep(ctx context.Context, of *load.Plan) (int64, error) {
 	if l.Total == 0 {
 		return 0, nil
 	}
-	plan.Each, plan.Mark, plan.Changed, plan.Watch, plan.Preloaded = nil, nil, nil, nil, nil
-	g, err := load.New(plan)
-	if err != nil {
-		return 0, err
-	}
-	res, err := g.Run(ctx)
+	res, err := load.Run(ctx, c.t.Worker, &a, load.Reports{})
 	if err != nil {
 		return 0, err
 	}
