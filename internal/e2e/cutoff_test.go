@@ -195,7 +195,7 @@ func (c *spread) start(t *testing.T, member int, p store.Process) {
 	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	process, err := here.Start(host.Command{
+	process, err := here.Start(t.Context(), host.Command{
 		Path: "nsenter", Args: c.hub.within(member, append([]string{p.Path}, p.Args...)...),
 		Env: p.Env, Dir: p.Dir, LogFile: p.LogFile, Lifeline: store.ParentEnv + "=" + store.ParentStdin,
 	})
@@ -203,7 +203,7 @@ func (c *spread) start(t *testing.T, member int, p store.Process) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = process.Signal(host.Kill)
+		_ = process.Signal(context.Background(), host.Kill)
 		<-process.Exited()
 		if t.Failed() {
 			t.Logf("the log of %s ends with:\n%s", p.Name, strings.Join(process.Exit().Tail, "\n"))

@@ -33,7 +33,7 @@ type Command struct {
 func NewCommand(name string) *Command {
 	c := &Command{Name: name, Names: map[string]string{}, flags: layer{}}
 	c.parser = &fileParser{file: "presets.yaml", keys: parametersByKey()}
-	root, err := document([]byte(presets))
+	root, err := document([]byte(presets), 0)
 	if err != nil {
 		panic(err)
 	}
@@ -172,6 +172,14 @@ type Ask struct {
 	Repeats int
 }
 
+// runName is what the command's runs are called.
+func (c *Command) runName() string {
+	if strings.HasPrefix(c.Name, "check-") {
+		return c.Name
+	}
+	return "bench-" + c.Name
+}
+
 // Scenario makes the one trial that was asked for, and its repeats. Its error is
 // one sentence.
 func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
@@ -207,7 +215,7 @@ func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 			return nil, errors.New(p.words.sprintf("<" + key + "> is for an open loop, which <rate> makes"))
 		}
 	}
-	s := &Scenario{Name: "bench-" + c.Name, Seed: ask.Seed, Warnings: p.warnings}
+	s := &Scenario{Name: c.runName(), Seed: ask.Seed, Warnings: p.warnings}
 	for i := range ask.Repeats {
 		t := pl.trial
 		// The trial's seed is the one given, so that the one in its result repeats it.

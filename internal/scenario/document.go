@@ -20,20 +20,24 @@ const (
 	maxDepth = 32        // mappings and lists within each other, opened in one line
 )
 
-// document reads YAML and returns its one mapping; nil for an empty file.
-func document(data []byte) (n *node, err error) {
+// document reads YAML and returns its one mapping; nil for an empty file. Its
+// places are so many lines further down than in data.
+func document(data []byte, down int) (n *node, err error) {
 	// The YAML library is not ours, and no panic of it may reach a user.
 	defer func() {
 		if r := recover(); r != nil {
 			n, err = nil, &Error{Text: "this is not valid YAML, and so broken that no line can be told"}
 		}
 	}()
-	if e := readable(data); e != nil {
+	if e := textual(data); e != nil {
 		return nil, e
 	}
 	tokens := lexer.Tokenize(strings.TrimPrefix(string(data), "\ufeff"))
 	if e := shallow(tokens); e != nil {
 		return nil, e
+	}
+	for _, t := range tokens {
+		t.Position.Line += down
 	}
 	// Keys given twice are refused later, in words of ours.
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -43,7 +47,8 @@ func document(data []byte) (n *node, err error) {
 	return body(file)
 }
 
-func readable(data []byte) *Error {
+// textual refuses what is no text of a bounded length.
+func textual(data []byte) *Error {
 	if len(data) > maxFile {
 		return &Error{Text: fmt.Sprintf("the file has %d bytes; a scenario has at most %d", len(data), maxFile)}
 	}

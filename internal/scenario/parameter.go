@@ -23,6 +23,9 @@ type Parameter struct {
 	// Differs is what a sentence calls it that says in what two loads differ.
 	// Loads are the same if they differ only in parameters without.
 	Differs string
+	// Reads is how reports say it; nil where the table has it in columns of its
+	// own, or nobody says it.
+	Reads *Reading
 	// Note is a sentence below the report of such a load.
 	Note string
 	// Operations are those that it is for, OperationsText in words; nil is all.
@@ -33,6 +36,8 @@ type Parameter struct {
 	// OpenLoop is for a parameter that an open loop alone has, ClosedLoop for
 	// one by which open loops are not told apart.
 	OpenLoop, ClosedLoop bool
+
+	column *column // in the list of a dry run; nil for none
 
 	alone  bool // of a trial itself, and neither of defaults nor of matrix
 	shared bool // of a trial and of defaults, but not of matrix
@@ -57,6 +62,10 @@ type value interface {
 	encode(l *Load) any
 	decode(l *Load, b json.RawMessage) error
 }
+
+// OfLoad reports whether the parameter is one of a load, and not of a cluster or
+// of how trials are made.
+func (p *Parameter) OfLoad() bool { return p.value != nil }
 
 // Text is the load's value as flags and files write it; empty without one.
 func (p *Parameter) Text(l *Load) string {

@@ -167,6 +167,10 @@ type Load struct {
 	Compact Compaction
 	// CompareHashes asks all endpoints after the load for the hash of their data.
 	CompareHashes bool
+	Cleanup       Cleanup
+	// RequireMemory refuses a cluster whose first member does not report its
+	// memory: what the load costs the members is what it is run for.
+	RequireMemory bool
 
 	// VolatileMeant accepts a store that does not sync as what is meant.
 	VolatileMeant bool

@@ -24,7 +24,15 @@ const (
 	ResidentBytes                      // gauge: memory
 	LeaderChanges                      // counter: leaders come and gone, as this member saw it
 	DatabaseBytes                      // gauge: on disk
+
+	NumMetrics
 )
+
+// Timer reports whether the metric is a timer.
+func (m Metric) Timer() bool { return m <= PeerRoundTripSeconds }
+
+// Gauge reports whether the metric is a gauge: how much there is now.
+func (m Metric) Gauge() bool { return m == Processors || m == ResidentBytes || m == DatabaseBytes }
 
 // MetricSource is a place where a member's figures are.
 type MetricSource struct {

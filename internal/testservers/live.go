@@ -55,7 +55,7 @@ type Cluster struct {
 // Kill ends a member as a crash does.
 func (l *Live) Kill(t testing.TB) func(i int) {
 	return func(i int) {
-		if err := l.Processes[i].Signal(host.Kill); err != nil {
+		if err := l.Processes[i].Signal(t.Context(), host.Kill); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,14 +88,14 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 func (l *Live) start(t testing.TB, p store.Process) {
 	t.Helper()
 	write(t, p)
-	process, err := host.NewLocal(nil, nil).Start(host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
+	process, err := host.NewLocal(nil, nil).Start(t.Context(), host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Processes = append(l.Processes, process)
 	l.Endpoints = append(l.Endpoints, p.Endpoint)
 	t.Cleanup(func() {
-		_ = process.Signal(host.Kill)
+		_ = process.Signal(context.Background(), host.Kill)
 		<-process.Exited()
 		if t.Failed() {
 			text, _ := os.ReadFile(p.LogFile)
@@ -133,7 +133,7 @@ func Places(t testing.TB, members int) []store.MemberPlace {
 	dir := t.TempDir()
 	var out []store.MemberPlace
 	for i := range members {
-		m := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: lease.Host, Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember]}
+		m := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: lease.Address, Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember]}
 		m.Dir = filepath.Join(dir, m.Name)
 		if err := os.Mkdir(m.Dir, 0o755); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
@@ -71,8 +72,8 @@ func (b *bed) prepare(ctx context.Context, cases []peer.Case) (err error) {
 	if !slices.ContainsFunc(cases, func(c peer.Case) bool { return !c.Null }) {
 		return nil
 	}
-	b.cluster, err = cluster.Start(ctx, b.host, b.store, cluster.Spec{
-		Name: "peers", Members: b.members, Self: b.binary, Dir: b.dir,
+	b.cluster, err = cluster.Start(ctx, b.store, cluster.Spec{
+		Name: "peers", Members: b.members, Hosts: []host.Host{b.host}, Self: b.binary, Dir: b.dir,
 	})
 	if err != nil {
 		return fmt.Errorf("the cluster of %s did not start: %w", b.store.Name(), err)

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
@@ -35,11 +34,11 @@ func newPlace(o options) (*place, error) {
 		}
 		root = filepath.Join(cache, "quorumbench", "peers")
 	}
-	if _, err := cluster.CleanOrphans(root); err != nil {
+	if _, err := host.CleanOrphans(root); err != nil {
 		return nil, err
 	}
 	h := host.NewLocal(nil, nil)
-	claim, err := h.Claim(root)
+	claim, err := h.Claim(context.Background(), root)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +48,7 @@ func newPlace(o options) (*place, error) {
 // prepare looks at the disk and builds the program that is compared, unless it
 // was given.
 func (p *place) prepare(ctx context.Context) (err error) {
-	if p.sync, err = probe.Fsync(p.dir, fsyncWrites); err != nil {
+	if p.sync, err = probe.Fsync(ctx, p.dir, fsyncWrites); err != nil {
 		return err
 	}
 	if p.binary != "" {
@@ -69,4 +68,4 @@ func (p *place) prepare(ctx context.Context) (err error) {
 }
 
 // close removes every file.
-func (p *place) close() error { return p.claim.Release(false) }
+func (p *place) close() error { return p.claim.Release(context.Background(), false) }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -50,7 +51,7 @@ func (c *comparison) conditions() compare.Conditions {
 	}
 	return compare.Conditions{
 		Store: strings.Join(c.stores, ", "), Members: c.members,
-		CPU: m.CPU, CPUs: m.Cores, System: m.OS, Kernel: m.Kernel, Go: m.Go,
+		CPU: m.CPU, CPUs: m.CPUs, System: m.System + "/" + m.Architecture, Kernel: m.Kernel, Go: runtime.Version(),
 		FileSystem: c.place.sync.FileSystem, FdatasyncP50: int64(c.place.sync.P50.NS), FdatasyncP99: int64(c.place.sync.P99.NS),
 		Rounds: c.begun, Seconds: seconds,
 		H2load: c.version(peer.H2load, peer.H2loadVersion), Wrk: c.version(peer.Wrk, peer.WrkVersion),

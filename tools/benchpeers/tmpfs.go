@@ -39,10 +39,10 @@ func newTmpfs(h host.Host) (*tmpfs, error) {
 			continue
 		}
 		root := filepath.Join(dir, fmt.Sprintf("quorumbench-peers-%d", os.Getuid()))
-		if _, err := cluster.CleanOrphans(root); err != nil {
+		if _, err := host.CleanOrphans(root); err != nil {
 			return nil, err
 		}
-		claim, err := h.Claim(root)
+		claim, err := h.Claim(context.Background(), root)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func newTmpfs(h host.Host) (*tmpfs, error) {
 
 // onTmpfs reports whether we can write there, into memory.
 func onTmpfs(dir string) bool {
-	r, err := probe.Fsync(dir, 1)
+	r, err := probe.Fsync(context.Background(), dir, 1)
 	return err == nil && r.FileSystem == tmpfsName
 }
 
@@ -71,7 +71,7 @@ func room(dir string) uint64 {
 
 // close removes what we made.
 func (t *tmpfs) close() error {
-	err := t.claim.Release(false)
+	err := t.claim.Release(context.Background(), false)
 	_ = os.Remove(t.root) // unless another process of ours has something there
 	return err
 }
@@ -85,8 +85,8 @@ func (b *bed) renew(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	b.cluster, err = cluster.Start(ctx, b.host, b.store, cluster.Spec{
-		Name: "peers", Members: 1, Self: b.binary, Dir: b.tmpfs.claim.Path(),
+	b.cluster, err = cluster.Start(ctx, b.store, cluster.Spec{
+		Name: "peers", Members: 1, Hosts: []host.Host{b.host}, Self: b.binary, Dir: b.tmpfs.claim.Path(),
 	})
 	if err != nil {
 		return fmt.Errorf("a member of %s on tmpfs did not start: %w", b.store.Name(), err)

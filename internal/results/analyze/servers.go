@@ -33,7 +33,7 @@ func servers(rows []record.MachineRow, from, to int64) Servers {
 	seconds := map[int64]second{}
 	before := map[string]record.MachineRow{} // by member
 	for _, r := range rows {
-		if r.Name == record.GeneratorName || r.Name == record.MachineName {
+		if !r.Member() {
 			continue
 		}
 		last, seen := before[r.Name]

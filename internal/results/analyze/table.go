@@ -80,7 +80,7 @@ func Tables(all []*Row) []Table {
 	if len(closed) > 0 {
 		var notes footnotes
 		columns, shared := labels(all, &notes), ""
-		if c := clients(); c.shared(closed) {
+		if c := facetOf(scenario.ClientsReading()); c.shared(closed) {
 			shared = c.above(closed[0].First())
 		} else {
 			columns = append(columns, label(c))
@@ -161,7 +161,7 @@ func labels(all []*Row, notes *footnotes) []cellsOf {
 	return columns
 }
 
-func label(f facet) cellsOf { return words(f.title, false, f.of) }
+func label(f facet) cellsOf { return words(f.title, false, f.cell) }
 
 // due is the open loop's rate; the word says that the gaps are random.
 func due(t *record.Trial) string {

@@ -19,6 +19,8 @@ type ByMember struct {
 	Share      float64 `json:"share"`
 	// Links is its connections; null where the load had none to it.
 	Links *Links `json:"connections"`
+	// Alarms are those that it raised when the load had ended, such as NOSPACE.
+	Alarms []string `json:"alarms,omitempty"`
 }
 
 // Links is what happened to the connections to a member in the window.
@@ -82,7 +84,7 @@ func counted(to []uint64, index int, n uint64) []uint64 {
 func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMember {
 	all := make([]ByMember, 0, len(members)+1)
 	for _, e := range members {
-		all = append(all, ByMember{Name: e.Name, Endpoint: e.Endpoint, ID: e.ID})
+		all = append(all, ByMember{Name: e.Name, Endpoint: e.Endpoint, ID: e.ID, Alarms: e.Alarms})
 	}
 	for i := range m.Links {
 		at := slices.IndexFunc(all, func(b ByMember) bool { return b.Endpoint == m.Links[i].Endpoint })

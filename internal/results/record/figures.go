@@ -43,6 +43,10 @@ type Figure struct {
 	Field  string // in the trial's JSON object, behind "watch." in that one; empty for none
 	Column string // in CSV files; empty for none
 	Title  string // of its column in tables; empty for none
+	// Line is what the lines of --interval call it, within an object where it has
+	// a point; empty for none. AtEnd says that the last line has it of each trial.
+	Line   string
+	AtEnd  bool
 	Unit   measure.Unit
 	Better Better
 	// Meaning is what docs/formats.md says of it.
@@ -82,15 +86,14 @@ func (f *Figure) Of(t *Trial) Value {
 // Share is the trial's figure as a share of what it is a part of, or why there
 // is none.
 func (f *Figure) Share(t *Trial) (v Value, why string) {
-	v = f.Of(t)
-	switch whole := f.Whole.Of(t); {
-	case !v.Known:
+	if v = f.Of(t); !v.Known { // what it is a part of may not be known either
 		return Value{}, f.Missing
-	case whole == 0:
-		return Value{}, f.Whole.None
-	default:
-		return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
 	}
+	whole := f.Whole.Of(t)
+	if whole == 0 {
+		return Value{}, f.Whole.None
+	}
+	return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
 }
 
 // Recorded reports whether the result has the figure: percentiles that it does

@@ -86,3 +86,17 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// A record can have watchers in its load and nothing of what they got.
+func TestSharesOfWhatIsMissing(t *testing.T) {
+	trial := &Trial{State: Complete}
+	trial.Load.Watch = &scenario.Watch{Watchers: 1}
+	for _, f := range Figures() {
+		if f.Whole == nil || f.Of(trial).Known && f.Whole.Of(trial) > 0 {
+			continue
+		}
+		if v, why := f.Share(trial); v.Known || why == "" {
+			t.Errorf("%s: %+v, and nothing says why", f.Name, v)
+		}
+	}
+}

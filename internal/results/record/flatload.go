@@ -78,6 +78,33 @@ type flatWatch struct {
 	AtWindow    bool   `json:"created_in_window"`
 }
 
+// flatColumns are the columns of flatLoad, or of the conditions, that have a
+// parameter, by its key. A parameter that came later has a column called like
+// its key: see LaterCells.
+var flatColumns = map[string]string{
+	"mix": "mix", "target": "target", "connections": "connections", "new-connection": "new_connection", "clients": "clients", "threads": "loops",
+	"arrival": "arrival", "rate": "rate", "total": "total", "duration": "duration_seconds", "warmup": "warmup_seconds", "timeout": "timeout_seconds",
+	"max-in-flight": "max_in_flight_limit", "key-size": "key_size", "value-size": "value_size", "key-space": "key_space", "prefix": "key_prefix",
+	"distribution": "distribution", "preload": "preloaded", "range-key": "range_key", "range-end": "range_end", "range-limit": "range_limit",
+	"count-only": "count_only", "keys-only": "keys_only", "stream": "streamed", "page-size": "page_size", "txn-keys": "txn_keys",
+	"stm.keys": "stm_keys", "stm.write-percent": "stm_write_percent", "stm.isolation": "stm_isolation", "stm.locker": "stm_locker",
+	"watch.watchers": "watchers", "watch.streams": "watching_streams", "watch.connections": "watching_connections", "watch.watched-keys": "watching_watched_keys",
+	"watch.keys-per-watcher": "watching_keys_per_watcher", "watch.prev-kv": "watching_previous_values", "watch.key": "watching_key",
+	"watch.earlier-events": "watching_earlier_events", "watch.created-in-window": "watching_created_in_window",
+	"compact.every": "compact_interval_seconds", "compact.behind": "compact_behind", "allow-volatile": "volatile_meant",
+}
+
+// LaterCells are the load's parameters that the schema 1 did not have, as
+// scenario files write them. Their columns stand behind all others.
+func (c *Conditions) LaterCells() (cells []ConditionCell) {
+	for _, p := range scenario.Parameters() {
+		if _, earlier := flatColumns[p.Key]; p.OfLoad() && !earlier {
+			cells = append(cells, ConditionCell{Name: strings.NewReplacer("-", "_", ".", "_").Replace(p.Key), Text: p.Text(&c.Load), Word: true})
+		}
+	}
+	return cells
+}
+
 // flatten is a load as CSV files have it.
 func flatten(l *scenario.Load) flatLoad {
 	f := flatLoad{

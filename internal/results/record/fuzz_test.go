@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // seconds is what the files of a trial of some seconds have.
@@ -90,8 +91,36 @@ func FuzzMachines(f *testing.F) {
 			t.Errorf("%d rows of %d bytes, and the error %v", len(rows), len(b), err)
 		}
 		for _, r := range rows {
-			if r.Unix < 0 || !(r.CPUSeconds >= 0 && r.CPUSeconds < 2*mostMachine) || r.RSSBytes < 0 {
+			if r.Unix < 0 || !(r.CPUSeconds >= 0 && r.CPUSeconds < 2*mostCounted) || r.RSSBytes < 0 {
 				t.Errorf("taken, and impossible: %+v", r)
+			}
+		}
+	})
+}
+
+func FuzzStores(f *testing.F) {
+	head := strings.Join(storeHeader(), ",") + "\n"
+	f.Add([]byte(head + "1763818441.250,m1,h:1,0.0002,,0.003,,5,0.1,0.001:2 0.002:5 +Inf:5,,,,,,,1.5,2,41943040,1,9\n"))
+	f.Add([]byte(head + "1763818441,m1,h:1,,refused,3,no answer,,,,,,,,,,,,,,\n"))
+	f.Add([]byte(head + "1,m1,,,,,,1,1,0.1:9 0.1:8,,,,,,,NaN,-1,1e300,,\n"))
+	f.Add([]byte("name,unix_seconds,fsync_count,fsync_buckets\nm1,1,1,:: 1: :1 -1:1 NaN:NaN\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		rows, err := readStores(b)
+		oneLine(t, err)
+		if len(rows) > bytes.Count(b, []byte{'\n'})+1 || err != nil && rows != nil {
+			t.Errorf("%d rows of %d bytes, and the error %v", len(rows), len(b), err)
+		}
+		for i := range rows {
+			r := &rows[i]
+			if r.Time.Unix() < 0 || r.Answer < 0 || r.Connect < 0 {
+				t.Errorf("taken, and impossible: %+v", r)
+			}
+			for metric, m := range r.Metrics {
+				p, _ := m.Since(store.Reading{}).Quantile(0.99)
+				lower, upper, _ := m.Longest()
+				if !possible(m.Value) || !possible(m.Sum) || !possible(m.Count) || len(m.Buckets) > maxBuckets || !(p >= 0) || !(lower >= 0) || !(upper >= lower) {
+					t.Errorf("taken, and impossible: metric %d %+v", metric, m)
+				}
 			}
 		}
 	})

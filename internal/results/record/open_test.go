@@ -75,6 +75,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{}`))
 	f.Add([]byte(`{"schema":"quorumbench/run/1","state":"incomplete","trials":[]}`))
 	f.Add([]byte(`{"schema":"quorumbench/run/1","trials":[{"schema":"quorumbench/trial/1","errors":3,"response_time_ns":{"count":2}}]}`))
+	f.Add([]byte(`{"schema":"quorumbench/run/1","trials":[{"schema":"quorumbench/trial/1","mix":[{"operation":"put","weight":1}],"clients":7,"key_space":9}]}`))
+	f.Add([]byte(`{"schema":"quorumbench/run/1","trials":[{"schema":"quorumbench/trial/1","target":"x","arrival":"y"}]}`))
 	l := newLoad(1, 0.3, true)
 	l.phase(measure.Measured, 1, 500)
 	trial := NewTrial(conditions(), Observed{Started: noon}, l.totals[measure.Measured], nil, roles)
@@ -100,6 +102,11 @@ func FuzzOpen(f *testing.F) {
 		back, err := Parse(again)
 		if err != nil {
 			t.Fatalf("%v in %s", err, again)
+		}
+		for i := range back.Trials {
+			if was, now := run.Trials[i].Load, back.Trials[i].Load; was.Clients != now.Clients || was.KeySpace != now.KeySpace || len(was.Mix) != len(now.Mix) {
+				t.Errorf("the load %+v is read again as %+v", was, now)
+			}
 		}
 		third, err := encode(back)
 		if err != nil || !bytes.Equal(again, third) {

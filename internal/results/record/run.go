@@ -121,6 +121,8 @@ type Member struct {
 	Endpoint string `json:"endpoint"`
 	Version  string `json:"version,omitempty"`
 	Machine  string `json:"machine,omitempty"` // a Machine's name
+	// Alarms are of a member after a load; a cluster's have none.
+	Alarms []string `json:"-"`
 }
 
 // Durability says what an acknowledged write rests on.

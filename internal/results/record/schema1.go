@@ -1,8 +1,8 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"math"
 	"time"
 
@@ -22,6 +22,7 @@ func (t *Trial) readLoad(b []byte) error {
 		}
 		var err error
 		t.Load, err = old.load()
+		t.Schema = TrialSchema // as it is from here on, and as it would be written
 		return err
 	}
 	var now struct {
@@ -52,8 +53,8 @@ func (o *flatLoad) load() (scenario.Load, error) {
 		TxnKeys: o.TxnKeys, Preload: o.Preloaded, Seed: o.Seed, VolatileMeant: o.VolatileMeant,
 		Compact: scenario.Compaction{Every: span(o.CompactSeconds), Behind: o.CompactBehind},
 	}
-	var wrong []error
-	note := func(err error) { wrong = append(wrong, err) }
+	var wrong error // the first
+	note := func(err error) { wrong = cmp.Or(wrong, err) }
 	for _, part := range o.Mix {
 		op := scenario.Operation{Weight: part.Weight}
 		var err error
@@ -92,7 +93,7 @@ func (o *flatLoad) load() (scenario.Load, error) {
 			PrevKV: w.PrevKV, Key: key(w.Key), Expect: w.Earlier, AtWindow: w.AtWindow,
 		}
 	}
-	return l, errors.Join(wrong...)
+	return l, wrong
 }
 
 // text is a key as it can be shown, and key the same for one that may be missing.

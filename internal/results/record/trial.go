@@ -113,9 +113,10 @@ type Trial struct {
 
 	Verdict verdict.Verdict `json:"verdict"`
 
-	// Events, by their time, and Timeline are what Run.ReadEvents read.
-	Events   []Event `json:"-"`
-	Timeline []Row   `json:"-"`
+	// Events, by their time, Timeline and Stores are what Run.ReadEvents read.
+	Events   []Event    `json:"-"`
+	Timeline []Row      `json:"-"`
+	Stores   []StoreRow `json:"-"`
 }
 
 // NewTrial makes a trial's result of what was measured: every figure that

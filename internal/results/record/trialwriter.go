@@ -21,6 +21,7 @@ const (
 	timelineFile = "timeline.csv"
 	eventsFile   = "events.jsonl"
 	machinesFile = "machines.csv"
+	storesFile   = "stores.csv"
 )
 
 // TrialWriter writes one trial's folder. Its methods may be called from any
@@ -36,6 +37,7 @@ type TrialWriter struct {
 	timeline *lines
 	events   *lines
 	machines *lines // nil until the first rows
+	stores   *lines // likewise
 	watches  bool   // the timeline has columns of watch events
 	columns  []string
 	begun    bool
@@ -249,7 +251,7 @@ func (t *TrialWriter) do(write func() error) error {
 
 func (t *TrialWriter) closeFiles() error {
 	var errs []error
-	for _, l := range []*lines{t.hlog, t.timeline, t.events, t.machines} {
+	for _, l := range []*lines{t.hlog, t.timeline, t.events, t.machines, t.stores} {
 		if l != nil {
 			errs = append(errs, l.close())
 		}

@@ -30,12 +30,15 @@ func CSV(w io.Writer, run *record.Run) error {
 // trialCells are a trial's columns; which they are does not depend on the trial.
 func trialCells(t *record.Trial) (names, cells []string) {
 	word := func(name, text string) { names, cells = append(names, name), append(cells, printable.Cell(text)) }
-	for _, c := range t.Cells() {
-		if c.Word {
-			c.Text = printable.Cell(c.Text)
+	conditions := func(all []record.ConditionCell) {
+		for _, c := range all {
+			if c.Word {
+				c.Text = printable.Cell(c.Text)
+			}
+			names, cells = append(names, c.Name), append(cells, c.Text)
 		}
-		names, cells = append(names, c.Name), append(cells, c.Text)
 	}
+	conditions(t.Cells())
 	word("state", string(t.State))
 	word("verdict", string(t.Verdict.State))
 	reasons := make([]string, 0, len(t.Verdict.Reasons))
@@ -50,6 +53,7 @@ func trialCells(t *record.Trial) (names, cells []string) {
 			names, cells = append(names, f.Column), append(cells, f.Cell(t))
 		}
 	}
+	conditions(t.LaterCells())
 	return names, cells
 }
 

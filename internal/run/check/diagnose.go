@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -116,7 +115,7 @@ func disks(m *MemberFigures) (out []Cause) {
 }
 
 // slowness is a timer's p99, or its mean where there are no buckets.
-func slowness(r probe.Reading) (how string, took float64, ok bool) {
+func slowness(r store.Reading) (how string, took float64, ok bool) {
 	if p99, ok := r.Quantile(0.99); ok {
 		return "a p99", p99, true
 	}

@@ -5,16 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // timer is 100 times, 98 of which are up to usual and two up to worst, as etcd
 // tells them.
-func timer(usual, worst float64) probe.Reading {
-	r := probe.Reading{Count: 100, Sum: 98*usual + 2*worst}
+func timer(usual, worst float64) store.Reading {
+	r := store.Reading{Count: 100, Sum: 98*usual + 2*worst}
 	for upper := 0.001; upper < 9; upper *= 2 {
-		b := probe.Bucket{Upper: upper}
+		b := store.Bucket{Upper: upper}
 		if upper >= usual {
 			b.Count = 98
 		}
@@ -23,11 +22,11 @@ func timer(usual, worst float64) probe.Reading {
 		}
 		r.Buckets = append(r.Buckets, b)
 	}
-	r.Buckets = append(r.Buckets, probe.Bucket{Upper: math.Inf(1), Count: 100})
+	r.Buckets = append(r.Buckets, store.Bucket{Upper: math.Inf(1), Count: 100})
 	return r
 }
 
-func mean(seconds float64) probe.Reading { return probe.Reading{Sum: 100 * seconds, Count: 100} }
+func mean(seconds float64) store.Reading { return store.Reading{Sum: 100 * seconds, Count: 100} }
 
 // healthy is a cluster of one with nothing wrong.
 func healthy() Figures {
@@ -35,7 +34,7 @@ func healthy() Figures {
 		Seconds: 60, Rate: 1000, Clients: 200, Throughput: 800,
 		Members: []MemberFigures{{
 			Name: "m1", Asked: 60, Slowest: 0.01, Connects: 60, Round: RoundTrip{0.0001, 0.0002, 0.001},
-			Metrics: probe.Sample{
+			Metrics: store.Sample{
 				store.FsyncSeconds: timer(0.001, 0.004), store.CommitSeconds: timer(0.004, 0.016), store.PeerRoundTripSeconds: timer(0.001, 0.008),
 				store.CPUSeconds: {Value: 30}, store.Processors: {Value: 2}, store.LeaderChanges: {},
 			},
@@ -46,7 +45,7 @@ func healthy() Figures {
 
 func TestDiagnosis(t *testing.T) {
 	m := func(change func(*MemberFigures)) func(*Figures) { return func(f *Figures) { change(&f.Members[0]) } }
-	set := func(metric store.Metric, r probe.Reading) func(*Figures) {
+	set := func(metric store.Metric, r store.Reading) func(*Figures) {
 		return m(func(m *MemberFigures) { m.Metrics[metric] = r })
 	}
 	for _, test := range []struct {
@@ -60,7 +59,7 @@ func TestDiagnosis(t *testing.T) {
 		{"fsync at the limit", set(store.FsyncSeconds, timer(0.004, 0.008)), "", ""},
 		{"fsync without buckets", set(store.FsyncSeconds, mean(0.011)), CauseDisk, "a mean of 11.0 ms over 100"},
 		{"commit", set(store.CommitSeconds, timer(0.004, 0.064)), CauseDisk, "commit of its database had a p99"},
-		{"one long fsync", set(store.FsyncSeconds, func() probe.Reading {
+		{"one long fsync", set(store.FsyncSeconds, func() store.Reading {
 			r := timer(0.001, 0.001)
 			r.Count++
 			for i := range r.Buckets {
@@ -75,9 +74,9 @@ func TestDiagnosis(t *testing.T) {
 		{"folder", func(f *Figures) { f.Probe = &ProbeFigures{Dir: "/data", FileSystem: "ext4", P99: 0.02, Count: 100} }, CauseDisk, "fdatasync in /data (ext4) has a p99 of 20.0 ms"},
 		{"very slow folder", func(f *Figures) { f.Probe = &ProbeFigures{Dir: "/data", FileSystem: "ext4", P50: 0.05, Count: 100} }, CauseDisk, "fdatasync in /data (ext4) has a median of 50.0 ms"},
 		{"quick folder", func(f *Figures) { f.Probe = &ProbeFigures{P99: 0.002} }, "", ""},
-		{"member's processors", set(store.CPUSeconds, probe.Reading{Value: 110}), CauseCPU, "member m1 used 92 % of its 2 processors (110.0 s in 60.0 s"},
+		{"member's processors", set(store.CPUSeconds, store.Reading{Value: 110}), CauseCPU, "member m1 used 92 % of its 2 processors (110.0 s in 60.0 s"},
 		{"processors not told", m(func(m *MemberFigures) {
-			m.Metrics[store.CPUSeconds] = probe.Reading{Value: 600}
+			m.Metrics[store.CPUSeconds] = store.Reading{Value: 600}
 			delete(m.Metrics, store.Processors)
 		}), "", ""},
 		{"shared machine", func(f *Figures) { f.Tester.MachineBusy, f.Tester.Shared = 0.95, []string{"m1"} }, CauseCPU, "in use 95 % of the time (limit 85 %), which this program shares with m1"},
@@ -93,7 +92,7 @@ func TestDiagnosis(t *testing.T) {
 		{"lost packets", m(func(m *MemberFigures) { m.Round.Max = 1.01 }), CauseNetwork, "packets between this program and member m1 are lost"},
 		{"no connection", m(func(m *MemberFigures) { m.Refused = 3 }), CauseNetwork, "3 of 60 TCP connections to member m1 did not come to be"},
 		{"peers", set(store.PeerRoundTripSeconds, timer(0.1, 0.5)), CauseNetwork, "between member m1 and the other members had a p99"},
-		{"election counted", set(store.LeaderChanges, probe.Reading{Value: 2}), CauseElection, "member m1 counted 2 changes"},
+		{"election counted", set(store.LeaderChanges, store.Reading{Value: 2}), CauseElection, "member m1 counted 2 changes"},
 		{"election by the term", func(f *Figures) { f.Elections = 1 }, CauseElection, "the cluster's term rose by 1"},
 		{"alarm", m(func(m *MemberFigures) { m.Alarms = []string{"NOSPACE"} }), CauseAlarm, "member m1 raises the alarm NOSPACE"},
 		{"silent", m(func(m *MemberFigures) { m.Slowest = 1.2 }), CauseMember, "took 1.20 s to answer a question about itself (limit 250 ms); its machine accepts TCP connections in 200 µs"},

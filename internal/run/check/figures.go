@@ -1,6 +1,6 @@
 package check
 
-import "github.com/quorumbench/quorumbench/internal/run/probe"
+import "github.com/quorumbench/quorumbench/internal/store"
 
 // Figures is everything that the rules look at: of the load, of each member,
 // and of this program. Times are in seconds; what is not known is absent.
@@ -31,7 +31,7 @@ type MemberFigures struct {
 	Name string
 	// Metrics is what happened to its metrics in the window; nil with Unread,
 	// why they could not be read.
-	Metrics probe.Sample
+	Metrics store.Sample
 	Unread  string
 
 	Asked      int     // questions for its metrics or its state in the window

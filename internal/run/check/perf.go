@@ -247,13 +247,13 @@ func (p *Perf) judge(ctx context.Context, out *Outcome) {
 		return
 	}
 	if p.DataDir != "" && ctx.Err() == nil {
-		out.Figures.Probe = p.probe(out)
+		out.Figures.Probe = p.probe(ctx, out)
 	}
 	out.Causes, out.Looked = Diagnose(out.Figures)
 }
 
-func (p *Perf) probe(out *Outcome) *ProbeFigures {
-	f, err := probe.Fsync(p.DataDir, probe.FsyncWrites)
+func (p *Perf) probe(ctx context.Context, out *Outcome) *ProbeFigures {
+	f, err := probe.Fsync(ctx, p.DataDir, probe.FsyncWrites)
 	if err != nil {
 		out.Notes = append(out.Notes, err.Error())
 		return nil

@@ -37,7 +37,7 @@ type watched struct {
 	name, endpoint string
 	access         store.Access
 	scraper        *probe.Scraper // nil: the store's members tell nothing
-	first, last    probe.Sample
+	first, last    store.Sample
 	figures        MemberFigures
 	rounds         []float64
 }
@@ -135,7 +135,7 @@ func (m *watched) connect(ctx context.Context) {
 }
 
 // scrape reads the member's metrics; nil when it does not tell them now.
-func (m *watched) scrape(ctx context.Context) probe.Sample {
+func (m *watched) scrape(ctx context.Context) store.Sample {
 	if m.scraper == nil {
 		return nil
 	}
@@ -170,8 +170,8 @@ func (m *watched) done() MemberFigures {
 }
 
 // between is what happened between two samples; gauges are the later ones.
-func between(first, last probe.Sample) probe.Sample {
-	d := probe.Sample{}
+func between(first, last store.Sample) store.Sample {
+	d := store.Sample{}
 	for metric, r := range last {
 		switch metric {
 		case store.Processors, store.ResidentBytes, store.DatabaseBytes:

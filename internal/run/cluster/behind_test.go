@@ -54,7 +54,7 @@ func proxiedEtcd(t *testing.T, front ...string) proxied {
 }
 
 func TestMemberOfTwoProcesses(t *testing.T) {
-	c, err := Start(t.Context(), host.NewLocal(nil, nil), proxiedEtcd(t, "sleep", "1000"), Spec{Members: 1, Dir: t.TempDir()})
+	c, err := Start(t.Context(), proxiedEtcd(t, "sleep", "1000"), Spec{Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestMemberOfTwoProcesses(t *testing.T) {
 	if filepath.Base(m.LogFile) != "m1.log" || filepath.Base(m.Behind[0].LogFile) != "m1-etcd.log" {
 		t.Errorf("logs %s, %s", m.LogFile, m.Behind[0].LogFile)
 	}
-	if err := c.Kill("m1", host.Kill); err != nil {
+	if err := c.Signal(t.Context(), "m1", host.Kill); err != nil {
 		t.Fatal(err)
 	}
 	ended := []Exit{exit(t, c), exit(t, c)}
@@ -86,7 +86,7 @@ func TestMemberOfTwoProcesses(t *testing.T) {
 
 func TestProxyThatEndsAtStart(t *testing.T) {
 	dir := t.TempDir()
-	_, err := Start(t.Context(), host.NewLocal(nil, nil), proxiedEtcd(t, "sh", "-c", "echo no etcd here; exit 3"), Spec{Members: 1, Dir: dir})
+	_, err := Start(t.Context(), proxiedEtcd(t, "sh", "-c", "echo no etcd here; exit 3"), Spec{Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), "member m1 ended (") || !strings.Contains(err.Error(), "no etcd here") {
 		t.Errorf("%v", err)
 	}

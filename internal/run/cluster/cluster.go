@@ -1,6 +1,6 @@
-// Package cluster runs a store's members on a host: it starts them, asks until
-// they are ready, tells who leads and who ended, and stops them. What to start
-// is the store's data; nothing here knows one store from another.
+// Package cluster runs a store's members on hosts: it starts them, asks until
+// they are ready, reports who ended, and stops them. What to start is the store's
+// data; nothing here knows one store from another.
 package cluster
 
 import (
@@ -8,24 +8,32 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Spec says which cluster is wanted.
 type Spec struct {
-	Name     string   // unique to this cluster, such as run-1; empty is "quorumbench"
-	Members  int      // at least 1
+	Name    string // unique to this cluster, such as run-1; empty is "quorumbench"
+	Members int    // at least 1
+	// Hosts are the machines that members are placed on in turn: with as many as
+	// there are members, each has its own.
+	Hosts    []host.Host
 	Exec     string   // another server binary; empty for the store's default
 	Self     string   // our own binary; empty for the running one
 	Env      []string // KEY=VALUE that every process gets, beside its own
 	Settings any      // what the store's DecodeSettings returned; nil for defaults
-	// Dir is the folder in which the cluster makes a data folder of its own.
+	// Dir is the folder in which the cluster makes a data folder of its own, on
+	// each host.
 	Dir string
-	// LogDir is the folder of the members' logs; empty is "logs" below Dir.
+	// LogDir is the folder of the members' logs, on each host; empty is "logs"
+	// below Dir.
 	LogDir string
 	// KeepData leaves the data folder where it is when the cluster stops.
 	KeepData bool
@@ -36,21 +44,66 @@ type Spec struct {
 
 // Member is one member of a running cluster.
 type Member struct {
-	ID       uint64 // as the store calls it; 0 if it does not say
-	Name     string // such as m1
-	Endpoint string // HOST:PORT for clients
-	PID      int
-	DataDir  string // where its files are, and where fdatasync is measured
-	LogFile  string
-	Behind   []Backing // its further processes, such as the server behind a proxy
+	ID      uint64 // as the store calls it; 0 if it does not say
+	Host    host.Host
+	DataDir string    // where its files are, and where fdatasync is measured
+	Process           // the one that clients talk to; its name is the member's
+	Behind  []Process // its further processes, such as the server behind a proxy
 }
 
-// Backing is a further process of a member.
-type Backing struct {
-	Name     string // such as m1-etcd
+// Processes lists all of the member's processes, the one that clients talk to
+// first.
+func (m *Member) Processes() []Process { return append([]Process{m.Process}, m.Behind...) }
+
+// Process is one of a member's processes.
+type Process struct {
+	Name     string // such as m1, or m1-etcd
 	Endpoint string // HOST:PORT at which it serves
-	PID      int
-	LogFile  string
+	PID      int    // on the member's host
+	LogFile  string // there
+}
+
+// Running is a cluster that serves: one that was started here, or one that ran
+// already, of whose machines nothing is known.
+type Running interface {
+	// Access is how clients reach it.
+	Access() store.Access
+	// Members lists the members whose hosts are known, those that ended among
+	// them: all of them or none.
+	Members() []Member
+	// Notes are sentences about how it was started.
+	Notes() []string
+	// Whole reports whether no process of a known member has ended.
+	Whole() bool
+	// Exits carries one event for each process of a known member that ended. It is
+	// closed when the cluster has stopped, and need not be read; nil if there will
+	// be none.
+	Exits() <-chan Exit
+	// Signal sends a signal to all processes of the known member with that name.
+	Signal(ctx context.Context, member string, s host.Signal) error
+}
+
+// Attached is a cluster that ran already.
+type Attached struct{ Via store.Access }
+
+// Access implements Running.
+func (a Attached) Access() store.Access { return a.Via }
+
+// Members implements Running: where they run is not known.
+func (Attached) Members() []Member { return nil }
+
+// Notes implements Running.
+func (Attached) Notes() []string { return nil }
+
+// Whole implements Running: it is taken as it is.
+func (Attached) Whole() bool { return true }
+
+// Exits implements Running.
+func (Attached) Exits() <-chan Exit { return nil }
+
+// Signal implements Running: it is not ours to signal.
+func (Attached) Signal(_ context.Context, member string, s host.Signal) error {
+	return fmt.Errorf("member %s cannot be sent %s: the cluster was not started here, and its processes are not known", member, s)
 }
 
 // Exit says that a member's process ended.
@@ -58,30 +111,38 @@ type Exit struct {
 	Member  string // its name
 	Process string // the process's: the member's, or that of one behind it
 	host.Exit
-	// Asked is true if Stop, Wipe or Kill with a signal that ends was called.
+	// Asked is true if Stop, Wipe or Signal with a signal that ends was called.
 	Asked bool
 }
 
 // Cluster is a cluster that runs. Its methods may be called from several
 // goroutines.
 type Cluster struct {
-	host    host.Host
 	spec    Spec
+	places  []*place
 	launch  store.Launch
-	data    host.Claim
-	lease   *host.Lease
 	admin   store.Admin
 	members []*member
 	exits   chan Exit
 
 	stopping sync.Mutex // held by Stop and Wipe
 	stopped  bool
-	watchers sync.WaitGroup
+	waiters  sync.WaitGroup // for exits
+}
+
+var _ Running = (*Cluster)(nil)
+
+// place is what a cluster has on one of its hosts.
+type place struct {
+	host  host.Host
+	data  host.Claim
+	lease *host.Lease // of the ports of all members there
 }
 
 // member is what is known of one member.
 type member struct {
 	Member
+	place     *place
 	processes []running // the one that clients talk to is the last
 	mu        sync.Mutex
 	asked     bool
@@ -103,16 +164,7 @@ func (c *Cluster) processes() []running {
 	return out
 }
 
-// Endpoints lists the members' client endpoints, in the order of the members.
-func (c *Cluster) Endpoints() []string {
-	out := make([]string, len(c.members))
-	for i, m := range c.members {
-		out[i] = m.Endpoint
-	}
-	return out
-}
-
-// Members lists the members, those that ended among them.
+// Members lists the members in their order, those that ended among them.
 func (c *Cluster) Members() []Member {
 	out := make([]Member, len(c.members))
 	for i, m := range c.members {
@@ -121,8 +173,14 @@ func (c *Cluster) Members() []Member {
 	return out
 }
 
-// Dir is the cluster's data folder.
-func (c *Cluster) Dir() string { return c.data.Path() }
+// Dirs are the cluster's data folders, by host in the order of Spec.Hosts.
+func (c *Cluster) Dirs() []string {
+	out := make([]string, len(c.places))
+	for i, p := range c.places {
+		out[i] = p.data.Path()
+	}
+	return out
+}
 
 // Synced says whether the store syncs before it acknowledges.
 func (c *Cluster) Synced() bool { return c.launch.Synced }
@@ -132,8 +190,9 @@ func (c *Cluster) Notes() []string { return c.launch.Notes }
 
 // Access is how to reach the cluster.
 func (c *Cluster) Access() store.Access {
-	a := store.Access{Endpoints: c.Endpoints()}
+	var a store.Access
 	for _, m := range c.members {
+		a.Endpoints = append(a.Endpoints, m.Endpoint)
 		for _, b := range m.Behind {
 			if a.Behind == nil {
 				a.Behind = map[string]string{}
@@ -150,44 +209,54 @@ func (c *Cluster) Admin() store.Admin { return c.admin }
 // Status asks every member. An ended one is listed with its error.
 func (c *Cluster) Status(ctx context.Context) (store.Status, error) { return c.admin.Status(ctx) }
 
-// LeaderID asks who leads; 0 if nobody does.
-func (c *Cluster) LeaderID(ctx context.Context) (uint64, error) {
-	s, err := c.admin.Status(ctx)
-	if err != nil {
-		return 0, err
+// Fsync measures fdatasync where the members keep their data: once for each
+// device of each host.
+func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, error) {
+	var all []probe.FsyncResult
+	for _, p := range c.places {
+		var dirs []string
+		for _, m := range c.members {
+			if m.place == p {
+				dirs = append(dirs, m.DataDir)
+			}
+		}
+		results, err := p.host.Fsync(ctx, dirs, writes)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, results...)
 	}
-	if l := s.Leader(); l != nil {
-		return l.ID, nil
-	}
-	return 0, nil
+	return all, nil
 }
 
-// Exits carries one event for each process of a member that ended. It is closed
-// when the cluster has stopped, and need not be read.
+// Exits implements Running.
 func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
-// Kill sends a signal to the member with the given name, all its processes.
-func (c *Cluster) Kill(name string, signal host.Signal) error {
-	for _, m := range c.members {
-		if m.Name == name {
-			return m.signal(signal)
+// Whole implements Running.
+func (c *Cluster) Whole() bool {
+	return !slices.ContainsFunc(c.processes(), func(p running) bool {
+		select {
+		case <-p.Exited():
+			return true
+		default:
+			return false
 		}
-	}
-	return fmt.Errorf("the cluster has no member %q; it has %s", name, c.names())
+	})
 }
 
-func (c *Cluster) names() string {
-	out := ""
+// Signal implements Running.
+func (c *Cluster) Signal(ctx context.Context, name string, s host.Signal) error {
+	names := make([]string, len(c.members))
 	for i, m := range c.members {
-		if i > 0 {
-			out += ", "
+		if m.Name == name {
+			return m.signal(ctx, s)
 		}
-		out += m.Name
+		names[i] = m.Name
 	}
-	return out
+	return fmt.Errorf("the cluster has no member %q; it has %s", name, strings.Join(names, ", "))
 }
 
-func (m *member) signal(s host.Signal) error {
+func (m *member) signal(ctx context.Context, s host.Signal) error {
 	if s == host.Kill || s == host.Terminate {
 		m.mu.Lock()
 		m.asked = true
@@ -195,14 +264,14 @@ func (m *member) signal(s host.Signal) error {
 	}
 	var errs []error
 	for _, p := range m.processes {
-		errs = append(errs, p.Signal(s))
+		errs = append(errs, p.Signal(ctx, s))
 	}
 	return errors.Join(errs...)
 }
 
-// watch reports a process's exit.
-func (c *Cluster) watch(m *member, p running) {
-	c.watchers.Go(func() {
+// reportExit puts a process's exit into exits.
+func (c *Cluster) reportExit(m *member, p running) {
+	c.waiters.Go(func() {
 		<-p.Exited()
 		m.mu.Lock()
 		asked := m.asked

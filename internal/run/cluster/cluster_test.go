@@ -24,7 +24,10 @@ import (
 
 // ownerEnv makes the test binary start a cluster in the folder it names, tell
 // about it, and wait to be killed.
-const ownerEnv = "QUORUMBENCH_CLUSTER_TEST_OWNER"
+const (
+	ownerEnv      = "QUORUMBENCH_CLUSTER_TEST_OWNER"
+	ownerHostsEnv = "QUORUMBENCH_CLUSTER_TEST_HOSTS" // not empty: on two hosts
+)
 
 func TestMain(m *testing.M) {
 	switch {
@@ -41,17 +44,55 @@ func TestMain(m *testing.M) {
 }
 
 func own(dir string) {
-	c, err := Start(context.Background(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir})
+	hosts := []host.Host{host.NewLocal(nil, nil)}
+	if os.Getenv(ownerHostsEnv) != "" {
+		hosts = []host.Host{host.NewLocal(nil, nil).At("127.0.0.23"), host.NewLocal(nil, nil).At("127.0.0.24")}
+	}
+	c, err := Start(context.Background(), etcd.New(), Spec{Members: len(hosts), Hosts: hosts, Dir: dir})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	id, _ := host.Identify(c.Members()[0].PID)
-	b, _ := json.Marshal(id)
-	fmt.Printf("%s\n%s\n", b, c.Dir())
+	id, _ := host.Identify(c.Members()[len(hosts)-1].PID)
+	_ = json.NewEncoder(os.Stdout).Encode(owned{id, c.Dirs()})
 	for range c.Exits() {
 	}
 	select {}
+}
+
+// owned is what an owner says of its cluster.
+type owned struct {
+	Member host.Identity // the last
+	Dirs   []string
+}
+
+// killedOwner starts an owner of a cluster whose data is below dir, does what is
+// given while it lives, and kills it. hosts is empty for one host.
+func killedOwner(t *testing.T, dir, hosts string, meanwhile ...func()) (member host.Identity, dirs []string) {
+	t.Helper()
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), ownerEnv+"="+dir, ownerHostsEnv+"="+hosts)
+	out, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = owner.Process.Kill() }()
+	var has owned
+	line, _ := bufio.NewReader(out).ReadBytes('\n')
+	if err := json.Unmarshal(line, &has); err != nil {
+		t.Fatalf("the owner said %q", line)
+	}
+	for _, f := range meanwhile {
+		f()
+	}
+	if err := owner.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = owner.Wait()
+	return has.Member, has.Dirs
 }
 
 func start(t *testing.T, spec Spec) *Cluster {
@@ -59,7 +100,10 @@ func start(t *testing.T, spec Spec) *Cluster {
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
 	}
-	c, err := Start(t.Context(), host.NewLocal(nil, nil), etcd.New(), spec)
+	if spec.Hosts == nil {
+		spec.Hosts = []host.Host{host.NewLocal(nil, nil)}
+	}
+	c, err := Start(t.Context(), etcd.New(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,15 +177,12 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	processes := identities(t, c)
 	leader := status.Leader()
 	for i, m := range c.Members() {
-		if m.ID == 0 || m.ID != status.Members[i].ID || m.Name != status.Members[i].Name || m.Endpoint != c.Endpoints()[i] {
+		if m.ID == 0 || m.ID != status.Members[i].ID || m.Name != status.Members[i].Name || m.Endpoint != c.Access().Endpoints[i] {
 			t.Errorf("member %+v is not the status's %+v", m, status.Members[i])
 		}
 		if _, err := os.Stat(m.DataDir); err != nil {
 			t.Error(err)
 		}
-	}
-	if id, err := c.LeaderID(t.Context()); err != nil || id != leader.ID {
-		t.Errorf("leader %x, %v", id, err)
 	}
 
 	for _, m := range status.Members {
@@ -158,7 +199,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 		return err == nil && unready(&s) == nil && s.Leader().ID == leader.ID && s.Term > status.Term
 	})
 
-	if err := c.Kill(leader.Name, host.Kill); err != nil {
+	if err := c.Signal(t.Context(), leader.Name, host.Kill); err != nil {
 		t.Fatal(err)
 	}
 	e := exit(t, c)
@@ -169,7 +210,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 		s, err := c.Status(t.Context())
 		return err == nil && s.Leader() != nil && s.Leader().ID != leader.ID && s.Term > status.Term
 	})
-	if err := c.Kill("m9", host.Kill); err == nil || !strings.Contains(err.Error(), "m1, m2, m3") {
+	if err := c.Signal(t.Context(), "m9", host.Kill); err == nil || !strings.Contains(err.Error(), "m1, m2, m3") {
 		t.Errorf("killing a stranger: %v", err)
 	}
 
@@ -186,7 +227,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 			t.Errorf("process %d is left", id.PID)
 		}
 	}
-	if _, err := os.Stat(c.Dir()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(c.Dirs()[0]); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the data folder is left: %v", err)
 	}
 	for _, m := range c.Members() {
@@ -210,7 +251,7 @@ func TestUnexpectedExitIsNotAsked(t *testing.T) {
 	if _, err := os.Stat(c.Members()[0].DataDir); err != nil {
 		t.Errorf("the data was to be kept: %v", err)
 	}
-	removed, err := CleanOrphans(filepath.Dir(c.Dir()))
+	removed, err := host.CleanOrphans(filepath.Dir(c.Dirs()[0]))
 	if err != nil || len(removed) != 0 {
 		t.Errorf("kept data was taken for an orphan: %v, %v", removed, err)
 	}
@@ -218,7 +259,7 @@ func TestUnexpectedExitIsNotAsked(t *testing.T) {
 
 func TestPausedMemberIsStopped(t *testing.T) {
 	c := start(t, Spec{Members: 1, KeepData: true, StopTimeout: time.Minute})
-	if err := c.Kill("m1", host.Pause); err != nil {
+	if err := c.Signal(t.Context(), "m1", host.Pause); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Stop(t.Context()); err != nil {
@@ -235,32 +276,14 @@ func TestPausedMemberIsStopped(t *testing.T) {
 func TestKilledOwnerLeavesNoMemberAndItsDataIsRemoved(t *testing.T) {
 	root := t.TempDir()
 	live := start(t, Spec{Members: 1, Dir: root})
-	owner := exec.Command(os.Args[0])
-	owner.Env = append(os.Environ(), ownerEnv+"="+filepath.Join(root, "run", "data"))
-	out, err := owner.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := owner.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = owner.Process.Kill() }()
-	var member host.Identity
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &member) != nil || !lines.Scan() {
-		t.Fatalf("the owner said %q", lines.Text())
-	}
-	dataDir := lines.Text()
-	if removed, err := CleanOrphans(root); err != nil || len(removed) != 0 {
-		t.Fatalf("the data of living owners was removed: %v, %v", removed, err)
-	}
-
-	if err := owner.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = owner.Wait()
+	member, dirs := killedOwner(t, filepath.Join(root, "run", "data"), "", func() {
+		if removed, err := host.CleanOrphans(root); err != nil || len(removed) != 0 {
+			t.Fatalf("the data of living owners was removed: %v, %v", removed, err)
+		}
+	})
+	dataDir := dirs[0]
 	eventually(t, "the member is gone", func() bool { return !member.Running() })
-	removed, err := CleanOrphans(root)
+	removed, err := host.CleanOrphans(root)
 	if err != nil || len(removed) != 1 || removed[0] != dataDir {
 		t.Errorf("removed %v, not %s: %v", removed, dataDir, err)
 	}
@@ -278,7 +301,7 @@ func TestMemberThatExitsAtOnceIsOneSentence(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho first\necho the disk is on fire >&2\nexit 3\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Start(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 2, Dir: dir, Exec: script})
+	_, err := Start(t.Context(), etcd.New(), Spec{Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 2, Dir: dir, Exec: script})
 	if err == nil {
 		t.Fatal("it started")
 	}
@@ -314,7 +337,7 @@ type takenPorts struct {
 func (h *takenPorts) Ports(ctx context.Context, count int) (*host.Lease, error) {
 	lease, err := h.Local.Ports(ctx, count)
 	if h.asked++; err == nil && h.asked == 1 {
-		h.taken, err = net.Listen("tcp", net.JoinHostPort(lease.Host, strconv.Itoa(lease.Ports[0])))
+		h.taken, err = net.Listen("tcp", net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0])))
 	}
 	return lease, err
 }
@@ -322,14 +345,14 @@ func (h *takenPorts) Ports(ctx context.Context, count int) (*host.Lease, error) 
 func TestPortTakenMeanwhile(t *testing.T) {
 	h := &takenPorts{Local: host.NewLocal(nil, nil)}
 	dir := t.TempDir()
-	c, err := Start(t.Context(), h, etcd.New(), Spec{Members: 1, Dir: dir})
+	c, err := Start(t.Context(), etcd.New(), Spec{Hosts: []host.Host{h}, Members: 1, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if h.asked != 2 {
 		t.Errorf("ports were asked for %d times", h.asked)
 	}
-	if got := claims(t, dir); len(got) != 1 || got[0] != c.Dir() {
+	if got := claims(t, dir); len(got) != 1 || got[0] != c.Dirs()[0] {
 		t.Errorf("data folders: %v", got)
 	}
 	if err := c.Wipe(); err != nil {
@@ -344,7 +367,7 @@ func TestStartIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	_, err := Start(ctx, host.NewLocal(nil, nil), etcd.New(), Spec{Members: 3, Dir: dir})
+	_, err := Start(ctx, etcd.New(), Spec{Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 3, Dir: dir})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -358,11 +381,15 @@ func TestBadSpecs(t *testing.T) {
 		"no members":       {Dir: t.TempDir()},
 		"too many members": {Members: kv.MaxMembers + 1, Dir: t.TempDir()},
 		"no folder":        {Members: 1},
+		"no host":          {Members: 1, Dir: t.TempDir()},
 		"bad settings":     {Members: 1, Dir: t.TempDir(), Settings: &etcd.Settings{HeartbeatInterval: 500}},
 		"other settings":   {Members: 1, Dir: t.TempDir(), Settings: 7},
 		"a file as folder": {Members: 1, Dir: os.Args[0]},
 	} {
-		_, err := Start(t.Context(), host.NewLocal(nil, nil), etcd.New(), spec)
+		if name != "no host" {
+			spec.Hosts = []host.Host{host.NewLocal(nil, nil)}
+		}
+		_, err := Start(t.Context(), etcd.New(), spec)
 		if err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}

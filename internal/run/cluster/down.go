@@ -72,7 +72,7 @@ func (p *Playground) removable(folder *host.Folder) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return fmt.Errorf("the folder of member %s in %s cannot be read: %w", m.Name, p.Dir, cause(err))
+			return fmt.Errorf("the folder of member %s in %s cannot be read: %w", m.Name, p.Dir, host.Cause(err))
 		case !ours || !p.same(m.Folder, id) && (m.Folder != (host.FileID{}) || !folder.Empty(m.Name)):
 			return fmt.Errorf("%w: %s in %s is not what `cluster up` made there; nothing was stopped or removed", ErrNotOurs, m.Name, p.Dir)
 		}
@@ -221,12 +221,12 @@ func (p *Playground) remove(folder *host.Folder) error {
 			remove = folder.Remove
 		}
 		if err := remove(m.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the folder of member %s in %s cannot be removed: %w", m.Name, p.Dir, cause(err))
+			return fmt.Errorf("the folder of member %s in %s cannot be removed: %w", m.Name, p.Dir, host.Cause(err))
 		}
 	}
 	_ = folder.Remove(stateFile + host.Unfinished) // of an up that was killed
 	if err := folder.Remove(stateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the state of the cluster in %s cannot be removed: %w", p.Dir, cause(err))
+		return fmt.Errorf("the state of the cluster in %s cannot be removed: %w", p.Dir, host.Cause(err))
 	}
 	for i := range p.Made {
 		if p.Made[i].ID == p.Folder {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,11 +19,11 @@ func bystander(t *testing.T, dir, mark string) host.Process {
 	if mark != "" {
 		c.Env = []string{mark}
 	}
-	p, err := host.NewLocal(nil, nil).Start(c)
+	p, err := host.NewLocal(nil, nil).Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Signal(host.Kill); <-p.Exited() })
+	t.Cleanup(func() { _ = p.Signal(context.Background(), host.Kill); <-p.Exited() })
 	return p
 }
 

@@ -25,14 +25,17 @@ const defaultStopTimeout = 5 * time.Second
 // Start starts a cluster and returns when all members answer and agree on a
 // leader. When it fails, or ctx ends, nothing of the cluster is left but its
 // logs. Its members never outlive this process.
-func Start(ctx context.Context, h host.Host, st store.Store, spec Spec) (*Cluster, error) {
+func Start(ctx context.Context, st store.Store, spec Spec) (*Cluster, error) {
 	if err := spec.complete(); err != nil {
 		return nil, err
+	}
+	if len(spec.Hosts) == 0 {
+		return nil, errors.New("a cluster needs a host for its members")
 	}
 	var err error
 	for range portAttempts {
 		var c *Cluster
-		if c, err = startOnce(ctx, h, st, spec); err == nil {
+		if c, err = startOnce(ctx, st, spec); err == nil {
 			return c, nil
 		}
 		var failed *startError
@@ -78,27 +81,25 @@ func (s *Spec) complete() error {
 }
 
 // startOnce is one attempt, on ports of its own.
-func startOnce(ctx context.Context, h host.Host, st store.Store, spec Spec) (_ *Cluster, err error) {
-	c := &Cluster{host: h, spec: spec, exits: make(chan Exit)}
+func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err error) {
+	c := &Cluster{spec: spec, exits: make(chan Exit)}
 	defer func() {
 		if err != nil {
-			// The attempt's own error is the one to tell.
+			// The attempt's own error is the one to return.
 			_ = c.stop(context.Background(), 0, false)
 		}
 	}()
-	if c.data, err = h.Claim(spec.Dir); err != nil {
+	places, err := c.takePlaces(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if c.lease, err = h.Ports(ctx, spec.Members*store.PortsPerMember); err != nil {
-		return nil, err
-	}
-	c.launch, err = st.Launch(launchSpec(spec, c.data.Path(), c.lease))
+	c.launch, err = st.Launch(launchSpec(spec, filepath.Base(c.places[0].data.Path()), places))
 	if err != nil {
 		return nil, err
 	}
 	c.exits = make(chan Exit, processes(&c.launch)) // room for all
-	for _, p := range c.launch.Processes {
-		if err := c.startMember(p); err != nil {
+	for i, p := range c.launch.Processes {
+		if err := c.startMember(ctx, c.placeOf(i), p); err != nil {
 			return nil, err
 		}
 	}
@@ -120,73 +121,91 @@ func processes(l *store.Launch) int {
 	return n
 }
 
-// launchSpec gives each member a folder below dir and its share of the ports.
-func launchSpec(spec Spec, dir string, lease *host.Lease) store.LaunchSpec {
-	l := store.LaunchSpec{
-		Cluster:  spec.Name + "-" + filepath.Base(dir),
-		Exec:     spec.Exec,
-		Self:     spec.Self,
-		Settings: spec.Settings,
+// takePlaces takes a folder and ports on each host, and returns the members'
+// parts of them.
+func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
+	for _, h := range c.spec.Hosts[:min(len(c.spec.Hosts), c.spec.Members)] {
+		c.places = append(c.places, &place{host: h})
 	}
-	for i := range spec.Members {
-		name := memberName(i)
-		l.Members = append(l.Members, store.MemberPlace{
-			Name:  name,
-			Host:  lease.Host,
-			Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember],
-			Dir:   filepath.Join(dir, name),
-		})
+	members := make([]store.MemberPlace, c.spec.Members)
+	for k, p := range c.places {
+		var err error
+		if p.data, err = p.host.Claim(ctx, c.spec.Dir); err != nil {
+			return nil, err
+		}
+		n := (c.spec.Members - k + len(c.places) - 1) / len(c.places) // members here
+		if p.lease, err = p.host.Ports(ctx, n*store.PortsPerMember); err != nil {
+			return nil, err
+		}
+		for i := range n {
+			at := k + i*len(c.places)
+			members[at] = memberPlace(at, p.data.Path(), p.lease.Address, p.lease.Ports[i*store.PortsPerMember:])
+		}
 	}
-	return l
+	return members, nil
 }
 
-func (c *Cluster) startMember(p store.Process) error {
-	m := &member{Member: Member{Name: p.Name, Endpoint: p.Endpoint, DataDir: p.DataDir, LogFile: c.spec.logFile(p)}}
+// placeOf is where the i-th member is.
+func (c *Cluster) placeOf(i int) *place { return c.places[i%len(c.places)] }
+
+// memberPlace gives the i-th member a folder below dir and the first of the ports.
+func memberPlace(i int, dir, address string, ports []int) store.MemberPlace {
+	return store.MemberPlace{
+		Name: memberName(i), Host: address, Ports: ports[:store.PortsPerMember:store.PortsPerMember], Dir: filepath.Join(dir, memberName(i)),
+	}
+}
+
+// launchSpec is what the store is asked to launch; unique is a word that no other
+// cluster has.
+func launchSpec(spec Spec, unique string, members []store.MemberPlace) store.LaunchSpec {
+	return store.LaunchSpec{
+		Cluster: spec.Name + "-" + unique, Members: members, Exec: spec.Exec, Self: spec.Self, Settings: spec.Settings,
+	}
+}
+
+func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process) error {
+	main := Process{Name: p.Name, Endpoint: p.Endpoint, LogFile: c.spec.logFile(p)}
+	m := &member{Member: Member{Host: at.host, DataDir: p.DataDir, Process: main}, place: at}
 	c.members = append(c.members, m)
 	for _, b := range p.Behind {
-		started, err := c.startOne(m, b)
+		pid, err := c.startOne(ctx, m, b)
 		if err != nil {
 			return err
 		}
-		m.Behind = append(m.Behind, Backing{
-			Name: b.Name, Endpoint: b.Endpoint, PID: started.Identity().PID, LogFile: started.logFile,
-		})
+		m.Behind = append(m.Behind, Process{b.Name, b.Endpoint, pid, c.spec.logFile(b)})
 	}
-	started, err := c.startOne(m, p)
-	if err != nil {
-		return err
-	}
-	m.PID = started.Identity().PID
-	return nil
+	var err error
+	m.PID, err = c.startOne(ctx, m, p)
+	return err
 }
 
-// startOne starts one of a member's processes.
-func (c *Cluster) startOne(m *member, p store.Process) (running, error) {
+// startOne starts one of a member's processes and returns its number.
+func (c *Cluster) startOne(ctx context.Context, m *member, p store.Process) (pid int, err error) {
 	p.LogFile = c.spec.logFile(p)
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
-	process, err := startProcess(c.host, p, c.data.Env(), false)
+	process, err := startProcess(ctx, m.Host, p, m.place.data.Env(), false)
 	if err != nil {
-		return running{}, err
+		return 0, err
 	}
 	started := running{p.Name, p.LogFile, process}
 	m.processes = append(m.processes, started)
-	c.watch(m, started)
-	return started, c.data.Note(process.Identity())
+	c.reportExit(m, started)
+	return process.Identity().PID, m.place.data.Note(ctx, process.Identity())
 }
 
 // startProcess prepares a process's files and starts it. mark is a KEY=VALUE of
 // its environment by which it is recognized as working in its folder.
-func startProcess(h host.Host, p store.Process, mark string, detach bool) (host.Process, error) {
+func startProcess(ctx context.Context, h host.Host, p store.Process, mark string, detach bool) (host.Process, error) {
 	for _, dir := range []string{p.Dir, filepath.Dir(p.LogFile)} {
-		if err := h.MakeDir(dir); err != nil {
+		if err := h.MakeDir(ctx, dir); err != nil {
 			return nil, err
 		}
 	}
 	for name, contents := range p.Files {
-		if err := h.MakeDir(filepath.Dir(name)); err != nil {
+		if err := h.MakeDir(ctx, filepath.Dir(name)); err != nil {
 			return nil, err
 		}
-		if err := h.WriteFile(name, contents); err != nil {
+		if err := h.WriteFile(ctx, name, contents); err != nil {
 			return nil, err
 		}
 	}
@@ -202,7 +221,7 @@ func startProcess(h host.Host, p store.Process, mark string, detach bool) (host.
 	if detach { // we may be somebody's child, and it must not think that it is ours
 		command.Env = append(command.Env, store.ParentEnv+"=")
 	}
-	return h.Start(command)
+	return h.Start(ctx, command)
 }
 
 // startError says which member ended before the cluster was ready.

@@ -41,7 +41,7 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 		return nil, nil, fmt.Errorf("%w in %s", ErrNoPlayground, dir)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the folder %s cannot be read: %w", dir, cause(err))
+		return nil, nil, fmt.Errorf("the folder %s cannot be read: %w", dir, host.Cause(err))
 	}
 	defer func() {
 		if err != nil {
@@ -56,7 +56,7 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	}
 	b, err := folder.Read(stateFile)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: the state of the cluster in %s is not used: %w", ErrNotOurs, dir, cause(err))
+		return nil, nil, fmt.Errorf("%w: the state of the cluster in %s is not used: %w", ErrNotOurs, dir, host.Cause(err))
 	}
 	p, err := parse(b, dir)
 	if err == nil {
@@ -117,7 +117,7 @@ func absent(dir string) error {
 	case err == nil && len(entries) == 0:
 		return fmt.Errorf("%w in %s", ErrNoPlayground, dir)
 	case err != nil:
-		return fmt.Errorf("the folder %s cannot be read: %w", dir, cause(err))
+		return fmt.Errorf("the folder %s cannot be read: %w", dir, host.Cause(err))
 	}
 	return fmt.Errorf("%w: %s holds other files and no cluster of quorumbench; name an empty or a new folder", ErrNotOurs, dir)
 }
@@ -141,7 +141,7 @@ func (p *Playground) create() (_ *host.Folder, err error) {
 	}
 	folder, err := host.OpenFolder(p.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("the folder %s cannot be opened: %w", p.Dir, cause(err))
+		return nil, fmt.Errorf("the folder %s cannot be opened: %w", p.Dir, host.Cause(err))
 	}
 	defer func() {
 		if err != nil {
@@ -161,7 +161,7 @@ func (p *Playground) create() (_ *host.Folder, err error) {
 		return nil, fmt.Errorf("%w: another command has just begun to start one in %s", ErrAlreadyUp, p.Dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the folder %s cannot be written: %w", p.Dir, cause(err))
+		return nil, fmt.Errorf("the folder %s cannot be written: %w", p.Dir, host.Cause(err))
 	}
 	return folder, nil
 }
@@ -178,17 +178,7 @@ func (p *Playground) save(folder *host.Folder) error {
 		err = folder.Replace(stateFile, b)
 	}
 	if err != nil {
-		return fmt.Errorf("the state of the cluster in %s cannot be written: %w", p.Dir, cause(err))
+		return fmt.Errorf("the state of the cluster in %s cannot be written: %w", p.Dir, host.Cause(err))
 	}
 	return nil
-}
-
-// cause leaves the operation and the path out of a system error, since the
-// sentence around it names them.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }

@@ -39,33 +39,37 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration, keep bool) erro
 	}
 	c.stopped = true
 	var errs []error
+	// What must be done is done also when ctx has ended.
+	must := context.WithoutCancel(ctx)
 	if grace > 0 {
-		errs = append(errs, c.signalAll(host.Terminate), c.signalAll(host.Resume))
+		errs = append(errs, c.signalAll(must, host.Terminate), c.signalAll(must, host.Resume))
 		c.awaitOrderly(ctx, grace)
 	}
-	errs = append(errs, c.signalAll(host.Kill))
+	errs = append(errs, c.signalAll(must, host.Kill))
 	if left := c.awaitExits(killTimeout); left != "" {
 		errs = append(errs, fmt.Errorf("member %s does not end though it was killed", left))
 	} else {
-		c.watchers.Wait()
+		c.waiters.Wait()
 		close(c.exits)
 	}
 	if c.admin != nil {
 		errs = append(errs, c.admin.Close())
 	}
-	if c.lease != nil {
-		c.lease.Release()
-	}
-	if c.data != nil {
-		errs = append(errs, c.data.Release(keep))
+	for _, p := range c.places {
+		if p.lease != nil {
+			p.lease.Release()
+		}
+		if p.data != nil {
+			errs = append(errs, p.data.Release(must, keep))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-func (c *Cluster) signalAll(s host.Signal) error {
+func (c *Cluster) signalAll(ctx context.Context, s host.Signal) error {
 	var errs []error
 	for _, m := range c.members {
-		errs = append(errs, m.signal(s))
+		errs = append(errs, m.signal(ctx, s))
 	}
 	return errors.Join(errs...)
 }
@@ -111,8 +115,3 @@ func (c *Cluster) awaitExits(limit time.Duration) string {
 	}
 	return ""
 }
-
-// CleanOrphans removes the data folders of clusters at most three levels below
-// root whose owner is gone, and returns their paths. A folder whose owner lives
-// is never touched.
-func CleanOrphans(root string) ([]string, error) { return host.CleanOrphans(root) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,11 +14,12 @@ import (
 )
 
 // Up starts a playground in spec.Dir (DefaultDir when that is empty) and
-// returns when it is ready. Its members live on after this process. The error
+// returns when it is ready, all on the local machine, whatever hosts the spec has.
+// Its members live on after this process. The error
 // is ErrAlreadyUp if the folder has one, and ErrNotOurs if it holds something
 // else, or others can write it. When Up fails nothing is left running, and the
 // logs are in the error.
-func Up(ctx context.Context, h host.Host, st store.Store, spec Spec, now time.Time) (*Playground, store.Status, error) {
+func Up(ctx context.Context, h *host.Local, st store.Store, spec Spec, now time.Time) (*Playground, store.Status, error) {
 	if spec.Dir == "" {
 		dir, err := DefaultDir(st.Name())
 		if err != nil {
@@ -69,7 +71,7 @@ func vacant(dir string) error {
 
 // up is one attempt. The state names each member before it is started, and its
 // processes after, so that Down finds all of them even if we are killed here.
-func (p *Playground) up(ctx context.Context, h host.Host, st store.Store, spec Spec) (_ store.Status, err error) {
+func (p *Playground) up(ctx context.Context, h *host.Local, st store.Store, spec Spec) (_ store.Status, err error) {
 	folder, err := p.create()
 	if err != nil {
 		return store.Status{}, err
@@ -86,7 +88,11 @@ func (p *Playground) up(ctx context.Context, h host.Host, st store.Store, spec S
 		return store.Status{}, err
 	}
 	defer lease.Release()
-	launch, err := st.Launch(launchSpec(spec, p.Dir, lease))
+	var members []store.MemberPlace
+	for i := range spec.Members {
+		members = append(members, memberPlace(i, p.Dir, lease.Address, lease.Ports[i*store.PortsPerMember:]))
+	}
+	launch, err := st.Launch(launchSpec(spec, filepath.Base(p.Dir), members))
 	if err != nil {
 		return store.Status{}, err
 	}
@@ -94,7 +100,7 @@ func (p *Playground) up(ctx context.Context, h host.Host, st store.Store, spec S
 		return store.Status{}, err
 	}
 	for i, command := range launch.Processes {
-		started, err := p.startMember(h, folder, &p.Members[i], command)
+		started, err := p.startMember(ctx, h, folder, &p.Members[i], command)
 		processes = append(processes, started...)
 		if err != nil {
 			return store.Status{}, err
@@ -119,7 +125,7 @@ func (p *Playground) place(folder *host.Folder, commands []store.Process) error 
 	for i := range p.Members {
 		id, err := folder.Make(p.Members[i].Name)
 		if err != nil {
-			return fmt.Errorf("the folder of member %s cannot be made in %s: %w", p.Members[i].Name, p.Dir, cause(err))
+			return fmt.Errorf("the folder of member %s cannot be made in %s: %w", p.Members[i].Name, p.Dir, host.Cause(err))
 		}
 		p.Members[i].Folder = id
 	}
@@ -128,9 +134,9 @@ func (p *Playground) place(folder *host.Folder, commands []store.Process) error 
 
 // startMember starts the processes of a member, and saves the state after each.
 // It returns those that it started, whatever goes wrong.
-func (p *Playground) startMember(h host.Host, folder *host.Folder, m *PlaygroundMember, command store.Process) (started []running, err error) {
+func (p *Playground) startMember(ctx context.Context, h *host.Local, folder *host.Folder, m *PlaygroundMember, command store.Process) (started []running, err error) {
 	for _, c := range append(slices.Clone(command.Behind), command) {
-		process, err := startProcess(h, c, p.Mark.Env(), true)
+		process, err := startProcess(ctx, h, c, p.Mark.Env(), true)
 		if err != nil {
 			return started, err
 		}
@@ -175,7 +181,7 @@ func (e *NotUndone) Unwrap() []error { return []error{e.Why, e.Left} }
 // no log: what matters of it is in the error.
 func (p *Playground) discard(folder *host.Folder, processes []running, why error) error {
 	for _, process := range processes {
-		_ = process.Signal(host.Kill)
+		_ = process.Signal(context.Background(), host.Kill)
 	}
 	for _, process := range processes {
 		select {

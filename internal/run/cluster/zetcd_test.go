@@ -22,7 +22,7 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Start(t.Context(), host.NewLocal(nil, nil), st, Spec{Members: 3, Dir: t.TempDir(), Exec: path})
+	c, err := Start(t.Context(), st, Spec{Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 3, Dir: t.TempDir(), Exec: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 		t.Fatalf("status %+v, %v", status, err)
 	}
 	lost := status.Leader().Name
-	if err := c.Kill(lost, host.Kill); err != nil {
+	if err := c.Signal(t.Context(), lost, host.Kill); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -50,7 +50,7 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 	})
 	for i := range status.Members {
 		if name := status.Members[i].Name; name != lost {
-			if err := c.Kill(name, host.Pause); err != nil { // both processes; Stop must end them all the same
+			if err := c.Signal(t.Context(), name, host.Pause); err != nil { // both processes; Stop must end them all the same
 				t.Fatal(err)
 			}
 			break

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ type claim struct {
 }
 
 // Claim implements Host.
-func (l *Local) Claim(parent string) (Claim, error) {
+func (l *Local) Claim(_ context.Context, parent string) (Claim, error) {
 	parent, err := filepath.Abs(parent)
 	if err != nil {
 		return nil, fmt.Errorf("the folder %s cannot be found: %w", parent, err)
@@ -48,7 +49,7 @@ func (l *Local) Claim(parent string) (Claim, error) {
 	}
 	path, err := os.MkdirTemp(parent, claimPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, cause(err))
+		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, Cause(err))
 	}
 	folder, err := OpenFolder(path)
 	if err == nil {
@@ -56,7 +57,7 @@ func (l *Local) Claim(parent string) (Claim, error) {
 	}
 	if err != nil {
 		_ = unix.Rmdir(path)
-		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, cause(err))
+		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, Cause(err))
 	}
 	c := &claim{folder: folder, owner: owner{Place: Here(), Owner: self, Mark: NewMark()}}
 	if err := c.write(); err != nil {
@@ -70,7 +71,7 @@ func (l *Local) Claim(parent string) (Claim, error) {
 func (c *claim) Path() string { return c.folder.Path() }
 func (c *claim) Env() string  { return c.owner.Mark.Env() }
 
-func (c *claim) Note(process Identity) error {
+func (c *claim) Note(_ context.Context, process Identity) error {
 	c.owner.Processes = append(c.owner.Processes, process)
 	return c.write()
 }
@@ -86,18 +87,18 @@ func (c *claim) write() error {
 	if c.lock == nil {
 		f, err := c.folder.root.OpenFile(ownerFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return fmt.Errorf("the file %s cannot be written: %w", name, cause(err))
+			return fmt.Errorf("the file %s cannot be written: %w", name, Cause(err))
 		}
 		c.lock = f
 		_ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if _, err := c.lock.WriteAt(b, 0); err != nil { // it only grows
-		return fmt.Errorf("the file %s cannot be written: %w", name, cause(err))
+		return fmt.Errorf("the file %s cannot be written: %w", name, Cause(err))
 	}
 	return nil
 }
 
-func (c *claim) Release(keep bool) error {
+func (c *claim) Release(_ context.Context, keep bool) error {
 	defer c.folder.Close()
 	defer func() { _ = c.lock.Close() }()
 	remove := c.folder.clear
@@ -105,7 +106,7 @@ func (c *claim) Release(keep bool) error {
 		remove = func() error { return c.folder.RemoveAll(ownerFile) }
 	}
 	if err := remove(); err != nil {
-		return fmt.Errorf("the data folder %s cannot be removed: %w", c.Path(), cause(err))
+		return fmt.Errorf("the data folder %s cannot be removed: %w", c.Path(), Cause(err))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func TestProcessesHaveACleanEnvironment(t *testing.T) {
 		t.Setenv(name, os.Getenv(name)) // so that it is set
 	}
 	log := filepath.Join(t.TempDir(), "log")
-	p, err := NewLocal(nil, nil).Start(Command{Path: "/usr/bin/env", Env: []string{"GIVEN=1"}, Dir: t.TempDir(), LogFile: log})
+	p, err := NewLocal(nil, nil).Start(t.Context(), Command{Path: "/usr/bin/env", Env: []string{"GIVEN=1"}, Dir: t.TempDir(), LogFile: log})
 	if err != nil {
 		t.Skipf("there is no env to be run here: %v", err)
 	}

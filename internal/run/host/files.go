@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,54 +17,44 @@ const (
 )
 
 // MakeDir implements Host.
-func (*Local) MakeDir(path string) error {
+func (*Local) MakeDir(_ context.Context, path string) error {
 	if err := os.MkdirAll(path, folderMode); err != nil {
-		return fmt.Errorf("the folder %s cannot be made: %w", path, cause(err))
-	}
-	return nil
-}
-
-// RemoveDir implements Host.
-func (*Local) RemoveDir(path string) error {
-	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("the folder %s cannot be removed: %w", path, cause(err))
+		return fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
 	}
 	return nil
 }
 
 // WriteFile implements Host.
-func (*Local) WriteFile(path string, contents []byte) error {
+func (*Local) WriteFile(_ context.Context, path string, contents []byte) error {
 	temporary := path + ".new"
 	err := os.WriteFile(temporary, contents, fileMode)
 	if err == nil {
 		err = os.Rename(temporary, path)
 	}
 	if err != nil {
-		return fmt.Errorf("the file %s cannot be written: %w", path, cause(err))
+		return fmt.Errorf("the file %s cannot be written: %w", path, Cause(err))
 	}
 	return nil
 }
 
-// Tail implements Host.
-func (*Local) Tail(path string, lines int) ([]string, error) { return tail(path, lines) }
-
 // tailBytes bounds what is read of a log's end.
 const tailBytes = 64 << 10
 
+// tail returns at most the last so many lines of a text file.
 func tail(path string, lines int) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("the log %s cannot be read: %w", path, cause(err))
+		return nil, fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("the log %s cannot be read: %w", path, cause(err))
+		return nil, fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
 	}
 	from := max(0, info.Size()-tailBytes)
 	b, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 	if err != nil {
-		return nil, fmt.Errorf("the log %s cannot be read: %w", path, cause(err))
+		return nil, fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
 	}
 	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 	if from > 0 && len(all) > 1 {
@@ -75,9 +66,9 @@ func tail(path string, lines int) ([]string, error) {
 	return all[max(0, len(all)-lines):], nil
 }
 
-// cause leaves the operation and the path out of a system error, since the
+// Cause leaves the operation and the path out of a system error, since the
 // sentence around it names them.
-func cause(err error) error {
+func Cause(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
 		return pathError.Err

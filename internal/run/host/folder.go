@@ -236,7 +236,7 @@ func MakeFolders(path string) (made []Made, err error) {
 	case err == nil:
 		return nil, fmt.Errorf("the folder %s cannot be made: a file has that name", path)
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the folder %s cannot be made: %w", path, cause(err))
+		return nil, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
 	}
 	if above := filepath.Dir(path); above != path {
 		if made, err = MakeFolders(above); err != nil {
@@ -246,10 +246,10 @@ func MakeFolders(path string) (made []Made, err error) {
 	if err := os.Mkdir(path, 0o700); errors.Is(err, fs.ErrExist) {
 		return made, nil // somebody was faster
 	} else if err != nil {
-		return made, fmt.Errorf("the folder %s cannot be made: %w", path, cause(err))
+		return made, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
 	}
 	if info, err = os.Lstat(path); err != nil {
-		return made, fmt.Errorf("the folder %s cannot be made: %w", path, cause(err))
+		return made, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
 	}
 	return append(made, Made{path, fileID(info)}), nil
 }

@@ -1,33 +1,67 @@
-// Package host is where server processes run. The local machine is one
-// implementation of Host; whatever acts on a Host cannot tell which it has.
+// Package host is where server processes run: a machine on which they are
+// started, signalled and measured, with its files, ports and logs. The local
+// machine is one implementation of Host; whatever acts on a Host cannot tell
+// which it has.
 package host
 
 import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Host starts processes and keeps their files.
+// Host is everything that a run needs of a machine. What it takes and returns is
+// data, or one of the small interfaces below, so that the machine may be another
+// one. A context bounds the call and nothing that comes of it: a process lives on
+// when the context that it was started with ends. Paths are absolute, and mean
+// something on this host only; so do process numbers.
 type Host interface {
+	// Describe returns what the machine is. It does not change.
+	Describe(ctx context.Context) (Description, error)
+
 	// Start starts a process.
-	Start(Command) (Process, error)
-	// Ports reserves count ports (at least 1) on one loopback address that no
-	// other Lease of this machine has, below the range from which the system
-	// takes ports for outgoing connections.
+	Start(ctx context.Context, c Command) (Process, error)
+	// Ports reserves count ports (at least 1) on one address of this host that no
+	// other Lease of it has, below the range from which the system takes ports for
+	// outgoing connections.
 	Ports(ctx context.Context, count int) (*Lease, error)
-	// Claim makes a new folder below parent that is removed when we end in any
-	// way: by its Release, or by the next CleanOrphans when we could not.
-	Claim(parent string) (Claim, error)
+
+	// Claim makes a new folder below parent that is removed when its owner ends in
+	// any way: by its Release, or as an orphan when it could not.
+	Claim(ctx context.Context, parent string) (Claim, error)
 	// MakeDir makes a folder and those above it; it may exist.
-	MakeDir(path string) error
-	// RemoveDir removes a folder with all that is in it; it may be missing.
-	RemoveDir(path string) error
+	MakeDir(ctx context.Context, path string) error
 	// WriteFile makes or replaces a file as a whole, so that no reader ever
 	// sees a half of it.
-	WriteFile(path string, contents []byte) error
-	// Tail returns at most the last so many lines of a text file.
-	Tail(path string, lines int) ([]string, error)
+	WriteFile(ctx context.Context, path string, contents []byte) error
+	// Follow follows text files from their present ends on; one that is not there
+	// yet, from its beginning.
+	Follow(ctx context.Context, paths []string) (Logs, error)
+
+	// Fsync measures so many writes with fdatasync in the folders, once for each
+	// device that they lie on.
+	Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error)
+	// Sample reads what processes have used, in the order of pids, and what the
+	// machine has if that is asked for.
+	Sample(ctx context.Context, pids []int, machine bool) (Sample, error)
+}
+
+// Description is what a machine is.
+type Description struct {
+	Place   Place          `json:"place"`
+	Machine record.Machine `json:"machine"` // as a run records it
+}
+
+// Sample is what processes and their machine have used until a time by the
+// host's clock. Where the system does not say, no process is OK and the machine
+// is nil.
+type Sample struct {
+	At        time.Time            `json:"at"`
+	Processes []probe.ProcessUsage `json:"processes"`
+	Machine   *probe.MachineUsage  `json:"machine"`
 }
 
 // Command is a process to be started. It gets a process group of its own, so
@@ -53,7 +87,7 @@ type Process interface {
 	Identity() Identity
 	// Signal sends a signal to the process and to those that it started.
 	// Signalling an ended process does nothing.
-	Signal(Signal) error
+	Signal(ctx context.Context, s Signal) error
 	// Exited is closed when the process has ended.
 	Exited() <-chan struct{}
 	// Exit says how it ended; it is the zero value until Exited is closed.
@@ -69,9 +103,34 @@ type Claim interface {
 	Env() string
 	// Note writes down a process that works in the folder, so that it is ended
 	// before the folder is removed as an orphan.
-	Note(Identity) error
+	Note(ctx context.Context, process Identity) error
 	// Release removes the folder, or, with keep, leaves it without an owner.
-	Release(keep bool) error
+	Release(ctx context.Context, keep bool) error
+}
+
+// Lease is a number of free ports on one address. It holds them against other
+// leases, not against other programs, until it is released.
+type Lease struct {
+	Address string // an IP address
+	Ports   []int
+	Release func() // gives the ports back; may be called again
+}
+
+// Logs are files that are followed. One goroutine uses them.
+type Logs interface {
+	// Read returns lines that were ended since the last Read: those of one file
+	// in their order, without their ends, cut after some thousand bytes. They are
+	// valid until the next Read. more says that the files had further lines when
+	// the first Read without more began.
+	Read(ctx context.Context) (lines []Line, more bool, err error)
+	Close() error
+}
+
+// Line is a line of one of several files.
+type Line struct {
+	File int       // by its place in the list that was given to Follow
+	At   time.Time // when it was read, by the host's clock
+	Text []byte
 }
 
 // Signal is one of the few signals that a benchmark needs.

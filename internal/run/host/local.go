@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +14,16 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/environ"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // Local is the machine that we run on.
 type Local struct {
-	now  func() time.Time
-	pick func(n int) int
+	now     func() time.Time
+	pick    func(n int) int
+	address string         // of its servers; empty: of each lease
+	sampler *probe.Sampler // nil where the system does not say
+	about   func() Description
 }
 
 var _ Host = (*Local)(nil)
@@ -33,7 +38,59 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	if pick == nil {
 		pick = rand.IntN
 	}
-	return &Local{now: now, pick: pick}
+	sampler, _ := probe.NewSampler()
+	about := sync.OnceValue(func() Description { return Description{Place: Here(), Machine: probe.Machine()} })
+	return &Local{now: now, pick: pick, sampler: sampler, about: about}
+}
+
+// At returns the local machine as a host whose servers are all at an IP address
+// of the machine.
+func (l *Local) At(address string) *Local {
+	at := *l
+	at.address = address
+	return &at
+}
+
+// Describe implements Host.
+func (l *Local) Describe(context.Context) (Description, error) { return l.about(), nil }
+
+// Sample implements Host.
+func (l *Local) Sample(_ context.Context, pids []int, machine bool) (Sample, error) {
+	s := Sample{At: l.now()}
+	if l.sampler == nil {
+		s.Processes = make([]probe.ProcessUsage, len(pids))
+		return s, nil
+	}
+	s.Processes = l.sampler.Processes(pids)
+	if !machine {
+		return s, nil
+	}
+	if m, ok := l.sampler.Machine(); ok {
+		s.Machine = &m
+	}
+	return s, nil
+}
+
+// Fsync implements Host.
+func (*Local) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error) {
+	measured := map[uint64]bool{}
+	var all []probe.FsyncResult
+	for _, dir := range dirs {
+		device, err := probe.Device(dir)
+		if err != nil {
+			return nil, err
+		}
+		if measured[device] {
+			continue
+		}
+		measured[device] = true
+		result, err := probe.Fsync(ctx, dir, writes)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, result)
+	}
+	return all, nil
 }
 
 // tailLines is how many lines of its log an Exit carries.
@@ -42,7 +99,7 @@ const tailLines = 12
 // Start implements Host. The thread that starts a process stays locked to one
 // goroutine until the process ends: Linux sends the parent-death signal when
 // that thread ends, not when the parent does.
-func (l *Local) Start(c Command) (Process, error) {
+func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	cmd, lifeline, closeLog, err := prepare(c)
 	if err != nil {
 		return nil, err
@@ -69,7 +126,7 @@ func (l *Local) Start(c Command) (Process, error) {
 		_ = lifeline.Close()
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("%s cannot be started: %w", c.Path, cause(err))
+		return nil, fmt.Errorf("%s cannot be started: %w", c.Path, Cause(err))
 	}
 	return p, nil
 }
@@ -85,7 +142,7 @@ func prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err
 	if c.LogFile != "" {
 		log, err := os.OpenFile(c.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, fileMode)
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("the log %s cannot be opened: %w", c.LogFile, cause(err))
+			return nil, nil, nil, fmt.Errorf("the log %s cannot be opened: %w", c.LogFile, Cause(err))
 		}
 		cmd.Stdout, cmd.Stderr = log, log
 		closeLog = func() { _ = log.Close() }
@@ -149,7 +206,7 @@ func (p *process) Exit() Exit {
 	}
 }
 
-func (p *process) Signal(s Signal) error {
+func (p *process) Signal(_ context.Context, s Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.reaped {

@@ -80,7 +80,7 @@ func removeOrphan(dir *Folder) (gone bool, err error) {
 		return false, nil // kept on purpose, or being made
 	}
 	if err != nil {
-		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), cause(err))
+		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
 	}
 	defer func() { _ = f.Close() }()
 	locking := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -89,7 +89,7 @@ func removeOrphan(dir *Folder) (gone bool, err error) {
 	}
 	b, err := readNote(f)
 	if err != nil {
-		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), cause(err))
+		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
 	}
 	o, ok := parseOwner(b)
 	if !ok {
@@ -112,7 +112,7 @@ func removeOrphan(dir *Folder) (gone bool, err error) {
 	case Rebooted:
 	}
 	if err := dir.clear(); err != nil {
-		return false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), cause(err))
+		return false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), Cause(err))
 	}
 	return true, nil
 }

@@ -195,7 +195,7 @@ func TestOrphanInAFolderLikeTmp(t *testing.T) {
 // While a claim is held another folder takes its name: that is not emptied.
 func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 	parent := t.TempDir()
-	c, err := NewLocal(nil, nil).Claim(parent)
+	c, err := NewLocal(nil, nil).Claim(t.Context(), parent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 		os.WriteFile(filepath.Join(precious, "thesis"), nil, 0o600), os.Symlink(precious, c.Path())); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Release(false); err != nil {
+	if err := c.Release(t.Context(), false); err != nil {
 		t.Log(err)
 	}
 	if !exists(filepath.Join(precious, "thesis")) || !exists(c.Path()) {

@@ -45,6 +45,12 @@ func (p Place) from(here Place) Reach {
 	return OtherHost
 }
 
+// SameMachine reports whether two places are on one machine.
+func (p Place) SameMachine(other Place) bool {
+	reach := p.from(other)
+	return reach == SamePlace || reach == OtherSpace
+}
+
 // machineID tells machines apart that share a file system. It is a hash: what
 // systemd calls the machine's ID is not to be shown (machine-id(5)).
 func machineID() string {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,16 +20,7 @@ const lowestPort = 10_000
 // attempts bounds the search for a free block.
 const attempts = 200
 
-// Lease is a number of free ports on one address. It holds them against other
-// leases, not against other programs, until it is released.
-type Lease struct {
-	Host    string // an IP address
-	Ports   []int
-	Release func() // gives the ports back; may be called again
-}
-
-// Ports implements Host. On Linux each lease has a 127.x.y.z address of its
-// own, elsewhere 127.0.0.1. Every port was bound once to see that it is free.
+// Ports implements Host. Every port was bound once to see that it is free.
 func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 	if count < 1 || count >= block {
 		return nil, fmt.Errorf("%d ports cannot be reserved at once; ask for 1 to %d", count, block-1)
@@ -42,13 +34,22 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		lease, err := reserve(loopback(l.pick), lowestPort+block*l.pick(blocks), count)
+		lease, err := reserve(l.leaseAddress(), lowestPort+block*l.pick(blocks), count)
 		if err == nil {
 			return lease, nil
 		}
 		last = err
 	}
-	return nil, fmt.Errorf("no %d free ports were found on the loopback interface: %w", count, last)
+	return nil, fmt.Errorf("no %d free ports were found on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
+}
+
+// leaseAddress is the host's own. Without one, each lease has a 127.x.y.z address
+// to itself on Linux, and 127.0.0.1 elsewhere.
+func (l *Local) leaseAddress() string {
+	if l.address != "" {
+		return l.address
+	}
+	return loopback(l.pick)
 }
 
 // reserve takes the block that begins at the port first.
@@ -57,7 +58,7 @@ func reserve(address string, first, count int) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	lease := &Lease{Host: address, Release: func() { _ = guard.Close() }}
+	lease := &Lease{Address: address, Release: func() { _ = guard.Close() }}
 	for port := first + 1; port < first+block && len(lease.Ports) < count; port++ {
 		listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 		if err != nil {

@@ -181,8 +181,9 @@ const (
 )
 
 // maxHeld is what the load keeps at most of answers that are not whole: each of
-// its operations may be under way with all that it asks for, as the wordiest
-// protocol says it.
+// its operations may be under way with all that it asks for, twice as long as the
+// wordiest protocol says it, in a buffer that may be twice as long again: it
+// doubles where the length was not announced, as in HTTP's chunks.
 func (p *Plan) maxHeld() int {
 	l := &p.Load
 	keys := 1.0
@@ -190,7 +191,7 @@ func (p *Plan) maxHeld() int {
 		switch {
 		case l.Scan.PageSize > 0:
 			keys = float64(l.Scan.PageSize)
-		case l.RangeLimit > 0:
+		case l.RangeLimit > 0 && p.Store.Capabilities().Has(kv.RangeForms): // others list all, and the codec passes over the rest
 			keys = float64(l.RangeLimit)
 		case len(l.RangeKey) > 0: // whatever is there
 			return heldAtMost
@@ -214,7 +215,7 @@ func (p *Plan) maxHeld() int {
 	if l.Arrival != scenario.Closed {
 		open = float64(l.MaxInFlight)
 	}
-	return int(min(beside+open*keys*2*float64(l.KeySize+l.ValueSize+200), heldAtMost))
+	return int(min(beside+open*keys*4*float64(l.KeySize+l.ValueSize+200), heldAtMost))
 }
 
 // newPoller returns a loop's poller for the given number of connections.

@@ -151,7 +151,7 @@ func WriteVersions(ctx context.Context, plan Plan, key []byte, n uint32) (first 
 func filler(spec *Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {
-		op.Stream, op.PrevKV = streams[i], spec.PrevKV
+		op.Watch.Stream, op.Watch.PrevKV = streams[i], spec.PrevKV
 		if op.Key = spec.Key; len(spec.Key) > 0 {
 			return
 		}
@@ -160,7 +160,7 @@ func filler(spec *Watch, space keys.Space, watchers []watch.Watcher, streams []u
 		op.Key = key
 		if w.Keys > 1 {
 			end = append(space.Append(end[:0], w.First+w.Keys-1), 0)
-			op.End = end
+			op.Watch.End = end
 		}
 	}
 }

@@ -34,7 +34,7 @@ func freeURLs(t *testing.T, n int) (out []url.URL) {
 	}
 	t.Cleanup(lease.Release)
 	for _, port := range lease.Ports {
-		out = append(out, url.URL{Scheme: "http", Host: net.JoinHostPort(lease.Host, strconv.Itoa(port))})
+		out = append(out, url.URL{Scheme: "http", Host: net.JoinHostPort(lease.Address, strconv.Itoa(port))})
 	}
 	return out
 }

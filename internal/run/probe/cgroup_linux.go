@@ -49,10 +49,8 @@ func (t *Throttling) add(stat []byte) {
 	}
 }
 
-// CPULimit is how many processors our control groups let us use, the tightest
+// cpuLimit is how many processors our control groups let us use, the tightest
 // quota of them; ok is false where there is none.
-func CPULimit() (processors float64, ok bool) { return cpuLimit("/") }
-
 func cpuLimit(root string) (least float64, ok bool) {
 	for _, dir := range cpuGroups(root) {
 		if limit, has := quota(dir); has && (!ok || limit < least) {

@@ -21,7 +21,7 @@ func maxRSS(r *unix.Rusage) int64 {
 }
 
 // hardware reads the processor's model and the memory in bytes.
-func hardware() (cpu string, memory int64) {
+func hardware() (cpu string, memory uint64) {
 	p, err := procfs.NewDefaultFS()
 	if err != nil {
 		return "", 0
@@ -30,7 +30,7 @@ func hardware() (cpu string, memory int64) {
 		cpu = cores[0].ModelName
 	}
 	if m, err := p.Meminfo(); err == nil && m.MemTotalBytes != nil {
-		memory = int64(*m.MemTotalBytes)
+		memory = *m.MemTotalBytes
 	}
 	return cpu, memory
 }

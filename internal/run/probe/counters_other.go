@@ -17,7 +17,7 @@ func maxRSS(r *unix.Rusage) int64 {
 }
 
 // hardware is not known here.
-func hardware() (cpu string, memory int64) { return "", 0 }
+func hardware() (cpu string, memory uint64) { return "", 0 }
 
 // System is not known here.
 func System() (c SystemCPU, ok bool) { return c, false }
@@ -25,8 +25,8 @@ func System() (c SystemCPU, ok bool) { return c, false }
 // Throttled is not known here.
 func Throttled() (t Throttling, ok bool) { return t, false }
 
-// CPULimit is not known here.
-func CPULimit() (processors float64, ok bool) { return 0, false }
+// cpuLimit is not known here.
+func cpuLimit(string) (processors float64, ok bool) { return 0, false }
 
 // ThreadSched is not known here.
 func ThreadSched(int) (s Sched, ok bool) { return s, false }

@@ -1,9 +1,11 @@
-// Package probe watches: what the disk, the machine, its processes and our own
-// threads do. It has no goroutine and no clock of its own for counters: the
-// caller asks when it wants a row, and subtracts one from the next.
+// Package probe reads what the disk, the machine, its processes and our own
+// threads do, the stores' own metrics, and what lines of their logs report. It
+// has no goroutine and no clock of its own for counters: the caller asks when it
+// wants them, and subtracts one reading from the next.
 package probe
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -64,7 +66,7 @@ func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
 // file in dir, each followed by fdatasync, as a write-ahead log does. It stops
 // early after 3 s. The records are random, so that no file system or disk can
 // leave them out or make them small. The file is removed.
-func Fsync(dir string, n int) (result FsyncResult, err error) {
+func Fsync(ctx context.Context, dir string, n int) (result FsyncResult, err error) {
 	if n < 1 {
 		return result, fmt.Errorf("fdatasync cannot be measured with %d writes", n)
 	}
@@ -86,6 +88,9 @@ func Fsync(dir string, n int) (result FsyncResult, err error) {
 	record := make([]byte, fsyncRecord)
 	bounds := boundsOf(n)
 	for begin := time.Now(); bounds.more(len(took), time.Since(begin)); {
+		if ctx.Err() != nil {
+			return result, ctx.Err()
+		}
 		_, _ = rand.Read(record) // never fails, and is in nobody's time
 		before := time.Now()
 		if _, err := f.Write(record); err != nil {

@@ -14,7 +14,7 @@ func TestFileSystemsAreNamed(t *testing.T) {
 	if err != nil || !info.IsDir() {
 		t.Skip("there is no /dev/shm")
 	}
-	r, err := Fsync("/dev/shm", 5)
+	r, err := Fsync(t.Context(), "/dev/shm", 5)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -151,12 +151,12 @@ func TestSampler(t *testing.T) {
 	if !ok {
 		t.Skip("there is no /proc")
 	}
-	rows := s.Processes([]Watched{{os.Getpid(), "us"}, {1 << 30, "nobody"}})
+	rows := s.Processes([]int{os.Getpid(), 1 << 30})
 	us, nobody := rows[0], rows[1]
-	if !us.OK || us.Name != "us" || us.RSS < 1<<20 || us.Threads < 1 || us.FDs < 3 || us.Voluntary+us.Involuntary < 1 {
+	if !us.OK || us.PID != os.Getpid() || us.RSS < 1<<20 || us.Threads < 1 || us.FDs < 3 || us.Voluntary+us.Involuntary < 1 {
 		t.Errorf("us: %+v", us)
 	}
-	if nobody != (ProcessRow{Watched: Watched{1 << 30, "nobody"}}) {
+	if nobody != (ProcessUsage{PID: 1 << 30}) {
 		t.Errorf("nobody: %+v", nobody)
 	}
 	m, ok := s.Machine()

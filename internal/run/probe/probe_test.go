@@ -2,14 +2,13 @@ package probe
 
 import (
 	"os"
-	"strings"
 	"testing"
 	"time"
 )
 
 func TestFsync(t *testing.T) {
 	dir := t.TempDir()
-	r, err := Fsync(dir, 40)
+	r, err := Fsync(t.Context(), dir, 40)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +51,10 @@ func TestDevice(t *testing.T) {
 }
 
 func TestFsyncRefuses(t *testing.T) {
-	if _, err := Fsync(t.TempDir(), 0); err == nil {
+	if _, err := Fsync(t.Context(), t.TempDir(), 0); err == nil {
 		t.Error("nothing was measured")
 	}
-	_, err := Fsync("/no/such/folder", 5)
+	_, err := Fsync(t.Context(), "/no/such/folder", 5)
 	if err == nil || err.Error() != "fdatasync cannot be measured in /no/such/folder: no such file or directory" {
 		t.Errorf("%v", err)
 	}
@@ -84,11 +83,8 @@ func TestNearestRank(t *testing.T) {
 
 func TestMachine(t *testing.T) {
 	m := Machine()
-	if m.Cores < 1 || m.Kernel == "" || !strings.HasPrefix(m.Go, "go") || !strings.Contains(m.OS, "/") {
+	if m.Name == "" || m.CPUs < 1 || m.Kernel == "" || m.System == "" || m.Architecture == "" {
 		t.Errorf("%+v", m)
-	}
-	if host, err := os.Hostname(); err == nil && len(host) > 3 && strings.Contains(m.CPU+m.Kernel, host) {
-		t.Errorf("%+v names the host %s", m, host)
 	}
 }
 

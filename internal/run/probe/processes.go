@@ -1,14 +1,8 @@
 package probe
 
-// Watched is a process to be watched.
-type Watched struct {
-	PID  int
-	Name string // as the rows call it, such as m1
-}
-
-// ProcessRow is what a process used since its start, and what it holds now.
-type ProcessRow struct {
-	Watched
+// ProcessUsage is what a process used since its start, and what it holds now.
+type ProcessUsage struct {
+	PID int
 	// OK is false for a process that is gone; the rest is then zero.
 	OK                         bool
 	UserSeconds, SystemSeconds float64 // CPU time
@@ -23,8 +17,8 @@ type ProcessRow struct {
 	ReadBytes, WriteBytes int64
 }
 
-// MachineRow is what the whole machine did since its boot.
-type MachineRow struct {
+// MachineUsage is what the whole machine did since its boot.
+type MachineUsage struct {
 	Load1, Load5, Load15 float64
 	CPU                  SystemCPU
 	// The disks: whole ones, without partitions, loop and memory devices, and

@@ -13,7 +13,8 @@ import (
 // 100 a second for user space on every architecture that Go runs on.
 const userHZ = 100
 
-// Sampler reads rows. It keeps nothing between two of them.
+// Sampler reads what processes and the machine use. It keeps nothing between two
+// calls.
 type Sampler struct {
 	proc  procfs.FS
 	disks blockdevice.FS
@@ -32,18 +33,18 @@ func NewSampler() (s *Sampler, ok bool) {
 	return &Sampler{proc: proc, disks: disks}, true
 }
 
-// Processes reads one row for each process, in their order.
-func (s *Sampler) Processes(list []Watched) []ProcessRow {
-	rows := make([]ProcessRow, len(list))
-	for i, w := range list {
-		rows[i] = s.process(w)
+// Processes reads what each process used, in their order.
+func (s *Sampler) Processes(pids []int) []ProcessUsage {
+	rows := make([]ProcessUsage, len(pids))
+	for i, pid := range pids {
+		rows[i] = s.process(pid)
 	}
 	return rows
 }
 
-func (s *Sampler) process(w Watched) ProcessRow {
-	row := ProcessRow{Watched: w}
-	p, err := s.proc.Proc(w.PID)
+func (s *Sampler) process(pid int) ProcessUsage {
+	row := ProcessUsage{PID: pid}
+	p, err := s.proc.Proc(pid)
 	if err != nil {
 		return row
 	}
@@ -64,7 +65,7 @@ func (s *Sampler) process(w Watched) ProcessRow {
 		row.ReadBytes, row.WriteBytes = int64(io.ReadBytes), int64(io.WriteBytes)
 	}
 	// A process's own status counts its first thread only.
-	threads, _ := s.proc.AllThreads(w.PID)
+	threads, _ := s.proc.AllThreads(pid)
 	for _, t := range threads {
 		if status, err := t.NewStatus(); err == nil {
 			row.Voluntary += int64(status.VoluntaryCtxtSwitches)
@@ -74,8 +75,8 @@ func (s *Sampler) process(w Watched) ProcessRow {
 	return row
 }
 
-// Machine reads the machine's row; ok is false if the system does not say.
-func (s *Sampler) Machine() (row MachineRow, ok bool) {
+// Machine reads what the machine used; ok is false if the system does not say.
+func (s *Sampler) Machine() (row MachineUsage, ok bool) {
 	load, err := s.proc.LoadAvg()
 	if err != nil {
 		return row, false
@@ -89,7 +90,7 @@ func (s *Sampler) Machine() (row MachineRow, ok bool) {
 	return row, true
 }
 
-func (s *Sampler) addDisks(row *MachineRow) {
+func (s *Sampler) addDisks(row *MachineUsage) {
 	stats, err := s.disks.ProcDiskstats()
 	if err != nil {
 		return
@@ -117,7 +118,7 @@ func wholeDisk(block, name string) bool {
 	return err == nil
 }
 
-func (s *Sampler) addNetwork(row *MachineRow) {
+func (s *Sampler) addNetwork(row *MachineUsage) {
 	devices, err := s.proc.NetDev()
 	if err != nil {
 		return

@@ -2,20 +2,14 @@
 
 package probe
 
-// Sampler reads no rows here.
+// Sampler reads nothing here.
 type Sampler struct{}
 
 // NewSampler returns nothing here, which its ok says.
 func NewSampler() (s *Sampler, ok bool) { return nil, false }
 
-// Processes returns rows that say that nothing is known.
-func (*Sampler) Processes(list []Watched) []ProcessRow {
-	rows := make([]ProcessRow, len(list))
-	for i, w := range list {
-		rows[i].Watched = w
-	}
-	return rows
-}
+// Processes is not known here.
+func (*Sampler) Processes([]int) []ProcessUsage { return nil }
 
 // Machine is not known here.
-func (*Sampler) Machine() (row MachineRow, ok bool) { return row, false }
+func (*Sampler) Machine() (row MachineUsage, ok bool) { return row, false }

@@ -53,7 +53,7 @@ func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok
 func (s *Scraper) Close() { s.client.CloseIdleConnections() }
 
 // Read reads the metrics as they are now. Its error is a sentence.
-func (s *Scraper) Read(ctx context.Context) (Sample, error) {
+func (s *Scraper) Read(ctx context.Context) (store.Sample, error) {
 	if s.chosen >= 0 {
 		return s.read(ctx, s.sources[s.chosen])
 	}
@@ -69,7 +69,7 @@ func (s *Scraper) Read(ctx context.Context) (Sample, error) {
 	return nil, errors.Join(failed...)
 }
 
-func (s *Scraper) read(ctx context.Context, source store.MetricSource) (Sample, error) {
+func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sample, error) {
 	if source.URL != "" {
 		return s.get(ctx, source)
 	}
@@ -85,8 +85,8 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (Sample, 
 }
 
 // get reads Prometheus's text format.
-func (s *Scraper) get(ctx context.Context, source store.MetricSource) (Sample, error) {
-	fail := func(err error) (Sample, error) {
+func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sample, error) {
+	fail := func(err error) (store.Sample, error) {
 		return nil, fmt.Errorf("%s does not tell its metrics: %s", source.URL, why(ctx, err))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.URL, nil)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"io"
 	"math"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,112 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
-
-// bounds are etcd's, in seconds.
-var bounds = []float64{0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, math.Inf(1)}
-
-func timed(times []float64) Reading {
-	r := Reading{Count: float64(len(times))}
-	for _, upper := range bounds {
-		b := Bucket{Upper: upper}
-		for _, t := range times {
-			if t <= upper {
-				b.Count++
-			}
-		}
-		r.Buckets = append(r.Buckets, b)
-	}
-	for _, t := range times {
-		r.Sum += t
-	}
-	return r
-}
-
-func draw(rng *rand.Rand, n int) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = math.Exp(rng.NormFloat64()*2 - 5)
-	}
-	return out
-}
-
-// A quantile is in the same bucket as the exact one, and never falls as q rises.
-func TestQuantileIsInItsBucket(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		times := draw(rng, 1+rng.IntN(500))
-		r := timed(times)
-		slices.Sort(times)
-		before := 0.0
-		for _, q := range []float64{0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1} {
-			got, ok := r.Quantile(q)
-			if !ok || got < before {
-				t.Fatalf("quantile %v is %v (%v), after %v", q, got, ok, before)
-			}
-			before = got
-			exact := times[max(int(math.Ceil(q*float64(len(times))))-1, 0)]
-			lower, upper := 0.0, 0.0
-			for _, b := range bounds {
-				if upper = b; exact <= b {
-					break
-				}
-				lower = b
-			}
-			if math.IsInf(upper, 1) {
-				upper = lower
-			}
-			if got < lower || got > upper {
-				t.Fatalf("quantile %v of %d times is %v, and the exact %v is from %v to %v", q, len(times), got, exact, lower, upper)
-			}
-		}
-		lower, upper, ok := r.Longest()
-		if longest := times[len(times)-1]; !ok || longest <= lower || longest > upper {
-			t.Fatalf("the longest is %v, not from %v to %v", longest, lower, upper)
-		}
-	}
-}
-
-// What happened between two readings and what was before are the whole.
-func TestSinceAndPlusLoseNothing(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 100 {
-		early, late := draw(rng, rng.IntN(300)), draw(rng, rng.IntN(300))
-		whole := timed(append(slices.Clone(early), late...))
-		d := whole.Since(timed(early))
-		want := timed(late)
-		sum := timed(early).plus(d)
-		if d.Count != want.Count || math.Abs(d.Sum-want.Sum) > 1e-9 || sum.Count != whole.Count {
-			t.Fatalf("between them %v times of %v, want %v of %v", d.Count, d.Sum, want.Count, want.Sum)
-		}
-		for i := range want.Buckets {
-			if d.Buckets[i] != want.Buckets[i] || sum.Buckets[i] != whole.Buckets[i] {
-				t.Fatalf("bucket %d is %v, want %v", i, d.Buckets[i], want.Buckets[i])
-			}
-		}
-	}
-}
-
-func TestRestartBeginsAgain(t *testing.T) {
-	now := Reading{Value: 3}
-	if d := now.Since(Reading{Value: 100}); d.Value != 3 {
-		t.Errorf("after a restart %v were counted, want 3", d.Value)
-	}
-	timers := timed([]float64{0.003})
-	if d := timers.Since(timed([]float64{1, 2, 3})); d.Count != 1 {
-		t.Errorf("after a restart %v were timed, want 1", d.Count)
-	}
-}
-
-func TestNothingTimedIsNotKnown(t *testing.T) {
-	for _, r := range []Reading{{}, timed(nil), {Sum: 1, Count: 2}} {
-		if p, ok := r.Quantile(0.99); ok {
-			t.Errorf("the quantile of %v is %v", r, p)
-		}
-	}
-	if _, ok := timed(nil).Mean(); ok {
-		t.Error("nothing has a mean")
-	}
-}
 
 const etcdText = `# HELP etcd_disk_wal_fsync_duration_seconds x
 # TYPE etcd_disk_wal_fsync_duration_seconds histogram

@@ -12,11 +12,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// found is what a text tells, by name: series that differ in their labels are
+// found is what a text holds, by name: series that differ in their labels are
 // added up.
-type found map[string]Reading
+type found map[string]store.Reading
 
-func (f found) add(name string, r Reading) { f[name] = f[name].plus(r) }
+func (f found) add(name string, r store.Reading) { f[name] = f[name].Plus(r) }
 
 // parsePrometheus reads Prometheus's text format, and also gives each timer's
 // two counters by their own names. Untyped values are plain ones.
@@ -39,27 +39,27 @@ func (f found) family(name string, m *dto.Metric) {
 	switch {
 	case m.GetHistogram() != nil:
 		h := m.GetHistogram()
-		r := Reading{Sum: h.GetSampleSum(), Count: float64(h.GetSampleCount())}
+		r := store.Reading{Sum: h.GetSampleSum(), Count: float64(h.GetSampleCount())}
 		for _, b := range h.GetBucket() {
-			r.Buckets = append(r.Buckets, Bucket{Upper: b.GetUpperBound(), Count: float64(b.GetCumulativeCount())})
+			r.Buckets = append(r.Buckets, store.Bucket{Upper: b.GetUpperBound(), Count: float64(b.GetCumulativeCount())})
 		}
 		f.timer(name, r)
 	case m.GetSummary() != nil:
 		s := m.GetSummary()
-		f.timer(name, Reading{Sum: s.GetSampleSum(), Count: float64(s.GetSampleCount())})
+		f.timer(name, store.Reading{Sum: s.GetSampleSum(), Count: float64(s.GetSampleCount())})
 	case m.GetCounter() != nil:
-		f.add(name, Reading{Value: m.GetCounter().GetValue()})
+		f.add(name, store.Reading{Value: m.GetCounter().GetValue()})
 	case m.GetGauge() != nil:
-		f.add(name, Reading{Value: m.GetGauge().GetValue()})
+		f.add(name, store.Reading{Value: m.GetGauge().GetValue()})
 	case m.GetUntyped() != nil:
-		f.add(name, Reading{Value: m.GetUntyped().GetValue()})
+		f.add(name, store.Reading{Value: m.GetUntyped().GetValue()})
 	}
 }
 
-func (f found) timer(name string, r Reading) {
+func (f found) timer(name string, r store.Reading) {
 	f.add(name, r)
-	f.add(name+"_sum", Reading{Value: r.Sum})
-	f.add(name+"_count", Reading{Value: r.Count})
+	f.add(name+"_sum", store.Reading{Value: r.Sum})
+	f.add(name+"_count", store.Reading{Value: r.Count})
 }
 
 // parseLines reads lines of a name, an optional {LABELS}, white space and a
@@ -79,7 +79,7 @@ func parseLines(text string) found {
 		if strings.Contains(labels, "quantile=") {
 			continue // cannot be added up or subtracted
 		}
-		f.add(bare, Reading{Value: v})
+		f.add(bare, store.Reading{Value: v})
 	}
 	return f
 }
@@ -95,8 +95,8 @@ func cutLast(line string) (before, after string, ok bool) {
 
 // pick takes the shared metrics out of what a source told. Of a metric with
 // several names, what is there is added up.
-func pick(f found, names []store.MetricName) Sample {
-	sample := Sample{}
+func pick(f found, names []store.MetricName) store.Sample {
+	sample := store.Sample{}
 	for _, n := range names {
 		r, ok := named(f, n)
 		if !ok {
@@ -106,18 +106,18 @@ func pick(f found, names []store.MetricName) Sample {
 		if unit == 0 {
 			unit = 1
 		}
-		sample[n.Metric] = sample[n.Metric].plus(r.scaled(unit))
+		sample[n.Metric] = sample[n.Metric].Plus(r.Scaled(unit))
 	}
 	return sample
 }
 
 // named is what one name says.
-func named(f found, n store.MetricName) (Reading, bool) {
+func named(f found, n store.MetricName) (store.Reading, bool) {
 	if n.Name != "" {
 		r, ok := f[n.Name]
 		return r, ok
 	}
 	sum, ok := f[n.Sum]
 	count, both := f[n.Count]
-	return Reading{Sum: sum.Value, Count: count.Value}, ok && both
+	return store.Reading{Sum: sum.Value, Count: count.Value}, ok && both
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/readfile"
@@ -49,21 +50,9 @@ func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, e
 	return r.start(ctx, st, spec, id)
 }
 
-// whole reports whether no member has ended or stands still.
-func (n *running) whole() bool {
-	if n.own == nil {
-		return true
-	}
-	if n.lost {
-		return false
-	}
-	select {
-	case <-n.own.Exits():
-		return false
-	default:
-		return true
-	}
-}
+// whole reports whether no member has ended or stands still. A cluster that is
+// not ours is taken as it is.
+func (n *running) whole() bool { return n.own == nil || !n.lost && n.own.Whole() }
 
 // leave stops the cluster that runs, if it is ours.
 func (r *run) leave(ctx context.Context) error {
@@ -84,7 +73,7 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	c := trial.Cluster{ID: id, Store: st, Access: access, Attached: true, Shared: loopback(access.Endpoints)}
+	c := trial.Cluster{ID: id, Store: st, Running: cluster.Attached{Via: access}, Shared: loopback(access.Endpoints)}
 	r.now = &running{key: spec.Cluster.Key, trial: c}
 	return c, r.out.AddCluster(record.Cluster{ID: id, Store: st.Name()})
 }
@@ -101,31 +90,29 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	own, err := cluster.Start(ctx, r.host, st, cluster.Spec{
-		Name: id, Members: spec.Cluster.Members, Exec: exec, Self: r.Self,
+	own, err := cluster.Start(ctx, st, cluster.Spec{
+		Name: id, Members: spec.Cluster.Members, Hosts: r.hosts(), Exec: exec, Self: r.Self,
 		Settings: spec.Cluster.Settings, Env: spec.Cluster.Environment(), Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
 	})
 	if err != nil {
 		r.made = host.RemoveMade(r.made)
 		return trial.Cluster{}, err
 	}
-	shared := true
-	c := trial.Cluster{ID: id, Store: st, Access: own.Access(), Shared: &shared, Notes: own.Notes(), Names: map[string]string{}}
 	r.now = &running{key: spec.Cluster.Key, name: name, own: own}
 	about, err := r.describe(ctx, own, spec, id)
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	c.Durability = about.Durability
-	for _, m := range own.Members() {
-		c.Names[m.Endpoint] = m.Name
-		c.Processes = append(c.Processes, trial.Process{Name: m.Name, PID: m.PID, Member: m.Name, LogFile: m.LogFile})
-		for _, b := range m.Behind {
-			c.Processes = append(c.Processes, trial.Process{Name: b.Name, PID: b.PID, Member: m.Name, LogFile: b.LogFile})
-		}
-	}
-	r.now.trial = c
-	return c, r.out.AddCluster(about)
+	shared := r.shared(own)
+	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Shared: &shared, Durability: about.Durability}
+	return r.now.trial, r.out.AddCluster(about)
+}
+
+// shared reports whether a member runs on the generator's machine.
+func (r *run) shared(own *cluster.Cluster) bool {
+	return slices.ContainsFunc(own.Members(), func(m cluster.Member) bool {
+		return r.about[m.Host].Place.SameMachine(r.about[r.host].Place)
+	})
 }
 
 // describe is what the record says of a cluster that we started.
@@ -139,7 +126,7 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 		Exec: spec.Cluster.Exec, Settings: spec.Cluster.Settings, Env: spec.Cluster.Env, Notes: own.Notes(),
 	}
 	for _, m := range own.Members() {
-		member := record.Member{ID: record.ID(m.ID), Name: m.Name, Endpoint: m.Endpoint, Machine: r.machine.Name}
+		member := record.Member{ID: record.ID(m.ID), Name: m.Name, Endpoint: m.Endpoint, Machine: r.about[m.Host].Machine.Name}
 		for i := range status.Members {
 			if status.Members[i].Endpoint == m.Endpoint {
 				member.ID, member.Version = record.ID(status.Members[i].ID), status.Members[i].Version
@@ -147,7 +134,7 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 		}
 		about.Members = append(about.Members, member)
 	}
-	about.Durability, err = durability(own)
+	about.Durability, err = durability(ctx, own)
 	return about, err
 }
 

@@ -1,10 +1,10 @@
 package runner
 
 import (
+	"context"
 	"math/rand/v2"
 	"net"
-	"os"
-	"runtime"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -17,53 +17,40 @@ import (
 // drawn without the run's seed: two runs at once must not look in one place.
 func newHost() *host.Local { return host.NewLocal(time.Now, rand.IntN) }
 
-func machine() record.Machine {
-	m := probe.Machine()
-	name, err := os.Hostname()
-	if err != nil {
-		name = "local"
+// hosts are those of the members.
+func (r *run) hosts() []host.Host {
+	if len(r.Hosts) > 0 {
+		return r.Hosts
 	}
-	about := record.Machine{
-		Name: name, System: runtime.GOOS, Kernel: m.Kernel, Architecture: runtime.GOARCH,
-		CPU: m.CPU, CPUs: m.Cores, MemoryBytes: uint64(max(m.Memory, 0)),
+	return []host.Host{r.host}
+}
+
+// describeHosts asks every host what it is, and returns the machines: the
+// generator's first, and each once.
+func (r *run) describeHosts(ctx context.Context) ([]record.Machine, error) {
+	r.about = map[host.Host]host.Description{}
+	var places []host.Place
+	var machines []record.Machine
+	for _, h := range append([]host.Host{r.host}, r.Hosts...) {
+		d, err := h.Describe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.about[h] = d
+		if !slices.ContainsFunc(places, d.Place.SameMachine) {
+			places, machines = append(places, d.Place), append(machines, d.Machine)
+		}
 	}
-	if limit, ok := probe.CPULimit(); ok {
-		about.CPULimit = &limit
-	}
-	return about
+	return machines, nil
 }
 
 // durability measures fdatasync in the members' data folders, once for each
 // device that they lie on, and returns the slowest.
-func durability(own *cluster.Cluster) (*record.Durability, error) {
+func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, error) {
+	all, err := own.Fsync(ctx, probe.FsyncWrites)
 	d := &record.Durability{Synced: own.Synced()}
-	var folders []string
-	for _, m := range own.Members() {
-		folders = append(folders, m.DataDir)
-	}
-	return d, measureFolders(d, folders, probe.FsyncWrites)
-}
-
-func measureFolders(d *record.Durability, folders []string, writes int) error {
-	seen := map[uint64]bool{}
-	var all []probe.FsyncResult
-	for _, dir := range folders {
-		device, err := probe.Device(dir)
-		if err != nil {
-			return err
-		}
-		if seen[device] {
-			continue
-		}
-		seen[device] = true
-		f, err := probe.Fsync(dir, writes)
-		if err != nil {
-			return err
-		}
-		all = append(all, f)
-	}
 	slowest(d, all)
-	return nil
+	return d, err
 }
 
 // slowest takes the slowest of several measurements; a percentile that one of

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -24,17 +23,5 @@ func TestTheSlowestDiskDecides(t *testing.T) {
 	slowest(&both, []probe.FsyncResult{quick, slow})
 	if both.FdatasyncP50NS != 20e6 || both.FdatasyncP99NS != nil || both.Fdatasyncs != 150 {
 		t.Errorf("two disks: %+v", both)
-	}
-}
-
-// Folders on one device are measured once.
-func TestOneDeviceIsMeasuredOnce(t *testing.T) {
-	dir := t.TempDir()
-	d := record.Durability{}
-	if err := measureFolders(&d, []string{dir, dir}, 3); err != nil || d.Fdatasyncs != 3 || d.FileSystem == "" {
-		t.Errorf("%+v, %v", d, err)
-	}
-	if err := measureFolders(&d, []string{filepath.Join(dir, "none")}, 3); err == nil {
-		t.Error("a folder that is not there was measured")
 	}
 }

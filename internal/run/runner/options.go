@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -20,6 +21,9 @@ type Options struct {
 	// DataDir is the folder below which members keep their data; empty for a
 	// folder in the run directory. The data is removed at the end.
 	DataDir string
+	// Hosts are the machines that members are placed on in turn; empty for the
+	// one that we run on.
+	Hosts []host.Host
 	// Lookup finds a store by its name.
 	Lookup func(name string) (store.Store, error)
 	// Self is the path of our own binary, for stores embedded in it.

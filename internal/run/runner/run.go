@@ -17,9 +17,9 @@ import (
 // run is a run under way.
 type run struct {
 	Options
-	host       *host.Local
+	host       host.Host // the generator's
+	about      map[host.Host]host.Description
 	out        *record.Writer
-	machine    record.Machine
 	rates      rates
 	began      time.Time
 	at         int // trials begun
@@ -38,7 +38,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	if err := FindServers(&o); err != nil {
 		return "", err
 	}
-	r, err := begin(o)
+	r, err := begin(ctx, o)
 	if err != nil {
 		return "", err
 	}
@@ -60,15 +60,17 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 }
 
 // begin makes the run directory.
-func begin(o Options) (*run, error) {
+func begin(ctx context.Context, o Options) (*run, error) {
 	r := &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
-	r.machine = machine()
+	machines, err := r.describeHosts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	cleanOrphans(r.began)
 	about := record.Run{
 		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Scale: o.Scenario.Scale,
-		Planned: len(o.Scenario.Trials), Machines: []record.Machine{r.machine},
+		Planned: len(o.Scenario.Trials), Machines: machines,
 	}
-	var err error
 	if o.Out != "" {
 		r.out, err = record.CreateAt(o.Out, r.began, about)
 	} else {
@@ -96,14 +98,15 @@ func (r *run) trials(ctx context.Context) error {
 
 // trial runs one trial on its cluster.
 func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
-	cluster, err := r.enter(ctx, &spec)
+	under, err := r.enter(ctx, &spec)
 	if err != nil {
 		return err
 	}
 	r.trialBegan = time.Now()
 	r.pace.begin()
+	machine := r.about[r.host].Machine
 	t := trial.Trial{
-		Spec: spec, Cluster: cluster, Writer: r.out, Machine: &r.machine, Tool: r.Tool.Version,
+		Spec: spec, Cluster: under, Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
 		Watch:   func(p trial.Progress) { r.tellTrial(&spec, p) },
 		Seconds: r.seconds(&spec),
 	}

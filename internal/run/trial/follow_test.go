@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -36,7 +35,7 @@ func following(t *testing.T, mode kv.Mode) (*watcher, *moved) {
 	if _, err := m.ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	tr := &Trial{logs: logs{followed: &probe.Logs{}}} // logs that have nothing yet
+	tr := &Trial{logs: logs{followed: []hostLogs{{}}}} // logs that have nothing yet
 	tr.Spec.Load.Target.Mode = mode
 	g := &moved{}
 	w := &watcher{t: tr, m: m}

@@ -3,10 +3,12 @@ package trial
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -23,32 +25,51 @@ const (
 // logs are the members' logs, followed from where they ended before the
 // preload. Without any, as of a cluster that ran already, both are nil.
 type logs struct {
-	followed *probe.Logs
+	followed []hostLogs
 	signals  store.Signalling
 }
 
-// followLogs begins to follow the logs of the members that we started, if the
-// store can read them.
-func (t *Trial) followLogs() logs {
+// hostLogs are those of one host.
+type hostLogs struct {
+	host.Logs
+	on      host.Host
+	paths   []string
+	members []string // the name of the member whose each is
+}
+
+// followLogs begins to follow the logs of the members whose hosts are known, if
+// the store can read them.
+func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 	signals, ok := t.Cluster.Store.(store.Signalling)
 	if !ok {
-		return logs{}
+		return logs{}, nil
 	}
-	var list []probe.Log
-	for _, p := range t.Cluster.Processes {
-		if p.LogFile != "" {
-			list = append(list, probe.Log{Member: p.Member, Path: p.LogFile})
+	for _, m := range t.Cluster.Members() {
+		at := slices.IndexFunc(l.followed, func(f hostLogs) bool { return f.on == m.Host })
+		if at < 0 {
+			at = len(l.followed)
+			l.followed = append(l.followed, hostLogs{on: m.Host})
+		}
+		f := &l.followed[at]
+		for _, p := range m.Processes() {
+			f.paths, f.members = append(f.paths, p.LogFile), append(f.members, m.Name)
 		}
 	}
-	if len(list) == 0 {
-		return logs{}
+	l.signals = signals
+	for i := range l.followed {
+		f := &l.followed[i]
+		if f.Logs, err = f.on.Follow(ctx, f.paths); err != nil {
+			l.followed = l.followed[:i]
+			l.close()
+			return logs{}, err
+		}
 	}
-	return logs{probe.FollowLogs(list), signals}
+	return l, nil
 }
 
 func (l *logs) close() {
-	if l.followed != nil {
-		l.followed.Close()
+	for _, f := range l.followed {
+		_ = f.Close() // they were only read
 	}
 }
 
@@ -76,26 +97,36 @@ func (w *watcher) listen(ctx context.Context) {
 		case <-ticker.C:
 		}
 		began := time.Now()
-		w.read()
+		w.read(ctx)
 		w.settle(began.Add(-logsLag))
 	}
 }
 
-// read records what the logs have that was not read yet.
-func (w *watcher) read() {
-	w.t.logs.followed.Read(func(member string, line []byte) {
-		if h, ok := w.heard.Line(member, line, time.Now()); ok {
-			w.happened(h)
+// read records what the logs have that was not read yet. Where they cannot be
+// read, there is nothing.
+func (w *watcher) read(ctx context.Context) {
+	for _, f := range w.t.logs.followed {
+		for more := true; more; {
+			lines, rest, err := f.Read(ctx)
+			if err != nil {
+				break
+			}
+			for _, line := range lines {
+				if h, ok := w.heard.Line(f.members[line.File], line.Text, line.At); ok {
+					w.happened(h)
+				}
+			}
+			more = rest
 		}
-	})
+	}
 }
 
 // lastWords reads the logs once more when the load has ended and the members
 // were asked for the last time: what happened at the end has been written by
 // then. What was only counted until now is recorded too.
-func (w *watcher) lastWords() {
+func (w *watcher) lastWords(ctx context.Context) {
 	if w.heard != nil {
-		w.read()
+		w.read(ctx)
 		for _, h := range w.heard.Beyond() {
 			w.happened(h)
 		}

@@ -13,7 +13,7 @@ func memberList(status *store.Status, memberOf map[string]uint64) []record.Membe
 	all := make([]record.Member, 0, len(status.Members))
 	for i := range status.Members {
 		e := &status.Members[i]
-		all = append(all, record.Member{ID: record.ID(cmp.Or(memberOf[e.Endpoint], e.ID)), Name: e.Name, Endpoint: e.Endpoint})
+		all = append(all, record.Member{ID: record.ID(cmp.Or(memberOf[e.Endpoint], e.ID)), Name: e.Name, Endpoint: e.Endpoint, Alarms: e.Alarms})
 	}
 	return all
 }

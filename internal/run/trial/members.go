@@ -21,6 +21,8 @@ type members struct {
 	given []string          // endpoints
 	total int               // members of the cluster, where that is known to be more
 	named map[string]string // by endpoint: the names that we gave
+	// others are all members of the cluster, where those given are not.
+	others []store.Member
 
 	mu      sync.Mutex
 	view    *follow.View // nil: nobody was asked yet

@@ -1,36 +1,63 @@
 package trial
 
 import (
+	"context"
 	"os"
+	"slices"
 	"strconv"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// sampler makes the rows of machines.csv: the generator, the members on this
-// machine, and the machine itself. Counters are since the start of the process
+// sampler makes the rows of machines.csv: the generator, the members on known
+// hosts, and the machines themselves. Counters are since the start of the process
 // or the boot of the machine; a column that a row does not have is empty.
 type sampler struct {
-	probe *probe.Sampler // nil where the system does not tell
-	list  []probe.Watched
+	hosts []*sampled // the generator's first
 	store *storeUsage
 	edges chan struct{} // the window opened or closed
 }
 
-func newSampler(members []Process) *sampler {
+// sampled is what is sampled on one host.
+type sampled struct {
+	host    host.Host
+	machine string   // how the machine is called; empty: it is another host's too, which has its row
+	own     int      // how many processes are not the members'
+	names   []string // of processes
+	pids    []int
+}
+
+func newSampler(ctx context.Context, generator host.Host, members []cluster.Member) (*sampler, error) {
 	s := &sampler{store: newStoreUsage(members), edges: make(chan struct{}, 1)}
-	p, ok := probe.NewSampler()
-	if !ok {
-		return s
-	}
-	s.probe, s.list = p, []probe.Watched{{PID: os.Getpid(), Name: record.GeneratorName}}
+	s.hosts = []*sampled{{
+		host: generator, machine: record.MachineName, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()},
+	}}
+	var places []host.Place
 	for _, m := range members {
-		s.list = append(s.list, probe.Watched{PID: m.PID, Name: m.Name})
+		at := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == m.Host })
+		if at < 0 {
+			at = len(s.hosts)
+			s.hosts = append(s.hosts, &sampled{host: m.Host})
+		}
+		for _, p := range m.Processes() {
+			s.hosts[at].names, s.hosts[at].pids = append(s.hosts[at].names, p.Name), append(s.hosts[at].pids, p.PID)
+		}
 	}
-	return s
+	for _, h := range s.hosts {
+		d, err := h.host.Describe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(places) > 0 && !slices.ContainsFunc(places, d.Place.SameMachine) {
+			h.machine = record.OtherMachine(d.Machine.Name)
+		}
+		places = append(places, d.Place)
+	}
+	return s, nil
 }
 
 var machineColumns = []string{
@@ -40,22 +67,26 @@ var machineColumns = []string{
 	"received_bytes", "received_packets", "sent_bytes", "sent_packets", "loopback_bytes", "loopback_packets",
 }
 
-func (s *sampler) rows(now time.Time) (header []string, rows [][]string) {
-	if s.probe == nil {
-		return nil, nil
-	}
-	at := strconv.FormatInt(now.Unix(), 10)
-	all := s.probe.Processes(s.list)
-	s.store.add(now, all)
-	for _, p := range all {
-		if p.OK {
-			rows = append(rows, processRow(at, p))
+// rows samples everything. A host that does not answer has no rows.
+func (s *sampler) rows(ctx context.Context) (rows [][]string) {
+	var machines [][]string
+	for _, h := range s.hosts {
+		sample, err := h.host.Sample(ctx, h.pids, h.machine != "")
+		if err != nil {
+			continue
+		}
+		s.store.add(sample.At, h.names, sample.Processes)
+		at := strconv.FormatInt(sample.At.Unix(), 10)
+		for i, p := range sample.Processes {
+			if p.OK {
+				rows = append(rows, processRow(at, h.names[i], p))
+			}
+		}
+		if sample.Machine != nil {
+			machines = append(machines, machineRow(at, h.machine, sample.Machine))
 		}
 	}
-	if m, ok := s.probe.Machine(); ok {
-		rows = append(rows, machineRow(at, m))
-	}
-	return machineColumns, rows
+	return append(rows, machines...)
 }
 
 // edge asks for a sample now. It is called from the load's loops.
@@ -66,25 +97,30 @@ func (s *sampler) edge() {
 	}
 }
 
-// note samples the processes for what the store used, beside the rows.
-func (s *sampler) note(now time.Time) {
-	if s.probe != nil && len(s.list) > 1 {
-		s.store.add(now, s.probe.Processes(s.list[1:]))
+// note samples the members' processes for what the store used, beside the rows.
+func (s *sampler) note(ctx context.Context) {
+	for _, h := range s.hosts {
+		if h.own == len(h.pids) {
+			continue
+		}
+		if sample, err := h.host.Sample(ctx, h.pids[h.own:], false); err == nil {
+			s.store.add(sample.At, h.names[h.own:], sample.Processes)
+		}
 	}
 }
 
-func processRow(at string, p probe.ProcessRow) []string {
+func processRow(at, name string, p probe.ProcessUsage) []string {
 	row := make([]string, len(machineColumns))
 	copy(row, []string{
-		at, printable.Cell(p.Name), strconv.Itoa(p.PID), seconds(p.UserSeconds), seconds(p.SystemSeconds), "", number(p.RSS),
+		at, printable.Cell(name), strconv.Itoa(p.PID), seconds(p.UserSeconds), seconds(p.SystemSeconds), "", number(p.RSS),
 		strconv.Itoa(p.Threads), number(int64(p.FDs)), number(p.Voluntary), number(p.Involuntary), number(p.ReadBytes), number(p.WriteBytes),
 	})
 	return row
 }
 
-func machineRow(at string, m probe.MachineRow) []string {
+func machineRow(at, name string, m *probe.MachineUsage) []string {
 	return []string{
-		at, record.MachineName, "", seconds(m.CPU.User + m.CPU.Nice), seconds(m.CPU.System + m.CPU.IRQ + m.CPU.SoftIRQ), seconds(m.CPU.Steal),
+		at, printable.Cell(name), "", seconds(m.CPU.User + m.CPU.Nice), seconds(m.CPU.System + m.CPU.IRQ + m.CPU.SoftIRQ), seconds(m.CPU.Steal),
 		"", "", "", "", "", "", "", seconds(m.Load1),
 		number(m.DiskReads), number(m.DiskWrites), number(m.DiskReadSectors), number(m.DiskWrittenSectors),
 		number(m.ReceivedBytes), number(m.ReceivedPackets), number(m.SentBytes), number(m.SentPackets),

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
@@ -12,8 +13,8 @@ import (
 // and at the window's edges, so that the window's part can be told.
 type storeUsage struct {
 	mu   sync.Mutex
-	of   map[int]bool // the processes that are watched, by their number
-	seen map[int][]usedBy
+	of   map[string]bool // the members' processes, by name
+	seen map[string][]usedBy
 }
 
 // usedBy is what a process had used at a time, and what it held.
@@ -23,21 +24,24 @@ type usedBy struct {
 	rss int64   // bytes
 }
 
-func newStoreUsage(members []Process) *storeUsage {
-	u := &storeUsage{of: map[int]bool{}, seen: map[int][]usedBy{}}
+func newStoreUsage(members []cluster.Member) *storeUsage {
+	u := &storeUsage{of: map[string]bool{}, seen: map[string][]usedBy{}}
 	for _, m := range members {
-		u.of[m.PID] = true
+		for _, p := range m.Processes() {
+			u.of[p.Name] = true
+		}
 	}
 	return u
 }
 
-// add takes the rows of one time; those of other processes are left out.
-func (u *storeUsage) add(at time.Time, rows []probe.ProcessRow) {
+// add takes what processes had used at a time; those that are no member's are
+// left out.
+func (u *storeUsage) add(at time.Time, names []string, processes []probe.ProcessUsage) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, r := range rows {
-		if r.OK && u.of[r.PID] {
-			u.seen[r.PID] = append(u.seen[r.PID], usedBy{at: at, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS})
+	for i, r := range processes {
+		if name := names[i]; r.OK && u.of[name] {
+			u.seen[name] = append(u.seen[name], usedBy{at: at, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS})
 		}
 	}
 }
@@ -51,8 +55,8 @@ func (u *storeUsage) between(from, to time.Time) *record.StoreUsage {
 		return nil
 	}
 	all := &record.StoreUsage{}
-	for pid := range u.of {
-		seen := u.seen[pid]
+	for name := range u.of {
+		seen := u.seen[name]
 		if len(seen) == 0 || seen[0].at.After(from) {
 			return nil
 		}

@@ -1,30 +1,46 @@
 package trial
 
 import (
+	"context"
 	"math"
 	"os"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// used is a row of a process.
-func used(pid int, user, system float64, rss int64) probe.ProcessRow {
-	return probe.ProcessRow{Watched: probe.Watched{PID: pid}, OK: true, UserSeconds: user, SystemSeconds: system, RSS: rss}
+// used is what a process has used.
+func used(user, system float64, rss int64) probe.ProcessUsage {
+	return probe.ProcessUsage{OK: true, UserSeconds: user, SystemSeconds: system, RSS: rss}
+}
+
+// single are members of one process.
+func single(names ...string) (out []cluster.Member) {
+	for _, name := range names {
+		out = append(out, cluster.Member{Process: cluster.Process{Name: name}})
+	}
+	return out
 }
 
 // What the store used is the sum of its processes' between the window's edges:
 // the generator, the warm-up and the drain are not in it.
 func TestStoreUsageIsTheWindows(t *testing.T) {
-	const generator, m1, m2 = 1, 2, 3
-	u := newStoreUsage([]Process{{PID: m1}, {PID: m2}})
-	u.add(at(0), []probe.ProcessRow{used(generator, 5, 5, 1<<30), used(m1, 10, 1, 100), used(m2, 20, 2, 1000)})
-	u.add(at(1), []probe.ProcessRow{used(generator, 6, 6, 1<<30), used(m1, 11, 1, 900), used(m2, 20, 2, 1000)})
-	u.add(at(1.5), []probe.ProcessRow{used(m1, 11.5, 1, 200), used(m2, 20.25, 2, 1000)}) // opened
-	u.add(at(2), []probe.ProcessRow{used(generator, 7, 7, 1<<30), used(m1, 12, 1.5, 300), used(m2, 20.5, 2, 1001)})
-	u.add(at(3), []probe.ProcessRow{used(generator, 8, 8, 1<<30), used(m1, 13, 1.5, 250), used(m2, 21, 2.5, 1000)})
-	u.add(at(3.5), []probe.ProcessRow{used(m1, 13.5, 1.5, 260), used(m2, 21, 2.5, 1000)}) // closed
-	u.add(at(4), []probe.ProcessRow{used(generator, 9, 9, 1<<30), used(m1, 99, 1.5, 8000), used(m2, 99, 2.5, 8000)})
+	u := newStoreUsage(single("m1", "m2"))
+	add := func(second float64, of ...probe.ProcessUsage) {
+		u.add(at(second), []string{"m1", "m2", "generator"}, of)
+	}
+	add(0, used(10, 1, 100), used(20, 2, 1000), used(5, 5, 1<<30))
+	add(1, used(11, 1, 900), used(20, 2, 1000), used(6, 6, 1<<30))
+	add(1.5, used(11.5, 1, 200), used(20.25, 2, 1000)) // opened
+	add(2, used(12, 1.5, 300), used(20.5, 2, 1001), used(7, 7, 1<<30))
+	add(3, used(13, 1.5, 250), used(21, 2.5, 1000), used(8, 8, 1<<30))
+	add(3.5, used(13.5, 1.5, 260), used(21, 2.5, 1000)) // closed
+	add(4, used(99, 1.5, 8000), used(99, 2.5, 8000), used(9, 9, 1<<30))
 	got := u.between(at(1.5), at(3.5))
 	if got == nil || math.Abs(got.CPUSeconds-(2.5+1.25)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
@@ -38,10 +54,10 @@ func TestStoreUsageIsTheWindows(t *testing.T) {
 // A member that ended used nothing more; one that was never seen, or not before
 // the window, makes the sum unknown, and so does a cluster that runs elsewhere.
 func TestStoreUsageIsKnownOfAllOrNotAtAll(t *testing.T) {
-	u := newStoreUsage([]Process{{PID: 2}, {PID: 3}})
-	u.add(at(0), []probe.ProcessRow{used(2, 1, 0, 100), used(3, 1, 0, 100)})
-	u.add(at(1), []probe.ProcessRow{used(2, 2, 0, 100), used(3, 2, 0, 100)})
-	u.add(at(2), []probe.ProcessRow{used(2, 3, 0, 100), {Watched: probe.Watched{PID: 3}}})
+	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
+	u.add(at(0), names, []probe.ProcessUsage{used(1, 0, 100), used(1, 0, 100)})
+	u.add(at(1), names, []probe.ProcessUsage{used(2, 0, 100), used(2, 0, 100)})
+	u.add(at(2), names, []probe.ProcessUsage{used(3, 0, 100), {}})
 	if got := u.between(at(0), at(2)); got == nil || got.CPUSeconds != 3 || got.MaxRSSBytes != 200 {
 		t.Errorf("one ended: %+v", got)
 	}
@@ -57,29 +73,102 @@ func TestStoreUsageIsKnownOfAllOrNotAtAll(t *testing.T) {
 	if got := newStoreUsage(nil).between(at(0), at(1)); got != nil {
 		t.Errorf("no members: %+v", got)
 	}
-	u = newStoreUsage([]Process{{PID: 2}, {PID: 4}})
-	u.add(at(0), []probe.ProcessRow{used(2, 1, 0, 100)})
+	u = newStoreUsage(single("m1", "m3"))
+	u.add(at(0), names[:1], []probe.ProcessUsage{used(1, 0, 100)})
 	if got := u.between(at(0), at(1)); got != nil {
 		t.Errorf("one was never seen: %+v", got)
 	}
 }
 
+// machine is a host that says of itself what it is told to.
+type machine struct {
+	*host.Local
+	about   host.Description
+	sampled [][]int // the processes that were asked for
+}
+
+func (m *machine) Describe(context.Context) (host.Description, error) { return m.about, nil }
+
+func (m *machine) Sample(ctx context.Context, pids []int, whole bool) (host.Sample, error) {
+	m.sampled = append(m.sampled, pids)
+	return m.Local.Sample(ctx, pids, whole)
+}
+
+// another is a machine with a name of its own.
+func another(name string, now func() time.Time) *machine {
+	m := &machine{Local: host.NewLocal(now, nil)}
+	m.about.Place, m.about.Machine.Name = host.Place{Machine: name, Boot: name}, name
+	return m
+}
+
+// runningOn is a member whose process is this one.
+func runningOn(h host.Host, name string) cluster.Member {
+	return cluster.Member{Host: h, Process: cluster.Process{Name: name, PID: os.Getpid()}}
+}
+
+// stepping is a clock that is a second later each time.
+func stepping() func() time.Time {
+	second := -1.0
+	return func() time.Time { second++; return at(second) }
+}
+
+func sampling(t *testing.T, generator *machine, members ...cluster.Member) *sampler {
+	t.Helper()
+	if s, err := generator.Local.Sample(t.Context(), nil, true); err != nil || s.Machine == nil {
+		t.Skip("the system does not say what processes use")
+	}
+	s, err := newSampler(t.Context(), generator, members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // The sampler's own rows and its samples at the window's edges both count, and
 // its own process does not.
 func TestSamplerGathersWhatTheStoreUsed(t *testing.T) {
-	s := newSampler([]Process{{Name: "m1", PID: os.Getpid()}})
-	if s.probe == nil {
-		t.Skip("the system does not tell what processes use")
-	}
-	s.rows(at(0))
+	h := another("a", nil)
+	s := sampling(t, h, runningOn(h, "m1"))
+	h.Local = host.NewLocal(stepping(), nil)
+	s.rows(t.Context())
 	s.edge()
 	s.edge() // does not block
-	s.note(at(1))
-	s.rows(at(2))
-	if n := len(s.store.seen[os.Getpid()]); n != 5 { // it stands in the list twice: as the generator, too
-		t.Errorf("%d samples", n)
+	s.note(t.Context())
+	s.rows(t.Context())
+	if n := len(s.store.seen["m1"]); n != 3 || len(s.store.seen) != 1 {
+		t.Errorf("%d samples of m1, and processes %v", n, s.store.seen)
 	}
 	if got := s.store.between(at(0), at(2)); got == nil || got.MaxRSSBytes <= 0 || got.CPUSeconds < 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Each host is asked for its own processes, and each machine has one row, also
+// where two hosts are one machine.
+func TestSamplerAsksEachHost(t *testing.T) {
+	here, there := another("here", nil), another("there", nil)
+	beside := another("here", nil)
+	s := sampling(t, here, runningOn(there, "m1"), runningOn(beside, "m2"), runningOn(there, "m3"))
+	var names []string
+	for _, row := range s.rows(t.Context()) {
+		names = append(names, row[1])
+	}
+	if want := []string{"generator", "m1", "m3", "m2", "machine", "machine there"}; !slices.Equal(names, want) {
+		t.Errorf("rows of %q, not %q", names, want)
+	}
+	s.note(t.Context())
+	for h, want := range map[*machine][]int{here: {1}, there: {2, 2}, beside: {1, 1}} {
+		var got []int
+		for _, pids := range h.sampled {
+			got = append(got, len(pids))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("a host was asked for so many processes: %v, not %v", got, want)
+		}
+	}
+	for name, member := range map[string]bool{"generator": false, "machine": false, "machine there": false, "m1": true} {
+		if r := (record.MachineRow{Name: name}); r.Member() != member {
+			t.Errorf("%s: member is %v", name, r.Member())
+		}
 	}
 }

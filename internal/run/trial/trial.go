@@ -14,7 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/follow"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -25,6 +27,7 @@ type Trial struct {
 	Spec    scenario.Trial // its rate is known by now
 	Cluster Cluster
 	Writer  *record.Writer
+	Host    host.Host       // on which the generator runs, which is this process
 	Machine *record.Machine // the generator's
 	Tool    string          // version
 	// Watch is told how the trial goes, from one goroutine at a time.
@@ -36,33 +39,30 @@ type Trial struct {
 	logs logs // followed while it runs
 }
 
-// Cluster is what is under test, running.
+// Cluster is what is under test.
 type Cluster struct {
-	ID     string // in the record
-	Store  store.Store
-	Access store.Access
-	// Attached says that the cluster ran before: it may have more members than
-	// Access names, and its own word for where they are is asked when the
-	// target needs it.
-	Attached bool
-	// Names are the members' names by endpoint, where we gave them: logs and
-	// processes have them, whatever the store calls its members.
-	Names map[string]string
-	// Processes are the members that run on this machine.
-	Processes  []Process
+	ID    string // in the record
+	Store store.Store
+	cluster.Running
 	Durability *record.Durability
 	// Shared says whether members run on the generator's machine; nil if that
 	// is not known.
 	Shared *bool
-	Notes  []string
 }
 
-// Process is a member's process on this machine.
-type Process struct {
-	Name    string
-	PID     int
-	Member  string // the name of the member that it is a process of
-	LogFile string // empty: it has none that can be read here
+// attached reports whether the cluster ran before: it may have more members than
+// its Access names, and its own word for where they are is asked when the target
+// needs it.
+func (c *Cluster) attached() bool { return len(c.Members()) == 0 }
+
+// names are the members' names by endpoint, where we gave them: logs and
+// processes have them, whatever the store calls its members.
+func (c *Cluster) names() map[string]string {
+	out := map[string]string{}
+	for _, m := range c.Members() {
+		out[m.Endpoint] = m.Name
+	}
+	return out
 }
 
 // Progress is how a trial goes.
@@ -87,7 +87,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, err
 	}
 	defer members.close()
-	t.logs = t.followLogs()
+	if t.logs, err = t.followLogs(ctx); err != nil {
+		return nil, err
+	}
 	defer t.logs.close()
 	plan, err := t.plan(members)
 	if err != nil {
@@ -145,7 +147,7 @@ func (t *Trial) plan(m *members) (load.Plan, error) {
 		return load.Plan{}, err
 	}
 	return load.Plan{
-		Load: t.Spec.Load, Store: t.Cluster.Store, Access: t.Cluster.Access, Endpoints: endpoints,
+		Load: t.Spec.Load, Store: t.Cluster.Store, Access: t.Cluster.Access(), Endpoints: endpoints,
 		Members: m.numbers(), Versions: load.VersionsFor(&t.Spec.Load),
 	}, nil
 }
@@ -159,7 +161,7 @@ func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 	c.Loops = plan.Loops()
 	c.ShortOf = shortOf(t.Cluster.Store.Capabilities(), c.Mix)
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
-	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes)
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes())
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate
 	}
@@ -168,7 +170,11 @@ func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 
 // measure runs the load and puts its result together.
 func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
-	w := newWatcher(t, m, out)
+	w, err := newWatcher(ctx, t, m, out)
+	if err != nil {
+		return nil, err
+	}
+	defer w.scrapes.close()
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
 	plan.Each, plan.Changed, plan.Mark = w.second, w.changed, w.mark
@@ -188,7 +194,8 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 		return nil, err
 	}
 	w.attend(t.askAgain(m))
-	w.lastWords()
+	w.scrapes.all(statusTimeout)
+	w.lastWords(context.WithoutCancel(ctx))
 	if err := w.made(res.Measured); err != nil {
 		return nil, err
 	}
@@ -230,13 +237,13 @@ func (t *Trial) askAgain(m *members) []follow.Change {
 
 // reach finds out who is there and whether they let us in.
 func (t *Trial) reach(ctx context.Context) (*members, error) {
-	access := t.Cluster.Access
+	access := t.Cluster.Access()
 	check := load.Plan{Load: t.Spec.Load, Store: t.Cluster.Store, Access: access, Endpoints: access.Endpoints}
 	if err := load.Check(ctx, check); err != nil {
 		return nil, err
 	}
 	m, err := t.meet(ctx, access)
-	if err != nil || !t.Cluster.Attached {
+	if err != nil || !t.Cluster.attached() {
 		return m, err
 	}
 	asked, cancel := context.WithTimeout(ctx, statusTimeout)
@@ -244,6 +251,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	all, err := store.AskMembers(asked, m.admin)
 	if t.Spec.Load.Target.Mode == kv.Any {
 		m.total = len(all) // who may not ask, or gets no answer, is told those given
+		m.findOthers(ctx, t.Cluster.Store, access, all)
 		return m, nil
 	}
 	defer m.close()
@@ -257,7 +265,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 // inOrder numbers the members: as they were given if those are all, and else
 // as the cluster tells them.
 func inOrder(given, all []string) []string {
-	if slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(all))) {
+	if sameSet(given, all) {
 		return given
 	}
 	return all
@@ -269,7 +277,7 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.Names}
+	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.names()}
 	// Whoever allows more time to connect allows it for this too: a member
 	// without a leader may answer after seconds.
 	ctx, cancel := context.WithTimeout(ctx, max(statusTimeout, access.DialTimeout))

@@ -28,6 +28,7 @@ type watcher struct {
 	usage *usage
 	// sampler samples the machine; its rows are sample's.
 	sampler *sampler
+	scrapes *scrapes
 	began   time.Time          // when it was made
 	err     error              // of recording; read after the load has ended
 	stop    context.CancelFunc // ends the load
@@ -51,11 +52,16 @@ type watcher struct {
 	running   sync.WaitGroup
 }
 
-func newWatcher(t *Trial, m *members, out *record.TrialWriter) *watcher {
-	w := &watcher{t: t, m: m, out: out, usage: newUsage(), sampler: newSampler(t.Cluster.Processes), began: time.Now(), whole: measure.NewHistogram()}
+func newWatcher(ctx context.Context, t *Trial, m *members, out *record.TrialWriter) (*watcher, error) {
+	sampler, err := newSampler(ctx, t.Host, t.Cluster.Members())
+	if err != nil {
+		return nil, err
+	}
+	w := &watcher{t: t, m: m, out: out, usage: newUsage(), sampler: sampler, began: time.Now(), whole: measure.NewHistogram()}
 	w.follower = follow.New(w.followed())
+	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began)
-	return w
+	return w, nil
 }
 
 // changed is called from the load's loops. A term that the members stated
@@ -107,6 +113,7 @@ func (w *watcher) begin(g *load.Generator, endpoints []string) {
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
+	w.scrapes.begin(scrapeFirst)
 	w.running.Go(func() { w.follower.Run(ctx, load.Background) })
 	w.running.Go(func() { w.sample(ctx) })
 	w.running.Go(func() { w.listen(ctx) })
@@ -117,6 +124,7 @@ func (w *watcher) begin(g *load.Generator, endpoints []string) {
 func (w *watcher) end() {
 	w.quit()
 	w.running.Wait()
+	w.scrapes.stop()
 	w.generator = nil // it has ended, and cannot be moved
 }
 
@@ -125,18 +133,17 @@ func (w *watcher) sample(ctx context.Context) {
 	load.Background()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	defer func() { w.sampler.note(time.Now()) }()
+	defer func() { w.sampler.note(context.WithoutCancel(ctx)) }()
 	for {
-		header, rows := w.sampler.rows(time.Now())
-		if len(rows) > 0 {
-			_ = w.out.Machines(header, rows) // an error stays in the writer
+		if rows := w.sampler.rows(ctx); len(rows) > 0 {
+			_ = w.out.Machines(machineColumns, rows) // an error stays in the writer
 		}
 		for ticked := false; !ticked; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-w.sampler.edges:
-				w.sampler.note(time.Now())
+				w.sampler.note(ctx)
 			case <-ticker.C:
 				ticked = true
 			}
@@ -149,6 +156,7 @@ func (w *watcher) mark(m load.Mark) {
 	w.usage.mark(m)
 	if m.Phase == measure.Measured {
 		w.sampler.edge()
+		w.scrapes.edge()
 	}
 }
 

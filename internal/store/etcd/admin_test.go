@@ -56,7 +56,7 @@ func freePorts(t testing.TB, n int) (address string, ports []int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(lease.Release)
-	return lease.Host, lease.Ports
+	return lease.Address, lease.Ports
 }
 
 func adminOf(t *testing.T, a store.Access) store.Admin {

@@ -29,7 +29,7 @@ func CAS(key string, value []byte, version int64) store.Op {
 	return store.Op{Kind: kv.CAS, Key: []byte(key), Value: value, Revision: version}
 }
 
-// Form is how a range is read; see store.Op.
+// Form is how a range is read; see store.RangeOp.
 type Form struct {
 	CountOnly, KeysOnly, Streamed bool
 	PageSize                      int64
@@ -37,12 +37,11 @@ type Form struct {
 
 // Range reads the keys from key to before end, or key alone where end is empty.
 func Range(kind kv.Kind, key, end string, limit int64, level kv.Consistency, f Form, keys store.Keys) store.Op {
-	op := store.Op{Kind: kind, Key: []byte(key), Limit: limit, Consistency: level, Keys: keys}
-	op.CountOnly, op.KeysOnly, op.Streamed, op.PageSize = f.CountOnly, f.KeysOnly, f.Streamed, f.PageSize
+	of := &store.RangeOp{Limit: limit, Keys: keys, CountOnly: f.CountOnly, KeysOnly: f.KeysOnly, Streamed: f.Streamed, PageSize: f.PageSize}
 	if end != "" {
-		op.End = []byte(end)
+		of.End = []byte(end)
 	}
-	return op
+	return store.Op{Kind: kind, Key: []byte(key), Consistency: level, Range: of}
 }
 
 // Txn writes pairs, all or none.
@@ -50,13 +49,13 @@ func Txn(pairs ...store.Pair) store.Op { return store.Op{Kind: kv.Txn, Pairs: pa
 
 // STM reads the pairs' keys and writes their values.
 func STM(isolation kv.Isolation, pairs ...store.Pair) store.Op {
-	return store.Op{Kind: kv.STM, Isolation: isolation, Pairs: pairs}
+	return store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: isolation, Pairs: pairs}}
 }
 
 // KeepAlive prolongs a lease.
-func KeepAlive(lease int64) store.Op { return store.Op{Kind: kv.KeepAlive, Session: lease} }
+func KeepAlive(lease int64) store.Op { return store.Op{Kind: kv.KeepAlive, Lease: lease} }
 
 // Watch begins to watch a key.
 func Watch(watcher, stream uint32, key string) store.Op {
-	return store.Op{Kind: kv.Watch, Watcher: watcher, Stream: stream, Key: []byte(key)}
+	return store.Op{Kind: kv.Watch, Key: []byte(key), Watch: &store.WatchOp{Watcher: watcher, Stream: stream}}
 }

@@ -65,7 +65,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 	case o.Members > 1:
 		c := ensemble(t, o.Members)
 		return &storetest.Server{Access: c.Access(), Kill: func(i int) {
-			if err := c.Kill(c.Members()[i].Name, host.Kill); err != nil {
+			if err := c.Signal(t.Context(), c.Members()[i].Name, host.Kill); err != nil {
 				t.Error(err)
 			}
 		}}
@@ -151,7 +151,7 @@ func TestLiveRefusedKeys(t *testing.T) {
 			}
 		}
 	}
-	w.want(kv.BadRequest, store.Op{Kind: kv.Range, Key: []byte("a//b/")})
+	w.want(kv.BadRequest, store.Op{Kind: kv.Range, Key: []byte("a//b/"), Range: &store.RangeOp{}})
 	w.want(kv.BadRequest, store.Op{Kind: kv.NumKinds, Key: []byte("a")})
 }
 

@@ -57,7 +57,7 @@ func ensembleStatus(t *testing.T, c *cluster.Cluster) {
 	defer func() { _ = admin.Close() }()
 	members, err := admin.Members(t.Context())
 	slices.Sort(members)
-	want := c.Endpoints()
+	want := c.Access().Endpoints
 	slices.Sort(want)
 	if err != nil || !slices.Equal(members, want) {
 		t.Errorf("members %v, want %v: %v", members, want, err)
@@ -73,7 +73,7 @@ func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 		t.Fatal(err)
 	}
 	var conns, followers []*wireConn
-	for i, e := range c.Endpoints() {
+	for i, e := range c.Access().Endpoints {
 		w := dialWire(t, store.Access{Endpoints: []string{e}}, nil)
 		if conns = append(conns, w); s.Members[i].Role == kv.Follower {
 			followers = append(followers, w)
@@ -90,7 +90,7 @@ func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 
 // A session goes from member to member and stays the same.
 func sessionMoves(t *testing.T, c *cluster.Cluster) {
-	endpoints := c.Endpoints()
+	endpoints := c.Access().Endpoints
 	w := dialWire(t, store.Access{Endpoints: endpoints[:1]}, nil)
 	w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("moves")})
 	id := zookeeper.SessionID(w.c)
@@ -118,14 +118,14 @@ func leaderKilled(t *testing.T, c *cluster.Cluster) {
 	w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("v")})
 	id := zookeeper.SessionID(w.c)
 	name := c.Members()[leader.ID-1].Name
-	if err := c.Kill(name, host.Kill); err != nil {
+	if err := c.Signal(t.Context(), name, host.Kill); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.try(); err == nil || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 		t.Fatalf("the connection to a dead member: %v", err)
 	}
 	w.c.Lost(nil)
-	other := c.Endpoints()[leader.ID%3]
+	other := c.Access().Endpoints[leader.ID%3]
 	deadline := time.Now().Add(patience)
 	for {
 		w = dialWire(t, store.Access{Endpoints: []string{other}}, w.c)

@@ -84,8 +84,8 @@ func server(t testing.TB) store.Access {
 	root := installed(t)
 	one.once.Do(func() {
 		if one.dir, one.err = os.MkdirTemp("", "quorumbench-zookeeper-"); one.err == nil {
-			one.cluster, one.err = cluster.Start(context.Background(), host.NewLocal(nil, nil), zookeeper.New(),
-				cluster.Spec{Members: 1, Exec: root, Dir: one.dir, Settings: small()})
+			one.cluster, one.err = cluster.Start(context.Background(), zookeeper.New(),
+				cluster.Spec{Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: root, Dir: one.dir, Settings: small()})
 		}
 	})
 	if one.err != nil {
@@ -98,8 +98,8 @@ func server(t testing.TB) store.Access {
 func ensemble(t testing.TB, n int) *cluster.Cluster {
 	t.Helper()
 	root := installed(t)
-	c, err := cluster.Start(t.Context(), host.NewLocal(nil, nil), zookeeper.New(),
-		cluster.Spec{Members: n, Exec: root, Dir: t.TempDir(), Settings: small()})
+	c, err := cluster.Start(t.Context(), zookeeper.New(),
+		cluster.Spec{Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: n, Exec: root, Dir: t.TempDir(), Settings: small()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package proxytest
 
 import (
+	"context"
 	"os"
 	"sync"
 	"testing"
@@ -62,12 +63,12 @@ func (c *Cluster) EndServers(which ...int) {
 // front runs a proxy as a process, which does not outlive the test's own.
 func (c *Cluster) front(t *testing.T, p store.Process) {
 	t.Helper()
-	process, err := host.NewLocal(nil, nil).Start(host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
+	process, err := host.NewLocal(nil, nil).Start(t.Context(), host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = process.Signal(host.Kill)
+		_ = process.Signal(context.Background(), host.Kill)
 		<-process.Exited()
 		if t.Failed() {
 			b, _ := os.ReadFile(p.LogFile)

@@ -75,7 +75,7 @@ func (l *Loop) openPhase(i int, at int64) {
 	l.openSecond(at)
 	if p.Pacer != nil {
 		if l.sched.pacer == nil || l.sched.due == never {
-			l.schedule(i)
+			l.sched.enter(i)
 		}
 		return
 	}
@@ -107,23 +107,19 @@ func (l *Loop) endSecond(at int64) {
 	s := l.clock.current
 	s.InFlight = l.slots.open
 	s.Length = max(at-s.start, 0)
-	s.Clients, s.Resting = len(l.cfg.Clients), len(l.closed.resting)
-	for _, i := range l.places {
-		if l.conns[i].state == up {
-			s.Connections++
-		}
-	}
-	s.BytesIn, s.BytesOut = l.bytesIn, l.bytesOut
-	l.bytesIn, l.bytesOut = 0, 0
+	s.Clients, s.Resting = len(l.cfg.Clients), len(l.closed.rests.resting)
+	s.Connections = l.conns.up()
+	s.BytesIn, s.BytesOut = l.conns.bytesIn, l.conns.bytesOut
+	l.conns.bytesIn, l.conns.bytesOut = 0, 0
 }
 
 // openWindow notes what the measured window begins with.
 func (l *Loop) openWindow(at int64) {
 	l.res.Opened, l.measuring, l.areaAt = at, true, at
 	l.res.Steady = l.cfg.Shared.warming.steady.Load()
-	l.setBeat(true)
-	l.openWatching()
-	l.openLinks()
+	l.pauses.count(true, l.poller)
+	l.watchers.begin(l.now)
+	l.conns.links.open(&l.conns)
 	oldest := at
 	for i := range l.slots.table {
 		if sl := &l.slots.table[i]; sl.state == waiting || sl.state == submitted || sl.state == written {
@@ -134,7 +130,7 @@ func (l *Loop) openWindow(at int64) {
 	if l.sched.pacer != nil && l.sched.due < at {
 		oldest = min(oldest, l.sched.due)
 		// What the warm-up's schedule still has due counts as well.
-		l.res.CarriedIn += l.backlog(at)
+		l.res.CarriedIn += l.sched.backlog(at)
 	}
 	if l.cfg.Shared.several() {
 		count, first := l.cfg.Shared.spill.before(l.me(), at)
@@ -149,7 +145,7 @@ func (l *Loop) openWindow(at int64) {
 func (l *Loop) close(at int64) {
 	if l.measuring { // the area ends where the window does, and the clock may be beyond
 		l.res.InFlightArea += float64(at-l.areaAt) * float64(l.slots.open)
-		l.res.RestingArea += float64(at-l.areaAt) * float64(len(l.closed.resting))
+		l.res.RestingArea += float64(at-l.areaAt) * float64(len(l.closed.rests.resting))
 		l.areaAt = at
 	}
 	if !l.stopped {
@@ -159,12 +155,12 @@ func (l *Loop) close(at int64) {
 	if at <= l.clock.current.start {
 		l.secs.dropEmpty() // the loop was beyond the end, which another loop knew first
 	}
-	l.holdTail(l.clock.current)
+	l.watchers.holdTail(l.clock.current)
 	l.draining = true
 	l.res.Closed = at
 	l.mark(at, true)
-	l.measuring = false
-	l.setBeat(false)
+	l.measuring, l.conns.links.recording = false, false
+	l.pauses.count(false, l.poller)
 	l.clock.current, l.clock.next = nil, never
 	l.Live.Phase.Store(-1)
 	l.giveUpSchedule(at)

@@ -93,10 +93,10 @@ type Config struct {
 	// back, if it has any. Neither blocks for long.
 	Hand    func(*measure.Second)
 	Recycle func() *measure.Histogram
-	// Changed is told, without blocking, that a connection was lost or a term
+	// Changed is called, and must not block, when a connection was lost or a term
 	// was seen that is higher than all before; lost is false for the latter.
 	Changed func(term uint64, lost bool)
-	// Mark is told, from the loop's thread, that a phase began, or the last one
+	// Mark is called from the loop's thread when a phase began, or the last one
 	// ended, and when. It must not take long.
 	Mark func(Mark)
 }
@@ -109,7 +109,7 @@ type Mark struct {
 	Thread int   // the system's number of the loop's thread
 }
 
-// Result is what a loop tells at its end beside its seconds.
+// Result is what a loop returns at its end; its seconds went to Hand.
 type Result struct {
 	// Opened and Closed are the measured window's ends on the loop's clock, and
 	// Began when the first phase did.

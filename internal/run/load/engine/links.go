@@ -11,37 +11,46 @@ type LinkChange struct {
 // mostLinkChanges bounds what is kept of them.
 const mostLinkChanges = 1 << 16
 
-// linked notes that a place's connection is there. One that is replaced by
-// another to the same endpoint has not been gone unless that fails.
-func (l *Loop) linked(c *conn) {
-	if !c.linked {
-		c.linked = true
-		l.linkChanged(c.endpoint, 1, false)
-	}
+// links is how many connections there are to each endpoint, over the measured
+// window.
+type links struct {
+	recording bool
+	opened    map[string]int // when the window opened
+	changes   []LinkChange
 }
 
-// unlinked notes that it is gone.
-func (l *Loop) unlinked(c *conn, lost bool) {
-	if c.linked {
-		c.linked = false
-		l.linkChanged(c.endpoint, -1, lost)
-	}
-}
-
-func (l *Loop) linkChanged(endpoint string, delta int, lost bool) {
-	if l.measuring && !l.cfg.NewConnection && len(l.res.LinkChanges) < mostLinkChanges {
-		l.res.LinkChanges = append(l.res.LinkChanges, LinkChange{At: l.now, Endpoint: endpoint, Delta: delta, Lost: lost})
-	}
-}
-
-// openLinks counts the connections with which the window opens.
-func (l *Loop) openLinks() {
-	l.res.Links = map[string]int{}
-	if l.cfg.NewConnection {
+// open begins with the connections that the places have. Those of one operation
+// each are not counted.
+func (k *links) open(cs *connections) {
+	k.opened = map[string]int{}
+	if k.recording = !cs.brief; !k.recording {
 		return
 	}
-	for _, i := range l.places {
-		c := l.conns[i]
-		l.res.Links[c.endpoint] += btoi(c.linked)
+	for _, i := range cs.places {
+		c := cs.table[i]
+		k.opened[c.endpoint] += btoi(c.linked)
+	}
+}
+
+// add notes that a place's connection is there. One that is replaced by another
+// to the same endpoint has not been gone unless that fails.
+func (k *links) add(c *conn, now int64) {
+	if !c.linked {
+		c.linked = true
+		k.change(LinkChange{At: now, Endpoint: c.endpoint, Delta: 1})
+	}
+}
+
+// remove notes that it is gone.
+func (k *links) remove(c *conn, lost bool, now int64) {
+	if c.linked {
+		c.linked = false
+		k.change(LinkChange{At: now, Endpoint: c.endpoint, Delta: -1, Lost: lost})
+	}
+}
+
+func (k *links) change(to LinkChange) {
+	if k.recording && len(k.changes) < mostLinkChanges {
+		k.changes = append(k.changes, to)
 	}
 }

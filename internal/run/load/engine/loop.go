@@ -1,20 +1,18 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"sync/atomic"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
 const never = math.MaxInt64
 
-// Live is what a loop tells while it runs; others may read it at any time.
+// Live is the state of a running loop; any goroutine may read it at any time.
 type Live struct {
 	Done, Failed atomic.Uint64 // operations ended, warm-up included
 	Events       atomic.Uint64 // that watchers got
@@ -32,17 +30,15 @@ type Loop struct {
 	poller Poller
 	mail   mailbox
 
-	conns   []*conn
-	places  []int // the connection that a place has now
-	spare   []int // connections that have ended and belong to no place
-	slots   slots
-	secs    seconds
-	dirty   []int // connections with something to write
-	events  []store.Event
-	discard []store.Event // of connections that end with nothing open
-	ready   []Ready
-	left    []Ready // of them: connections that have more than was read in their turn
-	op      store.Op
+	conns    connections
+	watchers watchers
+	slots    slots
+	secs     seconds
+	pauses   pauses
+	events   []store.Event
+	ready    []Ready
+	left     []Ready // of them: connections that have more than was read in their turn
+	op       store.Op
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
 	buf      []byte
@@ -51,31 +47,17 @@ type Loop struct {
 	sample   sampling
 	lag      int64 // of the reading that is acted on
 	weight   int64 // likewise
-	asked    int64 // when the loop wanted to wake, or woke earlier
-	woke     int64
-	turned   int64 // when the turn before ended
 	owed     int   // operations that slot.owed marks
-	beat     int64 // the poller ends a wait at each multiple of it; 0: it does not
 
-	watching   *watching // nil: this loop has no watchers
-	eventsLive uint64
-	parts      *parts.Budget // of answers that are not whole, on all connections
-
-	now               int64
-	clock             clockwork // phases and seconds, by time
-	sched             cursor    // open loop: what is due next
-	more              bool      // the last turn did not come to all that was due
-	abandoned         abandoning
-	closed            closedLoop
-	bytesIn, bytesOut uint64 // of the current second
-	rr                int    // open loop: the connection used last in place of another
-	blockedBy         blocker
-	roomBy            blocker // what blocked before roomAt
-	roomAt            int64   // open loop: when something became free the last time that nothing had been
-	maxTerm           uint64
-	epoch             atomic.Uint64 // Epoch
-	tickAt            int64
-	redial            int64
+	now       int64
+	clock     clockwork // phases and seconds, by time
+	sched     schedule  // open loop: what is due next
+	more      bool      // the last turn did not come to all that was due
+	abandoned abandoning
+	closed    closedLoop
+	blockedBy blocker
+	roomBy    blocker // what blocked before roomAt
+	roomAt    int64   // open loop: when something became free the last time that nothing had been
 
 	draining  bool // nothing becomes due any more
 	stopped   bool
@@ -117,27 +99,22 @@ func New(cfg Config, p Poller) *Loop {
 	l := &Loop{
 		cfg: cfg, poller: p,
 		slots:  newSlots(len(cfg.Clients)),
-		secs:   seconds{recycle: cfg.Recycle, hand: cfg.Hand},
+		secs:   seconds{recycle: cfg.Recycle, hand: cfg.Hand, several: cfg.Shared.several()},
 		buf:    make([]byte, readBuffer),
 		sample: sampling{every: 1},
-		parts:  parts.New(cfg.MaxHeld),
-		tickAt: never, redial: never,
-		res: Result{ErrorTexts: map[kv.Outcome]string{}, MemberOf: map[string]uint64{}},
+		sched:  schedule{offset: cfg.Offset, stride: cfg.Stride, places: uint64(cfg.Places), due: never},
+		res:    Result{ErrorTexts: map[kv.Outcome]string{}},
 	}
+	l.sched.clock = &l.clock
 	l.stamped, _ = p.(Stamped)
-	for i, e := range cfg.Endpoints {
-		l.conns = append(l.conns, &conn{place: i, endpoint: e, want: e})
-		l.places = append(l.places, i)
-	}
-	if w := cfg.Watching; w != nil && w.Sink != nil {
-		l.watching = newWatching(w, len(l.conns))
-	}
+	l.conns.init(&l.cfg, p, &l.slots)
+	l.watchers.init(&l.cfg, &l.conns, &l.slots)
 	l.Live.Phase.Store(-1)
 	cfg.Shared.loops[l.me()] = l
 	return l
 }
 
-// Run connects, tells connected how that went, waits for Start, runs the
+// Run connects, reports to connected how that went, waits for Start, runs the
 // phases, drains and returns. It keeps its thread.
 func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	defer l.poller.Release()
@@ -148,7 +125,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	l.now = l.poller.Now()
 	err := l.connectAll(connectBy)
 	if err == nil {
-		err = l.watchFirst(connectBy)
+		err = l.createWatchers(connectBy)
 	}
 	if err != nil {
 		connected(err)
@@ -161,14 +138,66 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 		l.turn()
 	}
 	l.abandonOpen()
-	l.releaseTail()
+	l.watchers.releaseTail()
 	l.abandonSpilled(l.res.Closed)
 	l.abandonSchedule(l.res.Closed)
 	l.cfg.Shared.spill.cursors[l.me()].due.Store(never)
 	l.secs.release(never)
 	l.closeAll()
 	l.Live.Phase.Store(-1)
+	l.conns.report(&l.res)
+	l.res.LongestPause, l.res.Paused = l.pauses.longest, l.pauses.sum
 	return &l.res
+}
+
+// connectAll dials every connection and waits until all can take operations,
+// or one fails, or the time is over.
+func (l *Loop) connectAll(by int64) error {
+	l.clock.next = never
+	l.conns.dialAll()
+	for {
+		ready, why, err := l.conns.allReady()
+		switch {
+		case ready || err != nil:
+			return err
+		case l.now >= by:
+			return errors.New(why)
+		}
+		l.prepare(by)
+	}
+}
+
+// createWatchers creates the watchers that are to be there before the load, and
+// waits for them.
+func (l *Loop) createWatchers(by int64) error {
+	w := &l.watchers
+	if w.none || w.cfg.AtWindow {
+		return nil
+	}
+	w.begin(l.now)
+	l.flushDirty()
+	by = max(by, l.now+l.cfg.Timeout)
+	for {
+		created, err := w.created()
+		switch {
+		case created || err != nil:
+			return err
+		case l.now >= by:
+			return fmt.Errorf("%d of %d watchers were not created in time", w.missing, len(w.state))
+		case l.mailStopped():
+			return errors.New("stopped while watchers were created")
+		}
+		l.prepare(by)
+	}
+}
+
+// prepare is a turn before the load begins.
+func (l *Loop) prepare(by int64) {
+	l.wait(min(by, l.conns.tickAt, l.conns.redialAt, l.now+heartbeat))
+	l.to(l.poller.Now())
+	l.attendAll()
+	l.maintain()
+	l.flushDirty()
 }
 
 // opens reports whether the load is an open loop.
@@ -184,10 +213,10 @@ func (l *Loop) opens() bool {
 // turn is one round: wait, then do all that there is to do.
 func (l *Loop) turn() {
 	until := l.nextWake()
-	asked := l.nextBeat(max(until, l.now, l.turned))
+	asked := l.pauses.nextBeat(l.now, max(until, l.now, l.pauses.turned))
 	l.wait(until)
 	now := l.poller.Now()
-	l.awake(asked, now)
+	l.pauses.awake(asked, now)
 	l.warm(now)
 	ended := l.doneLive + l.failLive
 	l.to(now)
@@ -202,8 +231,8 @@ func (l *Loop) turn() {
 	}
 	l.flushDirty()
 	l.release()
-	l.tellLive()
-	l.worked(l.poller.Now(), l.doneLive+l.failLive-ended)
+	l.publish()
+	l.pauses.worked(l.poller.Now(), l.doneLive+l.failLive-ended, len(l.ready))
 }
 
 // nextWake is the time by which the loop has something to do.
@@ -212,7 +241,7 @@ func (l *Loop) nextWake() int64 {
 		return l.now
 	}
 	until := l.now + heartbeat
-	if l.measuring && l.slots.open > 0 && l.beat == 0 {
+	if l.measuring && l.slots.open > 0 && l.pauses.beat == 0 {
 		until = l.now + beat
 	}
 	if l.slots.head != none {
@@ -222,10 +251,39 @@ func (l *Loop) nextWake() int64 {
 		until = due
 	}
 	if !l.draining {
-		until = min(until, l.closed.resting.until())
+		until = min(until, l.closed.rests.until())
 	}
-	until = min(until, l.clock.next, l.tickAt, l.redial)
+	until = min(until, l.clock.next, l.conns.tickAt, l.conns.redialAt)
 	return until
+}
+
+// maintain does what time asks for: ticks, dialling, watchers again.
+func (l *Loop) maintain() {
+	l.watchers.retry(l.now)
+	if l.now >= l.conns.tickAt {
+		l.conns.tickAt = never
+		for i := range l.conns.table {
+			l.tick(i)
+		}
+	}
+	l.conns.redialDue(l.now)
+}
+
+// tick lets a connection act on time, and use the room that this may make.
+func (l *Loop) tick(i int) {
+	if l.conns.tick(i, l.now) {
+		l.pump(i)
+		l.conns.touch(i)
+	}
+}
+
+// dialed takes the end of a dial.
+func (l *Loop) dialed(i int, err error) {
+	if l.conns.dialed(i, err, l.now) {
+		l.tick(i)
+		l.pump(i)
+		l.conns.touch(i)
+	}
 }
 
 // release hands over the seconds that are complete. What another loop has due
@@ -251,16 +309,16 @@ func (l *Loop) pending() int64 {
 	return min(l.now, l.sched.due)
 }
 
-func (l *Loop) tellLive() {
+func (l *Loop) publish() {
 	l.Live.Done.Store(l.doneLive)
 	l.Live.Failed.Store(l.failLive)
-	l.Live.Events.Store(l.eventsLive)
+	l.Live.Events.Store(l.watchers.events)
 	l.Live.InFlight.Store(int64(l.slots.open))
 	l.res.MaxInFlight = max(l.res.MaxInFlight, l.slots.open)
 }
 
 func (l *Loop) finished() bool {
-	return l.draining && (l.slots.open == 0 && l.watchSettled() || l.stopped && l.now >= l.drainTill)
+	return l.draining && (l.slots.open == 0 && l.watchers.settled(l.now) || l.stopped && l.now >= l.drainTill)
 }
 
 // to moves the loop's clock on: seconds and phases that have ended meanwhile
@@ -272,7 +330,7 @@ func (l *Loop) to(now int64) {
 	l.now = now
 	if l.measuring {
 		l.res.InFlightArea += float64(now-l.areaAt) * float64(l.slots.open)
-		l.res.RestingArea += float64(now-l.areaAt) * float64(len(l.closed.resting))
+		l.res.RestingArea += float64(now-l.areaAt) * float64(len(l.closed.rests.resting))
 		l.areaAt = now
 	}
 	for !l.draining && now >= l.clock.next {
@@ -280,104 +338,39 @@ func (l *Loop) to(now int64) {
 	}
 }
 
-// finishOp ends an operation that was due, whatever its outcome, and frees the
-// client that waited for it.
-func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
-	sl := &l.slots.table[tag]
-	outcome := ev.Outcome
-	if !outcome.Failed() {
-		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
-	}
-	if sl.state == waiting { // it was never made
-		sl.kind, sl.level = l.cfg.Source.Kind(sl.acc.Phase, sl.n)
-	}
-	series := measure.Series{Kind: sl.kind, Consistency: sl.level, Member: ev.Member, Term: ev.Term}
-	if ev.Member == 0 && sl.conn >= 0 {
-		series.Member = l.conns[sl.conn].member
-	}
-	if ev.Term == 0 {
-		series.Term = sl.term
-		if sl.state != written {
-			series.Term = l.term()
-		}
-	}
-	l.held(sl, at)
-	acc := sl.acc
-	acc.Outcomes[outcome]++
-	acc.open--
-	if outcome.Failed() {
-		l.failLive++
-		l.secs.failed(acc, series, outcome, at-sl.due)
-		l.explain(outcome, ev.Text)
-	} else {
-		l.doneLive++
-		l.secs.succeeded(acc, series, at-sl.due, at-sl.sent)
-		if l.weight > 0 {
-			l.disturbed(sl, at)
-		}
-		l.clock.completed(sl.kind, at)
-		acc.Extra += uint64(ev.Extra)
-		acc.Retries += uint64(ev.Retries)
-		if outcome == kv.Miss {
-			acc.Missed[sl.kind]++
-		}
-		if sl.kind.Reads() {
-			acc.Keys += uint64(max(ev.Count, 0))
-		}
-	}
-	client, measured := sl.client, sl.measured
-	rest := int64(0)
-	if client >= 0 {
-		rest = l.restAfter(sl, outcome, at)
-	}
-	owed := sl.owed
-	l.slots.finish(tag, placeFree)
-	if client < 0 {
-		switch {
-		case owed:
-			l.owed--
-		case l.cfg.Shared.several():
-			l.cfg.Shared.limit.give(l.me())
-		}
-		l.freed()
+// lost ends a connection that broke: every operation on it gets its outcome.
+func (l *Loop) lost(i int, why error) {
+	if !l.conns.broke(i, why) {
 		return
 	}
-	if measured {
-		l.closed.inWindow--
-		l.closed.lastAt = at
-	}
-	l.goOn(client, at, rest)
-	if measured && l.closed.inWindow == 0 {
-		l.endWork()
+	l.events = l.conns.table[i].outcomes(l.events[:0])
+	l.handle(i)
+	l.watchers.lost(i)
+	l.conns.settle(i, l.now)
+}
+
+// replace lets another connection take the place of one that has nothing open.
+func (l *Loop) replace(i int) {
+	l.flush(i)
+	if l.conns.table[i].state == up {
+		l.watchers.lost(i)
+		l.conns.replace(i, l.now)
 	}
 }
 
-// explain keeps the first text of each kind of error.
-func (l *Loop) explain(o kv.Outcome, text []byte) {
-	if l.res.ErrorTexts[o] != "" {
-		return
-	}
-	switch {
-	case len(text) > 0:
-		l.res.ErrorTexts[o] = printable.Line(string(text[:min(len(text), printable.OfServer+1)]), printable.OfServer)
-	case o == kv.TimedOut && l.stopped:
-		l.res.ErrorTexts[o] = "no answer until the load was stopped"
-	case o == kv.TimedOut:
-		l.res.ErrorTexts[o] = "no answer within " + time.Duration(l.cfg.Timeout).String()
-	case o == kv.NotSent:
-		l.res.ErrorTexts[o] = "no connection took it before its timeout or the window's end"
-		for i := range l.conns {
-			if c := l.conns[i]; c.state == down && c.err != nil {
-				l.res.ErrorTexts[o] += ": " + printable.Line(c.err.Error(), printable.OfServer)
-				break
-			}
+// closeAll ends the connections. A session that outlives its connection is
+// closed first, as far as the socket takes that at once.
+func (l *Loop) closeAll() {
+	for i, c := range l.conns.table {
+		if s, ok := c.codec.(store.SessionCodec); ok && c.state == up {
+			s.Close()
+			l.flush(i)
 		}
-	case o == kv.WrongAnswer:
-		l.res.ErrorTexts[o] = "another key, or a value that was never written to this key"
 	}
+	l.conns.closeAll()
 }
 
-// fail ends an operation that got no answer.
-func (l *Loop) fail(tag uint32, placeFree bool, outcome kv.Outcome, at int64) {
-	l.finishOp(tag, placeFree, &store.Event{Outcome: outcome}, at)
-}
+// Epoch says that another leader began, for protocols whose answers carry no
+// term: what is sent from now on belongs to the given term where its answer
+// names none.
+func (l *Loop) Epoch(term uint64) { l.conns.epoch.Store(term) }

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"sync"
-
-	"github.com/quorumbench/quorumbench/internal/kv"
-)
+import "sync"
 
 // mailbox is what others want of a loop. It is looked at once a turn.
 type mailbox struct {
@@ -89,21 +85,5 @@ func (l *Loop) halt() {
 		l.draining, l.clock.next = true, never
 	default:
 		l.close(l.now)
-	}
-}
-
-// abandonOpen ends what a stopped load did not wait for.
-func (l *Loop) abandonOpen() {
-	for l.slots.head != none {
-		tag := l.slots.head
-		if l.cfg.NewConnection {
-			l.giveUpOne(tag)
-			continue
-		}
-		if l.slots.table[tag].state == waiting {
-			l.fail(tag, true, kv.NotSent, l.now)
-			continue
-		}
-		l.giveUp(tag, kv.TimedOut)
 	}
 }

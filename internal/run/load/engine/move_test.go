@@ -75,13 +75,13 @@ func TestRetargetMovesConnections(t *testing.T) {
 	if m.totals.Failed() != 0 {
 		t.Errorf("%d operations failed; moving loses none", m.totals.Failed())
 	}
-	for _, i := range m.loop.places {
+	for _, i := range m.loop.conns.places {
 		if m.to[i] != "new" {
 			t.Errorf("connection %d is at %q", i, m.to[i])
 		}
 	}
-	if len(m.loop.spare) != 3 {
-		t.Errorf("%d of the 3 old connections have ended", len(m.loop.spare))
+	if len(m.loop.conns.spare) != 3 {
+		t.Errorf("%d of the 3 old connections have ended", len(m.loop.conns.spare))
 	}
 	if m.res.Held != 9 || m.res.HeldLongest > 2*millisecond {
 		t.Errorf("%d clients were held, the longest for %d ns", m.res.Held, m.res.HeldLongest)
@@ -202,7 +202,7 @@ func TestWatchersMoveWithTheirPlace(t *testing.T) {
 	if got.Resubscribed != 3 || got.Duplicated+got.Reordered+got.Wrong != 0 || got.Acknowledged != 2000 {
 		t.Errorf("%+v", got)
 	}
-	if len(loop.spare) != 1 {
+	if len(loop.conns.spare) != 1 {
 		t.Errorf("the old connection did not end")
 	}
 }

@@ -23,56 +23,67 @@ const (
 	perReady  = 50_000
 )
 
-// setBeat lets the poller beat while the loop measures, if it can.
-func (l *Loop) setBeat(on bool) {
-	b, ok := l.poller.(Beating)
+// pauses is what a loop knows of its own.
+type pauses struct {
+	beat    int64 // the poller ends a wait at each multiple of it; 0: it does not
+	asked   int64 // when the loop wanted to wake, or woke earlier
+	woke    int64
+	turned  int64 // when the turn before ended
+	counts  bool  // in the measured window
+	longest int64
+	sum     int64 // nanoseconds
+}
+
+// count begins or ends the measured window. The poller beats in it, if it can.
+func (p *pauses) count(on bool, poller Poller) {
+	p.counts, p.beat = on, 0
+	b, ok := poller.(Beating)
 	if !ok {
 		return
 	}
-	l.beat = 0
+	period := int64(0)
 	if on {
-		period := int64(beat)
-		if l.stamped != nil {
+		period = beat
+		if _, stamped := poller.(Stamped); stamped {
 			period = stampedBeat
 		}
-		if b.SetBeat(period) {
-			l.beat = period
-		}
-	} else {
-		b.SetBeat(0)
+	}
+	if b.SetBeat(period) {
+		p.beat = period
 	}
 }
 
 // nextBeat is when a wait that begins now ends at the latest.
-func (l *Loop) nextBeat(until int64) int64 {
-	if l.beat == 0 {
+func (p *pauses) nextBeat(now, until int64) int64 {
+	if p.beat == 0 {
 		return until
 	}
-	began := max(l.now, l.turned)
-	return min(until, began-began%l.beat+l.beat)
+	began := max(now, p.turned)
+	return min(until, began-began%p.beat+p.beat)
 }
 
 // awake notes when the loop woke, and when it had asked for that.
-func (l *Loop) awake(asked, now int64) {
-	l.woke, l.asked = now, min(asked, now)
-	if !l.measuring {
-		return
-	}
-	l.res.LongestPause = max(l.res.LongestPause, now-asked)
-	if pause := now - asked; pause >= leastPause {
-		l.res.Paused += pause
-	}
+func (p *pauses) awake(asked, now int64) {
+	p.woke, p.asked = now, min(asked, now)
+	p.add(now-asked, now-asked)
 }
 
-// worked notes how long a turn took.
-func (l *Loop) worked(now int64, answers uint64) {
-	l.turned = now
-	if !l.measuring {
+// worked notes how long a turn took in which so many operations ended and so
+// many connections were ready.
+func (p *pauses) worked(now int64, answers uint64, ready int) {
+	p.turned = now
+	took := now - p.woke
+	p.add(took, took-int64(answers)*perAnswer-int64(ready)*perReady)
+}
+
+// add notes what may have been a pause, and how much of it the loop's own work
+// does not explain.
+func (p *pauses) add(took, unexplained int64) {
+	if !p.counts {
 		return
 	}
-	took := now - l.woke
-	l.res.LongestPause = max(l.res.LongestPause, took)
-	if pause := took - int64(answers)*perAnswer - int64(len(l.ready))*perReady; pause >= leastPause {
-		l.res.Paused += pause
+	p.longest = max(p.longest, took)
+	if unexplained >= leastPause {
+		p.sum += unexplained
 	}
 }

@@ -57,15 +57,15 @@ type Poller interface {
 	Release()
 }
 
-// Beating is what a Poller also is when it can end a Wait at regular times
-// without being told with each.
+// Beating is an optional interface of a Poller that can end a Wait at regular times
+// without a call for each.
 type Beating interface {
 	// SetBeat makes Wait end at each multiple of period on the clock, too, in
 	// nanoseconds; 0 ends that. It reports whether the system does it.
 	SetBeat(period int64) bool
 }
 
-// Stamped is what a Poller also is when it knows when the bytes that it reads
+// Stamped is an optional interface of a Poller that knows when the bytes that it reads
 // arrived at this machine.
 type Stamped interface {
 	// ReadStamped reads as Read does and says how long ago, in nanoseconds, the

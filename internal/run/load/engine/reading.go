@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"fmt"
-
-	"github.com/quorumbench/quorumbench/internal/measure"
-)
+import "fmt"
 
 // All connections that are ready are read first, each stamped right after its
 // read call, and what they had is parsed and answered afterwards: else the last
@@ -90,9 +86,9 @@ func (l *Loop) attendAll() {
 		case Readable:
 			l.read(r.Conn)
 		case Writable:
-			l.conns[r.Conn].blocked = false
+			l.conns.table[r.Conn].blocked = false
 			l.pump(r.Conn)
-			l.touch(r.Conn)
+			l.conns.touch(r.Conn)
 		case Dialed:
 			l.dialed(r.Conn, r.Err)
 		}
@@ -102,7 +98,7 @@ func (l *Loop) attendAll() {
 
 // read reads what a connection has, to be acted on by answer.
 func (l *Loop) read(i int) {
-	c := l.conns[i]
+	c := l.conns.table[i]
 	most := readMost
 	if len(l.ready) == 1 {
 		most = len(l.buf)
@@ -116,7 +112,10 @@ func (l *Loop) read(i int) {
 			l.answer()
 		}
 		if c.state == parting {
-			l.part(i)
+			if l.conns.awaitEnd(i, l.buf[l.used:]) {
+				l.to(l.poller.Now())
+				l.conns.parted(i, l.now)
+			}
 			return
 		}
 		if c.state != up {
@@ -152,8 +151,8 @@ func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 		n, err = l.poller.Read(i, b)
 	}
 	r.at = l.poller.Now()
-	r.lag = r.at - l.asked
-	if arrived >= 0 && (l.woke-l.asked < leastPause || arrived > r.lag) {
+	r.lag = r.at - l.pauses.asked
+	if arrived >= 0 && (l.pauses.woke-l.pauses.asked < leastPause || arrived > r.lag) {
 		r.lag = arrived
 	}
 	return n, err
@@ -163,7 +162,7 @@ func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 func (l *Loop) answer() {
 	for k := range l.readings {
 		r := &l.readings[k]
-		i, c := r.conn, l.conns[r.conn]
+		i, c := r.conn, l.conns.table[r.conn]
 		if c.state != up || c.dials != r.dial {
 			continue // it has ended meanwhile
 		}
@@ -173,7 +172,7 @@ func (l *Loop) answer() {
 			continue
 		}
 		l.lag, l.weight = r.lag, r.weight
-		l.bytesIn += uint64(len(r.bytes))
+		l.conns.bytesIn += uint64(len(r.bytes))
 		var err error
 		l.events, err = c.codec.Feed(r.bytes, l.events[:0])
 		l.handle(i)
@@ -211,9 +210,3 @@ func (l *Loop) disturbed(sl *slot, at int64) {
 const usualWake = 50_000
 
 func beyondUsual(ns int64) int64 { return max(ns-usualWake, 0) }
-
-// recordAs records a value that stands for so many.
-func (q *seconds) recordAs(h **measure.Histogram, ns, weight int64) {
-	q.histogram(h)
-	_ = (*h).RecordValues(min(max(ns, 0), measure.Highest), weight) // cannot fail: it is in the range
-}

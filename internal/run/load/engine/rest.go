@@ -16,6 +16,12 @@ const (
 	lastRest  = secondNS
 )
 
+// rests is which clients rest, and how long one does.
+type rests struct {
+	resting
+	usual int64 // how long a success takes: a running mean of service times; 0: none yet
+}
+
 // resting is the clients that rest, the first to wake at the front: a binary
 // heap.
 type resting []sleeper
@@ -66,16 +72,15 @@ func (r resting) until() int64 {
 	return r[0].until
 }
 
-// restAfter is for how long a client rests whose operation ended so: not at
-// all, unless it was a failure that came sooner than a success takes.
-func (l *Loop) restAfter(sl *slot, outcome kv.Outcome, at int64) int64 {
+// after is for how long a client rests whose operation ended so: not at all,
+// unless it was a failure that came sooner than a success takes.
+func (r *rests) after(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 	if !outcome.Failed() {
-		c := &l.closed
 		service := at - sl.sent
-		if c.usual == 0 {
-			c.usual = max(service, 1)
+		if r.usual == 0 {
+			r.usual = max(service, 1)
 		}
-		c.usual = max(c.usual+(service-c.usual)/64, 1)
+		r.usual = max(r.usual+(service-r.usual)/64, 1)
 		return 0
 	}
 	took := at - sl.due
@@ -83,30 +88,21 @@ func (l *Loop) restAfter(sl *slot, outcome kv.Outcome, at int64) int64 {
 		took = at - sl.sent
 	}
 	refused := outcome == kv.Refused || outcome == kv.NoLeader
-	switch usual := l.closed.usual; {
+	switch {
 	case outcome == kv.WrongAnswer || outcome == kv.TimedOut:
 		return 0 // an answer, and what took its time
-	case usual > 0 && (refused || took < usual):
-		return min(usual, lastRest)
-	case usual == 0 && took < l.cfg.Timeout:
+	case r.usual > 0 && (refused || took < r.usual):
+		return min(r.usual, lastRest)
+	case r.usual == 0 && took < timeout:
 		return firstRest
 	}
 	return 0
 }
 
-// goOn lets a client go on after a rest, if it has one.
-func (l *Loop) goOn(client int32, at, rest int64) {
-	if rest > 0 && !l.draining {
-		l.closed.resting.push(sleeper{at + rest, client})
-		return
-	}
-	l.begin(client, at)
-}
-
 // wakeRested lets the clients go on whose rest has ended.
 func (l *Loop) wakeRested() {
-	r := &l.closed.resting
-	for len(*r) > 0 && (*r)[0].until <= l.now {
+	r := &l.closed.rests
+	for r.until() <= l.now {
 		s := r.pop()
 		due := max(s.until, l.clock.current.start)
 		if l.measuring {

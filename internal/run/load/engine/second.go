@@ -63,6 +63,8 @@ type seconds struct {
 	queue   []*second
 	recycle func() *measure.Histogram
 	hand    func(*measure.Second)
+	several bool          // other loops have seconds of their own
+	used    *second       // that dueIn returned last
 	told    measure.Told  // in all seconds
 	errors  []toldFailure // likewise
 }
@@ -96,6 +98,25 @@ func (q *seconds) begin(phase measure.Phase, index int, start int64) *second {
 	s.Phase, s.Index = phase, index
 	q.queue = append(q.queue, s)
 	return s
+}
+
+// dueIn is the second of a phase in which an operation is due.
+func (q *seconds) dueIn(phase measure.Phase, due int64) *second {
+	if s := q.used; s != nil && due >= s.start && due < s.start+secondNS && s.Phase == phase {
+		return s
+	}
+	for _, s := range q.queue {
+		if s.Phase == phase && due >= s.start && due < s.start+secondNS {
+			q.used = s
+			return s
+		}
+	}
+	if n := len(q.queue); n > 0 && q.several {
+		// Another loop's clock was ahead by a moment when this one was stopped.
+		return q.queue[n-1]
+	}
+	// Cannot be: a second is kept until the schedule has passed it.
+	panic("engine: an operation is due in a second that is not there")
 }
 
 // complete reports whether the first second can be handed over.
@@ -132,6 +153,12 @@ func (q *seconds) release(pending int64) {
 func (q *seconds) record(h **measure.Histogram, ns int64) {
 	q.histogram(h)
 	measure.Record(*h, ns)
+}
+
+// recordAs records a value that stands for so many.
+func (q *seconds) recordAs(h **measure.Histogram, ns, weight int64) {
+	q.histogram(h)
+	_ = (*h).RecordValues(min(max(ns, 0), measure.Highest), weight) // cannot fail: it is in the range
 }
 
 // histogram makes the histogram be there.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 )
 
 // closedLoop counts a closed loop's operations.
@@ -14,19 +13,7 @@ type closedLoop struct {
 	lastAt   int64   // when the last of them ended
 	without  []int32 // clients for which there was no number left
 	asking   []int32 // the same, while they ask again
-	resting  resting
-	usual    int64 // how long a success takes: a running mean of service times; 0: none yet
-}
-
-// cursor walks along an open loop's schedule, which may lie behind the clock.
-type cursor struct {
-	pacer  pace.Pacer // nil in a closed loop
-	phase  int
-	origin int64 // when the phase began
-	n      uint64
-	due    int64 // of operation n, on the loop's clock; never after the last
-	acc    *second
-	place  int // of operation n, among those of all loops
+	rests    rests
 }
 
 // blocker is what keeps an operation that is due from being taken up.
@@ -51,7 +38,7 @@ func (l *Loop) begin(client int32, due int64) {
 	acc := l.clock.current
 	tag := l.slots.take()
 	sl := &l.slots.table[tag]
-	*sl = slot{due: due, n: n, acc: acc, conn: int32(l.places[l.cfg.Clients[client]]), client: client,
+	*sl = slot{due: due, n: n, acc: acc, conn: int32(l.conns.places[l.cfg.Clients[client]]), client: client,
 		state: waiting, measured: l.clock.phase().Kind == measure.Measured}
 	acc.Due++
 	acc.open++
@@ -59,14 +46,14 @@ func (l *Loop) begin(client int32, due int64) {
 		l.closed.inWindow++
 	}
 	l.slots.link(tag, due)
-	c := l.conns[sl.conn]
+	c := l.conns.table[sl.conn]
 	if len(c.queue) == 0 && c.ready() && !l.cfg.NewConnection {
 		l.submit(int(sl.conn), tag)
 		return
 	}
 	c.queue = append(c.queue, waiter{tag, n})
 	if l.cfg.NewConnection {
-		l.come(int(sl.conn))
+		l.conns.come(int(sl.conn), l.now)
 	}
 	sl.queued = sl.sent == 0
 }
@@ -96,7 +83,7 @@ func (l *Loop) fireUntil(end int64) {
 		}
 		place := elsewhere
 		if l.sched.due <= others {
-			place = l.sched.place / int(l.cfg.Stride)
+			place = l.sched.own()
 		}
 		i, ok := l.room(place)
 		switch {
@@ -106,15 +93,15 @@ func (l *Loop) fireUntil(end int64) {
 		case !ok:
 			return
 		case place >= 0:
-			l.takeUp(l.sched.n, l.sched.due, l.accOf(l.sched.due), i)
-			l.step()
+			l.takeUp(l.sched.n, l.sched.due, l.sched.second(&l.secs), i)
+			l.sched.step()
 		default:
 			o, got := s.spill.take(end)
 			if !got { // another loop was quicker
 				s.limit.give(l.me())
 				continue
 			}
-			l.takeUp(o.n, o.due, l.accAt(o.phase, o.due), i)
+			l.takeUp(o.n, o.due, l.secs.dueIn(o.phase, o.due), i)
 		}
 	}
 	l.more = true
@@ -138,8 +125,8 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 	l.slots.link(tag, l.now)
 	if l.cfg.NewConnection {
 		sl.state = waiting
-		l.conns[i].queue = append(l.conns[i].queue, waiter{tag, n})
-		l.come(i)
+		l.conns.table[i].queue = append(l.conns.table[i].queue, waiter{tag, n})
+		l.conns.come(i, l.now)
 		return
 	}
 	l.submit(i, tag)
@@ -148,7 +135,7 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 // room finds a connection for an operation that belongs to the given place, and
 // takes its share of the limit.
 func (l *Loop) room(place int) (i int, ok bool) {
-	i, ok = l.route(place)
+	i, ok = l.conns.route(place)
 	switch {
 	case !ok:
 		l.blockedBy = byConnections
@@ -201,43 +188,13 @@ func (l *Loop) canSend() bool {
 	if l.cfg.Shared.several() || l.slots.open-l.owed >= l.cfg.MaxInFlight {
 		return false // another loop, or the end of an operation, wakes this one
 	}
-	_, ok := l.route(l.sched.place / int(l.cfg.Stride))
+	_, ok := l.conns.route(l.sched.own())
 	return ok
-}
-
-// route returns the connection that an operation's place has; if that takes
-// nothing, the others in turn.
-func (l *Loop) route(place int) (int, bool) {
-	if place >= 0 {
-		if i := l.places[place]; l.free(i) {
-			return i, true
-		}
-	}
-	places := len(l.places) - l.cfg.WatchOnly
-	for range places {
-		l.rr++
-		if l.rr >= places {
-			l.rr = 0
-		}
-		if i := l.places[l.rr]; l.free(i) {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// free reports whether a connection takes an operation now.
-func (l *Loop) free(i int) bool {
-	c := l.conns[i]
-	if l.cfg.NewConnection {
-		return c.vacant()
-	}
-	return c.ready()
 }
 
 // submit encodes an operation on a connection that is ready.
 func (l *Loop) submit(i int, tag uint32) {
-	c, sl := l.conns[i], &l.slots.table[tag]
+	c, sl := l.conns.table[i], &l.slots.table[tag]
 	client := uint32(sl.client)
 	if sl.client < 0 {
 		client = uint32(c.place)
@@ -247,31 +204,29 @@ func (l *Loop) submit(i int, tag uint32) {
 	op.Tag = tag
 	sl.kind, sl.level = op.Kind, op.Consistency
 	sl.conn, sl.state = int32(i), submitted
-	if l.cfg.Watching != nil && op.Kind.Writes() {
-		l.cfg.Watching.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
-	}
+	l.watchers.due(sl, op.Kind)
 	before := uint64(len(c.codec.Out()))
 	c.codec.Submit(op)
 	c.open++
 	c.unsent = append(c.unsent, unsent{c.wrote + before, tag, sl.n})
-	l.touch(i)
+	l.conns.touch(i)
 }
 
 // pump submits what waits for the connection.
 func (l *Loop) pump(i int) {
-	c := l.conns[i]
+	c := l.conns.table[i]
 	if c.state != up {
 		return
 	}
 	if c.leaving() && c.open == 0 {
 		if c.moved {
-			l.retire(i)
+			l.conns.retire(i)
 		} else {
 			l.replace(i)
 		}
 		return
 	}
-	l.watchPump(i)
+	l.watchers.pump(i, l.now)
 	k := 0
 	for k < len(c.queue) && c.ready() {
 		w := c.queue[k]
@@ -285,39 +240,29 @@ func (l *Loop) pump(i int) {
 	}
 }
 
-// touch notes that a connection may have something to write.
-func (l *Loop) touch(i int) {
-	if c := l.conns[i]; !c.dirty {
-		c.dirty = true
-		l.dirty = append(l.dirty, i)
-	}
-}
-
 func (l *Loop) flushDirty() {
-	for k := 0; k < len(l.dirty); k++ {
-		i := l.dirty[k]
-		l.conns[i].dirty = false
+	for k := 0; k < len(l.conns.dirty); k++ {
+		i := l.conns.dirty[k]
+		l.conns.table[i].dirty = false
 		l.flush(i)
 	}
-	l.dirty = l.dirty[:0]
+	l.conns.dirty = l.conns.dirty[:0]
 }
 
 // flush writes a connection's output. Every operation whose first byte this
 // writes is sent at the time read just before.
 func (l *Loop) flush(i int) {
-	c := l.conns[i]
+	c := l.conns.table[i]
 	for c.state == up && !c.blocked {
 		out := c.codec.Out()
 		if len(out) == 0 {
 			return
 		}
 		sent := l.poller.Now()
-		if l.cfg.Watching != nil {
-			l.tellSent(c, i, sent)
-		}
+		l.watchers.sent(c, i, sent)
 		n, err := l.poller.Write(i, out)
 		if n > 0 {
-			l.bytesOut += uint64(n)
+			l.conns.bytesOut += uint64(n)
 			c.codec.Wrote(n)
 			c.wrote += uint64(n)
 			l.markSent(c, i, sent)
@@ -345,7 +290,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 			l.slots.unlink(tag)
 			l.slots.link(tag, sent)
 		}
-		sl.sent, sl.state, sl.term = sent, written, l.term()
+		sl.sent, sl.state, sl.term = sent, written, l.conns.term()
 		switch {
 		case sl.client < 0:
 			l.late(sl)

@@ -87,6 +87,52 @@ func (s *slots) finish(tag uint32, placeFree bool) {
 	s.release(tag)
 }
 
+// releaseLate frees the places of operations whose late answers cannot come any
+// more, because their connection has ended.
+func (s *slots) releaseLate(conn int) {
+	for tag := range s.table {
+		if sl := &s.table[tag]; sl.state == late && int(sl.conn) == conn {
+			s.release(uint32(tag))
+		}
+	}
+}
+
+// requeue gives operations that wait for a connection to another.
+func (s *slots) requeue(queue []waiter, from, to int) {
+	for _, w := range queue {
+		if sl := &s.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == from {
+			sl.conn = int32(to)
+		}
+	}
+}
+
+// owe marks the operations of an open loop that are open on a connection, and
+// returns how many there are.
+func (s *slots) owe(conn int) (owed int) {
+	for k := range s.table {
+		if sl := &s.table[k]; sl.openOn(conn) && sl.client < 0 && !sl.owed {
+			sl.owed = true
+			owed++
+		}
+	}
+	return owed
+}
+
+// heldBy is how many clients of a closed loop wait for a connection's answers.
+func (s *slots) heldBy(conn int) (clients int) {
+	for k := range s.table {
+		if sl := &s.table[k]; sl.openOn(conn) && sl.client >= 0 {
+			clients++
+		}
+	}
+	return clients
+}
+
+// openOn reports whether the connection has it, and its answer is awaited.
+func (sl *slot) openOn(conn int) bool {
+	return int(sl.conn) == conn && (sl.state == submitted || sl.state == written)
+}
+
 func (s *slots) release(tag uint32) {
 	s.table[tag].state = free
 	s.table[tag].acc = nil

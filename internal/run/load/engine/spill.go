@@ -122,7 +122,7 @@ func (l *Loop) spillDue(end int64) {
 		if !s.add(o) {
 			break
 		}
-		l.step()
+		l.sched.step()
 	}
 	if l.blockedBy == byConnections && s.oldest.Load() < end {
 		s.cursors[l.me()].full.Store(true)
@@ -152,6 +152,6 @@ func (l *Loop) abandonSpilled(at int64) {
 		if !ok {
 			return
 		}
-		l.neverSent(l.accAt(o.phase, o.due), span{o.n, o.n + 1}, 1, at-o.due)
+		l.neverSent(l.secs.dueIn(o.phase, o.due), span{o.n, o.n + 1}, 1, at-o.due)
 	}
 }

@@ -29,7 +29,7 @@ type warming struct {
 }
 
 // slotOf is the length of a warm-up's slots: a short one has two spans to be
-// compared, and a slot to tell all loops, in itself.
+// compared, and a slot until all loops know, in itself.
 func slotOf(duration int64) int64 { return max(min(duration/(2*steadySlots+1), warmSlot), 1) }
 
 // pass takes what a loop did in a slot; now is its time since the phase's begin.
@@ -66,7 +66,7 @@ func steady(done []uint64) bool {
 	return last > 0 && math.Abs(last-before) <= 0.1*max(last, before)+2*math.Sqrt(last+before)
 }
 
-// warm tells the other loops what this one does in a warm-up, and ends it when
+// warm counts this loop's operations of a warm-up for all loops, and ends it when
 // that is known to be over.
 func (l *Loop) warm(now int64) {
 	c := &l.clock

@@ -29,7 +29,7 @@ func startEtcd(t *testing.T) (endpoint string) {
 	t.Cleanup(lease.Release)
 	var urls []url.URL
 	for _, port := range lease.Ports {
-		urls = append(urls, url.URL{Scheme: "http", Host: net.JoinHostPort(lease.Host, strconv.Itoa(port))})
+		urls = append(urls, url.URL{Scheme: "http", Host: net.JoinHostPort(lease.Address, strconv.Itoa(port))})
 	}
 	cfg := embed.NewConfig()
 	cfg.Dir = t.TempDir()

@@ -1,0 +1,251 @@
+package analyze
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// timer is 100 times, 98 of which are up to usual and two up to worst, as etcd
+// reports them.
+func timer(usual, worst float64) store.Reading {
+	r := store.Reading{Count: 100, Sum: 98*usual + 2*worst}
+	for upper := 0.001; upper < 9; upper *= 2 {
+		b := store.Bucket{Upper: upper}
+		if upper >= usual {
+			b.Count = 98
+		}
+		if upper >= worst {
+			b.Count = 100
+		}
+		r.Buckets = append(r.Buckets, b)
+	}
+	r.Buckets = append(r.Buckets, store.Bucket{Upper: math.Inf(1), Count: 100})
+	return r
+}
+
+func meanOf(seconds float64) store.Reading { return store.Reading{Sum: 100 * seconds, Count: 100} }
+
+// slowTrial is an open loop of puts that did not keep its rate, on a cluster of
+// one with nothing wrong: the window is a minute, with a row at each end and one
+// in it, and one far before it and behind it.
+func slowTrial() *record.Trial {
+	rate, busy := 1000.0, 0.5
+	opened := noon
+	c := record.Conditions{Name: "put", Operation: "put", Rate: &rate, Loops: 1, Machine: &record.Machine{CPUs: 2},
+		Durability: &record.Durability{Synced: true, FileSystem: "ext4", FdatasyncP50NS: 1e6, Fdatasyncs: 1000, FdatasyncP99NS: new(int64(2e6))},
+		Load:       scenario.Load{Arrival: scenario.Constant, MaxInFlight: 200, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
+	t := &record.Trial{Conditions: c, State: record.Complete, Opened: &opened, Seconds: 60, PerSecond: 800,
+		LoopCPUNS: 6e9, RunDelayNS: 1e8, LongestPauseNS: 2e6, BusyShare: &busy, ErrorsByKind: map[string]uint64{},
+		ByMember: []record.ByMember{{Name: "m1", Endpoint: "h:1"}}}
+	before := store.Sample{store.LeaderChanges: {Value: 5}, store.CPUSeconds: {Value: 100}}
+	for i, at := range []time.Duration{-time.Hour, 0, 30 * time.Second, time.Minute, time.Hour} {
+		r := record.StoreRow{Time: opened.Add(at), Name: "m1", Endpoint: "h:1", Connect: 200 * time.Microsecond, Answer: 10 * time.Millisecond, Metrics: before}
+		if i > 1 {
+			r.Metrics = before.Since(nil) // its own copy
+			r.Metrics[store.CPUSeconds] = store.Reading{Value: 130}
+			r.Metrics[store.Processors] = store.Reading{Value: 2}
+			r.Metrics[store.FsyncSeconds] = timer(0.001, 0.004)
+			r.Metrics[store.CommitSeconds] = timer(0.004, 0.016)
+			r.Metrics[store.PeerRoundTripSeconds] = timer(0.001, 0.008)
+		}
+		t.Stores = append(t.Stores, r)
+	}
+	// Long before and long after, things were worse.
+	t.Stores[0].Answer, t.Stores[4].Connect = 9*time.Second, 9*time.Second
+	t.Stores[4].Metrics[store.LeaderChanges], t.Stores[4].Metrics[store.FsyncSeconds] = store.Reading{Value: 50}, timer(1, 2)
+	return t
+}
+
+// Each row is a trial that is slow for one reason: that one is found, and no
+// other.
+func TestWhatLimited(t *testing.T) {
+	end := func(metric store.Metric, r store.Reading) func(*record.Trial) {
+		return func(t *record.Trial) { t.Stores[3].Metrics[metric] = r }
+	}
+	each := func(change func(*record.StoreRow)) func(*record.Trial) {
+		return func(t *record.Trial) {
+			for i := range t.Stores[1:4] {
+				change(&t.Stores[i+1])
+			}
+		}
+	}
+	mid := func(change func(*record.StoreRow)) func(*record.Trial) {
+		return func(t *record.Trial) { change(&t.Stores[2]) }
+	}
+	reads := func(level kv.Consistency, then func(*record.Trial)) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Mix = []scenario.Operation{{Kind: kv.Get, Consistency: level, Weight: 1}}
+			then(t)
+		}
+	}
+	yes := true
+	for _, test := range []struct {
+		name   string
+		change func(*record.Trial)
+		what   string // empty: no cause
+		text   string
+	}{
+		{"nothing", func(*record.Trial) {}, "", ""},
+		{"fsync", end(store.FsyncSeconds, timer(0.004, 0.032)), CauseDisk, "member m1's fsync of its log had a p99 of 24.0 ms"},
+		{"fsync at the limit", end(store.FsyncSeconds, timer(0.004, 0.008)), "", ""},
+		{"fsync without buckets", end(store.FsyncSeconds, meanOf(0.011)), CauseDisk, "a mean of 11.0 ms over 100"},
+		{"fsync that reads do not wait for", reads(kv.Linearizable, end(store.FsyncSeconds, timer(0.004, 0.032))), "", ""},
+		{"commit", end(store.CommitSeconds, timer(0.004, 0.064)), CauseDisk, "commit of its database had a p99"},
+		{"one long fsync", end(store.FsyncSeconds, func() store.Reading {
+			r := timer(0.001, 0.001)
+			r.Count++
+			for i := range r.Buckets {
+				if r.Buckets[i].Upper >= 0.512 {
+					r.Buckets[i].Count = 101
+				}
+			}
+			return r
+		}()), CauseDisk, "longest fsync of its log took from 256 ms to 512 ms"},
+		{"folder", func(t *record.Trial) { t.Durability.FdatasyncP99NS = new(int64(2e7)) }, CauseDisk, "data folder (ext4) has a p99 of 20.0 ms over 1000 of them, before the load"},
+		{"very slow folder", func(t *record.Trial) {
+			t.Durability = &record.Durability{Synced: true, FdatasyncP50NS: 5e7, Fdatasyncs: 60}
+		}, CauseDisk, "has a median of 50.0 ms"},
+		{"folder that nobody waits for", func(t *record.Trial) {
+			t.Durability.FdatasyncP99NS, t.Durability.Synced = new(int64(2e7)), false
+		}, "", ""},
+		{"no folder", func(t *record.Trial) { t.Durability = nil }, "", ""},
+		{"member's processors", end(store.CPUSeconds, store.Reading{Value: 210}), CauseCPU, "member m1 used 92 % of its 2 processors (110.0 s in 60.0 s"},
+		{"processors not known", func(t *record.Trial) {
+			t.Stores[3].Metrics[store.CPUSeconds] = store.Reading{Value: 700}
+			delete(t.Stores[3].Metrics, store.Processors)
+		}, "", ""},
+		{"shared machine", func(t *record.Trial) { t.BusyShare, t.Shared = new(0.95), &yes }, CauseCPU, "in use 95 % of the time (limit 85 %), which this program shares with the members"},
+		{"others' machine", func(t *record.Trial) { t.BusyShare, t.Shared, t.ForeignShare = new(0.95), &yes, new(0.6) }, CauseCPU, "; 60 % went to programs that are neither"},
+		{"own machine", func(t *record.Trial) { t.BusyShare = new(0.95) }, CauseTester, "the 2 processors of this machine were in use 95 %"},
+		{"own loops", func(t *record.Trial) { t.LoopCPUNS = 55e9 }, CauseTester, "event loops were busy 92 %"},
+		{"no processor", func(t *record.Trial) { t.RunDelayNS = 9e9 }, CauseTester, "waited for a processor 15 %"},
+		{"stood still", func(t *record.Trial) { t.LongestPauseNS = 7e8 }, CauseTester, "this program stood still for 700 ms"},
+		{"throttled", func(t *record.Trial) { t.ThrottledNS = new(int64(3e9)) }, CauseTester, "held it back for 3.00 s"},
+		{"far away", each(func(r *record.StoreRow) { r.Connect = 120 * time.Millisecond }), CauseNetwork, "between this program and member m1 has a median of 120 ms over 3"},
+		{"too far for the clients", func(t *record.Trial) {
+			t.MaxInFlight = 20
+			each(func(r *record.StoreRow) { r.Connect = 15 * time.Millisecond })(t)
+		}, CauseNetwork, "takes at least 15.0 ms, and 20 clients that are to do 1000 operations a second have 20.0 ms for each"},
+		{"lost packets", mid(func(r *record.StoreRow) { r.Connect = 1010 * time.Millisecond }), CauseNetwork, "packets between this program and member m1 are lost"},
+		{"no connection", mid(func(r *record.StoreRow) { r.Connect, r.ConnectFailure = 0, "refused" }), CauseNetwork, "1 of 3 TCP connections to member m1 did not come to be"},
+		{"a member where it cannot be reached from here", func(t *record.Trial) {
+			t.ByMember[0].Endpoint = "service:1"
+			each(func(r *record.StoreRow) {
+				*r = record.StoreRow{Time: r.Time, Name: r.Name, Endpoint: r.Endpoint, ConnectFailure: "x", Failure: "x"}
+			})(t)
+		}, "", ""},
+		{"peers", end(store.PeerRoundTripSeconds, timer(0.1, 0.5)), CauseNetwork, "between member m1 and the other members had a p99"},
+		{"peers that linearizable reads wait for", reads(kv.Linearizable, end(store.PeerRoundTripSeconds, timer(0.1, 0.5))), CauseNetwork, "the other members"},
+		{"peers that local reads do not wait for", reads(kv.Local, end(store.PeerRoundTripSeconds, timer(0.1, 0.5))), "", ""},
+		{"election counted", end(store.LeaderChanges, store.Reading{Value: 7}), CauseElection, "member m1 counted 2 changes"},
+		{"election by the term", func(t *record.Trial) { t.TermChanges = 1 }, CauseElection, "the cluster's term rose by 1"},
+		{"alarm", func(t *record.Trial) { t.ByMember[0].Alarms = []string{"NOSPACE"} }, CauseAlarm, "member m1 raises the alarm NOSPACE"},
+		{"silent", mid(func(r *record.StoreRow) { r.Answer = 1200 * time.Millisecond }), CauseMember, "took 1.20 s to answer a question about itself (limit 250 ms); its machine accepts TCP connections in 200 µs"},
+		{"no answer", mid(func(r *record.StoreRow) { r.Failure, r.Metrics = "no answer in the time given", nil }), CauseMember, "did not answer 1 of 3 questions about itself; its machine accepts"},
+		{"no answer of our own member", func(t *record.Trial) {
+			each(func(r *record.StoreRow) { r.Connect = 0 })(t)
+			t.Stores[2].Failure, t.Stores[2].Metrics = "no answer in the time given", nil
+		}, CauseMember, "did not answer 1 of 3 questions about itself"},
+	} {
+		trial := slowTrial()
+		test.change(trial)
+		l := WhatLimited(trial)
+		if !Slow(trial) {
+			t.Errorf("%s: the trial is not slow", test.name)
+		}
+		switch {
+		case test.what == "" && len(l.Causes) > 0:
+			t.Errorf("%s: %+v", test.name, l.Causes)
+		case test.what == "":
+			if len(l.Looked) < 3 || !strings.HasPrefix(l.Looked[0], "member m1: ") {
+				t.Errorf("%s: looked at %q", test.name, l.Looked)
+			}
+		case len(l.Causes) != 1 || l.Causes[0].What != test.what || !strings.Contains(l.Causes[0].Text, test.text):
+			t.Errorf("%s: %+v", test.name, l.Causes)
+		}
+	}
+}
+
+// What is not known is no cause, and is said.
+func TestNothingIsMadeOfWhatIsNotKnown(t *testing.T) {
+	opened := noon
+	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 60, Stores: []record.StoreRow{{Time: noon, Name: "m1", Endpoint: "h:1", Answer: time.Millisecond, Failure: "it reports none"}}}
+	l := WhatLimited(trial)
+	if len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics of its own (it reports none)") {
+		t.Errorf("%+v", l)
+	}
+	if l = WhatLimited(&record.Trial{State: record.Failed}); len(l.Causes) > 0 || len(l.Looked) > 0 {
+		t.Errorf("of no window: %+v", l)
+	}
+}
+
+// What kept its rate and was quick has nothing to explain.
+func TestWhatIsSlow(t *testing.T) {
+	known := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
+	kept := func(change func(*record.Trial)) *record.Trial {
+		t := slowTrial()
+		t.PerSecond = 999
+		t.SuccessResponseTime.Max = known(3e8)
+		t.ResponseTime.Percentiles[6] = known(9e7)
+		change(t)
+		return t
+	}
+	if got := kept(func(*record.Trial) {}).ResponseTime.At(99); got != known(9e7) {
+		t.Fatalf("p99 is %+v", got)
+	}
+	for name, test := range map[string]struct {
+		t    *record.Trial
+		slow bool
+	}{
+		"kept its rate":     {kept(func(*record.Trial) {}), false},
+		"did not":           {slowTrial(), true},
+		"a p99 of 110 ms":   {kept(func(t *record.Trial) { t.ResponseTime.Percentiles[6] = known(1.1e8) }), true},
+		"a p99 that failed": {kept(func(t *record.Trial) { t.ResponseTime.Percentiles[6] = measure.Figure{Failed: true} }), true},
+		"one of 600 ms":     {kept(func(t *record.Trial) { t.SuccessResponseTime.Max = known(6e8) }), true},
+		"a gap of 600 ms":   {kept(func(t *record.Trial) { t.LongestGap = 0.6 }), true},
+		"a closed loop":     {kept(func(t *record.Trial) { t.Arrival, t.Rate = scenario.Closed, nil }), false},
+		"a slow closed loop": {kept(func(t *record.Trial) {
+			t.Arrival, t.Rate, t.ResponseTime.Percentiles[6] = scenario.Closed, nil, known(1.1e8)
+		}), true},
+		"nothing was measured": {&record.Trial{State: record.Failed}, false},
+		"interrupted":          {&record.Trial{State: record.Interrupted, Seconds: 1}, false},
+	} {
+		if Slow(test.t) != test.slow {
+			t.Errorf("%s: slow is %v", name, !test.slow)
+		}
+	}
+}
+
+// Of several members with a slow disk the slowest is named, and the others are
+// counted.
+func TestWorstOfAKind(t *testing.T) {
+	trial := slowTrial()
+	for i, worst := range []float64{0.064, 0.512} {
+		for _, r := range trial.Stores[1:4] {
+			r.Name, r.Endpoint = []string{"m2", "m3"}[i], []string{"h:2", "h:3"}[i]
+			r.Metrics = r.Metrics.Since(nil)
+			if r.Time.After(noon) {
+				r.Metrics[store.FsyncSeconds] = timer(0.004, worst)
+			}
+			trial.Stores = append(trial.Stores, r)
+		}
+	}
+	trial.LongestPauseNS = 7e8
+	l := WhatLimited(trial)
+	worst, more := l.Worst()
+	if len(worst) != 2 || worst[0].Member != "m3" || more[0] != 1 || worst[1].What != CauseTester || more[1] != 0 {
+		t.Errorf("%+v, %v", worst, more)
+	}
+	trial.PerSecond = 1000
+	if worst, _ := l.Worst(); len(worst) > 0 {
+		t.Errorf("of a trial that is not slow: %+v", worst)
+	}
+}

@@ -1,0 +1,82 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// lookedAt lists what the rules had to go by, and what they had not.
+func lookedAt(t *record.Trial, members []MemberMetrics) (out []string) {
+	alarms := map[string]int{}
+	for i := range t.ByMember {
+		alarms[t.ByMember[i].Endpoint] = len(t.ByMember[i].Alarms)
+	}
+	for i := range members {
+		m := &members[i]
+		parts := append(reported(m), fmt.Sprintf("%d alarms", alarms[m.Endpoint]))
+		out = append(out, "member "+m.Name+": "+strings.Join(parts, ", "))
+	}
+	if what, took, ok := fdatasync(t.Durability); ok {
+		kept := ""
+		if t.Durability.Volatile {
+			kept = ", which keeps nothing at power loss"
+		}
+		out = append(out, fmt.Sprintf("the members' data folder (%s%s): fdatasync with %s of %s", t.Durability.FileSystem, kept, what, spent(took)))
+	}
+	out = append(out, fmt.Sprintf("the load: at most %s without an answer, %d %s due and not sent",
+		spent(timeOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
+	ours := "this program: longest pause " + spent(time.Duration(t.LongestPauseNS))
+	if t.Seconds > 0 && t.Loops > 0 {
+		ours += ", event loops busy " + measure.Percent(min(float64(t.LoopCPUNS)/1e9/t.Seconds/float64(t.Loops), 1))
+	}
+	if t.BusyShare != nil {
+		ours += ", its machine busy " + measure.Percent(*t.BusyShare)
+	}
+	return append(out, ours)
+}
+
+// operationsOf is what the load's operations are called.
+func operationsOf(t *record.Trial) string {
+	if t.Operation == "put" {
+		return "writes"
+	}
+	return "operations"
+}
+
+// reported are a member's figures in the window.
+func reported(m *MemberMetrics) (parts []string) {
+	for _, timer := range []struct {
+		metric store.Metric
+		name   string
+	}{{store.FsyncSeconds, "fsync"}, {store.CommitSeconds, "commit"}, {store.PeerRoundTripSeconds, "round trip to the other members"}} {
+		if how, took, ok := slowness(m.Metrics[timer.metric]); ok {
+			parts = append(parts, fmt.Sprintf("%s with %s of %s", timer.name, how, spent(took)))
+		}
+	}
+	if r, ok := m.Metrics[store.CPUSeconds]; ok && m.Seconds > 0 {
+		part := fmt.Sprintf("%.2f processors used", r.Value/m.Seconds)
+		if n := m.Metrics[store.Processors].Value; n > 0 {
+			part += fmt.Sprintf(" of %.0f", n)
+		}
+		parts = append(parts, part)
+	}
+	if m.Connects > m.Refused {
+		parts = append(parts, "round trip from here with a median of "+spent(m.Connect.Median))
+	}
+	if m.Metrics == nil {
+		why := m.Unread
+		if why == "" {
+			why = "it was not asked in the window"
+		}
+		return append(parts, "no metrics of its own ("+why+")")
+	}
+	if r, ok := m.Metrics[store.LeaderChanges]; ok {
+		parts = append(parts, fmt.Sprintf("%.0f leader changes", r.Value))
+	}
+	return parts
+}

@@ -1,0 +1,121 @@
+package analyze
+
+import (
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// MemberMetrics is what a member reported of itself in a trial's window, and
+// how it was reached, by stores.csv.
+type MemberMetrics struct {
+	Name, Endpoint string
+	// Seconds is the time between the two rows that Metrics is the difference
+	// of: those nearest to the window's opening and its close. Metrics is nil
+	// where there are no two of about then; Unread says why the member reported nothing.
+	Seconds float64
+	Metrics store.Sample
+	Unread  string
+	// Before and After are the first and the last of the trial: around the load.
+	Before, After store.Sample
+
+	Asked      int           // questions that fell into the window
+	Unanswered int           // of those
+	Slowest    time.Duration // of the answers, or of waiting in vain
+
+	Connects int           // TCP connections tried
+	Refused  int           // of those, that did not come to be
+	Connect  SpreadOfTimes // of those that did
+}
+
+// SpreadOfTimes are the least, the middle and the most of some times.
+type SpreadOfTimes struct{ Min, Median, Max time.Duration }
+
+// MembersMetrics is that of all members, in the order of their first rows. The
+// trial's files have been read (record.Run.ReadEvents).
+func MembersMetrics(t *record.Trial) []MemberMetrics {
+	var all []MemberMetrics
+	for i := range t.Stores {
+		r := &t.Stores[i]
+		if !slices.ContainsFunc(all, func(m MemberMetrics) bool { return m.Endpoint == r.Endpoint }) {
+			all = append(all, memberMetrics(t, r.Name, r.Endpoint))
+		}
+	}
+	return all
+}
+
+func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
+	m := MemberMetrics{Name: name, Endpoint: endpoint}
+	var answers []*record.StoreRow
+	var connects []time.Duration
+	window := span{}
+	if t.Opened != nil {
+		window = span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
+	}
+	for i := range t.Stores {
+		r := &t.Stores[i]
+		if r.Endpoint != endpoint {
+			continue
+		}
+		if r.Metrics != nil && r.Failure == "" {
+			answers = append(answers, r)
+		}
+		if r.Failure != "" {
+			m.Unread = r.Failure
+		}
+		asked := span{r.Time.Add(-r.Answer - r.Connect), r.Time}
+		if t.Opened == nil || !asked.overlaps(window) {
+			continue
+		}
+		if r.Answer > 0 {
+			m.Asked++
+			m.Slowest = max(m.Slowest, r.Answer)
+			if r.Failure != "" {
+				m.Unanswered++
+			}
+		}
+		switch {
+		case r.ConnectFailure != "":
+			m.Connects++
+			m.Refused++
+		case r.Connect > 0:
+			m.Connects++
+			connects = append(connects, r.Connect)
+		}
+	}
+	if len(connects) > 0 {
+		slices.Sort(connects)
+		m.Connect = SpreadOfTimes{connects[0], connects[len(connects)/2], connects[len(connects)-1]}
+	}
+	if len(answers) == 0 {
+		return m
+	}
+	m.Unread = ""
+	m.Before, m.After = answers[0].Metrics, answers[len(answers)-1].Metrics
+	if t.Opened == nil {
+		return m
+	}
+	first, last := nearestRow(answers, window.from), nearestRow(answers, window.to)
+	near := span{first.Time, last.Time}
+	if near.from.Before(near.to) && !window.from.After(near.from.Add(besideWindow)) && !near.to.After(window.to.Add(besideWindow)) {
+		m.Seconds, m.Metrics = near.to.Sub(near.from).Seconds(), last.Metrics.Since(first.Metrics)
+	}
+	return m
+}
+
+// besideWindow is how far outside of the window a row can be that still tells
+// what happened in it.
+const besideWindow = 5 * time.Second
+
+// nearestRow is the row nearest to a time.
+func nearestRow(rows []*record.StoreRow, at time.Time) *record.StoreRow {
+	best := rows[0]
+	for _, r := range rows {
+		if r.Time.Sub(at).Abs() < best.Time.Sub(at).Abs() {
+			best = r
+		}
+	}
+	return best
+}

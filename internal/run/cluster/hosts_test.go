@@ -1,0 +1,221 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// recorder is a machine that remembers what it was asked to do.
+type recorder struct {
+	*host.Local
+	started []host.Command
+	signals map[string][]host.Signal // by the process's log
+	claims  int
+}
+
+func (r *recorder) Start(ctx context.Context, c host.Command) (host.Process, error) {
+	p, err := r.Local.Start(ctx, c)
+	r.started = append(r.started, c)
+	return &recorded{p, r, filepath.Base(c.LogFile)}, err
+}
+
+func (r *recorder) Claim(ctx context.Context, parent string) (host.Claim, error) {
+	r.claims++
+	return r.Local.Claim(ctx, parent)
+}
+
+type recorded struct {
+	host.Process
+	on  *recorder
+	log string
+}
+
+func (p *recorded) Signal(ctx context.Context, s host.Signal) error {
+	p.on.signals[p.log] = append(p.on.signals[p.log], s)
+	return p.Process.Signal(ctx, s)
+}
+
+func twoMachines(t *testing.T) (a, b *recorder) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems have one loopback address")
+	}
+	of := func(address string) *recorder {
+		return &recorder{Local: host.NewLocal(nil, nil).At(address), signals: map[string][]host.Signal{}}
+	}
+	return of("127.0.0.21"), of("127.0.0.22")
+}
+
+// onMachines starts three members on two machines, of which the second has one.
+func onMachines(t *testing.T, a, b *recorder, spec Spec) *Cluster {
+	t.Helper()
+	spec.Members, spec.Hosts = 3, []host.Host{a, b}
+	return start(t, spec)
+}
+
+func addressOf(t *testing.T, endpoint string) string {
+	t.Helper()
+	address, _, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// Each member's address, ports, folder, processes and log are its host's.
+func TestMembersArePlacedOnHostsInTurn(t *testing.T) {
+	a, b := twoMachines(t)
+	c := onMachines(t, a, b, Spec{})
+	dirs := c.Dirs()
+	if len(dirs) != 2 || dirs[0] == dirs[1] || a.claims != 1 || b.claims != 1 {
+		t.Fatalf("the data is in %q", dirs)
+	}
+	marks := map[string]bool{}
+	for i, m := range c.Members() {
+		want := []*recorder{a, b, a}[i]
+		if m.Host != host.Host(want) || addressOf(t, m.Endpoint) != []string{"127.0.0.21", "127.0.0.22", "127.0.0.21"}[i] {
+			t.Errorf("%s is at %s", m.Name, m.Endpoint)
+		}
+		if !strings.HasPrefix(m.DataDir, dirs[i%2]+"/") {
+			t.Errorf("the data of %s is in %s", m.Name, m.DataDir)
+		}
+		at := slices.IndexFunc(want.started, func(c host.Command) bool { return c.LogFile == m.LogFile })
+		if at < 0 {
+			t.Fatalf("%s was not started on its host", m.Name)
+		}
+		for _, variable := range want.started[at].Env {
+			if strings.HasPrefix(variable, host.MarkEnv) {
+				marks[variable] = true
+			}
+		}
+		if s, err := m.Host.Sample(t.Context(), []int{m.PID}, false); err != nil || !s.Processes[0].OK {
+			t.Errorf("%s cannot be seen on its host: %+v, %v", m.Name, s, err)
+		}
+	}
+	if len(a.started) != 2 || len(b.started) != 1 || len(marks) != 2 {
+		t.Errorf("started %d and %d members, with the marks %v", len(a.started), len(b.started), marks)
+	}
+	if f, err := c.Fsync(t.Context(), 3); err != nil || len(f) != 2 || f[0].Count != 3 {
+		t.Errorf("fdatasync on two machines: %+v, %v", f, err)
+	}
+}
+
+// A member is paused, killed and stopped on its own host and nobody else is.
+func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
+	a, b := twoMachines(t)
+	c := onMachines(t, a, b, Spec{})
+	status, err := c.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []host.Signal{host.Pause, host.Resume, host.Kill} {
+		if err := c.Signal(t.Context(), "m2", s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if e := exit(t, c); e.Member != "m2" || !e.Asked || e.Signal != "killed" {
+		t.Errorf("exit %+v", e)
+	}
+	if len(a.signals) != 0 || !slices.Equal(b.signals["m2.log"], []host.Signal{host.Pause, host.Resume, host.Kill}) {
+		t.Errorf("sent %v and %v", a.signals, b.signals)
+	}
+	if c.Whole() {
+		t.Error("the cluster lost a member and is whole")
+	}
+	eventually(t, "the members on the other host have a leader", func() bool {
+		s, err := c.Status(t.Context())
+		return err == nil && s.Leader() != nil && s.Members[1].Err != nil && s.Term >= status.Term
+	})
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"m1.log", "m3.log"} {
+		if len(a.signals[name]) == 0 || a.signals[name][0] != host.Terminate {
+			t.Errorf("%s was sent %v", name, a.signals[name])
+		}
+	}
+	for _, dir := range c.Dirs() {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+	for _, m := range c.Members() {
+		if _, err := os.Stat(m.LogFile); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWipeRemovesTheDataOfAllHosts(t *testing.T) {
+	a, b := twoMachines(t)
+	c := onMachines(t, a, b, Spec{KeepData: true})
+	processes := identities(t, c)
+	if err := c.Wipe(); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range c.Dirs() {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+	for _, id := range processes {
+		if id.Running() {
+			t.Errorf("process %d is left", id.PID)
+		}
+	}
+}
+
+// What cannot be started on one host leaves nothing on the other.
+func TestStartThatFailsOnOneHost(t *testing.T) {
+	a, _ := twoMachines(t)
+	dir := t.TempDir()
+	spec := Spec{Members: 3, Dir: dir, Hosts: []host.Host{a, host.NewLocal(nil, nil).At("192.0.2.1")}}
+	if err := spec.complete(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), noStore{}, spec); err == nil || !strings.Contains(err.Error(), "192.0.2.1") {
+		t.Errorf("%v", err)
+	}
+	if left := claims(t, dir); len(left) > 0 || len(a.started) > 0 {
+		t.Errorf("left %v, started %v", left, a.started)
+	}
+}
+
+// noStore is not asked for anything.
+type noStore struct{ store.Store }
+
+// A cluster on two hosts whose owner was killed leaves an orphan on each.
+func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
+	root := t.TempDir()
+	member, dirs := killedOwner(t, filepath.Join(root, "data"), "two")
+	if len(dirs) != 2 {
+		t.Fatalf("the data was in %q", dirs)
+	}
+	eventually(t, "the members are gone", func() bool { return !member.Running() })
+	removed, err := host.CleanOrphans(root)
+	slices.Sort(dirs)
+	if err != nil || !slices.Equal(removed, dirs) {
+		t.Errorf("removed %q, not %q: %v", removed, dirs, err)
+	}
+}
+
+// What ran already can be used and not acted on.
+func TestAttachedIsTakenAsItIs(t *testing.T) {
+	var c Running = Attached{Via: store.Access{Endpoints: []string{"a:1"}}}
+	if c.Access().Endpoints[0] != "a:1" || len(c.Members()) != 0 || !c.Whole() || c.Exits() != nil {
+		t.Errorf("%+v", c)
+	}
+	if err := c.Signal(t.Context(), "m1", host.Kill); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a signal: %v", err)
+	}
+}

@@ -1,0 +1,152 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+// readBytes bounds what one Read takes from the files, but for one buffer more.
+const readBytes = 256 << 10
+
+// localLogs are files that are followed. One that is not there yet, or cannot be
+// read, is tried again each time.
+type localLogs struct {
+	all   []*followed
+	at    int // in all, where the next Read goes on
+	buf   []byte
+	lines []Line // what was returned last
+	text  []byte // theirs
+	taken int    // bytes by this Read
+}
+
+// followed is one file.
+type followed struct {
+	path  string
+	file  *os.File // nil: not opened yet
+	about os.FileInfo
+	at    int64 // what was read up to
+	goal  int64 // where it ended when reading up to there began; 0: that is done
+	lines lineSplitter
+}
+
+// Follow implements Host. Files that cannot be read have no lines, until they can.
+func (l *Local) Follow(_ context.Context, paths []string) (Logs, error) {
+	logs := &localLogs{buf: make([]byte, 64<<10)}
+	for _, path := range paths {
+		f := &followed{path: path}
+		if f.open() {
+			f.at = f.about.Size()
+			f.lines.skip = f.at > 0 && !f.endsLine()
+		}
+		logs.all = append(logs.all, f)
+	}
+	return logs, nil
+}
+
+// Read implements Logs.
+func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err error) {
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
+	}
+	l.lines, l.text, l.taken = l.lines[:0], l.text[:0], 0
+	for ; l.at < len(l.all); l.at++ {
+		if more = l.readFile(); more {
+			return l.lines, true, nil
+		}
+	}
+	l.at = 0
+	return l.lines, false, nil
+}
+
+// Close implements Logs.
+func (l *localLogs) Close() error {
+	for _, f := range l.all {
+		f.close()
+	}
+	return nil
+}
+
+// open opens the log's file as it is now, to be read from its beginning.
+func (f *followed) open() bool {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return false
+	}
+	about, err := file.Stat()
+	if err != nil || !about.Mode().IsRegular() {
+		_ = file.Close()
+		return false
+	}
+	f.file, f.about, f.at, f.goal = file, about, 0, 0
+	f.lines.reset()
+	return true
+}
+
+func (f *followed) close() {
+	if f.file != nil {
+		_ = f.file.Close() // it was only read
+		f.file = nil
+	}
+}
+
+// endsLine reports whether what comes next begins a line.
+func (f *followed) endsLine() bool {
+	last := make([]byte, 1)
+	_, err := f.file.ReadAt(last, f.at-1)
+	return err == nil && last[0] == '\n'
+}
+
+// readFile reads on in the file at which it is, and reports whether that is to be
+// gone on with.
+func (l *localLogs) readFile() (more bool) {
+	f := l.all[l.at]
+	if f.file == nil && !f.open() {
+		return false
+	}
+	if l.rest(f) {
+		return true
+	}
+	// Another file of the same name: the log was rotated, and the old one read
+	// to its end.
+	if now, err := os.Stat(f.path); err == nil && !os.SameFile(now, f.about) {
+		f.close()
+		return f.open() && l.rest(f)
+	}
+	return false
+}
+
+// rest reads what was appended, and reports whether that was too much for once.
+func (l *localLogs) rest(f *followed) (more bool) {
+	if f.goal == 0 {
+		now, err := f.file.Stat()
+		if err != nil {
+			return false
+		}
+		if f.goal = now.Size(); f.goal < f.at { // it was cut and is written anew
+			f.at = 0
+			f.lines.reset()
+		}
+	}
+	for f.at < f.goal {
+		if l.taken >= readBytes {
+			return true
+		}
+		n, err := f.file.ReadAt(l.buf[:min(int64(len(l.buf)), f.goal-f.at)], f.at)
+		f.at += int64(n)
+		l.taken += n
+		now := time.Now()
+		f.lines.add(l.buf[:n], func(line []byte) {
+			from := len(l.text)
+			l.text = append(l.text, line...) // lines before stay where they are
+			l.lines = append(l.lines, Line{File: l.at, At: now, Text: l.text[from:len(l.text):len(l.text)]})
+		})
+		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
+			break // the next Read goes on here
+		}
+	}
+	f.goal = 0
+	return false
+}

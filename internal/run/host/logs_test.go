@@ -1,0 +1,183 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// want is the lines of a text as they are to be handed over.
+func want(text []byte) []string {
+	var out []string
+	for line := range bytes.Lines(text) {
+		if line, whole := bytes.CutSuffix(line, []byte("\n")); whole {
+			out = append(out, string(bounded(line)))
+		}
+	}
+	return out
+}
+
+// The same bytes in arbitrary pieces are the same lines.
+func TestLinesDoNotDependOnThePieces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var text []byte
+		for range rng.IntN(12) {
+			n := rng.IntN(60)
+			if rng.IntN(4) == 0 {
+				n = maxLine - 2 + rng.IntN(5)
+			}
+			text = append(text, bytes.Repeat([]byte{byte('a' + rng.IntN(3))}, n)...)
+			text = append(text, [...]string{"\n", "\r\n", "\n\n", "\r"}[rng.IntN(4)]...)
+		}
+		var got []string
+		var s lineSplitter
+		for rest := text; len(rest) > 0; {
+			n := 1 + rng.IntN(min(len(rest), 1+rng.IntN(3000)))
+			s.add(rest[:n], func(line []byte) { got = append(got, string(line)) })
+			rest = rest[n:]
+		}
+		if !slices.Equal(got, want(text)) {
+			t.Fatalf("%q came as %q", text, got)
+		}
+	}
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add([]byte("a\r\nb\n\nc"), 1)
+	f.Add(append(bytes.Repeat([]byte("x"), maxLine), "\r\ny\n"...), maxLine)
+	f.Fuzz(func(t *testing.T, text []byte, cut int) {
+		cut = min(max(cut, 0), len(text))
+		var got []string
+		var s lineSplitter
+		for _, piece := range [][]byte{text[:cut], text[cut:]} {
+			s.add(piece, func(line []byte) { got = append(got, string(line)) })
+			if cap(s.part) > 4*maxLine {
+				t.Fatalf("%d bytes are kept of a line", cap(s.part))
+			}
+		}
+		if !slices.Equal(got, want(text)) {
+			t.Fatalf("%q cut at %d came as %q", text, cut, got)
+		}
+	})
+}
+
+// logFile is a log that grows.
+type logFile struct {
+	t    *testing.T
+	path string
+}
+
+func (l logFile) write(text string) {
+	l.t.Helper()
+	f, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// lines are those of all that the logs have now, as "FILE TEXT".
+func lines(t *testing.T, l Logs) (out []string) {
+	t.Helper()
+	for {
+		some, more, err := l.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range some {
+			if line.At.IsZero() {
+				t.Errorf("the line %q has no time", line.Text)
+			}
+			out = append(out, fmt.Sprintf("%d %s", line.File, line.Text))
+		}
+		if !more {
+			return out
+		}
+	}
+}
+
+func followLogs(t *testing.T, logs ...logFile) Logs {
+	t.Helper()
+	var paths []string
+	for _, l := range logs {
+		paths = append(paths, l.path)
+	}
+	l, err := NewLocal(nil, nil).Follow(t.Context(), paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func check(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, not %q", what, got, want)
+	}
+}
+
+// Only what is written after the beginning is read, each line once, also of a
+// log that comes later, is rotated, or is cut.
+func TestLogsAreFollowed(t *testing.T) {
+	dir := t.TempDir()
+	a, b := logFile{t, filepath.Join(dir, "a.log")}, logFile{t, filepath.Join(dir, "b.log")}
+	a.write("before\nhalf of ")
+	l := followLogs(t, a, b)
+	check(t, "nothing new", lines(t, l))
+	a.write("a line\nnew")
+	check(t, "the half line's end and a half line", lines(t, l))
+	a.write(" line\nand one\n")
+	b.write("from the beginning\n")
+	check(t, "two logs", lines(t, l), "0 new line", "0 and one", "1 from the beginning")
+	check(t, "nothing twice", lines(t, l))
+
+	a.write("last of the old\n")
+	if err := os.Rename(a.path, a.path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	a.write("first of the new\n")
+	check(t, "rotated", lines(t, l), "0 last of the old", "0 first of the new")
+	a.write("second\n")
+	check(t, "the new file", lines(t, l), "0 second")
+
+	if err := os.Truncate(a.path, 0); err != nil {
+		t.Fatal(err)
+	}
+	a.write("anew\n")
+	check(t, "cut", lines(t, l), "0 anew")
+	if err := os.Remove(a.path); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "removed", lines(t, l))
+	a.write("back\n")
+	check(t, "and back", lines(t, l), "0 back")
+}
+
+// More than one buffer, and lines across its edges.
+func TestLongLogs(t *testing.T) {
+	a := logFile{t, filepath.Join(t.TempDir(), "a.log")}
+	l := followLogs(t, a)
+	var text strings.Builder
+	var want []string
+	for i := range 20_000 {
+		line := fmt.Sprintf("line %d %s", i, strings.Repeat("x", i%97))
+		text.WriteString(line + "\n")
+		want = append(want, "0 "+line)
+	}
+	a.write(text.String())
+	if got := lines(t, l); !slices.Equal(got, want) {
+		t.Errorf("%d lines, want %d", len(got), len(want))
+	}
+}

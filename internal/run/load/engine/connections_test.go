@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// policy is connections without a loop.
+type policy struct {
+	connections
+	ops     slots
+	sim     *sim
+	codecs  []*simCodec
+	changes int // connections lost, as Config.Changed says
+}
+
+// newPolicy has so many places at "a".
+func newPolicy(places int, brief bool) *policy {
+	p := &policy{ops: newSlots(16), sim: newSim(places)}
+	cfg := Config{
+		NewConnection: brief,
+		MemberAt:      func(string) uint64 { return 0 },
+		Changed: func(_ uint64, lost bool) {
+			if lost {
+				p.changes++
+			}
+		},
+		Codecs: func(store.Dialed) store.Codec {
+			p.codecs = append(p.codecs, newSimCodec(1))
+			return p.codecs[len(p.codecs)-1]
+		},
+	}
+	for range places {
+		cfg.Endpoints = append(cfg.Endpoints, "a")
+	}
+	p.init(&cfg, p.sim, &p.ops)
+	return p
+}
+
+// connect makes connection i be there.
+func (p *policy) connect(t *testing.T, i int) *conn {
+	t.Helper()
+	if p.table[i].state == down {
+		p.dial(i)
+	}
+	if !p.dialed(i, nil, p.sim.now) {
+		t.Fatalf("connection %d is not there after its dial", i)
+	}
+	return p.table[i]
+}
+
+// queued makes an operation wait for connection i.
+func (p *policy) queued(i int, n uint64) uint32 {
+	tag := p.ops.take()
+	p.ops.table[tag] = slot{n: n, conn: int32(i), client: 0, state: waiting}
+	p.ops.link(tag, 1)
+	p.table[i].queue = append(p.table[i].queue, waiter{tag, n})
+	return tag
+}
+
+// The wait before a place is dialled again doubles from dial to dial up to its
+// most; an answer ends that, a connection that gave none does not.
+func TestBackoffDoublesUntilAnAnswer(t *testing.T) {
+	p := newPolicy(1, false)
+	c := p.table[0]
+	p.dial(0)
+	for k, want := 0, int64(firstBackoff); k < 10; k++ {
+		now := p.sim.now
+		p.dialed(0, errRefused, now)
+		if wait := c.redialAt - now; wait < want/2 || wait > want || p.redialAt != c.redialAt {
+			t.Fatalf("dial %d is repeated after %d ns; the longest wait is %d", k, wait, want)
+		}
+		p.redialDue(c.redialAt - 1)
+		if c.state != down {
+			t.Fatal("dialled before its time")
+		}
+		p.redialDue(c.redialAt)
+		if c.state != dialing {
+			t.Fatal("not dialled in its time")
+		}
+		want = min(2*want, lastBackoff)
+	}
+	p.connect(t, 0)
+	p.broke(0, errRefused)
+	p.settle(0, p.sim.now)
+	if c.backoff != lastBackoff || p.changes != 1 || p.reconnects != 1 {
+		t.Errorf("a connection without an answer: backoff %d, %d changes, %d reconnects", c.backoff, p.changes, p.reconnects)
+	}
+	p.connect(t, 0)
+	p.note(c, &store.Event{Outcome: kv.OK})
+	p.broke(0, errRefused)
+	p.settle(0, p.sim.now)
+	if c.backoff != firstBackoff {
+		t.Errorf("backoff %d after an answer", c.backoff)
+	}
+	if p.broke(0, errRefused) {
+		t.Error("a connection that is not there broke again")
+	}
+}
+
+// A server that ends its connections before it answers is not dialled without a
+// pause; one that answered is.
+func TestReplaceWaitsForAServerThatAnswersNothing(t *testing.T) {
+	for _, proven := range []bool{false, true} {
+		p := newPolicy(1, false)
+		c := p.connect(t, 0)
+		c.proven = proven
+		p.codecs[0].left = -1 // draining
+		p.replace(0, p.sim.now)
+		if waits := c.state == down && errors.Is(c.err, errUnproven) && c.redialAt > p.sim.now; waits == proven {
+			t.Errorf("proven %v: state %d, %v", proven, c.state, c.err)
+		}
+	}
+}
+
+// A place that moves leaves its connection to what is open there and takes what
+// waits with it; an old connection's number is used again.
+func TestDetachTakesTheQueue(t *testing.T) {
+	p := newPolicy(2, false)
+	old := p.connect(t, 0)
+	p.connect(t, 1)
+	old.open = 1
+	tag := p.queued(0, 5)
+	stale := p.queued(0, 6)
+	p.ops.table[stale].n = 7 // the tag was used again
+	if got := p.retarget(0, "b", p.sim.now); got != mustDrain {
+		t.Fatalf("retarget: %d", got)
+	}
+	p.detach(0, p.sim.now)
+	if p.places[0] != 2 || p.places[1] != 1 || !old.moved || old.state != up || len(old.queue) != 0 {
+		t.Errorf("places %v, old %+v", p.places, old)
+	}
+	next := p.table[2]
+	if next.state != dialing || next.endpoint != "b" || len(next.queue) != 2 || p.ops.table[tag].conn != 2 || p.ops.table[stale].conn != 0 {
+		t.Errorf("next %+v", next)
+	}
+	p.retire(0)
+	if old.state != down || len(p.spare) != 1 || p.changes != 0 {
+		t.Errorf("old %+v, spare %v", old, p.spare)
+	}
+	p.table[1].open = 1
+	p.retarget(1, "b", p.sim.now)
+	p.detach(1, p.sim.now)
+	if p.places[1] != 0 || len(p.spare) != 0 || len(p.table) != 3 {
+		t.Errorf("places %v, spare %v", p.places, p.spare)
+	}
+}
+
+// Without anything open a place goes to its new endpoint at once, in whatever
+// state it is.
+func TestRetargetDialsAtOnce(t *testing.T) {
+	p := newPolicy(4, false)
+	p.connect(t, 0)
+	p.dial(1)
+	p.dial(2)
+	p.dialed(2, errRefused, p.sim.now)
+	for place, want := range []moving{mustReplace, nothingOpen, nothingOpen, nothingOpen} {
+		if got := p.retarget(place, "b", p.sim.now); got != want {
+			t.Errorf("place %d: %d", place, got)
+		}
+	}
+	p.replace(0, p.sim.now)
+	for i, c := range p.table[:3] {
+		if c.state != dialing || c.endpoint != "b" {
+			t.Errorf("connection %d: state %d, endpoint %s", i, c.state, c.endpoint)
+		}
+	}
+	if p.retarget(0, "b", p.sim.now) != nothingOpen || p.table[0].dials != 2 {
+		t.Error("moved to where it is")
+	}
+}
+
+// An operation goes to its own place; where that takes nothing, to the others
+// in turn.
+func TestRouteTakesTheOthersInTurn(t *testing.T) {
+	p := newPolicy(4, false)
+	for i := range 3 {
+		p.connect(t, i)
+	}
+	if i, ok := p.route(2); i != 2 || !ok {
+		t.Errorf("place 2 went to %d", i)
+	}
+	seen := map[int]int{}
+	for range 30 {
+		i, ok := p.route(3)
+		if !ok {
+			t.Fatal("nothing takes it")
+		}
+		seen[i]++
+	}
+	if seen[0] != 10 || seen[1] != 10 || seen[2] != 10 {
+		t.Errorf("place 3, which is down, went to %v", seen)
+	}
+	for i := range 3 {
+		p.table[i].blocked = true
+	}
+	if i, ok := p.route(0); ok {
+		t.Errorf("connection %d takes more than its socket", i)
+	}
+}
+
+// parting is a codec with a session to be closed.
+type partingCodec struct {
+	*simCodec
+	closed bool
+}
+
+func (c *partingCodec) Close() { c.closed = true }
+
+// A connection of one operation is dialled when the operation comes, which is
+// sent from then on; its session is closed, and the end awaited for a while.
+func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
+	p := newPolicy(1, true)
+	session := &partingCodec{simCodec: newSimCodec(1)}
+	p.connections.codecs = func(store.Dialed) store.Codec { return session }
+	p.dialAll()
+	c := p.table[0]
+	if ready, _, _ := p.allReady(); !ready || !c.vacant() {
+		t.Fatal("a place that is vacant at first is waited for")
+	}
+	tag := p.queued(0, 1)
+	p.come(0, 50)
+	if c.state != dialing || p.ops.table[tag].sent != 50 || c.vacant() {
+		t.Fatalf("state %d, sent %d", c.state, p.ops.table[tag].sent)
+	}
+	p.dialed(0, errRefused, 60)
+	p.redialDue(c.redialAt)
+	if c.state != dialing || p.ops.table[tag].sent != 50 {
+		t.Errorf("state %d, sent %d: a second dial is the same operation's", c.state, p.ops.table[tag].sent)
+	}
+	p.sim.conns[0].open = true
+	p.connect(t, 0)
+	c.queue = c.queue[:0]
+	p.leave(0, 100)
+	if !session.closed || c.state != parting {
+		t.Fatalf("closed %v, state %d", session.closed, c.state)
+	}
+	p.redialDue(100 + partWithin - 1)
+	if c.vacant() {
+		t.Error("the session's end is not awaited")
+	}
+	p.redialDue(100 + partWithin)
+	if !c.vacant() {
+		t.Errorf("state %d: the session's end is awaited for ever", c.state)
+	}
+}

@@ -1,0 +1,215 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// How often each member is asked for its metrics, unless its answers take long:
+// they take at most the scrapeShare-th part of the time. One that never answered
+// is asked less often, because it likely never will.
+const (
+	scrapeEvery  = time.Second
+	scrapeShare  = 20
+	scrapeSeldom = 10 * time.Second
+	// scrapeFirst bounds how long a load waits for the first answers.
+	scrapeFirst = time.Second
+)
+
+// scrapes reads the members' own metrics beside a load into stores.csv, each
+// member's in a goroutine that gives way to the generator's loops.
+type scrapes struct {
+	members []*scraped
+	quit    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// scraped is one member. It belongs to one goroutine at a time.
+type scraped struct {
+	member  store.Member
+	access  store.Access
+	out     *record.TrialWriter
+	size    func(endpoint string) int64 // of its database, as it stated last; 0: not known
+	scraper *probe.Scraper              // nil: the store's members report nothing
+	connect bool                        // time TCP connections to it, too
+	edges   chan struct{}               // the window opened or closed
+	seen    bool                        // it answered once
+	last    record.StoreRow
+}
+
+// newScrapes returns the scrapes of all members that can be asked for something.
+func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
+	s := &scrapes{quit: func() {}}
+	for _, e := range m.scraped() {
+		one := &scraped{
+			member: e, access: t.Cluster.Access(), out: out, size: m.size,
+			// Whether a network is between us and members of our own, we know.
+			connect: t.Cluster.attached(), edges: make(chan struct{}, 1),
+		}
+		one.scraper, _ = probe.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
+		if one.scraper != nil || one.connect {
+			s.members = append(s.members, one)
+		}
+	}
+	return s
+}
+
+// begin asks every member once, in bounded time, and then again and again until
+// stop.
+func (s *scrapes) begin(first time.Duration) {
+	s.all(first)
+	ctx, quit := context.WithCancel(context.Background())
+	s.quit = quit
+	for _, m := range s.members {
+		s.running.Go(func() { m.run(ctx) })
+	}
+}
+
+func (s *scrapes) stop() {
+	s.quit()
+	s.running.Wait()
+}
+
+// close ends the connections.
+func (s *scrapes) close() {
+	for _, m := range s.members {
+		if m.scraper != nil {
+			m.scraper.Close()
+		}
+	}
+}
+
+// all asks all members at once, for a row each.
+func (s *scrapes) all(within time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, m := range s.members {
+		wg.Go(func() { m.row(ctx) })
+	}
+	wg.Wait()
+}
+
+// edge asks for a row now. It is called from the load's loops.
+func (s *scrapes) edge() {
+	for _, m := range s.members {
+		select {
+		case m.edges <- struct{}{}:
+		default: // one is asked for already
+		}
+	}
+}
+
+func (m *scraped) run(ctx context.Context) {
+	load.Background()
+	timer := time.NewTimer(scrapeEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.edges:
+			if m.scraper != nil && !m.seen {
+				continue
+			}
+		case <-timer.C:
+		}
+		began := time.Now()
+		asked, cancel := context.WithTimeout(ctx, statusTimeout)
+		m.row(asked)
+		cancel()
+		every := scrapeEvery
+		if m.scraper != nil && !m.seen {
+			every = scrapeSeldom
+		}
+		took := time.Since(began)
+		timer.Reset(max(every, scrapeShare*took) - took)
+	}
+}
+
+// row asks the member and records its answer, or that there was none.
+func (m *scraped) row(ctx context.Context) {
+	r := record.StoreRow{Name: cmp.Or(m.member.Name, m.member.Endpoint), Endpoint: m.member.Endpoint}
+	if m.connect {
+		took, err := probe.Connect(ctx, m.member.Endpoint, m.access.TLS)
+		if r.Connect = took; err != nil {
+			r.ConnectFailure = err.Error()
+		}
+	}
+	if m.scraper != nil {
+		began := time.Now()
+		sample, err := m.scraper.Read(ctx)
+		r.Answer, r.Metrics = time.Since(began), sample
+		if err != nil {
+			r.Failure = err.Error()
+		}
+		m.seen = m.seen || err == nil
+	}
+	if context.Cause(ctx) == context.Canceled {
+		return // who has not answered was not given the time
+	}
+	if size := m.size(m.member.Endpoint); size > 0 && r.Failure == "" {
+		if r.Metrics == nil {
+			r.Metrics = store.Sample{}
+		}
+		if _, told := r.Metrics[store.DatabaseBytes]; !told {
+			r.Metrics[store.DatabaseBytes] = store.Reading{Value: float64(size)}
+		}
+	}
+	r.Time, m.last = time.Now(), r
+	_ = m.out.Store(&r) // an error stays in the writer
+}
+
+// findOthers finds out who the members at all endpoints of the cluster are, where
+// those are not the ones given: they are not asked for their state beside the
+// load, but for their metrics. Who does not answer soon has no name.
+func (m *members) findOthers(ctx context.Context, st store.Store, access store.Access, all []string) {
+	if len(all) == 0 || sameSet(all, access.Endpoints) {
+		return
+	}
+	for _, endpoint := range all {
+		m.others = append(m.others, store.Member{Endpoint: endpoint})
+	}
+	access.Endpoints = all
+	admin, err := st.Admin(access)
+	if err != nil {
+		return
+	}
+	defer func() { _ = admin.Close() }() // nothing is left to ask
+	ctx, cancel := context.WithTimeout(ctx, scrapeFirst)
+	defer cancel()
+	status, _ := admin.Status(ctx)
+	for _, e := range status.Members {
+		if i := slices.IndexFunc(m.others, func(o store.Member) bool { return o.Endpoint == e.Endpoint }); i >= 0 && e.Err == nil {
+			m.others[i] = e
+		}
+	}
+}
+
+// scraped are the members that are asked for their metrics.
+func (m *members) scraped() []store.Member {
+	if len(m.others) > 0 {
+		return m.others
+	}
+	return m.status().Members
+}
+
+// size is the size of a member's database; 0 if it is not known.
+func (m *members) size(endpoint string) int64 {
+	if size := m.sizes()[endpoint]; size != nil {
+		return *size
+	}
+	return 0
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}

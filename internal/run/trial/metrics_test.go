@@ -1,0 +1,73 @@
+package trial
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// Each member has a row before the load and one after it, also one that reports
+// nothing, and a size that only its administration knows is among its metrics.
+func TestMembersMetricsAreRecorded(t *testing.T) {
+	var asked atomic.Int64
+	serves := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, "# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total %d\n", asked.Add(1))
+	}))
+	defer serves.Close()
+	mute := httptest.NewServer(http.NotFoundHandler())
+	defer mute.Close()
+	at := func(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "http://") }
+
+	w, err := record.CreateAt(filepath.Join(t.TempDir(), "run"), time.Now(), record.Run{Name: "metrics"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.Trial(record.Conditions{Name: "put", Number: 1, Repeats: 1}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &members{}
+	for i, s := range []*httptest.Server{serves, mute} {
+		m.take(i, 2, time.Now(), time.Now(), store.Member{ID: uint64(i + 1), Name: fmt.Sprintf("m%d", i+1), Endpoint: at(s), DBSize: 4096})
+	}
+	s := newScrapes(&Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{}}}, m, out)
+	s.begin(time.Minute)
+	s.stop()
+	s.all(time.Minute)
+	s.close()
+
+	run, err := record.Open(w.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.ReadEvents(w.Dir())
+	rows := map[string][]record.StoreRow{}
+	for _, r := range run.Trials[0].Stores {
+		rows[r.Name] = append(rows[r.Name], r)
+	}
+	if n := len(rows["m1"]); n < 2 {
+		t.Fatalf("there are %d rows of m1", n)
+	}
+	first, last := rows["m1"][0], rows["m1"][len(rows["m1"])-1]
+	if used := last.Metrics.Since(first.Metrics); used[store.CPUSeconds].Value < 1 || used[store.DatabaseBytes].Value != 4096 || first.Connect <= 0 {
+		t.Errorf("the first row is %+v, the last one %+v", first, last)
+	}
+	for _, r := range rows["m2"] {
+		if r.Metrics != nil || !strings.Contains(r.Failure, "HTTP status 404") || r.Connect <= 0 {
+			t.Errorf("a member that reports nothing: %+v", r)
+		}
+	}
+	if len(rows["m2"]) < 2 {
+		t.Errorf("there are %d rows of m2", len(rows["m2"]))
+	}
+}

@@ -1,0 +1,260 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// Reading is how reports say one parameter of a load, or several that belong
+// together: above the table where all trials share it, in a column of its own
+// where they do not.
+type Reading struct {
+	Title string // of the column
+	// Cell is the column's text, and Above the phrase above the table; either is
+	// empty where there is nothing to say.
+	Cell, Above func(*Load) string
+}
+
+// Readings are those of all parameters, each once, in the order in which reports
+// have them: what is done, then for how long. A parameter that is added stands
+// between the two.
+func Readings() []*Reading {
+	first := []*Reading{&connectionsReading, &keySizeReading, &valueSizeReading, &keysReading, &rangesReading, &compactionReading, &transactionReading}
+	last := []*Reading{&warmupReading, &windowReading, &timeoutReading}
+	for _, p := range Parameters() {
+		if p.Reads != nil && p.Reads != &clientsReading && !slices.Contains(first, p.Reads) && !slices.Contains(last, p.Reads) {
+			first = append(first, p.Reads)
+		}
+	}
+	return append(first, last...)
+}
+
+// ClientsReading is that of the clients, which the heading of closed loops has.
+func ClientsReading() *Reading { return &clientsReading }
+
+var (
+	clientsReading = Reading{"clients",
+		func(l *Load) string { return readable.Count(uint64(l.Clients)) },
+		func(l *Load) string { return readable.Plural(uint64(l.Clients), "client") }}
+	connectionsReading = Reading{"conns", connectionsCell, connectionsAbove}
+	keySizeReading     = Reading{"key", keySizeCell, ofKeys(keySizeAbove)}
+	valueSizeReading   = Reading{"value", valueSizeCell, ofKeys(valueSizeAbove)}
+	keysReading        = Reading{"keys", keysCell, ofKeys(keysAbove)}
+	rangesReading      = Reading{"ranges", rangesText, rangesAbove}
+	compactionReading  = Reading{"compacted", compactionText, compactionAbove}
+	transactionReading = Reading{"transaction", transactionCell, transactionAbove}
+	warmupReading      = Reading{"warm-up",
+		func(l *Load) string { return readable.Seconds(l.Warmup.Seconds()) },
+		func(l *Load) string { return "warm-up " + readable.Seconds(l.Warmup.Seconds()) }}
+	windowReading = Reading{"window", windowText,
+		func(l *Load) string { return "window " + windowText(l) }}
+	timeoutReading = Reading{"timeout",
+		func(l *Load) string { return readable.Seconds(l.Timeout.Seconds()) },
+		func(l *Load) string { return "timeout " + readable.Seconds(l.Timeout.Seconds()) }}
+)
+
+// ofKeys leaves out what is about keys for a load whose operations have none.
+func ofKeys(above func(*Load) string) func(*Load) string {
+	return func(l *Load) string {
+		if len(l.Mix) > 0 && !l.has(func(k kv.Kind) bool { return k != kv.KeepAlive }) {
+			return ""
+		}
+		return above(l)
+	}
+}
+
+func connectionsCell(l *Load) string {
+	if l.NewConnection {
+		return "new"
+	}
+	return readable.Count(uint64(l.Connections))
+}
+
+func connectionsAbove(l *Load) string {
+	if l.NewConnection {
+		return "a new connection for each operation"
+	}
+	return readable.Plural(uint64(l.Connections), "connection")
+}
+
+// readsGiven reports whether all that the load does is to read a key or an
+// interval that was given: the sizes of keys and values are then not the load's.
+func (l *Load) readsGiven() bool { return len(l.RangeKey) > 0 && len(l.Mix) < 2 }
+
+// keySizeCell is how long keys are. Those that begin with a prefix are that long
+// behind it.
+func keySizeCell(l *Load) string {
+	prefix := strconv.Quote(KeyText([]byte(l.Prefix)))
+	switch {
+	case l.readsGiven():
+		return ""
+	case l.Prefix == "":
+		return readable.Bytes(uint64(l.KeySize))
+	case l.KeySize == 0:
+		return prefix
+	}
+	return prefix + " and " + readable.Bytes(uint64(l.KeySize))
+}
+
+func keySizeAbove(l *Load) string {
+	switch text := keySizeCell(l); {
+	case text == "":
+		return ""
+	case l.Prefix != "" && l.KeySize == 0:
+		return "the key " + text
+	default:
+		return "keys of " + text
+	}
+}
+
+func valueSizeCell(l *Load) string {
+	if l.readsGiven() {
+		return ""
+	}
+	return readable.Bytes(uint64(l.ValueSize))
+}
+
+func valueSizeAbove(l *Load) string {
+	if l.readsGiven() {
+		return ""
+	}
+	return "values of " + valueSizeCell(l)
+}
+
+func keysCell(l *Load) string {
+	if l.readsGiven() {
+		return cmp.Or(everything(l), given(l))
+	}
+	return readable.Count(l.KeySpace) + " " + distributionText(l)
+}
+
+func keysAbove(l *Load) string {
+	space := readable.Plural(l.KeySpace, "key") + " (" + distributionText(l) + ")"
+	switch {
+	case len(l.RangeKey) == 0:
+		return space
+	case len(l.Mix) > 1:
+		what := cmp.Or(everything(l), fmt.Sprintf("%q to %q", KeyText(l.RangeKey), KeyText(l.RangeEnd)))
+		if l.RangeLimit > 0 {
+			what += " of at most " + readable.Plural(uint64(l.RangeLimit), "key")
+		}
+		return space + ", ranges over " + what
+	case everything(l) != "":
+		return everything(l)
+	case len(l.RangeEnd) == 0:
+		return "key " + given(l)
+	}
+	return "keys from " + given(l)
+}
+
+// given is the key or the interval that was given to read.
+func given(l *Load) string {
+	if len(l.RangeEnd) == 0 {
+		return strconv.Quote(KeyText(l.RangeKey))
+	}
+	return fmt.Sprintf("%q to %q", KeyText(l.RangeKey), KeyText(l.RangeEnd))
+}
+
+// everything is what a range over all that there is is called; empty for another.
+func everything(l *Load) string {
+	if KeyText(l.RangeKey) == "0x00" && KeyText(l.RangeEnd) == "0xff" {
+		return "all keys"
+	}
+	return ""
+}
+
+func distributionText(l *Load) string {
+	switch d := l.Distribution; {
+	case d.Theta > 0:
+		return fmt.Sprintf("%s %g", d.Name, d.Theta)
+	case d.HotKeys > 0:
+		return fmt.Sprintf("%s %s/%s", d.Name, measure.Percent(d.HotKeys), measure.Percent(d.HotOps))
+	default:
+		return readable.OrDash(d.Name)
+	}
+}
+
+// rangesText says how ranges are read, and how much of them, where keysAbove
+// does not say it with their interval.
+func rangesText(l *Load) string {
+	var parts []string
+	if l.RangeLimit > 0 && (len(l.RangeKey) == 0 || l.readsGiven()) {
+		parts = append(parts, "at most "+readable.Plural(uint64(l.RangeLimit), "key"))
+	}
+	if l.Scan.CountOnly {
+		return strings.Join(append(parts, "counted only"), ", ")
+	}
+	if l.Scan.KeysOnly {
+		parts = append(parts, "keys only")
+	}
+	switch {
+	case l.Scan.Streamed:
+		parts = append(parts, "as a stream")
+	case l.Scan.PageSize > 0:
+		parts = append(parts, "in pages of "+readable.Plural(uint64(l.Scan.PageSize), "key"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func rangesAbove(l *Load) string {
+	text := rangesText(l)
+	if strings.HasPrefix(text, "at most") {
+		return "ranges of " + text
+	}
+	return text
+}
+
+func compactionText(l *Load) string {
+	if l.Compact.Every == 0 {
+		return ""
+	}
+	return fmt.Sprintf("every %s up to %s behind", readable.Seconds(l.Compact.Every.Seconds()), readable.Plural(uint64(l.Compact.Behind), "revision"))
+}
+
+func compactionAbove(l *Load) string {
+	if l.Compact.Every == 0 {
+		return ""
+	}
+	return "compacted " + compactionText(l)
+}
+
+// transactionCell says what transactions are, where there are any.
+func transactionCell(l *Load) string {
+	s := l.STM
+	switch {
+	case s == nil && l.TxnKeys > 0:
+		return readable.Plural(uint64(l.TxnKeys), "key")
+	case s == nil:
+		return ""
+	}
+	text := fmt.Sprintf("%s a transaction, %d %% of them written, isolation %s", readable.Plural(uint64(s.KeysPerTxn), "key"), s.WritePercent, s.Isolation)
+	if s.Locker != kv.LockNone {
+		text += ", under " + s.Locker.String()
+	}
+	return text
+}
+
+func transactionAbove(l *Load) string {
+	text := transactionCell(l)
+	if l.STM == nil && text != "" {
+		return text + " written in a transaction"
+	}
+	return text
+}
+
+func windowText(l *Load) string {
+	switch {
+	case l.Watch != nil && l.Watch.Expect > 0:
+		return "until the watchers have caught up, at most " + readable.Seconds(l.Duration.Seconds())
+	case l.Total > 0:
+		return readable.Plural(l.Total, "operation")
+	}
+	return readable.Seconds(l.Duration.Seconds())
+}

@@ -1,0 +1,76 @@
+package scenario
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// What a load is called above the table and in a column of its own.
+func TestLoadInWords(t *testing.T) {
+	for _, test := range []struct {
+		title       string
+		load        Load
+		cell, above string
+	}{
+		{"key", Load{KeySize: 8}, "8 B", "keys of 8 B"},
+		{"key", Load{KeySize: 8, Prefix: "a/"}, `"a/" and 8 B`, `keys of "a/" and 8 B`},
+		{"key", Load{Prefix: "foo"}, `"foo"`, `the key "foo"`},
+		{"key", Load{KeySize: 8, RangeKey: []byte("a")}, "", ""},
+		{"key", Load{KeySize: 8, Mix: []Operation{{Kind: kv.KeepAlive}}}, "8 B", ""},
+		{"key", Load{KeySize: 8, Mix: []Operation{{Kind: kv.KeepAlive}, {Kind: kv.Put}}}, "8 B", "keys of 8 B"},
+		{"value", Load{ValueSize: 256}, "256 B", "values of 256 B"},
+		{"value", Load{ValueSize: 256, RangeKey: []byte("a")}, "", ""},
+		{"value", Load{ValueSize: 8, RangeKey: []byte("a"), Mix: make([]Operation, 2)}, "8 B", "values of 8 B"},
+		{"keys", Load{KeySpace: 9, Distribution: Distribution{Name: Uniform}}, "9 uniform", "9 keys (uniform)"},
+		{"keys", Load{RangeKey: []byte("a")}, `"a"`, `key "a"`},
+		{"keys", Load{RangeKey: []byte("a"), RangeEnd: []byte("c")}, `"a" to "c"`, `keys from "a" to "c"`},
+		{"keys", Load{RangeKey: []byte{0}, RangeEnd: []byte{0xff}}, "all keys", "all keys"},
+		{"keys", Load{KeySpace: 9, RangeKey: []byte("a"), RangeEnd: []byte("c"), RangeLimit: 2, Mix: make([]Operation, 2)},
+			"9 -", `9 keys (-), ranges over "a" to "c" of at most 2 keys`},
+		{"conns", Load{Connections: 8}, "8", "8 connections"},
+		{"conns", Load{Connections: 8, NewConnection: true}, "new", "a new connection for each operation"},
+		{"ranges", Load{}, "", ""},
+		{"ranges", Load{Scan: Scan{CountOnly: true}}, "counted only", "counted only"},
+		{"ranges", Load{Scan: Scan{KeysOnly: true, PageSize: 5}}, "keys only, in pages of 5 keys", "keys only, in pages of 5 keys"},
+		{"ranges", Load{RangeLimit: 10}, "at most 10 keys", "ranges of at most 10 keys"},
+		{"ranges", Load{RangeKey: []byte("a"), RangeLimit: 1, Scan: Scan{CountOnly: true}}, "at most 1 key, counted only", "ranges of at most 1 key, counted only"},
+		{"ranges", Load{RangeKey: []byte("a"), RangeLimit: 10, Mix: make([]Operation, 2)}, "", ""}, // said with the interval
+		{"transaction", Load{}, "", ""},
+		{"transaction", Load{TxnKeys: 4}, "4 keys", "4 keys written in a transaction"},
+	} {
+		for _, r := range Readings() {
+			if r.Title != test.title {
+				continue
+			}
+			if cell, above := r.Cell(&test.load), r.Above(&test.load); cell != test.cell || above != test.above {
+				t.Errorf("%s of %+v is %q and %q, not %q and %q", test.title, test.load, cell, above, test.cell, test.above)
+			}
+		}
+	}
+}
+
+// A parameter that tells two loads apart is in what reports say of a load, or
+// has a place of its own there.
+func TestParametersThatDifferAreRead(t *testing.T) {
+	elsewhere := []string{
+		"mix", "target", // columns of the table
+		"arrival", "rate", // the open loop's column due
+		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher", "watch.prev-kv", "watch.key",
+		"watch.created-in-window",  // the table of watch events
+		"preload", "max-in-flight", // said where the verdict depends on them
+	}
+	for _, p := range Parameters() {
+		if (p.Differs != "") != (p.Reads != nil || slices.Contains(elsewhere, p.Key)) {
+			t.Errorf("%s differs as %q and is read: %v; a parameter by which loads differ has Reads", p.Key, p.Differs, p.Reads != nil)
+		}
+	}
+	seen := map[string]bool{}
+	for _, r := range Readings() {
+		if seen[r.Title] || r.Title == "" || r.Cell == nil || r.Above == nil {
+			t.Errorf("the reading %q is not whole, or there twice", r.Title)
+		}
+		seen[r.Title] = true
+	}
+}
