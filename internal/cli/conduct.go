@@ -49,7 +49,7 @@ func (a *app) conduct(ctx context.Context, o runner.Options, as rendering) (err 
 			}
 		}()
 	}
-	o.Lookup, o.Self, o.Tool, o.Watch = a.lookup, path, tool(), d.show
+	o.Lookup, o.Self, o.Tool, o.Progress = a.lookup, path, tool(), d.show
 	lines := a.gate.told(&o, d)
 	dir, runErr := runner.Run(ctx, o)
 	d.clear()
