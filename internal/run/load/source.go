@@ -32,7 +32,7 @@ type source struct {
 	// versions is shared by the loops; nil unless the load compares and sets.
 	versions *keys.Versions
 	pairs    []store.Pair // of a transaction, with memory of their own
-	stm      *STM
+	stm      *scenario.STM
 	read     []store.Pair // of an STM
 	drawn    []uint64     // the numbers of its keys
 	written  [][]byte     // and what it writes
@@ -196,15 +196,4 @@ func (s *source) learn(number uint64, ev *store.Event) {
 	case ev.Outcome == kv.Conflict:
 		s.versions.Forget(number)
 	}
-}
-
-// VersionsFor returns what a load needs to remember of its keys' versions:
-// nothing unless it compares and sets. The preload and the load share it.
-func VersionsFor(l *scenario.Load) *keys.Versions {
-	for _, o := range l.Mix {
-		if o.Kind == kv.CAS {
-			return keys.NewVersions(l.KeySpace)
-		}
-	}
-	return nil
 }
