@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/check"
-	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -99,7 +99,7 @@ func (f *checkFlags) resolve(a *app) (c checked, err error) {
 	if err := attach.ValidateFlags(); err != nil {
 		return c, command.Usage("%w", err)
 	}
-	access, err := runner.AccessOf(attach)
+	access, err := load.AccessOf(attach)
 	if err != nil {
 		return c, command.Usage("%w", err)
 	}

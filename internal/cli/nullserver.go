@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/readfile"
-	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -122,7 +122,7 @@ func (a *app) nullOptions(f *nullFlags, sized bool) (store.NullOptions, error) {
 		o.Script = string(text)
 	}
 	if f.cert != "" {
-		pair, err := runner.KeyPair(f.cert, f.key)
+		pair, err := load.KeyPair(f.cert, f.key)
 		if err != nil {
 			return o, command.Usage("the certificate %s with the key %s cannot be used: %w", f.cert, f.key, err)
 		}

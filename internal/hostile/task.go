@@ -103,8 +103,8 @@ func Loads(name string, s kv.Capabilities) (mix []scenario.Operation) {
 	return mix
 }
 
-// plan is the task's load at an endpoint.
-func (t *Task) plan(st store.Store, endpoint string) load.Plan {
+// assignment is the task's load at an endpoint.
+func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
 	l := scenario.Load{
 		Mix:         Loads(t.Ops, st.Capabilities()),
 		Connections: clients, Clients: clients, Threads: 1,
@@ -112,39 +112,37 @@ func (t *Task) plan(st store.Store, endpoint string) load.Plan {
 		Distribution: scenario.Distribution{Name: "uniform"}, RangeLimit: 10, TxnKeys: 2,
 		Duration: t.Window, Timeout: Timeout, MaxInFlight: 1000, Preload: true, Seed: 1,
 	}
-	return load.Plan{
-		Load: l, Store: st, Endpoints: []string{endpoint}, Versions: load.VersionsFor(&l),
-		Access: store.Access{Endpoints: []string{endpoint}, DialTimeout: Timeout},
+	return &load.Assignment{
+		Load: l, Store: st.Name(), Endpoints: []string{endpoint},
+		Access: scenario.Attach{Endpoints: []string{endpoint}, DialTimeout: Timeout},
 	}
 }
 
 // load preloads the honest server, and runs the load on the hostile one.
 func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
-	honest := t.plan(st, t.Honest)
+	worker := &load.Local{Stores: func(string) (store.Store, error) { return st, nil }}
+	honest := t.assignment(st, t.Honest)
 	honest.Load.Timeout, honest.Access.DialTimeout = time.Minute, time.Minute
-	preloaded, err := load.Preload(ctx, honest)
+	preloaded, err := worker.Preload(ctx, honest)
 	if err != nil {
 		return err
 	}
-	plan := t.plan(st, t.Hostile)
-	plan.Preloaded = preloaded
-	if len(plan.Load.Mix) == 0 {
+	preloaded.Versions = nil // those of another server
+	a := t.assignment(st, t.Hostile)
+	a.Preloaded = preloaded
+	if len(a.Load.Mix) == 0 {
 		return nil // the store has no such operation
 	}
-	r.bounded("the check", callTimeout*time.Duration(len(plan.Load.Mix)), func() error { return load.Check(ctx, plan) })
+	r.bounded("the check", callTimeout*time.Duration(len(a.Load.Mix)), func() error { _, err := worker.Check(ctx, a); return err })
 	var res *load.Result
 	r.bounded("the load", t.Window+3*Timeout, func() error {
-		g, err := load.New(plan)
-		if err != nil {
-			return err
-		}
-		res, err = g.Run(ctx)
+		res, err = load.Run(ctx, worker, a, load.Reports{})
 		return err
 	})
 	if res == nil || res.Measured == nil {
 		return nil
 	}
-	c := record.FromScenario(&scenario.Trial{Load: plan.Load})
+	c := record.FromScenario(&scenario.Trial{Load: a.Load})
 	c.Loops = res.Loops
 	trial := record.NewTrial(c, record.Observed{Opened: res.Opened, State: record.Complete}, res.Measured, res.Warmup, nil)
 	r.Verdict, r.Due, r.Errors, r.Wrong = string(trial.Verdict.State), trial.Due, trial.ErrorsByKind, trial.WrongAnswers

@@ -186,6 +186,13 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	}
 }
 
+// Clone is a copy in memory of its own.
+func (s *Second) Clone() *Second {
+	c := &Second{Phase: s.Phase, Index: s.Index}
+	c.merge(s, func(*Histogram) {})
+	return c
+}
+
 // MergeCells adds the cells of from to those of into, by series, and returns
 // into. The cells of from stay as they are.
 func MergeCells(into, from []*Cell) []*Cell {

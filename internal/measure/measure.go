@@ -166,17 +166,15 @@ func (s *Second) Failed() (n uint64) {
 // Totals is a whole phase, merged.
 type Totals struct {
 	Counts
-	Seconds   float64 // the window's length: from its opening to its close
-	Due       uint64
-	Outcomes  [kv.NumOutcomes]uint64 // of those due in the window; the sum is Due
-	Keys      uint64                 // that successful gets, ranges and txn-gets read or counted
-	Retries   uint64                 // of STM successes: how often a conflict made them begin again
-	Missed    [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
-	Untold    uint64                 // operations whose answer named a member and term beyond MaxTold
-	Done      uint64                 // successes done inside the window, whenever due
-	CarriedIn uint64                 // in flight when the window opened
-	// CarriedInAge is the age of the oldest of those then, in nanoseconds.
-	CarriedInAge int64
+	Seconds  float64 // the window's length: from its opening to its close
+	Due      uint64
+	Outcomes [kv.NumOutcomes]uint64 // of those due in the window; the sum is Due
+	Keys     uint64                 // that successful gets, ranges and txn-gets read or counted
+	Retries  uint64                 // of STM successes: how often a conflict made them begin again
+	Missed   [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
+	Untold   uint64                 // operations whose answer named a member and term beyond MaxTold
+	Done     uint64                 // successes done inside the window, whenever due
+	Window
 	LongestGap   float64 // seconds without any operation done, to 1 ms
 	LongestGapAt float64 // when that began, in seconds of the window; the first of equal ones
 
@@ -190,33 +188,14 @@ type Totals struct {
 
 	// ErrorTexts holds the first text seen of each error kind.
 	ErrorTexts map[kv.Outcome]string
-	// MaxInFlight is the most operations in flight at once; Capped says how
-	// many of those due the limit held back, and NoRoom how many of an open
-	// loop waited for a connection (Disturbed.Waiting has the times of both).
-	MaxInFlight int
-	Capped      uint64
-	NoRoom      uint64
 	// MeanInFlight is the time-weighted mean of operations between due and
 	// done, for Little's law.
 	MeanInFlight float64
 	// MeanResting is the time-weighted mean of clients that waited after a
 	// refusal before they asked again; they have no operation in progress.
 	MeanResting float64
-	// Held is how many clients of a closed loop were held by an operation at a
-	// member from which the load had moved away, and HeldLongest the longest
-	// time from the move to that operation's end, in nanoseconds.
-	Held        int
-	HeldLongest int64
 	// Links is what happened to the connections, by endpoint.
-	Links      []Link
-	Reconnects uint64
-	// Paused is the sum of all times, in nanoseconds, that the loops were late
-	// for their own wake-ups or held by one turn.
-	Paused int64
-	// LongestPause is the longest time, in nanoseconds, that the generator's
-	// loop was late for its own wake-up or held by one turn: stopped, throttled
-	// or not scheduled.
-	LongestPause int64
+	Links []Link
 	// RunDelay is how long the loops' threads waited for a processor, in
 	// nanoseconds, over Slices turns on one; 0 where the system does not say.
 	RunDelay int64

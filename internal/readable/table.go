@@ -16,13 +16,13 @@ func Table(w io.Writer, rows [][]string) error {
 			row[i] = printable.Line(row[i], printable.OfField)
 		}
 	}
-	return Align(w, rows, func(int) bool { return true })
+	return Align(w, "", rows, func(int) bool { return true })
 }
 
 // Align writes rows in columns as wide as their widest cell, with two spaces
-// between them and none at the lines' ends. Names stand left, and figures, for
+// between them, the indent before and nothing at the lines' ends. Names stand left, and figures, for
 // which left is false, right. (text/tabwriter aligns a whole table to one side.)
-func Align(w io.Writer, rows [][]string, left func(column int) bool) error {
+func Align(w io.Writer, indent string, rows [][]string, left func(column int) bool) error {
 	var width []int
 	for _, row := range rows {
 		for i, text := range row {
@@ -35,6 +35,7 @@ func Align(w io.Writer, rows [][]string, left func(column int) bool) error {
 	var b strings.Builder
 	for _, row := range rows {
 		var line strings.Builder
+		line.WriteString(indent)
 		for i, text := range row {
 			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(text))
 			if i > 0 {

@@ -124,7 +124,7 @@ func (b *builder) settle() {
 		l.Duration = 0
 	}
 	for i := range l.Mix {
-		if o := &l.Mix[i]; reads(o.Kind) && o.Consistency == kv.None {
+		if o := &l.Mix[i]; o.Kind.Reads() && o.Consistency == kv.None {
 			o.Consistency = b.consistency
 		}
 	}
@@ -291,7 +291,7 @@ func (b *builder) checkCluster() {
 // another level and the consistency was given apart from it.
 func (b *builder) blame(o Operation, operation place) place {
 	s, ok := b.layer["consistency"]
-	if !ok || o.Consistency != b.consistency || !reads(o.Kind) {
+	if !ok || o.Consistency != b.consistency || !o.Kind.Reads() {
 		return operation
 	}
 	for c := range kv.NumConsistencies {

@@ -10,15 +10,6 @@ const MaxSTMKeys = 1024
 
 func isSTM(k kv.Kind) bool { return k == kv.STM }
 
-// isBrief reports whether the operation is one request and its answer.
-func isBrief(k kv.Kind) bool {
-	switch k {
-	case kv.Put, kv.Get, kv.Range, kv.Delete, kv.CAS, kv.Txn:
-		return true
-	}
-	return false
-}
-
 // setSTM reads what stm operations are.
 func setSTM(d *draft, n *node) error {
 	t := DefaultSTM()

@@ -122,9 +122,9 @@ func (l *Load) checkMix(c *checks) {
 			c.add("mix", "the mix has an operation that does not exist")
 		case o.Kind == kv.Watch:
 			c.add("operation", "watch is no operation of a load: watchers stand beside one; write watch: {watchers: 100}, for example")
-		case reads(o.Kind) && o.Consistency == kv.None:
+		case o.Kind.Reads() && o.Consistency == kv.None:
 			c.add("consistency", "%s needs a consistency: linearizable or local, for example", o.Kind)
-		case !reads(o.Kind) && o.Consistency != kv.None:
+		case !o.Kind.Reads() && o.Consistency != kv.None:
 			c.add("consistency", "consistency is for reads, and %s is none", o.Kind)
 		}
 		if !(o.Weight >= MinWeight && o.Weight <= MaxWeight) {

@@ -171,14 +171,9 @@ func (s *subject) run(seed uint64, machine func() simulate.Machine) (*record.Tri
 		u.machine = machine()
 		return u.machine
 	})
-	g, err := load.New(load.Plan{
-		Load: l, Store: simulate.Store{}, Access: store.Access{Endpoints: []string{"m1"}}, Endpoints: []string{"m1"},
-		World: world, Mark: u.mark,
-	})
-	if err != nil {
-		return nil, err
-	}
-	res, err := g.Run(context.Background())
+	worker := load.Local{World: world, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
+	a := &load.Assignment{Load: l, Endpoints: []string{"m1"}}
+	res, err := load.Run(context.Background(), &worker, a, load.Reports{Mark: u.mark})
 	if err != nil {
 		return nil, fmt.Errorf("seed %d: %w", seed, err)
 	}

@@ -35,11 +35,11 @@ type intervals struct {
 	last   int   // the last second in line
 	length int64 // of that, in nanoseconds; 0 if it is not known
 	open   bool  // there is a line to be written
-	part   *record.Part
+	part   *record.Aggregate
 }
 
 func newIntervals(every time.Duration, to io.Writer, now func() time.Time) *intervals {
-	return &intervals{every: int(every / time.Second), to: to, now: now, part: record.NewPart()}
+	return &intervals{every: int(every / time.Second), to: to, now: now, part: record.NewAggregate()}
 }
 
 // second takes the next second of a trial.
@@ -122,18 +122,8 @@ type endLine struct {
 	State   record.State     `json:"state"`
 	Failure string           `json:"failure,omitempty"`
 	Verdict verdict.State    `json:"verdict"`
-	Trials  []endTrial       `json:"trials"`
+	Trials  []record.Object  `json:"trials"`
 	Missed  []analyze.Missed `json:"missed_thresholds"`
-}
-
-type endTrial struct {
-	Trial   string           `json:"trial"`
-	Repeat  int              `json:"repeat"`
-	State   record.State     `json:"state"`
-	Verdict verdict.State    `json:"verdict"`
-	Reasons []verdict.Reason `json:"reasons"`
-	// Watch is absent where the trial has no watchers, or no result.
-	Watch record.Object `json:"watch,omitempty"`
 }
 
 // end prints what is left and the verdict. run is nil if nothing was recorded.
@@ -146,7 +136,7 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	if v.open {
 		v.write(0)
 	}
-	l := endLine{Schema: endSchema, Time: v.now().UTC(), State: record.Failed, Verdict: verdict.Invalid, Trials: []endTrial{}, Missed: missed}
+	l := endLine{Schema: endSchema, Time: v.now().UTC(), State: record.Failed, Verdict: verdict.Invalid, Trials: []record.Object{}, Missed: missed}
 	if l.Missed == nil {
 		l.Missed = []analyze.Missed{}
 	}
@@ -158,17 +148,20 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	if run != nil {
 		l.State, l.Verdict = run.State, run.Verdict()
 		for i := range run.Trials {
-			t := &run.Trials[i]
-			l.Trials = append(l.Trials, endTrial{t.Name, t.Repeat, t.State, t.Verdict.State, t.Verdict.Reasons, endWatchOf(t)})
+			l.Trials = append(l.Trials, endTrial(&run.Trials[i]))
 		}
 	}
 	v.json(l)
 }
 
-// endWatchOf is what became of a trial's watch events, as its result has it.
-func endWatchOf(t *record.Trial) (o record.Object) {
-	if t.Watch != nil {
-		o.Select(t.Watch, "events_per_second", "expected_events", "delivered_events", "lost_events", "duplicated_events", "reordered_events", "from_due_ns")
-	}
+// endTrial is what the last line has of a trial: its verdict, and the figures of
+// its result that the registry names for it.
+func endTrial(t *record.Trial) (o record.Object) {
+	o.Add("trial", t.Name)
+	o.Add("repeat", t.Repeat)
+	o.Add("state", t.State)
+	o.Add("verdict", t.Verdict.State)
+	o.Add("reasons", t.Verdict.Reasons)
+	o.AddAtEnd(t)
 	return o
 }

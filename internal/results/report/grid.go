@@ -11,6 +11,7 @@ type grid struct {
 	columns []column
 	rows    [][]string
 	note    string // a line below, with its end
+	indent  string // of text
 }
 
 type column struct {
@@ -33,5 +34,5 @@ func (g *grid) write(w io.Writer) error {
 func (g *grid) writeRows(w io.Writer) error { return g.lines(w, g.rows) }
 
 func (g *grid) lines(w io.Writer, rows [][]string) error {
-	return readable.Align(w, rows, func(i int) bool { return g.columns[i].left })
+	return readable.Align(w, g.indent, rows, func(i int) bool { return g.columns[i].left })
 }

@@ -79,7 +79,7 @@ func canCleanUp(r *reached, compact, defragment bool) error {
 // cleaner removes what a check wrote.
 type cleaner struct {
 	r                   *reached
-	plan                load.Plan // of the check
+	plan                *load.Assignment // of the check
 	prefix              string
 	due                 uint64 // operations of the check
 	compact, defragment bool
@@ -148,16 +148,11 @@ func (c *cleaner) removeOnce(ctx context.Context) (int64, error) {
 // sweep deletes key by key what the check wrote, for stores that remove no
 // prefixes: operation n's key is a function of the seed and n, and so is known.
 func (c *cleaner) sweep(ctx context.Context) (int64, error) {
-	plan := c.plan
+	plan := *c.plan
 	plan.Load.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
 	plan.Load.Arrival, plan.Load.Rate, plan.Load.Duration = scenario.Closed, scenario.Rate{}, 0
 	plan.Load.Total = c.due
-	plan.Each, plan.Mark, plan.Changed = nil, nil, nil
-	g, err := load.New(plan)
-	if err != nil {
-		return 0, err
-	}
-	res, err := g.Run(ctx)
+	res, err := load.Run(ctx, c.r.worker(), &plan, load.Reports{})
 	if err != nil {
 		return 0, err
 	}

@@ -23,6 +23,14 @@ type Cluster struct {
 	Target kv.Target
 }
 
+// worker generates load in this process, on this cluster.
+func (c *Cluster) worker() load.Worker {
+	return &load.Local{
+		Stores: func(string) (store.Store, error) { return c.Store, nil },
+		Access: func(*scenario.Attach) (store.Access, error) { return c.Access, nil },
+	}
+}
+
 // askTimeout bounds asking a cluster how it is.
 const askTimeout = 3 * time.Second
 
@@ -45,8 +53,7 @@ type reached struct {
 // reach finds out who is there and whether they let us in, and where a target
 // is.
 func reach(ctx context.Context, c Cluster, l scenario.Load) (*reached, error) {
-	plan := load.Plan{Load: l, Store: c.Store, Access: c.Access, Endpoints: c.Access.Endpoints}
-	if err := load.Check(ctx, plan); err != nil {
+	if _, err := c.worker().Check(ctx, &load.Assignment{Load: l, Store: c.Store.Name(), Endpoints: c.Access.Endpoints}); err != nil {
 		return nil, err
 	}
 	admin, err := c.Store.Admin(c.Access)
@@ -104,12 +111,12 @@ func (r *reached) resolve(s *store.Status) ([]string, error) {
 }
 
 // plan puts the load and its target together.
-func (r *reached) plan(l scenario.Load) load.Plan {
+func (r *reached) plan(l scenario.Load) *load.Assignment {
 	numbers := map[string]uint64{}
 	for i := range r.status.Members {
 		numbers[r.status.Members[i].Endpoint] = r.status.Members[i].ID
 	}
-	return load.Plan{Load: l, Store: r.Store, Access: r.Access, Endpoints: r.targets, Members: numbers}
+	return &load.Assignment{Load: l, Store: r.Store.Name(), Endpoints: r.targets, Members: numbers}
 }
 
 // name is what a member is called: its own name where it has one.
@@ -150,7 +157,7 @@ func (r *reached) mustBeEmpty(ctx context.Context, prefix string) error {
 // that.
 func (r *reached) count(ctx context.Context, prefix string) (int64, error) {
 	level := r.Store.Capabilities().Strongest()
-	op := store.Op{Kind: kv.Range, Consistency: level, Key: []byte(prefix), End: after(prefix), Limit: 1}
+	op := store.Op{Kind: kv.Range, Consistency: level, Key: []byte(prefix), Range: &store.RangeOp{End: after(prefix), Limit: 1}}
 	dialer := engine.Dialer{Timeout: r.Access.DialTimeout, TLS: r.Access.TLS}
 	if dialer.Timeout == 0 {
 		dialer.Timeout = dialDefault

@@ -92,7 +92,7 @@ func (d *Datascale) Run(ctx context.Context) (*ScaleOutcome, error) {
 		d.Began()
 	}
 	plan := r.plan(l)
-	res, err := d.drive(ctx, plan)
+	res, err := d.drive(ctx, r, plan)
 	cleanup := cleaner{r: r, plan: plan, prefix: d.Prefix, compact: d.Compact, defragment: d.Defragment, due: 1}
 	if res != nil {
 		cleanup.due = res.Measured.Due
@@ -122,14 +122,14 @@ func (d *Datascale) tell(p Progress) {
 	}
 }
 
-func (d *Datascale) drive(ctx context.Context, plan load.Plan) (*load.Result, error) {
-	g, err := load.New(plan)
+func (d *Datascale) drive(ctx context.Context, r *reached, plan *load.Assignment) (*load.Result, error) {
+	g, err := r.worker().Prepare(ctx, plan, load.Reports{})
 	if err != nil {
 		return nil, err
 	}
 	stop := watchProgress(g, d.tell)
 	defer stop()
-	return g.Run(ctx)
+	return load.RunJob(ctx, g)
 }
 
 func (o *ScaleOutcome) fill(res *load.Result) {

@@ -105,17 +105,16 @@ func (p *Perf) Run(ctx context.Context) (*Outcome, error) {
 }
 
 // drive runs the load with the members being watched.
-func (p *Perf) drive(ctx context.Context, r *reached, w *watcher, plan load.Plan) (*load.Result, error) {
+func (p *Perf) drive(ctx context.Context, r *reached, w *watcher, plan *load.Assignment) (*load.Result, error) {
 	f := newFollower(r)
-	plan.Mark, plan.Changed = w.tester.mark, f.changed
-	g, err := load.New(plan)
+	g, err := r.worker().Prepare(ctx, plan, load.Reports{Changed: f.changed})
 	if err != nil {
 		return nil, err
 	}
 	w.begin()
 	stop := watchProgress(g, p.tell)
 	f.begin(g)
-	res, err := g.Run(ctx)
+	res, err := load.RunJob(ctx, g)
 	f.end()
 	stop()
 	ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*askTimeout)
@@ -131,7 +130,7 @@ func (p *Perf) tell(pr Progress) {
 }
 
 // watchProgress tells how a load goes until the returned function is called.
-func watchProgress(g *load.Generator, tell func(Progress)) (stop func()) {
+func watchProgress(g load.Job, tell func(Progress)) (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -175,7 +174,7 @@ func (p *Perf) fill(out *Outcome, r *reached, w *watcher, res *load.Result) {
 	for _, m := range w.members {
 		f.Members = append(f.Members, m.done())
 	}
-	f.Tester = w.tester.figures(t, w.members)
+	f.Tester = testerFigures(res, w.members)
 	whole := t.Whole()
 	out.Response = measure.Summarize(whole.Response, t.Failed())
 	out.Service = measure.Summarize(whole.Service, 0)

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -29,7 +28,6 @@ type watcher struct {
 	members []*watched
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	tester  tester
 }
 
 // watched is one member. It belongs to its goroutine until that has ended.
@@ -43,7 +41,7 @@ type watched struct {
 }
 
 func newWatcher(r *reached) *watcher {
-	w := &watcher{tester: tester{sched: map[int]probe.Sched{}}}
+	w := &watcher{}
 	for _, endpoint := range r.asked {
 		m := &watched{name: r.name(endpoint), endpoint: endpoint, access: r.Access}
 		m.figures.Name = m.name
@@ -183,58 +181,20 @@ func between(first, last store.Sample) store.Sample {
 	return d
 }
 
-// tester reads what this program used in the window, in the loops' own threads.
-type tester struct {
-	mu       sync.Mutex
-	opened   bool
-	left     int // loops that have not closed
-	loops    int
-	sched    map[int]probe.Sched // by loop, at its opening
-	used     probe.Sched
-	system   [2]probe.SystemCPU
-	known    bool
-	throttle [2]probe.Throttling
-}
-
-// mark is called from each loop's thread.
-func (t *tester) mark(m load.Mark) {
-	if m.Phase != measure.Measured {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !m.Ended {
-		if !t.opened {
-			t.opened, t.loops, t.left = true, m.Loops, m.Loops
-			t.system[0], t.known = probe.System()
-			t.throttle[0], _ = probe.Throttled()
-		}
-		t.sched[m.Loop], _ = probe.ThreadSched(m.Thread)
-		return
-	}
-	t.left--
-	if s, ok := probe.ThreadSched(m.Thread); ok {
-		d := s.Sub(t.sched[m.Loop])
-		t.used.CPU += d.CPU
-		t.used.RunDelay += d.RunDelay
-	}
-	if t.left == 0 {
-		t.system[1], _ = probe.System()
-		t.throttle[1], _ = probe.Throttled()
-	}
-}
-
-// figures is what the window used.
-func (t *tester) figures(total *measure.Totals, asked []*watched) TesterFigures {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// testerFigures is what the generator and its machine used in the window.
+func testerFigures(res *load.Result, asked []*watched) TesterFigures {
+	t := res.Measured
 	f := TesterFigures{
-		Loops: t.loops, LoopCPU: float64(t.used.CPU) / 1e9, RunDelay: float64(t.used.RunDelay) / 1e9,
-		LongestPause: float64(total.LongestPause) / 1e9, MachineBusy: -1, Processors: runtime.NumCPU(),
-		Throttled: float64(t.throttle[1].Sub(t.throttle[0]).ThrottledNS) / 1e9,
+		Loops: res.Loops, LoopCPU: float64(t.LoopCPU) / 1e9, RunDelay: float64(t.RunDelay) / 1e9,
+		LongestPause: float64(t.LongestPause) / 1e9, MachineBusy: -1, Processors: runtime.NumCPU(),
 	}
-	if spent := t.system[1].Sub(t.system[0]); t.known && spent.Total() > 0 {
-		f.MachineBusy = 1 - (spent.Idle+spent.IOWait)/spent.Total()
+	for _, u := range res.Used {
+		if u.ThrottledNS != nil {
+			f.Throttled = float64(*u.ThrottledNS) / 1e9
+		}
+		if spent := u.System; spent != nil && spent.Total() > 0 {
+			f.MachineBusy = 1 - (spent.Idle+spent.IOWait)/spent.Total()
+		}
 	}
 	for _, m := range asked {
 		if local(m.endpoint) {

@@ -14,8 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/testsettle"
@@ -65,21 +63,11 @@ func open(l scenario.Load, rate float64, d time.Duration) scenario.Load {
 	return l
 }
 
-func planFor(endpoint string, l scenario.Load) load.Plan {
-	return load.Plan{
-		Load: l, Store: etcd.New(), Access: store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}, Endpoints: []string{endpoint},
-	}
-}
-
 // run runs a load and checks what holds for all: due = completed + errors, and
 // every operation due has one time.
-func run(t testing.TB, p load.Plan) *load.Result {
+func run(t testing.TB, p task) *load.Result {
 	t.Helper()
-	g, err := load.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := g.Run(context.Background())
+	res, err := load.Run(context.Background(), p.worker(), &p.Assignment, p.Reports)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +140,7 @@ func TestCoordinatedOmission(t *testing.T) {
 			endpoint := serve(t, "delay=2ms; stall=1s@1s", nullserver.Options{}) // it stalls once
 			l := open(base(kv.Put, kv.None), 1000, 10*time.Second)
 			l.Threads = loops
-			m := run(t, planFor(endpoint, l)).Measured
+			m := run(t, taskFor(endpoint, l)).Measured
 			s := measure.Summarize(m.Whole().Response, m.Failed())
 			// One operation is due each ms.
 			atLeast(t, "p50", s.At(50).NS, 2e6)
@@ -177,7 +165,7 @@ func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
 		l := base(kv.Get, kv.Linearizable)
 		l.Duration, l.Warmup, l.Threads = 2*time.Second, 500*time.Millisecond, loops
 		testsettle.Within(t, func(r testsettle.Reporter) {
-			res := run(t, planFor(serve(t, "delay=5ms", nullserver.Options{NoMemory: true, Value: nil}), sized(l, 0)))
+			res := run(t, taskFor(serve(t, "delay=5ms", nullserver.Options{NoMemory: true, Value: nil}), sized(l, 0)))
 			littlesLaw(t, res, 100)
 			near(r, "throughput x mean response time", lawOf(res), 100, 0.03)
 			near(t, "mean in flight", res.Measured.MeanInFlight, 100, 0.03)
@@ -194,7 +182,7 @@ func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := open(base(kv.Put, kv.None), 3000, 2*time.Second)
 		l.Timeout, l.Threads = 5*time.Second, loops
-		m := run(t, planFor(serve(t, "never every 50", nullserver.Options{}), l)).Measured
+		m := run(t, taskFor(serve(t, "never every 50", nullserver.Options{}), l)).Measured
 		if got := m.Outcomes[kv.TimedOut]; got != 120 {
 			t.Errorf("%d timed out, want every 50th of 6000", got)
 		}
@@ -216,7 +204,7 @@ func TestErrorsAreCountedByKind(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Total, l.Threads = 10_000, loops
-		m := run(t, planFor(serve(t, "error=unavailable every 100", nullserver.Options{}), l)).Measured
+		m := run(t, taskFor(serve(t, "error=unavailable every 100", nullserver.Options{}), l)).Measured
 		failed := uint64(0)
 		for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 			failed += m.Outcomes[o]
@@ -231,7 +219,7 @@ func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Total, l.Threads = 20_000, loops
-		res := run(t, planFor(serve(t, "delay=1ms; close every 2000", nullserver.Options{}), l))
+		res := run(t, taskFor(serve(t, "delay=1ms; close every 2000", nullserver.Options{}), l))
 		m := res.Measured
 		if m.Outcomes[kv.ConnectionLost] == 0 || m.Reconnects == 0 {
 			t.Errorf("lost %d, reconnects %d", m.Outcomes[kv.ConnectionLost], m.Reconnects)
@@ -246,7 +234,7 @@ func TestGoAwayLosesNothing(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Total, l.Threads = 20_000, loops
-		m := run(t, planFor(serve(t, "goaway every 500", nullserver.Options{}), l)).Measured
+		m := run(t, taskFor(serve(t, "goaway every 500", nullserver.Options{}), l)).Measured
 		if m.Due != 20_000 || m.Outcomes[kv.ConnectionLost] != 0 {
 			t.Errorf("due %d, outcomes %v: a connection that is drained loses nothing", m.Due, m.Outcomes)
 		}
@@ -261,9 +249,9 @@ func TestWrongAnswersAreFound(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			l := base(kv.Get, kv.Local)
 			l.Total = 10_000
-			p := planFor(serve(t, what, nullserver.Options{}), l)
+			p := taskFor(serve(t, what, nullserver.Options{}), l)
 			// The preload reads and writes too, and wrong answers are written anew.
-			if _, err := load.Preload(context.Background(), p); err != nil {
+			if _, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil {
 				t.Fatal(err)
 			}
 			if got := run(t, p).Measured.Outcomes[kv.WrongAnswer]; got < 19 || got > 21 {
@@ -277,13 +265,13 @@ func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
 	endpoint := serve(t, "", nullserver.Options{})
 	l := base(kv.Get, kv.Local)
 	l.Total = 5000
-	p := planFor(endpoint, l)
+	p := taskFor(endpoint, l)
 	for want, n := range map[string]uint64{"first": 1000} {
-		if got, err := load.Preload(context.Background(), p); err != nil || got.Written != n {
+		if got, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil || got.Written != n {
 			t.Fatalf("the %s preload wrote %+v, %v", want, got, err)
 		}
 	}
-	if got, err := load.Preload(context.Background(), p); err != nil || got.Written != 0 {
+	if got, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil || got.Written != 0 {
 		t.Errorf("the second preload wrote %+v, %v; all was there", got, err)
 	}
 	m := run(t, p).Measured
@@ -292,7 +280,7 @@ func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
 	}
 	count := base(kv.Range, kv.Linearizable)
 	count.Total, count.Connections, count.Clients = 1, 1, 1
-	if got := run(t, planFor(endpoint, count)).Measured.Outcomes[kv.OK]; got != 1 {
+	if got := run(t, taskFor(endpoint, count)).Measured.Outcomes[kv.OK]; got != 1 {
 		t.Errorf("a range over the key space: %d ok", got)
 	}
 }
@@ -301,7 +289,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := open(sized(base(kv.Get, kv.Local), 0), 5000, 3*time.Second)
 		l.Warmup, l.Threads = 500*time.Millisecond, loops
-		m := run(t, planFor(serve(t, "", nullserver.Options{NoMemory: true}), l)).Measured
+		m := run(t, taskFor(serve(t, "", nullserver.Options{NoMemory: true}), l)).Measured
 		if m.Due != 15_000 || m.Succeeded() != 15_000 || m.Lateness == nil || m.Lateness.TotalCount() != 15_000 {
 			t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
 		}
@@ -321,12 +309,12 @@ func TestSeveralLoops(t *testing.T) {
 	endpoint := serve(t, "delay=1ms", nullserver.Options{})
 	l := base(kv.Put, kv.None)
 	l.Threads, l.Total = 3, 10_001
-	if m := run(t, planFor(endpoint, l)).Measured; m.Due != 10_001 || m.Succeeded() != 10_001 {
+	if m := run(t, taskFor(endpoint, l)).Measured; m.Due != 10_001 || m.Succeeded() != 10_001 {
 		t.Errorf("closed: due %d, succeeded %d", m.Due, m.Succeeded())
 	}
 	o := open(l, 3000, 2*time.Second)
 	o.Total = 0
-	if m := run(t, planFor(endpoint, o)).Measured; m.Due != 6000 {
+	if m := run(t, taskFor(endpoint, o)).Measured; m.Due != 6000 {
 		t.Errorf("open: due %d, want 6000", m.Due)
 	}
 }
@@ -339,7 +327,7 @@ func TestLoopsShareATotal(t *testing.T) {
 		l := base(kv.Put, kv.None)
 		l.Connections, l.Clients, l.Total, l.Threads = 5, 50, 100_000, loops
 		testsettle.Within(t, func(r testsettle.Reporter) {
-			res := run(t, planFor(serve(t, "delay=1ms", nullserver.Options{}), l))
+			res := run(t, taskFor(serve(t, "delay=1ms", nullserver.Options{}), l))
 			if m := res.Measured; m.Due != 100_000 || m.Succeeded() != 100_000 {
 				t.Errorf("due %d, succeeded %d", m.Due, m.Succeeded())
 			}
@@ -374,10 +362,10 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 			if l.Mix[0].Kind == kv.Get {
 				l.ValueSize = 0
 			}
-			p := planFor(endpoint, l)
+			p := taskFor(endpoint, l)
 			var before, after runtime.MemStats
 			var opened atomic.Bool
-			p.Mark = func(m load.Mark) {
+			p.Reports.Mark = func(m load.Mark) {
 				switch {
 				case m.Ended:
 					runtime.ReadMemStats(&after)
@@ -404,9 +392,9 @@ func TestCompareAndSet(t *testing.T) {
 	}{"each key once": {3000, 10}, "each key by one client": {1000, 1}} {
 		l := base(kv.CAS, kv.None)
 		l.Total, l.Distribution.Name, l.Clients, l.KeySpace, l.Prefix = 3000, "sequential", c.clients, c.keys, what
-		p := planFor(endpoint, l)
-		p.Versions = load.VersionsFor(&l)
-		if _, err := load.Preload(context.Background(), p); err != nil {
+		p := taskFor(endpoint, l)
+		var err error
+		if p.Preloaded, err = p.worker().Preload(context.Background(), &p.Assignment); err != nil {
 			t.Fatal(err)
 		}
 		if m := run(t, p).Measured; m.Outcomes[kv.OK] != 3000 {
@@ -416,8 +404,7 @@ func TestCompareAndSet(t *testing.T) {
 	// Everybody sets the same key: some must lose, and none is an error.
 	l := base(kv.CAS, kv.None)
 	l.Total, l.Distribution.Name, l.Clients, l.KeySpace = 3000, "sequential", 10, 1
-	p := planFor(endpoint, l)
-	p.Versions = load.VersionsFor(&l)
+	p := taskFor(endpoint, l)
 	m := run(t, p).Measured
 	if m.Outcomes[kv.Conflict] == 0 || m.Outcomes[kv.OK] == 0 || m.Failed() != 0 {
 		t.Errorf("outcomes %v, want ok and conflicts", m.Outcomes)
@@ -428,13 +415,13 @@ func TestTransactionsWriteAllTheirKeys(t *testing.T) {
 	endpoint := serve(t, "", nullserver.Options{})
 	l := base(kv.Txn, kv.None)
 	l.Total, l.TxnKeys, l.KeySpace, l.Distribution.Name = 100, 10, 1000, "sequential"
-	if m := run(t, planFor(endpoint, l)).Measured; m.Outcomes[kv.OK] != 100 {
+	if m := run(t, taskFor(endpoint, l)).Measured; m.Outcomes[kv.OK] != 100 {
 		t.Fatalf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
 	}
 	// The 100 transactions began at keys 0 to 99 and wrote 10 keys each.
 	l.Mix[0] = scenario.Operation{Kind: kv.Get, Consistency: kv.Local, Weight: 1}
 	l.Total = 1000
-	m := run(t, planFor(endpoint, l)).Measured
+	m := run(t, taskFor(endpoint, l)).Measured
 	if m.Outcomes[kv.OK] != 109 || m.Outcomes[kv.Miss] != 891 {
 		t.Errorf("outcomes %v, want 109 keys there", m.Outcomes)
 	}

@@ -13,20 +13,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Loops is how many event loops the plan's generator has.
-func (p *Plan) Loops() int { return p.threads() }
-
-// Check asks every endpoint of the plan for what the load will ask for, so that
-// a server that is not there, speaks something else or does not let us in is
-// known, in one sentence, before anything is measured: a read of the load's
-// first key, at each level that the load or its preload reads at. A load that
-// only writes needs no read: what counts is then that the server answers one,
-// and not how.
-func Check(ctx context.Context, plan Plan) error {
-	if err := distinct(ctx, plan.Endpoints); err != nil {
+// check is Worker.Check: a read of the load's first key, at each level that the
+// load or its preload reads at. A load that only writes needs no read: what
+// counts is then that the server answers one, and not how.
+func (p *plan) check(ctx context.Context) error {
+	if err := distinct(ctx, p.Endpoints); err != nil {
 		return err
 	}
-	l := plan.Load
+	l := p.Load
 	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive { // what those need is not there yet
 		l.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}
 	}
@@ -36,15 +30,15 @@ func Check(ctx context.Context, plan Plan) error {
 	}
 	var first store.Op
 	src.Fill(measure.Measured, 0, 0, &first)
-	levels := readAt(&plan.Load, plan.Store.Capabilities().Strongest())
-	for _, endpoint := range plan.Endpoints {
+	levels := readAt(&p.Load, p.store.Capabilities().Strongest())
+	for _, endpoint := range p.Endpoints {
 		if len(levels) == 0 {
-			if err := plan.answers(ctx, endpoint, &first); err != nil {
+			if err := p.answers(ctx, endpoint, &first); err != nil {
 				return err
 			}
 		}
 		for _, level := range levels {
-			if err := plan.reads(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: level, Key: first.Key}); err != nil {
+			if err := p.reads(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: level, Key: first.Key}); err != nil {
 				return err
 			}
 		}
@@ -66,7 +60,7 @@ func readAt(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency
 }
 
 // reads asks an endpoint for a read that it must answer.
-func (p *Plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
+func (p *plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
 	ev, err := p.ask(ctx, endpoint, op)
 	if err != nil && p.alive(ctx, endpoint, op, &ev) {
 		return nil
@@ -80,12 +74,12 @@ func (p *Plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
 // alive reports whether a server that did not answer a strong read lacks no more
 // than the others: it serves a local one. What a load meets there is then the
 // load's to measure, as it is at a member that is cut off.
-func (p *Plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *store.Event) bool {
+func (p *plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *store.Event) bool {
 	switch ev.Outcome {
 	case kv.Denied, kv.BadRequest:
 		return false
 	}
-	if _, ok := p.Store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local || ctx.Err() != nil {
+	if _, ok := p.store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local || ctx.Err() != nil {
 		return false
 	}
 	_, err := p.ask(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: kv.Local, Key: op.Key})
@@ -95,8 +89,8 @@ func (p *Plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *sto
 // answers asks an endpoint for a read, which it may refuse. One that denies the
 // user that may yet let him write, so the load's first operation is asked then,
 // if it is a put: the load does it anyway.
-func (p *Plan) answers(ctx context.Context, endpoint string, first *store.Op) error {
-	op := &store.Op{Kind: kv.Get, Consistency: p.Store.Capabilities().Strongest(), Key: first.Key}
+func (p *plan) answers(ctx context.Context, endpoint string, first *store.Op) error {
+	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
 	ev, err := p.ask(ctx, endpoint, op)
 	switch {
 	case err == nil, p.alive(ctx, endpoint, op, &ev), ev.Outcome.Failed() && ev.Outcome != kv.Denied:

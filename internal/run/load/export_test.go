@@ -6,9 +6,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 )
 
-// Portable makes the plan use the poller of systems without epoll.
-func (p *Plan) Portable() {
-	p.poller = func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error) {
+// Portable makes the worker use the poller of systems without epoll.
+func (w *Local) Portable() {
+	w.poller = func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error) {
 		return engine.NewPortable(conns, base, d), nil
 	}
 }

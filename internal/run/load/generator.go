@@ -2,29 +2,34 @@ package load
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Generator is a load that can be run once.
-type Generator struct {
-	plan  Plan
-	base  time.Time
-	loops []*engine.Loop
-	seen  chan handed
-	spare chan *measure.Histogram
-	col   *measure.Collector
+// generator is a load in this process that can be run once: the local Job.
+type generator struct {
+	plan    *plan
+	base    time.Time
+	loops   []*engine.Loop
+	pollers []engine.Poller
+	seen    chan handed
+	spare   chan *measure.Histogram
+	all     *Gathering
+	marks   marks
+	usage   *usage // nil in a world that is not this machine
 
 	watching *watching // nil without watchers
 	behind   atomic.Int32
+
+	started bool
+	running sync.WaitGroup
+	results []*engine.Result
+	ended   chan struct{} // closed when all seconds are merged
 }
 
 type handed struct {
@@ -32,78 +37,46 @@ type handed struct {
 	second *measure.Second // nil: the loop has ended
 }
 
-// Result is what a finished load tells.
-type Result struct {
-	Measured, Warmup *measure.Totals
-	Loops            int // event loops
-	// MemberOf says which member answered at an endpoint, by its number.
-	MemberOf map[string]uint64
-	// WarmupSeconds is how long a closed loop's warm-up took, and Steady whether
-	// its throughput was steady at the end; nil without one.
-	WarmupSeconds *float64
-	Steady        *bool
-	// Opened is when the window opened.
-	Opened time.Time
-	// Interrupted says that the window was closed before its time.
-	Interrupted bool
-}
-
-// Progress is a running load as seen from outside.
-type Progress struct {
-	Done, Failed uint64 // operations ended, warm-up included
-	Events       uint64 // that watchers got
-	InFlight     int64
-	Phase        string // connecting or draining, warmup, measured
-}
-
-// ErrNeverOpened says that a load was interrupted before its window opened.
-var ErrNeverOpened = errors.New("interrupted before the measurement began")
-
 // startIn is how long after the last connection the first phase begins, so
 // that all loops begin at the same time.
 const startIn = 2 * time.Millisecond
 
-// New makes a generator; nothing is connected yet.
-func New(plan Plan) (*Generator, error) {
-	n := plan.threads()
-	g := &Generator{
-		plan: plan, base: time.Now(),
-		seen:  make(chan handed, 64),
-		spare: make(chan *measure.Histogram, 256),
-		col:   measure.NewCollector(n),
+// newGenerator makes a generator; nothing is connected yet.
+func newGenerator(p *plan) (*generator, error) {
+	n := p.Loops()
+	g := &generator{
+		plan: p, base: time.Now(),
+		seen:    make(chan handed, 64),
+		spare:   make(chan *measure.Histogram, 256),
+		marks:   marks{of: n, report: p.reports.Mark},
+		results: make([]*engine.Result, n),
+		ended:   make(chan struct{}),
 	}
-	g.col.Each = plan.Each
-	g.col.Recycle = func(h *measure.Histogram) {
+	g.all = NewGathering(&p.Assignment, n, p.reports.Second, func(h *measure.Histogram) {
 		select {
 		case g.spare <- h:
 		default:
 		}
+	})
+	if p.world == nil {
+		g.usage = newUsage()
 	}
-	if err := plan.checkMix(); err != nil {
+	if err := p.checkShard(); err != nil {
+		return nil, err
+	}
+	if err := p.checkMix(); err != nil {
 		return nil, err
 	}
 	var err error
-	if g.watching, err = newWatching(&g.plan, n); err != nil {
+	if g.watching, err = newWatching(p, n); err != nil {
 		return nil, err
 	}
-	shared := engine.NewShared(n, plan.Load.Total, plan.Load.MaxInFlight)
+	shared := engine.NewShared(n, p.Shard.share(p.Load.Total), int(p.Shard.share(uint64(p.Load.MaxInFlight))))
 	for i := range n {
-		cfg, err := plan.config(i, n, shared, g.watching, g.caught)
-		if err != nil {
+		if err := g.addLoop(i, n, shared); err != nil {
+			g.Close()
 			return nil, err
 		}
-		cfg.Hand = func(s *measure.Second) { g.seen <- handed{i, s} }
-		cfg.Recycle = g.recycled
-		if plan.Mark != nil {
-			cfg.Mark = func(m engine.Mark) {
-				plan.Mark(Mark{Loop: i, Loops: n, Thread: m.Thread, Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))})
-			}
-		}
-		poller, err := plan.newPoller(len(cfg.Endpoints), g.base)
-		if err != nil {
-			return nil, err
-		}
-		g.loops = append(g.loops, engine.New(cfg, poller))
 	}
 	if g.watching != nil {
 		g.behind.Store(int32(len(g.watching.sinks)))
@@ -115,15 +88,45 @@ func New(plan Plan) (*Generator, error) {
 	return g, nil
 }
 
-// caught is told by each loop with watchers that they have what they were to
-// get of earlier writes. With the last of them the load is over.
-func (g *Generator) caught() {
+// addLoop makes loop i of n.
+func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
+	cfg, err := g.plan.config(i, n, shared, g.watching, g.caught)
+	if err != nil {
+		return err
+	}
+	cfg.Hand = func(s *measure.Second) { g.seen <- handed{i, s} }
+	cfg.Recycle = g.recycled
+	cfg.Mark = func(m engine.Mark) { g.mark(i, m) }
+	poller, err := g.plan.newPoller(len(cfg.Endpoints), g.base)
+	if err != nil {
+		return err
+	}
+	g.pollers = append(g.pollers, poller)
+	g.loops = append(g.loops, engine.New(cfg, poller))
+	return nil
+}
+
+// mark is called from each loop's thread.
+func (g *generator) mark(loop int, m engine.Mark) {
+	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
+	decides := g.marks.take(one)
+	if g.usage != nil {
+		g.usage.mark(loop, m, decides)
+	}
+	if decides {
+		g.marks.pass(one)
+	}
+}
+
+// caught is called by each loop whose watchers have what they were to get of
+// earlier writes. With the last of them the load is over.
+func (g *generator) caught() {
 	if g.behind.Add(-1) == 0 {
 		g.stop()
 	}
 }
 
-func (g *Generator) recycled() *measure.Histogram {
+func (g *generator) recycled() *measure.Histogram {
 	select {
 	case h := <-g.spare:
 		return h
@@ -132,159 +135,122 @@ func (g *Generator) recycled() *measure.Histogram {
 	}
 }
 
-// Run connects, runs the load and returns its totals. When ctx ends, the
-// window closes then, and what it had is returned.
-func (g *Generator) Run(ctx context.Context) (*Result, error) {
-	results := make([]*engine.Result, len(g.loops))
+// Connect implements Job.
+func (g *generator) Connect(context.Context) error {
+	g.started = true
 	connected := make(chan error, len(g.loops))
-	by := g.now() + int64(dialTimeout(g.plan.Access))
-	var running sync.WaitGroup
+	by := g.now() + int64(dialTimeout(g.plan.access))
 	for i, l := range g.loops {
-		running.Go(func() {
-			results[i] = l.Run(by, func(err error) { connected <- err })
+		g.running.Go(func() {
+			g.results[i] = l.Run(by, func(err error) { connected <- err })
 			g.seen <- handed{i, nil}
 		})
 	}
-	ended := make(chan struct{})
 	go func() {
 		g.collect()
-		close(ended)
+		close(g.ended)
 	}()
-	err := g.start(connected)
-	if err != nil {
-		g.stop()
-		if w := g.plan.World; w != nil {
-			w.Begin() // for the end: nobody is woken before
-		}
-	}
-	interrupted := false
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		interrupted = true
-		g.stop()
-		<-ended
-	}
-	running.Wait()
-	if err != nil {
-		return nil, err
-	}
-	info := g.finish(results)
-	info.Interrupted = interrupted
-	if info.Measured == nil {
-		return nil, ErrNeverOpened
-	}
-	return info, nil
-}
-
-// start waits for the loops' connections and lets them all begin at once.
-func (g *Generator) start(connected chan error) error {
 	var first error
 	for range g.loops {
 		if err := <-connected; err != nil && first == nil {
 			first = err
 		}
 	}
-	if first != nil {
-		return first
+	if first == nil {
+		return nil
 	}
+	g.stop()
+	if w := g.plan.world; w != nil {
+		w.Begin() // for the end: nobody is woken before
+	}
+	<-g.ended
+	g.running.Wait()
+	return first
+}
+
+// Run implements Job.
+func (g *generator) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	at := g.now() + int64(startIn)
+	if !begin.IsZero() {
+		at = max(at, int64(begin.Sub(g.base)))
+	}
 	for _, l := range g.loops {
 		l.Start(at)
 	}
-	if w := g.plan.World; w != nil {
+	if w := g.plan.world; w != nil {
 		w.Begin()
 	}
-	return nil
+	interrupted := false
+	select {
+	case <-g.ended:
+	case <-ctx.Done():
+		interrupted = true
+		g.stop()
+		<-g.ended
+	}
+	g.running.Wait()
+	return g.result(interrupted)
+}
+
+// result puts together what all loops report.
+func (g *generator) result(interrupted bool) (*Result, error) {
+	settles := g.plan.phases()[0].Most > 0
+	for i, r := range g.results {
+		e := endingOf(r, g.base, settles)
+		if i == 0 {
+			e.Interrupted = interrupted
+			if g.usage != nil {
+				e.Used = []Usage{g.usage.used()}
+			}
+			if g.watching != nil {
+				e.Watching = g.watching.board.Summarize(g.watching.sinks)
+			}
+		}
+		g.all.Merge(e)
+	}
+	return g.all.Result()
+}
+
+// Close implements Job.
+func (g *generator) Close() {
+	if !g.started {
+		g.started = true
+		for _, p := range g.pollers {
+			p.Release()
+		}
+	}
 }
 
 // now is the loops' clock.
-func (g *Generator) now() int64 {
-	if w := g.plan.World; w != nil {
+func (g *generator) now() int64 {
+	if w := g.plan.world; w != nil {
 		return w.Now()
 	}
 	return int64(time.Since(g.base))
 }
 
-func (g *Generator) stop() {
+func (g *generator) stop() {
 	for _, l := range g.loops {
 		l.Stop()
 	}
 }
 
 // collect takes what the loops hand over until all have ended.
-func (g *Generator) collect() {
+func (g *generator) collect() {
 	engine.Background()
 	for left := len(g.loops); left > 0; {
 		h := <-g.seen
 		if h.second == nil {
-			g.col.End(h.loop)
+			g.all.End(h.loop)
 			left--
 			continue
 		}
-		g.col.Add(h.loop, h.second)
+		g.all.Add(h.loop, h.second)
 	}
 }
 
-// finish puts the loops' results together.
-func (g *Generator) finish(results []*engine.Result) *Result {
-	info := &Result{MemberOf: map[string]uint64{}, Loops: len(g.loops)}
-	var opened, closed int64
-	for _, r := range results {
-		if r == nil || r.Opened == 0 {
-			return info
-		}
-		opened, closed = r.Opened, max(closed, r.Closed)
-	}
-	if warmup := g.plan.phases()[0]; warmup.Most > 0 {
-		seconds := float64(opened-results[0].Began) / 1e9
-		steady := results[0].Steady // a copy: a pointer into the result would keep a whole loop
-		info.WarmupSeconds, info.Steady = &seconds, &steady
-	}
-	info.Opened = g.base.Add(time.Duration(opened))
-	info.Measured, info.Warmup = g.col.Close(float64(closed-opened) / 1e9)
-	t := info.Measured
-	t.ErrorTexts = map[kv.Outcome]string{}
-	area, resting := 0.0, 0.0
-	for _, r := range results {
-		t.CarriedIn += r.CarriedIn
-		t.CarriedInAge = max(t.CarriedInAge, r.CarriedInAge)
-		t.MaxInFlight += r.MaxInFlight
-		t.Capped += r.Capped
-		t.NoRoom += r.NoRoom
-		t.Reconnects += r.Reconnects
-		t.Held += r.Held
-		t.HeldLongest = max(t.HeldLongest, r.HeldLongest)
-		t.Paused += r.Paused
-		t.LongestPause = max(t.LongestPause, r.LongestPause)
-		area += r.InFlightArea
-		resting += r.RestingArea
-		for o, text := range r.ErrorTexts {
-			if t.ErrorTexts[o] == "" {
-				t.ErrorTexts[o] = text
-			}
-		}
-		for endpoint, member := range r.MemberOf {
-			info.MemberOf[endpoint] = member
-		}
-	}
-	t.Links = linksOf(results, opened, g.plan.Endpoints)
-	if g.watching != nil {
-		t.Watching = g.watching.board.Summarize(g.watching.sinks)
-	}
-	if g.plan.Load.Arrival != scenario.Closed {
-		// The loops had their most at different times.
-		t.MaxInFlight = min(t.MaxInFlight, g.plan.Load.MaxInFlight)
-	}
-	if t.Seconds > 0 {
-		t.MeanInFlight = area / float64(closed-opened)
-		t.MeanResting = resting / float64(closed-opened)
-	}
-	return info
-}
-
-// Progress tells how far the load is; it may be called at any time.
-func (g *Generator) Progress() Progress {
+// Progress implements Job.
+func (g *generator) Progress() Progress {
 	p := Progress{Phase: "connecting"}
 	for _, l := range g.loops {
 		p.Done += l.Live.Done.Load()
@@ -301,18 +267,17 @@ func (g *Generator) Progress() Progress {
 	return p
 }
 
-// Epoch says that another leader began, for stores whose answers carry no term:
-// operations that are sent from now on belong to the given term, which rises.
-func (g *Generator) Epoch(term uint64) {
+// Epoch implements Job.
+func (g *generator) Epoch(term uint64) {
 	for _, l := range g.loops {
 		l.Epoch(term)
 	}
 }
 
-// Retarget moves the load to other endpoints, as an election asks for: at once,
-// and what is in flight ends where it is.
-func (g *Generator) Retarget(endpoints []string) {
+// Retarget implements Job.
+func (g *generator) Retarget(endpoints []string) {
 	for i, l := range g.loops {
-		l.Retarget(part(endpoints, g.plan.Load.Connections, i, len(g.loops)))
+		first, stride := g.plan.Shard.loop(i, len(g.loops))
+		l.Retarget(part(endpoints, g.plan.Load.Connections, first, stride))
 	}
 }

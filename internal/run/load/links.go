@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -9,17 +10,11 @@ import (
 )
 
 // linksOf says what happened to the connections of all loops, by endpoint: the
-// given ones first. opened is when the window did.
-func linksOf(loops []*engine.Result, opened int64, endpoints []string) []measure.Link {
-	count := map[string]int{}
-	var changes []engine.LinkChange
-	for _, r := range loops {
-		for endpoint, n := range r.Links {
-			count[endpoint] += n
-		}
-		changes = append(changes, r.LinkChanges...)
-	}
-	slices.SortStableFunc(changes, func(a, b engine.LinkChange) int { return int(min(max(a.At-b.At, -1), 1)) })
+// given ones first. count is how many there were when the window opened, and the
+// changes' times are since then.
+func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []string) []measure.Link {
+	slices.SortStableFunc(changes, func(a, b engine.LinkChange) int { return cmp.Compare(a.At, b.At) })
+	count = maps.Clone(count)
 	for _, c := range changes {
 		count[c.Endpoint] += 0
 	}
@@ -31,13 +26,13 @@ func linksOf(loops []*engine.Result, opened int64, endpoints []string) []measure
 	}
 	var links []measure.Link
 	for _, endpoint := range order {
-		links = append(links, linkOf(endpoint, count[endpoint], changes, opened))
+		links = append(links, linkOf(endpoint, count[endpoint], changes))
 	}
 	return links
 }
 
 // linkOf walks through the changes of one endpoint's connections.
-func linkOf(endpoint string, connections int, changes []engine.LinkChange, opened int64) measure.Link {
+func linkOf(endpoint string, connections int, changes []engine.LinkChange) measure.Link {
 	link := measure.Link{Endpoint: endpoint, Connections: connections, Fewest: connections, LostAt: -1, BackAt: -1}
 	now := connections
 	for _, c := range changes {
@@ -49,7 +44,7 @@ func linkOf(endpoint string, connections int, changes []engine.LinkChange, opene
 		if c.Lost {
 			link.Lost++
 		}
-		at := max(float64(c.At-opened)/1e9, 0)
+		at := max(float64(c.At)/1e9, 0)
 		link.Fewest = min(link.Fewest, now)
 		switch {
 		case now < connections && before >= connections:

@@ -6,7 +6,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
@@ -16,7 +15,7 @@ import (
 // Every protocol can open a connection, and a session, for each operation:
 // nothing is lost, nothing is wrong, and all clients are at work all the time.
 func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
-	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) load.Plan) {
+	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
 		for _, o := range []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}} {
 			l := base(o.Kind, o.Consistency)
 			l.Connections, l.Clients, l.Total, l.NewConnection = 20, 20, 2000, true
@@ -54,12 +53,12 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 			if c.named {
 				endpoint = "localhost" + endpoint[len("127.0.0.1"):]
 			}
-			p := planFor(endpoint, l)
+			p := taskFor(endpoint, l)
 			if c.secured {
-				p.Access.TLS = client
+				p.secure(client)
 			}
 			if c.portable {
-				p.Portable()
+				p.Worker.Portable()
 			}
 			if m := run(t, p).Measured; m.Due != 500 || m.Outcomes[kv.OK] != 500 {
 				t.Errorf("due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
@@ -73,7 +72,7 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 func TestNewConnectionsToNobody(t *testing.T) {
 	l := base(kv.Put, kv.None)
 	l.Connections, l.Clients, l.Duration, l.Timeout, l.NewConnection = 5, 5, time.Second, 300*time.Millisecond, true
-	m := run(t, planFor("127.0.0.1:1", l)).Measured
+	m := run(t, taskFor("127.0.0.1:1", l)).Measured
 	if m.Due == 0 || m.Outcomes[kv.NotSent] != m.Due || m.ErrorTexts[kv.NotSent] != "could not connect to 127.0.0.1:1: connect: connection refused" {
 		t.Errorf("due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 	}

@@ -4,7 +4,6 @@
 package load
 
 import (
-	"runtime"
 	"slices"
 	"time"
 
@@ -18,43 +17,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Plan is a load and where it goes.
-type Plan struct {
-	Load scenario.Load
-	// Store talks; Access says how to reach the cluster.
-	Store  store.Store
-	Access store.Access
-	// Endpoints are those that the target has now, HOST:PORT each; connection i
-	// goes to the endpoint i modulo their number.
-	Endpoints []string
-	// Members says which member is at an endpoint, by its number, as far as it
-	// is known: for stores whose answers do not say it.
-	Members map[string]uint64
-	// Versions is what VersionsFor returned.
-	Versions *keys.Versions
-	// Preloaded is what Preload returned; nil without a preload.
-	Preloaded *Preloaded
-	// Watch is what is watched beside the load; nil for nothing.
-	Watch *Watch
-	// STM is what the load's kv.STM operations are; nil for the defaults.
-	STM *STM
-	// Leases are those that kv.KeepAlive operations keep alive; client i has
-	// the i-th. Who granted them revokes them (store.Leaser).
-	Leases []int64
-	// Each takes every second, merged over the loops, when nothing due in it is
-	// open any more. Its histograms are used again afterwards.
-	Each func(*measure.Second)
-	// Changed is told, from a loop and so without blocking, that a connection
-	// was lost, or that an answer carried a higher term than any before.
-	Changed func(term uint64, lost bool)
-	// Mark is told, from a loop's thread and so without taking long, that a
-	// phase began there, or that the last one ended.
-	Mark func(Mark)
-
-	// World is where the load runs; nil is this machine.
-	World World
-
-	length int64 // of an open loop's window that a total bounds, once it is known
+// plan is an assignment with all that is live: what a worker makes of it.
+type plan struct {
+	Assignment
+	store    store.Store
+	access   store.Access
+	versions *keys.Versions // nil unless the load compares and sets
+	reports  Reports
+	world    World // nil is this machine
+	length   int64 // of an open loop's window that a total bounds, once it is known
 
 	// wrap replaces a loop's source; nil leaves it.
 	wrap func(*source) engine.Source
@@ -74,28 +45,8 @@ type World interface {
 	Begin()
 }
 
-// Mark is the beginning of a phase in one of the loops, or the end of the last.
-type Mark struct {
-	Loop, Loops int
-	Thread      int // the system's number of the loop's thread
-	Phase       measure.Phase
-	Ended       bool
-	At          time.Time
-}
-
 // drainOnStop is how long an interrupted load waits for what is in flight.
 const drainOnStop = time.Second
-
-// threads is how many event loops the plan has: one loop sends several hundred
-// thousand operations a second, and each takes a processor from a store on the
-// same machine.
-func (p *Plan) threads() int {
-	n := p.Load.Threads
-	if n == 0 {
-		n = min(runtime.NumCPU()/4, 8)
-	}
-	return min(max(n, 1), p.Load.Connections)
-}
 
 // longestBeyond is how much longer than asked for a closed loop warms up, at
 // most, until its throughput is steady; a short warm-up less.
@@ -103,7 +54,7 @@ const longestBeyond = 10 * time.Second
 
 // phases are the warm-up and the measured window. Each loop has its own,
 // because a pacer belongs to one goroutine.
-func (p *Plan) phases() []engine.Phase {
+func (p *plan) phases() []engine.Phase {
 	l := &p.Load
 	window := engine.Phase{Kind: measure.Measured, Duration: int64(l.Duration), Total: l.Total}
 	window.Pacer = p.pacer("measured")
@@ -118,13 +69,13 @@ func (p *Plan) phases() []engine.Phase {
 		return []engine.Phase{window}
 	}
 	warmup := engine.Phase{Kind: measure.Warmup, Duration: int64(l.Warmup), Pacer: p.pacer("warm-up")}
-	if warmup.Pacer == nil {
+	if warmup.Pacer == nil && !p.Shard.part() { // whether all shards' throughput is steady nobody knows in time
 		warmup.Most = int64(l.Warmup + min(4*l.Warmup, longestBeyond))
 	}
 	return []engine.Phase{warmup, window}
 }
 
-func (p *Plan) pacer(use string) pace.Pacer {
+func (p *plan) pacer(use string) pace.Pacer {
 	switch p.Load.Arrival {
 	case scenario.Constant:
 		return pace.NewConstant(p.Load.Rate.PerSecond)
@@ -135,32 +86,34 @@ func (p *Plan) pacer(use string) pace.Pacer {
 }
 
 // config is loop number i's part of the load, of n.
-func (p *Plan) config(i, n int, shared *engine.Shared, w *watching, caught func()) (engine.Config, error) {
+func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func()) (engine.Config, error) {
 	src, err := newSource(&p.Load)
 	if err != nil {
 		return engine.Config{}, err
 	}
-	src.versions, src.stm = p.Versions, p.stm()
-	src.leases, src.loops = p.leasesOf(i, n), uint64(n)
+	first, stride := p.Shard.loop(i, n)
+	src.versions, src.stm = p.versions, p.stm()
+	src.leases, src.loops = p.leasesOf(first, stride), uint64(stride)
 	src.answers.before, src.whole = p.Preloaded, p.Preloaded != nil && !has(&p.Load, kv.Delete)
-	src.answers.listings.ascending = p.Store.Capabilities().Ascending
+	src.answers.listings.ascending = p.store.Capabilities().Ascending
 	c := engine.Config{
-		Codecs: p.Store.Codecs(p.Access), Source: src,
-		Endpoints: part(p.Endpoints, p.Load.Connections, i, n),
+		Codecs: p.store.Codecs(p.access), Source: src,
+		Endpoints: part(p.Endpoints, p.Load.Connections, first, stride),
 		Offset:    uint64(i), Stride: uint64(n), Places: p.Load.Connections, Shared: shared,
+		Shard: uint64(p.Shard.I), Shards: uint64(p.Shard.of()),
 		Phases: p.phases(), Timeout: int64(p.Load.Timeout),
 		NewConnection: p.Load.NewConnection,
-		MaxInFlight:   p.Load.MaxInFlight, DrainOnStop: int64(drainOnStop),
-		Seed: random.Derive(p.Load.Seed, "backoff") + uint64(i),
+		MaxInFlight:   int(p.Shard.share(uint64(p.Load.MaxInFlight))), DrainOnStop: int64(drainOnStop),
+		Seed: random.Derive(p.Load.Seed, "backoff") + uint64(first),
 	}
 	c.MaxHeld = p.maxHeld() / n
 	if p.wrap != nil {
 		c.Source = p.wrap(src)
 	}
 	c.MemberAt = func(endpoint string) uint64 { return p.Members[endpoint] }
-	c.Changed = p.Changed
+	c.Changed = p.reports.Changed
 	if p.Load.Arrival == scenario.Closed {
-		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, i, n)
+		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, first, stride)
 	}
 	if w != nil {
 		if err := w.add(&c, src, i, n, caught); err != nil {
@@ -184,14 +137,14 @@ const (
 // its operations may be under way with all that it asks for, twice as long as the
 // wordiest protocol says it, in a buffer that may be twice as long again: it
 // doubles where the length was not announced, as in HTTP's chunks.
-func (p *Plan) maxHeld() int {
+func (p *plan) maxHeld() int {
 	l := &p.Load
 	keys := 1.0
 	if (has(l, kv.Range) || has(l, kv.TxnGet)) && !l.Scan.CountOnly {
 		switch {
 		case l.Scan.PageSize > 0:
 			keys = float64(l.Scan.PageSize)
-		case l.RangeLimit > 0 && p.Store.Capabilities().Has(kv.RangeForms): // others list all, and the codec passes over the rest
+		case l.RangeLimit > 0 && p.store.Capabilities().Has(kv.RangeForms): // others list all, and the codec passes over the rest
 			keys = float64(l.RangeLimit)
 		case len(l.RangeKey) > 0: // whatever is there
 			return heldAtMost
@@ -219,10 +172,10 @@ func (p *Plan) maxHeld() int {
 }
 
 // newPoller returns a loop's poller for the given number of connections.
-func (p *Plan) newPoller(conns int, base time.Time) (engine.Poller, error) {
+func (p *plan) newPoller(conns int, base time.Time) (engine.Poller, error) {
 	switch {
-	case p.World != nil:
-		return p.World.Poller(conns)
+	case p.world != nil:
+		return p.world.Poller(conns)
 	case p.poller != nil:
 		return p.poller(conns, base, p.dialer())
 	}
@@ -230,17 +183,17 @@ func (p *Plan) newPoller(conns int, base time.Time) (engine.Poller, error) {
 }
 
 // dialer makes the load's connections.
-func (p *Plan) dialer() engine.Dialer {
-	d := engine.Dialer{Timeout: dialTimeout(p.Access), TLS: p.Access.TLS, Brief: p.Load.NewConnection, MaxHeld: p.maxHeld()}
+func (p *plan) dialer() engine.Dialer {
+	d := engine.Dialer{Timeout: dialTimeout(p.access), TLS: p.access.TLS, Brief: p.Load.NewConnection, MaxHeld: p.maxHeld()}
 	if d.TLS != nil {
 		d.TLS = d.TLS.Clone()
-		d.TLS.NextProtos = p.Store.Capabilities().ALPN
+		d.TLS.NextProtos = p.store.Capabilities().ALPN
 	}
 	return d
 }
 
 // part is the endpoints of loop i's connections: connection k of all belongs
-// to loop k modulo n.
+// to loop k modulo n, of the loops of all shards.
 func part(endpoints []string, connections, i, n int) (mine []string) {
 	for k := i; k < connections; k += n {
 		mine = append(mine, endpoints[k%len(endpoints)])

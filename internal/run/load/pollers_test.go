@@ -1,7 +1,6 @@
 package load_test
 
 import (
-	"context"
 	"crypto/tls"
 	"net"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
 	"github.com/quorumbench/quorumbench/internal/testcerts"
 )
@@ -32,12 +30,12 @@ func TestPollers(t *testing.T) {
 					if size > 1000 {
 						l.Total, l.Connections, l.Clients = 300, 4, 16
 					}
-					p := planFor(serve(t, "goaway every 1000", o), l)
+					p := taskFor(serve(t, "goaway every 1000", o), l)
 					if secured {
-						p.Access.TLS = client
+						p.secure(client)
 					}
 					if portable {
-						p.Portable()
+						p.Worker.Portable()
 					}
 					if m := run(t, p).Measured; m.Due != l.Total || m.Failed() != 0 {
 						t.Errorf("due %d, outcomes %v", m.Due, m.Outcomes)
@@ -81,12 +79,13 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		"a name with no number": {"127.0.0.1", nil, "missing port"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := planFor(c.endpoint, base(kv.Get, kv.Local))
-			p.Access.TLS, p.Access.DialTimeout = c.tls, patience
+			p := taskFor(c.endpoint, base(kv.Get, kv.Local))
+			p.secure(c.tls)
+			p.Access.DialTimeout = patience
 			if c.endpoint == silent.Addr().String() {
 				p.Access.DialTimeout = 500 * time.Millisecond
 			}
-			err := load.Check(context.Background(), p)
+			err := p.check()
 			switch {
 			case c.want == "" && err != nil:
 				t.Error(err)

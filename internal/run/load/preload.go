@@ -19,13 +19,12 @@ const (
 	preloadRounds      = 3
 )
 
-// Preload makes every key of the key space exist with a value of the load's
-// size: it reads all, and writes those that are missing or not ours. It returns
-// when every endpoint of the plan that the load reads from serves what it wrote.
-func Preload(ctx context.Context, plan Plan) (*Preloaded, error) {
-	done, missing := &Preloaded{}, newSet(plan.Load.KeySpace)
-	read := scenario.Operation{Kind: kv.Get, Consistency: plan.Store.Capabilities().Strongest(), Weight: 1}
-	if _, err := pass(ctx, plan, read, plan.Load.KeySpace, nil, missing, done); err != nil {
+// preload is Worker.Preload.
+func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
+	noted, missing := &preloading{}, newSet(p.Load.KeySpace)
+	done := &noted.done
+	read := scenario.Operation{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Weight: 1}
+	if _, err := p.pass(ctx, read, p.Load.KeySpace, nil, missing, noted); err != nil {
 		return nil, fmt.Errorf("the preload could not read the key space: %w", err)
 	}
 	write := scenario.Operation{Kind: kv.Put, Weight: 1}
@@ -35,13 +34,16 @@ func Preload(ctx context.Context, plan Plan) (*Preloaded, error) {
 			return nil, fmt.Errorf("more than %d keys of the key space have values that are not the load's: remove them, or use another prefix", mostReplaced)
 		}
 		if numbers.count == 0 {
-			return done, settle(ctx, &plan)
+			if p.versions != nil {
+				done.Versions = p.versions.List()
+			}
+			return done, p.settle(ctx)
 		}
 		if round > preloadRounds {
-			return nil, fmt.Errorf("the preload could not write %d keys of %d", numbers.count, plan.Load.KeySpace)
+			return nil, fmt.Errorf("the preload could not write %d keys of %d", numbers.count, p.Load.KeySpace)
 		}
-		missing = newSet(plan.Load.KeySpace)
-		whole, err := pass(ctx, plan, write, numbers.count, numbers, missing, done)
+		missing = newSet(p.Load.KeySpace)
+		whole, err := p.pass(ctx, write, numbers.count, numbers, missing, noted)
 		if err != nil && (round == preloadRounds || !whole) {
 			return nil, fmt.Errorf("the preload could not write the key space: %w", err)
 		}
@@ -53,32 +55,32 @@ func Preload(ctx context.Context, plan Plan) (*Preloaded, error) {
 // those that have no good answer. It is not whole when it ended before all of
 // them had their turn: ctx ended, or the store was found not to serve, which
 // without a quorum would else take a timeout for every few keys.
-func pass(ctx context.Context, plan Plan, what scenario.Operation, total uint64, numbers *numberList, bad *set, done *Preloaded) (whole bool, err error) {
-	l := plan.Load
+func (p *plan) pass(ctx context.Context, what scenario.Operation, total uint64, numbers *numberList, bad *set, noted *preloading) (whole bool, err error) {
+	l := p.Load
 	l.Mix = []scenario.Operation{what}
 	l.Arrival, l.Warmup, l.Duration, l.Total = scenario.Closed, 0, 0, total
-	l.NewConnection = false
+	l.NewConnection, l.Watch = false, nil
 	l.Connections, l.Clients = preloadConnections, preloadClients
-	if plan.Store.Capabilities().InFlight == 1 {
+	if p.store.Capabilities().InFlight == 1 {
 		l.Clients = l.Connections
 	}
-	plan.Load = l
+	one := *p
+	one.Load, one.Shard, one.Preloaded = l, Shard{}, nil
 	within, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	plan.Mark, plan.Changed, plan.Watch, plan.Preloaded = nil, nil, nil, nil
-	plan.Each = func(s *measure.Second) {
+	one.reports = Reports{Second: func(s *measure.Second) {
 		if hopeless(s, what) {
 			giveUp()
 		}
+	}}
+	one.wrap = func(s *source) engine.Source {
+		return &preloadSource{source: s, numbers: numbers, bad: bad, what: what, noted: noted}
 	}
-	plan.wrap = func(s *source) engine.Source {
-		return &preloadSource{source: s, numbers: numbers, bad: bad, what: what, done: done}
-	}
-	g, err := New(plan)
+	g, err := newGenerator(&one)
 	if err != nil {
 		return false, err
 	}
-	res, err := g.Run(within)
+	res, err := RunJob(within, g)
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
@@ -121,7 +123,7 @@ type preloadSource struct {
 	numbers *numberList
 	bad     *set
 	what    scenario.Operation
-	done    *Preloaded
+	noted   *preloading
 }
 
 func (s *preloadSource) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
@@ -149,7 +151,7 @@ func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.O
 	case outcome == kv.OK, short:
 		s.bad.remove(number)
 	case outcome != kv.Miss && ev.Outcome == kv.OK && kind == kv.Get:
-		s.done.replace(number, ev.Value)
+		s.noted.replace(number, ev.Value)
 	}
 	return outcome
 }

@@ -17,14 +17,14 @@ import (
 )
 
 // eachProtocol runs a test against the null server of every store that has one.
-func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, plan func(scenario.Load) load.Plan)) {
+func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, plan func(scenario.Load) task)) {
 	t.Helper()
-	eachServer(t, o, func(t *testing.T, start func() func(scenario.Load) load.Plan) { test(t, start()) })
+	eachServer(t, o, func(t *testing.T, start func() func(scenario.Load) task) { test(t, start()) })
 }
 
 // eachServer is eachProtocol for tests that start the server themselves: what
 // its script does at a time it does once.
-func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start func() func(scenario.Load) load.Plan)) {
+func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start func() func(scenario.Load) task)) {
 	t.Helper()
 	for _, s := range registry.All() {
 		served, ok := s.(store.NullServed)
@@ -32,10 +32,10 @@ func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start
 			continue
 		}
 		t.Run(s.Name(), func(t *testing.T) {
-			test(t, func() func(scenario.Load) load.Plan {
+			test(t, func() func(scenario.Load) task {
 				endpoints := storetest.ServeNull(t, served, 1, o)
-				return func(l scenario.Load) load.Plan {
-					return load.Plan{Load: l, Store: s, Access: store.Access{Endpoints: endpoints, DialTimeout: patience}, Endpoints: endpoints}
+				return func(l scenario.Load) task {
+					return taskOn(s, endpoints, l)
 				}
 			})
 		})
@@ -46,7 +46,7 @@ func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start
 // p95 is half of the stall, p99 nine tenths of it, whatever the protocol and
 // however many operations a connection takes. No machine makes them less.
 func TestStallShowsInEveryProtocol(t *testing.T) {
-	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) load.Plan) {
+	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) task) {
 		testsettle.Within(t, func(r testsettle.Reporter) {
 			m := run(t, start()(open(base(kv.Put, kv.None), 500, 5*time.Second))).Measured
 			// One operation is due every 2 ms. On a busy machine the last may still
@@ -69,11 +69,11 @@ func TestStallShowsInEveryProtocol(t *testing.T) {
 // What is preloaded is read back, each read checked, and a closed loop obeys
 // Little's law.
 func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
-	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) load.Plan) {
+	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
 		l := base(kv.Get, kv.Local)
 		l.Connections, l.Clients, l.Duration = 50, 50, 2*time.Second
 		p := plan(l)
-		if n, err := load.Preload(context.Background(), p); err != nil || n.Written != l.KeySpace {
+		if n, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil || n.Written != l.KeySpace {
 			t.Fatalf("preloaded %d, %v", n, err)
 		}
 		testsettle.Within(t, func(r testsettle.Reporter) {
@@ -89,7 +89,7 @@ func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
 
 // In the steady state put and get allocate nothing, in any protocol.
 func TestNoProtocolAllocates(t *testing.T) {
-	eachProtocol(t, store.NullOptions{ValueSize: 8}, func(t *testing.T, plan func(scenario.Load) load.Plan) {
+	eachProtocol(t, store.NullOptions{ValueSize: 8}, func(t *testing.T, plan func(scenario.Load) task) {
 		for _, o := range []scenario.Operation{{Kind: kv.Get, Consistency: kv.Local, Weight: 1}, {Kind: kv.Put, Weight: 1}} {
 			l := sized(base(kv.Get, kv.Local), 8)
 			l.Mix = []scenario.Operation{o}
@@ -97,7 +97,7 @@ func TestNoProtocolAllocates(t *testing.T) {
 			l.Warmup, l.Duration = 500*time.Millisecond, time.Second
 			p := plan(l)
 			var before, after runtime.MemStats
-			p.Mark = func(m load.Mark) {
+			p.Reports.Mark = func(m load.Mark) {
 				switch {
 				case m.Ended:
 					runtime.ReadMemStats(&after)

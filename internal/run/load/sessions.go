@@ -10,9 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// STM is what the transactions of a load are.
-type STM = scenario.STM
-
 // lockName is the one lock of all transactions.
 const lockName = "stmlock" // as in etcd's benchmark
 
@@ -20,7 +17,7 @@ const lockName = "stmlock" // as in etcd's benchmark
 const maxSTMKeys = 1024
 
 // checkMix says in one sentence what the load's operations lack.
-func (p *Plan) checkMix() error {
+func (p *plan) checkMix() error {
 	for _, o := range p.Load.Mix {
 		switch o.Kind {
 		case kv.Watch:
@@ -56,7 +53,7 @@ func (p *Plan) checkMix() error {
 }
 
 // checkLeases: in a closed loop each client keeps a lease of its own alive.
-func (p *Plan) checkLeases() error {
+func (p *plan) checkLeases() error {
 	need := 1
 	if p.Load.Arrival == scenario.Closed {
 		need = p.Load.Clients
@@ -69,7 +66,7 @@ func (p *Plan) checkLeases() error {
 
 // leasesOf is the lease of each client of loop i, in the order of clientsOf; in
 // an open loop, which has no clients, all loops use all.
-func (p *Plan) leasesOf(i, n int) (mine []int64) {
+func (p *plan) leasesOf(i, n int) (mine []int64) {
 	if p.Load.Arrival != scenario.Closed {
 		return p.Leases
 	}
@@ -89,9 +86,9 @@ func (s *source) leaseOf(n uint64, client uint32) int64 {
 	return s.leases[n%uint64(len(s.leases))]
 }
 
-func (p *Plan) stm() *STM {
-	if p.STM != nil {
-		return p.STM
+func (p *plan) stm() *scenario.STM {
+	if p.Load.STM != nil {
+		return p.Load.STM
 	}
 	d := scenario.DefaultSTM()
 	return &d
@@ -123,9 +120,10 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 			p.Value = s.written[i]
 		}
 	}
-	op.Pairs, op.Isolation = s.read, s.stm.Isolation
+	op.STM = &s.asSTM
+	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation}
 	if s.stm.Locker != kv.LockNone {
-		op.Lock, op.Locker, op.Session = s.lock, s.stm.Locker, s.leaseOf(n, client)
+		s.asSTM.Lock, s.asSTM.Locker, s.asSTM.Lease = s.lock, s.stm.Locker, s.leaseOf(n, client)
 	}
 }
 
@@ -142,7 +140,8 @@ func drawn(list []uint64, n uint64) bool {
 func (s *source) acknowledge(kind kv.Kind, number uint64, ev *store.Event) {
 	switch {
 	case ev.Outcome != kv.OK:
-	case kind == kv.Put, kind == kv.CAS, kind == kv.Delete && ev.Count > 0:
+	case kind == kv.Delete && ev.Count == 0: // nothing was there
+	case kind.OneKey() && kind.Writes():
 		s.board.Acknowledge(number)
 	case kind == kv.Txn:
 		for i := range s.pairs {

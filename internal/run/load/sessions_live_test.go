@@ -9,14 +9,16 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
 
 // Each client of a closed loop keeps its own lease alive: what is left of the time
 // of every lease is the whole of it again, less what the load took.
 func TestKeepAlives(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	access := store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}
 	admin, err := etcd.New().Admin(access)
 	if err != nil {
@@ -48,7 +50,7 @@ func TestKeepAlives(t *testing.T) {
 	}
 	l := base(kv.KeepAlive, kv.None)
 	l.Connections, l.Clients, l.Total, l.Threads = 3, clients, 10*clients, 2
-	p := planFor(endpoint, l)
+	p := taskFor(endpoint, l)
 	p.Leases = ids
 	began := time.Now()
 	m := run(t, p).Measured
@@ -75,12 +77,12 @@ func TestKeepAlives(t *testing.T) {
 // Transactions at every isolation, with few keys, so that there are conflicts
 // where the isolation knows any; the requests tell reads, commits and retries.
 func TestSTM(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	for iso := range kv.NumIsolations {
 		l := base(kv.STM, kv.None)
 		l.KeySpace, l.Prefix, l.Connections, l.Clients, l.Total = 6, "stm"+iso.String(), 2, 16, 300
-		p := planFor(endpoint, l)
-		p.STM = &load.STM{Isolation: iso, KeysPerTxn: 3, WritePercent: 70}
+		p := taskFor(endpoint, l)
+		p.Load.STM = &scenario.STM{Isolation: iso, KeysPerTxn: 3, WritePercent: 70}
 		m := run(t, p).Measured
 		t.Logf("%v: %d transactions, %d requests more, %d retries", iso, m.Done, m.Extra, m.Retries)
 		if m.Failed() > 0 || m.Done != 300 {
@@ -105,7 +107,7 @@ func TestTxnMixed(t *testing.T) {
 	l.KeySpace, l.RangeLimit, l.TxnKeys, l.Total = 50, 10, 2, 1000
 	l.Mix = append(l.Mix, l.Mix[0])
 	l.Mix[1].Kind, l.Mix[1].Consistency = kv.Txn, kv.None
-	m := run(t, planFor(startEtcd(t), l)).Measured
+	m := run(t, taskFor(embedded.Etcd(t), l)).Measured
 	if m.Failed() > 0 || m.Done != 1000 || len(m.Cells) != 2 {
 		t.Errorf("outcomes %v %v in %d series", m.Outcomes, m.ErrorTexts, len(m.Cells))
 	}
@@ -121,7 +123,7 @@ func TestSTMUnderALock(t *testing.T) {
 }
 
 func stmUnder(t *testing.T, locker kv.Locker) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}, DialTimeout: patience})
 	if err != nil {
 		t.Fatal(err)
@@ -130,8 +132,8 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	l := base(kv.STM, kv.None)
 	l.KeySpace, l.Connections, l.Clients, l.Total = 4, 2, 8, 100
 	l.Timeout = patience
-	p := planFor(endpoint, l)
-	p.STM = &load.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 2, WritePercent: 100, Locker: locker}
+	p := taskFor(endpoint, l)
+	p.Load.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 2, WritePercent: 100, Locker: locker}
 	granted := func() {
 		t.Helper()
 		if p.Leases, err = admin.(store.Leaser).Grant(t.Context(), l.Clients, 10*time.Minute); err != nil {
@@ -154,11 +156,7 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	}
 	// Transactions that are given up while others hold the lock.
 	p.Load.Timeout, p.Load.Total, p.Load.Duration = 3*time.Millisecond, 0, time.Second
-	g, err := load.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.Run(t.Context()); err != nil {
+	if _, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{}); err != nil {
 		t.Fatal(err)
 	}
 	// What they left of the lock ends with their leases.
@@ -170,8 +168,8 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 50 {
 		t.Errorf("after a load that gave up: %v %v", m.Outcomes, m.ErrorTexts)
 	}
-	p.STM.Locker = kv.NumLockers
-	if _, err := load.New(p); err == nil {
+	p.Load.STM.Locker = kv.NumLockers
+	if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil {
 		t.Error("a locker that is none was taken")
 	}
 }

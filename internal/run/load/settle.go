@@ -27,22 +27,22 @@ const settleMark = preloadMark | warmupMark
 // settle waits until every endpoint that the load reads from, at a level that may
 // be behind, serves the preload's last write. It writes one more value for that,
 // after all others: a member that serves it has applied them too.
-func settle(ctx context.Context, plan *Plan) error {
-	levels := behind(&plan.Load)
+func (p *plan) settle(ctx context.Context) error {
+	levels := behind(&p.Load)
 	if len(levels) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, settleWithin, errUnsettled)
 	defer cancel()
-	last, err := writeLast(ctx, plan)
+	last, err := p.writeLast(ctx)
 	if err != nil {
 		return err
 	}
-	asked := slices.Clone(plan.Endpoints)
+	asked := slices.Clone(p.Endpoints)
 	slices.Sort(asked)
 	for _, endpoint := range slices.Compact(asked) {
 		for _, level := range levels {
-			if err := plan.serves(ctx, endpoint, level, last); err != nil {
+			if err := p.serves(ctx, endpoint, level, last); err != nil {
 				return err
 			}
 		}
@@ -71,14 +71,14 @@ type lastWrite struct {
 
 // writeLast writes the key space's first key once more, with a value that it
 // does not have.
-func writeLast(ctx context.Context, plan *Plan) (lastWrite, error) {
-	src, err := newSource(&plan.Load)
+func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
+	src, err := newSource(&p.Load)
 	if err != nil {
 		return lastWrite{}, err
 	}
 	w := lastWrite{key: src.space.Append(nil, 0)}
-	read := store.Op{Kind: kv.Get, Consistency: plan.Store.Capabilities().Strongest(), Key: w.key}
-	had, err := plan.ask(ctx, plan.Endpoints[0], &read)
+	read := store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: w.key}
+	had, err := p.ask(ctx, p.Endpoints[0], &read)
 	if err != nil {
 		return w, err
 	}
@@ -95,21 +95,21 @@ func writeLast(ctx context.Context, plan *Plan) (lastWrite, error) {
 		}
 	}
 	put := store.Op{Kind: kv.Put, Key: w.key, Value: w.value}
-	ev, err := plan.ask(ctx, plan.Endpoints[0], &put)
+	ev, err := p.ask(ctx, p.Endpoints[0], &put)
 	if err != nil {
 		return w, fmt.Errorf("the preload could not write its last key: %w", err)
 	}
 	w.revision = ev.Revision
-	if plan.Versions != nil {
-		if plan.Versions.Forget(0); ev.Revision > 0 {
-			plan.Versions.Set(0, ev.Revision)
+	if p.versions != nil {
+		if p.versions.Forget(0); ev.Revision > 0 {
+			p.versions.Set(0, ev.Revision)
 		}
 	}
 	return w, nil
 }
 
 // serves waits until a read of one endpoint returns the last write.
-func (p *Plan) serves(ctx context.Context, endpoint string, level kv.Consistency, w lastWrite) error {
+func (p *plan) serves(ctx context.Context, endpoint string, level kv.Consistency, w lastWrite) error {
 	read := store.Op{Kind: kv.Get, Consistency: level, Key: w.key}
 	for wait := firstAskAt; ; wait = min(2*wait, lastAskAt) {
 		ev, err := p.ask(ctx, endpoint, &read)
@@ -137,8 +137,8 @@ func (p *Plan) serves(ctx context.Context, endpoint string, level kv.Consistency
 
 // ask does one operation at an endpoint. A failed one is an error, in one
 // sentence.
-func (p *Plan) ask(ctx context.Context, endpoint string, op *store.Op) (store.Event, error) {
-	ev, err := p.dialer().Ask(ctx, endpoint, p.Store.Codecs(p.Access), op)
+func (p *plan) ask(ctx context.Context, endpoint string, op *store.Op) (store.Event, error) {
+	ev, err := p.dialer().Ask(ctx, endpoint, p.store.Codecs(p.access), op)
 	switch {
 	case ctx.Err() != nil && context.Cause(ctx) != errUnsettled:
 		return ev, context.Cause(ctx)

@@ -15,12 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Watch is what is watched beside a load.
-type Watch = scenario.Watch
-
 // checkWatch says in one sentence why the watching cannot be done.
-func checkWatch(w *Watch, p *Plan) error {
-	switch lacks := p.Store.Capabilities().Operation(p.Store.Name(), kv.Watch, kv.None); {
+func checkWatch(w *scenario.Watch, p *plan) error {
+	switch lacks := p.store.Capabilities().Operation(p.store.Name(), kv.Watch, kv.None); {
 	case lacks != nil:
 		return lacks
 	case w.Watchers < 1 || w.Watchers >= 1<<24:
@@ -55,16 +52,16 @@ func checkWatch(w *Watch, p *Plan) error {
 
 // watching is what the loops of a generator share of it.
 type watching struct {
-	plan  *Plan
+	plan  *plan
 	board *watch.Board
 	sinks []*watch.Sink
 }
 
-func newWatching(p *Plan, loops int) (*watching, error) {
-	if p.Watch == nil {
+func newWatching(p *plan, loops int) (*watching, error) {
+	if p.Load.Watch == nil {
 		return nil, nil
 	}
-	if err := checkWatch(p.Watch, p); err != nil {
+	if err := checkWatch(p.Load.Watch, p); err != nil {
 		return nil, err
 	}
 	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}, nil
@@ -73,7 +70,7 @@ func newWatching(p *Plan, loops int) (*watching, error) {
 // add gives loop i of n its watchers.
 func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) error {
 	src.board = w.board
-	p, spec := w.plan, w.plan.Watch
+	p, spec := w.plan, w.plan.Load.Watch
 	conns, first := p.Load.Connections, 0
 	if spec.Connections > 0 {
 		conns, first = spec.Connections, len(c.Endpoints)
@@ -111,7 +108,7 @@ func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) e
 }
 
 // watcherOf is what the watcher with the number watches, of n keys.
-func watcherOf(w *Watch, watcher, n uint64) watch.Watcher {
+func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 	if len(w.Key) > 0 {
 		return watch.Watcher{Keys: 1}
 	}
@@ -122,23 +119,24 @@ func watcherOf(w *Watch, watcher, n uint64) watch.Watcher {
 	return watch.Watcher{First: first, Keys: min(max(w.Span, 1), n-first)}
 }
 
-// WriteVersions writes a key n times, one after the other, and returns the
-// revision of the first: watchers that start there have n events to catch up.
-func WriteVersions(ctx context.Context, plan Plan, key []byte, n uint32) (first int64, err error) {
-	dialer := plan.dialer()
-	values := keys.NewValues(max(plan.Load.ValueSize, keys.HeadLen), random.Derive(plan.Load.Seed, "values"))
+// writeVersions is Worker.WriteVersions: one write after the other, so that
+// watchers that start at the first have as many events to catch up with.
+func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
+	key, n := p.Load.Watch.Key, p.Load.Watch.Expect
+	dialer := p.dialer()
+	values := keys.NewValues(max(p.Load.ValueSize, keys.HeadLen), random.Derive(p.Load.Seed, "values"))
 	for i := range n {
 		op := store.Op{Kind: kv.Put, Key: key, Value: values.Append(nil, key, 0, preloadMark|uint64(i))}
-		ev, err := dialer.Ask(ctx, plan.Endpoints[0], plan.Store.Codecs(plan.Access), &op)
+		ev, err := dialer.Ask(ctx, p.Endpoints[0], p.store.Codecs(p.access), &op)
 		switch {
 		case ctx.Err() != nil:
 			return 0, context.Cause(ctx)
 		case err != nil:
 			return 0, err
 		case ev.Outcome != kv.OK:
-			return 0, fmt.Errorf("%s does not write what the watchers are to catch up with: %s", plan.Endpoints[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
+			return 0, fmt.Errorf("%s does not write what the watchers are to catch up with: %s", p.Endpoints[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
 		case ev.Revision == 0:
-			return 0, fmt.Errorf("%s does not tell the revision of a write, so that no watcher can begin at an earlier one", plan.Store.Name())
+			return 0, fmt.Errorf("%s does not tell the revision of a write, so that no watcher can begin at an earlier one", p.store.Name())
 		}
 		if i == 0 {
 			first = ev.Revision
@@ -148,10 +146,10 @@ func WriteVersions(ctx context.Context, plan Plan, key []byte, n uint32) (first 
 }
 
 // filler makes the operations that create watchers.
-func filler(spec *Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
+func filler(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {
-		op.Stream, op.PrevKV = streams[i], spec.PrevKV
+		op.Watch.Stream, op.Watch.PrevKV = streams[i], spec.PrevKV
 		if op.Key = spec.Key; len(spec.Key) > 0 {
 			return
 		}
@@ -160,7 +158,7 @@ func filler(spec *Watch, space keys.Space, watchers []watch.Watcher, streams []u
 		op.Key = key
 		if w.Keys > 1 {
 			end = append(space.Append(end[:0], w.First+w.Keys-1), 0)
-			op.End = end
+			op.Watch.End = end
 		}
 	}
 }

@@ -2,10 +2,8 @@ package load_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"runtime"
 	"strconv"
 	"strings"
@@ -15,79 +13,16 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
 
-// freeURLs returns addresses that are the test's to its end, also while nothing
-// listens there.
-func freeURLs(t *testing.T, n int) (out []url.URL) {
-	t.Helper()
-	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(lease.Release)
-	for _, port := range lease.Ports {
-		out = append(out, url.URL{Scheme: "http", Host: net.JoinHostPort(lease.Address, strconv.Itoa(port))})
-	}
-	return out
-}
-
-// startEtcd starts one real member in this process.
-func startEtcd(t *testing.T) (endpoint string) {
-	t.Helper()
-	m := newMember(t)
-	if err := m.start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.server.Close() })
-	return m.endpoint()
-}
-
-// member is a real etcd that can be stopped and started again.
-type member struct {
-	cfg    *embed.Config
-	server *embed.Etcd
-}
-
-func newMember(t *testing.T) *member {
-	t.Helper()
-	cfg := embed.NewConfig()
-	urls := freeURLs(t, 2)
-	cfg.Dir = t.TempDir()
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = urls[:1], urls[:1]
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = urls[1:], urls[1:]
-	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	cfg.UnsafeNoFsync = true
-	return &member{cfg: cfg}
-}
-
-func (m *member) endpoint() string { return m.cfg.ListenClientUrls[0].Host }
-
-func (m *member) start() error {
-	e, err := embed.StartEtcd(m.cfg)
-	if err != nil {
-		return err
-	}
-	select {
-	case <-e.Server.ReadyNotify():
-		m.server = e
-		return nil
-	case <-time.After(patience):
-		e.Close()
-		return fmt.Errorf("etcd is not ready after %v", patience)
-	}
-}
-
 // seen is how many events n writes to each of so many keys make.
-func seen(w load.Watch, keys, n int) (events uint64) {
+func seen(w scenario.Watch, keys, n int) (events uint64) {
 	if w.WatchedKeys == 0 {
 		w.WatchedKeys = uint64(keys)
 	}
@@ -104,25 +39,25 @@ func seen(w load.Watch, keys, n int) (events uint64) {
 // writes of its own accord when they come faster than the machine can take. It
 // still may on a busy one, and what it gave up may have happened.
 func TestWatchersGetEveryEvent(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	for name, c := range map[string]struct {
-		watch   load.Watch
+		watch   scenario.Watch
 		threads int
 	}{
-		"shared":        {load.Watch{Watchers: 100, Streams: 10}, 1},
-		"own":           {load.Watch{Watchers: 100, Streams: 10, Connections: 3}, 1},
-		"another loop":  {load.Watch{Watchers: 100, Streams: 1, Connections: 1}, 2},
-		"of intervals":  {load.Watch{Watchers: 20, Streams: 4, Span: 5}, 2},
-		"of one key":    {load.Watch{Watchers: 20, Streams: 4, WatchedKeys: 1, PrevKV: true}, 1},
-		"ten to stream": {load.Watch{Watchers: 200, Streams: 100}, 2},
+		"shared":        {scenario.Watch{Watchers: 100, Streams: 10}, 1},
+		"own":           {scenario.Watch{Watchers: 100, Streams: 10, Connections: 3}, 1},
+		"another loop":  {scenario.Watch{Watchers: 100, Streams: 1, Connections: 1}, 2},
+		"of intervals":  {scenario.Watch{Watchers: 20, Streams: 4, Span: 5}, 2},
+		"of one key":    {scenario.Watch{Watchers: 20, Streams: 4, WatchedKeys: 1, PrevKV: true}, 1},
+		"ten to stream": {scenario.Watch{Watchers: 200, Streams: 100}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := base(kv.Put, kv.None)
 			l.Clients, l.Total, l.Warmup = 20, 1000, 200*time.Millisecond
 			l.KeySpace, l.Prefix, l.Threads = 10, "watched "+name, c.threads
 			l.Distribution, l.Timeout = scenario.Distribution{Name: "sequential"}, patience
-			p := planFor(endpoint, l)
-			p.Watch = &c.watch
+			p := taskFor(endpoint, l)
+			p.Load.Watch = &c.watch
 			r := run(t, p)
 			m, warmup := r.Measured, r.Warmup
 			w := m.Watching
@@ -199,7 +134,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // Watchers whose connection is cut go on where they were: no event is lost.
 func TestWatchersResumeAfterACut(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	// Half of the 12,000 events come through it, of more than 100 bytes each.
 	net := cuttable{after: 150_000}
 	net.cuts.Store(3)
@@ -207,9 +142,9 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 	l.Clients, l.Total = 10, 1200
 	l.KeySpace, l.Connections, l.Distribution = 5, 1, scenario.Distribution{Name: "sequential"}
 	l.Timeout = patience
-	p := planFor(endpoint, l)
+	p := taskFor(endpoint, l)
 	p.Endpoints = []string{endpoint, net.serve(t, endpoint)}
-	p.Watch = &load.Watch{Watchers: 50, Streams: 4, Connections: 2} // of which one goes through the cut
+	p.Load.Watch = &scenario.Watch{Watchers: 50, Streams: 4, Connections: 2} // of which one goes through the cut
 	res := run(t, p)
 	w := res.Measured.Watching
 	t.Logf("%+v", *w)
@@ -226,17 +161,17 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 // A member that stops and comes back: puts fail meanwhile, and of those that
 // were acknowledged no event is lost.
 func TestWatchersSurviveTheMember(t *testing.T) {
-	m := newMember(t)
-	if err := m.start(); err != nil {
+	m := embedded.New(t)
+	if err := m.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { m.server.Close() }()
+	defer m.Stop()
 	// The load ends with its total, however long the member is away.
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Clients, l.Total = 3, 10, 2000
-	p := planFor(m.endpoint(), l)
-	p.Watch = &load.Watch{Watchers: 30, Streams: 6, WatchedKeys: 3}
-	g, err := load.New(p)
+	p := taskFor(m.Endpoint(), l)
+	p.Load.Watch = &scenario.Watch{Watchers: 30, Streams: 6, WatchedKeys: 3}
+	g, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,13 +180,13 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 	var away sync.WaitGroup
 	away.Go(func() {
 		eventually(t, "enough events", func() bool { return g.Progress().Events > 1000 })
-		m.server.Close()
-		if err := m.start(); err != nil {
+		m.Stop()
+		if err := m.Start(); err != nil {
 			t.Errorf("the member does not come back: %v", err)
 			cancel()
 		}
 	})
-	res, err := g.Run(ctx)
+	res, err := load.RunJob(ctx, g)
 	away.Wait()
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +201,7 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 // Watchers that begin at an earlier revision catch up while the load reads;
 // when all have what there is, the load ends.
 func TestWatchersCatchUp(t *testing.T) {
-	endpoint := startEtcd(t)
+	endpoint := embedded.Etcd(t)
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
@@ -285,13 +220,9 @@ func TestWatchersCatchUp(t *testing.T) {
 	l := base(kv.Get, kv.Local)
 	const longest = 10 * time.Minute
 	l.Connections, l.Clients, l.Duration = 1, 1, longest
-	p := planFor(endpoint, l)
-	p.Watch = &load.Watch{Watchers: 2000, Streams: 2, Connections: 1, Key: []byte("watchkey"), Start: first, Expect: 8, AtWindow: true}
-	g, err := load.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := g.Run(t.Context())
+	p := taskFor(endpoint, l)
+	p.Load.Watch = &scenario.Watch{Watchers: 2000, Streams: 2, Connections: 1, Key: []byte("watchkey"), Start: first, Expect: 8, AtWindow: true}
+	res, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,29 +237,31 @@ func TestWatchersCatchUp(t *testing.T) {
 
 // What cannot be watched is refused in a sentence.
 func TestWatchIsRefused(t *testing.T) {
-	for want, change := range map[string]func(*load.Plan){
-		"watch streams":          func(p *load.Plan) { p.Watch.Streams = 11 },
-		"values of 15 bytes":     func(p *load.Plan) { p.Load.ValueSize = 15 },
-		"stm":                    func(p *load.Plan) { p.Load.Mix[0].Kind = kv.STM },
-		"new connection":         func(p *load.Plan) { p.Load.NewConnection = true },
-		"watched keys":           func(p *load.Plan) { p.Watch.WatchedKeys = 1001 },
-		"no operation of a mix":  func(p *load.Plan) { p.Load.Mix[0].Kind = kv.Watch },
-		"as many leases":         func(p *load.Plan) { p.Load.Mix[0].Kind = kv.KeepAlive },
-		"0 watchers":             func(p *load.Plan) { p.Watch.Watchers = 0 },
-		"start revision on":      func(p *load.Plan) { p.Watch.Expect = 1 },
-		"more than can be":       func(p *load.Plan) { p.Load.KeySpace = 1 << 22; p.Watch.Span = 1 << 20 },
-		"as an interval":         func(p *load.Plan) { p.Watch.Key, p.Watch.Span = []byte("k"), 2 },
-		"keys in a transaction":  func(p *load.Plan) { p.Watch, p.STM, p.Load.Mix[0].Kind = nil, &load.STM{}, kv.STM },
-		"as many in the key spa": func(p *load.Plan) { p.Watch, p.STM, p.Load.Mix[0].Kind = nil, &load.STM{KeysPerTxn: 1001}, kv.STM },
-		"101 percent": func(p *load.Plan) {
-			p.Watch, p.STM, p.Load.Mix[0].Kind = nil, &load.STM{KeysPerTxn: 1, WritePercent: 101}, kv.STM
+	for want, change := range map[string]func(*task){
+		"watch streams":         func(p *task) { p.Load.Watch.Streams = 11 },
+		"values of 15 bytes":    func(p *task) { p.Load.ValueSize = 15 },
+		"stm":                   func(p *task) { p.Load.Mix[0].Kind = kv.STM },
+		"new connection":        func(p *task) { p.Load.NewConnection = true },
+		"watched keys":          func(p *task) { p.Load.Watch.WatchedKeys = 1001 },
+		"no operation of a mix": func(p *task) { p.Load.Mix[0].Kind = kv.Watch },
+		"as many leases":        func(p *task) { p.Load.Mix[0].Kind = kv.KeepAlive },
+		"0 watchers":            func(p *task) { p.Load.Watch.Watchers = 0 },
+		"start revision on":     func(p *task) { p.Load.Watch.Expect = 1 },
+		"more than can be":      func(p *task) { p.Load.KeySpace = 1 << 22; p.Load.Watch.Span = 1 << 20 },
+		"as an interval":        func(p *task) { p.Load.Watch.Key, p.Load.Watch.Span = []byte("k"), 2 },
+		"keys in a transaction": func(p *task) { p.Load.Watch, p.Load.STM, p.Load.Mix[0].Kind = nil, &scenario.STM{}, kv.STM },
+		"as many in the key spa": func(p *task) {
+			p.Load.Watch, p.Load.STM, p.Load.Mix[0].Kind = nil, &scenario.STM{KeysPerTxn: 1001}, kv.STM
+		},
+		"101 percent": func(p *task) {
+			p.Load.Watch, p.Load.STM, p.Load.Mix[0].Kind = nil, &scenario.STM{KeysPerTxn: 1, WritePercent: 101}, kv.STM
 		},
 	} {
 		l := open(base(kv.Put, kv.None), 100, time.Second)
-		p := planFor("127.0.0.1:1", l)
-		p.Watch = &load.Watch{Watchers: 10, Streams: 10}
+		p := taskFor("127.0.0.1:1", l)
+		p.Load.Watch = &scenario.Watch{Watchers: 10, Streams: 10}
 		change(&p)
-		if _, err := load.New(p); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("want a sentence with %q: %v", want, err)
 		}
 	}

@@ -19,11 +19,11 @@ const awaited = 5 * time.Second
 
 // watched is a load of 1,000 puts of four keys with twenty watchers, five of
 // each key: 5,000 events.
-func watched(endpoint string) load.Plan {
+func watched(endpoint string) task {
 	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
 	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
-	p := planFor(endpoint, l)
-	p.Watch = &load.Watch{Watchers: 20, Streams: 5, Connections: 3}
+	p := taskFor(endpoint, l)
+	p.Load.Watch = &scenario.Watch{Watchers: 20, Streams: 5, Connections: 3}
 	return p
 }
 
@@ -96,7 +96,7 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 
 func watchLatencyHasNoCoordinatedOmission(t *testing.T, r testsettle.Reporter) {
 	p := watched(serve(t, "stall=500ms@500ms", nullserver.Options{MaxStreams: 5}))
-	p.Watch.Streams = 3 // one on each connection
+	p.Load.Watch.Streams = 3 // one on each connection
 	p.Load.MaxInFlight = 20
 	m := run(t, p).Measured
 	// On a busy machine the last may still wait for room when the window closes.
@@ -124,9 +124,9 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r testsettle.Reporter) {
 func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 	p := watched(serve(t, "", nullserver.Options{}))
 	p.Load.Rate.PerSecond, p.Load.Warmup = 1000, time.Second
-	p.Watch.Watchers, p.Watch.Streams = 200, 4
+	p.Load.Watch.Watchers, p.Load.Watch.Streams = 200, 4
 	var before, after runtime.MemStats
-	p.Mark = func(m load.Mark) {
+	p.Reports.Mark = func(m load.Mark) {
 		switch {
 		case m.Ended:
 			runtime.ReadMemStats(&after)

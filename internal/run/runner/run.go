@@ -106,7 +106,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	r.pace.begin()
 	machine := r.about[r.host].Machine
 	t := trial.Trial{
-		Spec: spec, Cluster: under, Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
+		Spec: spec, Cluster: under, Worker: &load.Local{Stores: r.Lookup}, Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
 		Watch:   func(p trial.Progress) { r.tellTrial(&spec, p) },
 		Seconds: r.seconds(&spec),
 	}

@@ -61,15 +61,15 @@ func ttl(l *scenario.Load) time.Duration {
 
 // grant grants the leases that the load needs. What release returns, is told
 // whatever becomes of the trial, and revokes them; its sentence is for a note.
-func (t *Trial) grant(ctx context.Context, plan *load.Plan, m *members) (release func() string, err error) {
+func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (release func() string, err error) {
 	if !needsLeases(&t.Spec.Load) {
 		return func() string { return "" }, nil
 	}
 	t.tell(Progress{Stage: "granting leases"})
 	leaser := m.admin.(store.Leaser) // the scenario was refused without it
 	live := ttl(&t.Spec.Load)
-	plan.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)
-	granted := plan.Leases
+	a.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)
+	granted := a.Leases
 	revoked := false
 	release = func() string {
 		if revoked || len(granted) == 0 {
@@ -92,20 +92,18 @@ func (t *Trial) grant(ctx context.Context, plan *load.Plan, m *members) (release
 	return release, nil
 }
 
-// watch puts the load's watchers into the plan, and writes what they are to
-// catch up with.
-func (t *Trial) watch(ctx context.Context, plan *load.Plan) error {
-	plan.STM = t.Spec.Load.STM
+// watch writes what the load's watchers are to catch up with.
+func (t *Trial) watch(ctx context.Context, a *load.Assignment) error {
 	if t.Spec.Load.Watch == nil {
 		return nil
 	}
 	w := *t.Spec.Load.Watch
-	plan.Watch = &w
+	a.Load.Watch = &w
 	if w.Expect == 0 || w.Start > 0 || len(w.Key) == 0 {
 		return nil
 	}
 	var err error
-	w.Start, err = load.WriteVersions(ctx, *plan, w.Key, w.Expect)
+	w.Start, err = t.Worker.WriteVersions(ctx, a)
 	return err
 }
 

@@ -69,8 +69,8 @@ func TestLeasesAreRevoked(t *testing.T) {
 	} {
 		l := &leases{most: c.most, stuck: c.stuck}
 		tr := &Trial{Spec: scenario.Trial{Load: keepAlive(10)}}
-		var plan load.Plan
-		release, err := tr.grant(t.Context(), &plan, &members{admin: l})
+		var a load.Assignment
+		release, err := tr.grant(t.Context(), &a, &members{admin: l})
 		if (err == nil) != (c.fails == "") || err != nil && !strings.HasPrefix(err.Error(), c.fails) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -80,8 +80,8 @@ func TestLeasesAreRevoked(t *testing.T) {
 			}
 			continue
 		}
-		if len(plan.Leases) != 10 {
-			t.Errorf("%s: the load has the leases %v", name, plan.Leases)
+		if len(a.Leases) != 10 {
+			t.Errorf("%s: the load has the leases %v", name, a.Leases)
 		}
 		if note := release(); note != c.note || c.note == "" && len(l.open) > 0 {
 			t.Errorf("%s: %q, and %v are left", name, note, l.open)

@@ -26,6 +26,7 @@ import (
 type Trial struct {
 	Spec    scenario.Trial // its rate is known by now
 	Cluster Cluster
+	Worker  load.Worker
 	Writer  *record.Writer
 	Host    host.Host       // on which the generator runs, which is this process
 	Machine *record.Machine // the generator's
@@ -36,7 +37,8 @@ type Trial struct {
 	// one goroutine. Nil for nobody.
 	Seconds func(*measure.Second)
 
-	logs logs // followed while it runs
+	logs  logs // followed while it runs
+	loops int  // event loops of the worker
 }
 
 // Cluster is what is under test.
@@ -91,30 +93,30 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, err
 	}
 	defer t.logs.close()
-	plan, err := t.plan(members)
+	a, err := t.assignment(members)
 	if err != nil {
 		return nil, err
 	}
-	conditions := t.conditions(members, plan)
+	conditions := t.conditions(members, a)
 	if t.Spec.Load.Preload {
 		t.tell(Progress{Stage: "preloading"})
-		if plan.Preloaded, err = load.Preload(ctx, plan); err != nil {
+		if a.Preloaded, err = t.Worker.Preload(ctx, a); err != nil {
 			return nil, err
 		}
 	}
-	release, err := t.grant(ctx, &plan, members)
+	release, err := t.grant(ctx, a, members)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if err := t.watch(ctx, &plan); err != nil {
+	if err := t.watch(ctx, a); err != nil {
 		return nil, err
 	}
 	out, err := t.Writer.Trial(conditions, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	result, err := t.measure(ctx, plan, members, conditions, out)
+	result, err := t.measure(ctx, a, members, conditions, out)
 	if err != nil {
 		state := record.Failed
 		if errors.Is(err, load.ErrNeverOpened) || ctx.Err() != nil {
@@ -140,25 +142,36 @@ func (t *Trial) tell(p Progress) {
 	}
 }
 
-// plan puts the load and its target together.
-func (t *Trial) plan(m *members) (load.Plan, error) {
+// assignment puts the load and its target together.
+func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 	endpoints, err := m.targets(t.Spec.Load.Target)
 	if err != nil {
-		return load.Plan{}, err
+		return nil, err
 	}
-	return load.Plan{
-		Load: t.Spec.Load, Store: t.Cluster.Store, Access: t.Cluster.Access(), Endpoints: endpoints,
-		Members: m.numbers(), Versions: load.VersionsFor(&t.Spec.Load),
-	}, nil
+	a := t.assigned(endpoints)
+	a.Members = m.numbers()
+	return a, nil
+}
+
+// assigned is the load at the given endpoints. Certificates and passwords stay
+// where the scenario says they are; of a cluster that we started there are none.
+func (t *Trial) assigned(endpoints []string) *load.Assignment {
+	a := &load.Assignment{Load: t.Spec.Load, Store: t.Spec.Cluster.Store, Endpoints: endpoints}
+	if t.Spec.Cluster.Attach != nil {
+		a.Access = *t.Spec.Cluster.Attach
+	}
+	access := t.Cluster.Access()
+	a.Access.Endpoints, a.Access.DialTimeout = access.Endpoints, access.DialTimeout
+	return a
 }
 
 // conditions is what the trial's figures hold for.
-func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
+func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	c := record.FromScenario(&t.Spec)
 	status := m.status()
 	c.Version, c.Members = status.Version, max(len(status.Members), m.total)
-	c.Endpoints, c.Cluster = plan.Endpoints, t.Cluster.ID
-	c.Loops = plan.Loops()
+	c.Endpoints, c.Cluster = a.Endpoints, t.Cluster.ID
+	c.Loops = t.loops
 	c.ShortOf = shortOf(t.Cluster.Store.Capabilities(), c.Mix)
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
 	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes())
@@ -169,7 +182,7 @@ func (t *Trial) conditions(m *members, plan load.Plan) record.Conditions {
 }
 
 // measure runs the load and puts its result together.
-func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
+func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
 	w, err := newWatcher(ctx, t, m, out)
 	if err != nil {
 		return nil, err
@@ -177,15 +190,14 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	defer w.scrapes.close()
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
-	plan.Each, plan.Changed, plan.Mark = w.second, w.changed, w.mark
 	t.tell(Progress{Stage: "connecting"})
 	started := time.Now()
-	generator, err := load.New(plan)
+	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, Changed: w.changed, Mark: w.mark})
 	if err != nil {
 		return nil, err
 	}
-	w.begin(generator, plan.Endpoints)
-	res, err := generator.Run(ctx)
+	w.begin(job, a.Endpoints)
+	res, err := load.RunJob(ctx, job)
 	w.end()
 	if w.err != nil {
 		return nil, w.err // the record could not be written
@@ -199,7 +211,7 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	if err := w.made(res.Measured); err != nil {
 		return nil, err
 	}
-	observed := w.observed(res.Opened)
+	observed := w.observed(res)
 	observed.Hashes = t.hashes(ctx, m)
 	observed.Started, observed.Opened, observed.State = started, res.Opened, record.Complete
 	if res.Interrupted {
@@ -210,7 +222,6 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	observed.LostMembers = m.lost()
 	observed.TermChanges = w.elections.within(res.Opened, res.Opened.Add(time.Duration(res.Measured.Seconds*float64(time.Second))))
-	w.usage.fill(res.Measured)
 	c.Notes = slices.Concat(c.Notes, w.notes(), answered(res.Measured))
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil
@@ -218,12 +229,12 @@ func (t *Trial) measure(ctx context.Context, plan load.Plan, m *members, c recor
 
 // observed is what the generator, the members and the machine used in the
 // window.
-func (w *watcher) observed(opened time.Time) record.Observed {
+func (w *watcher) observed(res *load.Result) record.Observed {
 	var store *record.StoreUsage
-	if closed, ok := w.usage.ended(); ok {
-		store = w.sampler.store.between(opened, closed)
+	if closed, ok := w.phases.ended(); ok {
+		store = w.sampler.store.between(res.Opened, closed)
 	}
-	return w.usage.observed(store)
+	return observed(res.Used, store)
 }
 
 // askAgain asks for the cluster's state after the window, within bounds even
@@ -238,8 +249,8 @@ func (t *Trial) askAgain(m *members) []follow.Change {
 // reach finds out who is there and whether they let us in.
 func (t *Trial) reach(ctx context.Context) (*members, error) {
 	access := t.Cluster.Access()
-	check := load.Plan{Load: t.Spec.Load, Store: t.Cluster.Store, Access: access, Endpoints: access.Endpoints}
-	if err := load.Check(ctx, check); err != nil {
+	var err error
+	if t.loops, err = t.Worker.Check(ctx, t.assigned(access.Endpoints)); err != nil {
 		return nil, err
 	}
 	m, err := t.meet(ctx, access)

@@ -7,124 +7,88 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// usage is what the generator used between the window's opening in its first
-// loop and the close in its last: read in the loops' own threads at that time,
-// so that neither the preload nor the drain is in it.
-type usage struct {
+// phases is when the load's phases began, and the window closed.
+type phases struct {
 	mu     sync.Mutex
 	starts [2]time.Time
 	closed time.Time
-	opened bool
-	left   int // loops that have not closed
-	first  counters
-	last   counters
-	sched  map[int]probe.Sched // by loop, at its opening
-	sum    probe.Sched
 }
 
-// counters are read together.
-type counters struct {
-	self      probe.SelfUsage
-	system    probe.SystemCPU
-	hasSystem bool
-	held      probe.Throttling
-	hasHeld   bool
-}
-
-func read() (c counters) {
-	c.self, _ = probe.Self()
-	c.system, c.hasSystem = probe.System()
-	c.held, c.hasHeld = probe.Throttled()
-	return c
-}
-
-func newUsage() *usage { return &usage{sched: map[int]probe.Sched{}} }
-
-// mark is called from each loop's thread.
-func (u *usage) mark(m load.Mark) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if !m.Ended {
-		if u.starts[m.Phase].IsZero() {
-			u.starts[m.Phase] = m.At
-		}
-		if m.Phase != measure.Measured {
-			return
-		}
-		if !u.opened {
-			u.opened, u.left, u.first = true, m.Loops, read()
-		}
-		u.sched[m.Loop], _ = probe.ThreadSched(m.Thread)
-		return
-	}
-	if m.Phase != measure.Measured {
-		return // stopped in the warm-up
-	}
-	u.left--
-	if s, ok := probe.ThreadSched(m.Thread); ok {
-		d := s.Sub(u.sched[m.Loop])
-		u.sum.CPU += d.CPU
-		u.sum.RunDelay += d.RunDelay
-		u.sum.Slices += d.Slices
-	}
-	if u.left == 0 {
-		u.closed, u.last = m.At, read()
+func (p *phases) mark(m load.Mark) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !m.Ended:
+		p.starts[m.Phase] = m.At
+	case m.Phase == measure.Measured: // else it was stopped in the warm-up
+		p.closed = m.At
 	}
 }
 
 // began is when a phase began.
-func (u *usage) began(p measure.Phase) time.Time {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.starts[p]
+func (p *phases) began(phase measure.Phase) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts[phase]
 }
 
 // ended is when the window closed, if it has.
-func (u *usage) ended() (time.Time, bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.closed, !u.closed.IsZero()
+func (p *phases) ended() (time.Time, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed, !p.closed.IsZero()
 }
 
-// observed is the part of a trial's observations that comes from here. store is
-// what all members used in the window, nil if that is not known.
-func (u *usage) observed(store *record.StoreUsage) record.Observed {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	self := u.last.self.Sub(u.first.self)
-	o := record.Observed{CPUSeconds: self.CPUSeconds(), MaxRSSBytes: self.MaxRSS, Store: store}
-	if u.first.hasHeld && u.last.hasHeld {
-		held := u.last.held.Sub(u.first.held).ThrottledNS
-		o.ThrottledNS = &held
+// observed is the part of a trial's observations that the workers report. store
+// is what all members used in the window, nil if that is not known. Of several
+// machines the shares are those of the worst.
+func observed(workers []load.Usage, store *record.StoreUsage) record.Observed {
+	o := record.Observed{Store: store}
+	type process struct {
+		machine string
+		id      int
 	}
-	if u.first.hasSystem && u.last.hasSystem {
-		u.machine(&o, u.last.system.Sub(u.first.system))
+	seen, used := map[process]bool{}, map[string]float64{} // processor time by machine
+	for i := range workers {
+		u := &workers[i]
+		if u.ThrottledNS != nil && (o.ThrottledNS == nil || *u.ThrottledNS > *o.ThrottledNS) {
+			o.ThrottledNS = u.ThrottledNS
+		}
+		p := process{u.Machine, u.Process}
+		if seen[p] {
+			continue // two workers of one process count it both
+		}
+		seen[p] = true
+		used[u.Machine] += u.CPUSeconds
+		o.CPUSeconds += u.CPUSeconds
+		o.MaxRSSBytes += u.MaxRSSBytes
+	}
+	for i := range workers {
+		divideMachine(&o, &workers[i], used[workers[i].Machine])
 	}
 	return o
 }
 
-// machine divides the machine's processor time. Its clock ticks a hundred times
-// a second, so that what is left for other programs can come out below 0.
-func (u *usage) machine(o *record.Observed, spent probe.SystemCPU) {
-	total := spent.Total()
-	if total <= 0 {
+// divideMachine divides the processor time of a worker's machine, of which the
+// workers used a part. Its clock ticks a hundred times a second, so that what is
+// left for other programs can come out below 0.
+func divideMachine(o *record.Observed, u *load.Usage, workers float64) {
+	if u.System == nil || u.System.Total() <= 0 {
 		return
 	}
-	stolen, busy := spent.Steal/total, spent.Busy()/total
-	o.StolenShare, o.BusyShare = &stolen, &busy
-	if o.Store == nil {
-		return
+	total := u.System.Total()
+	raise(&o.StolenShare, u.System.Steal/total)
+	raise(&o.BusyShare, u.System.Busy()/total)
+	if o.Store != nil {
+		raise(&o.ForeignShare, max(u.System.Programs()-workers-o.Store.CPUSeconds, 0)/total)
 	}
-	foreign := max(spent.Programs()-o.CPUSeconds-o.Store.CPUSeconds, 0) / total
-	o.ForeignShare = &foreign
 }
 
-// fill adds what the scheduler says of the loops' threads.
-func (u *usage) fill(t *measure.Totals) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	t.LoopCPU, t.RunDelay, t.Slices = u.sum.CPU, u.sum.RunDelay, u.sum.Slices
+// raise keeps the greater share.
+func raise(to **float64, share float64) {
+	if *to == nil || **to < share {
+		*to = &share
+	}
 }

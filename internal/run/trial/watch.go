@@ -22,10 +22,11 @@ const (
 // watcher stands beside a running load: it records its seconds, follows
 // elections, samples the machine and tells the progress.
 type watcher struct {
-	t     *Trial
-	m     *members
-	out   *record.TrialWriter
-	usage *usage
+	t   *Trial
+	m   *members
+	out *record.TrialWriter
+	// phases is when they began and the load ended.
+	phases phases
 	// sampler samples the machine; its rows are sample's.
 	sampler *sampler
 	scrapes *scrapes
@@ -57,7 +58,7 @@ func newWatcher(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{t: t, m: m, out: out, usage: newUsage(), sampler: sampler, began: time.Now(), whole: measure.NewHistogram()}
+	w := &watcher{t: t, m: m, out: out, sampler: sampler, began: time.Now(), whole: measure.NewHistogram()}
 	w.follower = follow.New(w.followed())
 	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began)
@@ -79,9 +80,9 @@ func (w *watcher) second(s *measure.Second) {
 	w.begun[s.Phase] = true
 	w.mu.Unlock()
 	if !begun {
-		w.keep(w.out.Begin(s.Phase, w.usage.began(s.Phase)))
+		w.keep(w.out.Begin(s.Phase, w.phases.began(s.Phase)))
 	}
-	if at, ok := w.usage.ended(); ok {
+	if at, ok := w.phases.ended(); ok {
 		w.out.End(measure.Measured, at)
 	}
 	w.keep(w.out.Second(s))
@@ -107,8 +108,8 @@ func (w *watcher) keep(err error) {
 	}
 }
 
-// begin starts to watch a generator that is about to run to the endpoints.
-func (w *watcher) begin(g *load.Generator, endpoints []string) {
+// begin starts to watch a load that is about to run to the endpoints.
+func (w *watcher) begin(g load.Job, endpoints []string) {
 	w.aim(g, endpoints)
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
@@ -151,9 +152,9 @@ func (w *watcher) sample(ctx context.Context) {
 	}
 }
 
-// mark is called from each loop's thread when a phase begins or ends there.
+// mark is called when a phase begins, and when the load ends.
 func (w *watcher) mark(m load.Mark) {
-	w.usage.mark(m)
+	w.phases.mark(m)
 	if m.Phase == measure.Measured {
 		w.sampler.edge()
 		w.scrapes.edge()
@@ -166,7 +167,7 @@ const p99Lives = 2 * time.Second
 
 // progress tells how the load goes: how many operations were done in the last
 // second is counted here, and so falls to 0 in a stall.
-func (w *watcher) progress(ctx context.Context, g *load.Generator) {
+func (w *watcher) progress(ctx context.Context, g load.Job) {
 	ticker := time.NewTicker(tellEvery)
 	defer ticker.Stop()
 	var recent meter

@@ -79,7 +79,7 @@ func (l *Loop) openPhase(i int, at int64) {
 		}
 		return
 	}
-	l.closed.n = l.cfg.Offset
+	l.closed.n = l.sched.offset
 	l.closed.bounded = p.Total > 0
 	if i == 0 {
 		for client := range l.cfg.Clients {

@@ -68,14 +68,18 @@ type Config struct {
 	WatchOnly int
 	// Watching is nil unless some loop of the load has watchers.
 	Watching *Watching
-	// Stride is how many loops the load has, and Offset this one's place among
-	// them. In a closed loop without a total this loop sends the operations
-	// whose number modulo Stride is Offset. In an open loop operation n belongs
-	// to place n modulo Places, which is the loop's own that has the place:
-	// place k of all is in loop k modulo Stride.
+	// Stride is how many loops share the load in this process, and Offset this
+	// one's place among them. In a closed loop without a total this loop sends
+	// the operations whose number modulo Stride is Offset. In an open loop
+	// operation n belongs to place n modulo Places, which is the loop's own that
+	// has the place: place k of all is in loop k modulo Stride.
 	Offset, Stride uint64
-	// Places is how many connections all loops together have for operations; 0
-	// for as many a loop as this one has.
+	// Shards is in how many processes the load is generated, and Shard which of
+	// them this is; 0 shards are one. All numbers above are then of the
+	// operations, clients and places k for which k modulo Shards is Shard.
+	Shard, Shards uint64
+	// Places is how many connections all loops of all shards together have for
+	// operations; 0 for as many a loop as this one has.
 	Places int
 	// Shared is what the loops of the load share; nil for a load of one loop.
 	Shared      *Shared
@@ -115,20 +119,11 @@ type Result struct {
 	// Began when the first phase did.
 	Opened, Closed int64
 	Began          int64
+	measure.Window
 	// Steady says that throughput was steady when a warm-up with a Most ended.
 	Steady       bool
-	CarriedIn    uint64
-	CarriedInAge int64
-	MaxInFlight  int
-	Capped       uint64  // operations of the window that the limit held back
-	NoRoom       uint64  // open loop: operations of the window that waited for a connection
 	InFlightArea float64 // integral of operations in flight over the window, in operation-nanoseconds
 	RestingArea  float64 // the same of clients that rested after a refusal
-	Reconnects   uint64
-	Held         int   // clients that waited for a member from which the load had moved
-	HeldLongest  int64 // from the move to the end of the last of their operations, in nanoseconds
-	LongestPause int64
-	Paused       int64 // the sum of its pauses in the window, in nanoseconds
 	ErrorTexts   map[kv.Outcome]string
 	Terms        map[uint64]uint64 // term -> answers that carried it, in the window
 	// Links is how many connections there were to each endpoint when the window

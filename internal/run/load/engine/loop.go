@@ -96,13 +96,16 @@ func New(cfg Config, p Poller) *Loop {
 	if cfg.Places == 0 {
 		cfg.Places = (len(cfg.Endpoints) - cfg.WatchOnly) * int(cfg.Stride)
 	}
+	if cfg.Shards == 0 {
+		cfg.Shards = 1
+	}
 	l := &Loop{
 		cfg: cfg, poller: p,
 		slots:  newSlots(len(cfg.Clients)),
 		secs:   seconds{recycle: cfg.Recycle, hand: cfg.Hand, several: cfg.Shared.several()},
 		buf:    make([]byte, readBuffer),
 		sample: sampling{every: 1},
-		sched:  schedule{offset: cfg.Offset, stride: cfg.Stride, places: uint64(cfg.Places), due: never},
+		sched:  schedule{offset: cfg.Shard + cfg.Shards*cfg.Offset, stride: cfg.Shards * cfg.Stride, places: uint64(cfg.Places), due: never},
 		res:    Result{ErrorTexts: map[kv.Outcome]string{}},
 	}
 	l.sched.clock = &l.clock

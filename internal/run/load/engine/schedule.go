@@ -3,8 +3,9 @@ package engine
 import "github.com/quorumbench/quorumbench/internal/run/load/pace"
 
 // schedule walks along an open loop's schedule, which may lie behind the clock.
-// The operations go round the places of all loops together, and a loop has every
-// stride-th of those, from offset on.
+// The operations go round the places of all loops of all shards, and a loop has
+// every stride-th of those, from offset on. Its clients have those numbers too, and
+// so have the operations of a closed loop without a total.
 type schedule struct {
 	offset, stride, places uint64
 

@@ -200,7 +200,7 @@ func (l *Loop) submit(i int, tag uint32) {
 		client = uint32(c.place)
 	}
 	op := &l.op
-	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, client*uint32(l.cfg.Stride)+uint32(l.cfg.Offset), op)
+	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, client*uint32(l.sched.stride)+uint32(l.sched.offset), op)
 	op.Tag = tag
 	sl.kind, sl.level = op.Kind, op.Consistency
 	sl.conn, sl.state = int32(i), submitted

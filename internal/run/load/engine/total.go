@@ -83,7 +83,7 @@ func (l *Loop) next() (n uint64, ok bool) {
 	c := &l.closed
 	if !c.bounded {
 		n = c.n
-		c.n += l.cfg.Stride
+		c.n += l.sched.stride
 		return n, true
 	}
 	if c.batch.first == c.batch.end {
@@ -95,7 +95,7 @@ func (l *Loop) next() (n uint64, ok bool) {
 			return 0, false
 		}
 	}
-	n = c.batch.first
+	n = c.batch.first*l.cfg.Shards + l.cfg.Shard
 	c.batch.first++
 	return n, true
 }

@@ -1,7 +1,6 @@
 package simulate_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,7 +12,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/simulate"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // shape is a load of which the number of loops must change nothing.
@@ -34,14 +32,8 @@ func (s shape) run(t *testing.T, loops int) *measure.Totals {
 	t.Helper()
 	l := s.load
 	l.Threads = loops
-	plan := load.Plan{Load: l, Store: simulate.Store{InFlight: s.inFlight}, Endpoints: []string{"m1", "m2", "m3"}[:s.members]}
-	plan.Access = store.Access{Endpoints: plan.Endpoints}
-	plan.World = simulate.New(plan.Loops(), 20_000, s.server(), quiet(1))
-	g, err := load.New(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := g.Run(context.Background())
+	a := load.Assignment{Load: l}
+	r, err := runIn(simulate.New(a.Loops(), 20_000, s.server(), quiet(1)), simulate.Store{InFlight: s.inFlight}, l, []string{"m1", "m2", "m3"}[:s.members]...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,17 +148,10 @@ func TestAnotherLoopTakesWhatOneCannot(t *testing.T) {
 		up := func() simulate.Server { return &simulate.Delaying{Times: simulate.Times{Median: 1e6}} }
 		world := &leaving{Endpoints: simulate.Endpoints{"m1": up(), "m2": up(), "m3": up()}}
 		s.server = func() simulate.Server { return world }
-		plan := load.Plan{Load: l, Store: simulate.Store{}, Endpoints: []string{"m1", "m2", "m3"}}
-		plan.Load.Threads = loops
-		plan.Access = store.Access{Endpoints: plan.Endpoints}
+		l.Threads = loops
 		w := simulate.New(loops, 20_000, world, quiet(1))
-		plan.World = w
-		g, err := load.New(plan)
-		if err != nil {
-			t.Fatal(err)
-		}
 		w.Cut(3e9, "m1")
-		r, err := g.Run(context.Background())
+		r, err := runIn(w, simulate.Store{}, l, "m1", "m2", "m3")
 		if err != nil {
 			t.Fatal(err)
 		}

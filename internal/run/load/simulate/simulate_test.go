@@ -29,18 +29,17 @@ func run(t *testing.T, l scenario.Load, server simulate.Server, machine func(int
 	t.Helper()
 	loops := max(l.Threads, 1)
 	l.Threads = loops
-	g, err := load.New(load.Plan{
-		Load: l, Store: simulate.Store{}, Access: store.Access{Endpoints: []string{"m1"}}, Endpoints: []string{"m1"},
-		World: simulate.New(loops, 20_000, server, machine),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := g.Run(context.Background())
+	r, err := runIn(simulate.New(loops, 20_000, server, machine), simulate.Store{}, l, "m1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r.Measured
+}
+
+// runIn runs a load in a world.
+func runIn(w *simulate.World, s simulate.Store, l scenario.Load, endpoints ...string) (*load.Result, error) {
+	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return s, nil }}
+	return load.Run(context.Background(), &worker, &load.Assignment{Load: l, Endpoints: endpoints}, load.Reports{})
 }
 
 func quiet(seed uint64) func(int) simulate.Machine {
@@ -95,14 +94,8 @@ func (refusing) Dial(int64, string) error { return errors.New("nobody is let in"
 func TestARefusedLoadEnds(t *testing.T) {
 	l := closed(3, 3, time.Second)
 	l.Threads = 3
-	g, err := load.New(load.Plan{
-		Load: l, Store: simulate.Store{}, Access: store.Access{Endpoints: []string{"m1"}}, Endpoints: []string{"m1"},
-		World: simulate.New(3, 20_000, refusing{&simulate.Delaying{Times: simulate.Times{Median: 1e6}}}, quiet(1)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "nobody is let in") {
+	w := simulate.New(3, 20_000, refusing{&simulate.Delaying{Times: simulate.Times{Median: 1e6}}}, quiet(1))
+	if _, err := runIn(w, simulate.Store{}, l, "m1"); err == nil || !strings.Contains(err.Error(), "nobody is let in") {
 		t.Errorf("the load ended with %v", err)
 	}
 }

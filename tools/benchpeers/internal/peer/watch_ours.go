@@ -17,22 +17,15 @@ import (
 // watchWithOurs watches with our generator, which also times each event, and
 // looks whether it is lost, doubled, out of order or damaged.
 func watchWithOurs(ctx context.Context, w watched) (seen watchSeen, err error) {
-	plan := load.Plan{
-		Load: watchLoad(w), Store: etcd.New(),
-		Access: store.Access{Endpoints: []string{w.endpoint}}, Endpoints: []string{w.endpoint},
-		Watch: &load.Watch{Watchers: w.watchers, Streams: w.streams},
-		// Called in the generator's one loop, before Run returns.
-		Mark: func(m load.Mark) {
-			if m.Phase == measure.Measured && !m.Ended {
-				seen.began = now()
-			}
-		},
-	}
-	g, err := load.New(plan)
-	if err != nil {
-		return seen, err
-	}
-	res, err := g.Run(ctx)
+	worker := load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
+	a := &load.Assignment{Load: watchLoad(w), Endpoints: []string{w.endpoint}}
+	a.Load.Watch = &scenario.Watch{Watchers: w.watchers, Streams: w.streams}
+	// Called in the generator's one loop, before Run returns.
+	res, err := load.Run(ctx, &worker, a, load.Reports{Mark: func(m load.Mark) {
+		if m.Phase == measure.Measured && !m.Ended {
+			seen.began = now()
+		}
+	}})
 	seen.ended = now()
 	switch {
 	case err != nil:

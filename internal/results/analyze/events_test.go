@@ -51,7 +51,7 @@ func TestWhatHappenedIsBesideGapAndSlowestSecond(t *testing.T) {
 		at(2100*ms, "m2", stores.ElectionStarted, 0), at(2110*ms, "m2", stores.Elected, 90*ms),
 		at(4500*ms, "m3", stores.GCPause, 80*ms), at(4700*ms, "m3", stores.GCPause, 30*ms),
 	}
-	h := WhatHappened(trial)
+	h := EventsOf(trial)
 	if len(h.Counted) != 2 || h.Counted[0].Kind != stores.Elected || h.Counted[1].Times != 2 || h.Counted[1].Total != 110*ms || h.Uncounted {
 		t.Errorf("counted: %+v", h.Counted)
 	}
@@ -63,11 +63,11 @@ func TestWhatHappenedIsBesideGapAndSlowestSecond(t *testing.T) {
 	}
 	trial.Timeline[4].P99.NS = 7e6 // no spike
 	trial.LongestGap = 0.09
-	if h := WhatHappened(trial); h.Slowest != nil || h.Gap != nil {
+	if h := EventsOf(trial); h.Slowest != nil || h.Gap != nil {
 		t.Errorf("%+v and %+v", h.Slowest, h.Gap)
 	}
 	trial.Events = trial.Events[:1]
-	if h := WhatHappened(trial); !h.Nothing() {
+	if h := EventsOf(trial); !h.None() {
 		t.Errorf("%+v", h)
 	}
 }

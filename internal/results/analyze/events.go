@@ -10,8 +10,8 @@ import (
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Happened is what happened in a trial's window.
-type Happened struct {
+// WindowEvents is what happened in a trial's window.
+type WindowEvents struct {
 	Trial   *record.Trial
 	Counted []Events // by kind
 	// Uncounted says that there were too many events to list them all.
@@ -24,8 +24,8 @@ type Happened struct {
 	Slowest     *Stretch // the slowest second likewise, if it is not in the gap
 }
 
-// Nothing reports whether there is nothing to say.
-func (h *Happened) Nothing() bool { return len(h.Counted) == 0 && h.HeldClients == 0 }
+// None reports whether there is nothing to say.
+func (h *WindowEvents) None() bool { return len(h.Counted) == 0 && h.HeldClients == 0 }
 
 // Stretch is a stretch of time and the events in it.
 type Stretch struct {
@@ -56,6 +56,15 @@ func (g *Events) add(e *record.Event) {
 	}
 }
 
+// mostNamed is how many of a kind are named with member and time.
+const mostNamed = 3
+
+// Named are the first of them, and how many more there are.
+func (g *Events) Named() (some []*record.Event, more int) {
+	n := min(len(g.All), mostNamed)
+	return g.All[:n], len(g.All) - n
+}
+
 // counted are the kinds that are counted for a trial, in their order. One that
 // is not here is told only beside a gap or a slow second.
 var counted = [...]stores.SignalKind{
@@ -70,15 +79,15 @@ const notableGap = 100 * time.Millisecond
 // shown beside what happened in it.
 const spike = 2
 
-// WhatHappened is what happened in a trial's window, whose events have been read
+// EventsOf is what happened in a trial's window, whose events have been read
 // (record.Run.ReadEvents).
-func WhatHappened(t *record.Trial) Happened {
-	h := Happened{Trial: t}
+func EventsOf(t *record.Trial) WindowEvents {
+	h := WindowEvents{Trial: t}
 	if !Measured(t) || t.Opened == nil {
 		return h
 	}
 	h.HeldClients, h.HeldLongest = t.HeldClients, time.Duration(t.HeldLongestNS)
-	window := span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
+	window := inWindow(t)
 	events := overlapping(once(paired(t.Events)), window)
 	for _, kind := range counted {
 		all := Events{Kind: kind}
@@ -104,6 +113,11 @@ func WhatHappened(t *record.Trial) Happened {
 type span struct{ from, to time.Time }
 
 func (a span) overlaps(b span) bool { return !a.from.After(b.to) && !b.from.After(a.to) }
+
+// inWindow is the trial's window, which was opened.
+func inWindow(t *record.Trial) span {
+	return span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
+}
 
 // longestGap is the longest gap with what happened in it; nil for nothing.
 func longestGap(t *record.Trial, window span, events []record.Event) *Stretch {

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -133,8 +134,8 @@ func TestDbtesterSummaryOfWatchEvents(t *testing.T) {
 		}
 		return out
 	}
-	without := names(summaryRows([]summaryColumn{{trial: &plain}}))
-	rows := summaryRows([]summaryColumn{{trial: &plain}, {trial: &watched}})
+	without := names(summaryRows([]*analyze.Dbtester{{Trial: &plain}}))
+	rows := summaryRows([]*analyze.Dbtester{{Trial: &plain}, {Trial: &watched}})
 	if all := names(rows); len(all) != len(without)+7 || !slices.Equal(all[:len(without)], without) {
 		t.Fatalf("the rows are %v and without watchers %v", all, without)
 	}

@@ -60,12 +60,12 @@ func eventful() record.Trial {
 
 func story1(trials ...record.Trial) string {
 	var b bytes.Buffer
-	happened(&b, trials)
+	events(&b, trials)
 	return b.String()
 }
 
-func TestWhatHappened(t *testing.T) {
-	golden(t, "happened.txt", story1(eventful(), func() record.Trial {
+func TestEventsOf(t *testing.T) {
+	golden(t, "events.txt", story1(eventful(), func() record.Trial {
 		many := eventful()
 		many.Name, many.LongestGap, many.Timeline = "put-all", 0.012, nil
 		many.Events = []record.Event{{
@@ -127,7 +127,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 				want, total, longest = want+1, total+e.Duration, max(longest, e.Duration)
 			}
 		}
-		h := analyze.WhatHappened(&trial)
+		h := analyze.EventsOf(&trial)
 		got := counts(&h)
 		if want < 2 {
 			continue

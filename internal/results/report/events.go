@@ -15,13 +15,13 @@ import (
 // clock is how the time of an event is printed.
 const clock = "15:04:05.000"
 
-// happened writes what happened in the trials' windows, and nothing where
+// events writes what happened in the trials' windows, and nothing where
 // nothing did.
-func happened(b *bytes.Buffer, trials []record.Trial) {
+func events(b *bytes.Buffer, trials []record.Trial) {
 	head := "\nWhat happened (times in UTC; events.jsonl has it all)\n"
 	for i := range trials {
-		h := analyze.WhatHappened(&trials[i])
-		if h.Nothing() {
+		h := analyze.EventsOf(&trials[i])
+		if h.None() {
 			continue
 		}
 		b.WriteString(head)
@@ -30,16 +30,16 @@ func happened(b *bytes.Buffer, trials []record.Trial) {
 		if len(trials) > 1 {
 			indent += analyze.Label(h.Trial) + ": "
 		}
-		for _, line := range happenedLines(&h) {
+		for _, line := range eventLines(&h) {
 			fmt.Fprintf(b, "%s%s\n", indent, line)
 			indent = "    "
 		}
 	}
 }
 
-// happenedLines are one line about everything, and one each for the longest gap
+// eventLines are one line about everything, and one each for the longest gap
 // and the slowest second.
-func happenedLines(h *analyze.Happened) (lines []string) {
+func eventLines(h *analyze.WindowEvents) (lines []string) {
 	if len(h.Counted) > 0 {
 		line := strings.Join(counts(h), "; ")
 		if h.Uncounted {
@@ -66,48 +66,39 @@ func happenedLines(h *analyze.Happened) (lines []string) {
 
 func duration(d time.Duration) string { return readable.Duration(float64(d)) }
 
-// noun is what one event of a kind is called, and several.
-func noun(kind stores.SignalKind) (one, many string) {
+// eventNoun is a number of events of a kind.
+func eventNoun(kind stores.SignalKind, n uint64) string {
 	switch kind {
 	case stores.Elected:
-		one = "election"
+		return readable.Plural(n, "election")
 	case stores.QuotaReached:
-		return "write beyond the space quota", "writes beyond the space quota"
+		return readable.Either(n, "write beyond the space quota", "writes beyond the space quota")
 	case stores.FullStateReceived:
-		return "member brought up with the whole state", "members brought up with the whole state"
+		return readable.Either(n, "member brought up with the whole state", "members brought up with the whole state")
 	case stores.SlowFsync:
-		one = "slow log sync"
+		return readable.Plural(n, "slow log sync")
 	case stores.SlowApply:
-		return "slow apply", "slow applies"
+		return readable.Either(n, "slow apply", "slow applies")
 	case stores.SlowRead:
-		return "read that waited for the leader", "reads that waited for the leader"
+		return readable.Either(n, "read that waited for the leader", "reads that waited for the leader")
 	case stores.Overloaded:
-		one = "late heartbeat"
+		return readable.Plural(n, "late heartbeat")
 	case stores.GCPause:
-		one = "garbage collection pause"
+		return readable.Plural(n, "garbage collection pause")
 	case stores.SnapshotDone:
-		one = "snapshot"
+		return readable.Plural(n, "snapshot")
 	case stores.SnapshotSkipped:
-		one = "skipped snapshot"
-	default:
-		one = string(kind) // a compaction, a defragmentation
+		return readable.Plural(n, "skipped snapshot")
 	}
-	return one, one + "s"
+	return readable.Plural(n, string(kind)) // a compaction, a defragmentation
 }
 
-// mostElections is how many are named with member and time.
-const mostElections = 3
-
 // counts is how often what happened, how long it took, and who took longest.
-func counts(h *analyze.Happened) []string {
+func counts(h *analyze.WindowEvents) []string {
 	out := make([]string, 0, len(h.Counted))
 	for i := range h.Counted {
 		all := &h.Counted[i]
-		one, many := noun(all.Kind)
-		text := readable.Count(all.Times) + " " + many
-		if all.Times == 1 {
-			text = "1 " + one
-		}
+		text := eventNoun(all.Kind, all.Times)
 		if all.Kind == stores.Elected {
 			text += " (" + elections(all) + ")"
 		} else if took := took(all, true); took != "" {
@@ -136,13 +127,13 @@ func took(all *analyze.Events, who bool) string {
 
 // elections lists members and times.
 func elections(all *analyze.Events) string {
-	var out []string
-	for i, e := range all.All {
-		if i == mostElections {
-			out = append(out, fmt.Sprintf("and %d more", len(all.All)-i))
-			break
-		}
+	named, more := all.Named()
+	out := make([]string, 0, len(named))
+	for _, e := range named {
 		out = append(out, e.Member+" at "+e.Time.UTC().Format(clock))
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(out, ", ")
 }
@@ -151,7 +142,7 @@ func elections(all *analyze.Events) string {
 func during(s *analyze.Stretch) string {
 	out := make([]string, 0, len(s.Events)+1)
 	for i := range s.Events {
-		out = append(out, happening(&s.Events[i]))
+		out = append(out, eventText(&s.Events[i]))
 	}
 	if s.More > 0 {
 		out = append(out, fmt.Sprintf("and %d more", s.More))
@@ -159,8 +150,8 @@ func during(s *analyze.Stretch) string {
 	return strings.Join(out, "; ")
 }
 
-// happening is what happened, with its time.
-func happening(all *analyze.Events) string {
+// eventText is what happened, with its time.
+func eventText(all *analyze.Events) string {
 	e := all.Longest
 	text, _, _ := strings.Cut(e.Text, ": ") // the reason is in the file
 	if e.Line != "" {

@@ -1,0 +1,295 @@
+package measure
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// A second crosses to another machine as numbers of variable length, one after
+// the other in the order of coder.second. A histogram is the counts that are not
+// 0, each with how many were passed over before it: a few KiB where its memory
+// is 240. What comes may be from anybody: it is bounded before it is kept.
+
+const (
+	// mostNamed is how many histograms of named members a second is sent with;
+	// what is beyond goes into the unnamed series. mostHistograms is how many one
+	// is read with: those, and all that unnamed series can have.
+	mostNamed      = 512
+	mostHistograms = 1024
+	// mostCount is above what any load counts in a second, and far below what
+	// overflows when many are added.
+	mostCount = 1 << 44
+	// mostSeconds bounds a second's number in its phase: some centuries.
+	mostSeconds = 1 << 33
+)
+
+// AppendSecond appends a second to b.
+func AppendSecond(b []byte, s *Second) []byte {
+	c := coder{b: b}
+	one := *s
+	one.foldNamed()
+	c.second(&one)
+	return c.b
+}
+
+// ReadSecond is the inverse; its error says what is wrong with the bytes.
+func ReadSecond(b []byte) (*Second, error) {
+	c, s := coder{b: b, reading: true}, &Second{}
+	c.second(s)
+	return s, c.end("a second")
+}
+
+// AppendHistogram appends a histogram to b; h may be nil.
+func AppendHistogram(b []byte, h *Histogram) []byte {
+	c := coder{b: b}
+	c.histogram(&h)
+	return c.b
+}
+
+// ReadHistogram is the inverse.
+func ReadHistogram(b []byte) (h *Histogram, err error) {
+	c := coder{b: b, reading: true}
+	c.histogram(&h)
+	return h, c.end("a histogram")
+}
+
+// foldNamed puts the cells that are too many to be sent into unnamed ones.
+func (s *Second) foldNamed() {
+	n := 0
+	for i, c := range s.Cells {
+		if n += c.histograms(); n <= mostNamed {
+			continue
+		}
+		cells := append([]*Cell(nil), s.Cells[:i]...)
+		for _, c := range s.Cells[i:] {
+			one := *c
+			one.Series = one.Unnamed()
+			cells = MergeCells(cells, []*Cell{&one})
+			for _, h := range append(c.Failed[:], c.Response) {
+				if h != nil {
+					s.Untold = min(s.Untold+uint64(h.TotalCount()), mostCount)
+				}
+			}
+		}
+		s.Cells = cells
+		return
+	}
+}
+
+// histograms is how many the cell has.
+func (c *Cell) histograms() (n int) {
+	for _, h := range append(c.Failed[:], c.Response, c.Service) {
+		if h != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// coder appends numbers to b, or reads them from it.
+type coder struct {
+	b       []byte
+	reading bool
+	err     error // of reading: the first
+	kept    int   // histograms read
+	counts  []int64
+}
+
+var (
+	errShort  = errors.New("it ends too early")
+	errCount  = errors.New("a count is beyond what there can be")
+	errCounts = errors.New("a histogram counts what it has no place for")
+	errMany   = fmt.Errorf("it has more than %d histograms", mostHistograms)
+)
+
+// end is the error of what was read.
+func (c *coder) end(what string) error {
+	if c.err == nil && len(c.b) > 0 {
+		c.err = errors.New("something follows it")
+	}
+	if c.err != nil {
+		return fmt.Errorf("what came is not %s: %w", what, c.err)
+	}
+	return nil
+}
+
+func (c *coder) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// number is any number below most.
+func (c *coder) number(n *uint64, most uint64) {
+	if !c.reading {
+		c.b = binary.AppendUvarint(c.b, *n)
+		return
+	}
+	*n = 0
+	v, used := binary.Uvarint(c.b)
+	switch {
+	case c.err != nil:
+	case used <= 0:
+		c.fail(errShort)
+	case v > most:
+		c.fail(errCount)
+	default:
+		*n, c.b = v, c.b[used:]
+	}
+}
+
+const anyNumber = 1<<64 - 1
+
+// counted are counts.
+func (c *coder) counted(list ...*uint64) {
+	for _, n := range list {
+		c.number(n, mostCount)
+	}
+}
+
+// small are counts in an int, or what is as small.
+func small[T ~int | ~uint8 | ~int64](c *coder, most uint64, list ...*T) {
+	for _, at := range list {
+		n := uint64(*at)
+		c.number(&n, most)
+		*at = T(n)
+	}
+}
+
+func (c *coder) second(s *Second) {
+	small(c, uint64(Measured), &s.Phase)
+	small(c, mostSeconds, &s.Index)
+	small(c, mostCount, &s.Length)
+	c.counted(&s.BytesIn, &s.BytesOut, &s.Extra, &s.Due, &s.Keys, &s.Retries, &s.Done, &s.Untold)
+	for i := range s.Outcomes {
+		c.counted(&s.Outcomes[i])
+	}
+	for i := range s.DoneKinds {
+		c.counted(&s.DoneKinds[i], &s.Missed[i])
+	}
+	small(c, 1<<31, &s.Connections, &s.Clients, &s.InFlight, &s.Resting)
+	for i := range s.Alive {
+		c.number(&s.Alive[i], anyNumber)
+	}
+	c.cells(s)
+	c.histogram(&s.Lateness)
+	c.counted(&s.Watch.Delivered, &s.Watch.Duplicated, &s.Watch.Reordered, &s.Watch.Untimed)
+	c.histogram(&s.Watch.FromDue)
+	c.histogram(&s.Watch.FromSent)
+	for _, h := range s.Disturbed.histograms() {
+		c.histogram(h)
+	}
+	small(c, anyNumber, &s.Disturbed.Idle)
+	if c.reading && c.err == nil {
+		c.err = s.check()
+	}
+}
+
+func (c *coder) cells(s *Second) {
+	n := uint64(len(s.Cells))
+	c.number(&n, mostHistograms)
+	for i := range int(n) {
+		if c.reading {
+			if c.err != nil {
+				return
+			}
+			s.Cells = append(s.Cells, &Cell{})
+		}
+		at := s.Cells[i]
+		small(c, uint64(kv.NumKinds-1), &at.Kind)
+		small(c, uint64(kv.NumConsistencies-1), &at.Consistency)
+		c.number(&at.Member, anyNumber)
+		c.number(&at.Term, anyNumber)
+		c.histogram(&at.Response)
+		c.histogram(&at.Service)
+		for k := range at.Failed {
+			c.histogram(&at.Failed[k])
+		}
+	}
+}
+
+// check is what holds for every second: what was due ended somehow, and has its
+// time.
+func (s *Second) check() error {
+	ended, timed, served := uint64(0), uint64(0), uint64(0)
+	for _, n := range s.Outcomes {
+		ended += n
+	}
+	for _, c := range s.Cells {
+		for _, h := range append(c.Failed[:], c.Response) {
+			if h != nil {
+				timed += uint64(h.TotalCount())
+			}
+		}
+		if c.Service != nil {
+			served += uint64(c.Service.TotalCount())
+		}
+	}
+	if ended != s.Due || timed != s.Due || served > s.Due {
+		return fmt.Errorf("%d operations were due, and %d ended and %d were timed", s.Due, ended, timed)
+	}
+	return nil
+}
+
+// histogram is how many counts it has that are not 0, and each of them; of none
+// nothing is kept.
+func (c *coder) histogram(h **Histogram) {
+	if c.reading {
+		*h = c.readHistogram()
+		return
+	}
+	var all []int64
+	n := uint64(0)
+	if *h != nil {
+		all = (*h).Export().Counts
+		for _, count := range all {
+			if count > 0 {
+				n++
+			}
+		}
+	}
+	c.b = binary.AppendUvarint(c.b, n)
+	last := 0
+	for i, count := range all {
+		if count > 0 {
+			c.b = binary.AppendUvarint(binary.AppendUvarint(c.b, uint64(i-last)), uint64(count))
+			last = i
+		}
+	}
+}
+
+func (c *coder) readHistogram() *Histogram {
+	var n uint64
+	c.number(&n, 1<<20)
+	if n == 0 || c.err != nil {
+		return nil
+	}
+	if c.kept++; c.kept > mostHistograms {
+		c.fail(errMany)
+		return nil
+	}
+	if c.counts == nil {
+		c.counts = make([]int64, len(NewHistogram().Export().Counts))
+	}
+	clear(c.counts)
+	at := uint64(0)
+	for i := range n {
+		var gap, count uint64
+		c.number(&gap, uint64(len(c.counts)))
+		c.number(&count, mostCount)
+		at += gap
+		if i > 0 && gap == 0 || count == 0 || at >= uint64(len(c.counts)) {
+			c.fail(errCounts)
+		}
+		if c.err != nil {
+			return nil
+		}
+		c.counts[at] = int64(count)
+	}
+	return hdr.Import(&hdr.Snapshot{LowestTrackableValue: Lowest, HighestTrackableValue: Highest, SignificantFigures: Digits, Counts: c.counts})
+}

@@ -1,0 +1,147 @@
+package measure
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// filled is a second in which every field has a value.
+func filled(r *rand.Rand, cells, perCell int) *Second {
+	s := &Second{Phase: Measured, Index: r.IntN(1000), Length: 1e9}
+	fill(r, reflect.ValueOf(s).Elem())
+	s.Phase, s.Index = Measured, r.IntN(1000)
+	s.Outcomes, s.Due = [kv.NumOutcomes]uint64{}, 0
+	for i := range cells {
+		c := &Cell{Series: Series{Kind: kv.Kind(i) % kv.NumKinds, Consistency: kv.Local, Member: r.Uint64(), Term: uint64(i)}}
+		c.Response, c.Service, c.Failed[3] = drawn(r, perCell), drawn(r, perCell), drawn(r, 3)
+		s.Outcomes[kv.OK] += uint64(perCell)
+		s.Outcomes[kv.NotSent+3] += 3
+		s.Due += uint64(perCell) + 3
+		s.Cells = append(s.Cells, c)
+	}
+	return s
+}
+
+func drawn(r *rand.Rand, n int) *Histogram {
+	h := NewHistogram()
+	for range n {
+		Record(h, int64(1e5*r.ExpFloat64()))
+	}
+	return h
+}
+
+// fill gives every number below v a value, and every histogram some counts.
+func fill(r *rand.Rand, v reflect.Value) {
+	switch {
+	case v.Type() == reflect.TypeFor[*Histogram]():
+		v.Set(reflect.ValueOf(drawn(r, 5)))
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			fill(r, v.Field(i))
+		}
+	case v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			fill(r, v.Index(i))
+		}
+	case v.CanUint() && v.Kind() == reflect.Uint64:
+		v.SetUint(1 + uint64(r.IntN(1<<30)))
+	case v.CanInt():
+		v.SetInt(1 + int64(r.IntN(1<<30)))
+	}
+}
+
+// What is read is what was appended, whichever field it is in.
+func TestASecondCrossesWhole(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		s := filled(r, r.IntN(6), 1+r.IntN(1000))
+		got, err := ReadSecond(AppendSecond(nil, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(s, got) {
+			t.Fatalf("%+v became %+v", s, got)
+		}
+	}
+	if h, err := ReadHistogram(AppendHistogram(nil, nil)); h != nil || err != nil {
+		t.Errorf("nothing became %v, %v", h, err)
+	}
+	s := filled(r, 1, 50_000)
+	if n := len(AppendSecond(nil, s)); n > 40_000 {
+		t.Errorf("a second of 50,000 operations takes %d bytes", n)
+	}
+}
+
+// A second with more members than are told apart crosses with all its operations.
+func TestTooManyMembersCrossUnnamed(t *testing.T) {
+	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
+	before := len(s.Cells)
+	got, err := ReadSecond(AppendSecond(nil, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Cells) >= before || len(s.Cells) != before || got.Due != s.Due || got.Untold <= s.Untold {
+		t.Errorf("%d cells became %d, %d untold", before, len(got.Cells), got.Untold)
+	}
+}
+
+func TestWhatIsNoSecondIsRefused(t *testing.T) {
+	whole := AppendSecond(nil, filled(rand.New(rand.NewPCG(5, 6)), 2, 10))
+	lying := filled(rand.New(rand.NewPCG(5, 6)), 2, 10)
+	lying.Due++
+	for want, b := range map[string][]byte{
+		"ends too early":      whole[:len(whole)-1],
+		"something follows":   append(bytes.Clone(whole), 0),
+		"beyond what there":   append([]byte{200}, whole[1:]...),
+		"operations were due": AppendSecond(nil, lying),
+	} {
+		if _, err := ReadSecond(b); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	if _, err := ReadHistogram([]byte{1, 0xff, 0xff, 0x7f, 1}); err == nil {
+		t.Error("a count beyond the last place was taken")
+	}
+}
+
+// Whatever comes, reading ends, and what is read is the same when it is sent on.
+func FuzzReadSecond(f *testing.F) {
+	r := rand.New(rand.NewPCG(7, 8))
+	f.Add([]byte{})
+	for cells := range 3 {
+		f.Add(AppendSecond(nil, filled(r, cells, 10)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := ReadSecond(b)
+		if err != nil {
+			return
+		}
+		again, err := ReadSecond(AppendSecond(nil, s))
+		if err != nil || again.Due != s.Due || again.Done != s.Done {
+			t.Fatalf("%+v became %+v, %v", s, again, err)
+		}
+	})
+}
+
+func BenchmarkAppendSecond(b *testing.B) {
+	s := filled(rand.New(rand.NewPCG(1, 2)), 6, 10_000)
+	var out []byte
+	for b.Loop() {
+		out = AppendSecond(out[:0], s)
+	}
+	b.ReportMetric(float64(len(out)), "bytes")
+}
+
+func BenchmarkReadSecond(b *testing.B) {
+	in := AppendSecond(nil, filled(rand.New(rand.NewPCG(1, 2)), 6, 10_000))
+	for b.Loop() {
+		if _, err := ReadSecond(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

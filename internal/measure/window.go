@@ -1,0 +1,42 @@
+package measure
+
+// Window is what one loop, or all together, keep of the measured window beside
+// its seconds.
+type Window struct {
+	CarriedIn uint64 // in flight when the window opened
+	// CarriedInAge is the age of the oldest of those then, in nanoseconds.
+	CarriedInAge int64
+	// MaxInFlight is the most operations in flight at once; Capped says how
+	// many of those due the limit held back, and NoRoom how many of an open
+	// loop waited for a connection (Disturbed.Waiting has the times of both).
+	MaxInFlight int
+	Capped      uint64
+	NoRoom      uint64
+	// Held is how many clients of a closed loop were held by an operation at a
+	// member from which the load had moved away, and HeldLongest the longest
+	// time from the move to that operation's end, in nanoseconds.
+	Held        int
+	HeldLongest int64
+	Reconnects  uint64
+	// Paused is the sum of all times, in nanoseconds, that the loops were late
+	// for their own wake-ups or held by one turn.
+	Paused int64
+	// LongestPause is the longest time, in nanoseconds, that a loop was late for
+	// its own wake-up or held by one turn: stopped, throttled or not scheduled.
+	LongestPause int64
+}
+
+// Merge adds another loop's or worker's. Their most operations in flight were at
+// different times, so that the sum is a bound.
+func (w *Window) Merge(o *Window) {
+	w.CarriedIn += o.CarriedIn
+	w.CarriedInAge = max(w.CarriedInAge, o.CarriedInAge)
+	w.MaxInFlight += o.MaxInFlight
+	w.Capped += o.Capped
+	w.NoRoom += o.NoRoom
+	w.Held += o.Held
+	w.HeldLongest = max(w.HeldLongest, o.HeldLongest)
+	w.Reconnects += o.Reconnects
+	w.Paused += o.Paused
+	w.LongestPause = max(w.LongestPause, o.LongestPause)
+}

@@ -1,0 +1,107 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Assignment is what a worker is to do. It is data alone: it can be encoded,
+// sent to another machine and carried out there.
+type Assignment struct {
+	// Load is what is sent. Watchers that are to catch up with earlier events
+	// have the revision in Load.Watch.Start by then.
+	Load  scenario.Load
+	Store string // its name
+	// Access says how to reach the cluster. Certificates are names of files, and
+	// a password can be the name of a variable: the worker reads them.
+	Access scenario.Attach
+	// Endpoints are those that the target has now, HOST:PORT each; connection i
+	// goes to the endpoint i modulo their number.
+	Endpoints []string
+	// Members says which member is at an endpoint, by its number, as far as it
+	// is known: for stores whose answers do not say it.
+	Members map[string]uint64
+	// Shard is the part of the load that is this worker's.
+	Shard Shard
+	// Preloaded is what a preload left; nil without one.
+	Preloaded *Preloaded
+	// Leases are those that kv.KeepAlive operations keep alive; client i of all
+	// has the i-th. Who granted them revokes them (store.Leaser).
+	Leases []int64
+}
+
+// Shard is part I of N of a load; the zero value is the whole. Connection k
+// belongs to shard k modulo N, a client to the shard of its connection, and an
+// operation of an open loop to that of the connection that it has in its turn.
+// Of a closed loop's total, operation n belongs to shard n modulo N. So N shards
+// together send what one worker sends.
+type Shard struct{ I, N int }
+
+// part reports whether there are other shards.
+func (s Shard) part() bool { return s.N > 1 }
+
+func (s Shard) of() int { return max(s.N, 1) }
+
+// loop is the number of the shard's loop i of n among the loops of all shards,
+// and how far it is to the next that is congruent: if all had as many.
+func (s Shard) loop(i, n int) (first, stride int) { return s.I + s.of()*i, s.of() * n }
+
+// share is how many of the numbers below total belong to the shard.
+func (s Shard) share(total uint64) uint64 {
+	n, i := uint64(s.of()), uint64(s.I)
+	return (max(total, i) - i + n - 1) / n
+}
+
+// Divide returns the k-th part of n of an assignment, which may itself be a part.
+func (a *Assignment) Divide(k, n int) *Assignment {
+	part := *a
+	part.Shard = Shard{I: a.Shard.I + a.Shard.of()*k, N: a.Shard.of() * n}
+	return &part
+}
+
+// checkShard says in one sentence why a load cannot be divided so.
+func (a *Assignment) checkShard() error {
+	n, l := a.Shard.N, &a.Load
+	switch {
+	case n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.of():
+		return fmt.Errorf("there is no part %d of %d of a load", a.Shard.I, n)
+	case !a.Shard.part():
+		return nil
+	case l.Connections < n:
+		return fmt.Errorf("%d connections cannot be divided among %d workers: each needs at least one", l.Connections, n)
+	case l.Arrival == scenario.Closed && l.Clients < n:
+		return fmt.Errorf("%d clients cannot be divided among %d workers: each needs at least one", l.Clients, n)
+	case l.Arrival == scenario.Closed && l.Total > 0 && l.Total < uint64(n):
+		return fmt.Errorf("a total of %d operations cannot be divided among %d workers: each needs at least one", l.Total, n)
+	case l.Arrival != scenario.Closed && l.MaxInFlight < n:
+		return fmt.Errorf("a limit of %d operations in flight cannot be divided among %d workers: each needs at least one", l.MaxInFlight, n)
+	case l.Watch != nil:
+		return fmt.Errorf("watchers cannot be divided among %d workers: each knows only its own writes, and not which events are to come of the others'", n)
+	case has(l, kv.CAS):
+		return fmt.Errorf("compare-and-set cannot be divided among %d workers: each knows only the versions that its own answers had", n)
+	}
+	for _, o := range l.Mix {
+		if o.Kind == kv.STM && l.STM != nil && l.STM.Locker != kv.LockNone {
+			return fmt.Errorf("transactions under a lock cannot be divided among %d workers: a worker's part of the total would be held up by the others' locks", n)
+		}
+	}
+	return nil
+}
+
+// Loops is how many event loops the shard has on this machine: one loop sends
+// several hundred thousand operations a second, and each takes a processor from
+// a store on the same machine.
+func (a *Assignment) Loops() int {
+	n := a.Load.Threads
+	if n == 0 {
+		n = min(runtime.NumCPU()/4, 8)
+	}
+	return min(max(n, 1), int(a.Shard.share(uint64(a.Load.Connections))))
+}
+
+// ErrNeverOpened says that a load was interrupted before its window opened.
+var ErrNeverOpened = errors.New("interrupted before the measurement began")

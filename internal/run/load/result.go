@@ -1,0 +1,237 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Result is what a finished load reports.
+type Result struct {
+	Ending
+	Measured, Warmup *measure.Totals
+}
+
+// Ending is the part of it that the seconds do not have: of one loop, of a
+// worker, or of several.
+type Ending struct {
+	Loops int // event loops
+	// Opened is when the window opened, on the worker's clock, and Length how long
+	// it was, in nanoseconds. Opened is zero if it never opened.
+	Opened time.Time
+	Length int64
+	// WarmupSeconds is how long a closed loop's warm-up took that goes on until
+	// its throughput is steady, and Steady whether it was; nil without one.
+	WarmupSeconds *float64
+	Steady        *bool
+	// Interrupted says that the window was closed before its time.
+	Interrupted bool
+
+	measure.Window
+	ErrorTexts map[kv.Outcome]string // the first of each kind
+	// InFlightArea and RestingArea are integrals over the window of the
+	// operations in flight and of the clients that rested, in nanoseconds.
+	InFlightArea, RestingArea float64
+	// MemberOf says which member answered at an endpoint, by its number.
+	MemberOf map[string]uint64
+	// Links is how many connections there were to each endpoint when the window
+	// opened, and LinkChanges what came and went in it; their times are since the
+	// opening, in nanoseconds.
+	Links       map[string]int
+	LinkChanges []engine.LinkChange
+	// Watching is nil unless the load has watchers.
+	Watching *measure.WatchTotals
+	// Used is what each worker used in the window itself.
+	Used []Usage
+}
+
+// endingOf is what a loop reports, whose clock began at base.
+func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
+	if r == nil || r.Opened == 0 {
+		return &Ending{Loops: 1}
+	}
+	e := &Ending{
+		Loops: 1, Opened: base.Add(time.Duration(r.Opened)), Length: r.Closed - r.Opened,
+		Window: r.Window, ErrorTexts: r.ErrorTexts, InFlightArea: r.InFlightArea, RestingArea: r.RestingArea,
+		MemberOf: r.MemberOf, Links: r.Links,
+	}
+	if settles {
+		seconds := float64(r.Opened-r.Began) / 1e9
+		steady := r.Steady // a copy: a pointer into the result would keep a whole loop
+		e.WarmupSeconds, e.Steady = &seconds, &steady
+	}
+	for _, c := range r.LinkChanges {
+		c.At -= r.Opened
+		e.LinkChanges = append(e.LinkChanges, c)
+	}
+	return e
+}
+
+// merge adds another's.
+func (e *Ending) merge(o *Ending) {
+	if e.Loops == 0 {
+		*e = *o
+		e.MemberOf, e.Links, e.ErrorTexts = maps.Clone(o.MemberOf), maps.Clone(o.Links), maps.Clone(o.ErrorTexts)
+		e.LinkChanges, e.Used = slices.Clone(o.LinkChanges), slices.Clone(o.Used)
+		return
+	}
+	opened := e.Opened
+	if o.Opened.Before(opened) {
+		opened = o.Opened
+	}
+	e.Length = max(e.Length+int64(e.Opened.Sub(opened)), o.Length+int64(o.Opened.Sub(opened)))
+	e.LinkChanges = append(later(e.LinkChanges, e.Opened.Sub(opened)), later(o.LinkChanges, o.Opened.Sub(opened))...)
+	e.Opened = opened
+	e.Loops += o.Loops
+	e.Interrupted = e.Interrupted || o.Interrupted
+	window := &e.Window
+	window.Merge(&o.Window)
+	e.InFlightArea += o.InFlightArea
+	e.RestingArea += o.RestingArea
+	e.ErrorTexts = addMissing(e.ErrorTexts, o.ErrorTexts)
+	e.MemberOf = addMissing(e.MemberOf, o.MemberOf)
+	links := maps.Clone(o.Links)
+	for endpoint, n := range e.Links {
+		if links == nil {
+			links = map[string]int{}
+		}
+		links[endpoint] += n
+	}
+	e.Links = links
+	if e.Watching == nil {
+		e.Watching = o.Watching
+	}
+	e.Used = append(e.Used, o.Used...)
+}
+
+// later is changes whose times are since an earlier opening.
+func later(changes []engine.LinkChange, by time.Duration) []engine.LinkChange {
+	changes = slices.Clone(changes)
+	for i := range changes {
+		changes[i].At += int64(by)
+	}
+	return changes
+}
+
+// addMissing adds what another map has and this one has not.
+func addMissing[K comparable, V any](to, from map[K]V) map[K]V {
+	all := maps.Clone(from)
+	if all == nil {
+		all = map[K]V{}
+	}
+	maps.Copy(all, to)
+	return all
+}
+
+// Gathering puts what the parts of a load report together: a generator's loops,
+// or several workers. Any goroutine may add to it.
+type Gathering struct {
+	assignment *Assignment
+
+	mu     sync.Mutex
+	col    *measure.Collector
+	ending Ending
+	never  bool // the window did not open in some part
+}
+
+// NewGathering is of so many parts. Each takes every second, merged, and recycle
+// its histograms afterwards; both may be nil.
+func NewGathering(a *Assignment, parts int, each func(*measure.Second), recycle func(*measure.Histogram)) *Gathering {
+	g := &Gathering{assignment: a, col: measure.NewCollector(parts)}
+	g.col.Each, g.col.Recycle = each, recycle
+	return g
+}
+
+// Add takes a part's next second, which is the gathering's from now on.
+func (g *Gathering) Add(part int, s *measure.Second) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.col.Add(part, s)
+}
+
+// End says that a part has no more seconds.
+func (g *Gathering) End(part int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.col.End(part)
+}
+
+// Merge takes a part's ending.
+func (g *Gathering) Merge(e *Ending) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.never = g.never || e.Opened.IsZero()
+	g.ending.merge(e)
+}
+
+// Result is all of it. All parts have ended.
+func (g *Gathering) Result() (*Result, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.never {
+		return nil, ErrNeverOpened
+	}
+	r, a := &Result{Ending: g.ending}, g.assignment
+	r.Measured, r.Warmup = g.col.Close(float64(r.Length) / 1e9)
+	t := r.Measured
+	t.Window, t.ErrorTexts, t.Watching = r.Window, r.ErrorTexts, r.Watching
+	t.Links = linksOf(r.Links, r.LinkChanges, a.Endpoints)
+	if a.Load.Arrival != scenario.Closed {
+		// The loops had their most at different times.
+		t.MaxInFlight = min(t.MaxInFlight, a.Load.MaxInFlight)
+	}
+	if t.Seconds > 0 {
+		t.MeanInFlight = r.InFlightArea / float64(r.Length)
+		t.MeanResting = r.RestingArea / float64(r.Length)
+	}
+	for _, u := range r.Used {
+		t.LoopCPU, t.RunDelay, t.Slices = t.LoopCPU+u.LoopCPU, t.RunDelay+u.RunDelay, t.Slices+u.Slices
+	}
+	return r, nil
+}
+
+// The most that an ending can have, from wherever it comes.
+const (
+	mostLoops       = 1 << 16
+	mostLinkChanges = 1 << 20
+	mostTexts       = 1 << 10
+	longest         = int64(10 * 365 * 24 * time.Hour)
+)
+
+// Valid says in one sentence what an ending has that no load can have reported,
+// and makes its texts fit to be shown.
+func (e *Ending) Valid() error {
+	w := &e.Window
+	counts := []int64{e.Length, w.CarriedInAge, int64(w.MaxInFlight), int64(w.Held), w.HeldLongest, w.Paused, w.LongestPause}
+	for i := range e.Used {
+		u := &e.Used[i]
+		counts = append(counts, u.MaxRSSBytes, u.LoopCPU, u.RunDelay, u.Slices)
+	}
+	for _, n := range e.Links {
+		counts = append(counts, int64(n))
+	}
+	switch {
+	case e.Loops < 1 || e.Loops > mostLoops:
+		return fmt.Errorf("it had %d event loops", e.Loops)
+	case len(e.LinkChanges) > mostLinkChanges || len(e.Links)+len(e.MemberOf)+len(e.ErrorTexts) > mostTexts || len(e.Used) > mostLoops:
+		return errors.New("it reports more connections, members or errors than a load has")
+	case e.Length > longest || slices.Min(counts) < 0:
+		return errors.New("it reports a time or a number that is below 0, or years")
+	}
+	for o, text := range e.ErrorTexts {
+		e.ErrorTexts[o] = printable.Line(text, printable.OfServer)
+	}
+	if e.Watching != nil {
+		e.Watching.EndedText = printable.Line(e.Watching.EndedText, printable.OfServer)
+	}
+	return nil
+}

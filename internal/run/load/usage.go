@@ -1,0 +1,103 @@
+package load
+
+import (
+	"os"
+	"sync"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// Usage is what a worker used between the window's opening in its first loop and
+// the close in its last, so that neither the preload nor the drain is in it.
+type Usage struct {
+	// Machine and Process are where the worker runs: two workers can be in one.
+	Machine string
+	Process int
+
+	CPUSeconds  float64 // of the process
+	MaxRSSBytes int64
+	// ThrottledNS is how long CPU limits held it back; nil where nothing says.
+	ThrottledNS *int64
+	// System is what the whole machine spent; nil where nothing says.
+	System *probe.SystemCPU
+	// LoopCPU is the loops' threads' CPU time, and RunDelay how long they waited
+	// for a processor, in nanoseconds, over Slices turns on one.
+	LoopCPU, RunDelay, Slices int64
+}
+
+// usage reads counters in the loops' own threads when they come to the window
+// and to its end.
+type usage struct {
+	mu    sync.Mutex
+	first counters
+	last  counters
+	sched map[int]probe.Sched // by loop, at its opening
+	sum   probe.Sched
+}
+
+// counters are read together.
+type counters struct {
+	self      probe.SelfUsage
+	system    probe.SystemCPU
+	hasSystem bool
+	held      probe.Throttling
+	hasHeld   bool
+}
+
+func read() (c counters) {
+	c.self, _ = probe.Self()
+	c.system, c.hasSystem = probe.System()
+	c.held, c.hasHeld = probe.Throttled()
+	return c
+}
+
+func newUsage() *usage { return &usage{sched: map[int]probe.Sched{}} }
+
+// mark is called from each loop's thread. The counters of all are read in the
+// one that decides: the first to begin the window, and the last to end it.
+func (u *usage) mark(loop int, m engine.Mark, decides bool) {
+	if m.Phase != measure.Measured {
+		return // begun, or stopped, in the warm-up
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if decides && !m.Ended {
+		u.first = read()
+	}
+	now, ok := probe.ThreadSched(m.Thread)
+	switch {
+	case !m.Ended:
+		u.sched[loop] = now
+	case ok:
+		d := now.Sub(u.sched[loop])
+		u.sum.CPU += d.CPU
+		u.sum.RunDelay += d.RunDelay
+		u.sum.Slices += d.Slices
+	}
+	if decides && m.Ended {
+		u.last = read()
+	}
+}
+
+// used is what it came to.
+func (u *usage) used() Usage {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	self := u.last.self.Sub(u.first.self)
+	out := Usage{
+		Process: os.Getpid(), CPUSeconds: self.CPUSeconds(), MaxRSSBytes: self.MaxRSS,
+		LoopCPU: u.sum.CPU, RunDelay: u.sum.RunDelay, Slices: u.sum.Slices,
+	}
+	out.Machine, _ = os.Hostname()
+	if u.first.hasHeld && u.last.hasHeld {
+		held := u.last.held.Sub(u.first.held).ThrottledNS
+		out.ThrottledNS = &held
+	}
+	if u.first.hasSystem && u.last.hasSystem {
+		spent := u.last.system.Sub(u.first.system)
+		out.System = &spent
+	}
+	return out
+}

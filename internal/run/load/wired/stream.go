@@ -1,0 +1,197 @@
+// Package wired has a load.Worker on the other side of a stream of messages: on
+// another machine, whose agent serves it, or behind a pipe.
+//
+// Each call of a Worker is a stream of its own, so that whatever opens streams
+// (a connection for each, or one that has many) needs to know nothing of what is
+// said. The first message says what is asked for; of a job, messages go both ways
+// until its ending. A message is the JSON of a struct, but for a second, of which
+// there are many (measure.AppendSecond).
+package wired
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+)
+
+// Stream carries whole messages, in their order. Send and Receive may be called
+// from different goroutines; Close ends both.
+type Stream interface {
+	Send(message []byte) error
+	// Receive returns io.EOF when the other side has closed.
+	Receive() ([]byte, error)
+	Close() error
+}
+
+// MostBytes is the most that a message has: what the preload of some millions of
+// keys leaves.
+const MostBytes = 64 << 20
+
+// Framed makes a stream of bytes a Stream: each message has its length before it.
+func Framed(c io.ReadWriteCloser) Stream { return &framed{c: c} }
+
+type framed struct {
+	c  io.ReadWriteCloser
+	mu sync.Mutex // to send
+}
+
+func (f *framed) Send(message []byte) error {
+	if len(message) > MostBytes {
+		return tooLong(uint64(len(message)))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.c.Write(append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(message)), uint32(len(message))), message...))
+	return err
+}
+
+func (f *framed) Receive() ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(f.c, head[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n > MostBytes {
+		return nil, tooLong(uint64(n))
+	}
+	// Memory grows as the bytes come, not as they are announced.
+	var b bytes.Buffer
+	if _, err := io.CopyN(&b, f.c, int64(n)); err != nil {
+		return nil, errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	return b.Bytes(), nil
+}
+
+func (f *framed) Close() error { return f.c.Close() }
+
+func tooLong(n uint64) error {
+	return fmt.Errorf("a message of %d bytes is longer than the %d that can cross between machines", n, MostBytes)
+}
+
+// call is what the first message asks for.
+type call string
+
+const (
+	clock         call = "clock"
+	check         call = "check"
+	preload       call = "preload"
+	writeVersions call = "write-versions"
+	prepare       call = "prepare"
+)
+
+// message is everything that is said but for seconds; what it is not about is
+// left out.
+type message struct {
+	// The first says what is asked for.
+	Call       call             `json:"call,omitempty"`
+	Assignment *load.Assignment `json:"assignment,omitempty"`
+
+	// Of a job, to the worker.
+	Connect  bool       `json:"connect,omitempty"`
+	Run      *time.Time `json:"run,omitempty"` // when to begin
+	Stop     bool       `json:"stop,omitempty"`
+	Epoch    uint64     `json:"epoch,omitempty"`
+	Retarget []string   `json:"retarget,omitempty"`
+
+	// From the worker.
+	Answer   *answer        `json:"answer,omitempty"`
+	Changed  *changed       `json:"changed,omitempty"`
+	Mark     *load.Mark     `json:"mark,omitempty"`
+	Progress *load.Progress `json:"progress,omitempty"`
+	Ending   *ending        `json:"ending,omitempty"`
+}
+
+// answer is to a call, and to Connect.
+type answer struct {
+	Error       string          `json:"error,omitempty"`
+	NeverOpened bool            `json:"never_opened,omitempty"` // load.ErrNeverOpened
+	Clock       time.Time       `json:"clock,omitzero"`
+	Loops       int             `json:"loops,omitempty"`
+	First       int64           `json:"first,omitempty"`
+	Preloaded   *load.Preloaded `json:"preloaded,omitempty"`
+}
+
+type changed struct {
+	Term uint64 `json:"term,omitempty"`
+	Lost bool   `json:"lost,omitempty"`
+}
+
+// ending is a load.Ending; the one histogram that it has is encoded.
+type ending struct {
+	load.Ending
+	Created []byte `json:"created,omitempty"`
+}
+
+func endingOf(e load.Ending) *ending {
+	out := &ending{Ending: e}
+	if w := e.Watching; w != nil && w.Created != nil {
+		one := *w
+		out.Created, one.Created = measure.AppendHistogram(nil, w.Created), nil
+		out.Watching = &one
+	}
+	return out
+}
+
+func (e *ending) whole() (*load.Ending, error) {
+	if e.Watching != nil && len(e.Created) > 0 {
+		var err error
+		if e.Watching.Created, err = measure.ReadHistogram(e.Created); err != nil {
+			return nil, err
+		}
+	}
+	return &e.Ending, e.Valid()
+}
+
+// The first byte of a message says which kind it is.
+const (
+	isMessage = 'm'
+	isSecond  = 's'
+)
+
+func encode(m message) ([]byte, error) {
+	b, err := json.Marshal(m)
+	return append([]byte{isMessage}, b...), err
+}
+
+func encodeSecond(s *measure.Second) []byte { return measure.AppendSecond([]byte{isSecond}, s) }
+
+// decode returns one of the two.
+func decode(b []byte) (*message, *measure.Second, error) {
+	switch {
+	case len(b) == 0:
+	case b[0] == isSecond:
+		s, err := measure.ReadSecond(b[1:])
+		return nil, s, err
+	case b[0] == isMessage:
+		m := &message{}
+		if err := json.Unmarshal(b[1:], m); err != nil {
+			return nil, nil, fmt.Errorf("what came is not a message: %w", err)
+		}
+		return m, nil, nil
+	}
+	return nil, nil, errors.New("what came is neither a message nor a second")
+}
+
+// errorOf is the answer that says an error.
+func errorOf(err error) *answer {
+	return &answer{Error: err.Error(), NeverOpened: errors.Is(err, load.ErrNeverOpened)}
+}
+
+// err is the inverse.
+func (a *answer) err() error {
+	switch {
+	case a.NeverOpened:
+		return load.ErrNeverOpened
+	case a.Error != "":
+		return errors.New(a.Error)
+	}
+	return nil
+}

@@ -1,0 +1,330 @@
+package wired
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+)
+
+// stopWithin is how long a load that was told to stop may take to end.
+const stopWithin = 30 * time.Second
+
+// Worker is a load.Worker that others carry out.
+type Worker struct {
+	open func(context.Context) (Stream, error)
+}
+
+var _ load.Worker = (*Worker)(nil)
+
+// New returns the worker to which streams are opened, one for each call.
+func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{open: open} }
+
+// ask makes a call that has one answer.
+func (w *Worker) ask(ctx context.Context, m message) (*answer, error) {
+	s, a, err := w.begin(ctx, m)
+	if s != nil {
+		_ = s.Close() // the answer is there
+	}
+	return a, err
+}
+
+// begin opens a stream and makes a call on it. Without an error the stream is
+// the caller's.
+func (w *Worker) begin(ctx context.Context, m message) (Stream, *answer, error) {
+	b, err := encode(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a := m.Assignment; a != nil && !utf8.ValidString(a.Load.Prefix+a.Access.User) {
+		return nil, nil, errors.New("a prefix or a password that is no text (UTF-8) cannot be told to another machine")
+	}
+	s, err := w.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	release := context.AfterFunc(ctx, func() { _ = s.Close() })
+	got, err := func() (*message, error) {
+		if err := s.Send(b); err != nil {
+			return nil, err
+		}
+		return receive(s)
+	}()
+	release()
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err != nil:
+		err = fmt.Errorf("the worker does not answer: %w", err)
+	case got.Answer == nil:
+		err = errors.New("the worker says something else than what it was asked")
+	default:
+		err = got.Answer.err()
+	}
+	if err != nil {
+		_ = s.Close() // the error that matters is that one
+		return nil, nil, err
+	}
+	return s, got.Answer, nil
+}
+
+// Clock implements load.Worker.
+func (w *Worker) Clock(ctx context.Context) (time.Time, error) {
+	a, err := w.ask(ctx, message{Call: clock})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return a.Clock, nil
+}
+
+// Check implements load.Worker.
+func (w *Worker) Check(ctx context.Context, a *load.Assignment) (loops int, err error) {
+	got, err := w.ask(ctx, message{Call: check, Assignment: a})
+	if err != nil {
+		return 0, err
+	}
+	return got.Loops, nil
+}
+
+// Preload implements load.Worker.
+func (w *Worker) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
+	got, err := w.ask(ctx, message{Call: preload, Assignment: a})
+	switch {
+	case err != nil:
+		return nil, err
+	case got.Preloaded == nil:
+		return nil, errors.New("the worker does not say what its preload did")
+	}
+	return got.Preloaded, nil
+}
+
+// WriteVersions implements load.Worker.
+func (w *Worker) WriteVersions(ctx context.Context, a *load.Assignment) (first int64, err error) {
+	got, err := w.ask(ctx, message{Call: writeVersions, Assignment: a})
+	if err != nil {
+		return 0, err
+	}
+	return got.First, nil
+}
+
+// Prepare implements load.Worker.
+func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
+	s, _, err := w.begin(ctx, message{Call: prepare, Assignment: a})
+	if err != nil {
+		return nil, err
+	}
+	j := &job{
+		stream: s, to: to, all: load.NewGathering(a, 1, to.Second, nil),
+		connected: make(chan error, 1), ended: make(chan struct{}),
+		progress: load.Progress{Phase: "connecting"},
+	}
+	go j.listen()
+	return j, nil
+}
+
+// job is a load that runs elsewhere.
+type job struct {
+	stream    Stream
+	to        load.Reports
+	all       *load.Gathering
+	connected chan error
+	ended     chan struct{} // closed when nothing more comes
+
+	mu       sync.Mutex
+	progress load.Progress
+	running  bool  // Run was called
+	err      error // why it ended without an ending
+	over     bool  // the ending came
+
+	last *measure.Second // listen's
+}
+
+// listen takes what the worker reports until it has ended.
+func (j *job) listen() {
+	defer close(j.ended)
+	for {
+		b, err := j.stream.Receive()
+		if err != nil {
+			j.fail(fmt.Errorf("the worker is gone: %w", err))
+			return
+		}
+		m, s, err := decode(b)
+		if err == nil && s != nil {
+			err = j.second(s)
+		}
+		over := false
+		if err == nil && m != nil {
+			over, err = j.take(m)
+		}
+		if err != nil {
+			j.fail(err)
+		}
+		if over || err != nil {
+			_ = j.stream.Close() // nothing more is wanted
+			return
+		}
+	}
+}
+
+func (j *job) fail(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err == nil && !j.over {
+		j.err = err
+	}
+}
+
+// second takes a second; they come in order.
+func (j *job) second(s *measure.Second) error {
+	if l := j.last; l != nil && (s.Phase < l.Phase || s.Phase == l.Phase && s.Index <= l.Index) {
+		return fmt.Errorf("the worker reports second %d of the %v phase after second %d of the %v phase", s.Index, s.Phase, l.Index, l.Phase)
+	}
+	j.last = &measure.Second{Phase: s.Phase, Index: s.Index}
+	j.all.Add(0, s)
+	return nil
+}
+
+// take takes a message; over says that it was the last.
+func (j *job) take(m *message) (over bool, err error) {
+	switch {
+	case m.Changed != nil:
+		if j.to.Changed != nil {
+			j.to.Changed(m.Changed.Term, m.Changed.Lost)
+		}
+	case m.Mark != nil:
+		if m.Mark.Phase > measure.Measured {
+			return false, errors.New("the worker reports a phase that there is not")
+		}
+		if j.to.Mark != nil {
+			j.to.Mark(*m.Mark)
+		}
+	case m.Progress != nil:
+		j.mu.Lock()
+		j.progress = *m.Progress
+		j.mu.Unlock()
+	case m.Answer != nil:
+		j.mu.Lock()
+		running := j.running
+		j.mu.Unlock()
+		err := m.Answer.err()
+		if running && err != nil {
+			return false, err
+		}
+		select {
+		case j.connected <- err:
+		default:
+			running = true
+		}
+		if running {
+			return false, errors.New("the worker answers what it was not asked")
+		}
+		return err != nil, nil
+	case m.Ending != nil:
+		e, err := m.Ending.whole()
+		if err != nil {
+			return false, fmt.Errorf("the worker's load ended in a way that cannot be: %w", err)
+		}
+		j.all.End(0)
+		j.all.Merge(e)
+		j.mu.Lock()
+		j.over = true
+		j.mu.Unlock()
+		return true, nil
+	}
+	return false, nil
+}
+
+func (j *job) say(m message) error {
+	b, err := encode(m)
+	if err != nil {
+		return err
+	}
+	return j.stream.Send(b)
+}
+
+// demand says what must be heard: if it is not, why the job ended is the error.
+func (j *job) demand(m message) error {
+	failed := j.say(m)
+	if failed == nil {
+		return nil
+	}
+	j.Close()
+	<-j.ended
+	if err := j.ending(); err != nil {
+		return err
+	}
+	return fmt.Errorf("the worker is gone: %w", failed)
+}
+
+// Connect implements load.Job.
+func (j *job) Connect(context.Context) error {
+	if err := j.demand(message{Connect: true}); err != nil {
+		return err
+	}
+	select {
+	case err := <-j.connected:
+		return err
+	case <-j.ended:
+	}
+	select {
+	case err := <-j.connected: // which was the last that it said
+		return err
+	default:
+		return j.ending()
+	}
+}
+
+// Run implements load.Job.
+func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
+	defer j.Close()
+	j.mu.Lock()
+	j.running = true
+	j.mu.Unlock()
+	if err := j.demand(message{Run: &begin}); err != nil {
+		return nil, err
+	}
+	select {
+	case <-j.ended:
+	case <-ctx.Done():
+		_ = j.say(message{Stop: true}) // one that is gone has stopped
+		limit := time.NewTimer(stopWithin)
+		defer limit.Stop()
+		select {
+		case <-j.ended:
+		case <-limit.C:
+			return nil, fmt.Errorf("the worker's load did not end within %v after it was stopped", stopWithin)
+		}
+	}
+	if err := j.ending(); err != nil {
+		return nil, err
+	}
+	return j.all.Result()
+}
+
+// ending is why the job ended; nil if that was as it should.
+func (j *job) ending() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+// Progress implements load.Job.
+func (j *job) Progress() load.Progress {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.progress
+}
+
+// Epoch implements load.Job. One that is gone needs none.
+func (j *job) Epoch(term uint64) { _ = j.say(message{Epoch: term}) }
+
+// Retarget implements load.Job, likewise.
+func (j *job) Retarget(endpoints []string) { _ = j.say(message{Retarget: endpoints}) }
+
+// Close implements load.Job.
+func (j *job) Close() { _ = j.stream.Close() }

@@ -1,0 +1,82 @@
+package trial_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/wired"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+)
+
+// A trial cannot tell which workers it has: its record is whole with one in this
+// process, with one behind a pipe, and with two of either kind.
+func TestATrialWithAnyWorkers(t *testing.T) {
+	endpoint := embedded.Etcd(t)
+	local := func() load.Worker {
+		return &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
+	}
+	for name, w := range map[string]load.Worker{
+		"one": local(), "piped": wired.Piped(local()),
+		"two": load.Workers{local(), local()}, "two piped": load.Workers{wired.Piped(local()), wired.Piped(local())},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := scenario.DefaultLoad()
+			l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1}}
+			l.Connections, l.Clients, l.KeySpace, l.Prefix, l.Preload = 4, 16, 500, name, true
+			l.Arrival, l.Rate.PerSecond = scenario.Constant, 500
+			l.Warmup, l.Duration, l.Total, l.Seed = 500*time.Millisecond, 2*time.Second, 0, 1
+			dir := filepath.Join(t.TempDir(), "run")
+			out, err := record.CreateAt(dir, time.Now(), record.Run{Name: "workers", Planned: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			attach := &scenario.Attach{Endpoints: []string{endpoint}}
+			conducted := trial.Trial{
+				Spec: scenario.Trial{
+					Name: "mixed", Number: 1, Repeat: 1, Repeats: 1, Load: l,
+					Cluster: scenario.Cluster{Store: "etcd", Attach: attach},
+				},
+				Cluster: trial.Cluster{ID: "c1", Store: etcd.New(), Running: cluster.Attached{Via: store.Access{Endpoints: attach.Endpoints}}},
+				Worker:  w, Writer: out, Host: host.NewLocal(nil, nil), Machine: &record.Machine{Name: "here"},
+			}
+			res, err := conducted.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := out.Finish(record.Complete, "", time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if res.Due != 1000 || res.Errors != 0 || res.CPUSeconds <= 0 || res.MaxRSSBytes <= 0 || res.Seconds < 2 {
+				t.Errorf("due %d, %d errors, %v s of processor time and %d bytes in %v s", res.Due, res.Errors, res.CPUSeconds, res.MaxRSSBytes, res.Seconds)
+			}
+			run, err := record.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := record.OpenTimeline(dir, run.Trials[0].Folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			due := uint64(0)
+			for _, row := range rows {
+				if row.Phase == measure.Measured.String() {
+					due += row.Due
+				}
+			}
+			if due != 1000 {
+				t.Errorf("the timeline has %d operations due in %d rows", due, len(rows))
+			}
+		})
+	}
+}

@@ -1,0 +1,89 @@
+// Package embedded runs a real etcd in the test's own process.
+package embedded
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// patience bounds how long a member may take to be ready, however slow the
+// machine.
+const patience = 2 * time.Minute
+
+// Etcd starts a cluster of one member, which ends with the test, and returns its
+// endpoint.
+func Etcd(t testing.TB) string {
+	t.Helper()
+	m := New(t)
+	if err := m.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Stop)
+	return m.Endpoint()
+}
+
+// Member is an etcd that can be stopped and started again.
+type Member struct {
+	cfg    *embed.Config
+	server *embed.Etcd
+}
+
+// New makes a member; it does not run yet.
+func New(t testing.TB) *Member {
+	t.Helper()
+	cfg := embed.NewConfig()
+	urls := freeURLs(t, 2)
+	cfg.Dir = t.TempDir()
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = urls[:1], urls[:1]
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = urls[1:], urls[1:]
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	cfg.UnsafeNoFsync = true
+	return &Member{cfg: cfg}
+}
+
+// freeURLs returns addresses that are the test's to its end, also while nothing
+// listens there.
+func freeURLs(t testing.TB, n int) (out []url.URL) {
+	t.Helper()
+	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release)
+	for _, port := range lease.Ports {
+		out = append(out, url.URL{Scheme: "http", Host: net.JoinHostPort(lease.Address, strconv.Itoa(port))})
+	}
+	return out
+}
+
+// Endpoint is where clients reach it.
+func (m *Member) Endpoint() string { return m.cfg.ListenClientUrls[0].Host }
+
+// Start starts it, and waits until it serves.
+func (m *Member) Start() error {
+	e, err := embed.StartEtcd(m.cfg)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-e.Server.ReadyNotify():
+		m.server = e
+		return nil
+	case <-time.After(patience):
+		e.Close()
+		return fmt.Errorf("etcd is not ready after %v", patience)
+	}
+}
+
+// Stop stops it.
+func (m *Member) Stop() { m.server.Close() }
