@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/check"
 	"github.com/quorumbench/quorumbench/internal/run/load"
@@ -23,7 +24,7 @@ const (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	g := group("check", "Check whether a cluster, or a disk, is good enough", "perf, datascale or disk",
+	g := command.Group("check", "Check whether a cluster, or a disk, is good enough", "perf, datascale or disk",
 		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkDiskCommand())
 	g.Long = `Check whether a running cluster, or a disk, is good enough: the checks of etcdctl
 for every store, with the reason when one fails. What they write they remove.`
@@ -32,7 +33,7 @@ for every store, with the reason when one fails. What they write they remove.`
 
 // checkFlags are what the checks of a cluster share.
 type checkFlags struct {
-	attachFlags
+	command.AttachFlags
 	load       string
 	prefix     string
 	compact    bool
@@ -47,23 +48,23 @@ type checkFlags struct {
 
 func newCheckFlags(prefix string) checkFlags {
 	return checkFlags{
-		attachFlags: newAttachFlags(), load: "s", prefix: prefix,
+		AttachFlags: command.NewAttachFlags(), load: "s", prefix: prefix,
 		timeout: scenario.DefaultLoad().Timeout, seed: scenario.DefaultSeed, format: "text",
 	}
 }
 
-func (f *checkFlags) register(r flags, loads string) {
-	r.text("load", &f.load, "s|m|l|xl", loads)
-	r.text("prefix", &f.prefix, "TEXT", "what every key begins with; no such key may be there")
-	r.toggle("auto-compact", &f.compact, "compact the history when it is done")
-	r.toggle("auto-defrag", &f.defragment, "defragment every member when it is done")
-	f.attachFlags.register(r)
-	r.whole("conns", &f.conns, "connections; 0 is one for each client")
-	r.span("timeout", &f.timeout, "of one write, from when it is sent")
-	r.whole("threads", &f.threads, "event loops of the generator; 0 chooses")
-	r.seed("seed", &f.seed, "everything random comes from it")
-	r.toggle("verbose", &f.verbose, "percentiles, and what was looked at, too")
-	r.choice("format", &f.format, "of the result on standard output", "text", "json")
+func (f *checkFlags) register(r command.Flags, loads string) {
+	r.Text("load", &f.load, "s|m|l|xl", loads)
+	r.Text("prefix", &f.prefix, "TEXT", "what every key begins with; no such key may be there")
+	r.Toggle("auto-compact", &f.compact, "compact the history when it is done")
+	r.Toggle("auto-defrag", &f.defragment, "defragment every member when it is done")
+	f.Register(r)
+	r.Whole("conns", &f.conns, "connections; 0 is one for each client")
+	r.Span("timeout", &f.timeout, "of one write, from when it is sent")
+	r.Whole("threads", &f.threads, "event loops of the generator; 0 chooses")
+	r.Seed("seed", &f.seed, "everything random comes from it")
+	r.Toggle("verbose", &f.verbose, "percentiles, and what was looked at, too")
+	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 }
 
 // checked is a command line that makes sense.
@@ -76,37 +77,37 @@ type checked struct {
 // exit code of its own.
 func (f *checkFlags) resolve(a *app) (c checked, err error) {
 	if c.load, err = check.Load(f.load); err != nil {
-		return c, &exit{code: ExitUnknownLoad, cause: err}
+		return c, &command.Exit{Code: ExitUnknownLoad, Cause: err}
 	}
 	switch {
 	case strings.Trim(f.prefix, "/") == "":
-		return c, usage("--prefix is %q, and everything with that prefix is removed in the end: give a longer one", f.prefix)
+		return c, command.Usage("--prefix is %q, and everything with that prefix is removed in the end: give a longer one", f.prefix)
 	case f.conns < 0 || f.conns > scenario.MaxConnections:
-		return c, usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
+		return c, command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
 	case f.timeout <= 0 || f.timeout > scenario.MaxTimeout:
-		return c, usage("--timeout must be above 0 and at most %v, not %v", scenario.MaxTimeout, f.timeout)
+		return c, command.Usage("--timeout must be above 0 and at most %v, not %v", scenario.MaxTimeout, f.timeout)
 	case f.threads < 0 || f.threads > scenario.MaxThreads:
-		return c, usage("--threads must be from 0 to %d, not %d", scenario.MaxThreads, f.threads)
+		return c, command.Usage("--threads must be from 0 to %d, not %d", scenario.MaxThreads, f.threads)
 	}
-	if err := f.checkStore([]scenario.Operation{{Kind: kv.Put, Weight: 1}}, a.catalog); err != nil {
+	if err := f.CheckStore([]scenario.Operation{{Kind: kv.Put, Weight: 1}}, a.Catalog); err != nil {
 		return c, err
 	}
-	attach, err := f.attachOf()
+	attach, err := f.Attach()
 	if err != nil {
 		return c, err
 	}
 	if err := attach.ValidateFlags(); err != nil {
-		return c, usage("%w", err)
+		return c, command.Usage("%w", err)
 	}
 	access, err := load.AccessOf(attach)
 	if err != nil {
-		return c, usage("%w", err)
+		return c, command.Usage("%w", err)
 	}
-	st, err := a.lookup(f.store)
+	st, err := a.Lookup(f.Store)
 	if err != nil {
-		return c, usage("--store: %w", err)
+		return c, command.Usage("--store: %w", err)
 	}
-	c.cluster = check.Cluster{Store: st, Access: access, Target: f.target}
+	c.cluster = check.Cluster{Store: st, Access: access, Target: f.Target}
 	return c, nil
 }
 
@@ -115,9 +116,9 @@ func checkFailed(err error) error {
 	var notEmpty *check.NotEmptyError
 	switch {
 	case errors.As(err, &notEmpty):
-		return &exit{code: ExitNotEmpty, cause: err}
+		return &command.Exit{Code: ExitNotEmpty, Cause: err}
 	case errors.Is(err, context.Canceled):
-		return &exit{code: ExitInterrupted, cause: errors.New("interrupted before anything was written")}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted before anything was written")}
 	}
 	return err
 }
@@ -128,32 +129,32 @@ func interruptedCheck(cleanup check.Cleanup) error {
 	if cleanup.Err != nil {
 		text = "interrupted; what was written may not have been removed: " + cleanup.Err.Error()
 	}
-	return &exit{code: ExitInterrupted, cause: errors.New(text)}
+	return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New(text)}
 }
 
 // printCleanup prints what came of the clean-up in the original's words, and
 // how much space came back.
 func (a *app) printCleanup(c check.Cleanup) {
 	if c.Err != nil && c.Revision == 0 && !anyDefragmented(c) {
-		a.printf("FAIL: Cleanup failed during key deletion: ERROR(%v)\n", c.Err)
+		a.Printf("FAIL: Cleanup failed during key deletion: ERROR(%v)\n", c.Err)
 		return
 	}
 	if c.Revision > 0 {
-		a.printf("Compacting with revision %d\nCompacted with revision %d\n", c.Revision, c.Revision)
+		a.Printf("Compacting with revision %d\nCompacted with revision %d\n", c.Revision, c.Revision)
 	}
 	for _, s := range c.Space {
 		if s.Defragmented {
-			a.printf("Defragmenting %q\nDefragmented %q\n", s.Endpoint, s.Endpoint)
+			a.Printf("Defragmenting %q\nDefragmented %q\n", s.Endpoint, s.Endpoint)
 		}
 	}
 	if c.Revision > 0 || anyDefragmented(c) {
 		for _, s := range c.Space {
-			a.printf("Space of member %s: %s before, %s after, %s given back\n", s.Member,
+			a.Printf("Space of member %s: %s before, %s after, %s given back\n", s.Member,
 				bytesText(s.Before), bytesText(s.After), bytesText(max(s.Before-s.After, 0)))
 		}
 	}
 	if c.Err != nil {
-		a.printf("FAIL: Cleanup failed: ERROR(%v)\n", c.Err)
+		a.Printf("FAIL: Cleanup failed: ERROR(%v)\n", c.Err)
 	}
 }
 
@@ -192,7 +193,7 @@ func cleanupFields(c check.Cleanup) cleanupJSON {
 		out.Space = append(out.Space, spaceJSON(s))
 	}
 	if c.Err != nil {
-		out.Error = sentence(c.Err.Error())
+		out.Error = command.Sentence(c.Err.Error())
 	}
 	return out
 }

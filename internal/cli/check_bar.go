@@ -3,8 +3,10 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/check"
 )
@@ -12,7 +14,8 @@ import (
 // bar shows how far a check is: on a terminal a bar that fills in place,
 // elsewhere plain lines. A nil bar shows nothing.
 type bar struct {
-	d     *display
+	d     *command.Display
+	mu    sync.Mutex
 	total float64 // of what it counts
 	unit  string
 	local bool // nobody answers: there are no errors to count
@@ -27,18 +30,13 @@ func (b *bar) show(p check.Progress, at float64) {
 	if b == nil {
 		return
 	}
-	b.d.mu.Lock()
-	defer b.d.mu.Unlock()
-	switch {
-	case b.d.width() > 0:
-		b.d.change(cut(b.text(p, at), b.d.width()-1)) // nothing foreign in it
-		return
-	case !b.said || p.Stage != b.last.Stage || p.Elapsed-b.last.Elapsed >= plainEvery:
-		b.d.line(b.text(p, at))
-	default:
-		return // said a moment ago
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	due := !b.said || p.Stage != b.last.Stage || p.Elapsed-b.last.Elapsed >= command.PlainEvery
+	if due {
+		b.last, b.said = p, true
 	}
-	b.last, b.said = p, true
+	b.d.Update(b.text(p, at), due)
 }
 
 func (b *bar) text(p check.Progress, at float64) string {
@@ -52,20 +50,20 @@ func (b *bar) text(p check.Progress, at float64) string {
 	if b.local {
 		return text
 	}
-	return fmt.Sprintf("%s, %s writes, %s", text, readable.Count(p.Done), errorCount(p.Failed))
+	return fmt.Sprintf("%s, %s writes, %s", text, readable.Count(p.Done), readable.Plural(p.Failed, "error"))
 }
 
 // clear takes the bar away.
 func (b *bar) clear() {
 	if b != nil {
-		b.d.clear()
+		b.d.Clear()
 	}
 }
 
 // note prints a line between.
 func (b *bar) note(text string) {
 	if b != nil {
-		b.d.note(text)
+		b.d.Note(text)
 	}
 }
 
@@ -74,7 +72,7 @@ func (a *app) newBar(format string, total float64, unit string) *bar {
 	if format == "json" {
 		return nil
 	}
-	return &bar{d: newDisplay(a.screen), total: total, unit: unit}
+	return &bar{d: command.NewDisplay(a.Screen, nil), total: total, unit: unit}
 }
 
 // seconds counts a window's seconds.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/check"
 )
@@ -14,7 +15,7 @@ import (
 func (a *app) checkDatascaleCommand() *cobra.Command {
 	f := newCheckFlags("/etcdctl-check-datascale/")
 	c := &cobra.Command{
-		Use: "datascale", Short: "Check what so many keys cost each member: memory, disk, time", Args: takes(0, 0, ""),
+		Use: "datascale", Short: "Check what so many keys cost each member: memory, disk, time", Args: command.Takes(0, 0, ""),
 		Long: `Check what so many keys of 512 + 512 bytes cost each member: its memory and its
 database before and after, the bytes per key, and how long the writes took.
 
@@ -27,7 +28,7 @@ database before and after, the bytes per key, and how long the writes took.
 The exit code is 0 when it was done, 1 when a write failed or no memory could be
 read, 3 when there are keys with the prefix, 4 for an unknown load.`,
 	}
-	r := newFlags(c.Flags())
+	r := command.NewFlags(c.Flags())
 	f.register(r, "the load: s(mall), m(edium), l(arge) or xl (xLarge)")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), &f) }
 	return c
@@ -40,7 +41,7 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 	}
 	scale := check.ScaleOf(c.load)
 	shown := a.newBar(f.format, float64(scale.Keys), " keys")
-	ctx, stop := interruptible(ctx, func() { shown.note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
+	ctx, stop := command.Interruptible(ctx, func() { shown.note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
 	defer stop()
 	d := check.Datascale{
 		Cluster: c.cluster, Scale: scale, Prefix: f.prefix, Connections: f.conns, Timeout: f.timeout, Threads: f.threads,
@@ -48,7 +49,7 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 	}
 	if f.format != "json" {
 		d.Began = func() {
-			a.printf("Start data scale check for work load [%d key-value pairs, %d bytes per key-value, %d concurrent clients].\n",
+			a.Printf("Start data scale check for work load [%d key-value pairs, %d bytes per key-value, %d concurrent clients].\n",
 				scale.Keys, check.ScaleBytes, scale.Clients)
 		}
 	}
@@ -57,13 +58,13 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 	if err != nil {
 		var unread *check.UnreadError
 		if errors.As(err, &unread) && f.format != "json" {
-			a.printf("%s\n", unread.Line())
+			a.Printf("%s\n", unread.Line())
 			return errors.New(unread.Why)
 		}
 		return checkFailed(err)
 	}
 	if f.format == "json" {
-		if err := a.json(scaleFields(&d, c.load, out)); err != nil {
+		if err := a.JSON(scaleFields(&d, c.load, out)); err != nil {
 			return err
 		}
 	} else {
@@ -73,7 +74,7 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 	case out.Interrupted:
 		return interruptedCheck(out.Cleanup)
 	case len(out.ByError) > 0:
-		return &exit{code: ExitFailed}
+		return &command.Exit{Code: command.ExitFailed}
 	case out.Cleanup.Err != nil:
 		return fmt.Errorf("what was written may not have been removed: %w", out.Cleanup.Err)
 	}
@@ -83,28 +84,28 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 func (a *app) printScale(out *check.ScaleOutcome, verbose bool) {
 	a.printCleanup(out.Cleanup)
 	if out.Interrupted {
-		a.printf("INTERRUPTED after %.1f s: %s keys were written\n", out.Seconds, readable.Count(out.Written))
+		a.Printf("INTERRUPTED after %.1f s: %s keys were written\n", out.Seconds, readable.Count(out.Written))
 		return
 	}
 	if len(out.ByError) > 0 {
-		a.printf("FAIL: too many errors\n")
+		a.Printf("FAIL: too many errors\n")
 		for _, e := range out.ByError {
-			a.printf("FAIL: ERROR(%s) -> %d\n", e, e.Count)
+			a.Printf("FAIL: ERROR(%s) -> %d\n", e, e.Count)
 		}
 	} else {
-		a.printf("PASS: Approximate system memory used : %.2f MB.\n", float64(out.Members[0].Memory.Grown())/(1<<20))
+		a.Printf("PASS: Approximate system memory used : %.2f MB.\n", float64(out.Members[0].Memory.Grown())/(1<<20))
 	}
 	for i := range out.Members {
 		m := &out.Members[i]
-		a.printf("Member %s: memory %s; database %s\n", m.Name, a.change(m.Memory, out.Written, m.Unread), a.change(m.Disk, out.Written, "not told"))
+		a.Printf("Member %s: memory %s; database %s\n", m.Name, a.change(m.Memory, out.Written, m.Unread), a.change(m.Disk, out.Written, "not told"))
 	}
 	if out.Members[0].Memory.Grown() < 0 {
-		a.printf("Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.\n", out.Members[0].Name)
+		a.Printf("Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.\n", out.Members[0].Name)
 	}
-	a.printf("%s keys in %.1f s: %s\n", readable.Count(out.Written), out.Seconds, readable.PerSecond(out.Throughput))
+	a.Printf("%s keys in %.1f s: %s\n", readable.Count(out.Written), out.Seconds, readable.PerSecond(out.Throughput))
 	a.printPercentiles("Service time", out.Service.Percentiles[:])
 	if verbose {
-		a.printf("Slowest %s, mean %s\n", figureText(out.Service.Max), figureText(out.Service.Mean))
+		a.Printf("Slowest %s, mean %s\n", figureText(out.Service.Max), figureText(out.Service.Mean))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/check"
@@ -34,7 +35,7 @@ const maxDiskSize = 1 << 40
 func (a *app) checkDiskCommand() *cobra.Command {
 	f := &diskFlags{store: "etcd", record: check.DiskRecord, size: check.DiskSize, duration: check.DiskDuration, format: "text"}
 	c := &cobra.Command{
-		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: takes(1, 1, "DIR, the folder to write in"),
+		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: command.Takes(1, 1, "DIR, the folder to write in"),
 		Long: `Check whether a disk is fast enough for a store's write-ahead log: records of 2,300
 bytes are written one after the other, each followed by fdatasync, as in the
 measurement that etcd's documentation makes with fio. The file is removed.
@@ -42,18 +43,18 @@ measurement that etcd's documentation makes with fio. The file is removed.
 The exit code is 1 when the rule of the store that --store names does not hold:
 for etcd a p99 of fdatasync below 10 ms.`,
 	}
-	r := newFlags(c.Flags())
-	r.text("store", &f.store, "NAME", "the store whose rule decides the exit code")
-	r.size("record-size", &f.record, "bytes of one record")
-	r.size("size", &f.size, "bytes to write in all")
-	r.whole("records", &f.records, "records to write, instead of a size")
-	r.span("duration", &f.duration, "at most so long")
-	r.choice("format", &f.format, "of the result on standard output", "text", "json")
+	r := command.NewFlags(c.Flags())
+	r.Text("store", &f.store, "NAME", "the store whose rule decides the exit code")
+	r.Size("record-size", &f.record, "bytes of one record")
+	r.Size("size", &f.size, "bytes to write in all")
+	r.Whole("records", &f.records, "records to write, instead of a size")
+	r.Span("duration", &f.duration, "at most so long")
+	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if given(c.Flags(), "size") && given(c.Flags(), "records") {
-			return usage("--size and --records both say how much; give one of them")
+		if command.Given(c.Flags(), "size") && command.Given(c.Flags(), "records") {
+			return command.Usage("--size and --records both say how much; give one of them")
 		}
-		return a.checkDisk(c.Context(), f, args[0], given(c.Flags(), "records"))
+		return a.checkDisk(c.Context(), f, args[0], command.Given(c.Flags(), "records"))
 	}
 	return c
 }
@@ -62,20 +63,20 @@ for etcd a p99 of fdatasync below 10 ms.`,
 func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err error) {
 	switch {
 	case f.record < 1 || f.record > scenario.MaxValueSize:
-		return w, usage("--record-size must be from 1 to %s, not %d", scenario.FormatSize(scenario.MaxValueSize), f.record)
+		return w, command.Usage("--record-size must be from 1 to %s, not %d", scenario.FormatSize(scenario.MaxValueSize), f.record)
 	case counted && f.records < 1:
-		return w, usage("--records must be at least 1, not %d", f.records)
+		return w, command.Usage("--records must be at least 1, not %d", f.records)
 	case !counted && f.size < f.record:
-		return w, usage("--size must be at least one record of %s, not %s", scenario.FormatSize(f.record), scenario.FormatSize(max(f.size, 0)))
+		return w, command.Usage("--size must be at least one record of %s, not %s", scenario.FormatSize(f.record), scenario.FormatSize(max(f.size, 0)))
 	case f.duration <= 0 || f.duration > scenario.MaxDuration:
-		return w, usage("--duration must be above 0 and at most %v, not %v", scenario.MaxDuration, f.duration)
+		return w, command.Usage("--duration must be above 0 and at most %v, not %v", scenario.MaxDuration, f.duration)
 	}
 	w = probe.LogWrites{Dir: dir, Record: f.record, Records: f.records, Duration: f.duration}
 	if !counted {
 		w.Records = f.size / f.record
 	}
 	if int64(w.Records) > maxDiskSize/int64(w.Record) {
-		return w, usage("%d records of %s are more than 1 TiB", w.Records, scenario.FormatSize(w.Record))
+		return w, command.Usage("%d records of %s are more than 1 TiB", w.Records, scenario.FormatSize(w.Record))
 	}
 	info, err := os.Stat(dir)
 	var cause *os.PathError
@@ -103,7 +104,7 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 	w.Watch = func(records int, elapsed time.Duration) {
 		shown.show(check.Progress{Stage: check.Measuring, Elapsed: elapsed}, float64(records))
 	}
-	ctx, stop := interruptible(ctx, func() {})
+	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
 	result, err := w.Run(ctx)
 	shown.clear()
@@ -111,33 +112,33 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 		return err
 	}
 	if result.Interrupted {
-		return &exit{code: ExitInterrupted, cause: errors.New("interrupted; the file has been removed")}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the file has been removed")}
 	}
 	opinions, decides := a.opinions(f.store, result)
 	if f.format == "json" {
-		if err := a.json(diskFields(&w, result, opinions)); err != nil {
+		if err := a.JSON(diskFields(&w, result, opinions)); err != nil {
 			return err
 		}
 	} else {
 		a.printDisk(&w, result, opinions)
 	}
 	if !decides {
-		return &exit{code: ExitFailed}
+		return &command.Exit{Code: command.ExitFailed}
 	}
 	return nil
 }
 
 // knownStore returns a sentence when there is no such store.
 func (a *app) knownStore(name string) error {
-	f := attachFlags{store: name}
-	return f.checkStore(nil, a.catalog)
+	f := command.AttachFlags{Store: name}
+	return f.CheckStore(nil, a.Catalog)
 }
 
 // opinions is what each store makes of the disk, and whether the named one's
 // rule holds.
 func (a *app) opinions(name string, r probe.LogResult) (list []check.DiskOpinion, holds bool) {
-	for _, n := range a.catalog.Stores() {
-		st, err := a.lookup(n)
+	for _, n := range a.Catalog.Stores() {
+		st, err := a.Lookup(n)
 		if err != nil {
 			continue // the catalog's stores are there
 		}
@@ -154,17 +155,17 @@ func (a *app) opinions(name string, r probe.LogResult) (list []check.DiskOpinion
 }
 
 func (a *app) printDisk(w *probe.LogWrites, r probe.LogResult, opinions []check.DiskOpinion) {
-	a.printf("%s: %s records of %s, each made durable before the next, in %s: %s\n", w.Dir, readable.Count(uint64(r.Records)),
+	a.Printf("%s: %s records of %s, each made durable before the next, in %s: %s\n", w.Dir, readable.Count(uint64(r.Records)),
 		scenario.FormatSize(w.Record), readable.Duration(1e9*r.Seconds), readable.PerSecond(rate(r)))
-	a.printf("File system: %s\n", r.FileSystem)
+	a.Printf("File system: %s\n", r.FileSystem)
 	if !r.Durable {
-		a.printf("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.\n")
+		a.Printf("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.\n")
 	}
 	for _, line := range []struct {
 		name string
 		of   measure.Summary
 	}{{"fdatasync", r.Sync}, {"write + fdatasync", r.Whole}} {
-		a.printf("%s: p50 %s, p99 %s, p99.9 %s, longest %s\n", line.name, figureText(line.of.At(50)), figureText(line.of.At(99)),
+		a.Printf("%s: p50 %s, p99 %s, p99.9 %s, longest %s\n", line.name, figureText(line.of.At(50)), figureText(line.of.At(99)),
 			figureText(line.of.At(99.9)), figureText(line.of.Max))
 	}
 	for _, o := range grouped(opinions) {
@@ -172,7 +173,7 @@ func (a *app) printDisk(w *probe.LogWrites, r probe.LogResult, opinions []check.
 		if !o.Pass {
 			word = "FAIL"
 		}
-		a.printf("%s: %s: %s\n", word, o.Store, o.Text)
+		a.Printf("%s: %s: %s\n", word, o.Store, o.Text)
 	}
 }
 

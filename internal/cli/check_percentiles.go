@@ -10,14 +10,14 @@ import (
 // printPercentiles prints a line of figures, in the order of
 // measure.Percentiles.
 func (a *app) printPercentiles(head string, figures []measure.Figure) {
-	a.printf("%s:", head)
+	a.Printf("%s:", head)
 	for i, f := range figures {
-		a.printf(" p%g %s", measure.Percentiles[i], figureText(f))
+		a.Printf(" p%g %s", measure.Percentiles[i], figureText(f))
 		if i < len(figures)-1 {
-			a.printf(",")
+			a.Printf(",")
 		}
 	}
-	a.printf("\n")
+	a.Printf("\n")
 }
 
 // figureText is a figure, a dash where the sample does not support it, or

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/check"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -27,7 +28,7 @@ type perfFlags struct {
 func (a *app) checkPerfCommand() *cobra.Command {
 	f := &perfFlags{checkFlags: newCheckFlags("/etcdctl-check-perf/")}
 	c := &cobra.Command{
-		Use: "perf", Short: "Check whether a cluster takes a load in time, and say what is too slow if not", Args: takes(0, 0, ""),
+		Use: "perf", Short: "Check whether a cluster takes a load in time, and say what is too slow if not", Args: command.Takes(0, 0, ""),
 		Long: `Check whether a cluster takes a load in time: puts of 256 + 1,024 bytes that become
 due on one schedule for all clients, for 60 seconds. It fails at 90% of the rate or
 less, a slowest write above 0.5 s, a standard deviation above 0.1 s, or any error,
@@ -44,12 +45,12 @@ prefix, 4 for an unknown load.`,
 		Example: `  quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose`,
 	}
-	r := newFlags(c.Flags())
+	r := command.NewFlags(c.Flags())
 	f.register(r, "the load: s(mall), m(edium), l(arge) or xl (xLarge)")
-	r.whole("clients", &f.clients, "the most writes in flight, instead of the load's")
-	r.number("rate", &f.rate, "R", "writes a second, instead of the load's")
-	r.span("duration", &f.duration, "how long, instead of the load's 60s")
-	r.text("data-dir", &f.dataDir, "DIR", "a member's data folder on this machine, where fdatasync is measured if the check fails")
+	r.Whole("clients", &f.clients, "the most writes in flight, instead of the load's")
+	r.Number("rate", &f.rate, "R", "writes a second, instead of the load's")
+	r.Span("duration", &f.duration, "how long, instead of the load's 60s")
+	r.Text("data-dir", &f.dataDir, "DIR", "a member's data folder on this machine, where fdatasync is measured if the check fails")
 	f.set = c.Flags()
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkPerf(c.Context(), f) }
 	return c
@@ -58,22 +59,22 @@ prefix, 4 for an unknown load.`,
 // model is the load's, or a custom one.
 func (f *perfFlags) model(load string) (check.Model, error) {
 	m := check.ModelOf(load)
-	if given(f.set, "rate") {
+	if command.Given(f.set, "rate") {
 		m.Rate = f.rate
 	}
-	if given(f.set, "clients") {
+	if command.Given(f.set, "clients") {
 		m.Clients = f.clients
 	}
-	if given(f.set, "duration") {
+	if command.Given(f.set, "duration") {
 		m.Duration = f.duration
 	}
 	switch {
 	case !(m.Rate > 0) || m.Rate > scenario.MaxRate:
-		return m, usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, m.Rate)
+		return m, command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, m.Rate)
 	case m.Clients < 1 || m.Clients > scenario.MaxClients:
-		return m, usage("--clients must be from 1 to %d, not %d", scenario.MaxClients, m.Clients)
+		return m, command.Usage("--clients must be from 1 to %d, not %d", scenario.MaxClients, m.Clients)
 	case m.Duration < time.Second || m.Duration > scenario.MaxDuration:
-		return m, usage("--duration must be from 1s to %v, not %v", scenario.MaxDuration, m.Duration)
+		return m, command.Usage("--duration must be from 1s to %v, not %v", scenario.MaxDuration, m.Duration)
 	}
 	return m, nil
 }
@@ -89,11 +90,11 @@ func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
 	}
 	if f.dataDir != "" {
 		if info, err := os.Stat(f.dataDir); err != nil || !info.IsDir() {
-			return usage("--data-dir: there is no folder %s on this machine", f.dataDir)
+			return command.Usage("--data-dir: there is no folder %s on this machine", f.dataDir)
 		}
 	}
 	shown := a.newBar(f.format, model.Duration.Seconds(), " s")
-	ctx, stop := interruptible(ctx, func() { shown.note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
+	ctx, stop := command.Interruptible(ctx, func() { shown.note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
 	defer stop()
 	p := check.Perf{
 		Cluster: c.cluster, Model: model, Prefix: f.prefix, Connections: f.conns, Timeout: f.timeout, Threads: f.threads,
@@ -105,7 +106,7 @@ func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
 		return checkFailed(err)
 	}
 	if f.format == "json" {
-		if err := a.json(perfFields(&p, c.load, out)); err != nil {
+		if err := a.JSON(perfFields(&p, c.load, out)); err != nil {
 			return err
 		}
 	} else {
@@ -115,7 +116,7 @@ func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
 	case out.Interrupted:
 		return interruptedCheck(out.Cleanup)
 	case !out.Verdict.Pass:
-		return &exit{code: ExitFailed}
+		return &command.Exit{Code: command.ExitFailed}
 	case out.Cleanup.Err != nil:
 		return fmt.Errorf("what was written may not have been removed: %w", out.Cleanup.Err)
 	}
@@ -125,18 +126,18 @@ func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
 func (a *app) printPerf(out *check.Outcome, verbose bool) {
 	a.printCleanup(out.Cleanup)
 	if out.Interrupted && out.Figures.Seconds == 0 {
-		a.printf("INTERRUPTED before the first second was measured\n")
+		a.Printf("INTERRUPTED before the first second was measured\n")
 		return
 	}
 	if out.Interrupted {
-		a.printf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs\n", out.Figures.Seconds, out.Figures.Throughput, out.Figures.Slowest)
+		a.Printf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs\n", out.Figures.Seconds, out.Figures.Throughput, out.Figures.Slowest)
 		return
 	}
 	for _, line := range out.Verdict.Lines {
-		a.printf("%s\n", line)
+		a.Printf("%s\n", line)
 	}
 	if n := out.Figures.NotSent; n > 0 {
-		a.printf("%s writes were due and never sent: %d were in flight, and no more are allowed\n", readable.Count(n), out.Figures.Clients)
+		a.Printf("%s writes were due and never sent: %d were in flight, and no more are allowed\n", readable.Count(n), out.Figures.Clients)
 	}
 	if verbose {
 		a.printPercentiles("Response time, from when a write was due", out.Response.Percentiles[:])
@@ -146,16 +147,16 @@ func (a *app) printPerf(out *check.Outcome, verbose bool) {
 		a.printCauses(out)
 	}
 	for _, note := range out.Notes {
-		a.printf("%s\n", note)
+		a.Printf("%s\n", note)
 	}
 	if verbose && out.Verdict.Pass {
 		_, looked := check.Diagnose(out.Figures)
 		a.printList("Seen:", looked)
 	}
 	if out.Verdict.Pass && out.Cleanup.Err == nil {
-		a.printf("PASS\n")
+		a.Printf("PASS\n")
 	} else {
-		a.printf("FAIL\n")
+		a.Printf("FAIL\n")
 	}
 }
 
@@ -164,17 +165,17 @@ func (a *app) printCauses(out *check.Outcome) {
 		a.printList("Nothing that was looked at says what is too slow:", out.Looked)
 		return
 	}
-	a.printf("What is too slow:\n")
+	a.Printf("What is too slow:\n")
 	for _, c := range out.Causes {
-		a.printf("  %s: %s\n", c.What, c.Text)
+		a.Printf("  %s: %s\n", c.What, c.Text)
 	}
 	a.printList("Looked at:", out.Looked)
 }
 
 func (a *app) printList(head string, lines []string) {
-	a.printf("%s\n", head)
+	a.Printf("%s\n", head)
 	for _, line := range lines {
-		a.printf("  %s\n", line)
+		a.Printf("  %s\n", line)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/cli/command/commandtest"
 	"github.com/quorumbench/quorumbench/internal/run/check"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 )
@@ -59,12 +61,12 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 	endpoints, _ := etcdCluster(t, "3")
 	var got perfJSON
 	code, _ := checks(t, &got, "perf", "--endpoints", endpoints, "--rate", "100", "--clients", "20", "--duration", "2s", "--format", "json")
-	if code != ExitDone && code != ExitFailed || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
+	if code != command.ExitDone && code != command.ExitFailed || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
 		t.Errorf("exit code %d, %+v", code, got)
 	}
 	// The history is given back, and the next check finds nothing.
 	code, text := checks(t, nil, "perf", "--endpoints", endpoints, "--rate", "50", "--clients", "20", "--duration", "1s", "--auto-compact", "--auto-defrag")
-	if code != ExitDone && code != ExitFailed {
+	if code != command.ExitDone && code != command.ExitFailed {
 		t.Errorf("exit code %d", code)
 	}
 	for _, label := range []string{"Compacting with revision ", "Compacted with revision ", `Defragmenting "`, `Defragmented "`, "Space of member m1: "} {
@@ -103,7 +105,7 @@ func TestCheckPerfFindsAMemberThatStandsStill(t *testing.T) {
 			t.Errorf("%q is not in\n%s", part, text)
 		}
 	}
-	if code != ExitFailed || !strings.HasSuffix(text, "\nFAIL\n") {
+	if code != command.ExitFailed || !strings.HasSuffix(text, "\nFAIL\n") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }
@@ -118,7 +120,7 @@ func TestInterruptedCheckRemovesWhatItWrote(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.await(t, "interrupted; what was written has been removed")
-			if code := b.end(); code != ExitInterrupted {
+			if code := b.end(); code != command.ExitInterrupted {
 				t.Errorf("%s, %v: exit code %d", what, signal, code)
 			}
 			if text := b.stdout.String(); !strings.Contains(text, "INTERRUPTED ") || strings.Contains(text, "PASS") {
@@ -139,7 +141,7 @@ func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
 	if err := b.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := b.end(); code != ExitInterrupted {
+	if code := b.end(); code != command.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -150,7 +152,7 @@ func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
 func TestCheckDatascaleOfARealCluster(t *testing.T) {
 	endpoints, _ := etcdCluster(t, "3")
 	var got scaleJSON
-	if code, _ := checks(t, &got, "datascale", "--endpoints", endpoints, "--format", "json"); code != ExitDone {
+	if code, _ := checks(t, &got, "datascale", "--endpoints", endpoints, "--format", "json"); code != command.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 	if got.Written != 10_000 || got.Cleanup.Deleted != 10_000 || len(got.Members) != 3 || got.State != "pass" {
@@ -167,7 +169,7 @@ func TestCheckDatascalePrintsTheOriginalsLines(t *testing.T) {
 	endpoints, _ := etcdCluster(t, "1")
 	code, text := checks(t, nil, "datascale", "--endpoints", endpoints, "--load", "small")
 	lines := strings.Split(text, "\n")
-	if code != ExitDone || lines[0] != "Start data scale check for work load [10000 key-value pairs, 1024 bytes per key-value, 50 concurrent clients]." ||
+	if code != command.ExitDone || lines[0] != "Start data scale check for work load [10000 key-value pairs, 1024 bytes per key-value, 50 concurrent clients]." ||
 		!strings.HasPrefix(lines[1], "PASS: Approximate system memory used : ") || !strings.HasSuffix(lines[1], " MB.") || !strings.HasPrefix(lines[2], "Member m1: memory ") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
@@ -175,7 +177,7 @@ func TestCheckDatascalePrintsTheOriginalsLines(t *testing.T) {
 
 func TestBarIsPlainWhereThereIsNoTerminal(t *testing.T) {
 	var out bytes.Buffer
-	b := &bar{d: newDisplay(&out), total: 60, unit: " s"}
+	b := &bar{d: command.NewDisplay(&out, nil), total: 60, unit: " s"}
 	for at := range 25 {
 		b.seconds(checkProgress(at))
 	}
@@ -186,12 +188,12 @@ func TestBarIsPlainWhereThereIsNoTerminal(t *testing.T) {
 		t.Errorf("it shows\n%s, not\n%s", out.String(), want)
 	}
 	out.Reset()
-	b = &bar{d: onTerminal(&out, 30), total: 60, unit: " s"}
+	b = &bar{d: command.NewDisplay(&out, func() int { return 30 }), total: 60, unit: " s"}
 	b.seconds(checkProgress(30))
-	if shown := screen(out.String()); shown[0] != "30 / 60 s [==================" {
+	if shown := commandtest.Screen(out.String()); shown[0] != "30 / 60 s [==================" {
 		t.Errorf("it shows %q", shown)
 	}
-	if b.clear(); strings.Join(screen(out.String()), "\n") != "" {
+	if b.clear(); strings.Join(commandtest.Screen(out.String()), "\n") != "" {
 		t.Errorf("it leaves %q", out.String())
 	}
 }

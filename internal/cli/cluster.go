@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -31,7 +32,7 @@ type clusterFlags struct {
 }
 
 func (a *app) clusterCommand() *cobra.Command {
-	g := group("cluster", "Start, look at and stop a local cluster to play with", "up, status or down",
+	g := command.Group("cluster", "Start, look at and stop a local cluster to play with", "up, status or down",
 		a.clusterOne("up", "Start a cluster that lives on after this command", a.clusterUp),
 		a.clusterOne("status", "Show the members and who leads", a.clusterStatus),
 		a.clusterOne("down", "Stop the cluster and remove its data", a.clusterDown))
@@ -40,17 +41,17 @@ func (a *app) clusterCommand() *cobra.Command {
 
 func (a *app) clusterOne(name, short string, do func(context.Context, *clusterFlags) error) *cobra.Command {
 	f := &clusterFlags{store: "etcd", members: scenario.DefaultMembers}
-	c := &cobra.Command{Use: name, Short: short, Args: takes(0, 0, "")}
-	r := newFlags(c.Flags())
+	c := &cobra.Command{Use: name, Short: short, Args: command.Takes(0, 0, "")}
+	r := command.NewFlags(c.Flags())
 	kind := "NAME"
 	if name == "up" {
 		kind = "NAME[@VERSION]"
 	}
-	r.text("store", &f.store, kind, "the store's kind")
-	r.text("dir", &f.dir, "DIR", "the cluster's folder; one for each kind of store in the user's cache folder unless given")
+	r.Text("store", &f.store, kind, "the store's kind")
+	r.Text("dir", &f.dir, "DIR", "the cluster's folder; one for each kind of store in the user's cache folder unless given")
 	if name == "up" {
-		r.whole("members", &f.members, "how many members to start")
-		r.text("exec", &f.exec, "PATH", "another server binary instead of the built-in server")
+		r.Whole("members", &f.members, "how many members to start")
+		r.Text("exec", &f.exec, "PATH", "another server binary instead of the built-in server")
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return do(c.Context(), f) }
 	return c
@@ -59,11 +60,11 @@ func (a *app) clusterOne(name, short string, do func(context.Context, *clusterFl
 // resolve finds the store and the folder that the flags mean.
 func (a *app) resolve(f *clusterFlags) (store.Store, error) {
 	if name, _, versioned := strings.Cut(f.store, "@"); versioned {
-		return nil, usage("--store %s: a cluster is found by its store alone, whatever its version; write --store %s", f.store, name)
+		return nil, command.Usage("--store %s: a cluster is found by its store alone, whatever its version; write --store %s", f.store, name)
 	}
-	st, err := a.lookup(f.store)
+	st, err := a.Lookup(f.store)
 	if err != nil {
-		return nil, usage("--store: %w", err)
+		return nil, command.Usage("--store: %w", err)
 	}
 	if f.dir == "" {
 		f.dir, err = cluster.DefaultDir(st.Name())
@@ -73,7 +74,7 @@ func (a *app) resolve(f *clusterFlags) (store.Store, error) {
 
 func (a *app) clusterUp(ctx context.Context, f *clusterFlags) error {
 	if f.members < 1 || f.members > kv.MaxMembers {
-		return usage("--members must be from 1 to %d, not %d", kv.MaxMembers, f.members)
+		return command.Usage("--members must be from 1 to %d, not %d", kv.MaxMembers, f.members)
 	}
 	var err error
 	if f.store, f.version, err = storeVersion(f.store, f.exec); err != nil {
@@ -84,19 +85,19 @@ func (a *app) clusterUp(ctx context.Context, f *clusterFlags) error {
 		return err
 	}
 	if f.version != "" {
-		if err := a.catalog.Version(f.store, f.version); err != nil {
-			return usage("--store %s@%s: %w", f.store, f.version, err)
+		if err := a.Catalog.Version(f.store, f.version); err != nil {
+			return command.Usage("--store %s@%s: %w", f.store, f.version, err)
 		}
 	}
 	server, err := runner.Server(st, &scenario.Cluster{Store: f.store, Version: f.version, Exec: f.exec})
 	if err != nil {
 		return err
 	}
-	path, err := self()
+	path, err := command.Self()
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(ctx, func() {})
+	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
 	spec := cluster.Spec{Members: f.members, Exec: server, Self: path, Dir: f.dir}
 	p, status, err := cluster.Up(ctx, host.NewLocal(nil, nil), st, spec, time.Now())
@@ -105,14 +106,14 @@ func (a *app) clusterUp(ctx context.Context, f *clusterFlags) error {
 		if left := (*cluster.NotUndone)(nil); errors.As(err, &left) {
 			cause = fmt.Errorf("interrupted; %w", left.Left)
 		}
-		return &exit{code: ExitInterrupted, cause: cause}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: cause}
 	}
 	if err != nil {
 		return err
 	}
-	a.printf("%s\n", strings.Join(p.Endpoints(), ","))
+	a.Printf("%s\n", strings.Join(p.Endpoints(), ","))
 	a.members(p, status)
-	a.printf("\nTry:  quorumbench bench put --store %s --endpoints %s --total 10000\nStop: quorumbench cluster down%s\n",
+	a.Printf("\nTry:  quorumbench bench put --store %s --endpoints %s --total 10000\nStop: quorumbench cluster down%s\n",
 		p.Store, strings.Join(p.Endpoints(), ","), f.again())
 	return nil
 }
@@ -141,14 +142,14 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 	if err != nil {
 		return err
 	}
-	st, err := a.lookup(p.Store)
+	st, err := a.Lookup(p.Store)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	status, err := p.Status(ctx, st)
-	a.printf("%s\n", strings.Join(p.Endpoints(), ","))
+	a.Printf("%s\n", strings.Join(p.Endpoints(), ","))
 	a.members(p, status)
 	if err != nil {
 		return err
@@ -165,9 +166,7 @@ func (a *app) members(p *cluster.Playground, status store.Status) {
 	for _, m := range status.Members {
 		known[m.Endpoint] = m
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w) // output keeps its first error
-	row(w, "member", "endpoint", "role", "version", "process", "log")
+	rows := [][]string{{"member", "endpoint", "role", "version", "process", "log"}}
 	elsewhere := p.Elsewhere() != nil
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -182,9 +181,10 @@ func (a *app) members(p *cluster.Playground, status store.Status) {
 		if s, ok := known[m.Endpoint]; ok && s.Err == nil {
 			role, version = s.Role.String(), s.Version
 		}
-		row(w, m.Name, m.Endpoint, role, version, process, m.LogFile)
+		rows = append(rows, []string{m.Name, m.Endpoint, role, version, process, m.LogFile})
 	}
-	_ = w.Flush()
+	a.Printf("\n")
+	_ = readable.Table(a.Stdout, rows) // output keeps its first error
 }
 
 func (a *app) clusterDown(ctx context.Context, f *clusterFlags) error {
@@ -196,20 +196,13 @@ func (a *app) clusterDown(ctx context.Context, f *clusterFlags) error {
 	case err != nil:
 		return err
 	case !stopped.Found:
-		a.printf("there is no cluster in %s\n", f.dir)
+		a.Printf("there is no cluster in %s\n", f.dir)
 		return nil
 	}
-	a.printf("stopped %s of %s", plural(len(stopped.Ended), "member"), stopped.Store)
+	a.Printf("stopped %s of %s", readable.Plural(uint64(len(stopped.Ended)), "member"), stopped.Store)
 	if n := len(stopped.Gone); n > 0 {
-		a.printf(" (%d more ran no longer)", n)
+		a.Printf(" (%d more ran no longer)", n)
 	}
-	a.printf(" and removed the data in %s\n", f.dir)
+	a.Printf(" and removed the data in %s\n", f.dir)
 	return nil
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -16,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -108,7 +109,7 @@ func recorded3(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "run")
 	var stdout, stderr bytes.Buffer
 	if code := Main([]string{"bench", "mixed", "--endpoints", startNullServer(t), "--total", "300", "--repeats", "3", "--out", dir},
-		strings.NewReader(""), &stdout, &stderr); code != ExitDone && code != ExitFailed {
+		strings.NewReader(""), &stdout, &stderr); code != command.ExitDone && code != command.ExitFailed {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	return dir

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -82,7 +83,7 @@ func TestHostileVersionIsKeptPrintable(t *testing.T) {
 
 func TestClusterMembersAreShownPrintable(t *testing.T) {
 	var out strings.Builder
-	a := &app{stdout: newOutput(&out)}
+	a := &app{&command.App{Stdout: command.NewOutput(&out)}}
 	m := cluster.PlaygroundMember{}
 	m.Name, m.Endpoint, m.LogFile = hostile, hostile, hostile
 	a.members(&cluster.Playground{Members: []cluster.PlaygroundMember{m}},

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -88,8 +89,8 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 		if err := b.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		if code := b.end(); code != ExitInterrupted {
-			t.Errorf("%v: exit code %d, not %d", signal, code, ExitInterrupted)
+		if code := b.end(); code != command.ExitInterrupted {
+			t.Errorf("%v: exit code %d, not %d", signal, code, command.ExitInterrupted)
 		}
 		object, err := oneObject(b.stdout.String())
 		if err != nil {
@@ -157,7 +158,7 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.await(t, "quorumbench: interrupted; no member is left")
-		if code := b.end(); code != ExitInterrupted {
+		if code := b.end(); code != command.ExitInterrupted {
 			t.Errorf("%v: exit code %d", signal, code)
 		}
 		if left, err := os.ReadDir(dir); !os.IsNotExist(err) {
@@ -170,7 +171,7 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 		if err := b.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		if code := b.end(); code != ExitInterrupted {
+		if code := b.end(); code != command.ExitInterrupted {
 			t.Errorf("%v: exit code %d of run", signal, code)
 		}
 		if _, err := os.Stat(filepath.Join(out, "data")); !os.IsNotExist(err) {
@@ -186,16 +187,16 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 func TestInterruptedReportIsWhole(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if code := Main([]string{"bench", "put", "--endpoints", startNullServer(t), "--total", "100", "--out", dir},
-		strings.NewReader(""), io.Discard, io.Discard); code != ExitDone {
+		strings.NewReader(""), io.Discard, io.Discard); code != command.ExitDone {
 		t.Fatal(code)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: newOutput(io.Discard), stderr: &stderr}
+	a := &app{&command.App{Stdin: strings.NewReader(""), Stdout: command.NewOutput(io.Discard), Stderr: &stderr}}
 	files := filepath.Join(t.TempDir(), "files")
 	err := a.execute(ctx, []string{"report", dir, "--format", "csv", "--out", files})
-	if exitCode(err) != ExitInterrupted || !strings.Contains(err.Error(), "are whole") {
+	if command.ExitCode(err) != command.ExitInterrupted || !strings.Contains(err.Error(), "are whole") {
 		t.Errorf("%v, %s", err, stderr.String())
 	}
 	if text, err := os.ReadFile(filepath.Join(files, "trials.csv")); err != nil || strings.Count(string(text), "\n") != 2 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -46,13 +47,13 @@ func TestExitCodes(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, ExitDone},
-		{errors.New("x"), ExitFailed},
-		{usage("x"), ExitUsage},
-		{fmt.Errorf("more: %w", usage("x")), ExitUsage},
-		{&exit{code: ExitInterrupted}, ExitInterrupted},
+		{nil, command.ExitDone},
+		{errors.New("x"), command.ExitFailed},
+		{command.Usage("x"), command.ExitUsage},
+		{fmt.Errorf("more: %w", command.Usage("x")), command.ExitUsage},
+		{&command.Exit{Code: command.ExitInterrupted}, command.ExitInterrupted},
 	} {
-		if got := exitCode(test.err); got != test.want {
+		if got := command.ExitCode(test.err); got != test.want {
 			t.Errorf("%v gives %d, not %d", test.err, got, test.want)
 		}
 	}
@@ -64,13 +65,13 @@ func TestErrorsAreOneSentenceALine(t *testing.T) {
 		want string
 	}{
 		{nil, ""},
-		{&exit{code: 1}, ""},
+		{&command.Exit{Code: 1}, ""},
 		{errors.Join(errors.New("one"), errors.New("two;\n\tthree")), "quorumbench: one; two; three\n"},
-		{&exit{cause: scenario.Errors{{File: "f", Line: 1, Column: 2, Text: "a"}, {File: "f", Text: "b"}}},
+		{&command.Exit{Cause: scenario.Errors{{File: "f", Line: 1, Column: 2, Text: "a"}, {File: "f", Text: "b"}}},
 			"quorumbench: f:1:2: a\nquorumbench: f: b\n"},
 	} {
 		var b bytes.Buffer
-		say(&b, test.err)
+		command.Say(&b, test.err)
 		if b.String() != test.want {
 			t.Errorf("%v prints %q, not %q", test.err, b.String(), test.want)
 		}
@@ -86,7 +87,7 @@ func TestOutputThatCannotBeWrittenFails(t *testing.T) {
 	var stderr bytes.Buffer
 	code := Main([]string{"run", "--dry-run"}, strings.NewReader(""), brokenWriter{}, &stderr)
 	want := "quorumbench: the result cannot be written to standard output: no space left on device\n"
-	if code != ExitFailed || stderr.String() != want {
+	if code != command.ExitFailed || stderr.String() != want {
 		t.Errorf("exit code %d and %q, want 1 and %q", code, stderr.String(), want)
 	}
 }
@@ -100,7 +101,7 @@ func TestPanicIsOneSentence(t *testing.T) {
 	var stderr bytes.Buffer
 	code := Main([]string{"version"}, strings.NewReader(""), panickingWriter{}, &stderr)
 	text := stderr.String()
-	if code != ExitFailed || strings.Count(text, "\n") != 1 ||
+	if code != command.ExitFailed || strings.Count(text, "\n") != 1 ||
 		!strings.HasPrefix(text, "quorumbench: internal error: ") || !strings.Contains(text, "main_test.go:") ||
 		!strings.HasSuffix(text, "(please report)\n") {
 		t.Errorf("exit code %d and %q", code, text)

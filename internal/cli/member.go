@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -15,16 +16,16 @@ func (a *app) memberCommand() *cobra.Command {
 	var config string
 	c := &cobra.Command{
 		Use: "member STORE", Short: "Run one member of a cluster", Hidden: true,
-		Args: takes(1, 1, "the store's name"),
+		Args: command.Takes(1, 1, "the store's name"),
 	}
-	newFlags(c.Flags()).text("config", &config, "FILE", "the member's configuration")
+	command.NewFlags(c.Flags()).Text("config", &config, "FILE", "the member's configuration")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if config == "" {
-			return usage("--config is missing: the member's configuration")
+			return command.Usage("--config is missing: the member's configuration")
 		}
-		st, err := a.lookup(args[0])
+		st, err := a.Lookup(args[0])
 		if err != nil {
-			return usage("%w", err)
+			return command.Usage("%w", err)
 		}
 		embedded, ok := st.(store.Embedded)
 		if !ok {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/readfile"
 	"github.com/quorumbench/quorumbench/internal/run/load"
@@ -42,20 +43,20 @@ The members' endpoints are the first line on standard output, fit for --endpoint
 of "quorumbench bench". It serves until SIGINT, SIGTERM or SIGHUP.`,
 		Example: `  quorumbench null-server --script 'delay=1ms'
   quorumbench null-server --script 'stall=800ms@3s; error=unavailable every 1000'`,
-		Args: takes(0, 0, ""),
+		Args: command.Takes(0, 0, ""),
 	}
-	r := newFlags(c.Flags())
-	r.text("protocol", &f.protocol, "STORE", "the store whose protocol is spoken")
-	r.text("listen", &f.listen, "HOST:PORT", "of the first member; the next take the next ports, and port 0 any that are free")
-	r.whole("members", &f.members, "how many members there are; the first leads")
-	r.text("script", &f.script, "TEXT", "what happens to operations, such as delay=1ms; see docs/null-server.md")
-	r.text("script-file", &f.scriptFile, "FILE", "the same from a file; - is standard input")
-	r.toggle("memory", &f.options.Memory, "remember what is written; without it every key is there, with the same value")
-	r.size("value-size", &f.options.ValueSize, "bytes of that value, with --memory=false")
-	r.text("user", &f.options.User, "NAME:PASSWORD", "turn authentication on")
-	r.text("cert", &f.cert, "FILE", "serve over TLS with this certificate (PEM)")
-	r.text("key", &f.key, "FILE", "its private key (PEM)")
-	r.whole("max-streams", &f.options.MaxStreams, "requests that one connection may have in flight; 0 for no limit")
+	r := command.NewFlags(c.Flags())
+	r.Text("protocol", &f.protocol, "STORE", "the store whose protocol is spoken")
+	r.Text("listen", &f.listen, "HOST:PORT", "of the first member; the next take the next ports, and port 0 any that are free")
+	r.Whole("members", &f.members, "how many members there are; the first leads")
+	r.Text("script", &f.script, "TEXT", "what happens to operations, such as delay=1ms; see docs/null-server.md")
+	r.Text("script-file", &f.scriptFile, "FILE", "the same from a file; - is standard input")
+	r.Toggle("memory", &f.options.Memory, "remember what is written; without it every key is there, with the same value")
+	r.Size("value-size", &f.options.ValueSize, "bytes of that value, with --memory=false")
+	r.Text("user", &f.options.User, "NAME:PASSWORD", "turn authentication on")
+	r.Text("cert", &f.cert, "FILE", "serve over TLS with this certificate (PEM)")
+	r.Text("key", &f.key, "FILE", "its private key (PEM)")
+	r.Whole("max-streams", &f.options.MaxStreams, "requests that one connection may have in flight; 0 for no limit")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.nullServer(c.Context(), f, c.Flags().Changed("value-size"))
 	}
@@ -63,13 +64,13 @@ of "quorumbench bench". It serves until SIGINT, SIGTERM or SIGHUP.`,
 }
 
 func (a *app) nullServer(ctx context.Context, f *nullFlags, sized bool) error {
-	st, err := a.lookup(f.protocol)
+	st, err := a.Lookup(f.protocol)
 	if err != nil {
-		return usage("--protocol: %w", err)
+		return command.Usage("--protocol: %w", err)
 	}
 	served, ok := st.(store.NullServed)
 	if !ok {
-		return usage("--protocol: %s has no null server", st.Name())
+		return command.Usage("--protocol: %s has no null server", st.Name())
 	}
 	o, err := a.nullOptions(f, sized)
 	if err != nil {
@@ -77,19 +78,19 @@ func (a *app) nullServer(ctx context.Context, f *nullFlags, sized bool) error {
 	}
 	server, err := served.NullServer(o)
 	if err != nil {
-		return usage("%w", err)
+		return command.Usage("%w", err)
 	}
 	listeners, err := listen(f.listen, f.members)
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(ctx, func() {})
+	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
 	var endpoints []string
 	for _, l := range listeners {
 		endpoints = append(endpoints, l.Addr().String())
 	}
-	a.printf("%s\n", strings.Join(endpoints, ","))
+	a.Printf("%s\n", strings.Join(endpoints, ","))
 	return server.Serve(ctx, listeners)
 }
 
@@ -98,32 +99,32 @@ func (a *app) nullOptions(f *nullFlags, sized bool) (store.NullOptions, error) {
 	o := f.options
 	switch {
 	case f.members < 1 || f.members > kv.MaxMembers:
-		return o, usage("--members must be from 1 to %d, not %d", kv.MaxMembers, f.members)
+		return o, command.Usage("--members must be from 1 to %d, not %d", kv.MaxMembers, f.members)
 	case f.script != "" && f.scriptFile != "":
-		return o, usage("--script and --script-file both say what happens; give one of them")
+		return o, command.Usage("--script and --script-file both say what happens; give one of them")
 	case sized && o.Memory:
-		return o, usage("--value-size is for a server without memory; add --memory=false")
+		return o, command.Usage("--value-size is for a server without memory; add --memory=false")
 	case o.ValueSize < 0 || o.ValueSize > scenario.MaxValueSize:
-		return o, usage("--value-size must be from 0 to %s, not %d", scenario.FormatSize(scenario.MaxValueSize), o.ValueSize)
+		return o, command.Usage("--value-size must be from 0 to %s, not %d", scenario.FormatSize(scenario.MaxValueSize), o.ValueSize)
 	case o.MaxStreams < 0:
-		return o, usage("--max-streams must be at least 0, not %d", o.MaxStreams)
+		return o, command.Usage("--max-streams must be at least 0, not %d", o.MaxStreams)
 	case (f.cert == "") != (f.key == ""):
-		return o, usage("--cert and --key belong together; give both")
+		return o, command.Usage("--cert and --key belong together; give both")
 	case o.User != "" && strings.Index(o.User, ":") < 1:
-		return o, usage("--user must be NAME:PASSWORD") // its text may be a password: never shown
+		return o, command.Usage("--user must be NAME:PASSWORD") // its text may be a password: never shown
 	}
 	o.Script = f.script
 	if f.scriptFile != "" {
 		text, err := a.readFile(f.scriptFile)
 		if err != nil {
-			return o, usage("--script-file: %w", err)
+			return o, command.Usage("--script-file: %w", err)
 		}
 		o.Script = string(text)
 	}
 	if f.cert != "" {
 		pair, err := load.KeyPair(f.cert, f.key)
 		if err != nil {
-			return o, usage("the certificate %s with the key %s cannot be used: %w", f.cert, f.key, err)
+			return o, command.Usage("the certificate %s with the key %s cannot be used: %w", f.cert, f.key, err)
 		}
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
@@ -136,7 +137,7 @@ const maxScript = 1 << 20
 // readFile reads a file or, for -, standard input.
 func (a *app) readFile(path string) ([]byte, error) {
 	if path == "-" {
-		return readfile.All(a.stdin, maxScript)
+		return readfile.All(a.Stdin, maxScript)
 	}
 	b, err := readfile.Read(path, maxScript)
 	var cause *os.PathError
@@ -152,10 +153,10 @@ func listen(first string, members int) ([]net.Listener, error) {
 	host, text, err := net.SplitHostPort(first)
 	port, bad := strconv.ParseUint(text, 10, 16)
 	if err != nil || bad != nil {
-		return nil, usage("--listen: %q is not an address; write HOST:PORT", first)
+		return nil, command.Usage("--listen: %q is not an address; write HOST:PORT", first)
 	}
 	if port > 0 && int(port)+members-1 > 65535 {
-		return nil, usage("--listen: there are not %d ports from %d up", members, port)
+		return nil, command.Usage("--listen: there are not %d ports from %d up", members, port)
 	}
 	var listeners []net.Listener
 	for i := range members {

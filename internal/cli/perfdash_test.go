@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 )
 
 // Where others can write, the name of the report can be foretold: a link with
@@ -28,7 +30,7 @@ func TestPerfdashReportFollowsNoLink(t *testing.T) {
 	}
 	put := []string{"bench", "put", "--endpoints", endpoints, "--total", "1000", "--report-perfdash"}
 	var stderr strings.Builder
-	if code := Main(put, strings.NewReader(""), io.Discard, &stderr); code != ExitDone {
+	if code := Main(put, strings.NewReader(""), io.Discard, &stderr); code != command.ExitDone {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	_, path, found := strings.Cut(strings.TrimSpace(stderr.String()), "the perfdash report is in ")
@@ -44,11 +46,11 @@ func TestPerfdashReportFollowsNoLink(t *testing.T) {
 	t.Setenv("ARTIFACTS", "")
 	t.Chdir(t.TempDir())
 	away := t.TempDir()
-	if err := os.Symlink(away, artifacts); err != nil {
+	if err := os.Symlink(away, "_artifacts"); err != nil {
 		t.Fatal(err)
 	}
 	stderr.Reset()
-	if code := Main(put, strings.NewReader(""), io.Discard, &stderr); code != ExitFailed || !strings.Contains(stderr.String(), "symbolic link") {
+	if code := Main(put, strings.NewReader(""), io.Discard, &stderr); code != command.ExitFailed || !strings.Contains(stderr.String(), "symbolic link") {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 	if left, err := os.ReadDir(away); err != nil || len(left) > 0 {

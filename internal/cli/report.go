@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -17,7 +18,7 @@ import (
 type reportFlags struct {
 	format string
 	out    string
-	gate   gate
+	gate   command.Gate
 }
 
 func (a *app) reportCommand() *cobra.Command {
@@ -31,12 +32,12 @@ With --baseline it is compared, trial by trial, with another run of the same
 scenario. Format dbtester writes the client's side of dbtester's outputs into
 the folder --out: per-second series, distributions, percentiles, latency by
 cumulative key number, and the summary of all trials side by side.`,
-		Args: takes(1, 1, "RUN, a run directory"),
+		Args: command.Takes(1, 1, "RUN, a run directory"),
 	}
-	r := newFlags(c.Flags())
-	r.choice("format", &f.format, "of the output", "text", "json", "csv", "markdown", "dbtester")
-	r.text("out", &f.out, "DIR", "write files into this folder, which must be empty or not there yet, instead of standard output")
-	f.gate.judge(r, true)
+	r := command.NewFlags(c.Flags())
+	r.Choice("format", &f.format, "of the output", "text", "json", "csv", "markdown", "dbtester")
+	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or not there yet, instead of standard output")
+	f.gate.Judge(r, true)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.reportWhole(c.Context(), f, args[0]) }
 	return c
 }
@@ -47,25 +48,25 @@ func (a *app) reportWhole(ctx context.Context, f *reportFlags, dir string) error
 	if f.out == "" {
 		return a.report(f, dir)
 	}
-	ctx, stop := interruptible(ctx, func() {
-		a.remark("finishing the files; press Ctrl-C again to stop at once")
+	ctx, stop := command.Interruptible(ctx, func() {
+		a.Remark("finishing the files; press Ctrl-C again to stop at once")
 	})
 	defer stop()
 	if err := a.report(f, dir); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		return &exit{code: ExitInterrupted, cause: fmt.Errorf("interrupted; the files in %s are whole", f.out)}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; the files in %s are whole", f.out)}
 	}
 	return nil
 }
 
 func (a *app) report(f *reportFlags, dir string) error {
 	if f.format == "dbtester" && f.out == "" {
-		return usage("--format dbtester writes a set of files; name a folder for them with --out")
+		return command.Usage("--format dbtester writes a set of files; name a folder for them with --out")
 	}
-	if f.format == "dbtester" && f.gate.baseline != "" {
-		return usage("--format dbtester compares nothing; drop --baseline, or choose another format")
+	if f.format == "dbtester" && f.gate.Baseline != "" {
+		return command.Usage("--format dbtester compares nothing; drop --baseline, or choose another format")
 	}
 	run, err := record.Open(dir)
 	if err != nil {
@@ -76,28 +77,23 @@ func (a *app) report(f *reportFlags, dir string) error {
 	for i := range run.Trials {
 		trials = append(trials, run.Trials[i].Conditions)
 	}
-	if err := analyze.CheckThresholds(f.gate.thresholds, trials); err != nil {
-		return usage("--threshold: %w", err)
+	if err := f.gate.CheckThresholds(trials); err != nil {
+		return err
 	}
-	if f.gate.baseline != "" {
-		if f.gate.base, err = record.Open(f.gate.baseline); err != nil {
-			return err
-		}
-	}
-	comparisons, err := f.gate.comparisons(run)
+	comparisons, err := f.gate.Comparisons(run)
 	if err != nil {
 		return err
 	}
 	if err := a.write(f, run, dir, comparisons); err != nil {
 		return err
 	}
-	missed, err := a.missed(&f.gate, run, dir)
+	missed, err := a.Missed(&f.gate, run, dir)
 	switch {
 	case err != nil:
 		return err
 	case len(missed) > 0:
-		return &exit{code: ExitFailed}
-	case len(f.gate.thresholds) > 0 && len(run.Trials) < run.Planned:
+		return &command.Exit{Code: command.ExitFailed}
+	case len(f.gate.Thresholds) > 0 && len(run.Trials) < run.Planned:
 		return fmt.Errorf("thresholds cannot be kept by trials that did not run: %d of %d began", len(run.Trials), run.Planned)
 	}
 	return nil
@@ -106,7 +102,7 @@ func (a *app) report(f *reportFlags, dir string) error {
 // write writes the run to standard output or into the folder that --out names.
 func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*analyze.Comparison) error {
 	if f.format == "dbtester" {
-		return report.Dbtester(a.stdout, run, dir, f.out)
+		return report.Dbtester(a.Stdout, run, dir, f.out)
 	}
 	var parts []part
 	switch f.format {
@@ -125,7 +121,7 @@ func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*
 	}
 	if f.out == "" {
 		for _, p := range parts {
-			if err := p.write(a.stdout); err != nil {
+			if err := p.write(a.Stdout); err != nil {
 				return err
 			}
 		}
@@ -139,7 +135,7 @@ func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*
 		if err != nil {
 			return err
 		}
-		a.printf("%s\n", path)
+		a.Printf("%s\n", path)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -25,6 +27,7 @@ type runFlags struct {
 	scale    float64
 	store    string // NAME or NAME@VERSION
 	exec     string
+	set      assignments
 	scaled   bool // scale was given
 	reseed   bool // seed was given
 	rootGave bool // root was given
@@ -39,35 +42,36 @@ func (a *app) runCommand() *cobra.Command {
 
 Without a file the built-in quick scenario runs: a cluster of three etcd members
 on this machine, in under a minute. FILE - is standard input.`,
-		Args: takes(0, 1, "one scenario file"),
+		Args: command.Takes(0, 1, "one scenario file"),
 	}
-	r := newFlags(c.Flags())
-	r.toggle("dry-run", &f.dryRun, "print the trials in their order and run nothing")
-	r.text("data-dir", &f.dataDir, "DIR", "where members keep their data; in the run directory unless given")
-	r.text("out", &f.out, "DIR", "the run directory; it must be empty or not there yet")
-	r.text("runs-dir", &f.root, "DIR", "where a new run directory is made, unless --out names one")
-	r.choice("format", &f.format, "of the result on standard output", "text", "json")
-	r.toggle("strict", &f.strict, "exit with 1 when a verdict is suspect, too")
-	r.seed("seed", &f.seed, "everything random comes from it; overrides the file's")
-	r.number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections, and key spaces that follow a total, as by 0.01; not rates")
-	r.text("store", &f.store, "NAME[@VERSION]", "the store instead of the file's default one")
-	r.text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
+	r := command.NewFlags(c.Flags())
+	r.Toggle("dry-run", &f.dryRun, "print the trials in their order and run nothing")
+	r.Text("data-dir", &f.dataDir, "DIR", "where members keep their data; in the run directory unless given")
+	r.Text("out", &f.out, "DIR", "the run directory; it must be empty or not there yet")
+	r.Text("runs-dir", &f.root, "DIR", "where a new run directory is made, unless --out names one")
+	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
+	r.Toggle("strict", &f.strict, "exit with 1 when a verdict is suspect, too")
+	r.Seed("seed", &f.seed, "everything random comes from it; overrides the file's")
+	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections, and key spaces that follow a total, as by 0.01; not rates")
+	r.Text("store", &f.store, "NAME[@VERSION]", "the store instead of the file's default one")
+	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
+	r.Set.Var(&f.set, "set", "a parameter that all trials have instead of their own, by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000; can be given again")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.scaled = c.Flags().Changed("scale")
 		f.reseed, f.rootGave = c.Flags().Changed("seed"), c.Flags().Changed("runs-dir")
 		return a.run(c.Context(), f, args)
 	}
-	return a.gated(c, true)
+	return a.Gated(c, true)
 }
 
 func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	switch {
 	case f.out != "" && f.rootGave:
-		return usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
+		return command.Usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
 	case f.dryRun && f.format == "json":
-		return usage("--dry-run prints text only; drop --format json")
+		return command.Usage("--dry-run prints text only; drop --format json")
 	case f.root == "":
-		return usage("--runs-dir is empty; name a folder")
+		return command.Usage("--runs-dir is empty; name a folder")
 	}
 	options, err := f.options()
 	if err != nil {
@@ -75,28 +79,28 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	}
 	s, err := a.load(args, options)
 	if err != nil {
-		return &exit{code: ExitUsage, cause: err}
+		return &command.Exit{Code: command.ExitUsage, Cause: err}
 	}
 	if f.reseed {
 		s.Reseed(f.seed)
 	}
-	a.warn(s.Warnings...)
-	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.lookup}
+	a.Warn(s.Warnings...)
+	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup}
 	if f.dryRun {
 		return a.dryRun(o)
 	}
-	return a.conduct(ctx, o, rendering{format: f.format, strict: f.strict})
+	return a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict})
 }
 
 // options are what the flags change in a file.
 func (f *runFlags) options() (scenario.Options, error) {
 	name, version, err := storeVersion(f.store, f.exec)
-	o := scenario.Options{Store: name, Version: version, Exec: f.exec}
+	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: f.set}
 	if err != nil || !f.scaled {
 		return o, err
 	}
 	if err := scenario.CheckScale(f.scale); err != nil {
-		return o, usage("--scale: %w", err)
+		return o, command.Usage("--scale: %w", err)
 	}
 	if f.scale != 1 {
 		o.Scale = f.scale
@@ -104,16 +108,34 @@ func (f *runFlags) options() (scenario.Options, error) {
 	return o, nil
 }
 
+// assignments is a flag that may be given again and again.
+type assignments []scenario.Assignment
+
+// Set implements pflag.Value.
+func (a *assignments) Set(s string) error {
+	one, err := scenario.ParseAssignment(s)
+	if err == nil {
+		*a = append(*a, one)
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (a *assignments) String() string { return strings.Trim(fmt.Sprint(*a), "[]") }
+
+// Type implements pflag.Value.
+func (a *assignments) Type() string { return "KEY=VALUE" }
+
 // storeVersion reads NAME or NAME@VERSION, beside the value of --exec.
 func storeVersion(given, exec string) (name, version string, err error) {
 	name, version, found := strings.Cut(given, "@")
 	switch {
 	case found && version == "":
-		err = usage("--store %s names no version; write NAME or NAME@VERSION", given)
+		err = command.Usage("--store %s names no version; write NAME or NAME@VERSION", given)
 	case version != "" && exec != "":
-		err = usage("--store %s and --exec both name the server; give one of them", given)
+		err = command.Usage("--store %s and --exec both name the server; give one of them", given)
 	case given != "" && name == "":
-		err = usage("--store %s names no store; write NAME or NAME@VERSION", given)
+		err = command.Usage("--store %s names no store; write NAME or NAME@VERSION", given)
 	}
 	return name, version, err
 }
@@ -121,11 +143,11 @@ func storeVersion(given, exec string) (name, version string, err error) {
 // dryRun refuses what the run would refuse, and prints its plan. A server that
 // is not there yet is only warned of: the plan is worth seeing without.
 func (a *app) dryRun(o runner.Options) error {
-	if err := a.gate.begin(o.Scenario); err != nil {
+	if err := a.Gate.Begin(o.Scenario); err != nil {
 		return err
 	}
 	if err := runner.FindServers(&o); err != nil {
-		a.warn(err.Error())
+		a.Warn(err.Error())
 	}
 	a.plan(o.Scenario)
 	return nil
@@ -135,34 +157,30 @@ func (a *app) dryRun(o runner.Options) error {
 func (a *app) load(args []string, o scenario.Options) (*scenario.Scenario, error) {
 	switch {
 	case len(args) == 0:
-		return scenario.ParseWith("quick.yaml", scenario.Quick(), a.catalog, o)
+		return scenario.ParseWith("quick.yaml", scenario.Quick(), a.Catalog, o)
 	case args[0] == "-":
-		text, err := io.ReadAll(a.stdin)
+		text, err := io.ReadAll(a.Stdin)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
 		}
-		return scenario.ParseWith("standard-input", text, a.catalog, o)
+		return scenario.ParseWith("standard-input", text, a.Catalog, o)
 	}
-	return scenario.ParseFileWith(args[0], a.catalog, o)
+	return scenario.ParseFileWith(args[0], a.Catalog, o)
 }
 
 // plan prints what a dry run tells.
 func (a *app) plan(s *scenario.Scenario) {
 	for _, line := range s.Lines() {
-		a.printf("%s\n", line)
+		a.Printf("%s\n", line)
 	}
 	took, known := s.EstimatedDuration()
-	trials := "1 trial"
-	if n := len(s.Trials); n != 1 {
-		trials = fmt.Sprintf("%d trials", n)
-	}
-	a.printf("\n%s with seed %d", trials, s.Seed)
+	a.Printf("\n%s with seed %d", readable.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
 	switch {
 	case known:
-		a.printf(": %s of warm-up and measurement\n", took.Round(time.Second))
+		a.Printf(": %s of warm-up and measurement\n", took.Round(time.Second))
 	case took > 0:
-		a.printf(": more than %s of warm-up and measurement\n", took.Round(time.Second))
+		a.Printf(": more than %s of warm-up and measurement\n", took.Round(time.Second))
 	default:
-		a.printf("\n")
+		a.Printf("\n")
 	}
 }

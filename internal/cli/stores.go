@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
@@ -19,24 +20,24 @@ func (a *app) storesCommand() *cobra.Command {
 which operations there are, and what each consistency level really is there.
 
 "quorumbench stores install" obtains and builds a store's real server.`,
-		Args: takes(0, 0, ""),
+		Args: command.Takes(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			all, err := a.describeStores()
 			if err != nil {
 				return err
 			}
 			if format == "text" {
-				return printStores(a.stdout, all)
+				return printStores(a.Stdout, all)
 			}
 			out, err := json.MarshalIndent(map[string]any{"stores": all}, "", "  ")
 			if err != nil {
 				return err
 			}
-			a.printf("%s\n", out)
+			a.Printf("%s\n", out)
 			return nil
 		},
 	}
-	newFlags(c.Flags()).choice("format", &format, "tables, or exactly one JSON object", "text", "json")
+	command.NewFlags(c.Flags()).Choice("format", &format, "tables, or exactly one JSON object", "text", "json")
 	c.AddCommand(a.storesInstallCommand())
 	return c
 }
@@ -74,8 +75,8 @@ type meaning struct {
 
 func (a *app) describeStores() ([]storeInfo, error) {
 	var out []storeInfo
-	for _, name := range a.catalog.Stores() {
-		st, err := a.lookup(name)
+	for _, name := range a.Catalog.Stores() {
+		st, err := a.Lookup(name)
 		if err != nil {
 			return nil, err
 		}

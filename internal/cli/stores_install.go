@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
@@ -26,13 +28,13 @@ a line on standard output.`,
 		Example: `  quorumbench stores install zookeeper
   quorumbench stores install consul@1.22.6
   quorumbench stores install all`,
-		Args: takes(1, 1, "one store, NAME or NAME@VERSION, or all"),
+		Args: command.Takes(1, 1, "one store, NAME or NAME@VERSION, or all"),
 		RunE: func(c *cobra.Command, args []string) error {
 			sources, err := a.sources(args[0])
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(c.Context(), func() {})
+			ctx, stop := command.Interruptible(c.Context(), func() {})
 			defer stop()
 			return a.install(ctx, sources)
 		},
@@ -47,8 +49,8 @@ func (a *app) sources(arg string) ([]store.ServerSource, error) {
 		return []store.ServerSource{source}, err
 	}
 	var out []store.ServerSource
-	for _, name := range a.catalog.Stores() {
-		st, err := a.lookup(name)
+	for _, name := range a.Catalog.Stores() {
+		st, err := a.Lookup(name)
 		if err != nil {
 			return nil, err
 		}
@@ -64,21 +66,21 @@ func (a *app) sources(arg string) ([]store.ServerSource, error) {
 }
 
 func (a *app) source(name, version string) (store.ServerSource, error) {
-	st, err := a.lookup(name)
+	st, err := a.Lookup(name)
 	if err != nil {
-		return store.ServerSource{}, usage("%w", err)
+		return store.ServerSource{}, command.Usage("%w", err)
 	}
 	source, err := st.Server("")
 	switch {
 	case err != nil:
 		return source, err
 	case source.Kind == store.BuiltIn:
-		return source, usage("%s's server is built into quorumbench; another one's path can be given with --exec", name)
+		return source, command.Usage("%s's server is built into quorumbench; another one's path can be given with --exec", name)
 	case source.Kind == store.HandBuilt:
-		return source, usage("%s's server cannot be installed, because no registry has it; %sgive the path of its binary with --exec", name, source.ByHand())
+		return source, command.Usage("%s's server cannot be installed, because no registry has it; %sgive the path of its binary with --exec", name, source.ByHand())
 	}
 	if source, err = st.Server(version); err != nil {
-		return source, usage("%w", err)
+		return source, command.Usage("%w", err)
 	}
 	return source, nil
 }
@@ -86,22 +88,22 @@ func (a *app) source(name, version string) (store.ServerSource, error) {
 // install installs one server after the other. One that cannot be had does not
 // keep the others back.
 func (a *app) install(ctx context.Context, sources []store.ServerSource) error {
-	d := newDisplay(a.screen)
+	d := command.NewDisplay(a.Screen, nil)
 	var failed []error
 	for _, source := range sources {
 		head := source.Store + " " + source.Version
 		shown := &installing{display: d, head: head, now: time.Now}
 		path, err := install.Ensure(ctx, source, shown.show)
-		d.clear()
+		d.Clear()
 		switch {
 		case ctx.Err() != nil:
-			return &exit{code: ExitInterrupted, cause: fmt.Errorf("interrupted; nothing of %s was left", head)}
+			return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; nothing of %s was left", head)}
 		case err != nil:
 			failed = append(failed, err)
 		default:
-			a.printf("%s %s\n", head, path)
+			a.Printf("%s %s\n", head, path)
 			if shown.step != "" && source.License != "" {
-				d.note(head + ": " + source.License)
+				d.Note(head + ": " + source.License)
 			}
 		}
 	}
@@ -111,8 +113,10 @@ func (a *app) install(ctx context.Context, sources []store.ServerSource) error {
 // installing shows how an installation goes: on a terminal one line that changes
 // in place, elsewhere a line for each step and every ten seconds.
 type installing struct {
-	*display
-	head string
+	display *command.Display
+	head    string
+
+	mu   sync.Mutex
 	step string
 	said time.Time
 	now  func() time.Time
@@ -125,15 +129,10 @@ func (i *installing) show(u install.Update) {
 	if u.Detail != "" {
 		text += ", " + u.Detail
 	}
-	if width := i.width(); width > 0 {
-		i.step = u.Step
-		i.change(cut(text, width-1))
-		return
-	}
 	now := i.now()
-	if u.Step == i.step && now.Sub(i.said) < plainEvery {
-		return
+	due := u.Step != i.step || now.Sub(i.said) >= command.PlainEvery
+	if due {
+		i.step, i.said = u.Step, now
 	}
-	i.step, i.said = u.Step, now
-	i.line(text)
+	i.display.Update(text, due)
 }

@@ -4,20 +4,19 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // printStores prints one table of all stores, and below it what the words in
 // it mean in each store.
 func printStores(to io.Writer, all []storeInfo) error {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	row(w, "store", "servers here", "operations", "reads", "in flight per connection")
+	rows := [][]string{{"store", "servers here", "operations", "reads", "in flight per connection"}}
 	for _, s := range all {
-		row(w, s.Name, s.here(), names(s.Operations), names(s.Reads), s.inFlight())
+		rows = append(rows, []string{s.Name, s.here(), names(s.Operations), names(s.Reads), s.inFlight()})
 	}
-	if err := w.Flush(); err != nil {
+	if err := readable.Table(to, rows); err != nil {
 		return err
 	}
 	for _, s := range all {
@@ -29,45 +28,38 @@ func printStores(to io.Writer, all []storeInfo) error {
 }
 
 func printStore(to io.Writer, s storeInfo) error {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w)
-	row(w, s.Name) // a line without columns does not widen any
+	if _, err := fmt.Fprintf(to, "\n%s\n", printable.Line(s.Name, printable.OfField)); err != nil {
+		return err
+	}
+	var rows [][]string
+	row := func(name, is string) { rows = append(rows, []string{"  " + name, is}) }
 	for _, o := range s.Operations {
-		row(w, "  "+o.Name, o.Is)
+		row(o.Name, o.Is)
 	}
 	for _, r := range s.Reads {
-		row(w, "  "+r.Name+" reads", r.Is)
+		row(r.Name+" reads", r.Is)
 	}
 	for _, b := range s.Broken {
-		row(w, "  no "+b.Name, b.Is)
+		row("no "+b.Name, b.Is)
 	}
-	row(w, "  durability", s.Durability)
+	row("durability", s.Durability)
 	if s.Unknown != "" {
-		row(w, "  servers", s.Unknown)
+		row("servers", s.Unknown)
 	}
 	for _, server := range s.Servers {
 		switch {
 		case server.Problem != "":
-			row(w, "  server "+server.Version, server.Problem)
+			row("server "+server.Version, server.Problem)
 		case server.Installed:
-			row(w, "  server "+server.Version, server.Path)
+			row("server "+server.Version, server.Path)
 		default:
-			row(w, "  server "+server.Version, "not installed: quorumbench stores install "+s.Name+"@"+server.Version)
+			row("server "+server.Version, "not installed: quorumbench stores install "+s.Name+"@"+server.Version)
 		}
 	}
 	if s.License != "" {
-		row(w, "  license", s.License)
+		row("license", s.License)
 	}
-	return w.Flush()
-}
-
-// row writes cells, which may be foreign. It ignores errors: a tabwriter returns
-// them when it is flushed.
-func row(w io.Writer, cells ...string) {
-	for i := range cells {
-		cells[i] = printable.Line(cells[i], printable.OfField)
-	}
-	_, _ = fmt.Fprintln(w, strings.Join(cells, "\t"))
+	return readable.Table(to, rows)
 }
 
 // here says which of the store's servers this machine has.

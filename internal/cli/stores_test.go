@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/cli/command/commandtest"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -79,8 +81,8 @@ func someStores(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
 	t.Setenv("GOCACHE", goCache(t))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	a = &app{stdout: newOutput(stdout), stderr: stderr, screen: stderr, catalog: someCatalog{}}
-	a.lookup = func(name string) (store.Store, error) {
+	a = &app{&command.App{Stdout: command.NewOutput(stdout), Stderr: stderr, Screen: stderr, Catalog: someCatalog{}}}
+	a.Lookup = func(name string) (store.Store, error) {
 		switch name {
 		case "built":
 			return builtStore{}, nil
@@ -89,7 +91,7 @@ func someStores(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
 		case "made":
 			return madeStore{}, nil
 		}
-		return nil, usage("there is no store %q", name)
+		return nil, command.Usage("there is no store %q", name)
 	}
 	return a, stdout, stderr
 }
@@ -201,12 +203,12 @@ func TestStoresInstallRefused(t *testing.T) {
 		"stores --format xml":      `there is no "xml"`,
 	} {
 		err := run(t, a, strings.Fields(args)...)
-		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != ExitUsage {
+		if err == nil || !strings.Contains(err.Error(), want) || command.ExitCode(err) != command.ExitUsage {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
 	err := run(t, a, "stores", "install", "made@0.9.0")
-	if err == nil || exitCode(err) != ExitFailed || !strings.Contains(err.Error(), "made 0.9.0 could not be installed: ") {
+	if err == nil || command.ExitCode(err) != command.ExitFailed || !strings.Contains(err.Error(), "made 0.9.0 could not be installed: ") {
 		t.Errorf("%v", err)
 	}
 }
@@ -216,13 +218,12 @@ func TestInstallingShown(t *testing.T) {
 	width := 0
 	at := time.Unix(0, 0)
 	i := &installing{
-		display: newDisplay(&out),
+		display: command.NewDisplay(&out, func() int { return width }),
 		head:    "x 1", now: func() time.Time { return at },
 	}
-	i.width = func() int { return width }
 	i.show(install.Update{Step: "compiling"})
 	i.show(install.Update{Step: "compiling", Detail: "1 of 9"})
-	at = at.Add(plainEvery)
+	at = at.Add(command.PlainEvery)
 	i.show(install.Update{Step: "compiling", Detail: "5 of 9"})
 	i.show(install.Update{Step: "checking"})
 	if got, want := out.String(), "x 1: compiling\nx 1: compiling, 5 of 9\nx 1: checking\n"; got != want {
@@ -232,7 +233,7 @@ func TestInstallingShown(t *testing.T) {
 	width = 10
 	for step, want := range []string{"x 1: comp", "x 1: chec"} {
 		i.show(install.Update{Step: [...]string{"compiling", "checking"}[step]})
-		if got := strings.Join(screen(out.String()), "\n"); got != want+"\n" {
+		if got := strings.Join(commandtest.Screen(out.String()), "\n"); got != want+"\n" {
 			t.Errorf("terminal: %q, not %q", got, want)
 		}
 	}

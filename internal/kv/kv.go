@@ -23,21 +23,60 @@ const (
 	NumKinds
 )
 
-var kindNames = [NumKinds]string{"put", "get", "range", "delete", "cas", "txn", "txn-get", "stm", "keepalive", "watch"}
+// traits are what the program needs to know of a kind, said once: what it does
+// with an operation follows from them, but for the few kinds that are special.
+type traits struct {
+	name   string
+	writes bool // can change the store
+	reads  bool // asks for keys, at a level of consistency
+	oneKey bool // is of one key, which is chosen for each operation
+	value  bool // carries a value
+	brief  bool // is one request and its answer
+}
+
+var kinds = [NumKinds]traits{
+	Put:       {name: "put", writes: true, oneKey: true, value: true, brief: true},
+	Get:       {name: "get", reads: true, oneKey: true, brief: true},
+	Range:     {name: "range", reads: true, brief: true},
+	Delete:    {name: "delete", writes: true, oneKey: true, brief: true},
+	CAS:       {name: "cas", writes: true, oneKey: true, value: true, brief: true},
+	Txn:       {name: "txn", writes: true, brief: true},
+	TxnGet:    {name: "txn-get", reads: true},
+	STM:       {name: "stm", writes: true},
+	KeepAlive: {name: "keepalive"},
+	Watch:     {name: "watch"},
+}
+
+var kindNames = func() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}()
 
 // String returns the operation's name as flags, files and tables spell it.
-func (k Kind) String() string { return name(kindNames[:], int(k)) }
+func (k Kind) String() string { return name(kindNames, int(k)) }
 
 // Writes reports whether the operation can change the store, so that a failure
 // that is not definite may have happened.
-func (k Kind) Writes() bool { return k == Put || k == Delete || k == CAS || k == Txn || k == STM }
+func (k Kind) Writes() bool { return k < NumKinds && kinds[k].writes }
 
-// Reads reports whether what the operation asks for is keys.
-func (k Kind) Reads() bool { return k == Get || k == Range || k == TxnGet }
+// Reads reports whether what the operation asks for is keys, which it does at a
+// level of consistency.
+func (k Kind) Reads() bool { return k < NumKinds && kinds[k].reads }
+
+// OneKey reports whether the operation is of one key, which is chosen for it.
+func (k Kind) OneKey() bool { return k < NumKinds && kinds[k].oneKey }
+
+// HasValue reports whether the operation carries a value.
+func (k Kind) HasValue() bool { return k < NumKinds && kinds[k].value }
+
+// Brief reports whether the operation is one request and its answer.
+func (k Kind) Brief() bool { return k < NumKinds && kinds[k].brief }
 
 // ParseKind is the inverse of String.
 func ParseKind(s string) (Kind, error) {
-	i, err := parse("operation", kindNames[:], s)
+	i, err := parse("operation", kindNames, s)
 	return Kind(i), err
 }
 

@@ -85,12 +85,72 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(math.Round(s*100)/100, 'f', -1, 64) + " s"
 }
 
-// Plural is a count with its noun.
-func Plural(n uint64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+// Quantity formats a number of a unit.
+func Quantity(x float64, unit measure.Unit) string {
+	if ns, ok := unit.Time(); ok {
+		return Duration(ns * x)
 	}
-	return Count(n) + " " + noun + "s"
+	switch unit {
+	case measure.Rate:
+		return PerSecond(x)
+	case measure.Share:
+		return measure.Percent(x)
+	case measure.Bytes:
+		return Bytes(uint64(max(x, 0)))
+	case measure.Ratio:
+		return fmt.Sprintf("%.4g", x)
+	}
+	return Count(uint64(max(x, 0)))
+}
+
+// Milliseconds formats nanoseconds as a number of milliseconds.
+func Milliseconds(ns float64, decimals int) string {
+	return strconv.FormatFloat(ns/1e6, 'f', decimals, 64)
+}
+
+// Share formats a share of 1 with two significant digits: 57 %, 0.015 %.
+func Share(share float64) string { return measure.Percent(share) }
+
+// Percentile formats a percentile from 0 to below 100, rounded up.
+func Percentile(p float64) string { return measure.PercentileText(p) }
+
+// Percent formats a share of 1 with so many decimals: 12.5 %.
+func Percent(share float64, decimals int) string {
+	return strconv.FormatFloat(100*share, 'f', decimals, 64) + " %"
+}
+
+// Change formats a change, as a share, with its sign: +12.5 %, -0.3 %. +0.0 % is
+// no change.
+func Change(share float64) string {
+	text := Percent(share, 1)
+	if text == "-0.0 %" {
+		text = "0.0 %"
+	}
+	if !strings.HasPrefix(text, "-") {
+		text = "+" + text
+	}
+	return text
+}
+
+// Raised writes a number above 0 with raised digits, as footnotes have it.
+func Raised(n int) string {
+	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
+	var b strings.Builder
+	for _, digit := range strconv.Itoa(n) {
+		b.WriteRune(digits[digit-'0'])
+	}
+	return b.String()
+}
+
+// Plural is a count with its noun.
+func Plural(n uint64, noun string) string { return Either(n, noun, noun+"s") }
+
+// Either is a count with what one is called, or several.
+func Either(n uint64, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + several
 }
 
 // OrDash is the text, or a dash if it is empty.

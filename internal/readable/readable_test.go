@@ -3,6 +3,8 @@ package readable
 import (
 	"math"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 func TestDuration(t *testing.T) {
@@ -51,6 +53,37 @@ func TestSeconds(t *testing.T) {
 	for s, want := range map[float64]string{0: "0 s", 10: "10 s", 2.5: "2.5 s", 0.25: "250 ms", 4.99951: "5 s", 1234.5: "1234.5 s"} {
 		if got := Seconds(s); got != want {
 			t.Errorf("Seconds(%v) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	for share, want := range map[float64]string{0: "+0.0 %", -0.0001: "+0.0 %", 0.25: "+25.0 %", -0.5: "-50.0 %", 21: "+2100.0 %"} {
+		if got := Change(share); got != want {
+			t.Errorf("Change(%v) = %q, want %q", share, got, want)
+		}
+	}
+}
+
+func TestQuantity(t *testing.T) {
+	for _, test := range []struct {
+		x    float64
+		unit measure.Unit
+		want string
+	}{
+		{1.2e6, measure.Nanoseconds, "1.20 ms"}, {0.25, measure.Seconds, "250 ms"}, {18612, measure.Rate, "18,612/s"}, {0.57, measure.Share, "57 %"},
+		{2048, measure.Bytes, "2.00 KiB"}, {1.23456, measure.Ratio, "1.235"}, {1000, measure.Number, "1,000"},
+	} {
+		if got := Quantity(test.x, test.unit); got != test.want {
+			t.Errorf("Quantity(%v) of unit %d = %q, want %q", test.x, test.unit, got, test.want)
+		}
+	}
+}
+
+func TestRaised(t *testing.T) {
+	for n, want := range map[int]string{1: "¹", 2: "²", 9: "⁹", 10: "¹⁰", 123: "¹²³"} {
+		if got := Raised(n); got != want {
+			t.Errorf("Raised(%d) = %q, want %q", n, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // builder makes one trial of one choice.
@@ -123,7 +124,7 @@ func (b *builder) settle() {
 		l.Duration = 0
 	}
 	for i := range l.Mix {
-		if o := &l.Mix[i]; reads(o.Kind) && o.Consistency == kv.None {
+		if o := &l.Mix[i]; o.Kind.Reads() && o.Consistency == kv.None {
 			o.Consistency = b.consistency
 		}
 	}
@@ -149,6 +150,9 @@ func (b *builder) notes() []string {
 	var out []string
 	if b.scaledFrom != nil {
 		out = append(out, b.scaledFrom.note(&b.load))
+	}
+	if set := b.options.Set; len(set) > 0 {
+		out = append(out, "set on the command line: "+joined(set))
 	}
 	for _, p := range Parameters() {
 		if p.Note != "" && p.IsSet(&b.load) {
@@ -208,7 +212,7 @@ func (b *builder) check() {
 	case m < 1 || m > kv.MaxMembers:
 		b.failf(b.place("members"), "members is %d and must be from 1 to %d", m, kv.MaxMembers)
 	case t.Mode == kv.One && t.Member > m:
-		b.failf(b.place("target"), "target is %s, and the cluster has %s", t, count(uint64(m), "member", "members"))
+		b.failf(b.place("target"), "target is %s, and the cluster has %s", t, readable.Plural(uint64(m), "member"))
 	case t.Mode == kv.Followers && m == 1:
 		b.failf(b.place("target"), "target is followers, and a cluster of 1 member has none")
 	}
@@ -287,7 +291,7 @@ func (b *builder) checkCluster() {
 // another level and the consistency was given apart from it.
 func (b *builder) blame(o Operation, operation place) place {
 	s, ok := b.layer["consistency"]
-	if !ok || o.Consistency != b.consistency || !reads(o.Kind) {
+	if !ok || o.Consistency != b.consistency || !o.Kind.Reads() {
 		return operation
 	}
 	for c := range kv.NumConsistencies {

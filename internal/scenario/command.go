@@ -33,7 +33,7 @@ type Command struct {
 func NewCommand(name string) *Command {
 	c := &Command{Name: name, Names: map[string]string{}, flags: layer{}}
 	c.parser = &fileParser{file: "presets.yaml", keys: parametersByKey()}
-	root, err := document([]byte(presets))
+	root, err := document([]byte(presets), 0)
 	if err != nil {
 		panic(err)
 	}

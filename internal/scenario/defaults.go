@@ -67,14 +67,11 @@ func (l *Load) Complete() {
 		}
 	}
 	for i := range l.Mix {
-		if o := &l.Mix[i]; reads(o.Kind) && o.Consistency == kv.None {
+		if o := &l.Mix[i]; o.Kind.Reads() && o.Consistency == kv.None {
 			o.Consistency = kv.Linearizable
 		}
 	}
 }
-
-// reads reports whether the operation asks for a consistency level.
-func reads(k kv.Kind) bool { return k == kv.Get || isRange(k) }
 
 // has reports whether the mix has an operation of which is is true.
 func (l *Load) has(is func(kv.Kind) bool) bool {

@@ -20,8 +20,9 @@ const (
 	maxDepth = 32        // mappings and lists within each other, opened in one line
 )
 
-// document reads YAML and returns its one mapping; nil for an empty file.
-func document(data []byte) (n *node, err error) {
+// document reads YAML and returns its one mapping; nil for an empty file. Its
+// places are so many lines further down than in data.
+func document(data []byte, down int) (n *node, err error) {
 	// The YAML library is not ours, and no panic of it may reach a user.
 	defer func() {
 		if r := recover(); r != nil {
@@ -34,6 +35,9 @@ func document(data []byte) (n *node, err error) {
 	tokens := lexer.Tokenize(strings.TrimPrefix(string(data), "\ufeff"))
 	if e := shallow(tokens); e != nil {
 		return nil, e
+	}
+	for _, t := range tokens {
+		t.Position.Line += down
 	}
 	// Keys given twice are refused later, in words of ours.
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())

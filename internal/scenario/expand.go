@@ -174,6 +174,11 @@ func (p *fileParser) split(t *node) (layer, []axis) {
 	}
 	own = p.spread(own)
 	axes = append(axes, steps...)
+	for i := range axes {
+		if s, ok := p.set[axes[i].key]; ok && !s.value.entries {
+			axes[i].values = []*node{s.value}
+		}
+	}
 	seen := make(map[string]bool)
 	for _, a := range axes {
 		if _, both := own[a.key]; both {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // Fit gives the load as many connections as its clients can use on a store
@@ -20,12 +21,16 @@ func (l *Load) Fit(inFlight int) string {
 		return "" // Validate says so
 	case asked > l.Clients:
 		l.Connections = l.Clients
-		return fmt.Sprintf("%s for %s: %s without a client, and dropped",
-			connections(asked), clients(l.Clients), isOrAre(asked-l.Clients))
+		isOrAre := "are"
+		if asked-l.Clients == 1 {
+			isOrAre = "is"
+		}
+		return fmt.Sprintf("%s for %s: %d %s without a client, and dropped",
+			readable.Plural(uint64(asked), "connection"), readable.Plural(uint64(l.Clients), "client"), asked-l.Clients, isOrAre)
 	case asked < needed:
 		l.Connections = needed
 		return fmt.Sprintf("%s for %s: a connection to this store takes %s at a time, so %d are used",
-			connections(asked), clients(l.Clients), operations(inFlight), needed)
+			readable.Plural(uint64(asked), "connection"), readable.Plural(uint64(l.Clients), "client"), readable.Plural(uint64(inFlight), "operation"), needed)
 	}
 	return ""
 }
@@ -41,7 +46,7 @@ func (l *Load) FitOrdered(ordered bool) string {
 	asked := l.Connections
 	l.Connections = l.Clients
 	return fmt.Sprintf("%s for %s: a session of this store answers in order, so that in a mix slow operations would keep back quick ones; each client has a session of its own, %d in all",
-		connections(asked), clients(l.Clients), l.Connections)
+		readable.Plural(uint64(asked), "connection"), readable.Plural(uint64(l.Clients), "client"), l.Connections)
 }
 
 func (l *Load) neededConnections(inFlight int) int {
@@ -67,23 +72,10 @@ func (l *Load) warnings(w words) []string {
 		out = append(out, fmt.Sprintf("a key and value of %s together are more than the 1.5 MiB that stores commonly take by default", FormatSize(request)))
 	}
 	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
-		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", keys(l.KeySpace), FormatSize(l.ValueSize)))
+		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", readable.Plural(l.KeySpace, "key"), FormatSize(l.ValueSize)))
 	}
 	if l.has(isRange) && l.RangeKey == nil && l.RangeLimit == 0 {
 		out = append(out, w.fill("each range reads on to the end of the key space; <range-limit> bounds it"))
 	}
 	return append(out, l.watchWarnings()...)
 }
-
-func count(n uint64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-func connections(n int) string { return count(uint64(n), "connection", "connections") }
-func clients(n int) string     { return count(uint64(n), "client", "clients") }
-func operations(n int) string  { return count(uint64(n), "operation", "operations") }
-func keys(n uint64) string     { return count(n, "key", "keys") }
-func isOrAre(n int) string     { return count(uint64(n), "is", "are") }

@@ -3,7 +3,6 @@ package scenario
 import (
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -111,7 +110,7 @@ func whole[T int | int64 | uint32](field func(*Load) *T, least, most int64) type
 	return typed[T]{field: field, form: form[T]{
 		word: "N", json: asIs[T], within: between(least, most),
 		parse: func(s string) (T, error) {
-			n, err := parseWhole(s)
+			n, err := ParseWhole(s)
 			if err == nil && int64(T(n)) != n {
 				return 0, fmt.Errorf("%s is out of range", s)
 			}
@@ -134,7 +133,7 @@ func count64(field func(*Load) *uint64, most uint64) typed[uint64] {
 	return typed[uint64]{field: field, optional: true, form: form[uint64]{
 		word: "N", json: asIs[uint64], within: between(1, int64(most)),
 		parse: func(s string) (uint64, error) {
-			n, err := parseWhole(s)
+			n, err := ParseWhole(s)
 			if err == nil && n < 0 {
 				n = 0 // which is refused by the name of the flag
 			}
@@ -160,25 +159,20 @@ func count64(field func(*Load) *uint64, most uint64) typed[uint64] {
 func size(field func(*Load) *int, most int) typed[int] {
 	return typed[int]{field: field, form: form[int]{
 		word: "SIZE", json: asIs[int], within: "0 to " + FormatSize(most),
-		show: strconv.Itoa,
-		parse: func(s string) (int, error) {
-			if n, err := strconv.Atoi(s); err == nil && n < 0 {
-				return n, nil // which is refused by the parameter's name
-			}
-			return ParseSize(s)
-		},
+		show:  strconv.Itoa,
+		parse: ParseFlagSize,
 		check: func(c *checks, key string, n int) { c.size(key, n, most) },
 	}}
 }
 
 // span is a duration from 0, or above 0.
 func span(field func(*Load) *time.Duration, above bool, most time.Duration) typed[time.Duration] {
-	within := "0s to " + showSpan(most)
+	within := "0s to " + FormatDuration(most)
 	if above {
-		within = "above 0, up to " + showSpan(most)
+		within = "above 0, up to " + FormatDuration(most)
 	}
 	return typed[time.Duration]{field: field, form: form[time.Duration]{
-		word: "DURATION", within: within, parse: ParseDuration, show: showSpan,
+		word: "DURATION", within: within, parse: ParseDuration, show: FormatDuration,
 		read: func(d *draft, key string, n *node) (time.Duration, error) {
 			v, err := parsed(n, key, ParseDuration)
 			if err == nil && above && v <= 0 {
@@ -190,29 +184,12 @@ func span(field func(*Load) *time.Duration, above bool, most time.Duration) type
 	}}
 }
 
-// showSpan is a duration without what says nothing: 1h, 1m30s, 0s.
-func showSpan(d time.Duration) string {
-	s := d.String()
-	for _, nothing := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(s, nothing) {
-			s = s[:len(s)-2]
-		}
-	}
-	return s
-}
-
 // yesNo is a parameter that is true or false.
 func yesNo(field func(*Load) *bool) typed[bool] {
 	return typed[bool]{field: field, form: form[bool]{
 		word: "bool", json: asIs[bool], show: strconv.FormatBool,
-		parse: func(s string) (bool, error) {
-			b, err := strconv.ParseBool(s)
-			if err != nil {
-				return false, fmt.Errorf("%q is neither true nor false", s)
-			}
-			return b, nil
-		},
-		read: func(_ *draft, key string, n *node) (bool, error) { return n.boolean(key) },
+		parse: ParseBool,
+		read:  func(_ *draft, key string, n *node) (bool, error) { return n.boolean(key) },
 	}}
 }
 
@@ -302,18 +279,6 @@ func KeyText(b []byte) string {
 		return s
 	}
 	return "0x" + hex.EncodeToString(b)
-}
-
-// parseWhole reads a whole number; underscores may group its digits.
-func parseWhole(s string) (int64, error) {
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%s is out of range", s)
-	case err != nil:
-		return 0, fmt.Errorf("%q is not a whole number", s)
-	}
-	return n, nil
 }
 
 // between is a range in words.

@@ -32,7 +32,7 @@ func (mixValue) parse(l *Load, s string) error {
 			if o.Consistency, err = kv.ParseConsistency(level); err != nil {
 				return err
 			}
-			if !reads(o.Kind) {
+			if !o.Kind.Reads() {
 				return fmt.Errorf("consistency is for reads, and %s is none", o.Kind)
 			}
 		}
@@ -162,7 +162,7 @@ func readOperation(n *node) (Operation, error) {
 		return o, err
 	case !named:
 		return o, n.at.errorf("an entry of mix needs operation")
-	case o.Consistency != kv.None && !reads(o.Kind):
+	case o.Consistency != kv.None && !o.Kind.Reads():
 		return o, n.at.errorf("consistency is for reads, and %s is none", o.Kind)
 	}
 	return o, nil

@@ -20,6 +20,8 @@ type node struct {
 	at     place
 	raw    ast.Node // for a store's own settings
 	flag   bool     // said by a flag
+	// entries says that the mapping changes these entries of another one.
+	entries bool
 }
 
 type pair struct {

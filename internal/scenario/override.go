@@ -16,6 +16,8 @@ type Options struct {
 	// run's flags --store NAME[@VERSION] and --exec do. A trial that says its
 	// own is refused, and so is one Exec for several stores.
 	Store, Version, Exec string
+	// Set are parameters that all trials have instead of their own.
+	Set []Assignment
 }
 
 // overrides are the options as a layer above all others.
@@ -33,9 +35,6 @@ func (o Options) overrides() layer {
 // the trial itself says.
 func (p *fileParser) overlay(all, own layer) layer {
 	over := p.options.overrides()
-	if len(over) == 0 {
-		return all
-	}
 	for _, k := range []string{"store", "exec"} {
 		s, said := over[k]
 		if !said {
@@ -50,11 +49,11 @@ func (p *fileParser) overlay(all, own layer) layer {
 			p.failf(e.at, "--%s is for clusters that are started, and this trial's runs already", k)
 		}
 	}
-	return over.over(all)
+	return over.over(p.overlaySet(all))
 }
 
-// checkOverrides refuses one server for several stores.
-func (p *fileParser) checkOverrides(plans []plan) {
+// checkExec refuses one server for several stores.
+func (p *fileParser) checkExec(plans []plan) {
 	if p.options.Exec == "" {
 		return
 	}

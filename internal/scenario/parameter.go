@@ -37,6 +37,8 @@ type Parameter struct {
 	// one by which open loops are not told apart.
 	OpenLoop, ClosedLoop bool
 
+	column *column // in the list of a dry run; nil for none
+
 	alone  bool // of a trial itself, and neither of defaults nor of matrix
 	shared bool // of a trial and of defaults, but not of matrix
 	value  value

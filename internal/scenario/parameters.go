@@ -15,7 +15,7 @@ func Parameters() []*Parameter {
 		{Key: "name", alone: true, set: setName},
 		{Key: "matrix", alone: true},
 		{Key: "steps", alone: true},
-		{Key: "repeats", shared: true, set: setRepeats},
+		{Key: "repeats", shared: true, set: setRepeats, column: &column{title: "repeat", cell: repeatLabel, optional: true, none: "1 of 1"}},
 	}
 	all = append(all, clusterParameters()...)
 	all = append(all, operationParameters()...)
@@ -27,14 +27,14 @@ func Parameters() []*Parameter {
 
 func clusterParameters() []*Parameter {
 	return []*Parameter{
-		{Key: "store", set: setStore},
+		{Key: "store", set: setStore, column: &column{cell: func(t *Trial) string { return t.Cluster.label() }}},
 		{Key: "members", set: setMembers},
 		{Key: "version", set: wordOf("version", func(d *draft) *string { return &d.cluster.Version })},
 		{Key: "exec", set: wordOf("exec", func(d *draft) *string { return &d.cluster.Exec })},
 		{Key: "label", set: setLabel},
 		{Key: "baseline", shared: true},
 		{Key: "settings", set: setSettings},
-		{Key: "env", set: setEnv},
+		{Key: "env", set: setEnv, column: &column{title: "environment", cell: environmentLabel, optional: true, none: "-"}},
 		{Key: "endpoints", set: setEndpoints},
 		{Key: "tls", set: setTLS},
 		{Key: "user", shared: true, set: wordOf("user", func(d *draft) *string { return &d.attach.User })},
@@ -45,20 +45,21 @@ func clusterParameters() []*Parameter {
 // operationParameters are what is done, and by how many.
 func operationParameters() []*Parameter {
 	return []*Parameter{
-		{Key: "operation", Meaning: "what is done", set: setOperation},
+		{Key: "operation", Meaning: "what is done", set: setOperation, column: &column{cell: func(t *Trial) string { return t.Load.MixLabel() }}},
 		{Key: "mix", Meaning: "several operations with their weights, as in put=20,get=80 or get:local=40", Differs: "the operations",
 			value: mixValue{}, set: setMix},
-		{Key: "consistency", Meaning: "of reads: linearizable (l) or local (s), where the store has both", Operations: reads, OperationsText: "reads", set: setConsistency},
-		{Key: "target", Meaning: "any (the endpoints as given), all (every member in turn), leader, followers or member:N", Differs: "the target",
+		{Key: "consistency", Meaning: "of reads: linearizable (l) or local (s), where the store has both", Operations: kv.Kind.Reads, OperationsText: "reads", set: setConsistency,
+			column: &column{cell: func(t *Trial) string { return t.Load.ConsistencyLabel() }}},
+		{Key: "target", Meaning: "any (the endpoints as given), all (every member in turn), leader, followers or member:N", Differs: "the target", column: &column{},
 			value: chosen(func(l *Load) *kv.Target { return &l.Target }, "WHICH", kv.ParseTarget)},
-		{Key: "connections", Flag: "conns", Meaning: "connections", Differs: "the connections", Reads: &connectionsReading,
+		{Key: "connections", Flag: "conns", Meaning: "connections", Differs: "the connections", Reads: &connectionsReading, column: &column{},
 			value: whole(func(l *Load) *int { return &l.Connections }, 1, MaxConnections)},
-		{Key: "clients", Meaning: "clients in all, each with one operation outstanding", Differs: "the clients", Reads: &clientsReading, ClosedLoop: true,
+		{Key: "clients", Meaning: "clients in all, each with one operation outstanding", Differs: "the clients", Reads: &clientsReading, ClosedLoop: true, column: &column{},
 			value: whole(func(l *Load) *int { return &l.Clients }, 1, MaxClients)},
 		{Key: "new-connection", Meaning: "a connection of its own for each operation, whose time counts from when connecting began",
 			Differs: "a new connection for each operation", Reads: &connectionsReading,
 			Note:       NewConnectionNote,
-			Operations: isBrief, OperationsText: "operations of one request and answer", Throughout: true,
+			Operations: kv.Kind.Brief, OperationsText: "operations of one request and answer", Throughout: true,
 			value: yesNo(func(l *Load) *bool { return &l.NewConnection })},
 		{Key: "threads", Meaning: "event loops of the generator; 0 chooses",
 			value: whole(func(l *Load) *int { return &l.Threads }, 0, MaxThreads)},
@@ -118,7 +119,7 @@ func keyParameters() []*Parameter {
 // besideParameters are what stands beside the operations.
 func besideParameters() []*Parameter {
 	return []*Parameter{
-		{Key: "watch", set: setWatch},
+		{Key: "watch", set: setWatch, column: &column{title: "watchers", cell: func(t *Trial) string { return t.Load.watchLabel() }, optional: true, none: "none"}},
 		{Key: "watch.watchers", Flag: "watchers", Meaning: "watchers in total", Differs: "the watchers",
 			value: whole(watchField(func(w *Watch) *int { return &w.Watchers }), 1, MaxWatchers)},
 		{Key: "watch.streams", Flag: "streams", Meaning: "watch streams", Differs: "the watch streams", Range: "1 to `watchers`",
@@ -152,13 +153,15 @@ func besideParameters() []*Parameter {
 func timeParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "arrival", Meaning: "how operations of an open loop become due", Differs: "the arrival",
-			value: chosen(func(l *Load) *Arrival { return &l.Arrival }, "constant|poisson", ParseArrival)},
+			column: &column{cell: func(t *Trial) string { return t.Load.arrivalLabel() }},
+			value:  chosen(func(l *Load) *Arrival { return &l.Arrival }, "constant|poisson", ParseArrival)},
 		{Key: "rate", Meaning: "operations a second that become due whatever the store does: an open loop; 0 is a closed loop", Differs: "the rate a second", OpenLoop: true,
 			value: rateValue{}},
 		{Key: "total", Meaning: "operations to measure", Differs: "the total of operations", Reads: &windowReading,
 			value: count64(func(l *Load) *uint64 { return &l.Total }, MaxTotal)},
 		{Key: "duration", Meaning: "how long to measure, instead of a total", Differs: "the duration", Reads: &windowReading,
-			value: bounded(span(func(l *Load) *time.Duration { return &l.Duration }, true, MaxDuration))},
+			column: &column{title: "window", cell: func(t *Trial) string { return t.Load.windowLabel() }},
+			value:  bounded(span(func(l *Load) *time.Duration { return &l.Duration }, true, MaxDuration))},
 		{Key: "warmup", Meaning: "how long to warm up before that", Differs: "the warm-up", Reads: &warmupReading,
 			value: span(func(l *Load) *time.Duration { return &l.Warmup }, false, MaxDuration)},
 		{Key: "timeout", Meaning: "of one operation, from when it is sent", Differs: "the timeout", Reads: &timeoutReading,

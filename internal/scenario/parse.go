@@ -42,6 +42,7 @@ type fileParser struct {
 	running  *Attach // of a command, whose flags say it; nil for a file
 	keys     map[string]*Parameter
 	options  Options
+	set      layer             // what the options' Set says
 	aliases  map[string]string // of trials: their names before scaling
 	errs     Errors
 	secrets  []*node // values of user
@@ -55,6 +56,9 @@ func (p *fileParser) fail(fallback place, err error) {
 		located = fallback.errorf("%v", err)
 	}
 	located.File = p.file
+	if i := located.Line/belowFile - 1; i >= 0 {
+		located.File, located.Line = "--set "+p.options.Set[i].shown(), 0
+	}
 	p.errs.add(located)
 }
 
@@ -74,7 +78,7 @@ type outline struct {
 }
 
 func (p *fileParser) scenario(data []byte) *Scenario {
-	root, err := document(data)
+	root, err := document(data, 0)
 	if err != nil {
 		p.fail(place{}, err)
 		return nil
@@ -84,6 +88,7 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 		return nil
 	}
 	o := p.outline(root)
+	p.readSet()
 	if len(p.errs) > 0 {
 		return nil
 	}
@@ -91,7 +96,8 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 	if len(p.errs) > 0 {
 		return nil
 	}
-	p.checkOverrides(plans)
+	p.checkExec(plans)
+	p.checkSet(plans)
 	p.checkServers(plans)
 	p.link(plans, o.ordered)
 	source := p.redact(data)

@@ -156,7 +156,7 @@ func TestWarnings(t *testing.T) {
 		"not asked":         {"slow", "operation: put, clients: 500", nil, 500},
 		"as asked":          {"slow", "operation: put, connections: 50, clients: 50", nil, 50},
 		"large value":       {"etcd", "operation: put, value-size: 2MB, key-space: 10", []string{"trial put: a key and value of 2000008 B together are more than the 1.5 MiB that stores commonly take by default"}, 100},
-		"large preload":     {"etcd", "operation: put, value-size: 1MB, key-space: 10000", []string{"trial put: the preload writes 10000 keys of 1 MB each, more than 2 GiB"}, 100},
+		"large preload":     {"etcd", "operation: put, value-size: 1MB, key-space: 10000", []string{"trial put: the preload writes 10,000 keys of 1 MB each, more than 2 GiB"}, 100},
 		"endless range":     {"etcd", "operation: range", []string{"trial range: each range reads on to the end of the key space; range-limit bounds it"}, 100},
 	} {
 		t.Run(name, func(t *testing.T) {

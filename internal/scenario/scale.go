@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // leastScaled is the shortest that scaling makes of a duration: what a window
@@ -69,7 +71,7 @@ func (b *builder) scale(c *choice) {
 // not given, or is no number, which is told elsewhere.
 func (b *builder) rescale(k string, c *choice) *node {
 	s, ok := b.layer[k]
-	if !ok || number(s.value) == 0 {
+	if !ok || number(s.value) == 0 || s.at.line >= belowFile { // --set says what is meant
 		return nil
 	}
 	n := *s.value
@@ -145,15 +147,15 @@ func scaledSpan(d time.Duration, f float64) time.Duration {
 // note says how a load differs from what was written.
 func (s *Scaled) note(l *Load) string {
 	var parts []string
-	add := func(now, was uint64, one, many string) {
+	add := func(now, was uint64, noun string) {
 		if was != 0 && now != was {
-			parts = append(parts, fmt.Sprintf("%s for %d", count(now, one, many), was))
+			parts = append(parts, readable.Plural(now, noun)+" for "+readable.Count(was))
 		}
 	}
-	add(l.Total, s.Total, "operation", "operations")
-	add(l.KeySpace, s.KeySpace, "key", "keys")
-	add(uint64(l.Clients), uint64(s.Clients), "client", "clients")
-	add(uint64(l.Connections), uint64(s.Connections), "connection", "connections")
+	add(l.Total, s.Total, "operation")
+	add(l.KeySpace, s.KeySpace, "key")
+	add(uint64(l.Clients), uint64(s.Clients), "client")
+	add(uint64(l.Connections), uint64(s.Connections), "connection")
 	if s.Duration != 0 && s.Duration != l.Duration {
 		parts = append(parts, fmt.Sprintf("a window of %v for %v", l.Duration, s.Duration))
 	}

@@ -2,21 +2,13 @@ package scenario
 
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // MaxSTMKeys bounds the keys that one optimistic transaction reads.
 const MaxSTMKeys = 1024
 
 func isSTM(k kv.Kind) bool { return k == kv.STM }
-
-// isBrief reports whether the operation is one request and its answer.
-func isBrief(k kv.Kind) bool {
-	switch k {
-	case kv.Put, kv.Get, kv.Range, kv.Delete, kv.CAS, kv.Txn:
-		return true
-	}
-	return false
-}
 
 // setSTM reads what stm operations are.
 func setSTM(d *draft, n *node) error {
@@ -31,7 +23,7 @@ func (l *Load) checkSTM(c *checks) {
 	}
 	t := l.stm()
 	if t.KeysPerTxn > 0 && uint64(t.KeysPerTxn) > l.KeySpace {
-		c.add("stm.keys", "<stm.keys> is %d, and the key space has only %s", t.KeysPerTxn, keys(l.KeySpace))
+		c.add("stm.keys", "<stm.keys> is %d, and the key space has only %s", t.KeysPerTxn, readable.Plural(l.KeySpace, "key"))
 	}
 	switch {
 	case t.Isolation >= kv.NumIsolations:
@@ -63,6 +55,6 @@ func (b *builder) settleSTM() {
 	}
 	if t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
 		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key.",
-			t.WritePercent, keys(uint64(t.KeysPerTxn))))
+			t.WritePercent, readable.Plural(uint64(t.KeysPerTxn), "key")))
 	}
 }

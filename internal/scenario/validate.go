@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // The most that a load may ask for.
@@ -121,9 +122,9 @@ func (l *Load) checkMix(c *checks) {
 			c.add("mix", "the mix has an operation that does not exist")
 		case o.Kind == kv.Watch:
 			c.add("operation", "watch is no operation of a load: watchers stand beside one; write watch: {watchers: 100}, for example")
-		case reads(o.Kind) && o.Consistency == kv.None:
+		case o.Kind.Reads() && o.Consistency == kv.None:
 			c.add("consistency", "%s needs a consistency: linearizable or local, for example", o.Kind)
-		case !reads(o.Kind) && o.Consistency != kv.None:
+		case !o.Kind.Reads() && o.Consistency != kv.None:
 			c.add("consistency", "consistency is for reads, and %s is none", o.Kind)
 		}
 		if !(o.Weight >= MinWeight && o.Weight <= MaxWeight) {
@@ -196,7 +197,7 @@ func (l *Load) checkKeys(c *checks) {
 		c.add("key-size", "<key-size> is 0 and there is no prefix, so the key would be empty")
 	} else if room := KeyCapacity(l.KeySize); room < l.KeySpace {
 		c.add("key-size", "<key-size> %d makes %s, and <key-space> is %d; use keys of %d bytes or more, or a smaller <key-space>",
-			l.KeySize, keys(room), l.KeySpace, neededKeySize(l.KeySpace))
+			l.KeySize, readable.Plural(room, "key"), l.KeySpace, neededKeySize(l.KeySpace))
 	}
 }
 

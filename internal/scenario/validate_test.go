@@ -73,7 +73,7 @@ func TestValidate(t *testing.T) {
 		"key-space: key-space is 2000000000000 and must be from 1 to 1000000000000 keys": func(l *Load) {
 			l.KeySpace = 2e12
 		},
-		"key-size: key-size 2 makes 4096 keys, and key-space is 4097; use keys of 3 bytes or more, or a smaller key-space": func(l *Load) {
+		"key-size: key-size 2 makes 4,096 keys, and key-space is 4097; use keys of 3 bytes or more, or a smaller key-space": func(l *Load) {
 			l.KeySize, l.KeySpace = 2, 4097
 		},
 		"key-size: key-size 0 makes 1 key, and key-space is 2; use keys of 1 bytes or more, or a smaller key-space": func(l *Load) {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -120,4 +121,45 @@ func formatNumber(f float64) string {
 		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
 	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// FormatDuration is a duration without what says nothing: 1h, 1m30s, 0s.
+func FormatDuration(d time.Duration) string {
+	s := d.String()
+	for _, nothing := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, nothing) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
+}
+
+// ParseWhole reads a whole number; underscores may group its digits.
+func ParseWhole(s string) (int64, error) {
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%s is out of range", s)
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a whole number", s)
+	}
+	return n, nil
+}
+
+// ParseBool reads what a flag of yes or no says.
+func ParseBool(s string) (bool, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return false, fmt.Errorf("%q is neither true nor false", s)
+	}
+	return b, nil
+}
+
+// ParseFlagSize is ParseSize for a flag, whose negative number is refused later,
+// by the flag's name.
+func ParseFlagSize(s string) (int, error) {
+	if n, err := strconv.Atoi(s); err == nil && n < 0 {
+		return n, nil
+	}
+	return ParseSize(s)
 }

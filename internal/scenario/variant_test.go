@@ -215,7 +215,7 @@ trials:
 	if diff := cmp.Diff(&Scaled{Factor: 0.01, Total: 100_000, KeySpace: 100_000, Clients: 500, Connections: 200}, was.Scaled); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	note := "scaled by 0.01: 1000 operations for 100000, 1000 keys for 100000, 5 clients for 500, 2 connections for 200; all else is as written"
+	note := "scaled by 0.01: 1,000 operations for 100,000, 1,000 keys for 100,000, 5 clients for 500, 2 connections for 200; all else is as written"
 	if s.Scale != 0.01 || len(was.Notes) != 1 || was.Notes[0] != note {
 		t.Errorf("scale %v, notes %q", s.Scale, was.Notes)
 	}

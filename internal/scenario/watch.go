@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // The most that can be asked for of what stands beside a load.
@@ -144,7 +145,7 @@ func (b *builder) checkWatch() {
 
 // keyShape says what the load's keys look like.
 func (l *Load) keyShape() string {
-	size := count(uint64(max(l.KeySize, 0)), "byte", "bytes")
+	size := readable.Plural(uint64(max(l.KeySize, 0)), "byte")
 	switch {
 	case l.Prefix == "":
 		return size + " long"
@@ -218,9 +219,9 @@ func (l *Load) checkWatched(c *checks) {
 		c.add("watch.created-in-window", "<watch.created-in-window> is for a <watch.key> of its own: of the load's keys, events of writes before the watchers were there would count as lost")
 	}
 	if w.WatchedKeys > l.KeySpace {
-		c.add("watch.watched-keys", "<watch.watched-keys> is %d, and the key space has only %s", w.WatchedKeys, keys(l.KeySpace))
+		c.add("watch.watched-keys", "<watch.watched-keys> is %d, and the key space has only %s", w.WatchedKeys, readable.Plural(l.KeySpace, "key"))
 	} else if span := min(max(w.Span, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > MaxWatched/uint64(w.Watchers) {
-		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, keys(span), MaxWatched)
+		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, readable.Plural(span, "key"), MaxWatched)
 	}
 	if l.has(kv.Kind.Writes) && l.ValueSize < LeastWatchedValue {
 		c.add("value-size", "<value-size> is %d B, and an event tells which write it is of by its value, for which %d bytes are needed", l.ValueSize, LeastWatchedValue)
@@ -247,7 +248,7 @@ func (l *Load) watchWarnings() (out []string) {
 func (l *Load) watchLabel() string {
 	w := l.Watch
 	if w == nil {
-		return "none"
+		return ""
 	}
-	return fmt.Sprintf("%d on %s", w.Watchers, count(uint64(max(w.Streams, 0)), "stream", "streams"))
+	return fmt.Sprintf("%d on %s", w.Watchers, readable.Plural(uint64(max(w.Streams, 0)), "stream"))
 }

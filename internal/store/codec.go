@@ -61,73 +61,13 @@ type Codec interface {
 	Draining() bool
 }
 
-// SessionCodec is a Codec whose session lives on at the server when the
+// SessionCodec is an optional interface of a Codec whose session lives on at the server when the
 // connection ends.
 type SessionCodec interface {
 	Codec
 	// Close asks the server to end the session, as the last thing on this
 	// connection.
 	Close()
-}
-
-// Op is an operation to be sent. The slices belong to the caller.
-type Op struct {
-	Tag         uint32 // chosen by the engine, below 2^31; comes back in the Event
-	Kind        kv.Kind
-	Consistency kv.Consistency
-	Key         []byte
-	End         []byte // Range, TxnGet, Watch: first key after the interval; nil for Key alone
-	Value       []byte // Put, CAS
-	Revision    int64  // CAS: the version that the key must have: 0 for none at all, -1 if not known, so that it is read first
-	Limit       int64  // Range, TxnGet: at most so many keys; 0 for all
-	CountOnly   bool   // Range, TxnGet: how many keys there are, whatever the Limit, and not the keys
-	KeysOnly    bool   // Range, TxnGet: keys without their values
-	// Streamed asks for a Range's answer as a stream, which the server cuts into
-	// messages as it likes (KV.RangeStream of etcd 3.7); the operation is done
-	// at the stream's end. PageSize is not for it.
-	Streamed bool
-	// PageSize, if not 0, makes a Range of pages of at most so many keys, asked
-	// for one after the other, all at the revision of the first. It is one
-	// operation: Event.Extra counts the requests for further pages, Event.Count
-	// the keys of all.
-	PageSize int64
-	// Keys, if not nil, takes the keys of a Range's or TxnGet's answer. All
-	// operations on a connection have the same.
-	Keys Keys
-	// Pairs are what a Txn writes, all or nothing, and what an STM reads; of
-	// those it writes the ones whose value is not nil.
-	Pairs     []Pair
-	Isolation kv.Isolation // STM
-	// Edit, if not nil, makes the value that an STM writes to a pair from the
-	// one that it read, which is nil for a key that is not there: it appends to
-	// write and returns it. It is called for each try, with the pair's index
-	// and its Value.
-	Edit func(pair int, value, read, write []byte) []byte
-	// Lock is, for an STM under a lock, the lock's name; empty for none. Session
-	// then says whose lock it is: no two operations under way may have the same.
-	// Locker says who makes it: the client if LockClient, else the store.
-	Lock    []byte
-	Locker  kv.Locker
-	Session int64  // KeepAlive, Lock: the session's or lease's number
-	Watcher uint32 // Watch: the watcher's number, which its events carry
-	Stream  uint32 // Watch: which of the connection's watch streams it belongs to
-	Start   int64  // Watch: the first version wanted; 0 for what is written from now on
-	PrevKV  bool   // Watch: events carry what was there before
-}
-
-// Pair is a key and the value to write to it.
-type Pair struct{ Key, Value []byte }
-
-// Keys takes the keys of answers to Range and TxnGet operations as they are
-// parsed, so that who asked can check them and no codec has to keep them. It is
-// called from Submit and Feed, before the operation's event.
-type Keys interface {
-	// Begin says that the answer to an operation begins, and reports whether the
-	// values of its keys are wanted too.
-	Begin(tag uint32) (values bool)
-	// Add takes a key of it with its value, nil if the answer has none or it is
-	// not wanted, in the order of the answer. Their memory is the codec's.
-	Add(tag uint32, key, value []byte)
 }
 
 // What says what an Event is.

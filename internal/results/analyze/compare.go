@@ -19,6 +19,11 @@ type Pair struct {
 	Figures []Compared // as ComparedFigures has them
 }
 
+// LeftOut is how many repeats are not compared, here and in the baseline.
+func (p *Pair) LeftOut() [2]int {
+	return [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)}
+}
+
 // Compared is a figure of a pair.
 type Compared struct {
 	Figure    record.Figure

@@ -11,9 +11,9 @@ import (
 // connections, as a share of that, for the members to be listed.
 const uneven = 0.1
 
-// MembersDiffer reports whether connections to a member were lost, or its part
+// unevenMembers reports whether connections to a member were lost, or its part
 // of the load was another than its part of the connections.
-func MembersDiffer(t *record.Trial) bool {
+func unevenMembers(t *record.Trial) bool {
 	connections, share := 0, 0.0
 	for i := range t.ByMember {
 		if l := t.ByMember[i].Links; l != nil {

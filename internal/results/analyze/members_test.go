@@ -30,7 +30,7 @@ func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
 		"not counted":       {[]record.ByMember{{Name: "m1", Share: 1}, {Name: "m2"}}, false},
 		"one that ended":    {append(even(0.375, 0.375, 0.25), record.ByMember{Name: "m4", Links: &record.Links{LostAt: ptr(1)}}), true},
 	} {
-		if got := MembersDiffer(&record.Trial{ByMember: tt.members}); got != tt.want {
+		if got := unevenMembers(&record.Trial{ByMember: tt.members}); got != tt.want {
 			t.Errorf("%s: %t", what, got)
 		}
 	}

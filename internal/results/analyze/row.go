@@ -105,23 +105,30 @@ type Judged struct {
 	Rules []int
 }
 
+// Worst is the worst verdict of trials.
+func Worst(trials []*record.Trial) verdict.State {
+	worst := verdict.Valid
+	for _, t := range trials {
+		if t.Verdict.State.Worse(worst) {
+			worst = t.Verdict.State
+		}
+	}
+	return worst
+}
+
 // JudgedOf is the verdict of trials.
 func JudgedOf(trials []*record.Trial) Judged {
-	worst := verdict.Valid
 	var rules []int
 	for _, t := range trials {
 		if !Measured(t) {
 			return Judged{State: string(t.State)}
-		}
-		if t.Verdict.State.Worse(worst) {
-			worst = t.Verdict.State
 		}
 		for _, r := range t.Verdict.Reasons {
 			rules = append(rules, r.Rule)
 		}
 	}
 	slices.Sort(rules)
-	return Judged{State: string(worst), Rules: slices.Compact(rules)}
+	return Judged{State: string(Worst(trials)), Rules: slices.Compact(rules)}
 }
 
 // String is the verdict as tables have it: suspect R5 R10.
@@ -131,4 +138,9 @@ func (j Judged) String() string {
 		text += fmt.Sprintf(" R%d", r)
 	}
 	return text
+}
+
+// Measured reports whether a trial came to have figures.
+func Measured(t *record.Trial) bool {
+	return t.State == record.Complete || t.State == record.Interrupted && t.Seconds > 0
 }

@@ -23,10 +23,6 @@ type Second struct {
 	Times *measure.Histogram
 }
 
-// Summary describes the second's times, where an error is slower than any
-// success.
-func (s *Second) Summary() measure.Summary { return measure.Summarize(s.Times, s.Errors) }
-
 // PerSecond is the second's throughput; false if nothing is recorded of it.
 func (s *Second) PerSecond() (float64, bool) {
 	if s.Missing || s.Length <= 0 {

@@ -22,6 +22,8 @@ type Distribution struct {
 	Sample Population
 	Needs  *Need
 	titles []string // the figures in tables
+	Line   string   // as a figure's
+	AtEnd  bool
 }
 
 // Headline is the loop's own time, which tables tell first, over everything due:
@@ -65,8 +67,8 @@ var (
 	ofWatchers   = Population{Many: "watchers", None: "no watcher was created"}
 )
 
-// points are the figures of a distribution by name, in their order.
-func points() (names []string, of []func(Times) measure.Figure) {
+// summaryFigures are the figures of a summary by name, in their order.
+func summaryFigures() (names []string, of []func(Times) measure.Figure) {
 	add := func(name string, point func(Times) measure.Figure) {
 		names, of = append(names, name), append(of, point)
 	}
@@ -80,9 +82,9 @@ func points() (names []string, of []func(Times) measure.Figure) {
 	return names, of
 }
 
-// Points are the figures that a distribution's summary has, in their order.
-func (d *Distribution) Points() []Figure {
-	names, of := points()
+// points are the figures that a distribution's summary has, in their order.
+func (d *Distribution) points() []Figure {
+	names, of := summaryFigures()
 	all := make([]Figure, 0, len(names))
 	for i, name := range names {
 		f := Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, point: of[i], Needs: d.Needs}
@@ -99,6 +101,12 @@ func (d *Distribution) Points() []Figure {
 		all = append(all, f)
 	}
 	return all
+}
+
+// Points are the figures of the distribution whose names begin with a prefix.
+func Points(prefix string) []Figure {
+	all := distributions()
+	return all[slices.IndexFunc(all, func(d *Distribution) bool { return d.Prefix == prefix })].points()
 }
 
 // percentile is the figure of any percentile, which the result may not have.
@@ -126,11 +134,11 @@ func distributions() []*Distribution {
 	told := []string{"p50", "p90", "p99", "p99.9", "max"}
 	return []*Distribution{
 		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: told},
-		{Prefix: "response", Field: "response_time_ns", Meaning: "done − due, over everything due",
+		{Prefix: "response", Field: "response_time_ns", Line: "response_time_ns", Meaning: "done − due, over everything due",
 			Of: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: ofOperations},
 		{Prefix: "success", Field: "success_response_time_ns", Meaning: "done − due, of the completed alone",
 			Of: func(t *Trial) (Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(Response), Sample: ofOperations},
-		{Prefix: "service", Field: "service_time_ns", Meaning: "done − sent, over everything due",
+		{Prefix: "service", Field: "service_time_ns", Line: "service_time_ns", Meaning: "done − sent, over everything due",
 			Of: failed(func(t *Trial) Times { return t.ServiceTime }), Log: always(Service), Sample: ofOperations},
 		{Prefix: "lateness", Field: "lateness_ns", Meaning: "sent − due, of everything sent; `null` in a closed loop", Null: true,
 			Of: func(t *Trial) (Times, uint64) {
@@ -139,7 +147,7 @@ func distributions() []*Distribution {
 				}
 				return *t.Lateness, 0
 			}, Log: always(Lateness), Sample: ofOperations, Needs: openLoop},
-		{Prefix: "watch", Field: "watch.from_due_ns",
+		{Prefix: "watch", Field: "watch.from_due_ns", Line: "watch.from_due_ns", AtEnd: true,
 			Meaning: "arrival − due of the write, of the window's events and the lost ones: those count as slower than any that came. Empty (a count of 0) with `key`",
 			Of:      watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: ofEvents, Needs: timedEvents, titles: told},
 		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "arrival − sent of the write, likewise",

@@ -78,30 +78,29 @@ func readEvents(b []byte) ([]Event, error) {
 	return all, nil
 }
 
-// ReadEvents fills the Events, the Timeline and the Stores of the trials of a run that was
-// opened from dir. What cannot be read is among the run's problems.
+// ReadEvents fills the Events, the Timeline and the Stores of the trials of a run
+// that was opened from dir. What cannot be read is among the run's problems.
 func (r *Run) ReadEvents(dir string) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		if t.Folder == "" || !filepath.IsLocal(t.Folder) {
 			continue // a problem already
 		}
-		for _, part := range []struct {
-			name string
-			read func([]byte) error
-		}{
-			{timelineFile, func(b []byte) (err error) { t.Timeline, err = ReadTimeline(bytes.NewReader(b)); return }},
-			{eventsFile, func(b []byte) (err error) { t.Events, err = readEvents(b); return }},
-			{storesFile, func(b []byte) (err error) { t.Stores, err = readStores(b); return }},
-		} {
-			b, err := wholeLines(dir, filepath.Join(t.Folder, part.name))
-			if err == nil {
-				err = part.read(b)
-			}
-			if err != nil {
-				r.problem("%s cannot be read: %v.", filepath.Join(t.Folder, part.name), err)
-			}
-		}
+		t.Timeline = readOr(r, dir, t.Folder, timelineFile, func(b []byte) ([]Row, error) { return ReadTimeline(bytes.NewReader(b)) })
+		t.Events = readOr(r, dir, t.Folder, eventsFile, readEvents)
+		t.Stores = readOr(r, dir, t.Folder, storesFile, readStores)
 		slices.SortStableFunc(t.Events, func(a, b Event) int { return a.Time.Compare(b.Time) })
 	}
+}
+
+// readOr reads a file of a trial's folder; what is wrong with it is a problem.
+func readOr[T any](r *Run, dir, folder, name string, read func([]byte) ([]T, error)) (all []T) {
+	b, err := wholeLines(dir, filepath.Join(folder, name))
+	if err == nil {
+		all, err = read(b)
+	}
+	if err != nil {
+		r.problem("%s cannot be read: %v.", filepath.Join(folder, name), err)
+	}
+	return all
 }

@@ -43,6 +43,10 @@ type Figure struct {
 	Field  string // in the trial's JSON object, behind "watch." in that one; empty for none
 	Column string // in CSV files; empty for none
 	Title  string // of its column in tables; empty for none
+	// Line is what the lines of --interval call it, within an object where it has
+	// a point; empty for none. AtEnd says that the last line has it of each trial.
+	Line   string
+	AtEnd  bool
 	Unit   measure.Unit
 	Better Better
 	// Meaning is what docs/formats.md says of it.

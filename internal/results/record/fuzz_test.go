@@ -91,7 +91,7 @@ func FuzzMachines(f *testing.F) {
 			t.Errorf("%d rows of %d bytes, and the error %v", len(rows), len(b), err)
 		}
 		for _, r := range rows {
-			if r.Unix < 0 || !(r.CPUSeconds >= 0 && r.CPUSeconds < 2*mostMachine) || r.RSSBytes < 0 {
+			if r.Unix < 0 || !(r.CPUSeconds >= 0 && r.CPUSeconds < 2*mostCounted) || r.RSSBytes < 0 {
 				t.Errorf("taken, and impossible: %+v", r)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Hashes is what the members told, after the load, of the hash of their data.
@@ -13,6 +14,11 @@ type Hashes struct {
 	Members []MemberHash `json:"members"` // empty with Failure
 	// Failure is one sentence: why they could not be compared.
 	Failure string `json:"failure,omitempty"`
+}
+
+// Took is how long it took to ask all, to the microsecond.
+func (h *Hashes) Took() time.Duration {
+	return time.Duration(h.Seconds * 1e9).Round(time.Microsecond)
 }
 
 // MemberHash is one member's, of all keys and values up to a revision.

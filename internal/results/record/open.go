@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,28 +154,28 @@ type Files struct {
 // OpenTrial reads a trial's folder in a run directory. Half a last line is
 // dropped, and a file that is missing is empty: a killed trial leaves both.
 func OpenTrial(dir, folder string) (*Files, error) {
+	f := &Files{}
+	var intervals, rows, events error
+	f.Intervals, intervals = readTrialFile(dir, folder, hlogFile, func(b []byte) ([]Interval, error) { return ReadHlog(bytes.NewReader(b)) })
+	f.Timeline, rows = OpenTimeline(dir, folder)
+	f.Events, events = readTrialFile(dir, folder, eventsFile, readEvents)
+	return f, cmp.Or(intervals, rows, events)
+}
+
+// readTrialFile reads the whole lines of a file in a trial's folder, which may be
+// missing.
+func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, error)) (all []T, err error) {
 	if !filepath.IsLocal(folder) {
 		return nil, fmt.Errorf("%q is no folder in the run directory", folder)
 	}
-	f := &Files{}
-	for _, part := range []struct {
-		name string
-		read func([]byte) error
-	}{
-		{hlogFile, func(b []byte) (err error) { f.Intervals, err = ReadHlog(bytes.NewReader(b)); return }},
-		{timelineFile, func(b []byte) (err error) { f.Timeline, err = ReadTimeline(bytes.NewReader(b)); return }},
-		{eventsFile, func(b []byte) (err error) { f.Events, err = readEvents(b); return }},
-	} {
-		path := filepath.Join(dir, folder, part.name)
-		b, err := wholeLines(dir, filepath.Join(folder, part.name))
-		if err == nil {
-			err = part.read(b)
-		}
-		if err != nil {
-			return f, fmt.Errorf("%s: %w", path, err)
-		}
+	b, err := wholeLines(dir, filepath.Join(folder, name))
+	if err == nil {
+		all, err = read(b)
 	}
-	return f, nil
+	if err != nil {
+		return all, fmt.Errorf("%s: %w", filepath.Join(dir, folder, name), err)
+	}
+	return all, nil
 }
 
 // wholeLines reads a file up to the end of its last whole line.

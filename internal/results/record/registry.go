@@ -42,12 +42,12 @@ func operationFigures() []Figure {
 			of:      maybe(func(t *Trial) *float64 { return t.WarmupRun })},
 		{Name: "seconds", Field: "seconds", Unit: measure.Length, Meaning: "the window's true length",
 			of: number(func(t *Trial) float64 { return t.Seconds })},
-		part(Figure{Name: "due", Field: "due", Meaning: "operations due in the window. Always `operations` + `errors`"},
+		part(Figure{Name: "due", Line: "due", Field: "due", Meaning: "operations due in the window. Always `operations` + `errors`"},
 			func(t *Trial) uint64 { return t.Due }),
-		part(Figure{Name: "operations", Field: "operations", Better: More,
+		part(Figure{Name: "operations", Line: "operations", Field: "operations", Better: More,
 			Meaning: "of those due: completed. Misses, conflicts, stale and unverifiable reads are completions"},
 			func(t *Trial) uint64 { return t.Operations }),
-		part(Figure{Name: "errors", Field: "errors", Title: "errors", Better: Less, Meaning: "of those due: failed, wrong answers among them"},
+		part(Figure{Name: "errors", Line: "errors", Field: "errors", Title: "errors", Better: Less, Meaning: "of those due: failed, wrong answers among them"},
 			func(t *Trial) uint64 { return t.Errors }),
 		part(Figure{Name: "conflicts", Field: "conflicts", Meaning: "of `operations`: compare-and-sets whose condition did not hold"},
 			func(t *Trial) uint64 { return t.Conflicts }),
@@ -90,9 +90,9 @@ func operationFigures() []Figure {
 // rateFigures are what was done a second.
 func rateFigures() []Figure {
 	return []Figure{
-		{Name: "completed", Field: "completed_in_window", Unit: measure.Number, Better: More,
+		{Name: "completed", Line: "completed", Field: "completed_in_window", Unit: measure.Number, Better: More,
 			Meaning: "successes *done* in the window, whenever they were due", of: number(func(t *Trial) uint64 { return t.Completed })},
-		{Name: "ops", Field: "operations_per_second", Title: "throughput", Unit: measure.Rate, Better: More,
+		{Name: "ops", Line: "operations_per_second", Field: "operations_per_second", Title: "throughput", Unit: measure.Rate, Better: More,
 			Meaning: "`completed_in_window` / `seconds`", of: number(func(t *Trial) float64 { return t.PerSecond })},
 		{Name: "gap", Field: "longest_gap_seconds", Title: "gap", Unit: measure.Seconds, Better: Less, Below: 0.001,
 			Meaning: "the longest time without any operation done, to 1 ms", of: number(func(t *Trial) float64 { return t.LongestGap })},
@@ -107,7 +107,7 @@ func rateFigures() []Figure {
 func timeFigures() []Figure {
 	var all []Figure
 	for _, d := range distributions() {
-		all = append(all, d.Points()...)
+		all = append(all, d.points()...)
 		if d.Prefix == "lateness" {
 			p99 := d.percentile("lateness", 99)
 			p99.point = func(t Times) measure.Figure { return t.At(99) }
@@ -146,9 +146,9 @@ func flightFigures() []Figure {
 			Meaning: "closed loop: the time-weighted mean of clients that rested after a refusal", of: number(func(t *Trial) float64 { return t.MeanResting })},
 		{Name: "reconnects", Field: "reconnects", Unit: measure.Number, Better: Less, Whole: due,
 			Meaning: "how often a connection was made again", of: number(func(t *Trial) uint64 { return t.Reconnects })},
-		{Name: "bytes-in", Field: "bytes_in", Unit: measure.Bytes,
+		{Name: "bytes-in", Line: "bytes_in", Field: "bytes_in", Unit: measure.Bytes,
 			Meaning: "that all connections brought", of: number(func(t *Trial) uint64 { return t.BytesIn })},
-		{Name: "bytes-out", Field: "bytes_out", Unit: measure.Bytes,
+		{Name: "bytes-out", Line: "bytes_out", Field: "bytes_out", Unit: measure.Bytes,
 			Meaning: "that were written to them", of: number(func(t *Trial) uint64 { return t.BytesOut })},
 		{Name: "extra-requests", Field: "extra_requests", Unit: measure.Number, Whole: due,
 			Meaning: "requests beyond one an operation, of operations that completed", of: number(func(t *Trial) uint64 { return t.Extra })},
@@ -217,18 +217,20 @@ func watchFigures() []Figure {
 		return f
 	}
 	return []Figure{
+		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More, Needs: watchers, Missing: unknown,
+			Meaning: "`events_of_window` / `seconds`", of: watchedAs(func(w *Watched) float64 { return w.PerSecond })},
 		part(Figure{Name: "watch-acknowledged", Field: "watch.acknowledged_writes", Meaning: "of watched keys"},
 			func(w *Watched) uint64 { return w.Acknowledged }),
-		part(Figure{Name: "watch-expected", Field: "watch.expected_events", Meaning: "that those make: one for each watcher of the key, and the earlier ones to catch up with"},
+		part(Figure{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "that those make: one for each watcher of the key, and the earlier ones to catch up with"},
 			func(w *Watched) uint64 { return w.Expected }),
-		part(Figure{Name: "watch-delivered", Field: "watch.delivered_events", Meaning: "distinct ones", Better: More},
+		part(Figure{Name: "watch-delivered", AtEnd: true, Field: "watch.delivered_events", Meaning: "distinct ones", Better: More},
 			func(w *Watched) uint64 { return w.Delivered }),
-		part(Figure{Name: "watch-lost", Field: "watch.lost_events", Title: "lost", Better: Less,
+		part(Figure{Name: "watch-lost", AtEnd: true, Field: "watch.lost_events", Title: "lost", Better: Less,
 			Meaning: "versions of a key that were passed over, or acknowledged writes without an event, whichever is more for a watcher and key"},
 			func(w *Watched) uint64 { return w.Lost }),
-		part(Figure{Name: "watch-duplicated", Field: "watch.duplicated_events", Title: "twice", Better: Less, Meaning: "that had come before"},
+		part(Figure{Name: "watch-duplicated", Line: "watch.duplicated_events", AtEnd: true, Field: "watch.duplicated_events", Title: "twice", Better: Less, Meaning: "that had come before"},
 			func(w *Watched) uint64 { return w.Duplicated }),
-		part(Figure{Name: "watch-reordered", Field: "watch.reordered_events", Title: "out of order", Better: Less, Meaning: "that came after a later one of their key"},
+		part(Figure{Name: "watch-reordered", Line: "watch.reordered_events", AtEnd: true, Field: "watch.reordered_events", Title: "out of order", Better: Less, Meaning: "that came after a later one of their key"},
 			func(w *Watched) uint64 { return w.Reordered }),
 		part(Figure{Name: "watch-untimed", Field: "watch.untimed_events", Better: Less, Meaning: "delivered, and when their write was sent is not known"},
 			func(w *Watched) uint64 { return w.Untimed }),
@@ -243,10 +245,8 @@ func watchFigures() []Figure {
 			func(w *Watched) uint64 { return w.Resubscribed }),
 		part(Figure{Name: "watch-ended", Field: "watch.ended_watchers", Better: Less, Meaning: "that the store ended for good"},
 			func(w *Watched) uint64 { return w.Ended }),
-		part(Figure{Name: "watch-in-window", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, whenever they came"},
+		part(Figure{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, whenever they came"},
 			func(w *Watched) uint64 { return w.InWindow }),
-		{Name: "watch-events", Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More, Needs: watchers, Missing: unknown,
-			Meaning: "`events_of_window` / `seconds`", of: watchedAs(func(w *Watched) float64 { return w.PerSecond })},
 		{Name: "watch-creation-seconds", Field: "watch.creation_seconds", Unit: measure.Seconds, Better: Less, Needs: watchers, Missing: unknown,
 			Meaning: "from when the first watcher was asked for until the last was there", of: watchedAs(func(w *Watched) float64 { return w.CreationSeconds })},
 	}

@@ -2,8 +2,6 @@ package record
 
 import (
 	"bytes"
-	"encoding/csv"
-	"fmt"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -95,7 +93,7 @@ func amount(x float64) string {
 }
 
 // possible reports whether a member can have counted, timed or held so much.
-func possible(x float64) bool { return x >= 0 && x < mostMachine }
+func possible(x float64) bool { return x >= 0 && x < mostCounted }
 
 // maxBuckets is far above what a store's timers have.
 const maxBuckets = 64
@@ -137,106 +135,13 @@ func (t *TrialWriter) Store(r *StoreRow) error {
 
 // readStores reads the text of stores.csv, which may be anybody's. Columns that
 // are not there, as in other versions, say nothing.
-func readStores(b []byte) ([]StoreRow, error) {
-	table, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
-	if err != nil || len(table) == 0 {
+func readStores(b []byte) (rows []StoreRow, err error) {
+	err = eachCSVRow(bytes.NewReader(b), "file", []string{"unix_seconds", "name"}, func(r *csvRow) { rows = append(rows, storeRow(r)) })
+	if err != nil {
 		return nil, err
-	}
-	p := storeParser{column: map[string]int{}}
-	for i, name := range table[0] {
-		p.column[name] = i
-	}
-	for _, name := range []string{"unix_seconds", "name"} {
-		if _, ok := p.column[name]; !ok {
-			return nil, fmt.Errorf("there is no column %q", name)
-		}
-	}
-	rows := make([]StoreRow, 0, len(table)-1)
-	for i, fields := range table[1:] {
-		p.fields = fields
-		row := p.row()
-		if p.err != nil {
-			return nil, fmt.Errorf("in row %d, %w", i+1, p.err)
-		}
-		rows = append(rows, row)
 	}
 	return rows, nil
 }
-
-// storeParser keeps the first error of the fields that it reads.
-type storeParser struct {
-	fields []string
-	column map[string]int
-	err    error
-}
-
-func (p *storeParser) row() StoreRow {
-	r := StoreRow{
-		Time: time.UnixMilli(int64(math.Round(1e3 * p.below("unix_seconds", maxUnix)))).UTC(), Name: p.text("name"), Endpoint: p.text("endpoint"),
-		Connect: p.span("connect_seconds"), ConnectFailure: p.text("connect_failure"),
-		Answer: p.span("answer_seconds"), Failure: p.text("answer_failure"),
-	}
-	for metric := range store.NumMetrics {
-		reading, known := p.reading(metric)
-		if known {
-			if r.Metrics == nil {
-				r.Metrics = store.Sample{}
-			}
-			r.Metrics[metric] = reading
-		}
-	}
-	return r
-}
-
-func (p *storeParser) reading(metric store.Metric) (r store.Reading, known bool) {
-	name := metricColumn[metric]
-	if !metric.Timer() {
-		r.Value = p.number(name)
-		return r, p.field(name) != ""
-	}
-	r.Count, r.Sum = p.number(name+timerColumns[0]), p.number(name+timerColumns[1])
-	for _, one := range strings.Fields(p.field(name + timerColumns[2])) {
-		upper, count, _ := strings.Cut(one, ":")
-		b := store.Bucket{Upper: p.parse(name+timerColumns[2], upper), Count: p.parse(name+timerColumns[2], count)}
-		if last := len(r.Buckets) - 1; last >= 0 && (b.Upper <= r.Buckets[last].Upper || b.Count < r.Buckets[last].Count) || last == maxBuckets {
-			p.fail(name+timerColumns[2], "a list of rising bounds and counts")
-		}
-		if p.err == nil && (!(b.Upper >= 0) || !possible(b.Count)) {
-			p.fail(name+timerColumns[2], "a list of bounds and counts")
-		}
-		r.Buckets = append(r.Buckets, b)
-	}
-	return r, p.field(name+timerColumns[0]) != ""
-}
-
-// field is empty for a column that is not there.
-func (p *storeParser) field(name string) string {
-	if i, ok := p.column[name]; ok && i < len(p.fields) {
-		return p.fields[i]
-	}
-	return ""
-}
-
-// text is printable, and of a bounded length.
-func (p *storeParser) text(name string) string {
-	return printable.Line(p.field(name), printable.OfField)
-}
-
-func (p *storeParser) fail(name, want string) {
-	if p.err == nil {
-		p.err = fmt.Errorf("%s is %q, and not %s", name, p.text(name), want)
-	}
-}
-
-func (p *storeParser) parse(name, text string) float64 {
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		p.fail(name, "made of numbers")
-	}
-	return x
-}
-
-func (p *storeParser) number(name string) float64 { return p.below(name, mostMachine) }
 
 // The most that times in the file can be, in seconds: what time.Time and
 // time.Duration hold, with room for sums.
@@ -245,20 +150,48 @@ const (
 	maxSpan = 1 << 30
 )
 
-func (p *storeParser) span(name string) time.Duration {
-	return time.Duration(1e9 * p.below(name, maxSpan))
+func storeRow(r *csvRow) StoreRow {
+	span := func(name string) time.Duration { return time.Duration(1e9 * r.below(name, maxSpan)) }
+	row := StoreRow{
+		Time: time.UnixMilli(int64(math.Round(1e3 * r.below("unix_seconds", maxUnix)))).UTC(), Name: r.text("name"), Endpoint: r.text("endpoint"),
+		Connect: span("connect_seconds"), ConnectFailure: r.text("connect_failure"),
+		Answer: span("answer_seconds"), Failure: r.text("answer_failure"),
+	}
+	for metric := range store.NumMetrics {
+		reading, known := metricReading(r, metric)
+		if known {
+			if row.Metrics == nil {
+				row.Metrics = store.Sample{}
+			}
+			row.Metrics[metric] = reading
+		}
+	}
+	return row
 }
 
-// below is a number from 0 to a limit; 0 where there is none.
-func (p *storeParser) below(name string, limit float64) float64 {
-	text := p.field(name)
-	if text == "" {
-		return 0
+func metricReading(r *csvRow, metric store.Metric) (reading store.Reading, known bool) {
+	name := metricColumn[metric]
+	if !metric.Timer() {
+		reading.Value = r.number(name)
+		return reading, r.field(name) != ""
 	}
-	x := p.parse(name, text)
-	if !(x >= 0 && x < limit) {
-		p.fail(name, fmt.Sprintf("a number from 0 to %g", limit))
-		return 0
+	reading.Count, reading.Sum = r.number(name+timerColumns[0]), r.number(name+timerColumns[1])
+	reading.Buckets = readBuckets(r, name+timerColumns[2])
+	return reading, r.field(name+timerColumns[0]) != ""
+}
+
+func readBuckets(r *csvRow, name string) (all []store.Bucket) {
+	for _, one := range strings.Fields(r.field(name)) {
+		bound, times, _ := strings.Cut(one, ":")
+		upper, wrong := strconv.ParseFloat(bound, 64)
+		count, err := strconv.ParseFloat(times, 64)
+		last := len(all) - 1
+		if wrong != nil || err != nil || !(upper >= 0) || !possible(count) || last == maxBuckets ||
+			last >= 0 && (upper <= all[last].Upper || count < all[last].Count) {
+			r.fail(name, "a list of rising bounds and counts")
+			return nil
+		}
+		all = append(all, store.Bucket{Upper: upper, Count: count})
 	}
-	return x
+	return all
 }

@@ -1,7 +1,7 @@
 package record
 
 import (
-	"encoding/csv"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -85,113 +85,55 @@ type Row struct {
 	Watch *RowWatch
 }
 
+// OpenTimeline reads the timeline.csv of a trial's folder, as OpenTrial does.
+func OpenTimeline(dir, folder string) ([]Row, error) {
+	return readTrialFile(dir, folder, timelineFile, func(b []byte) ([]Row, error) { return ReadTimeline(bytes.NewReader(b)) })
+}
+
 // ReadTimeline reads whole lines of a timeline.csv.
-func ReadTimeline(from io.Reader) ([]Row, error) {
-	r := csv.NewReader(from)
-	r.ReuseRecord = true
-	head, err := r.Read()
-	if err == io.EOF {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the timeline's header cannot be read: %w", err)
-	}
-	column := map[string]int{}
-	for i, name := range head {
-		column[name] = i
-	}
-	for _, name := range timelineHeader() {
-		if _, ok := column[name]; !ok && !slices.Contains(answersHeader(), name) {
-			return nil, fmt.Errorf("the timeline has no column %q", name)
+func ReadTimeline(from io.Reader) (rows []Row, err error) {
+	var without error
+	columns := slices.DeleteFunc(timelineHeader(), func(name string) bool { return slices.Contains(answersHeader(), name) })
+	err = eachCSVRow(from, "timeline", columns, func(r *csvRow) {
+		row := timelineRowOf(r)
+		var watches bool
+		if watches, without = hasWatchColumns(r); watches {
+			row.Watch = watchOf(r)
 		}
-	}
-	watches, err := watched(column)
-	if err != nil {
-		return nil, err
-	}
-	var rows []Row
-	for {
-		fields, err := r.Read()
-		if err == io.EOF {
-			return rows, nil
+		if without != nil && r.err == nil {
+			r.err = without
 		}
-		if err != nil {
-			return rows, fmt.Errorf("the timeline cannot be read: %w", err)
+		if r.err == nil {
+			rows = append(rows, row)
 		}
-		p := rowParser{fields: fields, column: column}
-		row := p.row()
-		if watches {
-			row.Watch = p.watch()
-		}
-		if p.err != nil {
-			return rows, fmt.Errorf("row %d of the timeline: %w", len(rows)+1, p.err)
-		}
-		rows = append(rows, row)
-	}
+	})
+	return rows, err
 }
 
-// rowParser keeps the first error of the fields that it reads.
-type rowParser struct {
-	fields []string
-	column map[string]int
-	err    error
-}
-
-func (p *rowParser) row() Row {
-	r := Row{
-		Phase: p.field("phase"), Second: p.int("second"),
-		Due: p.uint("due"), Done: p.uint("done"), OK: p.uint("ok"),
-		Misses: p.uint("misses"), Conflicts: p.uint("conflicts"), Errors: p.uint("errors"),
+func timelineRowOf(r *csvRow) Row {
+	row := Row{
+		Phase: r.field("phase"), Second: r.int("second"),
+		Due: r.uint("due"), Done: r.uint("done"), OK: r.uint("ok"),
+		Misses: r.uint("misses"), Conflicts: r.uint("conflicts"), Errors: r.uint("errors"),
 		ErrorsByKind: map[string]uint64{},
-		P50:          p.figure("response_p50_ns"), P99: p.figure("response_p99_ns"),
-		P999: p.figure("response_p99_9_ns"), Max: p.figure("response_max_ns"),
-		BytesIn: p.uint("bytes_in"), BytesOut: p.uint("bytes_out"),
-		Connections: p.int("connections"), Clients: p.int("clients"), InFlight: p.int("in_flight"),
+		P50:          r.figure("response_p50_ns"), P99: r.figure("response_p99_ns"),
+		P999: r.figure("response_p99_9_ns"), Max: r.figure("response_max_ns"),
+		BytesIn: r.uint("bytes_in"), BytesOut: r.uint("bytes_out"),
+		Connections: r.int("connections"), Clients: r.int("clients"), InFlight: r.int("in_flight"),
 	}
 	var err error
-	if r.Time, err = time.Parse(time.RFC3339Nano, p.field("time")); err != nil {
-		p.fail("time", "a time in UTC")
+	if row.Time, err = time.Parse(time.RFC3339Nano, r.field("time")); err != nil {
+		r.fail("time", "a time in UTC")
 	}
-	for name, to := range map[string]*uint64{"stale": &r.Stale, "unverifiable": &r.Unverifiable, "keys_read": &r.KeysRead} {
-		if _, ok := p.column[name]; ok {
-			*to = p.uint(name)
+	for name, to := range map[string]*uint64{"stale": &row.Stale, "unverifiable": &row.Unverifiable, "keys_read": &row.KeysRead} {
+		if r.has(name) {
+			*to = r.uint(name)
 		}
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-		if n := p.uint("errors_" + o.String()); n > 0 {
-			r.ErrorsByKind[o.String()] = n
+		if n := r.uint("errors_" + o.String()); n > 0 {
+			row.ErrorsByKind[o.String()] = n
 		}
 	}
-	return r
-}
-
-func (p *rowParser) field(name string) string { return p.fields[p.column[name]] }
-
-func (p *rowParser) fail(name, want string) {
-	if p.err == nil {
-		p.err = fmt.Errorf("%s is %q, not %s", name, p.field(name), want)
-	}
-}
-
-func (p *rowParser) uint(name string) uint64 {
-	n, err := strconv.ParseUint(p.field(name), 10, 64)
-	if err != nil {
-		p.fail(name, "a number")
-	}
-	return n
-}
-
-func (p *rowParser) int(name string) int {
-	n, err := strconv.Atoi(p.field(name))
-	if err != nil {
-		p.fail(name, "a number")
-	}
-	return n
-}
-
-func (p *rowParser) figure(name string) measure.Figure {
-	if p.field(name) == "" {
-		return measure.Figure{}
-	}
-	return measure.Figure{NS: float64(p.uint(name)), Known: true}
+	return row
 }

@@ -34,11 +34,11 @@ type RowWatch struct {
 	P50, P99, Max measure.Figure
 }
 
-// watched reports whether a timeline has the columns of watch events.
-func watched(column map[string]int) (bool, error) {
+// hasWatchColumns reports whether a timeline has the columns of watch events.
+func hasWatchColumns(r *csvRow) (bool, error) {
 	found, missing := 0, ""
 	for _, name := range watchHeader() {
-		if _, ok := column[name]; ok {
+		if r.has(name) {
 			found++
 		} else {
 			missing = name
@@ -50,9 +50,9 @@ func watched(column map[string]int) (bool, error) {
 	return found > 0, nil
 }
 
-func (p *rowParser) watch() *RowWatch {
+func watchOf(r *csvRow) *RowWatch {
 	return &RowWatch{
-		Events: p.uint("watch_events"), Duplicated: p.uint("watch_duplicated"), Reordered: p.uint("watch_reordered"),
-		P50: p.figure("watch_p50_ns"), P99: p.figure("watch_p99_ns"), Max: p.figure("watch_max_ns"),
+		Events: r.uint("watch_events"), Duplicated: r.uint("watch_duplicated"), Reordered: r.uint("watch_reordered"),
+		P50: r.figure("watch_p50_ns"), P99: r.figure("watch_p99_ns"), Max: r.figure("watch_max_ns"),
 	}
 }

@@ -6,10 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -24,15 +21,16 @@ type Classic struct {
 	Precise bool // all digits
 	Sample  bool // a line for each second
 	Note    string
-	// Operations, Created and Events are the sections of a load with watchers:
-	// of its operations, of the watchers' creation and of their events. Those
-	// that are nil are left out; without any, the operations have no heading.
+	// Operations, Created and Events are the sections of a load with watchers.
 	Operations, Created, Events *Section
 }
 
-// Section is a part of the summary: its heading, and what perfdash calls it
-// behind the command's name.
-type Section struct{ Heading, Label string }
+// Section is a section of the summary.
+type Section = analyze.ClassicSection
+
+func (c Classic) parts(t *record.Trial, files *record.Files) []analyze.ClassicPart {
+	return analyze.ClassicParts(t, files, analyze.ClassicSections{Operations: c.Operations, Created: c.Created, Events: c.Events})
+}
 
 // Write writes a trial's summary, or several: one for reads and one for writes,
 // or one for each section.
@@ -48,10 +46,10 @@ func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error 
 	for i := range parts {
 		p := &parts[i]
 		switch {
-		case p.heading != "":
-			fmt.Fprintf(&b, "\n%s\n", p.heading)
+		case p.Heading != "":
+			fmt.Fprintf(&b, "\n%s\n", p.Heading)
 		case len(parts) > 1:
-			fmt.Fprintf(&b, "\nTotal %s Ops: %d\nDetails:", p.name, p.operations())
+			fmt.Fprintf(&b, "\nTotal %s Ops: %d\nDetails:", p.Name, p.Operations)
 		}
 		c.part(&b, p)
 	}
@@ -71,44 +69,48 @@ func classicHashes(b *bytes.Buffer, h *record.Hashes) {
 		of = fmt.Sprintf(" (all %d endpoints)", len(h.Members))
 	}
 	for _, m := range h.Members {
-		fmt.Fprintf(b, "\nHashKV Summary:\n\tHashKV: %d\n\tEndpoint: %s\n\tTime taken to get hashkv: %v%s\n", m.Hash, m.Endpoint,
-			time.Duration(h.Seconds*1e9).Round(time.Microsecond), of)
+		fmt.Fprintf(b, "\nHashKV Summary:\n\tHashKV: %d\n\tEndpoint: %s\n\tTime taken to get hashkv: %v%s\n", m.Hash, m.Endpoint, h.Took(), of)
 		if m.DBSize != nil {
 			fmt.Fprintf(b, "\tDB size: %s\n", readable.Bytes(uint64(*m.DBSize)))
 		}
 	}
 }
 
-func (c Classic) part(b *bytes.Buffer, p *classicPart) {
-	if h := p.times; h.TotalCount() > 0 && p.seconds > 0 {
+func (c Classic) part(b *bytes.Buffer, p *analyze.ClassicPart) {
+	if t := p.Times; t != nil {
 		b.WriteString("\nSummary:\n")
 		for _, f := range []struct {
-			label string
-			ns    float64
-		}{
-			{"Total", 1e9 * p.seconds}, {"Slowest", float64(h.Max())}, {"Fastest", float64(h.Min())},
-			{"Average", h.Mean()}, {"Stddev", h.StdDev()},
-		} {
-			fmt.Fprintf(b, "  %s:\t%s.\n", f.label, c.secs(f.ns))
+			label   string
+			seconds float64
+		}{{"Total", t.Total}, {"Slowest", t.Slowest}, {"Fastest", t.Fastest}, {"Average", t.Average}, {"Stddev", t.Stddev}} {
+			fmt.Fprintf(b, "  %s:\t%s.\n", f.label, c.secs(f.seconds))
 		}
-		fmt.Fprintf(b, "  Requests/sec:\t%s\n", c.number(float64(h.TotalCount())/p.seconds, 4))
-		c.histogram(b, h)
+		fmt.Fprintf(b, "  Requests/sec:\t%s\n", c.number(t.PerSecond, 4))
+		b.WriteString("\nResponse time histogram:\n")
+		for _, bin := range t.Bins {
+			fmt.Fprintf(b, "  %s [%d]\t|%s\n", c.seconds(bin.UpTo), bin.Count, strings.Repeat("∎", bin.Bar))
+		}
 	}
-	if p.operations() > 0 {
-		c.percentiles(b, p)
+	if p.Operations > 0 {
+		b.WriteString("\nLatency distribution:\n")
+		for _, at := range p.Percentiles {
+			in := "failed"
+			if !at.Failed {
+				in = c.secs(at.Seconds)
+			}
+			fmt.Fprintf(b, "  %v%% in %s.\n", at.Percentile, in)
+		}
 	}
 	if c.Sample {
-		c.samples(b, p)
+		c.samples(b, p.Seconds)
 	}
-	if p.failed() > 0 {
+	if len(p.Errors) > 0 || p.Lost > 0 {
 		b.WriteString("\nError distribution:\n")
-		for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-			if n := p.errors[o]; n > 0 {
-				fmt.Fprintf(b, "  [%d]\t%s\n", n, p.texts[o])
-			}
+		for _, e := range p.Errors {
+			fmt.Fprintf(b, "  [%d]\t%s\n", e.Count, e.Text)
 		}
-		if p.lost > 0 {
-			fmt.Fprintf(b, "  [%d]\tlost: the event of an acknowledged write did not come\n", p.lost)
+		if p.Lost > 0 {
+			fmt.Fprintf(b, "  [%d]\tlost: the event of an acknowledged write did not come\n", p.Lost)
 		}
 	}
 }
@@ -120,76 +122,22 @@ func (c Classic) number(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// seconds are told to the microsecond: the four decimals of etcd's benchmark
+// seconds are written to the microsecond: the four decimals of etcd's benchmark
 // make many a time zero.
-func (c Classic) seconds(ns float64) string { return c.number(ns/1e9, 6) }
+func (c Classic) seconds(s float64) string { return c.number(s, 6) }
 
-func (c Classic) secs(ns float64) string { return c.seconds(ns) + " secs" }
+func (c Classic) secs(s float64) string { return c.seconds(s) + " secs" }
 
-// The response time histogram has so many steps above its first, and so many
-// characters at its longest bar.
-const (
-	classicSteps = 10
-	classicBar   = 40
-)
-
-func (c Classic) histogram(b *bytes.Buffer, h *measure.Histogram) {
-	bounds, counts := classicBins(h)
-	var most int64
-	for _, n := range counts {
-		most = max(most, n)
-	}
-	b.WriteString("\nResponse time histogram:\n")
-	for i, n := range counts {
-		bar := strings.Repeat("∎", int(n*classicBar/max(most, 1)))
-		fmt.Fprintf(b, "  %s [%d]\t|%s\n", c.seconds(bounds[i]), n, bar)
-	}
-}
-
-// classicBins counts what is at most each bound and above the one before: the
-// first bound is the fastest, the last the slowest time.
-func classicBins(h *measure.Histogram) (bounds []float64, counts []int64) {
-	fastest, slowest := float64(h.Min()), float64(h.Max())
-	for i := range classicSteps {
-		bounds = append(bounds, fastest+(slowest-fastest)*float64(i)/classicSteps)
-	}
-	bounds = append(bounds, slowest)
-	counts = make([]int64, len(bounds))
-	at := 0
-	for _, bar := range h.Distribution() { // by value
-		for at < classicSteps && float64(bar.From) > bounds[at] {
-			at++
-		}
-		counts[at] += bar.Count
-	}
-	return bounds, counts
-}
-
-func (c Classic) percentiles(b *bytes.Buffer, p *classicPart) {
-	b.WriteString("\nLatency distribution:\n")
-	s := measure.Summarize(p.times, p.failed())
-	for _, at := range measure.Percentiles {
-		switch f := s.At(at); {
-		case f.Failed:
-			fmt.Fprintf(b, "  %v%% in failed.\n", at)
-		case f.Known:
-			fmt.Fprintf(b, "  %v%% in %s.\n", at, c.secs(f.NS))
-		}
-	}
-}
-
-// samples writes a line for each second of the window. Where nothing that was
-// due then succeeded, there are no latencies.
-func (c Classic) samples(b *bytes.Buffer, p *classicPart) {
+// samples writes a line for each second of the window.
+func (c Classic) samples(b *bytes.Buffer, seconds []analyze.ClassicSecond) {
 	b.WriteString("\nSample in one second (unix latency throughput):\n")
 	b.WriteString("UNIX-SECOND,MIN-LATENCY-MS,AVG-LATENCY-MS,MAX-LATENCY-MS,AVG-THROUGHPUT\n")
-	for _, s := range p.samples {
+	for _, s := range seconds {
 		latencies := ",,"
-		if h := s.times; h != nil && h.TotalCount() > 0 {
-			ms := func(ns float64) string { return c.number(ns/1e6, 4) }
-			latencies = ms(float64(h.Min())) + "," + ms(h.Mean()) + "," + ms(float64(h.Max()))
+		if s.Known {
+			latencies = c.number(s.MinMS, 4) + "," + c.number(s.MeanMS, 4) + "," + c.number(s.MaxMS, 4)
 		}
-		fmt.Fprintf(b, "%d,%s,%d\n", s.start.Unix(), latencies, s.done)
+		fmt.Fprintf(b, "%d,%s,%d\n", s.Unix, latencies, s.Done)
 	}
 	b.WriteString("\n")
 }

@@ -75,12 +75,12 @@ func comparisonHead(c *analyze.Comparison) string {
 
 // sides are the conditions of the run and of its baseline, side by side.
 func sides(c *analyze.Comparison) *grid {
-	g := &grid{columns: []column{{"", true}, {"this run", true}, {"baseline", true}}}
+	g := &grid{indent: "  ", columns: []column{{"", true}, {"this run", true}, {"baseline", true}}}
 	for _, s := range c.Sides() {
 		if s.Base == s.Now {
 			s.Base = "the same"
 		}
-		g.add("  "+s.What, s.Now, s.Base)
+		g.add(s.What, s.Now, s.Base)
 	}
 	return g
 }
@@ -90,7 +90,7 @@ func percentOf(c analyze.Change) string {
 	if !c.Known {
 		return readable.Dash
 	}
-	return signed(c.Share)
+	return readable.Change(c.Share)
 }
 
 // intervalOf is the interval of a change, or a dash where there is none.
@@ -98,25 +98,7 @@ func intervalOf(c analyze.Change) string {
 	if !c.Known || !c.Interval {
 		return readable.Dash
 	}
-	return signed(c.Low) + " to " + signed(c.High)
-}
-
-func signed(share float64) string {
-	text := strconv.FormatFloat(100*share, 'f', 1, 64)
-	if text == "-0.0" {
-		text = "0.0"
-	}
-	if !strings.HasPrefix(text, "-") {
-		text = "+" + text
-	}
-	return text + " %"
-}
-
-func pluralWere(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " was"
-	}
-	return readable.Count(uint64(n)) + " " + noun + "s were"
+	return readable.Change(c.Low) + " to " + readable.Change(c.High)
 }
 
 func compareNotes(c *analyze.Comparison) []string {
@@ -132,7 +114,7 @@ func compareNotes(c *analyze.Comparison) []string {
 			text += " The runs were made one after the other: what changed on the machines between them is in the change and not in its interval."
 		}
 		lines = append(lines, text, fmt.Sprintf("%s made, each at 5 %%: where nothing differs, up to %s of them are expected to leave 0 out by chance.",
-			pluralWere(made, "test"), strconv.FormatFloat(byChance, 'f', -1, 64)))
+			readable.Either(uint64(made), "test was", "tests were"), strconv.FormatFloat(byChance, 'f', -1, 64)))
 	} else {
 		lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
 	}

@@ -218,14 +218,6 @@ func TestBaselineRefused(t *testing.T) {
 	}
 }
 
-func TestSigned(t *testing.T) {
-	for share, want := range map[float64]string{0: "+0.0 %", -0.0001: "+0.0 %", 0.25: "+25.0 %", -0.5: "-50.0 %", 21: "+2100.0 %"} {
-		if got := signed(share); got != want {
-			t.Errorf("%v is %q, not %q", share, got, want)
-		}
-	}
-}
-
 // Invalid and interrupted repeats are in no median: the others are compared, and
 // the report says what was left out.
 func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {

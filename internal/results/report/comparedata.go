@@ -10,7 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // changed is a figure and its baseline as JSON has it; null is not known.
@@ -68,21 +67,11 @@ func comparedPair(p *analyze.Pair) (o record.Object) {
 	for i := range p.Figures {
 		o.Add(p.Figures[i].Figure.Key(), changedIn(&p.Figures[i], p))
 	}
-	o.Add("verdict", worst(p.AllNew))
-	o.Add("baseline_verdict", worst(p.AllBase))
-	o.Add("repeats_left_out", [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)})
+	o.Add("verdict", analyze.Worst(p.AllNew))
+	o.Add("baseline_verdict", analyze.Worst(p.AllBase))
+	o.Add("repeats_left_out", p.LeftOut())
 	o.Add("repeats_share_cluster", p.Dependent)
 	return o
-}
-
-func worst(trials []*record.Trial) verdict.State {
-	state := verdict.Valid
-	for _, t := range trials {
-		if t.Verdict.State.Worse(state) {
-			state = t.Verdict.State
-		}
-	}
-	return state
 }
 
 // RunJSON writes a run as one JSON object, as run.json has it, with the
@@ -137,7 +126,7 @@ func CompareCSV(w io.Writer, c *analyze.Comparison) error {
 				row = append(row, orEmptyCell(x))
 			}
 		}
-		rows = append(rows, append(row, word(string(worst(p.AllNew))), word(string(worst(p.AllBase)))))
+		rows = append(rows, append(row, word(string(analyze.Worst(p.AllNew))), word(string(analyze.Worst(p.AllBase)))))
 	}
 	return writeCSV(w, rows)
 }

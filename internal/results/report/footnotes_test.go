@@ -71,11 +71,3 @@ func TestComparisonSaysWhatALevelIsNot(t *testing.T) {
 		t.Errorf("got\n%s", s)
 	}
 }
-
-func TestRaised(t *testing.T) {
-	for n, want := range map[int]string{1: "¹", 2: "²", 9: "⁹", 10: "¹⁰", 123: "¹²³"} {
-		if got := raised(n); got != want {
-			t.Errorf("%d is %s, not %s", n, got, want)
-		}
-	}
-}

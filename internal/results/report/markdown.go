@@ -44,7 +44,7 @@ func Markdown(w io.Writer, run *record.Run) error {
 		if err := tables(analyze.WatchTables(all), put); err != nil {
 			return err
 		}
-		for _, part := range []func(*bytes.Buffer, []record.Trial){happened, limited, lostConnections} {
+		for _, part := range []func(*bytes.Buffer, []record.Trial){events, limited, lostConnections} {
 			var text bytes.Buffer
 			part(&text, run.Trials)
 			if head, lines, ok := strings.Cut(strings.TrimLeft(text.String(), "\n"), "\n"); ok {

@@ -2,44 +2,16 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
-
-// byMember writes what each member had of one trial's load, where it was
-// uneven or connections were lost.
-func byMember(w io.Writer, t *record.Trial) error {
-	if !analyze.MembersDiffer(t) {
-		return nil
-	}
-	g := grid{columns: []column{{"  member", true}, {title: "connections"}, {title: "lost"}, {title: "operations"}, {title: "share"}, {title: "errors"}}}
-	for i := range t.ByMember {
-		b := &t.ByMember[i]
-		connections, lost := readable.Dash, readable.Dash
-		if l := b.Links; l != nil {
-			connections, lost = readable.Count(uint64(max(l.Opened, 0))), readable.Count(uint64(max(l.Lost, 0)))
-		}
-		g.add("  "+cmp.Or(b.Name, "nobody"), connections, lost, readable.Count(b.Operations), measure.Percent(b.Share), readable.Count(b.Errors))
-	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
-		return err
-	}
-	if err := g.write(w); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, indented(losses(t)))
-	return err
-}
 
 // lostConnections writes of all trials which members lost connections, and
 // where the load went.
@@ -101,7 +73,7 @@ func meanwhile(w *record.Meanwhile) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(w.Shares)) {
 		if share := w.Shares[name]; share > 0 {
-			parts = append(parts, name+" "+measure.Percent(share))
+			parts = append(parts, name+" "+readable.Share(share))
 		}
 	}
 	if len(parts) > 0 {

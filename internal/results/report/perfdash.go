@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -40,12 +39,11 @@ func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, files *re
 	for i := range parts {
 		p := &parts[i]
 		name := operation
-		if p.name != "" && (len(parts) > 1 || p.heading != "") {
-			name += "-" + p.name
+		if p.Name != "" && (len(parts) > 1 || p.Heading != "") {
+			name += "-" + p.Name
 		}
-		s := measure.Summarize(p.times, p.failed())
 		report.DataItems = append(report.DataItems, perfdashItem{
-			Data:   perfdashData{milliseconds(s.At(50)), milliseconds(s.At(90)), milliseconds(s.At(99))},
+			Data:   perfdashData{p.Milliseconds(50), p.Milliseconds(90), p.Milliseconds(99)},
 			Labels: map[string]string{"Operation": strings.ToUpper(name)}, Unit: "ms",
 		})
 	}
@@ -80,12 +78,4 @@ func putFile(dir, name string, contents []byte) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), filepath.Join(dir, name))
-}
-
-func milliseconds(f measure.Figure) *float64 {
-	if !f.Known {
-		return nil
-	}
-	ms := f.NS / 1e6
-	return &ms
 }

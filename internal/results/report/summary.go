@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -31,21 +28,22 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		return err
 	}
 	if analyze.Measured(t) {
-		if err := distributions(&b, t); err != nil {
+		if err := section(&b, analyze.TimesTable(t)); err != nil {
 			return err
 		}
 		errorList(&b, t)
 		if err := watched(&b, t); err != nil {
 			return err
 		}
-		if err := served(&b, t); err != nil {
+		if err := section(&b, analyze.RolesTable(t)); err != nil {
 			return err
 		}
-		if err := byMember(&b, t); err != nil {
+		if err := section(&b, analyze.MembersTable(t)); err != nil {
 			return err
 		}
+		b.WriteString(indented(losses(t)))
 		hashes(&b, t)
-		happened(&b, []record.Trial{*t})
+		events(&b, []record.Trial{*t})
 		limited(&b, []record.Trial{*t})
 		judged(&b, t)
 	}
@@ -117,91 +115,24 @@ func failedAbove(t *record.Trial) string {
 	if t.Operations == 0 {
 		return "all percentiles failed"
 	}
-	return "percentiles above " + measure.PercentileText(*t.FailedFrom) + " failed"
+	return "percentiles above " + readable.Percentile(*t.FailedFrom) + " failed"
 }
 
-// distributions writes the times side by side, the loop's own time first.
-func distributions(w io.Writer, t *record.Trial) error {
-	type part struct {
-		title string
-		times record.Times
-	}
-	parts := []part{{"service time", t.ServiceTime}, {"response time", t.ResponseTime}}
-	if t.Open() {
-		slices.Reverse(parts)
-	}
-	if t.Errors > 0 {
-		parts = append(parts, part{"of successes alone", t.SuccessResponseTime})
-	}
-	if t.Lateness != nil {
-		parts = append(parts, part{"sent late by", *t.Lateness})
-	}
-	g := grid{columns: []column{{"", true}}}
-	for _, p := range parts {
-		g.columns = append(g.columns, column{title: p.title})
-	}
-	add := func(what string, of func(record.Times) measure.Figure) {
-		cells := []string{"  " + what}
-		for _, p := range parts {
-			cells = append(cells, readable.Figure(of(p.times)))
-		}
-		g.add(cells...)
-	}
-	timesRows(add)
-	if _, err := io.WriteString(w, "\n"); err != nil {
-		return err
-	}
-	return g.write(w)
-}
-
-// errorList writes the errors by kind, the most frequent first.
+// errorList writes the errors by kind.
 func errorList(b *bytes.Buffer, t *record.Trial) {
-	kinds := make([]string, 0, len(t.ErrorsByKind))
-	for kind := range t.ErrorsByKind {
-		kinds = append(kinds, kind)
-	}
-	slices.SortFunc(kinds, func(a, b string) int {
-		if na, nb := t.ErrorsByKind[a], t.ErrorsByKind[b]; na != nb {
-			if na > nb {
-				return -1
-			}
-			return 1
+	for i, e := range analyze.ErrorKinds(t) {
+		if i == 0 {
+			b.WriteString("\nErrors\n")
 		}
-		return strings.Compare(a, b)
-	})
-	if len(kinds) > 0 {
-		b.WriteString("\nErrors\n")
-	}
-	for _, kind := range kinds {
-		line := fmt.Sprintf("  %s: %s", kind, readable.Count(t.ErrorsByKind[kind]))
-		if times, ok := t.ErrorTimes[kind]; ok {
-			line += ", the slowest after " + readable.Figure(times.Max)
+		line := fmt.Sprintf("  %s: %s", e.Kind, readable.Count(e.Count))
+		if e.Slowest.Known {
+			line += ", the slowest after " + Value(e.Slowest)
 		}
-		if text := t.ErrorTexts[kind]; text != "" {
-			line += "; the first: " + text
+		if e.Text != "" {
+			line += "; the first: " + e.Text
 		}
 		b.WriteString(line + "\n")
 	}
-}
-
-// served writes what each operation and role took, where there is more than one.
-func served(w io.Writer, t *record.Trial) error {
-	if len(t.ByRole) < 2 {
-		return nil
-	}
-	g := grid{columns: []column{
-		{"  operation", true}, {"consistency", true}, {"served by", true}, {title: "operations"}, {title: "errors"},
-		{title: "service p50"}, {title: "p99"}, {title: "response p50"}, {title: "p99"},
-	}}
-	for _, s := range t.ByRole {
-		g.add("  "+s.Operation, readable.OrDash(s.Consistency), s.Role, readable.Count(s.Operations), readable.Count(s.Errors),
-			readable.Figure(s.ServiceTime.At(50)), readable.Figure(s.ServiceTime.At(99)),
-			readable.Figure(s.ResponseTime.At(50)), readable.Figure(s.ResponseTime.At(99)))
-	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
-		return err
-	}
-	return g.write(w)
 }
 
 // judged writes the verdict, its reasons and the notes.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
@@ -50,6 +51,20 @@ func heading(t *analyze.Table) string {
 	return head + ": service time; gap is the longest time without any operation done"
 }
 
+// section writes a table of one trial below the rest; nothing where it has no
+// rows.
+func section(w io.Writer, t analyze.Table) error {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	g := gridOf(&t)
+	g.indent = "  "
+	return g.write(w)
+}
+
 func gridOf(t *analyze.Table) *grid {
 	g := &grid{}
 	for _, c := range t.Columns {
@@ -77,7 +92,7 @@ func cell(c *analyze.Cell) string {
 	case c.Kind == analyze.Words:
 		return c.Text + marks(c.Notes)
 	case c.Kind == analyze.SpreadOfRepeats && c.Value.Known:
-		return fmt.Sprintf("±%.0f %%", 100*c.Value.Number)
+		return "±" + readable.Percent(c.Value.Number, 0)
 	case c.Kind == analyze.Changed:
 		return Value(c.Value) + " (" + percentOf(c.Change) + ")"
 	case c.Kind == analyze.IntervalOfChange:
@@ -95,35 +110,24 @@ const thinSpace = "\u2009"
 func marks(notes []int) string {
 	all := make([]string, 0, len(notes))
 	for _, n := range notes {
-		all = append(all, raised(n))
+		all = append(all, readable.Raised(n))
 	}
 	return strings.Join(all, thinSpace)
 }
 
 // footnote is the one at a place, from 0.
-func footnote(i int, text string) string { return raised(i+1) + " " + text }
-
-// raised writes a number above 0 with raised digits.
-func raised(n int) string {
-	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
-	var b strings.Builder
-	if n >= 10 {
-		b.WriteString(raised(n / 10))
-	}
-	b.WriteRune(digits[n%10])
-	return b.String()
-}
+func footnote(i int, text string) string { return readable.Raised(i+1) + " " + text }
 
 // facts writes lines with what they are about before them, and a line between
 // groups of them.
 func facts(w io.Writer, groups ...[]analyze.Fact) error {
-	g := grid{columns: []column{{"", true}, {"", true}}}
+	g := grid{indent: "  ", columns: []column{{"", true}, {"", true}}}
 	for i, all := range groups {
 		if i > 0 {
 			g.add("", "")
 		}
 		for _, f := range all {
-			g.add("  "+f.What, f.Text)
+			g.add(f.What, f.Text)
 		}
 	}
 	return g.writeRows(w)

@@ -33,7 +33,7 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 		if err := tables(analyze.WatchTables(all), textTable(&b)); err != nil {
 			return err
 		}
-		happened(&b, run.Trials)
+		events(&b, run.Trials)
 		limited(&b, run.Trials)
 		lostConnections(&b, run.Trials)
 		reasons(&b, run)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -18,41 +17,21 @@ func watched(b *bytes.Buffer, t *record.Trial) error {
 		return nil
 	}
 	b.WriteString("\nWatch events\n")
-	facts := grid{columns: []column{{"", true}, {"", true}}}
-	facts.add("  watchers", watchers(t.Load.Watch, t.KeySpace))
-	facts.add("  delivered", fmt.Sprintf("%s (%s in the window)", readable.PerSecond(w.PerSecond), readable.Plural(w.InWindow, "event")))
-	facts.add("  all in all", events(w))
+	facts := grid{indent: "  ", columns: []column{{"", true}, {"", true}}}
+	facts.add("watchers", watchers(t.Load.Watch, t.KeySpace))
+	facts.add("delivered", fmt.Sprintf("%s (%s in the window)", readable.PerSecond(w.PerSecond), readable.Plural(w.InWindow, "event")))
+	facts.add("all in all", eventCounts(w))
 	if w.Resubscribed > 0 {
-		facts.add("  created again", readable.Plural(w.Resubscribed, "time"))
+		facts.add("created again", readable.Plural(w.Resubscribed, "time"))
 	}
 	if w.Creation.Count > 0 {
-		facts.add("  creation", fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", readable.Seconds(w.CreationSeconds),
+		facts.add("creation", fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", readable.Seconds(w.CreationSeconds),
 			readable.Figure(w.Creation.At(50)), readable.Figure(w.Creation.At(99)), readable.Figure(w.Creation.Max)))
 	}
 	if err := facts.writeRows(b); err != nil {
 		return err
 	}
-	if w.FromDue.Count == 0 {
-		return nil
-	}
-	b.WriteString("\n")
-	g := grid{columns: []column{{"", true}, {title: "from due to arrival"}, {title: "from sent to arrival"}}}
-	add := func(what string, of func(record.Times) measure.Figure) {
-		g.add("  "+what, readable.Figure(of(w.FromDue)), readable.Figure(of(w.FromSent)))
-	}
-	timesRows(add)
-	return g.write(b)
-}
-
-// timesRows adds a row for each figure of a distribution.
-func timesRows(add func(what string, of func(record.Times) measure.Figure)) {
-	add("min", func(t record.Times) measure.Figure { return t.Min })
-	add("mean", func(t record.Times) measure.Figure { return t.Mean })
-	add("stddev", func(t record.Times) measure.Figure { return t.Stddev })
-	for _, p := range measure.Percentiles {
-		add(fmt.Sprintf("p%g", p), func(t record.Times) measure.Figure { return t.At(p) })
-	}
-	add("max", func(t record.Times) measure.Figure { return t.Max })
+	return section(b, analyze.WatchTimesTable(t))
 }
 
 // watchers says who watches what.
@@ -75,18 +54,19 @@ func watchers(w *scenario.Watch, keySpace uint64) string {
 	return text
 }
 
-// events says how many came of those that were to come, and what was amiss.
-func events(w *record.Watched) string {
+// eventCounts says how many came of those that were to come, and of which
+// something was wrong.
+func eventCounts(w *record.Watched) string {
 	text := fmt.Sprintf("%s of %s came", readable.Count(w.Delivered), readable.Plural(w.Expected, "event"))
-	for _, amiss := range []struct {
+	for _, wrong := range []struct {
 		n    uint64
 		what string
 	}{
 		{w.Lost, "lost"}, {w.Duplicated, "twice"}, {w.Reordered, "out of order"}, {w.Wrong, "of keys not watched"},
 		{w.Impossible, "before their write"}, {w.Foreign, "not of this load's writes"},
 	} {
-		if amiss.n > 0 {
-			text += fmt.Sprintf(", %s %s", readable.Count(amiss.n), amiss.what)
+		if wrong.n > 0 {
+			text += fmt.Sprintf(", %s %s", readable.Count(wrong.n), wrong.what)
 		}
 	}
 	return text

@@ -157,7 +157,7 @@ func (r *reached) mustBeEmpty(ctx context.Context, prefix string) error {
 // that.
 func (r *reached) count(ctx context.Context, prefix string) (int64, error) {
 	level := r.Store.Capabilities().Strongest()
-	op := store.Op{Kind: kv.Range, Consistency: level, Key: []byte(prefix), End: after(prefix), Limit: 1}
+	op := store.Op{Kind: kv.Range, Consistency: level, Key: []byte(prefix), Range: &store.RangeOp{End: after(prefix), Limit: 1}}
 	dialer := engine.Dialer{Timeout: r.Access.DialTimeout, TLS: r.Access.TLS}
 	if dialer.Timeout == 0 {
 		dialer.Timeout = dialDefault

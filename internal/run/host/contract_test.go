@@ -1,11 +1,14 @@
 package host_test
 
 import (
+	"context"
+	"encoding/json"
 	"runtime"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/hosttest"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 func TestLocal(t *testing.T) { hosttest.Run(t, host.NewLocal(nil, nil), t.TempDir()) }
@@ -28,4 +31,97 @@ func TestLocalAtAnAddress(t *testing.T) {
 	if _, err := host.NewLocal(nil, nil).At("192.0.2.1").Ports(t.Context(), 1); err == nil {
 		t.Error("ports at the address of another machine")
 	}
+}
+
+// What crosses a Host is data: encoded and decoded on its way, it is the same.
+func TestWhatCrossesIsData(t *testing.T) {
+	hosttest.Run(t, encoded{host.NewLocal(nil, nil)}, t.TempDir())
+}
+
+// cross is a value as another machine gets it.
+func cross[T any](v T) (out T) {
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// encoded is a host all of whose arguments and results are encoded and decoded.
+type encoded struct{ on host.Host }
+
+func (e encoded) Describe(ctx context.Context) (host.Description, error) {
+	d, err := e.on.Describe(ctx)
+	return cross(d), err
+}
+
+func (e encoded) Start(ctx context.Context, c host.Command) (host.Process, error) {
+	p, err := e.on.Start(ctx, cross(c))
+	if err != nil {
+		return nil, err
+	}
+	return encodedProcess{p}, nil
+}
+
+func (e encoded) Ports(ctx context.Context, count int) (*host.Lease, error) {
+	l, err := e.on.Ports(ctx, cross(count))
+	if err != nil {
+		return nil, err
+	}
+	return &host.Lease{Address: cross(l.Address), Ports: cross(l.Ports), Release: l.Release}, nil
+}
+
+func (e encoded) Claim(ctx context.Context, parent string) (host.Claim, error) {
+	c, err := e.on.Claim(ctx, cross(parent))
+	if err != nil {
+		return nil, err
+	}
+	return encodedClaim{c}, nil
+}
+
+func (e encoded) MakeDir(ctx context.Context, path string) error {
+	return e.on.MakeDir(ctx, cross(path))
+}
+
+func (e encoded) WriteFile(ctx context.Context, path string, contents []byte) error {
+	return e.on.WriteFile(ctx, cross(path), cross(contents))
+}
+
+func (e encoded) Follow(ctx context.Context, paths []string) (host.Logs, error) {
+	l, err := e.on.Follow(ctx, cross(paths))
+	return encodedLogs{l}, err
+}
+
+func (e encoded) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error) {
+	r, err := e.on.Fsync(ctx, cross(dirs), cross(writes))
+	return cross(r), err
+}
+
+func (e encoded) Sample(ctx context.Context, pids []int, machine bool) (host.Sample, error) {
+	s, err := e.on.Sample(ctx, cross(pids), cross(machine))
+	return cross(s), err
+}
+
+type encodedProcess struct{ host.Process }
+
+func (p encodedProcess) Identity() host.Identity { return cross(p.Process.Identity()) }
+func (p encodedProcess) Exit() host.Exit         { return cross(p.Process.Exit()) }
+func (p encodedProcess) Signal(ctx context.Context, s host.Signal) error {
+	return p.Process.Signal(ctx, cross(s))
+}
+
+type encodedClaim struct{ host.Claim }
+
+func (c encodedClaim) Note(ctx context.Context, id host.Identity) error {
+	return c.Claim.Note(ctx, cross(id))
+}
+
+type encodedLogs struct{ host.Logs }
+
+func (l encodedLogs) Read(ctx context.Context) ([]host.Line, bool, error) {
+	lines, more, err := l.Logs.Read(ctx)
+	return cross(lines), more, err
 }

@@ -60,15 +60,16 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 			ev.Text = otherWrites
 			return kv.WrongAnswer
 		}
-	case kv.Put, kv.CAS, kv.Delete:
-		return s.answers.written(kind, number, ev)
+	}
+	if kind.OneKey() {
+		return s.answers.ofOneKey(kind, number, ev)
 	}
 	return kv.OK
 }
 
-// written judges the answer to a write of one key: of that key, where it names
-// one. A delete that found nothing is a miss.
-func (a *answers) written(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
+// ofOneKey judges the answer to an operation of one key that is no get: it is of
+// that key, where it names one. A delete that found nothing is a miss.
+func (a *answers) ofOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	if len(ev.Key) > 0 {
 		if a.want = a.space.Append(a.want[:0], number); !bytes.Equal(ev.Key, a.want) {
 			ev.Text = anotherKey

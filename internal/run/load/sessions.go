@@ -120,9 +120,10 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 			p.Value = s.written[i]
 		}
 	}
-	op.Pairs, op.Isolation = s.read, s.stm.Isolation
+	op.STM = &s.asSTM
+	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation}
 	if s.stm.Locker != kv.LockNone {
-		op.Lock, op.Locker, op.Session = s.lock, s.stm.Locker, s.leaseOf(n, client)
+		s.asSTM.Lock, s.asSTM.Locker, s.asSTM.Lease = s.lock, s.stm.Locker, s.leaseOf(n, client)
 	}
 }
 
@@ -139,7 +140,8 @@ func drawn(list []uint64, n uint64) bool {
 func (s *source) acknowledge(kind kv.Kind, number uint64, ev *store.Event) {
 	switch {
 	case ev.Outcome != kv.OK:
-	case kind == kv.Put, kind == kv.CAS, kind == kv.Delete && ev.Count > 0:
+	case kind == kv.Delete && ev.Count == 0: // nothing was there
+	case kind.OneKey() && kind.Writes():
 		s.board.Acknowledge(number)
 	case kind == kv.Txn:
 		for i := range s.pairs {

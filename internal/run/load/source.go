@@ -44,7 +44,10 @@ type source struct {
 	answers answers // what is known of right ones
 	whole   bool    // all keys exist from the first operation on, and to the end
 
+	// The memory of the operation that was made last.
 	key, value []byte
+	asRange    store.RangeOp
+	asSTM      store.STMOp
 }
 
 // newSource returns a source; it fails when the keys cannot be told apart.
@@ -92,7 +95,7 @@ func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op
 		s.fillSTM(phase, n, client, op)
 		return number
 	case kv.KeepAlive:
-		*op = store.Op{Kind: kv.KeepAlive, Session: s.leaseOf(n, client)}
+		*op = store.Op{Kind: kv.KeepAlive, Lease: s.leaseOf(n, client)}
 		return number
 	}
 	if phase == measure.Warmup {
@@ -146,28 +149,30 @@ func keyAndLevel(ref uint64) (number uint64, level kv.Consistency) {
 func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
 	s.key = s.space.Append(s.key[:0], number)
 	*op = store.Op{Kind: what.Kind, Consistency: what.Consistency, Key: s.key}
-	switch what.Kind {
-	case kv.Put:
+	if what.Kind.HasValue() {
 		s.value = s.values.Append(s.value[:0], s.key, client, n)
 		op.Value = s.value
+	}
+	switch what.Kind {
 	case kv.CAS:
-		s.value = s.values.Append(s.value[:0], s.key, client, n)
-		op.Value, op.Revision = s.value, keys.Unknown
+		op.Revision = keys.Unknown
 		if s.versions != nil {
 			op.Revision = s.versions.Get(number)
 		}
 	case kv.Txn:
 		op.Pairs = s.fillPairs(number, n, client)
 	case kv.Range, kv.TxnGet:
-		op.Limit = s.load.RangeLimit
 		how := &s.load.Scan
-		op.CountOnly, op.KeysOnly, op.Streamed, op.PageSize = how.CountOnly, how.KeysOnly, how.Streamed, how.PageSize
 		first, end := s.interval()
-		if op.End = end; first != nil {
+		s.asRange = store.RangeOp{
+			End: end, Limit: s.load.RangeLimit, PageSize: how.PageSize,
+			CountOnly: how.CountOnly, KeysOnly: how.KeysOnly, Streamed: how.Streamed,
+		}
+		if op.Range = &s.asRange; first != nil {
 			op.Key = first
 		}
 		if len(end) > 0 {
-			op.Keys = &s.answers.listings
+			s.asRange.Keys = &s.answers.listings
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 func filler(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {
-		op.Stream, op.PrevKV = streams[i], spec.PrevKV
+		op.Watch.Stream, op.Watch.PrevKV = streams[i], spec.PrevKV
 		if op.Key = spec.Key; len(spec.Key) > 0 {
 			return
 		}
@@ -158,7 +158,7 @@ func filler(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, st
 		op.Key = key
 		if w.Keys > 1 {
 			end = append(space.Append(end[:0], w.First+w.Keys-1), 0)
-			op.End = end
+			op.Watch.End = end
 		}
 	}
 }

@@ -147,7 +147,7 @@ func agreeOnRanges(t *testing.T, w *proxytest.Wire, client *api.KV) {
 		{"range/", "range0", 0, 50, 0}, {"range/010", "range/020", 0, 10, 10}, {"range/", "range0", 7, 7, 0},
 		{"none", "nonf", 0, 0, -1}, {"range/049", "range/049\x00", 0, 1, 49}, {"range/007", "", 0, 1, 7},
 	} {
-		e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: kv.Linearizable})
+		e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), Consistency: kv.Linearizable, Range: &store.RangeOp{End: []byte(tc.end), Limit: tc.limit}})
 		if e.Count != tc.want {
 			t.Errorf("%q to %q: %d keys, not %d", tc.key, tc.end, e.Count, tc.want)
 		}

@@ -10,12 +10,15 @@ import (
 
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
-	c.tag, c.kind, c.doing, c.extra, c.keys = op.Tag, op.Kind, all, 0, op.Keys
+	c.tag, c.kind, c.doing, c.extra, c.keys = op.Tag, op.Kind, all, 0, nil
+	if op.Range != nil {
+		c.keys = op.Range.Keys
+	}
 	c.cut = len(bare(op.Key)) < len(op.Key)
 	switch {
 	case op.Kind == kv.Put:
 		c.write(bare(op.Key), op.Value, -1)
-	case op.Kind == kv.Get, op.Kind == kv.Range && len(op.End) == 0:
+	case op.Kind == kv.Get, op.Kind == kv.Range && len(op.Range.End) == 0:
 		c.kind = kv.Get
 		c.read(bare(op.Key), op.Consistency)
 	case op.Kind == kv.Range:
@@ -66,10 +69,10 @@ func (c *codec) read(key []byte, level kv.Consistency) {
 // the interval is asked for, and what lies outside is passed over when the
 // answer comes.
 func (c *codec) list(op *store.Op) {
-	c.limit = op.Limit
+	c.limit = op.Range.Limit
 	c.from = append(c.from[:0], bare(op.Key)...)
-	c.to = append(c.to[:0], bare(op.End)...)
-	if len(op.End) == 1 && op.End[0] == 0 {
+	c.to = append(c.to[:0], bare(op.Range.End)...)
+	if string(op.Range.End) == "\x00" {
 		c.to = c.to[:0]
 	}
 	c.prefix = prefixOf(c.from, c.to)

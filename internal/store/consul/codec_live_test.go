@@ -124,7 +124,7 @@ func agreeOnKey(t *testing.T, w *storetest.Wire, official *api.KV, key string, v
 		t.Fatal(err)
 	}
 	index := same(other)
-	w.Want(kv.OK, store.Op{Kind: kv.Range, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.Range, Key: k, Range: &store.RangeOp{}})
 
 	if e := w.Want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: old}); e.Revision != unknown || e.Extra != 0 {
 		t.Fatalf("conflict %+v", e)
@@ -175,7 +175,7 @@ func agreeOnRanges(t *testing.T, w *storetest.Wire, official *api.KV) {
 		{"/range/", "/range0", 0, 300, 0},
 	} {
 		for _, level := range levels {
-			e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
+			e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), Consistency: level, Range: &store.RangeOp{End: []byte(tc.end), Limit: tc.limit}})
 			if e.Count != tc.want {
 				t.Errorf("%q to %q: %d keys, want %d", tc.key, tc.end, e.Count, tc.want)
 			}

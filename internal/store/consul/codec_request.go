@@ -20,7 +20,7 @@ func (c *codec) Submit(op *store.Op) {
 	case kv.Get:
 		c.read(httpkv.Bare(op.Key), op.Consistency)
 	case kv.Range:
-		if len(op.End) == 0 {
+		if len(op.Range.End) == 0 {
 			c.Kind = kv.Get
 			c.read(httpkv.Bare(op.Key), op.Consistency)
 		} else {

@@ -62,9 +62,9 @@ func TestRequests(t *testing.T) {
 		"GET /v1/kv/a%20b/k?raw&consistent": {Kind: kv.Get, Key: key, Consistency: kv.Linearizable},
 		"GET /v1/kv/a%20b/k?raw&stale":      {Kind: kv.Get, Key: key, Consistency: kv.Local},
 		"GET /v1/kv/a%20b/k?raw":            {Kind: kv.Get, Key: key, Consistency: kv.Lease},
-		"GET /v1/kv/a%20b/?recurse&stale":   {Kind: kv.Range, Key: []byte("a b/c"), End: []byte("a b/d"), Consistency: kv.Local},
-		"GET /v1/kv/?recurse":               {Kind: kv.Range, Key: []byte("a"), End: []byte{0}},
-		"GET /v1/kv/k1?recurse":             {Kind: kv.Range, Key: []byte("k10"), End: []byte("k19\x00")},
+		"GET /v1/kv/a%20b/?recurse&stale":   {Kind: kv.Range, Key: []byte("a b/c"), Consistency: kv.Local, Range: &store.RangeOp{End: []byte("a b/d")}},
+		"GET /v1/kv/?recurse":               {Kind: kv.Range, Key: []byte("a"), Range: &store.RangeOp{End: []byte{0}}},
+		"GET /v1/kv/k1?recurse":             {Kind: kv.Range, Key: []byte("k10"), Range: &store.RangeOp{End: []byte("k19\x00")}},
 		"DELETE /v1/kv/a%20b/k":             {Kind: kv.Delete, Key: key},
 		"PUT /v1/kv/a%20b/k?cas=5 v&=%\x00": {Kind: kv.CAS, Key: key, Value: value, Revision: 5},
 		"PUT /v1/kv/a%20b/k?cas=0 v&=%\x00": {Kind: kv.CAS, Key: key, Value: value},
@@ -81,7 +81,7 @@ const two = `[{"LockIndex":0,"Key":"b","Flags":0,"Value":"dg==","CreateIndex":1,
 	`{"LockIndex":0,"Key":"c","Flags":0,"Value":null,"CreateIndex":1,"ModifyIndex":6}]`
 
 func TestReplies(t *testing.T) {
-	list := store.Op{Kind: kv.Range, Key: []byte("a"), End: []byte("z")}
+	list := store.Op{Kind: kv.Range, Key: []byte("a"), Range: &store.RangeOp{End: []byte("z")}}
 	for _, tc := range []struct {
 		op     store.Op
 		answer string
@@ -97,7 +97,7 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Delete}, answer("200 OK", "true"), store.Event{Revision: unknown, Count: -1}},
 		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
 		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), "X-Consul-Index", "X-Other", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
-		{store.Op{Kind: kv.Range, Key: []byte("c1"), End: []byte("c2")}, answer("200 OK", `[{"Key":"b","Value":"dg==","ModifyIndex":4}]`), store.Event{Outcome: kv.WrongAnswer, Text: stray}},
+		{store.Op{Kind: kv.Range, Key: []byte("c1"), Range: &store.RangeOp{End: []byte("c2")}}, answer("200 OK", `[{"Key":"b","Value":"dg==","ModifyIndex":4}]`), store.Event{Outcome: kv.WrongAnswer, Text: stray}},
 		{list, answer("200 OK", `[{"Key":"b","Value":"dg=="}]`), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "<html>"), store.Event{Outcome: kv.StoreError, Revision: unknown, Text: malformed}},
 		{list, answer("404 Not Found", ""), store.Event{}},
@@ -240,7 +240,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Put), answer("500 X", "No cluster leader"))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
 		c := newCodec(store.Dialed{Endpoint: "h:1"}, "")
-		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind % byte(kv.NumKinds)), Key: []byte("b"), End: []byte("d"), Revision: -1})
+		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind % byte(kv.NumKinds)), Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")}})
 		c.Wrote(len(c.Out()))
 		events, err := c.Feed([]byte(in), nil)
 		if err == nil && len(events) == 0 {
@@ -284,5 +284,5 @@ func BenchmarkCAS(b *testing.B) {
 }
 
 func BenchmarkRange(b *testing.B) {
-	benchmark(b, store.Op{Kind: kv.Range, Key: []byte("a"), End: []byte("z")}, answer("200 OK", two))
+	benchmark(b, store.Op{Kind: kv.Range, Key: []byte("a"), Range: &store.RangeOp{End: []byte("z")}}, answer("200 OK", two))
 }

@@ -123,7 +123,7 @@ func (c *codec) Submit(op *store.Op) {
 	case kv.Get:
 		c.get(op, gen|callGet)
 	case kv.Range:
-		c.keys = op.Keys
+		c.keys = op.Range.Keys
 		c.interval(op, gen)
 	case kv.Delete:
 		c.remove(op, gen|callDelete)
@@ -132,8 +132,8 @@ func (c *codec) Submit(op *store.Op) {
 	case kv.Txn:
 		c.txn(op, gen|callTxn)
 	case kv.TxnGet:
-		c.keys = op.Keys
-		if op.CountOnly {
+		c.keys = op.Range.Keys
+		if op.Range.CountOnly {
 			c.txnGet(op, gen|callTxnCount)
 		} else {
 			c.txnGet(op, gen|callTxnGet)

@@ -35,14 +35,14 @@ func answered(t *testing.T, op store.Op, m proto.Message) store.Event {
 var (
 	checkedPut    = store.Op{Kind: kv.Put, Key: []byte("k")}
 	checkedGet    = store.Op{Kind: kv.Get, Key: []byte("k")}
-	checkedList   = store.Op{Kind: kv.Range, Key: []byte("k"), End: []byte("l")}
-	checkedPages  = store.Op{Kind: kv.Range, Key: []byte("k"), End: []byte("l"), PageSize: 10}
-	checkedCount  = store.Op{Kind: kv.Range, Key: []byte("k"), End: []byte("l"), CountOnly: true}
+	checkedList   = store.Op{Kind: kv.Range, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l")}}
+	checkedPages  = store.Op{Kind: kv.Range, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l"), PageSize: 10}}
+	checkedCount  = store.Op{Kind: kv.Range, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l"), CountOnly: true}}
 	checkedDelete = store.Op{Kind: kv.Delete, Key: []byte("k")}
 	checkedCAS    = store.Op{Kind: kv.CAS, Key: []byte("k"), Revision: 5}
 	checkedTxn    = store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("k")}, {Key: []byte("l")}}}
-	checkedTxnGet = store.Op{Kind: kv.TxnGet, Key: []byte("k"), End: []byte("l")}
-	checkedSTM    = store.Op{Kind: kv.STM, Pairs: []store.Pair{{Key: []byte("k"), Value: []byte("v")}}}
+	checkedTxnGet = store.Op{Kind: kv.TxnGet, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l")}}
+	checkedSTM    = store.Op{Kind: kv.STM, STM: &store.STMOp{Pairs: []store.Pair{{Key: []byte("k"), Value: []byte("v")}}}}
 )
 
 func resultPut() *pb.ResponseOp {

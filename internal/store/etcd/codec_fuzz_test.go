@@ -143,7 +143,7 @@ func FuzzReply(f *testing.F) {
 		if _, err := c.Feed(h2.AppendSettings(nil), nil); err != nil {
 			t.Fatal(err)
 		}
-		c.Submit(&store.Op{Kind: kind, Key: []byte("k"), End: []byte("l")})
+		c.Submit(&store.Op{Kind: kind, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l")}})
 		events, err := c.Feed(rawAnswer(body), nil)
 		if len(events) != 1 || len(c.Lost(nil)) != 0 {
 			t.Fatalf("%d events", len(events))

@@ -17,20 +17,20 @@ type keepStream struct {
 
 // keepAlive sends a LeaseKeepAliveRequest{ID: 1} on the lease's own stream.
 func (c *codec) keepAlive(op *store.Op) {
-	n, ok := c.leases[op.Session]
+	n, ok := c.leases[op.Lease]
 	if !ok {
 		if c.leases == nil {
 			c.leases = map[int64]uint32{}
 		}
 		n = uint32(len(c.keep))
-		c.keep = append(c.keep, keepStream{lease: op.Session})
-		c.leases[op.Session] = n
+		c.keep = append(c.keep, keepStream{lease: op.Lease})
+		c.leases[op.Lease] = n
 	}
 	k := &c.keep[n]
 	if k.id == 0 {
 		k.id = c.conn.OpenStream(c.keepAliveRPC, n, uint8(c.gen<<genShift)|callKeepAlive)
 	}
-	lease := uint64(op.Session)
+	lease := uint64(op.Lease)
 	b := c.conn.Send(k.id, 1+sizeVarint(lease))
 	b[0] = 1<<3 | pbVarint
 	putVarint(b[1:], lease)

@@ -51,7 +51,7 @@ func TestLiveLeases(t *testing.T) {
 		for _, id := range ids {
 			w.tag++
 			open[w.tag] = true
-			w.c.Submit(&store.Op{Tag: w.tag, Kind: kv.KeepAlive, Session: id})
+			w.c.Submit(&store.Op{Tag: w.tag, Kind: kv.KeepAlive, Lease: id})
 		}
 		for _, e := range w.until(n, func(e *store.Event) bool { return e.What == store.Done }) {
 			if !open[e.Tag] || e.Outcome != kv.OK || e.Count < ttl || e.Member == 0 || e.Term == 0 {
@@ -76,7 +76,7 @@ func TestLiveLeases(t *testing.T) {
 	if leases, err := l.client.Leases(ctx); err != nil || len(leases.Leases) != 0 {
 		t.Fatal(leases, err)
 	}
-	e := w.do(store.Op{Kind: kv.KeepAlive, Session: ids[0]})
+	e := w.do(store.Op{Kind: kv.KeepAlive, Lease: ids[0]})
 	if e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), "lease not found") {
 		t.Fatalf("a lease that is gone: %+v (%s)", e, e.Text)
 	}

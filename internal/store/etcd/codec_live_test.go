@@ -87,7 +87,7 @@ func agreeOnKey(t *testing.T, w *wireConn, client *clientv3.Client, key, value [
 		t.Fatal(err)
 	}
 	_, revision := theirs()
-	same(w.want(kv.OK, store.Op{Kind: kv.Range, Key: key}), other, revision)
+	same(w.want(kv.OK, store.Op{Kind: kv.Range, Key: key, Range: &store.RangeOp{}}), other, revision)
 
 	conflict := w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: key, Value: value, Revision: put.Revision})
 	if conflict.Revision != revision {
@@ -131,7 +131,7 @@ func agreeOnRanges(t *testing.T, w *wireConn, client *clientv3.Client) {
 			t.Fatal(err)
 		}
 		for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
-			e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
+			e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), Consistency: level, Range: &store.RangeOp{End: []byte(tc.end), Limit: tc.limit}})
 			if e.Count != int64(len(r.Kvs)) {
 				t.Errorf("%q to %q: %d keys, want %d", tc.key, tc.end, e.Count, len(r.Kvs))
 			}

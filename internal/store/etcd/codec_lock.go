@@ -43,16 +43,16 @@ const (
 	left                         // likewise: being given back
 )
 
-func (l *lock) begin(op *store.Op) {
+func (l *lock) begin(op *store.STMOp) {
 	if l.state = unlocked; len(op.Lock) == 0 {
 		return
 	}
-	l.state, l.session, l.client = wantsLock, op.Session, op.Locker == kv.LockClient
+	l.state, l.session, l.client = wantsLock, op.Lease, op.Locker == kv.LockClient
 	l.mutex.watcher = noLockWatcher
 	n := len(op.Lock)
 	m := append(append(l.memory[:0], op.Lock...), '/'+1)
 	m = append(append(m, op.Lock...), '/')
-	m = strconv.AppendUint(m, uint64(op.Session), 16)
+	m = strconv.AppendUint(m, uint64(op.Lease), 16)
 	l.memory = m
 	l.end, l.prefix, l.key = m[:n+1], m[n+1:2*n+2], m[n+1:]
 }

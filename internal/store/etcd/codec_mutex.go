@@ -234,7 +234,7 @@ func (c *codec) watchOther(place uint32) {
 	}
 	m.wait++
 	w.creating = append(w.creating, lockWait{place, m.wait})
-	c.createWatcher(w.stream, &store.Op{Key: m.before, Start: m.revision})
+	c.createWatcher(w.stream, m.before, &store.WatchOp{Start: m.revision})
 }
 
 // leaveWait gives up a mutex's watcher.

@@ -54,8 +54,7 @@ func (k *locker) run() (retries, requests uint32) {
 		from, to := distinct(r)
 		begun++
 		w.c.Submit(&store.Op{
-			Tag: client, Kind: kv.STM, Isolation: k.iso, Edit: edit, Lock: []byte(lockedBy), Locker: k.by, Session: k.sessions[client],
-			Pairs: []store.Pair{{Key: []byte(account(from)), Value: []byte("-7")}, {Key: []byte(account(to)), Value: []byte("7")}},
+			Tag: client, Kind: kv.STM, STM: &store.STMOp{Isolation: k.iso, Edit: edit, Lock: []byte(lockedBy), Locker: k.by, Lease: k.sessions[client], Pairs: []store.Pair{{Key: []byte(account(from)), Value: []byte("-7")}, {Key: []byte(account(to)), Value: []byte("7")}}},
 		})
 	}
 	for client := range k.sessions {
@@ -201,7 +200,7 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 		}
 	}
 	for i, session := range k.sessions {
-		w.c.Submit(&store.Op{Tag: uint32(i), Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Session: session, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}})
+		w.c.Submit(&store.Op{Tag: uint32(i), Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: session, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}})
 	}
 	turnUntil := func(done func() bool) {
 		t.Helper()
@@ -241,7 +240,7 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	w.rest = nil
 	// Without anybody before it a transaction takes five requests: the lock, a
 	// read, the commit, and the lock's return.
-	e := w.want(kv.OK, store.Op{Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Session: k.sessions[0], Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}})
+	e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: k.sessions[0], Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}})
 	if e.Extra != 3 {
 		t.Errorf("%d requests", e.Extra+1)
 	}
@@ -253,8 +252,8 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 	l := startLive(t, nil, false)
 	k := newLocker(t, l, kv.LockClient, 2, 0, 1)
 	w, c := k.w, k.w.c.(*codec)
-	op := store.Op{Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}
-	op.Session = 12345
+	op := store.Op{Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}}
+	op.STM.Lease = 12345
 	if e := w.want(kv.BadRequest, op); string(e.Text) != "etcdserver: requested lease not found" {
 		t.Errorf("%s", e.Text)
 	}
@@ -266,14 +265,14 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 	if err := m.Lock(patient(t)); err != nil {
 		t.Fatal(err)
 	}
-	op.Tag, op.Session = 77, k.sessions[0]
+	op.Tag, op.STM.Lease = 77, k.sessions[0]
 	w.c.Submit(&op)
 	for len(c.waits.watchers) == 0 {
 		if _, err := w.turn(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.client.Revoke(patient(t), clientv3.LeaseID(op.Session)); err != nil {
+	if _, err := l.client.Revoke(patient(t), clientv3.LeaseID(op.STM.Lease)); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Unlock(patient(t)); err != nil {

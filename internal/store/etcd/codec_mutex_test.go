@@ -17,8 +17,7 @@ func mutexServer(t *testing.T, n uint32) (*scripted, []*grpcCall) {
 	s := scanServer(t)
 	for i := range n {
 		s.submit(store.Op{
-			Tag: i, Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Session: int64(100 + i),
-			Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}},
+			Tag: i, Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: int64(100 + i), Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}},
 		})
 	}
 	other := &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{{Key: []byte(lockedBy + "/7"), CreateRevision: 5}}}
@@ -90,8 +89,7 @@ func TestMutexIsNotTakenWhileItIsGivenBack(t *testing.T) {
 	s.c.Cancel(0)
 	back := s.call("/etcdserverpb.KV/DeleteRange", &pb.DeleteRangeRequest{})
 	s.submit(store.Op{
-		Tag: 9, Kind: kv.STM, Lock: []byte(lockedBy), Locker: kv.LockClient, Session: 100,
-		Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}},
+		Tag: 9, Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: 100, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}},
 	})
 	s.otherIs(asks[0]) // the late answer to what was given up
 	s.feed()

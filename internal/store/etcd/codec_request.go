@@ -29,21 +29,35 @@ func (c *codec) get(op *store.Op, sub uint8) {
 	}
 }
 
-// scan sends a RangeRequest.
-func (c *codec) scan(op *store.Op, sub uint8) {
-	putScan(c.conn.Call(c.rangeRPC, op.Tag, sub, sizeScan(op, 0)), op, 0)
+// interval is what a RangeRequest of several keys says.
+type interval struct {
+	key   []byte
+	local bool
+	*store.RangeOp
+	limit    int64
+	revision int64 // 0: the present one
 }
 
-// sizeScan is the size of the RangeRequest that putScan writes.
-func sizeScan(op *store.Op, revision int64) int {
-	size := sizeKnown(len(op.Key)) + sizeKnown(len(op.End))
-	if op.Limit > 0 {
-		size += 1 + sizeVarint(uint64(op.Limit))
+func intervalOf(op *store.Op) interval {
+	return interval{key: op.Key, local: op.Consistency == kv.Local, RangeOp: op.Range, limit: op.Range.Limit}
+}
+
+// scan sends a RangeRequest.
+func (c *codec) scan(op *store.Op, sub uint8) {
+	r := intervalOf(op)
+	r.put(c.conn.Call(c.rangeRPC, op.Tag, sub, r.size()))
+}
+
+// size is that of the RangeRequest that put writes.
+func (r *interval) size() int {
+	size := sizeKnown(len(r.key)) + sizeKnown(len(r.End))
+	if r.limit > 0 {
+		size += 1 + sizeVarint(uint64(r.limit))
 	}
-	if revision > 0 {
-		size += 1 + sizeVarint(uint64(revision))
+	if r.revision > 0 {
+		size += 1 + sizeVarint(uint64(r.revision))
 	}
-	for _, flag := range [...]bool{op.Consistency == kv.Local, op.KeysOnly, op.CountOnly} {
+	for _, flag := range [...]bool{r.local, r.KeysOnly, r.CountOnly} {
 		if flag {
 			size += 2
 		}
@@ -51,27 +65,27 @@ func sizeScan(op *store.Op, revision int64) int {
 	return size
 }
 
-// putScan writes a RangeRequest{key: 1, range_end: 2, limit: 3, revision: 4,
+// put writes a RangeRequest{key: 1, range_end: 2, limit: 3, revision: 4,
 // serializable: 7, keys_only: 8, count_only: 9}.
-func putScan(b []byte, op *store.Op, revision int64) {
-	b = putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.End)
-	if op.Limit > 0 {
+func (r *interval) put(b []byte) {
+	b = putBytes(putBytes(b, 1<<3|pbBytes, r.key), 2<<3|pbBytes, r.End)
+	if r.limit > 0 {
 		b[0] = 3<<3 | pbVarint
-		b = putVarint(b[1:], uint64(op.Limit))
+		b = putVarint(b[1:], uint64(r.limit))
 	}
-	if revision > 0 {
+	if r.revision > 0 {
 		b[0] = 4<<3 | pbVarint
-		b = putVarint(b[1:], uint64(revision))
+		b = putVarint(b[1:], uint64(r.revision))
 	}
-	if op.Consistency == kv.Local {
+	if r.local {
 		b[0], b[1] = 7<<3|pbVarint, 1
 		b = b[2:]
 	}
-	if op.KeysOnly {
+	if r.KeysOnly {
 		b[0], b[1] = 8<<3|pbVarint, 1
 		b = b[2:]
 	}
-	if op.CountOnly {
+	if r.CountOnly {
 		b[0], b[1] = 9<<3|pbVarint, 1
 	}
 }
@@ -79,10 +93,11 @@ func putScan(b []byte, op *store.Op, revision int64) {
 // txnGet sends a TxnRequest{success: 2 {request_range: 1}} without a
 // comparison: a transaction that reads.
 func (c *codec) txnGet(op *store.Op, sub uint8) {
-	scan := sizeScan(op, 0)
+	r := intervalOf(op)
+	scan := r.size()
 	b := c.conn.Call(c.txnRPC, op.Tag, sub, sizeBytes(sizeBytes(scan)))
 	b = putHead(b, 2<<3|pbBytes, sizeBytes(scan))
-	putScan(putHead(b, 1<<3|pbBytes, scan), op, 0)
+	r.put(putHead(b, 1<<3|pbBytes, scan))
 }
 
 // remove sends a DeleteRangeRequest{key: 1}.

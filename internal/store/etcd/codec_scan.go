@@ -16,9 +16,11 @@ type scan struct {
 	tag    uint32
 	busy   bool
 	stream uint32 // the HTTP/2 stream's id; 0: pages
-	// op is the request for the next page. Its slices lie in memory; its Limit is
-	// what is left of the operation's, 0 for no limit.
-	op       store.Op
+	// op is the request for the next page, from key on, whose slices lie in
+	// memory. Its Limit is what is left of the operation's, 0 for no limit.
+	op       store.RangeOp
+	key      []byte
+	local    bool
 	memory   []byte
 	revision int64 // of the first page: the others are of it too
 	pages    uint32
@@ -45,12 +47,12 @@ type scans struct {
 
 // interval sends a Range in the form that is asked for.
 func (c *codec) interval(op *store.Op, gen uint8) {
-	switch {
-	case op.Streamed, op.PageSize > 0 && !op.CountOnly:
+	switch r := op.Range; {
+	case r.Streamed, r.PageSize > 0 && !r.CountOnly:
 		c.beginScan(op, gen)
-	case op.CountOnly:
+	case r.CountOnly:
 		c.scan(op, gen|callCount)
-	case len(op.End) == 0 && !op.KeysOnly:
+	case len(r.End) == 0 && !r.KeysOnly:
 		c.get(op, gen|callGet)
 	default:
 		c.scan(op, gen|callRange)
@@ -73,33 +75,34 @@ func (c *codec) beginScan(op *store.Op, gen uint8) {
 	}
 	s.listed = c.keys != nil
 	s.values = s.listed && c.keys.Begin(op.Tag)
-	if op.Streamed {
-		s.op.CountOnly = op.CountOnly
+	r := intervalOf(op)
+	if r.Streamed {
+		s.op.CountOnly = r.CountOnly
 		s.stream = c.conn.OpenStream(c.streamRPC, scanTag|place, gen|callStream)
-		putScan(c.conn.Send(s.stream, sizeScan(op, 0)), op, 0)
+		r.put(c.conn.Send(s.stream, r.size()))
 		c.conn.CloseSend(s.stream)
 		return
 	}
-	s.op = store.Op{Consistency: op.Consistency, Limit: op.Limit, KeysOnly: op.KeysOnly, PageSize: op.PageSize}
-	s.memory = append(append(s.memory[:0], op.End...), op.Key...)
-	s.place(len(op.End))
+	s.op, s.local = store.RangeOp{Limit: r.Limit, KeysOnly: r.KeysOnly, PageSize: r.PageSize}, r.local
+	s.memory = append(append(s.memory[:0], r.End...), op.Key...)
+	s.place(len(r.End))
 	c.nextPage(place)
 }
 
 // place points the request's slices into memory, which holds the end and then
 // the key.
-func (s *scan) place(end int) { s.op.End, s.op.Key = s.memory[:end:end], s.memory[end:] }
+func (s *scan) place(end int) { s.op.End, s.key = s.memory[:end:end], s.memory[end:] }
 
 // nextPage asks for the next page. The caller has asked Room.
 func (c *codec) nextPage(place uint32) {
 	s := &c.scans.table[place]
-	op := s.op
-	if op.Limit == 0 || op.Limit > op.PageSize {
-		op.Limit = op.PageSize
+	r := interval{key: s.key, local: s.local, RangeOp: &s.op, limit: s.op.Limit, revision: s.revision}
+	if r.limit == 0 || r.limit > r.PageSize {
+		r.limit = r.PageSize
 	}
 	s.pages++
 	sub := uint8(c.gen<<genShift) | callPage
-	putScan(c.conn.Call(c.rangeRPC, scanTag|place, sub, sizeScan(&op, s.revision)), &op, s.revision)
+	r.put(c.conn.Call(c.rangeRPC, scanTag|place, sub, r.size()))
 }
 
 // scanReply takes a page, or a stream's part or end. One whose range has ended
@@ -166,7 +169,7 @@ func (c *codec) pageRead(place uint32, n int64, to []store.Event) []store.Event 
 		return c.endScan(place, &s.found, to)
 	}
 	var last store.Event
-	if !parseKV(s.last, &last) || len(last.Key) == 0 || bytes.Compare(last.Key, s.op.Key) < 0 { // or it would never end
+	if !parseKV(s.last, &last) || len(last.Key) == 0 || bytes.Compare(last.Key, s.key) < 0 { // or it would never end
 		return c.wrong(place, "there is more, says the server, but the page has no key after the last one", to)
 	}
 	end := len(s.op.End)

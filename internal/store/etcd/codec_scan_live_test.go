@@ -38,24 +38,24 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 	l.putMany(t, strings.Repeat("some value", 10))
 	for _, tc := range []struct {
 		name     string
-		op       store.Op
+		form     store.RangeOp
 		options  []clientv3.OpOption
 		requests uint32 // beyond the first
 	}{
-		{"plain", store.Op{}, nil, 0},
-		{"limited", store.Op{Limit: 2_001}, []clientv3.OpOption{clientv3.WithLimit(2_001)}, 0},
-		{"keys", store.Op{KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 0},
-		{"limited keys", store.Op{KeysOnly: true, Limit: 7}, []clientv3.OpOption{clientv3.WithKeysOnly(), clientv3.WithLimit(7)}, 0},
-		{"pages", store.Op{PageSize: 2_000}, nil, 2},
-		{"even pages", store.Op{PageSize: 1_000}, nil, 4},
-		{"one page", store.Op{PageSize: manyKeys}, nil, 0},
-		{"a larger page", store.Op{PageSize: manyKeys + 1}, nil, 0},
-		{"limited pages", store.Op{PageSize: 2_000, Limit: 4_001}, []clientv3.OpOption{clientv3.WithLimit(4_001)}, 2},
-		{"as many pages as the limit", store.Op{PageSize: 2_000, Limit: 4_000}, []clientv3.OpOption{clientv3.WithLimit(4_000)}, 1},
-		{"pages of keys", store.Op{PageSize: 2_000, KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 2},
-		{"stream", store.Op{Streamed: true}, nil, 0},
-		{"limited stream", store.Op{Streamed: true, Limit: 2_345}, []clientv3.OpOption{clientv3.WithLimit(2_345)}, 0},
-		{"stream of keys", store.Op{Streamed: true, KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 0},
+		{"plain", store.RangeOp{}, nil, 0},
+		{"limited", store.RangeOp{Limit: 2_001}, []clientv3.OpOption{clientv3.WithLimit(2_001)}, 0},
+		{"keys", store.RangeOp{KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 0},
+		{"limited keys", store.RangeOp{KeysOnly: true, Limit: 7}, []clientv3.OpOption{clientv3.WithKeysOnly(), clientv3.WithLimit(7)}, 0},
+		{"pages", store.RangeOp{PageSize: 2_000}, nil, 2},
+		{"even pages", store.RangeOp{PageSize: 1_000}, nil, 4},
+		{"one page", store.RangeOp{PageSize: manyKeys}, nil, 0},
+		{"a larger page", store.RangeOp{PageSize: manyKeys + 1}, nil, 0},
+		{"limited pages", store.RangeOp{PageSize: 2_000, Limit: 4_001}, []clientv3.OpOption{clientv3.WithLimit(4_001)}, 2},
+		{"as many pages as the limit", store.RangeOp{PageSize: 2_000, Limit: 4_000}, []clientv3.OpOption{clientv3.WithLimit(4_000)}, 1},
+		{"pages of keys", store.RangeOp{PageSize: 2_000, KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 2},
+		{"stream", store.RangeOp{Streamed: true}, nil, 0},
+		{"limited stream", store.RangeOp{Streamed: true, Limit: 2_345}, []clientv3.OpOption{clientv3.WithLimit(2_345)}, 0},
+		{"stream of keys", store.RangeOp{Streamed: true, KeysOnly: true}, []clientv3.OpOption{clientv3.WithKeysOnly()}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w.t = t
@@ -65,14 +65,14 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 			}
 			first := r.Kvs[0]
 			for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
-				op := tc.op
-				op.Kind, op.Key, op.End, op.Consistency = kv.Range, []byte("many/"), []byte("many0"), level
+				tc.form.End = []byte("many0")
+				op := store.Op{Kind: kv.Range, Key: []byte("many/"), Consistency: level, Range: &tc.form}
 				e := w.want(kv.OK, op)
 				if e.Count != int64(len(r.Kvs)) || e.Extra != tc.requests || e.Revision != first.ModRevision ||
 					!bytes.Equal(e.Key, first.Key) || !bytes.Equal(e.Value, first.Value) {
 					t.Errorf("%v: %+v, want %d keys, %d more requests, and at first %v", level, e, len(r.Kvs), tc.requests, first)
 				}
-				if op.PageSize == 0 && !op.Streamed {
+				if tc.form.PageSize == 0 && !tc.form.Streamed {
 					op.Kind = kv.TxnGet
 					if e := w.want(kv.OK, op); e.Count != int64(len(r.Kvs)) || !bytes.Equal(e.Value, first.Value) {
 						t.Errorf("%v in a transaction: %+v", level, e)
@@ -98,10 +98,10 @@ func TestLiveCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, op := range []store.Op{
-			{Kind: kv.Range}, {Kind: kv.Range, Limit: 5}, {Kind: kv.Range, PageSize: 10}, {Kind: kv.Range, Streamed: true},
-			{Kind: kv.Range, Consistency: kv.Local}, {Kind: kv.TxnGet}, {Kind: kv.TxnGet, Limit: 5},
+			{Kind: kv.Range, Range: &store.RangeOp{}}, {Kind: kv.Range, Range: &store.RangeOp{Limit: 5}}, {Kind: kv.Range, Range: &store.RangeOp{PageSize: 10}}, {Kind: kv.Range, Range: &store.RangeOp{Streamed: true}},
+			{Kind: kv.Range, Consistency: kv.Local, Range: &store.RangeOp{}}, {Kind: kv.TxnGet, Range: &store.RangeOp{}}, {Kind: kv.TxnGet, Range: &store.RangeOp{Limit: 5}},
 		} {
-			op.CountOnly, op.Key, op.End = true, []byte(tc.key), []byte(tc.end)
+			op.Range.CountOnly, op.Key, op.Range.End = true, []byte(tc.key), []byte(tc.end)
 			if e := w.want(kv.OK, op); e.Count != r.Count || e.Extra != 0 || len(e.Key) != 0 {
 				t.Errorf("%q to %q: %+v, want %d keys", tc.key, tc.end, e, r.Count)
 			}
@@ -116,7 +116,7 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	l.putMany(t, "v")
 	w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte(manyKey(0))})
 	c := w.c.(*codec)
-	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 100, Key: []byte("many/"), End: []byte("many0"), PageSize: 2_000})
+	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 100, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}})
 	turn := func() []store.Event {
 		t.Helper()
 		events, err := w.turn()
@@ -139,11 +139,11 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 			break
 		}
 	}
-	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), End: []byte("many0"), PageSize: 2_000}); e.Count != 2_400 || e.Extra != 1 {
+	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}}); e.Count != 2_400 || e.Extra != 1 {
 		t.Fatalf("%+v", e)
 	}
 	// A revision that is compacted between two pages ends the range with a sentence.
-	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), End: []byte("many0"), PageSize: 2_000})
+	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}})
 	for c.scans.table[0].pages < 2 {
 		turn()
 	}
@@ -173,8 +173,7 @@ func TestLiveRangesTogether(t *testing.T) {
 	for round := range 2 {
 		for i := range uint32(n) {
 			w.c.Submit(&store.Op{
-				Kind: kv.Range, Tag: 200 + i, Key: []byte(manyKey(int(i))), End: []byte("many0"),
-				Streamed: i%2 == 0, PageSize: 800,
+				Kind: kv.Range, Tag: 200 + i, Key: []byte(manyKey(int(i))), Range: &store.RangeOp{End: []byte("many0"), Streamed: i%2 == 0, PageSize: 800},
 			})
 		}
 		if _, err := w.turn(); err != nil {

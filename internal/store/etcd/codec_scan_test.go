@@ -32,7 +32,7 @@ func scanServer(t *testing.T) *scripted {
 }
 
 func pagedOp(tag uint32) store.Op {
-	return store.Op{Tag: tag, Kind: kv.Range, Key: []byte("k"), End: []byte("l"), PageSize: 10, Consistency: kv.Local, KeysOnly: true}
+	return store.Op{Tag: tag, Kind: kv.Range, Key: []byte("k"), Consistency: kv.Local, Range: &store.RangeOp{End: []byte("l"), PageSize: 10, KeysOnly: true}}
 }
 
 // The requests for pages: each from the key after the last, at the revision of
@@ -40,7 +40,7 @@ func pagedOp(tag uint32) store.Op {
 func TestPageRequests(t *testing.T) {
 	s := scanServer(t)
 	op := pagedOp(7)
-	op.Limit = 25
+	op.Range.Limit = 25
 	s.submit(op)
 	clear(op.Key) // the codec keeps none of it
 	for i, want := range []*pb.RangeRequest{
@@ -105,7 +105,7 @@ func TestStreamsThatCannotBe(t *testing.T) {
 		{"no part", nil, kv.WrongAnswer, 0},
 	} {
 		s := scanServer(t)
-		s.submit(store.Op{Tag: 7, Kind: kv.Range, Key: []byte("k"), End: []byte("l"), Streamed: true})
+		s.submit(store.Op{Tag: 7, Kind: kv.Range, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l"), Streamed: true}})
 		out := s.c.Out()
 		s.c.Wrote(len(out))
 		in := beginAnswer(1)

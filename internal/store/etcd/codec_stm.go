@@ -67,11 +67,11 @@ func (c *codec) beginSTM(op *store.Op) {
 	c.stm.unused = c.stm.unused[:last]
 	c.stm.open++
 	t := &c.stm.table[place]
-	t.tag, t.busy, t.iso, t.edit = op.Tag, true, op.Isolation, op.Edit
+	t.tag, t.busy, t.iso, t.edit = op.Tag, true, op.STM.Isolation, op.STM.Edit
 	t.requests, t.retries = 0, 0
-	t.take(op.Pairs)
+	t.take(op.STM.Pairs)
 	t.again()
-	t.lock.begin(op)
+	t.lock.begin(op.STM)
 	c.advanceSTM(place)
 }
 

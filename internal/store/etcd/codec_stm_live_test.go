@@ -107,9 +107,11 @@ func (w *wireConn) transfers(iso kv.Isolation, atOnce, n int) (retries, requests
 	begin := func() {
 		from, to := distinct(r)
 		begun++
-		w.c.Submit(&store.Op{Tag: uint32(begun), Kind: kv.STM, Isolation: iso, Edit: edit, Pairs: []store.Pair{
-			{Key: []byte(account(from)), Value: []byte("-7")}, {Key: []byte(account(to)), Value: []byte("7")},
-		}})
+		w.c.Submit(&store.Op{
+			Tag: uint32(begun), Kind: kv.STM, STM: &store.STMOp{Isolation: iso, Edit: edit, Pairs: []store.Pair{
+				{Key: []byte(account(from)), Value: []byte("-7")}, {Key: []byte(account(to)), Value: []byte("7")},
+			}},
+		})
 	}
 	for range atOnce {
 		begin()
@@ -138,9 +140,11 @@ func TestLiveSTM(t *testing.T) {
 	}
 	for iso := range kv.NumIsolations {
 		value := []byte("new " + iso.String())
-		e := w.want(kv.OK, store.Op{Kind: kv.STM, Isolation: iso, Pairs: []store.Pair{
-			{Key: []byte("a")}, {Key: []byte("b" + iso.String()), Value: value}, {Key: []byte("c"), Value: []byte{}},
-		}})
+		e := w.want(kv.OK, store.Op{
+			Kind: kv.STM, STM: &store.STMOp{Isolation: iso, Pairs: []store.Pair{
+				{Key: []byte("a")}, {Key: []byte("b" + iso.String()), Value: value}, {Key: []byte("c"), Value: []byte{}},
+			}},
+		})
 		if e.Extra != 3 || e.Retries != 0 {
 			t.Errorf("%v: %d requests, %d retries", iso, e.Extra+1, e.Retries)
 		}
@@ -152,7 +156,7 @@ func TestLiveSTM(t *testing.T) {
 		}
 	}
 	// Reading alone commits too.
-	if e := w.want(kv.OK, store.Op{Kind: kv.STM, Isolation: kv.Serializable, Pairs: []store.Pair{{Key: []byte("a")}}}); e.Extra != 1 {
+	if e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: kv.Serializable, Pairs: []store.Pair{{Key: []byte("a")}}}}); e.Extra != 1 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -69,7 +69,7 @@ func watching(t testing.TB) store.Codec {
 		t.Fatal(err)
 	}
 	for i := range uint32(2) {
-		c.Submit(&store.Op{Kind: kv.Watch, Tag: i, Watcher: 10 + i, Key: []byte("k")})
+		c.Submit(&store.Op{Kind: kv.Watch, Tag: i, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 10 + i}})
 	}
 	c.Wrote(len(c.Out()))
 	events, err := c.Feed(in, nil)
@@ -147,7 +147,7 @@ func FuzzWatchReply(f *testing.F) {
 // stream's own end; the next watcher opens another.
 func TestWatchStreamEnds(t *testing.T) {
 	c := watching(t)
-	c.Submit(&store.Op{Kind: kv.Watch, Tag: 5, Watcher: 12, Key: []byte("k")})
+	c.Submit(&store.Op{Kind: kv.Watch, Tag: 5, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 12}})
 	trailers := append([]byte{0x00, 11}, "grpc-status\x0214"...)
 	trailers = append(append(trailers, 0x00, 12), "grpc-message\x04gone"...)
 	events, err := c.Feed(append(h2.AppendFrameHeader(nil, len(trailers), h2.FrameHeaders, h2.FlagEndHeaders|h2.FlagEndStream, 1), trailers...), nil)
@@ -159,7 +159,7 @@ func TestWatchStreamEnds(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	c.Submit(&store.Op{Kind: kv.Watch, Tag: 6, Watcher: 13, Key: []byte("k")})
+	c.Submit(&store.Op{Kind: kv.Watch, Tag: 6, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 13}})
 	if lost := c.Lost(nil); len(lost) != 1 || lost[0].Tag != 6 || lost[0].Outcome != kv.NotSent {
 		t.Errorf("%+v", lost)
 	}
@@ -176,7 +176,7 @@ func TestWatchReplyThatCannotBe(t *testing.T) {
 		}
 	}
 	c := watching(t)
-	c.Submit(&store.Op{Kind: kv.Watch, Tag: 5, Watcher: 12, Key: []byte("k")})
+	c.Submit(&store.Op{Kind: kv.Watch, Tag: 5, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 12}})
 	c.Cancel(5) // its answer is passed over, and so are its events
 	in := onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: 2, Created: true}))
 	in = append(in, onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: 2, Events: watchEvents(1)}))...)
@@ -196,7 +196,7 @@ func rounds(t testing.TB) map[string]func() {
 	answer := onStream(1, encoded(t, &pb.LeaseKeepAliveResponse{Header: benchHeader, ID: 1 << 60, TTL: 90}))
 	// What the server gives back of the windows.
 	answer = append(answer, h2.AppendWindowUpdate(h2.AppendWindowUpdate(nil, 0, 15), 1, 15)...)
-	alive := store.Op{Kind: kv.KeepAlive, Session: 1 << 60}
+	alive := store.Op{Kind: kv.KeepAlive, Lease: 1 << 60}
 	if _, err := keep.Feed(h2.AppendSettings(nil), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -56,10 +56,10 @@ func TestRequests(t *testing.T) {
 		{store.Op{Kind: kv.Put, Key: testKey}, "KV/Put", &pb.PutRequest{Key: testKey}},
 		{store.Op{Kind: kv.Get, Key: testKey, Consistency: kv.Linearizable}, "KV/Range", &pb.RangeRequest{Key: testKey}},
 		{store.Op{Kind: kv.Get, Key: testKey, Consistency: kv.Local}, "KV/Range", &pb.RangeRequest{Key: testKey, Serializable: true}},
-		{store.Op{Kind: kv.Range, Key: testKey}, "KV/Range", &pb.RangeRequest{Key: testKey}},
-		{store.Op{Kind: kv.Range, Key: testKey, End: []byte("z"), Limit: 1000, Consistency: kv.Local}, "KV/Range",
+		{store.Op{Kind: kv.Range, Key: testKey, Range: &store.RangeOp{}}, "KV/Range", &pb.RangeRequest{Key: testKey}},
+		{store.Op{Kind: kv.Range, Key: testKey, Consistency: kv.Local, Range: &store.RangeOp{End: []byte("z"), Limit: 1000}}, "KV/Range",
 			&pb.RangeRequest{Key: testKey, RangeEnd: []byte("z"), Limit: 1000, Serializable: true}},
-		{store.Op{Kind: kv.Range, Key: testKey, End: []byte("z")}, "KV/Range", &pb.RangeRequest{Key: testKey, RangeEnd: []byte("z")}},
+		{store.Op{Kind: kv.Range, Key: testKey, Range: &store.RangeOp{End: []byte("z")}}, "KV/Range", &pb.RangeRequest{Key: testKey, RangeEnd: []byte("z")}},
 		{store.Op{Kind: kv.Delete, Key: testKey}, "KV/DeleteRange", &pb.DeleteRangeRequest{Key: testKey}},
 		{store.Op{Kind: kv.CAS, Key: testKey, Value: testValue, Revision: 12345}, "KV/Txn", casRequest(testKey, testValue, 12345)},
 		{store.Op{Kind: kv.CAS, Key: testKey}, "KV/Txn", casRequest(testKey, nil, 0)},
@@ -96,9 +96,9 @@ func TestReplies(t *testing.T) {
 		{"put", store.Op{Kind: kv.Put, Key: testKey}, &pb.PutResponse{Header: testHeader, PrevKv: first}, store.Event{Revision: 300}},
 		{"get", store.Op{Kind: kv.Get}, &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{first}, Count: 1}, found},
 		{"miss", store.Op{Kind: kv.Get}, &pb.RangeResponse{Header: testHeader}, store.Event{Outcome: kv.Miss}},
-		{"key that is not there", store.Op{Kind: kv.Range}, &pb.RangeResponse{Header: testHeader}, store.Event{Outcome: kv.Miss}},
-		{"empty interval", store.Op{Kind: kv.Range, End: testKey}, &pb.RangeResponse{Header: testHeader}, store.Event{}},
-		{"interval", store.Op{Kind: kv.Range, End: testKey},
+		{"key that is not there", store.Op{Kind: kv.Range, Range: &store.RangeOp{}}, &pb.RangeResponse{Header: testHeader}, store.Event{Outcome: kv.Miss}},
+		{"empty interval", store.Op{Kind: kv.Range, Range: &store.RangeOp{End: testKey}}, &pb.RangeResponse{Header: testHeader}, store.Event{}},
+		{"interval", store.Op{Kind: kv.Range, Range: &store.RangeOp{End: testKey}},
 			&pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{first, other}, More: true, Count: 77},
 			store.Event{Revision: 200, Count: 2, Key: testKey, Value: testValue}},
 		{"delete", store.Op{Kind: kv.Delete}, &pb.DeleteRangeResponse{Header: testHeader, Deleted: 1, PrevKvs: []*mvccpb.KeyValue{first}},
@@ -163,7 +163,7 @@ func TestMalformedReplies(t *testing.T) {
 	} {
 		for _, kind := range kinds {
 			s := plainCodec(t)
-			s.submit(store.Op{Kind: kind, Tag: 7})
+			s.submit(store.Op{Kind: kind, Tag: 7, Range: &store.RangeOp{}})
 			s.answerBytes(1, []byte(body))
 			events, err := s.tryFeed()
 			if err == nil || strings.Contains(err.Error(), "\n") {

@@ -31,21 +31,21 @@ const (
 
 // watch asks for a watcher on one of the connection's Watch streams.
 func (c *codec) watch(op *store.Op) {
-	for int(op.Stream) >= len(c.watches) {
+	for int(op.Watch.Stream) >= len(c.watches) {
 		c.watches = append(c.watches, watchStream{})
 	}
-	w := &c.watches[op.Stream]
+	w := &c.watches[op.Watch.Stream]
 	if w.id == 0 {
-		w.id = c.conn.OpenStream(c.watchRPC, op.Stream, uint8(c.gen<<genShift)|callWatch)
+		w.id = c.conn.OpenStream(c.watchRPC, op.Watch.Stream, uint8(c.gen<<genShift)|callWatch)
 	}
-	c.createWatcher(w.id, op)
-	w.creating = append(w.creating, creation{op.Tag, op.Watcher})
+	c.createWatcher(w.id, op.Key, op.Watch)
+	w.creating = append(w.creating, creation{op.Tag, op.Watch.Watcher})
 }
 
 // createWatcher sends a WatchRequest{create_request: 1 {key: 1, range_end: 2,
 // start_revision: 3, prev_kv: 6}}.
-func (c *codec) createWatcher(stream uint32, op *store.Op) {
-	size := sizeKnown(len(op.Key)) + sizeKnown(len(op.End))
+func (c *codec) createWatcher(stream uint32, key []byte, op *store.WatchOp) {
+	size := sizeKnown(len(key)) + sizeKnown(len(op.End))
 	if op.Start > 0 {
 		size += 1 + sizeVarint(uint64(op.Start))
 	}
@@ -53,7 +53,7 @@ func (c *codec) createWatcher(stream uint32, op *store.Op) {
 		size += 2
 	}
 	b := putHead(c.conn.Send(stream, sizeBytes(size)), 1<<3|pbBytes, size)
-	b = putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.End)
+	b = putBytes(putBytes(b, 1<<3|pbBytes, key), 2<<3|pbBytes, op.End)
 	if op.Start > 0 {
 		b[0] = 3<<3 | pbVarint
 		b = putVarint(b[1:], uint64(op.Start))

@@ -57,8 +57,8 @@ func (w *wireConn) subscribe(ops ...store.Op) []store.Event {
 	}
 	created := w.until(len(ops), func(e *store.Event) bool { return e.What == store.Done })
 	for _, e := range created { // each stream in its own order
-		if i := e.Tag - ops[0].Tag; e.Outcome != kv.OK || e.Watcher != ops[i].Watcher || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
-			w.t.Fatalf("creating watcher %d: %+v (%s)", ops[i].Watcher, e, e.Text)
+		if i := e.Tag - ops[0].Tag; e.Outcome != kv.OK || e.Watcher != ops[i].Watch.Watcher || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
+			w.t.Fatalf("creating watcher %d: %+v (%s)", ops[i].Watch.Watcher, e, e.Text)
 		}
 	}
 	return created
@@ -79,7 +79,7 @@ func TestLiveWatchersSeeTheOfficialClientsWrites(t *testing.T) {
 	keys := awkwardKeys()
 	var ops []store.Op
 	for i, key := range keys {
-		ops = append(ops, store.Op{Watcher: uint32(i), Stream: uint32(i % 2), Key: key, PrevKV: i%3 == 0})
+		ops = append(ops, store.Op{Key: key, Watch: &store.WatchOp{Watcher: uint32(i), Stream: uint32(i % 2), PrevKV: i%3 == 0}})
 	}
 	w.subscribe(ops...)
 	for i, key := range keys {
@@ -122,7 +122,7 @@ func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 			first = e.Revision
 		}
 	}
-	w.subscribe(store.Op{Watcher: 7, Key: []byte("k"), End: []byte("l"), Start: first})
+	w.subscribe(store.Op{Key: []byte("k"), Range: &store.RangeOp{End: []byte("l")}, Watch: &store.WatchOp{Watcher: 7, Start: first}})
 	ours := w.until(n, isNotify)
 	for i := 0; i < n; {
 		for _, ev := range (<-theirs).Events {
@@ -147,7 +147,7 @@ func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	if _, err := l.client.Compact(patient(t), last); err != nil {
 		t.Fatal(err)
 	}
-	w.subscribe(store.Op{Watcher: 1, Key: []byte("k"), Start: 2}, store.Op{Watcher: 2, Key: []byte("k")})
+	w.subscribe(store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 1, Start: 2}}, store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 2}})
 	e := w.until(1, func(e *store.Event) bool { return e.What == store.Ended })[0]
 	if e.Watcher != 1 || e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), fmt.Sprintf("compacted, up to revision %d", last)) {
 		t.Fatalf("%+v (%s)", e, e.Text)
@@ -167,7 +167,7 @@ func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
 	const watchers, keys, puts = 10_000, 10, 3
 	var ops []store.Op
 	for i := range watchers {
-		ops = append(ops, store.Op{Watcher: uint32(i), Stream: uint32(i / 1000), Key: fmt.Appendf(nil, "k%d", i%keys)})
+		ops = append(ops, store.Op{Key: fmt.Appendf(nil, "k%d", i%keys), Watch: &store.WatchOp{Watcher: uint32(i), Stream: uint32(i / 1000)}})
 	}
 	w.subscribe(ops...)
 	for version := range puts {
@@ -196,14 +196,14 @@ func TestLiveTxnGet(t *testing.T) {
 		}
 	}
 	for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
-		e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("k1"), End: []byte("k9"), Limit: 3})
+		e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("k1"), Range: &store.RangeOp{End: []byte("k9"), Limit: 3}})
 		if e.Count != 3 || string(e.Key) != "k1" || string(e.Value) != "v1" {
 			t.Fatalf("%+v", e)
 		}
-		if e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("k1")}); e.Count != 1 {
+		if e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("k1"), Range: &store.RangeOp{}}); e.Count != 1 {
 			t.Fatalf("%+v", e)
 		}
-		if e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("x")}); e.Count != 0 {
+		if e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("x"), Range: &store.RangeOp{}}); e.Count != 0 {
 			t.Fatalf("%+v", e)
 		}
 	}

@@ -43,20 +43,17 @@ func TestLiveOlderEtcd(t *testing.T) {
 	for i := range keys {
 		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "k%02d", i), Value: []byte("v")})
 	}
-	ranged := store.Op{Kind: kv.Range, Key: []byte("k"), End: []byte("l")}
-	op := ranged
-	op.Streamed = true
-	if e := w.Want(kv.StoreError, op); !strings.Contains(string(e.Text), "the server has no streamed ranges") {
+	ranged := func(form store.RangeOp) store.Op {
+		form.End = []byte("l")
+		return store.Op{Kind: kv.Range, Key: []byte("k"), Range: &form}
+	}
+	if e := w.Want(kv.StoreError, ranged(store.RangeOp{Streamed: true})); !strings.Contains(string(e.Text), "the server has no streamed ranges") {
 		t.Errorf("%s", e.Text)
 	}
-	op = ranged
-	op.PageSize = 10
-	if e := w.Want(kv.OK, op); e.Count != keys || e.Extra != 2 {
+	if e := w.Want(kv.OK, ranged(store.RangeOp{PageSize: 10})); e.Count != keys || e.Extra != 2 {
 		t.Errorf("%+v", e)
 	}
-	op = ranged
-	op.CountOnly = true
-	if e := w.Want(kv.OK, op); e.Count != keys {
+	if e := w.Want(kv.OK, ranged(store.RangeOp{CountOnly: true})); e.Count != keys {
 		t.Errorf("%+v", e)
 	}
 }

@@ -87,7 +87,7 @@ func agreeOnKey(t *testing.T, w *storetest.Wire, key, value string) {
 	other := "x" + value
 	theirs("PUT", url.Values{"value": {other}}.Encode())
 	index := same(other)
-	w.Want(kv.OK, store.Op{Kind: kv.Range, Key: k})
+	w.Want(kv.OK, store.Op{Kind: kv.Range, Key: k, Range: &store.RangeOp{}})
 
 	if e := w.Want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: []byte(value), Revision: old}); e.Revision != index {
 		t.Fatalf("a conflict tells revision %d, want %d", e.Revision, index)
@@ -141,7 +141,7 @@ func agreeOnRanges(t *testing.T, w *storetest.Wire) {
 		{"nowhere/a", "nowhere/b", 0, 0, -1}, {"/range/1/", "/range/2/", 0, 100, 100},
 	} {
 		for _, level := range levels {
-			e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
+			e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), Consistency: level, Range: &store.RangeOp{End: []byte(tc.end), Limit: tc.limit}})
 			if e.Count != tc.want {
 				t.Errorf("%q to %q: %d keys, want %d", tc.key, tc.end, e.Count, tc.want)
 			}

@@ -62,8 +62,8 @@ func TestRequests(t *testing.T) {
 		"PUT " + path + "?noValueOnSuccess=true" + form:                 {Kind: kv.Put, Key: key, Value: value},
 		"GET " + path + "?quorum=true":                                  {Kind: kv.Get, Key: key, Consistency: kv.Linearizable},
 		"GET " + path:                                                   {Kind: kv.Get, Key: key, Consistency: kv.Local},
-		"GET /v2/keys/a%20b/?recursive=true":                            {Kind: kv.Range, Key: []byte("a b/c"), End: []byte("a b/d"), Consistency: kv.Local},
-		"GET /v2/keys/?recursive=true&quorum=true":                      {Kind: kv.Range, Key: []byte("a"), End: []byte{0}, Consistency: kv.Linearizable},
+		"GET /v2/keys/a%20b/?recursive=true":                            {Kind: kv.Range, Key: []byte("a b/c"), Consistency: kv.Local, Range: &store.RangeOp{End: []byte("a b/d")}},
+		"GET /v2/keys/?recursive=true&quorum=true":                      {Kind: kv.Range, Key: []byte("a"), Consistency: kv.Linearizable, Range: &store.RangeOp{End: []byte{0}}},
 		"DELETE " + path:                                                {Kind: kv.Delete, Key: key},
 		"PUT " + path + "?noValueOnSuccess=true&prevIndex=5" + form:     {Kind: kv.CAS, Key: key, Value: value, Revision: 5},
 		"PUT " + path + "?noValueOnSuccess=true&prevExist=false" + form: {Kind: kv.CAS, Key: key, Value: value},
@@ -90,7 +90,7 @@ func apiErrorText(code int, cause string) string {
 }
 
 func TestReplies(t *testing.T) {
-	list := store.Op{Kind: kv.Range, Key: []byte("a"), End: []byte("z")}
+	list := store.Op{Kind: kv.Range, Key: []byte("a"), Range: &store.RangeOp{End: []byte("z")}}
 	for _, tc := range []struct {
 		op     store.Op
 		answer string
@@ -115,7 +115,7 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", done("set", 7)), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", ""), store.Event{Outcome: kv.StoreError, Text: malformed}},
 		{store.Op{Kind: kv.Get}, answer("200 OK", strings.Replace(one, `:5,`, `:0,`, 1)), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
-		{store.Op{Kind: kv.Range, Key: []byte("f/a"), End: []byte("f/z")}, answer("200 OK", two), store.Event{Outcome: kv.WrongAnswer, Text: stray}},
+		{store.Op{Kind: kv.Range, Key: []byte("f/a"), Range: &store.RangeOp{End: []byte("f/z")}}, answer("200 OK", two), store.Event{Outcome: kv.WrongAnswer, Text: stray}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "[3 != 44]")), store.Event{Outcome: kv.Conflict, Revision: 44}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "what")), store.Event{Outcome: kv.Conflict, Revision: unknown}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("404 X", apiErrorText(100, "/b")), store.Event{Outcome: kv.Conflict}},
@@ -288,7 +288,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Put), answer("500 X", apiErrorText(300, "etcdserver: no leader")))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
 		c := newCodec(store.Dialed{Endpoint: "h:1"}, "", "")
-		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind % byte(kv.Txn)), Key: []byte("b"), End: []byte("d"), Revision: -1})
+		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind % byte(kv.Txn)), Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")}})
 		c.Wrote(len(c.Out()))
 		events, err := c.Feed([]byte(in), nil)
 		if err == nil && len(events) == 0 {
@@ -332,5 +332,5 @@ func BenchmarkCAS(b *testing.B) {
 }
 
 func BenchmarkRange(b *testing.B) {
-	benchmark(b, store.Op{Kind: kv.Range, Key: []byte("a"), End: []byte("z")}, answer("200 OK", two))
+	benchmark(b, store.Op{Kind: kv.Range, Key: []byte("a"), Range: &store.RangeOp{End: []byte("z")}}, answer("200 OK", two))
 }

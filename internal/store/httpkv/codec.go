@@ -56,7 +56,10 @@ func (c *Codec) Init(cfg http1.Config, api API, hint string) {
 // Take takes a new operation; the store's Submit sends its first request.
 func (c *Codec) Take(op *store.Op) {
 	c.Tag, c.Kind, c.Doing, c.Extra = op.Tag, op.Kind, All, 0
-	c.keys, c.Listed, c.Values = op.Keys, false, false
+	c.keys, c.Listed, c.Values = nil, false, false
+	if op.Range != nil {
+		c.keys = op.Range.Keys
+	}
 }
 
 // List begins to take the answer to a Range, and finds out whether its keys are

@@ -114,13 +114,13 @@ func TestHints(t *testing.T) {
 
 func TestInterval(t *testing.T) {
 	var i Interval
-	i.Want(&store.Op{Key: []byte("/b"), End: []byte("/d"), Limit: 3})
+	i.Want(&store.Op{Key: []byte("/b"), Range: &store.RangeOp{End: []byte("/d"), Limit: 3}})
 	for key, want := range map[string]bool{"a": false, "b": true, "c\xff": true, "d": false, "": false} {
 		if i.Holds([]byte(key)) != want {
 			t.Errorf("%q: %v", key, !want)
 		}
 	}
-	if i.Want(&store.Op{Key: []byte("b"), End: []byte{0}}); !i.Holds([]byte("\xff\xff")) || i.Holds([]byte("a")) || i.Limit != 0 {
+	if i.Want(&store.Op{Key: []byte("b"), Range: &store.RangeOp{End: []byte{0}}}); !i.Holds([]byte("\xff\xff")) || i.Holds([]byte("a")) || i.Limit != 0 {
 		t.Errorf("%+v", i)
 	}
 }

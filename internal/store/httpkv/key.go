@@ -26,10 +26,10 @@ type Interval struct {
 
 // Want keeps an operation's interval.
 func (i *Interval) Want(op *store.Op) {
-	i.Limit, i.Cut = op.Limit, len(Bare(op.Key)) < len(op.Key)
+	i.Limit, i.Cut = op.Range.Limit, len(Bare(op.Key)) < len(op.Key)
 	i.From = append(i.From[:0], Bare(op.Key)...)
-	i.To = append(i.To[:0], Bare(op.End)...)
-	if len(op.End) == 1 && op.End[0] == 0 {
+	i.To = append(i.To[:0], Bare(op.Range.End)...)
+	if string(op.Range.End) == "\x00" {
 		i.To = i.To[:0]
 	}
 }

@@ -136,7 +136,7 @@ func agreeOnRanges(t *testing.T, w *proxytest.Wire, client *zk.Conn) {
 		{"none/", "none0", 0, 0}, {"top", "toq", 0, 20}, {"top003", "top005", 0, 2},
 	} {
 		for _, level := range levels {
-			e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
+			e := w.Want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), Consistency: level, Range: &store.RangeOp{End: []byte(tc.end), Limit: tc.limit}})
 			if e.Count != tc.want {
 				t.Errorf("%v from %s to %s: %d keys, not %d", level, tc.key, tc.end, e.Count, tc.want)
 			}

@@ -98,5 +98,5 @@ func BenchmarkRange(b *testing.B) {
 	for i := range 100 {
 		list = append(list, fmt.Sprintf("%08d", i*7919%100))
 	}
-	bench(b, store.Op{Kind: kv.Range, Consistency: kv.Local, Key: []byte("/bench/"), End: []byte("/bench0")}, nil, children(len(list), list...))
+	bench(b, store.Op{Kind: kv.Range, Consistency: kv.Local, Key: []byte("/bench/"), Range: &store.RangeOp{End: []byte("/bench0")}}, nil, children(len(list), list...))
 }

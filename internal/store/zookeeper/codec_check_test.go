@@ -33,7 +33,7 @@ func TestImpossibleAnswers(t *testing.T) {
 	cas := store.Op{Kind: kv.CAS, Value: []byte(value), Revision: 6} // of version 5
 	get := store.Op{Kind: kv.Get, Consistency: kv.Local}
 	linearizable := store.Op{Kind: kv.Get}
-	list := store.Op{Kind: kv.Range, End: []byte{0}, Consistency: kv.Local}
+	list := store.Op{Kind: kv.Range, Consistency: kv.Local, Range: &store.RangeOp{End: []byte{0}}}
 	txn := store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("/k"), Value: []byte(value)}, {Key: []byte("/l"), Value: []byte("v")}}}
 	stats := func(versions ...int32) []byte { // of the nodes of a multi
 		var parts [][]byte
@@ -94,7 +94,7 @@ func TestImpossibleAnswers(t *testing.T) {
 		{"a list with a name twice", list, 9, []reply{is(children(3, "l", "k", "l"))}, twice},
 		{"a list with fewer names than children", list, 9, []reply{is(children(3, "k", "l"))}, otherCount},
 		{"a list with more names than children", list, 9, []reply{is(children(1, "k", "l"))}, otherCount},
-		{"a list behind an empty sync", store.Op{Kind: kv.Range, End: []byte{0}}, 9, []reply{{}, is(children(2, "k", "l"))}, otherSync},
+		{"a list behind an empty sync", store.Op{Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, 9, []reply{{}, is(children(2, "k", "l"))}, otherSync},
 
 		{"a transaction", txn, 9, []reply{is(stats(1, 2))}, nil},
 		{"a transaction without a number", txn, 0, []reply{is(stats(1, 2))}, noZxid},
@@ -226,9 +226,9 @@ func TestDialects(t *testing.T) {
 		record  []byte
 		want    string
 	}{
-		{"the root of ZooKeeper", Dialect{}, store.Op{Key: key("/k"), Kind: kv.Range, End: []byte{0}}, children(3, "k", "l"), string(otherCount)},
-		{"the root that hides a child", Dialect{HidesChild: true}, store.Op{Key: key("/k"), Kind: kv.Range, End: []byte{0}}, children(3, "k", "l"), "ok"},
-		{"another node", Dialect{HidesChild: true}, store.Op{Key: key("/p/k"), Kind: kv.Range, End: []byte{0}}, children(3, "k", "l"), string(otherCount)},
+		{"the root of ZooKeeper", Dialect{}, store.Op{Key: key("/k"), Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, children(3, "k", "l"), string(otherCount)},
+		{"the root that hides a child", Dialect{HidesChild: true}, store.Op{Key: key("/k"), Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, children(3, "k", "l"), "ok"},
+		{"another node", Dialect{HidesChild: true}, store.Op{Key: key("/p/k"), Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, children(3, "k", "l"), string(otherCount)},
 		{"a multi of one key", Dialect{}, store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k"), Value: []byte("1")}, {Key: key("k"), Value: []byte("333")}}}, late, string(otherLength)},
 		{"a multi with late Stats", Dialect{LateStats: true}, store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k"), Value: []byte("1")}, {Key: key("k"), Value: []byte("333")}}}, late, "ok"},
 	} {

@@ -13,7 +13,7 @@ import (
 // A cancelled operation goes no further, and its place is free with its answer.
 func TestCancelled(t *testing.T) {
 	s := granted(t)
-	s.submit(store.Op{Kind: kv.Put, Key: key("k")}, store.Op{Kind: kv.Get, Key: key("k")}, store.Op{Kind: kv.Range, Key: key("k/"), End: key("k0")},
+	s.submit(store.Op{Kind: kv.Put, Key: key("k")}, store.Op{Kind: kv.Get, Key: key("k")}, store.Op{Kind: kv.Range, Key: key("k/"), Range: &store.RangeOp{End: key("k0")}},
 		store.Op{Kind: kv.Delete, Key: key("a//b")}, store.Op{Kind: kv.Delete, Key: key("k")})
 	for tag := uint32(1); tag <= 4; tag++ {
 		if s.c.Cancel(tag) {
@@ -46,7 +46,7 @@ func TestLostOperations(t *testing.T) {
 
 func TestMalformedAnswers(t *testing.T) {
 	for _, op := range []store.Op{
-		{Kind: kv.Put}, {Kind: kv.Get, Consistency: kv.Local}, {Kind: kv.Range, Consistency: kv.Local, End: key("z")},
+		{Kind: kv.Put}, {Kind: kv.Get, Consistency: kv.Local}, {Kind: kv.Range, Consistency: kv.Local, Range: &store.RangeOp{End: key("z")}},
 		{Kind: kv.CAS, Revision: 1}, {Kind: kv.CAS, Revision: -1}, {Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k")}}},
 	} {
 		s := granted(t)

@@ -26,7 +26,7 @@ func FuzzFeed(f *testing.F) {
 		s := granted(t)
 		ops := []store.Op{
 			{Kind: kv.Put, Key: key("a/b")}, {Kind: kv.Get, Key: key("a")},
-			{Kind: kv.Range, Key: key("a/b"), End: key("a/c")}, {Kind: kv.Delete, Key: key("a")},
+			{Kind: kv.Range, Key: key("a/b"), Range: &store.RangeOp{End: key("a/c")}}, {Kind: kv.Delete, Key: key("a")},
 			{Kind: kv.CAS, Key: key("a"), Revision: 3}, {Kind: kv.CAS, Key: key("a/b"), Revision: -1}, {Kind: kv.Delete, Key: key("//")},
 			{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a/b")}, {Key: key("c")}}},
 		}

@@ -34,7 +34,7 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	}
 	c.ranges.push(op.Key[cut:])
 	c.ranges.push(endWithin(op, cut))
-	c.limits = append(c.limits, op.Limit)
+	c.limits = append(c.limits, op.Range.Limit)
 	c.conn.GetChildren(call, parent, false)
 }
 
@@ -42,11 +42,11 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 // interval's end, a zero byte if that lies behind all the parent's children,
 // and nothing if the key alone is wanted.
 func endWithin(op *store.Op, cut int) []byte {
-	switch {
-	case len(op.End) == 0:
+	switch end := op.Range.End; {
+	case len(end) == 0:
 		return nil
-	case bytes.HasPrefix(op.End, op.Key[:cut]) && len(op.End) > cut:
-		return op.End[cut:]
+	case bytes.HasPrefix(end, op.Key[:cut]) && len(end) > cut:
+		return end[cut:]
 	}
 	return []byte{0}
 }

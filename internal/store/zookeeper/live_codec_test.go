@@ -157,7 +157,7 @@ func agreeOnRanges(t *testing.T, w *wireConn, client *zk.Conn) {
 			want = min(want, tc.limit)
 		}
 		for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
-			e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), End: []byte(tc.end), Limit: tc.limit, Consistency: level})
+			e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), Consistency: level, Range: &store.RangeOp{End: []byte(tc.end), Limit: tc.limit}})
 			if e.Count != want {
 				t.Errorf("%q to %q: %d keys, want %d", tc.key, tc.end, e.Count, want)
 			}
@@ -215,7 +215,7 @@ func TestLiveRefusedKeys(t *testing.T) {
 			}
 		}
 	}
-	w.want(kv.BadRequest, store.Op{Kind: kv.Range, Key: []byte("a//b/")})
+	w.want(kv.BadRequest, store.Op{Kind: kv.Range, Key: []byte("a//b/"), Range: &store.RangeOp{}})
 	w.want(kv.BadRequest, store.Op{Kind: kv.NumKinds, Key: []byte("a")})
 }
 

@@ -15,8 +15,9 @@ type Watching struct {
 	Board *watch.Board
 	// Conns has a connection's index for each watcher of this loop.
 	Conns []int
-	// Fill makes the operation that creates a watcher: key, end, stream. The
-	// memory it gives to op stays as it is until the next Fill.
+	// Fill completes the operation that creates a watcher: its key, and what its
+	// payload op.Watch says. The memory it gives to op stays as it is until the
+	// next Fill.
 	Fill func(watcher uint32, op *store.Op)
 	// Start is the first revision wanted; 0 for what is written from now on.
 	Start int64
@@ -54,6 +55,7 @@ type watchers struct {
 	ops     *slots
 	timeout int64
 	op      store.Op
+	what    store.WatchOp // its payload
 
 	state   []watcherState
 	seen    []int64    // the store's revision up to which a watcher has seen all
@@ -125,11 +127,11 @@ func (w *watchers) pump(i int, now int64) {
 	for ; k < len(todo) && c.ready(); k++ {
 		n := todo[k]
 		op := &w.op
-		*op = store.Op{}
+		w.what = store.WatchOp{Watcher: n}
+		*op = store.Op{Kind: kv.Watch, Tag: watchMark | n, Watch: &w.what}
 		w.cfg.Fill(n, op)
-		op.Kind, op.Tag, op.Watcher = kv.Watch, watchMark|n, n
 		if w.seen[n] > 0 {
-			op.Start = w.seen[n] + 1
+			w.what.Start = w.seen[n] + 1
 		}
 		w.state[n], w.askedAt[n] = asked, now
 		c.codec.Submit(op)

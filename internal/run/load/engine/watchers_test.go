@@ -53,7 +53,7 @@ func newWatchBench(t *testing.T, conns, watchers int, phases ...Phase) *watchBen
 	w.setup = func(c *simCodec) {
 		c.submitted = func(op *store.Op) {
 			if op.Kind == kv.Watch {
-				w.creates[op.Watcher] = append(w.creates[op.Watcher], op.Start)
+				w.creates[op.Watch.Watcher] = append(w.creates[op.Watch.Watcher], op.Watch.Start)
 			} else {
 				w.value[op.Tag] = append([]byte(nil), op.Value...)
 			}

@@ -1,0 +1,66 @@
+// Package bench is the command bench: one operation measured on a cluster that
+// runs already, with the command lines and the summary of etcd's benchmark. Each
+// of its commands is a preset of package scenario, with flags over it.
+package bench
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+)
+
+// Command returns the command bench.
+func Command(a *command.App) *cobra.Command {
+	g := command.Group("bench", "Measure one operation on a cluster that runs already", listed(kinds()))
+	g.Long = `Measure one operation on a cluster that runs already, and print what came of it.
+
+Without --rate each client sends when it is free (a closed loop); with it,
+operations become due on a schedule whatever the store does (an open loop).
+
+The command lines of etcd's benchmark work here, and so do scripts that read
+its summary. One default differs: --key-space-size is the number of operations
+instead of 1, with which one key is overwritten for ever.`
+	common := newCommon(command.NewFlags(g.PersistentFlags()))
+	for _, kind := range kinds() {
+		g.AddCommand(one(a, common, kind))
+	}
+	return g
+}
+
+// listed are the names of the commands, for a sentence.
+func listed(all []kind) string {
+	names := make([]string, len(all))
+	for i, k := range all {
+		names[i] = k.name
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// one returns the command of a kind.
+func one(a *command.App, common *common, kind kind) *cobra.Command {
+	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Args: command.Takes(0, kind.most, kind.takes)}
+	if kind.alias != "" {
+		c.Aliases = []string{kind.alias}
+	}
+	f := newOptions(common, kind, c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error { return measure(c.Context(), a, f, args) }
+	return a.Gated(c, false)
+}
+
+func measure(ctx context.Context, a *command.App, f *options, args []string) error {
+	s, err := f.scenario(args, a.Catalog)
+	if err != nil {
+		return err
+	}
+	a.Warn(s.Warnings...)
+	return a.Conduct(ctx, runner.Options{Scenario: s, Out: f.out}, command.Rendering{
+		Format: f.format, Strict: f.strict, Single: f.repeats == 1, Discard: f.out == "",
+		Then: func(run *record.Run, dir string) error { return afterwards(a, f, run, dir) },
+	})
+}

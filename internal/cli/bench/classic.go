@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+)
+
+// afterwards is what `bench` does with a record that `run` does not.
+func afterwards(a *command.App, f *options, run *record.Run, dir string) error {
+	if f.repeats > 1 {
+		return nil // etcd's benchmark has no summary of several
+	}
+	if len(run.Trials) == 0 || run.Trials[0].Opened == nil {
+		return nil // what went wrong was told
+	}
+	t := &run.Trials[0]
+	if err := classic(a, f, dir, t); err != nil {
+		return err
+	}
+	if h := t.Hashes; h != nil && h.Failure != "" {
+		return fmt.Errorf("the members' data could not be compared: %s", h.Failure)
+	}
+	return nil
+}
+
+// classic prints the summary of etcd's benchmark below ours, and writes the
+// perfdash report.
+func classic(a *command.App, f *options, dir string, t *record.Trial) error {
+	files, err := record.OpenTrial(dir, t.Folder)
+	if err != nil {
+		return err
+	}
+	summary := f.summary
+	summary.Operations, summary.Created, summary.Events = f.kind.sections.Operations, f.kind.sections.Created, f.kind.sections.Events
+	if f.format == "text" {
+		if f.manyKeys() && t.KeySpace > 1 {
+			summary.Note = fmt.Sprintf("The key space has %s keys; etcd's benchmark overwrites 1 key unless --key-space-size says otherwise.", readable.Count(t.KeySpace))
+		}
+		if err := summary.Write(a.Stdout, t, files); err != nil {
+			return err
+		}
+	}
+	if f.perfdash {
+		return writePerfdash(a, f, summary, t, files)
+	}
+	return nil
+}
+
+// manyKeys reports whether the command has more keys than the one of the same
+// name in etcd's benchmark would have, because nobody said how many.
+func (f *options) manyKeys() bool {
+	return f.set.Lookup("key-space-size") != nil && !f.given("key-space-size") &&
+		slices.Contains([]string{"put", "txn-put", "txn-mixed"}, f.kind.name)
+}
+
+// artifacts is the folder of perfdash reports, unless $ARTIFACTS names one.
+const artifacts = "_artifacts"
+
+func writePerfdash(a *command.App, f *options, summary report.Classic, t *record.Trial, files *record.Files) error {
+	dir := os.Getenv("ARTIFACTS")
+	if dir == "" {
+		dir = artifacts
+		// Where others can write, a link of theirs would choose the folder.
+		if info, err := os.Lstat(dir); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a symbolic link, and the perfdash report is not written through one; name its folder with the variable ARTIFACTS", dir)
+		}
+	}
+	path, err := summary.WritePerfdash(dir, f.kind.name, t, files, time.Now())
+	if err == nil {
+		a.Remark("the perfdash report is in %s", path)
+	}
+	return err
+}

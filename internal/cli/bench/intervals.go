@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Bounds of an interval that holds every key of a load, and nearly every other.
+const (
+	firstOfAll = "\x00"
+	afterAll   = "\xff"
+)
+
+func (f *options) registerRange(r command.Flags) {
+	r.Toggle("prefix", &f.prefix, "all keys that begin with KEY; without KEY all there are")
+}
+
+// fillRange settles what `range` reads.
+func (f *options) fillRange(args []string) error {
+	if f.prefix && len(args) > 1 {
+		return command.Usage("--prefix reads all keys that begin with KEY, and END %q bounds them, too; give one of them", args[1])
+	}
+	if len(args) == 0 {
+		if !f.prefix {
+			return command.Usage("bench range needs %s", f.kind.takes)
+		}
+		f.put("range-key", firstOfAll)
+		f.put("range-end", afterAll)
+		return nil
+	}
+	f.put("range-key", args[0])
+	switch {
+	case len(args) > 1:
+		f.put("range-end", args[1])
+	case f.prefix:
+		end := prefixEnd(args[0])
+		if end == "" {
+			return command.Usage("no key follows those that begin with %q, so they cannot be told from the rest", args[0])
+		}
+		f.put("range-end", end)
+	}
+	return nil
+}
+
+// prefixEnd is the first key behind all that begin with the prefix; empty if
+// there is none.
+func prefixEnd(prefix string) string {
+	end := []byte(prefix)
+	for i, b := range slices.Backward(end) {
+		if b < 0xff {
+			end[i]++
+			return string(end[:i+1])
+		}
+	}
+	return ""
+}
+
+func (f *options) registerMixed(r command.Flags) {
+	r.Number("put-weight", &f.putWeight, "W", "share of puts, relative to the other weight")
+	r.Number("get-weight", &f.getWeight, "W", "share of gets, relative to the other weight")
+}
+
+func (f *options) fillMixed([]string) error {
+	put, get := f.putWeight, f.getWeight
+	switch {
+	case !f.given("put-weight") && !f.given("get-weight"):
+		return nil
+	case f.preset.Given("mix"):
+		return command.Usage("--mix has all weights, so --put-weight and --get-weight mean nothing; drop them")
+	case put < 0 || get < 0:
+		return command.Usage("--put-weight and --get-weight cannot be negative")
+	case put == 0 && get == 0:
+		return command.Usage("--put-weight and --get-weight are both 0, so there is nothing to do")
+	case put == 0:
+		f.put("mix", fmt.Sprintf("get=%g", get))
+	case get == 0:
+		f.put("mix", fmt.Sprintf("put=%g", put))
+	default:
+		f.put("mix", fmt.Sprintf("put=%g,get=%g", put, get))
+	}
+	return nil
+}
+
+func (f *options) registerTxnMixed(r command.Flags) {
+	r.Number("rw-ratio", &f.rwRatio, "R", "reads for each write")
+	r.Text("end-key", &f.endKey, "KEY", "the first key after what is read; the same as END")
+}
+
+// fillTxnMixed settles what is read: all keys, or all with the prefix, unless
+// KEY or an end is given.
+func (f *options) fillTxnMixed(args []string) error {
+	if !(f.rwRatio >= 0) || f.rwRatio > scenario.MaxRate {
+		return command.Usage("--rw-ratio is %g and must be from 0 to %d", f.rwRatio, scenario.MaxRate)
+	}
+	if f.rwRatio == 0 {
+		f.put("mix", "txn")
+		f.preset.Drop("range-limit")
+		return nil
+	}
+	f.put("mix", fmt.Sprintf("txn-get=%g,txn=1", f.rwRatio))
+	first, end := firstOfAll, afterAll
+	if f.preset.Given("prefix") {
+		prefix := f.text("prefix")
+		if behind := prefixEnd(prefix); behind != "" {
+			first, end = prefix, behind
+		}
+	}
+	if len(args) > 0 {
+		first = args[0]
+	}
+	switch {
+	case len(args) > 1 && f.endKey != "":
+		return command.Usage("END %q and --end-key %q are the same; give one of them", args[1], f.endKey)
+	case len(args) > 1:
+		end = args[1]
+	case f.endKey != "":
+		end = f.endKey
+	}
+	f.put("range-key", first)
+	f.put("range-end", end)
+	return nil
+}

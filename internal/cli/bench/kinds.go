@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+)
+
+// kind is one of the `bench` commands: a preset of package scenario, and how
+// it is told on the command line.
+type kind struct {
+	name  string // the preset's, too
+	args  string // behind the name, in help
+	most  int    // arguments
+	takes string // what they are, for the sentence that refuses others
+	alias string
+	short string
+
+	// without are parameters for which it has no flags, and only, if not nil,
+	// those for which it has; names are what it calls the flags of some.
+	without []string
+	only    []string
+	names   map[string]string
+	// mixed says that its operations can be given, and so has the flags of all.
+	mixed bool
+	// preloads says that its keys are written before, unless --no-preload is given.
+	preloads bool
+	// flags registers the flags that no parameter has, and fill says by them and
+	// the arguments what the parameters are. Both are nil for a command without.
+	flags func(*options, command.Flags)
+	fill  func(*options, []string) error
+	// sections are those of the summary, where it has some.
+	sections report.Classic
+}
+
+// What several commands have no flags for.
+var (
+	aboutKeys     = []string{"key-size", "value-size", "key-space", "prefix", "distribution", "preload"}
+	aboutInterval = []string{"range-key", "range-end"}
+	aboutWatchers = []string{
+		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher",
+		"watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
+	}
+	aboutCleanup = []string{"cleanup", "cleanup-compact", "cleanup-defragment"}
+	aboutTime    = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
+	// intervalArgs are what arguments are called in sentences.
+	intervalArgs = map[string]string{"range-key": "KEY", "range-end": "END"}
+	putNames     = map[string]string{"total": "--put-total", "rate": "--put-rate"}
+)
+
+func kinds() []kind {
+	return []kind{
+		{name: "put", short: "Write keys"},
+		{name: "get", short: "Read one key at a time from the key space", preloads: true},
+		{
+			name: "range", args: "KEY [END]", most: 2, takes: "KEY and perhaps END, the first key after the interval",
+			short:   "Read a given key or interval again and again",
+			without: slices.Concat(aboutKeys, aboutInterval), names: intervalArgs,
+			flags: (*options).registerRange, fill: (*options).fillRange,
+		},
+		{name: "list", short: "List keys of the key space, from one of them on", without: aboutInterval, preloads: true},
+		{name: "delete", short: "Delete keys", preloads: true},
+		{name: "cas", short: "Compare a key's version and set its value", preloads: true},
+		{name: "txn-put", alias: "txn", short: "Write several keys in one transaction"},
+		{name: "mixed", short: "Write and read keys of one key space", mixed: true, preloads: true, flags: (*options).registerMixed, fill: (*options).fillMixed},
+		{
+			name: "txn-mixed", args: "[KEY] [END]", most: 2, takes: "KEY, from which transactions read, and END, up to which",
+			short:   "Write one key, or read an interval, in a transaction each",
+			without: aboutInterval, names: intervalArgs, preloads: true,
+			flags: (*options).registerTxnMixed, fill: (*options).fillTxnMixed,
+		},
+		{
+			name: "stm", short: "Read keys and write some of them in an optimistic transaction, again where another was quicker",
+			without: aboutWatchers, names: map[string]string{"key-space": "--keys"},
+		},
+		{
+			name: "lease-keepalive", short: "Keep leases alive, each client one of its own",
+			without: slices.Concat(aboutKeys, aboutWatchers),
+		},
+		{
+			name: "watch", short: "Write watched keys, and time the events that their watchers get",
+			only: append([]string{"key-size", "key-space", "prefix"}, aboutTime...), names: putNames,
+			flags: (*options).registerWatch, fill: (*options).fillWatch,
+			sections: report.Classic{
+				Created: &report.Section{Heading: "Watch creation summary:", Label: "make"},
+				Events:  &report.Section{Heading: "Watch events received summary:", Label: "put"},
+			},
+		},
+		{
+			name: "watch-get", short: "Read a key while watchers catch up with earlier events of another",
+			only:  []string{"prefix", "duration", "timeout", "threads", "watch.watchers", "watch.streams", "watch.earlier-events"},
+			flags: func(*options, command.Flags) {}, fill: (*options).fillWatchGet,
+			sections: report.Classic{Operations: &report.Section{Heading: "Get during watch summary:"}},
+		},
+		{
+			name: "watch-latency", short: "Time the events of one key's writes, from when each was due and sent to its arrival at each watcher",
+			only: append([]string{"key-size", "value-size", "prefix", "watch.prev-kv"}, aboutTime...), names: putNames,
+			flags: (*options).registerWatchLatency, fill: (*options).fillWatchLatency,
+			sections: report.Classic{
+				Operations: &report.Section{Heading: "Put summary:", Label: "put"},
+				Events:     &report.Section{Heading: "Watch events summary:", Label: "watch"},
+			},
+		},
+	}
+}

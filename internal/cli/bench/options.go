@@ -1,0 +1,289 @@
+package bench
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// common are the flags that all `bench` commands have, before or behind
+// the command's name. Their names and defaults are those of etcd's benchmark,
+// so that its command lines work.
+type common struct {
+	command.AttachFlags
+	targetLeader bool
+	autoSync     time.Duration
+	conns        int
+	clients      int
+
+	summary  report.Classic
+	perfdash bool
+	out      string
+	format   string
+	strict   bool
+}
+
+func newCommon(r command.Flags) *common {
+	f := &common{AttachFlags: command.NewAttachFlags(), conns: 1, clients: 1, format: "text"}
+	f.Register(r)
+	r.Toggle("target-leader", &f.targetLeader, "the same as --target leader")
+	r.Span("auto-sync-interval", &f.autoSync, "above 0, the endpoints are those that the cluster tells: the same as --target all")
+	r.Whole("conns", &f.conns, "connections")
+	r.Whole("clients", &f.clients, "clients in all, each with one operation outstanding")
+	r.Toggle("precise", &f.summary.Precise, "seconds with all their digits")
+	r.Toggle("sample", &f.summary.Sample, "a line for each second, too")
+	r.Toggle("report-perfdash", &f.perfdash, "write the percentiles as JSON for perfdash into the folder $ARTIFACTS, or else _artifacts")
+	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")
+	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
+	r.Toggle("strict", &f.strict, "exit with 1 when the verdict is suspect, too")
+	return f
+}
+
+// options are the flags of one `bench` command: those of its parameters, and
+// beside them what etcd's benchmark calls otherwise.
+type options struct {
+	*common
+	kind   kind
+	preset *scenario.Command
+
+	seed    uint64
+	repeats int
+
+	sequential bool
+	noPreload  bool
+	putWeight  float64
+	getWeight  float64
+	rwRatio    float64 // reads for each write
+	prefix     bool    // range: all keys that begin with KEY
+	paginate   bool
+	endKey     string
+	watch      watchFlags
+
+	set *pflag.FlagSet // knows which were given
+}
+
+func newOptions(common *common, kind kind, set *pflag.FlagSet) *options {
+	preset := scenario.NewCommand(kind.name)
+	for key, name := range kind.names {
+		preset.Names[key] = name
+	}
+	f := &options{
+		common: common, kind: kind, preset: preset,
+		seed: scenario.DefaultSeed, repeats: 1, putWeight: 50, getWeight: 50, rwRatio: 1, set: set,
+	}
+	r := command.NewFlags(set)
+	offered := kind.offered(preset)
+	for _, p := range offered {
+		f.parameter(r, p)
+	}
+	has := func(key string) bool {
+		return slices.ContainsFunc(offered, func(p *scenario.Parameter) bool { return p.Key == key })
+	}
+	if has("distribution") {
+		r.Toggle("sequential-keys", &f.sequential, "the same as --distribution sequential")
+	}
+	if kind.preloads {
+		r.Toggle("no-preload", &f.noPreload, "do not write missing keys before")
+	}
+	if has("page-size") {
+		r.Toggle("paginate", &f.paginate, "the same as --page-size "+benchPage)
+	}
+	if kind.flags != nil {
+		kind.flags(f, r)
+	}
+	r.Whole("repeats", &f.repeats, "measure so often, and print a table with the medians")
+	r.Seed("seed", &f.seed, "everything random comes from it")
+	return f
+}
+
+// offered are the parameters for which the command has a flag.
+func (k kind) offered(c *scenario.Command) []*scenario.Parameter {
+	return slices.DeleteFunc(c.Parameters(k.mixed), func(p *scenario.Parameter) bool {
+		switch p.Key {
+		case "connections", "clients", "target": // all commands have them
+			return true
+		case "preload":
+			return k.preloads || slices.Contains(k.without, p.Key) || k.only != nil
+		}
+		return slices.Contains(k.without, p.Key) || k.only != nil && !slices.Contains(k.only, p.Key)
+	})
+}
+
+// parameter registers the flag of a parameter.
+func (f *options) parameter(r command.Flags, p *scenario.Parameter) {
+	name := f.preset.FlagName(p)
+	v := &parameterFlag{preset: f.preset, parameter: p, text: f.preset.Default(p)}
+	r.Set.Var(v, name, p.Meaning)
+	if v.Type() == "bool" {
+		r.Set.Lookup(name).NoOptDefVal = "true"
+	}
+}
+
+// given reports whether a flag was on the command line.
+func (f *options) given(name string) bool { return command.Given(f.set, name) }
+
+// scenario makes the one trial that the flags ask for. Its error is one
+// sentence in the flags' words.
+func (f *options) scenario(args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
+	if err := f.checkRepeats(); err != nil {
+		return nil, err
+	}
+	if err := f.fill(args); err != nil {
+		return nil, err
+	}
+	attach, err := f.Attach()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.CheckStore(nil, catalog); err != nil {
+		return nil, err
+	}
+	s, err := f.preset.Scenario(catalog, scenario.Ask{Store: f.Store, Attach: attach, Seed: f.seed, Repeats: f.repeats})
+	if err != nil {
+		return nil, command.Usage("%w", err)
+	}
+	return s, nil
+}
+
+// fill says what the parameters are, beside those that have a flag of their own.
+func (f *options) fill(args []string) error {
+	if err := f.fillTarget(); err != nil {
+		return err
+	}
+	c := f.preset
+	if c.Given("rate") && f.isZero("rate") {
+		c.Drop("rate")
+	}
+	for _, of := range []struct {
+		flag, key string
+		n         int
+	}{{"conns", "connections", f.conns}, {"clients", "clients", f.clients}} {
+		if f.given(of.flag) {
+			f.put(of.key, strconv.Itoa(of.n))
+		}
+	}
+	if c.Given("rate") && !f.given("clients") && f.conns > 0 {
+		c.Let("clients", strconv.Itoa(f.conns)) // an open loop has none, and all connections send
+	}
+	if f.sequential {
+		if d, err := scenario.ParseDistribution(f.text("distribution")); c.Given("distribution") && err == nil && d.Name != scenario.Sequential {
+			return command.Usage("--sequential-keys and --distribution %s contradict each other; give one of them", d)
+		}
+		f.put("distribution", scenario.Sequential)
+	}
+	if f.kind.preloads {
+		c.Names["preload: false"] = "--no-preload"
+		if f.noPreload {
+			f.put("preload", "false")
+		}
+	} else {
+		c.Names["preload: false"] = "no --preload"
+	}
+	if f.paginate {
+		if c.Given("page-size") {
+			return command.Usage("--paginate and --page-size are the same; give one of them")
+		}
+		c.Names["page-size"] = "--paginate"
+		f.put("page-size", benchPage)
+	}
+	if f.kind.fill != nil {
+		return f.kind.fill(f, args)
+	}
+	return nil
+}
+
+// isZero reports whether a parameter's flag says 0.
+func (f *options) isZero(key string) bool {
+	n, err := scenario.ParseNumber(f.text(key))
+	return err == nil && n == 0
+}
+
+// text is what a parameter's flag says, or its default; empty without a flag.
+func (f *options) text(key string) string {
+	c := f.preset
+	if flag := f.set.Lookup(c.FlagName(c.Parameter(key))); flag != nil {
+		return flag.Value.String()
+	}
+	return ""
+}
+
+// benchPage is how many keys `--paginate` reads at a time, as etcd's benchmark
+// does.
+const benchPage = "10000"
+
+// put sets a parameter to a text that is a value of it.
+func (f *options) put(key, text string) {
+	if err := f.preset.Set(key, text); err != nil {
+		panic("cli: " + key + ": " + err.Error())
+	}
+}
+
+func (f *options) fillTarget() error {
+	target := f.Target
+	switch {
+	case f.autoSync < 0:
+		return command.Usage("--auto-sync-interval is %v and cannot be negative", f.autoSync)
+	case f.targetLeader && f.given("target") && target.Mode != kv.LeaderOnly:
+		return command.Usage("--target-leader and --target %s contradict each other; give one of them", target)
+	case f.targetLeader:
+		target = kv.Target{Mode: kv.LeaderOnly}
+	case f.autoSync > 0 && !f.given("target"):
+		target = kv.Target{Mode: kv.All}
+	}
+	f.preset.Let("target", target.String())
+	return nil
+}
+
+// checkRepeats refuses what has no room for several measurements.
+func (f *options) checkRepeats() error {
+	switch {
+	case f.repeats < 1 || f.repeats > scenario.MaxRepeats:
+		return command.Usage("--repeats must be from 1 to %d, not %d", scenario.MaxRepeats, f.repeats)
+	case f.repeats == 1:
+		return nil
+	}
+	hashes := f.set.Lookup("check-hashkv")
+	for _, one := range []struct {
+		flag  string
+		asked bool
+	}{{"sample", f.summary.Sample}, {"precise", f.summary.Precise}, {"report-perfdash", f.perfdash}, {"check-hashkv", hashes != nil && hashes.Value.String() == "true"}} {
+		if one.asked {
+			return command.Usage("--%s is about one measurement, and --repeats asks for %d; drop one of them", one.flag, f.repeats)
+		}
+	}
+	return nil
+}
+
+// parameterFlag is the flag of a parameter.
+type parameterFlag struct {
+	preset    *scenario.Command
+	parameter *scenario.Parameter
+	text      string
+}
+
+// Set implements pflag.Value.
+func (v *parameterFlag) Set(s string) error {
+	err := v.preset.Set(v.parameter.Key, s)
+	if err == nil {
+		v.text = s
+	}
+	return err
+}
+
+// String implements pflag.Value; it is what help shows as the default.
+func (v *parameterFlag) String() string {
+	if v.text == "0s" || v.text == scenario.Closed.String() {
+		return "" // nothing, as without the flag
+	}
+	return v.text
+}
+
+// Type implements pflag.Value; it stands for the value in help.
+func (v *parameterFlag) Type() string { return v.parameter.Hint() }

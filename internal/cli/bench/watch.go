@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// watchFlags are those of the commands with watchers.
+type watchFlags struct {
+	streams   int
+	perStream int
+	keys      int64 // watched
+}
+
+func (f *options) registerWatch(r command.Flags) {
+	f.watch = watchFlags{streams: 10, perStream: 100, keys: 1}
+	r.Whole("streams", &f.watch.streams, "watch streams")
+	r.Whole("watch-per-stream", &f.watch.perStream, "watchers on each stream")
+	r.Long("watched-key-total", &f.watch.keys, "keys that are watched, and written in turn; no more than there are (--key-space-size)")
+	r.Toggle("sequential-keys", &f.sequential, "no matter: the watched keys are always the first of the key space")
+}
+
+// fillWatch: the keys that are watched are all that there are.
+func (f *options) fillWatch([]string) error {
+	w := &f.watch
+	if w.keys < 1 {
+		return command.Usage("--watched-key-total must be at least 1, not %d", w.keys)
+	}
+	if n, err := command.ParseWhole[int64](f.text("key-space")); !f.preset.Given("key-space") || err == nil && n > w.keys {
+		f.put("key-space", strconv.FormatInt(w.keys, 10))
+	}
+	return f.onStreams("--watch-per-stream")
+}
+
+// onStreams says how many watchers so many on each stream are.
+func (f *options) onStreams(flag string) error {
+	w := &f.watch
+	switch {
+	case w.streams < 1 || w.streams > scenario.MaxWatchers:
+		return command.Usage("--streams is %d and must be from 1 to %d", w.streams, scenario.MaxWatchers)
+	case w.perStream < 1 || w.perStream > scenario.MaxWatchers/w.streams:
+		return command.Usage("%s is %d and must be from 1 to %d, with %d streams", flag, w.perStream, scenario.MaxWatchers/w.streams, w.streams)
+	}
+	f.put("watch.watchers", strconv.Itoa(w.streams*w.perStream))
+	f.put("watch.streams", strconv.Itoa(w.streams))
+	return nil
+}
+
+// catchUpKey is the key that the watchers of `watch-get` watch, after the prefix.
+const catchUpKey = "watchkey"
+
+// fillWatchGet: one client reads on a connection of its own.
+func (f *options) fillWatchGet([]string) error {
+	if f.preset.Given("prefix") {
+		f.preset.Let("watch.key", f.text("prefix")+catchUpKey)
+	}
+	streams, err := command.ParseWhole[int](f.text("watch.streams"))
+	if err != nil {
+		return command.Usage("--streams: %w", err)
+	}
+	f.preset.Let("clients", "1")
+	return f.ownConnections(streams)
+}
+
+// ownConnections puts the watchers on connections of their own, and the
+// operations on another.
+func (f *options) ownConnections(streams int) error {
+	if f.conns < 1 || f.conns > scenario.MaxConnections {
+		return command.Usage("--conns is %d and must be from 1 to %d", f.conns, scenario.MaxConnections)
+	}
+	f.preset.Let("watch.connections", strconv.Itoa(min(f.conns, streams)))
+	f.preset.Let("connections", "1")
+	return nil
+}
+
+func (f *options) registerWatchLatency(r command.Flags) {
+	f.watch = watchFlags{streams: 10, perStream: 10}
+	r.Whole("streams", &f.watch.streams, "watch streams")
+	r.Whole("watchers-per-stream", &f.watch.perStream, "watchers on each stream")
+}
+
+func (f *options) fillWatchLatency([]string) error {
+	if err := f.onStreams("--watchers-per-stream"); err != nil {
+		return err
+	}
+	if !f.isZero("rate") {
+		f.preset.Let("clients", "1")
+	}
+	return f.ownConnections(f.watch.streams)
+}

@@ -1,0 +1,167 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// Rendering is how a run's result is to be shown.
+type Rendering struct {
+	Format  string // text or json
+	Strict  bool
+	Single  bool // the run's one trial instead of a table
+	Discard bool // the record is made in a temporary folder, and goes at the end
+	// Then prints what the command has to say beyond that, before the thresholds
+	// that were missed; nil for nothing.
+	Then func(run *record.Run, dir string) error
+}
+
+// Conduct carries out a run, reopens its record, prints it and holds it to the
+// command's gate.
+func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (err error) {
+	path, err := Self()
+	if err != nil {
+		return err
+	}
+	if err := a.Gate.Begin(o.Scenario); err != nil {
+		return err
+	}
+	d := NewDisplay(a.Screen, nil)
+	defer d.Clear()
+	ctx, stop := Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
+	defer stop()
+	if as.Discard {
+		if o.Out, err = os.MkdirTemp("", "quorumbench-bench-"); err != nil {
+			return fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
+		}
+		defer func() {
+			if gone := os.RemoveAll(o.Out); gone != nil && err == nil {
+				err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
+			}
+		}()
+	}
+	o.Lookup, o.Self, o.Tool, o.Watch = a.Lookup, path, Tool(), d.show
+	lines := a.Gate.told(&o, d)
+	dir, runErr := runner.Run(ctx, o)
+	d.Clear()
+	if dir == "" {
+		err := ended(nil, runErr, as.Strict)
+		lines.end(nil, nil, err)
+		return err
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		lines.end(nil, nil, err)
+		return errors.Join(runErr, err)
+	}
+	run.ReadEvents(dir)
+	unprinted := a.render(run, dir, as)
+	var then error
+	if as.Then != nil {
+		then = as.Then(run, dir)
+	}
+	err = ended(run, runErr, as.Strict)
+	missed, checking := a.Missed(a.Gate, run, dir)
+	lines.end(run, missed, err)
+	switch {
+	case unprinted != nil:
+		return errors.Join(runErr, unprinted)
+	case err != nil:
+		return err
+	case then != nil:
+		return then
+	case checking != nil:
+		return checking
+	case len(missed) > 0:
+		return &Exit{Code: ExitFailed}
+	}
+	return nil
+}
+
+// render prints what the record says: a table or one trial, or one JSON object.
+func (a *App) render(run *record.Run, dir string, as Rendering) error {
+	if as.Discard {
+		dir = ""
+	}
+	switch {
+	case as.Format == "json" && as.Single:
+		if len(run.Trials) == 0 {
+			return nil // there is no result; the error says why
+		}
+		return report.JSON(a.Stdout, &run.Trials[0])
+	case as.Single && as.Format != "json":
+		if len(run.Trials) == 0 {
+			return nil
+		}
+		return report.Summary(a.Stdout, &run.Trials[0], dir)
+	}
+	comparisons, wrong := a.Gate.Comparisons(run)
+	if as.Format == "json" {
+		return errors.Join(report.RunJSON(a.Stdout, run, comparisons), wrong)
+	}
+	if err := report.Text(a.Stdout, run, dir); err != nil {
+		return err
+	}
+	for _, c := range comparisons {
+		if err := report.Compare(a.Stdout, c); err != nil {
+			return err
+		}
+	}
+	return wrong
+}
+
+// JSON prints one object.
+func (a *App) JSON(v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the result cannot be written as JSON: %w", err)
+	}
+	a.Printf("%s\n", b)
+	return nil
+}
+
+// ended turns what a run came to into an error, which decides the exit code.
+// run is nil when nothing was recorded.
+func ended(run *record.Run, err error, strict bool) error {
+	switch {
+	case errors.Is(err, context.Canceled), err == nil && run != nil && run.State == record.Interrupted:
+		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted")}
+	case err != nil:
+		return err
+	case run == nil:
+		return nil
+	case run.State == record.Failed:
+		return errors.New(run.Failure)
+	}
+	worst := run.Verdict()
+	if worst == verdict.Valid || worst == verdict.Suspect && !strict {
+		return nil
+	}
+	return fmt.Errorf("the verdict is %s%s", worst, blame(run, worst))
+}
+
+// blame names the trials with the given verdict, or why the only one has it.
+func blame(run *record.Run, worst verdict.State) string {
+	var names []string
+	for i := range run.Trials {
+		if run.Trials[i].Verdict.State == worst {
+			names = append(names, run.Trials[i].Name)
+		}
+	}
+	if len(run.Trials) == 1 && len(run.Trials[0].Verdict.Reasons) > 0 {
+		return ": " + run.Trials[0].Verdict.Reasons[0].Text
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " for " + strings.Join(names, ", ")
+}

@@ -1,0 +1,100 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// judged is a run with a trial of each verdict.
+func judged(states ...verdict.State) *record.Run {
+	r := &record.Run{State: record.Complete}
+	for i, s := range states {
+		t := record.Trial{Verdict: verdict.Verdict{State: s}}
+		t.Name = fmt.Sprintf("t%d", i+1)
+		if s != verdict.Valid {
+			t.Verdict.Reasons = []verdict.Reason{{Rule: 5, Text: "it stood still"}}
+		}
+		r.Trials = append(r.Trials, t)
+	}
+	return r
+}
+
+func TestEnded(t *testing.T) {
+	interrupted := judged(verdict.Suspect)
+	interrupted.State = record.Interrupted
+	failed := judged(verdict.Valid)
+	failed.State, failed.Failure = record.Failed, "the disk is full"
+	for _, test := range []struct {
+		name   string
+		run    *record.Run
+		err    error
+		strict bool
+		code   int
+		text   string
+	}{
+		{"valid", judged(verdict.Valid), nil, true, ExitDone, ""},
+		{"suspect", judged(verdict.Valid, verdict.Suspect), nil, false, ExitDone, ""},
+		{"suspect and strict", judged(verdict.Valid, verdict.Suspect), nil, true, ExitFailed, "the verdict is suspect for t2"},
+		{"invalid", judged(verdict.Invalid, verdict.Suspect, verdict.Invalid), nil, false, ExitFailed, "the verdict is invalid for t1, t3"},
+		{"one invalid", judged(verdict.Invalid), nil, false, ExitFailed, "the verdict is invalid: it stood still"},
+		{"no trial", judged(), nil, false, ExitFailed, "the verdict is invalid"},
+		{"error", judged(verdict.Valid), errors.New("it broke"), false, ExitFailed, "it broke"},
+		{"error before the record", nil, errors.New("it broke"), false, ExitFailed, "it broke"},
+		{"wrong file", nil, Usage("bad"), false, ExitUsage, "bad"},
+		{"failed", failed, nil, false, ExitFailed, "the disk is full"},
+		{"interrupted", interrupted, fmt.Errorf("x: %w", context.Canceled), false, ExitInterrupted, "interrupted"},
+		{"interrupted without an error", interrupted, nil, false, ExitInterrupted, "interrupted"},
+		{"interrupted before the record", nil, context.Canceled, false, ExitInterrupted, "interrupted"},
+	} {
+		err := ended(test.run, test.err, test.strict)
+		if got := ExitCode(err); got != test.code {
+			t.Errorf("%s: exit code %d, not %d", test.name, got, test.code)
+		}
+		if test.text != "" && err.Error() != test.text {
+			t.Errorf("%s: %q, not %q", test.name, err, test.text)
+		}
+	}
+}
+
+func TestRenderWithoutTrialsPrintsNothingForOne(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		var b bytes.Buffer
+		a := &App{Stdout: NewOutput(&b)}
+		if err := a.render(judged(), "dir", Rendering{Format: format, Single: true}); err != nil || b.Len() > 0 {
+			t.Errorf("%s: %v and %q", format, err, b.String())
+		}
+	}
+}
+
+func TestRenderTheRunAsOneObject(t *testing.T) {
+	var b bytes.Buffer
+	a := &App{Stdout: NewOutput(&b)}
+	if err := a.render(judged(verdict.Valid), "dir", Rendering{Format: "json"}); err != nil {
+		t.Fatal(err)
+	}
+	var object struct{ State string }
+	if err := json.Unmarshal(b.Bytes(), &object); err != nil || object.State != "complete" {
+		t.Errorf("state is %q, %v", object.State, err)
+	}
+}
+
+func TestTool(t *testing.T) {
+	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
+		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"},
+	}}
+	if got, want := toolOf(record.Tool{Version: "devel"}, info), (record.Tool{Version: "v1.2.3", Revision: "abc with changes"}); got != want {
+		t.Errorf("%+v, not %+v", got, want)
+	}
+	info = &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}
+	if got, want := toolOf(record.Tool{Version: "devel"}, info), (record.Tool{Version: "devel"}); got != want {
+		t.Errorf("%+v, not %+v", got, want)
+	}
+}

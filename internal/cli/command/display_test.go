@@ -1,0 +1,135 @@
+package command
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command/commandtest"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// done is a trial's result.
+func done() *record.Trial {
+	h := measure.NewHistogram()
+	for i := range 10_000 {
+		measure.Record(h, int64(i+1)*1000)
+	}
+	return &record.Trial{
+		PerSecond: 18_432.4, Errors: 1, ServiceTime: record.Times{Summary: measure.Summarize(h, 0)},
+		Verdict: verdict.Verdict{State: verdict.Valid},
+	}
+}
+
+// reports is a run of two trials as it is told.
+func reports() []runner.Progress {
+	measuring := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 2, Name: "put-leader", PerSecond: 18_000, P99: 4.5e6, Errors: 1,
+		Elapsed: 4 * time.Second, Share: 0.419, TrialLeft: 4 * time.Second, Left: 11600 * time.Millisecond}
+	later := measuring
+	later.Elapsed += 250 * time.Millisecond
+	late := measuring
+	late.Elapsed += PlainEvery
+	return []runner.Progress{
+		{Stage: runner.Starting, Trials: 2, Name: "etcd cluster of 3", Left: 15 * time.Second},
+		{Stage: runner.WarmingUp, Trial: 1, Trials: 2, Name: "put-leader", Elapsed: 3 * time.Second},
+		measuring, later, late,
+		{Stage: runner.Draining, Trial: 1, Trials: 2, Name: "put-leader", InFlight: 1000, Elapsed: 15 * time.Second},
+		{Stage: runner.TrialDone, Trial: 1, Trials: 2, Name: "put-leader", Result: done(), Elapsed: 15 * time.Second},
+		{Stage: runner.Stopping, Trial: 2, Trials: 2, Name: "etcd cluster of 3", Elapsed: 20 * time.Second},
+	}
+}
+
+func TestPlainLines(t *testing.T) {
+	var b bytes.Buffer
+	d := NewDisplay(&b, nil)
+	for _, p := range reports() {
+		d.show(p)
+	}
+	d.Note("stopping")
+	d.Clear()
+	want := `starting the etcd cluster of 3, 15s left in all
+[1/2] put-leader: warming up, 0 errors
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s left, 12s left in all
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s left, 12s left in all
+[1/2] put-leader: draining, 0 errors, 1,000 in flight
+[1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid
+stopping the etcd cluster of 3
+quorumbench: stopping
+`
+	if b.String() != want {
+		t.Errorf("it prints\n%s\nnot\n%s", b.String(), want)
+	}
+}
+
+// onTerminal is a display on a terminal of the width.
+func onTerminal(to io.Writer, width int) *Display {
+	return NewDisplay(to, func() int { return width })
+}
+
+func TestTerminalKeepsOnlyTheResults(t *testing.T) {
+	var b bytes.Buffer
+	d := onTerminal(&b, 40)
+	for i, p := range reports() {
+		d.show(p)
+		shown := commandtest.Screen(b.String())
+		if i == 2 {
+			if last := shown[len(shown)-2]; last != "[1/2] put-leader: measuring, 41 %, 18,0" {
+				t.Errorf("while measuring it shows %q", last)
+			}
+		}
+	}
+	d.Clear()
+	got := strings.Join(commandtest.Screen(b.String()), "\n")
+	if want := "[1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid\n"; got != want {
+		t.Errorf("it leaves %q, not %q", got, want)
+	}
+}
+
+// What others write to the same terminal stays there, and the line that changes
+// goes on below.
+func TestLinesBetweenStay(t *testing.T) {
+	var b bytes.Buffer
+	d := onTerminal(&b, 40)
+	for range 2 {
+		d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
+		if _, err := io.WriteString(d.between(&b), "{}\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
+	if got, want := strings.Join(commandtest.Screen(b.String()), "\n"), "{}\n{}\nput: preloading\n"; got != want {
+		t.Errorf("it shows %q, not %q", got, want)
+	}
+}
+
+func TestOneTrialHasNoNumber(t *testing.T) {
+	p := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 1, Name: "put"}
+	if got, want := progressLine(p), "put: measuring, 0 errors"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+func TestBelowAPercentNoneIsShown(t *testing.T) {
+	for share, want := range map[float64]string{0: "put: preloading", 0.009: "put: preloading", 0.01: "put: preloading, 1 %"} {
+		p := runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put", Share: share}
+		if got := progressLine(p); got != want {
+			t.Errorf("%g: %q, not %q", share, got, want)
+		}
+	}
+}
+
+func TestCutCountsLetters(t *testing.T) {
+	for _, test := range []struct {
+		width int
+		want  string
+	}{{0, "p99 52.1 µs"}, {20, "p99 52.1 µs"}, {10, "p99 52.1 µ"}, {3, "p99"}} {
+		if got := cut("p99 52.1 µs", test.width); got != test.want {
+			t.Errorf("to %d: %q, not %q", test.width, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Gate is what a run's result is held to, and how it is told while it runs: the
+// flags that commands with a result share. The nil gate asks for nothing.
+type Gate struct {
+	Thresholds thresholds
+	Baseline   string // a run directory
+	interval   time.Duration
+	lines      *Output
+	base       *record.Run
+}
+
+// thresholds is a flag that may be given again and again.
+type thresholds []analyze.Threshold
+
+// Set implements pflag.Value.
+func (t *thresholds) Set(s string) error {
+	one, err := analyze.ParseThreshold(s)
+	if err == nil {
+		*t = append(*t, one)
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (t *thresholds) String() string {
+	texts := make([]string, 0, len(*t))
+	for _, one := range *t {
+		texts = append(texts, one.Text)
+	}
+	return strings.Join(texts, " ")
+}
+
+// Type implements pflag.Value.
+func (t *thresholds) Type() string { return "[TRIAL:]METRIC<LIMIT" }
+
+// Judge gives a command whose result is a run --threshold and, with compares,
+// --baseline.
+func (g *Gate) Judge(r Flags, compares bool) {
+	r.Set.Var(&g.Thresholds, "threshold", "exit with 1 when a trial's metric is not within it, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'; can be given again")
+	if compares {
+		r.Text("baseline", &g.Baseline, "RUN", "the run directory of a run of the same scenario to compare with")
+	}
+}
+
+// Gated gives a command that conducts a run the flags of its gate.
+func (a *App) Gated(c *cobra.Command, compares bool) *cobra.Command {
+	g := &Gate{}
+	r := NewFlags(c.Flags())
+	g.Judge(r, compares)
+	r.Span("interval", &g.interval, "print a line of JSON so often on standard output while it runs, and everything else on standard error")
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := g.checkInterval(c); err != nil {
+			return err
+		}
+		a.Gate = g
+		if g.interval > 0 {
+			g.lines = a.Stdout
+			a.Stdout = NewOutput(a.Stderr)
+			defer func() { a.Stdout = g.lines }()
+		}
+		return run(c, args)
+	}
+	return c
+}
+
+func (g *Gate) checkInterval(c *cobra.Command) error {
+	if !c.Flags().Changed("interval") {
+		return nil
+	}
+	if g.interval < time.Second || g.interval%time.Second != 0 {
+		return Usage("--interval must be whole seconds and at least 1s, not %v", g.interval)
+	}
+	if f := c.Flags().Lookup("format"); f != nil && f.Value.String() != "text" {
+		return Usage("--interval prints lines of JSON on standard output and --format %s its own output there; give one of them", f.Value)
+	}
+	return nil
+}
+
+// Begin checks what can be checked before anything runs.
+func (g *Gate) Begin(s *scenario.Scenario) error {
+	if g == nil {
+		return nil
+	}
+	trials := make([]record.Conditions, 0, len(s.Trials))
+	for i := range s.Trials {
+		trials = append(trials, record.FromScenario(&s.Trials[i]))
+	}
+	if err := g.CheckThresholds(trials); err != nil || g.Baseline == "" {
+		return err
+	}
+	base, err := record.Open(g.Baseline)
+	if err != nil {
+		return Usage("--baseline: %w", err)
+	}
+	if err := analyze.Comparable(trials, base); err != nil {
+		return Usage("--baseline %s: %w", g.Baseline, err)
+	}
+	g.base = base
+	return nil
+}
+
+// CheckThresholds refuses what no trial of these conditions can be held to.
+func (g *Gate) CheckThresholds(trials []record.Conditions) error {
+	if err := analyze.CheckThresholds(g.Thresholds, trials); err != nil {
+		return Usage("--threshold: %w", err)
+	}
+	return nil
+}
+
+// told has a run tell its seconds, if lines are wanted, between what the display
+// shows. What it returns may be nil, which prints nothing.
+func (g *Gate) told(o *runner.Options, d *Display) *intervals {
+	if g == nil || g.interval == 0 {
+		return nil
+	}
+	v := newIntervals(g.interval, d.between(g.lines), time.Now)
+	show := o.Watch
+	o.Seconds = v.second
+	o.Watch = func(p runner.Progress) {
+		v.watch(p)
+		show(p)
+	}
+	return v
+}
+
+// Comparisons are those of a run: with the baselines that its scenario gives,
+// and with the run that a flag names.
+func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
+	var all []*analyze.Comparison
+	if c := analyze.Within(run); c != nil {
+		all = append(all, c)
+	}
+	if g == nil || g.Baseline == "" {
+		return all, nil
+	}
+	if g.base == nil {
+		var err error
+		if g.base, err = record.Open(g.Baseline); err != nil {
+			return all, err
+		}
+	}
+	c, err := analyze.Compare(run, g.base)
+	if err != nil {
+		return all, fmt.Errorf("the run cannot be compared with %s: %w", g.Baseline, err)
+	}
+	return append(all, c), nil
+}
+
+// Missed tells which thresholds a run misses, a line each.
+func (a *App) Missed(g *Gate, run *record.Run, dir string) ([]analyze.Missed, error) {
+	if g == nil || run == nil {
+		return nil, nil
+	}
+	all, err := analyze.CheckRun(g.Thresholds, run, dir)
+	for _, m := range all {
+		a.Remark("the threshold %s", m)
+	}
+	return all, err
+}

@@ -1,0 +1,98 @@
+package command
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Group is a command that only has commands below it.
+func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return Usage("%s needs one of its commands: %s", Path(c), choose)
+		},
+	}
+	g.AddCommand(commands...)
+	return g
+}
+
+// Path is what a command is called, without the program's name before it.
+func Path(c *cobra.Command) string {
+	if _, below, ok := strings.Cut(c.CommandPath(), " "); ok {
+		return below
+	}
+	return ""
+}
+
+// Takes bounds a command's arguments and says which they are.
+func Takes(least, most int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) > most && most == 0:
+			return Usage("%s takes no arguments, and %q is one", Path(c), args[0])
+		case len(args) > most:
+			return Usage("%s takes %s and no more, and %q is more", Path(c), what, args[most])
+		case len(args) < least:
+			return Usage("%s needs %s", Path(c), what)
+		}
+		return nil
+	}
+}
+
+// FlagError puts what is wrong with a flag into a sentence.
+func FlagError(c *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	var (
+		unknown *pflag.NotExistError
+		missing *pflag.ValueRequiredError
+		invalid *pflag.InvalidValueError
+		syntax  *pflag.InvalidSyntaxError
+	)
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return unknownShorthand(c, unknown.GetSpecifiedShortnames())
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		return Usage("%s --%s%s", noFlag(c), name, Suggest(name, flagNames(c), "--"))
+	case errors.As(err, &missing):
+		return Usage("--%s needs a value: %s", missing.GetFlag().Name, missing.GetFlag().Value.Type())
+	case errors.As(err, &invalid):
+		return Usage("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
+	case errors.As(err, &syntax):
+		return Usage("%q is not a flag", syntax.GetSpecifiedFlag())
+	}
+	return Usage("%w", err)
+}
+
+// unknownShorthand is for a flag with one dash: the program has none but -h,
+// so the whole word was meant as a flag.
+func unknownShorthand(c *cobra.Command, word string) error {
+	name, _, _ := strings.Cut(word, "=")
+	if c.Flags().Lookup(name) != nil {
+		return Usage("%s -%s; did you mean --%s?", noFlag(c), name, name)
+	}
+	return Usage("%s -%s%s", noFlag(c), name, Suggest(name, flagNames(c), "--"))
+}
+
+func noFlag(c *cobra.Command) string {
+	if p := Path(c); p != "" {
+		return p + " has no flag"
+	}
+	return "there is no flag"
+}
+
+func flagNames(c *cobra.Command) []string {
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}

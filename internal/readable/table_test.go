@@ -1,0 +1,27 @@
+package readable
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAlign(t *testing.T) {
+	var b strings.Builder
+	rows := [][]string{{"name", "µs"}, {"a", "12"}, {"", "1,234"}}
+	if err := Align(&b, rows, func(i int) bool { return i == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	if want := "name     µs\na        12\n      1,234\n"; b.String() != want {
+		t.Errorf("%q, not %q", b.String(), want)
+	}
+}
+
+func TestTableIsPrintable(t *testing.T) {
+	var b strings.Builder
+	if err := Table(&b, [][]string{{"store", "role"}, {"e\x1b[2J", ""}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Contains(text, "\x1b") || !strings.HasPrefix(text, "store ") || strings.Contains(text, " \n") {
+		t.Errorf("%q", text)
+	}
+}

@@ -1,0 +1,263 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// ClassicSection is a section of the summary that etcd's benchmark prints: its
+// heading, and what perfdash calls it behind the command's name.
+type ClassicSection struct{ Heading, Label string }
+
+// ClassicSections are those of a load with watchers: of its operations, of the
+// watchers' creation and of their events. Those that are nil are left out;
+// without any, the operations have no heading.
+type ClassicSections struct{ Operations, Created, Events *ClassicSection }
+
+// ClassicPart is what one such summary is of: a trial's operations, its reads or
+// writes alone, or one of the times of its watchers. Times are response times in
+// an open loop, and service times in a closed one.
+type ClassicPart struct {
+	Name       string // Read or Write, or the section's
+	Heading    string // of a section
+	Operations uint64 // successes and failures
+	// Times are those of the successes; nil without any.
+	Times       *ClassicTimes
+	Percentiles []ClassicPercentile // of all; those that the sample supports
+	Errors      []ClassicError      // in the order of kinds
+	Lost        uint64              // watch events
+	Seconds     []ClassicSecond
+
+	length float64 // of the window, in seconds
+	times  *measure.Histogram
+	failed uint64
+}
+
+// ClassicTimes describe successes, in seconds.
+type ClassicTimes struct {
+	Total                             float64 // the window's length
+	Slowest, Fastest, Average, Stddev float64
+	PerSecond                         float64
+	Bins                              []ClassicBin
+}
+
+// ClassicBin counts the times that are at most so many seconds, and above the
+// bin before. Bar is how long its bar is, up to ClassicBar.
+type ClassicBin struct {
+	UpTo  float64
+	Count int64
+	Bar   int
+}
+
+// ClassicBar is the length of the longest bar, and classicSteps how many bins
+// there are above the first.
+const (
+	ClassicBar   = 40
+	classicSteps = 10
+)
+
+// ClassicPercentile is a percentile in seconds, which may have failed.
+type ClassicPercentile struct {
+	Percentile, Seconds float64
+	Failed              bool
+}
+
+// Milliseconds is a percentile; nil where it failed or the sample does not
+// support it.
+func (p *ClassicPart) Milliseconds(percentile float64) *float64 {
+	f := measure.Percentile(p.times, p.failed, percentile)
+	if !f.Known {
+		return nil
+	}
+	ms := f.NS / 1e6
+	return &ms
+}
+
+// ClassicError counts the errors of a kind.
+type ClassicError struct {
+	Count uint64
+	Text  string
+}
+
+// ClassicSecond is a second of the window. Where nothing that was due in it
+// succeeded, there are no latencies.
+type ClassicSecond struct {
+	Unix                 int64
+	Known                bool
+	MinMS, MeanMS, MaxMS float64
+	Done                 uint64
+
+	start time.Time
+	times *measure.Histogram // of what was due in it and succeeded
+}
+
+// ClassicParts are a trial's summaries: one for reads and one for writes where
+// there are both, or one for each section.
+func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []ClassicPart {
+	if s == (ClassicSections{}) {
+		return operationParts(t, files)
+	}
+	var all []ClassicPart
+	headed := func(s *ClassicSection, p ClassicPart) {
+		p.Name, p.Heading = s.Label, s.Heading
+		all = append(all, p)
+	}
+	if s.Created != nil && t.Watch != nil {
+		headed(s.Created, watcherPart(t, files, record.WatchMade, t.Watch.CreationSeconds, 0))
+	}
+	if s.Operations != nil {
+		for _, p := range operationParts(t, files) {
+			headed(s.Operations, p)
+		}
+	}
+	if s.Events != nil && t.Watch != nil {
+		time := record.WatchSent
+		if t.Open() {
+			time = record.WatchDue
+		}
+		headed(s.Events, watcherPart(t, files, time, t.Seconds, t.Watch.Lost))
+	}
+	return all
+}
+
+// watcherPart is of one of the times of watching. Events are of the window; a
+// watcher may have been created before it.
+func watcherPart(t *record.Trial, files *record.Files, time record.Time, seconds float64, lost uint64) ClassicPart {
+	p := ClassicPart{length: seconds, times: measure.NewHistogram(), Lost: lost, failed: lost}
+	for _, in := range files.Intervals {
+		if in.Time == time && (in.Phase == measure.Measured || time == record.WatchMade) {
+			p.add(in)
+		}
+	}
+	p.describe(t, nil)
+	return p
+}
+
+// operationParts divide the measured window: reads come before writes, and one
+// part stands for all.
+func operationParts(t *record.Trial, files *record.Files) []ClassicPart {
+	parts := []ClassicPart{{Name: "Read"}, {Name: "Write"}}
+	errors := make([][kv.NumOutcomes]uint64, len(parts))
+	for i := range parts {
+		parts[i].length, parts[i].times = t.Seconds, measure.NewHistogram()
+	}
+	for _, in := range files.Intervals {
+		if in.Phase != measure.Measured {
+			continue
+		}
+		which := 0
+		if in.Kind.Writes() {
+			which = 1
+		}
+		switch in.Time {
+		case t.HeadlineTime():
+			parts[which].add(in)
+		case record.ErrorTime:
+			errors[which][in.Error] += uint64(in.Histogram.TotalCount())
+		}
+	}
+	for i := range parts {
+		for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+			if n := errors[i][o]; n > 0 {
+				parts[i].failed += n
+				parts[i].Errors = append(parts[i].Errors, ClassicError{n, cmp.Or(t.ErrorTexts[o.String()], o.String())})
+			}
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(p ClassicPart) bool { return p.times.TotalCount() == 0 && p.failed == 0 })
+	for i := range parts {
+		if len(parts) == 1 {
+			parts[i].describe(t, files.Timeline)
+		} else {
+			parts[i].describe(t, nil)
+		}
+	}
+	return parts
+}
+
+// add adds an interval to the whole and to its second.
+func (p *ClassicPart) add(in record.Interval) {
+	p.times = measure.Add(p.times, in.Histogram)
+	s := p.second(in.Start, func(s ClassicSecond) bool { return s.start.Equal(in.Start) })
+	if s.times == nil {
+		s.times = measure.NewHistogram()
+	}
+	s.times = measure.Add(s.times, in.Histogram)
+	s.Done += uint64(in.Histogram.TotalCount())
+}
+
+// second is the one that is found, or a new one.
+func (p *ClassicPart) second(start time.Time, is func(ClassicSecond) bool) *ClassicSecond {
+	i := slices.IndexFunc(p.Seconds, is)
+	if i < 0 {
+		i = len(p.Seconds)
+		p.Seconds = append(p.Seconds, ClassicSecond{start: start})
+	}
+	return &p.Seconds[i]
+}
+
+// describe makes the figures of what was added. When the part is all there is,
+// the timeline knows the seconds without a success, too, and in which second
+// operations were done rather than due.
+func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
+	h := p.times
+	p.Operations = uint64(h.TotalCount()) + p.failed
+	if h.TotalCount() > 0 && p.length > 0 {
+		p.Times = &ClassicTimes{
+			Total: p.length, Slowest: float64(h.Max()) / 1e9, Fastest: float64(h.Min()) / 1e9, Average: h.Mean() / 1e9, Stddev: h.StdDev() / 1e9,
+			PerSecond: float64(h.TotalCount()) / p.length, Bins: classicBins(h),
+		}
+	}
+	for i, f := range measure.PercentilesOf(h, p.failed, measure.Percentiles...) {
+		if f.Known || f.Failed {
+			p.Percentiles = append(p.Percentiles, ClassicPercentile{measure.Percentiles[i], f.NS / 1e9, f.Failed})
+		}
+	}
+	for _, row := range timeline {
+		if row.Phase == measure.Measured.String() {
+			p.second(row.Time, func(s ClassicSecond) bool { return near(s.start, row.Time) }).Done = row.Done
+		}
+	}
+	slices.SortFunc(p.Seconds, func(a, b ClassicSecond) int { return a.start.Compare(b.start) })
+	for i := range p.Seconds {
+		s := &p.Seconds[i]
+		s.Unix = s.start.Unix()
+		if s.times != nil && s.times.TotalCount() > 0 {
+			s.Known, s.MinMS, s.MeanMS, s.MaxMS = true, float64(s.times.Min())/1e6, s.times.Mean()/1e6, float64(s.times.Max())/1e6
+		}
+		s.times = nil
+	}
+}
+
+// near reports whether two records of a second's beginning, one of them to the
+// millisecond, are of the same second.
+func near(a, b time.Time) bool { return a.Sub(b).Abs() < 2*time.Millisecond }
+
+// classicBins count what is at most each bound and above the one before: the
+// first bound is the fastest, the last the slowest time.
+func classicBins(h *measure.Histogram) []ClassicBin {
+	fastest, slowest := float64(h.Min()), float64(h.Max())
+	bins := make([]ClassicBin, classicSteps+1)
+	bounds := make([]float64, len(bins))
+	for i := range bins {
+		bounds[i] = fastest + (slowest-fastest)*float64(i)/classicSteps
+	}
+	bounds[classicSteps] = slowest
+	at, most := 0, int64(1)
+	for _, bar := range h.Distribution() { // by value
+		for at < classicSteps && float64(bar.From) > bounds[at] {
+			at++
+		}
+		bins[at].Count += bar.Count
+		most = max(most, bins[at].Count)
+	}
+	for i := range bins {
+		bins[i].UpTo, bins[i].Bar = bounds[i]/1e9, int(bins[i].Count*ClassicBar/most)
+	}
+	return bins
+}

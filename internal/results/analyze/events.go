@@ -1,0 +1,275 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	stores "github.com/quorumbench/quorumbench/internal/store"
+)
+
+// WindowEvents is what happened in a trial's window.
+type WindowEvents struct {
+	Trial   *record.Trial
+	Counted []Events // by kind
+	// Uncounted says that there were too many events to list them all.
+	Uncounted bool
+	// HeldClients is how many clients of a closed loop a member kept from which
+	// the load had moved away, HeldLongest the longest.
+	HeldClients int
+	HeldLongest time.Duration
+	Gap         *Stretch // the longest gap, where something happened in it
+	Slowest     *Stretch // the slowest second likewise, if it is not in the gap
+}
+
+// None reports whether there is nothing to say.
+func (h *WindowEvents) None() bool { return len(h.Counted) == 0 && h.HeldClients == 0 }
+
+// Stretch is a stretch of time and the events in it.
+type Stretch struct {
+	From   time.Time
+	Length time.Duration
+	P99    measure.Figure // of a second
+	Errors uint64         // likewise
+	Events []Events       // in the order of time
+	More   int            // that are not among them
+}
+
+// Events are several events that are told as one: of one kind and, but for those
+// counted, of one member.
+type Events struct {
+	Kind    stores.SignalKind
+	All     []*record.Event
+	Times   uint64
+	Total   time.Duration
+	Longest *record.Event
+}
+
+func (g *Events) add(e *record.Event) {
+	g.All = append(g.All, e)
+	g.Times += e.Times()
+	g.Total += e.Took()
+	if g.Longest == nil || e.Duration > g.Longest.Duration {
+		g.Longest = e
+	}
+}
+
+// mostNamed is how many of a kind are named with member and time.
+const mostNamed = 3
+
+// Named are the first of them, and how many more there are.
+func (g *Events) Named() (some []*record.Event, more int) {
+	n := min(len(g.All), mostNamed)
+	return g.All[:n], len(g.All) - n
+}
+
+// counted are the kinds that are counted for a trial, in their order. One that
+// is not here is told only beside a gap or a slow second.
+var counted = [...]stores.SignalKind{
+	stores.Elected, stores.QuotaReached, stores.FullStateReceived, stores.SlowFsync, stores.SlowApply, stores.SlowRead, stores.Overloaded,
+	stores.GCPause, stores.SnapshotDone, stores.SnapshotSkipped, stores.Compaction, stores.Defragmentation,
+}
+
+// notableGap is the shortest gap that is shown beside what happened in it.
+const notableGap = 100 * time.Millisecond
+
+// spike is how many times the median second's p99 a second's must be to be
+// shown beside what happened in it.
+const spike = 2
+
+// EventsOf is what happened in a trial's window, whose events have been read
+// (record.Run.ReadEvents).
+func EventsOf(t *record.Trial) WindowEvents {
+	h := WindowEvents{Trial: t}
+	if !Measured(t) || t.Opened == nil {
+		return h
+	}
+	h.HeldClients, h.HeldLongest = t.HeldClients, time.Duration(t.HeldLongestNS)
+	window := span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
+	events := overlapping(once(paired(t.Events)), window)
+	for _, kind := range counted {
+		all := Events{Kind: kind}
+		for i := range events {
+			if events[i].Kind == string(kind) {
+				all.add(&events[i])
+			}
+		}
+		if all.Times > 0 {
+			h.Counted = append(h.Counted, all)
+		}
+	}
+	if len(h.Counted) == 0 {
+		return h
+	}
+	h.Uncounted = slices.ContainsFunc(events, func(e record.Event) bool { return e.Count > 0 })
+	h.Gap = longestGap(t, window, events)
+	h.Slowest = slowestSecond(t, events, h.Gap)
+	return h
+}
+
+// span is a time from one moment to another.
+type span struct{ from, to time.Time }
+
+func (a span) overlaps(b span) bool { return !a.from.After(b.to) && !b.from.After(a.to) }
+
+// longestGap is the longest gap with what happened in it; nil for nothing.
+func longestGap(t *record.Trial, window span, events []record.Event) *Stretch {
+	length := time.Duration(t.LongestGap * 1e9)
+	if t.LongestGapAt == nil || length < notableGap {
+		return nil
+	}
+	from := window.from.Add(time.Duration(*t.LongestGapAt * 1e9))
+	return during(events, span{from, from.Add(length)}, Stretch{From: from, Length: length})
+}
+
+// slowestSecond is the second that was worst, if that is a spike, and not the
+// gap that was told already.
+func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretch {
+	worst := worstSecond(t.Timeline)
+	if worst == nil {
+		return nil
+	}
+	// What was due in that second waited until after it; what failed, to its end.
+	waited := time.Duration(worst.P99.NS)
+	if !worst.P99.Known {
+		waited = time.Second
+	}
+	in := span{worst.Time, worst.Time.Add(time.Second + waited)}
+	if gap != nil && in.overlaps(span{gap.From, gap.From.Add(gap.Length)}) {
+		return nil
+	}
+	return during(events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
+}
+
+// mostDuring is how many events, or groups of them, are told of one time.
+const mostDuring = 4
+
+// during fills a stretch with what happened in a span, in the order of time:
+// several of one kind and member as one, and of many those that disturb most.
+// It is nil if nothing did.
+func during(events []record.Event, in span, s Stretch) *Stretch {
+	type key struct {
+		member, kind string
+		counted      bool // what was only counted has no time of its own
+	}
+	groups := map[key]*Events{}
+	var order []*Events
+	for i := range events {
+		e := &events[i]
+		if !(span{e.Began(), e.Time}).overlaps(in) {
+			continue
+		}
+		k := key{e.Member, e.Kind, e.Count > 0}
+		if groups[k] == nil {
+			groups[k] = &Events{Kind: stores.SignalKind(e.Kind)}
+			order = append(order, groups[k])
+		}
+		groups[k].add(e)
+	}
+	slices.SortStableFunc(order, func(a, b *Events) int {
+		return cmp.Or(cmp.Compare(a.calm(), b.calm()), cmp.Compare(b.Total, a.Total))
+	})
+	s.More = max(len(order)-mostDuring, 0)
+	order = order[:len(order)-s.More]
+	slices.SortStableFunc(order, func(a, b *Events) int { return a.Longest.Time.Compare(b.Longest.Time) })
+	for _, g := range order {
+		s.Events = append(s.Events, *g)
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	return &s
+}
+
+// calm is small for what concerns the whole cluster, and for what no log told,
+// such as a member that is lost.
+func (g *Events) calm() int {
+	if g.Longest.Count > 0 {
+		return 2 // and may have been at another time
+	}
+	kinds := stores.SignalKinds()
+	if slices.Index(kinds, g.Kind) > slices.Index(kinds, stores.LeaderLost) {
+		return 1 // by how long they took
+	}
+	return 0
+}
+
+// worstSecond is the measured second with most errors, of those whose p99 has
+// failed or is not supported; else that with the highest p99, if it is a spike
+// beside the others.
+func worstSecond(rows []record.Row) *record.Row {
+	var failed *record.Row
+	var known []*record.Row
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.Phase != measure.Measured.String():
+		case r.P99.Known:
+			known = append(known, r)
+		case r.Errors > 0 && (failed == nil || r.Errors > failed.Errors):
+			failed = r
+		}
+	}
+	if failed != nil || len(known) < 3 {
+		return failed
+	}
+	slices.SortStableFunc(known, func(a, b *record.Row) int { return cmp.Compare(a.P99.NS, b.P99.NS) })
+	worst, middle := known[len(known)-1], known[len(known)/2]
+	if worst.P99.NS < spike*middle.P99.NS {
+		return nil
+	}
+	return worst
+}
+
+// overlapping are the events that were under way at some time of the span.
+func overlapping(events []record.Event, in span) []record.Event {
+	var found []record.Event
+	for _, e := range events {
+		if (span{e.Began(), e.Time}).overlaps(in) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// paired gives the end of a snapshot the time since its beginning, where its
+// line does not say how long it took, and leaves the beginning out.
+func paired(events []record.Event) []record.Event {
+	begun := map[string]int{} // by member: index in out
+	out := make([]record.Event, 0, len(events))
+	gone := map[int]bool{}
+	for _, e := range events {
+		if e.Count == 0 {
+			switch stores.SignalKind(e.Kind) {
+			case stores.SnapshotStarted:
+				begun[e.Member] = len(out)
+			case stores.SnapshotDone:
+				if i, ok := begun[e.Member]; ok {
+					delete(begun, e.Member)
+					gone[i] = true
+					e.Duration = max(e.Duration, e.Time.Sub(out[i].Time))
+				}
+			}
+		}
+		out = append(out, e)
+	}
+	kept := out[:0]
+	for i, e := range out {
+		if !gone[i] {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// once leaves out the elections that we saw by asking, where the members' logs
+// tell them themselves.
+func once(events []record.Event) []record.Event {
+	elected := func(e record.Event) bool { return e.Kind == string(stores.Elected) }
+	if !slices.ContainsFunc(events, func(e record.Event) bool { return elected(e) && e.Line != "" }) {
+		return events
+	}
+	return slices.DeleteFunc(slices.Clone(events), func(e record.Event) bool { return elected(e) && e.Line == "" })
+}

@@ -1,0 +1,121 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// distribution is a column of a table of times: its title, and which of the
+// registry's distributions it is.
+type distribution struct{ title, prefix string }
+
+// TimesTable has a trial's distributions side by side, the loop's own time first.
+func TimesTable(t *record.Trial) Table {
+	columns := []distribution{{"service time", "service"}, {"response time", "response"}}
+	if t.Open() {
+		slices.Reverse(columns)
+	}
+	if t.Errors > 0 {
+		columns = append(columns, distribution{"of successes alone", "success"})
+	}
+	if t.Lateness != nil {
+		columns = append(columns, distribution{"sent late by", "lateness"})
+	}
+	return timesTable(t, columns)
+}
+
+// WatchTimesTable is that of the watch events; it has no rows where none is timed.
+func WatchTimesTable(t *record.Trial) Table {
+	if t.Watch == nil || t.Watch.FromDue.Count == 0 {
+		return Table{}
+	}
+	return timesTable(t, []distribution{{"from due to arrival", "watch"}, {"from sent to arrival", "watch-sent"}})
+}
+
+// timesTable has a row for each figure of a summary of times.
+func timesTable(t *record.Trial, columns []distribution) Table {
+	table := Table{Columns: []Column{{"", true}}}
+	for _, c := range columns {
+		table.Columns = append(table.Columns, Column{Title: c.title})
+		for i, f := range record.Points(c.prefix) {
+			if len(table.Rows) <= i {
+				table.Rows = append(table.Rows, []Cell{{Text: strings.TrimPrefix(f.Name, c.prefix+"-")}})
+			}
+			table.Rows[i] = append(table.Rows[i], figureCell(f.Of(t)))
+		}
+	}
+	return table
+}
+
+func figureCell(v record.Value) Cell { return Cell{Kind: OneFigure, Value: v} }
+
+func countCell(n uint64) Cell {
+	return figureCell(record.Value{Number: float64(n), Unit: measure.Number, Known: true})
+}
+
+// RolesTable is what each operation took and who served it; it has no rows where
+// that is one operation and role.
+func RolesTable(t *record.Trial) Table {
+	if len(t.ByRole) < 2 {
+		return Table{}
+	}
+	table := Table{Columns: []Column{{"operation", true}, {"consistency", true}, {"served by", true}, {Title: "operations"}, {Title: "errors"},
+		{Title: "service p50"}, {Title: "p99"}, {Title: "response p50"}, {Title: "p99"}}}
+	for i := range t.ByRole {
+		s := &t.ByRole[i]
+		row := []Cell{{Text: s.Operation}, {Text: readable.OrDash(s.Consistency)}, {Text: s.Role}, countCell(s.Operations), countCell(s.Errors)}
+		for _, f := range []measure.Figure{s.ServiceTime.At(50), s.ServiceTime.At(99), s.ResponseTime.At(50), s.ResponseTime.At(99)} {
+			row = append(row, figureCell(record.TimeValue(f)))
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
+}
+
+// MembersTable is what each member had of the load; it has no rows where that was
+// even and no connection was lost.
+func MembersTable(t *record.Trial) Table {
+	if !unevenMembers(t) {
+		return Table{}
+	}
+	table := Table{Columns: []Column{{"member", true}, {Title: "connections"}, {Title: "lost"}, {Title: "operations"}, {Title: "share"}, {Title: "errors"}}}
+	for i := range t.ByMember {
+		b := &t.ByMember[i]
+		connections, lost := figureCell(record.Value{}), figureCell(record.Value{})
+		if l := b.Links; l != nil {
+			connections, lost = countCell(uint64(max(l.Opened, 0))), countCell(uint64(max(l.Lost, 0)))
+		}
+		share := record.Value{Number: b.Share, Unit: measure.Share, Known: true}
+		table.Rows = append(table.Rows, []Cell{{Text: cmp.Or(b.Name, "nobody")}, connections, lost, countCell(b.Operations), figureCell(share), countCell(b.Errors)})
+	}
+	return table
+}
+
+// ErrorKind is the errors of one kind.
+type ErrorKind struct {
+	Kind    string
+	Count   uint64
+	Slowest record.Value // when its last was known, after it was due
+	Text    string       // the first seen; may be empty
+}
+
+// ErrorKinds are a trial's errors by kind, the most frequent first.
+func ErrorKinds(t *record.Trial) []ErrorKind {
+	all := make([]ErrorKind, 0, len(t.ErrorsByKind))
+	for kind, n := range t.ErrorsByKind {
+		e := ErrorKind{Kind: kind, Count: n, Text: t.ErrorTexts[kind]}
+		if times, ok := t.ErrorTimes[kind]; ok {
+			e.Slowest = record.TimeValue(times.Max)
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b ErrorKind) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))
+	})
+	return all
+}

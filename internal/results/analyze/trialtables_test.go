@@ -1,0 +1,87 @@
+package analyze
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// The tables of one trial have the figures of its result: the loop's own time
+// first, and a column only for what the trial has.
+func TestTimesTable(t *testing.T) {
+	h := measure.NewHistogram()
+	for i := range 2000 {
+		measure.Record(h, int64(1+i)*1e6)
+	}
+	times := func(failed uint64) record.Times { return record.Times{Summary: measure.Summarize(h, failed)} }
+	trial := &record.Trial{ServiceTime: times(0), ResponseTime: times(0)}
+	titles := func(table Table) (all []string) {
+		for _, c := range table.Columns {
+			all = append(all, c.Title)
+		}
+		return all
+	}
+	if got := titles(TimesTable(trial)); !slices.Equal(got, []string{"", "service time", "response time"}) {
+		t.Errorf("a closed loop: %q", got)
+	}
+	late := times(0)
+	trial.Arrival, trial.Errors, trial.ResponseTime, trial.Lateness = scenario.Constant, 50, times(50), &late
+	table := TimesTable(trial)
+	if got := titles(table); !slices.Equal(got, []string{"", "response time", "service time", "of successes alone", "sent late by"}) {
+		t.Errorf("an open loop: %q", got)
+	}
+	names := []string{"min", "mean", "stddev", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"}
+	for i, row := range table.Rows {
+		if row[0].Text != names[i] || len(row) != 5 {
+			t.Errorf("row %d is %+v", i, row)
+		}
+	}
+	if p50, most := table.Rows[5][1].Value, table.Rows[11]; math.Abs(p50.Number-1.025e9) > 5e6 || !most[1].Value.Failed || !most[2].Value.Known {
+		t.Errorf("p50 %+v, max %+v", p50, most)
+	}
+	if len(WatchTimesTable(trial).Rows) != 0 || len(RolesTable(trial).Rows) != 0 || len(MembersTable(trial).Rows) != 0 {
+		t.Error("there are tables of nothing")
+	}
+}
+
+func TestErrorKinds(t *testing.T) {
+	h := measure.NewHistogram()
+	measure.Record(h, 5e9)
+	trial := &record.Trial{
+		ErrorsByKind: map[string]uint64{"timeout": 3, "denied": 7, "no_space": 3}, ErrorTexts: map[string]string{"denied": "no"},
+		ErrorTimes: map[string]record.Times{"timeout": {Summary: measure.Summarize(h, 0)}},
+	}
+	all := ErrorKinds(trial)
+	if len(all) != 3 || all[0].Kind != "denied" || all[0].Text != "no" || all[0].Slowest.Known || all[1].Kind != "no_space" || all[2].Kind != "timeout" || !all[2].Slowest.Known {
+		t.Errorf("%+v", all)
+	}
+}
+
+// What dbtester's files say of a trial is what its result says.
+func TestDbtesterOf(t *testing.T) {
+	m := shape{seed: 3, seconds: 4.5, perSecond: 500, failures: 0.1, idle: 2}.record(t)
+	trial := &m.run.Trials[0]
+	d, err := DbtesterOf(m.dir, trial)
+	must(t, err)
+	var errors, binned uint64
+	for i, s := range d.Seconds {
+		errors += s.Errors
+		if i == 2 && (s.PerSecond.Number != 0 || !s.PerSecond.Known || s.Min.Known) {
+			t.Errorf("the idle second: %+v", s)
+		}
+	}
+	for _, b := range d.Bins {
+		binned += b.Count
+	}
+	if len(d.Seconds) != 5 || errors != trial.Errors || d.Failed != trial.Errors || binned != trial.Operations || d.ClientCPU.Number != 1/4.5 || d.Servers.CPU.Known {
+		t.Errorf("%d seconds, %d and %d errors of %d, %d of %d operations, %v", len(d.Seconds), errors, d.Failed, trial.Errors, binned, trial.Operations, d.ClientCPU)
+	}
+	trial.Operations++
+	if _, err := DbtesterOf(m.dir, trial); err == nil {
+		t.Error("a record whose seconds are not its result is taken")
+	}
+}

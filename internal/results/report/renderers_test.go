@@ -1,0 +1,58 @@
+package report
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strings"
+	"testing"
+)
+
+// computing are the operators that only numbers have.
+var computing = map[token.Token]bool{
+	token.SUB: true, token.MUL: true, token.QUO: true, token.REM: true,
+	token.SUB_ASSIGN: true, token.MUL_ASSIGN: true, token.QUO_ASSIGN: true,
+}
+
+// layouts are the files that measure text and no figures.
+var layouts = map[string]bool{"grid.go": true}
+
+// Renderers compute nothing: every figure of a report is a finding of analyze,
+// tested there, so that all formats say the same. Whoever needs another adds it
+// there, or to internal/readable if it is a way to write a number.
+func TestRenderersComputeNothing(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := token.NewFileSet()
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || layouts[name] {
+			continue
+		}
+		parsed, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range parsed.Imports {
+			if path := strings.Trim(i.Path.Value, `"`); path == "math" || path == "sort" || strings.HasSuffix(path, "/internal/measure") {
+				t.Errorf("%s imports %s: what it needs belongs in analyze or readable", files.Position(i.Pos()), path)
+			}
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			switch x := n.(type) {
+			case *ast.BinaryExpr:
+				if computing[x.Op] {
+					t.Errorf("%s computes with %s", files.Position(x.OpPos), x.Op)
+				}
+			case *ast.AssignStmt:
+				if computing[x.Tok] {
+					t.Errorf("%s computes with %s", files.Position(x.TokPos), x.Tok)
+				}
+			}
+			return true
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// The test binary is also the members' server.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 5 && os.Args[1] == "member" && os.Args[2] == etcd.Name {
+		if err := etcd.New().RunMember(context.Background(), os.Args[4]); err != nil {
+			fmt.Fprintln(os.Stderr, "Error:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// elsewhere is a host that takes itself for another machine.
+type elsewhere struct{ *host.Local }
+
+func (h elsewhere) Describe(ctx context.Context) (host.Description, error) {
+	d, err := h.Local.Describe(ctx)
+	d.Place, d.Machine.Name = host.Place{Machine: "there", Boot: "there"}, "there"
+	return d, err
+}
+
+// A run whose members are on two hosts, one of them another machine, has the
+// figures, logs and machines of both.
+func TestRunOnTwoHosts(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems have one loopback address, and do not say what processes use")
+	}
+	const file = `
+name: two-hosts
+defaults: {store: etcd, members: 3, clients: 24, operation: put, key-space: 200, settings: {snapshot-count: 50}}
+trials:
+  - {name: put, warmup: 0s, total: 3000}
+`
+	s, err := scenario.Parse("two.yaml", []byte(file), registry.Catalog{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := host.NewLocal(nil, nil)
+	dir, err := Run(t.Context(), Options{
+		Scenario: s, Out: filepath.Join(t.TempDir(), "run"), Lookup: registry.Lookup,
+		Hosts: []host.Host{elsewhere{here.At("127.0.0.31")}, here.At("127.0.0.32")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Machines) != 2 || run.Machines[1].Name != "there" {
+		t.Errorf("machines %+v", run.Machines)
+	}
+	var at []string
+	for _, m := range run.Clusters[0].Members {
+		at = append(at, m.Machine)
+	}
+	if name := run.Machines[0].Name; !slices.Equal(at, []string{"there", name, "there"}) {
+		t.Errorf("the members are on %q", at)
+	}
+	if d := run.Clusters[0].Durability; d == nil || d.Fdatasyncs == 0 {
+		t.Errorf("durability %+v", d)
+	}
+	trial := &run.Trials[0]
+	if trial.Shared == nil || !*trial.Shared {
+		t.Error("a member shares the generator's machine, and none is said to")
+	}
+	if trial.StoreCPUSeconds == nil {
+		t.Error("it is not known what the store used")
+	}
+	rows, err := record.OpenMachines(dir, trial.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampled := map[string]bool{}
+	for _, r := range rows {
+		sampled[r.Name] = true
+	}
+	for _, name := range []string{"generator", "m1", "m2", "m3", "machine", "machine there"} {
+		if !sampled[name] {
+			t.Errorf("%s was not sampled: %v", name, sampled)
+		}
+	}
+	run.ReadEvents(dir)
+	logged := map[string]bool{}
+	for _, e := range trial.Events {
+		if e.Line != "" {
+			logged[e.Member] = true
+		}
+	}
+	if !logged["m1"] || !logged["m2"] {
+		t.Errorf("the logs of m1 and m2 on two hosts reported nothing: %+v", trial.Events)
+	}
+}

@@ -1,0 +1,130 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const assigned = `
+defaults: {store: etcd, connections: 4, clients: 8}
+trials:
+  - name: put
+    operation: put
+    total: 100
+    watch: {watchers: 10, streams: 5}
+    settings: {snapshot-count: 7, heartbeat: 100ms}
+  - {name: get, operation: get, endpoints: "127.0.0.1:2379", user: "a:b", duration: 5s}
+  - name: list
+    operation: range
+    range-limit: 10
+    matrix: {clients: [1, 2], value-size: [64]}
+`
+
+func assignments(t *testing.T, texts ...string) Options {
+	t.Helper()
+	var o Options
+	for _, text := range texts {
+		a, err := ParseAssignment(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Set = append(o.Set, a)
+	}
+	return o
+}
+
+func TestAssignmentsReplaceWhatTrialsSay(t *testing.T) {
+	s, err := ParseWith("f.yaml", []byte(assigned), shelf{}, assignments(t, "clients=3", "duration=2s", "watch.streams=2",
+		"range-limit=5", "prefix=/a: #b", "endpoints="+"127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Trials) != 3 {
+		t.Fatalf("%d trials: a list becomes the value that was set", len(s.Trials))
+	}
+	for _, trial := range s.Trials {
+		l := trial.Load
+		if l.Clients != 3 || l.Duration != 2*time.Second || l.Total != 0 || l.Prefix != "/a: #b" || trial.Cluster.Attach.Endpoints[0] != "127.0.0.1:1" {
+			t.Errorf("%s: %+v", trial.Name, l)
+		}
+		if note := "set on the command line: clients=3, duration=2s, "; len(trial.Notes) == 0 || !strings.HasPrefix(trial.Notes[0], note) {
+			t.Errorf("%s: %q", trial.Name, trial.Notes)
+		}
+		switch trial.Name {
+		case "put":
+			if l.Watch.Streams != 2 || l.Watch.Watchers != 10 {
+				t.Errorf("%+v", l.Watch)
+			}
+		case "list-clients=3-value-size=64":
+			if l.RangeLimit != 5 {
+				t.Errorf("%s: %d", trial.Name, l.RangeLimit)
+			}
+		}
+		if trial.Name != "put" && l.Watch != nil {
+			t.Errorf("%s has watchers: %+v", trial.Name, l.Watch)
+		}
+	}
+}
+
+func TestAssignedSettingsKeepTheOthers(t *testing.T) {
+	data := []byte("trials: [{store: etcd, operation: put, settings: {snapshot-count: 7, heartbeat: 100ms}, env: {A: x, B: y}}]")
+	s, err := ParseWith("f.yaml", data, shelf{}, assignments(t, "settings.heartbeat=200ms", "env.B=1 2", "members=1", "settings.unsafe-no-sync=true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Trials[0].Cluster
+	if want := (etcdSettings{SnapshotCount: 7, Heartbeat: 200 * time.Millisecond, UnsafeNoSync: true}); c.Settings != want {
+		t.Errorf("%+v, not %+v", c.Settings, want)
+	}
+	if got := strings.Join(c.Environment(), ","); got != "A=x,B=1 2" || c.Members != 1 {
+		t.Errorf("%s, %d members", got, c.Members)
+	}
+}
+
+// What is set is neither scaled nor in the record's copy of the file.
+func TestAssignmentsAreMeantAsTheyAre(t *testing.T) {
+	o := assignments(t, "clients=400", "user=me:secret", "endpoints=127.0.0.1:1")
+	o.Scale = 0.01
+	s, err := ParseWith("f.yaml", []byte(`trials: [{store: etcd, operation: put, total: 1000, clients: 9}]`), shelf{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := s.Trials[0].Load; l.Clients != 400 || l.Total != 10 {
+		t.Errorf("%+v", l)
+	}
+	if text := strings.Join(s.Trials[0].Notes, "\n"); strings.Contains(text, "secret") || !strings.Contains(text, "clients=400, user, endpoints") {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestAssignmentsAreRefusedInTheirWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"clients=0":               "--set clients=0: clients is 0 and must be at least 1",
+		"clients=x":               "--set clients=x: clients must be a whole number, not x",
+		"duration=5":              "--set duration=5: 5 lacks a unit; write a duration as in 500ms, 5s or 1m",
+		"watch.stream=1":          `--set watch.stream=1: watch has no key "stream"; did you mean "streams"?`,
+		"stm.keys=5":              "--set stm.keys=5: stm.keys is for stm operations, and no trial has any",
+		"compact.behind=5":        "--set compact.behind=5: no trial has compact, of which behind is an entry",
+		"settings.heartbeat=many": `--set settings.heartbeat=many: these settings of etcd cannot be read: invalid duration "many"`,
+		"store=slow":              "--set store=slow: the server is chosen by --store NAME[@VERSION] or --exec PATH",
+		"trials=3":                "--set trials=3: trials is no parameter of a load or of a cluster",
+		"steps=3":                 "--set steps=3: steps is no parameter of a load or of a cluster",
+		"mix={put":                "--set mix={put: this is no value in YAML; quote what has braces, brackets or colons, as in 'mix={put: 20, get: 80}'",
+		"mix=put=1,fly=2":         `--set mix=put=1,fly=2: there is no operation "fly"`,
+		"user=root:x y":           "--set user: user is for a cluster that runs already, and this trial has no endpoints",
+		"settings=5":              "--set settings=5: settings must be a mapping of the store's own settings, not 5",
+		"clients=":                `--set clients=: clients must be a whole number, not ""`,
+	} {
+		_, err := ParseWith("f.yaml", []byte(assigned), shelf{}, assignments(t, text))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, not %s", text, err, want)
+		} else if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s is refused more than once: %v", text, err)
+		}
+	}
+	_, err := ParseWith("f.yaml", []byte(`trials: [{store: etcd, operation: put, endpoints: "a:1"}]`), shelf{}, assignments(t, "members=5"))
+	if want := "--set members=5: members is for clusters that are started, and every trial's runs already"; err == nil || err.Error() != want {
+		t.Errorf("%v, not %s", err, want)
+	}
+}

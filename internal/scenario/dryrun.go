@@ -1,0 +1,204 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// column is what a dry run says of a parameter in a column of its own. The zero
+// column has the parameter's key above, and its text.
+type column struct {
+	title string
+	cell  func(*Trial) string
+	// optional leaves the column out where no trial has the parameter; one that
+	// has not then says none.
+	optional bool
+	none     string
+}
+
+// Lines is what a dry run prints: a heading, and a line for each trial in the
+// order in which they are to run. The first column is the trial's number as
+// written; then come those of the parameters' definitions.
+func (s *Scenario) Lines() []string {
+	heading, rows := []string{"no.", "trial"}, make([][]string, len(s.Trials))
+	for i := range s.Trials {
+		rows[i] = []string{strconv.Itoa(s.Trials[i].Number), s.Trials[i].Name}
+	}
+	add := func(p *Parameter) {
+		cells, said := make([]string, len(rows)), !p.column.optional
+		for i := range s.Trials {
+			if p.column.cell != nil {
+				cells[i] = p.column.cell(&s.Trials[i])
+			} else {
+				cells[i] = p.Text(&s.Trials[i].Load)
+			}
+			said = said || cells[i] != ""
+		}
+		if !said {
+			return
+		}
+		heading = append(heading, cmp.Or(p.column.title, p.Key))
+		for i := range rows {
+			rows[i] = append(rows[i], cmp.Or(cells[i], p.column.none))
+		}
+	}
+	all := slices.DeleteFunc(Parameters(), func(p *Parameter) bool { return p.column == nil })
+	for _, p := range all {
+		if !p.column.optional {
+			add(p)
+		}
+	}
+	for _, p := range slices.Backward(all) { // those nearest to the load first
+		if p.column.optional {
+			add(p)
+		}
+	}
+	var out strings.Builder
+	_ = readable.Table(&out, slices.Concat([][]string{heading}, rows)) // into memory
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+func repeatLabel(t *Trial) string {
+	if t.Repeats < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", t.Repeat, t.Repeats)
+}
+
+func environmentLabel(t *Trial) string { return strings.Join(t.Cluster.Environment(), " ") }
+
+func (c *Cluster) label() string {
+	if c.Attach != nil {
+		return c.Store + " at " + c.Attach.Endpoints[0] + more(len(c.Attach.Endpoints)-1)
+	}
+	return fmt.Sprintf("%s x%d", c.Named(), c.Members)
+}
+
+// Named is the store with what tells this version or build of it from others,
+// as far as it was asked for: its label, its version or its binary.
+func (c *Cluster) Named() string {
+	switch {
+	case c.Label != "":
+		return c.Store + " (" + c.Label + ")"
+	case c.Version != "":
+		return c.Store + " " + c.Version
+	case c.Exec != "":
+		return c.Store + " (" + filepath.Base(c.Exec) + ")"
+	}
+	return c.Store
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" +%d", n)
+}
+
+// MixLabel names the operations, with their shares when there are several,
+// such as "put", or "put 20% + get 80%".
+func (l *Load) MixLabel() string {
+	if len(l.Mix) == 1 {
+		return l.Mix[0].Kind.String()
+	}
+	sum := 0.0
+	for _, o := range l.Mix {
+		sum += o.Weight
+	}
+	several := l.ConsistencyLabel() == severalLevels
+	var parts []string
+	for _, o := range l.Mix {
+		name := o.Kind.String()
+		if several {
+			name = o.label()
+		}
+		parts = append(parts, fmt.Sprintf("%s %.3g%%", name, 100*o.Weight/sum))
+	}
+	return strings.Join(parts, " + ")
+}
+
+const severalLevels = "several"
+
+// ConsistencyLabel names the level of the reads: "-" when there are none, and
+// "several" when they differ.
+func (l *Load) ConsistencyLabel() string {
+	label := "-"
+	for _, o := range l.Mix {
+		switch c := o.Consistency.String(); {
+		case o.Consistency == kv.None || label == c:
+		case label != "-":
+			return severalLevels
+		default:
+			label = c
+		}
+	}
+	return label
+}
+
+func (l *Load) arrivalLabel() string {
+	if l.Arrival == Closed {
+		return Closed.String()
+	}
+	unit := "/s"
+	if l.Rate.Of != "" {
+		unit = ""
+	}
+	return l.Arrival.String() + " " + l.Rate.String() + unit
+}
+
+func (l *Load) windowLabel() string {
+	window := l.Duration.String()
+	switch {
+	case l.Total > 0:
+		window = readable.Plural(l.Total, "operation")
+	case l.Watch != nil && l.Watch.Expect > 0:
+		window = "until caught up, at most " + window
+	}
+	if l.Warmup > 0 {
+		window += " after " + l.Warmup.String()
+	}
+	return window
+}
+
+// EstimatedDuration is how long warm-up and window take together. known is
+// false, and d the part that can be told, when a total bounds the window and
+// its rate is not known.
+func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
+	d = l.Warmup + l.Duration
+	if l.Watch != nil && l.Watch.Expect > 0 {
+		return l.Warmup, false // it ends when the watchers have caught up
+	}
+	if l.Total == 0 {
+		return d, true
+	}
+	if l.Arrival == Closed || l.Rate.PerSecond <= 0 {
+		return d, false
+	}
+	window := float64(l.Total) / l.Rate.PerSecond * float64(time.Second)
+	if window > float64(1<<62) {
+		return d, false
+	}
+	return d + time.Duration(window), true
+}
+
+// EstimatedDuration sums the trials' estimates; known is false when any is
+// not known. Starting clusters, preloads and drains come on top.
+func (s *Scenario) EstimatedDuration() (d time.Duration, known bool) {
+	known = true
+	for i := range s.Trials {
+		part, ok := s.Trials[i].Load.EstimatedDuration()
+		known = known && ok
+		if d += part; d < 0 {
+			return 1<<63 - 1, known // 292 years
+		}
+	}
+	return d, known
+}

@@ -1,0 +1,84 @@
+package store
+
+import "github.com/quorumbench/quorumbench/internal/kv"
+
+// Op is an operation to be sent. All that it points to belongs to the caller,
+// who uses it again for the next. What only some kinds have is in a payload of
+// theirs, which is there for those kinds and nil for the others: a kind that
+// needs none, or one that few stores have, leaves this vocabulary as it is.
+type Op struct {
+	Tag         uint32 // chosen by the engine, below 2^31; comes back in the Event
+	Kind        kv.Kind
+	Consistency kv.Consistency
+	Key         []byte
+	Value       []byte   // Put, CAS
+	Revision    int64    // CAS: the version that the key must have: 0 for none at all, -1 if not known, so that it is read first
+	Pairs       []Pair   // Txn: what it writes, all or nothing
+	Lease       int64    // KeepAlive: the session's or lease's number
+	Range       *RangeOp // Range, TxnGet: the interval that begins with Key
+	STM         *STMOp   // STM
+	Watch       *WatchOp // Watch: of the interval that begins with Key
+}
+
+// Pair is a key and the value to write to it.
+type Pair struct{ Key, Value []byte }
+
+// RangeOp says which keys are read, and in what form.
+type RangeOp struct {
+	End       []byte // first key after the interval; nil for the Op's Key alone
+	Limit     int64  // at most so many keys; 0 for all
+	CountOnly bool   // how many keys there are, whatever the Limit, and not the keys
+	KeysOnly  bool   // keys without their values
+	// Streamed asks for the answer as a stream, which the server cuts into
+	// messages as it likes (KV.RangeStream of etcd 3.7); the operation is done
+	// at the stream's end. PageSize is not for it, nor is it for a TxnGet.
+	Streamed bool
+	// PageSize, if not 0, makes a Range of pages of at most so many keys, asked
+	// for one after the other, all at the revision of the first. It is one
+	// operation: Event.Extra counts the requests for further pages, Event.Count
+	// the keys of all.
+	PageSize int64
+	// Keys, if not nil, takes the keys of the answer. All operations on a
+	// connection have the same.
+	Keys Keys
+}
+
+// STMOp is an optimistic transaction: it reads keys, writes some of them if none
+// changed meanwhile, and begins again if one did.
+type STMOp struct {
+	// Pairs are what is read; those are written whose value is not nil.
+	Pairs     []Pair
+	Isolation kv.Isolation
+	// Edit, if not nil, makes the value that is written to a pair from the one
+	// that was read, which is nil for a key that is not there: it appends to
+	// write and returns it. It is called for each try, with the pair's index
+	// and its Value.
+	Edit func(pair int, value, read, write []byte) []byte
+	// Lock is the name of the lock under which it is made; empty for none. Lease
+	// then says whose lock it is: no two operations under way may have the same.
+	// Locker says who makes it: the client if LockClient, else the store.
+	Lock   []byte
+	Locker kv.Locker
+	Lease  int64
+}
+
+// WatchOp is a watcher to be created.
+type WatchOp struct {
+	End     []byte // first key after the interval; nil for the Op's Key alone
+	Watcher uint32 // its number, which its events carry
+	Stream  uint32 // which of the connection's watch streams it belongs to
+	Start   int64  // the first version wanted; 0 for what is written from now on
+	PrevKV  bool   // events carry what was there before
+}
+
+// Keys takes the keys of answers to Range and TxnGet operations as they are
+// parsed, so that who asked can check them and no codec has to keep them. It is
+// called from Submit and Feed, before the operation's event.
+type Keys interface {
+	// Begin says that the answer to an operation begins, and reports whether the
+	// values of its keys are wanted too.
+	Begin(tag uint32) (values bool)
+	// Add takes a key of it with its value, nil if the answer has none or it is
+	// not wanted, in the order of the answer. Their memory is the codec's.
+	Add(tag uint32, key, value []byte)
+}
