@@ -28,8 +28,9 @@ type Command struct {
 	flags  layer
 }
 
-// NewCommand returns the command of a preset. It panics where there is none, for
-// presets are ours.
+// NewCommand returns the command of a preset. Where there is none, it is of the
+// operation that has the name, on keys that exist. It panics where there is no
+// such operation either, for the names are ours.
 func NewCommand(name string) *Command {
 	c := &Command{Name: name, Names: map[string]string{}, flags: layer{}}
 	c.parser = &fileParser{file: "presets.yaml", keys: parametersByKey()}
@@ -41,15 +42,23 @@ func NewCommand(name string) *Command {
 	if len(c.parser.errs) > 0 {
 		panic(c.parser.errs)
 	}
+	c.parser.words = words{name: c.nameOf, behind: true}
 	for _, t := range o.trials {
 		own, _ := c.parser.split(t)
 		if own["name"].value.text == name {
 			c.preset = own.over(o.defaults)
-			c.parser.words = words{name: c.nameOf, behind: true}
 			return c
 		}
 	}
-	panic("scenario: there is no preset " + name)
+	if _, err := kv.ParseKind(name); err != nil {
+		panic("scenario: there is neither a preset nor an operation " + name)
+	}
+	own := layer{}
+	for key, text := range map[string]string{"name": name, "operation": name, "preload": "true"} {
+		own[key] = setting{value: &node{kind: scalar, text: text}}
+	}
+	c.preset = own.over(o.defaults)
+	return c
 }
 
 // nameOf is what the command calls a parameter.

@@ -87,7 +87,7 @@ func EventsOf(t *record.Trial) WindowEvents {
 		return h
 	}
 	h.HeldClients, h.HeldLongest = t.HeldClients, time.Duration(t.HeldLongestNS)
-	window := span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
+	window := inWindow(t)
 	events := overlapping(once(paired(t.Events)), window)
 	for _, kind := range counted {
 		all := Events{Kind: kind}
@@ -113,6 +113,11 @@ func EventsOf(t *record.Trial) WindowEvents {
 type span struct{ from, to time.Time }
 
 func (a span) overlaps(b span) bool { return !a.from.After(b.to) && !b.from.After(a.to) }
+
+// inWindow is the trial's window, which was opened.
+func inWindow(t *record.Trial) span {
+	return span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
+}
 
 // longestGap is the longest gap with what happened in it; nil for nothing.
 func longestGap(t *record.Trial, window span, events []record.Event) *Stretch {

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // What limits a trial.
@@ -73,7 +74,7 @@ func Slow(t *record.Trial) bool {
 	p99 := t.ResponseTime.At(99)
 	switch {
 	case t.Open() && t.Rate != nil && t.Seconds >= 1 && // in less, a rate is chance
-		 t.PerSecond <= leastShare**t.Rate:
+		t.PerSecond <= leastShare**t.Rate:
 		return true
 	case p99.Failed || p99.Known && p99.NS > float64(mostP99):
 		return true
@@ -111,17 +112,27 @@ func WhatLimited(t *record.Trial) Limits {
 	l.add(folder(t))
 	l.add(machine(t))
 	l.add(loops(t)...)
+	l.add(heldBack(t)...)
+	l.add(contention(t))
+	l.add(machineSeconds(t)...)
+	events := EventsOf(t)
+	l.add(pauses(t, &events)...)
 	l.Looked = lookedAt(t, members)
 	return l
 }
 
 // Worst is the cause of each kind that is furthest beyond its limit, where a
-// trial is slow, and how many more of that kind there are.
+// trial is slow or suspect, and how many more of that kind there are. What made a
+// trial suspect that was not slow, its verdict says.
 func (l *Limits) Worst() (worst []Cause, more []int) {
-	if !Slow(l.Trial) {
+	slow := Slow(l.Trial)
+	if !slow && l.Trial.Verdict.State != verdict.Suspect {
 		return nil, nil
 	}
 	for _, c := range l.Causes {
+		if !slow && (c.What == CauseTester || c.What == CauseElection) {
+			continue
+		}
 		i := slices.IndexFunc(worst, func(w Cause) bool { return w.What == c.What })
 		switch {
 		case i < 0:

@@ -52,7 +52,7 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	var connects []time.Duration
 	window := span{}
 	if t.Opened != nil {
-		window = span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
+		window = inWindow(t)
 	}
 	for i := range t.Stores {
 		r := &t.Stores[i]

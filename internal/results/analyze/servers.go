@@ -31,26 +31,29 @@ func servers(rows []record.MachineRow, from, to int64) Servers {
 	type second struct{ cpu, rss float64 }
 	var s Servers
 	seconds := map[int64]second{}
-	before := map[string]record.MachineRow{} // by member
-	for _, r := range rows {
-		if !r.Member() {
-			continue
+	eachUse(rows, from, to, func(r record.MachineRow, processors float64) {
+		if r.Member() {
+			at := seconds[r.Unix]
+			seconds[r.Unix] = second{at.cpu + processors, at.rss + float64(r.RSSBytes)}
 		}
-		last, seen := before[r.Name]
-		before[r.Name] = r
-		if !seen || r.Unix <= last.Unix || last.Unix < from || r.Unix > to {
-			continue
-		}
-		at := seconds[r.Unix]
-		if used := r.CPUSeconds - last.CPUSeconds; used > 0 { // else it was started again
-			at.cpu += used / float64(r.Unix-last.Unix)
-		}
-		at.rss += float64(r.RSSBytes)
-		seconds[r.Unix] = at
-	}
+	})
 	for _, at := range seconds {
 		s.CPU = record.Value{Number: max(s.CPU.Number, at.cpu), Unit: measure.Number, Known: true}
 		s.RSS = record.Value{Number: max(s.RSS.Number, at.rss), Unit: measure.Bytes, Known: true}
 	}
 	return s
+}
+
+// eachUse hands over the rows from one second to another, each with the
+// processors that its process, or the machine, used since the row before; 0 if
+// it was started again meanwhile.
+func eachUse(rows []record.MachineRow, from, to int64, each func(r record.MachineRow, processors float64)) {
+	before := map[string]record.MachineRow{} // by name
+	for _, r := range rows {
+		last, seen := before[r.Name]
+		before[r.Name] = r
+		if seen && r.Unix > last.Unix && last.Unix >= from && r.Unix <= to {
+			each(r, max(r.CPUSeconds-last.CPUSeconds, 0)/float64(r.Unix-last.Unix))
+		}
+	}
 }

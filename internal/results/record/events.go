@@ -78,8 +78,8 @@ func readEvents(b []byte) ([]Event, error) {
 	return all, nil
 }
 
-// ReadEvents fills the Events, the Timeline and the Stores of the trials of a run
-// that was opened from dir. What cannot be read is among the run's problems.
+// ReadEvents fills the Events, the Timeline, the Machines and the Stores of the
+// trials of a run that was opened from dir. What cannot be read is among the run's problems.
 func (r *Run) ReadEvents(dir string) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
@@ -88,6 +88,7 @@ func (r *Run) ReadEvents(dir string) {
 		}
 		t.Timeline = readOr(r, dir, t.Folder, timelineFile, func(b []byte) ([]Row, error) { return ReadTimeline(bytes.NewReader(b)) })
 		t.Events = readOr(r, dir, t.Folder, eventsFile, readEvents)
+		t.Machines = readOr(r, dir, t.Folder, machinesFile, readMachines)
 		t.Stores = readOr(r, dir, t.Folder, storesFile, readStores)
 		slices.SortStableFunc(t.Events, func(a, b Event) int { return a.Time.Compare(b.Time) })
 	}

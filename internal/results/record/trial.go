@@ -113,10 +113,11 @@ type Trial struct {
 
 	Verdict verdict.Verdict `json:"verdict"`
 
-	// Events, by their time, Timeline and Stores are what Run.ReadEvents read.
-	Events   []Event    `json:"-"`
-	Timeline []Row      `json:"-"`
-	Stores   []StoreRow `json:"-"`
+	// Events, by their time, Timeline, Machines and Stores are what Run.ReadEvents read.
+	Events   []Event      `json:"-"`
+	Timeline []Row        `json:"-"`
+	Machines []MachineRow `json:"-"`
+	Stores   []StoreRow   `json:"-"`
 }
 
 // NewTrial makes a trial's result of what was measured: every figure that

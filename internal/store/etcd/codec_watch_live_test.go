@@ -122,7 +122,7 @@ func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 			first = e.Revision
 		}
 	}
-	w.subscribe(store.Op{Key: []byte("k"), Range: &store.RangeOp{End: []byte("l")}, Watch: &store.WatchOp{Watcher: 7, Start: first}})
+	w.subscribe(store.Op{Key: []byte("k"), Watch: &store.WatchOp{End: []byte("l"), Watcher: 7, Start: first}})
 	ours := w.until(n, isNotify)
 	for i := 0; i < n; {
 		for _, ev := range (<-theirs).Events {

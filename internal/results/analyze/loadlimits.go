@@ -1,0 +1,146 @@
+package analyze
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// What limits a trial beside its members' own figures: the load's own limits,
+// transactions that collide, one busy thread, moments in which the machine was
+// full, and pauses that the members' logs report.
+const (
+	CauseLoad       = "load"
+	CauseContention = "contention"
+	CausePauses     = "pauses of a member"
+)
+
+// The limits of these causes.
+const (
+	limitHeldBack = 0.01 // share of the operations due that waited for the load's own limits
+	limitRetries  = 0.5  // of a transaction, beyond its first attempt
+	limitFull     = 0.95 // share of the processors in a second
+	limitFullTime = 0.10 // share of the window's seconds that are full so
+	limitStill    = 0.02 // share of the members' time in the window in which one stood still
+
+	// A process that keeps one thread busy uses so many processors in most
+	// seconds of the window, and one with several threads seldom does.
+	leastThread, mostThread = 0.92, 1.03
+	mostSeconds             = 0.9
+	enoughSeconds           = 5 // of rows
+)
+
+// heldBack are the load's own limits: operations that waited before any member
+// could see them. How far that moved the times, the rule R16 says.
+func heldBack(t *record.Trial) (out []*Cause) {
+	for _, limit := range []struct {
+		n    uint64
+		text string
+	}{
+		{t.Capped, fmt.Sprintf("waited because %s were in flight already, the limit: see R16 for what that adds to the times", readable.Count(uint64(max(t.MaxInFlight, 0))))},
+		{t.NoRoom, fmt.Sprintf("waited for one of the %s, each of which takes one operation at a time: see R16 for what that adds to the times", readable.Plural(uint64(max(t.Connections, 0)), "connection"))},
+	} {
+		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && share > limitHeldBack {
+			out = append(out, &Cause{What: CauseLoad, Figure: share, Limit: limitHeldBack,
+				Text: fmt.Sprintf("%s of %s due (%s) %s", readable.Count(limit.n), readable.Plural(t.Due, "operation"), readable.Share(share), limit.text)})
+		}
+	}
+	return out
+}
+
+// contention is about transactions that began again because another one had
+// written what they read.
+func contention(t *record.Trial) *Cause {
+	if t.Retries == nil || t.Operations == 0 {
+		return nil
+	}
+	again := float64(*t.Retries) / float64(t.Operations)
+	if again <= limitRetries {
+		return nil
+	}
+	return &Cause{What: CauseContention, Figure: again, Limit: limitRetries,
+		Text: fmt.Sprintf("a transaction began again %.2g times on average, because another had written what it read: %s keys, %s",
+			again, readable.Count(t.KeySpace), t.Distribution)}
+}
+
+// machineSeconds are about single seconds of machines.csv, which the window's
+// means hide. The whole machine is left out where those means say it already.
+func machineSeconds(t *record.Trial) (out []*Cause) {
+	if t.Machine == nil || t.Machine.CPUs < 2 || t.Opened == nil {
+		return nil // on one processor a busy thread and a full machine are one
+	}
+	window := inWindow(t)
+	used := map[string][]float64{} // processors in each second, by row
+	eachUse(t.Machines, window.from.Unix(), window.to.Unix(), func(r record.MachineRow, processors float64) {
+		if r.Member() || r.Name == record.MachineName {
+			used[r.Name] = append(used[r.Name], processors)
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		seconds := used[name]
+		if len(seconds) < enoughSeconds {
+			continue
+		}
+		if name == record.MachineName {
+			out = append(out, fullSeconds(t, seconds))
+		} else {
+			out = append(out, oneThread(t, name, seconds))
+		}
+	}
+	return out
+}
+
+// among is how many of the figures lie from least to most, and their share.
+func among(figures []float64, least, most float64) (n int, share float64) {
+	for _, x := range figures {
+		if x >= least && x <= most {
+			n++
+		}
+	}
+	return n, float64(n) / float64(len(figures))
+}
+
+func fullSeconds(t *record.Trial, seconds []float64) *Cause {
+	all := float64(t.Machine.CPUs)
+	n, share := among(seconds, limitFull*all, 2*all) // counters are a moment apart from the clock
+	if share <= limitFullTime || t.BusyShare != nil && *t.BusyShare > limitBusy {
+		return nil
+	}
+	return &Cause{What: CauseCPU, Figure: share, Limit: limitFullTime,
+		Text: fmt.Sprintf("in %d of %d seconds of the window all %d processors of this machine were in use (over %s)", n, len(seconds), t.Machine.CPUs, readable.Share(limitFull))}
+}
+
+func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
+	n, share := among(seconds, leastThread, mostThread)
+	if share < mostSeconds {
+		return nil
+	}
+	mean := 0.0
+	for _, x := range seconds {
+		mean += x / float64(len(seconds))
+	}
+	return &Cause{What: CauseCPU, Member: member, Figure: mean, Limit: leastThread,
+		Text: fmt.Sprintf("member %s used one processor of this machine's %d (%.2f on average, in %d of %d seconds from %.2f to %.2f), as a process does whose work is on one thread",
+			member, t.Machine.CPUs, mean, n, len(seconds), leastThread, mostThread)}
+}
+
+// pauses are about the time in which members stood still by their own logs: a
+// garbage collector's, or a log that waited for its disk.
+func pauses(t *record.Trial, h *WindowEvents) (out []*Cause) {
+	for i := range h.Counted {
+		all := &h.Counted[i]
+		share := all.Total.Seconds() / (max(t.Seconds, 1e-9) * float64(max(t.Members, 1)))
+		if all.Kind != store.GCPause && all.Kind != store.SlowFsync || share <= limitStill {
+			continue
+		}
+		what := map[store.SignalKind]string{store.GCPause: "stood still for their garbage collector", store.SlowFsync: "waited for slow syncs of their logs"}[all.Kind]
+		out = append(out, &Cause{What: CausePauses, Member: all.Longest.Member, Figure: share, Limit: limitStill,
+			Text: fmt.Sprintf("members %s for %s in all, in a window of %s, by their logs; the longest took %s, at %s",
+				what, spent(all.Total), readable.Seconds(t.Seconds), spent(all.Longest.Duration), all.Longest.Member)})
+	}
+	return out
+}
