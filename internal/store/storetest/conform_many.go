@@ -216,7 +216,7 @@ func (c *conformer) agreeOnWatches() {
 	w.Ready()
 	first := w.tag + 1
 	for i, key := range c.Keys {
-		op := Watch(uint32(i), uint32(i%2), key)
+		op := Watch(uint32(i), uint32(i%2), key, i%3 == 0)
 		op.Tag = w.NextTag()
 		w.Codec.Submit(&op)
 	}

@@ -55,7 +55,7 @@ func STM(isolation kv.Isolation, pairs ...store.Pair) store.Op {
 // KeepAlive prolongs a lease.
 func KeepAlive(lease int64) store.Op { return store.Op{Kind: kv.KeepAlive, Lease: lease} }
 
-// Watch begins to watch a key.
-func Watch(watcher, stream uint32, key string) store.Op {
-	return store.Op{Kind: kv.Watch, Key: []byte(key), Watch: &store.WatchOp{Watcher: watcher, Stream: stream}}
+// Watch begins to watch a key, perhaps with what was there before each event.
+func Watch(watcher, stream uint32, key string, before bool) store.Op {
+	return store.Op{Kind: kv.Watch, Key: []byte(key), Watch: &store.WatchOp{Watcher: watcher, Stream: stream, PrevKV: before}}
 }
