@@ -34,9 +34,6 @@ func (c *Cluster) worker() load.Worker {
 // askTimeout bounds asking a cluster how it is.
 const askTimeout = 3 * time.Second
 
-// dialDefault is that of store.Access.
-const dialDefault = 5 * time.Second
-
 // reached is a cluster that answers.
 type reached struct {
 	Cluster
@@ -158,10 +155,7 @@ func (r *reached) mustBeEmpty(ctx context.Context, prefix string) error {
 func (r *reached) count(ctx context.Context, prefix string) (int64, error) {
 	level := r.Store.Capabilities().Strongest()
 	op := store.Op{Kind: kv.Range, Consistency: level, Key: []byte(prefix), Range: &store.RangeOp{End: after(prefix), Limit: 1}}
-	dialer := engine.Dialer{Timeout: r.Access.DialTimeout, TLS: r.Access.TLS}
-	if dialer.Timeout == 0 {
-		dialer.Timeout = dialDefault
-	}
+	dialer := engine.Dialer{Timeout: r.Access.Timeout(), TLS: r.Access.TLS}
 	if dialer.TLS != nil {
 		dialer.TLS = dialer.TLS.Clone()
 		dialer.TLS.NextProtos = r.Store.Capabilities().ALPN
