@@ -41,7 +41,7 @@ func PerfCheckJSON(w io.Writer, c *analyze.PerfCheck, load string) error {
 	t := c.Trial
 	j := perfCheck{
 		Check: "perf", Load: load, Store: t.Store, Version: t.Version, Members: t.Members, Target: t.Target.String(),
-		Rate: t.Rate, Clients: t.MaxInFlight, Connections: t.Connections, Duration: t.Load.Duration.Seconds(), Seed: t.Seed,
+		Rate: t.Rate, Clients: t.MaxInFlight, Connections: t.Connections, Duration: t.Duration.Seconds(), Seed: t.Seed,
 		State: checkState(t, c.Pass), Lines: c.Lines, Seconds: t.Seconds, Due: t.Due, NotSent: c.NotSent,
 		Throughput: t.PerSecond, Slowest: c.Slowest, Spread: c.Spread,
 		Response: analyze.SecondsOf(t.ResponseTime.Summary), Service: analyze.SecondsOf(t.ServiceTime.Summary),

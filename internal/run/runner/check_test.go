@@ -227,8 +227,9 @@ func TestStoreWithoutPrefixesIsSwept(t *testing.T) {
 	c := serve(t, etcd.New(), "")
 	swept := served{plain{etcd.New()}, c.endpoint}
 	result := check(t, swept, 500, 20, "1s")
-	if result.Cleanup.Err() != nil || result.Cleanup.Deleted < 500 || !empty(t, c) {
-		t.Errorf("%+v", result.Cleanup)
+	// What a busy machine did not send was not written, either.
+	if result.Due != 500 || result.Cleanup.Err() != nil || result.Cleanup.Deleted < int64(result.Operations) || !empty(t, c) {
+		t.Errorf("%d due, %d done, %+v", result.Due, result.Operations, result.Cleanup)
 	}
 }
 
