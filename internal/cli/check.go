@@ -125,7 +125,7 @@ func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b 
 	}
 	ctx, stop := command.Interruptible(ctx, func() { b.note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
 	defer stop()
-	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Watch: show}
+	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: show}
 	if o.Out == "" {
 		if o.Out, err = os.MkdirTemp("", "quorumbench-check-"); err != nil {
 			return fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)

@@ -116,9 +116,9 @@ type Trial struct {
 	// PausedNS is how long the generator's loops were late for their own
 	// wake-ups, all together; Added is what the generator itself added to the
 	// times, null where it was not sampled.
-	PausedNS    int64         `json:"paused_ns"`
-	Added       *AddedFigures `json:"generator_added"`
-	MeanResting float64       `json:"mean_resting_clients"`
+	PausedNS    int64              `json:"paused_ns"`
+	Overhead    *GeneratorOverhead `json:"generator_added"`
+	MeanResting float64            `json:"mean_resting_clients"`
 
 	Verdict verdict.Verdict `json:"verdict"`
 
@@ -158,7 +158,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 		t.Retries = &retries
 	}
 	t.observe(o, measured)
-	t.Added = newAdded(all, measured, c.Open(), t.conserved())
+	t.Overhead = newOverhead(all, measured, c.Open(), t.conserved())
 	t.Verdict = verdict.Judge(t.figures(all, measured, warmup))
 	return t
 }
@@ -292,7 +292,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
 		f.Untold += warmup.Untold
 	}
-	f.Added = t.Added.figures()
+	f.Added = t.Overhead.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
 	if t.Watch != nil {
 		f.Events = t.Watch.figures(t.Load.Watch, &m.Watch)
@@ -361,7 +361,7 @@ func (t Trial) MarshalJSON() ([]byte, error) {
 	}{plain(t), t.Seed, load})
 }
 
-// UnmarshalJSON reads a trial and tells the figures that failed from those
+// UnmarshalJSON reads a trial and distinguishes the figures that failed from those
 // that the sample does not support.
 func (t *Trial) UnmarshalJSON(b []byte) error {
 	type plain Trial

@@ -29,12 +29,12 @@ type Options struct {
 	// Self is the path of our own binary, for stores embedded in it.
 	Self string
 	Tool record.Tool
-	// Watch is told how the run goes, about four times a second and at each
+	// Progress gets how the run goes, about four times a second and at each
 	// change of stage, from one goroutine at a time. Nil for nobody.
-	Watch func(Progress)
-	// Seconds is told every second of a trial that is recorded, which it only
+	Progress func(Progress)
+	// Second gets every second of a trial that is recorded, which it only
 	// reads: its histograms are used again. One goroutine calls it. Nil for nobody.
-	Seconds func(*scenario.Trial, *measure.Second)
+	Second func(*scenario.Trial, *measure.Second)
 }
 
 // Stage is what a run is doing.

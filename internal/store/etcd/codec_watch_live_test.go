@@ -71,42 +71,6 @@ func dialLive(t *testing.T) (*live, *wireConn) {
 	return l, dialWire(t, a, newCodecs(a))
 }
 
-// Our watchers see what the official client writes, on two streams of one
-// connection, with versions, deletions, awkward keys and large values.
-func TestLiveWatchersSeeTheOfficialClientsWrites(t *testing.T) {
-	l, w := dialLive(t)
-	ctx := patient(t)
-	keys := awkwardKeys()
-	var ops []store.Op
-	for i, key := range keys {
-		ops = append(ops, store.Op{Key: key, Watch: &store.WatchOp{Watcher: uint32(i), Stream: uint32(i % 2), PrevKV: i%3 == 0}})
-	}
-	w.subscribe(ops...)
-	for i, key := range keys {
-		for version, value := range [][]byte{fmt.Appendf(nil, "a%d", i), nil, message(20_000)} {
-			put, err := l.client.Put(ctx, string(key), string(value))
-			if err != nil {
-				t.Fatal(err)
-			}
-			e := w.until(1, isNotify)[0]
-			if e.Watcher != uint32(i) || !bytes.Equal(e.Key, key) || !bytes.Equal(e.Value, value) ||
-				e.Version != int64(version+1) || e.Revision != put.Header.Revision {
-				t.Fatalf("key %.40q, version %d: %+v", key, version+1, e)
-			}
-		}
-		if i%16 != 0 {
-			continue
-		}
-		del, err := l.client.Delete(ctx, string(key))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := w.until(1, isNotify)[0]; e.Watcher != uint32(i) || e.Version != 0 || e.Revision != del.Header.Revision || !bytes.Equal(e.Key, key) {
-			t.Fatalf("deletion of %.40q: %+v", key, e)
-		}
-	}
-}
-
 // The official client's watcher sees our puts, and so does ours, of an interval
 // and from an earlier revision on.
 func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
@@ -183,28 +147,5 @@ func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
 			t.Fatalf("watcher %d after version %d: %+v", e.Watcher, seen[e.Watcher], e)
 		}
 		seen[e.Watcher]++
-	}
-}
-
-// What the reads of one STM and its commit make at the server is what the
-// official client makes there: see also the bank below.
-func TestLiveTxnGet(t *testing.T) {
-	l, w := dialLive(t)
-	for i := range 5 {
-		if _, err := l.client.Put(patient(t), fmt.Sprintf("k%d", i), fmt.Sprintf("v%d", i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
-		e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("k1"), Range: &store.RangeOp{End: []byte("k9"), Limit: 3}})
-		if e.Count != 3 || string(e.Key) != "k1" || string(e.Value) != "v1" {
-			t.Fatalf("%+v", e)
-		}
-		if e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("k1"), Range: &store.RangeOp{}}); e.Count != 1 {
-			t.Fatalf("%+v", e)
-		}
-		if e := w.want(kv.OK, store.Op{Kind: kv.TxnGet, Consistency: level, Key: []byte("x"), Range: &store.RangeOp{}}); e.Count != 0 {
-			t.Fatalf("%+v", e)
-		}
 	}
 }

@@ -1,0 +1,128 @@
+package etcd
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers"
+)
+
+func TestConform(t *testing.T) { storetest.Conform(t, fixture()) }
+
+func fixture() storetest.Fixture {
+	return storetest.Fixture{
+		Store: New(), Start: start, Official: view, Members: true, Terms: true,
+		Keys: awkwardKeys(), Values: awkwardValues(),
+		Refused: []storetest.Refusal{
+			{Op: storetest.Put("", []byte("v")), Outcome: kv.BadRequest, Text: "etcdserver: key is not provided"},
+			{Op: storetest.Put("k", message(1600<<10)), Outcome: kv.BadRequest},
+		},
+		TooLarge: storetest.Refusal{Op: storetest.Put("k", message(3<<20)), Outcome: kv.BadRequest},
+	}
+}
+
+func awkwardKeys() (keys []string) {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+		keys = append(keys, string(every[i:i+1]), "k"+string(every[i:i+1]))
+	}
+	return append(keys, string(every), strings.Repeat("\xff", 256), strings.Repeat("k", 256))
+}
+
+func awkwardValues() [][]byte {
+	return [][]byte{nil, {0}, []byte("v"), message(127), message(128), message(16_360), message(16_384), message(70_000), message(1 << 20)}
+}
+
+func message(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i * 7 >> 3)
+	}
+	return b
+}
+
+// clientView is a view of etcd's own client.
+type clientView struct {
+	c   *clientv3.Client
+	ctx context.Context
+}
+
+func view(t testing.TB, a store.Access) storetest.Client {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints: a.Endpoints, DialTimeout: patience, Logger: zap.NewNop(),
+		Username: a.User, Password: a.Password, TLS: a.TLS,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return clientView{c, patient(t)}
+}
+
+func (o clientView) Get(key string) ([]byte, int64, error) {
+	r, err := o.c.Get(o.ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
+	}
+	return r.Kvs[0].Value, r.Kvs[0].ModRevision, nil
+}
+
+func (o clientView) Put(key string, value []byte) error {
+	_, err := o.c.Put(o.ctx, key, string(value))
+	return err
+}
+
+func (o clientView) Delete(key string) error {
+	_, err := o.c.Delete(o.ctx, key)
+	return err
+}
+
+// start starts members in this process.
+func start(t *testing.T, o storetest.Options) *storetest.Server {
+	t.Helper()
+	if o.Members > 1 {
+		return startCluster(t, o.Members)
+	}
+	s := &storetest.Server{}
+	var files *testCerts
+	if o.TLS {
+		files = newTestCerts(t)
+		s.Access.TLS = files.client(t)
+	}
+	l := startLive(t, files, false)
+	s.Access.Endpoints = []string{l.endpoint}
+	if o.User {
+		enableAuth(t, l)
+		s.Denied = []store.Access{s.Access, s.Access}
+		s.Denied[1].User, s.Denied[1].Password = "root", "wrong"
+		s.Access.User, s.Access.Password = "root", "secret"
+	}
+	return s
+}
+
+func startCluster(t *testing.T, members int) *storetest.Server {
+	t.Helper()
+	l, err := New().Launch(store.LaunchSpec{
+		Cluster: "conform", Self: "unused", Members: testservers.Places(t, members), Settings: &Settings{LogLevel: "error"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &storetest.Server{}
+	var ends []func()
+	for _, p := range l.Processes {
+		ends = append(ends, testservers.InProcess(t, New(), p))
+		s.Access.Endpoints = append(s.Access.Endpoints, p.Endpoint)
+	}
+	s.Kill = func(i int) { ends[i]() }
+	return s
+}
