@@ -231,10 +231,11 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 // window.
 func (w *watcher) observed(res *load.Result) record.Observed {
 	var store *record.StoreUsage
+	here := 0.0
 	if closed, ok := w.phases.ended(); ok {
-		store = w.sampler.store.between(res.Opened, closed)
+		store, here = w.sampler.store.between(res.Opened, closed)
 	}
-	return observed(res.Used, store)
+	return observed(res.Used, store, here)
 }
 
 // askAgain asks for the cluster's state after the window, within bounds even
