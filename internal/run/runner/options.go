@@ -48,6 +48,7 @@ const (
 	WarmingUp  Stage = "warming up"
 	Measuring  Stage = "measuring"
 	Draining   Stage = "draining" // what is in flight is awaited
+	CleaningUp Stage = "cleaning up"
 	Stopping   Stage = "stopping" // a cluster
 	TrialDone  Stage = "done"     // Result is set
 )
@@ -65,6 +66,10 @@ type Progress struct {
 	P99       float64
 	Errors    uint64 // of the trial so far, warm-up included
 	InFlight  int64
+	// Done is how many succeeded since the window opened, and InWindow how long
+	// it has been, or was, open.
+	Done     uint64
+	InWindow time.Duration
 	// Share is how much of the trial's warm-up and window is over, from 0 to 1,
 	// and TrialLeft how long they still take; 0 when that is not known.
 	Share     float64

@@ -17,6 +17,7 @@ func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
 	r.report(Progress{
 		Stage: stageOf(p.Stage), Name: title(spec),
 		PerSecond: p.PerSecond, P99: p.P99, Errors: p.Errors, InFlight: p.InFlight,
+		Done: p.Done, InWindow: p.InWindow,
 	})
 }
 
