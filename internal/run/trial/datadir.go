@@ -15,10 +15,11 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 		return nil, nil
 	}
 	t.tell(Progress{Stage: "timing fdatasync"})
-	f, err := probe.Fsync(ctx, attach.DataDir, probe.FsyncWrites)
+	all, err := t.Host.Fsync(ctx, []string{attach.DataDir}, probe.FsyncWrites)
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
+	f := all[0] // there is one device
 	d := &record.DataDir{Path: attach.DataDir, Durability: record.Durability{
 		FdatasyncP50NS: int64(f.P50.NS), Fdatasyncs: f.Count, FileSystem: f.FileSystem, Volatile: !f.Durable,
 	}}
