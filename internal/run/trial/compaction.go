@@ -15,7 +15,7 @@ const compactTimeout = 5 * time.Second
 
 // compact compacts the store again and again until ctx ends. What went wrong is
 // a note: the load goes on.
-func (w *watcher) compact(ctx context.Context) {
+func (w *monitor) compact(ctx context.Context) {
 	what := w.t.Spec.Load.Compact
 	if what.Every <= 0 {
 		return
@@ -44,7 +44,7 @@ func (w *watcher) compact(ctx context.Context) {
 }
 
 // notes are what went wrong with compactions.
-func (w *watcher) notes() []string {
+func (w *monitor) notes() []string {
 	if w.uncompacted == 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	if attach == nil || attach.DataDir == "" || ctx.Err() != nil {
 		return nil, nil
 	}
-	t.tell(Progress{Stage: "timing fdatasync"})
+	t.report(Progress{Stage: "timing fdatasync"})
 	all, err := t.Host.Fsync(ctx, []string{attach.DataDir}, probe.FsyncWrites)
 	if err != nil {
 		return nil, []string{err.Error()}

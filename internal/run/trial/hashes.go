@@ -22,7 +22,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	if !t.Spec.Load.CompareHashes {
 		return nil
 	}
-	t.tell(Progress{Stage: "comparing the members' data"})
+	t.report(Progress{Stage: "comparing the members' data"})
 	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 	defer cancel()
 	hasher := m.admin.(store.Hasher) // the scenario was refused without it

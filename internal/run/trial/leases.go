@@ -57,7 +57,7 @@ func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (rele
 	if !needsLeases(&t.Spec.Load) {
 		return func() string { return "" }, nil
 	}
-	t.tell(Progress{Stage: "granting leases"})
+	t.report(Progress{Stage: "granting leases"})
 	leaser := m.admin.(store.Leaser) // the scenario was refused without it
 	live := ttl(&t.Spec.Load)
 	a.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)

@@ -23,7 +23,7 @@ func (t *Trial) watch(ctx context.Context, a *load.Assignment) error {
 }
 
 // made records how long the watchers' creation took.
-func (w *watcher) made(m *measure.Totals) error {
+func (w *monitor) made(m *measure.Totals) error {
 	t := m.Watching
 	if t == nil || t.Created == nil {
 		return nil
