@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testservers/proxytest"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 // What the levels of a read say they are: on a follower that is cut off from
@@ -60,7 +60,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	leader, follower := c.leads(t)
 	majority, alone := c.access.Endpoints[leader], c.access.Endpoints[follower]
 	// A session may begin with a write, so these are there before the cut.
-	local, linear := proxytest.Dial(t, st, c.access, alone), proxytest.Dial(t, st, c.access, alone)
+	local, linear := session(t, st, c.access, alone), session(t, st, c.access, alone)
 	read := func(level kv.Consistency) store.Op { return store.Op{Kind: kv.Get, Key: cutKey, Consistency: level} }
 
 	w.put(t, st, majority, oldSize)
@@ -74,7 +74,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	})
 	c.hub.cut(t, follower)
 	w.put(t, st, majority, newSize)
-	if e := proxytest.Dial(t, st, c.access, majority).Want(kv.OK, read(kv.Linearizable)); len(e.Value) != newSize {
+	if e := session(t, st, c.access, majority).Want(kv.OK, read(kv.Linearizable)); len(e.Value) != newSize {
 		t.Fatalf("the majority has %q", e.Value)
 	}
 
@@ -90,6 +90,15 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	}
 	_, sessions := st.Codecs(c.access)(store.Dialed{Endpoint: alone}).(store.SessionCodec)
 	w.askAlone(t, st, alone, sessions)
+}
+
+// session is a connection to one member that is ready.
+func session(t *testing.T, st store.Store, a store.Access, endpoint string) *storetest.Wire {
+	t.Helper()
+	a.Endpoints = []string{endpoint}
+	w := storetest.Dial(t, st, a)
+	w.Ready()
+	return w
 }
 
 // put writes one key with values of the size, twenty times.

@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -117,4 +118,13 @@ func Configs(t T) (server, client *tls.Config) {
 	pair := a.Issue(t, "server", time.Now().Add(time.Hour)).TLS(t)
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 		&tls.Config{RootCAs: a.Pool(), ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
+}
+
+// ServerFiles writes the certificate and key of a server at 127.0.0.1 into the
+// folder, and returns the settings of a client that trusts it, for an hour.
+func ServerFiles(t T, dir string) (certFile, keyFile string, client *tls.Config) {
+	a := NewAuthority(t, "test authority")
+	certFile, keyFile = filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key")
+	a.Issue(t, "server", time.Now().Add(time.Hour)).Write(t, certFile, keyFile)
+	return certFile, keyFile, &tls.Config{RootCAs: a.Pool(), ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
 }

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 // Installed is the path of the store's real server, which is built if need be;
@@ -44,29 +45,27 @@ type Live struct {
 // Cluster says what to start.
 type Cluster struct {
 	Exec     string
-	Members  int
+	Members  int // 0: 1
 	Settings any
 	Change   func(*store.Process) // nil: as Launch says
 	// Ready is asked until every member's endpoint says nil.
 	Ready func(ctx context.Context, endpoint string) error
 }
 
+// Kill ends a member as a crash does.
+func (l *Live) Kill(t testing.TB) func(i int) {
+	return func(i int) {
+		if err := l.Processes[i].Signal(t.Context(), host.Kill); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Start starts a cluster, which ends with the test, and waits until it is
 // ready.
 func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	t.Helper()
-	spec := store.LaunchSpec{Cluster: t.Name(), Exec: c.Exec, Settings: c.Settings}
-	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), c.Members*store.PortsPerMember)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(lease.Release) // behind the members
-	for i := range c.Members {
-		name := fmt.Sprintf("m%d", i+1)
-		spec.Members = append(spec.Members, store.MemberPlace{
-			Name: name, Host: lease.Address, Dir: filepath.Join(t.TempDir(), name), Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember],
-		})
-	}
+	spec := store.LaunchSpec{Cluster: t.Name(), Exec: c.Exec, Settings: c.Settings, Members: Places(t, max(c.Members, 1))}
 	launch, err := st.Launch(spec)
 	if err != nil {
 		t.Fatal(err)
@@ -88,14 +87,7 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 
 func (l *Live) start(t testing.TB, p store.Process) {
 	t.Helper()
-	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for path, contents := range p.Files {
-		if err := os.WriteFile(path, contents, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write(t, p)
 	process, err := host.NewLocal(nil, nil).Start(t.Context(), host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
 	if err != nil {
 		t.Fatal(err)
@@ -130,51 +122,51 @@ func poll(ctx context.Context, t testing.TB, ask func() error) {
 	}
 }
 
-// Roles waits until all members that answer tell their role and one leads, and
-// returns that one's endpoint too.
-func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
+// Places gives each member ports that are the test's own, and a folder.
+func Places(t testing.TB, members int) []store.MemberPlace {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	poll(ctx, t, func() (err error) {
-		if s, err = a.Status(ctx); err != nil {
-			return err
+	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), members*store.PortsPerMember)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release) // behind the members
+	dir := t.TempDir()
+	var out []store.MemberPlace
+	for i := range members {
+		m := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: lease.Address, Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember]}
+		m.Dir = filepath.Join(dir, m.Name)
+		if err := os.Mkdir(m.Dir, 0o755); err != nil {
+			t.Fatal(err)
 		}
-		for _, m := range s.Members {
-			if m.Err == nil && (m.Role == kv.Unknown || m.ID == 0 || m.Name == "") {
-				return fmt.Errorf("member %+v", m)
-			}
-		}
-		l := s.Leader()
-		if l == nil {
-			return fmt.Errorf("no leader: %+v", s)
-		}
-		leader = l.Endpoint
-		return OneByOne(ctx, a, &s)
-	})
-	return s, leader
+		out = append(out, m)
+	}
+	return out
 }
 
-// OneByOne asks each member that answered for its role alone, and says how that
-// differs from what the status has of it.
-func OneByOne(ctx context.Context, a store.Admin, s *store.Status) error {
-	asker, ok := a.(store.RoleAsker)
-	if !ok {
-		return fmt.Errorf("%T is no store.RoleAsker", a)
+// InProcess runs a member of an embedded store in the test's process, as Launch
+// says. It ends with the test, or when end is called.
+func InProcess(t testing.TB, st store.Embedded, p store.Process) (end func()) {
+	t.Helper()
+	write(t, p)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- st.RunMember(ctx, p.Args[len(p.Args)-1]) }()
+	end = sync.OnceFunc(func() {
+		cancel()
+		storetest.Ended(t, p.Name, done)
+	})
+	t.Cleanup(end)
+	return end
+}
+
+func write(t testing.TB, p store.Process) {
+	t.Helper()
+	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
+		t.Fatal(err)
 	}
-	for range 2 { // the second answer may come from what the first brought
-		for i, want := range s.Members {
-			if want.Err != nil {
-				continue
-			}
-			got := asker.Role(ctx, i)
-			if got.Err != nil || got.Endpoint != want.Endpoint || got.ID != want.ID || got.Role != want.Role || got.Term != want.Term {
-				return fmt.Errorf("the status has %+v, and asked alone the member is %+v", want, got)
-			}
-			if l := s.Leader(); got.Leader != 0 && got.Leader != l.ID {
-				return fmt.Errorf("%s says that %x leads, and %+v does", got.Endpoint, got.Leader, *l)
-			}
+	for path, contents := range p.Files {
+		if err := os.WriteFile(path, contents, 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return nil
 }

@@ -12,7 +12,7 @@ import (
 // Table is one of a report's tables.
 type Table struct {
 	Kind    TableKind
-	Shared  string // what a closed loop's trials have alike and the heading says; empty for nothing
+	Shared  string // what all trials of a closed loop share and the heading says; empty for nothing
 	Columns []Column
 	Rows    [][]Cell
 	// Footnotes are what cells refer to, the first as 1.
@@ -42,7 +42,7 @@ type Cell struct {
 	Text  string
 	Notes []int // of the footnotes that the words refer to
 	Value record.Value
-	Share record.Value // of what the figure is a part of, where that is told
+	Share record.Value // of what the figure is a part of, where that is known
 	// Change is how much the figure differs from its baseline.
 	Change Change
 	Kind   CellKind

@@ -135,7 +135,7 @@ func (w *watcher) lastWords(ctx context.Context) {
 }
 
 // happened records what a log reports.
-func (w *watcher) happened(h probe.Happened) {
+func (w *watcher) happened(h probe.LogEvent) {
 	e := record.Event{
 		Time: h.Time, Kind: string(h.Kind), Member: h.Member, Duration: h.Duration, Line: h.Line,
 		Text: h.Member + " " + h.Kind.Says(),

@@ -30,6 +30,7 @@ type watcher struct {
 	// sampler samples the machine; its rows are sample's.
 	sampler *sampler
 	scrapes *scrapes
+	clean   *cleaner
 	began   time.Time          // when it was made
 	err     error              // of recording; read after the load has ended
 	stop    context.CancelFunc // ends the load
@@ -86,6 +87,7 @@ func (w *watcher) second(s *measure.Second) {
 		w.out.End(measure.Measured, at)
 	}
 	w.keep(w.out.Second(s))
+	w.clean.took(s.Due)
 	if w.t.Seconds != nil {
 		w.t.Seconds(s)
 	}
@@ -114,7 +116,7 @@ func (w *watcher) begin(g load.Job, endpoints []string) {
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
-	w.scrapes.begin(scrapeFirst)
+	w.scrapes.begin()
 	w.running.Go(func() { w.follower.Run(ctx, load.Background) })
 	w.running.Go(func() { w.sample(ctx) })
 	w.running.Go(func() { w.listen(ctx) })
@@ -181,7 +183,7 @@ func (w *watcher) progress(ctx context.Context, g load.Job) {
 			w.follower.Poke()
 		}
 		told := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
-		told.Ended = window.ended(p)
+		window.tell(p, now, &told)
 		w.mu.Lock()
 		if now.Sub(w.lastAt) < p99Lives {
 			told.P99 = w.lastP99
@@ -197,21 +199,26 @@ func (w *watcher) progress(ctx context.Context, g load.Job) {
 }
 
 // opening counts the operations that ended since the window was seen open: for
-// telling how far a total is, not for figures.
+// telling how far it is, not for figures.
 type opening struct {
-	open bool
-	from uint64
+	at           time.Time
+	done, failed uint64 // before
+	length       time.Duration
 }
 
-func (o *opening) ended(p load.Progress) uint64 {
-	all := p.Done + p.Failed
-	if !o.open && p.Phase == measure.Measured.String() {
-		o.open, o.from = true, all
+func (o *opening) tell(p load.Progress, now time.Time, told *Progress) {
+	open := p.Phase == measure.Measured.String()
+	if o.at.IsZero() && open {
+		o.at, o.done, o.failed = now, p.Done, p.Failed
 	}
-	if !o.open {
-		return 0
+	if o.at.IsZero() {
+		return
 	}
-	return all - o.from
+	if open {
+		o.length = now.Sub(o.at)
+	}
+	told.Done, told.InWindow = p.Done-o.done, o.length
+	told.Ended = told.Done + p.Failed - o.failed
 }
 
 // meter tells how fast a count rose in the last second.

@@ -161,12 +161,14 @@ func (m *nullMember) txn(b []byte, r *httpd.Request) []byte {
 	}
 	memory.Lock(keyspace.One)
 	defer memory.Unlock(keyspace.One)
+	index := memory.Next() // all keys of a transaction have its own
 	body := []byte(`{"Results":[`)
 	for i, op := range ops {
 		if op.KV.Verb != "set" {
 			return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "a null server's transactions have sets alone")
 		}
-		e := memory.Put([]byte(op.KV.Key), op.KV.Value)
+		e := memory.Entry([]byte(op.KV.Key))
+		e.Set(op.KV.Value, index)
 		if i > 0 {
 			body = append(body, ',')
 		}

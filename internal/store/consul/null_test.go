@@ -1,13 +1,10 @@
 package consul
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/hashicorp/consul/api"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -17,39 +14,7 @@ import (
 
 // The null server does what Consul does, as the official client sees it.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
-	for name, script := range map[string]string{"at once": "", "delayed": "delay=50us", "in pieces": "chunk=7"} {
-		t.Run(name, func(t *testing.T) {
-			e := storetest.ServeNull(t, New(), 1, store.NullOptions{Memory: true, Script: script})
-			w := storetest.Dial(t, New(), store.Access{Endpoints: e})
-			c, err := api.NewClient(&api.Config{Address: e[0], Scheme: "http"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, key := range awkwardKeys()[:40] {
-				agreeOnKey(t, w, c.KV(), key, fmt.Appendf(nil, "value %d", i))
-			}
-			for _, value := range awkwardValues()[:9] {
-				agreeOnKey(t, w, c.KV(), "values", value)
-			}
-			if script == "" {
-				agreeOnRanges(t, w, c.KV())
-				agreeOnNullTxn(t, w, c.KV())
-			}
-		})
-	}
-}
-
-func agreeOnNullTxn(t *testing.T, w *storetest.Wire, official *api.KV) {
-	t.Helper()
-	e := w.Want(kv.OK, store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("t1"), Value: []byte("a")}, {Key: []byte("t2")}}})
-	got, _, err := official.Get("t1", nil)
-	if err != nil || string(got.Value) != "a" || e.Count != 2 {
-		t.Errorf("%+v %v, event %+v", got, err, e)
-	}
-	keys, _, err := official.Keys("t", "", nil)
-	if err != nil || strings.Join(keys, " ") != "t1 t2" {
-		t.Errorf("%v %v", keys, err)
-	}
+	httpkvtest.Agrees(t, fixture(), 40, 9)
 }
 
 func TestNullAdmin(t *testing.T) {
@@ -81,8 +46,6 @@ func TestNullErrors(t *testing.T) {
 }
 
 func TestNullFaults(t *testing.T) { httpkvtest.Faults(t, New()) }
-
-func TestTLS(t *testing.T) { httpkvtest.TLS(t, New()) }
 
 func TestAdminOfNothing(t *testing.T) { httpkvtest.AdminOfNothing(t, New()) }
 

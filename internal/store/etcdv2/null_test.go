@@ -1,7 +1,6 @@
 package etcdv2
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,21 +14,7 @@ import (
 
 // The null server does what etcd does, as net/http sees it.
 func TestNullAgreesWithNetHTTP(t *testing.T) {
-	for name, script := range map[string]string{"at once": "", "delayed": "delay=50us", "in pieces": "chunk=7"} {
-		t.Run(name, func(t *testing.T) {
-			e := storetest.ServeNull(t, New(), 1, store.NullOptions{Memory: true, Script: script})
-			w := storetest.Dial(t, New(), store.Access{Endpoints: e})
-			for i, key := range awkwardKeys()[:60] {
-				agreeOnKey(t, w, key, fmt.Sprintf("value %d", i))
-			}
-			for _, value := range awkwardValues()[:9] {
-				agreeOnKey(t, w, "values", value)
-			}
-			if script == "" {
-				agreeOnRanges(t, w)
-			}
-		})
-	}
+	httpkvtest.Agrees(t, fixture(), 60, 9)
 }
 
 func TestNullAdmin(t *testing.T) {
@@ -61,8 +46,6 @@ func TestNullErrors(t *testing.T) {
 }
 
 func TestNullFaults(t *testing.T) { httpkvtest.Faults(t, New()) }
-
-func TestTLS(t *testing.T) { httpkvtest.TLS(t, New()) }
 
 func TestAdminOfNothing(t *testing.T) { httpkvtest.AdminOfNothing(t, New()) }
 

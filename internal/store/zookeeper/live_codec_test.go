@@ -2,16 +2,18 @@ package zookeeper_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	clients "github.com/quorumbench/quorumbench/internal/testservers/official"
 )
 
 // awkwardKeys are paths that ZooKeeper takes.
@@ -37,132 +39,66 @@ func message(n int) []byte {
 	return b
 }
 
-func pathOf(key string) string { return "/" + strings.TrimPrefix(key, "/") }
+func pathOf(key string) string { return clients.ZooKeeperPath(key) }
 
-func TestLiveAgreesWithOfficialClient(t *testing.T) {
-	a := server(t)
-	client, w := official(t, a), dialWire(t, a, nil)
-	for i, key := range awkwardKeys() {
-		agreeOnKey(t, w, client, key, fmt.Appendf(nil, "value %d", i))
+func TestConform(t *testing.T) { storetest.Conform(t, fixture()) }
+
+func fixture() storetest.Fixture {
+	return storetest.Fixture{
+		Store: zookeeper.New(), Start: start, Slash: true,
+		Official: func(t testing.TB, a store.Access) storetest.Client {
+			return clients.ZooKeeperView{Conn: official(t, a)}
+		},
+		Keys: awkwardKeys(), Values: awkwardValues(),
+		Refused: []storetest.Refusal{
+			{Op: storetest.Put("a//b", nil), Outcome: kv.BadRequest, Text: "cannot be a"},
+			{Op: storetest.Put("", nil), Outcome: kv.BadRequest, Text: "cannot be a"},
+		},
 	}
-	for i, value := range awkwardValues() {
-		agreeOnKey(t, w, client, fmt.Sprintf("values/%d", i), value)
-	}
-	agreeOnRanges(t, w, client)
-	agreeOnTransactions(t, w, client)
 }
 
-// agreeOnKey runs every operation through the codec and checks with the
-// official client, and the other way round. Some keys are parents of others.
-func agreeOnKey(t *testing.T, w *wireConn, client *zk.Conn, key string, value []byte) {
-	t.Helper()
-	k, path := []byte(key), pathOf(key)
-	theirs := func() ([]byte, int64) {
-		t.Helper()
-		b, stat, err := client.Get(path)
-		if errors.Is(err, zk.ErrNoNode) {
-			return nil, 0
-		}
-		if err != nil {
-			t.Fatalf("%q: %v", path, err)
-		}
-		return b, int64(stat.Version) + 1
+// start takes the shared server where that will do.
+func start(t *testing.T, o storetest.Options) *storetest.Server {
+	switch {
+	case o.TLS:
+		return nil
+	case o.Members > 1:
+		c := ensemble(t, o.Members)
+		return &storetest.Server{Access: c.Access(), Kill: func(i int) {
+			if err := c.Signal(t.Context(), c.Members()[i].Name, host.Kill); err != nil {
+				t.Error(err)
+			}
+		}}
 	}
-	same := func(e store.Event, value []byte) {
-		t.Helper()
-		v, revision := theirs()
-		if !bytes.Equal(v, value) || e.Revision != revision {
-			t.Fatalf("key %.40q: the official client reads %d bytes of version %d; we have %d bytes, %d",
-				key, len(v), revision, len(value), e.Revision)
-		}
+	s := &storetest.Server{Access: server(t)}
+	if o.User {
+		s.Denied = []store.Access{s.Access, s.Access}
+		s.Denied[1].User, s.Denied[1].Password = "u", "wrong"
+		s.Access.User, s.Access.Password = "u", "secret"
 	}
+	return s
+}
 
-	put := w.want(kv.OK, store.Op{Kind: kv.Put, Key: k, Value: value})
-	same(put, value)
-	if put.Extra == 0 {
-		t.Fatalf("%q: a node was made without a second request", key)
+// What an operation costs in requests: a node that is not there is made by a
+// second one, and a linearizable read syncs first.
+func TestLiveRequests(t *testing.T) {
+	w := dialWire(t, server(t), nil)
+	if e := w.want(kv.OK, storetest.Put("requests/a/b", nil)); e.Extra == 0 || e.Revision != 1 {
+		t.Errorf("a node was made without a second request: %+v", e)
 	}
-	put = w.want(kv.OK, store.Op{Kind: kv.Put, Key: k, Value: value})
-	if same(put, value); put.Extra != 0 || put.Revision != 2 {
-		t.Fatalf("%q: put again is %+v", key, put)
+	if e := w.want(kv.OK, storetest.Put("requests/a/b", nil)); e.Extra != 0 || e.Revision != 2 {
+		t.Errorf("put again is %+v", e)
 	}
 	for level, extra := range map[kv.Consistency]uint32{kv.Linearizable: 1, kv.Local: 0} {
-		e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: level})
-		if same(e, value); !bytes.Equal(e.Value, value) || e.Count != 1 || e.Extra != extra {
-			t.Fatalf("%q: %v read %d bytes with %d requests more", key, level, len(e.Value), e.Extra)
+		if e := w.want(kv.OK, storetest.Get("requests/a/b", level)); e.Extra != extra {
+			t.Errorf("%v read with %d requests more", level, e.Extra)
 		}
 	}
-
-	other := []byte("theirs")
-	if _, err := client.Set(path, other, -1); err != nil {
-		t.Fatal(err)
-	}
-	if e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: k, Consistency: kv.Local}); !bytes.Equal(e.Value, other) {
-		t.Fatalf("%q: read %q", key, e.Value)
-	}
-	if e := w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: put.Revision}); e.Revision != -1 {
-		t.Fatalf("a conflict tells revision %d", e.Revision)
-	}
-	w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Value: value})
-	same(w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: put.Revision + 1}), value)
-	if e := w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: other, Revision: -1}); e.Extra != 1 {
-		t.Fatalf("an unknown version took %d requests more", e.Extra)
-	} else {
-		same(e, other)
-	}
-
-	if e := w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k}); e.Count != 1 {
-		t.Fatalf("%d keys were deleted", e.Count)
-	}
-	if _, revision := theirs(); revision != 0 {
-		t.Fatal("the official client reads a deleted key")
-	}
-	if e := w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k}); e.Count != 0 {
-		t.Fatalf("%d keys were deleted again", e.Count)
-	}
-	for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
-		w.want(kv.Miss, store.Op{Kind: kv.Get, Key: k, Consistency: level})
-	}
-	if e := w.want(kv.Conflict, store.Op{Kind: kv.CAS, Key: k, Revision: 1}); e.Revision != 0 {
-		t.Fatalf("a key that is not there has revision %d", e.Revision)
-	}
-	same(w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value}), value)
-	w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
-	same(w.want(kv.OK, store.Op{Kind: kv.CAS, Key: k, Value: value, Revision: -1}), value)
-	w.want(kv.OK, store.Op{Kind: kv.Delete, Key: k})
 }
 
-func agreeOnRanges(t *testing.T, w *wireConn, client *zk.Conn) {
-	t.Helper()
-	for i := range 100 {
-		w.want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "range/%03d", i), Value: message(10)})
-	}
-	names, _, err := client.Children("/range")
-	if err != nil || len(names) != 100 {
-		t.Fatalf("the official client reads %d names: %v", len(names), err)
-	}
-	for _, tc := range []struct {
-		key, end string
-		limit    int64
-	}{
-		{"range/", "range0", 0}, {"/range/", "/range0", 0}, {"range/010", "range/020", 0}, {"range/000", "range/099\x00", 0},
-		{"range/050", "range/099\x00", 7}, {"range/007", "", 0}, {"none/", "none0", 0}, {"range/050", "s", 0},
-	} {
-		key, end := pathOf(tc.key), pathOf(tc.end)
-		want := int64(len(names) - len(slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-			path := "/range/" + name
-			return tc.end == "" && path == key || tc.end != "" && path >= key && path < end
-		})))
-		if tc.limit > 0 {
-			want = min(want, tc.limit)
-		}
-		for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
-			e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte(tc.key), Consistency: level, Range: &store.RangeOp{End: []byte(tc.end), Limit: tc.limit}})
-			if e.Count != want {
-				t.Errorf("%q to %q: %d keys, want %d", tc.key, tc.end, e.Count, want)
-			}
-		}
-	}
+func TestLiveTransactions(t *testing.T) {
+	a := server(t)
+	agreeOnTransactions(t, dialWire(t, a, nil), official(t, a))
 }
 
 func agreeOnTransactions(t *testing.T, w *wireConn, client *zk.Conn) {
@@ -251,13 +187,14 @@ func TestLiveErrors(t *testing.T) {
 // says why.
 func TestLiveTooLarge(t *testing.T) {
 	w := dialWire(t, server(t), nil)
-	w.ready()
+	w.Ready()
 	w.c.Submit(&store.Op{Tag: 7, Kind: kv.Put, Key: []byte("large"), Value: message(1 << 20)})
 	out := w.c.Out()
 	n, _ := w.conn.Write(out)
 	w.c.Wrote(n)
-	if n, err := w.conn.Read(w.buf); err == nil {
-		t.Fatalf("the server answered %q", w.buf[:n])
+	buf := make([]byte, 100)
+	if n, err := w.conn.Read(buf); err == nil {
+		t.Fatalf("the server answered %q", buf[:n])
 	}
 	events := w.c.Lost(nil)
 	if len(events) != 1 || events[0].Tag != 7 || !strings.Contains(string(events[0].Text), "jute.maxbuffer") {

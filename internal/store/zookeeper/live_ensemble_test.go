@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
-	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 // One ensemble serves all of these, for it takes seconds to start.
@@ -45,7 +45,7 @@ func ensembleStatus(t *testing.T, c *cluster.Cluster) {
 	if s.Leader() == nil || followers != 2 || s.Term != 1 || s.Version != version {
 		t.Errorf("status %+v", s)
 	}
-	if err := testservers.OneByOne(t.Context(), c.Admin(), &s); err != nil {
+	if err := storetest.OneByOne(t.Context(), c.Admin(), &s); err != nil {
 		t.Error(err)
 	}
 	a := c.Access()

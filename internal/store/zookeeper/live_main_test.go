@@ -1,9 +1,7 @@
 package zookeeper_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"os"
@@ -19,7 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	clients "github.com/quorumbench/quorumbench/internal/testservers/official"
 )
 
 // shared is one standalone server for all tests that do not disturb it.
@@ -111,116 +111,26 @@ func ensemble(t testing.TB, n int) *cluster.Cluster {
 	return c
 }
 
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
-
 // official opens the client that Go programs use.
-func official(t testing.TB, a store.Access) *zk.Conn {
-	t.Helper()
-	c, events, err := zk.Connect(a.Endpoints, 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	for {
-		select {
-		case e := <-events:
-			if e.State == zk.StateHasSession {
-				return c
-			}
-		case <-time.After(patience):
-			t.Fatal("the official client gets no session")
-		}
-	}
-}
+func official(t testing.TB, a store.Access) *zk.Conn { return clients.ZooKeeper(t, a) }
 
 // wireConn drives one codec over a socket, synchronously.
 type wireConn struct {
-	t    testing.TB
-	conn net.Conn
+	*storetest.Wire
 	c    store.Codec
-	buf  []byte
-	tag  uint32
+	conn net.Conn
+	t    testing.TB
 }
 
 func dialWire(t testing.TB, a store.Access, previous store.Codec) *wireConn {
 	t.Helper()
-	conn, err := net.Dial("tcp", a.Endpoints[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.TLS != nil {
-		conn = tls.Client(conn, a.TLS)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	c := zookeeper.New().Codecs(a)(store.Dialed{Endpoint: a.Endpoints[0], Previous: previous})
-	w := &wireConn{t: t, conn: conn, c: c, buf: make([]byte, 64<<10)}
-	w.c.Tick(0)
-	return w
-}
-
-func (w *wireConn) flush() {
-	w.t.Helper()
-	for out := w.c.Out(); len(out) > 0; out = w.c.Out() {
-		n, err := w.conn.Write(out)
-		w.c.Wrote(n)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}
+	w := storetest.DialWith(t, a, zookeeper.New().Codecs(a), previous)
+	return &wireConn{Wire: w, c: w.Codec, conn: w.Conn, t: t}
 }
 
 // try writes what there is, reads once, and returns the events.
-func (w *wireConn) try() ([]store.Event, error) {
-	w.flush()
-	n, err := w.conn.Read(w.buf)
-	if err != nil {
-		return nil, err
-	}
-	return w.c.Feed(w.buf[:n], nil)
-}
+func (w *wireConn) try() ([]store.Event, error) { return w.Step() }
 
-func (w *wireConn) turn() []store.Event {
-	w.t.Helper()
-	events, err := w.try()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return events
-}
+func (w *wireConn) do(op store.Op) store.Event { w.t.Helper(); return w.Do(op) }
 
-func (w *wireConn) ready() {
-	w.t.Helper()
-	for w.c.Room() == 0 {
-		w.turn()
-	}
-}
-
-// do runs one operation to its end; its bytes are copied.
-func (w *wireConn) do(op store.Op) store.Event {
-	w.t.Helper()
-	w.tag++
-	op.Tag = w.tag
-	w.ready()
-	w.c.Submit(&op)
-	for {
-		for _, e := range w.turn() {
-			if e.Tag == op.Tag && e.What == store.Done {
-				e.Key, e.Value, e.Text = bytes.Clone(e.Key), bytes.Clone(e.Value), bytes.Clone(e.Text)
-				return e
-			}
-		}
-	}
-}
-
-// want runs an operation that is to end with the outcome.
-func (w *wireConn) want(o kv.Outcome, op store.Op) store.Event {
-	w.t.Helper()
-	e := w.do(op)
-	if e.Outcome != o {
-		w.t.Fatalf("%v of %.40q: %v (%s), want %v", op.Kind, op.Key, e.Outcome, e.Text, o)
-	}
-	return e
-}
+func (w *wireConn) want(o kv.Outcome, op store.Op) store.Event { w.t.Helper(); return w.Want(o, op) }

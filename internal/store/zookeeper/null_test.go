@@ -2,7 +2,6 @@ package zookeeper_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -21,28 +20,7 @@ import (
 // startNull serves a null cluster until the test ends.
 func startNull(t testing.TB, members int, o store.NullOptions) store.Access {
 	t.Helper()
-	s, err := zookeeper.New().NullServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var listeners []net.Listener
-	var a store.Access
-	for range members {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		listeners = append(listeners, l)
-		a.Endpoints = append(a.Endpoints, l.Addr().String())
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, listeners) }()
-	t.Cleanup(func() {
-		cancel()
-		storetest.Ended(t, "the null server", done)
-	})
-	return a
+	return store.Access{Endpoints: storetest.ServeNull(t, zookeeper.New(), members, o)}
 }
 
 // The null server passes what the real one does.
@@ -50,15 +28,10 @@ func TestNullAgreesWithOfficialClient(t *testing.T) {
 	for name, script := range map[string]string{"plain": "", "chunks": "chunk=7", "delays": "delay=10us"} {
 		t.Run(name, func(t *testing.T) {
 			a := startNull(t, 1, store.NullOptions{Memory: true, Script: script})
-			client, w := official(t, a), dialWire(t, a, nil)
-			for i, key := range awkwardKeys() {
-				agreeOnKey(t, w, client, key, fmt.Appendf(nil, "value %d", i))
-			}
-			for i, value := range awkwardValues()[:6] {
-				agreeOnKey(t, w, client, fmt.Sprintf("values/%d", i), value)
-			}
-			agreeOnRanges(t, w, client)
-			agreeOnTransactions(t, w, client)
+			f := fixture()
+			f.Values = f.Values[:6]
+			storetest.Operations(t, f, a)
+			agreeOnTransactions(t, dialWire(t, a, nil), official(t, a))
 		})
 	}
 }
@@ -211,14 +184,18 @@ func outcomeOf(w *wireConn, op store.Op) string {
 func TestNullKeepsOrder(t *testing.T) {
 	a := startNull(t, 1, store.NullOptions{Script: "delay=60ms every 2", ValueSize: 9})
 	w := dialWire(t, a, nil)
-	w.ready()
+	w.Ready()
 	for tag := uint32(1); tag <= 4; tag++ {
 		w.c.Submit(&store.Op{Tag: tag, Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
 	}
 	began := time.Now()
 	var at []time.Duration
 	for len(at) < 4 {
-		for _, e := range w.turn() {
+		events, err := w.Turn(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
 			if at = append(at, time.Since(began)); e.Tag != uint32(len(at)) || !bytes.Equal(e.Value, []byte("000000000")) {
 				t.Fatalf("event %d: %+v", len(at), e)
 			}

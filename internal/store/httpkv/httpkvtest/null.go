@@ -9,7 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
-	"github.com/quorumbench/quorumbench/internal/testcerts"
 )
 
 // Store is a store with a null server.
@@ -79,27 +78,16 @@ func Faults(t *testing.T, st Store) {
 	}
 }
 
-// TLS checks that over TLS the bytes are the same, for the codec and for the
-// administration.
-func TLS(t *testing.T, st Store) {
+// Agrees checks that the null server does what the real one does, as the
+// official client sees it, with so many of the fixture's keys and values.
+func Agrees(t *testing.T, f storetest.Fixture, keys, values int) {
 	t.Helper()
-	server, client := testcerts.Configs(t)
-	client.NextProtos = st.Capabilities().ALPN
-	access := store.Access{Endpoints: storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true, TLS: server}), TLS: client}
-	w := storetest.Dial(t, st, access)
-	for _, v := range []string{"", "v", strings.Repeat("0123456789", 7000)} {
-		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte(v)})
-		if e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k")}); string(e.Value) != v {
-			t.Errorf("%d bytes came back as %d", len(v), len(e.Value))
-		}
-	}
-	a, err := st.Admin(access)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = a.Close() }()
-	if s, err := a.Status(t.Context()); err != nil || s.Leader() == nil {
-		t.Errorf("%+v %v", s, err)
+	null := f.Store.(store.NullServed)
+	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]
+	for name, script := range map[string]string{"at once": "", "delayed": "delay=50us", "in pieces": "chunk=7"} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Operations(t, f, store.Access{Endpoints: storetest.ServeNull(t, null, 1, store.NullOptions{Memory: true, Script: script})})
+		})
 	}
 }
 

@@ -1,0 +1,163 @@
+package consul
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testcerts"
+	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testservers/official"
+)
+
+func TestConform(t *testing.T) { storetest.Conform(t, fixture()) }
+
+func fixture() storetest.Fixture {
+	var tooMany []store.Pair
+	for range 129 {
+		tooMany = append(tooMany, store.Pair{Key: []byte("txn")})
+	}
+	return storetest.Fixture{
+		Store: New(), Start: start, Official: view, Slash: true,
+		Keys: awkwardKeys(), Values: awkwardValues(),
+		Refused: []storetest.Refusal{
+			{Op: storetest.Put("", []byte("v")), Outcome: kv.BadRequest, Text: "Missing key name"},
+			{Op: storetest.Put("a//b", []byte("v")), Outcome: kv.BadRequest, Text: "redirects"},
+			{Op: storetest.Put("a/../b", []byte("v")), Outcome: kv.BadRequest, Text: "redirects"},
+			{Op: storetest.Put(" k ", []byte("v")), Outcome: kv.BadRequest, Text: "spaces"},
+			{Op: storetest.Put("%2e%2e", []byte("v")), Outcome: kv.BadRequest, Text: "path traversal"},
+			{Op: storetest.Txn(tooMany...), Outcome: kv.BadRequest, Text: "too many operations"},
+		},
+		// Consul answers before it has read it, and closes.
+		TooLarge: storetest.Refusal{Op: storetest.Put("k", message(512<<10+1)), Outcome: kv.BadRequest, Text: "too large"},
+	}
+}
+
+func awkwardKeys() (keys []string) {
+	for i := range 256 {
+		if i != '/' && i != ' ' {
+			keys = append(keys, "k"+string([]byte{byte(i)}))
+		}
+	}
+	return append(keys, "a b/c d", "folder/", "100%25", "%41", "a?b=c&d#e;f", "ключ/鍵", `"quoted\"`,
+		"+", "*", "...", "a/.b", strings.Repeat("k", 256))
+}
+
+func awkwardValues() [][]byte {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+	}
+	return [][]byte{nil, {0}, []byte("v"), []byte("true"), every, message(127), message(2048), message(4096),
+		message(65_536), message(70_000), message(500 << 10), message(512 << 10)}
+}
+
+func message(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i * 7 >> 3)
+	}
+	return b
+}
+
+func view(t testing.TB, a store.Access) storetest.Client {
+	return official.ConsulView{KV: official.Consul(t, a).KV()}
+}
+
+// start starts a real cluster, whose keys may have characters that do not print.
+func start(t *testing.T, o storetest.Options) *storetest.Server {
+	t.Helper()
+	const token = "6e756c6c-1111-2222-3333-444444444444"
+	s := &storetest.Server{}
+	if o.User {
+		s.Access.User, s.Access.Password = "u", token
+	}
+	change := func(c map[string]any) {
+		c["disable_http_unprintable_char_filter"] = true
+		if o.User {
+			c["acl"] = tree{"enabled": true, "default_policy": "deny", "tokens": tree{"initial_management": token}}
+		}
+	}
+	if o.TLS {
+		cert, key, client := testcerts.ServerFiles(t, t.TempDir())
+		s.Access.TLS = client
+		other := change
+		change = func(c map[string]any) {
+			other(c)
+			ports := c["ports"].(map[string]any)
+			ports["https"], ports["http"] = ports["http"], -1
+			c["tls"] = tree{"https": tree{"cert_file": cert, "key_file": key}}
+		}
+	}
+	l := testservers.Start(t, New(), testservers.Cluster{
+		Exec: testservers.Installed(t, New()), Members: o.Members, Settings: &Settings{LogLevel: "warn"},
+		Change: func(p *store.Process) {
+			for path, contents := range p.Files {
+				p.Files[path] = changed(t, contents, change)
+			}
+		},
+		Ready: func(ctx context.Context, endpoint string) error {
+			a := s.Access
+			a.Endpoints = []string{endpoint}
+			_, err := official.Consul(t, a).KV().Put(&api.KVPair{Key: "ready"}, (&api.WriteOptions{}).WithContext(ctx))
+			return err
+		},
+	})
+	s.Access.Endpoints, s.Kill = l.Endpoints, l.Kill(t)
+	s.Denied = []store.Access{{Endpoints: l.Endpoints}, {Endpoints: l.Endpoints, Password: "wrong\r\n"}}
+	return s
+}
+
+func changed(t testing.TB, config []byte, change func(map[string]any)) []byte {
+	t.Helper()
+	var c map[string]any
+	if err := json.Unmarshal(config, &c); err != nil {
+		t.Fatal(err)
+	}
+	change(c)
+	b, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// The token alone is a user, and a transaction without one is denied too.
+func TestLiveToken(t *testing.T) {
+	s := start(t, storetest.Options{User: true})
+	alone := store.Access{Endpoints: s.Access.Endpoints, User: s.Access.Password}
+	storetest.Dial(t, New(), alone).Want(kv.OK, storetest.Put("k", []byte("v")))
+	for _, a := range s.Denied {
+		storetest.Dial(t, New(), a).Want(kv.Denied, storetest.Txn(store.Pair{Key: []byte("k")}))
+	}
+}
+
+// A read has the key's index, which the codec wants above 0, and a write has
+// none, so that the codec cannot want one.
+func TestLiveIndexes(t *testing.T) {
+	endpoint := start(t, storetest.Options{}).Access.Endpoints[0]
+	for _, tc := range []struct {
+		method, query string
+		want          bool
+	}{{http.MethodPut, "", false}, {http.MethodPut, "?cas=0", false}, {http.MethodGet, "?raw", true}, {http.MethodDelete, "", false}} {
+		request, err := http.NewRequestWithContext(t.Context(), tc.method, "http://"+endpoint+"/v1/kv/indexes"+tc.query, strings.NewReader("v"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close() // what counts are the fields
+		if index := response.Header.Get("X-Consul-Index"); response.StatusCode != http.StatusOK || (index != "") != tc.want {
+			t.Errorf("%s%s: status %d, index %q, want one: %v", tc.method, tc.query, response.StatusCode, index, tc.want)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package etcdv2
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testcerts"
+	"github.com/quorumbench/quorumbench/internal/testservers"
+)
+
+func TestConform(t *testing.T) { storetest.Conform(t, fixture()) }
+
+func fixture() storetest.Fixture {
+	return storetest.Fixture{
+		Store: New(), Start: start, Official: view, Slash: true, Terms: true,
+		Keys: awkwardKeys(), Values: awkwardValues(),
+		RangeKey: func(i int) string { return fmt.Sprintf("ranges/%d/%03d", i/100, i) },
+		Refused: []storetest.Refusal{
+			{Op: storetest.Put("ranges", []byte("v")), Outcome: kv.BadRequest, Text: "Not a file: /ranges"},
+			{Op: storetest.Get("ranges", kv.Local), Outcome: kv.BadRequest, Text: "the key is a folder"},
+			{Op: storetest.Delete("ranges"), Outcome: kv.BadRequest, Text: "Not a file: /ranges"},
+			{Op: storetest.Put("", []byte("v")), Outcome: kv.BadRequest, Text: "Root is read only"},
+		},
+	}
+}
+
+// awkwardKeys are UTF-8, which is what the API's JSON can say.
+func awkwardKeys() (keys []string) {
+	for r := range rune(256) {
+		if r != '/' {
+			keys = append(keys, "k"+string(r))
+		}
+	}
+	return append(keys, "a b/c d", "100%25", "%41", "%2e%2e", "a?b=c&d#e;f", "ключ/鍵", `"quoted\"`,
+		"/with/slash", "+", "*", "...", "a/.b", strings.Repeat("k", 256))
+}
+
+func awkwardValues() (values [][]byte) {
+	every := ""
+	for r := range rune(300) {
+		every += string(r)
+	}
+	for _, v := range []string{"", "\x00", "v", "a=b&c=d+e%20", "<>&\u2028\u2029", every, "😀\"\\\n", text(127), text(2048), text(4096),
+		text(70_000), text(500 << 10), text(1 << 20)} {
+		values = append(values, []byte(v))
+	}
+	return values
+}
+
+func text(n int) string { return strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz-_", n/38+1)[:n] }
+
+// api is the v2 API as net/http and encoding/json speak it: its own client went
+// with it.
+type api struct {
+	base string
+	http *http.Client
+	user *url.Userinfo
+}
+
+func view(t testing.TB, a store.Access) storetest.Client { return client(t, a) }
+
+func client(t testing.TB, a store.Access) *api {
+	c := &api{base: "http://" + a.Endpoints[0], http: http.DefaultClient}
+	if a.User != "" {
+		c.user = url.UserPassword(a.User, a.Password)
+	}
+	if a.TLS != nil {
+		transport := &http.Transport{TLSClientConfig: a.TLS}
+		t.Cleanup(transport.CloseIdleConnections)
+		c.base, c.http = "https://"+a.Endpoints[0], &http.Client{Transport: transport}
+	}
+	return c
+}
+
+// apiAnswer is what the API says, as encoding/json reads it.
+type apiAnswer struct {
+	ErrorCode int
+	Message   string
+	Node      *struct {
+		Value         string
+		ModifiedIndex int64
+	}
+}
+
+// ask sends a request; the path begins behind /v2.
+func (c *api) ask(ctx context.Context, method, path, contentType, body string) (*apiAnswer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+"/v2"+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	if c.user != nil {
+		password, _ := c.user.Password()
+		request.SetBasicAuth(c.user.Username(), password)
+	}
+	r, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Body.Close() }()
+	a := &apiAnswer{}
+	return a, json.NewDecoder(r.Body).Decode(a)
+}
+
+// key asks for a key.
+func (c *api) key(ctx context.Context, method, key, form string) (*apiAnswer, error) {
+	path := "/" + (&url.URL{Path: strings.TrimPrefix(key, "/")}).EscapedPath()
+	path = strings.Replace(path, "/./", "/", 1) // net/url's guard before a colon
+	a, err := c.ask(ctx, method, "/keys"+path, "application/x-www-form-urlencoded", form)
+	if err == nil && a.ErrorCode != 0 && a.ErrorCode != keyNotFound {
+		err = errors.New(a.Message)
+	}
+	return a, err
+}
+
+func (c *api) Get(key string) ([]byte, int64, error) {
+	a, err := c.key(context.Background(), http.MethodGet, key, "")
+	if err != nil || a.Node == nil {
+		return nil, 0, err
+	}
+	return []byte(a.Node.Value), a.Node.ModifiedIndex, nil
+}
+
+func (c *api) Put(key string, value []byte) error {
+	_, err := c.key(context.Background(), http.MethodPut, key, url.Values{"value": {string(value)}}.Encode())
+	return err
+}
+
+func (c *api) Delete(key string) error {
+	_, err := c.key(context.Background(), http.MethodDelete, key, "")
+	return err
+}
+
+// start starts a real cluster.
+func start(t *testing.T, o storetest.Options) *storetest.Server {
+	t.Helper()
+	s := &storetest.Server{}
+	change := func(*store.Process) {}
+	if o.TLS {
+		cert, key, trusts := testcerts.ServerFiles(t, t.TempDir())
+		s.Access.TLS = trusts
+		change = func(p *store.Process) {
+			for i, arg := range p.Args {
+				if strings.Contains(arg, "client-urls=") {
+					p.Args[i] = strings.Replace(arg, "http://", "https://", 1)
+				}
+			}
+			p.Args = append(p.Args, "--cert-file="+cert, "--key-file="+key)
+		}
+	}
+	l := testservers.Start(t, New(), testservers.Cluster{
+		Exec: testservers.Installed(t, New()), Members: o.Members, Change: change,
+		Ready: func(ctx context.Context, endpoint string) error {
+			_, err := client(t, store.Access{Endpoints: []string{endpoint}, TLS: s.Access.TLS}).key(ctx, http.MethodPut, "ready", "value=1")
+			return err
+		},
+	})
+	s.Access.Endpoints, s.Kill = l.Endpoints, l.Kill(t)
+	if o.User {
+		c := client(t, s.Access)
+		for _, of := range []struct{ path, body string }{
+			{"/auth/users/root", `{"user":"root","password":"secret"}`}, {"/auth/enable", ""},
+		} {
+			// Enabling has an empty answer.
+			if a, err := c.ask(t.Context(), http.MethodPut, of.path, "application/json", of.body); of.body != "" && (err != nil || a.Message != "") {
+				t.Fatalf("%s: %+v %v", of.path, a, err)
+			}
+		}
+		s.Denied = []store.Access{{Endpoints: l.Endpoints, User: "root", Password: "wrong"}}
+		s.Access.User, s.Access.Password = "root", "secret"
+	}
+	return s
+}
+
+// Keys are cleaned as paths are, which a read says.
+func TestLiveCleanedKeys(t *testing.T) {
+	w := storetest.Dial(t, New(), start(t, storetest.Options{}).Access)
+	w.Want(kv.OK, storetest.Put("a//b/../c", []byte("v")))
+	if e := w.Want(kv.OK, storetest.Get("a//b/../c", kv.Linearizable)); string(e.Key) != "a/c" {
+		t.Errorf("key %q", e.Key)
+	}
+}

@@ -1,0 +1,250 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// listed is how many keys are listed.
+const listed = 300
+
+func (c *conformer) rangeKey(i int) string {
+	if c.RangeKey != nil {
+		return c.RangeKey(i)
+	}
+	return fmt.Sprintf("ranges/%03d", i)
+}
+
+// rangeValue is text, because some protocols have no other.
+func rangeValue(i int) []byte {
+	return []byte(strings.Repeat("0123456789", 100) + fmt.Sprintf("\n%d", i))
+}
+
+// collector takes the keys of an answer.
+type collector struct {
+	keys   []string
+	values [][]byte
+}
+
+func (c *collector) Begin(uint32) bool { return true }
+
+func (c *collector) Add(_ uint32, key, value []byte) {
+	c.keys, c.values = append(c.keys, string(key)), append(c.values, bytes.Clone(value))
+}
+
+// interval is some of the keys that are listed: n from first on.
+type interval struct {
+	key, end string
+	limit    int64
+	first, n int
+}
+
+// agreeOnRanges lists what both clients wrote, each every other key.
+func (c *conformer) agreeOnRanges() {
+	for i := range listed {
+		if i%2 == 0 {
+			c.want(kv.OK, Put(c.rangeKey(i), rangeValue(i)))
+		} else if err := c.client.Put(c.rangeKey(i), rangeValue(i)); err != nil {
+			c.t.Fatalf("%q: the official client: %v", c.rangeKey(i), err)
+		}
+	}
+	last := c.rangeKey(listed - 1)
+	all := []interval{
+		{"ranges/", "ranges0", 0, 0, listed},
+		{c.rangeKey(100), c.rangeKey(200), 0, 100, 100},
+		{"ranges/", "ranges0", 128, 0, 128},
+		{c.rangeKey(50), last + "\x00", 7, 50, 7},
+		{last, last + "\x00", 0, listed - 1, 1},
+		{c.rangeKey(7), "", 0, 7, 1},
+		{"none", "nonf", 0, 0, 0},
+		{"nowhere/a", "nowhere/b", 0, 0, 0},
+	}
+	if c.Slash {
+		all = append(all, interval{"/ranges/", "/ranges0", 0, 0, listed})
+	}
+	keys := &collector{}
+	collecting := Dial(c.t, c.Store, c.access)
+	for _, of := range all {
+		for _, level := range c.levels {
+			c.checkRange(of, c.want(kv.OK, Range(kv.Range, of.key, of.end, of.limit, level, Form{}, nil)))
+			*keys = collector{}
+			c.checkRange(of, collecting.Want(kv.OK, Range(kv.Range, of.key, of.end, of.limit, level, Form{}, keys)))
+			c.checkKeys(of, keys)
+			if c.has(kv.TxnGet) {
+				c.checkRange(of, c.want(kv.OK, Range(kv.TxnGet, of.key, of.end, of.limit, level, Form{}, nil)))
+			}
+			if c.can.Has(kv.RangeForms) {
+				c.rangeForms(of, level)
+			}
+		}
+	}
+}
+
+func (c *conformer) checkRange(of interval, e store.Event) {
+	c.t.Helper()
+	if e.Count != int64(of.n) {
+		c.t.Errorf("%q to %q: %d keys, want %d", of.key, of.end, e.Count, of.n)
+	}
+	if of.n == 0 || len(e.Key) == 0 {
+		return // or a list without keys, which are counted
+	}
+	if string(e.Key) != c.spelt(of, of.first) || !bytes.Equal(e.Value, rangeValue(of.first)) || e.Revision == 0 {
+		c.t.Errorf("%q to %q: the first key is %q with %d bytes, want %q", of.key, of.end, e.Key, len(e.Value), c.spelt(of, of.first))
+	}
+}
+
+// spelt is the i-th key as the interval spells keys.
+func (c *conformer) spelt(of interval, i int) string {
+	if strings.HasPrefix(of.key, "/") {
+		return "/" + c.rangeKey(i)
+	}
+	return c.rangeKey(i)
+}
+
+// checkKeys: a list whose keys have an order hands out all of them, with their
+// values.
+func (c *conformer) checkKeys(of interval, got *collector) {
+	c.t.Helper()
+	if len(got.keys) == 0 && (of.n == 0 || of.end == "" || !c.can.Ascending) {
+		return
+	}
+	want := map[string]int{}
+	for i := range listed {
+		// With a limit, some of them where they have no order, or else the first.
+		key := c.spelt(of, i)
+		if of.n > 0 && i >= of.first && (i < of.first+of.n || !c.can.Ascending && key < of.end) {
+			want[key] = i
+		}
+	}
+	for i, key := range got.keys {
+		if n, ok := want[key]; !ok || !bytes.Equal(got.values[i], rangeValue(n)) {
+			c.t.Errorf("%q to %q: %q with %d bytes is among its keys", of.key, of.end, key, len(got.values[i]))
+		}
+	}
+	if len(got.keys) != of.n && of.limit == 0 || c.can.Ascending && !slices.IsSorted(got.keys) {
+		c.t.Errorf("%q to %q: %d keys were handed out, want %d", of.key, of.end, len(got.keys), of.n)
+	}
+}
+
+// rangeForms reads an interval in every form.
+func (c *conformer) rangeForms(of interval, level kv.Consistency) {
+	c.t.Helper()
+	ask := func(f Form) store.Event {
+		return c.want(kv.OK, Range(kv.Range, of.key, of.end, of.limit, level, f, nil))
+	}
+	for _, f := range []Form{{PageSize: 64}, {Streamed: true}} {
+		c.checkRange(of, ask(f))
+	}
+	if e := ask(Form{KeysOnly: true}); e.Count != int64(of.n) || len(e.Value) != 0 {
+		c.t.Errorf("%q to %q: keys alone are %+v", of.key, of.end, e)
+	}
+	if e := ask(Form{CountOnly: true}); of.limit == 0 && e.Count != int64(of.n) || len(e.Key) != 0 {
+		c.t.Errorf("%q to %q: the count is %+v", of.key, of.end, e)
+	}
+}
+
+// agreeOnTransactions writes keys that are there and, where the store takes
+// them, others.
+func (c *conformer) agreeOnTransactions() {
+	var pairs []store.Pair
+	for i := range 32 {
+		value := []byte(nil)
+		for _, v := range c.Values[i%len(c.Values):] {
+			if len(v) < 4096 {
+				value = v
+				break
+			}
+		}
+		pairs = append(pairs, store.Pair{Key: fmt.Appendf(nil, "txn-%d", i), Value: value})
+		if i%2 == 0 || c.TxnNeedsKeys {
+			c.want(kv.OK, Put(string(pairs[i].Key), []byte("before")))
+		}
+	}
+	for range 2 {
+		e := c.want(kv.OK, Txn(pairs...))
+		if e.Count != int64(len(pairs)) {
+			c.t.Errorf("a transaction of %d keys says %+v", len(pairs), e)
+		}
+		for _, p := range pairs {
+			if version := c.same(string(p.Key), p.Value); e.Revision > 0 && e.Revision != version {
+				c.t.Errorf("%q has version %d, and its transaction %d", p.Key, version, e.Revision)
+			}
+		}
+	}
+}
+
+func (c *conformer) agreeOnSTM() {
+	for level := range kv.NumIsolations {
+		pairs := []store.Pair{{Key: []byte("stm-1"), Value: []byte(level.String())}, {Key: []byte("stm-2"), Value: []byte(level.String() + "2")}}
+		c.want(kv.OK, STM(level, pairs...))
+		for _, p := range pairs {
+			c.same(string(p.Key), p.Value)
+		}
+	}
+}
+
+// keepLeasesAlive grants, prolongs and revokes.
+func (c *conformer) keepLeasesAlive() {
+	leaser := c.admin().(store.Leaser)
+	ids, err := leaser.Grant(c.t.Context(), 3, time.Hour)
+	if err != nil || len(ids) != 3 {
+		c.t.Fatalf("leases %v: %v", ids, err)
+	}
+	for range 2 {
+		for _, id := range ids {
+			c.want(kv.OK, KeepAlive(id))
+		}
+	}
+	if err := leaser.Revoke(c.t.Context(), ids); err != nil {
+		c.t.Fatal(err)
+	}
+	if e := c.w.Do(KeepAlive(ids[0])); !e.Outcome.Failed() || len(e.Text) == 0 {
+		c.t.Errorf("a lease that is gone is kept alive: %+v", e)
+	}
+}
+
+// agreeOnWatches: our watchers, on two streams of one connection, see what the
+// official client writes and deletes, each once and in order.
+func (c *conformer) agreeOnWatches() {
+	w := Dial(c.t, c.Store, c.access)
+	w.Ready()
+	first := w.tag + 1
+	for i, key := range c.Keys {
+		op := Watch(uint32(i), uint32(i%2), key)
+		op.Tag = w.NextTag()
+		w.Codec.Submit(&op)
+	}
+	for _, e := range w.Until(len(c.Keys), func(e *store.Event) bool { return e.What == store.Done }) {
+		if e.Outcome != kv.OK || e.Watcher != e.Tag-first || e.Revision == 0 {
+			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
+		}
+	}
+	notified := func(i int, version int64, value []byte) {
+		c.t.Helper()
+		e := w.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+		if e.Watcher != uint32(i) || string(e.Key) != c.Keys[i] || !bytes.Equal(e.Value, value) || e.Version != version {
+			c.t.Fatalf("version %d of key %.40q: %+v", version, c.Keys[i], e)
+		}
+		if _, now := c.theirs(c.Keys[i]); now != 0 && now != e.Revision {
+			c.t.Fatalf("key %.40q is at %d, and its event at %d", c.Keys[i], now, e.Revision)
+		}
+	}
+	for i, key := range c.Keys {
+		for version, value := range [][]byte{fmt.Appendf(nil, "a%d", i), nil, bytes.Repeat([]byte("v"), 20_000)} {
+			if err := c.client.Put(key, value); err != nil {
+				c.t.Fatal(err)
+			}
+			notified(i, int64(version+1), value)
+		}
+		if err := c.client.Delete(key); err != nil {
+			c.t.Fatal(err)
+		}
+		notified(i, 0, nil)
+	}
+}

@@ -1,0 +1,78 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// poll asks until the answer is nil.
+func poll(ctx context.Context, t testing.TB, ask func() error) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := ask()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the cluster is not ready: %v", err)
+		case <-tick.C:
+		}
+	}
+}
+
+// Roles waits until all members that answer have a role and one leads, and
+// returns that one's endpoint too.
+func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	poll(ctx, t, func() (err error) {
+		if s, err = a.Status(ctx); err != nil {
+			return err
+		}
+		for _, m := range s.Members {
+			if m.Err == nil && (m.Role == kv.Unknown || m.ID == 0 || m.Name == "") {
+				return fmt.Errorf("member %+v", m)
+			}
+		}
+		l := s.Leader()
+		if l == nil {
+			return fmt.Errorf("no leader: %+v", s)
+		}
+		leader = l.Endpoint
+		return OneByOne(ctx, a, &s)
+	})
+	return s, leader
+}
+
+// OneByOne asks each member that answered for its role alone, and returns how
+// that differs from what the status has of it.
+func OneByOne(ctx context.Context, a store.Admin, s *store.Status) error {
+	asker, ok := a.(store.RoleAsker)
+	if !ok {
+		return fmt.Errorf("%T is no store.RoleAsker", a)
+	}
+	for range 2 { // the second answer may come from what the first brought
+		for i, want := range s.Members {
+			if want.Err != nil {
+				continue
+			}
+			got := asker.Role(ctx, i)
+			if got.Err != nil || got.Endpoint != want.Endpoint || got.ID != want.ID || got.Role != want.Role || got.Term != want.Term {
+				return fmt.Errorf("the status has %+v, and asked alone the member is %+v", want, got)
+			}
+			if l := s.Leader(); got.Leader != 0 && got.Leader != l.ID {
+				return fmt.Errorf("%s says that %x leads, and %+v does", got.Endpoint, got.Leader, *l)
+			}
+		}
+	}
+	return nil
+}
