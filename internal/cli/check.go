@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/run/check"
-	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -31,9 +31,10 @@ for every store, with the reason when one fails. What they write they remove.`
 	return g
 }
 
-// checkFlags are what the checks of a cluster share.
+// checkFlags are what the checks of a cluster share: flags over a preset.
 type checkFlags struct {
 	command.AttachFlags
+	preset     *scenario.Command
 	load       string
 	prefix     string
 	compact    bool
@@ -44,11 +45,15 @@ type checkFlags struct {
 	seed       uint64
 	verbose    bool
 	format     string
+	out        string
+	dataDir    string // of `check perf`
 }
 
-func newCheckFlags(prefix string) checkFlags {
+func newCheckFlags(preset string) checkFlags {
+	c := scenario.NewCommand(preset)
+	c.Names["max-in-flight"] = "--clients" // of an open loop
 	return checkFlags{
-		AttachFlags: command.NewAttachFlags(), load: "s", prefix: prefix,
+		AttachFlags: command.NewAttachFlags(), preset: c, load: "s", prefix: c.Default(c.Parameter("prefix")),
 		timeout: scenario.DefaultLoad().Timeout, seed: scenario.DefaultSeed, format: "text",
 	}
 }
@@ -65,149 +70,115 @@ func (f *checkFlags) register(r command.Flags, loads string) {
 	r.Seed("seed", &f.seed, "everything random comes from it")
 	r.Toggle("verbose", &f.verbose, "percentiles, and what was looked at, too")
 	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
+	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")
 }
 
-// checked is a command line that makes sense.
-type checked struct {
-	load    string // short name
-	cluster check.Cluster
+// findLoad finds a load of a table. An unknown one has an exit code of its own.
+func (f *checkFlags) findLoad(of map[string]scenario.CheckLoad) (short string, l scenario.CheckLoad, err error) {
+	if short, l, err = scenario.FindCheckLoad(f.load, of); err != nil {
+		err = &command.Exit{Code: ExitUnknownLoad, Cause: err}
+	}
+	return short, l, err
 }
 
-// resolve checks the flags. An unknown load comes before all else, and has an
-// exit code of its own.
-func (f *checkFlags) resolve(a *app) (c checked, err error) {
-	if c.load, err = check.Load(f.load); err != nil {
-		return c, &command.Exit{Code: ExitUnknownLoad, Cause: err}
+// scenario is the preset with the flags over it; a load of so many clients has as
+// many connections, as the original does, unless another number was asked for.
+func (f *checkFlags) scenario(a *app, clients int) (*scenario.Scenario, error) {
+	conns := f.conns
+	if conns == 0 {
+		conns = clients
 	}
-	switch {
-	case strings.Trim(f.prefix, "/") == "":
-		return c, command.Usage("--prefix is %q, and everything with that prefix is removed in the end: give a longer one", f.prefix)
-	case f.conns < 0 || f.conns > scenario.MaxConnections:
-		return c, command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
-	case f.timeout <= 0 || f.timeout > scenario.MaxTimeout:
-		return c, command.Usage("--timeout must be above 0 and at most %v, not %v", scenario.MaxTimeout, f.timeout)
-	case f.threads < 0 || f.threads > scenario.MaxThreads:
-		return c, command.Usage("--threads must be from 0 to %d, not %d", scenario.MaxThreads, f.threads)
+	for _, of := range []struct{ key, text string }{
+		{"prefix", f.prefix}, {"target", f.Target.String()}, {"connections", strconv.Itoa(conns)},
+		{"timeout", f.timeout.String()}, {"threads", strconv.Itoa(f.threads)},
+		{"cleanup-compact", strconv.FormatBool(f.compact)}, {"cleanup-defragment", strconv.FormatBool(f.defragment)},
+	} {
+		f.put(of.key, of.text)
 	}
-	if err := f.CheckStore([]scenario.Operation{{Kind: kv.Put, Weight: 1}}, a.Catalog); err != nil {
-		return c, err
+	if f.conns < 0 {
+		return nil, command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
 	}
 	attach, err := f.Attach()
 	if err != nil {
-		return c, err
+		return nil, err
 	}
-	if err := attach.ValidateFlags(); err != nil {
-		return c, command.Usage("%w", err)
+	attach.DataDir = f.dataDir
+	if err := f.CheckStore(nil, a.Catalog); err != nil {
+		return nil, err
 	}
-	access, err := load.AccessOf(attach)
+	s, err := f.preset.Scenario(a.Catalog, scenario.Ask{Store: f.Store, Attach: attach, Seed: f.seed, Repeats: 1})
 	if err != nil {
-		return c, command.Usage("%w", err)
+		return nil, command.Usage("%w", err)
 	}
-	st, err := a.Lookup(f.Store)
-	if err != nil {
-		return c, command.Usage("--store: %w", err)
-	}
-	c.cluster = check.Cluster{Store: st, Access: access, Target: f.Target}
-	return c, nil
+	return s, nil
 }
 
-// checkFailed gives what kept a check from being made its exit code.
-func checkFailed(err error) error {
-	var notEmpty *check.NotEmptyError
+// put changes the preset by a text that is a value of the parameter.
+func (f *checkFlags) put(key, text string) { f.preset.Let(key, text) }
+
+// check runs a check's scenario and hands its one trial on. Without --out its run
+// directory is removed.
+func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b *bar, show func(runner.Progress), judge func(*record.Trial) error) (err error) {
+	path, err := command.Self()
+	if err != nil {
+		return err
+	}
+	ctx, stop := command.Interruptible(ctx, func() { b.note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
+	defer stop()
+	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: show}
+	if o.Out == "" {
+		if o.Out, err = os.MkdirTemp("", "quorumbench-check-"); err != nil {
+			return fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
+		}
+		defer func() {
+			if gone := os.RemoveAll(o.Out); gone != nil && err == nil {
+				err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
+			}
+		}()
+	}
+	dir, runErr := runner.Run(ctx, o)
+	b.clear()
+	if f.out != "" && dir != "" {
+		a.Remark("the run directory is %s", dir)
+	}
+	var notEmpty *trial.NotEmptyError
+	var unread *trial.UnreadError
 	switch {
-	case errors.As(err, &notEmpty):
-		return &command.Exit{Code: ExitNotEmpty, Cause: err}
-	case errors.Is(err, context.Canceled):
+	case errors.As(runErr, &notEmpty):
+		return &command.Exit{Code: ExitNotEmpty, Cause: notEmpty}
+	case errors.As(runErr, &unread):
+		return a.unread(f, "before", unread.Why)
+	case runErr != nil && !errors.Is(runErr, context.Canceled):
+		return runErr
+	}
+	run, err := record.Open(dir)
+	switch {
+	case err != nil:
+		return errors.Join(runErr, err)
+	case len(run.Trials) == 0:
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted before anything was written")}
+	}
+	run.ReadEvents(dir)
+	t := &run.Trials[0]
+	err = judge(t)
+	switch {
+	case t.State == record.Interrupted && t.Cleanup.Err() != nil:
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", t.Cleanup.Err())}
+	case t.State == record.Interrupted:
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; what was written has been removed")}
+	case err == nil:
+		err = t.Cleanup.Err()
+	}
+	if err != nil && f.out == "" {
+		b.line("the run directory is not kept; --out DIR keeps it")
 	}
 	return err
 }
 
-// interrupted is what an interrupted check ends with.
-func interruptedCheck(cleanup check.Cleanup) error {
-	text := "interrupted; what was written has been removed"
-	if cleanup.Err != nil {
-		text = "interrupted; what was written may not have been removed: " + cleanup.Err.Error()
+// unread says in the original's words that a member's memory is not known.
+func (a *app) unread(f *checkFlags, when, why string) error {
+	if f.format != "json" {
+		a.Printf("FAIL: Could not read process_resident_memory_bytes %s the put operations.\n", when)
 	}
-	return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New(text)}
-}
-
-// printCleanup prints what came of the clean-up in the original's words, and
-// how much space came back.
-func (a *app) printCleanup(c check.Cleanup) {
-	if c.Err != nil && c.Revision == 0 && !anyDefragmented(c) {
-		a.Printf("FAIL: Cleanup failed during key deletion: ERROR(%v)\n", c.Err)
-		return
-	}
-	if c.Revision > 0 {
-		a.Printf("Compacting with revision %d\nCompacted with revision %d\n", c.Revision, c.Revision)
-	}
-	for _, s := range c.Space {
-		if s.Defragmented {
-			a.Printf("Defragmenting %q\nDefragmented %q\n", s.Endpoint, s.Endpoint)
-		}
-	}
-	if c.Revision > 0 || anyDefragmented(c) {
-		for _, s := range c.Space {
-			a.Printf("Space of member %s: %s before, %s after, %s given back\n", s.Member,
-				bytesText(s.Before), bytesText(s.After), bytesText(max(s.Before-s.After, 0)))
-		}
-	}
-	if c.Err != nil {
-		a.Printf("FAIL: Cleanup failed: ERROR(%v)\n", c.Err)
-	}
-}
-
-func anyDefragmented(c check.Cleanup) bool {
-	return slices.ContainsFunc(c.Space, func(s check.Space) bool { return s.Defragmented })
-}
-
-// bytesText is a number of bytes with its unit.
-func bytesText(n int64) string {
-	const unit = 1 << 20
-	if n < unit && n > -unit {
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/unit)
-}
-
-// spaceJSON and its like are the fields of --format json.
-type cleanupJSON struct {
-	Deleted  int64       `json:"deleted"`
-	Revision int64       `json:"compacted_revision,omitempty"`
-	Space    []spaceJSON `json:"space,omitempty"`
-	Error    string      `json:"error,omitempty"`
-}
-
-type spaceJSON struct {
-	Member       string `json:"member"`
-	Endpoint     string `json:"endpoint"`
-	Before       int64  `json:"bytes_before"`
-	After        int64  `json:"bytes_after"`
-	Defragmented bool   `json:"defragmented"`
-}
-
-func cleanupFields(c check.Cleanup) cleanupJSON {
-	out := cleanupJSON{Deleted: c.Deleted, Revision: c.Revision}
-	for _, s := range c.Space {
-		out.Space = append(out.Space, spaceJSON(s))
-	}
-	if c.Err != nil {
-		out.Error = command.Sentence(c.Err.Error())
-	}
-	return out
-}
-
-type failureJSON struct {
-	Kind  string `json:"kind"`
-	Text  string `json:"text,omitempty"`
-	Count uint64 `json:"count"`
-}
-
-func failureFields(list []check.Failure) []failureJSON {
-	out := make([]failureJSON, 0, len(list))
-	for _, f := range list {
-		out = append(out, failureJSON(f))
-	}
-	return out
+	return errors.New(why)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/run/check"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
 // bar shows how far a check is: on a terminal a bar that fills in place,
@@ -19,29 +19,29 @@ type bar struct {
 	total float64 // of what it counts
 	unit  string
 	local bool // nobody answers: there are no errors to count
-	last  check.Progress
+	last  runner.Progress
 	said  bool
 }
 
 // barCells is how many characters a bar is long.
 const barCells = 40
 
-func (b *bar) show(p check.Progress, at float64) {
+func (b *bar) show(p runner.Progress, at float64) {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	due := !b.said || p.Stage != b.last.Stage || p.Elapsed-b.last.Elapsed >= command.PlainEvery
+	due := !b.said || p.Stage != b.last.Stage || p.InWindow-b.last.InWindow >= command.PlainEvery
 	if due {
 		b.last, b.said = p, true
 	}
 	b.d.Update(b.text(p, at), due)
 }
 
-func (b *bar) text(p check.Progress, at float64) string {
-	if p.Stage != check.Measuring {
-		return p.Stage
+func (b *bar) text(p runner.Progress, at float64) string {
+	if p.Stage != runner.Measuring {
+		return string(p.Stage)
 	}
 	share := min(max(at/b.total, 0), 1)
 	full := int(share * barCells)
@@ -50,13 +50,20 @@ func (b *bar) text(p check.Progress, at float64) string {
 	if b.local {
 		return text
 	}
-	return fmt.Sprintf("%s, %s writes, %s", text, readable.Count(p.Done), readable.Plural(p.Failed, "error"))
+	return fmt.Sprintf("%s, %s writes, %s", text, readable.Count(p.Done), readable.Plural(p.Errors, "error"))
 }
 
 // clear takes the bar away.
 func (b *bar) clear() {
 	if b != nil {
 		b.d.Clear()
+	}
+}
+
+// line prints a line below.
+func (b *bar) line(text string) {
+	if b != nil {
+		b.d.Line(text)
 	}
 }
 
@@ -76,7 +83,7 @@ func (a *app) newBar(format string, total float64, unit string) *bar {
 }
 
 // seconds counts a window's seconds.
-func (b *bar) seconds(p check.Progress) { b.show(p, p.Elapsed.Truncate(time.Second).Seconds()) }
+func (b *bar) seconds(p runner.Progress) { b.show(p, p.InWindow.Truncate(time.Second).Seconds()) }
 
 // writes counts what was written.
-func (b *bar) writes(p check.Progress) { b.show(p, float64(p.Done)) }
+func (b *bar) writes(p runner.Progress) { b.show(p, float64(p.Done)) }

@@ -15,8 +15,9 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/cli/command/commandtest"
-	"github.com/quorumbench/quorumbench/internal/run/check"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
 // etcdCluster starts a real cluster that runs until the test's end.
@@ -55,6 +56,26 @@ func checks(t *testing.T, into any, args ...string) (code int, stdout string) {
 		}
 	}
 	return c.ProcessState.ExitCode(), out.String()
+}
+
+// perfJSON and scaleJSON are what is read here of --format json.
+type perfJSON struct {
+	Due     uint64 `json:"due"`
+	Members int    `json:"members"`
+	Errors  []any  `json:"errors"`
+	Cleanup record.Cleanup
+}
+
+type scaleJSON struct {
+	State   string
+	Written uint64
+	Cleanup record.Cleanup
+	Members []struct {
+		MemoryBefore *int64 `json:"memory_bytes_before"`
+		MemoryAfter  *int64 `json:"memory_bytes_after"`
+		DiskBefore   *int64 `json:"database_bytes_before"`
+		DiskAfter    *int64 `json:"database_bytes_after"`
+	}
 }
 
 func TestCheckPerfOfARealCluster(t *testing.T) {
@@ -198,6 +219,6 @@ func TestBarIsPlainWhereThereIsNoTerminal(t *testing.T) {
 	}
 }
 
-func checkProgress(second int) check.Progress {
-	return check.Progress{Stage: check.Measuring, Elapsed: time.Duration(second) * time.Second, Done: uint64(100 * second)}
+func checkProgress(second int) runner.Progress {
+	return runner.Progress{Stage: runner.Measuring, InWindow: time.Duration(second) * time.Second, Done: uint64(100 * second)}
 }

@@ -24,7 +24,9 @@ const (
 )
 
 // traits are what the program needs to know of a kind, said once: what it does
-// with an operation follows from them, but for the few kinds that are special.
+// with an operation follows from them, but for the few kinds that are special. A
+// new kind of one request and one key is an entry here, in the codecs and
+// capabilities of the stores that have it, and a line for its command of bench.
 type traits struct {
 	name   string
 	writes bool // can change the store

@@ -176,7 +176,7 @@ func (b *builder) checkUnused() {
 	if b.given("endpoints") {
 		return
 	}
-	for _, k := range []string{"tls", "user", "dial-timeout"} {
+	for _, k := range []string{"tls", "user", "dial-timeout", "data-dir"} {
 		if s, ok := b.layer[k]; ok {
 			b.failf(s.at, "<"+k+"> is for a cluster that runs already, and this trial has no endpoints")
 		}

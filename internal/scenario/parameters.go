@@ -39,6 +39,7 @@ func clusterParameters() []*Parameter {
 		{Key: "tls", set: setTLS},
 		{Key: "user", shared: true, set: wordOf("user", func(d *draft) *string { return &d.attach.User })},
 		{Key: "dial-timeout", set: setDialTimeout},
+		{Key: "data-dir", set: wordOf("data-dir", func(d *draft) *string { return &d.attach.DataDir })},
 	}
 }
 

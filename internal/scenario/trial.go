@@ -83,6 +83,9 @@ type Attach struct {
 	SkipVerify  bool
 	User        string // NAME:PASSWORD
 	DialTimeout time.Duration
+	// DataDir is a member's data folder on this machine, in which fdatasync is
+	// timed after the load; empty where there is none that is known.
+	DataDir string
 }
 
 // Operation is one part of a mix.

@@ -133,8 +133,8 @@ func Run(kind Kind, seed uint64) (Outcome, error) {
 // Judge compares a result with the truth.
 func (o *Outcome) Judge(truth, got *record.Trial) {
 	o.Verdict = got.Verdict
-	if got.Added != nil {
-		o.Effect = got.Added.Effect
+	if got.Overhead != nil {
+		o.Effect = got.Overhead.Effect
 	}
 	o.Figures = Deviations(truth, got)
 	for _, off := range o.Figures {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/run/check"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
 )
@@ -112,7 +112,7 @@ func TestChecksAreTheirLoads(t *testing.T) {
 		if k.Load == "" {
 			continue
 		}
-		if m := check.ModelOf(k.Load); m.Rate != k.Rate || m.Clients != k.Clients || (k.Tmpfs && m.Duration != k.Takes) {
+		if m := scenario.PerfLoads[k.Load]; m.Rate != k.Rate || m.Clients != k.Clients || (k.Tmpfs && k.Takes != time.Minute) {
 			t.Errorf("%s is %+v, and its load %+v", k.Name, k, m)
 		}
 	}

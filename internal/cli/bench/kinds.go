@@ -42,8 +42,7 @@ var (
 		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher",
 		"watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
 	}
-	aboutCleanup = []string{"cleanup", "cleanup-compact", "cleanup-defragment"}
-	aboutTime    = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
+	aboutTime = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
 	// intervalArgs are what arguments are called in sentences.
 	intervalArgs = map[string]string{"range-key": "KEY", "range-end": "END"}
 	putNames     = map[string]string{"total": "--put-total", "rate": "--put-rate"}

@@ -55,6 +55,7 @@ func Usage(format string, args ...any) error {
 	return &Exit{Code: ExitUsage, Cause: fmt.Errorf(format, args...)}
 }
 
+// ExitCode is the exit code of what a command returned.
 func ExitCode(err error) int {
 	var e *Exit
 	switch {

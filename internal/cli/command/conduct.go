@@ -49,7 +49,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (err 
 			}
 		}()
 	}
-	o.Lookup, o.Self, o.Tool, o.Watch = a.Lookup, path, Tool(), d.show
+	o.Lookup, o.Self, o.Tool, o.Progress = a.Lookup, path, Tool(), d.show
 	lines := a.Gate.told(&o, d)
 	dir, runErr := runner.Run(ctx, o)
 	d.Clear()

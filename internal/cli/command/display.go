@@ -106,6 +106,14 @@ func (d *Display) Note(text string) {
 	d.line("quorumbench: " + text)
 }
 
+// Line prints a line of its own.
+func (d *Display) Line(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.erase()
+	d.line(text)
+}
+
 // Clear takes the line that changes away, so that others can write.
 func (d *Display) Clear() {
 	d.mu.Lock()

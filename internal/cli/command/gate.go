@@ -129,9 +129,9 @@ func (g *Gate) told(o *runner.Options, d *Display) *intervals {
 		return nil
 	}
 	v := newIntervals(g.interval, d.between(g.lines), time.Now)
-	show := o.Watch
-	o.Seconds = v.second
-	o.Watch = func(p runner.Progress) {
+	show := o.Progress
+	o.Second = v.second
+	o.Progress = func(p runner.Progress) {
 		v.watch(p)
 		show(p)
 	}

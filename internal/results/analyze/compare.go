@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Pair is a trial and its baseline, each with its repeats.
@@ -76,7 +77,7 @@ func Compare(run, base *record.Run) (*Comparison, error) {
 	if len(c.OnlyNew) == len(news.order) {
 		return nil, noneInCommon(news.order, bases.order)
 	}
-	c.differ()
+	c.findDifferences()
 	return c, nil
 }
 
@@ -124,7 +125,7 @@ func Within(run *record.Run) *Comparison {
 	if len(c.Pairs)+len(c.OnlyBase)+len(c.OnlyNew) == 0 {
 		return nil
 	}
-	c.differ()
+	c.findDifferences()
 	return c
 }
 
@@ -189,4 +190,25 @@ func byName(run *record.Run) named {
 		n.of[t.Name] = append(n.of[t.Name], t)
 	}
 	return n
+}
+
+// SameLoad refuses two trials whose load is not the same with a sentence that
+// names the first difference. A rate that is a share of another trial's
+// throughput, which is another in every run, need only be a share of the same.
+func SameLoad(now, base *record.Conditions) error {
+	if what, a, b := scenario.Differ(&now.Load, &base.Load); what != "" {
+		return differentLoad(now.Name, what, a, b)
+	}
+	return nil
+}
+
+func differentLoad(trial, what, now, base string) error {
+	return fmt.Errorf("the baseline was made with another load: %s in %s: %s here, %s there; compare runs of the same scenario", what, trial, orNone(now), orNone(base))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
 }

@@ -37,7 +37,7 @@ type Stretch struct {
 	More   int            // that are not among them
 }
 
-// Events are several events that are told as one: of one kind and, but for those
+// Events are several events that are listed as one: of one kind and, but for those
 // counted, of one member.
 type Events struct {
 	Kind    stores.SignalKind
@@ -66,7 +66,7 @@ func (g *Events) Named() (some []*record.Event, more int) {
 }
 
 // counted are the kinds that are counted for a trial, in their order. One that
-// is not here is told only beside a gap or a slow second.
+// is not here is listed only with a gap or a slow second.
 var counted = [...]stores.SignalKind{
 	stores.Elected, stores.QuotaReached, stores.FullStateReceived, stores.SlowFsync, stores.SlowApply, stores.SlowRead, stores.Overloaded,
 	stores.GCPause, stores.SnapshotDone, stores.SnapshotSkipped, stores.Compaction, stores.Defragmentation,
@@ -130,7 +130,7 @@ func longestGap(t *record.Trial, window span, events []record.Event) *Stretch {
 }
 
 // slowestSecond is the second that was worst, if that is a spike, and not the
-// gap that was told already.
+// gap that was found before.
 func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretch {
 	worst := worstSecond(t.Timeline)
 	if worst == nil {
@@ -148,7 +148,7 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 	return during(events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
 }
 
-// mostDuring is how many events, or groups of them, are told of one time.
+// mostDuring is how many events, or groups of them, are listed of one time.
 const mostDuring = 4
 
 // during fills a stretch with what happened in a span, in the order of time:
@@ -188,7 +188,7 @@ func during(events []record.Event, in span, s Stretch) *Stretch {
 	return &s
 }
 
-// calm is small for what concerns the whole cluster, and for what no log told,
+// calm is small for what concerns the whole cluster, and for what no log reports,
 // such as a member that is lost.
 func (g *Events) calm() int {
 	if g.Longest.Count > 0 {

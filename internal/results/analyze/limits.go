@@ -48,12 +48,12 @@ const (
 
 // Cause is one thing that limits a trial, with the figure that it rests on.
 type Cause struct {
-	What   string // one of the constants
-	Member string // where it is one's
-	Text   string // a sentence
-	Figure float64
-	Unit   string // of the figure: s, or empty for a count or a share of 1
-	Limit  float64
+	What   string  `json:"what"`             // one of the constants
+	Member string  `json:"member,omitempty"` // where it is one's
+	Text   string  `json:"text"`             // a sentence
+	Figure float64 `json:"figure,omitempty"`
+	Unit   string  `json:"unit,omitempty"` // of the figure: s, or empty for a count or a share of 1
+	Limit  float64 `json:"limit,omitempty"`
 }
 
 // Limits is what limited a trial, by rules of which each rests on one figure, and
@@ -306,15 +306,29 @@ func silence(m *MemberMetrics) *Cause {
 		fmt.Sprintf("member %s took %s to answer a question about itself (limit %s)%s", m.Name, spent(m.Slowest), spent(limitSlowAnswer), network))
 }
 
-// folder judges the measurement in the members' data folders.
+// folder judges the measurement in the members' data folders, or in the one that
+// was looked at after the load.
 func folder(t *record.Trial) *Cause {
-	what, took, ok := fdatasync(t.Durability)
-	if !ok || !writes(t) || !t.Durability.Synced {
+	d, where, when := dataFolder(t)
+	what, took, ok := fdatasync(d)
+	if !ok || !writes(t) {
 		return nil
 	}
 	return overLimit(CauseDisk, "", took, limitFsyncP99,
-		fmt.Sprintf("fdatasync in the members' data folder (%s) has %s of %s over %d of them, before the load (limit %s)",
-			t.Durability.FileSystem, what, spent(took), t.Durability.Fdatasyncs, spent(limitFsyncP99)))
+		fmt.Sprintf("fdatasync in %s (%s) has %s of %s over %d of them, %s the load (limit %s)",
+			where, d.FileSystem, what, spent(took), d.Fdatasyncs, when, spent(limitFsyncP99)))
+}
+
+// dataFolder is the measurement that is nearest to the load, where writes wait
+// for it; nil without any.
+func dataFolder(t *record.Trial) (d *record.Durability, where, when string) {
+	switch {
+	case t.DataDir != nil:
+		return &t.DataDir.Durability, t.DataDir.Path, "after"
+	case t.Durability != nil && t.Durability.Synced:
+		return t.Durability, "the members' data folder", "before"
+	}
+	return nil, "", ""
 }
 
 // fdatasync is the p99 of a measurement, or the median where so few were made

@@ -110,6 +110,9 @@ func TestWhatLimited(t *testing.T) {
 			return r
 		}()), CauseDisk, "longest fsync of its log took from 256 ms to 512 ms"},
 		{"folder", func(t *record.Trial) { t.Durability.FdatasyncP99NS = new(int64(2e7)) }, CauseDisk, "data folder (ext4) has a p99 of 20.0 ms over 1000 of them, before the load"},
+		{"the folder given", func(t *record.Trial) {
+			t.DataDir = &record.DataDir{Path: "/data", Durability: record.Durability{FileSystem: "ext4", FdatasyncP50NS: 1e6, FdatasyncP99NS: new(int64(2e7)), Fdatasyncs: 1000}}
+		}, CauseDisk, "fdatasync in /data (ext4) has a p99 of 20.0 ms over 1000 of them, after the load"},
 		{"very slow folder", func(t *record.Trial) {
 			t.Durability = &record.Durability{Synced: true, FdatasyncP50NS: 5e7, Fdatasyncs: 60}
 		}, CauseDisk, "has a median of 50.0 ms"},

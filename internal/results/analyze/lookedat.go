@@ -21,12 +21,13 @@ func lookedAt(t *record.Trial, members []MemberMetrics) (out []string) {
 		parts := append(reported(m), fmt.Sprintf("%d alarms", alarms[m.Endpoint]))
 		out = append(out, "member "+m.Name+": "+strings.Join(parts, ", "))
 	}
-	if what, took, ok := fdatasync(t.Durability); ok {
+	d, where, _ := dataFolder(t)
+	if what, took, ok := fdatasync(d); ok {
 		kept := ""
-		if t.Durability.Volatile {
+		if d.Volatile {
 			kept = ", which keeps nothing at power loss"
 		}
-		out = append(out, fmt.Sprintf("the members' data folder (%s%s): fdatasync with %s of %s", t.Durability.FileSystem, kept, what, spent(took)))
+		out = append(out, fmt.Sprintf("%s (%s%s): fdatasync with %s of %s", where, d.FileSystem, kept, what, spent(took)))
 	}
 	out = append(out, fmt.Sprintf("the load: at most %s without an answer, %d %s due and not sent",
 		spent(timeOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))

@@ -20,6 +20,7 @@ type MemberMetrics struct {
 	Unread  string
 	// Before and After are the first and the last of the trial: around the load.
 	Before, After store.Sample
+	Answered      bool // the last question
 
 	Asked      int           // questions that fell into the window
 	Unanswered int           // of those
@@ -62,7 +63,7 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 		if r.Metrics != nil && r.Failure == "" {
 			answers = append(answers, r)
 		}
-		if r.Failure != "" {
+		if m.Answered = r.Failure == "" && r.Metrics != nil; r.Failure != "" {
 			m.Unread = r.Failure
 		}
 		asked := span{r.Time.Add(-r.Answer - r.Connect), r.Time}
@@ -92,7 +93,9 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	if len(answers) == 0 {
 		return m
 	}
-	m.Unread = ""
+	if m.Answered {
+		m.Unread = ""
+	}
 	m.Before, m.After = answers[0].Metrics, answers[len(answers)-1].Metrics
 	if t.Opened == nil {
 		return m

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Said is a sentence and the trials that it is about. What several trials have
-// alike is said once.
+// Said is a sentence and the trials that it is about. What holds for several
+// trials is said once.
 type Said struct {
 	Text   string
 	Trials []string

@@ -17,6 +17,19 @@ type Row struct {
 	Done   []*record.Trial // those that have figures
 }
 
+// InOrder is a run's trials in the order of the scenario, the repeats of each
+// side by side.
+func InOrder(run *record.Run) []*record.Trial {
+	all := make([]*record.Trial, 0, len(run.Trials))
+	for i := range run.Trials {
+		all = append(all, &run.Trials[i])
+	}
+	slices.SortStableFunc(all, func(a, b *record.Trial) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Repeat, b.Repeat))
+	})
+	return all
+}
+
 // Rows puts the repeats of each trial together, in the order in which the
 // scenario has them.
 func Rows(run *record.Run) []*Row {
@@ -54,7 +67,7 @@ func Label(t *record.Trial) string {
 // with its share of the whole, anything else the median.
 func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
 	if f.Whole == nil || f.Unit != measure.Number {
-		return Median(r.told(f), f.Better), record.Value{}
+		return Median(r.values(f), f.Better), record.Value{}
 	}
 	whole := 0.0
 	for _, t := range r.Done {
@@ -69,8 +82,9 @@ func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
 	return v, share
 }
 
-// told is a figure of every repeat, where it is told apart from 0.
-func (r *Row) told(f *record.Figure) []record.Value {
+// values are a figure of every repeat, not known where it cannot be distinguished
+// from 0.
+func (r *Row) values(f *record.Figure) []record.Value {
 	all := values(f, r.Done)
 	for i := range all {
 		if all[i].Number < f.Below {
@@ -81,7 +95,7 @@ func (r *Row) told(f *record.Figure) []record.Value {
 }
 
 // Spread is how far the farthest repeat is from the median, as a share of it.
-func (r *Row) Spread(f *record.Figure) record.Value { return spread(r.told(f), f.Better) }
+func (r *Row) Spread(f *record.Figure) record.Value { return spread(r.values(f), f.Better) }
 
 func spread(all []record.Value, better record.Better) record.Value {
 	middle := Median(all, better)

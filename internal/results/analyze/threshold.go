@@ -207,7 +207,7 @@ func (t *Threshold) names(trial string) bool {
 
 // CheckRun is every trial of the run in dir that misses one of the thresholds,
 // in the scenario's order. A trial that was to run and did not cannot be seen
-// here: the run's state tells.
+// here: the run's state says it.
 func CheckRun(all []Threshold, run *record.Run, dir string) ([]Missed, error) {
 	missed := []Missed{}
 	for _, t := range all {

@@ -9,22 +9,22 @@ import (
 )
 
 // longerWarmup is how much longer than asked for, in seconds, a warm-up is that
-// the report tells.
+// the report says.
 const longerWarmup = 0.25
 
 // warmups says after how much warm-up throughput was steady, where that was
 // longer than asked for in any of the trials; empty if in none.
 func warmups(trials []*record.Trial) string {
-	least, most, told := math.Inf(1), 0.0, false
+	least, most, longer := math.Inf(1), 0.0, false
 	for _, t := range trials {
 		if t.WarmupRun == nil || t.WarmupSteady == nil || !*t.WarmupSteady {
 			continue
 		}
 		least, most = min(least, *t.WarmupRun), max(most, *t.WarmupRun)
-		told = told || *t.WarmupRun > t.Warmup.Seconds()+longerWarmup
+		longer = longer || *t.WarmupRun > t.Warmup.Seconds()+longerWarmup
 	}
 	switch {
-	case !told:
+	case !longer:
 		return ""
 	case most-least < longerWarmup:
 		return "steady after " + tenths(most) + " of warm-up"

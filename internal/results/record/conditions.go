@@ -151,6 +151,7 @@ type Observed struct {
 	LostMembers             []string
 	TermChanges             int
 	Hashes                  *Hashes // null unless they were asked for
+	DataDir                 *DataDir
 	// WarmupSeconds is how long the warm-up was; nil where that is not known.
 	// Steady says whether throughput was steady at its end; nil where nobody
 	// waited for it, as in an open loop.

@@ -18,12 +18,12 @@ type Distribution struct {
 	// Of is the times and how many of them failed.
 	Of func(*Trial) (times Times, failed uint64)
 	// Log is where latency.hlog has them.
-	Log    func(*Trial) Time
-	Sample Population
-	Needs  *Need
-	titles []string // the figures in tables
-	Line   string   // as a figure's
-	AtEnd  bool
+	Log      func(*Trial) Time
+	Sample   Population
+	Requires *Requirement
+	titles   []string // the figures in tables
+	Line     string   // as a figure's
+	AtEnd    bool
 }
 
 // Headline is the loop's own time, which tables tell first, over everything due:
@@ -87,7 +87,7 @@ func (d *Distribution) points() []Figure {
 	names, of := summaryFigures()
 	all := make([]Figure, 0, len(names))
 	for i, name := range names {
-		f := Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, point: of[i], Needs: d.Needs}
+		f := Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, point: of[i], Requires: d.Requires}
 		if d.Prefix != "" {
 			f.Name = d.Prefix + "-" + name
 		}
@@ -111,7 +111,7 @@ func Points(prefix string) []Figure {
 
 // percentile is the figure of any percentile, which the result may not have.
 func (d *Distribution) percentile(name string, p float64) Figure {
-	return Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, Percentile: p, Needs: d.Needs}
+	return Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, Percentile: p, Requires: d.Requires}
 }
 
 // distributions are all of a trial's.
@@ -131,9 +131,9 @@ func distributions() []*Distribution {
 			return of(t.Watch), 0
 		}
 	}
-	told := []string{"p50", "p90", "p99", "p99.9", "max"}
+	titles := []string{"p50", "p90", "p99", "p99.9", "max"}
 	return []*Distribution{
-		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: told},
+		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: titles},
 		{Prefix: "response", Field: "response_time_ns", Line: "response_time_ns", Meaning: "done − due, over everything due",
 			Of: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: ofOperations},
 		{Prefix: "success", Field: "success_response_time_ns", Meaning: "done − due, of the completed alone",
@@ -146,13 +146,13 @@ func distributions() []*Distribution {
 					return Times{}, 0
 				}
 				return *t.Lateness, 0
-			}, Log: always(Lateness), Sample: ofOperations, Needs: openLoop},
+			}, Log: always(Lateness), Sample: ofOperations, Requires: openLoop},
 		{Prefix: "watch", Field: "watch.from_due_ns", Line: "watch.from_due_ns", AtEnd: true,
 			Meaning: "arrival − due of the write, of the window's events and the lost ones: those count as slower than any that came. Empty (a count of 0) with `key`",
-			Of:      watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: ofEvents, Needs: timedEvents, titles: told},
+			Of:      watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: ofEvents, Requires: timedEvents, titles: titles},
 		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "arrival − sent of the write, likewise",
-			Of: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: ofEvents, Needs: timedEvents},
+			Of: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: ofEvents, Requires: timedEvents},
 		{Prefix: "watch-creation", Field: "watch.creation_ns", Meaning: "how long it took to create each watcher, the first time",
-			Of: watched(func(w *Watched) Times { return w.Creation }, false), Log: always(WatchMade), Sample: ofWatchers, Needs: watchers},
+			Of: watched(func(w *Watched) Times { return w.Creation }, false), Log: always(WatchMade), Sample: ofWatchers, Requires: watchers},
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
-// Event is one line of events.jsonl: something that happened, or several alike
-// of one member told as one.
+// Event is one line of events.jsonl: something that happened, or several of
+// a kind and member as one.
 type Event struct {
 	// Time is when it was over, or when it was seen; of several, the last's.
 	Time time.Time `json:"time"`
@@ -22,8 +22,8 @@ type Event struct {
 	Text   string `json:"text"`
 	// Duration of what happened; 0 when it has none. Of several, the longest.
 	Duration time.Duration `json:"duration_ns"`
-	// Line is that of the member's log which told it, cut to some hundred
-	// bytes; of several, that of the longest. Empty for what no log told.
+	// Line is that of the member's log which reports it, cut to some hundred
+	// bytes; of several, that of the longest. Empty for what no log reports.
 	Line string `json:"line,omitempty"`
 	// Count is how many there were; 0 for one. Then Total is the sum of their
 	// durations, and First the first's time.

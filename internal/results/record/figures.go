@@ -53,11 +53,11 @@ type Figure struct {
 	Meaning string
 	// Missing says why there may be none.
 	Missing string
-	// Below, if above 0, is what tables leave out: the figure is not told apart
+	// Below, if above 0, is what tables leave out: the figure cannot be distinguished
 	// from 0 there.
-	Below float64
-	Whole *Whole // what the figure is a part of; nil for nothing
-	Needs *Need  // what a trial must have for it; nil for nothing
+	Below    float64
+	Whole    *Whole       // what the figure is a part of; nil for nothing
+	Requires *Requirement // what a trial must have for it; nil for nothing
 
 	of func(*Trial) Value
 	// Of times: those, and one percentile of them or another of their figures.
@@ -66,7 +66,7 @@ type Figure struct {
 	point      func(Times) measure.Figure
 }
 
-// Whole is what figures are a part of: they can be told as a share of it.
+// Whole is what figures are a part of: they can be given as a share of it.
 type Whole struct {
 	Of   func(*Trial) uint64
 	None string // why there is no share

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Hashes is what the members told, after the load, of the hash of their data.
+// Hashes are the hashes of their data that the members reported after the load.
 type Hashes struct {
 	Seconds float64      `json:"seconds"` // how long it took to ask all
 	Members []MemberHash `json:"members"` // empty with Failure

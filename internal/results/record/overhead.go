@@ -5,10 +5,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// AddedFigures is what the generator itself added to the times of the measured
+// GeneratorOverhead is what the generator itself added to the times of the measured
 // window, and how far that can have moved the headline: the evidence behind
 // the rules R5 to R9.
-type AddedFigures struct {
+type GeneratorOverhead struct {
 	// MeanNS is what it added to an operation on average, CycleNS the mean time
 	// from when an operation was due to its end.
 	MeanNS  float64 `json:"mean_ns"`
@@ -31,14 +31,14 @@ type AddedFigures struct {
 	Effect verdict.Effect `json:"effect"`
 }
 
-// newAdded is nil where nothing was sampled. conserved is AddedFigures.Conserved.
-func newAdded(all *sums, m *measure.Totals, open bool, conserved float64) *AddedFigures {
+// newOverhead is nil where nothing was sampled. conserved is GeneratorOverhead.Conserved.
+func newOverhead(all *sums, m *measure.Totals, open bool, conserved float64) *GeneratorOverhead {
 	d := &m.Disturbed
 	if count(d.Sampled) == 0 {
 		return nil
 	}
 	at := func(h *measure.Histogram, p float64) float64 { return measure.Percentile(h, 0, p).NS }
-	a := &AddedFigures{
+	a := &GeneratorOverhead{
 		SampledP50NS:     at(d.Sampled, 50),
 		UndisturbedP50NS: at(d.Undisturbed, 50),
 		SampledP99NS:     at(d.Sampled, 99),
@@ -60,7 +60,7 @@ func newAdded(all *sums, m *measure.Totals, open bool, conserved float64) *Added
 }
 
 // figures is what the verdict looks at.
-func (a *AddedFigures) figures() verdict.Added {
+func (a *GeneratorOverhead) figures() verdict.Added {
 	if a == nil {
 		return verdict.Added{}
 	}

@@ -62,7 +62,7 @@ func operationFigures() []Figure {
 		{Name: "keys-read", Field: "keys_read", Unit: measure.Number, Missing: "it reads no keys",
 			Meaning: "keys that gets, ranges and txn-gets of `operations` read, or counted; `null` without any",
 			of:      maybe(func(t *Trial) *uint64 { return t.KeysRead })},
-		{Name: "keys-per-op", Column: "keys_read_per_operation", Title: "keys/op", Unit: measure.Ratio, Needs: manyKeys, Missing: "no operation completed",
+		{Name: "keys-per-op", Column: "keys_read_per_operation", Title: "keys/op", Unit: measure.Ratio, Requires: manyKeys, Missing: "no operation completed",
 			of: func(t *Trial) Value {
 				if t.KeysRead == nil || t.Operations == 0 || !manyKeys.Has(&t.Conditions) {
 					return Value{}
@@ -114,7 +114,19 @@ func timeFigures() []Figure {
 			all = append(all, p99)
 		}
 	}
-	return all
+	const none = "no operation was due"
+	return append(all,
+		Figure{Name: "slowest", Field: "slowest_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
+			Meaning: "of all operations due, failed ones included, from when one was due until it ended: the slowest", of: maybe(func(t *Trial) *float64 { return t.Slowest })},
+		Figure{Name: "spread", Field: "spread_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
+			Meaning: "the standard deviation of the same", of: maybe(func(t *Trial) *float64 { return t.Spread })},
+		Figure{Name: "rate-share", Column: "rate_share", Unit: measure.Share, Better: More, Missing: "nothing was due by a rate",
+			of: func(t *Trial) Value {
+				if t.Rate == nil || *t.Rate <= 0 {
+					return Value{}
+				}
+				return Value{Number: t.PerSecond / *t.Rate, Known: true}
+			}})
 }
 
 // flightFigures are what was under way, and what happened to connections and
@@ -125,9 +137,9 @@ func flightFigures() []Figure {
 			Meaning: "operations in flight when the window opened", of: number(func(t *Trial) uint64 { return t.CarriedIn })},
 		{Name: "carried-in-age", Field: "carried_in_age_ns", Unit: measure.Nanoseconds,
 			Meaning: "the age of the oldest of those then", of: number(func(t *Trial) int64 { return t.CarriedInAgeNS })},
-		{Name: "retries", Field: "retries", Unit: measure.Number, Better: Less, Needs: stmWrites, Missing: "nothing is recorded of its transactions",
+		{Name: "retries", Field: "retries", Unit: measure.Number, Better: Less, Requires: stmWrites, Missing: "nothing is recorded of its transactions",
 			Meaning: "only with `stm` operations: how often a conflict made those that completed begin again", of: maybe(func(t *Trial) *uint64 { return t.Retries })},
-		{Name: "retries-per-op", Column: "retries_per_operation", Unit: measure.Ratio, Better: Less, Needs: stmWrites, Missing: "no transaction completed",
+		{Name: "retries-per-op", Column: "retries_per_operation", Unit: measure.Ratio, Better: Less, Requires: stmWrites, Missing: "no transaction completed",
 			of: func(t *Trial) Value {
 				if t.Retries == nil || t.Operations == 0 {
 					return Value{}
@@ -213,11 +225,11 @@ func disturbanceFigures() []Figure {
 func watchFigures() []Figure {
 	const unknown = "nothing is recorded of its watchers"
 	part := func(f Figure, of func(*Watched) uint64) Figure {
-		f.Unit, f.Whole, f.Needs, f.Missing, f.of = measure.Number, expected, watchers, unknown, watchedAs(of)
+		f.Unit, f.Whole, f.Requires, f.Missing, f.of = measure.Number, expected, watchers, unknown, watchedAs(of)
 		return f
 	}
 	return []Figure{
-		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More, Needs: watchers, Missing: unknown,
+		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More, Requires: watchers, Missing: unknown,
 			Meaning: "`events_of_window` / `seconds`", of: watchedAs(func(w *Watched) float64 { return w.PerSecond })},
 		part(Figure{Name: "watch-acknowledged", Field: "watch.acknowledged_writes", Meaning: "of watched keys"},
 			func(w *Watched) uint64 { return w.Acknowledged }),
@@ -247,7 +259,7 @@ func watchFigures() []Figure {
 			func(w *Watched) uint64 { return w.Ended }),
 		part(Figure{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, whenever they came"},
 			func(w *Watched) uint64 { return w.InWindow }),
-		{Name: "watch-creation-seconds", Field: "watch.creation_seconds", Unit: measure.Seconds, Better: Less, Needs: watchers, Missing: unknown,
+		{Name: "watch-creation-seconds", Field: "watch.creation_seconds", Unit: measure.Seconds, Better: Less, Requires: watchers, Missing: unknown,
 			Meaning: "from when the first watcher was asked for until the last was there", of: watchedAs(func(w *Watched) float64 { return w.CreationSeconds })},
 	}
 }

@@ -52,7 +52,7 @@ func roleNamed(name string) kv.Role {
 }
 
 // Served is what members of one role served, of one operation and consistency.
-// Role is empty where roles are not told apart.
+// Role is empty where roles are not distinguished.
 type Served struct {
 	Operation    string `json:"operation"`
 	Consistency  string `json:"consistency"`

@@ -139,6 +139,13 @@ type Durability struct {
 	Synced     bool   `json:"synced"`   // the store syncs before it acknowledges
 }
 
+// DataDir is a folder in which fdatasync was timed, and what it took; Synced has
+// no meaning for it.
+type DataDir struct {
+	Path string `json:"path"`
+	Durability
+}
+
 // P50 is the median fdatasync, where it is known.
 func (d *Durability) P50() measure.Figure {
 	return measure.Figure{NS: float64(d.FdatasyncP50NS), Known: d.FdatasyncP50NS > 0}

@@ -55,6 +55,11 @@ type Trial struct {
 	ServiceTime         Times            `json:"service_time_ns"`
 	ErrorTimes          map[string]Times `json:"error_times_ns"`
 	Lateness            *Times           `json:"lateness_ns"` // null in a closed loop
+	// Of all operations due, in nanoseconds from when one was due until it ended,
+	// failed ones included: the slowest, and the standard deviation; null without
+	// any, and in records of older versions.
+	Slowest *float64 `json:"slowest_ns,omitempty"`
+	Spread  *float64 `json:"spread_ns,omitempty"`
 
 	ByRole      []Served `json:"by_role"`
 	ByOperation []Served `json:"by_operation"` // empty unless the trial has a mix
@@ -67,8 +72,12 @@ type Trial struct {
 	Watch *Watched `json:"watch,omitempty"`
 	// Retries is how often a conflict made stm operations, of those that
 	// completed, begin again; null without any.
-	Retries *uint64 `json:"retries,omitempty"`
-	Hashes  *Hashes `json:"hashes,omitempty"` // null unless they were asked for
+	Retries *uint64  `json:"retries,omitempty"`
+	Hashes  *Hashes  `json:"hashes,omitempty"`  // null unless they were asked for
+	Cleanup *Cleanup `json:"cleanup,omitempty"` // likewise
+	// DataDir is a member's data folder that was looked at after the load; null
+	// without one.
+	DataDir *DataDir `json:"data_dir,omitempty"`
 
 	CarriedIn      uint64  `json:"carried_in"`
 	CarriedInAgeNS int64   `json:"carried_in_age_ns"`
@@ -107,9 +116,9 @@ type Trial struct {
 	// PausedNS is how long the generator's loops were late for their own
 	// wake-ups, all together; Added is what the generator itself added to the
 	// times, null where it was not sampled.
-	PausedNS    int64         `json:"paused_ns"`
-	Added       *AddedFigures `json:"generator_added"`
-	MeanResting float64       `json:"mean_resting_clients"`
+	PausedNS    int64              `json:"paused_ns"`
+	Overhead    *GeneratorOverhead `json:"generator_added"`
+	MeanResting float64            `json:"mean_resting_clients"`
 
 	Verdict verdict.Verdict `json:"verdict"`
 
@@ -143,13 +152,13 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.ByMember = byMember(measured, o.Members, o.Answered)
 	t.Roles = append(t.Roles, roles...)
 	t.Watch = newWatched(c.Watch, measured)
-	t.Hashes = o.Hashes.named(o.Members)
+	t.Hashes, t.DataDir = o.Hashes.named(o.Members), o.DataDir
 	if c.STM != nil {
 		retries := measured.Retries // a copy: a pointer into the totals would keep a whole generator
 		t.Retries = &retries
 	}
 	t.observe(o, measured)
-	t.Added = newAdded(all, measured, c.Open(), t.conserved())
+	t.Overhead = newOverhead(all, measured, c.Open(), t.conserved())
 	t.Verdict = verdict.Judge(t.figures(all, measured, warmup))
 	return t
 }
@@ -218,6 +227,14 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 			t.ErrorTimes[(kv.NotSent + kv.Outcome(i)).String()] = Times{measure.Summarize(h, 0)}
 		}
 	}
+	every := measure.NewHistogram()
+	for _, h := range append(all.errors[:], all.response) {
+		measure.Add(every, h)
+	}
+	if every.TotalCount() > 0 {
+		slowest, spread := float64(every.Max()), every.StdDev()
+		t.Slowest, t.Spread = &slowest, &spread
+	}
 	if t.Open() {
 		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
 	}
@@ -275,7 +292,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
 		f.Untold += warmup.Untold
 	}
-	f.Added = t.Added.figures()
+	f.Added = t.Overhead.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
 	if t.Watch != nil {
 		f.Events = t.Watch.figures(t.Load.Watch, &m.Watch)
@@ -344,7 +361,7 @@ func (t Trial) MarshalJSON() ([]byte, error) {
 	}{plain(t), t.Seed, load})
 }
 
-// UnmarshalJSON reads a trial and tells the figures that failed from those
+// UnmarshalJSON reads a trial and distinguishes the figures that failed from those
 // that the sample does not support.
 func (t *Trial) UnmarshalJSON(b []byte) error {
 	type plain Trial

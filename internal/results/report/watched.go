@@ -72,7 +72,7 @@ func eventCounts(w *record.Watched) string {
 	return text
 }
 
-// hashes writes what the members told of their data.
+// hashes writes the hashes of their data that the members reported.
 func hashes(b *bytes.Buffer, t *record.Trial) {
 	if t.Hashes == nil || len(t.Hashes.Members) == 0 {
 		return

@@ -27,7 +27,7 @@ type Spec struct {
 	Hosts    []host.Host
 	Exec     string   // another server binary; empty for the store's default
 	Self     string   // our own binary; empty for the running one
-	Env      []string // KEY=VALUE that every process gets, beside its own
+	Env      []string // KEY=VALUE that every process gets, in addition to its own
 	Settings any      // what the store's DecodeSettings returned; nil for defaults
 	// Dir is the folder in which the cluster makes a data folder of its own, on
 	// each host.
@@ -280,7 +280,7 @@ func (c *Cluster) reportExit(m *member, p running) {
 	})
 }
 
-// logFile is where a process's log goes: beside the others', because the data
+// logFile is where a process's log goes: with the others', because the data
 // folder is removed.
 func (s *Spec) logFile(p store.Process) string {
 	dir := s.LogDir

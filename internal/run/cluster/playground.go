@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Errors that a caller may want to tell apart.
+// Errors that a caller may want to distinguish.
 var (
 	ErrNoPlayground = errors.New("there is no cluster")
 	ErrNotOurs      = errors.New("the folder is not ours")
@@ -134,7 +134,7 @@ func (p *Playground) Status(ctx context.Context, st store.Store) (store.Status, 
 	return status, err
 }
 
-// DefaultDir is where a store's playground lives unless it is told otherwise:
+// DefaultDir is where a store's playground lives unless a folder is named:
 // in the user's cache folder.
 func DefaultDir(storeName string) (string, error) {
 	cache, err := os.UserCacheDir()

@@ -1,4 +1,4 @@
-// Package follow keeps knowing who leads a cluster beside a load: it asks every
+// Package follow keeps knowing who leads a cluster while a load runs: it asks every
 // member on a clock, each by itself, so that one that stands still delays nobody.
 package follow
 
@@ -11,12 +11,12 @@ import (
 )
 
 // How often members are asked. The short pause is for a load whose target is a
-// role, and for a while after something happened: an election that the load
+// role, and for a while after an event such as a lost connection: an election that the load
 // feels is followed within it.
 const (
 	Often  = 100 * time.Millisecond
 	Seldom = time.Second
-	// alert is how long members are asked often after something happened.
+	// alert is how long members are asked often after an event.
 	alert = 15 * time.Second
 )
 
@@ -88,8 +88,8 @@ func New(cfg Config) *Follower {
 	return f
 }
 
-// Poke has the members asked now, and often for a while: something happened,
-// such as the loss of a connection. It does not block.
+// Poke has the members asked now, and often for a while, after an event such as
+// the loss of a connection. It does not block.
 func (f *Follower) Poke() {
 	for _, l := range f.lines {
 		select {

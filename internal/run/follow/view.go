@@ -180,7 +180,7 @@ func (v *View) numbered(id uint64) int {
 // known.
 func (v *View) Leader() (i int, term uint64) { return v.leader, v.number }
 
-// Followers lists the members beside the leader to which a load on the followers
+// Followers lists the members other than the leader to which a load on the followers
 // goes. One that did not answer while the leader was elected is left out until
 // it answers, unless there is no other.
 func (v *View) Followers() []int {

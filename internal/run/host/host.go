@@ -1,7 +1,7 @@
 // Package host is where server processes run: a machine on which they are
 // started, signalled and measured, with its files, ports and logs. The local
-// machine is one implementation of Host; whatever acts on a Host cannot tell
-// which it has.
+// machine is one implementation of Host; whatever acts on a Host does not
+// know which it has.
 package host
 
 import (
@@ -69,15 +69,15 @@ type Sample struct {
 type Command struct {
 	Path    string   // executable
 	Args    []string // without the executable
-	Env     []string // KEY=VALUE, beside those of package environ
+	Env     []string // KEY=VALUE, in addition to those of package environ
 	Dir     string   // working folder
 	LogFile string   // standard output and error are appended here
 	// Lifeline, if not empty, makes standard input a pipe that ends with us.
-	// It is a KEY=VALUE of the environment that tells the process so.
+	// It is a KEY=VALUE of the environment that says so to the process.
 	Lifeline string
 	// Detach lets the process live on when we end. Otherwise it never outlives
 	// us: on Linux the kernel kills it when we end in any way; elsewhere it
-	// must watch its Lifeline.
+	// must end with its Lifeline.
 	Detach bool
 }
 

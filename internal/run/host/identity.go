@@ -4,7 +4,7 @@ package host
 // same number with another start time, or after another boot, is not it.
 type Identity struct {
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // as the system tells it; only equality matters
+	Start string `json:"start"` // as the system has it; only equality matters
 	Boot  string `json:"boot"`  // of the machine and of the space that PID is a number in
 }
 

@@ -3,7 +3,7 @@ package host
 import "bytes"
 
 // maxLine is how many bytes of a line are looked at. Servers write whole
-// requests into their logs, and what a line tells stands at its beginning.
+// requests into their logs, and what a line is about stands at its beginning.
 const maxLine = 4096
 
 // lineSplitter turns pieces of a text into its lines, however it was cut.
@@ -36,7 +36,7 @@ func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 }
 
 // keep adds to the line that goes on. One byte more than maxLine is kept, so
-// that a carriage return behind a line that just fits is told from a letter.
+// that a carriage return behind a line that just fits is not taken for a letter.
 func (s *lineSplitter) keep(piece []byte) {
 	if s.skip {
 		return

@@ -51,7 +51,7 @@ func (p Place) SameMachine(other Place) bool {
 	return reach == SamePlace || reach == OtherSpace
 }
 
-// machineID tells machines apart that share a file system. It is a hash: what
+// machineID distinguishes machines that share a file system. It is a hash: what
 // systemd calls the machine's ID is not to be shown (machine-id(5)).
 func machineID() string {
 	id, err := os.ReadFile("/etc/machine-id")

@@ -5,7 +5,7 @@ package host
 import "syscall"
 
 // attributes give the process a group of its own. There is no parent-death
-// signal here: an attached process watches its lifeline.
+// signal here: an attached process ends with its lifeline.
 func attributes(detach bool) *syscall.SysProcAttr {
 	if detach {
 		return &syscall.SysProcAttr{Setsid: true}

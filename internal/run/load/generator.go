@@ -139,7 +139,7 @@ func (g *generator) recycled() *measure.Histogram {
 func (g *generator) Connect(context.Context) error {
 	g.started = true
 	connected := make(chan error, len(g.loops))
-	by := g.now() + int64(dialTimeout(g.plan.access))
+	by := g.now() + int64(g.plan.access.Timeout())
 	for i, l := range g.loops {
 		g.running.Go(func() {
 			g.results[i] = l.Run(by, func(err error) { connected <- err })

@@ -184,7 +184,7 @@ func (p *plan) newPoller(conns int, base time.Time) (engine.Poller, error) {
 
 // dialer makes the load's connections.
 func (p *plan) dialer() engine.Dialer {
-	d := engine.Dialer{Timeout: dialTimeout(p.access), TLS: p.access.TLS, Brief: p.Load.NewConnection, MaxHeld: p.maxHeld()}
+	d := engine.Dialer{Timeout: p.access.Timeout(), TLS: p.access.TLS, Brief: p.Load.NewConnection, MaxHeld: p.maxHeld()}
 	if d.TLS != nil {
 		d.TLS = d.TLS.Clone()
 		d.TLS.NextProtos = p.store.Capabilities().ALPN

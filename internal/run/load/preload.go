@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -154,11 +153,4 @@ func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.O
 		s.noted.replace(number, ev.Value)
 	}
 	return outcome
-}
-
-func dialTimeout(a store.Access) time.Duration {
-	if a.DialTimeout > 0 {
-		return a.DialTimeout
-	}
-	return 5 * time.Second
 }

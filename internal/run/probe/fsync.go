@@ -34,7 +34,7 @@ type FsyncResult struct {
 // gets for a batch of small entries.
 const fsyncRecord = 2300
 
-// FsyncWrites is how many writes tell a p99: ten of them lie beyond it.
+// FsyncWrites is how many writes give a p99: ten of them lie beyond it.
 const FsyncWrites = 1000
 
 // fsyncBounds says when a measurement has enough: after most writes, or after
@@ -62,49 +62,63 @@ func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
 	return made < b.least || elapsed < b.soft
 }
 
-// Fsync writes up to n records one after the other at the end of a preallocated
-// file in dir, each followed by fdatasync, as a write-ahead log does. It stops
-// early after 3 s. The records are random, so that no file system or disk can
-// leave them out or make them small. The file is removed.
+// Fsync measures up to n synced writes in dir. It stops early after 3 s. Its error
+// is ctx's when that ends.
 func Fsync(ctx context.Context, dir string, n int) (result FsyncResult, err error) {
 	if n < 1 {
 		return result, fmt.Errorf("fdatasync cannot be measured with %d writes", n)
 	}
+	took := make([]int64, 0, n)
+	bounds := boundsOf(n)
+	result.FileSystem, result.Durable, err = syncedWrites(dir, fsyncRecord, n, func(_, whole time.Duration) {
+		took = append(took, int64(whole))
+	}, func(elapsed time.Duration) bool {
+		return ctx.Err() == nil && bounds.more(len(took), elapsed)
+	})
+	if err != nil {
+		return result, err
+	}
+	slices.Sort(took)
+	result.Count = len(took)
+	result.P50, result.P99 = nearestRank(took, 50), nearestRank(took, 99)
+	return result, ctx.Err()
+}
+
+// syncedWrites writes records one after the other at the end of a preallocated
+// file in dir, each followed by fdatasync, as a write-ahead log does, while more
+// says so: at most so many. took gets the time of each sync, and of its write and
+// the sync. The records are random, so that no file system or disk can leave them
+// out or make them small. The file is removed.
+func syncedWrites(dir string, record, most int, took func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
 	f, err := os.CreateTemp(dir, "quorumbench-fsync-")
 	if err != nil {
-		return result, fsyncError(dir, err)
+		return "", false, fsyncError(dir, err)
 	}
 	defer func() {
 		if closing := errors.Join(f.Close(), os.Remove(f.Name())); err == nil && closing != nil {
 			err = fsyncError(dir, closing)
 		}
 	}()
-	result.FileSystem, result.Durable = fileSystem(f)
-	preallocate(f, int64(n)*fsyncRecord)
+	fs, durable = fileSystem(f)
+	preallocate(f, int64(most)*int64(record))
 	if err := f.Sync(); err != nil {
-		return result, fsyncError(dir, err)
+		return fs, durable, fsyncError(dir, err)
 	}
-	took := make([]int64, 0, n)
-	record := make([]byte, fsyncRecord)
-	bounds := boundsOf(n)
-	for begin := time.Now(); bounds.more(len(took), time.Since(begin)); {
-		if ctx.Err() != nil {
-			return result, ctx.Err()
-		}
-		_, _ = rand.Read(record) // never fails, and is in nobody's time
+	random := make([]byte, record)
+	for begin := time.Now(); more(time.Since(begin)); {
+		_, _ = rand.Read(random) // never fails, and is in nobody's time
 		before := time.Now()
-		if _, err := f.Write(record); err != nil {
-			return result, fsyncError(dir, err)
+		if _, err := f.Write(random); err != nil {
+			return fs, durable, fsyncError(dir, err)
 		}
+		written := time.Now()
 		if err := fdatasync(f); err != nil {
-			return result, fsyncError(dir, err)
+			return fs, durable, fsyncError(dir, err)
 		}
-		took = append(took, int64(time.Since(before)))
+		done := time.Now()
+		took(done.Sub(written), done.Sub(before))
 	}
-	slices.Sort(took)
-	result.Count = len(took)
-	result.P50, result.P99 = nearestRank(took, 50), nearestRank(took, 99)
-	return result, nil
+	return fs, durable, nil
 }
 
 // nearestRank is the smallest value with at least p percent at or below it; not

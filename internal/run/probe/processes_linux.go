@@ -106,7 +106,7 @@ func (s *Sampler) addDisks(row *MachineUsage) {
 	}
 }
 
-// wholeDisk tells disks from partitions, which /sys/block does not list, from
+// wholeDisk distinguishes disks from partitions, which /sys/block does not list, from
 // memory, and from what is made of other devices and would count twice.
 func wholeDisk(block, name string) bool {
 	for _, prefix := range []string{"loop", "ram", "zram", "dm-", "md"} {

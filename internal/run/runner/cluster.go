@@ -57,7 +57,7 @@ func (r *run) leave(ctx context.Context) error {
 	if now == nil || now.own == nil {
 		return nil
 	}
-	r.tell(Progress{Stage: Stopping, Name: now.name})
+	r.report(Progress{Stage: Stopping, Name: now.name})
 	err := now.own.Stop(ctx)
 	r.made = host.RemoveMade(r.made)
 	return err
@@ -77,7 +77,7 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 // start starts a cluster of our own.
 func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
 	name := fmt.Sprintf("%s cluster of %d", st.Name(), spec.Cluster.Members)
-	r.tell(Progress{Stage: Starting, Name: name})
+	r.report(Progress{Stage: Starting, Name: name})
 	exec, err := Server(st, &spec.Cluster)
 	if err != nil {
 		return trial.Cluster{}, err
@@ -115,7 +115,7 @@ func (r *run) shared(own *cluster.Cluster) bool {
 func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario.Trial, id string) (record.Cluster, error) {
 	status, err := own.Status(ctx)
 	if err != nil {
-		return record.Cluster{}, fmt.Errorf("the cluster does not tell its state: %w", err)
+		return record.Cluster{}, fmt.Errorf("the cluster does not report its state: %w", err)
 	}
 	about := record.Cluster{
 		ID: id, Store: spec.Cluster.Store, Version: status.Version, Started: true,

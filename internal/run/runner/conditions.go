@@ -72,7 +72,7 @@ func slowest(d *record.Durability, all []probe.FsyncResult) {
 }
 
 // loopback says whether all endpoints are on this machine; nil if that cannot
-// be told from their addresses.
+// be seen from their addresses.
 func loopback(endpoints []string) *bool {
 	all := len(endpoints) > 0
 	for _, e := range endpoints {

@@ -7,13 +7,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// The time that a trial and a cluster take beside warm-up and window.
+// The time that a trial and a cluster take in addition to warm-up and window.
 const (
 	aroundTrial = 300 * time.Millisecond
 	toStart     = 3 * time.Second
 )
 
-// paceFrom is how much of a window must have been seen to tell its rate.
+// paceFrom is how much of a window must have been seen to know its rate.
 const paceFrom = 500 * time.Millisecond
 
 // pace knows how fast trials that a total bounds went.
@@ -36,7 +36,7 @@ func (p *pace) now(count uint64, at time.Time) {
 	}
 }
 
-// rate is that of the trial that runs; 0 if it cannot be told yet.
+// rate is that of the trial that runs; 0 if it is not known yet.
 func (p *pace) rate() float64 {
 	if took := p.at.Sub(p.opened); !p.opened.IsZero() && took >= paceFrom {
 		return float64(p.count) / took.Seconds()
@@ -54,7 +54,7 @@ func (p *pace) ended(t *scenario.Trial, result *record.Trial) {
 	}
 }
 
-// estimate is what is needed to tell how long a run still takes.
+// estimate is what is needed to say how long a run still takes.
 type estimate struct {
 	trials   []scenario.Trial // in their order
 	ended    int              // of those
@@ -64,11 +64,11 @@ type estimate struct {
 	pace     *pace
 }
 
-// tell estimates how far the trial that runs is, how long it still takes, and
+// times estimates how far the trial that runs is, how long it still takes, and
 // the whole run: the trials not begun by what they ask for, or by the rate of
 // their earlier repeat, or else of what ran last. Stopping the last cluster
-// takes no time worth telling. What cannot be told is 0.
-func (e *estimate) tell() (share float64, trial, run time.Duration) {
+// takes no time worth mentioning. What is not known is 0.
+func (e *estimate) times() (share float64, trial, run time.Duration) {
 	known := true
 	for i := range e.trials {
 		if i < e.ended {

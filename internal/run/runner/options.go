@@ -29,12 +29,12 @@ type Options struct {
 	// Self is the path of our own binary, for stores embedded in it.
 	Self string
 	Tool record.Tool
-	// Watch is told how the run goes, about four times a second and at each
+	// Progress gets how the run goes, about four times a second and at each
 	// change of stage, from one goroutine at a time. Nil for nobody.
-	Watch func(Progress)
-	// Seconds is told every second of a trial that is recorded, which it only
+	Progress func(Progress)
+	// Second gets every second of a trial that is recorded, which it only
 	// reads: its histograms are used again. One goroutine calls it. Nil for nobody.
-	Seconds func(*scenario.Trial, *measure.Second)
+	Second func(*scenario.Trial, *measure.Second)
 }
 
 // Stage is what a run is doing.
@@ -48,6 +48,7 @@ const (
 	WarmingUp  Stage = "warming up"
 	Measuring  Stage = "measuring"
 	Draining   Stage = "draining" // what is in flight is awaited
+	CleaningUp Stage = "cleaning up"
 	Stopping   Stage = "stopping" // a cluster
 	TrialDone  Stage = "done"     // Result is set
 )
@@ -65,6 +66,10 @@ type Progress struct {
 	P99       float64
 	Errors    uint64 // of the trial so far, warm-up included
 	InFlight  int64
+	// Done is how many succeeded since the window opened, and InWindow how long
+	// it has been, or was, open.
+	Done     uint64
+	InWindow time.Duration
 	// Share is how much of the trial's warm-up and window is over, from 0 to 1,
 	// and TrialLeft how long they still take; 0 when that is not known.
 	Share     float64

@@ -8,24 +8,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// tellTrial passes on how a trial goes.
-func (r *run) tellTrial(spec *scenario.Trial, p trial.Progress) {
+// reportTrial passes on how a trial goes.
+func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
 	r.pace.now(p.Ended, time.Now())
 	if p.Stage == string(Preloading) || p.Stage == string(Connecting) {
 		r.trialBegan = time.Now() // what comes before the warm-up takes what it takes
 	}
-	r.tell(Progress{
+	r.report(Progress{
 		Stage: stageOf(p.Stage), Name: title(spec),
 		PerSecond: p.PerSecond, P99: p.P99, Errors: p.Errors, InFlight: p.InFlight,
+		Done: p.Done, InWindow: p.InWindow,
 	})
 }
 
-// seconds passes on a trial's seconds.
-func (r *run) seconds(spec *scenario.Trial) func(*measure.Second) {
-	if r.Seconds == nil {
+// second passes on a trial's seconds.
+func (r *run) second(spec *scenario.Trial) func(*measure.Second) {
+	if r.Second == nil {
 		return nil
 	}
-	return func(s *measure.Second) { r.Seconds(spec, s) }
+	return func(s *measure.Second) { r.Second(spec, s) }
 }
 
 func stageOf(s string) Stage {
@@ -38,15 +39,15 @@ func stageOf(s string) Stage {
 	return Stage(s)
 }
 
-func (r *run) tell(p Progress) {
-	if r.Watch == nil {
+func (r *run) report(p Progress) {
+	if r.Progress == nil {
 		return
 	}
 	p.Trial, p.Trials = r.at, len(r.Scenario.Trials)
 	p.Elapsed = time.Since(r.began)
 	e := r.estimate()
-	p.Share, p.TrialLeft, p.Left = e.tell()
-	r.Watch(p)
+	p.Share, p.TrialLeft, p.Left = e.times()
+	r.Progress(p)
 }
 
 func (r *run) estimate() estimate {

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// What is left is told of the trials that have not ended, and nothing once the
+// What is left is estimated of the trials that have not ended, and nothing once the
 // run stops, also when it was interrupted.
 func TestLeft(t *testing.T) {
 	one := scenario.Trial{Load: scenario.Load{Duration: 10 * time.Second}}
@@ -20,7 +20,7 @@ func TestLeft(t *testing.T) {
 	}{{0, 0, 2*each + toStart}, {1, 0, 2 * each}, {1, 1, each}, {2, 1, each}, {2, 2, 0}, {1, 2, 0}} {
 		r.at, r.ended = test.at, test.ended
 		e := r.estimate()
-		if _, _, got := e.tell(); got != test.want {
+		if _, _, got := e.times(); got != test.want {
 			t.Errorf("%d begun and %d ended: %v are left, not %v", test.at, test.ended, got, test.want)
 		}
 	}
@@ -33,27 +33,27 @@ func TestLeftOfTotals(t *testing.T) {
 	began := time.Unix(1000, 0)
 	p := &pace{}
 	e := estimate{trials: []scenario.Trial{total, other, total}, at: 1, running: time.Second, pace: p}
-	if share, one, all := e.tell(); share != 0 || one != 0 || all != 0 {
+	if share, one, all := e.times(); share != 0 || one != 0 || all != 0 {
 		t.Errorf("without a rate it tells %v, %v and %v", share, one, all)
 	}
 	p.now(1, began)
 	p.now(2500, began.Add(2500*time.Millisecond))
-	share, one, all := e.tell()
+	share, one, all := e.times()
 	if share != 0.25 || one != 7800*time.Millisecond || all != 39_400*time.Millisecond {
 		t.Errorf("at 1000/s it tells %v, %v and %v", share, one, all)
 	}
 	p.ended(&e.trials[0], &record.Trial{Seconds: 10, Due: 10_000})
 	p.begin()
 	e.ended, e.at, e.running = 1, 2, time.Second
-	if share, one, all = e.tell(); share != 0 || one != 21_300*time.Millisecond || all != 31_600*time.Millisecond {
+	if share, one, all = e.times(); share != 0 || one != 21_300*time.Millisecond || all != 31_600*time.Millisecond {
 		t.Errorf("after a trial at 1000/s it tells %v, %v and %v", share, one, all)
 	}
 	p.byName["a"] = 100
-	if _, _, all = e.tell(); all != 121_600*time.Millisecond {
+	if _, _, all = e.times(); all != 121_600*time.Millisecond {
 		t.Errorf("with a repeat at 100/s it tells %v", all)
 	}
 	e.ended = 3
-	if share, one, all = e.tell(); share != 0 || one != 0 || all != 0 {
+	if share, one, all = e.times(); share != 0 || one != 0 || all != 0 {
 		t.Errorf("at the end it tells %v, %v and %v", share, one, all)
 	}
 }

@@ -107,8 +107,8 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	machine := r.about[r.host].Machine
 	t := trial.Trial{
 		Spec: spec, Cluster: under, Worker: &load.Local{Stores: r.Lookup}, Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
-		Watch:   func(p trial.Progress) { r.tellTrial(&spec, p) },
-		Seconds: r.seconds(&spec),
+		Progress: func(p trial.Progress) { r.reportTrial(&spec, p) },
+		Second:   r.second(&spec),
 	}
 	result, err := t.Run(ctx)
 	r.trialBegan = time.Time{}
@@ -122,7 +122,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	r.now.lost = len(result.LostMembers) > 0
 	r.rates.add(result)
 	r.pace.ended(&spec, result)
-	r.tell(Progress{Stage: TrialDone, Name: title(&spec), Result: result})
+	r.report(Progress{Stage: TrialDone, Name: title(&spec), Result: result})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -62,10 +63,8 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	return s
 }
 
-// begin asks every member once, in bounded time, and then again and again until
-// stop.
-func (s *scrapes) begin(first time.Duration) {
-	s.all(first)
+// begin asks every member again and again until stop.
+func (s *scrapes) begin() {
 	ctx, quit := context.WithCancel(context.Background())
 	s.quit = quit
 	for _, m := range s.members {
@@ -166,6 +165,46 @@ func (m *scraped) row(ctx context.Context) {
 	}
 	r.Time, m.last = time.Now(), r
 	_ = m.out.Store(&r) // an error stays in the writer
+}
+
+// UnreadError says that the first member does not report its memory.
+type UnreadError struct{ Why string }
+
+// Error is a sentence.
+func (e *UnreadError) Error() string { return e.Why }
+
+// weigh asks all members before a load, which needs an answer of the first if
+// the members' memory is what it is about.
+func (t *Trial) weigh(s *scrapes) error {
+	if !t.Spec.Load.RequireMemory {
+		s.all(scrapeFirst)
+		return nil
+	}
+	s.all(statusTimeout)
+	first := s.first(t.Cluster.Access().Endpoints)
+	switch {
+	case first == nil || first.scraper == nil:
+		return &UnreadError{fmt.Sprintf("the members of %s report no metrics", t.Cluster.Store.Name())}
+	case first.last.Failure != "":
+		return &UnreadError{first.last.Failure}
+	case first.last.Metrics[store.ResidentBytes].Value <= 0:
+		return &UnreadError{fmt.Sprintf("%s does not report its memory among its metrics", first.member.Endpoint)}
+	}
+	return nil
+}
+
+// first is the member at the first of the endpoints given, or else the first of
+// all; nil without any.
+func (s *scrapes) first(given []string) *scraped {
+	for _, m := range s.members {
+		if m.member.Endpoint == given[0] {
+			return m
+		}
+	}
+	if len(s.members) == 0 {
+		return nil
+	}
+	return s.members[0]
 }
 
 // findOthers finds out who the members at all endpoints of the cluster are, where

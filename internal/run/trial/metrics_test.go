@@ -41,7 +41,8 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 		m.take(i, 2, time.Now(), time.Now(), store.Member{ID: uint64(i + 1), Name: fmt.Sprintf("m%d", i+1), Endpoint: at(s), DBSize: 4096})
 	}
 	s := newScrapes(&Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{}}}, m, out)
-	s.begin(time.Minute)
+	s.all(time.Minute)
+	s.begin()
 	s.stop()
 	s.all(time.Minute)
 	s.close()

@@ -31,11 +31,11 @@ type Trial struct {
 	Host    host.Host       // on which the generator runs, which is this process
 	Machine *record.Machine // the generator's
 	Tool    string          // version
-	// Watch is told how the trial goes, from one goroutine at a time.
-	Watch func(Progress)
-	// Seconds is told every second that is recorded, which it only reads, from
+	// Progress gets how the trial goes, from one goroutine at a time.
+	Progress func(Progress)
+	// Second gets every second that is recorded, which it only reads, from
 	// one goroutine. Nil for nobody.
-	Seconds func(*measure.Second)
+	Second func(*measure.Second)
 
 	logs  logs // followed while it runs
 	loops int  // event loops of the worker
@@ -69,12 +69,15 @@ func (c *Cluster) names() map[string]string {
 
 // Progress is how a trial goes.
 type Progress struct {
-	Stage     string // preloading, connecting, warmup, measured, draining
+	Stage     string // preloading, connecting, warmup, measured, draining, cleaning up
 	PerSecond float64
 	P99       float64 // nanoseconds; 0: not supported
 	Errors    uint64
 	InFlight  int64
 	Ended     uint64 // operations ended since the window was seen open
+	Done      uint64 // of those, succeeded
+	// InWindow is how long ago that was; it stops when the window closes.
+	InWindow time.Duration
 }
 
 // statusTimeout bounds asking a cluster how it is.
@@ -97,27 +100,37 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err != nil {
 		return nil, err
 	}
+	clean, err := t.newCleaner(ctx, members)
+	if err != nil {
+		return nil, err
+	}
+	defer clean.close()
 	conditions := t.conditions(members, a)
 	if t.Spec.Load.Preload {
-		t.tell(Progress{Stage: "preloading"})
+		t.report(Progress{Stage: "preloading"})
+		clean.begin()
 		if a.Preloaded, err = t.Worker.Preload(ctx, a); err != nil {
-			return nil, err
+			return nil, clean.failed(a, err)
 		}
 	}
 	release, err := t.grant(ctx, a, members)
 	if err != nil {
-		return nil, err
+		return nil, clean.failed(a, err)
 	}
 	defer release()
 	if err := t.watch(ctx, a); err != nil {
-		return nil, err
+		return nil, clean.failed(a, err)
 	}
 	out, err := t.Writer.Trial(conditions, time.Now())
 	if err != nil {
-		return nil, err
+		return nil, clean.failed(a, err)
 	}
-	result, err := t.measure(ctx, a, members, conditions, out)
+	result, err := t.measure(ctx, a, members, conditions, out, clean)
+	cleanup := clean.run(a)
 	if err != nil {
+		if cleanup != nil {
+			err = errors.Join(err, cleanup.Err(), out.CleanedUp(cleanup))
+		}
 		state := record.Failed
 		if errors.Is(err, load.ErrNeverOpened) || ctx.Err() != nil {
 			state = record.Interrupted
@@ -130,15 +143,18 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if note := release(); note != "" {
 		result.Notes = append(result.Notes, note)
 	}
+	if result.Cleanup = cleanup; cleanup.Err() != nil {
+		result.Notes = append(result.Notes, cleanup.Err().Error())
+	}
 	if err := out.Finish(*result); err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
-func (t *Trial) tell(p Progress) {
-	if t.Watch != nil {
-		t.Watch(p)
+func (t *Trial) report(p Progress) {
+	if t.Progress != nil {
+		t.Progress(p)
 	}
 }
 
@@ -182,21 +198,26 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 }
 
 // measure runs the load and puts its result together.
-func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c record.Conditions, out *record.TrialWriter) (*record.Trial, error) {
-	w, err := newWatcher(ctx, t, m, out)
+func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c record.Conditions, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
+	w, err := newMonitor(ctx, t, m, out)
 	if err != nil {
 		return nil, err
 	}
+	w.clean = clean
 	defer w.scrapes.close()
+	if err := t.weigh(w.scrapes); err != nil {
+		return nil, err
+	}
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
-	t.tell(Progress{Stage: "connecting"})
+	t.report(Progress{Stage: "connecting"})
 	started := time.Now()
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, Changed: w.changed, Mark: w.mark})
 	if err != nil {
 		return nil, err
 	}
 	w.begin(job, a.Endpoints)
+	clean.begin()
 	res, err := load.RunJob(ctx, job)
 	w.end()
 	if w.err != nil {
@@ -213,6 +234,8 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	}
 	observed := w.observed(res)
 	observed.Hashes = t.hashes(ctx, m)
+	folder, note := t.dataDir(ctx)
+	observed.DataDir = folder
 	observed.Started, observed.Opened, observed.State = started, res.Opened, record.Complete
 	if res.Interrupted {
 		observed.State = record.Interrupted
@@ -222,19 +245,20 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	observed.LostMembers = m.lost()
 	observed.TermChanges = w.elections.within(res.Opened, res.Opened.Add(time.Duration(res.Measured.Seconds*float64(time.Second))))
-	c.Notes = slices.Concat(c.Notes, w.notes(), answered(res.Measured))
+	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured))
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil
 }
 
 // observed is what the generator, the members and the machine used in the
 // window.
-func (w *watcher) observed(res *load.Result) record.Observed {
+func (w *monitor) observed(res *load.Result) record.Observed {
 	var store *record.StoreUsage
+	here := 0.0
 	if closed, ok := w.phases.ended(); ok {
-		store = w.sampler.store.between(res.Opened, closed)
+		store, here = w.sampler.store.between(res.Opened, closed)
 	}
-	return observed(res.Used, store)
+	return observed(res.Used, store, here)
 }
 
 // askAgain asks for the cluster's state after the window, within bounds even
@@ -295,7 +319,7 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	defer cancel()
 	if _, err := m.ask(ctx); err != nil {
 		m.close()
-		return nil, fmt.Errorf("%s does not tell its state: %w", t.Cluster.Store.Name(), err)
+		return nil, fmt.Errorf("%s does not report its state: %w", t.Cluster.Store.Name(), err)
 	}
 	return m, nil
 }

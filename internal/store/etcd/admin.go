@@ -21,9 +21,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// defaultDialTimeout is that of store.Access.
-const defaultDialTimeout = 5 * time.Second
-
 // The pauses before a lost connection is made again: a member that comes back
 // is to be seen soon.
 const (
@@ -67,11 +64,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the etcd cluster was given")
 	}
-	timeout := a.DialTimeout
-	if timeout <= 0 {
-		timeout = defaultDialTimeout
-	}
-	return &admin{access: a, timeout: timeout, pace: newReadPace(), names: map[uint64]string{}, conns: make([]*grpc.ClientConn, len(a.Endpoints))}, nil
+	return &admin{access: a, timeout: a.Timeout(), pace: newReadPace(), names: map[uint64]string{}, conns: make([]*grpc.ClientConn, len(a.Endpoints))}, nil
 }
 
 // Close implements store.Admin.

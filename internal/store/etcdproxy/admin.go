@@ -15,9 +15,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// defaultTimeout bounds one question to one endpoint; it is store.Access's.
-const defaultTimeout = 5 * time.Second
-
 // Probe asks the proxy at an endpoint whether it serves. ready says that it has
 // served before: a cheap question is enough.
 type Probe func(ctx context.Context, endpoint string, ready bool) error
@@ -54,10 +51,7 @@ func NewAdmin(name string, a store.Access, probe Probe) (*Admin, error) {
 	case len(a.Endpoints) == 0:
 		return nil, fmt.Errorf("no %s endpoint was given", name)
 	}
-	out := &Admin{name: name, access: a, timeout: a.DialTimeout, probe: probe, ready: map[string]bool{}}
-	if out.timeout <= 0 {
-		out.timeout = defaultTimeout
-	}
+	out := &Admin{name: name, access: a, timeout: a.Timeout(), probe: probe, ready: map[string]bool{}}
 	for _, endpoint := range a.Endpoints {
 		if server := a.Behind[endpoint]; server != "" {
 			out.servers = append(out.servers, server)

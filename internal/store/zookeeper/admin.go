@@ -14,9 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// defaultDialTimeout is that of store.Access.
-const defaultDialTimeout = 5 * time.Second
-
 // admin asks members their four-letter words, each over a connection of its
 // own, and maintains the cluster in sessions that end with each call.
 type admin struct {
@@ -38,11 +35,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the ZooKeeper cluster was given")
 	}
-	timeout := a.DialTimeout
-	if timeout <= 0 {
-		timeout = defaultDialTimeout
-	}
-	return &admin{access: a, timeout: timeout, ids: map[string]uint64{}}, nil
+	return &admin{access: a, timeout: a.Timeout(), ids: map[string]uint64{}}, nil
 }
 
 // Close implements store.Admin. No connection outlives its question.

@@ -12,15 +12,15 @@ import (
 
 // Bounds of what one trial keeps.
 const (
-	// MostOfAKind is how many events of one kind a member tells one by one.
+	// MostOfAKind is how many events of one kind a member has one by one.
 	// Those beyond are counted.
 	MostOfAKind = 200
 	maxText     = 500 // bytes of an event's line
 )
 
-// Happened is what a member's log told: one event, or those of one kind beyond
+// LogEvent is what a member's log reports: one event, or those of one kind beyond
 // MostOfAKind.
-type Happened struct {
+type LogEvent struct {
 	Member string
 	Kind   store.SignalKind
 	// Time is when it was over; of several, the last's.
@@ -33,20 +33,20 @@ type Happened struct {
 	// the longest.
 	Line string
 
-	// Count is how many there were; 1 unless several are told as one. Then
+	// Count is how many there were; 1 unless several are one. Then
 	// Total is the sum of their durations, and First the first's time.
 	Count uint64
 	Total time.Duration
 	First time.Time
 }
 
-// Listener turns lines of logs into what happened from a given time on. It is
+// Listener turns lines of logs into events from a given time on. It is
 // used by one goroutine.
 type Listener struct {
 	signals store.Signalling
 	from    time.Time
 	counts  map[memberKind]uint64
-	beyond  map[memberKind]*Happened
+	beyond  map[memberKind]*LogEvent
 }
 
 type memberKind struct {
@@ -54,25 +54,25 @@ type memberKind struct {
 	kind   store.SignalKind
 }
 
-// NewListener returns a Listener that drops what happened before from.
+// NewListener returns a Listener that drops events before from.
 func NewListener(signals store.Signalling, from time.Time) *Listener {
-	return &Listener{signals: signals, from: from, counts: map[memberKind]uint64{}, beyond: map[memberKind]*Happened{}}
+	return &Listener{signals: signals, from: from, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
 }
 
 // Line takes a line of a member's log, read at the given time, which counts for
-// a line that has none. ok says that h is to be told.
-func (l *Listener) Line(member string, line []byte, read time.Time) (h Happened, ok bool) {
+// a line that has none. ok says that there is an event.
+func (l *Listener) Line(member string, line []byte, read time.Time) (h LogEvent, ok bool) {
 	s, ok := l.signals.Signal(line)
 	if !ok {
-		return Happened{}, false
+		return LogEvent{}, false
 	}
 	if s.Time.IsZero() {
 		s.Time = read
 	}
 	if s.Time.Before(l.from) || s.Time.After(read) && s.Time.Sub(read) > time.Second {
-		return Happened{}, false // of another time: an old line, or no time of ours
+		return LogEvent{}, false // of another time: an old line, or no time of ours
 	}
-	h = Happened{
+	h = LogEvent{
 		Member: member, Kind: s.Kind, Time: s.Time.UTC(), Duration: max(s.Duration, 0), Term: s.Term,
 		Count: 1, Total: max(s.Duration, 0), First: s.Time.UTC(),
 	}
@@ -87,7 +87,7 @@ func (l *Listener) Line(member string, line []byte, read time.Time) (h Happened,
 		first := h
 		first.Line = shortened(line)
 		l.beyond[key] = &first
-		return Happened{}, false
+		return LogEvent{}, false
 	}
 	if h.Duration > all.Duration {
 		all.Duration, all.Line = h.Duration, shortened(line)
@@ -100,17 +100,17 @@ func (l *Listener) Line(member string, line []byte, read time.Time) (h Happened,
 	if h.Time.After(all.Time) {
 		all.Time = h.Time
 	}
-	return Happened{}, false
+	return LogEvent{}, false
 }
 
 // Beyond returns what was counted beyond MostOfAKind, in the order of its
 // beginning.
-func (l *Listener) Beyond() []Happened {
-	all := make([]Happened, 0, len(l.beyond))
+func (l *Listener) Beyond() []LogEvent {
+	all := make([]LogEvent, 0, len(l.beyond))
 	for _, h := range l.beyond {
 		all = append(all, *h)
 	}
-	slices.SortFunc(all, func(a, b Happened) int {
+	slices.SortFunc(all, func(a, b LogEvent) int {
 		return cmp.Or(a.First.Compare(b.First), strings.Compare(a.Member, b.Member), strings.Compare(string(a.Kind), string(b.Kind)))
 	})
 	return all

@@ -29,8 +29,8 @@ func started(all []*record.Trial) (first, last time.Time) {
 	return first, last
 }
 
-// differ collects what beside the load was not the same: each sentence once.
-func (c *Comparison) differ() {
+// findDifferences collects what was not the same, the load apart: each sentence once.
+func (c *Comparison) findDifferences() {
 	seen := map[string]bool{}
 	add := func(text string) {
 		if !seen[text] {
@@ -40,7 +40,7 @@ func (c *Comparison) differ() {
 	}
 	for i := range c.Pairs {
 		now, base := c.Pairs[i].New[0], c.Pairs[i].Base[0]
-		for _, d := range surroundings() {
+		for _, d := range environment() {
 			if a, b := d.of(now), d.of(base); a != b {
 				add(fmt.Sprintf("The %s: %s here, %s in the baseline.", d.name, orNone(a), orNone(b)))
 			}
@@ -63,7 +63,7 @@ func (c *Comparison) differ() {
 	}
 }
 
-// clusterOf is what a trial ran on, as far as the run tells.
+// clusterOf is what a trial ran on, as far as the run knows.
 func clusterOf(run *record.Run, t *record.Trial) record.Cluster {
 	for i := range run.Clusters {
 		if run.Clusters[i].ID == t.Cluster {
@@ -89,14 +89,15 @@ func orOwn(exec string) string {
 	return exec
 }
 
-// surrounding is a condition beside the load.
-type surrounding struct {
+// condition is one of the cluster or the machine.
+type condition struct {
 	name string
 	of   func(*record.Trial) string
 }
 
-func surroundings() []surrounding {
-	return []surrounding{
+// environment are the conditions that are not the load's.
+func environment() []condition {
+	return []condition{
 		{"store differs", func(t *record.Trial) string { return t.Store }},
 		{"store's version differs", func(t *record.Trial) string { return t.Version }},
 		{"store's build differs", func(t *record.Trial) string { return t.Label }},

@@ -40,7 +40,7 @@ func TestNothingIsLostBeyondTheBound(t *testing.T) {
 	for range 20 {
 		l := NewListener(words{}, noon)
 		in, out, told := map[memberKind]*sums{}, map[memberKind]*sums{}, map[memberKind]int{}
-		add := func(to map[memberKind]*sums, h Happened) {
+		add := func(to map[memberKind]*sums, h LogEvent) {
 			s := to[memberKind{h.Member, h.Kind}]
 			if s == nil {
 				s = &sums{first: h.First}
@@ -61,7 +61,7 @@ func TestNothingIsLostBeyondTheBound(t *testing.T) {
 			kind := []store.SignalKind{store.SlowFsync, store.GCPause, store.Elected}[min(rng.IntN(20), 2)]
 			at, took := 1+rng.Int64N(1e9), rng.Int64N(1e6)
 			now := noon.Add(time.Duration(at))
-			h := Happened{Member: member, Kind: kind, Time: now, Duration: time.Duration(took), Count: 1, Total: time.Duration(took), First: now}
+			h := LogEvent{Member: member, Kind: kind, Time: now, Duration: time.Duration(took), Count: 1, Total: time.Duration(took), First: now}
 			add(in, h)
 			if h, ok := l.Line(member, fmt.Appendf(nil, "%s %d %d", kind, at, took), noon.Add(time.Second)); ok {
 				told[memberKind{member, kind}]++

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// mirror is a Poller whose servers send back at once what they get; its clock
+// goes on by 100 ns each time it is read.
+type mirror struct {
+	now    int64
+	in     [][]byte // by connection: to be read
+	dialed []int
+}
+
+func (m *mirror) Now() int64 { m.now += 100; return m.now }
+
+func (m *mirror) Wait(until int64, ready []Ready) []Ready {
+	for _, i := range m.dialed {
+		ready = append(ready, Ready{Conn: i, What: Dialed})
+	}
+	m.dialed = m.dialed[:0]
+	for i := range m.in {
+		if len(m.in[i]) > 0 {
+			ready = append(ready, Ready{Conn: i, What: Readable})
+		}
+	}
+	if len(ready) == 0 {
+		m.now = max(m.now, until)
+	}
+	return ready
+}
+
+func (m *mirror) Dial(conn int, _ string) { m.dialed = append(m.dialed, conn) }
+
+func (m *mirror) Read(conn int, p []byte) (int, error) {
+	if len(m.in[conn]) == 0 {
+		return 0, ErrAgain
+	}
+	n := copy(p, m.in[conn])
+	m.in[conn] = m.in[conn][:copy(m.in[conn], m.in[conn][n:])]
+	return n, nil
+}
+
+func (m *mirror) Write(conn int, p []byte) (int, error) {
+	m.in[conn] = append(m.in[conn], p...)
+	return len(p), nil
+}
+
+func (m *mirror) Close(int)   {}
+func (m *mirror) Wake()       {}
+func (m *mirror) Attach() int { return 0 }
+func (m *mirror) Release()    {}
+
+// tagCodec is a Codec whose requests and answers are tags.
+type tagCodec struct{ out []byte }
+
+func (c *tagCodec) Room() int                           { return 1000 }
+func (c *tagCodec) Submit(op *store.Op)                 { c.out = binary.LittleEndian.AppendUint32(c.out, op.Tag) }
+func (c *tagCodec) Cancel(uint32) bool                  { return true }
+func (c *tagCodec) Tick(int64) int64                    { return 0 }
+func (c *tagCodec) Out() []byte                         { return c.out }
+func (c *tagCodec) Wrote(n int)                         { c.out = c.out[:copy(c.out, c.out[n:])] }
+func (c *tagCodec) Draining() bool                      { return false }
+func (c *tagCodec) Lost(to []store.Event) []store.Event { return to }
+
+func (c *tagCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+	for ; len(in) >= 4; in = in[4:] {
+		to = append(to, store.Event{Tag: binary.LittleEndian.Uint32(in), Member: 7, Term: 1})
+	}
+	return to, nil
+}
+
+// samePut is a Source of one put.
+type samePut struct{ key, value []byte }
+
+func (s *samePut) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	*op = store.Op{Kind: kv.Put, Key: s.key, Value: s.value}
+	return n
+}
+
+func (*samePut) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency)  { return kv.Put, kv.None }
+func (*samePut) Shares(measure.Phase) []Share                          { return []Share{{Kind: kv.Put, Of: 1}} }
+func (*samePut) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
+
+// What an operation of a closed loop costs in the loop itself: there is no system
+// call, and next to no protocol.
+func BenchmarkClosedLoop(b *testing.B) {
+	const conns, clients = 100, 1000
+	cfg := Config{
+		Source: &samePut{key: []byte("key"), value: []byte("value")}, Stride: 1,
+		Phases:  []Phase{{Kind: measure.Measured, Total: uint64(b.N)}},
+		Timeout: 10 * secondNS, MaxInFlight: 1000, DrainOnStop: secondNS,
+		Codecs: func(store.Dialed) store.Codec { return &tagCodec{} }, Hand: func(*measure.Second) {},
+	}
+	for range conns {
+		cfg.Endpoints = append(cfg.Endpoints, "server")
+	}
+	for i := range clients {
+		cfg.Clients = append(cfg.Clients, i%conns)
+	}
+	m := &mirror{now: secondNS, in: make([][]byte, conns)}
+	loop := New(cfg, m)
+	b.ReportAllocs()
+	loop.Run(2*secondNS, func(err error) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ResetTimer()
+		loop.Start(m.now + millisecond)
+	})
+	if done := loop.Live.Done.Load(); done != uint64(b.N) {
+		b.Fatalf("%d of %d operations are done", done, b.N)
+	}
+}

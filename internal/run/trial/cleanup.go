@@ -1,0 +1,313 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Bounds of the clean-up: a store may answer that a large removal timed out
+// and go on with it, so it is asked again whether anything is left.
+const (
+	cleanupTime  = 3 * time.Minute
+	reclaimTime  = 5 * time.Minute
+	cleanupPause = 500 * time.Millisecond
+	// cleanupTry bounds one of those: a member that stands still does not answer,
+	// and the next time another is asked.
+	cleanupTry = 20 * time.Second
+)
+
+// cleaner removes what a load writes. The nil cleaner has nothing to remove.
+type cleaner struct {
+	t        *Trial
+	access   store.Access // to all members
+	admin    store.Admin  // of them
+	names    map[string]string
+	patience time.Duration
+	began    bool   // something may have been written
+	due      uint64 // operations of the load, its warm-up included
+}
+
+// NotEmptyError says that keys are there that a clean-up would remove. Remove is
+// the command of the store's own client that does it; empty where it has none.
+type NotEmptyError struct{ Prefix, Remove string }
+
+// Error is what etcdctl says, with the store's own command.
+func (e *NotEmptyError) Error() string {
+	if e.Remove == "" {
+		return fmt.Sprintf("prefix %q has keys. Delete them first, or choose another prefix", e.Prefix)
+	}
+	return fmt.Sprintf("prefix %q has keys. Delete with '%s' first", e.Prefix, e.Remove)
+}
+
+// newCleaner returns the load's cleaner. The error is a NotEmptyError where there
+// are keys already.
+func (t *Trial) newCleaner(ctx context.Context, m *members) (*cleaner, error) {
+	if !t.Spec.Load.Cleanup.Keys {
+		return nil, nil
+	}
+	c := &cleaner{t: t, access: t.Cluster.Access(), names: map[string]string{}, patience: cleanupTime}
+	if err := c.mustBeEmpty(ctx); err != nil {
+		return nil, err
+	}
+	c.access.Endpoints = nil
+	for _, e := range m.scraped() {
+		c.access.Endpoints = append(c.access.Endpoints, e.Endpoint)
+		c.names[e.Endpoint] = e.Name
+	}
+	var err error
+	c.admin, err = t.Cluster.Store.Admin(c.access)
+	return c, err
+}
+
+func (c *cleaner) close() {
+	if c != nil {
+		_ = c.admin.Close() // nothing is left to ask
+	}
+}
+
+// begin says that from now on keys may be there.
+func (c *cleaner) begin() {
+	if c != nil {
+		c.began = true
+	}
+}
+
+// took counts operations: their keys may be there.
+func (c *cleaner) took(due uint64) {
+	if c != nil {
+		c.due += due
+	}
+}
+
+// run removes the keys, whatever became of the load, and gives space back if
+// that is asked for.
+func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
+	if c == nil {
+		return nil
+	}
+	c.t.report(Progress{Stage: "cleaning up"})
+	out := &record.Cleanup{}
+	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	defer cancel()
+	var err error
+	if c.began {
+		out.Deleted, err = c.remove(ctx, a)
+	}
+	out.Space = c.space(ctx)
+	if asked := c.t.Spec.Load.Cleanup; err == nil && (asked.Compact || asked.Defragment) {
+		ctx, cancel := context.WithTimeout(context.Background(), reclaimTime)
+		defer cancel()
+		err = c.reclaim(ctx, out)
+		c.after(ctx, out)
+	}
+	if err != nil {
+		out.Failure = err.Error()
+	}
+	return out
+}
+
+// after fills in how large the databases are now.
+func (c *cleaner) after(ctx context.Context, out *record.Cleanup) {
+	for _, now := range c.space(ctx) {
+		for i := range out.Space {
+			if out.Space[i].Endpoint == now.Endpoint {
+				out.Space[i].After = now.Before
+			}
+		}
+	}
+}
+
+// failed is the error of a trial that came to nothing, with what is left behind.
+func (c *cleaner) failed(a *load.Assignment, err error) error {
+	return errors.Join(err, c.run(a).Err())
+}
+
+// remove asks until nothing is left, or the time is up.
+func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64, err error) {
+	for {
+		n, failed := c.removeOnce(ctx, a)
+		deleted += n
+		asked, cancel := context.WithTimeout(ctx, cleanupTry)
+		left, err := c.count(asked)
+		cancel()
+		if err == nil && left == 0 {
+			return deleted, nil
+		}
+		if failed == nil {
+			failed = err
+		}
+		if failed == nil {
+			failed = fmt.Errorf("keys with prefix %q are left", c.prefix())
+		}
+		if !pause(ctx, cleanupPause) {
+			return deleted, failed
+		}
+	}
+}
+
+func (c *cleaner) prefix() string { return c.t.Spec.Load.Prefix }
+
+func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, error) {
+	d, ok := c.admin.(store.PrefixDeleter)
+	if !ok {
+		return c.sweep(ctx, a)
+	}
+	ctx, cancel := context.WithTimeout(ctx, cleanupTry)
+	defer cancel()
+	return d.DeletePrefix(ctx, []byte(c.prefix()))
+}
+
+// sweep deletes key by key what the load wrote, for stores that remove no
+// prefixes: operation n's key is a function of the seed and n, and so is known.
+func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error) {
+	a := *of
+	a.Preloaded, a.Leases = nil, nil
+	l := &a.Load
+	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
+	l.Arrival, l.Rate, l.Duration, l.Warmup = scenario.Closed, scenario.Rate{}, 0, 0
+	l.Total, l.Watch = c.due, nil
+	if l.Preload {
+		l.Total, l.Distribution = l.KeySpace, scenario.Distribution{Name: scenario.Sequential}
+	}
+	if l.Total == 0 {
+		return 0, nil
+	}
+	res, err := load.Run(ctx, c.t.Worker, &a, load.Reports{})
+	if err != nil {
+		return 0, err
+	}
+	deleted := int64(res.Measured.Outcomes[kv.OK])
+	if n := res.Measured.Failed(); n > 0 {
+		err = fmt.Errorf("%d of %d keys could not be deleted", n, res.Measured.Due)
+	}
+	return deleted, err
+}
+
+// space asks how large the databases are.
+func (c *cleaner) space(ctx context.Context) []record.Space {
+	status, _ := c.admin.Status(ctx) // who does not answer has no size
+	var out []record.Space
+	for i := range status.Members {
+		if m := &status.Members[i]; m.Err == nil && m.DBSize > 0 {
+			out = append(out, record.Space{Member: c.name(m), Endpoint: m.Endpoint, Before: m.DBSize, After: m.DBSize})
+		}
+	}
+	return out
+}
+
+// name is what a member is called: as in the rest of the record.
+func (c *cleaner) name(m *store.Member) string {
+	for _, name := range []string{c.names[m.Endpoint], m.Name} {
+		if name != "" {
+			return name
+		}
+	}
+	return m.Endpoint
+}
+
+// reclaim compacts once and defragments every member, one after the other: a
+// member answers nothing meanwhile.
+func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) {
+	if c.t.Spec.Load.Cleanup.Compact {
+		m, ok := c.admin.(store.Maintainer)
+		if !ok {
+			return errors.New("the history cannot be compacted") // the scenario was refused
+		}
+		if out.Revision, err = m.Compact(ctx); err != nil {
+			return err
+		}
+	}
+	if !c.t.Spec.Load.Cleanup.Defragment {
+		return nil
+	}
+	for i := range out.Space {
+		if err := c.defragment(ctx, out.Space[i].Endpoint); err != nil {
+			return err
+		}
+		out.Space[i].Defragmented = true
+	}
+	return nil
+}
+
+func (c *cleaner) defragment(ctx context.Context, endpoint string) error {
+	access := c.access
+	access.Endpoints = []string{endpoint}
+	admin, err := c.t.Cluster.Store.Admin(access)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = admin.Close() }() // nothing is left to ask
+	m, ok := admin.(store.Maintainer)
+	if !ok {
+		return fmt.Errorf("%s cannot be defragmented", endpoint) // the scenario was refused
+	}
+	return m.Defragment(ctx)
+}
+
+// mustBeEmpty returns a NotEmptyError if there are keys with the prefix.
+func (c *cleaner) mustBeEmpty(ctx context.Context) error {
+	n, err := c.count(ctx)
+	if err != nil || n == 0 {
+		return err
+	}
+	e := &NotEmptyError{Prefix: c.prefix()}
+	if command := c.t.Cluster.Store.Capabilities().RemoveCommand; command != nil {
+		e.Remove = command(c.prefix())
+	}
+	return e
+}
+
+// count asks how many keys begin with the prefix; what is above 0 is at least
+// that.
+func (c *cleaner) count(ctx context.Context) (int64, error) {
+	st, access := c.t.Cluster.Store, c.t.Cluster.Access()
+	op := store.Op{Kind: kv.Range, Consistency: st.Capabilities().Strongest(), Key: []byte(c.prefix()), Range: &store.RangeOp{End: after(c.prefix()), Limit: 1}}
+	dialer := engine.Dialer{Timeout: access.Timeout(), TLS: access.TLS}
+	if dialer.TLS != nil {
+		dialer.TLS = dialer.TLS.Clone()
+		dialer.TLS.NextProtos = st.Capabilities().ALPN
+	}
+	var failed error
+	for _, endpoint := range access.Endpoints {
+		ev, err := dialer.Ask(ctx, endpoint, st.Codecs(access), &op)
+		switch {
+		case ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case err != nil:
+			failed = errors.Join(failed, err)
+		case ev.Outcome == kv.Miss:
+			return 0, nil
+		case ev.Outcome.Failed():
+			text := string(ev.Text)
+			if text == "" {
+				text = ev.Outcome.String()
+			}
+			failed = errors.Join(failed, fmt.Errorf("%s does not list the keys with prefix %q: %s", endpoint, c.prefix(), text))
+		default:
+			return ev.Count, nil
+		}
+	}
+	return 0, failed
+}
+
+// after is the first key that is after all keys with the prefix; a zero byte
+// where there is none, as etcd has it.
+func after(prefix string) []byte {
+	end := []byte(prefix)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] < 0xff {
+			end[i]++
+			return end[:i+1]
+		}
+	}
+	return []byte{0}
+}

@@ -1,0 +1,31 @@
+package trial
+
+import (
+	"context"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// dataDir times fdatasync in the data folder that was named of a cluster that ran
+// already. Where that fails, the notes say why.
+func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
+	attach := t.Spec.Cluster.Attach
+	if attach == nil || attach.DataDir == "" || ctx.Err() != nil {
+		return nil, nil
+	}
+	t.report(Progress{Stage: "timing fdatasync"})
+	all, err := t.Host.Fsync(ctx, []string{attach.DataDir}, probe.FsyncWrites)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	f := all[0] // there is one device
+	d := &record.DataDir{Path: attach.DataDir, Durability: record.Durability{
+		FdatasyncP50NS: int64(f.P50.NS), Fdatasyncs: f.Count, FileSystem: f.FileSystem, Volatile: !f.Durable,
+	}}
+	if f.P99.Known {
+		ns := int64(f.P99.NS)
+		d.FdatasyncP99NS = &ns
+	}
+	return d, nil
+}
