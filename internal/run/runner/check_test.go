@@ -68,7 +68,7 @@ func perf(s served, rate float64, clients int, duration string, more ...string) 
 func checked(ctx context.Context, t *testing.T, of served, s *scenario.Scenario, show func(Progress)) (*record.Trial, error) {
 	t.Helper()
 	dir, err := Run(ctx, Options{
-		Scenario: s, Root: t.TempDir(), Watch: show,
+		Scenario: s, Root: t.TempDir(), Progress: show,
 		Lookup: func(string) (store.Store, error) { return of.Store, nil },
 	})
 	if dir == "" {
