@@ -251,22 +251,29 @@ func (b *builder) checkAbilities() {
 	}
 	b.checkRemoval()
 	a, stm := b.cluster.Attach, b.load.STM
+	lacks := func(key string, feature kv.Feature) {
+		if err := b.can.Feature(store, feature); err != nil {
+			b.failf(b.place(key), "<"+key+"> is not for this store: %v", err)
+		}
+	}
+	for _, p := range Parameters() {
+		for _, feature := range p.Features {
+			if p.IsSet(&b.load) {
+				lacks(p.Key, feature)
+			}
+		}
+	}
 	for _, of := range []struct {
 		feature kv.Feature
 		key     string
 		asked   bool
 	}{
-		{kv.Compaction, "compact.every", b.load.Compact.Every > 0},
-		{kv.Compaction, "cleanup-compact", b.load.Cleanup.Compact},
-		{kv.Defragmentation, "cleanup-defragment", b.load.Cleanup.Defragment},
-		{kv.Metrics, "require-memory", b.load.RequireMemory},
-		{kv.Hashes, "compare-hashes", b.load.CompareHashes},
 		{kv.Leases, "stm.locker", b.load.has(isSTM) && stm != nil && stm.Locker != kv.LockNone},
 		{kv.TLS, "tls", a != nil && a.TLS},
 		{kv.Users, "user", a != nil && a.User != ""},
 	} {
-		if err := b.can.Feature(store, of.feature); of.asked && err != nil {
-			b.failf(b.place(of.key), "<"+of.key+"> is not for this store: %v", err)
+		if of.asked {
+			lacks(of.key, of.feature)
 		}
 	}
 }

@@ -21,11 +21,11 @@ func cleanupParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "cleanup", Meaning: "remove every key with the prefix afterwards; there may be none before",
 			value: bounded(yesNo(func(l *Load) *bool { return &l.Cleanup.Keys }))},
-		{Key: "cleanup-compact", Flag: "auto-compact", Meaning: "then compact the history",
+		{Key: "cleanup-compact", Flag: "auto-compact", Meaning: "then compact the history", Features: []kv.Feature{kv.Compaction},
 			value: bounded(yesNo(func(l *Load) *bool { return &l.Cleanup.Compact }))},
-		{Key: "cleanup-defragment", Flag: "auto-defrag", Meaning: "then defragment every member",
+		{Key: "cleanup-defragment", Flag: "auto-defrag", Meaning: "then defragment every member", Features: []kv.Feature{kv.Defragmentation},
 			value: bounded(yesNo(func(l *Load) *bool { return &l.Cleanup.Defragment }))},
-		{Key: "require-memory", Meaning: "do nothing where the first member does not report its memory",
+		{Key: "require-memory", Meaning: "do nothing where the first member does not report its memory", Features: []kv.Feature{kv.Metrics},
 			value: bounded(yesNo(func(l *Load) *bool { return &l.RequireMemory }))},
 	}
 }

@@ -33,6 +33,8 @@ type Parameter struct {
 	Operations     func(kv.Kind) bool
 	OperationsText string
 	Throughout     bool
+	// Features are what a store must have for it.
+	Features []kv.Feature
 	// OpenLoop is for a parameter that an open loop alone has, ClosedLoop for
 	// one by which open loops are not told apart.
 	OpenLoop, ClosedLoop bool

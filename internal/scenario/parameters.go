@@ -141,11 +141,11 @@ func besideParameters() []*Parameter {
 			value: yesNo(watchField(func(w *Watch) *bool { return &w.AtWindow }))},
 
 		{Key: "compact", set: setCompact},
-		{Key: "compact.every", Flag: "compact-interval", Meaning: "compact the store so often beside the load; 0 is never", Differs: "the time between compactions", Reads: &compactionReading,
+		{Key: "compact.every", Flag: "compact-interval", Meaning: "compact the store so often beside the load; 0 is never", Differs: "the time between compactions", Features: []kv.Feature{kv.Compaction}, Reads: &compactionReading,
 			value: compactEvery()},
 		{Key: "compact.behind", Flag: "compact-index-delta", Meaning: "how many revisions before the present one a compaction keeps", Differs: "the revisions that a compaction keeps", Reads: &compactionReading,
 			value: behind()},
-		{Key: "compare-hashes", Flag: "check-hashkv", Meaning: "ask all endpoints afterwards for the hash of their data, and fail where they differ",
+		{Key: "compare-hashes", Flag: "check-hashkv", Meaning: "ask all endpoints afterwards for the hash of their data, and fail where they differ", Features: []kv.Feature{kv.Hashes},
 			value: yesNo(func(l *Load) *bool { return &l.CompareHashes })},
 	}
 }
