@@ -63,7 +63,7 @@ func (f *checkFlags) register(r command.Flags, loads string) {
 	r.Text("prefix", &f.prefix, "TEXT", "what every key begins with; no such key may be there")
 	r.Toggle("auto-compact", &f.compact, "compact the history when it is done")
 	r.Toggle("auto-defrag", &f.defragment, "defragment every member when it is done")
-	f.AttachFlags.Register(r)
+	f.Register(r)
 	r.Whole("conns", &f.conns, "connections; 0 is one for each client")
 	r.Span("timeout", &f.timeout, "of one write, from when it is sent")
 	r.Whole("threads", &f.threads, "event loops of the generator; 0 chooses")
