@@ -101,7 +101,7 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 	if shown != nil {
 		shown.local = true
 	}
-	w.Watch = func(records int, elapsed time.Duration) {
+	w.Progress = func(records int, elapsed time.Duration) {
 		shown.show(runner.Progress{Stage: runner.Measuring, InWindow: elapsed}, float64(records))
 	}
 	ctx, stop := command.Interruptible(ctx, func() {})

@@ -1,7 +1,7 @@
 package measure
 
-// Counts are what a second, a window and a trial's result count alike, under
-// their names in the result. A new one has its field and its sum here, and the
+// Counts are what a second, a window and a trial's result count, under their
+// names in the result. A new one has its field and its place in all here, and the
 // engine counts it.
 type Counts struct {
 	BytesIn  uint64 `json:"bytes_in"`
@@ -9,9 +9,13 @@ type Counts struct {
 	Extra    uint64 `json:"extra_requests"` // beyond the first that successes took
 }
 
+// all are the counts, for adding and for passing on.
+func (c *Counts) all() []*uint64 { return []*uint64{&c.BytesIn, &c.BytesOut, &c.Extra} }
+
 // AddCounts adds another second's or shard's.
 func (c *Counts) AddCounts(o *Counts) {
-	c.BytesIn += o.BytesIn
-	c.BytesOut += o.BytesOut
-	c.Extra += o.Extra
+	to := c.all()
+	for i, n := range o.all() {
+		*to[i] += *n
+	}
 }

@@ -160,3 +160,21 @@ func OrDash(s string) string {
 	}
 	return s
 }
+
+// Mebibytes is a number of bytes in MiB, or in KiB below one.
+func Mebibytes(n int64) string {
+	const unit = 1 << 20
+	if n < unit && n > -unit {
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/unit)
+}
+
+// Percentiles are those of a summary, on one line.
+func Percentiles(s measure.Summary) string {
+	parts := make([]string, 0, len(s.Percentiles))
+	for i, f := range s.Percentiles {
+		parts = append(parts, fmt.Sprintf("p%g %s", measure.Percentiles[i], Figure(f)))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -122,6 +122,9 @@ type Growth struct {
 // Grown is by how much it rose.
 func (c Growth) Grown() int64 { return c.After - c.Before }
 
+// MB is the same in mebibytes, which etcdctl calls MB.
+func (c Growth) MB() float64 { return float64(c.Grown()) / (1 << 20) }
+
 // Each is what it rose by for each of so many; ok is false where that means nothing.
 func (c Growth) Each(n uint64) (bytes float64, ok bool) {
 	if !c.Known || n == 0 || c.Grown() < 0 {

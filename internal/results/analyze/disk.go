@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -21,12 +22,46 @@ type DiskCheck struct {
 	Opinions    []DiskOpinion
 }
 
-// PerSecond is records a second.
+// PerSecond is records a second, to a tenth.
 func (c *DiskCheck) PerSecond() float64 {
 	if c.Seconds <= 0 {
 		return 0
 	}
-	return float64(c.Records) / c.Seconds
+	return math.Round(10*float64(c.Records)/c.Seconds) / 10
+}
+
+// NS is how long it took, in nanoseconds.
+func (c *DiskCheck) NS() float64 { return 1e9 * c.Seconds }
+
+// DiskTimes are the times of one part of what a record takes.
+type DiskTimes struct {
+	Name string
+	measure.Summary
+}
+
+// Times are those of fdatasync, and of the write with it.
+func (c *DiskCheck) Times() []DiskTimes {
+	return []DiskTimes{{"fdatasync", c.Sync}, {"write + fdatasync", c.Whole}}
+}
+
+// SecondsOf are the percentiles that are known, in seconds, by name.
+func SecondsOf(s measure.Summary) map[string]float64 {
+	out := map[string]float64{}
+	for i, f := range s.Percentiles {
+		if f.Known {
+			out[fmt.Sprintf("p%g", measure.Percentiles[i])] = f.NS / 1e9
+		}
+	}
+	return out
+}
+
+// SecondsWithMax are those and the longest.
+func SecondsWithMax(s measure.Summary) map[string]float64 {
+	out := SecondsOf(s)
+	if s.Max.Known {
+		out["max"] = s.Max.NS / 1e9
+	}
+	return out
 }
 
 // Pass reports whether a store's rule holds.

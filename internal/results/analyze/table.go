@@ -178,7 +178,7 @@ func due(t *record.Trial) string {
 type placed struct {
 	figure string
 	spread bool   // where trials are repeated, with a column of how far repeats differ
-	where  string // only where this figure is known of some row; empty for always
+	where  string // only where some row has this figure, above 0; empty for always
 }
 
 // places are the columns of figures in their order. A figure with a title that
@@ -211,7 +211,7 @@ func figureColumns(kind TableKind, rows []*Row, repeated bool) []cellsOf {
 	for _, p := range order {
 		f := record.Registered(p.figure)
 		if p.figure == "gap" && kind == OpenLoop || !slices.ContainsFunc(rows, func(r *Row) bool { return f.Applies(&r.First().Conditions) }) ||
-			p.where != "" && !knownOfAny(rows, p.where) {
+			p.where != "" && !anyHas(rows, p.where) {
 			continue
 		}
 		columns = append(columns, cellsOf{Column{Title: f.Title}, func(r *Row) Cell {
@@ -225,12 +225,12 @@ func figureColumns(kind TableKind, rows []*Row, repeated bool) []cellsOf {
 	return columns
 }
 
-// knownOfAny reports whether a figure is known of some row.
-func knownOfAny(rows []*Row, name string) bool {
+// anyHas reports whether a figure is known of some row, and above 0.
+func anyHas(rows []*Row, name string) bool {
 	f := record.Registered(name)
 	return slices.ContainsFunc(rows, func(r *Row) bool {
 		v, _ := r.Figure(&f)
-		return v.Known
+		return v.Known && v.Number > 0
 	})
 }
 

@@ -23,6 +23,9 @@ type Space struct {
 	Defragmented bool   `json:"defragmented"`
 }
 
+// GivenBack is how many bytes its file system has again.
+func (s *Space) GivenBack() int64 { return max(s.Before-s.After, 0) }
+
 // Err is a sentence about what failed; nil where nothing did, or nothing was asked
 // for.
 func (c *Cleanup) Err() error {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -36,8 +35,8 @@ func perfJudged(b *bytes.Buffer, c *analyze.PerfCheck, verbose bool) {
 		fmt.Fprintf(b, "%s writes were due and never sent: %d were in flight, and no more are allowed\n", readable.Count(c.NotSent), t.MaxInFlight)
 	}
 	if verbose {
-		percentileLine(b, "Response time, from when a write was due", t.ResponseTime.Percentiles[:])
-		percentileLine(b, "Service time, from when it was sent", t.ServiceTime.Percentiles[:])
+		fmt.Fprintf(b, "Response time, from when a write was due: %s\nService time, from when it was sent: %s\n",
+			readable.Percentiles(t.ResponseTime.Summary), readable.Percentiles(t.ServiceTime.Summary))
 	}
 	switch causes := c.Limits.Causes; {
 	case c.Pass && verbose:
@@ -70,18 +69,6 @@ func printLines(b *bytes.Buffer, indent string, lines []string) {
 	}
 }
 
-// percentileLine writes a line of figures, in the order of measure.Percentiles.
-func percentileLine(b *bytes.Buffer, head string, figures []measure.Figure) {
-	b.WriteString(head + ":")
-	for i, f := range figures {
-		fmt.Fprintf(b, " p%g %s", measure.Percentiles[i], readable.Figure(f))
-		if i < len(figures)-1 {
-			b.WriteByte(',')
-		}
-	}
-	b.WriteByte('\n')
-}
-
 // cleanedUp writes what came of a clean-up in etcdctl's words, and how much space
 // came back.
 func cleanedUp(b *bytes.Buffer, c *record.Cleanup) {
@@ -104,21 +91,12 @@ func cleanedUp(b *bytes.Buffer, c *record.Cleanup) {
 	if reclaimed {
 		for _, s := range c.Space {
 			fmt.Fprintf(b, "Space of member %s: %s before, %s after, %s given back\n", s.Member,
-				size(s.Before), size(s.After), size(max(s.Before-s.After, 0)))
+				readable.Mebibytes(s.Before), readable.Mebibytes(s.After), readable.Mebibytes(s.GivenBack()))
 		}
 	}
 	if c.Failure != "" {
 		fmt.Fprintf(b, "FAIL: Cleanup failed: ERROR(%s)\n", c.Failure)
 	}
-}
-
-// size is a number of bytes in MiB, or less.
-func size(n int64) string {
-	const unit = 1 << 20
-	if n < unit && n > -unit {
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/unit)
 }
 
 // ScaleCheck writes what so many keys cost the members, with the labels of
@@ -141,7 +119,7 @@ func scaleJudged(b *bytes.Buffer, c *analyze.ScaleCheck, verbose bool) {
 	t, first := c.Trial, &c.Members[0]
 	printLines(b, "", c.Lines)
 	if len(c.ByError) == 0 {
-		fmt.Fprintf(b, "PASS: Approximate system memory used : %.2f MB.\n", float64(first.Memory.Grown())/(1<<20))
+		fmt.Fprintf(b, "PASS: Approximate system memory used : %.2f MB.\n", first.Memory.MB())
 	}
 	for i := range c.Members {
 		m := &c.Members[i]
@@ -151,7 +129,7 @@ func scaleJudged(b *bytes.Buffer, c *analyze.ScaleCheck, verbose bool) {
 		fmt.Fprintf(b, "Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.\n", first.Name)
 	}
 	fmt.Fprintf(b, "%s keys in %.1f s: %s\n", readable.Count(t.Operations), t.Seconds, readable.PerSecond(t.PerSecond))
-	percentileLine(b, "Service time", t.ServiceTime.Percentiles[:])
+	fmt.Fprintf(b, "Service time: %s\n", readable.Percentiles(t.ServiceTime.Summary))
 	if verbose {
 		fmt.Fprintf(b, "Slowest %s, mean %s\n", readable.Figure(t.ServiceTime.Max), readable.Figure(t.ServiceTime.Mean))
 	}
@@ -165,7 +143,7 @@ func grown(c analyze.Growth, keys uint64, why string) string {
 	case !c.Known:
 		return why
 	}
-	text := fmt.Sprintf("%s before, %s after", size(c.Before), size(c.After))
+	text := fmt.Sprintf("%s before, %s after", readable.Mebibytes(c.Before), readable.Mebibytes(c.After))
 	if each, ok := c.Each(keys); ok {
 		text += fmt.Sprintf(", %.0f bytes per key", each)
 	}

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -17,17 +15,14 @@ import (
 func DiskCheck(w io.Writer, c *analyze.DiskCheck) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %s records of %s, each made durable before the next, in %s: %s\n", c.Dir, readable.Count(uint64(c.Records)),
-		scenario.FormatSize(c.Record), readable.Duration(1e9*c.Seconds), readable.PerSecond(c.PerSecond()))
+		scenario.FormatSize(c.Record), readable.Duration(c.NS()), readable.PerSecond(c.PerSecond()))
 	fmt.Fprintf(&b, "File system: %s\n", c.FileSystem)
 	if !c.Durable {
 		b.WriteString("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.\n")
 	}
-	for _, line := range []struct {
-		name string
-		of   *measure.Summary
-	}{{"fdatasync", &c.Sync}, {"write + fdatasync", &c.Whole}} {
-		fmt.Fprintf(&b, "%s: p50 %s, p99 %s, p99.9 %s, longest %s\n", line.name, readable.Figure(line.of.At(50)), readable.Figure(line.of.At(99)),
-			readable.Figure(line.of.At(99.9)), readable.Figure(line.of.Max))
+	for _, line := range c.Times() {
+		fmt.Fprintf(&b, "%s: p50 %s, p99 %s, p99.9 %s, longest %s\n", line.Name, readable.Figure(line.At(50)), readable.Figure(line.At(99)),
+			readable.Figure(line.At(99.9)), readable.Figure(line.Max))
 	}
 	for _, o := range ofOneOpinion(c.Opinions) {
 		word := "PASS"
@@ -81,8 +76,8 @@ type diskOpinion struct {
 // DiskCheckJSON writes the same as one object.
 func DiskCheckJSON(w io.Writer, c *analyze.DiskCheck) error {
 	j := diskCheck{
-		Check: "disk", Dir: c.Dir, RecordSize: c.Record, Records: c.Records, Seconds: c.Seconds, Rate: math.Round(10*c.PerSecond()) / 10,
-		FileSystem: c.FileSystem, Durable: c.Durable, Sync: withMax(c.Sync), Whole: withMax(c.Whole),
+		Check: "disk", Dir: c.Dir, RecordSize: c.Record, Records: c.Records, Seconds: c.Seconds, Rate: c.PerSecond(),
+		FileSystem: c.FileSystem, Durable: c.Durable, Sync: analyze.SecondsWithMax(c.Sync), Whole: analyze.SecondsWithMax(c.Whole),
 	}
 	for i := range c.Opinions {
 		o := &c.Opinions[i]
@@ -93,12 +88,4 @@ func DiskCheckJSON(w io.Writer, c *analyze.DiskCheck) error {
 		j.Stores = append(j.Stores, one)
 	}
 	return writeJSON(w, j)
-}
-
-func withMax(s measure.Summary) map[string]float64 {
-	out := knownPercentiles(s)
-	if s.Max.Known {
-		out["max"] = s.Max.NS / 1e9
-	}
-	return out
 }

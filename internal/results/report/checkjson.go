@@ -1,10 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"io"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -43,10 +41,10 @@ func PerfCheckJSON(w io.Writer, c *analyze.PerfCheck, load string) error {
 	t := c.Trial
 	j := perfCheck{
 		Check: "perf", Load: load, Store: t.Store, Version: t.Version, Members: t.Members, Target: t.Target.String(),
-		Rate: t.Rate, Clients: t.MaxInFlight, Connections: t.Connections, Duration: t.Load.Duration.Seconds(), Seed: t.Seed,
+		Rate: t.Rate, Clients: t.MaxInFlight, Connections: t.Connections, Duration: t.Duration.Seconds(), Seed: t.Seed,
 		State: checkState(t, c.Pass), Lines: c.Lines, Seconds: t.Seconds, Due: t.Due, NotSent: c.NotSent,
 		Throughput: t.PerSecond, Slowest: c.Slowest, Spread: c.Spread,
-		Response: knownPercentiles(t.ResponseTime.Summary), Service: knownPercentiles(t.ServiceTime.Summary),
+		Response: analyze.SecondsOf(t.ResponseTime.Summary), Service: analyze.SecondsOf(t.ServiceTime.Summary),
 		Errors: c.ByError, Causes: []analyze.Cause{}, Cleanup: t.Cleanup,
 	}
 	if t.State == record.Interrupted {
@@ -66,17 +64,6 @@ func checkState(t *record.Trial, pass bool) string {
 		return "pass"
 	}
 	return "fail"
-}
-
-// knownPercentiles are those that are known, in seconds, by name.
-func knownPercentiles(s measure.Summary) map[string]float64 {
-	out := map[string]float64{}
-	for i, f := range s.Percentiles {
-		if f.Known {
-			out[fmt.Sprintf("p%g", measure.Percentiles[i])] = f.NS / 1e9
-		}
-	}
-	return out
 }
 
 // scaleCheck is what `check datascale --format json` prints.
@@ -114,7 +101,7 @@ func ScaleCheckJSON(w io.Writer, c *analyze.ScaleCheck, load string) error {
 	j := scaleCheck{
 		Check: "datascale", Load: load, Store: t.Store, Version: t.Version, Keys: t.Total, Clients: t.Clients, Seed: t.Seed,
 		State: checkState(t, c.Pass), Written: t.Operations, Seconds: t.Seconds, Throughput: t.PerSecond,
-		Service: knownPercentiles(t.ServiceTime.Summary), Errors: c.ByError, Cleanup: t.Cleanup,
+		Service: analyze.SecondsOf(t.ServiceTime.Summary), Errors: c.ByError, Cleanup: t.Cleanup,
 	}
 	for i := range c.Members {
 		m := &c.Members[i]

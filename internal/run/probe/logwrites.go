@@ -14,8 +14,8 @@ type LogWrites struct {
 	Record   int           // bytes of one write
 	Records  int           // at most so many
 	Duration time.Duration // at most so long
-	// Watch is told now and then how far it is; nil for nobody.
-	Watch func(records int, elapsed time.Duration)
+	// Progress gets now and then how far it is; nil for nobody.
+	Progress func(records int, elapsed time.Duration)
 }
 
 // LogResult is what a disk did.
@@ -31,8 +31,8 @@ type LogResult struct {
 	Interrupted bool
 }
 
-// watchEvery is how often LogWrites.Watch is told.
-const watchEvery = 250 * time.Millisecond
+// progressEvery is how often LogWrites.Progress is called.
+const progressEvery = 250 * time.Millisecond
 
 // Run measures until the bounds are reached or ctx ends. Its error is a sentence.
 func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
@@ -44,9 +44,9 @@ func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 		if result.Interrupted || result.Records >= w.Records || now >= w.Duration {
 			return false
 		}
-		if w.Watch != nil && now-shown >= watchEvery {
+		if w.Progress != nil && now-shown >= progressEvery {
 			shown = now
-			w.Watch(result.Records, now)
+			w.Progress(result.Records, now)
 		}
 		return true
 	}

@@ -26,7 +26,7 @@ func TestLogWritesAreCountedAndRemoved(t *testing.T) {
 func TestLogWritesEndWithTheirContext(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	w := LogWrites{Dir: dir, Record: 10, Records: 1 << 22, Duration: time.Hour, Watch: func(int, time.Duration) { cancel() }}
+	w := LogWrites{Dir: dir, Record: 10, Records: 1 << 22, Duration: time.Hour, Progress: func(int, time.Duration) { cancel() }}
 	r, err := w.Run(ctx)
 	if err != nil || !r.Interrupted || r.Records == 0 {
 		t.Errorf("%+v, %v", r, err)

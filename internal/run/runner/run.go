@@ -107,8 +107,8 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	machine := r.about[r.host].Machine
 	t := trial.Trial{
 		Spec: spec, Cluster: under, Worker: &load.Local{Stores: r.Lookup}, Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
-		Watch:   func(p trial.Progress) { r.reportTrial(&spec, p) },
-		Seconds: r.second(&spec),
+		Progress: func(p trial.Progress) { r.reportTrial(&spec, p) },
+		Second:   r.second(&spec),
 	}
 	result, err := t.Run(ctx)
 	r.trialBegan = time.Time{}

@@ -94,7 +94,7 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	if c == nil {
 		return nil
 	}
-	c.t.tell(Progress{Stage: "cleaning up"})
+	c.t.report(Progress{Stage: "cleaning up"})
 	out := &record.Cleanup{}
 	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
 	defer cancel()

@@ -14,11 +14,12 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	if attach == nil || attach.DataDir == "" || ctx.Err() != nil {
 		return nil, nil
 	}
-	t.tell(Progress{Stage: "timing fdatasync"})
-	f, err := probe.Fsync(ctx, attach.DataDir, probe.FsyncWrites)
+	t.report(Progress{Stage: "timing fdatasync"})
+	all, err := t.Host.Fsync(ctx, []string{attach.DataDir}, probe.FsyncWrites)
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
+	f := all[0] // there is one device
 	d := &record.DataDir{Path: attach.DataDir, Durability: record.Durability{
 		FdatasyncP50NS: int64(f.P50.NS), Fdatasyncs: f.Count, FileSystem: f.FileSystem, Volatile: !f.Durable,
 	}}

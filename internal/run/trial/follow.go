@@ -22,7 +22,7 @@ type driven interface {
 
 // followed is how often the members are asked: a load whose target is a role
 // must move when the role does.
-func (w *watcher) followed() follow.Config {
+func (w *monitor) followed() follow.Config {
 	every := follow.Seldom
 	if mode := w.t.Spec.Load.Target.Mode; mode == kv.LeaderOnly || mode == kv.Followers {
 		every = follow.Often
@@ -38,20 +38,20 @@ func (w *watcher) followed() follow.Config {
 
 // aim gives the generator the term that is known before it runs; at has the
 // endpoints that its plan has.
-func (w *watcher) aim(g driven, at []string) {
+func (w *monitor) aim(g driven, at []string) {
 	w.generator, w.aimed = g, at
 	w.term(w.m.leads())
 	w.retarget() // the leader may have moved since the plan was made
 }
 
-func (w *watcher) term(term uint64) {
+func (w *monitor) term(term uint64) {
 	if w.generator != nil && term > 0 {
 		w.generator.Epoch(term)
 	}
 }
 
 // retarget moves the load when its target has moved.
-func (w *watcher) retarget() {
+func (w *monitor) retarget() {
 	target := w.t.Spec.Load.Target
 	if w.generator == nil || target.Mode != kv.LeaderOnly && target.Mode != kv.Followers {
 		return
@@ -64,7 +64,7 @@ func (w *watcher) retarget() {
 
 // attend does what changes of the members ask for: the load is moved first. It
 // is called from one goroutine at a time.
-func (w *watcher) attend(changes []follow.Change) {
+func (w *monitor) attend(changes []follow.Change) {
 	for _, c := range changes {
 		if c.What == follow.Led {
 			w.term(c.Term)
@@ -80,7 +80,7 @@ func (w *watcher) attend(changes []follow.Change) {
 }
 
 // note records a change as an event.
-func (w *watcher) note(c follow.Change, name string) {
+func (w *monitor) note(c follow.Change, name string) {
 	switch c.What {
 	case follow.Led:
 		if c.Before == 0 {
@@ -100,7 +100,7 @@ func (w *watcher) note(c follow.Change, name string) {
 
 // settle records the elections that were seen before the given time and that no
 // log has told.
-func (w *watcher) settle(before time.Time) {
+func (w *monitor) settle(before time.Time) {
 	for _, e := range w.elections.untold(before) {
 		_ = w.out.Event(e.event()) // an error stays in the writer
 	}

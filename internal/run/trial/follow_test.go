@@ -28,8 +28,8 @@ func leading(i int, term uint64) []store.Member {
 	return all
 }
 
-// following is a watcher of a cluster whose first member leads at term 4.
-func following(t *testing.T, mode kv.Mode) (*watcher, *moved) {
+// following is a monitor of a cluster whose first member leads at term 4.
+func following(t *testing.T, mode kv.Mode) (*monitor, *moved) {
 	t.Helper()
 	m := &members{admin: answers{store.Status{Members: leading(0, 4)}}, named: map[string]string{"a:1": "m1", "b:1": "m2", "c:1": "m3"}}
 	if _, err := m.ask(t.Context()); err != nil {
@@ -38,7 +38,7 @@ func following(t *testing.T, mode kv.Mode) (*watcher, *moved) {
 	tr := &Trial{logs: logs{followed: []hostLogs{{}}}} // logs that have nothing yet
 	tr.Spec.Load.Target.Mode = mode
 	g := &moved{}
-	w := &watcher{t: tr, m: m}
+	w := &monitor{t: tr, m: m}
 	at, err := m.targets(kv.Target{Mode: kv.All})
 	if mode == kv.LeaderOnly || mode == kv.Followers {
 		at, err = m.targets(tr.Spec.Load.Target)
@@ -50,7 +50,7 @@ func following(t *testing.T, mode kv.Mode) (*watcher, *moved) {
 	return w, g
 }
 
-func (w *watcher) answer(i int, e store.Member) {
+func (w *monitor) answer(i int, e store.Member) {
 	w.attend(w.m.take(i, 3, time.Now(), time.Now(), e))
 }
 

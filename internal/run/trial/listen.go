@@ -83,7 +83,7 @@ func (l *logs) listener(began time.Time) *probe.Listener {
 }
 
 // listen records what the members' logs have, until ctx ends.
-func (w *watcher) listen(ctx context.Context) {
+func (w *monitor) listen(ctx context.Context) {
 	if w.heard == nil {
 		return
 	}
@@ -104,7 +104,7 @@ func (w *watcher) listen(ctx context.Context) {
 
 // read records what the logs have that was not read yet. Where they cannot be
 // read, there is nothing.
-func (w *watcher) read(ctx context.Context) {
+func (w *monitor) read(ctx context.Context) {
 	for _, f := range w.t.logs.followed {
 		for more := true; more; {
 			lines, rest, err := f.Read(ctx)
@@ -124,7 +124,7 @@ func (w *watcher) read(ctx context.Context) {
 // lastWords reads the logs once more when the load has ended and the members
 // were asked for the last time: what happened at the end has been written by
 // then. What was only counted until now is recorded too.
-func (w *watcher) lastWords(ctx context.Context) {
+func (w *monitor) lastWords(ctx context.Context) {
 	if w.heard != nil {
 		w.read(ctx)
 		for _, h := range w.heard.Beyond() {
@@ -135,7 +135,7 @@ func (w *watcher) lastWords(ctx context.Context) {
 }
 
 // happened records what a log reports.
-func (w *watcher) happened(h probe.LogEvent) {
+func (w *monitor) happened(h probe.LogEvent) {
 	e := record.Event{
 		Time: h.Time, Kind: string(h.Kind), Member: h.Member, Duration: h.Duration, Line: h.Line,
 		Text: h.Member + " " + h.Kind.Says(),

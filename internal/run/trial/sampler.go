@@ -36,7 +36,6 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 	s.hosts = []*sampled{{
 		host: generator, machine: record.MachineName, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()},
 	}}
-	var places []host.Place
 	for _, m := range members {
 		at := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == m.Host })
 		if at < 0 {
@@ -47,6 +46,7 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 			s.hosts[at].names, s.hosts[at].pids = append(s.hosts[at].names, p.Name), append(s.hosts[at].pids, p.PID)
 		}
 	}
+	var places []host.Place
 	for _, h := range s.hosts {
 		d, err := h.host.Describe(ctx)
 		if err != nil {
@@ -56,6 +56,9 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 			h.machine = record.OtherMachine(d.Machine.Name)
 		}
 		places = append(places, d.Place)
+		for _, name := range h.names[h.own:] {
+			s.store.of[name] = d.Place.SameMachine(places[0])
+		}
 	}
 	return s, nil
 }

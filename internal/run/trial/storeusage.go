@@ -13,7 +13,7 @@ import (
 // and at the window's edges, so that the window's part can be told.
 type storeUsage struct {
 	mu   sync.Mutex
-	of   map[string]bool // the members' processes, by name
+	of   map[string]bool // the members' processes, by name: whether on the generator's machine
 	seen map[string][]usedBy
 }
 
@@ -28,7 +28,7 @@ func newStoreUsage(members []cluster.Member) *storeUsage {
 	u := &storeUsage{of: map[string]bool{}, seen: map[string][]usedBy{}}
 	for _, m := range members {
 		for _, p := range m.Processes() {
-			u.of[p.Name] = true
+			u.of[p.Name] = true // newSampler finds out who is not
 		}
 	}
 	return u
@@ -40,30 +40,35 @@ func (u *storeUsage) add(at time.Time, names []string, processes []probe.Process
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for i, r := range processes {
-		if name := names[i]; r.OK && u.of[name] {
+		name := names[i]
+		if _, ours := u.of[name]; ours && r.OK {
 			u.seen[name] = append(u.seen[name], usedBy{at: at, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS})
 		}
 	}
 }
 
-// between is what all members' processes used from one time to another; nil
-// where that is not known of each of them.
-func (u *storeUsage) between(from, to time.Time) *record.StoreUsage {
+// between is what all members' processes used from one time to another, and the
+// processor seconds of those on the generator's machine; nil where that is not
+// known of each of them.
+func (u *storeUsage) between(from, to time.Time) (all *record.StoreUsage, here float64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.of) == 0 || !from.Before(to) {
-		return nil
+		return nil, 0
 	}
-	all := &record.StoreUsage{}
-	for name := range u.of {
+	all = &record.StoreUsage{}
+	for name, isHere := range u.of {
 		seen := u.seen[name]
 		if len(seen) == 0 || seen[0].at.After(from) {
-			return nil
+			return nil, 0
 		}
-		all.CPUSeconds += cpuAt(seen, to) - cpuAt(seen, from)
+		used := cpuAt(seen, to) - cpuAt(seen, from)
+		if all.CPUSeconds += used; isHere {
+			here += used
+		}
 		all.MaxRSSBytes += mostRSS(seen, from, to)
 	}
-	return all
+	return all, here
 }
 
 // cpuAt is a process's processor time at a time between two samples, as if it

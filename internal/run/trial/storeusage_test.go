@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -41,12 +42,13 @@ func TestStoreUsageIsTheWindows(t *testing.T) {
 	add(3, used(13, 1.5, 250), used(21, 2.5, 1000), used(8, 8, 1<<30))
 	add(3.5, used(13.5, 1.5, 260), used(21, 2.5, 1000)) // closed
 	add(4, used(99, 1.5, 8000), used(99, 2.5, 8000), used(9, 9, 1<<30))
-	got := u.between(at(1.5), at(3.5))
-	if got == nil || math.Abs(got.CPUSeconds-(2.5+1.25)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
+	u.of["m2"] = false // it is on another machine
+	got, here := u.between(at(1.5), at(3.5))
+	if got == nil || math.Abs(got.CPUSeconds-(2.5+1.25)) > 1e-9 || math.Abs(here-2.5) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
 	// Without samples at the edges, as evenly as between those around them.
-	if got := u.between(at(2.25), at(2.75)); got == nil || math.Abs(got.CPUSeconds-(0.5+0.5)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
+	if got, _ := u.between(at(2.25), at(2.75)); got == nil || math.Abs(got.CPUSeconds-(0.5+0.5)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -58,24 +60,24 @@ func TestStoreUsageIsKnownOfAllOrNotAtAll(t *testing.T) {
 	u.add(at(0), names, []probe.ProcessUsage{used(1, 0, 100), used(1, 0, 100)})
 	u.add(at(1), names, []probe.ProcessUsage{used(2, 0, 100), used(2, 0, 100)})
 	u.add(at(2), names, []probe.ProcessUsage{used(3, 0, 100), {}})
-	if got := u.between(at(0), at(2)); got == nil || got.CPUSeconds != 3 || got.MaxRSSBytes != 200 {
+	if got, _ := u.between(at(0), at(2)); got == nil || got.CPUSeconds != 3 || got.MaxRSSBytes != 200 {
 		t.Errorf("one ended: %+v", got)
 	}
-	if got := u.between(at(1.5), at(2)); got == nil || got.CPUSeconds != 0.5 || got.MaxRSSBytes != 100 {
+	if got, _ := u.between(at(1.5), at(2)); got == nil || got.CPUSeconds != 0.5 || got.MaxRSSBytes != 100 {
 		t.Errorf("one ended before: %+v", got)
 	}
-	if got := u.between(at(-1), at(2)); got != nil {
+	if got, _ := u.between(at(-1), at(2)); got != nil {
 		t.Errorf("not seen at the opening: %+v", got)
 	}
-	if got := u.between(at(2), at(0)); got != nil {
+	if got, _ := u.between(at(2), at(0)); got != nil {
 		t.Errorf("no window: %+v", got)
 	}
-	if got := newStoreUsage(nil).between(at(0), at(1)); got != nil {
+	if got, _ := newStoreUsage(nil).between(at(0), at(1)); got != nil {
 		t.Errorf("no members: %+v", got)
 	}
 	u = newStoreUsage(single("m1", "m3"))
 	u.add(at(0), names[:1], []probe.ProcessUsage{used(1, 0, 100)})
-	if got := u.between(at(0), at(1)); got != nil {
+	if got, _ := u.between(at(0), at(1)); got != nil {
 		t.Errorf("one was never seen: %+v", got)
 	}
 }
@@ -138,7 +140,7 @@ func TestSamplerGathersWhatTheStoreUsed(t *testing.T) {
 	if n := len(s.store.seen["m1"]); n != 3 || len(s.store.seen) != 1 {
 		t.Errorf("%d samples of m1, and processes %v", n, s.store.seen)
 	}
-	if got := s.store.between(at(0), at(2)); got == nil || got.MaxRSSBytes <= 0 || got.CPUSeconds < 0 {
+	if got, _ := s.store.between(at(0), at(2)); got == nil || got.MaxRSSBytes <= 0 || got.CPUSeconds < 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -155,6 +157,9 @@ func TestSamplerAsksEachHost(t *testing.T) {
 	}
 	if want := []string{"generator", "m1", "m3", "m2", "machine", "machine there"}; !slices.Equal(names, want) {
 		t.Errorf("rows of %q, not %q", names, want)
+	}
+	if want := map[string]bool{"m1": false, "m2": true, "m3": false}; !maps.Equal(s.store.of, want) {
+		t.Errorf("on the generator's machine: %v", s.store.of)
 	}
 	s.note(t.Context())
 	for h, want := range map[*machine][]int{here: {1}, there: {2, 2}, beside: {1, 1}} {

@@ -31,11 +31,11 @@ type Trial struct {
 	Host    host.Host       // on which the generator runs, which is this process
 	Machine *record.Machine // the generator's
 	Tool    string          // version
-	// Watch is told how the trial goes, from one goroutine at a time.
-	Watch func(Progress)
-	// Seconds is told every second that is recorded, which it only reads, from
+	// Progress gets how the trial goes, from one goroutine at a time.
+	Progress func(Progress)
+	// Second gets every second that is recorded, which it only reads, from
 	// one goroutine. Nil for nobody.
-	Seconds func(*measure.Second)
+	Second func(*measure.Second)
 
 	logs  logs // followed while it runs
 	loops int  // event loops of the worker
@@ -107,7 +107,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	defer clean.close()
 	conditions := t.conditions(members, a)
 	if t.Spec.Load.Preload {
-		t.tell(Progress{Stage: "preloading"})
+		t.report(Progress{Stage: "preloading"})
 		clean.begin()
 		if a.Preloaded, err = t.Worker.Preload(ctx, a); err != nil {
 			return nil, clean.failed(a, err)
@@ -152,9 +152,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	return result, nil
 }
 
-func (t *Trial) tell(p Progress) {
-	if t.Watch != nil {
-		t.Watch(p)
+func (t *Trial) report(p Progress) {
+	if t.Progress != nil {
+		t.Progress(p)
 	}
 }
 
@@ -199,7 +199,7 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 
 // measure runs the load and puts its result together.
 func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c record.Conditions, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
-	w, err := newWatcher(ctx, t, m, out)
+	w, err := newMonitor(ctx, t, m, out)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
-	t.tell(Progress{Stage: "connecting"})
+	t.report(Progress{Stage: "connecting"})
 	started := time.Now()
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, Changed: w.changed, Mark: w.mark})
 	if err != nil {
@@ -252,12 +252,13 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 
 // observed is what the generator, the members and the machine used in the
 // window.
-func (w *watcher) observed(res *load.Result) record.Observed {
+func (w *monitor) observed(res *load.Result) record.Observed {
 	var store *record.StoreUsage
+	here := 0.0
 	if closed, ok := w.phases.ended(); ok {
-		store = w.sampler.store.between(res.Opened, closed)
+		store, here = w.sampler.store.between(res.Opened, closed)
 	}
-	return observed(res.Used, store)
+	return observed(res.Used, store, here)
 }
 
 // askAgain asks for the cluster's state after the window, within bounds even
@@ -318,7 +319,7 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	defer cancel()
 	if _, err := m.ask(ctx); err != nil {
 		m.close()
-		return nil, fmt.Errorf("%s does not tell its state: %w", t.Cluster.Store.Name(), err)
+		return nil, fmt.Errorf("%s does not report its state: %w", t.Cluster.Store.Name(), err)
 	}
 	return m, nil
 }

@@ -42,9 +42,10 @@ func (p *phases) ended() (time.Time, bool) {
 }
 
 // observed is the part of a trial's observations that the workers report. store
-// is what all members used in the window, nil if that is not known. Of several
-// machines the shares are those of the worst.
-func observed(workers []load.Usage, store *record.StoreUsage) record.Observed {
+// is what all members used in the window, nil if that is not known, and here the
+// processor seconds of those on the generator's machine. Of several machines the
+// shares are those of the worst.
+func observed(workers []load.Usage, store *record.StoreUsage, here float64) record.Observed {
 	o := record.Observed{Store: store}
 	type process struct {
 		machine string
@@ -66,15 +67,15 @@ func observed(workers []load.Usage, store *record.StoreUsage) record.Observed {
 		o.MaxRSSBytes += u.MaxRSSBytes
 	}
 	for i := range workers {
-		divideMachine(&o, &workers[i], used[workers[i].Machine])
+		divideMachine(&o, &workers[i], used[workers[i].Machine]+here)
 	}
 	return o
 }
 
-// divideMachine divides the processor time of a worker's machine, of which the
-// workers used a part. Its clock ticks a hundred times a second, so that what is
+// divideMachine divides the processor time of a worker's machine, of which workers
+// and members used a part. Its clock ticks a hundred times a second, so that what is
 // left for other programs can come out below 0.
-func divideMachine(o *record.Observed, u *load.Usage, workers float64) {
+func divideMachine(o *record.Observed, u *load.Usage, ours float64) {
 	if u.System == nil || u.System.Total() <= 0 {
 		return
 	}
@@ -82,7 +83,7 @@ func divideMachine(o *record.Observed, u *load.Usage, workers float64) {
 	raise(&o.StolenShare, u.System.Steal/total)
 	raise(&o.BusyShare, u.System.Busy()/total)
 	if o.Store != nil {
-		raise(&o.ForeignShare, max(u.System.Programs()-workers-o.Store.CPUSeconds, 0)/total)
+		raise(&o.ForeignShare, max(u.System.Programs()-ours, 0)/total)
 	}
 }
 

@@ -89,8 +89,8 @@ func (o clientView) Delete(key string) error {
 // start starts members in this process.
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	t.Helper()
-	if o.Members > 1 {
-		return startCluster(t, o.Members)
+	if !o.TLS && !o.User {
+		return startCluster(t, max(o.Members, 1))
 	}
 	s := &storetest.Server{}
 	var files *testCerts
@@ -118,11 +118,15 @@ func startCluster(t *testing.T, members int) *storetest.Server {
 		t.Fatal(err)
 	}
 	s := &storetest.Server{}
-	var ends []func()
 	for _, p := range l.Processes {
-		ends = append(ends, testservers.InProcess(t, New(), p))
+		testservers.InProcess(t, New(), p) // which nobody can kill
 		s.Access.Endpoints = append(s.Access.Endpoints, p.Endpoint)
 	}
-	s.Kill = func(i int) { ends[i]() }
+	a, err := New().Admin(s.Access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	storetest.Roles(t, a)
 	return s
 }

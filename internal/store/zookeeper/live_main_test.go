@@ -131,6 +131,4 @@ func dialWire(t testing.TB, a store.Access, previous store.Codec) *wireConn {
 // try writes what there is, reads once, and returns the events.
 func (w *wireConn) try() ([]store.Event, error) { return w.Step() }
 
-func (w *wireConn) do(op store.Op) store.Event { w.t.Helper(); return w.Do(op) }
-
 func (w *wireConn) want(o kv.Outcome, op store.Op) store.Event { w.t.Helper(); return w.Want(o, op) }

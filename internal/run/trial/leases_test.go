@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// plain is an administration that can do nothing beside the load.
+// plain is an administration that can do no more than answer.
 type plain struct{}
 
 func (plain) Status(context.Context) (store.Status, error) { return store.Status{}, nil }
@@ -108,53 +107,5 @@ func TestLeasesLiveAsLongAsTheLoad(t *testing.T) {
 		if got := ttl(&c.load); got < c.least {
 			t.Errorf("%s: %v", name, got)
 		}
-	}
-}
-
-// hasher tells one list of hashes after the other, the last again and again.
-type hasher struct {
-	plain
-	told   [][]store.MemberHash
-	err    error
-	behind int    // so many questions find a member behind
-	cancel func() // called with the first question; nil for nothing
-}
-
-func (h *hasher) Hash(context.Context) ([]store.MemberHash, error) {
-	if h.cancel != nil {
-		h.cancel()
-	}
-	if h.behind--; h.behind >= 0 {
-		return nil, fmt.Errorf("b has not come to revision 9: %w", store.ErrBehind)
-	}
-	all := h.told[0]
-	if len(h.told) > 1 {
-		h.told = h.told[1:]
-	}
-	return all, h.err
-}
-
-func TestHashesAwaitCompaction(t *testing.T) {
-	of := func(compacted ...int64) (all []store.MemberHash) {
-		for i, c := range compacted {
-			all = append(all, store.MemberHash{Endpoint: string(rune('a' + i)), Hash: 7, Revision: 9, Compacted: c})
-		}
-		return all
-	}
-	tr := &Trial{}
-	tr.Spec.Load.CompareHashes = true
-	ctx, cancel := context.WithCancel(t.Context())
-	ask := func(h *hasher) string { return tr.hashes(ctx, &members{admin: h}).Failure }
-	if got := ask(&hasher{told: [][]store.MemberHash{of(1, 2), of(2, 2)}}); got != "" {
-		t.Errorf("one that compacts a little later: %s", got)
-	}
-	if got := ask(&hasher{told: [][]store.MemberHash{of(2, 2)}, behind: 2}); got != "" {
-		t.Errorf("one that applies a little later: %s", got)
-	}
-	if got := ask(&hasher{told: [][]store.MemberHash{nil}, err: errors.New("a does not answer")}); got != "a does not answer" {
-		t.Errorf("an error: %s", got)
-	}
-	if got := ask(&hasher{told: [][]store.MemberHash{of(1, 2)}, cancel: cancel}); got != "it was interrupted" {
-		t.Errorf("interrupted: %s", got)
 	}
 }

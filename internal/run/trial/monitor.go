@@ -19,9 +19,9 @@ const (
 	askEvery  = 100 * time.Millisecond
 )
 
-// watcher stands beside a running load: it records its seconds, follows
+// monitor follows a running load: it records its seconds, follows
 // elections, samples the machine and tells the progress.
-type watcher struct {
+type monitor struct {
 	t   *Trial
 	m   *members
 	out *record.TrialWriter
@@ -54,12 +54,12 @@ type watcher struct {
 	running   sync.WaitGroup
 }
 
-func newWatcher(ctx context.Context, t *Trial, m *members, out *record.TrialWriter) (*watcher, error) {
+func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWriter) (*monitor, error) {
 	sampler, err := newSampler(ctx, t.Host, t.Cluster.Members())
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{t: t, m: m, out: out, sampler: sampler, began: time.Now(), whole: measure.NewHistogram()}
+	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: time.Now(), whole: measure.NewHistogram()}
 	w.follower = follow.New(w.followed())
 	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began)
@@ -68,14 +68,14 @@ func newWatcher(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 
 // changed is called from the load's loops. A term that the members stated
 // already, as the first answer's is, is no reason to ask them.
-func (w *watcher) changed(term uint64, lost bool) {
+func (w *monitor) changed(term uint64, lost bool) {
 	if lost || term > w.m.leads() {
 		w.follower.Poke()
 	}
 }
 
 // second records one merged second; it is called from one goroutine.
-func (w *watcher) second(s *measure.Second) {
+func (w *monitor) second(s *measure.Second) {
 	w.mu.Lock()
 	begun := w.begun[s.Phase]
 	w.begun[s.Phase] = true
@@ -88,8 +88,8 @@ func (w *watcher) second(s *measure.Second) {
 	}
 	w.keep(w.out.Second(s))
 	w.clean.took(s.Due)
-	if w.t.Seconds != nil {
-		w.t.Seconds(s)
+	if w.t.Second != nil {
+		w.t.Second(s)
 	}
 
 	p99 := measure.Percentile(s.Response(w.whole), s.Failed(), 99)
@@ -103,7 +103,7 @@ func (w *watcher) second(s *measure.Second) {
 
 // keep keeps the first error and stops the load: what cannot be recorded need
 // not be measured.
-func (w *watcher) keep(err error) {
+func (w *monitor) keep(err error) {
 	if err != nil && w.err == nil {
 		w.err = err
 		w.stop()
@@ -111,7 +111,7 @@ func (w *watcher) keep(err error) {
 }
 
 // begin starts to watch a load that is about to run to the endpoints.
-func (w *watcher) begin(g load.Job, endpoints []string) {
+func (w *monitor) begin(g load.Job, endpoints []string) {
 	w.aim(g, endpoints)
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
@@ -124,7 +124,7 @@ func (w *watcher) begin(g load.Job, endpoints []string) {
 	w.running.Go(func() { w.progress(ctx, g) })
 }
 
-func (w *watcher) end() {
+func (w *monitor) end() {
 	w.quit()
 	w.running.Wait()
 	w.scrapes.stop()
@@ -132,7 +132,7 @@ func (w *watcher) end() {
 }
 
 // sample records a row a second for each process and the machine.
-func (w *watcher) sample(ctx context.Context) {
+func (w *monitor) sample(ctx context.Context) {
 	load.Background()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -155,7 +155,7 @@ func (w *watcher) sample(ctx context.Context) {
 }
 
 // mark is called when a phase begins, and when the load ends.
-func (w *watcher) mark(m load.Mark) {
+func (w *monitor) mark(m load.Mark) {
 	w.phases.mark(m)
 	if m.Phase == measure.Measured {
 		w.sampler.edge()
@@ -169,7 +169,7 @@ const p99Lives = 2 * time.Second
 
 // progress tells how the load goes: how many operations were done in the last
 // second is counted here, and so falls to 0 in a stall.
-func (w *watcher) progress(ctx context.Context, g load.Job) {
+func (w *monitor) progress(ctx context.Context, g load.Job) {
 	ticker := time.NewTicker(tellEvery)
 	defer ticker.Stop()
 	var recent meter
@@ -189,7 +189,7 @@ func (w *watcher) progress(ctx context.Context, g load.Job) {
 			told.P99 = w.lastP99
 		}
 		w.mu.Unlock()
-		w.t.tell(told)
+		w.t.report(told)
 		select {
 		case <-ctx.Done():
 			return

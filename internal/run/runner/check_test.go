@@ -1,0 +1,254 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+)
+
+// served is a null server of a store.
+type served struct {
+	store.Store
+	endpoint string
+}
+
+// serve starts a null server that follows a script.
+func serve(t *testing.T, st store.Store, script string) served {
+	t.Helper()
+	null, ok := st.(store.NullServed)
+	if !ok {
+		t.Skipf("%s has no null server", st.Name())
+	}
+	server, err := null.NullServer(store.NullOptions{Script: script, Memory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
+	t.Cleanup(func() {
+		cancel()
+		storetest.Ended(t, "the null server", ended)
+	})
+	return served{st, l.Addr().String()}
+}
+
+// perf is a check of so many writes a second by so many clients, with other
+// parameters over it.
+func perf(s served, rate float64, clients int, duration string, more ...string) (*scenario.Scenario, error) {
+	c := scenario.NewCommand("check-perf")
+	all := append([]string{
+		"rate", strconv.FormatFloat(rate, 'g', -1, 64), "clients", strconv.Itoa(clients), "max-in-flight", strconv.Itoa(clients),
+		"connections", strconv.Itoa(clients), "duration", duration,
+	}, more...)
+	for i := 0; i < len(all); i += 2 {
+		c.Let(all[i], all[i+1])
+	}
+	return c.Scenario(registry.Catalog{}, scenario.Ask{Store: s.Name(), Attach: &scenario.Attach{Endpoints: []string{s.endpoint}}, Seed: 1, Repeats: 1})
+}
+
+// checked runs a check and returns its trial.
+func checked(ctx context.Context, t *testing.T, of served, s *scenario.Scenario, show func(Progress)) (*record.Trial, error) {
+	t.Helper()
+	dir, err := Run(ctx, Options{
+		Scenario: s, Root: t.TempDir(), Progress: show,
+		Lookup: func(string) (store.Store, error) { return of.Store, nil },
+	})
+	if dir == "" {
+		return nil, err
+	}
+	run, opening := record.Open(dir)
+	if opening != nil {
+		t.Fatal(opening)
+	}
+	run.ReadEvents(dir)
+	if len(run.Trials) == 0 {
+		return nil, err
+	}
+	return &run.Trials[0], err
+}
+
+// check is that with a result.
+func check(t *testing.T, of served, rate float64, clients int, duration string, more ...string) *record.Trial {
+	t.Helper()
+	s, err := perf(of, rate, clients, duration, more...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := checked(t.Context(), t, of, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// empty reports whether nothing is left: another check would find it.
+func empty(t *testing.T, of served) bool {
+	t.Helper()
+	s, err := perf(of, 10, 10, "100ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notEmpty *trial.NotEmptyError
+	_, err = checked(t.Context(), t, of, s, nil)
+	if err != nil && !errors.As(err, &notEmpty) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// One schedule makes exactly rate x seconds writes due, whatever the answers
+// take: the original stops at 1,784 of 8,000 a second with 2 ms.
+func TestOneScheduleForAllClients(t *testing.T) {
+	for _, name := range []string{"l", "xl"} {
+		l := scenario.PerfLoads[name]
+		c := serve(t, etcd.New(), "delay=2ms")
+		result := check(t, c, l.Rate, l.Clients, "2s")
+		if want := uint64(2 * l.Rate); result.Due != want || result.Connections != l.Clients {
+			t.Errorf("load %s: %d writes on %d connections were due in 2 s, want %d on %d", name, result.Due, result.Connections, want, l.Clients)
+		}
+		if result.Cleanup.Err() != nil || !empty(t, c) {
+			t.Errorf("load %s: cleaned up with %+v", name, result.Cleanup)
+		}
+	}
+}
+
+func TestEveryStoreIsCheckedAndCleaned(t *testing.T) {
+	for _, st := range registry.All() {
+		t.Run(st.Name(), func(t *testing.T) {
+			c := serve(t, st, "delay=1ms")
+			// As many clients as writes: none waits for a connection at the end.
+			result := check(t, c, 200, 200, "1s")
+			if result.Due != 200 || result.Errors > 0 || result.Cleanup.Err() != nil || !empty(t, c) {
+				t.Errorf("%d due, errors %v, clean-up %+v", result.Due, result.ErrorsByKind, result.Cleanup)
+			}
+		})
+	}
+}
+
+// A stall of 0.9 s is at least that in the slowest write, because its time runs
+// from when it was due.
+func TestStallFailsACheck(t *testing.T) {
+	c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
+	got := analyze.CheckPerf(check(t, c, 500, 50, "2s"))
+	if got.Pass || !got.TooSlow || got.Slowest < 0.8 || len(got.Limits.Looked) == 0 || !empty(t, c) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestErrorsFailACheckWithTheirCounts(t *testing.T) {
+	c := serve(t, etcd.New(), "error=unavailable every 50")
+	result := check(t, c, 1000, 50, "1s")
+	got := analyze.CheckPerf(result)
+	if got.Pass || len(got.ByError) == 0 || result.Cleanup.Err() != nil {
+		t.Errorf("%+v, %+v", got, result.Cleanup)
+	}
+	if got.Lines[0] != "FAIL: too many errors" || !strings.HasPrefix(got.Lines[1], "FAIL: ERROR(") || !strings.HasSuffix(got.Lines[1], " -> 20") {
+		t.Errorf("%q", got.Lines)
+	}
+}
+
+// Keys that are there stay, and the refusal says how to remove them.
+func TestPrefixMustBeEmpty(t *testing.T) {
+	for _, st := range registry.All() {
+		t.Run(st.Name(), func(t *testing.T) {
+			c := serve(t, st, "")
+			if mine := check(t, c, 10, 10, "200ms", "prefix", "/check/mine-", "cleanup", "false"); mine.Operations == 0 || mine.Cleanup != nil {
+				t.Fatalf("%+v", mine)
+			}
+			for range 2 {
+				s, err := perf(c, 100, 10, "1s", "prefix", "/check/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var notEmpty *trial.NotEmptyError
+				if _, err := checked(t.Context(), t, c, s, nil); !errors.As(err, &notEmpty) {
+					t.Fatalf("it says %v", err)
+				}
+				if text := notEmpty.Error(); !strings.HasPrefix(text, `prefix "/check/" has keys. Delete with '`) || !strings.HasSuffix(text, "' first") {
+					t.Errorf("it says %q", text)
+				}
+			}
+		})
+	}
+}
+
+func TestRefusalIsTheOriginals(t *testing.T) {
+	e := &trial.NotEmptyError{Prefix: "/etcdctl-check-perf/", Remove: etcd.New().Capabilities().RemoveCommand("/etcdctl-check-perf/")}
+	want := `prefix "/etcdctl-check-perf/" has keys. Delete with 'etcdctl del --prefix /etcdctl-check-perf/' first`
+	if e.Error() != want {
+		t.Errorf("it says %q, not %q", e, want)
+	}
+}
+
+func TestInterruptedCheckCleansUp(t *testing.T) {
+	c := serve(t, etcd.New(), "")
+	s, err := perf(c, 500, 50, "1h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	result, err := checked(ctx, t, c, s, func(p Progress) {
+		if p.Stage == Measuring && p.Done > 50 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || result.State != record.Interrupted || result.Cleanup.Err() != nil || result.Cleanup.Deleted == 0 || !empty(t, c) {
+		t.Errorf("%v, %+v", err, result)
+	}
+}
+
+// plain is etcd whose Admin removes no prefixes.
+type plain struct{ *etcd.Store }
+
+func (p plain) Admin(a store.Access) (store.Admin, error) {
+	admin, err := p.Store.Admin(a)
+	return struct{ store.Admin }{admin}, err
+}
+
+func TestStoreWithoutPrefixesIsSwept(t *testing.T) {
+	c := serve(t, etcd.New(), "")
+	swept := served{plain{etcd.New()}, c.endpoint}
+	result := check(t, swept, 500, 20, "1s")
+	// What a busy machine did not send was not written, either.
+	if result.Due != 500 || result.Cleanup.Err() != nil || result.Cleanup.Deleted < int64(result.Operations) || !empty(t, c) {
+		t.Errorf("%d due, %d done, %+v", result.Due, result.Operations, result.Cleanup)
+	}
+}
+
+// What a store cannot do is refused when the scenario is validated.
+func TestWhatACleanupCannotDoIsRefused(t *testing.T) {
+	refused := 0
+	for _, st := range registry.All() {
+		c := served{st, "127.0.0.1:1"}
+		for key, feature := range map[string]kv.Feature{"cleanup-compact": kv.Compaction, "cleanup-defragment": kv.Defragmentation} {
+			_, err := perf(c, 100, 10, "1s", key, "true")
+			if can := st.Capabilities().Has(feature) && st.Capabilities().Operation(st.Name(), kv.Delete, kv.None) == nil; can != (err == nil) {
+				t.Errorf("%s with %s: %v", st.Name(), key, err)
+			}
+			if err != nil {
+				refused++
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing was refused")
+	}
+}

@@ -1,0 +1,68 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+)
+
+// stuck removes nothing.
+type stuck struct{ store.Admin }
+
+func (stuck) DeletePrefix(context.Context, []byte) (int64, error) {
+	return 0, errors.New("nothing is removed here")
+}
+
+// put writes a key.
+func put(t *testing.T, of *Trial, key string) {
+	t.Helper()
+	op := store.Op{Kind: kv.Put, Key: []byte(key), Value: []byte("x")}
+	access := of.Cluster.Access()
+	if ev, err := (&engine.Dialer{Timeout: access.Timeout()}).Ask(t.Context(), access.Endpoints[0], of.Cluster.Store.Codecs(access), &op); err != nil {
+		t.Fatalf("%+v, %v", ev, err)
+	}
+}
+
+// A clean-up that fails is told, when its time is up.
+func TestFailedCleanUpIsTold(t *testing.T) {
+	server, err := etcd.New().NullServer(store.NullOptions{Memory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
+	t.Cleanup(func() {
+		cancel()
+		storetest.Ended(t, "the null server", ended)
+	})
+	access := store.Access{Endpoints: []string{l.Addr().String()}}
+	admin, err := etcd.New().Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{Via: access}}}
+	of.Spec.Load.Prefix, of.Spec.Load.Cleanup = "/check/", scenario.Cleanup{Keys: true}
+	put(t, of, "/check/mine")
+	c := &cleaner{t: of, access: access, admin: stuck{admin}, patience: time.Second, began: true}
+	defer c.close()
+	out := c.run(nil)
+	if out.Err() == nil || !strings.Contains(out.Err().Error(), "nothing is removed here") {
+		t.Errorf("%+v", out)
+	}
+}

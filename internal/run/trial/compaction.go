@@ -1,0 +1,52 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// compactTimeout bounds one compaction.
+const compactTimeout = 5 * time.Second
+
+// compact compacts the store again and again until ctx ends. What went wrong is
+// a note: the load goes on.
+func (w *monitor) compact(ctx context.Context) {
+	what := w.t.Spec.Load.Compact
+	if what.Every <= 0 {
+		return
+	}
+	load.Background()
+	compactor := w.m.admin.(store.Maintainer) // the scenario was refused without it
+	for pause(ctx, what.Every) {
+		began := time.Now()
+		asked, cancel := context.WithTimeout(ctx, compactTimeout)
+		revision, err := compactor.CompactBehind(asked, what.Behind)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			if w.uncompacted++; w.uncompactedWhy == "" {
+				w.uncompactedWhy = err.Error()
+			}
+		case revision > 0:
+			_ = w.out.Event(record.Event{ // an error stays in the writer
+				Time: time.Now(), Kind: "compaction_asked", Duration: time.Since(began),
+				Text: fmt.Sprintf("quorumbench had the store compact its history up to revision %d", revision),
+			})
+		}
+	}
+}
+
+// notes are what went wrong with compactions.
+func (w *monitor) notes() []string {
+	if w.uncompacted == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d compactions beside the load failed; the first: %s", w.uncompacted, w.uncompactedWhy)}
+}

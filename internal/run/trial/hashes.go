@@ -1,0 +1,81 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The comparison of the members' data is bounded.
+const (
+	hashTimeout = 30 * time.Second
+	hashSettles = 3 * time.Second // how long members may differ in what they have applied and compacted
+)
+
+// hashes asks all members for the hash of their data, until they have compacted
+// to the same revision.
+func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
+	if !t.Spec.Load.CompareHashes {
+		return nil
+	}
+	t.report(Progress{Stage: "comparing the members' data"})
+	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
+	defer cancel()
+	hasher := m.admin.(store.Hasher) // the scenario was refused without it
+	for till := time.Now().Add(hashSettles); ; {
+		began := time.Now()
+		all, err := hasher.Hash(ctx)
+		out := record.Hashes{Seconds: time.Since(began).Seconds(), Members: []record.MemberHash{}}
+		switch {
+		case errors.Is(context.Cause(ctx), context.Canceled):
+			out.Failure = "it was interrupted"
+			return &out
+		case errors.Is(err, store.ErrBehind) && time.Now().Before(till) && pause(ctx, askEvery):
+			continue
+		case err != nil:
+			out.Failure = err.Error()
+			return &out
+		}
+		sizes := m.sizes()
+		for _, h := range all {
+			out.Members = append(out.Members, record.MemberHash{
+				Endpoint: h.Endpoint, Hash: h.Hash, Revision: h.Revision, Compacted: h.Compacted, DBSize: sizes[h.Endpoint],
+			})
+		}
+		switch {
+		case sameRevision(all):
+			return &out
+		case time.Now().After(till) || !pause(ctx, askEvery):
+			out.Failure = fmt.Sprintf("within %v they did not compact to the same revision", hashSettles)
+			return &out
+		}
+	}
+}
+
+// sameRevision reports whether the hashes are of one revision and one compaction,
+// and can be compared.
+func sameRevision(all []store.MemberHash) bool {
+	for _, h := range all {
+		if h.Revision != all[0].Revision || h.Compacted != all[0].Compacted {
+			return false
+		}
+	}
+	return true
+}
+
+// sizes is the size of each member's database by its endpoint, as far as that
+// is known.
+func (m *members) sizes() map[string]*int64 {
+	out := map[string]*int64{}
+	status := m.status()
+	for i := range status.Members {
+		if e := &status.Members[i]; e.Err == nil && e.DBSize > 0 {
+			out[e.Endpoint] = &e.DBSize
+		}
+	}
+	return out
+}

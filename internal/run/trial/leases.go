@@ -1,0 +1,85 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// revokeTimeout bounds the revocation of a load's leases.
+const revokeTimeout = 30 * time.Second
+
+// How long the leases of a load live if nobody keeps them alive. Those that are
+// not kept alive, because they only own a lock, must outlive the load.
+const (
+	leaseTTL  = 100 * time.Second // as etcd's benchmark has it
+	endlessly = 24 * time.Hour
+)
+
+// needsLeases reports whether the load's operations are of leases.
+func needsLeases(l *scenario.Load) bool {
+	for _, o := range l.Mix {
+		if o.Kind == kv.KeepAlive || o.Kind == kv.STM && l.STM != nil && l.STM.Locker != kv.LockNone {
+			return true
+		}
+	}
+	return false
+}
+
+// ttl is how long a load's leases are to live: long enough that none ends while
+// the load runs.
+func ttl(l *scenario.Load) time.Duration {
+	for _, o := range l.Mix {
+		if o.Kind != kv.KeepAlive {
+			continue
+		}
+		// In an open loop each has its turn every so often.
+		turn := time.Duration(0)
+		if l.Arrival != scenario.Closed && l.Rate.PerSecond > 0 {
+			turn = time.Duration(float64(l.Clients) / l.Rate.PerSecond * float64(time.Second))
+		}
+		return max(leaseTTL, 3*turn+l.Timeout)
+	}
+	if d, known := l.EstimatedDuration(); known {
+		return d + l.Timeout + leaseTTL
+	}
+	return endlessly
+}
+
+// grant grants the leases that the load needs. release is called whatever
+// becomes of the trial, and revokes them; its sentence is for a note.
+func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (release func() string, err error) {
+	if !needsLeases(&t.Spec.Load) {
+		return func() string { return "" }, nil
+	}
+	t.report(Progress{Stage: "granting leases"})
+	leaser := m.admin.(store.Leaser) // the scenario was refused without it
+	live := ttl(&t.Spec.Load)
+	a.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)
+	granted := a.Leases
+	revoked := false
+	release = func() string {
+		if revoked || len(granted) == 0 {
+			return ""
+		}
+		revoked = true
+		ctx, cancel := context.WithTimeout(context.Background(), revokeTimeout)
+		defer cancel()
+		if err := leaser.Revoke(ctx, granted); err != nil {
+			return fmt.Sprintf("leases were left behind, which end by themselves within %v: %v", live, err)
+		}
+		return ""
+	}
+	if err != nil {
+		if note := release(); note != "" {
+			err = fmt.Errorf("%w; %s", err, note)
+		}
+		return nil, err
+	}
+	return release, nil
+}

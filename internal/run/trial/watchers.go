@@ -1,0 +1,36 @@
+package trial
+
+import (
+	"context"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+)
+
+// watch writes what the load's watchers are to catch up with.
+func (t *Trial) watch(ctx context.Context, a *load.Assignment) error {
+	if t.Spec.Load.Watch == nil {
+		return nil
+	}
+	w := *t.Spec.Load.Watch
+	a.Load.Watch = &w
+	if w.Expect == 0 || w.Start > 0 || len(w.Key) == 0 {
+		return nil
+	}
+	var err error
+	w.Start, err = t.Worker.WriteVersions(ctx, a)
+	return err
+}
+
+// made records how long the watchers' creation took.
+func (w *monitor) made(m *measure.Totals) error {
+	t := m.Watching
+	if t == nil || t.Created == nil {
+		return nil
+	}
+	phase := measure.Measured
+	if watch := w.t.Spec.Load.Watch; watch != nil && !watch.AtWindow && w.t.Spec.Load.Warmup > 0 {
+		phase = measure.Warmup
+	}
+	return w.out.Made(phase, t.Created, t.CreatedSeconds)
+}

@@ -1,0 +1,21 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheckLoadsAreTheOriginals(t *testing.T) {
+	for _, of := range []map[string]CheckLoad{PerfLoads, ScaleLoads} {
+		for name, want := range map[string]string{"s": "s", "small": "s", "m": "m", "medium": "m", "l": "l", "large": "l", "xl": "xl", "xLarge": "xl"} {
+			if got, l, err := FindCheckLoad(name, of); err != nil || got != want || l != of[want] {
+				t.Errorf("load %s is %q, %+v, %v", name, got, l, err)
+			}
+		}
+		for _, name := range []string{"", "S", "xlarge", "huge"} {
+			if _, _, err := FindCheckLoad(name, of); err == nil || !strings.HasPrefix(err.Error(), "unknown load option "+name) {
+				t.Errorf("load %q: %v", name, err)
+			}
+		}
+	}
+}
