@@ -20,6 +20,7 @@ const (
 	STM                   // optimistic transaction: read keys, write some if none changed, else again
 	KeepAlive             // keep a session or lease alive
 	Watch                 // begin to watch a key or an interval
+	Exists                // ask whether one key is there, without its value
 	NumKinds
 )
 
@@ -47,6 +48,7 @@ var kinds = [NumKinds]traits{
 	STM:       {name: "stm", writes: true},
 	KeepAlive: {name: "keepalive"},
 	Watch:     {name: "watch"},
+	Exists:    {name: "exists", reads: true, oneKey: true, brief: true},
 }
 
 var kindNames = func() (names []string) {

@@ -52,6 +52,7 @@ func kinds() []kind {
 	return []kind{
 		{name: "put", short: "Write keys"},
 		{name: "get", short: "Read one key at a time from the key space", preloads: true},
+		{name: "exists", short: "Ask for one key at a time whether it is there, without its value", preloads: true},
 		{
 			name: "range", args: "KEY [END]", most: 2, takes: "KEY and perhaps END, the first key after the interval",
 			short:   "Read a given key or interval again and again",

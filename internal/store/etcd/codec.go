@@ -33,6 +33,7 @@ const (
 	callTxn
 	callTxnGet
 	callTxnCount
+	callExists
 	callAuth
 	callSTMRead // from here on a reply is no operation's end by itself
 	callSTMCommit
@@ -140,6 +141,8 @@ func (c *codec) Submit(op *store.Op) {
 		}
 	case kv.STM:
 		c.beginSTM(op)
+	case kv.Exists:
+		c.exists(op, gen|callExists)
 	case kv.KeepAlive:
 		c.keepAlive(op)
 	case kv.Watch:

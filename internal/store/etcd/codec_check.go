@@ -70,6 +70,11 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 		return t.impossibleList(e)
 	case callCount:
 		return t.impossibleCount(e)
+	case callExists:
+		if t.total > 1 {
+			return severalKeys
+		}
+		return t.impossibleCount(e)
 	case callTxnGet, callTxnCount:
 		return t.impossibleTxnGet(call, e)
 	}

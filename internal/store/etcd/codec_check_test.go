@@ -38,6 +38,7 @@ var (
 	checkedList   = store.Op{Kind: kv.Range, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l")}}
 	checkedPages  = store.Op{Kind: kv.Range, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l"), PageSize: 10}}
 	checkedCount  = store.Op{Kind: kv.Range, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l"), CountOnly: true}}
+	checkedExists = store.Op{Kind: kv.Exists, Key: []byte("k")}
 	checkedDelete = store.Op{Kind: kv.Delete, Key: []byte("k")}
 	checkedCAS    = store.Op{Kind: kv.CAS, Key: []byte("k"), Revision: 5}
 	checkedTxn    = store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("k")}, {Key: []byte("l")}}}
@@ -56,7 +57,7 @@ func resultRange(r *pb.RangeResponse) *pb.ResponseOp {
 // An empty message is a whole protobuf message, and etcd sends none to anything.
 func TestEmptyMessagesAreWrongAnswers(t *testing.T) {
 	for _, op := range []store.Op{
-		checkedPut, checkedGet, checkedList, checkedPages, checkedCount, checkedDelete, checkedCAS, checkedTxn, checkedTxnGet, checkedSTM,
+		checkedPut, checkedGet, checkedList, checkedPages, checkedCount, checkedExists, checkedDelete, checkedCAS, checkedTxn, checkedTxnGet, checkedSTM,
 	} {
 		if e := answered(t, op, &pb.PutResponse{}); e.Outcome != kv.WrongAnswer || len(e.Text) == 0 {
 			t.Errorf("%v: %+v", op.Kind, e)
@@ -108,6 +109,12 @@ func TestImpossibleAnswers(t *testing.T) {
 		{"count", checkedCount, list(etcd, 7, false), kv.OK},
 		{"count below", checkedCount, list(etcd, -7, false), kv.WrongAnswer},
 		{"count with keys", checkedCount, list(etcd, 1, false, key("k", 9)), kv.WrongAnswer},
+
+		{"exists", checkedExists, list(etcd, 1, false), kv.OK},
+		{"exists of nothing", checkedExists, list(etcd, 0, false), kv.Miss},
+		{"exists of two", checkedExists, list(etcd, 2, false), kv.WrongAnswer},
+		{"exists with the key", checkedExists, list(etcd, 1, false, key("k", 9)), kv.WrongAnswer},
+		{"exists below", checkedExists, list(etcd, -1, false), kv.WrongAnswer},
 
 		{"delete", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: 1}, kv.OK},
 		{"delete of two", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: 2}, kv.WrongAnswer},

@@ -33,7 +33,7 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		c.list(r.Tag)
 		ok = c.parseRange(r.Body, e)
 		c.listed = false
-	case callCount:
+	case callCount, callExists:
 		ok = c.parseRange(r.Body, e)
 	case callDelete:
 		ok = c.parseDelete(r.Body, e)
@@ -57,8 +57,15 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	if why := c.impossible(call, e); why != nil {
 		e.Outcome, e.Text = kv.WrongAnswer, why
-	} else if call == callCount || call == callTxnCount {
+		return to, nil
+	}
+	switch call {
+	case callCount, callTxnCount:
 		e.Count = c.told.total
+	case callExists:
+		if e.Count = c.told.total; e.Count == 0 {
+			e.Outcome = kv.Miss
+		}
 	}
 	return to, nil
 }

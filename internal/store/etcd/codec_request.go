@@ -29,6 +29,15 @@ func (c *codec) get(op *store.Op, sub uint8) {
 	}
 }
 
+// exists sends a RangeRequest{key: 1, serializable: 7, count_only: 9}.
+func (c *codec) exists(op *store.Op, sub uint8) {
+	r := interval{key: op.Key, local: op.Consistency == kv.Local, RangeOp: &countOne}
+	r.put(c.conn.Call(c.rangeRPC, op.Tag, sub, r.size()))
+}
+
+// countOne asks for the number of keys of one name; nobody writes to it.
+var countOne = store.RangeOp{CountOnly: true}
+
 // interval is what a RangeRequest of several keys says.
 type interval struct {
 	key   []byte

@@ -35,6 +35,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		Operations: map[kv.Kind]string{
 			kv.Put:    "KV.Put",
 			kv.Get:    "KV.Range of one key",
+			kv.Exists: "KV.Range of one key, count_only",
 			kv.Range:  "KV.Range of an interval",
 			kv.Delete: "KV.DeleteRange of one key",
 			kv.CAS:    "KV.Txn that compares the key's mod_revision",

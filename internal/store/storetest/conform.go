@@ -50,6 +50,7 @@ func Operations(t *testing.T, f Fixture, a store.Access) {
 		name string
 		test func()
 	}{
+		{kv.Exists, "existence", c.agreeOnExistence},
 		{kv.Range, "ranges", c.agreeOnRanges},
 		{kv.Txn, "transactions", c.agreeOnTransactions},
 		{kv.STM, "optimistic transactions", c.agreeOnSTM},
@@ -152,6 +153,28 @@ func (c *conformer) conflict(key string, value []byte, version int64) {
 	e := c.want(kv.Conflict, CAS(key, value, version))
 	if _, now := c.theirs(key); e.Revision != Unknown && e.Revision != now {
 		c.t.Fatalf("key %.40q: the conflict says version %d, and it is %d", key, e.Revision, now)
+	}
+}
+
+// agreeOnExistence asks for a key that the official client writes and removes. Its
+// value is not read, and one that begins with its name is another key.
+func (c *conformer) agreeOnExistence() {
+	const key = "existence"
+	if err := c.client.Put(key+"s", []byte("v")); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, level := range c.levels {
+		c.want(kv.Miss, Exists(key, level))
+		if err := c.client.Put(key, []byte("value")); err != nil {
+			c.t.Fatal(err)
+		}
+		if e := c.want(kv.OK, Exists(key, level)); e.Count != 1 || e.Value != nil {
+			c.t.Errorf("%v: a key that is there: %+v", level, e)
+		}
+		if err := c.client.Delete(key); err != nil {
+			c.t.Fatal(err)
+		}
+		c.want(kv.Miss, Exists(key, level))
 	}
 }
 

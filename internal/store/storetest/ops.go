@@ -21,6 +21,11 @@ func Get(key string, level kv.Consistency) store.Op {
 	return store.Op{Kind: kv.Get, Key: []byte(key), Consistency: level}
 }
 
+// Exists asks whether one key is there.
+func Exists(key string, level kv.Consistency) store.Op {
+	return store.Op{Kind: kv.Exists, Key: []byte(key), Consistency: level}
+}
+
 // Delete removes one key.
 func Delete(key string) store.Op { return store.Op{Kind: kv.Delete, Key: []byte(key)} }
 

@@ -32,6 +32,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		Operations: map[kv.Kind]string{
 			kv.Put:    "setData: an etcd transaction that reads and writes the node's version, time and data, retried by zetcd when others were in between; create when the node is not there (a second request, inside the operation's time)",
 			kv.Get:    "getData: one etcd transaction of six ranges",
+			kv.Exists: "exists: the same etcd transaction",
 			kv.Range:  "getChildren2 of the key's parent: names without values, the whole list whatever the interval; those in the interval are counted",
 			kv.Delete: "delete of any version",
 			kv.CAS:    "setData with the version that the node must have; create when there must be none",

@@ -23,7 +23,8 @@ const (
 	callPutCreate        // create, after setData found no node
 	callPutAgain         // create, after the parents were made
 	callGet
-	callSync // before a linearizable get, which decides
+	callExists
+	callSync // before a linearizable read, which decides
 	callRange
 	callDelete
 	callCAS       // setData with a version
@@ -78,12 +79,13 @@ func (c *codec) Submit(op *store.Op) {
 		call.Sub = callPut
 		c.conn.SetData(call, p, op.Value, jute.AnyVersion)
 	case kv.Get:
-		if op.Consistency != kv.Local {
-			call.Sub, call.Extra = callSync, 1
-			c.conn.Sync(call, p)
-		}
+		c.syncFirst(&call, p, op.Consistency)
 		call.Sub = callGet
 		c.conn.GetData(call, p, false)
+	case kv.Exists:
+		c.syncFirst(&call, p, op.Consistency)
+		call.Sub = callExists
+		c.conn.Exists(call, p, false)
 	case kv.Range:
 		c.submitRange(call, op)
 	case kv.Delete:
@@ -93,6 +95,15 @@ func (c *codec) Submit(op *store.Op) {
 		c.submitCAS(call, p, op)
 	default:
 		c.refuse(call, "ZooKeeper has no such operation")
+	}
+}
+
+// syncFirst asks the member to catch up with its leader before a read that is
+// more than local.
+func (c *codec) syncFirst(call *jute.Call, p jute.Path, level kv.Consistency) {
+	if level != kv.Local {
+		call.Sub, call.Extra = callSync, 1
+		c.conn.Sync(*call, p)
 	}
 }
 

@@ -65,7 +65,7 @@ func (c *codec) advance(r *jute.Reply) (before int64) {
 func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
 	wrote := e.Outcome == kv.OK
 	switch r.Sub {
-	case callGet, callRange:
+	case callGet, callExists, callRange:
 		wrote = false
 	case callDelete:
 		wrote = wrote && e.Count > 0

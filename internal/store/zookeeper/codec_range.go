@@ -21,10 +21,7 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 		c.refuse(call, wrong)
 		return
 	}
-	if op.Consistency != kv.Local {
-		call.Sub, call.Extra = callSync, 1
-		c.conn.Sync(call, parent)
-	}
+	c.syncFirst(&call, parent, op.Consistency)
 	call.Sub = callRange
 	// The names come without their parent; what is kept of key and end is what
 	// follows it. The key alone is asked for without an end.

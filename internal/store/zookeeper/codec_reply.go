@@ -57,7 +57,7 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 		done, ok = c.putDone(r, e)
 	case callPutCreate, callPutAgain:
 		done = c.createDone(r, e)
-	case callGet:
+	case callGet, callExists:
 		ok = c.getDone(r, e)
 	case callRange:
 		ok = c.rangeDone(r, e, key, end)
@@ -189,7 +189,8 @@ func created(r *jute.Reply, e *store.Event) {
 	wrong(e, wrongPath(r, otherNode))
 }
 
-// getDone takes the answer to a get. A linearizable one is as good as the sync
+// getDone takes the answer to a get or an exists, whose stat comes without data.
+// A linearizable one is as good as the sync
 // before it.
 func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 	code := r.Code
@@ -199,10 +200,16 @@ func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 	switch {
 	case code == jute.OK:
 		b := jute.NewReader(r.Body)
-		e.Value = b.Buffer()
+		if r.Sub == callGet {
+			e.Value = b.Buffer()
+		}
 		s := b.Stat()
+		length := len(e.Value)
+		if r.Sub == callExists {
+			length = int(s.DataLength) // which is not read
+		}
 		e.Revision, e.Count = int64(s.Version)+1, 1
-		if wrong(e, wrongRead(&s, r.Zxid, len(e.Value))); r.Extra > 0 {
+		if wrong(e, wrongRead(&s, r.Zxid, length)); r.Extra > 0 {
 			wrong(e, c.syncWhy)
 		}
 		return b.OK()

@@ -31,6 +31,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		Operations: map[kv.Kind]string{
 			kv.Put:    "setData, and create when the node is not there (a second request, inside the operation's time)",
 			kv.Get:    "getData",
+			kv.Exists: "exists: the node's stat, without its data",
 			kv.Range:  "getChildren2 of the key's parent: names without values, the whole list whatever the interval; those in the interval are counted",
 			kv.Delete: "delete of any version",
 			kv.CAS:    "setData with the version that the node must have; create when there must be none. A node made anew counts its versions from the start again",
