@@ -165,7 +165,7 @@ func (c *coder) second(s *Second) {
 	small(c, uint64(Measured), &s.Phase)
 	small(c, mostSeconds, &s.Index)
 	small(c, mostCount, &s.Length)
-	c.counted(s.Counts.all()...)
+	c.counted(s.all()...)
 	c.counted(&s.Due, &s.Keys, &s.Retries, &s.Done, &s.Untold)
 	for i := range s.Outcomes {
 		c.counted(&s.Outcomes[i])
