@@ -145,8 +145,22 @@ func besideParameters() []*Parameter {
 			value: compactEvery()},
 		{Key: "compact.behind", Flag: "compact-index-delta", Meaning: "how many revisions before the present one a compaction keeps", Differs: "the revisions that a compaction keeps", Reads: &compactionReading,
 			value: behind()},
+		{Key: "compact-first", Meaning: "compact the store's history before the load, after the preload, so that it begins without old revisions",
+			Differs: "a compaction before the load", Reads: &compactFirstReading, Features: []kv.Feature{kv.Compaction},
+			value: bounded(yesNo(func(l *Load) *bool { return &l.CompactFirst }))},
 		{Key: "compare-hashes", Flag: "check-hashkv", Meaning: "ask all endpoints afterwards for the hash of their data, and fail where they differ", Features: []kv.Feature{kv.Hashes},
 			value: yesNo(func(l *Load) *bool { return &l.CompareHashes })},
+	}
+}
+
+var compactFirstReading = Reading{"compacted first", ifCompactedFirst("yes"), ifCompactedFirst("history compacted before the load")}
+
+func ifCompactedFirst(text string) func(*Load) string {
+	return func(l *Load) string {
+		if !l.CompactFirst {
+			return ""
+		}
+		return text
 	}
 }
 

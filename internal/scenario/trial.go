@@ -168,6 +168,8 @@ type Load struct {
 	// STM is what kv.STM operations are; nil for DefaultSTM.
 	STM     *STM
 	Compact Compaction
+	// CompactFirst discards the store's history between the preload and the load.
+	CompactFirst bool
 	// CompareHashes asks all endpoints after the load for the hash of their data.
 	CompareHashes bool
 	Cleanup       Cleanup

@@ -202,6 +202,11 @@ func TestPlan(t *testing.T) {
 			l.Total, l.KeySpace = 10_000, 10_000
 			l.Compact, l.CompareHashes = scenario.Compaction{Every: 5 * time.Minute, Behind: 1000}, true
 		}},
+		{"compaction first", []string{"put", "--compact-first", "--preload"}, func(l *scenario.Load) {
+			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
+			l.Total, l.KeySpace, l.Preload = 10_000, 10_000, true
+			l.CompactFirst = true
+		}},
 		{"range in pages", []string{"range", "--prefix", "--paginate", "--keys-only"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.Range, kv.Linearizable, 1)}
 			l.RangeKey, l.RangeEnd, l.Scan = []byte(firstOfAll), []byte(afterAll), scenario.Scan{KeysOnly: true, PageSize: 10_000}

@@ -113,6 +113,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 			return nil, clean.failed(a, err)
 		}
 	}
+	if err := t.compactFirst(ctx, members); err != nil {
+		return nil, clean.failed(a, err)
+	}
 	release, err := t.grant(ctx, a, members)
 	if err != nil {
 		return nil, clean.failed(a, err)
@@ -323,3 +326,21 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	}
 	return m, nil
 }
+
+// compactFirst discards the store's history, where the load asks for it: what is
+// measured then begins as on a store that was never written to but for its keys.
+func (t *Trial) compactFirst(ctx context.Context, m *members) error {
+	if !t.Spec.Load.CompactFirst {
+		return nil
+	}
+	t.report(Progress{Stage: "compacting"})
+	ctx, cancel := context.WithTimeout(ctx, firstCompactionTimeout)
+	defer cancel()
+	if _, err := m.admin.(store.Maintainer).Compact(ctx); err != nil { // the scenario was refused without it
+		return fmt.Errorf("the store's history cannot be compacted before the load: %w", err)
+	}
+	return nil
+}
+
+// firstCompactionTimeout leaves room for the history of a large preload.
+const firstCompactionTimeout = time.Minute
