@@ -7,10 +7,11 @@ type Counts struct {
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`
 	Extra    uint64 `json:"extra_requests"` // beyond the first that successes took
+	Late     uint64 `json:"late_answers"`   // that came after their operation had timed out
 }
 
 // all are the counts, for adding and for passing on.
-func (c *Counts) all() []*uint64 { return []*uint64{&c.BytesIn, &c.BytesOut, &c.Extra} }
+func (c *Counts) all() []*uint64 { return []*uint64{&c.BytesIn, &c.BytesOut, &c.Extra, &c.Late} }
 
 // AddCounts adds another second's or shard's.
 func (c *Counts) AddCounts(o *Counts) {

@@ -100,3 +100,34 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 		t.Errorf("all keys are %q", got)
 	}
 }
+
+// A figure that has a title and no place of its own is a column where some trial
+// has it, with its share of the whole, and a threshold may bound it.
+func TestColumnsOfWhatSomeTrialsHave(t *testing.T) {
+	trials := []record.Trial{{State: record.Complete, Due: 1000}, {State: record.Complete, Due: 1000}}
+	trials[1].Number = 1
+	run := &record.Run{Trials: trials}
+	late := func() (cells []Cell) {
+		table := Tables(Rows(run))[0]
+		for i, c := range table.Columns {
+			if c.Title == "late answers" {
+				for _, row := range table.Rows {
+					cells = append(cells, row[i])
+				}
+			}
+		}
+		return cells
+	}
+	if cells := late(); cells != nil {
+		t.Errorf("nobody has any: %+v", cells)
+	}
+	trials[1].Late = 20
+	if cells := late(); len(cells) != 2 || cells[0].Value.Number != 0 || cells[1].Value.Number != 20 || cells[1].Share.Number != 0.02 {
+		t.Errorf("%+v", cells)
+	}
+	th, err := ParseThreshold("late-answers<=1%")
+	must(t, err)
+	if missed, err := CheckRun([]Threshold{th}, run, ""); err != nil || len(missed) != 1 {
+		t.Errorf("%v, %v", missed, err)
+	}
+}

@@ -164,6 +164,8 @@ func flightFigures() []Figure {
 			Meaning: "that were written to them", of: number(func(t *Trial) uint64 { return t.BytesOut })},
 		{Name: "extra-requests", Field: "extra_requests", Unit: measure.Number, Whole: due,
 			Meaning: "requests beyond one an operation, of operations that completed", of: number(func(t *Trial) uint64 { return t.Extra })},
+		{Name: "late-answers", Field: "late_answers", Title: "late answers", Line: "late_answers", Unit: measure.Number, Better: Less, Whole: due,
+			Meaning: "answers that came in the window after their operation had timed out: those were slow, and not lost. A store that answers in order, as ZooKeeper does, sends them; where a request can be cancelled, or its connection is replaced, none comes", of: number(func(t *Trial) uint64 { return t.Late })},
 		{Name: "lost-members", Unit: measure.Number, Better: Less, Whole: due, Column: "lost_members",
 			of: number(func(t *Trial) int { return len(t.LostMembers) })},
 		{Name: "term-changes", Field: "term_changes", Unit: measure.Number, Whole: due,

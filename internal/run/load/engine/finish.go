@@ -22,6 +22,9 @@ func (l *Loop) handle(i int) {
 		case store.Late:
 			c.open--
 			c.late--
+			if s := l.clock.current; s != nil { // nil behind the window
+				s.Late++
+			}
 			l.slots.release(ev.Tag)
 		case store.Done:
 			c.open--

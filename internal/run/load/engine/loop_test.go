@@ -317,6 +317,9 @@ func TestLateAnswerIsAwaited(t *testing.T) {
 	if b.totals.Outcomes[kv.TimedOut] != 1 || b.totals.Outcomes[kv.NotSent] != 0 || b.res.Reconnects != 0 {
 		t.Errorf("outcomes %v, reconnects %d: want one timeout, and the connection goes on", b.totals.Outcomes, b.res.Reconnects)
 	}
+	if b.totals.Late != 1 {
+		t.Errorf("%d answers came late: want the one", b.totals.Late)
+	}
 }
 
 // A connection on which only answers that nobody waits for are left, and which
