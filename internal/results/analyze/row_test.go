@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -129,5 +130,27 @@ func TestColumnsOfWhatSomeTrialsHave(t *testing.T) {
 	must(t, err)
 	if missed, err := CheckRun([]Threshold{th}, run, ""); err != nil || len(missed) != 1 {
 		t.Errorf("%v, %v", missed, err)
+	}
+}
+
+// How many compare-and-sets did not hold is a column of the trials that have
+// any, with their share.
+func TestConflictsHaveAColumn(t *testing.T) {
+	trials := []record.Trial{{State: record.Complete, Due: 400, Conflicts: 100}, {State: record.Complete, Due: 400}}
+	trials[1].Number = 1
+	column := func() int {
+		return slices.IndexFunc(Tables(Rows(&record.Run{Trials: trials}))[0].Columns, func(c Column) bool { return c.Title == "conflicts" })
+	}
+	i := column()
+	if i < 0 {
+		t.Fatal("there is no column")
+	}
+	rows := Tables(Rows(&record.Run{Trials: trials}))[0].Rows
+	if a, b := rows[0][i], rows[1][i]; a.Value.Number != 100 || a.Share.Number != 0.25 || b.Value.Number != 0 {
+		t.Errorf("%+v and %+v", a, b)
+	}
+	trials[0].Conflicts = 0
+	if column() >= 0 {
+		t.Error("there is a column of nothing")
 	}
 }

@@ -49,7 +49,7 @@ func operationFigures() []Figure {
 			func(t *Trial) uint64 { return t.Operations }),
 		part(Figure{Name: "errors", Line: "errors", Field: "errors", Title: "errors", Better: Less, Meaning: "of those due: failed, wrong answers among them"},
 			func(t *Trial) uint64 { return t.Errors }),
-		part(Figure{Name: "conflicts", Field: "conflicts", Meaning: "of `operations`: compare-and-sets whose condition did not hold"},
+		part(Figure{Name: "conflicts", Field: "conflicts", Title: "conflicts", Meaning: "of `operations`: compare-and-sets whose condition did not hold"},
 			func(t *Trial) uint64 { return t.Conflicts }),
 		part(Figure{Name: "misses", Field: "misses", Meaning: "of `operations`: reads of a key that is not there"},
 			func(t *Trial) uint64 { return t.Misses }),
