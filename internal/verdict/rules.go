@@ -27,6 +27,15 @@ const (
 	MinCarriedInAge = 100 * time.Millisecond
 )
 
+// The limits of R25: how far the throughputs of the window's two halves may be
+// apart, as a share of their mean, and as a multiple of the error that their
+// seconds show; in halves of fewer seconds that error is a guess.
+const (
+	MaxDrift       = 0.10
+	maxDriftErrors = 4
+	MinHalfSeconds = 15
+)
+
 // rule is one question.
 type rule struct {
 	number int
@@ -47,7 +56,7 @@ func rules() []rule {
 		{11, errorShare}, {12, tooFewSamples}, {13, memberLost}, {14, leaderChanged},
 		{15, carriedIn}, {16, inFlightLimit}, {17, notDurable}, {18, misses}, {19, interrupted},
 		{20, eventsImpossible}, {21, eventsAmiss}, {22, membersDisagree}, {23, foreign},
-		{24, inventedMembers},
+		{24, inventedMembers}, {25, unsteady},
 	}
 }
 
@@ -178,6 +187,22 @@ func inFlightLimit(f *Figures) finding {
 	return judged(e, "%d of %d operations waited for a connection that was free: all were occupied, and each takes one operation at a time; more connections would ask more of the store", f.NoRoom, f.Due)
 }
 
+// unsteady asks whether one throughput describes the window: a store that fills
+// up, compacts or throttles becomes slower in it, and one that is still warming up
+// faster, and then the figures are those of the window's length.
+func unsteady(f *Figures) finding {
+	a, b := &f.Halves[0], &f.Halves[1]
+	if f.OpenLoop || min(a.Seconds, b.Seconds) < MinHalfSeconds {
+		return fine()
+	}
+	mean, apart := (a.PerSecond+b.PerSecond)/2, math.Abs(a.PerSecond-b.PerSecond)
+	if apart <= MaxDrift*mean || apart <= maxDriftErrors*math.Hypot(a.Error, b.Error) {
+		return fine()
+	}
+	return suspect("throughput was not steady: %.0f/s in the first half of the window and %.0f/s in the second, more than %s apart; a longer warm-up, or a longer window, shows which of them lasts",
+		a.PerSecond, b.PerSecond, measure.Percent(MaxDrift))
+}
+
 func notDurable(f *Figures) finding {
 	if !f.Writes || !f.DurabilityKnown || f.durable() || f.VolatileMeant {
 		return fine()
@@ -233,6 +258,8 @@ type Figures struct {
 	Untold       uint64   // of members and terms beyond those that are kept apart; the warm-up's included
 	// Done is the successes done inside the window, whenever they were due.
 	Done uint64
+	// Halves are the window's two, of its whole seconds.
+	Halves [2]Half
 
 	// Times from due to the end, of successes and errors together.
 	TotalNS float64 // their sum
@@ -297,6 +324,13 @@ type Figures struct {
 	Volatile        bool   // that file system forgets at power loss, as tmpfs does
 	Unsynced        bool   // the store was told not to sync
 	VolatileMeant   bool   // the scenario says that this is meant
+}
+
+// Half is one half of a window: operations done a second in so many seconds, and
+// the standard error of that as the seconds differ.
+type Half struct {
+	Seconds          int
+	PerSecond, Error float64
 }
 
 // EventFigures are about the events that watchers got: of the whole load, its
