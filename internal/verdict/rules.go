@@ -43,7 +43,7 @@ func rules() []rule {
 		{5, stopped}, {6, throttled}, {7, waitedForProcessor}, {8, late}, {9, generatorBusy}, {10, stolen},
 		{11, errorShare}, {12, tooFewSamples}, {13, memberLost}, {14, leaderChanged},
 		{15, carriedIn}, {16, inFlightLimit}, {17, notDurable}, {18, misses}, {19, interrupted},
-		{20, eventsImpossible}, {21, eventsAmiss}, {22, membersDisagree}, {23, foreign},
+		{20, eventsImpossible}, {21, eventsFaulty}, {22, membersDisagree}, {23, foreign},
 		{24, inventedMembers},
 	}
 }

@@ -122,9 +122,9 @@ func (g *Gate) CheckThresholds(trials []record.Conditions) error {
 	return nil
 }
 
-// told has a run tell its seconds, if lines are wanted, between what the display
-// shows. What it returns may be nil, which prints nothing.
-func (g *Gate) told(o *runner.Options, d *Display) *intervals {
+// reportSeconds has a run report its seconds, if lines are wanted, between what
+// the display shows. What it returns may be nil, which prints nothing.
+func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	if g == nil || g.interval == 0 {
 		return nil
 	}

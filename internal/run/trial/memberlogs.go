@@ -151,7 +151,7 @@ func (w *monitor) happened(h probe.LogEvent) {
 		e.Text += fmt.Sprintf(" (%s)", measure.Duration(float64(h.Duration)))
 	}
 	if h.Kind == store.Elected && h.Count <= 1 {
-		w.elections.tell(election{member: h.Member, term: h.Term, at: h.Time})
+		w.elections.addLogged(election{member: h.Member, term: h.Term, at: h.Time})
 	}
 	_ = w.out.Event(e) // an error stays in the writer
 }

@@ -15,8 +15,8 @@ import (
 // How often the trial's progress is reported, and how soon members are asked
 // again for what they do not agree on yet.
 const (
-	tellEvery = 250 * time.Millisecond
-	askEvery  = 100 * time.Millisecond
+	progressEvery = 250 * time.Millisecond
+	askEvery      = 100 * time.Millisecond
 )
 
 // monitor follows a running load: it records its seconds, follows
@@ -170,7 +170,7 @@ const p99Lives = 2 * time.Second
 // progress tells how the load goes: how many operations were done in the last
 // second is counted here, and so falls to 0 in a stall.
 func (w *monitor) progress(ctx context.Context, g load.Job) {
-	ticker := time.NewTicker(tellEvery)
+	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	var recent meter
 	var window opening
@@ -182,14 +182,14 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 			failed, asked = p.Failed, now
 			w.follower.Poke()
 		}
-		told := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
-		window.tell(p, now, &told)
+		current := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
+		window.fill(p, now, &current)
 		w.mu.Lock()
 		if now.Sub(w.lastAt) < p99Lives {
-			told.P99 = w.lastP99
+			current.P99 = w.lastP99
 		}
 		w.mu.Unlock()
-		w.t.report(told)
+		w.t.report(current)
 		select {
 		case <-ctx.Done():
 			return
@@ -206,7 +206,7 @@ type opening struct {
 	length       time.Duration
 }
 
-func (o *opening) tell(p load.Progress, now time.Time, told *Progress) {
+func (o *opening) fill(p load.Progress, now time.Time, to *Progress) {
 	open := p.Phase == measure.Measured.String()
 	if o.at.IsZero() && open {
 		o.at, o.done, o.failed = now, p.Done, p.Failed
@@ -217,8 +217,8 @@ func (o *opening) tell(p load.Progress, now time.Time, told *Progress) {
 	if open {
 		o.length = now.Sub(o.at)
 	}
-	told.Done, told.InWindow = p.Done-o.done, o.length
-	told.Ended = told.Done + p.Failed - o.failed
+	to.Done, to.InWindow = p.Done-o.done, o.length
+	to.Ended = to.Done + p.Failed - o.failed
 }
 
 // meter tells how fast a count rose in the last second.

@@ -187,14 +187,14 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		return c.endSTM(place, &e, to), nil
 	}
 	p := &t.pairs[r.Tag%maxSTMPairs]
-	c.told = aside{}
+	c.extra = aside{}
 	if !c.parseRange(r.Body, &e) {
 		return to, errMalformed
 	}
 	if why := c.impossible(callGet, &e); why != nil {
 		return c.wrongSTM(place, why, to), nil
 	}
-	p.take(&e, c.told.revision, t.edit != nil)
+	p.take(&e, c.extra.revision, t.edit != nil)
 	if t.base == 0 {
 		t.base = max(p.revision, 1) // 0 would wait for ever
 	}
@@ -216,7 +216,7 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	t := &c.stm.table[place]
 	e := store.Event{Tag: t.tag}
 	committed, ok := c.parseSTM(t, r.Body, &e)
-	why := t.impossible(&c.told, &e)
+	why := t.impossible(&c.extra, &e)
 	switch {
 	case !ok:
 		return to, errMalformed

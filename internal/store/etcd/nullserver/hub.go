@@ -25,7 +25,7 @@ type hub struct {
 	mu     sync.Mutex // guards what follows
 	keys   map[string][]*watcher
 	ranges []*watcher
-	batch  []timer.Item[*pending] // kept for tell
+	batch  []timer.Item[*pending] // kept for notify
 	reply  *pb.WatchResponse      // with one event, likewise
 	lease  leases
 }
@@ -108,7 +108,7 @@ func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	event.Type = mvccpb.Event_PUT
 	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], e.Key...), e.Value
 	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = e.Created, e.Changed, e.Version
-	h.tell(e.Key, prev)
+	h.notify(e.Key, prev)
 }
 
 // removed tells of a key that was removed at a revision. It has its name alone.
@@ -119,12 +119,12 @@ func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
 	event.Type = mvccpb.Event_DELETE
 	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], prev.Key...), nil
 	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = 0, revision, 0
-	h.tell(string(prev.Key), prev)
+	h.notify(string(prev.Key), prev)
 }
 
-// tell sends the event to the key's watchers, with what was there before to
+// notify sends the event to the key's watchers, with what was there before to
 // those that want to know it.
-func (h *hub) tell(key string, prev *mvccpb.KeyValue) {
+func (h *hub) notify(key string, prev *mvccpb.KeyValue) {
 	now := h.server.Clock.Now()
 	for _, w := range h.keys[key] {
 		h.send(w, prev, now)

@@ -130,16 +130,16 @@ type firstLine string
 type lineWriter struct {
 	b    []byte
 	to   chan<- firstLine
-	told bool
+	sent bool
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
-	if w.told {
+	if w.sent {
 		return len(p), nil
 	}
 	w.b = append(w.b, p...)
 	if line, _, found := bytes.Cut(w.b, []byte("\n")); found {
-		w.told = true
+		w.sent = true
 		w.to <- firstLine(strings.TrimSpace(string(line)))
 	}
 	return len(p), nil
