@@ -168,7 +168,7 @@ func (a *app) load(args []string, o scenario.Options) (*scenario.Scenario, error
 	return scenario.ParseFileWith(args[0], a.Catalog, o)
 }
 
-// plan prints what a dry run tells.
+// plan prints what a dry run shows.
 func (a *app) plan(s *scenario.Scenario) {
 	for _, line := range s.Lines() {
 		a.Printf("%s\n", line)

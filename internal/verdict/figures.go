@@ -91,7 +91,7 @@ type Figures struct {
 	DurabilityKnown bool
 	FileSystem      string // of the members' data folders
 	Volatile        bool   // that file system forgets at power loss, as tmpfs does
-	Unsynced        bool   // the store was told not to sync
+	Unsynced        bool   // the store is configured not to sync
 	VolatileMeant   bool   // the scenario says that this is meant
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Gate is what a run's result is held to, and how it is told while it runs: the
+// Gate is what a run's result is held to, and how it is reported while it runs: the
 // flags that commands with a result share. The nil gate asks for nothing.
 type Gate struct {
 	Thresholds thresholds
@@ -161,7 +161,7 @@ func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
 	return append(all, c), nil
 }
 
-// Missed tells which thresholds a run misses, a line each.
+// Missed reports which thresholds a run misses, a line each.
 func (a *App) Missed(g *Gate, run *record.Run, dir string) ([]analyze.Missed, error) {
 	if g == nil || run == nil {
 		return nil, nil

@@ -91,7 +91,7 @@ func (v *intervals) watch(p runner.Progress) {
 // and operations in flight those at its end.
 func (v *intervals) write(seconds float64) {
 	v.open = false
-	var length *float64 // null if it cannot be told how long the last one was
+	var length *float64 // null if it is not known how long the last one was
 	if seconds > 0 {
 		length = &seconds
 	}

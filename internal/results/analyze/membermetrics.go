@@ -108,7 +108,7 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	return m
 }
 
-// besideWindow is how far outside of the window a row can be that still tells
+// besideWindow is how far outside of the window a row can be that still shows
 // what happened in it.
 const besideWindow = 5 * time.Second
 

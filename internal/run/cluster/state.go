@@ -68,7 +68,7 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 // parse reads a state file and refuses one that names anything that up does not
 // make.
 func parse(b []byte, dir string) (*Playground, error) {
-	if len(b) == 0 { // whoever made it was killed in that moment
+	if len(b) == 0 { // the process that made it was killed in that moment
 		return &Playground{Dir: dir, Schema: stateSchema, Place: host.Here()}, nil
 	}
 	p := &Playground{}

@@ -41,7 +41,7 @@ type World interface {
 	// Now is its clock, in nanoseconds.
 	Now() int64
 	// Begin says that all loops have been given the time at which to begin, or
-	// have been told to end.
+	// have been asked to end.
 	Begin()
 }
 

@@ -23,8 +23,8 @@ const (
 type elections struct {
 	mu     sync.Mutex
 	logged []election // by logs
-	seen   []election // by asking, and not told by a log yet
-	kept   []election // by asking, which no log tells
+	seen   []election // by asking, and not in a log yet
+	kept   []election // by asking, which no log has
 }
 
 // election is one, as a witness has it.
@@ -51,7 +51,7 @@ func (l *elections) see(e election) {
 }
 
 // unlogged takes out those that were seen before the given time and that no log
-// has told: what remains is the time at which they were seen.
+// has: what remains is the time at which they were seen.
 func (l *elections) unlogged(before time.Time) (out []election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *elections) unlogged(before time.Time) (out []election) {
 	return out
 }
 
-// isLogged reports whether a log told what was seen. A line that names its term is
+// isLogged reports whether a log has what was seen. A line that names its term is
 // of that term's election. Of the others it is one between the time at which
 // the leader before was still confirmed and that at which the new one was seen.
 func (l *elections) isLogged(seen *election) bool {

@@ -99,7 +99,7 @@ func (w *monitor) note(c follow.Change, name string) {
 }
 
 // settle records the elections that were seen before the given time and that no
-// log has told.
+// log has.
 func (w *monitor) settle(before time.Time) {
 	for _, e := range w.elections.unlogged(before) {
 		_ = w.out.Event(e.event()) // an error stays in the writer

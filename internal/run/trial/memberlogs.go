@@ -15,11 +15,11 @@ import (
 )
 
 // How often the members' logs are read, and how long before the load what they
-// told still belongs to the trial.
+// reported still belongs to the trial.
 const (
 	readEvery   = time.Second
 	eventsFrom  = time.Second
-	signalClock = time.Millisecond // what logs tell times to
+	signalClock = time.Millisecond // the resolution of times in logs
 )
 
 // logs are the members' logs, followed from where they ended before the

@@ -20,7 +20,7 @@ const (
 )
 
 // monitor follows a running load: it records its seconds, follows
-// elections, samples the machine and tells the progress.
+// elections, samples the machine and reports the progress.
 type monitor struct {
 	t   *Trial
 	m   *members
@@ -163,11 +163,11 @@ func (w *monitor) mark(m load.Mark) {
 	}
 }
 
-// p99Lives is how long a second's p99 is told: a second comes when nothing due
+// p99Lives is how long a second's p99 is shown: a second comes when nothing due
 // in it is open, so none comes while the store stalls.
 const p99Lives = 2 * time.Second
 
-// progress tells how the load goes: how many operations were done in the last
+// progress reports how the load goes: how many operations were done in the last
 // second is counted here, and so falls to 0 in a stall.
 func (w *monitor) progress(ctx context.Context, g load.Job) {
 	ticker := time.NewTicker(progressEvery)
@@ -177,7 +177,7 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 	failed, asked := uint64(0), time.Now()
 	for {
 		p, now := g.Progress(), time.Now()
-		// A member that stands still keeps its connections: only timeouts tell.
+		// A member that stands still keeps its connections: only timeouts show it.
 		if p.Failed > failed && now.Sub(asked) >= time.Second {
 			failed, asked = p.Failed, now
 			w.follower.Poke()
@@ -199,7 +199,7 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 }
 
 // opening counts the operations that ended since the window was seen open: for
-// telling how far it is, not for figures.
+// showing how far it is, not for figures.
 type opening struct {
 	at           time.Time
 	done, failed uint64 // before
@@ -221,7 +221,7 @@ func (o *opening) fill(p load.Progress, now time.Time, to *Progress) {
 	to.Ended = to.Done + p.Failed - o.failed
 }
 
-// meter tells how fast a count rose in the last second.
+// meter returns how fast a count rose in the last second.
 type meter struct{ readings []reading }
 
 type reading struct {

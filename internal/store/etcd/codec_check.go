@@ -82,7 +82,7 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 }
 
 // headless reports whether the header is none: etcd names the member, and
-// whoever stands in for it has at least a revision.
+// a proxy in its place has at least a revision.
 func (t *aside) headless(e *store.Event) bool {
 	return t.revision < 0 || t.revision == 0 && e.Member == 0
 }

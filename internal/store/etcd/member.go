@@ -60,7 +60,7 @@ func watchParent(stdin io.Reader, cancel context.CancelCauseFunc) {
 	cancel(errParentGone)
 }
 
-// closeMember closes in good order when it was told to stop; without a parent
+// closeMember closes in good order when it was asked to stop; without a parent
 // it takes no longer than closeGrace, since nobody is left to insist.
 func closeMember(ctx context.Context, e *embed.Etcd) error {
 	if !errors.Is(context.Cause(ctx), errParentGone) {

@@ -110,7 +110,7 @@ func ofServer(head, msg []byte) (store.Signal, bool) {
 //
 //	[2026-03-01T12:00:00.123+0000][info][gc] GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(512M) 2.345ms
 //
-// Each pause is one line, written at its end. What the collector does beside
+// Each pause is one line, written at its end. What the collector does besides
 // the program's threads is no pause.
 func ofJava(line []byte) (store.Signal, bool) {
 	stamp, rest, ok := bytes.Cut(line[1:], []byte("]"))

@@ -194,7 +194,7 @@ func (p *poller) Dial(i int, endpoint string) {
 	})
 }
 
-// Dialled is what a Server also is when it can refuse connections.
+// Dialled is an optional interface of a Server: one that can refuse connections.
 type Dialled interface {
 	// Dial says how a dial ends; nil connects.
 	Dial(at int64, endpoint string) error

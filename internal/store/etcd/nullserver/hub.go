@@ -11,14 +11,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
 
-// hub knows the watchers of a null cluster and tells them what is written. A
-// write tells it under the locks of its keys, so that a key's events keep their
+// hub knows the watchers of a null cluster and notifies them of what is written. A
+// write notifies it under the locks of its keys, so that a key's events keep their
 // order; they go out through the schedule, because the writer holds the lock of
 // its own connection and must not wait for another's.
 type hub struct {
 	server *server
 	script *null.Script
-	events atomic.Uint64 // told, over all watchers
+	events atomic.Uint64 // sent, over all watchers
 	count  atomic.Int64  // of watchers
 	before atomic.Bool   // one wants to know what was there before
 
@@ -99,7 +99,7 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 // listens reports whether anybody watches.
 func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
 
-// written tells of an entry that was written, and what it was before if that is
+// written notifies of an entry that was written, and what it was before if that is
 // known.
 func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	h.mu.Lock()
@@ -111,7 +111,7 @@ func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	h.notify(e.Key, prev)
 }
 
-// removed tells of a key that was removed at a revision. It has its name alone.
+// removed notifies of a key that was removed at a revision. It has its name alone.
 func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -23,7 +23,7 @@ const lastWords = 4 << 10
 // finished is a process that ran to its end.
 type finished struct {
 	stdout []byte
-	cpu    time.Duration // user and system time, as wait4(2) tells it
+	cpu    time.Duration // user and system time, as wait4(2) reports it
 	// err says how it failed; what it printed before may still be of use.
 	err error
 }
@@ -126,7 +126,7 @@ func (s *Server) Stop() {
 
 type firstLine string
 
-// lineWriter tells the first line and drops the rest.
+// lineWriter sends the first line and drops the rest.
 type lineWriter struct {
 	b    []byte
 	to   chan<- firstLine
