@@ -45,7 +45,7 @@ func NewDisplay(to io.Writer, width func() int) *Display {
 	return d
 }
 
-// terminalWidth asks anew each time, because windows change.
+// terminalWidth asks again each time, because windows change.
 func (d *Display) terminalWidth() int {
 	if !d.to.IsTerminal() || os.Getenv("TERM") == "dumb" {
 		return 0

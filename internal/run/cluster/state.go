@@ -105,7 +105,7 @@ func (p *Playground) own(folder *host.Folder) error {
 }
 
 // same compares what was noted of a file with what is there. A boot may number
-// the devices anew.
+// the devices again.
 func (p *Playground) same(noted, now host.FileID) bool {
 	return noted.Inode == now.Inode && (noted.Device == now.Device || p.Place.Reach() == host.Rebooted)
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// An election has two witnesses: the log of the member that was elected, whose
-// time is right, and the members' answers, by which it is seen some time later.
+// An election is known from two sources: the log of the member that was elected,
+// whose time is right, and the members' answers, by which it is seen some time
+// later.
 const (
 	// clocksDiffer is how far a log's time may be from ours.
 	clocksDiffer = time.Second
@@ -27,7 +28,7 @@ type elections struct {
 	kept   []election // by asking, which no log has
 }
 
-// election is one, as a witness has it.
+// election is one, as a source has it.
 type election struct {
 	member string // its name
 	term   uint64 // 0: not said

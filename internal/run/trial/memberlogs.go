@@ -121,10 +121,10 @@ func (w *monitor) read(ctx context.Context) {
 	}
 }
 
-// lastWords reads the logs once more when the load has ended and the members
+// readLastLogs reads the logs once more when the load has ended and the members
 // were asked for the last time: what happened at the end has been written by
 // then. What was only counted until now is recorded too.
-func (w *monitor) lastWords(ctx context.Context) {
+func (w *monitor) readLastLogs(ctx context.Context) {
 	if w.heard != nil {
 		w.read(ctx)
 		for _, h := range w.heard.Beyond() {

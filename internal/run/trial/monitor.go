@@ -44,8 +44,8 @@ type monitor struct {
 	uncompacted    int // compactions that failed; compact's, read after the load
 	uncompactedWhy string
 
-	generator driven   // attend's
-	aimed     []string // where it was sent last; attend's
+	generator driven   // for handleChanges alone
+	aimed     []string // where it was sent last; for handleChanges alone
 	follower  *follow.Follower
 	done      func() uint64 // operations that the load has completed; set before the follower runs
 	elections elections

@@ -229,9 +229,9 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	if err != nil {
 		return nil, err
 	}
-	w.attend(t.askAgain(m))
+	w.handleChanges(t.askAgain(m))
 	w.scrapes.all(statusTimeout)
-	w.lastWords(context.WithoutCancel(ctx))
+	w.readLastLogs(context.WithoutCancel(ctx))
 	if err := w.made(res.Measured); err != nil {
 		return nil, err
 	}

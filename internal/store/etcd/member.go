@@ -61,7 +61,7 @@ func watchParent(stdin io.Reader, cancel context.CancelCauseFunc) {
 }
 
 // closeMember closes in good order when it was asked to stop; without a parent
-// it takes no longer than closeGrace, since nobody is left to insist.
+// it takes no longer than closeGrace, since nothing is left to end it.
 func closeMember(ctx context.Context, e *embed.Etcd) error {
 	if !errors.Is(context.Cause(ctx), errParentGone) {
 		e.Close()

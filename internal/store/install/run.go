@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/environ"
 )
 
-// The last words of a tool that fit into a sentence.
+// How much of the end of a tool's output fits into a sentence.
 const (
 	wordLines = 6
 	wordBytes = 300 // of a line

@@ -10,7 +10,7 @@ import (
 
 type hey struct{}
 
-// NewHey returns hey, which is written in Go upon net/http.
+// NewHey returns hey, which is written in Go on net/http.
 func NewHey() Peer { return hey{} }
 
 func (hey) Name() string     { return Hey }

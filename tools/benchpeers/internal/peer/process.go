@@ -17,8 +17,8 @@ import (
 // stopGrace is how long a process that was asked to end may take.
 const stopGrace = 5 * time.Second
 
-// lastWords is how much of a process's standard error is kept.
-const lastWords = 4 << 10
+// maxStderr is how much of a process's standard error is kept.
+const maxStderr = 4 << 10
 
 // finished is a process that ran to its end.
 type finished struct {
@@ -35,7 +35,7 @@ func runProcess(ctx context.Context, path string, args ...string) finished {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var stdout bytes.Buffer
-	stderr := tail{limit: lastWords}
+	stderr := tail{limit: maxStderr}
 	cmd := command(ctx, path, args, &stderr)
 	cmd.Stdout = &stdout
 	err := cmd.Run()
@@ -96,7 +96,7 @@ func StartServer(ctx context.Context, path string, args ...string) (*Server, err
 	ctx, stop := context.WithCancel(ctx)
 	s := &Server{stop: stop, ended: make(chan struct{})}
 	first := make(chan firstLine, 1)
-	stderr := tail{limit: lastWords}
+	stderr := tail{limit: maxStderr}
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
