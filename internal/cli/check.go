@@ -182,3 +182,14 @@ func (a *app) unread(f *checkFlags, when, why string) error {
 	}
 	return errors.New(why)
 }
+
+// judged is the end of a check whose result was printed, or could not be.
+func judged(pass bool, err error) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("the result cannot be written: %w", err)
+	case !pass:
+		return &command.Exit{Code: command.ExitFailed}
+	}
+	return nil
+}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -72,12 +71,6 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 		default:
 			err = report.ScaleCheck(a.Stdout, &c, f.verbose)
 		}
-		switch {
-		case err != nil:
-			return fmt.Errorf("the result cannot be written: %w", err)
-		case !c.Pass:
-			return &command.Exit{Code: command.ExitFailed}
-		}
-		return nil
+		return judged(c.Pass, err)
 	})
 }

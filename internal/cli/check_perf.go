@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strconv"
 	"time"
@@ -105,12 +104,6 @@ func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
 		} else {
 			err = report.PerfCheck(a.Stdout, &c, f.verbose)
 		}
-		switch {
-		case err != nil:
-			return fmt.Errorf("the result cannot be written: %w", err)
-		case !c.Pass:
-			return &command.Exit{Code: command.ExitFailed}
-		}
-		return nil
+		return judged(c.Pass, err)
 	})
 }

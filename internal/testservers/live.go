@@ -80,7 +80,7 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	ctx, cancel := context.WithTimeout(t.Context(), max(patience, launch.StartTimeout))
 	defer cancel()
 	for _, e := range l.Endpoints {
-		poll(ctx, t, func() error { return c.Ready(ctx, e) })
+		storetest.Poll(ctx, t, func() error { return c.Ready(ctx, e) })
 	}
 	return l
 }
@@ -102,24 +102,6 @@ func (l *Live) start(t testing.TB, p store.Process) {
 			t.Logf("%s: ...%s", p.Name, text[max(0, len(text)-3000):])
 		}
 	})
-}
-
-// poll asks until the answer is nil.
-func poll(ctx context.Context, t testing.TB, ask func() error) {
-	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := ask()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("the cluster is not ready: %v", err)
-		case <-tick.C:
-		}
-	}
 }
 
 // Places gives each member ports that are the test's own, and a folder.

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,22 +30,8 @@ func serve(t *testing.T, st store.Store, script string) served {
 	if !ok {
 		t.Skipf("%s has no null server", st.Name())
 	}
-	server, err := null.NullServer(store.NullOptions{Script: script, Memory: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
-	t.Cleanup(func() {
-		cancel()
-		storetest.Ended(t, "the null server", ended)
-	})
-	return served{st, l.Addr().String()}
+	endpoint := storetest.ServeNull(t, null, 1, store.NullOptions{Script: script, Memory: true})[0]
+	return served{st, endpoint}
 }
 
 // perf is a check of so many writes a second by so many clients, with other

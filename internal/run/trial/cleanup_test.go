@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -36,22 +35,8 @@ func put(t *testing.T, of *Trial, key string) {
 
 // A clean-up that fails is told, when its time is up.
 func TestFailedCleanUpIsTold(t *testing.T) {
-	server, err := etcd.New().NullServer(store.NullOptions{Memory: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
-	t.Cleanup(func() {
-		cancel()
-		storetest.Ended(t, "the null server", ended)
-	})
-	access := store.Access{Endpoints: []string{l.Addr().String()}}
+	endpoint := storetest.ServeNull(t, etcd.New(), 1, store.NullOptions{Memory: true})[0]
+	access := store.Access{Endpoints: []string{endpoint}}
 	admin, err := etcd.New().Admin(access)
 	if err != nil {
 		t.Fatal(err)

@@ -24,22 +24,7 @@ func mute(t *testing.T) (endpoint string) {
 
 func served(t *testing.T, st store.NullServed) (endpoint string) {
 	t.Helper()
-	server, err := st.NullServer(store.NullOptions{Memory: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
-	t.Cleanup(func() {
-		cancel()
-		storetest.Ended(t, "the null server", ended)
-	})
-	return l.Addr().String()
+	return storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true})[0]
 }
 
 // A member that stands still takes the time that it is given, and nothing from

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// poll asks until the answer is nil.
-func poll(ctx context.Context, t testing.TB, ask func() error) {
+// Poll asks until the answer is nil, or fails the test when ctx ends.
+func Poll(ctx context.Context, t testing.TB, ask func() error) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -34,7 +34,7 @@ func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	poll(ctx, t, func() (err error) {
+	Poll(ctx, t, func() (err error) {
 		if s, err = a.Status(ctx); err != nil {
 			return err
 		}

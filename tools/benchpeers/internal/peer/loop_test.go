@@ -2,9 +2,7 @@ package peer
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"net"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -16,22 +14,7 @@ import (
 // nullServer serves a store's protocol, in which every key is there.
 func nullServer(t *testing.T, s store.NullServed) (endpoint string) {
 	t.Helper()
-	server, err := s.NullServer(store.NullOptions{ValueSize: 256})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, []net.Listener{l}) }()
-	t.Cleanup(func() {
-		cancel()
-		storetest.Ended(t, "the null server", ended)
-	})
-	return l.Addr().String()
+	return storetest.ServeNull(t, s, 1, store.NullOptions{ValueSize: 256})[0]
 }
 
 // Each loop connects its library, reads, counts what it read, and ends.
