@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Gate is what a run's result is held to, and how it is reported while it runs: the
-// flags that commands with a result share. The nil gate asks for nothing.
+// Gate is what a run's result is held to, and how it is reported while it runs:
+// the flags that commands with a result share. The nil gate asks for nothing.
 type Gate struct {
 	Thresholds thresholds
 	Baseline   string // a run directory
@@ -132,7 +132,7 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	show := o.Progress
 	o.Second = v.second
 	o.Progress = func(p runner.Progress) {
-		v.watch(p)
+		v.progress(p)
 		show(p)
 	}
 	return v

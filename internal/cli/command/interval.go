@@ -74,8 +74,8 @@ func (v *intervals) warmed() float64 {
 	return float64(v.last) + float64(v.length)/1e9
 }
 
-// watch ends a trial's last line when the trial has ended.
-func (v *intervals) watch(p runner.Progress) {
+// progress ends a trial's last line when the trial has ended.
+func (v *intervals) progress(p runner.Progress) {
 	if p.Stage != runner.TrialDone || p.Result == nil {
 		return
 	}

@@ -57,8 +57,8 @@ func positive(all []record.Value) []float64 {
 }
 
 // ratios is the interval of factors that, applied to y, make it such that the
-// test does not distinguish it from x. The test's result changes only where a factor
-// is the ratio of two values, so the interval's ends are such ratios; between
+// test does not distinguish it from x. The test's result changes only where a
+// factor is the ratio of two values, so the interval's ends are such ratios; between
 // two neighbours it is asked once.
 func ratios(x, y []float64) (low, high float64) {
 	var at []float64

@@ -110,7 +110,7 @@ func (w *monitor) keep(err error) {
 	}
 }
 
-// begin starts to watch a load that is about to run to the endpoints.
+// begin starts to follow a load that is about to run to the endpoints.
 func (w *monitor) begin(g load.Job, endpoints []string) {
 	w.aim(g, endpoints)
 	w.done = func() uint64 { return g.Progress().Done }

@@ -121,7 +121,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, clean.failed(a, err)
 	}
 	defer release()
-	if err := t.watch(ctx, a); err != nil {
+	if err := t.writeEarlier(ctx, a); err != nil {
 		return nil, clean.failed(a, err)
 	}
 	out, err := t.Writer.Trial(conditions, time.Now())

@@ -123,8 +123,8 @@ func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 	return m
 }
 
-// serve asks srvr, which every member answers unless its configuration forbids it. One
-// that answers that it serves nobody, as in an election, has answered.
+// serve asks srvr, which every member answers unless its configuration forbids it.
+// One that answers that it serves nobody, as in an election, has answered.
 func (a *admin) serve(ctx context.Context, endpoint string) store.Member {
 	m := store.Member{Endpoint: endpoint}
 	text, err := word(ctx, a.access, endpoint, "srvr")
