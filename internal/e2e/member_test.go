@@ -213,7 +213,7 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	pause(t, w.member(t, follower)) // and nobody resumes it
 	stoppedAt := time.Now()
 	p.exits(t, exitDone)
-	// The window's rest, the timeout of 1 s, a last question to the members and
+	// The window's rest, the timeout of 3 s, a last question to the members and
 	// their stop.
 	between(t, "the time until the end", time.Since(stoppedAt), 0, 25*time.Second)
 
@@ -229,7 +229,7 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	if timeouts.Count == 0 || first.Errors != timeouts.Count {
 		t.Errorf("the errors are %v", first.ErrorsByKind)
 	}
-	checkTimeouts(t, first, time.Second)
+	checkTimeouts(t, first, 3*time.Second)
 	if next := byName(t, run, "next"); next.Errors > 0 || next.Operations == 0 {
 		t.Errorf("the next trial has %d operations and the errors %v", next.Operations, next.ErrorsByKind)
 	}
@@ -247,7 +247,7 @@ func checkTimeouts(t *testing.T, trial *record.Trial, timeout time.Duration) {
 const paused = `
 name: paused
 order: written
-defaults: {store: etcd, connections: 6, clients: 24, key-space: 200, operation: get, consistency: local, timeout: 1s, target: all}
+defaults: {store: etcd, connections: 6, clients: 24, key-space: 200, operation: get, consistency: local, timeout: 3s, target: all}
 trials:
   - {name: first, warmup: 5s, duration: 4s}
   - {name: next, warmup: 300ms, duration: 500ms, preload: false, timeout: 60s}

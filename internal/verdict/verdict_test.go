@@ -114,6 +114,13 @@ func TestRules(t *testing.T) {
 		{23, "a third of a busy machine", false, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.33, 1, true }, Suspect},
 		{23, "members elsewhere", false, func(f *Figures) { f.ForeignShare, f.BusyShare = 0.33, 1 }, Valid},
 
+		{25, "10 % apart", false, func(f *Figures) { f.Halves = [2]Half{{15, 1050, 5}, {15, 950, 5}} }, Valid},
+		{25, "slower in the second half", false, func(f *Figures) { f.Halves = [2]Half{{15, 1060, 5}, {15, 940, 5}} }, Suspect},
+		{25, "faster in the second half", false, func(f *Figures) { f.Halves = [2]Half{{15, 500, 5}, {15, 940, 5}} }, Suspect},
+		{25, "as far apart as their seconds are", false, func(f *Figures) { f.Halves = [2]Half{{15, 1200, 60}, {15, 900, 60}} }, Valid},
+		{25, "too short to tell", false, func(f *Figures) { f.Halves = [2]Half{{14, 1200, 1}, {14, 900, 1}} }, Valid},
+		{25, "an open loop's throughput is its schedule's", true, func(f *Figures) { f.Halves = [2]Half{{15, 1200, 1}, {15, 900, 1}} }, Valid},
+
 		{11, "0.1 %", false, func(f *Figures) { fail(f, 100) }, Valid},
 		{11, "above", false, func(f *Figures) { fail(f, 101) }, Suspect},
 

@@ -60,7 +60,7 @@ func operationFigures() []Figure {
 			Meaning: "of `operations`: reads of a value below 16 bytes, which carries no checksum"},
 			func(t *Trial) uint64 { return t.Unverifiable }),
 		{Name: "keys-read", Field: "keys_read", Unit: measure.Number, Missing: "it reads no keys",
-			Meaning: "keys that gets, ranges and txn-gets of `operations` read, or counted; `null` without any",
+			Meaning: "keys that gets, exists, ranges and txn-gets of `operations` read, or counted; `null` without any",
 			of:      maybe(func(t *Trial) *uint64 { return t.KeysRead })},
 		{Name: "keys-per-op", Column: "keys_read_per_operation", Title: "keys/op", Unit: measure.Ratio, Requires: manyKeys, Missing: "no operation completed",
 			of: func(t *Trial) Value {

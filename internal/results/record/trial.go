@@ -159,7 +159,9 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	}
 	t.observe(o, measured)
 	t.Overhead = newOverhead(all, measured, c.Open(), t.conserved())
-	t.Verdict = verdict.Judge(t.figures(all, measured, warmup))
+	f := t.figures(all, measured, warmup)
+	f.Halves = halves(o.Answered, measured.Seconds)
+	t.Verdict = verdict.Judge(f)
 	return t
 }
 
@@ -324,6 +326,32 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		f.DurabilityKnown, f.FileSystem, f.Volatile, f.Unsynced = true, d.FileSystem, d.Volatile, !d.Synced
 	}
 	return f
+}
+
+// halves are the two of a window's whole seconds; of an odd number the middle one
+// is in neither.
+func halves(a *Answered, seconds float64) (all [2]verdict.Half) {
+	if a == nil {
+		return all
+	}
+	whole := min(int(seconds), len(a.Done))
+	n := whole / 2
+	for i, done := range [][]uint64{a.Done[:n], a.Done[whole-n : whole]} {
+		h := &all[i]
+		h.Seconds = n
+		for _, x := range done {
+			h.PerSecond += float64(x) / float64(n)
+		}
+		if n < 2 {
+			continue
+		}
+		squares := 0.0
+		for _, x := range done {
+			squares += (float64(x) - h.PerSecond) * (float64(x) - h.PerSecond)
+		}
+		h.Error = math.Sqrt(squares / float64(n-1) / float64(n))
+	}
+	return all
 }
 
 // totalTimes is the sum of all times in the window and the longest there or

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,5 +261,35 @@ func TestFromScenario(t *testing.T) {
 	s.Load.Arrival = scenario.Closed
 	if c = FromScenario(&s); c.Open() || c.MaxInFlight != 0 {
 		t.Errorf("got %+v", c)
+	}
+}
+
+// The halves of a window are of its whole seconds, and a trial that becomes
+// slower in it is suspect.
+func TestAWindowThatIsNotSteady(t *testing.T) {
+	steady, slower := &Answered{}, &Answered{}
+	for i := range 31 {
+		steady.Done = append(steady.Done, uint64(1000+i%3))
+		slower.Done = append(slower.Done, uint64(1000-20*i))
+	}
+	slower.Done[30] = 9 // the window cut it
+	h := halves(slower, 30.01)
+	if h[0].Seconds != 15 || h[1].Seconds != 15 || h[0].PerSecond != 860 || h[1].PerSecond != 560 || math.Abs(h[0].Error-23.09) > 0.01 {
+		t.Errorf("%+v", h)
+	}
+	if h := halves(nil, 20); h != [2]verdict.Half{} {
+		t.Errorf("of nothing: %+v", h)
+	}
+	if h := halves(&Answered{Done: []uint64{5, 7, 9}}, 3); h[0].PerSecond != 5 || h[1].PerSecond != 9 || h[0].Seconds != 1 {
+		t.Errorf("of three seconds: %+v", h)
+	}
+	for _, test := range []struct {
+		answered *Answered
+		suspect  bool
+	}{{steady, false}, {slower, true}} {
+		trial := NewTrial(Conditions{}, Observed{Answered: test.answered}, &measure.Totals{Seconds: 30.01}, nil, nil)
+		if got := slices.ContainsFunc(trial.Verdict.Reasons, func(r verdict.Reason) bool { return r.Rule == 25 }); got != test.suspect {
+			t.Errorf("R25 is among %v: %v", trial.Verdict.Reasons, got)
+		}
 	}
 }

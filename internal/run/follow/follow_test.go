@@ -148,7 +148,8 @@ func TestMembersAreAskedSeldomWhileTheLoadIsServed(t *testing.T) {
 		}
 		before := w.asked[1].Load()
 		time.Sleep(time.Second)
-		if n := w.asked[1].Load() - before; n < 8 || n > 10 {
+		// The questions at both ends of the second may be inside.
+		if n := w.asked[1].Load() - before; n < 8 || n > 11 {
 			t.Errorf("asked %d times in a second in which it was not", n)
 		}
 		cancel()
