@@ -19,7 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// statusTimeout bounds how long members may take to tell how they are.
+// statusTimeout bounds how long members may take to report their state.
 const statusTimeout = 5 * time.Second
 
 // clusterFlags are the flags of the `cluster` commands.

@@ -33,7 +33,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			command.Say(shown, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))
 			code = command.ExitFailed
 		}
-		_ = shown.Flush() // nobody is left to be told
+		_ = shown.Flush() // nobody is left to read it
 	}()
 	a := &app{&command.App{
 		Stdin: stdin, Stdout: command.NewOutput(stdout), Stderr: shown, Screen: stderr,

@@ -149,7 +149,7 @@ func (a *app) dryRun(o runner.Options) error {
 	if err := runner.FindServers(&o); err != nil {
 		a.Warn(err.Error())
 	}
-	a.plan(o.Scenario)
+	a.printDryRun(o.Scenario)
 	return nil
 }
 
@@ -168,8 +168,8 @@ func (a *app) load(args []string, o scenario.Options) (*scenario.Scenario, error
 	return scenario.ParseFileWith(args[0], a.Catalog, o)
 }
 
-// plan prints what a dry run tells.
-func (a *app) plan(s *scenario.Scenario) {
+// printDryRun prints what a dry run shows.
+func (a *app) printDryRun(s *scenario.Scenario) {
 	for _, line := range s.Lines() {
 		a.Printf("%s\n", line)
 	}

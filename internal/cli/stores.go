@@ -49,7 +49,7 @@ type storeInfo struct {
 	BuiltIn        bool         `json:"built_in"`
 	BuiltInVersion string       `json:"built_in_version,omitempty"`
 	Servers        []serverInfo `json:"servers"` // that can be installed
-	// Unknown says why nobody can tell which of them are here.
+	// Unknown says why it is not known which of them are here.
 	Unknown    string    `json:"unknown,omitempty"`
 	License    string    `json:"license,omitempty"`
 	Operations []meaning `json:"operations"`

@@ -2,10 +2,10 @@ package measure
 
 import "math"
 
-// MinBeyond is how many samples must lie beyond a percentile for it to be told.
+// MinBeyond is how many samples must lie beyond a percentile for it to be shown.
 const MinBeyond = 10
 
-// Percentiles that a summary tells.
+// Percentiles that a summary has.
 var Percentiles = []float64{10, 25, 50, 75, 90, 95, 99, 99.9}
 
 // Figure is one figure of a summary. A percentile that lands on a failed

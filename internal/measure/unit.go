@@ -8,8 +8,8 @@ type Unit uint8
 // The units.
 const (
 	Nanoseconds Unit = iota
-	Seconds          // of a time, and told as one
-	Length           // seconds, told as a number of them
+	Seconds          // of a time, and shown as one
+	Length           // seconds, shown as a number of them
 	Number           // of things
 	Ratio            // of one number to another
 	Rate             // things a second

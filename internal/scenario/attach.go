@@ -17,7 +17,7 @@ func (a *Attach) UsesTLS() bool {
 // to be reached, as a *Problem, or nil. It opens no file and no connection.
 func (a *Attach) Validate() error { return a.validate(words{}) }
 
-// ValidateFlags is Validate in the words of the flags of bench.
+// ValidateFlags is Validate with the names of the flags of bench.
 func (a *Attach) ValidateFlags() error { return a.validate(flagWords()) }
 
 func (a *Attach) validate(w words) error {

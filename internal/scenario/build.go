@@ -278,7 +278,7 @@ func (b *builder) checkAbilities() {
 	}
 }
 
-// checkCluster decodes the store's settings and tells clusters apart by them.
+// checkCluster decodes the store's settings and distinguishes clusters by them.
 func (b *builder) checkCluster() {
 	if b.cluster.Attach == nil {
 		b.decodeSettings()

@@ -14,8 +14,8 @@ import (
 var presets string
 
 // Command is one of the commands of bench: a trial of the presets in our binary,
-// with what flags say over it. What is wrong with it is told in the words of its
-// flags.
+// with what flags say over it. What is wrong with it is reported by the names of
+// its flags.
 type Command struct {
 	// Name is the preset's.
 	Name string
@@ -173,7 +173,7 @@ func (c *Command) Drop(key string) {
 	delete(c.preset, key)
 }
 
-// Ask is what a command asks for beside its load.
+// Ask is what a command asks for besides its load.
 type Ask struct {
 	Store   string
 	Attach  *Attach

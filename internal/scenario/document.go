@@ -39,7 +39,7 @@ func document(data []byte, down int) (n *node, err error) {
 	for _, t := range tokens {
 		t.Position.Line += down
 	}
-	// Keys given twice are refused later, in words of ours.
+	// Keys given twice are refused later, with sentences of ours.
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, syntax(err)

@@ -82,7 +82,7 @@ func (c *Cluster) label() string {
 	return fmt.Sprintf("%s x%d", c.Named(), c.Members)
 }
 
-// Named is the store with what tells this version or build of it from others,
+// Named is the store with what distinguishes this version or build of it,
 // as far as it was asked for: its label, its version or its binary.
 func (c *Cluster) Named() string {
 	switch {
@@ -169,7 +169,7 @@ func (l *Load) windowLabel() string {
 }
 
 // EstimatedDuration is how long warm-up and window take together. known is
-// false, and d the part that can be told, when a total bounds the window and
+// false, and d the part that is known, when a total bounds the window and
 // its rate is not known.
 func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
 	d = l.Warmup + l.Duration

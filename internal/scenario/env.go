@@ -49,7 +49,7 @@ func setEnv(d *draft, n *node) error {
 	return nil
 }
 
-// Environment is the variables that members get beside the usual ones, as
+// Environment is the variables that members get besides the usual ones, as
 // NAME=VALUE and in the order of their names.
 func (c *Cluster) Environment() []string { return Variables(c.Env) }
 

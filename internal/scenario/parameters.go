@@ -20,7 +20,7 @@ func Parameters() []*Parameter {
 	all = append(all, clusterParameters()...)
 	all = append(all, operationParameters()...)
 	all = append(all, keyParameters()...)
-	all = append(all, besideParameters()...)
+	all = append(all, extraParameters()...)
 	all = append(all, cleanupParameters()...)
 	return append(all, timeParameters()...)
 }
@@ -117,8 +117,9 @@ func keyParameters() []*Parameter {
 	}
 }
 
-// besideParameters are what stands beside the operations.
-func besideParameters() []*Parameter {
+// extraParameters are those that are not of the operations: watchers, compaction
+// and the comparison of the members' data.
+func extraParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "watch", set: setWatch, column: &column{title: "watchers", cell: func(t *Trial) string { return t.Load.watchLabel() }, optional: true, none: "none"}},
 		{Key: "watch.watchers", Flag: "watchers", Meaning: "watchers in total", Differs: "the watchers",

@@ -68,7 +68,7 @@ func (b *builder) scale(c *choice) {
 }
 
 // rescale changes one key's value and returns what it was; nil when the key is
-// not given, or is no number, which is told elsewhere.
+// not given, or is no number, which is reported elsewhere.
 func (b *builder) rescale(k string, c *choice) *node {
 	s, ok := b.layer[k]
 	if !ok || number(s.value) == 0 || s.at.line >= belowFile { // --set says what is meant

@@ -37,7 +37,7 @@ func uncommented(lines []string) string {
 		if t.Type != token.CommentType {
 			continue
 		}
-		// A comment reaches to its line's end. The library tells where it is to a
+		// A comment reaches to its line's end. The library says where it is to a
 		// line or two, and its text exactly.
 		text := "#" + strings.TrimRight(t.Value, "\r\n")
 		for i := max(t.Position.Line-2, 0); i < min(t.Position.Line+1, len(lines)); i++ {

@@ -140,7 +140,7 @@ func (rateValue) text(l *Load) string {
 	return l.Rate.String()
 }
 
-// encode leaves what a share came to to whoever ran it.
+// encode leaves out the rate that a share came to.
 func (rateValue) encode(l *Load) any {
 	switch r := l.Rate; {
 	case r.Of != "":

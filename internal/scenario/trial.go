@@ -61,9 +61,9 @@ type Cluster struct {
 	Exec    string // another server binary
 	Version string // of an installed server; empty for the store's default
 	// Label is what reports call this version or build of the store, when that
-	// cannot be told by its version; may be empty.
+	// does not show in its version; may be empty.
 	Label string
-	// Env are variables that the members get beside the usual ones, by name.
+	// Env are variables that the members get besides the usual ones, by name.
 	Env map[string]string
 	// Settings are the store's own, as its DecodeSettings returned them.
 	Settings any

@@ -60,7 +60,7 @@ func setLabel(d *draft, n *node) (err error) {
 }
 
 // spread gives what a store written as a mapping says its own keys. What is
-// wrong with the mapping itself has been told before.
+// wrong with the mapping itself has been reported before.
 func (p *fileParser) spread(l layer) layer {
 	s, ok := l["store"]
 	if !ok || s.value.kind != mapping {

@@ -17,7 +17,7 @@ const (
 	MaxWatched = 4 << 20
 	// MaxEarlierEvents bounds what watchers are to catch up with.
 	MaxEarlierEvents = 1_000_000
-	// LeastWatchedValue is the size in bytes from which on a value tells which
+	// LeastWatchedValue is the size in bytes from which on a value says which
 	// write it is of.
 	LeastWatchedValue = 16
 )

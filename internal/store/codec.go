@@ -43,7 +43,7 @@ type Codec interface {
 	// `in` is reused. An error ends the connection: it is one sentence, such as
 	// "the server answered with HTTP/1.1, not HTTP/2".
 	Feed(in []byte, to []Event) ([]Event, error)
-	// Lost tells the codec that its connection ended. It appends one event for
+	// Lost informs the codec that its connection ended. It appends one event for
 	// every operation still open: what was certainly never written in full, or
 	// certainly not processed (a GOAWAY said so), is NotSent; the rest is
 	// ConnectionLost.

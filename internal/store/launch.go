@@ -23,12 +23,12 @@ type MemberPlace struct {
 // room for what else a store listens on.
 const PortsPerMember = 4
 
-// Launch is data that tells how to start a cluster.
+// Launch is data that says how to start a cluster.
 type Launch struct {
 	Processes []Process // one for each member, in the spec's order
 	// StartTimeout bounds the time from start to a cluster with a leader.
 	StartTimeout time.Duration
-	// Synced says whether the store is told to sync before it acknowledges.
+	// Synced says whether the store is configured to sync before it acknowledges.
 	Synced bool
 	// Notes are sentences for the report: limits lifted, settings chosen.
 	Notes []string
@@ -40,14 +40,14 @@ type Process struct {
 	Endpoint string            // HOST:PORT that clients use
 	Path     string            // executable
 	Args     []string          // without the executable
-	Env      []string          // KEY=VALUE, beside those of package environ
+	Env      []string          // KEY=VALUE, besides those of package environ
 	Dir      string            // working folder
 	DataDir  string            // what is wiped, and where fdatasync is measured
 	LogFile  string            // standard output and error are appended here
 	Files    map[string][]byte // path -> contents, written before the start
 	// Behind are further processes of the same member, such as the server
 	// behind a proxy: started before this one, stopped, killed and paused with
-	// it. Their Endpoint is what Access.Behind tells of this member's. One that
+	// it. Their Endpoint is what Access.Behind gives for this member's. One that
 	// keeps the member's data has the DataDir; this one's is then the same.
 	Behind []Process
 }

@@ -11,7 +11,7 @@ import (
 // --config FILE`, and that command calls RunMember.
 type Embedded interface {
 	// RunMember runs one member in this process until ctx ends, the process is
-	// told to terminate, the member fails, or the process that started it is
+	// asked to terminate, the member fails, or the process that started it is
 	// gone. configFile is one that Launch wrote.
 	RunMember(ctx context.Context, configFile string) error
 }

@@ -8,11 +8,11 @@ type Signalling interface {
 	// Signal reads one line of a log of any process of a member (Process,
 	// Process.Behind), without its end and perhaps cut after some thousand
 	// bytes. It is a pure function that keeps nothing of line; ok is false for
-	// a line that tells nothing, which is most of them.
+	// a line that says nothing, which is most of them.
 	Signal(line []byte) (s Signal, ok bool)
 }
 
-// Signal is what a line of a log tells.
+// Signal is what a line of a log reports.
 type Signal struct {
 	Kind SignalKind
 	// Time is when the line says that it was written; zero if it does not say.

@@ -46,7 +46,7 @@ type Access struct {
 	TLS       *tls.Config // nil: plain
 	User      string      // empty: no authentication
 	Password  string
-	// Behind tells, for a store that is a proxy, the HOST:PORT of the server
+	// Behind gives, for a store that is a proxy, the HOST:PORT of the server
 	// behind an endpoint, where it is known: for clusters that we started.
 	Behind map[string]string
 	// DialTimeout bounds how long it may take to connect; 0 means 5 s.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Reporter is the part of testing.TB that tells what is wrong.
+// Reporter is the part of testing.TB that reports what is wrong.
 type Reporter interface {
 	Helper()
 	Errorf(format string, args ...any)

@@ -55,7 +55,7 @@ func rules() []rule {
 		{5, stopped}, {6, throttled}, {7, waitedForProcessor}, {8, late}, {9, generatorBusy}, {10, stolen},
 		{11, errorShare}, {12, tooFewSamples}, {13, memberLost}, {14, leaderChanged},
 		{15, carriedIn}, {16, inFlightLimit}, {17, notDurable}, {18, misses}, {19, interrupted},
-		{20, eventsImpossible}, {21, eventsAmiss}, {22, membersDisagree}, {23, foreign},
+		{20, eventsImpossible}, {21, eventsFaulty}, {22, membersDisagree}, {23, foreign},
 		{24, inventedMembers}, {25, unsteady},
 	}
 }
@@ -322,7 +322,7 @@ type Figures struct {
 	DurabilityKnown bool
 	FileSystem      string // of the members' data folders
 	Volatile        bool   // that file system forgets at power loss, as tmpfs does
-	Unsynced        bool   // the store was told not to sync
+	Unsynced        bool   // the store is configured not to sync
 	VolatileMeant   bool   // the scenario says that this is meant
 }
 

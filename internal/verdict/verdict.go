@@ -89,7 +89,7 @@ func Judge(f Figures) Verdict {
 			v.State = of.state
 		}
 	}
-	// Whoever tells one reason tells the first.
+	// Who shows one reason alone shows the first.
 	v.Reasons = append(append(v.Reasons, found[Invalid]...), found[Suspect]...)
 	v.Notes = append(append(v.Notes, notes(&f)...), noted...)
 	return v

@@ -138,7 +138,7 @@ func withTitle(titles []string, store, title string) []string {
 }
 
 // warm has quorumbench do each case once, uncounted: a server that has just
-// started compiles, opens files and fills caches, and whoever is measured first
+// started compiles, opens files and fills caches, and the one that is measured first
 // would pay.
 func (c *comparison) warm(ctx context.Context, b *bed, cases []peer.Case) error {
 	if c.soak {
@@ -240,5 +240,5 @@ func (c *comparison) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// say tells progress.
+// say reports progress.
 func (c *comparison) say(text string) { fmt.Fprintln(os.Stderr, text) }

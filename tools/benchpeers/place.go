@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// fsyncWrites is how many syncs tell how fast the disk is.
+// fsyncWrites is how many syncs show how fast the disk is.
 const fsyncWrites = probe.FsyncWrites
 
 // place is what all beds share: this machine, a folder, and quorumbench.

@@ -18,7 +18,7 @@ func afterwards(a *command.App, f *options, run *record.Run, dir string) error {
 		return nil // etcd's benchmark has no summary of several
 	}
 	if len(run.Trials) == 0 || run.Trials[0].Opened == nil {
-		return nil // what went wrong was told
+		return nil // what went wrong was reported
 	}
 	t := &run.Trials[0]
 	if err := classic(a, f, dir, t); err != nil {

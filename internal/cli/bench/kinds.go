@@ -8,7 +8,7 @@ import (
 )
 
 // kind is one of the `bench` commands: a preset of package scenario, and how
-// it is told on the command line.
+// it is given on the command line.
 type kind struct {
 	name  string // the preset's, too
 	args  string // behind the name, in help

@@ -50,7 +50,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (err 
 		}()
 	}
 	o.Lookup, o.Self, o.Tool, o.Progress = a.Lookup, path, Tool(), d.show
-	lines := a.Gate.told(&o, d)
+	lines := a.Gate.reportSeconds(&o, d)
 	dir, runErr := runner.Run(ctx, o)
 	d.Clear()
 	if dir == "" {

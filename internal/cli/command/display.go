@@ -45,7 +45,7 @@ func NewDisplay(to io.Writer, width func() int) *Display {
 	return d
 }
 
-// terminalWidth asks anew each time, because windows change.
+// terminalWidth asks again each time, because windows change.
 func (d *Display) terminalWidth() int {
 	if !d.to.IsTerminal() || os.Getenv("TERM") == "dumb" {
 		return 0
@@ -157,7 +157,7 @@ func (d *Display) line(text string) { d.print(shown(text), 0) }
 func shown(text string) string { return printable.Line(text, printable.OfOutput) }
 
 // print writes a line as it is; the last so many lines are taken away by what is
-// written next. It ignores errors: a run does not end because nobody watches it.
+// written next. It ignores errors: a run does not end because nobody looks at it.
 func (d *Display) print(text string, changing int) {
 	_, _ = d.to.WriteString(text + "\n")
 	_ = d.to.Flush(changing)

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Gate is what a run's result is held to, and how it is told while it runs: the
-// flags that commands with a result share. The nil gate asks for nothing.
+// Gate is what a run's result is held to, and how it is reported while it runs:
+// the flags that commands with a result share. The nil gate asks for nothing.
 type Gate struct {
 	Thresholds thresholds
 	Baseline   string // a run directory
@@ -122,9 +122,9 @@ func (g *Gate) CheckThresholds(trials []record.Conditions) error {
 	return nil
 }
 
-// told has a run tell its seconds, if lines are wanted, between what the display
-// shows. What it returns may be nil, which prints nothing.
-func (g *Gate) told(o *runner.Options, d *Display) *intervals {
+// reportSeconds has a run report its seconds, if lines are wanted, between what
+// the display shows. What it returns may be nil, which prints nothing.
+func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	if g == nil || g.interval == 0 {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (g *Gate) told(o *runner.Options, d *Display) *intervals {
 	show := o.Progress
 	o.Second = v.second
 	o.Progress = func(p runner.Progress) {
-		v.watch(p)
+		v.progress(p)
 		show(p)
 	}
 	return v
@@ -161,7 +161,7 @@ func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
 	return append(all, c), nil
 }
 
-// Missed tells which thresholds a run misses, a line each.
+// Missed reports which thresholds a run misses, a line each.
 func (a *App) Missed(g *Gate, run *record.Run, dir string) ([]analyze.Missed, error) {
 	if g == nil || run == nil {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 // cancels. A second SIGINT or SIGTERM does what it does by default: it ends the
 // program at once, and the members end with it. A second SIGHUP does nothing:
 // a terminal that is closed sends it twice, through the shell and by itself.
-func Interruptible(ctx context.Context, told func()) (context.Context, func()) {
+func Interruptible(ctx context.Context, announce func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -27,7 +27,7 @@ func Interruptible(ctx context.Context, told func()) (context.Context, func()) {
 			return
 		}
 		signal.Stop(signals)
-		told()
+		announce()
 		cancel()
 	}()
 	return ctx, func() {

@@ -74,8 +74,8 @@ func (v *intervals) warmed() float64 {
 	return float64(v.last) + float64(v.length)/1e9
 }
 
-// watch ends a trial's last line when the trial has ended.
-func (v *intervals) watch(p runner.Progress) {
+// progress ends a trial's last line when the trial has ended.
+func (v *intervals) progress(p runner.Progress) {
 	if p.Stage != runner.TrialDone || p.Result == nil {
 		return
 	}
@@ -91,7 +91,7 @@ func (v *intervals) watch(p runner.Progress) {
 // and operations in flight those at its end.
 func (v *intervals) write(seconds float64) {
 	v.open = false
-	var length *float64 // null if it cannot be told how long the last one was
+	var length *float64 // null if it is not known how long the last one was
 	if seconds > 0 {
 		length = &seconds
 	}

@@ -70,7 +70,7 @@ func TestIntervalsHoldEverySecond(t *testing.T) {
 					v.second(spec, s)
 				}
 			}
-			v.watch(runner.Progress{Stage: runner.TrialDone, Result: &record.Trial{Seconds: 13.25}})
+			v.progress(runner.Progress{Stage: runner.TrialDone, Result: &record.Trial{Seconds: 13.25}})
 		}
 		v.end(judged("valid"), nil, nil)
 		lines := readLines(t, b.String())

@@ -40,7 +40,7 @@ func TestIntervalsHoldEveryWatchEvent(t *testing.T) {
 			want.Reordered += s.Watch.Reordered
 			v.second(spec, s)
 		}
-		v.watch(runner.Progress{Stage: runner.TrialDone, Result: &record.Trial{Seconds: 12.5}})
+		v.progress(runner.Progress{Stage: runner.TrialDone, Result: &record.Trial{Seconds: 12.5}})
 		v.second(&scenario.Trial{Name: "b"}, &measure.Second{Phase: measure.Measured})
 		run := judged("valid")
 		run.Trials[0].Watch = &record.Watched{Expected: 9, Delivered: 8, Lost: 1, PerSecond: 4}

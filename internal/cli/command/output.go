@@ -22,7 +22,7 @@ func Say(to io.Writer, err error) {
 		lines = file.Lines()
 	}
 	for _, line := range lines {
-		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", Sentence(line)) // nobody is left to be told
+		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", Sentence(line)) // nobody is left to read it
 	}
 }
 
@@ -48,7 +48,7 @@ func (a *App) Warn(sentences ...string) {
 // Remark prints a sentence on standard error.
 func (a *App) Remark(format string, args ...any) {
 	within(args)
-	_, _ = fmt.Fprintf(a.Stderr, "quorumbench: %s\n", fmt.Sprintf(format, args...)) // nobody is left to be told
+	_, _ = fmt.Fprintf(a.Stderr, "quorumbench: %s\n", fmt.Sprintf(format, args...)) // nobody is left to read it
 }
 
 // Printf writes to standard output, whose first error Main reports. What the

@@ -57,8 +57,8 @@ func positive(all []record.Value) []float64 {
 }
 
 // ratios is the interval of factors that, applied to y, make it such that the
-// test does not tell it from x. The test's result changes only where a factor
-// is the ratio of two values, so the interval's ends are such ratios; between
+// test does not distinguish it from x. The test's result changes only where a
+// factor is the ratio of two values, so the interval's ends are such ratios; between
 // two neighbours it is asked once.
 func ratios(x, y []float64) (low, high float64) {
 	var at []float64
@@ -94,7 +94,7 @@ func search(most int, ok func(n int) bool) int {
 	return low
 }
 
-// likely reports whether the test does not tell x from factor times y.
+// likely reports whether the test does not distinguish x from factor times y.
 func likely(x, y []float64, factor float64) bool {
 	scaled := make([]float64, 0, len(y))
 	for _, v := range y {

@@ -98,7 +98,7 @@ func (p *Pair) cells(notes *footnotes) []Cell {
 	return append(cells, Cell{Text: verdict})
 }
 
-// distinct reports whether the words before the figures tell the rows apart.
+// distinct reports whether the cells before the figures tell the rows apart.
 func distinct(rows [][]Cell) bool {
 	seen := map[string]bool{}
 	for _, row := range rows {

@@ -270,7 +270,7 @@ func paired(events []record.Event) []record.Event {
 }
 
 // once leaves out the elections that we saw by asking, where the members' logs
-// tell them themselves.
+// report them themselves.
 func once(events []record.Event) []record.Event {
 	elected := func(e record.Event) bool { return e.Kind == string(stores.Elected) }
 	if !slices.ContainsFunc(events, func(e record.Event) bool { return elected(e) && e.Line != "" }) {

@@ -117,7 +117,7 @@ func WhatLimited(t *record.Trial) Limits {
 	l.add(machineSeconds(t)...)
 	events := EventsOf(t)
 	l.add(pauses(t, &events)...)
-	l.Looked = lookedAt(t, members)
+	l.Looked = evidence(t, members)
 	return l
 }
 

@@ -102,15 +102,15 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	}
 	first, last := nearestRow(answers, window.from), nearestRow(answers, window.to)
 	near := span{first.Time, last.Time}
-	if near.from.Before(near.to) && !window.from.After(near.from.Add(besideWindow)) && !near.to.After(window.to.Add(besideWindow)) {
+	if near.from.Before(near.to) && !window.from.After(near.from.Add(windowMargin)) && !near.to.After(window.to.Add(windowMargin)) {
 		m.Seconds, m.Metrics = near.to.Sub(near.from).Seconds(), last.Metrics.Since(first.Metrics)
 	}
 	return m
 }
 
-// besideWindow is how far outside of the window a row can be that still tells
+// windowMargin is how far outside of the window a row can be that still shows
 // what happened in it.
-const besideWindow = 5 * time.Second
+const windowMargin = 5 * time.Second
 
 // nearestRow is the row nearest to a time.
 func nearestRow(rows []*record.StoreRow, at time.Time) *record.StoreRow {

@@ -50,7 +50,7 @@ type Conditions struct {
 	Scaled *Scaled `json:"scaled,omitempty"`
 
 	Cluster string `json:"cluster"` // its id in run.json
-	// Env are variables that the members got beside the usual ones.
+	// Env are variables that the members got besides the usual ones.
 	Env        map[string]string `json:"env,omitempty"`
 	Durability *Durability       `json:"durability"`
 	Machine    *Machine          `json:"machine" csv:"-"`       // the generator's; one text in tables
@@ -129,7 +129,7 @@ func (c *Conditions) has(is func(kv.Kind) bool) bool {
 	return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool { return is(o.Kind) })
 }
 
-// Observed is what a trial saw beside the operations. Times are those of the
+// Observed is what a trial saw besides the operations. Times are those of the
 // measured window.
 type Observed struct {
 	State   State

@@ -26,7 +26,7 @@ type Distribution struct {
 	AtEnd    bool
 }
 
-// Headline is the loop's own time, which tables tell first, over everything due:
+// Headline is the loop's own time, which tables show first, over everything due:
 // service time in a closed loop, response time in an open one.
 func (t *Trial) Headline() Times {
 	if t.HeadlineTime() == Response {

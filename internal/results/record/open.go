@@ -144,7 +144,7 @@ func endsHalf(dir, name string) (bool, error) {
 	return last[0] != '\n', nil
 }
 
-// Files is what a trial's folder holds beside the result.
+// Files is what a trial's folder holds besides the result.
 type Files struct {
 	Intervals []Interval
 	Timeline  []Row

@@ -107,7 +107,7 @@ type Cluster struct {
 	Members  []Member `json:"members"`
 	Exec     string   `json:"exec,omitempty"` // another server binary
 	Settings any      `json:"settings"`       // the store's own
-	// Env are variables that the members got beside the usual ones.
+	// Env are variables that the members got besides the usual ones.
 	Env map[string]string `json:"env,omitempty"`
 	// Durability is null where it was not measured: a cluster that ran already.
 	Durability *Durability `json:"durability"`

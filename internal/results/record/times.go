@@ -49,7 +49,7 @@ func (t Times) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the object. Every null becomes a figure that is not
-// known; which of them failed only the counts around it tell.
+// known; which of them failed follows only from the counts around it.
 func (t *Times) UnmarshalJSON(b []byte) error {
 	var w wireTimes
 	if err := json.Unmarshal(b, &w); err != nil {
@@ -66,7 +66,7 @@ func (t *Times) UnmarshalJSON(b []byte) error {
 
 // restore marks the figures that are missing because an operation failed. Which
 // those are depends on the counts alone, so that any times with the same counts
-// tell.
+// show it.
 func (t *Times) restore(failed uint64) {
 	if failed == 0 || failed > t.Count {
 		return

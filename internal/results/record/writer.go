@@ -122,7 +122,7 @@ func (w *Writer) Finish(state State, failure string, now time.Time) error {
 	return w.update(func(r *Run) { r.State, r.Failure, r.Finished = state, failure, &finished })
 }
 
-// update changes the run and writes run.json anew.
+// update changes the run and writes run.json again.
 func (w *Writer) update(change func(*Run)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -237,7 +237,7 @@ func (e *startError) Error() string {
 		log += " " + e.logFile
 	}
 	return fmt.Sprintf("member %s ended (%s) before the cluster was ready; %s ends with: %s",
-		e.member, e.exit, log, lastWords(e.exit.Tail))
+		e.member, e.exit, log, lastLines(e.exit.Tail))
 }
 
 // portInUse recognizes the system's words for EADDRINUSE, as every runtime
@@ -246,13 +246,13 @@ func (e *startError) portInUse() bool {
 	return strings.Contains(strings.ToLower(strings.Join(e.exit.Tail, "\n")), "address already in use")
 }
 
-// The last words of a log that fit into a sentence.
+// How much of the end of a log fits into a sentence.
 const (
 	wordLines = 3
 	wordBytes = 400 // of a line
 )
 
-func lastWords(tail []string) string {
+func lastLines(tail []string) string {
 	if len(tail) == 0 {
 		return "(nothing)"
 	}

@@ -68,7 +68,7 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 // parse reads a state file and refuses one that names anything that up does not
 // make.
 func parse(b []byte, dir string) (*Playground, error) {
-	if len(b) == 0 { // whoever made it was killed in that moment
+	if len(b) == 0 { // the process that made it was killed in that moment
 		return &Playground{Dir: dir, Schema: stateSchema, Place: host.Here()}, nil
 	}
 	p := &Playground{}
@@ -105,7 +105,7 @@ func (p *Playground) own(folder *host.Folder) error {
 }
 
 // same compares what was noted of a file with what is there. A boot may number
-// the devices anew.
+// the devices again.
 func (p *Playground) same(noted, now host.FileID) bool {
 	return noted.Inode == now.Inode && (noted.Device == now.Device || p.Place.Reach() == host.Rebooted)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // block is how many ports one lease may span. The first of a block is never
-// leased: whoever listens on it has the block, on this machine or in this
+// leased: the process that listens on it has the block, on this machine or in this
 // network namespace, and loses it the moment it ends.
 const block = 128
 

@@ -104,7 +104,7 @@ func (a *answers) value(number uint64, level kv.Consistency, key, value []byte) 
 		return kv.OK, nil
 	}
 	if a.before.replaced(number, value) {
-		return old(level) // whoever wrote it
+		return old(level) // no matter who wrote it
 	}
 	switch origin {
 	case keys.Foreign:

@@ -9,7 +9,7 @@ import (
 
 // distinct refuses endpoints that are the same server under two names, such as
 // localhost:2379 and 127.0.0.1:2379: it would count as two members. A name that
-// cannot be resolved is left to whoever connects to it.
+// cannot be resolved is left to the code that connects to it.
 func distinct(ctx context.Context, endpoints []string) error {
 	places := make([]map[netip.AddrPort]bool, len(endpoints))
 	for i, e := range endpoints {

@@ -41,7 +41,7 @@ type World interface {
 	// Now is its clock, in nanoseconds.
 	Now() int64
 	// Begin says that all loops have been given the time at which to begin, or
-	// have been told to end.
+	// have been asked to end.
 	Begin()
 }
 
@@ -123,10 +123,10 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	return c, nil
 }
 
-// Bounds of what a load keeps of answers that are not whole, in bytes, beside
+// Bounds of what a load keeps of answers that are not whole, in bytes, besides
 // what its own answers may have.
 const (
-	heldBeside = engine.DefaultMaxHeld
+	heldDefault = engine.DefaultMaxHeld
 	// heldWatching is the same where there are watchers: one message can have
 	// the events of thousands of them.
 	heldWatching = 64 << 20
@@ -160,15 +160,15 @@ func (p *plan) maxHeld() int {
 			keys = max(keys, float64(p.stm().KeysPerTxn))
 		}
 	}
-	beside := float64(heldBeside)
+	base := float64(heldDefault)
 	if l.Watch != nil {
-		beside = heldWatching
+		base = heldWatching
 	}
 	open := float64(l.Clients)
 	if l.Arrival != scenario.Closed {
 		open = float64(l.MaxInFlight)
 	}
-	return int(min(beside+open*keys*4*float64(l.KeySize+l.ValueSize+200), heldAtMost))
+	return int(min(base+open*keys*4*float64(l.KeySize+l.ValueSize+200), heldAtMost))
 }
 
 // newPoller returns a loop's poller for the given number of connections.

@@ -187,7 +187,7 @@ func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 	return s.pairs
 }
 
-// learn keeps the version that an answer tells. A conflict without one means
+// learn keeps the version that an answer returns. A conflict without one means
 // that what was known is old.
 func (s *source) learn(number uint64, ev *store.Event) {
 	switch {

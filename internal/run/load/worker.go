@@ -14,7 +14,7 @@ import (
 )
 
 // Worker generates load: this process (Local), another one, or several together
-// (Workers). Whoever has one cannot tell which. An Assignment stays as it is.
+// (Workers). Its caller cannot tell which. An Assignment stays as it is.
 type Worker interface {
 	// Clock is the time on the worker's clock.
 	Clock(ctx context.Context) (time.Time, error)

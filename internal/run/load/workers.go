@@ -143,7 +143,7 @@ func (j *jobs) abandon() {
 	})
 }
 
-// beginIn is how long it may take to tell all workers when to begin.
+// beginIn is how long it may take to send all workers the time to begin.
 const beginIn = 50 * time.Millisecond
 
 // Run implements Job. All begin at one time, and when one fails the others stop.

@@ -35,7 +35,7 @@ type Scraper struct {
 }
 
 // NewScraper returns a scraper of the member at an endpoint; ok is false when
-// the store's members tell nothing.
+// the store's members report nothing.
 func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok bool) {
 	metered, ok := st.(store.Metered)
 	if !ok {

@@ -93,7 +93,7 @@ func cutLast(line string) (before, after string, ok bool) {
 	return strings.TrimSpace(line[:i]), line[i+1:], true
 }
 
-// pick takes the shared metrics out of what a source told. Of a metric with
+// pick takes the shared metrics out of what a source reported. Of a metric with
 // several names, what is there is added up.
 func pick(f found, names []store.MetricName) store.Sample {
 	sample := store.Sample{}

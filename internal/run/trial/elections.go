@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// An election has two witnesses: the log of the member that was elected, whose
-// time is right, and the members' answers, by which it is seen some time later.
+// An election is known from two sources: the log of the member that was elected,
+// whose time is right, and the members' answers, by which it is seen some time
+// later.
 const (
 	// clocksDiffer is how far a log's time may be from ours.
 	clocksDiffer = time.Second
@@ -21,13 +22,13 @@ const (
 
 // elections are those beside a load, each known once.
 type elections struct {
-	mu   sync.Mutex
-	told []election // by logs
-	seen []election // by asking, and not told by a log yet
-	kept []election // by asking, which no log tells
+	mu     sync.Mutex
+	logged []election // by logs
+	seen   []election // by asking, and not in a log yet
+	kept   []election // by asking, which no log has
 }
 
-// election is one, as a witness has it.
+// election is one, as a source has it.
 type election struct {
 	member string // its name
 	term   uint64 // 0: not said
@@ -36,11 +37,11 @@ type election struct {
 	since  time.Time // the leader before was confirmed then; zero: that is not known
 }
 
-// tell takes an election from a log.
-func (l *elections) tell(e election) {
+// addLogged takes an election from a log.
+func (l *elections) addLogged(e election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.told = append(l.told, e)
+	l.logged = append(l.logged, e)
 }
 
 // see takes an election that was seen by asking.
@@ -50,15 +51,15 @@ func (l *elections) see(e election) {
 	l.seen = append(l.seen, e)
 }
 
-// untold takes out those that were seen before the given time and that no log
-// has told: what remains is the time at which they were seen.
-func (l *elections) untold(before time.Time) (out []election) {
+// unlogged takes out those that were seen before the given time and that no log
+// has: what remains is the time at which they were seen.
+func (l *elections) unlogged(before time.Time) (out []election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var waiting []election
 	for _, e := range l.seen {
 		switch {
-		case l.isTold(&e):
+		case l.isLogged(&e):
 		case e.at.Before(before):
 			out = append(out, e)
 		default:
@@ -69,11 +70,11 @@ func (l *elections) untold(before time.Time) (out []election) {
 	return out
 }
 
-// isTold reports whether a log told what was seen. A line that names its term is
+// isLogged reports whether a log has what was seen. A line that names its term is
 // of that term's election. Of the others it is one between the time at which
 // the leader before was still confirmed and that at which the new one was seen.
-func (l *elections) isTold(seen *election) bool {
-	for _, t := range l.told {
+func (l *elections) isLogged(seen *election) bool {
+	for _, t := range l.logged {
 		switch {
 		case t.member != seen.member:
 		case t.term > 0 && seen.term > 0:
@@ -91,7 +92,7 @@ func (l *elections) isTold(seen *election) bool {
 func (l *elections) within(from, to time.Time) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, list := range [][]election{l.told, l.kept} {
+	for _, list := range [][]election{l.logged, l.kept} {
 		for _, e := range list {
 			if !e.at.Before(from) && !e.at.After(to) {
 				n++

@@ -28,16 +28,16 @@ func TestTheLogsTimeIsTheElections(t *testing.T) {
 		for _, logFirst := range []bool{true, false} {
 			l := &elections{}
 			if logFirst {
-				l.tell(c.log)
+				l.addLogged(c.log)
 			}
 			l.see(c.seen)
-			if early := l.untold(c.seen.at); len(early) > 0 {
+			if early := l.unlogged(c.seen.at); len(early) > 0 {
 				t.Errorf("%s: the log has had no time: %+v", name, early)
 			}
 			if !logFirst {
-				l.tell(c.log)
+				l.addLogged(c.log)
 			}
-			left := l.untold(at(100))
+			left := l.unlogged(at(100))
 			if c.once != (len(left) == 0) {
 				t.Errorf("%s: no log tells %+v", name, left)
 			}
@@ -45,7 +45,7 @@ func TestTheLogsTimeIsTheElections(t *testing.T) {
 			if got := l.within(at(0), at(20)); got != want {
 				t.Errorf("%s: %d elections, not %d", name, got, want)
 			}
-			if len(l.untold(at(200))) > 0 {
+			if len(l.unlogged(at(200))) > 0 {
 				t.Errorf("%s: told twice", name)
 			}
 		}
@@ -56,10 +56,10 @@ func TestTheLogsTimeIsTheElections(t *testing.T) {
 func TestElectionsAreCountedInTheWindow(t *testing.T) {
 	l := &elections{}
 	for _, s := range []float64{1, 2, 3} {
-		l.tell(election{member: "m1", at: at(s)})
+		l.addLogged(election{member: "m1", at: at(s)})
 		l.see(election{member: "m2", term: uint64(s), at: at(s + 0.5)})
 	}
-	l.untold(at(100))
+	l.unlogged(at(100))
 	for _, c := range []struct {
 		from, to float64
 		want     int

@@ -31,7 +31,7 @@ func (w *monitor) followed() follow.Config {
 	return follow.Config{
 		Admin: w.m.admin, Members: n, Every: every, Done: func() uint64 { return w.done() },
 		Take: func(i int, asked, ended time.Time, e store.Member) {
-			w.attend(w.m.take(i, n, asked, ended, e))
+			w.handleChanges(w.m.take(i, n, asked, ended, e))
 		},
 	}
 }
@@ -62,9 +62,9 @@ func (w *monitor) retarget() {
 	}
 }
 
-// attend does what changes of the members ask for: the load is moved first. It
-// is called from one goroutine at a time.
-func (w *monitor) attend(changes []follow.Change) {
+// handleChanges does what changes of the members ask for: the load is moved
+// first. It is called from one goroutine at a time.
+func (w *monitor) handleChanges(changes []follow.Change) {
 	for _, c := range changes {
 		if c.What == follow.Led {
 			w.term(c.Term)
@@ -88,7 +88,7 @@ func (w *monitor) note(c follow.Change, name string) {
 		}
 		e := election{member: name, term: c.Term, before: c.Before, at: c.At, since: c.Since}
 		w.elections.see(e)
-		if w.t.logs.followed == nil { // there is no other witness
+		if w.t.logs.followed == nil { // there is no other source
 			w.settle(c.At.Add(1))
 		}
 	case follow.Lost:
@@ -99,9 +99,9 @@ func (w *monitor) note(c follow.Change, name string) {
 }
 
 // settle records the elections that were seen before the given time and that no
-// log has told.
+// log has.
 func (w *monitor) settle(before time.Time) {
-	for _, e := range w.elections.untold(before) {
+	for _, e := range w.elections.unlogged(before) {
 		_ = w.out.Event(e.event()) // an error stays in the writer
 	}
 }

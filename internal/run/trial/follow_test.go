@@ -51,7 +51,7 @@ func following(t *testing.T, mode kv.Mode) (*monitor, *moved) {
 }
 
 func (w *monitor) answer(i int, e store.Member) {
-	w.attend(w.m.take(i, 3, time.Now(), time.Now(), e))
+	w.handleChanges(w.m.take(i, 3, time.Now(), time.Now(), e))
 }
 
 // The load moves with its target, once for each election, and the operations

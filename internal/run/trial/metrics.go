@@ -159,7 +159,7 @@ func (m *scraped) row(ctx context.Context) {
 		if r.Metrics == nil {
 			r.Metrics = store.Sample{}
 		}
-		if _, told := r.Metrics[store.DatabaseBytes]; !told {
+		if _, ok := r.Metrics[store.DatabaseBytes]; !ok {
 			r.Metrics[store.DatabaseBytes] = store.Reading{Value: float64(size)}
 		}
 	}

@@ -15,12 +15,12 @@ import (
 // How often the trial's progress is reported, and how soon members are asked
 // again for what they do not agree on yet.
 const (
-	tellEvery = 250 * time.Millisecond
-	askEvery  = 100 * time.Millisecond
+	progressEvery = 250 * time.Millisecond
+	askEvery      = 100 * time.Millisecond
 )
 
 // monitor follows a running load: it records its seconds, follows
-// elections, samples the machine and tells the progress.
+// elections, samples the machine and reports the progress.
 type monitor struct {
 	t   *Trial
 	m   *members
@@ -44,8 +44,8 @@ type monitor struct {
 	uncompacted    int // compactions that failed; compact's, read after the load
 	uncompactedWhy string
 
-	generator driven   // attend's
-	aimed     []string // where it was sent last; attend's
+	generator driven   // for handleChanges alone
+	aimed     []string // where it was sent last; for handleChanges alone
 	follower  *follow.Follower
 	done      func() uint64 // operations that the load has completed; set before the follower runs
 	elections elections
@@ -110,7 +110,7 @@ func (w *monitor) keep(err error) {
 	}
 }
 
-// begin starts to watch a load that is about to run to the endpoints.
+// begin starts to follow a load that is about to run to the endpoints.
 func (w *monitor) begin(g load.Job, endpoints []string) {
 	w.aim(g, endpoints)
 	w.done = func() uint64 { return g.Progress().Done }
@@ -163,33 +163,33 @@ func (w *monitor) mark(m load.Mark) {
 	}
 }
 
-// p99Lives is how long a second's p99 is told: a second comes when nothing due
+// p99Lives is how long a second's p99 is shown: a second comes when nothing due
 // in it is open, so none comes while the store stalls.
 const p99Lives = 2 * time.Second
 
-// progress tells how the load goes: how many operations were done in the last
+// progress reports how the load goes: how many operations were done in the last
 // second is counted here, and so falls to 0 in a stall.
 func (w *monitor) progress(ctx context.Context, g load.Job) {
-	ticker := time.NewTicker(tellEvery)
+	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	var recent meter
 	var window opening
 	failed, asked := uint64(0), time.Now()
 	for {
 		p, now := g.Progress(), time.Now()
-		// A member that stands still keeps its connections: only timeouts tell.
+		// A member that stands still keeps its connections: only timeouts show it.
 		if p.Failed > failed && now.Sub(asked) >= time.Second {
 			failed, asked = p.Failed, now
 			w.follower.Poke()
 		}
-		told := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
-		window.tell(p, now, &told)
+		current := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
+		window.fill(p, now, &current)
 		w.mu.Lock()
 		if now.Sub(w.lastAt) < p99Lives {
-			told.P99 = w.lastP99
+			current.P99 = w.lastP99
 		}
 		w.mu.Unlock()
-		w.t.report(told)
+		w.t.report(current)
 		select {
 		case <-ctx.Done():
 			return
@@ -199,14 +199,14 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 }
 
 // opening counts the operations that ended since the window was seen open: for
-// telling how far it is, not for figures.
+// showing how far it is, not for figures.
 type opening struct {
 	at           time.Time
 	done, failed uint64 // before
 	length       time.Duration
 }
 
-func (o *opening) tell(p load.Progress, now time.Time, told *Progress) {
+func (o *opening) fill(p load.Progress, now time.Time, to *Progress) {
 	open := p.Phase == measure.Measured.String()
 	if o.at.IsZero() && open {
 		o.at, o.done, o.failed = now, p.Done, p.Failed
@@ -217,11 +217,11 @@ func (o *opening) tell(p load.Progress, now time.Time, told *Progress) {
 	if open {
 		o.length = now.Sub(o.at)
 	}
-	told.Done, told.InWindow = p.Done-o.done, o.length
-	told.Ended = told.Done + p.Failed - o.failed
+	to.Done, to.InWindow = p.Done-o.done, o.length
+	to.Ended = to.Done + p.Failed - o.failed
 }
 
-// meter tells how fast a count rose in the last second.
+// meter returns how fast a count rose in the last second.
 type meter struct{ readings []reading }
 
 type reading struct {

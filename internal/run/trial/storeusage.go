@@ -10,7 +10,7 @@ import (
 )
 
 // storeUsage gathers what the members' processes used, as machines.csv has it
-// and at the window's edges, so that the window's part can be told.
+// and at the window's edges, so that the window's part is known.
 type storeUsage struct {
 	mu   sync.Mutex
 	of   map[string]bool // the members' processes, by name: whether on the generator's machine

@@ -121,7 +121,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, clean.failed(a, err)
 	}
 	defer release()
-	if err := t.watch(ctx, a); err != nil {
+	if err := t.writeEarlier(ctx, a); err != nil {
 		return nil, clean.failed(a, err)
 	}
 	out, err := t.Writer.Trial(conditions, time.Now())
@@ -229,9 +229,9 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	if err != nil {
 		return nil, err
 	}
-	w.attend(t.askAgain(m))
+	w.handleChanges(t.askAgain(m))
 	w.scrapes.all(statusTimeout)
-	w.lastWords(context.WithoutCancel(ctx))
+	w.readLastLogs(context.WithoutCancel(ctx))
 	if err := w.made(res.Measured); err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	defer cancel()
 	all, err := store.AskMembers(asked, m.admin)
 	if t.Spec.Load.Target.Mode == kv.Any {
-		m.total = len(all) // who may not ask, or gets no answer, is told those given
+		m.total = len(all) // who may not ask, or gets no answer, has those given
 		m.findOthers(ctx, t.Cluster.Store, access, all)
 		return m, nil
 	}
@@ -301,7 +301,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 }
 
 // inOrder numbers the members: as they were given if those are all, and else
-// as the cluster tells them.
+// as the cluster lists them.
 func inOrder(given, all []string) []string {
 	if sameSet(given, all) {
 		return given
@@ -316,7 +316,7 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 		return nil, err
 	}
 	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.names()}
-	// Whoever allows more time to connect allows it for this too: a member
+	// A user who allows more time to connect allows it for this too: a member
 	// without a leader may answer after seconds.
 	ctx, cancel := context.WithTimeout(ctx, max(statusTimeout, access.DialTimeout))
 	defer cancel()

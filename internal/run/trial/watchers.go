@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
-// watch writes what the load's watchers are to catch up with.
-func (t *Trial) watch(ctx context.Context, a *load.Assignment) error {
+// writeEarlier writes what the load's watchers are to catch up with.
+func (t *Trial) writeEarlier(ctx context.Context, a *load.Assignment) error {
 	if t.Spec.Load.Watch == nil {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
-// unknown is the revision of a key that was written: it is not told.
+// unknown is the revision of a key that was written: the answer does not carry it.
 const unknown = -1
 
 var (

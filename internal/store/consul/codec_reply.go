@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
-// unknown is the revision of a key that was written: Consul does not tell it.
+// unknown is the revision of a key that was written: Consul does not return it.
 const unknown = -1
 
 // Sentences about answers that Consul cannot have sent; nobody writes to them.

@@ -9,7 +9,7 @@ var _ store.Metered = (*Store)(nil)
 // millisecond is the unit of Consul's timers.
 const millisecond = 0.001
 
-// Metrics implements store.Metered: an agent tells its figures in Prometheus's
+// Metrics implements store.Metered: an agent reports its figures in Prometheus's
 // format where telemetry has a prometheus_retention_time.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	scheme := "http://"

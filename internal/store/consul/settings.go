@@ -48,7 +48,7 @@ type Settings struct {
 	KVMaxValueSize int `yaml:"kv_max_value_size,omitempty" json:"kv_max_value_size,omitempty"`
 	TxnMaxReqLen   int `yaml:"txn_max_req_len,omitempty" json:"txn_max_req_len,omitempty"`
 	// LogLevel is trace, debug, info, warn or error. Elections and snapshots
-	// are told at info.
+	// are logged at info.
 	LogLevel string `yaml:"log_level,omitempty" json:"log_level,omitempty"`
 }
 

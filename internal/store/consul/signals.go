@@ -22,8 +22,8 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if !ok || !bytes.HasPrefix(name, []byte("agent.server")) {
 		return store.Signal{}, false
 	}
-	for i := range serverTold {
-		t := &serverTold[i]
+	for i := range serverMessages {
+		t := &serverMessages[i]
 		if string(name) != t.logger || !bytes.HasPrefix(msg, []byte(t.begins)) {
 			continue
 		}
@@ -46,16 +46,16 @@ func followsSomebody(msg []byte) bool {
 	return found && len(leader) > 0 && leader[0] != ' '
 }
 
-// told is who says it, how it begins, and what it means.
-type told struct {
+// pattern is who says it, how it begins, and what it means.
+type pattern struct {
 	logger, begins string
 	kind           store.SignalKind
 }
 
-// serverTold are the messages of Consul 1.22 and its Raft library (1.7). A
+// serverMessages are the messages of Consul 1.22 and its Raft library (1.7). A
 // snapshot that comes from another member is created, too: only those that a
 // member begins by itself count as its own.
-var serverTold = [...]told{
+var serverMessages = [...]pattern{
 	{"agent.server.raft", "heartbeat timeout reached, starting election", store.LeaderLost},
 	{"agent.server.raft", "failed to contact quorum of nodes, stepping down", store.LeaderLost},
 	{"agent.server.raft", "entering candidate state", store.ElectionStarted},

@@ -189,7 +189,7 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 		m.Err = fmt.Errorf("%s does not answer as etcd: %s", m.Endpoint, text)
 		m.Gone = strings.HasSuffix(text, "connection refused")
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			a.drop(i) // whoever is there next is asked anew, not when TCP tries again
+			a.drop(i) // the next member there is asked anew, not when TCP tries again
 		}
 		return m
 	}

@@ -261,7 +261,7 @@ func TestWatchParent(t *testing.T) {
 	}
 	defer func() { _ = r.Close() }()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	go watchParent(r, cancel)
+	go waitForParent(r, cancel)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

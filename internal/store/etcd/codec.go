@@ -74,7 +74,7 @@ type codec struct {
 	idsLen int
 	member uint64
 
-	told aside // what the answer read last said beside its event
+	extra aside // what the answer that was read last says beyond its event
 
 	watches []watchStream    // by the operation's Stream
 	keep    []keepStream     // one for each lease

@@ -11,7 +11,7 @@ import (
 // promises are its; one that stands in for etcd, such as kine, names none, and
 // its header has the revision alone.
 
-// aside is what an answer said beside its event.
+// aside is what an answer says beyond its event.
 type aside struct {
 	revision  int64 // of the store, in the header read last
 	total     int64 // keys that there are without the limit
@@ -39,7 +39,7 @@ var (
 // impossible is the sentence about an answer that no etcd can have sent; nil if
 // there is nothing to say.
 func (c *codec) impossible(call uint8, e *store.Event) []byte {
-	t := &c.told
+	t := &c.extra
 	switch call {
 	case callPut, callDelete:
 		switch {
@@ -82,7 +82,7 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 }
 
 // headless reports whether the header is none: etcd names the member, and
-// whoever stands in for it has at least a revision.
+// a proxy in its place has at least a revision.
 func (t *aside) headless(e *store.Event) bool {
 	return t.revision < 0 || t.revision == 0 && e.Member == 0
 }
@@ -160,7 +160,7 @@ func (t *aside) impossibleCAS(e *store.Event) []byte {
 
 // impossiblePage looks at a page of n keys.
 func (c *codec) impossiblePage(s *scan, n int64) []byte {
-	switch t := &c.told; {
+	switch t := &c.extra; {
 	case t.headless(&s.found):
 		return noHeader
 	case s.counted < n:

@@ -18,7 +18,7 @@ const (
 	retryAfter    = int64(200 * time.Millisecond) // after a failure that may pass
 	lookAgain     = int64(5 * time.Millisecond)   // a codec without a token looks whether it came
 	lookSometimes = int64(100 * time.Millisecond) // one with a token, whether it was rejected elsewhere
-	loginAttempts = 50                            // in a row, before the failure is told
+	loginAttempts = 50                            // in a row, before the failure is reported
 )
 
 // login is the token that the codecs of one event loop share. etcd checks a
@@ -50,7 +50,7 @@ func newLogin(user, password string) *login {
 func (l *login) ready(c *codec) bool {
 	if l.have && c.gen != l.gen {
 		if l.token != "" && c.conn.SetMetadata("token", l.token) != nil {
-			return false // told by answer, which saw the token first
+			return false // reported by answer, which saw the token first
 		}
 		c.gen = l.gen
 	}

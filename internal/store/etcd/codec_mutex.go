@@ -38,7 +38,7 @@ type lockWait struct{ place, wait uint32 }
 const sizeFlag = 2
 
 // acquire sends a TxnRequest: if our key is not there, make it; and in any case
-// tell whose key is the oldest.
+// read whose key is the oldest.
 //
 //	compare: 1 {target: 2 = CREATE, key: 3, create_revision: 5 = 0}
 //	success: 2 {request_put: 2 {key: 1, lease: 3}}, 2 {request_range: 1 {...}}

@@ -20,7 +20,7 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		c.failed(r, e)
 		return to, nil
 	}
-	c.told = aside{}
+	c.extra = aside{}
 	ok, call := false, r.Sub&callMask
 	switch call {
 	case callPut:
@@ -38,12 +38,12 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	case callDelete:
 		ok = c.parseDelete(r.Body, e)
 	case callCAS:
-		if ok = c.parseTxn(r.Body, e); !c.told.succeeded {
+		if ok = c.parseTxn(r.Body, e); !c.extra.succeeded {
 			e.Outcome = kv.Conflict
 		}
 	case callTxn:
 		ok = c.parseTxn(r.Body, e)
-		e.Count = c.told.puts
+		e.Count = c.extra.puts
 	case callTxnGet:
 		c.list(r.Tag)
 		ok = c.parseTxnGet(r.Body, e)
@@ -61,9 +61,9 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	switch call {
 	case callCount, callTxnCount:
-		e.Count = c.told.total
+		e.Count = c.extra.total
 	case callExists:
-		if e.Count = c.told.total; e.Count == 0 {
+		if e.Count = c.extra.total; e.Count == 0 {
 			e.Outcome = kv.Miss
 		}
 	}
@@ -87,7 +87,7 @@ func (c *codec) failed(r *h2.Reply, e *store.Event) {
 }
 
 // parseHeader reads a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3,
-// raft_term: 4} and returns its revision, which goes to c.told too.
+// raft_term: 4} and returns its revision, which goes to c.extra too.
 func (c *codec) parseHeader(b []byte, e *store.Event) (revision int64, ok bool) {
 	i := 0
 	if n := c.idsLen; n > 0 && len(b) >= n && string(b[:n]) == string(c.ids[:n]) {
@@ -110,7 +110,7 @@ func (c *codec) parseHeader(b []byte, e *store.Event) (revision int64, ok bool) 
 			i = skipField(b, i)
 		}
 	}
-	c.told.revision = revision
+	c.extra.revision = revision
 	return revision, i >= 0
 }
 
@@ -137,7 +137,7 @@ func (c *codec) parsePut(b []byte, e *store.Event) (ok bool) {
 
 // parseRange reads a RangeResponse{header: 1, kvs: 2}: the first key with its
 // value and version, and how many keys there are. What it says of the store and
-// of what lies beyond the limit goes to c.told.
+// of what lies beyond the limit goes to c.extra.
 func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	var part []byte
 	var v uint64
@@ -158,10 +158,10 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 			}
 		case 3<<3 | pbVarint:
 			v, i = getVarint(b, i+1)
-			c.told.more = v != 0
+			c.extra.more = v != 0
 		case 4<<3 | pbVarint:
 			v, i = getVarint(b, i+1)
-			c.told.total = int64(v)
+			c.extra.total = int64(v)
 		default:
 			i = skipField(b, i)
 		}
@@ -248,7 +248,7 @@ func (c *codec) parseDelete(b []byte, e *store.Event) bool {
 func (c *codec) parseTxn(b []byte, e *store.Event) bool {
 	var found store.Event
 	ok := c.parseTxnResponse(b, e, &found)
-	if e.Revision = c.told.revision; !c.told.succeeded {
+	if e.Revision = c.extra.revision; !c.extra.succeeded {
 		e.Revision = found.Revision
 	}
 	return ok
@@ -277,7 +277,7 @@ func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
 		case 2<<3 | pbVarint:
 			var v uint64
 			v, i = getVarint(b, i+1)
-			c.told.succeeded = v != 0
+			c.extra.succeeded = v != 0
 		case 3<<3 | pbBytes:
 			if part, i = getBytes(b, i+1); i > 0 {
 				ok = c.parseResponseOp(part, found)
@@ -289,7 +289,7 @@ func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
 			return false
 		}
 	}
-	c.told.revision = revision // and not that of a result's own header
+	c.extra.revision = revision // and not that of a result's own header
 	return true
 }
 
@@ -299,14 +299,14 @@ func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
 	for i := 0; i < len(b); {
 		if b[i] != 1<<3|pbBytes {
 			if b[i] == 2<<3|pbBytes {
-				c.told.puts++
+				c.extra.puts++
 			}
 			if i = skipField(b, i); i < 0 {
 				return false
 			}
 			continue
 		}
-		c.told.ranges++
+		c.extra.ranges++
 		var part []byte
 		if part, i = getBytes(b, i+1); i < 0 || !c.parseRange(part, found) {
 			return false

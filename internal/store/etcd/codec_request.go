@@ -117,7 +117,7 @@ func (c *codec) remove(op *store.Op, sub uint8) {
 
 // cas sends a TxnRequest: if the key's mod_revision is op.Revision (0: there
 // is no such key), put; else read the revision that it has. A revision that is
-// not known is tried as 0: the conflict tells it.
+// not known is tried as 0: the conflict returns it.
 //
 //	compare: 1 {target: 2 = MOD, key: 3, mod_revision: 6}
 //	success: 2 {request_put: 2 {key: 1, value: 2}}

@@ -131,7 +131,7 @@ func (c *codec) scanReply(r *h2.Reply, to []store.Event) ([]store.Event, error) 
 		return c.streamEnded(place, to), nil
 	}
 	before := s.found.Count
-	c.told = aside{}
+	c.extra = aside{}
 	if !c.parsePage(r.Body, s) {
 		return to, errMalformed
 	}

@@ -113,7 +113,7 @@ func (c *codec) advanceSTM(place uint32) {
 	}
 	for t.next < len(t.pairs) {
 		if t.iso >= kv.Serializable && t.next > 0 && t.base == 0 {
-			return // the first read tells the revision of the others
+			return // the first read returns the revision of the others
 		}
 		if c.conn.Room() == 0 {
 			c.stallSTM(place)
@@ -187,14 +187,14 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		return c.endSTM(place, &e, to), nil
 	}
 	p := &t.pairs[r.Tag%maxSTMPairs]
-	c.told = aside{}
+	c.extra = aside{}
 	if !c.parseRange(r.Body, &e) {
 		return to, errMalformed
 	}
 	if why := c.impossible(callGet, &e); why != nil {
 		return c.wrongSTM(place, why, to), nil
 	}
-	p.take(&e, c.told.revision, t.edit != nil)
+	p.take(&e, c.extra.revision, t.edit != nil)
 	if t.base == 0 {
 		t.base = max(p.revision, 1) // 0 would wait for ever
 	}
@@ -203,7 +203,7 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	return to, nil
 }
 
-// take keeps what a read told.
+// take keeps what a read returned.
 func (p *stmPair) take(e *store.Event, revision int64, value bool) {
 	p.revision, p.version, p.found = revision, e.Revision, e.Count > 0
 	if value {
@@ -216,7 +216,7 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	t := &c.stm.table[place]
 	e := store.Event{Tag: t.tag}
 	committed, ok := c.parseSTM(t, r.Body, &e)
-	why := t.impossible(&c.told, &e)
+	why := t.impossible(&c.extra, &e)
 	switch {
 	case !ok:
 		return to, errMalformed
@@ -232,7 +232,7 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	t.retries++
 	if t.iso < kv.Serializable {
 		t.again()
-	} // else the answer told what the next try would read
+	} // else the answer holds what the next try would read
 	c.advanceSTM(place)
 	return to, nil
 }

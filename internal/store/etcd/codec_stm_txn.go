@@ -135,7 +135,7 @@ func putCompare(b, key []byte, result byte, revision int64) []byte {
 // parseSTM reads the TxnResponse{header: 1, succeeded: 2, responses: 3} to a
 // commit. After a conflict the responses are what the keys have now.
 func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) {
-	c.told = aside{}
+	c.extra = aside{}
 	var part []byte
 	var v uint64
 	for i := 0; i < len(b); {
@@ -147,10 +147,10 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 			}
 		case 2<<3 | pbVarint:
 			v, i = getVarint(b, i+1)
-			c.told.succeeded = v != 0
+			c.extra.succeeded = v != 0
 		case 3<<3 | pbBytes:
 			if part, i = getBytes(b, i+1); i > 0 && len(part) > 0 && part[0] == 2<<3|pbBytes {
-				c.told.puts++
+				c.extra.puts++
 			}
 		default:
 			i = skipField(b, i)
@@ -159,18 +159,18 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 			return false, false
 		}
 	}
-	if c.told.succeeded || t.iso < kv.Serializable {
-		return c.told.succeeded, true
+	if c.extra.succeeded || t.iso < kv.Serializable {
+		return c.extra.succeeded, true
 	}
-	revision := c.told.revision
+	revision := c.extra.revision
 	ok = c.parseReread(t, b)
-	c.told.revision = revision // and not that of a result's own header
+	c.extra.revision = revision // and not that of a result's own header
 	return false, ok
 }
 
 // impossible is the sentence about a commit's answer that cannot be; nil if
 // there is nothing to say.
-func (t *stm) impossible(told *aside, e *store.Event) []byte {
+func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 	writes := int64(0)
 	for i := range t.pairs {
 		if t.pairs[i].writes {
@@ -178,13 +178,13 @@ func (t *stm) impossible(told *aside, e *store.Event) []byte {
 		}
 	}
 	switch {
-	case told.headless(e):
+	case extra.headless(e):
 		return noHeader
-	case told.succeeded && writes > 0 && told.revision <= 0:
+	case extra.succeeded && writes > 0 && extra.revision <= 0:
 		return noRevision
-	case told.succeeded && told.puts != writes:
+	case extra.succeeded && extra.puts != writes:
 		return otherResults
-	case !told.succeeded && t.iso == kv.ReadCommitted:
+	case !extra.succeeded && t.iso == kv.ReadCommitted:
 		return notTaken
 	}
 	return nil
@@ -205,11 +205,11 @@ func (c *codec) parseReread(t *stm, b []byte) bool {
 			return false
 		}
 		var found store.Event
-		c.told.revision = 0
+		c.extra.revision = 0
 		if n == len(t.pairs) || !c.parseResponseOp(part, &found) {
 			return false
 		}
-		t.pairs[n].take(&found, c.told.revision, t.edit != nil)
+		t.pairs[n].take(&found, c.extra.revision, t.edit != nil)
 		n++
 	}
 	return n == len(t.pairs)

@@ -34,7 +34,7 @@ func (*Store) RunMember(ctx context.Context, configFile string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if os.Getenv(store.ParentEnv) == store.ParentStdin {
-		go watchParent(os.Stdin, cancel)
+		go waitForParent(os.Stdin, cancel)
 	}
 
 	e, err := embed.StartEtcd(cfg)
@@ -53,15 +53,15 @@ func (*Store) RunMember(ctx context.Context, configFile string) error {
 	}
 }
 
-// watchParent blocks until the parent's end of the pipe is closed, which the
+// waitForParent blocks until the parent's end of the pipe is closed, which the
 // system does however the parent ends.
-func watchParent(stdin io.Reader, cancel context.CancelCauseFunc) {
+func waitForParent(stdin io.Reader, cancel context.CancelCauseFunc) {
 	_, _ = io.Copy(io.Discard, stdin)
 	cancel(errParentGone)
 }
 
-// closeMember closes in good order when it was told to stop; without a parent
-// it takes no longer than closeGrace, since nobody is left to insist.
+// closeMember closes in good order when it was asked to stop; without a parent
+// it takes no longer than closeGrace, since nothing is left to end it.
 func closeMember(ctx context.Context, e *embed.Etcd) error {
 	if !errors.Is(context.Cause(ctx), errParentGone) {
 		e.Close()

@@ -53,7 +53,7 @@ type Settings struct {
 	MaxConcurrentStreams uint32 `yaml:"max-concurrent-streams,omitempty" json:"max-concurrent-streams,omitempty"`
 	// MaxWALs is how many log files are kept.
 	MaxWALs uint `yaml:"max-wals,omitempty" json:"max-wals,omitempty"`
-	// LogLevel is debug, info, warn or error. Elections and snapshots are told
+	// LogLevel is debug, info, warn or error. Elections and snapshots are logged
 	// at info.
 	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
 }

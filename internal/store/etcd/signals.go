@@ -33,16 +33,16 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return s, true
 }
 
-// told is a message of etcd's and what it means; in took is how long, if
+// pattern is a message of etcd's and what it means; in took is how long, if
 // anything is.
-type told struct {
+type pattern struct {
 	msg  string
 	kind store.SignalKind
 	took string
 }
 
-// serverTold are messages word for word, as etcd 3.5 to 3.7 have them.
-var serverTold = [...]told{
+// serverMessages are messages word for word, as etcd 3.5 to 3.7 have them.
+var serverMessages = [...]pattern{
 	{"slow fdatasync", store.SlowFsync, "took"},
 	{"apply request took too long", store.SlowApply, "took"},
 	{"waiting for ReadIndex response took too long, retrying", store.SlowRead, "retry-timeout"},
@@ -63,8 +63,8 @@ var serverTold = [...]told{
 }
 
 func ofServer(line, msg []byte) (store.Signal, bool) {
-	for i := range serverTold {
-		t := &serverTold[i]
+	for i := range serverMessages {
+		t := &serverMessages[i]
 		if string(msg) != t.msg {
 			continue
 		}

@@ -142,7 +142,7 @@ func (a *Admin) Role(ctx context.Context, i int) store.Member {
 	return with(a.known(endpoint, behind), proxy)
 }
 
-// known is a member as the etcd behind it tells.
+// known is a member as the etcd behind it reports it.
 func (a *Admin) known(endpoint string, servers []store.Member) store.Member {
 	m := store.Member{Endpoint: endpoint, Role: kv.Unknown}
 	server := a.access.Behind[endpoint]

@@ -1,6 +1,6 @@
 // Package etcdproxy is what the stores share that are proxies in front of etcd:
-// each member is an etcd member of a cluster, and before it a proxy that is told
-// of this one alone. So a member has its etcd member's role, and one that is
+// each member is an etcd member of a cluster, and before it a proxy that is given
+// this one alone. So a member has its etcd member's role, and one that is
 // killed is killed as a whole.
 package etcdproxy
 

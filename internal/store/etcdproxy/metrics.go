@@ -6,7 +6,7 @@ import (
 )
 
 // Metrics is where the figures of the etcd behind a proxy are, for a store's
-// store.Metered: the proxies tell none of their own. None where it is not known
+// store.Metered: the proxies report none of their own. None where it is not known
 // what is behind.
 func Metrics(a store.Access, endpoint string) []store.MetricSource {
 	server := a.Behind[endpoint]

@@ -118,7 +118,7 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 }
 
 // gatewayStatus is a member's status by the JSON gateway of the v3 API that
-// etcd 3 has beside the v2 API.
+// etcd 3 has besides the v2 API.
 type gatewayStatus struct {
 	Header struct {
 		MemberID uint64 `json:"member_id,string"`

@@ -13,7 +13,7 @@ var (
 
 // parsePlain reads an answer in that form whose strings have no escapes, which
 // is nearly every one, in a third of the time that reading JSON takes. It
-// reports false for all others: they may be right, and the scanner tells.
+// reports false for all others: they may be right, and the scanner decides.
 func parsePlain(body []byte) (n node, ok bool) {
 	rest, ok := bytes.CutPrefix(body, plainKey)
 	if !ok {

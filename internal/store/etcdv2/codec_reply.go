@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
-// unknown is the revision of a key that an answer does not tell.
+// unknown is the revision of a key that an answer does not carry.
 const unknown = -1
 
 var malformed = []byte("the server sent an answer that is none of etcd's v2 API")

@@ -26,7 +26,7 @@ type Settings struct {
 	// MaxWALs and MaxSnapshots are how many files of each kind are kept.
 	MaxWALs      uint `yaml:"max-wals,omitempty" json:"max-wals,omitempty"`
 	MaxSnapshots uint `yaml:"max-snapshots,omitempty" json:"max-snapshots,omitempty"`
-	// LogLevel is debug, info, warn or error. Elections and snapshots are told
+	// LogLevel is debug, info, warn or error. Elections and snapshots are logged
 	// at info.
 	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
 }

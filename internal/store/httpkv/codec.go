@@ -1,5 +1,5 @@
-// Package httpkv is what the stores whose keys are an API over HTTP/1.1 do
-// alike: a connection with one operation in flight, which may take several
+// Package httpkv is what the stores have in common whose keys are an API over
+// HTTP/1.1: a connection with one operation in flight, which may take several
 // requests.
 package httpkv
 

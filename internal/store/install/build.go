@@ -122,7 +122,7 @@ func (c Cache) prepare(s store.ServerSource) (w workspace, err error) {
 	w.in, w.out = filepath.Join(w.dir, "in"), filepath.Join(w.dir, "out")
 	defer func() {
 		if err != nil {
-			_ = os.RemoveAll(w.dir) // the first error is the one to tell
+			_ = os.RemoveAll(w.dir) // the first error is the one to report
 		}
 	}()
 	if err := os.Mkdir(w.out, 0o755); err != nil {

@@ -60,8 +60,8 @@ func Installed(source store.ServerSource) (path string, ok bool, err error) {
 }
 
 // Executable is for a store's Launch: it returns the path that the user gave,
-// if any, or that of the installed server. The error is the sentence that tells
-// the user what to install.
+// if any, or that of the installed server. The error is the sentence that says
+// what the user has to install.
 func Executable(given string, source store.ServerSource) (string, error) {
 	if err := missing(source.Tools, true); err != nil {
 		return "", err

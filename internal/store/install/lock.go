@@ -14,7 +14,7 @@ import (
 // lockPause is how long the holder of a lock is left alone between two looks.
 const lockPause = 100 * time.Millisecond
 
-// lock takes the lock that a file is, and waits for whoever holds it: other
+// lock takes the lock that a file is, and waits for those that hold it: other
 // processes, and other callers in this one. It goes with the process that holds
 // it. waiting is called once, before the wait.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {

@@ -80,7 +80,7 @@ func readManifest(dir string) (*manifest, error) {
 		return m, fmt.Errorf("its manifest cannot be read: %w", err)
 	}
 	if m.Schema != manifestSchema {
-		return nil, nil // of another version of this program: it is built anew
+		return nil, nil // of another version of this program: it is built again
 	}
 	return m, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/environ"
 )
 
-// The last words of a tool that fit into a sentence.
+// How much of the end of a tool's output fits into a sentence.
 const (
 	wordLines = 6
 	wordBytes = 300 // of a line
@@ -23,7 +23,7 @@ const (
 // killDelay is how long a tool's output is waited for after it was killed.
 const killDelay = 2 * time.Second
 
-// tools are the variables that build tools get beside the usual ones: where
+// tools are the variables that build tools get besides the usual ones: where
 // they find registries, caches and authorities. What they fetch is pinned by its
 // sums. Those that change what is built or run, such as GOFLAGS, MAVEN_OPTS and
 // LD_PRELOAD, are not among them.

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// All returns every store, in the order in which they are told to users.
+// All returns every store, in the order in which they are shown to users.
 func All() []store.Store {
 	return []store.Store{
 		etcd.New(),

@@ -13,10 +13,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Lines are the lines of a file of captured logs, each with what it tells. Such
+// Lines are the lines of a file of captured logs, each with what it says. Such
 // a file has a line "= KIND DURATION TIME", or "= nothing", before each line of
 // a log; the duration is Go's and "-" if there is none.
-func Lines(t testing.TB, path string) (lines [][]byte, told []string) {
+func Lines(t testing.TB, path string) (lines [][]byte, wants []string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -32,13 +32,13 @@ func Lines(t testing.TB, path string) (lines [][]byte, told []string) {
 		if want == "" {
 			t.Fatalf("%s does not say what this line tells: %s", path, line)
 		}
-		lines, told, want = append(lines, line), append(told, want), ""
+		lines, wants, want = append(lines, line), append(wants, want), ""
 	}
-	return lines, told
+	return lines, wants
 }
 
 // Check holds a store to a file of captured lines, whole and cut anywhere: a
-// line that is cut may tell less, and nothing else.
+// line that is cut may say less, and nothing else.
 func Check(t *testing.T, st store.Signalling, path string) {
 	t.Helper()
 	lines, want := Lines(t, path)
@@ -72,7 +72,7 @@ func Told(s store.Signal, ok bool) string {
 }
 
 // Fuzz holds a store to what must be so of every line: it does not panic, is a
-// pure function that changes and keeps nothing of the line, and what it tells
+// pure function that changes and keeps nothing of the line, and what it reports
 // is one of the shared kinds, in UTC, and takes no negative time.
 func Fuzz(f *testing.F, st store.Signalling, path string) {
 	lines, _ := Lines(f, path)

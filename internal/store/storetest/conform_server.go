@@ -175,7 +175,8 @@ func overTLS(t *testing.T, f Fixture) {
 	}
 }
 
-// withUser tests that who may, can, and who may not, is told so.
+// withUser tests that a user with the right can, and that one without it is refused
+// with that reason.
 func withUser(t *testing.T, f Fixture) {
 	s := f.Start(t, Options{User: true})
 	if s == nil {

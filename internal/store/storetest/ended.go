@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Ended waits for what a server that was told to stop says at its end, and fails
+// Ended waits for what a server that was asked to stop says at its end, and fails
 // the test if that is an error or does not come: no test hangs for ever.
 func Ended(t testing.TB, what string, said <-chan error) {
 	t.Helper()

@@ -123,8 +123,8 @@ func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 	return m
 }
 
-// serve asks srvr, which every member answers unless it was told not to. One
-// that answers that it serves nobody, as in an election, has answered.
+// serve asks srvr, which every member answers unless its configuration forbids it.
+// One that answers that it serves nobody, as in an election, has answered.
 func (a *admin) serve(ctx context.Context, endpoint string) store.Member {
 	m := store.Member{Endpoint: endpoint}
 	text, err := word(ctx, a.access, endpoint, "srvr")
@@ -151,8 +151,8 @@ func (a *admin) serve(ctx context.Context, endpoint string) store.Member {
 	return m
 }
 
-// identify is a member's number, which conf tells; it does not change, so it is
-// asked once. A standalone server has none, and a member may be told not to
+// identify is a member's number, which conf reports; it does not change, so it is
+// asked once. A standalone server has none, and a member may be configured not to
 // answer conf: the endpoint then stands for it.
 func (a *admin) identify(ctx context.Context, endpoint string) (id uint64, name string) {
 	a.mu.Lock()

@@ -41,7 +41,7 @@ type codec struct {
 	pingAt int64 // 0: no session yet
 
 	dialect Dialect
-	newest  int64  // transaction that the session was told of
+	newest  int64  // transaction that the session has seen
 	names   *names // of the event loop
 
 	synced  jute.Code // how the last sync ended

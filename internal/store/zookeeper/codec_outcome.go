@@ -12,7 +12,7 @@ import (
 // A member looks at a write twice. What it finds before it proposes
 // (PrepRequestProcessor) becomes an error in the log of transactions and
 // nothing else: the session, the rights, the version, the parent. What it finds
-// afterwards (FinalRequestProcessor) may stand beside a change that was made.
+// afterwards (FinalRequestProcessor) may come with a change that was made.
 func outcomeOf(code jute.Code) kv.Outcome {
 	switch code {
 	case jute.OK:
@@ -27,7 +27,7 @@ func outcomeOf(code jute.Code) kv.Outcome {
 		jute.NoWatcher,
 		jute.ReconfigDisabled,
 		jute.NoNode,     // a parent that is not there
-		jute.NodeExists, // told where a create was not expected to find one
+		jute.NodeExists, // answered where a create was not expected to find one
 		jute.BadVersion, // likewise
 		jute.NotEmpty:   // a node with children is not deleted
 		return kv.BadRequest

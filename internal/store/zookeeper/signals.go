@@ -38,9 +38,9 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return s, ok
 }
 
-// told is how a message begins and ends, what is between being a whole number
+// pattern is how a message begins and ends, what is between being a whole number
 // of milliseconds if it took any, and what it means.
-type told struct {
+type pattern struct {
 	logger       string // its class
 	begins, ends string
 	kind         store.SignalKind
@@ -61,8 +61,8 @@ func epochOf(msg []byte) uint64 {
 	return zxid >> 32
 }
 
-// serverTold are ZooKeeper 3.9's messages.
-var serverTold = [...]told{
+// serverMessages are ZooKeeper 3.9's messages.
+var serverMessages = [...]pattern{
 	{"Leader", "LEADING - LEADER ELECTION TOOK - ", " MS", store.VoteWon},
 	{"Leader", startsUp, "", store.Elected}, // before it no client is served
 	{"Learner", "FOLLOWING - LEADER ELECTION TOOK - ", " MS", store.LeaderFound},
@@ -85,8 +85,8 @@ func ofServer(head, msg []byte) (store.Signal, bool) {
 		}
 		return store.Signal{Kind: store.SlowFsync, Duration: milliseconds(took)}, true
 	}
-	for i := range serverTold {
-		t := &serverTold[i]
+	for i := range serverMessages {
+		t := &serverMessages[i]
 		if string(logger) != t.logger || !bytes.HasPrefix(msg, []byte(t.begins)) {
 			continue
 		}
@@ -110,7 +110,7 @@ func ofServer(head, msg []byte) (store.Signal, bool) {
 //
 //	[2026-03-01T12:00:00.123+0000][info][gc] GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(512M) 2.345ms
 //
-// Each pause is one line, written at its end. What the collector does beside
+// Each pause is one line, written at its end. What the collector does besides
 // the program's threads is no pause.
 func ofJava(line []byte) (store.Signal, bool) {
 	stamp, rest, ok := bytes.Cut(line[1:], []byte("]"))

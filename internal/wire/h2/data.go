@@ -135,7 +135,7 @@ func (c *Conn) finish(s *stream, f *fields) {
 }
 
 // ends ends a call with a reply. A server that answers before it has the whole
-// request is told that the rest will not come.
+// request is informed that the rest will not come.
 func (c *Conn) ends(s *stream, r Reply) {
 	if s.state&isBlocked != 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)

@@ -8,7 +8,7 @@ const (
 	maxEncoderTable = 4096 // we never use more of the server's table
 	minEncoderTable = 1024 // a smaller one is not used at all
 	firstDynamic    = 62   // index of the newest entry
-	fieldOverhead   = 32   // what an entry counts beside its strings
+	fieldOverhead   = 32   // what an entry counts besides its strings
 )
 
 // field is a header field of our requests.
@@ -68,7 +68,7 @@ func (e *encoder) resize(announced uint32) {
 	}
 	e.limit = limit
 	e.evict(limit)
-	// Only the smallest and the last size have to be told (section 4.2).
+	// Only the smallest and the last size have to be sent (section 4.2).
 	switch n := len(e.resizes); {
 	case n == 2 && limit < e.resizes[0]:
 		e.resizes = append(e.resizes[:0], limit)

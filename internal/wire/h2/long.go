@@ -110,7 +110,7 @@ func (c *Conn) CloseSend(id uint32) {
 	s.end = c.origin + uint64(len(c.out))
 }
 
-// ResetStream ends a long stream and tells the server so. What still comes for
+// ResetStream ends a long stream and informs the server. What still comes for
 // it is ignored. It does nothing if the stream has ended.
 func (c *Conn) ResetStream(id uint32) {
 	if s := c.find(id); s != nil {

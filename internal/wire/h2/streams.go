@@ -107,7 +107,7 @@ func (c *Conn) seekOldest() {
 	}
 }
 
-// Cancel gives up the call with the tag and tells the server so. What still
+// Cancel gives up the call with the tag and informs the server. What still
 // comes for it is ignored. It reports whether such a call was open; long
 // streams are none.
 func (c *Conn) Cancel(tag uint32) bool {

@@ -64,7 +64,7 @@ type Conn struct {
 	piece   []byte // the body, while it lies in one piece in the input
 	body    []byte // the body, when it came in several
 	keep    bool   // the connection outlives this answer
-	framed  bool   // the last field tells where the body ends
+	framed  bool   // the last field says where the body ends
 	known   knownHead
 
 	framing  int // bytes about chunks

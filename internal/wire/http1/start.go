@@ -21,7 +21,7 @@ func (c *Conn) checkStart(in []byte) error {
 	case n >= 2 && b[0] == 0x15 && b[1] == 0x03:
 		return ErrTLS
 	case n == 1 && b[0] == 0x15, n < 4 && b[0] == 0:
-		return nil // not enough to tell
+		return nil // not enough to decide
 	case string(b[:min(n, len(want))]) != want[:min(n, len(want))]:
 		return fmt.Errorf("the server does not speak HTTP/1.1: its first bytes are %q", b)
 	}

@@ -134,7 +134,7 @@ func (c *Conn) Session() Session { return c.session }
 // before it did.
 func (c *Conn) Timeout() int32 { return c.timeout }
 
-// LastZxid is the newest transaction that an answer told of.
+// LastZxid is the newest transaction that an answer named.
 func (c *Conn) LastZxid() int64 { return c.lastZxid }
 
 // Open is the number of requests that wait for their answers.

@@ -22,10 +22,10 @@ const (
 	// believed is how much must have come before room for all of a longer one is
 	// made: a server's word alone is not enough.
 	believed = 1 << 20
-	// beside is how many bytes of buffers are kept for later beyond the bound. An
-	// answer leaves half of its size behind as it grows, and a quarter, and so on:
+	// keptBeyond is how many bytes of buffers are kept for later beyond the bound.
+	// An answer leaves half of its size behind as it grows, and a quarter, and so on:
 	// with less, those whose answers never end would make garbage all the time.
-	beside = 16 << 20
+	keptBeyond = 16 << 20
 )
 
 // Budget is what the connections of one goroutine keep of answers that are not
@@ -152,7 +152,7 @@ func (b *Budget) GiveBack(buf []byte) {
 // keep keeps a buffer for the next one who needs it. Sizes that are needed no
 // more would fill the budget in time, so that they make room.
 func (b *Budget) keep(buf []byte, read bool) {
-	size, limit := cap(buf), min(2*b.most, b.max+beside)
+	size, limit := cap(buf), min(2*b.most, b.max+keptBeyond)
 	for b.idle+size > limit {
 		if !b.evict() {
 			return

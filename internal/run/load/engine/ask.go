@@ -32,7 +32,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 		s.shaken = false // the connection stays crypto/tls's own
 		conn = s.tls
 	}
-	// Whoever cancels also ends a read.
+	// A cancelled context also ends a read.
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	ev, err := exchange(conn, codecs(store.Dialed{Endpoint: endpoint, Parts: parts.New(cmp.Or(d.MaxHeld, DefaultMaxHeld))}), op)

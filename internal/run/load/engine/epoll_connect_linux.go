@@ -39,7 +39,7 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// connect begins to connect; came tells how it ended. How long that may take
+// connect begins to connect; came returns how it ended. How long that may take
 // is the operation's timeout.
 func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
 	c := &p.conns[i]
@@ -77,7 +77,7 @@ func (p *epoll) socket(to unix.Sockaddr) (int, error) {
 	return fd, nil
 }
 
-// came tells how connecting ended.
+// came returns how connecting ended.
 func (p *epoll) came(i int) Ready {
 	c := &p.conns[i]
 	c.coming = false

@@ -16,11 +16,11 @@ import (
 // and epoll_pwait2's nanosecond timeout in place of a timerfd, which would cost
 // a system call to set and an event to read for each wake-up.
 //
-// System calls are made without telling Go's scheduler. Told, it takes the
+// System calls are made without informing Go's scheduler. Informed, it takes the
 // loop's processor away after 20 µs in epoll_wait, and its monitor thread
 // polls every 20 µs to do so: 2.8 µs of processor time an operation in place of
 // 1.9 at 52,000 a second.
-// Untold, the monitor interrupts the wait with a signal every 10 ms, and at
+// Otherwise the monitor interrupts the wait with a signal every 10 ms, and at
 // once when the garbage collector wants the loop to stop, which is all that
 // the runtime needs.
 type epoll struct {
@@ -45,7 +45,7 @@ type epollConn struct {
 	gen     int32
 	asked   bool   // EPOLLOUT is asked for
 	stamped bool   // the system says when bytes arrived
-	coming  bool   // connecting; EPOLLOUT tells how that ended
+	coming  bool   // connecting; EPOLLOUT says how that ended
 	at      string // the endpoint of a brief connection
 	cancel  context.CancelFunc
 	secured *secured

@@ -198,7 +198,7 @@ func (l *Loop) createWatchers(by int64) error {
 func (l *Loop) prepare(by int64) {
 	l.wait(min(by, l.conns.tickAt, l.conns.redialAt, l.now+heartbeat))
 	l.to(l.poller.Now())
-	l.attendAll()
+	l.handleReady()
 	l.maintain()
 	l.flushDirty()
 }
@@ -224,7 +224,7 @@ func (l *Loop) turn() {
 	ended := l.doneLive + l.failLive
 	l.to(now)
 	l.takeMail()
-	l.attendAll()
+	l.handleReady()
 	l.expire()
 	l.maintain()
 	if !l.draining && !l.idle {

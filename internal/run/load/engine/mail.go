@@ -69,7 +69,7 @@ func (l *Loop) takeMail() {
 	}
 }
 
-// mailStopped reports whether Stop was called and not attended to yet.
+// mailStopped reports whether Stop was called and not handled yet.
 func (l *Loop) mailStopped() bool {
 	l.mail.mu.Lock()
 	defer l.mail.mu.Unlock()

@@ -62,8 +62,8 @@ func (p *portable) Wake() {
 	}
 }
 
-// tell adds to what is ready; the lock is held.
-func (p *portable) tell(r Ready) {
+// markReady adds to what is ready; the lock is held.
+func (p *portable) markReady(r Ready) {
 	p.ready = append(p.ready, r)
 	p.Wake()
 }
@@ -123,7 +123,7 @@ func (p *portable) Dial(i int, endpoint string) {
 			go p.reads(i, gen, c, socket)
 			go p.writes(i, gen, c, socket)
 		}
-		p.tell(Ready{Conn: i, What: Dialed, Err: err})
+		p.markReady(Ready{Conn: i, What: Dialed, Err: err})
 	}()
 }
 
@@ -141,7 +141,7 @@ func (p *portable) reads(i, gen int, c *portableConn, socket net.Conn) {
 			return
 		}
 		if len(c.in) == 0 && c.err == nil {
-			p.tell(Ready{Conn: i, What: Readable})
+			p.markReady(Ready{Conn: i, What: Readable})
 		}
 		c.in = append(c.in, buf[:n]...)
 		c.err = err
@@ -168,7 +168,7 @@ func (p *portable) writes(i, gen int, c *portableConn, socket net.Conn) {
 		buf, c.out = c.out, buf[:0]
 		if c.full {
 			c.full = false
-			p.tell(Ready{Conn: i, What: Writable})
+			p.markReady(Ready{Conn: i, What: Writable})
 		}
 		p.mu.Unlock()
 		if _, err := socket.Write(buf); err != nil {
@@ -192,7 +192,7 @@ func (p *portable) Read(i int, b []byte) (int, error) {
 	c.in = c.in[:copy(c.in, c.in[n:])]
 	c.taken.Signal()
 	if len(c.in) > 0 || c.err != nil {
-		p.tell(Ready{Conn: i, What: Readable})
+		p.markReady(Ready{Conn: i, What: Readable})
 	}
 	return n, nil
 }

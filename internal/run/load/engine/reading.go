@@ -79,8 +79,8 @@ func (l *Loop) wait(until int64) {
 	l.left = l.left[:0]
 }
 
-// attendAll acts on what is ready.
-func (l *Loop) attendAll() {
+// handleReady acts on what is ready.
+func (l *Loop) handleReady() {
 	for _, r := range l.ready {
 		switch r.What {
 		case Readable:

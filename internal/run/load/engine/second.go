@@ -66,11 +66,11 @@ type seconds struct {
 	several bool          // other loops have seconds of their own
 	used    *second       // that dueIn returned last
 	told    measure.Told  // in all seconds
-	errors  []toldFailure // likewise
+	errors  []failureKind // likewise
 }
 
-// toldFailure is a kind of error of a member at a term.
-type toldFailure struct {
+// failureKind is a kind of error of a member at a term.
+type failureKind struct {
 	member, term uint64
 	outcome      kv.Outcome
 }
@@ -81,7 +81,7 @@ func (q *seconds) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 	if series.Member == 0 && series.Term == 0 {
 		return true
 	}
-	f := toldFailure{series.Member, series.Term, outcome}
+	f := failureKind{series.Member, series.Term, outcome}
 	if slices.Contains(q.errors, f) {
 		return true
 	}

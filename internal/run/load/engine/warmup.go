@@ -47,7 +47,7 @@ func (w *warming) pass(slot int, done uint64, loops int, duration, now int64) {
 		return
 	}
 	w.steady.Store(true)
-	// Loops that slept meanwhile are told before they come to it.
+	// Loops that slept meanwhile are informed before they come to it.
 	w.endsAt.Store(max(next, duration, now+length/2))
 }
 

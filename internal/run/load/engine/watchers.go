@@ -24,7 +24,7 @@ type Watching struct {
 	// AtWindow creates the watchers when the measured window opens, and not
 	// before the first phase.
 	AtWindow bool
-	// Caught is called, once, when the watchers have all that Sink expects beside
+	// Caught is called, once, when the watchers have all that Sink expects besides
 	// the load's own writes. May be nil.
 	Caught func()
 }

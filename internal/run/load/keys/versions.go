@@ -2,10 +2,10 @@ package keys
 
 import "sync/atomic"
 
-// Unknown is the version of a key that no answer has told.
+// Unknown is the version of a key that no answer has returned.
 const Unknown = -1
 
-// Versions remembers the version that each key had when an answer told it
+// Versions remembers the version that each key had when an answer returned it
 // last, for compare-and-set. The loops of a generator share it: two clients
 // that set the same key at once are a conflict, as they are for real users.
 //

@@ -73,8 +73,8 @@ func (p *poller) wake(at int64) {
 	}
 }
 
-// tell notes that something happened to a connection; the lock is held.
-func (p *poller) tell(i int, at int64) {
+// markReady notes that something happened to a connection; the lock is held.
+func (p *poller) markReady(i int, at int64) {
 	if c := &p.conns[i]; !c.listed {
 		c.listed = true
 		p.pending = append(p.pending, i)
@@ -190,11 +190,11 @@ func (p *poller) Dial(i int, endpoint string) {
 			c.dialErr = d.Dial(at, endpoint)
 		}
 		c.open, c.dialed = c.dialErr == nil, true
-		p.tell(i, at)
+		p.markReady(i, at)
 	})
 }
 
-// Dialled is what a Server also is when it can refuse connections.
+// Dialled is an optional interface of a Server: one that can refuse connections.
 type Dialled interface {
 	// Dial says how a dial ends; nil connects.
 	Dial(at int64, endpoint string) error
@@ -258,7 +258,7 @@ func (p *poller) send(i int, r Request) {
 			at = p.machine.Arrive(at)
 			c.in = append(binary.BigEndian.AppendUint32(c.in, r.Tag), byte(outcome))
 			c.arrived = max(c.arrived, at)
-			p.tell(i, at)
+			p.markReady(i, at)
 		})
 	})
 }
@@ -272,7 +272,7 @@ func (w *World) Cut(at int64, endpoint string) {
 			for i := range p.conns {
 				if c := &p.conns[i]; c.open && c.endpoint == endpoint {
 					c.ended = io.EOF
-					p.tell(i, at)
+					p.markReady(i, at)
 				}
 			}
 		}

@@ -26,7 +26,7 @@ type Config struct {
 	WarmupMark uint64
 	// Key, if not empty, is the one key that all watch instead of the space's.
 	Key []byte
-	// Expect is how many events each watcher is to get of each key beside those
+	// Expect is how many events each watcher is to get of each key besides those
 	// of acknowledged writes: of writes before the load.
 	Expect uint32
 }
@@ -156,7 +156,7 @@ func (s *Sink) delivered(t *track) {
 }
 
 // Caught reports whether every watcher has got the events that Config.Expect
-// tells; false without any.
+// asks for; false without any.
 func (s *Sink) Caught() bool { return s.cfg.Expect > 0 && s.awaited == 0 }
 
 // Settled reports whether all that is to be expected came. What it costs is

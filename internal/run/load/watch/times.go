@@ -64,7 +64,7 @@ func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	}
 }
 
-// Of tells both; ok is false if they are forgotten, or it was never sent.
+// Of returns both; ok is false if they are forgotten, or it was never sent.
 func (t *Times) Of(phase measure.Phase, n uint64) (due, sent int64, ok bool) {
 	want := key(phase, n)
 	e := t.at(want)

@@ -163,15 +163,15 @@ type sender struct {
 	stream Stream
 	fail   func() // what to do when nothing can be sent any more
 
-	mu     sync.Mutex
-	wake   *sync.Cond
-	queue  [][]byte
-	queued int
-	lost   changed // reported, and not sent yet
-	told   bool    // lost has something
-	done   bool
-	err    error
-	ended  chan struct{}
+	mu      sync.Mutex
+	wake    *sync.Cond
+	queue   [][]byte
+	queued  int
+	lost    changed // reported, and not sent yet
+	hasLost bool    // lost has something
+	done    bool
+	err     error
+	ended   chan struct{}
 }
 
 func newSender(s Stream, fail func()) *sender {
@@ -185,16 +185,16 @@ func (o *sender) run() {
 	defer close(o.ended)
 	for {
 		o.mu.Lock()
-		for len(o.queue) == 0 && !o.told && !o.done {
+		for len(o.queue) == 0 && !o.hasLost && !o.done {
 			o.wake.Wait()
 		}
 		next := o.queue
-		if o.told {
+		if o.hasLost {
 			c := o.lost
 			if b, err := encode(message{Changed: &c}); err == nil {
 				next = append(next, b)
 			}
-			o.lost, o.told = changed{}, false
+			o.lost, o.hasLost = changed{}, false
 		}
 		o.queue, o.queued = nil, 0
 		over := o.done && len(next) == 0
@@ -217,7 +217,7 @@ func (o *sender) broken(err error) {
 	if o.err == nil {
 		o.err = err
 	}
-	o.done, o.queue, o.told = true, nil, false
+	o.done, o.queue, o.hasLost = true, nil, false
 	o.wake.Signal()
 	o.mu.Unlock()
 	o.fail()
@@ -263,7 +263,7 @@ func (o *sender) changed(term uint64, lost bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lost = changed{Term: max(o.lost.Term, term), Lost: o.lost.Lost || lost}
-	o.told = true
+	o.hasLost = true
 	o.wake.Signal()
 }
 

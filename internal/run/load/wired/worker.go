@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
-// stopWithin is how long a load that was told to stop may take to end.
+// stopWithin is how long a load that was asked to stop may take to end.
 const stopWithin = 30 * time.Second
 
 // Worker is a load.Worker that others carry out.

@@ -11,21 +11,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
 
-// hub knows the watchers of a null cluster and tells them what is written. A
-// write tells it under the locks of its keys, so that a key's events keep their
+// hub knows the watchers of a null cluster and notifies them of what is written. A
+// write notifies it under the locks of its keys, so that a key's events keep their
 // order; they go out through the schedule, because the writer holds the lock of
 // its own connection and must not wait for another's.
 type hub struct {
 	server *server
 	script *null.Script
-	events atomic.Uint64 // told, over all watchers
+	events atomic.Uint64 // sent, over all watchers
 	count  atomic.Int64  // of watchers
 	before atomic.Bool   // one wants to know what was there before
 
 	mu     sync.Mutex // guards what follows
 	keys   map[string][]*watcher
 	ranges []*watcher
-	batch  []timer.Item[*pending] // kept for tell
+	batch  []timer.Item[*pending] // kept for notify
 	reply  *pb.WatchResponse      // with one event, likewise
 	lease  leases
 }
@@ -99,7 +99,7 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 // listens reports whether anybody watches.
 func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
 
-// written tells of an entry that was written, and what it was before if that is
+// written notifies of an entry that was written, and what it was before if that is
 // known.
 func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	h.mu.Lock()
@@ -108,10 +108,10 @@ func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	event.Type = mvccpb.Event_PUT
 	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], e.Key...), e.Value
 	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = e.Created, e.Changed, e.Version
-	h.tell(e.Key, prev)
+	h.notify(e.Key, prev)
 }
 
-// removed tells of a key that was removed at a revision. It has its name alone.
+// removed notifies of a key that was removed at a revision. It has its name alone.
 func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,12 +119,12 @@ func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
 	event.Type = mvccpb.Event_DELETE
 	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], prev.Key...), nil
 	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = 0, revision, 0
-	h.tell(string(prev.Key), prev)
+	h.notify(string(prev.Key), prev)
 }
 
-// tell sends the event to the key's watchers, with what was there before to
+// notify sends the event to the key's watchers, with what was there before to
 // those that want to know it.
-func (h *hub) tell(key string, prev *mvccpb.KeyValue) {
+func (h *hub) notify(key string, prev *mvccpb.KeyValue) {
 	now := h.server.Clock.Now()
 	for _, w := range h.keys[key] {
 		h.send(w, prev, now)

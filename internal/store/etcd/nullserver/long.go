@@ -162,7 +162,7 @@ func (s *session) sendWatch(st *stream, r *pb.WatchResponse) {
 }
 
 // createWatcher adds a watcher. What was written before is forgotten, so a
-// watcher of it is told that it is compacted.
+// watcher of it is sent that it is compacted.
 func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 	w := &watcher{
 		conn: s.owner, stream: st.id, id: st.long.watchers,

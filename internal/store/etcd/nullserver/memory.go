@@ -18,13 +18,13 @@ import (
 // versions are forgotten, as if every write were followed by a compaction.
 type memory struct {
 	*keyspace.Space[kept]
-	hub  *hub  // is told of every write; may be nil
+	hub  *hub  // is given every write; may be nil
 	past *past // nil: no member lags
 }
 
 type entry = keyspace.Entry[kept]
 
-// kept is what is kept with a key beside.
+// kept is what is kept with a key besides its value.
 type kept struct {
 	old *before // what members that lag have; nil: the key as it is
 }

@@ -9,7 +9,7 @@ import (
 const badRequestPage = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 41\r\nConnection: close\r\n\r\n" +
 	"<html><h1>400 Bad Request</h1></html>\r\n\r\n"
 
-// notFound is told to those who ask over HTTP/1.1 for what etcd has beside
+// notFound is the answer to those who ask over HTTP/1.1 for what etcd has besides
 // gRPC, such as /metrics.
 const notFound = "This is quorumbench's null server: it speaks etcd's gRPC over HTTP/2 and has no metrics.\n"
 

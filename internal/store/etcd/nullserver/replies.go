@@ -15,7 +15,7 @@ type replyHeaders struct {
 	typeKnown   bool // the table holds content-type
 	statusKnown bool // the table holds grpc-status, before content-type
 	plain       bool // the client's table is too small: say everything in full
-	emptied     bool // the client has been told that the table stays empty
+	emptied     bool // the client has been informed that the table stays empty
 }
 
 // Pieces of header blocks (RFC 7541, section 6 and appendix A).

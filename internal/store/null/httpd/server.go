@@ -35,7 +35,7 @@ type Options struct {
 	AuthField string
 }
 
-// maxDue is how many connections are attended to at once: more would make the
+// maxDue is how many connections are served at once: more would make the
 // first late.
 const maxDue = 64
 

@@ -13,7 +13,7 @@ import (
 
 // Space holds keys and their newest versions. Older versions are forgotten at
 // once. Overwriting a key with a value no larger than before allocates nothing.
-// T is what a protocol keeps with a key beside.
+// T is what a protocol keeps with a key besides its value.
 //
 // The keys are spread over shards, each with a lock. A request locks the shards
 // of all its keys, in order, before it looks at any, so that it is atomic; a

@@ -1,4 +1,4 @@
-// Package nullnet is what the null servers of all protocols do alike with
+// Package nullnet is what the null servers of all protocols share of
 // listeners and connections: it accepts, closes and writes as a script says,
 // and wakes what is due later. What is read and answered is a Conn's.
 package nullnet

@@ -19,7 +19,7 @@ const keepAt = 4 << 20
 const linger = time.Second
 
 // Writer is a connection's lock and the writing side of it, for a connection to
-// embed. Whoever adds to the output, under the lock, calls Flush: it writes,
+// embed. Code that adds to the output, under the lock, calls Flush: it writes,
 // unless somebody is at it already.
 type Writer struct {
 	sync.Mutex // guards what follows, and what else is the connection's

@@ -74,7 +74,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// maxDue is how many connections are attended to at once: more would make the
+// maxDue is how many connections are served at once: more would make the
 // first late.
 const maxDue = 64
 

@@ -26,7 +26,7 @@ type tree struct {
 
 type entry = keyspace.Entry[node]
 
-// node is what is kept with a path beside its data.
+// node is what is kept with a path besides its data.
 type node struct {
 	cversion int32
 	owner    int64 // the session that it ends with

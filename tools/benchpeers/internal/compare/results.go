@@ -20,7 +20,7 @@ type Results struct{ Runs []Run }
 // Add adds a run.
 func (r *Results) Add(run Run) { r.Runs = append(r.Runs, run) }
 
-// Figure takes one figure; 0 is one that was not told.
+// Figure takes one figure; 0 is one that was not reported.
 type Figure func(peer.Figures) float64
 
 // The figures.
@@ -30,7 +30,7 @@ func serviceP50(f peer.Figures) float64 { return f.ServiceP50 }
 func memory(f peer.Figures) float64     { return float64(f.MaxRSS) }
 
 // Values lists a figure of a peer at a case, round by round. Rounds in which
-// it was not told are missing.
+// it was not reported are missing.
 func (r *Results) Values(caseName, name string, figure Figure) []float64 {
 	var out []float64
 	for _, run := range r.Runs {

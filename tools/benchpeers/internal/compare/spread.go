@@ -36,7 +36,7 @@ func Rotated[T any](list []T, round int) []T {
 	return append(slices.Clone(list[k:]), list[:k]...)
 }
 
-// ratio is a/b, and not told (NaN) if either is not.
+// ratio is a/b, and not known (NaN) if either is not.
 func ratio(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return math.NaN()

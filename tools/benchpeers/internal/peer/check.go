@@ -26,12 +26,12 @@ func (c Check) Verdict() string {
 	return "FAIL"
 }
 
-// String tells it on one line.
+// String returns it on one line.
 func (c Check) String() string {
 	return fmt.Sprintf("slowest %s, stddev %s: %s", readable.Duration(c.Slowest), readable.Duration(c.Stddev), c.Verdict())
 }
 
-// checkSpan is how long a check perf of the original writes; ours is told a
+// checkSpan is how long a check perf of the original writes; ours is given a
 // duration only where it differs.
 const checkSpan = time.Minute
 

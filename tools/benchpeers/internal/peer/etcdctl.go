@@ -21,7 +21,7 @@ func (etcdctl) Name() string { return Etcdctl }
 
 func (e etcdctl) Available() error { return e.err }
 
-// Does leaves null servers out: etcdctl cannot be told to take less than a
+// Does leaves null servers out: etcdctl cannot be made to take less than a
 // minute, and what its limiter does to a pace shows on a real member as well.
 func (etcdctl) Does(c Case) bool { return c.Load != "" && c.Tmpfs }
 
@@ -38,7 +38,7 @@ func (e etcdctl) Run(ctx context.Context, w Work) (Figures, error) {
 	case err != nil:
 		return Figures{}, err
 	}
-	// It tells a rate, and no number of writes.
+	// It reports a rate, and no number of writes.
 	figures.Operations = uint64(figures.PerSecond * checkSpan.Seconds())
 	if figures.Operations == 0 {
 		return Figures{}, errNothingDone

@@ -23,9 +23,9 @@ const etcdctlModule = "go.etcd.io/etcd/etcdctl/v3"
 var etcdctlFiles embed.FS
 
 // BuildEtcdctl returns the path of etcdctl in the user's cache folder, where it
-// is built, the first time, with the modules that its go.sum pins. told is
+// is built, the first time, with the modules that its go.sum pins. progress is
 // called when that begins to take long.
-func BuildEtcdctl(ctx context.Context, told func(step string)) (string, error) {
+func BuildEtcdctl(ctx context.Context, progress func(step string)) (string, error) {
 	source, err := etcdctlSource()
 	if err != nil {
 		return "", err
@@ -39,7 +39,7 @@ func BuildEtcdctl(ctx context.Context, told func(step string)) (string, error) {
 	return cache.Ensure(ctx, source, func(u install.Update) {
 		if u.Step != last {
 			last = u.Step
-			told(u.Step)
+			progress(u.Step)
 		}
 	})
 }

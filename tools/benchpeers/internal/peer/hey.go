@@ -10,7 +10,7 @@ import (
 
 type hey struct{}
 
-// NewHey returns hey, which is written in Go upon net/http.
+// NewHey returns hey, which is written in Go on net/http.
 func NewHey() Peer { return hey{} }
 
 func (hey) Name() string     { return Hey }
@@ -48,7 +48,7 @@ var (
 	heyErrors = regexp.MustCompile(`(?s)Error distribution:\s+\[\d+\]\s+([^\n]*)`)
 )
 
-// heyMost is how many requests hey counts the statuses of: it tells those of
+// heyMost is how many requests hey counts the statuses of: it reports those of
 // the first million alone.
 const heyMost = 1_000_000
 

@@ -1,5 +1,5 @@
 // Package peer drives load generators, ours and others, so that they can be
-// compared: each is a process of its own that is given the same work and tells
+// compared: each is a process of its own that is given the same work and reports
 // what it did and what it cost.
 package peer
 
@@ -77,7 +77,7 @@ type Space struct {
 	Keys   int
 }
 
-// Figures is what a run came to. What a peer does not tell is 0.
+// Figures is what a run came to. What a peer does not report is 0.
 type Figures struct {
 	Operations uint64  `json:"operations"`
 	PerSecond  float64 `json:"operations_per_second"`
@@ -114,7 +114,7 @@ func closed(c Case) bool {
 
 var errNothingDone = errors.New("no operation was completed")
 
-// String tells the figures on one line.
+// String returns the figures on one line.
 func (f Figures) String() string {
 	text := fmt.Sprintf("%s, %s of processor time for each operation", readable.PerSecond(f.PerSecond), readable.Duration(f.CPUPerOp))
 	if f.ServiceP50 > 0 {

@@ -17,13 +17,13 @@ import (
 // stopGrace is how long a process that was asked to end may take.
 const stopGrace = 5 * time.Second
 
-// lastWords is how much of a process's standard error is kept.
-const lastWords = 4 << 10
+// maxStderr is how much of a process's standard error is kept.
+const maxStderr = 4 << 10
 
 // finished is a process that ran to its end.
 type finished struct {
 	stdout []byte
-	cpu    time.Duration // user and system time, as wait4(2) tells it
+	cpu    time.Duration // user and system time, as wait4(2) reports it
 	// err says how it failed; what it printed before may still be of use.
 	err error
 }
@@ -35,7 +35,7 @@ func runProcess(ctx context.Context, path string, args ...string) finished {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var stdout bytes.Buffer
-	stderr := tail{limit: lastWords}
+	stderr := tail{limit: maxStderr}
 	cmd := command(ctx, path, args, &stderr)
 	cmd.Stdout = &stdout
 	err := cmd.Run()
@@ -96,7 +96,7 @@ func StartServer(ctx context.Context, path string, args ...string) (*Server, err
 	ctx, stop := context.WithCancel(ctx)
 	s := &Server{stop: stop, ended: make(chan struct{})}
 	first := make(chan firstLine, 1)
-	stderr := tail{limit: lastWords}
+	stderr := tail{limit: maxStderr}
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -126,20 +126,20 @@ func (s *Server) Stop() {
 
 type firstLine string
 
-// lineWriter tells the first line and drops the rest.
+// lineWriter sends the first line and drops the rest.
 type lineWriter struct {
 	b    []byte
 	to   chan<- firstLine
-	told bool
+	sent bool
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
-	if w.told {
+	if w.sent {
 		return len(p), nil
 	}
 	w.b = append(w.b, p...)
 	if line, _, found := bytes.Cut(w.b, []byte("\n")); found {
-		w.told = true
+		w.sent = true
 		w.to <- firstLine(strings.TrimSpace(string(line)))
 	}
 	return len(p), nil

@@ -3,7 +3,7 @@ package timertest
 
 import "sync"
 
-// Clock is a timer.Clock that stands still until it is told to go on.
+// Clock is a timer.Clock that stands still until it is advanced.
 type Clock struct {
 	mu    sync.Mutex
 	moved *sync.Cond

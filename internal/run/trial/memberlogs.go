@@ -15,11 +15,11 @@ import (
 )
 
 // How often the members' logs are read, and how long before the load what they
-// told still belongs to the trial.
+// reported still belongs to the trial.
 const (
 	readEvery   = time.Second
 	eventsFrom  = time.Second
-	signalClock = time.Millisecond // what logs tell times to
+	signalClock = time.Millisecond // the resolution of times in logs
 )
 
 // logs are the members' logs, followed from where they ended before the
@@ -121,10 +121,10 @@ func (w *monitor) read(ctx context.Context) {
 	}
 }
 
-// lastWords reads the logs once more when the load has ended and the members
+// readLastLogs reads the logs once more when the load has ended and the members
 // were asked for the last time: what happened at the end has been written by
 // then. What was only counted until now is recorded too.
-func (w *monitor) lastWords(ctx context.Context) {
+func (w *monitor) readLastLogs(ctx context.Context) {
 	if w.heard != nil {
 		w.read(ctx)
 		for _, h := range w.heard.Beyond() {
@@ -151,7 +151,7 @@ func (w *monitor) happened(h probe.LogEvent) {
 		e.Text += fmt.Sprintf(" (%s)", measure.Duration(float64(h.Duration)))
 	}
 	if h.Kind == store.Elected && h.Count <= 1 {
-		w.elections.tell(election{member: h.Member, term: h.Term, at: h.Time})
+		w.elections.addLogged(election{member: h.Member, term: h.Term, at: h.Time})
 	}
 	_ = w.out.Event(e) // an error stays in the writer
 }

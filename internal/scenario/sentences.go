@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// words are what whoever gave the values calls them: sentences name a parameter
-// by its key in angle brackets, as <key-size>, and it is replaced by its name. The
-// zero value has the keys as names, as files do.
+// words are the names of parameters in sentences: a flag's where the value came
+// from a flag, a key's where it came from a file. Sentences name a parameter by its
+// key in angle brackets, as <key-size>, which is replaced by that name. The zero
+// value has the keys as names, as files do.
 type words struct {
 	// name returns what a key is called; nil leaves it as it is.
 	name func(key string) string

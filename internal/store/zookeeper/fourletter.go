@@ -18,7 +18,7 @@ import (
 // maxWords bounds the answer to a four-letter word, in bytes.
 const maxWords = 1 << 20
 
-// errNotAllowed says that a member was not told to answer a word.
+// errNotAllowed says that a member is not configured to answer a word.
 var errNotAllowed = errors.New("the word is not in the member's 4lw.commands.whitelist")
 
 // errNotServing is a member's answer while it knows no leader.

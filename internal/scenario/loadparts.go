@@ -34,7 +34,7 @@ type Watch struct {
 	// Start is the first revision wanted; 0 for what is written from now on.
 	// With Expect the run finds it out.
 	Start int64
-	// Expect is how many events each watcher is to get of each key beside those
+	// Expect is how many events each watcher is to get of each key besides those
 	// of the load's own writes: of writes before it. When all have them, the
 	// load ends.
 	Expect uint32

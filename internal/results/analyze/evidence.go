@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lookedAt lists what the rules had to go by, and what they had not.
-func lookedAt(t *record.Trial, members []MemberMetrics) (out []string) {
+// evidence lists what the rules had to go by, and what they had not.
+func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 	alarms := map[string]int{}
 	for i := range t.ByMember {
 		alarms[t.ByMember[i].Endpoint] = len(t.ByMember[i].Alarms)

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Rules about what stands beside the operations: watchers, and the members'
-// data.
+// Rules about what the store promises beyond its operations: watch events, and
+// members that have the same data.
 
 func eventsImpossible(f *Figures) finding {
 	switch e := &f.Events; {
@@ -20,13 +20,13 @@ func eventsImpossible(f *Figures) finding {
 	return fine()
 }
 
-// eventsAmiss: a store that watches promises every event once and in order.
-func eventsAmiss(f *Figures) finding {
+// eventsFaulty: a store that watches promises every event once and in order.
+func eventsFaulty(f *Figures) finding {
 	e := &f.Events
-	var amiss []string
+	var faults []string
 	add := func(n uint64, format string, args ...any) {
 		if n > 0 {
-			amiss = append(amiss, fmt.Sprintf(format, append([]any{n}, args...)...))
+			faults = append(faults, fmt.Sprintf(format, append([]any{n}, args...)...))
 		}
 	}
 	add(e.Lost, "%d of %d did not come, the warm-up's included", e.Expected)
@@ -34,12 +34,12 @@ func eventsAmiss(f *Figures) finding {
 	add(e.Reordered, "%d came after a later one of their key")
 	untimed := e.Untimed - min(e.Untimed, e.Impossible)
 	add(untimed, "of %d it is not known when their write was sent")
-	if len(amiss) == 0 && e.Ended == 0 {
+	if len(faults) == 0 && e.Ended == 0 {
 		return fine()
 	}
 	text := ""
-	if len(amiss) > 0 {
-		text = "watch events: " + strings.Join(amiss, ", ")
+	if len(faults) > 0 {
+		text = "watch events: " + strings.Join(faults, ", ")
 	}
 	if e.Ended > 0 {
 		ended := fmt.Sprintf("the store ended %d watchers: %s", e.Ended, e.EndedText)
