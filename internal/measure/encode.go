@@ -65,11 +65,20 @@ func (s *Second) foldNamed() {
 		if n += c.histograms(); n <= mostNamed {
 			continue
 		}
-		cells := append([]*Cell(nil), s.Cells[:i]...)
+		cells := make([]*Cell, 0, i)
+		for _, c := range s.Cells[:i] {
+			if c.Series == c.Unnamed() {
+				c = MergeCells(nil, []*Cell{c})[0] // a copy, to which others are added
+			}
+			cells = append(cells, c)
+		}
 		for _, c := range s.Cells[i:] {
 			one := *c
 			one.Series = one.Unnamed()
 			cells = MergeCells(cells, []*Cell{&one})
+			if c.Series == one.Series {
+				continue
+			}
 			for _, h := range append(c.Failed[:], c.Response) {
 				if h != nil {
 					s.Untold = min(s.Untold+uint64(h.TotalCount()), mostCount)

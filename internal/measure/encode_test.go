@@ -90,6 +90,34 @@ func TestTooManyMembersCrossUnnamed(t *testing.T) {
 	}
 }
 
+// What is put into an unnamed series that is there already leaves the second as it
+// is, and what was unnamed before is not counted as untold.
+func TestASecondStaysAsItIs(t *testing.T) {
+	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
+	for _, i := range []int{0, 399} {
+		s.Cells[i].Series = Series{Kind: kv.Put, Consistency: kv.Local}
+	}
+	s.Cells[300].Kind = kv.Put
+	before := s.Cells[0].Response.TotalCount()
+	first := AppendSecond(nil, s)
+	if s.Cells[0].Response.TotalCount() != before || !bytes.Equal(first, AppendSecond(nil, s)) {
+		t.Errorf("%d counts became %d", before, s.Cells[0].Response.TotalCount())
+	}
+	got, err := ReadSecond(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := uint64(0)
+	for _, c := range got.Cells {
+		if c.Series != c.Unnamed() {
+			named++
+		}
+	}
+	if want := s.Untold + (398-named)*13; got.Untold != want {
+		t.Errorf("%d untold, not %d", got.Untold, want)
+	}
+}
+
 func TestWhatIsNoSecondIsRefused(t *testing.T) {
 	whole := AppendSecond(nil, filled(rand.New(rand.NewPCG(5, 6)), 2, 10))
 	lying := filled(rand.New(rand.NewPCG(5, 6)), 2, 10)

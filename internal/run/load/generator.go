@@ -26,11 +26,20 @@ type generator struct {
 	watching *watching // nil without watchers
 	behind   atomic.Int32
 
-	started bool
+	stage   stage
 	running sync.WaitGroup
 	results []*engine.Result
 	ended   chan struct{} // closed when all seconds are merged
 }
+
+// stage is how far a generator is.
+type stage uint8
+
+const (
+	prepared  stage = iota
+	connected       // or about to be: the loops run, and wait for their beginning
+	over            // it is run, or was ended
+)
 
 type handed struct {
 	loop   int
@@ -137,12 +146,12 @@ func (g *generator) recycled() *measure.Histogram {
 
 // Connect implements Job.
 func (g *generator) Connect(context.Context) error {
-	g.started = true
-	connected := make(chan error, len(g.loops))
+	g.stage = connected
+	ready := make(chan error, len(g.loops))
 	by := g.now() + int64(g.plan.access.Timeout())
 	for i, l := range g.loops {
 		g.running.Go(func() {
-			g.results[i] = l.Run(by, func(err error) { connected <- err })
+			g.results[i] = l.Run(by, func(err error) { ready <- err })
 			g.seen <- handed{i, nil}
 		})
 	}
@@ -152,24 +161,30 @@ func (g *generator) Connect(context.Context) error {
 	}()
 	var first error
 	for range g.loops {
-		if err := <-connected; err != nil && first == nil {
+		if err := <-ready; err != nil && first == nil {
 			first = err
 		}
 	}
-	if first == nil {
-		return nil
+	if first != nil {
+		g.abandon()
 	}
+	return first
+}
+
+// abandon ends loops that wait for their beginning.
+func (g *generator) abandon() {
+	g.stage = over
 	g.stop()
 	if w := g.plan.world; w != nil {
 		w.Begin() // for the end: nobody is woken before
 	}
 	<-g.ended
 	g.running.Wait()
-	return first
 }
 
 // Run implements Job.
 func (g *generator) Run(ctx context.Context, begin time.Time) (*Result, error) {
+	g.stage = over
 	at := g.now() + int64(startIn)
 	if !begin.IsZero() {
 		at = max(at, int64(begin.Sub(g.base)))
@@ -213,11 +228,15 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 
 // Close implements Job.
 func (g *generator) Close() {
-	if !g.started {
-		g.started = true
+	switch g.stage {
+	case prepared:
+		g.stage = over
 		for _, p := range g.pollers {
 			p.Release()
 		}
+	case connected:
+		g.abandon()
+	case over:
 	}
 }
 

@@ -55,7 +55,8 @@ type Job interface {
 	// Retarget moves the load to other endpoints, as an election asks for: at
 	// once, and what is in flight ends where it is.
 	Retarget(endpoints []string)
-	// Close ends a job that is not to be run; of any other it changes nothing.
+	// Close ends a job that is not to be run, connected or not; of any other it
+	// changes nothing.
 	Close()
 }
 
@@ -181,5 +182,9 @@ func (w *Local) Prepare(_ context.Context, a *Assignment, to Reports) (Job, erro
 		return nil, err
 	}
 	p.reports = to
-	return newGenerator(p)
+	g, err := newGenerator(p)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
 }

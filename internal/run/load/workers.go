@@ -128,19 +128,9 @@ func (j *jobs) mark(m Mark) {
 func (j *jobs) Connect(ctx context.Context) error {
 	err := together(j.jobs, func(_ int, one Job) error { return one.Connect(ctx) })
 	if err != nil {
-		j.abandon()
+		j.Close()
 	}
 	return err
-}
-
-// abandon ends those that are connected when another is not.
-func (j *jobs) abandon() {
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	_ = together(j.jobs, func(_ int, one Job) error {
-		_, err := one.Run(ended, time.Time{})
-		return err
-	})
 }
 
 // beginIn is how long it may take to send all workers the time to begin.
@@ -153,6 +143,7 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	if begin.IsZero() && len(j.jobs) > 1 {
 		now, err := j.workers.Clock(ctx)
 		if err != nil && ctx.Err() == nil {
+			j.Close()
 			return nil, err
 		}
 		begin = now.Add(beginIn)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
 
@@ -235,6 +237,96 @@ func TestWorkersRefuse(t *testing.T) {
 	if _, err := (load.Workers{}).Check(t.Context(), &a); err == nil {
 		t.Error("nobody generated load")
 	}
+}
+
+// What a worker finds wrong is an error, and not a job.
+func TestWorkersThatCannotPrepare(t *testing.T) {
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		a := taskFor("127.0.0.1:1", base(kv.KeepAlive, kv.None)).Assignment
+		if job, err := w.Prepare(t.Context(), &a, load.Reports{}); job != nil || err == nil || !strings.Contains(err.Error(), "need as many leases") {
+			t.Errorf("%v, %v", job, err)
+		}
+	})
+}
+
+// counting counts the connections that are open.
+type counting struct {
+	net.Listener
+	open atomic.Int32
+}
+
+type counted struct {
+	net.Conn
+	closed func()
+}
+
+func (c counted) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+func (l *counting) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.open.Add(1)
+	return counted{c, sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+}
+
+// serveCounting is a null server that knows how many connections it has.
+func serveCounting(t *testing.T) *counting {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counting{Listener: l}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- nullserver.Serve(ctx, []net.Listener{c}, nullserver.Options{}) }()
+	t.Cleanup(func() {
+		cancel()
+		storetest.Ended(t, "the null server", ended)
+	})
+	return c
+}
+
+// A job that is connected and not run ends when it is closed, or when the one who
+// has it is gone.
+func TestAConnectedJobIsClosed(t *testing.T) {
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		server := serveCounting(t)
+		a := taskFor(server.Addr().String(), base(kv.Put, kv.None)).Assignment
+		job, err := w.Prepare(t.Context(), &a, load.Reports{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := job.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "that all are connected", func() bool { return int(server.open.Load()) == a.Load.Connections })
+		job.Close()
+		job.Close()
+		eventually(t, "the end of all connections", func() bool { return server.open.Load() == 0 })
+	})
+}
+
+// noClock is a worker that does not say what time it is.
+type noClock struct{ load.Worker }
+
+func (noClock) Clock(context.Context) (time.Time, error) {
+	return time.Time{}, errors.New("no time")
+}
+
+// Workers that cannot begin together do not stay connected.
+func TestWorkersWithoutATimeEnd(t *testing.T) {
+	server := serveCounting(t)
+	a := taskFor(server.Addr().String(), base(kv.Put, kv.None)).Assignment
+	if _, err := load.Run(t.Context(), load.Workers{local(), noClock{local()}}, &a, load.Reports{}); err == nil || !strings.Contains(err.Error(), "no time") {
+		t.Errorf("%v", err)
+	}
+	eventually(t, "the end of all connections", func() bool { return server.open.Load() == 0 })
 }
 
 // When one of several fails, the others end too, and it is named.

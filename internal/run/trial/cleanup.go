@@ -103,7 +103,7 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 		out.Deleted, err = c.remove(ctx, a)
 	}
 	out.Space = c.space(ctx)
-	if asked := c.t.Spec.Load.Cleanup; err == nil && (asked.Compact || asked.Defragment) {
+	if asked := c.t.Spec.Load.Cleanup; c.began && err == nil && (asked.Compact || asked.Defragment) {
 		ctx, cancel := context.WithTimeout(context.Background(), reclaimTime)
 		defer cancel()
 		err = c.reclaim(ctx, out)
@@ -172,10 +172,11 @@ func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error)
 	a := *of
 	a.Preloaded, a.Leases = nil, nil
 	l := &a.Load
+	all := l.Preload || l.Warmup > 0 && l.Distribution.Name != scenario.Sequential // a warm-up draws keys of its own
 	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
 	l.Arrival, l.Rate, l.Duration, l.Warmup = scenario.Closed, scenario.Rate{}, 0, 0
 	l.Total, l.Watch = c.due, nil
-	if l.Preload {
+	if all {
 		l.Total, l.Distribution = l.KeySpace, scenario.Distribution{Name: scenario.Sequential}
 	}
 	if l.Total == 0 {

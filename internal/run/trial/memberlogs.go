@@ -126,6 +126,7 @@ func (w *monitor) read(ctx context.Context) {
 // then. What was only counted until now is recorded too.
 func (w *monitor) readLastLogs(ctx context.Context) {
 	if w.heard != nil {
+		w.read(ctx) // listen may have ended within what it read, which goes on first
 		w.read(ctx)
 		for _, h := range w.heard.Beyond() {
 			w.happened(h)

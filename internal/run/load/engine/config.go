@@ -125,7 +125,6 @@ type Result struct {
 	InFlightArea float64 // integral of operations in flight over the window, in operation-nanoseconds
 	RestingArea  float64 // the same of clients that rested after a refusal
 	ErrorTexts   map[kv.Outcome]string
-	Terms        map[uint64]uint64 // term -> answers that carried it, in the window
 	// Links is how many connections there were to each endpoint when the window
 	// opened, and LinkChanges what came and went in it, in order. Both are empty
 	// where each operation has its own connection.

@@ -19,7 +19,10 @@ const progressEvery = 100 * time.Millisecond
 func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	out := newSender(s, cancel)
+	out := newSender(s, func() {
+		cancel()
+		_ = s.Close() // a side that takes nothing would be waited for
+	})
 	defer func() { _ = out.close() }() // what was wrong before is the error
 	first, err := receive(s)
 	if err != nil {
@@ -96,7 +99,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 	defer cancel()
 	loadCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	begun, connecting := false, false
+	begun, connecting, connected := false, false, make(chan struct{})
 	for {
 		m, err := receive(s)
 		switch {
@@ -105,6 +108,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 		case m.Connect && !connecting:
 			connecting = true
 			running.Go(func() {
+				defer close(connected)
 				if err := job.Connect(loadCtx); err != nil {
 					out.answer(errorOf(err))
 					return
@@ -114,6 +118,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 		case m.Run != nil && connecting && !begun:
 			begun = true
 			running.Go(func() {
+				<-connected
 				until := progress(out, job)
 				res, err := job.Run(loadCtx, *m.Run)
 				until()

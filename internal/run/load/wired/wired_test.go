@@ -210,6 +210,58 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// So does the wait for a job's connections.
+func TestConnectingEndsWithItsContext(t *testing.T) {
+	why := errors.New("no time")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w := scripted(t, func(s Stream) {
+		_ = s.Send(said(message{Answer: &answer{}})) // prepared
+		_, _ = s.Receive()
+		cancel(why)
+	})
+	job, err := w.Prepare(t.Context(), &load.Assignment{}, load.Reports{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Connect(ctx); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+}
+
+// talkative is a worker whose loads report more than anybody takes.
+type talkative struct{ load.Worker }
+
+func (talkative) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
+	s := &measure.Second{}
+	h := measure.NewHistogram()
+	for i := range int64(30_000) {
+		measure.Record(h, i*i)
+	}
+	for i := range uint64(100) {
+		s.Cells = append(s.Cells, &measure.Cell{Series: measure.Series{Member: i}, Response: h})
+	}
+	for range mostQueued/len(encodeSecond(s)) + 2 {
+		to.Second(s)
+	}
+	return silent{}, nil
+}
+
+type silent struct{ load.Job }
+
+func (silent) Close() {}
+
+// A side that takes nothing, and does not end the stream either, is not waited for.
+func TestServingEndsWhenNothingIsTaken(t *testing.T) {
+	here, there := net.Pipe()
+	defer func() { _ = here.Close() }()
+	ended := make(chan error)
+	go func() { ended <- Serve(context.Background(), Framed(there), talkative{}) }()
+	if err := Framed(here).Send(said(message{Call: prepare})); err != nil {
+		t.Fatal(err)
+	}
+	_ = <-ended // what was wrong is not the question
+}
+
 // refusing is a worker of which only Clock is called.
 type refusing struct{ load.Worker }
 

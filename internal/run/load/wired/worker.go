@@ -262,13 +262,16 @@ func (j *job) demand(m message) error {
 }
 
 // Connect implements load.Job.
-func (j *job) Connect(context.Context) error {
+func (j *job) Connect(ctx context.Context) error {
 	if err := j.demand(message{Connect: true}); err != nil {
 		return err
 	}
 	select {
 	case err := <-j.connected:
 		return err
+	case <-ctx.Done():
+		j.Close()
+		return context.Cause(ctx)
 	case <-j.ended:
 	}
 	select {

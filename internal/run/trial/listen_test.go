@@ -1,0 +1,71 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// lastLine notes whether a line has come.
+type lastLine struct {
+	text []byte
+	came bool
+}
+
+func (l *lastLine) Signal(line []byte) (store.Signal, bool) {
+	l.came = l.came || bytes.Equal(line, l.text)
+	return store.Signal{}, false
+}
+
+// ending are logs whose reader is stopped after the first Read.
+type ending struct {
+	host.Logs
+	stop func()
+}
+
+func (e *ending) Read(ctx context.Context) ([]host.Line, bool, error) {
+	defer e.stop()
+	return e.Logs.Read(ctx)
+}
+
+// What was written at the end is read, also when the reading before was stopped
+// within what there was then.
+func TestTheLastLinesAreRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log")
+	follow, err := host.NewLocal(nil, nil).Follow(t.Context(), []string{file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = follow.Close() }()
+	write := func(b []byte) {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	heard := &lastLine{text: []byte("the last")}
+	w := &monitor{t: &Trial{}}
+	w.t.logs = logs{signals: heard, followed: []hostLogs{{Logs: &ending{follow, stop}, members: []string{"m1"}}}}
+	w.heard = probe.NewListener(heard, time.Time{})
+	write(bytes.Repeat([]byte("much\n"), 1<<18))
+	w.read(ctx)
+	write([]byte("the last\n"))
+	w.lastWords(context.WithoutCancel(ctx))
+	if !heard.came {
+		t.Error("the last line was not read")
+	}
+}
