@@ -94,14 +94,15 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	if c == nil {
 		return nil
 	}
-	c.t.report(Progress{Stage: "cleaning up"})
 	out := &record.Cleanup{}
+	if !c.began {
+		return out // nothing was written, so that nothing is to be given back either
+	}
+	c.t.report(Progress{Stage: "cleaning up"})
 	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
 	defer cancel()
 	var err error
-	if c.began {
-		out.Deleted, err = c.remove(ctx, a)
-	}
+	out.Deleted, err = c.remove(ctx, a)
 	out.Space = c.space(ctx)
 	if asked := c.t.Spec.Load.Cleanup; err == nil && (asked.Compact || asked.Defragment) {
 		ctx, cancel := context.WithTimeout(context.Background(), reclaimTime)

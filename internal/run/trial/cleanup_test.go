@@ -51,3 +51,36 @@ func TestFailedCleanUpIsTold(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+// maintained counts what maintains the store.
+type maintained struct {
+	store.Admin
+	store.PrefixDeleter
+	asked *int
+}
+
+func (m maintained) Compact(context.Context) (int64, error)              { *m.asked++; return 1, nil }
+func (m maintained) CompactBehind(context.Context, int64) (int64, error) { *m.asked++; return 1, nil }
+func (m maintained) Defragment(context.Context) error                    { *m.asked++; return nil }
+
+// A load that never began leaves a cluster as it is: its history is others'.
+func TestNothingWrittenIsNotCleanedUp(t *testing.T) {
+	endpoint := storetest.ServeNull(t, etcd.New(), 1, store.NullOptions{Memory: true})[0]
+	access := store.Access{Endpoints: []string{endpoint}}
+	admin, err := etcd.New().Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{Via: access}}}
+	of.Spec.Load.Prefix, of.Spec.Load.Cleanup = "/check/", scenario.Cleanup{Keys: true, Compact: true}
+	asked := 0
+	c := &cleaner{t: of, access: access, admin: maintained{admin, admin.(store.PrefixDeleter), &asked}, patience: time.Second}
+	defer c.close()
+	if out := c.run(nil); asked != 0 || out.Revision != 0 || out.Err() != nil {
+		t.Errorf("asked %d times: %+v", asked, out)
+	}
+	c.began = true
+	if out := c.run(nil); asked != 1 || out.Revision != 1 || out.Err() != nil {
+		t.Errorf("what began was compacted %d times: %+v", asked, out)
+	}
+}
