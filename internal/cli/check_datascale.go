@@ -49,15 +49,23 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 	}
 	b := a.newBar(f.format, float64(l.Keys), " keys")
 	began := f.format == "json"
-	show := func(p runner.Progress) {
-		if !began && (p.Stage == runner.Measuring || p.Stage == runner.Draining) {
+	begin := func() {
+		if !began {
 			began = true
 			a.Printf("Start data scale check for work load [%d key-value pairs, %d bytes per key-value, %d concurrent clients].\n",
 				l.Keys, s.Trials[0].Load.KeySize+s.Trials[0].Load.ValueSize, l.Clients)
 		}
+	}
+	show := func(p runner.Progress) {
+		if p.Stage == runner.Measuring || p.Stage == runner.Draining {
+			begin()
+		}
 		b.writes(p)
 	}
 	return a.check(ctx, f, s, b, show, func(t *record.Trial) error {
+		if t.Opened != nil {
+			begin() // it was over before anybody looked
+		}
 		c := analyze.CheckScale(t)
 		first := analyze.MemberCost{Unread: "no member was asked"}
 		if len(c.Members) > 0 {

@@ -159,6 +159,10 @@ func rawEntries(n ast.Node) []*ast.MappingValueNode {
 // ofStarted are what only a cluster that we start has.
 var ofStarted = []string{"members", "settings", "env"}
 
+// ofSomeTrials are mappings that a trial has or has not; their entries change the
+// trials that have them.
+var ofSomeTrials = []string{"watch", "compact"}
+
 // overlaySet lays what was set over all that was given for a trial.
 func (p *fileParser) overlaySet(all layer) layer {
 	over := layer{}
@@ -170,12 +174,23 @@ func (p *fileParser) overlaySet(all layer) layer {
 			continue // of a cluster that is started, and this trial's runs already
 		case s.value.entries && given && base.value.kind == mapping:
 			s.value = s.value.entriesOver(base.value)
-		case s.value.entries && p.keys[key].readFrom(newDraft(p.keys, p.words), s.value) != nil:
+		case s.value.entries && (slices.Contains(ofSomeTrials, key) || p.keys[key].readFrom(newDraft(p.keys, p.words), s.value) != nil):
 			continue // it is an entry of what this trial does not have
 		}
 		over[key] = s
 	}
 	return over.over(all)
+}
+
+// voidBySet reports whether what was set excludes the key of an axis: its values
+// would name trials that are all the same.
+func (p *fileParser) voidBySet(a axis) bool {
+	for key, s := range p.set {
+		if !slices.Contains(ofStarted, key) && slices.Contains(replaced(key, s.value, nil), a.key) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkSet refuses what no trial has a use for.

@@ -67,6 +67,37 @@ func TestAssignmentsReplaceWhatTrialsSay(t *testing.T) {
 	}
 }
 
+// Entries of watch and compact change the trials that have them.
+func TestAssignedEntriesMakeNoWatchers(t *testing.T) {
+	data := "trials: [{store: etcd, name: watched, operation: put, watch: {watchers: 4, streams: 2}}," +
+		"{store: etcd, name: put, operation: put}, {store: etcd, name: none, operation: put, watch: none, compact: none}]"
+	s, err := ParseWith("f.yaml", []byte(data), shelf{}, assignments(t, "watch.watchers=20"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range s.Trials {
+		if w := trial.Load.Watch; (trial.Name == "watched") != (w != nil) || w != nil && (w.Watchers != 20 || w.Streams != 2) {
+			t.Errorf("%s: %+v", trial.Name, w)
+		}
+	}
+}
+
+// A list of what is excluded by what was set makes no trials that are the same.
+func TestAssignmentsDropListsThatTheyExclude(t *testing.T) {
+	for _, test := range []struct{ list, set string }{
+		{"matrix: {total: [100, 1000]}", "duration=2s"},
+		{"matrix: {operation: [put, get]}", "mix=put=1,get=1"},
+		{"steps: {rate: [10, 20]}", "arrival=closed"},
+		{"matrix: {members: [1, 3]}", "endpoints=a:1"},
+	} {
+		data := "{defaults: {operation: put}, trials: [{store: etcd, name: x, " + test.list + "}]}"
+		s, err := ParseWith("f.yaml", []byte(data), shelf{}, assignments(t, test.set))
+		if err != nil || len(s.Trials) != 1 || s.Trials[0].Name != "x" {
+			t.Errorf("%s with %s: %+v, %v", test.list, test.set, s, err)
+		}
+	}
+}
+
 func TestAssignedSettingsKeepTheOthers(t *testing.T) {
 	data := []byte("trials: [{store: etcd, operation: put, settings: {snapshot-count: 7, heartbeat: 100ms}, env: {A: x, B: y}}]")
 	s, err := ParseWith("f.yaml", data, shelf{}, assignments(t, "settings.heartbeat=200ms", "env.B=1 2", "members=1", "settings.unsafe-no-sync=true"))
@@ -105,6 +136,7 @@ func TestAssignmentsAreRefusedInTheirWords(t *testing.T) {
 		"duration=5":              "--set duration=5: 5 lacks a unit; write a duration as in 500ms, 5s or 1m",
 		"watch.stream=1":          `--set watch.stream=1: watch has no key "stream"; did you mean "streams"?`,
 		"stm.keys=5":              "--set stm.keys=5: stm.keys is for stm operations, and no trial has any",
+		"compact.every=5s":        "--set compact.every=5s: no trial has compact, of which every is an entry",
 		"compact.behind=5":        "--set compact.behind=5: no trial has compact, of which behind is an entry",
 		"settings.heartbeat=many": `--set settings.heartbeat=many: these settings of etcd cannot be read: invalid duration "many"`,
 		"store=slow":              "--set store=slow: the server is chosen by --store NAME[@VERSION] or --exec PATH",

@@ -174,6 +174,7 @@ func (p *fileParser) split(t *node) (layer, []axis) {
 	}
 	own = p.spread(own)
 	axes = append(axes, steps...)
+	axes = slices.DeleteFunc(axes, p.voidBySet)
 	for i := range axes {
 		if s, ok := p.set[axes[i].key]; ok && !s.value.entries {
 			axes[i].values = []*node{s.value}

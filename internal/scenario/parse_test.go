@@ -125,7 +125,7 @@ func TestATrialOverridesDefaults(t *testing.T) {
 		"closed over rate":       {"rate: 5", "arrival: closed", func(t Trial) bool { return t.Load.Rate == Rate{} }},
 		"rate keeps poisson":     {"arrival: poisson", "rate: 5", func(t Trial) bool { return t.Load.Arrival == Poisson }},
 		"endpoints over members": {"members: 5", "endpoints: a:1", func(t Trial) bool { return t.Cluster.Attach != nil }},
-		"members over endpoints": {"endpoints: 'a:1', user: 'a:b'", "members: 5", func(t Trial) bool { return t.Cluster.Attach == nil && t.Cluster.Members == 5 }},
+		"members over endpoints": {"endpoints: 'a:1', user: 'a:b', data-dir: /var/lib/etcd", "members: 5", func(t Trial) bool { return t.Cluster.Attach == nil && t.Cluster.Members == 5 }},
 		"another store's": {"store: slow, settings: {snapshot-count: 5}", "target: all", func(t Trial) bool {
 			return t.Cluster.Settings.(etcdSettings).SnapshotCount == 10_000
 		}},

@@ -150,7 +150,7 @@ func (l layer) over(base layer) layer {
 // besides its own: a trial that says total wants no default duration.
 func replaced(name string, value *node, base layer) []string {
 	started := []string{"members", "exec", "version", "settings", "env"}
-	running := []string{"endpoints", "tls", "user", "dial-timeout"}
+	running := []string{"endpoints", "tls", "user", "dial-timeout", "data-dir"}
 	switch name {
 	case "duration":
 		return []string{"total"}

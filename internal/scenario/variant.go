@@ -16,7 +16,7 @@ func variantKeys() []string {
 
 // baselineKeys are those that a baseline can change.
 func baselineKeys() []string {
-	return append([]string{"store", "endpoints", "tls", "user", "dial-timeout"}, variantKeys()...)
+	return append([]string{"store", "endpoints", "tls", "user", "dial-timeout", "data-dir"}, variantKeys()...)
 }
 
 // setStore reads the store's name, or a mapping of its name and what else is

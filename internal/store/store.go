@@ -19,7 +19,7 @@ import (
 type Store interface {
 	// Name is what --store and scenario files call it, such as etcd.
 	Name() string
-	// Semantics says which operations the store has and what they mean there.
+	// Capabilities says what the store can do, and what that is there.
 	Capabilities() kv.Capabilities
 	// DecodeSettings decodes the store's own settings from a scenario file
 	// (decode is strict and fills the value it is given), or returns the

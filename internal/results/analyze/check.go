@@ -143,11 +143,7 @@ func CheckScale(t *record.Trial) ScaleCheck {
 		cost := MemberCost{Name: m.Name, Endpoint: m.Endpoint, Unread: m.Unread}
 		cost.Memory = growth(&m, store.ResidentBytes)
 		cost.Disk = growth(&m, store.DatabaseBytes)
-		if len(t.Endpoints) > 0 && m.Endpoint == t.Endpoints[0] {
-			c.Members = append([]MemberCost{cost}, c.Members...)
-		} else {
-			c.Members = append(c.Members, cost)
-		}
+		c.Members = append(c.Members, cost)
 	}
 	return c
 }

@@ -87,7 +87,8 @@ func TestKeysCost(t *testing.T) {
 	gone := row(9, "m3", 0, 0)
 	gone.Metrics, gone.Failure = nil, "no answer"
 	trial := &record.Trial{State: record.Complete, Seconds: 5, Operations: 10, ErrorsByKind: map[string]uint64{},
-		Conditions: record.Conditions{Endpoints: []string{"m2:1", "m1:1", "m3:1"}},
+		Conditions: record.Conditions{Endpoints: []string{"m3:1"}}, // the load's, of a target
+		ByMember:   []record.ByMember{{Endpoint: "m2:1"}, {Endpoint: "m1:1"}, {Endpoint: "m3:1"}},
 		Stores: []record.StoreRow{row(0, "m1", 100, 10), row(0, "m2", 200, 0), row(0, "m3", 300, 10),
 			row(5, "m1", 900, 90), row(9, "m1", 150, 30), row(9, "m2", 180, 0), gone}}
 	c := CheckScale(trial)

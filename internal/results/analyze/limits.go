@@ -270,8 +270,8 @@ func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 		return overLimit(CauseNetwork, m.Name, c.Min, budget/2,
 			between+fmt.Sprintf("takes at least %s, and %d clients that are to do %.0f operations a second have %s for each", spent(c.Min), t.MaxInFlight, *t.Rate, spent(budget)))
 	case c.Max >= limitConnect:
-		return overLimit(CauseNetwork, m.Name, c.Max, limitConnect-1,
-			fmt.Sprintf("packets between this program and member %s are lost: one of %d TCP connections took %s, and their median is %s", m.Name, m.Connects, spent(c.Max), spent(c.Median)))
+		return &Cause{What: CauseNetwork, Member: m.Name, Figure: c.Max.Seconds(), Unit: "s", Limit: limitConnect.Seconds(),
+			Text: fmt.Sprintf("packets between this program and member %s are lost: one of %d TCP connections took %s, and their median is %s", m.Name, m.Connects, spent(c.Max), spent(c.Median))}
 	}
 	return nil
 }

@@ -252,3 +252,20 @@ func TestWorstOfAKind(t *testing.T) {
 		t.Errorf("of a trial that is not slow: %+v", worst)
 	}
 }
+
+// Rows come in the order in which members answered, which is another in each run.
+func TestMembersAreInTheirOrder(t *testing.T) {
+	trial := slowTrial()
+	trial.ByMember = []record.ByMember{{Name: "m1", Endpoint: "h:1"}, {Name: "m2", Endpoint: "h:2"}}
+	trial.Stores = nil
+	for _, name := range []string{"9", "8", "2", "1"} {
+		trial.Stores = append(trial.Stores, record.StoreRow{Time: noon, Name: "m" + name, Endpoint: "h:" + name, Answer: time.Millisecond})
+	}
+	got := ""
+	for _, m := range MembersMetrics(trial) {
+		got += m.Name + " "
+	}
+	if got != "m1 m2 m8 m9 " {
+		t.Errorf("the order is %s", got)
+	}
+}

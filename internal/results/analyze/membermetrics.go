@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -34,7 +35,8 @@ type MemberMetrics struct {
 // SpreadOfTimes are the least, the middle and the most of some times.
 type SpreadOfTimes struct{ Min, Median, Max time.Duration }
 
-// MembersMetrics is that of all members, in the order of their first rows. The
+// MembersMetrics is that of all members, in the order of ByMember, and those that
+// it does not have behind it by name: rows come in the order of the answers. The
 // trial's files have been read (record.Run.ReadEvents).
 func MembersMetrics(t *record.Trial) []MemberMetrics {
 	var all []MemberMetrics
@@ -44,6 +46,13 @@ func MembersMetrics(t *record.Trial) []MemberMetrics {
 			all = append(all, memberMetrics(t, r.Name, r.Endpoint))
 		}
 	}
+	place := func(m MemberMetrics) int {
+		i := slices.IndexFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint })
+		return (i + len(t.ByMember) + 1) % (len(t.ByMember) + 1) // -1 is behind all
+	}
+	slices.SortStableFunc(all, func(a, b MemberMetrics) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Name, b.Name))
+	})
 	return all
 }
 

@@ -39,7 +39,7 @@ func readMachines(b []byte) (rows []MachineRow, err error) {
 	columns := []string{"unix_seconds", "name", "cpu_user_seconds", "cpu_system_seconds", "rss_bytes"}
 	err = eachCSVRow(bytes.NewReader(b), "file", columns, func(r *csvRow) {
 		rows = append(rows, MachineRow{
-			Unix: int64(r.number("unix_seconds")), Name: r.field("name"),
+			Unix: int64(r.number("unix_seconds")), Name: r.text("name"),
 			CPUSeconds: r.number("cpu_user_seconds") + r.number("cpu_system_seconds"), RSSBytes: int64(r.number("rss_bytes")),
 		})
 	})

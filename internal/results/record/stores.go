@@ -105,8 +105,9 @@ func buckets(all []store.Bucket) string {
 		return ""
 	}
 	var b []byte
-	for _, one := range all {
-		if !(one.Upper >= 0) || !possible(one.Count) { // neither is a number else
+	for i, one := range all {
+		if !(one.Upper >= 0) || !possible(one.Count) || // neither is a number else
+			i > 0 && (one.Upper <= all[i-1].Upper || one.Count < all[i-1].Count) {
 			return ""
 		}
 		if len(b) > 0 {
@@ -186,7 +187,7 @@ func readBuckets(r *csvRow, name string) (all []store.Bucket) {
 		upper, wrong := strconv.ParseFloat(bound, 64)
 		count, err := strconv.ParseFloat(times, 64)
 		last := len(all) - 1
-		if wrong != nil || err != nil || !(upper >= 0) || !possible(count) || last == maxBuckets ||
+		if wrong != nil || err != nil || !(upper >= 0) || !possible(count) || len(all) == maxBuckets ||
 			last >= 0 && (upper <= all[last].Upper || count < all[last].Count) {
 			r.fail(name, "a list of rising bounds and counts")
 			return nil

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,5 +63,27 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 	}
 	if diff := cmp.Diff(rows, run.Trials[0].Stores); diff != "" {
 		t.Errorf("read, and not as written:\n%s", diff)
+	}
+}
+
+// What a member reports that is no histogram is left out, and the file can be read.
+func TestBucketsThatDoNotRiseAreLeftOut(t *testing.T) {
+	for _, all := range [][]store.Bucket{
+		{{Upper: 1, Count: 5}, {Upper: 2, Count: 4}},
+		{{Upper: 2, Count: 5}, {Upper: 1, Count: 6}},
+		{{Upper: 1, Count: 5}, {Upper: 1, Count: 5}},
+	} {
+		if text := buckets(all); text != "" {
+			t.Errorf("%v is written as %q", all, text)
+		}
+	}
+}
+
+// A name in machines.csv may be anybody's, and is printed.
+func TestMachineNamesCanBePrinted(t *testing.T) {
+	head := "unix_seconds,name,cpu_user_seconds,cpu_system_seconds,rss_bytes\n"
+	rows, err := readMachines([]byte(head + "1,\"m1\nVerdict: valid\",1,1,1\n"))
+	if err != nil || len(rows) != 1 || strings.Contains(rows[0].Name, "\n") {
+		t.Errorf("%+v, %v", rows, err)
 	}
 }
