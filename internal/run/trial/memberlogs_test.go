@@ -64,7 +64,7 @@ func TestTheLastLinesAreRead(t *testing.T) {
 	write(bytes.Repeat([]byte("much\n"), 1<<18))
 	w.read(ctx)
 	write([]byte("the last\n"))
-	w.lastWords(context.WithoutCancel(ctx))
+	w.readLastLogs(context.WithoutCancel(ctx))
 	if !heard.came {
 		t.Error("the last line was not read")
 	}
