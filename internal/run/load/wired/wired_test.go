@@ -259,7 +259,7 @@ func TestServingEndsWhenNothingIsTaken(t *testing.T) {
 	if err := Framed(here).Send(said(message{Call: prepare})); err != nil {
 		t.Fatal(err)
 	}
-	_ = <-ended // what was wrong is not the question
+	<-ended // what was wrong is not the question
 }
 
 // refusing is a worker of which only Clock is called.
