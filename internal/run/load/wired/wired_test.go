@@ -254,12 +254,15 @@ func (silent) Close() {}
 func TestServingEndsWhenNothingIsTaken(t *testing.T) {
 	here, there := net.Pipe()
 	defer func() { _ = here.Close() }()
-	ended := make(chan error)
-	go func() { ended <- Serve(context.Background(), Framed(there), talkative{}) }()
+	ended := make(chan struct{})
+	go func() {
+		_ = Serve(context.Background(), Framed(there), talkative{}) // what was wrong is not the question
+		close(ended)
+	}()
 	if err := Framed(here).Send(said(message{Call: prepare})); err != nil {
 		t.Fatal(err)
 	}
-	<-ended // what was wrong is not the question
+	<-ended
 }
 
 // refusing is a worker of which only Clock is called.
