@@ -4,10 +4,10 @@ GOLANGCI_LINT_VERSION := v2.15.0
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/quorumbench/tools
 GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 
-.PHONY: test test-long build lint servers unit fuzz bench bench-peers bench-verdict
+.PHONY: test test-long build lint servers browser unit fuzz bench bench-peers bench-verdict
 
 # All that a change must pass; installs what it needs.
-test: lint servers unit
+test: lint servers browser unit
 
 build:
 	go build -o bin/quorumbench ./cmd/quorumbench
@@ -30,16 +30,26 @@ $(GOLANGCI_LINT):
 servers:
 	go run ./cmd/quorumbench stores install all
 
+# Debian's Chromium, in which the pages of reports are tried out. Without it, and
+# without the right to install it, those tests are skipped and say so.
+browser:
+	@command -v chromium >/dev/null || \
+	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends chromium; } || \
+	echo "There is no chromium: the tests of reports in a browser are skipped."
+
 # Unit and integration tests with the race detector, against real servers.
-# The verdict's bench, thousands of simulated seconds, also without it.
+# What simulates thousands of seconds, the verdict's bench and the statistics'
+# rates, also without it, and allocations that it would change.
 unit:
 	go test -race -timeout 30m ./...
-	go test -timeout 10m ./internal/verdictbench
+	go test -timeout 10m ./internal/verdictbench ./internal/results/analyze/stats
+	go test -timeout 10m -run DoesNotAllocate ./internal/run/load
 
 # The same with the full counts of trials, and with every kind of hostile server,
 # where CI runs a fixed sample of them.
-test-long: lint servers
+test-long: lint servers browser
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
+	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile
 	go test -race -timeout 60m ./...
 

@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -34,43 +40,33 @@ for every store, with the reason when one fails. What they write they remove.`
 // checkFlags are what the checks of a cluster share: flags over a preset.
 type checkFlags struct {
 	command.AttachFlags
-	preset     *scenario.Command
-	load       string
-	prefix     string
-	compact    bool
-	defragment bool
-	conns      int
-	timeout    time.Duration
-	threads    int
-	seed       uint64
-	verbose    bool
-	format     string
-	out        string
-	dataDir    string // of `check perf`
+	preset  *scenario.Command
+	load    string
+	conns   int
+	seed    uint64
+	verbose bool
+	format  string
+	out     string
 }
 
-func newCheckFlags(preset string) checkFlags {
+// newCheckFlags registers the flags of a check.
+func newCheckFlags(r command.Flags, preset string) *checkFlags {
 	c := scenario.NewCommand(preset)
 	c.Names["max-in-flight"] = "--clients" // of an open loop
-	return checkFlags{
-		AttachFlags: command.NewAttachFlags(), preset: c, load: "s", prefix: c.Default(c.Parameter("prefix")),
-		timeout: scenario.DefaultLoad().Timeout, seed: scenario.DefaultSeed, format: "text",
-	}
-}
-
-func (f *checkFlags) register(r command.Flags, loads string) {
-	r.Text("load", &f.load, "s|m|l|xl", loads)
-	r.Text("prefix", &f.prefix, "TEXT", "what every key begins with; no such key may be there")
-	r.Toggle("auto-compact", &f.compact, "compact the history when it is done")
-	r.Toggle("auto-defrag", &f.defragment, "defragment every member when it is done")
+	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: c, load: "s", seed: scenario.DefaultSeed, format: "text"}
+	r.Text("load", &f.load, "s|m|l|xl", "the load: s(mall), m(edium), l(arge) or xl (xLarge)")
+	r.Parameter(c, c.Parameter("prefix"), "what every key begins with; no such key may be there")
+	r.Parameter(c, c.Parameter("cleanup-compact"), "compact the history when it is done")
+	r.Parameter(c, c.Parameter("cleanup-defragment"), "defragment every member when it is done")
 	f.Register(r)
 	r.Whole("conns", &f.conns, "connections; 0 is one for each client")
-	r.Span("timeout", &f.timeout, "of one write, from when it is sent")
-	r.Whole("threads", &f.threads, "event loops of the generator; 0 chooses")
+	r.Parameter(c, c.Parameter("timeout"), "of one write, from when it is sent")
+	r.Parameter(c, c.Parameter("threads"), "event loops of the generator; 0 chooses")
 	r.Seed("seed", &f.seed, "everything random comes from it")
 	r.Toggle("verbose", &f.verbose, "percentiles, and what was looked at, too")
 	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")
+	return f
 }
 
 // findLoad finds a load of a table. An unknown one has an exit code of its own.
@@ -84,65 +80,44 @@ func (f *checkFlags) findLoad(of map[string]scenario.CheckLoad) (short string, l
 // scenario is the preset with the flags over it; a load of so many clients has as
 // many connections, as the original does, unless another number was asked for.
 func (f *checkFlags) scenario(a *app, clients int) (*scenario.Scenario, error) {
+	if f.conns < 0 {
+		return nil, command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
+	}
 	conns := f.conns
 	if conns == 0 {
 		conns = clients
 	}
-	for _, of := range []struct{ key, text string }{
-		{"prefix", f.prefix}, {"target", f.Target.String()}, {"connections", strconv.Itoa(conns)},
-		{"timeout", f.timeout.String()}, {"threads", strconv.Itoa(f.threads)},
-		{"cleanup-compact", strconv.FormatBool(f.compact)}, {"cleanup-defragment", strconv.FormatBool(f.defragment)},
-	} {
-		f.put(of.key, of.text)
-	}
-	if f.conns < 0 {
-		return nil, command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
-	}
-	attach, err := f.Attach()
-	if err != nil {
-		return nil, err
-	}
-	attach.DataDir = f.dataDir
-	if err := f.CheckStore(nil, a.Catalog); err != nil {
-		return nil, err
-	}
-	s, err := f.preset.Scenario(a.Catalog, scenario.Ask{Store: f.Store, Attach: attach, Seed: f.seed, Repeats: 1})
-	if err != nil {
-		return nil, command.Usage("%w", err)
-	}
-	return s, nil
+	f.preset.Let("connections", strconv.Itoa(conns))
+	f.preset.Let("clients", strconv.Itoa(clients))
+	f.preset.Let("target", f.Target.String())
+	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: f.seed, Repeats: 1})
 }
-
-// put changes the preset by a text that is a value of the parameter.
-func (f *checkFlags) put(key, text string) { f.preset.Let(key, text) }
 
 // check runs a check's scenario and hands its one trial on. Without --out its run
 // directory is removed.
-func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b *bar, show func(runner.Progress), judge func(*record.Trial) error) (err error) {
+func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b *bar, show func(runner.Progress), judge func(*record.Trial) error) (failed error) {
 	path, err := command.Self()
 	if err != nil {
 		return err
 	}
-	ctx, stop := command.Interruptible(ctx, func() { b.note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
+	ctx, stop := command.Interruptible(ctx, func() { b.Note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
 	defer stop()
 	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: show}
 	if o.Out == "" {
-		if o.Out, err = os.MkdirTemp("", "quorumbench-check-"); err != nil {
-			return fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
+		remove, err := command.TemporaryOut(&o)
+		if err != nil {
+			return err
 		}
-		defer func() {
-			if gone := os.RemoveAll(o.Out); gone != nil && err == nil {
-				err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
-			}
-		}()
+		defer remove(&failed)
 	}
 	dir, runErr := runner.Run(ctx, o)
-	b.clear()
+	b.Clear()
 	if f.out != "" && dir != "" {
 		a.Remark("the run directory is %s", dir)
 	}
 	var notEmpty *trial.NotEmptyError
 	var unread *trial.UnreadError
+	var left *trial.KeysLeftError
 	switch {
 	case errors.As(runErr, &notEmpty):
 		return &command.Exit{Code: ExitNotEmpty, Cause: notEmpty}
@@ -155,22 +130,24 @@ func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b 
 	switch {
 	case err != nil:
 		return errors.Join(runErr, err)
+	case len(run.Trials) == 0 && errors.As(runErr, &left):
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
 	case len(run.Trials) == 0:
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted before anything was written")}
 	}
 	run.ReadEvents(dir)
 	t := &run.Trials[0]
 	err = judge(t)
-	switch {
-	case t.State == record.Interrupted && t.Cleanup.Err() != nil:
-		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", t.Cleanup.Err())}
+	switch left := t.Cleanup.Err(); {
+	case t.State == record.Interrupted && left != nil:
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
 	case t.State == record.Interrupted:
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; what was written has been removed")}
 	case err == nil:
-		err = t.Cleanup.Err()
+		err = left
 	}
 	if err != nil && f.out == "" {
-		b.line("the run directory is not kept; --out DIR keeps it")
+		b.Line("the run directory is not kept; --out DIR keeps it")
 	}
 	return err
 }
@@ -192,4 +169,201 @@ func judged(pass bool, err error) error {
 		return &command.Exit{Code: command.ExitFailed}
 	}
 	return nil
+}
+
+// perfFlags are those of `check perf`.
+type perfFlags struct {
+	*checkFlags
+	clients  int
+	rate     float64
+	duration time.Duration
+	set      *pflag.FlagSet
+}
+
+func (a *app) checkPerfCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "perf", Short: "Check whether a cluster takes a load in time, and say what is too slow if not", Args: command.Takes(0, 0, ""),
+		Long: `Check whether a cluster takes a load in time: puts of 256 + 1,024 bytes that become
+due on one schedule for all clients, for 60 seconds. It fails at 90% of the rate or
+less, a slowest write above 0.5 s, a standard deviation above 0.1 s, or any error,
+and then says what is too slow.
+
+  load  writes/s  clients
+  s          150       50
+  m        1,000      200
+  l        8,000      500
+  xl      15,000    1,000
+
+The exit code is 0 when it passes, 1 when it fails, 3 when there are keys with the
+prefix, 4 for an unknown load.`,
+		Example: `  quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379
+  quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose`,
+	}
+	r := command.NewFlags(c.Flags())
+	f := &perfFlags{checkFlags: newCheckFlags(r, "check-perf"), duration: time.Minute, set: c.Flags()}
+	r.Whole("clients", &f.clients, "the most writes in flight, instead of the load's")
+	r.Number("rate", &f.rate, "R", "writes a second, instead of the load's")
+	r.Span("duration", &f.duration, "how long")
+	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "a member's data folder on this machine, where fdatasync is measured after the load")
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkPerf(c.Context(), f) }
+	return c
+}
+
+// fill says what the load is: one of the table, or a custom one.
+func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
+	if f.set.Changed("rate") {
+		l.Rate = f.rate
+	}
+	if f.set.Changed("clients") {
+		l.Clients = f.clients
+	}
+	switch {
+	case !(l.Rate > 0) || l.Rate > scenario.MaxRate:
+		return l, command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, l.Rate)
+	case l.Clients < 1 || l.Clients > scenario.MaxClients:
+		return l, command.Usage("--clients must be from 1 to %d, not %d", scenario.MaxClients, l.Clients)
+	case f.duration < time.Second || f.duration > scenario.MaxDuration:
+		return l, command.Usage("--duration must be from 1s to %v, not %v", scenario.MaxDuration, f.duration)
+	}
+	if f.Cluster.DataDir != "" {
+		if info, err := os.Stat(f.Cluster.DataDir); err != nil || !info.IsDir() {
+			return l, command.Usage("--data-dir: there is no folder %s on this machine", f.Cluster.DataDir)
+		}
+	}
+	f.preset.Let("rate", strconv.FormatFloat(l.Rate, 'g', -1, 64))
+	f.preset.Let("max-in-flight", strconv.Itoa(l.Clients))
+	f.preset.Let("duration", f.duration.String())
+	return l, nil
+}
+
+func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
+	load, l, err := f.findLoad(scenario.PerfLoads)
+	if err != nil {
+		return err
+	}
+	if l, err = f.fill(l); err != nil {
+		return err
+	}
+	s, err := f.scenario(a, l.Clients)
+	if err != nil {
+		return err
+	}
+	b := a.newBar(f.format, f.duration.Seconds(), " s")
+	return a.check(ctx, f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
+		c := analyze.CheckPerf(t)
+		if f.format == "json" {
+			err = report.PerfCheckJSON(a.Stdout, &c, load)
+		} else {
+			err = report.PerfCheck(a.Stdout, &c, f.verbose)
+		}
+		return judged(c.Pass, err)
+	})
+}
+
+func (a *app) checkDatascaleCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "datascale", Short: "Check what so many keys cost each member: memory, disk, time", Args: command.Takes(0, 0, ""),
+		Long: `Check what so many keys of 512 + 512 bytes cost each member: its memory and its
+database before and after, the bytes per key, and how long the writes took.
+
+  load       keys  clients
+  s        10,000       50
+  m       100,000      200
+  l     1,000,000      500
+  xl    3,000,000    1,000
+
+The exit code is 0 when it was done, 1 when a write failed or no memory could be
+read, 3 when there are keys with the prefix, 4 for an unknown load.`,
+	}
+	f := newCheckFlags(command.NewFlags(c.Flags()), "check-datascale")
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), f) }
+	return c
+}
+
+func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
+	load, l, err := f.findLoad(scenario.ScaleLoads)
+	if err != nil {
+		return err
+	}
+	f.preset.Let("total", strconv.FormatUint(l.Keys, 10))
+	s, err := f.scenario(a, l.Clients)
+	if err != nil {
+		return err
+	}
+	b := a.newBar(f.format, float64(l.Keys), " keys")
+	began := f.format == "json"
+	begin := func() {
+		if !began {
+			began = true
+			a.Printf("Start data scale check for work load [%d key-value pairs, %d bytes per key-value, %d concurrent clients].\n",
+				l.Keys, s.Trials[0].Load.KeySize+s.Trials[0].Load.ValueSize, l.Clients)
+		}
+	}
+	show := func(p runner.Progress) {
+		if p.Stage == runner.Measuring || p.Stage == runner.Draining {
+			begin()
+		}
+		b.show(p, float64(p.Done))
+	}
+	return a.check(ctx, f, s, b, show, func(t *record.Trial) error {
+		if t.Opened != nil {
+			begin() // it was over before anybody looked
+		}
+		c := analyze.CheckScale(t)
+		first := analyze.MemberCost{Unread: "no member was asked"}
+		if len(c.Members) > 0 {
+			first = c.Members[0]
+		}
+		switch {
+		case t.State != record.Interrupted && !first.Memory.Known:
+			return a.unread(f, "after", first.Unread)
+		case f.format == "json":
+			err = report.ScaleCheckJSON(a.Stdout, &c, load)
+		default:
+			err = report.ScaleCheck(a.Stdout, &c, f.verbose)
+		}
+		return judged(c.Pass, err)
+	})
+}
+
+// bar shows how far a check is: on a terminal a bar that fills in place,
+// elsewhere plain lines.
+type bar struct {
+	*command.Display
+	total float64 // of what it counts
+	unit  string
+	local bool // nobody answers: there are no errors to count
+}
+
+// newBar returns a bar that shows nothing with --format json.
+func (a *app) newBar(format string, total float64, unit string) *bar {
+	to := a.Screen
+	if format == "json" {
+		to = io.Discard
+	}
+	return &bar{Display: command.NewDisplay(to, nil), total: total, unit: unit}
+}
+
+// seconds counts a window's seconds.
+func (b *bar) seconds(p runner.Progress) { b.show(p, p.InWindow.Truncate(time.Second).Seconds()) }
+
+func (b *bar) show(p runner.Progress, at float64) {
+	b.Update(string(p.Stage), p.InWindow, b.text(p, at))
+}
+
+// barCells is how many characters a bar is long.
+const barCells = 40
+
+func (b *bar) text(p runner.Progress, at float64) string {
+	if p.Stage != runner.Measuring {
+		return string(p.Stage)
+	}
+	share := min(max(at/b.total, 0), 1)
+	full := int(share * barCells)
+	text := fmt.Sprintf("%.0f / %.0f%s [%s%s] %.1f%%", min(at, b.total), b.total, b.unit,
+		strings.Repeat("=", full), strings.Repeat(" ", barCells-full), 100*share)
+	if b.local {
+		return text
+	}
+	return fmt.Sprintf("%s, %s writes, %s", text, readable.Count(p.Done), readable.Plural(p.Errors, "error"))
 }

@@ -51,10 +51,10 @@ for etcd a p99 of fdatasync below 10 ms.`,
 	r.Span("duration", &f.duration, "at most so long")
 	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if command.Given(c.Flags(), "size") && command.Given(c.Flags(), "records") {
+		if c.Flags().Changed("size") && c.Flags().Changed("records") {
 			return command.Usage("--size and --records both say how much; give one of them")
 		}
-		return a.checkDisk(c.Context(), f, args[0], command.Given(c.Flags(), "records"))
+		return a.checkDisk(c.Context(), f, args[0], c.Flags().Changed("records"))
 	}
 	return c
 }
@@ -94,20 +94,18 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 	if err != nil {
 		return err
 	}
-	if err := a.knownStore(f.store); err != nil {
+	if err := command.CheckStore(f.store, a.Catalog); err != nil {
 		return err
 	}
 	shown := a.newBar(f.format, float64(w.Records), " records")
-	if shown != nil {
-		shown.local = true
-	}
+	shown.local = true
 	w.Progress = func(records int, elapsed time.Duration) {
 		shown.show(runner.Progress{Stage: runner.Measuring, InWindow: elapsed}, float64(records))
 	}
 	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
 	result, err := w.Run(ctx)
-	shown.clear()
+	shown.Clear()
 	if err != nil {
 		return err
 	}
@@ -128,17 +126,5 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 	} else {
 		err = report.DiskCheck(a.Stdout, &c)
 	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("the result cannot be written: %w", err)
-	case !c.Pass(f.store):
-		return &command.Exit{Code: command.ExitFailed}
-	}
-	return nil
-}
-
-// knownStore returns a sentence when there is no such store.
-func (a *app) knownStore(name string) error {
-	f := command.AttachFlags{Store: name}
-	return f.CheckStore(nil, a.Catalog)
+	return judged(c.Pass(f.store), err)
 }

@@ -198,7 +198,7 @@ func TestCheckDatascalePrintsTheOriginalsLines(t *testing.T) {
 
 func TestBarIsPlainWhereThereIsNoTerminal(t *testing.T) {
 	var out bytes.Buffer
-	b := &bar{d: command.NewDisplay(&out, nil), total: 60, unit: " s"}
+	b := &bar{Display: command.NewDisplay(&out, nil), total: 60, unit: " s"}
 	for at := range 25 {
 		b.seconds(checkProgress(at))
 	}
@@ -209,12 +209,12 @@ func TestBarIsPlainWhereThereIsNoTerminal(t *testing.T) {
 		t.Errorf("it shows\n%s, not\n%s", out.String(), want)
 	}
 	out.Reset()
-	b = &bar{d: command.NewDisplay(&out, func() int { return 30 }), total: 60, unit: " s"}
+	b = &bar{Display: command.NewDisplay(&out, func() int { return 30 }), total: 60, unit: " s"}
 	b.seconds(checkProgress(30))
 	if shown := commandtest.Screen(out.String()); shown[0] != "30 / 60 s [==================" {
 		t.Errorf("it shows %q", shown)
 	}
-	if b.clear(); strings.Join(commandtest.Screen(out.String()), "\n") != "" {
+	if b.Clear(); strings.Join(commandtest.Screen(out.String()), "\n") != "" {
 		t.Errorf("it leaves %q", out.String())
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web"
 )
 
 // reportFlags are the flags of `report`.
@@ -35,7 +36,7 @@ cumulative key number, and the summary of all trials side by side.`,
 		Args: command.Takes(1, 1, "RUN, a run directory"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Choice("format", &f.format, "of the output", "text", "json", "csv", "markdown", "dbtester")
+	r.Choice("format", &f.format, "of the output", "text", "json", "csv", "markdown", "html", "svg", "dbtester")
 	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or not there yet, instead of standard output")
 	f.gate.Judge(r, true)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.reportWhole(c.Context(), f, args[0]) }
@@ -65,8 +66,11 @@ func (a *app) report(f *reportFlags, dir string) error {
 	if f.format == "dbtester" && f.out == "" {
 		return command.Usage("--format dbtester writes a set of files; name a folder for them with --out")
 	}
-	if f.format == "dbtester" && f.gate.Baseline != "" {
-		return command.Usage("--format dbtester compares nothing; drop --baseline, or choose another format")
+	if f.format == "svg" && f.out == "" {
+		return command.Usage("--format svg writes a file for each chart; name a folder for them with --out")
+	}
+	if (f.format == "dbtester" || f.format == "svg") && f.gate.Baseline != "" {
+		return command.Usage("--format %s compares nothing; drop --baseline, or choose another format", f.format)
 	}
 	run, err := record.Open(dir)
 	if err != nil {
@@ -106,6 +110,14 @@ func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*
 	}
 	var parts []part
 	switch f.format {
+	case "html":
+		parts = append(parts, part{"report.html", func(w io.Writer) error { return web.HTML(w, run, dir, comparisons) }})
+	case "svg":
+		var problems []string
+		if parts, problems = svgParts(run, dir); len(parts) == 0 {
+			return fmt.Errorf("no second of the run in %s is recorded, so that it has no charts", dir)
+		}
+		a.Warn(problems...)
 	case "json":
 		parts = append(parts, part{"report.json", func(w io.Writer) error { return report.RunJSON(w, run, comparisons) }})
 	case "csv":
@@ -138,6 +150,18 @@ func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*
 		a.Printf("%s\n", path)
 	}
 	return nil
+}
+
+// svgParts are a run's charts, a file each, and what is missing in them.
+func svgParts(run *record.Run, dir string) (parts []part, problems []string) {
+	files, problems := web.Charts(run, dir)
+	for _, c := range files {
+		parts = append(parts, part{c.Name, func(w io.Writer) error {
+			_, err := io.WriteString(w, c.Text)
+			return err
+		}})
+	}
+	return parts, problems
 }
 
 // part is a file of a report.

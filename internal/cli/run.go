@@ -11,26 +11,25 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // runFlags are the flags of `run`.
 type runFlags struct {
-	dryRun   bool
-	dataDir  string
-	out      string
-	root     string
-	format   string
-	strict   bool
-	seed     uint64
-	scale    float64
-	store    string // NAME or NAME@VERSION
-	exec     string
-	set      assignments
-	scaled   bool // scale was given
-	reseed   bool // seed was given
-	rootGave bool // root was given
+	dryRun  bool
+	dataDir string
+	out     string
+	root    string
+	format  string
+	strict  bool
+	seed    uint64
+	scale   float64
+	store   string // NAME or NAME@VERSION
+	exec    string
+	set     []scenario.Assignment
+	given   func(flag string) bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -55,10 +54,10 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections, and key spaces that follow a total, as by 0.01; not rates")
 	r.Text("store", &f.store, "NAME[@VERSION]", "the store instead of the file's default one")
 	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
-	r.Set.Var(&f.set, "set", "a parameter that all trials have instead of their own, by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000; can be given again")
+	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment,
+		"a parameter that all trials have instead of their own, by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f.scaled = c.Flags().Changed("scale")
-		f.reseed, f.rootGave = c.Flags().Changed("seed"), c.Flags().Changed("runs-dir")
+		f.given = c.Flags().Changed
 		return a.run(c.Context(), f, args)
 	}
 	return a.Gated(c, true)
@@ -66,7 +65,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 
 func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	switch {
-	case f.out != "" && f.rootGave:
+	case f.out != "" && f.given("runs-dir"):
 		return command.Usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
 	case f.dryRun && f.format == "json":
 		return command.Usage("--dry-run prints text only; drop --format json")
@@ -81,7 +80,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if err != nil {
 		return &command.Exit{Code: command.ExitUsage, Cause: err}
 	}
-	if f.reseed {
+	if f.given("seed") {
 		s.Reseed(f.seed)
 	}
 	a.Warn(s.Warnings...)
@@ -89,14 +88,15 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if f.dryRun {
 		return a.dryRun(o)
 	}
-	return a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict})
+	return a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict,
+		Then: func(run *record.Run, dir string) error { return a.reportFiles(run, dir, f.format == "json") }})
 }
 
 // options are what the flags change in a file.
 func (f *runFlags) options() (scenario.Options, error) {
 	name, version, err := storeVersion(f.store, f.exec)
 	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: f.set}
-	if err != nil || !f.scaled {
+	if err != nil || !f.given("scale") {
 		return o, err
 	}
 	if err := scenario.CheckScale(f.scale); err != nil {
@@ -107,24 +107,6 @@ func (f *runFlags) options() (scenario.Options, error) {
 	}
 	return o, nil
 }
-
-// assignments is a flag that may be given again and again.
-type assignments []scenario.Assignment
-
-// Set implements pflag.Value.
-func (a *assignments) Set(s string) error {
-	one, err := scenario.ParseAssignment(s)
-	if err == nil {
-		*a = append(*a, one)
-	}
-	return err
-}
-
-// String implements pflag.Value.
-func (a *assignments) String() string { return strings.Trim(fmt.Sprint(*a), "[]") }
-
-// Type implements pflag.Value.
-func (a *assignments) Type() string { return "KEY=VALUE" }
 
 // storeVersion reads NAME or NAME@VERSION, beside the value of --exec.
 func storeVersion(given, exec string) (name, version string, err error) {
@@ -157,15 +139,15 @@ func (a *app) dryRun(o runner.Options) error {
 func (a *app) load(args []string, o scenario.Options) (*scenario.Scenario, error) {
 	switch {
 	case len(args) == 0:
-		return scenario.ParseWith("quick.yaml", scenario.Quick(), a.Catalog, o)
+		return scenario.Parse("quick.yaml", scenario.Quick(), a.Catalog, o)
 	case args[0] == "-":
 		text, err := io.ReadAll(a.Stdin)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
 		}
-		return scenario.ParseWith("standard-input", text, a.Catalog, o)
+		return scenario.Parse("standard-input", text, a.Catalog, o)
 	}
-	return scenario.ParseFileWith(args[0], a.Catalog, o)
+	return scenario.ParseFile(args[0], a.Catalog, o)
 }
 
 // printDryRun prints what a dry run shows.

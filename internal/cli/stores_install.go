@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,7 +92,8 @@ func (a *app) install(ctx context.Context, sources []store.ServerSource) error {
 	var failed []error
 	for _, source := range sources {
 		head := source.Store + " " + source.Version
-		shown := &installing{display: d, head: head, now: time.Now}
+		began := time.Now()
+		shown := &installing{display: d, head: head, elapsed: func() time.Duration { return time.Since(began) }}
 		path, err := install.Ensure(ctx, source, shown.show)
 		d.Clear()
 		switch {
@@ -102,7 +103,7 @@ func (a *app) install(ctx context.Context, sources []store.ServerSource) error {
 			failed = append(failed, err)
 		default:
 			a.Printf("%s %s\n", head, path)
-			if shown.step != "" && source.License != "" {
+			if shown.begun.Load() && source.License != "" {
 				d.Note(head + ": " + source.License)
 			}
 		}
@@ -110,29 +111,19 @@ func (a *app) install(ctx context.Context, sources []store.ServerSource) error {
 	return errors.Join(failed...)
 }
 
-// installing shows how an installation goes: on a terminal one line that changes
-// in place, elsewhere a line for each step and every ten seconds.
+// installing shows how an installation goes.
 type installing struct {
 	display *command.Display
 	head    string
-
-	mu   sync.Mutex
-	step string
-	said time.Time
-	now  func() time.Time
+	elapsed func() time.Duration
+	begun   atomic.Bool // there was something to do
 }
 
 func (i *installing) show(u install.Update) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	i.begun.Store(true)
 	text := i.head + ": " + u.Step
 	if u.Detail != "" {
 		text += ", " + u.Detail
 	}
-	now := i.now()
-	due := u.Step != i.step || now.Sub(i.said) >= command.PlainEvery
-	if due {
-		i.step, i.said = u.Step, now
-	}
-	i.display.Update(text, due)
+	i.display.Update(u.Step, i.elapsed(), text)
 }

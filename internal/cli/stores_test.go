@@ -216,14 +216,14 @@ func TestStoresInstallRefused(t *testing.T) {
 func TestInstallingShown(t *testing.T) {
 	var out bytes.Buffer
 	width := 0
-	at := time.Unix(0, 0)
+	var at time.Duration
 	i := &installing{
 		display: command.NewDisplay(&out, func() int { return width }),
-		head:    "x 1", now: func() time.Time { return at },
+		head:    "x 1", elapsed: func() time.Duration { return at },
 	}
 	i.show(install.Update{Step: "compiling"})
 	i.show(install.Update{Step: "compiling", Detail: "1 of 9"})
-	at = at.Add(command.PlainEvery)
+	at += 10 * time.Second
 	i.show(install.Update{Step: "compiling", Detail: "5 of 9"})
 	i.show(install.Update{Step: "checking"})
 	if got, want := out.String(), "x 1: compiling\nx 1: compiling, 5 of 9\nx 1: checking\n"; got != want {

@@ -98,7 +98,13 @@ func checkBooks(t *testing.T, trial *record.Trial) {
 func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
 	t.Helper()
 	merged := func(time record.Time) *measure.Histogram {
-		return record.Merge(files.Intervals, func(tag record.Tag) bool { return tag.Phase == measure.Measured && tag.Time == time })
+		all := measure.NewHistogram()
+		for _, i := range files.Intervals {
+			if i.Phase == measure.Measured && i.Time == time {
+				all = measure.Add(all, i.Histogram)
+			}
+		}
+		return all
 	}
 	for name, pair := range map[string][2]measure.Summary{
 		"response_time_ns":         {measure.Summarize(merged(record.Response), trial.Errors), trial.ResponseTime.Summary},

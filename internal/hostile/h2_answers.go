@@ -27,7 +27,7 @@ const (
 func tampered[M any, P interface {
 	*M
 	proto.Message
-}](name, ops, method string, change func(c *h2Conn, call *h2Call, m P)) Kind {
+}](name, ops, method string, change func(m P)) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if call.method != method {
 			return c.right(call)
@@ -37,7 +37,7 @@ func tampered[M any, P interface {
 		if err != nil || proto.Unmarshal(b, m) != nil {
 			return c.right(call)
 		}
-		change(c, call, m)
+		change(m)
 		b, err = proto.Marshal(m)
 		return err == nil && c.reply(call.id, b)
 	})
@@ -74,14 +74,6 @@ func withHeader(name, ops string, change func(c *h2Conn, h *etcdserverpb.Respons
 	return k
 }
 
-func h2Answers() []Kind {
-	kinds := h2Empty()
-	kinds = append(kinds, h2Keys()...)
-	kinds = append(kinds, h2Counts()...)
-	kinds = append(kinds, h2Invented()...)
-	return append(kinds, h2Garbage()...)
-}
-
 // h2Empty are answers without any content, for each operation.
 func h2Empty() (kinds []Kind) {
 	nothing := func(*h2Conn, *h2Call) []byte { return nil }
@@ -95,91 +87,64 @@ func h2Empty() (kinds []Kind) {
 
 // h2Keys are reads of what was not asked for.
 func h2Keys() []Kind {
-	kvs := func(name, ops string, change func(c *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue) Kind {
-		return tampered(name, ops, rangeCall, func(c *h2Conn, _ *h2Call, m *etcdserverpb.RangeResponse) {
-			m.Kvs = change(c, m.Kvs)
+	kvs := func(name, ops string, change func(kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue) Kind {
+		return tampered(name, ops, rangeCall, func(m *etcdserverpb.RangeResponse) { m.Kvs = change(m.Kvs) })
+	}
+	each := func(name, ops string, change func(i int, kv *mvccpb.KeyValue)) Kind {
+		return kvs(name, ops, func(kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+			for i, kv := range kvs {
+				change(i, kv)
+			}
+			return kvs
 		})
 	}
-	var held []byte // the answer before, of any connection: one at a time holds it
-	lock := make(chan struct{}, 1)
-	swapped := replaced("the answers of one call to another", "get", rangeCall, func(c *h2Conn, call *h2Call) []byte {
-		b, _ := c.ask(call.method, call.message())
-		lock <- struct{}{}
-		defer func() { <-lock }()
-		was := held
-		held = b
-		return was
-	})
+	twice := func(kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue { return append(kvs, kvs...) }
+	none := func([]*mvccpb.KeyValue) []*mvccpb.KeyValue { return nil }
+	swap := swapped[[]byte]()
 	return []Kind{
-		swapped,
-		kvs("the values of other keys", "get", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
-			for _, kv := range kvs {
-				kv.Key = append(kv.Key[:len(kv.Key)-1:len(kv.Key)-1], kv.Key[len(kv.Key)-1]^1)
-			}
-			return kvs
+		replaced("the answers of one call to another", "get", rangeCall, func(c *h2Conn, call *h2Call) []byte {
+			b, _ := c.ask(call.method, call.message())
+			return swap(b)
 		}),
-		kvs("damaged values", "get", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
-			for _, kv := range kvs {
-				kv.Value = bytes.Repeat([]byte("x"), len(kv.Value))
-			}
-			return kvs
+		each("the values of other keys", "get", func(_ int, kv *mvccpb.KeyValue) {
+			kv.Key = append(kv.Key[:len(kv.Key)-1:len(kv.Key)-1], kv.Key[len(kv.Key)-1]^1)
 		}),
-		kvs("no key, although all are there", "get", func(*h2Conn, []*mvccpb.KeyValue) []*mvccpb.KeyValue { return nil }),
-		kvs("a key twice", "get", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue { return append(kvs, kvs...) }),
-		kvs("keys before those that were asked for", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
-			for i, kv := range kvs {
-				kv.Key = fmt.Appendf(nil, "!%08d", i)
-			}
-			return kvs
-		}),
-		kvs("keys behind those that were asked for", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
-			for i, kv := range kvs {
-				kv.Key = fmt.Appendf(nil, "~%08d", i)
-			}
-			return kvs
-		}),
-		kvs("keys in the wrong order", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+		each("damaged values", "get", func(_ int, kv *mvccpb.KeyValue) { kv.Value = bytes.Repeat([]byte("x"), len(kv.Value)) }),
+		each("keys that were changed at revision 0", "get", func(_ int, kv *mvccpb.KeyValue) { kv.ModRevision = 0 }),
+		kvs("no key, although all are there", "get", none),
+		kvs("a key twice", "get", twice),
+		each("keys before those that were asked for", "list", func(i int, kv *mvccpb.KeyValue) { kv.Key = fmt.Appendf(nil, "!%08d", i) }),
+		each("keys behind those that were asked for", "list", func(i int, kv *mvccpb.KeyValue) { kv.Key = fmt.Appendf(nil, "~%08d", i) }),
+		each("keys of no bytes", "list", func(_ int, kv *mvccpb.KeyValue) { kv.Key = nil }),
+		kvs("keys in the wrong order", "list", func(kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
 			slices.Reverse(kvs)
 			return kvs
 		}),
-		kvs("each key of a list twice", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
-			return append(kvs, kvs...)
-		}),
-		kvs("more keys than the limit", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
+		kvs("each key of a list twice", "list", twice),
+		kvs("more keys than the limit", "list", func(kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
 			for i := range 100 {
 				kvs = append(kvs, &mvccpb.KeyValue{Key: fmt.Appendf(nil, "~%08d", i), ModRevision: 1, Version: 1})
 			}
 			return kvs
 		}),
-		kvs("a list without keys", "list", func(*h2Conn, []*mvccpb.KeyValue) []*mvccpb.KeyValue { return nil }),
-		kvs("keys of no bytes", "list", func(_ *h2Conn, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
-			for _, kv := range kvs {
-				kv.Key = nil
-			}
-			return kvs
-		}),
+		kvs("a list without keys", "list", none),
 	}
 }
 
 // h2Counts are numbers that cannot be.
 func h2Counts() []Kind {
 	return []Kind{
-		tampered("a list that counts fewer keys than it has", "list", rangeCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.RangeResponse) { m.Count = 1 }),
-		tampered("a list that counts -1 keys", "list", rangeCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.RangeResponse) { m.Count = -1 }),
-		tampered("-1 keys removed", "delete", deleteCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.DeleteRangeResponse) { m.Deleted = -1 }),
-		tampered("2^62 keys removed", "delete", deleteCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.DeleteRangeResponse) { m.Deleted = 1 << 62 }),
-		tampered("puts at revision 0", "put", putCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.PutResponse) { m.Header.Revision = 0 }),
-		tampered("puts at revision -1", "put", putCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.PutResponse) { m.Header.Revision = -1 }),
-		tampered("deletes at revision 0", "delete", deleteCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.DeleteRangeResponse) { m.Header.Revision = 0 }),
-		tampered("transactions at revision 0", "txn", txnCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.TxnResponse) { m.Header.Revision = 0 }),
-		tampered("keys that were changed at revision 0", "get", rangeCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.RangeResponse) {
-			for _, kv := range m.Kvs {
-				kv.ModRevision = 0
-			}
-		}),
-		tampered("transactions without their results", "txn", txnCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.TxnResponse) { m.Responses = nil }),
-		tampered("transactions that did not succeed", "txn", txnCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.TxnResponse) { m.Succeeded = false }),
-		tampered("compare-and-sets with the results of reads", "cas", txnCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.TxnResponse) {
+		tampered("a list that counts fewer keys than it has", "list", rangeCall, func(m *etcdserverpb.RangeResponse) { m.Count = 1 }),
+		tampered("a list that counts -1 keys", "list", rangeCall, func(m *etcdserverpb.RangeResponse) { m.Count = -1 }),
+		tampered("-1 keys removed", "delete", deleteCall, func(m *etcdserverpb.DeleteRangeResponse) { m.Deleted = -1 }),
+		tampered("2^62 keys removed", "delete", deleteCall, func(m *etcdserverpb.DeleteRangeResponse) { m.Deleted = 1 << 62 }),
+		tampered("puts at revision 0", "put", putCall, func(m *etcdserverpb.PutResponse) { m.Header.Revision = 0 }),
+		tampered("puts at revision -1", "put", putCall, func(m *etcdserverpb.PutResponse) { m.Header.Revision = -1 }),
+		tampered("deletes at revision 0", "delete", deleteCall, func(m *etcdserverpb.DeleteRangeResponse) { m.Header.Revision = 0 }),
+		tampered("transactions at revision 0", "txn", txnCall, func(m *etcdserverpb.TxnResponse) { m.Header.Revision = 0 }),
+		tampered("transactions without their results", "txn", txnCall, func(m *etcdserverpb.TxnResponse) { m.Responses = nil }),
+		tampered("transactions that did not succeed", "txn", txnCall, func(m *etcdserverpb.TxnResponse) { m.Succeeded = false }),
+		tampered("compare-and-sets with the results of reads", "cas", txnCall, func(m *etcdserverpb.TxnResponse) {
 			m.Succeeded = true
 			m.Responses = []*etcdserverpb.ResponseOp{{Response: &etcdserverpb.ResponseOp_ResponseRange{ResponseRange: &etcdserverpb.RangeResponse{}}}}
 		}),
@@ -202,16 +167,13 @@ func h2Invented() []Kind {
 	}
 	text := strings.Repeat("v", 3<<20)
 	status := func(name string, change func(m *etcdserverpb.StatusResponse)) Kind {
-		k := tampered(name, "put", statusCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.StatusResponse) { change(m) })
-		k.Impossible = false // the load asks for no status
-		return k
+		return possible(tampered(name, "put", statusCall, change)) // the load asks for no status
 	}
-	list := tampered("a list of 20,000 members", "put", listCall, func(_ *h2Conn, _ *h2Call, m *etcdserverpb.MemberListResponse) {
+	list := possible(tampered("a list of 20,000 members", "put", listCall, func(m *etcdserverpb.MemberListResponse) {
 		for i := range uint64(20_000) {
 			m.Members = append(m.Members, &etcdserverpb.Member{ID: i, Name: fmt.Sprint("m", i), ClientURLs: []string{fmt.Sprintf("http://10.0.%d.%d:2379", i/250, i%250)}})
 		}
-	})
-	list.Impossible = false
+	}))
 	return append(kinds, list,
 		status("a version of 3 MiB", func(m *etcdserverpb.StatusResponse) { m.Version = text }),
 		status("a version with control characters", func(m *etcdserverpb.StatusResponse) { m.Version = "3.7\x1b]0;owned\x07\r\n" }),

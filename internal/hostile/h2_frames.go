@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,41 +16,23 @@ import (
 
 // H2 is the kinds of HTTP/2 with gRPC.
 func H2() []Kind {
-	kinds := []Kind{h2Kind(Undisturbed, nil, nil)}
-	kinds = append(kinds, h2Greetings()...)
-	kinds = append(kinds, h2Floods()...)
-	kinds = append(kinds, h2Broken()...)
-	kinds = append(kinds, h2Streams()...)
-	return append(kinds, h2Answers()...)
-}
-
-// flooding marks kinds whose servers do not stop by themselves.
-func flooding(kinds ...Kind) []Kind {
-	for i := range kinds {
-		kinds[i].Flood = true
-	}
-	return kinds
+	return slices.Concat([]Kind{h2Kind(Undisturbed, nil, nil)}, h2Greetings(), h2Floods(), h2Broken(), h2Streams(),
+		h2Empty(), h2Keys(), h2Counts(), h2Invented(), h2Garbage())
 }
 
 // h2Greetings go wrong before the first call.
 func h2Greetings() []Kind {
-	greet := func(name string, bytes string) Kind {
-		return Kind{Name: name, serve: func(c net.Conn, _ string) {
-			_, _ = c.Write([]byte(bytes)) // who has gone does not read either
-			silence(c)
-		}}
-	}
 	garbage := make([]byte, 4096)
 	for i := range garbage {
 		garbage[i] = byte(rand.New(rand.NewPCG(1, uint64(i))).Uint32())
 	}
 	return []Kind{
-		greet("silence from the first byte on", ""),
-		greet("half a SETTINGS frame, then silence", "\x00\x00\x06\x04\x00"),
-		greet("an answer of HTTP/1.1", "HTTP/1.1 400 Bad Request\r\nContent-Length: 3\r\n\r\nbad"),
-		greet("a TLS alert", "\x15\x03\x01\x00\x02\x02\x16"),
-		greet("garbage", string(garbage)),
-		greet("a SETTINGS frame of 16 MiB", "\xff\xff\xff\x04\x00\x00\x00\x00\x00"),
+		greeting("silence from the first byte on", ""),
+		greeting("half a SETTINGS frame, then silence", "\x00\x00\x06\x04\x00"),
+		greeting("an answer of HTTP/1.1", "HTTP/1.1 400 Bad Request\r\nContent-Length: 3\r\n\r\nbad"),
+		greeting("a TLS alert", "\x15\x03\x01\x00\x02\x02\x16"),
+		greeting("garbage", string(garbage)),
+		greeting("a SETTINGS frame of 16 MiB", "\xff\xff\xff\x04\x00\x00\x00\x00\x00"),
 		{Name: "closes at once", serve: func(net.Conn, string) {}},
 		{Name: "garbage that does not end", Flood: true, serve: func(c net.Conn, _ string) { flood(c, garbage) }},
 		h2Kind("closes behind the SETTINGS", func(c *h2Conn) { c.settings(); _ = c.Close() }, nil),
@@ -257,22 +240,12 @@ func h2Broken() []Kind {
 
 // h2Streams break the one call that they answer, or take their time with it.
 func h2Streams() []Kind {
-	answer := func(name string, do func(c *h2Conn, call *h2Call) bool) Kind { return h2Kind(name, nil, do) }
-	large := func(size int, whole bool) func(c *h2Conn, call *h2Call) bool {
-		part := make([]byte, 16<<10)
+	answer := func(name string, do func(*h2Conn, *h2Call) bool) Kind { return h2Kind(name, nil, do) }
+	large := func(size, sent int) func(c *h2Conn, call *h2Call) bool {
 		return func(c *h2Conn, call *h2Call) bool {
-			if !c.begin(call.id) || !c.data(call.id, binary.BigEndian.AppendUint32([]byte{0}, uint32(size))) {
-				return false
-			}
-			for left := size; left > 0; left -= len(part) {
-				if !whole && left <= len(part) {
-					return true // the last of it never comes
-				}
-				if !c.data(call.id, part[:min(left, len(part))]) {
-					return false
-				}
-			}
-			return c.trailers(call.id, "0", "")
+			return c.begin(call.id) && c.data(call.id, binary.BigEndian.AppendUint32([]byte{0}, uint32(size))) &&
+				fill(sent, 0, func(part []byte) bool { return c.data(call.id, part) }) &&
+				(sent < size || c.trailers(call.id, "0", ""))
 		}
 	}
 	bomb := zipped(64)
@@ -284,10 +257,10 @@ func h2Streams() []Kind {
 		answer("a message of 4 GiB announced", func(c *h2Conn, call *h2Call) bool {
 			return c.begin(call.id) && c.data(call.id, []byte{0, 0xff, 0xff, 0xff, 0xff, 1, 2, 3})
 		}),
-		answer("messages of 60 MiB", large(60<<20, true)),
-		answer("messages of 60 MiB, but for the last bytes", large(60<<20, false)),
-		answer("messages of 15 MiB, but for the last bytes", large(15<<20, false)),
-		answer("messages of 3 MiB, but for the last bytes", large(3<<20, false)),
+		answer("messages of 60 MiB", large(60<<20, 60<<20)),
+		answer("messages of 60 MiB, but for the last bytes", large(60<<20, 60<<20-10)),
+		answer("messages of 15 MiB, but for the last bytes", large(15<<20, 15<<20-10)),
+		answer("messages of 3 MiB, but for the last bytes", large(3<<20, 3<<20-10)),
 		answer("a message said to be compressed", func(c *h2Conn, call *h2Call) bool {
 			return c.begin(call.id) && c.data(call.id, prefixed(1, []byte("xyz"))) && c.trailers(call.id, "0", "")
 		}),

@@ -10,15 +10,20 @@ package hostile
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"io"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
 )
 
 // Kind is one way in which a server is hostile.
 type Kind struct {
 	Name string
-	// Ops are the load's operations, as Loads names them; empty is "mixed".
+	// Ops are the load's operations, as loads names them.
 	Ops string
 	// Impossible says that what the server answers cannot be true: no load on
 	// it may be valid.
@@ -30,6 +35,15 @@ type Kind struct {
 	serve func(c net.Conn, upstream string)
 }
 
+// greeting is a kind that says the same to everybody, whatever is asked, and
+// then nothing.
+func greeting(name, text string) Kind {
+	return Kind{Name: name, serve: func(c net.Conn, _ string) {
+		_, _ = io.WriteString(c, text) // who has gone does not read either
+		_, _ = io.Copy(io.Discard, c)
+	}}
+}
+
 // Undisturbed is the name of each protocol's first kind, which does no harm:
 // what a client needs there is what the others are compared with.
 const Undisturbed = "undisturbed"
@@ -37,11 +51,8 @@ const Undisturbed = "undisturbed"
 // Server serves one kind on a port of its own.
 type Server struct {
 	Address string
-
-	listener net.Listener
-	mu       sync.Mutex
-	conns    map[net.Conn]bool // nil: closed
-	running  sync.WaitGroup
+	// Close ends all connections and waits until nobody serves any more.
+	Close func()
 }
 
 // Serve serves a kind on loopback until Close.
@@ -50,50 +61,66 @@ func Serve(k Kind, upstream string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Address: l.Addr().String(), listener: l, conns: map[net.Conn]bool{}}
-	s.running.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil || !s.add(c) {
-				return
-			}
-			s.running.Go(func() {
-				defer s.remove(c)
-				k.serve(c, upstream)
-			})
-		}
-	})
-	return s, nil
+	server := nullnet.NewServer(&null.Script{}, nullnet.Config[*conn, *conn]{MaxDue: 1, Open: func(c net.Conn, _ int) *conn {
+		return &conn{Conn: c, serve: func() { k.serve(c, upstream) }}
+	}})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(ctx, []net.Listener{l}) // if nothing is accepted, its client says so
+	}()
+	return &Server{Address: l.Addr().String(), Close: func() { cancel(); <-ended }}, nil
 }
 
-func (s *Server) add(c net.Conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.conns == nil {
-		_ = c.Close() // it came too late
-		return false
+// conn is a nullnet.Conn.
+type conn struct {
+	net.Conn
+	serve func()
+}
+
+func (c *conn) Serve()           { c.serve() }
+func (c *conn) Socket() net.Conn { return c.Conn }
+func (c *conn) Hangup()          {}
+
+// swapped returns what was given before, by any connection; at first what is
+// given.
+func swapped[T any]() func(T) T {
+	var lock sync.Mutex
+	var held *T
+	return func(now T) T {
+		lock.Lock()
+		defer lock.Unlock()
+		before := now
+		if held != nil {
+			before = *held
+		}
+		held = &now
+		return before
 	}
-	s.conns[c] = true
+}
+
+// fill writes so many bytes of one value by write, a part of 16 KiB after the other.
+func fill(size int, with byte, write func(part []byte) bool) bool {
+	part := bytes.Repeat([]byte{with}, 16<<10)
+	for ; size > 0; size -= len(part) {
+		if !write(part[:min(size, len(part))]) {
+			return false
+		}
+	}
 	return true
 }
 
-func (s *Server) remove(c net.Conn) {
-	_ = c.Close() // its client knows why
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c)
-}
+// impossible marks a kind whose answers cannot be true, possible unmarks one.
+func impossible(k Kind) Kind { k.Impossible = true; return k }
+func possible(k Kind) Kind   { k.Impossible = false; return k }
 
-// Close ends all connections and waits until nobody serves any more.
-func (s *Server) Close() {
-	_ = s.listener.Close() // nothing is left to accept
-	s.mu.Lock()
-	for c := range s.conns {
-		_ = c.Close() // likewise
+// flooding marks kinds whose servers do not stop by themselves.
+func flooding(kinds ...Kind) []Kind {
+	for i := range kinds {
+		kinds[i].Flood = true
 	}
-	s.conns = nil
-	s.mu.Unlock()
-	s.running.Wait()
+	return kinds
 }
 
 // zipped is so many mebibytes of zeros in the format of gzip, which may have
@@ -111,16 +138,6 @@ func flood(c net.Conn, b []byte) {
 	many := bytes.Repeat(b, max(1, 64<<10/len(b)))
 	for {
 		if _, err := c.Write(many); err != nil {
-			return
-		}
-	}
-}
-
-// silence reads what comes and says nothing until the client has gone.
-func silence(c net.Conn) {
-	buf := make([]byte, 64<<10)
-	for {
-		if _, err := c.Read(buf); err != nil {
 			return
 		}
 	}

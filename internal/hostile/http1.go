@@ -103,7 +103,7 @@ func (c *h1Conn) write(b []byte) bool {
 	return err == nil
 }
 
-// operation is the name, as in Loads, of what a request asks for; empty if it is
+// operation is the name, as in loads, of what a request asks for; empty if it is
 // no operation.
 func operation(r *http.Request) string {
 	query := r.URL.Query()

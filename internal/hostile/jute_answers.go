@@ -22,10 +22,6 @@ func juteFor(name, ops string, change func(c *juteConn, a *juteAnswer), of ...ju
 	return k
 }
 
-func juteAnswers() []Kind {
-	return slices.Concat(juteEmpty(), juteValues(), juteStats(), juteNames(), juteMultis(), juteZxids())
-}
-
 // juteEmpty are answers without any content, for each operation.
 func juteEmpty() []Kind {
 	nothing := func(_ *juteConn, a *juteAnswer) { a.body = nil }
@@ -62,7 +58,7 @@ func juteCreates(name string, change func(c *juteConn, a *juteAnswer)) Kind {
 
 // juteValues are reads of what was not asked for: {data buffer, stat}.
 func juteValues() []Kind {
-	held, lock := []byte(nil), make(chan struct{}, 1) // the answer before, of any connection
+	swap := swapped[[]byte]()
 	get := func(name string, change func(c *juteConn, a *juteAnswer)) Kind {
 		return juteFor(name, "get", change, jute.OpGetData)
 	}
@@ -73,14 +69,7 @@ func juteValues() []Kind {
 		return get(name, func(_ *juteConn, a *juteAnswer) { a.code, a.body = code, nil })
 	}
 	return []Kind{
-		get("the answers of one get to another", func(_ *juteConn, a *juteAnswer) {
-			lock <- struct{}{}
-			defer func() { <-lock }()
-			if held == nil {
-				held = a.body
-			}
-			held, a.body = a.body, held
-		}),
+		get("the answers of one get to another", func(_ *juteConn, a *juteAnswer) { a.body = swap(a.body) }),
 		get("damaged values", func(_ *juteConn, a *juteAnswer) {
 			copy(a.body[4:], bytes.Repeat([]byte("x"), len(a.body)-4-jute.StatLen))
 		}),

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,40 +13,35 @@ import (
 
 // Jute is the kinds of ZooKeeper's protocol.
 func Jute() []Kind {
-	kinds := []Kind{juteKind(Undisturbed, juteHooks{})}
-	kinds = append(kinds, juteRaw()...)
-	kinds = append(kinds, juteSessions()...)
-	kinds = append(kinds, juteFrames()...)
-	kinds = append(kinds, juteFloods()...)
-	kinds = append(kinds, juteWords()...)
-	return append(kinds, juteAnswers()...)
+	return slices.Concat([]Kind{juteKind(Undisturbed, juteHooks{})}, juteRaw(), juteSessions(), juteFrames(), juteFloods(), juteWords(),
+		juteEmpty(), juteValues(), juteStats(), juteNames(), juteMultis(), juteZxids())
 }
 
 // juteRaw say the same to everything, whatever was asked.
-func juteRaw() (kinds []Kind) {
-	for _, of := range []struct{ name, bytes string }{
-		{"silence from the first byte on", ""},
-		{"an answer of HTTP/1.1", "HTTP/1.1 400 Bad Request\r\n\r\n"},
-		{"a TLS alert", "\x15\x03\x01\x00\x02\x02\x16"},
-		{"garbage", "\x00\x00\x00\x20" + strings.Repeat("\xfe\x01", 500)},
-		{"a first frame of 2 GiB", "\x7f\xff\xff\xff"},
-		{"a first frame of -1 bytes", "\xff\xff\xff\xff"},
-		{"a first frame of no bytes", "\x00\x00\x00\x00"},
-		{"half of the first frame, then silence", "\x00\x00\x00\x25\x00\x00"},
-	} {
-		kinds = append(kinds, Kind{Name: of.name, Impossible: true, serve: func(c net.Conn, _ string) {
-			_, _ = c.Write([]byte(of.bytes)) // who has gone does not read either
-			silence(c)
-		}})
+func juteRaw() []Kind {
+	endless := func(name, text string) Kind {
+		return Kind{Name: name, Flood: true, serve: func(c net.Conn, _ string) { flood(c, []byte(text)) }}
 	}
-	return append(kinds,
-		Kind{Name: "closes at once", Impossible: true, serve: func(net.Conn, string) {}},
-		Kind{Name: "garbage that does not end", Impossible: true, Flood: true, serve: func(c net.Conn, _ string) { flood(c, []byte("\x00\x00\x00\x08garbage!")) }},
-		Kind{Name: "zeros that do not end", Impossible: true, Flood: true, serve: func(c net.Conn, _ string) { flood(c, make([]byte, 100)) }},
-		Kind{Name: "letters that do not end", Impossible: true, Flood: true, serve: func(c net.Conn, _ string) { flood(c, []byte("x")) }},
-		Kind{Name: "lines that do not end", Impossible: true, Flood: true, serve: func(c net.Conn, _ string) { flood(c, []byte("Mode: leader\n")) }},
-		Kind{Name: "reads a byte now and then", Impossible: true, serve: func(c net.Conn, _ string) { slowly(c) }},
-	)
+	kinds := []Kind{
+		greeting("silence from the first byte on", ""),
+		greeting("an answer of HTTP/1.1", "HTTP/1.1 400 Bad Request\r\n\r\n"),
+		greeting("a TLS alert", "\x15\x03\x01\x00\x02\x02\x16"),
+		greeting("garbage", "\x00\x00\x00\x20"+strings.Repeat("\xfe\x01", 500)),
+		greeting("a first frame of 2 GiB", "\x7f\xff\xff\xff"),
+		greeting("a first frame of -1 bytes", "\xff\xff\xff\xff"),
+		greeting("a first frame of no bytes", "\x00\x00\x00\x00"),
+		greeting("half of the first frame, then silence", "\x00\x00\x00\x25\x00\x00"),
+		{Name: "closes at once", serve: func(net.Conn, string) {}},
+		endless("garbage that does not end", "\x00\x00\x00\x08garbage!"),
+		endless("zeros that do not end", strings.Repeat("\x00", 100)),
+		endless("letters that do not end", "x"),
+		endless("lines that do not end", "Mode: leader\n"),
+		{Name: "reads a byte now and then", serve: func(c net.Conn, _ string) { slowly(c) }},
+	}
+	for i, k := range kinds {
+		kinds[i] = impossible(k)
+	}
+	return kinds
 }
 
 // juteSessions begin sessions as no server does. The frame is ConnectResponse{
@@ -54,27 +50,20 @@ func juteSessions() []Kind {
 	greeted := func(name string, change func(c *juteConn, b []byte) []byte) Kind {
 		return juteKind(name, juteHooks{greet: func(c *juteConn, b []byte) bool { return c.send(change(c, b)) }})
 	}
-	timeout := func(name string, ms uint32) Kind {
+	number := func(name string, at int, n uint32) Kind {
 		return greeted(name, func(_ *juteConn, b []byte) []byte {
-			binary.BigEndian.PutUint32(b[4:], ms)
+			binary.BigEndian.PutUint32(b[at:], n)
 			return b
 		})
 	}
 	return []Kind{
-		timeout("a session of 0 ms", 0), timeout("a session of -1 ms", 1<<32-1), timeout("a session of 2^31-1 ms", 1<<31-1),
-		flooding(timeout("a session of 1 ms", 1))[0],
+		number("a session of 0 ms", 4, 0), number("a session of -1 ms", 4, 1<<32-1), number("a session of 2^31-1 ms", 4, 1<<31-1),
+		flooding(number("a session of 1 ms", 4, 1))[0],
 		greeted("a session of number 0", func(_ *juteConn, b []byte) []byte {
 			binary.BigEndian.PutUint64(b[8:], 0)
 			return b
 		}),
-		greeted("a password of 2 GiB", func(_ *juteConn, b []byte) []byte {
-			binary.BigEndian.PutUint32(b[16:], 1<<31-1)
-			return b
-		}),
-		greeted("a password of -2 bytes", func(_ *juteConn, b []byte) []byte {
-			binary.BigEndian.PutUint32(b[16:], 1<<32-2)
-			return b
-		}),
+		number("a password of 2 GiB", 16, 1<<31-1), number("a password of -2 bytes", 16, 1<<32-2),
 		greeted("a password of 900 bytes", func(_ *juteConn, b []byte) []byte {
 			b = binary.BigEndian.AppendUint32(b[:16], 900)
 			return append(b, make([]byte, 901)...)
@@ -96,14 +85,12 @@ func juteSessions() []Kind {
 
 // later are answers that are right for a while.
 func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) bool) Kind {
-	k := juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
+	return impossible(juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
 		if c.served < 4 {
 			return c.reply(a)
 		}
 		return answer(c, r, a)
-	}})
-	k.Impossible = true
-	return k
+	}}))
 }
 
 // juteFrames break the framing or the order.
@@ -112,17 +99,14 @@ func juteFrames() []Kind {
 		return juteLater(name, func(c *juteConn, _ *juteCall, _ juteAnswer) bool { return c.raw([]byte(bytes)) })
 	}
 	large := func(name string, size, sent int) Kind {
-		part := make([]byte, 64<<10)
 		return juteLater(name, func(c *juteConn, _ *juteCall, a juteAnswer) bool {
-			if !c.raw(binary.BigEndian.AppendUint32(nil, uint32(size))) || !c.raw(a.bytes()[:16]) {
-				return false
-			}
-			for left := sent - 16; left > 0; left -= len(part) {
-				if !c.raw(part[:min(left, len(part))]) {
-					return false
-				}
-			}
-			return true
+			return c.raw(binary.BigEndian.AppendUint32(nil, uint32(size))) && c.raw(a.bytes()[:16]) && fill(sent-16, 0, c.raw)
+		})
+	}
+	numbered := func(name string, as func(xid int32) int32) Kind {
+		return juteLater(name, func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+			a.xid = as(a.xid)
+			return c.reply(a)
 		})
 	}
 	held := map[*juteConn]juteAnswer{}
@@ -144,18 +128,9 @@ func juteFrames() []Kind {
 		}),
 		juteLater("no answer at all", func(*juteConn, *juteCall, juteAnswer) bool { return true }),
 		juteLater("every second answer", func(c *juteConn, _ *juteCall, a juteAnswer) bool { return c.served%2 == 0 || c.reply(a) }),
-		juteLater("numbers of no request", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
-			a.xid += 1000
-			return c.reply(a)
-		}),
-		juteLater("numbers below 0", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
-			a.xid = -100
-			return c.reply(a)
-		}),
-		juteLater("the number of the request before", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
-			a.xid--
-			return c.reply(a)
-		}),
+		numbered("numbers of no request", func(xid int32) int32 { return xid + 1000 }),
+		numbered("numbers below 0", func(int32) int32 { return -100 }),
+		numbered("the number of the request before", func(xid int32) int32 { return xid - 1 }),
 		juteLater("each answer twice", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
 			c.reply(a)
 			return c.reply(a)
@@ -178,12 +153,6 @@ func juteFrames() []Kind {
 			return drip(c, framed(a.bytes()), 1, time.Millisecond)
 		})),
 	}
-}
-
-// possible unmarks a kind whose answers can be true.
-func possible(k Kind) Kind {
-	k.Impossible = false
-	return k
 }
 
 // juteFloods do not end.

@@ -213,8 +213,11 @@ func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), hung)
 	defer cancel()
-	c := exec.CommandContext(ctx, s.binary, "-store", s.store, "-part", s.part, "-ops", k.Ops, "-window", length.String(),
-		"-honest", s.honest, "-hostile", server.Address, "-prefix", fmt.Sprintf("%s%03d/", s.part[:1], i))
+	task, _ := json.Marshal(hostile.Task{ // which can be marshalled
+		Store: s.store, Part: s.part, Ops: k.Ops, Honest: s.honest, Hostile: server.Address,
+		Prefix: fmt.Sprintf("%s%03d/", s.part[:1], i), Window: length,
+	})
+	c := exec.CommandContext(ctx, s.binary, string(task))
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	began := time.Now()

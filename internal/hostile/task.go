@@ -2,13 +2,11 @@ package hostile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -42,16 +40,14 @@ type Task struct {
 
 // Report is what came of it.
 type Report struct {
-	Verdict    string            `json:"verdict"` // of a load; empty: it did not run
-	Reasons    []string          `json:"reasons"`
-	Due        uint64            `json:"due"`
-	Errors     map[string]uint64 `json:"errors"`
-	Wrong      uint64            `json:"wrong"`
-	Texts      []string          `json:"texts"` // what was said of errors
-	Members    int               `json:"members"`
-	Late       []string          `json:"late"` // the calls that did not end in time
-	MaxRSS     int64             `json:"max_rss"`
-	Goroutines int               `json:"goroutines"`
+	Verdict string            `json:"verdict"` // of a load; empty: it did not run
+	Reasons []string          `json:"reasons"`
+	Due     uint64            `json:"due"`
+	Errors  map[string]uint64 `json:"errors"`
+	Wrong   uint64            `json:"wrong"`
+	Texts   []string          `json:"texts"` // what was said of errors
+	Late    []string          `json:"late"`  // the calls that did not end in time
+	MaxRSS  int64             `json:"max_rss"`
 }
 
 // beyond is how much longer than its timeout anything may take.
@@ -66,51 +62,40 @@ func (t *Task) Run(ctx context.Context, st store.Store) (Report, error) {
 	} else {
 		err = t.load(ctx, st, &r)
 	}
-	r.MaxRSS, r.Goroutines = maxRSS(), runtime.NumGoroutine()
+	r.MaxRSS, _ = MaxRSSOf(os.Getpid()) // 0: not known
 	return r, err
 }
 
-// Loads are the operations of loads by name, of which a store does those that
-// it has.
-func Loads(name string, s kv.Capabilities) (mix []scenario.Operation) {
-	strongest := s.Strongest()
-	add := func(kind kv.Kind, c kv.Consistency, weight float64) {
-		if _, ok := s.Operations[kind]; ok {
-			mix = append(mix, scenario.Operation{Kind: kind, Consistency: c, Weight: weight})
-		}
+// loads are the operations of loads by name.
+func loads(strongest kv.Consistency) map[string][]scenario.Operation {
+	return map[string][]scenario.Operation{
+		"put":    {{Kind: kv.Put, Weight: 1}},
+		"get":    {{Kind: kv.Get, Consistency: strongest, Weight: 1}},
+		"list":   {{Kind: kv.Range, Consistency: strongest, Weight: 1}},
+		"delete": {{Kind: kv.Delete, Weight: 1}},
+		"cas":    {{Kind: kv.CAS, Weight: 1}},
+		"txn":    {{Kind: kv.Txn, Weight: 1}},
+		"": {
+			{Kind: kv.Put, Weight: 4}, {Kind: kv.Get, Consistency: strongest, Weight: 3}, {Kind: kv.Get, Consistency: kv.Local, Weight: 2},
+			{Kind: kv.Range, Consistency: strongest, Weight: 1}, {Kind: kv.CAS, Weight: 1}, {Kind: kv.Txn, Weight: 1},
+		},
 	}
-	switch name {
-	case "put":
-		add(kv.Put, kv.None, 1)
-	case "get":
-		add(kv.Get, strongest, 1)
-	case "list":
-		add(kv.Range, strongest, 1)
-	case "delete":
-		add(kv.Delete, kv.None, 1)
-	case "cas":
-		add(kv.CAS, kv.None, 1)
-	case "txn":
-		add(kv.Txn, kv.None, 1)
-	default:
-		add(kv.Put, kv.None, 4)
-		add(kv.Get, strongest, 3)
-		add(kv.Get, kv.Local, 2)
-		add(kv.Range, strongest, 1)
-		add(kv.CAS, kv.None, 1)
-		add(kv.Txn, kv.None, 1)
-	}
-	return mix
 }
 
-// assignment is the task's load at an endpoint.
+// assignment is the task's load at an endpoint, of the operations that the store
+// has.
 func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
+	can := st.Capabilities()
 	l := scenario.Load{
-		Mix:         Loads(t.Ops, st.Capabilities()),
 		Connections: clients, Clients: clients, Threads: 1,
 		KeySize: 8, ValueSize: 64, KeySpace: keySpace, Prefix: t.Prefix,
 		Distribution: scenario.Distribution{Name: "uniform"}, RangeLimit: 10, TxnKeys: 2,
 		Duration: t.Window, Timeout: Timeout, MaxInFlight: 1000, Preload: true, Seed: 1,
+	}
+	for _, op := range loads(can.Strongest())[t.Ops] {
+		if _, ok := can.Operations[op.Kind]; ok {
+			l.Mix = append(l.Mix, op)
+		}
 	}
 	return &load.Assignment{
 		Load: l, Store: st.Name(), Endpoints: []string{endpoint},
@@ -146,7 +131,6 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	c.Loops = res.Loops
 	trial := record.NewTrial(c, record.Observed{Opened: res.Opened, State: record.Complete}, res.Measured, res.Warmup, nil)
 	r.Verdict, r.Due, r.Errors, r.Wrong = string(trial.Verdict.State), trial.Due, trial.ErrorsByKind, trial.WrongAnswers
-	r.Members = len(trial.ByMember)
 	for _, reason := range trial.Verdict.Reasons {
 		r.Reasons = append(r.Reasons, reason.String())
 	}
@@ -190,13 +174,11 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 	}
 	ask("status", func(ctx context.Context) error {
 		s, err := a.Status(ctx)
-		r.Members = len(s.Members)
 		r.say(s.Version)
 		return err
 	})
 	ask("members", func(ctx context.Context) error {
-		all, err := a.Members(ctx)
-		r.Members = max(r.Members, len(all))
+		_, err := a.Members(ctx)
 		return err
 	})
 	if role, ok := a.(store.RoleAsker); ok {
@@ -227,27 +209,13 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 	return nil
 }
 
-// maxRSS is the most memory that this process ever had resident, in bytes. The
+// MaxRSSOf is the most memory that a process ever had resident, in bytes. The
 // system's ru_maxrss has the parent's too.
-func maxRSS() int64 {
-	n, err := MaxRSSOf(os.Getpid())
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// MaxRSSOf is the same of any process.
 func MaxRSSOf(pid int) (int64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(string(b)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, errors.New("the system does not say the memory of a process")
+	status, err := p.NewStatus()
+	return int64(status.VmHWM), err
 }

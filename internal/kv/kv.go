@@ -3,7 +3,11 @@
 // role served it. It imports nothing of ours.
 package kv
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Kind says what an operation does.
 type Kind uint8
@@ -138,25 +142,13 @@ func name(names []string, i int) string {
 }
 
 func parse(what string, names []string, s string) (int, error) {
-	for i, n := range names {
-		if n == s {
-			return i, nil
-		}
+	if i := slices.Index(names, s); i >= 0 {
+		return i, nil
 	}
 	return 0, fmt.Errorf("there is no %s %q; choose one of %s", what, s, list(names))
 }
 
 func list(names []string) string {
-	out := ""
-	for i, n := range names {
-		switch {
-		case i == 0:
-		case i == len(names)-1:
-			out += " or "
-		default:
-			out += ", "
-		}
-		out += n
-	}
-	return out
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -2,9 +2,14 @@ package kv
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
+
+// MaxMembers is how many members a cluster can have, whether it is started here
+// or is running already: more than any store of this kind is run with.
+const MaxMembers = 99
 
 // Mode says which members a load goes to.
 type Mode uint8
@@ -43,10 +48,8 @@ func ParseTarget(s string) (Target, error) {
 		}
 		return Target{Mode: One, Member: n}, nil
 	}
-	for i, n := range modeNames {
-		if n == s {
-			return Target{Mode: Mode(i)}, nil
-		}
+	if i := slices.Index(modeNames, s); i >= 0 {
+		return Target{Mode: Mode(i)}, nil
 	}
 	return Target{}, fmt.Errorf("there is no target %q; choose any, all, leader, followers or member:N", s)
 }

@@ -14,11 +14,11 @@ type Collector struct {
 	// Recycle takes back the histograms of a second that has been used.
 	Recycle func(*Histogram)
 
-	shards []shardQueue
-	totals [2]Totals // by phase
-	told   [2]Told   // likewise
-	gap    gap
-	added  int // measured seconds merged
+	shards   []shardQueue
+	totals   [2]Totals   // by phase
+	reported [2]Reported // likewise
+	gap      gap
+	added    int // measured seconds merged
 }
 
 type shardQueue struct {
@@ -105,7 +105,9 @@ func (c *Collector) merge(phase Phase, index int) {
 			whole.merge(s, c.recycle)
 		}
 	}
-	c.totals[phase].add(whole, &c.told[phase])
+	bounded := whole.Tally
+	bounded.Cells = c.reported[phase].bounded(whole.Cells)
+	c.totals[phase].merge(&bounded)
 	if phase == Measured {
 		c.gap.add(&whole.Alive)
 		c.added++
@@ -113,23 +115,7 @@ func (c *Collector) merge(phase Phase, index int) {
 	if c.Each != nil {
 		c.Each(whole)
 	}
-	for _, cell := range whole.Cells {
-		c.recycleCell(cell)
-	}
-	c.recycle(whole.Lateness)
-	c.recycle(whole.Watch.FromDue)
-	c.recycle(whole.Watch.FromSent)
-	for _, h := range whole.Disturbed.histograms() {
-		c.recycle(*h)
-	}
-}
-
-func (c *Collector) recycleCell(cell *Cell) {
-	c.recycle(cell.Response)
-	c.recycle(cell.Service)
-	for _, h := range cell.Failed {
-		c.recycle(h)
-	}
+	whole.recycle(c.recycle)
 }
 
 func (c *Collector) recycle(h *Histogram) {
@@ -139,51 +125,22 @@ func (c *Collector) recycle(h *Histogram) {
 	}
 }
 
-// merge adds another shard's part of the same second.
+// merge adds another shard's part of the same second, and gives its histograms to
+// recycle.
 func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	s.Length = max(s.Length, o.Length)
-	s.AddCounts(&o.Counts)
-	s.Due += o.Due
-	for i := range s.Outcomes {
-		s.Outcomes[i] += o.Outcomes[i]
-	}
-	s.Keys += o.Keys
-	s.Retries += o.Retries
-	s.Untold += o.Untold
-	s.Done += o.Done
+	s.Tally.merge(&o.Tally)
 	for i := range s.DoneKinds {
 		s.DoneKinds[i] += o.DoneKinds[i]
-		s.Missed[i] += o.Missed[i]
 	}
 	s.Connections += o.Connections
 	s.Clients += o.Clients
+	s.Resting += o.Resting
 	s.InFlight += o.InFlight
 	for i := range s.Alive {
 		s.Alive[i] |= o.Alive[i]
 	}
-	s.Cells = MergeCells(s.Cells, o.Cells)
-	s.Lateness = mergeHistogram(s.Lateness, o.Lateness)
-	s.Watch.merge(&o.Watch)
-	s.Disturbed.merge(&o.Disturbed)
-	s.Resting += o.Resting
-	for _, h := range o.Disturbed.histograms() {
-		if *h != nil {
-			recycle(*h)
-		}
-	}
-	for _, c := range o.Cells {
-		for _, h := range append(c.Failed[:], c.Response, c.Service) {
-			if h != nil {
-				recycle(h)
-			}
-		}
-	}
-	recycle(o.Lateness)
-	for _, h := range []*Histogram{o.Watch.FromDue, o.Watch.FromSent} {
-		if h != nil {
-			recycle(h)
-		}
-	}
+	o.recycle(recycle)
 }
 
 // Clone is a copy in memory of its own.
@@ -208,39 +165,13 @@ func MergeCells(into, from []*Cell) []*Cell {
 			to = &Cell{Series: f.Series}
 			into = append(into, to)
 		}
-		to.Response = mergeHistogram(to.Response, f.Response)
-		to.Service = mergeHistogram(to.Service, f.Service)
+		to.Response = Add(to.Response, f.Response)
+		to.Service = Add(to.Service, f.Service)
 		for i := range to.Failed {
-			to.Failed[i] = mergeHistogram(to.Failed[i], f.Failed[i])
+			to.Failed[i] = Add(to.Failed[i], f.Failed[i])
 		}
 	}
 	return into
-}
-
-// mergeHistogram adds from to into, which it makes if it has to; either may be
-// nil.
-func mergeHistogram(into, from *Histogram) *Histogram {
-	return Add(into, from)
-}
-
-// add takes a merged second of the window into the totals.
-func (t *Totals) add(s *Second, told *Told) {
-	t.AddCounts(&s.Counts)
-	t.Due += s.Due
-	for i := range t.Outcomes {
-		t.Outcomes[i] += s.Outcomes[i]
-	}
-	t.Keys += s.Keys
-	for i := range t.Missed {
-		t.Missed[i] += s.Missed[i]
-	}
-	t.Retries += s.Retries
-	t.Done += s.Done
-	t.Untold += s.Untold
-	t.Cells = MergeCells(t.Cells, told.bounded(s.Cells))
-	t.Lateness = mergeHistogram(t.Lateness, s.Lateness)
-	t.Watch.merge(&s.Watch)
-	t.Disturbed.merge(&s.Disturbed)
 }
 
 // Whole merges the totals' cells into one: every success's response and

@@ -81,7 +81,7 @@ func (s *Second) foldNamed() {
 			}
 			for _, h := range append(c.Failed[:], c.Response) {
 				if h != nil {
-					s.Untold = min(s.Untold+uint64(h.TotalCount()), mostCount)
+					s.Unreported = min(s.Unreported+uint64(h.TotalCount()), mostCount)
 				}
 			}
 		}
@@ -175,7 +175,7 @@ func (c *coder) second(s *Second) {
 	small(c, mostSeconds, &s.Index)
 	small(c, mostCount, &s.Length)
 	c.counted(s.all()...)
-	c.counted(&s.Due, &s.Keys, &s.Retries, &s.Done, &s.Untold)
+	c.counted(&s.Due, &s.Keys, &s.Retries, &s.Done, &s.Unreported)
 	for i := range s.Outcomes {
 		c.counted(&s.Outcomes[i])
 	}

@@ -85,13 +85,13 @@ func TestTooManyMembersCrossUnnamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Cells) >= before || len(s.Cells) != before || got.Due != s.Due || got.Untold <= s.Untold {
-		t.Errorf("%d cells became %d, %d untold", before, len(got.Cells), got.Untold)
+	if len(got.Cells) >= before || len(s.Cells) != before || got.Due != s.Due || got.Unreported <= s.Unreported {
+		t.Errorf("%d cells became %d, %d unreported", before, len(got.Cells), got.Unreported)
 	}
 }
 
 // What is put into an unnamed series that is there already leaves the second as it
-// is, and what was unnamed before is not counted as untold.
+// is, and what was unnamed before is not counted as unreported.
 func TestASecondStaysAsItIs(t *testing.T) {
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
 	for _, i := range []int{0, 399} {
@@ -113,8 +113,8 @@ func TestASecondStaysAsItIs(t *testing.T) {
 			named++
 		}
 	}
-	if want := s.Untold + (398-named)*13; got.Untold != want {
-		t.Errorf("%d untold, not %d", got.Untold, want)
+	if want := s.Unreported + (398-named)*13; got.Unreported != want {
+		t.Errorf("%d unreported, not %d", got.Unreported, want)
 	}
 }
 

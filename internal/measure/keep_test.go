@@ -10,7 +10,7 @@ import (
 // with it the generator, in memory.
 func TestTotalsKeepNoCollector(t *testing.T) {
 	c := NewCollector(1)
-	c.Add(0, &Second{Phase: Measured, Due: 1})
+	c.Add(0, &Second{Phase: Measured, Tally: Tally{Due: 1}})
 	c.End(0)
 	measured, _ := c.Close(1)
 	gone := weak.Make(c)

@@ -110,35 +110,74 @@ type Cell struct {
 	Failed   [Errors]*Histogram // known - due of errors, by kind
 }
 
+// Tally is what one second and a whole phase count alike.
+type Tally struct {
+	Counts
+	Due        uint64                 // operations due in it
+	Outcomes   [kv.NumOutcomes]uint64 // of those; the sum is Due
+	Keys       uint64                 // that successful gets, ranges and txn-gets read or counted
+	Retries    uint64                 // of STM successes: how often a conflict made them begin again
+	Done       uint64                 // successes done in it, whenever due
+	Missed     [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
+	Unreported uint64                 // operations whose answer named a member and term beyond MaxReported
+
+	Cells    []*Cell
+	Lateness *Histogram // sent - due, open loop only
+	// Watch is of the phase's writes, whenever their events came in a whole phase.
+	Watch Watch
+	// Disturbed is what the generator itself added to the operations' times.
+	Disturbed Disturbance
+}
+
+// merge adds another's, which stays as it is.
+func (t *Tally) merge(o *Tally) {
+	t.AddCounts(&o.Counts)
+	t.Due += o.Due
+	for i := range t.Outcomes {
+		t.Outcomes[i] += o.Outcomes[i]
+	}
+	t.Keys += o.Keys
+	t.Retries += o.Retries
+	t.Done += o.Done
+	for i := range t.Missed {
+		t.Missed[i] += o.Missed[i]
+	}
+	t.Unreported += o.Unreported
+	t.Cells = MergeCells(t.Cells, o.Cells)
+	t.Lateness = Add(t.Lateness, o.Lateness)
+	t.Watch.merge(&o.Watch)
+	t.Disturbed.merge(&o.Disturbed)
+}
+
+// recycle gives each of its histograms to take.
+func (t *Tally) recycle(take func(*Histogram)) {
+	for _, c := range t.Cells {
+		for _, h := range append(c.Failed[:], c.Response, c.Service) {
+			take(h)
+		}
+	}
+	for _, h := range []*Histogram{t.Lateness, t.Watch.FromDue, t.Watch.FromSent} {
+		take(h)
+	}
+	for _, h := range t.Disturbed.histograms() {
+		take(*h)
+	}
+}
+
 // Second is one second of a phase, of one shard or of all merged.
 type Second struct {
 	Phase Phase
 	Index int // from 0 in its phase
 	// Length is 1 s, in nanoseconds, or less at a phase's end.
 	Length int64
-
-	Counts
-
-	Due         uint64                 // operations due in it
-	Outcomes    [kv.NumOutcomes]uint64 // of those due in it; the sum is Due
-	Keys        uint64                 // that successful gets, ranges and txn-gets read or counted
-	Retries     uint64                 // of STM successes: how often a conflict made them begin again
-	Done        uint64                 // successes done in it, whenever due
-	DoneKinds   [kv.NumKinds]uint64    // Done by operation
-	Missed      [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
-	Untold      uint64                 // operations whose answer named a member and term beyond MaxTold
-	Connections int                    // open at its end
-	Clients     int                    // of the closed loop; 0 in an open one
-	InFlight    int                    // at its end
-
-	Cells    []*Cell
-	Lateness *Histogram // sent - due, open loop only
+	Tally
+	DoneKinds   [kv.NumKinds]uint64 // Done by operation
+	Connections int                 // open at its end
+	Clients     int                 // of the closed loop; 0 in an open one
+	Resting     int                 // of those: wait at its end after a refusal
+	InFlight    int                 // at its end
 	// Alive has a bit for each millisecond in which an operation was done.
 	Alive [16]uint64
-	Watch Watch
-	// Disturbed is what the generator itself added to the operations' times.
-	Disturbed Disturbance
-	Resting   int // clients that wait at its end after a refusal, of Clients
 }
 
 // Response is the response times of the successes due in the second: those of
@@ -150,7 +189,7 @@ func (s *Second) Response(scratch *Histogram) *Histogram {
 	}
 	scratch.Reset()
 	for _, c := range s.Cells {
-		mergeHistogram(scratch, c.Response)
+		Add(scratch, c.Response)
 	}
 	return scratch
 }
@@ -165,24 +204,12 @@ func (s *Second) Failed() (n uint64) {
 
 // Totals is a whole phase, merged.
 type Totals struct {
-	Counts
-	Seconds  float64 // the window's length: from its opening to its close
-	Due      uint64
-	Outcomes [kv.NumOutcomes]uint64 // of those due in the window; the sum is Due
-	Keys     uint64                 // that successful gets, ranges and txn-gets read or counted
-	Retries  uint64                 // of STM successes: how often a conflict made them begin again
-	Missed   [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
-	Untold   uint64                 // operations whose answer named a member and term beyond MaxTold
-	Done     uint64                 // successes done inside the window, whenever due
+	Tally
+	Seconds float64 // the window's length: from its opening to its close
 	Window
 	LongestGap   float64 // seconds without any operation done, to 1 ms
 	LongestGapAt float64 // when that began, in seconds of the window; the first of equal ones
 
-	Cells    []*Cell
-	Lateness *Histogram // open loop only; nil otherwise
-	Watch    Watch      // of the window's writes, whenever their events came
-	// Disturbed is what the generator itself added to the operations' times.
-	Disturbed Disturbance
 	// Watching is nil unless the load has watchers.
 	Watching *WatchTotals
 
@@ -214,3 +241,170 @@ func (t *Totals) Succeeded() (n uint64) {
 
 // Failed is the number of operations due that ended in an error.
 func (t *Totals) Failed() uint64 { return t.Due - t.Succeeded() }
+
+// Counts are what a second, a window and a trial's result count, under their
+// names in the result. A new one has its field and its place in all here, and the
+// engine counts it.
+type Counts struct {
+	BytesIn  uint64 `json:"bytes_in"`
+	BytesOut uint64 `json:"bytes_out"`
+	Extra    uint64 `json:"extra_requests"` // beyond the first that successes took
+	Late     uint64 `json:"late_answers"`   // that came after their operation had timed out
+}
+
+// all are the counts, for adding and for passing on.
+func (c *Counts) all() []*uint64 { return []*uint64{&c.BytesIn, &c.BytesOut, &c.Extra, &c.Late} }
+
+// AddCounts adds another second's or shard's.
+func (c *Counts) AddCounts(o *Counts) {
+	to := c.all()
+	for i, n := range o.all() {
+		*to[i] += *n
+	}
+}
+
+// Window is what one loop, or all together, keep of the measured window beside
+// its seconds.
+type Window struct {
+	CarriedIn uint64 // in flight when the window opened
+	// CarriedInAge is the age of the oldest of those then, in nanoseconds.
+	CarriedInAge int64
+	// MaxInFlight is the most operations in flight at once; Capped says how
+	// many of those due the limit held back, and NoRoom how many of an open
+	// loop waited for a connection (Disturbed.Waiting has the times of both).
+	MaxInFlight int
+	Capped      uint64
+	NoRoom      uint64
+	// Held is how many clients of a closed loop were held by an operation at a
+	// member from which the load had moved away, and HeldLongest the longest
+	// time from the move to that operation's end, in nanoseconds.
+	Held        int
+	HeldLongest int64
+	Reconnects  uint64
+	// Paused is the sum of all times, in nanoseconds, that the loops were late
+	// for their own wake-ups or held by one turn.
+	Paused int64
+	// LongestPause is the longest time, in nanoseconds, that a loop was late for
+	// its own wake-up or held by one turn: stopped, throttled or not scheduled.
+	LongestPause int64
+}
+
+// Merge adds another loop's or worker's. Their most operations in flight were at
+// different times, so that the sum is a bound.
+func (w *Window) Merge(o *Window) {
+	w.CarriedIn += o.CarriedIn
+	w.CarriedInAge = max(w.CarriedInAge, o.CarriedInAge)
+	w.MaxInFlight += o.MaxInFlight
+	w.Capped += o.Capped
+	w.NoRoom += o.NoRoom
+	w.Held += o.Held
+	w.HeldLongest = max(w.HeldLongest, o.HeldLongest)
+	w.Reconnects += o.Reconnects
+	w.Paused += o.Paused
+	w.LongestPause = max(w.LongestPause, o.LongestPause)
+}
+
+// Disturbance is what the generator itself added to the operations' times, in
+// one span of time. A nil histogram is an empty one.
+//
+// Sampled and Undisturbed are of the same operations, a sample of the
+// successes in which each counts as often as it stands for others: once with
+// the time that the loop's headline has (service time in a closed loop,
+// response time in an open one), and once with that time less what the
+// generator added to it. How far their percentiles are apart is how far the
+// generator can have moved the headline's.
+type Disturbance struct {
+	// Lag is from an answer's arrival at this machine to the read call that
+	// took it, of the sampled operations.
+	Lag *Histogram
+	// Own is, in an open loop, the part of sent - due that is the generator's
+	// own, of every operation that was sent. Waiting is the rest, of those that
+	// have one: no connection or member could take the operation, or the limit
+	// of operations in flight was reached.
+	Own, Waiting         *Histogram
+	Sampled, Undisturbed *Histogram
+	// Idle is, in a closed loop, the sum of sent - due of all operations that
+	// were sent without waiting for a connection, in nanoseconds: the time in
+	// which clients were free and the generator had not sent for them yet.
+	Idle int64
+}
+
+// histograms lists the places of all histograms.
+func (d *Disturbance) histograms() [5]**Histogram {
+	return [5]**Histogram{&d.Lag, &d.Own, &d.Waiting, &d.Sampled, &d.Undisturbed}
+}
+
+// merge adds o, which stays as it is.
+func (d *Disturbance) merge(o *Disturbance) {
+	from := o.histograms()
+	for i, to := range d.histograms() {
+		*to = Add(*to, *from[i])
+	}
+	d.Idle += o.Idle
+}
+
+// Link is what happened to the connections to one endpoint in the window.
+type Link struct {
+	Endpoint    string
+	Connections int // when the window opened
+	Fewest      int // at any time in it
+	Lost        int // connections that were lost
+	// LostAt is when there were fewer than at the opening for the first time,
+	// and BackAt when there were as many again, for good: in seconds of the
+	// window, -1 for never.
+	LostAt, BackAt float64
+}
+
+// Watch is what watchers got in one span of time: events of the writes of the
+// phase that they belong to, in the second in which they arrived.
+type Watch struct {
+	Delivered  uint64 // distinct events
+	Duplicated uint64 // events that had come before
+	Reordered  uint64 // of Delivered: came after a later write of their key
+	Untimed    uint64 // of Delivered: it is not known when their write was due
+	// FromDue and FromSent are the arrival less when the write was due, and
+	// less when it was sent. An event can arrive before its write's own answer.
+	FromDue, FromSent *Histogram
+}
+
+// merge adds another's counts and histograms.
+func (w *Watch) merge(o *Watch) {
+	w.Delivered += o.Delivered
+	w.Duplicated += o.Duplicated
+	w.Reordered += o.Reordered
+	w.Untimed += o.Untimed
+	w.FromDue = Add(w.FromDue, o.FromDue)
+	w.FromSent = Add(w.FromSent, o.FromSent)
+}
+
+// WatchTotals is what the watchers of a whole load got, its warm-up included.
+type WatchTotals struct {
+	Watchers int
+	// Created is how long it took to create each of them, the first time, and
+	// CreatedSeconds from when the first was asked for until the last was there.
+	Created        *Histogram
+	CreatedSeconds float64
+	// Acknowledged is how many writes of watched keys the store acknowledged.
+	Acknowledged uint64
+	// Expected is how many events those make: one for each watcher of the key.
+	Expected  uint64
+	Delivered uint64 // distinct events
+	// Lost is how many events did not come: versions of a key that were passed
+	// over, or acknowledged writes without an event, whichever is more for a
+	// watcher and key.
+	Lost       uint64
+	Duplicated uint64
+	Reordered  uint64
+	Untimed    uint64 // delivered, and it is not known when their write was due
+	Foreign    uint64 // of Untimed: not written by this load, or damaged
+	Wrong      uint64 // of keys that the watcher does not watch
+	// Impossible is how many arrived before their write was sent. Any makes
+	// the times void.
+	Impossible uint64
+	// Resubscribed is how often a watcher was created again after its
+	// connection or stream was lost; Ended is how many the store ended for
+	// good, and EndedText why the first one.
+	Resubscribed uint64
+	Ended        uint64
+	EndedText    string
+}

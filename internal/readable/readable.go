@@ -3,12 +3,16 @@
 package readable
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
 // Dash stands for what is not known or not supported by the sample.
@@ -154,12 +158,7 @@ func Either(n uint64, one, several string) string {
 }
 
 // OrDash is the text, or a dash if it is empty.
-func OrDash(s string) string {
-	if s == "" {
-		return Dash
-	}
-	return s
-}
+func OrDash(s string) string { return cmp.Or(s, Dash) }
 
 // Mebibytes is a number of bytes in MiB, or in KiB below one.
 func Mebibytes(n int64) string {
@@ -177,4 +176,49 @@ func Percentiles(s measure.Summary) string {
 		parts = append(parts, fmt.Sprintf("p%g %s", measure.Percentiles[i], Figure(f)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Table writes rows of equal length in columns, names to the left: what is
+// foreign in a cell is made printable.
+func Table(w io.Writer, rows [][]string) error {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = printable.Line(row[i], printable.OfField)
+		}
+	}
+	_, err := io.WriteString(w, Align("", rows, func(int) bool { return true }))
+	return err
+}
+
+// Align puts rows in columns as wide as their widest cell, with two spaces between
+// them, the indent before and nothing at the lines' ends. Names stand left, and
+// figures, for which left is false, right. (text/tabwriter aligns a whole table to one side.)
+func Align(indent string, rows [][]string, left func(column int) bool) string {
+	var width []int
+	for _, row := range rows {
+		for i, text := range row {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], utf8.RuneCountInString(text))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		line.WriteString(indent)
+		for i, text := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(text))
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			if left(i) {
+				line.WriteString(text + pad)
+			} else {
+				line.WriteString(pad + text)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
 }

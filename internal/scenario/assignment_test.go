@@ -35,7 +35,7 @@ func assignments(t *testing.T, texts ...string) Options {
 }
 
 func TestAssignmentsReplaceWhatTrialsSay(t *testing.T) {
-	s, err := ParseWith("f.yaml", []byte(assigned), shelf{}, assignments(t, "clients=3", "duration=2s", "watch.streams=2",
+	s, err := Parse("f.yaml", []byte(assigned), shelf{}, assignments(t, "clients=3", "duration=2s", "watch.streams=2",
 		"range-limit=5", "prefix=/a: #b", "endpoints="+"127.0.0.1:1"))
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestAssignmentsReplaceWhatTrialsSay(t *testing.T) {
 func TestAssignedEntriesMakeNoWatchers(t *testing.T) {
 	data := "trials: [{store: etcd, name: watched, operation: put, watch: {watchers: 4, streams: 2}}," +
 		"{store: etcd, name: put, operation: put}, {store: etcd, name: none, operation: put, watch: none, compact: none}]"
-	s, err := ParseWith("f.yaml", []byte(data), shelf{}, assignments(t, "watch.watchers=20"))
+	s, err := Parse("f.yaml", []byte(data), shelf{}, assignments(t, "watch.watchers=20"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,16 +91,55 @@ func TestAssignmentsDropListsThatTheyExclude(t *testing.T) {
 		{"matrix: {members: [1, 3]}", "endpoints=a:1"},
 	} {
 		data := "{defaults: {operation: put}, trials: [{store: etcd, name: x, " + test.list + "}]}"
-		s, err := ParseWith("f.yaml", []byte(data), shelf{}, assignments(t, test.set))
+		s, err := Parse("f.yaml", []byte(data), shelf{}, assignments(t, test.set))
 		if err != nil || len(s.Trials) != 1 || s.Trials[0].Name != "x" {
 			t.Errorf("%s with %s: %+v, %v", test.list, test.set, s, err)
 		}
 	}
 }
 
+// A rate makes closed loops constant: a list of both has no two trials of one load.
+func TestAssignedRateOverListsOfArrivals(t *testing.T) {
+	for _, test := range []struct{ list, want string }{
+		{"[closed, constant]", "x-arrival=constant"},
+		{"[closed, poisson]", "x-arrival=constant x-arrival=poisson"},
+		{"[poisson, constant]", "x-arrival=constant x-arrival=poisson"},
+		{"[closed]", "x-arrival=constant"},
+	} {
+		data := "trials: [{store: etcd, name: x, operation: put, matrix: {arrival: " + test.list + "}}]"
+		s, err := Parse("f.yaml", []byte(data), shelf{}, assignments(t, "rate=50"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(names(s), " "); got != test.want {
+			t.Errorf("%s becomes %s, not %s", test.list, got, test.want)
+		}
+		for _, trial := range s.Trials {
+			if l := trial.Load; l.Rate.PerSecond != 50 || !strings.HasSuffix(trial.Name, l.Arrival.String()) {
+				t.Errorf("%s: %s at %s", trial.Name, l.Arrival, l.Rate)
+			}
+		}
+		want := "--set rate=50 gives closed loops a rate, so that the list of arrivals in line 1 has constant in place of closed"
+		if said := len(s.Warnings) == 1 && s.Warnings[0] == want; said != strings.Contains(test.list, "closed") {
+			t.Errorf("%s: it warns %q", test.list, s.Warnings)
+		}
+	}
+}
+
+// Entries of stm are of trials with transactions alone.
+func TestAssignedSTMIsOfTransactions(t *testing.T) {
+	s, err := Parse("f.yaml", []byte("defaults: {store: etcd}\ntrials: [{operation: put}, {operation: stm}]"), shelf{}, assignments(t, "stm.keys=3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if put, stm := trial(t, s, "put").Load.STM, trial(t, s, "stm").Load.STM; put != nil || stm.KeysPerTxn != 3 {
+		t.Errorf("%+v and %+v", put, stm)
+	}
+}
+
 func TestAssignedSettingsKeepTheOthers(t *testing.T) {
 	data := []byte("trials: [{store: etcd, operation: put, settings: {snapshot-count: 7, heartbeat: 100ms}, env: {A: x, B: y}}]")
-	s, err := ParseWith("f.yaml", data, shelf{}, assignments(t, "settings.heartbeat=200ms", "env.B=1 2", "members=1", "settings.unsafe-no-sync=true"))
+	s, err := Parse("f.yaml", data, shelf{}, assignments(t, "settings.heartbeat=200ms", "env.B=1 2", "members=1", "settings.unsafe-no-sync=true"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +156,7 @@ func TestAssignedSettingsKeepTheOthers(t *testing.T) {
 func TestAssignmentsAreMeantAsTheyAre(t *testing.T) {
 	o := assignments(t, "clients=400", "user=me:secret", "endpoints=127.0.0.1:1")
 	o.Scale = 0.01
-	s, err := ParseWith("f.yaml", []byte(`trials: [{store: etcd, operation: put, total: 1000, clients: 9}]`), shelf{}, o)
+	s, err := Parse("f.yaml", []byte(`trials: [{store: etcd, operation: put, total: 1000, clients: 9}]`), shelf{}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,14 +187,14 @@ func TestAssignmentsAreRefusedInTheirWords(t *testing.T) {
 		"settings=5":              "--set settings=5: settings must be a mapping of the store's own settings, not 5",
 		"clients=":                `--set clients=: clients must be a whole number, not ""`,
 	} {
-		_, err := ParseWith("f.yaml", []byte(assigned), shelf{}, assignments(t, text))
+		_, err := Parse("f.yaml", []byte(assigned), shelf{}, assignments(t, text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, not %s", text, err, want)
 		} else if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s is refused more than once: %v", text, err)
 		}
 	}
-	_, err := ParseWith("f.yaml", []byte(`trials: [{store: etcd, operation: put, endpoints: "a:1"}]`), shelf{}, assignments(t, "members=5"))
+	_, err := Parse("f.yaml", []byte(`trials: [{store: etcd, operation: put, endpoints: "a:1"}]`), shelf{}, assignments(t, "members=5"))
 	if want := "--set members=5: members is for clusters that are started, and every trial's runs already"; err == nil || err.Error() != want {
 		t.Errorf("%v, not %s", err, want)
 	}

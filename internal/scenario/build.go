@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -14,66 +13,72 @@ import (
 type builder struct {
 	*fileParser
 	*draft
-	plan
-	own layer // what the trial itself says, without defaults
+	choice // its layer is all that was given
+	at     place
+	own    layer // what the trial itself says, without defaults
 	// asked is what somebody gave: all but what a preset says.
 	asked layer
+	trial Trial
 
 	can        kv.Capabilities // the store's, if it is known
-	stepped    bool            // clients is one of a list
 	scaledFrom *Scaled
 	said       []string // notes on what was changed
 }
 
-// build makes the trial of a choice.
-func (p *fileParser) build(at place, o *outline, c choice) plan {
+// build makes the trial of a choice, and its baseline if it has one.
+func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 	p.clashes(c.layer)
-	all := p.overlay(c.layer.over(o.defaults), c.layer)
-	return p.buildOf(at, o, c, c.layer, all)
-}
-
-// buildBaseline makes the baseline of a trial that was built of the same
-// choice, if it has one.
-func (p *fileParser) buildBaseline(of *plan, o *outline, c choice) (plan, bool) {
-	all, at, ok := p.baseline(p.overlay(c.layer.over(o.defaults), c.layer))
+	given := p.overlay(c.layer.over(o.defaults), c.layer)
+	b := p.buildOf(at, o, c, c.layer, given)
+	if p.options.Scale != 0 {
+		if p.aliases == nil {
+			p.aliases = map[string]string{}
+		}
+		c.layer = given
+		if was, err := c.title(b.name); err == nil {
+			p.aliases[was] = b.trial.Name
+		}
+	}
+	changed, where, ok := p.baseline(given)
 	if !ok {
-		return plan{}, false
+		return []*builder{b}
 	}
-	pl := p.buildOf(of.at, o, c, layer{}, all)
-	pl.trial.BaselineOf = of.trial.Name
-	if pl.trial.Name = of.trial.Name + "-baseline"; !nameable.MatchString(pl.trial.Name) {
-		p.failf(at, "%s", notNameable(pl.trial.Name))
+	base := p.buildOf(at, o, c, layer{}, changed)
+	base.trial.BaselineOf = b.trial.Name
+	if base.trial.Name = b.trial.Name + "-baseline"; !nameable.MatchString(base.trial.Name) {
+		p.failf(where, "%s", notNameable(base.trial.Name))
 	}
-	if pl.trial.Cluster.Key != "" && pl.trial.Cluster.Key == of.trial.Cluster.Key {
-		p.failf(at, "the baseline of %s is no other cluster than its own", of.trial.Name)
+	if key := base.trial.Cluster.Key; key != "" && key == b.trial.Cluster.Key {
+		p.failf(where, "the baseline of %s is no other cluster than its own", b.trial.Name)
 	}
-	return pl, true
+	return []*builder{b, base}
 }
 
 // buildOf makes a trial of all that was given for it.
-func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) plan {
-	c.labels = maps.Clone(c.labels)
-	b := &builder{fileParser: p, draft: newDraft(p.keys, p.words), own: own, asked: all, stepped: slices.Contains(c.keys, "clients")}
-	b.at, b.layer = at, maps.Clone(all)
+func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *builder {
+	c.labels, c.layer = maps.Clone(c.labels), given
+	b := &builder{fileParser: p, draft: p.newDraft(), choice: c, at: at, own: own, asked: given}
 	b.repeats = o.repeats
-	b.scale(&c)
-	for _, key := range sortedKeys(b.layer) { // an entry after its mapping
+	for _, key := range sortedKeys(given) { // an entry after its mapping
 		if k := p.keys[key]; !k.expands() {
 			// Each value was read once already, without an error.
-			_ = k.readFrom(b.draft, b.layer[key].value)
+			_ = k.readFrom(b.draft, given[key].value)
 		}
 	}
 	if p.running != nil {
 		b.attach, b.asked = *p.running, own
 	}
-	b.settleScale(all)
-	name, err := title(b.name, c, b.layer)
+	if given.has("total") {
+		b.load.Duration = 0
+	}
+	b.scale()
+	name, err := b.title(b.name)
 	if err != nil {
 		p.fail(b.place("name"), err)
 	}
 	b.settle()
 	if of := b.load.Rate.Of; of != "" {
-		if b.load.Rate.Of, _, err = fill(of, c, b.layer); err != nil {
+		if b.load.Rate.Of, _, err = b.fill(of); err != nil {
 			p.fail(b.place("rate"), err)
 		}
 	}
@@ -84,56 +89,60 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, all layer) pla
 		b.fit(name)
 	}
 	b.check()
-	b.checkWatch()
+	b.checkWatchKey()
 	if known {
 		b.checkAbilities()
 		b.checkCluster()
 	}
+	if !b.load.has(isSTM) {
+		b.load.STM = nil // of defaults, for other trials
+	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, Scaled: b.scaledFrom, Notes: b.notes()}
 	for _, w := range b.load.warnings(b.words) {
-		b.warn(name, w)
+		b.warnOf(name, w)
 	}
-	return b.plan
+	return b
 }
 
-// warn adds a warning, with the trial's name where there can be others.
-func (b *builder) warn(name, text string) {
+// warnOf adds a warning, with the trial's name where there can be others.
+func (b *builder) warnOf(name, text string) {
 	if b.running == nil {
 		text = "trial " + name + ": " + text
 	}
-	b.warnings = append(b.warnings, text)
+	b.warn("%s", text)
 }
 
-func (b *builder) given(key string) bool {
-	_, ok := b.layer[key]
-	return ok
-}
-
-func (b *builder) asksFor(key string) bool {
-	_, ok := b.asked[key]
-	return ok
+// place is where a key's value was given. When it was not, it is where the key
+// stands that made it matter, or the trial. The key of a mapping within a trial
+// is written with a point, as in watch.streams.
+func (b *builder) place(key string) place {
+	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
+	key, part, _ := strings.Cut(key, ".")
+	for _, k := range []string{key, cause} {
+		if s, ok := b.layer[k]; ok {
+			return s.value.field(part).at
+		}
+	}
+	return b.at
 }
 
 // settle fills in what follows from what was given.
 func (b *builder) settle() {
 	l := &b.load
-	if b.given("rate") && !b.given("arrival") {
+	if b.layer.has("rate") && !b.layer.has("arrival") {
 		l.Arrival = Constant
-	}
-	if b.given("total") {
-		l.Duration = 0
 	}
 	for i := range l.Mix {
 		if o := &l.Mix[i]; o.Kind.Reads() && o.Consistency == kv.None {
 			o.Consistency = b.consistency
 		}
 	}
-	if b.given("endpoints") {
+	if b.layer.has("endpoints") {
 		b.cluster.Attach, b.cluster.Members = &b.attach, 0
-	} else if !b.given("target") {
+	} else if !b.layer.has("target") {
 		l.Target = kv.Target{Mode: kv.All}
 	}
-	if !b.given("preload") {
+	if !b.layer.has("preload") {
 		l.Preload = l.usesKeySpace()
 	}
 	l.Complete()
@@ -141,8 +150,13 @@ func (b *builder) settle() {
 		l.Compact = Compaction{}
 	}
 	b.leastKeySpace()
-	b.settleSTM()
-	b.settleWatch()
+	if t := l.STM; l.has(isSTM) && t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
+		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key.",
+			t.WritePercent, readable.Plural(uint64(t.KeysPerTxn), "key")))
+	}
+	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // else it is refused
+		w.WatchedKeys, w.Span = 1, l.KeySpace
+	}
 }
 
 // notes are what the report says of the load.
@@ -151,11 +165,11 @@ func (b *builder) notes() []string {
 	if b.scaledFrom != nil {
 		out = append(out, b.scaledFrom.note(&b.load))
 	}
-	if set := b.options.Set; len(set) > 0 {
-		out = append(out, "set on the command line: "+joined(set))
+	if set := b.options.setNote(); set != "" {
+		out = append(out, set)
 	}
 	for _, p := range Parameters() {
-		if p.Note != "" && p.IsSet(&b.load) {
+		if p.Note != "" && p.isSet(&b.load) {
 			out = append(out, p.Note)
 		}
 	}
@@ -166,17 +180,17 @@ func (b *builder) notes() []string {
 // defaults they may be meant for other trials.
 func (b *builder) checkUnused() {
 	for _, key := range sortedKeys(b.own) {
-		if p := b.keys[key]; p.Operations != nil && !p.Throughout && !b.load.has(p.Operations) {
-			b.failf(b.own[key].at, "<"+key+"> is for "+p.OperationsText+", and this trial has none")
+		if p := b.keys[key]; !p.Throughout && !p.For.in(&b.load) {
+			b.failf(b.own[key].at, "<"+key+"> is for "+p.For.name+", and this trial has none")
 		}
 	}
 	if s, ok := b.own["connections"]; ok && b.load.NewConnection {
 		b.failf(s.at, "with <new-connection> each operation has a connection of its own, so <connections> means nothing; drop it")
 	}
-	if b.given("endpoints") {
+	if b.layer.has("endpoints") {
 		return
 	}
-	for _, k := range []string{"tls", "user", "dial-timeout", "data-dir"} {
+	for _, k := range ofRunning {
 		if s, ok := b.layer[k]; ok {
 			b.failf(s.at, "<"+k+"> is for a cluster that runs already, and this trial has no endpoints")
 		}
@@ -185,30 +199,31 @@ func (b *builder) checkUnused() {
 
 // fit adapts the connections; what was not asked for changes without a word.
 func (b *builder) fit(name string) {
-	surplus := b.load.Connections > b.load.Clients && b.stepped // its steps have more
-	if w := b.load.Fit(b.can.InFlight); w != "" && b.asksFor("connections") && !surplus {
-		b.warn(name, w)
+	asked := b.asked.has("connections")
+	surplus := b.load.Connections > b.load.Clients && slices.Contains(b.axes, "clients") // other steps have more
+	if w := b.load.fit(b.can.InFlight); w != "" && asked && !surplus {
+		b.warnOf(name, w)
 	}
-	if w := b.load.FitOrdered(b.can.Ordered); w != "" {
+	if w := b.load.fitOrdered(b.can.Ordered); w != "" {
 		b.said = append(b.said, w)
-		if b.asksFor("connections") {
-			b.warn(name, w)
+		if asked {
+			b.warnOf(name, w)
 		}
 	}
 }
 
 func (b *builder) check() {
-	for _, problem := range b.load.problems(b.words) {
+	problems := b.load.problems(b.words)
+	if a := b.cluster.Attach; a != nil {
+		if wrong := a.check(b.words); wrong != nil {
+			problems = append(problems, wrong)
+		}
+	}
+	for _, problem := range problems {
 		b.failf(b.place(problem.Key), "%s", problem.Text)
 	}
-	if a := b.cluster.Attach; a != nil {
-		var wrong *Problem
-		if errors.As(a.validate(b.words), &wrong) {
-			b.failf(b.place(wrong.Key), "%s", wrong.Text)
-		}
-		return
-	}
 	switch m, t := b.cluster.Members, b.load.Target; {
+	case b.cluster.Attach != nil:
 	case m < 1 || m > kv.MaxMembers:
 		b.failf(b.place("members"), "members is %d and must be from 1 to %d", m, kv.MaxMembers)
 	case t.Mode == kv.One && t.Member > m:
@@ -222,7 +237,7 @@ func (b *builder) check() {
 // asked about one that it does not.
 func (b *builder) checkStore() bool {
 	known := b.catalog.Stores()
-	if !b.given("store") {
+	if !b.layer.has("store") {
 		b.failf(b.at, "this trial says no store; give store, one of: %s", strings.Join(known, ", "))
 		return false
 	}
@@ -235,62 +250,49 @@ func (b *builder) checkStore() bool {
 
 // checkAbilities refuses what the store lacks of what the trial asks for.
 func (b *builder) checkAbilities() {
-	store := b.cluster.Store
-	if key := b.load.scanKey(); key != "" && !b.can.Has(kv.RangeForms) {
-		b.failf(b.place(key), "%s cannot read a range with <"+key+">; leave it out", store)
-	}
-	for i, o := range b.load.Mix {
+	store, l := b.cluster.Store, &b.load
+	for i, o := range l.Mix {
 		if err := b.can.Operation(store, o.Kind, o.Consistency); err != nil {
 			b.failf(b.blame(o, b.places[i]), "%v", err)
 		}
 	}
-	if b.load.Watch != nil {
+	if l.Watch != nil {
 		if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
 			b.failf(b.place("watch"), "%v", err)
 		}
 	}
-	b.checkRemoval()
-	a, stm := b.cluster.Attach, b.load.STM
-	lacks := func(key string, feature kv.Feature) {
-		if err := b.can.Feature(store, feature); err != nil {
+	if l.Cleanup.Keys {
+		err := b.can.Operation(store, kv.Delete, kv.None)
+		if _, lists := b.can.Operations[kv.Range]; err == nil && !lists {
+			b.failf(b.place("cleanup"), "%s could not be cleaned up: it does not list keys, so that nobody could tell whether there are any", store)
+		} else if err != nil {
+			b.failf(b.place("cleanup"), "%s could not be cleaned up: %v", store, err)
+		}
+	}
+	needs := func(key string, feature kv.Feature) {
+		switch err := b.can.Feature(store, feature); {
+		case err == nil:
+		case feature == kv.RangeForms:
+			b.failf(b.place(key), "%s cannot read a range with <"+key+">; leave it out", store)
+		default:
 			b.failf(b.place(key), "<"+key+"> is not for this store: %v", err)
 		}
 	}
 	for _, p := range Parameters() {
 		for _, feature := range p.Features {
-			if p.IsSet(&b.load) {
-				lacks(p.Key, feature)
+			if p.isSet(l) {
+				needs(p.Key, feature)
 			}
 		}
 	}
-	for _, of := range []struct {
-		feature kv.Feature
-		key     string
-		asked   bool
-	}{
-		{kv.Leases, "stm.locker", b.load.has(isSTM) && stm != nil && stm.Locker != kv.LockNone},
-		{kv.TLS, "tls", a != nil && a.TLS},
-		{kv.Users, "user", a != nil && a.User != ""},
-	} {
-		if of.asked {
-			lacks(of.key, of.feature)
-		}
+	if l.has(isSTM) && l.STM.Locker != kv.LockNone {
+		needs("stm.locker", kv.Leases)
 	}
-}
-
-// checkCluster decodes the store's settings and distinguishes clusters by them.
-func (b *builder) checkCluster() {
-	if b.cluster.Attach == nil {
-		b.decodeSettings()
+	if a := b.cluster.Attach; a != nil && a.TLS {
+		needs("tls", kv.TLS)
 	}
-	if v := b.cluster.Version; v != "" {
-		if err := b.catalog.Version(b.cluster.Store, v); err != nil {
-			b.failf(b.place("version"), "%v", err)
-		}
-	}
-	var err error
-	if b.cluster.Key, err = clusterKey(b.cluster); err != nil {
-		b.fail(b.place("settings"), err)
+	if a := b.cluster.Attach; a != nil && a.User != "" {
+		needs("user", kv.Users)
 	}
 }
 
@@ -309,15 +311,69 @@ func (b *builder) blame(o Operation, operation place) place {
 	return operation
 }
 
-func (b *builder) decodeSettings() {
-	var decode func(any) error
-	if n := b.settings; n != nil {
-		store := b.cluster.Store
-		decode = func(into any) error { return decodeStrict(n, store, into) }
+// checkCluster decodes the store's settings and distinguishes clusters by them.
+func (b *builder) checkCluster() {
+	c := &b.cluster
+	var err error
+	if c.Attach == nil {
+		var decode func(any) error
+		if b.settings != nil {
+			decode = func(into any) error { return decodeStrict(b.settings, c.Store, into) }
+		}
+		if c.Settings, err = b.catalog.Settings(c.Store, decode); err != nil {
+			b.fail(b.place("settings"), err)
+		}
 	}
-	v, err := b.catalog.Settings(b.cluster.Store, decode)
-	if err != nil {
+	if c.Version != "" {
+		if err := b.catalog.Version(c.Store, c.Version); err != nil {
+			b.failf(b.place("version"), "%v", err)
+		}
+	}
+	if c.Key, err = clusterKey(b.cluster); err != nil {
 		b.fail(b.place("settings"), err)
 	}
-	b.cluster.Settings = v
+}
+
+// baselineKeys are those that a baseline can change.
+func baselineKeys() []string {
+	return slices.Concat([]string{"store"}, ofRunning, variantKeys())
+}
+
+// readBaseline checks what a trial is to be compared with.
+func (p *fileParser) readBaseline(n *node) {
+	if n.kind != mapping || len(n.pairs) == 0 {
+		p.failf(n.at, "baseline must be a mapping of what differs there, as in {version: 3.9.4}, not %s", n.otherThan(mapping))
+		return
+	}
+	l := layer{}
+	for _, pair := range n.pairs {
+		k, ok := p.trialKey(pair.key)
+		switch {
+		case !slices.Contains(baselineKeys(), pair.key):
+			p.failf(pair.at, "a baseline changes %s, and not %q", strings.Join(baselineKeys(), ", "), pair.key)
+		case pair.value.kind == null:
+			p.noValue(pair)
+		case ok:
+			p.value(k, pair.value)
+			l[pair.key] = pair
+		}
+	}
+	p.clashes(p.spread(l))
+}
+
+// baseline is the layer of a trial's baseline, if it has one: the trial's own,
+// and what differs. A label names the trial's cluster and not its baseline's.
+func (p *fileParser) baseline(all layer) (layer, place, bool) {
+	s, ok := all["baseline"]
+	if !ok {
+		return nil, place{}, false
+	}
+	rest := maps.Clone(all)
+	delete(rest, "baseline")
+	delete(rest, "label")
+	differs := layer{}
+	for _, pair := range s.value.pairs {
+		differs[pair.key] = pair
+	}
+	return p.spread(differs).over(rest), s.at, true
 }

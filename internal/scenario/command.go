@@ -3,6 +3,7 @@ package scenario
 import (
 	_ "embed" // of the presets
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ type Command struct {
 func NewCommand(name string) *Command {
 	c := &Command{Name: name, Names: map[string]string{}, flags: layer{}}
 	c.parser = &fileParser{file: "presets.yaml", keys: parametersByKey()}
-	root, err := document([]byte(presets), 0)
+	root, err := document([]byte(presets))
 	if err != nil {
 		panic(err)
 	}
@@ -43,7 +44,7 @@ func NewCommand(name string) *Command {
 		panic(c.parser.errs)
 	}
 	c.parser.words = words{name: c.nameOf, behind: true}
-	for _, t := range o.trials {
+	for _, t := range o.written {
 		own, _ := c.parser.split(t)
 		if own["name"].value.text == name {
 			c.preset = own.over(o.defaults)
@@ -53,13 +54,12 @@ func NewCommand(name string) *Command {
 	if _, err := kv.ParseKind(name); err != nil {
 		panic("scenario: there is neither a preset nor an operation " + name)
 	}
-	own := layer{}
-	for key, text := range map[string]string{"name": name, "operation": name, "preload": "true"} {
-		own[key] = setting{value: &node{kind: scalar, text: text}}
-	}
-	c.preset = own.over(o.defaults)
+	c.preset = layer{"name": word(name), "operation": word(name), "preload": word("true")}.over(o.defaults)
 	return c
 }
+
+// word is a value that has no place in a file.
+func word(text string) pair { return pair{value: &node{kind: scalar, text: text, flag: true}} }
 
 // nameOf is what the command calls a parameter.
 func (c *Command) nameOf(key string) string {
@@ -81,29 +81,25 @@ func (c *Command) FlagName(p *Parameter) string { return strings.TrimPrefix(c.na
 // Parameters are those that the command's operations have, or any operation if
 // the mix can be given, in their order: what it can have flags for.
 func (c *Command) Parameters(mixed bool) []*Parameter {
-	load := c.load()
+	load := &c.draft().load
 	return slices.DeleteFunc(Parameters(), func(p *Parameter) bool {
 		switch {
 		case p.Meaning == "" || p.Key == "operation":
 			return true
 		case p.Throughout && !mixed:
-			return load.has(func(k kv.Kind) bool { return !p.Operations(k) })
-		case p.Operations != nil && !mixed:
-			return !load.has(p.Operations)
+			return load.has(func(k kv.Kind) bool { return !p.For.are(k) })
 		}
-		return p.Key == "mix" && !mixed
+		return !mixed && (p.Key == "mix" || !p.For.in(load))
 	})
 }
 
-// load is what the preset says, as far as it is about the load.
-func (c *Command) load() *Load { return &c.draft().load }
-
+// draft is what the preset says.
 func (c *Command) draft() *draft {
-	d := newDraft(c.parser.keys, c.parser.words)
+	d := c.parser.newDraft()
 	for _, key := range sortedKeys(c.preset) {
 		_ = c.parser.keys[key].readFrom(d, c.preset[key].value) // it was read without an error
 	}
-	if _, ok := c.preset["total"]; ok {
+	if c.preset.has("total") {
 		d.load.Duration = 0
 	}
 	return d
@@ -112,48 +108,35 @@ func (c *Command) draft() *draft {
 // Default is the preset's value of a parameter, as a flag has it; empty without
 // one.
 func (c *Command) Default(p *Parameter) string {
-	switch p.Key {
+	switch d := c.draft(); p.Key {
 	case "consistency":
-		return c.draft().consistency.String()
+		return d.consistency.String()
 	case "mix":
 		return ""
+	default:
+		return p.value.text(&d.load)
 	}
-	return p.value.text(c.load())
-}
-
-// Hint stands for a parameter's value in help.
-func (p *Parameter) Hint() string {
-	if p.value == nil {
-		return "LEVEL"
-	}
-	return p.value.hint()
 }
 
 // Set takes what a flag says, or the command's arguments. Its error says that
 // the text is no value; bounds are looked at by Scenario.
 func (c *Command) Set(key, text string) error {
-	p := c.parser.keys[key]
-	n := &node{kind: scalar, text: text, flag: true}
+	p, given := c.parser.keys[key], word(text)
 	d := c.draft()
 	d.load.STM, d.load.Watch = &STM{}, &Watch{}
-	switch p.value.(type) {
-	case nil:
-		if err := p.readFrom(d, n); err != nil {
-			var located *Error
-			if errors.As(err, &located) {
-				return errors.New(located.Text)
-			}
-			return err
+	if p.value == nil {
+		err := p.readFrom(d, given.value)
+		var located *Error
+		if errors.As(err, &located) {
+			return errors.New(located.Text)
 		}
-	default:
-		if err := p.value.parse(&d.load, text); err != nil {
-			return err
-		}
+	} else if err := p.value.parse(&d.load, text); err != nil {
+		return err
 	}
 	if b, ok := p.value.(typed[bool]); ok {
-		n.text = b.text(&d.load)
+		given.value.text = b.show(*b.field(&d.load)) // of 1, for example; no text is no value
 	}
-	c.flags[key] = setting{value: n}
+	c.flags[key] = given
 	return nil
 }
 
@@ -161,11 +144,11 @@ func (c *Command) Set(key, text string) error {
 // from other flags, and was not asked for by itself.
 func (c *Command) Let(key, text string) {
 	delete(c.flags, key)
-	c.preset[key] = setting{value: &node{kind: scalar, text: text, flag: true}}
+	c.preset[key] = word(text)
 }
 
 // Given reports whether Set was called for a parameter.
-func (c *Command) Given(key string) bool { _, ok := c.flags[key]; return ok }
+func (c *Command) Given(key string) bool { return c.flags.has(key) }
 
 // Drop takes a parameter from the preset, and what was set.
 func (c *Command) Drop(key string) {
@@ -181,14 +164,6 @@ type Ask struct {
 	Repeats int
 }
 
-// runName is what the command's runs are called.
-func (c *Command) runName() string {
-	if strings.HasPrefix(c.Name, "check-") {
-		return c.Name
-	}
-	return "bench-" + c.Name
-}
-
 // Scenario makes the one trial that was asked for, and its repeats. Its error is
 // one sentence.
 func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
@@ -197,15 +172,12 @@ func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	p.running = ask.Attach
 	own := maps.Clone(c.flags)
 	for _, key := range sortedKeys(own) {
-		if of, _, entry := strings.Cut(key, "."); entry {
-			if _, said := c.preset[of]; !said {
-				c.preset[of] = setting{value: &node{kind: mapping, flag: true}}
-			}
+		if of, _ := p.keys[key].group(); of != "" && !c.preset.has(of) {
+			c.preset[of] = pair{value: &node{kind: mapping, flag: true}}
 		}
 	}
 	for _, key := range sortedKeys(own) {
-		d := c.draft()
-		if err := p.keys[key].readFrom(d, own[key].value); err != nil {
+		if err := p.keys[key].readFrom(c.draft(), own[key].value); err != nil {
 			p.fail(place{}, err)
 		}
 	}
@@ -214,22 +186,62 @@ func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 		return nil, errors.New(p.errs[0].Text)
 	}
 	all := own.over(c.preset)
-	all["store"] = setting{value: &node{kind: scalar, text: ask.Store, flag: true}}
-	pl := p.buildOf(place{}, &outline{repeats: ask.Repeats}, choice{}, own, all)
+	all["store"] = word(ask.Store)
+	b := p.buildOf(place{}, &outline{repeats: ask.Repeats}, choice{}, own, all)
 	if len(p.errs) > 0 {
 		return nil, errors.New(p.errs[0].Text)
 	}
 	for _, key := range sortedKeys(own) {
-		if p.keys[key].OpenLoop && pl.trial.Load.Arrival == Closed {
+		if p.keys[key].OpenLoop && b.trial.Load.Arrival == Closed {
 			return nil, errors.New(p.words.sprintf("<" + key + "> is for an open loop, which <rate> makes"))
 		}
 	}
-	s := &Scenario{Name: c.runName(), Seed: ask.Seed, Warnings: p.warnings}
+	s := &Scenario{Name: c.Name, Seed: ask.Seed, Warnings: p.warnings}
+	if !strings.HasPrefix(c.Name, "check-") {
+		s.Name = "bench-" + c.Name
+	}
 	for i := range ask.Repeats {
-		t := pl.trial
+		t := b.trial
 		// The trial's seed is the one given, so that the one in its result repeats it.
-		t.Number, t.Repeat, t.Repeats, t.Load.Seed = 1, i+1, ask.Repeats, ask.Seed
+		t.Number, t.Repeat, t.Load.Seed = 1, i+1, ask.Seed
 		s.Trials = append(s.Trials, t)
 	}
 	return s, nil
 }
+
+// CheckLoad is a load of a check, over its preset. The sizes are those of etcdctl.
+type CheckLoad struct {
+	Rate    float64 // of `check perf`: writes a second that become due
+	Keys    uint64  // of `check datascale`
+	Clients int     // the most writes in flight at once
+}
+
+// PerfLoads are those of `check perf`, and ScaleLoads those of `check datascale`,
+// by their short names.
+var (
+	PerfLoads  = map[string]CheckLoad{"s": {Rate: 150, Clients: 50}, "m": {Rate: 1000, Clients: 200}, "l": {Rate: 8000, Clients: 500}, "xl": {Rate: 15000, Clients: 1000}}
+	ScaleLoads = map[string]CheckLoad{"s": {Keys: 10_000, Clients: 50}, "m": {Keys: 100_000, Clients: 200}, "l": {Keys: 1_000_000, Clients: 500}, "xl": {Keys: 3_000_000, Clients: 1000}}
+)
+
+// longLoads are the loads' other names.
+var longLoads = map[string]string{"small": "s", "medium": "m", "large": "l", "xLarge": "xl"}
+
+// FindCheckLoad finds a load by its short or its long name, and returns the short
+// one. Its error is in etcdctl's words.
+func FindCheckLoad(name string, of map[string]CheckLoad) (short string, l CheckLoad, err error) {
+	if short = longLoads[name]; short == "" {
+		short = name
+	}
+	l, ok := of[short]
+	if !ok {
+		err = fmt.Errorf("unknown load option %v: choose s, m, l or xl", name)
+	}
+	return short, l, err
+}
+
+//go:embed quick.yaml
+var quick string
+
+// Quick returns the built-in scenario's file, which Parse reads. With the start
+// of its cluster and the preload it takes some 50 seconds.
+func Quick() []byte { return []byte(quick) }

@@ -5,6 +5,16 @@ import (
 	"strings"
 )
 
+// Distribution is how keys are chosen from the key space.
+type Distribution struct {
+	Name string // sequential, uniform, zipfian or hotspot
+	// Theta is zipfian's skew, above 0 and below 1 (0.99 by default).
+	Theta float64
+	// HotKeys is hotspot's share of hot keys, HotOps the share of operations
+	// that go to them (0.2 and 0.8 by default).
+	HotKeys, HotOps float64
+}
+
 // The distributions of keys over the key space.
 const (
 	Sequential = "sequential" // key n modulo the key space
@@ -13,12 +23,34 @@ const (
 	Hotspot    = "hotspot"    // HotOps of the operations go to HotKeys of the keys
 )
 
-// The parameters of a distribution that gives none: those of YCSB.
-const (
-	defaultTheta   = 0.99
-	defaultHotKeys = 0.2
-	defaultHotOps  = 0.8
-)
+// distributionShape is a number that a distribution has.
+type distributionShape struct {
+	of, key string
+	field   func(*Distribution) *float64
+	usual   float64 // that of YCSB
+	must    string  // its bounds, as what it must do
+	one     bool    // and it may be 1
+}
+
+// distributionShapes are those of all distributions, in the order in which flags
+// have them.
+func distributionShapes() []distributionShape {
+	return []distributionShape{
+		{Zipfian, "theta", func(d *Distribution) *float64 { return &d.Theta }, 0.99, "lie between 0 and 1, as 0.99 does", false},
+		{Hotspot, "hot-keys", func(d *Distribution) *float64 { return &d.HotKeys }, 0.2, "lie between 0 and 1: the share of the keys that are hot", false},
+		{Hotspot, "hot-operations", func(d *Distribution) *float64 { return &d.HotOps }, 0.8, "be above 0 and at most 1: the share of the operations that go to the hot keys", true},
+	}
+}
+
+// shapes are the distribution's own.
+func (d *Distribution) shapes() (own []distributionShape) {
+	for _, s := range distributionShapes() {
+		if s.of == d.Name {
+			own = append(own, s)
+		}
+	}
+	return own
+}
 
 // ParseDistribution reads a distribution as flags and files spell it:
 // sequential, uniform, zipfian, zipfian:THETA, hotspot or
@@ -29,67 +61,87 @@ func ParseDistribution(s string) (Distribution, error) {
 	if err != nil || !given {
 		return d, err
 	}
-	into := []*float64{&d.Theta}
-	switch d.Name {
-	case Sequential, Uniform:
+	shapes, parts := d.shapes(), strings.Split(rest, ":")
+	switch {
+	case len(shapes) == 0:
 		return d, fmt.Errorf("the distribution %s has no parameters, and %q gives some", d.Name, s)
-	case Hotspot:
-		into = []*float64{&d.HotKeys, &d.HotOps}
-	}
-	parts := strings.Split(rest, ":")
-	if len(parts) != len(into) {
+	case len(parts) != len(shapes):
 		return d, fmt.Errorf("%q is not a distribution; write zipfian:0.99 or hotspot:0.2:0.8", s)
 	}
-	for i, part := range parts {
-		if *into[i], err = ParseNumber(part); err != nil {
+	for i, shape := range shapes {
+		if *shape.field(&d), err = ParseNumber(parts[i]); err != nil {
 			return d, fmt.Errorf("in the distribution %q, %w", s, err)
 		}
 	}
 	return d, d.check()
 }
 
-// newDistribution returns the named one with its default parameters.
+// newDistribution returns the named one with its usual numbers.
 func newDistribution(name string) (Distribution, error) {
+	d := Distribution{Name: name}
 	switch name {
-	case Sequential, Uniform:
-		return Distribution{Name: name}, nil
-	case Zipfian:
-		return Distribution{Name: name, Theta: defaultTheta}, nil
-	case Hotspot:
-		return Distribution{Name: name, HotKeys: defaultHotKeys, HotOps: defaultHotOps}, nil
+	case Sequential, Uniform, Zipfian, Hotspot:
+	default:
+		return Distribution{}, fmt.Errorf("there is no distribution %q; choose sequential, uniform, zipfian or hotspot", name)
 	}
-	return Distribution{}, fmt.Errorf("there is no distribution %q; choose sequential, uniform, zipfian or hotspot", name)
+	for _, s := range d.shapes() {
+		*s.field(&d) = s.usual
+	}
+	return d, nil
 }
 
 // String returns the distribution as ParseDistribution reads it.
 func (d Distribution) String() string {
-	switch d.Name {
-	case Zipfian:
-		return d.Name + ":" + formatNumber(d.Theta)
-	case Hotspot:
-		return d.Name + ":" + formatNumber(d.HotKeys) + ":" + formatNumber(d.HotOps)
+	text := d.Name
+	for _, s := range d.shapes() {
+		text += ":" + formatNumber(*s.field(&d))
 	}
-	return d.Name
+	return text
 }
 
 func (d Distribution) check() error {
-	switch d.Name {
-	case Sequential, Uniform:
-		return nil
-	case Zipfian:
-		if !(d.Theta > 0 && d.Theta < 1) {
-			return problem("distribution", "zipfian's theta is %s and must lie between 0 and 1, as 0.99 does", formatNumber(d.Theta))
-		}
-		return nil
-	case Hotspot:
-		if !(d.HotKeys > 0 && d.HotKeys < 1) {
-			return problem("distribution", "hotspot's hot-keys is %s and must lie between 0 and 1: the share of the keys that are hot", formatNumber(d.HotKeys))
-		}
-		if !(d.HotOps > 0 && d.HotOps <= 1) {
-			return problem("distribution", "hotspot's hot-operations is %s and must be above 0 and at most 1: the share of the operations that go to the hot keys", formatNumber(d.HotOps))
-		}
-		return nil
+	if _, err := newDistribution(d.Name); err != nil {
+		return problem("distribution", "%v", err)
 	}
-	_, err := newDistribution(d.Name)
-	return problem("distribution", "%v", err)
+	for _, s := range d.shapes() {
+		if v := *s.field(&d); !(v > 0 && (v < 1 || s.one && v == 1)) {
+			return problem("distribution", "%s's %s is %s and must %s", d.Name, s.key, formatNumber(v), s.must)
+		}
+	}
+	return nil
+}
+
+// setDistribution reads a distribution's name, or a mapping with its numbers.
+func setDistribution(d *draft, key string, n *node) (err error) {
+	if n.kind != mapping {
+		d.load.Distribution, err = parsed(n, key, ParseDistribution)
+		return err
+	}
+	var v Distribution
+	if name := n.field("name"); name != n { // first, wherever it stands
+		if v, err = parsed(name, key, newDistribution); err != nil {
+			return err
+		}
+	}
+	if v.Name == "" {
+		return n.at.errorf("distribution needs a name: sequential, uniform, zipfian or hotspot")
+	}
+	readers := map[string]func(*node) error{"name": func(*node) error { return nil }}
+	for _, s := range distributionShapes() {
+		readers[s.key] = func(n *node) (err error) {
+			if v.Name != s.of {
+				return n.at.errorf("%s is a parameter of the distribution %s", s.key, s.of)
+			}
+			*s.field(&v), err = n.number(s.key)
+			return err
+		}
+	}
+	if err := n.fields(key, readers); err != nil {
+		return err
+	}
+	if err := v.check(); err != nil {
+		return n.at.errorf("%v", err)
+	}
+	d.load.Distribution = v
+	return nil
 }

@@ -66,7 +66,7 @@ func TestDocsOfParameters(t *testing.T) {
 	rows := documented(t)
 	load := fileLoad()
 	stm := DefaultSTM()
-	load.STM, load.Watch, load.Compact.Behind = &stm, &Watch{Streams: 1}, DefaultBehind
+	load.STM, load.Watch, load.Compact.Behind = &stm, &Watch{Streams: 1}, defaultBehind
 	for _, p := range Parameters() {
 		cells, ok := rows[p.Key]
 		if !ok || len(cells) < 2 {
@@ -81,7 +81,7 @@ func TestDocsOfParameters(t *testing.T) {
 		if text := p.value.text(&load); text != "" && !follows[p.Key] && !strings.HasPrefix(strings.TrimSpace(cells[1]), "`"+text+"`") {
 			t.Errorf("the default of %s is %s, and docs/scenarios.md says %q", p.Key, text, cells[1])
 		}
-		if bounds := p.Bounds(); bounds != "" && (len(cells) < 3 || !strings.HasPrefix(strings.TrimSpace(cells[2]), bounds)) {
+		if bounds := p.bounds(); bounds != "" && (len(cells) < 3 || !strings.HasPrefix(strings.TrimSpace(cells[2]), bounds)) {
 			t.Errorf("the range of %s is %s, and docs/scenarios.md says %q", p.Key, bounds, cells[2:])
 		}
 	}

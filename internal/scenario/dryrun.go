@@ -3,7 +3,6 @@ package scenario
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,35 +76,18 @@ func environmentLabel(t *Trial) string { return strings.Join(t.Cluster.Environme
 
 func (c *Cluster) label() string {
 	if c.Attach != nil {
-		return c.Store + " at " + c.Attach.Endpoints[0] + more(len(c.Attach.Endpoints)-1)
+		at := c.Store + " at " + c.Attach.Endpoints[0]
+		if more := len(c.Attach.Endpoints) - 1; more > 0 {
+			at += fmt.Sprintf(" +%d", more)
+		}
+		return at
 	}
 	return fmt.Sprintf("%s x%d", c.Named(), c.Members)
 }
 
-// Named is the store with what distinguishes this version or build of it,
-// as far as it was asked for: its label, its version or its binary.
-func (c *Cluster) Named() string {
-	switch {
-	case c.Label != "":
-		return c.Store + " (" + c.Label + ")"
-	case c.Version != "":
-		return c.Store + " " + c.Version
-	case c.Exec != "":
-		return c.Store + " (" + filepath.Base(c.Exec) + ")"
-	}
-	return c.Store
-}
-
-func more(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" +%d", n)
-}
-
-// MixLabel names the operations, with their shares when there are several,
+// mixLabel names the operations, with their shares when there are several,
 // such as "put", or "put 20% + get 80%".
-func (l *Load) MixLabel() string {
+func (l *Load) mixLabel() string {
 	if len(l.Mix) == 1 {
 		return l.Mix[0].Kind.String()
 	}
@@ -113,7 +95,7 @@ func (l *Load) MixLabel() string {
 	for _, o := range l.Mix {
 		sum += o.Weight
 	}
-	several := l.ConsistencyLabel() == severalLevels
+	several := l.consistencyLabel() == severalLevels
 	var parts []string
 	for _, o := range l.Mix {
 		name := o.Kind.String()
@@ -127,9 +109,9 @@ func (l *Load) MixLabel() string {
 
 const severalLevels = "several"
 
-// ConsistencyLabel names the level of the reads: "-" when there are none, and
+// consistencyLabel names the level of the reads: "-" when there are none, and
 // "several" when they differ.
-func (l *Load) ConsistencyLabel() string {
+func (l *Load) consistencyLabel() string {
 	label := "-"
 	for _, o := range l.Mix {
 		switch c := o.Consistency.String(); {

@@ -62,7 +62,7 @@ func TestEnvironmentIsRefused(t *testing.T) {
 		"{A: x}, endpoints: a:1": "endpoints and env exclude each other; give one of them",
 		"{A: " + strings.Repeat("x", maxEnvValue+1) + "}": "env.A has 4097 bytes and can have 4096 at most",
 	} {
-		_, err := Parse("f.yaml", []byte("trials: [{store: etcd, operation: put, env: "+env+"}]"), shelf{})
+		_, err := Parse("f.yaml", []byte("trials: [{store: etcd, operation: put, env: "+env+"}]"), shelf{}, Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v, not %q", env, err, want)
 		}

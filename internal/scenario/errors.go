@@ -66,15 +66,9 @@ const kept = 1000
 // add takes one more, unless the same was said of the same place: a default is
 // looked at once for each trial that uses it.
 func (es *Errors) add(e *Error) {
-	if len(*es) >= kept {
-		return
+	if len(*es) < kept && !slices.ContainsFunc(*es, func(old *Error) bool { return *old == *e }) {
+		*es = append(*es, e)
 	}
-	for _, old := range *es {
-		if *old == *e {
-			return
-		}
-	}
-	*es = append(*es, e)
 }
 
 func (es Errors) sorted() Errors {
@@ -84,20 +78,31 @@ func (es Errors) sorted() Errors {
 	return es
 }
 
-// place is a position in a scenario file, both from 1.
-type place struct{ line, column int }
+// place is a position in a scenario file, from 1, or an assignment that was set.
+type place struct {
+	line, column int
+	set          string // KEY=VALUE
+}
 
 func (p place) errorf(format string, args ...any) *Error {
-	return &Error{Line: p.line, Column: p.column, Text: fmt.Sprintf(format, args...)}
+	e := &Error{Line: p.line, Column: p.column, Text: fmt.Sprintf(format, args...)}
+	if p.set != "" {
+		e.File = "--set " + p.set
+	}
+	return e
+}
+
+func (p place) after(q place) bool {
+	return p.line > q.line || p.line == q.line && p.column > q.column
 }
 
 // suggest returns a question that names the known word nearest to the given
 // one, or nothing when none is near.
 func suggest(word string, known []string) string {
-	if flag, ok := flagNames[word]; ok && slices.Contains(known, flag) {
-		return fmt.Sprintf("; did you mean %q?", flag)
+	best := flagNames[word]
+	if !slices.Contains(known, best) {
+		best = Nearest(word, known)
 	}
-	best := Nearest(word, known)
 	if best == "" {
 		return ""
 	}
@@ -128,4 +133,52 @@ var flagNames = map[string]string{
 	"operations":      "mix",
 	"warm-up":         "warmup",
 	"iterations":      "repeats",
+}
+
+// words are the names of parameters in sentences: a flag's where the value came
+// from a flag, a key's where it came from a file. Sentences name a parameter by its
+// key in angle brackets, as <key-size>, which is replaced by that name. The zero
+// value has the keys as names, as files do.
+type words struct {
+	// name returns what a key is called; nil leaves it as it is.
+	name func(key string) string
+	// behind says that a value stands behind its name on the command line, and
+	// need not come first in a sentence.
+	behind bool
+}
+
+func (w words) of(key string) string {
+	if w.name == nil {
+		return key
+	}
+	return w.name(key)
+}
+
+// fill replaces the keys in a sentence by their names. It must be done before
+// what users wrote comes into it.
+func (w words) fill(format string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(format, "<")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		key, after, _ := strings.Cut(rest, ">")
+		b.WriteString(w.of(key))
+		format = after
+	}
+}
+
+func (w words) sprintf(format string, args ...any) string {
+	return fmt.Sprintf(w.fill(format), args...)
+}
+
+// outOf says that a value is not within its bounds, which must be a phrase such
+// as "at least 1".
+func (w words) outOf(key, value, bounds string) string {
+	if w.behind {
+		return fmt.Sprintf("%s must be %s, not %s", w.of(key), bounds, value)
+	}
+	return fmt.Sprintf("%s is %s and must be %s", w.of(key), value, bounds)
 }

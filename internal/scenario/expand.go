@@ -1,7 +1,10 @@
 package scenario
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,29 +21,8 @@ type axis struct {
 // choice is one value of each axis of a trial, as a layer and as labels.
 type choice struct {
 	layer  layer
-	keys   []string // in the axes' order
+	axes   []string // their keys, in their order
 	labels map[string]string
-}
-
-// plan is a trial expanded, with what is needed to say where it is wrong.
-type plan struct {
-	trial Trial
-	layer layer // all that was given
-	at    place
-}
-
-// place is where a key's value was given. When it was not, it is where the key
-// stands that made it matter, or the trial. The key of a mapping within a trial
-// is written with a point, as in watch.streams.
-func (p *plan) place(key string) place {
-	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
-	key, part, _ := strings.Cut(key, ".")
-	for _, k := range []string{key, cause} {
-		if s, ok := p.layer[k]; ok {
-			return s.value.field(part).at
-		}
-	}
-	return p.at
 }
 
 // matrix reads the mapping of keys to lists of values.
@@ -71,7 +53,7 @@ func (p *fileParser) steps(n *node) []axis {
 func (p *fileParser) axis(pair pair, k *Parameter, in where) axis {
 	a := axis{key: pair.key, at: pair.at, values: pair.value.items}
 	if pair.value.kind != list || len(a.values) == 0 {
-		p.failf(pair.value.at, "%s in %s must be a list of values, not %s", pair.key, in, emptyOr(pair.value))
+		p.failf(pair.value.at, "%s in %s must be a list of values, not %s", pair.key, in, pair.value.otherThan(list))
 	}
 	for _, v := range a.values {
 		if v.kind == null {
@@ -83,19 +65,12 @@ func (p *fileParser) axis(pair pair, k *Parameter, in where) axis {
 	return a
 }
 
-func emptyOr(n *node) string {
-	if n.kind == list {
-		return "an empty one"
-	}
-	return n.what()
-}
-
-// expand turns the trials as written into one plan for each choice.
-func (p *fileParser) expand(o *outline) []plan {
-	var plans []plan
+// expand turns the trials as written into one for each choice.
+func (p *fileParser) expand(o *outline) []*builder {
+	var trials []*builder
 	names := make(map[string]place)
 	runs := 0
-	for _, t := range o.trials {
+	for _, t := range o.written {
 		own, axes := p.split(t)
 		n := product(axes)
 		if runs += n; n > maxTrials || runs > maxTrials {
@@ -105,57 +80,33 @@ func (p *fileParser) expand(o *outline) []plan {
 		for i := range n {
 			c := p.choose(axes, i)
 			for k, s := range own {
-				if twice, ok := c.layer[k]; ok && !slices.Contains(c.keys, k) {
+				if twice, ok := c.layer[k]; ok && !slices.Contains(c.axes, k) {
 					p.failf(twice.at, "%s is given in the trial and again in its list of stores; give it once", k)
 				}
 				c.layer[k] = s
 			}
-			for _, pl := range p.plansOf(t.at, o, c) {
-				runs += pl.trial.Repeats - 1 + boolean(pl.trial.BaselineOf != "")
+			for _, b := range p.build(t.at, o, c) {
+				if runs += b.trial.Repeats - 1; b.trial.BaselineOf != "" {
+					runs++
+				}
 				if runs > maxTrials {
 					p.failf(t.at, "with this trial and the repeats the scenario expands to more than %d trials", maxTrials)
 					return nil
 				}
-				first, twice := names[pl.trial.Name]
+				first, twice := names[b.trial.Name]
 				switch {
 				case twice && first == t.at && p.options.Scale != 0:
 					continue // steps that scaling made equal
 				case twice:
-					p.failf(pl.place("name"), "a second trial is named %s, as that of line %d; give each a name of its own", pl.trial.Name, first.line)
+					p.failf(b.place("name"), "a second trial is named %s, as that of line %d; give each a name of its own", b.trial.Name, first.line)
 				}
-				names[pl.trial.Name] = t.at
-				pl.trial.Number = len(plans) + 1
-				plans = append(plans, pl)
+				names[b.trial.Name] = t.at
+				b.trial.Number = len(trials) + 1
+				trials = append(trials, b)
 			}
 		}
 	}
-	return plans
-}
-
-// plansOf makes the trial of a choice, and its baseline.
-func (p *fileParser) plansOf(at place, o *outline, c choice) []plan {
-	pl := p.build(at, o, c)
-	all := []plan{pl}
-	if p.options.Scale != 0 {
-		if p.aliases == nil {
-			p.aliases = map[string]string{}
-		}
-		if was, err := title(templateOf(c.layer.over(o.defaults)), c, pl.layer); err == nil {
-			p.aliases[was] = pl.trial.Name
-		}
-	}
-	if base, ok := p.buildBaseline(&pl, o, c); ok {
-		all = append(all, base)
-	}
-	return all
-}
-
-// templateOf is a trial's name as written.
-func templateOf(l layer) string {
-	if s, ok := l["name"]; ok {
-		return s.value.text
-	}
-	return ""
+	return trials
 }
 
 // split parts a trial's own keys from its axes, which must not name the same.
@@ -169,17 +120,11 @@ func (p *fileParser) split(t *node) (layer, []axis) {
 		case "steps":
 			steps = p.steps(pair.value)
 		default:
-			own[pair.key] = setting{pair.at, pair.value}
+			own[pair.key] = pair
 		}
 	}
 	own = p.spread(own)
-	axes = append(axes, steps...)
-	axes = slices.DeleteFunc(axes, p.voidBySet)
-	for i := range axes {
-		if s, ok := p.set[axes[i].key]; ok && !s.value.entries {
-			axes[i].values = []*node{s.value}
-		}
-	}
+	axes = p.setOverAxes(append(axes, steps...))
 	seen := make(map[string]bool)
 	for _, a := range axes {
 		if _, both := own[a.key]; both {
@@ -214,8 +159,8 @@ func (p *fileParser) choose(axes []axis, i int) choice {
 	}
 	for a, ax := range axes {
 		v := ax.values[picked[a]]
-		c.keys = append(c.keys, ax.key)
-		c.layer[ax.key] = setting{ax.at, v}
+		c.axes = append(c.axes, ax.key)
+		c.layer[ax.key] = pair{ax.key, ax.at, v}
 		c.labels[ax.key] = label(v, picked[a]+1)
 		if ax.key == "store" {
 			c.labels[ax.key] = storeLabel(ax.values, picked[a])
@@ -223,4 +168,117 @@ func (p *fileParser) choose(axes []axis, i int) choice {
 	}
 	c.layer = p.spread(c.layer)
 	return c
+}
+
+// maxName is how long a name may be in bytes: it becomes a folder's name.
+const maxName = 120
+
+// maxLabel is how long a value may be inside a name; a longer one is numbered.
+const maxLabel = 40
+
+var (
+	nameable    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=+,-]{0,119}$`)
+	placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+)
+
+func notNameable(name string) string {
+	return fmt.Sprintf("the name %q does not fit a folder; use at most %d letters, digits and . _ = + , - and begin with a letter or digit", name, maxName)
+}
+
+// label is a value as it stands in a name; number is its place in the list.
+func label(n *node, number int) string {
+	text := strings.NewReplacer("%", "pct").Replace(flat(n))
+	text = strings.Trim(unfit.ReplaceAllString(text, "-"), "-")
+	if text == "" || len(text) > maxLabel {
+		return strconv.Itoa(number)
+	}
+	return text
+}
+
+// storeLabel is store i of a list as it stands in a name: its label, or its
+// name, with its version or its number where others of the list have that name.
+func storeLabel(all []*node, i int) string {
+	n := all[i]
+	name := label(n.field("name"), i+1)
+	same := 0
+	for _, other := range all {
+		if flat(other.field("name")) == flat(n.field("name")) {
+			same++
+		}
+	}
+	switch said, version := n.field("label"), n.field("version"); {
+	case n.kind == mapping && said != n:
+		return label(said, i+1)
+	case same < 2 || n.kind != mapping || len(n.pairs) == 1:
+		return name
+	case version != n:
+		return name + "-" + label(version, i+1)
+	}
+	return name + "-" + strconv.Itoa(i+1)
+}
+
+func flat(n *node) string {
+	var parts []string
+	switch n.kind {
+	case mapping:
+		for _, p := range n.pairs {
+			parts = append(parts, p.key+"="+flat(p.value))
+		}
+	case list:
+		for _, item := range n.items {
+			parts = append(parts, flat(item))
+		}
+	default:
+		return n.text
+	}
+	return strings.Join(parts, "+")
+}
+
+// fill replaces every {key} of a template by that key's value, and reports
+// which keys it used.
+func (c *choice) fill(template string) (string, map[string]bool, error) {
+	used := make(map[string]bool)
+	var wrong error
+	out := placeholder.ReplaceAllStringFunc(template, func(braced string) string {
+		key := strings.TrimSpace(braced[1 : len(braced)-1])
+		used[key] = true
+		if l, ok := c.labels[key]; ok {
+			return l
+		}
+		if s, ok := c.layer["label"]; ok && key == "store" {
+			return label(s.value, 1)
+		}
+		if s, ok := c.layer[key]; ok && s.value.kind == scalar && key != "name" && key != "user" {
+			return label(s.value, 1)
+		}
+		if wrong == nil {
+			wrong = fmt.Errorf("%s in %q stands for no single value of this trial%s", braced, template, suggest(key, sortedKeys(c.layer)))
+		}
+		return ""
+	})
+	return out, used, wrong
+}
+
+// title is the trial's name: its template filled, and what the template does
+// not mention of its matrix and steps added.
+func (c *choice) title(template string) (string, error) {
+	if template == "" {
+		template = "mixed"
+		if _, ok := c.layer["operation"]; ok {
+			template = "{operation}"
+		}
+	}
+	name, used, err := c.fill(template)
+	if err != nil {
+		return "", err
+	}
+	for _, k := range c.axes {
+		if !used[k] {
+			name += "-" + k + "=" + c.labels[k]
+		}
+	}
+	if !nameable.MatchString(name) {
+		return "", fmt.Errorf("%s", notNameable(name))
+	}
+	return name, nil
 }

@@ -15,7 +15,7 @@ import (
 // ready reads a file of scenarios/ with the stores that there are.
 func ready(t *testing.T, name string, o scenario.Options) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.ParseFileWith("../../scenarios/"+name+".yaml", registry.Catalog{}, o)
+	s, err := scenario.ParseFile("../../scenarios/"+name+".yaml", registry.Catalog{}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestFilesAskForWhatStoresHave(t *testing.T) {
 		for k, load := range map[kv.Kind]string{
 			kv.Watch: "operation: put, watch: {watchers: 3}", kv.STM: "operation: stm", kv.KeepAlive: "operation: keepalive", kv.TxnGet: "operation: txn-get, range-limit: 3",
 		} {
-			_, err := scenario.Parse("f.yaml", []byte("trials: [{store: "+s.Name()+", "+load+"}]"), registry.Catalog{})
+			_, err := scenario.Parse("f.yaml", []byte("trials: [{store: "+s.Name()+", "+load+"}]"), registry.Catalog{}, scenario.Options{})
 			switch {
 			case has[k] != "" && err != nil:
 				t.Errorf("%s has %s, and %v", s.Name(), k, err)
@@ -151,7 +151,7 @@ func TestFilesAskForFeaturesThatStoresHave(t *testing.T) {
 		} {
 			want := can.Feature(s.Name(), of.feature)
 			text := "trials:\n- {store: " + s.Name() + ",\n   " + of.load + "}"
-			_, err := scenario.Parse("f.yaml", []byte(text), registry.Catalog{})
+			_, err := scenario.Parse("f.yaml", []byte(text), registry.Catalog{}, scenario.Options{})
 			switch at := strings.NewReplacer("<", "", ">", "").Replace(of.at); {
 			case want == nil && err != nil:
 				t.Errorf("%s has %s, and %v", s.Name(), of.feature, err)

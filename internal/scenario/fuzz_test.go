@@ -22,7 +22,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(c.file))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := Parse("f.yaml", data, shelf{})
+		s, err := Parse("f.yaml", data, shelf{}, Options{})
 		if err != nil {
 			var es Errors
 			if !errors.As(err, &es) || len(es) == 0 || s != nil {
@@ -39,12 +39,12 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d trials, %d lines", len(s.Trials), len(s.Lines()))
 		}
 		for i := range s.Trials {
-			if err := s.Trials[i].Load.Validate(); err != nil {
+			if err := s.Trials[i].Load.wrong(); err != nil {
 				t.Fatalf("taken, and its trial %d is not valid: %v", i, err)
 			}
 		}
 		checkRounds(t, s)
-		if _, err := ParseWith("f.yaml", data, shelf{}, Options{Scale: 0.01, Store: "slow"}); err != nil {
+		if _, err := Parse("f.yaml", data, shelf{}, Options{Scale: 0.01, Store: "slow"}); err != nil {
 			var es Errors
 			if !errors.As(err, &es) || len(es) == 0 {
 				t.Fatalf("scaled, it is refused with %T: %v", err, err)

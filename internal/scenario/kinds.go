@@ -10,267 +10,310 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
+// value is where a load keeps a parameter, and how it is written.
+type value interface {
+	// hint stands for the value in help, and bounds is its range in words.
+	hint() string
+	bounds() string
+	// parse reads what stands behind a flag, and read what a file has. Neither
+	// looks at bounds, but for values that a load has no room for.
+	parse(l *Load, text string) error
+	read(d *draft, key string, n *node) error
+	check(c *checks, key string, l *Load)
+	// text is the value as parse reads it; empty where the load has none.
+	text(l *Load) string
+	// encode is the value for JSON, nil where a scenario file would not say it,
+	// and decode reads it back.
+	encode(l *Load) any
+	decode(l *Load, b json.RawMessage) error
+}
+
 // typed is a value of the type T, which the load has at field; nil where it has
-// none. optional says that the zero value means that there is none.
-type typed[T comparable] struct {
-	field    func(*Load) *T
-	form     form[T]
-	optional bool
+// none.
+type typed[T any] struct {
+	field        func(*Load) *T
+	word, within string // hint and bounds
+	fromText     func(string) (T, error)
+	show         func(T) string
+	// What follows may be nil. fromFile reads a file's value; fromText does
+	// otherwise. verify looks at bounds. unsaid reports that the load has none.
+	fromFile func(d *draft, key string, n *node) (T, error)
+	verify   func(c *checks, key string, v T)
+	unsaid   func(T) bool
+	// toJSON and fromJSON are how records have it: a word, or what encoding/json
+	// makes of toJSON's result, unless fromJSON says otherwise.
+	toJSON   func(T) any
+	fromJSON func(json.RawMessage) (T, error)
 }
 
-// form is how values of a type are written.
-type form[T comparable] struct {
-	word   string // the hint
-	parse  func(string) (T, error)
-	read   func(d *draft, key string, n *node) (T, error)
-	show   func(T) string
-	json   func(T) any // nil: what show returns
-	check  func(c *checks, key string, v T)
-	within string // bounds
-}
-
-func (t typed[T]) hint() string   { return t.form.word }
-func (t typed[T]) bounds() string { return t.form.within }
+func (t typed[T]) hint() string   { return t.word }
+func (t typed[T]) bounds() string { return t.within }
 
 func (t typed[T]) parse(l *Load, s string) error {
-	v, err := t.form.parse(s)
+	v, err := t.fromText(s)
 	if err == nil {
 		*t.field(l) = v
 	}
 	return err
 }
 
-func (t typed[T]) read(d *draft, key string, n *node) error {
+func (t typed[T]) read(d *draft, key string, n *node) (err error) {
 	var v T
-	var err error
-	if t.form.read != nil {
-		v, err = t.form.read(d, key, n)
+	if t.fromFile != nil {
+		v, err = t.fromFile(d, key, n)
 	} else {
-		v, err = parsed(n, key, t.form.parse)
+		v, err = parsed(n, key, t.fromText)
 	}
 	*t.field(&d.load) = v
 	return err
 }
 
 func (t typed[T]) check(c *checks, key string, l *Load) {
-	if v := t.field(l); v != nil && t.form.check != nil {
-		t.form.check(c, key, *v)
+	if v := t.field(l); v != nil && t.verify != nil {
+		t.verify(c, key, *v)
 	}
 }
 
-// at is the load's value, if it has one.
-func (t typed[T]) at(l *Load) (v T, ok bool) {
-	p, zero := t.field(l), v
-	if p == nil || t.optional && *p == zero {
-		return v, false
+// said is the load's value; nil if it has none.
+func (t typed[T]) said(l *Load) *T {
+	v := t.field(l)
+	if v == nil || t.unsaid != nil && t.unsaid(*v) {
+		return nil
 	}
-	return *p, true
+	return v
 }
 
 func (t typed[T]) text(l *Load) string {
-	v, ok := t.at(l)
-	if !ok {
-		return ""
+	if v := t.said(l); v != nil {
+		return t.show(*v)
 	}
-	return t.form.show(v)
+	return ""
 }
 
 func (t typed[T]) encode(l *Load) any {
-	v, ok := t.at(l)
+	v := t.said(l)
 	switch {
-	case !ok:
+	case v == nil:
 		return nil
-	case t.form.json != nil:
-		return t.form.json(v)
+	case t.toJSON != nil:
+		return t.toJSON(*v)
 	}
-	return t.form.show(v)
+	return t.show(*v)
 }
 
-func (t typed[T]) decode(l *Load, b json.RawMessage) error {
-	v := t.field(l)
-	if v == nil {
+func (t typed[T]) decode(l *Load, b json.RawMessage) (err error) {
+	field := t.field(l)
+	switch {
+	case field == nil:
 		return nil
-	}
-	if t.form.json != nil {
-		return json.Unmarshal(b, v)
+	case t.fromJSON != nil:
+		*field, err = t.fromJSON(b)
+		return err
+	case t.toJSON != nil:
+		return json.Unmarshal(b, field)
 	}
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
 		return err
 	}
-	return t.parse(l, s)
+	return t.parse(l, KeyText([]byte(s))) // anybody's record, as it can be shown
 }
 
 func asIs[T any](v T) any { return v }
 
-// whole is a whole number from least to most.
-func whole[T int | int64 | uint32](field func(*Load) *T, least, most int64) typed[T] {
-	return typed[T]{field: field, form: form[T]{
-		word: "N", json: asIs[T], within: between(least, most),
-		parse: func(s string) (T, error) {
+func isZero[T comparable](v T) bool {
+	var zero T
+	return v == zero
+}
+
+// optional is a parameter whose zero value says nothing, such as one that bounds
+// the window beside another one.
+func optional[T comparable](t typed[T]) typed[T] {
+	t.unsaid = isZero[T]
+	return t
+}
+
+// whole is a whole number from least to most. A load does not say one that has no
+// sign and is 0.
+func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typed[T] {
+	signed := T(0)-1 < 0
+	t := typed[T]{
+		field: field, word: "N", toJSON: asIs[T], within: between(least, most),
+		show: func(n T) string { return fmt.Sprint(n) },
+		fromText: func(s string) (T, error) {
 			n, err := ParseWhole(s)
+			if !signed && n < 0 {
+				return 0, err // it is refused by the name of the flag
+			}
 			if err == nil && int64(T(n)) != n {
-				return 0, fmt.Errorf("%s is out of range", s)
+				err = fmt.Errorf("%s is out of range", s)
 			}
 			return T(n), err
 		},
-		read: func(_ *draft, key string, n *node) (T, error) {
+		fromFile: func(d *draft, key string, n *node) (T, error) {
 			i, err := n.whole(key)
-			if err == nil && int64(T(i)) != i {
+			switch {
+			case err != nil:
+			case !signed && i < least: // 0 is not to be taken for none
+				err = n.at.errorf("%s", d.called.outOf(key, n.text, fmt.Sprintf("at least %d", least)))
+			case int64(T(i)) != i:
 				err = n.at.errorf("%s is %s, which is far too large", key, n.text)
 			}
 			return T(i), err
 		},
-		show:  func(n T) string { return strconv.FormatInt(int64(n), 10) },
-		check: func(c *checks, key string, n T) { c.whole(key, int64(n), least, most) },
-	}}
-}
-
-// count is a whole number from 1; a load that has 0 does not say it.
-func count64(field func(*Load) *uint64, most uint64) typed[uint64] {
-	return typed[uint64]{field: field, optional: true, form: form[uint64]{
-		word: "N", json: asIs[uint64], within: between(1, int64(most)),
-		parse: func(s string) (uint64, error) {
-			n, err := ParseWhole(s)
-			if err == nil && n < 0 {
-				n = 0 // which is refused by the name of the flag
-			}
-			return uint64(n), err
-		},
-		read: func(d *draft, key string, n *node) (uint64, error) {
-			i, err := n.whole(key)
-			if err == nil && i < 1 {
-				err = n.at.errorf("%s", d.called.outOf(key, n.text, "at least 1"))
-			}
-			return uint64(max(i, 0)), err
-		},
-		show: func(n uint64) string { return strconv.FormatUint(n, 10) },
-		check: func(c *checks, key string, n uint64) {
-			if n > most {
+		verify: func(c *checks, key string, n T) {
+			switch i := int64(n); {
+			case signed && i < least:
+				c.outOf(key, strconv.FormatInt(i, 10), fmt.Sprintf("at least %d", least))
+			case uint64(n) > uint64(most):
 				c.add(key, "<"+key+"> is %d and can be at most %d", n, most)
 			}
 		},
-	}}
+	}
+	if !signed {
+		return optional(t)
+	}
+	return t
+}
+
+// notNegative is a whole number from 0, with what 0 means.
+func notNegative(field func(*Load) *int64, zero string) typed[int64] {
+	t := whole(field, 0, math.MaxInt64)
+	t.verify = func(c *checks, key string, n int64) {
+		if n < 0 {
+			c.add(key, "<"+key+"> is %d and cannot be negative"+zero, n)
+		}
+	}
+	return t
+}
+
+func percent(field func(*Load) *int) value {
+	t := whole(field, 0, 100)
+	t.verify = func(c *checks, key string, n int) {
+		if n < 0 || n > 100 {
+			c.add(key, "<"+key+"> is %d and must be from 0 to 100", n)
+		}
+	}
+	return t
 }
 
 // size is a number of bytes.
-func size(field func(*Load) *int, most int) typed[int] {
-	return typed[int]{field: field, form: form[int]{
-		word: "SIZE", json: asIs[int], within: "0 to " + FormatSize(most),
-		show:  strconv.Itoa,
-		parse: ParseFlagSize,
-		check: func(c *checks, key string, n int) { c.size(key, n, most) },
-	}}
+func size(field func(*Load) *int, most int) value {
+	return typed[int]{
+		field: field, word: "SIZE", toJSON: asIs[int], within: "0 to " + FormatSize(most), show: strconv.Itoa, fromText: ParseFlagSize,
+		verify: func(c *checks, key string, n int) { c.size(key, n, most) },
+	}
 }
 
-// span is a duration from 0, or above 0.
-func span(field func(*Load) *time.Duration, above bool, most time.Duration) typed[time.Duration] {
-	within := "0s to " + FormatDuration(most)
-	if above {
-		within = "above 0, up to " + FormatDuration(most)
-	}
-	return typed[time.Duration]{field: field, form: form[time.Duration]{
-		word: "DURATION", within: within, parse: ParseDuration, show: FormatDuration,
-		read: func(d *draft, key string, n *node) (time.Duration, error) {
-			v, err := parsed(n, key, ParseDuration)
-			if err == nil && above && v <= 0 {
-				err = n.at.errorf("%s", d.called.outOf(key, v.String(), "above 0"))
+// span is a duration from 0, with what 0 means.
+func span(field func(*Load) *time.Duration, most time.Duration, zero string) typed[time.Duration] {
+	return typed[time.Duration]{
+		field: field, word: "DURATION", within: "0s to " + FormatDuration(most), fromText: ParseDuration, show: FormatDuration,
+		verify: func(c *checks, key string, d time.Duration) {
+			switch {
+			case d < 0:
+				c.add(key, "<"+key+"> is %v and cannot be negative"+zero, d)
+			case d > most:
+				c.add(key, "<"+key+"> is %v and can be at most %v", d, most)
 			}
-			return v, err
 		},
-		check: func(c *checks, key string, v time.Duration) { c.span(key, v, most) },
-	}}
+	}
+}
+
+// spanAbove is a duration above 0.
+func spanAbove(field func(*Load) *time.Duration, most time.Duration) typed[time.Duration] {
+	t := span(field, most, "")
+	t.within = "above 0, up to " + FormatDuration(most)
+	t.fromFile = func(d *draft, key string, n *node) (time.Duration, error) {
+		v, err := parsed(n, key, ParseDuration)
+		if err == nil && v <= 0 {
+			err = n.at.errorf("%s", d.called.outOf(key, v.String(), "above 0"))
+		}
+		return v, err
+	}
+	return t
+}
+
+// timeout must be given, and so be above 0, in a load that no file was read for, too.
+func timeout() value {
+	t := spanAbove(func(l *Load) *time.Duration { return &l.Timeout }, maxTimeout)
+	within := t.verify
+	t.verify = func(c *checks, key string, d time.Duration) {
+		if d <= 0 {
+			c.outOf(key, d.String(), "above 0")
+			return
+		}
+		within(c, key, d)
+	}
+	return t
 }
 
 // yesNo is a parameter that is true or false.
 func yesNo(field func(*Load) *bool) typed[bool] {
-	return typed[bool]{field: field, form: form[bool]{
-		word: "bool", json: asIs[bool], show: strconv.FormatBool,
-		parse: ParseBool,
-		read:  func(_ *draft, key string, n *node) (bool, error) { return n.boolean(key) },
-	}}
+	return typed[bool]{
+		field: field, word: "bool", toJSON: asIs[bool], show: strconv.FormatBool, fromText: ParseBool,
+		fromFile: func(_ *draft, key string, n *node) (bool, error) { return n.boolean(key) },
+	}
 }
 
 // chosen is one of several words, or what a parser makes of one.
-func chosen[T interface {
-	comparable
-	fmt.Stringer
-}](field func(*Load) *T, word string, parse func(string) (T, error)) typed[T] {
-	return typed[T]{field: field, form: form[T]{word: word, parse: parse, show: T.String}}
+func chosen[T fmt.Stringer](field func(*Load) *T, word string, parse func(string) (T, error)) typed[T] {
+	return typed[T]{field: field, word: word, fromText: parse, show: T.String}
 }
 
-// bytesValue is a key, or a part of one.
-type bytesValue struct {
-	field func(*Load) *[]byte
-	word  string
-}
-
-func (v bytesValue) hint() string                  { return v.word }
-func (bytesValue) bounds() string                  { return "at least 1 byte" }
-func (bytesValue) check(*checks, string, *Load)    {}
-func (v bytesValue) parse(l *Load, s string) error { *v.field(l) = []byte(s); return nil }
-func (v bytesValue) read(d *draft, key string, n *node) error {
-	s, err := n.word(key)
-	*v.field(&d.load) = []byte(s)
-	return err
-}
-
-func (v bytesValue) text(l *Load) string {
-	b := v.field(l)
-	if b == nil || *b == nil {
-		return ""
+// text is any text that bounds describe.
+func text[T string | []byte](field func(*Load) *T, word, bounds string) typed[T] {
+	return typed[T]{
+		field: field, word: word, within: bounds,
+		fromText: func(s string) (T, error) { return T(s), nil },
+		fromFile: func(_ *draft, key string, n *node) (T, error) {
+			s, err := n.word(key)
+			return T(s), err
+		},
+		show:   func(v T) string { return KeyText([]byte(v)) },
+		unsaid: func(v T) bool { return len(v) == 0 },
 	}
-	return KeyText(*b)
 }
 
-func (v bytesValue) encode(l *Load) any {
-	if s := v.text(l); s != "" {
-		return s
+// rate is operations a second, or a share of another trial's throughput, which
+// flags cannot say: a command has no other trial.
+func rate() value {
+	return typed[Rate]{
+		field: func(l *Load) *Rate { return &l.Rate }, word: "R", within: "above 0, up to 10^7", show: Rate.String,
+		fromText: func(s string) (Rate, error) {
+			n, err := ParseNumber(s)
+			return Rate{PerSecond: n}, err
+		},
+		fromFile: func(d *draft, key string, n *node) (Rate, error) {
+			r, err := parsed(n, key, parseRate)
+			if err == nil && r.Of == "" && !(r.PerSecond > 0) {
+				bounds := "above 0"
+				if n.flag {
+					bounds += ", or 0 for a closed loop"
+				}
+				err = n.at.errorf("%s", d.called.outOf(key, n.text, bounds))
+			}
+			return r, err
+		},
+		unsaid: isZero[Rate],
+		// Without the rate that a share came to.
+		toJSON: func(r Rate) any {
+			if r.Of != "" {
+				return r.String()
+			}
+			return r.PerSecond
+		},
+		fromJSON: func(b json.RawMessage) (r Rate, err error) {
+			var s string
+			if json.Unmarshal(b, &s) == nil {
+				return parseRate(s)
+			}
+			return r, json.Unmarshal(b, &r.PerSecond)
+		},
 	}
-	return nil
-}
-
-func (v bytesValue) decode(l *Load, b json.RawMessage) error {
-	s, err := decodeText(b)
-	if err == nil {
-		*v.field(l) = []byte(s)
-	}
-	return err
-}
-
-// prefixValue is the prefix of keys.
-type prefixValue struct{}
-
-func (prefixValue) hint() string   { return "TEXT" }
-func (prefixValue) bounds() string { return "up to " + FormatSize(MaxKeySize) }
-func (prefixValue) check(c *checks, key string, l *Load) {
-	c.size(key, len(l.Prefix), MaxKeySize)
-}
-func (prefixValue) parse(l *Load, s string) error { l.Prefix = s; return nil }
-func (prefixValue) read(d *draft, key string, n *node) (err error) {
-	d.load.Prefix, err = n.word(key)
-	return err
-}
-func (prefixValue) text(l *Load) string { return KeyText([]byte(l.Prefix)) }
-func (prefixValue) encode(l *Load) any {
-	if l.Prefix == "" {
-		return nil
-	}
-	return KeyText([]byte(l.Prefix))
-}
-
-func (prefixValue) decode(l *Load, b json.RawMessage) (err error) {
-	l.Prefix, err = decodeText(b)
-	return err
-}
-
-// decodeText reads a key of anybody's record, as it can be shown.
-func decodeText(b json.RawMessage) (string, error) {
-	var s string
-	err := json.Unmarshal(b, &s)
-	return KeyText([]byte(s)), err
 }
 
 // KeyText is a key as it can be shown: itself, or 0x and hexadecimal.
@@ -284,9 +327,9 @@ func KeyText(b []byte) string {
 // between is a range in words.
 func between(least, most int64) string {
 	if most == math.MaxInt64 {
-		return "from " + grouped(least)
+		return "from " + readable.Count(uint64(least))
 	}
-	return grouped(least) + " to " + powerOfTen(most)
+	return readable.Count(uint64(least)) + " to " + powerOfTen(most)
 }
 
 // powerOfTen is a large number of one 1 and zeros as 10^12, and any other grouped.
@@ -295,14 +338,5 @@ func powerOfTen(n int64) string {
 	if n >= 1e9 && strings.Trim(s[1:], "0") == "" && s[0] == '1' {
 		return "10^" + strconv.Itoa(len(s)-1)
 	}
-	return grouped(n)
-}
-
-// grouped is a number with a comma at each thousand.
-func grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return readable.Count(uint64(n))
 }

@@ -9,49 +9,47 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// mixValue is a load's operations. A flag has them as put=20,get=80, with the
+// mix is a load's operations. A flag has them as put=20,get=80, with the
 // consistency of reads behind a colon where they differ in it.
-type mixValue struct{}
+func mix() value {
+	return typed[[]Operation]{
+		field: func(l *Load) *[]Operation { return &l.Mix }, word: "OPERATION=WEIGHT,...", within: "weights from 1e-9 to 1e9",
+		fromText: parseMix, show: mixText, toJSON: encodeMix, fromJSON: decodeMix,
+	}
+}
 
-func (mixValue) hint() string                           { return "OPERATION=WEIGHT,..." }
-func (mixValue) bounds() string                         { return "weights from 1e-9 to 1e9" }
-func (mixValue) check(*checks, string, *Load)           {} // checkMix
-func (mixValue) read(d *draft, _ string, n *node) error { return setMix(d, n) }
-
-func (mixValue) parse(l *Load, s string) error {
-	l.Mix = nil
+func parseMix(s string) (mix []Operation, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		named, weight, weighted := strings.Cut(strings.TrimSpace(part), "=")
 		kind, level, levelled := strings.Cut(named, ":")
 		o := Operation{Weight: 1}
-		var err error
 		if o.Kind, err = kv.ParseKind(kind); err != nil {
-			return err
+			return nil, err
 		}
 		if levelled {
 			if o.Consistency, err = kv.ParseConsistency(level); err != nil {
-				return err
+				return nil, err
 			}
 			if !o.Kind.Reads() {
-				return fmt.Errorf("consistency is for reads, and %s is none", o.Kind)
+				return nil, fmt.Errorf("consistency is for reads, and %s is none", o.Kind)
 			}
 		}
 		if weighted {
 			if o.Weight, err = ParseNumber(weight); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		l.Mix = append(l.Mix, o)
+		mix = append(mix, o)
 	}
-	return nil
+	return mix, nil
 }
 
-// text names the operations, and the weights where there are several.
-func (mixValue) text(l *Load) string {
-	parts := make([]string, 0, len(l.Mix))
-	for _, o := range l.Mix {
+// mixText names the operations, and the weights where there are several.
+func mixText(mix []Operation) string {
+	parts := make([]string, 0, len(mix))
+	for _, o := range mix {
 		text := o.label()
-		if len(l.Mix) > 1 {
+		if len(mix) > 1 {
 			text += fmt.Sprintf(" %g", o.Weight)
 		}
 		parts = append(parts, text)
@@ -66,20 +64,19 @@ type mixEntry struct {
 	Weight      float64 `json:"weight"`
 }
 
-func (mixValue) encode(l *Load) any {
+func encodeMix(mix []Operation) any {
 	out := []mixEntry{}
-	for _, o := range l.Mix {
+	for _, o := range mix {
 		out = append(out, mixEntry{o.Kind.String(), o.Consistency.String(), o.Weight})
 	}
 	return out
 }
 
-func (mixValue) decode(l *Load, b json.RawMessage) error {
+func decodeMix(b json.RawMessage) (mix []Operation, err error) {
 	var entries []mixEntry
 	if err := json.Unmarshal(b, &entries); err != nil {
-		return err
+		return nil, err
 	}
-	l.Mix = nil
 	for _, e := range entries {
 		o := Operation{Weight: e.Weight}
 		var kind, level error
@@ -88,32 +85,32 @@ func (mixValue) decode(l *Load, b json.RawMessage) error {
 			o.Consistency, level = kv.ParseConsistency(e.Consistency)
 		}
 		if err := errors.Join(kind, level); err != nil {
-			return err
+			return nil, err
 		}
-		l.Mix = append(l.Mix, o)
+		mix = append(mix, o)
 	}
-	return nil
+	return mix, nil
 }
 
 // setOperation reads the one operation of a load.
-func setOperation(d *draft, n *node) error {
-	k, err := parsed(n, "operation", kv.ParseKind)
+func setOperation(d *draft, key string, n *node) error {
+	k, err := parsed(n, key, kv.ParseKind)
 	d.load.Mix, d.places = []Operation{{Kind: k, Weight: 1}}, []place{n.at}
 	return err
 }
 
 // setMix reads a mapping of operations to weights, or a list.
-func setMix(d *draft, n *node) error {
+func setMix(d *draft, key string, n *node) (err error) {
 	d.load.Mix, d.places = nil, nil
 	if n.flag {
-		err := mixValue{}.parse(&d.load, n.text)
+		d.load.Mix, err = parseMix(n.text)
 		d.places = make([]place, len(d.load.Mix))
 		return err
 	}
 	switch n.kind {
 	case mapping:
 		for _, p := range n.pairs {
-			k, err := parsed(&node{kind: scalar, text: p.key, at: p.at}, "mix", kv.ParseKind)
+			k, err := parsed(&node{kind: scalar, text: p.key, at: p.at}, key, kv.ParseKind)
 			if err != nil {
 				return err
 			}
@@ -152,10 +149,7 @@ func readOperation(n *node) (Operation, error) {
 			o.Consistency, err = parsed(n, "consistency", kv.ParseConsistency)
 			return err
 		},
-		"weight": func(n *node) (err error) {
-			o.Weight, err = readWeight(n)
-			return err
-		},
+		"weight": func(n *node) (err error) { o.Weight, err = readWeight(n); return err },
 	})
 	switch {
 	case err != nil:
@@ -170,8 +164,8 @@ func readOperation(n *node) (Operation, error) {
 
 func readWeight(n *node) (float64, error) {
 	w, err := n.number("a weight")
-	if err == nil && !(w >= MinWeight && w <= MaxWeight) {
-		return 0, n.at.errorf("a weight is %s and must be from %s to %s", n.text, formatNumber(MinWeight), formatNumber(MaxWeight))
+	if err == nil && !(w >= minWeight && w <= maxWeight) {
+		return 0, n.at.errorf("a weight is %s and must be from %s to %s", n.text, formatNumber(minWeight), formatNumber(maxWeight))
 	}
 	return w, err
 }

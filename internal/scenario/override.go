@@ -1,10 +1,9 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/quorumbench/quorumbench/internal/readfile"
 )
 
 // Options change a file as it is read. The zero value changes nothing.
@@ -20,98 +19,258 @@ type Options struct {
 	Set []Assignment
 }
 
-// overrides are the options as a layer above all others.
-func (o Options) overrides() layer {
-	l := layer{}
-	for k, v := range map[string]string{"store": o.Store, "exec": o.Exec, "version": o.Version} {
-		if v != "" {
-			l[k] = setting{place{}, &node{kind: scalar, text: v}}
-		}
-	}
-	return l
-}
-
 // overlay lays the options over all that was given for a trial; own is what
 // the trial itself says.
 func (p *fileParser) overlay(all, own layer) layer {
-	over := p.options.overrides()
-	for _, k := range []string{"store", "exec"} {
-		s, said := over[k]
-		if !said {
+	over := layer{}
+	if v := p.options.Version; v != "" { // it comes with a store
+		over["version"] = pair{value: &node{kind: scalar, text: v}}
+	}
+	for _, of := range [][2]string{{"store", p.options.Store}, {"exec", p.options.Exec}} {
+		key, v := of[0], of[1]
+		if v == "" {
 			continue
 		}
+		over[key] = pair{value: &node{kind: scalar, text: v}}
 		for _, also := range []string{"store", "exec", "version"} {
-			if t, ok := own[also]; ok && (also != "store" || k == "store" && t.value.text != s.value.text) {
-				p.failf(t.at, "--%s %s cannot replace what a trial itself says: here %s is %s", k, s.value.text, also, t.value.what())
+			if t, ok := own[also]; ok && (also != "store" || key == "store" && t.value.text != v) {
+				p.failf(t.at, "--%s %s cannot replace what a trial itself says: here %s is %s", key, v, also, t.value.what())
 			}
 		}
 		if e, ok := all["endpoints"]; ok {
-			p.failf(e.at, "--%s is for clusters that are started, and this trial's runs already", k)
+			p.failf(e.at, "--%s is for clusters that are started, and this trial's runs already", key)
 		}
 	}
 	return over.over(p.overlaySet(all))
 }
 
-// checkExec refuses one server for several stores.
-func (p *fileParser) checkExec(plans []plan) {
-	if p.options.Exec == "" {
-		return
-	}
-	var stores []string
-	for i := range plans {
-		if s := plans[i].trial.Cluster.Store; !slices.Contains(stores, s) {
-			stores = append(stores, s)
-		}
-	}
-	if len(stores) > 1 {
-		p.failf(place{}, "--exec names one server, and the trials are of several stores (%s); say it in the file, for each", strings.Join(stores, ", "))
-	}
-}
-
-// checkServers refuses an exec that was given once, in the defaults, in a trial
-// or in a baseline, for several stores: one binary is the server of one.
-func (p *fileParser) checkServers(plans []plan) {
+// checkExec refuses an exec that was given once, on the command line, in the
+// defaults, in a trial or in a baseline, for several stores: one binary is the
+// server of one.
+func (p *fileParser) checkExec(trials []*builder) {
 	stores := map[place][]string{}
-	for i := range plans {
-		exec, given := plans[i].layer["exec"]
-		if !given || exec.at == (place{}) {
-			continue
-		}
-		if name := plans[i].trial.Cluster.Store; !slices.Contains(stores[exec.at], name) {
+	for _, b := range trials {
+		exec, given := b.layer["exec"]
+		given = given || p.options.Exec != "" // of a baseline, too, whose other store drops it
+		if name := b.cluster.Store; given && !slices.Contains(stores[exec.at], name) {
 			stores[exec.at] = append(stores[exec.at], name)
 		}
 	}
 	for at, names := range stores {
-		if len(names) > 1 {
-			p.failf(at, "exec names one server, which cannot be that of several stores (%s); give each store its own, as in store: {name: %s, exec: PATH}",
-				strings.Join(names, ", "), names[0])
+		switch several := strings.Join(names, ", "); {
+		case len(names) < 2:
+		case at == place{}:
+			p.failf(at, "--exec names one server, and the trials are of several stores (%s); say it in the file, for each", several)
+		default:
+			p.failf(at, "exec names one server, which cannot be that of several stores (%s); give each store its own, as in store: {name: %s, exec: PATH}", several, names[0])
 		}
 	}
 }
 
-// ParseFileWith is ParseFile with options.
-func ParseFileWith(path string, c Catalog, o Options) (*Scenario, error) {
-	data, err := readfile.Read(path, maxFile)
-	if err != nil {
-		return nil, unreadable(path, err)
+// Assignment is a parameter with its value, as in clients=200 or
+// watch.streams=4: the key that scenario files have, with a point before the key
+// within a mapping, and the value as files and flags write it.
+type Assignment struct{ Key, Value string }
+
+// ParseAssignment reads KEY=VALUE.
+func ParseAssignment(s string) (Assignment, error) {
+	key, value, ok := strings.Cut(s, "=")
+	if key = strings.TrimSpace(key); !ok || key == "" {
+		return Assignment{}, fmt.Errorf("%q sets nothing; write KEY=VALUE, as in clients=200", s)
 	}
-	return ParseWith(path, data, c, o)
+	return Assignment{key, value}, nil
 }
 
-// ParseWith is Parse with options.
-func ParseWith(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
-	if o.Scale != 0 {
-		if err := CheckScale(o.Scale); err != nil {
-			return nil, err
+// String returns the assignment as ParseAssignment reads it.
+func (a Assignment) String() string { return a.Key + "=" + a.Value }
+
+// shown is the assignment without a password.
+func (a Assignment) shown() string {
+	if a.Key == "user" {
+		return a.Key
+	}
+	return a.String()
+}
+
+// place is what stands for the assignment in sentences.
+func (a Assignment) place() place { return place{set: a.shown()} }
+
+// setNote is what reports say of the assignments; empty without any.
+func (o *Options) setNote() string {
+	if len(o.Set) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, a := range o.Set {
+		parts = append(parts, a.shown())
+	}
+	return "set on the command line: " + strings.Join(parts, ", ")
+}
+
+// readSet reads the assignments as a layer above all others. Entries of one
+// mapping come together.
+func (p *fileParser) readSet() {
+	p.set = layer{}
+	for _, a := range p.options.Set {
+		at := a.place()
+		of, entry, nested := strings.Cut(a.Key, ".")
+		k, ok := p.trialKey(of)
+		switch {
+		case of == "store" || of == "version" || of == "exec":
+			p.failf(at, "the server is chosen by --store NAME[@VERSION] or --exec PATH")
+			continue
+		case !ok && slices.Contains(fileKeys(), of), ok && (k.alone || k.Key == "baseline"):
+			p.failf(at, "%s is no parameter of a load or of a cluster", of)
+			continue
+		case !ok:
+			p.failf(at, "unknown key %q%s", of, suggest(of, trialKeys(p.keys)))
+			continue
+		}
+		n, err := a.node(of, entry)
+		if err != nil {
+			p.fail(at, err)
+			continue
+		}
+		words := of == "mix" && n.kind == scalar // as --mix has it
+		n.flag = n.entries || words
+		p.value(k, n)
+		n.flag = words
+		if before, ok := p.set[of]; ok && nested && before.value.kind == mapping {
+			n = n.over(before.value)
+			n.entries = before.value.entries
+		}
+		p.set[of] = pair{of, at, n}
+	}
+	p.secrets = slices.DeleteFunc(p.secrets, func(n *node) bool { return n.at.set != "" }) // not in the file
+	p.clashes(p.set)
+}
+
+// node is the assignment's value, within a mapping if its key names an entry. A
+// word is taken as it is; what begins like a list or a mapping is YAML, and so are
+// a store's settings, which have types of their own.
+func (a Assignment) node(of, entry string) (*node, error) {
+	at := a.place()
+	if yaml := of == "settings" || strings.HasPrefix(a.Value, "{") || strings.HasPrefix(a.Value, "["); !yaml {
+		n := &node{kind: scalar, text: a.Value, at: at}
+		if entry != "" {
+			n = &node{kind: mapping, pairs: []pair{{entry, at, n}}, at: at, entries: true}
+		}
+		return n, nil
+	}
+	text := of + ": " + a.Value
+	if entry != "" {
+		text = of + ":\n  " + entry + ": " + a.Value
+	}
+	root, err := document([]byte(text))
+	if err != nil || root == nil || len(root.pairs) != 1 {
+		return nil, at.errorf("this is no value in YAML; quote what has braces, brackets or colons, as in 'mix={put: 20, get: 80}'")
+	}
+	n := root.pairs[0].value
+	n.moved(at)
+	n.entries = entry != ""
+	return n, nil
+}
+
+// moved puts all of a value in one place.
+func (n *node) moved(at place) {
+	n.at = at
+	for i := range n.pairs {
+		n.pairs[i].at = at
+		n.pairs[i].value.moved(at)
+	}
+	for _, item := range n.items {
+		item.moved(at)
+	}
+}
+
+// over returns the mapping base with the entries of n in place of its own.
+func (n *node) over(base *node) *node {
+	if n.below != nil {
+		base = n.below.over(base)
+	}
+	out := &node{kind: mapping, at: n.at, raw: n.raw, below: base}
+	for _, p := range base.pairs {
+		if n.field(p.key) == n {
+			out.pairs = append(out.pairs, p)
 		}
 	}
-	if o.Exec != "" && o.Version != "" {
-		return nil, problem("exec", "--exec and --version both name the server; give one of them")
+	out.pairs = append(out.pairs, n.pairs...)
+	return out
+}
+
+// overlaySet lays what was set over all that was given for a trial.
+func (p *fileParser) overlaySet(all layer) layer {
+	over := layer{}
+	for key, s := range p.set {
+		base, given := all[key]
+		ofSomeTrials := key == "watch" || key == "compact" // which a trial has or has not
+		switch {
+		case all.has("endpoints") && slices.Contains(ofStarted, key):
+			continue // of a cluster that is started, and this trial's runs already
+		case s.value.entries && given && base.value.kind == mapping:
+			s.value = s.value.over(base.value)
+		case s.value.entries && (ofSomeTrials || p.keys[key].readFrom(p.newDraft(), s.value) != nil):
+			continue // it is an entry of what this trial does not have
+		}
+		over[key] = s
 	}
-	p := &fileParser{file: name, catalog: c, keys: parametersByKey(), options: o}
-	s := p.scenario(data)
-	if len(p.errs) > 0 {
-		return nil, p.errs.sorted()
+	return over.over(all)
+}
+
+// setOverAxes gives axes the values that were set instead of their lists, and
+// drops those that what was set excludes: their values would name trials that are
+// all the same.
+func (p *fileParser) setOverAxes(axes []axis) []axis {
+	axes = slices.DeleteFunc(axes, func(a axis) bool {
+		for key, s := range p.set {
+			if !slices.Contains(ofStarted, key) && slices.Contains(replaced(key, s.value, nil), a.key) {
+				return true
+			}
+		}
+		return false
+	})
+	for i := range axes {
+		a := &axes[i]
+		if s, ok := p.set[a.key]; ok && !s.value.entries {
+			a.values = []*node{s.value}
+		} else if rate, ok := p.set["rate"]; ok && a.key == "arrival" {
+			p.openArrivals(a, rate.at)
+		}
 	}
-	return s, nil
+	return axes
+}
+
+// openArrivals makes one value of closed and constant arrivals, since with a rate
+// both are constant.
+func (p *fileParser) openArrivals(a *axis, at place) {
+	is := func(arrival Arrival) func(*node) bool {
+		return func(n *node) bool { return n.text == arrival.String() }
+	}
+	closed := slices.IndexFunc(a.values, is(Closed))
+	if closed < 0 {
+		return
+	}
+	p.warn("--set %s gives closed loops a rate, so that the list of arrivals in line %d has constant in place of closed", at.set, a.at.line)
+	open := slices.DeleteFunc(slices.Clone(a.values), is(Closed))
+	if !slices.ContainsFunc(open, is(Constant)) {
+		open = slices.Insert(open, closed, &node{kind: scalar, text: Constant.String(), at: a.values[closed].at})
+	}
+	a.values = open
+}
+
+// checkSet refuses what no trial has a use for.
+func (p *fileParser) checkSet(trials []*builder) {
+	none := func(has func(*builder) bool) bool { return !slices.ContainsFunc(trials, has) }
+	for _, a := range p.options.Set {
+		of, entry, nested := strings.Cut(a.Key, ".")
+		k, known := p.keys[a.Key]
+		switch {
+		case slices.Contains(ofStarted, of) && none(func(b *builder) bool { return b.cluster.Attach == nil }):
+			p.failf(a.place(), "%s is for clusters that are started, and every trial's runs already", of)
+		case known && none(func(b *builder) bool { return k.For.in(&b.load) }):
+			p.failf(a.place(), "<"+k.Key+"> is for "+k.For.name+", and no trial has any")
+		case nested && none(func(b *builder) bool { s, ok := b.layer[of]; return ok && s.value.field(entry) != s.value }):
+			p.failf(a.place(), "no trial has %s, of which %s is an entry", of, entry)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -28,11 +27,10 @@ type Parameter struct {
 	Reads *Reading
 	// Note is a sentence below the report of such a load.
 	Note string
-	// Operations are those that it is for, OperationsText in words; nil is all.
-	// Throughout refuses it where a mix has others, too.
-	Operations     func(kv.Kind) bool
-	OperationsText string
-	Throughout     bool
+	// For are the operations that it is for. Throughout refuses it where a mix has
+	// others, too.
+	For        operations
+	Throughout bool
 	// Features are what a store must have for it.
 	Features []kv.Feature
 	// OpenLoop is for a parameter that an open loop alone has, ClosedLoop for
@@ -44,26 +42,27 @@ type Parameter struct {
 	alone  bool // of a trial itself, and neither of defaults nor of matrix
 	shared bool // of a trial and of defaults, but not of matrix
 	value  value
-	set    func(*draft, *node) error // reads a file's value; value.read if nil
+	set    func(d *draft, key string, n *node) error // reads a file's value; value.read if nil
 }
 
-// value is where a load keeps a parameter, and how it is written.
-type value interface {
-	// hint stands for the value in help, and bounds is its range in words.
-	hint() string
-	bounds() string
-	// parse reads what stands behind a flag, and read what a file has. Neither
-	// looks at bounds, but for values that a load has no room for.
-	parse(l *Load, text string) error
-	read(d *draft, key string, n *node) error
-	check(c *checks, key string, l *Load)
-	// text is the value as parse reads it; empty where the load has none.
-	text(l *Load) string
-	// encode is the value for JSON, nil where a scenario file would not say it,
-	// and decode reads it back.
-	encode(l *Load) any
-	decode(l *Load, b json.RawMessage) error
+// operations are some of them, with a name for all. The zero value is all that
+// there are.
+type operations struct {
+	name string
+	are  func(kv.Kind) bool
 }
+
+var (
+	ofReads        = operations{"reads", kv.Kind.Reads}
+	ofBrief        = operations{"operations of one request and answer", kv.Kind.Brief}
+	ofRanges       = operations{"range and txn-get operations", isRange}
+	ofPlainRanges  = operations{"range operations", isPlainRange}
+	ofTransactions = operations{"transactions", isTxn}
+	ofSTM          = operations{"stm operations", isSTM}
+)
+
+// in reports whether the load has any of the operations.
+func (o operations) in(l *Load) bool { return o.are == nil || l.has(o.are) }
 
 // OfLoad reports whether the parameter is one of a load, and not of a cluster or
 // of how trials are made.
@@ -79,13 +78,7 @@ func (p *Parameter) Text(l *Load) string {
 
 // applies reports whether the parameter has a meaning for the load.
 func (p *Parameter) applies(l *Load) bool {
-	switch {
-	case p.OpenLoop && l.Arrival == Closed:
-		return false
-	case p.Operations != nil:
-		return l.has(p.Operations)
-	}
-	return true
+	return p.For.in(l) && (!p.OpenLoop || l.Arrival != Closed)
 }
 
 // check looks at the value by itself.
@@ -93,28 +86,26 @@ func (p *Parameter) check(c *checks, l *Load) {
 	if p.value == nil {
 		return
 	}
-	if p.Operations == nil || l.has(p.Operations) || p.value.text(l) != "0" {
+	if p.For.in(l) || p.value.text(l) != "0" {
 		p.value.check(c, p.Key, l)
 	}
 	if !p.Throughout || !isSet(p.value.text(l)) {
 		return
 	}
 	for _, o := range l.Mix {
-		if o.Kind < kv.NumKinds && !p.Operations(o.Kind) {
-			c.add(p.Key, "<"+p.Key+"> is for "+p.OperationsText+", and %s is none", o.Kind)
+		if o.Kind < kv.NumKinds && !p.For.are(o.Kind) {
+			c.add(p.Key, "<"+p.Key+"> is for "+p.For.name+", and %s is none", o.Kind)
 		}
 	}
 }
 
-// IsSet reports whether the load has the parameter, and it is not false or 0.
-func (p *Parameter) IsSet(l *Load) bool {
-	return isSet(p.Text(l))
-}
+// isSet reports whether the load has the parameter, and it is not false or 0.
+func (p *Parameter) isSet(l *Load) bool { return isSet(p.Text(l)) }
 
 func isSet(text string) bool { return text != "" && text != "false" && text != "0" }
 
-// Bounds is the parameter's range in words; empty if any value of its kind will do.
-func (p *Parameter) Bounds() string {
+// bounds is the parameter's range in words; empty if any value of its kind will do.
+func (p *Parameter) bounds() string {
 	if p.Range != "" || p.value == nil {
 		return p.Range
 	}
@@ -129,30 +120,54 @@ func (p *Parameter) FlagName() string {
 	return p.Key
 }
 
+// Hint stands for a parameter's value in help.
+func (p *Parameter) Hint() string {
+	if p.value == nil {
+		return "LEVEL"
+	}
+	return p.value.hint()
+}
+
+// group is the mapping that the parameter is an entry of, if any, and its key.
+func (p *Parameter) group() (of, key string) {
+	if of, key, nested := strings.Cut(p.Key, "."); nested {
+		return of, key
+	}
+	return "", p.Key
+}
+
 // expands reports whether the parameter makes several trials of one, and is
 // nothing of each.
 func (p *Parameter) expands() bool { return p.set == nil && p.value == nil }
 
-// entryOf is the parameter's key within the mapping of, if it is an entry of it.
-func (p *Parameter) entryOf(of string) (key string, ok bool) {
-	return strings.CutPrefix(p.Key, of+".")
-}
-
 // readFrom reads a file's value into the draft.
 func (p *Parameter) readFrom(d *draft, n *node) error {
 	if p.set != nil {
-		return p.set(d, n)
+		return p.set(d, p.Key, n)
 	}
 	return p.value.read(d, p.Key, n)
 }
 
 // readEntries reads the mapping of a parameter whose entries are parameters.
-func readEntries(d *draft, of string, n *node) error {
+func readEntries(d *draft, mapping string, n *node) error {
 	readers := make(map[string]func(*node) error)
 	for _, p := range d.parameters {
-		if key, ok := p.entryOf(of); ok {
+		if of, key := p.group(); of == mapping {
 			readers[key] = func(n *node) error { return p.readFrom(d, n) }
 		}
 	}
-	return n.fields(of, readers)
+	return n.fields(mapping, readers)
+}
+
+// keep reads a value and keeps it.
+func keep[T any](read func(*node, string) (T, error), field func(*draft) *T) func(*draft, string, *node) error {
+	return func(d *draft, key string, n *node) (err error) {
+		*field(d), err = read(n, key)
+		return err
+	}
+}
+
+// parsedBy reads a word with a parser.
+func parsedBy[T any](parse func(string) (T, error)) func(*node, string) (T, error) {
+	return func(n *node, key string) (T, error) { return parsed(n, key, parse) }
 }

@@ -12,7 +12,7 @@ import (
 
 func parse(t *testing.T, name, data string) *Scenario {
 	t.Helper()
-	s, err := Parse(name, []byte(data), shelf{})
+	s, err := Parse(name, []byte(data), shelf{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestDefaultsOfAFile(t *testing.T) {
 			Target: kv.Target{Mode: kv.All}, Connections: 100, Clients: 1000,
 			KeySize: 8, ValueSize: 256, KeySpace: 100_000, Distribution: Distribution{Name: Uniform},
 			Duration: 10 * time.Second, Warmup: 2 * time.Second, Timeout: 10 * time.Second,
-			TxnKeys: DefaultTxnKeys, MaxInFlight: 100_000, Preload: true, Seed: s.Trials[0].Load.Seed,
+			TxnKeys: defaultTxnKeys, MaxInFlight: 100_000, Preload: true, Seed: s.Trials[0].Load.Seed,
 		},
 	}
 	if diff := cmp.Diff([]Trial{want}, s.Trials); diff != "" {
@@ -71,7 +71,7 @@ func TestEveryKeyOfATrial(t *testing.T) {
 			Target: kv.Target{Mode: kv.One, Member: 2}, Connections: 4, Clients: 8,
 			KeySize: 16, ValueSize: 1536, KeySpace: 5000, Prefix: "bench/",
 			Distribution: Distribution{Name: Hotspot, HotKeys: 0.1, HotOps: 0.9},
-			RangeKey:     []byte("a"), RangeEnd: []byte("b"), RangeLimit: 10, TxnKeys: DefaultTxnKeys,
+			RangeKey:     []byte("a"), RangeEnd: []byte("b"), RangeLimit: 10, TxnKeys: defaultTxnKeys,
 			Arrival: Poisson, Rate: Rate{PerSecond: 1500.5}, Total: 3000, Timeout: 500 * time.Millisecond,
 			MaxInFlight: 50, Threads: 2, VolatileMeant: true, Seed: got.Load.Seed,
 		},
@@ -207,7 +207,7 @@ func TestColonsInListsInBraces(t *testing.T) {
 	if !strings.Contains(order(s), "get-target=member-2") {
 		t.Errorf("the trials are %s", order(s))
 	}
-	_, err := Parse("f.yaml", []byte("trials: [{store: etcd, operation: get, matrix: {target: [member: 2]}}]"), shelf{})
+	_, err := Parse("f.yaml", []byte("trials: [{store: etcd, operation: get, matrix: {target: [member: 2]}}]"), shelf{}, Options{})
 	if err == nil || err.Error() != "f.yaml:1:58: target must be a single value, not a mapping" {
 		t.Errorf("a real mapping: %v", err)
 	}
@@ -217,7 +217,7 @@ func TestColonsInListsInBraces(t *testing.T) {
 func TestScansAndWhatIsDoneToTheStore(t *testing.T) {
 	got, warnings := one(t, "operation: range", "range-limit: 7", "count-only: true", "compact: {every: 30s}", "compare-hashes: true")
 	want := got.Load
-	want.Scan, want.Compact, want.CompareHashes = Scan{CountOnly: true}, Compaction{Every: 30 * time.Second, Behind: DefaultBehind}, true
+	want.Scan, want.Compact, want.CompareHashes = Scan{CountOnly: true}, Compaction{Every: 30 * time.Second, Behind: defaultBehind}, true
 	if diff := cmp.Diff(want, got.Load); diff != "" || len(warnings) > 0 {
 		t.Errorf("it warns %q; (-want +got):\n%s", warnings, diff)
 	}

@@ -60,7 +60,7 @@ func TestQuickIsACopy(t *testing.T) {
 func TestExamples(t *testing.T) {
 	for _, name := range []string{"etcd-read-write-mix", "etcd-open-loop-steps"} {
 		t.Run(name, func(t *testing.T) {
-			s, err := ParseFile("../../scenarios/"+name+".yaml", shelf{})
+			s, err := ParseFile("../../scenarios/"+name+".yaml", shelf{}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,20 +45,29 @@ var (
 		func(l *Load) string { return readable.Plural(uint64(l.Clients), "client") }}
 	connectionsReading = Reading{"conns", connectionsCell, connectionsAbove}
 	keySizeReading     = Reading{"key", keySizeCell, ofKeys(keySizeAbove)}
-	valueSizeReading   = Reading{"value", valueSizeCell, ofKeys(valueSizeAbove)}
+	valueSizeReading   = Reading{"value", valueSizeCell, ofKeys(after("values of ", valueSizeCell))}
 	keysReading        = Reading{"keys", keysCell, ofKeys(keysAbove)}
 	rangesReading      = Reading{"ranges", rangesText, rangesAbove}
-	compactionReading  = Reading{"compacted", compactionText, compactionAbove}
+	compactionReading  = Reading{"compacted", compactionText, after("compacted ", compactionText)}
 	transactionReading = Reading{"transaction", transactionCell, transactionAbove}
-	warmupReading      = Reading{"warm-up",
-		func(l *Load) string { return readable.Seconds(l.Warmup.Seconds()) },
-		func(l *Load) string { return "warm-up " + readable.Seconds(l.Warmup.Seconds()) }}
-	windowReading = Reading{"window", windowText,
-		func(l *Load) string { return "window " + windowText(l) }}
-	timeoutReading = Reading{"timeout",
-		func(l *Load) string { return readable.Seconds(l.Timeout.Seconds()) },
-		func(l *Load) string { return "timeout " + readable.Seconds(l.Timeout.Seconds()) }}
+	warmupReading      = Reading{"warm-up", warmupText, after("warm-up ", warmupText)}
+	windowReading      = Reading{"window", windowText, after("window ", windowText)}
+	timeoutReading     = Reading{"timeout", timeoutText, after("timeout ", timeoutText)}
 )
+
+// after is a cell with words before it, where it says something.
+func after(words string, cell func(*Load) string) func(*Load) string {
+	return func(l *Load) string {
+		if text := cell(l); text != "" {
+			return words + text
+		}
+		return ""
+	}
+}
+
+func warmupText(l *Load) string { return readable.Seconds(l.Warmup.Seconds()) }
+
+func timeoutText(l *Load) string { return readable.Seconds(l.Timeout.Seconds()) }
 
 // ofKeys leaves out what is about keys for a load whose operations have none.
 func ofKeys(above func(*Load) string) func(*Load) string {
@@ -104,14 +113,10 @@ func keySizeCell(l *Load) string {
 }
 
 func keySizeAbove(l *Load) string {
-	switch text := keySizeCell(l); {
-	case text == "":
-		return ""
-	case l.Prefix != "" && l.KeySize == 0:
-		return "the key " + text
-	default:
-		return "keys of " + text
+	if l.Prefix != "" && l.KeySize == 0 {
+		return after("the key ", keySizeCell)(l)
 	}
+	return after("keys of ", keySizeCell)(l)
 }
 
 func valueSizeCell(l *Load) string {
@@ -119,13 +124,6 @@ func valueSizeCell(l *Load) string {
 		return ""
 	}
 	return readable.Bytes(uint64(l.ValueSize))
-}
-
-func valueSizeAbove(l *Load) string {
-	if l.readsGiven() {
-		return ""
-	}
-	return "values of " + valueSizeCell(l)
 }
 
 func keysCell(l *Load) string {
@@ -218,13 +216,6 @@ func compactionText(l *Load) string {
 	return fmt.Sprintf("every %s up to %s behind", readable.Seconds(l.Compact.Every.Seconds()), readable.Plural(uint64(l.Compact.Behind), "revision"))
 }
 
-func compactionAbove(l *Load) string {
-	if l.Compact.Every == 0 {
-		return ""
-	}
-	return "compacted " + compactionText(l)
-}
-
 // transactionCell says what transactions are, where there are any.
 func transactionCell(l *Load) string {
 	s := l.STM
@@ -257,4 +248,47 @@ func windowText(l *Load) string {
 		return readable.Plural(l.Total, "operation")
 	}
 	return readable.Seconds(l.Duration.Seconds())
+}
+
+var compactFirstReading = Reading{"compacted first", ifCompactedFirst("yes"), ifCompactedFirst("history compacted before the load")}
+
+func ifCompactedFirst(text string) func(*Load) string {
+	return func(l *Load) string {
+		if !l.CompactFirst {
+			return ""
+		}
+		return text
+	}
+}
+
+// Differ names the first parameter by which two loads are not the same, and its
+// values; empty where they are. Rates that are shares of another trial's
+// throughput are the same if they are of the same trial.
+func Differ(a, b *Load) (what, ofA, ofB string) {
+	if a.Rate.Of != b.Rate.Of {
+		return "the trial whose throughput the rate follows", a.Rate.Of, b.Rate.Of
+	}
+	for _, p := range Parameters() {
+		if p.Differs == "" || p.ClosedLoop && a.Arrival != Closed && b.Arrival != Closed {
+			continue
+		}
+		if ofA, ofB := p.compared(a), p.compared(b); ofA != ofB {
+			return p.Differs, ofA, ofB
+		}
+	}
+	return "", "", ""
+}
+
+// compared is a parameter as it is compared.
+func (p *Parameter) compared(l *Load) string {
+	switch text := p.Text(l); {
+	case p.Key == "rate" && l.Rate.Of != "":
+		return ""
+	case p.Key == "watch.watched-keys" && l.Watch != nil:
+		return strconv.FormatUint(cmp.Or(l.Watch.WatchedKeys, l.KeySpace), 10)
+	case text == "0", text == "0s":
+		return ""
+	default:
+		return text
+	}
 }

@@ -38,7 +38,7 @@ func refused(t testing.TB) []refusal {
 func TestRefused(t *testing.T) {
 	for _, c := range refused(t) {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Parse("f.yaml", []byte(c.file), shelf{})
+			s, err := Parse("f.yaml", []byte(c.file), shelf{}, Options{})
 			if err == nil {
 				t.Fatalf("it was taken, with %d trials; want %s", len(s.Trials), c.why)
 			}
@@ -63,7 +63,7 @@ func TestRefusedBytes(t *testing.T) {
 		"deep query": {strings.Repeat("? ", 5000) + "a", "f.yaml:1:65: lists and mappings are nested more than 32 deep here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Parse("f.yaml", []byte(c.data), shelf{})
+			_, err := Parse("f.yaml", []byte(c.data), shelf{}, Options{})
 			if err == nil || err.Error() != c.want {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
@@ -72,7 +72,7 @@ func TestRefusedBytes(t *testing.T) {
 }
 
 func TestManyErrorsAreCutShort(t *testing.T) {
-	_, err := Parse("f.yaml", []byte("trials:\n"+strings.Repeat("  - {stroe: etcd}\n", 30)), shelf{})
+	_, err := Parse("f.yaml", []byte("trials:\n"+strings.Repeat("  - {stroe: etcd}\n", 30)), shelf{}, Options{})
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) != 11 || lines[10] != "and 20 more" || lines[9] != `f.yaml:11:6: unknown key "stroe"; did you mean "store"?` {
 		t.Errorf("got %q", lines)
@@ -80,7 +80,7 @@ func TestManyErrorsAreCutShort(t *testing.T) {
 }
 
 func TestMissingFile(t *testing.T) {
-	_, err := ParseFile("testdata/none.yaml", shelf{})
+	_, err := ParseFile("testdata/none.yaml", shelf{}, Options{})
 	if !errors.Is(err, os.ErrNotExist) || err.Error() != "cannot read the scenario file testdata/none.yaml: no such file or directory" {
 		t.Errorf("got %v", err)
 	}
@@ -92,7 +92,7 @@ func TestEveryKeyIsSuggested(t *testing.T) {
 		if len(name) < 4 {
 			continue // a letter more is too far from a word of three
 		}
-		_, err := Parse("f.yaml", []byte("trials:\n  - {"+name+"q: 1}\n"), shelf{})
+		_, err := Parse("f.yaml", []byte("trials:\n  - {"+name+"q: 1}\n"), shelf{}, Options{})
 		if want := `f.yaml:2:6: unknown key "` + name + `q"; did you mean "` + name + `"?`; err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

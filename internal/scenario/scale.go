@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +33,44 @@ func CheckScale(factor float64) error {
 	return nil
 }
 
+// scale changes what scaling changes by itself, also in the trial's name, and
+// notes what it was.
+func (b *builder) scale() {
+	if b.options.Scale == 0 {
+		return
+	}
+	l, was := &b.load, &Scaled{Factor: b.options.Scale}
+	b.scaledFrom = was
+	scaleOne(b, "total", &l.Total, &was.Total)
+	switch { // a key space that is as large as the total follows it
+	case !b.layer.has("key-space"):
+		was.KeySpace = was.Total
+	case l.KeySpace == was.Total && b.layer["total"].at.set == "":
+		scaleOne(b, "key-space", &l.KeySpace, &was.KeySpace)
+	}
+	if !b.layer.has("rate") { // an open loop keeps its rate, and the connections that it needs for that
+		scaleOne(b, "clients", &l.Clients, &was.Clients)
+		scaleOne(b, "connections", &l.Connections, &was.Connections)
+	}
+	if b.scaleDuration {
+		was.Duration, l.Duration = l.Duration, scaledSpan(l.Duration, was.Factor)
+		was.Warmup, l.Warmup = l.Warmup, scaledSpan(l.Warmup, was.Factor)
+	}
+}
+
+// scaleOne scales a number, unless it was set on the command line, which says
+// what is meant, or is no good, which is reported.
+func scaleOne[T int | uint64](b *builder, key string, now, was *T) {
+	given := b.layer[key]
+	if *was = *now; *now < 1 || given.at.set != "" {
+		return
+	}
+	*now = scaled(*now, b.options.Scale)
+	if given.value != nil {
+		b.labels[key] = fmt.Sprint(*now)
+	}
+}
+
 // scaled is n times the factor, rounded, and at least 1.
 func scaled[T int | uint64](n T, factor float64) T {
 	if x := math.Round(float64(n) * factor); x < 1<<62 {
@@ -42,97 +79,23 @@ func scaled[T int | uint64](n T, factor float64) T {
 	return n // far above any limit
 }
 
-// scaledKeys are the keys whose values scaling changes by themselves. An open
-// loop keeps its rate, and so the connections that it needs for that.
-func (b *builder) scaledKeys() []string {
-	if b.given("rate") {
-		return []string{"total"}
-	}
-	return []string{"total", "clients", "connections"}
-}
-
-// scale replaces the values of the layer that scaling changes, and their
-// labels in the name.
-func (b *builder) scale(c *choice) {
-	if b.options.Scale == 0 {
-		return
-	}
-	was := map[string]*node{}
-	for _, k := range b.scaledKeys() {
-		was[k] = b.rescale(k, c)
-	}
-	// A key space that is as large as the total follows it.
-	if s, ok := b.layer["key-space"]; ok && was["total"] != nil && number(s.value) == number(was["total"]) {
-		b.rescale("key-space", c)
-	}
-}
-
-// rescale changes one key's value and returns what it was; nil when the key is
-// not given, or is no number, which is reported elsewhere.
-func (b *builder) rescale(k string, c *choice) *node {
-	s, ok := b.layer[k]
-	if !ok || number(s.value) == 0 || s.at.line >= belowFile { // --set says what is meant
-		return nil
-	}
-	n := *s.value
-	n.text = strconv.FormatUint(scaled(number(s.value), b.options.Scale), 10)
-	b.layer[k] = setting{s.at, &n}
-	if _, ok := c.labels[k]; ok {
-		c.labels[k] = label(&n, 1)
-	}
-	return s.value
-}
-
-// number is a whole number from 1, or 0 for anything else.
-func number(n *node) uint64 {
-	i, err := n.whole("")
-	return uint64(max(i, 0)) * uint64(boolean(err == nil))
-}
-
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// settleScale scales what the layer does not give, and notes what all was.
-func (b *builder) settleScale(written layer) {
-	f := b.options.Scale
-	if f == 0 {
-		return
-	}
-	l, was := &b.load, Scaled{Factor: f}
-	asked := func(k string) uint64 {
-		if s, ok := written[k]; ok {
-			return number(s.value)
-		}
-		return 0
-	}
-	was.Total = asked("total")
-	if !b.given("rate") {
-		was.Clients, was.Connections = int(asked("clients")), int(asked("connections"))
-		if !b.given("clients") {
-			was.Clients, l.Clients = l.Clients, scaled(l.Clients, f)
-		}
-		if !b.given("connections") {
-			was.Connections, l.Connections = l.Connections, scaled(l.Connections, f)
-		}
-	}
-	if space := asked("key-space"); space == 0 || space == was.Total {
-		was.KeySpace = was.Total // 0 without a total: the default stays
-	}
-	if b.scaleDuration {
-		was.Duration, l.Duration = l.Duration, scaledSpan(l.Duration, f)
-		was.Warmup, l.Warmup = l.Warmup, scaledSpan(l.Warmup, f)
-	}
-	b.scaledFrom = &was
-}
-
-// leastKeySpace keeps a scaled key space large enough for a transaction.
+// leastKeySpace keeps a scaled key space large enough for a transaction, and for
+// what is watched.
 func (b *builder) leastKeySpace() {
-	if b.scaledFrom != nil && b.load.has(isTxn) && b.load.TxnKeys > 0 {
-		b.load.KeySpace = max(b.load.KeySpace, min(uint64(b.load.TxnKeys), b.scaledFrom.KeySpace))
+	l := &b.load
+	if b.scaledFrom == nil {
+		return
+	}
+	least := 0
+	if l.has(isTxn) {
+		least = l.TxnKeys
+	}
+	if l.has(isSTM) {
+		least = max(least, l.STM.KeysPerTxn)
+	}
+	l.KeySpace = max(l.KeySpace, min(uint64(max(least, 0)), b.scaledFrom.KeySpace))
+	if l.Watch != nil {
+		l.Watch.WatchedKeys = min(l.Watch.WatchedKeys, l.KeySpace)
 	}
 }
 

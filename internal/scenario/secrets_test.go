@@ -24,7 +24,7 @@ trials:
     name: literal
     clients: 3
 # secret-10`
-	s, err := Parse("f.yaml", []byte(file), shelf{})
+	s, err := Parse("f.yaml", []byte(file), shelf{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ trials:
 	if got, want := strings.Count(kept, "\n"), strings.Count(file, "\n"); got != want {
 		t.Errorf("%d lines of %d", got, want)
 	}
-	again, err := Parse("f.yaml", s.Source, shelf{})
+	again, err := Parse("f.yaml", s.Source, shelf{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

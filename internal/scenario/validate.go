@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -17,31 +18,25 @@ const (
 	MaxClients     = 1_000_000
 	MaxConnections = 1_000_000
 	MaxInFlight    = 10_000_000
-	MaxThreads     = 1024
-	MaxTxnKeys     = 128
-	MaxPageSize    = 1_000_000 // keys
-	MaxKeySize     = 1 << 20   // bytes
+	maxThreads     = 1024
+	maxTxnKeys     = 128
+	maxSTMKeys     = 1024      // that one optimistic transaction reads
+	maxPageSize    = 1_000_000 // keys
+	maxKeySize     = 1 << 20   // bytes
 	MaxValueSize   = 64 << 20
-	MaxKeySpace    = 1_000_000_000_000
-	MaxTotal       = 1_000_000_000_000_000
+	maxKeySpace    = 1_000_000_000_000
+	maxTotal       = 1_000_000_000_000_000
 	// MaxRate is in operations a second. An event loop sends less than a tenth of
 	// it: beyond it a load would be a measurement of the generator's backlog.
 	MaxRate         = 10_000_000
-	MaxPercent      = 10_000 // of another trial's throughput
+	maxPercent      = 10_000 // of another trial's throughput
 	MaxDuration     = 1000 * time.Hour
-	MaxTimeout      = time.Hour // as long as a histogram reaches
-	KeyAlphabetSize = 64        // values of each byte of a key after its prefix
+	maxTimeout      = time.Hour // as long as a histogram reaches
+	keyAlphabetSize = 64        // values of each byte of a key after its prefix
 )
 
-// Validate returns the first thing that is wrong with a load that is
-// Complete, as a *Problem, or nil.
-func (l *Load) Validate() error {
-	if ps := l.problems(words{}); len(ps) > 0 {
-		return ps[0]
-	}
-	return nil
-}
-
+// problems are all that is wrong with a load that is Complete, in the words of
+// whoever wrote it.
 func (l *Load) problems(w words) []*Problem {
 	c := checks{words: w}
 	l.checkMix(&c)
@@ -85,30 +80,12 @@ func (c *checks) wrong(keys ...string) bool {
 	return slices.ContainsFunc(c.found, func(p *Problem) bool { return slices.Contains(keys, p.Key) })
 }
 
-func (c *checks) whole(key string, n, least, most int64) {
-	switch {
-	case n < least:
-		c.outOf(key, strconv.FormatInt(n, 10), fmt.Sprintf("at least %d", least))
-	case n > most:
-		c.add(key, "<"+key+"> is %d and can be at most %d", n, most)
-	}
-}
-
 func (c *checks) size(key string, n, most int) {
 	switch {
 	case n < 0:
 		c.add(key, "<"+key+"> is %d and cannot be negative", n)
 	case n > most:
 		c.add(key, "<"+key+"> is %s and can be at most %s", FormatSize(n), FormatSize(most))
-	}
-}
-
-func (c *checks) span(key string, d, most time.Duration) {
-	switch {
-	case d < 0:
-		c.add(key, "<"+key+"> is %v and cannot be negative", d)
-	case d > most:
-		c.add(key, "<"+key+"> is %v and can be at most %v", d, most)
 	}
 }
 
@@ -127,9 +104,9 @@ func (l *Load) checkMix(c *checks) {
 		case !o.Kind.Reads() && o.Consistency != kv.None:
 			c.add("consistency", "consistency is for reads, and %s is none", o.Kind)
 		}
-		if !(o.Weight >= MinWeight && o.Weight <= MaxWeight) {
+		if !(o.Weight >= minWeight && o.Weight <= maxWeight) {
 			c.add("mix", "the weight of %s is %s and must be from %s to %s: weights count by their shares of the mix", o.label(),
-				formatNumber(o.Weight), formatNumber(MinWeight), formatNumber(MaxWeight))
+				formatNumber(o.Weight), formatNumber(minWeight), formatNumber(maxWeight))
 		}
 		for _, earlier := range l.Mix[:i] {
 			if earlier.Kind == o.Kind && earlier.Consistency == o.Consistency {
@@ -142,8 +119,8 @@ func (l *Load) checkMix(c *checks) {
 // Bounds of a weight: the sum of a mix's weights is a number, and each has a
 // share in it.
 const (
-	MinWeight = 1e-9
-	MaxWeight = 1e9
+	minWeight = 1e-9
+	maxWeight = 1e9
 )
 
 // label names the operation with its consistency, if it has one.
@@ -165,8 +142,8 @@ func (l *Load) checkArrival(c *checks) {
 	case l.Arrival == Closed:
 	case !given:
 		c.add("rate", "%s arrivals need a <rate> above 0", l.Arrival)
-	case r.Of != "" && !(r.Percent > 0 && r.Percent <= MaxPercent):
-		c.add("rate", "<rate> is %s%% of %s and must be above 0%% and at most %d%%", formatNumber(r.Percent), r.Of, MaxPercent)
+	case r.Of != "" && !(r.Percent > 0 && r.Percent <= maxPercent):
+		c.add("rate", "<rate> is %s%% of %s and must be above 0%% and at most %d%%", formatNumber(r.Percent), r.Of, maxPercent)
 	case r.Of == "" && !(r.PerSecond > 0):
 		c.outOf("rate", formatNumber(r.PerSecond), "above 0")
 	case r.PerSecond > MaxRate:
@@ -184,8 +161,8 @@ func (l *Load) checkWindow(c *checks) {
 }
 
 func (l *Load) checkKeys(c *checks) {
-	if l.KeySpace < 1 || l.KeySpace > MaxKeySpace {
-		c.outOf("key-space", strconv.FormatUint(l.KeySpace, 10), fmt.Sprintf("from 1 to %d keys", uint64(MaxKeySpace)))
+	if l.KeySpace < 1 || l.KeySpace > maxKeySpace {
+		c.outOf("key-space", strconv.FormatUint(l.KeySpace, 10), fmt.Sprintf("from 1 to %d keys", uint64(maxKeySpace)))
 	}
 	if err, ok := l.Distribution.check().(*Problem); ok {
 		c.found = append(c.found, err)
@@ -195,38 +172,35 @@ func (l *Load) checkKeys(c *checks) {
 	}
 	if l.KeySize == 0 && l.Prefix == "" {
 		c.add("key-size", "<key-size> is 0 and there is no prefix, so the key would be empty")
-	} else if room := KeyCapacity(l.KeySize); room < l.KeySpace {
+	} else if room := keyCapacity(l.KeySize); room < l.KeySpace {
 		c.add("key-size", "<key-size> %d makes %s, and <key-space> is %d; use keys of %d bytes or more, or a smaller <key-space>",
 			l.KeySize, readable.Plural(room, "key"), l.KeySpace, neededKeySize(l.KeySpace))
 	}
 }
 
-// KeyCapacity is how many different keys there are with so many bytes after
-// the prefix: KeyAlphabetSize to the power of keySize, or the largest uint64.
-func KeyCapacity(keySize int) uint64 {
+// keyCapacity is how many different keys there are with so many bytes after
+// the prefix: keyAlphabetSize to the power of keySize, or the largest uint64.
+func keyCapacity(keySize int) uint64 {
 	n := uint64(1)
 	for range keySize {
-		if n > math.MaxUint64/KeyAlphabetSize {
+		if n > math.MaxUint64/keyAlphabetSize {
 			return math.MaxUint64
 		}
-		n *= KeyAlphabetSize
+		n *= keyAlphabetSize
 	}
 	return n
 }
 
 func neededKeySize(keySpace uint64) int {
 	size := 0
-	for KeyCapacity(size) < keySpace {
+	for keyCapacity(size) < keySpace {
 		size++
 	}
 	return size
 }
 
 func (l *Load) checkTxn(c *checks) {
-	if !l.has(isTxn) {
-		return
-	}
-	if l.TxnKeys > 0 && uint64(l.TxnKeys) > l.KeySpace {
+	if l.has(isTxn) && l.TxnKeys > 0 && uint64(l.TxnKeys) > l.KeySpace {
 		c.add("txn-keys", "<txn-keys> is %d, and the key space has only %d keys", l.TxnKeys, l.KeySpace)
 	}
 }
@@ -239,5 +213,61 @@ func (l *Load) checkRange(c *checks) {
 		c.add("range-end", "<range-end> needs <range-key>, the first key of the interval")
 	case len(l.RangeEnd) > 0 && bytes.Compare(l.RangeEnd, l.RangeKey) <= 0:
 		c.add("range-end", "<range-end> %q is not after <range-key> %q, so the interval is empty", l.RangeEnd, l.RangeKey)
+	}
+}
+
+// checkScan refuses ways of reading ranges that contradict each other.
+func (l *Load) checkScan(c *checks) {
+	s := &l.Scan
+	paged := s.PageSize > 0
+	for _, of := range []struct {
+		both      bool
+		key, text string
+	}{
+		{paged && l.RangeLimit > 0, "page-size", "<page-size> and <range-limit> contradict each other; give one of them"},
+		{s.CountOnly && s.KeysOnly, "keys-only", "<keys-only> and <count-only> contradict each other; give one of them"},
+		{paged && s.Streamed, "page-size", "<page-size> and <stream> contradict each other; give one of them"},
+		{paged && s.CountOnly, "page-size", "<page-size> reads keys and <count-only> does not; give one of them"},
+		{s.Streamed && s.CountOnly, "stream", "<stream> reads keys and <count-only> does not; give one of them"},
+	} {
+		if of.both {
+			c.add(of.key, of.text)
+		}
+	}
+}
+
+func (l *Load) checkSTM(c *checks) {
+	if !l.has(isSTM) {
+		return
+	}
+	t := l.STM
+	if t.KeysPerTxn > 0 && uint64(t.KeysPerTxn) > l.KeySpace {
+		c.add("stm.keys", "<stm.keys> is %d, and the key space has only %s", t.KeysPerTxn, readable.Plural(l.KeySpace, "key"))
+	}
+	switch {
+	case t.Isolation >= kv.NumIsolations:
+		c.add("stm.isolation", "there is no such isolation; choose c, r, s or ss")
+	case t.Locker >= kv.NumLockers:
+		c.add("stm.locker", "there is no such locker; choose stm, lock-client or lock-rpc")
+	case t.Locker != kv.LockNone && l.Arrival != Closed:
+		c.add("stm.locker", "<stm.locker> %s makes clients wait for each other, so they cannot follow a <rate>; drop one of them", t.Locker)
+	}
+}
+
+func (l *Load) checkCleanup(c *checks) {
+	for _, of := range []struct {
+		key   string
+		asked bool
+	}{{"cleanup-compact", l.Cleanup.Compact}, {"cleanup-defragment", l.Cleanup.Defragment}} {
+		if of.asked && !l.Cleanup.Keys {
+			c.add(of.key, "<"+of.key+"> follows <cleanup>, which is not asked for; give both")
+		}
+	}
+	switch {
+	case !l.Cleanup.Keys:
+	case strings.Trim(l.Prefix, "/") == "":
+		c.add("prefix", "<prefix> is %q, and everything with that prefix is removed in the end: give a longer one", l.Prefix)
+	case !l.usesKeySpace():
+		c.add("cleanup", "<cleanup> is for operations on the key space, and this load has none")
 	}
 }

@@ -25,7 +25,7 @@ func TestDefaultLoadIsValid(t *testing.T) {
 		if k == kv.Watch {
 			continue // stands beside a load
 		}
-		if err := l.Validate(); err != nil {
+		if err := l.wrong(); err != nil {
 			t.Errorf("%s: %v", k, err)
 		}
 		if l.KeySpace != DefaultKeySpace || l.Connections != 1 || l.Clients != 1 || l.Preload {
@@ -33,7 +33,7 @@ func TestDefaultLoadIsValid(t *testing.T) {
 		}
 	}
 	l := flags(func(l *Load) { l.Total, l.Duration = 77, 0 })
-	if err := l.Validate(); err != nil || l.KeySpace != 77 {
+	if err := l.wrong(); err != nil || l.KeySpace != 77 {
 		t.Errorf("a total of 77 gives a key space of %d, %v", l.KeySpace, err)
 	}
 }
@@ -96,7 +96,7 @@ func TestValidate(t *testing.T) {
 			l.Rate.PerSecond = 5
 		},
 	} {
-		err := flags(change).Validate()
+		err := flags(change).wrong()
 		var p *Problem
 		if !errors.As(err, &p) {
 			t.Errorf("%v is not the problem: %s", err, want)
@@ -113,16 +113,16 @@ func TestValidate(t *testing.T) {
 
 func TestKeyCapacity(t *testing.T) {
 	for size, want := range map[int]uint64{0: 1, 1: 64, 2: 4096, 8: 1 << 48, 10: 1 << 60, 11: math.MaxUint64, 1 << 20: math.MaxUint64} {
-		if got := KeyCapacity(size); got != want {
+		if got := keyCapacity(size); got != want {
 			t.Errorf("%d bytes make %d keys, want %d", size, got, want)
 		}
 	}
 	exact := flags(func(l *Load) { l.KeySize, l.KeySpace = 2, 4096 })
-	if err := exact.Validate(); err != nil {
+	if err := exact.wrong(); err != nil {
 		t.Errorf("4096 keys fit 2 bytes exactly: %v", err)
 	}
 	given := flags(func(l *Load) { l.Mix[0].Kind, l.RangeKey, l.KeySize = kv.Range, []byte("a"), 0 })
-	if err := given.Validate(); err != nil {
+	if err := given.wrong(); err != nil {
 		t.Errorf("a given key needs no key space: %v", err)
 	}
 }
@@ -134,12 +134,20 @@ func TestFit(t *testing.T) {
 		{0, 5, 0, 0}, {5, 0, 0, 5}, {0, 0, 1, 0},
 	} {
 		l := flags(func(l *Load) { l.Connections, l.Clients = c.connections, c.clients })
-		w := l.Fit(c.inFlight)
+		w := l.fit(c.inFlight)
 		if l.Connections != c.want || (w != "") != (c.want != c.connections) {
 			t.Errorf("%+v: %d connections, %q", c, l.Connections, w)
 		}
-		if again := l.Fit(c.inFlight); again != "" {
+		if again := l.fit(c.inFlight); again != "" {
 			t.Errorf("%+v: a second Fit changes something: %s", c, again)
 		}
 	}
+}
+
+// wrong is the first thing that is wrong with a load.
+func (l *Load) wrong() error {
+	if found := l.problems(words{}); len(found) > 0 {
+		return found[0]
+	}
+	return nil
 }

@@ -85,9 +85,9 @@ func ParseArrival(s string) (Arrival, error) {
 
 var share = regexp.MustCompile(`^([^%]*)%\s*of\s+(\S+)$`)
 
-// ParseRate reads operations a second, such as 5000, or a share of an earlier
+// parseRate reads operations a second, such as 5000, or a share of an earlier
 // trial's throughput, such as "50% of put-leader".
-func ParseRate(s string) (Rate, error) {
+func parseRate(s string) (Rate, error) {
 	if m := share.FindStringSubmatch(s); m != nil {
 		percent, err := ParseNumber(strings.TrimSpace(m[1]))
 		return Rate{Percent: percent, Of: m[2]}, err
@@ -99,7 +99,7 @@ func ParseRate(s string) (Rate, error) {
 	return Rate{PerSecond: n}, nil
 }
 
-// String returns the rate as ParseRate reads it.
+// String returns the rate as parseRate reads it.
 func (r Rate) String() string {
 	if r.Of != "" {
 		return formatNumber(r.Percent) + "% of " + r.Of
@@ -134,12 +134,14 @@ func FormatDuration(d time.Duration) string {
 	return s
 }
 
+var errRange = errors.New("out of range")
+
 // ParseWhole reads a whole number; underscores may group its digits.
 func ParseWhole(s string) (int64, error) {
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%s is out of range", s)
+		return 0, fmt.Errorf("%s is %w", s, errRange)
 	case err != nil:
 		return 0, fmt.Errorf("%q is not a whole number", s)
 	}

@@ -63,16 +63,16 @@ func TestRatesReadBack(t *testing.T) {
 		"5000": {PerSecond: 5000}, "0.5": {PerSecond: 0.5}, "1_000": {PerSecond: 1000}, "1e4": {PerSecond: 10000},
 		"50% of put": {Percent: 50, Of: "put"}, "12.5 % of a-b": {Percent: 12.5, Of: "a-b"},
 	} {
-		got, err := ParseRate(s)
+		got, err := parseRate(s)
 		if err != nil || got != want {
 			t.Errorf("%s is %+v, %v; want %+v", s, got, err, want)
 		}
-		if back, err := ParseRate(got.String()); err != nil || back != want {
+		if back, err := parseRate(got.String()); err != nil || back != want {
 			t.Errorf("%s is written %s, which reads as %+v, %v", s, got, back, err)
 		}
 	}
 	for _, s := range []string{"", "fast", "50%", "50% of", "50% of a b", "% of a", "x% of a", "inf", "NaN"} {
-		if r, err := ParseRate(s); err == nil {
+		if r, err := parseRate(s); err == nil {
 			t.Errorf("%q is taken as %+v", s, r)
 		}
 	}

@@ -131,7 +131,7 @@ func TestMixedLoadsHaveASessionForEachClient(t *testing.T) {
 		"connections default and more": {false, "operation: put, clients: 500, new-connection: true", 500},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Parse("f.yaml", []byte("trials: [{store: etcd, "+c.rest+"}]"), ordered{shelf{}, c.ordered})
+			s, err := Parse("f.yaml", []byte("trials: [{store: etcd, "+c.rest+"}]"), ordered{shelf{}, c.ordered}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func (o ordered) Capabilities(store string) kv.Capabilities {
 
 func scaledBy(t *testing.T, factor float64, data string) *Scenario {
 	t.Helper()
-	s, err := ParseWith("f.yaml", []byte(data), shelf{}, Options{Scale: factor})
+	s, err := Parse("f.yaml", []byte(data), shelf{}, Options{Scale: factor})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,23 +238,23 @@ func TestScaleRefused(t *testing.T) {
 		if f == 0 {
 			continue
 		}
-		if _, err := ParseWith("f.yaml", Quick(), shelf{}, Options{Scale: f}); err == nil {
+		if _, err := Parse("f.yaml", Quick(), shelf{}, Options{Scale: f}); err == nil {
 			t.Errorf("%v is taken", f)
 		}
 	}
-	_, err := ParseWith("f.yaml", Quick(), shelf{}, Options{Scale: 1e9})
+	_, err := Parse("f.yaml", Quick(), shelf{}, Options{Scale: 1e9})
 	if err == nil || !strings.Contains(err.Error(), "clients is 1000000000000 and can be at most 1000000") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestOverrides(t *testing.T) {
-	s, err := ParseWith("f.yaml", Quick(), shelf{}, Options{Exec: "/opt/etcd"})
+	s, err := Parse("f.yaml", Quick(), shelf{}, Options{Exec: "/opt/etcd"})
 	if err != nil || s.Trials[0].Cluster.Exec != "/opt/etcd" {
 		t.Errorf("%v", err)
 	}
 	file := "defaults: {store: etcd, settings: {snapshot-count: 5}, baseline: {version: 1.0}}\ntrials: [{name: a, operation: put}]"
-	s, err = ParseWith("f.yaml", []byte(file), shelf{}, Options{Store: "slow", Version: "2.0"})
+	s, err = Parse("f.yaml", []byte(file), shelf{}, Options{Store: "slow", Version: "2.0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,11 +269,12 @@ func TestOverrides(t *testing.T) {
 		"f.yaml:1:12: --store slow cannot replace what a trial itself says: here store is etcd":         {Options{Store: "slow"}, "trials: [{ store: etcd, operation: put}]"},
 		"f.yaml:2:11: --exec /x cannot replace what a trial itself says: here version is 1.0":           {Options{Exec: "/x"}, "defaults: {store: etcd}\ntrials: [{version: 1.0, operation: put}]"},
 		"f.yaml: --exec names one server, and the trials are of several stores (etcd, slow); say it in": {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put}, {store: slow, name: b, operation: put}]"},
+		"f.yaml: --exec names one server, and the trials are of several stores (etcd, slow); say":       {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put, baseline: {store: slow}}]"},
 		"f.yaml:1:11: --exec is for clusters that are started, and this trial's runs already":           {Options{Exec: "/x"}, "trials: [{endpoints: 'a:1', store: etcd, operation: put}]"},
 		"there is no store \"redis\"": {Options{Store: "redis"}, "defaults: {store: etcd}\ntrials: [{operation: put}]"},
 		"--exec and --version both":   {Options{Exec: "/x", Version: "1"}, string(Quick())},
 	} {
-		_, err := ParseWith("f.yaml", []byte(c.file), shelf{}, c.o)
+		_, err := Parse("f.yaml", []byte(c.file), shelf{}, c.o)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

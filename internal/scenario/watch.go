@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -11,23 +10,23 @@ import (
 
 // The most that can be asked for of what stands beside a load.
 const (
-	MaxWatchers = MaxWatched
-	// MaxWatched bounds the watchers times the keys that each watches: what has
+	MaxWatchers = maxWatched
+	// maxWatched bounds the watchers times the keys that each watches: what has
 	// come of each is remembered.
-	MaxWatched = 4 << 20
-	// MaxEarlierEvents bounds what watchers are to catch up with.
-	MaxEarlierEvents = 1_000_000
-	// LeastWatchedValue is the size in bytes from which on a value says which
+	maxWatched = 4 << 20
+	// maxEarlierEvents bounds what watchers are to catch up with.
+	maxEarlierEvents = 1_000_000
+	// leastWatchedValue is the size in bytes from which on a value says which
 	// write it is of.
-	LeastWatchedValue = 16
+	leastWatchedValue = 16
 )
 
 // noWatch is the value of watch that takes a default's watchers away.
 const noWatch = "none"
 
 // setWatch reads what is watched beside the load.
-func setWatch(d *draft, n *node) error {
-	d.load.Watch, d.watchAll = nil, false
+func setWatch(d *draft, key string, n *node) error {
+	d.load.Watch = nil
 	if n.kind == scalar && n.text == noWatch {
 		return nil
 	}
@@ -36,7 +35,7 @@ func setWatch(d *draft, n *node) error {
 	}
 	w := &Watch{Streams: 1}
 	d.load.Watch = w
-	switch err := readEntries(d, "watch", n); {
+	switch err := readEntries(d, key, n); {
 	case err != nil:
 		return err
 	case n.field("watchers") == n && !n.flag:
@@ -47,98 +46,11 @@ func setWatch(d *draft, n *node) error {
 	return nil
 }
 
-func setWatchKey(d *draft, n *node) error {
-	s, err := n.word("watch.key")
-	if err == nil && s == "" {
-		err = n.at.errorf("%s", d.called.fill("<watch.key> is empty, and a key has at least one byte"))
-	}
-	d.load.Watch.Key = []byte(s)
-	return err
-}
-
-// spanOfWatcher is a number, or all of the key space.
-type spanOfWatcher struct{ typed[uint64] }
-
-// all stands for the whole key space.
-const all = "all"
-
-func (v spanOfWatcher) read(d *draft, key string, n *node) error {
-	if d.watchAll = n.kind == scalar && n.text == all; d.watchAll {
-		return nil
-	}
-	if _, err := n.whole(""); err != nil {
-		return n.at.errorf("%s must be a whole number or all, not %s", key, n.what())
-	}
-	return v.typed.read(d, key, n)
-}
-
-func (v spanOfWatcher) parse(l *Load, s string) error {
-	if s == all {
-		return nil
-	}
-	return v.typed.parse(l, s)
-}
-
-// encode has the number of a watcher's keys always: files say none for 1.
-func (v spanOfWatcher) encode(l *Load) any {
-	if l.Watch == nil || len(l.Watch.Key) > 0 {
-		return nil
-	}
-	return max(l.Watch.Span, 1)
-}
-
-func (v spanOfWatcher) text(l *Load) string {
-	if l.Watch == nil {
-		return ""
-	}
-	return strconv.FormatUint(max(l.Watch.Span, 1), 10)
-}
-
-func earlierEvents() value {
-	t := whole(watchField(func(w *Watch) *uint32 { return &w.Expect }), 1, MaxEarlierEvents)
-	t.optional = true
-	t.form.check = nil // when it is read: 0 is none
-	t.form.read = func(d *draft, key string, n *node) (uint32, error) {
-		i, err := n.whole(key)
-		switch {
-		case err != nil:
-		case i < 1:
-			err = n.at.errorf("%s", d.called.outOf(key, n.text, "at least 1"))
-		case i > MaxEarlierEvents:
-			err = n.at.errorf("%s is %d and can be at most %d", d.called.of(key), i, MaxEarlierEvents)
-		}
-		return uint32(max(min(i, MaxEarlierEvents), 0)), err
-	}
-	return t
-}
-
-// settleWatch fits what is watched to the key space.
-func (b *builder) settleWatch() {
+// checkWatchKey refuses a watched key that somebody asked for and that looks like
+// one of the load's.
+func (b *builder) checkWatchKey() {
 	w := b.load.Watch
-	if w == nil {
-		return
-	}
-	if b.scaledFrom != nil {
-		w.WatchedKeys = min(w.WatchedKeys, b.load.KeySpace)
-	}
-	if b.watchAll && len(w.Key) == 0 && w.WatchedKeys == 0 { // else it is refused
-		w.WatchedKeys, w.Span = 1, b.load.KeySpace
-	}
-}
-
-// checkWatch refuses what only a file can say wrong.
-func (b *builder) checkWatch() {
-	w := b.load.Watch
-	if w == nil {
-		return
-	}
-	of := b.place("watch.keys-per-watcher")
-	switch own := len(b.load.Prefix) + b.load.KeySize; {
-	case b.watchAll && len(w.Key) == 0 && w.Span == 0:
-		b.failf(of, "with <watch.keys-per-watcher>: all each watcher watches the whole key space, so <watch.watched-keys> means nothing; drop one of them")
-	case b.watchAll && len(w.Key) > 0:
-		b.failf(of, "<watch.key> is the one key that all watch, so <watch.keys-per-watcher> means nothing; drop one of them")
-	case b.asksFor("watch") && len(w.Key) == own && strings.HasPrefix(string(w.Key), b.load.Prefix):
+	if w != nil && b.asked.has("watch") && len(w.Key) == len(b.load.Prefix)+b.load.KeySize && strings.HasPrefix(string(w.Key), b.load.Prefix) {
 		b.failf(b.place("watch.key"), "<watch.key> %q looks like a key of the load, which are %s; give it another length", w.Key, b.load.keyShape())
 	}
 }
@@ -218,13 +130,15 @@ func (l *Load) checkWatched(c *checks) {
 	case w.AtWindow && w.Start == 0:
 		c.add("watch.created-in-window", "<watch.created-in-window> is for a <watch.key> of its own: of the load's keys, events of writes before the watchers were there would count as lost")
 	}
-	if w.WatchedKeys > l.KeySpace {
+	if w.Span == wholeSpace {
+		c.add("watch.keys-per-watcher", "with <watch.keys-per-watcher>: all each watcher watches the whole key space, so <watch.watched-keys> means nothing; drop one of them")
+	} else if w.WatchedKeys > l.KeySpace {
 		c.add("watch.watched-keys", "<watch.watched-keys> is %d, and the key space has only %s", w.WatchedKeys, readable.Plural(l.KeySpace, "key"))
-	} else if span := min(max(w.Span, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > MaxWatched/uint64(w.Watchers) {
-		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, readable.Plural(span, "key"), MaxWatched)
+	} else if span := min(max(w.Span, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > maxWatched/uint64(w.Watchers) {
+		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, readable.Plural(span, "key"), maxWatched)
 	}
-	if l.has(kv.Kind.Writes) && l.ValueSize < LeastWatchedValue {
-		c.add("value-size", "<value-size> is %d B, and an event tells which write it is of by its value, for which %d bytes are needed", l.ValueSize, LeastWatchedValue)
+	if l.has(kv.Kind.Writes) && l.ValueSize < leastWatchedValue {
+		c.add("value-size", "<value-size> is %d B, and an event tells which write it is of by its value, for which %d bytes are needed", l.ValueSize, leastWatchedValue)
 	}
 }
 
@@ -244,7 +158,7 @@ func (l *Load) watchWarnings() (out []string) {
 	return out
 }
 
-// watchLabel is how the plan names what is watched.
+// watchLabel is how a dry run names what is watched.
 func (l *Load) watchLabel() string {
 	w := l.Watch
 	if w == nil {

@@ -53,8 +53,8 @@ func TestWatchKeys(t *testing.T) {
 
 // A value from which on values are unique is what an event needs.
 func TestLeastWatchedValue(t *testing.T) {
-	if LeastWatchedValue != verdict.MinUniqueSize {
-		t.Errorf("values are unique from %d bytes, and watched from %d", verdict.MinUniqueSize, LeastWatchedValue)
+	if leastWatchedValue != verdict.MinUniqueSize {
+		t.Errorf("values are unique from %d bytes, and watched from %d", verdict.MinUniqueSize, leastWatchedValue)
 	}
 }
 
@@ -101,9 +101,9 @@ trials:
   - {name: some, operation: put, watch: {watchers: %d, watched-keys: %d, keys-per-watcher: %s}}
   - {name: all, operation: put, watch: {watchers: %d, keys-per-watcher: all}}
   - {name: stm, operation: stm, stm: {keys: %d}}
-`, total, watchers, watched, span, watchers, 1+r.IntN(min(total, MaxSTMKeys)))
+`, total, watchers, watched, span, watchers, 1+r.IntN(min(total, maxSTMKeys)))
 		for _, factor := range []float64{0, 0.0001, r.Float64(), 1, 1 + r.Float64()} {
-			s, err := ParseWith("f.yaml", []byte(file), shelf{}, Options{Scale: factor})
+			s, err := Parse("f.yaml", []byte(file), shelf{}, Options{Scale: factor})
 			if err != nil {
 				t.Fatalf("scaled by %v: %v\n%s", factor, err, file)
 			}
@@ -115,7 +115,7 @@ trials:
 				t.Fatalf("of %d keys are watched %+v", some.KeySpace, some.Watch)
 			}
 			for i := range s.Trials {
-				if err := s.Trials[i].Load.Validate(); err != nil {
+				if err := s.Trials[i].Load.wrong(); err != nil {
 					t.Fatalf("%s scaled by %v: %v", s.Trials[i].Name, factor, err)
 				}
 			}
@@ -131,7 +131,7 @@ func TestSTMKeys(t *testing.T) {
 	}
 	// As etcd's benchmark has it, none writes: half of one key is no key.
 	plain, _ := one(t, "operation: stm")
-	if plain.Load.STM != nil || len(plain.Notes) != 1 || plain.Notes[0] != "No transaction writes: 50 percent (stm.write-percent) of 1 key (stm.keys) is no whole key." {
+	if plain.Load.STM == nil || *plain.Load.STM != DefaultSTM() || len(plain.Notes) != 1 || plain.Notes[0] != "No transaction writes: 50 percent (stm.write-percent) of 1 key (stm.keys) is no whole key." {
 		t.Errorf("by default %+v, %q", plain.Load.STM, plain.Notes)
 	}
 	if part, _ := one(t, "operation: stm", "stm: {keys: 2}"); part.Load.STM.WritePercent != 50 || part.Load.STM.Isolation != kv.RepeatableReads || len(part.Notes) != 0 {
@@ -140,6 +140,11 @@ func TestSTMKeys(t *testing.T) {
 	s := parse(t, "f.yaml", "defaults: {store: etcd, stm: {keys: 2}}\ntrials: [{operation: put}, {name: '{operation}-{stm}', operation: stm, matrix: {stm: [{locker: stm}, {locker: lock-client}]}}]")
 	if diff := cmp.Diff([]string{"put", "stm-locker=lock-client", "stm-locker=stm"}, names(s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, trial := range s.Trials {
+		if stm := trial.Load.STM; (trial.Name == "put") != (stm == nil) {
+			t.Errorf("what %s has of stm is %+v", trial.Name, stm)
+		}
 	}
 }
 

@@ -1,6 +1,12 @@
 package store
 
-import "time"
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+)
 
 // LaunchSpec is what a cluster is to be made of.
 type LaunchSpec struct {
@@ -17,6 +23,37 @@ type MemberPlace struct {
 	Host  string // an IP address
 	Ports []int  // as many as Launch asked for with PortsPerMember
 	Dir   string // absolute; the member's own folder, made by the caller
+}
+
+// Address is HOST:PORT of one of the member's ports, by its place in Ports.
+func (m MemberPlace) Address(port int) string {
+	return net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[port]))
+}
+
+// Process is the member's process with all that is the same in every store: its
+// folders, its log, and the port for clients, the first one.
+func (m MemberPlace) Process(path string) Process {
+	return Process{
+		Name: m.Name, Endpoint: m.Address(0), Path: path, Dir: m.Dir,
+		DataDir: filepath.Join(m.Dir, "data"), LogFile: filepath.Join(m.Dir, m.Name+".log"),
+	}
+}
+
+// Check returns what is wrong with the members' places as one sentence. The
+// product is the server's name.
+func (s *LaunchSpec) Check(product string) error {
+	if len(s.Members) == 0 {
+		return fmt.Errorf("a cluster of %s needs at least one member", product)
+	}
+	for _, m := range s.Members {
+		if len(m.Ports) < PortsPerMember {
+			return fmt.Errorf("the member %s of %s has %d ports, and needs %d ports", m.Name, product, len(m.Ports), PortsPerMember)
+		}
+		if !filepath.IsAbs(m.Dir) {
+			return fmt.Errorf("the folder of the member %s of %s, %s, is not an absolute path", m.Name, product, m.Dir)
+		}
+	}
+	return nil
 }
 
 // PortsPerMember is how many ports a MemberPlace carries: client, peer, and

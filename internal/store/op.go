@@ -11,13 +11,16 @@ type Op struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
 	Key         []byte
-	Value       []byte   // Put, CAS
-	Revision    int64    // CAS: the version that the key must have: 0 for none at all, -1 if not known, so that it is read first
-	Pairs       []Pair   // Txn: what it writes, all or nothing
-	Lease       int64    // KeepAlive: the session's or lease's number
-	Range       *RangeOp // Range, TxnGet: the interval that begins with Key
-	STM         *STMOp   // STM
-	Watch       *WatchOp // Watch: of the interval that begins with Key
+	Value       []byte // Put, CAS
+	// Revision is the version that the key must have (CAS): 0 for none at all, -1 if
+	// it is not known. That is read first, or tried as 0 where a conflict says the
+	// version, as etcd's does.
+	Revision int64
+	Pairs    []Pair   // Txn: what it writes, all or nothing
+	Lease    int64    // KeepAlive: the session's or lease's number
+	Range    *RangeOp // Range, TxnGet: the interval that begins with Key
+	STM      *STMOp   // STM
+	Watch    *WatchOp // Watch: of the interval that begins with Key
 }
 
 // Pair is a key and the value to write to it.

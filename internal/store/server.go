@@ -86,6 +86,33 @@ type ServerCheck struct {
 	Sums map[string]string
 }
 
+// Pick completes the source for the version that is asked for (see PickVersion):
+// {version} in Args and Check stands for it, and Files are those below the folder
+// server. Building a GoModule needs Go.
+func (s ServerSource) Pick(asked string) (ServerSource, error) {
+	v, err := PickVersion(s.Store, asked, s.Versions)
+	if err != nil {
+		return ServerSource{}, err
+	}
+	s.Version = v
+	if s.Kind == GoModule {
+		s.Tools = append(s.Tools, Tool{
+			Name:    "go",
+			Missing: fmt.Sprintf("building the server of %s needs Go 1.26 or newer: install it from https://go.dev/dl, or give the path of a binary with --exec", s.Store),
+		})
+	}
+	for _, text := range []*string{&s.Check.Module, &s.Check.Says} {
+		*text = strings.ReplaceAll(*text, "{version}", v)
+	}
+	for _, list := range [][]string{s.Args, s.Check.Holds} {
+		for i := range list {
+			list[i] = strings.ReplaceAll(list[i], "{version}", v)
+		}
+	}
+	s.Files, err = fs.Sub(s.Files, "server")
+	return s, err
+}
+
 // PickVersion returns the version of a store's server that was asked for, with
 // or without a leading v, or the first of those known when none was. The error
 // says which are known.

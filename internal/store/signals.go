@@ -54,61 +54,49 @@ const (
 	FullStateReceived SignalKind = "full_state_received" // by a member that was
 )
 
+// sentences are how Says has each kind, the ones that disturb most first.
+var sentences = [...]struct {
+	kind SignalKind
+	says string
+}{
+	{Elected, "was elected leader"},
+	{QuotaReached, "had used up its space quota"},
+	{LeaderLost, "lost its leader"},
+	{ElectionStarted, "stood for election"},
+	{VoteWon, "won the vote for a leader"},
+	{LeaderFound, "followed a new leader"},
+	{FullStateReceived, "received the whole state from another member"},
+	{FullStateSent, "sent its whole state to another member"},
+	{SlowFsync, "synced its log slowly"},
+	{Overloaded, "was overloaded: heartbeats were late"},
+	{GCPause, "paused for garbage collection"},
+	{SlowApply, "applied or read slowly"},
+	{SlowRead, "waited for the leader before it could serve a read"},
+	{Defragmentation, "defragmented its database"},
+	{Compaction, "compacted its database"},
+	{SnapshotSkipped, "skipped a snapshot, because the one before was still being written"},
+	{SnapshotStarted, "began a snapshot"},
+	{SnapshotDone, "wrote a snapshot"},
+	{SnapshotDeleted, "deleted an old snapshot"},
+	{LogRolled, "began a new log file"},
+	{LogTruncated, "truncated its log"},
+}
+
 // SignalKinds lists all kinds, the ones that disturb most first.
-func SignalKinds() []SignalKind {
-	return []SignalKind{
-		Elected, QuotaReached, LeaderLost, ElectionStarted, VoteWon, LeaderFound, FullStateReceived, FullStateSent,
-		SlowFsync, Overloaded, GCPause, SlowApply, SlowRead, Defragmentation, Compaction, SnapshotSkipped,
-		SnapshotStarted, SnapshotDone, SnapshotDeleted, LogRolled, LogTruncated,
+func SignalKinds() (kinds []SignalKind) {
+	for _, s := range sentences {
+		kinds = append(kinds, s.kind)
 	}
+	return kinds
 }
 
 // Says completes a sentence that begins with the member's name, such as "was
 // elected leader". A kind that is not known says its own name.
 func (k SignalKind) Says() string {
-	switch k {
-	case ElectionStarted:
-		return "stood for election"
-	case Elected:
-		return "was elected leader"
-	case LeaderLost:
-		return "lost its leader"
-	case VoteWon:
-		return "won the vote for a leader"
-	case LeaderFound:
-		return "followed a new leader"
-	case SnapshotStarted:
-		return "began a snapshot"
-	case SnapshotDone:
-		return "wrote a snapshot"
-	case SnapshotSkipped:
-		return "skipped a snapshot, because the one before was still being written"
-	case SnapshotDeleted:
-		return "deleted an old snapshot"
-	case LogRolled:
-		return "began a new log file"
-	case LogTruncated:
-		return "truncated its log"
-	case SlowFsync:
-		return "synced its log slowly"
-	case SlowApply:
-		return "applied or read slowly"
-	case SlowRead:
-		return "waited for the leader before it could serve a read"
-	case Compaction:
-		return "compacted its database"
-	case Defragmentation:
-		return "defragmented its database"
-	case QuotaReached:
-		return "had used up its space quota"
-	case GCPause:
-		return "paused for garbage collection"
-	case Overloaded:
-		return "was overloaded: heartbeats were late"
-	case FullStateSent:
-		return "sent its whole state to another member"
-	case FullStateReceived:
-		return "received the whole state from another member"
+	for _, s := range sentences {
+		if s.kind == k {
+			return s.says
+		}
 	}
 	return "reported " + string(k)
 }

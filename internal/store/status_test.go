@@ -34,7 +34,7 @@ func TestTimeout(t *testing.T) {
 
 type wish struct{ N int }
 
-func (w *wish) check() error {
+func (w *wish) Check() error {
 	if w.N < 0 {
 		return errors.New("N is negative")
 	}
@@ -48,26 +48,25 @@ func TestSettings(t *testing.T) {
 			return nil
 		}
 	}
-	decoded := func(decode func(any) error) (any, error) { return DecodeSettings(decode, (*wish).check) }
-	if v, err := decoded(nil); err != nil || v.(*wish).N != 0 {
+	if v, err := DecodeSettings[wish](nil); err != nil || v.(*wish).N != 0 {
 		t.Errorf("%v %v", v, err)
 	}
-	if v, err := decoded(of(7)); err != nil || v.(*wish).N != 7 {
+	if v, err := DecodeSettings[wish](of(7)); err != nil || v.(*wish).N != 7 {
 		t.Errorf("%v %v", v, err)
 	}
-	if v, err := decoded(of(-1)); err == nil || v != nil {
+	if v, err := DecodeSettings[wish](of(-1)); err == nil || v != nil {
 		t.Errorf("%v %v", v, err)
 	}
-	if v, err := decoded(func(any) error { return errors.New("no YAML") }); err == nil || v != nil {
+	if v, err := DecodeSettings[wish](func(any) error { return errors.New("no YAML") }); err == nil || v != nil {
 		t.Errorf("%v %v", v, err)
 	}
-	if s, err := SettingsOf(nil, "my settings", (*wish).check); err != nil || s.N != 0 {
+	if s, err := SettingsOf[wish](nil); err != nil || s.N != 0 {
 		t.Errorf("%v %v", s, err)
 	}
-	if s, err := SettingsOf(&wish{N: 2}, "my settings", (*wish).check); err != nil || s.N != 2 {
+	if s, err := SettingsOf[wish](&wish{N: 2}); err != nil || s.N != 2 {
 		t.Errorf("%v %v", s, err)
 	}
-	if _, err := SettingsOf(3, "my settings", (*wish).check); err == nil || err.Error() != "these are not my settings but int" {
+	if _, err := SettingsOf[wish](3); err == nil || err.Error() != "the settings are int, and not *store.wish" {
 		t.Error(err)
 	}
 }

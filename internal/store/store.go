@@ -53,6 +53,14 @@ type Access struct {
 	DialTimeout time.Duration
 }
 
+// URL is that of a server at an endpoint, HOST:PORT, over HTTP.
+func (a *Access) URL(endpoint string) string {
+	if a.TLS != nil {
+		return "https://" + endpoint
+	}
+	return "http://" + endpoint
+}
+
 // Admin asks about a cluster and maintains it.
 type Admin interface {
 	// Status asks every endpoint, all at the same time: one that accepts a

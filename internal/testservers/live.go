@@ -75,7 +75,8 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 		if c.Change != nil {
 			c.Change(&p)
 		}
-		l.start(t, p)
+		l.Processes = append(l.Processes, Process(t, p))
+		l.Endpoints = append(l.Endpoints, p.Endpoint)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), max(patience, launch.StartTimeout))
 	defer cancel()
@@ -85,15 +86,14 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	return l
 }
 
-func (l *Live) start(t testing.TB, p store.Process) {
+// Process starts what a Launch says, which does not outlive the test.
+func Process(t testing.TB, p store.Process) host.Process {
 	t.Helper()
 	write(t, p)
 	process, err := host.NewLocal(nil, nil).Start(t.Context(), host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Processes = append(l.Processes, process)
-	l.Endpoints = append(l.Endpoints, p.Endpoint)
 	t.Cleanup(func() {
 		_ = process.Signal(context.Background(), host.Kill)
 		<-process.Exited()
@@ -102,6 +102,7 @@ func (l *Live) start(t testing.TB, p store.Process) {
 			t.Logf("%s: ...%s", p.Name, text[max(0, len(text)-3000):])
 		}
 	})
+	return process
 }
 
 // Places gives each member ports that are the test's own, and a folder.

@@ -255,7 +255,7 @@ type Figures struct {
 	Misses       uint64
 	FoundNothing []string // of each kind whose successes all were misses: how many, and the kind, as "7 get"
 	WrongAnswers uint64   // the warm-up's included
-	Untold       uint64   // of members and terms beyond those that are kept apart; the warm-up's included
+	Unreported   uint64   // of members and terms beyond those that are kept apart; the warm-up's included
 	// Done is the successes done inside the window, whenever they were due.
 	Done uint64
 	// Halves are the window's two, of its whole seconds.

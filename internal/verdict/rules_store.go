@@ -64,8 +64,8 @@ func membersDisagree(f *Figures) finding {
 // inventedMembers: a cluster has few members and elects seldom. What names more
 // is no cluster, or one whose figures by role are not known.
 func inventedMembers(f *Figures) finding {
-	if f.Untold == 0 {
+	if f.Unreported == 0 {
 		return fine()
 	}
-	return suspect("the answers named more members or terms than a cluster has: %d operations are of none of the %d that are kept apart", f.Untold, measure.MaxTold)
+	return suspect("the answers named more members or terms than a cluster has: %d operations are of none of the %d that are kept apart", f.Unreported, measure.MaxReported)
 }

@@ -148,7 +148,7 @@ func TestRules(t *testing.T) {
 		{18, "no preload", false, func(f *Figures) { f.Misses, f.Preloaded = 1, false }, Valid},
 		{18, "deletes", false, func(f *Figures) { f.Misses, f.Deletes = 1, true }, Valid},
 		{18, "one kind found nothing", false, func(f *Figures) { f.Misses, f.FoundNothing, f.Writes, f.Deletes = 7, []string{"7 delete"}, true, true }, Suspect},
-		{24, "a member too many", false, func(f *Figures) { f.Untold = 1 }, Suspect},
+		{24, "a member too many", false, func(f *Figures) { f.Unreported = 1 }, Suspect},
 		{19, "interrupted", false, func(f *Figures) { f.Interrupted = true }, Suspect},
 
 		{20, "an event before its write", true, func(f *Figures) { f.Events.Impossible, f.Events.Untimed = 1, 1 }, Invalid},

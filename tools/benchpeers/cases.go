@@ -98,13 +98,12 @@ func closed(store, name, title string, kind kv.Kind, level kv.Consistency, conne
 	}
 }
 
-// soakCases are those of --soak, with their windows.
-func soakCases() ([]peer.Case, map[string]time.Duration) {
-	base := cases()[0]
-	short, long := base, base
-	short.Name, short.Title, short.Once = compare.CaseSoakShort, "local range, 100 x 10, one minute", true
-	long.Name, long.Title, long.Once = compare.CaseSoakLong, "local range, 100 x 10, ten minutes", true
-	return []peer.Case{short, long}, map[string]time.Duration{short.Name: time.Minute, long.Name: 10 * time.Minute}
+// soakCases are those of --soak.
+func soakCases() []peer.Case {
+	short, long := cases()[0], cases()[0]
+	short.Name, short.Title, short.Takes = compare.CaseSoakShort, "local range, 100 x 10, one minute", time.Minute
+	long.Name, long.Title, long.Takes = compare.CaseSoakLong, "local range, 100 x 10, ten minutes", 10*time.Minute
+	return []peer.Case{short, long}
 }
 
 // choices are what --only takes: cases, and groups and stores for all their cases.
@@ -155,8 +154,8 @@ func checkNames(only []string) error {
 	return nil
 }
 
-// chosen are the cases to be measured, and windows that differ from --seconds.
-func (o options) chosen() ([]peer.Case, map[string]time.Duration) {
+// chosen are the cases to be measured.
+func (o options) chosen() []peer.Case {
 	if o.soak {
 		return soakCases()
 	}
@@ -166,5 +165,5 @@ func (o options) chosen() ([]peer.Case, map[string]time.Duration) {
 			return !slices.ContainsFunc([]string{c.Name, c.Group, c.Store}, func(name string) bool { return slices.Contains(o.only, name) })
 		})
 	}
-	return all, nil
+	return all
 }

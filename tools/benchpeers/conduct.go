@@ -21,7 +21,6 @@ type comparison struct {
 	options
 	place   *place
 	cases   []peer.Case
-	windows map[string]time.Duration // of cases that have their own
 	peers   []peer.Peer
 	stores  []string // that were measured, with their versions
 	results compare.Results
@@ -36,8 +35,7 @@ func conduct(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return fmt.Errorf("our own binary cannot be found: %w", err)
 	}
-	c := &comparison{options: o}
-	c.cases, c.windows = o.chosen()
+	c := &comparison{options: o, cases: o.chosen()}
 	c.say("building quorumbench")
 	if c.place, err = newPlace(o); err != nil {
 		return err
@@ -71,8 +69,8 @@ func (c *comparison) choosePeers(ctx context.Context, self string) {
 		if !slices.ContainsFunc(c.cases, p.Does) {
 			continue
 		}
-		if err := p.Available(); err != nil {
-			c.note("%s is left out: %v", p.Name(), err)
+		if p.Missing != nil {
+			c.note("%s is left out: %v", p.Name, p.Missing)
 			continue
 		}
 		c.peers = append(c.peers, p)
@@ -174,7 +172,7 @@ func (c *comparison) inRounds(ctx context.Context, b *bed, cases []peer.Case) er
 			}
 			able := slices.DeleteFunc(slices.Clone(c.peers), func(p peer.Peer) bool { return !p.Does(k) })
 			for _, p := range compare.Rotated(able, round) {
-				prefix := fmt.Sprintf("round %d of %d, %s, %s: ", round+1, rounds, k.Title, p.Name())
+				prefix := fmt.Sprintf("round %d of %d, %s, %s: ", round+1, rounds, k.Title, p.Name)
 				if err := c.one(ctx, b, round, prefix, k, p); err != nil {
 					return err
 				}
@@ -209,7 +207,7 @@ func (c *comparison) one(ctx context.Context, b *bed, round int, prefix string, 
 		c.say(prefix + err.Error())
 		return nil
 	}
-	c.results.Add(compare.Run{Round: round, Case: k.Name, Peer: p.Name(), Figures: figures})
+	c.results.Add(compare.Run{Round: round, Case: k.Name, Peer: p.Name, Figures: figures})
 	c.say(prefix + figures.String())
 	return nil
 }
@@ -217,9 +215,6 @@ func (c *comparison) one(ctx context.Context, b *bed, round int, prefix string, 
 // run has one peer do one case.
 func (c *comparison) run(ctx context.Context, b *bed, k peer.Case, p peer.Peer) (peer.Figures, error) {
 	seconds := c.seconds
-	if own, ok := c.windows[k.Name]; ok {
-		seconds = own
-	}
 	if k.Takes > 0 {
 		seconds = k.Takes
 	}

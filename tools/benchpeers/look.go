@@ -25,98 +25,87 @@ const lookTimeout = 10 * time.Second
 
 // look reads a key space with a client that is not ours: all its keys must be
 // there, and the first one's value have its size. It returns the first key.
-func look(ctx context.Context, storeName, endpoint string, s peer.Space) (key string, err error) {
+func look(ctx context.Context, storeName, endpoint string, s peer.Space) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	var found int // keys
-	var value []byte
-	switch storeName {
-	case etcd.Name:
-		key, value, found, err = lookEtcd(ctx, endpoint, s)
-	case zookeeper.Name:
-		key, value, found, err = lookZooKeeper(endpoint, s)
-	case consul.Name:
-		key, value, found, err = lookConsul(ctx, endpoint, s)
-	case etcdv2.Name:
-		key, value, found, err = lookEtcdV2(ctx, endpoint, s)
-	default:
-		err = fmt.Errorf("no client for %s is known here", storeName)
+	// Each returns all keys, or more, and reads one.
+	client, ok := map[string]func(ctx context.Context, endpoint, prefix string) (keys []string, read func(key string) ([]byte, error), err error){
+		etcd.Name: lookEtcd, zookeeper.Name: lookZooKeeper, consul.Name: lookConsul, etcdv2.Name: lookEtcdV2,
+	}[storeName]
+	if !ok {
+		return "", fmt.Errorf("no client for %s is known here", storeName)
 	}
-	switch {
-	case err != nil:
+	keys, read, err := client(ctx, endpoint, s.Prefix)
+	if err != nil {
 		return "", err
-	case found != s.Keys:
-		return "", fmt.Errorf("there are %d keys instead of %d", found, s.Keys)
-	case len(value) != valueSize:
-		return "", fmt.Errorf("a value has %d bytes instead of %d", len(value), valueSize)
 	}
-	return key, nil
+	keys = slices.DeleteFunc(keys, func(key string) bool { return !strings.HasPrefix(key, s.Prefix) })
+	if len(keys) != s.Keys {
+		return "", fmt.Errorf("there are %d keys instead of %d", len(keys), s.Keys)
+	}
+	key := slices.Min(keys)
+	value, err := read(key)
+	if err == nil && len(value) != valueSize {
+		err = fmt.Errorf("a value has %d bytes instead of %d", len(value), valueSize)
+	}
+	return key, err
 }
 
-func lookEtcd(ctx context.Context, endpoint string, s peer.Space) (key string, value []byte, found int, err error) {
+func lookEtcd(ctx context.Context, endpoint, prefix string) (keys []string, read func(string) ([]byte, error), err error) {
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: lookTimeout, Logger: zap.NewNop()})
 	if err != nil {
-		return "", nil, 0, err
+		return nil, nil, err
 	}
 	defer func() { _ = c.Close() }()
-	answer, err := c.Get(ctx, s.Prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
-	if err != nil || len(answer.Kvs) == 0 {
-		return "", nil, 0, err
+	answer, err := c.Get(ctx, prefix, clientv3.WithPrefix())
+	if err != nil {
+		return nil, nil, err
 	}
-	return string(answer.Kvs[0].Key), answer.Kvs[0].Value, int(answer.Count), nil
+	values := map[string][]byte{}
+	for _, kv := range answer.Kvs {
+		keys = append(keys, string(kv.Key))
+		values[string(kv.Key)] = kv.Value
+	}
+	return keys, func(key string) ([]byte, error) { return values[key], nil }, nil
 }
 
-func lookZooKeeper(endpoint string, s peer.Space) (key string, value []byte, found int, err error) {
+func lookZooKeeper(ctx context.Context, endpoint, _ string) (keys []string, read func(string) ([]byte, error), err error) {
 	c, err := peer.ConnectZooKeeper(endpoint)
 	if err != nil {
-		return "", nil, 0, err
+		return nil, nil, err
 	}
-	// It ends calls that would wait for ever.
-	late := time.AfterFunc(lookTimeout, c.Close)
-	defer late.Stop()
-	defer c.Close()
-	names, _, err := c.Children("/")
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, s.Prefix) })
-	if err != nil || len(names) == 0 {
-		return "", nil, 0, err
-	}
-	key = slices.Min(names)
-	value, _, err = c.Get("/" + key)
-	return key, value, len(names), err
+	context.AfterFunc(ctx, c.Close) // which ends calls that would wait for ever
+	keys, _, err = c.Children("/")
+	return keys, func(key string) ([]byte, error) {
+		value, _, err := c.Get("/" + key)
+		return value, err
+	}, err
 }
 
-func lookConsul(ctx context.Context, endpoint string, s peer.Space) (key string, value []byte, found int, err error) {
-	var keys []string
-	if err := fetch(ctx, "http://"+endpoint+"/v1/kv/"+s.Prefix+"?keys", &keys); err != nil || len(keys) == 0 {
-		return "", nil, 0, err
-	}
-	target, _ := peer.LocalRead(consul.Name, keys[0])
-	value, err = download(ctx, "http://"+endpoint+target)
-	return keys[0], value, len(keys), err
+func lookConsul(ctx context.Context, endpoint, prefix string) (keys []string, read func(string) ([]byte, error), err error) {
+	err = fetch(ctx, "http://"+endpoint+"/v1/kv/"+prefix+"?keys", &keys)
+	return keys, func(key string) ([]byte, error) {
+		target, _ := peer.LocalRead(consul.Name, key)
+		return download(ctx, "http://"+endpoint+target)
+	}, err
 }
 
-func lookEtcdV2(ctx context.Context, endpoint string, s peer.Space) (key string, value []byte, found int, err error) {
-	type node struct{ Key, Value string }
-	var root struct{ Node struct{ Nodes []node } }
-	if err := fetch(ctx, "http://"+endpoint+"/v2/keys/?sorted=true", &root); err != nil {
-		return "", nil, 0, err
+func lookEtcdV2(ctx context.Context, endpoint, _ string) (keys []string, read func(string) ([]byte, error), err error) {
+	type node struct {
+		Key, Value string
+		Nodes      []node
 	}
+	var root struct{ Node node }
+	err = fetch(ctx, "http://"+endpoint+"/v2/keys/?sorted=true", &root)
 	for _, n := range root.Node.Nodes {
-		name := strings.TrimPrefix(n.Key, "/")
-		if !strings.HasPrefix(name, s.Prefix) {
-			continue
-		}
-		if found++; found == 1 {
-			key = name
-		}
+		keys = append(keys, strings.TrimPrefix(n.Key, "/"))
 	}
-	if found == 0 {
-		return "", nil, 0, nil
-	}
-	target, _ := peer.LocalRead(etcdv2.Name, key)
-	var answer struct{ Node node }
-	err = fetch(ctx, "http://"+endpoint+target, &answer)
-	return key, []byte(answer.Node.Value), found, err
+	return keys, func(key string) ([]byte, error) {
+		target, _ := peer.LocalRead(etcdv2.Name, key)
+		var answer struct{ Node node }
+		err := fetch(ctx, "http://"+endpoint+target, &answer)
+		return []byte(answer.Node.Value), err
+	}, err
 }
 
 // fetch gets a JSON document.

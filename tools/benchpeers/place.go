@@ -68,4 +68,4 @@ func (p *place) prepare(ctx context.Context) (err error) {
 }
 
 // close removes every file.
-func (p *place) close() error { return p.claim.Release(context.Background(), false) }
+func (p *place) close() error { return p.claim.Release(context.Background()) }

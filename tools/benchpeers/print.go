@@ -1,10 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -23,24 +24,27 @@ func (c *comparison) print(out io.Writer) error {
 	if c.json {
 		return compare.WriteJSON(out, conditions, &c.results, verdicts, c.notes)
 	}
-	w := &firstError{out: out}
-	w.printf("%s\n\n", describe(conditions))
 	var names []string
 	for _, p := range c.peers {
-		names = append(names, p.Name())
+		names = append(names, p.Name)
 	}
-	w.keep(compare.WriteFigures(w, &c.results, c.cases, names))
-	w.keep(compare.WriteLateness(w, &c.results))
-	w.keep(compare.WriteChecks(w, &c.results, c.cases))
-	w.printf("\n")
-	w.keep(compare.WriteGoals(w, verdicts))
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%s\n\n", describe(conditions))
+	err := errors.Join(
+		compare.WriteFigures(&text, &c.results, c.cases, names),
+		compare.WriteLateness(&text, &c.results),
+		compare.WriteChecks(&text, &c.results, c.cases),
+	)
+	fmt.Fprintln(&text)
+	err = errors.Join(err, compare.WriteGoals(&text, verdicts))
 	for _, note := range c.notes {
-		w.printf("\n%s", note)
+		fmt.Fprintf(&text, "\n%s", note)
 	}
 	if len(c.notes) > 0 {
-		w.printf("\n")
+		fmt.Fprintln(&text)
 	}
-	return w.err
+	_, writing := text.WriteTo(out)
+	return errors.Join(err, writing)
 }
 
 func (c *comparison) conditions() compare.Conditions {
@@ -54,8 +58,7 @@ func (c *comparison) conditions() compare.Conditions {
 		CPU: m.CPU, CPUs: m.CPUs, System: m.System + "/" + m.Architecture, Kernel: m.Kernel, Go: runtime.Version(),
 		FileSystem: c.place.sync.FileSystem, FdatasyncP50: int64(c.place.sync.P50.NS), FdatasyncP99: int64(c.place.sync.P99.NS),
 		Rounds: c.begun, Seconds: seconds,
-		H2load: c.version(peer.H2load, peer.H2loadVersion), Wrk: c.version(peer.Wrk, peer.WrkVersion),
-		Etcdctl: c.version(peer.Etcdctl, peer.EtcdctlLabel),
+		H2load: c.version(peer.H2load), Wrk: c.version(peer.Wrk), Etcdctl: c.version(peer.Etcdctl),
 	}
 }
 
@@ -81,34 +84,11 @@ func describe(c compare.Conditions) string {
 }
 
 // version asks for a peer's version, if it takes part.
-func (c *comparison) version(name string, ask func() string) string {
-	if !slices.ContainsFunc(c.peers, func(p peer.Peer) bool { return p.Name() == name }) {
-		return ""
+func (c *comparison) version(name string) string {
+	for _, p := range c.peers {
+		if p.Name == name {
+			return p.Version()
+		}
 	}
-	return ask()
-}
-
-// firstError writes until it cannot.
-type firstError struct {
-	out io.Writer
-	err error
-}
-
-func (w *firstError) Write(p []byte) (int, error) {
-	if w.err != nil {
-		return 0, w.err
-	}
-	n, err := w.out.Write(p)
-	w.err = err
-	return n, err
-}
-
-func (w *firstError) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(w, format, args...) // kept by Write
-}
-
-func (w *firstError) keep(err error) {
-	if w.err == nil {
-		w.err = err
-	}
+	return ""
 }

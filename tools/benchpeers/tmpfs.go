@@ -71,7 +71,7 @@ func room(dir string) uint64 {
 
 // close removes what we made.
 func (t *tmpfs) close() error {
-	err := t.claim.Release(context.Background(), false)
+	err := t.claim.Release(context.Background())
 	_ = os.Remove(t.root) // unless another process of ours has something there
 	return err
 }

@@ -56,7 +56,7 @@ func classic(a *command.App, f *options, dir string, t *record.Trial) error {
 // manyKeys reports whether the command has more keys than the one of the same
 // name in etcd's benchmark would have, because nobody said how many.
 func (f *options) manyKeys() bool {
-	return f.set.Lookup("key-space-size") != nil && !f.given("key-space-size") &&
+	return f.set.Lookup("key-space-size") != nil && !f.set.Changed("key-space-size") &&
 		slices.Contains([]string{"put", "txn-put", "txn-mixed"}, f.kind.name)
 }
 

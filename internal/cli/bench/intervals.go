@@ -66,7 +66,7 @@ func (f *options) registerMixed(r command.Flags) {
 func (f *options) fillMixed([]string) error {
 	put, get := f.putWeight, f.getWeight
 	switch {
-	case !f.given("put-weight") && !f.given("get-weight"):
+	case !f.set.Changed("put-weight") && !f.set.Changed("get-weight"):
 		return nil
 	case f.preset.Given("mix"):
 		return command.Usage("--mix has all weights, so --put-weight and --get-weight mean nothing; drop them")

@@ -81,7 +81,7 @@ func newOptions(common *common, kind kind, set *pflag.FlagSet) *options {
 	r := command.NewFlags(set)
 	offered := kind.offered(preset)
 	for _, p := range offered {
-		f.parameter(r, p)
+		r.Parameter(preset, p, p.Meaning)
 	}
 	has := func(key string) bool {
 		return slices.ContainsFunc(offered, func(p *scenario.Parameter) bool { return p.Key == key })
@@ -116,19 +116,6 @@ func (k kind) offered(c *scenario.Command) []*scenario.Parameter {
 	})
 }
 
-// parameter registers the flag of a parameter.
-func (f *options) parameter(r command.Flags, p *scenario.Parameter) {
-	name := f.preset.FlagName(p)
-	v := &parameterFlag{preset: f.preset, parameter: p, text: f.preset.Default(p)}
-	r.Set.Var(v, name, p.Meaning)
-	if v.Type() == "bool" {
-		r.Set.Lookup(name).NoOptDefVal = "true"
-	}
-}
-
-// given reports whether a flag was on the command line.
-func (f *options) given(name string) bool { return command.Given(f.set, name) }
-
 // scenario makes the one trial that the flags ask for. Its error is one
 // sentence in the flags' words.
 func (f *options) scenario(args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
@@ -138,18 +125,7 @@ func (f *options) scenario(args []string, catalog scenario.Catalog) (*scenario.S
 	if err := f.fill(args); err != nil {
 		return nil, err
 	}
-	attach, err := f.Attach()
-	if err != nil {
-		return nil, err
-	}
-	if err := f.CheckStore(nil, catalog); err != nil {
-		return nil, err
-	}
-	s, err := f.preset.Scenario(catalog, scenario.Ask{Store: f.Store, Attach: attach, Seed: f.seed, Repeats: f.repeats})
-	if err != nil {
-		return nil, command.Usage("%w", err)
-	}
-	return s, nil
+	return f.Scenario(f.preset, catalog, scenario.Ask{Seed: f.seed, Repeats: f.repeats})
 }
 
 // fill says what the parameters are, beside those that have a flag of their own.
@@ -165,11 +141,11 @@ func (f *options) fill(args []string) error {
 		flag, key string
 		n         int
 	}{{"conns", "connections", f.conns}, {"clients", "clients", f.clients}} {
-		if f.given(of.flag) {
+		if f.set.Changed(of.flag) {
 			f.put(of.key, strconv.Itoa(of.n))
 		}
 	}
-	if c.Given("rate") && !f.given("clients") && f.conns > 0 {
+	if c.Given("rate") && !f.set.Changed("clients") && f.conns > 0 {
 		c.Let("clients", strconv.Itoa(f.conns)) // an open loop has none, and all connections send
 	}
 	if f.sequential {
@@ -230,11 +206,11 @@ func (f *options) fillTarget() error {
 	switch {
 	case f.autoSync < 0:
 		return command.Usage("--auto-sync-interval is %v and cannot be negative", f.autoSync)
-	case f.targetLeader && f.given("target") && target.Mode != kv.LeaderOnly:
+	case f.targetLeader && f.set.Changed("target") && target.Mode != kv.LeaderOnly:
 		return command.Usage("--target-leader and --target %s contradict each other; give one of them", target)
 	case f.targetLeader:
 		target = kv.Target{Mode: kv.LeaderOnly}
-	case f.autoSync > 0 && !f.given("target"):
+	case f.autoSync > 0 && !f.set.Changed("target"):
 		target = kv.Target{Mode: kv.All}
 	}
 	f.preset.Let("target", target.String())
@@ -260,30 +236,3 @@ func (f *options) checkRepeats() error {
 	}
 	return nil
 }
-
-// parameterFlag is the flag of a parameter.
-type parameterFlag struct {
-	preset    *scenario.Command
-	parameter *scenario.Parameter
-	text      string
-}
-
-// Set implements pflag.Value.
-func (v *parameterFlag) Set(s string) error {
-	err := v.preset.Set(v.parameter.Key, s)
-	if err == nil {
-		v.text = s
-	}
-	return err
-}
-
-// String implements pflag.Value; it is what help shows as the default.
-func (v *parameterFlag) String() string {
-	if v.text == "0s" || v.text == scenario.Closed.String() {
-		return "" // nothing, as without the flag
-	}
-	return v.text
-}
-
-// Type implements pflag.Value; it stands for the value in help.
-func (v *parameterFlag) Type() string { return v.parameter.Hint() }

@@ -11,14 +11,14 @@ import (
 type watchFlags struct {
 	streams   int
 	perStream int
-	keys      int64 // watched
+	keys      int // watched
 }
 
 func (f *options) registerWatch(r command.Flags) {
 	f.watch = watchFlags{streams: 10, perStream: 100, keys: 1}
 	r.Whole("streams", &f.watch.streams, "watch streams")
 	r.Whole("watch-per-stream", &f.watch.perStream, "watchers on each stream")
-	r.Long("watched-key-total", &f.watch.keys, "keys that are watched, and written in turn; no more than there are (--key-space-size)")
+	r.Whole("watched-key-total", &f.watch.keys, "keys that are watched, and written in turn; no more than there are (--key-space-size)")
 	r.Toggle("sequential-keys", &f.sequential, "no matter: the watched keys are always the first of the key space")
 }
 
@@ -28,8 +28,8 @@ func (f *options) fillWatch([]string) error {
 	if w.keys < 1 {
 		return command.Usage("--watched-key-total must be at least 1, not %d", w.keys)
 	}
-	if n, err := command.ParseWhole[int64](f.text("key-space")); !f.preset.Given("key-space") || err == nil && n > w.keys {
-		f.put("key-space", strconv.FormatInt(w.keys, 10))
+	if n, err := command.ParseWhole(f.text("key-space")); !f.preset.Given("key-space") || err == nil && n > w.keys {
+		f.put("key-space", strconv.Itoa(w.keys))
 	}
 	return f.onStreams("--watch-per-stream")
 }
@@ -56,7 +56,7 @@ func (f *options) fillWatchGet([]string) error {
 	if f.preset.Given("prefix") {
 		f.preset.Let("watch.key", f.text("prefix")+catchUpKey)
 	}
-	streams, err := command.ParseWhole[int](f.text("watch.streams"))
+	streams, err := command.ParseWhole(f.text("watch.streams"))
 	if err != nil {
 		return command.Usage("--streams: %w", err)
 	}

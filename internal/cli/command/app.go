@@ -8,7 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
 
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -29,7 +35,7 @@ type App struct {
 	Screen  io.Writer // standard error as it is, for the display alone
 	Lookup  func(name string) (store.Store, error)
 	Catalog scenario.Catalog
-	Gate    *Gate // of the command, if it has one
+	Gate    *Gate // of the command; every one that calls Conduct has one, by Gated
 }
 
 // Exit is an error that decides the exit code. Without a cause there is
@@ -67,4 +73,75 @@ func ExitCode(err error) int {
 		return ExitInterrupted
 	}
 	return ExitFailed
+}
+
+// Self is the path of our own binary, for the stores that are embedded in it.
+func Self() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("the path of this program cannot be told, and members are started from it: %w", err)
+	}
+	return path, nil
+}
+
+// Tool is this program as its records name it.
+func Tool() record.Tool {
+	t := record.Tool{Version: "devel", Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return t
+	}
+	return toolOf(t, info)
+}
+
+// toolOf takes what the Go toolchain wrote into the binary; a build outside of
+// a checkout has neither version nor revision.
+func toolOf(t record.Tool, info *debug.BuildInfo) record.Tool {
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		t.Version = v
+	}
+	changed := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			t.Revision = s.Value
+		case "vcs.modified":
+			changed = s.Value == "true"
+		}
+	}
+	if changed && t.Revision != "" {
+		t.Revision += " with changes"
+	}
+	return t
+}
+
+// Interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
+// cancels. A second SIGINT or SIGTERM does what it does by default: it ends the
+// program at once, and the members end with it. A second SIGHUP does nothing:
+// a terminal that is closed sends it twice, through the shell and by itself.
+func Interruptible(ctx context.Context, announce func()) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(hangups, syscall.SIGHUP)
+	}
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+		case <-hangups:
+		case <-done:
+			return
+		}
+		signal.Stop(signals)
+		announce()
+		cancel()
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		signal.Stop(hangups)
+		close(done)
+		cancel()
+	}
 }

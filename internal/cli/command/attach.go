@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -17,7 +15,7 @@ const defaultEndpoint = "127.0.0.1:2379"
 type AttachFlags struct {
 	Store     string
 	endpoints []string // as given: perhaps with a scheme
-	attach    scenario.Attach
+	Cluster   scenario.Attach
 	Target    kv.Target
 }
 
@@ -32,17 +30,17 @@ func (f *AttachFlags) Register(r Flags) {
 	add(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseList, showList, "the members to connect to; https:// before one switches TLS on")
 	add(r, "target", &f.Target, "WHICH", kv.ParseTarget, kv.Target.String,
 		"any (the endpoints as given), all (every member in turn), leader, followers or member:N")
-	r.Text("cert", &f.attach.Cert, "FILE", "client certificate (PEM)")
-	r.Text("key", &f.attach.CertKey, "FILE", "its private key (PEM)")
-	r.Text("cacert", &f.attach.CACert, "FILE", "the authorities that the servers' certificates must be from (PEM)")
-	r.Toggle("insecure-skip-tls-verify", &f.attach.SkipVerify, "take any server certificate")
-	r.Text("user", &f.attach.User, "NAME:PASSWORD", "authenticate")
-	r.Span("dial-timeout", &f.attach.DialTimeout, "how long connecting may take; 0 is 5s")
+	r.Text("cert", &f.Cluster.Cert, "FILE", "client certificate (PEM)")
+	r.Text("key", &f.Cluster.CertKey, "FILE", "its private key (PEM)")
+	r.Text("cacert", &f.Cluster.CACert, "FILE", "the authorities that the servers' certificates must be from (PEM)")
+	r.Toggle("insecure-skip-tls-verify", &f.Cluster.SkipVerify, "take any server certificate")
+	r.Text("user", &f.Cluster.User, "NAME:PASSWORD", "authenticate")
+	r.Span("dial-timeout", &f.Cluster.DialTimeout, "how long connecting may take; 0 is 5s")
 }
 
-// Attach reads the endpoints: a scheme says whether TLS is meant.
-func (f *AttachFlags) Attach() (*scenario.Attach, error) {
-	a := f.attach
+// attached reads the endpoints: a scheme says whether TLS is meant.
+func (f *AttachFlags) attached() (*scenario.Attach, error) {
+	a := f.Cluster
 	var plain, secure string
 	for _, given := range f.endpoints {
 		scheme, rest, found := strings.Cut(given, "://")
@@ -73,24 +71,28 @@ func (f *AttachFlags) Attach() (*scenario.Attach, error) {
 	return &a, nil
 }
 
-// CheckStore asks the catalog whether the store is there and has the operations.
-func (f *AttachFlags) CheckStore(mix []scenario.Operation, catalog scenario.Catalog) error {
-	stores := catalog.Stores()
-	if !slices.Contains(stores, f.Store) {
-		return Usage("--store: there is no store %q; choose one of: %s%s", f.Store, strings.Join(stores, ", "), Suggest(f.Store, stores, ""))
+// Scenario is a preset with flags over it, on the cluster that these flags say. Its
+// error is one sentence in the flags' words.
+func (f *AttachFlags) Scenario(preset *scenario.Command, catalog scenario.Catalog, ask scenario.Ask) (s *scenario.Scenario, err error) {
+	if ask.Attach, err = f.attached(); err != nil {
+		return nil, err
 	}
-	for _, op := range mix {
-		if err := catalog.Capabilities(f.Store).Operation(f.Store, op.Kind, op.Consistency); err != nil {
-			return Usage("%w", err)
-		}
+	if err := CheckStore(f.Store, catalog); err != nil {
+		return nil, err
 	}
-	return nil
+	ask.Store = f.Store
+	if s, err = preset.Scenario(catalog, ask); err != nil {
+		return nil, Usage("%w", err)
+	}
+	return s, nil
 }
 
-// Given reports whether a flag was on the command line.
-func Given(set *pflag.FlagSet, name string) bool {
-	flag := set.Lookup(name)
-	return flag != nil && flag.Changed
+// CheckStore returns a sentence when there is no such store.
+func CheckStore(name string, catalog scenario.Catalog) error {
+	if stores := catalog.Stores(); !slices.Contains(stores, name) {
+		return Usage("--store: there is no store %q; choose one of: %s%s", name, strings.Join(stores, ", "), Suggest(name, stores, ""))
+	}
+	return nil
 }
 
 func parseList(s string) ([]string, error) {

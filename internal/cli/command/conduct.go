@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -27,7 +27,7 @@ type Rendering struct {
 
 // Conduct carries out a run, reopens its record, prints it and holds it to the
 // command's gate.
-func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (err error) {
+func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (failed error) {
 	path, err := Self()
 	if err != nil {
 		return err
@@ -40,14 +40,11 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (err 
 	ctx, stop := Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()
 	if as.Discard {
-		if o.Out, err = os.MkdirTemp("", "quorumbench-bench-"); err != nil {
-			return fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
+		remove, err := TemporaryOut(&o)
+		if err != nil {
+			return err
 		}
-		defer func() {
-			if gone := os.RemoveAll(o.Out); gone != nil && err == nil {
-				err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
-			}
-		}()
+		defer remove(&failed)
 	}
 	o.Lookup, o.Self, o.Tool, o.Progress = a.Lookup, path, Tool(), d.show
 	lines := a.Gate.reportSeconds(&o, d)
@@ -87,21 +84,30 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (err 
 	return nil
 }
 
+// TemporaryOut has a run recorded in a temporary folder. remove removes it, and
+// reports that it cannot unless something else went wrong.
+func TemporaryOut(o *runner.Options) (remove func(*error), err error) {
+	if o.Out, err = os.MkdirTemp("", "quorumbench-"+o.Scenario.Name+"-"); err != nil {
+		return nil, fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
+	}
+	return func(err *error) {
+		if gone := os.RemoveAll(o.Out); gone != nil && *err == nil {
+			*err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
+		}
+	}, nil
+}
+
 // render prints what the record says: a table or one trial, or one JSON object.
 func (a *App) render(run *record.Run, dir string, as Rendering) error {
 	if as.Discard {
 		dir = ""
 	}
 	switch {
-	case as.Format == "json" && as.Single:
-		if len(run.Trials) == 0 {
-			return nil // there is no result; the error says why
-		}
+	case as.Single && len(run.Trials) == 0:
+		return nil // there is no result; the error says why
+	case as.Single && as.Format == "json":
 		return report.JSON(a.Stdout, &run.Trials[0])
-	case as.Single && as.Format != "json":
-		if len(run.Trials) == 0 {
-			return nil
-		}
+	case as.Single:
 		return report.Summary(a.Stdout, &run.Trials[0], dir)
 	}
 	comparisons, wrong := a.Gate.Comparisons(run)
@@ -119,20 +125,13 @@ func (a *App) render(run *record.Run, dir string, as Rendering) error {
 	return wrong
 }
 
-// JSON prints one object.
-func (a *App) JSON(v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("the result cannot be written as JSON: %w", err)
-	}
-	a.Printf("%s\n", b)
-	return nil
-}
-
 // ended turns what a run came to into an error, which decides the exit code.
 // run is nil when nothing was recorded.
 func ended(run *record.Run, err error, strict bool) error {
+	var left *trial.KeysLeftError
 	switch {
+	case errors.Is(err, context.Canceled) && errors.As(err, &left):
+		return &Exit{Code: ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
 	case errors.Is(err, context.Canceled), err == nil && run != nil && run.State == record.Interrupted:
 		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted")}
 	case err != nil:

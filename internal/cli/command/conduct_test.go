@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -52,6 +53,7 @@ func TestEnded(t *testing.T) {
 		{"failed", failed, nil, false, ExitFailed, "the disk is full"},
 		{"interrupted", interrupted, fmt.Errorf("x: %w", context.Canceled), false, ExitInterrupted, "interrupted"},
 		{"interrupted without an error", interrupted, nil, false, ExitInterrupted, "interrupted"},
+		{"interrupted with keys left", interrupted, errors.Join(context.Canceled, &trial.KeysLeftError{Why: errors.New("keys are left")}), false, ExitInterrupted, "interrupted; keys are left"},
 		{"interrupted before the record", nil, context.Canceled, false, ExitInterrupted, "interrupted"},
 	} {
 		err := ended(test.run, test.err, test.strict)
@@ -76,7 +78,7 @@ func TestRenderWithoutTrialsPrintsNothingForOne(t *testing.T) {
 
 func TestRenderTheRunAsOneObject(t *testing.T) {
 	var b bytes.Buffer
-	a := &App{Stdout: NewOutput(&b)}
+	a := &App{Stdout: NewOutput(&b), Gate: &Gate{}}
 	if err := a.render(judged(verdict.Valid), "dir", Rendering{Format: "json"}); err != nil {
 		t.Fatal(err)
 	}

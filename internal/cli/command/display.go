@@ -16,10 +16,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
-// How often a run that goes on says so where there is no terminal: seldom once
-// it takes long.
+// How often what goes on says so where there is no terminal: a run seldom, once it
+// takes long.
 const (
-	PlainEvery = 10 * time.Second
+	plainEvery = 10 * time.Second
 	longEvery  = time.Minute
 	long       = 2 * time.Minute
 )
@@ -31,8 +31,10 @@ type Display struct {
 	to    *cwriter.Writer
 	width func() int // of the terminal in columns; 0: it is none
 	shown bool       // a line that changes stands there
-	last  runner.Progress
-	since time.Duration // when the stage of last began
+	// Without a terminal: the step that the last line is of, and when that was
+	// said and had begun.
+	step        string
+	said, since time.Duration
 }
 
 // NewDisplay returns a display on what is perhaps a terminal. width returns its
@@ -58,44 +60,39 @@ func (d *Display) terminalWidth() int {
 
 // show takes the next report of how the run goes.
 func (d *Display) show(p runner.Progress) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	width := d.width()
-	switch {
-	case p.Stage == runner.TrialDone:
-		d.erase()
-		d.line(doneLine(p))
-	case width > 0:
-		d.change(cut(shown(progressLine(p)), width-1))
+	if p.Stage == runner.TrialDone {
+		d.Line(doneLine(p))
 		return
-	case p.Stage != d.last.Stage || p.Trial != d.last.Trial:
-		d.since = p.Elapsed
-		d.line(progressLine(p))
-	case p.Elapsed-d.last.Elapsed >= d.every(p):
-		d.line(progressLine(p))
-	default:
-		return // said a moment ago
 	}
-	d.last = p
+	d.update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, progressLine(p), longEvery)
 }
 
-func (d *Display) every(p runner.Progress) time.Duration {
-	if p.Elapsed-d.since >= long {
-		return longEvery
-	}
-	return PlainEvery
+// Update shows how a step goes, so long after the beginning of all: in the line
+// that changes; where there is no terminal in a line for each step and every ten
+// seconds.
+func (d *Display) Update(step string, elapsed time.Duration, text string) {
+	d.update(step, elapsed, text, plainEvery)
 }
 
-// Update shows how something goes whose text is ready: in the line that changes;
-// where there is no terminal as a line, if one is due.
-func (d *Display) Update(text string, due bool) {
+func (d *Display) update(step string, elapsed time.Duration, text string, late time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if width := d.width(); width > 0 {
 		d.change(cut(shown(text), width-1))
-	} else if due {
-		d.line(text)
+		return
 	}
+	every := plainEvery
+	if elapsed-d.since >= long {
+		every = late
+	}
+	switch {
+	case step != d.step:
+		d.since = elapsed
+	case elapsed-d.said < every:
+		return
+	}
+	d.step, d.said = step, elapsed
+	d.line(text)
 }
 
 // Note prints a line between.

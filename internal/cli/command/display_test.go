@@ -33,7 +33,7 @@ func reports() []runner.Progress {
 	later := measuring
 	later.Elapsed += 250 * time.Millisecond
 	late := measuring
-	late.Elapsed += PlainEvery
+	late.Elapsed += plainEvery
 	return []runner.Progress{
 		{Stage: runner.Starting, Trials: 2, Name: "etcd cluster of 3", Left: 15 * time.Second},
 		{Stage: runner.WarmingUp, Trial: 1, Trials: 2, Name: "put-leader", Elapsed: 3 * time.Second},

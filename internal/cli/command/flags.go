@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,33 @@ func add[T any](f Flags, name string, into *T, kind string, parse func(string) (
 	f.Set.Var(&value[T]{into, parse, show, kind}, name, help)
 }
 
+// repeated is a flag that may be given again and again.
+type repeated[T any] struct {
+	into  *[]T
+	parse func(string) (T, error)
+	kind  string
+}
+
+// Set implements pflag.Value.
+func (r *repeated[T]) Set(s string) error {
+	one, err := r.parse(s)
+	if err == nil {
+		*r.into = append(*r.into, one)
+	}
+	return err
+}
+
+// String implements pflag.Value; help shows no default.
+func (r *repeated[T]) String() string { return "" }
+
+// Type implements pflag.Value; it stands for the value in help.
+func (r *repeated[T]) Type() string { return r.kind }
+
+// Repeated registers a flag that may be given again and again.
+func Repeated[T any](f Flags, name string, into *[]T, kind string, parse func(string) (T, error), help string) {
+	f.Set.Var(&repeated[T]{into, parse, kind}, name, help+"; can be given again")
+}
+
 // Text registers a flag of any text.
 func (f Flags) Text(name string, into *string, kind, help string) {
 	add(f, name, into, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
@@ -61,17 +89,18 @@ func (f Flags) Text(name string, into *string, kind, help string) {
 
 // Choice registers a flag of one of the words.
 func (f Flags) Choice(name string, into *string, help string, words ...string) {
-	add(f, name, into, strings.Join(words, "|"), OneOf(words...), func(s string) string { return s }, help)
+	one := func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("there is no %q; choose %s", s, strings.Join(words, " or "))
+		}
+		return s, nil
+	}
+	add(f, name, into, strings.Join(words, "|"), one, func(s string) string { return s }, help)
 }
 
 // Whole registers a flag of a whole number.
 func (f Flags) Whole(name string, into *int, help string) {
-	add(f, name, into, "N", ParseWhole[int], strconv.Itoa, help)
-}
-
-// Long registers a flag of a whole number of 64 bits.
-func (f Flags) Long(name string, into *int64, help string) {
-	add(f, name, into, "N", ParseWhole[int64], func(n int64) string { return strconv.FormatInt(n, 10) }, help)
+	add(f, name, into, "N", ParseWhole, strconv.Itoa, help)
 }
 
 // Seed registers a flag of a seed.
@@ -100,6 +129,42 @@ func (f Flags) Toggle(name string, into *bool, help string) {
 	f.Set.Lookup(name).NoOptDefVal = "true"
 }
 
+// Parameter registers the flag of a preset's parameter.
+func (f Flags) Parameter(preset *scenario.Command, p *scenario.Parameter, help string) {
+	v := &parameterFlag{preset: preset, parameter: p, text: preset.Default(p)}
+	flag := f.Set.VarPF(v, preset.FlagName(p), "", help)
+	if v.Type() == "bool" {
+		flag.NoOptDefVal = "true"
+	}
+}
+
+// parameterFlag is the flag of a parameter.
+type parameterFlag struct {
+	preset    *scenario.Command
+	parameter *scenario.Parameter
+	text      string
+}
+
+// Set implements pflag.Value.
+func (v *parameterFlag) Set(s string) error {
+	err := v.preset.Set(v.parameter.Key, s)
+	if err == nil {
+		v.text = s
+	}
+	return err
+}
+
+// String implements pflag.Value; it is what help shows as the default.
+func (v *parameterFlag) String() string {
+	if v.text == "0s" || v.text == scenario.Closed.String() {
+		return "" // nothing, as without the flag
+	}
+	return v.text
+}
+
+// Type implements pflag.Value; it stands for the value in help.
+func (v *parameterFlag) Type() string { return v.parameter.Hint() }
+
 func showSpan(d time.Duration) string {
 	if d == 0 {
 		return "0" // which help does not show
@@ -109,12 +174,12 @@ func showSpan(d time.Duration) string {
 
 // ParseWhole leaves the range to the scenario's rules, which name the flag and
 // its limits.
-func ParseWhole[T int | int64](s string) (T, error) {
+func ParseWhole(s string) (int, error) {
 	n, err := scenario.ParseWhole(s)
-	if err == nil && int64(T(n)) != n {
-		return 0, fmt.Errorf("%s is out of range", s)
+	if err == nil && int64(int(n)) != n {
+		err = fmt.Errorf("%s is out of range", s)
 	}
-	return T(n), err
+	return int(n), err
 }
 
 func parseSeed(s string) (uint64, error) {
@@ -123,16 +188,4 @@ func parseSeed(s string) (uint64, error) {
 		return 0, fmt.Errorf("%q is not a seed; write a whole number from 0 to %d", s, int64(math.MaxInt64))
 	}
 	return uint64(n), nil
-}
-
-// OneOf reads a text that can only be one of some words.
-func OneOf(words ...string) func(string) (string, error) {
-	return func(s string) (string, error) {
-		for _, w := range words {
-			if s == w {
-				return s, nil
-			}
-		}
-		return "", fmt.Errorf("there is no %q; choose %s", s, strings.Join(words, " or "))
-	}
 }

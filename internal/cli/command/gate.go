@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,43 +13,20 @@ import (
 )
 
 // Gate is what a run's result is held to, and how it is reported while it runs:
-// the flags that commands with a result share. The nil gate asks for nothing.
+// the flags that commands with a result share. The zero gate asks for nothing.
 type Gate struct {
-	Thresholds thresholds
+	Thresholds []analyze.Threshold
 	Baseline   string // a run directory
 	interval   time.Duration
 	lines      *Output
 	base       *record.Run
 }
 
-// thresholds is a flag that may be given again and again.
-type thresholds []analyze.Threshold
-
-// Set implements pflag.Value.
-func (t *thresholds) Set(s string) error {
-	one, err := analyze.ParseThreshold(s)
-	if err == nil {
-		*t = append(*t, one)
-	}
-	return err
-}
-
-// String implements pflag.Value.
-func (t *thresholds) String() string {
-	texts := make([]string, 0, len(*t))
-	for _, one := range *t {
-		texts = append(texts, one.Text)
-	}
-	return strings.Join(texts, " ")
-}
-
-// Type implements pflag.Value.
-func (t *thresholds) Type() string { return "[TRIAL:]METRIC<LIMIT" }
-
 // Judge gives a command whose result is a run --threshold and, with compares,
 // --baseline.
 func (g *Gate) Judge(r Flags, compares bool) {
-	r.Set.Var(&g.Thresholds, "threshold", "exit with 1 when a trial's metric is not within it, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'; can be given again")
+	Repeated(r, "threshold", &g.Thresholds, "[TRIAL:]METRIC<LIMIT", analyze.ParseThreshold,
+		"exit with 1 when a trial's metric is not within it, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
 	if compares {
 		r.Text("baseline", &g.Baseline, "RUN", "the run directory of a run of the same scenario to compare with")
 	}
@@ -93,9 +69,6 @@ func (g *Gate) checkInterval(c *cobra.Command) error {
 
 // Begin checks what can be checked before anything runs.
 func (g *Gate) Begin(s *scenario.Scenario) error {
-	if g == nil {
-		return nil
-	}
 	trials := make([]record.Conditions, 0, len(s.Trials))
 	for i := range s.Trials {
 		trials = append(trials, record.FromScenario(&s.Trials[i]))
@@ -125,7 +98,7 @@ func (g *Gate) CheckThresholds(trials []record.Conditions) error {
 // reportSeconds has a run report its seconds, if lines are wanted, between what
 // the display shows. What it returns may be nil, which prints nothing.
 func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
-	if g == nil || g.interval == 0 {
+	if g.interval == 0 {
 		return nil
 	}
 	v := newIntervals(g.interval, d.between(g.lines), time.Now)
@@ -145,7 +118,7 @@ func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
 	if c := analyze.Within(run); c != nil {
 		all = append(all, c)
 	}
-	if g == nil || g.Baseline == "" {
+	if g.Baseline == "" {
 		return all, nil
 	}
 	if g.base == nil {
@@ -154,7 +127,7 @@ func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
 			return all, err
 		}
 	}
-	c, err := analyze.Compare(run, g.base)
+	c, err := analyze.Compare(run, g.base, analyze.ByDefault())
 	if err != nil {
 		return all, fmt.Errorf("the run cannot be compared with %s: %w", g.Baseline, err)
 	}
@@ -163,9 +136,6 @@ func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
 
 // Missed reports which thresholds a run misses, a line each.
 func (a *App) Missed(g *Gate, run *record.Run, dir string) ([]analyze.Missed, error) {
-	if g == nil || run == nil {
-		return nil, nil
-	}
 	all, err := analyze.CheckRun(g.Thresholds, run, dir)
 	for _, m := range all {
 		a.Remark("the threshold %s", m)

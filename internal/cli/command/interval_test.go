@@ -103,7 +103,7 @@ func TestIntervalsHoldEverySecond(t *testing.T) {
 func TestIntervalOfFailedTrial(t *testing.T) {
 	var b bytes.Buffer
 	v := newIntervals(10*time.Second, &b, time.Now)
-	s := &measure.Second{Phase: measure.Measured, Due: 1, Done: 1}
+	s := &measure.Second{Phase: measure.Measured, Tally: measure.Tally{Due: 1, Done: 1}}
 	s.Outcomes[kv.OK] = 1
 	v.second(&scenario.Trial{Name: "a"}, s)
 	v.end(nil, nil, Usage("it broke"))

@@ -1,12 +1,12 @@
 // Command client is what the hostile servers are let loose on: a store's load
 // or its administration, in a process of its own, so that what it needs can be
-// measured and a hang can be ended. It prints a hostile.Report as JSON.
+// measured and a hang can be ended. Its argument is a hostile.Task as JSON, and
+// it prints a hostile.Report.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 
@@ -16,14 +16,9 @@ import (
 
 func main() {
 	var t hostile.Task
-	flag.StringVar(&t.Store, "store", "", "the store's name")
-	flag.StringVar(&t.Part, "part", "", "load or admin")
-	flag.StringVar(&t.Ops, "ops", "", "the load's operations")
-	flag.StringVar(&t.Honest, "honest", "", "HOST:PORT of a server that does no harm")
-	flag.StringVar(&t.Hostile, "hostile", "", "HOST:PORT of one that does")
-	flag.StringVar(&t.Prefix, "prefix", "", "of the keys")
-	flag.DurationVar(&t.Window, "window", 0, "of the load")
-	flag.Parse()
+	if err := json.Unmarshal([]byte(os.Args[1]), &t); err != nil {
+		panic(err) // the test that started it is wrong
+	}
 	st, err := registry.Lookup(t.Store)
 	if err == nil {
 		var r hostile.Report

@@ -5,16 +5,16 @@ import (
 	"math"
 	"slices"
 
-	"golang.org/x/perf/benchmath"
+	"gonum.org/v1/gonum/stat"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// MinRepeats is how many repeats each side needs for the interval of a change.
+// MinRepeats is how many repeats each side needs for the interval of a change,
+// and for a word.
 const MinRepeats = 5
-
-// alpha is the share of cases in which an interval may miss the true change.
-const alpha = 0.05
 
 // Change is how much a figure differs from its baseline, as a share of it:
 // 0.25 is a quarter more.
@@ -24,86 +24,66 @@ type Change struct {
 	// Low and High bound the change with 95 % confidence, if Interval.
 	Low, High float64
 	Interval  bool
+	// Judged is the word for the change, if Interval, chosen by an interval that
+	// is corrected for how many changes were judged together.
+	Judged                      stats.Judgement
+	CorrectedLow, CorrectedHigh float64
+
+	ratio stats.Ratio
 }
 
 // ChangeOf compares the repeats of a figure with those of its baseline: the
-// ratio of the medians. The interval holds the ratios that a Mann-Whitney
-// U-test at 5 % does not refute, which assumes nothing of the figures'
-// distribution; it needs MinRepeats on both sides.
-func ChangeOf(now, base []record.Value, better record.Better) Change {
-	a, b := Median(now, better), Median(base, better)
-	if !a.Known || !b.Known || b.Number <= 0 {
+// ratio of their geometric means, which a stats.Ratio is. It needs figures above
+// 0 in all repeats; the interval needs MinRepeats on both sides.
+func ChangeOf(now, base []record.Value) Change {
+	a, okA := positive(now)
+	b, okB := positive(base)
+	if !okA || !okB {
 		return Change{}
 	}
-	c := Change{Share: a.Number/b.Number - 1, Known: true}
-	x, y := positive(now), positive(base)
-	if len(x) < MinRepeats || len(y) < MinRepeats || len(x) != len(now) || len(y) != len(base) {
+	c := Change{Share: stat.GeometricMean(a, nil)/stat.GeometricMean(b, nil) - 1, Known: true}
+	if len(a) < MinRepeats || len(b) < MinRepeats {
 		return c
 	}
-	low, high := ratios(x, y)
-	c.Low, c.High, c.Interval = low-1, high-1, true
+	if c.ratio, c.Interval = stats.RatioOf(a, b); c.Interval {
+		i := c.ratio.Interval(stats.Level)
+		c.Share, c.Low, c.High = i.Value-1, i.Low-1, i.High-1
+	}
 	return c
 }
 
-// positive is the figures above 0, of which ratios can be made.
-func positive(all []record.Value) []float64 {
-	var values []float64
+// positive is the figures, if there are any and a ratio can be made of all.
+func positive(all []record.Value) ([]float64, bool) {
+	values := make([]float64, 0, len(all))
 	for _, f := range all {
-		if f.Known && f.Number > 0 {
-			values = append(values, f.Number)
+		if !f.Known || f.Number <= 0 {
+			return nil, false
 		}
+		values = append(values, f.Number)
 	}
-	return values
+	return values, len(values) > 0
 }
 
-// ratios is the interval of factors that, applied to y, make it such that the
-// test does not distinguish it from x. The test's result changes only where a
-// factor is the ratio of two values, so the interval's ends are such ratios; between
-// two neighbours it is asked once.
-func ratios(x, y []float64) (low, high float64) {
-	var at []float64
-	for _, a := range x {
-		for _, b := range y {
-			at = append(at, a/b)
-		}
+// InFile is a figure's number as files have it: times in whole nanoseconds.
+func InFile(v record.Value) float64 {
+	if v.Unit == measure.Nanoseconds {
+		return math.Round(v.Number)
 	}
-	slices.Sort(at)
-	middle := at[len(at)/2]
-	at = slices.Compact(at)
-	center, _ := slices.BinarySearch(at, middle)
-	// The gap i lies between at[i] and at[i+1].
-	accepted := func(i int) bool { return likely(x, y, math.Sqrt(at[i])*math.Sqrt(at[i+1])) }
-	// Outwards from the middle, gap by gap: the factors accepted have no hole.
-	low, high = middle, middle
-	first := search(center, func(n int) bool { return accepted(center - n) })
-	last := search(len(at)-1-center, func(n int) bool { return accepted(center + n - 1) })
-	return min(low, at[center-first]), max(high, at[center+last])
+	return v.Number
 }
 
-// search is the largest n up to most so that ok(1) to ok(n) hold, where ok
-// turns false once; 0 if not even ok(1).
-func search(most int, ok func(n int) bool) int {
-	low, high := 0, most+1
-	for high-low > 1 {
-		if n := low + (high-low)/2; ok(n) {
-			low = n
-		} else {
-			high = n
-		}
+// Typical is the geometric mean of the repeats' figures, of which ratios are
+// made, or where there is none (a figure is 0, or lands on a failed operation)
+// their Median.
+func Typical(all []record.Value, better record.Better) record.Value {
+	values, ok := positive(all)
+	if !ok {
+		return Median(all, better)
 	}
-	return low
-}
-
-// likely reports whether the test does not distinguish x from factor times y.
-func likely(x, y []float64, factor float64) bool {
-	scaled := make([]float64, 0, len(y))
-	for _, v := range y {
-		scaled = append(scaled, factor*v)
+	if len(values) == 1 {
+		return all[0] // and not what logarithms make of it
 	}
-	limits := benchmath.DefaultThresholds
-	limits.CompareAlpha = alpha
-	test := benchmath.AssumeNothing.Compare(benchmath.NewSample(slices.Clone(x), &limits), benchmath.NewSample(scaled, &limits))
-	return test.P > alpha
+	return record.Value{Number: stat.GeometricMean(values, nil), Unit: all[0].Unit, Known: true}
 }
 
 // Median is the middle of the repeats' figures: of an even number the slower of

@@ -2,9 +2,12 @@ package analyze
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -20,13 +23,11 @@ type PerfCheck struct {
 	Pass  bool
 	// Lines are the judgement in words, those of `etcdctl check perf` but for the
 	// last one, PASS or FAIL.
-	Lines []string
-	// Which limits were missed.
-	TooLow, TooSlow, TooUneven bool
-	ByError                    []Failure
-	Slowest, Spread            float64 // seconds
-	NotSent                    uint64
-	Limits                     Limits
+	Lines           []string
+	ByError         []Failure
+	Slowest, Spread float64 // seconds
+	NotSent         uint64
+	Limits          Limits
 }
 
 // Failure is one kind of error.
@@ -62,13 +63,8 @@ func failures(t *record.Trial) []Failure {
 // throughput that they lack, and in the slowest with the time that they waited.
 func CheckPerf(t *record.Trial) PerfCheck {
 	c := PerfCheck{Trial: t, ByError: failures(t), NotSent: t.ErrorsByKind[kv.NotSent.String()], Limits: WhatLimited(t)}
-	for _, of := range []struct {
-		to   *float64
-		name string
-	}{{&c.Slowest, "slowest"}, {&c.Spread, "spread"}} {
-		f := record.Registered(of.name)
-		*of.to = f.Of(t).Number / 1e9
-	}
+	slowest, spread := record.Registered("slowest"), record.Registered("spread")
+	c.Slowest, c.Spread = slowest.Of(t).Number/1e9, spread.Of(t).Number/1e9
 	say := func(failed bool, bad, good string, figure float64) bool {
 		if failed {
 			good = bad
@@ -79,13 +75,13 @@ func CheckPerf(t *record.Trial) PerfCheck {
 	if len(c.ByError) > 0 {
 		c.Lines = append(c.Lines, errorLines(c.ByError)...)
 	}
-	c.TooLow = say(t.Rate != nil && t.PerSecond <= leastShare**t.Rate,
+	low := say(t.Rate != nil && t.PerSecond <= leastShare**t.Rate,
 		"FAIL: Throughput too low: %.0f writes/s", "PASS: Throughput is %.0f writes/s", t.PerSecond)
-	c.TooSlow = say(c.Slowest > mostSlow.Seconds(),
+	slow := say(c.Slowest > mostSlow.Seconds(),
 		"Slowest request took too long: %fs", "PASS: Slowest request took %fs", c.Slowest)
-	c.TooUneven = say(c.Spread > mostSpread.Seconds(),
+	uneven := say(c.Spread > mostSpread.Seconds(),
 		"Stddev too high: %fs", "PASS: Stddev is %fs", c.Spread)
-	c.Pass = Measured(t) && len(c.ByError) == 0 && !c.TooLow && !c.TooSlow && !c.TooUneven
+	c.Pass = Measured(t) && len(c.ByError) == 0 && !low && !slow && !uneven
 	return c
 }
 
@@ -140,17 +136,130 @@ func CheckScale(t *record.Trial) ScaleCheck {
 		c.Pass, c.Lines = false, errorLines(c.ByError)
 	}
 	for _, m := range MembersMetrics(t) {
-		cost := MemberCost{Name: m.Name, Endpoint: m.Endpoint, Unread: m.Unread}
-		cost.Memory = growth(&m, store.ResidentBytes)
-		cost.Disk = growth(&m, store.DatabaseBytes)
-		c.Members = append(c.Members, cost)
+		c.Members = append(c.Members, MemberCost{Name: m.Name, Endpoint: m.Endpoint, Unread: m.Unread,
+			Memory: growth(t, m.Endpoint, store.ResidentBytes), Disk: growth(t, m.Endpoint, store.DatabaseBytes)})
 	}
 	return c
 }
 
-// growth is what a gauge rose by from the first row to the last.
-func growth(m *MemberMetrics, metric store.Metric) Growth {
-	c := Growth{Before: int64(m.Before[metric].Value), After: int64(m.After[metric].Value)}
-	c.Known = c.Before > 0 && c.After > 0 && m.Answered
+// growth is what a member's gauge rose by from the first row that has it to the
+// last one; it is known if the member's last row has it.
+func growth(t *record.Trial, endpoint string, metric store.Metric) (c Growth) {
+	for i := range t.Stores {
+		if t.Stores[i].Endpoint != endpoint {
+			continue
+		}
+		reading, ok := t.Stores[i].Metrics[metric]
+		if ok && c.Before == 0 {
+			c.Before = int64(reading.Value)
+		}
+		if ok {
+			c.After = int64(reading.Value)
+		}
+		c.Known = ok && c.Before > 0 && c.After > 0
+	}
 	return c
+}
+
+// DiskCheck is how long a disk takes for records that are made durable one after
+// the other, and what the stores make of it.
+type DiskCheck struct {
+	Dir         string
+	Record      int // bytes of one
+	Records     int
+	Seconds     float64
+	FileSystem  string
+	Durable     bool
+	Sync, Whole measure.Summary // of fdatasync, and of the write with it
+	Opinions    []DiskOpinion
+}
+
+// PerSecond is records a second, to a tenth.
+func (c *DiskCheck) PerSecond() float64 {
+	if c.Seconds <= 0 {
+		return 0
+	}
+	return math.Round(10*float64(c.Records)/c.Seconds) / 10
+}
+
+// NS is how long it took, in nanoseconds.
+func (c *DiskCheck) NS() float64 { return 1e9 * c.Seconds }
+
+// DiskTimes are the times of one part of what a record takes.
+type DiskTimes struct {
+	Name string
+	measure.Summary
+}
+
+// Times are those of fdatasync, and of the write with it.
+func (c *DiskCheck) Times() []DiskTimes {
+	return []DiskTimes{{"fdatasync", c.Sync}, {"write + fdatasync", c.Whole}}
+}
+
+// SecondsOf are the percentiles that are known, in seconds, by name.
+func SecondsOf(s measure.Summary) map[string]float64 {
+	out := map[string]float64{}
+	for i, f := range s.Percentiles {
+		if f.Known {
+			out[fmt.Sprintf("p%g", measure.Percentiles[i])] = f.NS / 1e9
+		}
+	}
+	return out
+}
+
+// SecondsWithMax are those and the longest.
+func SecondsWithMax(s measure.Summary) map[string]float64 {
+	out := SecondsOf(s)
+	if s.Max.Known {
+		out["max"] = s.Max.NS / 1e9
+	}
+	return out
+}
+
+// Pass reports whether a store's rule holds.
+func (c *DiskCheck) Pass(store string) bool {
+	return slices.ContainsFunc(c.Opinions, func(o DiskOpinion) bool { return o.Store == store && o.Pass })
+}
+
+// DiskOpinion is what a store makes of a disk.
+type DiskOpinion struct {
+	Store string
+	Pass  bool
+	// Known is false where so few syncs were made that the percentile of the
+	// rule is not known, and where nothing was synced. It does not pass then.
+	Known  bool
+	Figure float64 // seconds
+	Rule   kv.DiskRule
+	Text   string
+}
+
+// Judge adds a store's opinion, which is by its rule. On a file system that is not
+// durable none holds.
+func (c *DiskCheck) Judge(store string, rule kv.DiskRule) {
+	c.Opinions = append(c.Opinions, c.opinion(store, rule))
+}
+
+func (c *DiskCheck) opinion(store string, rule kv.DiskRule) DiskOpinion {
+	o := DiskOpinion{Store: store, Rule: rule}
+	if !c.Durable {
+		o.Text = c.FileSystem + " keeps nothing at power loss, so that no acknowledged write is safe there"
+		return o
+	}
+	what, figure := "the longest", c.Sync.Max
+	if rule.Percentile < 100 {
+		what, figure = fmt.Sprintf("the p%g", rule.Percentile), c.Sync.At(rule.Percentile)
+	}
+	o.Known = figure.Known
+	if !o.Known {
+		o.Text = what + " of so few records is not known"
+		return o
+	}
+	o.Figure = figure.NS / 1e9
+	o.Pass = figure.NS < float64(rule.Limit)
+	is := "below"
+	if !o.Pass {
+		is = "not below"
+	}
+	o.Text = fmt.Sprintf("%s is %s, %s %s: %s", what, measure.Duration(figure.NS), is, measure.Duration(float64(rule.Limit)), rule.Source)
+	return o
 }

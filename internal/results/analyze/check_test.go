@@ -86,16 +86,19 @@ func TestKeysCost(t *testing.T) {
 	}
 	gone := row(9, "m3", 0, 0)
 	gone.Metrics, gone.Failure = nil, "no answer"
+	stated := gone // its status has the size
+	stated.Name, stated.Endpoint, stated.Metrics = "m4", "m4:1", store.Sample{store.DatabaseBytes: {Value: 25}}
 	trial := &record.Trial{State: record.Complete, Seconds: 5, Operations: 10, ErrorsByKind: map[string]uint64{},
 		Conditions: record.Conditions{Endpoints: []string{"m3:1"}}, // the load's, of a target
 		ByMember:   []record.ByMember{{Endpoint: "m2:1"}, {Endpoint: "m1:1"}, {Endpoint: "m3:1"}},
 		Stores: []record.StoreRow{row(0, "m1", 100, 10), row(0, "m2", 200, 0), row(0, "m3", 300, 10),
-			row(5, "m1", 900, 90), row(9, "m1", 150, 30), row(9, "m2", 180, 0), gone}}
+			row(5, "m1", 900, 90), row(9, "m1", 150, 30), row(9, "m2", 180, 0), gone, row(0, "m4", 300, 10), stated}}
 	c := CheckScale(trial)
 	want := []MemberCost{
 		{Name: "m2", Endpoint: "m2:1", Memory: Growth{200, 180, true}},
 		{Name: "m1", Endpoint: "m1:1", Memory: Growth{100, 150, true}, Disk: Growth{10, 30, true}},
 		{Name: "m3", Endpoint: "m3:1", Memory: Growth{300, 300, false}, Disk: Growth{10, 10, false}, Unread: "no answer"},
+		{Name: "m4", Endpoint: "m4:1", Memory: Growth{300, 300, false}, Disk: Growth{10, 25, true}, Unread: "no answer"},
 	}
 	if diff := cmp.Diff(want, c.Members); diff != "" || !c.Pass {
 		t.Errorf("pass %v; -want +got:\n%s", c.Pass, diff)

@@ -74,8 +74,7 @@ func (p *ClassicPart) Milliseconds(percentile float64) *float64 {
 	if !f.Known {
 		return nil
 	}
-	ms := f.NS / 1e6
-	return &ms
+	return new(f.NS / 1e6)
 }
 
 // ClassicError counts the errors of a kind.

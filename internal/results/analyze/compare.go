@@ -1,10 +1,15 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Pair is a trial and its baseline, each with its repeats.
@@ -29,16 +34,48 @@ func (p *Pair) LeftOut() [2]int {
 type Compared struct {
 	Figure    record.Figure
 	Title     string
-	Now, Base record.Value // medians
+	Now, Base record.Value // Typical
 	Change    Change
 }
 
-// ComparedFigures are the figures that comparisons show, and their titles there.
-func ComparedFigures() []Compared {
-	return []Compared{
+// Comparing is what a comparison is of.
+type Comparing struct {
+	Figures []Compared // with figure and title alone
+	// WithoutSuspect leaves out the repeats whose verdict is suspect, beside
+	// those that are invalid.
+	WithoutSuspect bool
+}
+
+// ByDefault is what a run and its baseline are compared by.
+func ByDefault() Comparing {
+	return Comparing{Figures: []Compared{
 		{Title: "QPS", Figure: record.Registered("ops")},
 		{Title: "p90", Figure: record.Registered("p90")},
+	}}
+}
+
+// ComparingBy is a comparison by the figures of these names, without suspect
+// repeats. Its error is a sentence about the first that cannot be compared.
+func ComparingBy(names []string) (Comparing, error) {
+	by := Comparing{WithoutSuspect: true}
+	for _, name := range names {
+		f, ok := record.Find(name)
+		switch {
+		case !ok || !f.Recorded():
+			return by, fmt.Errorf("there is no recorded metric %q; choose a percentile such as p50, p90, p99 or p99.9, or another that docs/formats.md lists, such as ops", name)
+		case f.Better == record.Neither:
+			return by, fmt.Errorf("%s is neither better when it is more nor when it is less; choose a metric that has a direction, such as ops or p99", name)
+		case slices.ContainsFunc(by.Figures, func(c Compared) bool { return c.Figure.Name == f.Name }):
+			return by, fmt.Errorf("the metric %s is given twice; drop one", name)
+		}
+		by.Figures = append(by.Figures, Compared{Title: name, Figure: f})
 	}
+	return by, nil
+}
+
+// Times reports whether a metric is of the headline's times.
+func (by Comparing) Times() bool {
+	return slices.ContainsFunc(by.Figures, func(f Compared) bool { return f.Figure.Times != nil && f.Figure.Times.Prefix == "" })
 }
 
 // Comparison is a run beside its baseline.
@@ -51,13 +88,19 @@ type Comparison struct {
 	LeftOut []string
 	// Trials that only one of the two has, or has figures of that count.
 	OnlyNew, OnlyBase []string
+	By                Comparing
+	// Margin is within what changes are the same, as a share; Family is how many
+	// changes were judged together.
+	Margin float64
+	Family int
 }
 
-// Compare puts the trials of a run beside those of the same name in another.
-// Its error is a sentence that says why the two cannot be compared.
-func Compare(run, base *record.Run) (*Comparison, error) {
+// Compare puts the trials of a run beside those of the same name in another, and
+// judges the changes among themselves. Its error is a sentence that says why the
+// two cannot be compared.
+func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	news, bases := byName(run), byName(base)
-	c := &Comparison{Run: run, Base: base}
+	c := &Comparison{Run: run, Base: base, By: by}
 	for _, name := range bases.order {
 		if news.of[name] == nil {
 			c.OnlyBase = append(c.OnlyBase, name)
@@ -78,6 +121,7 @@ func Compare(run, base *record.Run) (*Comparison, error) {
 		return nil, noneInCommon(news.order, bases.order)
 	}
 	c.findDifferences()
+	Judge(stats.Margin, c)
 	return c, nil
 }
 
@@ -105,7 +149,7 @@ func Comparable(trials []record.Conditions, base *record.Run) error {
 // Within puts the trials of a run beside the baselines that its scenario gave
 // them, in the same run; nil if it gave none.
 func Within(run *record.Run) *Comparison {
-	c := &Comparison{Run: run, Base: run}
+	c := &Comparison{Run: run, Base: run, By: ByDefault()}
 	all := byName(run)
 	for _, name := range all.order {
 		of := all.of[name][0].BaselineOf
@@ -126,17 +170,50 @@ func Within(run *record.Run) *Comparison {
 		return nil
 	}
 	c.findDifferences()
+	Judge(stats.Margin, c)
 	return c
+}
+
+// Judge finds the words for the changes of comparisons that are read together,
+// by a practical margin (a share), corrected for their number.
+func Judge(margin float64, all ...*Comparison) {
+	var changes []*Change
+	var family []stats.Compared
+	for _, c := range all {
+		for i := range c.Pairs {
+			for k := range c.Pairs[i].Figures {
+				if f := &c.Pairs[i].Figures[k]; f.Change.Interval {
+					changes = append(changes, &f.Change)
+					family = append(family, stats.Compared{Ratio: f.Change.ratio, MoreIsBetter: f.Figure.Better == record.More})
+				}
+			}
+		}
+	}
+	for i, j := range stats.Judge(family, margin) {
+		changes[i].Judged, changes[i].CorrectedLow, changes[i].CorrectedHigh = j, j.Corrected.Low-1, j.Corrected.High-1
+	}
+	for _, c := range all {
+		c.Margin, c.Family = margin, len(family)
+	}
+}
+
+// Worsened names the trials and metrics that are worse than the baseline.
+func Worsened(all []*Comparison) (names []string) {
+	for _, c := range all {
+		for i := range c.Pairs {
+			for _, f := range c.Pairs[i].Figures {
+				if f.Change.Judged.Word == stats.Worse {
+					names = append(names, c.Pairs[i].Name+" "+f.Title)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // noneInCommon says that two lists of trials have none in common.
 func noneInCommon(news, bases []string) error {
-	first := func(names []string) string {
-		if len(names) == 0 {
-			return "none"
-		}
-		return names[0]
-	}
+	first := func(names []string) string { return append(names, "none")[0] }
 	return fmt.Errorf("the baseline is of another scenario: no trial is in both; the first here is %s and there %s", first(news), first(bases))
 }
 
@@ -154,11 +231,11 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		c.OnlyNew = append(c.OnlyNew, name)
 		return
 	}
-	p.Figures = ComparedFigures()
+	p.Figures = slices.Clone(c.By.Figures)
 	for i := range p.Figures {
 		f := &p.Figures[i]
 		now, base := values(&f.Figure, p.New), values(&f.Figure, p.Base)
-		f.Now, f.Base, f.Change = Median(now, f.Figure.Better), Median(base, f.Figure.Better), ChangeOf(now, base, f.Figure.Better)
+		f.Now, f.Base, f.Change = Typical(now, f.Figure.Better), Typical(base, f.Figure.Better), ChangeOf(now, base)
 		if c.Run == c.Base && !interleaved(p.New, p.Base) {
 			f.Change.Interval = false
 		}
@@ -197,18 +274,77 @@ func byName(run *record.Run) named {
 // throughput, which is another in every run, need only be a share of the same.
 func SameLoad(now, base *record.Conditions) error {
 	if what, a, b := scenario.Differ(&now.Load, &base.Load); what != "" {
-		return differentLoad(now.Name, what, a, b)
+		return fmt.Errorf("the baseline was made with another load: %s in %s: %s here, %s there; compare runs of the same scenario", what, now.Name, orNone(a), orNone(b))
 	}
 	return nil
 }
 
-func differentLoad(trial, what, now, base string) error {
-	return fmt.Errorf("the baseline was made with another load: %s in %s: %s here, %s there; compare runs of the same scenario", what, trial, orNone(now), orNone(base))
+func orNone(s string) string { return cmp.Or(s, "none") }
+
+// counting is the repeats whose figures a comparison takes, and says of the
+// others, which are those of the trial named so, why it does not.
+func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial {
+	var count []*record.Trial
+	var order []string
+	whys := map[string]int{}
+	for _, t := range trials {
+		why := c.whyNot(t)
+		if why == "" {
+			count = append(count, t)
+			continue
+		}
+		whys[why]++
+		order = with(order, why)
+	}
+	if len(order) > 0 {
+		parts := make([]string, 0, len(order))
+		for _, why := range order {
+			if len(order) > 1 {
+				why = fmt.Sprintf("%d %s", whys[why], why)
+			}
+			parts = append(parts, why)
+		}
+		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d of %d (%s)", of, len(trials)-len(count), len(trials), strings.Join(parts, ", ")))
+	}
+	return count
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "none"
+// whyNot says why a repeat's figures are not to be compared; empty if they are.
+// What is invalid is no figure of the store, and what was interrupted is one of
+// another load.
+func (c *Comparison) whyNot(t *record.Trial) string {
+	switch {
+	case t.State == record.Interrupted:
+		return "interrupted"
+	case !Measured(t):
+		return string(t.State)
+	case t.Verdict.State != verdict.Invalid && (!c.By.WithoutSuspect || t.Verdict.State != verdict.Suspect):
+		return ""
 	}
-	return s
+	var rules []string
+	for _, r := range t.Verdict.Reasons {
+		rules = with(rules, fmt.Sprintf("R%d", r.Rule))
+	}
+	return strings.TrimSpace(string(t.Verdict.State) + " " + strings.Join(rules, " "))
+}
+
+// shareCluster reports whether any two of a run's trials ran on one cluster.
+func shareCluster(run *record.Run, trials []*record.Trial) bool {
+	for i, a := range trials {
+		for _, b := range trials[:i] {
+			if a.Cluster == b.Cluster || attachedTo(run, a, b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// attachedTo reports whether two trials attached to one cluster. A run gives it
+// another name each time that it comes back to it.
+func attachedTo(run *record.Run, a, b *record.Trial) bool {
+	if clusterOf(run, a).Started || clusterOf(run, b).Started {
+		return false
+	}
+	return slices.ContainsFunc(a.Endpoints, func(e string) bool { return slices.Contains(b.Endpoints, e) })
 }

@@ -1,6 +1,9 @@
 package analyze
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,14 +21,8 @@ func (c *Comparison) Sides() []Side {
 	var all []Side
 	each := func(what string, of func(*record.Trial) string) {
 		var news, bases []string
-		add := func(to []string, text string) []string {
-			if slices.Contains(to, text) {
-				return to
-			}
-			return append(to, text)
-		}
 		for i := range c.Pairs {
-			news, bases = add(news, of(c.Pairs[i].New[0])), add(bases, of(c.Pairs[i].Base[0]))
+			news, bases = with(news, of(c.Pairs[i].New[0])), with(bases, of(c.Pairs[i].Base[0]))
 		}
 		all = append(all, Side{what, readable.OrDash(strings.Join(news, "; ")), readable.OrDash(strings.Join(bases, "; "))})
 	}
@@ -54,56 +51,64 @@ func (c *Comparison) Open() bool {
 // dependent says why an interval is of less than it seems.
 const dependent = "Repeats of a side ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
 
-// Table has a row for each pair.
+// Table has a row for each figure of each pair; what they are of stands in the
+// first of a pair's rows.
 func (c *Comparison) Table() Table {
 	t := Table{Kind: Compares, Columns: []Column{{"operation", true}, {Title: "value"}, {Title: "clients"}, {"target", true}}}
-	for _, f := range ComparedFigures() {
-		t.Columns = append(t.Columns, Column{Title: f.Title + " (change)"}, Column{Title: "95 % interval"})
-	}
-	t.Columns = append(t.Columns, Column{"verdict", true})
 	var notes footnotes
+	labels := make([][]Cell, len(c.Pairs))
 	for i := range c.Pairs {
-		t.Rows = append(t.Rows, c.Pairs[i].cells(&notes))
+		labels[i] = c.Pairs[i].labels(&notes)
 	}
-	if !distinct(t.Rows) {
+	if !distinct(labels) {
 		t.Columns = append([]Column{{"trial", true}}, t.Columns...)
 		for i := range c.Pairs {
-			t.Rows[i] = append([]Cell{{Text: c.Pairs[i].Name}}, t.Rows[i]...)
+			labels[i] = append([]Cell{{Text: c.Pairs[i].Name}}, labels[i]...)
 		}
+	}
+	t.Columns = append(t.Columns, Column{"metric", true}, Column{Title: "baseline"}, Column{Title: "this run"}, Column{Title: "change"},
+		Column{Title: "95 % interval"}, Column{"result", true}, Column{"verdict", true})
+	for i := range c.Pairs {
+		t.Rows = append(t.Rows, c.Pairs[i].rows(labels[i], &notes)...)
 	}
 	t.Footnotes = notes.texts
 	return t
 }
 
-func (p *Pair) cells(notes *footnotes) []Cell {
+// labels are what a pair is of.
+func (p *Pair) labels(notes *footnotes) []Cell {
 	t := p.New[0]
 	levels := notes.levels(t)
 	for _, n := range notes.levels(p.Base[0]) {
-		if !slices.Contains(levels, n) {
-			levels = append(levels, n)
-		}
+		levels = with(levels, n)
 	}
-	cells := []Cell{{Text: Headline(t), Notes: levels}, {Text: readable.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
+	return []Cell{{Text: Headline(t), Notes: levels}, {Text: readable.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
+}
+
+// rows are a pair's figures.
+func (p *Pair) rows(labels []Cell, notes *footnotes) (rows [][]Cell) {
+	judged, base := JudgedOf(p.AllNew).String(), JudgedOf(p.AllBase).String()
+	if base != judged {
+		judged += "; baseline " + base
+	}
 	for _, f := range p.Figures {
 		interval := Cell{Kind: IntervalOfChange, Change: f.Change}
 		if p.Dependent && f.Change.Known && f.Change.Interval {
 			interval.Notes = []int{notes.mark(dependent)}
 		}
-		cells = append(cells, Cell{Kind: Changed, Value: f.Now, Change: f.Change}, interval)
+		rows = append(rows, slices.Concat(labels, []Cell{{Text: f.Title}, {Kind: OneFigure, Value: f.Base}, {Kind: OneFigure, Value: f.Now},
+			{Kind: Changed, Change: f.Change}, interval, {Kind: WordOfChange, Change: f.Change}, {Text: judged}}))
+		labels, judged = make([]Cell, len(labels)), ""
 	}
-	verdict, base := JudgedOf(p.AllNew).String(), JudgedOf(p.AllBase).String()
-	if base != verdict {
-		verdict += "; baseline " + base
-	}
-	return append(cells, Cell{Text: verdict})
+	return rows
 }
 
-// distinct reports whether the cells before the figures tell the rows apart.
-func distinct(rows [][]Cell) bool {
+// distinct reports whether labels tell the pairs apart.
+func distinct(labels [][]Cell) bool {
 	seen := map[string]bool{}
-	for _, row := range rows {
+	for _, row := range labels {
 		key := ""
-		for _, c := range row[:4] {
+		for _, c := range row {
 			key += c.Text + "\x00"
 		}
 		if seen[key] {
@@ -120,4 +125,121 @@ func callers(t *record.Trial) string {
 		return due(t)
 	}
 	return readable.Count(uint64(t.Clients))
+}
+
+// interleaved reports whether the repeats of two sides of one run fell into
+// the same time, so that what changes slowly on a machine fell on both.
+func interleaved(a, b []*record.Trial) bool {
+	firstA, lastA := started(a)
+	firstB, lastB := started(b)
+	return firstA.Before(lastB) && firstB.Before(lastA)
+}
+
+func started(all []*record.Trial) (first, last time.Time) {
+	first, last = all[0].Started, all[0].Started
+	for _, t := range all {
+		if t.Started.Before(first) {
+			first = t.Started
+		}
+		if t.Started.After(last) {
+			last = t.Started
+		}
+	}
+	return first, last
+}
+
+// findDifferences collects what was not the same, the load apart: each sentence once.
+func (c *Comparison) findDifferences() {
+	const own = "the store's default"
+	add := func(format string, args ...any) { c.Differences = with(c.Differences, fmt.Sprintf(format, args...)) }
+	for i := range c.Pairs {
+		now, base := c.Pairs[i].New[0], c.Pairs[i].Base[0]
+		for _, d := range environment() {
+			if a, b := d.of(now), d.of(base); a != b {
+				add("The %s: %s here, %s in the baseline.", d.name, orNone(a), orNone(b))
+			}
+		}
+	}
+	for i := range c.Pairs {
+		now, base := clusterOf(c.Run, c.Pairs[i].New[0]), clusterOf(c.Base, c.Pairs[i].Base[0])
+		if a, b := settings(now), settings(base); a != b {
+			add("The store's settings differ: %s here, %s in the baseline.", orNone(a), orNone(b))
+		}
+		if now.Exec != base.Exec {
+			add("The server binary differs: %s here, %s in the baseline.", cmp.Or(now.Exec, own), cmp.Or(base.Exec, own))
+		}
+	}
+	if c.Run != c.Base && c.Run.Tool.Revision != c.Base.Tool.Revision {
+		add("The revision of quorumbench differs: %s here, %s in the baseline.", orNone(c.Run.Tool.Revision), orNone(c.Base.Tool.Revision))
+	}
+	if c.Run != c.Base && c.Run.Seed != c.Base.Seed {
+		add("The seed differs: %d here, %d in the baseline.", c.Run.Seed, c.Base.Seed)
+	}
+}
+
+// clusterOf is what a trial ran on, as far as the run knows.
+func clusterOf(run *record.Run, t *record.Trial) record.Cluster {
+	for i := range run.Clusters {
+		if run.Clusters[i].ID == t.Cluster {
+			return run.Clusters[i]
+		}
+	}
+	return record.Cluster{}
+}
+
+// settings are the store's own as one text, whatever they are.
+func settings(c record.Cluster) string {
+	b, err := json.Marshal(c.Settings)
+	if err != nil || string(b) == "null" {
+		return ""
+	}
+	return string(b)
+}
+
+// condition is one of the cluster or the machine.
+type condition struct {
+	name string
+	of   func(*record.Trial) string
+}
+
+// environment are the conditions that are not the load's.
+func environment() []condition {
+	return []condition{
+		{"store differs", func(t *record.Trial) string { return t.Store }},
+		{"store's version differs", func(t *record.Trial) string { return t.Version }},
+		{"store's build differs", func(t *record.Trial) string { return t.Label }},
+		{"members' environment differs", func(t *record.Trial) string { return t.Environment() }},
+		{"number of members differs", func(t *record.Trial) string { return fmt.Sprint(t.Members) }},
+		{"use of TLS and authentication differs", func(t *record.Trial) string { return fmt.Sprintf("TLS %t, authentication %t", t.TLS, t.Authenticated) }},
+		{"machine differs", machineText},
+		{"members' share in the generator's machine differs", func(t *record.Trial) string {
+			if t.Shared == nil {
+				return "not known"
+			}
+			return map[bool]string{true: "on it", false: "elsewhere"}[*t.Shared]
+		}},
+		{"members' file system differs", func(t *record.Trial) string {
+			if t.Durability == nil {
+				return "not known"
+			}
+			if !t.Durability.Synced {
+				return t.Durability.FileSystem + " without sync"
+			}
+			return t.Durability.FileSystem
+		}},
+		{"version of quorumbench differs", func(t *record.Trial) string { return t.Tool }},
+		{"number of event loops differs", func(t *record.Trial) string { return fmt.Sprint(t.Loops) }},
+	}
+}
+
+func machineText(t *record.Trial) string {
+	m := t.Machine
+	if m == nil {
+		return "not known"
+	}
+	text := fmt.Sprintf("%s, %s, %d CPUs, %s %s %s", m.Name, m.CPU, m.CPUs, m.System, m.Kernel, m.Architecture)
+	if m.CPULimit != nil {
+		text += fmt.Sprintf(", limited to %g", *m.CPULimit)
+	}
+	return text
 }

@@ -2,6 +2,8 @@ package analyze
 
 import (
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -100,4 +102,179 @@ func (t *Throughputs) Add(s *Second) {
 
 func perSecond(rate float64) record.Value {
 	return record.Value{Number: rate, Unit: measure.Rate, Known: true}
+}
+
+// MaxRows bounds the rows of a table that would else grow with a trial.
+const MaxRows = 10_000
+
+// BinWidth is how wide the bins of a latency distribution are, unless MaxRows
+// of them do not reach the slowest operation.
+const BinWidth = 10 * time.Millisecond
+
+// Bin counts the operations whose time is at least From and below To.
+type Bin struct {
+	From, To time.Duration
+	Count    uint64
+}
+
+// Bins puts a histogram's operations into bins of equal width, from 0 to the
+// slowest. The counts sum to the histogram's. A time is known to three digits,
+// so that one close to a bin's edge may count in the neighbour.
+func Bins(h *measure.Histogram) []Bin {
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	width := BinWidth
+	for step := 0; h.Max()/int64(width) >= MaxRows; step++ {
+		width = grow(width, step)
+	}
+	bins := make([]Bin, h.Max()/int64(width)+1)
+	for i := range bins {
+		bins[i].From, bins[i].To = time.Duration(i)*width, time.Duration(i+1)*width
+	}
+	for _, bar := range h.Distribution() {
+		if bar.Count > 0 {
+			bins[min(int(bar.From/int64(width)), len(bins)-1)].Count += uint64(bar.Count)
+		}
+	}
+	for bins[len(bins)-1].Count == 0 { // the slowest is just below that bin
+		bins = bins[:len(bins)-1]
+	}
+	return bins
+}
+
+// grow makes 1 into 2, 5, 10, 20, ...
+func grow[T ~int64 | ~uint64](n T, step int) T {
+	if step%3 == 1 {
+		return n / 2 * 5
+	}
+	return n * 2
+}
+
+// KeyRow is a span of seconds in which so many operations became due and were
+// completed: how latency goes as a store fills.
+type KeyRow struct {
+	Keys   uint64 // completed from the window's opening to the row's end
+	Count  uint64 // completed, of those due in the row's seconds
+	Errors uint64 // failed, of those
+	// Of the completed alone, in nanoseconds; 0 when there is none.
+	Min, Mean, Max float64
+}
+
+// KeyTable is latency by cumulative key number. Its rows are made of whole
+// seconds, because that is what the record has, each with at least Bucket keys
+// but for the last.
+type KeyTable struct {
+	Bucket uint64
+	Rows   []KeyRow
+}
+
+// KeyBucket is the keys of a row, unless more than MaxRows would come of it.
+const KeyBucket = 1000
+
+// Keys collects seconds into a table by cumulative key number.
+type Keys struct{ seconds []KeyRow }
+
+// Add takes the next second.
+func (k *Keys) Add(s *Second) {
+	row := KeyRow{Count: uint64(s.Times.TotalCount()), Errors: s.Errors}
+	if row.Count > 0 {
+		row.Min, row.Mean, row.Max = float64(s.Times.Min()), s.Times.Mean(), float64(s.Times.Max())
+	}
+	if row.Count+row.Errors > 0 {
+		k.seconds = append(k.seconds, row)
+	}
+}
+
+// Table is what came together.
+func (k *Keys) Table() KeyTable {
+	bucket := uint64(KeyBucket)
+	rows := k.rows(bucket)
+	for step := 0; len(rows) > MaxRows; step++ {
+		bucket = grow(bucket, step)
+		rows = k.rows(bucket)
+	}
+	return KeyTable{Bucket: bucket, Rows: rows}
+}
+
+func (k *Keys) rows(bucket uint64) []KeyRow {
+	var rows []KeyRow
+	var at KeyRow
+	total := uint64(0)
+	for i := range k.seconds {
+		at.add(&k.seconds[i])
+		total += k.seconds[i].Count
+		if at.Count >= bucket || i == len(k.seconds)-1 {
+			at.Keys = total
+			rows = append(rows, at)
+			at = KeyRow{}
+		}
+	}
+	return rows
+}
+
+func (r *KeyRow) add(o *KeyRow) {
+	r.Errors += o.Errors
+	switch {
+	case o.Count == 0:
+		return
+	case r.Count == 0:
+		r.Min, r.Mean, r.Max = o.Min, o.Mean, o.Max
+	default:
+		sum := float64(r.Count) + float64(o.Count)
+		r.Mean = r.Mean*(float64(r.Count)/sum) + o.Mean*(float64(o.Count)/sum)
+		r.Min, r.Max = math.Min(r.Min, o.Min), math.Max(r.Max, o.Max)
+	}
+	r.Count += o.Count
+}
+
+// Servers is what all members' processes used at most in the window, as far as
+// they run on the generator's machine. None is known where nothing was watched.
+type Servers struct {
+	CPU record.Value // processors in use, of a second; 1 is one of them
+	RSS record.Value // resident bytes at a time
+}
+
+// ServersOf reads it from a trial's machines.csv in a run directory.
+func ServersOf(dir string, t *record.Trial) (Servers, error) {
+	if t.Opened == nil {
+		return Servers{}, nil
+	}
+	rows, err := record.OpenMachines(dir, t.Folder)
+	if err != nil {
+		return Servers{}, err
+	}
+	return servers(rows, t.Opened.Unix(), t.Opened.Add(time.Duration(t.Seconds*1e9)).Unix()), nil
+}
+
+// servers is the most of the rows from one second to another.
+func servers(rows []record.MachineRow, from, to int64) Servers {
+	type second struct{ cpu, rss float64 }
+	var s Servers
+	seconds := map[int64]second{}
+	eachUse(rows, from, to, func(r record.MachineRow, processors float64) {
+		if r.Member() {
+			at := seconds[r.Unix]
+			seconds[r.Unix] = second{at.cpu + processors, at.rss + float64(r.RSSBytes)}
+		}
+	})
+	for _, at := range seconds {
+		s.CPU = record.Value{Number: max(s.CPU.Number, at.cpu), Unit: measure.Number, Known: true}
+		s.RSS = record.Value{Number: max(s.RSS.Number, at.rss), Unit: measure.Bytes, Known: true}
+	}
+	return s
+}
+
+// eachUse hands over the rows from one second to another, each with the
+// processors that its process, or the machine, used since the row before; 0 if
+// it was started again meanwhile.
+func eachUse(rows []record.MachineRow, from, to int64, each func(r record.MachineRow, processors float64)) {
+	before := map[string]record.MachineRow{} // by name
+	for _, r := range rows {
+		last, seen := before[r.Name]
+		before[r.Name] = r
+		if seen && r.Unix > last.Unix && last.Unix >= from && r.Unix <= to {
+			each(r, max(r.CPUSeconds-last.CPUSeconds, 0)/float64(r.Unix-last.Unix))
+		}
+	}
 }

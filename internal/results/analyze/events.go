@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
@@ -43,6 +44,7 @@ type Events struct {
 	Kind    stores.SignalKind
 	All     []*record.Event
 	Times   uint64
+	Count   string // the same in words, of those counted: 3 elections
 	Total   time.Duration
 	Longest *record.Event
 }
@@ -65,11 +67,25 @@ func (g *Events) Named() (some []*record.Event, more int) {
 	return g.All[:n], len(g.All) - n
 }
 
-// counted are the kinds that are counted for a trial, in their order. One that
-// is not here is listed only with a gap or a slow second.
-var counted = [...]stores.SignalKind{
-	stores.Elected, stores.QuotaReached, stores.FullStateReceived, stores.SlowFsync, stores.SlowApply, stores.SlowRead, stores.Overloaded,
-	stores.GCPause, stores.SnapshotDone, stores.SnapshotSkipped, stores.Compaction, stores.Defragmentation,
+// counted are the kinds that are counted for a trial, in their order, and what one
+// event and several are called. A kind that is not here is listed only with a gap
+// or a slow second.
+var counted = [...]struct {
+	kind         stores.SignalKind
+	one, several string
+}{
+	{stores.Elected, "election", "elections"},
+	{stores.QuotaReached, "write beyond the space quota", "writes beyond the space quota"},
+	{stores.FullStateReceived, "member brought up with the whole state", "members brought up with the whole state"},
+	{stores.SlowFsync, "slow log sync", "slow log syncs"},
+	{stores.SlowApply, "slow apply", "slow applies"},
+	{stores.SlowRead, "read that waited for the leader", "reads that waited for the leader"},
+	{stores.Overloaded, "late heartbeat", "late heartbeats"},
+	{stores.GCPause, "garbage collection pause", "garbage collection pauses"},
+	{stores.SnapshotDone, "snapshot", "snapshots"},
+	{stores.SnapshotSkipped, "skipped snapshot", "skipped snapshots"},
+	{stores.Compaction, "compaction", "compactions"},
+	{stores.Defragmentation, "defragmentation", "defragmentations"},
 }
 
 // notableGap is the shortest gap that is shown beside what happened in it.
@@ -89,14 +105,15 @@ func EventsOf(t *record.Trial) WindowEvents {
 	h.HeldClients, h.HeldLongest = t.HeldClients, time.Duration(t.HeldLongestNS)
 	window := inWindow(t)
 	events := overlapping(once(paired(t.Events)), window)
-	for _, kind := range counted {
-		all := Events{Kind: kind}
+	for _, of := range counted {
+		all := Events{Kind: of.kind}
 		for i := range events {
-			if events[i].Kind == string(kind) {
+			if events[i].Kind == string(of.kind) {
 				all.add(&events[i])
 			}
 		}
 		if all.Times > 0 {
+			all.Count = readable.Either(all.Times, of.one, of.several)
 			h.Counted = append(h.Counted, all)
 		}
 	}

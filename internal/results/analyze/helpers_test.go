@@ -86,7 +86,7 @@ func (s shape) second(rng *rand.Rand, phase measure.Phase, index int, m *made, t
 		c.Response, c.Service = measure.NewHistogram(), measure.NewHistogram()
 		c.Failed[measure.ErrorIndex(kv.TimedOut)] = measure.NewHistogram()
 	}
-	sec := &measure.Second{Phase: phase, Index: index, Clients: 10, Connections: 10, InFlight: 3, Cells: cells}
+	sec := &measure.Second{Phase: phase, Index: index, Clients: 10, Connections: 10, InFlight: 3, Tally: measure.Tally{Cells: cells}}
 	n := 1 + rng.IntN(s.perSecond)
 	if index == s.idle && phase == measure.Measured {
 		n = 0

@@ -90,6 +90,11 @@ func WhatLimited(t *record.Trial) Limits {
 	if !Measured(t) {
 		return l
 	}
+	// Members that wait for a processor find all else slow too, so that it comes first.
+	full := machine(t)
+	if full != nil && full.What == CauseCPU {
+		l.add(full)
+	}
 	members := MembersMetrics(t)
 	for i := range members {
 		m := &members[i]
@@ -104,13 +109,15 @@ func WhatLimited(t *record.Trial) Limits {
 		l.add(&Cause{What: CauseElection, Figure: float64(t.TermChanges), Text: fmt.Sprintf("the leader changed: the cluster's term rose by %d", t.TermChanges)})
 	}
 	for i := range t.ByMember {
-		for _, a := range t.ByMember[i].Alarms {
+		for _, a := range slices.Sorted(slices.Values(t.ByMember[i].Alarms)) { // the member has them in any order
 			name := t.ByMember[i].Name
 			l.add(&Cause{What: CauseAlarm, Member: name, Text: fmt.Sprintf("member %s raises the alarm %s", name, a)})
 		}
 	}
 	l.add(folder(t))
-	l.add(machine(t))
+	if full != nil && full.What == CauseTester {
+		l.add(full)
+	}
 	l.add(loops(t)...)
 	l.add(heldBack(t)...)
 	l.add(contention(t))
@@ -163,12 +170,21 @@ func (l *Limits) add(causes ...*Cause) {
 	}
 }
 
-// overLimit is a cause whose figure is a time; nil if it is within its limit.
-func overLimit(what, member string, took, limit time.Duration, text string) *Cause {
-	if took <= limit {
+// over is a cause with its figure; nil if that is within its limit.
+func over(what, member string, figure, limit float64, text string) *Cause {
+	if figure <= limit {
 		return nil
 	}
-	return &Cause{What: what, Member: member, Text: text, Figure: took.Seconds(), Unit: "s", Limit: limit.Seconds()}
+	return &Cause{What: what, Member: member, Text: text, Figure: figure, Limit: limit}
+}
+
+// overLimit is one whose figure is a time.
+func overLimit(what, member string, took, limit time.Duration, text string) *Cause {
+	c := over(what, member, took.Seconds(), limit.Seconds(), text)
+	if c != nil {
+		c.Unit = "s"
+	}
+	return c
 }
 
 func spent(d time.Duration) string { return measure.Duration(float64(d)) }
@@ -189,11 +205,7 @@ func agrees(t *record.Trial) bool {
 
 func leaders(m *MemberMetrics) *Cause {
 	n := m.Metrics[store.LeaderChanges].Value
-	if n <= 0 {
-		return nil
-	}
-	return &Cause{What: CauseElection, Member: m.Name, Figure: n,
-		Text: fmt.Sprintf("the leader changed: member %s counted %.0f changes in the window", m.Name, n)}
+	return over(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %.0f changes in the window", m.Name, n))
 }
 
 // diskTimers are the timers that a member's disk decides.
@@ -209,18 +221,31 @@ func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
 	if !writes(t) {
 		return nil
 	}
+	unsure := waitedForProcessors(t)
 	for _, timer := range diskTimers {
 		r := m.Metrics[timer.metric]
 		how, took, _ := slowness(r)
 		c := overLimit(CauseDisk, m.Name, took, timer.limit,
-			fmt.Sprintf("member %s's %s had %s of %s over %.0f of them (limit %s)", m.Name, timer.name, how, spent(took), r.Count, spent(timer.limit)))
+			fmt.Sprintf("member %s's %s had %s of %s over %.0f of them (limit %s)", m.Name, timer.name, how, spent(took), r.Count, spent(timer.limit))+unsure)
 		if lower, upper, ok := r.Longest(); c == nil && ok && timeOf(lower) >= limitLongSync {
 			c = &Cause{What: CauseDisk, Member: m.Name, Figure: lower, Unit: "s", Limit: limitLongSync.Seconds(),
-				Text: fmt.Sprintf("member %s's longest %s took from %s to %s (limit %s)", m.Name, timer.name, spent(timeOf(lower)), spent(timeOf(upper)), spent(limitLongSync))}
+				Text: fmt.Sprintf("member %s's longest %s took from %s to %s (limit %s)", m.Name, timer.name, spent(timeOf(lower)), spent(timeOf(upper)), spent(limitLongSync)) + unsure}
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// waitedForProcessors is what to say of a member's disk timers where processors
+// were full: a member that gets none while it waits for its disk takes that for
+// the disk's time. What the disk does alone shows whether it can be as slow.
+func waitedForProcessors(t *record.Trial) string {
+	d, _, when := dataFolder(t)
+	what, took, ok := fdatasync(d)
+	if !ok || took > limitFsyncP99 || t.Shared == nil || !*t.Shared || machine(t) == nil {
+		return ""
+	}
+	return fmt.Sprintf("; fdatasync alone has %s of %s, %s the load, and the processors were full: the member may have waited for one", what, spent(took), when)
 }
 
 // slowness is a timer's p99, or its mean where there are no buckets.
@@ -240,12 +265,8 @@ func processors(m *MemberMetrics) *Cause {
 		return nil
 	}
 	share := used / (m.Seconds * cores)
-	if share <= limitBusy {
-		return nil
-	}
-	return &Cause{What: CauseCPU, Member: m.Name, Figure: share, Limit: limitBusy,
-		Text: fmt.Sprintf("member %s used %s of its %.0f processors (%.1f s in %.1f s; limit %s)",
-			m.Name, measure.Percent(min(share, 1)), cores, used, m.Seconds, measure.Percent(limitBusy))}
+	return over(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f processors (%.1f s in %.1f s; limit %s)",
+		m.Name, measure.Percent(min(share, 1)), cores, used, m.Seconds, measure.Percent(limitBusy)))
 }
 
 // roundTrips judges the network between us and a member: a TCP connection is
@@ -295,8 +316,8 @@ func silence(m *MemberMetrics) *Cause {
 	case m.Connects > 0:
 		network = "; its machine accepted no TCP connection meanwhile"
 	}
-	if m.Before == nil {
-		return nil // it reports nothing
+	if !m.Reports {
+		return nil
 	}
 	if m.Unanswered > 0 {
 		return &Cause{What: CauseMember, Member: m.Name, Figure: float64(m.Unanswered),
@@ -370,10 +391,7 @@ func loops(t *record.Trial) []*Cause {
 	}
 	share := func(ns int64, limit float64, text string) *Cause {
 		figure := float64(ns) / window
-		if figure <= limit {
-			return nil
-		}
-		return &Cause{What: CauseTester, Figure: figure, Limit: limit, Text: fmt.Sprintf(text, measure.Percent(min(figure, 1)), measure.Percent(limit))}
+		return over(CauseTester, "", figure, limit, fmt.Sprintf(text, measure.Percent(min(figure, 1)), measure.Percent(limit)))
 	}
 	pause := time.Duration(t.LongestPauseNS)
 	out := []*Cause{

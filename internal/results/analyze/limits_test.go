@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +178,48 @@ func TestWhatLimited(t *testing.T) {
 	}
 }
 
+// A member that waits for a processor counts that as its disk's time: where the
+// processors were full, that is said first, and beside the disk's timers.
+func TestDiskTimersWhereProcessorsWereFull(t *testing.T) {
+	const unsure = "; fdatasync alone has a p99 of 2.00 ms, before the load, and the processors were full: the member may have waited for one"
+	slow := func(change func(*record.Trial)) []Cause {
+		trial := slowTrial()
+		trial.Stores[3].Metrics[store.FsyncSeconds] = timer(0.004, 0.032)
+		trial.BusyShare, trial.Shared = new(0.95), new(true)
+		change(trial)
+		l := WhatLimited(trial)
+		return l.Causes
+	}
+	c := slow(func(*record.Trial) {})
+	if len(c) != 2 || c[0].What != CauseCPU || c[1].What != CauseDisk || !strings.HasSuffix(c[1].Text, unsure) {
+		t.Errorf("%+v", c)
+	}
+	for name, change := range map[string]func(*record.Trial){
+		"processors to spare":       func(t *record.Trial) { t.BusyShare = new(0.5) },
+		"members elsewhere":         func(t *record.Trial) { t.Shared = new(false) },
+		"nothing known of the disk": func(t *record.Trial) { t.Durability = nil },
+		"a disk that is slow alone": func(t *record.Trial) { t.Durability.FdatasyncP99NS = new(int64(2e7)) },
+	} {
+		for _, one := range slow(change) {
+			if strings.Contains(one.Text, "may have waited") {
+				t.Errorf("%s: %s", name, one.Text)
+			}
+		}
+	}
+}
+
+// A member has its alarms in any order, and a report has them in one.
+func TestAlarmsAreInOrder(t *testing.T) {
+	trial := &record.Trial{State: record.Complete, Seconds: 1, ByMember: []record.ByMember{{Name: "m2", Alarms: []string{"NOSPACE", "CORRUPT"}}, {Name: "m1", Alarms: []string{"NOSPACE"}}}}
+	var got []string
+	for _, c := range WhatLimited(trial).Causes {
+		got = append(got, c.Text)
+	}
+	if want := []string{"member m2 raises the alarm CORRUPT", "member m2 raises the alarm NOSPACE", "member m1 raises the alarm NOSPACE"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 // What is not known is no cause, and is said.
 func TestNothingIsMadeOfWhatIsNotKnown(t *testing.T) {
 	opened := noon
@@ -184,6 +227,11 @@ func TestNothingIsMadeOfWhatIsNotKnown(t *testing.T) {
 	l := WhatLimited(trial)
 	if len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics of its own (it reports none)") {
 		t.Errorf("%+v", l)
+	}
+	// A row of a member whose store has no metrics is of its connection alone.
+	trial.Stores[0].Answer, trial.Stores[0].Failure, trial.Stores[0].Connect = 0, "", time.Millisecond
+	if l = WhatLimited(trial); len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics of its own (its store has none to ask for)") {
+		t.Errorf("without metrics: %+v", l)
 	}
 	if l = WhatLimited(&record.Trial{State: record.Failed}); len(l.Causes) > 0 || len(l.Looked) > 0 {
 		t.Errorf("of no window: %+v", l)

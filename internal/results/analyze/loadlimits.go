@@ -44,9 +44,9 @@ func heldBack(t *record.Trial) (out []*Cause) {
 		{t.Capped, fmt.Sprintf("waited because %s were in flight already, the limit: see R16 for what that adds to the times", readable.Count(uint64(max(t.MaxInFlight, 0))))},
 		{t.NoRoom, fmt.Sprintf("waited for one of the %s, each of which takes one operation at a time: see R16 for what that adds to the times", readable.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
-		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && share > limitHeldBack {
-			out = append(out, &Cause{What: CauseLoad, Figure: share, Limit: limitHeldBack,
-				Text: fmt.Sprintf("%s of %s due (%s) %s", readable.Count(limit.n), readable.Plural(t.Due, "operation"), readable.Share(share), limit.text)})
+		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() {
+			out = append(out, over(CauseLoad, "", share, limitHeldBack,
+				fmt.Sprintf("%s of %s due (%s) %s", readable.Count(limit.n), readable.Plural(t.Due, "operation"), readable.Share(share), limit.text)))
 		}
 	}
 	return out
@@ -59,12 +59,8 @@ func contention(t *record.Trial) *Cause {
 		return nil
 	}
 	again := float64(*t.Retries) / float64(t.Operations)
-	if again <= limitRetries {
-		return nil
-	}
-	return &Cause{What: CauseContention, Figure: again, Limit: limitRetries,
-		Text: fmt.Sprintf("a transaction began again %.2g times on average, because another had written what it read: %s keys, %s",
-			again, readable.Count(t.KeySpace), t.Distribution)}
+	return over(CauseContention, "", again, limitRetries, fmt.Sprintf("a transaction began again %.2g times on average, because another had written what it read: %s keys, %s",
+		again, readable.Count(t.KeySpace), t.Distribution))
 }
 
 // machineSeconds are about single seconds of machines.csv, which the window's
@@ -107,11 +103,11 @@ func among(figures []float64, least, most float64) (n int, share float64) {
 func fullSeconds(t *record.Trial, seconds []float64) *Cause {
 	all := float64(t.Machine.CPUs)
 	n, share := among(seconds, limitFull*all, 2*all) // counters are a moment apart from the clock
-	if share <= limitFullTime || t.BusyShare != nil && *t.BusyShare > limitBusy {
+	if t.BusyShare != nil && *t.BusyShare > limitBusy {
 		return nil
 	}
-	return &Cause{What: CauseCPU, Figure: share, Limit: limitFullTime,
-		Text: fmt.Sprintf("in %d of %d seconds of the window all %d processors of this machine were in use (over %s)", n, len(seconds), t.Machine.CPUs, readable.Share(limitFull))}
+	return over(CauseCPU, "", share, limitFullTime,
+		fmt.Sprintf("in %d of %d seconds of the window all %d processors of this machine were in use (over %s)", n, len(seconds), t.Machine.CPUs, readable.Share(limitFull)))
 }
 
 func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
@@ -134,13 +130,12 @@ func pauses(t *record.Trial, h *WindowEvents) (out []*Cause) {
 	for i := range h.Counted {
 		all := &h.Counted[i]
 		share := all.Total.Seconds() / (max(t.Seconds, 1e-9) * float64(max(t.Members, 1)))
-		if all.Kind != store.GCPause && all.Kind != store.SlowFsync || share <= limitStill {
-			continue
+		what, ok := map[store.SignalKind]string{store.GCPause: "stood still for their garbage collector", store.SlowFsync: "waited for slow syncs of their logs"}[all.Kind]
+		if ok {
+			out = append(out, over(CausePauses, all.Longest.Member, share, limitStill,
+				fmt.Sprintf("members %s for %s in all, in a window of %s, by their logs; the longest took %s, at %s",
+					what, spent(all.Total), readable.Seconds(t.Seconds), spent(all.Longest.Duration), all.Longest.Member)))
 		}
-		what := map[store.SignalKind]string{store.GCPause: "stood still for their garbage collector", store.SlowFsync: "waited for slow syncs of their logs"}[all.Kind]
-		out = append(out, &Cause{What: CausePauses, Member: all.Longest.Member, Figure: share, Limit: limitStill,
-			Text: fmt.Sprintf("members %s for %s in all, in a window of %s, by their logs; the longest took %s, at %s",
-				what, spent(all.Total), readable.Seconds(t.Seconds), spent(all.Longest.Duration), all.Longest.Member)})
 	}
 	return out
 }

@@ -19,9 +19,7 @@ type MemberMetrics struct {
 	Seconds float64
 	Metrics store.Sample
 	Unread  string
-	// Before and After are the first and the last of the trial: around the load.
-	Before, After store.Sample
-	Answered      bool // the last question
+	Reports bool // it answered at least one question of the trial
 
 	Asked      int           // questions that fell into the window
 	Unanswered int           // of those
@@ -60,6 +58,7 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	m := MemberMetrics{Name: name, Endpoint: endpoint}
 	var answers []*record.StoreRow
 	var connects []time.Duration
+	everAsked := false
 	window := span{}
 	if t.Opened != nil {
 		window = inWindow(t)
@@ -69,11 +68,12 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 		if r.Endpoint != endpoint {
 			continue
 		}
-		if r.Metrics != nil && r.Failure == "" {
-			answers = append(answers, r)
-		}
-		if m.Answered = r.Failure == "" && r.Metrics != nil; r.Failure != "" {
+		everAsked = everAsked || r.Answer > 0 || r.Failure != ""
+		switch {
+		case r.Failure != "":
 			m.Unread = r.Failure
+		case r.Metrics != nil:
+			answers, m.Unread = append(answers, r), ""
 		}
 		asked := span{r.Time.Add(-r.Answer - r.Connect), r.Time}
 		if t.Opened == nil || !asked.overlaps(window) {
@@ -99,14 +99,10 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 		slices.Sort(connects)
 		m.Connect = SpreadOfTimes{connects[0], connects[len(connects)/2], connects[len(connects)-1]}
 	}
-	if len(answers) == 0 {
-		return m
+	if !everAsked && len(answers) == 0 {
+		m.Unread = "its store has none to ask for"
 	}
-	if m.Answered {
-		m.Unread = ""
-	}
-	m.Before, m.After = answers[0].Metrics, answers[len(answers)-1].Metrics
-	if t.Opened == nil {
+	if m.Reports = len(answers) > 0; !m.Reports || t.Opened == nil {
 		return m
 	}
 	first, last := nearestRow(answers, window.from), nearestRow(answers, window.to)

@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -56,8 +58,9 @@ const (
 	Words CellKind = iota
 	OneFigure
 	SpreadOfRepeats // Value
-	Changed         // Value, and Change
+	Changed
 	IntervalOfChange
+	WordOfChange
 )
 
 // cellsOf is a column and how a row fills it.
@@ -257,4 +260,40 @@ func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 		return "1 key"
 	}
 	return "1 of " + readable.Plural(watched, "key") + " each"
+}
+
+// footnotes are sentences below a table, which its cells refer to by numbers
+// from 1. The same sentence has one number.
+type footnotes struct{ texts []string }
+
+// mark is the number of a sentence.
+func (f *footnotes) mark(text string) int {
+	f.texts = with(f.texts, text)
+	return slices.Index(f.texts, text) + 1
+}
+
+// with is a list with something that it may have already.
+func with[T comparable](all []T, one T) []T {
+	if slices.Contains(all, one) {
+		return all
+	}
+	return append(all, one)
+}
+
+// levels are the marks of the trial's consistency levels that are less than
+// they are called.
+func (f *footnotes) levels(t *record.Trial) (marks []int) {
+	for _, line := range shortOf(t) {
+		marks = append(marks, f.mark(line))
+	}
+	return marks
+}
+
+// shortOf says of each of the trial's consistency levels that is less than it is
+// called what it is.
+func shortOf(t *record.Trial) (lines []string) {
+	for _, level := range slices.Sorted(maps.Keys(t.ShortOf)) {
+		lines = append(lines, fmt.Sprintf("%s reads of %s: %s.", level, t.Store, t.ShortOf[level]))
+	}
+	return lines
 }

@@ -75,24 +75,15 @@ func ParseThreshold(text string) (Threshold, error) {
 			return t, fmt.Errorf("%q: the pattern %q of trials is not one; close its brackets", text, t.Trials)
 		}
 	}
-	if err := t.find(); err != nil {
-		return t, err
+	t.Metric = strings.ReplaceAll(strings.ToLower(t.Metric), "_", "-")
+	var ok bool
+	if t.figure, ok = record.Find(t.Metric); !ok {
+		return t, t.noMetric()
 	}
 	if err := t.limit(strings.TrimSpace(right)); err != nil {
 		return t, fmt.Errorf("%q: %w", text, err)
 	}
 	return t, nil
-}
-
-// find looks the metric up.
-func (t *Threshold) find() error {
-	t.Metric = strings.ReplaceAll(strings.ToLower(t.Metric), "_", "-")
-	f, ok := record.Find(t.Metric)
-	if !ok {
-		return t.noMetric()
-	}
-	t.figure = f
-	return nil
 }
 
 // noMetric names the metric that was likely meant.
@@ -160,9 +151,7 @@ func duration(text string) (float64, error) {
 func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 	var names []string
 	for i := range trials {
-		if !slices.Contains(names, trials[i].Name) {
-			names = append(names, trials[i].Name)
-		}
+		names = with(names, trials[i].Name)
 	}
 	for _, t := range all {
 		var named []string
@@ -170,9 +159,7 @@ func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 		for i := range trials {
 			if name := trials[i].Name; t.names(name) {
 				applies = applies || t.figure.Applies(&trials[i])
-				if !slices.Contains(named, name) {
-					named = append(named, name)
-				}
+				named = with(named, name)
 			}
 		}
 		switch {

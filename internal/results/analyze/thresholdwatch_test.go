@@ -25,7 +25,7 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 	tw, err := w.Trial(c, noon)
 	must(t, err)
 	due, sent, creation = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
-	total := &measure.Totals{Seconds: 4, ErrorTexts: map[kv.Outcome]string{}, Due: 1, Done: 1}
+	total := &measure.Totals{Seconds: 4, ErrorTexts: map[kv.Outcome]string{}, Tally: measure.Tally{Due: 1, Done: 1}}
 	total.Outcomes[kv.OK] = 1
 	total.Cells = []*measure.Cell{{Response: measure.NewHistogram(), Service: measure.NewHistogram()}}
 	measure.Record(total.Cells[0].Response, 4e9)

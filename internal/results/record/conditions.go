@@ -89,8 +89,8 @@ func FromScenario(t *scenario.Trial) Conditions {
 			DurationSeconds: s.Duration.Seconds(), WarmupSeconds: s.Warmup.Seconds(),
 		}
 	}
-	if rate := t.Load.Rate.PerSecond; c.Open() && t.Load.Rate.Of == "" && rate > 0 {
-		c.Rate = &rate
+	if rate := t.Load.Rate; c.Open() && rate.Of == "" && rate.PerSecond > 0 {
+		c.Rate = new(rate.PerSecond)
 	}
 	if a := t.Cluster.Attach; a != nil {
 		c.Endpoints = a.Endpoints

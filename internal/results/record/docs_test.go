@@ -4,8 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/formats.md anew")
@@ -56,7 +60,10 @@ func figureTable(watched bool) string {
 	for _, f := range Figures() {
 		if f.Times == nil {
 			kind := "number"
-			if !f.Of(&Trial{}).Known && !watched {
+			switch {
+			case !watched && absent(f.Field):
+				kind = "number, or absent"
+			case !watched && !f.Of(&Trial{}).Known:
 				kind = "number or null"
 			}
 			row(f.Field, f.Name, kind, f.Meaning)
@@ -72,4 +79,27 @@ func figureTable(watched bool) string {
 		}
 	}
 	return b.String()
+}
+
+// absent reports whether a trial's JSON object lacks the field where it is not
+// known.
+func absent(field string) bool {
+	return slices.ContainsFunc(reflect.VisibleFields(reflect.TypeFor[Trial]()), func(f reflect.StructField) bool {
+		return f.Tag.Get("json") == field+",omitempty"
+	})
+}
+
+// docs/formats.md says of each kind of error whether it is definite.
+func TestFormatsSaysWhichErrorsAreDefinite(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/formats.md")
+	must(t, err)
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		word := "no"
+		if o.Definite() {
+			word = "yes"
+		}
+		if row := fmt.Sprintf("\n| `%s` | %s |", o, word); !strings.Contains(string(b), row) {
+			t.Errorf("it lacks a row that begins with %q", row[1:])
+		}
+	}
 }

@@ -86,7 +86,7 @@ func (r *Run) ReadEvents(dir string) {
 		if t.Folder == "" || !filepath.IsLocal(t.Folder) {
 			continue // a problem already
 		}
-		t.Timeline = readOr(r, dir, t.Folder, timelineFile, func(b []byte) ([]Row, error) { return ReadTimeline(bytes.NewReader(b)) })
+		t.Timeline = readOr(r, dir, t.Folder, timelineFile, readTimeline)
 		t.Events = readOr(r, dir, t.Folder, eventsFile, readEvents)
 		t.Machines = readOr(r, dir, t.Folder, machinesFile, readMachines)
 		t.Stores = readOr(r, dir, t.Folder, storesFile, readStores)

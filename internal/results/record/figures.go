@@ -3,11 +3,14 @@ package record
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Value is a figure of one trial: a number and its unit. One that lands on a
@@ -59,7 +62,7 @@ type Figure struct {
 	Whole    *Whole       // what the figure is a part of; nil for nothing
 	Requires *Requirement // what a trial must have for it; nil for nothing
 
-	of func(*Trial) Value
+	of func(*Trial) Value // recorded(Field) unless given
 	// Of times: those, and one percentile of them or another of their figures.
 	Times      *Distribution
 	Percentile float64
@@ -153,27 +156,72 @@ func Registered(name string) Figure {
 	return f
 }
 
-// number and maybe make the registry's accessors.
-func number[T int | int64 | uint64 | float64](of func(*Trial) T) func(*Trial) Value {
-	return func(t *Trial) Value { return Value{Number: float64(of(t)), Known: true} }
-}
-
-func maybe[T int64 | uint64 | float64](of func(*Trial) *T) func(*Trial) Value {
+// recorded is the accessor of a number in the trial's JSON object, or behind
+// "watch." in that one: what is null there, or not there, is not known.
+func recorded(field string) func(*Trial) Value {
+	of, inWatch := strings.CutPrefix(field, "watch.")
+	in := reflect.TypeFor[Trial]()
+	if inWatch {
+		in = reflect.TypeFor[Watched]()
+	}
+	fields := reflect.VisibleFields(in)
+	index := fields[slices.IndexFunc(fields, func(f reflect.StructField) bool {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return name == of
+	})].Index
 	return func(t *Trial) Value {
-		p := of(t)
-		if p == nil {
+		object := reflect.ValueOf(t).Elem()
+		if inWatch {
+			if t.Watch == nil {
+				return Value{}
+			}
+			object = reflect.ValueOf(t.Watch).Elem()
+		}
+		v := reflect.Indirect(object.FieldByIndex(index))
+		if !v.IsValid() {
 			return Value{}
 		}
-		return Value{Number: float64(*p), Known: true}
+		return Value{Number: v.Convert(reflect.TypeFor[float64]()).Float(), Known: true}
 	}
 }
 
-// watchedAs is a figure of what watchers got, of trials with any.
-func watchedAs[T uint64 | float64](of func(*Watched) T) func(*Trial) Value {
-	return func(t *Trial) Value {
-		if t.Watch == nil {
-			return Value{}
-		}
-		return Value{Number: float64(of(t.Watch)), Known: true}
+// Requirement is what a trial must have for a figure to be one of it.
+type Requirement struct {
+	of  string // what the figure is of
+	Has func(*Conditions) bool
+	// lacking ends the sentence about trials that do not have it; empty for one
+	// that names them.
+	lacking string
+}
+
+var (
+	openLoop = &Requirement{of: "an open loop", Has: (*Conditions).Open, lacking: "no such trial is one"}
+	watchers = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
+	// timedEvents are those of the load's own writes.
+	timedEvents = &Requirement{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
+	stmWrites   = &Requirement{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
+	manyKeys    = &Requirement{of: "operations that can read several keys", Has: func(c *Conditions) bool {
+		return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool {
+			return o.Kind == kv.Range || o.Kind == kv.TxnGet
+		})
+	}}
+)
+
+// Applies reports whether a trial of these conditions can have the figure.
+func (f *Figure) Applies(c *Conditions) bool { return f.Requires == nil || f.Requires.Has(c) }
+
+// OfWatch reports whether the figure is of what watchers get.
+func (f *Figure) OfWatch() bool { return f.Requires == watchers || f.Requires == timedEvents }
+
+// Refused says that none of the trials named has what the figure needs.
+func (f *Figure) Refused(trials []string) string {
+	why := f.Requires.lacking
+	switch {
+	case why != "":
+	case len(trials) == 1:
+		why = fmt.Sprintf("the trial %s has none", trials[0])
+	default:
+		why = fmt.Sprintf("none of the %d trials has any, of which the first is %s", len(trials), trials[0])
 	}
+	return fmt.Sprintf("%s is of %s, and %s", f.Name, f.Requires.of, why)
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -88,14 +89,10 @@ func (w opener) write(path string, flag int, contents []byte) error {
 	if err != nil {
 		return writeError(path, err)
 	}
-	_, err = f.Write(contents)
-	if err == nil {
+	if _, err = f.Write(contents); err == nil {
 		err = f.Sync()
 	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err = cmp.Or(err, f.Close()); err != nil {
 		return writeError(path, err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bufio"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -21,14 +22,14 @@ func seconds(tb testing.TB) (hlog, timeline []byte) {
 	if err := hlogHead(&log, noon, noon.Truncate(time.Second)); err != nil {
 		tb.Fatal(err)
 	}
-	rows := [][]string{timelineHeader()}
+	rows := [][]string{names((&Row{}).written())}
 	e, b := &encoder{}, log.Bytes()
 	for i, s := range l.seconds {
 		var err error
 		if b, err = hlogSecond(b, e, s, float64(i), 1); err != nil {
 			tb.Fatal(err)
 		}
-		rows = append(rows, timelineRow(s, noon.Add(time.Duration(i)*time.Second), measure.NewHistogram()))
+		rows = append(rows, cells(rowOf(s, noon.Add(time.Duration(i)*time.Second), false, measure.NewHistogram()).written()))
 	}
 	var text strings.Builder
 	for _, r := range rows {
@@ -53,7 +54,13 @@ func FuzzHlog(f *testing.F) {
 	f.Add(short[:len(short)/2])
 	f.Add([]byte("#[BaseTime: 1e300 (seconds since epoch)]\nTag=measured.lateness,1e300,-1,0,HISTFAAA\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		all, err := ReadHlog(bytes.NewReader(b))
+		lines := bufio.NewScanner(bytes.NewReader(b))
+		lines.Buffer(nil, maxHlogLine)
+		var all []Interval
+		err := scanHlog(lines, func(Tag) bool { return true }, func(i Interval) error {
+			all = append(all, i)
+			return nil
+		})
 		oneLine(t, err)
 		for _, i := range all {
 			if i.Histogram == nil || i.Histogram.ByteSize() > 1<<19 || i.Length < 0 {
@@ -71,7 +78,7 @@ func FuzzTimeline(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rows, err := ReadTimeline(bytes.NewReader(b))
+		rows, err := readTimeline(b)
 		oneLine(t, err)
 		if len(rows) > bytes.Count(b, []byte{'\n'})+1 {
 			t.Errorf("%d rows of %d bytes", len(rows), len(b))
@@ -99,7 +106,7 @@ func FuzzMachines(f *testing.F) {
 }
 
 func FuzzStores(f *testing.F) {
-	head := strings.Join(storeHeader(), ",") + "\n"
+	head := strings.Join(names((&StoreRow{}).columns(&[store.NumMetrics]store.Reading{})), ",") + "\n"
 	f.Add([]byte(head + "1763818441.250,m1,h:1,0.0002,,0.003,,5,0.1,0.001:2 0.002:5 +Inf:5,,,,,,,1.5,2,41943040,1,9\n"))
 	f.Add([]byte(head + "1763818441,m1,h:1,,refused,3,no answer,,,,,,,,,,,,,,\n"))
 	f.Add([]byte(head + "1,m1,,,,,,1,1,0.1:9 0.1:8,,,,,,,NaN,-1,1e300,,\n"))

@@ -44,7 +44,7 @@ func (l *load) phase(p measure.Phase, seconds, perSecond int) {
 		t.Lateness = measure.NewHistogram()
 	}
 	for i := range seconds {
-		s := &measure.Second{Phase: p, Index: i, Connections: 10, Clients: 100, InFlight: 7, Counts: measure.Counts{BytesIn: 1000, BytesOut: 900}}
+		s := &measure.Second{Phase: p, Index: i, Connections: 10, Clients: 100, InFlight: 7, Tally: measure.Tally{Counts: measure.Counts{BytesIn: 1000, BytesOut: 900}}}
 		if l.open {
 			s.Lateness = measure.NewHistogram()
 		}
@@ -179,4 +179,16 @@ func readFile(t *testing.T, elem ...string) string {
 	b, err := os.ReadFile(filepath.Join(elem...))
 	must(t, err)
 	return string(b)
+}
+
+// Merge adds up the intervals that keep accepts: the same histogram as one that
+// had recorded all of their values.
+func Merge(intervals []Interval, keep func(Tag) bool) *measure.Histogram {
+	all := measure.NewHistogram()
+	for i := range intervals {
+		if keep(intervals[i].Tag) {
+			all = measure.Add(all, intervals[i].Histogram)
+		}
+	}
+	return all
 }

@@ -2,12 +2,18 @@ package record
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +24,96 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readfile"
 )
+
+// Time says which of an operation's times a histogram in latency.hlog holds.
+type Time uint8
+
+// The times.
+const (
+	Response  Time = iota // done - due of successes
+	Service               // done - sent of successes
+	ErrorTime             // known - due of errors of one kind
+	Lateness              // sent - due of everything sent, open loop
+	WatchDue              // a watch event's arrival - due of its write
+	WatchSent             // a watch event's arrival - sent of its write
+	WatchMade             // until a watcher was created that had been asked for
+)
+
+// timeNames are what tags call the times; of an error, its kind follows.
+var timeNames = [...]string{Response: "response", Service: "service", ErrorTime: "error-", Lateness: "lateness", WatchDue: "watch-due", WatchSent: "watch-sent", WatchMade: "watch-made"}
+
+// alone reports whether the time is of no operation: a tag has nothing behind it.
+func (t Time) alone() bool { return t >= Lateness }
+
+// Tag says what an interval of latency.hlog is of. It is written as fields
+// with points between them, without a comma, a space or a character that a
+// file's name cannot have, because tools split logs by tag into files:
+//
+//	measured.response.get.linearizable.8e9e05c52164694d.2
+//	measured.error-timeout.put.none.0.0
+//	warmup.lateness
+//	measured.watch-due
+type Tag struct {
+	Phase measure.Phase
+	Time  Time
+	// What follows is not set for Lateness and the times of watching.
+	measure.Series
+	Error kv.Outcome // ErrorTime only
+}
+
+// String returns the tag as the log has it.
+func (t Tag) String() string {
+	name := t.Phase.String() + "." + timeNames[t.Time]
+	if t.Time.alone() {
+		return name
+	}
+	if t.Time == ErrorTime {
+		name += t.Error.String()
+	}
+	return fmt.Sprintf("%s.%s.%s.%s.%d", name, t.Kind, cmp.Or(t.Consistency.String(), "none"), ID(t.Member), t.Term)
+}
+
+// ParseTag is the inverse of String.
+func ParseTag(s string) (t Tag, err error) {
+	f := strings.Split(s, ".")
+	if f[0] == measure.Measured.String() {
+		t.Phase = measure.Measured
+	}
+	if f[0] != t.Phase.String() || len(f) != 2 && len(f) != 6 ||
+		!t.parseTime(f[1]) || t.Time.alone() != (len(f) == 2) || len(f) == 6 && t.parseSeries(f[2:]) != nil {
+		return Tag{}, fmt.Errorf("%q is no tag of quorumbench", s)
+	}
+	return t, nil
+}
+
+func (t *Tag) parseTime(s string) bool {
+	kind, failed := strings.CutPrefix(s, timeNames[ErrorTime])
+	for o := kv.NotSent; failed && o < kv.NumOutcomes; o++ {
+		if o.String() == kind {
+			t.Time, t.Error = ErrorTime, o
+			return true
+		}
+	}
+	at := slices.Index(timeNames[:], s)
+	t.Time = Time(max(at, 0))
+	return at >= 0 && !failed
+}
+
+func (t *Tag) parseSeries(f []string) (err error) {
+	if t.Kind, err = kv.ParseKind(f[0]); err != nil {
+		return err
+	}
+	if f[1] != "none" {
+		if t.Consistency, err = kv.ParseConsistency(f[1]); err != nil {
+			return err
+		}
+	}
+	if t.Member, err = strconv.ParseUint(f[2], 16, 64); err != nil {
+		return err
+	}
+	t.Term, err = strconv.ParseUint(f[3], 10, 64)
+	return err
+}
 
 // hlogHead writes the head of a latency.hlog. Intervals' times are relative to
 // base, which is a whole second because that is what the log holds.
@@ -73,20 +169,9 @@ type Interval struct {
 	Histogram *measure.Histogram
 }
 
-// ReadHlog reads a latency.hlog of this package, in the order of its lines.
-// (The library's own reader cuts times down to the millisecond below.)
-func ReadHlog(from io.Reader) ([]Interval, error) {
-	var all []Interval
-	lines := bufio.NewScanner(from)
-	lines.Buffer(nil, maxHlogLine)
-	err := scanHlog(lines, func(Tag) bool { return true }, func(i Interval) error {
-		all = append(all, i)
-		return nil
-	})
-	return all, err
-}
-
 // scanHlog hands over the intervals whose tag is kept, in the order of lines.
+// (The library's own reader cuts times down to the millisecond below, and decodes
+// what is not kept.)
 func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(Interval) error) error {
 	base := 0.0
 	for n := 1; lines.Scan(); n++ {
@@ -158,18 +243,6 @@ func parseInterval(line string, base float64, keep func(Tag) bool) (i Interval, 
 	}, true, nil
 }
 
-// Merge adds up the intervals that keep accepts: the same histogram as one that
-// had recorded all of their values.
-func Merge(intervals []Interval, keep func(Tag) bool) *measure.Histogram {
-	all := measure.NewHistogram()
-	for i := range intervals {
-		if keep(intervals[i].Tag) {
-			all = measure.Add(all, intervals[i].Histogram)
-		}
-	}
-	return all
-}
-
 // EachInterval reads the latency.hlog of a trial's folder, one interval after
 // the other: it holds one histogram, however long the trial ran. Those whose
 // tag keep refuses are not decoded. Half a last line is dropped, and a file
@@ -204,4 +277,88 @@ func wholeLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 		return advance, nil, err
 	}
 	return advance, token, err
+}
+
+// The cookies of HdrHistogram's V2 encoding, whose counts are of variable size.
+const (
+	compressedCookie = 0x1c849304 | 0x10
+	plainCookie      = 0x1c849303 | 0x10
+	plainHeader      = 40 // bytes
+)
+
+// encoder writes histograms in HdrHistogram's compressed V2 encoding, as the
+// library does, at a fraction of its cost: the log is written beside the load that
+// it describes. It is used again and again, by one goroutine.
+type encoder struct {
+	packed bytes.Buffer
+	zip    *zlib.Writer
+}
+
+// appendTo appends the histogram in base64.
+func (e *encoder) appendTo(b []byte, h *measure.Histogram) ([]byte, error) {
+	counts := h.Export().Counts
+	last := len(counts)
+	for last > 0 && counts[last-1] == 0 {
+		last--
+	}
+	payload := appendCounts(make([]byte, plainHeader, plainHeader+last), counts[:last])
+	binary.BigEndian.PutUint32(payload, plainCookie)
+	binary.BigEndian.PutUint32(payload[4:], uint32(len(payload)-plainHeader))
+	binary.BigEndian.PutUint32(payload[8:], 0) // the counts are not rotated
+	binary.BigEndian.PutUint32(payload[12:], uint32(h.SignificantFigures()))
+	binary.BigEndian.PutUint64(payload[16:], uint64(h.LowestTrackableValue()))
+	binary.BigEndian.PutUint64(payload[24:], uint64(h.HighestTrackableValue()))
+	binary.BigEndian.PutUint64(payload[32:], math.Float64bits(1))
+
+	e.packed.Reset()
+	e.packed.Write(make([]byte, 8))
+	if e.zip == nil {
+		var err error
+		if e.zip, err = zlib.NewWriterLevel(&e.packed, zlib.BestSpeed); err != nil {
+			return b, err
+		}
+	} else {
+		e.zip.Reset(&e.packed)
+	}
+	if _, err := e.zip.Write(payload); err != nil {
+		return b, err
+	}
+	if err := e.zip.Close(); err != nil {
+		return b, err
+	}
+	out := e.packed.Bytes()
+	binary.BigEndian.PutUint32(out, compressedCookie)
+	binary.BigEndian.PutUint32(out[4:], uint32(len(out)-8))
+	return base64.StdEncoding.AppendEncode(b, out), nil
+}
+
+// appendCounts appends counts as zigzag varints; a run of zeros is one negative
+// number. (HdrHistogram's varints differ from binary's only from the ninth byte
+// on, which a count reaches at 2^55.)
+func appendCounts(b []byte, counts []int64) []byte {
+	for i := 0; i < len(counts); {
+		if counts[i] != 0 {
+			b = binary.AppendVarint(b, counts[i])
+			i++
+			continue
+		}
+		zeros := i
+		for i < len(counts) && counts[i] == 0 {
+			i++
+		}
+		if zeros = i - zeros; zeros == 1 {
+			b = append(b, 0)
+		} else {
+			b = binary.AppendVarint(b, int64(-zeros))
+		}
+	}
+	return b
+}
+
+// appendInterval appends a line of the log: times in seconds, the largest value
+// in milliseconds.
+func (e *encoder) appendInterval(b []byte, tag string, start, length float64, h *measure.Histogram) ([]byte, error) {
+	b = fmt.Appendf(b, "Tag=%s,%.3f,%.3f,%.6f,", tag, start, length, float64(h.ValueAtPercentile(100))/1e6)
+	b, err := e.appendTo(b, h)
+	return append(b, '\n'), err
 }

@@ -156,7 +156,10 @@ type Files struct {
 func OpenTrial(dir, folder string) (*Files, error) {
 	f := &Files{}
 	var intervals, rows, events error
-	f.Intervals, intervals = readTrialFile(dir, folder, hlogFile, func(b []byte) ([]Interval, error) { return ReadHlog(bytes.NewReader(b)) })
+	intervals = EachInterval(dir, folder, func(Tag) bool { return true }, func(i Interval) error {
+		f.Intervals = append(f.Intervals, i)
+		return nil
+	})
 	f.Timeline, rows = OpenTimeline(dir, folder)
 	f.Events, events = readTrialFile(dir, folder, eventsFile, readEvents)
 	return f, cmp.Or(intervals, rows, events)

@@ -51,6 +51,7 @@ func TestFoldersOutsideTheDirectoryAreNotRead(t *testing.T) {
 }
 
 func TestDamagedFilesAreSentences(t *testing.T) {
+	head := names((&Row{}).written())
 	tests := []struct{ file, contents, want string }{
 		{hlogFile, "Tag=measured.lateness,0.0,1.0\n", "line 1 of the histogram log: 3 fields"},
 		{hlogFile, "#x\nTag=other,0,1,1,HIST\n", "line 2 of the histogram log: \"other\" is no tag"},
@@ -58,8 +59,8 @@ func TestDamagedFilesAreSentences(t *testing.T) {
 		{hlogFile, "Tag=measured.lateness,a,1,1,x\n", "not a start and a length"},
 		{hlogFile, "#[BaseTime: x]\n", "no base time"},
 		{timelineFile, "a,b\n", `no column "time"`},
-		{timelineFile, strings.Join(timelineHeader(), ",") + "\nx\n", "wrong number of fields"},
-		{timelineFile, strings.Join(timelineHeader(), ",") + "\n" + strings.Repeat(",", len(timelineHeader())-1) + "\n", "row 1 of the timeline"},
+		{timelineFile, strings.Join(head, ",") + "\nx\n", "wrong number of fields"},
+		{timelineFile, strings.Join(head, ",") + "\n" + strings.Repeat(",", len(head)-1) + "\n", "row 1 of the timeline"},
 		{eventsFile, "{\n", "event 1 cannot be read"},
 	}
 	for _, tt := range tests {

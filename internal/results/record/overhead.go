@@ -86,13 +86,10 @@ func waited(d *measure.Disturbance, percentile float64) float64 {
 // no processor idle: at least so much, as little as its processors' idle time
 // allows. 0 where the members are elsewhere, or nobody knows.
 func (t *Trial) conserved() float64 {
-	if t.Shared == nil || !*t.Shared || t.Machine == nil || t.BusyShare == nil {
+	if !orZero(t.Shared) || t.Machine == nil || t.BusyShare == nil {
 		return 0
 	}
-	given := 1.0
-	if t.StolenShare != nil {
-		given -= *t.StolenShare
-	}
+	given := 1 - orZero(t.StolenShare)
 	if given <= 0 {
 		return 1
 	}

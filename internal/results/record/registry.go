@@ -17,8 +17,14 @@ var Figures = sync.OnceValue(func() []Figure {
 	}
 	for i := range all {
 		f := &all[i]
-		if f.Times == nil && f.Column == "" {
+		if f.Times != nil {
+			continue
+		}
+		if f.Column == "" {
 			f.Column = strings.ReplaceAll(f.Field, ".", "_")
+		}
+		if f.of == nil {
+			f.of = recorded(f.Field)
 		}
 	}
 	return all
@@ -32,74 +38,70 @@ var (
 
 // operationFigures are the operations due in the window and how they ended.
 func operationFigures() []Figure {
-	part := func(f Figure, of func(*Trial) uint64) Figure {
-		f.Unit, f.Whole, f.of = measure.Number, due, number(of)
-		return f
-	}
 	all := []Figure{
 		{Name: "warmup", Field: "warmup_seconds_run", Unit: measure.Seconds, Missing: "how long its warm-up was is not known",
-			Meaning: "how long a closed loop's warm-up was; `null` in an open loop, and in records of older versions",
-			of:      maybe(func(t *Trial) *float64 { return t.WarmupRun })},
-		{Name: "seconds", Field: "seconds", Unit: measure.Length, Meaning: "the window's true length",
-			of: number(func(t *Trial) float64 { return t.Seconds })},
-		part(Figure{Name: "due", Line: "due", Field: "due", Meaning: "operations due in the window. Always `operations` + `errors`"},
-			func(t *Trial) uint64 { return t.Due }),
-		part(Figure{Name: "operations", Line: "operations", Field: "operations", Better: More,
+			Meaning: "how long a closed loop's warm-up was; `null` in an open loop, and in records of older versions"},
+		{Name: "seconds", Field: "seconds", Unit: measure.Length, Meaning: "the window's true length"},
+		{Name: "due", Line: "due", Field: "due", Meaning: "operations due in the window. Always `operations` + `errors`"},
+		{Name: "operations", Line: "operations", Field: "operations", Better: More,
 			Meaning: "of those due: completed. Misses, conflicts, stale and unverifiable reads are completions"},
-			func(t *Trial) uint64 { return t.Operations }),
-		part(Figure{Name: "errors", Line: "errors", Field: "errors", Title: "errors", Better: Less, Meaning: "of those due: failed, wrong answers among them"},
-			func(t *Trial) uint64 { return t.Errors }),
-		part(Figure{Name: "conflicts", Field: "conflicts", Title: "conflicts", Meaning: "of `operations`: compare-and-sets whose condition did not hold"},
-			func(t *Trial) uint64 { return t.Conflicts }),
-		part(Figure{Name: "misses", Field: "misses", Meaning: "of `operations`: reads of a key that is not there"},
-			func(t *Trial) uint64 { return t.Misses }),
-		part(Figure{Name: "stale", Field: "stale", Better: Less,
+		{Name: "errors", Line: "errors", Field: "errors", Title: "errors", Better: Less, Meaning: "of those due: failed, wrong answers among them"},
+		{Name: "conflicts", Field: "conflicts", Title: "conflicts", Meaning: "of `operations`: compare-and-sets whose condition did not hold"},
+		{Name: "misses", Field: "misses", Meaning: "of `operations`: reads of a key that is not there"},
+		{Name: "stale", Field: "stale", Better: Less,
 			Meaning: "of `operations`: reads that returned a value which quorumbench wrote earlier, in this run or another"},
-			func(t *Trial) uint64 { return t.Stale }),
-		part(Figure{Name: "unverifiable", Field: "unverifiable",
+		{Name: "unverifiable", Field: "unverifiable",
 			Meaning: "of `operations`: reads of a value below 16 bytes, which carries no checksum"},
-			func(t *Trial) uint64 { return t.Unverifiable }),
 		{Name: "keys-read", Field: "keys_read", Unit: measure.Number, Missing: "it reads no keys",
-			Meaning: "keys that gets, exists, ranges and txn-gets of `operations` read, or counted; `null` without any",
-			of:      maybe(func(t *Trial) *uint64 { return t.KeysRead })},
+			Meaning: "keys that gets, exists, ranges and txn-gets of `operations` read, or counted; `null` without any"},
 		{Name: "keys-per-op", Column: "keys_read_per_operation", Title: "keys/op", Unit: measure.Ratio, Requires: manyKeys, Missing: "no operation completed",
-			of: func(t *Trial) Value {
-				if t.KeysRead == nil || t.Operations == 0 || !manyKeys.Has(&t.Conditions) {
-					return Value{}
+			of: ratio(func(t *Trial) (float64, uint64) {
+				if t.KeysRead == nil || !manyKeys.Has(&t.Conditions) {
+					return 0, 0
 				}
-				return Value{Number: float64(*t.KeysRead) / float64(t.Operations), Known: true}
-			}},
-		part(Figure{Name: "wrong-answers", Field: "wrong_answers", Better: Less,
+				return float64(*t.KeysRead), t.Operations
+			})},
+		{Name: "wrong-answers", Field: "wrong_answers", Better: Less,
 			Meaning: "of `errors`: another key, a damaged value, one that was replaced before a linearizable read began, a range outside of its interval, out of order or over its limit"},
-			func(t *Trial) uint64 { return t.WrongAnswers }),
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		kind := o.String()
-		all = append(all, part(Figure{Name: "errors-" + strings.ReplaceAll(kind, "_", "-"), Column: "errors_" + kind, Better: Less},
-			func(t *Trial) uint64 { return t.ErrorsByKind[kind] }))
+		all = append(all, Figure{Name: "errors-" + strings.ReplaceAll(kind, "_", "-"), Column: "errors_" + kind, Better: Less,
+			of: func(t *Trial) Value { return Value{Number: float64(t.ErrorsByKind[kind]), Known: true} }})
+	}
+	for i := range all {
+		if f := &all[i]; f.Unit == 0 {
+			f.Unit, f.Whole = measure.Number, due
+		}
 	}
 	return append(all, Figure{Name: "error-share", Column: "error_share", Unit: measure.Share, Better: Less, Whole: due, Missing: due.None,
-		of: func(t *Trial) Value {
-			if t.Due == 0 {
-				return Value{}
-			}
-			return Value{Number: float64(t.Errors) / float64(t.Due), Known: true}
-		}})
+		of: ratio(func(t *Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
+}
+
+// ratio is one number to a count of what it is of; not known without any.
+func ratio(of func(*Trial) (x float64, count uint64)) func(*Trial) Value {
+	return func(t *Trial) Value {
+		x, count := of(t)
+		if count == 0 {
+			return Value{}
+		}
+		return Value{Number: x / float64(count), Known: true}
+	}
 }
 
 // rateFigures are what was done a second.
 func rateFigures() []Figure {
 	return []Figure{
 		{Name: "completed", Line: "completed", Field: "completed_in_window", Unit: measure.Number, Better: More,
-			Meaning: "successes *done* in the window, whenever they were due", of: number(func(t *Trial) uint64 { return t.Completed })},
+			Meaning: "successes *done* in the window, whenever they were due"},
 		{Name: "ops", Line: "operations_per_second", Field: "operations_per_second", Title: "throughput", Unit: measure.Rate, Better: More,
-			Meaning: "`completed_in_window` / `seconds`", of: number(func(t *Trial) float64 { return t.PerSecond })},
+			Meaning: "`completed_in_window` / `seconds`"},
 		{Name: "gap", Field: "longest_gap_seconds", Title: "gap", Unit: measure.Seconds, Better: Less, Below: 0.001,
-			Meaning: "the longest time without any operation done, to 1 ms", of: number(func(t *Trial) float64 { return t.LongestGap })},
+			Meaning: "the longest time without any operation done, to 1 ms"},
 		{Field: "longest_gap_at_seconds", Unit: measure.Seconds,
-			Meaning: "when that began, counted from the window's opening; `null` if it is below 1 ms", of: maybe(func(t *Trial) *float64 { return t.LongestGapAt })},
+			Meaning: "when that began, counted from the window's opening; `null` if it is below 1 ms"},
 		{Field: "failed_from_percentile", Unit: measure.Number, Better: More,
-			Meaning: "100 × `operations` / `due`: above it operations had failed; `null` if none had", of: maybe(func(t *Trial) *float64 { return t.FailedFrom })},
+			Meaning: "100 × `operations` / `due`: above it operations had failed; `null` if none had"},
 	}
 }
 
@@ -117,9 +119,9 @@ func timeFigures() []Figure {
 	const none = "no operation was due"
 	return append(all,
 		Figure{Name: "slowest", Field: "slowest_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
-			Meaning: "of all operations due, failed ones included, from when one was due until it ended: the slowest", of: maybe(func(t *Trial) *float64 { return t.Slowest })},
+			Meaning: "of all operations due, failed ones included, from when one was due until it ended: the slowest. Absent where none was due, and in records of older versions"},
 		Figure{Name: "spread", Field: "spread_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
-			Meaning: "the standard deviation of the same", of: maybe(func(t *Trial) *float64 { return t.Spread })},
+			Meaning: "the standard deviation of the same; absent likewise"},
 		Figure{Name: "rate-share", Column: "rate_share", Unit: measure.Share, Better: More, Missing: "nothing was due by a rate",
 			of: func(t *Trial) Value {
 				if t.Rate == nil || *t.Rate <= 0 {
@@ -134,46 +136,46 @@ func timeFigures() []Figure {
 func flightFigures() []Figure {
 	return []Figure{
 		{Name: "carried-in", Field: "carried_in", Unit: measure.Number, Whole: due,
-			Meaning: "operations in flight when the window opened", of: number(func(t *Trial) uint64 { return t.CarriedIn })},
+			Meaning: "operations in flight when the window opened"},
 		{Name: "carried-in-age", Field: "carried_in_age_ns", Unit: measure.Nanoseconds,
-			Meaning: "the age of the oldest of those then", of: number(func(t *Trial) int64 { return t.CarriedInAgeNS })},
+			Meaning: "the age of the oldest of those then"},
 		{Name: "retries", Field: "retries", Unit: measure.Number, Better: Less, Requires: stmWrites, Missing: "nothing is recorded of its transactions",
-			Meaning: "only with `stm` operations: how often a conflict made those that completed begin again", of: maybe(func(t *Trial) *uint64 { return t.Retries })},
+			Meaning: "only with `stm` operations: how often a conflict made those that completed begin again"},
 		{Name: "retries-per-op", Column: "retries_per_operation", Unit: measure.Ratio, Better: Less, Requires: stmWrites, Missing: "no transaction completed",
-			of: func(t *Trial) Value {
-				if t.Retries == nil || t.Operations == 0 {
-					return Value{}
+			of: ratio(func(t *Trial) (float64, uint64) {
+				if t.Retries == nil {
+					return 0, 0
 				}
-				return Value{Number: float64(*t.Retries) / float64(t.Operations), Known: true}
-			}},
+				return float64(*t.Retries), t.Operations
+			})},
 		{Name: "max-in-flight", Field: "max_in_flight", Unit: measure.Number,
-			Meaning: "operations between due and done: the most", of: number(func(t *Trial) int { return t.HighestFlight })},
+			Meaning: "operations between due and done: the most"},
 		{Name: "in-flight", Field: "mean_in_flight", Unit: measure.Number,
-			Meaning: "operations between due and done: the mean over time", of: number(func(t *Trial) float64 { return t.MeanInFlight })},
+			Meaning: "operations between due and done: the mean over time"},
 		{Name: "capped", Field: "in_flight_capped", Unit: measure.Number, Better: Less,
-			Meaning: "how many operations the limit held back", of: number(func(t *Trial) uint64 { return t.Capped })},
+			Meaning: "how many operations the limit held back"},
 		{Name: "waited-for-connection", Field: "waited_for_connection", Unit: measure.Number, Better: Less,
-			Meaning: "open loop: how many operations found every connection occupied (HTTP/1.1: each takes one at a time)", of: number(func(t *Trial) uint64 { return t.NoRoom })},
+			Meaning: "open loop: how many operations found every connection occupied (HTTP/1.1: each takes one at a time)"},
 		{Name: "resting-clients", Field: "mean_resting_clients", Unit: measure.Number,
-			Meaning: "closed loop: the time-weighted mean of clients that rested after a refusal", of: number(func(t *Trial) float64 { return t.MeanResting })},
+			Meaning: "closed loop: the time-weighted mean of clients that rested after a refusal"},
 		{Name: "reconnects", Field: "reconnects", Unit: measure.Number, Better: Less, Whole: due,
-			Meaning: "how often a connection was made again", of: number(func(t *Trial) uint64 { return t.Reconnects })},
+			Meaning: "how often a connection was made again"},
 		{Name: "bytes-in", Line: "bytes_in", Field: "bytes_in", Unit: measure.Bytes,
-			Meaning: "that all connections brought", of: number(func(t *Trial) uint64 { return t.BytesIn })},
+			Meaning: "that all connections brought"},
 		{Name: "bytes-out", Line: "bytes_out", Field: "bytes_out", Unit: measure.Bytes,
-			Meaning: "that were written to them", of: number(func(t *Trial) uint64 { return t.BytesOut })},
+			Meaning: "that were written to them"},
 		{Name: "extra-requests", Field: "extra_requests", Unit: measure.Number, Whole: due,
-			Meaning: "requests beyond one an operation, of operations that completed", of: number(func(t *Trial) uint64 { return t.Extra })},
+			Meaning: "requests beyond one an operation, of operations that completed"},
 		{Name: "late-answers", Field: "late_answers", Title: "late answers", Line: "late_answers", Unit: measure.Number, Better: Less, Whole: due,
-			Meaning: "answers that came in the window after their operation had timed out: those were slow, and not lost. A store that answers in order, as ZooKeeper does, sends them; where a request can be cancelled, or its connection is replaced, none comes", of: number(func(t *Trial) uint64 { return t.Late })},
+			Meaning: "answers that came in the window after their operation had timed out: those were slow, and not lost. A store that answers in order, as ZooKeeper does, sends them; where a request can be cancelled, or its connection is replaced, none comes"},
 		{Name: "lost-members", Unit: measure.Number, Better: Less, Whole: due, Column: "lost_members",
-			of: number(func(t *Trial) int { return len(t.LostMembers) })},
+			of: func(t *Trial) Value { return Value{Number: float64(len(t.LostMembers)), Known: true} }},
 		{Name: "term-changes", Field: "term_changes", Unit: measure.Number, Whole: due,
-			Meaning: "elections in the window, by their times in events.jsonl", of: number(func(t *Trial) int { return max(t.TermChanges, 0) })},
+			Meaning: "elections in the window, by their times in events.jsonl", of: func(t *Trial) Value { return Value{Number: float64(max(t.TermChanges, 0)), Known: true} }},
 		{Name: "held-clients", Field: "held_clients", Unit: measure.Number, Better: Less,
-			Meaning: "clients of a closed loop that waited for an operation at a member from which the load had moved away; 0 in an open loop", of: number(func(t *Trial) int { return t.HeldClients })},
+			Meaning: "clients of a closed loop that waited for an operation at a member from which the load had moved away; 0 in an open loop"},
 		{Name: "held-longest", Field: "held_longest_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "the longest that one of those waited from the move on", of: number(func(t *Trial) int64 { return t.HeldLongestNS })},
+			Meaning: "the longest that one of those waited from the move on"},
 	}
 }
 
@@ -182,18 +184,17 @@ func costFigures() []Figure {
 	const idle, unseen = "no operation completed", "what the members' processes used is not known"
 	return []Figure{
 		{Name: "cpu", Field: "client_cpu_seconds", Unit: measure.Seconds, Better: Less,
-			Meaning: "the generator's processor time, user and system", of: number(func(t *Trial) float64 { return t.CPUSeconds })},
+			Meaning: "the generator's processor time, user and system"},
 		{Name: "cpu-per-op", Field: "client_cpu_ns_per_operation", Title: "gen CPU/op", Unit: measure.Nanoseconds, Better: Less, Missing: idle,
-			Meaning: "that divided by `completed_in_window`", of: maybe(func(t *Trial) *float64 { return t.CPUPerOp })},
+			Meaning: "that divided by `completed_in_window`"},
 		{Name: "rss", Field: "client_max_rss_bytes", Unit: measure.Bytes, Better: Less,
-			Meaning: "the generator's most resident memory", of: number(func(t *Trial) int64 { return t.MaxRSSBytes })},
+			Meaning: "the generator's most resident memory"},
 		{Name: "store-cpu", Field: "store_cpu_seconds", Unit: measure.Seconds, Better: Less, Missing: unseen,
-			Meaning: "the processor time, user and system, of all processes of the members (a proxy and the store behind it, too); `null` where they were not started by this run, or the system does not say",
-			of:      maybe(func(t *Trial) *float64 { return t.StoreCPUSeconds })},
+			Meaning: "the processor time, user and system, of all processes of the members (a proxy and the store behind it, too); `null` where they were not started by this run, or the system does not say"},
 		{Name: "store-cpu-per-op", Field: "store_cpu_ns_per_operation", Title: "store CPU/op", Unit: measure.Nanoseconds, Better: Less, Missing: unseen,
-			Meaning: "that divided by `completed_in_window`", of: maybe(func(t *Trial) *float64 { return t.StoreCPUPerOp })},
+			Meaning: "that divided by `completed_in_window`"},
 		{Name: "store-rss", Field: "store_max_rss_bytes", Title: "store RSS", Unit: measure.Bytes, Better: Less, Missing: unseen,
-			Meaning: "the sum of each process's most resident memory", of: maybe(func(t *Trial) *int64 { return t.StoreMaxRSSBytes })},
+			Meaning: "the sum of each process's most resident memory"},
 	}
 }
 
@@ -202,66 +203,54 @@ func disturbanceFigures() []Figure {
 	const unknown = "the system does not say"
 	return []Figure{
 		{Name: "loop-cpu", Field: "loop_cpu_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "of the event loops' threads alone", of: number(func(t *Trial) int64 { return t.LoopCPUNS })},
+			Meaning: "of the event loops' threads alone"},
 		{Name: "longest-pause", Field: "longest_pause_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "the longest time that a loop was late for its own wake-up or held by one turn", of: number(func(t *Trial) int64 { return t.LongestPauseNS })},
+			Meaning: "the longest time that a loop was late for its own wake-up or held by one turn"},
 		{Name: "run-delay", Field: "run_delay_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "how long the loops' threads waited for a processor; 0 where the system does not say", of: number(func(t *Trial) int64 { return t.RunDelayNS })},
+			Meaning: "how long the loops' threads waited for a processor; 0 where the system does not say"},
 		{Name: "run-slices", Field: "run_slices", Unit: measure.Number,
-			Meaning: "in how many turns they got one; 0 likewise", of: number(func(t *Trial) int64 { return t.RunSlices })},
+			Meaning: "in how many turns they got one; 0 likewise"},
 		{Name: "paused", Field: "paused_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "how long the loops were late for their own wake-ups, or held by one turn beyond its work, all together", of: number(func(t *Trial) int64 { return t.PausedNS })},
+			Meaning: "how long the loops were late for their own wake-ups, or held by one turn beyond its work, all together"},
 		{Name: "throttled", Field: "throttled_ns", Unit: measure.Nanoseconds, Better: Less, Missing: unknown,
-			Meaning: "how long the generator's control group was held back: see rule R6", of: maybe(func(t *Trial) *int64 { return t.ThrottledNS })},
+			Meaning: "how long the generator's control group was held back: see rule R6"},
 		{Name: "stolen", Field: "stolen_cpu_share", Unit: measure.Share, Better: Less, Missing: unknown,
-			Meaning: "the share of the processor time that the machine's host took: see rule R10", of: maybe(func(t *Trial) *float64 { return t.StolenShare })},
+			Meaning: "the share of the processor time that the machine's host took: see rule R10"},
 		{Name: "busy", Field: "busy_cpu_share", Unit: measure.Share, Missing: unknown,
-			Meaning: "the share of the machine's processor time that anything used", of: maybe(func(t *Trial) *float64 { return t.BusyShare })},
+			Meaning: "the share of the machine's processor time that anything used"},
 		{Name: "foreign", Field: "foreign_cpu_share", Unit: measure.Share, Better: Less, Missing: unknown,
-			Meaning: "the share that other programs than the generator and the members used (R23); `null` unless quorumbench started all members on this machine",
-			of:      maybe(func(t *Trial) *float64 { return t.ForeignShare })},
+			Meaning: "the share that other programs than the generator and the members used (R23); `null` unless quorumbench started all members on this machine"},
 	}
 }
 
 // watchFigures are what watchers got, of the whole load, its warm-up included.
 func watchFigures() []Figure {
-	const unknown = "nothing is recorded of its watchers"
-	part := func(f Figure, of func(*Watched) uint64) Figure {
-		f.Unit, f.Whole, f.Requires, f.Missing, f.of = measure.Number, expected, watchers, unknown, watchedAs(of)
-		return f
-	}
-	return []Figure{
-		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More, Requires: watchers, Missing: unknown,
-			Meaning: "`events_of_window` / `seconds`", of: watchedAs(func(w *Watched) float64 { return w.PerSecond })},
-		part(Figure{Name: "watch-acknowledged", Field: "watch.acknowledged_writes", Meaning: "of watched keys"},
-			func(w *Watched) uint64 { return w.Acknowledged }),
-		part(Figure{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "that those make: one for each watcher of the key, and the earlier ones to catch up with"},
-			func(w *Watched) uint64 { return w.Expected }),
-		part(Figure{Name: "watch-delivered", AtEnd: true, Field: "watch.delivered_events", Meaning: "distinct ones", Better: More},
-			func(w *Watched) uint64 { return w.Delivered }),
-		part(Figure{Name: "watch-lost", AtEnd: true, Field: "watch.lost_events", Title: "lost", Better: Less,
+	all := []Figure{
+		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More,
+			Meaning: "`events_of_window` / `seconds`"},
+		{Name: "watch-acknowledged", Field: "watch.acknowledged_writes", Meaning: "of watched keys"},
+		{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "that those make: one for each watcher of the key, and the earlier ones to catch up with"},
+		{Name: "watch-delivered", AtEnd: true, Field: "watch.delivered_events", Meaning: "distinct ones", Better: More},
+		{Name: "watch-lost", AtEnd: true, Field: "watch.lost_events", Title: "lost", Better: Less,
 			Meaning: "versions of a key that were passed over, or acknowledged writes without an event, whichever is more for a watcher and key"},
-			func(w *Watched) uint64 { return w.Lost }),
-		part(Figure{Name: "watch-duplicated", Line: "watch.duplicated_events", AtEnd: true, Field: "watch.duplicated_events", Title: "twice", Better: Less, Meaning: "that had come before"},
-			func(w *Watched) uint64 { return w.Duplicated }),
-		part(Figure{Name: "watch-reordered", Line: "watch.reordered_events", AtEnd: true, Field: "watch.reordered_events", Title: "out of order", Better: Less, Meaning: "that came after a later one of their key"},
-			func(w *Watched) uint64 { return w.Reordered }),
-		part(Figure{Name: "watch-untimed", Field: "watch.untimed_events", Better: Less, Meaning: "delivered, and when their write was sent is not known"},
-			func(w *Watched) uint64 { return w.Untimed }),
-		part(Figure{Name: "watch-foreign", Field: "watch.foreign_events", Better: Less, Meaning: "of those, not written by this load (or, with `key`, before it)"},
-			func(w *Watched) uint64 { return w.Foreign }),
-		part(Figure{Name: "watch-wrong", Field: "watch.wrong_events", Better: Less, Meaning: "of keys that the watcher does not watch"},
-			func(w *Watched) uint64 { return w.Wrong }),
-		part(Figure{Name: "watch-impossible", Field: "watch.impossible_events", Better: Less, Meaning: "that arrived before their write was sent"},
-			func(w *Watched) uint64 { return w.Impossible }),
-		part(Figure{Name: "watch-resubscribed", Field: "watch.resubscribed", Better: Less,
+		{Name: "watch-duplicated", Line: "watch.duplicated_events", AtEnd: true, Field: "watch.duplicated_events", Title: "twice", Better: Less, Meaning: "that had come before"},
+		{Name: "watch-reordered", Line: "watch.reordered_events", AtEnd: true, Field: "watch.reordered_events", Title: "out of order", Better: Less, Meaning: "that came after a later one of their key"},
+		{Name: "watch-untimed", Field: "watch.untimed_events", Better: Less, Meaning: "delivered, and when their write was sent is not known"},
+		{Name: "watch-foreign", Field: "watch.foreign_events", Better: Less, Meaning: "of those, not written by this load (or, with `key`, before it)"},
+		{Name: "watch-wrong", Field: "watch.wrong_events", Better: Less, Meaning: "of keys that the watcher does not watch"},
+		{Name: "watch-impossible", Field: "watch.impossible_events", Better: Less, Meaning: "that arrived before their write was sent"},
+		{Name: "watch-resubscribed", Field: "watch.resubscribed", Better: Less,
 			Meaning: "how often a watcher was created again, from where it was, after its connection or stream was lost"},
-			func(w *Watched) uint64 { return w.Resubscribed }),
-		part(Figure{Name: "watch-ended", Field: "watch.ended_watchers", Better: Less, Meaning: "that the store ended for good"},
-			func(w *Watched) uint64 { return w.Ended }),
-		part(Figure{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, whenever they came"},
-			func(w *Watched) uint64 { return w.InWindow }),
-		{Name: "watch-creation-seconds", Field: "watch.creation_seconds", Unit: measure.Seconds, Better: Less, Requires: watchers, Missing: unknown,
-			Meaning: "from when the first watcher was asked for until the last was there", of: watchedAs(func(w *Watched) float64 { return w.CreationSeconds })},
+		{Name: "watch-ended", Field: "watch.ended_watchers", Better: Less, Meaning: "that the store ended for good"},
+		{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, whenever they came"},
+		{Name: "watch-creation-seconds", Field: "watch.creation_seconds", Unit: measure.Seconds, Better: Less,
+			Meaning: "from when the first watcher was asked for until the last was there"},
 	}
+	for i := range all {
+		f := &all[i]
+		if f.Requires, f.Missing = watchers, "nothing is recorded of its watchers"; f.Unit == 0 {
+			f.Unit, f.Whole = measure.Number, expected
+		}
+	}
+	return all
 }

@@ -131,7 +131,7 @@ type Trial struct {
 
 // NewTrial makes a trial's result of what was measured: every figure that
 // anybody prints has its source here. warmup may be nil. It changes nothing
-// that it is given.
+// that it is given, and keeps no pointer into the totals, which have a whole generator.
 func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles Roles) Trial {
 	all := &sums{}
 	for _, cell := range measured.Cells {
@@ -140,8 +140,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t := pending(c, o.Started)
 	t.State, t.Failure = cmp.Or(o.State, Complete), o.Failure
 	if !o.Opened.IsZero() {
-		opened := o.Opened.UTC()
-		t.Opened = &opened
+		t.Opened = new(o.Opened.UTC())
 	}
 	t.count(measured)
 	t.setTimes(all, measured)
@@ -154,8 +153,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.DataDir = o.Hashes.named(o.Members), o.DataDir
 	if c.STM != nil {
-		retries := measured.Retries // a copy: a pointer into the totals would keep a whole generator
-		t.Retries = &retries
+		t.Retries = new(measured.Retries)
 	}
 	t.observe(o, measured)
 	t.Overhead = newOverhead(all, measured, c.Open(), t.conserved())
@@ -176,6 +174,13 @@ func pending(c Conditions, started time.Time) Trial {
 	}
 }
 
+func orZero[T any](p *T) (x T) {
+	if p != nil {
+		x = *p
+	}
+	return x
+}
+
 func orEmpty[T any](s []T) []T {
 	if s == nil {
 		return []T{}
@@ -186,21 +191,11 @@ func orEmpty[T any](s []T) []T {
 func (t *Trial) count(m *measure.Totals) {
 	t.Seconds = m.Seconds
 	t.Due, t.Completed = m.Due, m.Done
-	for o := range kv.NumOutcomes {
-		n := m.Outcomes[o]
-		switch {
-		case !o.Failed():
-			t.Operations += n
-		case n > 0:
-			t.Errors += n
-			t.ErrorsByKind[o.String()] = n
-		}
-	}
+	t.addOutcomes(&m.Outcomes)
 	t.Conflicts, t.Misses, t.WrongAnswers = m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Outcomes[kv.WrongAnswer]
 	t.Stale, t.Unverifiable = m.Outcomes[kv.Stale], m.Outcomes[kv.Unverifiable]
 	if t.has(kv.Kind.Reads) {
-		read := m.Keys // a copy: a pointer into the totals would keep a whole generator
-		t.KeysRead = &read
+		t.KeysRead = new(m.Keys)
 	}
 	for o, text := range m.ErrorTexts {
 		if m.Outcomes[o] > 0 { // the first may have been in the warm-up, and the only one
@@ -212,11 +207,23 @@ func (t *Trial) count(m *measure.Totals) {
 	}
 	t.LongestGap = m.LongestGap
 	if m.LongestGap > 0 {
-		at := m.LongestGapAt // a copy: a pointer into the totals would keep a whole generator
-		t.LongestGapAt = &at
+		t.LongestGapAt = new(m.LongestGapAt)
 	}
 	if p, ok := measure.FailedFrom(t.Operations, t.Errors); ok {
 		t.FailedFrom = &p
+	}
+}
+
+// addOutcomes counts what completed and what failed.
+func (t *Trial) addOutcomes(outcomes *[kv.NumOutcomes]uint64) {
+	for o, n := range outcomes {
+		switch o := kv.Outcome(o); {
+		case !o.Failed():
+			t.Operations += n
+		case n > 0:
+			t.Errors += n
+			t.ErrorsByKind[o.String()] += n
+		}
 	}
 }
 
@@ -234,8 +241,7 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 		measure.Add(every, h)
 	}
 	if every.TotalCount() > 0 {
-		slowest, spread := float64(every.Max()), every.StdDev()
-		t.Slowest, t.Spread = &slowest, &spread
+		t.Slowest, t.Spread = new(float64(every.Max())), new(every.StdDev())
 	}
 	if t.Open() {
 		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
@@ -256,8 +262,7 @@ func (t *Trial) observe(o Observed, m *measure.Totals) {
 	t.HeldClients, t.HeldLongestNS = m.Held, m.HeldLongest
 	t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
 	if s := o.Store; s != nil {
-		cpu, rss := s.CPUSeconds, s.MaxRSSBytes
-		t.StoreCPUSeconds, t.StoreMaxRSSBytes, t.StoreCPUPerOp = &cpu, &rss, perOperation(cpu, m.Done)
+		t.StoreCPUSeconds, t.StoreMaxRSSBytes, t.StoreCPUPerOp = new(s.CPUSeconds), new(s.MaxRSSBytes), perOperation(s.CPUSeconds, m.Done)
 	}
 }
 
@@ -267,8 +272,7 @@ func perOperation(cpuSeconds float64, done uint64) *float64 {
 	if done == 0 {
 		return nil
 	}
-	ns := math.Round(1e9 * cpuSeconds / float64(done))
-	return &ns
+	return new(math.Round(1e9 * cpuSeconds / float64(done)))
 }
 
 // figures is what the verdict's rules look at.
@@ -276,7 +280,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
 		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedBy: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
-		Misses: t.Misses, FoundNothing: foundNothing(m), WrongAnswers: t.WrongAnswers, Untold: m.Untold, Done: t.Completed,
+		Misses: t.Misses, FoundNothing: foundNothing(m), WrongAnswers: t.WrongAnswers, Unreported: m.Unreported, Done: t.Completed,
 		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanResting, MaxInFlight: t.MaxInFlight, Capped: t.Capped, NoRoom: t.NoRoom,
 		CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
 		Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
@@ -288,11 +292,12 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		ResponseP99NS: t.SuccessResponseTime.At(99).NS,
 		WaitingP50NS:  waited(&m.Disturbed, 50),
 		WaitingP99NS:  waited(&m.Disturbed, 99),
-		MembersShare:  t.Shared != nil && *t.Shared,
+		MembersShare:  orZero(t.Shared), Rate: orZero(t.Rate), ThrottledNS: orZero(t.ThrottledNS),
+		StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
 	}
 	if warmup != nil {
 		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
-		f.Untold += warmup.Untold
+		f.Unreported += warmup.Unreported
 	}
 	f.Added = t.Overhead.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
@@ -302,22 +307,8 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	if t.Hashes != nil {
 		f.Disagreement, f.Incomparable = t.Hashes.disagreement(), t.Hashes.Failure
 	}
-	if t.Rate != nil {
-		f.Rate = *t.Rate
-	}
 	if m.Disturbed.Own != nil {
 		f.OwnLatenessP99NS = measure.Percentile(m.Disturbed.Own, 0, 99).NS
-	}
-	if t.ThrottledNS != nil {
-		f.ThrottledNS = *t.ThrottledNS
-	}
-	for _, of := range []struct {
-		to   *float64
-		from *float64
-	}{{&f.StolenShare, t.StolenShare}, {&f.BusyShare, t.BusyShare}, {&f.ForeignShare, t.ForeignShare}} {
-		if of.from != nil {
-			*of.to = *of.from
-		}
 	}
 	if t.Machine != nil {
 		f.Processors = t.Machine.CPUs

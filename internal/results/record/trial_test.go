@@ -20,7 +20,7 @@ import (
 // due for 10 s, each takes 2 ms, and the store stalls for a second. Of the
 // 10,000 operations due, 1,000 fell into the stall and waited for its rest.
 func stall() *measure.Totals {
-	t := &measure.Totals{Seconds: 10, Due: 10_000, Done: 10_000, LongestGap: 1, MeanInFlight: 52, Lateness: measure.NewHistogram()}
+	t := &measure.Totals{Seconds: 10, LongestGap: 1, MeanInFlight: 52, Tally: measure.Tally{Due: 10_000, Done: 10_000, Lateness: measure.NewHistogram()}}
 	t.Outcomes[kv.OK] = 10_000
 	c := cellOf(&t.Cells, measure.Series{Kind: kv.Put, Member: leaderID, Term: 2})
 	for i := range 10_000 {
@@ -189,7 +189,7 @@ func TestLittlesLawAtTheEdges(t *testing.T) {
 	c := conditions()
 	c.Arrival, c.Rate, c.Clients = scenario.Closed, nil, 100
 	totals := func(n int, ns int64) *measure.Totals {
-		m := &measure.Totals{Seconds: 10, Due: uint64(n), Done: uint64(n)}
+		m := &measure.Totals{Seconds: 10, Tally: measure.Tally{Due: uint64(n), Done: uint64(n)}}
 		m.Outcomes[kv.OK] = uint64(n)
 		cell := cellOf(&m.Cells, measure.Series{Kind: kv.Put, Member: leaderID, Term: 2})
 		for range n {

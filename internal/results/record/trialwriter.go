@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
@@ -88,11 +87,7 @@ func (t *TrialWriter) openFiles() (err error) {
 			return err
 		}
 	}
-	head := timelineHeader()
-	if t.watches {
-		head = append(head, watchHeader()...)
-	}
-	return writeRows(t.timeline, head)
+	return writeRows(t.timeline, names(rowOf(&measure.Second{}, time.Time{}, t.watches, t.scratch).written()))
 }
 
 // Dir is the trial's folder.
@@ -146,11 +141,7 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 		if s.Phase == measure.Measured {
 			t.answered.add(s)
 		}
-		row := timelineRow(s, start, t.scratch)
-		if t.watches {
-			row = append(row, watchCells(&s.Watch)...)
-		}
-		return writeRows(t.timeline, row)
+		return writeRows(t.timeline, cells(rowOf(s, start, t.watches, t.scratch).written()))
 	})
 }
 
@@ -249,22 +240,11 @@ func (t *TrialWriter) do(write func() error) error {
 	return nil
 }
 
-func (t *TrialWriter) closeFiles() error {
-	var errs []error
+func (t *TrialWriter) closeFiles() (err error) {
 	for _, l := range []*lines{t.hlog, t.timeline, t.events, t.machines, t.stores} {
 		if l != nil {
-			errs = append(errs, l.close())
+			err = errors.Join(err, l.close())
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// writeRows writes rows of CSV in one call.
-func writeRows(to *lines, rows ...[]string) error {
-	var b bytes.Buffer
-	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
-		return err
-	}
-	_, err := to.Write(b.Bytes())
 	return err
 }

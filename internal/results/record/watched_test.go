@@ -25,7 +25,7 @@ func watchedSpec() *scenario.Trial {
 
 // watchedTotals is a window of as many puts and twice as many events.
 func watchedTotals(n uint64) *measure.Totals {
-	m := &measure.Totals{Seconds: 2, Due: n, Done: n}
+	m := &measure.Totals{Seconds: 2, Tally: measure.Tally{Due: n, Done: n}}
 	m.Outcomes[kv.OK] = n
 	cell := &measure.Cell{Series: measure.Series{Kind: kv.Put}, Response: measure.NewHistogram(), Service: measure.NewHistogram()}
 	m.Cells = append(m.Cells, cell)

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // PerfCheck writes what a check of a load came to, with the labels of `etcdctl
@@ -24,7 +26,7 @@ func PerfCheck(w io.Writer, c *analyze.PerfCheck, verbose bool) error {
 	default:
 		perfJudged(&b, c, verbose)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := b.WriteTo(w)
 	return err
 }
 
@@ -111,7 +113,7 @@ func ScaleCheck(w io.Writer, c *analyze.ScaleCheck, verbose bool) error {
 	case len(c.Members) > 0:
 		scaleJudged(&b, c, verbose)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := b.WriteTo(w)
 	return err
 }
 
@@ -148,4 +150,163 @@ func grown(c analyze.Growth, keys uint64, why string) string {
 		text += fmt.Sprintf(", %.0f bytes per key", each)
 	}
 	return text
+}
+
+// DiskCheck writes how long a disk takes, and what each store makes of it.
+func DiskCheck(w io.Writer, c *analyze.DiskCheck) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: %s records of %s, each made durable before the next, in %s: %s\n", c.Dir, readable.Count(uint64(c.Records)),
+		scenario.FormatSize(c.Record), readable.Duration(c.NS()), readable.PerSecond(c.PerSecond()))
+	fmt.Fprintf(&b, "File system: %s\n", c.FileSystem)
+	if !c.Durable {
+		b.WriteString("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.\n")
+	}
+	for _, line := range c.Times() {
+		fmt.Fprintf(&b, "%s: p50 %s, p99 %s, p99.9 %s, longest %s\n", line.Name, readable.Figure(line.At(50)), readable.Figure(line.At(99)),
+			readable.Figure(line.At(99.9)), readable.Figure(line.Max))
+	}
+	for _, o := range ofOneOpinion(c.Opinions) {
+		word := "PASS"
+		if !o.Pass {
+			word = "FAIL"
+		}
+		fmt.Fprintf(&b, "%s: %s: %s\n", word, o.Store, o.Text)
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+// ofOneOpinion puts the stores together that are of one opinion, because they are
+// one server below.
+func ofOneOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
+	for _, o := range list {
+		at := slices.IndexFunc(out, func(g analyze.DiskOpinion) bool { return g.Text == o.Text })
+		if at < 0 {
+			out = append(out, o)
+			continue
+		}
+		out[at].Store += ", " + o.Store
+	}
+	return out
+}
+
+// DiskCheckJSON writes the same as one object.
+func DiskCheckJSON(w io.Writer, c *analyze.DiskCheck) error {
+	o := record.Object{}
+	o.Add("check", "disk")
+	o.Add("dir", c.Dir)
+	o.Add("record_bytes", c.Record)
+	o.Add("records", c.Records)
+	o.Add("seconds", c.Seconds)
+	o.Add("records_per_second", c.PerSecond())
+	o.Add("file_system", c.FileSystem)
+	o.Add("durable", c.Durable)
+	o.Add("fdatasync_seconds", analyze.SecondsWithMax(c.Sync))
+	o.Add("write_and_fdatasync_seconds", analyze.SecondsWithMax(c.Whole))
+	var stores []record.Object // null without any
+	for i := range c.Opinions {
+		of, one := &c.Opinions[i], record.Object{}
+		one.Add("store", of.Store)
+		one.Add("pass", of.Pass)
+		one.Add("known", of.Known)
+		one.Add("seconds", known(of.Figure, of.Known))
+		one.Add("limit_seconds", of.Rule.Limit.Seconds())
+		one.Add("text", of.Text)
+		stores = append(stores, one)
+	}
+	o.Add("stores", stores)
+	return writeJSON(w, o)
+}
+
+// PerfCheckJSON writes a check of a load of the given name as one object.
+func PerfCheckJSON(w io.Writer, c *analyze.PerfCheck, load string) error {
+	t := c.Trial
+	o := checkOf("perf", load, t)
+	o.Add("members", t.Members)
+	o.Add("target", t.Target.String())
+	o.Add("rate", t.Rate)
+	o.Add("clients", t.MaxInFlight)
+	o.Add("connections", t.Connections)
+	o.Add("duration_seconds", t.Duration.Seconds())
+	o.Add("seed", t.Seed)
+	o.Add("state", checkState(t, c.Pass))
+	lines, causes, looked := c.Lines, []analyze.Cause{}, []string(nil)
+	if t.State == record.Interrupted {
+		lines = nil
+	} else if !c.Pass {
+		causes, looked = append(causes, c.Limits.Causes...), c.Limits.Looked
+	}
+	o.Add("lines", lines)
+	o.Add("seconds", t.Seconds)
+	o.Add("due", t.Due)
+	o.Add("not_sent", c.NotSent)
+	o.Add("writes_per_second", t.PerSecond)
+	o.Add("slowest_seconds", c.Slowest)
+	o.Add("stddev_seconds", c.Spread)
+	o.Add("response_seconds", analyze.SecondsOf(t.ResponseTime.Summary)) // percentiles that are known
+	o.Add("service_seconds", analyze.SecondsOf(t.ServiceTime.Summary))
+	o.Add("errors", c.ByError)
+	o.Add("causes", causes)
+	if len(looked) > 0 {
+		o.Add("looked_at", looked)
+	}
+	o.Add("cleanup", t.Cleanup)
+	return writeJSON(w, o)
+}
+
+// checkOf is the beginning of a check of a cluster.
+func checkOf(check, load string, t *record.Trial) (o record.Object) {
+	o.Add("check", check)
+	o.Add("load", load)
+	o.Add("store", t.Store)
+	o.Add("version", t.Version)
+	return o
+}
+
+// checkState is pass, fail or interrupted.
+func checkState(t *record.Trial, pass bool) string {
+	switch {
+	case t.State == record.Interrupted:
+		return "interrupted"
+	case pass && t.Cleanup.Err() == nil:
+		return "pass"
+	}
+	return "fail"
+}
+
+// ScaleCheckJSON writes a check of what keys cost as one object.
+func ScaleCheckJSON(w io.Writer, c *analyze.ScaleCheck, load string) error {
+	t := c.Trial
+	o := checkOf("datascale", load, t)
+	o.Add("keys", t.Total)
+	o.Add("clients", t.Clients)
+	o.Add("seed", t.Seed)
+	o.Add("state", checkState(t, c.Pass))
+	o.Add("written", t.Operations)
+	o.Add("seconds", t.Seconds)
+	o.Add("writes_per_second", t.PerSecond)
+	o.Add("service_seconds", analyze.SecondsOf(t.ServiceTime.Summary))
+	var members []record.Object // null without any
+	for i := range c.Members {
+		m, one := &c.Members[i], record.Object{}
+		one.Add("name", m.Name)
+		one.Add("endpoint", m.Endpoint)
+		for _, of := range []struct {
+			name string
+			analyze.Growth
+		}{{"memory_bytes_", m.Memory}, {"database_bytes_", m.Disk}} {
+			if of.Known {
+				one.Add(of.name+"before", of.Before)
+				one.Add(of.name+"after", of.After)
+			}
+		}
+		if m.Unread != "" {
+			one.Add("unread", m.Unread)
+		}
+		members = append(members, one)
+	}
+	o.Add("members", members)
+	o.Add("errors", c.ByError)
+	o.Add("cleanup", t.Cleanup)
+	return writeJSON(w, o)
 }

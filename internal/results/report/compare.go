@@ -2,67 +2,78 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // Compare writes a run beside its baseline: both runs' conditions, what
 // differs between them beside the load, and a row for each trial of both.
-func Compare(w io.Writer, c *analyze.Comparison) error {
-	return compare(w, c, layout{"", (*grid).write, func(text string) string { return text }})
-}
+func Compare(w io.Writer, c *analyze.Comparison) error { return compare(w, c, &textLayout) }
 
 // CompareMarkdown writes the same as Markdown.
 func CompareMarkdown(w io.Writer, c *analyze.Comparison) error {
-	return compare(w, c, layout{"## ", (*grid).markdown, paragraph})
+	return compare(w, c, &markdownLayout)
 }
 
-// layout is how a kind of output has headings, tables and sentences.
-type layout struct {
-	heading  string
-	table    func(*grid, io.Writer) error
-	sentence func(string) string
+// Comparisons writes several runs beside one baseline.
+func Comparisons(w io.Writer, all []*analyze.Comparison) error {
+	return comparisons(w, all, &textLayout)
 }
 
-func compare(w io.Writer, c *analyze.Comparison, as layout) error {
+// ComparisonsMarkdown writes the same as Markdown.
+func ComparisonsMarkdown(w io.Writer, all []*analyze.Comparison) error {
+	return comparisons(w, all, &markdownLayout)
+}
+
+func comparisons(w io.Writer, all []*analyze.Comparison, as *layout) error {
+	between := ""
+	for _, c := range all {
+		name := as.sentence(c.Run.Name + " of " + c.Run.Started.UTC().Format(time.RFC3339))
+		if _, err := io.WriteString(w, between+name+"\n"); err != nil {
+			return err
+		}
+		if err := compare(w, c, as); err != nil {
+			return err
+		}
+		between = "\n"
+	}
+	return nil
+}
+
+func compare(w io.Writer, c *analyze.Comparison, as *layout) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\n%s%s\n\n", as.heading, as.sentence(comparisonHead(c)))
+	sentences := func(lines []string) {
+		for _, line := range lines {
+			b.WriteString(as.sentence(line) + "\n")
+		}
+	}
+	b.WriteString(as.heading(comparisonHead(c)) + "\n\n")
 	if len(c.Pairs) == 0 {
 		b.WriteString("No trial has figures on both sides.\n")
-		for _, line := range leftOut(c) {
-			fmt.Fprintf(&b, "%s\n", as.sentence(line))
+		sentences(leftOut(c))
+	} else {
+		b.WriteString(as.table(sides(c)) + "\n")
+		if sentences(c.Differences); len(c.Differences) > 0 {
+			b.WriteString("\n")
 		}
-		_, err := w.Write(b.Bytes())
-		return err
+		t := c.Table()
+		b.WriteString(as.table(gridOf(&t)) + "\n")
+		for i, text := range t.Footnotes {
+			sentences([]string{footnote(i, text)})
+		}
+		sentences(compareNotes(c))
 	}
-	if err := as.table(sides(c), &b); err != nil {
-		return err
-	}
-	b.WriteString("\n")
-	for _, d := range c.Differences {
-		fmt.Fprintf(&b, "%s\n", as.sentence(d))
-	}
-	if len(c.Differences) > 0 {
-		b.WriteString("\n")
-	}
-	t := c.Table()
-	if err := as.table(gridOf(&t), &b); err != nil {
-		return err
-	}
-	b.WriteString("\n")
-	for i, text := range t.Footnotes {
-		fmt.Fprintf(&b, "%s\n", as.sentence(footnote(i, text)))
-	}
-	for _, line := range compareNotes(c) {
-		fmt.Fprintf(&b, "%s\n", as.sentence(line))
-	}
-	_, err := w.Write(b.Bytes())
+	_, err := b.WriteTo(w)
 	return err
 }
 
@@ -75,7 +86,7 @@ func comparisonHead(c *analyze.Comparison) string {
 
 // sides are the conditions of the run and of its baseline, side by side.
 func sides(c *analyze.Comparison) *grid {
-	g := &grid{indent: "  ", columns: []column{{"", true}, {"this run", true}, {"baseline", true}}}
+	g := &grid{indent: "  ", columns: []analyze.Column{{Left: true}, {Title: "this run", Left: true}, {Title: "baseline", Left: true}}}
 	for _, s := range c.Sides() {
 		if s.Base == s.Now {
 			s.Base = "the same"
@@ -85,46 +96,45 @@ func sides(c *analyze.Comparison) *grid {
 	return g
 }
 
-// percentOf is a change in percent with its sign; +0.0 % is no change.
-func percentOf(c analyze.Change) string {
-	if !c.Known {
-		return readable.Dash
-	}
-	return readable.Change(c.Share)
-}
-
-// intervalOf is the interval of a change, or a dash where there is none.
-func intervalOf(c analyze.Change) string {
-	if !c.Known || !c.Interval {
-		return readable.Dash
-	}
-	return readable.Change(c.Low) + " to " + readable.Change(c.High)
-}
-
 func compareNotes(c *analyze.Comparison) []string {
-	var lines []string
-	time := "p90 is of the service time"
-	if c.Open() {
-		time += ", and of the response time where the clients' column has a rate"
-	}
-	lines = append(lines, "QPS and p90 are medians of the repeats (of an even number, the slower of the middle two); "+time+".")
-	if made, byChance := c.Tests(); made > 0 {
-		text := "The interval holds the changes that a Mann-Whitney test at 5 % does not refute; one that holds 0 shows no difference."
-		if c.Run != c.Base {
-			text += " The runs were made one after the other: what changed on the machines between them is in the change and not in its interval."
+	text := "Figures are geometric means of the repeats"
+	if c.By.Times() {
+		text += "; percentiles are of the service time"
+		if c.Open() {
+			text += ", and of the response time where the clients' column has a rate"
 		}
-		lines = append(lines, text, fmt.Sprintf("%s made, each at 5 %%: where nothing differs, up to %s of them are expected to leave 0 out by chance.",
-			readable.Either(uint64(made), "test was", "tests were"), strconv.FormatFloat(byChance, 'f', -1, 64)))
-	} else {
+	}
+	lines := []string{text + "."}
+	if c.Family == 0 {
 		lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
+		return append(lines, leftOut(c)...)
+	}
+	lines = append(lines, fmt.Sprintf("Better and worse: the interval leaves out 0; same: all of it lies within ± %s.", readable.Share(c.Margin)))
+	if c.Family > 1 {
+		lines = append(lines, fmt.Sprintf("%s changes were judged together, by intervals wider than these (Holm's correction): where nothing differs, the chance that any of them is called better or worse is 5 %%.",
+			readable.Count(uint64(c.Family))))
+	}
+	if c.Run != c.Base {
+		lines = append(lines, "The runs were made one after the other: what changed on the machines between them is in the change and not in its interval.")
 	}
 	return append(lines, leftOut(c)...)
 }
 
-// leftOut says what is not in the table, or not in its medians.
+// result is the word for a change.
+func result(j *stats.Judgement) string {
+	switch {
+	case j.Word != stats.Unclear:
+		return string(j.Word)
+	case j.More >= stats.MostMore:
+		return fmt.Sprintf("%s: %s or more repeats would tell", j.Word, readable.Count(stats.MostMore))
+	}
+	return fmt.Sprintf("%s: %s would tell", j.Word, readable.Plural(uint64(j.More), "more repeat"))
+}
+
+// leftOut says what is not in the table, or not in its means.
 func leftOut(c *analyze.Comparison) (lines []string) {
 	if len(c.LeftOut) > 0 {
-		lines = append(lines, "Left out of the medians: "+strings.Join(c.LeftOut, "; ")+".")
+		lines = append(lines, "Left out: "+strings.Join(c.LeftOut, "; ")+".")
 	}
 	if len(c.OnlyNew) > 0 {
 		lines = append(lines, "Without a baseline: "+strings.Join(c.OnlyNew, ", ")+".")
@@ -133,4 +143,176 @@ func leftOut(c *analyze.Comparison) (lines []string) {
 		lines = append(lines, "In the baseline alone: "+strings.Join(c.OnlyBase, ", ")+".")
 	}
 	return lines
+}
+
+// known is a number as JSON has it: null where it is not known.
+func known(x float64, ok bool) *float64 {
+	if !ok {
+		return nil
+	}
+	return &x
+}
+
+// named is a field of an object, and a column.
+type named struct {
+	name  string
+	value any // a *float64, which may be nil, or text
+}
+
+// changes are a figure of a pair as JSON and CSV have it.
+func changes(f *analyze.Compared) []named {
+	c := &f.Change
+	j := &c.Judged
+	return []named{
+		{"now", known(analyze.InFile(f.Now), f.Now.Known)}, {"baseline", known(analyze.InFile(f.Base), f.Base.Known)}, {"change", known(c.Share, c.Known)},
+		{"change_low", known(c.Low, c.Interval)}, {"change_high", known(c.High, c.Interval)},
+		{"result", string(j.Word)}, {"more_repeats", known(float64(j.More), j.More > 0)},
+		{"p", known(j.P, c.Interval)}, {"p_adjusted", known(j.Adjusted, c.Interval)},
+		{"corrected_low", known(c.CorrectedLow, c.Interval)}, {"corrected_high", known(c.CorrectedHigh, c.Interval)},
+	}
+}
+
+// compared is a comparison as JSON has it.
+func compared(c *analyze.Comparison) (o record.Object) {
+	rows := []record.Object{}
+	for i := range c.Pairs {
+		rows = append(rows, comparedPair(&c.Pairs[i]))
+	}
+	o.Add("run", c.Run.Name)
+	o.Add("run_started", c.Run.Started)
+	o.Add("baseline", c.Base.Name)
+	o.Add("baseline_started", c.Base.Started)
+	o.Add("baseline_tool", c.Base.Tool)
+	o.Add("within_run", c.Run == c.Base)
+	o.Add("differences", orEmpty(c.Differences))
+	o.Add("rows", rows)
+	o.Add("margin", c.Margin)
+	o.Add("judged_together", c.Family)
+	o.Add("left_out", orEmpty(c.LeftOut))
+	o.Add("without_baseline", orEmpty(c.OnlyNew))
+	o.Add("only_in_baseline", orEmpty(c.OnlyBase))
+	return o
+}
+
+func comparedPair(p *analyze.Pair) (o record.Object) {
+	t := p.New[0]
+	o.Add("trial", p.Name)
+	o.Add("operation", t.Operation)
+	o.Add("consistency", t.Consistency)
+	o.Add("value_size", t.ValueSize)
+	o.Add("clients", t.Clients)
+	o.Add("target", t.Target.String())
+	for i := range p.Figures {
+		var figure record.Object
+		for _, f := range changes(&p.Figures[i]) {
+			figure.Add(f.name, f.value)
+		}
+		figure.Add("repeats", [2]int{len(p.New), len(p.Base)}) // here, and in the baseline
+		o.Add(p.Figures[i].Figure.Key(), figure)
+	}
+	o.Add("verdict", analyze.Worst(p.AllNew))
+	o.Add("baseline_verdict", analyze.Worst(p.AllBase))
+	o.Add("repeats_left_out", p.LeftOut())
+	o.Add("repeats_share_cluster", p.Dependent)
+	return o
+}
+
+// RunJSON writes a run as one JSON object, as run.json has it, with the
+// comparisons, if there are any, in its field comparisons.
+func RunJSON(w io.Writer, run *record.Run, all []*analyze.Comparison) error {
+	object := struct {
+		*record.Run
+		Comparisons []record.Object `json:"comparisons,omitempty"`
+	}{Run: run}
+	for _, c := range all {
+		object.Comparisons = append(object.Comparisons, compared(c))
+	}
+	return writeJSON(w, object)
+}
+
+// CompareSchema is the schema of what ComparisonsJSON writes.
+const CompareSchema = "quorumbench/compare/1"
+
+// ComparisonsJSON writes comparisons as one JSON object and a newline.
+func ComparisonsJSON(w io.Writer, all []*analyze.Comparison) error {
+	var o record.Object
+	objects := []record.Object{}
+	for _, c := range all {
+		objects = append(objects, compared(c))
+	}
+	o.Add("schema", CompareSchema)
+	o.Add("comparisons", objects)
+	return writeJSON(w, o)
+}
+
+// JSON writes the trial as exactly one JSON object and a newline.
+func JSON(w io.Writer, t *record.Trial) error { return writeJSON(w, t) }
+
+func writeJSON(w io.Writer, object any) error {
+	b, err := json.MarshalIndent(object, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the result cannot be written as JSON: %w", err)
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// CompareCSV writes the rows of comparisons by the same figures. What is not
+// known is empty.
+func CompareCSV(w io.Writer, all ...*analyze.Comparison) error {
+	var rows [][]string
+	for _, c := range all {
+		if rows == nil { // also without a pair
+			head, _ := pairCells(c, &analyze.Pair{New: []*record.Trial{{}}, Figures: c.By.Figures})
+			rows = append(rows, head)
+		}
+		for i := range c.Pairs {
+			_, row := pairCells(c, &c.Pairs[i])
+			rows = append(rows, row)
+		}
+	}
+	return writeCSV(w, rows)
+}
+
+func pairCells(c *analyze.Comparison, p *analyze.Pair) (names, cells []string) {
+	add := func(name, text string) { names, cells = append(names, name), append(cells, text) }
+	t, word := p.New[0], printable.Cell
+	add("trial", word(p.Name))
+	add("operation", word(t.Operation))
+	add("consistency", word(t.Consistency))
+	add("value_size", strconv.Itoa(t.ValueSize))
+	add("clients", strconv.Itoa(t.Clients))
+	add("target", word(t.Target.String()))
+	add("repeats", strconv.Itoa(len(p.New)))
+	add("baseline_repeats", strconv.Itoa(len(p.Base)))
+	for i := range p.Figures {
+		key := p.Figures[i].Figure.Key()
+		plain := strings.TrimSuffix(key, "_ns")
+		for _, f := range changes(&p.Figures[i]) {
+			name := plain + "_" + f.name
+			switch f.name {
+			case "now":
+				name = key
+			case "baseline":
+				name = "baseline_" + key
+			}
+			text, ok := f.value.(string)
+			if x, _ := f.value.(*float64); !ok && x != nil {
+				text = strconv.FormatFloat(*x, 'f', -1, 64)
+			}
+			add(name, text)
+		}
+	}
+	add("verdict", word(string(analyze.Worst(p.AllNew))))
+	add("baseline_verdict", word(string(analyze.Worst(p.AllBase))))
+	add("run", word(c.Run.Name))
+	add("baseline", word(c.Base.Name))
+	return names, cells
 }

@@ -5,14 +5,17 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -38,7 +41,7 @@ func matrix(repeats int, factor float64) *record.Run {
 
 func compareRuns(t *testing.T, now, base *record.Run) *analyze.Comparison {
 	t.Helper()
-	c, err := analyze.Compare(now, base)
+	c, err := analyze.Compare(now, base, analyze.ByDefault())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +81,22 @@ func TestCompareWithoutIntervals(t *testing.T) {
 	if err := Compare(&b, c); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"(+0.0 %)              -", "An interval needs 5 repeats on both sides."} {
+	for _, want := range []string{"+0.0 %              -", "An interval needs 5 repeats on both sides."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
 	}
+}
+
+// changed is a figure of a comparison as JSON has it.
+type changed struct {
+	Now     *float64 `json:"now"`
+	Base    *float64 `json:"baseline"`
+	Change  *float64 `json:"change"`
+	Low     *float64 `json:"change_low"`
+	High    *float64 `json:"change_high"`
+	Repeats [2]int   `json:"repeats"`
+	Result  string   `json:"result"`
 }
 
 // comparison is what programs read of one.
@@ -116,7 +130,7 @@ func TestCompareAsData(t *testing.T) {
 	c := compareRuns(t, now, base)
 	object := comparedAsJSON(t, now, c)
 	rows := object.Comparisons[0].Rows
-	if object.Schema != record.RunSchema || len(rows) != 2 || math.Abs(*rows[0].QPS.Change+0.5) > 0.01 || *rows[0].QPS.High >= 0 || *rows[0].P90.Low <= 0 {
+	if object.Schema != record.RunSchema || len(rows) != 2 || math.Abs(*rows[0].QPS.Change+0.5) > 0.01 || *rows[0].QPS.High >= 0 || *rows[0].P90.Low <= 0 || rows[0].QPS.Result != "worse" {
 		t.Errorf("%+v", rows)
 	}
 	var b bytes.Buffer
@@ -128,7 +142,7 @@ func TestCompareAsData(t *testing.T) {
 		t.Fatalf("%v rows, %v", len(table), err)
 	}
 	at := slices.Index(table[0], "operations_per_second_change_high")
-	if table[1][at] != orEmptyCell(rows[0].QPS.High) {
+	if table[1][at] != strconv.FormatFloat(*rows[0].QPS.High, 'f', -1, 64) {
 		t.Errorf("CSV says %s, JSON %v", table[1][at], *rows[0].QPS.High)
 	}
 }
@@ -185,7 +199,7 @@ func TestBaselineRefused(t *testing.T) {
 		for i := range base.Trials {
 			change(&base.Trials[i])
 		}
-		if _, err := analyze.Compare(matrix(1, 1), base); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := analyze.Compare(matrix(1, 1), base, analyze.ByDefault()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
@@ -213,7 +227,7 @@ func TestBaselineRefused(t *testing.T) {
 	}
 	compareRuns(t, now, then)
 	now.Trials[0].Load.Rate, then.Trials[0].Load.Rate = scenario.Rate{PerSecond: 100}, scenario.Rate{PerSecond: 200}
-	if _, err := analyze.Compare(now, then); err == nil || !strings.Contains(err.Error(), "the rate a second in put-64: 100 here, 200 there") {
+	if _, err := analyze.Compare(now, then, analyze.ByDefault()); err == nil || !strings.Contains(err.Error(), "the rate a second in put-64: 100 here, 200 there") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -244,7 +258,7 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 		t.Fatalf("%+v", c.Pairs)
 	}
 	p := c.Pairs[0]
-	if len(p.New) != 5 || len(p.Base) != 3 || p.Figures[0].Now.Number != 520 || p.Figures[0].Base.Number != 530 || p.Figures[0].Change.Interval {
+	if len(p.New) != 5 || len(p.Base) != 3 || math.Abs(p.Figures[0].Now.Number-519.9) > 0.1 || math.Abs(p.Figures[0].Base.Number-529.9) > 0.1 || p.Figures[0].Change.Interval {
 		t.Errorf("%d and %d repeats, %v and %v: %+v", len(p.New), len(p.Base), p.Figures[0].Now, p.Figures[0].Base, p.Figures[0].Change)
 	}
 	var b bytes.Buffer
@@ -252,7 +266,7 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"Left out of the medians: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
+		"Left out: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
 		"Without a baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -298,9 +312,59 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 		if got := strings.Contains(b.String(), note); got != tt.dependent {
 			t.Errorf("%s: that the repeats depend is said: %t\n%s", what, got, b.String())
 		}
-		made, byChance := c.Tests()
-		if said := strings.Contains(b.String(), "4 tests were made, each at 5 %: where nothing differs, up to 0.2 of them"); said != (made == 4 && byChance == 0.2) || said != (what != "too few") {
-			t.Errorf("%s: %d tests, %v by chance, said: %t", what, made, byChance, said)
+		if said := strings.Contains(b.String(), "4 changes were judged together"); said != (c.Family == 4) || said != (what != "too few") {
+			t.Errorf("%s: %d judged together, said: %t", what, c.Family, said)
+		}
+	}
+}
+
+// Several runs beside one baseline, in every form.
+func TestComparisonsOfSeveralRuns(t *testing.T) {
+	by, err := analyze.ComparingBy([]string{"ops", "p50"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := matrix(6, 1)
+	var all []*analyze.Comparison
+	for _, factor := range []float64{1.001, 0.8} {
+		run := matrix(6, factor)
+		run.Name = fmt.Sprintf("times-%g", factor)
+		run.Trials[1].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 23, Text: "others"}}}
+		c, err := analyze.Compare(run, base, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	analyze.Judge(0.03, all...)
+	for name, write := range map[string]func(io.Writer, []*analyze.Comparison) error{
+		"comparisons.txt": Comparisons, "comparisons.md": ComparisonsMarkdown, "comparisons.json": ComparisonsJSON,
+		"comparisons.csv": func(w io.Writer, all []*analyze.Comparison) error { return CompareCSV(w, all...) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b, all); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+	}
+	want := []string{"put-64 ops", "put-64 p50", "put-256 ops", "put-256 p50"}
+	if worse := analyze.Worsened(all); !slices.Equal(worse, want) || all[1].Family != 8 {
+		t.Errorf("%v of %d", worse, all[1].Family)
+	}
+	analyze.Judge(0.1, all...)
+	for _, p := range all[0].Pairs {
+		if word := p.Figures[0].Change.Judged.Word; word != stats.Same {
+			t.Errorf("%s within 10 %%: %s", p.Name, word)
+		}
+	}
+	by.WithoutSuspect = false
+	c, err := analyze.Compare(all[1].Run, base, by)
+	if err != nil || len(c.LeftOut) > 0 {
+		t.Errorf("with suspect repeats %v are left out, %v", c.LeftOut, err)
+	}
+	for _, names := range [][]string{{"p97"}, {"opps"}, {"run-slices"}, {"ops", "ops"}} {
+		if _, err := analyze.ComparingBy(names); err == nil {
+			t.Errorf("%v can be compared by", names)
 		}
 	}
 }

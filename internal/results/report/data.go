@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/csv"
 	"io"
 	"strings"
@@ -87,11 +86,4 @@ func inPlace(names, cells []string) (orderedNames, orderedCells []string) {
 	return orderedNames, orderedCells
 }
 
-func writeCSV(w io.Writer, rows [][]string) error {
-	var b bytes.Buffer
-	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
-		return err
-	}
-	_, err := w.Write(b.Bytes())
-	return err
-}
+func writeCSV(w io.Writer, rows [][]string) error { return csv.NewWriter(w).WriteAll(rows) }

@@ -45,18 +45,18 @@ func Dbtester(w io.Writer, run *record.Run, dir, out string) error {
 		return errors.New("no trial of the run has figures, so there is nothing to write")
 	}
 	rows := summaryRows(trials)
-	if err := writeFile(out, "summary.csv", func(w io.Writer) error { return writeCSV(w, plainRows(rows)) }); err != nil {
+	if err := writeRows(out, "summary.csv", plainRows(rows)); err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	if err := summaryText(&text, rows); err != nil {
+	text := summaryText(rows)
+	put := func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
 		return err
 	}
-	if err := writeFile(out, "summary.txt", func(w io.Writer) error { _, err := w.Write(text.Bytes()); return err }); err != nil {
+	if _, err := WriteFile(out, "summary.txt", put); err != nil {
 		return err
 	}
-	_, err := w.Write(text.Bytes())
-	return err
+	return put(w)
 }
 
 // EmptyFolder makes a folder for output, which must be empty or absent.
@@ -90,8 +90,8 @@ func WriteFile(folder, name string, fill func(io.Writer) error) (string, error) 
 	return path, nil
 }
 
-func writeFile(folder, name string, fill func(io.Writer) error) error {
-	_, err := WriteFile(folder, name, fill)
+func writeRows(folder, name string, rows [][]string) error {
+	_, err := WriteFile(folder, name, func(w io.Writer) error { return writeCSV(w, rows) })
 	return err
 }
 
@@ -107,7 +107,7 @@ func dbtesterFiles(d *analyze.Dbtester, folder string) error {
 		"client-latency-distribution-summary.csv":    plainRows(summaryRows([]*analyze.Dbtester{d})),
 		"client-latency-by-key-number.csv":           keyRows(d.Keys),
 	} {
-		if err := writeFile(folder, name, func(w io.Writer) error { return writeCSV(w, rows) }); err != nil {
+		if err := writeRows(folder, name, rows); err != nil {
 			return err
 		}
 	}
@@ -179,4 +179,146 @@ func keyRows(table analyze.KeyTable) [][]string {
 		rows = append(rows, append(append([]string{strconv.FormatUint(r.Keys, 10)}, times...), strconv.FormatUint(r.Count, 10), strconv.FormatUint(r.Errors, 10)))
 	}
 	return rows
+}
+
+// summaryRow is a figure of all trials, or a text.
+type summaryRow struct {
+	name  string
+	cells []string
+	words bool
+}
+
+// The rows of what the members' processes used.
+const (
+	serverCPU    = "SERVER-MAX-CPU-USAGE"
+	serverMemory = "SERVER-MAX-MEMORY-USAGE"
+)
+
+// summaryRows puts the trials side by side, a row for each figure.
+func summaryRows(trials []*analyze.Dbtester) []summaryRow {
+	var rows []summaryRow
+	add := func(name string, words bool, of func(*analyze.Dbtester) string) {
+		r := summaryRow{name: name, words: words}
+		for _, t := range trials {
+			r.cells = append(r.cells, of(t))
+		}
+		rows = append(rows, r)
+	}
+	value := func(name string, decimals int, of func(*analyze.Dbtester) record.Value) {
+		add(name, false, func(t *analyze.Dbtester) string { return summaryCell(of(t), decimals) })
+	}
+	figure := func(name, figure string, decimals int) {
+		f := record.Registered(figure)
+		value(name, decimals, func(t *analyze.Dbtester) record.Value { return f.Of(t.Trial) })
+	}
+	percent := func(name string, of func(*analyze.Dbtester) record.Value) {
+		add(name, false, func(t *analyze.Dbtester) string {
+			if v := of(t); v.Known {
+				return readable.Percent(v.Number, 1)
+			}
+			return ""
+		})
+	}
+	add("TRIAL", true, func(t *analyze.Dbtester) string { return analyze.Label(t.Trial) })
+	add("DATABASE", true, func(t *analyze.Dbtester) string { return analyze.Store(t.Trial) })
+	add("VERDICT", true, func(t *analyze.Dbtester) string { return string(t.Trial.Verdict.State) })
+	figure("TOTAL-SECONDS", "seconds", 4)
+	figure("TOTAL-REQUEST-NUMBER", "due", 0)
+	value("MAX-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Max })
+	value("AVG-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Mean })
+	value("MIN-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Min })
+	figure("FASTEST-LATENCY-MS", "min", 4)
+	figure("AVG-LATENCY-MS", "mean", 4)
+	figure("SLOWEST-LATENCY-MS", "max", 4)
+	for _, f := range percentiles() {
+		figure("Latency "+f.Name, f.Name, 4)
+	}
+	figure("CLIENT-TOTAL-NETWORK-RX-SUM", "bytes-in", 0)
+	figure("CLIENT-TOTAL-NETWORK-TX-SUM", "bytes-out", 0)
+	percent("CLIENT-AVG-CPU-USAGE", func(t *analyze.Dbtester) record.Value { return t.ClientCPU })
+	figure("CLIENT-MAX-MEMORY-USAGE", "rss", 0)
+	figure("CLIENT-ERROR-COUNT", "errors", 0)
+	for _, f := range record.Figures() {
+		kind, ok := strings.CutPrefix(f.Name, "errors-")
+		if ok && slices.ContainsFunc(trials, func(t *analyze.Dbtester) bool { return f.Of(t.Trial).Number > 0 }) {
+			figure("CLIENT-ERROR-COUNT-"+strings.ToUpper(kind), f.Name, 0)
+		}
+	}
+	// Of the figures that come from the servers' machines, only what the members'
+	// processes used is recorded.
+	nothing := func(*analyze.Dbtester) record.Value { return record.Value{} }
+	value("SERVER-TOTAL-NETWORK-RX-DATA-SUM", 0, nothing)
+	value("SERVER-TOTAL-NETWORK-TX-DATA-SUM", 0, nothing)
+	percent(serverCPU, func(t *analyze.Dbtester) record.Value { return t.Servers.CPU })
+	value(serverMemory, 0, func(t *analyze.Dbtester) record.Value { return t.Servers.RSS })
+	for _, name := range []string{"AVG-READS-COMPLETED-DELTA-SUM", "AVG-SECTORS-READS-DELTA-SUM", "AVG-WRITES-COMPLETED-DELTA-SUM", "AVG-SECTORS-WRITTEN-DELTA-SUM", "AVG-DISK-SPACE-USAGE"} {
+		value("SERVER-"+name, 0, nothing)
+	}
+	if slices.ContainsFunc(trials, func(t *analyze.Dbtester) bool { return t.Trial.Watch != nil }) { // dbtester has none of these
+		figure("WATCH-EVENTS-PER-SECOND", "watch-events", 1)
+		figure("WATCH-LATENCY-MS-P50", "watch-p50", 4)
+		figure("WATCH-LATENCY-MS-P99", "watch-p99", 4)
+		figure("WATCH-SLOWEST-LATENCY-MS", "watch-max", 4)
+		figure("WATCH-LOST-EVENTS", "watch-lost", 0)
+		figure("WATCH-DUPLICATED-EVENTS", "watch-duplicated", 0)
+		figure("WATCH-REORDERED-EVENTS", "watch-reordered", 0)
+	}
+	return rows
+}
+
+// summaryCell is a figure, a time in milliseconds: empty if it is not known, and
+// the word failed where it lands on a failed operation.
+func summaryCell(v record.Value, decimals int) string {
+	_, isTime := v.Unit.Time()
+	switch {
+	case v.Failed:
+		return "failed"
+	case !v.Known:
+		return ""
+	case isTime:
+		return readable.Milliseconds(v.Number, decimals)
+	}
+	return strconv.FormatFloat(v.Number, 'f', decimals, 64)
+}
+
+// plainRows are the rows as CSV has them, the names first.
+func plainRows(rows []summaryRow) [][]string {
+	all := make([][]string, 0, len(rows))
+	for _, r := range rows {
+		line := append([]string{r.name}, r.cells...)
+		for i := range line {
+			if r.words {
+				line[i] = printable.Cell(line[i])
+			}
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// summaryText is the summary as tables of a few trials each, so that lines stay
+// readable.
+func summaryText(rows []summaryRow) string {
+	const across = 5
+	var tables []string
+	for from := 0; from < len(rows[0].cells); from += across {
+		g := grid{columns: make([]analyze.Column, 1+across)}
+		g.columns[0].Left = true
+		for _, r := range rows {
+			cells := []string{r.name}
+			for _, text := range r.cells[from:min(from+across, len(r.cells))] {
+				cells = append(cells, readable.OrDash(text))
+			}
+			g.add(cells...)
+		}
+		tables = append(tables, g.lines(g.rows))
+	}
+	servers := "What servers used is not part of this output."
+	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
+		servers = "What servers used is of all members' processes together, where they run on the generator's machine."
+	}
+	return strings.Join(append(tables,
+		"Latencies are milliseconds, of every operation due: service times in a closed loop, response times in an open one.\n"+
+			"Throughputs are operations a second, of the whole seconds alone. A dash is not known, or not supported by the sample.\n"+
+			servers+"\n"), "\n")
 }

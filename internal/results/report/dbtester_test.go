@@ -31,12 +31,12 @@ func twoStores(t *testing.T) (*record.Run, string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		total := &measure.Totals{Seconds: 3.5, ErrorTexts: map[kv.Outcome]string{}, Counts: measure.Counts{BytesIn: 1000, BytesOut: 2000}}
+		total := &measure.Totals{Seconds: 3.5, ErrorTexts: map[kv.Outcome]string{}, Tally: measure.Tally{Counts: measure.Counts{BytesIn: 1000, BytesOut: 2000}}}
 		steps := []error{tw.Begin(measure.Measured, noon)}
 		tw.End(measure.Measured, noon.Add(3500*time.Millisecond))
 		for second, n := range []int{1000, 0, 2000, 600} {
 			cell := &measure.Cell{Series: measure.Series{Kind: kv.Put, Member: 1}, Response: measure.NewHistogram(), Service: measure.NewHistogram()}
-			s := &measure.Second{Index: second, Phase: measure.Measured, Clients: 100, Cells: []*measure.Cell{cell}}
+			s := &measure.Second{Index: second, Phase: measure.Measured, Clients: 100, Tally: measure.Tally{Cells: []*measure.Cell{cell}}}
 			for op := range n {
 				s.Due++
 				if name == "zookeeper" && second == 2 && op < 100 {

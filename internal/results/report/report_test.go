@@ -95,7 +95,7 @@ func (m made) trial() record.Trial {
 
 func (m made) totals() *measure.Totals {
 	n := m.perSecond * 5
-	t := &measure.Totals{Seconds: 5, Done: uint64(n), LongestGap: 0.012, Slices: 1000, RunDelay: 1e6, LoopCPU: 1e9}
+	t := &measure.Totals{Seconds: 5, LongestGap: 0.012, Slices: 1000, RunDelay: 1e6, LoopCPU: 1e9, Tally: measure.Tally{Done: uint64(n)}}
 	leader := &measure.Cell{Series: measure.Series{Kind: m.kind, Consistency: m.level, Member: 1, Term: 2}}
 	follower := &measure.Cell{Series: measure.Series{Kind: m.kind, Consistency: m.level, Member: 2, Term: 2}}
 	t.Cells = []*measure.Cell{leader}

@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Summary writes one trial for a reader: what was done, throughput, times,
@@ -20,37 +21,27 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 	if t.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", t.Failure)
 	}
-	list := [][]analyze.Fact{analyze.Conditions(t)}
 	if analyze.Measured(t) {
-		list = append(list, results(t))
-	}
-	if err := facts(&b, list...); err != nil {
-		return err
-	}
-	if analyze.Measured(t) {
-		if err := section(&b, analyze.TimesTable(t)); err != nil {
-			return err
+		one := []record.Trial{*t}
+		b.WriteString(facts(analyze.Conditions(t), results(t)))
+		b.WriteString(section(analyze.TimesTable(t)) + under("Errors", errorLines(t)) + watched(t) + section(analyze.RolesTable(t)) + section(analyze.MembersTable(t)))
+		for _, line := range losses(t) {
+			b.WriteString("  " + line + "\n")
 		}
-		errorList(&b, t)
-		if err := watched(&b, t); err != nil {
-			return err
+		b.WriteString(hashes(t.Hashes) + events(one) + limited(one))
+		fmt.Fprintf(&b, "\nVerdict: %s\n", t.Verdict.State)
+		reasons := make([]string, 0, len(t.Verdict.Reasons))
+		for _, r := range t.Verdict.Reasons {
+			reasons = append(reasons, r.String())
 		}
-		if err := section(&b, analyze.RolesTable(t)); err != nil {
-			return err
-		}
-		if err := section(&b, analyze.MembersTable(t)); err != nil {
-			return err
-		}
-		b.WriteString(indented(losses(t)))
-		hashes(&b, t)
-		events(&b, []record.Trial{*t})
-		limited(&b, []record.Trial{*t})
-		judged(&b, t)
+		b.WriteString(numbered(reasons) + list("Notes", analyze.Notes(t)))
+	} else {
+		b.WriteString(facts(analyze.Conditions(t)))
 	}
 	if dir != "" {
 		fmt.Fprintf(&b, "\nRun directory: %s\n", printable.Line(dir, printable.OfOutput))
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := b.WriteTo(w)
 	return err
 }
 
@@ -118,12 +109,9 @@ func failedAbove(t *record.Trial) string {
 	return "percentiles above " + readable.Percentile(*t.FailedFrom) + " failed"
 }
 
-// errorList writes the errors by kind.
-func errorList(b *bytes.Buffer, t *record.Trial) {
-	for i, e := range analyze.ErrorKinds(t) {
-		if i == 0 {
-			b.WriteString("\nErrors\n")
-		}
+// errorLines are the errors by kind.
+func errorLines(t *record.Trial) (lines string) {
+	for _, e := range analyze.ErrorKinds(t) {
 		line := fmt.Sprintf("  %s: %s", e.Kind, readable.Count(e.Count))
 		if e.Slowest.Known {
 			line += ", the slowest after " + Value(e.Slowest)
@@ -131,15 +119,79 @@ func errorList(b *bytes.Buffer, t *record.Trial) {
 		if e.Text != "" {
 			line += "; the first: " + e.Text
 		}
-		b.WriteString(line + "\n")
+		lines += line + "\n"
 	}
+	return lines
 }
 
-// judged writes the verdict, its reasons and the notes.
-func judged(b *bytes.Buffer, t *record.Trial) {
-	fmt.Fprintf(b, "\nVerdict: %s\n", t.Verdict.State)
-	for i, r := range t.Verdict.Reasons {
-		fmt.Fprintf(b, "%3d. %s\n", i+1, r)
+// watched is what the watchers of a trial got, and when.
+func watched(t *record.Trial) string {
+	w := t.Watch
+	if w == nil || t.Load.Watch == nil {
+		return ""
 	}
-	list(b, "Notes", analyze.Notes(t))
+	all := []analyze.Fact{
+		{What: "watchers", Text: watchers(t.Load.Watch, t.KeySpace)},
+		{What: "delivered", Text: fmt.Sprintf("%s (%s in the window)", readable.PerSecond(w.PerSecond), readable.Plural(w.InWindow, "event"))},
+		{What: "all in all", Text: eventCounts(w)},
+	}
+	if w.Resubscribed > 0 {
+		all = append(all, analyze.Fact{What: "created again", Text: readable.Plural(w.Resubscribed, "time")})
+	}
+	if w.Creation.Count > 0 {
+		all = append(all, analyze.Fact{What: "creation", Text: fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", readable.Seconds(w.CreationSeconds),
+			readable.Figure(w.Creation.At(50)), readable.Figure(w.Creation.At(99)), readable.Figure(w.Creation.Max))})
+	}
+	return under("Watch events", facts(all)) + section(analyze.WatchTimesTable(t))
+}
+
+// watchers says who watches what.
+func watchers(w *scenario.Watch, keySpace uint64) string {
+	text := fmt.Sprintf("%s on %s", readable.Plural(uint64(w.Watchers), "watcher"), readable.Plural(uint64(w.Streams), "stream"))
+	if w.Connections > 0 {
+		text += fmt.Sprintf(" over %s of their own", readable.Plural(uint64(w.Connections), "connection"))
+	}
+	switch {
+	case len(w.Key) == 0:
+		text += ", watching " + analyze.WatchedKeys(w, keySpace)
+	case w.Expect == 0:
+		text += fmt.Sprintf(", of the key %q", scenario.KeyText(w.Key))
+	default:
+		text += fmt.Sprintf(", of the key %q, with %s to catch up", scenario.KeyText(w.Key), readable.Plural(uint64(w.Expect), "earlier event"))
+	}
+	if w.PrevKV {
+		text += ", with the values before"
+	}
+	return text
+}
+
+// eventCounts says how many came of those that were to come, and of which
+// something was wrong.
+func eventCounts(w *record.Watched) string {
+	text := fmt.Sprintf("%s of %s came", readable.Count(w.Delivered), readable.Plural(w.Expected, "event"))
+	for _, wrong := range []struct {
+		n    uint64
+		what string
+	}{
+		{w.Lost, "lost"}, {w.Duplicated, "twice"}, {w.Reordered, "out of order"}, {w.Wrong, "of keys not watched"},
+		{w.Impossible, "before their write"}, {w.Foreign, "not of this load's writes"},
+	} {
+		if wrong.n > 0 {
+			text += fmt.Sprintf(", %s %s", readable.Count(wrong.n), wrong.what)
+		}
+	}
+	return text
+}
+
+// hashes are those of their data that the members reported.
+func hashes(h *record.Hashes) string {
+	if h == nil {
+		return ""
+	}
+	lines := ""
+	for i := range h.Members {
+		m := &h.Members[i]
+		lines += fmt.Sprintf("  %s: %d at revision %d\n", m.Member(), m.Hash, m.Revision)
+	}
+	return under(fmt.Sprintf("The members' data (hashes up to one revision, asked in %s)", readable.Seconds(h.Seconds)), lines)
 }

@@ -1,40 +1,12 @@
 package report
 
 import (
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
-
-// put writes a table under its heading.
-type put func(head string, g *grid) error
-
-// textTable writes a table as text.
-func textTable(w io.Writer) put {
-	return func(head string, g *grid) error {
-		if _, err := fmt.Fprintf(w, "\n%s\n", head); err != nil {
-			return err
-		}
-		if err := g.write(w); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, g.note)
-		return err
-	}
-}
-
-// tables hands over the tables of a run.
-func tables(all []analyze.Table, to put) error {
-	for i := range all {
-		if err := to(heading(&all[i]), gridOf(&all[i])); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // heading says what a table's times are.
 func heading(t *analyze.Table) string {
@@ -51,25 +23,18 @@ func heading(t *analyze.Table) string {
 	return head + ": service time; gap is the longest time without any operation done"
 }
 
-// section writes a table of one trial below the rest; nothing where it has no
-// rows.
-func section(w io.Writer, t analyze.Table) error {
+// section is a table of one trial below the rest; nothing where it has no rows.
+func section(t analyze.Table) string {
 	if len(t.Rows) == 0 {
-		return nil
-	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
-		return err
+		return ""
 	}
 	g := gridOf(&t)
 	g.indent = "  "
-	return g.write(w)
+	return "\n" + g.text()
 }
 
 func gridOf(t *analyze.Table) *grid {
-	g := &grid{}
-	for _, c := range t.Columns {
-		g.columns = append(g.columns, column{c.Title, c.Left})
-	}
+	g := &grid{columns: t.Columns}
 	for _, row := range t.Rows {
 		cells := make([]string, 0, len(row))
 		for i := range row {
@@ -93,10 +58,12 @@ func cell(c *analyze.Cell) string {
 		return c.Text + marks(c.Notes)
 	case c.Kind == analyze.SpreadOfRepeats && c.Value.Known:
 		return "±" + readable.Percent(c.Value.Number, 0)
-	case c.Kind == analyze.Changed:
-		return Value(c.Value) + " (" + percentOf(c.Change) + ")"
-	case c.Kind == analyze.IntervalOfChange:
-		return intervalOf(c.Change) + marks(c.Notes)
+	case c.Kind == analyze.Changed && c.Change.Known:
+		return readable.Change(c.Change.Share)
+	case c.Kind == analyze.IntervalOfChange && c.Change.Interval:
+		return readable.Change(c.Change.Low) + " to " + readable.Change(c.Change.High) + marks(c.Notes)
+	case c.Kind == analyze.WordOfChange && c.Change.Interval:
+		return result(&c.Change.Judged)
 	case c.Share.Known:
 		return Value(c.Value) + " (" + Value(c.Share) + ")"
 	}
@@ -118,10 +85,10 @@ func marks(notes []int) string {
 // footnote is the one at a place, from 0.
 func footnote(i int, text string) string { return readable.Raised(i+1) + " " + text }
 
-// facts writes lines with what they are about before them, and a line between
+// facts are lines with what they are about before them, and a line between
 // groups of them.
-func facts(w io.Writer, groups ...[]analyze.Fact) error {
-	g := grid{indent: "  ", columns: []column{{"", true}, {"", true}}}
+func facts(groups ...[]analyze.Fact) string {
+	g := grid{indent: "  ", columns: []analyze.Column{{Left: true}, {Left: true}}}
 	for i, all := range groups {
 		if i > 0 {
 			g.add("", "")
@@ -130,5 +97,42 @@ func facts(w io.Writer, groups ...[]analyze.Fact) error {
 			g.add(f.What, f.Text)
 		}
 	}
-	return g.writeRows(w)
+	return g.lines(g.rows)
+}
+
+// grid is a table of text.
+type grid struct {
+	columns []analyze.Column
+	rows    [][]string
+	note    string // a line below, with its end
+	indent  string // of text
+}
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+func (g *grid) head() []string {
+	head := make([]string, 0, len(g.columns))
+	for _, c := range g.columns {
+		head = append(head, c.Title)
+	}
+	return head
+}
+
+// text is the head and the rows.
+func (g *grid) text() string { return g.lines(append([][]string{g.head()}, g.rows...)) }
+
+func (g *grid) lines(rows [][]string) string {
+	return readable.Align(g.indent, rows, func(i int) bool { return g.columns[i].Left })
+}
+
+// Value formats a figure of any unit: a dash where it is not known, failed where
+// it lands on a failed operation.
+func Value(v record.Value) string {
+	switch {
+	case v.Failed:
+		return "failed"
+	case !v.Known:
+		return readable.Dash
+	}
+	return readable.Quantity(v.Number, v.Unit)
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"maps"
 	"net"
 	"os/exec"
@@ -59,7 +60,7 @@ func TestMemberOfTwoProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := c.Wipe(); err != nil {
+		if err := c.stop(context.Background(), 0); err != nil {
 			t.Error(err)
 		}
 	}()

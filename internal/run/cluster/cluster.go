@@ -35,8 +35,6 @@ type Spec struct {
 	// LogDir is the folder of the members' logs, on each host; empty is "logs"
 	// below Dir.
 	LogDir string
-	// KeepData leaves the data folder where it is when the cluster stops.
-	KeepData bool
 	// StopTimeout bounds how long Stop waits for members that were asked to
 	// end; 0 is 5 s.
 	StopTimeout time.Duration
@@ -73,12 +71,6 @@ type Running interface {
 	Members() []Member
 	// Notes are sentences about how it was started.
 	Notes() []string
-	// Whole reports whether no process of a known member has ended.
-	Whole() bool
-	// Exits carries one event for each process of a known member that ended. It is
-	// closed when the cluster has stopped, and need not be read; nil if there will
-	// be none.
-	Exits() <-chan Exit
 	// Signal sends a signal to all processes of the known member with that name.
 	Signal(ctx context.Context, member string, s host.Signal) error
 }
@@ -95,12 +87,6 @@ func (Attached) Members() []Member { return nil }
 // Notes implements Running.
 func (Attached) Notes() []string { return nil }
 
-// Whole implements Running: it is taken as it is.
-func (Attached) Whole() bool { return true }
-
-// Exits implements Running.
-func (Attached) Exits() <-chan Exit { return nil }
-
 // Signal implements Running: it is not ours to signal.
 func (Attached) Signal(_ context.Context, member string, s host.Signal) error {
 	return fmt.Errorf("member %s cannot be sent %s: the cluster was not started here, and its processes are not known", member, s)
@@ -111,7 +97,7 @@ type Exit struct {
 	Member  string // its name
 	Process string // the process's: the member's, or that of one behind it
 	host.Exit
-	// Asked is true if Stop, Wipe or Signal with a signal that ends was called.
+	// Asked is true if Stop or Signal with a signal that ends was called.
 	Asked bool
 }
 
@@ -125,7 +111,7 @@ type Cluster struct {
 	members []*member
 	exits   chan Exit
 
-	stopping sync.Mutex // held by Stop and Wipe
+	stopping sync.Mutex // held by Stop
 	stopped  bool
 	waiters  sync.WaitGroup // for exits
 }
@@ -173,15 +159,6 @@ func (c *Cluster) Members() []Member {
 	return out
 }
 
-// Dirs are the cluster's data folders, by host in the order of Spec.Hosts.
-func (c *Cluster) Dirs() []string {
-	out := make([]string, len(c.places))
-	for i, p := range c.places {
-		out[i] = p.data.Path()
-	}
-	return out
-}
-
 // Synced says whether the store syncs before it acknowledges.
 func (c *Cluster) Synced() bool { return c.launch.Synced }
 
@@ -194,13 +171,18 @@ func (c *Cluster) Access() store.Access {
 	for _, m := range c.members {
 		a.Endpoints = append(a.Endpoints, m.Endpoint)
 		for _, b := range m.Behind {
-			if a.Behind == nil {
-				a.Behind = map[string]string{}
-			}
-			a.Behind[m.Endpoint] = b.Endpoint
+			setBehind(&a, m.Endpoint, b.Endpoint)
 		}
 	}
 	return a
+}
+
+// setBehind notes the server behind a member, such as a proxy's.
+func setBehind(a *store.Access, endpoint, behind string) {
+	if a.Behind == nil {
+		a.Behind = map[string]string{}
+	}
+	a.Behind[endpoint] = behind
 }
 
 // Admin is a connection for administration that lives until the cluster stops.
@@ -229,10 +211,11 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 	return all, nil
 }
 
-// Exits implements Running.
+// Exits carries one event for each process that ended. It is closed when the
+// cluster has stopped, and need not be read.
 func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
-// Whole implements Running.
+// Whole reports whether no process has ended.
 func (c *Cluster) Whole() bool {
 	return !slices.ContainsFunc(c.processes(), func(p running) bool {
 		select {

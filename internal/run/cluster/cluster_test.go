@@ -238,27 +238,17 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 }
 
 func TestUnexpectedExitIsNotAsked(t *testing.T) {
-	c := start(t, Spec{Members: 1, KeepData: true})
+	c := start(t, Spec{Members: 1})
 	if err := syscall.Kill(c.Members()[0].PID, syscall.SIGKILL); err != nil { // behind the cluster's back
 		t.Fatal(err)
 	}
 	if e := exit(t, c); e.Asked || e.Member != "m1" || len(e.Tail) == 0 {
 		t.Errorf("exit %+v", e)
 	}
-	if err := c.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(c.Members()[0].DataDir); err != nil {
-		t.Errorf("the data was to be kept: %v", err)
-	}
-	removed, err := host.CleanOrphans(filepath.Dir(c.Dirs()[0]))
-	if err != nil || len(removed) != 0 {
-		t.Errorf("kept data was taken for an orphan: %v, %v", removed, err)
-	}
 }
 
 func TestPausedMemberIsStopped(t *testing.T) {
-	c := start(t, Spec{Members: 1, KeepData: true, StopTimeout: time.Minute})
+	c := start(t, Spec{Members: 1, StopTimeout: time.Minute})
 	if err := c.Signal(t.Context(), "m1", host.Pause); err != nil {
 		t.Fatal(err)
 	}
@@ -268,8 +258,8 @@ func TestPausedMemberIsStopped(t *testing.T) {
 	if e := exit(t, c); e.Code != 0 || !e.Asked {
 		t.Errorf("the member did not end in good order: %+v", e)
 	}
-	if err := c.Wipe(); err != nil {
-		t.Errorf("wiping a stopped cluster: %v", err)
+	if err := c.Stop(t.Context()); err != nil {
+		t.Errorf("stopping a stopped cluster: %v", err)
 	}
 }
 
@@ -355,7 +345,7 @@ func TestPortTakenMeanwhile(t *testing.T) {
 	if got := claims(t, dir); len(got) != 1 || got[0] != c.Dirs()[0] {
 		t.Errorf("data folders: %v", got)
 	}
-	if err := c.Wipe(); err != nil {
+	if err := c.stop(context.Background(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.taken.Close(); err != nil {

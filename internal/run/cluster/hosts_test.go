@@ -156,11 +156,11 @@ func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
 	}
 }
 
-func TestWipeRemovesTheDataOfAllHosts(t *testing.T) {
+func TestKilledClusterLeavesNoDataOnAnyHost(t *testing.T) {
 	a, b := twoMachines(t)
-	c := onMachines(t, a, b, Spec{KeepData: true})
+	c := onMachines(t, a, b, Spec{})
 	processes := identities(t, c)
-	if err := c.Wipe(); err != nil {
+	if err := c.stop(context.Background(), 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range c.Dirs() {
@@ -212,7 +212,7 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 // What ran already can be used and not acted on.
 func TestAttachedIsTakenAsItIs(t *testing.T) {
 	var c Running = Attached{Via: store.Access{Endpoints: []string{"a:1"}}}
-	if c.Access().Endpoints[0] != "a:1" || len(c.Members()) != 0 || !c.Whole() || c.Exits() != nil {
+	if c.Access().Endpoints[0] != "a:1" || len(c.Members()) != 0 {
 		t.Errorf("%+v", c)
 	}
 	if err := c.Signal(t.Context(), "m1", host.Kill); err == nil || strings.Contains(err.Error(), "\n") {

@@ -95,10 +95,7 @@ func (p *Playground) access() store.Access {
 	a := store.Access{Endpoints: p.Endpoints()}
 	for _, m := range p.Members {
 		for _, b := range m.Behind {
-			if a.Behind == nil {
-				a.Behind = map[string]string{}
-			}
-			a.Behind[m.Endpoint] = b.Endpoint
+			setBehind(&a, m.Endpoint, b.Endpoint)
 		}
 	}
 	return a

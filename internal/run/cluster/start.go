@@ -86,7 +86,7 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	defer func() {
 		if err != nil {
 			// The attempt's own error is the one to return.
-			_ = c.stop(context.Background(), 0, false)
+			_ = c.stop(context.Background(), 0)
 		}
 	}()
 	places, err := c.takePlaces(ctx)

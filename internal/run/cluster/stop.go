@@ -21,17 +21,12 @@ const lonelyGrace = 300 * time.Millisecond
 func quorum(members int) int { return members/2 + 1 }
 
 // Stop asks the members to end, waits as long as the spec allows or until ctx
-// ends, kills those that are left, and removes the data folder unless the spec
-// keeps it. The logs stay. A second Stop does nothing.
-func (c *Cluster) Stop(ctx context.Context) error {
-	return c.stop(ctx, c.spec.StopTimeout, c.spec.KeepData)
-}
+// ends, kills those that are left, and removes the data folder. The logs stay. A
+// second Stop does nothing.
+func (c *Cluster) Stop(ctx context.Context) error { return c.stop(ctx, c.spec.StopTimeout) }
 
-// Wipe kills the members at once and removes their data, whatever the spec
-// keeps. The logs stay.
-func (c *Cluster) Wipe() error { return c.stop(context.Background(), 0, false) }
-
-func (c *Cluster) stop(ctx context.Context, grace time.Duration, keep bool) error {
+// stop is Stop with that time to end; without any the members are killed at once.
+func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
 	if c.stopped {
@@ -60,7 +55,7 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration, keep bool) erro
 			p.lease.Release()
 		}
 		if p.data != nil {
-			errs = append(errs, p.data.Release(must, keep))
+			errs = append(errs, p.data.Release(must))
 		}
 	}
 	return errors.Join(errs...)

@@ -98,22 +98,13 @@ func (c *claim) write() error {
 	return nil
 }
 
-func (c *claim) Release(_ context.Context, keep bool) error {
+func (c *claim) Release(context.Context) error {
 	defer c.folder.Close()
 	defer func() { _ = c.lock.Close() }()
-	remove := c.folder.clear
-	if keep {
-		remove = func() error { return c.folder.RemoveAll(ownerFile) }
-	}
-	if err := remove(); err != nil {
+	if err := c.folder.clear(); err != nil {
 		return fmt.Errorf("the data folder %s cannot be removed: %w", c.Path(), Cause(err))
 	}
 	return nil
-}
-
-// parseOwner reads an owner file. ok is false for one that is being written.
-func parseOwner(b []byte) (o owner, ok bool) {
-	return o, json.Unmarshal(b, &o) == nil
 }
 
 // errNotProven is of a process that a note of ours names and that shows nothing

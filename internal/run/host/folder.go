@@ -109,7 +109,7 @@ func (f *Folder) open(name string, flag int) (*os.File, error) {
 	case err != nil:
 	case !os.SameFile(entry, info):
 		err = fmt.Errorf("the file %s was replaced meanwhile", path)
-	case links(info) > 1:
+	case stat(info).Nlink > 1:
 		err = fmt.Errorf("the file %s has a second name elsewhere", path)
 	default:
 		err = ours(info, "the file "+path)
@@ -282,30 +282,15 @@ func (m Made) remove() error {
 	return syscall.Rmdir(m.Path) // which removes no file that took its place
 }
 
+// stat is what the system says of a file beyond what every system does.
+func stat(info fs.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }
+
 func fileID(info fs.FileInfo) FileID {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return FileID{}
-	}
-	return FileID{Device: uint64(s.Dev), Inode: s.Ino}
+	return FileID{Device: uint64(stat(info).Dev), Inode: stat(info).Ino}
 }
 
-func links(info fs.FileInfo) uint64 {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0
-	}
-	return uint64(s.Nlink)
-}
-
-// ownerOf is the user that a file belongs to, or -1.
-func ownerOf(info fs.FileInfo) int {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return -1
-	}
-	return int(s.Uid)
-}
+// ownerOf is the user that a file belongs to.
+func ownerOf(info fs.FileInfo) int { return int(stat(info).Uid) }
 
 // ours says what is wrong with a file if it is not ours, or others can write it.
 func ours(info fs.FileInfo, what string) error {

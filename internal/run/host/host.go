@@ -7,6 +7,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -104,8 +105,8 @@ type Claim interface {
 	// Note writes down a process that works in the folder, so that it is ended
 	// before the folder is removed as an orphan.
 	Note(ctx context.Context, process Identity) error
-	// Release removes the folder, or, with keep, leaves it without an owner.
-	Release(ctx context.Context, keep bool) error
+	// Release removes the folder.
+	Release(ctx context.Context) error
 }
 
 // Lease is a number of free ports on one address. It holds them against other
@@ -144,14 +145,14 @@ const (
 	Resume                  // lets it go on (SIGCONT)
 )
 
+// signals are the signals as POSIX names them, and by their numbers.
+var signals = [...]struct {
+	name   string
+	number syscall.Signal
+}{Terminate: {"SIGTERM", syscall.SIGTERM}, Kill: {"SIGKILL", syscall.SIGKILL}, Pause: {"SIGSTOP", syscall.SIGSTOP}, Resume: {"SIGCONT", syscall.SIGCONT}}
+
 // String returns the signal's POSIX name.
-func (s Signal) String() string {
-	names := [...]string{"SIGTERM", "SIGKILL", "SIGSTOP", "SIGCONT"}
-	if int(s) < len(names) {
-		return names[s]
-	}
-	return fmt.Sprintf("signal(%d)", s)
-}
+func (s Signal) String() string { return signals[s].name }
 
 // Exit says how a process ended.
 type Exit struct {

@@ -212,21 +212,9 @@ func (p *process) Signal(_ context.Context, s Signal) error {
 	if p.reaped {
 		return nil
 	}
-	err := syscall.Kill(-p.pid, number(s))
+	err := syscall.Kill(-p.pid, signals[s].number)
 	if err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("process %d does not take %s: %w", p.pid, s, err)
 	}
 	return nil
-}
-
-func number(s Signal) syscall.Signal {
-	switch s {
-	case Terminate:
-		return syscall.SIGTERM
-	case Pause:
-		return syscall.SIGSTOP
-	case Resume:
-		return syscall.SIGCONT
-	}
-	return syscall.SIGKILL
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ const readBytes = 256 << 10
 // localLogs are files that are followed. One that is not there yet, or cannot be
 // read, is tried again each time.
 type localLogs struct {
+	now   func() time.Time
 	all   []*followed
 	at    int // in all, where the next Read goes on
 	buf   []byte
@@ -34,7 +36,7 @@ type followed struct {
 
 // Follow implements Host. Files that cannot be read have no lines, until they can.
 func (l *Local) Follow(_ context.Context, paths []string) (Logs, error) {
-	logs := &localLogs{buf: make([]byte, 64<<10)}
+	logs := &localLogs{now: l.now, buf: make([]byte, 64<<10)}
 	for _, path := range paths {
 		f := &followed{path: path}
 		if f.open() {
@@ -137,7 +139,7 @@ func (l *localLogs) rest(f *followed) (more bool) {
 		n, err := f.file.ReadAt(l.buf[:min(int64(len(l.buf)), f.goal-f.at)], f.at)
 		f.at += int64(n)
 		l.taken += n
-		now := time.Now()
+		now := l.now()
 		f.lines.add(l.buf[:n], func(line []byte) {
 			from := len(l.text)
 			l.text = append(l.text, line...) // lines before stay where they are
@@ -149,4 +151,58 @@ func (l *localLogs) rest(f *followed) (more bool) {
 	}
 	f.goal = 0
 	return false
+}
+
+// maxLine is how many bytes of a line are looked at. Servers write whole
+// requests into their logs, and what a line is about stands at its beginning.
+const maxLine = 4096
+
+// lineSplitter turns pieces of a text into its lines, however it was cut.
+type lineSplitter struct {
+	part []byte // of a line whose end has not come, its first maxLine bytes
+	skip bool   // up to the next line's beginning
+}
+
+// add calls each with every line that ends in the piece, without its end. The
+// line is valid during the call.
+func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
+	for {
+		end := bytes.IndexByte(piece, '\n')
+		if end < 0 {
+			s.keep(piece)
+			return
+		}
+		switch {
+		case s.skip:
+			s.skip = false
+		case len(s.part) == 0:
+			each(bounded(piece[:end]))
+		default:
+			s.keep(piece[:end])
+			each(bounded(s.part))
+		}
+		s.part = s.part[:0]
+		piece = piece[end+1:]
+	}
+}
+
+// keep adds to the line that goes on. One byte more than maxLine is kept, so
+// that a carriage return behind a line that just fits is not taken for a letter.
+func (s *lineSplitter) keep(piece []byte) {
+	if s.skip {
+		return
+	}
+	room := maxLine + 1 - len(s.part)
+	s.part = append(s.part, piece[:min(max(room, 0), len(piece))]...)
+}
+
+// reset forgets what has come.
+func (s *lineSplitter) reset() { s.part, s.skip = s.part[:0], false }
+
+// bounded is a line as it is handed over.
+func bounded(line []byte) []byte {
+	if len(line) <= maxLine+1 {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	return line[:min(len(line), maxLine)]
 }

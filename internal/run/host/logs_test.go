@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // want is the lines of a text as they are to be handed over.
@@ -179,5 +180,23 @@ func TestLongLogs(t *testing.T) {
 	a.write(text.String())
 	if got := lines(t, l); !slices.Equal(got, want) {
 		t.Errorf("%d lines, want %d", len(got), len(want))
+	}
+}
+
+// Lines are dated by the host's clock.
+func TestLinesHaveTheHostsTime(t *testing.T) {
+	at := time.Unix(1_000_000_000, 5)
+	path := filepath.Join(t.TempDir(), "log")
+	logs, err := NewLocal(func() time.Time { return at }, nil).Follow(t.Context(), []string{path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = logs.Close() }()
+	if err := os.WriteFile(path, []byte("a line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lines, _, err := logs.Read(t.Context())
+	if err != nil || len(lines) != 1 || !lines[0].At.Equal(at) {
+		t.Errorf("%+v, %v", lines, err)
 	}
 }

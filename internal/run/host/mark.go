@@ -90,7 +90,7 @@ func (h *Held) Signal(s Signal) error {
 	if !h.Running() { // which matters where there are no handles
 		return nil
 	}
-	err := h.handle.Signal(number(s))
+	err := h.handle.Signal(signals[s].number)
 	if err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("process %d does not take %s: %w", h.PID, s, err)
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -77,7 +78,7 @@ func cleanBelow(f *Folder, depth int) (removed []string, err error) {
 func removeOrphan(dir *Folder) (gone bool, err error) {
 	f, err := dir.open(ownerFile, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // kept on purpose, or being made
+		return false, nil // being made
 	}
 	if err != nil {
 		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
@@ -91,8 +92,8 @@ func removeOrphan(dir *Folder) (gone bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
 	}
-	o, ok := parseOwner(b)
-	if !ok {
+	var o owner
+	if json.Unmarshal(b, &o) != nil {
 		return false, nil // being written
 	}
 	switch o.Place.Reach() {

@@ -204,7 +204,7 @@ func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 		os.WriteFile(filepath.Join(precious, "thesis"), nil, 0o600), os.Symlink(precious, c.Path())); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Release(t.Context(), false); err != nil {
+	if err := c.Release(t.Context()); err != nil {
 		t.Log(err)
 	}
 	if !exists(filepath.Join(precious, "thesis")) || !exists(c.Path()) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -14,7 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
@@ -23,27 +23,10 @@ import (
 // known, and so is what must be measured.
 
 // serve starts a null server that follows a script and returns its endpoint.
-func serve(t testing.TB, script string, o nullserver.Options) string {
+func serve(t testing.TB, script string, o store.NullOptions) string {
 	t.Helper()
-	if script != "" {
-		s, err := nullserver.ParseScript(script)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Script = s
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- nullserver.Serve(ctx, []net.Listener{l}, o) }()
-	t.Cleanup(func() {
-		cancel()
-		storetest.Ended(t, "the null server", ended)
-	})
-	return l.Addr().String()
+	o.Script = script
+	return storetest.ServeNull(t, etcd.New(), 1, o)[0]
 }
 
 // patience bounds what no test measures: operations that are to be answered,
@@ -137,7 +120,7 @@ func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
 func TestCoordinatedOmission(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		testsettle.Within(t, func(r testsettle.Reporter) {
-			endpoint := serve(t, "delay=2ms; stall=1s@1s", nullserver.Options{}) // it stalls once
+			endpoint := serve(t, "delay=2ms; stall=1s@1s", store.NullOptions{Memory: true}) // it stalls once
 			l := open(base(kv.Put, kv.None), 1000, 10*time.Second)
 			l.Threads = loops
 			m := run(t, taskFor(endpoint, l)).Measured
@@ -165,7 +148,7 @@ func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
 		l := base(kv.Get, kv.Linearizable)
 		l.Duration, l.Warmup, l.Threads = 2*time.Second, 500*time.Millisecond, loops
 		testsettle.Within(t, func(r testsettle.Reporter) {
-			res := run(t, taskFor(serve(t, "delay=5ms", nullserver.Options{NoMemory: true, Value: nil}), sized(l, 0)))
+			res := run(t, taskFor(serve(t, "delay=5ms", store.NullOptions{}), sized(l, 0)))
 			littlesLaw(t, res, 100)
 			near(r, "throughput x mean response time", lawOf(res), 100, 0.03)
 			near(t, "mean in flight", res.Measured.MeanInFlight, 100, 0.03)
@@ -182,7 +165,7 @@ func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := open(base(kv.Put, kv.None), 3000, 2*time.Second)
 		l.Timeout, l.Threads = 5*time.Second, loops
-		m := run(t, taskFor(serve(t, "never every 50", nullserver.Options{}), l)).Measured
+		m := run(t, taskFor(serve(t, "never every 50", store.NullOptions{Memory: true}), l)).Measured
 		if got := m.Outcomes[kv.TimedOut]; got != 120 {
 			t.Errorf("%d timed out, want every 50th of 6000", got)
 		}
@@ -204,7 +187,7 @@ func TestErrorsAreCountedByKind(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Total, l.Threads = 10_000, loops
-		m := run(t, taskFor(serve(t, "error=unavailable every 100", nullserver.Options{}), l)).Measured
+		m := run(t, taskFor(serve(t, "error=unavailable every 100", store.NullOptions{Memory: true}), l)).Measured
 		failed := uint64(0)
 		for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 			failed += m.Outcomes[o]
@@ -219,7 +202,7 @@ func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Total, l.Threads = 20_000, loops
-		res := run(t, taskFor(serve(t, "delay=1ms; close every 2000", nullserver.Options{}), l))
+		res := run(t, taskFor(serve(t, "delay=1ms; close every 2000", store.NullOptions{Memory: true}), l))
 		m := res.Measured
 		if m.Outcomes[kv.ConnectionLost] == 0 || m.Reconnects == 0 {
 			t.Errorf("lost %d, reconnects %d", m.Outcomes[kv.ConnectionLost], m.Reconnects)
@@ -234,7 +217,7 @@ func TestGoAwayLosesNothing(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Total, l.Threads = 20_000, loops
-		m := run(t, taskFor(serve(t, "goaway every 500", nullserver.Options{}), l)).Measured
+		m := run(t, taskFor(serve(t, "goaway every 500", store.NullOptions{Memory: true}), l)).Measured
 		if m.Due != 20_000 || m.Outcomes[kv.ConnectionLost] != 0 {
 			t.Errorf("due %d, outcomes %v: a connection that is drained loses nothing", m.Due, m.Outcomes)
 		}
@@ -249,7 +232,7 @@ func TestWrongAnswersAreFound(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			l := base(kv.Get, kv.Local)
 			l.Total = 10_000
-			p := taskFor(serve(t, what, nullserver.Options{}), l)
+			p := taskFor(serve(t, what, store.NullOptions{Memory: true}), l)
 			// The preload reads and writes too, and wrong answers are written anew.
 			if _, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil {
 				t.Fatal(err)
@@ -262,7 +245,7 @@ func TestWrongAnswersAreFound(t *testing.T) {
 }
 
 func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
-	endpoint := serve(t, "", nullserver.Options{})
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	l := base(kv.Get, kv.Local)
 	l.Total = 5000
 	p := taskFor(endpoint, l)
@@ -289,7 +272,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := open(sized(base(kv.Get, kv.Local), 0), 5000, 3*time.Second)
 		l.Warmup, l.Threads = 500*time.Millisecond, loops
-		m := run(t, taskFor(serve(t, "", nullserver.Options{NoMemory: true}), l)).Measured
+		m := run(t, taskFor(serve(t, "", store.NullOptions{}), l)).Measured
 		if m.Due != 15_000 || m.Succeeded() != 15_000 || m.Lateness == nil || m.Lateness.TotalCount() != 15_000 {
 			t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
 		}
@@ -306,7 +289,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 
 // Several loops share a load: nothing is lost or counted twice between them.
 func TestSeveralLoops(t *testing.T) {
-	endpoint := serve(t, "delay=1ms", nullserver.Options{})
+	endpoint := serve(t, "delay=1ms", store.NullOptions{Memory: true})
 	l := base(kv.Put, kv.None)
 	l.Threads, l.Total = 3, 10_001
 	if m := run(t, taskFor(endpoint, l)).Measured; m.Due != 10_001 || m.Succeeded() != 10_001 {
@@ -327,7 +310,7 @@ func TestLoopsShareATotal(t *testing.T) {
 		l := base(kv.Put, kv.None)
 		l.Connections, l.Clients, l.Total, l.Threads = 5, 50, 100_000, loops
 		testsettle.Within(t, func(r testsettle.Reporter) {
-			res := run(t, taskFor(serve(t, "delay=1ms", nullserver.Options{}), l))
+			res := run(t, taskFor(serve(t, "delay=1ms", store.NullOptions{Memory: true}), l))
 			if m := res.Measured; m.Due != 100_000 || m.Succeeded() != 100_000 {
 				t.Errorf("due %d, succeeded %d", m.Due, m.Succeeded())
 			}
@@ -350,7 +333,7 @@ func holdsAllocations(t testsettle.Reporter, mallocs, n uint64, limit float64) {
 // In the steady state an operation allocates nothing; what a second costs is
 // spread over the operations in it.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	endpoint := serve(t, "", nullserver.Options{NoMemory: true, Value: nil})
+	endpoint := serve(t, "", store.NullOptions{})
 	for name, l := range map[string]scenario.Load{
 		"range, closed loop": base(kv.Get, kv.Local),
 		"put, closed loop":   base(kv.Put, kv.None),
@@ -385,7 +368,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 // A compare-and-set knows the version that the preload read, or that the one
 // before it made, and a conflict is an answer: where no two meet there is none.
 func TestCompareAndSet(t *testing.T) {
-	endpoint := serve(t, "", nullserver.Options{})
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	for what, c := range map[string]struct {
 		keys    uint64
 		clients int
@@ -412,7 +395,7 @@ func TestCompareAndSet(t *testing.T) {
 }
 
 func TestTransactionsWriteAllTheirKeys(t *testing.T) {
-	endpoint := serve(t, "", nullserver.Options{})
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	l := base(kv.Txn, kv.None)
 	l.Total, l.TxnKeys, l.KeySpace, l.Distribution.Name = 100, 10, 1000, "sequential"
 	if m := run(t, taskFor(endpoint, l)).Measured; m.Outcomes[kv.OK] != 100 {

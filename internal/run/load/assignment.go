@@ -81,13 +81,10 @@ func (a *Assignment) checkShard() error {
 		return fmt.Errorf("a limit of %d operations in flight cannot be divided among %d workers: each needs at least one", l.MaxInFlight, n)
 	case l.Watch != nil:
 		return fmt.Errorf("watchers cannot be divided among %d workers: each knows only its own writes, and not which events are to come of the others'", n)
+	case has(l, kv.STM) && locks(l):
+		return fmt.Errorf("transactions under a lock cannot be divided among %d workers: a worker's part of the total would be held up by the others' locks", n)
 	case has(l, kv.CAS):
 		return fmt.Errorf("compare-and-set cannot be divided among %d workers: each knows only the versions that its own answers had", n)
-	}
-	for _, o := range l.Mix {
-		if o.Kind == kv.STM && l.STM != nil && l.STM.Locker != kv.LockNone {
-			return fmt.Errorf("transactions under a lock cannot be divided among %d workers: a worker's part of the total would be held up by the others' locks", n)
-		}
 	}
 	return nil
 }

@@ -73,13 +73,10 @@ func newGenerator(p *plan) (*generator, error) {
 	if err := p.checkShard(); err != nil {
 		return nil, err
 	}
-	if err := p.checkMix(); err != nil {
+	if err := p.checkLeases(); err != nil {
 		return nil, err
 	}
-	var err error
-	if g.watching, err = newWatching(p, n); err != nil {
-		return nil, err
-	}
+	g.watching = newWatching(p, n)
 	shared := engine.NewShared(n, p.Shard.share(p.Load.Total), int(p.Shard.share(uint64(p.Load.MaxInFlight))))
 	for i := range n {
 		if err := g.addLoop(i, n, shared); err != nil {

@@ -14,14 +14,14 @@ import (
 // both together, and it is back when both are. The load moves away from another.
 func TestLinksOfAllLoops(t *testing.T) {
 	const ms = 1_000_000
-	a := &engine.Result{Opened: 1000 * ms, Links: map[string]int{"m1": 2, "m2": 1}, LinkChanges: []engine.LinkChange{
+	a := &engine.Result{Opened: 1000 * ms, InWindow: engine.InWindow{Links: map[string]int{"m1": 2, "m2": 1}, LinkChanges: []engine.LinkChange{
 		{At: 1100 * ms, Endpoint: "m1", Delta: -1, Lost: true}, {At: 1150 * ms, Endpoint: "m1", Delta: -1, Lost: true},
 		{At: 1300 * ms, Endpoint: "m1", Delta: 1}, {At: 1400 * ms, Endpoint: "m1", Delta: 1},
 		{At: 2000 * ms, Endpoint: "m2", Delta: -1}, {At: 2001 * ms, Endpoint: "m3", Delta: 1},
-	}}
-	b := &engine.Result{Opened: 1000 * ms, Links: map[string]int{"m1": 1, "m2": 1}, LinkChanges: []engine.LinkChange{
+	}}}
+	b := &engine.Result{Opened: 1000 * ms, InWindow: engine.InWindow{Links: map[string]int{"m1": 1, "m2": 1}, LinkChanges: []engine.LinkChange{
 		{At: 1200 * ms, Endpoint: "m1", Delta: -1, Lost: true}, {At: 1500 * ms, Endpoint: "m1", Delta: 1},
-	}}
+	}}}
 	var e Ending
 	for _, r := range []*engine.Result{a, b} {
 		e.merge(endingOf(r, time.Time{}, false))

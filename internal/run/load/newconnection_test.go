@@ -8,7 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
 	"github.com/quorumbench/quorumbench/internal/testcerts"
 )
 
@@ -43,7 +42,7 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 		"system, by name": {named: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := nullserver.Options{}
+			o := store.NullOptions{Memory: true}
 			if c.secured {
 				o.TLS = server
 			}

@@ -116,9 +116,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, first, stride)
 	}
 	if w != nil {
-		if err := w.add(&c, src, i, n, caught); err != nil {
-			return engine.Config{}, err
-		}
+		w.add(&c, src, i, n, caught)
 	}
 	return c, nil
 }
@@ -184,10 +182,17 @@ func (p *plan) newPoller(conns int, base time.Time) (engine.Poller, error) {
 
 // dialer makes the load's connections.
 func (p *plan) dialer() engine.Dialer {
-	d := engine.Dialer{Timeout: p.access.Timeout(), TLS: p.access.TLS, Brief: p.Load.NewConnection, MaxHeld: p.maxHeld()}
+	d := Dialer(p.store, p.access)
+	d.Brief, d.MaxHeld = p.Load.NewConnection, p.maxHeld()
+	return d
+}
+
+// Dialer makes connections to a store.
+func Dialer(st store.Store, access store.Access) engine.Dialer {
+	d := engine.Dialer{Timeout: access.Timeout(), TLS: access.TLS}
 	if d.TLS != nil {
 		d.TLS = d.TLS.Clone()
-		d.TLS.NextProtos = p.store.Capabilities().ALPN
+		d.TLS.NextProtos = st.Capabilities().ALPN
 	}
 	return d
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testcerts"
 )
 
@@ -21,7 +21,7 @@ func TestPollers(t *testing.T) {
 			for _, size := range []int{64, 200_000} {
 				name := map[bool]string{false: "system", true: "portable"}[portable] + map[bool]string{true: ", TLS"}[secured] + map[int]string{200_000: ", large values"}[size]
 				t.Run(name, func(t *testing.T) {
-					o := nullserver.Options{}
+					o := store.NullOptions{Memory: true}
 					if secured {
 						o.TLS = server
 					}
@@ -55,8 +55,8 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	server, client := testcerts.Configs(t)
 	other := testcerts.NewAuthority(t, "another authority")
 	expired := other.Issue(t, "expired", time.Now().Add(-time.Hour)).TLS(t)
-	secure := serve(t, "", nullserver.Options{TLS: server})
-	old := serve(t, "", nullserver.Options{TLS: &tls.Config{Certificates: []tls.Certificate{expired}}})
+	secure := serve(t, "", store.NullOptions{Memory: true, TLS: server})
+	old := serve(t, "", store.NullOptions{Memory: true, TLS: &tls.Config{Certificates: []tls.Certificate{expired}}})
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -69,10 +69,10 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	}{
 		"nobody there":          {"127.0.0.1:1", nil, "connection refused"},
 		"nobody answers":        {silent.Addr().String(), nil, "did not answer within"},
-		"HTTP/1.1":              {serve(t, "mode=http1", nullserver.Options{}), nil, "HTTP/1"},
-		"garbage":               {serve(t, "mode=garbage", nullserver.Options{}), nil, "127.0.0.1"},
+		"HTTP/1.1":              {serve(t, "mode=http1", store.NullOptions{Memory: true}), nil, "HTTP/1"},
+		"garbage":               {serve(t, "mode=garbage", store.NullOptions{Memory: true}), nil, "127.0.0.1"},
 		"plain to TLS":          {secure, nil, "TLS"},
-		"TLS to plain":          {serve(t, "", nullserver.Options{}), client, "is TLS on there"},
+		"TLS to plain":          {serve(t, "", store.NullOptions{Memory: true}), client, "is TLS on there"},
 		"another CA":            {secure, &tls.Config{RootCAs: other.Pool()}, "certificate"},
 		"expired certificate":   {old, &tls.Config{RootCAs: other.Pool()}, "expired"},
 		"the right CA":          {secure, client, ""},

@@ -3,6 +3,11 @@ package load
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
+	"math/bits"
+	"sort"
+	"sync"
+	"sync/atomic"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -153,4 +158,123 @@ func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.O
 		s.noted.replace(number, ev.Value)
 	}
 	return outcome
+}
+
+// Preloaded is what a preload did. It remembers the values that it found and
+// wrote anew: a linearizable read that begins afterwards must not return one of
+// them, and a read of one member may.
+type Preloaded struct {
+	Written uint64 // keys
+	// Replaced has the checksum (CRC-32) of the value that a key had, by the
+	// key's number.
+	Replaced map[uint64]uint32
+	// Versions are those of all keys, as keys.Versions lists them, for a load
+	// that compares and sets; else nil. The load goes on in this memory.
+	Versions []int64
+}
+
+func (p *Preloaded) versions() []int64 {
+	if p == nil {
+		return nil
+	}
+	return p.Versions
+}
+
+// preloading is what the loops of a preload note together.
+type preloading struct {
+	mu   sync.Mutex
+	done Preloaded
+}
+
+// mostReplaced bounds the memory of that.
+const mostReplaced = 10_000_000
+
+// full reports whether there were more.
+func (p *Preloaded) full() bool { return len(p.Replaced) > mostReplaced }
+
+// replace notes the value that a key had.
+func (p *preloading) replace(number uint64, value []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done.replace(number, value)
+}
+
+func (p *Preloaded) replace(number uint64, value []byte) {
+	if p.Replaced == nil {
+		p.Replaced = map[uint64]uint32{}
+	}
+	if p.full() {
+		return
+	}
+	p.Replaced[number] = crc32.ChecksumIEEE(value)
+}
+
+// replaced reports whether value is the one that the key had, up to a checksum
+// of 32 bits.
+func (p *Preloaded) replaced(number uint64, value []byte) bool {
+	if p == nil || len(p.Replaced) == 0 {
+		return false
+	}
+	sum, ok := p.Replaced[number]
+	return ok && sum == crc32.ChecksumIEEE(value)
+}
+
+// set is a set of key numbers that the loops share; a preload measures nothing.
+type set struct {
+	words []atomic.Uint64
+	count atomic.Uint64
+}
+
+func newSet(n uint64) *set { return &set{words: make([]atomic.Uint64, (n+63)/64)} }
+
+func (s *set) add(i uint64) {
+	if s.words[i/64].Or(1<<(i%64))&(1<<(i%64)) == 0 {
+		s.count.Add(1)
+	}
+}
+
+func (s *set) remove(i uint64) {
+	if s.words[i/64].And(^uint64(1<<(i%64)))&(1<<(i%64)) != 0 {
+		s.count.Add(^uint64(0))
+	}
+}
+
+// list is the set as it is now.
+func (s *set) list() *numberList {
+	l := &numberList{words: make([]uint64, len(s.words)), before: make([]uint64, 0, len(s.words)/listBlock+1)}
+	for i := range s.words {
+		if i%listBlock == 0 {
+			l.before = append(l.before, l.count)
+		}
+		l.words[i] = s.words[i].Load()
+		l.count += uint64(bits.OnesCount64(l.words[i]))
+	}
+	return l
+}
+
+// listBlock is after how many words of a numberList there is a count.
+const listBlock = 8
+
+// numberList is numbers in their order, in a bit each.
+type numberList struct {
+	words  []uint64
+	before []uint64 // by block: how many there are before it
+	count  uint64
+}
+
+// at is the i-th number, below count.
+func (l *numberList) at(i uint64) uint64 {
+	block := sort.Search(len(l.before), func(b int) bool { return l.before[b] > i }) - 1
+	left := i - l.before[block]
+	for w := block * listBlock; ; w++ {
+		word := l.words[w]
+		if n := uint64(bits.OnesCount64(word)); left >= n {
+			left -= n
+			continue
+		}
+		for ; left > 0; left-- {
+			word &= word - 1
+		}
+		return uint64(w)*64 + uint64(bits.TrailingZeros64(word))
+	}
 }

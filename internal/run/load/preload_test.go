@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // A store that does not serve is told after one timeout, not after one for
@@ -21,7 +21,7 @@ func TestPreloadGivesUpOnAStoreThatDoesNotServe(t *testing.T) {
 		l := base(kv.Get, kv.Linearizable)
 		l.KeySpace, l.Timeout = 1_000_000, 200*time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		_, err := preload(ctx, taskFor(serve(t, script, nullserver.Options{}), l))
+		_, err := preload(ctx, taskFor(serve(t, script, store.NullOptions{Memory: true}), l))
 		if ctx.Err() != nil {
 			t.Errorf("%s: it did not give up", script)
 		}
@@ -38,7 +38,7 @@ func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Timeout, l.ValueSize = 200_000, 200*time.Millisecond, 16
 	// The keys are read in less, and not written in that.
-	endpoint := serve(t, "delay=1ms; stall=1h@1500ms", nullserver.Options{})
+	endpoint := serve(t, "delay=1ms; stall=1h@1500ms", store.NullOptions{Memory: true})
 	_, err := preload(t.Context(), taskFor(endpoint, l))
 	if err == nil || !strings.Contains(err.Error(), "could not ") || !strings.Contains(err.Error(), "timeout") {
 		t.Errorf("%v", err)

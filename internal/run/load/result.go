@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
@@ -36,18 +36,8 @@ type Ending struct {
 	// Interrupted says that the window was closed before its time.
 	Interrupted bool
 
-	measure.Window
-	ErrorTexts map[kv.Outcome]string // the first of each kind
-	// InFlightArea and RestingArea are integrals over the window of the
-	// operations in flight and of the clients that rested, in nanoseconds.
-	InFlightArea, RestingArea float64
-	// MemberOf says which member answered at an endpoint, by its number.
-	MemberOf map[string]uint64
-	// Links is how many connections there were to each endpoint when the window
-	// opened, and LinkChanges what came and went in it; their times are since the
-	// opening, in nanoseconds.
-	Links       map[string]int
-	LinkChanges []engine.LinkChange
+	// InWindow has the times of its LinkChanges since the opening.
+	engine.InWindow
 	// Watching is nil unless the load has watchers.
 	Watching *measure.WatchTotals
 	// Used is what each worker used in the window itself.
@@ -59,20 +49,13 @@ func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
 	if r == nil || r.Opened == 0 {
 		return &Ending{Loops: 1}
 	}
-	e := &Ending{
-		Loops: 1, Opened: base.Add(time.Duration(r.Opened)), Length: r.Closed - r.Opened,
-		Window: r.Window, ErrorTexts: r.ErrorTexts, InFlightArea: r.InFlightArea, RestingArea: r.RestingArea,
-		MemberOf: r.MemberOf, Links: r.Links,
-	}
+	e := &Ending{Loops: 1, Opened: base.Add(time.Duration(r.Opened)), Length: r.Closed - r.Opened, InWindow: r.InWindow}
 	if settles {
-		seconds := float64(r.Opened-r.Began) / 1e9
+		took := float64(r.Opened-r.Began) / 1e9
 		steady := r.Steady // a copy: a pointer into the result would keep a whole loop
-		e.WarmupSeconds, e.Steady = &seconds, &steady
+		e.WarmupSeconds, e.Steady = &took, &steady
 	}
-	for _, c := range r.LinkChanges {
-		c.At -= r.Opened
-		e.LinkChanges = append(e.LinkChanges, c)
-	}
+	e.LinkChanges = later(r.LinkChanges, -time.Duration(r.Opened))
 	return e
 }
 
@@ -113,7 +96,7 @@ func (e *Ending) merge(o *Ending) {
 	e.Used = append(e.Used, o.Used...)
 }
 
-// later is changes whose times are since an earlier opening.
+// later is changes whose times are since another moment, earlier by so much.
 func later(changes []engine.LinkChange, by time.Duration) []engine.LinkChange {
 	changes = slices.Clone(changes)
 	for i := range changes {
@@ -234,4 +217,54 @@ func (e *Ending) Valid() error {
 		e.Watching.EndedText = printable.Line(e.Watching.EndedText, printable.OfServer)
 	}
 	return nil
+}
+
+// linksOf says what happened to the connections of all loops, by endpoint: the
+// given ones first. count is how many there were when the window opened, and the
+// changes' times are since then.
+func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []string) []measure.Link {
+	slices.SortStableFunc(changes, func(a, b engine.LinkChange) int { return cmp.Compare(a.At, b.At) })
+	count = maps.Clone(count)
+	for _, c := range changes {
+		count[c.Endpoint] += 0
+	}
+	var order []string
+	for _, endpoint := range append(slices.Clone(endpoints), slices.Sorted(maps.Keys(count))...) {
+		if _, ok := count[endpoint]; ok && !slices.Contains(order, endpoint) {
+			order = append(order, endpoint)
+		}
+	}
+	var links []measure.Link
+	for _, endpoint := range order {
+		links = append(links, linkOf(endpoint, count[endpoint], changes))
+	}
+	return links
+}
+
+// linkOf walks through the changes of one endpoint's connections.
+func linkOf(endpoint string, connections int, changes []engine.LinkChange) measure.Link {
+	link := measure.Link{Endpoint: endpoint, Connections: connections, Fewest: connections, LostAt: -1, BackAt: -1}
+	now := connections
+	for _, c := range changes {
+		if c.Endpoint != endpoint {
+			continue
+		}
+		before := now
+		now += c.Delta
+		if c.Lost {
+			link.Lost++
+		}
+		at := max(float64(c.At)/1e9, 0)
+		link.Fewest = min(link.Fewest, now)
+		switch {
+		case now < connections && before >= connections:
+			if link.LostAt < 0 {
+				link.LostAt = at
+			}
+			link.BackAt = -1
+		case now >= connections && before < connections:
+			link.BackAt = at
+		}
+	}
+	return link
 }

@@ -1,8 +1,8 @@
 package load
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -13,44 +13,15 @@ import (
 // lockName is the one lock of all transactions.
 const lockName = "stmlock" // as in etcd's benchmark
 
-// maxSTMKeys bounds the keys of one transaction.
-const maxSTMKeys = 1024
-
-// checkMix says in one sentence what the load's operations lack.
-func (p *plan) checkMix() error {
-	for _, o := range p.Load.Mix {
-		switch o.Kind {
-		case kv.Watch:
-			return errors.New("watch is no operation of a mix: watchers are set up beside the load")
-		case kv.KeepAlive:
-			if err := p.checkLeases(); err != nil {
-				return err
-			}
-		case kv.STM:
-			t := p.stm()
-			switch {
-			case t.KeysPerTxn < 1 || t.KeysPerTxn > maxSTMKeys:
-				return fmt.Errorf("%d keys in a transaction: there must be from 1 to %d", t.KeysPerTxn, maxSTMKeys)
-			case uint64(t.KeysPerTxn) > p.Load.KeySpace:
-				return fmt.Errorf("a transaction of %d different keys needs as many in the key space, which has %d", t.KeysPerTxn, p.Load.KeySpace)
-			case t.WritePercent < 0 || t.WritePercent > 100:
-				return fmt.Errorf("a transaction cannot write %d percent of its keys", t.WritePercent)
-			case t.Locker >= kv.NumLockers:
-				return errors.New("the locker of the transactions is none of stm, lock-client and lock-rpc")
-			case t.Isolation >= kv.NumIsolations:
-				return errors.New("the isolation of the transactions is none of c, r, s and ss")
-			case t.Locker == kv.LockNone:
-				continue
-			case p.Load.Arrival != scenario.Closed:
-				return errors.New("transactions under a lock need clients that wait for it: they cannot follow a rate")
-			}
-			if err := p.checkLeases(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// NeedsLeases reports whether the load's operations are of leases.
+func NeedsLeases(l *scenario.Load) bool {
+	return slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
+		return o.Kind == kv.KeepAlive || o.Kind == kv.STM && locks(l)
+	})
 }
+
+// locks reports whether the load's optimistic transactions are under a lock.
+func locks(l *scenario.Load) bool { return l.STM != nil && l.STM.Locker != kv.LockNone }
 
 // checkLeases: in a closed loop each client keeps a lease of its own alive.
 func (p *plan) checkLeases() error {
@@ -58,7 +29,7 @@ func (p *plan) checkLeases() error {
 	if p.Load.Arrival == scenario.Closed {
 		need = p.Load.Clients
 	}
-	if len(p.Leases) < need {
+	if NeedsLeases(&p.Load) && len(p.Leases) < need {
 		return fmt.Errorf("%d clients need as many leases, and %d were granted", need, len(p.Leases))
 	}
 	return nil
@@ -109,7 +80,7 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 	}
 	for i := range s.read {
 		number := s.choose[phase].Choose(n*uint64(k) + uint64(i))
-		for drawn(s.drawn[:i], number) {
+		for slices.Contains(s.drawn[:i], number) {
 			number = (number + 1) % s.space.N()
 		}
 		s.drawn[i] = number
@@ -125,15 +96,6 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 	if s.stm.Locker != kv.LockNone {
 		s.asSTM.Lock, s.asSTM.Locker, s.asSTM.Lease = s.lock, s.stm.Locker, s.leaseOf(n, client)
 	}
-}
-
-func drawn(list []uint64, n uint64) bool {
-	for _, x := range list {
-		if x == n {
-			return true
-		}
-	}
-	return false
 }
 
 // acknowledge notes what an answer says was written, for the watchers.

@@ -168,8 +168,4 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 50 {
 		t.Errorf("after a load that gave up: %v %v", m.Outcomes, m.ErrorTexts)
 	}
-	p.Load.STM.Locker = kv.NumLockers
-	if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil {
-		t.Error("a locker that is none was taken")
-	}
 }

@@ -255,7 +255,7 @@ func TestWhatCannotBeDivided(t *testing.T) {
 // Every second that several workers report is in the merged one, histograms bin
 // by bin.
 func TestClonesAreCopies(t *testing.T) {
-	s := &measure.Second{Phase: measure.Measured, Index: 3, Due: 2, Done: 2, Connections: 5}
+	s := &measure.Second{Phase: measure.Measured, Index: 3, Connections: 5, Tally: measure.Tally{Due: 2, Done: 2}}
 	s.Cells = []*measure.Cell{{Response: measure.NewHistogram(), Service: measure.NewHistogram()}}
 	measure.Record(s.Cells[0].Response, 1000)
 	c := s.Clone()

@@ -42,12 +42,12 @@ type counters struct {
 	self      probe.SelfUsage
 	system    probe.SystemCPU
 	hasSystem bool
-	held      probe.Throttling
+	held      int64 // nanoseconds
 	hasHeld   bool
 }
 
 func read() (c counters) {
-	c.self, _ = probe.Self()
+	c.self = probe.Self()
 	c.system, c.hasSystem = probe.System()
 	c.held, c.hasHeld = probe.Throttled()
 	return c
@@ -85,14 +85,13 @@ func (u *usage) mark(loop int, m engine.Mark, decides bool) {
 func (u *usage) used() Usage {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	self := u.last.self.Sub(u.first.self)
 	out := Usage{
-		Process: os.Getpid(), CPUSeconds: self.CPUSeconds(), MaxRSSBytes: self.MaxRSS,
+		Process: os.Getpid(), CPUSeconds: u.last.self.CPUSeconds - u.first.self.CPUSeconds, MaxRSSBytes: u.last.self.MaxRSS,
 		LoopCPU: u.sum.CPU, RunDelay: u.sum.RunDelay, Slices: u.sum.Slices,
 	}
 	out.Machine, _ = os.Hostname()
 	if u.first.hasHeld && u.last.hasHeld {
-		held := u.last.held.Sub(u.first.held).ThrottledNS
+		held := u.last.held - u.first.held
 		out.ThrottledNS = &held
 	}
 	if u.first.hasSystem && u.last.hasSystem {
@@ -101,3 +100,7 @@ func (u *usage) used() Usage {
 	}
 	return out
 }
+
+// Background makes the calling goroutine give way to the generator's loops for
+// the rest of its life.
+func Background() { engine.Background() }

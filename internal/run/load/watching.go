@@ -3,7 +3,6 @@ package load
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -15,41 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// checkWatch says in one sentence why the watching cannot be done.
-func checkWatch(w *scenario.Watch, p *plan) error {
-	switch lacks := p.store.Capabilities().Operation(p.store.Name(), kv.Watch, kv.None); {
-	case lacks != nil:
-		return lacks
-	case w.Watchers < 1 || w.Watchers >= 1<<24:
-		return fmt.Errorf("%d watchers: there must be from 1 to %d", w.Watchers, 1<<24-1)
-	case w.Streams < 1 || w.Streams > w.Watchers:
-		return fmt.Errorf("%d watch streams for %d watchers: there must be from 1 to as many as watchers", w.Streams, w.Watchers)
-	case w.Connections < 0:
-		return fmt.Errorf("%d connections for watchers: there must be 0 or more", w.Connections)
-	case w.WatchedKeys > p.Load.KeySpace:
-		return fmt.Errorf("%d watched keys are more than the %d of the key space", w.WatchedKeys, p.Load.KeySpace)
-	case p.Load.NewConnection:
-		return errors.New("watchers need connections that stay: they cannot go with a new connection for each operation")
-	case w.Start < 0:
-		return fmt.Errorf("the start revision %d is below 0", w.Start)
-	case w.Expect > 0 && w.Start == 0:
-		return errors.New("events of earlier writes come only from a start revision on")
-	case len(w.Key) > 0 && w.Span > 1:
-		return errors.New("one given key cannot be watched as an interval")
-	}
-	writes := false
-	for _, o := range p.Load.Mix {
-		if o.Kind == kv.STM {
-			return errors.New("watchers cannot go with stm: which keys a transaction wrote is not known")
-		}
-		writes = writes || o.Kind.Writes()
-	}
-	if writes && len(w.Key) == 0 && p.Load.ValueSize < keys.HeadLen {
-		return fmt.Errorf("values of %d bytes do not tell which write an event is of: watchers need %d bytes or more", p.Load.ValueSize, keys.HeadLen)
-	}
-	return nil
-}
-
 // watching is what the loops of a generator share of it.
 type watching struct {
 	plan  *plan
@@ -57,18 +21,15 @@ type watching struct {
 	sinks []*watch.Sink
 }
 
-func newWatching(p *plan, loops int) (*watching, error) {
+func newWatching(p *plan, loops int) *watching {
 	if p.Load.Watch == nil {
-		return nil, nil
+		return nil
 	}
-	if err := checkWatch(p.Load.Watch, p); err != nil {
-		return nil, err
-	}
-	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}, nil
+	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
 }
 
 // add gives loop i of n its watchers.
-func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) error {
+func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) {
 	src.board = w.board
 	p, spec := w.plan, w.plan.Load.Watch
 	conns, first := p.Load.Connections, 0
@@ -96,15 +57,10 @@ func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) e
 		cfg.Watchers = append(cfg.Watchers, watcherOf(spec, uint64(g), src.space.N()))
 	}
 	if len(part.Conns) == 0 {
-		return nil
+		return
 	}
-	sink, err := watch.NewSink(cfg)
-	if err != nil {
-		return err
-	}
-	part.Sink, part.Fill = sink, filler(spec, src.space, cfg.Watchers, streams)
-	w.sinks = append(w.sinks, sink)
-	return nil
+	part.Sink, part.Fill = watch.NewSink(cfg), filler(spec, src.space, cfg.Watchers, streams)
+	w.sinks = append(w.sinks, part.Sink)
 }
 
 // watcherOf is what the watcher with the number watches, of n keys.
@@ -123,11 +79,10 @@ func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 // watchers that start at the first have as many events to catch up with.
 func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	key, n := p.Load.Watch.Key, p.Load.Watch.Expect
-	dialer := p.dialer()
 	values := keys.NewValues(max(p.Load.ValueSize, keys.HeadLen), random.Derive(p.Load.Seed, "values"))
 	for i := range n {
 		op := store.Op{Kind: kv.Put, Key: key, Value: values.Append(nil, key, 0, preloadMark|uint64(i))}
-		ev, err := dialer.Ask(ctx, p.Endpoints[0], p.store.Codecs(p.access), &op)
+		ev, err := p.dialer().Ask(ctx, p.Endpoints[0], p.store.Codecs(p.access), &op)
 		switch {
 		case ctx.Err() != nil:
 			return 0, context.Cause(ctx)

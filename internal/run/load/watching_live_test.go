@@ -235,34 +235,10 @@ func TestWatchersCatchUp(t *testing.T) {
 	}
 }
 
-// What cannot be watched is refused in a sentence.
-func TestWatchIsRefused(t *testing.T) {
-	for want, change := range map[string]func(*task){
-		"watch streams":         func(p *task) { p.Load.Watch.Streams = 11 },
-		"values of 15 bytes":    func(p *task) { p.Load.ValueSize = 15 },
-		"stm":                   func(p *task) { p.Load.Mix[0].Kind = kv.STM },
-		"new connection":        func(p *task) { p.Load.NewConnection = true },
-		"watched keys":          func(p *task) { p.Load.Watch.WatchedKeys = 1001 },
-		"no operation of a mix": func(p *task) { p.Load.Mix[0].Kind = kv.Watch },
-		"as many leases":        func(p *task) { p.Load.Mix[0].Kind = kv.KeepAlive },
-		"0 watchers":            func(p *task) { p.Load.Watch.Watchers = 0 },
-		"start revision on":     func(p *task) { p.Load.Watch.Expect = 1 },
-		"more than can be":      func(p *task) { p.Load.KeySpace = 1 << 22; p.Load.Watch.Span = 1 << 20 },
-		"as an interval":        func(p *task) { p.Load.Watch.Key, p.Load.Watch.Span = []byte("k"), 2 },
-		"keys in a transaction": func(p *task) { p.Load.Watch, p.Load.STM, p.Load.Mix[0].Kind = nil, &scenario.STM{}, kv.STM },
-		"as many in the key spa": func(p *task) {
-			p.Load.Watch, p.Load.STM, p.Load.Mix[0].Kind = nil, &scenario.STM{KeysPerTxn: 1001}, kv.STM
-		},
-		"101 percent": func(p *task) {
-			p.Load.Watch, p.Load.STM, p.Load.Mix[0].Kind = nil, &scenario.STM{KeysPerTxn: 1, WritePercent: 101}, kv.STM
-		},
-	} {
-		l := open(base(kv.Put, kv.None), 100, time.Second)
-		p := taskFor("127.0.0.1:1", l)
-		p.Load.Watch = &scenario.Watch{Watchers: 10, Streams: 10}
-		change(&p)
-		if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("want a sentence with %q: %v", want, err)
-		}
+// Each client keeps a lease alive, and so it needs one.
+func TestLeasesMustBeThere(t *testing.T) {
+	p := taskFor("127.0.0.1:1", open(base(kv.KeepAlive, kv.None), 100, time.Second))
+	if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), "as many leases") {
+		t.Errorf("a load without leases: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
@@ -36,7 +36,7 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 		"watch=duplicate every 50": {5000, 0, 100, 0},
 		"watch=lose every 99; watch=duplicate every 70": {4950, 50, 71, 0},
 	} {
-		p := watched(serve(t, script, nullserver.Options{}))
+		p := watched(serve(t, script, store.NullOptions{Memory: true}))
 		if want.lost > 0 {
 			p.Load.Timeout = awaited
 		}
@@ -52,13 +52,13 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 	}
 	// Every 101st is held until its watcher's next: those whose next is held
 	// too, or does not come, are the only ones not to be out of order.
-	p := watched(serve(t, "watch=reorder every 101", nullserver.Options{}))
+	p := watched(serve(t, "watch=reorder every 101", store.NullOptions{Memory: true}))
 	p.Load.Timeout = awaited
 	w := run(t, p).Measured.Watching
 	if w.Reordered+w.Lost != 49 || w.Lost > 5 || w.Duplicated > 0 || w.Delivered+w.Lost != 5000 {
 		t.Errorf("reordered: %+v", *w)
 	}
-	m := run(t, watched(serve(t, "watch=30ms every 1", nullserver.Options{}))).Measured
+	m := run(t, watched(serve(t, "watch=30ms every 1", store.NullOptions{Memory: true}))).Measured
 	if sent := m.Watch.FromSent; m.Watching.Delivered != 5000 || m.Watching.Lost > 0 || sent.Min() < 30_000_000-100_000 {
 		t.Errorf("delayed by 30 ms: %+v, the first came after %d ns", *m.Watching, sent.Min())
 	}
@@ -71,7 +71,7 @@ func TestWatchLatencyIsFromThePut(t *testing.T) {
 }
 
 func watchLatencyIsFromThePut(t *testing.T, r testsettle.Reporter) {
-	m := run(t, watched(serve(t, "delay=500ms", nullserver.Options{}))).Measured
+	m := run(t, watched(serve(t, "delay=500ms", store.NullOptions{Memory: true}))).Measured
 	if half := m.Watch.FromSent.ValueAtQuantile(50); half >= 400_000_000 {
 		r.Errorf("half of the events came after %d ns", half)
 	}
@@ -95,7 +95,7 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 }
 
 func watchLatencyHasNoCoordinatedOmission(t *testing.T, r testsettle.Reporter) {
-	p := watched(serve(t, "stall=500ms@500ms", nullserver.Options{MaxStreams: 5}))
+	p := watched(serve(t, "stall=500ms@500ms", store.NullOptions{Memory: true, MaxStreams: 5}))
 	p.Load.Watch.Streams = 3 // one on each connection
 	p.Load.MaxInFlight = 20
 	m := run(t, p).Measured
@@ -122,7 +122,7 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r testsettle.Reporter) {
 
 // An event, all the way from the socket, costs no memory.
 func TestWatchedLoadDoesNotAllocate(t *testing.T) {
-	p := watched(serve(t, "", nullserver.Options{}))
+	p := watched(serve(t, "", store.NullOptions{Memory: true}))
 	p.Load.Rate.PerSecond, p.Load.Warmup = 1000, time.Second
 	p.Load.Watch.Watchers, p.Load.Watch.Streams = 200, 4
 	var before, after runtime.MemStats
@@ -134,12 +134,17 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 			runtime.ReadMemStats(&before)
 		}
 	}
-	m := run(t, p).Measured
-	// The null server, in this process too, makes each event in two pieces of
-	// memory.
-	perEvent := float64(after.Mallocs-before.Mallocs)/float64(m.Watch.Delivered) - 2
-	t.Logf("%d events, %.4f allocations each", m.Watch.Delivered, perEvent)
-	if m.Watching.Lost > 0 || perEvent > 0.1 {
-		t.Errorf("%.4f allocations for an event: %+v", perEvent, *m.Watching)
-	}
+	testsettle.Within(t, func(r testsettle.Reporter) {
+		m := run(t, p).Measured
+		if m.Watching.Lost > 0 {
+			t.Errorf("events were lost: %+v", *m.Watching)
+		}
+		// The null server, in this process too, makes each event in two pieces of
+		// memory, and more where the race detector empties its pools.
+		perEvent := float64(after.Mallocs-before.Mallocs)/float64(m.Watch.Delivered) - 2
+		t.Logf("%d events, %.4f allocations each", m.Watch.Delivered, perEvent)
+		if perEvent > 0.1 {
+			r.Errorf("%.4f allocations for an event: %+v", perEvent, *m.Watching)
+		}
+	})
 }

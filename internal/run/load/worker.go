@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -14,7 +15,9 @@ import (
 )
 
 // Worker generates load: this process (Local), another one, or several together
-// (Workers). Its caller cannot tell which. An Assignment stays as it is.
+// (Workers). Its caller cannot tell which. An Assignment stays as it is, and its
+// load is one that package scenario has not refused: a worker does not look again,
+// so that what comes from elsewhere is to be checked before.
 type Worker interface {
 	// Clock is the time on the worker's clock.
 	Clock(ctx context.Context) (time.Time, error)
@@ -79,6 +82,36 @@ type Mark struct {
 	Phase measure.Phase
 	Ended bool
 	At    time.Time // on the worker's clock
+}
+
+// marks counts which of several loops, or workers, have come to a phase or to the
+// end: all of them together begin with the first, and end with the last.
+type marks struct {
+	of     int
+	report func(Mark) // nil for nobody
+
+	mu    sync.Mutex
+	begun [2]bool // by phase
+	ended int
+}
+
+// take reports whether one's mark is that of all.
+func (k *marks) take(m Mark) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if m.Ended {
+		k.ended++
+		return k.ended == k.of
+	}
+	first := !k.begun[m.Phase]
+	k.begun[m.Phase] = true
+	return first
+}
+
+func (k *marks) pass(m Mark) {
+	if k.report != nil {
+		k.report(m)
+	}
 }
 
 // Progress is a running load as seen from outside.

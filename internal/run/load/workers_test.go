@@ -19,7 +19,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
-	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
@@ -131,7 +130,7 @@ func TestWorkersReportErrors(t *testing.T) {
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := open(base(kv.Put, kv.None), 1000, 2*time.Second)
 		l.Timeout = 5 * time.Second
-		a := taskFor(serve(t, "error=unavailable every 100; close every 333", nullserver.Options{}), l).Assignment
+		a := taskFor(serve(t, "error=unavailable every 100; close every 333", store.NullOptions{Memory: true}), l).Assignment
 		var h heard
 		res, err := load.Run(t.Context(), w, &a, h.reports(t))
 		if err != nil {
@@ -150,7 +149,7 @@ func TestWorkersReportErrors(t *testing.T) {
 // A load that is stopped has what it had until then; one that is stopped before
 // its window never opened; and one that cannot connect says why.
 func TestWorkersStop(t *testing.T) {
-	endpoint := serve(t, "", nullserver.Options{})
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := base(kv.Put, kv.None)
 		l.Duration = time.Hour
@@ -197,7 +196,7 @@ func TestWorkersStop(t *testing.T) {
 
 // A begin that is told is kept by all.
 func TestWorkersBeginWhenTold(t *testing.T) {
-	endpoint := serve(t, "", nullserver.Options{})
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := base(kv.Put, kv.None)
 		l.Total = 100
@@ -282,9 +281,13 @@ func serveCounting(t *testing.T) *counting {
 		t.Fatal(err)
 	}
 	c := &counting{Listener: l}
+	server, err := etcd.New().NullServer(store.NullOptions{Memory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- nullserver.Serve(ctx, []net.Listener{c}, nullserver.Options{}) }()
+	go func() { ended <- server.Serve(ctx, []net.Listener{c}) }()
 	t.Cleanup(func() {
 		cancel()
 		storetest.Ended(t, "the null server", ended)
@@ -331,7 +334,7 @@ func TestWorkersWithoutATimeEnd(t *testing.T) {
 
 // When one of several fails, the others end too, and it is named.
 func TestWorkersFailTogether(t *testing.T) {
-	endpoint := serve(t, "", nullserver.Options{})
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	l := base(kv.Put, kv.None)
 	l.Duration = time.Hour
 	a := taskFor(endpoint, l).Assignment

@@ -1,52 +1,42 @@
 package probe
 
 import (
-	"bufio"
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/prometheus/procfs"
 )
 
-// Throttled reads how CPU limits held us back; ok is false where there is no
-// control group to ask.
-func Throttled() (Throttling, bool) { return throttled("/") }
+// Throttled is how long CPU limits held back our control group and those above
+// it that we can see, in nanoseconds; ok is false where there is none to ask.
+func Throttled() (ns int64, ok bool) { return throttled("/") }
 
 // throttled reads below another root, for tests. A limit on a group above ours
 // counts in that group's own file, so all up to the mount are added.
-func throttled(root string) (t Throttling, ok bool) {
+func throttled(root string) (ns int64, ok bool) {
 	for _, dir := range cpuGroups(root) {
 		if b, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
 			ok = true
-			t.add(b)
+			ns += heldBack(string(b))
 		}
 	}
-	return t, ok
+	return ns, ok
 }
 
-// add adds the counters of one cpu.stat: version 1 counts nanoseconds in
-// throttled_time, version 2 microseconds in throttled_usec.
-func (t *Throttling) add(stat []byte) {
-	lines := bufio.NewScanner(bytes.NewReader(stat))
-	for lines.Scan() {
-		key, text, _ := strings.Cut(lines.Text(), " ")
-		value, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			continue
-		}
-		switch key {
-		case "nr_periods":
-			t.Periods += value
-		case "nr_throttled":
-			t.Throttled += value
-		case "throttled_time":
-			t.ThrottledNS += value
-		case "throttled_usec":
-			t.ThrottledNS += value * 1000
+// heldBack is what one cpu.stat counts: version 1 nanoseconds in throttled_time,
+// version 2 microseconds in throttled_usec.
+func heldBack(stat string) (ns int64) {
+	for line := range strings.Lines(stat) {
+		key, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		unit, ok := map[string]int64{"throttled_time": 1, "throttled_usec": 1000}[key]
+		if value, err := strconv.ParseInt(text, 10, 64); ok && err == nil {
+			ns += value * unit
 		}
 	}
+	return ns
 }
 
 // cpuLimit is how many processors our control groups let us use, the tightest
@@ -83,48 +73,37 @@ func quota(dir string) (processors float64, ok bool) {
 
 // cpuGroups lists the folders of our group and of those above it, for each
 // hierarchy that may limit CPU time (cgroups(7)).
-func cpuGroups(root string) []string {
-	b, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
+func cpuGroups(root string) (out []string) {
+	proc, err := procfs.NewFS(filepath.Join(root, "proc"))
 	if err != nil {
 		return nil
 	}
-	mounts, err := os.ReadFile(filepath.Join(root, "proc/self/mountinfo"))
+	self, err := proc.Self()
 	if err != nil {
 		return nil
 	}
-	var out []string
-	for line := range strings.Lines(string(b)) {
-		// hierarchy-ID:controllers:path; version 2 has no controllers.
-		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(fields) != 3 {
+	groups, err := self.Cgroups()
+	if err != nil {
+		return nil
+	}
+	mounts, err := self.MountInfo()
+	if err != nil {
+		return nil
+	}
+	for _, g := range groups {
+		version2 := len(g.Controllers) == 0
+		if !version2 && !slices.Contains(g.Controllers, "cpu") {
 			continue
 		}
-		controllers := strings.Split(fields[1], ",")
-		if fields[1] != "" && !slices.Contains(controllers, "cpu") {
-			continue
-		}
-		if mount, top, ok := findMount(string(mounts), fields[1] == ""); ok {
-			out = append(out, upwards(filepath.Join(root, mount), top, fields[2])...)
+		for _, m := range mounts {
+			_, cpu := m.SuperOptions["cpu"]
+			if version2 && m.FSType == "cgroup2" || !version2 && m.FSType == "cgroup" && cpu {
+				out = append(out, upwards(filepath.Join(root, m.MountPoint), m.Root, g.Path)...)
+				break
+			}
 		}
 	}
 	return out
-}
-
-// findMount finds where a hierarchy is mounted, and which group the mount
-// shows as its root (proc_pid_mountinfo(5)).
-func findMount(mountinfo string, version2 bool) (mount, top string, ok bool) {
-	for line := range strings.Lines(mountinfo) {
-		left, right, found := strings.Cut(line, " - ")
-		place, kind := strings.Fields(left), strings.Fields(right)
-		if !found || len(place) < 5 || len(kind) < 3 {
-			continue
-		}
-		options := strings.Split(kind[2], ",")
-		if version2 && kind[0] == "cgroup2" || !version2 && kind[0] == "cgroup" && slices.Contains(options, "cpu") {
-			return place[4], place[3], true
-		}
-	}
-	return "", "", false
 }
 
 // upwards lists the folders from a group to the mount.

@@ -1,8 +1,6 @@
 package probe
 
-import (
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // SystemCPU is the machine's processor time since its boot, in seconds of one
 // core, by what it was spent on (proc_stat(5)).
@@ -38,59 +36,19 @@ func (a SystemCPU) Programs() float64 { return a.User + a.Nice + a.System }
 // Busy is the time in which the machine did something.
 func (a SystemCPU) Busy() float64 { return a.Total() - a.Idle - a.IOWait - a.Steal }
 
-// SelfUsage is what this process used since its start (getrusage(2)).
+// SelfUsage is what this process used since its start.
 type SelfUsage struct {
-	UserNS, SystemNS int64 // CPU time in nanoseconds
-	// MaxRSS is the most memory that was resident at once, in bytes. Sub
-	// keeps it, because a maximum has no difference.
-	MaxRSS                 int64
-	Voluntary, Involuntary int64 // context switches
+	CPUSeconds float64
+	MaxRSS     int64 // the most memory that was resident at once, in bytes
 }
 
-// Sub returns what was used since b.
-func (a SelfUsage) Sub(b SelfUsage) SelfUsage {
-	return SelfUsage{
-		UserNS:      a.UserNS - b.UserNS,
-		SystemNS:    a.SystemNS - b.SystemNS,
-		MaxRSS:      a.MaxRSS,
-		Voluntary:   a.Voluntary - b.Voluntary,
-		Involuntary: a.Involuntary - b.Involuntary,
-	}
-}
-
-// CPUSeconds is user and system time together.
-func (a SelfUsage) CPUSeconds() float64 { return float64(a.UserNS+a.SystemNS) / 1e9 }
-
-// Self reads what this process used; ok is false where the system does not say.
-func Self() (u SelfUsage, ok bool) {
+// Self reads what this process used; zero where the system does not say.
+func Self() SelfUsage {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
-		return u, false
+		return SelfUsage{}
 	}
-	return SelfUsage{
-		UserNS:      r.Utime.Nano(),
-		SystemNS:    r.Stime.Nano(),
-		MaxRSS:      maxRSS(&r),
-		Voluntary:   int64(r.Nvcsw),
-		Involuntary: int64(r.Nivcsw),
-	}, true
-}
-
-// Throttling is how the CPU limits on our control group, and on those above it
-// that we can see, held us back.
-type Throttling struct {
-	Periods     int64 // enforcement periods in which a group ran
-	Throttled   int64 // of those, how many used the quota up
-	ThrottledNS int64 // how long the groups stood still, in nanoseconds
-}
-
-// Sub returns what happened since b.
-func (a Throttling) Sub(b Throttling) Throttling {
-	return Throttling{
-		Periods:     a.Periods - b.Periods,
-		Throttled:   a.Throttled - b.Throttled,
-		ThrottledNS: a.ThrottledNS - b.ThrottledNS,
-	}
+	return SelfUsage{CPUSeconds: float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9, MaxRSS: maxRSS(&r)}
 }
 
 // Sched is what the scheduler did with a thread (sched-stats in the kernel's
@@ -104,4 +62,36 @@ type Sched struct {
 // Sub returns what was done since b.
 func (a Sched) Sub(b Sched) Sched {
 	return Sched{CPU: a.CPU - b.CPU, RunDelay: a.RunDelay - b.RunDelay, Slices: a.Slices - b.Slices}
+}
+
+// ProcessUsage is what a process used since its start, and what it holds now.
+type ProcessUsage struct {
+	PID int
+	// OK is false for a process that is gone; the rest is then zero.
+	OK                         bool
+	UserSeconds, SystemSeconds float64 // CPU time
+	RSS                        int64   // bytes
+	Threads                    int
+	FDs                        int // open file descriptors; -1 if we may not know
+	// Context switches of all threads that run; those of ended threads are
+	// forgotten by the system.
+	Voluntary, Involuntary int64
+	// ReadBytes and WriteBytes are what reached the disk; -1 if we may not
+	// know.
+	ReadBytes, WriteBytes int64
+}
+
+// MachineUsage is what the whole machine did since its boot.
+type MachineUsage struct {
+	Load1 float64 // the load average of a minute
+	CPU   SystemCPU
+	// The disks: whole ones, without partitions, loop and memory devices, and
+	// those made of others. A sector is 512 bytes.
+	DiskReads, DiskWrites               int64 // completed
+	DiskReadSectors, DiskWrittenSectors int64
+	// The network without the loopback interface, and that alone, which counts
+	// each packet as received and as sent.
+	ReceivedBytes, ReceivedPackets int64
+	SentBytes, SentPackets         int64
+	LoopbackBytes, LoopbackPackets int64 // sent
 }

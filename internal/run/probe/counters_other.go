@@ -23,10 +23,22 @@ func hardware() (cpu string, memory uint64) { return "", 0 }
 func System() (c SystemCPU, ok bool) { return c, false }
 
 // Throttled is not known here.
-func Throttled() (t Throttling, ok bool) { return t, false }
+func Throttled() (ns int64, ok bool) { return 0, false }
 
 // cpuLimit is not known here.
 func cpuLimit(string) (processors float64, ok bool) { return 0, false }
 
 // ThreadSched is not known here.
 func ThreadSched(int) (s Sched, ok bool) { return s, false }
+
+// Sampler reads nothing here.
+type Sampler struct{}
+
+// NewSampler returns nothing here, which its ok says.
+func NewSampler() (s *Sampler, ok bool) { return nil, false }
+
+// Processes is not known here.
+func (*Sampler) Processes([]int) []ProcessUsage { return nil }
+
+// Machine is not known here.
+func (*Sampler) Machine() (row MachineUsage, ok bool) { return row, false }

@@ -49,7 +49,7 @@ func TestSystemAndThread(t *testing.T) {
 	}
 }
 
-// write makes files below a root of our own.
+// write makes files below a root of our own, where we are process 1.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -61,6 +61,12 @@ func write(t *testing.T, files map[string]string) string {
 		if err := os.WriteFile(path, []byte(contents), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, "proc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("1", filepath.Join(root, "proc", "self")); err != nil {
+		t.Fatal(err)
 	}
 	return root
 }
@@ -75,35 +81,35 @@ const (
 func TestThrottled(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
-		want  Throttling
+		want  int64
 		ok    bool
 	}{
 		"version 1, the limit on the group above": {map[string]string{
-			"proc/self/cgroup":                                 "4:memory:/x\n3:cpu,cpuacct:/job/step\n0::/\n",
-			"proc/self/mountinfo":                              mountsV1,
+			"proc/1/cgroup":                                    "4:memory:/x\n3:cpu,cpuacct:/job/step\n0::/\n",
+			"proc/1/mountinfo":                                 mountsV1,
 			"sys/fs/cgroup/cpu,cpuacct/cpu.stat":               "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n",
 			"sys/fs/cgroup/cpu,cpuacct/job/cpu.stat":           "nr_periods 10\nnr_throttled 4\nthrottled_time 5000\n",
 			"sys/fs/cgroup/cpu,cpuacct/job/step/cpu.stat":      "nr_periods 1\nnr_throttled 1\nthrottled_time 7\n",
 			"sys/fs/cgroup/cpu,cpuacct/job/neighbour/cpu.stat": "nr_periods 9\nnr_throttled 9\nthrottled_time 9\n",
-		}, Throttling{11, 5, 5007}, true},
+		}, 5007, true},
 		"version 2": {map[string]string{
-			"proc/self/cgroup":                      "0::/user.slice/app\n",
-			"proc/self/mountinfo":                   mountsV2,
+			"proc/1/cgroup":                         "0::/user.slice/app\n",
+			"proc/1/mountinfo":                      mountsV2,
 			"sys/fs/cgroup/user.slice/app/cpu.stat": "usage_usec 99\nnr_periods 3\nnr_throttled 2\nthrottled_usec 5\n",
-		}, Throttling{3, 2, 5000}, true},
+		}, 5000, true},
 		"a container that sees its own group as the mount": {map[string]string{
-			"proc/self/cgroup":                 "3:cpu:/docker/abc/inner\n",
-			"proc/self/mountinfo":              mountsContainer,
+			"proc/1/cgroup":                    "3:cpu:/docker/abc/inner\n",
+			"proc/1/mountinfo":                 mountsContainer,
 			"sys/fs/cgroup/cpu/cpu.stat":       "nr_periods 2\nnr_throttled 2\nthrottled_time 20\n",
 			"sys/fs/cgroup/cpu/inner/cpu.stat": "nr_periods 1\nnr_throttled 1\nthrottled_time 1\n",
-		}, Throttling{3, 3, 21}, true},
+		}, 21, true},
 		"a group outside of the mount": {map[string]string{
-			"proc/self/cgroup":           "3:cpu:/../other\n",
-			"proc/self/mountinfo":        mountsContainer,
+			"proc/1/cgroup":              "3:cpu:/../other\n",
+			"proc/1/mountinfo":           mountsContainer,
 			"sys/fs/cgroup/cpu/cpu.stat": "nr_periods 2\nnr_throttled 1\nthrottled_time 3\n",
-		}, Throttling{2, 1, 3}, true},
-		"nothing mounted": {map[string]string{"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": ""}, Throttling{}, false},
-		"no proc":         {nil, Throttling{}, false},
+		}, 3, true},
+		"nothing mounted": {map[string]string{"proc/1/cgroup": "0::/\n", "proc/1/mountinfo": ""}, 0, false},
+		"no proc":         {nil, 0, false},
 	} {
 		got, ok := throttled(write(t, c.files))
 		if got != c.want || ok != c.ok {
@@ -113,14 +119,14 @@ func TestThrottled(t *testing.T) {
 }
 
 func TestCPULimit(t *testing.T) {
-	const group = "proc/self/cgroup"
+	const group = "proc/1/cgroup"
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  float64
 		ok    bool
 	}{
 		"version 1, the tightest is above": {map[string]string{
-			group: "3:cpu,cpuacct:/job/step\n", "proc/self/mountinfo": mountsV1,
+			group: "3:cpu,cpuacct:/job/step\n", "proc/1/mountinfo": mountsV1,
 			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":           "-1\n",
 			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us":          "100000\n",
 			"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us":       "150000\n",
@@ -129,15 +135,15 @@ func TestCPULimit(t *testing.T) {
 			"sys/fs/cgroup/cpu,cpuacct/job/step/cpu.cfs_period_us": "50000\n",
 		}, 1.5, true},
 		"version 2": {map[string]string{
-			group: "0::/user.slice/app\n", "proc/self/mountinfo": mountsV2,
+			group: "0::/user.slice/app\n", "proc/1/mountinfo": mountsV2,
 			"sys/fs/cgroup/user.slice/cpu.max": "max 100000\n", "sys/fs/cgroup/user.slice/app/cpu.max": "10000 100000\n",
 		}, 0.1, true},
 		"no limit": {map[string]string{
-			group: "0::/app\n", "proc/self/mountinfo": mountsV2, "sys/fs/cgroup/app/cpu.max": "max 100000\n",
+			group: "0::/app\n", "proc/1/mountinfo": mountsV2, "sys/fs/cgroup/app/cpu.max": "max 100000\n",
 		}, 0, false},
-		"no controller": {map[string]string{group: "0::/app\n", "proc/self/mountinfo": mountsV2}, 0, false},
+		"no controller": {map[string]string{group: "0::/app\n", "proc/1/mountinfo": mountsV2}, 0, false},
 		"damaged": {map[string]string{
-			group: "0::/app\n", "proc/self/mountinfo": mountsV2, "sys/fs/cgroup/app/cpu.max": "10000 0\n",
+			group: "0::/app\n", "proc/1/mountinfo": mountsV2, "sys/fs/cgroup/app/cpu.max": "10000 0\n",
 		}, 0, false},
 	} {
 		if got, ok := cpuLimit(write(t, c.files)); got != c.want || ok != c.ok {

@@ -89,19 +89,18 @@ func TestMachine(t *testing.T) {
 }
 
 func TestSelfCountsWork(t *testing.T) {
-	before, ok := Self()
-	if !ok {
-		t.Skip("the system does not say")
+	before := Self()
+	if before.MaxRSS < 1<<20 {
+		t.Errorf("%+v", before)
 	}
-	var after SelfUsage
-	for x := 1; after.CPUSeconds()-before.CPUSeconds() < 0.01; x++ { // work until it shows
+	after := before
+	for x := 1; after.CPUSeconds-before.CPUSeconds < 0.01; x++ { // work until it shows
 		if x%1_000_000 == 0 {
-			after, _ = Self()
+			after = Self()
 		}
 	}
-	d := after.Sub(before)
-	if d.UserNS+d.SystemNS < 10_000_000 || d.MaxRSS < 1<<20 || d.MaxRSS != after.MaxRSS || d.Voluntary < 0 {
-		t.Errorf("%+v", d)
+	if after.MaxRSS < before.MaxRSS {
+		t.Errorf("%+v, then %+v", before, after)
 	}
 }
 
@@ -109,9 +108,6 @@ func TestSub(t *testing.T) {
 	a := SystemCPU{1, 2, 3, 4, 5, 6, 7, 8}
 	if d := a.Sub(a); d != (SystemCPU{}) || a.Total() != 36 || a.Sub(SystemCPU{}) != a {
 		t.Errorf("system %+v", d)
-	}
-	if d := (Throttling{5, 3, 100}).Sub(Throttling{1, 1, 60}); d != (Throttling{4, 2, 40}) {
-		t.Errorf("throttling %+v", d)
 	}
 	if d := (Sched{50, 30, 10}).Sub(Sched{5, 3, 1}); d != (Sched{45, 27, 9}) {
 		t.Errorf("sched %+v", d)

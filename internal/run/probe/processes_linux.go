@@ -81,7 +81,7 @@ func (s *Sampler) Machine() (row MachineUsage, ok bool) {
 	if err != nil {
 		return row, false
 	}
-	row.Load1, row.Load5, row.Load15 = load.Load1, load.Load5, load.Load15
+	row.Load1 = load.Load1
 	if row.CPU, ok = System(); !ok {
 		return row, false
 	}

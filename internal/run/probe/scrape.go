@@ -2,6 +2,8 @@ package probe
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,7 +11,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/asking"
@@ -178,4 +186,159 @@ func why(ctx context.Context, err error) string {
 		return op.Err.Error()
 	}
 	return err.Error()
+}
+
+// wantedLines are the lines of a text in Prometheus's format that are about the
+// named metrics: a server has many others, and can have any number of them.
+type wantedLines struct {
+	from  *bufio.Reader
+	names [][]byte
+	left  int    // bytes that may yet be handed on
+	line  []byte // what of a line is not handed on yet; in the reader's buffer
+}
+
+// namesIn are the names of metrics as lines begin with them.
+func namesIn(metrics []store.MetricName) (names [][]byte) {
+	for _, m := range metrics {
+		for _, name := range []string{m.Name, m.Sum, m.Count} {
+			if name != "" {
+				names = append(names, []byte(name))
+			}
+		}
+	}
+	return names
+}
+
+// Read implements io.Reader.
+func (w *wantedLines) Read(p []byte) (int, error) {
+	for len(w.line) == 0 {
+		line, err := w.from.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return 0, fmt.Errorf("a line is longer than %d bytes", longestLine)
+		case len(line) == 0 && err != nil:
+			return 0, err // the end, or why there is no more
+		case !w.wants(line):
+			continue
+		}
+		if w.left -= len(line); w.left < 0 {
+			return 0, fmt.Errorf("the lines of the metrics that are read are longer than %d bytes", maxWanted)
+		}
+		w.line = line
+	}
+	n := copy(p, w.line)
+	w.line = w.line[n:]
+	return n, nil
+}
+
+// wants reports whether a line is a sample of a named metric, or says its type.
+func (w *wantedLines) wants(line []byte) bool {
+	if rest, ok := bytes.CutPrefix(line, []byte("# TYPE ")); ok {
+		line = rest
+	}
+	for _, name := range w.names {
+		if bytes.HasPrefix(line, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// found is what a text holds, by name: series that differ in their labels are
+// added up.
+type found map[string]store.Reading
+
+func (f found) add(name string, r store.Reading) { f[name] = f[name].Plus(r) }
+
+// parsePrometheus reads Prometheus's text format, and also gives each timer's
+// two counters by their own names. Untyped values are plain ones.
+func parsePrometheus(r io.Reader) (found, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(r)
+	if err != nil {
+		return nil, err
+	}
+	f := found{}
+	for name, family := range families {
+		for _, m := range family.GetMetric() {
+			f.family(name, m)
+		}
+	}
+	return f, nil
+}
+
+func (f found) family(name string, m *dto.Metric) {
+	switch {
+	case m.GetHistogram() != nil:
+		h := m.GetHistogram()
+		r := store.Reading{Sum: h.GetSampleSum(), Count: float64(h.GetSampleCount())}
+		for _, b := range h.GetBucket() {
+			r.Buckets = append(r.Buckets, store.Bucket{Upper: b.GetUpperBound(), Count: float64(b.GetCumulativeCount())})
+		}
+		f.timer(name, r)
+	case m.GetSummary() != nil:
+		s := m.GetSummary()
+		f.timer(name, store.Reading{Sum: s.GetSampleSum(), Count: float64(s.GetSampleCount())})
+	case m.GetCounter() != nil:
+		f.add(name, store.Reading{Value: m.GetCounter().GetValue()})
+	case m.GetGauge() != nil:
+		f.add(name, store.Reading{Value: m.GetGauge().GetValue()})
+	case m.GetUntyped() != nil:
+		f.add(name, store.Reading{Value: m.GetUntyped().GetValue()})
+	}
+}
+
+func (f found) timer(name string, r store.Reading) {
+	f.add(name, r)
+	f.add(name+"_sum", store.Reading{Value: r.Sum})
+	f.add(name+"_count", store.Reading{Value: r.Count})
+}
+
+// parseLines reads lines of a name, an optional {LABELS}, white space and a
+// number. Other lines are skipped: such answers hold texts, too.
+func parseLines(text string) found {
+	f := found{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		at := strings.LastIndexAny(line, " \t")
+		if at < 0 {
+			continue
+		}
+		name := strings.TrimSpace(line[:at])
+		v, err := strconv.ParseFloat(line[at+1:], 64)
+		if err != nil || v != v { // not a number
+			continue
+		}
+		bare, labels, _ := strings.Cut(name, "{")
+		if strings.Contains(labels, "quantile=") {
+			continue // cannot be added up or subtracted
+		}
+		f.add(bare, store.Reading{Value: v})
+	}
+	return f
+}
+
+// pick takes the shared metrics out of what a source reported. Of a metric with
+// several names, what is there is added up.
+func pick(f found, names []store.MetricName) store.Sample {
+	sample := store.Sample{}
+	for _, n := range names {
+		r, ok := named(f, n)
+		if !ok {
+			continue
+		}
+		sample[n.Metric] = sample[n.Metric].Plus(r.Scaled(cmp.Or(n.Unit, 1)))
+	}
+	return sample
+}
+
+// named is what one name says.
+func named(f found, n store.MetricName) (store.Reading, bool) {
+	if n.Name != "" {
+		r, ok := f[n.Name]
+		return r, ok
+	}
+	sum, ok := f[n.Sum]
+	count, both := f[n.Count]
+	return store.Reading{Sum: sum.Value, Count: count.Value}, ok && both
 }

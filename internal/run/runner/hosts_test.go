@@ -49,7 +49,7 @@ defaults: {store: etcd, members: 3, clients: 24, operation: put, key-space: 200,
 trials:
   - {name: put, warmup: 0s, total: 3000}
 `
-	s, err := scenario.Parse("two.yaml", []byte(file), registry.Catalog{})
+	s, err := scenario.Parse("two.yaml", []byte(file), registry.Catalog{}, scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,3 +1,5 @@
+// Package runner conducts a whole run: the order of trials, which of them share
+// a cluster, rates taken from an earlier trial's throughput.
 package runner
 
 import (
@@ -7,12 +9,39 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
+
+// Options is what a run needs to know.
+type Options struct {
+	Scenario *scenario.Scenario
+	// Out is the run directory, which must be empty or absent; when it is
+	// empty, a new folder below Root is made.
+	Out, Root string
+	// DataDir is the folder below which members keep their data; empty for a
+	// folder in the run directory. The data is removed at the end.
+	DataDir string
+	// Hosts are the machines that members are placed on in turn; empty for the
+	// one that we run on.
+	Hosts []host.Host
+	// Lookup finds a store by its name.
+	Lookup func(name string) (store.Store, error)
+	// Self is the path of our own binary, for stores embedded in it.
+	Self string
+	Tool record.Tool
+	// Progress gets how the run goes, about four times a second and at each
+	// change of stage, from one goroutine at a time. Nil for nobody.
+	Progress func(Progress)
+	// Second gets every second of a trial that is recorded, which it only
+	// reads: its histograms are used again. One goroutine calls it. Nil for nobody.
+	Second func(*scenario.Trial, *measure.Second)
+}
 
 // run is a run under way.
 type run struct {
@@ -49,7 +78,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	state, failure := record.Complete, ""
 	switch {
 	case ctx.Err() != nil:
-		state, err = record.Interrupted, context.Cause(ctx)
+		state, err = record.Interrupted, interrupted(ctx, err)
 	case err != nil:
 		state, failure = record.Failed, err.Error()
 	}
@@ -57,6 +86,16 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 		err = errors.Join(err, finishing)
 	}
 	return r.out.Dir(), err
+}
+
+// interrupted is the error of a run whose ctx has ended, and of what became of it
+// that keys may be left in the store.
+func interrupted(ctx context.Context, err error) error {
+	var left *trial.KeysLeftError
+	if errors.As(err, &left) {
+		return errors.Join(context.Cause(ctx), left)
+	}
+	return context.Cause(ctx)
 }
 
 // begin makes the run directory.
@@ -108,14 +147,13 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	t := trial.Trial{
 		Spec: spec, Cluster: under, Worker: &load.Local{Stores: r.Lookup}, Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
 		Progress: func(p trial.Progress) { r.reportTrial(&spec, p) },
-		Second:   r.second(&spec),
+	}
+	if r.Second != nil {
+		t.Second = func(s *measure.Second) { r.Second(&spec, s) }
 	}
 	result, err := t.Run(ctx)
 	r.trialBegan = time.Time{}
-	switch {
-	case errors.Is(err, load.ErrNeverOpened) && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%s: %w", title(&spec), err)
 	}
 	r.ended = r.at
@@ -123,6 +161,9 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	r.rates.add(result)
 	r.pace.ended(&spec, result)
 	r.report(Progress{Stage: TrialDone, Name: title(&spec), Result: result})
+	if left := result.Cleanup.Err(); left != nil && ctx.Err() != nil {
+		return &trial.KeysLeftError{Why: left}
+	}
 	return nil
 }
 
@@ -152,4 +193,30 @@ func (r *run) dataDir() (string, error) {
 	}
 	noteData(dir, r.made)
 	return dir, nil
+}
+
+// rates knows the throughput of the trials that have run.
+type rates map[string][]float64 // trial name -> by repeat, in the order run
+
+func (r rates) add(t *record.Trial) { r[t.Name] = append(r[t.Name], t.PerSecond) }
+
+// settle gives a trial whose rate is a share of another's its number: of the
+// same repeat where that has run, or else of the last that has.
+func (r rates) settle(t *scenario.Trial) error {
+	rate := &t.Load.Rate
+	if rate.Of == "" {
+		return nil
+	}
+	seen := r[rate.Of]
+	if len(seen) == 0 {
+		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which has no result", t.Name, rate.Percent, rate.Of)
+	}
+	of := seen[min(t.Repeat, len(seen))-1]
+	if of <= 0 {
+		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which completed nothing", t.Name, rate.Percent, rate.Of)
+	}
+	if rate.PerSecond = of * rate.Percent / 100; rate.PerSecond > scenario.MaxRate {
+		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which are %.0f operations a second, more than any generator sends; take a smaller share", t.Name, rate.Percent, rate.Of, rate.PerSecond)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -29,10 +30,6 @@ func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	if err != nil || source.Kind == store.BuiltIn {
 		return "", err
 	}
-	return installed(source)
-}
-
-func installed(source store.ServerSource) (string, error) {
 	source.Tools = nil // Launch asks for those that running takes
 	return install.Executable("", source)
 }
@@ -94,18 +91,11 @@ func startable(st store.Store, c *scenario.Cluster, server, self string) error {
 		return err
 	}
 	for _, p := range launch.Processes {
-		for _, path := range append(paths(p.Behind), p.Path) {
-			if _, err := exec.LookPath(path); err != nil {
+		for _, part := range append(slices.Clone(p.Behind), p) {
+			if _, err := exec.LookPath(part.Path); err != nil {
 				return fmt.Errorf("a member of %s cannot be started: %w", c.Named(), err)
 			}
 		}
 	}
 	return nil
-}
-
-func paths(processes []store.Process) (out []string) {
-	for i := range processes {
-		out = append(out, processes[i].Path)
-	}
-	return out
 }

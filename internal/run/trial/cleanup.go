@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -126,9 +126,24 @@ func (c *cleaner) after(ctx context.Context, out *record.Cleanup) {
 	}
 }
 
+// KeysLeftError says why keys of a load may be left after its clean-up: of a
+// trial that failed, or was interrupted, beside the error that ended it.
+type KeysLeftError struct{ Why error }
+
+// Error is a sentence.
+func (e *KeysLeftError) Error() string { return e.Why.Error() }
+
+// keysLeft is a KeysLeftError if the clean-up failed, and else nil.
+func keysLeft(c *record.Cleanup) error {
+	if err := c.Err(); err != nil {
+		return &KeysLeftError{err}
+	}
+	return nil
+}
+
 // failed is the error of a trial that came to nothing, with what is left behind.
 func (c *cleaner) failed(a *load.Assignment, err error) error {
-	return errors.Join(err, c.run(a).Err())
+	return errors.Join(err, keysLeft(c.run(a)))
 }
 
 // remove asks until nothing is left, or the time is up.
@@ -199,20 +214,10 @@ func (c *cleaner) space(ctx context.Context) []record.Space {
 	var out []record.Space
 	for i := range status.Members {
 		if m := &status.Members[i]; m.Err == nil && m.DBSize > 0 {
-			out = append(out, record.Space{Member: c.name(m), Endpoint: m.Endpoint, Before: m.DBSize, After: m.DBSize})
+			out = append(out, record.Space{Member: cmp.Or(c.names[m.Endpoint], m.Name, m.Endpoint), Endpoint: m.Endpoint, Before: m.DBSize, After: m.DBSize})
 		}
 	}
 	return out
-}
-
-// name is what a member is called: as in the rest of the record.
-func (c *cleaner) name(m *store.Member) string {
-	for _, name := range []string{c.names[m.Endpoint], m.Name} {
-		if name != "" {
-			return name
-		}
-	}
-	return m.Endpoint
 }
 
 // reclaim compacts once and defragments every member, one after the other: a
@@ -272,14 +277,9 @@ func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 func (c *cleaner) count(ctx context.Context) (int64, error) {
 	st, access := c.t.Cluster.Store, c.t.Cluster.Access()
 	op := store.Op{Kind: kv.Range, Consistency: st.Capabilities().Strongest(), Key: []byte(c.prefix()), Range: &store.RangeOp{End: after(c.prefix()), Limit: 1}}
-	dialer := engine.Dialer{Timeout: access.Timeout(), TLS: access.TLS}
-	if dialer.TLS != nil {
-		dialer.TLS = dialer.TLS.Clone()
-		dialer.TLS.NextProtos = st.Capabilities().ALPN
-	}
 	var failed error
 	for _, endpoint := range access.Endpoints {
-		ev, err := dialer.Ask(ctx, endpoint, st.Codecs(access), &op)
+		ev, err := load.Dialer(st, access).Ask(ctx, endpoint, st.Codecs(access), &op)
 		switch {
 		case ctx.Err() != nil:
 			return 0, context.Cause(ctx)
@@ -288,11 +288,7 @@ func (c *cleaner) count(ctx context.Context) (int64, error) {
 		case ev.Outcome == kv.Miss:
 			return 0, nil
 		case ev.Outcome.Failed():
-			text := string(ev.Text)
-			if text == "" {
-				text = ev.Outcome.String()
-			}
-			failed = errors.Join(failed, fmt.Errorf("%s does not list the keys with prefix %q: %s", endpoint, c.prefix(), text))
+			failed = errors.Join(failed, fmt.Errorf("%s does not list the keys with prefix %q: %s", endpoint, c.prefix(), cmp.Or(string(ev.Text), ev.Outcome.String())))
 		default:
 			return ev.Count, nil
 		}

@@ -35,22 +35,31 @@ func put(t *testing.T, of *Trial, key string) {
 	}
 }
 
-// A clean-up that fails is told, when its time is up.
-func TestFailedCleanUpIsTold(t *testing.T) {
-	endpoint := storetest.ServeNull(t, etcd.New(), 1, store.NullOptions{Memory: true})[0]
-	access := store.Access{Endpoints: []string{endpoint}}
+// cleanerOf is a cleaner of the keys that begin with /check/ on a null server.
+func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
+	t.Helper()
+	access := store.Access{Endpoints: storetest.ServeNull(t, etcd.New(), 1, store.NullOptions{Memory: true})}
 	admin, err := etcd.New().Admin(access)
 	if err != nil {
 		t.Fatal(err)
 	}
 	of := &Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{Via: access}}}
-	of.Spec.Load.Prefix, of.Spec.Load.Cleanup = "/check/", scenario.Cleanup{Keys: true}
-	put(t, of, "/check/mine")
-	c := &cleaner{t: of, access: access, admin: stuck{admin}, patience: time.Second, began: true}
-	defer c.close()
-	out := c.run(nil)
-	if out.Err() == nil || !strings.Contains(out.Err().Error(), "nothing is removed here") {
-		t.Errorf("%+v", out)
+	of.Spec.Load.Prefix, of.Spec.Load.Cleanup = "/check/", cleanup
+	c := &cleaner{t: of, access: access, admin: admin, patience: time.Minute}
+	t.Cleanup(c.close)
+	return c
+}
+
+// A clean-up that fails is reported when its time is up, also beside the error of
+// a trial that was interrupted.
+func TestFailedCleanUpIsReported(t *testing.T) {
+	c := cleanerOf(t, scenario.Cleanup{Keys: true})
+	put(t, c.t, "/check/mine")
+	c.admin, c.patience, c.began = stuck{c.admin}, time.Second, true
+	err := c.failed(nil, context.Canceled)
+	var left *KeysLeftError
+	if !errors.Is(err, context.Canceled) || !errors.As(err, &left) || !strings.Contains(left.Error(), "nothing is removed here") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -70,17 +79,9 @@ func (m *maintained) Compact(context.Context) (int64, error) {
 
 // Where nothing was written, nothing is compacted.
 func TestNothingIsReclaimedWhereNothingWasWritten(t *testing.T) {
-	endpoint := storetest.ServeNull(t, etcd.New(), 1, store.NullOptions{Memory: true})[0]
-	access := store.Access{Endpoints: []string{endpoint}}
-	admin, err := etcd.New().Admin(access)
-	if err != nil {
-		t.Fatal(err)
-	}
-	of := &Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{Via: access}}}
-	of.Spec.Load.Prefix, of.Spec.Load.Cleanup = "/check/", scenario.Cleanup{Keys: true, Compact: true}
-	m := &maintained{Admin: admin}
-	c := &cleaner{t: of, access: access, admin: m, patience: time.Minute}
-	defer c.close()
+	c := cleanerOf(t, scenario.Cleanup{Keys: true, Compact: true})
+	m := &maintained{Admin: c.admin}
+	c.admin = m
 	if out := c.run(nil); out.Err() != nil || m.compacted != 0 {
 		t.Errorf("%+v after %d compactions", out, m.compacted)
 	}
@@ -93,24 +94,16 @@ func TestNothingIsReclaimedWhereNothingWasWritten(t *testing.T) {
 // A store that removes no prefixes has every key of the load deleted, those of its
 // warm-up too.
 func TestEveryKeyIsSwept(t *testing.T) {
-	endpoint := storetest.ServeNull(t, etcd.New(), 1, store.NullOptions{Memory: true})[0]
-	access := store.Access{Endpoints: []string{endpoint}}
-	admin, err := etcd.New().Admin(access)
-	if err != nil {
-		t.Fatal(err)
-	}
-	worker := &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
-	of := &Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{Via: access}}, Worker: worker}
-	l := &of.Spec.Load
-	*l = scenario.Load{
+	c := cleanerOf(t, scenario.Cleanup{})
+	c.t.Worker = &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
+	c.t.Spec.Load = scenario.Load{
 		Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Prefix: "/check/", KeySize: 16, ValueSize: 16, KeySpace: 5000,
 		Distribution: scenario.Distribution{Name: "uniform"}, Connections: 2, Clients: 4, Total: 100, Warmup: 50 * time.Millisecond,
 		Timeout: time.Minute, Seed: 1, Cleanup: scenario.Cleanup{Keys: true},
 	}
-	a := of.assigned(access.Endpoints)
-	c := &cleaner{t: of, access: access, admin: struct{ store.Admin }{admin}, patience: time.Minute, began: true}
-	defer c.close()
-	if _, err := load.Run(t.Context(), worker, a, load.Reports{Second: func(s *measure.Second) { c.took(s.Due) }}); err != nil {
+	a := c.t.assigned(c.access.Endpoints)
+	c.admin, c.began = struct{ store.Admin }{c.admin}, true
+	if _, err := load.Run(t.Context(), c.t.Worker, a, load.Reports{Second: func(s *measure.Second) { c.took(s.Due) }}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.sweep(t.Context(), a); err != nil {

@@ -16,7 +16,10 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	}
 	t.report(Progress{Stage: "timing fdatasync"})
 	all, err := t.Host.Fsync(ctx, []string{attach.DataDir}, probe.FsyncWrites)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil, nil // the record says that the trial was interrupted
+	case err != nil:
 		return nil, []string{err.Error()}
 	}
 	f := all[0] // there is one device

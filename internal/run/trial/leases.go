@@ -21,16 +21,6 @@ const (
 	endlessly = 24 * time.Hour
 )
 
-// needsLeases reports whether the load's operations are of leases.
-func needsLeases(l *scenario.Load) bool {
-	for _, o := range l.Mix {
-		if o.Kind == kv.KeepAlive || o.Kind == kv.STM && l.STM != nil && l.STM.Locker != kv.LockNone {
-			return true
-		}
-	}
-	return false
-}
-
 // ttl is how long a load's leases are to live: long enough that none ends while
 // the load runs.
 func ttl(l *scenario.Load) time.Duration {
@@ -54,7 +44,7 @@ func ttl(l *scenario.Load) time.Duration {
 // grant grants the leases that the load needs. release is called whatever
 // becomes of the trial, and revokes them; its sentence is for a note.
 func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (release func() string, err error) {
-	if !needsLeases(&t.Spec.Load) {
+	if !load.NeedsLeases(&t.Spec.Load) {
 		return func() string { return "" }, nil
 	}
 	t.report(Progress{Stage: "granting leases"})

@@ -155,7 +155,7 @@ func (m *scraped) row(ctx context.Context) {
 	if context.Cause(ctx) == context.Canceled {
 		return // who has not answered was not given the time
 	}
-	if size := m.size(m.member.Endpoint); size > 0 && r.Failure == "" {
+	if size := m.size(m.member.Endpoint); size > 0 { // known though its metrics may not be
 		if r.Metrics == nil {
 			r.Metrics = store.Sample{}
 		}

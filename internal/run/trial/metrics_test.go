@@ -17,7 +17,8 @@ import (
 )
 
 // Each member has a row before the load and one after it, also one that reports
-// nothing, and a size that only its administration knows is among its metrics.
+// nothing, and a size that only its administration knows is among the metrics of
+// both.
 func TestMembersMetricsAreRecorded(t *testing.T) {
 	var asked atomic.Int64
 	serves := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -64,7 +65,7 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 		t.Errorf("the first row is %+v, the last one %+v", first, last)
 	}
 	for _, r := range rows["m2"] {
-		if r.Metrics != nil || !strings.Contains(r.Failure, "HTTP status 404") || r.Connect <= 0 {
+		if len(r.Metrics) != 1 || r.Metrics[store.DatabaseBytes].Value != 4096 || !strings.Contains(r.Failure, "HTTP status 404") || r.Connect <= 0 {
 			t.Errorf("a member that reports nothing: %+v", r)
 		}
 	}

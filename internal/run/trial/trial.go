@@ -132,7 +132,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	cleanup := clean.run(a)
 	if err != nil {
 		if cleanup != nil {
-			err = errors.Join(err, cleanup.Err(), out.CleanedUp(cleanup))
+			err = errors.Join(err, keysLeft(cleanup), out.CleanedUp(cleanup))
 		}
 		state := record.Failed
 		if errors.Is(err, load.ErrNeverOpened) || ctx.Err() != nil {

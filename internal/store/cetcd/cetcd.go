@@ -14,17 +14,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/asking"
-	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
 // Name is what --store and scenario files call cetcd.
 const Name = "cetcd"
 
 // Store is cetcd, as the rest of the program sees it.
-type Store struct{}
-
-var _ store.Store = (*Store)(nil)
+type Store struct{ etcdproxy.Store }
 
 // New returns cetcd.
 func New() *Store { return &Store{} }
@@ -34,7 +34,7 @@ func (*Store) Name() string { return Name }
 
 // Capabilities implements store.Store. They are cetcd's own, not Consul's.
 func (*Store) Capabilities() kv.Capabilities {
-	return kv.Capabilities{
+	return etcdproxy.Capabilities(Name, "a GET of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:   "PUT /v1/kv/KEY: an etcd transaction that reads the key's lock and writes its value and flags, retried by cetcd when others were in between",
 			kv.Get:   "GET /v1/kv/KEY, as JSON with the value in base64: ?raw would end the connection where the key is not there",
@@ -52,19 +52,9 @@ func (*Store) Capabilities() kv.Capabilities {
 		NoReads: map[kv.Consistency]string{
 			kv.Lease: "cetcd's default mode is no leader's lease but a read that may be stale: ask for local reads",
 		},
-		Features:   etcdproxy.Features(map[kv.Feature]string{kv.RoleQuery: "a GET of the proxy, and Maintenance.Status of the etcd behind it"}),
-		NoFeatures: etcdproxy.NoFeatures(Name),
-		Ascending:  true,
-		InFlight:   1,
-		Durability: "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",
-		Disk:       etcd.New().Capabilities().Disk,
-	}
-}
-
-// DecodeSettings implements store.Store: a member's settings are those of the
-// etcd behind it, for cetcd has none.
-func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
-	return etcd.New().DecodeSettings(decode)
+		Ascending: true,
+		InFlight:  1,
+	})
 }
 
 // Server implements store.Store.
@@ -82,8 +72,8 @@ func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	if spec.Exec == "" {
 		return store.Launch{}, fmt.Errorf("cetcd's server cannot be installed, because no registry has it: %sgive the path of its binary (--exec, or exec in a scenario file)", source.ByHand())
 	}
-	return etcdproxy.Launch(Name, spec, func(address, etcdURL string) (string, []string) {
-		return spec.Exec, []string{"-consuladdr", address, "-etcd", etcdURL}
+	return etcdproxy.Launch(Name, spec.Exec, spec, func(address, etcdURL string) []string {
+		return []string{"-consuladdr", address, "-etcd", etcdURL}
 	})
 }
 
@@ -118,7 +108,31 @@ func probe(ctx context.Context, endpoint string, _ bool) error {
 	return nil
 }
 
-// Codecs implements store.Store.
-func (*Store) Codecs(store.Access) store.Codecs {
-	return func(d store.Dialed) store.Codec { return newCodec(d) }
+// Codecs implements store.Store: Consul's. What cetcd cannot take they do not
+// send. Without a quorum it never answers a PUT.
+func (s *Store) Codecs(a store.Access) store.Codecs { return s.dialect().Codecs(a) }
+
+// dialect is what cetcd does in its own way: without a value a parameter is
+// ignored.
+func (s *Store) dialect() *consul.Dialect {
+	return &consul.Dialect{JSON: true, Failed: failed, About: httpkv.About{
+		Operations: s.Capabilities().Operations, Name: Name,
+		HTTP2: "is this cetcd's port, and not that of the etcd behind it?", TLS: "which cetcd does not",
+	}}
+}
+
+// failed is what an answer that is not 200 means, and what it says. A 400 to a
+// write may stand for an error on etcd's side, so it is not definite; a redirect
+// is.
+func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
+	text = httpkv.AppendText(nil, r)
+	switch {
+	case r.Status >= 300 && r.Status < 400:
+		return kv.BadRequest, []byte("cetcd redirects the request: a key must not have empty segments, nor . or .. as one")
+	case r.Status == 404:
+		return kv.BadRequest, []byte("the server knows no /v1/kv: is this cetcd's port?")
+	case string(text) == "Missing key name":
+		return kv.BadRequest, text
+	}
+	return kv.StoreError, text
 }

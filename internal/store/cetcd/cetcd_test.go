@@ -45,7 +45,7 @@ func TestLaunch(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	spec.Members[0].Ports = []int{1, 2}
-	if _, err := New().Launch(spec); err == nil || !strings.Contains(err.Error(), "needs three ports") {
+	if _, err := New().Launch(spec); err == nil || !strings.Contains(err.Error(), "needs 4 ports") {
 		t.Errorf("%v", err)
 	}
 }

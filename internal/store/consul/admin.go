@@ -32,13 +32,6 @@ type admin struct {
 	servers map[string]uint64 // members' IDs by their RPC addresses
 }
 
-var (
-	_ store.Admin         = (*admin)(nil)
-	_ store.LeaderMover   = (*admin)(nil)
-	_ store.PrefixDeleter = (*admin)(nil)
-	_ store.RoleAsker     = (*admin)(nil)
-)
-
 // Admin implements store.Store.
 func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {

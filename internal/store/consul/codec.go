@@ -1,32 +1,38 @@
 package consul
 
 import (
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
+// Dialect is what a server that speaks Consul's KV API does in its own way.
+type Dialect struct {
+	// About has the server's name for sentences about it, and its operations.
+	httpkv.About
+	// JSON says that a read of one key is answered with a list of JSON, which is
+	// empty where there is no such key, and not as ?raw; and that a parameter
+	// counts only where it has a value.
+	JSON bool
+	// Failed is what an answer that is not 200 means.
+	Failed func(r *http1.Response) (kv.Outcome, []byte)
+}
+
 // codec is Consul's KV API on one connection, which has one operation in
 // flight (https://developer.hashicorp.com/consul/api-docs/kv).
 type codec struct {
 	httpkv.Codec
+	*Dialect
 	get, put, del, multi *http1.Template
 
 	prefix []byte // Range: what is asked for
 
-	buf  []byte // what answers decode to
-	text []byte // of an error
+	buf []byte // what answers decode to
 }
 
 // The response fields that are kept.
 const fieldIndex = 0
-
-// newCodecs returns the codecs of one event loop. The ACL token is the access's
-// password, or its user if there is no password.
-func newCodecs(a store.Access) store.Codecs {
-	token := tokenOf(a)
-	return func(d store.Dialed) store.Codec { return newCodec(d, token) }
-}
 
 func tokenOf(a store.Access) string {
 	if a.Password != "" {
@@ -35,25 +41,23 @@ func tokenOf(a store.Access) string {
 	return a.User
 }
 
-func newCodec(d store.Dialed, token string) *codec {
+// Codecs are those of one event loop for a server that speaks the dialect. The
+// ACL token is the access's password, or its user if there is no password.
+func (d *Dialect) Codecs(a store.Access) store.Codecs {
+	token := tokenOf(a)
+	return func(dialed store.Dialed) store.Codec { return newCodec(dialed, token, d) }
+}
+
+func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 	cfg := http1.Config{Host: d.Endpoint, Parts: d.Parts, Wanted: []string{"X-Consul-Index"}}
 	if token != "" {
 		cfg.Fields = []http1.Field{{Name: "X-Consul-Token", Value: token}}
 	}
-	c := &codec{}
-	c.Init(cfg, c, "is this Consul's HTTP port, and not its gRPC port?")
+	c := &codec{Dialect: dialect}
+	c.Init(cfg, c, dialect.About)
 	c.get = c.Template("GET", "/v1/kv/", false)
 	c.put = c.Template("PUT", "/v1/kv/", true)
 	c.del = c.Template("DELETE", "/v1/kv/", false)
 	c.multi = c.Template("PUT", "/v1/txn", true, http1.Field{Name: "Content-Type", Value: "application/json"})
 	return c
-}
-
-// Answered implements httpkv.API.
-func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
-	if c.Doing == httpkv.Reading {
-		return c.swap(r, e)
-	}
-	c.event(r, e)
-	return false
 }

@@ -8,17 +8,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// outcomeOf maps an answer that is not 200 to how the operation ended. Consul
+// failed is what an answer that is not 200 means, and what it says. Consul
 // answers most errors with 500 and a text, which may be wrapped in others, so
 // what the text says decides first. Only what certainly did not change the
 // store may become a definite outcome.
-func outcomeOf(status int, body []byte) kv.Outcome {
+func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
+	outcome = httpkv.OutcomeOf(r.Status)
 	for _, known := range texts {
-		if bytes.Contains(body, []byte(known.text)) {
-			return known.outcome
+		if bytes.Contains(r.Body, []byte(known.text)) {
+			outcome = known.outcome
+			break
 		}
 	}
-	return httpkv.OutcomeOf(status)
+	if r.Status >= 300 && r.Status < 400 {
+		return outcome, []byte("Consul redirects the request: a key must not have empty segments, nor . or .. as one")
+	}
+	return outcome, httpkv.AppendText(nil, r)
 }
 
 // texts are parts of Consul's errors and of those of hashicorp/raft, in the
@@ -57,13 +62,4 @@ var texts = [...]struct {
 	{"context deadline exceeded", kv.StoreTimeout},
 	{"i/o deadline reached", kv.StoreTimeout},
 	{"i/o timeout", kv.StoreTimeout},
-}
-
-// appendText appends what an answer that is not 200 says: its first line, or
-// its status.
-func appendText(b []byte, r *http1.Response) []byte {
-	if r.Status >= 300 && r.Status < 400 {
-		return append(b, "Consul redirects the request: a key must not have empty segments, nor . or .. as one"...)
-	}
-	return httpkv.AppendText(b, r)
 }

@@ -3,6 +3,7 @@ package consul
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -11,61 +12,71 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
-// unknown is the revision of a key that was written: Consul does not return it.
-const unknown = -1
-
-// Sentences about answers that Consul cannot have sent; nobody writes to them.
-var (
-	noIndex = []byte("the answer has no index above 0: Consul gives every key one")
-	stray   = []byte("a list has a key that does not begin with the prefix that was asked for")
-)
-
-// wrong makes an event a wrong answer.
-func wrong(e *store.Event, why []byte) {
-	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Outcome: kv.WrongAnswer, Text: why}
+// wrong makes an event a wrong answer, with a sentence that begins with the
+// server's name or has it in the place of %s.
+func (c *codec) wrong(e *store.Event, why string) {
+	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, why, c.Name)}
 }
 
-var malformed = []byte("the server sent an answer that is none of Consul's")
+// Sentences about answers that the server cannot have sent.
+const (
+	noIndex = "the answer has no index above 0: %s gives every key one"
+	stray   = "%s lists a key that does not begin with the prefix that was asked for"
+)
 
-// event fills the event of an operation that was answered.
-func (c *codec) event(r *http1.Response, e *store.Event) {
+// malformed makes an event one of an answer that is not understood.
+func (c *codec) malformed(e *store.Event) {
+	*e = store.Event{
+		Tag: e.Tag, Extra: e.Extra, Outcome: kv.StoreError,
+		Text: fmt.Appendf(nil, "the server sent an answer that is none of %s's", c.Name),
+	}
+}
+
+// Answered implements httpkv.API.
+func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 	if c.Doing == httpkv.Listing {
-		c.List()
+		c.BeginList()
 	}
 	switch {
-	case r.Status == 404 && len(r.Body) == 0:
+	case r.Status == 404 && len(r.Body) == 0 && !c.JSON:
 		c.notFound(e)
-		return
 	case r.Status != 200:
-		c.failed(r, e)
-		return
+		e.Outcome, e.Text = c.Failed(r)
 	case c.Doing == httpkv.Listing:
-		c.parseList(r, e)
-		return
-	}
-	switch c.Kind {
-	case kv.Get:
+		c.parseList(r.Body, e)
+	case c.Kind == kv.Get && c.JSON:
+		c.parseOne(r.Body, e)
+	case c.Kind == kv.Get:
 		// The index of an answer about one key that is there is its ModifyIndex.
 		if e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex)); e.Revision <= 0 {
-			wrong(e, noIndex)
+			c.wrong(e, noIndex)
 		}
-	case kv.Put, kv.Delete, kv.CAS:
-		if e.Revision = unknown; c.Kind == kv.Delete {
-			e.Count = -1 // it is answered with true whether or not the key was there
-		}
-		switch string(bytes.TrimSpace(r.Body)) {
-		case "true":
-		case "false":
-			e.Outcome = kv.StoreError
-			if e.Text = []byte("Consul did not do it and does not say why"); c.Kind == kv.CAS {
-				e.Outcome, e.Text = kv.Conflict, nil
-			}
-		default:
-			e.Outcome, e.Text = kv.StoreError, malformed
-		}
-	case kv.Txn:
+	case c.Kind == kv.Txn:
 		c.parseTxn(r.Body, e)
+	default:
+		c.written(r.Body, e)
 	}
+	return false
+}
+
+// written takes the answer to a write of one key. cetcd's is false also when
+// etcd answered it with an error, so that only a compare-and-set may take it for
+// a conflict.
+func (c *codec) written(body []byte, e *store.Event) {
+	if c.Kind == kv.Delete {
+		e.Count = -1 // it is answered with true whether or not the key was there
+	}
+	switch string(bytes.TrimSpace(body)) {
+	case "true":
+	case "false":
+		e.Outcome = kv.Conflict
+		if c.Kind != kv.CAS {
+			e.Outcome, e.Text = kv.StoreError, []byte(c.Name+" did not do it and does not say why")
+		}
+	default:
+		c.malformed(e)
+	}
+	e.Revision = httpkv.AnyIndex
 }
 
 // notFound is an answer about no key.
@@ -77,41 +88,6 @@ func (c *codec) notFound(e *store.Event) {
 	default:
 		e.Outcome, e.Text = kv.BadRequest, []byte("the server knows no /v1/kv: is this Consul's HTTP port?")
 	}
-}
-
-// failed fills an event with what an error's status and text mean.
-func (c *codec) failed(r *http1.Response, e *store.Event) {
-	e.Outcome = outcomeOf(r.Status, r.Body)
-	c.text = appendText(c.text[:0], r)
-	e.Text = c.text
-}
-
-// swap goes on with a compare-and-set whose key's version was read first. It
-// returns false when that failed, with the event filled.
-func (c *codec) swap(r *http1.Response, e *store.Event) bool {
-	index := int64(0)
-	c.buf = c.buf[:0]
-	switch {
-	case r.Status == 404 && len(r.Body) == 0:
-	case r.Status != 200:
-		c.failed(r, e)
-		return false
-	default:
-		s := jsonscan.New(r.Body)
-		found := entry{}
-		if s.Array() && s.Element() {
-			c.parseEntry(&s, &found)
-		}
-		if index = found.index; !s.OK() {
-			e.Outcome, e.Text = kv.StoreError, malformed
-			return false
-		}
-	}
-	if !c.Proceed(e) {
-		return false
-	}
-	c.write(c.Key, c.Value, index)
-	return true
 }
 
 // entry is a key as the KV API's JSON describes it.
@@ -148,10 +124,42 @@ func (c *codec) parseEntry(s *jsonscan.Scanner, to *entry) {
 	}
 }
 
+// parseOne reads the list that is the answer about one key: [] if it is not there.
+func (c *codec) parseOne(body []byte, e *store.Event) {
+	c.buf = c.buf[:0]
+	s := jsonscan.New(body)
+	var found entry
+	if s.Array() {
+		for ; s.Element(); e.Count++ {
+			c.parseEntry(&s, &found)
+		}
+	}
+	switch {
+	case !s.End() || e.Count > 1:
+		c.malformed(e)
+	case e.Count == 0:
+		e.Outcome = kv.Miss
+	case found.index <= 0:
+		c.wrong(e, noIndex)
+	default:
+		c.fill(e, &found)
+	}
+}
+
+// fill puts a key into the event.
+func (c *codec) fill(e *store.Event, found *entry) {
+	var ok bool
+	e.Revision = found.index
+	e.Key, c.buf = c.Spelt(c.buf, found.key)
+	if e.Value, ok = c.decode(found.value); !ok {
+		c.malformed(e)
+	}
+}
+
 // parseList counts the keys of a list that lie in the interval asked for; the
 // first of them is in the event.
-func (c *codec) parseList(r *http1.Response, e *store.Event) {
-	s := jsonscan.New(r.Body)
+func (c *codec) parseList(body []byte, e *store.Event) {
+	s := jsonscan.New(body)
 	var first entry
 	c.buf = c.buf[:0]
 	for more := s.Array(); more && s.Element(); {
@@ -161,30 +169,19 @@ func (c *codec) parseList(r *http1.Response, e *store.Event) {
 		switch {
 		case !s.OK(): // what is wrong is said at the end
 		case !bytes.HasPrefix(k.key, c.prefix):
-			wrong(e, stray)
+			c.wrong(e, stray)
 			return
 		case k.index <= 0:
-			wrong(e, noIndex)
+			c.wrong(e, noIndex)
 			return
 		}
 		if !c.Holds(k.key) || c.Limit > 0 && e.Count == c.Limit {
 			c.buf = c.buf[:kept]
 			continue
 		}
-		if c.Listed {
-			at := len(c.buf)
-			var key, value []byte
-			ok := true
-			if c.Values {
-				value, ok = c.decode(k.value)
-			}
-			if !ok {
-				*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
-				return
-			}
-			key, c.buf = c.Spelt(c.buf, k.key)
-			c.HandOut(key, value)
-			c.buf = c.buf[:at]
+		if c.Listed && !c.list(&k) {
+			c.malformed(e)
+			return
 		}
 		if e.Count++; e.Count > 1 {
 			c.buf = c.buf[:kept]
@@ -192,15 +189,27 @@ func (c *codec) parseList(r *http1.Response, e *store.Event) {
 		}
 		first = k
 	}
-	ok := s.End()
-	if ok && e.Count > 0 {
-		e.Revision = first.index
-		e.Key, c.buf = c.Spelt(c.buf, first.key)
-		e.Value, ok = c.decode(first.value)
+	switch {
+	case !s.End():
+		c.malformed(e)
+	case e.Count > 0:
+		c.fill(e, &first)
 	}
-	if !ok {
-		*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
+}
+
+// list hands out a key of a list. It returns false if its value is no base64.
+func (c *codec) list(k *entry) (ok bool) {
+	at := len(c.buf)
+	var key, value []byte
+	ok = true
+	if c.Values {
+		value, ok = c.decode(k.value)
 	}
+	if key, c.buf = c.Spelt(c.buf, k.key); ok {
+		c.HandOut(key, value)
+	}
+	c.buf = c.buf[:at]
+	return ok
 }
 
 // decode appends what base64 stands for to c.buf.
@@ -233,9 +242,9 @@ func (c *codec) parseTxn(body []byte, e *store.Event) {
 	}
 	switch {
 	case !s.End():
-		*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
+		c.malformed(e)
 	case e.Count > 0 && e.Revision <= 0:
-		wrong(e, noIndex)
+		c.wrong(e, noIndex)
 	}
 }
 

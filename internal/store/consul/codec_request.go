@@ -11,38 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Submit implements store.Codec.
-func (c *codec) Submit(op *store.Op) {
-	c.Take(op)
-	switch op.Kind {
-	case kv.Put:
-		c.write(httpkv.Bare(op.Key), op.Value, -1)
-	case kv.Get:
-		c.read(httpkv.Bare(op.Key), op.Consistency)
-	case kv.Range:
-		if len(op.Range.End) == 0 {
-			c.Kind = kv.Get
-			c.read(httpkv.Bare(op.Key), op.Consistency)
-		} else {
-			c.list(op)
-		}
-	case kv.Delete:
-		c.Send(c.Head(http1.AppendPath(c.Begin(c.del), httpkv.Bare(op.Key))))
-	case kv.CAS:
-		if op.Revision >= 0 {
-			c.write(httpkv.Bare(op.Key), op.Value, op.Revision)
-			return
-		}
-		c.ReadFirst(httpkv.Bare(op.Key), op.Value)
-		c.Send(c.Head(http1.AppendPath(c.Begin(c.get), c.Key)))
-	case kv.Txn:
-		c.txn(op.Pairs)
-	}
-}
-
-// write sends PUT /v1/kv/KEY with the value as it is; ?cas=INDEX if index is
-// not negative.
-func (c *codec) write(key, value []byte, index int64) {
+// Write implements httpkv.API with PUT /v1/kv/KEY and the value as it is, and
+// ?cas=INDEX if it compares.
+func (c *codec) Write(key, value []byte, index int64) {
 	b := http1.AppendPath(c.Begin(c.put), key)
 	if index >= 0 {
 		b = append(b, "?cas="...)
@@ -51,11 +22,17 @@ func (c *codec) write(key, value []byte, index int64) {
 	c.Send(append(c.Head(b), value...))
 }
 
-// read sends GET /v1/kv/KEY?raw, whose answer is the value as it is, without
-// base64 and JSON.
-func (c *codec) read(key []byte, level kv.Consistency) {
+// Read implements httpkv.API with GET /v1/kv/KEY?raw, whose answer is the value
+// as it is, without base64 and JSON.
+func (c *codec) Read(key []byte, level kv.Consistency) {
 	b := http1.AppendPath(c.Begin(c.get), key)
-	c.Send(c.Head(appendLevel(append(b, "?raw"...), level)))
+	switch {
+	case !c.JSON:
+		b = appendLevel(append(b, "?raw"...), level)
+	case level == kv.Linearizable:
+		b = append(b, "?consistent=true"...)
+	}
+	c.Send(c.Head(b))
 }
 
 // appendLevel appends the parameter of a consistency mode.
@@ -69,16 +46,25 @@ func appendLevel(b []byte, level kv.Consistency) []byte {
 	return b // the default mode: the leader answers as long as its lease lasts
 }
 
-// list sends GET /v1/kv/PREFIX?recurse. Consul lists by prefix alone and knows
-// no limit, so the longest prefix that holds the interval is asked for, and
-// what lies outside is passed over when the answer comes.
-func (c *codec) list(op *store.Op) {
-	c.Doing = httpkv.Listing
-	c.Want(op)
+// List implements httpkv.API with GET /v1/kv/PREFIX?recurse. Consul lists by
+// prefix alone and knows no limit, so the longest prefix that holds the interval
+// is asked for, and what lies outside is passed over when the answer comes.
+func (c *codec) List(level kv.Consistency) {
 	c.prefix = prefixOf(c.From, c.To)
-	b := http1.AppendPath(c.Begin(c.get), c.prefix)
-	c.Send(c.Head(appendLevel(append(b, "?recurse"...), op.Consistency)))
+	b := append(http1.AppendPath(c.Begin(c.get), c.prefix), "?recurse"...)
+	switch {
+	case !c.JSON:
+		b = appendLevel(b, level)
+	case level == kv.Linearizable:
+		b = append(b, "=true&consistent=true"...)
+	default:
+		b = append(b, "=true"...)
+	}
+	c.Send(c.Head(b))
 }
+
+// Remove implements httpkv.API.
+func (c *codec) Remove(key []byte) { c.Send(c.Head(http1.AppendPath(c.Begin(c.del), key))) }
 
 // prefixOf is the longest prefix of all keys from from up to to that can stand
 // in a path: it does not end in a segment that means a folder.
@@ -95,9 +81,9 @@ func prefixOf(from, to []byte) []byte {
 	return from[:n]
 }
 
-// txn sends PUT /v1/txn with a set for each pair, which Consul carries out
+// Transact implements httpkv.API with PUT /v1/txn and a set for each pair, which Consul carries out
 // together or not at all. It takes 128 at most.
-func (c *codec) txn(pairs []store.Pair) {
+func (c *codec) Transact(pairs []store.Pair) {
 	b := append(c.Head(c.Begin(c.multi)), '[')
 	for i, p := range pairs {
 		if i > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
 // Name is what --store and scenario files call Consul.
@@ -16,8 +17,6 @@ const Name = "consul"
 
 // Store is Consul, as the rest of the program sees it.
 type Store struct{}
-
-var _ store.Store = (*Store)(nil)
 
 // New returns Consul.
 func New() *Store { return &Store{} }
@@ -69,13 +68,15 @@ func (*Store) Capabilities() kv.Capabilities {
 
 // DecodeSettings implements store.Store; the result is a *Settings.
 func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
-	return store.DecodeSettings(decode, (*Settings).check)
-}
-
-// settings takes what a LaunchSpec carries; nil is the defaults.
-func settings(v any) (*Settings, error) {
-	return store.SettingsOf(v, "Consul's settings", (*Settings).check)
+	return store.DecodeSettings[Settings](decode)
 }
 
 // Codecs implements store.Store.
-func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
+func (st *Store) Codecs(a store.Access) store.Codecs { return st.dialect().Codecs(a) }
+
+// dialect is Consul's own.
+func (st *Store) dialect() *Dialect {
+	return &Dialect{Failed: failed, About: httpkv.About{
+		Operations: st.Capabilities().Operations, Name: "Consul", HTTP2: "is this Consul's HTTP port, and not its gRPC port?",
+	}}
+}

@@ -1,12 +1,10 @@
 package consul
 
 import (
+	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -22,18 +20,17 @@ const (
 	portHTTP = iota
 	portServer
 	portSerf
-	portsUsed
 )
 
 // Launch implements store.Store. Without Exec the server is the installed one.
 // Each member is a `consul agent` that is a
 // server, with one configuration file.
 func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
-	s, err := settings(spec.Settings)
+	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
 		return store.Launch{}, err
 	}
-	if err := checkSpec(spec); err != nil {
+	if err := spec.Check("Consul"); err != nil {
 		return store.Launch{}, err
 	}
 	source, err := st.Server("")
@@ -54,21 +51,6 @@ func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	return l, nil
 }
 
-func checkSpec(spec store.LaunchSpec) error {
-	if len(spec.Members) == 0 {
-		return errors.New("a Consul cluster needs at least one member")
-	}
-	for _, m := range spec.Members {
-		if len(m.Ports) < portsUsed {
-			return fmt.Errorf("the Consul member %s needs three ports, for HTTP, for RPC and for gossip", m.Name)
-		}
-		if !filepath.IsAbs(m.Dir) {
-			return fmt.Errorf("the folder of the Consul member %s, %s, is not an absolute path", m.Name, m.Dir)
-		}
-	}
-	return nil
-}
-
 func notes(s *Settings) []string {
 	var out []string
 	if s.RaftMultiplier == 0 {
@@ -80,19 +62,8 @@ func notes(s *Settings) []string {
 	return append(out, "Connect, DNS and gRPC are off")
 }
 
-func address(m store.MemberPlace, port int) string {
-	return net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[port]))
-}
-
 func process(spec store.LaunchSpec, m store.MemberPlace, s *Settings) (store.Process, error) {
-	p := store.Process{
-		Name:     m.Name,
-		Endpoint: address(m, portHTTP),
-		Path:     spec.Exec,
-		Dir:      m.Dir,
-		DataDir:  filepath.Join(m.Dir, "data"),
-		LogFile:  filepath.Join(m.Dir, m.Name+".log"),
-	}
+	p := m.Process(spec.Exec)
 	config := memberConfiguration(spec, m, p.DataDir)
 	s.configuration(config)
 	contents, err := json.MarshalIndent(config, "", "  ")
@@ -110,7 +81,7 @@ func process(spec store.LaunchSpec, m store.MemberPlace, s *Settings) (store.Pro
 func memberConfiguration(spec store.LaunchSpec, m store.MemberPlace, dataDir string) tree {
 	join := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
-		join[i] = address(other, portSerf)
+		join[i] = other.Address(portSerf)
 	}
 	return tree{
 		"node_name":          m.Name,
@@ -133,4 +104,23 @@ func memberConfiguration(spec store.LaunchSpec, m store.MemberPlace, dataDir str
 			"serf_wan": -1, "https": -1, "grpc": -1, "grpc_tls": -1, "dns": -1,
 		},
 	}
+}
+
+// serverFiles are the inputs of the server's build. The replaces and excludes in
+// go.mod.txt name versions of Consul's modules that registries have; the stub
+// stands in for one command's module that they have not.
+//
+//go:embed server
+var serverFiles embed.FS
+
+// Server implements store.Store.
+func (*Store) Server(version string) (store.ServerSource, error) {
+	return store.ServerSource{
+		Store: Name, Versions: []string{"1.22.6"}, Kind: store.GoModule,
+		Files: serverFiles, Package: "github.com/hashicorp/consul", LDFlags: "-s -w",
+		Check: store.ServerCheck{
+			Module: "github.com/hashicorp/consul@v{version}", Args: []string{"version"}, Says: "Consul v{version}",
+		},
+		License: "Business Source License 1.1",
+	}.Pick(version)
 }

@@ -4,19 +4,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var _ store.Metered = (*Store)(nil)
-
 // millisecond is the unit of Consul's timers.
 const millisecond = 0.001
 
 // Metrics implements store.Metered: an agent reports its figures in Prometheus's
 // format where telemetry has a prometheus_retention_time.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
-	scheme := "http://"
-	if a.TLS != nil {
-		scheme = "https://"
-	}
-	s := store.MetricSource{URL: scheme + endpoint + "/v1/agent/metrics?format=prometheus", Names: metricNames()}
+	s := store.MetricSource{URL: a.URL(endpoint) + "/v1/agent/metrics?format=prometheus", Names: metricNames()}
 	if token := tokenOf(a); token != "" {
 		s.Header = map[string]string{"X-Consul-Token": token}
 	}

@@ -2,13 +2,13 @@ package consul
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/consul/api"
@@ -17,16 +17,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
 	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
+	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
 )
 
 var _ store.NullServed = (*Store)(nil)
 
 // NullServer implements store.NullServed. Its user's password is the ACL token.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
-	script, err := null.Parse(o.Script, slices.Sorted(maps.Keys(nullErrors())))
-	if err == nil {
-		err = script.Members()
-	}
+	script, err := nullnet.Script(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
 		return nil, err
 	}
@@ -34,32 +32,18 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	if o.User != "" && token == "" {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
 	}
-	return &nullServer{options: o, token: token, script: script}, nil
-}
-
-type nullServer struct {
-	options store.NullOptions
-	token   string
-	script  *null.Script
-}
-
-// Serve implements store.NullServer.
-func (s *nullServer) Serve(ctx context.Context, listeners []net.Listener) error {
-	memory := keyspace.New[struct{}](1, 1)
-	var services []httpd.Service
-	for i := range listeners {
-		m := &nullMember{number: i, members: listeners, token: s.token, errors: nullErrors()}
-		if s.options.Memory {
+	memory, value := keyspace.New[struct{}](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	return &httpd.Server{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) httpd.Service {
+		m := &nullMember{number: i, members: all, token: token, errors: nullErrors()}
+		if o.Memory {
 			m.memory = memory
-		} else {
-			m.value = bytes.Repeat([]byte("0"), s.options.ValueSize)
-			m.canned()
+			return m
 		}
-		services = append(services, m)
-	}
-	return httpd.Serve(ctx, listeners, services, httpd.Options{
-		Script: s.script, TLS: s.options.TLS, AuthField: "x-consul-token",
-	})
+		m.value = value
+		m.raw = httpd.AppendAnswer(nil, "200 OK", nullPlain+nullRead+"X-Consul-Index: 2\r\n", string(value))
+		m.yes = httpd.AppendAnswer(nil, "200 OK", nullJSON+nullMeta, "true")
+		return m
+	}}, nil
 }
 
 // The fields that Consul sends with its answers.
@@ -99,12 +83,6 @@ type nullMember struct {
 	value   []byte
 	raw     []byte // the whole answer to a read, without memory
 	yes     []byte // the whole answer to a write
-}
-
-// canned makes the answers of a member without memory.
-func (m *nullMember) canned() {
-	m.raw = httpd.AppendAnswer(nil, "200 OK", nullPlain+nullRead+"X-Consul-Index: 2\r\n", string(m.value))
-	m.yes = httpd.AppendAnswer(nil, "200 OK", nullJSON+nullMeta, "true")
 }
 
 const nullPrefix = "/v1/kv/"
@@ -177,10 +155,174 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	default:
 		return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions and status, and nothing else.\n")
 	}
-	body, _ := json.Marshal(what) // what it has can be marshalled
-	return httpd.AppendAnswer(b, "200 OK", nullJSON+nullRead, string(body))
+	return answerJSON(b, nullJSON+nullRead, what)
+}
+
+// answerJSON appends an answer of what can be marshalled.
+func answerJSON(b []byte, fields string, what any) []byte {
+	body, _ := json.Marshal(what)
+	return httpd.AppendAnswer(b, "200 OK", fields, string(body))
 }
 
 func nullName(i int) string { return fmt.Sprintf("null%d", i+1) }
 
 func nullID(i int) string { return fmt.Sprintf("6e756c6c-0000-%04d-0000-000000000000", i+1) }
+
+// get answers GET /v1/kv/KEY. A raw answer does not name its key, so a wrong
+// key shows as another value.
+func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
+	_, raw := r.Param("raw")
+	if m.memory == nil {
+		if raw && wrong == null.Answer {
+			return append(b, m.raw...)
+		}
+		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
+		return answerEntries(b, []*nullEntry{e}, 2, raw, wrong)
+	}
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
+	_, recurse := r.Param("recurse")
+	_, names := r.Param("keys")
+	if recurse || names {
+		list := m.memory.Prefixed(key)
+		if names && len(list) > 0 {
+			keys := make([]string, len(list))
+			for i, e := range list {
+				keys[i] = e.Key
+			}
+			return answerJSON(b, indexFields(nullJSON, m.memory.Revision()), keys)
+		}
+		return answerEntries(b, list, m.memory.Revision(), false, wrong)
+	}
+	e := m.memory.Get(key)
+	if e == nil {
+		return answerEntries(b, nil, m.memory.Revision(), raw, wrong)
+	}
+	return answerEntries(b, []*nullEntry{e}, e.Changed, raw, wrong)
+}
+
+func indexFields(kind string, index int64) string {
+	return kind + nullRead + "X-Consul-Index: " + strconv.FormatInt(index, 10) + "\r\n"
+}
+
+func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong null.Kind) []byte {
+	if len(list) == 0 {
+		return httpd.AppendHead(b, "404 Not Found", indexFields("", index), 0)
+	}
+	if raw {
+		e := list[0]
+		b = httpd.AppendHead(b, "200 OK", indexFields(nullPlain, index), len(e.Value))
+		if wrong != null.Answer {
+			return httpd.Damaged(b, e.Value)
+		}
+		return append(b, e.Value...)
+	}
+	pairs := make([]*api.KVPair, len(list))
+	for i, e := range list {
+		pairs[i] = pairOf(e, wrong)
+	}
+	return answerJSON(b, indexFields(nullJSON, index), pairs)
+}
+
+// pairOf is an entry as Consul sends it, where an empty value is null.
+func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
+	p := &api.KVPair{Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
+	if len(e.Value) > 0 {
+		p.Value = e.Value
+	}
+	switch wrong {
+	case null.WrongKey:
+		p.Key += "!"
+	case null.WrongValue:
+		p.Value = httpd.Damaged(nil, p.Value)
+	}
+	return p
+}
+
+// write answers a change, which do makes and says whether it was made.
+func (m *nullMember) write(b []byte, do func() bool) []byte {
+	if m.memory == nil {
+		return append(b, m.yes...)
+	}
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
+	return httpd.AppendAnswer(b, "200 OK", nullJSON+nullMeta, strconv.FormatBool(do()))
+}
+
+// put answers PUT /v1/kv/KEY, with ?cas=INDEX or without.
+func (m *nullMember) put(b, key []byte, r *httpd.Request) []byte {
+	return m.write(b, func() bool {
+		may := m.mayWrite(key, r)
+		if may {
+			m.memory.Put(key, r.Body)
+		}
+		return may
+	})
+}
+
+// mayWrite reports whether a key is at the index that cas asks for, if it does.
+func (m *nullMember) mayWrite(key []byte, r *httpd.Request) bool {
+	cas, ok := r.Param("cas")
+	if !ok {
+		return true
+	}
+	have := int64(0)
+	if e := m.memory.Get(key); e != nil {
+		have = e.Changed
+	}
+	want, err := strconv.ParseInt(string(cas), 10, 64)
+	return err == nil && want == have
+}
+
+// remove answers DELETE /v1/kv/KEY, with ?recurse or ?cas=INDEX or without.
+func (m *nullMember) remove(b, key []byte, r *httpd.Request) []byte {
+	return m.write(b, func() bool {
+		if _, recurse := r.Param("recurse"); recurse {
+			for _, e := range m.memory.Prefixed(key) {
+				m.memory.Delete([]byte(e.Key))
+			}
+			return true
+		}
+		may := m.mayWrite(key, r)
+		if may {
+			m.memory.Delete(key)
+		}
+		return may
+	})
+}
+
+// txn answers PUT /v1/txn of sets; other verbs are refused.
+func (m *nullMember) txn(b []byte, r *httpd.Request) []byte {
+	var ops []struct {
+		KV struct {
+			Verb, Key string
+			Value     []byte
+		}
+	}
+	if err := json.Unmarshal(r.Body, &ops); err != nil {
+		return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Failed to parse body: "+err.Error())
+	}
+	memory := m.memory
+	if memory == nil {
+		memory = keyspace.New[struct{}](1, 1)
+	}
+	memory.Lock(keyspace.One)
+	defer memory.Unlock(keyspace.One)
+	index := memory.Next() // all keys of a transaction have its own
+	type result struct{ KV *api.KVPair }
+	answer := struct {
+		Results []result
+		Errors  []string
+	}{}
+	for _, op := range ops {
+		if op.KV.Verb != "set" {
+			return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "a null server's transactions have sets alone")
+		}
+		e := memory.Entry([]byte(op.KV.Key))
+		e.Set(op.KV.Value, index)
+		pair := pairOf(e, null.Answer)
+		pair.Value = nil
+		answer.Results = append(answer.Results, result{pair})
+	}
+	return answerJSON(b, nullJSON+nullMeta, answer)
+}

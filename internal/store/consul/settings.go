@@ -1,9 +1,12 @@
 package consul
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // What Launch sets where a scenario says nothing.
@@ -55,27 +58,10 @@ type Settings struct {
 // maxRaftMultiplier is Consul's own limit.
 const maxRaftMultiplier = 10
 
-// check returns the first thing wrong with the settings as one sentence.
-func (s *Settings) check() error {
+// Check implements store.Settings.
+func (s *Settings) Check() error {
 	if s.RaftMultiplier < 0 || s.RaftMultiplier > maxRaftMultiplier {
 		return fmt.Errorf("the raft_multiplier of Consul is %d; it must be 1 to %d", s.RaftMultiplier, maxRaftMultiplier)
-	}
-	for _, v := range []struct {
-		name  string
-		value int64
-	}{
-		{"rpc_hold_timeout", int64(s.RPCHoldTimeout)},
-		{"raft_snapshot_threshold", int64(s.RaftSnapshotThreshold)},
-		{"raft_snapshot_interval", int64(s.RaftSnapshotInterval)},
-		{"raft_trailing_logs", int64(s.RaftTrailingLogs)},
-		{"segment_size_mb", int64(s.WALSegmentSizeMB)},
-		{"http_max_conns_per_client", int64(s.HTTPMaxConnsPerClient)},
-		{"kv_max_value_size", int64(s.KVMaxValueSize)},
-		{"txn_max_req_len", int64(s.TxnMaxReqLen)},
-	} {
-		if v.value < 0 {
-			return fmt.Errorf("the %s of Consul must not be negative", v.name)
-		}
 	}
 	switch {
 	case s.NoFreelistSync && s.RaftLogstore != "boltdb":
@@ -83,81 +69,49 @@ func (s *Settings) check() error {
 	case s.WALSegmentSizeMB > 0 && s.RaftLogstore == "boltdb":
 		return fmt.Errorf("segment_size_mb is for the write-ahead log, and the raft_logstore of Consul is boltdb")
 	}
-	if err := oneOf("raft_logstore", s.RaftLogstore, "wal", "boltdb"); err != nil {
-		return err
-	}
-	return oneOf("log_level", s.LogLevel, "trace", "debug", "info", "warn", "error")
-}
-
-func oneOf(name, value string, choices ...string) error {
-	if value == "" {
-		return nil
-	}
-	for _, c := range choices {
-		if c == value {
-			return nil
-		}
-	}
-	return fmt.Errorf("Consul has no %s %q; choose one of %s", name, value, strings.Join(choices, ", ")) //nolint:staticcheck // a name
+	return cmp.Or(
+		store.CheckSigns("Consul", s),
+		store.OneOf("Consul", "raft_logstore", s.RaftLogstore, "wal", "boltdb"),
+		store.OneOf("Consul", "log_level", s.LogLevel, "trace", "debug", "info", "warn", "error"),
+	)
 }
 
 // tree is a part of Consul's configuration as JSON.
 type tree map[string]any
 
-// set sets what is not zero.
-func (t tree) set(name string, value any) {
-	switch v := value.(type) {
-	case int:
-		if v == 0 {
-			return
-		}
-	case string:
-		if v == "" {
-			return
-		}
-	case bool:
-		if !v {
-			return
-		}
-	case time.Duration:
-		if v == 0 {
-			return
-		}
-		value = v.String()
-	case tree:
-		if len(v) == 0 {
-			return
-		}
-	}
-	t[name] = value
+// blocks are the blocks of the configuration in which settings are, the outer
+// ones first.
+var blocks = map[string]string{
+	"raft_multiplier":           "performance",
+	"rpc_hold_timeout":          "performance",
+	"http_max_conns_per_client": "limits",
+	"kv_max_value_size":         "limits",
+	"txn_max_req_len":           "limits",
+	"raft_logstore":             "raft_logstore",
+	"disable_log_cache":         "raft_logstore",
+	"no_freelist_sync":          "raft_logstore boltdb",
+	"segment_size_mb":           "raft_logstore wal",
 }
 
 // configuration adds the settings to an agent's configuration.
 func (s *Settings) configuration(to tree) {
-	performance, limits, logstore, wal, bolt := tree{}, tree{}, tree{}, tree{}, tree{}
-	performance.set("raft_multiplier", orDefault(s.RaftMultiplier, DefaultRaftMultiplier))
-	performance.set("rpc_hold_timeout", s.RPCHoldTimeout)
-	limits.set("http_max_conns_per_client", orDefault(s.HTTPMaxConnsPerClient, DefaultHTTPMaxConns))
-	limits.set("kv_max_value_size", s.KVMaxValueSize)
-	limits.set("txn_max_req_len", s.TxnMaxReqLen)
-	bolt.set("no_freelist_sync", s.NoFreelistSync)
-	wal.set("segment_size_mb", s.WALSegmentSizeMB)
-	logstore.set("backend", s.RaftLogstore)
-	logstore.set("disable_log_cache", s.DisableLogCache)
-	logstore.set("boltdb", bolt)
-	logstore.set("wal", wal)
-	to.set("performance", performance)
-	to.set("limits", limits)
-	to.set("raft_logstore", logstore)
-	to.set("raft_snapshot_threshold", s.RaftSnapshotThreshold)
-	to.set("raft_snapshot_interval", s.RaftSnapshotInterval)
-	to.set("raft_trailing_logs", s.RaftTrailingLogs)
-	to.set("log_level", s.LogLevel)
-}
-
-func orDefault(v, otherwise int) int {
-	if v == 0 {
-		return otherwise
+	with := *s
+	with.RaftMultiplier = cmp.Or(s.RaftMultiplier, DefaultRaftMultiplier)
+	with.HTTPMaxConnsPerClient = cmp.Or(s.HTTPMaxConnsPerClient, DefaultHTTPMaxConns)
+	for _, o := range store.Set(&with) {
+		if d, ok := o.Value.(time.Duration); ok {
+			o.Value = d.String()
+		}
+		in := to
+		for _, name := range strings.Fields(blocks[o.Name]) {
+			if _, ok := in[name]; !ok {
+				in[name] = tree{}
+			}
+			in = in[name].(tree)
+		}
+		if o.Name == "raft_logstore" {
+			o.Name = "backend"
+		}
+		in[o.Name] = o.Value
 	}
-	return v
 }

@@ -7,8 +7,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var _ store.Signalling = (*Store)(nil)
-
 // Signal implements store.Signalling. A line of Consul's log is such as
 //
 //	2026-03-01T12:00:00.123Z [INFO]  agent.server.raft: entering leader state: leader="Node at 127.0.0.1:8300 [Leader]"

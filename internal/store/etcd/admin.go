@@ -51,14 +51,6 @@ type admin struct {
 	closed bool
 }
 
-var (
-	_ store.Admin         = (*admin)(nil)
-	_ store.Maintainer    = (*admin)(nil)
-	_ store.LeaderMover   = (*admin)(nil)
-	_ store.PrefixDeleter = (*admin)(nil)
-	_ store.RoleAsker     = (*admin)(nil)
-)
-
 // Admin implements store.Store.
 func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
@@ -115,7 +107,7 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 func (a *admin) config(ctx context.Context) clientv3.Config {
 	endpoints := make([]string, len(a.access.Endpoints))
 	for i, e := range a.access.Endpoints {
-		endpoints[i] = a.url(e)
+		endpoints[i] = a.access.URL(e)
 	}
 	return clientv3.Config{
 		Context:     ctx,
@@ -144,13 +136,6 @@ func (a *admin) config(ctx context.Context) clientv3.Config {
 // failFast undoes the client's wait for a connection that may never come.
 func failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...)
-}
-
-func (a *admin) url(endpoint string) string {
-	if a.access.TLS != nil {
-		return "https://" + endpoint
-	}
-	return "http://" + endpoint
 }
 
 // Status implements store.Admin. Every endpoint is asked by itself and at the
@@ -231,7 +216,7 @@ func (a *admin) connection(c *clientv3.Client, i int) (*grpc.ClientConn, error) 
 		return nil, errClosed
 	}
 	if a.conns[i] == nil {
-		conn, err := c.Dial(a.url(a.access.Endpoints[i]))
+		conn, err := c.Dial(a.access.URL(a.access.Endpoints[i]))
 		if err != nil {
 			return nil, err
 		}

@@ -17,35 +17,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 // runAlone runs a member in this process until the test ends, and returns its
 // client endpoint.
 func runAlone(t *testing.T) string {
 	t.Helper()
-	address, ports := freePorts(t, 2)
-	dir := t.TempDir()
-	l, err := New().Launch(store.LaunchSpec{Cluster: "test", Self: "unused", Members: []store.MemberPlace{
-		{Name: "alone", Host: address, Ports: ports, Dir: dir},
-	}})
+	places := testservers.Places(t, 1)
+	places[0].Name = "alone"
+	l, err := New().Launch(store.LaunchSpec{Cluster: "test", Self: "unused", Members: places})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := l.Processes[0]
-	for file, contents := range p.Files {
-		if err := os.WriteFile(file, contents, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- New().RunMember(ctx, p.Args[3]) }()
-	t.Cleanup(func() {
-		cancel()
-		storetest.Ended(t, "the member", done)
-	})
-	return p.Endpoint
+	testservers.InProcess(t, New(), l.Processes[0])
+	return l.Processes[0].Endpoint
 }
 
 // freePorts are the test's own to its end.

@@ -1,10 +1,7 @@
 package etcd
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"net"
 	"net/url"
 	"testing"
 	"time"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 // live is a real etcd in this process, and the official client on it.
@@ -91,81 +89,21 @@ func (l *live) official(t testing.TB, files *testCerts, user, password string) *
 	return c
 }
 
-// wireConn drives one codec over a socket, synchronously.
-type wireConn struct {
-	t    testing.TB
-	conn net.Conn
-	c    store.Codec
-	buf  []byte
-	tag  uint32
-	rest []store.Event // that came and nobody has asked for; see until
+// wire drives a codec over a socket.
+type wire struct {
+	*storetest.Wire
+	t testing.TB
 }
 
-func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wireConn {
+func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wire {
 	t.Helper()
-	conn, err := net.Dial("tcp", a.Endpoints[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.TLS != nil {
-		conn = tls.Client(conn, a.TLS)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(5 * time.Minute)) // for a whole test
-	w := &wireConn{t: t, conn: conn, c: codecs(store.Dialed{Endpoint: a.Endpoints[0]}), buf: make([]byte, 64<<10)}
-	w.c.Tick(0)
-	return w
+	return &wire{storetest.DialWith(t, a, codecs, nil), t}
 }
 
-// turn writes what there is, reads once, and returns the events.
-func (w *wireConn) turn() ([]store.Event, error) {
+// want runs an operation that is to end with the outcome, at a known member.
+func (w *wire) want(o kv.Outcome, op store.Op) store.Event {
 	w.t.Helper()
-	for out := w.c.Out(); len(out) > 0; out = w.c.Out() {
-		n, err := w.conn.Write(out)
-		w.c.Wrote(n)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	n, err := w.conn.Read(w.buf)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return w.c.Feed(w.buf[:n], nil)
-}
-
-// do runs one operation to its end; its bytes are copied.
-func (w *wireConn) do(op store.Op) store.Event {
-	w.t.Helper()
-	w.tag++
-	op.Tag = w.tag
-	for w.c.Room() == 0 {
-		if _, err := w.turn(); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	w.c.Submit(&op)
-	for {
-		events, err := w.turn()
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, e := range events {
-			if e.Tag == op.Tag {
-				e.Key, e.Value, e.Text = bytes.Clone(e.Key), bytes.Clone(e.Value), bytes.Clone(e.Text)
-				return e
-			}
-		}
-	}
-}
-
-// want runs an operation that is to end with the outcome.
-func (w *wireConn) want(o kv.Outcome, op store.Op) store.Event {
-	w.t.Helper()
-	e := w.do(op)
-	if e.Outcome != o {
-		w.t.Fatalf("%v of %.40q: %v (%s), want %v", op.Kind, op.Key, e.Outcome, e.Text, o)
-	}
+	e := w.Want(o, op)
 	if !o.Failed() && (e.Member == 0 || e.Term == 0) {
 		w.t.Fatalf("%v: no member or term in %+v", op.Kind, e)
 	}

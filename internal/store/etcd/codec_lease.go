@@ -64,32 +64,26 @@ func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	}
 	e := store.Event{Tag: k.tags[k.first]}
 	k.tags, k.first = dropFirst(k.tags, k.first)
-	var lease, ttl uint64
-	b := r.Body
-	for i := 0; i < len(b); {
-		ok := true
-		var header []byte
-		switch b[i] {
+	lease := int64(0)
+	f := fields{b: r.Body}
+	for f.next() {
+		switch f.tag {
 		case 1<<3 | pbBytes:
-			if header, i = getBytes(b, i+1); i > 0 {
-				e.Revision, ok = c.parseHeader(header, &e)
-			}
+			f.must(c.parseHeader(f.v, &e))
+			e.Revision = c.extra.revision
 		case 2<<3 | pbVarint:
-			lease, i = getVarint(b, i+1)
+			lease = int64(f.n)
 		case 3<<3 | pbVarint:
-			ttl, i = getVarint(b, i+1)
-		default:
-			i = skipField(b, i)
-		}
-		if !ok || i < 0 {
-			return to, errMalformed
+			e.Count = int64(f.n)
 		}
 	}
-	e.Count = int64(ttl)
+	if !f.ok() {
+		return to, errMalformed
+	}
 	switch {
-	case int64(lease) != k.lease:
+	case lease != k.lease:
 		e.Outcome, e.Text = kv.WrongAnswer, []byte("the answer is about another lease")
-	case int64(ttl) <= 0:
+	case e.Count <= 0:
 		e.Outcome, e.Text = kv.BadRequest, []byte("etcdserver: requested lease not found")
 	}
 	if e.Tag != gaveUp {

@@ -39,28 +39,24 @@ func TestLiveLeases(t *testing.T) {
 			break
 		}
 	}
-	for w.c.Room() == 0 {
-		if _, err := w.turn(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.Ready()
 	var asked time.Time
 	for range 3 { // the second and third use the streams of the first
 		open := map[uint32]bool{}
 		asked = time.Now()
 		for _, id := range ids {
-			w.tag++
-			open[w.tag] = true
-			w.c.Submit(&store.Op{Tag: w.tag, Kind: kv.KeepAlive, Lease: id})
+			tag := w.NextTag()
+			open[tag] = true
+			w.Codec.Submit(&store.Op{Tag: tag, Kind: kv.KeepAlive, Lease: id})
 		}
-		for _, e := range w.until(n, func(e *store.Event) bool { return e.What == store.Done }) {
+		for _, e := range w.Until(n, func(e *store.Event) bool { return e.What == store.Done }) {
 			if !open[e.Tag] || e.Outcome != kv.OK || e.Count < ttl || e.Member == 0 || e.Term == 0 {
 				t.Fatalf("%+v (%s)", e, e.Text)
 			}
 			delete(open, e.Tag)
 		}
 	}
-	if got := w.c.(*codec).conn.Open(); got != n {
+	if got := w.Codec.(*codec).conn.Open(); got != n {
 		t.Errorf("%d streams are open, want one for each of %d leases", got, n)
 	}
 	left, err := l.client.TimeToLive(ctx, clientv3.LeaseID(ids[0]))
@@ -76,7 +72,7 @@ func TestLiveLeases(t *testing.T) {
 	if leases, err := l.client.Leases(ctx); err != nil || len(leases.Leases) != 0 {
 		t.Fatal(leases, err)
 	}
-	e := w.do(store.Op{Kind: kv.KeepAlive, Lease: ids[0]})
+	e := w.Do(store.Op{Kind: kv.KeepAlive, Lease: ids[0]})
 	if e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), "lease not found") {
 		t.Fatalf("a lease that is gone: %+v (%s)", e, e.Text)
 	}

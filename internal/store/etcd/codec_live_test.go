@@ -23,14 +23,14 @@ func TestLiveStreamIDsUsedUp(t *testing.T) {
 	const total = 200
 	for tag := uint32(1); tag <= total; {
 		w := dialWire(t, a, short)
-		for !w.c.Draining() || len(done) < int(tag)-1 {
-			for ; tag <= total && w.c.Room() > 0; tag++ {
-				w.c.Submit(&store.Op{Tag: tag, Kind: kv.Put, Key: fmt.Appendf(nil, "%d", tag)})
+		for !w.Codec.Draining() || len(done) < int(tag)-1 {
+			for ; tag <= total && w.Codec.Room() > 0; tag++ {
+				w.Codec.Submit(&store.Op{Tag: tag, Kind: kv.Put, Key: fmt.Appendf(nil, "%d", tag)})
 			}
 			if tag > total && len(done) == total {
 				break
 			}
-			events, err := w.turn()
+			events, err := w.Turn(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func TestLiveStreamIDsUsedUp(t *testing.T) {
 				done[e.Tag] = true
 			}
 		}
-		if lost := w.c.Lost(nil); len(lost) != 0 {
+		if lost := w.Codec.Lost(nil); len(lost) != 0 {
 			t.Fatalf("lost %+v", lost)
 		}
 	}
@@ -56,15 +56,15 @@ func TestLiveLargeValuesTogether(t *testing.T) {
 	l := startLive(t, nil, false)
 	a := store.Access{Endpoints: []string{l.endpoint}}
 	w := dialWire(t, a, newCodecs(a))
-	w.do(store.Op{Kind: kv.Get, Key: []byte("x")})
+	w.Do(store.Op{Kind: kv.Get, Key: []byte("x")})
 	value := message(1 << 20)
 	const n = 12
 	for _, kind := range []kv.Kind{kv.Put, kv.Get} {
 		for sent, done := uint32(0), 0; done < n; {
-			for ; sent < n && w.c.Room() > 0; sent++ {
-				w.c.Submit(&store.Op{Tag: 100 + sent, Kind: kind, Key: fmt.Appendf(nil, "large-%d", sent), Value: value})
+			for ; sent < n && w.Codec.Room() > 0; sent++ {
+				w.Codec.Submit(&store.Op{Tag: 100 + sent, Kind: kind, Key: fmt.Appendf(nil, "large-%d", sent), Value: value})
 			}
-			events, err := w.turn()
+			events, err := w.Turn(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestLiveLargeValuesTogether(t *testing.T) {
 			}
 		}
 	}
-	if w.c.Lost(nil) != nil {
+	if w.Codec.Lost(nil) != nil {
 		t.Error("something is still open")
 	}
 }

@@ -126,6 +126,7 @@ func (c *codec) unlock(place uint32) {
 // locked takes the answer to one of the lock's requests.
 func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	l := &c.stm.table[place].lock
+	c.extra = aside{}
 	ok := true
 	switch {
 	case !l.client:
@@ -135,8 +136,8 @@ func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Eve
 	case l.state == asking:
 		ok = c.othersKnown(l, r.Body)
 	case l.state == checking:
-		var first []byte
-		if _, first, ok = c.firstKey(r.Body); ok && first == nil {
+		var found store.Event
+		if ok = c.parseRange(r.Body, &found); ok && found.Count == 0 {
 			e := store.Event{
 				Tag: c.stm.table[place].tag, Outcome: kv.BadRequest,
 				Text: []byte("the lock was lost while it was waited for: its lease has ended, or somebody deleted its key"),
@@ -154,23 +155,14 @@ func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Eve
 
 // granted takes a LockResponse{header: 1, key: 2}.
 func (l *lock) granted(b []byte) bool {
-	for i := 0; i < len(b); {
-		if b[i] != 2<<3|pbBytes {
-			if i = skipField(b, i); i < 0 {
-				return false
-			}
-			continue
-		}
-		var key []byte
-		if key, i = getBytes(b, i+1); i < 0 {
-			return false
-		}
+	key, ok := parseText(b)
+	if len(key) > 0 {
 		at := len(l.memory)
 		l.memory = append(l.memory, key...)
 		l.key = l.memory[at:]
 	}
 	l.state = holding
-	return true
+	return ok
 }
 
 // leaveLock gives back the lock of a transaction that ends before its time, if

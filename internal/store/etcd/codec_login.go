@@ -94,8 +94,8 @@ func (l *login) answer(c *codec, r *h2.Reply) error {
 	text := strings.TrimPrefix(string(r.Text), "etcdserver: ")
 	switch {
 	case r.End == h2.Answered && r.Code == h2.StatusOK:
-		token, ok := parseAuthenticate(r.Body)
-		if !ok {
+		token, ok := parseText(r.Body)
+		if !ok || len(token) == 0 {
 			return errMalformed
 		}
 		if err := c.conn.SetMetadata("token", string(token)); err != nil {

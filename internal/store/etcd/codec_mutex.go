@@ -103,37 +103,30 @@ func (c *codec) checkKey(place uint32) {
 // acquired takes the TxnResponse{header: 1, succeeded: 2, responses: 3} to what
 // acquire sent.
 func (c *codec) acquired(l *lock, b []byte) bool {
-	var e store.Event
-	var revision int64
-	var succeeded uint64
+	var head store.Event
 	var created [2]int64 // of our key, if it was there, and of the oldest
-	n := 0
-	for i := 0; i < len(b); {
-		ok := true
-		var part []byte
-		switch b[i] {
+	succeeded, revision, n := false, int64(0), 0
+	f := fields{b: b}
+	for f.next() {
+		switch f.tag {
 		case 1<<3 | pbBytes:
-			if part, i = getBytes(b, i+1); i > 0 {
-				revision, ok = c.parseHeader(part, &e)
-			}
+			f.must(c.parseHeader(f.v, &head))
+			revision = c.extra.revision
 		case 2<<3 | pbVarint:
-			succeeded, i = getVarint(b, i+1)
+			succeeded = f.n != 0
 		case 3<<3 | pbBytes:
-			if part, i = getBytes(b, i+1); i > 0 && n < len(created) {
-				created[n], ok = c.createdIn(part)
+			if n < len(created) {
+				var ok bool
+				created[n], ok = createdIn(f.v)
+				f.must(ok)
 				n++
 			}
-		default:
-			i = skipField(b, i)
-		}
-		if !ok || i < 0 {
-			return false
 		}
 	}
-	if l.mutex.created = revision; succeeded == 0 {
+	if l.mutex.created = revision; !succeeded {
 		l.mutex.created = created[0]
 	}
-	if n < len(created) || l.mutex.created <= 0 {
+	if !f.ok() || n < len(created) || l.mutex.created <= 0 {
 		return false
 	}
 	if l.state = wantsOthers; created[1] == 0 || created[1] == l.mutex.created {
@@ -142,88 +135,45 @@ func (c *codec) acquired(l *lock, b []byte) bool {
 	return true
 }
 
-// createdIn is the create_revision of the first key of a
-// ResponseOp{response_range: 1}, or 0.
-func (c *codec) createdIn(b []byte) (created int64, ok bool) {
-	for i := 0; i < len(b); {
-		if b[i] != 1<<3|pbBytes {
-			if i = skipField(b, i); i < 0 {
-				return 0, false
-			}
+// createdIn is the create_revision of the last key of a ResponseOp{response_range:
+// 1 {kvs: 2 {create_revision: 2}}}, which has one key at most; 0 if it has none.
+func createdIn(b []byte) (created int64, ok bool) {
+	op := fields{b: b}
+	for op.next() {
+		if op.tag != 1<<3|pbBytes {
 			continue
 		}
-		var part, first []byte
-		if part, i = getBytes(b, i+1); i < 0 {
-			return 0, false
-		}
-		if _, first, ok = c.firstKey(part); !ok {
-			return 0, false
-		}
-		if _, created, ok = parseCreated(first); !ok {
-			return 0, false
-		}
-	}
-	return created, true
-}
-
-// firstKey is the store's revision and the first KeyValue of a
-// RangeResponse{header: 1, kvs: 2}; nil if there is none.
-func (c *codec) firstKey(b []byte) (revision int64, first []byte, ok bool) {
-	var e store.Event
-	for i := 0; i < len(b); {
-		ok := true
-		var part []byte
-		switch b[i] {
-		case 1<<3 | pbBytes:
-			if part, i = getBytes(b, i+1); i > 0 {
-				revision, ok = c.parseHeader(part, &e)
+		found := fields{b: op.v}
+		for found.next() {
+			if found.tag != 2<<3|pbBytes {
+				continue
 			}
-		case 2<<3 | pbBytes:
-			if part, i = getBytes(b, i+1); first == nil {
-				first = part
+			pair := fields{b: found.v}
+			for pair.next() {
+				if pair.tag == 2<<3|pbVarint {
+					created = int64(pair.n)
+				}
 			}
-		default:
-			i = skipField(b, i)
+			found.must(pair.ok())
 		}
-		if !ok || i < 0 {
-			return 0, nil, false
-		}
+		op.must(found.ok())
 	}
-	return revision, first, true
-}
-
-// parseCreated reads a KeyValue{key: 1, create_revision: 2}.
-func parseCreated(b []byte) (key []byte, created int64, ok bool) {
-	i := 0
-	for i >= 0 && i < len(b) {
-		switch b[i] {
-		case 1<<3 | pbBytes:
-			key, i = getBytes(b, i+1)
-		case 2<<3 | pbVarint:
-			var v uint64
-			v, i = getVarint(b, i+1)
-			created = int64(v)
-		default:
-			i = skipField(b, i)
-		}
-	}
-	return key, created, i >= 0
+	return created, op.ok()
 }
 
 // othersKnown takes the answer to what askOthers sent.
 func (c *codec) othersKnown(l *lock, b []byte) bool {
-	revision, first, ok := c.firstKey(b)
-	if !ok {
+	var found store.Event
+	if !c.parseRange(b, &found) {
 		return false
 	}
-	if first == nil {
+	if found.Count == 0 {
 		l.state = wantsCheck
 		return true
 	}
-	key, _, ok := parseCreated(first)
-	l.mutex.before, l.mutex.revision = append(l.mutex.before[:0], key...), revision
+	l.mutex.before, l.mutex.revision = append(l.mutex.before[:0], found.Key...), c.extra.revision
 	l.state = wantsWait
-	return ok && len(key) > 0
+	return len(found.Key) > 0
 }
 
 // watchOther asks for a watcher of the key before ours.

@@ -18,7 +18,7 @@ const lockedBy = "stmlock"
 // locker runs transactions under the lock on a connection of its own, several
 // at once, each with a session of its own.
 type locker struct {
-	w        *wireConn
+	w        *wire
 	by       kv.Locker
 	sessions []int64
 	iso      kv.Isolation
@@ -43,8 +43,8 @@ func newLocker(t *testing.T, l *live, by kv.Locker, atOnce, n int, seed uint64) 
 // run returns how many transactions were retried, and the requests of all.
 func (k *locker) run() (retries, requests uint32) {
 	w, r := k.w, rand.New(rand.NewPCG(5, k.seed))
-	for w.c.Room() == 0 {
-		if _, err := w.turn(); err != nil {
+	for w.Codec.Room() == 0 {
+		if _, err := w.Turn(nil); err != nil {
 			w.t.Error(err)
 			return
 		}
@@ -53,7 +53,7 @@ func (k *locker) run() (retries, requests uint32) {
 	begin := func(client uint32) {
 		from, to := distinct(r)
 		begun++
-		w.c.Submit(&store.Op{
+		w.Codec.Submit(&store.Op{
 			Tag: client, Kind: kv.STM, STM: &store.STMOp{Isolation: k.iso, Edit: edit, Lock: []byte(lockedBy), Locker: k.by, Lease: k.sessions[client], Pairs: []store.Pair{{Key: []byte(account(from)), Value: []byte("-7")}, {Key: []byte(account(to)), Value: []byte("7")}}},
 		})
 	}
@@ -61,7 +61,7 @@ func (k *locker) run() (retries, requests uint32) {
 		begin(uint32(client))
 	}
 	for done := 0; done < k.n; done++ {
-		e := w.until(1, func(e *store.Event) bool { return e.What == store.Done })[0]
+		e := w.Until(1, func(e *store.Event) bool { return e.What == store.Done })[0]
 		if e.Outcome != kv.OK || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Errorf("%+v (%s)", e, e.Text)
 			return
@@ -149,7 +149,7 @@ func TestLiveMutexKeepsTransactionsApart(t *testing.T) {
 		if requests[i] <= ours*5 {
 			t.Errorf("locker %d: %d requests: nobody waited", i, requests[i])
 		}
-		c := k.w.c.(*codec)
+		c := k.w.Codec.(*codec)
 		if n := len(c.waits.watchers); n != 0 || c.stm.open != 0 || c.stm.left != 0 {
 			t.Errorf("locker %d: %d watchers are left, %d transactions open, %d being left", i, n, c.stm.open, c.stm.left)
 		}
@@ -193,35 +193,32 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := newLocker(t, l, kv.LockClient, 3, 3, 1)
-	w, c := k.w, k.w.c.(*codec)
-	for w.c.Room() == 0 {
-		if _, err := w.turn(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w, c := k.w, k.w.Codec.(*codec)
+	w.Ready()
 	for i, session := range k.sessions {
-		w.c.Submit(&store.Op{Tag: uint32(i), Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: session, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}})
+		w.Codec.Submit(&store.Op{Tag: uint32(i), Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: session, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}})
 	}
+	var ended []store.Event
 	turnUntil := func(done func() bool) {
 		t.Helper()
 		for !done() {
-			events, err := w.turn()
+			events, err := w.Turn(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.rest = append(w.rest, events...)
+			ended = append(ended, events...)
 		}
 	}
 	turnUntil(func() bool { return len(c.waits.watchers) == 3 })
-	if len(w.rest) != 0 {
-		t.Fatalf("%+v", w.rest)
+	if len(ended) != 0 {
+		t.Fatalf("%+v", ended)
 	}
 	// One gives up, and its key goes; the two others do not get the lock by that.
-	w.c.Cancel(1)
+	w.Codec.Cancel(1)
 	turnUntil(func() bool { return c.stm.left == 0 })
 	r, err := l.client.Get(patient(t), lockedBy+"/", clientv3.WithPrefix())
-	if err != nil || r.Count != 3 || len(w.rest) != 0 {
-		t.Fatalf("%v, %v, %+v", r, err, w.rest)
+	if err != nil || r.Count != 3 || len(ended) != 0 {
+		t.Fatalf("%v, %v, %+v", r, err, ended)
 	}
 	for _, e := range r.Kvs[1:] {
 		if string(e.Key) != lockedBy+"/"+strconv.FormatInt(e.Lease, 16) || len(e.Value) != 0 {
@@ -231,13 +228,12 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	if err := m.Unlock(patient(t)); err != nil {
 		t.Fatal(err)
 	}
-	turnUntil(func() bool { return len(w.rest) == 2 })
-	for _, e := range w.rest {
+	turnUntil(func() bool { return len(ended) == 2 })
+	for _, e := range ended {
 		if e.Outcome != kv.OK {
 			t.Errorf("%+v (%s)", e, e.Text)
 		}
 	}
-	w.rest = nil
 	// Without anybody before it a transaction takes five requests: the lock, a
 	// read, the commit, and the lock's return.
 	e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: k.sessions[0], Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}})
@@ -251,7 +247,7 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 func TestLiveMutexWithoutALease(t *testing.T) {
 	l := startLive(t, nil, false)
 	k := newLocker(t, l, kv.LockClient, 2, 0, 1)
-	w, c := k.w, k.w.c.(*codec)
+	w, c := k.w, k.w.Codec.(*codec)
 	op := store.Op{Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}}
 	op.STM.Lease = 12345
 	if e := w.want(kv.BadRequest, op); string(e.Text) != "etcdserver: requested lease not found" {
@@ -266,9 +262,9 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	op.Tag, op.STM.Lease = 77, k.sessions[0]
-	w.c.Submit(&op)
+	w.Codec.Submit(&op)
 	for len(c.waits.watchers) == 0 {
-		if _, err := w.turn(); err != nil {
+		if _, err := w.Turn(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -278,7 +274,7 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 	if err := m.Unlock(patient(t)); err != nil {
 		t.Fatal(err)
 	}
-	e := w.until(1, func(e *store.Event) bool { return e.Tag == 77 })[0]
+	e := w.Until(1, func(e *store.Event) bool { return e.Tag == 77 })[0]
 	if e.Outcome != kv.BadRequest || len(e.Text) == 0 {
 		t.Errorf("%+v (%s)", e, e.Text)
 	}

@@ -81,7 +81,7 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 			}
 		})
 	}
-	if n := len(w.c.(*codec).scans.table); n != 1 {
+	if n := len(w.Codec.(*codec).scans.table); n != 1 {
 		t.Errorf("%d places were used for one range at a time", n)
 	}
 }
@@ -115,11 +115,11 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, "v")
 	w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte(manyKey(0))})
-	c := w.c.(*codec)
-	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 100, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}})
+	c := w.Codec.(*codec)
+	w.Codec.Submit(&store.Op{Kind: kv.Range, Tag: 100, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}})
 	turn := func() []store.Event {
 		t.Helper()
-		events, err := w.turn()
+		events, err := w.Turn(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	// A revision that is compacted between two pages ends the range with a sentence.
-	w.c.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}})
+	w.Codec.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}})
 	for c.scans.table[0].pages < 2 {
 		turn()
 	}
@@ -172,24 +172,24 @@ func TestLiveRangesTogether(t *testing.T) {
 	const n = 12
 	for round := range 2 {
 		for i := range uint32(n) {
-			w.c.Submit(&store.Op{
+			w.Codec.Submit(&store.Op{
 				Kind: kv.Range, Tag: 200 + i, Key: []byte(manyKey(int(i))), Range: &store.RangeOp{End: []byte("many0"), Streamed: i%2 == 0, PageSize: 800},
 			})
 		}
-		if _, err := w.turn(); err != nil {
+		if _, err := w.Turn(nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, tag := range []uint32{203, 206} {
-			w.c.Cancel(tag)
+			w.Codec.Cancel(tag)
 		}
-		for _, e := range w.until(n-2, func(e *store.Event) bool { return e.What == store.Done }) {
+		for _, e := range w.Until(n-2, func(e *store.Event) bool { return e.What == store.Done }) {
 			i := int(e.Tag - 200)
 			if e.Outcome != kv.OK || e.Count != int64(manyKeys-i) || string(e.Key) != manyKey(i) || i == 3 || i == 6 {
 				t.Fatalf("round %d: %+v (%s)", round, e, e.Text)
 			}
 		}
 	}
-	if left := w.c.Lost(nil); len(left) != 0 {
+	if left := w.Codec.Lost(nil); len(left) != 0 {
 		t.Errorf("still open: %+v", left)
 	}
 }

@@ -61,20 +61,21 @@ func TestLivePlainToTLS(t *testing.T) {
 	l := startLive(t, files, false)
 	a := store.Access{Endpoints: []string{l.endpoint}}
 	w := dialWire(t, a, newCodecs(a))
-	out := w.c.Out()
-	n, err := w.conn.Write(out)
-	w.c.Wrote(n)
+	out := w.Codec.Out()
+	n, err := w.Conn.Write(out)
+	w.Codec.Wrote(n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err = w.conn.Read(w.buf); err != nil {
+	buf := make([]byte, 64<<10)
+	if n, err = w.Conn.Read(buf); err != nil {
 		return // closed without a word
 	}
-	if _, err = w.c.Feed(w.buf[:n], nil); err == nil || w.c.Room() != 0 {
-		t.Fatalf("the server said %q, and that was taken", w.buf[:n])
+	if _, err = w.Codec.Feed(buf[:n], nil); err == nil || w.Codec.Room() != 0 {
+		t.Fatalf("the server said %q, and that was taken", buf[:n])
 	}
 	if !strings.Contains(err.Error(), "is this an etcd client port?") && !strings.Contains(err.Error(), "TLS") {
-		t.Errorf("the server said %q: %v", w.buf[:n], err)
+		t.Errorf("the server said %q: %v", buf[:n], err)
 	}
 }
 
@@ -111,10 +112,10 @@ func TestLiveAuthentication(t *testing.T) {
 	second.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 
 	// Renewed in time, and both go on.
-	old := first.c.(*codec).login.token
-	first.c.Tick(renewAfter)
-	for first.c.(*codec).login.token == old {
-		if _, err := first.turn(); err != nil {
+	old := first.Codec.(*codec).login.token
+	first.Codec.Tick(renewAfter)
+	for first.Codec.(*codec).login.token == old {
+		if _, err := first.Turn(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,10 +153,10 @@ func TestLiveWrongPassword(t *testing.T) {
 	a := store.Access{Endpoints: []string{l.endpoint}, User: "root", Password: "wrong"}
 	w := dialWire(t, a, newCodecs(a))
 	for {
-		if w.c.Room() > 0 {
+		if w.Codec.Room() > 0 {
 			t.Fatal("room with a wrong password")
 		}
-		if _, err := w.turn(); err != nil {
+		if _, err := w.Turn(nil); err != nil {
 			if want := "etcd refused user root: authentication failed, invalid user ID or password"; err.Error() != want {
 				t.Errorf("error %v", err)
 			}

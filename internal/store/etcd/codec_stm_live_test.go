@@ -96,18 +96,14 @@ func distinct(r *rand.Rand) (from, to int) {
 }
 
 // transfers runs n transactions, some at once, on one connection.
-func (w *wireConn) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uint32) {
+func (w *wire) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uint32) {
 	r := rand.New(rand.NewPCG(2, 3))
-	for w.c.Room() == 0 {
-		if _, err := w.turn(); err != nil {
-			w.t.Fatal(err)
-		}
-	}
+	w.Ready()
 	begun := 0
 	begin := func() {
 		from, to := distinct(r)
 		begun++
-		w.c.Submit(&store.Op{
+		w.Codec.Submit(&store.Op{
 			Tag: uint32(begun), Kind: kv.STM, STM: &store.STMOp{Isolation: iso, Edit: edit, Pairs: []store.Pair{
 				{Key: []byte(account(from)), Value: []byte("-7")}, {Key: []byte(account(to)), Value: []byte("7")},
 			}},
@@ -117,7 +113,7 @@ func (w *wireConn) transfers(iso kv.Isolation, atOnce, n int) (retries, requests
 		begin()
 	}
 	for range n {
-		e := w.until(1, func(e *store.Event) bool { return e.What == store.Done })[0]
+		e := w.Until(1, func(e *store.Event) bool { return e.What == store.Done })[0]
 		if e.Outcome != kv.OK || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Fatalf("%+v (%s)", e, e.Text)
 		}

@@ -136,28 +136,21 @@ func putCompare(b, key []byte, result byte, revision int64) []byte {
 // commit. After a conflict the responses are what the keys have now.
 func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) {
 	c.extra = aside{}
-	var part []byte
-	var v uint64
-	for i := 0; i < len(b); {
-		ok := true
-		switch b[i] {
+	f := fields{b: b}
+	for f.next() {
+		switch f.tag {
 		case 1<<3 | pbBytes:
-			if part, i = getBytes(b, i+1); i > 0 {
-				e.Revision, ok = c.parseHeader(part, e)
-			}
+			f.must(c.parseHeader(f.v, e))
 		case 2<<3 | pbVarint:
-			v, i = getVarint(b, i+1)
-			c.extra.succeeded = v != 0
+			c.extra.succeeded = f.n != 0
 		case 3<<3 | pbBytes:
-			if part, i = getBytes(b, i+1); i > 0 && len(part) > 0 && part[0] == 2<<3|pbBytes {
+			if len(f.v) > 0 && f.v[0] == 2<<3|pbBytes {
 				c.extra.puts++
 			}
-		default:
-			i = skipField(b, i)
 		}
-		if !ok || i < 0 {
-			return false, false
-		}
+	}
+	if e.Revision = c.extra.revision; !f.ok() {
+		return false, false
 	}
 	if c.extra.succeeded || t.iso < kv.Serializable {
 		return c.extra.succeeded, true
@@ -193,24 +186,18 @@ func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 // parseReread reads the responses, one for each pair.
 func (c *codec) parseReread(t *stm, b []byte) bool {
 	n := 0
-	for i := 0; i < len(b); {
-		if b[i] != 3<<3|pbBytes {
-			if i = skipField(b, i); i < 0 {
-				return false
-			}
+	f := fields{b: b}
+	for f.next() {
+		if f.tag != 3<<3|pbBytes {
 			continue
-		}
-		var part []byte
-		if part, i = getBytes(b, i+1); i < 0 {
-			return false
 		}
 		var found store.Event
 		c.extra.revision = 0
-		if n == len(t.pairs) || !c.parseResponseOp(part, &found) {
+		if n == len(t.pairs) || !c.parseResponseOp(f.v, &found) {
 			return false
 		}
 		t.pairs[n].take(&found, c.extra.revision, t.edit != nil)
 		n++
 	}
-	return n == len(t.pairs)
+	return f.ok() && n == len(t.pairs)
 }

@@ -227,7 +227,8 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 		}
 	}
 	if len(to) == from { // who has events knows all from them
-		m.revision, ok = c.parseHeader(header, &m.header)
+		ok = c.parseHeader(header, &m.header)
+		m.revision = c.extra.revision
 		return to, ok
 	}
 	return to, true
@@ -236,46 +237,19 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 // parseWatchEvent reads an Event{type: 1, kv: 2, prev_kv: 3}. A deleted key's
 // version is 0.
 func parseWatchEvent(b []byte, e *store.Event) bool {
-	var part []byte
 	for i := 0; i < len(b); {
-		ok := true
-		if b[i] == 2<<3|pbBytes {
-			if part, i = getBytes(b, i+1); i > 0 {
-				ok = parseVersioned(part, e)
+		if b[i] != 2<<3|pbBytes {
+			if i = skipField(b, i); i < 0 {
+				return false
 			}
-		} else {
-			i = skipField(b, i)
+			continue
 		}
-		if !ok || i < 0 {
+		var part []byte
+		if part, i = getBytes(b, i+1); i < 0 || !parseKV(part, e) {
 			return false
 		}
 	}
 	return len(e.Key) > 0
-}
-
-// parseVersioned reads a KeyValue{key: 1, mod_revision: 3, version: 4, value: 5}.
-func parseVersioned(b []byte, e *store.Event) bool {
-	i := 0
-	for i >= 0 && i < len(b) {
-		var v uint64
-		switch b[i] {
-		case 1<<3 | pbBytes:
-			e.Key, i = getBytes(b, i+1)
-		case 5<<3 | pbBytes:
-			e.Value, i = getBytes(b, i+1)
-		case 3<<3 | pbVarint:
-			v, i = getVarint(b, i+1)
-			e.Revision = int64(v)
-		case 4<<3 | pbVarint:
-			v, i = getVarint(b, i+1)
-			e.Version = int64(v)
-		case 2<<3 | pbVarint, 6<<3 | pbVarint: // create_revision, lease
-			_, i = getVarint(b, i+1)
-		default:
-			i = skipField(b, i)
-		}
-	}
-	return i >= 0
 }
 
 // outcome is how a watcher ended that the server cancelled.

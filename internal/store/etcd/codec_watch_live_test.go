@@ -13,49 +13,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// until turns the connection until n events that match have come, and returns
-// copies of them. The others stay for a later call.
-func (w *wireConn) until(n int, match func(*store.Event) bool) (found []store.Event) {
-	w.t.Helper()
-	for {
-		rest := w.rest[:0]
-		for _, e := range w.rest {
-			if len(found) < n && match(&e) {
-				found = append(found, e)
-			} else {
-				rest = append(rest, e)
-			}
-		}
-		if w.rest = rest; len(found) == n {
-			return found
-		}
-		events, err := w.turn()
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, e := range events {
-			e.Key, e.Value, e.Text = bytes.Clone(e.Key), bytes.Clone(e.Value), bytes.Clone(e.Text)
-			w.rest = append(w.rest, e)
-		}
-	}
-}
-
 func isNotify(e *store.Event) bool { return e.What == store.Notify }
 
 // subscribe creates watchers and waits until the server has.
-func (w *wireConn) subscribe(ops ...store.Op) []store.Event {
+func (w *wire) subscribe(ops ...store.Op) []store.Event {
 	w.t.Helper()
-	for w.c.Room() == 0 {
-		if _, err := w.turn(); err != nil {
-			w.t.Fatal(err)
-		}
-	}
+	w.Ready()
 	for i := range ops {
-		w.tag++
-		ops[i].Kind, ops[i].Tag = kv.Watch, w.tag
-		w.c.Submit(&ops[i])
+		ops[i].Kind, ops[i].Tag = kv.Watch, w.NextTag()
+		w.Codec.Submit(&ops[i])
 	}
-	created := w.until(len(ops), func(e *store.Event) bool { return e.What == store.Done })
+	created := w.Until(len(ops), func(e *store.Event) bool { return e.What == store.Done })
 	for _, e := range created { // each stream in its own order
 		if i := e.Tag - ops[0].Tag; e.Outcome != kv.OK || e.Watcher != ops[i].Watch.Watcher || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Fatalf("creating watcher %d: %+v (%s)", ops[i].Watch.Watcher, e, e.Text)
@@ -64,7 +32,7 @@ func (w *wireConn) subscribe(ops ...store.Op) []store.Event {
 	return created
 }
 
-func dialLive(t *testing.T) (*live, *wireConn) {
+func dialLive(t *testing.T) (*live, *wire) {
 	t.Helper()
 	l := startLive(t, nil, false)
 	a := store.Access{Endpoints: []string{l.endpoint}}
@@ -87,7 +55,7 @@ func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 		}
 	}
 	w.subscribe(store.Op{Key: []byte("k"), Watch: &store.WatchOp{End: []byte("l"), Watcher: 7, Start: first}})
-	ours := w.until(n, isNotify)
+	ours := w.Until(n, isNotify)
 	for i := 0; i < n; {
 		for _, ev := range (<-theirs).Events {
 			o := ours[i]
@@ -112,14 +80,14 @@ func TestLiveWatchOfCompactedRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.subscribe(store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 1, Start: 2}}, store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 2}})
-	e := w.until(1, func(e *store.Event) bool { return e.What == store.Ended })[0]
+	e := w.Until(1, func(e *store.Event) bool { return e.What == store.Ended })[0]
 	if e.Watcher != 1 || e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), fmt.Sprintf("compacted, up to revision %d", last)) {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
 	if _, err := l.client.Put(patient(t), "k", "v"); err != nil {
 		t.Fatal(err)
 	}
-	if e := w.until(1, isNotify)[0]; e.Watcher != 2 || e.Version != 11 {
+	if e := w.Until(1, isNotify)[0]; e.Watcher != 2 || e.Version != 11 {
 		t.Fatalf("%+v", e)
 	}
 }
@@ -142,7 +110,7 @@ func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
 		}
 	}
 	seen := make([]int64, watchers)
-	for _, e := range w.until(watchers*puts, isNotify) {
+	for _, e := range w.Until(watchers*puts, isNotify) {
 		if want := fmt.Sprintf("k%d", e.Watcher%keys); string(e.Key) != want || e.Version != seen[e.Watcher]+1 {
 			t.Fatalf("watcher %d after version %d: %+v", e.Watcher, seen[e.Watcher], e)
 		}

@@ -18,11 +18,6 @@ const Name = "etcd"
 // Store is etcd, as the rest of the program sees it.
 type Store struct{}
 
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Embedded = (*Store)(nil)
-)
-
 // New returns etcd.
 func New() *Store { return &Store{} }
 
@@ -79,12 +74,7 @@ func (*Store) Capabilities() kv.Capabilities {
 
 // DecodeSettings implements store.Store; the result is a *Settings.
 func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
-	return store.DecodeSettings(decode, (*Settings).check)
-}
-
-// settings takes what a LaunchSpec carries; nil is the defaults.
-func settings(v any) (*Settings, error) {
-	return store.SettingsOf(v, "etcd's settings", (*Settings).check)
+	return store.DecodeSettings[Settings](decode)
 }
 
 // Codecs implements store.Store.
@@ -93,4 +83,25 @@ func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
 // Server implements store.Store.
 func (*Store) Server(asked string) (store.ServerSource, error) {
 	return store.BuiltInServer(Name, version.Version, asked)
+}
+
+// Metrics implements store.Metered: members serve Prometheus's format at their
+// client URLs.
+func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
+	return []store.MetricSource{{URL: a.URL(endpoint) + "/metrics", Names: metricNames()}}
+}
+
+// metricNames is what etcd calls the shared metrics, since 3.1 (see
+// https://etcd.io/docs/latest/metrics).
+func metricNames() []store.MetricName {
+	return []store.MetricName{
+		{Metric: store.FsyncSeconds, Name: "etcd_disk_wal_fsync_duration_seconds"},
+		{Metric: store.CommitSeconds, Name: "etcd_disk_backend_commit_duration_seconds"},
+		{Metric: store.PeerRoundTripSeconds, Name: "etcd_network_peer_round_trip_time_seconds"},
+		{Metric: store.CPUSeconds, Name: "process_cpu_seconds_total"},
+		{Metric: store.Processors, Name: "go_sched_gomaxprocs_threads"},
+		{Metric: store.ResidentBytes, Name: "process_resident_memory_bytes"},
+		{Metric: store.LeaderChanges, Name: "etcd_server_leader_changes_seen_total"},
+		{Metric: store.DatabaseBytes, Name: "etcd_mvcc_db_total_size_in_bytes"},
+	}
 }

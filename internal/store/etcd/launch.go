@@ -2,10 +2,10 @@ package etcd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,17 +20,34 @@ const startTimeout = 60 * time.Second
 // the arguments `member etcd --config FILE`; with Exec it is that binary with
 // etcd's ordinary flags.
 func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
-	s, err := settings(spec.Settings)
+	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
 		return store.Launch{}, err
 	}
-	if err := checkSpec(spec); err != nil {
+	if spec.Exec == "" && spec.Self == "" {
+		return store.Launch{}, errors.New("the embedded etcd needs the path of our own binary")
+	}
+	l, err := LaunchMembers(spec, s.options())
+	if s.QuotaBackendBytes == 0 {
+		l.Notes = slices.Insert(l.Notes, 0, fmt.Sprintf("quota-backend-bytes is %d GiB instead of etcd's default of 2 GiB", DefaultQuota>>30))
+	}
+	return l, err
+}
+
+// LaunchMembers is a Launch of etcd, of any version, with options that were
+// checked. They have the names of etcd's flags.
+func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch, error) {
+	if err := spec.Check("etcd"); err != nil {
 		return store.Launch{}, err
 	}
-	l := store.Launch{StartTimeout: startTimeout, Synced: !s.UnsafeNoFsync, Notes: notes(s)}
-	for _, place := range spec.Members {
-		p, err := process(spec, place, s)
-		if err != nil {
+	l := store.Launch{StartTimeout: startTimeout, Synced: true}
+	if slices.Contains(options, store.Setting{Name: "unsafe-no-fsync", Value: true}) {
+		l.Synced = false
+		l.Notes = append(l.Notes, "unsafe-no-fsync is set: writes are acknowledged before they are on disk")
+	}
+	for _, m := range spec.Members {
+		p := m.Process(spec.Exec)
+		if err := configure(&p, spec.Self, append(memberOptions(spec, m, p.DataDir), options...)); err != nil {
 			return store.Launch{}, err
 		}
 		l.Processes = append(l.Processes, p)
@@ -38,93 +55,48 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	return l, nil
 }
 
-func checkSpec(spec store.LaunchSpec) error {
-	if len(spec.Members) == 0 {
-		return fmt.Errorf("an etcd cluster needs at least one member")
-	}
-	if spec.Exec == "" && spec.Self == "" {
-		return fmt.Errorf("the embedded etcd needs the path of our own binary")
-	}
-	for _, m := range spec.Members {
-		if len(m.Ports) < 2 {
-			return fmt.Errorf("etcd member %s needs two ports, for clients and for peers", m.Name)
+// configure gives a process its options: as flags, or as the configuration file
+// of our own binary, self, if it has no other.
+func configure(p *store.Process, self string, options []store.Setting) error {
+	if p.Path != "" {
+		for _, o := range options {
+			p.Args = append(p.Args, fmt.Sprintf("--%s=%v", o.Name, o.Value))
 		}
-		if !filepath.IsAbs(m.Dir) {
-			return fmt.Errorf("the folder of etcd member %s, %s, is not an absolute path", m.Name, m.Dir)
-		}
-	}
-	return nil
-}
-
-func notes(s *Settings) []string {
-	var out []string
-	if s.QuotaBackendBytes == 0 {
-		out = append(out, fmt.Sprintf("quota-backend-bytes is %d GiB instead of etcd's default of 2 GiB", DefaultQuota>>30))
-	}
-	if s.UnsafeNoFsync {
-		out = append(out, "unsafe-no-fsync is set: writes are acknowledged before they are on disk")
-	}
-	return out
-}
-
-func clientAddress(m store.MemberPlace) string {
-	return net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[0]))
-}
-
-func peerURL(m store.MemberPlace) string {
-	return "http://" + net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[1]))
-}
-
-func process(spec store.LaunchSpec, m store.MemberPlace, s *Settings) (store.Process, error) {
-	p := store.Process{
-		Name:     m.Name,
-		Endpoint: clientAddress(m),
-		Path:     spec.Exec,
-		Dir:      m.Dir,
-		DataDir:  filepath.Join(m.Dir, "data"),
-		LogFile:  filepath.Join(m.Dir, m.Name+".log"),
-	}
-	opts := append(memberOptions(spec, m, p.DataDir), s.options()...)
-	if spec.Exec != "" {
-		for _, o := range opts {
-			p.Args = append(p.Args, o.flag())
-		}
-		return p, nil
+		return nil
 	}
 	// The configuration file is etcd's own format, in which JSON is YAML and
 	// durations are nanoseconds, as encoding/json writes them.
-	config := make(map[string]any, len(opts))
-	for _, o := range opts {
-		config[o.name] = o.value
+	config := make(map[string]any, len(options))
+	for _, o := range options {
+		config[o.Name] = o.Value
 	}
 	contents, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {
-		return p, fmt.Errorf("the configuration of etcd member %s cannot be written as JSON: %w", m.Name, err)
+		return fmt.Errorf("the configuration of etcd member %s cannot be written as JSON: %w", p.Name, err)
 	}
-	file := filepath.Join(m.Dir, "etcd.json")
-	p.Path = spec.Self
-	p.Args = []string{"member", Name, "--config", file}
+	file := filepath.Join(p.Dir, "etcd.json")
+	p.Path, p.Args = self, []string{"member", Name, "--config", file}
 	p.Files = map[string][]byte{file: append(contents, '\n')}
-	return p, nil
+	return nil
 }
 
 // memberOptions are those that make a member one of this cluster.
-func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) []option {
+func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) []store.Setting {
 	peers := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
-		peers[i] = other.Name + "=" + peerURL(other)
+		peers[i] = other.Name + "=http://" + other.Address(1)
 	}
-	client, peer := "http://"+clientAddress(m), peerURL(m)
-	return []option{
-		{"name", m.Name},
-		{"data-dir", dataDir},
-		{"listen-client-urls", client},
-		{"advertise-client-urls", client},
-		{"listen-peer-urls", peer},
-		{"initial-advertise-peer-urls", peer},
-		{"initial-cluster", strings.Join(peers, ",")},
-		{"initial-cluster-token", spec.Cluster},
-		{"initial-cluster-state", "new"},
-		{"logger", "zap"},
+	client, peer := "http://"+m.Address(0), "http://"+m.Address(1)
+	return []store.Setting{
+		{Name: "name", Value: m.Name},
+		{Name: "data-dir", Value: dataDir},
+		{Name: "listen-client-urls", Value: client},
+		{Name: "advertise-client-urls", Value: client},
+		{Name: "listen-peer-urls", Value: peer},
+		{Name: "initial-advertise-peer-urls", Value: peer},
+		{Name: "initial-cluster", Value: strings.Join(peers, ",")},
+		{Name: "initial-cluster-token", Value: spec.Cluster},
+		{Name: "initial-cluster-state", Value: "new"},
+		{Name: "logger", Value: "zap"},
 	}
 }

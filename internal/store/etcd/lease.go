@@ -10,11 +10,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-var _ store.Leaser = (*admin)(nil)
 
 // leasesAtOnce is how many leases are granted or revoked at the same time: a
 // member writes what comes together with one sync of its log.

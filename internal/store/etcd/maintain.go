@@ -8,29 +8,22 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Compact implements store.Maintainer.
 func (a *admin) Compact(ctx context.Context) (int64, error) {
-	c, err := a.connected(ctx)
-	if err != nil {
-		return 0, err
-	}
-	r, err := c.Get(ctx, "\x00", clientv3.WithCountOnly())
-	if err != nil {
-		return 0, fmt.Errorf("etcd's present revision cannot be read: %s", reason(ctx, err))
-	}
-	revision := r.Header.GetRevision()
-	// What was compacted so far already is as it was asked for.
-	if _, err := c.Compact(ctx, revision, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
-		return 0, fmt.Errorf("etcd does not compact to revision %d: %s", revision, reason(ctx, err))
-	}
-	return revision, nil
+	return a.compact(ctx, 0, clientv3.WithCompactPhysical())
 }
 
 // CompactBehind implements store.Maintainer. It does not wait until the space is
 // free, because a load runs beside it.
 func (a *admin) CompactBehind(ctx context.Context, behind int64) (int64, error) {
+	return a.compact(ctx, behind)
+}
+
+func (a *admin) compact(ctx context.Context, behind int64, how ...clientv3.CompactOption) (int64, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
 		return 0, err
@@ -43,7 +36,8 @@ func (a *admin) CompactBehind(ctx context.Context, behind int64) (int64, error) 
 	if revision <= 0 {
 		return 0, nil
 	}
-	if _, err := c.Compact(ctx, revision); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+	// What was compacted so far already is as it was asked for.
+	if _, err := c.Compact(ctx, revision, how...); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return 0, fmt.Errorf("etcd does not compact to revision %d: %s", revision, reason(ctx, err))
 	}
 	return revision, nil
@@ -57,7 +51,7 @@ func (a *admin) Defragment(ctx context.Context) error {
 		return err
 	}
 	for _, e := range a.access.Endpoints {
-		if _, err := c.Defragment(ctx, a.url(e)); err != nil {
+		if _, err := c.Defragment(ctx, a.access.URL(e)); err != nil {
 			return fmt.Errorf("%s does not defragment: %s", e, reason(ctx, err))
 		}
 	}
@@ -105,6 +99,43 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 		return 0, fmt.Errorf("etcd does not remove the keys that begin with %q: %s", prefix, reason(ctx, err))
 	}
 	return r.Deleted, nil
+}
+
+// Hash implements store.Hasher with the maintenance service's HashKV: the hash
+// is of all keys and values up to a revision, so that all members are asked for
+// the same one.
+func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		revision int64 // that of the first answer; 0 is the member's present one
+		all      []store.MemberHash
+	)
+	for _, e := range a.access.Endpoints {
+		r, err := a.hashOf(ctx, c, e, revision)
+		if err != nil {
+			return nil, err
+		}
+		if revision == 0 {
+			revision = r.Header.GetRevision()
+		}
+		all = append(all, store.MemberHash{Endpoint: e, Hash: uint64(r.Hash), Revision: revision, Compacted: r.CompactRevision})
+	}
+	return all, nil
+}
+
+// hashOf asks one endpoint.
+func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string, revision int64) (*clientv3.HashKVResponse, error) {
+	r, err := c.HashKV(ctx, a.access.URL(endpoint), revision)
+	switch {
+	case errors.Is(err, rpctypes.ErrFutureRev):
+		return nil, fmt.Errorf("%s has not come to revision %d: %w", endpoint, revision, store.ErrBehind)
+	case err != nil:
+		return nil, fmt.Errorf("%s does not tell the hash of its keys and values: %s", endpoint, reason(ctx, err))
+	}
+	return r, nil
 }
 
 // maxReason bounds what a server's error may say, in bytes.

@@ -34,11 +34,7 @@ func TestLiveOlderEtcd(t *testing.T) {
 		},
 	})
 	w := storetest.Dial(t, etcd.New(), store.Access{Endpoints: c.Endpoints})
-	for w.Codec.Room() == 0 {
-		if _, err := w.Turn(nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.Ready()
 	const keys = 25
 	for i := range keys {
 		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "k%02d", i), Value: []byte("v")})

@@ -99,3 +99,63 @@ func skipField(b []byte, i int) (next int) {
 	}
 	return i + n
 }
+
+// fields goes through the fields of a message, with their bytes in place:
+//
+//	for f := (fields{b: b}); f.next(); {
+//		switch f.tag { ... }
+//	}
+type fields struct {
+	b   []byte
+	i   int    // where the next one begins; -1: the message is malformed
+	tag byte   // of the field; 0 for one that is passed over
+	n   uint64 // a pbVarint's
+	v   []byte // a pbBytes'
+}
+
+// next goes to the next field. It returns false at the message's end, and where
+// it is malformed.
+func (f *fields) next() bool {
+	b, i := f.b, f.i
+	if uint(i) >= uint(len(b)) { // or -1
+		return false
+	}
+	tag := b[i]
+	i++
+	form := tag & 0x87
+	if tag < 1<<3 {
+		form = 0xff // no field has the number 0
+	}
+	switch f.tag = tag; form {
+	case pbVarint:
+		if i < len(b) && b[i] < 0x80 { // nearly always
+			f.n, f.i = uint64(b[i]), i+1
+			return true
+		}
+		f.n, f.i = getVarint(b, i)
+	case pbBytes:
+		if i < len(b) && b[i] < 0x80 { // nearly always
+			end := i + 1 + int(b[i])
+			if end > len(b) {
+				f.i = -1
+				return false
+			}
+			f.v, f.i = b[i+1:end:end], end
+			return true
+		}
+		f.v, f.i = getBytes(b, i)
+	default:
+		f.tag, f.i = 0, skipField(b, i-1)
+	}
+	return f.i >= 0
+}
+
+// must makes the message malformed if what a field holds is.
+func (f *fields) must(ok bool) {
+	if !ok {
+		f.i = -1
+	}
+}
+
+// ok reports whether all fields up to here were well formed.
+func (f *fields) ok() bool { return f.i >= 0 }

@@ -1,10 +1,12 @@
 package etcd
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // DefaultQuota is the space quota, in bytes, unless a scenario sets another:
@@ -65,24 +67,21 @@ const (
 	maxElection      = 50_000 // ms
 )
 
-// check returns the first thing wrong with the settings as one sentence.
-func (s *Settings) check() error {
-	for _, check := range []func() error{s.checkTiming, s.checkCompaction, s.checkChoices, s.checkSigns} {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+// Check implements store.Settings.
+func (s *Settings) Check() error {
+	return cmp.Or(
+		CheckTiming(s.HeartbeatInterval, s.ElectionTimeout),
+		s.checkCompaction(),
+		store.OneOf("etcd", "backend-bbolt-freelist-type", s.BackendFreelistType, "array", "map"),
+		CheckLogLevel(s.LogLevel),
+		store.CheckSigns("etcd", s),
+	)
 }
 
-func (s *Settings) checkTiming() error {
-	heartbeat, election := s.HeartbeatInterval, s.ElectionTimeout
-	if heartbeat == 0 {
-		heartbeat = defaultHeartbeat
-	}
-	if election == 0 {
-		election = defaultElection
-	}
+// CheckTiming checks an election timeout against a heartbeat interval, both in
+// milliseconds; 0 is etcd's default.
+func CheckTiming(heartbeat, election uint) error {
+	heartbeat, election = cmp.Or(heartbeat, defaultHeartbeat), cmp.Or(election, defaultElection)
 	switch {
 	case election > maxElection:
 		return fmt.Errorf("etcd's election-timeout is %d ms; it must be at most %d ms", election, maxElection)
@@ -90,6 +89,11 @@ func (s *Settings) checkTiming() error {
 		return fmt.Errorf("etcd's election-timeout (%d ms) must be at least five times its heartbeat-interval (%d ms)", election, heartbeat)
 	}
 	return nil
+}
+
+// CheckLogLevel checks the name of a level of etcd's log.
+func CheckLogLevel(level string) error {
+	return store.OneOf("etcd", "log-level", level, "debug", "info", "warn", "error")
 }
 
 func (s *Settings) checkCompaction() error {
@@ -111,100 +115,9 @@ func (s *Settings) checkCompaction() error {
 	return nil
 }
 
-func (s *Settings) checkChoices() error {
-	if err := oneOf("backend-bbolt-freelist-type", s.BackendFreelistType, "array", "map"); err != nil {
-		return err
-	}
-	return oneOf("log-level", s.LogLevel, "debug", "info", "warn", "error")
-}
-
-func oneOf(name, value string, choices ...string) error {
-	if value == "" {
-		return nil
-	}
-	for _, c := range choices {
-		if c == value {
-			return nil
-		}
-	}
-	return fmt.Errorf("etcd has no %s %q; choose one of %s", name, value, strings.Join(choices, ", "))
-}
-
-func (s *Settings) checkSigns() error {
-	for _, v := range []struct {
-		name  string
-		value int64
-	}{
-		{"quota-backend-bytes", s.QuotaBackendBytes},
-		{"compaction-batch-limit", int64(s.CompactionBatchLimit)},
-		{"compaction-sleep-interval", int64(s.CompactionSleepInterval)},
-		{"backend-batch-interval", int64(s.BackendBatchInterval)},
-		{"backend-batch-limit", int64(s.BackendBatchLimit)},
-	} {
-		if v.value < 0 {
-			return fmt.Errorf("etcd's %s must not be negative", v.name)
-		}
-	}
-	return nil
-}
-
-// option is one setting as etcd's flag and as a field of its configuration
-// file, which have the same name.
-type option struct {
-	name  string
-	value any
-}
-
-// flag is the option on a command line.
-func (o option) flag() string { return fmt.Sprintf("--%s=%v", o.name, o.value) }
-
-// options lists what is set.
-func (s *Settings) options() []option {
-	quota := s.QuotaBackendBytes
-	if quota == 0 {
-		quota = DefaultQuota
-	}
-	all := []option{
-		{"snapshot-count", s.SnapshotCount},
-		{"snapshot-catchup-entries", s.SnapshotCatchUpEntries},
-		{"quota-backend-bytes", quota},
-		{"heartbeat-interval", s.HeartbeatInterval},
-		{"election-timeout", s.ElectionTimeout},
-		{"unsafe-no-fsync", s.UnsafeNoFsync},
-		{"auto-compaction-mode", s.AutoCompactionMode},
-		{"auto-compaction-retention", s.AutoCompactionRetention},
-		{"compaction-batch-limit", s.CompactionBatchLimit},
-		{"compaction-sleep-interval", s.CompactionSleepInterval},
-		{"backend-batch-interval", s.BackendBatchInterval},
-		{"backend-batch-limit", s.BackendBatchLimit},
-		{"backend-bbolt-freelist-type", s.BackendFreelistType},
-		{"max-request-bytes", s.MaxRequestBytes},
-		{"max-txn-ops", s.MaxTxnOps},
-		{"max-concurrent-streams", s.MaxConcurrentStreams},
-		{"max-wals", s.MaxWALs},
-		{"log-level", s.LogLevel},
-	}
-	set := make([]option, 0, len(all)+1)
-	for _, o := range all {
-		if !isZero(o.value) {
-			set = append(set, o)
-		}
-	}
-	if s.PreVote != nil {
-		set = append(set, option{"pre-vote", *s.PreVote})
-	}
-	return set
-}
-
-func isZero(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return v == ""
-	case bool:
-		return !v
-	case time.Duration:
-		return v == 0
-	default:
-		return fmt.Sprint(v) == "0"
-	}
+// options lists what is set, with our default of the quota.
+func (s *Settings) options() []store.Setting {
+	with := *s
+	with.QuotaBackendBytes = cmp.Or(s.QuotaBackendBytes, DefaultQuota)
+	return store.Set(&with)
 }

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // strictly decodes as a scenario file is decoded.
@@ -36,11 +39,11 @@ backend-batch-interval: 50ms
 	}
 	var flags []string
 	for _, o := range s.options() {
-		flags = append(flags, o.flag())
+		flags = append(flags, fmt.Sprintf("%s=%v", o.Name, o.Value))
 	}
 	for _, want := range []string{
-		"--snapshot-count=50000", "--quota-backend-bytes=1073741824", "--pre-vote=false",
-		"--unsafe-no-fsync=true", "--auto-compaction-retention=5m", "--backend-batch-interval=50ms",
+		"snapshot-count=50000", "quota-backend-bytes=1073741824", "pre-vote=false",
+		"unsafe-no-fsync=true", "auto-compaction-retention=5m", "backend-batch-interval=50ms",
 	} {
 		if !slices.Contains(flags, want) {
 			t.Errorf("%s is not among %s", want, flags)
@@ -57,7 +60,7 @@ func TestDefaultSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts := v.(*Settings).options()
-	if len(opts) != 1 || opts[0].flag() != "--quota-backend-bytes=8589934592" {
+	if len(opts) != 1 || opts[0] != (store.Setting{Name: "quota-backend-bytes", Value: int64(DefaultQuota)}) {
 		t.Errorf("the defaults are %v", opts)
 	}
 }

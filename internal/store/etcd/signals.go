@@ -8,8 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var _ store.Signalling = (*Store)(nil)
-
 // Signal implements store.Signalling. etcd writes a JSON object a line, always
 // with the fields level, ts, logger (perhaps), caller, msg and then its own in
 // this order; durations are Go's. It is read without a JSON parser, since the

@@ -32,11 +32,6 @@ type Admin struct {
 	ready map[string]bool // proxies that have answered
 }
 
-var (
-	_ store.Admin     = (*Admin)(nil)
-	_ store.RoleAsker = (*Admin)(nil)
-)
-
 // errNobody says that no proxy listens at an endpoint.
 var errNobody = errors.New("nothing listens there")
 
@@ -45,9 +40,9 @@ var errNobody = errors.New("nothing listens there")
 func NewAdmin(name string, a store.Access, probe Probe) (*Admin, error) {
 	switch {
 	case a.TLS != nil:
-		return nil, errors.New(NoFeatures(name)[kv.TLS])
+		return nil, errors.New(noTLS(name))
 	case a.User != "" || a.Password != "":
-		return nil, errors.New(NoFeatures(name)[kv.Users])
+		return nil, errors.New(noUsers(name))
 	case len(a.Endpoints) == 0:
 		return nil, fmt.Errorf("no %s endpoint was given", name)
 	}

@@ -22,12 +22,6 @@ type admin struct {
 	client  *http.Client
 }
 
-var (
-	_ store.Admin         = (*admin)(nil)
-	_ store.PrefixDeleter = (*admin)(nil)
-	_ store.RoleAsker     = (*admin)(nil)
-)
-
 // Admin implements store.Store.
 func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {

@@ -12,33 +12,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// call asks one endpoint and decodes the answer, if into is not nil.
+// call asks one endpoint. The answer is decoded as JSON into what into points to,
+// read by it if it is a func(io.Reader) error, or passed over if it is nil.
 func (a *admin) call(ctx context.Context, method, endpoint, target string, into any) (http.Header, error) {
-	return a.callRead(ctx, method, endpoint, target, decoded(target, into))
-}
-
-// decoded reads an answer for call.
-func decoded(target string, into any) func(io.Reader) error {
-	return func(body io.Reader) error {
-		text, err := io.ReadAll(body)
-		if err == nil && into != nil && json.Unmarshal(text, into) != nil {
-			err = fmt.Errorf("the answer to %s is not what etcd answers", target)
-		}
-		return err
-	}
-}
-
-// callRead asks one endpoint and has the answer read.
-func (a *admin) callRead(ctx context.Context, method, endpoint, target string, read func(io.Reader) error) (http.Header, error) {
-	scheme := "http://"
-	if a.access.TLS != nil {
-		scheme = "https://"
-	}
 	var body io.Reader
 	if method == http.MethodPost {
 		body = strings.NewReader("{}")
 	}
-	req, err := http.NewRequestWithContext(ctx, method, scheme+endpoint+target, body)
+	req, err := http.NewRequestWithContext(ctx, method, a.access.URL(endpoint)+target, body)
 	if err != nil {
 		return nil, fmt.Errorf("%s%s is no place to ask: %w", endpoint, target, err)
 	}
@@ -51,10 +32,16 @@ func (a *admin) callRead(ctx context.Context, method, endpoint, target string, r
 	}
 	defer func() { _ = r.Body.Close() }()
 	var text []byte
-	if r.StatusCode < 300 {
-		err = read(r.Body)
-	} else {
+	read, reads := into.(func(io.Reader) error)
+	switch {
+	case r.StatusCode >= 300:
 		text, err = io.ReadAll(io.LimitReader(r.Body, maxError))
+	case reads:
+		err = read(r.Body)
+	default:
+		if text, err = io.ReadAll(r.Body); err == nil && into != nil && json.Unmarshal(text, into) != nil {
+			err = fmt.Errorf("the answer to %s is not what etcd answers", target)
+		}
 	}
 	switch {
 	case err != nil:
@@ -94,17 +81,12 @@ func statusError(status int, body []byte) error {
 	return &apiStatus{status, 0, fmt.Sprintf("HTTP status %d", status)}
 }
 
-// any asks the endpoints until one answers.
+// any asks the endpoints until one answers; into is as for call.
 func (a *admin) any(ctx context.Context, method, target string, into any) error {
-	return a.anyRead(ctx, method, target, decoded(target, into))
-}
-
-// anyRead is any with an answer that is read as callRead does it.
-func (a *admin) anyRead(ctx context.Context, method, target string, read func(io.Reader) error) error {
 	var errs []string
 	for _, e := range a.access.Endpoints {
 		limited, cancel := context.WithTimeout(ctx, a.timeout)
-		_, err := a.callRead(limited, method, e, target, read)
+		_, err := a.call(limited, method, e, target, into)
 		cancel()
 		var answered *apiStatus
 		if err == nil || errors.As(err, &answered) {

@@ -18,7 +18,6 @@ type codec struct {
 
 	// The operation in flight.
 	redirected bool   // one hop is followed
-	slash      bool   // the key was given with the slash that answers have
 	folder     []byte // Range: what is asked for
 	strayed    bool   // Range: a key of the answer lies outside of it
 
@@ -46,7 +45,9 @@ func newCodec(d store.Dialed, user, password string) *codec {
 		cfg.Fields = []http1.Field{{Name: "Authorization", Value: "Basic " + credentials}}
 	}
 	c := &codec{}
-	c.Init(cfg, c, "does this etcd serve HTTP there, and not gRPC alone?")
+	c.Init(cfg, c, httpkv.About{
+		Operations: New().Capabilities().Operations, Name: "etcd's v2 API", HTTP2: "does this etcd serve HTTP there, and not gRPC alone?",
+	})
 	c.get = c.Template("GET", "/v2/keys/", false)
 	c.del = c.Template("DELETE", "/v2/keys/", false)
 	c.put = c.Template("PUT", "/v2/keys/", true,
@@ -56,11 +57,8 @@ func newCodec(d store.Dialed, user, password string) *codec {
 
 // Answered implements httpkv.API.
 func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
-	switch {
-	case r.Status == 307 || r.Status == 308:
+	if r.Status == 307 || r.Status == 308 {
 		return c.redirect(r, e)
-	case c.Doing == httpkv.Reading:
-		return c.swap(r, e)
 	}
 	c.event(r, e)
 	return false

@@ -69,7 +69,7 @@ func (c *codec) failed(r *http1.Response, e *store.Event) {
 		e.Outcome, e.Revision = kv.Conflict, revisionIn(a.cause)
 		return
 	case nodeExists:
-		e.Outcome, e.Revision = kv.Conflict, unknown
+		e.Outcome, e.Revision = kv.Conflict, httpkv.AnyIndex
 		return
 	}
 	e.Outcome = outcomeOf(a.code, string(a.cause))
@@ -92,7 +92,7 @@ func (c *codec) notFound(e *store.Event) {
 }
 
 // revisionIn reads the key's version from the cause of a failed comparison,
-// such as "[7 != 9]"; unknown if it is not there.
+// such as "[7 != 9]"; AnyIndex if it is not there.
 func revisionIn(cause []byte) int64 {
 	_, after, ok := bytes.Cut(cause, []byte(" != "))
 	if ok {
@@ -100,7 +100,7 @@ func revisionIn(cause []byte) int64 {
 			return n
 		}
 	}
-	return unknown
+	return httpkv.AnyIndex
 }
 
 // outcomeOf maps the errors of the v2 API (etcd's api/v2error, and

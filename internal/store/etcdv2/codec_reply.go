@@ -10,16 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
-// unknown is the revision of a key that an answer does not carry.
-const unknown = -1
-
 var malformed = []byte("the server sent an answer that is none of etcd's v2 API")
 
 // event fills the event of an operation that was answered.
 func (c *codec) event(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
 	if c.Doing == httpkv.Listing {
-		c.List()
+		c.BeginList()
 	}
 	if r.Status != 200 && r.Status != 201 {
 		c.failed(r, e)
@@ -57,25 +54,6 @@ var (
 // wrong makes an event a wrong answer.
 func wrong(e *store.Event, why []byte) {
 	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Term: e.Term, Outcome: kv.WrongAnswer, Text: why}
-}
-
-// swap goes on with a compare-and-set whose key's version was read first. It
-// returns false when that failed, with the event filled.
-func (c *codec) swap(r *http1.Response, e *store.Event) bool {
-	c.Kind = kv.Get
-	c.event(r, e)
-	c.Kind = kv.CAS
-	index := e.Revision
-	if e.Outcome == kv.Miss {
-		index = 0
-	} else if e.Outcome != kv.OK {
-		return false
-	}
-	if !c.Proceed(e) {
-		return false
-	}
-	c.write(c.Key, c.Value, index)
-	return true
 }
 
 // node is a key or folder as the API's JSON describes it.
@@ -195,7 +173,7 @@ func closeNode(s *jsonscan.Scanner) {
 
 // asGiven is an answer's key as the operation spelt it.
 func (c *codec) asGiven(key []byte) []byte {
-	if c.slash {
+	if c.Cut {
 		return key
 	}
 	return httpkv.Bare(key)

@@ -117,9 +117,9 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Get}, answer("200 OK", strings.Replace(one, `:5,`, `:0,`, 1)), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
 		{store.Op{Kind: kv.Range, Key: []byte("f/a"), Range: &store.RangeOp{End: []byte("f/z")}}, answer("200 OK", two), store.Event{Outcome: kv.WrongAnswer, Text: stray}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "[3 != 44]")), store.Event{Outcome: kv.Conflict, Revision: 44}},
-		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "what")), store.Event{Outcome: kv.Conflict, Revision: unknown}},
+		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "what")), store.Event{Outcome: kv.Conflict, Revision: -1}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("404 X", apiErrorText(100, "/b")), store.Event{Outcome: kv.Conflict}},
-		{store.Op{Kind: kv.CAS}, answer("412 X", apiErrorText(105, "/b")), store.Event{Outcome: kv.Conflict, Revision: unknown}},
+		{store.Op{Kind: kv.CAS}, answer("412 X", apiErrorText(105, "/b")), store.Event{Outcome: kv.Conflict, Revision: -1}},
 		{store.Op{Kind: kv.Delete}, answer("200 OK", done("delete", 77)), store.Event{Key: []byte("b"), Revision: 77, Count: 1}},
 		{store.Op{Kind: kv.Delete}, answer("404 X", apiErrorText(100, "/b")), store.Event{}},
 		{list, answer("404 X", apiErrorText(100, "/b")), store.Event{}},
@@ -288,7 +288,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Put), answer("500 X", apiErrorText(300, "etcdserver: no leader")))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
 		c := newCodec(store.Dialed{Endpoint: "h:1"}, "", "")
-		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind % byte(kv.Txn)), Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")}})
+		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")}})
 		c.Wrote(len(c.Out()))
 		events, err := c.Feed([]byte(in), nil)
 		if err == nil && len(events) == 0 {

@@ -17,8 +17,6 @@ const Name = "etcdv2"
 // Store is etcd's v2 API, as the rest of the program sees it.
 type Store struct{}
 
-var _ store.Store = (*Store)(nil)
-
 // New returns etcd's v2 API.
 func New() *Store { return &Store{} }
 
@@ -65,13 +63,17 @@ func (*Store) Capabilities() kv.Capabilities {
 
 // DecodeSettings implements store.Store; the result is a *Settings.
 func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
-	return store.DecodeSettings(decode, (*Settings).check)
-}
-
-// settings takes what a LaunchSpec carries; nil is the defaults.
-func settings(v any) (*Settings, error) {
-	return store.SettingsOf(v, "the settings of etcd's v2 API", (*Settings).check)
+	return store.DecodeSettings[Settings](decode)
 }
 
 // Codecs implements store.Store.
 func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
+
+// Metrics implements store.Metered: the server is etcd's own.
+func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
+	return etcd.New().Metrics(a, endpoint)
+}
+
+// Signal implements store.Signalling: etcd 3.5 writes the log that etcd 3.7 writes,
+// but for a few words that both are looked for.
+func (*Store) Signal(line []byte) (store.Signal, bool) { return etcd.New().Signal(line) }

@@ -1,31 +1,48 @@
 package etcdv2
 
 import (
-	"errors"
-	"fmt"
-	"net"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"time"
+	"cmp"
+	"embed"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// startTimeout bounds the time from start to a cluster with a leader. A healthy
-// one takes two to three seconds on two cores.
-const startTimeout = 60 * time.Second
+// Settings are the launch settings that a scenario file may give. Each has the
+// name and the meaning of etcd's command-line flag (see
+// https://etcd.io/docs/v3.5/op-guide/configuration); what is left out keeps
+// etcd's default. What is for the v3 API alone is not here.
+type Settings struct {
+	// SnapshotCount is how many committed entries trigger a snapshot, for which
+	// the whole v2 store is written as JSON.
+	SnapshotCount uint64 `yaml:"snapshot-count,omitempty" json:"snapshot-count,omitempty"`
+	// HeartbeatInterval and ElectionTimeout are in milliseconds; the second
+	// must be at least five times the first and at most 50,000.
+	HeartbeatInterval uint `yaml:"heartbeat-interval,omitempty" json:"heartbeat-interval,omitempty"`
+	ElectionTimeout   uint `yaml:"election-timeout,omitempty" json:"election-timeout,omitempty"`
+	// PreVote asks whether an election can be won before it is begun.
+	PreVote *bool `yaml:"pre-vote,omitempty" json:"pre-vote,omitempty"`
+	// UnsafeNoFsync acknowledges writes that are not on disk.
+	UnsafeNoFsync bool `yaml:"unsafe-no-fsync,omitempty" json:"unsafe-no-fsync,omitempty"`
+	// MaxWALs and MaxSnapshots are how many files of each kind are kept.
+	MaxWALs      uint `yaml:"max-wals,omitempty" json:"max-wals,omitempty"`
+	MaxSnapshots uint `yaml:"max-snapshots,omitempty" json:"max-snapshots,omitempty"`
+	// LogLevel is debug, info, warn or error. Elections and snapshots are logged
+	// at info.
+	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
+}
+
+// Check implements store.Settings.
+func (s *Settings) Check() error {
+	return cmp.Or(etcd.CheckTiming(s.HeartbeatInterval, s.ElectionTimeout), etcd.CheckLogLevel(s.LogLevel))
+}
 
 // Launch implements store.Store. Without Exec the server is the installed one.
-// Each member is an etcd up to 3.5, with its
-// ordinary flags.
+// Each member is an etcd up to 3.5, with its ordinary flags.
 func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
-	s, err := settings(spec.Settings)
+	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
-		return store.Launch{}, err
-	}
-	if err := checkSpec(spec); err != nil {
 		return store.Launch{}, err
 	}
 	source, err := st.Server("")
@@ -35,66 +52,22 @@ func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	if spec.Exec, err = install.Executable(spec.Exec, source); err != nil {
 		return store.Launch{}, err
 	}
-	l := store.Launch{StartTimeout: startTimeout, Synced: !s.UnsafeNoFsync}
-	if s.UnsafeNoFsync {
-		l.Notes = append(l.Notes, "unsafe-no-fsync is set: writes are acknowledged before they are on disk")
-	}
-	for _, m := range spec.Members {
-		l.Processes = append(l.Processes, process(spec, m, s))
-	}
-	return l, nil
+	return etcd.LaunchMembers(spec, append([]store.Setting{{Name: "enable-v2", Value: true}}, store.Set(s)...))
 }
 
-func checkSpec(spec store.LaunchSpec) error {
-	if len(spec.Members) == 0 {
-		return errors.New("an etcd cluster needs at least one member")
-	}
-	for _, m := range spec.Members {
-		if len(m.Ports) < 2 {
-			return fmt.Errorf("etcd member %s needs two ports, for clients and for peers", m.Name)
-		}
-		if !filepath.IsAbs(m.Dir) {
-			return fmt.Errorf("the folder of etcd member %s, %s, is not an absolute path", m.Name, m.Dir)
-		}
-	}
-	return nil
-}
+// serverFiles are the inputs of the server's build.
+//
+//go:embed server/*.txt
+var serverFiles embed.FS
 
-func clientAddress(m store.MemberPlace) string {
-	return net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[0]))
-}
-
-func peerURL(m store.MemberPlace) string {
-	return "http://" + net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[1]))
-}
-
-func process(spec store.LaunchSpec, m store.MemberPlace, s *Settings) store.Process {
-	p := store.Process{
-		Name:     m.Name,
-		Endpoint: clientAddress(m),
-		Path:     spec.Exec,
-		Dir:      m.Dir,
-		DataDir:  filepath.Join(m.Dir, "data"),
-		LogFile:  filepath.Join(m.Dir, m.Name+".log"),
-	}
-	peers := make([]string, len(spec.Members))
-	for i, other := range spec.Members {
-		peers[i] = other.Name + "=" + peerURL(other)
-	}
-	client, peer := "http://"+clientAddress(m), peerURL(m)
-	p.Args = []string{
-		"--enable-v2=true",
-		"--name=" + m.Name,
-		"--data-dir=" + p.DataDir,
-		"--listen-client-urls=" + client,
-		"--advertise-client-urls=" + client,
-		"--listen-peer-urls=" + peer,
-		"--initial-advertise-peer-urls=" + peer,
-		"--initial-cluster=" + strings.Join(peers, ","),
-		"--initial-cluster-token=" + spec.Cluster,
-		"--initial-cluster-state=new",
-		"--logger=zap",
-	}
-	p.Args = append(p.Args, s.flags()...)
-	return p
+// Server implements store.Store. From 3.6 on etcd has no v2 API.
+func (*Store) Server(version string) (store.ServerSource, error) {
+	return store.ServerSource{
+		Store: Name, Versions: []string{"3.5.35"}, Kind: store.GoModule,
+		Files: serverFiles, Package: "go.etcd.io/etcd/server/v3", LDFlags: "-s -w",
+		Check: store.ServerCheck{
+			Module: "go.etcd.io/etcd/server/v3@v{version}", Args: []string{"--version"}, Says: "etcd Version: {version}",
+		},
+		License: "Apache License 2.0",
+	}.Pick(version)
 }

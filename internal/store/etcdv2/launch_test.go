@@ -65,8 +65,12 @@ func TestLaunchRefuses(t *testing.T) {
 }
 
 func TestServerSource(t *testing.T) {
-	s, err := New().Server("v" + versions[0])
-	if err != nil || s.Version != versions[0] || s.Files == nil {
+	known, err := New().Server("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New().Server("v" + known.Version)
+	if err != nil || s.Version != known.Versions[0] || s.Files == nil {
 		t.Errorf("%+v %v", s, err)
 	}
 	if _, err := New().Server("3.6.0"); err == nil {

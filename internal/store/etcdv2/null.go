@@ -2,13 +2,13 @@ package etcdv2
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -16,52 +16,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
 	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
+	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
 )
 
 var _ store.NullServed = (*Store)(nil)
 
 // NullServer implements store.NullServed.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
-	script, err := null.Parse(o.Script, slices.Sorted(maps.Keys(nullErrors())))
-	if err == nil {
-		err = script.Members()
-	}
+	script, err := nullnet.Script(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
 		return nil, err
 	}
-	if o.User != "" && !strings.Contains(o.User, ":") {
-		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
-	}
-	return &nullServer{options: o, script: script}, nil
-}
-
-type nullServer struct {
-	options store.NullOptions
-	script  *null.Script
-}
-
-// Serve implements store.NullServer.
-func (s *nullServer) Serve(ctx context.Context, listeners []net.Listener) error {
-	memory := keyspace.New[struct{}](1, 1)
-	var services []httpd.Service
-	for i := range listeners {
-		m := &nullMember{number: i, members: listeners, errors: nullErrors(), scheme: "http://"}
-		if s.options.TLS != nil {
+	memory, value := keyspace.New[struct{}](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	return &httpd.Server{Script: script, TLS: o.TLS, AuthField: "authorization", Member: func(i int, all []net.Listener) httpd.Service {
+		m := &nullMember{number: i, members: all, errors: nullErrors(), scheme: "http://"}
+		if o.TLS != nil {
 			m.scheme = "https://"
 		}
-		if s.options.User != "" {
-			m.auth = "Basic " + base64.StdEncoding.EncodeToString([]byte(s.options.User))
+		if o.User != "" {
+			m.auth = "Basic " + base64.StdEncoding.EncodeToString([]byte(o.User))
 		}
-		if s.options.Memory {
+		if o.Memory {
 			m.memory = memory
 		} else {
-			m.canned(bytes.Repeat([]byte("0"), s.options.ValueSize))
+			m.canned(value)
 		}
-		services = append(services, m)
-	}
-	return httpd.Serve(ctx, listeners, services, httpd.Options{
-		Script: s.script, TLS: s.options.TLS, AuthField: "authorization",
-	})
+		return m
+	}}, nil
 }
 
 // nullTerm and nullFields are in every answer about a key.
@@ -96,10 +77,18 @@ func nullErrors() map[string]nullError {
 }
 
 func (e nullError) appendTo(b []byte, index int64) []byte {
-	body := []byte(fmt.Sprintf(`{"errorCode":%d,"message":"%s","cause":`, e.code, e.message))
-	body = httpd.AppendJSON(body, []byte(e.cause))
-	body = append(body, fmt.Sprintf(`,"index":%d}`+"\n", index)...)
-	return httpd.AppendAnswer(b, e.status, nullJSON+fmt.Sprintf("X-Etcd-Index: %d\r\n", index), string(body))
+	return answerJSON(b, e.status, nullJSON+fmt.Sprintf("X-Etcd-Index: %d\r\n", index), struct {
+		ErrorCode int    `json:"errorCode"`
+		Message   string `json:"message"`
+		Cause     string `json:"cause"`
+		Index     int64  `json:"index"`
+	}{e.code, e.message, e.cause, index})
+}
+
+// answerJSON appends an answer of what can be marshalled.
+func answerJSON(b []byte, status, fields string, what any) []byte {
+	body, _ := json.Marshal(what)
+	return httpd.AppendAnswer(b, status, fields, string(body)+"\n")
 }
 
 // nullEntry is a key of a null cluster, which locks all of them at once.
@@ -185,3 +174,175 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 }
 
 func nullID(i int) string { return fmt.Sprintf("8e6e756c6c%06x", i+1) }
+
+// canned makes the parts of the answers of a member without memory.
+func (m *nullMember) canned(value []byte) {
+	m.value = value
+	m.before = []byte("HTTP/1.1 200 OK\r\n" + nullFields + "X-Etcd-Index: 2\r\nContent-Length: ")
+	m.after = httpd.AppendJSON([]byte(`,"value":`), value)
+	m.after = append(m.after, `,"modifiedIndex":2,"createdIndex":2}}`+"\n"...)
+	m.yes = httpd.AppendAnswer(nil, "200 OK", nullFields+"X-Etcd-Index: 2\r\n", `{"action":"set"}`+"\n")
+}
+
+const nullBeforeKey = `{"action":"get","node":{"key":`
+
+// getCanned answers a read with the one value that there is. Keys that are
+// plain text, as a load's are, cost no more than being copied.
+func (m *nullMember) getCanned(b, key []byte) []byte {
+	var room [128]byte
+	text := httpd.AppendJSON(room[:0], key)
+	b = append(b, m.before...)
+	b = strconv.AppendInt(b, int64(len(nullBeforeKey)+len(text)+1+len(m.after)), 10)
+	b = append(b, "\r\n\r\n"+nullBeforeKey+`"/`...)
+	b = append(b, text[1:]...)
+	return append(b, m.after...)
+}
+
+// get answers GET /v2/keys/KEY, with recursive=true or without.
+func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
+	if m.memory == nil {
+		if wrong == null.Answer {
+			return m.getCanned(b, key)
+		}
+		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
+		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), 2)
+	}
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
+	if e := m.memory.Get(key); e != nil {
+		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), m.memory.Revision())
+	}
+	folder := bytes.TrimSuffix(key, []byte("/"))
+	prefix := append(bytes.Clone(folder), '/')
+	if len(folder) == 0 {
+		prefix = nil
+	}
+	list := m.memory.Prefixed(prefix)
+	if len(list) == 0 && len(folder) > 0 {
+		return m.notFound(b, key)
+	}
+	recursive, _ := r.Param("recursive")
+	return answerNode(b, "200 OK", "get", folderNode(string(folder), string(prefix), list, string(recursive) == "true", wrong), m.memory.Revision())
+}
+
+func (m *nullMember) notFound(b, key []byte) []byte {
+	return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Revision())
+}
+
+// nullNode is a key or a folder as etcd sends it.
+type nullNode struct {
+	Key      string      `json:"key"`
+	Value    *string     `json:"value,omitempty"`
+	Dir      bool        `json:"dir,omitempty"`
+	Nodes    []*nullNode `json:"nodes,omitempty"`
+	Modified int64       `json:"modifiedIndex,omitempty"`
+	Created  int64       `json:"createdIndex,omitempty"`
+}
+
+// folderNode is a folder's node with those below it. Without recursive a folder in
+// it is named alone.
+func folderNode(folder, prefix string, list []*nullEntry, recursive bool, wrong null.Kind) *nullNode {
+	n := &nullNode{Key: "/" + folder, Dir: true}
+	for len(list) > 0 {
+		name, _, below := strings.Cut(list[0].Key[len(prefix):], "/")
+		if !below {
+			n.Nodes = append(n.Nodes, nodeOf(list[0], wrong))
+			list = list[1:]
+			continue
+		}
+		sub := prefix + name
+		end := slices.IndexFunc(list, func(e *nullEntry) bool { return !strings.HasPrefix(e.Key, sub+"/") })
+		if end < 0 {
+			end = len(list)
+		}
+		inside := list[:end]
+		if !recursive {
+			inside = nil
+		}
+		n.Nodes = append(n.Nodes, folderNode(sub, sub+"/", inside, recursive, wrong))
+		list = list[end:]
+	}
+	return n
+}
+
+func nodeOf(e *nullEntry, wrong null.Kind) *nullNode {
+	value := string(e.Value)
+	n := &nullNode{Key: "/" + e.Key, Value: &value, Modified: e.Changed, Created: e.Created}
+	switch wrong {
+	case null.WrongKey:
+		n.Key += "!"
+	case null.WrongValue:
+		value = string(httpd.Damaged(nil, e.Value))
+	}
+	return n
+}
+
+// answerNode appends an answer about a node; nil for one that is not wanted.
+func answerNode(b []byte, status, action string, node *nullNode, index int64) []byte {
+	return answerJSON(b, status, nullFields+"X-Etcd-Index: "+strconv.FormatInt(index, 10)+"\r\n", struct {
+		Action string    `json:"action"`
+		Node   *nullNode `json:"node,omitempty"`
+	}{action, node})
+}
+
+// put answers PUT /v2/keys/KEY with the form value=VALUE, and with prevIndex,
+// prevExist and noValueOnSuccess or without.
+func (m *nullMember) put(b, key []byte, r *httpd.Request) []byte {
+	if m.memory == nil {
+		return append(b, m.yes...)
+	}
+	value, ok := r.Form("value")
+	if !ok && len(r.Body) > 0 {
+		return nullError{"400 Bad Request", "Invalid POST form", "no value", 210}.appendTo(b, 0)
+	}
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
+	e := m.memory.Get(key)
+	action := "set"
+	if prev, ok := r.Param("prevIndex"); ok {
+		action = "compareAndSwap"
+		if e == nil {
+			return m.notFound(b, key)
+		}
+		if want, _ := strconv.ParseInt(string(prev), 10, 64); want != e.Changed {
+			cause := fmt.Sprintf("[%d != %d]", want, e.Changed)
+			return nullError{"412 Precondition Failed", "Compare failed", cause, testFailed}.appendTo(b, m.memory.Revision())
+		}
+	}
+	if exist, _ := r.Param("prevExist"); string(exist) == "false" {
+		action = "create"
+		if e != nil {
+			return nullError{"412 Precondition Failed", "Key already exists", "/" + string(key), nodeExists}.appendTo(b, m.memory.Revision())
+		}
+	}
+	status := "200 OK"
+	if e == nil {
+		status = "201 Created"
+	}
+	e = m.memory.Put(key, []byte(value))
+	var node *nullNode
+	if quiet, _ := r.Param("noValueOnSuccess"); string(quiet) != "true" {
+		node = nodeOf(e, null.Answer)
+	}
+	return answerNode(b, status, action, node, m.memory.Revision())
+}
+
+// remove answers DELETE /v2/keys/KEY, with recursive=true or without.
+func (m *nullMember) remove(b, key []byte, r *httpd.Request) []byte {
+	if m.memory == nil {
+		return append(b, m.yes...)
+	}
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
+	removed := m.memory.Delete(key)
+	if recursive, _ := r.Param("recursive"); string(recursive) == "true" {
+		for _, e := range m.memory.Prefixed(append(bytes.Clone(key), '/')) {
+			removed = m.memory.Delete([]byte(e.Key)) || removed
+		}
+	}
+	if !removed {
+		return m.notFound(b, key)
+	}
+	node := &nullNode{Key: "/" + string(key), Modified: m.memory.Revision()}
+	return answerNode(b, "200 OK", "delete", node, m.memory.Revision())
+}

@@ -12,25 +12,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// API is what an answer means in one store.
+// API is a store's requests, and what their answers mean. Keys are bare.
 type API interface {
+	// Write sends a write of a key; with an index above 0 only if the key has that
+	// version, with 0 only if it is not there, and with AnyIndex in any case.
+	Write(key, value []byte, index int64)
+	// Read sends a read of a key. kv.None is for the version that a
+	// compare-and-set writes on.
+	Read(key []byte, level kv.Consistency)
+	// List sends a Range of the interval.
+	List(level kv.Consistency)
+	// Remove sends a delete of a key.
+	Remove(key []byte)
+	// Transact sends a Txn.
+	Transact(pairs []store.Pair)
 	// Answered takes the answer to the request in flight: it fills the
-	// operation's event, or sends the operation's next request and returns true.
+	// operation's event, or sends another request and returns true.
 	Answered(r *http1.Response, e *store.Event) (more bool)
 }
 
-// Codec is all of a store.Codec but Submit, for a store's codec to embed.
+// AnyIndex is the version of a write in any case, and of a key that an answer
+// does not carry.
+const AnyIndex = -1
+
+// Codec is all of a store.Codec, for a store's codec to embed.
 type Codec struct {
 	*http1.Conn
-	api  API
-	hint string
+	api   API
+	about About
+	has   [kv.NumKinds]bool
 
-	// The operation in flight.
+	// The operation in flight. A Range of one key is a Get.
 	Tag        uint32
 	Kind       kv.Kind
 	Doing      Doing
 	Extra      uint32 // requests beyond the first
-	Key, Value []byte // CAS: of the write to come
+	key, value []byte // CAS: of the write to come; Range of one key: it
 	Interval          // Range
 	keys       store.Keys
 	Listed     bool // Range: the keys of the answer are to be handed out
@@ -43,52 +60,104 @@ type Doing uint8
 // What it can be.
 const (
 	All     Doing = iota // the whole of it
-	Reading              // CAS: the key's version is read first
-	Listing              // Range
+	Listing              // likewise, of a Range
+	reading              // CAS: the key's version is read first
+	refused              // nothing: the store has no such operation
 )
 
-// Init begins a connection. The hint ends the sentence about a server that
-// speaks HTTP/2, such as "is this the store's HTTP port?".
-func (c *Codec) Init(cfg http1.Config, api API, hint string) {
-	c.Conn, c.api, c.hint = http1.NewConn(cfg), api, hint
+// About is what sentences say of a store.
+type About struct {
+	// Operations are those of its capabilities: others are not sent.
+	Operations map[kv.Kind]string
+	Name       string
+	// HTTP2 ends the sentence about a server that speaks HTTP/2, such as "is this
+	// the store's HTTP port?". TLS is that about one that speaks TLS; empty for a
+	// question about the flags.
+	HTTP2, TLS string
 }
 
-// Take takes a new operation; the store's Submit sends its first request.
-func (c *Codec) Take(op *store.Op) {
-	c.Tag, c.Kind, c.Doing, c.Extra = op.Tag, op.Kind, All, 0
-	c.keys, c.Listed, c.Values = nil, false, false
-	if op.Range != nil {
-		c.keys = op.Range.Keys
+// Init begins a connection.
+func (c *Codec) Init(cfg http1.Config, api API, about About) {
+	c.Conn, c.api, c.about = http1.NewConn(cfg), api, about
+	for k := range about.Operations {
+		c.has[k] = true
 	}
 }
 
-// List begins to take the answer to a Range, and finds out whether its keys are
+// Submit implements store.Codec.
+func (c *Codec) Submit(op *store.Op) {
+	key := Bare(op.Key)
+	c.Tag, c.Kind, c.Doing, c.Extra = op.Tag, op.Kind, All, 0
+	c.keys, c.Listed, c.Values, c.Cut = nil, false, false, len(key) < len(op.Key)
+	switch {
+	case !c.has[op.Kind]: // an answer can only come from Feed, so something harmless is asked
+		c.Doing = refused
+		c.api.Read([]byte("quorumbench/refused"), kv.Local)
+	case op.Kind == kv.Put:
+		c.api.Write(key, op.Value, AnyIndex)
+	case op.Kind == kv.Get:
+		c.api.Read(key, op.Consistency)
+	case op.Kind == kv.Range && len(op.Range.End) == 0:
+		c.Kind, c.keys, c.key = kv.Get, op.Range.Keys, append(c.key[:0], op.Key...)
+		c.api.Read(key, op.Consistency)
+	case op.Kind == kv.Range:
+		c.Doing, c.keys = Listing, op.Range.Keys
+		c.want(op)
+		c.api.List(op.Consistency)
+	case op.Kind == kv.Delete:
+		c.api.Remove(key)
+	case op.Kind == kv.CAS && op.Revision >= 0:
+		c.api.Write(key, op.Value, op.Revision)
+	case op.Kind == kv.CAS:
+		c.Doing = reading
+		c.key, c.value = append(c.key[:0], key...), append(c.value[:0], op.Value...)
+		c.api.Read(key, kv.None)
+	case op.Kind == kv.Txn:
+		c.api.Transact(op.Pairs)
+	}
+}
+
+// BeginList begins to take the answer to a Range, and finds out whether its keys are
 // wanted.
-func (c *Codec) List() {
+func (c *Codec) BeginList() {
 	c.Listed = c.keys != nil
 	c.Values = c.Listed && c.keys.Begin(c.Tag)
 }
 
 // HandOut gives a key of a Range's answer, as the operation spelt it, to who
-// checks it, with its value where Values. The store asks only where Listed.
-func (c *Codec) HandOut(key, value []byte) { c.keys.Add(c.Tag, key, value) }
-
-// ReadFirst keeps a compare-and-set's write, which needs the key's version: the
-// next request asks for that.
-func (c *Codec) ReadFirst(key, value []byte) {
-	c.Doing = Reading
-	c.Key, c.Value = append(c.Key[:0], key...), append(c.Value[:0], value...)
+// checks it; its value only where Values. The store asks only where Listed.
+func (c *Codec) HandOut(key, value []byte) {
+	if !c.Values {
+		value = nil
+	}
+	c.keys.Add(c.Tag, key, value)
 }
 
-// Proceed goes on to the write that ReadFirst kept. It returns false, with the
-// event filled, when the connection takes no more requests.
-func (c *Codec) Proceed(e *store.Event) bool {
+// swap goes on with a compare-and-set whose key was read for its version. It
+// returns false, with the event filled, when that failed, or when the connection
+// takes no more requests.
+func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
+	c.Kind = kv.Get
+	more := c.api.Answered(r, e)
+	c.Kind = kv.CAS
+	switch {
+	case more:
+		return true
+	case e.Outcome == kv.Miss:
+		e.Revision = 0
+	case e.Outcome != kv.OK:
+		if !e.Outcome.Definite() && e.Outcome != kv.WrongAnswer {
+			e.Outcome = kv.NotSent // the write; the text says what became of the read
+		}
+		return false
+	}
 	if c.Draining() {
 		*e = store.Event{Tag: e.Tag, Outcome: kv.NotSent, Text: []byte("the server closes the connection")}
 		return false
 	}
 	c.Doing = All
 	c.Extra++
+	c.api.Write(c.key, c.value, e.Revision)
 	return true
 }
 
@@ -118,20 +187,39 @@ func (c *Codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 
 func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	to = append(to, store.Event{Tag: c.Tag, Extra: c.Extra})
-	e := &to[len(to)-1]
-	if r.Late {
+	e, more := &to[len(to)-1], false
+	switch {
+	case r.Late:
 		*e = store.Event{Tag: c.Tag, What: store.Late}
-	} else if c.api.Answered(r, e) {
+	case c.Doing == refused:
+		e.Outcome, e.Text = kv.BadRequest, []byte(c.about.Name+" has no such operation that works")
+	case c.Doing == reading:
+		more = c.swap(r, e)
+	default:
+		if more = c.api.Answered(r, e); !more && c.keys != nil && c.Kind == kv.Get {
+			c.handOutOne(e)
+		}
+	}
+	if more {
 		to = to[:len(to)-1]
 	}
 	return to
+}
+
+// handOutOne hands out what a Range of one key found.
+func (c *Codec) handOutOne(e *store.Event) {
+	if c.BeginList(); e.Outcome == kv.OK {
+		c.HandOut(c.key, e.Value)
+	}
 }
 
 // explain adds what a user can do about it.
 func (c *Codec) explain(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrHTTP2):
-		return fmt.Errorf("%w: %s", err, c.hint)
+		return fmt.Errorf("%w: %s", err, c.about.HTTP2)
+	case errors.Is(err, http1.ErrTLS) && c.about.TLS != "":
+		return fmt.Errorf("%w, %s", err, c.about.TLS)
 	case errors.Is(err, http1.ErrTLS):
 		return fmt.Errorf("%w: were --cacert, --cert and --key meant?", err)
 	}
@@ -141,17 +229,16 @@ func (c *Codec) explain(err error) error {
 // Lost implements store.Codec.
 func (c *Codec) Lost(to []store.Event) []store.Event {
 	end, r := c.Conn.Lost()
+	outcome, whole := kv.NotSent, c.Doing <= Listing // or there is no connection for the rest any more
 	switch {
-	case end == http1.Answered && c.Doing == Reading:
-		// There is no connection for the write any more.
-	case end == http1.Answered:
-		return c.answered(r, to)
-	case end == http1.Broken && c.Doing != Reading:
-		return append(to, store.Event{Tag: c.Tag, Outcome: kv.ConnectionLost, Extra: c.Extra})
-	case end != http1.NotSent && end != http1.Broken:
+	case end == http1.Nothing:
 		return to
+	case end == http1.Answered && (whole || r.Late):
+		return c.answered(r, to)
+	case end == http1.Broken && whole:
+		outcome = kv.ConnectionLost
 	}
-	return append(to, store.Event{Tag: c.Tag, Outcome: kv.NotSent, Extra: c.Extra})
+	return append(to, store.Event{Tag: c.Tag, Outcome: outcome, Extra: c.Extra})
 }
 
 // Tick implements store.Codec. There is nothing to do.

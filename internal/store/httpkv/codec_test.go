@@ -12,8 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// echo is a codec whose Get is one request, and whose compare-and-set reads
-// first.
+// echo is a codec all of whose requests are the same.
 type echo struct {
 	Codec
 	get *http1.Template
@@ -21,29 +20,21 @@ type echo struct {
 
 func newEcho() *echo {
 	c := &echo{}
-	c.Init(http1.Config{Host: "h:1"}, c, "is it there?")
+	c.Init(http1.Config{Host: "h:1"}, c, About{
+		Operations: map[kv.Kind]string{kv.Get: "GET", kv.CAS: "GET", kv.Range: "GET"}, Name: "it", HTTP2: "is it there?",
+	})
 	c.get = c.Template("GET", "/", false)
 	return c
 }
 
-func (c *echo) Submit(op *store.Op) {
-	c.Take(op)
-	if op.Kind == kv.CAS {
-		c.ReadFirst(Bare(op.Key), op.Value)
-	}
-	c.ask()
-}
-
-func (c *echo) ask() { c.Send(c.Head(http1.AppendPath(c.Begin(c.get), []byte("k")))) }
+func (c *echo) ask(key []byte)                    { c.Send(c.Head(http1.AppendPath(c.Begin(c.get), key))) }
+func (c *echo) Write(key, _ []byte, _ int64)      { c.ask(key) }
+func (c *echo) Read(key []byte, _ kv.Consistency) { c.ask(key) }
+func (c *echo) List(kv.Consistency)               { c.ask(nil) }
+func (c *echo) Remove(key []byte)                 { c.ask(key) }
+func (c *echo) Transact([]store.Pair)             { c.ask(nil) }
 
 func (c *echo) Answered(r *http1.Response, e *store.Event) bool {
-	if c.Doing == Reading {
-		if !c.Proceed(e) {
-			return false
-		}
-		c.ask()
-		return true
-	}
 	e.Value = r.Body
 	return false
 }
@@ -60,7 +51,7 @@ const answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nv"
 // A write that was not sent yet is not sent, whatever became of the read before
 // it; what was sent may have happened.
 func TestLost(t *testing.T) {
-	cas, get := store.Op{Tag: 5, Kind: kv.CAS}, store.Op{Tag: 6, Kind: kv.Get}
+	cas, get := store.Op{Tag: 5, Kind: kv.CAS, Revision: -1}, store.Op{Tag: 6, Kind: kv.Get}
 	c := newEcho()
 	c.asked(cas)
 	if e := c.Lost(nil); len(e) != 1 || e[0].Tag != 5 || e[0].Outcome != kv.NotSent {
@@ -91,9 +82,44 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// What the store does not have is not sent, and certainly did not happen.
+func TestRefused(t *testing.T) {
+	for k := range kv.NumKinds {
+		c := newEcho()
+		c.asked(store.Op{Tag: 3, Kind: k, Range: &store.RangeOp{End: []byte("z")}, Revision: 1})
+		want := kv.OK
+		if k != kv.Get && k != kv.CAS && k != kv.Range {
+			want = kv.BadRequest
+		}
+		if e, err := c.Feed([]byte(answer), nil); err != nil || len(e) != 1 || e[0].Outcome != want || want.Failed() && string(e[0].Text) != "it has no such operation that works" {
+			t.Errorf("%v: %+v %v", k, e, err)
+		}
+		if c.asked(store.Op{Kind: k, Range: &store.RangeOp{}, Revision: -1}); want.Failed() {
+			if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent {
+				t.Errorf("%v lost: %+v", k, e)
+			}
+		}
+	}
+}
+
+// collector takes keys.
+type collector []string
+
+func (*collector) Begin(uint32) bool { return true }
+
+func (c *collector) Add(_ uint32, key, value []byte) { *c = append(*c, string(key)+"="+string(value)) }
+
+func TestARangeOfOneKeyIsHandedOut(t *testing.T) {
+	c, keys := newEcho(), &collector{}
+	c.asked(store.Op{Kind: kv.Range, Key: []byte("/k"), Range: &store.RangeOp{Keys: keys}})
+	if e, err := c.Feed([]byte(answer), nil); err != nil || len(e) != 1 || len(*keys) != 1 || (*keys)[0] != "/k=v" {
+		t.Errorf("%+v %v: %q", e, err, *keys)
+	}
+}
+
 func TestLate(t *testing.T) {
 	c := newEcho()
-	c.asked(store.Op{Tag: 7, Kind: kv.CAS})
+	c.asked(store.Op{Tag: 7, Kind: kv.CAS, Revision: -1})
 	if c.Cancel(7) || c.Room() != 0 {
 		t.Error("what was written gives up its place")
 	}
@@ -114,13 +140,13 @@ func TestHints(t *testing.T) {
 
 func TestInterval(t *testing.T) {
 	var i Interval
-	i.Want(&store.Op{Key: []byte("/b"), Range: &store.RangeOp{End: []byte("/d"), Limit: 3}})
+	i.want(&store.Op{Key: []byte("/b"), Range: &store.RangeOp{End: []byte("/d"), Limit: 3}})
 	for key, want := range map[string]bool{"a": false, "b": true, "c\xff": true, "d": false, "": false} {
 		if i.Holds([]byte(key)) != want {
 			t.Errorf("%q: %v", key, !want)
 		}
 	}
-	if i.Want(&store.Op{Key: []byte("b"), Range: &store.RangeOp{End: []byte{0}}}); !i.Holds([]byte("\xff\xff")) || i.Holds([]byte("a")) || i.Limit != 0 {
+	if i.want(&store.Op{Key: []byte("b"), Range: &store.RangeOp{End: []byte{0}}}); !i.Holds([]byte("\xff\xff")) || i.Holds([]byte("a")) || i.Limit != 0 {
 		t.Errorf("%+v", i)
 	}
 }

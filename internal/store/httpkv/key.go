@@ -21,12 +21,12 @@ func Bare(key []byte) []byte {
 type Interval struct {
 	From, To []byte // To is empty for no end
 	Limit    int64  // 0 for all
-	Cut      bool   // the operation's keys begin with a slash, which is left out
+	Cut      bool   // the operation's key begins with a slash, which is left out
 }
 
-// Want keeps an operation's interval.
-func (i *Interval) Want(op *store.Op) {
-	i.Limit, i.Cut = op.Range.Limit, len(Bare(op.Key)) < len(op.Key)
+// want keeps an operation's interval.
+func (i *Interval) want(op *store.Op) {
+	i.Limit = op.Range.Limit
 	i.From = append(i.From[:0], Bare(op.Key)...)
 	i.To = append(i.To[:0], Bare(op.Range.End)...)
 	if string(op.Range.End) == "\x00" {

@@ -2,9 +2,11 @@ package null
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Parse reads a script: statements separated by semicolons or line ends, where
@@ -37,208 +39,275 @@ import (
 //
 // An error is one sentence that says where, and what is known there.
 func Parse(text string, errors []string) (*Script, error) {
-	s := &Script{}
-	for at := 0; at <= len(text); {
-		end := len(text)
-		if i := strings.IndexAny(text[at:], ";\n#"); i >= 0 {
-			end = at + i
+	p := parser{script: &Script{}, errors: errors, text: text}
+	for p.at <= len(text) && p.err == nil {
+		p.end = len(text)
+		if i := strings.IndexAny(text[p.at:], ";\n#"); i >= 0 {
+			p.end = p.at + i
 		}
-		p := parser{script: s, errors: errors, text: text, at: at, end: end}
-		if err := p.statement(); err != nil {
-			return nil, err
-		}
-		if end < len(text) && text[end] == '#' {
-			if i := strings.IndexByte(text[end:], '\n'); i >= 0 {
-				end += i
+		p.statement()
+		next := p.end
+		if next < len(text) && text[next] == '#' {
+			if i := strings.IndexByte(text[next:], '\n'); i >= 0 {
+				next += i
 			} else {
-				end = len(text)
+				next = len(text)
 			}
 		}
-		at = end + 1
+		p.at = next + 1
 	}
-	slices.SortStableFunc(s.Stalls, func(a, b Stall) int { return cmp.Compare(a.Start, b.Start) })
-	slices.Sort(s.Closes)
-	return s, nil
+	if p.err != nil {
+		return nil, p.err
+	}
+	slices.SortStableFunc(p.script.Stalls, func(a, b Stall) int { return cmp.Compare(a.Start, b.Start) })
+	slices.Sort(p.script.Closes)
+	return p.script, nil
 }
 
-// parser reads one statement, text[at:end].
+// parser reads one statement after the other, each from text[at:end]. It keeps
+// the first error; what is read behind that means nothing.
 type parser struct {
 	script  *Script
 	errors  []string
 	text    string
 	at, end int
+	err     error
 }
 
 // statements is what is known, in the order in which errors list it.
-var statements = [...]string{
-	"delay", "seed", "stall", "error", "reset", "never", "wrong", "half", "huge",
-	"close", "watch", "goaway", "chunk", "lag", "refuse", "mode",
-}
+const statements = "delay, seed, stall, error, reset, never, wrong, half, huge, close, watch, goaway, chunk, lag, refuse, mode"
 
-func (p *parser) statement() error {
+func (p *parser) statement() {
 	p.space()
 	if p.at == p.end {
-		return nil
+		return
 	}
 	begin := p.at
-	name := p.word("=@")
-	err := p.named(name, begin)
-	if err != nil {
-		return err
-	}
+	p.named(p.word("=@"), begin)
 	if p.space(); p.at < p.end {
-		return p.fail(p.at, "%q is too much after %q", strings.TrimSpace(p.text[p.at:p.end]),
-			strings.TrimSpace(p.text[begin:p.at]))
+		p.fail(p.at, "%q is too much after %q", strings.TrimSpace(p.text[p.at:p.end]), strings.TrimSpace(p.text[begin:p.at]))
 	}
-	return nil
 }
 
-func (p *parser) named(name string, begin int) (err error) {
+func (p *parser) named(name string, begin int) {
 	s := p.script
 	switch name {
 	case "delay":
-		return p.delay()
+		p.delay()
 	case "seed":
-		s.Seed, err = p.seed()
+		s.Seed = p.number("", "seed=7", 0, 64, "no seed; write a whole number from 0")
 	case "stall":
-		return p.stall()
+		p.stall()
 	case "error":
-		return p.rule(Error, "error", p.errors)
+		p.rule(Rule{Kind: Error, Name: p.oneOf("error", p.errors...)})
 	case "reset":
-		return p.rule(Reset, "reset", []string{"refused", "cancel", "internal"})
+		p.rule(Rule{Kind: Reset, Name: p.oneOf("reset", "refused", "cancel", "internal")})
 	case "never":
-		return p.every(Rule{Kind: Never})
+		p.rule(Rule{Kind: Never})
 	case "half":
-		return p.every(Rule{Kind: Half})
+		p.rule(Rule{Kind: Half})
 	case "wrong":
-		return p.choice("wrong", []string{"value", "key"}, WrongValue, WrongKey)
+		p.rule(Rule{Kind: map[string]Kind{"value": WrongValue, "key": WrongKey}[p.oneOf("wrong", "value", "key")]})
 	case "huge":
-		return p.choice("huge", []string{"frame", "message"}, HugeFrame, HugeMessage)
+		p.rule(Rule{Kind: map[string]Kind{"frame": HugeFrame, "message": HugeMessage}[p.oneOf("huge", "frame", "message")]})
 	case "close":
-		return p.close()
-	case "watch":
-		return p.event()
-	case "goaway":
-		s.GoAway, err = p.count()
-	case "chunk":
-		return p.chunk()
-	case "lag":
-		if err = p.symbol('=', "lag=300ms"); err == nil {
-			s.Lag, err = p.duration("")
+		if p.found('@') {
+			s.Closes = append(s.Closes, p.duration(""))
+		} else {
+			p.rule(Rule{Kind: Close})
 		}
+	case "watch":
+		p.event()
+	case "goaway":
+		s.GoAway = p.every()
+	case "chunk":
+		s.Chunk = int(p.number("/", "chunk=7 or chunk=7/1ms", 1, 31, "no number of bytes; write a whole number from 1"))
+		if p.found('/') {
+			s.Pause = p.duration("")
+		}
+	case "lag":
+		p.symbol('=', "lag=300ms")
+		s.Lag = p.duration("")
 	case "refuse":
-		_, err = p.oneOf("refuse", []string{"local"})
+		p.oneOf("refuse", "local")
 		s.NoLocal = true
 	case "mode":
-		i, err := p.oneOf("mode", []string{"garbage", "http1", "silent"})
-		s.Mode = Garbage + Mode(i)
-		return err
+		s.Mode = map[string]Mode{"garbage": Garbage, "http1": HTTP1, "silent": Silent}[p.oneOf("mode", "garbage", "http1", "silent")]
 	default:
-		return p.fail(begin, "there is no %q; known are %s", name, strings.Join(statements[:], ", "))
+		p.fail(begin, "there is no %q; known are %s", name, statements)
 	}
-	return err
 }
 
-func (p *parser) delay() (err error) {
+func (p *parser) delay() {
+	const uniform, exponential = "delay=uniform(1ms,5ms)", "delay=exponential(2ms)"
 	d := Delay{Every: 1}
-	if err = p.symbol('=', "delay=1ms, delay=uniform(1ms,5ms) or delay=exponential(2ms)"); err != nil {
-		return err
-	}
-	switch begin := p.at; {
-	case p.prefix("uniform("):
-		d.Distribution = Uniform
-		if d.Low, err = p.duration(","); err != nil {
-			return err
-		}
-		if err = p.symbol(',', "delay=uniform(1ms,5ms)"); err != nil {
-			return err
-		}
+	p.symbol('=', "delay=1ms, "+uniform+" or "+exponential)
+	switch begin, rest := p.at, p.text[p.at:p.end]; {
+	case strings.HasPrefix(rest, "uniform("):
+		p.at += len("uniform(")
+		d.Distribution, d.Low = Uniform, p.duration(",")
+		p.symbol(',', uniform)
 		p.space()
-		if d.High, err = p.duration(")"); err != nil {
-			return err
+		if d.High = p.duration(")"); d.High < d.Low {
+			p.fail(begin, "uniform(%s,%s) has its bounds the wrong way round; the shorter comes first", d.Low, d.High)
 		}
-		if d.High < d.Low {
-			return p.fail(begin, "uniform(%s,%s) has its bounds the wrong way round; the shorter comes first", d.Low, d.High)
-		}
-		err = p.symbol(')', "delay=uniform(1ms,5ms)")
-	case p.prefix("exponential("):
-		d.Distribution = Exponential
-		if d.Low, err = p.duration(")"); err == nil {
-			err = p.symbol(')', "delay=exponential(2ms)")
-		}
+		p.symbol(')', uniform)
+	case strings.HasPrefix(rest, "exponential("):
+		p.at += len("exponential(")
+		d.Distribution, d.Low = Exponential, p.duration(")")
+		p.symbol(')', exponential)
 	default:
-		d.Low, err = p.duration("")
-	}
-	if err != nil {
-		return err
+		d.Low = p.duration("")
 	}
 	if p.space(); p.at < p.end {
-		if d.Every, err = p.count(); err != nil {
-			return err
-		}
+		d.Every = p.every()
 	}
 	p.script.Delays = append(p.script.Delays, d)
-	return nil
 }
 
-func (p *parser) stall() error {
+func (p *parser) stall() {
 	const form = "stall=1s@4s"
-	if err := p.symbol('=', form); err != nil {
-		return err
-	}
+	p.symbol('=', form)
 	begin := p.at
-	length, err := p.duration("@")
-	if err != nil {
-		return err
+	s := Stall{Length: p.duration("@")}
+	if s.Length == 0 {
+		p.fail(begin, "a stall must take longer than nothing")
 	}
-	if length == 0 {
-		return p.fail(begin, "a stall must take longer than nothing")
-	}
-	if err := p.symbol('@', form); err != nil {
-		return err
-	}
-	start, err := p.duration("")
-	p.script.Stalls = append(p.script.Stalls, Stall{Start: start, Length: length})
-	return err
+	p.symbol('@', form)
+	s.Start = p.duration("")
+	p.script.Stalls = append(p.script.Stalls, s)
 }
 
-func (p *parser) close() error {
-	if p.at < p.end && p.text[p.at] == '@' {
-		p.at++
-		at, err := p.duration("")
-		p.script.Closes = append(p.script.Closes, at)
-		return err
+// event reads =lose, duplicate, reorder or a duration, and how often.
+func (p *parser) event() {
+	p.symbol('=', "watch=lose, watch=duplicate, watch=reorder or watch=5ms")
+	begin, r := p.at, EventRule{}
+	word := p.word("")
+	switch word {
+	case "lose":
+		r.Fault = Lose
+	case "duplicate":
+		r.Fault = Duplicate
+	case "reorder":
+		r.Fault = Reorder
+	default:
+		var err error
+		r.Fault = Postpone
+		if r.By, err = duration(word); err != nil {
+			p.fail(begin, "%q is no fault of a watch event; known are lose, duplicate, reorder and a duration such as 5ms", word)
+		}
 	}
-	return p.every(Rule{Kind: Close})
+	r.Every = p.every()
+	p.script.Events = append(p.script.Events, r)
 }
 
-func (p *parser) chunk() error {
-	if err := p.symbol('=', "chunk=7 or chunk=7/1ms"); err != nil {
-		return err
-	}
-	begin := p.at
-	word := p.word("/")
-	n, err := strconv.Atoi(word)
-	if err != nil || n < 1 {
-		return p.fail(begin, "%q is no number of bytes; write a whole number from 1", word)
-	}
-	p.script.Chunk = n
-	if p.at < p.end && p.text[p.at] == '/' {
-		p.at++
-		p.script.Pause, err = p.duration("")
-	}
-	return err
+// rule reads every N, and adds the rule that applies so often.
+func (p *parser) rule(r Rule) {
+	r.Every = p.every()
+	p.script.Rules = append(p.script.Rules, r)
 }
 
-func (p *parser) seed() (uint64, error) {
-	if err := p.symbol('=', "seed=7"); err != nil {
-		return 0, err
+// every reads every N.
+func (p *parser) every() uint64 {
+	p.space()
+	if begin := p.at; p.word("") != "every" {
+		p.fail(begin, "here must stand how often, as in every 1000")
 	}
+	p.space()
 	begin := p.at
 	word := p.word("")
 	n, err := strconv.ParseUint(word, 10, 64)
-	if err != nil {
-		return 0, p.fail(begin, "%q is no seed; write a whole number from 0", word)
+	if err != nil || n == 0 {
+		p.fail(begin, "every %q makes no sense; write a whole number from 1, as in every 1000", word)
 	}
-	return n, nil
+	return n
+}
+
+// number reads = and a whole number of so many bits up to a space or one of
+// stop, at least least; wrong says what any other word is.
+func (p *parser) number(stop, form string, least uint64, bits int, wrong string) uint64 {
+	p.symbol('=', form)
+	begin := p.at
+	word := p.word(stop)
+	n, err := strconv.ParseUint(word, 10, bits)
+	if err != nil || n < least {
+		p.fail(begin, "%q is %s", word, wrong)
+	}
+	return n
+}
+
+// oneOf reads =NAME.
+func (p *parser) oneOf(what string, names ...string) string {
+	p.symbol('=', what+"="+strings.Join(names, ", "+what+"="))
+	begin := p.at
+	word := p.word("")
+	if !slices.Contains(names, word) {
+		p.fail(begin, "there is no %s %q; known are %s", what, word, strings.Join(names, ", "))
+	}
+	return word
+}
+
+// duration reads a duration up to a space or one of stop.
+func (p *parser) duration(stop string) time.Duration {
+	begin := p.at
+	d, err := duration(p.word(stop))
+	if err != nil {
+		p.fail(begin, "%w", err)
+	}
+	return d
+}
+
+// longest keeps sums of durations far from overflow.
+const longest = 1000 * time.Hour
+
+func duration(word string) (time.Duration, error) {
+	d, err := time.ParseDuration(word)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is no duration; write it as 250us, 1ms or 1.5s", word)
+	case d < 0 || d > longest:
+		return 0, fmt.Errorf("%s is out of range; durations go from 0 to %s", word, longest)
+	}
+	return d, nil
+}
+
+// word reads up to a space or one of stop.
+func (p *parser) word(stop string) string {
+	begin := p.at
+	for p.at < p.end && strings.IndexByte(spaces+stop, p.text[p.at]) < 0 {
+		p.at++
+	}
+	return p.text[begin:p.at]
+}
+
+// symbol reads a character of the given form.
+func (p *parser) symbol(c byte, form string) {
+	if !p.found(c) {
+		p.fail(p.at, "here %q is missing; write %s", string(c), form)
+	}
+}
+
+// found reads a character if it stands here.
+func (p *parser) found(c byte) bool {
+	if p.at == p.end || p.text[p.at] != c {
+		return false
+	}
+	p.at++
+	return true
+}
+
+const spaces = " \t\r"
+
+func (p *parser) space() {
+	for p.at < p.end && strings.IndexByte(spaces, p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+func (p *parser) fail(at int, format string, args ...any) {
+	if p.err == nil {
+		line := 1 + strings.Count(p.text[:at], "\n")
+		column := at - strings.LastIndexByte(p.text[:at], '\n')
+		p.err = fmt.Errorf("script, line %d, column %d: %w", line, column, fmt.Errorf(format, args...))
+	}
 }

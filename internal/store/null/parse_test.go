@@ -42,22 +42,33 @@ func TestParse(t *testing.T) {
 
 func TestParseEmpty(t *testing.T) {
 	for _, text := range []string{"", ";;", " ; \n", "# nothing", "# a; b\n;"} {
-		if s := parse(t, text); !s.AtOnce() || s.String() != "" {
-			t.Errorf("%q means %q", text, s)
+		if diff := cmp.Diff(&Script{}, parse(t, text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
 		}
 	}
 }
 
-func TestStringReadsBack(t *testing.T) {
-	for _, text := range []string{
-		"delay=uniform(1ms,5ms) every 3", "mode=garbage; seed=4", "mode=http1", "mode=silent", "lag=300ms", "refuse=local; lag=1s",
-		"wrong=key every 3; wrong=value every 4; half every 5; huge=frame every 6; huge=message every 7",
-		"error=no_leader every 2; reset=refused every 9; never every 50; close every 7; close@2s",
-		"delay=1ms; delay=exponential(2ms) every 10; stall=800ms@3s; goaway every 5; chunk=3/250us", "chunk=1",
+func TestParseForms(t *testing.T) {
+	const ms, us = time.Millisecond, time.Microsecond
+	for text, want := range map[string]Script{
+		"delay=uniform(1ms,5ms) every 3":    {Delays: []Delay{{Uniform, ms, 5 * ms, 3}}},
+		"delay=uniform(1ms, 5ms)":           {Delays: []Delay{{Uniform, ms, 5 * ms, 1}}},
+		"delay=exponential(2ms) every 10":   {Delays: []Delay{{Exponential, 2 * ms, 0, 10}}},
+		"mode=garbage; seed=4":              {Mode: Garbage, Seed: 4},
+		"mode=http1":                        {Mode: HTTP1},
+		"mode=silent":                       {Mode: Silent},
+		"lag=300ms":                         {Lag: 300 * ms},
+		"refuse=local; lag=1s":              {NoLocal: true, Lag: time.Second},
+		"wrong=key every 3":                 {Rules: []Rule{{WrongKey, "", 3}}},
+		"wrong=value every 4; half every 5": {Rules: []Rule{{WrongValue, "", 4}, {Half, "", 5}}},
+		"huge=frame every 6":                {Rules: []Rule{{HugeFrame, "", 6}}},
+		"huge=message every 7":              {Rules: []Rule{{HugeMessage, "", 7}}},
+		"reset=refused every 9":             {Rules: []Rule{{Reset, "refused", 9}}},
+		"goaway every 5; chunk=3/250us":     {GoAway: 5, Chunk: 3, Pause: 250 * us},
+		"chunk=1":                           {Chunk: 1},
 	} {
-		s := parse(t, text)
-		if diff := cmp.Diff(s, parse(t, s.String())); diff != "" {
-			t.Errorf("%q became %q: %s", text, s, diff)
+		if diff := cmp.Diff(&want, parse(t, text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
 		}
 	}
 }
@@ -105,13 +116,9 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s.Decide(1, time.Second)
-		again, err := Parse(s.String(), []string{"unavailable"})
-		if err != nil {
-			t.Fatalf("%q reads as %q, and that not at all: %v", text, s, err)
+		if at := s.Decide(1, time.Second).At; at < time.Second {
+			t.Errorf("%q answers %s before the arrival", text, time.Second-at)
 		}
-		if diff := cmp.Diff(s, again); diff != "" {
-			t.Fatal(diff)
-		}
+		s.DecideEvent(1)
 	})
 }

@@ -9,7 +9,8 @@
 package null
 
 import (
-	"errors"
+	"math"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,7 +30,6 @@ const (
 	HugeFrame               // a frame that claims to be larger than any may be
 	HugeMessage             // a message that claims to be 4 GiB long
 	Reset                   // the request alone is cancelled; why is in Action.Name
-	NumKinds
 )
 
 // Mode is how the server treats whole connections.
@@ -43,11 +43,48 @@ const (
 	Silent              // nothing: the connection is accepted and that is all
 )
 
+// Distribution is how a delay varies from operation to operation.
+type Distribution uint8
+
+// The distributions.
+const (
+	Fixed       Distribution = iota // always Low
+	Uniform                         // from Low to High, all equally likely
+	Exponential                     // with mean Low: most are short and a few are long
+)
+
+// Delay is how long after its arrival an operation is answered.
+type Delay struct {
+	Distribution Distribution
+	Low, High    time.Duration // High is for Uniform alone
+	Every        uint64        // it applies to every Every-th operation; 1 for all
+}
+
 // Rule gives every Every-th operation the same fate.
 type Rule struct {
 	Kind  Kind
 	Name  string // of Error and Reset
 	Every uint64 // from 1
+}
+
+// EventFault is what happens to a watch event.
+type EventFault uint8
+
+// The faults.
+const (
+	Sound     EventFault = iota // none
+	Lose                        // it is not sent
+	Duplicate                   // it is sent twice
+	Reorder                     // it is sent behind the next event of its watcher, if one comes
+	Postpone                    // it is sent later
+)
+
+// EventRule gives every Every-th watch event the same fate. Events are counted
+// over all watchers: a write with ten watchers is ten.
+type EventRule struct {
+	Fault EventFault
+	By    time.Duration // of Postpone
+	Every uint64        // from 1
 }
 
 // Stall is a span of time in which nothing is answered.
@@ -71,18 +108,9 @@ type Script struct {
 	Pause  time.Duration   // between chunks
 	// Lag is how far all members but the first are behind, as their local reads
 	// show it; NoLocal refuses local reads. Not every protocol's server knows
-	// them (Members).
+	// them.
 	Lag     time.Duration
 	NoLocal bool
-}
-
-// Members is an error where the script says of members what the server of a
-// protocol does not know.
-func (s *Script) Members() error {
-	if s.Lag > 0 || s.NoLocal {
-		return errors.New("the null server of this protocol has no lag, and refuses no level of a read")
-	}
-	return nil
 }
 
 // Action is what happens to one operation, and when.
@@ -108,7 +136,7 @@ func (s *Script) Decide(n uint64, arrival time.Duration) Action {
 		}
 	}
 	for i := range s.Rules {
-		if r := &s.Rules[i]; n%max(r.Every, 1) == 0 {
+		if r := &s.Rules[i]; n%r.Every == 0 {
 			a.Kind, a.Name = r.Kind, r.Name
 			break
 		}
@@ -116,8 +144,82 @@ func (s *Script) Decide(n uint64, arrival time.Duration) Action {
 	return a
 }
 
+// DecideEvent says what happens to the n-th watch event, counted from 1, and by
+// how much it is late.
+func (s *Script) DecideEvent(n uint64) (EventFault, time.Duration) {
+	for i := range s.Events {
+		if r := &s.Events[i]; n%r.Every == 0 {
+			return r.Fault, r.By
+		}
+	}
+	return Sound, 0
+}
+
 // AtOnce reports whether every operation gets the right answer without delay,
 // so that a server need not ask.
 func (s *Script) AtOnce() bool {
 	return len(s.Delays) == 0 && len(s.Stalls) == 0 && len(s.Rules) == 0 && len(s.Closes) == 0
+}
+
+// delay is the delay of operation n.
+func (s *Script) delay(n uint64) time.Duration {
+	for i := len(s.Delays) - 1; i >= 0; i-- {
+		if d := &s.Delays[i]; n%d.Every == 0 {
+			return d.of(s.Seed, n)
+		}
+	}
+	return 0
+}
+
+// of draws the delay of operation n by the inverse of the distribution
+// function, from a number that depends on seed and n alone.
+func (d *Delay) of(seed, n uint64) time.Duration {
+	switch d.Distribution {
+	case Uniform:
+		return d.Low + time.Duration(unit(seed, n)*float64(d.High-d.Low))
+	case Exponential:
+		return time.Duration(-math.Log(1-unit(seed, n)) * float64(d.Low))
+	}
+	return d.Low
+}
+
+// unit is a number from 0 up to but not including 1, uniform over n: the n-th
+// output of SplitMix64 (Steele, Lea and Flood 2014) begun at a scrambled seed,
+// which unlike a generator with state can be asked for any n.
+func unit(seed, n uint64) float64 {
+	return float64(scramble(scramble(seed)+n*0x9e3779b97f4a7c15)>>11) / (1 << 53)
+}
+
+func scramble(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// Run is one script being followed: it numbers the operations and knows when
+// the first arrived. The members of one null cluster share a Run. It may be
+// used by several goroutines at once.
+type Run struct {
+	script *Script
+	count  atomic.Uint64
+	start  atomic.Int64 // 1 + the first operation's arrival; 0 before it
+}
+
+// NewRun begins to follow a script.
+func NewRun(s *Script) *Run { return &Run{script: s} }
+
+// Arrive numbers an operation that arrived at now, in nanoseconds of any clock
+// that starts at or above zero, and decides about it. due is Action.At in that
+// clock. first is true for the first operation, from which all times count.
+func (r *Run) Arrive(now int64) (a Action, due int64, first bool) {
+	n := r.count.Add(1)
+	start := r.start.Load()
+	if start == 0 {
+		r.start.CompareAndSwap(0, now+1)
+		start = r.start.Load()
+	}
+	start--
+	// Another goroutine's operation, read a moment later, may have been first.
+	a = r.script.Decide(n, time.Duration(max(now-start, 0)))
+	return a, start + int64(a.At), n == 1
 }

@@ -95,18 +95,11 @@ func (w *Wire) Step() ([]store.Event, error) { return w.step(nil) }
 // error is the codec's; the connection's own ends the test.
 func (w *Wire) Turn(to []store.Event) ([]store.Event, error) {
 	w.t.Helper()
-	for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() {
-		n, err := w.Conn.Write(out)
-		w.Codec.Wrote(n)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	n, err := w.Conn.Read(w.buf)
-	if err != nil {
+	to, err := w.step(to)
+	if w.gone {
 		w.t.Fatal(err)
 	}
-	return w.Codec.Feed(w.buf[:n], to)
+	return to, err
 }
 
 // Ready waits until an operation can be submitted.

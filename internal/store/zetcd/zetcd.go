@@ -4,10 +4,12 @@
 package zetcd
 
 import (
+	"embed"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
+	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
@@ -15,9 +17,7 @@ import (
 const Name = "zetcd"
 
 // Store is zetcd, as the rest of the program sees it.
-type Store struct{}
-
-var _ store.Store = (*Store)(nil)
+type Store struct{ etcdproxy.Store }
 
 // New returns zetcd.
 func New() *Store { return &Store{} }
@@ -28,7 +28,7 @@ func (*Store) Name() string { return Name }
 // Capabilities implements store.Store. They are zetcd's own: the same requests as
 // ZooKeeper's, which mean something else here.
 func (*Store) Capabilities() kv.Capabilities {
-	return kv.Capabilities{
+	return etcdproxy.Capabilities(Name, "the word ruok of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:    "setData: an etcd transaction that reads and writes the node's version, time and data, retried by zetcd when others were in between; create when the node is not there (a second request, inside the operation's time)",
 			kv.Get:    "getData: one etcd transaction of six ranges",
@@ -45,25 +45,41 @@ func (*Store) Capabilities() kv.Capabilities {
 		ShortOf: map[kv.Consistency]string{
 			kv.Linearizable: "sync, then getData: the sync is a quorum read of the member behind the proxy, and the getData after it is none; it is answered from what that member has applied",
 		},
-		Features:   etcdproxy.Features(map[kv.Feature]string{kv.RoleQuery: "the word ruok of the proxy, and Maintenance.Status of the etcd behind it"}),
-		NoFeatures: etcdproxy.NoFeatures(Name),
-		InFlight:   0,
-		Ordered:    true,
-		Durability: "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set",
-		Disk:       etcd.New().Capabilities().Disk,
+		Ordered: true,
+	})
+}
+
+// serverFiles are the inputs of the server's build. The replaces in go.mod.txt
+// matter: with newer versions of etcd's client and of gRPC zetcd spreads its
+// requests over the members, answers "required revision is a future revision",
+// and ends on a multi that fails.
+//
+//go:embed server/*.txt
+var serverFiles embed.FS
+
+// Server implements store.Store.
+func (*Store) Server(version string) (store.ServerSource, error) {
+	return store.ServerSource{
+		Store: Name, Versions: []string{"0.0.5"}, Kind: store.GoModule,
+		Files: serverFiles, Package: "github.com/coreos/zetcd/cmd/zetcd", LDFlags: "-s -w",
+		Check:   store.ServerCheck{Module: "github.com/coreos/zetcd@v{version}"},
+		License: "Apache License 2.0",
+	}.Pick(version)
+}
+
+// Launch implements store.Store: etcd's launch, with a zetcd before each member.
+// Exec is zetcd's binary; etcd is the embedded one.
+func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
+	source, err := s.Server("")
+	if err != nil {
+		return store.Launch{}, err
 	}
-}
-
-// DecodeSettings implements store.Store: a member's settings are those of the
-// etcd behind it, for zetcd has none.
-func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
-	return etcd.New().DecodeSettings(decode)
-}
-
-// launch is what Launch says, with zetcd's binary at path.
-func launch(spec store.LaunchSpec, path string) (store.Launch, error) {
-	return etcdproxy.Launch(Name, spec, func(address, etcdURL string) (string, []string) {
-		return path, []string{"-zkaddr", address, "-endpoints", etcdURL, "-logtostderr"}
+	path, err := install.Executable(spec.Exec, source)
+	if err != nil {
+		return store.Launch{}, err
+	}
+	return etcdproxy.Launch(Name, path, spec, func(address, etcdURL string) []string {
+		return []string{"-zkaddr", address, "-endpoints", etcdURL, "-logtostderr"}
 	})
 }
 

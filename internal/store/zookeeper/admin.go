@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,12 +24,6 @@ type admin struct {
 	mu  sync.Mutex
 	ids map[string]uint64 // of members, by endpoint
 }
-
-var (
-	_ store.Admin         = (*admin)(nil)
-	_ store.PrefixDeleter = (*admin)(nil)
-	_ store.RoleAsker     = (*admin)(nil)
-)
 
 // Admin implements store.Store.
 func (*Store) Admin(a store.Access) (store.Admin, error) {
@@ -50,7 +45,8 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	}
 	// A follower's newest transaction is from before the election until the
 	// next write. A session that begins and ends at the leader is one.
-	if l := s.Leader(); l != nil && behind(&s, l.Term) {
+	l := s.Leader()
+	if l != nil && slices.ContainsFunc(s.Members, func(m store.Member) bool { return isBehind(m, l.Term) }) {
 		asked, cancel := context.WithTimeout(ctx, a.timeout)
 		defer cancel()
 		if a.touch(asked, l.Endpoint) == nil {
@@ -66,7 +62,7 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 func (a *admin) askBehind(ctx context.Context, s *store.Status, term uint64) {
 	var asked sync.WaitGroup
 	for i := range s.Members {
-		if m := &s.Members[i]; isBehind(m, term) {
+		if m := &s.Members[i]; isBehind(*m, term) {
 			asked.Go(func() {
 				if now := a.askOne(ctx, m.Endpoint); now.Err == nil {
 					*m = now
@@ -80,16 +76,7 @@ func (a *admin) askBehind(ctx context.Context, s *store.Status, term uint64) {
 	}
 }
 
-func behind(s *store.Status, term uint64) bool {
-	for i := range s.Members {
-		if isBehind(&s.Members[i], term) {
-			return true
-		}
-	}
-	return false
-}
-
-func isBehind(m *store.Member, term uint64) bool {
+func isBehind(m store.Member, term uint64) bool {
 	return m.Err == nil && m.Role == kv.Follower && m.Term < term
 }
 

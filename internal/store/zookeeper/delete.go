@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (d *deletion) children(parent, prefix string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("its nodes are more than %d deep", maxDepth)
 	}
-	r, err := d.s.do(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(orDefault(parent, "/")), false) })
+	r, err := d.s.do(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(parent, "/")), false) })
 	switch {
 	case err != nil:
 		return err

@@ -2,10 +2,9 @@ package zookeeper
 
 import (
 	"bytes"
-	_ "embed" // the server's logging configuration
-	"errors"
+	"cmp"
+	"embed"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -26,7 +25,6 @@ const (
 	peerPort
 	electionPort
 	metricsPort // Prometheus
-	portCount
 )
 
 // mainClass is the server's program.
@@ -38,11 +36,11 @@ var logback []byte
 // Launch implements store.Store. LaunchSpec.Exec is the folder of an installed
 // server: its jars are in the folder lib there.
 func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
-	s, err := settings(spec.Settings)
+	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
 		return store.Launch{}, err
 	}
-	if err := checkSpec(spec); err != nil {
+	if err := spec.Check("ZooKeeper"); err != nil {
 		return store.Launch{}, err
 	}
 	if spec.Exec, err = folder(spec.Exec, s); err != nil {
@@ -75,21 +73,6 @@ func folder(given string, s *Settings) (string, error) {
 	return dir, nil
 }
 
-func checkSpec(spec store.LaunchSpec) error {
-	if len(spec.Members) == 0 {
-		return errors.New("a ZooKeeper cluster needs at least one member")
-	}
-	for _, m := range spec.Members {
-		if len(m.Ports) < portCount {
-			return fmt.Errorf("ZooKeeper member %s needs four ports, for clients, peers, elections and metrics", m.Name)
-		}
-		if !filepath.IsAbs(m.Dir) {
-			return fmt.Errorf("the folder of ZooKeeper member %s, %s, is not an absolute path", m.Name, m.Dir)
-		}
-	}
-	return nil
-}
-
 func notes(s *Settings) []string {
 	var out []string
 	if s.Heap == "" {
@@ -110,32 +93,20 @@ func notes(s *Settings) []string {
 	return out
 }
 
-func address(m store.MemberPlace, port int) string {
-	return net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[port]))
-}
-
 // process is member i, whose id in the cluster is i+1.
 func process(spec store.LaunchSpec, i int, s *Settings) store.Process {
-	m := spec.Members[i]
-	conf, data := filepath.Join(m.Dir, "conf"), filepath.Join(m.Dir, "data")
+	p := spec.Members[i].Process(cmp.Or(s.Java, "java"))
+	conf := filepath.Join(p.Dir, "conf")
 	zooCfg := filepath.Join(conf, "zoo.cfg")
 	// Our logback.xml comes first: without one the server logs at DEBUG.
 	classPath := strings.Join([]string{conf, filepath.Join(spec.Exec, "lib", "*")}, string(filepath.ListSeparator))
-	args := s.jvm(filepath.Join(m.Dir, "gc.log"))
-	return store.Process{
-		Name:     m.Name,
-		Endpoint: address(m, clientPort),
-		Path:     orDefault(s.Java, "java"),
-		Args:     append(args, "-cp", classPath, mainClass, zooCfg),
-		Dir:      m.Dir,
-		DataDir:  data,
-		LogFile:  filepath.Join(m.Dir, m.Name+".log"),
-		Files: map[string][]byte{
-			zooCfg:                             zooConfig(spec, i, data, s),
-			filepath.Join(conf, "logback.xml"): logback,
-			filepath.Join(data, "myid"):        fmt.Appendf(nil, "%d\n", i+1),
-		},
+	p.Args = append(s.jvm(filepath.Join(p.Dir, "gc.log")), "-cp", classPath, mainClass, zooCfg)
+	p.Files = map[string][]byte{
+		zooCfg:                             zooConfig(spec, i, p.DataDir, s),
+		filepath.Join(conf, "logback.xml"): logback,
+		filepath.Join(p.DataDir, "myid"):   fmt.Appendf(nil, "%d\n", i+1),
 	}
+	return p
 }
 
 // zooConfig is a member's zoo.cfg. One member alone is a standalone server, as
@@ -145,8 +116,18 @@ func zooConfig(spec store.LaunchSpec, i int, data string, s *Settings) []byte {
 	var b bytes.Buffer
 	line := func(name string, value any) { fmt.Fprintf(&b, "%s=%v\n", name, value) }
 	line("dataDir", filepath.ToSlash(data))
-	for _, o := range s.options() {
-		line(o.name, o.value)
+	line("tickTime", cmp.Or(s.TickTime, DefaultTick))
+	line("initLimit", cmp.Or(s.InitLimit, defaultInitLimit))
+	line("syncLimit", cmp.Or(s.SyncLimit, defaultSyncLimit))
+	line("maxClientCnxns", s.MaxClientConnections)
+	line("globalOutstandingLimit", cmp.Or(s.GlobalOutstandingLimit, DefaultOutstanding))
+	for _, o := range []store.Setting{{Name: "snapCount", Value: s.SnapCount}, {Name: "preAllocSize", Value: s.PreAllocSize}, {Name: "maxSessionTimeout", Value: s.MaxSessionTimeout}} {
+		if o.Value != 0 {
+			line(o.Name, o.Value)
+		}
+	}
+	if !s.synced() {
+		line("forceSync", "no")
 	}
 	line("4lw.commands.whitelist", "*")
 	line("admin.enableServer", false)
@@ -161,7 +142,7 @@ func zooConfig(spec store.LaunchSpec, i int, data string, s *Settings) []byte {
 	line("quorumListenOnAllIPs", false)
 	for k, other := range spec.Members {
 		line("server."+strconv.Itoa(k+1), fmt.Sprintf("%s:%d:%d:participant;%s",
-			host(other), other.Ports[peerPort], other.Ports[electionPort], address(other, clientPort)))
+			host(other), other.Ports[peerPort], other.Ports[electionPort], other.Address(clientPort)))
 	}
 	return b.Bytes()
 }
@@ -172,4 +153,53 @@ func host(m store.MemberPlace) string {
 		return "[" + m.Host + "]"
 	}
 	return m.Host
+}
+
+// serverFiles are the inputs of the server's build.
+//
+//go:embed server/pom.xml
+var serverFiles embed.FS
+
+// sums pins the server's own jars, of each version that can be installed.
+var sums = map[string]map[string]string{
+	"3.9.5": {
+		"lib/zookeeper-3.9.5.jar":      "936d025db1a85f085edea25048c3f5b3de5fc29329c371a10925e3b78b0b38a0",
+		"lib/zookeeper-jute-3.9.5.jar": "abcbc7f9d6c493daa118da6fa3061a201e2c521217526e8535adfb56b629e52a",
+		metricsJar:                     metricsSum,
+	},
+	"3.9.4": {
+		"lib/zookeeper-3.9.4.jar":      "7bb3bb38bbddbc71424c59a7a0b170a1b2147313a84c972225ab0568dab513bf",
+		"lib/zookeeper-jute-3.9.4.jar": "bd9750935add09b6cb920f7bcf0fa7b9a8165c45cdafd8ee1fc6808c46ec9094",
+		metricsJar:                     metricsSum,
+	},
+}
+
+const (
+	metricsJar = "lib/zookeeper-prometheus-metrics-3.9.4.jar"
+	metricsSum = "51853ff241cbb6a8a6249138ed941644fb01035f82b322915f554bdf06f22afa"
+)
+
+// Server implements store.Store. Any other version can be given as a
+// folder that holds its jars in lib.
+func (*Store) Server(version string) (store.ServerSource, error) {
+	s, err := store.ServerSource{
+		Store: Name, Versions: []string{"3.9.5", "3.9.4"}, Kind: store.Maven,
+		Files: serverFiles, Args: []string{"-Dzookeeper.version={version}"},
+		Tools: []store.Tool{
+			{
+				Name: "java", Running: true,
+				Missing: "ZooKeeper needs Java 11 or newer: install it, such as Debian's default-jre-headless",
+			},
+			{
+				Name:    "mvn",
+				Missing: "obtaining ZooKeeper needs Maven: install it, such as Debian's maven, or give a folder that holds the server's jars in lib with --exec",
+			},
+		},
+		Check: store.ServerCheck{Holds: []string{
+			"lib/zookeeper-{version}.jar", "lib/zookeeper-jute-{version}.jar", metricsJar, "lib/logback-classic-1.3.15.jar",
+		}},
+		License: "Apache License 2.0",
+	}.Pick(version)
+	s.Check.Sums = sums[s.Version]
+	return s, err
 }

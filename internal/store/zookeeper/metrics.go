@@ -6,8 +6,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var _ store.Metered = (*Store)(nil)
-
 // prometheusPort is where ZooKeeper's Prometheus provider listens unless it is
 // configured otherwise.
 const prometheusPort = "7000"

@@ -1,12 +1,15 @@
 package zookeeper
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Settings are the launch settings that a scenario file may give for
@@ -59,28 +62,13 @@ const (
 	defaultSyncLimit   = 5
 )
 
-// check returns the first thing wrong with the settings as one sentence.
-func (s *Settings) check() error {
+// Check implements store.Settings.
+func (s *Settings) Check() error {
 	if s.Heap != "" && !regexp.MustCompile(`^[1-9][0-9]{0,8}[kKmMgG]?$`).MatchString(s.Heap) {
 		return fmt.Errorf("ZooKeeper's heap %q is not a size such as 512m or 4g", s.Heap)
 	}
-	for _, v := range []struct {
-		name  string
-		value int
-	}{
-		{"snap-count", s.SnapCount},
-		{"tick-time", s.TickTime},
-		{"init-limit", s.InitLimit},
-		{"sync-limit", s.SyncLimit},
-		{"max-session-timeout", s.MaxSessionTimeout},
-		{"pre-alloc-size", s.PreAllocSize},
-		{"max-buffer", s.MaxBuffer},
-		{"global-outstanding-limit", s.GlobalOutstandingLimit},
-		{"max-client-connections", s.MaxClientConnections},
-	} {
-		if v.value < 0 {
-			return fmt.Errorf("ZooKeeper's %s must not be negative", v.name)
-		}
+	if err := store.CheckSigns("ZooKeeper", s); err != nil {
+		return err
 	}
 	if s.SnapCount == 1 {
 		return fmt.Errorf("ZooKeeper's snap-count must be at least 2")
@@ -105,19 +93,10 @@ func (s *Settings) checkJVM() error {
 // synced says whether transactions are synced before they are acknowledged.
 func (s *Settings) synced() bool { return s.ForceSync == nil || *s.ForceSync }
 
-// orDefault is v, or what is used when it was left out.
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
-}
-
 // jvm lists the options of the Java machine. The threads of the collector are
 // few, because the members of a cluster on one machine share its cores.
 func (s *Settings) jvm(gcLog string) []string {
-	heap := orDefault(s.Heap, DefaultHeap)
+	heap := cmp.Or(s.Heap, DefaultHeap)
 	out := []string{"-Xms" + heap, "-Xmx" + heap}
 	if !slices.ContainsFunc(s.JVMOptions, isCollector) {
 		out = append(out, "-XX:+UseG1GC", "-XX:ParallelGCThreads=2", "-XX:ConcGCThreads=1")
@@ -140,34 +119,4 @@ func (s *Settings) jvm(gcLog string) []string {
 // isCollector knows the options that choose a garbage collector.
 func isCollector(o string) bool {
 	return strings.HasPrefix(o, "-XX:+Use") && strings.HasSuffix(o, "GC")
-}
-
-// options are the lines of zoo.cfg that are the same for all members.
-func (s *Settings) options() []option {
-	all := []option{
-		{"tickTime", orDefault(s.TickTime, DefaultTick)},
-		{"initLimit", orDefault(s.InitLimit, defaultInitLimit)},
-		{"syncLimit", orDefault(s.SyncLimit, defaultSyncLimit)},
-		{"maxClientCnxns", s.MaxClientConnections},
-		{"globalOutstandingLimit", orDefault(s.GlobalOutstandingLimit, DefaultOutstanding)},
-	}
-	for _, o := range []option{
-		{"snapCount", s.SnapCount},
-		{"preAllocSize", s.PreAllocSize},
-		{"maxSessionTimeout", s.MaxSessionTimeout},
-	} {
-		if o.value != 0 {
-			all = append(all, o)
-		}
-	}
-	if !s.synced() {
-		all = append(all, option{"forceSync", "no"})
-	}
-	return all
-}
-
-// option is a line of zoo.cfg.
-type option struct {
-	name  string
-	value any
 }

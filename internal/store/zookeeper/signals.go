@@ -8,8 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var _ store.Signalling = (*Store)(nil)
-
 // gcLogging is the option that adds a line for each pause of the garbage
 // collector to the member's log, which is kept, in a form that Signal reads.
 const gcLogging = "-Xlog:gc:stdout:utctime,level,tags"

@@ -17,8 +17,6 @@ const Name = "zookeeper"
 // Store is ZooKeeper, as the rest of the program sees it.
 type Store struct{}
 
-var _ store.Store = (*Store)(nil)
-
 // New returns ZooKeeper.
 func New() *Store { return &Store{} }
 
@@ -71,12 +69,7 @@ func (*Store) Capabilities() kv.Capabilities {
 
 // DecodeSettings implements store.Store; the result is a *Settings.
 func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
-	return store.DecodeSettings(decode, (*Settings).check)
-}
-
-// settings takes what a LaunchSpec carries; nil is the defaults.
-func settings(v any) (*Settings, error) {
-	return store.SettingsOf(v, "ZooKeeper's settings", (*Settings).check)
+	return store.DecodeSettings[Settings](decode)
 }
 
 // Codecs implements store.Store.

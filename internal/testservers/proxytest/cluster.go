@@ -3,13 +3,10 @@
 package proxytest
 
 import (
-	"context"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
@@ -39,7 +36,7 @@ func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	}
 	for _, p := range c.Launch.Processes {
 		c.servers = append(c.servers, testservers.InProcess(t, etcd.New(), p.Behind[0]))
-		c.front(t, p)
+		testservers.Process(t, p)
 		c.Access.Endpoints = append(c.Access.Endpoints, p.Endpoint)
 		c.Access.Behind[p.Endpoint] = p.Behind[0].Endpoint
 	}
@@ -58,21 +55,4 @@ func (c *Cluster) EndServers(which ...int) {
 		ended.Go(c.servers[i])
 	}
 	ended.Wait()
-}
-
-// front runs a proxy as a process, which does not outlive the test's own.
-func (c *Cluster) front(t *testing.T, p store.Process) {
-	t.Helper()
-	process, err := host.NewLocal(nil, nil).Start(t.Context(), host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = process.Signal(context.Background(), host.Kill)
-		<-process.Exited()
-		if t.Failed() {
-			b, _ := os.ReadFile(p.LogFile)
-			t.Logf("%s's log:\n%s", p.Name, b)
-		}
-	})
 }

@@ -249,19 +249,6 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-func TestAppendInt(t *testing.T) {
-	// The examples of RFC 7541, appendix C.1.
-	for _, tc := range []struct {
-		bits uint
-		n    int
-		want []byte
-	}{{5, 10, []byte{10}}, {5, 1337, []byte{31, 154, 10}}, {8, 42, []byte{42}}} {
-		if got := appendInt(nil, 0, tc.bits, tc.n); !bytes.Equal(got, tc.want) {
-			t.Errorf("appendInt(%d, %d) = %v, want %v", tc.bits, tc.n, got, tc.want)
-		}
-	}
-}
-
 func TestMessageBound(t *testing.T) {
 	s := greet(t, Config{})
 	s.call(1, nil)

@@ -10,7 +10,7 @@ type Method int
 
 // method is a registered method.
 type method struct {
-	path     int // its field
+	path     string
 	metadata bool
 	// frames is what precedes a message: a HEADERS frame, the header of a DATA
 	// frame and the message's prefix, with stream and lengths left open.
@@ -27,8 +27,7 @@ const (
 // Register makes a method known, such as "/etcdserverpb.KV/Range"; metadata
 // says whether its calls carry what SetMetadata sets.
 func (c *Conn) Register(path string, metadata bool) Method {
-	c.enc.fields = append(c.enc.fields, field{name: ":path", value: path, staticName: 4})
-	c.methods = append(c.methods, method{path: len(c.enc.fields) - 1, metadata: metadata})
+	c.methods = append(c.methods, method{path: path, metadata: metadata})
 	return Method(len(c.methods) - 1)
 }
 

@@ -11,8 +11,8 @@ import (
 const (
 	// LastStreamID is the highest stream that a client can open.
 	LastStreamID = 1<<31 - 1
-	// DefaultMaxMessage bounds one gRPC message of an answer, in bytes.
-	DefaultMaxMessage = 64 << 20
+	// MaxMessage bounds one gRPC message of an answer, in bytes.
+	MaxMessage = 64 << 20
 
 	roomBeforeSettings = 100     // streams, until the server says how many
 	maxPending         = 4 << 20 // bytes of requests that may wait to be written
@@ -39,10 +39,6 @@ type Config struct {
 	TLS       bool   // makes the :scheme https
 	// FirstStream is the first stream's id, odd; 0 means 1.
 	FirstStream uint32
-	// LastStream is the last id to be used; 0 means LastStreamID.
-	LastStream uint32
-	// MaxMessage bounds an answer's message in bytes; 0 means DefaultMaxMessage.
-	MaxMessage int
 	// Parts keeps answers that are not whole; nil: the connection has its own.
 	Parts *parts.Budget
 }
@@ -63,7 +59,6 @@ type Conn struct {
 	open   int
 	next   uint32 // the next stream's id; its place is free
 	oldest uint32 // no open stream has an id below it
-	last   uint32 // no id above it
 	limit  int    // streams that the server lets us have open
 
 	// Requests.
@@ -107,15 +102,9 @@ type Conn struct {
 // NewConn returns a connection whose output begins with the preface.
 func NewConn(cfg Config) *Conn {
 	c := &Conn{
-		next: max(cfg.FirstStream, 1) | 1, last: cfg.LastStream, limit: roomBeforeSettings,
+		next: max(cfg.FirstStream, 1) | 1, limit: roomBeforeSettings,
 		connWindow: DefaultWindow, streamStart: DefaultWindow, maxFrame: DefaultMaxFrameSize,
-		maxMessage: cfg.MaxMessage, parts: cfg.Parts,
-	}
-	if c.last == 0 || c.last > LastStreamID {
-		c.last = LastStreamID
-	}
-	if c.maxMessage <= 0 {
-		c.maxMessage = DefaultMaxMessage
+		maxMessage: MaxMessage, parts: cfg.Parts,
 	}
 	if c.parts == nil {
 		c.parts = parts.New(parts.DefaultMax)
@@ -142,7 +131,7 @@ func (c *Conn) Open() int { return c.open }
 
 // Draining reports that no new stream can be opened: the server said GOAWAY,
 // the stream ids are used up, or the connection failed.
-func (c *Conn) Draining() bool { return c.draining || c.next > c.last }
+func (c *Conn) Draining() bool { return c.draining || c.next > LastStreamID }
 
 // Room is how many more calls may be made now. It can shrink by more than one
 // with a call, so it is to be asked before each.
@@ -150,7 +139,7 @@ func (c *Conn) Room() int {
 	if c.Draining() || len(c.out)-c.sent+c.blockedLen >= maxPending {
 		return 0
 	}
-	return max(0, min(c.limit-c.open, int((c.last-c.next)/2)+1))
+	return max(0, min(c.limit-c.open, int((LastStreamID-c.next)/2)+1))
 }
 
 // Out is what is to be written; it is valid until the next call of any method.

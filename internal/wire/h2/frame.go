@@ -41,7 +41,6 @@ const (
 	SettingMaxConcurrentStreams = 0x3
 	SettingInitialWindowSize    = 0x4
 	SettingMaxFrameSize         = 0x5
-	SettingMaxHeaderListSize    = 0x6
 )
 
 // Error codes (RFC 9113, section 7).

@@ -167,7 +167,8 @@ const playCalls = 30
 // play makes calls, feeds in pieces, and returns what is left to see of it.
 // The input is overwritten after each Feed, as a read buffer is.
 func play(t testing.TB, in []byte, piece func(left int) int) string {
-	c := NewConn(Config{Authority: "h:1", MaxMessage: 1 << 20})
+	c := NewConn(Config{Authority: "h:1"})
+	c.maxMessage = 1 << 20
 	m := c.Register(testPath, false)
 	for i := range uint32(playCalls) {
 		copy(c.Call(m, i, uint8(i), 2), "ab")

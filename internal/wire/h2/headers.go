@@ -13,6 +13,8 @@ const (
 	decoderTable = 4096      // the default, which we do not change
 	maxBlock     = 256 << 10 // bytes of a header block
 	memoLen      = 8         // bytes of a block that is remembered
+
+	fieldOverhead = 32 // what a field counts besides its strings
 )
 
 // fields is what matters of an answer's header block.

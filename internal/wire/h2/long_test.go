@@ -242,7 +242,8 @@ func longTranscript(t testing.TB, rng *rand.Rand, most int) []byte {
 }
 
 func playLong(t testing.TB, in []byte, piece func(left int) int) string {
-	c := NewConn(Config{Authority: "h:1", MaxMessage: 1 << 20})
+	c := NewConn(Config{Authority: "h:1"})
+	c.maxMessage = 1 << 20
 	m := c.Register(testPath, false)
 	for i := range uint32(4) {
 		id := c.OpenStream(m, i, uint8(i))

@@ -11,8 +11,8 @@ const (
 	// MaxHead bounds an answer's status line and header fields together, and
 	// its trailer, in bytes.
 	MaxHead = 64 << 10
-	// DefaultMaxBody bounds an answer's body, in bytes.
-	DefaultMaxBody = 64 << 20
+	// MaxBody bounds an answer's body, in bytes.
+	MaxBody = 64 << 20
 	// MaxWanted is how many response fields a connection can be asked to keep.
 	MaxWanted = 4
 
@@ -32,16 +32,15 @@ type Config struct {
 	Host   string   // HOST:PORT, the Host of every request
 	Fields []Field  // further fields of every request
 	Wanted []string // names of response fields to keep, at most MaxWanted
-	// MaxBody bounds an answer's body in bytes; 0 means DefaultMaxBody.
-	MaxBody int
 	// Parts keeps answers that are not whole; nil: the connection has its own.
 	Parts *parts.Budget
 }
 
 // Conn is the client side of one connection. It belongs to one goroutine.
 type Conn struct {
-	cfg    Config
-	common []byte // the fields of every request
+	cfg     Config
+	common  []byte // the fields of every request
+	maxBody int
 
 	// The request.
 	out    []byte
@@ -77,13 +76,10 @@ type Conn struct {
 // NewConn returns a connection. Control characters in the values of fields,
 // which would end them, are left out.
 func NewConn(cfg Config) *Conn {
-	if cfg.MaxBody <= 0 {
-		cfg.MaxBody = DefaultMaxBody
-	}
 	if cfg.Parts == nil {
 		cfg.Parts = parts.New(parts.DefaultMax)
 	}
-	c := &Conn{cfg: cfg}
+	c := &Conn{cfg: cfg, maxBody: MaxBody}
 	c.common = appendField(c.common, Field{"Host", cfg.Host})
 	for _, f := range cfg.Fields {
 		c.common = appendField(c.common, f)

@@ -213,7 +213,7 @@ func (c *Conn) endOfHead() (done bool, err error) {
 			c.keep = false
 		}
 		c.state, c.headLen = chunkSize, 0
-	case c.length > c.cfg.MaxBody:
+	case c.length > c.maxBody:
 		return false, c.tooLong(c.length)
 	case c.length > 0:
 		c.state, c.chunk = sizedBody, c.length
@@ -224,7 +224,7 @@ func (c *Conn) endOfHead() (done bool, err error) {
 }
 
 func (c *Conn) tooLong(n int) error {
-	return fmt.Errorf("the server sends an answer of %d bytes, and more than %d are not taken", n, c.cfg.MaxBody)
+	return fmt.Errorf("the server sends an answer of %d bytes, and more than %d are not taken", n, c.maxBody)
 }
 
 // chunkLine parses a chunk's size; extensions are passed over (RFC 9112,
@@ -246,7 +246,7 @@ func (c *Conn) chunkLine(line []byte) error {
 	if i == 0 || i < len(line) && line[i] != ';' && line[i] != ' ' && line[i] != '\t' {
 		return fmt.Errorf("the server sent a chunk whose size is %.40q", line)
 	}
-	if c.size+n > c.cfg.MaxBody {
+	if c.size+n > c.maxBody {
 		return c.tooLong(c.size + n)
 	}
 	c.chunk, c.state, c.headLen = n, chunkData, 0
@@ -271,7 +271,7 @@ func unhex(c byte) int {
 // take takes a piece of the body, which stays where it is as long as it is the
 // only one.
 func (c *Conn) take(p []byte) error {
-	if c.size += len(p); c.size > c.cfg.MaxBody {
+	if c.size += len(p); c.size > c.maxBody {
 		return c.tooLong(c.size)
 	}
 	if c.piece == nil && len(c.body) == 0 {

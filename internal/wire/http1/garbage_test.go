@@ -63,7 +63,8 @@ func TestLongBodies(t *testing.T) {
 		"HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", 101):                                                "the server sends an answer of 101 bytes, and more than 100 are not taken",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n64\r\n" + string(make([]byte, 100)): "the server sends an answer of 101 bytes, and more than 100 are not taken",
 	} {
-		c := NewConn(Config{Host: "h", MaxBody: 100})
+		c := NewConn(Config{Host: "h"})
+		c.maxBody = 100
 		ask(c, c.Template("GET", "/", false))
 		if _, err := feed(c, in, 1000); err == nil || err.Error() != want {
 			t.Errorf("%.50q: %v", in, err)

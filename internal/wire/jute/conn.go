@@ -20,8 +20,6 @@ type Config struct {
 	LastZxid int64
 	// Auth is what the scheme digest is given, NAME:PASSWORD; empty: nothing.
 	Auth string
-	// MaxFrame bounds an answer in bytes; 0 means DefaultMaxFrame.
-	MaxFrame int
 	// Parts keeps answers that are not whole; nil: the connection has its own.
 	Parts *parts.Budget
 }
@@ -92,11 +90,8 @@ const compactAt = 16 << 10
 // NewConn returns a connection whose output begins with the ConnectRequest.
 func NewConn(cfg Config) *Conn {
 	c := &Conn{
-		ring: make([]request, 16), maxFrame: cfg.MaxFrame, parts: cfg.Parts,
+		ring: make([]request, 16), maxFrame: MaxFrame, parts: cfg.Parts,
 		auth: cfg.Auth, session: cfg.Session, lastZxid: cfg.LastZxid,
-	}
-	if c.maxFrame <= 0 {
-		c.maxFrame = DefaultMaxFrame
 	}
 	if c.parts == nil {
 		c.parts = parts.New(parts.DefaultMax)

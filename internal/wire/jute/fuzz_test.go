@@ -9,7 +9,8 @@ import (
 
 // conversation is a connection with a few requests open.
 func conversation(t testing.TB) *Conn {
-	c := ready(t, Config{MaxFrame: 1 << 16})
+	c := ready(t, Config{})
+	c.maxFrame = 1 << 16
 	for tag := range uint32(20) {
 		c.GetData(Call{Tag: tag}, Path{Prefix: "/", Rest: []byte("key")}, false)
 	}

@@ -76,8 +76,8 @@ const (
 
 // Limits of a connection, in bytes.
 const (
-	// DefaultMaxFrame bounds one answer.
-	DefaultMaxFrame = 64 << 20
+	// MaxFrame bounds one answer.
+	MaxFrame = 64 << 20
 	// DefaultMaxBuffer is the largest request that a server takes unless its
 	// jute.maxbuffer says otherwise. It ends the connection on a larger one.
 	DefaultMaxBuffer = 0xfffff

@@ -228,25 +228,20 @@ func (s suite) files(t *testing.T) {
 
 func (s suite) claims(t *testing.T) {
 	parent := path.Join(s.dir, "claims")
-	for keep, test := range map[bool]string{false: "! test -e ", true: "test -d "} {
-		c, err := s.Claim(t.Context(), parent)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if path.Dir(c.Path()) != parent || !strings.Contains(c.Env(), "=") || !s.holds(t, "test -d "+c.Path()) {
-			t.Errorf("claimed %s with %q", c.Path(), c.Env())
-		}
-		if err := c.Note(t.Context(), s.sh(t, "exit 0").Identity()); err != nil {
-			t.Error(err)
-		}
-		if err := c.Release(t.Context(), keep); err != nil {
-			t.Error(err)
-		}
-		if !s.holds(t, test+c.Path()) {
-			t.Errorf("with keep %v, it does not hold: %s%s", keep, test, c.Path())
-		}
+	c, err := s.Claim(t.Context(), parent)
+	if err != nil {
+		t.Fatal(err)
 	}
-	_, err := s.Claim(t.Context(), "/dev/null/claims")
+	if path.Dir(c.Path()) != parent || !strings.Contains(c.Env(), "=") || !s.holds(t, "test -d "+c.Path()) {
+		t.Errorf("claimed %s with %q", c.Path(), c.Env())
+	}
+	if err := c.Note(t.Context(), s.sh(t, "exit 0").Identity()); err != nil {
+		t.Error(err)
+	}
+	if err := c.Release(t.Context()); err != nil || !s.holds(t, "! test -e "+c.Path()) {
+		t.Errorf("the folder is left, %v", err)
+	}
+	_, err = s.Claim(t.Context(), "/dev/null/claims")
 	sentence(t, "a claim below a file", err)
 }
 

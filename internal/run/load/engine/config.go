@@ -119,17 +119,24 @@ type Result struct {
 	// Began when the first phase did.
 	Opened, Closed int64
 	Began          int64
-	measure.Window
+	InWindow
 	// Steady says that throughput was steady when a warm-up with a Most ended.
-	Steady       bool
-	InFlightArea float64 // integral of operations in flight over the window, in operation-nanoseconds
-	RestingArea  float64 // the same of clients that rested after a refusal
-	ErrorTexts   map[kv.Outcome]string
+	Steady bool
+}
+
+// InWindow is what a loop, or several, saw of the measured window beside its
+// seconds.
+type InWindow struct {
+	measure.Window
+	// InFlightArea and RestingArea are integrals over the window of the operations
+	// in flight and of the clients that rested after a refusal, in nanoseconds.
+	InFlightArea, RestingArea float64
+	ErrorTexts                map[kv.Outcome]string // the first of each kind
 	// Links is how many connections there were to each endpoint when the window
 	// opened, and LinkChanges what came and went in it, in order. Both are empty
 	// where each operation has its own connection.
 	Links       map[string]int
 	LinkChanges []LinkChange
-	// MemberOf says which member answered at an endpoint.
+	// MemberOf says which member answered at an endpoint, by its number.
 	MemberOf map[string]uint64
 }

@@ -33,7 +33,7 @@ type Loop struct {
 	conns    connections
 	watchers watchers
 	slots    slots
-	secs     seconds
+	secs     secondQueue
 	pauses   pauses
 	events   []store.Event
 	ready    []Ready
@@ -102,11 +102,11 @@ func New(cfg Config, p Poller) *Loop {
 	l := &Loop{
 		cfg: cfg, poller: p,
 		slots:  newSlots(len(cfg.Clients)),
-		secs:   seconds{recycle: cfg.Recycle, hand: cfg.Hand, several: cfg.Shared.several()},
+		secs:   secondQueue{recycle: cfg.Recycle, hand: cfg.Hand, several: cfg.Shared.several()},
 		buf:    make([]byte, readBuffer),
 		sample: sampling{every: 1},
 		sched:  schedule{offset: cfg.Shard + cfg.Shards*cfg.Offset, stride: cfg.Shards * cfg.Stride, places: uint64(cfg.Places), due: never},
-		res:    Result{ErrorTexts: map[kv.Outcome]string{}},
+		res:    Result{InWindow: InWindow{ErrorTexts: map[kv.Outcome]string{}}},
 	}
 	l.sched.clock = &l.clock
 	l.stamped, _ = p.(Stamped)

@@ -64,7 +64,7 @@ func (s *schedule) setDue() {
 func (s *schedule) own() int { return int(s.place / s.stride) }
 
 // second is the one in which operation n is due.
-func (s *schedule) second(q *seconds) *second {
+func (s *schedule) second(q *secondQueue) *second {
 	return q.dueIn(s.clock.phases[s.phase].Kind, s.due)
 }
 

@@ -17,15 +17,15 @@ const (
 // those have ended.
 type second struct {
 	measure.Second
-	start int64 // on the loop's clock
-	open  int   // operations due in it that have not ended
-	last  *measure.Cell
-	told  measure.Told
+	start    int64 // on the loop's clock
+	open     int   // operations due in it that have not ended
+	last     *measure.Cell
+	reported measure.Reported
 }
 
 // cell returns the series' cell. There are few, and the one used last is
 // nearly always the one.
-func (q *seconds) cell(s *second, series measure.Series) *measure.Cell {
+func (q *secondQueue) cell(s *second, series measure.Series) *measure.Cell {
 	if s.last != nil && same(&s.last.Series, &series) {
 		return s.last
 	}
@@ -33,8 +33,8 @@ func (q *seconds) cell(s *second, series measure.Series) *measure.Cell {
 		s.last = c
 		return c
 	}
-	if !s.told.Take(series.Member, series.Term, measure.MaxToldInSecond) || !q.told.Take(series.Member, series.Term, measure.MaxTold) {
-		s.Untold++
+	if !s.reported.Take(series.Member, series.Term, measure.MaxReportedInSecond) || !q.reported.Take(series.Member, series.Term, measure.MaxReported) {
+		s.Unreported++
 		return q.cell(s, series.Unnamed())
 	}
 	s.last = &measure.Cell{Series: series}
@@ -58,15 +58,15 @@ func same(a, b *measure.Series) bool {
 	return a.Member == b.Member && a.Term == b.Term && a.Kind == b.Kind && a.Consistency == b.Consistency
 }
 
-// seconds is the queue of seconds that are not handed over yet.
-type seconds struct {
-	queue   []*second
-	recycle func() *measure.Histogram
-	hand    func(*measure.Second)
-	several bool          // other loops have seconds of their own
-	used    *second       // that dueIn returned last
-	told    measure.Told  // in all seconds
-	errors  []failureKind // likewise
+// secondQueue is the queue of seconds that are not handed over yet.
+type secondQueue struct {
+	queue    []*second
+	recycle  func() *measure.Histogram
+	hand     func(*measure.Second)
+	several  bool             // other loops have seconds of their own
+	used     *second          // that dueIn returned last
+	reported measure.Reported // in all seconds
+	errors   []failureKind    // likewise
 }
 
 // failureKind is a kind of error of a member at a term.
@@ -75,9 +75,9 @@ type failureKind struct {
 	outcome      kv.Outcome
 }
 
-// mayFail reports whether a kind of error is one of the first MaxToldFailed of
+// mayFail reports whether a kind of error is one of the first MaxReportedFailed of
 // named members; what nobody is named for always is.
-func (q *seconds) mayFail(series *measure.Series, outcome kv.Outcome) bool {
+func (q *secondQueue) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 	if series.Member == 0 && series.Term == 0 {
 		return true
 	}
@@ -85,7 +85,7 @@ func (q *seconds) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 	if slices.Contains(q.errors, f) {
 		return true
 	}
-	if len(q.errors) >= measure.MaxToldFailed {
+	if len(q.errors) >= measure.MaxReportedFailed {
 		return false
 	}
 	q.errors = append(q.errors, f)
@@ -93,7 +93,7 @@ func (q *seconds) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 }
 
 // begin opens a phase's second that starts at start.
-func (q *seconds) begin(phase measure.Phase, index int, start int64) *second {
+func (q *secondQueue) begin(phase measure.Phase, index int, start int64) *second {
 	s := &second{start: start}
 	s.Phase, s.Index = phase, index
 	q.queue = append(q.queue, s)
@@ -101,7 +101,7 @@ func (q *seconds) begin(phase measure.Phase, index int, start int64) *second {
 }
 
 // dueIn is the second of a phase in which an operation is due.
-func (q *seconds) dueIn(phase measure.Phase, due int64) *second {
+func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 	if s := q.used; s != nil && due >= s.start && due < s.start+secondNS && s.Phase == phase {
 		return s
 	}
@@ -120,12 +120,12 @@ func (q *seconds) dueIn(phase measure.Phase, due int64) *second {
 }
 
 // complete reports whether the first second can be handed over.
-func (q *seconds) complete(pending int64) bool {
+func (q *secondQueue) complete(pending int64) bool {
 	return len(q.queue) > 0 && q.queue[0].open == 0 && pending >= q.queue[0].start+secondNS
 }
 
 // dropEmpty takes back the last second if nothing was due in it.
-func (q *seconds) dropEmpty() {
+func (q *secondQueue) dropEmpty() {
 	if n := len(q.queue); n > 1 && q.queue[n-1].Due == 0 && q.queue[n-1].Done == 0 {
 		q.queue = q.queue[:n-1]
 	}
@@ -134,7 +134,7 @@ func (q *seconds) dropEmpty() {
 // release hands over the seconds at the queue's front that are complete:
 // nothing due in them is open, and nothing more can become due, because the
 // schedule has come to pending, the time at which the next operation is due.
-func (q *seconds) release(pending int64) {
+func (q *secondQueue) release(pending int64) {
 	done := 0
 	for _, s := range q.queue {
 		if s.open > 0 || pending < s.start+secondNS {
@@ -150,19 +150,19 @@ func (q *seconds) release(pending int64) {
 	}
 }
 
-func (q *seconds) record(h **measure.Histogram, ns int64) {
+func (q *secondQueue) record(h **measure.Histogram, ns int64) {
 	q.histogram(h)
 	measure.Record(*h, ns)
 }
 
 // recordAs records a value that stands for so many.
-func (q *seconds) recordAs(h **measure.Histogram, ns, weight int64) {
+func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 	q.histogram(h)
-	_ = (*h).RecordValues(min(max(ns, 0), measure.Highest), weight) // cannot fail: it is in the range
+	measure.RecordAll(*h, ns, uint64(weight))
 }
 
 // histogram makes the histogram be there.
-func (q *seconds) histogram(h **measure.Histogram) {
+func (q *secondQueue) histogram(h **measure.Histogram) {
 	if *h == nil && q.recycle != nil {
 		*h = q.recycle()
 	}
@@ -172,17 +172,17 @@ func (q *seconds) histogram(h **measure.Histogram) {
 }
 
 // succeeded records a completed operation in the second in which it was due.
-func (q *seconds) succeeded(s *second, series measure.Series, response, service int64) {
+func (q *secondQueue) succeeded(s *second, series measure.Series, response, service int64) {
 	c := q.cell(s, series)
 	q.record(&c.Response, response)
 	q.record(&c.Service, service)
 }
 
 // failed records an error likewise, with the time after which it was known.
-func (q *seconds) failed(s *second, series measure.Series, outcome kv.Outcome, response int64) {
+func (q *secondQueue) failed(s *second, series measure.Series, outcome kv.Outcome, response int64) {
 	c, i := q.cell(s, series), measure.ErrorIndex(outcome)
 	if c.Failed[i] == nil && !q.mayFail(&c.Series, outcome) {
-		s.Untold++
+		s.Unreported++
 		c = q.cell(s, series.Unnamed())
 	}
 	q.record(&c.Failed[i], response)

@@ -11,7 +11,7 @@ import (
 // memory than a cluster does.
 func TestInventedMembersCostNoMemory(t *testing.T) {
 	made := 0
-	q := seconds{recycle: func() *measure.Histogram { made++; return measure.NewHistogram() }}
+	q := secondQueue{recycle: func() *measure.Histogram { made++; return measure.NewHistogram() }}
 	const operations, seconds = 10_000, 3
 	for i := range seconds {
 		s := q.begin(measure.Measured, i, int64(i)*secondNS)
@@ -23,8 +23,8 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 				q.failed(s, series, kv.NotSent+kv.Outcome(n)%kv.Outcome(measure.Errors), 1000)
 			}
 		}
-		if len(s.Cells) > measure.MaxToldInSecond+1 || s.Untold < operations-2*measure.MaxTold {
-			t.Errorf("second %d: %d cells, %d untold", i, len(s.Cells), s.Untold)
+		if len(s.Cells) > measure.MaxReportedInSecond+1 || s.Unreported < operations-2*measure.MaxReported {
+			t.Errorf("second %d: %d cells, %d unreported", i, len(s.Cells), s.Unreported)
 		}
 		counted := int64(0)
 		for _, c := range s.Cells {
@@ -38,22 +38,22 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 			t.Errorf("second %d: %d operations are in histograms", i, counted)
 		}
 	}
-	if most := seconds * (2*measure.MaxToldInSecond + measure.MaxToldFailed + 2 + measure.Errors); made > most {
+	if most := seconds * (2*measure.MaxReportedInSecond + measure.MaxReportedFailed + 2 + measure.Errors); made > most {
 		t.Errorf("%d histograms, more than %d", made, most)
 	}
 }
 
 // A cluster's members in some elections are all kept apart.
 func TestElectionsAreKeptApart(t *testing.T) {
-	var q seconds
+	var q secondQueue
 	for term := range uint64(6) {
 		s := q.begin(measure.Measured, int(term), int64(term)*secondNS)
 		for member := range uint64(5) {
 			q.succeeded(s, measure.Series{Kind: kv.Get, Member: member + 1, Term: term + 1}, 1, 1)
 			q.succeeded(s, measure.Series{Kind: kv.Put, Member: member + 1, Term: term + 1}, 1, 1)
 		}
-		if len(s.Cells) != 10 || s.Untold != 0 {
-			t.Errorf("term %d: %d cells, %d untold", term, len(s.Cells), s.Untold)
+		if len(s.Cells) != 10 || s.Unreported != 0 {
+			t.Errorf("term %d: %d cells, %d unreported", term, len(s.Cells), s.Unreported)
 		}
 	}
 }

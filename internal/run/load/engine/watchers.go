@@ -142,7 +142,7 @@ func (w *watchers) pump(i int, now int64) {
 
 // handle acts on what a codec says about a watcher. Events are counted in the
 // current second, if there is one.
-func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, secs *seconds) {
+func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, secs *secondQueue) {
 	if w.none || w.conns.table[i].moved { // its watchers are on the place's new connection
 		return
 	}
@@ -160,7 +160,7 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 }
 
 // notified takes an event that arrived now.
-func (w *watchers) notified(ev *store.Event, now int64, s *second, secs *seconds) {
+func (w *watchers) notified(ev *store.Event, now int64, s *second, secs *secondQueue) {
 	w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
 	w.events++
 	seen := w.cfg.Sink.Take(ev, now)

@@ -45,9 +45,7 @@ func newWatchBench(t *testing.T, conns, watchers int, phases ...Phase) *watchBen
 		cfg.Watchers = append(cfg.Watchers, watch.Watcher{Keys: 1})
 		part.Conns = append(part.Conns, 0)
 	}
-	if w.sink, err = watch.NewSink(cfg); err != nil {
-		t.Fatal(err)
-	}
+	w.sink = watch.NewSink(cfg)
 	part.Sink, part.Fill = w.sink, func(n uint32, op *store.Op) { op.Key = w.space.Append(nil, 0) }
 	w.cfg.Watching, w.cfg.Source = part, w
 	w.setup = func(c *simCodec) {

@@ -145,8 +145,7 @@ func TestAnotherLoopTakesWhatOneCannot(t *testing.T) {
 		l := closed(3, 0, 4*time.Second)
 		l.Arrival, l.Rate.PerSecond, l.Clients = scenario.Constant, 300, 0
 		s := shape{load: l, members: 3}
-		up := func() simulate.Server { return &simulate.Delaying{Times: simulate.Times{Median: 1e6}} }
-		world := &leaving{Endpoints: simulate.Endpoints{"m1": up(), "m2": up(), "m3": up()}}
+		world := leaving{&simulate.Delaying{Times: simulate.Times{Median: 1e6}}}
 		s.server = func() simulate.Server { return world }
 		l.Threads = loops
 		w := simulate.New(loops, 20_000, world, quiet(1))
@@ -166,13 +165,23 @@ func TestAnotherLoopTakesWhatOneCannot(t *testing.T) {
 }
 
 // leaving lets nobody connect to m1 again after it was cut.
-type leaving struct{ simulate.Endpoints }
+type leaving struct{ simulate.Server }
 
-func (l *leaving) Dial(at int64, endpoint string) error {
+func (leaving) Dial(at int64, endpoint string) error {
 	if endpoint == "m1" && at >= 3e9 {
 		return fmt.Errorf("%s is gone", endpoint)
 	}
 	return nil
+}
+
+// closing refuses at once for a second, the sixth since the world's beginning.
+type closing struct{ simulate.Server }
+
+func (c closing) Serve(at int64, endpoint string, r simulate.Request) (int64, kv.Outcome) {
+	if at >= 6e9 && at < 7e9 {
+		return at, kv.Refused
+	}
+	return c.Server.Serve(at, endpoint, r)
 }
 
 // However many loops drive it: a store that refuses at once for a second in ten
@@ -181,7 +190,7 @@ func TestRefusedClientsRestInAllLoops(t *testing.T) {
 	for _, loops := range []int{1, 2, 4} {
 		l := closed(5, 50, 10*time.Second)
 		s := shape{load: l, members: 1, server: func() simulate.Server {
-			return &simulate.Down{Server: &simulate.Delaying{Times: simulate.Times{Median: 2e6}}, From: 5e9, To: 6e9, Refuses: true}
+			return closing{&simulate.Delaying{Times: simulate.Times{Median: 2e6}}}
 		}}
 		m := s.run(t, loops)
 		near(t, "the share of errors", float64(m.Failed())/float64(m.Due), 0.1, 0.05)

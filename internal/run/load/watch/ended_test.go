@@ -14,13 +14,10 @@ func TestEndedWatchersAreNotAwaited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewSink(Config{
+	s := NewSink(Config{
 		Board: NewBoard(1, 1, 1), Watchers: []Watcher{{Keys: 1}, {Keys: 1}, {Keys: 1}}, Space: space,
 		Values: keys.NewValues(32, 1), Key: []byte("k"), Expect: 3,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	take := func(watcher uint32, version int64) {
 		s.Take(&store.Event{What: store.Notify, Watcher: watcher, Key: []byte("k"), Version: version, Revision: 10 + version}, 1)
 	}

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
@@ -31,9 +30,6 @@ type Config struct {
 	Expect uint32
 }
 
-// MaxTracks bounds the watchers times their keys of one loop.
-const MaxTracks = 4 << 20
-
 // Sink takes the events of one loop's watchers. It belongs to the loop, and
 // allocates nothing for an event.
 type Sink struct {
@@ -48,21 +44,19 @@ type Sink struct {
 	firstAsked, lastKnown int64
 }
 
-// NewSink returns a sink, or a sentence why there would be too much to keep.
-func NewSink(cfg Config) (*Sink, error) {
+// NewSink returns a sink. What it keeps is proportional to the watchers times
+// their keys.
+func NewSink(cfg Config) *Sink {
 	s := &Sink{cfg: cfg, place: make([]int, len(cfg.Watchers))}
 	n := uint64(0)
 	for i, w := range cfg.Watchers {
 		s.place[i] = int(n)
-		if n += w.Keys; n > MaxTracks {
-			return nil, fmt.Errorf("%d watchers of %d keys each are more than can be followed (%d watchers times keys): watch fewer keys",
-				len(cfg.Watchers), w.Keys, MaxTracks)
-		}
+		n += w.Keys
 	}
 	s.tracks = make([]track, n)
 	s.awaited = n * uint64(cfg.Expect)
 	s.total.Watchers = len(cfg.Watchers)
-	return s, nil
+	return s
 }
 
 // Seen is what an event is, for the second in which it came.

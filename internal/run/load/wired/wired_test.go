@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 )
 
 // full gives everything below v a value, and refuses what is no data.
@@ -96,8 +97,11 @@ func TestEverythingThatCrossesIsData(t *testing.T) {
 		}
 	}
 	e := load.Ending{
-		Loops: 2, Opened: time.Unix(1e9, 123).UTC(), Length: 2e9, InFlightArea: 1.25e-7, RestingArea: 1e18 / 3,
-		ErrorTexts: map[kv.Outcome]string{kv.TimedOut: "late"}, MemberOf: map[string]uint64{"a:1": 1<<64 - 1}, Links: map[string]int{"a:1": 3},
+		Loops: 2, Opened: time.Unix(1e9, 123).UTC(), Length: 2e9,
+		InWindow: engine.InWindow{
+			InFlightArea: 1.25e-7, RestingArea: 1e18 / 3,
+			ErrorTexts: map[kv.Outcome]string{kv.TimedOut: "late"}, MemberOf: map[string]uint64{"a:1": 1<<64 - 1}, Links: map[string]int{"a:1": 3},
+		},
 		Watching: &measure.WatchTotals{Watchers: 3, Created: measure.NewHistogram()}, Used: []load.Usage{{Machine: "m", Process: 3, CPUSeconds: 0.1}},
 	}
 	e.MaxInFlight, e.Paused = 7, 5

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -25,13 +26,24 @@ var _ load.Worker = (*Worker)(nil)
 // New returns the worker to which streams are opened, one for each call.
 func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{open: open} }
 
-// ask makes a call that has one answer.
-func (w *Worker) ask(ctx context.Context, m message) (*answer, error) {
+// Piped returns a worker behind pipes in this process: what it does crosses as
+// it would to another machine.
+func Piped(w load.Worker) *Worker {
+	return New(func(context.Context) (Stream, error) {
+		here, there := net.Pipe()
+		go func() { _ = Serve(context.Background(), Framed(there), w) }() // what is wrong the caller hears
+		return Framed(here), nil
+	})
+}
+
+// ask makes a call that has one answer, which is empty after an error.
+func (w *Worker) ask(ctx context.Context, m message) (answer, error) {
 	s, a, err := w.begin(ctx, m)
-	if s != nil {
-		_ = s.Close() // the answer is there
+	if err != nil {
+		return answer{}, err
 	}
-	return a, err
+	_ = s.Close() // the answer is there
+	return *a, nil
 }
 
 // begin opens a stream and makes a call on it. Without an error the stream is
@@ -76,40 +88,28 @@ func (w *Worker) begin(ctx context.Context, m message) (Stream, *answer, error) 
 // Clock implements load.Worker.
 func (w *Worker) Clock(ctx context.Context) (time.Time, error) {
 	a, err := w.ask(ctx, message{Call: clock})
-	if err != nil {
-		return time.Time{}, err
-	}
-	return a.Clock, nil
+	return a.Clock, err
 }
 
 // Check implements load.Worker.
 func (w *Worker) Check(ctx context.Context, a *load.Assignment) (loops int, err error) {
 	got, err := w.ask(ctx, message{Call: check, Assignment: a})
-	if err != nil {
-		return 0, err
-	}
-	return got.Loops, nil
+	return got.Loops, err
 }
 
 // Preload implements load.Worker.
 func (w *Worker) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
 	got, err := w.ask(ctx, message{Call: preload, Assignment: a})
-	switch {
-	case err != nil:
-		return nil, err
-	case got.Preloaded == nil:
-		return nil, errors.New("the worker does not say what its preload did")
+	if err == nil && got.Preloaded == nil {
+		err = errors.New("the worker does not say what its preload did")
 	}
-	return got.Preloaded, nil
+	return got.Preloaded, err
 }
 
 // WriteVersions implements load.Worker.
 func (w *Worker) WriteVersions(ctx context.Context, a *load.Assignment) (first int64, err error) {
 	got, err := w.ask(ctx, message{Call: writeVersions, Assignment: a})
-	if err != nil {
-		return 0, err
-	}
-	return got.First, nil
+	return got.First, err
 }
 
 // Prepare implements load.Worker.

@@ -18,10 +18,10 @@ type pending struct {
 	code      uint32 // of Reset
 	body      []byte // the message with its prefix
 	sent      int    // how much of body has been
-	window    int64  // the stream's; before the answer begins, what to add to the initial one
+	window    int64  // the stream's, less the initial one
 	place     int    // in session.waiting, while it waits there
 	cancelled bool   // the client wants no answer any more
-	long      bool   // body, without a prefix, is a message of a stream that stays open
+	long      bool   // of a stream that stays open: body, without a prefix, is a message that is due, or with it messages that wait
 }
 
 // prefixLen is the length of what stands before a gRPC message: a flag for
@@ -43,14 +43,11 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 		s.fail(id, err)
 		return
 	}
-	if s.run == nil {
-		s.counts.Add(null.Answer)
+	if s.arrive == nil {
 		s.reply(id, c.method, extra, request, null.Answer)
 		return
 	}
-	a, due, first := s.run.Arrive(s.now)
-	s.first = s.first || first
-	s.counts.Add(a.Kind)
+	a, due := s.arrive(s.now)
 	if due <= s.now && (a.Kind == null.Answer || a.Kind == null.WrongKey || a.Kind == null.WrongValue) {
 		s.reply(id, c.method, extra, request, a.Kind)
 		return
@@ -168,7 +165,6 @@ func (s *session) deliver(p *pending) {
 		return
 	}
 	s.out = s.replies.appendStart(s.out, p.stream)
-	p.window += s.send.initial
 	if !s.push(p) {
 		s.send.blocked = append(s.send.blocked, p)
 		return
@@ -198,13 +194,10 @@ func (s *session) cancel(id uint32) {
 		s.ended()
 		return
 	}
-	for i, p := range s.send.blocked {
-		if p.stream == id {
-			s.send.blocked = append(s.send.blocked[:i], s.send.blocked[i+1:]...)
-			s.recycle(p)
-			s.ended()
-			return
-		}
+	if p := s.unblock(id); p != nil {
+		s.recycle(p)
+		s.ended()
+		return
 	}
 	for _, p := range s.waiting {
 		if p.stream == id {
@@ -232,7 +225,7 @@ func (s *session) take(id uint32, extra int64) *pending {
 	} else {
 		p = &pending{}
 	}
-	*p = pending{stream: id, window: extra, body: p.body[:0]}
+	*p = pending{conn: s.owner, stream: id, window: extra, body: p.body[:0]}
 	return p
 }
 

@@ -15,6 +15,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
@@ -27,7 +28,7 @@ const (
 )
 
 // start serves on n free ports until the test ends and returns the addresses.
-func start(t testing.TB, n int, o Options, c timer.Clock) []string {
+func start(t testing.TB, n int, o store.NullOptions, c timer.Clock) []string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var listeners []net.Listener
@@ -40,14 +41,15 @@ func start(t testing.TB, n int, o Options, c timer.Clock) []string {
 		listeners = append(listeners, l)
 		addresses = append(addresses, l.Addr().String())
 	}
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c != nil {
+		s.UseClock(c)
+	}
 	done := make(chan error, 1)
-	go func() {
-		if c != nil {
-			done <- serve(ctx, listeners, o, c)
-		} else {
-			done <- Serve(ctx, listeners, o)
-		}
-	}()
+	go func() { done <- s.Serve(ctx, listeners) }()
 	t.Cleanup(func() {
 		cancel()
 		storetest.Ended(t, "the null server", done)
@@ -55,14 +57,9 @@ func start(t testing.TB, n int, o Options, c timer.Clock) []string {
 	return addresses
 }
 
-// options parses a script.
-func options(t testing.TB, script string) Options {
-	t.Helper()
-	s, err := ParseScript(script)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Options{Script: s}
+// options are those of a server that remembers and follows a script.
+func options(script string) store.NullOptions {
+	return store.NullOptions{Script: script, Memory: true}
 }
 
 // rawClient speaks HTTP/2 in frames, so that a test sees exactly what the
@@ -121,13 +118,18 @@ func literal(b []byte, name, value string) []byte {
 	return appendHeaderString(b, value)
 }
 
-// block is a request's header block.
-func block(path string) []byte {
-	var b []byte
-	for _, f := range [][2]string{
+// fields are a request's header fields.
+func fields(path string) [][2]string {
+	return [][2]string{
 		{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "null"},
 		{"content-type", "application/grpc"}, {"te", "trailers"},
-	} {
+	}
+}
+
+// block is a request's header block, which puts nothing into the table.
+func block(path string) []byte {
+	var b []byte
+	for _, f := range fields(path) {
 		b = literal(b, f[0], f[1])
 	}
 	return b
@@ -145,9 +147,13 @@ func message(m proto.Message) []byte {
 
 // call adds a request to the output and returns its stream.
 func (c *rawClient) call(path string, m proto.Message) uint32 {
+	return c.request(block(path), message(m))
+}
+
+// request adds a request of a header block and a message with its prefix.
+func (c *rawClient) request(head, body []byte) uint32 {
 	id := c.next
 	c.next += 2
-	head, body := block(path), message(m)
 	c.out = h2.AppendFrameHeader(c.out, len(head), h2.FrameHeaders, h2.FlagEndHeaders, id)
 	c.out = append(c.out, head...)
 	for first := true; first || len(body) > 0; first = false {

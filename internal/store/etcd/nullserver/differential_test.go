@@ -6,42 +6,19 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/embed"
-	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
-)
 
-// realEtcd starts etcd in this process and returns its endpoint.
-func realEtcd(t *testing.T) string {
-	t.Helper()
-	cfg := embed.NewConfig()
-	cfg.Dir = t.TempDir()
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	free := func() []url.URL { return []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}} }
-	cfg.ListenClientUrls, cfg.ListenPeerUrls = free(), free()
-	cfg.UnsafeNoFsync = true
-	etcd, err := embed.StartEtcd(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(etcd.Close)
-	select {
-	case <-etcd.Server.ReadyNotify():
-	case <-time.After(2 * time.Minute):
-		t.Fatal("etcd does not get ready")
-	}
-	return etcd.Clients[0].Addr().String()
-}
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+)
 
 // TestLikeEtcd asks etcd and the null server the same, and compares the
 // answers field by field, but for who answered.
@@ -50,8 +27,8 @@ func TestLikeEtcd(t *testing.T) {
 		t.Skip("starts an etcd")
 	}
 	ctx := background(t)
-	etcd := pb.NewKVClient(official(t, clientv3.Config{Endpoints: []string{realEtcd(t)}}).ActiveConnection())
-	null := pb.NewKVClient(official(t, clientv3.Config{Endpoints: start(t, 1, Options{}, nil)}).ActiveConnection())
+	etcd := pb.NewKVClient(official(t, clientv3.Config{Endpoints: []string{embedded.Etcd(t)}}).ActiveConnection())
+	null := pb.NewKVClient(official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{Memory: true}, nil)}).ActiveConnection())
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 2)), revision: 1}
 	var requests []proto.Message
 	for _, key := range []string{"z", "b", "a"} {

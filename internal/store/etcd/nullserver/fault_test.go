@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
@@ -35,7 +35,7 @@ func (c *rawClient) rest() map[uint32]*reply {
 }
 
 func TestCloseCuts(t *testing.T) {
-	address := start(t, 1, options(t, "close every 5"), nil)[0]
+	address := start(t, 1, options("close every 5"), nil)[0]
 	c, other := dial(t, address), dial(t, address)
 	other.sync()
 	var ids []uint32
@@ -54,7 +54,7 @@ func TestCloseCuts(t *testing.T) {
 
 func TestCloseAtATime(t *testing.T) {
 	clock := timertest.NewClock()
-	address := start(t, 1, options(t, "delay=1h; close@2s"), clock)[0]
+	address := start(t, 1, options("delay=1h; close@2s"), clock)[0]
 	conns := []*rawClient{dial(t, address), dial(t, address)}
 	for _, c := range conns {
 		c.get("k")
@@ -71,7 +71,7 @@ func TestCloseAtATime(t *testing.T) {
 
 func TestGoAway(t *testing.T) {
 	clock := timertest.NewClock()
-	c := dial(t, start(t, 1, options(t, "goaway every 3; delay=1ms"), clock)[0])
+	c := dial(t, start(t, 1, options("goaway every 3; delay=1ms"), clock)[0])
 	var ids []uint32
 	for range 5 {
 		ids = append(ids, c.get("k"))
@@ -93,8 +93,8 @@ func TestGoAway(t *testing.T) {
 }
 
 func TestHalf(t *testing.T) {
-	o := options(t, "half every 2")
-	o.NoMemory, o.Value = true, make([]byte, 1000)
+	o := options("half every 2")
+	o.Memory, o.ValueSize = false, 1000
 	c := dial(t, start(t, 1, o, nil)[0])
 	first := c.get("k")
 	c.get("k")
@@ -110,7 +110,7 @@ func TestHalf(t *testing.T) {
 }
 
 func TestHugeFrame(t *testing.T) {
-	c := dial(t, start(t, 1, options(t, "huge=frame every 1"), nil)[0])
+	c := dial(t, start(t, 1, options("huge=frame every 1"), nil)[0])
 	c.get("k")
 	c.flush()
 	for {
@@ -132,7 +132,7 @@ func TestHugeFrame(t *testing.T) {
 }
 
 func TestHugeMessage(t *testing.T) {
-	c := dial(t, start(t, 1, options(t, "huge=message every 1"), nil)[0])
+	c := dial(t, start(t, 1, options("huge=message every 1"), nil)[0])
 	id := c.get("k")
 	if got := c.sync()[id]; len(got.body) != 5 || binary.BigEndian.Uint32(got.body[1:]) != 1<<32-1 || got.grpc != "" {
 		t.Errorf("came %+v", got)
@@ -141,7 +141,7 @@ func TestHugeMessage(t *testing.T) {
 
 // TestChunks: what comes in pieces of three bytes is the same.
 func TestChunks(t *testing.T) {
-	c := dial(t, start(t, 1, options(t, "chunk=3"), nil)[0])
+	c := dial(t, start(t, 1, options("chunk=3"), nil)[0])
 	c.put("key", strings.Repeat("v", 500))
 	var ids []uint32
 	for range 20 {
@@ -158,7 +158,7 @@ func TestChunks(t *testing.T) {
 
 func TestChunksWithPause(t *testing.T) {
 	begin := time.Now() // the server begins to speak when it is dialed
-	c := dial(t, start(t, 1, options(t, "chunk=10/1ms"), nil)[0])
+	c := dial(t, start(t, 1, options("chunk=10/1ms"), nil)[0])
 	c.sync()
 	// Settings, a window update and a PING are 15 + 13 + 9 + 17 bytes.
 	if took := time.Since(begin); took < 3*time.Millisecond {
@@ -168,7 +168,7 @@ func TestChunksWithPause(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	t.Run("http1", func(t *testing.T) {
-		c := dial(t, start(t, 1, options(t, "mode=http1"), nil)[0])
+		c := dial(t, start(t, 1, options("mode=http1"), nil)[0])
 		c.flush()
 		page, err := io.ReadAll(c.in)
 		if err != nil || !bytes.HasPrefix(page, []byte("HTTP/1.1 400 ")) {
@@ -176,7 +176,7 @@ func TestModes(t *testing.T) {
 		}
 	})
 	t.Run("garbage", func(t *testing.T) {
-		o := options(t, "mode=garbage; seed=1")
+		o := options("mode=garbage; seed=1")
 		read := func(address string) []byte {
 			c := dial(t, address)
 			c.flush()
@@ -191,7 +191,7 @@ func TestModes(t *testing.T) {
 		}
 	})
 	t.Run("silent", func(t *testing.T) {
-		c := dial(t, start(t, 1, options(t, "mode=silent"), nil)[0])
+		c := dial(t, start(t, 1, options("mode=silent"), nil)[0])
 		c.flush()
 		if err := c.net.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
@@ -204,7 +204,7 @@ func TestModes(t *testing.T) {
 
 // TestHTTP1Request: who asks for etcd's /metrics is told that there are none.
 func TestHTTP1Request(t *testing.T) {
-	nc, err := net.Dial("tcp", start(t, 1, Options{}, nil)[0])
+	nc, err := net.Dial("tcp", start(t, 1, store.NullOptions{Memory: true}, nil)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,8 +226,12 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s, err := New(options("delay=1h; chunk=1/1h"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, []net.Listener{l}, options(t, "delay=1h; chunk=1/1h")) }()
+	go func() { served <- s.Serve(ctx, []net.Listener{l}) }()
 	for range 3 {
 		c := dial(t, l.Addr().String())
 		c.get("k")
@@ -242,7 +246,7 @@ func TestNothingIsLeft(t *testing.T) {
 	for until := time.Now().Add(time.Minute); ; { // a goroutine that is done may not be gone yet
 		runtime.Gosched()
 		s := string(stacks[:runtime.Stack(stacks, true)])
-		if !strings.Contains(s, "nullserver.(*server)") && !strings.Contains(s, "nullserver.(*conn)") {
+		if !strings.Contains(s, "nullserver.(*Server)") && !strings.Contains(s, "nullserver.(*conn)") {
 			return
 		}
 		if time.Now().After(until) {
@@ -252,24 +256,19 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 func TestOptionsThatMakeNoSense(t *testing.T) {
-	for want, o := range map[string]Options{
-		"a window of -1 bytes is impossible": {Window: -1},
+	for want, o := range map[string]store.NullOptions{
 		"the user has no password":           {User: "secret"},
-		"cannot have -1 requests in flight":  {MaxStreams: -1},
-		`there is no error "odd"; known are`: {Script: &null.Script{Rules: []null.Rule{{Kind: null.Error, Name: "odd", Every: 1}}}},
+		`there is no error "odd"; known are`: {Script: "error=odd every 1"},
 	} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Serve(context.Background(), []net.Listener{l}, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v; want %s", err, want)
 		}
-		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
-			t.Error("the listener is left open")
-		}
 	}
-	if err := Serve(context.Background(), nil, Options{}); err == nil {
+	s, err := New(store.NullOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Serve(context.Background(), nil); err == nil {
 		t.Error("no listener is accepted")
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
@@ -13,8 +15,8 @@ import (
 // TestAnswersKeepToTheWindows: an answer larger than the windows comes in
 // pieces, never one byte beyond what was allowed, and small answers pass it.
 func TestAnswersKeepToTheWindows(t *testing.T) {
-	value := bytes.Repeat([]byte("0123456789abcdef"), 20_000) // 320,000 bytes
-	o := Options{NoMemory: true, Value: value}
+	value := bytes.Repeat([]byte("0"), 320_000)
+	o := store.NullOptions{ValueSize: len(value)}
 	const streamWindow = 10_000
 	c := dialNarrow(t, start(t, 1, o, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: streamWindow})
 	large := c.get("large")
@@ -62,7 +64,7 @@ func TestAnswersKeepToTheWindows(t *testing.T) {
 // TestSettingsMoveTheWindows: a new initial window applies to answers that
 // have begun (RFC 9113, section 6.9.2).
 func TestSettingsMoveTheWindows(t *testing.T) {
-	o := Options{NoMemory: true, Value: make([]byte, 1000)}
+	o := store.NullOptions{ValueSize: 1000}
 	c := dial(t, start(t, 1, o, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 0})
 	id := c.get("k")
 	if got := c.sync()[id]; len(got.body) != 0 || got.status != "200" {
@@ -91,8 +93,8 @@ func TestSettingsMoveTheWindows(t *testing.T) {
 // TestWindowBeforeTheAnswer: what a client adds before the answer begins counts.
 func TestWindowBeforeTheAnswer(t *testing.T) {
 	clock := timertest.NewClock()
-	o := options(t, "delay=1ms")
-	o.NoMemory, o.Value = true, make([]byte, 300)
+	o := options("delay=1ms")
+	o.Memory, o.ValueSize = false, 300
 	c := dial(t, start(t, 1, o, clock)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100})
 	id := c.get("k")
 	c.sync()
@@ -102,34 +104,27 @@ func TestWindowBeforeTheAnswer(t *testing.T) {
 	c.finish(1)[id].ok(t)
 }
 
-// TestRequestsAreHeldToTheWindow: a small window is given back as it is used,
-// and a client that oversteps it is told so.
-func TestRequestsAreHeldToTheWindow(t *testing.T) {
-	c := dial(t, start(t, 1, Options{Window: 1000}, nil)[0])
-	c.out = h2.AppendFrameHeader(c.out, 0, h2.FrameSettings, h2.FlagAck, 0)
-	id := c.next
-	c.out = h2.AppendFrameHeader(c.out, len(block(pathPut)), h2.FrameHeaders, h2.FlagEndHeaders, id)
-	c.out = append(c.out, block(pathPut)...)
-	given := 0
-	for range 10 {
-		c.out = h2.AppendFrameHeader(c.out, 600, h2.FrameData, 0, id)
-		c.out = append(c.out, make([]byte, 600)...)
-		c.flush()
-		c.read(func(f h2.FrameHeader, p []byte, _ map[uint32]*reply) bool {
-			if f.Type == h2.FrameWindowUpdate && f.Stream == id {
-				given += int(p[2])<<8 | int(p[3])
-				return true
-			}
-			return false
-		})
+// TestWindowsAreGivenBack: a client that has used half of a window gets it back,
+// that of the connection also for what is thrown away.
+func TestWindowsAreGivenBack(t *testing.T) {
+	s := newSession(&member{identity: newIdentity(1), keeper: &canned{}}, &null.Script{})
+	feed := func(in []byte) {
+		t.Helper()
+		if n, err := s.step(in); n != len(in) || err != nil {
+			t.Fatal(n, err)
+		}
 	}
-	if given != 6000 {
-		t.Errorf("%d bytes given back of 6000", given)
+	feed([]byte(h2.Preface))
+	head := block(pathPut)
+	feed(append(h2.AppendFrameHeader(nil, len(head), h2.FrameHeaders, h2.FlagEndHeaders, 1), head...))
+	s.out = nil
+	data := append(h2.AppendFrameHeader(nil, h2.DefaultMaxFrameSize, h2.FrameData, 0, 1), make([]byte, h2.DefaultMaxFrameSize)...)
+	for range window / 2 / h2.DefaultMaxFrameSize {
+		feed(data)
 	}
-	c.out = h2.AppendFrameHeader(c.out, 1001, h2.FrameData, 0, id)
-	c.out = append(c.out, make([]byte, 1001)...)
-	c.flush()
-	c.goAway(h2.ErrCodeFlowControl)
+	if want := h2.AppendWindowUpdate(nil, 0, window/2); !bytes.HasSuffix(s.out, want) {
+		t.Errorf("the connection gets % x back", s.out)
+	}
 }
 
 // goAway reads until the server says that the connection is over.
@@ -149,7 +144,7 @@ func (c *rawClient) goAway(code byte) (last uint32) {
 }
 
 func TestMaxStreams(t *testing.T) {
-	o := options(t, "never every 1")
+	o := options("never every 1")
 	o.MaxStreams = 3
 	c := dial(t, start(t, 1, o, nil)[0])
 	ids := []uint32{c.get("k"), c.get("k"), c.get("k"), c.get("k")}

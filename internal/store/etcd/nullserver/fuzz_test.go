@@ -52,15 +52,18 @@ func FuzzServerInput(f *testing.F) {
 		"goaway every 3; wrong=key every 2; huge=frame every 5; huge=message every 7; half every 9; delay=1ms every 2",
 	}
 	f.Fuzz(func(t *testing.T, choice uint8, in []byte) {
-		script, err := ParseScript(scripts[int(choice)%len(scripts)])
+		script, err := null.Parse(scripts[int(choice)%len(scripts)], errorNames())
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &member{identity: newIdentity(1), keeper: newMemory(), members: members([]string{"http://127.0.0.1:1"}), errors: scriptErrors()}
-		s := newSession(m, 70_000)
-		s.script = script
+		m := &member{identity: newIdentity(1), keeper: newMemory(nil, 0, nil), members: []string{"http://127.0.0.1:1"}, errors: scriptErrors()}
+		s := newSession(m, script)
 		if !script.AtOnce() {
-			s.run = null.NewRun(script)
+			run := null.NewRun(script)
+			s.arrive = func(now int64) (null.Action, int64) {
+				a, due, _ := run.Arrive(now)
+				return a, due
+			}
 		}
 		for {
 			n, err := s.step(in)

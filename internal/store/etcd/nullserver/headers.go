@@ -24,9 +24,10 @@ const (
 	tokenWrong
 )
 
-// requestHeaders decodes one connection's header blocks. Decoding allocates,
-// so that blocks are remembered: as long as the table does not change, equal
-// blocks mean the same.
+// requestHeaders decodes one connection's header blocks. Decoding allocates, so
+// that blocks are remembered in which each byte refers to an entry of a table
+// (RFC 7541, section 6.1): they mean the same until the table changes, and are
+// what a client sends of each kind of request from the second one on.
 type requestHeaders struct {
 	decoder *hpack.Decoder
 	found   call

@@ -3,6 +3,7 @@ package nullserver
 import (
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -39,7 +40,7 @@ func TestClientMistakes(t *testing.T) {
 		"push":                 {frame(0, h2.FramePushPromise, 0, 1), h2.ErrCodeProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := dialNarrow(t, start(t, 1, Options{}, nil)[0])
+			client := dialNarrow(t, start(t, 1, store.NullOptions{Memory: true}, nil)[0])
 			client.out = append(client.out, c.frame...)
 			client.flush()
 			client.goAway(c.code)

@@ -3,6 +3,7 @@ package nullserver
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testcerts"
 )
 
@@ -75,16 +77,11 @@ func roundTrip(t *testing.T, client *clientv3.Client) {
 }
 
 func TestOfficialClient(t *testing.T) {
-	roundTrip(t, official(t, clientv3.Config{Endpoints: start(t, 1, Options{}, nil)}))
-}
-
-// TestOfficialClientOverNarrowWindows: large values in both directions.
-func TestOfficialClientOverNarrowWindows(t *testing.T) {
-	roundTrip(t, official(t, clientv3.Config{Endpoints: start(t, 1, Options{Window: 1000}, nil)}))
+	roundTrip(t, official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{Memory: true}, nil)}))
 }
 
 func TestOfficialClientInChunks(t *testing.T) {
-	client := official(t, clientv3.Config{Endpoints: start(t, 1, options(t, "chunk=5"), nil)})
+	client := official(t, clientv3.Config{Endpoints: start(t, 1, options("chunk=5"), nil)})
 	ctx := background(t)
 	if _, err := client.Put(ctx, "k", "v"); err != nil {
 		t.Fatal(err)
@@ -95,7 +92,7 @@ func TestOfficialClientInChunks(t *testing.T) {
 }
 
 func TestOfficialClientDelayed(t *testing.T) {
-	client := official(t, clientv3.Config{Endpoints: start(t, 1, options(t, "delay=20ms"), nil)})
+	client := official(t, clientv3.Config{Endpoints: start(t, 1, options("delay=20ms"), nil)})
 	begin := time.Now()
 	if _, err := client.Put(background(t), "k", "v"); err != nil {
 		t.Fatal(err)
@@ -107,10 +104,10 @@ func TestOfficialClientDelayed(t *testing.T) {
 
 func TestOfficialClientOverTLS(t *testing.T) {
 	server, client := testcerts.Configs(t)
-	o := Options{TLS: server}
+	o := store.NullOptions{Memory: true, TLS: server}
 	roundTrip(t, official(t, clientv3.Config{Endpoints: start(t, 1, o, nil), TLS: client}))
 
-	o.Script, _ = ParseScript("delay=5ms; stall=20ms@10ms")
+	o.Script = "delay=5ms; stall=20ms@10ms"
 	address := start(t, 1, o, nil)
 	c := official(t, clientv3.Config{Endpoints: address, TLS: client})
 	if _, err := c.Put(background(t), "k", "v"); err != nil {
@@ -123,7 +120,7 @@ func TestOfficialClientOverTLS(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	addresses := start(t, 3, Options{}, nil)
+	addresses := start(t, 3, store.NullOptions{Memory: true}, nil)
 	ctx := background(t)
 	for i, address := range addresses {
 		client := official(t, clientv3.Config{Endpoints: []string{address}})
@@ -132,14 +129,14 @@ func TestMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := put.Header
-		if h.MemberId != MemberID(i+1) || h.RaftTerm != term || h.ClusterId != clusterID || h.Revision != int64(i+2) {
+		if h.MemberId != memberID(i+1) || h.RaftTerm != term || h.ClusterId != clusterID || h.Revision != int64(i+2) {
 			t.Errorf("member %d: header %v", i+1, h)
 		}
 		status, err := client.Status(ctx, address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if status.Leader != MemberID(1) || status.RaftTerm != term || status.Header.MemberId != MemberID(i+1) || status.Version != version {
+		if status.Leader != memberID(1) || status.RaftTerm != term || status.Header.MemberId != memberID(i+1) || status.Version != version {
 			t.Errorf("member %d: status %v", i+1, status)
 		}
 		list, err := client.MemberList(ctx)
@@ -147,7 +144,7 @@ func TestMembers(t *testing.T) {
 			t.Fatal(list, err)
 		}
 		for j, m := range list.Members {
-			if m.ID != MemberID(j+1) || m.ClientURLs[0] != "http://"+addresses[j] {
+			if m.ID != memberID(j+1) || m.ClientURLs[0] != "http://"+addresses[j] {
 				t.Errorf("member %d says of member %d: %v", i+1, j+1, m)
 			}
 		}
@@ -159,7 +156,7 @@ func TestMembers(t *testing.T) {
 }
 
 func TestAuthentication(t *testing.T) {
-	endpoints := start(t, 1, Options{User: "root:secret"}, nil)
+	endpoints := start(t, 1, store.NullOptions{Memory: true, User: "root:secret"}, nil)
 	ctx := background(t)
 	client := official(t, clientv3.Config{Endpoints: endpoints, Username: "root", Password: "secret"})
 	if _, err := client.Put(ctx, "k", "v"); err != nil {
@@ -174,14 +171,14 @@ func TestAuthentication(t *testing.T) {
 	if err == nil || rpctypes.ErrorDesc(err) != rpctypes.ErrorDesc(rpctypes.ErrGRPCAuthFailed) {
 		t.Errorf("with a wrong password: %v", err)
 	}
-	open := official(t, clientv3.Config{Endpoints: start(t, 1, Options{}, nil)})
+	open := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{Memory: true}, nil)})
 	if _, err := open.Authenticate(ctx, "root", "secret"); err != rpctypes.ErrAuthNotEnabled {
 		t.Errorf("without authentication: %v", err)
 	}
 }
 
 func TestUnimplemented(t *testing.T) {
-	client := official(t, clientv3.Config{Endpoints: start(t, 1, Options{NoMemory: true}, nil)})
+	client := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{}, nil)})
 	ctx := background(t)
 	if _, err := client.Grant(ctx, 10); err == nil {
 		t.Error("a lease was granted")
@@ -193,12 +190,12 @@ func TestUnimplemented(t *testing.T) {
 
 // TestCanned: without memory every key is there.
 func TestCanned(t *testing.T) {
-	o := Options{NoMemory: true, Value: []byte("the same for all")}
-	client := official(t, clientv3.Config{Endpoints: start(t, 1, o, nil)})
+	value := strings.Repeat("0", 16)
+	client := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{ValueSize: len(value)}, nil)})
 	ctx := background(t)
 	for _, key := range awkwardKeys() {
 		got, err := client.Get(ctx, key)
-		if err != nil || got.Count != 1 || string(got.Kvs[0].Key) != key || !bytes.Equal(got.Kvs[0].Value, o.Value) {
+		if err != nil || got.Count != 1 || string(got.Kvs[0].Key) != key || string(got.Kvs[0].Value) != value {
 			t.Fatalf("%q: %v, %v", key, got, err)
 		}
 	}
@@ -210,7 +207,7 @@ func TestCanned(t *testing.T) {
 	}
 	got, err := client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision("k"), "=", 7)).
 		Then(clientv3.OpPut("k", "v"), clientv3.OpGet("k"), clientv3.OpDelete("l")).Commit()
-	if err != nil || !got.Succeeded || len(got.Responses) != 3 || string(got.Responses[1].GetResponseRange().Kvs[0].Value) != string(o.Value) {
+	if err != nil || !got.Succeeded || len(got.Responses) != 3 || string(got.Responses[1].GetResponseRange().Kvs[0].Value) != value {
 		t.Error(got, err)
 	}
 }

@@ -12,8 +12,7 @@ type stream struct {
 	call     call
 	body     []byte
 	extra    int64 // what the client added to its window for the answer
-	received int64 // bytes not given back to the client's window yet
-	limit    int64 // the most that received may be
+	received int   // bytes not given back to the client's window yet
 	long     *long // not nil: it stays open
 }
 
@@ -127,7 +126,7 @@ func (s *session) begin(id uint32) *stream {
 	} else {
 		st = &stream{}
 	}
-	*st = stream{id: id, body: st.body[:0], limit: s.receive.streamLimit()}
+	*st = stream{id: id, body: st.body[:0]}
 	s.newest = st
 	return st
 }
@@ -161,9 +160,7 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 	if f.Stream == 0 || f.Stream > s.last {
 		return broken(h2.ErrCodeProtocol, "DATA came on a stream that is not open")
 	}
-	if err := s.consume(f.Length); err != nil {
-		return err
-	}
+	s.giveBack(&s.received, f.Length, 0)
 	p, err := unpad(f, p)
 	if err != nil {
 		return err
@@ -173,8 +170,8 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 		return nil // it was answered or reset already
 	}
 	ended := f.Flags&h2.FlagEndStream != 0
-	if err := s.consumeStream(st, f.Length, ended); err != nil {
-		return err
+	if !ended {
+		s.giveBack(&st.received, f.Length, st.id)
 	}
 	if st.long != nil {
 		s.takeLong(st, p, ended)

@@ -1,13 +1,52 @@
 package nullserver
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
+
+// The fixed parts of a null cluster's identity. The numbers are as long as
+// etcd's, which are hashes, so that answers have the same size.
+const (
+	clusterID   = 0xce6e756c6c000000
+	firstMember = 0x8e6e756c6c000001
+	term        = 2
+	version     = "3.7.0-null"
+)
+
+// identity is what every answer of one member says about it.
+type identity struct {
+	member uint64
+	before []byte // a header's cluster_id and member_id, encoded
+	after  []byte // its raft_term
+}
+
+func newIdentity(member uint64) *identity {
+	id := &identity{member: member}
+	id.before = appendUint(appendUint(nil, 1, clusterID), 2, member)
+	id.after = appendUint(nil, 4, term)
+	return id
+}
+
+// header is the header of an answer.
+func (id *identity) header(revision int64) *pb.ResponseHeader {
+	return &pb.ResponseHeader{ClusterId: clusterID, MemberId: id.member, Revision: revision, RaftTerm: term}
+}
+
+// memberID is the id of the n-th member, from 1.
+func memberID(n int) uint64 { return firstMember + uint64(n-1) }
 
 // method is a gRPC method that the server knows.
 type method struct {
@@ -49,16 +88,6 @@ func (m *method) parse(request []byte) (proto.Message, error) {
 	return message, unmarshal(request, message)
 }
 
-// keeper answers the operations. The request is valid until the call returns;
-// the headers of answers that are not encoded carry the revision alone.
-type keeper interface {
-	appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error)
-	appendPut(b []byte, id *identity, p *pb.PutRequest) ([]byte, error)
-	delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
-	txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
-	Revision() int64
-}
-
 // room is where hot requests are parsed to, so that none is allocated.
 type room struct {
 	get pb.RangeRequest
@@ -69,8 +98,8 @@ type room struct {
 type member struct {
 	identity *identity
 	keeper   keeper
-	hub      *hub // nil: there are no watches and leases
-	members  []*pb.Member
+	hub      *hub             // nil: there are no watches and leases
+	members  []string         // the URLs of all
 	noLocal  bool             // refuses local reads
 	user     string           // NAME:PASSWORD; empty: no authentication
 	errors   map[string]error // by their names in a script
@@ -168,11 +197,15 @@ func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, er
 		return &pb.DefragmentResponse{Header: header}, nil
 	case *pb.StatusRequest: // the first member leads, and what was written is applied
 		return &pb.StatusResponse{
-			Header: header, Version: version, StorageVersion: "3.7.0", Leader: MemberID(1), RaftTerm: term,
+			Header: header, Version: version, StorageVersion: "3.7.0", Leader: memberID(1), RaftTerm: term,
 			RaftIndex: uint64(header.Revision), RaftAppliedIndex: uint64(header.Revision),
 		}, nil
 	case *pb.MemberListRequest:
-		return &pb.MemberListResponse{Header: header, Members: m.members}, nil
+		list := &pb.MemberListResponse{Header: header}
+		for i, url := range m.members {
+			list.Members = append(list.Members, &pb.Member{ID: memberID(i + 1), Name: fmt.Sprintf("null%d", i+1), ClientURLs: []string{url}})
+		}
+		return list, nil
 	case *pb.AuthenticateRequest:
 		switch {
 		case m.user == "":
@@ -216,3 +249,54 @@ func (m *member) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	}
 	return r, err
 }
+
+// errNoLocal is what servers that stand in for etcd answer, such as kine.
+var errNoLocal = status.Error(codes.Unimplemented, "serializable is not implemented")
+
+// What a gRPC server answers before etcd sees the request.
+var (
+	errMalformed     = status.Error(codes.Internal, "grpc: the request is no valid message of its method")
+	errCompressed    = status.Error(codes.Unimplemented, "grpc: the null server takes no compressed requests")
+	errTooLarge      = status.Error(codes.ResourceExhausted, "grpc: the request is larger than the null server takes")
+	errUnimplemented = status.Error(codes.Unimplemented, "the null server does not implement this method")
+	errStreamOrder   = status.Error(codes.Unimplemented, "RangeStream does not support custom sort orders")
+	errStreamFilter  = status.Error(codes.Unimplemented, "RangeStream does not support revision filters")
+	errNestedTxn     = status.Error(codes.Unimplemented, "the null server takes no transaction inside a transaction")
+)
+
+// scriptErrors is what error=NAME means here: the outcomes that a store's
+// errors are mapped to, each as etcd says it, and gRPC's codes by their names.
+func scriptErrors() map[string]error {
+	errors := map[string]error{
+		"refused":        rpctypes.ErrGRPCRequestTooManyRequests,
+		"no_leader":      rpctypes.ErrGRPCNoLeader,
+		"leader_changed": rpctypes.ErrGRPCLeaderChanged,
+		"store_timeout":  rpctypes.ErrGRPCTimeout,
+		"no_space":       rpctypes.ErrGRPCNoSpace,
+		"denied":         rpctypes.ErrGRPCPermissionDenied,
+		"bad_request":    rpctypes.ErrGRPCRequestTooLarge,
+		"store_error":    rpctypes.ErrGRPCCorrupt,
+		"stopped":        rpctypes.ErrGRPCStopped,
+		"token":          rpctypes.ErrGRPCInvalidAuthToken,
+	}
+	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
+		name := snakeCase(code.String())
+		errors[name] = status.Error(code, "null server: "+name+", as its script says")
+	}
+	return errors
+}
+
+// snakeCase makes invalid_argument of InvalidArgument.
+func snakeCase(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// errorNames lists the names that error=NAME may have in this server's script.
+func errorNames() []string { return slices.Sorted(maps.Keys(scriptErrors())) }

@@ -22,14 +22,12 @@ const (
 // that the newest stream is kept apart from the map of the others.
 type session struct {
 	member  *member
-	owner   *conn     // nil without a network: there are no watches
-	run     *null.Run // nil: every operation is answered at once
+	owner   *conn // nil without a network: there are no watches
 	script  *null.Script
-	counts  *null.Counts // nil: nobody counts
-	now     int64        // when what is being read arrived
-	out     []byte       // to be written
+	arrive  func(now int64) (a null.Action, due int64) // nil: every operation is answered at once
+	now     int64                                      // when what is being read arrived
+	out     []byte                                     // to be written
 	later   []timer.Item[*pending]
-	first   bool // the script's first operation came here
 	closing bool // close the connection when out is written
 
 	greeted  bool
@@ -47,27 +45,25 @@ type session struct {
 	accepted uint64 // requests accepted in all
 	goneAway bool   // GOAWAY was sent: no new requests
 
-	receive receiveWindow
-	send    sendWindows
-	waiting []*pending          // answers that are due later
-	held    map[uint32]struct{} // requests that are never ended
-	free    []*pending
-	room    room
+	received int // bytes not given back to the connection's window yet
+	send     sendWindows
+	waiting  []*pending          // answers that are due later
+	held     map[uint32]struct{} // requests that are never ended
+	free     []*pending
+	room     room
 
 	maxStreams int // 0 for no limit
 }
 
-// newSession begins a connection with a member. window is the size of the
-// windows that the client is given, in bytes.
-func newSession(m *member, window int64) *session {
+// newSession begins a connection with a member.
+func newSession(m *member, script *null.Script) *session {
 	return &session{
 		member:   m,
-		script:   &null.Script{},
+		script:   script,
 		requests: newRequestHeaders(),
 		streams:  map[uint32]*stream{},
 		held:     map[uint32]struct{}{},
-		receive:  newReceiveWindow(window),
-		send:     newSendWindows(),
+		send:     sendWindows{connection: h2.DefaultWindow, initial: h2.DefaultWindow, maxFrame: h2.DefaultMaxFrameSize},
 	}
 }
 
@@ -124,14 +120,12 @@ func (s *session) greet(in []byte) (int, error) {
 		return 0, nil
 	}
 	s.greeted = true
-	settings := []h2.Setting{{ID: h2.SettingInitialWindowSize, Value: uint32(s.receive.stream)}}
+	settings := []h2.Setting{{ID: h2.SettingInitialWindowSize, Value: window}}
 	if s.maxStreams > 0 {
 		settings = append(settings, h2.Setting{ID: h2.SettingMaxConcurrentStreams, Value: uint32(s.maxStreams)})
 	}
 	s.out = h2.AppendSettings(s.out, settings...)
-	if more := s.receive.connection - h2.DefaultWindow; more > 0 {
-		s.out = h2.AppendWindowUpdate(s.out, 0, uint32(more))
-	}
+	s.out = h2.AppendWindowUpdate(s.out, 0, window-h2.DefaultWindow)
 	return n, nil
 }
 

@@ -13,6 +13,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
 
 // streamed reads a range as a stream, put together as the protocol says.
@@ -41,8 +44,8 @@ func TestStreamedLikeEtcd(t *testing.T) {
 		t.Skip("starts an etcd")
 	}
 	ctx := background(t)
-	etcd := pb.NewKVClient(official(t, clientv3.Config{Endpoints: []string{realEtcd(t)}}).ActiveConnection())
-	null := pb.NewKVClient(official(t, clientv3.Config{Endpoints: start(t, 1, Options{}, nil)}).ActiveConnection())
+	etcd := pb.NewKVClient(official(t, clientv3.Config{Endpoints: []string{embedded.Etcd(t)}}).ActiveConnection())
+	null := pb.NewKVClient(official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{Memory: true}, nil)}).ActiveConnection())
 	g := &generator{Rand: rand.New(rand.NewPCG(3, 4)), revision: 1}
 	keys, refused := 0, 0
 	for i := range 1500 {

@@ -2,17 +2,23 @@ package nullserver
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
 // The official client watches the null server: keys and intervals, with what
 // was there before, deletions, progress, and cancellation.
 func TestOfficialClientWatches(t *testing.T) {
-	c := official(t, clientv3.Config{Endpoints: start(t, 1, Options{}, nil)})
+	c := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{Memory: true}, nil)})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	one := c.Watch(ctx, "k1", clientv3.WithCreatedNotify(), clientv3.WithPrevKV())
@@ -71,7 +77,7 @@ func TestOfficialClientWatches(t *testing.T) {
 }
 
 func TestOfficialClientLeases(t *testing.T) {
-	c := official(t, clientv3.Config{Endpoints: start(t, 1, Options{}, nil)})
+	c := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{Memory: true}, nil)})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	l, err := c.Grant(ctx, 60)
@@ -91,5 +97,41 @@ func TestOfficialClientLeases(t *testing.T) {
 	}
 	if _, err := c.Revoke(ctx, l.ID); err == nil {
 		t.Error("it is revoked twice")
+	}
+}
+
+// TestWatchKeepsToTheWindows: what a narrow window leaves of a stream's messages
+// comes when the client widens it, and a stream that is given up keeps nothing.
+func TestWatchKeepsToTheWindows(t *testing.T) {
+	c := dial(t, start(t, 1, store.NullOptions{Memory: true}, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 10})
+	id := c.next
+	c.next += 2
+	head := block("/etcdserverpb.Watch/Watch")
+	c.out = append(h2.AppendFrameHeader(c.out, len(head), h2.FrameHeaders, h2.FlagEndHeaders, id), head...)
+	for range 2 {
+		ask := message(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{Key: []byte("k")}}})
+		c.out = append(h2.AppendFrameHeader(c.out, len(ask), h2.FrameData, 0, id), ask...)
+	}
+	came := c.sync()[id].body
+	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 15})
+	came = append(came, c.sync()[id].body...)
+	if len(came) != 15 {
+		t.Fatalf("%d bytes came, the window is 15", len(came))
+	}
+	c.out = h2.AppendWindowUpdate(c.out, id, 1000)
+	came = append(came, c.sync()[id].body...)
+	for n := range int64(2) {
+		size := prefixLen + int(binary.BigEndian.Uint32(came[1:]))
+		answer := &pb.WatchResponse{}
+		if err := proto.Unmarshal(came[prefixLen:size], answer); err != nil || !answer.Created || answer.WatchId != n {
+			t.Errorf("%v, %v", answer, err)
+		}
+		came = came[size:]
+	}
+	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 0})
+	c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
+	c.put("k", "v")
+	if got := c.sync(); got[id] != nil {
+		t.Errorf("after its end came %+v", got[id])
 	}
 }

@@ -2,59 +2,22 @@ package nullserver
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// receiveWindow is how much the client may send (RFC 9113, section 5.2). What
-// was received is given back when it is half a window.
-type receiveWindow struct {
-	connection int64 // the connection's window when nothing is owed
-	stream     int64 // each stream's, once the client knows the settings
-	received   int64 // not given back yet
-	settled    bool  // the client has acknowledged the settings
-}
+// window is what clients may send on a connection and on each stream, in bytes
+// (RFC 9113, section 5.2): so much that they never wait for it.
+const window = 1 << 30
 
-// newReceiveWindow makes windows of the given size; a connection's cannot be
-// below the protocol's default.
-func newReceiveWindow(size int64) receiveWindow {
-	return receiveWindow{connection: max(size, h2.DefaultWindow), stream: size}
-}
-
-// streamLimit is the window of a stream that begins now. A client that has not
-// seen the settings may still use the default.
-func (r *receiveWindow) streamLimit() int64 {
-	if r.settled {
-		return r.stream
+// giveBack takes n bytes of DATA, padding included, off a window, and gives back
+// what was received when it is half of it. Stream 0 is the connection.
+func (s *session) giveBack(received *int, n int, stream uint32) {
+	if *received += n; *received >= window/2 {
+		s.out = h2.AppendWindowUpdate(s.out, stream, uint32(*received))
+		*received = 0
 	}
-	return max(r.stream, h2.DefaultWindow)
-}
-
-// consume takes n bytes of DATA, padding included, off the connection's window.
-func (s *session) consume(n int) error {
-	r := &s.receive
-	r.received += int64(n)
-	if r.received > r.connection {
-		return broken(h2.ErrCodeFlowControl, "the client sends more than the connection's window allows")
-	}
-	if r.received >= r.connection/2 {
-		s.out = h2.AppendWindowUpdate(s.out, 0, uint32(r.received))
-		r.received = 0
-	}
-	return nil
-}
-
-// consumeStream takes n bytes off a stream's window.
-func (s *session) consumeStream(st *stream, n int, ended bool) error {
-	st.received += int64(n)
-	if st.received > st.limit {
-		return broken(h2.ErrCodeFlowControl, "the client sends more than a stream's window allows")
-	}
-	if !ended && st.received > 0 && st.received >= s.receive.stream/2 {
-		s.out = h2.AppendWindowUpdate(s.out, st.id, uint32(st.received))
-		st.received = 0
-	}
-	return nil
 }
 
 // sendWindows is how much the server may send.
@@ -65,17 +28,12 @@ type sendWindows struct {
 	blocked    []*pending // answers begun, that wait for a window
 }
 
-func newSendWindows() sendWindows {
-	return sendWindows{connection: h2.DefaultWindow, initial: h2.DefaultWindow, maxFrame: h2.DefaultMaxFrameSize}
-}
-
 // settings takes the client's settings.
 func (s *session) settings(f h2.FrameHeader, p []byte) error {
 	if f.Stream != 0 {
 		return broken(h2.ErrCodeProtocol, "SETTINGS came on a stream")
 	}
 	if f.Flags&h2.FlagAck != 0 {
-		s.receive.settled = true
 		return nil
 	}
 	if len(p)%6 != 0 {
@@ -98,9 +56,6 @@ func (s *session) setting(id uint16, v uint32) error {
 	case h2.SettingInitialWindowSize:
 		if v > h2.MaxWindow {
 			return broken(h2.ErrCodeFlowControl, "the initial window is too large")
-		}
-		for _, p := range s.send.blocked {
-			p.window += int64(v) - s.send.initial
 		}
 		s.send.initial = int64(v)
 	case h2.SettingMaxFrameSize:
@@ -138,9 +93,8 @@ func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 	return nil
 }
 
-// streamWindow is where a stream's window is kept, nil when nobody needs it
-// any more. Only answers that have begun keep the whole of it; before that it
-// is what was added to the initial window.
+// streamWindow is where a stream's window is kept, less the initial one; nil
+// when nobody needs it any more.
 func (s *session) streamWindow(id uint32) *int64 {
 	for _, p := range s.send.blocked {
 		if p.stream == id {
@@ -148,6 +102,9 @@ func (s *session) streamWindow(id uint32) *int64 {
 		}
 	}
 	if st := s.find(id); st != nil {
+		if st.long != nil {
+			return &st.long.out.window
+		}
 		return &st.extra
 	}
 	for _, p := range s.waiting {
@@ -158,28 +115,38 @@ func (s *session) streamWindow(id uint32) *int64 {
 	return nil
 }
 
+// unblock takes the answer of a stream off those that wait for a window, and
+// returns it, or nil if there is none.
+func (s *session) unblock(id uint32) *pending {
+	i := slices.IndexFunc(s.send.blocked, func(p *pending) bool { return p.stream == id })
+	if i < 0 {
+		return nil
+	}
+	p := s.send.blocked[i]
+	s.send.blocked = slices.Delete(s.send.blocked, i, i+1)
+	return p
+}
+
 // pump sends what the windows allow of the answers that wait for them, oldest
 // first.
 func (s *session) pump() {
-	kept := s.send.blocked[:0]
-	for _, p := range s.send.blocked {
-		if s.push(p) {
+	s.send.blocked = slices.DeleteFunc(s.send.blocked, func(p *pending) bool {
+		if !s.push(p) {
+			return false
+		}
+		if !p.long {
 			s.ended()
 			s.recycle(p)
-		} else {
-			kept = append(kept, p)
 		}
-	}
-	clear(s.send.blocked[len(kept):])
-	s.send.blocked = kept
-	s.pumpLong()
+		return true
+	})
 }
 
-// push sends what the windows allow of one answer that has begun, and reports
-// whether it is complete.
+// push sends what the windows allow of what has begun, and reports whether that
+// is all of it.
 func (s *session) push(p *pending) bool {
 	for p.sent < len(p.body) {
-		n := min(int64(len(p.body)-p.sent), int64(s.send.maxFrame), s.send.connection, p.window)
+		n := min(int64(len(p.body)-p.sent), int64(s.send.maxFrame), s.send.connection, s.send.initial+p.window)
 		if n <= 0 {
 			return false
 		}
@@ -189,6 +156,10 @@ func (s *session) push(p *pending) bool {
 		p.window -= n
 		s.send.connection -= n
 	}
-	s.out = s.replies.appendEnd(s.out, p.stream)
+	if p.long {
+		p.body, p.sent = p.body[:0], 0
+	} else {
+		s.out = s.replies.appendEnd(s.out, p.stream)
+	}
 	return true
 }

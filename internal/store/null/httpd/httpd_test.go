@@ -39,7 +39,8 @@ func start(t *testing.T, script string) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(ctx, []net.Listener{l}, []Service{echo{}}, Options{Script: s, AuthField: "x-auth"})
+		server := &Server{Script: s, AuthField: "x-auth", Member: func(int, []net.Listener) Service { return echo{} }}
+		ended <- server.Serve(ctx, []net.Listener{l})
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -4,9 +4,9 @@
 package httpd
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
@@ -27,12 +27,15 @@ type Service interface {
 	Error(b []byte, name string) []byte
 }
 
-// Options say how a server behaves.
-type Options struct {
-	Script *null.Script // nil answers everything at once
-	TLS    *tls.Config  // nil is plain
+// Server is a store.NullServer.
+type Server struct {
+	Script *null.Script
+	TLS    *tls.Config // nil is plain
 	// AuthField is the request field, in lower case, that Request.Auth holds.
 	AuthField string
+	// Member returns the service of a member, counted from 0; each listens on
+	// one of all.
+	Member func(i int, all []net.Listener) Service
 }
 
 // maxDue is how many connections are served at once: more would make the
@@ -42,38 +45,184 @@ const maxDue = 64
 // server is the members of one null cluster.
 type server struct {
 	*nullnet.Server[*conn, *pending]
-	options  Options
-	tls      *tls.Config
-	services []Service
+	authField string
+	services  []Service
 }
 
-// Serve serves one service on each listener until ctx is done: then it closes
-// everything, waits for all of its goroutines and returns nil. It returns an
-// error when a listener fails; the listeners are closed in any case.
-func Serve(ctx context.Context, listeners []net.Listener, services []Service, o Options) error {
-	if len(listeners) == 0 {
-		return errors.New("null server: there is no listener, and so no member")
+// Serve implements store.NullServer.
+func (o *Server) Serve(ctx context.Context, listeners []net.Listener) error {
+	s := &server{authField: o.AuthField}
+	for i := range listeners {
+		s.services = append(s.services, o.Member(i, listeners))
 	}
-	clock, err := timer.NewClock()
-	if err != nil {
-		nullnet.CloseAll(listeners)
-		return err
-	}
-	defer clock.Close()
-	s := &server{options: o, services: services}
-	s.Server = nullnet.NewServer(nullnet.NewBase(o.Script, clock), nullnet.Config[*conn, *pending]{
-		Open: s.open, Due: s.due, MaxDue: maxDue, BadRequest: nullnet.BadRequest,
+	s.Server = nullnet.NewServer(o.Script, nullnet.Config[*conn, *pending]{
+		Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS, Protocol: "http/1.1",
 	})
-	if o.TLS != nil {
-		s.tls = o.TLS.Clone()
-		s.tls.NextProtos = []string{"http/1.1"}
-	}
 	return s.Serve(ctx, listeners)
 }
 
+// keepBuffer is the largest answer in bytes whose memory is kept for the next.
+const keepBuffer = 1 << 20
+
+// conn is one connection. Its own goroutine reads and answers; answers that are
+// due later come from the server's schedule, and until then the next request
+// waits.
+type conn struct {
+	nullnet.Writer // of out; its lock guards what follows
+	server         *server
+	service        Service
+	out            []byte // to be written
+	closing        bool   // close the connection when out is written
+	in             []byte // read while an answer was due
+	request        Request
+	served         uint64
+	busy           bool // an answer is due later, or never
+	last           bool // the answer under way is the last one
+	pending        pending
+}
+
+// pending is an answer that is due later.
+type pending struct {
+	conn *conn
+	kind null.Kind
+	body []byte
+}
+
 func (s *server) open(nc net.Conn, member int) *conn {
-	if s.tls != nil {
-		nc = tls.Server(nc, s.tls)
+	c := &conn{server: s, service: s.services[member]}
+	c.Init(&s.Base, nc, &c.out, &c.closing)
+	return c
+}
+
+// Serve implements nullnet.Conn.
+func (c *conn) Serve() { c.Feed(c.take) }
+
+// take answers the complete requests of in; while an answer is due it keeps
+// them for later.
+func (c *conn) take(in []byte) (used int, goesOn bool) {
+	now := c.server.Clock.Now()
+	c.Lock()
+	defer c.Unlock()
+	if c.busy || len(c.in) > 0 {
+		c.in, used = append(c.in, in...), len(in)
+		c.answerKept(now)
+	} else if used = c.answer(in, now); c.busy || used < len(in) {
+		c.in, used = append(c.in, in[used:]...), len(in)
 	}
-	return newConn(s, s.services[member], nc)
+	c.Settle()
+	return used, !c.Over()
+}
+
+// answerKept takes up what came while an answer was due.
+func (c *conn) answerKept(now int64) {
+	used := c.answer(c.in, now)
+	c.in = append(c.in[:0], c.in[used:]...)
+}
+
+// answer takes as many requests as it may and returns how many bytes those had.
+func (c *conn) answer(in []byte, now int64) (used int) {
+	for used < len(in) && !c.busy && !c.last {
+		n, err := c.request.parse(in[used:], c.server.authField)
+		if err != nil {
+			c.out = AppendAnswer(c.out, "400 Bad Request", "", err.Error())
+			c.last, used = true, len(in)
+			break
+		}
+		if c.request.Continue {
+			c.out = append(c.out, "HTTP/1.1 100 Continue\r\n\r\n"...)
+		}
+		if n == 0 {
+			break
+		}
+		used += n
+		c.handle(now)
+	}
+	c.closing = c.closing || c.last && !c.busy
+	return used
+}
+
+// handle answers the request, or prepares the answer for later.
+func (c *conn) handle(now int64) {
+	c.served++
+	s := c.server
+	c.last = c.request.Close || s.Script.GoAway > 0 && c.served >= s.Script.GoAway
+	if s.Run == nil || !c.service.Operation(&c.request) {
+		at := len(c.out)
+		c.out = c.service.Answer(c.out, &c.request, null.Answer)
+		c.sayLast(at)
+		return
+	}
+	a, due := s.Arrive(now)
+	p := &c.pending
+	p.conn, p.kind = c, a.Kind
+	switch a.Kind {
+	case null.Error:
+		p.body = c.service.Error(p.body[:0], a.Name)
+	case null.Reset: // is not carried out
+	default:
+		p.body = c.service.Answer(p.body[:0], &c.request, a.Kind)
+	}
+	switch {
+	case a.Kind == null.Never:
+		c.busy = true
+	case due <= now:
+		c.perform()
+	default:
+		c.busy = true
+		s.Later(timer.Item[*pending]{Due: due, What: p})
+	}
+}
+
+// perform does with the pending answer what the script says.
+func (c *conn) perform() {
+	p := &c.pending
+	c.busy = false
+	at := len(c.out)
+	switch p.kind {
+	case null.Close:
+		c.last = true
+	case null.Reset:
+		c.last = true
+		c.Reset()
+	case null.Half:
+		c.out = append(c.out, p.body[:len(p.body)/2]...)
+		c.last = true
+	case null.HugeFrame:
+		c.out = append(c.out, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n"...)
+		c.busy = true
+	case null.HugeMessage:
+		c.out = append(c.out, "HTTP/1.1 200 OK\r\nContent-Length: 4294967296\r\n\r\n"...)
+		c.busy = true
+	default:
+		c.out = append(c.out, p.body...)
+		c.sayLast(at)
+	}
+	if cap(p.body) > keepBuffer {
+		p.body = nil
+	}
+}
+
+// sayLast adds to the answer from at on that it is the connection's last.
+func (c *conn) sayLast(at int) {
+	if !c.last {
+		return
+	}
+	head := bytes.IndexByte(c.out[at:], '\n') + 1
+	rest := append([]byte("Connection: close\r\n"), c.out[at+head:]...)
+	c.out = append(c.out[:at+head], rest...)
+}
+
+// due performs the pending answers whose time has come, and takes up what came
+// meanwhile.
+func (s *server) due(batch []*pending) {
+	for _, p := range batch {
+		c := p.conn
+		c.Lock()
+		if !c.Over() {
+			c.perform()
+			c.answerKept(s.Clock.Now())
+			c.Flush(false)
+		}
+		c.Unlock()
+	}
 }

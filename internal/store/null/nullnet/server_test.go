@@ -38,9 +38,7 @@ func (c *later) Serve() {
 		}
 		now := c.server.Clock.Now()
 		if c.server.Run != nil {
-			if _, _, first := c.server.Run.Arrive(now); first {
-				c.server.Begin(now)
-			}
+			c.server.Arrive(now)
 		}
 		c.server.Later(timer.Item[*later]{Due: now + 1000, What: c})
 		c.taken <- struct{}{}
@@ -59,19 +57,15 @@ func serve(t *testing.T, text string, clock timer.Clock, taken chan<- struct{}) 
 		t.Fatal(err)
 	}
 	var s *Server[*later, *later]
-	s = NewServer(NewBase(script, clock), Config[*later, *later]{
-		MaxDue: 2, BadRequest: BadRequest,
+	s = NewServer(script, Config[*later, *later]{
+		MaxDue: 2,
 		Open: func(nc net.Conn, _ int) *later {
 			c := &later{server: s, taken: taken}
-			c.Init(s.Base, nc, &c.out, &c.closing)
+			c.Init(&s.Base, nc, &c.out, &c.closing)
 			return c
 		},
 		Due: func(batch []*later) {
 			for _, c := range batch {
-				if c == nil {
-					s.Hangup()
-					continue
-				}
 				c.Lock()
 				c.out = append(c.out, "x"...)
 				c.Flush(false)
@@ -79,6 +73,7 @@ func serve(t *testing.T, text string, clock timer.Clock, taken chan<- struct{}) 
 			}
 		},
 	})
+	s.UseClock(clock)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, []net.Listener{l}) }()
@@ -159,7 +154,7 @@ func TestModes(t *testing.T) {
 
 // A listener that fails ends the server with a sentence.
 func TestListenerFails(t *testing.T) {
-	s := NewServer(NewBase(nil, timertest.NewClock()), Config[*later, *later]{MaxDue: 1})
+	s := NewServer(&null.Script{}, Config[*later, *later]{MaxDue: 1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func (w *Writer) Flush(block bool) {
 		w.drain()
 	default:
 		w.writing = true
-		w.base.Go(func() {
+		w.base.running.Go(func() {
 			w.Lock()
 			defer w.Unlock()
 			w.drain()
@@ -109,7 +109,7 @@ func (w *Writer) drain() {
 		out := *w.out
 		*w.out = w.spare[:0]
 		w.Unlock()
-		err := w.base.Write(w.net, out)
+		err := w.base.write(w.net, out)
 		w.Lock()
 		if w.spare = out; cap(out) > keepAt {
 			w.spare = nil
@@ -177,9 +177,9 @@ func (w *Writer) Hangup() {
 const readBuffer = 64 << 10
 
 // Feed gives what is read to take, until the connection ends or take says that
-// it does not go on. What take does not use comes again with what is read next;
-// need is how long that must be, 0 if it does not know.
-func (w *Writer) Feed(take func(in []byte) (used, need int, goesOn bool)) {
+// it does not go on. What take does not use comes again with what is read next,
+// in a larger buffer if need be: how long it may get is for take to bound.
+func (w *Writer) Feed(take func(in []byte) (used int, goesOn bool)) {
 	defer w.End()
 	buf, held := make([]byte, readBuffer), 0
 	for goesOn := true; goesOn; {
@@ -188,10 +188,10 @@ func (w *Writer) Feed(take func(in []byte) (used, need int, goesOn bool)) {
 			return
 		}
 		held += n
-		var used, need int
-		used, need, goesOn = take(buf[:held])
-		if held = copy(buf, buf[used:held]); goesOn && need > len(buf) {
-			buf = append(make([]byte, 0, need), buf[:held]...)[:need]
+		var used int
+		used, goesOn = take(buf[:held])
+		if held = copy(buf, buf[used:held]); held == len(buf) {
+			buf = append(buf, make([]byte, len(buf))...)
 		}
 	}
 	_, _ = io.Copy(io.Discard, w.net) // until the client has closed too, or for linger

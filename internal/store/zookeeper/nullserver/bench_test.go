@@ -8,27 +8,43 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // serveOne serves one member and returns its address.
-func serveOne(b testing.TB, o Options) string {
+func serveOne(b testing.TB, o store.NullOptions) string {
 	b.Helper()
+	s, err := New(o)
+	if err != nil {
+		b.Fatal(err)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, []net.Listener{l}, o) }()
+	go func() { done <- s.Serve(ctx, []net.Listener{l}) }()
 	b.Cleanup(func() {
 		cancel()
 		storetest.Ended(b, "the null server", done)
 	})
 	return l.Addr().String()
+}
+
+// prepared is a server that does not serve, whose clock stands still.
+func prepared(t testing.TB, o store.NullOptions) *Server {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.UseClock(timertest.NewClock())
+	s.members = []string{"127.0.0.1:1"}
+	return s
 }
 
 // hose sends requests in batches and reads the answers, without allocating.
@@ -61,7 +77,7 @@ func newHose(b testing.TB, address string, put bool) *hose {
 	return h
 }
 
-func (h *hose) turn() int {
+func (h *hose) turn() []jute.Reply {
 	if out := h.conn.Out(); len(out) > 0 {
 		n, err := h.net.Write(out)
 		if h.conn.Wrote(n); err != nil {
@@ -76,13 +92,23 @@ func (h *hose) turn() int {
 	if err != nil {
 		h.b.Fatal(err)
 	}
-	return len(replies)
+	return replies
 }
 
 func (h *hose) drain() {
 	for h.conn.Open() > 0 {
 		h.turn()
 	}
+}
+
+// codes are those of the answers to all that was asked.
+func (h *hose) codes() (all []jute.Code) {
+	for h.conn.Open() > 0 {
+		for _, r := range h.turn() {
+			all = append(all, r.Code)
+		}
+	}
+	return all
 }
 
 // run sends n requests, a hundred at a time.
@@ -105,7 +131,7 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func bench(b *testing.B, o Options, put bool) {
+func bench(b *testing.B, o store.NullOptions, put bool) {
 	h := newHose(b, serveOne(b, o), put)
 	h.run(1000)
 	b.ReportAllocs()
@@ -115,16 +141,16 @@ func bench(b *testing.B, o Options, put bool) {
 	b.ReportMetric(float64(cpu()-began)/float64(b.N), "cpu-ns/op") // the hose's half too
 }
 
-func BenchmarkGet(b *testing.B) { bench(b, Options{}, false) }
-func BenchmarkPut(b *testing.B) { bench(b, Options{}, true) }
+func BenchmarkGet(b *testing.B) { bench(b, store.NullOptions{Memory: true}, false) }
+func BenchmarkPut(b *testing.B) { bench(b, store.NullOptions{Memory: true}, true) }
 func BenchmarkGetCanned(b *testing.B) {
-	bench(b, Options{NoMemory: true, Value: make([]byte, 256)}, false)
+	bench(b, store.NullOptions{ValueSize: 256}, false)
 }
 
 // The steady state allocates nothing on either side.
 func TestNoAllocations(t *testing.T) {
 	for name, put := range map[string]bool{"get": false, "put": true} {
-		h := newHose(t, serveOne(t, Options{}), put)
+		h := newHose(t, serveOne(t, store.NullOptions{Memory: true}), put)
 		h.run(2000)
 		if n := testing.AllocsPerRun(20, func() { h.run(1000) }); n > 1 { // of the runtime's own
 			t.Errorf("%s: %v allocations in 1000 operations", name, n)
@@ -132,19 +158,19 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
+// TestCounts: what is no operation on nodes is not counted, and follows no
+// script.
 func TestCounts(t *testing.T) {
-	script, err := ParseScript("error=noauth every 4; wrong=value every 3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts := &null.Counts{}
-	h := newHose(t, serveOne(t, Options{Script: script, Counts: counts}), true)
-	h.run(23) // and the create before
-	h.conn.Exists(jute.Call{}, jute.Path{Prefix: "/"}, false)
-	h.conn.Sync(jute.Call{}, jute.Path{Prefix: "/"})
-	h.drain()
-	if counts.Total() != 24 || counts.Of(null.Error) != 6 || counts.Of(null.WrongValue) != 6 || counts.Of(null.Answer) != 12 {
-		t.Errorf("counted %d, of which %d errors, %d wrong", counts.Total(), counts.Of(null.Error), counts.Of(null.WrongValue))
+	h := newHose(t, serveOne(t, store.NullOptions{Memory: true, Script: "error=noauth every 4"}), true)
+	for n := 2; n <= 24; n++ { // the first was a create
+		h.conn.Exists(jute.Call{}, jute.Path{Prefix: "/"}, false)
+		h.conn.Sync(jute.Call{}, jute.Path{Prefix: "/"})
+		h.conn.SetData(jute.Call{}, h.path, h.data, jute.AnyVersion)
+		for i, code := range h.codes() {
+			if want := i == 2 && n%4 == 0; (code == jute.NoAuth) != want {
+				t.Errorf("operation %d, request %d: %v", n, i, code)
+			}
+		}
 	}
 }
 
@@ -168,11 +194,10 @@ func FuzzConn(f *testing.F) {
 	c.CloseSession(jute.Call{})
 	f.Add(c.Out())
 	f.Fuzz(func(t *testing.T, in []byte) {
-		s := newServer(Options{}, timertest.NewClock())
-		s.members = []string{"127.0.0.1:1"}
+		s := prepared(t, store.NullOptions{Memory: true})
 		here, there := net.Pipe()
 		defer func() { _ = there.Close() }()
-		c := newConn(s, 0, here)
+		c := s.open(here, 0)
 		for len(in) > 0 && !c.closing {
 			n := c.step(in, 0)
 			if n == 0 {

@@ -2,10 +2,13 @@ package nullserver
 
 import (
 	"encoding/binary"
+	"math"
 	"net"
 
+	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // Sizes of one connection's buffers, in bytes.
@@ -18,7 +21,7 @@ const (
 // released by the server's schedule.
 type conn struct {
 	nullnet.Writer // of out; its lock guards what follows
-	server         *server
+	server         *Server
 	session        session
 	out            []byte // to be written
 	closing        bool   // close the connection when out is written
@@ -36,9 +39,9 @@ type mark struct {
 	close bool // the connection is closed then
 }
 
-func newConn(s *server, member int, nc net.Conn) *conn {
+func (s *Server) open(nc net.Conn, member int) *conn {
 	c := &conn{server: s, session: session{server: s, tree: s.tree, member: member}}
-	c.Init(s.Base, nc, &c.out, &c.closing)
+	c.Init(&s.Base, nc, &c.out, &c.closing)
 	return c
 }
 
@@ -54,9 +57,9 @@ func frameLen(b []byte) int {
 	return 4 + int(binary.BigEndian.Uint32(b))
 }
 
-// take answers the complete frames of in. It reports how much that was, how
-// long the next is, and whether the connection goes on.
-func (c *conn) take(in []byte) (used, need int, goesOn bool) {
+// take answers the complete frames of in. It reports how much that was, and
+// whether the connection goes on.
+func (c *conn) take(in []byte) (used int, goesOn bool) {
 	var now int64
 	if c.server.Run != nil {
 		now = c.server.Clock.Now()
@@ -78,7 +81,7 @@ func (c *conn) take(in []byte) (used, need int, goesOn bool) {
 	}
 	tree.Unlock(all)
 	c.Settle()
-	return used, frameLen(in[used:]), !c.Over()
+	return used, !c.Over()
 }
 
 // release moves the answers that are due to the output, and lets the schedule
@@ -101,4 +104,171 @@ func (c *conn) release(now int64) {
 		c.scheduled = true
 		c.server.Later(timer.Item[*conn]{Due: c.marks[0].due, What: c})
 	}
+}
+
+// step takes the first complete frame of in and returns its length, 0 when
+// there is none. The caller holds the connection's and the tree's locks.
+func (c *conn) step(in []byte, now int64) int {
+	if len(in) < 4 {
+		return 0
+	}
+	s := &c.session
+	if !s.greeted {
+		if text, ok := s.word(string(in[:4])); ok {
+			c.out, c.closing = append(c.out, text...), true
+			return len(in)
+		}
+	}
+	n := frameLen(in)
+	if n > maxRequest {
+		c.closing = true
+		return 0
+	}
+	if len(in) < n {
+		return 0
+	}
+	if !s.greeted {
+		var ok bool
+		if c.out, ok = s.connect(in[4:n], c.out); !ok || s.id == 0 {
+			c.closing = true
+		}
+		return n
+	}
+	if n < 12 {
+		c.closing = true
+		return n
+	}
+	c.request(int32(binary.BigEndian.Uint32(in[4:])), jute.Op(binary.BigEndian.Uint32(in[8:])), in[12:n], now)
+	return n
+}
+
+// request answers one request, now or later.
+func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
+	s := &c.session
+	r := jute.NewReader(record)
+	switch {
+	case c.silent:
+		return
+	case op == jute.OpPing, op == jute.OpSetWatches:
+		start := len(c.out)
+		c.out = finish(s.begin(c.out, xid), start, jute.OK)
+	case op == jute.OpAuth:
+		c.authenticate(&r)
+	case !s.trusted && s.server.user != "" && op != jute.OpCloseSession:
+		c.answer(now, 0, func(b []byte) []byte {
+			start := len(b)
+			return finish(s.begin(b, xid), start, jute.NoAuth)
+		})
+	case s.server.Run == nil, !counts(op, record):
+		ok := true
+		c.answer(now, 0, func(b []byte) []byte {
+			b, ok = s.reply(xid, op, &r, b)
+			return b
+		})
+		if !ok {
+			c.closing = true
+		} else if op == jute.OpCloseSession {
+			c.closeWhenDone(now)
+		}
+	default:
+		c.scripted(xid, op, &r, now)
+	}
+}
+
+// counts reports whether a request is an operation on nodes. An exists of the
+// root is how clients ask for nothing.
+func counts(op jute.Op, record []byte) bool {
+	switch op {
+	case jute.OpExists:
+		return len(record) != 6 // length 1, "/", watch
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete,
+		jute.OpGetData, jute.OpSetData, jute.OpGetChildren, jute.OpGetChildren2, jute.OpMulti:
+		return true
+	}
+	return false
+}
+
+// authenticate takes AuthPacket{type int, scheme string, auth buffer}.
+func (c *conn) authenticate(r *jute.Reader) {
+	s := &c.session
+	r.Int()
+	scheme, auth := string(r.Buffer()), string(r.Buffer())
+	code := jute.OK
+	if user := s.server.user; user != "" && (scheme != "digest" || auth != user) {
+		code, c.closing = jute.AuthFailed, true
+	} else {
+		s.trusted = true
+	}
+	start := len(c.out)
+	c.out = finish(s.begin(c.out, jute.XidAuth), start, code)
+}
+
+// answer appends what add appends, to the output or behind what waits.
+func (c *conn) answer(now, due int64, add func([]byte) []byte) {
+	if len(c.marks) > 0 {
+		due = max(due, c.marks[len(c.marks)-1].due)
+	}
+	if len(c.marks) == 0 && due <= now {
+		c.out = add(c.out)
+		return
+	}
+	c.later = add(c.later)
+	c.marks = append(c.marks, mark{due: due, end: len(c.later)})
+	c.release(now)
+}
+
+// closeWhenDone ends the connection after all that waits.
+func (c *conn) closeWhenDone(now int64) {
+	if len(c.marks) == 0 {
+		c.closing = true
+		return
+	}
+	c.marks[len(c.marks)-1].close = true
+	c.release(now)
+}
+
+// scripted does an operation, and answers it as the script says.
+func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
+	s := &c.session
+	a, due := s.server.Arrive(now)
+	ok := true
+	c.answer(now, due, func(b []byte) []byte {
+		start := len(b)
+		if code := failure(a); code != jute.OK {
+			return finish(s.begin(b, xid), start, code)
+		}
+		b, ok = s.reply(xid, op, r, b)
+		return c.spoil(a.Kind, op, b, start)
+	})
+	if c.taken++; c.taken == s.server.Script.GoAway || a.Kind == null.Close || a.Kind == null.Half || !ok {
+		c.closeWhenDone(now)
+		c.silent = true
+	}
+	c.silent = c.silent || a.Kind == null.Never
+}
+
+// spoil makes the answer b[start:] what the script wants instead.
+func (c *conn) spoil(kind null.Kind, op jute.Op, b []byte, start int) []byte {
+	data := start + replyLen // the length of a getData's value
+	hasData := op == jute.OpGetData && len(b) > data+4
+	switch kind {
+	case null.Never, null.Close:
+		return b[:start]
+	case null.Half:
+		return b[:start+(len(b)-start)/2]
+	case null.HugeFrame:
+		binary.BigEndian.PutUint32(b[start:], math.MaxInt32)
+	case null.HugeMessage:
+		if hasData {
+			binary.BigEndian.PutUint32(b[data:], math.MaxInt32)
+		}
+	case null.WrongKey, null.WrongValue: // an answer carries no key, but its value may
+		if hasData {
+			size := int(binary.BigEndian.Uint32(b[data:]))
+			if size > 0 {
+				b[data+4+size/2] ^= 1
+			}
+		}
+	}
+	return b
 }

@@ -4,14 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // A multi that fails leaves every node as it was, whatever its operations did
 // one after the other: made and changed a node, or removed and made it again.
 func TestFailedMultiLeavesNothing(t *testing.T) {
-	s := newServer(Options{}, timertest.NewClock())
+	s := prepared(t, store.NullOptions{Memory: true})
 	tree := s.tree
 	session := session{server: s, tree: tree, id: tree.begin()}
 	for path, mode := range map[string]jute.Mode{"/m": jute.Persistent, "/e": jute.Ephemeral} {

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -15,13 +14,9 @@ import (
 // waits for nothing, to the nanosecond of a clock that the test moves.
 func TestAnswersKeepTheirOrder(t *testing.T) {
 	const delay = int64(60 * time.Millisecond)
-	script, err := null.Parse("delay=60ms every 2", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	here, there := net.Pipe() // nothing is written to it: the test steps
 	defer func() { _, _ = here.Close(), there.Close() }()
-	c := newConn(newServer(Options{Script: script}, timertest.NewClock()), 0, here)
+	c := prepared(t, store.NullOptions{Memory: true, Script: "delay=60ms every 2"}).open(here, 0)
 	client := jute.NewConn(jute.Config{Timeout: 30_000})
 	const began = int64(1_000_000)
 	ask := func() {

@@ -2,13 +2,15 @@ package nullserver
 
 import (
 	"encoding/binary"
+	"fmt"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // session is what one connection is to the cluster.
 type session struct {
-	server  *server
+	server  *Server
 	tree    *tree
 	member  int // from 0
 	id      int64
@@ -191,4 +193,43 @@ func appendStat(b []byte, e *entry) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(e.Value)))
 	b = binary.BigEndian.AppendUint32(b, uint32(e.With.children))
 	return binary.BigEndian.AppendUint64(b, uint64(e.Changed)) // pzxid
+}
+
+// version is what the null server calls itself.
+const version = "3.9.5-null"
+
+// word answers a four-letter word; ok is false if it is none.
+func (s *session) word(word string) (text string, ok bool) {
+	mode := "follower"
+	switch {
+	case len(s.server.members) == 1:
+		mode = "standalone"
+	case s.member == 0:
+		mode = "leader"
+	}
+	switch word {
+	case "ruok":
+		return "imok", true
+	case "srvr":
+		return fmt.Sprintf("Zookeeper version: %s, built on null\nLatency min/avg/max: 0/0.0/0\nReceived: 0\nSent: 0\n"+
+			"Connections: 1\nOutstanding: 0\nZxid: 0x%x\nMode: %s\nNode count: %d\n",
+			version, s.tree.Revision(), mode, len(s.tree.Interval(nil, nil))), true
+	case "conf":
+		return s.conf(), true
+	case "dirs":
+		return "datadir_size: 0\nlogdir_size: 0\n", true
+	case "mntr":
+		return fmt.Sprintf("zk_version\t%s\nzk_server_state\t%s\nzk_znode_count\t%d\n", version, mode, len(s.tree.Interval(nil, nil))), true
+	}
+	return "", false
+}
+
+func (s *session) conf() string {
+	own := s.server.members[s.member]
+	var b strings.Builder
+	fmt.Fprintf(&b, "clientPort=%s\nserverId=%d\nmembership: \n", own[strings.LastIndexByte(own, ':')+1:], s.member+1)
+	for i, address := range s.server.members {
+		fmt.Fprintf(&b, "server.%d=%s:1:2:participant;%s\n", i+1, address[:strings.LastIndexByte(address, ':')], address)
+	}
+	return b.String()
 }

@@ -1,10 +1,12 @@
 package nullserver
 
 import (
+	"bytes"
 	"fmt"
 	"sort"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
@@ -34,11 +36,11 @@ type node struct {
 	made     int32 // children ever made, for sequential names
 }
 
-func newTree(o *Options) *tree {
+func newTree(o *store.NullOptions) *tree {
 	t := &tree{Space: keyspace.New[node](1, epoch<<32), sessions: map[int64]map[string]struct{}{}, lastID: epoch << 56}
 	t.Entry([]byte("/")).Set(nil, 0)
-	if o.NoMemory {
-		t.canned = &entry{Value: o.Value, Version: 2, Created: t.Revision(), Changed: t.Revision()}
+	if !o.Memory {
+		t.canned = &entry{Value: bytes.Repeat([]byte("0"), o.ValueSize), Version: 2, Created: t.Revision(), Changed: t.Revision()}
 	}
 	return t
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -10,26 +11,26 @@ import (
 
 // Goal is something to be reached.
 type Goal struct {
-	Title string
-	Limit float64 // is the goal; Aim, if not 0, is what we would like better
-	Aim   float64
+	Title string  `json:"what"`
+	Limit float64 `json:"goal"`
+	Aim   float64 `json:"aim,omitempty"` // if not 0, what we would like better
 	// AtMost means that lower is better.
-	AtMost bool
-	// Show writes a value.
-	Show func(float64) string
-	// Values are the rounds' values.
-	Values func(*Results) []float64
+	AtMost bool `json:"at_most"`
 	// Worst judges the worst round instead of the median.
-	Worst bool
+	Worst bool `json:"judged_by_worst_round"`
+	// Show writes a value.
+	Show func(float64) string `json:"-"`
+	// Values are the rounds' values.
+	Values func(*Results) []float64 `json:"-"`
 }
 
 // Verdict is how a goal was met.
 type Verdict struct {
 	Goal
+	Reached bool `json:"reached"`
 	Spread
-	Known   bool
-	Reached bool
-	Aimed   bool // reached the aim too
+	Known bool `json:"-"`
+	Aimed bool `json:"-"` // reached the aim too
 }
 
 // Judge looks at a goal's values.
@@ -83,17 +84,15 @@ const (
 	RateXL = 15_000
 )
 
-const mebibyte = 1 << 20
+const (
+	mebibyte = 1 << 20
+	ours     = peer.Quorumbench
+)
 
 // Goals are those of this project. rate is that of the open loop.
 func Goals(rate float64) []Goal {
-	return slices.Concat(etcdGoals(), memoryGoals(), openGoals(rate), checkGoals(), zooKeeperGoals(), httpGoals())
-}
-
-const ours = peer.Quorumbench
-
-func etcdGoals() []Goal {
-	const h2, v3 = peer.H2load, peer.ClientV3
+	const h2, v3, zk, wrk, hey = peer.H2load, peer.ClientV3, peer.GoZooKeeper, peer.Wrk, peer.Hey
+	lateness := func(f peer.Figures) float64 { return f.LatenessP999 }
 	return []Goal{
 		between("CPU per local range, ours / h2load", CaseLocal, ours, h2, cpuPerOp, 1, 0.8, true),
 		between("CPU per local range, client/v3 / ours", CaseLocal, v3, ours, cpuPerOp, 6, 10, false),
@@ -104,59 +103,28 @@ func etcdGoals() []Goal {
 		between("throughput, puts, ours / client/v3", CasePut, ours, v3, perSecond, 1.25, 1.5, false),
 		between("service time p50 of one client, ours / h2load", CaseOne, ours, h2, serviceP50, 1, 0, true),
 		between("CPU per watch event, client/v3 / ours", CaseWatch, v3, ours, cpuPerOp, 5, 0, false),
-	}
-}
-
-func memoryGoals() []Goal {
-	return []Goal{
 		resident("resident memory, 100 connections x 10", 64*mebibyte, CaseLocal, CaseLinearizable, CasePut),
 		resident("resident memory, 1,000 connections x 10", 200*mebibyte, CaseMany),
 		{Title: "resident memory after ten minutes / after one", Limit: 1.1, AtMost: true, Show: showRatio, Values: soak},
-	}
-}
-
-func openGoals(rate float64) []Goal {
-	return []Goal{
+		off("open loop, achieved rate off the one asked for", 0.001, CaseOpen, rate),
 		{
-			Title: "open loop, achieved rate off the one asked for", Limit: 0.001, AtMost: true, Show: measure.Percent,
-			Values: off(CaseOpen, rate),
+			Title: "open loop, lateness p99.9", Limit: 1e6, AtMost: true, Show: readable.Duration,
+			Values: func(r *Results) []float64 { return r.Values(CaseOpen, ours, lateness) },
 		},
-		lateness("open loop, lateness p99.9", 1e6, func(f peer.Figures) float64 { return f.LatenessP999 }),
-	}
-}
-
-func checkGoals() []Goal {
-	pacing := func(load, name string, rate float64) Goal {
-		return Goal{
-			Title: "check perf --load " + load + ", null server: off its rate", Limit: 0.005, AtMost: true, Show: measure.Percent,
-			Values: off(name, rate),
-		}
-	}
-	return []Goal{
-		pacing("l", CaseCheckL, RateL), pacing("xl", CaseCheckXL, RateXL),
+		off("check perf --load l, null server: off its rate", 0.005, CaseCheckL, RateL),
+		off("check perf --load xl, null server: off its rate", 0.005, CaseCheckXL, RateXL),
 		{
 			Title: "check perf --load l, one member on tmpfs: passes", Limit: 1, Show: measure.Percent,
 			Values: func(r *Results) []float64 { return r.passed(CaseCheckTmpfs, ours) },
 		},
-	}
-}
-
-func zooKeeperGoals() []Goal {
-	const zk = peer.GoZooKeeper
-	return []Goal{
 		between("CPU per ZooKeeper local read, go-zookeeper / ours", CaseZooKeeperGet, zk, ours, cpuPerOp, 2.2, 4, false),
 		between("CPU per ZooKeeper write, go-zookeeper / ours", CaseZooKeeperPut, zk, ours, cpuPerOp, 2.2, 4, false),
 		between("throughput, ZooKeeper local reads, ours / go-zookeeper", CaseZooKeeperGet, ours, zk, perSecond, 1.2, 0, false),
 		between("throughput, ZooKeeper writes, ours / go-zookeeper", CaseZooKeeperPut, ours, zk, perSecond, 1.2, 0, false),
-	}
-}
-
-func httpGoals() []Goal {
-	return []Goal{
-		between("CPU per Consul local read, ours / wrk", CaseConsulGet, ours, peer.Wrk, cpuPerOp, 1, 0, true),
-		between("CPU per Consul local read, hey / ours", CaseConsulGet, peer.Hey, ours, cpuPerOp, 3, 0, false),
-		between("CPU per etcd v2 local read, ours / wrk", CaseEtcdV2Get, ours, peer.Wrk, cpuPerOp, 1, 0, true),
-		between("CPU per etcd v2 local read, hey / ours", CaseEtcdV2Get, peer.Hey, ours, cpuPerOp, 3, 0, false),
+		between("CPU per Consul local read, ours / wrk", CaseConsulGet, ours, wrk, cpuPerOp, 1, 0, true),
+		between("CPU per Consul local read, hey / ours", CaseConsulGet, hey, ours, cpuPerOp, 3, 0, false),
+		between("CPU per etcd v2 local read, ours / wrk", CaseEtcdV2Get, ours, wrk, cpuPerOp, 1, 0, true),
+		between("CPU per etcd v2 local read, hey / ours", CaseEtcdV2Get, hey, ours, cpuPerOp, 3, 0, false),
 	}
 }
 
@@ -182,13 +150,6 @@ func resident(title string, limit float64, names ...string) Goal {
 	}
 }
 
-func lateness(title string, limit float64, figure Figure) Goal {
-	return Goal{
-		Title: title, Limit: limit, AtMost: true, Show: readable.Duration,
-		Values: func(r *Results) []float64 { return r.Values(CaseOpen, peer.Quorumbench, figure) },
-	}
-}
-
 func soak(r *Results) []float64 {
 	short, long := r.Values(CaseSoakShort, peer.Quorumbench, memory), r.Values(CaseSoakLong, peer.Quorumbench, memory)
 	if len(short) == 0 || len(long) == 0 {
@@ -197,16 +158,20 @@ func soak(r *Results) []float64 {
 	return []float64{long[0] / short[0]}
 }
 
-// off lists how far our rate was from the one asked for, as a share of that.
-func off(name string, rate float64) func(*Results) []float64 {
-	return func(r *Results) []float64 { return deviations(r.Values(name, ours, perSecond), rate) }
+// off is a goal for how far our rate was from the one asked for, as a share of
+// that.
+func off(title string, limit float64, name string, rate float64) Goal {
+	return Goal{
+		Title: title, Limit: limit, AtMost: true, Show: measure.Percent,
+		Values: func(r *Results) []float64 { return deviations(r.Values(name, ours, perSecond), rate) },
+	}
 }
 
 // deviations are the values' relative distances from what was asked for.
 func deviations(values []float64, asked float64) []float64 {
 	out := slices.Clone(values)
 	for i, v := range out {
-		out[i] = max(v-asked, asked-v) / asked
+		out[i] = math.Abs(v-asked) / asked
 	}
 	return out
 }

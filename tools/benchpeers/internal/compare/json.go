@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/json"
 	"io"
+	"slices"
 )
 
 // Schema names the JSON document's form.
@@ -13,7 +14,7 @@ const Schema = "quorumbench/peers/1"
 type Document struct {
 	Schema     string     `json:"schema"`
 	Conditions Conditions `json:"conditions"`
-	Goals      []jsonGoal `json:"goals"`
+	Goals      []Verdict  `json:"goals"`
 	Runs       []Run      `json:"runs"`
 	Notes      []string   `json:"notes"`
 }
@@ -37,29 +38,12 @@ type Conditions struct {
 	Etcdctl      string  `json:"etcdctl,omitempty"`
 }
 
-type jsonGoal struct {
-	Title   string  `json:"what"`
-	Limit   float64 `json:"goal"`
-	Aim     float64 `json:"aim,omitempty"`
-	AtMost  bool    `json:"at_most"`
-	Worst   bool    `json:"judged_by_worst_round"`
-	Reached bool    `json:"reached"`
-	Spread
-}
-
 // WriteJSON writes the comparison as one JSON object.
 func WriteJSON(out io.Writer, c Conditions, r *Results, verdicts []Verdict, notes []string) error {
-	d := Document{Schema: Schema, Conditions: c, Goals: []jsonGoal{}, Runs: r.Runs, Notes: notes}
-	for _, v := range verdicts {
-		if v.Known {
-			d.Goals = append(d.Goals, jsonGoal{v.Title, v.Limit, v.Aim, v.AtMost, v.Worst, v.Reached, v.Spread})
-		}
-	}
-	if d.Runs == nil {
-		d.Runs = []Run{}
-	}
-	if d.Notes == nil {
-		d.Notes = []string{}
+	verdicts = slices.DeleteFunc(slices.Clone(verdicts), func(v Verdict) bool { return !v.Known })
+	d := Document{
+		Schema: Schema, Conditions: c,
+		Goals: append([]Verdict{}, verdicts...), Runs: append([]Run{}, r.Runs...), Notes: append([]string{}, notes...), // never null
 	}
 	e := json.NewEncoder(out)
 	e.SetIndent("", "  ")

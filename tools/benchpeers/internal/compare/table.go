@@ -1,10 +1,12 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
@@ -12,24 +14,20 @@ import (
 
 // WriteFigures writes a line for each case and peer that has figures.
 func WriteFigures(out io.Writer, r *Results, cases []peer.Case, peers []string) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	p := printer{w: w}
-	p.line("work", "peer", "operations/s", "client CPU/operation", "service time p50", "resident")
+	rows := [][]string{{"work", "peer", "operations/s", "client CPU/operation", "service time p50", "resident"}}
 	for _, c := range cases {
 		title := c.Title
 		for _, name := range peers {
 			show := func(figure Figure, show func(float64) string) string {
 				return showSpread(Summarize(r.Values(c.Name, name, figure)), show)
 			}
-			speed := show(perSecond, showCount)
-			if speed == "-" {
-				continue
+			if speed := show(perSecond, showCount); speed != readable.Dash {
+				rows = append(rows, []string{title, name, speed, show(cpuPerOp, readable.Duration), show(serviceP50, readable.Duration), show(memory, showMemory)})
+				title = ""
 			}
-			p.line(title, name, speed, show(cpuPerOp, readable.Duration), show(serviceP50, readable.Duration), show(memory, showMemory))
-			title = ""
 		}
 	}
-	return p.flush()
+	return readable.Table(out, rows)
 }
 
 // WriteLateness writes how late an open loop sent, if there was one.
@@ -38,7 +36,7 @@ func WriteLateness(out io.Writer, r *Results) error {
 		return showSpread(Summarize(r.Values(CaseOpen, peer.Quorumbench, figure)), readable.Duration)
 	}
 	p50 := show(func(f peer.Figures) float64 { return f.LatenessP50 })
-	if p50 == "-" {
+	if p50 == readable.Dash {
 		return nil
 	}
 	_, err := fmt.Fprintf(out, "\nOpen loop, sent after due: p50 %s, p99 %s, p99.9 %s\n", p50,
@@ -49,36 +47,32 @@ func WriteLateness(out io.Writer, r *Results) error {
 // WriteChecks writes what checks said of themselves, run by run, for the cases
 // that are checks of several peers.
 func WriteChecks(out io.Writer, r *Results, cases []peer.Case) error {
-	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
-	head := false
+	rows := [][]string{{"check", "round", "tool", "writes/s", "slowest", "stddev", "verdict"}}
 	for _, c := range cases {
 		title := c.Title
 		for _, run := range r.Runs {
-			if run.Case != c.Name || run.Check == nil || !c.Tmpfs {
-				continue
+			if k := run.Check; k != nil && run.Case == c.Name && c.Tmpfs {
+				rows = append(rows, []string{title, fmt.Sprint(run.Round + 1), run.Peer, showCount(run.PerSecond), readable.Duration(k.Slowest), readable.Duration(k.Stddev), k.Verdict()})
+				title = ""
 			}
-			if !head {
-				head = true
-				p.line("\ncheck", "round", "tool", "writes/s", "slowest", "stddev", "verdict")
-			}
-			k := run.Check
-			p.line(title, fmt.Sprint(run.Round+1), run.Peer, showCount(run.PerSecond), readable.Duration(k.Slowest), readable.Duration(k.Stddev), k.Verdict())
-			title = ""
 		}
 	}
-	return p.flush()
+	if len(rows) == 1 {
+		return nil
+	}
+	_, err := fmt.Fprintln(out)
+	return errors.Join(err, readable.Table(out, rows))
 }
 
 // WriteGoals writes the goals that something was measured for.
 func WriteGoals(out io.Writer, verdicts []Verdict) error {
-	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
-	p.line("what", "median (min-max)", "goal", "reached")
+	rows := [][]string{{"what", "median (min-max)", "goal", "reached"}}
 	for _, v := range verdicts {
 		if v.Known {
-			p.line(v.Title, showSpread(v.Spread, v.Show), v.goalText(), v.reachedText())
+			rows = append(rows, []string{v.Title, showSpread(v.Spread, v.Show), v.goalText(), v.reachedText()})
 		}
 	}
-	return p.flush()
+	return readable.Table(out, rows)
 }
 
 func (v Verdict) goalText() string {
@@ -106,21 +100,25 @@ func (v Verdict) reachedText() string {
 	return "NO"
 }
 
-// printer writes lines of a table and keeps its first error.
-type printer struct {
-	w   *tabwriter.Writer
-	err error
-}
+func showRatio(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-func (p *printer) line(cells ...string) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintln(p.w, strings.Join(cells, "\t"))
-	}
-}
+func showMemory(v float64) string { return readable.Bytes(uint64(v)) }
 
-func (p *printer) flush() error {
-	if err := p.w.Flush(); p.err == nil {
-		p.err = err
+func showCount(v float64) string { return readable.Count(uint64(math.Round(v))) }
+
+// showSpread writes "median (min-max)", without the unit in the brackets where
+// it is the same.
+func showSpread(s Spread, show func(float64) string) string {
+	if s.N == 0 {
+		return readable.Dash
 	}
-	return p.err
+	median := show(s.Median)
+	if s.N == 1 {
+		return median
+	}
+	low, high := show(s.Min), show(s.Max)
+	if number, unit, found := strings.Cut(low, " "); found && strings.HasSuffix(high, " "+unit) {
+		low = number
+	}
+	return median + " (" + low + "-" + high + ")"
 }

@@ -3,12 +3,15 @@ package peer
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,35 +22,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-type h2load struct{}
-
-// NewH2load returns nghttp2's load generator, which is written in C++.
-func NewH2load() Peer { return h2load{} }
-
-func (h2load) Name() string { return H2load }
-
-func (h2load) Available() error {
-	if _, err := find("h2load"); err != nil {
-		return fmt.Errorf("%w; Debian and Ubuntu have it in the package nghttp2-client", err)
+// NewH2load returns nghttp2's load generator, which is written in C++. It leaves
+// puts out, for it sends one body for ever.
+func NewH2load() Peer {
+	return Peer{
+		Name: H2load, Missing: installed("h2load", "nghttp2-client"), Run: runH2load,
+		Does: func(c Case) bool {
+			return c.Store == etcd.Name && closed(c) && c.Kind == kv.Get && c.Consistency == kv.Local
+		},
+		Version: func() string {
+			text, _ := exec.Command("h2load", "--version").Output() // nothing, if it fails
+			return strings.TrimSpace(string(text))
+		},
 	}
-	return nil
 }
 
-// H2loadVersion is how h2load calls itself, or the empty string.
-func H2loadVersion() string {
-	text, err := exec.Command("h2load", "--version").Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
-}
-
-// Does leaves puts out: h2load sends one body for ever.
-func (h2load) Does(c Case) bool {
-	return c.Store == etcd.Name && closed(c) && c.Kind == kv.Get && c.Consistency == kv.Local
-}
-
-func (h2load) Run(ctx context.Context, w Work) (Figures, error) {
+func runH2load(ctx context.Context, w Work) (Figures, error) {
 	body, err := rangeBody(w.Key, w.Consistency)
 	if err != nil {
 		return Figures{}, err
@@ -68,16 +58,9 @@ func (h2load) Run(ctx context.Context, w Work) (Figures, error) {
 		args = append(args, "--log-file="+logFile)
 		defer func() { _ = os.Remove(logFile) }()
 	}
-	f := runProcess(ctx, "h2load", append(args, "http://"+w.Endpoint+"/etcdserverpb.KV/Range")...)
-	if f.err != nil {
-		return Figures{}, f.err
-	}
-	figures, err := parseH2load(string(f.stdout), w.ValueSize)
-	if err != nil {
-		return figures, err
-	}
-	figures.CPUPerOp = float64(f.cpu) / float64(figures.Operations)
-	if logFile != "" {
+	args = append(args, "http://"+w.Endpoint+"/etcdserverpb.KV/Range")
+	figures, err := run(ctx, "h2load", args, false, func(text string) (Figures, error) { return parseH2load(text, w.ValueSize) })
+	if err == nil && logFile != "" {
 		figures.ServiceP50, err = medianOfLog(logFile)
 	}
 	return figures, err
@@ -90,12 +73,11 @@ func rangeBody(key string, level kv.Consistency) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := len(message)
-	return append([]byte{0, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}, message...), nil
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...), nil
 }
 
 var (
-	h2Rate     = regexp.MustCompile(`finished in [^,]+, ([0-9.]+) req/s`)
+	h2Rate     = regexp.MustCompile(`finished in [^,]+, (\d+(?:\.\d+)?) req/s`)
 	h2Requests = regexp.MustCompile(`requests: \d+ total, \d+ started, \d+ done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout`)
 	h2Data     = regexp.MustCompile(`traffic: .* \((\d+)\) data`)
 )
@@ -103,18 +85,15 @@ var (
 // parseH2load reads h2load's summary. valueSize is what each answer must at
 // least have carried: gRPC fails with HTTP status 200.
 func parseH2load(text string, valueSize int) (Figures, error) {
-	rate, requests, data := h2Rate.FindStringSubmatch(text), h2Requests.FindStringSubmatch(text), h2Data.FindStringSubmatch(text)
-	if rate == nil || requests == nil || data == nil {
-		return Figures{}, fmt.Errorf("h2load printed no summary that is known here: %q", lastLine(text))
+	found, err := find("h2load printed no summary", text, h2Rate, h2Requests, h2Data)
+	if err != nil {
+		return Figures{}, err
 	}
 	var n [5]uint64 // succeeded, failed, errored, timeout; bytes
-	for i, s := range append(requests[1:], data[1]) {
-		n[i], _ = strconv.ParseUint(s, 10, 64) // digits, by the pattern
+	for i, digits := range append(found[1], found[2]...) {
+		n[i] = uint64(number(digits))
 	}
-	perSecond, err := strconv.ParseFloat(rate[1], 64)
 	switch {
-	case err != nil:
-		return Figures{}, fmt.Errorf("h2load's rate %q is not a number", rate[1])
 	case n[0] == 0:
 		return Figures{}, errNothingDone
 	case n[1]+n[2]+n[3] > 0:
@@ -122,12 +101,7 @@ func parseH2load(text string, valueSize int) (Figures, error) {
 	case n[4]/n[0] < uint64(valueSize):
 		return Figures{}, fmt.Errorf("the answers to h2load carried %d bytes each, less than the value's %d: they were errors", n[4]/n[0], valueSize)
 	}
-	return Figures{Operations: n[0], PerSecond: perSecond}, nil
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
+	return Figures{Operations: n[0], PerSecond: number(found[0][0])}, nil
 }
 
 func medianOfLog(path string) (float64, error) {
@@ -160,4 +134,22 @@ func logTimes(r io.Reader) (map[int64]uint64, error) {
 		counts[us]++
 	}
 	return counts, lines.Err()
+}
+
+// groupedMedian is the median of values that were cut to whole numbers, taken
+// as spread evenly over [v, v+1): the lower edge of the group that holds it and
+// the share of that group below it. It is 0 for no values.
+func groupedMedian(counts map[int64]uint64) float64 {
+	var total, below uint64
+	for _, n := range counts {
+		total += n
+	}
+	for _, v := range slices.Sorted(maps.Keys(counts)) {
+		n := counts[v]
+		if 2*(below+n) >= total {
+			return float64(v) + (float64(total)/2-float64(below))/float64(n)
+		}
+		below += n
+	}
+	return 0
 }

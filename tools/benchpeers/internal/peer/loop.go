@@ -3,17 +3,12 @@ package peer
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
@@ -21,26 +16,18 @@ import (
 // count, so that what it costs is the library's. It runs in a process of its
 // own, so that its processor time is its own.
 type loop struct {
-	endpoint       string
-	conns, clients int
-	warmup, window time.Duration
-	key            string // read, unless putPrefix says to put
-	putPrefix      string // puts go to the keys that exist below it
-	valueSize      int
-
+	Work
 	counts  []counter
 	failure atomic.Pointer[error]
 }
 
 // library is what a loop calls.
 type library interface {
-	// flags are those that the library has beyond the loop's.
-	flags(*flag.FlagSet)
 	// connect opens the connections, which answer when it returns, and finds
 	// the keys that are put.
-	connect(context.Context, *loop) error
+	connect(context.Context, Work) error
 	// caller returns client i's operation, which belongs to one goroutine.
-	caller(l *loop, i int) func(context.Context) error
+	caller(w Work, i int) func(context.Context) error
 	close()
 }
 
@@ -53,90 +40,71 @@ type counter struct {
 // dialTimeout bounds connecting, and what is called before the loop.
 const dialTimeout = 10 * time.Second
 
+// The first arguments with which our binary becomes one of the generators that
+// are no program of their own.
+const (
+	clientV3Command      = "client-v3"
+	goZooKeeperCommand   = "go-zookeeper"
+	clientV3WatchCommand = "client-v3-watch"
+	ourWatchCommand      = "our-watch"
+)
+
 // LoopMain is the process of a loop: args are those that follow the program's
 // name. It is not ok if they are not those of a loop. The figures are printed
 // as JSON.
 func LoopMain(ctx context.Context, args []string, stdout io.Writer) (ok bool, err error) {
-	if len(args) == 0 {
+	if len(args) != 2 {
 		return false, nil
 	}
+	var w Work
+	if err := json.Unmarshal([]byte(args[1]), &w); err != nil {
+		return false, nil
+	}
+	var f Figures
 	switch args[0] {
 	case clientV3Command:
-		return true, loopMain(ctx, &clientV3Library{}, args, stdout)
+		f, err = (&loop{Work: w}).run(ctx, &clientV3Library{})
 	case goZooKeeperCommand:
-		return true, loopMain(ctx, &goZooKeeperLibrary{}, args, stdout)
+		f, err = (&loop{Work: w}).run(ctx, &goZooKeeperLibrary{})
 	case clientV3WatchCommand:
-		return true, watchMain(ctx, watchWithClientV3, args, stdout)
+		f, err = watch(ctx, w, watchWithClientV3)
 	case ourWatchCommand:
-		return true, watchMain(ctx, watchWithOurs, args, stdout)
+		f, err = watch(ctx, w, watchWithOurs)
+	default:
+		return false, nil
 	}
-	return false, nil
-}
-
-func loopMain(ctx context.Context, lib library, args []string, stdout io.Writer) error {
-	l := &loop{}
-	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
-	flags.SetOutput(os.Stderr)
-	flags.StringVar(&l.endpoint, "endpoint", "", "HOST:PORT")
-	flags.IntVar(&l.conns, "conns", 1, "connections")
-	flags.IntVar(&l.clients, "clients", 1, "goroutines")
-	flags.DurationVar(&l.warmup, "warmup", 0, "before the window")
-	flags.DurationVar(&l.window, "window", time.Second, "measured")
-	flags.StringVar(&l.key, "key", "", "read")
-	flags.StringVar(&l.putPrefix, "put-prefix", "", "put to the keys below it instead of reading")
-	flags.IntVar(&l.valueSize, "val-size", 256, "bytes of a put's value")
-	lib.flags(flags)
-	if err := flags.Parse(args[1:]); err != nil {
-		return err
-	}
-	if l.conns < 1 || l.clients < 1 || l.window <= 0 {
-		return errors.New("connections, clients and window must be above 0")
-	}
-	f, err := l.run(ctx, lib)
 	if err != nil {
-		return err
+		return true, err
 	}
-	return json.NewEncoder(stdout).Encode(f)
-}
-
-// loopArguments are those of a process that runs a loop.
-func (w Work) loopArguments(command string) []string {
-	args := []string{
-		command, "--endpoint", w.Endpoint,
-		"--conns", strconv.Itoa(w.Connections), "--clients", strconv.Itoa(w.Clients),
-		"--warmup", w.Warmup.String(), "--window", w.Window.String(),
-	}
-	if w.Kind == kv.Put {
-		return append(args, "--put-prefix", w.PutSpace.Prefix, "--val-size", strconv.Itoa(w.ValueSize))
-	}
-	return append(args, "--key", w.Key)
+	return true, json.NewEncoder(stdout).Encode(f)
 }
 
 // runLoop runs a loop in a process of its own. self is the binary that calls
 // LoopMain.
-func runLoop(ctx context.Context, self, name string, args []string) (Figures, error) {
-	f := runProcess(ctx, self, args...)
-	if f.err != nil {
-		return Figures{}, f.err
+func runLoop(ctx context.Context, self, name, command string, w Work) (Figures, error) {
+	work, err := json.Marshal(w)
+	if err != nil {
+		return Figures{}, err
 	}
-	var figures Figures
-	if err := json.Unmarshal(f.stdout, &figures); err != nil {
-		return Figures{}, fmt.Errorf("the loop over %s printed no result: %w", name, err)
-	}
-	return figures, nil
+	return run(ctx, self, []string{command, string(work)}, false, func(text string) (f Figures, err error) {
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			return f, fmt.Errorf("the loop over %s printed no result: %w", name, err)
+		}
+		return f, nil
+	})
 }
 
 func (l *loop) run(ctx context.Context, lib library) (Figures, error) {
 	defer lib.close()
-	if err := lib.connect(ctx, l); err != nil {
+	if err := lib.connect(ctx, l.Work); err != nil {
 		return Figures{}, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	l.counts = make([]counter, l.clients)
+	l.counts = make([]counter, l.Clients)
 	var all sync.WaitGroup
-	for i := range l.clients {
-		all.Go(func() { l.drive(ctx, stop, lib.caller(l, i), &l.counts[i].n) })
+	for i := range l.Clients {
+		all.Go(func() { l.drive(ctx, stop, lib.caller(l.Work, i), &l.counts[i].n) })
 	}
 	f := l.measure(ctx)
 	interrupted := ctx.Err()
@@ -171,7 +139,7 @@ func (l *loop) drive(ctx context.Context, stop func(), call func(context.Context
 
 // measure waits for the warm-up and takes the window's figures.
 func (l *loop) measure(ctx context.Context) Figures {
-	timer := time.NewTimer(l.warmup)
+	timer := time.NewTimer(l.Warmup)
 	defer timer.Stop()
 	wait := func() {
 		select {
@@ -180,20 +148,15 @@ func (l *loop) measure(ctx context.Context) Figures {
 		}
 	}
 	wait()
-	opened, before, from := time.Now(), usage(), l.done()
-	timer.Reset(l.window)
+	opened, before, from := time.Now(), probe.Self(), l.done()
+	timer.Reset(l.Window)
 	wait()
-	closed, after, to := time.Now(), usage(), l.done()
+	closed, after, to := time.Now(), probe.Self(), l.done()
 	f := Figures{Operations: to - from, PerSecond: float64(to-from) / closed.Sub(opened).Seconds(), MaxRSS: after.MaxRSS}
 	if f.Operations > 0 {
-		f.CPUPerOp = 1e9 * after.Sub(before).CPUSeconds() / float64(f.Operations)
+		f.CPUPerOp = 1e9 * (after.CPUSeconds - before.CPUSeconds) / float64(f.Operations)
 	}
 	return f
-}
-
-func usage() probe.SelfUsage {
-	u, _ := probe.Self()
-	return u
 }
 
 func (l *loop) done() (sum uint64) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
@@ -22,22 +23,15 @@ func TestLoops(t *testing.T) {
 	for _, c := range []struct {
 		command string
 		store   store.NullServed
-		more    []string
 	}{
-		{clientV3Command, etcd.New(), []string{"--serializable"}},
-		{goZooKeeperCommand, zookeeper.New(), nil},
+		{clientV3Command, etcd.New()},
+		{goZooKeeperCommand, zookeeper.New()},
 	} {
 		t.Run(c.command, func(t *testing.T) {
-			args := append([]string{
-				c.command, "--endpoint", nullServer(t, c.store), "--conns", "2", "--clients", "6",
-				"--warmup", "10ms", "--window", "1s", "--key", "r0000000",
-			}, c.more...)
-			var out bytes.Buffer
-			if ok, err := LoopMain(t.Context(), args, &out); !ok || err != nil {
-				t.Fatal(ok, err)
-			}
-			var f Figures
-			if err := json.Unmarshal(out.Bytes(), &f); err != nil {
+			w := local()
+			w.Endpoint, w.Connections, w.Clients, w.Warmup, w.Window = nullServer(t, c.store), 2, 6, 10*time.Millisecond, time.Second
+			f, err := loopIn(t, c.command, w)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if f.Operations == 0 || f.PerSecond <= 0 || f.MaxRSS <= 0 {
@@ -49,10 +43,29 @@ func TestLoops(t *testing.T) {
 
 // A loop whose server is not there ends with a sentence.
 func TestLoopWithoutServer(t *testing.T) {
-	args := []string{goZooKeeperCommand, "--endpoint", "127.0.0.1:1", "--key", "r0000000"}
-	if ok, err := LoopMain(t.Context(), args, &bytes.Buffer{}); !ok || err == nil {
-		t.Errorf("got %v, %v", ok, err)
-	} else {
-		t.Log(err)
+	w := local()
+	w.Endpoint, w.Connections, w.Clients = "127.0.0.1:1", 1, 1
+	_, err := loopIn(t, goZooKeeperCommand, w)
+	if err == nil {
+		t.Error("it connects")
 	}
+	t.Log(err)
+}
+
+// loopIn runs a loop in this process, given its work as in one of its own.
+func loopIn(t *testing.T, command string, w Work) (f Figures, err error) {
+	t.Helper()
+	work, err := json.Marshal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	ok, err := LoopMain(t.Context(), []string{command, string(work)}, &out)
+	if !ok {
+		t.Fatalf("%s is no loop", command)
+	}
+	if err != nil {
+		return f, err
+	}
+	return f, json.Unmarshal(out.Bytes(), &f)
 }

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"strings"
@@ -130,7 +129,7 @@ const result = `{
 }`
 
 func TestParseTrial(t *testing.T) {
-	f, err := parseTrial([]byte(result))
+	f, err := parseTrial(result)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +140,7 @@ func TestParseTrial(t *testing.T) {
 	if d := cmp.Diff(want, f); d != "" {
 		t.Error(d)
 	}
-	if f, err = parseTrial([]byte(strings.Replace(result, `{"p50": 28900, "p99": 210000, "p99_9": 926000}`, "null", 1))); err != nil || f.LatenessP50 != 0 {
+	if f, err = parseTrial(strings.Replace(result, `{"p50": 28900, "p99": 210000, "p99_9": 926000}`, "null", 1)); err != nil || f.LatenessP50 != 0 {
 		t.Errorf("a closed loop gives %+v, %v", f, err)
 	}
 	for name, bad := range map[string]string{
@@ -151,7 +150,7 @@ func TestParseTrial(t *testing.T) {
 		"errors":       strings.Replace(result, `"errors": 0`, `"errors": 3`, 1),
 		"misses":       strings.Replace(result, `"misses": 0`, `"misses": 3`, 1),
 	} {
-		if _, err := parseTrial([]byte(bad)); err == nil {
+		if _, err := parseTrial(bad); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -169,16 +168,5 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 	if got := (&tail{}).quote(); got != "" {
 		t.Errorf("nothing is quoted as %q", got)
-	}
-}
-
-func TestLineWriterTellsTheFirstLine(t *testing.T) {
-	lines := make(chan firstLine, 1)
-	w := &lineWriter{to: lines}
-	for _, b := range bytes.SplitAfter([]byte("127.0.0.1:2379\nserving\n"), []byte("0")) {
-		_, _ = w.Write(b)
-	}
-	if got := <-lines; got != "127.0.0.1:2379" {
-		t.Errorf("got %q", got)
 	}
 }

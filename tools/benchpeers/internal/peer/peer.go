@@ -96,14 +96,16 @@ type Figures struct {
 }
 
 // Peer is a load generator.
-type Peer interface {
-	Name() string
-	// Available says in one sentence why the peer cannot run here, or nil.
-	Available() error
+type Peer struct {
+	Name string
+	// Missing says in one sentence why the peer cannot run here; nil: it can.
+	Missing error
+	// Version is how it calls itself; nil, or an empty string: it does not.
+	Version func() string
 	// Does reports whether the peer can do the case.
-	Does(Case) bool
+	Does func(Case) bool
 	// Run does the work once. Its error is one sentence.
-	Run(context.Context, Work) (Figures, error)
+	Run func(context.Context, Work) (Figures, error)
 }
 
 // closed reports whether the case is a closed loop of puts or one-key reads on
@@ -133,4 +135,32 @@ func (f Figures) String() string {
 		text += " (" + f.Verdict + ")"
 	}
 	return text
+}
+
+// Check is what a `check perf` said of itself.
+type Check struct {
+	Pass    bool    `json:"pass"`
+	Slowest float64 `json:"slowest_ns"` // write, in nanoseconds
+	Stddev  float64 `json:"stddev_ns"`  // in nanoseconds
+}
+
+// Verdict is PASS or FAIL.
+func (c Check) Verdict() string {
+	if c.Pass {
+		return "PASS"
+	}
+	return "FAIL"
+}
+
+// String returns it on one line.
+func (c Check) String() string {
+	return fmt.Sprintf("slowest %s, stddev %s: %s", readable.Duration(c.Slowest), readable.Duration(c.Stddev), c.Verdict())
+}
+
+// costing are the figures with what a whole process cost, if they have none.
+func (f Figures) costing(cpu time.Duration) Figures {
+	if f.CPUPerOp == 0 && f.Operations > 0 {
+		f.CPUPerOp = float64(cpu) / float64(f.Operations)
+	}
+	return f
 }

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -52,6 +53,23 @@ func runProcess(ctx context.Context, path string, args ...string) finished {
 	return f
 }
 
+// run runs a program and reads what it printed. One that judges says so in its
+// exit code, and what it printed is a result all the same.
+func run(ctx context.Context, path string, args []string, judges bool, parse func(text string) (Figures, error)) (Figures, error) {
+	f := runProcess(ctx, path, args...)
+	if ctx.Err() != nil || f.err != nil && !judges {
+		return Figures{}, f.err
+	}
+	figures, err := parse(string(f.stdout))
+	switch {
+	case err != nil && f.err != nil:
+		return Figures{}, f.err
+	case err != nil:
+		return Figures{}, err
+	}
+	return figures.costing(f.cpu), nil
+}
+
 func command(ctx context.Context, path string, args []string, stderr io.Writer) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Stderr = stderr
@@ -95,19 +113,27 @@ type Server struct {
 func StartServer(ctx context.Context, path string, args ...string) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
 	s := &Server{stop: stop, ended: make(chan struct{})}
-	first := make(chan firstLine, 1)
+	first := make(chan string, 1)
 	stderr := tail{limit: maxStderr}
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(s.ended)
 		cmd := command(ctx, path, args, &stderr)
-		cmd.Stdout = &lineWriter{to: first}
-		_ = cmd.Run() // how it ends matters only if it said no endpoint
+		out, err := cmd.StdoutPipe()
+		if err != nil || cmd.Start() != nil {
+			return
+		}
+		lines := bufio.NewReader(out)
+		if line, err := lines.ReadString('\n'); err == nil {
+			first <- strings.TrimSpace(line)
+		}
+		_, _ = io.Copy(io.Discard, lines)
+		_ = cmd.Wait() // how it ends matters only if it said no endpoint
 	}()
 	select {
 	case line := <-first:
-		s.Endpoint = string(line)
+		s.Endpoint = line
 		return s, nil
 	case <-s.ended:
 		stop()
@@ -124,32 +150,12 @@ func (s *Server) Stop() {
 	<-s.ended
 }
 
-type firstLine string
-
-// lineWriter sends the first line and drops the rest.
-type lineWriter struct {
-	b    []byte
-	to   chan<- firstLine
-	sent bool
-}
-
-func (w *lineWriter) Write(p []byte) (int, error) {
-	if w.sent {
-		return len(p), nil
-	}
-	w.b = append(w.b, p...)
-	if line, _, found := bytes.Cut(w.b, []byte("\n")); found {
-		w.sent = true
-		w.to <- firstLine(strings.TrimSpace(string(line)))
-	}
-	return len(p), nil
-}
-
-// find looks a program up as the shell does.
-func find(name string) (string, error) {
-	path, err := exec.LookPath(name)
+// installed looks a program up as the shell does; pkg is the package that has
+// it.
+func installed(name, pkg string) error {
+	_, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", fmt.Errorf("%s is not installed", name)
+		return fmt.Errorf("%s is not installed; Debian and Ubuntu have it in the package %s", name, pkg)
 	}
-	return path, err
+	return err
 }

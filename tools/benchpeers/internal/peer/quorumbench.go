@@ -1,44 +1,32 @@
 package peer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-type quorumbench struct{ binary, self string }
-
 // NewQuorumbench returns ourselves: the program at the given path and, for
 // watches, the generator in it alone, in a process of its own. self is the
 // binary that calls LoopMain.
-func NewQuorumbench(binary, self string) Peer { return quorumbench{binary, self} }
-
-func (quorumbench) Name() string     { return Quorumbench }
-func (quorumbench) Available() error { return nil }
-func (quorumbench) Does(Case) bool   { return true }
-
-func (q quorumbench) Run(ctx context.Context, w Work) (Figures, error) {
-	switch {
-	case w.Load != "":
-		return q.check(ctx, w)
-	case w.Kind == kv.Watch:
-		return runLoop(ctx, q.self, Quorumbench, w.watchArguments(ourWatchCommand))
+func NewQuorumbench(binary, self string) Peer {
+	return Peer{
+		Name: Quorumbench, Does: func(Case) bool { return true },
+		Run: func(ctx context.Context, w Work) (Figures, error) {
+			switch {
+			case w.Load != "":
+				return run(ctx, binary, w.checkArguments(), true, parseCheck)
+			case w.Kind == kv.Watch:
+				return runLoop(ctx, self, Quorumbench, ourWatchCommand, w)
+			}
+			return run(ctx, binary, w.benchArguments(), true, parseTrial)
+		},
 	}
-	f := runProcess(ctx, q.binary, w.benchArguments()...)
-	if ctx.Err() != nil {
-		return Figures{}, ctx.Err()
-	}
-	// A verdict that is not valid is an exit code, and a result all the same.
-	figures, err := parseTrial(f.stdout)
-	if err != nil && f.err != nil {
-		err = f.err
-	}
-	return figures, err
 }
 
 // benchArguments are those of `quorumbench bench`. The endpoint is the leader's,
@@ -87,13 +75,10 @@ type trial struct {
 	} `json:"verdict"`
 }
 
-func parseTrial(b []byte) (Figures, error) {
-	if len(bytes.TrimSpace(b)) == 0 {
-		return Figures{}, errors.New("quorumbench printed no result")
-	}
+func parseTrial(text string) (Figures, error) {
 	var t trial
-	if err := json.Unmarshal(b, &t); err != nil {
-		return Figures{}, fmt.Errorf("quorumbench printed something else than a result: %w", err)
+	if err := parseJSON(text, "quorumbench", &t); err != nil {
+		return Figures{}, err
 	}
 	switch {
 	case t.Completed == 0 || t.CPUPerOp == nil:
@@ -119,4 +104,54 @@ func value(p *float64) float64 {
 		return 0
 	}
 	return *p
+}
+
+// checkSpan is how long a check perf of the original writes; ours is given a
+// duration only where it differs.
+const checkSpan = time.Minute
+
+func (w Work) checkArguments() []string {
+	args := []string{"check", "perf", "--store", w.Store, "--endpoints", w.Endpoint, "--load", w.Load, "--format", "json"}
+	if w.Takes != checkSpan {
+		args = append(args, "--duration", w.Takes.String())
+	}
+	return args
+}
+
+// perfResult is what is needed of what `check perf --format json` prints.
+type perfResult struct {
+	State      string  `json:"state"`
+	Throughput float64 `json:"writes_per_second"`
+	Seconds    float64 `json:"seconds"`
+	Slowest    float64 `json:"slowest_seconds"`
+	Stddev     float64 `json:"stddev_seconds"`
+}
+
+// parseCheck reads the result of our check. Writes that failed are part of its
+// verdict and not of its throughput.
+func parseCheck(text string) (Figures, error) {
+	var r perfResult
+	if err := parseJSON(text, "quorumbench check perf", &r); err != nil {
+		return Figures{}, err
+	}
+	done := uint64(r.Throughput*r.Seconds + 0.5)
+	switch {
+	case r.State != "pass" && r.State != "fail":
+		return Figures{}, fmt.Errorf("quorumbench check perf ended in the state %q", r.State)
+	case done == 0:
+		return Figures{}, errNothingDone
+	}
+	check := &Check{Pass: r.State == "pass", Slowest: 1e9 * r.Slowest, Stddev: 1e9 * r.Stddev}
+	return Figures{Operations: done, PerSecond: r.Throughput, Check: check}, nil
+}
+
+// parseJSON reads a result of ours.
+func parseJSON(text, command string, into any) error {
+	if strings.TrimSpace(text) == "" {
+		return fmt.Errorf("%s printed no result", command)
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("%s printed something else than a result: %w", command, err)
+	}
+	return nil
 }

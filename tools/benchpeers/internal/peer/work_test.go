@@ -34,10 +34,6 @@ func TestArguments(t *testing.T) {
 		{"ours reads", read.benchArguments(), []string{"bench get", "--store etcd", "--target any", "--consistency local", "--prefix r", "--key-space-size 1", "--clients 1000", "--duration 3s"}},
 		{"ours puts", put.benchArguments(), []string{"bench put", "--prefix w", "--key-space-size 10000", "--val-size 256"}},
 		{"ours open", open.benchArguments(), []string{"--rate 20000"}},
-		{"client/v3 reads", read.clientV3Arguments(), []string{"--key r0000000", "--serializable=true", "--conns 100", "--clients 1000"}},
-		{"client/v3 puts", put.clientV3Arguments(), []string{"--put-prefix w", "--val-size 256"}},
-		{"go-zookeeper reads", read.loopArguments(goZooKeeperCommand), []string{"--key r0000000", "--conns 100", "--clients 1000"}},
-		{"go-zookeeper puts", put.loopArguments(goZooKeeperCommand), []string{"--put-prefix w", "--val-size 256"}},
 		{"ours over HTTP", stale.benchArguments(), []string{"--store consul", "--conns 100", "--clients 100", "--consistency local"}},
 		{"wrk", stale.wrkArguments(), []string{"-t 1 -c 100", "-d 4 http://127.0.0.1:2379/v1/kv/r0000000?raw&stale"}},
 		{"hey", v2.heyArguments(), []string{"-c 100 -z 4s -disable-compression http://127.0.0.1:2379/v2/keys/r0000000"}},
@@ -104,16 +100,16 @@ func TestWhoDoesWhat(t *testing.T) {
 			}
 		}
 		if got != c.want {
-			t.Errorf("%s does %s, want %s", c.peer.Name(), got, c.want)
+			t.Errorf("%s does %s, want %s", c.peer.Name, got, c.want)
 		}
 	}
 }
 
 func TestEtcdBenchmarkIsThereIfItsBinaryIs(t *testing.T) {
-	if err := NewEtcdBenchmark("").Available(); err == nil || !strings.Contains(err.Error(), EtcdBenchmarkEnv) {
+	if err := NewEtcdBenchmark("").Missing; err == nil || !strings.Contains(err.Error(), EtcdBenchmarkEnv) {
 		t.Errorf("without a binary: %v", err)
 	}
-	if err := NewEtcdBenchmark("/no/such/file").Available(); err == nil {
+	if err := NewEtcdBenchmark("/no/such/file").Missing; err == nil {
 		t.Error("a file that is not there is available")
 	}
 }

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// compareFlags are the flags of `compare`.
+type compareFlags struct {
+	format  string
+	metrics metrics
+	margin  margin
+	suspect bool
+	failOn  string
+}
+
+func (a *app) compareCommand() *cobra.Command {
+	f := &compareFlags{format: "text", metrics: metrics{names: []string{"ops", "p50", "p99"}}, margin: stats.Margin}
+	c := &cobra.Command{
+		Use:   "compare BASELINE RUN...",
+		Short: "Say of recorded runs whether they are better than a baseline",
+		Long: `Say of recorded runs, trial by trial and metric by metric, whether they are
+better than a baseline, worse, the same, or how many more repeats would tell.
+
+BASELINE and each RUN are run directories of the same scenario. Repeats that are
+invalid or suspect are left out and named. The changes of all runs are judged
+together, with a correction for their number.`,
+		Args: command.Takes(2, math.MaxInt, "BASELINE and RUN, run directories"),
+	}
+	r := command.NewFlags(c.Flags())
+	r.Choice("format", &f.format, "of the output", "text", "markdown", "json", "csv")
+	r.Set.Var(&f.metrics, "metric", "what to compare by, as in p99.9; can be given again")
+	r.Set.Var(&f.margin, "margin", "within what a change is the same, as in 3%")
+	r.Toggle("suspect", &f.suspect, "compare repeats whose verdict is suspect, too")
+	r.Choice("fail-on", &f.failOn, "exit with 1 when any change is worse, or when none could be judged", "worse")
+	c.RunE = func(_ *cobra.Command, args []string) error { return a.compare(f, args) }
+	return c
+}
+
+func (a *app) compare(f *compareFlags, dirs []string) error {
+	by, err := analyze.ComparingBy(f.metrics.names)
+	if err != nil {
+		return command.Usage("--metric: %w", err)
+	}
+	by.WithoutSuspect = !f.suspect
+	base, err := record.Open(dirs[0])
+	if err != nil {
+		return err
+	}
+	var all []*analyze.Comparison
+	for _, dir := range dirs[1:] {
+		run, err := record.Open(dir)
+		if err != nil {
+			return err
+		}
+		c, err := analyze.Compare(run, base, by)
+		if err != nil {
+			return fmt.Errorf("%s cannot be compared with %s: %w", dir, dirs[0], err)
+		}
+		all = append(all, c)
+	}
+	analyze.Judge(float64(f.margin), all...)
+	switch f.format {
+	case "json":
+		err = report.ComparisonsJSON(a.Stdout, all)
+	case "csv":
+		err = report.CompareCSV(a.Stdout, all...)
+	case "markdown":
+		err = report.ComparisonsMarkdown(a.Stdout, all)
+	default:
+		err = report.Comparisons(a.Stdout, all)
+	}
+	if err != nil || f.failOn == "" {
+		return err
+	}
+	if all[0].Family == 0 {
+		return fmt.Errorf("--fail-on worse is not kept by what could not be judged: no trial has %d repeats on both sides that count", analyze.MinRepeats)
+	}
+	if worse := analyze.Worsened(all); len(worse) > 0 {
+		return fmt.Errorf("worse than %s: %s", dirs[0], strings.Join(worse, ", "))
+	}
+	return nil
+}
+
+// metrics is a flag that may be given again and again, and then has no default.
+type metrics struct {
+	names []string
+	given bool
+}
+
+// Set implements pflag.Value.
+func (m *metrics) Set(s string) error {
+	if !m.given {
+		m.given, m.names = true, nil
+	}
+	m.names = append(m.names, strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "_", "-"))
+	return nil
+}
+
+// String implements pflag.Value.
+func (m *metrics) String() string { return strings.Join(m.names, " ") }
+
+// Type implements pflag.Value.
+func (m *metrics) Type() string { return "METRIC" }
+
+// margin is a flag of a share above 0 and below 1.
+type margin float64
+
+// Set implements pflag.Value.
+func (m *margin) Set(s string) error {
+	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	x, err := scenario.ParseNumber(strings.TrimSpace(text))
+	if percent {
+		x /= 100
+	}
+	if err != nil || !(x > 0 && x < 1) {
+		return fmt.Errorf("%q is no margin; write a share above 0 and below 100 %%, as in 3%%", s)
+	}
+	*m = margin(x)
+	return nil
+}
+
+// String implements pflag.Value.
+func (m *margin) String() string { return fmt.Sprintf("%g%%", 100*float64(*m)) }
+
+// Type implements pflag.Value.
+func (m *margin) Type() string { return "SHARE" }

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web"
+)
+
+// reportFiles writes a finished run's report.html and report.md into its
+// directory, and prints where the page is, unless that would stand beside JSON.
+func (a *app) reportFiles(run *record.Run, dir string, quiet bool) error {
+	comparisons, err := a.Gate.Comparisons(run)
+	if err != nil {
+		comparisons = nil // it was said with the table
+	}
+	for _, p := range []part{
+		{"report.md", func(w io.Writer) error {
+			return withComparisons(w, report.Markdown(w, run), comparisons, report.CompareMarkdown)
+		}},
+		{"report.html", func(w io.Writer) error { return web.HTML(w, run, dir, comparisons) }},
+	} {
+		path, err := report.WriteFile(dir, p.name, p.write)
+		if err != nil {
+			return err
+		}
+		if err := os.Chmod(path, 0o600); err != nil { // as the rest of the directory
+			return fmt.Errorf("cannot write %s: %w", path, err)
+		}
+		if p.name == "report.html" && !quiet {
+			a.Printf("Report: %s\n", path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Mark is an event on the time axis, or several of one kind and member that one
+// column holds.
+type Mark struct {
+	From, To float64 // in seconds from the window's opening
+	Events
+	Member string
+	// Grave says that it concerns the whole cluster, or that no log reports it,
+	// such as a member that is lost: it is drawn through all charts.
+	Grave bool
+}
+
+// addMarks adds the trial's events that lie in the grid.
+func (o *OverTime) addMarks() {
+	g := &o.Grid
+	type key struct {
+		kind, member string
+		column       int
+	}
+	at := map[key]int{}
+	events := once(paired(o.Trial.Events))
+	for i := range events {
+		e := &events[i]
+		from, to := e.Began().Sub(g.Opened).Seconds(), e.Time.Sub(g.Opened).Seconds()
+		column, ok := g.column(to)
+		if !ok && !(from < float64(g.To()) && to >= float64(g.From)) {
+			continue
+		}
+		from, to = max(from, float64(g.From)), min(to, float64(g.To()))
+		k := key{e.Kind, e.Member, column}
+		j, seen := at[k]
+		if !seen {
+			j = len(o.Marks)
+			at[k] = j
+			o.Marks = append(o.Marks, Mark{From: from, To: to, Events: Events{Kind: store.SignalKind(e.Kind)}, Member: e.Member})
+		}
+		m := &o.Marks[j]
+		m.add(e)
+		m.From, m.To = min(m.From, from), max(m.To, to)
+	}
+	kinds := store.SignalKinds()
+	for i := range o.Marks {
+		k := o.Marks[i].Kind
+		o.Marks[i].Grave = k == memberLost || k == memberBack || slices.Contains(kinds, k) && o.Marks[i].calm() == 0
+	}
+	place := func(k store.SignalKind) int { return slices.Index(kinds, k) } // what no log reports first
+	slices.SortStableFunc(o.Marks, func(a, b Mark) int {
+		return cmp.Or(cmp.Compare(place(a.Kind), place(b.Kind)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.From, b.From))
+	})
+}
+
+// What is seen by asking, and stands in no log.
+const (
+	memberLost store.SignalKind = "member_lost"
+	memberBack store.SignalKind = "member_back"
+)
+
+// KindName is what several events of a kind are called.
+func KindName(kind store.SignalKind) string {
+	for _, of := range counted {
+		if of.kind == kind {
+			return of.several
+		}
+	}
+	return strings.ReplaceAll(string(kind), "_", " ")
+}

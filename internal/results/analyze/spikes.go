@@ -1,0 +1,371 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Spike is a stretch of a trial's seconds that were far worse than its others,
+// and what coincided with it at every member.
+type Spike struct {
+	From    float64 // in seconds from the window's opening
+	Seconds int
+	// Usual is the median second's p99 of response times (the slowest operation
+	// where seconds have too few for a p99), and Worst the stretch's; Percentile
+	// says which: p99 or max.
+	Percentile   string
+	Usual, Worst measure.Figure
+	Errors       uint64
+	// Least is the throughput of its slowest second (infinite where the window's
+	// end leaves too little of it to tell), UsualRate the median second's.
+	Least, UsualRate float64
+	// Coincided are sentences, one for each thing at each member; More is how many
+	// events there were beside. Without any, nothing recorded coincides.
+	Coincided []Coincidence
+	More      int
+}
+
+// Coincidence is what was recorded of a member, or of a machine, in a spike.
+type Coincidence struct {
+	Member string // empty for what concerns none
+	Leader bool   // at that time
+	Text   string
+}
+
+// mostSpikes is how many spikes of a trial are explained.
+const mostSpikes = 5
+
+// stalled is the share of the median second's throughput below which a second is
+// a spike, however long its operations took.
+const stalled = 0.25
+
+// Spikes are the worst seconds of a trial's window, neighbours as one, in the
+// order of time. The trial's files have been read (record.Run.ReadEvents).
+func Spikes(t *record.Trial) []Spike {
+	if !SpikesSought(t) {
+		return nil
+	}
+	rows := measuredRows(t)
+	j := newSpikeJudge(t, rows)
+	var found []Spike
+	for i := 0; i < len(rows); i++ {
+		if !j.bad(rows[i]) {
+			continue
+		}
+		first := i
+		for i+1 < len(rows) && j.bad(rows[i+1]) && rows[i+1].Second == rows[i].Second+1 {
+			i++
+		}
+		found = append(found, j.spike(rows[first:i+1]))
+	}
+	slices.SortStableFunc(found, func(a, b Spike) int {
+		failed := func(s Spike) int {
+			if s.Worst.Known {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(failed(a), failed(b)), cmp.Compare(b.Worst.NS, a.Worst.NS), cmp.Compare(b.Errors, a.Errors))
+	})
+	found = found[:min(len(found), mostSpikes)]
+	slices.SortFunc(found, func(a, b Spike) int { return cmp.Compare(a.From, b.From) })
+	events := once(paired(t.Events))
+	for i := range found {
+		found[i].explain(t, events)
+	}
+	return found
+}
+
+// SpikesSought reports whether a trial has seconds enough to tell a worst one.
+func SpikesSought(t *record.Trial) bool { return len(measuredRows(t)) >= 3 && t.Opened != nil }
+
+// measuredRows are the seconds of a trial's window.
+func measuredRows(t *record.Trial) (rows []*record.Row) {
+	for i := range t.Timeline {
+		if r := &t.Timeline[i]; r.Phase == measure.Measured.String() {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// spikeJudge knows what is usual in a trial.
+type spikeJudge struct {
+	t          *record.Trial
+	percentile string
+	usual      float64
+	rate       float64
+}
+
+func newSpikeJudge(t *record.Trial, rows []*record.Row) *spikeJudge {
+	j := &spikeJudge{t: t, percentile: "p99"}
+	known := 0
+	for _, r := range rows {
+		if r.P99.Known {
+			known++
+		}
+	}
+	if 2*known < len(rows) {
+		j.percentile = "max"
+	}
+	var times, rates []float64
+	for _, r := range rows {
+		if f := j.figure(r); f.Known {
+			times = append(times, f.NS)
+		}
+		rates = append(rates, float64(r.Done))
+	}
+	j.usual, j.rate = middle(times), middle(rates)
+	return j
+}
+
+// figure is the second's time that is looked at.
+func (j *spikeJudge) figure(r *record.Row) measure.Figure {
+	if j.percentile == "max" {
+		return r.Max
+	}
+	return r.P99
+}
+
+// middle is the median of numbers, which it sorts; of an even number the upper.
+func middle(all []float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// bad reports whether a second is part of a spike.
+func (j *spikeJudge) bad(r *record.Row) bool {
+	f := j.figure(r)
+	cutShort := float64(r.Second+1) > j.t.Seconds // by the window's end
+	return f.Known && j.usual > 0 && f.NS >= spike*j.usual || !f.Known && r.Errors > 0 ||
+		!cutShort && float64(r.Done) < stalled*j.rate
+}
+
+func (j *spikeJudge) spike(rows []*record.Row) Spike {
+	s := Spike{From: rows[0].Time.Sub(*j.t.Opened).Seconds(), Seconds: len(rows), Percentile: j.percentile,
+		Usual: measure.Figure{NS: j.usual, Known: j.usual > 0}, UsualRate: j.rate, Least: math.Inf(1)}
+	for i, r := range rows {
+		f := j.figure(r)
+		if !f.Known && r.Errors > 0 {
+			f.Failed = true
+		}
+		if i == 0 || f.Failed || !s.Worst.Failed && f.NS > s.Worst.NS {
+			s.Worst = f
+		}
+		s.Errors += r.Errors
+		if length := min(1, j.t.Seconds-float64(r.Second)); length >= leastLength {
+			s.Least = min(s.Least, float64(r.Done)/length)
+		}
+	}
+	return s
+}
+
+// lookBack is how long before a spike what happened is still said: what stood
+// still until then has left work behind.
+const lookBack = time.Second
+
+// explain finds what coincided. What was due in a second waited until after it,
+// so that the time looked at ends with the wait.
+func (s *Spike) explain(t *record.Trial, events []record.Event) {
+	from := t.Opened.Add(time.Duration(s.From * 1e9))
+	wait := time.Duration(s.Worst.NS)
+	if !s.Worst.Known {
+		wait = time.Second
+	}
+	in := span{from.Add(-lookBack), from.Add(time.Duration(s.Seconds)*time.Second + min(wait, time.Minute))}
+	leader := leaderAt(t, in.to)
+	add := func(member, text string) {
+		s.Coincided = append(s.Coincided, Coincidence{member, member != "" && member == leader, text})
+	}
+	if found := during(events, in, Stretch{}); found != nil {
+		for i := range found.Events {
+			e := &found.Events[i]
+			add(e.Longest.Member, eventAt(e, *t.Opened))
+		}
+		s.More = found.More
+	}
+	in.from = from
+	least := leastUnusual
+	if s.Worst.Known { // a quarter of what was lost explains something
+		least = max(least, time.Duration((s.Worst.NS-s.Usual.NS)/4))
+	}
+	membersIn(t, in, least, add)
+	machinesIn(t, in, add)
+}
+
+// eventAt is an event in words, with its time in the window.
+func eventAt(e *Events, opened time.Time) string {
+	text, _, _ := strings.Cut(e.Longest.Text, ": ")
+	if e.Longest.Line != "" {
+		text = e.Kind.Says()
+		if e.Times > 1 {
+			text += " " + readable.Plural(e.Times, "time")
+		}
+		if e.Longest.Duration > 0 {
+			text += " (" + spent(e.Longest.Duration) + ")"
+		}
+	}
+	return text + " at " + secondText(e.Longest.Time.Sub(opened).Seconds())
+}
+
+// secondText is a time in the window to 0.1 s.
+func secondText(s float64) string { return fmt.Sprintf("%.1f s", s) }
+
+// leaderAt is the name of the member that was last seen to lead.
+func leaderAt(t *record.Trial, at time.Time) (name string) {
+	var since time.Time
+	for _, r := range t.Roles {
+		if r.Role == kv.Leader.String() && !r.Since.After(at) && !r.Since.Before(since) {
+			name, since = r.Name, r.Since
+		}
+	}
+	return name
+}
+
+// A member's own figure is unusual from so many times its median on, if it is
+// also so long that it can matter.
+const (
+	unusual      = 3
+	leastUnusual = 5 * time.Millisecond
+)
+
+// membersIn says what members reported of themselves in a span of time that they
+// do not usually report, and that took so long at least.
+func membersIn(t *record.Trial, in span, least time.Duration, add func(member, text string)) {
+	for _, name := range storeNames(t) {
+		var last *record.StoreRow
+		usual := map[store.Metric][]float64{}
+		var inside []store.Sample
+		unanswered, slowest := 0, time.Duration(0)
+		for i := range t.Stores {
+			r := &t.Stores[i]
+			if r.Name != name {
+				continue
+			}
+			overlaps := span{r.Time.Add(-r.Answer), r.Time}.overlaps(in)
+			if overlaps && r.Failure != "" {
+				unanswered++
+			}
+			if overlaps {
+				slowest = max(slowest, r.Answer)
+			}
+			if r.Metrics == nil || r.Failure != "" {
+				continue
+			}
+			if last != nil {
+				since := r.Metrics.Since(last.Metrics)
+				for _, timer := range diskTimers {
+					if mean, ok := since[timer.metric].Mean(); ok {
+						usual[timer.metric] = append(usual[timer.metric], mean)
+					}
+				}
+				if (span{last.Time, r.Time}).overlaps(in) {
+					inside = append(inside, since)
+				}
+			}
+			last = r
+		}
+		switch {
+		case unanswered > 0:
+			add(name, fmt.Sprintf("did not answer %s about itself", readable.Plural(uint64(unanswered), "question")))
+		case slowest >= limitSlowAnswer:
+			add(name, "took "+spent(slowest)+" to answer a question about itself")
+		}
+		var slow []string
+		for _, timer := range diskTimers {
+			if text := timerIn(timer.name, middle(usual[timer.metric]), least, timer.metric, inside); text != "" {
+				slow = append(slow, text)
+			}
+		}
+		if len(slow) > 0 {
+			add(name, "reported "+strings.Join(slow, ", and "))
+		}
+	}
+}
+
+// timerIn says how a member's timer was unusual: by the longest of its times, or
+// by its mean. It is empty if it was not.
+func timerIn(name string, usual float64, least time.Duration, metric store.Metric, inside []store.Sample) string {
+	mean, lower, upper := 0.0, 0.0, 0.0
+	for _, sample := range inside {
+		if m, ok := sample[metric].Mean(); ok {
+			mean = max(mean, m)
+		}
+		if low, up, ok := sample[metric].Longest(); ok && low > lower {
+			lower, upper = low, up
+		}
+	}
+	switch {
+	case timeOf(lower) >= least && lower >= unusual*unusual*usual:
+		return fmt.Sprintf("one %s of %s to %s (usually %s)", name, spent(timeOf(lower)), spent(timeOf(upper)), spent(timeOf(usual)))
+	case timeOf(mean) >= least && mean >= unusual*usual:
+		return fmt.Sprintf("a mean %s of %s (usually %s)", name, spent(timeOf(mean)), spent(timeOf(usual)))
+	}
+	return ""
+}
+
+// storeNames are the members of stores.csv, in the order of their names.
+func storeNames(t *record.Trial) (names []string) {
+	for i := range t.Stores {
+		if n := t.Stores[i].Name; !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// machinesIn says where a machine was full, or a member stood still, that
+// usually was not.
+func machinesIn(t *record.Trial, in span, add func(member, text string)) {
+	if t.Machine == nil {
+		return
+	}
+	usual, inside := map[string][]float64{}, map[string][]float64{}
+	var names []string
+	before := map[string]int64{}
+	eachUse(t.Machines, t.Opened.Unix()-1, in.to.Unix()+3600*24, func(r record.MachineRow, processors float64) {
+		if _, seen := usual[r.Name]; !seen {
+			names = append(names, r.Name)
+		}
+		usual[r.Name] = append(usual[r.Name], processors)
+		length := time.Second
+		if last := before[r.Name]; last > 0 {
+			length = time.Duration(r.Unix-last) * time.Second
+		}
+		before[r.Name] = r.Unix
+		end := time.Unix(r.Unix, 0)
+		if (span{end.Add(-length / 2), end.Add(-length / 2)}).overlaps(in) {
+			inside[r.Name] = append(inside[r.Name], processors)
+		}
+	})
+	slices.Sort(names)
+	for _, name := range names {
+		all := usual[name]
+		normal := middle(all)
+		if len(inside[name]) == 0 {
+			continue
+		}
+		least, most := slices.Min(inside[name]), slices.Max(inside[name])
+		cpus := float64(t.Machine.CPUs)
+		switch {
+		case name == record.MachineName && most >= limitFull*cpus && normal < limitBusy*cpus:
+			add("", fmt.Sprintf("all %d processors of the machine were in use (usually %.2g)", t.Machine.CPUs, normal))
+		case name != record.GeneratorName && !strings.HasPrefix(name, record.MachineName) && normal >= 0.1 && least < normal/10:
+			add(name, fmt.Sprintf("used hardly any processor time (%.2g processors, usually %.2g)", least, normal))
+		}
+	}
+}

@@ -1,0 +1,405 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// The rates that every statistic must reach for populations().
+const (
+	leastHeld    = 0.93 // intervals that hold the truth
+	mostHeld     = 0.97
+	mostFalse    = 0.065 // pairs without a difference called better or worse
+	leastFound   = 0.90  // pairs that differ by 5 %
+	mostSameOf   = 0.05  // pairs that differ by the margin called same
+	spread       = 0.02  // standard deviation of repeats
+	comparedWith = 6     // repeats of a side
+)
+
+// table is one of docs/method.md.
+type table struct{ rows [][]string }
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// String is the table in Markdown.
+func (t *table) String() string {
+	var b strings.Builder
+	for i, row := range t.rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			fmt.Fprintf(&b, "|%s\n", strings.Repeat("--- |", len(row)))
+		}
+	}
+	return b.String()
+}
+
+// inDocs holds the table of docs/method.md to the one that was measured. Other
+// processors may round the last digit of a float otherwise, and other numbers of
+// runs measure other rates.
+func (t *table) inDocs(test *testing.T) {
+	test.Helper()
+	test.Logf("\n%s", t)
+	if runtime.GOARCH != "amd64" || raced || os.Getenv(runsEnv) != "" {
+		return
+	}
+	text, err := os.ReadFile("../../../../docs/method.md")
+	if err != nil {
+		test.Fatal(err)
+	}
+	if !strings.Contains(string(text), t.String()) {
+		test.Errorf("docs/method.md does not have this table:\n%s", t)
+	}
+}
+
+// rate is a share as the tables have it.
+func rate(hits, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(hits)/float64(of)) }
+
+// held holds a share to its bounds. A rate of fewer than 2,000 runs may miss them
+// by what is chance in so few: three standard errors beyond that of 2,000.
+func held(t *testing.T, what string, hits, of int, least, most float64) {
+	t.Helper()
+	slack := max(0, 3*(math.Sqrt(0.05*0.95/float64(of))-math.Sqrt(0.05*0.95/sampleRuns)))
+	if share := float64(hits) / float64(of); share < least-slack || share > most+slack {
+		t.Errorf("%s: %.3f of %d, not %v to %v", what, share, of, least, most)
+	}
+}
+
+func holds(i Interval, truth float64) int {
+	if i.Low <= truth && truth <= i.High {
+		return 1
+	}
+	return 0
+}
+
+// Intervals over 5, 6 and 10 repeats hold the truth in 93 to 97 % of runs, also
+// where their own width ended the repeating.
+func TestIntervalsHoldTheTruth(t *testing.T) {
+	t.Parallel()
+	var doc table
+	doc.add("seconds", "5 repeats", "6", "10", "until ± 2 % (repeats)", "until ± 1 % (repeats)", "naive: until a 95 % interval from 5 on is ± 1 %", "naive: percentile bootstrap of 5", "naive: t over the seconds of 5")
+	sizes := []int{5, 6, 10}
+	targets := []float64{0.02, 0.01}
+	runs := simulated(t)
+	all := populations()
+	for k, p := range append(all, harder()...) {
+		promised := k < len(all)
+		check := func(what string, hits int) string {
+			if promised {
+				held(t, p.name+", "+what, hits, runs, leastHeld, mostHeld)
+			}
+			return rate(hits, runs)
+		}
+		r := rand.New(rand.NewPCG(10, uint64(k)))
+		row := []string{p.name}
+		for _, n := range sizes {
+			hits := 0
+			for range runs {
+				i, _ := OverRepeats(p.repeats(r, n, spread), Level)
+				hits += holds(i, 1)
+			}
+			row = append(row, check(fmt.Sprint(n, " repeats"), hits))
+		}
+		for _, target := range targets {
+			hits, repeats := 0, 0
+			for range runs {
+				values := p.repeats(r, FewestUntilPrecise, spread)
+				for !Precise(target, values) {
+					values = append(values, p.repeats(r, 1, spread)...)
+				}
+				i, _ := UntilPrecise(values)
+				hits += holds(i, 1)
+				repeats += len(values)
+			}
+			row = append(row, fmt.Sprintf("%s (%.0f)", check(fmt.Sprint("until ", target), hits), float64(repeats)/float64(runs)))
+		}
+		var stopped, resampled, overSeconds int
+		for range runs {
+			var seconds []float64
+			for range 5 {
+				seconds = append(seconds, p.run(r, length, spread, false)...)
+			}
+			overSeconds += holds(naive(seconds), 1)
+			resampled += holds(bootstrap(r, p.repeats(r, 5, spread)), 1)
+			values := p.repeats(r, 5, spread)
+			for !chowRobbins(values, 5, 0.01) {
+				values = append(values, p.repeats(r, 1, spread)...)
+			}
+			i, _ := OverRepeats(values, Level)
+			stopped += holds(i, 1)
+		}
+		doc.add(append(row, rate(stopped, runs), rate(resampled, runs), rate(overSeconds, runs))...)
+	}
+	doc.inDocs(t)
+}
+
+// pair is two groups of repeats, of which one figure is so many times as large;
+// more is better.
+func pair(p population, r *rand.Rand, n int, factor float64) Compared {
+	ratio, _ := RatioOf(times(p.repeats(r, n, spread), factor), p.repeats(r, n, spread))
+	return Compared{ratio, true}
+}
+
+func judge(c Compared) Judgement { return Judge([]Compared{c}, Margin)[0] }
+
+// The words are right as often as they must be.
+func TestWordsAreRight(t *testing.T) {
+	t.Parallel()
+	var doc table
+	doc.add("seconds", "nothing differs, called `better` or `worse`", "likewise, repeated until ± 1 %", "likewise, N more where `unclear`", "likewise, naive: t-test over the seconds", "5 % worse, called `worse`", "3 % worse, called `same` (20 repeats)", "nothing differs, called `same` (10 repeats)", "`unclear`, decided by N more")
+	runs := simulated(t)
+	all := populations()
+	for k, p := range append(all, harder()...) {
+		r := rand.New(rand.NewPCG(20, uint64(k)))
+		var differs, again, stopped, overSeconds, found, sameOf, same, unclear, decided int
+		for range runs {
+			a, b := p.repeats(r, comparedWith, spread), p.repeats(r, comparedWith, spread)
+			ratio, _ := RatioOf(a, b)
+			j := judge(Compared{ratio, true})
+			if j.Word == Better || j.Word == Worse {
+				differs++
+			}
+			ratio, _ = RatioOf(append(a, p.repeats(r, j.More, spread)...), append(b, p.repeats(r, j.More, spread)...))
+			if j = judge(Compared{ratio, true}); j.Word == Better || j.Word == Worse {
+				again++
+			}
+			a, b = p.repeats(r, FewestUntilPrecise, spread), p.repeats(r, FewestUntilPrecise, spread)
+			for !Precise(0.01, a, b) {
+				a, b = append(a, p.repeats(r, 1, spread)...), append(b, p.repeats(r, 1, spread)...)
+			}
+			ratio, _ = RatioOf(a, b)
+			if ratio.P() < 1-Level {
+				stopped++
+			}
+			if judge(pair(p, r, comparedWith, 1/1.05)).Word == Worse {
+				found++
+			}
+			// At the margin itself, and with enough repeats to say same at all.
+			if judge(pair(p, r, 20, 1/(1+Margin))).Word == Same {
+				sameOf++
+			}
+			if judge(pair(p, r, 10, 1)).Word == Same {
+				same++
+			}
+		}
+		for range runs / 4 {
+			var a, b []float64
+			for range comparedWith {
+				a, b = append(a, p.run(r, length, spread, false)...), append(b, p.run(r, length, spread, false)...)
+			}
+			if naivelyDiffer(a, b) {
+				overSeconds++
+			}
+			a, b = times(p.repeats(r, comparedWith, spread), 1.02), p.repeats(r, comparedWith, spread)
+			ratio, _ := RatioOf(a, b)
+			if j := judge(Compared{ratio, true}); j.Word == Unclear {
+				unclear++
+				a, b = append(a, times(p.repeats(r, j.More, spread), 1.02)...), append(b, p.repeats(r, j.More, spread)...)
+				ratio, _ = RatioOf(a, b)
+				if judge(Compared{ratio, true}).Word != Unclear {
+					decided++
+				}
+			}
+		}
+		if k < len(all) {
+			held(t, p.name+", no difference", differs, runs, 0, mostFalse)
+			held(t, p.name+", no difference, stopped", stopped, runs, 0, mostFalse)
+			held(t, p.name+", 5 %", found, runs, leastFound, 1)
+			held(t, p.name+", same", sameOf, runs, 0, mostSameOf)
+			held(t, p.name+", N more", decided, unclear, 0.6, 1)
+		}
+		doc.add(p.name, rate(differs, runs), rate(stopped, runs), rate(again, runs), rate(overSeconds, runs/4), rate(found, runs), rate(sameOf, runs), rate(same, runs), rate(decided, unclear))
+	}
+	doc.inDocs(t)
+}
+
+// Of twenty comparisons read together in which nothing differs one is called
+// better or worse in at most 6.5 % of runs, and a difference among them is found.
+func TestManyComparisons(t *testing.T) {
+	t.Parallel()
+	const comparisons = 20
+	runs := simulated(t)
+	runs /= 4
+	p := populations()[0]
+	r := rand.New(rand.NewPCG(30, 1))
+	var corrected, plain, beside, found int
+	for range runs {
+		all := make([]Compared, comparisons)
+		for i := range all {
+			all[i] = pair(p, r, comparedWith, 1)
+		}
+		any, anyPlain := 0, 0
+		for _, j := range Judge(all, Margin) {
+			if j.Word == Better || j.Word == Worse {
+				any = 1
+			}
+			if j.P < 1-Level {
+				anyPlain = 1
+			}
+		}
+		corrected, plain = corrected+any, plain+anyPlain
+		// With one that differs by 10 %, the others are as safe.
+		all[0] = pair(p, r, comparedWith, 1.1)
+		any = 0
+		for i, j := range Judge(all, Margin) {
+			if i == 0 && j.Word == Better {
+				found++
+			}
+			if i > 0 && (j.Word == Better || j.Word == Worse) {
+				any = 1
+			}
+		}
+		beside += any
+	}
+	var doc table
+	doc.add("20 comparisons", "any called `better` or `worse` that is not", "without the correction")
+	doc.add("nothing differs", rate(corrected, runs), rate(plain, runs))
+	doc.add("one is 10 % better, which was found in "+rate(found, runs), rate(beside, runs), "")
+	doc.inDocs(t)
+	held(t, "a false word", corrected, runs, 0, mostFalse)
+	held(t, "a false word beside a true one", beside, runs, 0, mostFalse)
+	held(t, "10 %", found, runs, leastFound, 1)
+}
+
+// Intervals within one run are near 95 % where it is long beside its
+// correlation, and say so where it is not.
+func TestIntervalsWithinARun(t *testing.T) {
+	t.Parallel()
+	var doc table
+	doc.add("seconds", "60 s (called short)", "300 s (called short)", "600 s (called short)", "stationary bootstrap, 60 s", "stationary bootstrap, 300 s", "naive: t over the seconds, 300 s")
+	runs := simulated(t)
+	runs /= 2
+	for k, p := range populations() {
+		r := rand.New(rand.NewPCG(40, uint64(k)))
+		row := []string{p.name}
+		var overSeconds int
+		rival := []string{}
+		for _, n := range []int{60, 300, 600} {
+			var hits, short, resampled int
+			for range runs {
+				seconds := p.run(r, n, spread, true)
+				w, _ := MeanWithinRun(seconds, Level)
+				hits += holds(w.Interval, 1)
+				if w.Short {
+					short++
+				}
+				if n < 600 {
+					resampled += holds(stationaryBootstrap(r, seconds), 1)
+				}
+				if n == 300 {
+					overSeconds += holds(naive(seconds), 1)
+				}
+			}
+			row = append(row, fmt.Sprintf("%s (%s)", rate(hits, runs), rate(short, runs)))
+			if n < 600 {
+				rival = append(rival, rate(resampled, runs))
+			} else {
+				held(t, p.name+", 600 s", hits, runs, leastHeld, mostHeld)
+			}
+		}
+		row = append(append(row, rival...), rate(overSeconds, runs))
+		doc.add(row...)
+	}
+	doc.inDocs(t)
+}
+
+// A percentile has an interval within its run like a mean: the blocks of its
+// operations are left out in turn.
+func TestPercentileWithinARun(t *testing.T) {
+	t.Parallel()
+	const seconds, each, buckets = 120, 200, 400
+	runs := simulated(t)
+	runs /= 8
+	r := rand.New(rand.NewPCG(50, 1))
+	// Latencies are exponential, and a second's are as slow as its factor.
+	histograms := make([][buckets]int, seconds)
+	p99 := func(from, to int) float64 {
+		var all [buckets]int
+		total := 0
+		for s := range histograms {
+			if s >= from && s < to {
+				continue
+			}
+			for i, n := range histograms[s] {
+				all[i] += n
+				total += n
+			}
+		}
+		beyond := 0
+		for i := buckets - 1; ; i-- {
+			if beyond += all[i]; beyond*100 >= total {
+				return math.Exp(float64(i) / 50)
+			}
+		}
+	}
+	fill := func() {
+		factors := populations()[1].seconds(r, seconds)
+		for s := range histograms {
+			histograms[s] = [buckets]int{}
+			for range each {
+				latency := 100 * r.ExpFloat64() * math.Exp(0.2*factors[s])
+				histograms[s][min(buckets-1, max(0, int(50*math.Log(latency))))]++
+			}
+		}
+	}
+	truth := 0.0
+	for range 200 {
+		fill()
+		truth += p99(0, 0) / 200
+	}
+	hits := 0
+	for range runs {
+		fill()
+		w, _ := WithinRun(seconds, 3, Level, p99)
+		hits += holds(w.Interval, truth)
+	}
+	t.Logf("p99 within a run of %d s: %s", seconds, rate(hits, runs))
+	held(t, "p99", hits, runs, leastHeld, mostHeld)
+}
+
+// A warm-up that goes on into the window is found over five repeats, and a store
+// that is merely bursty is not called one.
+func TestWarmupIsFound(t *testing.T) {
+	t.Parallel()
+	runs := simulated(t)
+	runs /= 2
+	var doc table
+	doc.add("seconds", "steady, called late: 5 repeats", "1 run", "30 % slower at first, fading in 10 s, called late: 5 repeats", "1 run")
+	for k, p := range populations() {
+		r := rand.New(rand.NewPCG(60, uint64(k)))
+		series := func(warm float64) []float64 {
+			values := p.run(r, length, spread, false)
+			for i := range values {
+				values[i] -= warm * math.Exp(-float64(i)/10)
+			}
+			return values
+		}
+		row := []string{p.name}
+		for _, warm := range []float64{0, 0.3} {
+			for _, n := range []int{5, 1} {
+				late := 0
+				for range runs {
+					repeats := make([][]float64, n)
+					for i := range repeats {
+						repeats[i] = series(warm)
+					}
+					if s, _ := SteadyFrom(repeats); s.Late {
+						late++
+					}
+				}
+				row = append(row, rate(late, runs))
+				if n == 5 && warm == 0 {
+					held(t, p.name+", no warm-up", late, runs, 0, 0.05)
+				} else if n == 5 {
+					held(t, p.name+", warm-up", late, runs, 0.9, 1)
+				}
+			}
+		}
+		doc.add(row...)
+	}
+	doc.inDocs(t)
+}

@@ -1,0 +1,173 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// runsEnv sets how many simulated runs each rate is of; make test-long sets it.
+const runsEnv = "QUORUMBENCH_STATS_RUNS"
+
+const sampleRuns = 2000
+
+// simulated is how many runs a rate is of.
+func simulated(t testing.TB) int {
+	t.Helper()
+	runs := sampleRuns
+	if raced {
+		runs /= 8
+	}
+	if text := os.Getenv(runsEnv); text != "" {
+		var err error
+		if runs, err = strconv.Atoi(text); err != nil || runs < 100 {
+			t.Fatalf("%s is %q, and not a number of at least 100", runsEnv, text)
+		}
+	}
+	return runs
+}
+
+// population is a kind of store: how its seconds vary within a repeat.
+type population struct {
+	name string
+	// seconds are n values of mean 0 and variance 1.
+	seconds func(r *rand.Rand, n int) []float64
+	// sdOfMean is the standard deviation of the mean of length of them.
+	sdOfMean float64
+	// between is the share of the repeats' variance that is between repeats
+	// and not of their seconds.
+	between float64
+	// apart draws what is between repeats, of mean 0 and variance 1.
+	apart func(r *rand.Rand) float64
+}
+
+// length is that of a repeat in seconds.
+const length = 60
+
+// populations are those for which intervals must hold what they promise.
+func populations() []population {
+	return []population{
+		autoregressive("normal", 0),
+		autoregressive("AR(1), ρ 0.5", 0.5),
+		autoregressive("AR(1), ρ 0.9", 0.9),
+		// Slow for 4 s on average every 20 s: compactions.
+		bursty("bursty, two modes", 1.0/16, 1.0/4),
+	}
+}
+
+// harder are those that the method shows beside them.
+func harder() []population {
+	modes := autoregressive("one repeat in four in another mode", 0)
+	modes.between = 0.9
+	modes.apart = func(r *rand.Rand) float64 { // a quarter at √3, the others at -1/√3
+		if r.Float64() < 0.25 {
+			return math.Sqrt(3)
+		}
+		return -1 / math.Sqrt(3)
+	}
+	return []population{bursty("a stall of 3 s a minute", 1.0/57, 1.0/3), modes}
+}
+
+func autoregressive(name string, rho float64) population {
+	return population{
+		name:     name,
+		sdOfMean: sdOfMean(1, rho),
+		between:  0.25,
+		apart:    (*rand.Rand).NormFloat64,
+		seconds: func(r *rand.Rand, n int) []float64 {
+			values := make([]float64, n)
+			now, fresh := r.NormFloat64(), math.Sqrt(1-rho*rho)
+			for i := range values {
+				values[i] = now
+				now = rho*now + fresh*r.NormFloat64()
+			}
+			return values
+		},
+	}
+}
+
+// bursty is a store that is slow in spells: each second it becomes slow, or fast
+// again, with these chances; a tenth of the variance is noise.
+func bursty(name string, slows, recovers float64) population {
+	slow := slows / (slows + recovers)
+	sd := math.Sqrt(slow * (1 - slow))
+	p := autoregressive(name, 0)
+	p.sdOfMean = sdOfMean(0.9, 1-slows-recovers)
+	p.seconds = func(r *rand.Rand, n int) []float64 {
+		values := make([]float64, n)
+		isSlow := r.Float64() < slow
+		for i := range values {
+			mode, change := slow/sd, slows
+			if isSlow {
+				mode, change = (slow-1)/sd, recovers
+			}
+			values[i] = math.Sqrt(0.9)*mode + math.Sqrt(0.1)*r.NormFloat64()
+			if r.Float64() < change {
+				isSlow = !isSlow
+			}
+		}
+		return values
+	}
+	return p
+}
+
+// sdOfMean is the standard deviation of the mean of length values of variance 1,
+// of which those lag apart have a correlation of share times rho to the power
+// lag.
+func sdOfMean(share, rho float64) float64 {
+	sum := float64(length)
+	for lag := 1; lag < length; lag++ {
+		sum += 2 * float64(length-lag) * share * math.Pow(rho, float64(lag))
+	}
+	return math.Sqrt(sum) / length
+}
+
+// run is the seconds of one repeat, of mean 1 in the long run, of a store whose
+// repeats of length have this standard deviation; within leaves out what is
+// between repeats.
+func (p population) run(r *rand.Rand, n int, sd float64, within bool) []float64 {
+	values := p.seconds(r, n)
+	scale, level := sd*math.Sqrt(1-p.between)/p.sdOfMean, 1.0
+	if !within {
+		level += sd * math.Sqrt(p.between) * p.apart(r)
+	}
+	for i := range values {
+		values[i] = level + scale*values[i]
+	}
+	return values
+}
+
+// repeats are the figures of n repeats: the means of their seconds.
+func (p population) repeats(r *rand.Rand, n int, sd float64) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = stat.Mean(p.run(r, length, sd, false), nil)
+	}
+	return values
+}
+
+func times(values []float64, factor float64) []float64 {
+	scaled := slices.Clone(values)
+	for i := range scaled {
+		scaled[i] *= factor
+	}
+	return scaled
+}
+
+// The populations are what they are said to be, because every rate rests on it.
+func TestPopulations(t *testing.T) {
+	for _, p := range append(populations(), harder()...) {
+		t.Run(p.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			mean, sd := stat.MeanStdDev(p.repeats(r, 20000, 0.02), nil)
+			if math.Abs(mean-1) > 0.001 || math.Abs(sd-0.02) > 0.001 {
+				t.Errorf("repeats have mean %.4f and standard deviation %.4f, not 1 and 0.02", mean, sd)
+			}
+		})
+	}
+}

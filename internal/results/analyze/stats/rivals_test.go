@@ -1,0 +1,101 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// What was not chosen stands beside what was, in the tables of docs/method.md.
+
+// naive is Student's interval over seconds, as if each were a repeat.
+func naive(seconds []float64) Interval {
+	mean, sd := stat.MeanStdDev(seconds, nil)
+	n := float64(len(seconds))
+	half := student(Level, n-1) * sd / math.Sqrt(n)
+	return Interval{mean, mean - half, mean + half, Level}
+}
+
+// naivelyDiffer is Welch's t-test of the seconds of two groups of runs at 5 %.
+func naivelyDiffer(a, b []float64) bool {
+	r, ok := RatioOf(a, b)
+	return ok && r.P() < 1-Level
+}
+
+// chowRobbins stops at the first 95 % interval that is narrow enough, from the
+// fewest repeats on.
+func chowRobbins(repeats []float64, fewest int, target float64) bool {
+	i, _ := OverRepeats(repeats, Level)
+	return len(repeats) >= fewest && i.HalfWidth() <= target
+}
+
+// percentile is the interval between the percentiles of resampled means.
+func percentile(means []float64) Interval {
+	slices.Sort(means)
+	at := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, means, nil) }
+	return Interval{at(0.5), at((1 - Level) / 2), at((1 + Level) / 2), Level}
+}
+
+const resamples = 199
+
+// bootstrap is the percentile bootstrap of independent values.
+func bootstrap(r *rand.Rand, values []float64) Interval {
+	means := make([]float64, resamples)
+	for i := range means {
+		for range values {
+			means[i] += values[r.IntN(len(values))] / float64(len(values))
+		}
+	}
+	return percentile(means)
+}
+
+// stationaryBootstrap is that of a correlated series, in blocks of random length
+// (Politis and Romano, "The Stationary Bootstrap", J. Am. Stat. Assoc. 89,
+// 1994), on average of blockLength.
+func stationaryBootstrap(r *rand.Rand, series []float64) Interval {
+	jump := 1 / max(blockLength(series), 1)
+	n := len(series)
+	means := make([]float64, resamples)
+	for i := range means {
+		at := r.IntN(n)
+		for range n {
+			means[i] += series[at] / float64(n)
+			if at = (at + 1) % n; r.Float64() < jump {
+				at = r.IntN(n)
+			}
+		}
+	}
+	return percentile(means)
+}
+
+// blockLength is the automatic one for the stationary bootstrap (Politis and
+// White, "Automatic Block-Length Selection for the Dependent Bootstrap",
+// Econom. Rev. 23, 2004, as corrected by Patton, Politis and White, Econom.
+// Rev. 28, 2009).
+func blockLength(series []float64) float64 {
+	n := float64(len(series))
+	covariance := autocovariance(series)
+	inARow := max(5, int(math.Sqrt(math.Log10(n))))
+	most := int(math.Ceil(math.Sqrt(n))) + inARow
+	limit := 2 * math.Sqrt(math.Log10(n)/n)
+	last, quiet := most, 0
+	for lag := 1; lag <= most && quiet < inARow; lag++ {
+		if quiet++; math.Abs(covariance(lag)) > limit*covariance(0) {
+			quiet = 0
+		}
+		if quiet == inARow {
+			last = max(lag-inARow, 1)
+		}
+	}
+	window := min(2*last, most)
+	spectrum, slope := covariance(0), 0.0
+	for lag := 1; lag <= window; lag++ {
+		flatTop := min(1, 2*(1-float64(lag)/float64(window)))
+		spectrum += 2 * flatTop * covariance(lag)
+		slope += 2 * flatTop * float64(lag) * covariance(lag)
+	}
+	length := math.Cbrt(2*slope*slope/(2*spectrum*spectrum)) * math.Cbrt(n)
+	return min(length, math.Ceil(min(3*math.Sqrt(n), n/3)))
+}

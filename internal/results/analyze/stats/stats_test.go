@@ -1,0 +1,390 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// near compares with a relative tolerance that rounding stays below.
+func near(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b), 1e-3)
+}
+
+func sameInterval(t *testing.T, what string, got Interval, value, low, high float64) {
+	t.Helper()
+	if !near(got.Value, value) || !near(got.Low, low) || !near(got.High, high) {
+		t.Errorf("%s: %+v, not %g in %g to %g", what, got, value, low, high)
+	}
+}
+
+// samples calls f with many groups of positive values, skewed ones among them.
+func samples(f func(r *rand.Rand, values []float64)) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for n := 2; n < 30; n++ {
+		for range 20 {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = math.Exp(r.NormFloat64() * 0.3)
+			}
+			f(r, values)
+		}
+	}
+}
+
+func TestStudentsQuantile(t *testing.T) {
+	for freedom, want := range map[float64]float64{1: 12.706205, 2: 4.302653, 4: 2.776445, 9: 2.262157, 30: 2.042272, 1000: 1.962339} {
+		if got := student(0.95, freedom); math.Abs(got-want) > 1e-6 {
+			t.Errorf("with %g degrees of freedom: %.7f, not %.7f", freedom, got, want)
+		}
+	}
+	for _, freedom := range []float64{0.8, 1, 1.7, 3, 5.5, 12, 80, 1e4} {
+		for _, level := range []float64{0.5, 0.9, 0.95, 0.99, 0.9999} {
+			want := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile((1 + level) / 2)
+			if got := student(level, freedom); math.Abs(got/want-1) > 1e-6 {
+				t.Errorf("level %g with %g degrees of freedom: %g, not %g", level, freedom, got, want)
+			}
+		}
+	}
+}
+
+// An interval goes with its values: their unit, their zero, their sign, their
+// order.
+func TestIntervalGoesWithItsValues(t *testing.T) {
+	samples(func(r *rand.Rand, values []float64) {
+		i, ok := OverRepeats(values, Level)
+		if !ok || i.Low > i.Value || i.Value > i.High || !near(i.Value, stat.Mean(values, nil)) {
+			t.Fatalf("%v: %+v", values, i)
+		}
+		moved := slices.Clone(values)
+		for k := range moved {
+			moved[k] = 7 - 3*moved[k]
+		}
+		r.Shuffle(len(moved), func(a, b int) { moved[a], moved[b] = moved[b], moved[a] })
+		m, _ := OverRepeats(moved, Level)
+		sameInterval(t, "7 - 3x", m, 7-3*i.Value, 7-3*i.High, 7-3*i.Low)
+		wider, _ := OverRepeats(values, 0.99)
+		if wider.Low >= i.Low || wider.High <= i.High {
+			t.Errorf("at 99 %% %+v is not wider than %+v", wider, i)
+		}
+	})
+}
+
+func TestIntervalOfKnownValues(t *testing.T) {
+	// Mean 3, standard deviation √2.5, t 2.776445.
+	i, _ := OverRepeats([]float64{1, 2, 3, 4, 5}, Level)
+	if math.Abs(i.Low-1.036757) > 1e-6 || math.Abs(i.High-4.963243) > 1e-6 {
+		t.Errorf("1 to 5: %+v", i)
+	}
+	if !near(i.HalfWidth(), (i.High-3)/3) {
+		t.Errorf("half-width %g of %+v", i.HalfWidth(), i)
+	}
+	even := make([]float64, 11)
+	for k := range even {
+		even[k] = float64(k)
+	}
+	// No skewness, so Student's from ten on, too.
+	i, _ = OverRepeats(even, Level)
+	half := student(Level, 10) * math.Sqrt(11) / math.Sqrt(11)
+	sameInterval(t, "0 to 10", i, 5, 5-half, 5+half)
+	even[10] = 40
+	i, _ = OverRepeats(even, Level)
+	if i.High-i.Value <= i.Value-i.Low {
+		t.Errorf("with a value far above the others %+v does not reach farther up", i)
+	}
+	i, ok := OverRepeats([]float64{4, 4, 4}, Level)
+	if !ok || i.Low != 4 || i.High != 4 || i.HalfWidth() != 0 {
+		t.Errorf("of equal repeats: %+v", i)
+	}
+	for _, bad := range [][]float64{nil, {1}, {1, math.NaN()}, {1, math.Inf(1), 2}} {
+		if i, ok := OverRepeats(bad, Level); ok {
+			t.Errorf("%v has the interval %+v", bad, i)
+		}
+	}
+}
+
+// Swapping the sides inverts the ratio, and no unit matters.
+func TestRatioIsSymmetric(t *testing.T) {
+	var before []float64
+	samples(func(r *rand.Rand, values []float64) {
+		if before == nil {
+			before = values
+			return
+		}
+		a, b := times(values, math.Exp(0.1*r.NormFloat64())), before
+		before = values
+		ab, ok := RatioOf(a, b)
+		if !ok {
+			t.Fatalf("%v and %v have no ratio", a, b)
+		}
+		ba, _ := RatioOf(b, a)
+		i, j := ab.Interval(Level), ba.Interval(Level)
+		sameInterval(t, "swapped", j, 1/i.Value, 1/i.High, 1/i.Low)
+		if !near(ab.Value*ba.Value, 1) || !near(ab.P(), ba.P()) {
+			t.Errorf("%g times %g, p %g and %g", ab.Value, ba.Value, ab.P(), ba.P())
+		}
+		scaled, _ := RatioOf(times(a, 1e9), times(b, 1e9))
+		sameInterval(t, "in another unit", scaled.Interval(Level), i.Value, i.Low, i.High)
+		doubled, _ := RatioOf(times(a, 2), b)
+		sameInterval(t, "doubled", doubled.Interval(Level), 2*i.Value, 2*i.Low, 2*i.High)
+		for _, level := range []float64{0.8, 0.95, 0.999} {
+			i := ab.Interval(level)
+			if leaves := i.Low > 1 || i.High < 1; leaves != (ab.P() < 1-level) {
+				t.Errorf("p is %g and the interval at %g %+v", ab.P(), level, i)
+			}
+		}
+		self, _ := RatioOf(a, a)
+		if self.Value != 1 || self.P() != 1 {
+			t.Errorf("a group beside itself: %g, p %g", self.Value, self.P())
+		}
+	})
+}
+
+// Welch's t-test of the textbook: t = -2.46 with 25 degrees of freedom, p 0.021.
+func TestWelchsExample(t *testing.T) {
+	exp := func(values ...float64) []float64 {
+		for i := range values {
+			values[i] = math.Exp(values[i])
+		}
+		return values
+	}
+	r, _ := RatioOf(exp(27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4),
+		exp(27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4))
+	se, freedom := r.error()
+	if got := math.Log(r.Value) / se; math.Abs(got+2.46) > 0.005 || math.Abs(freedom-25) > 0.05 || math.Abs(r.P()-0.021) > 0.0005 {
+		t.Errorf("t %.3f, %.2f degrees of freedom, p %.4f", got, freedom, r.P())
+	}
+}
+
+func TestRatioOfOddGroups(t *testing.T) {
+	good := []float64{1, 2, 3}
+	for _, bad := range [][]float64{nil, {1}, {0, 1}, {-1, 1}, {1, math.NaN()}, {1, math.Inf(1)}} {
+		_, a := RatioOf(good, bad)
+		_, b := RatioOf(bad, good)
+		if a || b {
+			t.Errorf("%v has a ratio", bad)
+		}
+	}
+	exact, _ := RatioOf([]float64{2, 2, 2}, []float64{1, 1})
+	if j := judge(Compared{exact, true}); exact.P() != 0 || j.Word != Better || j.More != 0 {
+		t.Errorf("twice as much without variance: %+v", j)
+	}
+	equal, _ := RatioOf([]float64{2, 2}, []float64{2, 2})
+	if j := judge(Compared{equal, true}); equal.P() != 1 || j.Word != Same {
+		t.Errorf("equal without variance: %+v", j)
+	}
+	half, _ := RatioOf([]float64{2, 2, 2}, []float64{1, 1.01})
+	if j := judge(Compared{half, false}); j.Word != Worse || math.IsNaN(j.Interval.Low) {
+		t.Errorf("variance on one side alone: %+v", j)
+	}
+}
+
+// Holm's example: 0.01, 0.04, 0.03 and 0.005 become 0.03, 0.06, 0.06 and 0.02.
+func TestHolmsExample(t *testing.T) {
+	adjusted, levels := holm([]float64{0.01, 0.04, 0.03, 0.005})
+	for i, want := range []float64{0.03, 0.06, 0.06, 0.02} {
+		if !near(adjusted[i], want) {
+			t.Errorf("adjusted: %v", adjusted)
+		}
+	}
+	// The third in order is the first that is not rejected: two are left.
+	for i, want := range []float64{1 - 0.05/3, 1 - 0.05/2, 1 - 0.05/2, 1 - 0.05/4} {
+		if !near(levels[i], want) {
+			t.Errorf("levels: %v", levels)
+		}
+	}
+	if a, _ := holm(nil); len(a) != 0 {
+		t.Errorf("of nothing: %v", a)
+	}
+}
+
+// A word agrees with the interval beside it, turns round with the sides and with
+// the direction, and no comparison beside it makes it bolder.
+func TestWordsAgree(t *testing.T) {
+	turned := map[Word]Word{Better: Worse, Worse: Better, Same: Same, Unclear: Unclear}
+	r := rand.New(rand.NewPCG(2, 2))
+	seen := map[Word]int{}
+	for range 300 {
+		n := 2 + r.IntN(20)
+		all, swapped := make([]Compared, 1+r.IntN(6)), []Compared{}
+		for i := range all {
+			a := times(populations()[0].repeats(r, n, 0.02), 1+0.03*r.NormFloat64())
+			b := populations()[0].repeats(r, n, 0.02)
+			ratio, _ := RatioOf(a, b)
+			inverse, _ := RatioOf(b, a)
+			all[i] = Compared{ratio, r.IntN(2) == 0}
+			swapped = append(swapped, Compared{inverse, all[i].MoreIsBetter})
+		}
+		judged, other := Judge(all, Margin), Judge(swapped, Margin)
+		for i, j := range judged {
+			seen[j.Word]++
+			if other[i].Word != turned[j.Word] || other[i].More != j.More {
+				t.Errorf("%+v, and swapped %+v", j, other[i])
+			}
+			c := j.Corrected
+			inside := c.Low >= 1/(1+Margin) && c.High <= 1+Margin
+			leaves := c.Low > 1 || c.High < 1
+			if inside != (j.Word == Same) || (leaves && !inside) != (j.Word == Better || j.Word == Worse) || leaves != (j.Adjusted < 1-Level) {
+				t.Errorf("%+v", j)
+			}
+			if (j.Word == Unclear) != (j.More > 0) || j.More > MostMore || j.Adjusted < j.P || c.Low > j.Interval.Low {
+				t.Errorf("%+v", j)
+			}
+			if alone := judge(all[i]); j.Word != Unclear && j.Word != alone.Word && alone.Word != Same {
+				t.Errorf("alone %+v, among others %+v", alone, j)
+			}
+		}
+	}
+	for _, w := range []Word{Better, Worse, Same, Unclear} {
+		if seen[w] < 20 {
+			t.Errorf("%s was said %d times alone: the test shows little", w, seen[w])
+		}
+	}
+}
+
+// The noisier the repeats, the more of them are needed.
+func TestMoreRepeats(t *testing.T) {
+	base := []float64{0.99, 1.01, 1, 1.02, 0.98}
+	before := 0
+	for _, noise := range []float64{2, 4, 8, 16} {
+		louder := slices.Clone(base)
+		for i := range louder {
+			louder[i] = 1.01 * math.Pow(louder[i], noise)
+		}
+		ratio, _ := RatioOf(louder, base)
+		j := judge(Compared{ratio, true})
+		if j.Word != Unclear || j.More <= before {
+			t.Errorf("with %g times the noise: %+v, after %d", noise, j, before)
+		}
+		before = j.More
+	}
+}
+
+// For a mean and equal blocks the jackknife is the method of batch means.
+func TestJackknifeOfMeansIsBatchMeans(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	seconds := populations()[1].run(r, 80, 0.02, true)
+	for correlation, blocks := range map[float64]int{1: 8, 5: 8, 8: 5, 10: 4} {
+		w, ok := WithinRun(80, correlation, Level, meanWithout(seconds))
+		if !ok || w.Blocks != blocks || w.Short {
+			t.Fatalf("80 s with a correlation time of %g s: %+v", correlation, w)
+		}
+		means := make([]float64, blocks)
+		for i := range means {
+			means[i] = stat.Mean(seconds[i*80/blocks:(i+1)*80/blocks], nil)
+		}
+		i, _ := OverRepeats(means, Level)
+		sameInterval(t, "batch means", w.Interval, i.Value, i.Low, i.High)
+	}
+	if w, ok := MeanWithinRun(make([]float64, 60), Level); !ok || w.Low != 0 || w.High != 0 || w.Short {
+		t.Errorf("of a run that does not vary: %+v", w)
+	}
+	if w, ok := MeanWithinRun(make([]float64, 9), Level); ok {
+		t.Errorf("of nine seconds: %+v", w)
+	}
+	w, _ := WithinRun(60, 12, Level, func(from, _ int) float64 { return float64(from) })
+	if w.Blocks != 3 || !w.Short {
+		t.Errorf("60 s with a correlation time of 12 s: %+v", w)
+	}
+}
+
+func TestCorrelationTime(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for rho, want := range map[float64]float64{0: 1, 0.5: 3, 0.9: 19} {
+		series := autoregressive("", rho).seconds(r, 20000)
+		got := CorrelationTime(series)
+		if got < 0.95*want || got > 1.15*want {
+			t.Errorf("ρ %g: %.2f, not %g", rho, got, want)
+		}
+		if !near(EffectiveSize(series), 20000/got) {
+			t.Errorf("ρ %g: effective size %g", rho, EffectiveSize(series))
+		}
+		for i := range series {
+			series[i] = 5 - 2*series[i]
+		}
+		if moved := CorrelationTime(series); math.Abs(moved/got-1) > 1e-6 {
+			t.Errorf("ρ %g: 5 - 2x has %g, x has %g", rho, moved, got)
+		}
+	}
+	alternating := make([]float64, 100)
+	for i := range alternating {
+		alternating[i] = float64(i % 2)
+	}
+	for what, series := range map[string][]float64{"nothing": nil, "one second": {1}, "equal seconds": make([]float64, 50), "alternating seconds": alternating} {
+		if got := CorrelationTime(series); got != 1 {
+			t.Errorf("of %s: %g", what, got)
+		}
+	}
+	if a, b := blockLength(autoregressive("", 0).seconds(r, 500)), blockLength(autoregressive("", 0.9).seconds(r, 500)); a > 5 || b < 10 {
+		t.Errorf("blocks of %.1f without memory and of %.1f with ρ 0.9", a, b)
+	}
+}
+
+func TestSteadyFromAStep(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	repeats := make([][]float64, 5)
+	for i := range repeats {
+		repeats[i] = populations()[0].run(r, 60+i, 0.005, false)
+		for k := range 15 {
+			repeats[i][k] -= 0.2
+		}
+	}
+	s, ok := SteadyFrom(repeats)
+	if !ok || s.From != 15 || !s.Late || s.Alone || math.Abs(s.Shift+0.05) > 0.01 {
+		t.Errorf("15 s at 80 %%: %+v", s)
+	}
+	if s, _ = SteadyFrom(repeats[:1]); s.From != 15 || !s.Late || !s.Alone {
+		t.Errorf("of one repeat: %+v", s)
+	}
+	level := slices.Repeat([]float64{3}, 60)
+	if s, ok = SteadyFrom([][]float64{level, level, level}); !ok || s.From != 0 || s.Late || s.Shift != 0 {
+		t.Errorf("of equal seconds: %+v", s)
+	}
+	broken := slices.Clone(level)
+	broken[7] = math.NaN()
+	for _, bad := range [][][]float64{nil, {level[:19]}, {level, nil}, {level, broken}} {
+		if s, ok := SteadyFrom(bad); ok {
+			t.Errorf("%v: %+v", bad, s)
+		}
+	}
+}
+
+// Over two rounds every side has the same mean place, so that a drift that is
+// linear in time falls on all alike.
+func TestInterleavedCancelsDrift(t *testing.T) {
+	if a, b := Interleaved(0, 2), Interleaved(1, 2); !slices.Equal(append(a, b...), []int{0, 1, 1, 0}) {
+		t.Errorf("two rounds of two sides: %v %v", a, b)
+	}
+	for sides := 1; sides < 7; sides++ {
+		places := make([]int, sides)
+		for round := range 4 {
+			order := Interleaved(round, sides)
+			for place, side := range order {
+				places[side] += round*sides + place
+			}
+		}
+		if slices.Min(places) != slices.Max(places) {
+			t.Errorf("%d sides: sums of places %v", sides, places)
+		}
+	}
+}
+
+func TestPreciseAsksForRepeats(t *testing.T) {
+	equal := slices.Repeat([]float64{5}, FewestUntilPrecise)
+	if Precise(0.02, equal[1:]) || !Precise(0.02, equal) || Precise(0.02, equal, nil) {
+		t.Error("equal repeats: the fewest are not what decides")
+	}
+	wide := append(slices.Repeat([]float64{5}, 9), 6)
+	if Precise(0.02, wide) || Precise(0.02, equal, wide) || !Precise(0.2, equal, wide) {
+		t.Error("one figure that is not precise enough does not decide")
+	}
+	i, _ := UntilPrecise(wide)
+	plain, _ := OverRepeats(wide, Level)
+	if i.Level != Level || i.Low >= plain.Low || i.High <= plain.High {
+		t.Errorf("%+v is not wider than %+v", i, plain)
+	}
+}

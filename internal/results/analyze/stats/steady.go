@@ -1,0 +1,136 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Steady is where a load became steady.
+type Steady struct {
+	// From is the first second that belongs to the steady part.
+	From int
+	// Shift is how far the mean of all seconds is off because of those before
+	// From, as a share: -0.04 is 4 % too low.
+	Shift float64
+	// Late says that the seconds before From do not belong to the rest: what
+	// came before the series was too short a warm-up.
+	Late bool
+	// Alone says that too few repeats were there to tell a warm-up from a bad
+	// spell that happened to come first, which is Late, too.
+	Alone bool
+}
+
+const (
+	batch       = 5    // seconds of MSER-5
+	leastShift  = 0.01 // of the mean; less is not worth a longer warm-up
+	lateAlpha   = 0.01 // of repeats
+	aloneAlpha  = 0.001
+	enoughToSay = 3 // repeats
+)
+
+// SteadyFrom finds where a load became steady, in the seconds of its repeats
+// from the opening of the window. The repeats are averaged second by second, as
+// Welch did ("The Statistical Analysis of Simulation Results", 1983), because a
+// warm-up comes in each of them at the same time and a bad spell does not; then
+// that truncation is chosen which makes the standard error of the mean least,
+// over batches of five seconds (MSER-5: White, "An Effective Truncation
+// Heuristic for Bias Reduction in Simulation Output", Simulation 69, 1997;
+// White, Cobb and Spratt, "A Comparison of Five Steady-State Truncation
+// Heuristics", WSC 2000), in the first half.
+//
+// MSER-5 cuts something off every second series in which nothing warms up, so
+// it alone is no warning. Late asks for a shift of 1 %, and that the part cut
+// off differ from the rest: in a t-test over the repeats at 1 %, or with fewer
+// than three of them over the blocks of seconds of the first at 0.1 %. Repeats
+// may differ in length; the shortest counts. It is not known below 20 seconds.
+func SteadyFrom(repeats [][]float64) (Steady, bool) {
+	if len(repeats) == 0 {
+		return Steady{}, false
+	}
+	shortest := len(repeats[0])
+	for _, r := range repeats {
+		if !finite(r) {
+			return Steady{}, false
+		}
+		shortest = min(shortest, len(r))
+	}
+	if shortest < 4*batch {
+		return Steady{}, false
+	}
+	average := make([]float64, shortest)
+	for _, r := range repeats {
+		for i := range average {
+			average[i] += r[i] / float64(len(repeats))
+		}
+	}
+	s := Steady{From: truncation(average), Alone: len(repeats) < enoughToSay}
+	if s.From == 0 {
+		return s, true
+	}
+	rest := stat.Mean(average[s.From:], nil)
+	if rest != 0 {
+		s.Shift = stat.Mean(average, nil)/rest - 1
+	}
+	if math.Abs(s.Shift) < leastShift {
+		return s, true
+	}
+	if s.Alone {
+		s.Late = differsWithin(average, s.From) < aloneAlpha
+	} else {
+		s.Late = differsOver(repeats, s.From, shortest) < lateAlpha
+	}
+	return s, true
+}
+
+// truncation is MSER-5's, in seconds.
+func truncation(series []float64) int {
+	batches := make([]float64, len(series)/batch)
+	for i := range batches {
+		batches[i] = stat.Mean(series[i*batch:(i+1)*batch], nil)
+	}
+	least, at := math.Inf(1), 0
+	for cut := range len(batches)/2 + 1 {
+		rest := batches[cut:]
+		if error2 := stat.PopVariance(rest, nil) / float64(len(rest)); error2 < least {
+			least, at = error2, cut
+		}
+	}
+	return at * batch
+}
+
+// differsOver is the p-value of what lies before from being as what follows, by
+// the difference of their means in each repeat.
+func differsOver(repeats [][]float64, from, to int) float64 {
+	differences := make([]float64, len(repeats))
+	for i, r := range repeats {
+		differences[i] = stat.Mean(r[:from], nil) - stat.Mean(r[from:to], nil)
+	}
+	mean, sd := stat.MeanStdDev(differences, nil)
+	return twoSided(mean, sd/math.Sqrt(float64(len(repeats))), float64(len(repeats)-1))
+}
+
+// differsWithin is the same of one series, by the variance that the blocks of
+// the rest show.
+func differsWithin(series []float64, from int) float64 {
+	rest := series[from:]
+	w, ok := MeanWithinRun(rest, Level)
+	if !ok {
+		return 1
+	}
+	freedom := float64(w.Blocks - 1)
+	se := (w.High - w.Value) / student(Level, freedom) * math.Sqrt(1+float64(len(rest))/float64(from))
+	return twoSided(stat.Mean(series[:from], nil)-w.Value, se, freedom)
+}
+
+// twoSided is the p-value of a difference from 0 with its standard error.
+func twoSided(difference, se, freedom float64) float64 {
+	switch {
+	case difference == 0:
+		return 1
+	case se == 0:
+		return 0
+	}
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.Survival(math.Abs(difference)/se)
+}

@@ -1,0 +1,146 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Within is an interval from the seconds of one run. It says how far the same
+// run would have moved had it gone on, and nothing of how far another run
+// would be: a report marks it "within this run only".
+type Within struct {
+	Interval
+	// Blocks is into how many stretches of equal length the run was cut.
+	Blocks int
+	// Short says that these are shorter than twice the correlation time, so
+	// that the run is too short for what varied in it and the interval may be
+	// too narrow.
+	Short bool
+}
+
+// How many blocks a run is cut into: mostBlocks, or fewer so that each is at
+// least twice the correlation time long, but never fewer than leastBlocks. To
+// give no interval below that would be worse: those that are left would be of
+// the runs whose correlation happened to be underestimated.
+const (
+	mostBlocks  = 8
+	leastBlocks = 3
+	leastLength = 10 // seconds below which a correlation cannot be seen
+)
+
+// WithinRun is the interval of a statistic of one run's seconds by the
+// delete-a-block jackknife (Künsch, "The Jackknife and the Bootstrap for
+// General Stationary Observations", Ann. Stat. 17, 1989): blocks of consecutive
+// seconds are left out in turn. For a mean and equal blocks this is the method
+// of batch means. The statistic is given the seconds [from, to) to leave out,
+// and nothing to leave out as from = to; correlation is the CorrelationTime of
+// the series, in seconds. It is not known below 10 seconds, or if the statistic
+// is not finite.
+func WithinRun(seconds int, correlation, level float64, statistic func(from, to int) float64) (Within, bool) {
+	if seconds < leastLength {
+		return Within{}, false
+	}
+	length := math.Max(float64(seconds)/mostBlocks, 2*correlation)
+	blocks := max(leastBlocks, int(float64(seconds)/length+1e-9))
+	left := make([]float64, blocks)
+	for i := range left {
+		left[i] = statistic(i*seconds/blocks, (i+1)*seconds/blocks)
+	}
+	whole := statistic(0, 0)
+	if !finite(append(left, whole)) {
+		return Within{}, false
+	}
+	k := float64(blocks)
+	// The jackknife's variance is (k-1)/k times the sum of squares.
+	half := student(level, k-1) * math.Sqrt((k-1)*stat.PopVariance(left, nil))
+	return Within{
+		Interval: Interval{whole, whole - half, whole + half, level},
+		Blocks:   blocks,
+		Short:    float64(seconds)/k < 2*correlation-1e-9,
+	}, true
+}
+
+// MeanWithinRun is the mean of one run's seconds and its interval; see
+// WithinRun.
+func MeanWithinRun(seconds []float64, level float64) (Within, bool) {
+	return WithinRun(len(seconds), CorrelationTime(seconds), level, meanWithout(seconds))
+}
+
+// meanWithout is the mean of a series without those of its values.
+func meanWithout(series []float64) func(from, to int) float64 {
+	total := floats.Sum(series)
+	return func(from, to int) float64 {
+		return (total - floats.Sum(series[from:to])) / float64(len(series)-(to-from))
+	}
+}
+
+// EffectiveSize is how many independent seconds would know the mean as well as
+// these do: their number over their CorrelationTime.
+func EffectiveSize(seconds []float64) float64 {
+	return float64(len(seconds)) / CorrelationTime(seconds)
+}
+
+// CorrelationTime is the integrated autocorrelation time of a series, in its
+// steps: 1 for a series without memory, (1+ρ)/(1-ρ) for one in which each step
+// keeps ρ of the one before. It is the greater of two estimates, because each
+// is too low for some series and an interval suffers from that alone: Geyer's
+// initial monotone sequence ("Practical Markov Chain Monte Carlo", Stat. Sci.
+// 7, 1992), and that of an autoregression of order 1 whose coefficient is
+// relieved of its bias (Kendall, "Note on Bias in the Estimation of
+// Autocorrelation", Biometrika 41, 1954). It is 1 at least, and 1 for a series
+// that does not vary.
+func CorrelationTime(series []float64) float64 {
+	n := float64(len(series))
+	covariance := autocovariance(series)
+	if n < 3 || covariance(0) <= 0 {
+		return 1
+	}
+	rho := covariance(1) / covariance(0)
+	rho = min(max(rho+(1+4*rho)/n, 0), 0.97)
+	return max(initialMonotone(len(series), covariance), (1+rho)/(1-rho))
+}
+
+// initialMonotone is Geyer's estimate. A sample's autocovariances are too low
+// by the variance of its mean, which depends on the estimate itself; so that is
+// repeated until it settles.
+func initialMonotone(n int, covariance func(lag int) float64) float64 {
+	time, missing := 1.0, 0.0
+	for range 20 {
+		variance := covariance(0) + missing
+		sum, before := -variance, math.Inf(1)
+		for lag := 0; lag+1 < n-1; lag += 2 {
+			pair := covariance(lag) + covariance(lag+1) + 2*missing
+			if pair <= 0 {
+				break
+			}
+			before = min(pair, before)
+			sum += 2 * before
+		}
+		now := min(max(sum/variance, 1), float64(n)/3)
+		missing = variance * now / float64(n)
+		if math.Abs(now-time) < 1e-3 {
+			return now
+		}
+		time = now
+	}
+	return time
+}
+
+// autocovariance is that of a series by lag, each computed when first asked
+// for: few are, and all would take the square of a long run's length.
+func autocovariance(series []float64) func(lag int) float64 {
+	mean := stat.Mean(series, nil)
+	var known []float64
+	return func(lag int) float64 {
+		for k := len(known); k <= lag; k++ {
+			sum := 0.0
+			for i := range len(series) - k {
+				sum += (series[i] - mean) * (series[i+k] - mean)
+			}
+			known = append(known, sum/float64(len(series)))
+		}
+		return known[lag]
+	}
+}

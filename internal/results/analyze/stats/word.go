@@ -1,0 +1,147 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Word is what a comparison comes to.
+type Word string
+
+// The words of a comparison.
+const (
+	Better Word = "better"
+	Worse  Word = "worse"
+	// Same is said if the whole interval lies inside the practical margin, even
+	// if it leaves out 1: a difference that is there, and does not matter.
+	Same Word = "same"
+	// Unclear is said of everything else: more repeats would tell.
+	Unclear Word = "unclear"
+)
+
+// Margin is the practical margin unless another is asked for: a difference of
+// up to 3 % does not matter.
+const Margin = 0.03
+
+// Judgement is the word for one of several comparisons.
+type Judgement struct {
+	Word Word
+	// More is how many more repeats of each side would decide it, with four
+	// chances in five if the repeats go on as they were: above 0 if Unclear
+	// alone, and at most MostMore, which stands for that many or more.
+	More int
+	// P is the p-value of the ratio being 1, and Adjusted the same after Holm.
+	P, Adjusted float64
+	// Interval is the ratio's own interval at Level; Corrected is the wider one
+	// by which the word was chosen.
+	Interval, Corrected Interval
+}
+
+// MostMore bounds Judgement.More.
+const MostMore = 1000
+
+// Compared is a ratio with the direction in which its figure is better.
+type Compared struct {
+	Ratio        Ratio
+	MoreIsBetter bool
+}
+
+// Judge finds the words for comparisons that are read together. It corrects for
+// their number after Holm ("A Simple Sequentially Rejective Multiple Test
+// Procedure", Scand. J. Stat. 6, 1979): the chance that any of them is called
+// better or worse where nothing differs is 5 % at most, whatever the others do.
+// The comparison with the least p-value is judged by its interval at a level of
+// 1 - 5 %/n, the next at 1 - 5 %/(n-1) and so on, until one does not leave out
+// 1; the others are judged at that one's level. So a word agrees with the
+// interval beside it. The margin is a share, above 0; inside it are ratios from
+// 1/(1+margin) to 1+margin.
+func Judge(all []Compared, margin float64) []Judgement {
+	p := make([]float64, len(all))
+	for i := range all {
+		p[i] = all[i].Ratio.P()
+	}
+	adjusted, levels := holm(p)
+	judged := make([]Judgement, len(all))
+	for i := range all {
+		ratio, level := all[i].Ratio, levels[i]
+		j := Judgement{P: p[i], Adjusted: adjusted[i], Interval: ratio.Interval(Level), Corrected: ratio.Interval(level)}
+		if j.Word = word(j.Corrected, margin, all[i].MoreIsBetter); j.Word == Unclear {
+			j.More = ratio.more(level, margin)
+		}
+		judged[i] = j
+	}
+	return judged
+}
+
+// holm is the adjusted p-values of a family, and the confidence level at which
+// each interval leaves out 1 exactly if its hypothesis is rejected.
+func holm(p []float64) (adjusted, levels []float64) {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	adjusted, levels = make([]float64, len(p)), make([]float64, len(p))
+	left, rejecting, most := len(p), true, 0.0
+	for rank, i := range order {
+		most = max(most, min(1, float64(len(p)-rank)*p[i]))
+		adjusted[i] = most
+		if rejecting {
+			left = len(p) - rank
+			rejecting = p[i] < (1-Level)/float64(left)
+		}
+		levels[i] = 1 - (1-Level)/float64(left)
+	}
+	return adjusted, levels
+}
+
+func word(i Interval, margin float64, moreIsBetter bool) Word {
+	switch {
+	case i.Low >= 1/(1+margin) && i.High <= 1+margin:
+		return Same
+	case i.Low > 1 && moreIsBetter, i.High < 1 && !moreIsBetter:
+		return Better
+	case i.Low > 1 || i.High < 1:
+		return Worse
+	}
+	return Unclear
+}
+
+// enoughChance is how likely More repeats are to decide a comparison.
+const enoughChance = 0.8
+
+// more is how many more repeats of each side would decide the comparison at a
+// level, if ratio and variances are as the repeats until now have them.
+func (r Ratio) more(level, margin float64) int {
+	return 1 + sort.Search(MostMore-1, func(n int) bool { return r.with(n+1).chance(level, margin) >= enoughChance })
+}
+
+// with is the same ratio known from so many more repeats of each side.
+func (r Ratio) with(more int) Ratio {
+	for i := range r.repeats {
+		r.repeats[i] += more
+	}
+	return r
+}
+
+// chance is how likely new repeats, as many as r has and from where r is, are to
+// say better, worse or same: their ratio's logarithm falls farther from 0 than
+// its half-width, or inside the margin by as much.
+func (r Ratio) chance(level, margin float64) float64 {
+	se, _ := r.error()
+	half, room := r.half(level), math.Log(1+margin)-r.half(level)
+	at := distuv.Normal{Mu: math.Log(r.Value), Sigma: se}
+	differs := at.CDF(-half) + at.Survival(half)
+	if room <= 0 {
+		return differs
+	}
+	// Both at once is possible: count the union.
+	if half <= room {
+		return 1
+	}
+	return differs + at.CDF(room) - at.CDF(-room)
+}

@@ -1,0 +1,191 @@
+package analyze
+
+import (
+	"math"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// percentilesOverTime are the lines of the latency chart; the largest value comes
+// after them.
+var percentilesOverTime = [...]float64{50, 99, 99.9}
+
+// timesOverTime are a trial's times, second by second, as latency.hlog has them.
+type timesOverTime struct {
+	o        *OverTime
+	latency  []Line // percentilesOverTime, and the largest
+	lateness []Line // median, p99 and the largest
+	watch    []Line // of watch events: median, p99 and the largest
+	heat     *heatCounter
+	all      map[kv.Kind]*measure.Histogram // of the window
+
+	rows map[int64]*record.Row // by their time in milliseconds
+	// The second that is being read.
+	start                time.Time
+	phase                measure.Phase
+	times, late, watched *measure.Histogram
+}
+
+func newTimesOverTime(o *OverTime) *timesOverTime {
+	g := &o.Grid
+	x := &timesOverTime{o: o, heat: newHeatCounter(g), all: map[kv.Kind]*measure.Histogram{}, rows: map[int64]*record.Row{},
+		times: measure.NewHistogram(), late: measure.NewHistogram(), watched: measure.NewHistogram(),
+		latency:  []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("p99.9"), g.newLine("max")},
+		lateness: []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")},
+		watch:    []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")}}
+	for i := range o.Trial.Timeline {
+		r := &o.Trial.Timeline[i]
+		x.rows[r.Time.Round(time.Millisecond).UnixMilli()] = r
+	}
+	return x
+}
+
+// read goes through latency.hlog once.
+func (x *timesOverTime) read(dir string) error {
+	headline := x.o.Trial.HeadlineTime()
+	keep := func(tag record.Tag) bool {
+		return tag.Time == headline || tag.Time == record.Lateness || tag.Time == record.WatchDue
+	}
+	err := record.EachInterval(dir, x.o.Trial.Folder, keep, func(i record.Interval) error {
+		if !i.Start.Equal(x.start) || i.Phase != x.phase {
+			x.second()
+			x.start, x.phase = i.Start, i.Phase
+		}
+		switch i.Time {
+		case record.Lateness:
+			x.late = measure.Add(x.late, i.Histogram)
+		case record.WatchDue:
+			x.watched = measure.Add(x.watched, i.Histogram)
+		default:
+			x.times = measure.Add(x.times, i.Histogram)
+			if i.Phase == measure.Measured {
+				x.all[i.Kind] = measure.Add(x.all[i.Kind], i.Histogram)
+			}
+		}
+		return nil
+	})
+	x.second()
+	return err
+}
+
+// second takes the second that was read, and empties it.
+func (x *timesOverTime) second() {
+	defer func() {
+		for _, h := range []*measure.Histogram{x.times, x.late, x.watched} {
+			if h.TotalCount() > 0 {
+				h.Reset()
+			}
+		}
+	}()
+	row := x.row()
+	if row == nil {
+		return // a killed run may have written a second's times and not its row
+	}
+	column, ok := x.o.Grid.Column(row.Time)
+	if !ok {
+		return
+	}
+	addPercentiles(x.latency, column, x.times, row.Errors, percentilesOverTime[:]...)
+	addPercentiles(x.lateness, column, x.late, 0, 50, 99)
+	addPercentiles(x.watch, column, x.watched, 0, 50, 99)
+	x.heat.add(column, x.times)
+}
+
+// row is the timeline's row of the second, whose time the log rounds.
+func (x *timesOverTime) row() *record.Row {
+	at := x.start.UnixMilli()
+	for _, ms := range [...]int64{at, at - 1, at + 1} {
+		if r := x.rows[ms]; r != nil && r.Phase == x.phase.String() {
+			return r
+		}
+	}
+	return nil
+}
+
+// addPercentiles adds those of a second, and its largest value, to the lines. A
+// percentile that lands on a failed operation, or that the second does not
+// support, is none; the largest is that of the successes.
+func addPercentiles(lines []Line, column int, h *measure.Histogram, failed uint64, percentiles ...float64) {
+	if h.TotalCount() == 0 {
+		return
+	}
+	for i, f := range measure.PercentilesOf(h, failed, percentiles...) {
+		if f.Known {
+			lines[i].add(column, f.NS)
+		}
+	}
+	lines[len(lines)-1].add(column, measure.Slowest(h, 0).NS)
+}
+
+// addOperations adds what the load did in each second.
+func (o *OverTime) addOperations(x *timesOverTime) {
+	g := &o.Grid
+	throughput, due := g.newLine("completed"), g.newLine("due")
+	flight, errors, events := g.newLine("in flight"), g.newLine("failed"), g.newLine("events")
+	failures := false
+	for i := range o.Trial.Timeline {
+		r := &o.Trial.Timeline[i]
+		column, ok := g.Column(r.Time)
+		if !ok {
+			continue
+		}
+		length := g.lengthOf(r)
+		if length >= min(leastLength, g.Window) && length > 0 {
+			throughput.add(column, float64(r.Done)/length)
+			if o.Trial.Open() {
+				due.add(column, float64(r.Due)/length)
+			}
+			if r.Watch != nil {
+				events.add(column, float64(r.Watch.Events)/length)
+			}
+			errors.add(column, float64(r.Errors)/length)
+		}
+		flight.add(column, float64(r.InFlight))
+		failures = failures || r.Errors > 0
+	}
+	o.addPanel(Panel{Name: "throughput", Title: "Throughput", Unit: measure.Rate, Lines: []Line{throughput, due}})
+	o.addPanel(Panel{Name: "latency", Title: o.headline(), Unit: measure.Nanoseconds, Log: true, Lines: x.latency, Notes: unsupported(x.latency)})
+	if failures {
+		o.addPanel(Panel{Name: "errors", Title: "Failed operations, by when they were due", Unit: measure.Rate, Lines: []Line{errors}})
+	}
+	o.addPanel(Panel{Name: "in-flight", Title: "Operations in flight at each second's end", Unit: measure.Number, Lines: []Line{flight}})
+	o.addPanel(Panel{Name: "lateness", Title: "Lateness: how long after its due time an operation was sent", Unit: measure.Nanoseconds, Log: true, Lines: x.lateness})
+	o.addPanel(Panel{Name: "watch-events", Title: "Watch events delivered", Unit: measure.Rate, Lines: []Line{events}})
+	o.addPanel(Panel{Name: "watch-latency", Title: "Watch events: from when the write was due to arrival", Unit: measure.Nanoseconds, Log: true, Lines: x.watch})
+	o.Heat = x.heat.finish(o.headline())
+	o.Curves = curves(o, x.all)
+}
+
+// headline names the times that the trial's tables show first.
+func (o *OverTime) headline() string {
+	if o.Trial.HeadlineTime() == record.Response {
+		return "Response time"
+	}
+	return "Service time"
+}
+
+// leastLength is the shortest part of a second, in seconds, whose throughput
+// says anything beside those of whole ones.
+const leastLength = 0.2
+
+// lengthOf is a second's length: the last of a phase may be cut.
+func (g *Grid) lengthOf(r *record.Row) float64 {
+	at := r.Time.Sub(g.Opened).Seconds()
+	if r.Phase == measure.Measured.String() {
+		return math.Min(1, g.Window-at)
+	}
+	return math.Min(1, -at)
+}
+
+// unsupported says which lines have no point, and why.
+func unsupported(lines []Line) (notes []string) {
+	for i := range lines {
+		if lines[i].Empty() && i < len(lines)-1 {
+			notes = append(notes, lines[i].Name+" is not drawn: in no second do ten operations lie beyond it, or it lands on failed ones.")
+		}
+	}
+	return notes
+}

@@ -1,0 +1,266 @@
+package record
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// column is a column of a CSV file of a run directory, and the part of a row that
+// it is written from and read into: what at points to.
+type column struct {
+	name string
+	at   any
+}
+
+// unixTime is a time as seconds since 1970, to the millisecond.
+type unixTime time.Time
+
+// counter is a count by name, which stands in a map only if it is above 0.
+type counter struct {
+	in   map[string]uint64
+	name string
+}
+
+// names are the columns' names.
+func names(columns []column) []string {
+	all := make([]string, 0, len(columns))
+	for _, c := range columns {
+		all = append(all, c.name)
+	}
+	return all
+}
+
+// cells are the columns' parts of a row.
+func cells(columns []column) []string {
+	all := make([]string, 0, len(columns))
+	for _, c := range columns {
+		all = append(all, c.cell())
+	}
+	return all
+}
+
+// cell is empty for what is not known, such as a number that nobody can count.
+func (c column) cell() string {
+	switch at := c.at.(type) {
+	case *string:
+		return printable.Cell(*at)
+	case *int:
+		return strconv.Itoa(*at)
+	case *uint64:
+		return strconv.FormatUint(*at, 10)
+	case counter:
+		return strconv.FormatUint(at.in[at.name], 10)
+	case *float64:
+		if possible(*at) {
+			return strconv.FormatFloat(*at, 'f', -1, 64)
+		}
+	case *time.Time:
+		return at.UTC().Format(time.RFC3339Nano)
+	case *unixTime:
+		return strconv.FormatFloat(float64(time.Time(*at).UnixMilli())/1e3, 'f', 3, 64)
+	case *time.Duration:
+		if *at > 0 {
+			return strconv.FormatFloat(at.Seconds(), 'f', 6, 64)
+		}
+	case *measure.Figure:
+		if at.Known {
+			return strconv.FormatInt(int64(at.NS), 10)
+		}
+	case *[]store.Bucket:
+		return bucketsText(*at)
+	}
+	return ""
+}
+
+// writeRows writes rows of CSV in one call.
+func writeRows(to *lines, rows ...[]string) error {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+		return err
+	}
+	_, err := to.Write(b.Bytes())
+	return err
+}
+
+// csvRow is a row of a CSV file of a run directory, which may be anybody's. It
+// keeps the first error of the fields that are read.
+type csvRow struct {
+	column map[string]int
+	fields []string
+	err    error
+}
+
+// eachCSVRow hands over the rows of a file that has a head with the given columns
+// at least, up to the first that is wrong. what is the file's name in sentences.
+func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) error {
+	r := csv.NewReader(bytes.NewReader(b))
+	r.ReuseRecord = true
+	head, err := r.Read()
+	if err == io.EOF {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the head of the %s cannot be read: %w", what, err)
+	}
+	row := csvRow{column: map[string]int{}}
+	for i, name := range head {
+		row.column[name] = i
+	}
+	for _, name := range columns {
+		if !row.has(name) {
+			return fmt.Errorf("the %s has no column %q", what, name)
+		}
+	}
+	for n := 1; ; n++ {
+		if row.fields, err = r.Read(); err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the %s cannot be read: %w", what, err)
+		}
+		if each(&row); row.err != nil {
+			return fmt.Errorf("row %d of the %s: %w", n, what, row.err)
+		}
+	}
+}
+
+func (r *csvRow) has(name string) bool {
+	_, ok := r.column[name]
+	return ok
+}
+
+// field is that of a column which the file has.
+func (r *csvRow) field(name string) string { return r.fields[r.column[name]] }
+
+func (r *csvRow) fail(name, want string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%s is %q, not %s", name, printable.Line(r.field(name), printable.OfField), want)
+	}
+}
+
+// The most that a column can hold: more than any machine or member counts and
+// less than an int64 holds, and of times, in seconds, what time.Time and
+// time.Duration hold, with room for sums.
+const (
+	mostCounted = 1 << 62
+	maxUnix     = 1 << 40
+	maxSpan     = 1 << 30
+)
+
+// possible reports whether anybody can have counted, timed or held so much.
+func possible(x float64) bool { return x >= 0 && x < mostCounted }
+
+// below is a number from 0 to a limit; 0 where the field is empty.
+func (r *csvRow) below(name string, limit float64) float64 {
+	text := r.field(name)
+	if text == "" {
+		return 0
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0 && x < limit) {
+		r.fail(name, fmt.Sprintf("a number from 0 to %g", limit))
+		return 0
+	}
+	return x
+}
+
+func (r *csvRow) count(name string) uint64 {
+	n, err := strconv.ParseUint(r.field(name), 10, 64)
+	if err != nil {
+		r.fail(name, "a number")
+	}
+	return n
+}
+
+// read fills what the columns point to, of those that the file has. A number that
+// is empty there stays as it is.
+func (r *csvRow) read(columns []column) {
+	for _, c := range columns {
+		if !r.has(c.name) {
+			continue
+		}
+		var err error
+		switch at := c.at.(type) {
+		case *string:
+			*at = printable.Line(r.field(c.name), printable.OfField)
+		case *int:
+			if *at, err = strconv.Atoi(r.field(c.name)); err != nil {
+				r.fail(c.name, "a number")
+			}
+		case *uint64:
+			*at = r.count(c.name)
+		case counter:
+			if n := r.count(c.name); n > 0 {
+				at.in[at.name] = n
+			}
+		case *float64:
+			if r.field(c.name) != "" {
+				*at = r.below(c.name, mostCounted)
+			}
+		case *time.Time:
+			if *at, err = time.Parse(time.RFC3339Nano, r.field(c.name)); err != nil {
+				r.fail(c.name, "a time in UTC")
+			}
+		case *unixTime:
+			*at = unixTime(time.UnixMilli(int64(math.Round(1e3 * r.below(c.name, maxUnix)))).UTC())
+		case *time.Duration:
+			*at = time.Duration(1e9 * r.below(c.name, maxSpan))
+		case *measure.Figure:
+			if r.field(c.name) != "" {
+				*at = measure.Figure{NS: float64(r.count(c.name)), Known: true}
+			}
+		case *[]store.Bucket:
+			var ok bool
+			if *at, ok = readBuckets(r.field(c.name)); !ok {
+				r.fail(c.name, "a list of rising bounds and counts")
+			}
+		}
+	}
+}
+
+// maxBuckets is far above what a store's timers have.
+const maxBuckets = 64
+
+// rising reports whether a bucket can stand behind others: 0 or more, above the
+// last bound, with no fewer times below it.
+func rising(all []store.Bucket, next store.Bucket) bool {
+	return len(all) < maxBuckets && next.Upper >= 0 && possible(next.Count) &&
+		(len(all) == 0 || next.Upper > all[len(all)-1].Upper && next.Count >= all[len(all)-1].Count)
+}
+
+// bucketsText are buckets as upper bounds, each with how many times were not above
+// it: 0.001:90 0.002:100 +Inf:100. What is no histogram is empty.
+func bucketsText(all []store.Bucket) string {
+	parts := make([]string, 0, len(all))
+	for i, one := range all {
+		if !rising(all[:i], one) {
+			return ""
+		}
+		parts = append(parts, strconv.FormatFloat(one.Upper, 'g', -1, 64)+":"+strconv.FormatFloat(one.Count, 'f', -1, 64))
+	}
+	return strings.Join(parts, " ")
+}
+
+func readBuckets(text string) (all []store.Bucket, ok bool) {
+	for _, one := range strings.Fields(text) {
+		bound, times, _ := strings.Cut(one, ":")
+		upper, err1 := strconv.ParseFloat(bound, 64)
+		count, err2 := strconv.ParseFloat(times, 64)
+		next := store.Bucket{Upper: upper, Count: count}
+		if err1 != nil || err2 != nil || !rising(all, next) {
+			return nil, false
+		}
+		all = append(all, next)
+	}
+	return all, true
+}

@@ -1,0 +1,166 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Aggregate is what came out of some seconds of a trial's phase. It is used again
+// and again, because its histograms are large.
+type Aggregate struct {
+	sum                        Trial
+	response, service, arrival *measure.Histogram
+	last                       measure.Second // its state at the end
+}
+
+// NewAggregate returns an empty one.
+func NewAggregate() *Aggregate {
+	a := &Aggregate{response: measure.NewHistogram(), service: measure.NewHistogram(), arrival: measure.NewHistogram()}
+	a.Begin(false)
+	return a
+}
+
+// Begin empties it.
+func (a *Aggregate) Begin(watches bool) {
+	a.sum = Trial{ErrorsByKind: map[string]uint64{}}
+	if watches {
+		a.sum.Watch = &Watched{}
+	}
+	a.response.Reset()
+	a.service.Reset()
+	a.arrival.Reset()
+}
+
+// Add takes a second, of which it keeps nothing.
+func (a *Aggregate) Add(s *measure.Second) {
+	t := &a.sum
+	t.Due += s.Due
+	t.addOutcomes(&s.Outcomes)
+	t.Completed += s.Done
+	t.AddCounts(&s.Counts)
+	a.last.Connections, a.last.Clients, a.last.InFlight = s.Connections, s.Clients, s.InFlight
+	for _, c := range s.Cells {
+		measure.Add(a.response, c.Response)
+		measure.Add(a.service, c.Service)
+	}
+	if w := t.Watch; w != nil {
+		w.InWindow += s.Watch.Delivered
+		w.Duplicated += s.Watch.Duplicated
+		w.Reordered += s.Watch.Reordered
+		measure.Add(a.arrival, s.Watch.FromDue)
+	}
+}
+
+// AddTo adds the figures that lines of --interval have to an object. seconds is
+// the length of what was added; 0 if that is not known. Which watch events are
+// lost is known when the trial has ended.
+func (a *Aggregate) AddTo(o *Object, seconds float64) {
+	t := &a.sum
+	if seconds > 0 {
+		t.PerSecond = float64(t.Completed) / seconds
+	}
+	t.ResponseTime = Times{measure.Summarize(a.response, t.Errors)}
+	t.ServiceTime = Times{measure.Summarize(a.service, t.Errors)}
+	if w := t.Watch; w != nil {
+		w.FromDue = Times{measure.Summarize(a.arrival, 0)}
+		if seconds > 0 {
+			w.PerSecond = float64(w.InWindow) / seconds
+		}
+	}
+	o.addFigures(t, seconds > 0, func(_, line string, _ bool) string { return line })
+	o.Add("errors_by_kind", t.ErrorsByKind)
+	o.Add("connections", a.last.Connections)
+	o.Add("clients", a.last.Clients)
+	o.Add("in_flight", a.last.InFlight)
+}
+
+// Object is a JSON object whose members stand in the order given: one whose
+// members are not known before the program runs, such as figures.
+type Object []ObjectMember
+
+// ObjectMember is a member of an Object.
+type ObjectMember struct {
+	Name  string
+	Value any
+}
+
+// Add adds a member at the end.
+func (o *Object) Add(name string, value any) { *o = append(*o, ObjectMember{Name: name, Value: value}) }
+
+// MarshalJSON writes the object.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.Value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(append(append(name, ':'), value...))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// within adds a member; one whose name has a point, to the object of the name's
+// first part, which it makes at need. No name adds nothing.
+func (o *Object) within(name string, value any) {
+	of, inner, nested := strings.Cut(name, ".")
+	switch {
+	case name == "":
+	case !nested:
+		o.Add(name, value)
+	default:
+		i := slices.IndexFunc(*o, func(m ObjectMember) bool { return m.Name == of })
+		if i < 0 {
+			i = len(*o)
+			o.Add(of, &Object{})
+		}
+		(*o)[i].Value.(*Object).Add(inner, value)
+	}
+}
+
+// AddAtEnd adds the trial's figures that the last line of --interval has.
+func (o *Object) AddAtEnd(t *Trial) {
+	o.addFigures(t, true, func(field, _ string, atEnd bool) string {
+		if !atEnd {
+			return ""
+		}
+		return field
+	})
+}
+
+// addFigures adds the registry's figures that name has a name for, by their field
+// in the trial's JSON object and what lines call them, and then the distributions.
+// A figure that is not known is null, as a rate is where rates are not.
+func (o *Object) addFigures(t *Trial, rates bool, name func(field, line string, atEnd bool) string) {
+	var times []*Distribution
+	for _, f := range Figures() {
+		switch d := f.Times; {
+		case f.OfWatch() && t.Watch == nil:
+		case d == nil:
+			var value any
+			if v := f.Of(t); v.Known && (rates || f.Unit != measure.Rate) {
+				value = v.Number
+			}
+			o.within(name(f.Field, f.Line, f.AtEnd), value)
+		case !slices.Contains(times, d):
+			times = append(times, d)
+		}
+	}
+	for _, d := range times {
+		of, _ := d.Of(t)
+		o.within(name(d.Field, d.Line, d.AtEnd), of)
+	}
+}

@@ -1,0 +1,326 @@
+package record
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// RoleAt says which role a member had in a term. Where the members say no terms,
+// the periods of leadership are numbered from 1 in their stead.
+type RoleAt struct {
+	Member ID     `json:"member"`
+	Name   string `json:"name"` // the member's
+	Term   uint64 `json:"term"`
+	Role   string `json:"role"`
+	// Since is when that was seen first.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Roles is what is known of members' roles, in any order. The first entry for
+// a member and term counts.
+type Roles []RoleAt
+
+// Resolve is the role that a member had in a term. A term has one leader at
+// most: where that is known, every other member followed.
+func (r Roles) Resolve(member, term uint64) kv.Role {
+	if member == 0 {
+		return kv.Unknown
+	}
+	role := kv.Unknown
+	for _, e := range r {
+		switch {
+		case e.Term != term:
+		case uint64(e.Member) == member && e.Role == kv.Leader.String():
+			return kv.Leader
+		case uint64(e.Member) == member && e.Role == kv.Follower.String():
+			return kv.Follower
+		case e.Role == kv.Leader.String():
+			role = kv.Follower
+		}
+	}
+	return role
+}
+
+// Served is what members of one role served, of one operation and consistency.
+// Role is empty where roles are not distinguished.
+type Served struct {
+	Operation    string `json:"operation"`
+	Consistency  string `json:"consistency"`
+	Role         string `json:"role,omitempty"`
+	Operations   uint64 `json:"operations"`
+	Errors       uint64 `json:"errors"`
+	ResponseTime Times  `json:"response_time_ns"`
+	ServiceTime  Times  `json:"service_time_ns"`
+}
+
+func (s *Served) restore() {
+	s.ResponseTime.restore(s.Errors)
+	s.ServiceTime.restore(s.Errors)
+}
+
+// servedKey is what a Served is of, in the order of the list.
+type servedKey struct {
+	kind  kv.Kind
+	level kv.Consistency
+	role  kv.Role
+}
+
+func (a servedKey) compare(b servedKey) int {
+	order := [kv.NumRoles]int{kv.Leader: 0, kv.Follower: 1, kv.Unknown: 2}
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.level, b.level), cmp.Compare(order[a.role], order[b.role]))
+}
+
+// byRole merges the cells whose members had the same role.
+func byRole(cells []*measure.Cell, roles Roles) []Served {
+	return served(cells, func(c *measure.Cell) kv.Role { return roles.Resolve(c.Member, c.Term) })
+}
+
+// byOperation merges the cells of one operation and consistency.
+func byOperation(cells []*measure.Cell) []Served {
+	all := served(cells, func(*measure.Cell) kv.Role { return kv.Unknown })
+	for i := range all {
+		all[i].Role = ""
+	}
+	return all
+}
+
+// served merges the cells of one operation, consistency and role.
+func served(cells []*measure.Cell, role func(*measure.Cell) kv.Role) []Served {
+	groups := map[servedKey]*sums{}
+	for _, c := range cells {
+		key := servedKey{c.Kind, c.Consistency, role(c)}
+		if groups[key] == nil {
+			groups[key] = &sums{}
+		}
+		groups[key].add(c)
+	}
+	all := make([]Served, 0, len(groups))
+	for _, key := range slices.SortedFunc(maps.Keys(groups), servedKey.compare) {
+		s := groups[key]
+		all = append(all, Served{
+			Operation: key.kind.String(), Consistency: key.level.String(), Role: key.role.String(),
+			Operations: count(s.response), Errors: s.failed(),
+			ResponseTime: Times{measure.Summarize(s.response, s.failed())},
+			ServiceTime:  Times{measure.Summarize(s.service, s.failed())},
+		})
+	}
+	return all
+}
+
+// sums is cells merged. A nil histogram is an empty one.
+type sums struct {
+	response, service *measure.Histogram
+	errors            [measure.Errors]*measure.Histogram
+}
+
+func (s *sums) add(c *measure.Cell) {
+	merge(&s.response, c.Response)
+	merge(&s.service, c.Service)
+	for i, h := range c.Failed {
+		merge(&s.errors[i], h)
+	}
+}
+
+func (s *sums) failed() uint64 {
+	n := uint64(0)
+	for _, h := range s.errors {
+		n += count(h)
+	}
+	return n
+}
+
+// total is the sum of all times, of successes and errors, and the longest.
+func (s *sums) total() (sum float64, longest int64) {
+	for _, h := range append(s.errors[:], s.response) {
+		if count(h) > 0 {
+			sum += h.Mean() * float64(h.TotalCount())
+			longest = max(longest, h.Max())
+		}
+	}
+	return sum, longest
+}
+
+func count(h *measure.Histogram) uint64 {
+	if h == nil {
+		return 0
+	}
+	return uint64(h.TotalCount())
+}
+
+// merge adds from to *into, which it makes at need; from stays as it is.
+func merge(into **measure.Histogram, from *measure.Histogram) {
+	if count(from) == 0 {
+		return
+	}
+	if *into == nil {
+		*into = measure.NewHistogram()
+	}
+	(*into).Merge(from)
+}
+
+// ByMember is one member's part of the load in the window.
+type ByMember struct {
+	Name     string `json:"name"` // empty: what no member is known to have had
+	Endpoint string `json:"endpoint,omitempty"`
+	ID       ID     `json:"id"`
+	// Of those due in the window: completed and failed, and the part that both
+	// are of all.
+	Operations uint64  `json:"operations"`
+	Errors     uint64  `json:"errors"`
+	Share      float64 `json:"share"`
+	// Links is its connections; null where the load had none to it.
+	Links *Links `json:"connections"`
+	// Alarms are those that it raised when the load had ended, such as NOSPACE.
+	Alarms []string `json:"alarms,omitempty"`
+}
+
+// Links is what happened to the connections to a member in the window.
+type Links struct {
+	Opened int `json:"at_opening"` // when the window opened
+	Fewest int `json:"fewest"`     // at any time in it
+	Lost   int `json:"lost"`       // how often one was lost
+	// When there were fewer than at the opening for the first time, and when as
+	// many again, for good: in seconds of the window; null for never.
+	LostAt *float64 `json:"lost_at_seconds"`
+	BackAt *float64 `json:"back_at_seconds"`
+	// Meanwhile is where the load was between the two; null if that was no
+	// whole second.
+	Meanwhile *Meanwhile `json:"meanwhile"`
+}
+
+// Meanwhile is what the cluster did in the whole seconds in which a member had
+// fewer connections.
+type Meanwhile struct {
+	Seconds int `json:"seconds"`
+	// PerSecond is operations done a second by all members then, Otherwise in
+	// the other whole seconds of the window; null where there are none.
+	PerSecond float64  `json:"operations_per_second"`
+	Otherwise *float64 `json:"operations_per_second_otherwise"`
+	// Shares is each member's part, by name, of what was due then and is known
+	// to have been answered by one.
+	Shares map[string]float64 `json:"shares"`
+}
+
+// Answered is how many operations were done in each second of the window, and
+// by member how many of those due in it succeeded. A member may have fewer
+// seconds than there were: it had nothing in the rest.
+type Answered struct {
+	Done []uint64
+	By   map[uint64][]uint64
+}
+
+// add takes a second of the window.
+func (a *Answered) add(s *measure.Second) {
+	a.Done = counted(a.Done, s.Index, s.Done)
+	for _, c := range s.Cells {
+		if n := count(c.Response); n > 0 {
+			if a.By == nil {
+				a.By = map[uint64][]uint64{}
+			}
+			a.By[c.Member] = counted(a.By[c.Member], s.Index, n)
+		}
+	}
+}
+
+func counted(to []uint64, index int, n uint64) []uint64 {
+	for len(to) <= index {
+		to = append(to, 0)
+	}
+	to[index] += n
+	return to
+}
+
+// byMember is every member's part, in the members' order, and at the end what
+// belongs to none that is known.
+func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMember {
+	all := make([]ByMember, 0, len(members)+1)
+	for _, e := range members {
+		all = append(all, ByMember{Name: e.Name, Endpoint: e.Endpoint, ID: e.ID, Alarms: e.Alarms})
+	}
+	for i := range m.Links {
+		at := slices.IndexFunc(all, func(b ByMember) bool { return b.Endpoint == m.Links[i].Endpoint })
+		if at < 0 {
+			at = len(all)
+			all = append(all, ByMember{Name: m.Links[i].Endpoint, Endpoint: m.Links[i].Endpoint})
+		}
+		all[at].Links = linksOf(&m.Links[i])
+	}
+	nobody, total := ByMember{}, uint64(0)
+	for _, c := range m.Cells {
+		into := &nobody
+		if at := slices.IndexFunc(all, func(b ByMember) bool { return c.Member != 0 && uint64(b.ID) == c.Member }); at >= 0 {
+			into = &all[at]
+		}
+		s := &sums{}
+		s.add(c)
+		into.Operations += count(s.response)
+		into.Errors += s.failed()
+		total += count(s.response) + s.failed()
+	}
+	if nobody.Operations+nobody.Errors > 0 {
+		all = append(all, nobody)
+	}
+	for i := range all {
+		if total > 0 {
+			all[i].Share = float64(all[i].Operations+all[i].Errors) / float64(total)
+		}
+		if l := all[i].Links; l != nil && l.LostAt != nil && answered != nil {
+			l.Meanwhile = meanwhile(l, m.Seconds, all, answered)
+		}
+	}
+	return all
+}
+
+func linksOf(l *measure.Link) *Links {
+	at := func(seconds float64) *float64 {
+		if seconds < 0 {
+			return nil
+		}
+		return &seconds
+	}
+	return &Links{Opened: l.Connections, Fewest: l.Fewest, Lost: l.Lost, LostAt: at(l.LostAt), BackAt: at(l.BackAt)}
+}
+
+// meanwhile sums the whole seconds between the loss and the return, or the
+// window's end.
+func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Meanwhile {
+	whole := min(int(math.Floor(seconds)), len(a.Done))
+	from, to := int(math.Ceil(*l.LostAt)), whole
+	if l.BackAt != nil {
+		to = min(to, int(math.Floor(*l.BackAt)))
+	}
+	if from >= to {
+		return nil
+	}
+	out := &Meanwhile{Seconds: to - from, Shares: map[string]float64{}}
+	out.PerSecond = float64(sum(a.Done, from, to)) / float64(to-from)
+	// The seconds of the loss and of the return are neither.
+	if before, behind := int(math.Floor(*l.LostAt)), to+1; before+max(whole-behind, 0) > 0 {
+		done := sum(a.Done, 0, before) + sum(a.Done, behind, whole)
+		out.Otherwise = new(float64(done) / float64(before+max(whole-behind, 0)))
+	}
+	total := uint64(0)
+	for _, b := range members {
+		total += sum(a.By[uint64(b.ID)], from, to)
+	}
+	for _, b := range members {
+		if total > 0 && b.ID != 0 {
+			out.Shares[b.Name] = float64(sum(a.By[uint64(b.ID)], from, to)) / float64(total)
+		}
+	}
+	return out
+}
+
+// sum is the sum of counts from one second to before another.
+func sum(counts []uint64, from, to int) (n uint64) {
+	for i := max(from, 0); i < min(to, len(counts)); i++ {
+		n += counts[i]
+	}
+	return n
+}

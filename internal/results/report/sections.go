@@ -1,0 +1,253 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	stores "github.com/quorumbench/quorumbench/internal/store"
+)
+
+// clock is how the time of an event is printed.
+const clock = "15:04:05.000"
+
+// ofTrials has a heading over the lines that there are about trials; nothing
+// without any. Of several trials each one's first line begins with its name.
+func ofTrials(head string, trials []record.Trial, lines func(*record.Trial) []string) (text string) {
+	for i := range trials {
+		indent := "  "
+		if len(trials) > 1 {
+			indent += analyze.Label(&trials[i]) + ": "
+		}
+		for _, line := range lines(&trials[i]) {
+			text += indent + line + "\n"
+			indent = "    "
+		}
+	}
+	return under(head, text)
+}
+
+// under is a text below a heading; nothing without a text.
+func under(head, text string) string {
+	if text == "" {
+		return ""
+	}
+	return "\n" + head + "\n" + text
+}
+
+// events is what happened in the trials' windows.
+func events(trials []record.Trial) string {
+	return ofTrials("What happened (times in UTC; events.jsonl has it all)", trials, func(t *record.Trial) []string {
+		h := analyze.EventsOf(t)
+		return eventLines(&h)
+	})
+}
+
+// eventLines are one line about everything, and one each for the longest gap
+// and the slowest second.
+func eventLines(h *analyze.WindowEvents) (lines []string) {
+	if len(h.Counted) > 0 {
+		line := strings.Join(counts(h), "; ")
+		if h.Uncounted {
+			line += "; there were too many to list them all, and some are only counted"
+		}
+		lines = append(lines, line)
+	}
+	if h.HeldClients > 0 {
+		lines = append(lines, fmt.Sprintf("%s waited for a member from which the load had moved away, for up to %s",
+			readable.Plural(uint64(h.HeldClients), "client"), duration(h.HeldLongest)))
+	}
+	if s := h.Gap; s != nil {
+		lines = append(lines, fmt.Sprintf("in the longest gap, %s from %s: %s", duration(s.Length), s.From.UTC().Format(clock), during(s)))
+	}
+	if s := h.Slowest; s != nil {
+		how := "with p99 " + readable.Figure(s.P99)
+		if !s.P99.Known {
+			how = "with " + readable.Plural(s.Errors, "error")
+		}
+		lines = append(lines, fmt.Sprintf("in the slowest second, from %s %s: %s", s.From.UTC().Format(clock), how, during(s)))
+	}
+	return lines
+}
+
+func duration(d time.Duration) string { return readable.Duration(float64(d)) }
+
+// counts is how often what happened, how long it took, and who took longest.
+func counts(h *analyze.WindowEvents) []string {
+	out := make([]string, 0, len(h.Counted))
+	for i := range h.Counted {
+		all := &h.Counted[i]
+		text := all.Count
+		if all.Kind == stores.Elected {
+			text += " (" + elections(all) + ")"
+		} else if took := took(all, true); took != "" {
+			text += " (" + took + ")"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// took is how long they took in all and the longest; empty if that is not
+// known.
+func took(all *analyze.Events, who bool) string {
+	if all.Longest.Duration <= 0 {
+		return ""
+	}
+	longest := duration(all.Longest.Duration)
+	if who {
+		longest += ", " + all.Longest.Member
+	}
+	if all.Times == 1 {
+		return longest
+	}
+	return fmt.Sprintf("%s in all, the longest %s", duration(all.Total), longest)
+}
+
+// elections lists members and times.
+func elections(all *analyze.Events) string {
+	named, more := all.Named()
+	out := make([]string, 0, len(named))
+	for _, e := range named {
+		out = append(out, e.Member+" at "+e.Time.UTC().Format(clock))
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// during lists what happened in a stretch of time.
+func during(s *analyze.Stretch) string {
+	out := make([]string, 0, len(s.Events)+1)
+	for i := range s.Events {
+		out = append(out, eventText(&s.Events[i]))
+	}
+	if s.More > 0 {
+		out = append(out, fmt.Sprintf("and %d more", s.More))
+	}
+	return strings.Join(out, "; ")
+}
+
+// eventText is what happened, with its time.
+func eventText(all *analyze.Events) string {
+	e := all.Longest
+	when := e.Time.UTC().Format(clock)
+	if e.Count > 0 {
+		when = "at some time from " + e.First.UTC().Format(clock) + " to " + when
+	}
+	return when + " " + EventText(all)
+}
+
+// limited is what limited the trials that were slow, as far as that is known.
+func limited(trials []record.Trial) string {
+	return ofTrials("What limited it", trials, func(t *record.Trial) (lines []string) {
+		l := analyze.WhatLimited(t)
+		worst, more := l.Worst()
+		for i, c := range worst {
+			line := c.What + ": " + c.Text
+			if more[i] > 0 {
+				line += fmt.Sprintf("; and %s of that kind", readable.Plural(uint64(more[i]), "finding"))
+			}
+			lines = append(lines, line)
+		}
+		return lines
+	})
+}
+
+// lostConnections are the members of all trials that lost connections, and where
+// the load went.
+func lostConnections(trials []record.Trial) string {
+	text := ""
+	for i := range trials {
+		if !analyze.Measured(&trials[i]) {
+			continue
+		}
+		name := ""
+		if len(trials) > 1 {
+			name = analyze.Label(&trials[i]) + ": "
+		}
+		for _, line := range losses(&trials[i]) {
+			text += "  " + name + line + "\n"
+		}
+	}
+	return under("Connections lost", text)
+}
+
+// losses is a line for each member that lost connections.
+func losses(t *record.Trial) (lines []string) {
+	for _, b := range analyze.LostConnections(t) {
+		l := b.Links
+		line := fmt.Sprintf("%s lost %s", b.Name, readable.Plural(uint64(max(l.Lost, 0)), "connection"))
+		if l.LostAt != nil {
+			line += fmt.Sprintf(" and had %d of %d at the fewest, from %s of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
+			if l.BackAt != nil {
+				line += moment(*l.BackAt)
+			} else {
+				line += "its end"
+			}
+		}
+		lines = append(lines, line+meanwhile(l.Meanwhile))
+	}
+	return lines
+}
+
+// moment is a time in the window, to 10 ms.
+func moment(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 2, 64) + " s" }
+
+// meanwhile says how much was done meanwhile and who answered it.
+func meanwhile(w *record.Meanwhile) string {
+	if w == nil {
+		return ""
+	}
+	text := "; meanwhile " + readable.PerSecond(w.PerSecond)
+	if w.Otherwise != nil {
+		text += fmt.Sprintf(" (%s otherwise)", readable.PerSecond(*w.Otherwise))
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(w.Shares)) {
+		if share := w.Shares[name]; share > 0 {
+			parts = append(parts, name+" "+readable.Share(share))
+		}
+	}
+	if len(parts) > 0 {
+		text += ", answered by " + strings.Join(parts, ", ")
+	}
+	return text
+}
+
+// reasons is why trials are not valid, and the notes.
+func reasons(run *record.Run) string {
+	why, notes := analyze.Reasons(run)
+	return list("Verdicts", about(why, len(run.Trials))) + list("Notes", about(notes, len(run.Trials)))
+}
+
+// about are sentences with the trials that they are about, of so many, before
+// them.
+func about(all []analyze.Said, trials int) []string {
+	lines := make([]string, 0, len(all))
+	for _, s := range all {
+		who := strings.Join(s.Trials, ", ")
+		if len(s.Trials) == trials && trials > 1 {
+			who = "all trials"
+		}
+		lines = append(lines, who+": "+s.Text)
+	}
+	return lines
+}
+
+// list is a numbered list under a heading; nothing without lines.
+func list(head string, lines []string) string { return under(head, numbered(lines)) }
+
+func numbered(lines []string) (text string) {
+	for i, line := range lines {
+		text += fmt.Sprintf("%3d. %s\n", i+1, line)
+	}
+	return text
+}

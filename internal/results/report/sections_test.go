@@ -1,0 +1,232 @@
+package report
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	stores "github.com/quorumbench/quorumbench/internal/store"
+)
+
+// opened is when the made trials' windows open; they last 5 s.
+var opened = noon.Add(2 * time.Second)
+
+// at is an event of a member's log, at a time of the window, that took so long.
+func at(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
+	return record.Event{
+		Time: opened.Add(after), Kind: string(kind), Member: member, Duration: took,
+		Text: member + " " + kind.Says(), Line: "the log's",
+	}
+}
+
+const ms = time.Millisecond
+
+// eventful is a trial with a leader that stood still for 1.2 s.
+func eventful() record.Trial {
+	t := made{number: 1, name: "put-leader", kind: 1, target: "leader", perSecond: 1000, p50: 2e6}.trial()
+	gapAt := 1.0
+	t.LongestGap, t.LongestGapAt = 1.2, &gapAt
+	for i := range 5 {
+		p99 := 4e6
+		if i == 4 {
+			p99 = 90e6
+		}
+		t.Timeline = append(t.Timeline, record.Row{
+			Time: opened.Add(time.Duration(i) * time.Second), Phase: "measured", Second: i, Due: 1000,
+			P99: measure.Figure{NS: p99, Known: true},
+		})
+	}
+	t.Events = []record.Event{
+		at(-900*ms, "m1", stores.GCPause, 20*ms), // in the warm-up
+		at(500*ms, "m3", stores.SnapshotStarted, 0),
+		at(540*ms, "m3", stores.SnapshotDone, 0),
+		at(2100*ms, "m2", stores.ElectionStarted, 0),
+		at(2110*ms, "m2", stores.Elected, 90*ms),
+		{Time: opened.Add(2130 * ms), Kind: "election", Member: "m2", Text: "m2 leads at term 3, after term 2"},
+		{Time: opened.Add(2150 * ms), Kind: "member_lost", Member: "m1", Text: "m1 was lost: no answer"},
+		at(2300*ms, "m1", stores.SlowFsync, 1200*ms),
+		at(4500*ms, "m3", stores.GCPause, 80*ms),
+		at(4700*ms, "m3", stores.GCPause, 30*ms),
+	}
+	return t
+}
+
+func story1(trials ...record.Trial) string { return events(trials) }
+
+func TestEventsOf(t *testing.T) {
+	golden(t, "events.txt", story1(eventful(), func() record.Trial {
+		many := eventful()
+		many.Name, many.LongestGap, many.Timeline = "put-all", 0.012, nil
+		many.Events = []record.Event{{
+			Time: opened.Add(3 * time.Second), Kind: "gc_pause", Member: "m1", Text: "m1 paused for garbage collection, 300 more times",
+			Line: "the log's", Duration: 40 * ms, Count: 300, Total: 2 * time.Second, First: opened.Add(time.Second),
+		}}
+		return many
+	}()))
+}
+
+// What was only counted is no event of a gap: it is told with its own time.
+func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
+	trial := eventful()
+	trial.Events = []record.Event{
+		{Time: opened.Add(1500 * ms), Kind: "gc_pause", Member: "m1", Line: "l", Duration: 100 * ms},
+		{Time: opened.Add(4 * time.Second), Kind: "gc_pause", Member: "m1", Line: "l", Duration: 900 * ms, Count: 300, Total: 9 * time.Second, First: opened.Add(time.Second)},
+	}
+	const want = "12:00:03.500 m1 paused for garbage collection (100 ms); at some time from 12:00:03.000 to 12:00:06.000 m1 paused for garbage collection 300 times (9.00 s in all, the longest 900 ms)"
+	if got := story1(trial); !strings.Contains(got, want) {
+		t.Errorf("it says:\n%s", got)
+	}
+}
+
+// Nothing is printed where there is nothing to say.
+func TestNothingHappened(t *testing.T) {
+	quiet := eventful()
+	quiet.Events = nil
+	before, failed := eventful(), eventful()
+	before.Events = before.Events[:1]
+	failed.State, failed.Opened = record.Failed, nil
+	if got := story1(quiet, before, failed); got != "" {
+		t.Errorf("it says:\n%s", got)
+	}
+}
+
+// A second whose p99 failed is slower than any other.
+func TestFailedSecondIsTheSlowest(t *testing.T) {
+	trial := eventful()
+	trial.LongestGapAt = nil
+	trial.Timeline[2].P99, trial.Timeline[2].Errors = measure.Figure{}, 44
+	if got := story1(trial); !strings.Contains(got, "in the slowest second, from 12:00:04.000 with 44 errors: 12:00:04.1") {
+		t.Errorf("it says:\n%s", got)
+	}
+}
+
+// Every event of the window is counted once, and none of another time.
+func TestEventsAreCountedOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		trial := eventful()
+		trial.Events = nil
+		want, longest := uint64(0), time.Duration(0)
+		var total time.Duration
+		for range rng.IntN(50) {
+			after := time.Duration(rng.Int64N(int64(9*time.Second))) - 2*time.Second
+			e := at(after, fmt.Sprintf("m%d", 1+rng.IntN(3)), stores.SlowFsync, time.Duration(1+rng.Int64N(int64(time.Second))))
+			trial.Events = append(trial.Events, e)
+			if after >= 0 && after-e.Duration <= 5*time.Second {
+				want, total, longest = want+1, total+e.Duration, max(longest, e.Duration)
+			}
+		}
+		h := analyze.EventsOf(&trial)
+		got := counts(&h)
+		if want < 2 {
+			continue
+		}
+		text := fmt.Sprintf("%d slow log syncs (%s in all, the longest %s, m", want, readable.Duration(float64(total)), readable.Duration(float64(longest)))
+		if len(got) != 1 || !strings.HasPrefix(got[0], text) {
+			t.Errorf("%q, not %q", got, text)
+		}
+	}
+}
+
+// Clients that a mute member kept are named, with and without anything else
+// that happened.
+func TestHeldClients(t *testing.T) {
+	says := "24 clients waited for a member from which the load had moved away, for up to 8.50 s\n"
+	trial := eventful()
+	trial.HeldClients, trial.HeldLongestNS = 24, 8.5e9
+	if got := story1(trial); !strings.Contains(got, "    "+says) {
+		t.Errorf("it says %s", got)
+	}
+	trial.Events = nil
+	if got := story1(trial); !strings.Contains(got, "  "+says) {
+		t.Errorf("without events it says %s", got)
+	}
+	trial.HeldClients = 0
+	if got := story1(trial); got != "" {
+		t.Errorf("without any it says %s", got)
+	}
+}
+
+// Slow trials have their causes, and the others no line.
+func TestLimited(t *testing.T) {
+	busy := 0.95
+	opened := record.Conditions{Name: "put", Repeat: 1, Repeats: 1, Machine: &record.Machine{CPUs: 2}}
+	slow := record.Trial{Conditions: opened, State: record.Complete, Seconds: 10, BusyShare: &busy, TermChanges: 1, LongestPauseNS: 2e8}
+	slow.Loops, slow.LongestGap = 1, 0.6
+	quick := slow
+	quick.BusyShare, quick.TermChanges, quick.LongestGap = nil, 0, 0
+	quick.Name = "get"
+	want := `
+What limited it
+  put: leader change: the leader changed: the cluster's term rose by 1
+    cpu of the tester: this program stood still for 200 ms (limit 100 ms); and 1 finding of that kind
+`
+	if got := limited([]record.Trial{slow, quick}); got != want {
+		t.Errorf("it says%s, not%s", got, want)
+	}
+	if got := limited([]record.Trial{quick}); got != "" {
+		t.Errorf("of nothing it says %s", got)
+	}
+}
+
+func ptr(x float64) *float64 { return &x }
+
+// lost is a trial of three members of which m2 was away for a time.
+func lost() record.Trial {
+	trial := made{number: 1, name: "put", kind: kv.Put, target: "all", perSecond: 2010, p50: 500e6}.trial()
+	trial.ByMember = []record.ByMember{
+		{Name: "m1", Operations: 4500, Share: 0.45, Links: &record.Links{Opened: 34, Fewest: 34}},
+		{Name: "m2", Operations: 1500, Share: 0.15, Links: &record.Links{Opened: 33, Lost: 33, LostAt: ptr(1.204), BackAt: ptr(4.5),
+			Meanwhile: &record.Meanwhile{Seconds: 2, PerSecond: 1340, Otherwise: ptr(2010), Shares: map[string]float64{"m1": 0.51, "m2": 0, "m3": 0.49}}}},
+		{Name: "m3", Operations: 3993, Share: 0.3993, Links: &record.Links{Opened: 33, Fewest: 33}},
+		{Errors: 7, Share: 0.0007},
+	}
+	return trial
+}
+
+// A summary lists the members where one lost connections, with when and where
+// the load went; the table of a run has a line for it.
+func TestMembersThatLostConnections(t *testing.T) {
+	trial := lost()
+	var b strings.Builder
+	if err := Summary(&b, &trial, ""); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "members.txt", b.String())
+	r := quick()
+	r.Trials[1].ByMember = lost().ByMember
+	const line = "put-all: m2 lost 33 connections and had 0 of 33 at the fewest, from 1.20 s of the window until 4.50 s; meanwhile 1,340/s (2,010/s otherwise), answered by m1 51 %, m3 49 %\n"
+	b.Reset()
+	if err := Text(&b, r, ""); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\nConnections lost\n  "+line) {
+		t.Errorf("got\n%s", b.String())
+	}
+	b.Reset()
+	if err := Markdown(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\n## Connections lost\n\n```\n  "+line+"```\n") {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
+// A member that lost connections has a line.
+func TestLinesOfLostConnections(t *testing.T) {
+	for want, l := range map[string]record.Links{
+		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},
+		"m1 lost 3 connections and had 0 of 3 at the fewest, from 0.00 s of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},
+	} {
+		if got := losses(&record.Trial{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}); len(got) != 1 || got[0] != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// watching makes a trial of one that watches, with so many events each second
+// of its window and so many lost ones.
+func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
+	m.kind, m.target, m.perSecond, m.p50 = kv.Put, "all", 4000, 2e6
+	plain := m.trial()
+	c := plain.Conditions
+	c.Watch = &scenario.Watch{Watchers: 1200, Streams: 10, Connections: 2, Span: 1, WatchedKeys: 1}
+	totals := m.totals()
+	totals.Watch.Delivered = uint64(5 * events)
+	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
+	for i := range 5 * events {
+		ns := int64(1e6 + i)
+		measure.Record(totals.Watch.FromDue, 2*ns)
+		measure.Record(totals.Watch.FromSent, ns)
+	}
+	n := uint64(5 * events)
+	totals.Watching = &measure.WatchTotals{Watchers: 1200, Expected: n + lost, Delivered: n, Lost: lost, Duplicated: twice, Reordered: disordered}
+	return record.NewTrial(c, record.Observed{Started: noon, Opened: noon, CPUSeconds: 1}, totals, nil, nil)
+}
+
+// The table has a row for each trial that watches: medians of the repeats'
+// figures, and what was amiss in all of them.
+func TestTableOfWatchEvents(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	var rates []int
+	var lost, expected, twice uint64
+	run := &record.Run{State: record.Complete, Name: "w", Trials: []record.Trial{made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial()}}
+	for i := range 3 {
+		rate, l, d := 1000+r.IntN(4000), uint64(1+r.IntN(9)), uint64(r.IntN(5))
+		rates, lost, twice, expected = append(rates, rate), lost+l, twice+d, expected+uint64(5*rate)+l
+		run.Trials = append(run.Trials, watching(made{number: 2, name: "watched", repeat: i + 1, repeats: 3}, rate, l, d, 0))
+	}
+	catchUp := watching(made{number: 3, name: "catch-up"}, 100, 0, 0, 0)
+	catchUp.Load.Watch.Key, catchUp.Load.Watch.Expect = []byte("w"), 4
+	catchUp.Watch.FromDue, catchUp.Watch.FromSent = record.Times{}, record.Times{}
+	run.Trials = append(run.Trials, catchUp)
+	slices.Sort(rates)
+
+	var b bytes.Buffer
+	if err := Text(&b, run, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(b.String(), "\nWatch events: time from when a write was due to its event's arrival at each watcher; a lost one counts as failed\n")
+	if !ok {
+		t.Fatalf("there is no table of watch events:\n%s", b.String())
+	}
+	lines := strings.Split(table, "\n")
+	for i, want := range [][]string{
+		{"trial", "watchers  streams", "events  ", "±", "p99.9", "lost", "twice", "out of order"},
+		{"watched ", " 1,200 ", " 10 ", " 1 key ", " " + readable.PerSecond(float64(rates[1])) + " ", " 2.0",
+			fmt.Sprintf("%s (%s)", readable.Count(lost), measure.Percent(float64(lost)/float64(expected))), readable.Count(twice)},
+		{"catch-up ", ` "w" `, " 100/s ", " -  ", " 0"},
+	} {
+		for _, part := range want {
+			if !strings.Contains(lines[i], part) {
+				t.Errorf("line %d has no %q: %s", i+1, part, lines[i])
+			}
+		}
+	}
+	if strings.Contains(table, "plain") && strings.Contains(lines[1]+lines[2], "plain") {
+		t.Errorf("a trial without watchers is in the table:\n%s", table)
+	}
+	if err := Markdown(&b, run); err != nil || !strings.Contains(b.String(), "\n## Watch events: ") {
+		t.Errorf("%v in\n%s", err, b.String())
+	}
+	run.Trials = run.Trials[:1]
+	b.Reset()
+	if err := Text(&b, run, ""); err != nil || strings.Contains(b.String(), "atch") {
+		t.Errorf("without watchers, %v:\n%s", err, b.String())
+	}
+}
+
+// The columns of watch events keep their place, whether a trial watches or not,
+// and hold the result's figures.
+func TestCSVOfWatchEvents(t *testing.T) {
+	run := &record.Run{State: record.Complete, Trials: []record.Trial{
+		made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial(),
+		watching(made{number: 2, name: "watched"}, 3000, 7, 5, 3),
+	}}
+	var b bytes.Buffer
+	if err := CSV(&b, run); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	first := slices.Index(rows[0], "watchers")
+	if first < 0 || rows[0][first-1] != "started" {
+		t.Fatalf("the columns are %v", rows[0])
+	}
+	w := run.Trials[1].Watch
+	want := map[string]string{"watchers": "1200", "watch_events_per_second": "3000", "watch_expected_events": "15007", "watch_delivered_events": "15000",
+		"watch_lost_events": "7", "watch_duplicated_events": "5", "watch_reordered_events": "3", "watch_from_due_max_ns": "",
+		"watch_from_due_p50_ns": fmt.Sprintf("%.0f", w.FromDue.At(50).NS), "watch_from_sent_p99_9_ns": fmt.Sprintf("%.0f", w.FromSent.At(99.9).NS)}
+	for i, name := range rows[0][first:] {
+		if rows[1][first+i] != "" && strings.HasPrefix(name, "watch") {
+			t.Errorf("without watchers, %s is %q", name, rows[1][first+i])
+		}
+		if text, ok := want[name]; ok && rows[2][first+i] != text {
+			t.Errorf("%s is %q, not %q", name, rows[2][first+i], text)
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("the columns %v are missing", want)
+	}
+}
+
+func TestDbtesterSummaryOfWatchEvents(t *testing.T) {
+	plain, watched := made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial(), watching(made{number: 2, name: "watched"}, 3000, 0, 5, 3)
+	names := func(rows []summaryRow) (out []string) {
+		for _, r := range rows {
+			out = append(out, r.name)
+		}
+		return out
+	}
+	without := names(summaryRows([]*analyze.Dbtester{{Trial: &plain}}))
+	rows := summaryRows([]*analyze.Dbtester{{Trial: &plain}, {Trial: &watched}})
+	if all := names(rows); len(all) != len(without)+7 || !slices.Equal(all[:len(without)], without) {
+		t.Fatalf("the rows are %v and without watchers %v", all, without)
+	}
+	for i, want := range []string{"3000.0", "2.0", "2.0", "2.0", "0", "5", "3"} {
+		r := rows[len(without)+i]
+		if r.cells[0] != "" || !strings.HasPrefix(r.cells[1], want) {
+			t.Errorf("%s is %q, not %s", r.name, r.cells, want)
+		}
+	}
+}
+
+func TestWarmupsStandWhereTheyBelong(t *testing.T) {
+	r := quick()
+	for i, warmup := range []struct {
+		seconds float64
+		steady  bool
+	}{{6.5, true}, {12, false}} {
+		r.Trials[i].WarmupRun, r.Trials[i].WarmupSteady = &warmup.seconds, &warmup.steady
+	}
+	var run, first, second strings.Builder
+	if err := Text(&run, r, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := Summary(&first, &r.Trials[0], ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := Summary(&second, &r.Trials[1], ""); err != nil {
+		t.Fatal(err)
+	}
+	const told, note = "timeout 10 s, steady after 6.5 s of warm-up\n", "Throughput was not steady when the window opened, after 12 s of warm-up.\n"
+	for text, want := range map[string][]string{run.String(): {told, "put-all: " + note}, first.String(): {told}, second.String(): {" " + note}} {
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%q is not in\n%s", w, text)
+			}
+		}
+	}
+}

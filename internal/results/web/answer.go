@@ -1,0 +1,206 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// sentence is one of the answer, with a link to what it rests on.
+type sentence struct {
+	About string // a word before it
+	Text  string
+	Link  string // an element of the page
+	Grave bool
+}
+
+// answer says in sentences what was tested, what came out, what limited it, what
+// broke and whether to believe it.
+func answer(run *record.Run, rows []*analyze.Row, shown shownTrials) []sentence {
+	all := []sentence{tested(run, rows)}
+	if run.State != record.Complete {
+		all = append(all, sentence{About: "Not whole:", Text: report.Progress(run) + ".", Link: "table", Grave: true})
+	}
+	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return headlines(r, shown) })...)
+	all = append(all, single(rows)...)
+	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return limits(r, shown) })...)
+	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
+	return append(all, believe(run))
+}
+
+// bounded are sentences about rows, up to a bound.
+func bounded(rows []*analyze.Row, of func(*analyze.Row) []sentence) (all []sentence) {
+	for i, r := range rows {
+		if len(all) >= mostSentences {
+			return append(all, sentence{Text: fmt.Sprintf("The tables say it of %s more.", readable.Plural(uint64(len(rows)-i), "trial")), Link: "table"})
+		}
+		all = append(all, of(r)...)
+	}
+	return all
+}
+
+// linkTo is a part of a trial's section; the table, where it has none.
+func linkTo(t *record.Trial, part string, shown shownTrials) string {
+	if !shown.shows(t) {
+		return "table"
+	}
+	return id(t) + part
+}
+
+func tested(run *record.Run, rows []*analyze.Row) sentence {
+	var parts []string
+	for _, f := range analyze.SharedConditions(run, rows) {
+		if f.What == "store" || f.What == "machine" {
+			parts = append(parts, f.Text)
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, readable.Plural(uint64(len(rows)), "trial"))
+	}
+	return sentence{About: "Tested", Text: strings.Join(parts, "; ") + ".", Link: "conditions"}
+}
+
+// headlines are a row's figures.
+func headlines(r *analyze.Row, shown shownTrials) []sentence {
+	if len(r.Done) == 0 {
+		return []sentence{{About: r.First().Name, Text: "has no result: " + string(r.First().State) + ".", Link: linkTo(r.First(), "", shown), Grave: true}}
+	}
+	figure := func(name string) string {
+		f := record.Registered(name)
+		v, _ := r.Figure(&f)
+		return report.Value(v)
+	}
+	spread := func(name string) string {
+		f := record.Registered(name)
+		if v := r.Spread(&f); v.Known {
+			return " ±" + readable.Percent(v.Number, 0)
+		}
+		return ""
+	}
+	times := "service time"
+	if r.First().Open() {
+		times = "response time"
+	}
+	text := fmt.Sprintf("%s%s, %s p50 %s, p99 %s%s", figure("ops"), spread("ops"), times, figure("p50"), figure("p99"), spread("p99"))
+	if n := len(r.Done); n > 1 {
+		text += fmt.Sprintf(": the median of %d repeats; ± is the one farthest from it", n)
+	}
+	return []sentence{{About: r.First().Name, Text: text + "." + certain(r), Link: linkTo(r.Done[0], "", shown)}}
+}
+
+// certain is a sentence with the intervals of a row's figures; empty without any.
+func certain(r *analyze.Row) string {
+	interval := func(name string) (c analyze.Certainty, text string) {
+		f := record.Registered(name)
+		c, ok := analyze.CertaintyOf(r, &f)
+		if !ok {
+			return c, ""
+		}
+		return c, report.Value(c.Low) + " to " + report.Value(c.High)
+	}
+	c, throughput := interval("ops")
+	switch {
+	case throughput == "":
+		return ""
+	case c.Repeats > 0:
+		text := fmt.Sprintf(" The 95 %% interval of the mean over %d repeats is %s", c.Repeats, throughput)
+		if _, p99 := interval("p99"); p99 != "" {
+			text += ", of the p99 " + p99
+		}
+		return text + "."
+	case c.Short:
+		return " The run is too short for an interval: what varied in it varied too slowly."
+	}
+	return fmt.Sprintf(" Within this run only, the 95 %% interval of the throughput is %s: its %d seconds are worth %.0f independent ones.", throughput, c.Seconds, c.Effective)
+}
+
+// single says what figures of one run each are worth.
+func single(rows []*analyze.Row) []sentence {
+	for _, r := range rows {
+		if len(r.Done) != 1 {
+			return nil
+		}
+	}
+	return []sentence{{About: "Each", Text: "was run once: how much a figure differs from run to run is not known. Repeats would show it.", Link: "table"}}
+}
+
+// limits says what limited a row: of its first trial that says anything.
+func limits(r *analyze.Row, shown shownTrials) []sentence {
+	for _, t := range r.Done {
+		causes := analyze.Bounds(t)
+		if len(causes) > 0 {
+			return []sentence{{About: r.First().Name, Text: "was limited by " + causes[0].What + ": " + causes[0].Text + ".", Link: linkTo(t, "-limits", shown)}}
+		}
+	}
+	return nil
+}
+
+// broken says what failed in a row's trials.
+func broken(r *analyze.Row, shown shownTrials) (all []sentence) {
+	for _, t := range r.Trials {
+		var parts []string
+		if t.Failure != "" {
+			parts = append(parts, strings.TrimSuffix(t.Failure, "."))
+		}
+		if t.Errors > 0 {
+			text := fmt.Sprintf("%s of %s due failed", readable.Count(t.Errors), readable.Plural(t.Due, "operation"))
+			if kinds := analyze.ErrorKinds(t); len(kinds) > 0 {
+				text += " (" + kinds[0].Kind + ")"
+			}
+			parts = append(parts, text)
+		}
+		if t.WrongAnswers > 0 {
+			parts = append(parts, readable.Plural(t.WrongAnswers, "wrong answer"))
+		}
+		if len(t.LostMembers) > 0 {
+			parts = append(parts, strings.Join(t.LostMembers, ", ")+" was lost")
+		}
+		if t.TermChanges > 0 {
+			parts = append(parts, "the leader changed "+readable.Plural(uint64(t.TermChanges), "time"))
+		}
+		if len(parts) > 0 {
+			all = append(all, sentence{About: analyze.Label(t), Text: strings.Join(parts, "; ") + ".", Link: linkTo(t, "-broke", shown), Grave: true})
+		}
+	}
+	const most = 3
+	if more := len(all) - most; more > 0 {
+		all = append(all[:most], sentence{About: r.First().Name, Text: fmt.Sprintf("%s more had failures; the table has all.", readable.Plural(uint64(more), "repeat")), Link: "table", Grave: true})
+	}
+	return all
+}
+
+// believe says whether to.
+func believe(run *record.Run) sentence {
+	counts := map[verdict.State]uint64{}
+	for i := range run.Trials {
+		if t := &run.Trials[i]; analyze.Measured(t) {
+			counts[t.Verdict.State]++
+		}
+	}
+	s := sentence{About: "To be believed", Link: "verdicts"}
+	valid, suspect, invalid := counts[verdict.Valid], counts[verdict.Suspect], counts[verdict.Invalid]
+	switch {
+	case valid+suspect+invalid == 0:
+		s.Text, s.Grave = "nothing: no trial has a result.", true
+	case suspect+invalid == 0:
+		s.Text = "yes: no rule of the verdict found anything that moved the figures by more than its limit."
+	default:
+		var parts []string
+		if invalid > 0 {
+			parts = append(parts, readable.Plural(invalid, "trial")+" invalid")
+		}
+		if suspect > 0 {
+			parts = append(parts, readable.Plural(suspect, "trial")+" suspect")
+		}
+		if valid > 0 {
+			parts = append(parts, readable.Plural(valid, "trial")+" valid")
+		}
+		s.Text, s.Grave = "with care: "+strings.Join(parts, ", ")+". The verdicts say why, and by how much the figures may be off.", true
+	}
+	return s
+}

@@ -1,0 +1,318 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	browserlog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	printing "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// browser is a headless Chromium with a page in it.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	wrong    []string // what it complained of
+	requests []string // besides that for the page
+}
+
+// browse opens a page as a file. The test is skipped where there is no Chromium.
+func browse(t *testing.T, path string) *browser {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium on this machine: the package chromium of Debian has it, and make browser installs it")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium))
+	if os.Geteuid() == 0 { // as which it runs without a sandbox only
+		options = append(options, chromedp.NoSandbox)
+	}
+	limited, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(stop)
+	allocator, end := chromedp.NewExecAllocator(limited, options...)
+	t.Cleanup(end)
+	ctx, closed := chromedp.NewContext(allocator)
+	t.Cleanup(closed)
+	b := &browser{t: t, ctx: ctx}
+	must(t, chromedp.Listen(ctx, b.heard))
+	b.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://"+path))
+	return b
+}
+
+func (b *browser) heard(ev any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		b.requests = append(b.requests, e.Request.URL)
+	case *runtime.EventExceptionThrown:
+		b.wrong = append(b.wrong, fmt.Sprintf("%+v", e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		b.wrong = append(b.wrong, fmt.Sprintf("the console has %s", e.Type))
+	case *browserlog.EventEntryAdded:
+		b.wrong = append(b.wrong, e.Entry.Text)
+	}
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	must(b.t, chromedp.Do(b.ctx, steps...))
+}
+
+// value is what an expression is in the page.
+func value[T any](b *browser, format string, args ...any) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](fmt.Sprintf(format, args...)))
+	must(b.t, err)
+	return v
+}
+
+// text is an element's text.
+func (b *browser) text(selector string) string {
+	b.t.Helper()
+	return value[string](b, "document.querySelector(%q).textContent", selector)
+}
+
+// point is a place within the inner picture of a chart, from 0 to 1 each way.
+func (b *browser) point(figure string, x, y float64) (float64, float64) {
+	b.t.Helper()
+	// A scroll is followed by a move of the pointer that the browser makes up: a
+	// few frames later it has been.
+	at, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(`(async () => {
+		const p = document.querySelector("#%s svg.chart"), frame = () => new Promise(requestAnimationFrame);
+		p.scrollIntoView({block: "center", behavior: "instant"});
+		for (let i = 0; i < 8; i++) await frame();
+		const r = p.getBoundingClientRect();
+		return [r.left + %g * r.width, r.top + %g * p.querySelector(".plot").getAttribute("height")];
+	})()`, figure, x, y), chromedp.EvalAwaitPromise))
+	must(b.t, err)
+	return at[0], at[1]
+}
+
+// hover moves the pointer to such a place.
+func (b *browser) hover(figure string, x, y float64) {
+	b.t.Helper()
+	at, up := b.point(figure, x, y)
+	b.do(chromedp.MouseEvent(chromedp.MouseMoved, at, up))
+}
+
+// legend is what the legend of a chart says of a series.
+func (b *browser) legend(figure string, n int) string {
+	b.t.Helper()
+	return b.text(fmt.Sprintf("#%s .legend li:nth-child(%d) .value", figure, n))
+}
+
+func (b *browser) viewBox(figure string) string {
+	b.t.Helper()
+	return value[string](b, `document.querySelector("#%s svg.plot").getAttribute("viewBox")`, figure)
+}
+
+// atPeace holds the page to silence: no request, no error.
+func (b *browser) atPeace() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.wrong {
+		b.t.Errorf("the browser complains: %s", w)
+	}
+	if len(b.requests) != 1 || !strings.HasPrefix(b.requests[0], "file://") {
+		b.t.Errorf("the page asked for %q", b.requests)
+	}
+}
+
+// written is a run's page as a file.
+func written(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.html")
+	must(t, os.WriteFile(path, []byte(pageText0(t, dir)), 0o600))
+	return path
+}
+
+// A window of 12 s, in which second 4 takes 800 ms; the warm-up is the first of
+// seven parts of the axis.
+func TestBrowserShowsValuesInAllCharts(t *testing.T) {
+	b := browse(t, written(t, made{name: "hover", seconds: 12, trials: 2, open: true}.record(t)))
+	b.hover("t1-1-throughput", (4.5+2)/14, 0.5)
+	for _, c := range []struct {
+		figure string
+		entry  int
+		want   string
+	}{
+		{"t1-1-throughput", 1, "2,000/s"}, {"t1-1-latency", 1, "800 ms"}, {"t1-1-latency", 2, "800 ms"}, {"t1-1-in-flight", 1, "7"}, {"t1-1-lateness", 1, "20.0 µs"},
+	} {
+		if got := b.legend(c.figure, c.entry); got != c.want {
+			t.Errorf("%s says %q and not %q", c.figure, got, c.want)
+		}
+	}
+	if got := b.text("#t1-1-heat-map .readout"); got != "4 s: 2,000" {
+		t.Errorf("the heat map says %q", got)
+	}
+	if got := b.legend("t2-1-latency", 1); got != "" {
+		t.Errorf("another trial says %q", got)
+	}
+	b.hover("t1-1-latency", (6.5+2)/14, 0.5)
+	if got := b.legend("t1-1-latency", 3); got != "50.0 ms" && got != "50.1 ms" {
+		t.Errorf("the slowest of second 6 is said to be %q", got)
+	}
+	b.hover("percentiles-open", 0.6, 0.5)
+	if got := b.text("#percentiles-open .readout"); !strings.HasPrefix(got, "p99.") {
+		t.Errorf("the percentile chart says %q", got)
+	}
+	b.hover("t1-1-heat-map", (4.5+2)/14, 0.01)
+	if got := b.text("#t1-1-heat-map .readout"); !strings.HasSuffix(got, ": 2,000") || !strings.Contains(got, " ms to ") {
+		t.Errorf("the cell says %q", got)
+	}
+	b.atPeace()
+}
+
+func TestBrowserZoomsAllChartsOfATrial(t *testing.T) {
+	b := browse(t, written(t, made{name: "zoom", seconds: 12, trials: 2}.record(t)))
+	whole := b.viewBox("t1-1-latency")
+	x1, y := b.point("t1-1-throughput", 5.0/14, 0.5)
+	x2 := x1 + value[float64](b, `document.querySelector("#t1-1-throughput svg.chart").getBoundingClientRect().width * 4 / 14`)
+	left := chromedp.ButtonType(input.MouseButtonLeft)
+	b.do(chromedp.MouseEvent(chromedp.MousePressed, x1, y, left), chromedp.MouseEvent(chromedp.MouseMoved, x2, y, left), chromedp.MouseEvent(chromedp.MouseReleased, x2, y, left))
+	for _, figure := range []string{"t1-1-throughput", "t1-1-latency", "t1-1-heat-map", "t1-1-events"} {
+		var from, length, top, height float64
+		box := b.viewBox(figure)
+		if _, err := fmt.Sscan(box, &from, &top, &length, &height); err != nil || from < 2.9 || from > 3.1 || length < 3.9 || length > 4.1 {
+			t.Errorf("%s shows %s", figure, box)
+		}
+	}
+	if b.viewBox("t2-1-latency") != whole {
+		t.Error("the other trial is zoomed too")
+	}
+	if got := b.text("#t1-1-latency g.x text:last-child"); got != "7 s" {
+		t.Errorf("the last tick is %q", got)
+	}
+	b.hover("t1-1-throughput", 0.3, 0.5) // 4.2 s
+	if got := b.legend("t1-1-latency", 1); got != "800 ms" {
+		t.Errorf("zoomed, second 4 is said to take %q", got)
+	}
+	b.do(chromedp.Click(chromedp.CSS("#t1-1 button.back")))
+	if b.viewBox("t1-1-latency") != whole {
+		t.Error("it does not go back to the whole trial")
+	}
+	b.atPeace()
+}
+
+func TestBrowserSwitchesSeriesOff(t *testing.T) {
+	b := browse(t, written(t, made{name: "legend", seconds: 12, trials: 1}.record(t)))
+	hidden := func() bool {
+		return value[string](b, `getComputedStyle(document.querySelectorAll("#t1-1-latency path.l.s1")[1]).display`) == "none"
+	}
+	if hidden() {
+		t.Fatal("a series is off from the start")
+	}
+	entry := chromedp.CSS("#t1-1-latency .legend li:nth-child(2)")
+	b.do(chromedp.Click(entry))
+	if !hidden() || value[string](b, `document.querySelector("#t1-1-latency .legend li:nth-child(2)").getAttribute("aria-pressed")`) != "false" {
+		t.Error("the series is still there")
+	}
+	b.do(chromedp.Focus(entry), chromedp.KeyEvent(kb.Enter))
+	if hidden() {
+		t.Error("the series does not come back by the keyboard")
+	}
+	b.atPeace()
+}
+
+func TestBrowserByKeyboard(t *testing.T) {
+	b := browse(t, written(t, made{name: "keys", seconds: 12, trials: 1}.record(t)))
+	whole := b.viewBox("t1-1-latency")
+	b.do(chromedp.Focus(chromedp.CSS("#t1-1-throughput .paper")), chromedp.KeyEvent(kb.Home))
+	for range 6 { // from -2 s to 4 s
+		b.do(chromedp.KeyEvent(kb.ArrowRight))
+	}
+	if got := b.legend("t1-1-latency", 1); got != "800 ms" {
+		t.Errorf("six steps from the start, p50 is %q", got)
+	}
+	b.do(chromedp.KeyEvent("+"))
+	if b.viewBox("t1-1-latency") == whole {
+		t.Error("plus does not zoom")
+	}
+	b.do(chromedp.KeyEvent(kb.Escape))
+	if b.viewBox("t1-1-latency") != whole || b.legend("t1-1-latency", 1) != "" {
+		t.Error("escape does not go back")
+	}
+	b.atPeace()
+}
+
+// In the dark the paper is dark, printed it is white, and without scripts nothing
+// is missing that is to be read.
+func TestBrowserThemesPrintAndNoScript(t *testing.T) {
+	path := written(t, made{name: "themes", seconds: 12, trials: 1}.record(t))
+	b := browse(t, path)
+	paper := func() string { return value[string](b, `getComputedStyle(document.body).backgroundColor`) }
+	if got := paper(); got != "rgb(255, 255, 255)" {
+		t.Errorf("by day the page is %s", got)
+	}
+	media := func(kind, theme string) {
+		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind,
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+		must(t, err)
+	}
+	media("", "dark")
+	if got := paper(); got != "rgb(20, 23, 26)" {
+		t.Errorf("in the dark the page is %s", got)
+	}
+	media("print", "dark")
+	if got := paper(); got != "rgb(255, 255, 255)" {
+		t.Errorf("printed the page is %s", got)
+	}
+	media("", "light")
+	pdf, err := chromedp.Call(b.ctx, printing.PrintToPDF, printing.PrintToPDFParams{})
+	must(t, err)
+	if len(pdf.Data) < 20_000 {
+		t.Errorf("printed it has %d bytes", len(pdf.Data))
+	}
+	_, err = chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	must(t, err)
+	b.do(chromedp.Navigate("file://" + path))
+	if value[bool](b, `document.documentElement.classList.contains("scripted")`) {
+		t.Fatal("scripts run")
+	}
+	if n := value[float64](b, `[...document.querySelectorAll("svg.chart")].filter(c => c.getBoundingClientRect().height > 50).length`); n < 6 {
+		t.Errorf("without scripts %v charts are there", n)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.wrong) > 0 || len(b.requests) != 2 {
+		t.Errorf("the browser complains: %q; requests: %q", b.wrong, b.requests)
+	}
+}
+
+// Nothing reaches beyond a telephone's edge but tables, which scroll.
+func TestBrowserOnATelephone(t *testing.T) {
+	b := browse(t, written(t, made{name: "small", seconds: 12, trials: 1}.record(t)))
+	b.do(chromedp.EmulateViewport(375, 700))
+	if got := value[float64](b, `document.documentElement.scrollWidth`); got > 375 {
+		t.Errorf("the page is %v wide", got)
+	}
+}
+
+func TestBrowserShowsHostileTextAsText(t *testing.T) {
+	const evil = `</title></script><script>document.body.dataset.evil=1</script><img src=http://127.0.0.1:9/x onerror="document.body.dataset.evil=2">`
+	b := browse(t, written(t, made{name: "evil", seconds: 6, trials: 1, hostile: evil}.record(t)))
+	if got := value[string](b, `document.body.dataset.evil || ""`); got != "" {
+		t.Errorf("the text %s was run", got)
+	}
+	if !strings.Contains(b.text("h1"), "<script>") {
+		t.Errorf("the name is shown as %q", b.text("h1"))
+	}
+	b.atPeace()
+}

@@ -1,0 +1,74 @@
+package chart
+
+import (
+	"math"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+)
+
+// heatLevels is how many shades a heat map has; the counts of each are a power of
+// the one before, so that a single slow operation can be seen beside thousands.
+const heatLevels = 8
+
+// heatLevel is the shade of a count, from 1; 0 for none.
+func heatLevel(n, most uint64) int {
+	switch {
+	case n == 0:
+		return 0
+	case most <= 1:
+		return heatLevels
+	}
+	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(most))))
+}
+
+// Heat draws a trial's heat map; there is none without an operation.
+func Heat(o *analyze.OverTime) (Chart, bool) {
+	m := &o.Heat
+	if m.Rows == 0 {
+		return Chart{}, false
+	}
+	row := math.Max(4, math.Min(10, math.Round(200/float64(m.Rows))))
+	c := canvas{height: int(row) * m.Rows}
+	s := scale{log: true, least: m.Edge(0), most: m.Edge(m.Rows)}
+	ticks := logarithmic(s.least, s.most, measure.Nanoseconds).ticks
+	for _, t := range ticks {
+		if t.at >= s.least && t.at <= s.most {
+			s.ticks = append(s.ticks, t)
+		}
+	}
+	out := Chart{Name: "heat-map", Title: m.Title, height: c.height + axisHeight}
+	c.begin(m.Title, axisHeight)
+	c.vertical(&s)
+	c.overTime(o, true, func(g *analyze.Grid) {
+		for level := 1; level <= heatLevels; level++ {
+			if d := cells(g, m, level, row); d != "" {
+				c.f(`<path class="h%d" d="%s"/>`, level, d)
+			}
+		}
+	})
+	out.SVG = c.end()
+	return out, true
+}
+
+// cells is the path of all cells of a level; neighbours in time are one
+// rectangle.
+func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) string {
+	var b strings.Builder
+	for r := range m.Rows {
+		y := num(height * float64(m.Rows-1-r))
+		for i := 0; i < len(m.Counts); i++ {
+			if heatLevel(m.Counts[i][r], m.Most) != level {
+				continue
+			}
+			first := i
+			for i+1 < len(m.Counts) && heatLevel(m.Counts[i+1][r], m.Most) == level {
+				i++
+			}
+			width := (i + 1 - first) * g.Width
+			b.WriteString("M" + num(float64(g.From+first*g.Width)) + " " + y + "h" + num(float64(width)) + "v" + num(height) + "h-" + num(float64(width)) + "z")
+		}
+	}
+	return b.String()
+}

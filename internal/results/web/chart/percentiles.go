@@ -1,0 +1,67 @@
+package chart
+
+import (
+	"math"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+)
+
+// beyond is a percentile's place on the axis: how often what lies beyond it is
+// divided by ten.
+func beyond(p float64) float64 { return -math.Log10(1 - p/100) }
+
+// Percentiles draws distributions over percentiles, as HdrHistogram's plots do:
+// each step to the right has a tenth of the operations beyond it. Where fewer
+// than ten lie beyond, the line is dashed.
+func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, bool) {
+	least, most, right := math.Inf(1), 0.0, 1.0
+	for i := range curves {
+		for _, p := range curves[i].Points {
+			least, most = math.Min(least, math.Max(p.NS, 1)), math.Max(most, p.NS)
+			right = math.Max(right, beyond(p.Percentile))
+		}
+	}
+	if most == 0 {
+		return Chart{}, false
+	}
+	c := canvas{height: plotHeight + 50}
+	out := Chart{Name: name, Title: title, height: c.height + axisHeight}
+	s := logarithmic(least, most, measure.Nanoseconds)
+	c.begin(title, axisHeight)
+	c.vertical(&s)
+	c.plot(0, 100*right)
+	for i := range curves {
+		class := Series(i)
+		var sure, unsure strings.Builder
+		x0, y0 := "", ""
+		for _, p := range curves[i].Points {
+			x, y := num(100*beyond(p.Percentile)), c.y(&s, p.NS)
+			to := &sure
+			if !p.Sure {
+				to = &unsure
+				if to.Len() == 0 && x0 != "" {
+					to.WriteString("M" + x0 + " " + y0)
+				}
+			}
+			if to.Len() == 0 {
+				to.WriteString("M" + x + " " + y)
+			} else {
+				to.WriteString("L" + x + " " + y)
+			}
+			x0, y0 = x, y
+		}
+		c.f(`<path class="%s l" d="%s"/><path class="%s l unsure" d="%s"/>`, class, sure.String(), class, unsure.String())
+		out.Legend = append(out.Legend, Entry{curves[i].Name, class})
+	}
+	c.endPlot()
+	ticks := []tick{{0, "0 %"}}
+	for n := 1; float64(n) <= right; n++ {
+		ticks = append(ticks, tick{float64(n), readable.Percentile(100-100*math.Pow(10, -float64(n))) + " %"})
+	}
+	c.horizontal(ticks, 0, right)
+	out.SVG = c.end()
+	return out, true
+}

@@ -1,0 +1,177 @@
+package chart
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// tick is a labelled value of an axis.
+type tick struct {
+	at    float64
+	label string // empty for a line without one
+}
+
+// scale maps values to heights above the bottom, from 0 to 1.
+type scale struct {
+	log         bool
+	least, most float64
+	ticks       []tick
+}
+
+// place is where a value lies. On a logarithmic scale what is below it, such as
+// 0, lies at its bottom.
+func (s *scale) place(v float64) float64 {
+	if s.log {
+		v, least, most := math.Log10(max(v, s.least)), math.Log10(s.least), math.Log10(s.most)
+		return (v - least) / (most - least)
+	}
+	return (v - s.least) / (s.most - s.least)
+}
+
+// beyondAll is more than any value of a run: steps above it have no end.
+const beyondAll = 1e300
+
+// linear begins at 0 and has about four steps of 1, 2 or 5 times a power of ten;
+// of bytes, of a power of two.
+func linear(most float64, unit measure.Unit) scale {
+	if !(most > 0) || most > beyondAll {
+		most = 1
+	}
+	step := niceStep(most/4, unit)
+	s := scale{most: step * math.Ceil(most/step*(1-1e-9))}
+	for i := 0; float64(i)*step <= s.most*(1+1e-9); i++ {
+		v := float64(i) * step
+		s.ticks = append(s.ticks, tick{v, Label(v, unit)})
+	}
+	return s
+}
+
+// niceStep is the least of 1, 2 and 5 times a power of ten that is not below x.
+func niceStep(x float64, unit measure.Unit) float64 {
+	if unit == measure.Bytes {
+		return math.Max(1, math.Pow(2, math.Ceil(math.Log2(x))))
+	}
+	power := math.Pow(10, math.Floor(math.Log10(x)))
+	step := 10 * power
+	for _, m := range []float64{5, 2, 1} {
+		if m*power >= x*(1-1e-9) {
+			step = m * power
+		}
+	}
+	if unit == measure.Number {
+		return math.Max(step, 0.5)
+	}
+	return step
+}
+
+// logarithmic is from a power of ten, or 2 or 5 times one, to another.
+func logarithmic(least, most float64, unit measure.Unit) scale {
+	if !(least > 0) || !(most >= least) || most > beyondAll {
+		least, most = 1, 10
+	}
+	s := scale{log: true}
+	decade := math.Floor(math.Log10(least))
+	var all []tick
+	for d := decade; d <= math.Ceil(math.Log10(most))+1; d++ {
+		for _, m := range []float64{1, 2, 5} {
+			all = append(all, tick{m * math.Pow(10, d), ""})
+		}
+	}
+	for i := range all {
+		if all[i].at <= least*(1+1e-9) {
+			s.least = all[i].at
+		}
+		if s.most == 0 && all[i].at >= most*(1-1e-9) && all[i].at > s.least {
+			s.most = all[i].at
+		}
+	}
+	decades := math.Log10(s.most / s.least)
+	for _, t := range all {
+		if t.at < s.least*(1-1e-9) || t.at > s.most*(1+1e-9) {
+			continue
+		}
+		whole := math.Abs(math.Log10(t.at)-math.Round(math.Log10(t.at))) < 1e-6
+		if whole || decades < 2 {
+			t.label = Label(t.at, unit)
+		}
+		if t.label != "" || decades < 4 {
+			s.ticks = append(s.ticks, t)
+		}
+	}
+	return s
+}
+
+// Label is a value of an axis with its unit: 20,000/s, 100 ms, 64 MiB.
+func Label(v float64, unit measure.Unit) string {
+	switch {
+	case unit == measure.Nanoseconds:
+		return duration(v)
+	case unit == measure.Number && v != math.Trunc(v):
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case v == 0:
+		return "0"
+	case unit == measure.Bytes && v < 1<<50:
+		x, n := v, 0
+		for x >= 1024 && n < 4 {
+			x, n = x/1024, n+1
+		}
+		return strconv.FormatFloat(math.Round(10*x)/10, 'f', -1, 64) + []string{" B", " KiB", " MiB", " GiB", " TiB"}[n]
+	}
+	return readable.Quantity(v, unit)
+}
+
+// duration is a tick of a logarithmic axis: 1 ms, 200 µs.
+func duration(ns float64) string {
+	for _, u := range []struct {
+		ns   float64
+		name string
+	}{{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}} {
+		if ns >= u.ns*(1-1e-9) {
+			return strconv.FormatFloat(math.Round(1e3*ns/u.ns)/1e3, 'f', -1, 64) + u.name
+		}
+	}
+	return strconv.FormatFloat(math.Round(ns), 'f', -1, 64) + " ns"
+}
+
+// timeSteps are the steps of a time axis, in seconds.
+var timeSteps = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 4 * 3600, 6 * 3600, 12 * 3600, 24 * 3600}
+
+// mostTimeTicks fit side by side on a telephone.
+const mostTimeTicks = 7
+
+// timeTicks are those of a time axis between two times in seconds.
+func timeTicks(from, to float64) (ticks []tick) {
+	step := timeSteps[len(timeSteps)-1]
+	for _, s := range timeSteps {
+		if (to-from)/s <= mostTimeTicks {
+			step = s
+			break
+		}
+	}
+	for (to-from)/step > mostTimeTicks {
+		step *= 2
+	}
+	for at := math.Ceil(from/step) * step; at <= to; at += step {
+		ticks = append(ticks, tick{at, Seconds(at, step)})
+	}
+	return ticks
+}
+
+// Seconds is a time of a time axis whose ticks are a step apart.
+func Seconds(at, step float64) string {
+	unit, name := 1.0, " s"
+	switch {
+	case step >= 3600:
+		unit, name = 3600, " h"
+	case step >= 60:
+		unit, name = 60, " min"
+	}
+	at = math.Round(100*at/unit) / 100
+	if at == 0 {
+		at = 0 // and not -0
+	}
+	return strconv.FormatFloat(at, 'f', -1, 64) + name
+}

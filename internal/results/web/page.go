@@ -1,0 +1,212 @@
+// Package web turns findings into a page that a browser shows: one file that
+// needs nothing else, with the charts as SVG. It computes nothing: what it shows
+// is a finding of analyze, in the words of report.
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+//go:embed chart.css
+var chartStyle string
+
+//go:embed page.js
+var pageScript string
+
+// page is what the template is filled with.
+type page struct {
+	Title    string
+	Policy   string
+	Style    template.CSS
+	Script   template.JS
+	State    string
+	Started  string
+	Answer   []sentence
+	Sheets   []sheet
+	Compared []sheet
+	Charts   []picture // of all trials
+	Trials   []trial
+	More     string // about trials that are not drawn
+	Verdicts []said
+	Notes    []said
+	Facts    []analyze.Fact
+	Scenario string
+	Repeat   string
+	Problems []string
+}
+
+// sheet is a table of which not all rows are shown.
+type sheet struct {
+	report.Sheet
+	More string
+}
+
+// said is a sentence and whom it is about.
+type said struct{ Who, Text string }
+
+// picture is a chart in the page.
+type picture struct {
+	ID, Title string
+	Class     string // what a script does with it
+	SVG       template.HTML
+	Legend    []chart.Entry
+	Notes     []string
+	Curves    []points // the points of curves, for the script
+}
+
+// trial is the part of the page about one trial.
+type trial struct {
+	ID, Name, Headline string
+	Verdict            string
+	Reasons            []string
+	Facts              []analyze.Fact
+	Sheets             []sheet
+	Errors             []string
+	Events             []string
+	Limits             []string
+	Looked             []string
+	Losses             []string
+	OverTime           []picture
+	Times              []picture
+	Spikes             []spike
+	SpikesNote         string
+	Notes              []string
+	Series             *series
+}
+
+// The bounds of a page: what has more says so, and is whole in CSV and JSON.
+const (
+	mostRows      = 400
+	mostSentences = 12
+	mostSaid      = 60
+	mostBytes     = 2 << 20
+)
+
+// HTML writes a run, whose events have been read (record.Run.ReadEvents), as one
+// file. dir is the run directory, and comparisons are shown below the table. The
+// page makes no request, and no text in it is anything but text.
+func HTML(w io.Writer, run *record.Run, dir string, comparisons []*analyze.Comparison) error {
+	t, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("the page's template cannot be read: %w", err)
+	}
+	for shown := choose(run); ; {
+		var b bytes.Buffer
+		if err := t.Execute(&b, pageOf(run, dir, comparisons, shown)); err != nil {
+			return fmt.Errorf("the page cannot be written: %w", err)
+		}
+		if b.Len() <= mostBytes || !shown.shrink() {
+			_, err = w.Write(b.Bytes())
+			return err
+		}
+	}
+}
+
+func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, shown shownTrials) *page {
+	p := &page{
+		Title: run.Name, Style: template.CSS(chartStyle + pageStyle), Script: template.JS(pageScript),
+		State: report.Progress(run), Started: run.Started.UTC().Format("2006-01-02 15:04:05 UTC"),
+		Scenario: run.Scenario, Repeat: repeatCommand(run),
+	}
+	hash := sha256.Sum256([]byte(pageScript))
+	p.Policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+	rows := analyze.Rows(run)
+	if more := len(run.Trials) - len(shown.trials); more > 0 {
+		p.More = fmt.Sprintf("%s of %s have charts here; the files of the others are in their folders, and their figures in the table and in the formats csv and json.",
+			readable.Count(uint64(len(shown.trials))), readable.Plural(uint64(len(run.Trials)), "trial"))
+	}
+	drawn, problems := drawnTrials(dir, shown)
+	if len(rows) > 0 {
+		tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
+		for i := range tables {
+			p.Sheets = append(p.Sheets, cut(report.SheetOf(&tables[i])))
+		}
+		p.Facts = analyze.SharedConditions(run, rows)
+		why, notes := analyze.Reasons(run)
+		p.Verdicts, p.Notes = about(why, run), about(notes, run)
+		p.Answer = answer(run, rows, shown)
+	}
+	for _, c := range comparisons {
+		for _, s := range report.ComparisonSheets(c) {
+			p.Compared = append(p.Compared, cut(s))
+		}
+	}
+	for _, c := range sideBySide(drawn) {
+		p.Charts = append(p.Charts, curvesPicture(&c.Chart, "", c.curves))
+	}
+	for i := range drawn {
+		p.Trials = append(p.Trials, trialOf(&drawn[i]))
+	}
+	p.Problems = slices.Concat(run.Problems, problems)
+	return p
+}
+
+// repeatCommand is how the run is made again.
+func repeatCommand(run *record.Run) string {
+	if run.Scenario == "" {
+		return ""
+	}
+	command := "quorumbench run SCENARIO.yaml --seed " + fmt.Sprint(run.Seed)
+	if run.Scale != 0 {
+		command += fmt.Sprintf(" --scale %g", run.Scale)
+	}
+	return command
+}
+
+// cut bounds a table's rows.
+func cut(s report.Sheet) sheet {
+	out := sheet{Sheet: s}
+	if len(s.Rows) > mostRows {
+		out.More = fmt.Sprintf("The first %d of %s; all are in the format csv.", mostRows, readable.Plural(uint64(len(s.Rows)), "row"))
+		out.Rows = s.Rows[:mostRows]
+	}
+	return out
+}
+
+// about are sentences with the trials that they are about.
+func about(all []analyze.Said, run *record.Run) (out []said) {
+	for i, s := range all {
+		if i == mostSaid {
+			return append(out, said{"", fmt.Sprintf("and %d more, which the format text has", len(all)-i)})
+		}
+		who := names(s.Trials)
+		if len(s.Trials) == len(run.Trials) && len(s.Trials) > 1 {
+			who = "all trials"
+		}
+		out = append(out, said{who, s.Text})
+	}
+	return out
+}
+
+// names are the first of several names.
+func names(all []string) string {
+	const most = 6
+	if len(all) > most {
+		return strings.Join(all[:most], ", ") + fmt.Sprintf(" and %d more", len(all)-most)
+	}
+	return strings.Join(all, ", ")
+}
+
+// clock is how times of events are written.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }

@@ -1,0 +1,433 @@
+package web
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// made says what run to make up.
+type made struct {
+	name    string
+	seconds int // of each trial's window
+	trials  int
+	failing bool // every operation fails
+	skip    func(second int) bool
+	killed  bool // nobody finishes it
+	hostile string
+	open    bool
+}
+
+// record writes the run into a folder: each second has 2,000 operations of 1 ms,
+// of which 20 take 50 ms, and in second 4 all take 800 ms.
+func (m made) record(t *testing.T) string {
+	t.Helper()
+	w, err := record.Create(filepath.Join(t.TempDir(), "run"), m.name, noon, record.Run{Name: m.name + m.hostile, Planned: m.trials})
+	must(t, err)
+	for n := range m.trials {
+		c := record.Conditions{Number: n + 1, Name: fmt.Sprintf("put-%d", n+1) + m.hostile, Repeat: 1, Repeats: 1, Store: "etcd" + m.hostile, Version: "3.7.3" + m.hostile,
+			Operation: "put", Members: 3, Label: m.hostile,
+			Load: scenario.Load{Clients: 10, Connections: 10, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
+		if m.open {
+			rate := 2000.0
+			c.Arrival, c.Rate = scenario.Constant, &rate
+		}
+		m.trial(t, w, c)
+	}
+	if !m.killed {
+		must(t, w.Finish(record.Complete, "", noon.Add(time.Hour)))
+	}
+	return w.Dir()
+}
+
+func (m made) trial(t *testing.T, w *record.Writer, c record.Conditions) {
+	t.Helper()
+	began := noon.Add(time.Duration(c.Number) * time.Minute)
+	tw, err := w.Trial(c, began)
+	must(t, err)
+	total := &measure.Totals{Seconds: float64(m.seconds), ErrorTexts: map[kv.Outcome]string{kv.TimedOut: "no answer" + m.hostile}}
+	opened := began.Add(2 * time.Second)
+	for _, phase := range []measure.Phase{measure.Warmup, measure.Measured} {
+		seconds, from := 2, began
+		if phase == measure.Measured {
+			seconds, from = m.seconds, opened
+		}
+		must(t, tw.Begin(phase, from))
+		for i := range seconds {
+			if m.skip == nil || phase == measure.Warmup || !m.skip(i) {
+				must(t, tw.Second(m.second(phase, i, total)))
+			}
+		}
+	}
+	tw.End(measure.Measured, opened.Add(time.Duration(m.seconds)*time.Second))
+	must(t, tw.Event(record.Event{Time: opened.Add(4500 * time.Millisecond), Kind: "slow_fsync", Member: "m2" + m.hostile, Text: "m2 synced slowly" + m.hostile, Line: "slow" + m.hostile, Duration: 700 * time.Millisecond}))
+	must(t, tw.Event(record.Event{Time: opened.Add(time.Second), Kind: "member_lost", Member: "m3", Text: "m3 was lost: " + m.hostile}))
+	must(t, tw.Event(record.Event{Time: opened.Add(time.Second), Kind: "unheard-of" + m.hostile, Member: "m1", Text: "something" + m.hostile}))
+	if m.killed {
+		return
+	}
+	r := record.NewTrial(c, record.Observed{Started: began, Opened: opened, CPUSeconds: 1}, total, nil, nil)
+	r.Verdict = verdict.Verdict{State: verdict.Valid}
+	must(t, tw.Finish(r))
+}
+
+func (m made) second(phase measure.Phase, index int, total *measure.Totals) *measure.Second {
+	cell := &measure.Cell{Series: measure.Series{Kind: kv.Put}, Response: measure.NewHistogram(), Service: measure.NewHistogram()}
+	s := &measure.Second{Phase: phase, Index: index, Length: 1e9, Clients: 10, Connections: 10, InFlight: 7, Tally: measure.Tally{Cells: []*measure.Cell{cell}}}
+	if m.open {
+		s.Lateness = measure.NewHistogram()
+		measure.RecordAll(s.Lateness, 20e3, 2000)
+	}
+	s.Due = 2000
+	if m.failing {
+		s.Outcomes[kv.TimedOut] = 2000
+		h := measure.NewHistogram()
+		measure.RecordAll(h, 10e9, 2000)
+		cell.Failed[measure.ErrorIndex(kv.TimedOut)] = h
+	} else {
+		s.Outcomes[kv.OK], s.Done = 2000, 2000
+		for ns, n := range map[int64]uint64{1e6: 1980, 50e6: 20} {
+			if phase == measure.Measured && index == 4 {
+				ns = 800e6
+			}
+			measure.RecordAll(cell.Response, ns, n)
+			measure.RecordAll(cell.Service, ns, n)
+		}
+	}
+	if phase == measure.Measured {
+		total.Due += s.Due
+		total.Done += s.Done
+		for o := range s.Outcomes {
+			total.Outcomes[o] += s.Outcomes[o]
+		}
+		total.Cells = measure.MergeCells(total.Cells, s.Cells)
+	}
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// opened reads a run directory as a report does.
+func opened(t *testing.T, dir string) *record.Run {
+	t.Helper()
+	run, err := record.Open(dir)
+	must(t, err)
+	run.ReadEvents(dir)
+	return run
+}
+
+func pageText0(t *testing.T, dir string) string {
+	t.Helper()
+	return pageOfRun(t, opened(t, dir), dir)
+}
+
+func pageOfRun(t *testing.T, run *record.Run, dir string) string {
+	t.Helper()
+	var b bytes.Buffer
+	must(t, HTML(&b, run, dir, nil))
+	checkPage(t, b.String())
+	return b.String()
+}
+
+// checkPage holds a page to what every page is: links lead somewhere, it asks
+// nobody for anything, it runs one script, its charts are whole, and it is small.
+func checkPage(t *testing.T, text string) {
+	t.Helper()
+	if len(text) > 2<<20 {
+		t.Errorf("it has %d bytes", len(text))
+	}
+	root, err := html.Parse(strings.NewReader(text))
+	must(t, err)
+	ids, links, scripts := map[string]bool{}, []string{}, 0
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		if n.Type == html.ElementNode {
+			switch n.Data {
+			case "img", "iframe", "object", "embed", "link", "base", "form", "input", "foreignobject", "image", "use":
+				t.Errorf("it has the element %s", n.Data)
+			}
+			kind := ""
+			for _, a := range n.Attr {
+				switch {
+				case a.Key == "id":
+					if ids[a.Val] {
+						t.Errorf("two elements are called %s", a.Val)
+					}
+					ids[a.Val] = true
+				case a.Key == "href":
+					links = append(links, a.Val)
+				case a.Key == "type":
+					kind = a.Val
+				case a.Key == "src", strings.HasPrefix(a.Key, "on"), a.Key == "style":
+					t.Errorf("%s has %s=%q", n.Data, a.Key, a.Val)
+				}
+			}
+			if n.Data == "script" && kind == "" {
+				scripts++
+			}
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			walk(c)
+		}
+	}
+	walk(root)
+	for _, l := range links {
+		if !strings.HasPrefix(l, "#") || !ids[l[1:]] {
+			t.Errorf("the link %q leads nowhere", l)
+		}
+	}
+	if scripts != 1 {
+		t.Errorf("it has %d scripts", scripts)
+	}
+	for rest := text; ; {
+		_, after, ok := strings.Cut(rest, `<svg class="chart"`)
+		if !ok {
+			break
+		}
+		picture, end, ok := strings.Cut(after, "</div>")
+		if !ok {
+			t.Fatal("a chart has no end")
+		}
+		rest = end
+		wellFormed(t, `<svg class="chart"`+picture)
+	}
+}
+
+// wellFormed holds a picture to XML, and to numbers in its paths.
+func wellFormed(t *testing.T, svg string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v in %.300s", err, svg)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			for _, a := range e.Attr {
+				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
+					t.Errorf("%s has %s=%.80q", e.Name.Local, a.Name.Local, a.Value)
+				}
+			}
+		}
+	}
+}
+
+func TestPageHasAllParts(t *testing.T) {
+	text := pageText0(t, made{name: "plain", seconds: 12, trials: 2, open: true}.record(t))
+	for _, want := range []string{
+		`<h2>Answer</h2>`, `To be believed</b> yes`, `Open loop: response time by percentile`, `id="t1-1-throughput"`, `id="t1-1-latency"`,
+		`id="t2-1-lateness"`, `id="t1-1-heat-map"`, `id="t1-1-events"`, `4.0 s: p99 800 ms instead of 1.00 ms`, `m2 synced its log slowly (700 ms) at 4.5 s`,
+		`<title>3.8 s: m2 synced its log slowly (700 ms)</title>`, `class="warmup" x="-2" width="2"`, `<h2>Conditions</h2>`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it lacks %s", want)
+		}
+	}
+}
+
+// What is in a run directory may be anybody's, and is text.
+func TestHostileTextStaysText(t *testing.T) {
+	const evil = `</title></script></style><script>alert(1)</script><img src=x onerror=alert(2)>"'` + "`" + `]]><svg onload=alert(3)> {{.}} javascript:alert(4)`
+	dir := made{name: "evil", seconds: 5, trials: 1, hostile: evil}.record(t)
+	text := pageText0(t, dir)
+	if strings.Contains(text, "<img") || strings.Contains(text, "<script>alert") || strings.Contains(text, "<svg onload") {
+		t.Error("a text has become an element")
+	}
+	charts, _ := Charts(opened(t, dir), dir)
+	for _, c := range charts {
+		wellFormed(t, c.Text)
+		if strings.Contains(c.Text, "<img") || strings.Contains(c.Text, "<script") || strings.ContainsAny(c.Name, `/\<>"' `) {
+			t.Errorf("the chart %q has a text that is an element", c.Name)
+		}
+	}
+}
+
+// Whatever a run came to, its report opens.
+func TestReportsOfUnusualRuns(t *testing.T) {
+	for _, c := range []struct {
+		made
+		want string
+	}{
+		{made{name: "empty"}, "No trial began."},
+		{made{name: "one-second", seconds: 1, trials: 1}, `id="t1-1-throughput"`},
+		{made{name: "error-only", seconds: 6, trials: 1, failing: true}, `operations due failed (timeout)`},
+		{made{name: "gaps", seconds: 20, trials: 1, skip: func(s int) bool { return s%3 == 1 }}, `id="t1-1-latency"`},
+		{made{name: "killed", seconds: 6, trials: 2, killed: true}, "no result: incomplete"},
+		{made{name: "killed-whole", seconds: 6, trials: 2, killed: true}, "<b>Not whole:</b> incomplete"},
+		{made{name: "only-warm-up", trials: 1}, "t1-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := c.record(t)
+			text := pageText0(t, dir)
+			if !strings.Contains(text, c.want) {
+				t.Errorf("it lacks %s:\n%.3000s", c.want, text)
+			}
+			charts, _ := Charts(opened(t, dir), dir)
+			for _, f := range charts {
+				wellFormed(t, f.Text)
+			}
+		})
+	}
+}
+
+func TestTruncatedLogIsSaid(t *testing.T) {
+	dir := made{name: "truncated", seconds: 10, trials: 1}.record(t)
+	run := opened(t, dir)
+	path := filepath.Join(dir, run.Trials[0].Folder, "latency.hlog")
+	b, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, b[:len(b)/2], 0o600))
+	if text := pageText0(t, dir); !strings.Contains(text, "latency.hlog is not whole") || !strings.Contains(text, `id="t1-1-latency"`) {
+		t.Error("the page does not say that the log is not whole, or has no chart of the rest")
+	}
+	must(t, os.WriteFile(path, append(b[:len(b)/2:len(b)/2], "\nTag=rubbish\n"...), 0o600))
+	if text := pageText0(t, dir); !strings.Contains(text, "are not whole: ") {
+		t.Error("the page does not say that the log is damaged")
+	}
+	if _, problems := Charts(opened(t, dir), dir); len(problems) != 1 || !strings.Contains(problems[0], "are not whole: ") {
+		t.Errorf("of the charts as files it says %q", problems)
+	}
+}
+
+// A record that somebody else wrote may lack what ours has.
+func TestErrorsWithoutKinds(t *testing.T) {
+	dir := made{name: "kindless", seconds: 6, trials: 1, failing: true}.record(t)
+	run := opened(t, dir)
+	run.Trials[0].ErrorsByKind = nil
+	if text := pageOfRun(t, run, dir); !strings.Contains(text, "12,000 of 12,000 operations due failed.") {
+		t.Errorf("it says %.3000s", text)
+	}
+}
+
+// What is said of seconds and of limits is true where there are few, or none.
+func TestNothingIsSaidOfWhatIsNotKnown(t *testing.T) {
+	if text := pageText0(t, made{name: "short", seconds: 1, trials: 1, failing: true}.record(t)); strings.Contains(text, "No second was far worse") {
+		t.Error("one second is said to be no worse than the others")
+	}
+	dir := made{name: "steady", seconds: 12, trials: 1, open: true}.record(t)
+	run := opened(t, dir)
+	if text := pageOfRun(t, run, dir); !strings.Contains(text, "Nothing that was looked at") {
+		t.Errorf("a trial without limits is not said to have none")
+	}
+	run.Trials[0].TermChanges = 1
+	if text := pageOfRun(t, run, dir); strings.Contains(text, "Nothing that was looked at") {
+		t.Error("a trial with a leader change is said to have reached nothing")
+	}
+}
+
+// Of a trial's repeats the answer counts those with a result, and lists few.
+func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
+	dir := made{name: "repeats", seconds: 5, trials: 6, failing: true}.record(t)
+	run := opened(t, dir)
+	for i := range run.Trials {
+		one := &run.Trials[i]
+		one.Name, one.Number, one.Repeat, one.Repeats = "put", 1, i+1, 6
+		if i > 0 {
+			one.State = record.Failed
+		}
+	}
+	text := pageOfRun(t, run, dir)
+	if strings.Contains(text, "the median of") || !strings.Contains(text, "was run once") || !strings.Contains(text, "3 repeats more had failures") {
+		t.Errorf("it says %.4000s", text)
+	}
+}
+
+// Pages hold less of charts, and not more than they may, where those are large.
+func TestLargeChartsAreCut(t *testing.T) {
+	dir := made{name: "large", seconds: 60, trials: 16}.record(t)
+	run := opened(t, dir)
+	for i := range run.Trials {
+		one := &run.Trials[i]
+		for s := range 60 {
+			for _, kind := range []string{"slow_fsync", "slow_apply", "snapshot"} {
+				for n := range 3 {
+					member := fmt.Sprintf("m%d-", n) + strings.Repeat("of-a-long-name-", 20)
+					one.Events = append(one.Events, record.Event{Time: one.Opened.Add(time.Duration(s) * time.Second), Kind: kind, Member: member,
+						Text: member + " was slow: and a long text about it", Line: "slow", Duration: 300 * time.Millisecond})
+				}
+			}
+		}
+	}
+	pageOfRun(t, run, dir)
+	if files, _ := Charts(run, dir); !slices.ContainsFunc(files, func(f File) bool { return strings.HasPrefix(f.Name, "trial-16-") }) {
+		t.Error("the last trial has no charts as files")
+	}
+}
+
+// Runs of the schema 1 have pages too.
+func TestPagesOfSchema1(t *testing.T) {
+	const root = "../../cli/testdata/schema1"
+	for _, name := range []string{"run", "range", "put", "anew", "watch-get"} {
+		text := pageText0(t, filepath.Join(root, name))
+		if !strings.Contains(text, `-throughput"`) {
+			t.Errorf("%s has no charts", name)
+		}
+	}
+}
+
+// A page is bounded, whatever the run's size.
+func TestPageOfManyTrials(t *testing.T) {
+	run := opened(t, made{name: "many", seconds: 3, trials: 1}.record(t))
+	one := run.Trials[0]
+	for n := range 10_000 {
+		next := one
+		next.Number, next.Name = n+2, fmt.Sprintf("put-%d", n+2)
+		next.Timeline, next.Events = nil, nil
+		run.Trials = append(run.Trials, next)
+	}
+	var b bytes.Buffer
+	must(t, HTML(&b, run, t.TempDir(), nil))
+	checkPage(t, b.String())
+	if !strings.Contains(b.String(), "1 of 10,001 trials have charts here") || !strings.Contains(b.String(), "The first 400 of 10,001 rows") {
+		t.Error("it does not say what it leaves out")
+	}
+}
+
+// The answer says how sure a throughput is: within a single run of ten seconds
+// and more, and over five repeats.
+func TestAnswerHasIntervals(t *testing.T) {
+	for _, c := range []struct {
+		seconds, repeats int
+		want             string
+	}{
+		{5, 1, ""},
+		{12, 1, "Within this run only, the 95 % interval of the throughput is "},
+		{5, 5, "The 95 % interval of the mean over 5 repeats is "},
+	} {
+		dir := made{name: "sure", seconds: c.seconds, trials: c.repeats}.record(t)
+		run := opened(t, dir)
+		for i := range run.Trials {
+			one := &run.Trials[i]
+			one.Name, one.Number, one.Repeat, one.Repeats = "put", 1, i+1, c.repeats
+		}
+		text := pageOfRun(t, run, dir)
+		if has := strings.Contains(text, "95 % interval"); has != (c.want != "") || !strings.Contains(text, c.want) {
+			t.Errorf("%d s, %d repeats: it has an interval: %v, and should have %q", c.seconds, c.repeats, has, c.want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+)
+
+// series are the values of a trial's charts, for the script that shows those
+// under the pointer.
+type series struct {
+	From   int     `json:"from"`
+	Width  int     `json:"width"`
+	N      int     `json:"n"`
+	Charts []panel `json:"charts"`
+	Heat   *heat   `json:"heat,omitempty"`
+}
+
+// panel are the values of one chart.
+type panel struct {
+	Name  string `json:"name"`
+	Unit  string `json:"unit"`
+	Lines []line `json:"lines"`
+}
+
+// line has the most of each column, and the least where that is another.
+type line struct {
+	High values `json:"h"`
+	Low  values `json:"l,omitempty"`
+}
+
+// heat are the counts of a heat map: of each column its first row that has any,
+// and the counts from there.
+type heat struct {
+	First   int        `json:"first"`
+	Rows    int        `json:"rows"`
+	Columns [][]uint64 `json:"columns"`
+}
+
+// values are written with six digits, as many as are shown of any; what is not known
+// as null.
+type values []float64
+
+// MarshalJSON writes the list.
+func (v values) MarshalJSON() ([]byte, error) {
+	b := []byte{'['}
+	for i, x := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			b = append(b, "null"...)
+			continue
+		}
+		b = appendDigits(b, x)
+	}
+	return append(b, ']'), nil
+}
+
+// appendDigits appends a number with six digits in the shortest form that JSON
+// knows.
+func appendDigits(b []byte, x float64) []byte {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 5, 64), 64)
+	if err != nil {
+		return append(b, "null"...)
+	}
+	plain := strconv.FormatFloat(rounded, 'f', -1, 64)
+	if short := strconv.FormatFloat(rounded, 'e', -1, 64); len(short) < len(plain) {
+		plain = short
+	}
+	return append(b, plain...)
+}
+
+// unitName is a unit as the script knows it.
+func unitName(u measure.Unit) string {
+	switch u {
+	case measure.Nanoseconds:
+		return "ns"
+	case measure.Rate:
+		return "rate"
+	case measure.Bytes:
+		return "bytes"
+	}
+	return "number"
+}
+
+func seriesOf(d *drawn) *series {
+	g := &d.over.Grid
+	if g.N == 0 {
+		return nil
+	}
+	s := &series{From: g.From, Width: g.Width, N: g.N}
+	for i := range d.over.Panels {
+		p := &d.over.Panels[i]
+		one := panel{Name: p.Name, Unit: unitName(p.Unit)}
+		for j := range p.Lines {
+			l := line{High: p.Lines[j].High}
+			for k, high := range p.Lines[j].High {
+				if low := p.Lines[j].Low[k]; low != high && !math.IsNaN(low) {
+					l.Low = p.Lines[j].Low
+					break
+				}
+			}
+			one.Lines = append(one.Lines, l)
+		}
+		s.Charts = append(s.Charts, one)
+	}
+	s.Heat = heatOf(&d.over.Heat)
+	return s
+}
+
+func heatOf(m *analyze.HeatMap) *heat {
+	if m.Rows == 0 {
+		return nil
+	}
+	h := &heat{First: m.First, Rows: m.Rows}
+	for _, cells := range m.Counts {
+		first, last := len(cells), -1
+		for r, n := range cells {
+			if n > 0 {
+				first, last = min(first, r), r
+			}
+		}
+		column := []uint64{}
+		if last >= 0 {
+			column = append(append(column, uint64(first)), cells[first:last+1]...)
+		}
+		h.Columns = append(h.Columns, column)
+	}
+	return h
+}
+
+// points are a curve's percentiles and times.
+type points [][2]float64
+
+// MarshalJSON writes the list: percentiles with as many digits as tell them
+// apart.
+func (p points) MarshalJSON() ([]byte, error) {
+	b := []byte{'['}
+	for i, one := range p {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '[')
+		b = strconv.AppendFloat(b, one[0], 'g', 11, 64)
+		b = append(b, ',')
+		b = appendDigits(b, one[1])
+		b = append(b, ']')
+	}
+	return append(b, ']'), nil
+}
+
+func pointsOf(curves []analyze.PercentileCurve) []points {
+	all := make([]points, len(curves))
+	for i := range curves {
+		all[i] = points{}
+		for _, p := range curves[i].Points {
+			all[i] = append(all[i], [2]float64{p.Percentile, p.NS})
+		}
+	}
+	return all
+}

@@ -1,0 +1,61 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// spike is a stretch of bad seconds in words.
+type spike struct {
+	Text      string
+	Coincided []string
+}
+
+// spikesOf are a trial's worst seconds, and what to say where there are none.
+func spikesOf(t *record.Trial) (out []spike, note string) {
+	if analyze.Measured(t) && !analyze.SpikesSought(t) {
+		return nil, "Too few seconds are recorded to tell which are far worse than the others."
+	}
+	all := analyze.Spikes(t)
+	for i := range all {
+		s := spike{Text: spikeText(&all[i])}
+		for _, c := range all[i].Coincided {
+			text := c.Text
+			switch {
+			case c.Leader && !strings.HasPrefix(text, c.Member):
+				text = c.Member + " (leader) " + text
+			case c.Member != "" && !strings.HasPrefix(text, c.Member):
+				text = c.Member + " " + text
+			}
+			s.Coincided = append(s.Coincided, text)
+		}
+		if all[i].More > 0 {
+			s.Coincided = append(s.Coincided, "and "+readable.Plural(uint64(all[i].More), "kind")+" of events more")
+		}
+		if len(s.Coincided) == 0 {
+			s.Coincided = []string{"nothing recorded coincides"}
+		}
+		out = append(out, s)
+	}
+	if len(out) == 0 && analyze.Measured(t) {
+		note = "No second was far worse than the others: none had twice the median second's p99 (or slowest operation, where seconds have too few for a p99), an error that reached it, or less than a quarter of its throughput."
+	}
+	return out, note
+}
+
+func spikeText(s *analyze.Spike) string {
+	worst := readable.Figure(s.Worst)
+	text := fmt.Sprintf("%.1f s: %s %s instead of %s, for %s", s.From, s.Percentile, worst, readable.Figure(s.Usual), readable.Seconds(float64(s.Seconds)))
+	if s.Errors > 0 {
+		text += ", " + readable.Plural(s.Errors, "error")
+	}
+	if s.UsualRate > 0 && !math.IsInf(s.Least, 1) {
+		text += fmt.Sprintf("; throughput %s at the least, usually %s", readable.PerSecond(s.Least), readable.PerSecond(s.UsualRate))
+	}
+	return text
+}

@@ -1,0 +1,265 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+)
+
+// shownTrials are the trials that have charts, and how many columns those have.
+type shownTrials struct {
+	trials  []*record.Trial
+	columns int
+}
+
+// What a page holds of charts at first: a column of a line takes some 24 bytes,
+// as path and as values. HTML takes away from it where the page becomes too large.
+const (
+	mostCells  = 50_000
+	mostTrials = 24
+)
+
+// columnSteps are how many columns charts may have.
+var columnSteps = [...]int{720, 480, 360, 240, 180, 120}
+
+// choose takes all trials of which something is recorded, or as many as the page
+// holds, with as many columns as it does.
+func choose(run *record.Run) shownTrials {
+	var all []*record.Trial
+	for _, t := range analyze.InOrder(run) {
+		if len(t.Timeline) > 0 || len(run.Trials) <= mostTrials {
+			all = append(all, t)
+		}
+	}
+	s := shownTrials{trials: all[:min(len(all), mostTrials)]}
+	for ; ; s.trials = s.trials[:len(s.trials)-1] {
+		for _, s.columns = range columnSteps {
+			cells := 0
+			for _, t := range s.trials {
+				lines := 20 + 10*t.Members // those of the panels, and the heat map
+				cells += lines * min(len(t.Timeline), s.columns)
+			}
+			if cells <= mostCells || len(s.trials) == 1 && s.columns == columnSteps[len(columnSteps)-1] {
+				return s
+			}
+		}
+	}
+}
+
+// shrink takes columns away, or trials where there are no fewer columns, and
+// reports whether there was something to take.
+func (s *shownTrials) shrink() bool {
+	if i := slices.Index(columnSteps[:], s.columns); i+1 < len(columnSteps) {
+		s.columns = columnSteps[i+1]
+		return true
+	}
+	n := len(s.trials)
+	s.trials = s.trials[:n-(n+3)/4]
+	return n > 0
+}
+
+// shows reports whether a trial has charts.
+func (s *shownTrials) shows(t *record.Trial) bool { return slices.Contains(s.trials, t) }
+
+// id is a trial's name in links.
+func id(t *record.Trial) string { return fmt.Sprintf("t%d-%d", t.Number, t.Repeat) }
+
+// drawn is a trial with what is drawn of it.
+type drawn struct {
+	trial *record.Trial
+	over  *analyze.OverTime
+	// colours are the members' and of what else machines.csv has.
+	colours chart.Colours
+	charts  []chart.Chart // over time
+	events  bool          // the first of them are the events
+	heat    *chart.Chart
+	kinds   *chart.Chart // by percentile, where there are several kinds
+}
+
+// drawnTrials reads and draws trials, and says what cannot be read.
+func drawnTrials(dir string, shown shownTrials) (all []drawn, problems []string) {
+	for _, t := range shown.trials {
+		over, err := analyze.ReadOverTime(dir, t, shown.columns)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("The charts of %s are not whole: %v.", analyze.Label(t), err))
+		}
+		all = append(all, draw(t, over))
+	}
+	return all, problems
+}
+
+func draw(t *record.Trial, over *analyze.OverTime) drawn {
+	d := drawn{trial: t, over: over, colours: chart.Colours{}}
+	for i := range over.Panels {
+		if p := &over.Panels[i]; p.Name == "processors" || p.Name == "log-sync" {
+			for j := range p.Lines {
+				if _, seen := d.colours[p.Lines[j].Name]; !seen {
+					d.colours[p.Lines[j].Name] = len(d.colours)
+				}
+			}
+		}
+	}
+	if c, ok := chart.Events(over, d.colours, analyze.KindName, markText); ok {
+		d.charts, d.events = append(d.charts, c), true
+	}
+	for i := range over.Panels {
+		d.charts = append(d.charts, chart.OverTime(over, &over.Panels[i], d.colours))
+	}
+	if c, ok := chart.Heat(over); ok {
+		d.heat = &c
+	}
+	if len(over.Curves) > 1 {
+		if c, ok := chart.Percentiles("percentiles-by-operation", "By percentile and operation", over.Curves); ok {
+			d.kinds = &c
+		}
+	}
+	return d
+}
+
+// markText is an event with its time.
+func markText(m *analyze.Mark) string {
+	return fmt.Sprintf("%s: %s", chart.Seconds(m.From, 1), report.EventText(&m.Events))
+}
+
+// byPercentile is a chart and the curves in it.
+type byPercentile struct {
+	chart.Chart
+	curves []analyze.PercentileCurve
+}
+
+// sideBySide are the charts of all drawn trials in one, closed and open loops
+// apart.
+func sideBySide(all []drawn) (out []byPercentile) {
+	for _, open := range []bool{false, true} {
+		var curves []analyze.PercentileCurve
+		name, title := "percentiles-closed", "Closed loop: service time by percentile"
+		if open {
+			name, title = "percentiles-open", "Open loop: response time by percentile"
+		}
+		for i := range all {
+			if o := all[i].over; all[i].trial.Open() == open && len(o.Curves) > 0 {
+				curves = append(curves, o.Curves[0])
+			}
+		}
+		const most = 8
+		var notes []string
+		if len(curves) > most {
+			notes = append(notes, fmt.Sprintf("The first %d of %d trials.", most, len(curves)))
+			curves = curves[:most]
+		}
+		if c, ok := chart.Percentiles(name, title, curves); ok {
+			c.Notes = append(notes, percentilesNote)
+			out = append(out, byPercentile{c, curves})
+		}
+	}
+	return out
+}
+
+const percentilesNote = "Each step to the right has a tenth of the operations beyond it. A line ends with the sample, or where operations failed; where fewer than ten operations lie beyond, it is dashed."
+
+func pictureOf(c *chart.Chart, prefix, class string) picture {
+	return picture{ID: prefix + c.Name, Title: c.Title, Class: class, SVG: template.HTML(c.SVG), Legend: c.Legend, Notes: c.Notes}
+}
+
+// curvesPicture is a chart by percentile.
+func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCurve) picture {
+	p := pictureOf(c, prefix, "curves")
+	p.Curves = pointsOf(curves)
+	return p
+}
+
+// trialOf is the part of the page about a trial.
+func trialOf(d *drawn) trial {
+	t := d.trial
+	out := trial{ID: id(t), Name: analyze.Label(t), Headline: fmt.Sprintf("%s on %s, target %s of %s", analyze.Headline(t), analyze.Store(t), t.Target, readable.Plural(uint64(max(t.Members, 0)), "member"))}
+	if t.Failure != "" {
+		out.Notes = append(out.Notes, t.Failure)
+	}
+	out.Facts = analyze.Conditions(t)
+	if analyze.Measured(t) {
+		out.measured(t)
+	} else {
+		out.Verdict = "no result: " + string(t.State)
+	}
+	prefix := out.ID + "-"
+	for i := range d.charts {
+		p := pictureOf(&d.charts[i], prefix, "over-time")
+		if i == 0 && d.events {
+			p.Class = "events"
+		}
+		out.OverTime = append(out.OverTime, p)
+	}
+	if len(out.OverTime) > 0 {
+		out.OverTime[len(out.OverTime)-1].Notes = append(out.OverTime[len(out.OverTime)-1].Notes, gridNote(&d.over.Grid)...)
+	} else {
+		out.Notes = append(out.Notes, "No second of it is recorded, so that there are no charts.")
+	}
+	if d.heat != nil {
+		p := pictureOf(d.heat, prefix, "heat")
+		p.Notes = append(p.Notes, heatNote(d.over))
+		out.Times = append(out.Times, p)
+	}
+	if d.kinds != nil {
+		p := curvesPicture(d.kinds, prefix, d.over.Curves)
+		p.Notes = append(p.Notes, percentilesNote)
+		out.Times = append(out.Times, p)
+	}
+	out.Spikes, out.SpikesNote = spikesOf(t)
+	out.Series = seriesOf(d)
+	return out
+}
+
+// measured adds what a trial with figures has.
+func (out *trial) measured(t *record.Trial) {
+	out.Facts = append(out.Facts, report.Results(t)...)
+	out.Facts = append(out.Facts, report.Watched(t)...)
+	for _, table := range []analyze.Table{analyze.TimesTable(t), analyze.WatchTimesTable(t), analyze.RolesTable(t), analyze.MembersTable(t)} {
+		if len(table.Rows) > 0 {
+			s := cut(report.SheetOf(&table))
+			s.Heading = ""
+			out.Sheets = append(out.Sheets, s)
+		}
+	}
+	out.Verdict = string(t.Verdict.State)
+	for _, r := range t.Verdict.Reasons {
+		out.Reasons = append(out.Reasons, r.String())
+	}
+	out.Notes = append(out.Notes, analyze.Notes(t)...)
+	out.Errors = report.ErrorLines(t)
+	out.Losses = report.Losses(t)
+	events := analyze.EventsOf(t)
+	out.Events = report.EventLines(&events)
+	for _, c := range analyze.Bounds(t) {
+		out.Limits = append(out.Limits, c.What+": "+c.Text)
+	}
+	if len(out.Limits) == 0 {
+		if limits := analyze.WhatLimited(t); len(limits.Causes) == 0 {
+			out.Looked = limits.Looked
+		}
+	}
+}
+
+// gridNote says what a column of a trial's charts is.
+func gridNote(g *analyze.Grid) []string {
+	text := "Time runs from the window's opening at " + clock(g.Opened) + " UTC"
+	if g.From < 0 {
+		text += "; the warm-up before it is shaded"
+	}
+	text += ". "
+	if g.Width > 1 {
+		text += fmt.Sprintf("Each column is %d s: its least and its most second are drawn, so that no extreme is lost. ", g.Width)
+	}
+	return []string{text + "A gap in a line is a second without a value, such as a percentile that lands on a failed operation or that so few operations do not support."}
+}
+
+// heatNote says what a cell of the heat map is.
+func heatNote(o *analyze.OverTime) string {
+	return fmt.Sprintf("A cell is %s of the trial and a span of times that is 21 %% wide: the darker (in a dark page, the brighter), the more operations that were due then took so long, up to %s. Only successes are timed.",
+		readable.Plural(uint64(max(o.Grid.Width, 1)), "second"), readable.Count(o.Heat.Most))
+}

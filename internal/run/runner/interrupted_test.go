@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/trial"
+)
+
+// A run that was interrupted ends with that, and with the keys that may be left.
+func TestInterruptedRunNamesWhatIsLeft(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	left := &trial.KeysLeftError{Why: errors.New("keys are left")}
+	for _, test := range []struct {
+		was  error
+		want string
+	}{
+		{errors.New("the preload stopped"), "context canceled"},
+		{errors.Join(errors.New("the preload stopped"), left), "context canceled\nkeys are left"},
+	} {
+		if err := interrupted(ctx, test.was); !errors.Is(err, context.Canceled) || err.Error() != test.want {
+			t.Errorf("%v became %v", test.was, err)
+		}
+	}
+}

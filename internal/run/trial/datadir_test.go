@@ -1,0 +1,31 @@
+package trial
+
+import (
+	"context"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// interrupting is a host on which Ctrl-C comes while fdatasync is timed.
+type interrupting struct {
+	host.Host
+	interrupt func()
+}
+
+func (h interrupting) Fsync(ctx context.Context, _ []string, _ int) ([]probe.FsyncResult, error) {
+	h.interrupt()
+	return nil, ctx.Err()
+}
+
+// An interruption is no failure of the data folder, and leaves no note.
+func TestInterruptedDataDirLeavesNoNote(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	of := &Trial{Host: interrupting{interrupt: cancel}}
+	of.Spec.Cluster.Attach = &scenario.Attach{DataDir: t.TempDir()}
+	if d, notes := of.dataDir(ctx); d != nil || notes != nil {
+		t.Errorf("%+v, %q", d, notes)
+	}
+}

@@ -1,0 +1,360 @@
+package scenario
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+)
+
+// Cluster is what is under test. Trials whose Key is equal can share one.
+type Cluster struct {
+	Store   string
+	Members int    // of a cluster that we start
+	Exec    string // another server binary
+	Version string // of an installed server; empty for the store's default
+	// Label is what reports call this version or build of the store, when that
+	// does not show in its version; may be empty.
+	Label string
+	// Env are variables that the members get besides the usual ones, by name.
+	Env map[string]string
+	// Settings are the store's own, as its DecodeSettings returned them.
+	Settings any
+	// Key identifies the launch settings: equal keys can share a cluster.
+	Key string
+	// Attach is not nil for a cluster that runs already.
+	Attach *Attach
+}
+
+// Attach is how to reach a cluster that runs already.
+type Attach struct {
+	Endpoints   []string // HOST:PORT
+	TLS         bool     // with the system's authorities if no more is said; see UsesTLS
+	CACert      string   // files in PEM
+	Cert        string
+	CertKey     string
+	SkipVerify  bool
+	User        string // NAME:PASSWORD
+	DialTimeout time.Duration
+	// DataDir is a member's data folder on this machine, in which fdatasync is
+	// timed after the load; empty where there is none that is known.
+	DataDir string
+}
+
+// Named is the store with what distinguishes this version or build of it,
+// as far as it was asked for: its label, its version or its binary.
+func (c *Cluster) Named() string {
+	switch {
+	case c.Label != "":
+		return c.Store + " (" + c.Label + ")"
+	case c.Version != "":
+		return c.Store + " " + c.Version
+	case c.Exec != "":
+		return c.Store + " (" + filepath.Base(c.Exec) + ")"
+	}
+	return c.Store
+}
+
+// Environment is the variables that members get besides the usual ones, as
+// NAME=VALUE and in the order of their names.
+func (c *Cluster) Environment() []string { return Variables(c.Env) }
+
+// Variables are those of a map as NAME=VALUE, in the order of their names.
+func Variables(env map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, fmt.Sprintf("%s=%s", name, env[name]))
+	}
+	return out
+}
+
+// clusterKey is a text that is equal for clusters that can be shared. A
+// password is no part of it, because it is written into records.
+func clusterKey(c Cluster) (string, error) {
+	var parts any
+	if a := c.Attach; a != nil {
+		user, _, _ := strings.Cut(a.User, ":")
+		parts = struct {
+			Store              string   `json:"store"`
+			Endpoints          []string `json:"endpoints"`
+			TLS                bool     `json:"tls,omitempty"`
+			CACert, Cert, User string   `json:",omitempty"`
+			SkipVerify         bool     `json:",omitempty"`
+		}{c.Store, a.Endpoints, a.TLS, a.CACert, a.Cert, user, a.SkipVerify}
+	} else {
+		parts = struct {
+			Store    string            `json:"store"`
+			Members  int               `json:"members"`
+			Version  string            `json:"version,omitempty"`
+			Exec     string            `json:"exec,omitempty"`
+			Settings any               `json:"settings"`
+			Env      map[string]string `json:"env,omitempty"`
+		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env}
+	}
+	text, err := json.Marshal(parts) // sorts the keys of maps
+	if err != nil {
+		return "", fmt.Errorf("the store's settings cannot be compared with others: %w", err)
+	}
+	return string(text), nil
+}
+
+// UsesTLS reports whether to speak TLS: TLS says so, or a certificate or
+// SkipVerify is given.
+func (a *Attach) UsesTLS() bool {
+	return a.TLS || a.SkipVerify || a.CACert != "" || a.Cert != "" || a.CertKey != ""
+}
+
+// check returns the first thing that is wrong with how a running cluster is to be
+// reached. It opens no file and no connection.
+func (a *Attach) check(w words) *Problem {
+	if len(a.Endpoints) == 0 {
+		return problem("endpoints", "no endpoint is given; write HOST:PORT")
+	}
+	seen := make(map[string]bool)
+	for _, e := range a.Endpoints {
+		if err := checkEndpoint(e); err != nil {
+			return err
+		}
+		if seen[e] {
+			return problem("endpoints", "the endpoint %s is given twice", e)
+		}
+		seen[e] = true
+	}
+	switch {
+	case (a.Cert == "") != (a.CertKey == ""):
+		return problem("tls", "a client certificate needs both cert and key")
+	case a.SkipVerify && a.CACert != "":
+		return problem("tls", "cacert says whom to trust and insecure-skip-tls-verify says everybody; give one of them")
+	case a.User != "" && (!strings.Contains(a.User, ":") || a.User[0] == ':'):
+		return &Problem{"user", w.fill("<user> must be NAME:PASSWORD")} // its text may be a password: never shown
+	case a.DialTimeout < 0 || a.DialTimeout > time.Hour:
+		return &Problem{"dial-timeout", w.sprintf("<dial-timeout> is %v and must be from 0 to 1h; 0 is the default", a.DialTimeout)}
+	}
+	return nil
+}
+
+func checkEndpoint(e string) *Problem {
+	if scheme, rest, ok := strings.Cut(e, "://"); ok {
+		if scheme == "https" {
+			return problem("endpoints", "the endpoint %q has a scheme; write %s and switch TLS on with tls", e, rest)
+		}
+		return problem("endpoints", "the endpoint %q has a scheme; write %s", e, rest)
+	}
+	host, port, err := net.SplitHostPort(e)
+	if err != nil || host == "" || strings.ContainsAny(host, " /@") {
+		return problem("endpoints", "%q is not an endpoint; write HOST:PORT", e)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return problem("endpoints", "the endpoint %q has no port from 1 to 65535", e)
+	}
+	return nil
+}
+
+// variantKeys are the keys that a store written as a mapping can have besides
+// name: what makes it another version, build or setting of the same store.
+func variantKeys() []string {
+	return []string{"version", "exec", "label", "settings", "env", "members"}
+}
+
+// setStore reads the store's name, or a mapping of its name and what else is
+// to be known of the cluster, which spread gives their own keys.
+func setStore(d *draft, key string, n *node) (err error) {
+	if n.kind != mapping {
+		d.cluster.Store, err = n.filled(key)
+		return err
+	}
+	named := false
+	readers := map[string]func(*node) error{
+		"name": func(n *node) (err error) {
+			d.cluster.Store, err = n.filled(key)
+			named = true
+			return err
+		},
+	}
+	for _, k := range variantKeys() {
+		readers[k] = func(n *node) error { return d.parameters[k].readFrom(d, n) }
+	}
+	switch err := n.fields(key, readers); {
+	case err != nil:
+		return err
+	case !named:
+		return n.at.errorf("store as a mapping needs name, as in {name: etcd, label: old}")
+	}
+	return nil
+}
+
+func setLabel(d *draft, key string, n *node) (err error) {
+	d.cluster.Label, err = n.filled(key)
+	switch l := d.cluster.Label; {
+	case err != nil:
+		return err
+	case len(l) > maxLabel:
+		return n.at.errorf("label has %d bytes and can have %d at most", len(l), maxLabel)
+	case !printable.Is(l):
+		return n.at.errorf("label is %q and holds a character that cannot be shown; leave it out", l)
+	}
+	return nil
+}
+
+// The most that env may ask for.
+const (
+	maxEnv      = 64      // variables
+	maxEnvValue = 4 << 10 // bytes of one
+)
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// ourEnv begins the names of variables that are between us and our members.
+const ourEnv = "QUORUMBENCH_"
+
+// setEnv reads the variables of the members' environment.
+func setEnv(d *draft, _ string, n *node) error {
+	if n.kind != mapping || len(n.pairs) == 0 {
+		return n.at.errorf("env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not %s", n.otherThan(mapping))
+	}
+	if len(n.pairs) > maxEnv {
+		return n.at.errorf("env has %d variables and can have %d at most", len(n.pairs), maxEnv)
+	}
+	env := make(map[string]string, len(n.pairs))
+	for _, p := range n.pairs {
+		value, err := p.value.word("env." + p.key)
+		switch {
+		case err != nil:
+			return err
+		case !envName.MatchString(p.key):
+			return p.at.errorf("%q is no name of a variable; it has letters, digits and _", p.key)
+		case strings.HasPrefix(p.key, ourEnv):
+			return p.at.errorf("%s is a variable of quorumbench's own, and not for env", p.key)
+		case len(value) > maxEnvValue:
+			return p.at.errorf("env.%s has %d bytes and can have %d at most", p.key, len(value), maxEnvValue)
+		case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
+			return p.at.errorf("env.%s has a character that cannot be printed", p.key)
+		}
+		env[p.key] = value
+	}
+	d.cluster.Env = env
+	return nil
+}
+
+func setTLS(d *draft, key string, n *node) error {
+	d.attach.TLS = true
+	file := func(key string, to *string) func(*node) error {
+		return func(n *node) (err error) { *to, err = n.filled(key); return err }
+	}
+	return n.fields(key, map[string]func(*node) error{
+		"cacert": file("cacert", &d.attach.CACert),
+		"cert":   file("cert", &d.attach.Cert),
+		"key":    file("key", &d.attach.CertKey),
+		"insecure-skip-tls-verify": func(n *node) (err error) {
+			d.attach.SkipVerify, err = n.boolean("insecure-skip-tls-verify")
+			return err
+		},
+	})
+}
+
+func setSettings(d *draft, _ string, n *node) error {
+	if n.kind != mapping {
+		return n.at.errorf("settings must be a mapping of the store's own settings, not %s", n.what())
+	}
+	d.settings = n
+	return nil
+}
+
+// decodeStrict fills a store's settings from the file. Every error is an
+// *Error at the place that caused it.
+func decodeStrict(n *node, store string, into any) (err error) {
+	if n.below != nil {
+		if err := decodeStrict(n.below, store, into); err != nil {
+			return err
+		}
+	}
+	defer func() { // the library's reflection on a type that is not ours
+		if r := recover(); r != nil {
+			err = n.at.errorf("these settings of %s cannot be read", store)
+		}
+	}()
+	err = yaml.NodeToValue(n.raw, into, yaml.Strict())
+	if err == nil {
+		return nil
+	}
+	var known yaml.Error
+	if !errors.As(err, &known) || known.GetToken() == nil {
+		return n.at.errorf("these settings of %s cannot be read: %s", store, strings.TrimPrefix(err.Error(), "time: "))
+	}
+	where, value := at(known.GetToken()), known.GetToken().Value
+	if n.at.set != "" {
+		where = n.at
+	}
+	var (
+		field    *yaml.UnknownFieldError
+		mistyped *yaml.TypeError
+		overflow *yaml.OverflowError
+	)
+	switch {
+	case errors.As(err, &field):
+		name := strings.Trim(strings.TrimPrefix(field.Message, "unknown field "), `"`)
+		return where.errorf("%s has no setting %q%s", store, name, suggest(name, settingNames(into)))
+	case errors.As(err, &mistyped):
+		return where.errorf("this setting of %s must be %s, not %q", store, typeWord(mistyped.DstType), value)
+	case errors.As(err, &overflow):
+		return where.errorf("this setting of %s is out of range: %s", store, overflow.SrcNum)
+	}
+	return where.errorf("these settings of %s cannot be read: %s", store, known.GetMessage())
+}
+
+// settingNames lists the keys of the struct that into points to.
+func settingNames(into any) []string {
+	t := reflect.TypeOf(into)
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if name == "" {
+			name = strings.ToLower(f.Name)
+		}
+		if f.IsExported() && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func typeWord(t reflect.Type) string {
+	if t == nil {
+		return "of another kind"
+	}
+	switch k := t.Kind(); {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration such as 5s"
+	case k == reflect.Bool:
+		return "true or false"
+	case k >= reflect.Int && k <= reflect.Uint64:
+		return "a whole number"
+	case k == reflect.Float32, k == reflect.Float64:
+		return "a number"
+	case k == reflect.String:
+		return "text"
+	case k == reflect.Slice, k == reflect.Array:
+		return "a list"
+	}
+	return "a mapping"
+}

@@ -1,0 +1,351 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Load is what is sent.
+type Load struct {
+	Mix          []Operation
+	Target       kv.Target
+	Connections  int
+	Clients      int // in total
+	KeySize      int // bytes after Prefix
+	ValueSize    int // bytes
+	KeySpace     uint64
+	Prefix       string
+	Distribution Distribution
+	RangeKey     []byte // of a Range: a given key or interval instead of the key space
+	RangeEnd     []byte
+	RangeLimit   int64
+	Scan         Scan
+	TxnKeys      int // keys that one transaction writes
+	// NewConnection gives each operation a connection of its own, and counts
+	// connecting into its time.
+	NewConnection bool
+
+	Arrival     Arrival
+	Rate        Rate          // open loop
+	Total       uint64        // operations in the window; 0 when Duration bounds it
+	Duration    time.Duration // of the window; 0 when Total bounds it
+	Warmup      time.Duration
+	Timeout     time.Duration // of one operation, from when it is sent
+	MaxInFlight int           // open loop
+	Preload     bool          // make every key of the key space exist first
+	Seed        uint64
+	Threads     int // event loops; 0 chooses
+
+	// Watch is what is watched beside the load; nil for nothing.
+	Watch *Watch
+	// STM is what kv.STM operations are; nil without any.
+	STM     *STM
+	Compact Compaction
+	// CompactFirst discards the store's history between the preload and the load.
+	CompactFirst bool
+	// CompareHashes asks all endpoints after the load for the hash of their data.
+	CompareHashes bool
+	Cleanup       Cleanup
+	// RequireMemory refuses a cluster whose first member does not report its
+	// memory: what the load costs the members is what it is run for.
+	RequireMemory bool
+
+	// VolatileMeant accepts a store that does not sync as what is meant.
+	VolatileMeant bool
+}
+
+// Operation is one part of a mix.
+type Operation struct {
+	Kind        kv.Kind
+	Consistency kv.Consistency // None for writes
+	Weight      float64        // above 0; shares are relative to the mix's sum
+}
+
+// Arrival is how operations become due.
+type Arrival uint8
+
+// The arrivals.
+const (
+	Closed   Arrival = iota // each client sends when it is free
+	Constant                // open loop, evenly spaced
+	Poisson                 // open loop, exponential gaps
+)
+
+const numArrivals = Poisson + 1
+
+// String returns the arrival's name in files and flags.
+func (a Arrival) String() string {
+	if a >= numArrivals {
+		return "unknown"
+	}
+	return [numArrivals]string{"closed", "constant", "poisson"}[a]
+}
+
+// Rate is operations a second, or a share of an earlier trial's throughput.
+type Rate struct {
+	PerSecond float64
+	Percent   float64 // of trial Of, when Of is not empty
+	Of        string
+}
+
+// Watch says what is watched beside a load. The watchers are created before the
+// first phase, and again from where they were when a connection is lost. After
+// the last write the load waits for the events of all that were acknowledged, at
+// most for its timeout.
+type Watch struct {
+	// Watchers is how many there are in total; watcher w is on stream w modulo
+	// Streams.
+	Watchers int
+	// Streams is how many watch streams there are in total; stream s is on
+	// connection s modulo their number.
+	Streams int
+	// Connections is how many connections are for watchers alone; 0 puts them
+	// on the load's own.
+	Connections int
+	// WatchedKeys: watcher w watches key w modulo so many, the first of the
+	// load's key space; 0 is all of it.
+	WatchedKeys uint64
+	// Span is how many keys a watcher watches, from its key on, as far as the
+	// key space goes; 0 means 1.
+	Span   uint64
+	PrevKV bool // events are to carry what was there before
+
+	// Key, if not empty, is the one key that all watch, instead of the load's
+	// keys. Its events are not timed.
+	Key []byte
+	// Start is the first revision wanted; 0 for what is written from now on.
+	// With Expect the run finds it out.
+	Start int64
+	// Expect is how many events each watcher is to get of each key besides those
+	// of the load's own writes: of writes before it. When all have them, the
+	// load ends.
+	Expect uint32
+	// AtWindow creates the watchers when the measured window opens.
+	AtWindow bool
+}
+
+// STM says what the kv.STM transactions of a load are, as etcd's benchmark has
+// them: each reads so many different keys and writes a share of those.
+type STM struct {
+	Isolation    kv.Isolation
+	KeysPerTxn   int
+	WritePercent int // of the keys read; what is no whole key is left out
+	// Locker is what keeps transactions apart. With any but kv.LockNone each client
+	// needs a lease of its own, as for kv.KeepAlive.
+	Locker kv.Locker
+}
+
+// DefaultSTM is that of etcd's benchmark.
+func DefaultSTM() STM {
+	return STM{Isolation: kv.RepeatableReads, KeysPerTxn: 1, WritePercent: 50}
+}
+
+// Compaction is done beside a load, again and again.
+type Compaction struct {
+	Every  time.Duration // 0: not at all
+	Behind int64         // how many revisions before the present one are kept
+}
+
+// Scan says how a range is read.
+type Scan struct {
+	CountOnly bool  // how many keys there are, and not the keys
+	KeysOnly  bool  // keys without their values
+	Streamed  bool  // as a stream of answers, where the store has one
+	PageSize  int64 // so many keys at a time, until all are read; 0: at once
+}
+
+// Cleanup is what is removed when a load has ended, so that a cluster that is in
+// use can be measured.
+type Cleanup struct {
+	// Keys removes every key with the load's prefix, whatever became of the load.
+	// There may be none before.
+	Keys bool
+	// Compact discards the history then, and Defragment gives the free space of
+	// every member back to its file system.
+	Compact, Defragment bool
+}
+
+// The defaults.
+const (
+	// DefaultKeySpace is how many keys a load bounded by a duration uses when it
+	// does not say; a load bounded by a total uses as many as it has operations.
+	DefaultKeySpace = 100_000
+	DefaultMembers  = 3                // of a cluster that we start
+	defaultDuration = 10 * time.Second // of a load that says neither duration nor total
+	defaultTxnKeys  = 2                // that a transaction writes
+	// defaultBehind is how many revisions a compaction keeps, as in etcd's
+	// benchmark.
+	defaultBehind = 1000
+)
+
+// DefaultLoad is a load of one client on one connection, without an operation:
+// what a command starts from. KeySpace is left for Complete.
+func DefaultLoad() Load {
+	return Load{
+		Connections:  1,
+		Clients:      1,
+		KeySize:      8,
+		ValueSize:    256,
+		Distribution: Distribution{Name: Uniform},
+		Duration:     defaultDuration,
+		Timeout:      10 * time.Second,
+		MaxInFlight:  100_000,
+		TxnKeys:      defaultTxnKeys,
+	}
+}
+
+// fileLoad is what a trial of a scenario file starts from: a load that can
+// fill a cluster, on keys that exist, after a warm-up.
+func fileLoad() Load {
+	l := DefaultLoad()
+	l.Connections = 100
+	l.Clients = 1000
+	l.Warmup = 2 * time.Second
+	l.Preload = true
+	return l
+}
+
+// Complete fills in what is left open and depends on the rest: the key space, the
+// consistency of reads, and what kv.STM operations are.
+func (l *Load) Complete() {
+	if l.KeySpace == 0 {
+		l.KeySpace = DefaultKeySpace
+		if l.Total > 0 {
+			l.KeySpace = l.Total
+		}
+	}
+	for i := range l.Mix {
+		if o := &l.Mix[i]; o.Kind.Reads() && o.Consistency == kv.None {
+			o.Consistency = kv.Linearizable
+		}
+	}
+	if l.STM == nil && l.has(isSTM) {
+		stm := DefaultSTM()
+		l.STM = &stm
+	}
+}
+
+// has reports whether the mix has an operation of which is is true.
+func (l *Load) has(is func(kv.Kind) bool) bool {
+	return slices.ContainsFunc(l.Mix, func(o Operation) bool { return is(o.Kind) })
+}
+
+func isRange(k kv.Kind) bool { return k == kv.Range || k == kv.TxnGet }
+
+func isPlainRange(k kv.Kind) bool { return k == kv.Range }
+
+func isTxn(k kv.Kind) bool { return k == kv.Txn }
+
+func isSTM(k kv.Kind) bool { return k == kv.STM }
+
+// usesKeySpace reports whether any operation chooses its key from the key
+// space: all do but those that keep leases alive, and ranges over an interval
+// that was given.
+func (l *Load) usesKeySpace() bool {
+	return l.has(func(k kv.Kind) bool { return k != kv.KeepAlive && (l.RangeKey == nil || !isRange(k)) })
+}
+
+// Meant is the load without what has no meaning for it, and with what it leaves
+// to defaults: what a record holds.
+func (l *Load) Meant() Load {
+	out := *l
+	if out.Arrival == Closed {
+		out.MaxInFlight = 0
+	}
+	if !out.has(isTxn) {
+		out.TxnKeys = 0
+	}
+	if w := out.Watch; w != nil {
+		watch := *w
+		watch.Span = max(watch.Span, 1)
+		out.Watch = &watch
+	}
+	d := Distribution{Name: out.Distribution.Name}
+	for _, shape := range d.shapes() {
+		*shape.field(&d) = *shape.field(&out.Distribution)
+	}
+	out.Distribution = d
+	return out
+}
+
+// Encode writes the load as JSON, with the keys and values that a scenario file
+// has, without those that have no meaning for it. Its seed is not part of it. It
+// is no json.Marshaler, so that who embeds a load does not become one.
+func (l *Load) Encode() ([]byte, error) {
+	var top, entries []string // those of the mapping that is being written
+	within := ""
+	end := func() {
+		if within != "" {
+			top = append(top, fmt.Sprintf("%q:{%s}", within, strings.Join(entries, ",")))
+		}
+		entries = nil
+	}
+	for _, p := range Parameters() {
+		if p.value == nil || !p.applies(l) {
+			continue
+		}
+		v := p.value.encode(l)
+		if v == nil {
+			continue
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("the load's %s cannot be written: %w", p.Key, err)
+		}
+		of, key := p.group()
+		if of != within {
+			end()
+			within = of
+		}
+		if field := fmt.Sprintf("%q:%s", key, text); of == "" {
+			top = append(top, field)
+		} else {
+			entries = append(entries, field)
+		}
+	}
+	end()
+	return []byte("{" + strings.Join(top, ",") + "}"), nil
+}
+
+// Decode reads what Encode wrote. Whatever is missing is zero, and
+// keys that are not known are ignored.
+func (l *Load) Decode(b []byte) error {
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(b, &top); err != nil {
+		return err
+	}
+	*l = Load{}
+	entries := map[string]map[string]json.RawMessage{"": top}
+	for of, begin := range map[string]func(){
+		"stm":     func() { l.STM = &STM{} },
+		"watch":   func() { l.Watch = &Watch{} },
+		"compact": func() {},
+	} {
+		if raw, ok := top[of]; ok {
+			var within map[string]json.RawMessage
+			if err := json.Unmarshal(raw, &within); err != nil {
+				return fmt.Errorf("the load's %s: %w", of, err)
+			}
+			if within != nil {
+				begin()
+				entries[of] = within
+			}
+		}
+	}
+	for _, p := range Parameters() {
+		of, key := p.group()
+		raw, ok := entries[of][key]
+		if p.value == nil || !ok || string(raw) == "null" {
+			continue
+		}
+		if err := p.value.decode(l, raw); err != nil {
+			return fmt.Errorf("the load's %s: %w", p.Key, err)
+		}
+	}
+	return nil
+}

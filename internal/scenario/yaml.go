@@ -1,0 +1,406 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Limits of a scenario file, far above any that a person writes: they keep a
+// damaged or hostile one from using up memory.
+const (
+	maxFile  = 128 << 10 // bytes
+	maxDepth = 32        // mappings and lists within each other, opened in one line
+)
+
+// document reads YAML and returns its one mapping; nil for an empty file.
+func document(data []byte) (n *node, err error) {
+	// The YAML library is not ours, and no panic of it may reach a user.
+	defer func() {
+		if r := recover(); r != nil {
+			n, err = nil, &Error{Text: "this is not valid YAML, and so broken that no line can be told"}
+		}
+	}()
+	if e := textual(data); e != nil {
+		return nil, e
+	}
+	tokens := lexer.Tokenize(strings.TrimPrefix(string(data), "\ufeff"))
+	if e := shallow(tokens); e != nil {
+		return nil, e
+	}
+	// Keys given twice are refused later, with sentences of ours.
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, syntax(err)
+	}
+	return body(file)
+}
+
+// textual refuses what is no text of a bounded length.
+func textual(data []byte) *Error {
+	if len(data) > maxFile {
+		return &Error{Text: fmt.Sprintf("the file has %d bytes; a scenario has at most %d", len(data), maxFile)}
+	}
+	for i, line := range strings.Split(string(data), "\n") {
+		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
+			return place{line: i + 1, column: 1}.errorf("this line is not text in UTF-8; a scenario is a YAML file")
+		}
+	}
+	return nil
+}
+
+// shallow refuses nesting that would make the parser recurse without end.
+// Nesting by indentation needs no limit: it costs a column a level.
+func shallow(tokens token.Tokens) *Error {
+	open, line, inLine := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, inLine = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			open++
+		case token.SequenceEndType, token.MappingEndType:
+			open--
+		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
+			inLine++
+		}
+		if open > maxDepth || inLine > maxDepth {
+			return at(t).errorf("lists and mappings are nested more than %d deep here", maxDepth)
+		}
+	}
+	return nil
+}
+
+func syntax(err error) *Error {
+	var known yaml.Error
+	if errors.As(err, &known) {
+		text := "this is not valid YAML: " + strings.TrimSpace(known.GetMessage())
+		if t := known.GetToken(); t != nil && t.Position != nil {
+			return at(t).errorf("%s", text)
+		}
+		return &Error{Text: text}
+	}
+	return &Error{Text: "this is not valid YAML: " + strings.TrimSpace(err.Error())}
+}
+
+func body(file *ast.File) (*node, error) {
+	var root ast.Node
+	for _, d := range file.Docs {
+		switch b := d.Body.(type) {
+		case nil, *ast.DirectiveNode:
+		default:
+			if root != nil {
+				return nil, begin(b).errorf("a second YAML document begins here; a scenario is one")
+			}
+			root = b
+		}
+	}
+	if root == nil {
+		return nil, nil
+	}
+	n, err := convert(root)
+	if err != nil {
+		return nil, err
+	}
+	if n.kind != mapping {
+		return nil, n.at.errorf("a scenario is a mapping of keys such as name and trials, not %s", n.what())
+	}
+	return n, nil
+}
+
+// at is where a token stands. The library counts the columns of some tokens
+// from 0.
+func at(t *token.Token) place {
+	if t == nil || t.Position == nil {
+		return place{line: 1, column: 1}
+	}
+	return place{line: max(t.Position.Line, 1), column: max(t.Position.Column, 1)}
+}
+
+// node is a value in a scenario file: the part of YAML that scenarios use.
+// Anchors, aliases, merge keys and tags are left out on purpose: defaults and
+// matrix say the same more plainly, and a position then means one value.
+type node struct {
+	kind   kind
+	text   string // of a scalar
+	quoted bool   // a scalar in quotes, which is never a number
+	items  []*node
+	pairs  []pair
+	at     place
+	raw    ast.Node // for a store's own settings
+	flag   bool     // said by a flag
+	// entries says that the mapping changes these entries of another one, which is
+	// below once it is known.
+	entries bool
+	below   *node
+}
+
+type pair struct {
+	key   string
+	at    place // of the key
+	value *node
+}
+
+type kind uint8
+
+const (
+	null kind = iota
+	scalar
+	list
+	mapping
+)
+
+// what names the value for a sentence.
+func (n *node) what() string {
+	switch n.kind {
+	case null:
+		return "nothing"
+	case list:
+		return "a list"
+	case mapping:
+		return "a mapping"
+	}
+	const enough = 40
+	if text := []rune(n.text); len(text) > enough {
+		return `"` + string(text[:enough]) + `..."`
+	}
+	if n.quoted || n.text == "" || strings.ContainsAny(n.text, " \n") {
+		return `"` + n.text + `"`
+	}
+	return n.text
+}
+
+// otherThan names a value that is not of a kind, or of it and empty.
+func (n *node) otherThan(want kind) string {
+	if n.kind == want {
+		return "an empty one"
+	}
+	return n.what()
+}
+
+// convert turns the library's tree into ours.
+func convert(from ast.Node) (*node, error) {
+	n := &node{at: begin(from), raw: from}
+	switch v := from.(type) {
+	case *ast.NullNode:
+		return n, nil
+	case *ast.MappingNode:
+		return n, n.addPairs(v.Values)
+	case *ast.MappingValueNode:
+		return n, n.addPairs([]*ast.MappingValueNode{v})
+	case *ast.SequenceNode:
+		return n, n.addItems(v.Values)
+	case *ast.LiteralNode:
+		n.kind, n.text, n.quoted = scalar, v.Value.Value, true
+		return n, nil
+	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
+		return nil, n.at.errorf("a scenario uses no YAML anchors, aliases or merge keys; what trials share goes under defaults")
+	case *ast.TagNode:
+		return nil, n.at.errorf("a scenario uses no YAML tags such as %q; quote what is to be text", v.Start.Value)
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		t := from.GetToken()
+		n.kind, n.text = scalar, t.Value
+		n.quoted = t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType
+		return n, nil
+	}
+	return nil, n.at.errorf("a scenario has no use for this kind of YAML; write a value, a list or a mapping")
+}
+
+// begin is where a value begins: the library says of a mapping in block style
+// where its first colon is.
+func begin(n ast.Node) place {
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		if len(v.Values) > 0 && !v.IsFlowStyle {
+			return at(v.Values[0].Key.GetToken())
+		}
+	case *ast.MappingValueNode:
+		return at(v.Key.GetToken())
+	}
+	return at(n.GetToken())
+}
+
+func (n *node) addPairs(values []*ast.MappingValueNode) error {
+	n.kind = mapping
+	seen := make(map[string]place)
+	for _, v := range values {
+		key, err := convert(v.Key)
+		if err != nil {
+			return err
+		}
+		if key.kind != scalar {
+			return key.at.errorf("a key is a word here, not %s", key.what())
+		}
+		if first, twice := seen[key.text]; twice {
+			return key.at.errorf("%s is given twice; first in line %d", key.text, first.line)
+		}
+		seen[key.text] = key.at
+		value, err := convert(v.Value)
+		if err != nil {
+			return err
+		}
+		n.pairs = append(n.pairs, pair{key.text, key.at, value})
+	}
+	return nil
+}
+
+func (n *node) addItems(values []ast.Node) error {
+	n.kind = list
+	for _, v := range values {
+		item, err := convert(v)
+		if err != nil {
+			return err
+		}
+		n.items = append(n.items, item.rejoined())
+	}
+	return nil
+}
+
+// rejoined undoes a fault of the library (goccy/go-yaml issue 832): in a list
+// inside a mapping in braces, it takes the text member:2 for a mapping, though
+// no space follows the colon.
+func (n *node) rejoined() *node {
+	if n.kind != mapping || len(n.pairs) != 1 {
+		return n
+	}
+	p := n.pairs[0]
+	v := p.value
+	gap := place{line: p.at.line, column: p.at.column + utf8.RuneCountInString(p.key) + 1}
+	if v.kind != scalar || v.quoted || v.at != gap {
+		return n
+	}
+	return &node{kind: scalar, text: p.key + ":" + v.text, at: p.at, raw: n.raw}
+}
+
+// field is the value of a mapping's key, or n itself where there is none.
+func (n *node) field(key string) *node {
+	for _, pair := range n.pairs {
+		if pair.key == key {
+			return pair.value
+		}
+	}
+	return n
+}
+
+// The readers of one value: each returns what the value is, or an *Error at
+// its place that names the key.
+
+func (n *node) word(key string) (string, error) {
+	if n.kind != scalar {
+		return "", n.at.errorf("%s must be text, not %s", key, n.what())
+	}
+	return n.text, nil
+}
+
+// filled is a word that is not empty and keeps to one line.
+func (n *node) filled(key string) (string, error) {
+	s, err := n.word(key)
+	if err == nil && strings.TrimSpace(s) == "" {
+		return "", n.at.errorf("%s is empty; give it a value or leave the key out", key)
+	}
+	if err == nil && strings.ContainsAny(s, "\n\r") {
+		return "", n.at.errorf("%s must be text of one line", key)
+	}
+	return s, err
+}
+
+func (n *node) whole(key string) (int64, error) {
+	return unquoted(n, key, "a whole number", ParseWhole)
+}
+
+func (n *node) int(key string) (int, error) {
+	i, err := n.whole(key)
+	return int(i), err
+}
+
+func (n *node) number(key string) (float64, error) {
+	return unquoted(n, key, "a number", ParseNumber)
+}
+
+func (n *node) boolean(key string) (bool, error) {
+	return unquoted(n, key, "true or false", func(s string) (bool, error) {
+		if s != "true" && s != "false" {
+			return false, errors.New("YAML has no other words for them")
+		}
+		return s == "true", nil
+	})
+}
+
+// unquoted reads a scalar that is no text.
+func unquoted[T any](n *node, key, what string, parse func(string) (T, error)) (v T, err error) {
+	if n.kind == scalar && !n.quoted {
+		v, err = parse(n.text)
+		switch {
+		case err == nil:
+			return v, nil
+		case errors.Is(err, errRange):
+			return v, n.at.errorf("%s is %s, which is far too large", key, n.text)
+		}
+	}
+	return v, n.at.errorf("%s must be %s, not %s", key, what, n.what())
+}
+
+// parsed reads a word with one of the parsers; a sentence of theirs that does
+// not name the key gets its name put before it.
+func parsed[T any](n *node, key string, parse func(string) (T, error)) (T, error) {
+	var zero T
+	if n.kind != scalar {
+		return zero, n.at.errorf("%s must be a single value, not %s", key, n.what())
+	}
+	v, err := parse(n.text)
+	switch {
+	case err == nil:
+		return v, nil
+	case strings.Contains(err.Error(), key):
+		return zero, n.at.errorf("%v", err)
+	}
+	return zero, n.at.errorf("%s: %v", key, err)
+}
+
+// words reads a list of words, or one word that commas divide.
+func (n *node) words(key string) ([]string, error) {
+	if n.kind == scalar {
+		var out []string
+		for part := range strings.SplitSeq(n.text, ",") {
+			out = append(out, strings.TrimSpace(part))
+		}
+		return out, nil
+	}
+	if n.kind != list {
+		return nil, n.at.errorf("%s must be a list, not %s", key, n.what())
+	}
+	var out []string
+	for _, item := range n.items {
+		s, err := item.filled("an entry of " + key)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// fields reads a mapping whose keys are known, in the order written.
+func (n *node) fields(key string, readers map[string]func(*node) error) error {
+	if n.kind != mapping {
+		return n.at.errorf("%s must be a mapping, not %s", key, n.what())
+	}
+	for _, p := range n.pairs {
+		read, ok := readers[p.key]
+		if !ok {
+			return p.at.errorf("%s has no key %q%s", key, p.key, suggest(p.key, sortedKeys(readers)))
+		}
+		if err := read(p.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

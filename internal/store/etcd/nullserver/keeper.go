@@ -1,0 +1,356 @@
+package nullserver
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
+)
+
+// keeper answers the operations. The request is valid until the call returns;
+// the headers of answers that are not encoded carry the revision alone.
+type keeper interface {
+	appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error)
+	appendPut(b []byte, id *identity, p *pb.PutRequest) ([]byte, error)
+	delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
+	txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
+	Revision() int64
+}
+
+// canned is a keeper that remembers nothing and costs next to nothing: every
+// key exists, with one and the same value.
+type canned struct{ value []byte }
+
+// cannedRevision is that of every key and every write.
+const cannedRevision = 2
+
+// Revision implements keeper.
+func (c *canned) Revision() int64 { return cannedRevision }
+
+func (c *canned) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
+	b = id.appendHeader(b, cannedRevision)
+	if !r.CountOnly {
+		b = appendKV(b, r.Key, c.valueFor(r), cannedRevision, cannedRevision, 1, wrong)
+	}
+	return appendUint(b, 4, 1), nil
+}
+
+func (c *canned) valueFor(r *pb.RangeRequest) []byte {
+	if r.KeysOnly {
+		return nil
+	}
+	return c.value
+}
+
+func (c *canned) appendPut(b []byte, id *identity, _ *pb.PutRequest) ([]byte, error) {
+	return id.appendHeader(b, cannedRevision), nil
+}
+
+func (c *canned) delete(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
+	return &pb.DeleteRangeResponse{Header: &pb.ResponseHeader{Revision: cannedRevision}, Deleted: 1}, nil
+}
+
+// txn answers as if every comparison held.
+func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error) {
+	header := &pb.ResponseHeader{Revision: cannedRevision}
+	r := &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: cannedRevision}, Succeeded: true}
+	for _, op := range t.Success {
+		answer := &pb.ResponseOp{}
+		switch op := op.Request.(type) {
+		case *pb.RequestOp_RequestRange:
+			found := &pb.RangeResponse{Header: header, Count: 1}
+			if !op.RequestRange.CountOnly {
+				key, value := damaged(op.RequestRange.Key, c.valueFor(op.RequestRange), wrong)
+				found.Kvs = []*mvccpb.KeyValue{{Key: key, Value: value, CreateRevision: cannedRevision, ModRevision: cannedRevision, Version: 1}}
+			}
+			answer = rangeOp(found)
+		case *pb.RequestOp_RequestPut:
+			answer = putOp(&pb.PutResponse{Header: header})
+		case *pb.RequestOp_RequestDeleteRange:
+			answer = deleteOp(&pb.DeleteRangeResponse{Header: header, Deleted: 1})
+		}
+		r.Responses = append(r.Responses, answer)
+	}
+	return r, nil
+}
+
+// memory is the keeper that remembers: what was put is read back. Older
+// versions are forgotten, as if every write were followed by a compaction.
+type memory struct {
+	*keyspace.Space[kept]
+	hub  *hub  // is given every write; may be nil
+	past *past // nil: no member lags
+}
+
+type entry = keyspace.Entry[kept]
+
+// kept is what is kept with a key besides its value.
+type kept struct {
+	old *before // what members that lag have; nil: the key as it is
+}
+
+// newMemory returns a memory at the revision of an empty etcd. Its members but
+// the first lag if lag is not 0.
+func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
+	m := &memory{Space: keyspace.New[kept](keyspace.MaxShards, 1), hub: h}
+	if lag > 0 {
+		m.past = &past{now: now, lag: int64(lag)}
+	}
+	return m
+}
+
+// of is the shards of a key, or of an interval when end is not empty.
+func (m *memory) of(key, end []byte) keyspace.Shards {
+	if len(end) > 0 {
+		return m.All()
+	}
+	return m.Of(key)
+}
+
+func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
+	set := m.of(r.Key, r.RangeEnd)
+	m.Lock(set)
+	defer m.Unlock(set)
+	revision := m.Revision()
+	if err := checkRevision(r, revision); err != nil {
+		return b, err
+	}
+	var one [1]*entry
+	found, count, more := m.find(one[:0], r, m.lagging(id, r))
+	b = id.appendHeader(b, revision)
+	for _, e := range found {
+		value := e.Value
+		if r.KeysOnly {
+			value = nil
+		}
+		b = appendKV(b, e.Key, value, e.Created, e.Changed, e.Version, wrong)
+	}
+	if more {
+		b = appendUint(b, 3, 1)
+	}
+	return appendUint(b, 4, uint64(count)), nil
+}
+
+// checkRevision refuses what only older versions could answer.
+func checkRevision(r *pb.RangeRequest, revision int64) error {
+	switch {
+	case r.Revision > revision:
+		return rpctypes.ErrGRPCFutureRev
+	case r.Revision > 0 && r.Revision < revision:
+		return rpctypes.ErrGRPCCompacted
+	}
+	return nil
+}
+
+// at appends to one the entry of a key, or returns those of an interval. As in
+// etcd an end of one zero byte is no end. The caller holds the locks, here and
+// in what follows.
+func (m *memory) at(one []*entry, key, end []byte) []*entry {
+	switch {
+	case len(end) == 1 && end[0] == 0:
+		return m.Interval(key, nil)
+	case len(end) > 0:
+		return m.Interval(key, end)
+	}
+	if e := m.Get(key); e != nil {
+		one = append(one, e)
+	}
+	return one
+}
+
+// find returns what a request is answered with, how many keys there are, and
+// whether the limit leaves some out.
+func (m *memory) find(one []*entry, r *pb.RangeRequest, lags bool) (found []*entry, count int, more bool) {
+	found = m.at(one, r.Key, r.RangeEnd)
+	if lags {
+		found = m.past.seen(found)
+	}
+	if count = len(found); r.CountOnly {
+		return nil, count, false
+	}
+	if reordered(r) {
+		found = sorted(r, found)
+	}
+	if filtered(r) {
+		found = slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return !matches(r, e) })
+	}
+	if r.Limit > 0 && int64(len(found)) > r.Limit {
+		found, more = found[:r.Limit], true
+	}
+	return found, count, more
+}
+
+// filtered reports whether the request has bounds.
+func filtered(r *pb.RangeRequest) bool {
+	return r.MinModRevision != 0 || r.MaxModRevision != 0 || r.MinCreateRevision != 0 || r.MaxCreateRevision != 0
+}
+
+// matches reports whether an entry is inside the request's bounds.
+func matches(r *pb.RangeRequest, e *entry) bool {
+	return (r.MinModRevision == 0 || e.Changed >= r.MinModRevision) && (r.MaxModRevision == 0 || e.Changed <= r.MaxModRevision) &&
+		(r.MinCreateRevision == 0 || e.Created >= r.MinCreateRevision) && (r.MaxCreateRevision == 0 || e.Created <= r.MaxCreateRevision)
+}
+
+// reordered reports whether the answer is in another order than that of the
+// keys. As in etcd, a target without an order is ascending.
+func reordered(r *pb.RangeRequest) bool {
+	return r.SortTarget != pb.RangeRequest_KEY || r.SortOrder == pb.RangeRequest_DESCEND
+}
+
+func sorted(r *pb.RangeRequest, found []*entry) []*entry {
+	found = slices.Clone(found)
+	if r.SortOrder == pb.RangeRequest_NONE && r.Limit > 0 && !filtered(r) {
+		// Without an order etcd sorts only what it took by key: up to the limit
+		// and one more, by which it knows that there is more.
+		found = found[:min(int64(len(found)), r.Limit+1)]
+	}
+	slices.SortStableFunc(found, func(a, b *entry) (c int) {
+		switch r.SortTarget {
+		case pb.RangeRequest_KEY:
+			c = strings.Compare(a.Key, b.Key)
+		case pb.RangeRequest_VERSION:
+			c = cmp.Compare(a.Version, b.Version)
+		case pb.RangeRequest_CREATE:
+			c = cmp.Compare(a.Created, b.Created)
+		case pb.RangeRequest_MOD:
+			c = cmp.Compare(a.Changed, b.Changed)
+		default:
+			c = bytes.Compare(a.Value, b.Value)
+		}
+		if r.SortOrder == pb.RangeRequest_DESCEND {
+			c = -c
+		}
+		return c
+	})
+	return found
+}
+
+func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest) ([]byte, error) {
+	set := m.Of(p.Key)
+	m.Lock(set)
+	defer m.Unlock(set)
+	if err := m.mayPut(p); err != nil {
+		return b, err
+	}
+	revision := m.Next()
+	b = id.appendHeader(b, revision)
+	e := m.Entry(p.Key)
+	if p.PrevKv && e.Version > 0 {
+		b = appendKV(b, e.Key, e.Value, e.Created, e.Changed, e.Version, null.Answer)
+	}
+	m.write(e, p, revision)
+	return b, nil
+}
+
+// mayPut refuses a write under a lease, since no key is bound to one here, and
+// one that keeps a part of a key that is not there.
+func (m *memory) mayPut(p *pb.PutRequest) error {
+	switch {
+	case p.Lease != 0:
+		return rpctypes.ErrGRPCLeaseNotFound
+	case (p.IgnoreValue || p.IgnoreLease) && m.Get(p.Key) == nil:
+		return rpctypes.ErrGRPCKeyNotFound
+	}
+	return nil
+}
+
+// write writes a key.
+func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
+	if m.past != nil {
+		m.past.keep(e)
+	}
+	value := p.Value
+	if p.IgnoreValue {
+		value = e.Value
+	}
+	if !m.hub.listens() {
+		e.Set(value, revision)
+		return
+	}
+	var prev *mvccpb.KeyValue
+	if e.Version > 0 && m.hub.before.Load() {
+		prev = keyValue(e)
+	}
+	e.Set(value, revision)
+	m.hub.written(e, prev)
+}
+
+// keyValue is an entry as the generated code writes it. It keeps its value when
+// the entry is written again.
+func keyValue(e *entry) *mvccpb.KeyValue {
+	return &mvccpb.KeyValue{
+		Key: []byte(e.Key), Value: bytes.Clone(e.Value), CreateRevision: e.Created, ModRevision: e.Changed, Version: e.Version,
+	}
+}
+
+func (m *memory) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
+	set := m.of(d.Key, d.RangeEnd)
+	m.Lock(set)
+	defer m.Unlock(set)
+	w := writes{memory: m}
+	return w.delete(d), nil
+}
+
+// past is what members that lag have. A key that is written again while they
+// have not seen the write before it stays as it was before that one, so that
+// they never have a write and lack an earlier one: they may be further behind
+// than they are said to be, and never less.
+type past struct {
+	now func() int64
+	lag int64 // nanoseconds
+}
+
+// before is an entry as it was before a write.
+type before struct {
+	entry *entry
+	until int64 // when the entry was written last
+}
+
+// keep remembers an entry that is about to be written. Of one that is removed,
+// and of one that was removed, nothing is kept.
+func (p *past) keep(e *entry) {
+	now, old := p.now(), e.With.old
+	if old == nil || now-old.until > p.lag {
+		was := *e
+		was.Value, was.With.old = slices.Clone(e.Value), nil
+		old = &before{entry: &was}
+		e.With.old = old
+	}
+	old.until = now
+}
+
+// view is what a member that lags has of an entry; nil if it does not have it.
+func (p *past) view(e *entry) *entry {
+	old := e.With.old
+	switch {
+	case old == nil || p.now()-old.until > p.lag:
+		return e
+	case old.entry.Version == 0:
+		return nil
+	}
+	return old.entry
+}
+
+// lagging reports whether a request is answered by a member that lags.
+func (m *memory) lagging(id *identity, r *pb.RangeRequest) bool {
+	return m.past != nil && r.Serializable && id.member != memberID(1)
+}
+
+// seen is entries as a member that lags has them.
+func (p *past) seen(found []*entry) []*entry {
+	out := make([]*entry, 0, len(found))
+	for _, e := range found {
+		if v := p.view(e); v != nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,395 @@
+package nullserver
+
+import (
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// long is what a stream has that stays open: Watch and LeaseKeepAlive. Its
+// messages are taken as they come, and answered on it.
+type long struct {
+	out      *pending // what waits for a window
+	watchers int64    // created on it
+}
+
+// beginLong begins the answer of a stream that stays open.
+func (s *session) beginLong(st *stream) {
+	if s.member.hub == nil {
+		s.forget(st)
+		s.fail(st.id, errUnimplemented)
+		return
+	}
+	if err := s.member.admits(st.call.token); err != nil {
+		s.forget(st)
+		s.fail(st.id, err)
+		return
+	}
+	st.long = &long{out: s.take(st.id, st.extra)}
+	st.long.out.long = true
+	s.out = s.replies.appendStart(s.out, st.id)
+}
+
+// takeLong takes a part of what the client sends on such a stream.
+func (s *session) takeLong(st *stream, p []byte, ended bool) {
+	if st.body = append(st.body, p...); len(st.body) > maxRequest {
+		s.resetLong(st, h2.ErrCodeEnhanceCalm)
+		return
+	}
+	b := st.body
+	for len(b) >= prefixLen {
+		n := prefixLen + int(binary.BigEndian.Uint32(b[1:]))
+		if b[0] != 0 || n > maxRequest {
+			s.resetLong(st, h2.ErrCodeProtocol)
+			return
+		}
+		if len(b) < n {
+			break
+		}
+		if !s.takeMessage(st, b[prefixLen:n]) {
+			s.resetLong(st, h2.ErrCodeProtocol)
+			return
+		}
+		b = b[n:]
+	}
+	st.body = st.body[:copy(st.body, b)]
+	if ended {
+		id := st.id
+		s.leaveLong(st)
+		s.out = s.replies.appendEnd(s.out, id)
+		s.ended()
+	}
+}
+
+// resetLong ends a stream that cannot go on.
+func (s *session) resetLong(st *stream, code uint32) {
+	s.out = h2.AppendRSTStream(s.out, st.id, code)
+	s.leaveLong(st)
+	s.ended()
+}
+
+// leaveLong forgets a stream, its watchers and what waits on it.
+func (s *session) leaveLong(st *stream) {
+	if st.long != nil {
+		if st.long.watchers > 0 {
+			s.member.hub.remove(s.owner, st.id, -1)
+		}
+		s.unblock(st.id)
+		s.recycle(st.long.out)
+	}
+	s.forget(st)
+}
+
+// sendLong sends a message on a stream, or as much as the windows allow.
+func (s *session) sendLong(st *stream, message []byte) {
+	p := st.long.out
+	waits := len(p.body) > 0
+	p.body, p.sent = p.body[:copy(p.body, p.body[p.sent:])], 0
+	var prefix [prefixLen]byte
+	putPrefix(prefix[:], len(message))
+	p.body = append(append(p.body, prefix[:]...), message...)
+	if !waits && !s.push(p) {
+		s.send.blocked = append(s.send.blocked, p)
+	}
+}
+
+// dueLong sends a message that was due later, if its stream is still there.
+func (s *session) dueLong(p *pending) {
+	if st := s.find(p.stream); st != nil && st.long != nil {
+		s.sendLong(st, p.body)
+	}
+}
+
+// takeMessage does what the client asks for on such a stream. It reports
+// whether the stream goes on.
+func (s *session) takeMessage(st *stream, request []byte) bool {
+	message, err := st.call.method.parse(request)
+	if err != nil {
+		return false
+	}
+	switch r := message.(type) {
+	case *pb.WatchRequest:
+		s.watch(st, r)
+	case *pb.LeaseKeepAliveRequest:
+		return s.keepAlive(st, r)
+	}
+	return true
+}
+
+func (s *session) watch(st *stream, r *pb.WatchRequest) {
+	switch {
+	case r.GetCreateRequest() != nil:
+		s.createWatcher(st, r.GetCreateRequest())
+	case r.GetCancelRequest() != nil:
+		id := r.GetCancelRequest().WatchId
+		s.member.hub.remove(s.owner, st.id, id)
+		s.sendWatch(st, &pb.WatchResponse{WatchId: id, Canceled: true})
+	case r.GetProgressRequest() != nil:
+		s.sendWatch(st, &pb.WatchResponse{WatchId: -1})
+	}
+}
+
+func (s *session) sendWatch(st *stream, r *pb.WatchResponse) {
+	r.Header = s.member.identity.header(s.member.keeper.Revision())
+	s.sendLong(st, encode(r))
+}
+
+// createWatcher adds a watcher. What was written before is forgotten, so a
+// watcher of it is sent that it is compacted.
+func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
+	w := &watcher{
+		conn: s.owner, stream: st.id, id: st.long.watchers,
+		key: string(r.Key), end: string(r.RangeEnd), from: r.StartRevision, prevKV: r.PrevKv,
+	}
+	st.long.watchers++
+	m := s.member.keeper.(*memory)
+	set := m.of(r.Key, r.RangeEnd)
+	m.Lock(set)
+	revision := m.Revision()
+	created := encode(&pb.WatchResponse{Header: s.member.identity.header(revision), WatchId: w.id, Created: true})
+	compacted := w.from != 0 && w.from <= revision
+	if !compacted {
+		s.member.hub.add(w)
+	}
+	m.Unlock(set)
+	s.sendLong(st, created)
+	if compacted {
+		s.sendWatch(st, &pb.WatchResponse{WatchId: w.id, Canceled: true, CompactRevision: revision + 1})
+	}
+}
+
+// keepAlive answers as the script says: at once, later, or never; any other
+// fault resets the stream.
+func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
+	b := encode(&pb.LeaseKeepAliveResponse{
+		Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID, TTL: s.member.hub.lease.of(r.ID),
+	})
+	if s.arrive == nil {
+		s.sendLong(st, b)
+		return true
+	}
+	a, due := s.arrive(s.now)
+	switch {
+	case a.Kind == null.Never:
+	case a.Kind == null.Close:
+		s.closing = true
+	case a.Kind != null.Answer:
+		return false
+	case due <= s.now:
+		s.sendLong(st, b)
+	default:
+		s.later = append(s.later, timer.Item[*pending]{Due: due, What: &pending{conn: s.owner, stream: st.id, long: true, body: b}})
+	}
+	return true
+}
+
+// hub knows the watchers of a null cluster and notifies them of what is written. A
+// write notifies it under the locks of its keys, so that a key's events keep their
+// order; they go out through the schedule, because the writer holds the lock of
+// its own connection and must not wait for another's.
+type hub struct {
+	server *Server
+	script *null.Script
+	events atomic.Uint64 // sent, over all watchers
+	count  atomic.Int64  // of watchers
+	before atomic.Bool   // one wants to know what was there before
+
+	mu     sync.Mutex // guards what follows
+	keys   map[string][]*watcher
+	ranges []*watcher
+	batch  []timer.Item[*pending] // kept for notify
+	reply  *pb.WatchResponse      // with one event, likewise
+	lease  leases
+}
+
+// watcher is one watcher of one stream.
+type watcher struct {
+	conn     *conn
+	stream   uint32
+	id       int64
+	key, end string
+	from     int64 // the first revision that it wants
+	prevKV   bool
+	behind   []byte // an event that is to come behind the next
+}
+
+// watches reports whether a key is the watcher's.
+func (w *watcher) watches(key string) bool {
+	return key >= w.key && (key < w.end || w.end == "\x00")
+}
+
+func newHub(s *Server) *hub {
+	return &hub{
+		server: s, script: s.Script, keys: map[string][]*watcher{}, lease: leases{ttl: map[int64]int64{}},
+		reply: &pb.WatchResponse{
+			Header: newIdentity(memberID(1)).header(0), Events: []*mvccpb.Event{{Kv: &mvccpb.KeyValue{}}},
+		},
+	}
+}
+
+func (h *hub) add(w *watcher) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.count.Add(1)
+	if w.prevKV {
+		h.before.Store(true)
+	}
+	if w.end == "" {
+		h.keys[w.key] = append(h.keys[w.key], w)
+	} else {
+		h.ranges = append(h.ranges, w)
+	}
+}
+
+// remove forgets watchers of a connection: of one stream, or of all if stream
+// is 0; of that stream the one with the id, or all if it is below 0.
+func (h *hub) remove(c *conn, stream uint32, id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	keep := func(list []*watcher) []*watcher {
+		kept := list[:0]
+		for _, w := range list {
+			if w.conn != c || stream != 0 && w.stream != stream || id >= 0 && w.id != id {
+				kept = append(kept, w)
+			} else {
+				h.count.Add(-1)
+			}
+		}
+		clear(list[len(kept):])
+		return kept
+	}
+	for key, list := range h.keys {
+		if list = keep(list); len(list) == 0 {
+			delete(h.keys, key)
+		} else {
+			h.keys[key] = list
+		}
+	}
+	h.ranges = keep(h.ranges)
+}
+
+// listens reports whether anybody watches.
+func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
+
+// written notifies of an entry that was written, and what it was before if that is
+// known.
+func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	event := h.reply.Events[0]
+	event.Type = mvccpb.Event_PUT
+	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], e.Key...), e.Value
+	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = e.Created, e.Changed, e.Version
+	h.notify(e.Key, prev)
+}
+
+// removed notifies of a key that was removed at a revision. It has its name alone.
+func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	event := h.reply.Events[0]
+	event.Type = mvccpb.Event_DELETE
+	event.Kv.Key, event.Kv.Value = append(event.Kv.Key[:0], prev.Key...), nil
+	event.Kv.CreateRevision, event.Kv.ModRevision, event.Kv.Version = 0, revision, 0
+	h.notify(string(prev.Key), prev)
+}
+
+// notify sends the event to the key's watchers, with what was there before to
+// those that want to know it.
+func (h *hub) notify(key string, prev *mvccpb.KeyValue) {
+	now := h.server.Clock.Now()
+	for _, w := range h.keys[key] {
+		h.send(w, prev, now)
+	}
+	for _, w := range h.ranges {
+		if w.watches(key) {
+			h.send(w, prev, now)
+		}
+	}
+	h.server.Later(h.batch...)
+	clear(h.batch)
+	h.batch = h.batch[:0]
+}
+
+// send does with the event what the script says.
+func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
+	event := h.reply.Events[0]
+	if event.Kv.ModRevision < w.from {
+		return
+	}
+	h.reply.Header.Revision, h.reply.WatchId = event.Kv.ModRevision, w.id
+	if event.PrevKv = nil; w.prevKV {
+		event.PrevKv = prev
+	}
+	message := encode(h.reply)
+	fault, late := h.script.DecideEvent(h.events.Add(1))
+	switch fault {
+	case null.Lose:
+		return
+	case null.Reorder:
+		if w.behind == nil {
+			w.behind = message
+			return
+		}
+	case null.Duplicate:
+		h.post(w, message, now)
+	}
+	h.post(w, message, now+int64(late))
+	if w.behind != nil {
+		h.post(w, w.behind, now+int64(late))
+		w.behind = nil
+	}
+}
+
+func (h *hub) post(w *watcher, message []byte, due int64) {
+	h.batch = append(h.batch, timer.Item[*pending]{Due: due, What: &pending{conn: w.conn, stream: w.stream, long: true, body: message}})
+}
+
+// leases are granted, kept alive and revoked, and never end by themselves.
+type leases struct {
+	mu   sync.Mutex
+	ttl  map[int64]int64 // in seconds, by id
+	last int64
+}
+
+// of is a lease's time in seconds; 0 if there is none.
+func (l *leases) of(id int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ttl[id]
+}
+
+// firstLease makes numbers as long as etcd's.
+const firstLease = 0x6e756c6c00000000
+
+func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id = r.ID; id == 0 {
+		l.last++
+		id = firstLease + l.last
+	}
+	if l.ttl[id] != 0 {
+		return 0, 0, rpctypes.ErrGRPCLeaseExist
+	}
+	l.ttl[id] = max(r.TTL, 1)
+	return id, l.ttl[id], nil
+}
+
+func (l *leases) revoke(id int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ttl[id] == 0 {
+		return rpctypes.ErrGRPCLeaseNotFound
+	}
+	delete(l.ttl, id)
+	return nil
+}
