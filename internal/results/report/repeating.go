@@ -94,7 +94,10 @@ func precision(p *analyze.Precision) string {
 	if p.Ratio {
 		of += " against its baseline"
 	}
-	if !p.HasInterval {
+	switch {
+	case p.Repeats == 0:
+		return of + " (no repeat counts)"
+	case !p.HasInterval:
 		return of + " (no interval)"
 	}
 	return of + " (± " + readable.Percent(p.Half, 2) + ")"
