@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
