@@ -42,29 +42,40 @@ func (k truth) known(t *testing.T) (dir string, trial *record.Trial, said, page 
 }
 
 // spikeLine is what a page says of a spike, and the first thing that coincided.
-var spikeLine = regexp.MustCompile(`<ul class="spikes"><li>([\d.]+) s: (p99|max) ([\d.]+ .?s) instead of ([\d.]+ .?s), for ([\d.]+) s([^<]*)<ul><li>([^<]*)</li>`)
+var spikeLine = regexp.MustCompile(`<li>([\d.]+) s: (p99|max) [\d.]+ .?s instead of [\d.]+ .?s, for ([\d.]+) s[^<]*<ul><li>([^<]*)</li>`)
 
-// A stall of 800 ms after 4 s is one spike, in that second, and as long. Nothing
-// is recorded of the null server that would explain it, and the page says so.
+// A stall of 800 ms after 4.1 s is the worst spike, in the fifth second, and as
+// long. Nothing is recorded of the null server that would explain it, and the page
+// says so.
 func TestSpikeIsWhereTheStallWas(t *testing.T) {
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
-		_, trial, _, page := truth{w, []string{"--script", "delay=2ms; stall=800ms@4s"}, []string{"put", "--rate", "1000", "--duration", "7s", "--conns", "4"}}.known(t)
-		all := spikeLine.FindAllStringSubmatch(html.UnescapeString(page), -1)
-		if spikes := analyze.Spikes(trial); len(all) != 1 || len(spikes) != 1 || strings.Contains(page, "No second was far worse") {
-			r.Errorf("the page has the spikes %q of %+v", all, spikes)
+		_, trial, _, page := truth{w, []string{"--script", "delay=50ms; stall=800ms@4100ms"}, []string{"put", "--rate", "500", "--duration", "7s", "--conns", "4"}}.known(t)
+		lines, spikes := spikeLine.FindAllStringSubmatch(html.UnescapeString(page), -1), analyze.Spikes(trial)
+		worst := -1
+		for i := range spikes {
+			if worst < 0 || spikes[i].Worst.NS > spikes[worst].Worst.NS {
+				worst = i
+			}
+		}
+		if worst < 0 || len(lines) != len(spikes) {
+			r.Errorf("of the spikes %+v the page says %q", spikes, lines)
 			return
 		}
-		s := all[0]
-		if from, err := strconv.ParseFloat(s[1], 64); err != nil || math.Abs(from-4) > 0.15 || s[2] != "p99" || s[5] != "1.00" {
-			r.Errorf("the spike is %q", s[0])
+		// 400 operations wait for up to 800 ms, and five of that second for longer than its p99.
+		between(r, "the spike's p99", spikes[worst].Worst.NS, 0.75*second, 0.95*second)
+		between(r, "the usual p99", spikes[worst].Usual.NS, 0.049*second, 0.2*second)
+		if s := lines[worst]; s[1] != "4.0" || s[2] != "p99" || s[3] != "1" {
+			r.Errorf("the spike is %q", s)
 		}
-		worst := analyze.Spikes(trial)[0].Worst.NS
-		between(r, "the spike's p99", worst, 0.75*second, 0.9*second)
-		between(r, "the usual p99", analyze.Spikes(trial)[0].Usual.NS, 0.0019*second, 0.1*second)
-		// The tests beside this one may fill the machine, and nothing else can coincide.
-		if s[7] != "nothing recorded coincides" && !(strings.HasPrefix(s[7], "all ") && strings.Contains(s[7], "processors of the machine were in use")) {
-			r.Errorf("with the spike coincides %q", s[7])
+		for i := range spikes {
+			if i != worst && spikes[i].Worst.NS > 0.4*second {
+				r.Errorf("there is another spike: %q", lines[i])
+			}
+		}
+		// What runs beside this test may fill the machine, and nothing else can coincide.
+		if said := lines[worst][4]; said != "nothing recorded coincides" && !strings.Contains(said, "processors of the machine were in use") {
+			r.Errorf("with the spike coincides %q", said)
 		}
 	})
 }
@@ -89,20 +100,20 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 func TestNoSpikeWithoutAStall(t *testing.T) {
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
-		_, trial, _, page := truth{w, []string{"--script", "delay=20ms"}, []string{"put", "--rate", "300", "--duration", "5s", "--conns", "4"}}.known(t)
+		_, trial, _, page := truth{w, []string{"--script", "delay=100ms"}, []string{"put", "--rate", "300", "--duration", "5s", "--conns", "4"}}.known(t)
 		if spikes := analyze.Spikes(trial); len(spikes) > 0 || !strings.Contains(page, "No second was far worse than the others") {
 			r.Errorf("there are the spikes %+v", spikes)
 		}
 	})
 }
 
-// An operation takes 2 ms, and every tenth 60 ms: the heat map has two bands with
+// An operation takes 20 ms, and every tenth 400 ms: the heat map has two bands with
 // nothing between, nine tenths in one, all seconds long. The percentiles' line
 // alone shows a step.
 func TestHeatMapShowsTwoModes(t *testing.T) {
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
-		dir, trial, _, page := truth{w, []string{"--script", "delay=2ms; delay=60ms every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
+		dir, trial, _, page := truth{w, []string{"--script", "delay=20ms; delay=400ms every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
 		over, err := analyze.ReadOverTime(dir, trial, 100)
 		if err != nil {
 			t.Fatal(err)
@@ -120,8 +131,8 @@ func TestHeatMapShowsTwoModes(t *testing.T) {
 			all.fast, all.between, all.slow = all.fast+one.fast, all.between+one.between, all.slow+one.slow
 		}
 		between(t, "operations in the heat map", all.sum(), float64(trial.Operations), float64(trial.Operations))
-		between(r, "the share of the fast", all.fast/all.sum(), 0.88, 0.905)
-		between(r, "the share of the slow", all.slow/all.sum(), 0.095, 0.115)
+		between(r, "the share of the fast", all.fast/all.sum(), 0.88, 0.901)
+		between(r, "the share of the slow", all.slow/all.sum(), 0.099, 0.11)
 		between(r, "the share between", all.between/all.sum(), 0, 0.01)
 		if !strings.Contains(page, `-heat-map"`) {
 			r.Errorf("the page has no heat map")
@@ -129,14 +140,14 @@ func TestHeatMapShowsTwoModes(t *testing.T) {
 	})
 }
 
-// bands are operations around 2 ms, around 60 ms, and between.
+// bands are operations around 20 ms, around 400 ms, and between.
 type bands struct{ fast, between, slow float64 }
 
 func (b *bands) add(edge, n float64) {
 	switch {
-	case edge < 0.015*second:
+	case edge < 0.1*second:
 		b.fast += n
-	case edge < 0.048*second:
+	case edge < 0.35*second:
 		b.between += n
 	default:
 		b.slow += n
@@ -153,33 +164,33 @@ func TestSlowMemberIsNamed(t *testing.T) {
 		dir, trial, said, page := truth{w, []string{"--members", "3", "--script", "delay=2ms; delay=40ms on m2"},
 			[]string{"put", "--target", "all", "--conns", "6", "--clients", "12", "--duration", "4s"}}.known(t)
 		u, ok := analyze.UnfairnessOf(trial)
-		if !ok || len(u.Members) != 1 || u.Members[0].Name != "m2" || u.Members[0].Clients != 4 || !u.Lagging {
+		if !ok || len(u.Members) != 1 || u.Members[0].Name != "null2" || u.Members[0].Clients != 4 || !u.Lagging {
 			r.Errorf("the finding is %+v", u)
 			return
 		}
-		// A client of m2 does one operation in 40 ms, the others' one in 2 ms and what
+		// A client of null2 does one operation in 40 ms, the others' one in 2 ms and what
 		// a busy machine adds.
-		between(t, "operations of a client of m2", u.Members[0].Each.Number, 1, 4/0.04+2)
-		between(r, "operations of a client of m2", u.Members[0].Each.Number, 80, 4/0.04+2)
+		between(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
+		between(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
 		between(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
-		between(r, "Jain's index", u.Fairness.Number, 0.66, 0.74) // 2/3 where m2's clients had nothing
+		between(r, "Jain's index", u.Fairness.Number, 0.66, 0.74) // 2/3 where its clients had nothing
 		between(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
 		for what, text := range map[string]string{
 			"bench": said, "the page": page,
 			"markdown": w.run(t, "report", dir, "--format", "markdown").exits(t, exitDone).stdout.String(),
 		} {
-			if !strings.Contains(html.UnescapeString(text), "m2's 4 clients did ") || !strings.Contains(text, "Jain's") && !strings.Contains(text, "Jain&#39;s") {
-				r.Errorf("%s does not name m2:\n%.3000s", what, text)
+			if !strings.Contains(html.UnescapeString(text), "null2's 4 clients did ") || !strings.Contains(text, "Jain's") && !strings.Contains(text, "Jain&#39;s") {
+				r.Errorf("%s does not name null2:\n%.3000s", what, text)
 			}
 		}
 		table := analyze.MembersTable(trial)
-		if len(table.Rows) != 3 || table.Rows[1][0].Text != "m2" || table.Rows[1][4].Value.Number > 0.06 {
+		if len(table.Rows) != 3 || table.Rows[1][0].Text != "null2" || table.Rows[1][4].Value.Number > 0.06 {
 			r.Errorf("the members' table is %+v", table.Rows)
 		}
 		for i := range trial.ByRole {
 			s := &trial.ByRole[i]
 			if slow := s.ServiceTime.At(90).NS > 0.035*second; s.Role == "leader" && slow {
-				r.Errorf("the leader m1 is slow: %+v", s.ServiceTime)
+				r.Errorf("the leader is slow: %+v", s.ServiceTime)
 			}
 		}
 		if !strings.Contains(page, `-fairness">Fairness between clients`) || !strings.Contains(page, "Operations by client") {
