@@ -70,7 +70,7 @@ func TestRangeOfRepeats(t *testing.T) {
 		{[]record.Value{fig(2), fig(2), fig(2), fig(2), fig(2)}, OverRepeats, fig(2), fig(2)},
 		{[]record.Value{fig(3), {}}, "", record.Value{}, record.Value{}},
 	} {
-		if c, ok := overRepeats(tt.of); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
+		if c, ok := overRepeats(tt.of, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
 			t.Errorf("of %v: %+v", tt.of, c)
 		}
 	}
@@ -87,7 +87,7 @@ func TestCertaintyHoldsWhatIsShown(t *testing.T) {
 			values[i] = fig(100 * math.Exp(rng.NormFloat64()))
 			mean += values[i].Number / float64(len(values))
 		}
-		c, ok := overRepeats(values)
+		c, ok := overRepeats(values, false)
 		shown := mean
 		if len(values) < MinRepeats {
 			shown = Median(values, record.Less).Number
@@ -95,5 +95,28 @@ func TestCertaintyHoldsWhatIsShown(t *testing.T) {
 		if !ok || c.Low.Number > shown || c.High.Number < shown || (c.Basis == OverRepeats) != (len(values) >= MinRepeats) {
 			t.Fatalf("%v of %v: %+v", shown, values, c)
 		}
+	}
+}
+
+// Repeats that their own precision ended have a wider interval than so many that
+// were asked for.
+func TestStoppedRepeatsAreLessCertain(t *testing.T) {
+	ops := record.Registered("ops")
+	certainty := func(repeats int) Certainty {
+		r := &Row{}
+		for i := range 10 {
+			trial := doneIn(float64(95 + i))
+			trial.Repeat, trial.Repeats = i+1, repeats
+			r.Trials, r.Done = append(r.Trials, trial), append(r.Done, trial)
+		}
+		c, ok := CertaintyOf(r, &ops)
+		if !ok || c.Basis != OverRepeats {
+			t.Fatalf("%+v, %v", c, ok)
+		}
+		return c
+	}
+	asked, stopped := certainty(10), certainty(0)
+	if stopped.Low.Number >= asked.Low.Number || stopped.High.Number <= asked.High.Number {
+		t.Errorf("%+v is not wider than %+v", stopped, asked)
 	}
 }
