@@ -39,13 +39,13 @@ type Missed struct {
 	// Why says why there is no figure that could keep the threshold.
 	Why string `json:"why,omitempty"`
 
-	repeats int
+	repeated bool
 }
 
 // String is a sentence without its end.
 func (m Missed) String() string {
 	name := m.Trial
-	if m.repeats > 1 {
+	if m.repeated {
 		name += fmt.Sprintf(" repeat %d", m.Repeat)
 	}
 	switch {
@@ -242,7 +242,7 @@ func HoldRun(all []Threshold, run *record.Run, dir string) ([]Held, error) {
 			} else {
 				h.Why = t.figure.Refused([]string{Label(trial)})
 			}
-			h.Threshold, h.Trial, h.Repeat, h.repeats = t.Text, trial.Name, trial.Repeat, trial.Repeats
+			h.Threshold, h.Trial, h.Repeat, h.repeated = t.Text, trial.Name, trial.Repeat, trial.Repeated()
 			held = append(held, h)
 		}
 	}
