@@ -67,7 +67,7 @@ func inSeconds(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
 // suiteOf begins a suite about a run.
 func suiteOf(run *record.Run, name string) *junitSuite {
-	s := &junitSuite{Package: "quorumbench", Name: word(name), Hostname: readable.Dash, Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05"), Time: inSeconds(0)}
+	s := &junitSuite{Package: "quorumbench", Name: word(name), Hostname: "localhost", Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05"), Time: inSeconds(0)}
 	if len(run.Machines) > 0 {
 		s.Hostname = word(run.Machines[0].Name)
 	}

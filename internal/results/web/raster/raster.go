@@ -200,7 +200,7 @@ func (d *drawing) paint(n *node) error {
 		}
 		d.to.SetLineJoin(gg.LineJoinRound)
 		var dashes []float64
-		for _, f := range strings.Fields(n.style["stroke-dasharray"]) {
+		for _, f := range strings.Fields(strings.TrimPrefix(n.style["stroke-dasharray"], "none")) {
 			x, err := strconv.ParseFloat(f, 64)
 			if err != nil {
 				return fmt.Errorf("the picture has dashes that cannot be drawn: %w", err)
@@ -213,6 +213,9 @@ func (d *drawing) paint(n *node) error {
 	d.to.ClearPath()
 	return nil
 }
+
+// dot is a length, in pixels, that the library takes for one and nobody sees.
+const dot = 1. / 16
 
 // path adds a path of straight lines: M, L, H, V, h, v and z, as chart has them.
 func (d *drawing) path(text string, v view) error {
@@ -250,12 +253,16 @@ func (d *drawing) path(text string, v view) error {
 		default:
 			return fmt.Errorf("the picture has a path that cannot be drawn: %c%s", command, rest)
 		}
+		px, py := v.at(x, y)
 		if command == 'M' {
 			x0, y0 = x, y
-			d.to.MoveTo(v.at(x, y))
-		} else {
-			d.to.LineTo(v.at(x, y))
+			d.to.MoveTo(px, py)
+			continue
 		}
+		if at, ok := d.to.GetCurrentPoint(); ok && at.X == px && at.Y == py {
+			px += dot // a line without a length has round ends in SVG, and none in the library
+		}
+		d.to.LineTo(px, py)
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ rect.paper{fill:var(--paper)}
 .c{color:var(--ink)}
 .l{fill:none;stroke-width:4}
 .half{fill:#ff0000;fill-opacity:.5}
+.dot{fill:none;stroke:currentColor;stroke-width:8;stroke-linecap:round;stroke-dasharray:none}
 text{font:10px serif;fill:#00ff00}
 .off{display:none}
 </style>`
@@ -49,6 +50,8 @@ func TestPictures(t *testing.T) {
 		{"a line of the stronger rule", `<g class="a"><path class="b c l" d="M10 10H90V40"/></g>`, image.Pt(100, 20), color.NRGBA{1, 2, 3, 255}, false},
 		{"of the weaker rule", `<g class="a"><path class="c l" d="M10 10H90V40"/></g>`, image.Pt(180, 60), color.NRGBA{0x12, 0x34, 0x56, 255}, false},
 		{"what is switched off", `<rect class="off" width="100" height="50"/>`, image.Pt(100, 50), color.NRGBA{}, false},
+		{"a dot", `<path class="dot c" d="M50 25h0"/>`, image.Pt(100, 55), color.NRGBA{1, 2, 3, 255}, false},
+		{"beside a dot", `<path class="dot c" d="M50 25h0"/>`, image.Pt(108, 58), color.NRGBA{}, false},
 		// A stretched view has lines of the usual width, and ends at its edges.
 		{"a view", `<svg x="10" y="10" width="80" height="30" viewBox="-1 0 2 30" preserveAspectRatio="none"><g class="a c"><path class="l" d="M0 0V30"/></g></svg>`, image.Pt(97, 50), color.NRGBA{0x12, 0x34, 0x56, 255}, false},
 		{"beside a line in it", `<svg x="10" y="10" width="80" height="30" viewBox="-1 0 2 30" preserveAspectRatio="none"><g class="a c"><path class="l" d="M0 0V30"/></g></svg>`, image.Pt(106, 50), color.NRGBA{}, false},
