@@ -100,21 +100,24 @@ func stepKey(t *record.Trial) string {
 	return strings.Join(parts, "\x00")
 }
 
-// byConnections parts rows by their connections, unless each client has its own
-// in all of them.
-func byConnections(rows []*Row) [][]*Row {
-	own := func(r *Row) bool { return r.First().Connections == r.First().Clients }
-	if !slices.ContainsFunc(rows, func(r *Row) bool { return !own(r) }) {
-		return [][]*Row{rows}
-	}
-	var out [][]*Row
-	for _, r := range rows {
-		i := slices.IndexFunc(out, func(g []*Row) bool { return g[0].First().Connections == r.First().Connections })
-		if i < 0 {
-			out = append(out, nil)
-			i = len(out) - 1
+// byConnections parts rows by their connections. Where these are more than a
+// trial's clients each client has its own, so that few clients have fewer
+// connections than the same scenario gives to many.
+func byConnections(rows []*Row) (out [][]*Row) {
+	for len(rows) > 0 {
+		most := 0
+		for _, r := range rows {
+			most = max(most, r.First().Connections)
 		}
-		out[i] = append(out[i], r)
+		var these, rest []*Row
+		for _, r := range rows {
+			if t := r.First(); t.Connections == most || !t.Open() && t.Connections == t.Clients {
+				these = append(these, r)
+			} else {
+				rest = append(rest, r)
+			}
+		}
+		out, rows = append(out, these), rest
 	}
 	return out
 }

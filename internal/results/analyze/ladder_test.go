@@ -150,6 +150,13 @@ func TestLadderLeavesOut(t *testing.T) {
 // Trials that differ in more than their clients are no steps of one load;
 // connections may follow the clients.
 func TestLaddersAreOfOneLoad(t *testing.T) {
+	few := closedSteps("few", 100, 0.1, 0, 1, 4, 16, 64, 256)
+	for _, one := range few {
+		one.Connections = min(one.Clients, 32) // as many as the clients have use for
+	}
+	if all := laddersOf(few...); len(all) != 1 || len(all[0].Steps) != 5 {
+		t.Fatalf("of few connections: %+v", all)
+	}
 	trials := append(closedSteps("etcd", 100, 0.1, 0, 1, 4, 16), closedSteps("zookeeper", 100, 0.1, 0, 1, 4, 16)...)
 	for _, one := range trials[3:] {
 		one.Store, one.Connections = "zookeeper", one.Clients

@@ -35,10 +35,14 @@ func beginSteps(name, title string, wide, high scale) *xy {
 	return p
 }
 
-func (p *xy) at(x, y float64) string { return num(plotWidth*p.wide.place(x)) + " " + p.y(&p.high, y) }
+// x is a figure's place along the width, from 0 to 1: a little way from the edges,
+// so that no mark is cut.
+func (p *xy) x(v float64) float64 { return 0.02 + 0.96*p.wide.place(v) }
+
+func (p *xy) at(x, y float64) string { return num(plotWidth*p.x(x)) + " " + p.y(&p.high, y) }
 
 func (p *xy) spot(step int, x, y float64) Spot {
-	return Spot{step, p.wide.place(x), 1 - p.high.place(y)}
+	return Spot{step, p.x(x), 1 - p.high.place(y)}
 }
 
 // dot is a mark that keeps its shape however wide the picture is.
@@ -46,14 +50,13 @@ func (p *xy) dot(class string, x, y float64) {
 	p.f(`<path class="%s" d="M%sh0"/>`, class, p.at(x, y))
 }
 
-// end closes the picture; beyond the lowest tick of the horizontal axis is its
-// corner.
+// end closes the picture.
 func (p *xy) end() Chart {
 	p.endPlot()
 	var ticks []tick
 	for _, t := range p.wide.ticks {
 		if t.label != "" {
-			ticks = append(ticks, tick{p.wide.place(t.at), t.label})
+			ticks = append(ticks, tick{p.x(t.at), t.label})
 		}
 	}
 	p.horizontal(ticks, 0, 1)
