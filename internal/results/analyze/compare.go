@@ -328,23 +328,23 @@ func (c *Comparison) whyNot(t *record.Trial) string {
 	return strings.TrimSpace(string(t.Verdict.State) + " " + strings.Join(rules, " "))
 }
 
-// shareCluster reports whether any two of a run's trials ran on one cluster.
+// shareCluster reports whether any two of a run's trials ran on one cluster. A run
+// gives one that it attaches to another name each time that it comes back to it.
 func shareCluster(run *record.Run, trials []*record.Trial) bool {
-	for i, a := range trials {
-		for _, b := range trials[:i] {
-			if a.Cluster == b.Cluster || attachedTo(run, a, b) {
-				return true
+	seen := map[string]bool{}
+	for _, t := range trials {
+		names := []string{"name " + t.Cluster}
+		if !clusterOf(run, t).Started {
+			for _, e := range t.Endpoints {
+				names = append(names, "endpoint "+e)
 			}
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
+			return true
+		}
+		for _, name := range names {
+			seen[name] = true
 		}
 	}
 	return false
-}
-
-// attachedTo reports whether two trials attached to one cluster. A run gives it
-// another name each time that it comes back to it.
-func attachedTo(run *record.Run, a, b *record.Trial) bool {
-	if clusterOf(run, a).Started || clusterOf(run, b).Started {
-		return false
-	}
-	return slices.ContainsFunc(a.Endpoints, func(e string) bool { return slices.Contains(b.Endpoints, e) })
 }

@@ -49,7 +49,7 @@ func (c *Comparison) Open() bool {
 }
 
 // dependent says why an interval is of less than it seems.
-const dependent = "Repeats of a side ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
+const dependent = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
 
 // Table has a row for each figure of each pair; what they are of stands in the
 // first of a pair's rows.
