@@ -310,16 +310,17 @@ func (l *Ladder) fit() {
 		l.NoScaling = "No scalability law: nothing can be fitted to these steps."
 		return
 	}
+	if s.Deviation > mostDeviation {
+		l.NoScaling = fmt.Sprintf("No scalability law: the steps are %s off its best curve (standard deviation; limit %s), so that it does not describe them.", readable.Percent(s.Deviation, 0), readable.Percent(mostDeviation, 0))
+		return
+	}
 	l.Scaling = &s
 	doubt := func(format string, args ...any) { l.Doubts = append(l.Doubts, fmt.Sprintf(format, args...)) }
-	if s.Deviation > mostDeviation {
-		doubt("the steps are %s off the curve (standard deviation; limit %s): the law does not describe them", readable.Percent(s.Deviation, 0), readable.Percent(mostDeviation, 0))
-	}
 	if l.Most < leastReach*least {
 		doubt("the largest concurrency is only %.1f times the least, from which a curve is hardly to be seen", l.Most/least)
 	}
-	if s.Sigma.Low == 0 && s.Kappa.Low == 0 {
-		doubt("neither contention nor coherency can be told from none")
+	if s.Sigma.Low == 0 {
+		doubt("contention cannot be told from none")
 	}
 	if l.Open {
 		doubt("in an open loop the number in flight is what was measured, and not what was given: its errors make the curve flatter")

@@ -106,11 +106,11 @@ func TestLadderSaysWhatItLacks(t *testing.T) {
 		noKnee, noScale string
 		doubt           string
 	}{
-		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "in proportion up to the last step that counts, 16 clients", "", "neither contention nor coherency"},
+		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "in proportion up to the last step that counts, 16 clients", "", "contention cannot be told from none"},
 		{"past it", closedSteps("a", 100, 0.9, 0, 1, 2, 4, 8, 16), "beyond the first step, 1 client, time grows more", "", ""},
 		{"few", closedSteps("a", 100, 0.1, 0, 1, 16, 64), "", "wants 5 different steps that count, and there are 3", ""},
 		{"near", closedSteps("a", 100, 0.1, 0, 10, 11, 12, 13, 14), "", "", "only 1.4 times the least"},
-		{"off", []*record.Trial{step("a1", 1, 100), step("a2", 2, 300), step("a4", 4, 200), step("a8", 8, 900), step("a16", 16, 500), step("a32", 32, 400)}, "", "", "the law does not describe them"},
+		{"off", []*record.Trial{step("a1", 1, 100), step("a2", 2, 300), step("a4", 4, 200), step("a8", 8, 900), step("a16", 16, 500), step("a32", 32, 400)}, "", "so that it does not describe them", ""},
 	} {
 		all := laddersOf(c.trials...)
 		if len(all) != 1 {

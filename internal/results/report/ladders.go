@@ -53,8 +53,8 @@ func lawSentence(l *analyze.Ladder) string {
 	text := fmt.Sprintf("Universal Scalability Law (Gunther): %s, %s, %s; the steps are %s off it (standard deviation), R² %.3f.",
 		parameter("λ", s.Lambda, "/s"), parameter("contention σ", s.Sigma, ""), parameter("coherency κ", s.Kappa, ""), readable.Percent(s.Deviation, 1), s.Explained)
 	switch n, x, ok := s.Peak(); {
-	case !ok:
-		text += " By it throughput never falls."
+	case !ok || s.Kappa.Low == 0:
+		text += " Coherency cannot be told from none: where throughput would fall again is not known."
 	case n > l.Most:
 		text += fmt.Sprintf(" Its most throughput, %s, would be at %.0f in flight: a guess, beyond the %.0f that were tried.", readable.PerSecond(x), n, l.Most)
 	default:

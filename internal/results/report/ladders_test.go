@@ -14,14 +14,17 @@ import (
 
 // ladderRun has steps of clients under a law with σ 0.05 and κ 0.0001.
 func ladderRun(clients ...int) *record.Run {
-	var all []record.Trial
+	var all []made
 	for i, c := range clients {
 		n := float64(c)
 		perSecond := 500 * n / (1 + 0.05*(n-1) + 1e-4*n*(n-1))
-		all = append(all, made{number: i + 1, name: fmt.Sprintf("put-%d", c), kind: kv.Put, target: "leader", clients: c, perSecond: int(perSecond), p50: 1e9 * n / perSecond}.trial())
-		all[i].Verdict = verdict.Verdict{State: verdict.Valid}
+		all = append(all, made{number: i + 1, name: fmt.Sprintf("put-%d", c), kind: kv.Put, target: "leader", clients: c, perSecond: int(perSecond), p50: 1e9 * n / perSecond})
 	}
-	return run(record.Complete, all...)
+	r := run(record.Complete, all...)
+	for i := range r.Trials {
+		r.Trials[i].Verdict = verdict.Verdict{State: verdict.Valid}
+	}
+	return r
 }
 
 // Steps have their knee and their law in the text, or a sentence why not, and in

@@ -92,11 +92,11 @@ func TestPageHasSteps(t *testing.T) {
 func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
 	run, dir := ladderOf(t, "limits", 5)
 	text := pageOfRun(t, run, dir)
-	if n := strings.Count(text, "limited by number of clients"); n != 1 {
+	if n := strings.Count(text, "limited by pauses of a member"); n != 1 {
 		t.Errorf("it is said %d times", n)
 	}
-	if !strings.Contains(text, "put-1, put-2, put-3, put-4, put-5</b> were limited by number of clients: of put-1: ") {
-		t.Error("it is not said of all")
+	if !strings.Contains(text, "put-1, put-2, put-3, put-4, put-5</b> were limited by pauses of a member: members waited") {
+		t.Errorf("it is not said of all: %s", text[strings.Index(text, "<h2>Answer"):strings.Index(text, "<h2>Table")])
 	}
 }
 

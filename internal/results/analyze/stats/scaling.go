@@ -87,6 +87,11 @@ func FitScaling(steps []Step, level float64) (Scaling, bool) {
 	if at == nil {
 		return Scaling{}, false
 	}
+	for i, x := range at {
+		if math.Abs(x) < 1e-4 { // as good as none
+			at[i] = 0
+		}
+	}
 	logLambda, sum := residuals(n, logs, sigma(at), kappa(at))
 	freedom := float64(len(n) - 3)
 	out := Scaling{Deviation: math.Sqrt(sum / freedom), Explained: 1}
