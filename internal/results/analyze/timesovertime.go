@@ -91,10 +91,7 @@ func (x *timesOverTime) second() {
 	addPercentiles(x.latency, column, x.times, row.Errors, percentilesOverTime[:]...)
 	addPercentiles(x.lateness, column, x.late, 0, 50, 99)
 	addPercentiles(x.watch, column, x.watched, 0, 50, 99)
-	if x.times.TotalCount() > 0 {
-		x.o.mean.add(column, x.times.Mean())
-	}
-	x.heat.add(column, x.times)
+	x.o.mean.add(column, x.heat.add(column, x.times))
 }
 
 // row is the timeline's row of the second, whose time the log rounds.

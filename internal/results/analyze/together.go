@@ -191,6 +191,9 @@ func (g *Together) overTime(all []*OverTime) {
 	}
 	o.Grid = Grid{Width: max(width, (span+togetherColumns-1)/togetherColumns), Window: float64(span)}
 	o.Grid.N = (span + o.Grid.Width - 1) / o.Grid.Width
+	if o.Grid.Width > 1 {
+		g.Notes = append(g.Notes, fmt.Sprintf("Over time each column is %d s: the least and the most in it are drawn, so that no extreme is lost.", o.Grid.Width))
+	}
 	for i := range overTimeOf {
 		o.addTogether("", &overTimeOf[i], all, func(of *OverTime, column int) (from, to float64) {
 			from = float64(of.Grid.From + column*of.Grid.Width)

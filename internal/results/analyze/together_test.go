@@ -43,15 +43,15 @@ func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
 // else; members are a band from the least to the most.
 func TestTogetherHasEachStoresExtremes(t *testing.T) {
 	all := []*OverTime{
-		ofStore(t, shape{seed: 1, seconds: 30, perSecond: 3000, idle: -1}, "etcd", 1),
-		ofStore(t, shape{seed: 2, seconds: 700, perSecond: 300, idle: 5, skip: []int{7}}, "zookeeper", 2),
+		ofStore(t, shape{seed: 1, seconds: 30, perSecond: 500, idle: -1}, "etcd", 1),
+		ofStore(t, shape{seed: 2, seconds: 300, perSecond: 100, idle: 5, skip: []int{7}}, "zookeeper", 2),
 	}
 	found := AllTogether(all)
 	if len(found) != 1 || found[0].Title != "put" || found[0].Name != "together-put" {
 		t.Fatalf("found %+v", found)
 	}
 	o := &found[0].OverTime
-	if o.Grid.N > togetherColumns || o.Grid.From != 0 || o.Grid.To() < 700 {
+	if o.Grid.N > togetherColumns || o.Grid.From != 0 || o.Grid.To() < 300 {
 		t.Errorf("the grid is %+v", o.Grid)
 	}
 	for i, of := range all {
@@ -83,7 +83,7 @@ func TestTogetherHasEachStoresExtremes(t *testing.T) {
 // completed, and the last column the last write.
 func TestTogetherByWrites(t *testing.T) {
 	all := []*OverTime{
-		ofStore(t, shape{seed: 3, seconds: 20, perSecond: 3000, idle: -1}, "etcd", 1),
+		ofStore(t, shape{seed: 3, seconds: 20, perSecond: 1000, idle: -1}, "etcd", 1),
 		ofStore(t, shape{seed: 4, seconds: 90, perSecond: 100, idle: 5}, "zookeeper", 2),
 	}
 	found := AllTogether(all)

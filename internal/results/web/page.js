@@ -154,7 +154,7 @@ const trial = section => {
       for (let k = Math.ceil(from / step - 1e-9); k * step <= to + 1e-9; k++) {
         const share = (k * step - from) / length, x = 100 * share + "%";
         make("line", {x1: x, x2: x, y1: c.height, y2: c.height + 4}, axis);
-        make("text", {x, y: c.height + 17, class: share > 0.97 ? "e" : share < 0.02 ? "b" : ""}, axis).textContent = place(k * step, step);
+        make("text", {x, y: c.height + 17, class: share > 0.97 ? "e" : ""}, axis).textContent = place(k * step, step);
       }
     }
   };
