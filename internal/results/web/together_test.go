@@ -57,7 +57,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 		}
 	}
 	files, _ := Charts(run, dir)
-	for _, want := range []string{"together-put-throughput.svg", "together-put-by-writes-memory.svg", "together-put-processors.svg"} {
+	for _, want := range []string{"together-put-throughput", "together-put-by-writes-memory", "together-put-processors"} {
 		i := slices.IndexFunc(files, func(f File) bool { return f.Name == want })
 		if i < 0 {
 			t.Fatalf("there is no file %s", want)
@@ -79,7 +79,7 @@ func TestPageHasSteps(t *testing.T) {
 		}
 	}
 	files, _ := Charts(run, dir)
-	for _, want := range []string{"steps-closed.svg", "scaling-closed.svg"} {
+	for _, want := range []string{"steps-closed", "scaling-closed"} {
 		i := slices.IndexFunc(files, func(f File) bool { return f.Name == want })
 		if i < 0 {
 			t.Fatalf("there is no file %s", want)

@@ -215,7 +215,7 @@ func (d *drawing) paint(n *node) error {
 }
 
 // dot is a length, in pixels, that the library takes for one and nobody sees.
-const dot = 1. / 16
+const dot = 1. / 4
 
 // path adds a path of straight lines: M, L, H, V, h, v and z, as chart has them.
 func (d *drawing) path(text string, v view) error {
