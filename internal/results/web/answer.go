@@ -28,6 +28,9 @@ func answer(run *record.Run, rows []*analyze.Row, shown shownTrials) []sentence 
 	}
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return headlines(r, shown) })...)
 	all = append(all, single(rows)...)
+	for _, line := range report.Repeated(run) {
+		all = append(all, sentence{About: "Repeated:", Text: line, Link: "table"})
+	}
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return limits(r, shown) })...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return uneven(r, shown) })...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
