@@ -71,9 +71,11 @@ func FairnessOf(shares []float64) (index float64, ok bool) {
 func evennessOf(each []float64) Evenness {
 	slices.Sort(each)
 	e := Evenness{Count: len(each), Fewest: each[0], Median: each[(len(each)-1)/2], Most: each[len(each)-1]}
+	sum := 0.0 // exact: of whole numbers
 	for _, x := range each {
-		e.Mean += x / float64(len(each))
+		sum += x
 	}
+	e.Mean = sum / float64(len(each))
 	if index, ok := FairnessOf(each); ok {
 		e.Fairness = &index
 	}
