@@ -35,7 +35,11 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		for _, r := range t.Verdict.Reasons {
 			reasons = append(reasons, r.String())
 		}
-		b.WriteString(numbered(reasons) + list("Notes", analyze.Notes(t)))
+		notes := analyze.Notes(t)
+		if l, late := analyze.LateSteadyOf(analyze.RowOf(t)); late {
+			notes = append([]string{l.String()}, notes...)
+		}
+		b.WriteString(numbered(reasons) + list("Notes", notes))
 	} else {
 		b.WriteString(facts(analyze.Conditions(t)))
 	}
