@@ -149,7 +149,12 @@ func Comparable(trials []record.Conditions, base *record.Run) error {
 // Within puts the trials of a run beside the baselines that its scenario gave
 // them, in the same run; nil if it gave none.
 func Within(run *record.Run) *Comparison {
-	c := &Comparison{Run: run, Base: run, By: ByDefault()}
+	return WithinBy(run, byRule(run.Until))
+}
+
+// WithinBy does that by figures of its own.
+func WithinBy(run *record.Run, by Comparing) *Comparison {
+	c := &Comparison{Run: run, Base: run, By: by}
 	all := byName(run)
 	for _, name := range all.order {
 		of := all.of[name][0].BaselineOf
@@ -258,9 +263,11 @@ type named struct {
 	of    map[string][]*record.Trial
 }
 
-func byName(run *record.Run) named {
+func byName(run *record.Run) named { return namedOf(InOrder(run)) }
+
+func namedOf(trials []*record.Trial) named {
 	n := named{of: map[string][]*record.Trial{}}
-	for _, t := range InOrder(run) {
+	for _, t := range trials {
 		if n.of[t.Name] == nil {
 			n.order = append(n.order, t.Name)
 		}

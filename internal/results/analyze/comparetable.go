@@ -39,7 +39,12 @@ func (c *Comparison) Sides() []Side {
 	whole("Go", func(r *record.Run) string { return r.Tool.Go })
 	whole("began", func(r *record.Run) string { return r.Started.UTC().Format(time.RFC3339) })
 	whole("seed", func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) })
-	each("repeats", func(t *record.Trial) string { return strconv.Itoa(max(t.Repeats, 1)) })
+	each("repeats", func(t *record.Trial) string {
+		if t.Repeats == 0 && t.Repeated() {
+			return "until precise"
+		}
+		return strconv.Itoa(max(t.Repeats, 1))
+	})
 	return all
 }
 

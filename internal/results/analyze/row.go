@@ -67,7 +67,7 @@ func (r *Row) First() *record.Trial { return r.Trials[0] }
 
 // Label names one trial of a run.
 func Label(t *record.Trial) string {
-	if t.Repeats > 1 {
+	if t.Repeated() {
 		return fmt.Sprintf("%s repeat %d", t.Name, t.Repeat)
 	}
 	return t.Name

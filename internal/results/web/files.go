@@ -25,14 +25,14 @@ func Charts(run *record.Run, dir string) (files []File, problems []string) {
 	for i := range all {
 		d := &all[i]
 		charts := d.charts
-		for _, c := range []*chart.Chart{d.heat, d.kinds} {
+		for _, c := range []*chart.Chart{d.heat, d.kinds, d.clients} {
 			if c != nil {
 				charts = append(charts, *c)
 			}
 		}
 		t := d.trial
 		prefix := fmt.Sprintf("trial-%02d-%s", t.Number, record.Slug(t.Name))
-		if t.Repeats > 1 {
+		if t.Repeated() {
 			prefix += fmt.Sprintf("-r%d", t.Repeat)
 		}
 		for j := range charts {
