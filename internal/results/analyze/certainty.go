@@ -43,14 +43,14 @@ type Certainty struct {
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
-		return overRepeats(r.values(f))
+		return overRepeats(r.values(f), r.UntilPrecise)
 	case len(r.Done) == 1 && f.Name == "ops":
 		return withinRun(r.Done[0], f)
 	}
 	return c, false
 }
 
-func overRepeats(all []record.Value) (c Certainty, ok bool) {
+func overRepeats(all []record.Value, untilPrecise bool) (c Certainty, ok bool) {
 	least, most := all[0], all[0]
 	for _, v := range all {
 		switch {
@@ -64,7 +64,11 @@ func overRepeats(all []record.Value) (c Certainty, ok bool) {
 	}
 	c = Certainty{Basis: RangeOfRepeats, Low: least, High: most, Repeats: len(all)}
 	if values, positive := positive(all); positive && len(all) >= MinRepeats {
-		if i, known := stats.OverRepeats(values, stats.Level); known {
+		i, known := stats.OverRepeats(values, stats.Level)
+		if untilPrecise {
+			i, known = stats.UntilPrecise(values)
+		}
+		if known {
 			c.Basis = OverRepeats
 			c.bound(i, all[0])
 		}
