@@ -27,15 +27,16 @@ type compareFlags struct {
 func (a *app) compareCommand() *cobra.Command {
 	f := &compareFlags{format: "text", metrics: metrics{names: []string{"ops", "p50", "p99"}}, margin: stats.Margin}
 	c := &cobra.Command{
-		Use:   "compare BASELINE RUN...",
+		Use:   "compare [BASELINE] RUN...",
 		Short: "Say of recorded runs whether they are better than a baseline",
 		Long: `Say of recorded runs, trial by trial and metric by metric, whether they are
 better than a baseline, worse, the same, or how many more repeats would tell.
 
-BASELINE and each RUN are run directories of the same scenario. Repeats that are
+BASELINE and each RUN are run directories of the same scenario. A RUN alone is
+compared with the baselines that its scenario gave its trials. Repeats that are
 invalid or suspect are left out and named. The changes of all runs are judged
 together, with a correction for their number.`,
-		Args: command.Takes(2, math.MaxInt, "BASELINE and RUN, run directories"),
+		Args: command.Takes(1, math.MaxInt, "RUN, a run directory with baselines of its own, or BASELINE and RUN"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Choice("format", &f.format, "of the output", "text", "markdown", "json", "csv", "junit")
@@ -58,6 +59,14 @@ func (a *app) compare(f *compareFlags, dirs []string) error {
 		return err
 	}
 	var all []*analyze.Comparison
+	against := dirs[0]
+	if len(dirs) == 1 {
+		c := analyze.WithinBy(base, by)
+		if c == nil {
+			return fmt.Errorf("%s has no baselines of its own; name the run to compare it with first", dirs[0])
+		}
+		all, against = append(all, c), "its baseline"
+	}
 	for _, dir := range dirs[1:] {
 		run, err := record.Open(dir)
 		if err != nil {
@@ -89,7 +98,7 @@ func (a *app) compare(f *compareFlags, dirs []string) error {
 		return err
 	}
 	if worse := analyze.Worsened(all); len(worse) > 0 {
-		return fmt.Errorf("worse than %s: %s", dirs[0], strings.Join(worse, ", "))
+		return fmt.Errorf("worse than %s: %s", against, strings.Join(worse, ", "))
 	}
 	return nil
 }

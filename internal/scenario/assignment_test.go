@@ -199,3 +199,48 @@ func TestAssignmentsAreRefusedInTheirWords(t *testing.T) {
 		t.Errorf("%v, not %s", err, want)
 	}
 }
+
+// A baseline can be set, also for trials that have none: what differs in it, a key
+// at a time.
+func TestABaselineIsSet(t *testing.T) {
+	parsed := func(text string, set ...string) (*Scenario, error) {
+		o := Options{Exec: "/head"}
+		for _, s := range set {
+			a, err := ParseAssignment(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Set = append(o.Set, a)
+		}
+		return Parse("f.yaml", []byte(text), shelf{}, o)
+	}
+	const trial = "{name: put, store: etcd, operation: put}"
+	for _, text := range []string{"trials: [" + trial + "]", "defaults: {baseline: {exec: /old, label: old}}\ntrials: [" + trial + "]"} {
+		s, err := parsed(text, "baseline.exec=/base", "baseline.label=base", "baseline.env={GOGC: 50}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Trials) != 2 {
+			t.Fatalf("%d trials", len(s.Trials))
+		}
+		for _, trial := range s.Trials {
+			c, want := trial.Cluster, [3]string{"/head", "", ""}
+			if trial.BaselineOf == "put" {
+				want = [3]string{"/base", "base", "50"}
+			}
+			if got := [3]string{c.Exec, c.Label, c.Env["GOGC"]}; got != want {
+				t.Errorf("%s is of %q, not %q", trial.Name, got, want)
+			}
+		}
+	}
+	for set, want := range map[string]string{
+		"baseline=none":       "baseline is no parameter of a load or of a cluster",
+		"baseline.clients=3":  `a baseline changes store, endpoints`,
+		"baseline.exec=/head": "the baseline of put is no other cluster than its own",
+		"baseline.env=50":     "env must be a mapping",
+	} {
+		if _, err := parsed("trials: ["+trial+"]", set); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %q", set, err, want)
+		}
+	}
+}

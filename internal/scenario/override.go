@@ -121,7 +121,7 @@ func (p *fileParser) readSet() {
 		case of == "store" || of == "version" || of == "exec":
 			p.failf(at, "the server is chosen by --store NAME[@VERSION] or --exec PATH")
 			continue
-		case !ok && slices.Contains(fileKeys(), of), ok && (k.alone || k.Key == "baseline"):
+		case !ok && slices.Contains(fileKeys(), of), ok && k.alone, of == "baseline" && !nested:
 			p.failf(at, "%s is no parameter of a load or of a cluster", of)
 			continue
 		case !ok:
@@ -211,6 +211,7 @@ func (p *fileParser) overlaySet(all layer) layer {
 			continue // of a cluster that is started, and this trial's runs already
 		case s.value.entries && given && base.value.kind == mapping:
 			s.value = s.value.over(base.value)
+		case key == "baseline": // which a trial gets that has none
 		case s.value.entries && (ofSomeTrials || p.keys[key].readFrom(p.newDraft(), s.value) != nil):
 			continue // it is an entry of what this trial does not have
 		}

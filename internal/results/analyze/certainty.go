@@ -43,14 +43,16 @@ type Certainty struct {
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
-		return overRepeats(r.values(f), r.UntilPrecise)
+		return overRepeats(r.values(f), r.First().UntilPrecise())
 	case len(r.Done) == 1 && f.Name == "ops":
 		return withinRun(r.Done[0], f)
 	}
 	return c, false
 }
 
-func overRepeats(all []record.Value, untilPrecise bool) (c Certainty, ok bool) {
+// overRepeats is that of repeats; stopped says that their own precision may have
+// ended them.
+func overRepeats(all []record.Value, stopped bool) (c Certainty, ok bool) {
 	least, most := all[0], all[0]
 	for _, v := range all {
 		switch {
@@ -65,7 +67,7 @@ func overRepeats(all []record.Value, untilPrecise bool) (c Certainty, ok bool) {
 	c = Certainty{Basis: RangeOfRepeats, Low: least, High: most, Repeats: len(all)}
 	if values, positive := positive(all); positive && len(all) >= MinRepeats {
 		i, known := stats.OverRepeats(values, stats.Level)
-		if untilPrecise {
+		if stopped {
 			i, known = stats.UntilPrecise(values)
 		}
 		if known {

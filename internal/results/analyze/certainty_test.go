@@ -101,3 +101,26 @@ func TestCertaintyHoldsWhatIsShown(t *testing.T) {
 		}
 	}
 }
+
+// Repeats that their own precision ended have a wider interval than so many that
+// were asked for.
+func TestStoppedRepeatsAreLessCertain(t *testing.T) {
+	ops := record.Registered("ops")
+	certainty := func(repeats int) Certainty {
+		r := &Row{}
+		for i := range 10 {
+			trial := doneIn(float64(95 + i))
+			trial.Repeat, trial.Repeats = i+1, repeats
+			r.Trials, r.Done = append(r.Trials, trial), append(r.Done, trial)
+		}
+		c, ok := CertaintyOf(r, &ops)
+		if !ok || c.Basis != OverRepeats {
+			t.Fatalf("%+v, %v", c, ok)
+		}
+		return c
+	}
+	asked, stopped := certainty(10), certainty(0)
+	if stopped.Low.Number >= asked.Low.Number || stopped.High.Number <= asked.High.Number {
+		t.Errorf("%+v is not wider than %+v", stopped, asked)
+	}
+}

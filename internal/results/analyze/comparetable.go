@@ -40,7 +40,7 @@ func (c *Comparison) Sides() []Side {
 	whole("began", func(r *record.Run) string { return r.Started.UTC().Format(time.RFC3339) })
 	whole("seed", func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) })
 	each("repeats", func(t *record.Trial) string {
-		if t.Repeats == 0 && t.Repeated() {
+		if t.UntilPrecise() {
 			return "until precise"
 		}
 		return strconv.Itoa(max(t.Repeats, 1))

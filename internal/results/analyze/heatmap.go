@@ -32,9 +32,15 @@ func (m *HeatMap) Edge(row int) float64 {
 // heatCounter counts histograms into a heat map.
 type heatCounter struct {
 	columns [][]uint64
-	rowOf   map[int64][]int // by a histogram's lowest value: the row of each of its counts
+	placeOf map[int64][]heatPlace // of each count of histograms with a lowest value
 	least   int
 	most    int
+}
+
+// heatPlace is a count's row, and the time in the middle of what it counts.
+type heatPlace struct {
+	row    int
+	middle float64
 }
 
 // maxHeatRow is above every time that a histogram holds.
@@ -46,44 +52,47 @@ func heatRow(ns int64) int {
 }
 
 func newHeatCounter(g *Grid) *heatCounter {
-	c := &heatCounter{columns: make([][]uint64, g.N), rowOf: map[int64][]int{}, least: math.MaxInt, most: -1}
+	c := &heatCounter{columns: make([][]uint64, g.N), placeOf: map[int64][]heatPlace{}, least: math.MaxInt, most: -1}
 	for i := range c.columns {
 		c.columns[i] = make([]uint64, maxHeatRow+1)
 	}
 	return c
 }
 
-// add counts a second's times. The counts are looked at where they lie, because
-// the library's own walk computes every bound anew.
-func (c *heatCounter) add(column int, h *measure.Histogram) {
+// add counts a second's times and returns their mean, NaN without any. The counts
+// are looked at where they lie, because the library's own walk computes every
+// bound anew.
+func (c *heatCounter) add(column int, h *measure.Histogram) (mean float64) {
 	if h.TotalCount() == 0 {
-		return
+		return math.NaN()
 	}
-	rows, to := c.rowsOf(h), c.columns[column]
+	places, to, sum := c.placesOf(h), c.columns[column], 0.0
 	for i, n := range h.Export().Counts {
-		if n <= 0 || i >= len(rows) {
+		if n <= 0 || i >= len(places) {
 			continue
 		}
-		row := rows[i]
+		row := places[i].row
 		to[row] += uint64(n)
+		sum += float64(n) * places[i].middle
 		c.least, c.most = min(c.least, row), max(c.most, row)
 	}
+	return sum / float64(h.TotalCount())
 }
 
-// rowsOf is the row of each of a histogram's counts.
-func (c *heatCounter) rowsOf(h *measure.Histogram) []int {
+// placesOf is the place of each of a histogram's counts.
+func (c *heatCounter) placesOf(h *measure.Histogram) []heatPlace {
 	key := h.LowestTrackableValue()
-	if rows := c.rowOf[key]; rows != nil {
-		return rows
+	if places := c.placeOf[key]; places != nil {
+		return places
 	}
 	like := hdr.New(key, h.HighestTrackableValue(), int(h.SignificantFigures()))
 	_ = like.RecordValue(h.HighestTrackableValue()) // so that the walk goes to its end; it is in range
-	var rows []int
+	var places []heatPlace
 	for _, bar := range like.Distribution() {
-		rows = append(rows, min(heatRow(bar.From), maxHeatRow))
+		places = append(places, heatPlace{min(heatRow(bar.From), maxHeatRow), float64(bar.From+bar.To) / 2})
 	}
-	c.rowOf[key] = rows
-	return rows
+	c.placeOf[key] = places
+	return places
 }
 
 // finish cuts away the rows in which there is nothing.

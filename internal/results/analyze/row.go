@@ -19,8 +19,6 @@ type Row struct {
 	Done   []*record.Trial // those that have figures
 	// Dependent says that some of those ran on one cluster, whose state they share.
 	Dependent bool
-	// UntilPrecise says that the width of an interval may have ended the repeating.
-	UntilPrecise bool
 }
 
 // InOrder is a run's trials in the order of the scenario, the repeats of each
@@ -55,7 +53,7 @@ func Rows(run *record.Run) []*Row {
 		}
 	}
 	for _, r := range all {
-		r.Dependent, r.UntilPrecise = shareCluster(run, r.Done), run.Until != nil
+		r.Dependent = shareCluster(run, r.Done)
 	}
 	slices.SortStableFunc(all, func(a, b *Row) int { return cmp.Compare(a.First().Number, b.First().Number) })
 	return all

@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -20,7 +19,7 @@ type timesOverTime struct {
 	lateness []Line // median, p99 and the largest
 	watch    []Line // of watch events: median, p99 and the largest
 	heat     *heatCounter
-	all      map[kv.Kind]*measure.Histogram // of the window
+	all      map[measure.Series]*measure.Histogram // of the window
 
 	rows map[int64]*record.Row // by their time in milliseconds
 	// The second that is being read.
@@ -31,11 +30,12 @@ type timesOverTime struct {
 
 func newTimesOverTime(o *OverTime) *timesOverTime {
 	g := &o.Grid
-	x := &timesOverTime{o: o, heat: newHeatCounter(g), all: map[kv.Kind]*measure.Histogram{}, rows: map[int64]*record.Row{},
+	x := &timesOverTime{o: o, heat: newHeatCounter(g), all: map[measure.Series]*measure.Histogram{}, rows: map[int64]*record.Row{},
 		times: measure.NewHistogram(), late: measure.NewHistogram(), watched: measure.NewHistogram(),
 		latency:  []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("p99.9"), g.newLine("max")},
 		lateness: []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")},
 		watch:    []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")}}
+	o.mean = g.newLine("mean")
 	for i := range o.Trial.Timeline {
 		r := &o.Trial.Timeline[i]
 		x.rows[r.Time.Round(time.Millisecond).UnixMilli()] = r
@@ -62,7 +62,7 @@ func (x *timesOverTime) read(dir string) error {
 		default:
 			x.times = measure.Add(x.times, i.Histogram)
 			if i.Phase == measure.Measured {
-				x.all[i.Kind] = measure.Add(x.all[i.Kind], i.Histogram)
+				x.all[i.Series] = measure.Add(x.all[i.Series], i.Histogram)
 			}
 		}
 		return nil
@@ -91,7 +91,7 @@ func (x *timesOverTime) second() {
 	addPercentiles(x.latency, column, x.times, row.Errors, percentilesOverTime[:]...)
 	addPercentiles(x.lateness, column, x.late, 0, 50, 99)
 	addPercentiles(x.watch, column, x.watched, 0, 50, 99)
-	x.heat.add(column, x.times)
+	x.o.mean.add(column, x.heat.add(column, x.times))
 }
 
 // row is the timeline's row of the second, whose time the log rounds.
@@ -125,12 +125,15 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	g := &o.Grid
 	throughput, due := g.newLine("completed"), g.newLine("due")
 	flight, errors, events := g.newLine("in flight"), g.newLine("failed"), g.newLine("events")
-	failures := false
+	failures, done := false, make([]float64, g.N)
 	for i := range o.Trial.Timeline {
 		r := &o.Trial.Timeline[i]
 		column, ok := g.Column(r.Time)
 		if !ok {
 			continue
+		}
+		if r.Phase == measure.Measured.String() {
+			done[column] += float64(r.Done)
 		}
 		length := g.lengthOf(r)
 		if length >= min(leastLength, g.Window) && length > 0 {
@@ -156,7 +159,13 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	o.addPanel(Panel{Name: "watch-events", Title: "Watch events delivered", Unit: measure.Rate, Lines: []Line{events}})
 	o.addPanel(Panel{Name: "watch-latency", Title: "Watch events: from when the write was due to arrival", Unit: measure.Nanoseconds, Log: true, Lines: x.watch})
 	o.Heat = x.heat.finish(o.headline())
-	o.Curves = curves(o, x.all)
+	o.Curves, o.ByRole, o.ByMember = curvesByKind(o, x.all), curvesByRole(o.Trial, x.all), curvesByMember(o.Trial, x.all)
+	if onlyWrites(o.Trial) {
+		o.written = append(o.written, 0)
+		for i, n := range done {
+			o.written = append(o.written, o.written[i]+n)
+		}
+	}
 }
 
 // headline names the times that the trial's tables show first.

@@ -60,7 +60,11 @@ type Conditions struct {
 }
 
 // Repeated reports whether the trial is, or may be, one of several repeats.
-func (c *Conditions) Repeated() bool { return c.Repeats > 1 || c.Repeats == 0 && c.Repeat > 0 }
+func (c *Conditions) Repeated() bool { return c.Repeats > 1 || c.UntilPrecise() }
+
+// UntilPrecise reports whether the trial was repeated until it was precise, and
+// not so many times.
+func (c *Conditions) UntilPrecise() bool { return c.Repeats == 0 && c.Repeat > 0 }
 
 // Environment is the variables of Env as one text.
 func (c *Conditions) Environment() string { return strings.Join(scenario.Variables(c.Env), " ") }

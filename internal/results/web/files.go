@@ -42,13 +42,26 @@ func Charts(run *record.Run, dir string) (files []File, problems []string) {
 	for _, c := range sideBySide(all) {
 		add(c.Name, run.Name, &c.Chart)
 	}
+	for _, c := range stepsOf(analyze.Rows(run)) {
+		add(c.Name, run.Name, &c.Chart)
+	}
+	for _, g := range togetherOf(all) {
+		for _, charts := range [][]chart.Chart{g.overTime, g.byWrites} {
+			for i := range charts {
+				add(g.Name+"-"+charts[i].Name, run.Name+", "+g.Title, &charts[i])
+			}
+		}
+	}
 	for i := range all {
 		d := &all[i]
 		charts := d.charts
-		for _, c := range []*chart.Chart{d.heat, d.kinds, d.clients} {
+		for _, c := range []*chart.Chart{d.heat, d.clients} {
 			if c != nil {
 				charts = append(charts, *c)
 			}
+		}
+		for _, c := range d.curves {
+			charts = append(charts, c.Chart)
 		}
 		t := d.trial
 		prefix := fmt.Sprintf("trial-%02d-%s", t.Number, record.Slug(t.Name))
