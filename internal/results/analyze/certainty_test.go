@@ -73,6 +73,10 @@ func TestRangeOfRepeats(t *testing.T) {
 		if c, ok := overRepeats(tt.of, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
 			t.Errorf("of %v: %+v", tt.of, c)
 		}
+		// Who repeats until an interval is narrow pays for that with a wider one.
+		if c, _ := overRepeats(tt.of, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
+			t.Errorf("of %v, until it was precise: %+v", tt.of, c)
+		}
 	}
 }
 

@@ -59,20 +59,20 @@ const dependent = "Repeats ran on one cluster and share its state, so they are n
 // Table has a row for each figure of each pair; what they are of stands in the
 // first of a pair's rows.
 func (c *Comparison) Table() Table {
-	t := Table{Kind: Compares, Columns: []Column{{"operation", true}, {Title: "value"}, {Title: "clients"}, {"target", true}}}
+	t := Table{Kind: Compares, Columns: []Column{{Title: "operation", Left: true}, {Title: "value"}, {Title: "clients"}, {Title: "target", Left: true}}}
 	var notes footnotes
 	labels := make([][]Cell, len(c.Pairs))
 	for i := range c.Pairs {
 		labels[i] = c.Pairs[i].labels(&notes)
 	}
 	if !distinct(labels) {
-		t.Columns = append([]Column{{"trial", true}}, t.Columns...)
+		t.Columns = append([]Column{{Title: "trial", Left: true}}, t.Columns...)
 		for i := range c.Pairs {
 			labels[i] = append([]Cell{{Text: c.Pairs[i].Name}}, labels[i]...)
 		}
 	}
-	t.Columns = append(t.Columns, Column{"metric", true}, Column{Title: "baseline"}, Column{Title: "this run"}, Column{Title: "change"},
-		Column{Title: "95 % interval"}, Column{"result", true}, Column{"verdict", true})
+	t.Columns = append(t.Columns, Column{Title: "metric", Left: true}, Column{Title: "baseline"}, Column{Title: "this run"}, Column{Title: "change"},
+		Column{Title: "95 % interval"}, Column{Title: "result", Left: true}, Column{Title: "verdict", Left: true})
 	for i := range c.Pairs {
 		t.Rows = append(t.Rows, c.Pairs[i].rows(labels[i], &notes)...)
 	}

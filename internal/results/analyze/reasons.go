@@ -17,7 +17,7 @@ type Said struct {
 }
 
 // Reasons is why trials are not valid, and the notes, in the order in which the
-// trials ran.
+// trials ran. The first notes are of windows that opened too early.
 func Reasons(run *record.Run) (why, notes []Said) {
 	add := func(to *[]Said, text string, t *record.Trial) {
 		i := slices.IndexFunc(*to, func(s Said) bool { return s.Text == text })
@@ -26,6 +26,13 @@ func Reasons(run *record.Run) (why, notes []Said) {
 			*to = append(*to, Said{Text: text})
 		}
 		(*to)[i].Trials = append((*to)[i].Trials, Label(t))
+	}
+	for _, r := range Rows(run) {
+		if l, late := LateSteadyOf(r); late {
+			for _, t := range r.Done {
+				add(&notes, l.String(), t)
+			}
+		}
 	}
 	for i := range run.Trials {
 		t := &run.Trials[i]

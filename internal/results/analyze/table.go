@@ -37,6 +37,7 @@ const (
 type Column struct {
 	Title string
 	Left  bool // names; figures stand right
+	Wide  bool // a terminal's tables have no room for it
 }
 
 // Cell is words, or a figure.
@@ -124,7 +125,7 @@ func table(kind TableKind, rows []*Row, columns []cellsOf, notes *footnotes) Tab
 	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 })}
 	columns = slices.Concat(columns, figureColumns(kind, rows, notes))
 	if kind != WatchEvents {
-		columns = append(columns, cellsOf{Column{"verdict", true}, func(r *Row) Cell { return Cell{Text: JudgedOf(r.Trials).String()} }})
+		columns = append(columns, cellsOf{Column{Title: "verdict", Left: true}, func(r *Row) Cell { return Cell{Text: JudgedOf(r.Trials).String()} }})
 	}
 	for _, c := range columns {
 		t.Columns = append(t.Columns, c.Column)
@@ -142,7 +143,7 @@ func table(kind TableKind, rows []*Row, columns []cellsOf, notes *footnotes) Tab
 
 // words is a column of words about the trial.
 func words(title string, left bool, of func(*record.Trial) string) cellsOf {
-	return cellsOf{Column{title, left}, func(r *Row) Cell { return Cell{Text: of(r.First())} }}
+	return cellsOf{Column{Title: title, Left: left}, func(r *Row) Cell { return Cell{Text: of(r.First())} }}
 }
 
 // labels are the columns that say what a row is. Of several trials each has its
@@ -154,7 +155,7 @@ func labels(all []*Row, notes *footnotes) []cellsOf {
 		columns = append(columns, words("trial", true, func(t *record.Trial) string { return t.Name }))
 	}
 	columns = append(columns, words("operation", true, operation),
-		cellsOf{Column{"consistency", true}, func(r *Row) Cell {
+		cellsOf{Column{Title: "consistency", Left: true}, func(r *Row) Cell {
 			return Cell{Text: readable.OrDash(r.First().Consistency), Notes: notes.levels(r.First())}
 		}},
 		words("target", true, func(t *record.Trial) string { return t.Target.String() }))
@@ -196,7 +197,8 @@ func places(kind TableKind) []placed {
 	default:
 		return []placed{{figure: "ops", certain: true}, {figure: "p50"}, {figure: "p90"}, {figure: "p99", certain: true}, {figure: "p99.9"}, {figure: "max"},
 			{figure: "gap"}, {figure: "errors"}, {figure: "keys-per-op"}, {figure: "cpu-per-op"},
-			{figure: "store-cpu-per-op", where: "store-rss"}, {figure: "store-rss", where: "store-rss"}}
+			{figure: "store-cpu-per-op", where: "store-rss"}, {figure: "store-rss", where: "store-rss"},
+			{figure: "write-amplification", where: "write-amplification"}, {figure: "disk-per-key", where: "disk-per-key"}, {figure: "rss-per-key", where: "rss-per-key"}}
 	}
 }
 
@@ -219,7 +221,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *footnotes) []cellsOf {
 			p.where != "" && !anyHas(rows, p.where) {
 			continue
 		}
-		columns = append(columns, cellsOf{Column{Title: f.Title}, func(r *Row) Cell {
+		columns = append(columns, cellsOf{Column{Title: f.Title, Wide: f.Wide}, func(r *Row) Cell {
 			v, share := r.Figure(&f)
 			return Cell{Kind: OneFigure, Value: v, Share: share}
 		}})

@@ -40,7 +40,7 @@ func WatchTimesTable(t *record.Trial) Table {
 
 // timesTable has a row for each figure of a summary of times.
 func timesTable(t *record.Trial, columns []distribution) Table {
-	table := Table{Columns: []Column{{"", true}}}
+	table := Table{Columns: []Column{{Title: "", Left: true}}}
 	for _, c := range columns {
 		table.Columns = append(table.Columns, Column{Title: c.title})
 		for i, f := range record.Points(c.prefix) {
@@ -71,7 +71,7 @@ func RolesTable(t *record.Trial) Table {
 	if len(t.ByRole) < 2 {
 		return Table{}
 	}
-	table := Table{Columns: []Column{{"operation", true}, {"consistency", true}, {"served by", true}, {Title: "operations"}, {Title: "errors"},
+	table := Table{Columns: []Column{{Title: "operation", Left: true}, {Title: "consistency", Left: true}, {Title: "served by", Left: true}, {Title: "operations"}, {Title: "errors"},
 		{Title: "service p50"}, {Title: "p99"}, {Title: "response p50"}, {Title: "p99"}}}
 	for i := range t.ByRole {
 		s := &t.ByRole[i]
@@ -90,7 +90,7 @@ func MembersTable(t *record.Trial) Table {
 	if !unevenMembers(t) {
 		return Table{}
 	}
-	table := Table{Columns: []Column{{"member", true}, {Title: "connections"}, {Title: "lost"}, {Title: "operations"}, {Title: "share"}, {Title: "errors"}}}
+	table := Table{Columns: []Column{{Title: "member", Left: true}, {Title: "connections"}, {Title: "lost"}, {Title: "operations"}, {Title: "share"}, {Title: "errors"}}}
 	for i := range t.ByMember {
 		b := &t.ByMember[i]
 		connections, lost := figureCell(record.Value{}), figureCell(record.Value{})

@@ -167,6 +167,9 @@ type Observed struct {
 	// Store is what the members' processes used in the window; nil where they
 	// do not run on this machine, or the system does not say.
 	Store *StoreUsage
+	// DatabaseGrowth is by how many bytes the members' databases together grew on
+	// disk in the window; nil where that is not known of each.
+	DatabaseGrowth *int64
 	// Members are the cluster's as far as they are known, and Answered is what
 	// TrialWriter.Answered says; nil where nobody looked.
 	Members  []Member
@@ -178,4 +181,9 @@ type Observed struct {
 type StoreUsage struct {
 	CPUSeconds  float64 // processor time, user and system
 	MaxRSSBytes int64   // the sum of each process's most resident memory
+	// GrowthRSSBytes is by how much their resident memory grew.
+	GrowthRSSBytes int64
+	// WrittenBytes is what they had the system write to disks; nil where it does
+	// not say.
+	WrittenBytes *int64
 }

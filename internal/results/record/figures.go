@@ -46,6 +46,7 @@ type Figure struct {
 	Field  string // in the trial's JSON object, behind "watch." or another of its objects in that one; empty for none
 	Column string // in CSV files; empty for none
 	Title  string // of its column in tables; empty for none
+	Wide   bool   // a terminal's tables have no room for that
 	// Line is what the lines of --interval call it, within an object where it has
 	// a point; empty for none. AtEnd says that the last line has it of each trial.
 	Line   string
@@ -200,6 +201,7 @@ var (
 	watchers   = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
 	// timedEvents are those of the load's own writes.
 	timedEvents = &Requirement{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
+	writes      = &Requirement{of: "operations that write", Has: func(c *Conditions) bool { return c.has(kv.Kind.Writes) }}
 	stmWrites   = &Requirement{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
 	manyKeys    = &Requirement{of: "operations that can read several keys", Has: func(c *Conditions) bool {
 		return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool {

@@ -189,7 +189,7 @@ func flightFigures() []Figure {
 
 // costFigures are what the generator and the members' processes used.
 func costFigures() []Figure {
-	const idle, unseen = "no operation completed", "what the members' processes used is not known"
+	const idle, unseen, unwritten = "no operation completed", "what the members' processes used is not known", "what it wrote is not recorded"
 	return []Figure{
 		{Name: "cpu", Field: "client_cpu_seconds", Unit: measure.Seconds, Better: Less,
 			Meaning: "the generator's processor time, user and system"},
@@ -203,6 +203,22 @@ func costFigures() []Figure {
 			Meaning: "that divided by `completed_in_window`"},
 		{Name: "store-rss", Field: "store_max_rss_bytes", Title: "store RSS", Unit: measure.Bytes, Better: Less, Missing: unseen,
 			Meaning: "the sum of each process's most resident memory"},
+		{Name: "keys-written", Field: "keys_written", Unit: measure.Number, Requires: writes, Missing: unwritten,
+			Meaning: "keys that the successes done in the window wrote, or removed; one that is written again counts again. This and the seven below are absent in records of older versions, and where nothing is written or it is not known"},
+		{Name: "user-written", Field: "user_bytes_written", Unit: measure.Bytes, Requires: writes, Missing: unwritten,
+			Meaning: "the bytes of those keys, with their prefix, and of their values"},
+		{Name: "store-written", Field: "store_written_bytes", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: unseen,
+			Meaning: "what the processes of all members had the system write to disks in the window, whole pages, what they keep for themselves included; absent where members were not started by this run, on a file system in memory, or where the system does not say"},
+		{Name: "write-amplification", Field: "write_amplification", Title: "disk/user", Unit: measure.Ratio, Better: Less, Requires: writes, Missing: unseen, Wide: true,
+			Meaning: "`store_written_bytes` / `user_bytes_written`: of three members that each write everything once it is 3"},
+		{Name: "database-growth", Field: "store_database_growth_bytes", Unit: measure.Bytes, Requires: writes, Missing: "the size of the members' databases is not known",
+			Meaning: "by how much the members' databases together, as they state them, were larger on disk at the window's close than at its opening; below 0 where they shrank"},
+		{Name: "disk-per-key", Field: "store_database_bytes_per_key", Title: "disk/key", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: "the members' databases did not grow, or their size is not known", Wide: true,
+			Meaning: "that divided by `keys_written`; absent where they did not grow. A database grows by steps (etcd's by up to 16 MiB), so that short windows show it coarsely"},
+		{Name: "rss-growth", Field: "store_rss_growth_bytes", Unit: measure.Bytes, Requires: writes, Missing: unseen,
+			Meaning: "by how much the members' resident memory together was larger at the close than at the opening; below 0 where it shrank"},
+		{Name: "rss-per-key", Field: "store_rss_bytes_per_key", Title: "RSS/key", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: "the members' memory did not grow, or is not known", Wide: true,
+			Meaning: "that divided by `keys_written`; absent where it did not grow. Memory that a runtime has collected and keeps is in it: only long loads of new keys show what keys take"},
 	}
 }
 

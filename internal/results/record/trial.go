@@ -106,6 +106,8 @@ type Trial struct {
 	StoreCPUPerOp    *float64 `json:"store_cpu_ns_per_operation"` // null without operations, too
 	StoreMaxRSSBytes *int64   `json:"store_max_rss_bytes"`        // the sum of each process's most
 
+	StoreCosts
+
 	LoopCPUNS      int64    `json:"loop_cpu_ns"`
 	LongestPauseNS int64    `json:"longest_pause_ns"`
 	RunDelayNS     int64    `json:"run_delay_ns"`
@@ -265,6 +267,7 @@ func (t *Trial) observe(o Observed, m *measure.Totals) {
 	t.TermChanges = o.TermChanges
 	t.HeldClients, t.HeldLongestNS = m.Held, m.HeldLongest
 	t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
+	t.StoreCosts = t.storeCosts(&o, m)
 	if s := o.Store; s != nil {
 		t.StoreCPUSeconds, t.StoreMaxRSSBytes, t.StoreCPUPerOp = new(s.CPUSeconds), new(s.MaxRSSBytes), perOperation(s.CPUSeconds, m.Done)
 	}

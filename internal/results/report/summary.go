@@ -35,7 +35,11 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		for _, r := range t.Verdict.Reasons {
 			reasons = append(reasons, r.String())
 		}
-		b.WriteString(numbered(reasons) + list("Notes", analyze.Notes(t)))
+		notes := analyze.Notes(t)
+		if l, late := analyze.LateSteadyOf(analyze.RowOf(t)); late {
+			notes = append([]string{l.String()}, notes...)
+		}
+		b.WriteString(numbered(reasons) + list("Notes", notes))
 	} else {
 		b.WriteString(facts(analyze.Conditions(t)))
 	}
@@ -105,7 +109,25 @@ func results(t *record.Trial) []analyze.Fact {
 	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
 		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes)
 	}
+	if text := writeCosts(t); text != "" {
+		add("writes", "%s", text)
+	}
 	return all
+}
+
+// writeCosts is what the members paid for what was written; empty where nobody
+// knows.
+func writeCosts(t *record.Trial) string {
+	var parts []string
+	for _, p := range []struct{ figure, format string }{
+		{"store-written", "%s to the members' disks"}, {"write-amplification", "%s bytes for each of the user's"},
+		{"disk-per-key", "their databases grew by %s a key"}, {"rss-per-key", "their memory by %s a key"},
+	} {
+		if v := figure(t, p.figure); v.Known {
+			parts = append(parts, fmt.Sprintf(p.format, Value(v)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // failedAbove says from where on percentiles are failed operations'.

@@ -129,8 +129,26 @@ func (g *grid) head() []string {
 	return head
 }
 
-// text is the head and the rows.
-func (g *grid) text() string { return g.lines(append([][]string{g.head()}, g.rows...)) }
+// text is the head and the rows, without the columns that a terminal has no room for.
+func (g *grid) text() string {
+	narrow := grid{indent: g.indent}
+	var rows [][]string
+	for _, row := range append([][]string{g.head()}, g.rows...) {
+		var cells []string
+		for i, c := range g.columns {
+			if !c.Wide {
+				cells = append(cells, row[i])
+			}
+		}
+		rows = append(rows, cells)
+	}
+	for _, c := range g.columns {
+		if !c.Wide {
+			narrow.columns = append(narrow.columns, c)
+		}
+	}
+	return narrow.lines(rows)
+}
 
 func (g *grid) lines(rows [][]string) string {
 	return readable.Align(g.indent, rows, func(i int) bool { return g.columns[i].Left })

@@ -28,6 +28,7 @@ func answer(run *record.Run, rows []*analyze.Row, shown shownTrials, steps strin
 	}
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return headlines(r, shown) })...)
 	all = append(all, single(rows)...)
+	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return early(r, shown) })...)
 	for _, line := range report.Repeated(run) {
 		all = append(all, sentence{About: "Repeated:", Text: line, Link: "table"})
 	}
@@ -104,6 +105,15 @@ func single(rows []*analyze.Row) []sentence {
 		}
 	}
 	return []sentence{{About: "Each", Text: "was run once: how much a figure differs from run to run is not known. Repeats would show it.", Link: "table"}}
+}
+
+// early warns of windows that opened before their load was steady.
+func early(r *analyze.Row, shown shownTrials) []sentence {
+	l, late := analyze.LateSteadyOf(r)
+	if !late {
+		return nil
+	}
+	return []sentence{{About: r.First().Name + ":", Text: l.String(), Link: linkTo(r.Done[0], "", shown), Grave: true}}
 }
 
 // limits says what limited rows, of each its first trial that says anything:

@@ -431,3 +431,18 @@ func TestAnswerHasIntervals(t *testing.T) {
 		}
 	}
 }
+
+// A level that is less than it is called has its footnote, and the costs of writes
+// their columns.
+func TestTableHasFootnotesAndCosts(t *testing.T) {
+	dir := made{name: "notes", seconds: 3, trials: 1}.record(t)
+	run := opened(t, dir)
+	one := &run.Trials[0]
+	one.Consistency, one.ShortOf, one.Amplification = "linearizable", map[string]string{"linearizable": "sync, then getData"}, new(8.9)
+	text := pageOfRun(t, run, dir)
+	for _, want := range []string{"linearizable¹", "¹ linearizable reads of etcd: sync, then getData.", "disk/user", "8.9"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}

@@ -44,6 +44,7 @@ type scraped struct {
 	edges   chan struct{}               // the window opened or closed
 	seen    bool                        // it answered once
 	last    record.StoreRow
+	sizes   []sized
 }
 
 // newScrapes returns the scrapes of all members that can be asked for something.
@@ -164,6 +165,9 @@ func (m *scraped) row(ctx context.Context) {
 		}
 	}
 	r.Time, m.last = time.Now(), r
+	if size, ok := r.Metrics[store.DatabaseBytes]; ok {
+		m.sizes = append(m.sizes, sized{r.Time, size.Value})
+	}
 	_ = m.out.Store(&r) // an error stays in the writer
 }
 

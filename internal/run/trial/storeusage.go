@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +24,9 @@ type usedBy struct {
 	at  time.Time
 	cpu float64 // seconds since its start
 	rss int64   // bytes
+	// written is how many bytes it had the system write to disks since its start;
+	// below 0 where the system does not say.
+	written int64
 }
 
 func newStoreUsage(members []cluster.Member) *storeUsage {
@@ -42,7 +47,7 @@ func (u *storeUsage) add(at time.Time, names []string, processes []probe.Process
 	for i, r := range processes {
 		name := names[i]
 		if _, ours := u.of[name]; ours && r.OK {
-			u.seen[name] = append(u.seen[name], usedBy{at: at, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS})
+			u.seen[name] = append(u.seen[name], usedBy{at: at, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS, written: r.WriteBytes})
 		}
 	}
 }
@@ -57,37 +62,45 @@ func (u *storeUsage) between(from, to time.Time) (all *record.StoreUsage, here f
 		return nil, 0
 	}
 	all = &record.StoreUsage{}
+	written, unsaid := 0.0, false
 	for name, isHere := range u.of {
 		seen := u.seen[name]
 		if len(seen) == 0 || seen[0].at.After(from) {
 			return nil, 0
 		}
-		used := cpuAt(seen, to) - cpuAt(seen, from)
+		growth := func(of func(*usedBy) float64) float64 { return valueAt(seen, to, of) - valueAt(seen, from, of) }
+		used := growth(func(u *usedBy) float64 { return u.cpu })
 		if all.CPUSeconds += used; isHere {
 			here += used
 		}
 		all.MaxRSSBytes += mostRSS(seen, from, to)
+		all.GrowthRSSBytes += int64(math.Round(growth(func(u *usedBy) float64 { return float64(u.rss) })))
+		written += growth(func(u *usedBy) float64 { return float64(u.written) })
+		unsaid = unsaid || slices.ContainsFunc(seen, func(u usedBy) bool { return u.written < 0 })
+	}
+	if !unsaid {
+		all.WrittenBytes = new(int64(math.Round(written)))
 	}
 	return all, here
 }
 
-// cpuAt is a process's processor time at a time between two samples, as if it
-// had used it evenly between them; after the last it used no more, because a
+// valueAt is a figure of a process at a time between two samples, as if it had
+// changed evenly between them; after the last it is what it was then, because a
 // process that is not seen any more has ended.
-func cpuAt(seen []usedBy, at time.Time) float64 {
+func valueAt(seen []usedBy, at time.Time, of func(*usedBy) float64) float64 {
 	for i := range seen {
 		after := &seen[i]
 		if after.at.Before(at) {
 			continue
 		}
 		if i == 0 || after.at.Equal(at) {
-			return after.cpu
+			return of(after)
 		}
 		before := &seen[i-1]
 		share := at.Sub(before.at).Seconds() / after.at.Sub(before.at).Seconds()
-		return before.cpu + share*(after.cpu-before.cpu)
+		return of(before) + share*(of(after)-of(before))
 	}
-	return seen[len(seen)-1].cpu
+	return of(&seen[len(seen)-1])
 }
 
 // mostRSS is the most memory that a process held in the samples of a span and

@@ -53,6 +53,52 @@ func TestStoreUsageIsTheWindows(t *testing.T) {
 	}
 }
 
+// What the members wrote, and by how much their memory grew, is of the window, too;
+// what the system does not say of one is not known of all.
+func TestStoreUsageHasWhatWasWritten(t *testing.T) {
+	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
+	wrote := func(rss, written int64) probe.ProcessUsage {
+		p := used(1, 1, rss)
+		p.WriteBytes = written
+		return p
+	}
+	for second := range 6 {
+		s := int64(second)
+		u.add(at(float64(second)), names, []probe.ProcessUsage{wrote(1000+100*s, 5000*s), wrote(1000-50*s, 1<<40+s)})
+	}
+	got, _ := u.between(at(1.5), at(4))
+	if got == nil || got.WrittenBytes == nil || *got.WrittenBytes != 12_503 || got.GrowthRSSBytes != 125 { // 2.5 s; the half byte is rounded
+		t.Errorf("%+v", got)
+	}
+	u.add(at(6), names, []probe.ProcessUsage{wrote(1, 1<<40), wrote(1, -1)})
+	if got, _ := u.between(at(1), at(6)); got == nil || got.WrittenBytes != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Databases grew by what their sizes, as the members stated them at the window's
+// edges or soon after, differ.
+func TestDatabaseGrowth(t *testing.T) {
+	size := func(second, bytes float64) sized { return sized{at(second), bytes} }
+	m1, m2 := &scraped{sizes: []sized{size(0, 100), size(1.1, 110), size(2, 200), size(4, 500)}}, &scraped{sizes: []sized{size(1, 70), size(3.5, 50)}}
+	s := &scrapes{members: []*scraped{m1, m2}}
+	if got := s.databaseGrowth(at(1), at(3)); got == nil || *got != 390-20 {
+		t.Errorf("%v", got)
+	}
+	for what, edges := range map[string][2]float64{"never after": {1, 5}, "much later": {1, 1.6}} {
+		if got := s.databaseGrowth(at(edges[0]), at(edges[1])); (got == nil) != (what == "never after") {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	m2.sizes = []sized{size(1, 70), size(5.5, 50)}
+	if got := s.databaseGrowth(at(1), at(3)); got != nil {
+		t.Errorf("too late: %v", *got)
+	}
+	if got := (&scrapes{}).databaseGrowth(at(1), at(2)); got != nil {
+		t.Errorf("of nobody: %v", *got)
+	}
+}
+
 // A member that ended used nothing more; one that was never seen, or not before
 // the window, makes the sum unknown, and so does a cluster that runs elsewhere.
 func TestStoreUsageIsKnownOfAllOrNotAtAll(t *testing.T) {

@@ -256,12 +256,14 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 // observed is what the generator, the members and the machine used in the
 // window.
 func (w *monitor) observed(res *load.Result) record.Observed {
-	var store *record.StoreUsage
-	here := 0.0
-	if closed, ok := w.phases.ended(); ok {
-		store, here = w.sampler.store.between(res.Opened, closed)
+	closed, ok := w.phases.ended()
+	if !ok {
+		return observed(res.Used, nil, 0)
 	}
-	return observed(res.Used, store, here)
+	store, here := w.sampler.store.between(res.Opened, closed)
+	o := observed(res.Used, store, here)
+	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
+	return o
 }
 
 // askAgain asks for the cluster's state after the window, within bounds even

@@ -435,3 +435,42 @@ func TestWarmupIsFound(t *testing.T) {
 	}
 	doc.inDocs(t)
 }
+
+// Where nothing warms up, a window is rarely called too early, however long it is
+// and however few its repeats are. Bursts in a single short run are the exception,
+// which docs/method.md shows.
+func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
+	t.Parallel()
+	runs := simulated(t) / 2
+	var doc table
+	cases := []struct{ seconds, repeats int }{{20, 1}, {20, 3}, {60, 1}, {60, 2}, {60, 3}, {300, 1}, {300, 3}}
+	head := []string{"steady seconds, called late"}
+	for _, c := range cases {
+		head = append(head, fmt.Sprintf("%d × %d s", c.repeats, c.seconds))
+	}
+	doc.add(head...)
+	for k, p := range populations() {
+		r := rand.New(rand.NewPCG(61, uint64(k)))
+		row := []string{p.name}
+		for _, c := range cases {
+			late := 0
+			for range runs {
+				repeats := make([][]float64, c.repeats)
+				for i := range repeats {
+					repeats[i] = p.run(r, c.seconds, spread, false)
+				}
+				if s, _ := SteadyFrom(repeats); s.Late {
+					late++
+				}
+			}
+			row = append(row, rate(late, runs))
+			most := 0.02
+			if c.repeats < enoughToSay && strings.HasPrefix(p.name, "bursty") {
+				most = 0.1
+			}
+			held(t, fmt.Sprintf("%s, %d × %d s", p.name, c.repeats, c.seconds), late, runs, 0, most)
+		}
+		doc.add(row...)
+	}
+	doc.inDocs(t)
+}

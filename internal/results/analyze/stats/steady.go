@@ -81,15 +81,39 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	} else {
 		s.Late = differsOver(repeats, s.From, shortest) < lateAlpha
 	}
+	s.From = earlier(average, s.From)
+	s.Shift = stat.Mean(average, nil)/stat.Mean(average[s.From:], nil) - 1
 	return s, true
 }
 
-// truncation is MSER-5's, in seconds.
-func truncation(series []float64) int {
+// earlier gives the rest back what MSER-5 cut off by chance: the batches just
+// before it that lie where another batch of the rest would, with 99 in 100 chances
+// (Student's prediction interval).
+func earlier(series []float64, from int) int {
+	for from >= 2*batch {
+		rest := batchMeans(series[from:])
+		n := float64(len(rest))
+		mean, sd := stat.MeanStdDev(rest, nil)
+		if math.Abs(stat.Mean(series[from-batch:from], nil)-mean) > student(0.99, n-1)*sd*math.Sqrt(1+1/n) {
+			break
+		}
+		from -= batch
+	}
+	return from
+}
+
+// batchMeans are the means of whole batches.
+func batchMeans(series []float64) []float64 {
 	batches := make([]float64, len(series)/batch)
 	for i := range batches {
 		batches[i] = stat.Mean(series[i*batch:(i+1)*batch], nil)
 	}
+	return batches
+}
+
+// truncation is MSER-5's, in seconds.
+func truncation(series []float64) int {
+	batches := batchMeans(series)
 	least, at := math.Inf(1), 0
 	for cut := range len(batches)/2 + 1 {
 		rest := batches[cut:]

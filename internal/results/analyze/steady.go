@@ -1,0 +1,95 @@
+package analyze
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// LateSteady is a window that opened before its load was steady.
+type LateSteady struct {
+	// From is the second of the window from which on throughput was steady, to
+	// five seconds.
+	From int
+	// Steady is the throughput from there on, and Whole that of all whole seconds:
+	// the mean over the repeats.
+	Steady, Whole record.Value
+	// Before and After are the median of the seconds' p99, before From and from
+	// there on; not known where fewer than three seconds have one.
+	Before, After measure.Figure
+	// Warmup is the shortest warm-up of the repeats, in seconds; 0 for none.
+	Warmup float64
+	// Alone says that too few repeats were there to tell a warm-up from a bad spell
+	// that happened to come first.
+	Alone bool
+}
+
+// LateSteadyOf finds out whether a row's windows opened too early (stats.SteadyFrom).
+// It takes windows of 20 s, and every whole second recorded.
+func LateSteadyOf(r *Row) (l LateSteady, late bool) {
+	var repeats [][]float64
+	for _, t := range r.Done {
+		repeats = append(repeats, wholeSeconds(t))
+	}
+	s, ok := stats.SteadyFrom(repeats)
+	if !ok || !s.Late {
+		return l, false
+	}
+	l = LateSteady{From: s.From, Alone: s.Alone, Warmup: r.First().Warmup.Seconds()}
+	var before, after []float64
+	for i, t := range r.Done {
+		if t.WarmupRun != nil && (i == 0 || *t.WarmupRun < l.Warmup) {
+			l.Warmup = *t.WarmupRun
+		}
+		for _, row := range measuredRows(t) {
+			switch {
+			case !row.P99.Known:
+			case row.Second < s.From:
+				before = append(before, row.P99.NS)
+			default:
+				after = append(after, row.P99.NS)
+			}
+		}
+	}
+	l.Before, l.After = middleTime(before), middleTime(after)
+	rate := func(from int) record.Value {
+		sum, n := 0.0, 0
+		for _, seconds := range repeats {
+			for _, done := range seconds[from:] {
+				sum += done
+				n++
+			}
+		}
+		return record.Value{Number: sum / float64(n), Unit: measure.Rate, Known: true}
+	}
+	l.Steady, l.Whole = rate(s.From), rate(0)
+	return l, true
+}
+
+// middleTime is the median of times.
+func middleTime(all []float64) (f measure.Figure) {
+	if len(all) >= 3 {
+		f = measure.Figure{NS: middle(all), Known: true}
+	}
+	return f
+}
+
+// String is the warning.
+func (l *LateSteady) String() string {
+	text := "There was no warm-up"
+	if l.Warmup > 0 {
+		text = "The warm-up of " + tenths(l.Warmup) + " was too short"
+	}
+	text += fmt.Sprintf(": throughput was steady only from about %d s of the window on, at %s, where the whole window has %s.",
+		l.From, readable.PerSecond(l.Steady.Number), readable.PerSecond(l.Whole.Number))
+	if l.Before.Known && l.After.Known {
+		text += fmt.Sprintf(" The p99 of a second was %s before and %s from then on, at the median.", readable.Figure(l.Before), readable.Figure(l.After))
+	}
+	if l.Alone {
+		text += " So few runs cannot tell that from a bad spell which came first; three repeats can."
+	}
+	return text
+}

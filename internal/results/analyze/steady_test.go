@@ -1,0 +1,96 @@
+package analyze
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// warming is a trial of so many seconds that is a third slower in the first ones,
+// with a p99 of 40 ms in place of 10.
+func warming(r *rand.Rand, slow, seconds int) *record.Trial {
+	done := make([]float64, seconds)
+	for i := range done {
+		if done[i] = 1000 + 10*r.NormFloat64(); i < slow {
+			done[i] -= 330
+		}
+	}
+	t := doneIn(done...)
+	for i := range t.Timeline {
+		t.Timeline[i].P99 = measure.Figure{NS: 10e6, Known: true}
+		if i < slow {
+			t.Timeline[i].P99.NS = 40e6
+		}
+	}
+	return t
+}
+
+// A slow start is found where it ends, to five seconds; the throughputs are those
+// of the seconds, and what is said names the repeats' shortest warm-up.
+func TestSlowStartIsFound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, repeats := range []int{1, 2, 3, 6} {
+		missed, longer := 0, 0 // not found, or with more cut off than belongs to it
+		for range 100 {
+			slow := 4 + rng.IntN(7)
+			r := &Row{}
+			for range repeats {
+				trial := warming(rng, slow, 40+rng.IntN(20))
+				trial.State = record.Complete
+				trial.WarmupRun = new(2 + float64(len(r.Done)))
+				r.Trials, r.Done = append(r.Trials, trial), append(r.Done, trial)
+			}
+			l, late := LateSteadyOf(r)
+			if !late {
+				missed++
+				continue
+			}
+			if l.From < slow-4 || l.Alone != (repeats < 3) || l.Warmup != 2 {
+				t.Fatalf("slow for %d s, %d repeats: %+v", slow, repeats, l)
+			}
+			if l.From > slow+5 {
+				longer++
+				continue
+			}
+			if l.Steady.Number < 970 || l.Steady.Number > 1030 || l.Whole.Number >= l.Steady.Number || l.Before.NS != 40e6 || l.After.NS != 10e6 {
+				t.Fatalf("slow for %d s: %+v", slow, l)
+			}
+			if text := l.String(); !strings.HasPrefix(text, "The warm-up of 2 s was too short: ") || strings.Contains(text, "bad spell") != l.Alone ||
+				!strings.Contains(text, "The p99 of a second was 40.0 ms before and 10.0 ms from then on") {
+				t.Fatal(text)
+			}
+		}
+		if missed > 5 || longer > 5 {
+			t.Errorf("%d repeats: of 100 slow starts %d are not found, and %d seem more than five seconds longer", repeats, missed, longer)
+		}
+	}
+}
+
+// Nothing is said of what is steady, of a spell in the middle, of a window that is
+// too short, nor of one that lacks a second.
+func TestSteadyWindowsAreNotWarnedOf(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	middle := warming(rng, 0, 60)
+	for i := 30; i < 38; i++ {
+		middle.Timeline[i].Done = 600
+	}
+	gap := warming(rng, 8, 60)
+	gap.Timeline[5].Second = 6
+	for what, trial := range map[string]*record.Trial{
+		"steady": warming(rng, 0, 60), "a spell in the middle": middle, "too short": warming(rng, 5, 19), "a missing second": gap, "nothing": {},
+	} {
+		if l, late := LateSteadyOf(RowOf(trial)); late {
+			t.Errorf("%s: %s", what, l.String())
+		}
+	}
+	run := &record.Run{Trials: []record.Trial{*warming(rng, 8, 60), *warming(rng, 0, 60)}}
+	for i := range run.Trials {
+		run.Trials[i].Number, run.Trials[i].State = i+1, record.Complete
+	}
+	if _, notes := Reasons(run); len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "There was no warm-up: throughput was steady only from about 10 s") {
+		t.Errorf("%+v", notes)
+	}
+}

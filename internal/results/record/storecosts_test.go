@@ -1,0 +1,83 @@
+package record
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// What so many operations of each kind wrote is what arithmetic says, and the costs
+// are what it divides: of gets nothing is written, a transaction writes several keys,
+// a delete no value, and what found its condition or its key changed nothing at all.
+func TestStoreCostsAreOfWhatWasWritten(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		n := map[kv.Kind]uint64{}
+		c := conditions()
+		c.Prefix, c.KeySize, c.ValueSize, c.TxnKeys, c.Mix = "ab", 6, 100, 3, nil
+		c.STM = &scenario.STM{KeysPerTxn: 5, WritePercent: 50}
+		m := &measure.Totals{Seconds: 10}
+		for _, kind := range []kv.Kind{kv.Put, kv.Get, kv.Delete, kv.CAS, kv.Txn, kv.STM} {
+			c.Mix = append(c.Mix, scenario.Operation{Kind: kind, Weight: 1})
+			n[kind] = 1 + uint64(rng.IntN(50))
+			for range n[kind] {
+				add(&cellOf(&m.Cells, measure.Series{Kind: kind}).Response, 1e6)
+			}
+			m.Due += n[kind]
+		}
+		conflicts, gone := min(n[kv.CAS], uint64(rng.IntN(9))), min(n[kv.Delete], uint64(rng.IntN(9)))
+		m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Missed[kv.Delete] = conflicts, gone, gone
+		m.Outcomes[kv.OK] = m.Due - conflicts - gone
+		// Twice as many were done in the window as were due in it.
+		m.Done = 2 * m.Due
+		written, grew, rss := int64(rng.IntN(1e6)), int64(rng.IntN(1e6)-5e5), int64(rng.IntN(1e6)-5e5)
+		o := Observed{Store: &StoreUsage{WrittenBytes: &written, GrowthRSSBytes: rss}, DatabaseGrowth: &grew}
+		trial := NewTrial(c, o, m, nil, nil)
+
+		whole := n[kv.Put] + n[kv.CAS] - conflicts + 3*n[kv.Txn] + 2*n[kv.STM]
+		deleted := n[kv.Delete] - gone
+		keys, bytes := 2*(whole+deleted), 2*(108*whole+8*deleted)
+		is := func(name string, want float64, known bool) {
+			t.Helper()
+			f := Registered(name)
+			if v := f.Of(&trial); v.Known != known || known && math.Abs(v.Number-want) > 1e-9*math.Abs(want) {
+				t.Errorf("%s is %+v, not %v, %v", name, v, want, known)
+			}
+		}
+		is("keys-written", float64(keys), true)
+		is("user-written", float64(bytes), true)
+		is("store-written", float64(written), true)
+		is("write-amplification", float64(written)/float64(bytes), true)
+		is("database-growth", float64(grew), true)
+		is("rss-growth", float64(rss), true)
+		is("disk-per-key", float64(grew)/float64(keys), grew > 0)
+		is("rss-per-key", float64(rss)/float64(keys), rss > 0)
+	}
+}
+
+// What is not known stays so: reads write nothing, members elsewhere are not seen,
+// and a file system in memory counts no writes.
+func TestStoreCostsThatNobodyKnows(t *testing.T) {
+	written, grew := int64(1000), int64(2000)
+	usage := &StoreUsage{WrittenBytes: &written}
+	c := conditions()
+	c.Mix = []scenario.Operation{{Kind: kv.Get, Consistency: kv.Local, Weight: 1}}
+	reads := NewTrial(c, Observed{Store: usage, DatabaseGrowth: &grew}, stall(), nil, nil)
+	if reads.StoreCosts != (StoreCosts{}) {
+		t.Errorf("reads cost %+v", reads.StoreCosts)
+	}
+	c.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
+	elsewhere := NewTrial(c, Observed{DatabaseGrowth: &grew}, stall(), nil, nil)
+	if s := elsewhere.StoreCosts; s.Written != nil || s.Amplification != nil || s.RSSPerKey != nil || s.DiskPerKey == nil || *s.KeysWritten != 10_000 {
+		t.Errorf("members elsewhere: %+v", s)
+	}
+	c.Durability = &Durability{Volatile: true}
+	volatile := NewTrial(c, Observed{Store: usage}, stall(), nil, nil)
+	if s := volatile.StoreCosts; s.Written != nil || s.Amplification != nil || s.DatabaseGrowth != nil {
+		t.Errorf("in memory: %+v", s)
+	}
+}
