@@ -38,6 +38,7 @@ func answer(run *record.Run, rows []*analyze.Row, shown shownTrials, steps strin
 		all = append(all, sentence{About: l.Name, Text: report.KneeSentence(&l), Link: steps})
 	}
 	all = append(all, limits(rows, shown)...)
+	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return uneven(r, shown) })...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
 	return append(all, believe(run))
 }
@@ -127,6 +128,17 @@ func limits(rows []*analyze.Row, shown shownTrials) (out []sentence) {
 		out = append(out, sentence{About: names(c.Trials), Text: was + " limited by " + c.What + ": " + report.CauseText(&c) + ".", Link: linkTo(trials[c.Furthest], "-limits", shown)})
 	}
 	return out
+}
+
+// uneven says whose clients were served unevenly: of a row's first trial in which
+// they were.
+func uneven(r *analyze.Row, shown shownTrials) []sentence {
+	for _, t := range r.Done {
+		if lines := report.Uneven(t); len(lines) > 0 {
+			return []sentence{{About: r.First().Name, Text: "served its clients unevenly: " + lines[0] + ".", Link: linkTo(t, "-fairness", shown)}}
+		}
+	}
+	return nil
 }
 
 // broken says what failed in a row's trials.

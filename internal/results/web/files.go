@@ -35,8 +35,10 @@ func Charts(run *record.Run, dir string) (files []File, problems []string) {
 	for i := range all {
 		d := &all[i]
 		charts := d.charts
-		if d.heat != nil {
-			charts = append(charts, *d.heat)
+		for _, c := range []*chart.Chart{d.heat, d.clients} {
+			if c != nil {
+				charts = append(charts, *c)
+			}
 		}
 		for _, c := range d.curves {
 			charts = append(charts, c.Chart)
