@@ -86,7 +86,7 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 		g.Notes = append(g.Notes, fmt.Sprintf("Only the first %d of %d are drawn.", maxLines, len(all)))
 		all = all[:maxLines]
 	}
-	if slices.ContainsFunc(all, func(o *OverTime) bool { return o.Trial.Repeats > 1 }) {
+	if slices.ContainsFunc(all, func(o *OverTime) bool { return o.Trial.Repeated() }) {
 		g.Notes = append(g.Notes, "Of each trial's repeats the first is drawn.")
 	}
 	g.overTime(all)
