@@ -49,20 +49,20 @@ func (x *timesOverTime) read(dir string) error {
 	keep := func(tag record.Tag) bool {
 		return tag.Time == headline || tag.Time == record.Lateness || tag.Time == record.WatchDue
 	}
-	err := record.EachInterval(dir, x.o.Trial.Folder, keep, func(i record.Interval) error {
+	err := record.EachInterval(dir, x.o.Trial.Folder, keep, func(i *record.Interval) error {
 		if !i.Start.Equal(x.start) || i.Phase != x.phase {
 			x.second()
 			x.start, x.phase = i.Start, i.Phase
 		}
 		switch i.Time {
 		case record.Lateness:
-			x.late = measure.Add(x.late, i.Histogram)
+			x.late = i.AddTo(x.late)
 		case record.WatchDue:
-			x.watched = measure.Add(x.watched, i.Histogram)
+			x.watched = i.AddTo(x.watched)
 		default:
-			x.times = measure.Add(x.times, i.Histogram)
+			x.times = i.AddTo(x.times)
 			if i.Phase == measure.Measured {
-				x.all[i.Kind] = measure.Add(x.all[i.Kind], i.Histogram)
+				x.all[i.Kind] = i.AddTo(x.all[i.Kind])
 			}
 		}
 		return nil
