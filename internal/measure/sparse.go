@@ -1,44 +1,164 @@
 package measure
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Steps is a histogram without the steps that nothing fell into: a few KiB where
 // a Histogram has 240. It is what histograms are while they come from a file.
 type Steps struct {
-	// As of the histogram.
-	Lowest, Highest, Digits int64
-	All                     []Step // in rising order
+	All []Step // in rising order
+	// Other is the histogram itself where its steps are not those of NewHistogram,
+	// as in files of older versions; then All is empty.
+	Other *Histogram
 }
 
-// Step is how many times there are from Value, in nanoseconds, to the next step.
-type Step struct{ Value, N int64 }
+// Step counts the times of the At-th step of NewHistogram's histograms: those from
+// StepAt(At) to below StepAt(At+1).
+type Step struct {
+	At int
+	N  int64
+}
 
 // StepsOf are those of a histogram into which something fell.
-func StepsOf(h *Histogram) Steps {
-	c := Steps{Lowest: h.LowestTrackableValue(), Highest: h.HighestTrackableValue(), Digits: h.SignificantFigures()}
-	for _, bar := range h.Distribution() {
-		if bar.Count > 0 {
-			c.All = append(c.All, Step{bar.From, bar.Count})
+func StepsOf(h *Histogram) (s Steps) {
+	if h.LowestTrackableValue() != Lowest || h.HighestTrackableValue() != Highest || h.SignificantFigures() != Digits {
+		return Steps{Other: h}
+	}
+	for at, n := range h.Export().Counts {
+		if n > 0 {
+			s.All = append(s.All, Step{at, n})
 		}
 	}
-	return c
+	return s
 }
 
+// Clone is a copy in memory of its own.
+func (s *Steps) Clone() Steps { return Steps{slices.Clone(s.All), s.Other} }
+
 // Total is how many times there are.
-func (c *Steps) Total() (n int64) {
-	for _, s := range c.All {
-		n += s.N
+func (s *Steps) Total() (n int64) {
+	for _, one := range s.All {
+		n += one.N
+	}
+	if s.Other != nil {
+		n += s.Other.TotalCount()
 	}
 	return n
 }
 
-// AddTo adds them to a histogram and returns the sum, as Add does.
-func (c *Steps) AddTo(into *Histogram) *Histogram {
-	into = fit(into, c.Lowest, c.Highest, c.Digits)
-	for _, s := range c.All {
-		_ = into.RecordValues(s.Value, s.N) // what lies beyond a narrower histogram is dropped, as when two are merged
+// AddTo adds the times to a histogram and returns the sum, as Add does.
+func (s *Steps) AddTo(into *Histogram) *Histogram {
+	if s.Other != nil {
+		return Add(into, s.Other)
+	}
+	into = fit(into, Lowest, Highest, Digits)
+	for _, one := range s.All {
+		_ = into.RecordValues(StepAt(one.At), one.N) // what lies beyond a narrower histogram is dropped, as when two are merged
 	}
 	return into
+}
+
+// Sum adds up histograms that come as steps, at a fraction of what a Histogram
+// takes for it. It is used again and again.
+type Sum struct {
+	counts []int64 // by step
+	last   int     // the highest step that may have any
+	total  int64
+	other  *Histogram // what has other steps
+}
+
+// mostSummed is far above what any run counts: what a damaged file has beyond it
+// is dropped.
+const mostSummed = 1 << 62
+
+// Add adds the times of a histogram.
+func (s *Sum) Add(from *Steps) {
+	if from.Other != nil {
+		s.other = Add(s.other, from.Other)
+	}
+	if len(from.All) == 0 {
+		return
+	}
+	if s.counts == nil {
+		s.counts = make([]int64, NumSteps)
+	}
+	for _, one := range from.All {
+		if one.N > mostSummed-s.total {
+			break
+		}
+		s.counts[one.At] += one.N
+		s.total += one.N
+	}
+	s.last = max(s.last, from.All[len(from.All)-1].At)
+}
+
+// Reset makes it empty.
+func (s *Sum) Reset() {
+	if s.total > 0 {
+		clear(s.counts[:s.last+1])
+	}
+	s.last, s.total, s.other = 0, 0, nil
+}
+
+// Total is how many times there are.
+func (s *Sum) Total() int64 {
+	if s.other == nil {
+		return s.total
+	}
+	return s.total + s.other.TotalCount()
+}
+
+// Histogram is the sum as one, with the steps of what was added.
+func (s *Sum) Histogram() *Histogram {
+	own := Steps{}
+	for at, n := range s.counts {
+		if n > 0 {
+			own.All = append(own.All, Step{at, n})
+		}
+	}
+	if s.other == nil {
+		return own.AddTo(nil)
+	}
+	return own.AddTo(s.other.Clone())
+}
+
+// PercentilesOf is that of the sum's Histogram.
+func (s *Sum) PercentilesOf(failed uint64, percentiles ...float64) []Figure {
+	if s.other != nil {
+		return PercentilesOf(s.Histogram(), failed, percentiles...)
+	}
+	return percentilesOf(uint64(s.total), failed, percentiles, s.atRanks)
+}
+
+// Slowest is that of the sum's Histogram.
+func (s *Sum) Slowest(failed uint64) Figure {
+	switch {
+	case s.other != nil:
+		return Slowest(s.Histogram(), failed)
+	case failed > 0:
+		return Figure{Failed: true}
+	case s.total == 0:
+		return Figure{}
+	}
+	return known(float64(s.atRanks([]uint64{uint64(s.total)})[0]))
+}
+
+// atRanks are the highest values of the steps in which the operations of the given
+// ranks lie, which count from 1.
+func (s *Sum) atRanks(ranks []uint64) []int64 {
+	values := make([]int64, len(ranks))
+	for i, rank := range ranks {
+		below := uint64(0)
+		for at, n := range s.counts[:s.last+1] {
+			if below += uint64(n); below >= rank {
+				values[i] = StepAt(at+1) - 1
+				break
+			}
+		}
+	}
+	return values
 }
 
 // A step is Lowest up to the first 1<<subBuckets of them, and from there on

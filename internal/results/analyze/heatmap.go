@@ -3,8 +3,6 @@ package analyze
 import (
 	"math"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
@@ -29,10 +27,10 @@ func (m *HeatMap) Edge(row int) float64 {
 	return math.Pow(10, float64(m.First+row)/rowsPerDecade)
 }
 
-// heatCounter counts histograms into a heat map.
+// heatCounter counts times into a heat map.
 type heatCounter struct {
 	columns [][]uint64
-	rowOf   map[int64][]int // by a histogram's lowest value: the row of each of its counts
+	edges   []int // the first step of each row
 	least   int
 	most    int
 }
@@ -46,44 +44,38 @@ func heatRow(ns int64) int {
 }
 
 func newHeatCounter(g *Grid) *heatCounter {
-	c := &heatCounter{columns: make([][]uint64, g.N), rowOf: map[int64][]int{}, least: math.MaxInt, most: -1}
+	c := &heatCounter{columns: make([][]uint64, g.N), least: math.MaxInt, most: -1}
 	for i := range c.columns {
 		c.columns[i] = make([]uint64, maxHeatRow+1)
+	}
+	for at := range measure.NumSteps {
+		for len(c.edges) <= min(heatRow(measure.StepAt(at)), maxHeatRow) {
+			c.edges = append(c.edges, at)
+		}
 	}
 	return c
 }
 
-// add counts a second's times. The counts are looked at where they lie, because
-// the library's own walk computes every bound anew.
-func (c *heatCounter) add(column int, h *measure.Histogram) {
-	if h.TotalCount() == 0 {
-		return
-	}
-	rows, to := c.rowsOf(h), c.columns[column]
-	for i, n := range h.Export().Counts {
-		if n <= 0 || i >= len(rows) {
-			continue
-		}
-		row := rows[i]
+// add counts times, which rise as the rows do.
+func (c *heatCounter) add(column int, times *measure.Steps) {
+	to, row := c.columns[column], 0
+	count := func(row int, n int64) {
 		to[row] += uint64(n)
 		c.least, c.most = min(c.least, row), max(c.most, row)
 	}
-}
-
-// rowsOf is the row of each of a histogram's counts.
-func (c *heatCounter) rowsOf(h *measure.Histogram) []int {
-	key := h.LowestTrackableValue()
-	if rows := c.rowOf[key]; rows != nil {
-		return rows
+	for _, s := range times.All {
+		for row+1 < len(c.edges) && s.At >= c.edges[row+1] {
+			row++
+		}
+		count(row, s.N)
 	}
-	like := hdr.New(key, h.HighestTrackableValue(), int(h.SignificantFigures()))
-	_ = like.RecordValue(h.HighestTrackableValue()) // so that the walk goes to its end; it is in range
-	var rows []int
-	for _, bar := range like.Distribution() {
-		rows = append(rows, min(heatRow(bar.From), maxHeatRow))
+	if times.Other != nil {
+		for _, bar := range times.Other.Distribution() {
+			if bar.Count > 0 {
+				count(min(heatRow(bar.From), maxHeatRow), bar.Count)
+			}
+		}
 	}
-	c.rowOf[key] = rows
-	return rows
 }
 
 // finish cuts away the rows in which there is nothing.

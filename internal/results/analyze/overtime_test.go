@@ -125,7 +125,8 @@ func TestHeatMapRows(t *testing.T) {
 		h := measure.NewHistogram()
 		measure.Record(h, ns)
 		c := newHeatCounter(&g)
-		c.add(0, h)
+		steps := measure.StepsOf(h)
+		c.add(0, &steps)
 		m := c.finish("x")
 		if m.Rows != 1 || m.Counts[0][0] != 1 {
 			t.Fatalf("%d ns: %+v", ns, m)

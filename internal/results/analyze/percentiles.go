@@ -33,12 +33,12 @@ const pointsPerHalf = 5
 
 // curves are the trial's window by percentile: all, and each kind where there
 // are several.
-func curves(o *OverTime, all map[kv.Kind]*measure.Histogram) []PercentileCurve {
+func curves(o *OverTime, all map[kv.Kind]*measure.Sum) []PercentileCurve {
 	merged := measure.NewHistogram()
 	kinds := make([]kv.Kind, 0, len(all))
-	for kind, h := range all {
+	for kind, sum := range all {
 		kinds = append(kinds, kind)
-		merged = measure.Add(merged, h)
+		merged = measure.Add(merged, sum.Histogram())
 	}
 	if merged.TotalCount() == 0 {
 		return nil
@@ -46,8 +46,8 @@ func curves(o *OverTime, all map[kv.Kind]*measure.Histogram) []PercentileCurve {
 	slices.SortFunc(kinds, func(a, b kv.Kind) int { return cmp.Compare(a, b) })
 	out := []PercentileCurve{curve(Label(o.Trial), merged, o.Trial.Errors)}
 	for _, kind := range kinds {
-		if len(kinds) > 1 && all[kind].TotalCount() > 0 { // by kind, only successes are timed here
-			out = append(out, curve(kind.String()+", successes", all[kind], 0))
+		if len(kinds) > 1 && all[kind].Total() > 0 { // by kind, only successes are timed here
+			out = append(out, curve(kind.String()+", successes", all[kind].Histogram(), 0))
 		}
 	}
 	return out

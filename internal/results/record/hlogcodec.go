@@ -2,7 +2,7 @@ package record
 
 import (
 	"bytes"
-	"compress/zlib"
+	"github.com/klauspost/compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -162,7 +162,7 @@ func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 		binary.BigEndian.Uint64(b[16:]) != measure.Lowest || binary.BigEndian.Uint64(b[24:]) != measure.Highest {
 		return false
 	}
-	to.Lowest, to.Highest, to.Digits = measure.Lowest, measure.Highest, measure.Digits
+	to.Other = nil
 	to.All, err = readCounts(to.All[:0], b[plainHeader:])
 	return err == nil
 }
@@ -179,22 +179,23 @@ var errCounts = errors.New("these are no counts of this version's histograms")
 
 // readCounts is the inverse of appendCounts.
 func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {
-	for i := int64(0); len(b) > 0; {
-		n, used := binary.Varint(b)
+	for i, at := 0, 0; i < len(b); {
+		n, used := int64(b[i]>>1), 1 // most are a single byte, of a small count
+		if b[i]&0x81 != 0 {
+			n, used = binary.Varint(b[i:])
+		}
 		switch {
-		case used <= 0 || n > mostTimes || n < -measure.NumSteps || i >= measure.NumSteps:
+		case used <= 0 || n > mostTimes || n < int64(at-measure.NumSteps) || n >= 0 && at == measure.NumSteps:
 			return to, errCounts
 		case n < 0:
-			if i -= n; i > measure.NumSteps {
-				return to, errCounts
-			}
+			at -= int(n)
 		default:
 			if n > 0 {
-				to = append(to, measure.Step{Value: measure.StepAt(int(i)), N: n})
+				to = append(to, measure.Step{At: at, N: n})
 			}
-			i++
+			at++
 		}
-		b = b[used:]
+		i += used
 	}
 	return to, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -159,7 +158,7 @@ func OpenTrial(dir, folder string) (*Files, error) {
 	var intervals, rows, events error
 	intervals = EachInterval(dir, folder, func(Tag) bool { return true }, func(i *Interval) error {
 		one := *i
-		one.All = slices.Clone(one.All)
+		one.Steps = one.Clone()
 		f.Intervals = append(f.Intervals, one)
 		return nil
 	})
