@@ -42,10 +42,14 @@ func etcdCluster(t *testing.T, members string) (endpoints string, playground *cl
 	return endpoints, p
 }
 
+// patient lets a check connect to a server that shares a busy machine with
+// other tests.
+var patient = []string{"--dial-timeout", "1m"}
+
 // checks runs a check to its end; whether a busy machine passes is not asked.
 func checks(t *testing.T, into any, args ...string) (code int, stdout string) {
 	t.Helper()
-	c := exec.Command("quorumbench", append([]string{"check"}, args...)...)
+	c := exec.Command("quorumbench", append(append([]string{"check"}, args...), patient...)...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	_ = c.Run() // the exit code tells
@@ -109,7 +113,7 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 func TestCheckPerfFindsAMemberThatStandsStill(t *testing.T) {
 	endpoints, playground := etcdCluster(t, "1")
 	pid := playground.Members[0].Process.PID
-	b := start(t, "check", "perf", "--endpoints", endpoints, "--rate", "100", "--clients", "20", "--duration", "5s")
+	b := start(t, "check", "perf", "--endpoints", endpoints, "--rate", "100", "--clients", "20", "--duration", "5s", patient[0], patient[1])
 	b.await(t, "0 / 5 s")
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -135,7 +139,7 @@ func TestInterruptedCheckRemovesWhatItWrote(t *testing.T) {
 	endpoints, _ := etcdCluster(t, "1")
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		for _, what := range []string{"perf", "datascale"} {
-			b := start(t, "check", what, "--endpoints", endpoints, "--load", "xl")
+			b := start(t, "check", what, "--endpoints", endpoints, "--load", "xl", patient[0], patient[1])
 			b.await(t, " / ") // it measures
 			if err := b.Process.Signal(signal); err != nil {
 				t.Fatal(err)

@@ -118,12 +118,8 @@ type margin float64
 
 // Set implements pflag.Value.
 func (m *margin) Set(s string) error {
-	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	x, err := scenario.ParseNumber(strings.TrimSpace(text))
-	if percent {
-		x /= 100
-	}
-	if err != nil || !(x > 0 && x < 1) {
+	x, err := scenario.ParseShare(s)
+	if err != nil {
 		return fmt.Errorf("%q is no margin; write a share above 0 and below 100 %%, as in 3%%", s)
 	}
 	*m = margin(x)

@@ -38,7 +38,7 @@ func start(t *testing.T, args ...string) *background {
 	if err := b.Start(); err != nil {
 		t.Fatal(err)
 	}
-	limit := time.AfterFunc(time.Minute, func() { _ = b.Process.Kill() })
+	limit := time.AfterFunc(5*time.Minute, func() { _ = b.Process.Kill() })
 	t.Cleanup(func() { limit.Stop(); _ = b.Process.Kill() })
 	b.close = func() { _, _ = io.Copy(io.Discard, stderr) }
 	return b

@@ -11,6 +11,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -29,6 +31,8 @@ type runFlags struct {
 	store   string // NAME or NAME@VERSION
 	exec    string
 	set     []scenario.Assignment
+	until   scenario.Until
+	metrics metrics
 	given   func(flag string) bool
 }
 
@@ -56,6 +60,12 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment,
 		"a parameter that all trials have instead of their own, by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000")
+	command.Value(r, "until-precision", &f.until.Precision, "SHARE", scenario.ParseShare, unlessZero(readable.Share),
+		"repeat the trials, interleaved A B B A, until every 95 % interval reaches at most so far to either side, as in 2%; in place of the file's repeats")
+	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(scenario.FormatDuration),
+		"with --until-precision: begin no round that would not end so long after the start; 30m unless given")
+	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: what must be precise, as in ops or p99, instead of ops and p90; can be given again")
+	r.Toggle("until-suspect", &f.until.Suspect, "with --until-precision: suspect repeats count, too")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
 		return a.run(c.Context(), f, args)
@@ -83,6 +93,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if f.given("seed") {
 		s.Reseed(f.seed)
 	}
+	if err := a.checkUntil(f, s); err != nil {
+		return err
+	}
 	a.Warn(s.Warnings...)
 	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup}
 	if f.dryRun {
@@ -92,10 +105,22 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		Then: func(run *record.Run, dir string) error { return a.reportFiles(run, dir, f.format == "json") }})
 }
 
+// unlessZero shows no default.
+func unlessZero[T comparable](show func(T) string) func(T) string {
+	return func(v T) string {
+		var zero T
+		if v == zero {
+			return ""
+		}
+		return show(v)
+	}
+}
+
 // options are what the flags change in a file.
 func (f *runFlags) options() (scenario.Options, error) {
+	f.until.Metrics = f.metrics.names
 	name, version, err := storeVersion(f.store, f.exec)
-	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: f.set}
+	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: f.set, Until: f.until}
 	if err != nil || !f.given("scale") {
 		return o, err
 	}
@@ -106,6 +131,27 @@ func (f *runFlags) options() (scenario.Options, error) {
 		o.Scale = f.scale
 	}
 	return o, nil
+}
+
+// checkUntil refuses flags about repeating where nothing is repeated, and figures
+// that cannot become precise, and warns where there is no time for it.
+func (a *app) checkUntil(f *runFlags, s *scenario.Scenario) error {
+	if s.Until == nil {
+		for _, flag := range []string{"at-most", "until-metric", "until-suspect"} {
+			if f.given(flag) {
+				return command.Usage("--%s is for trials that are repeated until they are precise; give --until-precision, too", flag)
+			}
+		}
+		return nil
+	}
+	if _, err := analyze.ComparingBy(s.Until.Metrics); err != nil {
+		return command.Usage("the metrics that must be precise: %w", err)
+	}
+	const fewest = stats.FewestUntilPrecise
+	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost/fewest {
+		a.Warn(fmt.Sprintf("nothing is precise before %d repeats, which take longer than the %s that the run may take", fewest, scenario.FormatDuration(s.Until.AtMost)))
+	}
+	return nil
 }
 
 // storeVersion reads NAME or NAME@VERSION, beside the value of --exec.
@@ -156,12 +202,17 @@ func (a *app) printDryRun(s *scenario.Scenario) {
 		a.Printf("%s\n", line)
 	}
 	took, known := s.EstimatedDuration()
+	aRound := ""
+	if s.Until != nil {
+		aRound = " a round"
+		a.Printf("\nrepeated %s, in this order and backwards in turn\n", s.Until.Text())
+	}
 	a.Printf("\n%s with seed %d", readable.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
 	switch {
 	case known:
-		a.Printf(": %s of warm-up and measurement\n", took.Round(time.Second))
+		a.Printf(": %s of warm-up and measurement%s\n", took.Round(time.Second), aRound)
 	case took > 0:
-		a.Printf(": more than %s of warm-up and measurement\n", took.Round(time.Second))
+		a.Printf(": more than %s of warm-up and measurement%s\n", took.Round(time.Second), aRound)
 	default:
 		a.Printf("\n")
 	}

@@ -17,6 +17,8 @@ type Options struct {
 	Store, Version, Exec string
 	// Set are parameters that all trials have instead of their own.
 	Set []Assignment
+	// Until says how long trials are repeated, in place of what the file says.
+	Until Until
 }
 
 // overlay lays the options over all that was given for a trial; own is what

@@ -95,8 +95,11 @@ type outline struct {
 	Scenario // without its trials
 	nameAt   place
 	repeats  int
+	until    Until
 	defaults layer
 	written  []*node // the trials
+	// repeatsAt is where the file says repeats.
+	repeatsAt place
 }
 
 func (p *fileParser) scenario(data []byte) *Scenario {
@@ -121,17 +124,20 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 	p.checkExec(trials)
 	p.checkSet(trials)
 	p.link(trials, o.Ordered)
+	p.repeatUntil(o, trials)
 	s := &o.Scenario
-	s.Source, s.Warnings, s.Scale = p.redact(data), p.warnings, p.options.Scale
+	s.Source, s.Scale = p.redact(data), p.options.Scale
 	for _, b := range trials {
 		s.Trials = append(s.Trials, b.trial)
 	}
 	s.Reseed(s.Seed)
+	p.checkUntil(s)
+	s.Warnings = p.warnings
 	return s
 }
 
 func fileKeys() []string {
-	return []string{"name", "description", "seed", "order", "repeats", "defaults", "trials"}
+	return []string{"name", "description", "seed", "order", "repeats", "until", "defaults", "trials"}
 }
 
 func (p *fileParser) outline(root *node) *outline {
@@ -141,7 +147,8 @@ func (p *fileParser) outline(root *node) *outline {
 		"description": func(n *node) (err error) { o.Description, err = n.word("description"); return err },
 		"seed":        func(n *node) (err error) { o.Seed, err = readSeed(n); return err },
 		"order":       func(n *node) (err error) { o.Ordered, err = parsed(n, "order", parseOrder); return err },
-		"repeats":     func(n *node) (err error) { o.repeats, err = readRepeats(n, "repeats"); return err },
+		"repeats":     func(n *node) (err error) { o.repeats, err = readRepeats(n, "repeats"); o.repeatsAt = n.at; return err },
+		"until":       func(n *node) (err error) { o.until, err = readUntil(n); return err },
 		"defaults":    func(n *node) error { o.defaults = p.readLayer(n, inDefaults); return nil },
 		"trials":      func(n *node) error { o.written = p.trialList(n); return nil },
 	}

@@ -21,7 +21,11 @@ type Scenario struct {
 	// Ordered keeps the trials in the order written; otherwise they run in a
 	// random order drawn from Seed, repeats interleaved.
 	Ordered bool
-	Trials  []Trial // in the order in which they are to run
+	// Trials are in the order in which they are to run; of a scenario that is
+	// repeated Until its figures are precise, those of the first round.
+	Trials []Trial
+	// Until is not nil where precision, and not a number, ends the repeating.
+	Until *Until
 	// Scale is the factor by which totals and clients were changed; 0 when they
 	// are as written.
 	Scale  float64
@@ -37,7 +41,7 @@ type Trial struct {
 	Name    string // unique in the scenario but for repeats, such as put-leader
 	Number  int    // from 1, as written
 	Repeat  int    // from 1
-	Repeats int    // how many there are of this trial
+	Repeats int    // how many there are of this trial; 0: as many as it takes (Until)
 	Cluster Cluster
 	Load    Load
 	// BaselineOf names the trial that this one is the baseline of: the same
@@ -186,7 +190,7 @@ func byCluster(round []Trial) []Trial {
 func pick(written []Trial, repeat int) []Trial {
 	var round []Trial
 	for _, t := range written {
-		if t.Repeats >= repeat {
+		if t.Repeats >= repeat || t.Repeats == 0 && repeat == 1 {
 			t.Repeat = repeat
 			round = append(round, t)
 		}

@@ -27,8 +27,8 @@ func NewAttachFlags() AttachFlags {
 // Register gives a command the flags.
 func (f *AttachFlags) Register(r Flags) {
 	r.Text("store", &f.Store, "NAME", "the store's kind")
-	add(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseList, showList, "the members to connect to; https:// before one switches TLS on")
-	add(r, "target", &f.Target, "WHICH", kv.ParseTarget, kv.Target.String,
+	Value(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseList, showList, "the members to connect to; https:// before one switches TLS on")
+	Value(r, "target", &f.Target, "WHICH", kv.ParseTarget, kv.Target.String,
 		"any (the endpoints as given), all (every member in turn), leader, followers or member:N")
 	r.Text("cert", &f.Cluster.Cert, "FILE", "client certificate (PEM)")
 	r.Text("key", &f.Cluster.CertKey, "FILE", "its private key (PEM)")

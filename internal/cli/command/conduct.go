@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -47,6 +48,11 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 		defer remove(&failed)
 	}
 	o.Lookup, o.Self, o.Tool, o.Progress = a.Lookup, path, Tool(), d.show
+	o.Enough = func(trials []*record.Trial) record.Ending {
+		r := analyze.Repeat(record.UntilOf(o.Scenario.Until), trials)
+		d.Line(report.Standing(r))
+		return r.Ending()
+	}
 	lines := a.Gate.reportSeconds(&o, d)
 	dir, runErr := runner.Run(ctx, o)
 	d.Clear()

@@ -50,8 +50,8 @@ func NewFlags(set *pflag.FlagSet) Flags {
 	return Flags{set}
 }
 
-// add registers a flag of any type; *into is its default.
-func add[T any](f Flags, name string, into *T, kind string, parse func(string) (T, error), show func(T) string, help string) {
+// Value registers a flag of any type; *into is its default.
+func Value[T any](f Flags, name string, into *T, kind string, parse func(string) (T, error), show func(T) string, help string) {
 	f.Set.Var(&value[T]{into, parse, show, kind}, name, help)
 }
 
@@ -84,7 +84,7 @@ func Repeated[T any](f Flags, name string, into *[]T, kind string, parse func(st
 
 // Text registers a flag of any text.
 func (f Flags) Text(name string, into *string, kind, help string) {
-	add(f, name, into, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
+	Value(f, name, into, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
 }
 
 // Choice registers a flag of one of the words.
@@ -95,37 +95,37 @@ func (f Flags) Choice(name string, into *string, help string, words ...string) {
 		}
 		return s, nil
 	}
-	add(f, name, into, strings.Join(words, "|"), one, func(s string) string { return s }, help)
+	Value(f, name, into, strings.Join(words, "|"), one, func(s string) string { return s }, help)
 }
 
 // Whole registers a flag of a whole number.
 func (f Flags) Whole(name string, into *int, help string) {
-	add(f, name, into, "N", ParseWhole, strconv.Itoa, help)
+	Value(f, name, into, "N", ParseWhole, strconv.Itoa, help)
 }
 
 // Seed registers a flag of a seed.
 func (f Flags) Seed(name string, into *uint64, help string) {
-	add(f, name, into, "N", parseSeed, func(n uint64) string { return strconv.FormatUint(n, 10) }, help)
+	Value(f, name, into, "N", parseSeed, func(n uint64) string { return strconv.FormatUint(n, 10) }, help)
 }
 
 // Number registers a flag of a number.
 func (f Flags) Number(name string, into *float64, kind, help string) {
-	add(f, name, into, kind, scenario.ParseNumber, func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }, help)
+	Value(f, name, into, kind, scenario.ParseNumber, func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }, help)
 }
 
 // Size registers a flag of a number of bytes.
 func (f Flags) Size(name string, into *int, help string) {
-	add(f, name, into, "SIZE", scenario.ParseFlagSize, strconv.Itoa, help)
+	Value(f, name, into, "SIZE", scenario.ParseFlagSize, strconv.Itoa, help)
 }
 
 // Span registers a flag of a duration.
 func (f Flags) Span(name string, into *time.Duration, help string) {
-	add(f, name, into, "DURATION", scenario.ParseDuration, showSpan, help)
+	Value(f, name, into, "DURATION", scenario.ParseDuration, showSpan, help)
 }
 
 // Toggle registers a flag that is true when it is given without a value.
 func (f Flags) Toggle(name string, into *bool, help string) {
-	add(f, name, into, "bool", scenario.ParseBool, strconv.FormatBool, help)
+	Value(f, name, into, "bool", scenario.ParseBool, strconv.FormatBool, help)
 	f.Set.Lookup(name).NoOptDefVal = "true"
 }
 

@@ -1,15 +1,34 @@
 package analyze
 
 import (
+	"fmt"
+	"math"
+	"slices"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Certainty is an interval of a figure's mean, at stats.Level.
+// Basis is what a Certainty rests on, in the word that files have for it.
+type Basis string
+
+// The bases.
+const (
+	// OverRepeats is an interval of the mean of MinRepeats or more.
+	OverRepeats Basis = "repeats"
+	// WithinRun is an interval within a single run only: it says nothing of another run.
+	WithinRun Basis = "run"
+	// RangeOfRepeats is no interval: the least and the most of repeats that are too
+	// few for one, or of which one is 0 or landed on a failed operation.
+	RangeOfRepeats Basis = "range"
+)
+
+// Certainty says how sure a figure is: an interval of its mean at stats.Level, or
+// its range.
 type Certainty struct {
+	Basis
 	Low, High record.Value
-	// Repeats is over how many repeats it is; 0 for one within a single run only,
-	// which says nothing of another run.
+	// Repeats is over how many repeats it is, of which the basis is not WithinRun.
 	Repeats int
 	// Seconds is how many seconds a single run's interval is of, and Effective how
 	// many independent ones would know the mean as well. Short says that the run
@@ -19,30 +38,67 @@ type Certainty struct {
 	Short     bool
 }
 
-// CertaintyOf is how sure a row's figure is: over its repeats, from MinRepeats on.
-// Of a single run it is that of the throughput within this run.
+// CertaintyOf is how sure a row's figure is: over its repeats, from MinRepeats on,
+// and their range below. Of a single run it is that of the throughput within it.
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
-	var i stats.Interval
 	switch {
-	case len(r.Done) >= MinRepeats:
-		values, positive := positive(r.values(f))
-		if !positive {
-			return c, false
-		}
-		i, ok = stats.OverRepeats(values, stats.Level)
-		c.Repeats = len(values)
+	case len(r.Done) > 1:
+		return overRepeats(r.values(f))
 	case len(r.Done) == 1 && f.Name == "ops":
-		seconds := wholeSeconds(r.Done[0])
-		var within stats.Within
-		within, ok = stats.MeanWithinRun(seconds, stats.Level)
-		i, c.Seconds, c.Short = within.Interval, len(seconds), within.Short
-		if ok {
-			c.Effective = min(stats.EffectiveSize(seconds), float64(len(seconds)))
+		return withinRun(r.Done[0], f)
+	}
+	return c, false
+}
+
+func overRepeats(all []record.Value) (c Certainty, ok bool) {
+	least, most := all[0], all[0]
+	for _, v := range all {
+		switch {
+		case !v.Known && !v.Failed:
+			return c, false
+		case rank(v) < rank(least):
+			least = v
+		case rank(v) > rank(most):
+			most = v
 		}
 	}
-	c.Low = record.Value{Number: max(i.Low, 0), Unit: f.Unit, Known: ok}
-	c.High = record.Value{Number: i.High, Unit: f.Unit, Known: ok}
-	return c, ok
+	c = Certainty{Basis: RangeOfRepeats, Low: least, High: most, Repeats: len(all)}
+	if values, positive := positive(all); positive && len(all) >= MinRepeats {
+		if i, known := stats.OverRepeats(values, stats.Level); known {
+			c.Basis = OverRepeats
+			c.bound(i, all[0])
+		}
+	}
+	return c, true
+}
+
+func withinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
+	seconds := wholeSeconds(t)
+	within, ok := stats.MeanWithinRun(seconds, stats.Level)
+	if !ok {
+		return c, false
+	}
+	c = Certainty{Basis: WithinRun, Seconds: len(seconds), Short: within.Short}
+	c.Effective = min(stats.EffectiveSize(seconds), float64(len(seconds)))
+	c.bound(within.Interval, f.Of(t))
+	return c, true
+}
+
+// bound takes the interval's bounds, in the unit of a value. No figure is below 0.
+func (c *Certainty) bound(i stats.Interval, like record.Value) {
+	c.Low, c.High = like, like
+	c.Low.Number, c.High.Number = max(i.Low, 0), i.High
+}
+
+// CertainFigures are those that tables and files say of how sure they are.
+func CertainFigures() []record.Figure {
+	var all []record.Figure
+	for _, p := range slices.Concat(places(ClosedLoop), places(WatchEvents)) {
+		if p.certain {
+			all = append(all, record.Registered(p.figure))
+		}
+	}
+	return all
 }
 
 // wholeSeconds are the operations done in each whole second of a trial's window;
@@ -58,4 +114,23 @@ func wholeSeconds(t *record.Trial) (done []float64) {
 		done = append(done, float64(r.Done))
 	}
 	return done
+}
+
+// sayings are what footnotes say of each basis in a column of a table.
+func sayings(all map[*Row]*Certainty) map[Basis]string {
+	least, most := math.Inf(1), 0.0
+	for _, c := range all {
+		if c.Basis == WithinRun {
+			least, most = min(least, math.Round(c.Effective)), max(most, math.Round(c.Effective))
+		}
+	}
+	worth := fmt.Sprint(least)
+	if most > least {
+		worth += fmt.Sprintf(" to %g", most)
+	}
+	return map[Basis]string{
+		OverRepeats:    "The 95 % interval of the mean over the repeats.",
+		RangeOfRepeats: fmt.Sprintf("The least and the most of the repeats, and no interval: that takes %d, none of them 0 or failed.", MinRepeats),
+		WithinRun:      fmt.Sprintf("The 95 %% interval within this run only, which says nothing of another run; the seconds of a run here are worth %s independent ones.", worth),
+	}
 }

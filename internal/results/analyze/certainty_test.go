@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -30,15 +31,15 @@ func TestCertaintyOf(t *testing.T) {
 	}
 	c, ok := CertaintyOf(row(repeats...), &ops)
 	// Of five values with a standard deviation of √10: t(0.975, 4) = 2.776.
-	if want := 2.7764 * math.Sqrt(10) / math.Sqrt(5); !ok || c.Repeats != 5 || math.Abs(c.High.Number-100-want) > 0.001 || math.Abs(100-c.Low.Number-want) > 0.001 {
+	if want := 2.7764 * math.Sqrt(10) / math.Sqrt(5); !ok || c.Basis != OverRepeats || c.Repeats != 5 || math.Abs(c.High.Number-100-want) > 0.001 || math.Abs(100-c.Low.Number-want) > 0.001 {
 		t.Errorf("of five: %+v, %v", c, ok)
 	}
-	if _, ok := CertaintyOf(row(repeats[:4]...), &ops); ok {
-		t.Error("four repeats have an interval")
+	if c, ok := CertaintyOf(row(repeats[:4]...), &ops); !ok || c.Basis != RangeOfRepeats || c.Repeats != 4 || c.Low.Number != 96 || c.High.Number != 102 {
+		t.Errorf("of four: %+v, %v", c, ok)
 	}
 	one := doneIn(98, 102, 99, 101, 100, 97, 103, 100, 100, 99, 101, 100)
 	c, ok = CertaintyOf(row(one), &ops)
-	if !ok || c.Repeats != 0 || c.Seconds != 12 || c.Effective <= 0 || c.Effective > 12 || c.Low.Number >= 100 || c.High.Number <= 100 || c.Low.Number < 90 || c.High.Number > 110 {
+	if !ok || c.Basis != WithinRun || c.Repeats != 0 || c.Seconds != 12 || c.Effective <= 0 || c.Effective > 12 || c.Low.Number >= 100 || c.High.Number <= 100 || c.Low.Number < 90 || c.High.Number > 110 {
 		t.Errorf("of one: %+v, %v", c, ok)
 	}
 	one.Timeline[5].Second = 6
@@ -51,5 +52,48 @@ func TestCertaintyOf(t *testing.T) {
 	p99 := record.Registered("p99")
 	if _, ok := CertaintyOf(row(doneIn(98, 102, 99, 101, 100, 97, 103, 100, 100, 99)), &p99); ok {
 		t.Error("a single run's p99 has the throughput's interval")
+	}
+}
+
+// What cannot be in a mean makes a range of any number of repeats: one that
+// landed on failed operations is the most, and one that is not known leaves none.
+func TestRangeOfRepeats(t *testing.T) {
+	failed := record.Value{Failed: true}
+	for _, tt := range []struct {
+		of        []record.Value
+		basis     Basis
+		low, high record.Value
+	}{
+		{[]record.Value{fig(3), fig(1), fig(2)}, RangeOfRepeats, fig(1), fig(3)},
+		{[]record.Value{fig(3), failed, fig(1), fig(2), fig(2), fig(4)}, RangeOfRepeats, fig(1), failed},
+		{[]record.Value{fig(3), fig(0), fig(1), fig(2), fig(2)}, RangeOfRepeats, fig(0), fig(3)},
+		{[]record.Value{fig(2), fig(2), fig(2), fig(2), fig(2)}, OverRepeats, fig(2), fig(2)},
+		{[]record.Value{fig(3), {}}, "", record.Value{}, record.Value{}},
+	} {
+		if c, ok := overRepeats(tt.of); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
+			t.Errorf("of %v: %+v", tt.of, c)
+		}
+	}
+}
+
+// Whatever the repeats, what is shown of them lies within their range, and their
+// mean within its interval.
+func TestCertaintyHoldsWhatIsShown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		values := make([]record.Value, 2+rng.IntN(14))
+		mean := 0.0
+		for i := range values {
+			values[i] = fig(100 * math.Exp(rng.NormFloat64()))
+			mean += values[i].Number / float64(len(values))
+		}
+		c, ok := overRepeats(values)
+		shown := mean
+		if len(values) < MinRepeats {
+			shown = Median(values, record.Less).Number
+		}
+		if !ok || c.Low.Number > shown || c.High.Number < shown || (c.Basis == OverRepeats) != (len(values) >= MinRepeats) {
+			t.Fatalf("%v of %v: %+v", shown, values, c)
+		}
 	}
 }

@@ -149,7 +149,12 @@ func Comparable(trials []record.Conditions, base *record.Run) error {
 // Within puts the trials of a run beside the baselines that its scenario gave
 // them, in the same run; nil if it gave none.
 func Within(run *record.Run) *Comparison {
-	c := &Comparison{Run: run, Base: run, By: ByDefault()}
+	return WithinBy(run, byRule(run.Until))
+}
+
+// WithinBy does that by figures of its own.
+func WithinBy(run *record.Run, by Comparing) *Comparison {
+	c := &Comparison{Run: run, Base: run, By: by}
 	all := byName(run)
 	for _, name := range all.order {
 		of := all.of[name][0].BaselineOf
@@ -258,9 +263,11 @@ type named struct {
 	of    map[string][]*record.Trial
 }
 
-func byName(run *record.Run) named {
+func byName(run *record.Run) named { return namedOf(InOrder(run)) }
+
+func namedOf(trials []*record.Trial) named {
 	n := named{of: map[string][]*record.Trial{}}
-	for _, t := range InOrder(run) {
+	for _, t := range trials {
 		if n.of[t.Name] == nil {
 			n.order = append(n.order, t.Name)
 		}
@@ -328,23 +335,23 @@ func (c *Comparison) whyNot(t *record.Trial) string {
 	return strings.TrimSpace(string(t.Verdict.State) + " " + strings.Join(rules, " "))
 }
 
-// shareCluster reports whether any two of a run's trials ran on one cluster.
+// shareCluster reports whether any two of a run's trials ran on one cluster. A run
+// gives one that it attaches to another name each time that it comes back to it.
 func shareCluster(run *record.Run, trials []*record.Trial) bool {
-	for i, a := range trials {
-		for _, b := range trials[:i] {
-			if a.Cluster == b.Cluster || attachedTo(run, a, b) {
-				return true
+	seen := map[string]bool{}
+	for _, t := range trials {
+		names := []string{"name " + t.Cluster}
+		if !clusterOf(run, t).Started {
+			for _, e := range t.Endpoints {
+				names = append(names, "endpoint "+e)
 			}
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
+			return true
+		}
+		for _, name := range names {
+			seen[name] = true
 		}
 	}
 	return false
-}
-
-// attachedTo reports whether two trials attached to one cluster. A run gives it
-// another name each time that it comes back to it.
-func attachedTo(run *record.Run, a, b *record.Trial) bool {
-	if clusterOf(run, a).Started || clusterOf(run, b).Started {
-		return false
-	}
-	return slices.ContainsFunc(a.Endpoints, func(e string) bool { return slices.Contains(b.Endpoints, e) })
 }

@@ -39,7 +39,12 @@ func (c *Comparison) Sides() []Side {
 	whole("Go", func(r *record.Run) string { return r.Tool.Go })
 	whole("began", func(r *record.Run) string { return r.Started.UTC().Format(time.RFC3339) })
 	whole("seed", func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) })
-	each("repeats", func(t *record.Trial) string { return strconv.Itoa(max(t.Repeats, 1)) })
+	each("repeats", func(t *record.Trial) string {
+		if t.Repeats == 0 && t.Repeated() {
+			return "until precise"
+		}
+		return strconv.Itoa(max(t.Repeats, 1))
+	})
 	return all
 }
 
@@ -49,7 +54,7 @@ func (c *Comparison) Open() bool {
 }
 
 // dependent says why an interval is of less than it seems.
-const dependent = "Repeats of a side ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
+const dependent = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
 
 // Table has a row for each figure of each pair; what they are of stands in the
 // first of a pair's rows.

@@ -20,6 +20,7 @@ const (
 	CauseDisk     = "disk"
 	CauseCPU      = "cpu of a member"
 	CauseTester   = "cpu of the tester"
+	CauseOthers   = "other programs"
 	CauseNetwork  = "network"
 	CauseMember   = "member"
 )
@@ -92,7 +93,7 @@ func WhatLimited(t *record.Trial) Limits {
 	}
 	// Members that wait for a processor find all else slow too, so that it comes first.
 	full := machine(t)
-	if full != nil && full.What == CauseCPU {
+	if full != nil && full.What != CauseTester {
 		l.add(full)
 	}
 	members := MembersMetrics(t)
@@ -378,7 +379,10 @@ func machine(t *record.Trial) *Cause {
 		c.Text += ", which this program shares with the members"
 	}
 	if t.ForeignShare != nil && *t.ForeignShare > limitForeign {
-		c.Text += fmt.Sprintf("; %s went to programs that are neither", measure.Percent(*t.ForeignShare))
+		c.Text += fmt.Sprintf("; other programs used %s", measure.Percent(*t.ForeignShare))
+		if *t.BusyShare-*t.ForeignShare <= limitBusy { // without them it would not have been full
+			c.What = CauseOthers
+		}
 	}
 	return c
 }

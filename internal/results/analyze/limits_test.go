@@ -127,7 +127,8 @@ func TestWhatLimited(t *testing.T) {
 			delete(t.Stores[3].Metrics, store.Processors)
 		}, "", ""},
 		{"shared machine", func(t *record.Trial) { t.BusyShare, t.Shared = new(0.95), &yes }, CauseCPU, "in use 95 % of the time (limit 85 %), which this program shares with the members"},
-		{"others' machine", func(t *record.Trial) { t.BusyShare, t.Shared, t.ForeignShare = new(0.95), &yes, new(0.6) }, CauseCPU, "; 60 % went to programs that are neither"},
+		{"others' machine", func(t *record.Trial) { t.BusyShare, t.Shared, t.ForeignShare = new(0.95), &yes, new(0.6) }, CauseOthers, "; other programs used 60 %"},
+		{"a few others", func(t *record.Trial) { t.BusyShare, t.Shared, t.ForeignShare = new(0.99), &yes, new(0.12) }, CauseCPU, "; other programs used 12 %"},
 		{"own machine", func(t *record.Trial) { t.BusyShare = new(0.95) }, CauseTester, "the 2 processors of this machine were in use 95 %"},
 		{"own loops", func(t *record.Trial) { t.LoopCPUNS = 55e9 }, CauseTester, "event loops were busy 92 %"},
 		{"no processor", func(t *record.Trial) { t.RunDelayNS = 9e9 }, CauseTester, "waited for a processor 15 %"},

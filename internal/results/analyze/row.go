@@ -6,7 +6,6 @@ package analyze
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -18,6 +17,8 @@ import (
 type Row struct {
 	Trials []*record.Trial // at least one
 	Done   []*record.Trial // those that have figures
+	// Dependent says that some of those ran on one cluster, whose state they share.
+	Dependent bool
 }
 
 // InOrder is a run's trials in the order of the scenario, the repeats of each
@@ -51,16 +52,22 @@ func Rows(run *record.Run) []*Row {
 			r.Done = append(r.Done, t)
 		}
 	}
+	for _, r := range all {
+		r.Dependent = shareCluster(run, r.Done)
+	}
 	slices.SortStableFunc(all, func(a, b *Row) int { return cmp.Compare(a.First().Number, b.First().Number) })
 	return all
 }
+
+// RowOf is a row of one trial that has figures.
+func RowOf(t *record.Trial) *Row { return &Row{Trials: []*record.Trial{t}, Done: []*record.Trial{t}} }
 
 // First is the first of the repeats, which have the same conditions.
 func (r *Row) First() *record.Trial { return r.Trials[0] }
 
 // Label names one trial of a run.
 func Label(t *record.Trial) string {
-	if t.Repeats > 1 {
+	if t.Repeated() {
 		return fmt.Sprintf("%s repeat %d", t.Name, t.Repeat)
 	}
 	return t.Name
@@ -95,24 +102,6 @@ func (r *Row) values(f *record.Figure) []record.Value {
 		}
 	}
 	return all
-}
-
-// Spread is how far the farthest repeat is from the median, as a share of it.
-func (r *Row) Spread(f *record.Figure) record.Value { return spread(r.values(f), f.Better) }
-
-func spread(all []record.Value, better record.Better) record.Value {
-	middle := Median(all, better)
-	if len(all) < 2 || !middle.Known || middle.Number == 0 {
-		return record.Value{}
-	}
-	farthest := 0.0
-	for _, v := range all {
-		farthest = max(farthest, math.Abs(rank(v)-middle.Number))
-	}
-	if math.IsInf(farthest, 1) {
-		return record.Value{}
-	}
-	return record.Value{Number: farthest / middle.Number, Unit: measure.Share, Known: true}
 }
 
 // Judged is the verdict of several trials: the worst state with the numbers of

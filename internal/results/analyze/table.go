@@ -47,7 +47,9 @@ type Cell struct {
 	Share record.Value // of what the figure is a part of, where that is known
 	// Change is how much the figure differs from its baseline.
 	Change Change
-	Kind   CellKind
+	// Certainty is how sure the figure in the cell before is; nil where nobody knows.
+	Certainty *Certainty
+	Kind      CellKind
 }
 
 // CellKind says what a cell holds.
@@ -57,7 +59,7 @@ type CellKind uint8
 const (
 	Words CellKind = iota
 	OneFigure
-	SpreadOfRepeats // Value
+	HowSure
 	Changed
 	IntervalOfChange
 	WordOfChange
@@ -120,7 +122,7 @@ func WatchTables(all []*Row) []Table {
 // table fills a table: the columns that say what a row is, and those of its kind.
 func table(kind TableKind, rows []*Row, columns []cellsOf, notes *footnotes) Table {
 	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 })}
-	columns = slices.Concat(columns, figureColumns(kind, rows, t.Repeated))
+	columns = slices.Concat(columns, figureColumns(kind, rows, notes))
 	if kind != WatchEvents {
 		columns = append(columns, cellsOf{Column{"verdict", true}, func(r *Row) Cell { return Cell{Text: JudgedOf(r.Trials).String()} }})
 	}
@@ -179,9 +181,9 @@ func due(t *record.Trial) string {
 
 // placed is the place of a figure's column.
 type placed struct {
-	figure string
-	spread bool   // where trials are repeated, with a column of how far repeats differ
-	where  string // only where some row has this figure, above 0; empty for always
+	figure  string
+	certain bool   // with a column of how sure it is, where that is known of some row
+	where   string // only where some row has this figure, above 0; empty for always
 }
 
 // places are the columns of figures in their order. A figure with a title that
@@ -189,10 +191,10 @@ type placed struct {
 func places(kind TableKind) []placed {
 	switch kind {
 	case WatchEvents:
-		return []placed{{figure: "watch-events", spread: true}, {figure: "watch-p50"}, {figure: "watch-p90"}, {figure: "watch-p99", spread: true},
+		return []placed{{figure: "watch-events", certain: true}, {figure: "watch-p50"}, {figure: "watch-p90"}, {figure: "watch-p99", certain: true},
 			{figure: "watch-p99.9"}, {figure: "watch-max"}, {figure: "watch-lost"}, {figure: "watch-duplicated"}, {figure: "watch-reordered"}}
 	default:
-		return []placed{{figure: "ops", spread: true}, {figure: "p50"}, {figure: "p90"}, {figure: "p99", spread: true}, {figure: "p99.9"}, {figure: "max"},
+		return []placed{{figure: "ops", certain: true}, {figure: "p50"}, {figure: "p90"}, {figure: "p99", certain: true}, {figure: "p99.9"}, {figure: "max"},
 			{figure: "gap"}, {figure: "errors"}, {figure: "keys-per-op"}, {figure: "cpu-per-op"},
 			{figure: "store-cpu-per-op", where: "store-rss"}, {figure: "store-rss", where: "store-rss"}}
 	}
@@ -200,7 +202,7 @@ func places(kind TableKind) []placed {
 
 // figureColumns are the columns of the figures that have a title and are of
 // some row. The gap is of closed loops alone: in an open one it is in the times.
-func figureColumns(kind TableKind, rows []*Row, repeated bool) []cellsOf {
+func figureColumns(kind TableKind, rows []*Row, notes *footnotes) []cellsOf {
 	order := places(kind)
 	placedElsewhere := slices.Concat(places(ClosedLoop), places(WatchEvents))
 	for _, f := range record.Figures() {
@@ -221,11 +223,36 @@ func figureColumns(kind TableKind, rows []*Row, repeated bool) []cellsOf {
 			v, share := r.Figure(&f)
 			return Cell{Kind: OneFigure, Value: v, Share: share}
 		}})
-		if p.spread && repeated {
-			columns = append(columns, cellsOf{Column{Title: "±"}, func(r *Row) Cell { return Cell{Kind: SpreadOfRepeats, Value: r.Spread(&f)} }})
+		if p.certain {
+			columns = append(columns, certaintyColumn(&f, rows, notes)...)
 		}
 	}
 	return columns
+}
+
+// certaintyColumn is the column of how sure a figure is, if that is known of some
+// row.
+func certaintyColumn(f *record.Figure, rows []*Row, notes *footnotes) []cellsOf {
+	known := map[*Row]*Certainty{}
+	for _, r := range rows {
+		if c, ok := CertaintyOf(r, f); ok {
+			known[r] = &c
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	says := sayings(known)
+	return []cellsOf{{Column{Title: "interval"}, func(r *Row) Cell {
+		cell := Cell{Kind: HowSure, Certainty: known[r]}
+		if c := cell.Certainty; c != nil {
+			cell.Notes = []int{notes.mark(says[c.Basis])}
+			if r.Dependent && c.Basis == OverRepeats {
+				cell.Notes = append(cell.Notes, notes.mark(dependent))
+			}
+		}
+		return cell
+	}}}
 }
 
 // anyHas reports whether a figure is known of some row, and above 0.

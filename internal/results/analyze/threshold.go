@@ -39,13 +39,13 @@ type Missed struct {
 	// Why says why there is no figure that could keep the threshold.
 	Why string `json:"why,omitempty"`
 
-	repeats int
+	repeated bool
 }
 
 // String is a sentence without its end.
 func (m Missed) String() string {
 	name := m.Trial
-	if m.repeats > 1 {
+	if m.repeated {
 		name += fmt.Sprintf(" repeat %d", m.Repeat)
 	}
 	switch {
@@ -207,7 +207,7 @@ func CheckRun(all []Threshold, run *record.Run, dir string) ([]Missed, error) {
 				return missed, err
 			}
 			if !ok {
-				m.Threshold, m.Trial, m.Repeat, m.repeats = t.Text, trial.Name, trial.Repeat, trial.Repeats
+				m.Threshold, m.Trial, m.Repeat, m.repeated = t.Text, trial.Name, trial.Repeat, trial.Repeated()
 				missed = append(missed, m)
 			}
 		}

@@ -18,7 +18,7 @@ type Conditions struct {
 	Number  int    `json:"number"` // from 1, as written in the scenario
 	Name    string `json:"name"`
 	Repeat  int    `json:"repeat"`  // from 1
-	Repeats int    `json:"repeats"` // how many there are of this trial
+	Repeats int    `json:"repeats"` // how many there are of this trial; 0 where precision ended the repeating
 
 	Store       string `json:"store"`
 	Version     string `json:"version"`
@@ -58,6 +58,9 @@ type Conditions struct {
 	Tool       string            `json:"tool_version"`
 	Notes      []string          `json:"notes"`
 }
+
+// Repeated reports whether the trial is, or may be, one of several repeats.
+func (c *Conditions) Repeated() bool { return c.Repeats > 1 || c.Repeats == 0 && c.Repeat > 0 }
 
 // Environment is the variables of Env as one text.
 func (c *Conditions) Environment() string { return strings.Join(scenario.Variables(c.Env), " ") }

@@ -49,7 +49,11 @@ type Run struct {
 	// Scale is the factor by which the scenario was scaled, and each trial's
 	// conditions say what that changed; 0 when it was run as written.
 	Scale float64 `json:"scale,omitempty"`
-	// Planned is how many trials there are to be, repeats included.
+	// Until is the rule by which trials were repeated; null where the scenario
+	// says how often.
+	Until *Until `json:"until,omitempty"`
+	// Planned is how many trials there are to be, repeats included, as far as that
+	// is known.
 	Planned  int       `json:"planned_trials"`
 	Machines []Machine `json:"machines"` // the generator's first
 	Clusters []Cluster `json:"clusters"`

@@ -55,7 +55,7 @@ type TrialWriter struct {
 func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	t := pending(c, now)
 	t.Folder = fmt.Sprintf("trial-%02d-%s", c.Number, Slug(c.Name))
-	if c.Repeats > 1 {
+	if c.Repeated() {
 		t.Folder += fmt.Sprintf("-r%d", c.Repeat)
 	}
 	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, watches: c.Watch != nil, scratch: measure.NewHistogram()}

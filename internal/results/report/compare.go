@@ -159,6 +159,15 @@ type named struct {
 	value any // a *float64, which may be nil, or text
 }
 
+// cell is the field in a CSV file.
+func (n *named) cell() string {
+	text, ok := n.value.(string)
+	if x, _ := n.value.(*float64); !ok && x != nil {
+		text = strconv.FormatFloat(*x, 'f', -1, 64)
+	}
+	return text
+}
+
 // changes are a figure of a pair as JSON and CSV have it.
 func changes(f *analyze.Compared) []named {
 	c := &f.Change
@@ -217,13 +226,23 @@ func comparedPair(p *analyze.Pair) (o record.Object) {
 	return o
 }
 
-// RunJSON writes a run as one JSON object, as run.json has it, with the
-// comparisons, if there are any, in its field comparisons.
+// RunJSON writes a run as one JSON object, as run.json has it, with how sure the
+// trials' figures are in its field certainty and the comparisons, if there are any,
+// in its field comparisons.
 func RunJSON(w io.Writer, run *record.Run, all []*analyze.Comparison) error {
 	object := struct {
 		*record.Run
+		Certainty   []record.Object `json:"certainty"`
 		Comparisons []record.Object `json:"comparisons,omitempty"`
-	}{Run: run}
+	}{Run: run, Certainty: []record.Object{}}
+	for _, r := range analyze.Rows(run) {
+		var o record.Object
+		o.Add("trial", r.First().Name)
+		for _, c := range certainties(r) {
+			o.Add(c.name, c.value)
+		}
+		object.Certainty = append(object.Certainty, o)
+	}
 	for _, c := range all {
 		object.Comparisons = append(object.Comparisons, compared(c))
 	}
@@ -303,11 +322,7 @@ func pairCells(c *analyze.Comparison, p *analyze.Pair) (names, cells []string) {
 			case "baseline":
 				name = "baseline_" + key
 			}
-			text, ok := f.value.(string)
-			if x, _ := f.value.(*float64); !ok && x != nil {
-				text = strconv.FormatFloat(*x, 'f', -1, 64)
-			}
-			add(name, text)
+			add(name, f.cell())
 		}
 	}
 	add("verdict", word(string(analyze.Worst(p.AllNew))))

@@ -16,14 +16,40 @@ import (
 // not known, or lands on a failed operation, is empty.
 func CSV(w io.Writer, run *record.Run) error {
 	var rows [][]string
+	certain := map[int][]named{} // by the trial's number
+	for _, r := range analyze.Rows(run) {
+		certain[r.First().Number] = certainties(r)
+	}
 	for _, t := range analyze.InOrder(run) {
 		names, cells := inPlace(trialCells(t))
+		for _, c := range certain[t.Number] {
+			names, cells = append(names, c.name), append(cells, c.cell())
+		}
 		if rows == nil {
 			rows = append(rows, names)
 		}
 		rows = append(rows, cells)
 	}
 	return writeCSV(w, rows)
+}
+
+// certainties say how sure a trial's figures are, over all its repeats. Which they
+// are does not depend on the trial.
+func certainties(r *analyze.Row) (all []named) {
+	for _, f := range analyze.CertainFigures() {
+		c, ok := analyze.CertaintyOf(r, &f)
+		name, isTime := strings.CutSuffix(f.Key(), "_ns")
+		unit := ""
+		if isTime {
+			unit = "_ns"
+		}
+		all = append(all, named{name + "_interval", string(c.Basis)},
+			named{name + "_low" + unit, known(analyze.InFile(c.Low), ok && c.Low.Known)}, named{name + "_high" + unit, known(analyze.InFile(c.High), ok && c.High.Known)})
+		if f.Name == "ops" {
+			all = append(all, named{"effective_seconds", known(c.Effective, c.Basis == analyze.WithinRun)})
+		}
+	}
+	return all
 }
 
 // trialCells are a trial's columns; which they are does not depend on the trial.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -187,6 +188,53 @@ func TestTableOfRepeats(t *testing.T) {
 				timeouts: 60 * repeat, lost: []string{"m2"}})
 	}
 	golden(t, "repeats.txt", text(t, run(record.Complete, all...)))
+}
+
+// Each interval says what it is of: the repeats, repeats on one cluster, or one run
+// alone. All forms have them.
+func TestIntervals(t *testing.T) {
+	var all []made
+	for i, perSecond := range []int{1000, 1100, 900, 1010, 990, 1040} {
+		for n, name := range []string{"own", "shared"} {
+			all = append(all, made{number: n + 1, repeat: i + 1, repeats: 6, name: name, kind: kv.Put, target: "leader", perSecond: perSecond, p50: 1e12 / float64(perSecond)})
+		}
+	}
+	all = append(all, made{number: 3, name: "once", kind: kv.Put, target: "leader", perSecond: 1000, p50: 1e9})
+	r := run(record.Complete, all...)
+	for i := range r.Trials {
+		trial := &r.Trials[i]
+		trial.Cluster = strconv.Itoa(i)
+		r.Clusters = append(r.Clusters, record.Cluster{ID: trial.Cluster, Started: true})
+		if trial.Name == "shared" {
+			trial.Cluster = "1"
+		}
+		trial.Seconds = 12
+		for second := range 12 {
+			trial.Timeline = append(trial.Timeline, record.Row{Phase: measure.Measured.String(), Second: second, Done: uint64(970 + 20*(second%4))})
+		}
+	}
+	golden(t, "intervals.txt", text(t, r))
+	var b strings.Builder
+	for _, write := range []func() error{
+		func() error { return Markdown(&b, r) }, func() error { return CSV(&b, r) }, func() error { return RunJSON(&b, r, nil) },
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{
+		"1,000/s | 938–1,076/s¹ |", "\n¹ The 95 % interval of the mean over the repeats.\n",
+		",operations_per_second_interval,operations_per_second_low,operations_per_second_high,effective_seconds,p99_interval,p99_low_ns,p99_high_ns,",
+		`"operations_per_second_interval": "repeats"`, `"operations_per_second_interval": "run"`, `"operations_per_second_low": 93`, `"effective_seconds": 11.`,
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := Summary(&b, &r.Trials[12], ""); err != nil || !strings.Contains(b.String(), "Within this run only, the 95 % interval of the throughput is 98") {
+		t.Errorf("%v in\n%s", err, b.String())
+	}
 }
 
 func TestTableOfSteps(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -58,6 +59,9 @@ func results(t *record.Trial) []analyze.Fact {
 		all = append(all, analyze.Fact{What: what, Text: fmt.Sprintf(format, args...)})
 	}
 	add("throughput", "%s (%s completed in %s)", readable.PerSecond(t.PerSecond), readable.Plural(t.Completed, "operation"), readable.Seconds(t.Seconds))
+	if text := Certain(analyze.RowOf(t)); text != "" {
+		add("", "%s", strings.TrimSpace(text))
+	}
 	errors := "none"
 	if t.Errors > 0 {
 		errors = fmt.Sprintf("%s of %s due (%s)", readable.Count(t.Errors), readable.Count(t.Due), Value(figure(t, "error-share")))

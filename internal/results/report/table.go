@@ -46,9 +46,20 @@ func gridOf(t *analyze.Table) *grid {
 		g.note += footnote(i, text) + "\n"
 	}
 	if t.Repeated {
-		g.note += "Repeated trials show the median (of an even number, the slower of the middle two); ± is the repeat that is farthest from it.\n"
+		g.note += "Repeated trials show the median (of an even number, the slower of the middle two).\n"
 	}
 	return g
+}
+
+// certainty is an interval or a range.
+func certainty(c *analyze.Certainty) string {
+	switch {
+	case c == nil:
+		return readable.Dash
+	case c.Short:
+		return "too short"
+	}
+	return readable.Between(Value(c.Low), Value(c.High))
 }
 
 // cell is a table's cell as text.
@@ -56,8 +67,8 @@ func cell(c *analyze.Cell) string {
 	switch {
 	case c.Kind == analyze.Words:
 		return c.Text + marks(c.Notes)
-	case c.Kind == analyze.SpreadOfRepeats && c.Value.Known:
-		return "±" + readable.Percent(c.Value.Number, 0)
+	case c.Kind == analyze.HowSure:
+		return certainty(c.Certainty) + marks(c.Notes)
 	case c.Kind == analyze.Changed && c.Change.Known:
 		return readable.Change(c.Change.Share)
 	case c.Kind == analyze.IntervalOfChange && c.Change.Interval:

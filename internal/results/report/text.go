@@ -46,6 +46,9 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", run.Failure)
 	}
+	for _, line := range Repeated(run) {
+		b.WriteString(line + "\n")
+	}
 	if b.WriteString(parts(run, &textLayout)); dir != "" {
 		fmt.Fprintf(&b, "\nRun directory: %s\n", printable.Line(dir, printable.OfOutput))
 	}
@@ -58,6 +61,9 @@ func Markdown(w io.Writer, run *record.Run) error {
 	text := fmt.Sprintf("# %s\n\n%s\n\n", plainMarkdown(run.Name), paragraph(progress(run)))
 	if run.Failure != "" {
 		text += paragraph(run.Failure) + "\n\n"
+	}
+	for _, line := range Repeated(run) {
+		text += paragraph(line) + "\n\n"
 	}
 	_, err := io.WriteString(w, text+parts(run, &markdownLayout))
 	return err

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -50,6 +51,35 @@ func Progress(run *record.Run) string { return progress(run) }
 
 // Results are a trial's throughput, errors and what the load cost.
 func Results(t *record.Trial) []analyze.Fact { return results(t) }
+
+// Certain is a sentence, with a space before it, that says how sure a row's
+// throughput and p99 are; empty where nobody knows.
+func Certain(r *analyze.Row) string {
+	bounds := func(name string) (c analyze.Certainty, text string) {
+		f := record.Registered(name)
+		c, ok := analyze.CertaintyOf(r, &f)
+		if ok {
+			text = Value(c.Low) + " to " + Value(c.High)
+		}
+		return c, text
+	}
+	c, throughput := bounds("ops")
+	p99, tail := bounds("p99")
+	if tail != "" && p99.Basis == c.Basis {
+		throughput += ", of the p99 " + tail
+	}
+	switch {
+	case c.Short:
+		return " The run is too short for an interval: what varied in it varied too slowly."
+	case c.Basis == analyze.OverRepeats:
+		return fmt.Sprintf(" The 95 %% interval of the mean over %d repeats is %s.", c.Repeats, throughput)
+	case c.Basis == analyze.RangeOfRepeats:
+		return fmt.Sprintf(" The range of the %d repeats, which is no interval, is %s.", c.Repeats, throughput)
+	case c.Basis == analyze.WithinRun:
+		return fmt.Sprintf(" Within this run only, the 95 %% interval of the throughput is %s: its %d seconds are worth %.0f independent ones.", throughput, c.Seconds, c.Effective)
+	}
+	return ""
+}
 
 // FailedAbove says from where on a trial's percentiles are failed operations'.
 func FailedAbove(t *record.Trial) string { return failedAbove(t) }

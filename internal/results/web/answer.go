@@ -28,6 +28,9 @@ func answer(run *record.Run, rows []*analyze.Row, shown shownTrials) []sentence 
 	}
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return headlines(r, shown) })...)
 	all = append(all, single(rows)...)
+	for _, line := range report.Repeated(run) {
+		all = append(all, sentence{About: "Repeated:", Text: line, Link: "table"})
+	}
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return limits(r, shown) })...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
 	return append(all, believe(run))
@@ -75,48 +78,15 @@ func headlines(r *analyze.Row, shown shownTrials) []sentence {
 		v, _ := r.Figure(&f)
 		return report.Value(v)
 	}
-	spread := func(name string) string {
-		f := record.Registered(name)
-		if v := r.Spread(&f); v.Known {
-			return " ±" + readable.Percent(v.Number, 0)
-		}
-		return ""
-	}
 	times := "service time"
 	if r.First().Open() {
 		times = "response time"
 	}
-	text := fmt.Sprintf("%s%s, %s p50 %s, p99 %s%s", figure("ops"), spread("ops"), times, figure("p50"), figure("p99"), spread("p99"))
+	text := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), times, figure("p50"), figure("p99"))
 	if n := len(r.Done); n > 1 {
-		text += fmt.Sprintf(": the median of %d repeats; ± is the one farthest from it", n)
+		text += fmt.Sprintf(": the median of %d repeats", n)
 	}
-	return []sentence{{About: r.First().Name, Text: text + "." + certain(r), Link: linkTo(r.Done[0], "", shown)}}
-}
-
-// certain is a sentence with the intervals of a row's figures; empty without any.
-func certain(r *analyze.Row) string {
-	interval := func(name string) (c analyze.Certainty, text string) {
-		f := record.Registered(name)
-		c, ok := analyze.CertaintyOf(r, &f)
-		if !ok {
-			return c, ""
-		}
-		return c, report.Value(c.Low) + " to " + report.Value(c.High)
-	}
-	c, throughput := interval("ops")
-	switch {
-	case throughput == "":
-		return ""
-	case c.Repeats > 0:
-		text := fmt.Sprintf(" The 95 %% interval of the mean over %d repeats is %s", c.Repeats, throughput)
-		if _, p99 := interval("p99"); p99 != "" {
-			text += ", of the p99 " + p99
-		}
-		return text + "."
-	case c.Short:
-		return " The run is too short for an interval: what varied in it varied too slowly."
-	}
-	return fmt.Sprintf(" Within this run only, the 95 %% interval of the throughput is %s: its %d seconds are worth %.0f independent ones.", throughput, c.Seconds, c.Effective)
+	return []sentence{{About: r.First().Name, Text: text + "." + report.Certain(r), Link: linkTo(r.Done[0], "", shown)}}
 }
 
 // single says what figures of one run each are worth.

@@ -32,7 +32,7 @@ func Charts(run *record.Run, dir string) (files []File, problems []string) {
 		}
 		t := d.trial
 		prefix := fmt.Sprintf("trial-%02d-%s", t.Number, record.Slug(t.Name))
-		if t.Repeats > 1 {
+		if t.Repeated() {
 			prefix += fmt.Sprintf("-r%d", t.Repeat)
 		}
 		for j := range charts {

@@ -29,7 +29,7 @@ const (
 type Progress struct {
 	Stage  Stage
 	Trial  int    // from 1, in the order in which they run; 0 before the first
-	Trials int    // repeats included
+	Trials int    // repeats included; 0 where precision ends the repeating
 	Name   string // of the trial, with its repeat, or of the cluster that starts or stops
 	// Successes in the last second, and the response time at p99 in the last
 	// second of which every operation has ended, in nanoseconds (0 when that
@@ -80,15 +80,21 @@ func (r *run) report(p Progress) {
 	if r.Progress == nil {
 		return
 	}
-	p.Trial, p.Trials = r.at, len(r.Scenario.Trials)
+	p.Trial = r.at
+	if r.Scenario.Until == nil {
+		p.Trials = len(r.plan)
+	}
 	p.Elapsed = time.Since(r.began)
 	e := r.estimate()
 	p.Share, p.TrialLeft, p.Left = e.times()
+	if r.Scenario.Until != nil {
+		p.Left = 0 // when the figures are precise is not known
+	}
 	r.Progress(p)
 }
 
 func (r *run) estimate() estimate {
-	e := estimate{trials: r.Scenario.Trials, ended: r.ended, at: r.at, pace: &r.pace, starting: r.now == nil && r.at == 0}
+	e := estimate{trials: r.plan, ended: r.ended, at: r.at, pace: &r.pace, starting: r.now == nil && r.at == 0}
 	if !r.trialBegan.IsZero() {
 		e.running = time.Since(r.trialBegan)
 	}

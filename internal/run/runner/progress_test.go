@@ -12,7 +12,7 @@ import (
 // run stops, also when it was interrupted.
 func TestLeft(t *testing.T) {
 	one := scenario.Trial{Load: scenario.Load{Duration: 10 * time.Second}}
-	r := run{Options: Options{Scenario: &scenario.Scenario{Trials: []scenario.Trial{one, one}}}}
+	r := run{plan: []scenario.Trial{one, one}}
 	each := 10*time.Second + aroundTrial
 	for _, test := range []struct {
 		at, ended int

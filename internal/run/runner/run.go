@@ -35,6 +35,10 @@ type Options struct {
 	// Self is the path of our own binary, for stores embedded in it.
 	Self string
 	Tool record.Tool
+	// Enough is asked after each round of a scenario that is repeated Until its
+	// figures are precise, with all trials that have ended: why they are enough,
+	// and nothing while they are not.
+	Enough func([]*record.Trial) record.Ending
 	// Progress gets how the run goes, about four times a second and at each
 	// change of stage, from one goroutine at a time. Nil for nobody.
 	Progress func(Progress)
@@ -51,8 +55,9 @@ type run struct {
 	out        *record.Writer
 	rates      rates
 	began      time.Time
-	at         int // trials begun
-	ended      int // trials ended, or not to be run any more
+	plan       []scenario.Trial // all, or those of the rounds that have begun
+	at         int              // trials begun
+	ended      int              // trials ended, or not to be run any more
 	now        *running
 	trialBegan time.Time
 	pace       pace
@@ -71,8 +76,8 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = r.trials(ctx)
-	r.ended = len(r.Scenario.Trials)
+	err = r.conduct(ctx)
+	r.ended = len(r.plan)
 	// Members are stopped in their own time, also after Ctrl-C.
 	err = errors.Join(err, r.leave(context.WithoutCancel(ctx)))
 	state, failure := record.Complete, ""
@@ -108,7 +113,7 @@ func begin(ctx context.Context, o Options) (*run, error) {
 	cleanOrphans(r.began)
 	about := record.Run{
 		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Scale: o.Scenario.Scale,
-		Planned: len(o.Scenario.Trials), Machines: machines,
+		Planned: len(o.Scenario.Trials), Until: record.UntilOf(o.Scenario.Until), Machines: machines,
 	}
 	if o.Out != "" {
 		r.out, err = record.CreateAt(o.Out, r.began, about)
@@ -118,28 +123,38 @@ func begin(ctx context.Context, o Options) (*run, error) {
 	return r, err
 }
 
-func (r *run) trials(ctx context.Context) error {
-	for i := range r.Scenario.Trials {
-		spec := r.Scenario.Trials[i]
-		r.at = i + 1
+func (r *run) conduct(ctx context.Context) error {
+	if r.Scenario.Until != nil {
+		return r.untilPrecise(ctx)
+	}
+	r.plan = r.Scenario.Trials
+	_, err := r.trials(ctx, r.plan)
+	return err
+}
+
+// trials runs one after the other, and returns the results of those that ended.
+func (r *run) trials(ctx context.Context, all []scenario.Trial) (results []*record.Trial, err error) {
+	for _, spec := range all {
+		r.at++
 		if err := r.rates.settle(&spec); err != nil {
-			return err
+			return results, err
 		}
-		if err := r.trial(ctx, spec); err != nil {
-			return err
+		result, err := r.trial(ctx, spec)
+		if err != nil {
+			return results, err
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if results = append(results, result); ctx.Err() != nil {
+			return results, context.Cause(ctx)
 		}
 	}
-	return nil
+	return results, nil
 }
 
 // trial runs one trial on its cluster.
-func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
+func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, error) {
 	under, err := r.enter(ctx, &spec)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.trialBegan = time.Now()
 	r.pace.begin()
@@ -154,7 +169,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	result, err := t.Run(ctx)
 	r.trialBegan = time.Time{}
 	if err != nil {
-		return fmt.Errorf("%s: %w", title(&spec), err)
+		return nil, fmt.Errorf("%s: %w", title(&spec), err)
 	}
 	r.ended = r.at
 	r.now.lost = len(result.LostMembers) > 0
@@ -162,15 +177,18 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) error {
 	r.pace.ended(&spec, result)
 	r.report(Progress{Stage: TrialDone, Name: title(&spec), Result: result})
 	if left := result.Cleanup.Err(); left != nil && ctx.Err() != nil {
-		return &trial.KeysLeftError{Why: left}
+		return nil, &trial.KeysLeftError{Why: left}
 	}
-	return nil
+	return result, nil
 }
 
 // title names a trial, with its repeat where there are several.
 func title(t *scenario.Trial) string {
-	if t.Repeats > 1 {
+	switch {
+	case t.Repeats > 1:
 		return fmt.Sprintf("%s (repeat %d of %d)", t.Name, t.Repeat, t.Repeats)
+	case t.Repeats == 0:
+		return fmt.Sprintf("%s (repeat %d)", t.Name, t.Repeat)
 	}
 	return t.Name
 }

@@ -217,6 +217,38 @@ func TestWordsAreRight(t *testing.T) {
 	doc.inDocs(t)
 }
 
+// Two sides that are repeated in turn until each, and their ratio, is within 1 %:
+// the ratio's interval holds the truth, and no difference is found that is not
+// there.
+func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
+	t.Parallel()
+	const target = 0.01
+	var doc table
+	doc.add("seconds", "the ratio's interval, until ± 1 % (repeats)", "nothing differs, called `better` or `worse`")
+	runs := simulated(t)
+	runs /= 2
+	for k, p := range populations() {
+		r := rand.New(rand.NewPCG(70, uint64(k)))
+		var hits, differs, repeats int
+		for range runs {
+			a, b := p.repeats(r, FewestUntilPrecise, spread), p.repeats(r, FewestUntilPrecise, spread)
+			for !Precise(target, a, b) || !PreciseRatio(target, a, b) {
+				a, b = append(a, p.repeats(r, 1, spread)...), append(b, p.repeats(r, 1, spread)...)
+			}
+			i, _ := UntilPreciseRatio(a, b)
+			hits += holds(i, 1)
+			if ratio, _ := RatioOf(a, b); ratio.P() < 1-Level {
+				differs++
+			}
+			repeats += len(a)
+		}
+		held(t, p.name+", the ratio", hits, runs, leastHeld, mostHeld)
+		held(t, p.name+", no difference", differs, runs, 0, mostFalse)
+		doc.add(p.name, fmt.Sprintf("%s (%.0f)", rate(hits, runs), float64(repeats)/float64(runs)), rate(differs, runs))
+	}
+	doc.inDocs(t)
+}
+
 // Of twenty comparisons read together in which nothing differs one is called
 // better or worse in at most 6.5 % of runs, and a difference among them is found.
 func TestManyComparisons(t *testing.T) {

@@ -36,16 +36,21 @@ func Precise(target float64, figures ...[]float64) bool {
 	return true
 }
 
-// Interleaved is the order in which the sides of a comparison, numbered from 0,
-// take their turns in a round, numbered from 0: A B in one and B A in the next,
-// so that what drifts on a machine falls on all sides alike.
-func Interleaved(round, sides int) []int {
-	order := make([]int, sides)
-	for i := range order {
-		order[i] = i
-		if round%2 == 1 {
-			order[i] = sides - 1 - i
-		}
+// UntilPreciseRatio is the interval at Level of the ratio of a figure in a to
+// that in b, where its width may have ended the repeating.
+func UntilPreciseRatio(a, b []float64) (Interval, bool) {
+	r, ok := RatioOf(a, b)
+	if !ok {
+		return Interval{}, false
 	}
-	return order
+	i := r.Interval(stoppedLevel)
+	i.Level = Level
+	return i, true
+}
+
+// PreciseRatio reports whether the ratio of a figure in a to that in b is known
+// as well as Precise has it.
+func PreciseRatio(target float64, a, b []float64) bool {
+	i, ok := UntilPreciseRatio(a, b)
+	return ok && min(len(a), len(b)) >= FewestUntilPrecise && i.HalfWidth() <= target
 }

@@ -353,26 +353,6 @@ func TestSteadyFromAStep(t *testing.T) {
 	}
 }
 
-// Over two rounds every side has the same mean place, so that a drift that is
-// linear in time falls on all alike.
-func TestInterleavedCancelsDrift(t *testing.T) {
-	if a, b := Interleaved(0, 2), Interleaved(1, 2); !slices.Equal(append(a, b...), []int{0, 1, 1, 0}) {
-		t.Errorf("two rounds of two sides: %v %v", a, b)
-	}
-	for sides := 1; sides < 7; sides++ {
-		places := make([]int, sides)
-		for round := range 4 {
-			order := Interleaved(round, sides)
-			for place, side := range order {
-				places[side] += round*sides + place
-			}
-		}
-		if slices.Min(places) != slices.Max(places) {
-			t.Errorf("%d sides: sums of places %v", sides, places)
-		}
-	}
-}
-
 func TestPreciseAsksForRepeats(t *testing.T) {
 	equal := slices.Repeat([]float64{5}, FewestUntilPrecise)
 	if Precise(0.02, equal[1:]) || !Precise(0.02, equal) || Precise(0.02, equal, nil) {
@@ -385,6 +365,20 @@ func TestPreciseAsksForRepeats(t *testing.T) {
 	i, _ := UntilPrecise(wide)
 	plain, _ := OverRepeats(wide, Level)
 	if i.Level != Level || i.Low >= plain.Low || i.High <= plain.High {
+		t.Errorf("%+v is not wider than %+v", i, plain)
+	}
+}
+
+// The ratio counts as a figure does, and is as wide whichever side is the first.
+func TestPreciseRatioAsksForRepeats(t *testing.T) {
+	equal := slices.Repeat([]float64{5}, FewestUntilPrecise)
+	wide := append(slices.Repeat([]float64{5}, 9), 6)
+	if PreciseRatio(0.02, equal[1:], equal) || !PreciseRatio(0.02, equal, equal) || PreciseRatio(0.02, equal, wide) || !PreciseRatio(0.2, wide, equal) || PreciseRatio(0.02, equal, nil) {
+		t.Error("equal, few and wide repeats are not told apart")
+	}
+	r, _ := RatioOf(equal, wide)
+	i, _ := UntilPreciseRatio(equal, wide)
+	if plain := r.Interval(Level); i.Level != Level || i.Low >= plain.Low || i.High <= plain.High {
 		t.Errorf("%+v is not wider than %+v", i, plain)
 	}
 }

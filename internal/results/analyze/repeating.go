@@ -1,0 +1,165 @@
+package analyze
+
+import (
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Repeating is how far a run has come whose trials are repeated until their
+// figures are precise.
+type Repeating struct {
+	Until *record.Until
+	By    Comparing
+	// Repeats is how many rounds have ended: how often each trial ran.
+	Repeats int
+	// Known are the figures of every trial, and those of every baseline's ratio to
+	// its trial, in the scenario's order.
+	Known []Precision
+	// LeftOut says which repeats do not count, and why.
+	LeftOut []string
+}
+
+// Precision is how precisely a figure is known.
+type Precision struct {
+	Trial, Title string
+	// Ratio says that it is the ratio of the trial's figure to its baseline's.
+	Ratio bool
+	// Repeats is how many count; of a ratio, on the side that has fewer.
+	Repeats int
+	// Half is the distance from the figure to the farther end of its 95 %
+	// interval, as a share of the figure, if HasInterval.
+	Half        float64
+	HasInterval bool
+	// Precise says that Half is within what was asked for, over enough repeats.
+	Precise bool
+	// hopeless says that it cannot become so: no repeat counts, or one of them
+	// has no number above 0.
+	hopeless bool
+}
+
+// byRule is what a run is compared with its own baselines by: the figures that
+// were to be precise, if it was repeated for them.
+func byRule(u *record.Until) Comparing {
+	if u == nil {
+		return ByDefault()
+	}
+	by, err := ComparingBy(u.Metrics)
+	if err != nil { // of another version, or by another hand
+		by = ByDefault()
+	}
+	by.WithoutSuspect = !u.Suspect
+	return by
+}
+
+// RepeatingOf is how far a run is; nil where precision does not end it. What was
+// interrupted is in none of its figures.
+func RepeatingOf(run *record.Run) *Repeating {
+	if run.Until == nil {
+		return nil
+	}
+	return Repeat(run.Until, InOrder(run))
+}
+
+// Repeat is that of the trials that have ended of a run that goes on.
+func Repeat(until *record.Until, trials []*record.Trial) *Repeating {
+	r := &Repeating{Until: until, By: byRule(until)}
+	c := &Comparison{By: r.By}
+	all := namedOf(trials)
+	counting := map[string][]*record.Trial{}
+	for i, name := range all.order {
+		if ran := len(slices.DeleteFunc(slices.Clone(all.of[name]), func(t *record.Trial) bool { return !Measured(t) })); i == 0 || ran < r.Repeats {
+			r.Repeats = ran
+		}
+		counting[name] = c.counting(name, all.of[name])
+		for _, f := range r.By.Figures {
+			r.Known = append(r.Known, r.figure(name, &f, counting[name]))
+		}
+	}
+	for _, name := range all.order {
+		if of := all.of[name][0].BaselineOf; all.of[of] != nil {
+			for _, f := range r.By.Figures {
+				r.Known = append(r.Known, r.ratio(of, &f, counting[of], counting[name]))
+			}
+		}
+	}
+	r.LeftOut = c.LeftOut
+	return r
+}
+
+// figure is how precisely a trial's is known.
+func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Precision {
+	p := Precision{Trial: name, Title: f.Title, Repeats: len(trials)}
+	if numbers, ok := positive(values(&f.Figure, trials)); ok {
+		var i stats.Interval
+		i, p.HasInterval = stats.UntilPrecise(numbers)
+		p.Half, p.Precise = i.HalfWidth(), stats.Precise(r.Until.Precision, numbers)
+	} else {
+		p.hopeless = true
+	}
+	return p
+}
+
+// ratio is how precisely that of a trial to its baseline is known.
+func (r *Repeating) ratio(name string, f *Compared, news, bases []*record.Trial) Precision {
+	p := Precision{Trial: name, Title: f.Title, Ratio: true, Repeats: min(len(news), len(bases))}
+	a, okA := positive(values(&f.Figure, news))
+	b, okB := positive(values(&f.Figure, bases))
+	if okA && okB {
+		var i stats.Interval
+		i, p.HasInterval = stats.UntilPreciseRatio(a, b)
+		p.Half, p.Precise = i.HalfWidth(), stats.PreciseRatio(r.Until.Precision, a, b)
+	}
+	return p
+}
+
+// Ending is why it is enough, or that it cannot be: empty while it is neither.
+func (r *Repeating) Ending() record.Ending {
+	open := r.Open()
+	switch {
+	case len(r.Known) > 0 && len(open) == 0:
+		return record.EndedPrecise
+	case r.Repeats >= stats.FewestUntilPrecise && slices.ContainsFunc(open, func(p Precision) bool { return p.hopeless }):
+		return record.EndedHopeless
+	}
+	return ""
+}
+
+// Precise is how many figures are.
+func (r *Repeating) Precise() int { return len(r.Known) - len(r.Open()) }
+
+// Open are the figures that are not precise, those without an interval first and
+// the widest next.
+func (r *Repeating) Open() []Precision {
+	return slices.SortedStableFunc(slices.Values(slices.DeleteFunc(slices.Clone(r.Known), func(p Precision) bool { return p.Precise })), wider)
+}
+
+// Widest is the figure that is known least precisely; false without figures.
+func (r *Repeating) Widest() (Precision, bool) {
+	if len(r.Known) == 0 {
+		return Precision{}, false
+	}
+	return slices.MinFunc(r.Known, wider), true
+}
+
+func wider(a, b Precision) int {
+	switch {
+	case a.HasInterval != b.HasInterval && a.HasInterval:
+		return 1
+	case a.HasInterval != b.HasInterval:
+		return -1
+	case a.Half > b.Half:
+		return -1
+	case a.Half < b.Half:
+		return 1
+	}
+	return 0
+}
+
+// FewestRepeats is how many repeats a figure needs to be precise.
+func (r *Repeating) FewestRepeats() int { return stats.FewestUntilPrecise }
+
+// AtMost is how long the run was to take at most.
+func (r *Repeating) AtMost() time.Duration { return time.Duration(r.Until.AtMostNS) }

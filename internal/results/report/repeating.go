@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Repeated says how often trials were repeated until they were precise, and why
+// no more; nothing of a run without that rule.
+func Repeated(run *record.Run) (lines []string) {
+	r := analyze.RepeatingOf(run)
+	if r == nil {
+		return nil
+	}
+	lines = []string{ended(run, r) + "."}
+	if len(r.LeftOut) > 0 {
+		lines = append(lines, "Not counted for that: "+strings.Join(r.LeftOut, "; ")+".")
+	}
+	return lines
+}
+
+func ended(run *record.Run, r *analyze.Repeating) string {
+	after := "Stopped after " + readable.Plural(uint64(r.Repeats), "repeat")
+	within := "within ± " + readable.Share(r.Until.Precision)
+	switch r.Until.Ended {
+	case record.EndedPrecise:
+		text := fmt.Sprintf("%s: every 95 %% interval of %s is %s", after, figures(r), within)
+		if p, ok := r.Widest(); ok {
+			text += "; the widest is that of " + precision(&p)
+		}
+		return text
+	case record.EndedHopeless:
+		return fmt.Sprintf("%s, because not every figure can be %s: a figure has no repeat that counts, or one in which it is not known; %s", after, within, still(r))
+	case record.EndedMost:
+		return fmt.Sprintf("%s, the most there can be, and not every 95 %% interval is %s: %s", after, within, still(r))
+	case record.EndedTime:
+		return fmt.Sprintf("%s, because another would not have ended within %s, and not every 95 %% interval is %s: %s",
+			after, scenario.FormatDuration(r.AtMost()), within, still(r))
+	}
+	return fmt.Sprintf("The run is %s after %s, and was to be repeated until every 95 %% interval is %s: %s",
+		run.State, readable.Plural(uint64(r.Repeats), "repeat"), within, still(r))
+}
+
+// Standing says after a round how far the repeating is.
+func Standing(r *analyze.Repeating) string {
+	text := fmt.Sprintf("after %s: %s of %d intervals precise to ± %s", readable.Plural(uint64(r.Repeats), "repeat"),
+		readable.Count(uint64(r.Precise())), len(r.Known), readable.Share(r.Until.Precision))
+	if p, ok := r.Widest(); ok {
+		text += ", the widest is that of " + precision(&p)
+	}
+	if r.Repeats < r.FewestRepeats() {
+		text += fmt.Sprintf("; at least %d repeats are made", r.FewestRepeats())
+	}
+	return text
+}
+
+// figures are the names of those that are to be precise.
+func figures(r *analyze.Repeating) string {
+	var names []string
+	for _, f := range r.By.Figures {
+		names = append(names, f.Title)
+	}
+	return strings.Join(names, " and ")
+}
+
+// mostOpen is how many figures a sentence names.
+const mostOpen = 4
+
+// still names the figures that are not precise.
+func still(r *analyze.Repeating) string {
+	var parts []string
+	for i, p := range r.Open() {
+		if i == mostOpen {
+			parts = append(parts, "and others")
+			break
+		}
+		parts = append(parts, precision(&p))
+	}
+	text := strings.Join(parts, ", ")
+	if r.Repeats < r.FewestRepeats() {
+		text += fmt.Sprintf(" (none counts as precise before %d repeats)", r.FewestRepeats())
+	}
+	return text
+}
+
+// precision is how precisely a figure is known.
+func precision(p *analyze.Precision) string {
+	of := p.Title + " of " + p.Trial
+	if p.Ratio {
+		of += " against its baseline"
+	}
+	switch {
+	case p.Repeats == 0:
+		return of + " (no repeat counts)"
+	case !p.HasInterval:
+		return of + " (no interval)"
+	}
+	return of + " (± " + readable.Percent(p.Half, 2) + ")"
+}

@@ -1,0 +1,66 @@
+package report
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// repeated is a run whose put was repeated until it was precise to 2 %, with
+// throughputs of 1,000 and, every second time, a share more.
+func repeated(repeats int, more float64, change func(*record.Run)) *record.Run {
+	run := &record.Run{State: record.Complete, Until: &record.Until{Precision: 0.02, AtMostNS: 30 * 60e9, Metrics: []string{"ops"}}}
+	for i := range repeats {
+		t := record.Trial{State: record.Complete, PerSecond: 1000 * (1 + more*float64(i%2)), Verdict: verdict.Verdict{State: verdict.Valid}}
+		t.Name, t.Number, t.Repeat = "put", 1, i+1
+		run.Trials = append(run.Trials, t)
+	}
+	change(run)
+	return run
+}
+
+func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
+	ended := func(why record.Ending) func(*record.Run) {
+		return func(r *record.Run) { r.Until.Ended = why }
+	}
+	for _, test := range []struct {
+		run  *record.Run
+		want []string
+	}{
+		{repeated(10, 0.02, ended(record.EndedPrecise)),
+			[]string{"Stopped after 10 repeats: every 95 % interval of ops is within ± 2 %; the widest is that of ops of put (± 0.79 %)."}},
+		{repeated(12, 0.1, ended(record.EndedTime)),
+			[]string{"Stopped after 12 repeats, because another would not have ended within 30m, and not every 95 % interval is within ± 2 %: ops of put (± 3.34 %)."}},
+		{repeated(3, 0.1, ended(record.EndedTime)),
+			[]string{"Stopped after 3 repeats, because another would not have ended within 30m, and not every 95 % interval is within ± 2 %: ops of put (± 15.64 %) (none counts as precise before 10 repeats)."}},
+		{repeated(1000, 3, ended(record.EndedMost)),
+			[]string{"Stopped after 1,000 repeats, the most there can be, and not every 95 % interval is within ± 2 %: ops of put (± 3.90 %)."}},
+		{repeated(10, 0, func(r *record.Run) {
+			r.Until.Ended = record.EndedHopeless
+			for i := range r.Trials {
+				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 23}}}
+			}
+		}), []string{
+			"Stopped after 10 repeats, because not every figure can be within ± 2 %: a figure has no repeat that counts, or one in which it is not known; ops of put (no repeat counts).",
+			"Not counted for that: put, 10 of 10 (suspect R23).",
+		}},
+		{repeated(3, 0.1, func(r *record.Run) {
+			r.State, r.Trials[2].State = record.Interrupted, record.Interrupted
+		}), []string{
+			"The run is interrupted after 2 repeats, and was to be repeated until every 95 % interval is within ± 2 %: ops of put (± 75.69 %) (none counts as precise before 10 repeats).",
+			"Not counted for that: put, 1 of 3 (interrupted).",
+		}},
+		{repeated(5, 0, func(r *record.Run) { r.Until = nil }), nil},
+	} {
+		if got := Repeated(test.run); !slices.Equal(got, test.want) {
+			t.Errorf("it says %q, not %q", got, test.want)
+		}
+	}
+	run := repeated(10, 0.02, func(*record.Run) {})
+	if got, want := Standing(analyze.RepeatingOf(run)), "after 10 repeats: 1 of 1 intervals precise to ± 2 %, the widest is that of ops of put (± 0.79 %)"; got != want {
+		t.Errorf("it says %q, not %q", got, want)
+	}
+}

@@ -1,0 +1,73 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// rounds repeats trials until it is enough, or the time is over. Each trial runs
+// once a round.
+type rounds struct {
+	most   time.Duration // that all may take, from began on
+	began  time.Time
+	now    func() time.Time
+	play   func(ctx context.Context, round int) error // from 1
+	enough func() record.Ending                       // empty: not yet
+}
+
+// conduct plays rounds, and returns why it ended. The first is always begun; the
+// scenario has room for it. Another is begun if as long as the longest before it
+// it ends in time; it is not cut off if it then takes longer.
+func (r *rounds) conduct(ctx context.Context) (record.Ending, error) {
+	var longest time.Duration
+	for round := 1; round <= scenario.MaxRepeats; round++ {
+		begins := r.now()
+		if round > 1 && begins.Sub(r.began)+longest > r.most {
+			return record.EndedTime, nil
+		}
+		if err := r.play(ctx, round); err != nil {
+			return "", err
+		}
+		longest = max(longest, r.now().Sub(begins))
+		if why := r.enough(); why != "" {
+			return why, nil
+		}
+	}
+	return record.EndedMost, nil
+}
+
+// untilPrecise repeats the scenario's trials until their figures are precise.
+func (r *run) untilPrecise(ctx context.Context) error {
+	until := r.Scenario.Until
+	var ended []*record.Trial
+	all := rounds{
+		most: until.AtMost, began: r.began, now: time.Now,
+		play: func(ctx context.Context, n int) error {
+			round := r.Scenario.Round(n)
+			r.plan = append(r.plan, round...)
+			if err := r.out.Plan(len(r.plan)); err != nil {
+				return err
+			}
+			results, err := r.trials(ctx, round)
+			if ended = append(ended, results...); err != nil {
+				return err
+			}
+			// Repeats on one cluster share its state and the size that its data
+			// has grown to, and are not independent: each round starts its own. One
+			// that ran already is taken as it is.
+			if r.now != nil && r.now.own == nil {
+				return nil
+			}
+			return r.leave(ctx)
+		},
+		enough: func() record.Ending { return r.Enough(ended) },
+	}
+	why, err := all.conduct(ctx)
+	if err != nil {
+		return err
+	}
+	return r.out.Repeated(why)
+}

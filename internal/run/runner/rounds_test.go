@@ -1,0 +1,270 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// script is rounds on a clock that a round moves.
+type script struct {
+	rounds
+	clock  time.Time
+	played int
+}
+
+func scripted(most time.Duration, take func(round int) time.Duration, enough func(played int) record.Ending) *script {
+	s := &script{clock: time.Unix(1000, 0)}
+	s.rounds = rounds{
+		most: most, began: s.clock, now: func() time.Time { return s.clock },
+		play: func(_ context.Context, n int) error {
+			s.played++
+			s.clock = s.clock.Add(take(n))
+			return nil
+		},
+		enough: func() record.Ending { return enough(s.played) },
+	}
+	return s
+}
+
+func never(int) record.Ending { return "" }
+
+// No round is begun that would not end in time if it took as long as the longest
+// before it; else another is.
+func TestTimeIsKept(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 500 {
+		longest, slowest := time.Duration(0), time.Duration(1+r.IntN(100))*time.Second
+		most := time.Duration(1+r.IntN(300)) * slowest
+		s := scripted(most, func(int) time.Duration {
+			d := slowest/2 + time.Duration(r.Int64N(int64(slowest/2)))
+			longest = max(longest, d)
+			return d
+		}, never)
+		why, err := s.conduct(t.Context())
+		took := s.clock.Sub(s.began)
+		if err != nil || why != record.EndedTime {
+			t.Fatalf("it ended with %q, %v", why, err)
+		}
+		if took+longest <= most {
+			t.Fatalf("it ended after %v of %v, and no round took longer than %v", took, most, longest)
+		}
+		if s.played > 1 && took > most+slowest {
+			t.Fatalf("it took %v of %v", took, most)
+		}
+	}
+	// Rounds that last the same end within the time, to the last that fits.
+	s := scripted(30*time.Minute, func(int) time.Duration { return 7 * time.Minute }, never)
+	if _, err := s.conduct(t.Context()); err != nil || s.played != 4 {
+		t.Errorf("%d rounds of 7 minutes in 30, %v", s.played, err)
+	}
+	s = scripted(28*time.Minute, func(int) time.Duration { return 7 * time.Minute }, never)
+	if _, err := s.conduct(t.Context()); err != nil || s.played != 4 {
+		t.Errorf("%d rounds of 7 minutes in 28, %v", s.played, err)
+	}
+}
+
+func TestRoundsEnd(t *testing.T) {
+	quick := func(int) time.Duration { return time.Millisecond }
+	s := scripted(time.Hour, quick, func(n int) record.Ending {
+		if n == 12 {
+			return record.EndedPrecise
+		}
+		return ""
+	})
+	if why, err := s.conduct(t.Context()); why != record.EndedPrecise || err != nil || s.played != 12 {
+		t.Errorf("%q, %v after %d", why, err, s.played)
+	}
+	s = scripted(time.Hour, quick, never)
+	if why, err := s.conduct(t.Context()); why != record.EndedMost || err != nil || s.played != scenario.MaxRepeats {
+		t.Errorf("%q, %v after %d", why, err, s.played)
+	}
+	broken := errors.New("it broke")
+	s.play = func(context.Context, int) error { return broken }
+	if why, err := s.conduct(t.Context()); why != "" || !errors.Is(err, broken) {
+		t.Errorf("%q, %v", why, err)
+	}
+}
+
+// fake is a side whose repeats vary by so much, a share of them suspect and then
+// far off.
+type side struct {
+	name, baselineOf string
+	spread, suspect  float64
+}
+
+// repeat makes up one of its trials.
+func (s side) repeat(r *rand.Rand, number, n int) *record.Trial {
+	t := &record.Trial{State: record.Complete}
+	t.Name, t.Number, t.Repeat, t.BaselineOf = s.name, number, n, s.baselineOf
+	t.PerSecond, t.Verdict.State = 1000*(1+s.spread*r.NormFloat64()), verdict.Valid
+	if r.Float64() < s.suspect {
+		t.Verdict.State, t.PerSecond = verdict.Suspect, 1
+		t.Verdict.Reasons = []verdict.Reason{{Rule: 23}}
+	}
+	return t
+}
+
+// repeated plays rounds of a minute until the analysis says that they are enough.
+func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (record.Ending, *analyze.Repeating) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 2))
+	var ended []*record.Trial
+	s := scripted(50*time.Hour, func(n int) time.Duration {
+		for i, side := range sides {
+			ended = append(ended, side.repeat(r, i+1, n))
+		}
+		return time.Minute
+	}, nil)
+	s.enough = func() record.Ending { return analyze.Repeat(until, ended).Ending() }
+	why, err := s.conduct(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return why, analyze.Repeat(until, ended)
+}
+
+// Sides that vary more take more repeats, and the ratio takes more than each side
+// alone. Suspect repeats count for nothing, whatever they measured.
+func TestRepeatingStopsWhenPrecise(t *testing.T) {
+	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
+	mean := func(sides ...side) float64 {
+		const runs = 60
+		sum := 0
+		for seed := range uint64(runs) {
+			why, r := repeated(t, seed, until, sides...)
+			if why != record.EndedPrecise || len(r.Open()) > 0 || r.Repeats < r.FewestRepeats() {
+				t.Fatalf("%q after %d repeats: %+v", why, r.Repeats, r.Known)
+			}
+			for _, p := range r.Known {
+				if p.Half > until.Precision || p.Repeats < r.FewestRepeats() {
+					t.Fatalf("%+v is precise", p)
+				}
+			}
+			sum += r.Repeats
+		}
+		return float64(sum) / runs
+	}
+	quiet, lively := mean(side{name: "a", spread: 0.002}), mean(side{name: "a", spread: 0.06})
+	if quiet != 10 || lively < 30 || lively > 55 { // (2.05 x 6 / 2)² is 38
+		t.Errorf("%v and %v repeats", quiet, lively)
+	}
+	if both := mean(side{name: "a", spread: 0.06}, side{name: "b", spread: 0.06, baselineOf: "a"}); both < 1.5*lively || both > 2.5*lively {
+		t.Errorf("a ratio takes %v repeats, a side %v", both, lively)
+	}
+	if half := mean(side{name: "a", spread: 0.002, suspect: 0.5}); half < 15 || half > 26 { // until ten count
+		t.Errorf("with half of them suspect it takes %v repeats", half)
+	}
+}
+
+// What cannot become precise is not waited for.
+func TestRepeatingGivesUp(t *testing.T) {
+	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
+	all := side{name: "a", spread: 0.01, suspect: 1}
+	if why, r := repeated(t, 1, until, all, side{name: "b"}); why != record.EndedHopeless || r.Repeats != 10 || len(r.LeftOut) != 1 {
+		t.Errorf("%q after %d repeats: %q", why, r.Repeats, r.LeftOut)
+	}
+	until.Suspect = true
+	if why, r := repeated(t, 1, until, all); why != record.EndedPrecise || r.Repeats != 10 || len(r.LeftOut) != 0 {
+		t.Errorf("with suspect ones: %q after %d repeats: %q", why, r.Repeats, r.LeftOut)
+	}
+	if why, _ := repeated(t, 1, &record.Until{Precision: 0.02, Metrics: []string{"p90"}}, side{name: "a"}); why != record.EndedHopeless {
+		t.Errorf("a figure that nobody measured: %q", why)
+	}
+}
+
+// attached is a scenario of two trials on a null server, repeated until precise.
+func attached(t *testing.T, of served) *scenario.Scenario {
+	t.Helper()
+	file := `
+name: until
+until: {precision: 50%, metrics: [ops], suspect: true}
+defaults: {store: etcd, endpoints: ["` + of.endpoint + `"], dial-timeout: 1m, clients: 2, connections: 1, key-space: 10, warmup: 0s, total: 200}
+trials:
+  - {name: put, operation: put}
+  - {name: get, operation: get}
+`
+	s, err := scenario.Parse("until.yaml", []byte(file), registry.Catalog{}, scenario.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A run asks after each round, records the rule, and takes the trials in turn.
+func TestRunUntilPrecise(t *testing.T) {
+	of := serve(t, etcd.New(), "")
+	asked := 0
+	dir, err := Run(t.Context(), Options{
+		Scenario: attached(t, of), Root: t.TempDir(), Lookup: func(string) (store.Store, error) { return of.Store, nil },
+		Enough: func(trials []*record.Trial) record.Ending {
+			if asked++; len(trials) != 2*asked {
+				t.Errorf("it was asked about %d trials after %d rounds", len(trials), asked)
+			}
+			if asked == 3 {
+				return record.EndedPrecise
+			}
+			return ""
+		},
+		Progress: func(p Progress) {
+			if p.Trials != 0 || p.Left != 0 {
+				t.Errorf("%d trials in %v are left, which nobody knows", p.Trials, p.Left)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range run.Trials {
+		names = append(names, run.Trials[i].Name)
+	}
+	if len(names) != 6 || names[0] == names[1] || !slices.Equal(names, []string{names[0], names[1], names[1], names[0], names[0], names[1]}) {
+		t.Errorf("the trials ran as %q", names)
+	}
+	if run.State != record.Complete || run.Until == nil || run.Until.Ended != record.EndedPrecise || run.Until.Precision != 0.5 || run.Planned != 6 || len(run.Clusters) != 1 {
+		t.Errorf("%s, %+v, %d planned, %d clusters", run.State, run.Until, run.Planned, len(run.Clusters))
+	}
+}
+
+// Interrupted in its second round, a run is readable and says how far it came.
+func TestInterruptedRepeatingIsReadable(t *testing.T) {
+	of := serve(t, etcd.New(), "")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	rounds := 0
+	dir, err := Run(ctx, Options{
+		Scenario: attached(t, of), Root: t.TempDir(), Lookup: func(string) (store.Store, error) { return of.Store, nil },
+		Enough: func([]*record.Trial) record.Ending { rounds++; return "" },
+		Progress: func(p Progress) {
+			if rounds == 1 && p.Stage == TrialDone {
+				cancel()
+			}
+		},
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := analyze.RepeatingOf(run); run.State != record.Interrupted || run.Until.Ended != "" || len(run.Trials) != 3 || run.Planned != 4 || r.Repeats != 1 {
+		t.Errorf("%s, %+v, %d of %d trials, %d repeats", run.State, run.Until, len(run.Trials), run.Planned, r.Repeats)
+	}
+}

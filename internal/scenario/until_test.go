@@ -1,0 +1,146 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const ab = `
+name: ab
+defaults: {store: etcd, operation: put, duration: 1s, warmup: 0s}
+`
+
+// names are those of a round's trials, in their order.
+func namesOf(round []Trial) (all []string) {
+	for _, t := range round {
+		all = append(all, t.Name)
+	}
+	return all
+}
+
+func until(t *testing.T, text string, u Until) *Scenario {
+	t.Helper()
+	s, err := Parse("ab.yaml", []byte(text), shelf{}, Options{Until: u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A run that is repeated until it is precise takes its sides in turn: A B, then
+// B A.
+func TestRoundsAreInterleaved(t *testing.T) {
+	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: a, baseline: {members: 1}}]\n", Until{})
+	a, b := s.Trials[0].Name, s.Trials[1].Name
+	if a == b {
+		t.Fatal("there is one side")
+	}
+	for n, want := range [][]string{{a, b}, {b, a}, {a, b}, {b, a}} {
+		round := s.Round(n + 1)
+		if !slices.Equal(namesOf(round), want) {
+			t.Errorf("round %d is %q, not %q", n+1, namesOf(round), want)
+		}
+		for _, trial := range round {
+			if trial.Repeat != n+1 || trial.Repeats != 0 {
+				t.Errorf("round %d has repeat %d of %d", n+1, trial.Repeat, trial.Repeats)
+			}
+		}
+	}
+	if s.Trials[0].Repeat != 1 {
+		t.Error("a later round changed the first")
+	}
+}
+
+// Over two rounds every trial has the same mean place, so that a drift that is
+// linear in time falls on all alike; those of one cluster stay side by side.
+func TestRoundsCancelDrift(t *testing.T) {
+	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: a, matrix: {members: [1, 3], clients: [1, 2, 3]}}]\n", Until{})
+	places := map[string]int{}
+	for n := 1; n <= 4; n++ {
+		last, seen := "", map[string]bool{}
+		for place, trial := range s.Round(n) {
+			places[trial.Name] += n*6 + place
+			if key := trial.Cluster.Key; key != last {
+				if seen[key] {
+					t.Errorf("round %d comes back to a cluster: %q", n, namesOf(s.Round(n)))
+				}
+				last, seen[key] = key, true
+			}
+		}
+	}
+	for name, sum := range places {
+		if sum != places[s.Trials[0].Name] {
+			t.Errorf("%s has places of the sum %d, %s of %d", name, sum, s.Trials[0].Name, places[s.Trials[0].Name])
+		}
+	}
+}
+
+// A trial that takes its rate from another comes after it in every round.
+func TestRoundsKeepSourcesFirst(t *testing.T) {
+	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: half, rate: 50% of full}, {name: full}, {name: other}]\n", Until{})
+	for n := 1; n <= 3; n++ {
+		if all := namesOf(s.Round(n)); slices.Index(all, "full") > slices.Index(all, "half") || len(all) != 3 {
+			t.Errorf("round %d is %q", n, all)
+		}
+	}
+}
+
+// Reseeding, as --seed does, keeps the rule and one round.
+func TestReseedingKeepsTheRule(t *testing.T) {
+	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: a}, {name: b}]\n", Until{})
+	s.Reseed(7)
+	if s.Until == nil || len(s.Trials) != 2 {
+		t.Errorf("%v, %d trials", s.Until, len(s.Trials))
+	}
+}
+
+// A flag replaces what the file says of the same, and repeats with a warning.
+func TestUntilIsReadAndReplaced(t *testing.T) {
+	file := ab + "until: {precision: 2%, at-most: 1h, metrics: [ops, p99], suspect: true}\ntrials: [{name: a}]\n"
+	for _, test := range []struct {
+		text string
+		flag Until
+		want string
+		most time.Duration
+	}{
+		{file, Until{}, "until every 95 % interval of ops and p99 is within ± 2 %, for at most 1h", time.Hour},
+		{file, Until{Precision: 0.05, AtMost: time.Minute, Metrics: []string{"p50"}}, "until every 95 % interval of p50 is within ± 5 %, for at most 1m", time.Minute},
+		{ab + "repeats: 7\ntrials: [{name: a, repeats: 3}]\n", Until{Precision: 0.031}, "until every 95 % interval of ops and p90 is within ± 3.1 %, for at most 30m", DefaultAtMost},
+	} {
+		s := until(t, test.text, test.flag)
+		if s.Until.Text() != test.want || s.Until.AtMost != test.most || len(s.Trials) != 1 || s.Trials[0].Repeats != 0 {
+			t.Errorf("%q, %d trials, the first repeated %d times", s.Until.Text(), len(s.Trials), s.Trials[0].Repeats)
+		}
+		if warned := strings.Contains(strings.Join(s.Warnings, "\n"), "in place of repeats"); warned != strings.Contains(test.text, "repeats") {
+			t.Errorf("warnings %q", s.Warnings)
+		}
+	}
+	if s := until(t, ab+"trials: [{name: a}]\n", Until{AtMost: time.Hour}); s.Until != nil {
+		t.Error("a time alone repeats")
+	}
+}
+
+func TestUntilIsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"until: {precision: 2%}\nrepeats: 3\n":            "ab.yaml:5:10: repeats says how often, and until how precisely trials are repeated; give one of them",
+		"until: {at-most: 5m}\n":                          "ab.yaml:4:8: until says no precision; give one, as in {precision: 2%}",
+		"until: {precision: 0}\n":                         `"0" is no share above 0 and below 100 %; write one as in 2%`,
+		"until: {precision: 100%}\n":                      `"100%" is no share above 0 and below 100 %`,
+		"until: {precision: nan}\n":                       `"nan" is no share above 0`,
+		"until: {precision: 2%, at-most: -1s}\n":          "-1s is not above 0 and at most 1000h",
+		"until: {precision: 2%, at-most: 9}\n":            "9 lacks a unit",
+		"until: {precision: 2%, at-most: 500ms}\n":        "the trials take 1s once, without what starting clusters takes, and have 500ms at most; give them more time",
+		"until: {precision: 2%, most: 5m}\n":              `until has no key "most"`,
+		"until: 2%\n":                                     "until must be a mapping",
+		"until: {precision: 2%, suspect: yes, }\n":        "suspect",
+		"until: {precision: 2%, metrics: {a: 1}}\n":       "until.metrics must be a list",
+		"until: {precision: 2%}\ndefaults: {until: 3%}\n": "defaults",
+	} {
+		_, err := Parse("ab.yaml", []byte(ab+text+"trials: [{name: a}]\n"), shelf{}, Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, not %q", text, err, want)
+		}
+	}
+}
