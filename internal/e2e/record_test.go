@@ -87,6 +87,9 @@ func checkBooks(t *testing.T, trial *record.Trial) {
 		t.Errorf("%s: %d operations and %d errors, but %d errors by kind and %v of both by role",
 			trial.Name, trial.Operations, trial.Errors, byKind, byRole)
 	}
+	if b := trial.ByClient; b != nil && math.Abs(b.Mean*float64(b.Count)-float64(trial.Operations)) > 0.5 {
+		t.Errorf("%s: %d operations, but %d clients completed %.1f each", trial.Name, trial.Operations, b.Count, b.Mean)
+	}
 	for _, r := range trial.Verdict.Reasons {
 		if strings.Contains(r.Text, "defect of quorumbench") {
 			t.Errorf("%s: %v", trial.Name, r)

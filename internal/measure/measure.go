@@ -216,6 +216,9 @@ type Totals struct {
 	MeanResting float64
 	// Links is what happened to the connections, by endpoint.
 	Links []Link
+	// Connections is what each client of a closed loop completed; empty in an
+	// open one.
+	Connections []Connection
 	// RunDelay is how long the loops' threads waited for a processor, in
 	// nanoseconds, over Slices turns on one; 0 where the system does not say.
 	RunDelay int64
@@ -346,6 +349,15 @@ type Link struct {
 	// and BackAt when there were as many again, for good: in seconds of the
 	// window, -1 for never.
 	LostAt, BackAt float64
+}
+
+// Connection is one connection of a closed loop in the window, by its clients.
+type Connection struct {
+	// Endpoint is where it went; empty if the load moved it in the window.
+	Endpoint string
+	// Completed has for each of its clients how many operations completed, of those
+	// due in the window.
+	Completed []uint64
 }
 
 // Watch is what watchers got in one span of time: events of the writes of the

@@ -55,9 +55,15 @@ func timesTable(t *record.Trial, columns []distribution) Table {
 
 func figureCell(v record.Value) Cell { return Cell{Kind: OneFigure, Value: v} }
 
-func countCell(n uint64) Cell {
-	return figureCell(record.Value{Number: float64(n), Unit: measure.Number, Known: true})
+func shareValue(x float64) record.Value {
+	return record.Value{Number: x, Unit: measure.Share, Known: true}
 }
+
+func numberValue(x float64) record.Value {
+	return record.Value{Number: x, Unit: measure.Number, Known: true}
+}
+
+func countCell(n uint64) Cell { return figureCell(numberValue(float64(n))) }
 
 // RolesTable is what each operation took and who served it; it has no rows where
 // that is one operation and role.
@@ -91,8 +97,7 @@ func MembersTable(t *record.Trial) Table {
 		if l := b.Links; l != nil {
 			connections, lost = countCell(uint64(max(l.Opened, 0))), countCell(uint64(max(l.Lost, 0)))
 		}
-		share := record.Value{Number: b.Share, Unit: measure.Share, Known: true}
-		table.Rows = append(table.Rows, []Cell{{Text: cmp.Or(b.Name, "nobody")}, connections, lost, countCell(b.Operations), figureCell(share), countCell(b.Errors)})
+		table.Rows = append(table.Rows, []Cell{{Text: cmp.Or(b.Name, "nobody")}, connections, lost, countCell(b.Operations), figureCell(shareValue(b.Share)), countCell(b.Errors)})
 	}
 	return table
 }

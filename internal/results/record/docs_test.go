@@ -84,8 +84,9 @@ func figureTable(watched bool) string {
 // absent reports whether a trial's JSON object lacks the field where it is not
 // known.
 func absent(field string) bool {
+	outer, _, _ := strings.Cut(field, ".")
 	return slices.ContainsFunc(reflect.VisibleFields(reflect.TypeFor[Trial]()), func(f reflect.StructField) bool {
-		return f.Tag.Get("json") == field+",omitempty"
+		return f.Tag.Get("json") == outer+",omitempty"
 	})
 }
 

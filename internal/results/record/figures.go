@@ -43,7 +43,7 @@ const (
 // and docs/formats.md know of it.
 type Figure struct {
 	Name   string // as thresholds call it
-	Field  string // in the trial's JSON object, behind "watch." in that one; empty for none
+	Field  string // in the trial's JSON object, behind "watch." or another of its objects in that one; empty for none
 	Column string // in CSV files; empty for none
 	Title  string // of its column in tables; empty for none
 	// Line is what the lines of --interval call it, within an object where it has
@@ -195,8 +195,9 @@ type Requirement struct {
 }
 
 var (
-	openLoop = &Requirement{of: "an open loop", Has: (*Conditions).Open, lacking: "no such trial is one"}
-	watchers = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
+	openLoop   = &Requirement{of: "an open loop", Has: (*Conditions).Open, lacking: "no such trial is one"}
+	closedLoop = &Requirement{of: "a closed loop", Has: func(c *Conditions) bool { return !c.Open() }, lacking: "no such trial is one"}
+	watchers   = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
 	// timedEvents are those of the load's own writes.
 	timedEvents = &Requirement{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
 	stmWrites   = &Requirement{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}

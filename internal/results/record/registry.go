@@ -158,6 +158,14 @@ func flightFigures() []Figure {
 			Meaning: "open loop: how many operations found every connection occupied (HTTP/1.1: each takes one at a time)"},
 		{Name: "resting-clients", Field: "mean_resting_clients", Unit: measure.Number,
 			Meaning: "closed loop: the time-weighted mean of clients that rested after a refusal"},
+		{Name: "fairness", Field: "by_client.fairness", Column: "fairness", Unit: measure.Ratio, Better: More, Requires: closedLoop, Missing: "nothing is recorded of its clients",
+			Meaning: "Jain's index of the operations that each client completed, of those due in the window: 1 where all did as many, k/n where k of n clients did all. Not of an open loop, where the schedule says whose turn it is",
+			of: func(t *Trial) Value {
+				if t.ByClient == nil || t.ByClient.Fairness == nil {
+					return Value{}
+				}
+				return Value{Number: *t.ByClient.Fairness, Known: true}
+			}},
 		{Name: "reconnects", Field: "reconnects", Unit: measure.Number, Better: Less, Whole: due,
 			Meaning: "how often a connection was made again"},
 		{Name: "bytes-in", Line: "bytes_in", Field: "bytes_in", Unit: measure.Bytes,

@@ -176,6 +176,9 @@ type ByMember struct {
 	Share      float64 `json:"share"`
 	// Links is its connections; null where the load had none to it.
 	Links *Links `json:"connections"`
+	// Clients are those of a closed loop whose connections went to it all the
+	// window; absent without any.
+	Clients *Evenness `json:"clients,omitempty"`
 	// Alarms are those that it raised when the load had ended, such as NOSPACE.
 	Alarms []string `json:"alarms,omitempty"`
 }
@@ -250,6 +253,9 @@ func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMembe
 			all = append(all, ByMember{Name: m.Links[i].Endpoint, Endpoint: m.Links[i].Endpoint})
 		}
 		all[at].Links = linksOf(&m.Links[i])
+	}
+	for i := range all {
+		all[i].Clients = clientsAt(m.Connections, all[i].Endpoint)
 	}
 	nobody, total := ByMember{}, uint64(0)
 	for _, c := range m.Cells {

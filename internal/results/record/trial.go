@@ -67,6 +67,9 @@ type Trial struct {
 	// connections; empty in records of older versions.
 	ByMember []ByMember `json:"by_member"`
 	Roles    Roles      `json:"roles"`
+	// ByClient is how evenly the clients of a closed loop were served; absent in an
+	// open loop, and in records of older versions.
+	ByClient *ByClient `json:"by_client,omitempty"`
 
 	// Watch is what the watchers got; null without any.
 	Watch *Watched `json:"watch,omitempty"`
@@ -150,6 +153,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	}
 	t.ByMember = byMember(measured, o.Members, o.Answered)
 	t.Roles = append(t.Roles, roles...)
+	t.ByClient = byClient(measured.Connections)
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.DataDir = o.Hashes.named(o.Members), o.DataDir
 	if c.STM != nil {

@@ -29,7 +29,7 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		for _, line := range losses(t) {
 			b.WriteString("  " + line + "\n")
 		}
-		b.WriteString(hashes(t.Hashes) + events(one) + limited(one))
+		b.WriteString(hashes(t.Hashes) + events(one) + limited(one) + unevenlyServed(one))
 		fmt.Fprintf(&b, "\nVerdict: %s\n", t.Verdict.State)
 		reasons := make([]string, 0, len(t.Verdict.Reasons))
 		for _, r := range t.Verdict.Reasons {
@@ -91,6 +91,9 @@ func results(t *record.Trial) []analyze.Fact {
 		gap = Value(figure(t, "gap"))
 	}
 	add("longest gap", "%s without any operation done", gap)
+	if text := fairness(t); text != "" {
+		add("fairness", "%s", text)
+	}
 	cost := func(what string, cpuSeconds float64, perOp *float64, rss int64) {
 		text := readable.Seconds(cpuSeconds) + " of processor time"
 		if perOp != nil {

@@ -32,6 +32,7 @@ func answer(run *record.Run, rows []*analyze.Row, shown shownTrials) []sentence 
 		all = append(all, sentence{About: "Repeated:", Text: line, Link: "table"})
 	}
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return limits(r, shown) })...)
+	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return uneven(r, shown) })...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
 	return append(all, believe(run))
 }
@@ -105,6 +106,17 @@ func limits(r *analyze.Row, shown shownTrials) []sentence {
 		causes := analyze.Bounds(t)
 		if len(causes) > 0 {
 			return []sentence{{About: r.First().Name, Text: "was limited by " + causes[0].What + ": " + causes[0].Text + ".", Link: linkTo(t, "-limits", shown)}}
+		}
+	}
+	return nil
+}
+
+// uneven says whose clients were served unevenly: of a row's first trial in which
+// they were.
+func uneven(r *analyze.Row, shown shownTrials) []sentence {
+	for _, t := range r.Done {
+		if lines := report.Uneven(t); len(lines) > 0 {
+			return []sentence{{About: r.First().Name, Text: "served its clients unevenly: " + lines[0] + ".", Link: linkTo(t, "-fairness", shown)}}
 		}
 	}
 	return nil

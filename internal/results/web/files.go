@@ -25,7 +25,7 @@ func Charts(run *record.Run, dir string) (files []File, problems []string) {
 	for i := range all {
 		d := &all[i]
 		charts := d.charts
-		for _, c := range []*chart.Chart{d.heat, d.kinds} {
+		for _, c := range []*chart.Chart{d.heat, d.kinds, d.clients} {
 			if c != nil {
 				charts = append(charts, *c)
 			}

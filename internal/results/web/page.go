@@ -89,6 +89,8 @@ type trial struct {
 	Losses             []string
 	OverTime           []picture
 	Times              []picture
+	Uneven             []string
+	Clients            []picture
 	Spikes             []spike
 	SpikesNote         string
 	Notes              []string

@@ -80,6 +80,7 @@ type drawn struct {
 	events  bool          // the first of them are the events
 	heat    *chart.Chart
 	kinds   *chart.Chart // by percentile, where there are several kinds
+	clients *chart.Chart
 }
 
 // drawnTrials reads and draws trials, and says what cannot be read.
@@ -117,6 +118,12 @@ func draw(t *record.Trial, over *analyze.OverTime) drawn {
 	if len(over.Curves) > 1 {
 		if c, ok := chart.Percentiles("percentiles-by-operation", "By percentile and operation", over.Curves); ok {
 			d.kinds = &c
+		}
+	}
+	if curve, ok := analyze.ClientsCurveOf(t); ok {
+		d.clients = new(chart.Clients(&curve))
+		if n := len(curve.Operations); n < curve.Clients {
+			d.clients.Notes = append(d.clients.Notes, fmt.Sprintf("%d of %s, at even distances in their order.", n, readable.Plural(uint64(curve.Clients), "client")))
 		}
 	}
 	return d
@@ -210,6 +217,9 @@ func trialOf(d *drawn) trial {
 		p.Notes = append(p.Notes, percentilesNote)
 		out.Times = append(out.Times, p)
 	}
+	if d.clients != nil {
+		out.Clients = append(out.Clients, pictureOf(d.clients, prefix, "clients"))
+	}
 	out.Spikes, out.SpikesNote = spikesOf(t)
 	out.Series = seriesOf(d)
 	return out
@@ -233,6 +243,7 @@ func (out *trial) measured(t *record.Trial) {
 	out.Notes = append(out.Notes, analyze.Notes(t)...)
 	out.Errors = report.ErrorLines(t)
 	out.Losses = report.Losses(t)
+	out.Uneven = report.Uneven(t)
 	events := analyze.EventsOf(t)
 	out.Events = report.EventLines(&events)
 	for _, c := range analyze.Bounds(t) {

@@ -64,7 +64,7 @@ func (e *Ending) merge(o *Ending) {
 	if e.Loops == 0 {
 		*e = *o
 		e.MemberOf, e.Links, e.ErrorTexts = maps.Clone(o.MemberOf), maps.Clone(o.Links), maps.Clone(o.ErrorTexts)
-		e.LinkChanges, e.Used = slices.Clone(o.LinkChanges), slices.Clone(o.Used)
+		e.LinkChanges, e.Used, e.Connections = slices.Clone(o.LinkChanges), slices.Clone(o.Used), slices.Clone(o.Connections)
 		return
 	}
 	opened := e.Opened
@@ -72,6 +72,7 @@ func (e *Ending) merge(o *Ending) {
 		opened = o.Opened
 	}
 	e.Length = max(e.Length+int64(e.Opened.Sub(opened)), o.Length+int64(o.Opened.Sub(opened)))
+	e.Connections = append(e.Connections, o.Connections...)
 	e.LinkChanges = append(later(e.LinkChanges, e.Opened.Sub(opened)), later(o.LinkChanges, o.Opened.Sub(opened))...)
 	e.Opened = opened
 	e.Loops += o.Loops
@@ -167,6 +168,7 @@ func (g *Gathering) Result() (*Result, error) {
 	r.Measured, r.Warmup = g.col.Close(float64(r.Length) / 1e9)
 	t := r.Measured
 	t.Window, t.ErrorTexts, t.Watching = r.Window, r.ErrorTexts, r.Watching
+	t.Connections = r.Connections
 	t.Links = linksOf(r.Links, r.LinkChanges, a.Endpoints)
 	if a.Load.Arrival != scenario.Closed {
 		// The loops had their most at different times.
@@ -187,6 +189,7 @@ const (
 	mostLoops       = 1 << 16
 	mostLinkChanges = 1 << 20
 	mostTexts       = 1 << 10
+	mostCompleted   = 1 << 44 // of one client, far below what overflows when many are added
 	longest         = int64(10 * 365 * 24 * time.Hour)
 )
 
@@ -202,7 +205,17 @@ func (e *Ending) Valid() error {
 	for _, n := range e.Links {
 		counts = append(counts, int64(n))
 	}
+	clients := 0
+	for i := range e.Connections {
+		completed := e.Connections[i].Completed
+		clients += len(completed)
+		if len(completed) > 0 && slices.Max(completed) > mostCompleted {
+			return errors.New("it reports a client that completed more than any can")
+		}
+	}
 	switch {
+	case clients > scenario.MaxClients || len(e.Connections) > scenario.MaxClients:
+		return errors.New("it reports more clients than a load has")
 	case e.Loops < 1 || e.Loops > mostLoops:
 		return fmt.Errorf("it had %d event loops", e.Loops)
 	case len(e.LinkChanges) > mostLinkChanges || len(e.Links)+len(e.MemberOf)+len(e.ErrorTexts) > mostTexts || len(e.Used) > mostLoops:

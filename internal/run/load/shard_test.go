@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -135,6 +136,9 @@ func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 			uint64(res.Measured.Whole().Response.TotalCount()) != due {
 			t.Errorf("%s: %d loops, due %d, %v, %v", what, res.Loops, res.Measured.Due, res.Measured.Outcomes, err)
 		}
+		for _, r := range []*Result{whole, res} {
+			checkClients(t, what, &l, r.Measured)
+		}
 		if l.Arrival != scenario.Closed && !slices.Equal(seconds.due, merged.due) {
 			t.Errorf("%s: the seconds have %v due, and merged %v", what, seconds.due, merged.due)
 		}
@@ -264,5 +268,37 @@ func TestClonesAreCopies(t *testing.T) {
 	s.Due = 9
 	if !bytes.Equal(before, measure.AppendSecond(nil, c)) {
 		t.Error("a copy changes with what it is a copy of")
+	}
+}
+
+// checkClients holds what the clients completed to the load: each client is there
+// once, with the others of its connection, at the endpoint of that, and together
+// they completed what was completed. In an open loop nobody is counted.
+func checkClients(t *testing.T, what string, l *scenario.Load, m *measure.Totals) {
+	t.Helper()
+	clients, want := map[string][]int{}, map[string][]int{}
+	completed := uint64(0)
+	for _, c := range m.Connections {
+		clients[c.Endpoint] = append(clients[c.Endpoint], len(c.Completed))
+		for _, n := range c.Completed {
+			completed += n
+		}
+	}
+	if l.Arrival == scenario.Closed {
+		for k := range l.Connections {
+			endpoint := []string{"m1", "m2", "m3"}[k%3]
+			want[endpoint] = append(want[endpoint], (l.Clients-k+l.Connections-1)/l.Connections)
+		}
+		if completed != m.Succeeded() {
+			t.Errorf("%s: the clients completed %d operations of %d", what, completed, m.Succeeded())
+		}
+	}
+	for _, all := range []map[string][]int{clients, want} {
+		for _, counts := range all {
+			slices.Sort(counts)
+		}
+	}
+	if !reflect.DeepEqual(clients, want) {
+		t.Errorf("%s: the clients by connection and endpoint are %v, and not %v", what, clients, want)
 	}
 }

@@ -16,6 +16,7 @@ import (
 //	delay=1ms                  answer after a delay
 //	delay=uniform(1ms,5ms)     ... of random length; also exponential(MEAN)
 //	delay=50ms every 100       ... every 100th operation only
+//	delay=20ms on m2           ... the second member's operations only
 //	seed=7                     of what is random
 //	stall=1s@4s                for 1 s, from 4 s after the first operation, answer nothing
 //	error=unavailable every 50 every 50th operation gets this error
@@ -159,8 +160,11 @@ func (p *parser) delay() {
 	default:
 		d.Low = p.duration("")
 	}
-	if p.space(); p.at < p.end {
+	if p.space(); p.at < p.end && !strings.HasPrefix(p.text[p.at:p.end], "on ") {
 		d.Every = p.every()
+	}
+	if p.space(); strings.HasPrefix(p.text[p.at:p.end], "on ") {
+		d.Member = p.member()
 	}
 	p.script.Delays = append(p.script.Delays, d)
 }
@@ -221,6 +225,20 @@ func (p *parser) every() uint64 {
 		p.fail(begin, "every %q makes no sense; write a whole number from 1, as in every 1000", word)
 	}
 	return n
+}
+
+// member reads on mN.
+func (p *parser) member() int {
+	p.word("")
+	p.space()
+	begin := p.at
+	word := p.word("")
+	number, named := strings.CutPrefix(word, "m")
+	n, err := strconv.ParseUint(number, 10, 31)
+	if err != nil || n == 0 || !named {
+		p.fail(begin, "on %q makes no sense; write a member, as in on m2", word)
+	}
+	return int(n)
 }
 
 // number reads = and a whole number of so many bits up to a space or one of

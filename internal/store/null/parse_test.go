@@ -51,9 +51,11 @@ func TestParseEmpty(t *testing.T) {
 func TestParseForms(t *testing.T) {
 	const ms, us = time.Millisecond, time.Microsecond
 	for text, want := range map[string]Script{
-		"delay=uniform(1ms,5ms) every 3":    {Delays: []Delay{{Uniform, ms, 5 * ms, 3}}},
-		"delay=uniform(1ms, 5ms)":           {Delays: []Delay{{Uniform, ms, 5 * ms, 1}}},
-		"delay=exponential(2ms) every 10":   {Delays: []Delay{{Exponential, 2 * ms, 0, 10}}},
+		"delay=uniform(1ms,5ms) every 3":    {Delays: []Delay{{Uniform, ms, 5 * ms, 3, 0}}},
+		"delay=uniform(1ms, 5ms)":           {Delays: []Delay{{Uniform, ms, 5 * ms, 1, 0}}},
+		"delay=exponential(2ms) every 10":   {Delays: []Delay{{Exponential, 2 * ms, 0, 10, 0}}},
+		"delay=20ms on m2":                  {Delays: []Delay{{Fixed, 20 * ms, 0, 1, 2}}},
+		"delay=20ms every 7 on m12":         {Delays: []Delay{{Fixed, 20 * ms, 0, 7, 12}}},
 		"mode=garbage; seed=4":              {Mode: Garbage, Seed: 4},
 		"mode=http1":                        {Mode: HTTP1},
 		"mode=silent":                       {Mode: Silent},
@@ -86,6 +88,9 @@ func TestParseErrors(t *testing.T) {
 		"delay=uniform(5ms,1ms)":       `line 1, column 7: uniform(5ms,1ms) has its bounds the wrong way round; the shorter comes first`,
 		"delay=uniform(5ms)":           `line 1, column 15: "5ms)" is no duration; write it as 250us, 1ms or 1.5s`,
 		"delay=exponential(5ms":        `line 1, column 22: here ")" is missing; write delay=exponential(2ms)`,
+		"delay=1ms on 2":               `line 1, column 14: on "2" makes no sense; write a member, as in on m2`,
+		"delay=1ms every 2 on m0":      `line 1, column 22: on "m0" makes no sense; write a member, as in on m2`,
+		"delay=1ms on m2 every 3":      `line 1, column 17: "every 3" is too much after "delay=1ms on m2"`,
 		"stall=1s":                     `line 1, column 9: here "@" is missing; write stall=1s@4s`,
 		"stall=0s@1s":                  `line 1, column 7: a stall must take longer than nothing`,
 		"error=unavialable every 10":   `line 1, column 7: there is no error "unavialable"; known are unavailable, no_leader`,
@@ -116,7 +121,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if at := s.Decide(1, time.Second).At; at < time.Second {
+		if at := s.Decide(1, 1, time.Second).At; at < time.Second {
 			t.Errorf("%q answers %s before the arrival", text, time.Second-at)
 		}
 		s.DecideEvent(1)

@@ -58,6 +58,7 @@ type Delay struct {
 	Distribution Distribution
 	Low, High    time.Duration // High is for Uniform alone
 	Every        uint64        // it applies to every Every-th operation; 1 for all
+	Member       int           // it applies to this member's operations, from 1; 0 for all members
 }
 
 // Rule gives every Every-th operation the same fate.
@@ -120,16 +121,16 @@ type Action struct {
 	At   time.Duration // when it happens, since the first operation; never before the arrival
 }
 
-// Decide says what happens to operation n, counted from 1, that arrived at the
-// given time after the first.
+// Decide says what happens to operation n, counted from 1, that arrived at a
+// member, from 1, at the given time after the first.
 //
 // An answer that would be due inside a stall is held until the stall's end.
 // With 1,000 operations a second for 10 s and stall=1s@4s, those that arrive in
 // the fifth second, 1,000 of 10,000, wait 5 s - arrival, from 1 s down to
 // nothing. So 9,000 take no time, and of the slowest tenth half wait over
 // 0.5 s and a tenth over 0.9 s: p95 is 0.5 s and p99 is 0.9 s.
-func (s *Script) Decide(n uint64, arrival time.Duration) Action {
-	a := Action{At: arrival + s.delay(n)}
+func (s *Script) Decide(n uint64, member int, arrival time.Duration) Action {
+	a := Action{At: arrival + s.delay(n, member)}
 	for _, stall := range s.Stalls {
 		if end := stall.Start + stall.Length; a.At >= stall.Start && a.At < end {
 			a.At = end
@@ -161,10 +162,10 @@ func (s *Script) AtOnce() bool {
 	return len(s.Delays) == 0 && len(s.Stalls) == 0 && len(s.Rules) == 0 && len(s.Closes) == 0
 }
 
-// delay is the delay of operation n.
-func (s *Script) delay(n uint64) time.Duration {
+// delay is the delay of operation n at a member.
+func (s *Script) delay(n uint64, member int) time.Duration {
 	for i := len(s.Delays) - 1; i >= 0; i-- {
-		if d := &s.Delays[i]; n%d.Every == 0 {
+		if d := &s.Delays[i]; n%d.Every == 0 && (d.Member == 0 || d.Member == member) {
 			return d.of(s.Seed, n)
 		}
 	}
@@ -208,10 +209,10 @@ type Run struct {
 // NewRun begins to follow a script.
 func NewRun(s *Script) *Run { return &Run{script: s} }
 
-// Arrive numbers an operation that arrived at now, in nanoseconds of any clock
-// that starts at or above zero, and decides about it. due is Action.At in that
+// Arrive numbers an operation that arrived at a member, from 1, at now, in
+// nanoseconds of any clock that starts at or above zero, and decides about it. due is Action.At in that
 // clock. first is true for the first operation, from which all times count.
-func (r *Run) Arrive(now int64) (a Action, due int64, first bool) {
+func (r *Run) Arrive(now int64, member int) (a Action, due int64, first bool) {
 	n := r.count.Add(1)
 	start := r.start.Load()
 	if start == 0 {
@@ -220,6 +221,6 @@ func (r *Run) Arrive(now int64) (a Action, due int64, first bool) {
 	}
 	start--
 	// Another goroutine's operation, read a moment later, may have been first.
-	a = r.script.Decide(n, time.Duration(max(now-start, 0)))
+	a = r.script.Decide(n, member, time.Duration(max(now-start, 0)))
 	return a, start + int64(a.At), n == 1
 }

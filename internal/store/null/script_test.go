@@ -26,7 +26,7 @@ func TestStallArithmetic(t *testing.T) {
 	stalled := 0
 	for i := range waits {
 		arrival := time.Duration(i) * time.Millisecond
-		waits[i] = s.Decide(uint64(i+1), arrival).At - arrival
+		waits[i] = s.Decide(uint64(i+1), 1, arrival).At - arrival
 		if waits[i] > 0 {
 			stalled++
 			if want := 5*time.Second - arrival; waits[i] != want {
@@ -63,7 +63,7 @@ func TestStallHoldsWhatIsDue(t *testing.T) {
 		{"at the start", "stall=1s@0s", 0, 1000 * ms},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if at := parse(t, c.text).Decide(1, c.arrival).At; at != c.at {
+			if at := parse(t, c.text).Decide(1, 1, c.arrival).At; at != c.at {
 				t.Errorf("answered at %s, want %s", at, c.at)
 			}
 		})
@@ -84,7 +84,7 @@ func TestDelays(t *testing.T) {
 		s := parse(t, c.text)
 		var sum time.Duration
 		for i := uint64(1); i <= n; i++ {
-			d := s.Decide(i, 0).At
+			d := s.Decide(i, 1, 0).At
 			if d < c.low || d > c.high {
 				t.Fatalf("%s: operation %d is delayed by %s", c.text, i, d)
 			}
@@ -101,7 +101,7 @@ func TestRules(t *testing.T) {
 	s := parse(t, "error=no_leader every 10; never every 4; wrong=key every 5; delay=1ms")
 	got := map[Kind]int{}
 	for n := uint64(1); n <= 1000; n++ {
-		a := s.Decide(n, time.Second)
+		a := s.Decide(n, 1, time.Second)
 		got[a.Kind]++
 		if a.At != time.Second+time.Millisecond || (a.Kind == Error) != (a.Name == "no_leader") {
 			t.Fatalf("operation %d: %+v", n, a)
@@ -123,15 +123,15 @@ func TestPure(t *testing.T) {
 	arrival := func(n uint64) time.Duration { return time.Duration(n) * 3 * time.Millisecond }
 	var forward []Action
 	for n := uint64(1); n <= 2000; n++ {
-		forward = append(forward, a.Decide(n, arrival(n)))
+		forward = append(forward, a.Decide(n, 1, arrival(n)))
 	}
 	for n := uint64(2000); n >= 1; n-- {
-		if got := b.Decide(n, arrival(n)); got != forward[n-1] {
+		if got := b.Decide(n, 1, arrival(n)); got != forward[n-1] {
 			t.Fatalf("operation %d: %+v and %+v", n, got, forward[n-1])
 		}
 	}
 	other := parse(t, "seed=6; delay=exponential(3ms)")
-	if other.Decide(1, 0) == parse(t, "seed=5; delay=exponential(3ms)").Decide(1, 0) {
+	if other.Decide(1, 1, 0) == parse(t, "seed=5; delay=exponential(3ms)").Decide(1, 1, 0) {
 		t.Error("the seed changes nothing")
 	}
 }
@@ -146,7 +146,7 @@ func TestRunCountsFromTheFirstOperation(t *testing.T) {
 	}
 	var got []result
 	for _, step := range []int64{0, 500_000_000, 1_500_000_000, 3_000_000_000} {
-		a, due, first := run.Arrive(clock + step)
+		a, due, first := run.Arrive(clock+step, 1)
 		got = append(got, result{a.Kind, due - clock, first})
 	}
 	want := []result{
@@ -163,7 +163,22 @@ func TestRunCountsFromTheFirstOperation(t *testing.T) {
 func TestDecideDoesNotAllocate(t *testing.T) {
 	s := parse(t, "delay=uniform(1ms,2ms); stall=1s@4s; error=unavailable every 100")
 	var n uint64
-	if allocs := testing.AllocsPerRun(1000, func() { n++; s.Decide(n, time.Duration(n)) }); allocs != 0 {
+	if allocs := testing.AllocsPerRun(1000, func() { n++; s.Decide(n, 1, time.Duration(n)) }); allocs != 0 {
 		t.Errorf("%v allocations for a decision", allocs)
+	}
+}
+
+// A delay on a member is that member's alone, also of every so many operations.
+func TestDelayOnAMember(t *testing.T) {
+	s := parse(t, "delay=1ms; delay=20ms on m2; delay=50ms every 10 on m3")
+	for n := uint64(1); n <= 20; n++ {
+		for member, want := range []time.Duration{1: 1, 2: 20, 3: 1, 4: 1} {
+			if member == 3 && n%10 == 0 {
+				want = 50
+			}
+			if got := s.Decide(n, member, time.Second).At; member > 0 && got != time.Second+want*time.Millisecond {
+				t.Errorf("operation %d at member %d is answered at %v", n, member, got)
+			}
+		}
 	}
 }

@@ -120,6 +120,7 @@ func (l *Loop) openWindow(at int64) {
 	l.pauses.count(true, l.poller)
 	l.watchers.begin(l.now)
 	l.conns.links.open(&l.conns)
+	l.closed.open(&l.conns)
 	oldest := at
 	for i := range l.slots.table {
 		if sl := &l.slots.table[i]; sl.state == waiting || sl.state == submitted || sl.state == written {

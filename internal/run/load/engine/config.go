@@ -139,4 +139,8 @@ type InWindow struct {
 	LinkChanges []LinkChange
 	// MemberOf says which member answered at an endpoint, by its number.
 	MemberOf map[string]uint64
+	// Connections is what the clients of a closed loop completed, by their
+	// connections, in any order; empty in an open loop, where whose turn an
+	// operation is the schedule says.
+	Connections []measure.Connection
 }

@@ -102,6 +102,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	if measured {
 		l.closed.inWindow--
 		l.closed.lastAt = at
+		if !outcome.Failed() {
+			l.closed.clients[client].completed++
+		}
 	}
 	if rest > 0 && !l.draining {
 		l.closed.rests.push(sleeper{at + rest, client})

@@ -108,6 +108,9 @@ func New(cfg Config, p Poller) *Loop {
 		sched:  schedule{offset: cfg.Shard + cfg.Shards*cfg.Offset, stride: cfg.Shards * cfg.Stride, places: uint64(cfg.Places), due: never},
 		res:    Result{InWindow: InWindow{ErrorTexts: map[kv.Outcome]string{}}},
 	}
+	for _, place := range cfg.Clients {
+		l.closed.clients = append(l.closed.clients, client{place: place})
+	}
 	l.sched.clock = &l.clock
 	l.stamped, _ = p.(Stamped)
 	l.conns.init(&l.cfg, p, &l.slots)
@@ -149,6 +152,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	l.closeAll()
 	l.Live.Phase.Store(-1)
 	l.conns.report(&l.res)
+	l.res.Connections = l.closed.connections()
 	l.res.LongestPause, l.res.Paused = l.pauses.longest, l.pauses.sum
 	return &l.res
 }

@@ -102,6 +102,15 @@ func (b *bench) account(t *testing.T) {
 	if b.totals.Due != outcomes || b.totals.Due != timed {
 		t.Errorf("due %d, outcomes %d, timed %d: they must be equal", b.totals.Due, outcomes, timed)
 	}
+	completed := uint64(0)
+	for _, c := range b.res.Connections {
+		for _, n := range c.Completed {
+			completed += n
+		}
+	}
+	if b.cfg.Phases[0].Pacer == nil && completed != b.totals.Succeeded() {
+		t.Errorf("the clients completed %d operations of %d", completed, b.totals.Succeeded())
+	}
 	for n, times := range b.source.asked {
 		if times != 1 {
 			t.Errorf("operation %d was sent %d times", n, times)

@@ -88,6 +88,9 @@ func (cs *connections) retire(i int) {
 // back at the new member for as long as the old one is mute.
 func (l *Loop) move(place int, endpoint string) {
 	i := l.conns.places[place]
+	if l.measuring && l.conns.table[i].want != endpoint {
+		l.closed.opened[place] = ""
+	}
 	switch l.conns.retarget(place, endpoint, l.now) {
 	case mustReplace:
 		l.replace(i)

@@ -14,6 +14,15 @@ type closedLoop struct {
 	without  []int32 // clients for which there was no number left
 	asking   []int32 // the same, while they ask again
 	rests    rests
+	clients  []client
+	opened   []string // by place: the endpoint that it had all the window; empty if it moved
+}
+
+// client is a client of a closed loop. What is counted lies beside what its next
+// operation needs, so that counting touches no other memory.
+type client struct {
+	place     int
+	completed uint64 // of its operations due in the window
 }
 
 // blocker is what keeps an operation that is due from being taken up.
@@ -38,7 +47,7 @@ func (l *Loop) begin(client int32, due int64) {
 	acc := l.clock.current
 	tag := l.slots.take()
 	sl := &l.slots.table[tag]
-	*sl = slot{due: due, n: n, acc: acc, conn: int32(l.conns.places[l.cfg.Clients[client]]), client: client,
+	*sl = slot{due: due, n: n, acc: acc, conn: int32(l.conns.places[l.closed.clients[client].place]), client: client,
 		state: waiting, measured: l.clock.phase().Kind == measure.Measured}
 	acc.Due++
 	acc.open++

@@ -101,6 +101,7 @@ func TestEverythingThatCrossesIsData(t *testing.T) {
 		InWindow: engine.InWindow{
 			InFlightArea: 1.25e-7, RestingArea: 1e18 / 3,
 			ErrorTexts: map[kv.Outcome]string{kv.TimedOut: "late"}, MemberOf: map[string]uint64{"a:1": 1<<64 - 1}, Links: map[string]int{"a:1": 3},
+			Connections: []measure.Connection{{Endpoint: "a:1", Completed: []uint64{3, 1 << 40}}, {Completed: []uint64{0}}},
 		},
 		Watching: &measure.WatchTotals{Watchers: 3, Created: measure.NewHistogram()}, Used: []load.Usage{{Machine: "m", Process: 3, CPUSeconds: 0.1}},
 	}

@@ -61,7 +61,7 @@ func FuzzServerInput(f *testing.F) {
 		if !script.AtOnce() {
 			run := null.NewRun(script)
 			s.arrive = func(now int64) (null.Action, int64) {
-				a, due, _ := run.Arrive(now)
+				a, due, _ := run.Arrive(now, 1)
 				return a, due
 			}
 		}

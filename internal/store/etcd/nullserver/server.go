@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
@@ -90,7 +91,7 @@ func (s *Server) open(nc net.Conn, member int) *conn {
 	c := &conn{server: s, session: newSession(s.members[member], s.Script)}
 	c.session.owner, c.session.maxStreams = c, s.options.MaxStreams
 	if s.Run != nil {
-		c.session.arrive = s.Arrive
+		c.session.arrive = func(now int64) (null.Action, int64) { return s.Arrive(now, member) }
 	}
 	c.Init(&s.Base, nc, &c.session.out, &c.session.closing)
 	return c

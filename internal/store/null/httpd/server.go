@@ -71,6 +71,7 @@ type conn struct {
 	nullnet.Writer // of out; its lock guards what follows
 	server         *server
 	service        Service
+	member         int    // whose it is, counted from 0
 	out            []byte // to be written
 	closing        bool   // close the connection when out is written
 	in             []byte // read while an answer was due
@@ -89,7 +90,7 @@ type pending struct {
 }
 
 func (s *server) open(nc net.Conn, member int) *conn {
-	c := &conn{server: s, service: s.services[member]}
+	c := &conn{server: s, service: s.services[member], member: member}
 	c.Init(&s.Base, nc, &c.out, &c.closing)
 	return c
 }
@@ -152,7 +153,7 @@ func (c *conn) handle(now int64) {
 		c.sayLast(at)
 		return
 	}
-	a, due := s.Arrive(now)
+	a, due := s.Arrive(now, c.member)
 	p := &c.pending
 	p.conn, p.kind = c, a.Kind
 	switch a.Kind {

@@ -212,10 +212,10 @@ func (s *Server[C, T]) stop() {
 // Later lets Config.Due be given things when they are due.
 func (s *Server[C, T]) Later(items ...timer.Item[T]) { s.schedule.Add(items...) }
 
-// Arrive numbers an operation that arrived now and decides about it; due is when
-// that happens, by the Clock. The server has a Run.
-func (s *Server[C, T]) Arrive(now int64) (a null.Action, due int64) {
-	a, due, first := s.Run.Arrive(now)
+// Arrive numbers an operation that arrived now at a member, counted from 0, and
+// decides about it; due is when that happens, by the Clock. The server has a Run.
+func (s *Server[C, T]) Arrive(now int64, member int) (a null.Action, due int64) {
+	a, due, first := s.Run.Arrive(now, member+1)
 	if first {
 		for _, at := range s.Script.Closes {
 			s.schedule.Add(timer.Item[T]{Due: now + int64(at)}) // nothing: a hangup

@@ -38,7 +38,7 @@ func (c *later) Serve() {
 		}
 		now := c.server.Clock.Now()
 		if c.server.Run != nil {
-			c.server.Arrive(now)
+			c.server.Arrive(now, 0)
 		}
 		c.server.Later(timer.Item[*later]{Due: now + 1000, What: c})
 		c.taken <- struct{}{}

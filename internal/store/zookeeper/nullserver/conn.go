@@ -230,7 +230,7 @@ func (c *conn) closeWhenDone(now int64) {
 // scripted does an operation, and answers it as the script says.
 func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 	s := &c.session
-	a, due := s.server.Arrive(now)
+	a, due := s.server.Arrive(now, s.member)
 	ok := true
 	c.answer(now, due, func(b []byte) []byte {
 		start := len(b)

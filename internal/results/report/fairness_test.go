@@ -1,0 +1,61 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// served is a closed loop of four clients for 10 s: two of m1, each with so many
+// operations, and two of m2 with as many others.
+func served(fast, slow uint64) *record.Trial {
+	one := func(n uint64) *record.Evenness {
+		return &record.Evenness{Count: 2, Fairness: new(1.0), Mean: float64(n), Fewest: float64(n), Median: float64(n), Most: float64(n)}
+	}
+	t := &record.Trial{State: record.Complete, Seconds: 10, Due: 2 * (fast + slow), Operations: 2 * (fast + slow), Spread: new(1e6)}
+	f, s := float64(fast), float64(slow)
+	index := (2*f + 2*s) * (2*f + 2*s) / 4 / (2*f*f + 2*s*s)
+	share := s / (2*f + 2*s)
+	t.ByClient = &record.ByClient{Evenness: record.Evenness{Count: 4, Fairness: &index, Mean: (f + s) / 2, Fewest: s, Median: s, Most: f}, Tenth: 1, TenthShare: &share,
+		Operations: []uint64{slow, slow, fast, fast}}
+	t.ByMember = []record.ByMember{{Name: "m1", Clients: one(fast)}, {Name: "m2", Clients: one(slow)}}
+	return t
+}
+
+// What is uneven is said of whom it is, with its figures; what is even is not.
+func TestUnevenSaysWho(t *testing.T) {
+	want := []string{
+		"m2's 2 clients did 250 operations each on average, the other members' 10,000; Jain's fairness index is 0.525",
+		"the 1 of 4 clients that did the least did 1.2 % of the operations, where even service gives 25 %",
+	}
+	uneven := served(10_000, 250)
+	if got := Uneven(uneven); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	uneven.ByClient.Starved = 1
+	if got := Uneven(uneven); len(got) != 3 || got[2] != "1 of 4 clients did less than a tenth of what the median client did" {
+		t.Errorf("%q", got)
+	}
+	if got := Uneven(served(10_000, 9_000)); got != nil {
+		t.Errorf("%q", got)
+	}
+	var b bytes.Buffer
+	run := &record.Run{Name: "uneven", State: record.Complete, Trials: []record.Trial{*served(10_000, 250), *served(10_000, 10_000)}}
+	run.Trials[0].Name, run.Trials[1].Name = "slow", "even"
+	if err := Markdown(&b, run); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Count(text, "## Clients served unevenly\n") != 1 || !strings.Contains(text, "slow: "+want[0]) || strings.Contains(text, "even: m") {
+		t.Errorf("%s", text)
+	}
+	b.Reset()
+	if err := Summary(&b, uneven, ""); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.Contains(text, "Jain's index 0.525 over 4 clients, which did 250 to 10,000 operations each, the median 250\n") {
+		t.Errorf("%s", text)
+	}
+}

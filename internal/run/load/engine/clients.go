@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// open notes where the window finds the places.
+func (c *closedLoop) open(cs *connections) {
+	c.opened = make([]string, len(cs.places))
+	for place, i := range cs.places {
+		c.opened[place] = cs.table[i].want
+	}
+}
+
+// connections is what the window's clients completed, by place; nil if the
+// window did not open, or there are no clients.
+func (c *closedLoop) connections() []measure.Connection {
+	if c.opened == nil || len(c.clients) == 0 {
+		return nil
+	}
+	all := make([]measure.Connection, len(c.opened))
+	for place, endpoint := range c.opened {
+		all[place].Endpoint = endpoint
+	}
+	for _, one := range c.clients {
+		all[one.place].Completed = append(all[one.place].Completed, one.completed)
+	}
+	return slices.DeleteFunc(all, func(one measure.Connection) bool { return len(one.Completed) == 0 })
+}
