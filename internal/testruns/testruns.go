@@ -37,12 +37,9 @@ type Run struct {
 // Noon is when the runs begin.
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 
-// The extremes that every run has, in seconds of its window: a second in which one
-// operation took StallTime, and one in which nothing was done.
-const (
-	StallAt, StallTime = 1234, 1_062 * time.Millisecond
-	IdleAt             = 2468
-)
+// StallTime is what one operation of every run takes, after a third of its window.
+// After two thirds there is a second in which nothing is done.
+const StallTime = 1_062 * time.Millisecond
 
 const (
 	warmup = 10 // seconds
@@ -163,7 +160,7 @@ func (m *maker) second(shard, at int) *measure.Second {
 	for i := range kinds {
 		s.Cells = append(s.Cells, &measure.Cell{Series: kinds[i].Series, Response: m.histogram(), Service: m.histogram()})
 	}
-	if at == IdleAt {
+	if at == m.Seconds*2/3 {
 		return s
 	}
 	// A wave of a minute, noise that lasts a second, and now and then a bad second.
@@ -177,7 +174,7 @@ func (m *maker) second(shard, at int) *measure.Second {
 		if m.rng.IntN(1000) == 0 {
 			ns *= 20 // a second mode
 		}
-		if at == StallAt && n == 1 && shard == 0 {
+		if at == m.Seconds/3 && n == 1 && shard == 0 {
 			ns = float64(StallTime)
 		}
 		late := m.rng.ExpFloat64() * 30e3
