@@ -4,10 +4,13 @@ GOLANGCI_LINT_VERSION := v2.15.0
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/quorumbench/tools
 GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 
-.PHONY: test test-long build lint servers browser unit fuzz bench bench-peers bench-verdict
+HDRHISTOGRAM_VERSION := 2.2.2
+HDRHISTOGRAM := $(CACHE)/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar
+
+.PHONY: test test-long build lint servers browser hdrhistogram unit fuzz bench bench-peers bench-verdict
 
 # All that a change must pass; installs what it needs.
-test: lint servers browser unit
+test: lint servers browser hdrhistogram unit
 
 build:
 	go build -o bin/quorumbench ./cmd/quorumbench
@@ -37,6 +40,19 @@ browser:
 	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends chromium; } || \
 	echo "There is no chromium: the tests of reports in a browser are skipped."
 
+# HdrHistogram's own tools, which the tests have read our histogram logs. Without
+# Maven those tests are skipped and say so.
+hdrhistogram:
+	@test -f $(HDRHISTOGRAM) || { command -v mvn >/dev/null && $(MAKE) $(HDRHISTOGRAM); } || \
+	{ ! command -v mvn >/dev/null && echo "There is no Maven: the test with HdrHistogram's Java tools is skipped."; }
+
+$(HDRHISTOGRAM):
+	@mkdir -p $(CACHE)
+	dir=$$(mktemp -d $(CACHE)/build.XXXXXX) && \
+	mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+		-Dartifact=org.hdrhistogram:HdrHistogram:$(HDRHISTOGRAM_VERSION) -DoutputDirectory=$$dir && \
+	mv $$dir/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar $(HDRHISTOGRAM) && rmdir $$dir
+
 # Unit and integration tests with the race detector, against real servers.
 # What simulates thousands of seconds, the verdict's bench and the statistics'
 # rates, also without it, and allocations that it would change.
@@ -48,7 +64,7 @@ unit:
 
 # The same with the full counts of trials, and with every kind of hostile server,
 # where CI runs a fixed sample of them.
-test-long: lint servers browser
+test-long: lint servers browser hdrhistogram
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile

@@ -38,7 +38,7 @@ together, with a correction for their number.`,
 		Args: command.Takes(2, math.MaxInt, "BASELINE and RUN, run directories"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Choice("format", &f.format, "of the output", "text", "markdown", "json", "csv")
+	r.Choice("format", &f.format, "of the output", "text", "markdown", "json", "csv", "junit")
 	r.Set.Var(&f.metrics, "metric", "what to compare by, as in p99.9; can be given again")
 	r.Set.Var(&f.margin, "margin", "within what a change is the same, as in 3%")
 	r.Toggle("suspect", &f.suspect, "compare repeats whose verdict is suspect, too")
@@ -75,6 +75,8 @@ func (a *app) compare(f *compareFlags, dirs []string) error {
 		err = report.ComparisonsJSON(a.Stdout, all)
 	case "csv":
 		err = report.CompareCSV(a.Stdout, all...)
+	case "junit":
+		err = report.ComparisonsJUnit(a.Stdout, all, f.failOn == "worse")
 	case "markdown":
 		err = report.ComparisonsMarkdown(a.Stdout, all)
 	default:
@@ -83,8 +85,8 @@ func (a *app) compare(f *compareFlags, dirs []string) error {
 	if err != nil || f.failOn == "" {
 		return err
 	}
-	if all[0].Family == 0 {
-		return fmt.Errorf("--fail-on worse is not kept by what could not be judged: no trial has %d repeats on both sides that count", analyze.MinRepeats)
+	if err := analyze.Unjudged(all); err != nil {
+		return err
 	}
 	if worse := analyze.Worsened(all); len(worse) > 0 {
 		return fmt.Errorf("worse than %s: %s", dirs[0], strings.Join(worse, ", "))

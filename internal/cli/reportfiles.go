@@ -11,19 +11,24 @@ import (
 )
 
 // reportFiles writes a finished run's report.html and report.md into its
-// directory, and prints where the page is, unless that would stand beside JSON.
+// directory, and junit.xml where it is held to thresholds, and prints where the
+// page is, unless that would stand beside JSON.
 func (a *app) reportFiles(run *record.Run, dir string, quiet bool) error {
 	comparisons, err := a.Gate.Comparisons(run)
 	if err != nil {
 		comparisons = nil // it was said with the table
 	}
-	for _, p := range []part{
-		{"report.md", func(w io.Writer) error {
+	parts := []part{
+		{name: "report.md", write: func(w io.Writer) error {
 			return withComparisons(w, report.Markdown(w, run), comparisons, report.CompareMarkdown)
 		}},
-		{"report.html", func(w io.Writer) error { return web.HTML(w, run, dir, comparisons) }},
-	} {
-		path, err := report.WriteFile(dir, p.name, p.write)
+		{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, dir, comparisons) }},
+	}
+	if len(a.Gate.Thresholds) > 0 {
+		parts = append(parts, junitPart(a.Gate, run, dir))
+	}
+	for _, p := range parts {
+		path, err := p.into(dir)
 		if err != nil {
 			return err
 		}

@@ -188,3 +188,17 @@ func StepOf(ns int64) int64 {
 	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
 	return ns >> shift << shift
 }
+
+// Mean is the mean time, to the width of a step; NaN without any.
+func (s *Sum) Mean() float64 {
+	if s.other != nil {
+		return s.Histogram().Mean()
+	}
+	sum := 0.0
+	for at := range min(s.last+1, len(s.counts)) {
+		if n := s.counts[at]; n > 0 {
+			sum += float64(n) * float64(StepAt(at)+StepAt(at+1)-1) / 2
+		}
+	}
+	return sum / float64(s.total)
+}

@@ -216,6 +216,15 @@ func Worsened(all []*Comparison) (names []string) {
 	return names
 }
 
+// Unjudged says that no change of comparisons that were judged together could
+// be; nil where one was.
+func Unjudged(all []*Comparison) error {
+	if len(all) > 0 && all[0].Family > 0 {
+		return nil
+	}
+	return fmt.Errorf("--fail-on worse is not kept by what could not be judged: no trial has %d repeats on both sides that count", MinRepeats)
+}
+
 // noneInCommon says that two lists of trials have none in common.
 func noneInCommon(news, bases []string) error {
 	first := func(names []string) string { return append(names, "none")[0] }
@@ -295,7 +304,7 @@ func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial
 	var order []string
 	whys := map[string]int{}
 	for _, t := range trials {
-		why := c.whyNot(t)
+		why := whyNot(t, c.By.WithoutSuspect)
 		if why == "" {
 			count = append(count, t)
 			continue
@@ -319,13 +328,13 @@ func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial
 // whyNot says why a repeat's figures are not to be compared; empty if they are.
 // What is invalid is no figure of the store, and what was interrupted is one of
 // another load.
-func (c *Comparison) whyNot(t *record.Trial) string {
+func whyNot(t *record.Trial, withoutSuspect bool) string {
 	switch {
 	case t.State == record.Interrupted:
 		return "interrupted"
 	case !Measured(t):
 		return string(t.State)
-	case t.Verdict.State != verdict.Invalid && (!c.By.WithoutSuspect || t.Verdict.State != verdict.Suspect):
+	case t.Verdict.State != verdict.Invalid && (!withoutSuspect || t.Verdict.State != verdict.Suspect):
 		return ""
 	}
 	var rules []string
@@ -333,6 +342,19 @@ func (c *Comparison) whyNot(t *record.Trial) string {
 		rules = with(rules, fmt.Sprintf("R%d", r.Rule))
 	}
 	return strings.TrimSpace(string(t.Verdict.State) + " " + strings.Join(rules, " "))
+}
+
+// Counting is the trials of a run whose figures another program may compare,
+// suspect ones among them, and says which it must not have, and why.
+func Counting(run *record.Run) (count []*record.Trial, leftOut []string) {
+	for _, t := range InOrder(run) {
+		if why := whyNot(t, false); why != "" {
+			leftOut = append(leftOut, fmt.Sprintf("%s (%s)", Label(t), why))
+			continue
+		}
+		count = append(count, t)
+	}
+	return count, leftOut
 }
 
 // shareCluster reports whether any two of a run's trials ran on one cluster. A run

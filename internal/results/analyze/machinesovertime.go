@@ -31,16 +31,21 @@ func (l *linesByName) add(name string, from, to time.Time, v float64) {
 		i = len(l.all)
 		l.all = append(l.all, l.grid.newLine(name))
 	}
-	half := float64(l.grid.Width) / 2
-	first, _ := l.grid.column(from.Sub(l.grid.Opened).Seconds() + half)
-	last, _ := l.grid.column(to.Sub(l.grid.Opened).Seconds() - half)
-	if last < first {
-		first, _ = l.grid.Column(from.Add(to.Sub(from) / 2))
-		last = first
+	l.all[i].spread(l.grid, from.Sub(l.grid.Opened).Seconds(), to.Sub(l.grid.Opened).Seconds(), v, v)
+}
+
+// band is from the least to the most of the lines of the names asked for.
+func (l *linesByName) band(of func(name string) bool) Line {
+	out := l.grid.newLine("")
+	for i := range l.all {
+		if one := &l.all[i]; of(one.Name) {
+			for column := range one.Low {
+				out.add(column, one.Low[column])
+				out.add(column, one.High[column])
+			}
+		}
 	}
-	for column := max(first, 0); column <= min(last, l.grid.N-1); column++ {
-		l.all[i].add(column, v)
-	}
+	return out
 }
 
 // sorted are the lines by name, members before the rest, and a note where there
@@ -68,7 +73,7 @@ func (l *linesByName) sorted() (lines []Line, notes []string) {
 func (o *OverTime) addMachines() {
 	g := &o.Grid
 	cpu, memory, written, read := linesByName{grid: g}, linesByName{grid: g}, linesByName{grid: g}, linesByName{grid: g}
-	network := linesByName{grid: g}
+	network, traffic := linesByName{grid: g}, linesByName{grid: g}
 	before := map[string]record.MachineRow{}
 	for _, r := range o.Trial.Machines {
 		last, seen := before[r.Name]
@@ -93,6 +98,7 @@ func (o *OverTime) addMachines() {
 			rate(&network, r.Name+", received", r.Received, last.Received)
 			rate(&network, r.Name+", sent", r.Sent, last.Sent)
 			rate(&network, r.Name+", loopback", r.Loopback, last.Loopback)
+			rate(&traffic, r.Name, r.Received+r.Sent+r.Loopback, last.Received+last.Sent+last.Loopback)
 		}
 	}
 	for _, p := range []struct {
@@ -106,8 +112,16 @@ func (o *OverTime) addMachines() {
 		{"disk-read", "Read from disk, a second", measure.Bytes, &read},
 		{"network", "Network of the machine, a second", measure.Bytes, &network},
 	} {
+		o.bands[p.name] = p.lines.band(isMember)
 		o.addLines(p.name, p.title, p.unit, false, p.lines)
 	}
+	o.bands["network"] = traffic.band(func(string) bool { return true })
+}
+
+// isMember reports whether a name of machines.csv is that of a member's process.
+func isMember(name string) bool {
+	r := record.MachineRow{Name: name}
+	return r.Member()
 }
 
 func (o *OverTime) addLines(name, title string, unit measure.Unit, log bool, lines *linesByName) {
@@ -163,6 +177,7 @@ func (o *OverTime) addMembers() {
 			changes.add(r.Name, last.Time, r.Time, n.Value)
 		}
 	}
+	o.bands["database"] = database.band(func(string) bool { return true })
 	drawn := len(o.Panels)
 	for i := range timers {
 		o.addLines(timers[i].name, timers[i].title, measure.Nanoseconds, true, &timers[i].lines)

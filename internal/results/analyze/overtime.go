@@ -18,16 +18,28 @@ type OverTime struct {
 	Marks  []Mark
 	Heat   HeatMap
 	// Curves are the headline's times by percentile: of all operations, and of
-	// each kind where there are several.
-	Curves []PercentileCurve
+	// each kind where there are several. ByRole and ByMember are those by who
+	// served, where that are several.
+	Curves, ByRole, ByMember []PercentileCurve
+
+	// mean is the headline's mean time of the successes due in each column. bands
+	// are, by panel, from the least to the most of the members, or of the machines
+	// for their network.
+	mean  Line
+	bands map[string]Line
+	// written is how many operations of the window were completed when each
+	// column began, and at the end of the last; nil where some write nothing.
+	written []float64
 }
 
 // Grid divides a trial's time into columns of equal width.
 type Grid struct {
 	Opened time.Time // second 0
-	From   int       // the first column's first second; below 0 in the warm-up
-	Width  int       // of a column, in seconds
-	N      int       // columns
+	// Writes says that the axis counts completed writes, and not seconds.
+	Writes bool
+	From   int // the first column's first second; below 0 in the warm-up
+	Width  int // of a column, in seconds
+	N      int // columns
 	// Window is the measured window's length, in seconds.
 	Window float64
 }
@@ -53,6 +65,9 @@ type Panel struct {
 	Log   bool // its values span powers of ten
 	Lines []Line
 	Notes []string // sentences
+	// Bands says that a line is all between its least and its most: of members
+	// that differ, and not of seconds.
+	Bands bool
 }
 
 // Line is one series: the least and the most of each column, NaN where nothing
@@ -81,6 +96,22 @@ func (l *Line) add(i int, v float64) {
 		return
 	}
 	l.Low[i], l.High[i] = min(l.Low[i], v), max(l.High[i], v)
+}
+
+// spread takes values that hold from one place on the axis to another: into the
+// columns whose middles lie between, or into that of their own middle.
+func (l *Line) spread(g *Grid, from, to, low, high float64) {
+	half := float64(g.Width) / 2
+	first, _ := g.column(from + half)
+	last, _ := g.column(to - half)
+	if last < first {
+		first, _ = g.column(from + (to-from)/2)
+		last = first
+	}
+	for column := max(first, 0); column <= min(last, g.N-1); column++ {
+		l.add(column, low)
+		l.add(column, high)
+	}
 }
 
 // Empty reports whether nothing of the line is known.
@@ -149,7 +180,7 @@ func gridOf(t *record.Trial, columns int) Grid {
 // one second's histogram at a time, however long the trial ran. What could be
 // read before an error is in what it returns.
 func ReadOverTime(dir string, t *record.Trial, columns int) (*OverTime, error) {
-	o := &OverTime{Trial: t, Grid: gridOf(t, columns)}
+	o := &OverTime{Trial: t, Grid: gridOf(t, columns), bands: map[string]Line{}}
 	if o.Grid.N == 0 {
 		return o, nil
 	}

@@ -2,11 +2,13 @@ package analyze
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // PercentileCurve is a distribution of times by percentile, over everything due
@@ -31,26 +33,92 @@ type PercentilePoint struct {
 // beyond to the next, as HdrHistogram's own output has.
 const pointsPerHalf = 5
 
-// curves are the trial's window by percentile: all, and each kind where there
-// are several.
-func curves(o *OverTime, all map[kv.Kind]*measure.Sum) []PercentileCurve {
-	merged := measure.NewHistogram()
-	kinds := make([]kv.Kind, 0, len(all))
-	for kind, sum := range all {
-		kinds = append(kinds, kind)
-		merged = measure.Add(merged, sum.Histogram())
+// byCells are histograms that add up those of a trial's window, by what a cell
+// has.
+func byCells[K comparable](all map[measure.Series]*measure.Histogram, of func(measure.Series) K) map[K]*measure.Histogram {
+	out := map[K]*measure.Histogram{}
+	for s, h := range all {
+		out[of(s)] = measure.Add(out[of(s)], h)
 	}
-	if merged.TotalCount() == 0 {
+	return out
+}
+
+// curvesByKind are the trial's window by percentile: all, and each kind where
+// there are several.
+func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []PercentileCurve {
+	merged := byCells(all, func(measure.Series) bool { return true })[true]
+	if merged == nil || merged.TotalCount() == 0 {
 		return nil
 	}
-	slices.SortFunc(kinds, func(a, b kv.Kind) int { return cmp.Compare(a, b) })
+	kinds := byCells(all, func(s measure.Series) kv.Kind { return s.Kind })
 	out := []PercentileCurve{curve(Label(o.Trial), merged, o.Trial.Errors)}
-	for _, kind := range kinds {
-		if len(kinds) > 1 && all[kind].Total() > 0 { // by kind, only successes are timed here
-			out = append(out, curve(kind.String()+", successes", all[kind].Histogram(), 0))
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		if len(kinds) > 1 && kinds[kind].TotalCount() > 0 { // by kind, only successes are timed here
+			out = append(out, curve(kind.String()+", successes", kinds[kind], 0))
 		}
 	}
 	return out
+}
+
+// curvesByRole are the window by who served: leader and followers, where both
+// did.
+func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
+	roles := byCells(all, func(s measure.Series) kv.Role { return t.Roles.Resolve(s.Member, s.Term) })
+	for _, role := range []kv.Role{kv.Leader, kv.Follower, kv.Unknown} {
+		failed := uint64(0)
+		for i := range t.ByRole {
+			if t.ByRole[i].Role == role.String() {
+				failed += t.ByRole[i].Errors
+			}
+		}
+		if h := roles[role]; h != nil && h.TotalCount() > 0 {
+			name := "by the " + role.String()
+			switch role {
+			case kv.Follower:
+				name = "by followers"
+			case kv.Unknown:
+				name = "by a member of unknown role"
+			}
+			out = append(out, curve(name, h, failed))
+		}
+	}
+	return severalCurves(out)
+}
+
+// curvesByMember are the window by the member that served, with its role.
+func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
+	members := byCells(all, func(s measure.Series) uint64 { return s.Member })
+	for i := range t.ByMember {
+		m := &t.ByMember[i]
+		h := members[uint64(m.ID)]
+		if h == nil || h.TotalCount() == 0 {
+			continue
+		}
+		led, followed := false, false
+		for s := range all {
+			if s.Member == uint64(m.ID) && s.Member != 0 {
+				role := t.Roles.Resolve(s.Member, s.Term)
+				led, followed = led || role == kv.Leader, followed || role == kv.Follower
+			}
+		}
+		name := cmp.Or(m.Name, "nobody known")
+		switch {
+		case led && followed:
+			name += " (leader for a time)"
+		case led:
+			name += " (leader)"
+		}
+		out = append(out, curve(name, h, m.Errors))
+	}
+	return severalCurves(out)
+}
+
+// severalCurves are those that can be told apart; none where there is but one.
+func severalCurves(all []PercentileCurve) []PercentileCurve {
+	if len(all) < 2 {
+		return nil
+	}
+	return all[:min(len(all), maxLines)]
 }
 
 // curve has the percentiles at which what lies beyond is halved, some between

@@ -192,27 +192,83 @@ func (t *Threshold) names(trial string) bool {
 	return ok
 }
 
-// CheckRun is every trial of the run in dir that misses one of the thresholds,
+// Standing is how a trial stands to a threshold.
+type Standing uint8
+
+// The standings. Inapplicable is that of a trial that can have no such figure.
+const (
+	Kept Standing = iota
+	Unkept
+	Inapplicable
+)
+
+// Held is a trial held to a threshold whose pattern names it.
+type Held struct {
+	Missed // what it says of a threshold that is missed; the figure also of one that is kept
+	Standing
+	Of *record.Trial
+}
+
+// String is a sentence without its end.
+func (h *Held) String() string {
+	switch h.Standing {
+	case Kept:
+		return fmt.Sprintf("%s is kept by %s with %s", h.Threshold, Label(h.Of), h.Figure)
+	case Inapplicable:
+		return h.Threshold + ": " + h.Why
+	}
+	return h.Missed.String()
+}
+
+// HoldRun holds every trial of the run in dir to each threshold that names it,
 // in the scenario's order. A trial that was to run and did not cannot be seen
-// here: the run's state says it.
-func CheckRun(all []Threshold, run *record.Run, dir string) ([]Missed, error) {
-	missed := []Missed{}
+// here: NotRun says it.
+func HoldRun(all []Threshold, run *record.Run, dir string) ([]Held, error) {
+	var held []Held
 	for _, t := range all {
 		for _, trial := range InOrder(run) {
-			if !t.names(trial.Name) || !t.figure.Applies(&trial.Conditions) {
+			if !t.names(trial.Name) {
 				continue
 			}
-			m, ok, err := t.check(trial, dir)
-			if err != nil {
-				return missed, err
+			h := Held{Of: trial, Standing: Inapplicable}
+			if t.figure.Applies(&trial.Conditions) {
+				m, ok, err := t.check(trial, dir)
+				if err != nil {
+					return held, err
+				}
+				if h.Missed, h.Standing = m, Unkept; ok {
+					h.Standing = Kept
+				}
+			} else {
+				h.Why = t.figure.Refused([]string{Label(trial)})
 			}
-			if !ok {
-				m.Threshold, m.Trial, m.Repeat, m.repeated = t.Text, trial.Name, trial.Repeat, trial.Repeated()
-				missed = append(missed, m)
-			}
+			h.Threshold, h.Trial, h.Repeat, h.repeated = t.Text, trial.Name, trial.Repeat, trial.Repeated()
+			held = append(held, h)
 		}
 	}
-	return missed, nil
+	return held, nil
+}
+
+// CheckRun is every trial of the run in dir that misses one of the thresholds,
+// as HoldRun finds them.
+func CheckRun(all []Threshold, run *record.Run, dir string) ([]Missed, error) {
+	missed := []Missed{}
+	held, err := HoldRun(all, run, dir)
+	for i := range held {
+		if held[i].Standing == Unkept {
+			missed = append(missed, held[i].Missed)
+		}
+	}
+	return missed, err
+}
+
+// NotRun says that trials which were to run cannot have kept a threshold; nil if
+// all ran.
+func NotRun(run *record.Run) error {
+	if len(run.Trials) >= run.Planned {
+		return nil
+	}
+	return fmt.Errorf("thresholds cannot be kept by trials that did not run: %d of %d began", len(run.Trials), run.Planned)
 }
 
 // check holds one trial to the threshold.

@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -20,7 +19,7 @@ type timesOverTime struct {
 	lateness []Line // median, p99 and the largest
 	watch    []Line // of watch events: median, p99 and the largest
 	heat     *heatCounter
-	all      map[kv.Kind]*measure.Sum // of the window
+	all      map[measure.Series]*measure.Sum // of the window
 
 	rows map[int64]*record.Row // by their time in milliseconds
 	// The second that is being read.
@@ -33,10 +32,11 @@ type timesOverTime struct {
 
 func newTimesOverTime(o *OverTime) *timesOverTime {
 	g := &o.Grid
-	x := &timesOverTime{o: o, heat: newHeatCounter(g), all: map[kv.Kind]*measure.Sum{}, rows: map[int64]*record.Row{}, column: -1,
+	x := &timesOverTime{o: o, heat: newHeatCounter(g), all: map[measure.Series]*measure.Sum{}, rows: map[int64]*record.Row{}, column: -1,
 		latency:  []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("p99.9"), g.newLine("max")},
 		lateness: []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")},
 		watch:    []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")}}
+	o.mean = g.newLine("mean")
 	for i := range o.Trial.Timeline {
 		r := &o.Trial.Timeline[i]
 		x.rows[r.Time.Round(time.Millisecond).UnixMilli()] = r
@@ -66,10 +66,10 @@ func (x *timesOverTime) read(dir string) error {
 				x.heat.add(x.column, &i.Steps)
 			}
 			if i.Phase == measure.Measured {
-				if x.all[i.Kind] == nil {
-					x.all[i.Kind] = &measure.Sum{}
+				if x.all[i.Series] == nil {
+					x.all[i.Series] = &measure.Sum{}
 				}
-				x.all[i.Kind].Add(&i.Steps)
+				x.all[i.Series].Add(&i.Steps)
 			}
 		}
 		return nil
@@ -91,6 +91,7 @@ func (x *timesOverTime) second() {
 	addPercentiles(x.latency, x.column, &x.times, x.row.Errors, percentilesOverTime[:]...)
 	addPercentiles(x.lateness, x.column, &x.late, 0, 50, 99)
 	addPercentiles(x.watch, x.column, &x.watched, 0, 50, 99)
+	x.o.mean.add(x.column, x.times.Mean())
 }
 
 // begin begins the second of an interval: it finds its row of the timeline, whose
@@ -131,12 +132,15 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	g := &o.Grid
 	throughput, due := g.newLine("completed"), g.newLine("due")
 	flight, errors, events := g.newLine("in flight"), g.newLine("failed"), g.newLine("events")
-	failures := false
+	failures, done := false, make([]float64, g.N)
 	for i := range o.Trial.Timeline {
 		r := &o.Trial.Timeline[i]
 		column, ok := g.Column(r.Time)
 		if !ok {
 			continue
+		}
+		if r.Phase == measure.Measured.String() {
+			done[column] += float64(r.Done)
 		}
 		length := g.lengthOf(r)
 		if length >= min(leastLength, g.Window) && length > 0 {
@@ -162,7 +166,17 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	o.addPanel(Panel{Name: "watch-events", Title: "Watch events delivered", Unit: measure.Rate, Lines: []Line{events}})
 	o.addPanel(Panel{Name: "watch-latency", Title: "Watch events: from when the write was due to arrival", Unit: measure.Nanoseconds, Log: true, Lines: x.watch})
 	o.Heat = x.heat.finish(o.headline())
-	o.Curves = curves(o, x.all)
+	all := map[measure.Series]*measure.Histogram{}
+	for series, sum := range x.all {
+		all[series] = sum.Histogram()
+	}
+	o.Curves, o.ByRole, o.ByMember = curvesByKind(o, all), curvesByRole(o.Trial, all), curvesByMember(o.Trial, all)
+	if onlyWrites(o.Trial) {
+		o.written = append(o.written, 0)
+		for i, n := range done {
+			o.written = append(o.written, o.written[i]+n)
+		}
+	}
 }
 
 // headline names the times that the trial's tables show first.

@@ -79,12 +79,23 @@ func EmptyFolder(out string) error {
 // WriteFile writes a file of a report into a folder, printable, and returns its
 // path.
 func WriteFile(folder, name string, fill func(io.Writer) error) (string, error) {
+	return WriteBinary(folder, name, func(w io.Writer) error {
+		text := printable.NewWriter(w)
+		if err := fill(text); err != nil {
+			return err
+		}
+		return text.Flush()
+	})
+}
+
+// WriteBinary is WriteFile of what is no text.
+func WriteBinary(folder, name string, fill func(io.Writer) error) (string, error) {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {
 		return "", err
 	}
 	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, printable.Bytes(b.Bytes()), 0o644); err != nil {
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		return "", fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return path, nil

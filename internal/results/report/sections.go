@@ -145,20 +145,42 @@ func eventText(all *analyze.Events) string {
 	return when + " " + EventText(all)
 }
 
-// limited is what limited the trials that were slow, as far as that is known.
+// limited is what limited the trials that were slow, as far as that is known:
+// once what several share.
 func limited(trials []record.Trial) string {
-	return ofTrials("What limited it", trials, func(t *record.Trial) (lines []string) {
-		l := analyze.WhatLimited(t)
+	all := make([]analyze.TrialCauses, 0, len(trials))
+	for i := range trials {
+		l := analyze.WhatLimited(&trials[i])
 		worst, more := l.Worst()
-		for i, c := range worst {
-			line := c.What + ": " + c.Text
-			if more[i] > 0 {
-				line += fmt.Sprintf("; and %s of that kind", readable.Plural(uint64(more[i]), "finding"))
-			}
-			lines = append(lines, line)
+		all = append(all, analyze.TrialCauses{Trial: &trials[i], Causes: worst, More: more})
+	}
+	text, last := "", ""
+	for _, c := range analyze.Shared(all) {
+		line := c.What + ": " + CauseText(&c)
+		if c.More > 0 {
+			line += fmt.Sprintf("; and %s of that kind", readable.Plural(uint64(c.More), "finding"))
 		}
-		return lines
-	})
+		switch who := strings.Join(c.Trials, ", ") + ": "; {
+		case len(trials) == 1:
+		case who == last: // below what else limited the same
+			line = "  " + line
+		default:
+			line, last = who+line, who
+		}
+		text += "  " + line + "\n"
+	}
+	return under("What limited it", text)
+}
+
+// CauseText is a cause in the words of the trial that it limited most.
+func CauseText(c *analyze.SharedCause) string {
+	switch {
+	case len(c.Trials) == 1 || c.Same:
+		return c.Text
+	case c.Limit > 0:
+		return fmt.Sprintf("most of all %s: %s", c.Furthest, c.Text)
+	}
+	return fmt.Sprintf("of %s: %s", c.Furthest, c.Text)
 }
 
 // lostConnections are the members of all trials that lost connections, and where

@@ -85,6 +85,7 @@ func parts(run *record.Run, as *layout) string {
 			b.WriteString(as.gap + as.block(late))
 		}
 		tables(analyze.WatchTables(all))
+		b.WriteString(as.lists(ladders(all)))
 		b.WriteString(as.section(events(run.Trials)) + as.section(limited(run.Trials)) + as.section(unevenlyServed(run.Trials)) + as.section(lostConnections(run.Trials)))
 		b.WriteString(as.lists(reasons(run)))
 	}

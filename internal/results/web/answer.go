@@ -20,8 +20,8 @@ type sentence struct {
 }
 
 // answer says in sentences what was tested, what came out, what limited it, what
-// broke and whether to believe it.
-func answer(run *record.Run, rows []*analyze.Row, shown shownTrials) []sentence {
+// broke and whether to believe it. steps is where those are drawn.
+func answer(run *record.Run, rows []*analyze.Row, shown shownTrials, steps string) []sentence {
 	all := []sentence{tested(run, rows)}
 	if run.State != record.Complete {
 		all = append(all, sentence{About: "Not whole:", Text: report.Progress(run) + ".", Link: "table", Grave: true})
@@ -31,7 +31,13 @@ func answer(run *record.Run, rows []*analyze.Row, shown shownTrials) []sentence 
 	for _, line := range report.Repeated(run) {
 		all = append(all, sentence{About: "Repeated:", Text: line, Link: "table"})
 	}
-	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return limits(r, shown) })...)
+	for i, l := range analyze.Ladders(rows) {
+		if i == mostSentences {
+			break // the charts have all
+		}
+		all = append(all, sentence{About: l.Name, Text: report.KneeSentence(&l), Link: steps})
+	}
+	all = append(all, limits(rows, shown)...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return uneven(r, shown) })...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
 	return append(all, believe(run))
@@ -100,15 +106,28 @@ func single(rows []*analyze.Row) []sentence {
 	return []sentence{{About: "Each", Text: "was run once: how much a figure differs from run to run is not known. Repeats would show it.", Link: "table"}}
 }
 
-// limits says what limited a row: of its first trial that says anything.
-func limits(r *analyze.Row, shown shownTrials) []sentence {
-	for _, t := range r.Done {
-		causes := analyze.Bounds(t)
-		if len(causes) > 0 {
-			return []sentence{{About: r.First().Name, Text: "was limited by " + causes[0].What + ": " + causes[0].Text + ".", Link: linkTo(t, "-limits", shown)}}
+// limits says what limited rows, of each its first trial that says anything:
+// once what several share.
+func limits(rows []*analyze.Row, shown shownTrials) (out []sentence) {
+	var all []analyze.TrialCauses
+	trials := map[string]*record.Trial{}
+	for _, r := range rows {
+		for _, t := range r.Done {
+			if causes := analyze.Bounds(t); len(causes) > 0 {
+				all = append(all, analyze.TrialCauses{Trial: t, Causes: causes[:1]})
+				trials[analyze.Label(t)] = t
+				break
+			}
 		}
 	}
-	return nil
+	for _, c := range analyze.Shared(all) {
+		was := "was"
+		if len(c.Trials) > 1 {
+			was = "were"
+		}
+		out = append(out, sentence{About: names(c.Trials), Text: was + " limited by " + c.What + ": " + report.CauseText(&c) + ".", Link: linkTo(trials[c.Furthest], "-limits", shown)})
+	}
+	return out
 }
 
 // uneven says whose clients were served unevenly: of a row's first trial in which

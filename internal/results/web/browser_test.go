@@ -138,9 +138,19 @@ func (b *browser) atPeace() {
 // written is a run's page as a file.
 func written(t *testing.T, dir string) string {
 	t.Helper()
+	return writtenText(t, pageText0(t, dir))
+}
+
+// writtenText is a page as a file.
+func writtenText(t *testing.T, text string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
-	must(t, os.WriteFile(path, []byte(pageText0(t, dir)), 0o600))
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
+}
+
+func click(selector string) chromedp.Action[chromedp.Void] {
+	return chromedp.Click(chromedp.CSS(selector))
 }
 
 // A window of 12 s, in which second 4 takes 800 ms; the warm-up is the first of

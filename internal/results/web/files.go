@@ -2,33 +2,66 @@ package web
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+	"github.com/quorumbench/quorumbench/internal/results/web/raster"
 )
 
 // File is a chart as a file of its own.
-type File struct{ Name, Text string }
+type File struct {
+	Name string // without an extension
+	Text string // the SVG, which follows the theme of who looks at it
+}
+
+// SVG writes the chart as it is.
+func (f *File) SVG(w io.Writer) error {
+	_, err := io.WriteString(w, f.Text)
+	return err
+}
+
+// pixels of a PNG are so many for each of SVG's, for screens that are seen from
+// afar.
+const pixels = 2
+
+// PNG writes the same picture in pixels, in the light theme or the dark one.
+func (f *File) PNG(dark bool) func(io.Writer) error {
+	return func(w io.Writer) error { return raster.PNG(w, f.Text, raster.Options{Scale: pixels, Dark: dark}) }
+}
 
 // Charts are the charts of all trials of a run, whose events have been read
-// (record.Run.ReadEvents), as SVG files for slides and papers, and sentences about
+// (record.Run.ReadEvents), as files for slides and papers, and sentences about
 // what could not be read for them.
 func Charts(run *record.Run, dir string) (files []File, problems []string) {
 	all, problems := drawnTrials(dir, shownTrials{analyze.InOrder(run), columnSteps[0]})
 	add := func(name, of string, c *chart.Chart) {
-		files = append(files, File{name + ".svg", c.File(of, chartStyle)})
+		files = append(files, File{name, c.File(of, chartStyle)})
 	}
 	for _, c := range sideBySide(all) {
 		add(c.Name, run.Name, &c.Chart)
 	}
+	for _, c := range stepsOf(analyze.Rows(run)) {
+		add(c.Name, run.Name, &c.Chart)
+	}
+	for _, g := range togetherOf(all) {
+		for _, charts := range [][]chart.Chart{g.overTime, g.byWrites} {
+			for i := range charts {
+				add(g.Name+"-"+charts[i].Name, run.Name+", "+g.Title, &charts[i])
+			}
+		}
+	}
 	for i := range all {
 		d := &all[i]
 		charts := d.charts
-		for _, c := range []*chart.Chart{d.heat, d.kinds, d.clients} {
+		for _, c := range []*chart.Chart{d.heat, d.clients} {
 			if c != nil {
 				charts = append(charts, *c)
 			}
+		}
+		for _, c := range d.curves {
+			charts = append(charts, c.Chart)
 		}
 		t := d.trial
 		prefix := fmt.Sprintf("trial-%02d-%s", t.Number, record.Slug(t.Name))

@@ -46,6 +46,8 @@ type page struct {
 	Sheets   []sheet
 	Compared []sheet
 	Charts   []picture // of all trials
+	Steps    []picture
+	Together []together
 	Trials   []trial
 	More     string // about trials that are not drawn
 	Verdicts []said
@@ -73,6 +75,7 @@ type picture struct {
 	Legend    []chart.Entry
 	Notes     []string
 	Curves    []points // the points of curves, for the script
+	Spots     [][]spot // those of steps, likewise
 }
 
 // trial is the part of the page about one trial.
@@ -139,6 +142,12 @@ func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, show
 			readable.Count(uint64(len(shown.trials))), readable.Plural(uint64(len(run.Trials)), "trial"))
 	}
 	drawn, problems := drawnTrials(dir, shown)
+	steps := "table"
+	for _, c := range stepsOf(rows) {
+		one := pictureOf(&c.Chart, "", "spots")
+		one.Spots = c.spots
+		p.Steps, steps = append(p.Steps, one), "steps"
+	}
 	if len(rows) > 0 {
 		tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
 		for i := range tables {
@@ -147,7 +156,7 @@ func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, show
 		p.Facts = analyze.SharedConditions(run, rows)
 		why, notes := analyze.Reasons(run)
 		p.Verdicts, p.Notes = about(why, run), about(notes, run)
-		p.Answer = answer(run, rows, shown)
+		p.Answer = answer(run, rows, shown, steps)
 	}
 	for _, c := range comparisons {
 		for _, s := range report.ComparisonSheets(c) {
@@ -156,6 +165,9 @@ func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, show
 	}
 	for _, c := range sideBySide(drawn) {
 		p.Charts = append(p.Charts, curvesPicture(&c.Chart, "", c.curves))
+	}
+	for _, g := range togetherOf(drawn) {
+		p.Together = append(p.Together, g.section())
 	}
 	for i := range drawn {
 		p.Trials = append(p.Trials, trialOf(&drawn[i]))

@@ -56,6 +56,7 @@ const chart = figure => {
   entries.forEach((entry, i) => {
     const lines = [...plot.querySelectorAll("path.l")];
     const own = figure.classList.contains("events") ? [...plot.querySelectorAll("path.mark." + entry.series)]
+      : figure.classList.contains("spots") ? [...plot.querySelectorAll("path." + entry.series)]
       : figure.classList.contains("curves") ? lines.slice(2 * i, 2 * i + 2) : [lines[i]];
     const toggle = () => {
       const off = entry.li.classList.toggle("off");
@@ -99,6 +100,9 @@ const trial = section => {
   back.textContent = "whole trial";
   back.hidden = true;
 
+  // What the axis counts, as its ticks and values say it.
+  const axisSteps = data.writes ? [1, 2, 5].flatMap(m => [...Array(12).keys()].map(n => m * 10 ** n)).sort((a, b) => a - b) : steps;
+  const place = data.writes ? at => count(at) : seconds;
   const columnOf = t => Math.min(Math.max(Math.floor((t - data.from) / data.width), 0), data.n - 1);
   const timeOf = i => data.from + i * data.width;
 
@@ -106,7 +110,7 @@ const trial = section => {
   // pointer.
   const show = (i, over, y) => {
     at = i;
-    const when = seconds(timeOf(i), 1) + (data.width > 1 ? " to " + seconds(timeOf(i + 1), 1) : "");
+    const when = place(timeOf(i), 1) + (data.width > 1 ? " to " + place(timeOf(i + 1), 1) : "") + (data.writes ? " writes" : "");
     for (const c of charts) {
       c.cursor.setAttribute("d", "M" + (timeOf(i) + data.width / 2) + " 0V" + c.height);
       c.time.textContent = when;
@@ -142,15 +146,15 @@ const trial = section => {
     from = Math.min(Math.max(a, whole[0]), whole[1] - length);
     to = from + length;
     back.hidden = length >= whole[1] - whole[0];
-    const step = steps.find(s => length / s <= 7) || steps[steps.length - 1];
+    const step = axisSteps.find(s => length / s <= 7) || axisSteps[axisSteps.length - 1];
     for (const c of charts) {
       c.plot.setAttribute("viewBox", from + " 0 " + length + " " + c.height);
       const axis = c.figure.querySelector("g.x");
       axis.replaceChildren();
       for (let k = Math.ceil(from / step - 1e-9); k * step <= to + 1e-9; k++) {
-        const place = (k * step - from) / length, x = 100 * place + "%";
+        const share = (k * step - from) / length, x = 100 * share + "%";
         make("line", {x1: x, x2: x, y1: c.height, y2: c.height + 4}, axis);
-        make("text", {x, y: c.height + 17, class: place > 0.97 ? "e" : place < 0.02 ? "b" : ""}, axis).textContent = seconds(k * step, step);
+        make("text", {x, y: c.height + 17, class: share > 0.97 ? "e" : ""}, axis).textContent = place(k * step, step);
       }
     }
   };
@@ -239,7 +243,40 @@ const curves = figure => {
   });
 };
 
+// Steps: what the one nearest to the pointer says.
+const spots = figure => {
+  const source = figure.querySelector("script");
+  if (!source) return;
+  const c = chart(figure), data = JSON.parse(source.textContent);
+  const all = data.flatMap((of, k) => of.map(spot => ({...spot, entry: c.entries[k]})));
+  let here = -1;
+  const show = spot => {
+    c.cursor.setAttribute("d", "M" + 1000 * spot.x + " 0V" + c.height);
+    c.time.textContent = spot.entry.name + ", " + spot.t;
+  };
+  const hide = () => {
+    c.cursor.setAttribute("d", "");
+    c.time.textContent = "";
+  };
+  c.paper.addEventListener("pointermove", e => {
+    const [x, y] = within(c, e), width = c.plot.parentNode.getBoundingClientRect().width;
+    const far = spot => Math.hypot((spot.x - x) * width, (spot.y - y) * c.height);
+    const seen = all.filter(spot => !spot.entry.li.classList.contains("off"));
+    if (seen.length) show(seen.reduce((a, b) => far(b) < far(a) ? b : a));
+  });
+  c.paper.addEventListener("pointerleave", hide);
+  c.paper.addEventListener("blur", hide);
+  c.paper.addEventListener("keydown", e => {
+    const by = {ArrowLeft: -1, ArrowRight: 1}[e.key];
+    if (!by || !all.length) return;
+    e.preventDefault();
+    here = Math.min(Math.max(here + by, 0), all.length - 1);
+    show(all[here]);
+  });
+};
+
 document.documentElement.classList.add("scripted");
-document.querySelectorAll("section.trial").forEach(trial);
+document.querySelectorAll("section.trial, section.linked").forEach(trial);
 document.querySelectorAll("figure.curves").forEach(curves);
+document.querySelectorAll("figure.spots").forEach(spots);
 })();

@@ -11,6 +11,8 @@ import (
 // series are the values of a trial's charts, for the script that shows those
 // under the pointer.
 type series struct {
+	// Writes says that the axis counts them, and not seconds.
+	Writes bool    `json:"writes,omitempty"`
 	From   int     `json:"from"`
 	Width  int     `json:"width"`
 	N      int     `json:"n"`
@@ -86,14 +88,14 @@ func unitName(u measure.Unit) string {
 	return "number"
 }
 
-func seriesOf(d *drawn) *series {
-	g := &d.over.Grid
+func seriesOf(o *analyze.OverTime) *series {
+	g := &o.Grid
 	if g.N == 0 {
 		return nil
 	}
-	s := &series{From: g.From, Width: g.Width, N: g.N}
-	for i := range d.over.Panels {
-		p := &d.over.Panels[i]
+	s := &series{Writes: g.Writes, From: g.From, Width: g.Width, N: g.N}
+	for i := range o.Panels {
+		p := &o.Panels[i]
 		one := panel{Name: p.Name, Unit: unitName(p.Unit)}
 		for j := range p.Lines {
 			l := line{High: p.Lines[j].High}
@@ -107,7 +109,7 @@ func seriesOf(d *drawn) *series {
 		}
 		s.Charts = append(s.Charts, one)
 	}
-	s.Heat = heatOf(&d.over.Heat)
+	s.Heat = heatOf(&o.Heat)
 	return s
 }
 

@@ -23,6 +23,9 @@ type shownTrials struct {
 const (
 	mostCells  = 50_000
 	mostTrials = 24
+	// What a trial adds where several are drawn together.
+	linesTogether = 16
+	mostTogether  = 240
 )
 
 // columnSteps are how many columns charts may have.
@@ -43,7 +46,7 @@ func choose(run *record.Run) shownTrials {
 			cells := 0
 			for _, t := range s.trials {
 				lines := 20 + 10*t.Members // those of the panels, and the heat map
-				cells += lines * min(len(t.Timeline), s.columns)
+				cells += lines*min(len(t.Timeline), s.columns) + linesTogether*min(len(t.Timeline), mostTogether)
 			}
 			if cells <= mostCells || len(s.trials) == 1 && s.columns == columnSteps[len(columnSteps)-1] {
 				return s
@@ -79,7 +82,7 @@ type drawn struct {
 	charts  []chart.Chart // over time
 	events  bool          // the first of them are the events
 	heat    *chart.Chart
-	kinds   *chart.Chart // by percentile, where there are several kinds
+	curves  []byPercentile // by operation, role and member, where there are several
 	clients *chart.Chart
 }
 
@@ -115,11 +118,14 @@ func draw(t *record.Trial, over *analyze.OverTime) drawn {
 	if c, ok := chart.Heat(over); ok {
 		d.heat = &c
 	}
-	if len(over.Curves) > 1 {
-		if c, ok := chart.Percentiles("percentiles-by-operation", "By percentile and operation", over.Curves); ok {
-			d.kinds = &c
+	curves := func(name, title string, of []analyze.PercentileCurve) {
+		if c, ok := chart.Percentiles(name, title, of); ok && len(of) > 1 {
+			d.curves = append(d.curves, byPercentile{c, of})
 		}
 	}
+	curves("percentiles-by-operation", "By percentile and operation", over.Curves)
+	curves("percentiles-by-role", "By percentile and the role of who served", over.ByRole)
+	curves("percentiles-by-member", "By percentile and the member that served", over.ByMember)
 	if curve, ok := analyze.ClientsCurveOf(t); ok {
 		d.clients = new(chart.Clients(&curve))
 		if n := len(curve.Operations); n < curve.Clients {
@@ -212,8 +218,8 @@ func trialOf(d *drawn) trial {
 		p.Notes = append(p.Notes, heatNote(d.over))
 		out.Times = append(out.Times, p)
 	}
-	if d.kinds != nil {
-		p := curvesPicture(d.kinds, prefix, d.over.Curves)
+	for i := range d.curves {
+		p := curvesPicture(&d.curves[i].Chart, prefix, d.curves[i].curves)
 		p.Notes = append(p.Notes, percentilesNote)
 		out.Times = append(out.Times, p)
 	}
@@ -221,7 +227,7 @@ func trialOf(d *drawn) trial {
 		out.Clients = append(out.Clients, pictureOf(d.clients, prefix, "clients"))
 	}
 	out.Spikes, out.SpikesNote = spikesOf(t)
-	out.Series = seriesOf(d)
+	out.Series = seriesOf(d.over)
 	return out
 }
 

@@ -33,7 +33,11 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colours Colours) Chart {
 		for i := range p.Lines {
 			l := &p.Lines[i]
 			class := colours.class(l.Name, i)
-			c.f(`<path class="%s l" d="%s"/>`, class, c.line(g, &s, l))
+			if p.Bands {
+				c.f(`<path class="%s l between" d="%s"/>`, class, c.band(g, &s, l))
+			} else {
+				c.f(`<path class="%s l" d="%s"/>`, class, c.line(g, &s, l))
+			}
 			out.Legend = append(out.Legend, Entry{l.Name, class})
 		}
 	})
@@ -63,7 +67,11 @@ func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Gr
 		}
 	}
 	c.endPlot()
-	c.horizontal(timeTicks(from, to), from, to)
+	if g.Writes {
+		c.horizontal(writesTicks(from, to), from, to)
+	} else {
+		c.horizontal(timeTicks(from, to), from, to)
+	}
 }
 
 // scaleOf is the vertical axis of all of a panel's lines.
@@ -111,6 +119,30 @@ func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) string {
 		if low != high {
 			b.WriteString("V" + high)
 		}
+	}
+	return b.String()
+}
+
+// band is the outline of all between a line's least and its most.
+func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) string {
+	var b strings.Builder
+	x := func(i int) string { return num(float64(g.From) + (float64(i)+0.5)*float64(g.Width)) }
+	for i := 0; i < len(l.Low); i++ {
+		if math.IsNaN(l.Low[i]) {
+			continue
+		}
+		first := i
+		for i+1 < len(l.Low) && !math.IsNaN(l.Low[i+1]) {
+			i++
+		}
+		b.WriteString("M")
+		for k := first; k <= i; k++ {
+			b.WriteString(x(k) + " " + c.y(s, l.High[k]) + " ")
+		}
+		for k := i; k >= first; k-- {
+			b.WriteString(x(k) + " " + c.y(s, l.Low[k]) + " ")
+		}
+		b.WriteString("z")
 	}
 	return b.String()
 }

@@ -160,6 +160,15 @@ func timeTicks(from, to float64) (ticks []tick) {
 	return ticks
 }
 
+// writesTicks are those of an axis that counts writes.
+func writesTicks(from, to float64) (ticks []tick) {
+	step := math.Max(niceStep((to-from)/5, measure.Number), 1)
+	for at := math.Ceil(from/step) * step; at <= to; at += step {
+		ticks = append(ticks, tick{at, Label(at, measure.Number)})
+	}
+	return ticks
+}
+
 // Seconds is a time of a time axis whose ticks are a step apart.
 func Seconds(at, step float64) string {
 	unit, name := 1.0, " s"

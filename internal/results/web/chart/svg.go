@@ -104,11 +104,8 @@ func (c *canvas) horizontal(ticks []tick, from, to float64) {
 	for _, t := range ticks {
 		at := (t.at - from) / (to - from)
 		anchor := ""
-		switch { // at the edges the label stays within the picture
-		case at > 0.97:
+		if at > 0.97 { // at the edge the label stays within the picture
 			anchor = ` class="e"`
-		case at < 0.02:
-			anchor = ` class="b"`
 		}
 		c.f(`<line x1="%s" x2="%s" y1="%d" y2="%d"/><text x="%s" y="%d"%s>%s</text>`, share(at), share(at), c.height, c.height+4, share(at), c.height+17, anchor, text(t.label))
 	}

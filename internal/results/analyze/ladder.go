@@ -1,0 +1,359 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// Ladder is trials that differ in their number of clients alone, or in their
+// rate alone: steps of one load, the least first.
+type Ladder struct {
+	Name  string // what the trials' names have in common
+	Open  bool   // the steps differ in their rate
+	Steps []LadderStep
+
+	// Knee is the place in Steps of the one with the most power, and Near are
+	// the others, one beside the other, that have within the practical margin as
+	// much. NoKnee says in a sentence why there is none, and Knee is -1 then.
+	Knee   int
+	Near   []int
+	NoKnee string
+	// Scaling is the Universal Scalability Law of the steps that count; nil, with
+	// a sentence why, where it is not to be had. Doubts are sentences why it is
+	// not to be believed, or not as far as it reaches.
+	Scaling   *stats.Scaling
+	NoScaling string
+	Doubts    []string
+	// Most is the largest concurrency that counts: beyond it the law guesses.
+	Most float64
+}
+
+// LadderStep is a step, with the figures of its table's row.
+type LadderStep struct {
+	Row  *Row
+	Load string // 64 clients, 2,000/s due
+	// Concurrency is the clients of a closed loop; of an open one, how many
+	// operations were on average between due and done.
+	Concurrency float64
+	Throughput  record.Value
+	Mean        record.Value // of the headline's times
+	P50, P99    record.Value
+	// Power is the throughput divided by the mean time; 0 where either is not
+	// known.
+	Power float64
+	// LeftOut says why knee and law do not count the step; empty if they do.
+	LeftOut string
+}
+
+// leastLadder is how few steps are a ladder, and leastKnee how few that count
+// have a knee: one with a step to either side.
+const (
+	leastLadder = 3
+	leastKnee   = 3
+)
+
+// Ladders are those of a run, in the order of its rows.
+func Ladders(rows []*Row) []Ladder {
+	var order []string
+	groups := map[string][]*Row{}
+	for _, r := range rows {
+		key := stepKey(r.First())
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], r)
+	}
+	var all []Ladder
+	for _, key := range order {
+		for _, g := range byConnections(groups[key]) {
+			if l, ok := newLadder(g); ok {
+				all = append(all, l)
+			}
+		}
+	}
+	return all
+}
+
+// stepKey is all conditions of a trial but its clients, its rate and its
+// connections.
+func stepKey(t *record.Trial) string {
+	parts := []string{t.Store, t.Version, t.Label, t.Exec, t.Environment(), fmt.Sprint(t.Members, t.TLS, t.Authenticated, t.Open())}
+	for _, p := range scenario.Parameters() {
+		switch p.Key {
+		case "clients", "rate", "connections":
+		default:
+			if p.Differs != "" {
+				parts = append(parts, p.Text(&t.Load))
+			}
+		}
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// byConnections parts rows by their connections. Where these are more than a
+// trial's clients each client has its own, so that few clients have fewer
+// connections than the same scenario gives to many.
+func byConnections(rows []*Row) (out [][]*Row) {
+	for len(rows) > 0 {
+		most := 0
+		for _, r := range rows {
+			most = max(most, r.First().Connections)
+		}
+		var these, rest []*Row
+		for _, r := range rows {
+			if t := r.First(); t.Connections == most || !t.Open() && t.Connections == t.Clients {
+				these = append(these, r)
+			} else {
+				rest = append(rest, r)
+			}
+		}
+		out, rows = append(out, these), rest
+	}
+	return out
+}
+
+// newLadder makes one of rows, if there are enough different ones with figures.
+func newLadder(rows []*Row) (Ladder, bool) {
+	l := Ladder{Open: rows[0].First().Open(), Knee: -1}
+	var names []string
+	for _, r := range rows {
+		if len(r.Done) > 0 {
+			l.Steps = append(l.Steps, newStep(r))
+			names = append(names, r.First().Name)
+		}
+	}
+	load := func(s *LadderStep) float64 {
+		if t := s.Row.First(); !l.Open {
+			return float64(t.Clients)
+		} else if t.Rate != nil {
+			return *t.Rate
+		}
+		return 0
+	}
+	slices.SortStableFunc(l.Steps, func(a, b LadderStep) int { return cmp.Compare(load(&a), load(&b)) })
+	different := len(l.Steps)
+	for i := 1; i < len(l.Steps); i++ {
+		if load(&l.Steps[i]) == load(&l.Steps[i-1]) {
+			different--
+		}
+	}
+	if different < leastLadder {
+		return l, false
+	}
+	l.Name = cmp.Or(common(names), Headline(rows[0].First())+" on "+Store(rows[0].First()))
+	l.findKnee()
+	l.fit()
+	return l, true
+}
+
+func newStep(r *Row) LadderStep {
+	t := r.First()
+	s := LadderStep{Row: r, Load: readable.Plural(uint64(max(t.Clients, 0)), "client"), Concurrency: float64(t.Clients)}
+	figure := func(name string) record.Value {
+		f := record.Registered(name)
+		v, _ := r.Figure(&f)
+		return v
+	}
+	if t.Open() {
+		s.Load, s.Concurrency = due(t), figure("in-flight").Number
+	}
+	s.Throughput, s.Mean, s.P50, s.P99 = figure("ops"), figure("mean"), figure("p50"), figure("p99")
+	if s.Throughput.Known && s.Mean.Known && !s.Mean.Failed && s.Mean.Number > 0 {
+		s.Power = s.Throughput.Number / s.Mean.Number
+	}
+	s.LeftOut = leftOut(r)
+	return s
+}
+
+// leftOut says why a row is no step that counts.
+func leftOut(r *Row) string {
+	for _, t := range r.Done {
+		switch {
+		case t.State == record.Interrupted:
+			return "it was interrupted"
+		case t.Verdict.State == verdict.Invalid:
+			return "its verdict is invalid"
+		case unreached(t):
+			return "its rate was not reached, so that how many were in flight depends on how long it ran"
+		}
+	}
+	return ""
+}
+
+// unreached reports whether an open loop's rate was missed by more than the
+// practical margin, and by more than three standard deviations of a Poisson
+// process's count.
+func unreached(t *record.Trial) bool {
+	if !t.Open() || t.Rate == nil || *t.Rate <= 0 || t.Seconds <= 0 {
+		return false
+	}
+	missed := 1 - t.PerSecond / *t.Rate
+	return missed > math.Max(stats.Margin, 3/math.Sqrt(*t.Rate*t.Seconds))
+}
+
+// common is what names have in common at their beginning and end, without the
+// digits in which steps differ; empty if there is nothing.
+func common(names []string) string {
+	prefix, suffix := names[0], names[0]
+	for _, n := range names[1:] {
+		for !strings.HasPrefix(n, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+		for !strings.HasSuffix(n, suffix) {
+			suffix = suffix[1:]
+		}
+	}
+	const digits = "0123456789"
+	prefix = strings.TrimRight(strings.TrimRight(prefix, digits), " -_./")
+	suffix = strings.TrimLeft(strings.TrimLeft(suffix, digits), " -_./")
+	if len(prefix)+len(suffix) >= len(names[0]) || !strings.ContainsFunc(suffix, unicode.IsLetter) {
+		suffix = ""
+	}
+	return strings.ToValidUTF8(strings.Trim(prefix+" "+suffix, " "), "")
+}
+
+// counted are the places of the steps that count.
+func (l *Ladder) counted() (places []int) {
+	for i := range l.Steps {
+		if l.Steps[i].LeftOut == "" {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// findKnee finds the step with the most power, which is throughput divided by
+// time (Kleinrock, "Power and Deterministic Rules of Thumb for Probabilistic
+// Problems in Computer Communications", ICC 1979). Before it each part of
+// throughput costs less than its part of time, beyond it more. Other than the
+// largest distance from a chord (Kneedle), it depends neither on the unit of the
+// axes nor on how far the steps reach.
+func (l *Ladder) findKnee() {
+	var places []int
+	for _, i := range l.counted() {
+		if l.Steps[i].Power > 0 {
+			places = append(places, i)
+		}
+	}
+	if len(places) < leastKnee {
+		l.NoKnee = fmt.Sprintf("No knee: only %s count, and it wants one with a step to either side.", readable.Plural(uint64(len(places)), "step"))
+		return
+	}
+	best := 0
+	for k, i := range places {
+		if l.Steps[i].Power > l.Steps[places[best]].Power {
+			best = k
+		}
+	}
+	first, last := best, best
+	near := func(k int) bool { return l.Steps[places[k]].Power >= (1-stats.Margin)*l.Steps[places[best]].Power }
+	for first > 0 && near(first-1) {
+		first--
+	}
+	for last+1 < len(places) && near(last+1) {
+		last++
+	}
+	switch {
+	case last == len(places)-1:
+		l.NoKnee = fmt.Sprintf("No knee: throughput grows in proportion up to the last step that counts, %s; it lies beyond.", l.Steps[places[last]].Load)
+		return
+	case first == 0:
+		l.NoKnee = fmt.Sprintf("No knee: beyond the first step, %s, time grows more than throughput does; it lies there or before.", l.Steps[places[0]].Load)
+		return
+	}
+	l.Knee = places[best]
+	for k := first; k <= last; k++ {
+		if k != best {
+			l.Near = append(l.Near, places[k])
+		}
+	}
+}
+
+// The limits beyond which a law is not to be believed.
+const (
+	// mostDeviation is how far the steps may be from the curve: with more, a
+	// parameter says nothing of the store.
+	mostDeviation = 0.10
+	// leastReach is how many times the least concurrency the largest must be.
+	leastReach = 8
+)
+
+// fit finds the law of the steps that count.
+func (l *Ladder) fit() {
+	var steps []stats.Step
+	least := math.Inf(1)
+	different := map[float64]bool{}
+	for _, i := range l.counted() {
+		s := &l.Steps[i]
+		if s.Concurrency > 0 && s.Throughput.Number > 0 {
+			steps = append(steps, stats.Step{Concurrency: s.Concurrency, Throughput: s.Throughput.Number})
+			least, l.Most = math.Min(least, s.Concurrency), math.Max(l.Most, s.Concurrency)
+			different[s.Concurrency] = true
+		}
+	}
+	if len(different) < stats.LeastSteps {
+		l.NoScaling = fmt.Sprintf("No scalability law: it has three parameters and wants %d different steps that count, and there are %d.", stats.LeastSteps, len(different))
+		return
+	}
+	s, ok := stats.FitScaling(steps, stats.Level)
+	if !ok {
+		l.NoScaling = "No scalability law: nothing can be fitted to these steps."
+		return
+	}
+	if s.Deviation > mostDeviation {
+		l.NoScaling = fmt.Sprintf("No scalability law: the steps are %s off its best curve (standard deviation; limit %s), so that it does not describe them.", readable.Percent(s.Deviation, 0), readable.Percent(mostDeviation, 0))
+		return
+	}
+	l.Scaling = &s
+	doubt := func(format string, args ...any) { l.Doubts = append(l.Doubts, fmt.Sprintf(format, args...)) }
+	if l.Most < leastReach*least {
+		doubt("the largest concurrency is only %.1f times the least, from which a curve is hardly to be seen", l.Most/least)
+	}
+	if s.Sigma.Low == 0 {
+		doubt("contention cannot be told from none")
+	}
+	if l.Open {
+		doubt("in an open loop the number in flight is what was measured, and not what was given: its errors make the curve flatter")
+	}
+	suspect := 0
+	for _, i := range l.counted() {
+		if Worst(l.Steps[i].Row.Done) == verdict.Suspect {
+			suspect++
+		}
+	}
+	if suspect > 0 {
+		doubt("%s of its steps have a suspect verdict", readable.Count(uint64(suspect)))
+	}
+}
+
+// curvePoints is how many points a law's curve is drawn with.
+const curvePoints = 60
+
+// Curve is the law from the least concurrency that counts to the largest; none
+// without a law.
+func (l *Ladder) Curve() (all []stats.Step) {
+	if l.Scaling == nil {
+		return nil
+	}
+	least := l.Most
+	for _, i := range l.counted() {
+		if c := l.Steps[i].Concurrency; c > 0 {
+			least = math.Min(least, c)
+		}
+	}
+	for i := range curvePoints {
+		n := least * math.Pow(l.Most/least, float64(i)/(curvePoints-1))
+		all = append(all, stats.Step{Concurrency: n, Throughput: l.Scaling.At(n)})
+	}
+	return all
+}

@@ -1,0 +1,191 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// step is a closed loop of some clients, whose times are what Little's law says.
+func step(name string, clients int, perSecond float64) *record.Trial {
+	mean := measure.Figure{NS: float64(clients) / perSecond * 1e9, Known: true}
+	t := &record.Trial{State: record.Complete, Seconds: 10, PerSecond: perSecond, MeanInFlight: float64(clients), Verdict: verdict.Verdict{State: verdict.Valid}}
+	t.Conditions = record.Conditions{Name: name, Repeat: 1, Repeats: 1, Store: "etcd", Members: 3, Operation: "put",
+		Load: scenario.Load{Clients: clients, Connections: 100, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
+	t.ServiceTime = record.Times{Summary: measure.Summary{Mean: mean, Count: uint64(10 * perSecond)}}
+	t.ResponseTime = t.ServiceTime
+	return t
+}
+
+// openStep is an open loop at a rate of which so much was reached.
+func openStep(rate, reached, inFlight float64) *record.Trial {
+	t := step(fmt.Sprintf("put-%g", rate), 0, rate*reached)
+	t.Arrival, t.Rate, t.MeanInFlight = scenario.Constant, &rate, inFlight
+	mean := measure.Figure{NS: inFlight / rate * 1e9, Known: true}
+	t.ResponseTime = record.Times{Summary: measure.Summary{Mean: mean}}
+	return t
+}
+
+func laddersOf(trials ...*record.Trial) []Ladder {
+	run := &record.Run{}
+	for i, t := range trials {
+		t.Number = i + 1
+		run.Trials = append(run.Trials, *t)
+	}
+	return Ladders(Rows(run))
+}
+
+// closedSteps are clients under a law.
+func closedSteps(name string, lambda, sigma, kappa float64, clients ...int) (all []*record.Trial) {
+	for _, c := range clients {
+		n := float64(c)
+		all = append(all, step(fmt.Sprintf("%s-%d", name, c), c, lambda*n/(1+sigma*(n-1)+kappa*n*(n-1))))
+	}
+	return all
+}
+
+// The knee is the step with the most throughput for its time, which under the
+// law lies where σ and κ say; the law is found with it.
+func TestLadderOfClients(t *testing.T) {
+	clients := []int{1, 2, 4, 8, 16, 32, 64, 128, 256}
+	trials := closedSteps("etcd", 1000, 0.02, 1e-4, clients...)
+	trials[0], trials[5] = trials[5], trials[0] // they ran in any order
+	all := laddersOf(trials...)
+	if len(all) != 1 || all[0].Name != "etcd" || len(all[0].Steps) != len(clients) {
+		t.Fatalf("found %+v", all)
+	}
+	l := &all[0]
+	power := func(c int) float64 {
+		x := 1000 / (1 + 0.02*float64(c-1) + 1e-4*float64(c)*float64(c-1))
+		return float64(c) * x * x
+	}
+	best := 0
+	for i, c := range clients {
+		if l.Steps[i].Load != fmt.Sprintf("%d clients", c) && c != 1 {
+			t.Errorf("step %d is of %s", i, l.Steps[i].Load)
+		}
+		if power(c) > power(clients[best]) {
+			best = i
+		}
+	}
+	if l.Knee != best || l.NoKnee != "" {
+		t.Errorf("the knee is at %d (%s) and not at %d", l.Knee, l.NoKnee, best)
+	}
+	if s := l.Scaling; s == nil || math.Abs(s.Sigma.Value-0.02) > 1e-4 || math.Abs(s.Kappa.Value-1e-4) > 1e-6 || len(l.Doubts) != 0 {
+		t.Errorf("the law is %+v (%s), with the doubts %q", s, l.NoScaling, l.Doubts)
+	}
+	if l.Most != 256 {
+		t.Errorf("the most is %v", l.Most)
+	}
+}
+
+// Neither the unit of time nor how far the steps reach moves a knee.
+func TestKneeStays(t *testing.T) {
+	for _, lambda := range []float64{1, 60, 1e6} {
+		for _, clients := range [][]int{{1, 2, 4, 8, 16, 32, 64, 128}, {8, 16, 32, 64, 128, 256, 512}} {
+			l := laddersOf(closedSteps("put", lambda, 0.03, 1e-5, clients...)...)[0]
+			if l.Knee < 0 || l.Steps[l.Knee].Load != "32 clients" {
+				t.Errorf("λ %v, %v: the knee is at %d (%s)", lambda, clients, l.Knee, l.NoKnee)
+			}
+		}
+	}
+}
+
+// Where the steps do not show a knee or a law, a sentence says why.
+func TestLadderSaysWhatItLacks(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		trials          []*record.Trial
+		noKnee, noScale string
+		doubt           string
+	}{
+		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "in proportion up to the last step that counts, 16 clients", "", "contention cannot be told from none"},
+		{"past it", closedSteps("a", 100, 0.9, 0, 1, 2, 4, 8, 16), "beyond the first step, 1 client, time grows more", "", ""},
+		{"few", closedSteps("a", 100, 0.1, 0, 1, 16, 64), "", "wants 5 different steps that count, and there are 3", ""},
+		{"near", closedSteps("a", 100, 0.1, 0, 10, 11, 12, 13, 14), "", "", "only 1.4 times the least"},
+		{"off", []*record.Trial{step("a1", 1, 100), step("a2", 2, 300), step("a4", 4, 200), step("a8", 8, 900), step("a16", 16, 500), step("a32", 32, 400)}, "", "so that it does not describe them", ""},
+	} {
+		all := laddersOf(c.trials...)
+		if len(all) != 1 {
+			t.Fatalf("%s: %d ladders", c.name, len(all))
+		}
+		l := &all[0]
+		if !strings.Contains(l.NoKnee, c.noKnee) || (l.Knee < 0) != (l.NoKnee != "") {
+			t.Errorf("%s: the knee is %d, %q", c.name, l.Knee, l.NoKnee)
+		}
+		if !strings.Contains(l.NoScaling, c.noScale) || (l.Scaling == nil) != (l.NoScaling != "") {
+			t.Errorf("%s: the law is %v, %q", c.name, l.Scaling, l.NoScaling)
+		}
+		if !strings.Contains(strings.Join(l.Doubts, "; "), c.doubt) {
+			t.Errorf("%s: the doubts are %q", c.name, l.Doubts)
+		}
+	}
+}
+
+// What is invalid, and rates that were not reached, count neither for the knee
+// nor for the law.
+func TestLadderLeavesOut(t *testing.T) {
+	l := laddersOf(openStep(100, 1, 0.2), openStep(200, 1.001, 0.42), openStep(400, 1, 0.9), openStep(800, 1, 2.2), openStep(1600, 0.999, 16), openStep(3200, 0.8, 900))[0]
+	if !l.Open || l.Steps[5].LeftOut == "" || l.Steps[4].LeftOut != "" || l.Steps[1].LeftOut != "" || l.Most != 16 {
+		t.Errorf("of rates: %+v", l)
+	}
+	if l.Knee != 3 {
+		t.Errorf("the knee is at %d: %s", l.Knee, l.NoKnee)
+	}
+	trials := closedSteps("a", 100, 0.05, 1e-4, 1, 4, 16, 64, 256, 512)
+	trials[3].Verdict.State, trials[4].State = verdict.Invalid, record.Interrupted
+	l = laddersOf(trials...)[0]
+	if l.Scaling != nil || !strings.Contains(l.NoScaling, "there are 4") || l.Knee == 3 || l.Knee == 4 {
+		t.Errorf("of invalid ones: %+v", l)
+	}
+}
+
+// Trials that differ in more than their clients are no steps of one load;
+// connections may follow the clients.
+func TestLaddersAreOfOneLoad(t *testing.T) {
+	few := closedSteps("few", 100, 0.1, 0, 1, 4, 16, 64, 256)
+	for _, one := range few {
+		one.Connections = min(one.Clients, 32) // as many as the clients have use for
+	}
+	if all := laddersOf(few...); len(all) != 1 || len(all[0].Steps) != 5 {
+		t.Fatalf("of few connections: %+v", all)
+	}
+	trials := append(closedSteps("etcd", 100, 0.1, 0, 1, 4, 16), closedSteps("zookeeper", 100, 0.1, 0, 1, 4, 16)...)
+	for _, one := range trials[3:] {
+		one.Store, one.Connections = "zookeeper", one.Clients
+	}
+	all := laddersOf(trials...)
+	if len(all) != 2 || all[0].Name != "etcd" || all[1].Name != "zookeeper" {
+		t.Fatalf("found %+v", all)
+	}
+	for what, change := range map[string]func(*record.Trial){
+		"value size": func(t *record.Trial) { t.ValueSize = 77 }, "version": func(t *record.Trial) { t.Version = "1" }, "connections": func(t *record.Trial) { t.Connections = 7 },
+		"label": func(t *record.Trial) { t.Label = "x" }, "members": func(t *record.Trial) { t.Members = 5 }, "rate": func(t *record.Trial) { rate := 5.0; t.Arrival, t.Rate = scenario.Constant, &rate },
+	} {
+		trials := closedSteps("etcd", 100, 0.1, 0, 1, 4, 16)
+		change(trials[1])
+		if all := laddersOf(trials...); len(all) != 0 {
+			t.Errorf("trials of another %s are steps", what)
+		}
+	}
+	if all := laddersOf(step("a", 4, 100), step("b", 4, 100), step("c", 8, 100)); len(all) != 0 {
+		t.Error("two loads are a ladder")
+	}
+}
+
+func TestCommonNames(t *testing.T) {
+	for want, names := range map[string][]string{
+		"etcd": {"etcd-1", "etcd-16", "etcd-100"}, "put etcd": {"put-64-etcd", "put-128-etcd"}, "": {"a", "b"}, "put-step": {"put-step-25%", "put-step-50%"}, "é": {"é1", "é2"},
+	} {
+		if got := common(names); got != want {
+			t.Errorf("%q have %q in common, not %q", names, got, want)
+		}
+	}
+}

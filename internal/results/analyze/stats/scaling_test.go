@@ -1,0 +1,104 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// stepsOf are what a law makes of concurrencies, disturbed by a share of it.
+func stepsOf(r *rand.Rand, lambda, sigma, kappa, noise float64, n ...float64) (all []Step) {
+	for _, x := range n {
+		all = append(all, Step{x, lambda * x / slowing(x, sigma, kappa) * math.Exp(noise*r.NormFloat64())})
+	}
+	return all
+}
+
+var (
+	dbtesterClients = []float64{1, 10, 50, 100, 300, 500, 700, 1000}
+	laws            = []struct{ lambda, sigma, kappa float64 }{{571, 0.01, 1e-6}, {1250, 0.05, 1e-5}, {76, 0.3, 1e-4}, {2800, 0.02, 0}, {900, 0, 2e-6}, {5000, 0, 0}, {3, 0.9, 0}}
+)
+
+// Without a disturbance the law is found again.
+func TestScalingFindsTheLaw(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, law := range laws {
+		s, ok := FitScaling(stepsOf(r, law.lambda, law.sigma, law.kappa, 0, dbtesterClients...), Level)
+		if !ok {
+			t.Fatalf("%+v is not found", law)
+		}
+		if math.Abs(s.Lambda.Value/law.lambda-1) > 1e-3 || math.Abs(s.Sigma.Value-law.sigma) > 1e-3*law.sigma+1e-5 || math.Abs(s.Kappa.Value-law.kappa) > 1e-2*law.kappa+1e-9 ||
+			s.Deviation > 1e-3 || s.Explained < 0.999 {
+			t.Errorf("%+v is found as %+v", law, s)
+		}
+		if n, x, ok := s.Peak(); ok && law.kappa > 0 {
+			if want := math.Sqrt((1 - law.sigma) / law.kappa); math.Abs(n/want-1) > 0.01 || x < s.At(n*0.9) || x < s.At(n*1.1) {
+				t.Errorf("%+v: the peak is at %v with %v, not at %v", law, n, x, want)
+			}
+		}
+	}
+}
+
+// Disturbed by 5 %, the intervals hold each parameter in 95 % of the runs, as
+// they say: somewhat more where it lies at its bound of 0.
+func TestScalingCoversTheLaw(t *testing.T) {
+	const runs = 120 // 400 of each law, with 5 and with 8 steps, gave 93.5 to 97.8 % for what is not at its bound
+	for i, n := range [][]float64{dbtesterClients, {1, 4, 16, 64, 256}} {
+		for _, law := range laws[i : i+3] {
+			r := rand.New(rand.NewPCG(3, 4))
+			var held [3]int
+			for range runs {
+				s, ok := FitScaling(stepsOf(r, law.lambda, law.sigma, law.kappa, 0.05, n...), Level)
+				if !ok {
+					t.Fatalf("%+v is not fitted", law)
+				}
+				for i, of := range []struct {
+					Interval
+					truth float64
+				}{{s.Lambda, law.lambda}, {s.Sigma, law.sigma}, {s.Kappa, law.kappa}} {
+					if of.Low <= of.truth && of.truth <= of.High {
+						held[i]++
+					}
+				}
+				if s.Deviation > 0.25 {
+					t.Fatalf("%+v: the steps are said to be off by %v", law, s.Deviation)
+				}
+			}
+			t.Logf("%d steps, %+v: %.1f %% %.1f %% %.1f %%", len(n), law, 100*float64(held[0])/runs, 100*float64(held[1])/runs, 100*float64(held[2])/runs)
+			for parameter, h := range held {
+				if float64(h) < 0.9*runs {
+					t.Errorf("%d steps, %+v: parameter %d is held in %d of %d", len(n), law, parameter, h, runs)
+				}
+			}
+		}
+	}
+}
+
+// In another unit of time λ is another, and nothing else; the order of the steps
+// says nothing, and neither does a step that is given twice.
+func TestScalingGoesWithItsSteps(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 20 {
+		steps := stepsOf(r, 300, 0.03, 4e-6, 0.03, dbtesterClients...)
+		first, _ := FitScaling(steps, Level)
+		other := append([]Step(nil), steps...)
+		r.Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
+		for i := range other {
+			other[i].Throughput *= 60
+		}
+		second, ok := FitScaling(append(other, other...), Level)
+		if !ok || math.Abs(second.Lambda.Value/first.Lambda.Value/60-1) > 1e-3 || math.Abs(second.Sigma.High-first.Sigma.High) > 1e-3 || math.Abs(second.Deviation-first.Deviation) > 1e-4 {
+			t.Fatalf("%+v becomes %+v", first, second)
+		}
+	}
+}
+
+// What the law cannot be fitted to is not known.
+func TestScalingNotKnown(t *testing.T) {
+	for _, steps := range [][]Step{nil, {{1, 1}, {2, 2}, {3, 3}, {4, 4}}, {{1, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 5}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 0}},
+		{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {0, 5}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, math.NaN()}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {math.Inf(1), 5}}} {
+		if s, ok := FitScaling(steps, Level); ok {
+			t.Errorf("%v make %+v", steps, s)
+		}
+	}
+}

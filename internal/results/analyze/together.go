@@ -1,0 +1,250 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Together is how trials of several stores, or of several versions or builds of
+// one, went that did the same: a line for each, on one axis.
+type Together struct {
+	Name  string // in file names and links
+	Title string // what they did
+	Notes []string
+	// OverTime is by the time since each one's window opened, and ByWrites by how
+	// many writes each had completed since; that has no panels where not all of
+	// them only write.
+	OverTime, ByWrites OverTime
+}
+
+// togetherColumns is how many columns these have at most: with eight lines in a
+// chart more cannot be seen.
+const togetherColumns = 240
+
+// AllTogether puts the trials of which charts are drawn together, in their
+// order. Of a trial's repeats it takes the first.
+func AllTogether(all []*OverTime) (out []Together) {
+	var order []string
+	groups := map[string][]*OverTime{}
+	seen := map[int]bool{}
+	for _, o := range all {
+		t := o.Trial
+		if len(o.Panels) == 0 || !Measured(t) || seen[t.Number] {
+			continue
+		}
+		seen[t.Number] = true
+		key := togetherTitle(t)
+		order = with(order, key)
+		groups[key] = append(groups[key], o)
+	}
+	for _, key := range order {
+		if g, ok := newTogether(key, groups[key]); ok {
+			if slices.ContainsFunc(out, func(o Together) bool { return o.Name == g.Name }) {
+				g.Name += fmt.Sprint("-", len(out)+1)
+			}
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// togetherTitle is what trials have in common that are put together.
+func togetherTitle(t *record.Trial) string {
+	if t.Open() {
+		return Headline(t) + ", open loop"
+	}
+	return Headline(t)
+}
+
+func newTogether(title string, all []*OverTime) (Together, bool) {
+	g := Together{Name: "together-" + record.Slug(title), Title: title}
+	var stores []string
+	for _, o := range all {
+		stores = with(stores, Store(o.Trial))
+	}
+	if len(stores) < 2 {
+		return g, false
+	}
+	if len(all) > maxLines { // steps of each store
+		fastest := make([]*OverTime, len(stores))
+		for _, o := range all {
+			if i := slices.Index(stores, Store(o.Trial)); fastest[i] == nil || o.Trial.PerSecond > fastest[i].Trial.PerSecond {
+				fastest[i] = o
+			}
+		}
+		all = fastest
+		g.Notes = append(g.Notes, "Of each store the trial with the highest throughput is drawn.")
+	}
+	if len(all) > maxLines {
+		g.Notes = append(g.Notes, fmt.Sprintf("Only the first %d of %d are drawn.", maxLines, len(all)))
+		all = all[:maxLines]
+	}
+	if slices.ContainsFunc(all, func(o *OverTime) bool { return o.Trial.Repeats > 1 }) {
+		g.Notes = append(g.Notes, "Of each trial's repeats the first is drawn.")
+	}
+	g.overTime(all)
+	g.byWrites(all)
+	return g, true
+}
+
+// source is a chart of all trials and where each one's line comes from.
+type source struct {
+	name, title string
+	unit        measure.Unit
+	log, bands  bool
+	of          func(*OverTime) *Line
+}
+
+// panelLine is a trial's line in one of its panels; nil without any.
+func panelLine(panel, line string) func(*OverTime) *Line {
+	return func(o *OverTime) *Line {
+		for i := range o.Panels {
+			if p := &o.Panels[i]; p.Name == panel {
+				if k := slices.IndexFunc(p.Lines, func(l Line) bool { return l.Name == line }); k >= 0 {
+					return &p.Lines[k]
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// bandOf is all of a trial's members.
+func bandOf(panel string) func(*OverTime) *Line {
+	return func(o *OverTime) *Line {
+		l, ok := o.bands[panel]
+		if !ok || l.zero() {
+			return nil
+		}
+		return &l
+	}
+}
+
+var (
+	meanSource   = source{"mean", "Mean time of the successes", measure.Nanoseconds, true, false, func(o *OverTime) *Line { return &o.mean }}
+	p99Source    = source{"p99", "p99", measure.Nanoseconds, true, false, panelLine("latency", "p99")}
+	memorySource = source{"memory", "Resident memory of a member's process", measure.Bytes, false, true, bandOf("memory")}
+	diskSource   = source{"disk-written", "Written to disk by a member's process, a second", measure.Bytes, false, true, bandOf("disk-written")}
+	overTimeOf   = []source{
+		{"throughput", "Throughput", measure.Rate, false, false, panelLine("throughput", "completed")},
+		meanSource, p99Source,
+		{"processors", "Processors in use by a member's process", measure.Number, false, true, bandOf("processors")},
+		memorySource, diskSource,
+		{"disk-read", "Read from disk by a member's process, a second", measure.Bytes, false, true, bandOf("disk-read")},
+		{"network", "Network of a machine (received, sent and loopback), a second", measure.Bytes, false, true, bandOf("network")},
+	}
+	byWritesOf = []source{meanSource, p99Source, memorySource, diskSource,
+		{"database", "Database on disk, by a member's own account", measure.Bytes, false, true, bandOf("database")}}
+)
+
+// bandNote says what a band is.
+const bandNote = "From the member with the least to the one with the most."
+
+// addTogether draws a source: place tells from where to where on the axis each column of
+// a trial's own grid is.
+func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place func(of *OverTime, column int) (from, to float64)) {
+	p := Panel{Name: prefix + s.name, Title: s.title, Unit: s.unit, Log: s.log, Bands: s.bands}
+	if s.bands {
+		p.Notes = []string{bandNote}
+	}
+	if s.name == "network" {
+		p.Notes = []string{"All that crossed it, of this load and of anything else; a machine's loopback counts what it sends to itself once."}
+	}
+	for _, of := range all {
+		line := o.Grid.newLine(lineName(of.Trial))
+		if l := s.of(of); l != nil {
+			for i := range l.Low {
+				if from, to := place(of, i); to > from && !math.IsNaN(l.Low[i]) {
+					line.spread(&o.Grid, from, to, l.Low[i], l.High[i])
+				}
+			}
+		}
+		p.Lines = append(p.Lines, line)
+	}
+	if slices.ContainsFunc(p.Lines, func(l Line) bool { return !l.Empty() }) { // all lines stay, so that one store has one colour
+		o.Panels = append(o.Panels, p)
+	}
+}
+
+// lineName is what a line is called: the trial, and its load where stores differ
+// in it.
+func lineName(t *record.Trial) string {
+	if t.Open() {
+		return t.Name + ", " + due(t)
+	}
+	return t.Name + ", " + readable.Plural(uint64(max(t.Clients, 0)), "client")
+}
+
+// overTime has all windows begin at 0.
+func (g *Together) overTime(all []*OverTime) {
+	o, width, span := &g.OverTime, 1, 1
+	for _, of := range all {
+		width = max(width, of.Grid.Width)
+		span = max(span, int(math.Ceil(of.Grid.Window)))
+	}
+	o.Grid = Grid{Width: max(width, (span+togetherColumns-1)/togetherColumns), Window: float64(span)}
+	o.Grid.N = (span + o.Grid.Width - 1) / o.Grid.Width
+	if o.Grid.Width > 1 {
+		g.Notes = append(g.Notes, fmt.Sprintf("Over time each column is %d s: the least and the most in it are drawn, so that no extreme is lost.", o.Grid.Width))
+	}
+	for i := range overTimeOf {
+		o.addTogether("", &overTimeOf[i], all, func(of *OverTime, column int) (from, to float64) {
+			from = float64(of.Grid.From + column*of.Grid.Width)
+			to = from + float64(of.Grid.Width)
+			if to <= 0 {
+				return 0, 0 // of its warm-up
+			}
+			return max(from, 0), to
+		})
+	}
+}
+
+// byWrites has the writes completed along the axis.
+func (g *Together) byWrites(all []*OverTime) {
+	most := 0.0
+	for _, of := range all {
+		if of.written == nil {
+			return
+		}
+		most = max(most, of.written[len(of.written)-1])
+	}
+	if most < 1 {
+		return
+	}
+	o := &g.ByWrites
+	width := max(int(math.Ceil(most/togetherColumns)), 1)
+	o.Grid = Grid{Writes: true, Width: width, N: int(math.Ceil(most / float64(width)))}
+	for i := range byWritesOf {
+		o.addTogether("by-writes-", &byWritesOf[i], all, func(of *OverTime, column int) (from, to float64) {
+			return of.written[column], of.written[column+1]
+		})
+	}
+	if len(o.Panels) > 0 {
+		p := &o.Panels[len(o.Panels)-1]
+		p.Notes = append(p.Notes, writesNote(all))
+	}
+}
+
+// writesNote says what the axis counts.
+func writesNote(all []*OverTime) string {
+	note := "The axis counts the writes completed since the window opened, to the second; a warm-up's are not among them."
+	if slices.ContainsFunc(all, func(o *OverTime) bool {
+		t := o.Trial
+		return t.Preload || t.KeySpace > 0 && t.KeySpace < t.Completed || t.Distribution.Name != scenario.Sequential
+	}) {
+		note += " Not each is of a new key: some write a key again."
+	}
+	return note
+}
+
+// onlyWrites reports whether every operation of a trial writes.
+func onlyWrites(t *record.Trial) bool {
+	return len(t.Mix) > 0 && !slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return !o.Kind.Writes() || o.Kind == kv.Delete })
+}

@@ -1,0 +1,188 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// ofStore reads how a made-up trial went, as if it were of a store and had that
+// number, with three members that use more memory each second, m3 the most.
+func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
+	t.Helper()
+	m := s.record(t)
+	m.run.ReadEvents(m.dir)
+	one := &m.run.Trials[0]
+	one.Store, one.Name, one.Number = store, store, number
+	for second := range int64(s.seconds) + 2 {
+		for member := range int64(3) {
+			one.Machines = append(one.Machines, record.MachineRow{Unix: noon.Unix() + second, Name: fmt.Sprintf("m%d", member+1),
+				RSSBytes: 1e6 * (member + 1) * (second + 1), CPUSeconds: float64(second*(member+1)) / 4})
+		}
+		one.Machines = append(one.Machines, record.MachineRow{Unix: noon.Unix() + second, Name: "generator", RSSBytes: 9e9, CPUSeconds: float64(9 * second)},
+			record.MachineRow{Unix: noon.Unix() + second, Name: "machine", Received: float64(100 * second), Sent: float64(10 * second), Loopback: float64(second)})
+	}
+	o, err := ReadOverTime(m.dir, one, 1000)
+	must(t, err)
+	return o
+}
+
+func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
+	l := o.panelOf(panel).Lines[line]
+	return least(l.Low), most(l.High)
+}
+
+// Together, each store's line has the extremes of its own window, and of nothing
+// else; members are a band from the least to the most.
+func TestTogetherHasEachStoresExtremes(t *testing.T) {
+	all := []*OverTime{
+		ofStore(t, shape{seed: 1, seconds: 30, perSecond: 500, idle: -1}, "etcd", 1),
+		ofStore(t, shape{seed: 2, seconds: 300, perSecond: 100, idle: 5, skip: []int{7}}, "zookeeper", 2),
+	}
+	found := AllTogether(all)
+	if len(found) != 1 || found[0].Title != "put" || found[0].Name != "together-put" {
+		t.Fatalf("found %+v", found)
+	}
+	o := &found[0].OverTime
+	if o.Grid.N > togetherColumns || o.Grid.From != 0 || o.Grid.To() < 300 {
+		t.Errorf("the grid is %+v", o.Grid)
+	}
+	for i, of := range all {
+		low, high := bandsOf(o, "throughput", i)
+		own := panelLine("throughput", "completed")(of)
+		from := -of.Grid.From // what is before is its warm-up
+		if low != least(own.Low[from:]) || high != most(own.High[from:]) {
+			t.Errorf("%s has throughputs from %v to %v, and together from %v to %v", of.Trial.Name, least(own.Low[from:]), most(own.High[from:]), low, high)
+		}
+		low, high = bandsOf(o, "mean", i)
+		if low != least(of.mean.Low[from:]) || high != most(of.mean.High[from:]) {
+			t.Errorf("%s has means from %v to %v, and together from %v to %v", of.Trial.Name, least(of.mean.Low[from:]), most(of.mean.High[from:]), low, high)
+		}
+		if low, high = bandsOf(o, "processors", i); low != 0.25 || high != 0.75 {
+			t.Errorf("its members use from %v to %v processors", low, high)
+		}
+		if low, high = bandsOf(o, "network", i); low != 111 || high != 111 {
+			t.Errorf("its machine's network has from %v to %v", low, high)
+		}
+		for k, low := range o.panelOf("memory").Lines[i].Low {
+			if high := o.panelOf("memory").Lines[i].High[k]; !math.IsNaN(low) && high < 3*low-1 {
+				t.Errorf("in column %d its members have from %v to %v", k, low, high)
+			}
+		}
+	}
+}
+
+// By writes, a column has the mean of the second in which its writes were
+// completed, and the last column the last write.
+func TestTogetherByWrites(t *testing.T) {
+	all := []*OverTime{
+		ofStore(t, shape{seed: 3, seconds: 20, perSecond: 1000, idle: -1}, "etcd", 1),
+		ofStore(t, shape{seed: 4, seconds: 90, perSecond: 100, idle: 5}, "zookeeper", 2),
+	}
+	found := AllTogether(all)
+	o := &found[0].ByWrites
+	mean := o.panelOf("by-writes-mean")
+	for i, of := range all {
+		for k := range of.mean.Low {
+			from, to := of.written[k], of.written[k+1]
+			if to == from || math.IsNaN(of.mean.Low[k]) {
+				continue
+			}
+			column, ok := o.Grid.column((from + to) / 2)
+			l := &mean.Lines[i]
+			if !ok || !(l.Low[column] <= of.mean.Low[k] && of.mean.High[k] <= l.High[column]) {
+				t.Errorf("%s: writes %v to %v took %v, and column %d has %v to %v", of.Trial.Name, from, to, of.mean.Low[k], column, l.Low[column], l.High[column])
+			}
+		}
+		done := of.written[len(of.written)-1]
+		if done != float64(of.Trial.Completed) {
+			t.Errorf("%s wrote %v, and its result has %d", of.Trial.Name, done, of.Trial.Completed)
+		}
+		for column := range o.Grid.N {
+			if float64(column*o.Grid.Width) > done && !math.IsNaN(mean.Lines[i].Low[column]) {
+				t.Errorf("%s has a time of a write that it never did", of.Trial.Name)
+			}
+		}
+	}
+	if o.panelOf("by-writes-memory") == nil || !o.Grid.Writes {
+		t.Error("memory by writes is not there")
+	}
+}
+
+// What is not of several stores is not put together, reads have no writes, and of
+// many steps each store has its fastest.
+func TestTogetherIsOfStores(t *testing.T) {
+	short := shape{seed: 5, seconds: 3, perSecond: 500, idle: -1}
+	a, b, c := ofStore(t, short, "etcd", 1), ofStore(t, short, "etcd", 2), ofStore(t, short, "consul", 3)
+	if found := AllTogether([]*OverTime{a, b}); len(found) != 0 {
+		t.Errorf("one store is together: %+v", found)
+	}
+	if found := AllTogether(nil); len(found) != 0 {
+		t.Errorf("nothing is together: %+v", found)
+	}
+	b.Trial.Operation, b.Trial.Mix = "get", []scenario.Operation{{Kind: kv.Get, Weight: 1}}
+	if found := AllTogether([]*OverTime{b, c}); len(found) != 0 {
+		t.Errorf("reads and writes are together: %+v", found)
+	}
+	b.Trial.Store, c.Trial.Operation, c.Trial.Mix, c.written = "etcd", "get", b.Trial.Mix, nil
+	if found := AllTogether([]*OverTime{b, c}); len(found) != 1 || len(found[0].ByWrites.Panels) != 0 || len(found[0].OverTime.Panels) == 0 {
+		t.Errorf("of reads: %+v", found)
+	}
+	var many []*OverTime
+	for i := range 12 {
+		o := *a
+		one := *a.Trial
+		o.Trial = &one
+		one.Number, one.Store, one.Clients, one.PerSecond = i+1, []string{"etcd", "consul"}[i%2], i+1, float64(100-(i-6)*(i-6))
+		many = append(many, &o)
+	}
+	found := AllTogether(many)
+	if len(found) != 1 || len(found[0].OverTime.Panels[0].Lines) != 2 || !strings.HasSuffix(found[0].OverTime.Panels[0].Lines[0].Name, ", 7 clients") || !slices.ContainsFunc(found[0].Notes, func(n string) bool { return strings.Contains(n, "highest throughput") }) {
+		t.Errorf("of many: %+v", found)
+	}
+}
+
+// By role and by member the curves are of the same operations, each counted once.
+func TestCurvesByRoleAndMember(t *testing.T) {
+	m := shape{seed: 8, seconds: 8, perSecond: 2000, failures: 0.02, open: true, idle: -1}.record(t)
+	m.run.ReadEvents(m.dir)
+	one := &m.run.Trials[0]
+	one.Roles = record.Roles{{Member: 1, Term: 2, Role: "leader"}, {Member: 2, Term: 2, Role: "follower"}}
+	half := m.failed / 2
+	one.ByMember = []record.ByMember{{Name: "m1", ID: 1, Errors: half}, {Name: "m2", ID: 2, Errors: m.failed - half}}
+	one.ByRole = []record.Served{{Role: "leader", Errors: half}, {Role: "follower", Errors: m.failed - half}}
+	o, err := ReadOverTime(m.dir, one, 100)
+	must(t, err)
+	for what, curves := range map[string][]PercentileCurve{"by the leader, by followers": o.ByRole, "m1 (leader), m2": o.ByMember} {
+		var names []string
+		count, failed := uint64(0), uint64(0)
+		for _, c := range curves {
+			names = append(names, c.Name)
+			count, failed = count+c.Count, failed+c.Failed
+		}
+		if strings.Join(names, ", ") != what || count != o.Curves[0].Count || failed != m.failed {
+			t.Errorf("%s: %q with %d operations of %d, %d failed of %d", what, names, count, o.Curves[0].Count, failed, m.failed)
+		}
+	}
+	one.Roles = append(one.Roles, record.RoleAt{Member: 2, Term: 3, Role: "leader"})
+	cells := map[measure.Series]*measure.Histogram{}
+	for term := range uint64(2) {
+		h := measure.NewHistogram()
+		measure.Record(h, 1e6)
+		cells[measure.Series{Kind: kv.Put, Member: 2, Term: term + 2}], cells[measure.Series{Kind: kv.Put, Member: 1, Term: term + 2}] = h, h
+	}
+	if c := curvesByMember(one, cells); len(c) != 2 || c[1].Name != "m2 (leader for a time)" {
+		t.Errorf("of two terms: %+v", c)
+	}
+	one.ByMember = one.ByMember[:1]
+	if c := curvesByMember(one, cells); c != nil {
+		t.Errorf("of one member: %+v", c)
+	}
+}

@@ -1,0 +1,123 @@
+package record
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// hdrHistogramJar is where `make hdrhistogram` puts HdrHistogram's own program.
+const hdrHistogramJar = "quorumbench/tools/HdrHistogram-2.2.2.jar"
+
+// processLog runs HdrHistogram's HistogramLogProcessor in Java on a log.
+func processLog(t *testing.T, log string, args ...string) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	must(t, err)
+	jar := filepath.Join(cache, hdrHistogramJar)
+	if _, err := os.Stat(jar); err != nil {
+		t.Skip("HdrHistogram's Java tools are not there: make hdrhistogram gets them")
+	}
+	if _, err := exec.LookPath("java"); err != nil {
+		t.Skip("HdrHistogram's Java tools need Java")
+	}
+	args = append([]string{"-cp", jar, "org.HdrHistogram.HistogramLogProcessor", "-i", log}, args...)
+	c := exec.Command("java", args...)
+	var stderr strings.Builder
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("the Java tool: %v %s", err, &stderr)
+	}
+	return string(out)
+}
+
+// HdrHistogram's Java tools read latency.hlog as it is: they find our tags, and
+// for each its percentiles, its count and its largest value are ours.
+func TestJavaReadsTheHistogramLog(t *testing.T) {
+	l := newLoad(7, 0, true)
+	l.phase(measure.Warmup, 1, 200)
+	l.phase(measure.Measured, 20, 3000)
+	w := newRun(t)
+	tw, err := w.Trial(conditions(), noon)
+	must(t, err)
+	l.write(t, tw)
+	must(t, tw.Finish(NewTrial(conditions(), Observed{Started: noon, Opened: noon.Add(time.Second)}, l.totals[measure.Measured], nil, roles)))
+	must(t, w.Finish(Complete, "", noon.Add(time.Minute)))
+	run, err := Open(w.Dir())
+	must(t, err)
+	files, err := OpenTrial(w.Dir(), run.Trials[0].Folder)
+	must(t, err)
+	log := filepath.Join(w.Dir(), run.Trials[0].Folder, hlogFile)
+
+	tags, gets := 0, 0
+	for line := range strings.Lines(processLog(t, log, "-listtags")) {
+		tag, err := ParseTag(strings.TrimSpace(line))
+		if err != nil || tag.Phase != measure.Measured {
+			continue // a heading, or the warm-up
+		}
+		if tag.Kind != kv.Put { // starting Java takes longer than all else
+			gets++
+			continue
+		}
+		tags++
+		ours := Merge(files.Intervals, func(of Tag) bool { return of == tag })
+		checkJava(t, tag.String(), processLog(t, log, "-tag", tag.String(), "-csv", "-outputValueUnitRatio", "1"), ours)
+	}
+	// Two times of puts and lateness, and two times of gets of two terms.
+	if tags != 3 || gets != 4 {
+		t.Errorf("the Java tool lists %d and %d tags of the window, not 3 and 4", tags, gets)
+	}
+}
+
+// checkJava compares lines of a value, a share, a count and its inverse.
+func checkJava(t *testing.T, tag, printed string, ours *measure.Histogram) {
+	t.Helper()
+	_, table, _ := strings.Cut(printed, `"Value"`)
+	r := csv.NewReader(strings.NewReader(table))
+	r.FieldsPerRecord = -1
+	rows, err := r.ReadAll()
+	must(t, err)
+	if len(rows) < 50 {
+		t.Fatalf("%s: %d rows:\n%s", tag, len(rows), printed)
+	}
+	number := func(text string) float64 {
+		x, err := strconv.ParseFloat(text, 64)
+		must(t, err)
+		return x
+	}
+	compared := 0
+	for _, row := range rows[1:] {
+		value, percentile, count := number(row[0]), 100*number(row[1]), number(row[2])
+		var below int64
+		for _, bar := range ours.Distribution() {
+			if float64(bar.To) <= value {
+				below += bar.Count
+			}
+		}
+		if float64(below) != count {
+			t.Errorf("%s: Java counts %v up to %v, and here are %d", tag, count, value, below)
+		}
+		if percentile == 0 || percentile != math.Round(1000*percentile)/1000 {
+			continue // none of ours
+		}
+		if f := measure.Percentile(ours, 0, percentile); f.Known {
+			compared++
+			if f.NS != value {
+				t.Errorf("%s: p%v is %v in Java and %v here", tag, percentile, value, f.NS)
+			}
+		}
+	}
+	if last := rows[len(rows)-1]; number(last[1]) != 1 || number(last[2]) != float64(ours.TotalCount()) || compared < 20 {
+		t.Errorf("%s: %d percentiles compared; the last row is %v, of %d operations", tag, compared, last, ours.TotalCount())
+	}
+}

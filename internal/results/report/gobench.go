@@ -1,0 +1,118 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// goUnits are the figures in the Go benchmark format, with units in whose
+// numerators benchstat knows ns and B.
+var goUnits = []struct{ figure, unit string }{
+	{"mean", "ns/op"}, {"p50", "p50-ns"}, {"p90", "p90-ns"}, {"p99", "p99-ns"}, {"p99.9", "p99.9-ns"}, {"max", "max-ns"},
+	{"ops", "ops/s"}, {"error-share", "errors/op"},
+	{"cpu-per-op", "gen-cpu-ns/op"}, {"store-cpu-per-op", "store-cpu-ns/op"}, {"store-rss", "store-rss-B"},
+}
+
+// GoBench writes trials in the Go benchmark format
+// (https://golang.org/design/14313-benchmark-format), a line each: repeats are
+// lines of the same name, which benchstat takes for samples of it.
+//
+// The name has what makes another load. Configuration lines have the machine
+// alone, because benchstat compares nothing across different ones, and two
+// versions of a store are to be compared; those stand in lines that it ignores.
+func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []string) error {
+	var b bytes.Buffer
+	comment := func(what string, all ...string) {
+		if len(all) > 0 {
+			fmt.Fprintf(&b, "# %s: %s\n", what, printable.Line(strings.Join(all, ", "), printable.OfOutput))
+		}
+	}
+	comment("run", fmt.Sprintf("%s of %s by quorumbench %s", run.Name, run.Started.UTC().Format(time.RFC3339), readable.OrDash(run.Tool.Version)))
+	comment("left out", leftOut...)
+	for _, u := range goUnits {
+		f := record.Registered(u.figure)
+		better := "lower"
+		if f.Better == record.More {
+			better = "higher"
+		}
+		fmt.Fprintf(&b, "Unit %s better=%s\n", u.unit, better)
+	}
+	told := ""
+	for _, t := range trials {
+		if now := goMachine(t.Machine); now != told {
+			b.WriteString(now)
+			told = now
+		}
+		comment(analyze.Label(t), analyze.Store(t), "verdict "+string(t.Verdict.State))
+		b.WriteString(goName(t) + "\t" + strconv.FormatUint(t.Operations, 10))
+		for _, u := range goUnits {
+			f := record.Registered(u.figure)
+			if v := f.Of(t); v.Known || v.Failed {
+				b.WriteString("\t" + goFigure(v, u.unit))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+// goFigure is a figure with its unit. One that landed on a failed operation is
+// slower than any success: left out, it would make the others' median look better
+// than the trial was. It is given in seconds, because benchfmt makes seconds of
+// nanoseconds only where that makes another number.
+func goFigure(v record.Value, unit string) string {
+	if v.Failed {
+		return "+Inf " + strings.Replace(unit, "ns", "sec", 1)
+	}
+	return strconv.FormatFloat(analyze.InFile(v), 'f', -1, 64) + " " + unit
+}
+
+// goMachine are configuration lines, as go test has them; an empty value takes
+// one back.
+func goMachine(m *record.Machine) string {
+	if m == nil {
+		m = &record.Machine{}
+	}
+	text := ""
+	for _, c := range [][2]string{{"goos", m.System}, {"goarch", m.Architecture}, {"cpu", m.CPU}} {
+		text += strings.TrimRight(c[0]+": "+printable.Line(c[1], printable.OfOutput), " ") + "\n"
+	}
+	return text
+}
+
+// goName is a trial's name. It ends with a word: a number behind a hyphen there
+// would be taken for processors.
+func goName(t *record.Trial) string {
+	clients := "clients=" + strconv.Itoa(t.Clients)
+	if t.Open() {
+		clients = "rate=" + goWord(t.Load.Rate.String())
+	}
+	operation := []rune(goWord(t.Operation))
+	operation[0] = unicode.ToUpper(operation[0])
+	return "Benchmark" + string(operation) + "/" + strings.Join([]string{
+		"trial=" + goWord(t.Name), "members=" + strconv.Itoa(t.Members), "consistency=" + goWord(t.Consistency), "target=" + goWord(t.Target.String()),
+		"connections=" + strconv.Itoa(t.Connections), clients, "value=" + strconv.Itoa(t.ValueSize), "loop=" + goWord(t.Arrival.String()),
+	}, "/")
+}
+
+// goWord is foreign text as a part of a name: without a space or a slash, and
+// never empty.
+func goWord(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || unicode.IsSpace(r) {
+			return '_'
+		}
+		return r
+	}, word(s))
+}

@@ -1,0 +1,199 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// JUnit's XML as the schemas of Jenkins (junit-10.xsd) and of Ant's report
+// (JUnit.xsd) both take it: what either of them requires is always there.
+type (
+	junitSuites struct {
+		XMLName xml.Name      `xml:"testsuites"`
+		Suites  []*junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		ID         int             `xml:"id,attr"`
+		Package    string          `xml:"package,attr"`
+		Name       string          `xml:"name,attr"`
+		Hostname   string          `xml:"hostname,attr"`
+		Timestamp  string          `xml:"timestamp,attr"` // UTC, without a zone
+		Tests      int             `xml:"tests,attr"`
+		Failures   int             `xml:"failures,attr"`
+		Errors     int             `xml:"errors,attr"`
+		Skipped    int             `xml:"skipped,attr"`
+		Time       string          `xml:"time,attr"` // seconds
+		Properties []junitProperty `xml:"properties>property"`
+		Cases      []junitCase     `xml:"testcase"`
+		Out        string          `xml:"system-out"`
+		Err        string          `xml:"system-err"`
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Time    string        `xml:"time,attr"`
+		Skipped *junitOutcome `xml:"skipped"`
+		Failure *junitOutcome `xml:"failure"`
+		Error   *junitOutcome `xml:"error"`
+	}
+	junitOutcome struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// word is foreign text as an attribute: one line, never empty.
+func word(text string) string {
+	return readable.OrDash(strings.TrimSpace(printable.Line(text, printable.OfOutput)))
+}
+
+// inSeconds is a length as JUnit has it.
+func inSeconds(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
+
+// suiteOf begins a suite about a run.
+func suiteOf(run *record.Run, name string) *junitSuite {
+	s := &junitSuite{Package: "quorumbench", Name: word(name), Hostname: "localhost", Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05"), Time: inSeconds(0)}
+	if len(run.Machines) > 0 {
+		s.Hostname = word(run.Machines[0].Name)
+	}
+	for _, p := range []junitProperty{{"tool", "quorumbench " + run.Tool.Version}, {"state", string(run.State)}, {"verdict", string(run.Verdict())}, {"seed", strconv.FormatUint(run.Seed, 10)}} {
+		s.Properties = append(s.Properties, junitProperty{p.Name, word(p.Value)})
+	}
+	return s
+}
+
+// add counts a case and takes it in.
+func (s *junitSuite) add(name string, seconds float64, c junitCase) {
+	c.Class, c.Name, c.Time = s.Name, word(name), inSeconds(seconds)
+	s.Tests++
+	switch {
+	case c.Skipped != nil:
+		s.Skipped++
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// outcome is a sentence about a case; a skipped one has no type.
+func outcome(kind, sentence string) *junitOutcome {
+	return &junitOutcome{Message: word(sentence), Type: kind, Text: printable.Lines(sentence)}
+}
+
+// say adds a line of what the suite prints.
+func (s *junitSuite) say(line string) { s.Out += printable.Line(line, printable.OfOutput) + "\n" }
+
+func writeJUnit(w io.Writer, suites ...*junitSuite) error {
+	b, err := xml.MarshalIndent(junitSuites{Suites: suites}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the result cannot be written as XML: %w", err)
+	}
+	_, err = w.Write([]byte(xml.Header + string(b) + "\n"))
+	return err
+}
+
+// ThresholdsJUnit writes a run that is held to thresholds as JUnit's XML: one
+// suite, and a test case for each threshold and trial. What is missed is a
+// failure with the sentence that a terminal has; skipped is a trial that can
+// have no such figure. Trials that did not run are an error.
+func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
+	s := suiteOf(run, run.Name)
+	if run.Finished != nil {
+		s.Time = inSeconds(run.Finished.Sub(run.Started).Seconds())
+	}
+	for i := range held {
+		h := &held[i]
+		var c junitCase
+		switch h.Standing {
+		case analyze.Unkept:
+			c.Failure = outcome("threshold", h.String())
+		case analyze.Inapplicable:
+			c.Skipped = outcome("", h.String())
+		default:
+			s.say(h.String())
+		}
+		s.add(analyze.Label(h.Of)+": "+h.Threshold, h.Of.Seconds, c)
+	}
+	if err := analyze.NotRun(run); err != nil {
+		s.add("all trials ran", 0, junitCase{Error: outcome("incomplete", err.Error())})
+	}
+	s.Err = printable.Lines(strings.Join(run.Problems, "\n"))
+	return writeJUnit(w, s)
+}
+
+// ComparisonsJUnit writes comparisons as JUnit's XML: a suite for each, and a
+// test case for each trial and metric. If failing, one that is worse is a
+// failure, and it is an error if nothing could be judged. What could not be
+// judged, or is unclear, is skipped.
+func ComparisonsJUnit(w io.Writer, all []*analyze.Comparison, failing bool) error {
+	var suites []*junitSuite
+	for i, c := range all {
+		s := suiteOf(c.Run, c.Run.Name+" compared with "+c.Base.Name+" of "+c.Base.Started.UTC().Format(time.RFC3339))
+		s.ID = i
+		s.compare(c, failing)
+		suites = append(suites, s)
+	}
+	return writeJUnit(w, suites...)
+}
+
+func (s *junitSuite) compare(c *analyze.Comparison, failing bool) {
+	for i := range c.Pairs {
+		for k := range c.Pairs[i].Figures {
+			f := &c.Pairs[i].Figures[k]
+			name := c.Pairs[i].Name + " " + f.Title
+			s.add(name, 0, s.change(name, f, failing))
+		}
+	}
+	for _, name := range c.OnlyNew {
+		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no baseline")})
+	}
+	for _, name := range c.OnlyBase {
+		s.add(name, 0, junitCase{Skipped: outcome("", name+" is in the baseline alone")})
+	}
+	if err := analyze.Unjudged([]*analyze.Comparison{c}); err != nil && failing {
+		s.add("changes could be judged", 0, junitCase{Error: outcome("unjudged", err.Error())})
+	}
+	for _, line := range append(c.Differences, compareNotes(c)...) {
+		s.say(line)
+	}
+}
+
+// change is the case of a figure of a pair.
+func (s *junitSuite) change(name string, f *analyze.Compared, failing bool) (c junitCase) {
+	text := fmt.Sprintf("%s: %s, in the baseline %s", name, Value(f.Now), Value(f.Base))
+	if !f.Change.Known {
+		c.Skipped = outcome("", text+"; there is no ratio of these")
+		return c
+	}
+	if text += ", " + readable.Change(f.Change.Share); !f.Change.Interval {
+		c.Skipped = outcome("", text+"; this could not be judged")
+		return c
+	}
+	text += fmt.Sprintf(" (95 %% interval %s to %s): %s", readable.Change(f.Change.Low), readable.Change(f.Change.High), result(&f.Change.Judged))
+	switch word := f.Change.Judged.Word; {
+	case word == stats.Worse && failing:
+		c.Failure = outcome("worse", text)
+	case word == stats.Unclear:
+		c.Skipped = outcome("", text)
+	default:
+		s.say(text)
+	}
+	return c
+}

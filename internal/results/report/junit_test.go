@@ -1,0 +1,219 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// held holds a run to thresholds.
+func held(t *testing.T, r *record.Run, thresholds ...string) []analyze.Held {
+	t.Helper()
+	var all []analyze.Threshold
+	for _, text := range thresholds {
+		parsed, err := analyze.ParseThreshold(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, parsed)
+	}
+	h, err := analyze.HoldRun(all, r, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestThresholdsAsJUnit(t *testing.T) {
+	r := run(record.Interrupted,
+		made{number: 1, repeat: 1, repeats: 2, name: "put", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6, clients: 2},
+		made{number: 1, repeat: 2, repeats: 2, name: "put", kind: kv.Put, target: "leader", perSecond: 2010, p50: 9e6, clients: 18},
+		made{number: 2, name: "put-open", kind: kv.Put, target: "leader", perSecond: 2010, p50: 2e6, rate: 2010},
+		made{number: 3, name: "put-invalid", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6, clients: 2})
+	r.Planned++
+	r.Trials[3].Verdict = verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{{Rule: 8, Text: "answers were wrong"}}}
+	end := noon.Add(90 * time.Second)
+	r.Finished, r.Machines = &end, []record.Machine{{Name: "box"}}
+	r.Problems = []string{"The last line of trial-02-put/timeline.csv is not whole."}
+	var b bytes.Buffer
+	if err := ThresholdsJUnit(&b, r, held(t, r, "p50<5ms", "lateness-p99<1ms")); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "thresholds.junit.xml", b.String())
+	s := suitesOf(t, b.String())[0]
+	// Missed: the second repeat, the invalid result. Skipped: lateness of closed
+	// loops. An error: the trial that did not run.
+	if s.count("failure") != 2 || s.count("skipped") != 3 || s.count("error") != 1 || len(s.Cases) != 9 {
+		t.Errorf("%d failures, %d skipped and %d errors of %d", s.count("failure"), s.count("skipped"), s.count("error"), len(s.Cases))
+	}
+}
+
+func TestComparisonsAsJUnit(t *testing.T) {
+	base := matrix(5, 1)
+	base.Started = noon.Add(-time.Hour)
+	base.Trials = append(base.Trials, made{number: 3, name: "gone", kind: kv.Put, target: "leader", perSecond: 500, p50: 50e6}.trial())
+	c := compareRuns(t, matrix(5, 0.8), base)
+	again := *base
+	same := compareRuns(t, &again, base)
+	few := compareRuns(t, matrix(4, 1), base)
+	analyze.Judge(0.03, c, same)
+	for name, test := range map[string]struct {
+		all     []*analyze.Comparison
+		failing bool
+		want    map[string]int // of the first suite
+	}{
+		"compare.junit.xml":     {[]*analyze.Comparison{c, same}, true, map[string]int{"failure": 4, "skipped": 1}},
+		"compare-all.junit.xml": {[]*analyze.Comparison{c}, false, map[string]int{"skipped": 1}},
+		"compare-few.junit.xml": {[]*analyze.Comparison{few}, true, map[string]int{"skipped": 5, "error": 1}},
+	} {
+		var b bytes.Buffer
+		if err := ComparisonsJUnit(&b, test.all, test.failing); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+		s := suitesOf(t, b.String())[0]
+		for _, kind := range []string{"failure", "skipped", "error"} {
+			if got := s.count(kind); got != test.want[kind] {
+				t.Errorf("%s: %d with %s, not %d", name, got, kind, test.want[kind])
+			}
+		}
+	}
+}
+
+// element is any of an XML file.
+type element struct {
+	XMLName xml.Name
+	Attrs   []xml.Attr `xml:",any,attr"`
+	Inside  []element  `xml:",any"`
+	Text    string     `xml:",chardata"`
+}
+
+func (e *element) attr(name string) (string, bool) {
+	for _, a := range e.Attrs {
+		if a.Name.Local == name {
+			return a.Value, true
+		}
+	}
+	return "", false
+}
+
+// readSuite is a test suite as another program reads it.
+type readSuite struct {
+	*element
+	Cases []*element
+}
+
+func (s *readSuite) count(kind string) (n int) {
+	for _, c := range s.Cases {
+		for _, in := range c.Inside {
+			if in.XMLName.Local == kind {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// required is what the schemas of Jenkins and of Ant's report ask of elements.
+var required = map[string]string{
+	"testsuites": "", "testsuite": "id package name hostname timestamp tests failures errors time", "properties": "", "property": "name value",
+	"testcase": "classname name time", "failure": "message type", "error": "message type", "skipped": "message", "system-out": "", "system-err": "",
+}
+
+// suitesOf reads JUnit's XML and holds it to the schemas.
+func suitesOf(t testing.TB, text string) (suites []readSuite) {
+	t.Helper()
+	if !utf8.ValidString(text) {
+		t.Fatalf("this is no UTF-8: %q", text)
+	}
+	d := xml.NewDecoder(strings.NewReader(text))
+	var root element
+	if err := d.Decode(&root); err != nil {
+		t.Fatalf("this is no XML: %v\n%s", err, text)
+	}
+	for { // comments and spaces may follow
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var check func(e *element)
+	check = func(e *element) {
+		names, known := required[e.XMLName.Local]
+		if !known {
+			t.Errorf("%s is no element of JUnit's", e.XMLName.Local)
+		}
+		for _, name := range strings.Fields(names) {
+			if value, ok := e.attr(name); !ok || strings.TrimSpace(value) == "" {
+				t.Errorf("%s has no %s in\n%s", e.XMLName.Local, name, text)
+			}
+		}
+		for i := range e.Inside {
+			check(&e.Inside[i])
+		}
+	}
+	check(&root)
+	for i := range root.Inside {
+		s := readSuite{element: &root.Inside[i]}
+		for k := range s.Inside {
+			if c := &s.Inside[k]; c.XMLName.Local == "testcase" {
+				s.Cases = append(s.Cases, c)
+			}
+		}
+		for name, want := range map[string]int{"tests": len(s.Cases), "failures": s.count("failure"), "errors": s.count("error"), "skipped": s.count("skipped")} {
+			if got, _ := s.attr(name); got != strconv.Itoa(want) {
+				t.Errorf("%s is %s of %d", name, got, want)
+			}
+		}
+		suites = append(suites, s)
+	}
+	return suites
+}
+
+// Whatever a run, a trial or a reason is called, the file is XML of the same
+// cases.
+func FuzzJUnit(f *testing.F) {
+	for _, text := range []string{"", " ", "put", "]]>", "<!--", "&amp;<x a='\"'>", "\x00\x1b[31m\r\n\t", "\xff\xfe", "\ufffe\uffff", "\u202e\U0001f600", strings.Repeat("a", 5000)} {
+		f.Add(text, text, text)
+	}
+	r := matrix(1, 1)
+	one := *r
+	f.Fuzz(func(t *testing.T, name, trial, why string) {
+		now, base := one, *r
+		now.Trials = append([]record.Trial{}, r.Trials...)
+		now.Name, base.Name, now.Problems, now.Machines = name, name, []string{why}, []record.Machine{{Name: name}}
+		now.Tool.Version = why
+		h := []analyze.Held{
+			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Why: why}, Standing: analyze.Unkept},
+			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Why: why}, Standing: analyze.Inapplicable},
+			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Figure: why}},
+		}
+		now.Trials[0].Name = trial
+		var b bytes.Buffer
+		if err := ThresholdsJUnit(&b, &now, h); err != nil {
+			t.Fatal(err)
+		}
+		if s := suitesOf(t, b.String()); len(s) != 1 || len(s[0].Cases) != 3 || s[0].count("failure") != 1 || s[0].count("skipped") != 1 {
+			t.Errorf("these are not the three cases:\n%s", &b)
+		}
+		c := &analyze.Comparison{Run: &now, Base: &base, OnlyNew: []string{trial}, OnlyBase: []string{why}, Differences: []string{why}}
+		b.Reset()
+		if err := ComparisonsJUnit(&b, []*analyze.Comparison{c}, true); err != nil {
+			t.Fatal(err)
+		}
+		if s := suitesOf(t, b.String()); len(s) != 1 || len(s[0].Cases) != 3 {
+			t.Errorf("these are not the two cases and an error:\n%s", &b)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+)
+
+// ladders are what a run's steps of clients or rates say.
+func ladders(rows []*analyze.Row) string {
+	var lines []string
+	for _, l := range analyze.Ladders(rows) {
+		lines = append(lines, l.Name+": "+strings.Join(LadderSentences(&l), " "))
+	}
+	return list("Knee and scalability", lines)
+}
+
+// LadderSentences say where a ladder's knee is, what law its steps follow, how far
+// that is to be believed, and what they leave out.
+func LadderSentences(l *analyze.Ladder) []string {
+	return append([]string{KneeSentence(l), lawSentence(l)}, leftOutOf(l)...)
+}
+
+// KneeSentence says where a ladder's knee is, or why it has none.
+func KneeSentence(l *analyze.Ladder) string {
+	if l.Knee < 0 {
+		return l.NoKnee
+	}
+	s := &l.Steps[l.Knee]
+	text := fmt.Sprintf("The knee is at %s: %s with p50 %s and p99 %s, the most throughput for its mean time (Kleinrock's power) of the steps that were tried", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
+	if len(l.Near) > 0 {
+		near := make([]string, 0, len(l.Near))
+		for _, i := range l.Near {
+			near = append(near, l.Steps[i].Load)
+		}
+		text += "; within " + readable.Percent(stats.Margin, 0) + " as much has " + strings.Join(near, " and ")
+	}
+	return text + "."
+}
+
+// lawSentence is the Universal Scalability Law with its error.
+func lawSentence(l *analyze.Ladder) string {
+	s := l.Scaling
+	if s == nil {
+		return l.NoScaling
+	}
+	parameter := func(name string, i stats.Interval, unit string) string {
+		return fmt.Sprintf("%s %.3g%s (95 %% interval %.3g to %.3g)", name, i.Value, unit, i.Low, i.High)
+	}
+	text := fmt.Sprintf("Universal Scalability Law (Gunther): %s, %s, %s; the steps are %s off it (standard deviation), R² %.3f.",
+		parameter("λ", s.Lambda, "/s"), parameter("contention σ", s.Sigma, ""), parameter("coherency κ", s.Kappa, ""), readable.Percent(s.Deviation, 1), s.Explained)
+	switch n, x, ok := s.Peak(); {
+	case !ok || s.Kappa.Low == 0:
+		text += " Coherency cannot be told from none: where throughput would fall again is not known."
+	case n > l.Most:
+		text += fmt.Sprintf(" Its most throughput, %s, would be at %.0f in flight: a guess, beyond the %.0f that were tried.", readable.PerSecond(x), n, l.Most)
+	default:
+		text += fmt.Sprintf(" Its most throughput, %s, is at %.0f in flight.", readable.PerSecond(x), n)
+	}
+	if len(l.Doubts) > 0 {
+		text += " Not to be relied upon: " + strings.Join(l.Doubts, "; ") + "."
+	}
+	return text
+}
+
+// leftOutOf says which steps do not count, and why.
+func leftOutOf(l *analyze.Ladder) (lines []string) {
+	var order []string
+	by := map[string][]string{}
+	for i := range l.Steps {
+		if s := &l.Steps[i]; s.LeftOut != "" {
+			if by[s.LeftOut] == nil {
+				order = append(order, s.LeftOut)
+			}
+			by[s.LeftOut] = append(by[s.LeftOut], s.Load)
+		}
+	}
+	for _, why := range order {
+		lines = append(lines, fmt.Sprintf("Left out: %s (%s).", strings.Join(by[why], ", "), why))
+	}
+	return lines
+}
+
+// StepText is a step in a line.
+func StepText(s *analyze.LadderStep) string {
+	text := fmt.Sprintf("%s: %s, p50 %s, p99 %s", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
+	if s.LeftOut != "" {
+		text += "; it does not count: " + s.LeftOut
+	}
+	return text
+}

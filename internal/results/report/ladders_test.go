@@ -1,0 +1,76 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// ladderRun has steps of clients under a law with σ 0.05 and κ 0.0001.
+func ladderRun(clients ...int) *record.Run {
+	var all []made
+	for i, c := range clients {
+		n := float64(c)
+		perSecond := 500 * n / (1 + 0.05*(n-1) + 1e-4*n*(n-1))
+		all = append(all, made{number: i + 1, name: fmt.Sprintf("put-%d", c), kind: kv.Put, target: "leader", clients: c, perSecond: int(perSecond), p50: 1e9 * n / perSecond})
+	}
+	r := run(record.Complete, all...)
+	for i := range r.Trials {
+		r.Trials[i].Verdict = verdict.Verdict{State: verdict.Valid}
+	}
+	return r
+}
+
+// Steps have their knee and their law in the text, or a sentence why not, and in
+// Markdown the same.
+func TestKneeAndScalability(t *testing.T) {
+	r := ladderRun(1, 2, 4, 8, 16, 32, 64, 128, 256)
+	r.Trials[8].Verdict.State = verdict.Invalid
+	golden(t, "ladder.txt", text(t, r))
+	var b bytes.Buffer
+	if err := Markdown(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## Knee and scalability", "The knee is at 16 clients", "Left out: 256 clients (its verdict is invalid)."} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("Markdown lacks %q", want)
+		}
+	}
+	if got := text(t, ladderRun(1, 2, 4)); !strings.Contains(got, "No knee: ") || !strings.Contains(got, "there are 3.") {
+		t.Errorf("of three steps it says %s", got)
+	}
+	if got := text(t, ladderRun(1, 2)); strings.Contains(got, "Knee") {
+		t.Errorf("of two steps it says %s", got)
+	}
+}
+
+// A cause that several trials share is said once, in the words of the worst.
+func TestSharedCausesAreSaidOnce(t *testing.T) {
+	cause := analyze.SharedCause{Cause: analyze.Cause{What: analyze.CauseCPU, Text: "all were busy", Limit: 1}, Furthest: "b", Trials: []string{"a", "b"}}
+	for want, change := range map[string]func(*analyze.SharedCause){
+		"most of all b: all were busy": func(*analyze.SharedCause) {},
+		"of b: all were busy":          func(c *analyze.SharedCause) { c.Limit = 0 },
+		"all were busy":                func(c *analyze.SharedCause) { c.Same = true },
+	} {
+		one := cause
+		change(&one)
+		if got := CauseText(&one); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+	long := 1.0
+	trial := record.Trial{Conditions: record.Conditions{Name: "a", Repeat: 1, Repeats: 1}, State: record.Complete, Seconds: 10, LongestGap: long, LongestPauseNS: 2e8}
+	trial.Loops = 1
+	other := trial
+	other.Name, other.LongestPauseNS = "b", 3e8
+	want := "\nWhat limited it\n  a, b: cpu of the tester: most of all b: this program stood still for 300 ms (limit 100 ms)\n"
+	if got := limited([]record.Trial{trial, other}); got != want {
+		t.Errorf("it says%s, not%s", got, want)
+	}
+}

@@ -1,0 +1,182 @@
+package chart
+
+import (
+	"math"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+)
+
+// Spot is where a step lies in the inner picture, from its left and from its top,
+// each from 0 to 1: where a pointer finds it.
+type Spot struct {
+	Step int
+	X, Y float64
+}
+
+// plotWidth is the inner picture's width in units of its own.
+const plotWidth = 1000
+
+// xy is a picture of steps in which both axes are figures.
+type xy struct {
+	canvas
+	out        Chart
+	wide, high scale
+}
+
+// beginSteps opens a picture; what its axes are stands in its title.
+func beginSteps(name, title string, wide, high scale) *xy {
+	p := &xy{canvas: canvas{height: plotHeight + 90}, wide: wide, high: high}
+	p.out = Chart{Name: name, Title: title, height: p.height + axisHeight}
+	p.begin(title, axisHeight)
+	p.vertical(&p.high)
+	p.plot(0, plotWidth)
+	return p
+}
+
+// x is a figure's place along the width, from 0 to 1: a little way from the edges,
+// so that no mark is cut.
+func (p *xy) x(v float64) float64 { return 0.02 + 0.96*p.wide.place(v) }
+
+func (p *xy) at(x, y float64) string { return num(plotWidth*p.x(x)) + " " + p.y(&p.high, y) }
+
+func (p *xy) spot(step int, x, y float64) Spot {
+	return Spot{step, p.x(x), 1 - p.high.place(y)}
+}
+
+// dot is a mark that keeps its shape however wide the picture is.
+func (p *xy) dot(class string, x, y float64) {
+	p.f(`<path class="%s" d="M%sh0"/>`, class, p.at(x, y))
+}
+
+// end closes the picture.
+func (p *xy) end() Chart {
+	p.endPlot()
+	var ticks []tick
+	for _, t := range p.wide.ticks {
+		if t.label != "" {
+			ticks = append(ticks, tick{p.x(t.at), t.label})
+		}
+	}
+	p.horizontal(ticks, 0, 1)
+	p.out.SVG = p.canvas.end()
+	return p.out
+}
+
+// Steps draws latency against throughput: of each ladder the p99, and thin below
+// it the p50, with a ring at the knee. Steps that do not count are pale. The spots
+// are those of each ladder.
+func Steps(name, title string, ladders []analyze.Ladder) (Chart, [][]Spot, bool) {
+	least, most, right := math.Inf(1), 0.0, 0.0
+	known := func(s *analyze.LadderStep) bool { return s.P50.Known && s.P50.Number > 0 && s.Throughput.Known }
+	for i := range ladders {
+		for k := range ladders[i].Steps {
+			if s := &ladders[i].Steps[k]; known(s) {
+				least, most, right = math.Min(least, s.P50.Number), math.Max(most, s.P50.Number), math.Max(right, s.Throughput.Number)
+				if s.P99.Known {
+					most = math.Max(most, s.P99.Number)
+				}
+			}
+		}
+	}
+	if right == 0 {
+		return Chart{}, nil, false
+	}
+	p := beginSteps(name, title, linear(right, measure.Rate), logarithmic(least, most, measure.Nanoseconds))
+	spots := make([][]Spot, len(ladders))
+	for i := range ladders {
+		l, class := &ladders[i], Series(i)
+		var median, tail strings.Builder
+		for k := range l.Steps {
+			s := &l.Steps[k]
+			if !known(s) {
+				continue
+			}
+			x, top := s.Throughput.Number, s.P50.Number
+			begun(&median, p.at(x, top))
+			if s.P99.Known {
+				top = s.P99.Number
+				begun(&tail, p.at(x, top))
+			}
+			spots[i] = append(spots[i], p.spot(k, x, top))
+		}
+		p.f(`<path class="%s l" d="%s"/><path class="%s l thin" d="%s"/>`, class, tail.String(), class, median.String())
+		for k := range l.Steps {
+			s := &l.Steps[k]
+			if !known(s) {
+				continue
+			}
+			mark := class + " dot"
+			if s.LeftOut != "" {
+				mark += " out"
+			}
+			for _, y := range []float64{s.P50.Number, s.P99.Number} {
+				if y > 0 {
+					p.dot(mark, s.Throughput.Number, y)
+					if k == l.Knee {
+						p.dot(class+" knee", s.Throughput.Number, y)
+					}
+				}
+			}
+		}
+		p.out.Legend = append(p.out.Legend, Entry{l.Name, class})
+	}
+	return p.end(), spots, true
+}
+
+// begun adds a point to a path.
+func begun(b *strings.Builder, at string) {
+	if b.Len() == 0 {
+		b.WriteString("M" + at)
+	} else {
+		b.WriteString("L" + at)
+	}
+}
+
+// Scaling draws throughput against concurrency, with the Universal Scalability
+// Law of each ladder that has one as a dashed curve.
+func Scaling(name, title string, ladders []analyze.Ladder) (Chart, [][]Spot, bool) {
+	least, most, top := math.Inf(1), 0.0, 0.0
+	known := func(s *analyze.LadderStep) bool { return s.Concurrency > 0 && s.Throughput.Known }
+	for i := range ladders {
+		for k := range ladders[i].Steps {
+			if s := &ladders[i].Steps[k]; known(s) {
+				least, most, top = math.Min(least, s.Concurrency), math.Max(most, s.Concurrency), math.Max(top, s.Throughput.Number)
+			}
+		}
+		for _, at := range ladders[i].Curve() {
+			top = math.Max(top, at.Throughput)
+		}
+	}
+	if top == 0 {
+		return Chart{}, nil, false
+	}
+	p := beginSteps(name, title, logarithmic(least, most, measure.Number), linear(top, measure.Rate))
+	spots := make([][]Spot, len(ladders))
+	for i := range ladders {
+		l, class := &ladders[i], Series(i)
+		var curve strings.Builder
+		for _, at := range l.Curve() {
+			begun(&curve, p.at(at.Concurrency, at.Throughput))
+		}
+		p.f(`<path class="%s l fitted" d="%s"/>`, class, curve.String())
+		for k := range l.Steps {
+			s := &l.Steps[k]
+			if !known(s) {
+				continue
+			}
+			mark := class + " dot"
+			if s.LeftOut != "" {
+				mark += " out"
+			}
+			p.dot(mark, s.Concurrency, s.Throughput.Number)
+			if k == l.Knee {
+				p.dot(class+" knee", s.Concurrency, s.Throughput.Number)
+			}
+			spots[i] = append(spots[i], p.spot(k, s.Concurrency, s.Throughput.Number))
+		}
+		p.out.Legend = append(p.out.Legend, Entry{l.Name, class})
+	}
+	return p.end(), spots, true
+}

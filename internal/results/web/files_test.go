@@ -1,0 +1,82 @@
+package web
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Of a known run the line of p50, the shade of the warm-up, the worst second in
+// the heat map and the paper are where they belong, in both themes.
+func TestChartsAsPNG(t *testing.T) {
+	dir := made{name: "known", seconds: 10, trials: 1}.record(t)
+	files, problems := Charts(opened(t, dir), dir)
+	if len(problems) > 0 {
+		t.Error(problems)
+	}
+	pictures := map[string]image.Image{}
+	for i := range files {
+		f := &files[i]
+		name := strings.TrimPrefix(f.Name, "trial-01-put-1-")
+		for dark, paper := range map[bool]color.NRGBA{false: {255, 255, 255, 255}, true: {0x14, 0x17, 0x1a, 255}} {
+			if !slices.Contains([]string{"throughput", "latency", "heat-map"}, name) || dark && name != "latency" {
+				continue // drawing takes its time with the race detector
+			}
+			var b bytes.Buffer
+			must(t, f.PNG(dark)(&b))
+			p, err := png.Decode(&b)
+			must(t, err)
+			if got := at(p, 3, 3); got != paper {
+				t.Errorf("%s: the paper is %v", name, got)
+			}
+			if p.Bounds().Dx() != 2*1068 || p.Bounds().Dy() < 300 {
+				t.Errorf("%s is %v", name, p.Bounds())
+			}
+			if !dark {
+				pictures[name] = p
+			}
+		}
+	}
+	// The time axis is 960 wide from -2 to 10 s, at 84; a second is 80 wide.
+	second := func(s float64) int { return int(2 * (84 + 80*(s+2))) }
+	if c := at(pictures["throughput"], second(-1), 2*60); c.R > 245 || c.R < 230 {
+		t.Errorf("the warm-up is not shaded but %v", c)
+	}
+	// The vertical axis is logarithmic from 1 ms to 1 s, 150 high, at 44: all of
+	// the second 4 took 800 ms, and 99 % of those before it 1 ms: p99 hides p50.
+	p99 := color.NRGBA{0xd5, 0x5e, 0x00, 255}
+	latency := pictures["latency"]
+	if y := colourIn(latency, second(2.5), p99); y < 2*(44+145) {
+		t.Errorf("p99 of 1 ms is drawn at %d", y)
+	}
+	slow := false // the lines of p50, p99 and max meet there, the last of them on top
+	for y := 2 * 44; y < 2*(44+20); y++ {
+		if c := at(latency, second(4.5), y); c.R < 200 && c != at(latency, second(4.5), 3) {
+			slow = true
+		}
+	}
+	if !slow {
+		t.Error("800 ms are not drawn near the top")
+	}
+	if c := at(pictures["heat-map"], second(4.5), 2*(44+3)); c.B <= c.R || c.R > 100 {
+		t.Errorf("the cell of 2,000 slow operations is %v", c)
+	}
+}
+
+func at(p image.Image, x, y int) color.NRGBA {
+	return color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
+}
+
+// colourIn is where a column has a colour, and -1 where it does not.
+func colourIn(p image.Image, x int, c color.NRGBA) int {
+	for y := 2 * 40; y < p.Bounds().Max.Y; y++ {
+		if at(p, x, y) == c {
+			return y
+		}
+	}
+	return -1
+}

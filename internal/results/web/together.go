@@ -1,0 +1,131 @@
+package web
+
+import (
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+)
+
+// together is the part of the page about trials of several stores.
+type together struct {
+	ID, Title string
+	Parts     []part
+	Notes     []string
+}
+
+// part is charts of one axis, with their values.
+type part struct {
+	ID, Title string
+	Pictures  []picture
+	Series    *series
+}
+
+// drawnTogether is such trials with what is drawn of them.
+type drawnTogether struct {
+	*analyze.Together
+	overTime, byWrites []chart.Chart
+}
+
+// togetherOf draws what trials of several stores share.
+func togetherOf(all []drawn) (out []drawnTogether) {
+	overs := make([]*analyze.OverTime, 0, len(all))
+	for i := range all {
+		overs = append(overs, all[i].over)
+	}
+	found := analyze.AllTogether(overs)
+	for i := range found {
+		g := &found[i]
+		out = append(out, drawnTogether{g, panels(&g.OverTime), panels(&g.ByWrites)})
+	}
+	return out
+}
+
+func panels(o *analyze.OverTime) (all []chart.Chart) {
+	for i := range o.Panels {
+		all = append(all, chart.OverTime(o, &o.Panels[i], nil))
+	}
+	return all
+}
+
+func (d *drawnTogether) section() together {
+	out := together{ID: d.Name, Title: d.Title, Notes: d.Notes}
+	add := func(suffix, title string, o *analyze.OverTime, charts []chart.Chart) {
+		if len(charts) == 0 {
+			return
+		}
+		p := part{ID: d.Name + suffix, Title: title, Series: seriesOf(o)}
+		for i := range charts {
+			p.Pictures = append(p.Pictures, pictureOf(&charts[i], p.ID+"-", "over-time"))
+		}
+		out.Parts = append(out.Parts, p)
+	}
+	add("-time", "Over time, from each window's opening", &d.OverTime, d.overTime)
+	add("-writes", "By how many writes were completed", &d.ByWrites, d.byWrites)
+	return out
+}
+
+// steps are pictures of ladders, those of closed and of open loops apart.
+type steps struct {
+	chart.Chart
+	spots [][]spot
+}
+
+// spot is a step in a picture for the script: where it is, and what it says.
+type spot struct {
+	X    float64 `json:"x"`
+	Y    float64 `json:"y"`
+	Text string  `json:"t"`
+}
+
+const stepsNote = "The upper line of each is the p99, the thin one below it the p50; a ring marks the knee, and a pale step does not count. Throughput that goes back while time grows is a cluster with more to do than it can."
+
+// stepsOf draws a run's ladders.
+func stepsOf(rows []*analyze.Row) (out []steps) {
+	for _, open := range []bool{false, true} {
+		var of []analyze.Ladder
+		for _, l := range analyze.Ladders(rows) {
+			if l.Open == open {
+				of = append(of, l)
+			}
+		}
+		var notes []string
+		const most = 8
+		for i := range of {
+			notes = append(notes, of[i].Name+": "+strings.Join(report.LadderSentences(&of[i]), " "))
+		}
+		if len(of) > most {
+			of = of[:most]
+			notes = append(notes, "Only the first 8 are drawn.")
+		}
+		kind, axis := "closed", "service time against throughput"
+		flight := "number of clients"
+		if open {
+			kind, axis, flight = "open", "response time against throughput", "mean number of operations in flight"
+		}
+		add := func(c chart.Chart, places [][]chart.Spot, ok bool) {
+			if ok {
+				out = append(out, steps{c, spotsOf(of, places)})
+			}
+		}
+		c, places, ok := chart.Steps("steps-"+kind, "Steps of "+kind+" loops: "+axis, of)
+		c.Notes = append([]string{stepsNote}, notes...)
+		add(c, places, ok)
+		c, places, ok = chart.Scaling("scaling-"+kind, "Steps of "+kind+" loops: throughput against the "+flight, of)
+		c.Notes = []string{"Dashed: the Universal Scalability Law of the steps that count, where it can be fitted."}
+		add(c, places, ok)
+	}
+	return out
+}
+
+func spotsOf(ladders []analyze.Ladder, places [][]chart.Spot) [][]spot {
+	out := make([][]spot, len(places))
+	for i := range places {
+		out[i] = []spot{}
+		for _, at := range places[i] {
+			out[i] = append(out[i], spot{at.X, at.Y, report.StepText(&ladders[i].Steps[at.Step])})
+		}
+	}
+	return out
+}

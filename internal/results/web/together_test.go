@@ -1,0 +1,149 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// severalStores is a run with a trial of each store, in each of which three
+// members use more and more memory.
+func severalStores(t *testing.T, name string, stores ...string) (*record.Run, string) {
+	t.Helper()
+	dir := made{name: name, seconds: 12, trials: len(stores)}.record(t)
+	run := opened(t, dir)
+	for i := range run.Trials {
+		one := &run.Trials[i]
+		one.Store, one.Name, one.Preload = stores[i], "put-"+stores[i], true
+		for second := range int64(15) {
+			for member := range int64(3) {
+				one.Machines = append(one.Machines, record.MachineRow{Unix: one.Opened.Unix() - 2 + second, Name: fmt.Sprintf("m%d", member+1),
+					RSSBytes: 1 << 20 * (100*member + second), CPUSeconds: float64(second*(member+1)) / 4})
+			}
+		}
+	}
+	return run, dir
+}
+
+// ladderOf makes steps of clients of a run's trials.
+func ladderOf(t *testing.T, name string, steps int) (*record.Run, string) {
+	t.Helper()
+	dir := made{name: name, seconds: 5, trials: steps}.record(t)
+	run := opened(t, dir)
+	for i := range run.Trials {
+		one := &run.Trials[i]
+		one.Clients = 1 << (2 * i)
+		one.Connections = one.Clients
+		n := float64(one.Clients)
+		one.PerSecond = 1000 * n / (1 + 0.05*(n-1) + 1e-5*n*(n-1))
+		one.ServiceTime.Mean.NS = 1e9 * n / one.PerSecond
+	}
+	return run, dir
+}
+
+// All stores have one chart for each figure, over time and by writes, in the page
+// and as files.
+func TestPageHasStoresTogether(t *testing.T) {
+	run, dir := severalStores(t, "stores", "etcd", "zookeeper", "consul")
+	text := pageOfRun(t, run, dir)
+	for _, want := range []string{`<h2>All stores together: put</h2>`, `id="together-put-time-throughput"`, `id="together-put-time-mean"`, `id="together-put-time-p99"`,
+		`id="together-put-time-processors"`, `id="together-put-time-memory"`, `id="together-put-writes-by-writes-mean"`, `id="together-put-writes-by-writes-memory"`,
+		"From the member with the least to the one with the most.", "some write a key again", "put-zookeeper, 10 clients"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	files, _ := Charts(run, dir)
+	for _, want := range []string{"together-put-throughput.svg", "together-put-by-writes-memory.svg", "together-put-processors.svg"} {
+		i := slices.IndexFunc(files, func(f File) bool { return f.Name == want })
+		if i < 0 {
+			t.Fatalf("there is no file %s", want)
+		}
+		wellFormed(t, files[i].Text)
+	}
+	if text := pageText0(t, made{name: "one", seconds: 3, trials: 2}.record(t)); strings.Contains(text, "together") {
+		t.Error("one store is together with itself")
+	}
+}
+
+// Steps have their charts and sentences in the page, and files.
+func TestPageHasSteps(t *testing.T) {
+	run, dir := ladderOf(t, "steps", 6)
+	text := pageOfRun(t, run, dir)
+	for _, want := range []string{`<h2>Steps</h2>`, `id="steps-closed"`, `id="scaling-closed"`, `class="s0 knee"`, `class="s0 l fitted"`, "The knee is at 16 clients", "Universal Scalability Law (Gunther): λ", `href="#steps"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	files, _ := Charts(run, dir)
+	for _, want := range []string{"steps-closed.svg", "scaling-closed.svg"} {
+		i := slices.IndexFunc(files, func(f File) bool { return f.Name == want })
+		if i < 0 {
+			t.Fatalf("there is no file %s", want)
+		}
+		wellFormed(t, files[i].Text)
+	}
+}
+
+// What limited all trials alike is one sentence of the answer.
+func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
+	run, dir := ladderOf(t, "limits", 5)
+	text := pageOfRun(t, run, dir)
+	if n := strings.Count(text, "limited by pauses of a member"); n != 1 {
+		t.Errorf("it is said %d times", n)
+	}
+	if !strings.Contains(text, "put-1, put-2, put-3, put-4, put-5</b> were limited by pauses of a member: members waited") {
+		t.Errorf("it is not said of all: %s", text[strings.Index(text, "<h2>Answer"):strings.Index(text, "<h2>Table")])
+	}
+}
+
+func TestBrowserShowsStoresTogether(t *testing.T) {
+	run, dir := severalStores(t, "stores", "etcd", "zookeeper", "consul")
+	b := browse(t, writtenText(t, pageOfRun(t, run, dir)))
+	b.hover("together-put-time-throughput", 4.5/12, 0.5)
+	for _, c := range []struct{ figure, want string }{
+		{"together-put-time-throughput", "2,000/s"}, {"together-put-time-mean", "800 ms"}, {"together-put-time-p99", "800 ms"}, {"together-put-time-memory", "7.00 MiB to 207 MiB"}, {"together-put-time-processors", "0.25 to 0.75"},
+	} {
+		for entry := range 3 {
+			if got := b.legend(c.figure, entry+1); got != c.want {
+				t.Errorf("%s says %q of the store %d, and not %q", c.figure, got, entry, c.want)
+			}
+		}
+	}
+	if got := b.text("#together-put-time-throughput .readout"); got != "4 s" {
+		t.Errorf("the time is %q", got)
+	}
+	if got := b.legend("together-put-writes-by-writes-mean", 1); got != "" {
+		t.Errorf("the charts by writes say %q of a time", got)
+	}
+	b.hover("together-put-writes-by-writes-p99", 9000.0/24000, 0.5) // the second 4 has the writes from 8,000 on
+	if got := b.legend("together-put-writes-by-writes-mean", 2); got != "800 ms" {
+		t.Errorf("write 9,000 is said to take %q", got)
+	}
+	if got := b.text("#together-put-writes-by-writes-memory .readout"); !strings.HasPrefix(got, "9,000 to 9,100 writes") {
+		t.Errorf("the place is %q", got)
+	}
+	b.do(click("#together-put-time-memory .legend li:nth-child(1)"))
+	if got := value[string](b, `getComputedStyle(document.querySelector("#together-put-time-memory path.s0.between")).display`); got != "none" {
+		t.Errorf("a store that is switched off has the display %q", got)
+	}
+	b.atPeace()
+}
+
+func TestBrowserShowsSteps(t *testing.T) {
+	run, dir := ladderOf(t, "steps", 6)
+	b := browse(t, writtenText(t, pageOfRun(t, run, dir)))
+	spot := value[[]float64](b, `(() => { const s = JSON.parse(document.querySelector("#scaling-closed script").textContent)[0][2]; return [s.x, s.y]; })()`)
+	b.hover("scaling-closed", spot[0]+0.01, spot[1]+0.01)
+	if got := b.text("#scaling-closed .readout"); !strings.Contains(got, ", 16 clients: ") || !strings.Contains(got, "/s, p50 1.00 ms") {
+		t.Errorf("the third step says %q", got)
+	}
+	b.do(click("#steps-closed .legend li:nth-child(1)"))
+	if n := value[float64](b, `[...document.querySelectorAll("#steps-closed .plot path.s0")].filter(p => getComputedStyle(p).display !== "none").length`); n != 0 {
+		t.Errorf("%v parts of a ladder that is switched off are there", n)
+	}
+	b.atPeace()
+}
