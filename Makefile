@@ -60,6 +60,7 @@ unit:
 	go test -race -timeout 30m ./...
 	go test -timeout 10m ./internal/verdictbench ./internal/results/analyze/stats
 	go test -timeout 10m -run DoesNotAllocate ./internal/run/load
+	go test -timeout 10m -run OfALongRun ./internal/results/web
 
 # The same with the full counts of trials, and with every kind of hostile server,
 # where CI runs a fixed sample of them.

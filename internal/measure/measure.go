@@ -6,8 +6,6 @@
 package measure
 
 import (
-	"math/bits"
-
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -38,10 +36,16 @@ func Add(into, from *Histogram) *Histogram {
 	if from == nil {
 		return into
 	}
-	if into == nil || into.TotalCount() == 0 && into.LowestTrackableValue() != from.LowestTrackableValue() {
-		into = hdr.New(from.LowestTrackableValue(), from.HighestTrackableValue(), int(from.SignificantFigures()))
-	}
+	into = fit(into, from.LowestTrackableValue(), from.HighestTrackableValue(), from.SignificantFigures())
 	into.Merge(from)
+	return into
+}
+
+// fit is the histogram that takes what one of the given range and digits has.
+func fit(into *Histogram, lowest, highest, digits int64) *Histogram {
+	if into == nil || into.TotalCount() == 0 && into.LowestTrackableValue() != lowest {
+		return hdr.New(lowest, highest, int(digits))
+	}
 	return into
 }
 
@@ -57,17 +61,6 @@ func RecordAll(h *Histogram, ns int64, times uint64) {
 }
 
 func inRange(ns int64) int64 { return min(max(ns, 0), Highest) }
-
-// StepOf is the lowest of the values that NewHistogram's histograms count where
-// they count ns.
-func StepOf(ns int64) int64 {
-	ns = inRange(ns)
-	// A step is Lowest up to the first of subBuckets of them, and from there on
-	// doubles wherever the values do.
-	const unit, subBuckets = 3, 11 // as powers of two
-	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
-	return ns >> shift << shift
-}
 
 // Phase is a part of a trial.
 type Phase uint8

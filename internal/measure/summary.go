@@ -78,9 +78,21 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 	if h != nil {
 		succeeded = uint64(h.TotalCount())
 	}
+	return percentilesOf(succeeded, failed, percentiles, func(ranks []uint64) []int64 {
+		wanted := make([]float64, len(ranks))
+		for i, rank := range ranks { // the library rounds to the nearest rank, so that this one is exact
+			wanted[i] = 100 * float64(rank) / float64(succeeded)
+		}
+		return h.ValueAtPercentilesSlice(wanted)
+	})
+}
+
+// percentilesOf are percentiles of so many operations; at has the values of those
+// that succeeded at ranks, which count from 1.
+func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(ranks []uint64) []int64) []Figure {
 	count := succeeded + failed
 	figures := make([]Figure, len(percentiles))
-	wanted, places := make([]float64, 0, len(percentiles)), make([]int, 0, len(percentiles))
+	ranks, places := make([]uint64, 0, len(percentiles)), make([]int, 0, len(percentiles))
 	for i, p := range percentiles {
 		// In thousandths of a percent, so that the rank is exact.
 		rank := (uint64(math.Round(p*1000))*count + 99_999) / 100_000
@@ -90,12 +102,11 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 		case rank > succeeded && (failed > MinBeyond || count-rank >= MinBeyond):
 			figures[i] = Figure{Failed: true}
 		case count-rank >= MinBeyond:
-			// The library rounds to the nearest rank, so that this one is exact.
-			wanted, places = append(wanted, 100*float64(rank)/float64(succeeded)), append(places, i)
+			ranks, places = append(ranks, rank), append(places, i)
 		}
 	}
-	if len(wanted) > 0 {
-		for k, v := range h.ValueAtPercentilesSlice(wanted) {
+	if len(ranks) > 0 {
+		for k, v := range at(ranks) {
 			figures[places[k]] = known(float64(v))
 		}
 	}

@@ -157,7 +157,7 @@ func operationParts(t *record.Trial, files *record.Files) []ClassicPart {
 		case t.HeadlineTime():
 			parts[which].add(in)
 		case record.ErrorTime:
-			errors[which][in.Error] += uint64(in.Histogram.TotalCount())
+			errors[which][in.Error] += uint64(in.Total())
 		}
 	}
 	for i := range parts {
@@ -181,13 +181,13 @@ func operationParts(t *record.Trial, files *record.Files) []ClassicPart {
 
 // add adds an interval to the whole and to its second.
 func (p *ClassicPart) add(in record.Interval) {
-	p.times = measure.Add(p.times, in.Histogram)
+	p.times = in.AddTo(p.times)
 	s := p.second(in.Start, func(s ClassicSecond) bool { return s.start.Equal(in.Start) })
 	if s.times == nil {
 		s.times = measure.NewHistogram()
 	}
-	s.times = measure.Add(s.times, in.Histogram)
-	s.Done += uint64(in.Histogram.TotalCount())
+	s.times = in.AddTo(s.times)
+	s.Done += uint64(in.Total())
 }
 
 // second is the one that is found, or a new one.

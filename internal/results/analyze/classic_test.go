@@ -52,7 +52,7 @@ func TestClassicPartsHoldEverything(t *testing.T) {
 		if time == record.ErrorTime {
 			tag.Error = kv.TimedOut
 		}
-		files.Intervals = append(files.Intervals, record.Interval{Tag: tag, Start: opened.Add(secondsOf(second)), Histogram: h})
+		files.Intervals = append(files.Intervals, record.Interval{Tag: tag, Start: opened.Add(secondsOf(second)), Steps: measure.StepsOf(h)})
 	}
 	add(measure.Warmup, record.Service, kv.Get, 0, 1000)
 	add(measure.Measured, record.Service, kv.Get, 0, 100)

@@ -3,8 +3,6 @@ package analyze
 import (
 	"math"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
@@ -29,18 +27,12 @@ func (m *HeatMap) Edge(row int) float64 {
 	return math.Pow(10, float64(m.First+row)/rowsPerDecade)
 }
 
-// heatCounter counts histograms into a heat map.
+// heatCounter counts times into a heat map.
 type heatCounter struct {
 	columns [][]uint64
-	placeOf map[int64][]heatPlace // of each count of histograms with a lowest value
+	edges   []int // the first step of each row
 	least   int
 	most    int
-}
-
-// heatPlace is a count's row, and the time in the middle of what it counts.
-type heatPlace struct {
-	row    int
-	middle float64
 }
 
 // maxHeatRow is above every time that a histogram holds.
@@ -52,47 +44,38 @@ func heatRow(ns int64) int {
 }
 
 func newHeatCounter(g *Grid) *heatCounter {
-	c := &heatCounter{columns: make([][]uint64, g.N), placeOf: map[int64][]heatPlace{}, least: math.MaxInt, most: -1}
+	c := &heatCounter{columns: make([][]uint64, g.N), least: math.MaxInt, most: -1}
 	for i := range c.columns {
 		c.columns[i] = make([]uint64, maxHeatRow+1)
+	}
+	for at := range measure.NumSteps {
+		for len(c.edges) <= min(heatRow(measure.StepAt(at)), maxHeatRow) {
+			c.edges = append(c.edges, at)
+		}
 	}
 	return c
 }
 
-// add counts a second's times and returns their mean, NaN without any. The counts
-// are looked at where they lie, because the library's own walk computes every
-// bound anew.
-func (c *heatCounter) add(column int, h *measure.Histogram) (mean float64) {
-	if h.TotalCount() == 0 {
-		return math.NaN()
-	}
-	places, to, sum := c.placesOf(h), c.columns[column], 0.0
-	for i, n := range h.Export().Counts {
-		if n <= 0 || i >= len(places) {
-			continue
-		}
-		row := places[i].row
+// add counts times, which rise as the rows do.
+func (c *heatCounter) add(column int, times *measure.Steps) {
+	to, row := c.columns[column], 0
+	count := func(row int, n int64) {
 		to[row] += uint64(n)
-		sum += float64(n) * places[i].middle
 		c.least, c.most = min(c.least, row), max(c.most, row)
 	}
-	return sum / float64(h.TotalCount())
-}
-
-// placesOf is the place of each of a histogram's counts.
-func (c *heatCounter) placesOf(h *measure.Histogram) []heatPlace {
-	key := h.LowestTrackableValue()
-	if places := c.placeOf[key]; places != nil {
-		return places
+	for _, s := range times.All {
+		for row+1 < len(c.edges) && s.At >= c.edges[row+1] {
+			row++
+		}
+		count(row, s.N)
 	}
-	like := hdr.New(key, h.HighestTrackableValue(), int(h.SignificantFigures()))
-	_ = like.RecordValue(h.HighestTrackableValue()) // so that the walk goes to its end; it is in range
-	var places []heatPlace
-	for _, bar := range like.Distribution() {
-		places = append(places, heatPlace{min(heatRow(bar.From), maxHeatRow), float64(bar.From+bar.To) / 2})
+	if times.Other != nil {
+		for _, bar := range times.Other.Distribution() {
+			if bar.Count > 0 {
+				count(min(heatRow(bar.From), maxHeatRow), bar.Count)
+			}
+		}
 	}
-	c.placeOf[key] = places
-	return places
 }
 
 // finish cuts away the rows in which there is nothing.

@@ -82,7 +82,7 @@ type walk struct {
 	each   func(*Second) error
 }
 
-func (w *walk) interval(i record.Interval) error {
+func (w *walk) interval(i *record.Interval) error {
 	index := int(math.Round(i.Start.Sub(w.opened).Seconds()))
 	if err := w.until(index); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (w *walk) interval(i record.Interval) error {
 	if len(w.rows) == 0 {
 		return errEnough
 	}
-	w.times = measure.Add(w.times, i.Histogram)
+	w.times = i.AddTo(w.times)
 	return nil
 }
 

@@ -79,9 +79,9 @@ func Spikes(t *record.Trial) []Spike {
 	})
 	found = found[:min(len(found), mostSpikes)]
 	slices.SortFunc(found, func(a, b Spike) int { return cmp.Compare(a.From, b.From) })
-	events := once(paired(t.Events))
+	events, members := once(paired(t.Events)), reportsOf(t)
 	for i := range found {
-		found[i].explain(t, events)
+		found[i].explain(t, events, members)
 	}
 	return found
 }
@@ -179,7 +179,7 @@ const lookBack = time.Second
 
 // explain finds what coincided. What was due in a second waited until after it,
 // so that the time looked at ends with the wait.
-func (s *Spike) explain(t *record.Trial, events []record.Event) {
+func (s *Spike) explain(t *record.Trial, events []record.Event, members []reports) {
 	from := t.Opened.Add(time.Duration(s.From * 1e9))
 	wait := time.Duration(s.Worst.NS)
 	if !s.Worst.Known {
@@ -202,7 +202,7 @@ func (s *Spike) explain(t *record.Trial, events []record.Event) {
 	if s.Worst.Known { // a quarter of what was lost explains something
 		least = max(least, time.Duration((s.Worst.NS-s.Usual.NS)/4))
 	}
-	membersIn(t, in, least, add)
+	membersIn(members, in, least, add)
 	machinesIn(t, in, add)
 }
 
@@ -242,56 +242,81 @@ const (
 	leastUnusual = 5 * time.Millisecond
 )
 
-// membersIn says what members reported of themselves in a span of time that they
-// do not usually report, and that took so long at least.
-func membersIn(t *record.Trial, in span, least time.Duration, add func(member, text string)) {
+// reports are what a member reported of itself: its rows, those with its metrics,
+// and the usual means of its timers from one of these to the next.
+type reports struct {
+	name           string
+	rows, answered []*record.StoreRow
+	usual          map[store.Metric]float64
+}
+
+// reportsOf are those of a trial's members.
+func reportsOf(t *record.Trial) (all []reports) {
 	for _, name := range storeNames(t) {
-		var last *record.StoreRow
-		usual := map[store.Metric][]float64{}
-		var inside []store.Sample
-		unanswered, slowest := 0, time.Duration(0)
+		m := reports{name: name, usual: map[store.Metric]float64{}}
+		means := map[store.Metric][]float64{}
 		for i := range t.Stores {
 			r := &t.Stores[i]
 			if r.Name != name {
 				continue
 			}
-			overlaps := span{r.Time.Add(-r.Answer), r.Time}.overlaps(in)
-			if overlaps && r.Failure != "" {
-				unanswered++
-			}
-			if overlaps {
-				slowest = max(slowest, r.Answer)
-			}
+			m.rows = append(m.rows, r)
 			if r.Metrics == nil || r.Failure != "" {
 				continue
 			}
-			if last != nil {
-				since := r.Metrics.Since(last.Metrics)
+			if n := len(m.answered); n > 0 {
 				for _, timer := range diskTimers {
-					if mean, ok := since[timer.metric].Mean(); ok {
-						usual[timer.metric] = append(usual[timer.metric], mean)
+					now := r.Metrics[timer.metric]
+					now.Buckets = nil // a mean needs none
+					if mean, ok := now.Since(m.answered[n-1].Metrics[timer.metric]).Mean(); ok {
+						means[timer.metric] = append(means[timer.metric], mean)
 					}
 				}
-				if (span{last.Time, r.Time}).overlaps(in) {
-					inside = append(inside, since)
-				}
 			}
-			last = r
+			m.answered = append(m.answered, r)
+		}
+		for metric, list := range means {
+			m.usual[metric] = middle(list)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// membersIn says what members reported of themselves in a span of time that they
+// do not usually report, and that took so long at least.
+func membersIn(members []reports, in span, least time.Duration, add func(member, text string)) {
+	for i := range members {
+		m := &members[i]
+		unanswered, slowest := 0, time.Duration(0)
+		for _, r := range m.rows {
+			if !(span{r.Time.Add(-r.Answer), r.Time}).overlaps(in) {
+				continue
+			}
+			if slowest = max(slowest, r.Answer); r.Failure != "" {
+				unanswered++
+			}
 		}
 		switch {
 		case unanswered > 0:
-			add(name, fmt.Sprintf("did not answer %s about itself", readable.Plural(uint64(unanswered), "question")))
+			add(m.name, fmt.Sprintf("did not answer %s about itself", readable.Plural(uint64(unanswered), "question")))
 		case slowest >= limitSlowAnswer:
-			add(name, "took "+spent(slowest)+" to answer a question about itself")
+			add(m.name, "took "+spent(slowest)+" to answer a question about itself")
+		}
+		var inside []store.Sample
+		for i := 1; i < len(m.answered); i++ {
+			if last, r := m.answered[i-1], m.answered[i]; (span{last.Time, r.Time}).overlaps(in) {
+				inside = append(inside, r.Metrics.Since(last.Metrics))
+			}
 		}
 		var slow []string
 		for _, timer := range diskTimers {
-			if text := timerIn(timer.name, middle(usual[timer.metric]), least, timer.metric, inside); text != "" {
+			if text := timerIn(timer.name, m.usual[timer.metric], least, timer.metric, inside); text != "" {
 				slow = append(slow, text)
 			}
 		}
 		if len(slow) > 0 {
-			add(name, "reported "+strings.Join(slow, ", and "))
+			add(m.name, "reported "+strings.Join(slow, ", and "))
 		}
 	}
 }

@@ -332,8 +332,8 @@ func (t *Threshold) percentile(trial *record.Trial, dir string, count, failed ui
 	whole := measure.NewHistogram()
 	of := t.figure.Times.Log(trial)
 	keep := func(tag record.Tag) bool { return counts(tag, of) }
-	err := record.EachInterval(dir, trial.Folder, keep, func(i record.Interval) error {
-		whole = measure.Add(whole, i.Histogram)
+	err := record.EachInterval(dir, trial.Folder, keep, func(i *record.Interval) error {
+		whole = i.AddTo(whole)
 		return nil
 	})
 	if err != nil {

@@ -19,19 +19,20 @@ type timesOverTime struct {
 	lateness []Line // median, p99 and the largest
 	watch    []Line // of watch events: median, p99 and the largest
 	heat     *heatCounter
-	all      map[measure.Series]*measure.Histogram // of the window
+	all      map[measure.Series]*measure.Sum // of the window
 
 	rows map[int64]*record.Row // by their time in milliseconds
 	// The second that is being read.
 	start                time.Time
 	phase                measure.Phase
-	times, late, watched *measure.Histogram
+	row                  *record.Row // nil where a killed run wrote its times and not its row
+	column               int         // of the row; -1 for none
+	times, late, watched measure.Sum
 }
 
 func newTimesOverTime(o *OverTime) *timesOverTime {
 	g := &o.Grid
-	x := &timesOverTime{o: o, heat: newHeatCounter(g), all: map[measure.Series]*measure.Histogram{}, rows: map[int64]*record.Row{},
-		times: measure.NewHistogram(), late: measure.NewHistogram(), watched: measure.NewHistogram(),
+	x := &timesOverTime{o: o, heat: newHeatCounter(g), all: map[measure.Series]*measure.Sum{}, rows: map[int64]*record.Row{}, column: -1,
 		latency:  []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("p99.9"), g.newLine("max")},
 		lateness: []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")},
 		watch:    []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")}}
@@ -49,20 +50,26 @@ func (x *timesOverTime) read(dir string) error {
 	keep := func(tag record.Tag) bool {
 		return tag.Time == headline || tag.Time == record.Lateness || tag.Time == record.WatchDue
 	}
-	err := record.EachInterval(dir, x.o.Trial.Folder, keep, func(i record.Interval) error {
+	err := record.EachInterval(dir, x.o.Trial.Folder, keep, func(i *record.Interval) error {
 		if !i.Start.Equal(x.start) || i.Phase != x.phase {
 			x.second()
-			x.start, x.phase = i.Start, i.Phase
+			x.begin(i)
 		}
 		switch i.Time {
 		case record.Lateness:
-			x.late = measure.Add(x.late, i.Histogram)
+			x.late.Add(&i.Steps)
 		case record.WatchDue:
-			x.watched = measure.Add(x.watched, i.Histogram)
+			x.watched.Add(&i.Steps)
 		default:
-			x.times = measure.Add(x.times, i.Histogram)
+			x.times.Add(&i.Steps)
+			if x.column >= 0 {
+				x.heat.add(x.column, &i.Steps)
+			}
 			if i.Phase == measure.Measured {
-				x.all[i.Series] = measure.Add(x.all[i.Series], i.Histogram)
+				if x.all[i.Series] == nil {
+					x.all[i.Series] = &measure.Sum{}
+				}
+				x.all[i.Series].Add(&i.Steps)
 			}
 		}
 		return nil
@@ -74,50 +81,50 @@ func (x *timesOverTime) read(dir string) error {
 // second takes the second that was read, and empties it.
 func (x *timesOverTime) second() {
 	defer func() {
-		for _, h := range []*measure.Histogram{x.times, x.late, x.watched} {
-			if h.TotalCount() > 0 {
-				h.Reset()
-			}
+		for _, sum := range []*measure.Sum{&x.times, &x.late, &x.watched} {
+			sum.Reset()
 		}
 	}()
-	row := x.row()
-	if row == nil {
-		return // a killed run may have written a second's times and not its row
-	}
-	column, ok := x.o.Grid.Column(row.Time)
-	if !ok {
+	if x.column < 0 {
 		return
 	}
-	addPercentiles(x.latency, column, x.times, row.Errors, percentilesOverTime[:]...)
-	addPercentiles(x.lateness, column, x.late, 0, 50, 99)
-	addPercentiles(x.watch, column, x.watched, 0, 50, 99)
-	x.o.mean.add(column, x.heat.add(column, x.times))
+	addPercentiles(x.latency, x.column, &x.times, x.row.Errors, percentilesOverTime[:]...)
+	addPercentiles(x.lateness, x.column, &x.late, 0, 50, 99)
+	addPercentiles(x.watch, x.column, &x.watched, 0, 50, 99)
+	x.o.mean.add(x.column, x.times.Mean())
 }
 
-// row is the timeline's row of the second, whose time the log rounds.
-func (x *timesOverTime) row() *record.Row {
+// begin begins the second of an interval: it finds its row of the timeline, whose
+// time the log rounds.
+func (x *timesOverTime) begin(i *record.Interval) {
+	x.start, x.phase, x.row, x.column = i.Start, i.Phase, nil, -1
 	at := x.start.UnixMilli()
 	for _, ms := range [...]int64{at, at - 1, at + 1} {
 		if r := x.rows[ms]; r != nil && r.Phase == x.phase.String() {
-			return r
+			x.row = r
+			break
 		}
 	}
-	return nil
+	if x.row != nil {
+		if column, ok := x.o.Grid.Column(x.row.Time); ok {
+			x.column = column
+		}
+	}
 }
 
 // addPercentiles adds those of a second, and its largest value, to the lines. A
 // percentile that lands on a failed operation, or that the second does not
 // support, is none; the largest is that of the successes.
-func addPercentiles(lines []Line, column int, h *measure.Histogram, failed uint64, percentiles ...float64) {
-	if h.TotalCount() == 0 {
+func addPercentiles(lines []Line, column int, times *measure.Sum, failed uint64, percentiles ...float64) {
+	if times.Total() == 0 {
 		return
 	}
-	for i, f := range measure.PercentilesOf(h, failed, percentiles...) {
+	for i, f := range times.PercentilesOf(failed, percentiles...) {
 		if f.Known {
 			lines[i].add(column, f.NS)
 		}
 	}
-	lines[len(lines)-1].add(column, measure.Slowest(h, 0).NS)
+	lines[len(lines)-1].add(column, times.Slowest(0).NS)
 }
 
 // addOperations adds what the load did in each second.
@@ -159,7 +166,11 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	o.addPanel(Panel{Name: "watch-events", Title: "Watch events delivered", Unit: measure.Rate, Lines: []Line{events}})
 	o.addPanel(Panel{Name: "watch-latency", Title: "Watch events: from when the write was due to arrival", Unit: measure.Nanoseconds, Log: true, Lines: x.watch})
 	o.Heat = x.heat.finish(o.headline())
-	o.Curves, o.ByRole, o.ByMember = curvesByKind(o, x.all), curvesByRole(o.Trial, x.all), curvesByMember(o.Trial, x.all)
+	all := map[measure.Series]*measure.Histogram{}
+	for series, sum := range x.all {
+		all[series] = sum.Histogram()
+	}
+	o.Curves, o.ByRole, o.ByMember = curvesByKind(o, all), curvesByRole(o.Trial, all), curvesByMember(o.Trial, all)
 	if onlyWrites(o.Trial) {
 		o.written = append(o.written, 0)
 		for i, n := range done {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
@@ -86,22 +87,38 @@ func (r *Run) ReadEvents(dir string) {
 		if t.Folder == "" || !filepath.IsLocal(t.Folder) {
 			continue // a problem already
 		}
-		t.Timeline = readOr(r, dir, t.Folder, timelineFile, readTimeline)
-		t.Events = readOr(r, dir, t.Folder, eventsFile, readEvents)
-		t.Machines = readOr(r, dir, t.Folder, machinesFile, readMachines)
-		t.Stores = readOr(r, dir, t.Folder, storesFile, readStores)
+		reads := [...]func() string{
+			readInto(&t.Timeline, dir, t.Folder, timelineFile, readTimeline),
+			readInto(&t.Events, dir, t.Folder, eventsFile, readEvents),
+			readInto(&t.Machines, dir, t.Folder, machinesFile, readMachines),
+			readInto(&t.Stores, dir, t.Folder, storesFile, readStores),
+		}
+		var wrong [len(reads)]string
+		var reading sync.WaitGroup // a long trial's files take some tenths of a second
+		for j, read := range reads {
+			reading.Go(func() { wrong[j] = read() })
+		}
+		reading.Wait()
+		for _, text := range wrong {
+			if text != "" {
+				r.problem("%s", text)
+			}
+		}
 		slices.SortStableFunc(t.Events, func(a, b Event) int { return a.Time.Compare(b.Time) })
 	}
 }
 
-// readOr reads a file of a trial's folder; what is wrong with it is a problem.
-func readOr[T any](r *Run, dir, folder, name string, read func([]byte) ([]T, error)) (all []T) {
-	b, err := wholeLines(dir, filepath.Join(folder, name))
-	if err == nil {
-		all, err = read(b)
+// readInto reads a file of a trial's folder, and says what is wrong with it.
+func readInto[T any](to *[]T, dir, folder, name string, read func([]byte) ([]T, error)) func() string {
+	return func() string {
+		b, err := wholeLines(dir, filepath.Join(folder, name))
+		*to = nil
+		if err == nil {
+			*to, err = read(b)
+		}
+		if err != nil {
+			return fmt.Sprintf("%s cannot be read: %v.", filepath.Join(folder, name), err)
+		}
+		return ""
 	}
-	if err != nil {
-		r.problem("%s cannot be read: %v.", filepath.Join(folder, name), err)
-	}
-	return all
 }

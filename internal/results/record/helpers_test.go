@@ -187,7 +187,7 @@ func Merge(intervals []Interval, keep func(Tag) bool) *measure.Histogram {
 	all := measure.NewHistogram()
 	for i := range intervals {
 		if keep(intervals[i].Tag) {
-			all = measure.Add(all, intervals[i].Histogram)
+			all = intervals[i].AddTo(all)
 		}
 	}
 	return all

@@ -156,8 +156,10 @@ type Files struct {
 func OpenTrial(dir, folder string) (*Files, error) {
 	f := &Files{}
 	var intervals, rows, events error
-	intervals = EachInterval(dir, folder, func(Tag) bool { return true }, func(i Interval) error {
-		f.Intervals = append(f.Intervals, i)
+	intervals = EachInterval(dir, folder, func(Tag) bool { return true }, func(i *Interval) error {
+		one := *i
+		one.Steps = one.Clone()
+		f.Intervals = append(f.Intervals, one)
 		return nil
 	})
 	f.Timeline, rows = OpenTimeline(dir, folder)

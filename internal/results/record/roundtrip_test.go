@@ -198,7 +198,7 @@ func TestAnyReaderReadsTheLog(t *testing.T) {
 		if h == nil {
 			t.Fatalf("the reader ends after %d intervals", i)
 		}
-		if h.Tag() != want.String() || strings.ContainsAny(h.Tag(), " ,/") || !h.Equals(want.Histogram) {
+		if h.Tag() != want.String() || strings.ContainsAny(h.Tag(), " ,/") || !h.Equals(want.AddTo(nil)) {
 			t.Errorf("interval %d is %s, want %s", i, h.Tag(), want)
 		}
 		// It cuts fractions of a millisecond that arithmetic makes.
@@ -295,7 +295,7 @@ func TestHistogramsBelowTheUnitAndAtTheEnds(t *testing.T) {
 	must(t, tw.Second(s))
 	files, err := OpenTrial(w.Dir(), "trial-01-put-leader")
 	must(t, err)
-	back := files.Intervals[0].Histogram
+	back := files.Intervals[0].AddTo(nil)
 	if !back.Equals(c.Response) || !Merge(files.Intervals, measured(Response)).Equals(c.Response) {
 		t.Error("the histogram changed on its way")
 	}

@@ -24,7 +24,7 @@ func classicTrial(reads, writes, timeouts int) (*record.Trial, *record.Files) {
 		for i := range n {
 			_ = h.RecordValue(int64(i+1) * 1e6)
 		}
-		files.Intervals = append(files.Intervals, record.Interval{Tag: tag, Start: opened.Add(time.Duration(second) * time.Second), Histogram: h})
+		files.Intervals = append(files.Intervals, record.Interval{Tag: tag, Start: opened.Add(time.Duration(second) * time.Second), Steps: measure.StepsOf(h)})
 	}
 	for second := range 2 {
 		for kind, n := range map[kv.Kind]int{kv.Get: reads / 2, kv.Put: writes / 2} {
@@ -105,7 +105,7 @@ func TestClassicHasSectionsForWatchers(t *testing.T) {
 		for i := range n {
 			_ = h.RecordValue(int64(i+1) * 1e6)
 		}
-		files.Intervals = append(files.Intervals, record.Interval{Tag: record.Tag{Phase: phase, Time: time}, Start: *trial.Opened, Histogram: h})
+		files.Intervals = append(files.Intervals, record.Interval{Tag: record.Tag{Phase: phase, Time: time}, Start: *trial.Opened, Steps: measure.StepsOf(h)})
 	}
 	add(measure.Warmup, record.WatchMade, 100)
 	add(measure.Measured, record.WatchSent, 200)

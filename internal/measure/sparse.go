@@ -1,0 +1,204 @@
+package measure
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Steps is a histogram without the steps that nothing fell into: a few KiB where
+// a Histogram has 240. It is what histograms are while they come from a file.
+type Steps struct {
+	All []Step // in rising order
+	// Other is the histogram itself where its steps are not those of NewHistogram,
+	// as in files of older versions; then All is empty.
+	Other *Histogram
+}
+
+// Step counts the times of the At-th step of NewHistogram's histograms: those from
+// StepAt(At) to below StepAt(At+1).
+type Step struct {
+	At int
+	N  int64
+}
+
+// StepsOf are those of a histogram into which something fell.
+func StepsOf(h *Histogram) (s Steps) {
+	if h.LowestTrackableValue() != Lowest || h.HighestTrackableValue() != Highest || h.SignificantFigures() != Digits {
+		return Steps{Other: h}
+	}
+	for at, n := range h.Export().Counts {
+		if n > 0 {
+			s.All = append(s.All, Step{at, n})
+		}
+	}
+	return s
+}
+
+// Clone is a copy in memory of its own.
+func (s *Steps) Clone() Steps { return Steps{slices.Clone(s.All), s.Other} }
+
+// Total is how many times there are.
+func (s *Steps) Total() (n int64) {
+	for _, one := range s.All {
+		n += one.N
+	}
+	if s.Other != nil {
+		n += s.Other.TotalCount()
+	}
+	return n
+}
+
+// AddTo adds the times to a histogram and returns the sum, as Add does.
+func (s *Steps) AddTo(into *Histogram) *Histogram {
+	if s.Other != nil {
+		return Add(into, s.Other)
+	}
+	into = fit(into, Lowest, Highest, Digits)
+	for _, one := range s.All {
+		_ = into.RecordValues(StepAt(one.At), one.N) // what lies beyond a narrower histogram is dropped, as when two are merged
+	}
+	return into
+}
+
+// Sum adds up histograms that come as steps, at a fraction of what a Histogram
+// takes for it. It is used again and again.
+type Sum struct {
+	counts []int64 // by step
+	last   int     // the highest step that may have any
+	total  int64
+	other  *Histogram // what has other steps
+}
+
+// mostSummed is far above what any run counts: what a damaged file has beyond it
+// is dropped.
+const mostSummed = 1 << 62
+
+// Add adds the times of a histogram.
+func (s *Sum) Add(from *Steps) {
+	if from.Other != nil {
+		s.other = Add(s.other, from.Other)
+	}
+	if len(from.All) == 0 {
+		return
+	}
+	if s.counts == nil {
+		s.counts = make([]int64, NumSteps)
+	}
+	for _, one := range from.All {
+		if one.N > mostSummed-s.total {
+			break
+		}
+		s.counts[one.At] += one.N
+		s.total += one.N
+	}
+	s.last = max(s.last, from.All[len(from.All)-1].At)
+}
+
+// Reset makes it empty.
+func (s *Sum) Reset() {
+	if s.total > 0 {
+		clear(s.counts[:s.last+1])
+	}
+	s.last, s.total, s.other = 0, 0, nil
+}
+
+// Total is how many times there are.
+func (s *Sum) Total() int64 {
+	if s.other == nil {
+		return s.total
+	}
+	return s.total + s.other.TotalCount()
+}
+
+// Histogram is the sum as one, with the steps of what was added.
+func (s *Sum) Histogram() *Histogram {
+	own := Steps{}
+	for at, n := range s.counts {
+		if n > 0 {
+			own.All = append(own.All, Step{at, n})
+		}
+	}
+	if s.other == nil {
+		return own.AddTo(nil)
+	}
+	return own.AddTo(s.other.Clone())
+}
+
+// PercentilesOf is that of the sum's Histogram.
+func (s *Sum) PercentilesOf(failed uint64, percentiles ...float64) []Figure {
+	if s.other != nil {
+		return PercentilesOf(s.Histogram(), failed, percentiles...)
+	}
+	return percentilesOf(uint64(s.total), failed, percentiles, s.atRanks)
+}
+
+// Slowest is that of the sum's Histogram.
+func (s *Sum) Slowest(failed uint64) Figure {
+	switch {
+	case s.other != nil:
+		return Slowest(s.Histogram(), failed)
+	case failed > 0:
+		return Figure{Failed: true}
+	case s.total == 0:
+		return Figure{}
+	}
+	return known(float64(s.atRanks([]uint64{uint64(s.total)})[0]))
+}
+
+// atRanks are the highest values of the steps in which the operations of the given
+// ranks lie, which count from 1.
+func (s *Sum) atRanks(ranks []uint64) []int64 {
+	values := make([]int64, len(ranks))
+	for i, rank := range ranks {
+		below := uint64(0)
+		for at, n := range s.counts[:s.last+1] {
+			if below += uint64(n); below >= rank {
+				values[i] = StepAt(at+1) - 1
+				break
+			}
+		}
+	}
+	return values
+}
+
+// A step is Lowest up to the first 1<<subBuckets of them, and from there on
+// doubles wherever the values do.
+const (
+	unit       = 3 // as powers of two
+	subBuckets = 11
+	half       = 1 << (subBuckets - 1)
+)
+
+// NumSteps is how many steps the histograms of NewHistogram have.
+const NumSteps = 30_720
+
+// StepAt is the lowest value of the i-th step, from 0 on, of NewHistogram's
+// histograms.
+func StepAt(i int) int64 {
+	if i < half {
+		return int64(i) << unit
+	}
+	return int64(i%half+half) << (i/half - 1 + unit)
+}
+
+// StepOf is the lowest of the values that NewHistogram's histograms count where
+// they count ns.
+func StepOf(ns int64) int64 {
+	ns = inRange(ns)
+	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
+	return ns >> shift << shift
+}
+
+// Mean is the mean time, to the width of a step; NaN without any.
+func (s *Sum) Mean() float64 {
+	if s.other != nil {
+		return s.Histogram().Mean()
+	}
+	sum := 0.0
+	for at := range min(s.last+1, len(s.counts)) {
+		if n := s.counts[at]; n > 0 {
+			sum += float64(n) * float64(StepAt(at)+StepAt(at+1)-1) / 2
+		}
+	}
+	return sum / float64(s.total)
+}

@@ -1,0 +1,74 @@
+package measure
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// What is added as steps is what is added as a histogram, also where an older
+// version recorded it in coarser ones: the sum and each of its figures.
+func TestStepsAddUpToTheHistogram(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	sum := &Sum{}
+	for round := range 60 {
+		lowest := []int64{Lowest, 64, 1}[round%3]
+		bySteps, whole := NewHistogram(), NewHistogram()
+		total, failed := int64(0), uint64(rng.IntN(3)*rng.IntN(20))
+		sum.Reset()
+		for range rng.IntN(20) {
+			h := hdr.New(lowest, Highest, Digits)
+			for range rng.IntN(300) {
+				_ = h.RecordValues(int64(rng.ExpFloat64()*1e7), 1+rng.Int64N(50))
+			}
+			s := StepsOf(h)
+			if s.Total() != h.TotalCount() {
+				t.Fatalf("%d counted, not %d", s.Total(), h.TotalCount())
+			}
+			whole = Add(whole, h)
+			bySteps = s.AddTo(bySteps)
+			sum.Add(&s)
+			total += s.Total()
+		}
+		if !bySteps.Equals(whole) || bySteps.LowestTrackableValue() != whole.LowestTrackableValue() || sum.Total() != whole.TotalCount() || total != sum.Total() {
+			t.Errorf("from %d ns: the sum of the steps is not that of the histograms", lowest)
+		}
+		if total > 0 && !sum.Histogram().Equals(whole) {
+			t.Errorf("from %d ns: the sum is not that of the histograms", lowest)
+		}
+		ps := []float64{0.001, 10, 50, 99, 99.9}
+		if got, want := sum.PercentilesOf(failed, ps...), PercentilesOf(whole, failed, ps...); !slices.Equal(got, want) {
+			t.Errorf("from %d ns, %d failed: %v, want %v", lowest, failed, got, want)
+		}
+		if got, want := sum.Slowest(failed), Slowest(whole, failed); got != want {
+			t.Errorf("the slowest is %v, not %v", got, want)
+		}
+	}
+}
+
+// What damaged files count never overflows.
+func TestSumIsBounded(t *testing.T) {
+	sum := &Sum{}
+	for range 100 {
+		sum.Add(&Steps{All: []Step{{At: 5, N: 1 << 60}, {At: NumSteps - 1, N: 1 << 60}}})
+	}
+	if sum.Total() <= 0 || sum.Total() > mostSummed || !sum.PercentilesOf(0, 50)[0].Known {
+		t.Errorf("it has %d", sum.Total())
+	}
+}
+
+// Every step is where the library has it.
+func TestStepAt(t *testing.T) {
+	h := NewHistogram()
+	_ = h.RecordValue(Highest)
+	for i, bar := range h.Distribution() { // up to the last that has anything
+		if StepAt(i) != bar.From || StepAt(i+1)-1 != bar.To {
+			t.Fatalf("step %d is from %d to %d, not from %d to %d", i, StepAt(i), StepAt(i+1)-1, bar.From, bar.To)
+		}
+	}
+	if got := len(h.Export().Counts); got != NumSteps {
+		t.Errorf("there are %d steps", got)
+	}
+}

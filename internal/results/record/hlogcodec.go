@@ -1,0 +1,201 @@
+package record
+
+import (
+	"bytes"
+	"github.com/klauspost/compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// The cookies of HdrHistogram's V2 encoding, whose counts are of variable size.
+const (
+	compressedCookie = 0x1c849304 | 0x10
+	plainCookie      = 0x1c849303 | 0x10
+	plainHeader      = 40 // bytes
+)
+
+// encoder writes histograms in HdrHistogram's compressed V2 encoding, as the
+// library does, at a fraction of its cost: the log is written beside the load that
+// it describes. It is used again and again, by one goroutine.
+type encoder struct {
+	packed bytes.Buffer
+	zip    *zlib.Writer
+}
+
+// appendTo appends the histogram in base64.
+func (e *encoder) appendTo(b []byte, h *measure.Histogram) ([]byte, error) {
+	counts := h.Export().Counts
+	last := len(counts)
+	for last > 0 && counts[last-1] == 0 {
+		last--
+	}
+	payload := appendCounts(make([]byte, plainHeader, plainHeader+last), counts[:last])
+	binary.BigEndian.PutUint32(payload, plainCookie)
+	binary.BigEndian.PutUint32(payload[4:], uint32(len(payload)-plainHeader))
+	binary.BigEndian.PutUint32(payload[8:], 0) // the counts are not rotated
+	binary.BigEndian.PutUint32(payload[12:], uint32(h.SignificantFigures()))
+	binary.BigEndian.PutUint64(payload[16:], uint64(h.LowestTrackableValue()))
+	binary.BigEndian.PutUint64(payload[24:], uint64(h.HighestTrackableValue()))
+	binary.BigEndian.PutUint64(payload[32:], math.Float64bits(1))
+
+	e.packed.Reset()
+	e.packed.Write(make([]byte, 8))
+	if e.zip == nil {
+		var err error
+		if e.zip, err = zlib.NewWriterLevel(&e.packed, zlib.BestSpeed); err != nil {
+			return b, err
+		}
+	} else {
+		e.zip.Reset(&e.packed)
+	}
+	if _, err := e.zip.Write(payload); err != nil {
+		return b, err
+	}
+	if err := e.zip.Close(); err != nil {
+		return b, err
+	}
+	out := e.packed.Bytes()
+	binary.BigEndian.PutUint32(out, compressedCookie)
+	binary.BigEndian.PutUint32(out[4:], uint32(len(out)-8))
+	return base64.StdEncoding.AppendEncode(b, out), nil
+}
+
+// appendCounts appends counts as zigzag varints; a run of zeros is one negative
+// number. (HdrHistogram's varints differ from binary's only from the ninth byte
+// on, which a count reaches at 2^55.)
+func appendCounts(b []byte, counts []int64) []byte {
+	for i := 0; i < len(counts); {
+		if counts[i] != 0 {
+			b = binary.AppendVarint(b, counts[i])
+			i++
+			continue
+		}
+		zeros := i
+		for i < len(counts) && counts[i] == 0 {
+			i++
+		}
+		if zeros = i - zeros; zeros == 1 {
+			b = append(b, 0)
+		} else {
+			b = binary.AppendVarint(b, int64(-zeros))
+		}
+	}
+	return b
+}
+
+// appendInterval appends a line of the log: times in seconds, the largest value
+// in milliseconds.
+func (e *encoder) appendInterval(b []byte, tag string, start, length float64, h *measure.Histogram) ([]byte, error) {
+	b = fmt.Appendf(b, "Tag=%s,%.3f,%.3f,%.6f,", tag, start, length, float64(h.ValueAtPercentile(100))/1e6)
+	b, err := e.appendTo(b, h)
+	return append(b, '\n'), err
+}
+
+// decoder reads histograms in that encoding. It is used again and again, by one
+// goroutine.
+type decoder struct {
+	packed  []byte
+	source  bytes.Reader
+	zip     io.ReadCloser // and zlib.Resetter
+	payload bytes.Buffer
+}
+
+// maxLowest is above the steps of any version.
+const maxLowest = 1 << 20
+
+// read reads a histogram in base64. Those that this version writes take a way of
+// their own, which is many times faster than the library's; it reads what is left,
+// and says what is wrong with it.
+func (d *decoder) read(text []byte, to *measure.Steps) error {
+	if d.quick(text, to) {
+		return nil
+	}
+	h, err := hdr.Decode(text)
+	if err != nil {
+		return fmt.Errorf("the histogram cannot be decoded: %w", err)
+	}
+	// Those of this program, of any version, are no larger; a foreign one may take
+	// 50 MB, and a log has one a line.
+	digits, lowest := h.SignificantFigures(), h.LowestTrackableValue()
+	if digits > measure.Digits || h.HighestTrackableValue() > measure.Highest {
+		return errors.New("the histogram is wider or finer than those of quorumbench")
+	}
+	if digits < 1 || lowest > maxLowest {
+		return errors.New("the histogram is coarser than those of quorumbench")
+	}
+	*to = measure.StepsOf(h)
+	return nil
+}
+
+// quick reads a histogram of this version; false for anything else.
+func (d *decoder) quick(text []byte, to *measure.Steps) bool {
+	var err error
+	if d.packed, err = base64.StdEncoding.AppendDecode(d.packed[:0], text); err != nil || len(d.packed) < 8 ||
+		binary.BigEndian.Uint32(d.packed) != compressedCookie || int(binary.BigEndian.Uint32(d.packed[4:])) != len(d.packed)-8 {
+		return false
+	}
+	d.source.Reset(d.packed[8:])
+	if d.zip == nil {
+		d.zip, err = zlib.NewReader(&d.source)
+	} else {
+		err = d.zip.(zlib.Resetter).Reset(&d.source, nil)
+	}
+	if err != nil {
+		return false
+	}
+	// To its end, where the checksum is, and no more than the largest.
+	d.payload.Reset()
+	if _, err := d.payload.ReadFrom(io.LimitReader(d.zip, plainHeader+maxPayload+1)); err != nil {
+		return false
+	}
+	b := d.payload.Bytes()
+	if len(b) < plainHeader || len(b) > plainHeader+maxPayload || binary.BigEndian.Uint32(b) != plainCookie ||
+		int(binary.BigEndian.Uint32(b[4:])) != len(b)-plainHeader || binary.BigEndian.Uint32(b[12:]) != measure.Digits ||
+		binary.BigEndian.Uint64(b[16:]) != measure.Lowest || binary.BigEndian.Uint64(b[24:]) != measure.Highest {
+		return false
+	}
+	to.Other = nil
+	to.All, err = readCounts(to.All[:0], b[plainHeader:])
+	return err == nil
+}
+
+// maxPayload is what the counts of a histogram of this version take at most, with
+// nine bytes each.
+const maxPayload = 9 * measure.NumSteps
+
+// mostTimes is far above what an interval counts, and below what overflows where
+// many are added; a number of so many bits is the same in HdrHistogram's varints.
+const mostTimes = 1 << 44
+
+var errCounts = errors.New("these are no counts of this version's histograms")
+
+// readCounts is the inverse of appendCounts.
+func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {
+	for i, at := 0, 0; i < len(b); {
+		n, used := int64(b[i]>>1), 1 // most are a single byte, of a small count
+		if b[i]&0x81 != 0 {
+			n, used = binary.Varint(b[i:])
+		}
+		switch {
+		case used <= 0 || n > mostTimes || n < int64(at-measure.NumSteps) || n >= 0 && at == measure.NumSteps:
+			return to, errCounts
+		case n < 0:
+			at -= int(n)
+		default:
+			if n > 0 {
+				to = append(to, measure.Step{At: at, N: n})
+			}
+			at++
+		}
+		i += used
+	}
+	return to, nil
+}

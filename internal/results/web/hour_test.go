@@ -1,0 +1,79 @@
+//go:build !race
+
+package web
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/testruns"
+)
+
+// The page of a long run is as bounded as that of a minute, and no extreme is lost
+// where several seconds share a column. With the race detector it takes minutes.
+func TestPageOfALongRun(t *testing.T) {
+	hour := testruns.Hour
+	hour.Seconds, hour.PerSecond = 1450, 30 // seconds and members make the page, and hardly its operations
+	dir := hour.Record(t, t.TempDir())
+	run := opened(t, dir)
+	text := pageOfRun(t, run, dir)
+	if !strings.Contains(text, "Each column is ") || !strings.Contains(text, `id="t1-1-latency"`) {
+		t.Error("it has no charts of several seconds a column")
+	}
+	if n := strings.Count(text, "<"); n > 20_000 {
+		t.Errorf("it has %d tags", n)
+	}
+	charts, problems := Charts(run, dir)
+	if len(problems) > 0 {
+		t.Error(problems)
+	}
+	for _, c := range charts {
+		wellFormed(t, c.Text)
+		if len(c.Text) > mostBytes {
+			t.Errorf("%s has %d bytes", c.Name, len(c.Text))
+		}
+	}
+	over, err := analyze.ReadOverTime(dir, &run.Trials[0], columnSteps[0])
+	must(t, err)
+	low, high := extremes(over, "latency", "max")
+	if most := float64(testruns.StallTime); high < most || high > 1.01*most || !(low < high) {
+		t.Errorf("the slowest operation took %v, and the chart's highest point is %v", testruns.StallTime, high)
+	}
+	low, high = extremes(over, "throughput", "completed")
+	if low != 0 || high < float64(hour.PerSecond) {
+		t.Errorf("the chart goes from %v to %v, and one second had nothing", low, high)
+	}
+	whole := run.Trials[0].SuccessResponseTime
+	if curve := over.Curves[0].Points; curve[len(curve)-1].NS < whole.Max.NS {
+		t.Errorf("the curve ends at %v, and the slowest took %v", curve[len(curve)-1].NS, whole.Max.NS)
+	}
+	counted := uint64(0)
+	for _, column := range over.Heat.Counts {
+		for _, n := range column {
+			counted += n
+		}
+	}
+	if counted < run.Trials[0].Operations {
+		t.Errorf("the heat map has %d of %d operations", counted, run.Trials[0].Operations)
+	}
+}
+
+// extremes are the least and the most of a line.
+func extremes(over *analyze.OverTime, panel, name string) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, p := range over.Panels {
+		for _, l := range p.Lines {
+			if p.Name != panel || l.Name != name {
+				continue
+			}
+			for i := range l.Low {
+				if !math.IsNaN(l.Low[i]) {
+					low, high = min(low, l.Low[i]), max(high, l.High[i])
+				}
+			}
+		}
+	}
+	return low, high
+}
