@@ -108,7 +108,7 @@ func (r Run) conditions() record.Conditions {
 	return record.Conditions{
 		Number: 1, Name: "mixed", Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3", Operation: record.Mixed, Members: len(ids), Cluster: "c1",
 		Load: scenario.Load{
-			Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 3}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}},
+			Mix:     []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 3}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}},
 			Arrival: scenario.Constant, Connections: 30, Clients: 300, Duration: time.Duration(r.Seconds) * time.Second, Warmup: warmup * time.Second,
 			Timeout: 10 * time.Second, KeySize: 16, ValueSize: 256, KeySpace: 100_000, Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true,
 		},

@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"github.com/klauspost/compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"math"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/klauspost/compress/zlib"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
