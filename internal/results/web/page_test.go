@@ -37,7 +37,7 @@ type made struct {
 
 // record writes the run into a folder: each second has 2,000 operations of 1 ms,
 // of which 20 take 50 ms, and in second 4 all take 800 ms.
-func (m made) record(t *testing.T) string {
+func (m made) record(t testing.TB) string {
 	t.Helper()
 	w, err := record.Create(filepath.Join(t.TempDir(), "run"), m.name, noon, record.Run{Name: m.name + m.hostile, Planned: m.trials})
 	must(t, err)
@@ -57,7 +57,7 @@ func (m made) record(t *testing.T) string {
 	return w.Dir()
 }
 
-func (m made) trial(t *testing.T, w *record.Writer, c record.Conditions) {
+func (m made) trial(t testing.TB, w *record.Writer, c record.Conditions) {
 	t.Helper()
 	began := noon.Add(time.Duration(c.Number) * time.Minute)
 	tw, err := w.Trial(c, began)
@@ -122,7 +122,7 @@ func (m made) second(phase measure.Phase, index int, total *measure.Totals) *mea
 	return s
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func must(t *testing.T, err error) {
 }
 
 // opened reads a run directory as a report does.
-func opened(t *testing.T, dir string) *record.Run {
+func opened(t testing.TB, dir string) *record.Run {
 	t.Helper()
 	run, err := record.Open(dir)
 	must(t, err)
@@ -138,12 +138,12 @@ func opened(t *testing.T, dir string) *record.Run {
 	return run
 }
 
-func pageText0(t *testing.T, dir string) string {
+func pageText0(t testing.TB, dir string) string {
 	t.Helper()
 	return pageOfRun(t, opened(t, dir), dir)
 }
 
-func pageOfRun(t *testing.T, run *record.Run, dir string) string {
+func pageOfRun(t testing.TB, run *record.Run, dir string) string {
 	t.Helper()
 	var b bytes.Buffer
 	must(t, HTML(&b, run, dir, nil))
@@ -153,7 +153,7 @@ func pageOfRun(t *testing.T, run *record.Run, dir string) string {
 
 // checkPage holds a page to what every page is: links lead somewhere, it asks
 // nobody for anything, it runs one script, its charts are whole, and it is small.
-func checkPage(t *testing.T, text string) {
+func checkPage(t testing.TB, text string) {
 	t.Helper()
 	if len(text) > 2<<20 {
 		t.Errorf("it has %d bytes", len(text))
@@ -216,7 +216,7 @@ func checkPage(t *testing.T, text string) {
 }
 
 // wellFormed holds a picture to XML, and to numbers in its paths.
-func wellFormed(t *testing.T, svg string) {
+func wellFormed(t testing.TB, svg string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))
 	for {

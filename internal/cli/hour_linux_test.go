@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testruns"
+)
+
+// BenchmarkReportOfAnHour reports on a run of an hour and 100 million operations,
+// and compares it with one that is 2 % slower, each as a process of its own. Its
+// memory is the most that was resident. To record the two runs takes two minutes.
+func BenchmarkReportOfAnHour(b *testing.B) {
+	base, slower := testruns.Hour, testruns.Hour
+	slower.Name, slower.Seed, slower.Slower = "slower", 2, 0.02
+	dir := base.Record(b, b.TempDir())
+	other := slower.Record(b, b.TempDir())
+	page := filepath.Join(b.TempDir(), "page.html")
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"text", []string{"report", dir}},
+		{"html", []string{"report", dir, "--format", "html", "--out", page}},
+		{"compare", []string{"compare", dir, other}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			resident := int64(0)
+			for b.Loop() {
+				_ = os.Remove(page)
+				run := exec.Command("quorumbench", c.args...)
+				if out, err := run.CombinedOutput(); err != nil {
+					b.Fatalf("%v: %s", err, out)
+				}
+				if usage, ok := run.ProcessState.SysUsage().(*syscall.Rusage); ok {
+					resident = max(resident, usage.Maxrss)
+				}
+			}
+			b.ReportMetric(float64(resident)/1024, "MiB-resident")
+			if info, err := os.Stat(page); err == nil {
+				b.ReportMetric(float64(info.Size())/(1<<20), "MiB-page")
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+)
+
+// leaf is a place in a JSON document that holds no other, and puts a value there.
+type leaf func(value any)
+
+// leaves are those of a document, in the order of its keys.
+func leaves(of any) (all []leaf) {
+	visit := func(child any, put leaf) {
+		if more := leaves(child); len(more) > 0 {
+			all = append(all, more...)
+		}
+		all = append(all, put) // a whole object, too
+	}
+	switch v := of.(type) {
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			visit(v[k], func(value any) { v[k] = value })
+		}
+	case []any:
+		for i := range v {
+			visit(v[i], func(value any) { v[i] = value })
+		}
+	}
+	return all
+}
+
+// FuzzReports looks for a value in run.json of which a report makes a panic, a
+// page that is broken, or an element.
+func FuzzReports(f *testing.F) {
+	dir := made{name: "fuzz", seconds: 3, trials: 2, open: true}.record(f)
+	path := filepath.Join(dir, "run.json")
+	whole, err := os.ReadFile(path)
+	must(f, err)
+	values := []string{`null`, `-1`, `1e308`, `9223372036854775807`, `"</title><img src=x onerror=alert(1)>"`, `[]`, `{}`, `[null]`, `""`, `true`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59Z"`}
+	var document any
+	must(f, json.Unmarshal(whole, &document))
+	step := 7
+	if os.Getenv("QUORUMBENCH_HOSTILE_ALL") != "" {
+		step = 1
+	}
+	for i := 0; i < len(leaves(document))*len(values); i += step {
+		f.Add(uint16(i/len(values)), values[i%len(values)])
+	}
+	f.Fuzz(func(t *testing.T, place uint16, value string) {
+		var document, replaced any
+		must(t, json.Unmarshal(whole, &document))
+		if json.Unmarshal([]byte(value), &replaced) != nil {
+			return
+		}
+		all := leaves(document)
+		all[int(place)%len(all)](replaced)
+		b, err := json.Marshal(document)
+		must(t, err)
+		must(t, os.WriteFile(path, b, 0o600))
+		run, err := record.Open(dir)
+		if err != nil {
+			if text := err.Error(); text == "" || strings.Contains(text, "\n") {
+				t.Errorf("the error is no sentence: %q", text)
+			}
+			return
+		}
+		run.ReadEvents(dir)
+		pageOfRun(t, run, dir)
+		charts, _ := Charts(run, dir)
+		for _, c := range charts {
+			wellFormed(t, c.Text)
+		}
+		var out bytes.Buffer
+		must(t, report.Text(&out, run, dir))
+		must(t, report.Markdown(&out, run))
+		must(t, report.CSV(&out, run))
+	})
+}
