@@ -43,7 +43,7 @@ together, with a correction for their number.`,
 	r.Set.Var(&f.metrics, "metric", "what to compare by, as in p99.9; can be given again")
 	r.Set.Var(&f.margin, "margin", "within what a change is the same, as in 3%")
 	r.Toggle("suspect", &f.suspect, "compare repeats whose verdict is suspect, too")
-	r.Choice("fail-on", &f.failOn, "exit with 1 when any change is worse, or when none could be judged", "worse")
+	r.Choice("fail-on", &f.failOn, "exit with 1 when any change is worse, or when a trial could not be judged", "worse")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.compare(f, args) }
 	return c
 }
@@ -94,13 +94,10 @@ func (a *app) compare(f *compareFlags, dirs []string) error {
 	if err != nil || f.failOn == "" {
 		return err
 	}
-	if err := analyze.Unjudged(all); err != nil {
-		return err
-	}
 	if worse := analyze.Worsened(all); len(worse) > 0 {
 		return fmt.Errorf("worse than %s: %s", against, strings.Join(worse, ", "))
 	}
-	return nil
+	return analyze.Unjudged(all)
 }
 
 // metrics is a flag that may be given again and again, and then has no default.

@@ -165,7 +165,7 @@ func checkFollowed(t *testing.T, trial *record.Trial, files *record.Files, befor
 			continue
 		}
 		id := record.ID(i.Member)
-		answered[names[id]] += i.Histogram.TotalCount()
+		answered[names[id]] += i.Total()
 		if role := roles[id][i.Term]; role == "" {
 			t.Errorf("the role of member %v at term %d is not known: %v", id, i.Term, trial.Roles)
 		}

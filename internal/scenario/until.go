@@ -110,6 +110,9 @@ func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
 	if u.AtMost = cmp.Or(u.AtMost, DefaultAtMost); len(u.Metrics) == 0 {
 		u.Metrics = untilMetrics()
 	}
+	if o.Ordered {
+		p.warn("order: written holds in every other round: trials that are repeated until they are precise run backwards in the rounds between")
+	}
 	o.Until = &u
 }
 

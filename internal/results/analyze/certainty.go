@@ -38,12 +38,13 @@ type Certainty struct {
 	Short     bool
 }
 
-// CertaintyOf is how sure a row's figure is: over its repeats, from MinRepeats on,
-// and their range below. Of a single run it is that of the throughput within it.
+// CertaintyOf is how sure a row's figure is: over its repeats that count in
+// comparisons, from MinRepeats on, and their range below. Of a single run it is that of the throughput within it.
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
-		return overRepeats(r.values(f), r.First().UntilPrecise())
+		counting := &Row{Done: slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return whyNot(t, r.withoutSuspect) != "" })}
+		return overRepeats(counting.values(f), r.First().UntilPrecise())
 	case len(r.Done) == 1 && f.Name == "ops":
 		return withinRun(r.Done[0], f)
 	}
@@ -53,6 +54,9 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 // overRepeats is that of repeats; stopped says that their own precision may have
 // ended them.
 func overRepeats(all []record.Value, stopped bool) (c Certainty, ok bool) {
+	if len(all) < 2 {
+		return c, false
+	}
 	least, most := all[0], all[0]
 	for _, v := range all {
 		switch {
@@ -86,7 +90,9 @@ func withinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
 	}
 	c = Certainty{Basis: WithinRun, Seconds: len(seconds), Short: within.Short}
 	c.Effective = min(stats.EffectiveSize(seconds), float64(len(seconds)))
-	c.bound(within.Interval, f.Of(t))
+	if !within.Short { // else nobody knows the bounds
+		c.bound(within.Interval, f.Of(t))
+	}
 	return c, true
 }
 
@@ -134,9 +140,15 @@ func sayings(all map[*Row]*Certainty) map[Basis]string {
 	if most > least {
 		worth += fmt.Sprintf(" to %g", most)
 	}
+	without := ""
+	for r, c := range all {
+		if c.Basis != WithinRun && c.Repeats < len(r.Done) {
+			without = " without those that are invalid, were interrupted or, where a run repeats until it is precise, are suspect"
+		}
+	}
 	return map[Basis]string{
-		OverRepeats:    "The 95 % interval of the mean over the repeats.",
-		RangeOfRepeats: fmt.Sprintf("The least and the most of the repeats, and no interval: that takes %d, none of them 0 or failed.", MinRepeats),
+		OverRepeats:    "The 95 % interval of the mean over the repeats" + without + ".",
+		RangeOfRepeats: fmt.Sprintf("The least and the most of the repeats%s, and no interval: that takes %d, none of them 0 or failed.", without, MinRepeats),
 		WithinRun:      fmt.Sprintf("The 95 %% interval within this run only, which says nothing of another run; the seconds of a run here are worth %s independent ones.", worth),
 	}
 }

@@ -88,7 +88,9 @@ type Comparison struct {
 	LeftOut []string
 	// Trials that only one of the two has, or has figures of that count.
 	OnlyNew, OnlyBase []string
-	By                Comparing
+	// lacking are trials of both of which a side has no repeat that counts.
+	lacking []string
+	By      Comparing
 	// Margin is within what changes are the same, as a share; Family is how many
 	// changes were judged together.
 	Margin float64
@@ -155,12 +157,13 @@ func Within(run *record.Run) *Comparison {
 // WithinBy does that by figures of its own.
 func WithinBy(run *record.Run, by Comparing) *Comparison {
 	c := &Comparison{Run: run, Base: run, By: by}
-	all := byName(run)
+	all, any := byName(run), false
 	for _, name := range all.order {
 		of := all.of[name][0].BaselineOf
 		if of == "" {
 			continue
 		}
+		any = true
 		news := all.of[of]
 		if news == nil {
 			c.OnlyBase = append(c.OnlyBase, name)
@@ -171,7 +174,7 @@ func WithinBy(run *record.Run, by Comparing) *Comparison {
 		}
 		c.add(of, news, all.of[name])
 	}
-	if len(c.Pairs)+len(c.OnlyBase)+len(c.OnlyNew) == 0 {
+	if !any {
 		return nil
 	}
 	c.findDifferences()
@@ -216,13 +219,27 @@ func Worsened(all []*Comparison) (names []string) {
 	return names
 }
 
-// Unjudged says that no change of comparisons that were judged together could
-// be; nil where one was.
+// Unjudged names the trials of comparisons that were judged together of which no
+// change could be; nil where each has one.
 func Unjudged(all []*Comparison) error {
-	if len(all) > 0 && all[0].Family > 0 {
+	takes := fmt.Sprintf("%d repeats on both sides that count, each with a figure above 0, and taken in turn where both are of one run", MinRepeats)
+	if len(all) == 0 || all[0].Family == 0 {
+		return fmt.Errorf("--fail-on worse is not kept by what could not be judged: no trial has %s", takes)
+	}
+	var names []string
+	for _, c := range all {
+		names = append(names, c.lacking...)
+		for i := range c.Pairs {
+			p := &c.Pairs[i]
+			if !slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Interval }) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("--fail-on worse is not kept by what could not be judged: no trial has %d repeats on both sides that count", MinRepeats)
+	return fmt.Errorf("--fail-on worse is not kept by trials that could not be judged, which takes %s: %s", takes, strings.Join(names, ", "))
 }
 
 // noneInCommon says that two lists of trials have none in common.
@@ -235,6 +252,9 @@ func noneInCommon(news, bases []string) error {
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p := Pair{Name: name, New: c.counting(name+" here", news), Base: c.counting(name+" in the baseline", bases), AllNew: news, AllBase: bases}
 	p.Dependent = shareCluster(c.Run, p.New) || shareCluster(c.Base, p.Base)
+	if len(p.New) == 0 || len(p.Base) == 0 {
+		c.lacking = append(c.lacking, name)
+	}
 	switch {
 	case len(p.New)+len(p.Base) == 0:
 		return // LeftOut says it

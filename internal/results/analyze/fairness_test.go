@@ -84,10 +84,10 @@ func alike(n int) []float64 {
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	for name, of := range services {
 		r := rand.New(rand.NewPCG(1984, 301))
-		const runs = 600
+		const runs = 300
 		alarms := 0
 		for range runs {
-			window := math.Exp(r.Float64() * math.Log(2000)) // operations of a client: 1 to 2,000
+			window := 30 * math.Exp(r.Float64()*math.Log(2000./30)) // operations of a client: 30 to 2,000
 			trial := serve(r, of, window, 1+r.IntN(5), alike(2+r.IntN(60)))
 			if u, ok := UnfairnessOf(trial); ok {
 				alarms++
@@ -106,7 +106,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 func TestUnevenServiceIsFound(t *testing.T) {
 	for name, of := range services {
 		r := rand.New(rand.NewPCG(4, 2))
-		const runs = 100
+		const runs = 30
 		missed, others, starved := 0, 0, 0
 		for range runs {
 			members := 2 + r.IntN(3)
@@ -135,7 +135,7 @@ func TestUnevenServiceIsFound(t *testing.T) {
 				starved++
 			}
 		}
-		if missed+starved > 1 || others > 0 {
+		if missed+starved > 0 || others > 0 {
 			t.Errorf("%s: in %d runs the slow member was missed %d times, another named %d times, the starved client missed %d times", name, runs, missed, others, starved)
 		}
 	}

@@ -265,7 +265,7 @@ func (l *Ladder) findKnee() {
 	}
 	switch {
 	case last == len(places)-1:
-		l.NoKnee = fmt.Sprintf("No knee: throughput grows in proportion up to the last step that counts, %s; it lies beyond.", l.Steps[places[last]].Load)
+		l.NoKnee = fmt.Sprintf("No knee: the last step that counts, %s, has the most power (throughput divided by mean time), or within %.0f %% as much; it lies there or beyond.", l.Steps[places[last]].Load, 100*stats.Margin)
 		return
 	case first == 0:
 		l.NoKnee = fmt.Sprintf("No knee: beyond the first step, %s, time grows more than throughput does; it lies there or before.", l.Steps[places[0]].Load)

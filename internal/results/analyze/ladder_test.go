@@ -106,7 +106,7 @@ func TestLadderSaysWhatItLacks(t *testing.T) {
 		noKnee, noScale string
 		doubt           string
 	}{
-		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "in proportion up to the last step that counts, 16 clients", "", "contention cannot be told from none"},
+		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "the last step that counts, 16 clients, has the most power", "", "contention cannot be told from none"},
 		{"past it", closedSteps("a", 100, 0.9, 0, 1, 2, 4, 8, 16), "beyond the first step, 1 client, time grows more", "", ""},
 		{"few", closedSteps("a", 100, 0.1, 0, 1, 16, 64), "", "wants 5 different steps that count, and there are 3", ""},
 		{"near", closedSteps("a", 100, 0.1, 0, 10, 11, 12, 13, 14), "", "", "only 1.4 times the least"},

@@ -64,8 +64,8 @@ func Notes(t *record.Trial) []string {
 // the report says.
 const longerWarmup = 0.25
 
-// warmups says after how much warm-up throughput was steady, where that was
-// longer than asked for in any of the trials; empty if in none.
+// warmups says how long warm-up went on until throughput seemed steady, where that
+// was longer than asked for in any of the trials; empty if in none.
 func warmups(trials []*record.Trial) string {
 	least, most, longer := math.Inf(1), 0.0, false
 	for _, t := range trials {
@@ -79,9 +79,9 @@ func warmups(trials []*record.Trial) string {
 	case !longer:
 		return ""
 	case most-least < longerWarmup:
-		return "steady after " + tenths(most) + " of warm-up"
+		return "warmed up for " + tenths(most)
 	}
-	return fmt.Sprintf("steady after %s to %s of warm-up", tenths(least), tenths(most))
+	return fmt.Sprintf("warmed up for %s to %s", tenths(least), tenths(most))
 }
 
 // unsteady is a note about a warm-up that ended at its bound; empty if it did

@@ -18,10 +18,10 @@ func warmed(asked, run float64, steady bool) *record.Trial {
 func TestWarmupsAreToldWhereTheyWereLonger(t *testing.T) {
 	old := &record.Trial{}
 	for want, trials := range map[string][]*record.Trial{
-		"":                                     {old, warmed(2, 2.01, true), warmed(2, 12, false)},
-		"steady after 3.5 s of warm-up":        {warmed(1, 3.52, true), old},
-		"steady after 2 s to 6.5 s of warm-up": {warmed(2, 2, true), warmed(2, 6.5, true), warmed(2, 12, false)},
-		"steady after 700 ms of warm-up":       {warmed(0.2, 0.7, true)},
+		"":                           {old, warmed(2, 2.01, true), warmed(2, 12, false)},
+		"warmed up for 3.5 s":        {warmed(1, 3.52, true), old},
+		"warmed up for 2 s to 6.5 s": {warmed(2, 2, true), warmed(2, 6.5, true), warmed(2, 12, false)},
+		"warmed up for 700 ms":       {warmed(0.2, 0.7, true)},
 	} {
 		if got := warmups(trials); got != want {
 			t.Errorf("%q, not %q", got, want)

@@ -47,7 +47,7 @@ func byRule(u *record.Until) Comparing {
 		return ByDefault()
 	}
 	by, err := ComparingBy(u.Metrics)
-	if err != nil { // of another version, or by another hand
+	if err != nil || len(by.Figures) == 0 { // of another version, or by another hand
 		by = ByDefault()
 	}
 	by.WithoutSuspect = !u.Suspect

@@ -19,6 +19,9 @@ type Row struct {
 	Done   []*record.Trial // those that have figures
 	// Dependent says that some of those ran on one cluster, whose state they share.
 	Dependent bool
+	// withoutSuspect says that suspect repeats do not count: the run was repeated
+	// until those were precise that are not.
+	withoutSuspect bool
 }
 
 // InOrder is a run's trials in the order of the scenario, the repeats of each
@@ -54,6 +57,7 @@ func Rows(run *record.Run) []*Row {
 	}
 	for _, r := range all {
 		r.Dependent = shareCluster(run, r.Done)
+		r.withoutSuspect = run.Until != nil && !run.Until.Suspect
 	}
 	slices.SortStableFunc(all, func(a, b *Row) int { return cmp.Compare(a.First().Number, b.First().Number) })
 	return all

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -30,8 +31,12 @@ type LateSteady struct {
 // LateSteadyOf finds out whether a row's windows opened too early (stats.SteadyFrom).
 // It takes windows of 20 s, and every whole second recorded.
 func LateSteadyOf(r *Row) (l LateSteady, late bool) {
+	done := r.Done
+	if len(done) > 1 { // one that was cut short would cut them all
+		done = slices.DeleteFunc(slices.Clone(done), func(t *record.Trial) bool { return t.State == record.Interrupted })
+	}
 	var repeats [][]float64
-	for _, t := range r.Done {
+	for _, t := range done {
 		repeats = append(repeats, wholeSeconds(t))
 	}
 	s, ok := stats.SteadyFrom(repeats)
@@ -40,7 +45,7 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 	}
 	l = LateSteady{From: s.From, Alone: s.Alone, Warmup: r.First().Warmup.Seconds()}
 	var before, after []float64
-	for i, t := range r.Done {
+	for i, t := range done {
 		if t.WarmupRun != nil && (i == 0 || *t.WarmupRun < l.Warmup) {
 			l.Warmup = *t.WarmupRun
 		}

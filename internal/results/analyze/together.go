@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -75,12 +76,12 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 	if len(all) > maxLines { // steps of each store
 		fastest := make([]*OverTime, len(stores))
 		for _, o := range all {
-			if i := slices.Index(stores, Store(o.Trial)); fastest[i] == nil || o.Trial.PerSecond > fastest[i].Trial.PerSecond {
+			if i := slices.Index(stores, Store(o.Trial)); fastest[i] == nil || faster(o.Trial, fastest[i].Trial) {
 				fastest[i] = o
 			}
 		}
 		all = fastest
-		g.Notes = append(g.Notes, "Of each store the trial with the highest throughput is drawn.")
+		g.Notes = append(g.Notes, "Of each store's trials that have charts here the one with the highest throughput is drawn, one that does not count only where none does.")
 	}
 	if len(all) > maxLines {
 		g.Notes = append(g.Notes, fmt.Sprintf("Only the first %d of %d are drawn.", maxLines, len(all)))
@@ -89,9 +90,42 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 	if slices.ContainsFunc(all, func(o *OverTime) bool { return o.Trial.Repeated() }) {
 		g.Notes = append(g.Notes, "Of each trial's repeats the first is drawn.")
 	}
+	for _, o := range all {
+		if why := whyNot(o.Trial, false); why != "" {
+			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn and does not count (%s).", Label(o.Trial), why))
+		}
+	}
+	if what := unlike(all); len(what) > 0 {
+		g.Notes = append(g.Notes, "These trials differ in "+strings.Join(what, ", ")+", too.")
+	}
 	g.overTime(all)
 	g.byWrites(all)
 	return g, true
+}
+
+// faster reports whether a trial stands for its store rather than another: one
+// that counts before one that does not.
+func faster(t, than *record.Trial) bool {
+	if a, b := whyNot(t, false) != "", whyNot(than, false) != ""; a != b {
+		return b
+	}
+	return t.PerSecond > than.PerSecond
+}
+
+// unlike is what trials differ in beside their store and what lineName says.
+func unlike(all []*OverTime) (what []string) {
+	add := func(name string, text func(*record.Trial) string) {
+		if slices.ContainsFunc(all, func(o *OverTime) bool { return text(o.Trial) != text(all[0].Trial) }) {
+			what = append(what, name)
+		}
+	}
+	for _, p := range scenario.Parameters() {
+		if p.Differs != "" && p.Key != "clients" && p.Key != "rate" {
+			add(p.Differs, func(t *record.Trial) string { return p.Text(&t.Load) })
+		}
+	}
+	add("the number of members", func(t *record.Trial) string { return fmt.Sprint(t.Members) })
+	return what
 }
 
 // source is a chart of all trials and where each one's line comes from.
@@ -173,8 +207,7 @@ func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place 
 	}
 }
 
-// lineName is what a line is called: the trial, and its load where stores differ
-// in it.
+// lineName is what a line is called: the trial and its load.
 func lineName(t *record.Trial) string {
 	if t.Open() {
 		return t.Name + ", " + due(t)
@@ -192,16 +225,16 @@ func (g *Together) overTime(all []*OverTime) {
 	o.Grid = Grid{Width: max(width, (span+togetherColumns-1)/togetherColumns), Window: float64(span)}
 	o.Grid.N = (span + o.Grid.Width - 1) / o.Grid.Width
 	if o.Grid.Width > 1 {
-		g.Notes = append(g.Notes, fmt.Sprintf("Over time each column is %d s: the least and the most in it are drawn, so that no extreme is lost.", o.Grid.Width))
+		g.Notes = append(g.Notes, fmt.Sprintf("Over time each column is %d s: the least and the most in it are drawn, so that no extreme is lost but what shares a column with the warm-up.", o.Grid.Width))
 	}
 	for i := range overTimeOf {
 		o.addTogether("", &overTimeOf[i], all, func(of *OverTime, column int) (from, to float64) {
 			from = float64(of.Grid.From + column*of.Grid.Width)
 			to = from + float64(of.Grid.Width)
-			if to <= 0 {
-				return 0, 0 // of its warm-up
+			if from < 0 {
+				return 0, 0 // of its warm-up, or partly
 			}
-			return max(from, 0), to
+			return from, to
 		})
 	}
 }

@@ -35,7 +35,7 @@ func processLog(t *testing.T, log string, args ...string) string {
 	var stderr strings.Builder
 	c.Stderr = &stderr
 	out, err := c.Output()
-	if err != nil || stderr.Len() > 0 {
+	if err != nil { // a JVM may print warnings of its own
 		t.Fatalf("the Java tool: %v %s", err, &stderr)
 	}
 	return string(out)

@@ -189,6 +189,7 @@ func flightFigures() []Figure {
 
 // costFigures are what the generator and the members' processes used.
 func costFigures() []Figure {
+	const uncounted = "what the members wrote to disks is not known: this run did not start them, their file system is in memory, the system does not say, or nothing was written"
 	const idle, unseen, unwritten = "no operation completed", "what the members' processes used is not known", "what it wrote is not recorded"
 	return []Figure{
 		{Name: "cpu", Field: "client_cpu_seconds", Unit: measure.Seconds, Better: Less,
@@ -207,9 +208,9 @@ func costFigures() []Figure {
 			Meaning: "keys that the successes done in the window wrote, or removed; one that is written again counts again. This and the seven below are absent in records of older versions, and where nothing is written or it is not known"},
 		{Name: "user-written", Field: "user_bytes_written", Unit: measure.Bytes, Requires: writes, Missing: unwritten,
 			Meaning: "the bytes of those keys, with their prefix, and of their values"},
-		{Name: "store-written", Field: "store_written_bytes", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: unseen,
+		{Name: "store-written", Field: "store_written_bytes", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: uncounted,
 			Meaning: "what the processes of all members had the system write to disks in the window, whole pages, what they keep for themselves included; absent where members were not started by this run, on a file system in memory, or where the system does not say"},
-		{Name: "write-amplification", Field: "write_amplification", Title: "disk/user", Unit: measure.Ratio, Better: Less, Requires: writes, Missing: unseen, Wide: true,
+		{Name: "write-amplification", Field: "write_amplification", Title: "disk/user", Unit: measure.Ratio, Better: Less, Requires: writes, Missing: uncounted, Wide: true,
 			Meaning: "`store_written_bytes` / `user_bytes_written`: of three members that each write everything once it is 3"},
 		{Name: "database-growth", Field: "store_database_growth_bytes", Unit: measure.Bytes, Requires: writes, Missing: "the size of the members' databases is not known",
 			Meaning: "by how much the members' databases together, as they state them, were larger on disk at the window's close than at its opening; below 0 where they shrank"},

@@ -137,10 +137,10 @@ func leftOut(c *analyze.Comparison) (lines []string) {
 		lines = append(lines, "Left out: "+strings.Join(c.LeftOut, "; ")+".")
 	}
 	if len(c.OnlyNew) > 0 {
-		lines = append(lines, "Without a baseline: "+strings.Join(c.OnlyNew, ", ")+".")
+		lines = append(lines, "Without a repeat of the baseline that counts: "+strings.Join(c.OnlyNew, ", ")+".")
 	}
 	if len(c.OnlyBase) > 0 {
-		lines = append(lines, "In the baseline alone: "+strings.Join(c.OnlyBase, ", ")+".")
+		lines = append(lines, "With repeats that count in the baseline alone: "+strings.Join(c.OnlyBase, ", ")+".")
 	}
 	return lines
 }

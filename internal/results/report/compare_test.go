@@ -267,7 +267,7 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Left out: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
-		"Without a baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
+		"Without a repeat of the baseline that counts: put-256.", "invalid R3", "An interval needs 5 repeats",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())

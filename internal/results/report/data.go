@@ -43,7 +43,11 @@ func certainties(r *analyze.Row) (all []named) {
 		if isTime {
 			unit = "_ns"
 		}
-		all = append(all, named{name + "_interval", string(c.Basis)},
+		basis := string(c.Basis)
+		if r.Dependent && c.Basis == analyze.OverRepeats {
+			basis = "repeats_on_one_cluster"
+		}
+		all = append(all, named{name + "_interval", basis},
 			named{name + "_low" + unit, known(analyze.InFile(c.Low), ok && c.Low.Known)}, named{name + "_high" + unit, known(analyze.InFile(c.High), ok && c.High.Known)})
 		if f.Name == "ops" {
 			all = append(all, named{"effective_seconds", known(c.Effective, c.Basis == analyze.WithinRun)})

@@ -145,7 +145,16 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
 func ComparisonsJUnit(w io.Writer, all []*analyze.Comparison, failing bool) error {
 	var suites []*junitSuite
 	for i, c := range all {
-		s := suiteOf(c.Run, c.Run.Name+" compared with "+c.Base.Name+" of "+c.Base.Started.UTC().Format(time.RFC3339))
+		name, of := c.Run.Name, func(r *record.Run) string { return " of " + r.Started.UTC().Format(time.RFC3339) }
+		if len(all) > 1 { // each suite has a name of its own
+			name += of(c.Run)
+		}
+		if c.Run == c.Base {
+			name += " compared with its own baselines"
+		} else {
+			name += " compared with " + c.Base.Name + of(c.Base)
+		}
+		s := suiteOf(c.Run, name)
 		s.ID = i
 		s.compare(c, failing)
 		suites = append(suites, s)
@@ -162,10 +171,10 @@ func (s *junitSuite) compare(c *analyze.Comparison, failing bool) {
 		}
 	}
 	for _, name := range c.OnlyNew {
-		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no baseline")})
+		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no repeat in the baseline that counts")})
 	}
 	for _, name := range c.OnlyBase {
-		s.add(name, 0, junitCase{Skipped: outcome("", name+" is in the baseline alone")})
+		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no repeat here that counts, and the baseline has")})
 	}
 	if err := analyze.Unjudged([]*analyze.Comparison{c}); err != nil && failing {
 		s.add("changes could be judged", 0, junitCase{Error: outcome("unjudged", err.Error())})

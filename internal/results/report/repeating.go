@@ -35,11 +35,11 @@ func ended(run *record.Run, r *analyze.Repeating) string {
 		}
 		return text
 	case record.EndedHopeless:
-		return fmt.Sprintf("%s, because not every figure can be %s: a figure has no repeat that counts, or one in which it is not known; %s", after, within, still(r))
+		return fmt.Sprintf("%s, because not every figure can be %s: a figure has no repeat that counts, or one in which it is not known, 0 or failed; %s", after, within, still(r))
 	case record.EndedMost:
 		return fmt.Sprintf("%s, the most there can be, and not every 95 %% interval is %s: %s", after, within, still(r))
 	case record.EndedTime:
-		return fmt.Sprintf("%s, because another would not have ended within %s, and not every 95 %% interval is %s: %s",
+		return fmt.Sprintf("%s, because another as long as the longest would not have ended within %s, and not every 95 %% interval is %s: %s",
 			after, scenario.FormatDuration(r.AtMost()), within, still(r))
 	}
 	return fmt.Sprintf("The run is %s after %s, and was to be repeated until every 95 %% interval is %s: %s",

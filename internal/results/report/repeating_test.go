@@ -33,9 +33,9 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 		{repeated(10, 0.02, ended(record.EndedPrecise)),
 			[]string{"Stopped after 10 repeats: every 95 % interval of ops is within ± 2 %; the widest is that of ops of put (± 0.79 %)."}},
 		{repeated(12, 0.1, ended(record.EndedTime)),
-			[]string{"Stopped after 12 repeats, because another would not have ended within 30m, and not every 95 % interval is within ± 2 %: ops of put (± 3.34 %)."}},
+			[]string{"Stopped after 12 repeats, because another as long as the longest would not have ended within 30m, and not every 95 % interval is within ± 2 %: ops of put (± 3.34 %)."}},
 		{repeated(3, 0.1, ended(record.EndedTime)),
-			[]string{"Stopped after 3 repeats, because another would not have ended within 30m, and not every 95 % interval is within ± 2 %: ops of put (± 15.64 %) (none counts as precise before 10 repeats)."}},
+			[]string{"Stopped after 3 repeats, because another as long as the longest would not have ended within 30m, and not every 95 % interval is within ± 2 %: ops of put (± 15.64 %) (none counts as precise before 10 repeats)."}},
 		{repeated(1000, 3, ended(record.EndedMost)),
 			[]string{"Stopped after 1,000 repeats, the most there can be, and not every 95 % interval is within ± 2 %: ops of put (± 3.90 %)."}},
 		{repeated(10, 0, func(r *record.Run) {

@@ -165,7 +165,7 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 	if err := Summary(&second, &r.Trials[1], ""); err != nil {
 		t.Fatal(err)
 	}
-	const told, note = "timeout 10 s, steady after 6.5 s of warm-up\n", "Throughput was not steady when the window opened, after 12 s of warm-up.\n"
+	const told, note = "timeout 10 s, warmed up for 6.5 s\n", "Throughput was not steady when the window opened, after 12 s of warm-up.\n"
 	for text, want := range map[string][]string{run.String(): {told, "put-all: " + note}, first.String(): {told}, second.String(): {" " + note}} {
 		for _, w := range want {
 			if !strings.Contains(text, w) {

@@ -72,7 +72,11 @@ func Certain(r *analyze.Row) string {
 	case c.Short:
 		return " The run is too short for an interval: what varied in it varied too slowly."
 	case c.Basis == analyze.OverRepeats:
-		return fmt.Sprintf(" The 95 %% interval of the mean over %d repeats is %s.", c.Repeats, throughput)
+		text := fmt.Sprintf(" The 95 %% interval of the mean over %d repeats is %s.", c.Repeats, throughput)
+		if r.Dependent {
+			text += " They ran on one cluster and share its state: other clusters may differ by more."
+		}
+		return text
 	case c.Basis == analyze.RangeOfRepeats:
 		return fmt.Sprintf(" The range of the %d repeats, which is no interval, is %s.", c.Repeats, throughput)
 	case c.Basis == analyze.WithinRun:

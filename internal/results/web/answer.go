@@ -20,8 +20,8 @@ type sentence struct {
 }
 
 // answer says in sentences what was tested, what came out, what limited it, what
-// broke and whether to believe it. steps is where those are drawn.
-func answer(run *record.Run, rows []*analyze.Row, shown shownTrials, steps string) []sentence {
+// broke and whether to believe it. steps is where the ladders are drawn.
+func answer(run *record.Run, rows []*analyze.Row, ladders []analyze.Ladder, shown shownTrials, steps string) []sentence {
 	all := []sentence{tested(run, rows)}
 	if run.State != record.Complete {
 		all = append(all, sentence{About: "Not whole:", Text: report.Progress(run) + ".", Link: "table", Grave: true})
@@ -29,14 +29,15 @@ func answer(run *record.Run, rows []*analyze.Row, shown shownTrials, steps strin
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return headlines(r, shown) })...)
 	all = append(all, single(rows)...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return early(r, shown) })...)
-	for _, line := range report.Repeated(run) {
-		all = append(all, sentence{About: "Repeated:", Text: line, Link: "table"})
+	if lines := report.Repeated(run); len(lines) > 0 {
+		all = append(all, sentence{About: "Repeated:", Text: strings.Join(lines, " "), Link: "table"})
 	}
-	for i, l := range analyze.Ladders(rows) {
+	for i := range ladders {
 		if i == mostSentences {
-			break // the charts have all
+			all = append(all, sentence{Text: "The formats text and markdown have the knees of more steps.", Link: steps})
+			break
 		}
-		all = append(all, sentence{About: l.Name, Text: report.KneeSentence(&l), Link: steps})
+		all = append(all, sentence{About: ladders[i].Name, Text: report.KneeSentence(&ladders[i]), Link: steps})
 	}
 	all = append(all, limits(rows, shown)...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return uneven(r, shown) })...)

@@ -28,7 +28,12 @@ const pixels = 2
 
 // PNG writes the same picture in pixels, in the light theme or the dark one.
 func (f *File) PNG(dark bool) func(io.Writer) error {
-	return func(w io.Writer) error { return raster.PNG(w, f.Text, raster.Options{Scale: pixels, Dark: dark}) }
+	return func(w io.Writer) error {
+		if err := raster.PNG(w, f.Text, raster.Options{Scale: pixels, Dark: dark}); err != nil {
+			return fmt.Errorf("the chart %s cannot be drawn as PNG: %w", f.Name, err)
+		}
+		return nil
+	}
 }
 
 // Charts are the charts of all trials of a run, whose events have been read
@@ -42,7 +47,7 @@ func Charts(run *record.Run, dir string) (files []File, problems []string) {
 	for _, c := range sideBySide(all) {
 		add(c.Name, run.Name, &c.Chart)
 	}
-	for _, c := range stepsOf(analyze.Rows(run)) {
+	for _, c := range stepsOf(analyze.Ladders(analyze.Rows(run))) {
 		add(c.Name, run.Name, &c.Chart)
 	}
 	for _, g := range togetherOf(all) {

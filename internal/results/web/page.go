@@ -143,7 +143,8 @@ func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, show
 	}
 	drawn, problems := drawnTrials(dir, shown)
 	steps := "table"
-	for _, c := range stepsOf(rows) {
+	ladders := analyze.Ladders(rows)
+	for _, c := range stepsOf(ladders) {
 		one := pictureOf(&c.Chart, "", "spots")
 		one.Spots = c.spots
 		p.Steps, steps = append(p.Steps, one), "steps"
@@ -156,7 +157,7 @@ func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, show
 		p.Facts = analyze.SharedConditions(run, rows)
 		why, notes := analyze.Reasons(run)
 		p.Verdicts, p.Notes = about(why, run), about(notes, run)
-		p.Answer = answer(run, rows, shown, steps)
+		p.Answer = answer(run, rows, ladders, shown, steps)
 	}
 	for _, c := range comparisons {
 		for _, s := range report.ComparisonSheets(c) {
@@ -167,7 +168,11 @@ func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, show
 		p.Charts = append(p.Charts, curvesPicture(&c.Chart, "", c.curves))
 	}
 	for _, g := range togetherOf(drawn) {
-		p.Together = append(p.Together, g.section())
+		s := g.section()
+		if p.More != "" {
+			s.Notes = append(s.Notes, p.More)
+		}
+		p.Together = append(p.Together, s)
 	}
 	for i := range drawn {
 		p.Trials = append(p.Trials, trialOf(&drawn[i]))

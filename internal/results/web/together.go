@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -81,23 +82,24 @@ type spot struct {
 
 const stepsNote = "The upper line of each is the p99, the thin one below it the p50; a ring marks the knee, and a pale step does not count. Throughput that goes back while time grows is a cluster with more to do than it can."
 
-// stepsOf draws a run's ladders.
-func stepsOf(rows []*analyze.Row) (out []steps) {
+// stepsOf draws ladders, of each kind of loop so many as can be told apart.
+func stepsOf(ladders []analyze.Ladder) (out []steps) {
 	for _, open := range []bool{false, true} {
 		var of []analyze.Ladder
-		for _, l := range analyze.Ladders(rows) {
+		for _, l := range ladders {
 			if l.Open == open {
 				of = append(of, l)
 			}
 		}
 		var notes []string
 		const most = 8
+		all := len(of)
+		of = of[:min(all, most)]
 		for i := range of {
 			notes = append(notes, of[i].Name+": "+strings.Join(report.LadderSentences(&of[i]), " "))
 		}
-		if len(of) > most {
-			of = of[:most]
-			notes = append(notes, "Only the first 8 are drawn.")
+		if all > most {
+			notes = append(notes, fmt.Sprintf("Only the first %d of %d are drawn and described; the formats text and markdown describe all.", most, all))
 		}
 		kind, axis := "closed", "service time against throughput"
 		flight := "number of clients"

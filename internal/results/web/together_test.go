@@ -2,11 +2,13 @@ package web
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/web/raster"
 )
 
 // severalStores is a run with a trial of each store, in each of which three
@@ -66,6 +68,20 @@ func TestPageHasStoresTogether(t *testing.T) {
 	}
 	if text := pageText0(t, made{name: "one", seconds: 3, trials: 2}.record(t)); strings.Contains(text, "together") {
 		t.Error("one store is together with itself")
+	}
+}
+
+// Every chart can be drawn in pixels, too.
+func TestEveryChartIsDrawnInPixels(t *testing.T) {
+	run, dir := severalStores(t, "stores", "etcd", "zookeeper")
+	steps, inSteps := ladderOf(t, "steps", 6)
+	steps.Trials[0].ByClient = &record.ByClient{Evenness: record.Evenness{Count: 3, Mean: 2, Median: 2, Most: 4}, Operations: []uint64{0, 2, 4}}
+	all, _ := Charts(run, dir)
+	more, _ := Charts(steps, inSteps)
+	for _, f := range append(all, more...) {
+		if err := raster.PNG(io.Discard, f.Text, raster.Options{Scale: 0.25}); err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
 	}
 }
 

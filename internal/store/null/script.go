@@ -210,8 +210,9 @@ type Run struct {
 func NewRun(s *Script) *Run { return &Run{script: s} }
 
 // Arrive numbers an operation that arrived at a member, from 1, at now, in
-// nanoseconds of any clock that starts at or above zero, and decides about it. due is Action.At in that
-// clock. first is true for the first operation, from which all times count.
+// nanoseconds of any clock that starts at or above zero, and decides about it.
+// due is Action.At in that clock. first is true for the first operation, from
+// which all times count.
 func (r *Run) Arrive(now int64, member int) (a Action, due int64, first bool) {
 	n := r.count.Add(1)
 	start := r.start.Load()

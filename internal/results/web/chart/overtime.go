@@ -135,12 +135,16 @@ func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) string {
 		for i+1 < len(l.Low) && !math.IsNaN(l.Low[i+1]) {
 			i++
 		}
-		b.WriteString("M")
+		command := "M"
+		point := func(k int, value float64) {
+			b.WriteString(command + x(k) + " " + c.y(s, value))
+			command = "L"
+		}
 		for k := first; k <= i; k++ {
-			b.WriteString(x(k) + " " + c.y(s, l.High[k]) + " ")
+			point(k, l.High[k])
 		}
 		for k := i; k >= first; k-- {
-			b.WriteString(x(k) + " " + c.y(s, l.Low[k]) + " ")
+			point(k, l.Low[k])
 		}
 		b.WriteString("z")
 	}

@@ -1,6 +1,7 @@
 // Package raster draws the SVG of package chart as pixels, for slides and for
 // programs that take no SVG. It knows what chart writes and refuses the rest, so
-// that no part of a chart is missing in silence.
+// that no part of a chart is missing in silence but for characters that the Go
+// fonts lack: these are boxes.
 package raster
 
 import (
@@ -251,7 +252,7 @@ func (d *drawing) path(text string, v view) error {
 			x, y = x0, y0
 			continue
 		default:
-			return fmt.Errorf("the picture has a path that cannot be drawn: %c%s", command, rest)
+			return fmt.Errorf("the picture has a path that cannot be drawn: %c%s", command, rest[:min(len(rest), 40)])
 		}
 		px, py := v.at(x, y)
 		if command == 'M' {
