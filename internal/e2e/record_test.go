@@ -104,7 +104,7 @@ func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
 		all := measure.NewHistogram()
 		for _, i := range files.Intervals {
 			if i.Phase == measure.Measured && i.Time == time {
-				all = measure.Add(all, i.Histogram)
+				all = i.AddTo(all)
 			}
 		}
 		return all

@@ -101,3 +101,20 @@ func unfairMembers(all []record.ByMember, less func(ratio float64, own, others i
 	}
 	return unfair
 }
+
+// MostUneven is the repeat of a row in which clients were served most unevenly, by
+// Jain's index, of those in which that was beyond chance, and how many those are;
+// nil for none.
+func MostUneven(r *Row) (worst *record.Trial, n int) {
+	least := math.Inf(1)
+	for _, t := range r.Done {
+		u, ok := UnfairnessOf(t)
+		if !ok {
+			continue
+		}
+		if n++; worst == nil || u.Fairness.Number < least {
+			worst, least = t, u.Fairness.Number
+		}
+	}
+	return worst, n
+}

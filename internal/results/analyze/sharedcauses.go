@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -12,7 +13,10 @@ type SharedCause struct {
 	// is Furthest; of a cause without a limit, of the first.
 	Cause
 	Furthest string
-	Trials   []string // labels
+	// Trials are their labels, the repeats of one together, and Count is how many
+	// trials they are.
+	Trials []string
+	Count  int
 	// Same says that the sentence is the same of all of them.
 	Same bool
 	// More is how many more findings of the kind Furthest has.
@@ -30,6 +34,7 @@ type TrialCauses struct {
 // Shared puts the trials together that the same kind of cause limited, in the
 // order in which they first come: what holds for ten trials is said once.
 func Shared(all []TrialCauses) (out []SharedCause) {
+	var whose [][]*record.Trial
 	for _, of := range all {
 		for k, c := range of.Causes {
 			more := 0
@@ -38,15 +43,38 @@ func Shared(all []TrialCauses) (out []SharedCause) {
 			}
 			i := slices.IndexFunc(out, func(s SharedCause) bool { return s.What == c.What })
 			if i < 0 {
-				out = append(out, SharedCause{Cause: c, Furthest: Label(of.Trial), Trials: []string{Label(of.Trial)}, Same: true, More: more})
+				out = append(out, SharedCause{Cause: c, Furthest: Label(of.Trial), Same: true, More: more})
+				whose = append(whose, []*record.Trial{of.Trial})
 				continue
 			}
 			s := &out[i]
-			s.Trials, s.Same = with(s.Trials, Label(of.Trial)), s.Same && s.Text == c.Text
+			whose[i], s.Same = with(whose[i], of.Trial), s.Same && s.Text == c.Text
 			if c.Limit > 0 && s.Limit > 0 && c.excess() > s.excess() {
 				s.Cause, s.Furthest, s.More = c, Label(of.Trial), more
 			}
 		}
 	}
+	for i := range out {
+		out[i].Trials, out[i].Count = labelsOf(whose[i]), len(whose[i])
+	}
 	return out
+}
+
+// labelsOf names trials, in the order in which they first come: one by its Label,
+// several repeats of one by how many they are.
+func labelsOf(trials []*record.Trial) (all []string) {
+	repeats := map[string]int{}
+	for _, t := range trials {
+		repeats[t.Name]++
+	}
+	for _, t := range trials {
+		switch n := repeats[t.Name]; {
+		case n == 1:
+			all = append(all, Label(t))
+		case n > 1:
+			all = append(all, fmt.Sprintf("%s (%d repeats)", t.Name, n))
+		}
+		repeats[t.Name] = 0
+	}
+	return all
 }

@@ -181,6 +181,36 @@ func TestBaselineWithinTheRun(t *testing.T) {
 	if c := analyze.Within(r); c.Pairs[0].Figures[0].Change.Interval {
 		t.Error("repeats that are not interleaved have an interval")
 	}
+	for i := range r.Trials {
+		r.Trials[i].Verdict.State = verdict.Suspect
+	}
+	by := analyze.ByDefault()
+	by.WithoutSuspect = true
+	c = analyze.WithinBy(r, by)
+	if c == nil || len(c.Pairs) > 0 || len(c.LeftOut) == 0 {
+		t.Fatalf("suspect repeats are no comparison: %+v", c)
+	}
+	if err := analyze.Unjudged([]*analyze.Comparison{c}); err == nil {
+		t.Error("nothing could be judged, and the gate is kept")
+	}
+}
+
+// A trial whose repeats do not count keeps no gate, though another was judged.
+func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
+	r, base := matrix(5, 1), matrix(5, 1)
+	for i := range r.Trials {
+		if r.Trials[i].Name == "put-256" {
+			r.Trials[i].Verdict.State = verdict.Invalid
+		}
+	}
+	c, err := analyze.Compare(r, base, analyze.ByDefault())
+	if err != nil {
+		t.Fatal(err)
+	}
+	analyze.Judge(0.03, c)
+	if err := analyze.Unjudged([]*analyze.Comparison{c}); err == nil || !strings.HasSuffix(err.Error(), ": put-256") {
+		t.Errorf("it says %v", err)
+	}
 }
 
 func TestBaselineRefused(t *testing.T) {

@@ -8,9 +8,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// unevenlyServed are the trials whose clients were not served alike.
-func unevenlyServed(trials []record.Trial) string {
-	return ofTrials("Clients served unevenly", trials, Uneven)
+// unevenlyServed are the trials whose clients were not served alike: of the
+// repeats of one that in which they were served most unevenly.
+func unevenlyServed(rows []*analyze.Row) string {
+	text := ""
+	for _, r := range rows {
+		worst, n := analyze.MostUneven(r)
+		if worst == nil {
+			continue
+		}
+		indent := "  "
+		if len(rows) > 1 || len(r.Trials) > 1 {
+			indent += analyze.Label(worst) + ": "
+		}
+		for i, line := range Uneven(worst) {
+			if i == 0 && n > 1 {
+				line += fmt.Sprintf(" (the least of %d such repeats, of %d)", n, len(r.Done))
+			}
+			text += indent + line + "\n"
+			indent = "    "
+		}
+	}
+	return under("Clients served unevenly", text)
 }
 
 // Uneven says how unevenly a trial's clients were served; nothing where that was

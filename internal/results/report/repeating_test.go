@@ -44,7 +44,7 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 23}}}
 			}
 		}), []string{
-			"Stopped after 10 repeats, because not every figure can be within ± 2 %: a figure has no repeat that counts, or one in which it is not known; ops of put (no repeat counts).",
+			"Stopped after 10 repeats, because not every figure can be within ± 2 %: a figure has no repeat that counts, or one in which it is not known, 0 or failed; ops of put (no repeat counts).",
 			"Not counted for that: put, 10 of 10 (suspect R23).",
 		}},
 		{repeated(3, 0.1, func(r *record.Run) {

@@ -175,7 +175,7 @@ func limited(trials []record.Trial) string {
 // CauseText is a cause in the words of the trial that it limited most.
 func CauseText(c *analyze.SharedCause) string {
 	switch {
-	case len(c.Trials) == 1 || c.Same:
+	case c.Count == 1 || c.Same:
 		return c.Text
 	case c.Limit > 0:
 		return fmt.Sprintf("most of all %s: %s", c.Furthest, c.Text)

@@ -65,7 +65,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 	}
 	lines := strings.Split(table, "\n")
 	for i, want := range [][]string{
-		{"trial", "watchers  streams", "events  ", "interval", "p99.9", "lost", "twice", "out of order"},
+		{"trial", "watchers  streams", "events  ", "p99.9", "lost", "twice", "out of order"},
 		{"watched ", " 1,200 ", " 10 ", " 1 key ", " " + readable.PerSecond(float64(rates[1])) + " ", " 2.0",
 			fmt.Sprintf("%s (%s)", readable.Count(lost), measure.Percent(float64(lost)/float64(expected))), readable.Count(twice)},
 		{"catch-up ", ` "w" `, " 100/s ", " -  ", " 0"},

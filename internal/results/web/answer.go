@@ -141,15 +141,14 @@ func limits(rows []*analyze.Row, shown shownTrials) (out []sentence) {
 	return out
 }
 
-// uneven says whose clients were served unevenly: of a row's first trial in which
-// they were.
+// uneven says whose clients were served unevenly: of a row's trial in which they
+// were so most.
 func uneven(r *analyze.Row, shown shownTrials) []sentence {
-	for _, t := range r.Done {
-		if lines := report.Uneven(t); len(lines) > 0 {
-			return []sentence{{About: r.First().Name, Text: "served its clients unevenly: " + lines[0] + ".", Link: linkTo(t, "-fairness", shown)}}
-		}
+	t, _ := analyze.MostUneven(r)
+	if t == nil {
+		return nil
 	}
-	return nil
+	return []sentence{{About: analyze.Label(t), Text: "served its clients unevenly: " + report.Uneven(t)[0] + ".", Link: linkTo(t, "-fairness", shown)}}
 }
 
 // broken says what failed in a row's trials.
