@@ -67,7 +67,7 @@ unit:
 test-long: lint servers browser hdrhistogram
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
-	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile
+	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile ./internal/results/web
 	go test -race -timeout 60m ./...
 
 # Each fuzz test for a while: make fuzz FUZZTIME=1m. What it keeps is made small

@@ -3,9 +3,11 @@ package analyze
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -251,6 +253,10 @@ func noneInCommon(news, bases []string) error {
 // add puts a trial beside its baseline, if both have figures that count.
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p := Pair{Name: name, New: c.counting(name+" here", news), Base: c.counting(name+" in the baseline", bases), AllNew: news, AllBase: bases}
+	if here, there := missing(p.New, news), missing(p.Base, bases); math.Abs(here-there) > unevenlyLeftOut {
+		c.Differences = append(c.Differences, fmt.Sprintf("Beware: %s of the repeats of %s are left out here and %s in the baseline. What disturbs one side more than the other may be the change itself, and the repeats that are left are not of the same times.",
+			measure.Percent(here), name, measure.Percent(there)))
+	}
 	p.Dependent = shareCluster(c.Run, p.New) || shareCluster(c.Base, p.Base)
 	if len(p.New) == 0 || len(p.Base) == 0 {
 		c.lacking = append(c.lacking, name)
@@ -275,6 +281,15 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		}
 	}
 	c.Pairs = append(c.Pairs, p)
+}
+
+// unevenlyLeftOut is how much larger a part of one side's repeats than of the
+// other's may be left out without a word.
+const unevenlyLeftOut = 0.25
+
+// missing is the part of all repeats that does not count.
+func missing(counting, all []*record.Trial) float64 {
+	return 1 - float64(len(counting))/float64(max(len(all), 1))
 }
 
 // values are a figure of all repeats.

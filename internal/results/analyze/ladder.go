@@ -105,7 +105,7 @@ func stepKey(t *record.Trial) string {
 // connections than the same scenario gives to many.
 func byConnections(rows []*Row) (out [][]*Row) {
 	for len(rows) > 0 {
-		most := 0
+		most := rows[0].First().Connections // a record by another hand may have any
 		for _, r := range rows {
 			most = max(most, r.First().Connections)
 		}

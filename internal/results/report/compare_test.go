@@ -207,6 +207,11 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !slices.ContainsFunc(c.Differences, func(d string) bool {
+		return strings.HasPrefix(d, "Beware: 100 % of the repeats of put-256 are left out here and 0 % in the baseline.")
+	}) {
+		t.Errorf("nothing is said of the repeats of one side that are left out: %q", c.Differences)
+	}
 	analyze.Judge(0.03, c)
 	if err := analyze.Unjudged([]*analyze.Comparison{c}); err == nil || !strings.HasSuffix(err.Error(), ": put-256") {
 		t.Errorf("it says %v", err)

@@ -52,7 +52,7 @@ func FuzzReports(f *testing.F) {
 	values := []string{`null`, `-1`, `1e308`, `9223372036854775807`, `"</title><img src=x onerror=alert(1)>"`, `[]`, `{}`, `[null]`, `""`, `true`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59Z"`}
 	var document any
 	must(f, json.Unmarshal(whole, &document))
-	step := 7
+	step := 23
 	if os.Getenv("QUORUMBENCH_HOSTILE_ALL") != "" {
 		step = 1
 	}
