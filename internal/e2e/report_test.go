@@ -146,7 +146,7 @@ func TestTableSaysWhatALevelIsNot(t *testing.T) {
 		return p.end(t) // its verdict is of no concern here
 	}
 	holds(t, bench("zookeeper"), "linearizable¹", "\n¹ linearizable reads of zookeeper: sync, then getData, and no quorum read")
-	if p := bench("etcd"); strings.Contains(p.stdout.String(), "¹") {
+	if p := bench("etcd"); strings.Contains(p.stdout.String(), "linearizable¹") {
 		t.Errorf("etcd's linearizable reads have a mark:\n%s", p.stdout.String())
 	}
 	run, err := record.Open(w.path("zookeeper"))
