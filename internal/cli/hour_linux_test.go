@@ -18,29 +18,31 @@ func BenchmarkReportOfAnHour(b *testing.B) {
 	slower.Name, slower.Seed, slower.Slower = "slower", 2, 0.02
 	dir := base.Record(b, b.TempDir())
 	other := slower.Record(b, b.TempDir())
-	page := filepath.Join(b.TempDir(), "page.html")
+	out := filepath.Join(b.TempDir(), "out")
 	for _, c := range []struct {
 		name string
 		args []string
 	}{
 		{"text", []string{"report", dir}},
-		{"html", []string{"report", dir, "--format", "html", "--out", page}},
+		{"html", []string{"report", dir, "--format", "html", "--out", out}},
 		{"compare", []string{"compare", dir, other}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			resident := int64(0)
 			for b.Loop() {
-				_ = os.Remove(page)
+				if err := os.RemoveAll(out); err != nil {
+					b.Fatal(err)
+				}
 				run := exec.Command("quorumbench", c.args...)
-				if out, err := run.CombinedOutput(); err != nil {
-					b.Fatalf("%v: %s", err, out)
+				if said, err := run.CombinedOutput(); err != nil {
+					b.Fatalf("%v: %s", err, said)
 				}
 				if usage, ok := run.ProcessState.SysUsage().(*syscall.Rusage); ok {
 					resident = max(resident, usage.Maxrss)
 				}
 			}
 			b.ReportMetric(float64(resident)/1024, "MiB-resident")
-			if info, err := os.Stat(page); err == nil {
+			if info, err := os.Stat(filepath.Join(out, "report.html")); err == nil {
 				b.ReportMetric(float64(info.Size())/(1<<20), "MiB-page")
 			}
 		})
