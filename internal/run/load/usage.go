@@ -30,6 +30,8 @@ type Usage struct {
 // usage reads counters in the loops' own threads when they come to the window
 // and to its end.
 type usage struct {
+	limits probe.CPUGroups
+
 	mu    sync.Mutex
 	first counters
 	last  counters
@@ -46,14 +48,14 @@ type counters struct {
 	hasHeld   bool
 }
 
-func read() (c counters) {
+func (u *usage) read() (c counters) {
 	c.self = probe.Self()
 	c.system, c.hasSystem = probe.System()
-	c.held, c.hasHeld = probe.Throttled()
+	c.held, c.hasHeld = u.limits.Throttled()
 	return c
 }
 
-func newUsage() *usage { return &usage{sched: map[int]probe.Sched{}} }
+func newUsage() *usage { return &usage{limits: probe.OurCPUGroups(), sched: map[int]probe.Sched{}} }
 
 // mark is called from each loop's thread. The counters of all are read in the
 // one that decides: the first to begin the window, and the last to end it.
@@ -64,7 +66,7 @@ func (u *usage) mark(loop int, m engine.Mark, decides bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if decides && !m.Ended {
-		u.first = read()
+		u.first = u.read()
 	}
 	now, ok := probe.ThreadSched(m.Thread)
 	switch {
@@ -77,7 +79,7 @@ func (u *usage) mark(loop int, m engine.Mark, decides bool) {
 		u.sum.Slices += d.Slices
 	}
 	if decides && m.Ended {
-		u.last = read()
+		u.last = u.read()
 	}
 }
 

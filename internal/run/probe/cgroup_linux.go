@@ -10,14 +10,20 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Throttled is how long CPU limits held back our control group and those above
-// it that we can see, in nanoseconds; ok is false where there is none to ask.
-func Throttled() (ns int64, ok bool) { return throttled("/") }
+// CPUGroups are the folders of the control groups whose limits hold for this
+// process. To find them takes a reading of all mounts, which on a node of many
+// containers is long: it is done once, and not where time is measured.
+type CPUGroups []string
 
-// throttled reads below another root, for tests. A limit on a group above ours
-// counts in that group's own file, so all up to the mount are added.
-func throttled(root string) (ns int64, ok bool) {
-	for _, dir := range cpuGroups(root) {
+// OurCPUGroups finds our group and those above it that we can see; none where
+// there are none to ask.
+func OurCPUGroups() CPUGroups { return cpuGroups("/") }
+
+// Throttled is how long CPU limits have held the groups back, in nanoseconds; ok
+// is false where none says. A limit on a group above ours counts in that group's
+// own file, so all are added.
+func (g CPUGroups) Throttled() (ns int64, ok bool) {
+	for _, dir := range g {
 		if b, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
 			ok = true
 			ns += heldBack(string(b))
@@ -72,8 +78,8 @@ func quota(dir string) (processors float64, ok bool) {
 }
 
 // cpuGroups lists the folders of our group and of those above it, for each
-// hierarchy that may limit CPU time (cgroups(7)).
-func cpuGroups(root string) (out []string) {
+// hierarchy that may limit CPU time (cgroups(7)), below another root for tests.
+func cpuGroups(root string) (out CPUGroups) {
 	proc, err := procfs.NewFS(filepath.Join(root, "proc"))
 	if err != nil {
 		return nil

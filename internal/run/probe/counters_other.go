@@ -22,8 +22,14 @@ func hardware() (cpu string, memory uint64) { return "", 0 }
 // System is not known here.
 func System() (c SystemCPU, ok bool) { return c, false }
 
+// CPUGroups are none here.
+type CPUGroups struct{}
+
+// OurCPUGroups finds none.
+func OurCPUGroups() (g CPUGroups) { return g }
+
 // Throttled is not known here.
-func Throttled() (ns int64, ok bool) { return 0, false }
+func (CPUGroups) Throttled() (ns int64, ok bool) { return 0, false }
 
 // cpuLimit is not known here.
 func cpuLimit(string) (processors float64, ok bool) { return 0, false }

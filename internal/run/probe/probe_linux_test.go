@@ -111,7 +111,7 @@ func TestThrottled(t *testing.T) {
 		"nothing mounted": {map[string]string{"proc/1/cgroup": "0::/\n", "proc/1/mountinfo": ""}, 0, false},
 		"no proc":         {nil, 0, false},
 	} {
-		got, ok := throttled(write(t, c.files))
+		got, ok := cpuGroups(write(t, c.files)).Throttled()
 		if got != c.want || ok != c.ok {
 			t.Errorf("%s: %+v, %v", name, got, ok)
 		}
