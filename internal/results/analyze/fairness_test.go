@@ -84,7 +84,7 @@ func alike(n int) []float64 {
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	for name, of := range services {
 		r := rand.New(rand.NewPCG(1984, 301))
-		const runs = 300
+		const runs = 600
 		alarms := 0
 		for range runs {
 			window := 30 * math.Exp(r.Float64()*math.Log(2000./30)) // operations of a client: 30 to 2,000
@@ -106,7 +106,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 func TestUnevenServiceIsFound(t *testing.T) {
 	for name, of := range services {
 		r := rand.New(rand.NewPCG(4, 2))
-		const runs = 30
+		const runs = 100
 		missed, others, starved := 0, 0, 0
 		for range runs {
 			members := 2 + r.IntN(3)

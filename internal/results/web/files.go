@@ -51,10 +51,12 @@ func Charts(run *record.Run, dir string) (files []File, problems []string) {
 		add(c.Name, run.Name, &c.Chart)
 	}
 	for _, g := range togetherOf(all) {
-		for _, charts := range [][]chart.Chart{g.overTime, g.byWrites} {
-			for i := range charts {
-				add(g.Name+"-"+charts[i].Name, run.Name+", "+g.Title, &charts[i])
-			}
+		of := run.Name + ", " + g.Title
+		for i := range g.overTime {
+			add(g.Name+"-"+g.overTime[i].Name, of, &g.overTime[i])
+		}
+		for i := range g.byWrites {
+			add(g.Name+"-"+g.byWrites[i].Name, of+", by writes completed", &g.byWrites[i])
 		}
 	}
 	for i := range all {

@@ -65,6 +65,9 @@ func TestPageHasStoresTogether(t *testing.T) {
 			t.Fatalf("there is no file %s", want)
 		}
 		wellFormed(t, files[i].Text)
+		if by := strings.Contains(want, "by-writes"); strings.Contains(files[i].Text, "by writes completed") != by {
+			t.Errorf("the title of %s does not say what its axis counts", want)
+		}
 	}
 	if text := pageText0(t, made{name: "one", seconds: 3, trials: 2}.record(t)); strings.Contains(text, "together") {
 		t.Error("one store is together with itself")
