@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
@@ -57,11 +56,36 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 		out.Legend = append(out.Legend, Entry{curves[i].Name, class})
 	}
 	c.endPlot()
-	ticks := []tick{{0, "0 %"}}
-	for n := 1; float64(n) <= right; n++ {
-		ticks = append(ticks, tick{float64(n), readable.Percentile(100-100*math.Pow(10, -float64(n))) + " %"})
-	}
-	c.horizontal(ticks, 0, right)
+	c.horizontal(percentileTicks(right), 0, right)
 	out.SVG = c.end()
 	return out, true
+}
+
+// percentileTicks are a tick for each nine; where there are many of them not each
+// has a label, so that these fit side by side on a telephone.
+func percentileTicks(right float64) []tick {
+	ticks := []tick{{0, "0 %"}}
+	apart := 1
+	switch {
+	case right >= 9:
+		apart = 4
+	case right >= 8:
+		apart = 3
+	case right > 5:
+		apart = 2
+	}
+	for n := 1; float64(n) <= right; n++ {
+		t := tick{at: float64(n)}
+		switch {
+		case n%apart != 0:
+		case n == 1:
+			t.label = "90 %"
+		case n == 2:
+			t.label = "99 %"
+		default:
+			t.label = "99." + strings.Repeat("9", n-2) + " %"
+		}
+		ticks = append(ticks, t)
+	}
+	return ticks
 }

@@ -139,8 +139,9 @@ func duration(ns float64) string {
 // timeSteps are the steps of a time axis, in seconds.
 var timeSteps = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 4 * 3600, 6 * 3600, 12 * 3600, 24 * 3600}
 
-// mostTimeTicks fit side by side on a telephone.
-const mostTimeTicks = 7
+// mostTimeTicks is how many steps fit side by side on a telephone, where the last
+// label ends at the edge.
+const mostTimeTicks = 5
 
 // timeTicks are those of a time axis between two times in seconds.
 func timeTicks(from, to float64) (ticks []tick) {

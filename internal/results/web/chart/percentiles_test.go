@@ -1,0 +1,38 @@
+package chart
+
+import (
+	"math"
+	"testing"
+)
+
+// The labels of percentiles lie side by side on a telephone, however many nines
+// the sample supports, and are exact.
+func TestPercentileLabelsFit(t *testing.T) {
+	const width, beside, letter = 298, 20, 6.7 // pixels: of the plot, to its right, and of a digit
+	for right := 1.0; right < 12; right += 0.1 { // 10¹² operations take a month
+		end := math.Inf(-1)
+		labels := 0
+		for _, tick := range percentileTicks(right) {
+			if tick.label == "" {
+				continue
+			}
+			labels++
+			long := letter * float64(len(tick.label)-1) // the point is narrow
+			at := width * tick.at / right
+			from := at - long/2
+			if tick.at/right > 0.97 {
+				from = at - long
+			}
+			if from <= end || from+long > width+beside {
+				t.Errorf("of %.1f nines, %q lies from %.0f to %.0f after one to %.0f", right, tick.label, from, from+long, end)
+			}
+			end = from + long
+		}
+		if labels < 2 {
+			t.Errorf("of %.1f nines only %d have a label", right, labels)
+		}
+	}
+	if ticks := percentileTicks(8); ticks[6].label != "99.9999 %" || ticks[3].label != "99.9 %" {
+		t.Errorf("%+v", ticks)
+	}
+}
