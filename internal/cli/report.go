@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -28,38 +29,40 @@ type reportFlags struct {
 func (a *app) reportCommand() *cobra.Command {
 	f := &reportFlags{format: "text"}
 	c := &cobra.Command{
-		Use:   "report RUN",
-		Short: "Print a recorded run again, compare it, or write it as files",
-		Long: `Print a recorded run again, from its run directory alone.
+		Use:   "report RUN...",
+		Short: "Print recorded runs again, compare one, or write them as files",
+		Long: `Print a recorded run again, from its run directory alone; of several runs, all
+trials in one table, on one page and in common charts. A trial whose name several
+runs have is called "NAME of RUN"; --format json has each run as it was recorded.
 
-With --baseline it is compared, trial by trial, with another run of the same
+With --baseline one run is compared, trial by trial, with another run of the same
 scenario. Formats svg and png write its charts into the folder --out, junit has a
 test case for each --threshold and trial, and gobench is what benchstat reads.
 Format dbtester writes the client's side of dbtester's outputs into
 the folder --out: per-second series, distributions, percentiles, latency by
 cumulative key number, and the summary of all trials side by side.`,
-		Args: command.Takes(1, 1, "RUN, a run directory"),
+		Args: command.Takes(1, math.MaxInt, "RUN, a run directory"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Choice("format", &f.format, "of the output", "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "dbtester")
 	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or not there yet, instead of standard output")
 	r.Toggle("dark", &f.dark, "draw the pictures of --format png for a dark page")
 	f.gate.Judge(r, true)
-	c.RunE = func(c *cobra.Command, args []string) error { return a.reportWhole(c.Context(), f, args[0]) }
+	c.RunE = func(c *cobra.Command, args []string) error { return a.reportWhole(c.Context(), f, args) }
 	return c
 }
 
 // reportWhole writes a report. One that goes to files is written to its end when
 // it is interrupted, so that no folder holds half of one.
-func (a *app) reportWhole(ctx context.Context, f *reportFlags, dir string) error {
+func (a *app) reportWhole(ctx context.Context, f *reportFlags, dirs []string) error {
 	if f.out == "" {
-		return a.report(f, dir)
+		return a.report(f, dirs)
 	}
 	ctx, stop := command.Interruptible(ctx, func() {
 		a.Remark("finishing the files; press Ctrl-C again to stop at once")
 	})
 	defer stop()
-	if err := a.report(f, dir); err != nil {
+	if err := a.report(f, dirs); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -68,15 +71,14 @@ func (a *app) reportWhole(ctx context.Context, f *reportFlags, dir string) error
 	return nil
 }
 
-func (a *app) report(f *reportFlags, dir string) error {
-	if err := f.refuse(); err != nil {
+func (a *app) report(f *reportFlags, dirs []string) error {
+	if err := f.refuse(len(dirs)); err != nil {
 		return err
 	}
-	run, err := record.Open(dir)
+	runs, run, err := openAll(dirs)
 	if err != nil {
 		return err
 	}
-	run.ReadEvents(dir)
 	trials := make([]record.Conditions, 0, len(run.Trials))
 	for i := range run.Trials {
 		trials = append(trials, run.Trials[i].Conditions)
@@ -88,10 +90,10 @@ func (a *app) report(f *reportFlags, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.write(f, run, dir, comparisons); err != nil {
+	if err := a.write(f, runs, run, comparisons); err != nil {
 		return err
 	}
-	missed, err := a.Missed(&f.gate, run, dir)
+	missed, err := a.Missed(&f.gate, run)
 	switch {
 	case err != nil:
 		return err
@@ -103,8 +105,31 @@ func (a *app) report(f *reportFlags, dir string) error {
 	return nil
 }
 
+// openAll reads run directories: each run, and all as one.
+func openAll(dirs []string) (runs []*record.Run, all *record.Run, err error) {
+	for _, dir := range dirs {
+		run, err := record.Open(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		run.ReadEvents(dir)
+		runs = append(runs, run)
+	}
+	if len(runs) == 1 {
+		return runs, runs[0], nil
+	}
+	all, err = record.Join(runs)
+	return runs, all, err
+}
+
 // refuse says what does not go together.
-func (f *reportFlags) refuse() error {
+func (f *reportFlags) refuse(runs int) error {
+	switch {
+	case runs > 1 && f.gate.Baseline != "":
+		return command.Usage("--baseline is for one run; compare several with quorumbench compare %s RUN...", f.gate.Baseline)
+	case runs > 1 && (f.format == "gobench" || f.format == "dbtester"):
+		return command.Usage("--format %s is of one run; write one for each", f.format)
+	}
 	switch f.format {
 	case "dbtester", "svg", "png":
 		if f.out == "" && f.format == "dbtester" {
@@ -128,31 +153,37 @@ func (f *reportFlags) refuse() error {
 	return nil
 }
 
-// write writes the run to standard output or into the folder that --out names.
-func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*analyze.Comparison) error {
+// write writes the runs, which are all as one too, to standard output or into the
+// folder that --out names.
+func (a *app) write(f *reportFlags, runs []*record.Run, run *record.Run, comparisons []*analyze.Comparison) error {
 	if f.format == "dbtester" {
-		return report.Dbtester(a.Stdout, run, dir, f.out)
+		return report.Dbtester(a.Stdout, run, f.out)
 	}
 	var parts []part
 	switch f.format {
 	case "html":
-		parts = append(parts, part{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, dir, comparisons) }})
+		parts = append(parts, part{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, comparisons) }})
 	case "svg", "png":
 		var problems []string
-		if parts, problems = f.chartParts(run, dir); len(parts) == 0 {
-			return fmt.Errorf("no second of the run in %s is recorded, so that it has no charts", dir)
+		if parts, problems = f.chartParts(run); len(parts) == 0 {
+			return fmt.Errorf("no second of %s is recorded, so that there are no charts", inFolders(run))
 		}
 		a.Warn(problems...)
 	case "junit":
-		parts = append(parts, junitPart(&f.gate, run, dir))
+		parts = append(parts, junitPart(&f.gate, run))
 	case "gobench":
 		kept, leftOut := analyze.Counting(run)
 		if len(kept) == 0 {
-			return fmt.Errorf("no trial of the run in %s has a result that counts: %s", dir, strings.Join(leftOut, ", "))
+			return fmt.Errorf("no trial of %s has a result that counts: %s", inFolders(run), strings.Join(leftOut, ", "))
 		}
 		parts = append(parts, part{name: "gobench.txt", write: func(w io.Writer) error { return report.GoBench(w, run, kept, leftOut) }})
 	case "json":
-		parts = append(parts, part{name: "report.json", write: func(w io.Writer) error { return report.RunJSON(w, run, comparisons) }})
+		parts = append(parts, part{name: "report.json", write: func(w io.Writer) error {
+			if len(runs) > 1 {
+				return report.RunsJSON(w, runs)
+			}
+			return report.RunJSON(w, run, comparisons)
+		}})
 	case "csv":
 		parts = csvParts(run, comparisons, f.out != "")
 	case "markdown":
@@ -161,7 +192,7 @@ func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*
 		}})
 	default:
 		parts = append(parts, part{name: "report.txt", write: func(w io.Writer) error {
-			return withComparisons(w, recorded(w, run, dir), comparisons, report.Compare)
+			return withComparisons(w, recorded(w, run), comparisons, report.Compare)
 		}})
 	}
 	if f.out == "" {
@@ -185,6 +216,18 @@ func (a *app) write(f *reportFlags, run *record.Run, dir string, comparisons []*
 	return nil
 }
 
+// inFolders names the runs that are reported.
+func inFolders(run *record.Run) string {
+	if len(run.Parts) == 0 {
+		return "the run in " + run.Dir
+	}
+	dirs := make([]string, 0, len(run.Parts))
+	for _, p := range run.Parts {
+		dirs = append(dirs, p.Dir)
+	}
+	return "the runs in " + strings.Join(dirs, ", ")
+}
+
 // into writes the part as a file of a folder.
 func (p *part) into(folder string) (path string, err error) {
 	if p.binary {
@@ -194,8 +237,8 @@ func (p *part) into(folder string) (path string, err error) {
 }
 
 // chartParts are a run's charts, a file each, and what is missing in them.
-func (f *reportFlags) chartParts(run *record.Run, dir string) (parts []part, problems []string) {
-	files, problems := web.Charts(run, dir)
+func (f *reportFlags) chartParts(run *record.Run) (parts []part, problems []string) {
+	files, problems := web.Charts(run)
 	for i := range files {
 		p := part{name: files[i].Name + "." + f.format, write: files[i].SVG}
 		if f.format == "png" {
@@ -207,9 +250,9 @@ func (f *reportFlags) chartParts(run *record.Run, dir string) (parts []part, pro
 }
 
 // junitPart is how the run stands to the thresholds.
-func junitPart(g *command.Gate, run *record.Run, dir string) part {
+func junitPart(g *command.Gate, run *record.Run) part {
 	return part{name: "junit.xml", write: func(w io.Writer) error {
-		held, err := analyze.HoldRun(g.Thresholds, run, dir)
+		held, err := analyze.HoldRun(g.Thresholds, run)
 		if err != nil {
 			return err
 		}
@@ -235,6 +278,9 @@ func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []
 		if c.Run == c.Base {
 			name = "baseline-within.csv"
 		}
+		if i := slices.Index(run.Parts, c.Run); i >= 0 {
+			name = fmt.Sprintf("baseline-within-%d-%s.csv", i+1, record.Slug(c.Run.Name))
+		}
 		compared = append(compared, part{name: name, write: func(w io.Writer) error { return report.CompareCSV(w, c) }})
 	}
 	if files {
@@ -249,9 +295,9 @@ func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []
 }
 
 // recorded prints a run as the command that made it did.
-func recorded(w io.Writer, run *record.Run, dir string) error {
-	if run.Scenario == "" && len(run.Trials) == 1 { // flags asked for one trial
-		if err := report.Summary(w, &run.Trials[0], dir); err != nil {
+func recorded(w io.Writer, run *record.Run) error {
+	if run.Scenario == "" && len(run.Trials) == 1 && len(run.Parts) == 0 { // flags asked for one trial
+		if err := report.Summary(w, &run.Trials[0], run.Dir); err != nil {
 			return err
 		}
 		for _, p := range run.Problems {
@@ -261,7 +307,7 @@ func recorded(w io.Writer, run *record.Run, dir string) error {
 		}
 		return nil
 	}
-	return report.Text(w, run, dir)
+	return report.Text(w, run, run.Dir)
 }
 
 func withComparisons(w io.Writer, err error, all []*analyze.Comparison, write func(io.Writer, *analyze.Comparison) error) error {

@@ -22,10 +22,10 @@ func (a *app) reportFiles(run *record.Run, dir string, quiet bool) error {
 		{name: "report.md", write: func(w io.Writer) error {
 			return withComparisons(w, report.Markdown(w, run), comparisons, report.CompareMarkdown)
 		}},
-		{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, dir, comparisons) }},
+		{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, comparisons) }},
 	}
 	if len(a.Gate.Thresholds) > 0 {
-		parts = append(parts, junitPart(a.Gate, run, dir))
+		parts = append(parts, junitPart(a.Gate, run))
 	}
 	for _, p := range parts {
 		path, err := p.into(dir)

@@ -73,7 +73,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 		then = as.Then(run, dir)
 	}
 	err = ended(run, runErr, as.Strict)
-	missed, checking := a.Missed(a.Gate, run, dir)
+	missed, checking := a.Missed(a.Gate, run)
 	lines.end(run, missed, err)
 	switch {
 	case unprinted != nil:

@@ -115,8 +115,10 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 // and with the run that a flag names.
 func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
 	var all []*analyze.Comparison
-	if c := analyze.Within(run); c != nil {
-		all = append(all, c)
+	for _, p := range run.Each() {
+		if c := analyze.Within(p); c != nil {
+			all = append(all, c)
+		}
 	}
 	if g.Baseline == "" {
 		return all, nil
@@ -135,8 +137,8 @@ func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
 }
 
 // Missed reports which thresholds a run misses, a line each.
-func (a *App) Missed(g *Gate, run *record.Run, dir string) ([]analyze.Missed, error) {
-	all, err := analyze.CheckRun(g.Thresholds, run, dir)
+func (a *App) Missed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
+	all, err := analyze.CheckRun(g.Thresholds, run)
 	for _, m := range all {
 		a.Remark("the threshold %s", m)
 	}

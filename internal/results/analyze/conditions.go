@@ -45,8 +45,31 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	if text := warmups(done); text != "" {
 		load = append(load, text)
 	}
-	return facts(append(list, Fact{"machine", Machine(first)}, Fact{"load", strings.Join(load, ", ")},
-		Fact{"seed", strconv.FormatUint(run.Seed, 10)}, Fact{"tool", strings.TrimSpace("quorumbench " + run.Tool.Version)})...)
+	machine := func(r *record.Run) string {
+		i := slices.IndexFunc(all, func(row *Row) bool { return run.Of(row.First()) == r })
+		if i < 0 {
+			return ""
+		}
+		return Machine(all[i].First())
+	}
+	seed := func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) }
+	tool := func(r *record.Run) string { return strings.TrimSpace("quorumbench " + r.Tool.Version) }
+	return facts(append(list, Fact{"machine", ofParts(run, machine)}, Fact{"load", strings.Join(load, ", ")},
+		Fact{"seed", ofParts(run, seed)}, Fact{"tool", ofParts(run, tool)})...)
+}
+
+// ofParts says something of a run's parts: once, where it is the same of all.
+func ofParts(run *record.Run, of func(*record.Run) string) string {
+	var different, each []string
+	for _, p := range run.Each() {
+		if text := of(p); text != "" {
+			different, each = with(different, text), append(each, p.Name+": "+text)
+		}
+	}
+	if len(different) < 2 {
+		return strings.Join(different, "")
+	}
+	return strings.Join(each, "; ")
 }
 
 // Conditions are those of one trial.

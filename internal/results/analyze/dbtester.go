@@ -34,12 +34,12 @@ type DbtesterSecond struct {
 	PerSecond                               record.Value
 }
 
-// DbtesterOf reads a trial's seconds in the run directory dir. Its error says
-// that they are not those of the result.
-func DbtesterOf(dir string, t *record.Trial) (*Dbtester, error) {
+// DbtesterOf reads a trial's seconds. Its error says that they are not those of
+// the result.
+func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	d := &Dbtester{Trial: t}
 	keys, whole := &Keys{}, measure.NewHistogram()
-	err := EachSecond(dir, t, func(s *Second) error {
+	err := EachSecond(t, func(s *Second) error {
 		keys.Add(s)
 		d.Rates.Add(s)
 		whole = measure.Add(whole, s.Times)
@@ -57,7 +57,7 @@ func DbtesterOf(dir string, t *record.Trial) (*Dbtester, error) {
 	if t.Seconds > 0 {
 		d.ClientCPU = record.Value{Number: t.CPUSeconds / t.Seconds, Unit: measure.Share, Known: true}
 	}
-	d.Servers, err = ServersOf(dir, t)
+	d.Servers, err = ServersOf(t)
 	return d, err
 }
 
@@ -235,12 +235,12 @@ type Servers struct {
 	RSS record.Value // resident bytes at a time
 }
 
-// ServersOf reads it from a trial's machines.csv in a run directory.
-func ServersOf(dir string, t *record.Trial) (Servers, error) {
+// ServersOf reads it from a trial's machines.csv.
+func ServersOf(t *record.Trial) (Servers, error) {
 	if t.Opened == nil {
 		return Servers{}, nil
 	}
-	rows, err := record.OpenMachines(dir, t.Folder)
+	rows, err := record.OpenMachines(t.Dir, t.Folder)
 	if err != nil {
 		return Servers{}, err
 	}

@@ -84,10 +84,10 @@ func Ladders(rows []*Row) []Ladder {
 	return all
 }
 
-// stepKey is all conditions of a trial but its clients, its rate and its
-// connections.
+// stepKey is a trial's run and all conditions of it but its clients, its rate and
+// its connections.
 func stepKey(t *record.Trial) string {
-	parts := []string{t.Store, t.Version, t.Label, t.Exec, t.Environment(), fmt.Sprint(t.Members, t.TLS, t.Authenticated, t.Open())}
+	parts := []string{t.Dir, t.Store, t.Version, t.Label, t.Exec, t.Environment(), fmt.Sprint(t.Members, t.TLS, t.Authenticated, t.Open())}
 	for _, p := range scenario.Parameters() {
 		switch p.Key {
 		case "clients", "rate", "connections":

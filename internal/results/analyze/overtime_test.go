@@ -13,7 +13,7 @@ import (
 func overTime(t *testing.T, m *made, columns int) *OverTime {
 	t.Helper()
 	m.run.ReadEvents(m.dir)
-	o, err := ReadOverTime(m.dir, &m.run.Trials[0], columns)
+	o, err := ReadOverTime(&m.run.Trials[0], columns)
 	must(t, err)
 	return o
 }

@@ -57,7 +57,8 @@ func Rows(run *record.Run) []*Row {
 	}
 	for _, r := range all {
 		r.Dependent = shareCluster(run, r.Done)
-		r.withoutSuspect = run.Until != nil && !run.Until.Suspect
+		until := run.Of(r.First()).Until
+		r.withoutSuspect = until != nil && !until.Suspect
 	}
 	slices.SortStableFunc(all, func(a, b *Row) int { return cmp.Compare(a.First().Number, b.First().Number) })
 	return all

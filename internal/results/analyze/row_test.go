@@ -124,7 +124,7 @@ func TestColumnsOfWhatSomeTrialsHave(t *testing.T) {
 	}
 	th, err := ParseThreshold("late-answers<=1%")
 	must(t, err)
-	if missed, err := CheckRun([]Threshold{th}, run, ""); err != nil || len(missed) != 1 {
+	if missed, err := CheckRun([]Threshold{th}, run); err != nil || len(missed) != 1 {
 		t.Errorf("%v, %v", missed, err)
 	}
 }

@@ -35,11 +35,11 @@ func (s *Second) PerSecond() (float64, bool) {
 // times are to the millisecond.
 const wholeFrom = 0.999
 
-// EachSecond hands over the seconds of a trial's window in their order, from
-// the run directory dir alone. A second that the record skips is Missing.
+// EachSecond hands over the seconds of a trial's window in their order, from its
+// run directory alone. A second that the record skips is Missing.
 // However long the trial ran, it holds one histogram and the timeline.
-func EachSecond(dir string, t *record.Trial, each func(*Second) error) error {
-	rows, err := record.OpenTimeline(dir, t.Folder)
+func EachSecond(t *record.Trial, each func(*Second) error) error {
+	rows, err := record.OpenTimeline(t.Dir, t.Folder)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func EachSecond(dir string, t *record.Trial, each func(*Second) error) error {
 	}
 	w.opened = w.rows[0].Time.Add(-time.Duration(w.rows[0].Second) * time.Second)
 	keep := func(tag record.Tag) bool { return tag.Phase == measure.Measured && tag.Time == t.HeadlineTime() }
-	err = record.EachInterval(dir, t.Folder, keep, w.interval)
+	err = record.EachInterval(t.Dir, t.Folder, keep, w.interval)
 	if err == nil {
 		err = w.until(math.MaxInt)
 	}

@@ -31,7 +31,7 @@ func TestSecondsAreTheWhole(t *testing.T) {
 			var errors, done uint64
 			length := 0.0
 			n := 0
-			must(t, EachSecond(m.dir, trial, func(sec *Second) error {
+			must(t, EachSecond(trial, func(sec *Second) error {
 				if sec.Second != n || !sec.Time.Equal(noon.Add(time.Duration(1+n)*time.Second)) || sec.Missing {
 					t.Errorf("second %d is %d at %v, missing %t", n, sec.Second, sec.Time, sec.Missing)
 				}
@@ -79,7 +79,7 @@ func checkRates(t *testing.T, got Throughputs, done []uint64, seconds float64) {
 func TestMissingSeconds(t *testing.T) {
 	m := shape{seconds: 5, perSecond: 100, idle: -1, skip: []int{1, 2}}.record(t)
 	var missing []int
-	must(t, EachSecond(m.dir, &m.run.Trials[0], func(s *Second) error {
+	must(t, EachSecond(&m.run.Trials[0], func(s *Second) error {
 		if s.Missing {
 			missing = append(missing, s.Second)
 			if _, ok := s.PerSecond(); ok || s.Whole || s.Times.TotalCount() != 0 {

@@ -220,10 +220,10 @@ func (h *Held) String() string {
 	return h.Missed.String()
 }
 
-// HoldRun holds every trial of the run in dir to each threshold that names it,
+// HoldRun holds every trial of a run to each threshold that names it,
 // in the scenario's order. A trial that was to run and did not cannot be seen
 // here: NotRun says it.
-func HoldRun(all []Threshold, run *record.Run, dir string) ([]Held, error) {
+func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
 	var held []Held
 	for _, t := range all {
 		for _, trial := range InOrder(run) {
@@ -232,7 +232,7 @@ func HoldRun(all []Threshold, run *record.Run, dir string) ([]Held, error) {
 			}
 			h := Held{Of: trial, Standing: Inapplicable}
 			if t.figure.Applies(&trial.Conditions) {
-				m, ok, err := t.check(trial, dir)
+				m, ok, err := t.check(trial)
 				if err != nil {
 					return held, err
 				}
@@ -249,11 +249,11 @@ func HoldRun(all []Threshold, run *record.Run, dir string) ([]Held, error) {
 	return held, nil
 }
 
-// CheckRun is every trial of the run in dir that misses one of the thresholds,
-// as HoldRun finds them.
-func CheckRun(all []Threshold, run *record.Run, dir string) ([]Missed, error) {
+// CheckRun is every trial of a run that misses one of the thresholds, as HoldRun
+// finds them.
+func CheckRun(all []Threshold, run *record.Run) ([]Missed, error) {
 	missed := []Missed{}
-	held, err := HoldRun(all, run, dir)
+	held, err := HoldRun(all, run)
 	for i := range held {
 		if held[i].Standing == Unkept {
 			missed = append(missed, held[i].Missed)
@@ -272,7 +272,7 @@ func NotRun(run *record.Run) error {
 }
 
 // check holds one trial to the threshold.
-func (t *Threshold) check(trial *record.Trial, dir string) (m Missed, ok bool, err error) {
+func (t *Threshold) check(trial *record.Trial) (m Missed, ok bool, err error) {
 	if !Measured(trial) {
 		m.Why = "the trial has no result"
 		if trial.Failure != "" {
@@ -280,7 +280,7 @@ func (t *Threshold) check(trial *record.Trial, dir string) (m Missed, ok bool, e
 		}
 		return m, false, nil
 	}
-	v, why, err := t.value(trial, dir)
+	v, why, err := t.value(trial)
 	if err != nil || why != "" {
 		m.Why = why
 		return m, false, err
@@ -297,10 +297,10 @@ func (t *Threshold) check(trial *record.Trial, dir string) (m Missed, ok bool, e
 }
 
 // value is the trial's figure, or why there is none.
-func (t *Threshold) value(trial *record.Trial, dir string) (v record.Value, why string, err error) {
+func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err error) {
 	switch {
 	case t.figure.Times != nil:
-		return t.time(trial, dir)
+		return t.time(trial)
 	case t.Share && t.figure.Whole != nil && t.figure.Unit != measure.Share:
 		v, why = t.figure.Share(trial)
 		return v, why, nil
@@ -313,11 +313,11 @@ func (t *Threshold) value(trial *record.Trial, dir string) (v record.Value, why 
 
 // time is a figure of times. Percentiles that the trial's result lacks come from
 // its histograms.
-func (t *Threshold) time(trial *record.Trial, dir string) (v record.Value, why string, err error) {
+func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err error) {
 	times, failed := t.figure.Times.Of(trial)
 	if t.figure.Recorded() {
 		v = t.figure.Of(trial)
-	} else if v, err = t.percentile(trial, dir, times.Count, failed); err != nil {
+	} else if v, err = t.percentile(trial, times.Count, failed); err != nil {
 		return v, "", err
 	}
 	if !v.Known {
@@ -328,11 +328,11 @@ func (t *Threshold) time(trial *record.Trial, dir string) (v record.Value, why s
 
 // percentile takes a percentile from the trial's histograms, which hold so many
 // with those that failed.
-func (t *Threshold) percentile(trial *record.Trial, dir string, count, failed uint64) (record.Value, error) {
+func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (record.Value, error) {
 	whole := measure.NewHistogram()
 	of := t.figure.Times.Log(trial)
 	keep := func(tag record.Tag) bool { return counts(tag, of) }
-	err := record.EachInterval(dir, trial.Folder, keep, func(i *record.Interval) error {
+	err := record.EachInterval(trial.Dir, trial.Folder, keep, func(i *record.Interval) error {
 		whole = i.AddTo(whole)
 		return nil
 	})

@@ -72,7 +72,7 @@ func missedBy(t *testing.T, m *made, texts ...string) string {
 		must(t, err)
 		all = append(all, th)
 	}
-	missed, err := CheckRun(all, m.run, m.dir)
+	missed, err := CheckRun(all, m.run)
 	must(t, err)
 	var lines []string
 	for _, x := range missed {

@@ -45,12 +45,12 @@ func newTimesOverTime(o *OverTime) *timesOverTime {
 }
 
 // read goes through latency.hlog once.
-func (x *timesOverTime) read(dir string) error {
+func (x *timesOverTime) read() error {
 	headline := x.o.Trial.HeadlineTime()
 	keep := func(tag record.Tag) bool {
 		return tag.Time == headline || tag.Time == record.Lateness || tag.Time == record.WatchDue
 	}
-	err := record.EachInterval(dir, x.o.Trial.Folder, keep, func(i *record.Interval) error {
+	err := record.EachInterval(x.o.Trial.Dir, x.o.Trial.Folder, keep, func(i *record.Interval) error {
 		if !i.Start.Equal(x.start) || i.Phase != x.phase {
 			x.second()
 			x.begin(i)

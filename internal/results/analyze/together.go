@@ -13,12 +13,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Together is how trials of several stores, or of several versions or builds of
-// one, went that did the same: a line for each, on one axis.
+// Together is how trials of several stores, of several versions or builds of one,
+// or of several runs, went that did the same: a line for each, on one axis.
 type Together struct {
 	Name  string // in file names and links
 	Title string // what they did
-	Notes []string
+	// OneStore says that they differ in their run, and not in their store.
+	OneStore bool
+	Notes    []string
 	// OverTime is by the time since each one's window opened, and ByWrites by how
 	// many writes each had completed since; that has no panels where not all of
 	// them only write.
@@ -56,6 +58,9 @@ func AllTogether(all []*OverTime) (out []Together) {
 	return out
 }
 
+// side is what is put beside others: a store in a run.
+func side(t *record.Trial) string { return t.Dir + "\x00" + Store(t) }
+
 // togetherTitle is what trials have in common that are put together.
 func togetherTitle(t *record.Trial) string {
 	if t.Open() {
@@ -66,17 +71,18 @@ func togetherTitle(t *record.Trial) string {
 
 func newTogether(title string, all []*OverTime) (Together, bool) {
 	g := Together{Name: "together-" + record.Slug(title), Title: title}
-	var stores []string
+	var sides, stores []string
 	for _, o := range all {
-		stores = with(stores, Store(o.Trial))
+		sides, stores = with(sides, side(o.Trial)), with(stores, Store(o.Trial))
 	}
-	if len(stores) < 2 {
+	if len(sides) < 2 {
 		return g, false
 	}
+	g.OneStore = len(stores) == 1
 	if len(all) > maxLines { // steps of each store
-		fastest := make([]*OverTime, len(stores))
+		fastest := make([]*OverTime, len(sides))
 		for _, o := range all {
-			if i := slices.Index(stores, Store(o.Trial)); fastest[i] == nil || faster(o.Trial, fastest[i].Trial) {
+			if i := slices.Index(sides, side(o.Trial)); fastest[i] == nil || faster(o.Trial, fastest[i].Trial) {
 				fastest[i] = o
 			}
 		}

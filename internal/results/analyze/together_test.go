@@ -29,7 +29,7 @@ func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 		one.Machines = append(one.Machines, record.MachineRow{Unix: noon.Unix() + second, Name: "generator", RSSBytes: 9e9, CPUSeconds: float64(9 * second)},
 			record.MachineRow{Unix: noon.Unix() + second, Name: "machine", Received: float64(100 * second), Sent: float64(10 * second), Loopback: float64(second)})
 	}
-	o, err := ReadOverTime(m.dir, one, 1000)
+	o, err := ReadOverTime(one, 1000)
 	must(t, err)
 	return o
 }
@@ -158,7 +158,7 @@ func TestCurvesByRoleAndMember(t *testing.T) {
 	half := m.failed / 2
 	one.ByMember = []record.ByMember{{Name: "m1", ID: 1, Errors: half}, {Name: "m2", ID: 2, Errors: m.failed - half}}
 	one.ByRole = []record.Served{{Role: "leader", Errors: half}, {Role: "follower", Errors: m.failed - half}}
-	o, err := ReadOverTime(m.dir, one, 100)
+	o, err := ReadOverTime(one, 100)
 	must(t, err)
 	for what, curves := range map[string][]PercentileCurve{"by the leader, by followers": o.ByRole, "m1 (leader), m2": o.ByMember} {
 		var names []string

@@ -65,7 +65,7 @@ func TestErrorKinds(t *testing.T) {
 func TestDbtesterOf(t *testing.T) {
 	m := shape{seed: 3, seconds: 4.5, perSecond: 500, failures: 0.1, idle: 2}.record(t)
 	trial := &m.run.Trials[0]
-	d, err := DbtesterOf(m.dir, trial)
+	d, err := DbtesterOf(trial)
 	must(t, err)
 	var errors, binned uint64
 	for i, s := range d.Seconds {
@@ -81,7 +81,7 @@ func TestDbtesterOf(t *testing.T) {
 		t.Errorf("%d seconds, %d and %d errors of %d, %d of %d operations, %v", len(d.Seconds), errors, d.Failed, trial.Errors, binned, trial.Operations, d.ClientCPU)
 	}
 	trial.Operations++
-	if _, err := DbtesterOf(m.dir, trial); err == nil {
+	if _, err := DbtesterOf(trial); err == nil {
 		t.Error("a record whose seconds are not its result is taken")
 	}
 }

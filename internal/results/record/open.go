@@ -40,7 +40,9 @@ func Open(dir string) (*Run, error) {
 	if run.State == Incomplete {
 		run.problem("The run did not finish: it goes on, or it was killed.")
 	}
+	run.Dir = dir
 	for i := range run.Trials {
+		run.Trials[i].Dir = dir
 		run.inspect(dir, &run.Trials[i])
 	}
 	return run, nil

@@ -62,6 +62,10 @@ type Run struct {
 
 	// Problems are sentences about what a reader found damaged or missing.
 	Problems []string `json:"-"`
+	// Dir is the run directory that Open read; empty for a run that it did not.
+	Dir string `json:"-"`
+	// Parts are the runs that Join made this one of; nil for a single run.
+	Parts []*Run `json:"-"`
 }
 
 // Verdict is the worst state of the run's trials; a run without one is invalid.

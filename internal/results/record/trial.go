@@ -127,6 +127,9 @@ type Trial struct {
 
 	Verdict verdict.Verdict `json:"verdict"`
 
+	// Dir is the run directory that the trial was read from; empty for one that was
+	// not read by Open.
+	Dir string `json:"-"`
 	// Events, by their time, Timeline, Machines and Stores are what Run.ReadEvents read.
 	Events   []Event      `json:"-"`
 	Timeline []Row        `json:"-"`

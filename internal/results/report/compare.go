@@ -230,6 +230,30 @@ func comparedPair(p *analyze.Pair) (o record.Object) {
 // trials' figures are in its field certainty and the comparisons, if there are any,
 // in its field comparisons.
 func RunJSON(w io.Writer, run *record.Run, all []*analyze.Comparison) error {
+	return writeJSON(w, runObject(run, all))
+}
+
+// RunsSchema is the schema of what RunsJSON writes.
+const RunsSchema = "quorumbench/runs/1"
+
+// RunsJSON writes several runs as one JSON object, each as RunJSON writes it, with
+// the comparison with baselines of its own.
+func RunsJSON(w io.Writer, runs []*record.Run) error {
+	objects := make([]any, 0, len(runs))
+	for _, run := range runs {
+		var within []*analyze.Comparison
+		if c := analyze.Within(run); c != nil {
+			within = append(within, c)
+		}
+		objects = append(objects, runObject(run, within))
+	}
+	var o record.Object
+	o.Add("schema", RunsSchema)
+	o.Add("runs", objects)
+	return writeJSON(w, o)
+}
+
+func runObject(run *record.Run, all []*analyze.Comparison) any {
 	object := struct {
 		*record.Run
 		Certainty   []record.Object `json:"certainty"`
@@ -246,7 +270,7 @@ func RunJSON(w io.Writer, run *record.Run, all []*analyze.Comparison) error {
 	for _, c := range all {
 		object.Comparisons = append(object.Comparisons, compared(c))
 	}
-	return writeJSON(w, object)
+	return object
 }
 
 // CompareSchema is the schema of what ComparisonsJSON writes.

@@ -13,7 +13,8 @@ import (
 
 // CSV writes a row for each trial and repeat, in the scenario's order, with the
 // names of the trial's JSON object: every condition and every figure. What is
-// not known, or lands on a failed operation, is empty.
+// not known, or lands on a failed operation, is empty. Rows of joined runs end
+// with the run's name.
 func CSV(w io.Writer, run *record.Run) error {
 	var rows [][]string
 	certain := map[int][]named{} // by the trial's number
@@ -24,6 +25,9 @@ func CSV(w io.Writer, run *record.Run) error {
 		names, cells := inPlace(trialCells(t))
 		for _, c := range certain[t.Number] {
 			names, cells = append(names, c.name), append(cells, c.cell())
+		}
+		if len(run.Parts) > 0 {
+			names, cells = append(names, "run"), append(cells, printable.Cell(run.Of(t).Name))
 		}
 		if rows == nil {
 			rows = append(rows, names)

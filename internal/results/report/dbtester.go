@@ -18,11 +18,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Dbtester writes the client's side of dbtester's outputs of the run in dir
+// Dbtester writes the client's side of dbtester's outputs of a run
 // into the folder out: a set of CSV files for each trial, and the summary of
 // all side by side as CSV and text, which it also writes to w. Latencies are
 // milliseconds: service times in a closed loop, response times in an open one.
-func Dbtester(w io.Writer, run *record.Run, dir, out string) error {
+func Dbtester(w io.Writer, run *record.Run, out string) error {
 	if err := EmptyFolder(out); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func Dbtester(w io.Writer, run *record.Run, dir, out string) error {
 		if !analyze.Measured(t) {
 			continue
 		}
-		d, err := analyze.DbtesterOf(dir, t)
+		d, err := analyze.DbtesterOf(t)
 		if err != nil {
 			return err
 		}

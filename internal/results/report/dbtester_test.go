@@ -80,7 +80,7 @@ func TestDbtester(t *testing.T) {
 	run, dir := twoStores(t)
 	out := filepath.Join(t.TempDir(), "out")
 	var b bytes.Buffer
-	if err := Dbtester(&b, run, dir, out); err != nil {
+	if err := Dbtester(&b, run, out); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "dbtester.txt", b.String())
@@ -112,7 +112,7 @@ func TestDbtester(t *testing.T) {
 			}
 		}
 	}
-	err := Dbtester(&b, run, dir, out)
+	err := Dbtester(&b, run, out)
 	if err == nil || !strings.Contains(err.Error(), "choose a folder that is empty") {
 		t.Errorf("a folder in use: %v", err)
 	}
@@ -143,7 +143,7 @@ func sumCounts(t *testing.T, text string) (sum uint64) {
 func TestDbtesterOfDamagedRecord(t *testing.T) {
 	run, dir := twoStores(t)
 	run.Trials[0].Operations++
-	if err := Dbtester(&bytes.Buffer{}, run, dir, filepath.Join(t.TempDir(), "out")); err == nil || !strings.Contains(err.Error(), "the record is damaged") {
+	if err := Dbtester(&bytes.Buffer{}, run, filepath.Join(t.TempDir(), "out")); err == nil || !strings.Contains(err.Error(), "the record is damaged") {
 		t.Errorf("got %v", err)
 	}
 }

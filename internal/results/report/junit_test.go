@@ -27,7 +27,7 @@ func held(t *testing.T, r *record.Run, thresholds ...string) []analyze.Held {
 		}
 		all = append(all, parsed)
 	}
-	h, err := analyze.HoldRun(all, r, "")
+	h, err := analyze.HoldRun(all, r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,13 +13,19 @@ import (
 // Repeated says how often trials were repeated until they were precise, and why
 // no more; nothing of a run without that rule.
 func Repeated(run *record.Run) (lines []string) {
-	r := analyze.RepeatingOf(run)
-	if r == nil {
-		return nil
-	}
-	lines = []string{ended(run, r) + "."}
-	if len(r.LeftOut) > 0 {
-		lines = append(lines, "Not counted for that: "+strings.Join(r.LeftOut, "; ")+".")
+	for _, p := range run.Each() {
+		r := analyze.RepeatingOf(p)
+		if r == nil {
+			continue
+		}
+		about := ""
+		if len(run.Parts) > 0 {
+			about = p.Name + ": "
+		}
+		lines = append(lines, about+ended(p, r)+".")
+		if len(r.LeftOut) > 0 {
+			lines = append(lines, about+"Not counted for that: "+strings.Join(r.LeftOut, "; ")+".")
+		}
 	}
 	return lines
 }

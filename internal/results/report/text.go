@@ -39,7 +39,8 @@ var markdownLayout = layout{
 }
 
 // Text writes a run's table with its conditions above and the verdicts' reasons
-// below. dir is the run directory's path; empty for none.
+// below. dir is the run directory's path; empty for none, and for runs that were
+// joined, which have their own.
 func Text(w io.Writer, run *record.Run, dir string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %s\n", run.Name, progress(run))
@@ -49,8 +50,14 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 	for _, line := range Repeated(run) {
 		b.WriteString(line + "\n")
 	}
-	if b.WriteString(parts(run, &textLayout)); dir != "" {
-		fmt.Fprintf(&b, "\nRun directory: %s\n", printable.Line(dir, printable.OfOutput))
+	if b.WriteString(parts(run, &textLayout)); dir != "" || len(run.Parts) > 0 {
+		b.WriteString("\n")
+	}
+	if dir != "" {
+		fmt.Fprintf(&b, "Run directory: %s\n", printable.Line(dir, printable.OfOutput))
+	}
+	for _, p := range run.Parts {
+		fmt.Fprintf(&b, "Run directory of %s: %s\n", p.Name, printable.Line(p.Dir, printable.OfOutput))
 	}
 	_, err := b.WriteTo(w)
 	return err

@@ -39,8 +39,8 @@ func (f *File) PNG(dark bool) func(io.Writer) error {
 // Charts are the charts of all trials of a run, whose events have been read
 // (record.Run.ReadEvents), as files for slides and papers, and sentences about
 // what could not be read for them.
-func Charts(run *record.Run, dir string) (files []File, problems []string) {
-	all, problems := drawnTrials(dir, shownTrials{analyze.InOrder(run), columnSteps[0]})
+func Charts(run *record.Run) (files []File, problems []string) {
+	all, problems := drawnTrials(shownTrials{analyze.InOrder(run), columnSteps[0]})
 	add := func(name, of string, c *chart.Chart) {
 		files = append(files, File{name, c.File(of, chartStyle)})
 	}

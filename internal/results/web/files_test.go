@@ -14,7 +14,7 @@ import (
 // the heat map and the paper are where they belong, in both themes.
 func TestChartsAsPNG(t *testing.T) {
 	dir := made{name: "known", seconds: 10, trials: 1}.record(t)
-	files, problems := Charts(opened(t, dir), dir)
+	files, problems := Charts(opened(t, dir))
 	if len(problems) > 0 {
 		t.Error(problems)
 	}

@@ -78,8 +78,8 @@ func FuzzReports(f *testing.F) {
 			return
 		}
 		run.ReadEvents(dir)
-		pageOfRun(t, run, dir)
-		charts, _ := Charts(run, dir)
+		pageOfRun(t, run)
+		charts, _ := Charts(run)
 		for _, c := range charts {
 			wellFormed(t, c.Text)
 		}

@@ -18,14 +18,14 @@ func TestPageOfALongRun(t *testing.T) {
 	hour.Seconds, hour.PerSecond = 1450, 30 // seconds and members make the page, and hardly its operations
 	dir := hour.Record(t, t.TempDir())
 	run := opened(t, dir)
-	text := pageOfRun(t, run, dir)
+	text := pageOfRun(t, run)
 	if !strings.Contains(text, "Each column is ") || !strings.Contains(text, `id="t1-1-latency"`) {
 		t.Error("it has no charts of several seconds a column")
 	}
 	if n := strings.Count(text, "<"); n > 20_000 {
 		t.Errorf("it has %d tags", n)
 	}
-	charts, problems := Charts(run, dir)
+	charts, problems := Charts(run)
 	if len(problems) > 0 {
 		t.Error(problems)
 	}
@@ -35,7 +35,7 @@ func TestPageOfALongRun(t *testing.T) {
 			t.Errorf("%s has %d bytes", c.Name, len(c.Text))
 		}
 	}
-	over, err := analyze.ReadOverTime(dir, &run.Trials[0], columnSteps[0])
+	over, err := analyze.ReadOverTime(&run.Trials[0], columnSteps[0])
 	must(t, err)
 	low, high := extremes(over, "latency", "max")
 	if most := float64(testruns.StallTime); high < most || high > 1.01*most || !(low < high) {

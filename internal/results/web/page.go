@@ -53,8 +53,7 @@ type page struct {
 	Verdicts []said
 	Notes    []said
 	Facts    []analyze.Fact
-	Scenario string
-	Repeat   string
+	Repeats  []repeat
 	Problems []string
 }
 
@@ -63,6 +62,9 @@ type sheet struct {
 	report.Sheet
 	More string
 }
+
+// repeat is how a run is made again; Of names it, where there are several.
+type repeat struct{ Of, Command, Scenario string }
 
 // said is a sentence and whom it is about.
 type said struct{ Who, Text string }
@@ -109,16 +111,16 @@ const (
 )
 
 // HTML writes a run, whose events have been read (record.Run.ReadEvents), as one
-// file. dir is the run directory, and comparisons are shown below the table. The
-// page makes no request, and no text in it is anything but text.
-func HTML(w io.Writer, run *record.Run, dir string, comparisons []*analyze.Comparison) error {
+// file, with comparisons below the table. The page makes no request, and no text
+// in it is anything but text.
+func HTML(w io.Writer, run *record.Run, comparisons []*analyze.Comparison) error {
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("the page's template cannot be read: %w", err)
 	}
 	for shown := choose(run); ; {
 		var b bytes.Buffer
-		if err := t.Execute(&b, pageOf(run, dir, comparisons, shown)); err != nil {
+		if err := t.Execute(&b, pageOf(run, comparisons, shown)); err != nil {
 			return fmt.Errorf("the page cannot be written: %w", err)
 		}
 		if b.Len() <= mostBytes || !shown.shrink() {
@@ -128,11 +130,11 @@ func HTML(w io.Writer, run *record.Run, dir string, comparisons []*analyze.Compa
 	}
 }
 
-func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, shown shownTrials) *page {
+func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrials) *page {
 	p := &page{
 		Title: run.Name, Style: template.CSS(chartStyle + pageStyle), Script: template.JS(pageScript),
 		State: report.Progress(run), Started: run.Started.UTC().Format("2006-01-02 15:04:05 UTC"),
-		Scenario: run.Scenario, Repeat: repeatCommand(run),
+		Repeats: repeatsOf(run),
 	}
 	hash := sha256.Sum256([]byte(pageScript))
 	p.Policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
@@ -141,7 +143,7 @@ func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, show
 		p.More = fmt.Sprintf("%s of %s have charts here; the files of the others are in their folders, and their figures in the table and in the formats csv and json.",
 			readable.Count(uint64(len(shown.trials))), readable.Plural(uint64(len(run.Trials)), "trial"))
 	}
-	drawn, problems := drawnTrials(dir, shown)
+	drawn, problems := drawnTrials(shown)
 	steps := "table"
 	ladders := analyze.Ladders(rows)
 	for _, c := range stepsOf(ladders) {
@@ -181,16 +183,22 @@ func pageOf(run *record.Run, dir string, comparisons []*analyze.Comparison, show
 	return p
 }
 
-// repeatCommand is how the run is made again.
-func repeatCommand(run *record.Run) string {
-	if run.Scenario == "" {
-		return ""
+// repeatsOf are how the runs of scenarios are made again.
+func repeatsOf(run *record.Run) (all []repeat) {
+	for _, p := range run.Each() {
+		if p.Scenario == "" {
+			continue
+		}
+		r := repeat{Command: "quorumbench run SCENARIO.yaml --seed " + fmt.Sprint(p.Seed), Scenario: p.Scenario}
+		if len(run.Parts) > 0 {
+			r.Of = p.Name
+		}
+		if p.Scale != 0 {
+			r.Command += fmt.Sprintf(" --scale %g", p.Scale)
+		}
+		all = append(all, r)
 	}
-	command := "quorumbench run SCENARIO.yaml --seed " + fmt.Sprint(run.Seed)
-	if run.Scale != 0 {
-		command += fmt.Sprintf(" --scale %g", run.Scale)
-	}
-	return command
+	return all
 }
 
 // cut bounds a table's rows.

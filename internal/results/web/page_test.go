@@ -140,13 +140,13 @@ func opened(t testing.TB, dir string) *record.Run {
 
 func pageText0(t testing.TB, dir string) string {
 	t.Helper()
-	return pageOfRun(t, opened(t, dir), dir)
+	return pageOfRun(t, opened(t, dir))
 }
 
-func pageOfRun(t testing.TB, run *record.Run, dir string) string {
+func pageOfRun(t testing.TB, run *record.Run) string {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, HTML(&b, run, dir, nil))
+	must(t, HTML(&b, run, nil))
 	checkPage(t, b.String())
 	return b.String()
 }
@@ -258,7 +258,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	if strings.Contains(text, "<img") || strings.Contains(text, "<script>alert") || strings.Contains(text, "<svg onload") {
 		t.Error("a text has become an element")
 	}
-	charts, _ := Charts(opened(t, dir), dir)
+	charts, _ := Charts(opened(t, dir))
 	for _, c := range charts {
 		wellFormed(t, c.Text)
 		if strings.Contains(c.Text, "<img") || strings.Contains(c.Text, "<script") || strings.ContainsAny(c.Name, `/\<>"' `) {
@@ -287,7 +287,7 @@ func TestReportsOfUnusualRuns(t *testing.T) {
 			if !strings.Contains(text, c.want) {
 				t.Errorf("it lacks %s:\n%.3000s", c.want, text)
 			}
-			charts, _ := Charts(opened(t, dir), dir)
+			charts, _ := Charts(opened(t, dir))
 			for _, f := range charts {
 				wellFormed(t, f.Text)
 			}
@@ -309,7 +309,7 @@ func TestTruncatedLogIsSaid(t *testing.T) {
 	if text := pageText0(t, dir); !strings.Contains(text, "are not whole: ") {
 		t.Error("the page does not say that the log is damaged")
 	}
-	if _, problems := Charts(opened(t, dir), dir); len(problems) != 1 || !strings.Contains(problems[0], "are not whole: ") {
+	if _, problems := Charts(opened(t, dir)); len(problems) != 1 || !strings.Contains(problems[0], "are not whole: ") {
 		t.Errorf("of the charts as files it says %q", problems)
 	}
 }
@@ -319,7 +319,7 @@ func TestErrorsWithoutKinds(t *testing.T) {
 	dir := made{name: "kindless", seconds: 6, trials: 1, failing: true}.record(t)
 	run := opened(t, dir)
 	run.Trials[0].ErrorsByKind = nil
-	if text := pageOfRun(t, run, dir); !strings.Contains(text, "12,000 of 12,000 operations due failed.") {
+	if text := pageOfRun(t, run); !strings.Contains(text, "12,000 of 12,000 operations due failed.") {
 		t.Errorf("it says %.3000s", text)
 	}
 }
@@ -331,11 +331,11 @@ func TestNothingIsSaidOfWhatIsNotKnown(t *testing.T) {
 	}
 	dir := made{name: "steady", seconds: 12, trials: 1, open: true}.record(t)
 	run := opened(t, dir)
-	if text := pageOfRun(t, run, dir); !strings.Contains(text, "Nothing that was looked at") {
+	if text := pageOfRun(t, run); !strings.Contains(text, "Nothing that was looked at") {
 		t.Errorf("a trial without limits is not said to have none")
 	}
 	run.Trials[0].TermChanges = 1
-	if text := pageOfRun(t, run, dir); strings.Contains(text, "Nothing that was looked at") {
+	if text := pageOfRun(t, run); strings.Contains(text, "Nothing that was looked at") {
 		t.Error("a trial with a leader change is said to have reached nothing")
 	}
 }
@@ -351,7 +351,7 @@ func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 			one.State = record.Failed
 		}
 	}
-	text := pageOfRun(t, run, dir)
+	text := pageOfRun(t, run)
 	if strings.Contains(text, "the median of") || !strings.Contains(text, "was run once") || !strings.Contains(text, "3 repeats more had failures") {
 		t.Errorf("it says %.4000s", text)
 	}
@@ -373,8 +373,8 @@ func TestLargeChartsAreCut(t *testing.T) {
 			}
 		}
 	}
-	pageOfRun(t, run, dir)
-	if files, _ := Charts(run, dir); !slices.ContainsFunc(files, func(f File) bool { return strings.HasPrefix(f.Name, "trial-16-") }) {
+	pageOfRun(t, run)
+	if files, _ := Charts(run); !slices.ContainsFunc(files, func(f File) bool { return strings.HasPrefix(f.Name, "trial-16-") }) {
 		t.Error("the last trial has no charts as files")
 	}
 }
@@ -401,7 +401,7 @@ func TestPageOfManyTrials(t *testing.T) {
 		run.Trials = append(run.Trials, next)
 	}
 	var b bytes.Buffer
-	must(t, HTML(&b, run, t.TempDir(), nil))
+	must(t, HTML(&b, run, nil))
 	checkPage(t, b.String())
 	if !strings.Contains(b.String(), "1 of 10,001 trials have charts here") || !strings.Contains(b.String(), "The first 400 of 10,001 rows") {
 		t.Error("it does not say what it leaves out")
@@ -425,7 +425,7 @@ func TestAnswerHasIntervals(t *testing.T) {
 			one := &run.Trials[i]
 			one.Name, one.Number, one.Repeat, one.Repeats = "put", 1, i+1, c.repeats
 		}
-		text := pageOfRun(t, run, dir)
+		text := pageOfRun(t, run)
 		if has := strings.Contains(text, "95 % interval"); has != (c.want != "") || !strings.Contains(text, c.want) {
 			t.Errorf("%d s, %d repeats: it has an interval: %v, and should have %q", c.seconds, c.repeats, has, c.want)
 		}
@@ -439,7 +439,7 @@ func TestTableHasFootnotesAndCosts(t *testing.T) {
 	run := opened(t, dir)
 	one := &run.Trials[0]
 	one.Consistency, one.ShortOf, one.Amplification = "linearizable", map[string]string{"linearizable": "sync, then getData"}, new(8.9)
-	text := pageOfRun(t, run, dir)
+	text := pageOfRun(t, run)
 	for _, want := range []string{"linearizable¹", "¹ linearizable reads of etcd: sync, then getData.", "disk/user", "8.9"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q", want)

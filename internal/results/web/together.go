@@ -9,9 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// together is the part of the page about trials of several stores.
+// together is the part of the page about trials of several stores or runs.
 type together struct {
 	ID, Title string
+	Of        string // stores or runs
 	Parts     []part
 	Notes     []string
 }
@@ -29,7 +30,7 @@ type drawnTogether struct {
 	overTime, byWrites []chart.Chart
 }
 
-// togetherOf draws what trials of several stores share.
+// togetherOf draws what trials of several stores or runs share.
 func togetherOf(all []drawn) (out []drawnTogether) {
 	overs := make([]*analyze.OverTime, 0, len(all))
 	for i := range all {
@@ -51,7 +52,10 @@ func panels(o *analyze.OverTime) (all []chart.Chart) {
 }
 
 func (d *drawnTogether) section() together {
-	out := together{ID: d.Name, Title: d.Title, Notes: d.Notes}
+	out := together{ID: d.Name, Title: d.Title, Of: "stores", Notes: d.Notes}
+	if d.OneStore {
+		out.Of = "runs"
+	}
 	add := func(suffix, title string, o *analyze.OverTime, charts []chart.Chart) {
 		if len(charts) == 0 {
 			return

@@ -50,7 +50,7 @@ func ladderOf(t *testing.T, name string, steps int) (*record.Run, string) {
 // and as files.
 func TestPageHasStoresTogether(t *testing.T) {
 	run, dir := severalStores(t, "stores", "etcd", "zookeeper", "consul")
-	text := pageOfRun(t, run, dir)
+	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>All stores together: put</h2>`, `id="together-put-time-throughput"`, `id="together-put-time-mean"`, `id="together-put-time-p99"`,
 		`id="together-put-time-processors"`, `id="together-put-time-memory"`, `id="together-put-writes-by-writes-mean"`, `id="together-put-writes-by-writes-memory"`,
 		"From the member with the least to the one with the most.", "some write a key again", "put-zookeeper, 10 clients"} {
@@ -58,7 +58,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	files, _ := Charts(run, dir)
+	files, _ := Charts(run)
 	for _, want := range []string{"together-put-throughput", "together-put-by-writes-memory", "together-put-processors"} {
 		i := slices.IndexFunc(files, func(f File) bool { return f.Name == want })
 		if i < 0 {
@@ -79,8 +79,8 @@ func TestEveryChartIsDrawnInPixels(t *testing.T) {
 	run, dir := severalStores(t, "stores", "etcd", "zookeeper")
 	steps, inSteps := ladderOf(t, "steps", 6)
 	steps.Trials[0].ByClient = &record.ByClient{Evenness: record.Evenness{Count: 3, Mean: 2, Median: 2, Most: 4}, Operations: []uint64{0, 2, 4}}
-	all, _ := Charts(run, dir)
-	more, _ := Charts(steps, inSteps)
+	all, _ := Charts(run)
+	more, _ := Charts(steps)
 	for _, f := range append(all, more...) {
 		if err := raster.PNG(io.Discard, f.Text, raster.Options{Scale: 0.25}); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
@@ -91,13 +91,13 @@ func TestEveryChartIsDrawnInPixels(t *testing.T) {
 // Steps have their charts and sentences in the page, and files.
 func TestPageHasSteps(t *testing.T) {
 	run, dir := ladderOf(t, "steps", 6)
-	text := pageOfRun(t, run, dir)
+	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>Steps</h2>`, `id="steps-closed"`, `id="scaling-closed"`, `class="s0 knee"`, `class="s0 l fitted"`, "The knee is at 16 clients", "Universal Scalability Law (Gunther): λ", `href="#steps"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	files, _ := Charts(run, dir)
+	files, _ := Charts(run)
 	for _, want := range []string{"steps-closed", "scaling-closed"} {
 		i := slices.IndexFunc(files, func(f File) bool { return f.Name == want })
 		if i < 0 {
@@ -110,7 +110,7 @@ func TestPageHasSteps(t *testing.T) {
 // What limited all trials alike is one sentence of the answer.
 func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
 	run, dir := ladderOf(t, "limits", 5)
-	text := pageOfRun(t, run, dir)
+	text := pageOfRun(t, run)
 	if n := strings.Count(text, "limited by pauses of a member"); n != 1 {
 		t.Errorf("it is said %d times", n)
 	}
@@ -121,7 +121,7 @@ func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
 
 func TestBrowserShowsStoresTogether(t *testing.T) {
 	run, dir := severalStores(t, "stores", "etcd", "zookeeper", "consul")
-	b := browse(t, writtenText(t, pageOfRun(t, run, dir)))
+	b := browse(t, writtenText(t, pageOfRun(t, run)))
 	b.hover("together-put-time-throughput", 4.5/12, 0.5)
 	for _, c := range []struct{ figure, want string }{
 		{"together-put-time-throughput", "2,000/s"}, {"together-put-time-mean", "800 ms"}, {"together-put-time-p99", "800 ms"}, {"together-put-time-memory", "7.00 MiB to 207 MiB"}, {"together-put-time-processors", "0.25 to 0.75"},
@@ -154,7 +154,7 @@ func TestBrowserShowsStoresTogether(t *testing.T) {
 
 func TestBrowserShowsSteps(t *testing.T) {
 	run, dir := ladderOf(t, "steps", 6)
-	b := browse(t, writtenText(t, pageOfRun(t, run, dir)))
+	b := browse(t, writtenText(t, pageOfRun(t, run)))
 	spot := value[[]float64](b, `(() => { const s = JSON.parse(document.querySelector("#scaling-closed script").textContent)[0][2]; return [s.x, s.y]; })()`)
 	b.hover("scaling-closed", spot[0]+0.01, spot[1]+0.01)
 	if got := b.text("#scaling-closed .readout"); !strings.Contains(got, ", 16 clients: ") || !strings.Contains(got, "/s, p50 1.00 ms") {

@@ -87,9 +87,9 @@ type drawn struct {
 }
 
 // drawnTrials reads and draws trials, and says what cannot be read.
-func drawnTrials(dir string, shown shownTrials) (all []drawn, problems []string) {
+func drawnTrials(shown shownTrials) (all []drawn, problems []string) {
 	for _, t := range shown.trials {
-		over, err := analyze.ReadOverTime(dir, t, shown.columns)
+		over, err := analyze.ReadOverTime(t, shown.columns)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("The charts of %s are not whole: %v.", analyze.Label(t), err))
 		}

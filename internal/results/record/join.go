@@ -1,0 +1,161 @@
+package record
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+)
+
+// Join makes one run of several, for reports of all their trials side by side. It
+// changes none of them: its Parts are copies with names of their own, in which the
+// trials have numbers and names that no other part's have. The error is a sentence.
+func Join(runs []*Run) (*Run, error) {
+	names, err := partNames(runs)
+	if err != nil {
+		return nil, err
+	}
+	trials := sharedNames(runs)
+	all := &Run{Schema: RunSchema, State: Complete, Name: printable.Line(strings.Join(names, ", "), printable.OfField)}
+	last := 0
+	for i, run := range runs {
+		p := run.part(names[i], trials)
+		last += p.number(last)
+		all.take(p)
+	}
+	return all, nil
+}
+
+// partNames are what the parts are called: the runs' names, where those differ,
+// else their folders' or whole paths.
+func partNames(runs []*Run) ([]string, error) {
+	ways := []func(*Run) string{
+		func(r *Run) string { return r.Name },
+		func(r *Run) string { return filepath.Base(r.Dir) },
+		func(r *Run) string { return filepath.Clean(r.Dir) },
+	}
+	twice := ""
+	for _, way := range ways {
+		var names []string
+		twice = ""
+		for _, r := range runs {
+			name := printable.Line(way(r), printable.OfField)
+			if slices.Contains(names, name) {
+				twice = name
+			}
+			names = append(names, name)
+		}
+		if twice == "" {
+			return names, nil
+		}
+	}
+	return nil, fmt.Errorf("the run in %s is given twice; name each run once", twice)
+}
+
+// sharedNames are the names of trials that several runs have.
+func sharedNames(runs []*Run) map[string]bool {
+	in := map[string]int{} // 1 more than the last run's index
+	shared := map[string]bool{}
+	for i, r := range runs {
+		for j := range r.Trials {
+			name := r.Trials[j].Name
+			if n := in[name]; n > 0 && n != i+1 {
+				shared[name] = true
+			}
+			in[name] = i + 1
+		}
+	}
+	return shared
+}
+
+// part is a copy of a run that is called so. The trials whose names are shared are
+// called "NAME of PART".
+func (r *Run) part(name string, shared map[string]bool) *Run {
+	p := *r
+	p.Name = name
+	rename := func(trial string) string {
+		if shared[trial] && trial != "" {
+			return trial + " of " + name
+		}
+		return trial
+	}
+	cluster := func(id string) string { return id + " of " + name }
+	p.Clusters = slices.Clone(r.Clusters)
+	for i := range p.Clusters {
+		p.Clusters[i].ID = cluster(p.Clusters[i].ID)
+	}
+	p.Trials = slices.Clone(r.Trials)
+	for i := range p.Trials {
+		t := &p.Trials[i]
+		t.Name, t.BaselineOf, t.Cluster = rename(t.Name), rename(t.BaselineOf), cluster(t.Cluster)
+	}
+	p.Problems = nil
+	for _, text := range r.Problems {
+		p.Problems = append(p.Problems, name+": "+text)
+	}
+	return &p
+}
+
+// number gives a part's trials the numbers behind those before, whatever numbers
+// they had, and returns how many it gave.
+func (r *Run) number(before int) int {
+	numbers := make([]int, 0, len(r.Trials))
+	for i := range r.Trials {
+		numbers = append(numbers, r.Trials[i].Number)
+	}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	for i := range r.Trials {
+		at, _ := slices.BinarySearch(numbers, r.Trials[i].Number)
+		r.Trials[i].Number = before + at + 1
+	}
+	return len(numbers)
+}
+
+// take adds a part. The run is begun with the first, and finished when all are.
+func (r *Run) take(p *Run) {
+	if len(r.Parts) == 0 {
+		r.Started, r.Finished = p.Started, p.Finished
+	}
+	if p.Started.Before(r.Started) {
+		r.Started = p.Started
+	}
+	switch {
+	case p.Finished == nil:
+		r.Finished = nil
+	case r.Finished != nil && p.Finished.After(*r.Finished):
+		r.Finished = p.Finished
+	}
+	if r.State == Complete {
+		r.State = p.State
+	}
+	if p.Failure != "" {
+		r.Failure = strings.TrimSpace(r.Failure + " " + p.Name + ": " + p.Failure)
+	}
+	r.Planned += p.Planned
+	r.Machines = append(r.Machines, p.Machines...)
+	r.Clusters = append(r.Clusters, p.Clusters...)
+	r.Trials = append(r.Trials, p.Trials...)
+	r.Problems = append(r.Problems, p.Problems...)
+	r.Parts = append(r.Parts, p)
+}
+
+// Each are the parts of a run that was joined, and else the run itself.
+func (r *Run) Each() []*Run {
+	if len(r.Parts) == 0 {
+		return []*Run{r}
+	}
+	return r.Parts
+}
+
+// Of is the part that a trial is of; the run itself, where it has no parts.
+func (r *Run) Of(t *Trial) *Run {
+	for _, p := range r.Parts {
+		if p.Dir == t.Dir {
+			return p
+		}
+	}
+	return r
+}
