@@ -25,6 +25,8 @@ func BenchmarkReportOfAnHour(b *testing.B) {
 	}{
 		{"text", []string{"report", dir}},
 		{"html", []string{"report", dir, "--format", "html", "--out", out}},
+		{"html-of-two", []string{"report", dir, other, "--format", "html", "--out", out}},
+		{"dbtester", []string{"report", dir, "--format", "dbtester", "--out", out}},
 		{"compare", []string{"compare", dir, other}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -117,7 +117,7 @@ func TestNoSpikeWithoutAStall(t *testing.T) {
 func TestHeatMapShowsTwoModes(t *testing.T) {
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
-		dir, trial, _, page := truth{w, []string{"--script", "delay=20ms; delay=400ms every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
+		_, trial, _, page := truth{w, []string{"--script", "delay=20ms; delay=400ms every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
 		over, err := analyze.ReadOverTime(trial, 100)
 		if err != nil {
 			t.Fatal(err)

@@ -94,6 +94,24 @@ func (s *Sum) Add(from *Steps) {
 	s.last = max(s.last, from.All[len(from.All)-1].At)
 }
 
+// Merge adds the times of another sum.
+func (s *Sum) Merge(from *Sum) {
+	if from.other != nil {
+		s.other = Add(s.other, from.other)
+	}
+	if from.total == 0 || from.total > mostSummed-s.total {
+		return
+	}
+	if s.counts == nil {
+		s.counts = make([]int64, NumSteps)
+	}
+	for at, n := range from.counts[:from.last+1] {
+		s.counts[at] += n
+	}
+	s.total += from.total
+	s.last = max(s.last, from.last)
+}
+
 // Reset makes it empty.
 func (s *Sum) Reset() {
 	if s.total > 0 {
@@ -130,6 +148,18 @@ func (s *Sum) PercentilesOf(failed uint64, percentiles ...float64) []Figure {
 		return PercentilesOf(s.Histogram(), failed, percentiles...)
 	}
 	return percentilesOf(uint64(s.total), failed, percentiles, s.atRanks)
+}
+
+// Fastest is the least time; not known without any.
+func (s *Sum) Fastest() Figure {
+	switch {
+	case s.Total() == 0:
+		return Figure{}
+	case s.other != nil:
+		return known(float64(s.Histogram().Min()))
+	}
+	at := slices.IndexFunc(s.counts, func(n int64) bool { return n > 0 })
+	return known(float64(StepAt(at)))
 }
 
 // Slowest is that of the sum's Histogram.
@@ -197,7 +227,7 @@ func (s *Sum) Mean() float64 {
 	sum := 0.0
 	for at := range min(s.last+1, len(s.counts)) {
 		if n := s.counts[at]; n > 0 {
-			sum += float64(n) * float64(StepAt(at)+StepAt(at+1)-1) / 2
+			sum += float64(n) * float64((StepAt(at)+StepAt(at+1))/2) // as the library has it
 		}
 	}
 	return sum / float64(s.total)

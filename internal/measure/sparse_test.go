@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,7 +13,8 @@ import (
 // version recorded it in coarser ones: the sum and each of its figures.
 func TestStepsAddUpToTheHistogram(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	sum := &Sum{}
+	sum, merged, mixed := &Sum{}, &Sum{}, &Sum{}
+	all, count := NewHistogram(), int64(0)
 	for round := range 60 {
 		lowest := []int64{Lowest, 64, 1}[round%3]
 		bySteps, whole := NewHistogram(), NewHistogram()
@@ -44,6 +46,29 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 		}
 		if got, want := sum.Slowest(failed), Slowest(whole, failed); got != want {
 			t.Errorf("the slowest is %v, not %v", got, want)
+		}
+		if total == 0 {
+			if sum.Fastest().Known {
+				t.Errorf("of nothing the fastest is %v", sum.Fastest())
+			}
+			continue
+		}
+		if got, want := sum.Fastest().NS, float64(whole.Min()); got != want {
+			t.Errorf("the fastest is %v, not %v", got, want)
+		}
+		if got, want := sum.Mean(), whole.Mean(); math.Abs(got-want) > 1e-9*want {
+			t.Errorf("the mean is %v, not %v", got, want)
+		}
+		mixed.Merge(sum)
+		if count += total; mixed.Total() != count {
+			t.Errorf("sums merged hold %d of %d", mixed.Total(), count)
+		}
+		if lowest == Lowest {
+			merged.Merge(sum)
+			all = Add(all, whole)
+			if !merged.Histogram().Equals(all) {
+				t.Error("sums merged are not the histograms merged")
+			}
 		}
 	}
 }

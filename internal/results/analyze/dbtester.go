@@ -38,11 +38,11 @@ type DbtesterSecond struct {
 // the result.
 func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	d := &Dbtester{Trial: t}
-	keys, whole := &Keys{}, measure.NewHistogram()
+	keys, sum := &Keys{}, &measure.Sum{}
 	err := EachSecond(t, func(s *Second) error {
 		keys.Add(s)
 		d.Rates.Add(s)
-		whole = measure.Add(whole, s.Times)
+		sum.Merge(s.Times)
 		d.Failed += s.Errors
 		d.Seconds = append(d.Seconds, dbtesterSecond(s))
 		return nil
@@ -50,6 +50,7 @@ func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	if err != nil {
 		return nil, err
 	}
+	whole := sum.Histogram()
 	if got := uint64(whole.TotalCount()); t.State == record.Complete && (got != t.Operations || d.Failed != t.Errors) {
 		return nil, fmt.Errorf("the seconds of %s hold %d operations and %d errors, and its result %d and %d; the record is damaged", t.Folder, got, d.Failed, t.Operations, t.Errors)
 	}
@@ -66,9 +67,18 @@ func dbtesterSecond(s *Second) DbtesterSecond {
 	if s.Missing {
 		return out
 	}
-	all, succeeded := measure.Summarize(s.Times, s.Errors), measure.Summarize(s.Times, 0)
-	out.Min, out.Mean, out.Max = record.TimeValue(all.Min), record.TimeValue(all.Mean), record.TimeValue(all.Max)
-	out.SuccessMean, out.SuccessMax = record.TimeValue(succeeded.Mean), record.TimeValue(succeeded.Max)
+	least, mean, most := s.Times.Fastest(), measure.Figure{}, s.Times.Slowest(0)
+	if least.Known {
+		mean = measure.Figure{NS: s.Times.Mean(), Known: true}
+	}
+	out.SuccessMean, out.SuccessMax = record.TimeValue(mean), record.TimeValue(most)
+	if s.Errors > 0 {
+		mean, most = measure.Figure{Failed: true}, measure.Figure{Failed: true}
+		if !least.Known {
+			least = mean
+		}
+	}
+	out.Min, out.Mean, out.Max = record.TimeValue(least), record.TimeValue(mean), record.TimeValue(most)
 	if rate, ok := s.PerSecond(); ok {
 		out.PerSecond = perSecond(rate)
 	}
@@ -177,9 +187,9 @@ type Keys struct{ seconds []KeyRow }
 
 // Add takes the next second.
 func (k *Keys) Add(s *Second) {
-	row := KeyRow{Count: uint64(s.Times.TotalCount()), Errors: s.Errors}
+	row := KeyRow{Count: uint64(s.Times.Total()), Errors: s.Errors}
 	if row.Count > 0 {
-		row.Min, row.Mean, row.Max = float64(s.Times.Min()), s.Times.Mean(), float64(s.Times.Max())
+		row.Min, row.Mean, row.Max = s.Times.Fastest().NS, s.Times.Mean(), s.Times.Slowest(0).NS
 	}
 	if row.Count+row.Errors > 0 {
 		k.seconds = append(k.seconds, row)

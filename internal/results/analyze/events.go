@@ -11,9 +11,8 @@ import (
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
 
-// WindowEvents is what happened in a trial's window.
+// WindowEvents is what happened in a trial's window, or in those of its repeats.
 type WindowEvents struct {
-	Trial   *record.Trial
 	Counted []Events // by kind
 	// Uncounted says that there were too many events to list them all.
 	Uncounted bool
@@ -21,6 +20,7 @@ type WindowEvents struct {
 	// the load had moved away, HeldLongest the longest.
 	HeldClients int
 	HeldLongest time.Duration
+	HeldIn      string   // the repeats, as Row.Places has them
 	Gap         *Stretch // the longest gap, where something happened in it
 	Slowest     *Stretch // the slowest second likewise, if it is not in the gap
 }
@@ -36,6 +36,7 @@ type Stretch struct {
 	Errors uint64         // likewise
 	Events []Events       // in the order of time
 	More   int            // that are not among them
+	In     string         // the repeat, as Row.Places has it
 }
 
 // Events are several events that are listed as one: of one kind and, but for those
@@ -47,6 +48,9 @@ type Events struct {
 	Count   string // the same in words, of those counted: 3 elections
 	Total   time.Duration
 	Longest *record.Event
+	// In are the repeats in which they were, and LongestIn that of the longest, as
+	// Row.Places has them; empty for those of one trial.
+	In, LongestIn string
 }
 
 func (g *Events) add(e *record.Event) {
@@ -55,6 +59,13 @@ func (g *Events) add(e *record.Event) {
 	g.Total += e.Took()
 	if g.Longest == nil || e.Duration > g.Longest.Duration {
 		g.Longest = e
+	}
+}
+
+// inWords says how many there are.
+func (g *Events) inWords() {
+	if i := slices.IndexFunc(counted[:], func(k countedKind) bool { return k.kind == g.Kind }); i >= 0 {
+		g.Count = readable.Either(g.Times, counted[i].one, counted[i].several)
 	}
 }
 
@@ -67,13 +78,16 @@ func (g *Events) Named() (some []*record.Event, more int) {
 	return g.All[:n], len(g.All) - n
 }
 
+// countedKind is a kind with its words.
+type countedKind struct {
+	kind         stores.SignalKind
+	one, several string
+}
+
 // counted are the kinds that are counted for a trial, in their order, and what one
 // event and several are called. A kind that is not here is listed only with a gap
 // or a slow second.
-var counted = [...]struct {
-	kind         stores.SignalKind
-	one, several string
-}{
+var counted = [...]countedKind{
 	{stores.Elected, "election", "elections"},
 	{stores.QuotaReached, "write beyond the space quota", "writes beyond the space quota"},
 	{stores.FullStateReceived, "member brought up with the whole state", "members brought up with the whole state"},
@@ -98,7 +112,7 @@ const spike = 2
 // EventsOf is what happened in a trial's window, whose events have been read
 // (record.Run.ReadEvents).
 func EventsOf(t *record.Trial) WindowEvents {
-	h := WindowEvents{Trial: t}
+	h := WindowEvents{}
 	if !Measured(t) || t.Opened == nil {
 		return h
 	}
@@ -113,7 +127,7 @@ func EventsOf(t *record.Trial) WindowEvents {
 			}
 		}
 		if all.Times > 0 {
-			all.Count = readable.Either(all.Times, of.one, of.several)
+			all.inWords()
 			h.Counted = append(h.Counted, all)
 		}
 	}
@@ -124,6 +138,72 @@ func EventsOf(t *record.Trial) WindowEvents {
 	h.Gap = longestGap(t, window, events)
 	h.Slowest = slowestSecond(t, events, h.Gap)
 	return h
+}
+
+// EventsOfRow is what happened in the windows of a row's repeats: each kind once,
+// and the longest gap and the slowest second of all.
+func EventsOfRow(r *Row) (all WindowEvents) {
+	in := map[stores.SignalKind][]*record.Trial{}
+	var held []*record.Trial
+	for _, t := range r.Done {
+		h := EventsOf(t)
+		here := r.Places([]*record.Trial{t})
+		for i := range h.Counted {
+			g := &h.Counted[i]
+			in[g.Kind] = append(in[g.Kind], t)
+			all.merge(g, here)
+		}
+		all.Uncounted = all.Uncounted || h.Uncounted
+		if h.HeldClients > 0 {
+			held = append(held, t)
+			all.HeldClients, all.HeldLongest = all.HeldClients+h.HeldClients, max(all.HeldLongest, h.HeldLongest)
+		}
+		if h.Gap != nil && (all.Gap == nil || h.Gap.Length > all.Gap.Length) {
+			all.Gap, h.Gap.In = h.Gap, here
+		}
+		if h.Slowest != nil && (all.Slowest == nil || h.Slowest.slower(all.Slowest)) {
+			all.Slowest, h.Slowest.In = h.Slowest, here
+		}
+	}
+	order := func(g Events) int {
+		return slices.IndexFunc(counted[:], func(k countedKind) bool { return k.kind == g.Kind })
+	}
+	slices.SortStableFunc(all.Counted, func(a, b Events) int { return cmp.Compare(order(a), order(b)) })
+	for i := range all.Counted {
+		g := &all.Counted[i]
+		if g.In = r.Places(in[g.Kind]); g.LongestIn == g.In {
+			g.LongestIn = ""
+		}
+		g.inWords()
+	}
+	all.HeldIn = r.Places(held)
+	return all
+}
+
+// merge adds events of one kind that were in the repeat here.
+func (h *WindowEvents) merge(g *Events, here string) {
+	i := slices.IndexFunc(h.Counted, func(of Events) bool { return of.Kind == g.Kind })
+	if i < 0 {
+		i = len(h.Counted)
+		h.Counted = append(h.Counted, Events{Kind: g.Kind})
+	}
+	to := &h.Counted[i]
+	before := to.Longest
+	for _, e := range g.All {
+		to.add(e)
+	}
+	if to.Longest != before {
+		to.LongestIn = here
+	}
+}
+
+// slower reports whether a second was worse than another: more of it failed, or
+// its p99 is higher.
+func (s *Stretch) slower(than *Stretch) bool {
+	if s.P99.Known && than.P99.Known {
+		return s.P99.NS > than.P99.NS
+	}
+	return !s.P99.Known && (than.P99.Known || s.Errors > than.Errors)
 }
 
 // span is a time from one moment to another.

@@ -29,7 +29,7 @@ func TestFiguresOfAnOlderRecord(t *testing.T) {
 		trial := &run.Trials[i]
 		whole := measure.NewHistogram()
 		must(t, EachSecond(trial, func(s *Second) error {
-			whole = measure.Add(whole, s.Times)
+			whole = measure.Add(whole, s.Times.Histogram())
 			return nil
 		}))
 		for _, p := range measure.Percentiles {

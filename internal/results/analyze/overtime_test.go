@@ -1,7 +1,12 @@
 package analyze
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -237,5 +242,30 @@ func TestMostSpikes(t *testing.T) {
 		if want := float64(4*(35+i) + 3); s[i].From != want {
 			t.Errorf("the spike %d is at %v and not %v", i, s[i].From, want)
 		}
+	}
+}
+
+// A log of more series than a run has is read up to there, and takes no more memory
+// than those.
+func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
+	m := shape{seed: 4, seconds: 2, perSecond: 100, idle: -1}.record(t)
+	m.run.ReadEvents(m.dir)
+	one := &m.run.Trials[0]
+	path := filepath.Join(m.dir, one.Folder, "latency.hlog")
+	log, err := os.ReadFile(path)
+	must(t, err)
+	const tag = "Tag=measured.service.put.none.1.2,"
+	from := bytes.Index(log, []byte(tag))
+	line, _, _ := bytes.Cut(log[from+len(tag):], []byte("\n"))
+	for term := range 10 * mostSeries {
+		log = fmt.Appendf(log, "Tag=measured.service.put.none.1.%d,%s\n", term, line)
+	}
+	must(t, os.WriteFile(path, log, 0o600))
+	x := newTimesOverTime(&OverTime{Trial: one, Grid: gridOf(one, 10)})
+	if err := x.read(); err == nil || !strings.Contains(err.Error(), "latency.hlog has times of more than 512 kinds of operation, consistency, member and term") || len(x.all) != mostSeries {
+		t.Errorf("%d series are read, and %v", len(x.all), err)
+	}
+	if o, err := ReadOverTime(one, 10); err == nil || o.panelOf("throughput") == nil {
+		t.Errorf("%v, and nothing is drawn", err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // PercentileCurve is a distribution of times by percentile, over everything due
-// as in the tables: to where the sample ends.
+// as in the tables: to where the sample ends. It has no points where all failed,
+// and its name says so.
 type PercentileCurve struct {
 	Name   string
 	Points []PercentilePoint // in rising order
@@ -47,13 +48,13 @@ func byCells[K comparable](all map[measure.Series]*measure.Histogram, of func(me
 // there are several.
 func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []PercentileCurve {
 	merged := byCells(all, func(measure.Series) bool { return true })[true]
-	if merged == nil || merged.TotalCount() == 0 {
+	if !some(merged) {
 		return nil
 	}
 	kinds := byCells(all, func(s measure.Series) kv.Kind { return s.Kind })
 	out := []PercentileCurve{curve(Label(o.Trial), merged, o.Trial.Errors)}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		if len(kinds) > 1 && kinds[kind].TotalCount() > 0 { // by kind, only successes are timed here
+		if len(kinds) > 1 && some(kinds[kind]) { // by kind, only successes are timed here
 			out = append(out, curve(kind.String()+", successes", kinds[kind], 0))
 		}
 	}
@@ -65,13 +66,13 @@ func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []Perc
 func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
 	roles := byCells(all, func(s measure.Series) kv.Role { return t.Roles.Resolve(s.Member, s.Term) })
 	for _, role := range []kv.Role{kv.Leader, kv.Follower, kv.Unknown} {
-		failed := uint64(0)
+		done, failed := uint64(0), uint64(0)
 		for i := range t.ByRole {
 			if t.ByRole[i].Role == role.String() {
-				failed += t.ByRole[i].Errors
+				done, failed = done+t.ByRole[i].Operations, failed+t.ByRole[i].Errors
 			}
 		}
-		if h := roles[role]; h != nil && h.TotalCount() > 0 {
+		if h := roles[role]; some(h) || done == 0 && failed > 0 {
 			name := "by the " + role.String()
 			switch role {
 			case kv.Follower:
@@ -91,7 +92,10 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 	for i := range t.ByMember {
 		m := &t.ByMember[i]
 		h := members[uint64(m.ID)]
-		if h == nil || h.TotalCount() == 0 {
+		if m.ID == 0 && m.Name != "" { // an endpoint that never said who it is
+			h = nil
+		}
+		if !some(h) && (m.Operations > 0 || m.Errors == 0) {
 			continue
 		}
 		led, followed := false, false
@@ -113,6 +117,9 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 	return severalCurves(out)
 }
 
+// some reports whether a histogram has anything.
+func some(h *measure.Histogram) bool { return h != nil && h.TotalCount() > 0 }
+
 // severalCurves are those that can be told apart; none where there is but one.
 func severalCurves(all []PercentileCurve) []PercentileCurve {
 	if len(all) < 2 {
@@ -124,6 +131,9 @@ func severalCurves(all []PercentileCurve) []PercentileCurve {
 // curve has the percentiles at which what lies beyond is halved, some between
 // them, and the last operation's.
 func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
+	if !some(h) {
+		return PercentileCurve{Name: name + ": failed", Count: failed, Failed: failed}
+	}
 	succeeded := uint64(h.TotalCount())
 	c := PercentileCurve{Name: name, Count: succeeded + failed, Failed: failed}
 	var at []float64

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -108,6 +110,29 @@ func (r *Row) values(f *record.Figure) []record.Value {
 	}
 	return all
 }
+
+// Places says in which repeats something was, that was in these: " in repeats 1, 2
+// and 5"; nothing of a trial that was not repeated.
+func (r *Row) Places(in []*record.Trial) string {
+	switch n := len(in); {
+	case len(r.Trials) == 1 || n == 0:
+		return ""
+	case n == len(r.Trials):
+		return fmt.Sprintf(" in all %d repeats", n)
+	case n == 1:
+		return fmt.Sprintf(" in repeat %d", in[0].Repeat)
+	case n > mostPlaces:
+		return fmt.Sprintf(" in %d of %d repeats", n, len(r.Trials))
+	}
+	var some []string
+	for _, t := range in[:len(in)-1] {
+		some = append(some, strconv.Itoa(t.Repeat))
+	}
+	return fmt.Sprintf(" in repeats %s and %d", strings.Join(some, ", "), in[len(in)-1].Repeat)
+}
+
+// mostPlaces is how many repeats are listed.
+const mostPlaces = 6
 
 // Judged is the verdict of several trials: the worst state with the numbers of
 // the rules broken, or how far one came that has no verdict.

@@ -20,7 +20,7 @@ type Second struct {
 	Missing bool
 	// Times of those due in it that succeeded: service times in a closed loop,
 	// response times in an open one. It is used again for the next second.
-	Times *measure.Histogram
+	Times *measure.Sum
 }
 
 // PerSecond is the second's throughput; false if nothing is recorded of it.
@@ -37,13 +37,13 @@ const wholeFrom = 0.999
 
 // EachSecond hands over the seconds of a trial's window in their order, from its
 // run directory alone. A second that the record skips is Missing.
-// However long the trial ran, it holds one histogram and the timeline.
+// However long the trial ran, it holds one second's times and the timeline.
 func EachSecond(t *record.Trial, each func(*Second) error) error {
 	rows, err := record.OpenTimeline(t.Dir, t.Folder)
 	if err != nil {
 		return err
 	}
-	w := &walk{trial: t, each: each, times: measure.NewHistogram()}
+	w := &walk{trial: t, each: each, times: &measure.Sum{}}
 	for _, r := range rows {
 		if r.Phase == measure.Measured.String() {
 			w.rows = append(w.rows, r)
@@ -78,7 +78,7 @@ type walk struct {
 	opened time.Time
 	rows   []record.Row // those not handed over yet
 	next   int          // the second to be handed over next
-	times  *measure.Histogram
+	times  *measure.Sum
 	each   func(*Second) error
 }
 
@@ -90,7 +90,7 @@ func (w *walk) interval(i *record.Interval) error {
 	if len(w.rows) == 0 {
 		return errEnough
 	}
-	w.times = i.AddTo(w.times)
+	w.times.Add(&i.Steps)
 	return nil
 }
 

@@ -35,14 +35,14 @@ func TestSecondsAreTheWhole(t *testing.T) {
 				if sec.Second != n || !sec.Time.Equal(noon.Add(time.Duration(1+n)*time.Second)) || sec.Missing {
 					t.Errorf("second %d is %d at %v, missing %t", n, sec.Second, sec.Time, sec.Missing)
 				}
-				if got := uint64(sec.Times.TotalCount()) + sec.Errors; got != sec.Due {
+				if got := uint64(sec.Times.Total()) + sec.Errors; got != sec.Due {
 					t.Errorf("second %d: %d were due and %d ended", n, sec.Due, got)
 				}
-				if n == s.idle && (sec.Times.TotalCount() > 0 || sec.Due != 0) {
+				if n == s.idle && (sec.Times.Total() > 0 || sec.Due != 0) {
 					t.Error("an idle second has a latency")
 				}
 				n++
-				whole.Merge(sec.Times)
+				whole.Merge(sec.Times.Histogram())
 				errors, done, length = errors+sec.Errors, done+sec.Done, length+sec.Length
 				keys.Add(sec)
 				rates.Add(sec)
@@ -82,7 +82,7 @@ func TestMissingSeconds(t *testing.T) {
 	must(t, EachSecond(&m.run.Trials[0], func(s *Second) error {
 		if s.Missing {
 			missing = append(missing, s.Second)
-			if _, ok := s.PerSecond(); ok || s.Whole || s.Times.TotalCount() != 0 {
+			if _, ok := s.PerSecond(); ok || s.Whole || s.Times.Total() != 0 {
 				t.Errorf("second %d has figures", s.Second)
 			}
 		}

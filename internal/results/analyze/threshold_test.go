@@ -129,7 +129,7 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 				times, failed := th.figure.Times.Of(trial)
 				want := record.TimeValue(times.At(p))
 				th.figure.Percentile = p // as if it was not one of the result's
-				got, err := th.percentile(trial, m.dir, times.Count, failed)
+				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if got != want {
 					t.Errorf("%s: %+v from the histograms, %+v in the result", th.Text, got, want)
@@ -170,7 +170,7 @@ func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
 		must(t, err)
 		for _, trial := range []*record.Trial{&used, &elsewhere} {
 			trial.State, trial.Verdict.State = record.Complete, verdict.Valid
-			m, ok, err := threshold.check(trial, "")
+			m, ok, err := threshold.check(trial)
 			must(t, err)
 			if want := kept && trial == &used; ok != want || (trial == &elsewhere) != (m.Why == threshold.figure.Missing) {
 				t.Errorf("%s: %t, %+v", text, ok, m)

@@ -119,7 +119,7 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 				must(t, err)
 				times, failed := th.figure.Times.Of(trial)
 				th.figure.Percentile = p // as if it was not one of the result's
-				got, err := th.percentile(trial, m.dir, times.Count, failed)
+				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if want := record.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {
 					t.Errorf("%s with %d lost: %+v of %d from the record, %+v went in", th.Text, failed, got, times.Count, want)

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -44,6 +45,10 @@ func newTimesOverTime(o *OverTime) *timesOverTime {
 	return x
 }
 
+// mostSeries is how many series of a trial are added up, each in 240 KB: 16
+// operations of so many pairs of member and term as a load keeps apart.
+const mostSeries = 16 * measure.MaxReported
+
 // read goes through latency.hlog once.
 func (x *timesOverTime) read() error {
 	headline := x.o.Trial.HeadlineTime()
@@ -67,6 +72,9 @@ func (x *timesOverTime) read() error {
 			}
 			if i.Phase == measure.Measured {
 				if x.all[i.Series] == nil {
+					if len(x.all) == mostSeries {
+						return fmt.Errorf("latency.hlog has times of more than %d kinds of operation, consistency, member and term, which is more than a run has", mostSeries)
+					}
 					x.all[i.Series] = &measure.Sum{}
 				}
 				x.all[i.Series].Add(&i.Steps)
@@ -169,6 +177,7 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	all := map[measure.Series]*measure.Histogram{}
 	for series, sum := range x.all {
 		all[series] = sum.Histogram()
+		delete(x.all, series) // it is as large
 	}
 	o.Curves, o.ByRole, o.ByMember = curvesByKind(o, all), curvesByRole(o.Trial, all), curvesByMember(o.Trial, all)
 	if onlyWrites(o.Trial) {

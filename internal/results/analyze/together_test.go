@@ -31,6 +31,7 @@ func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 	}
 	o, err := ReadOverTime(one, 1000)
 	must(t, err)
+	one.Dir = "run" // one for all
 	return o
 }
 
@@ -124,6 +125,11 @@ func TestTogetherIsOfStores(t *testing.T) {
 	if found := AllTogether([]*OverTime{a, b}); len(found) != 0 {
 		t.Errorf("one store is together: %+v", found)
 	}
+	b.Trial.Dir = "another run"
+	if found := AllTogether([]*OverTime{a, b}); len(found) != 1 || !found[0].OneStore || len(found[0].OverTime.Panels[0].Lines) != 2 {
+		t.Errorf("one store in two runs: %d together", len(found))
+	}
+	b.Trial.Dir = a.Trial.Dir
 	if found := AllTogether(nil); len(found) != 0 {
 		t.Errorf("nothing is together: %+v", found)
 	}
@@ -180,6 +186,13 @@ func TestCurvesByRoleAndMember(t *testing.T) {
 	}
 	if c := curvesByMember(one, cells); len(c) != 2 || c[1].Name != "m2 (leader for a time)" {
 		t.Errorf("of two terms: %+v", c)
+	}
+	one.ByMember = append(one.ByMember, record.ByMember{ID: 3, Name: "m3", Errors: 7})
+	one.ByRole = append(one.ByRole, record.Served{Role: "unknown", Errors: 7})
+	for what, curves := range map[string][]PercentileCurve{"m3: failed": curvesByMember(one, cells), "by a member of unknown role: failed": curvesByRole(one, cells)} {
+		if last := curves[len(curves)-1]; len(curves) != 3 || last.Name != what || len(last.Points) > 0 || last.Count != 7 || last.Failed != 7 {
+			t.Errorf("of one whose operations all failed: %+v, not %s", last, what)
+		}
 	}
 	one.ByMember = one.ByMember[:1]
 	if c := curvesByMember(one, cells); c != nil {

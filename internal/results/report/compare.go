@@ -265,6 +265,7 @@ func runObject(run *record.Run, all []*analyze.Comparison) any {
 		for _, c := range certainties(r) {
 			o.Add(c.name, c.value)
 		}
+		o.Add("repeats_share_cluster", r.Dependent)
 		object.Certainty = append(object.Certainty, o)
 	}
 	for _, c := range all {

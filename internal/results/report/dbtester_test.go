@@ -18,7 +18,7 @@ import (
 
 // twoStores records a run of two stores: etcd over three seconds and a bit with an
 // idle second, and zookeeper with failures.
-func twoStores(t *testing.T) (*record.Run, string) {
+func twoStores(t *testing.T) *record.Run {
 	t.Helper()
 	w, err := record.Create(t.TempDir(), "write", noon, record.Run{Name: "write", Planned: 2})
 	if err != nil {
@@ -73,11 +73,11 @@ func twoStores(t *testing.T) (*record.Run, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run, w.Dir()
+	return run
 }
 
 func TestDbtester(t *testing.T) {
-	run, dir := twoStores(t)
+	run := twoStores(t)
 	out := filepath.Join(t.TempDir(), "out")
 	var b bytes.Buffer
 	if err := Dbtester(&b, run, out); err != nil {
@@ -141,7 +141,7 @@ func sumCounts(t *testing.T, text string) (sum uint64) {
 
 // A record whose seconds are not its result is refused.
 func TestDbtesterOfDamagedRecord(t *testing.T) {
-	run, dir := twoStores(t)
+	run := twoStores(t)
 	run.Trials[0].Operations++
 	if err := Dbtester(&bytes.Buffer{}, run, filepath.Join(t.TempDir(), "out")); err == nil || !strings.Contains(err.Error(), "the record is damaged") {
 		t.Errorf("got %v", err)

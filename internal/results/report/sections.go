@@ -17,15 +17,15 @@ import (
 // clock is how the time of an event is printed.
 const clock = "15:04:05.000"
 
-// ofTrials has a heading over the lines that there are about trials; nothing
-// without any. Of several trials each one's first line begins with its name.
-func ofTrials(head string, trials []record.Trial, lines func(*record.Trial) []string) (text string) {
-	for i := range trials {
+// ofRows has a heading over the lines that there are about rows; nothing without
+// any. Of several rows each one's first line begins with its name.
+func ofRows(head string, rows []*analyze.Row, lines func(*analyze.Row) []string) (text string) {
+	for _, r := range rows {
 		indent := "  "
-		if len(trials) > 1 {
-			indent += analyze.Label(&trials[i]) + ": "
+		if len(rows) > 1 {
+			indent += r.First().Name + ": "
 		}
-		for _, line := range lines(&trials[i]) {
+		for _, line := range lines(r) {
 			text += indent + line + "\n"
 			indent = "    "
 		}
@@ -41,10 +41,11 @@ func under(head, text string) string {
 	return "\n" + head + "\n" + text
 }
 
-// events is what happened in the trials' windows.
-func events(trials []record.Trial) string {
-	return ofTrials("What happened (times in UTC; events.jsonl has it all)", trials, func(t *record.Trial) []string {
-		h := analyze.EventsOf(t)
+// events is what happened in the windows of the trials, of the repeats of one
+// together.
+func events(rows []*analyze.Row) string {
+	return ofRows("What happened (times in UTC; events.jsonl has it all)", rows, func(r *analyze.Row) []string {
+		h := analyze.EventsOfRow(r)
 		return eventLines(&h)
 	})
 }
@@ -60,18 +61,18 @@ func eventLines(h *analyze.WindowEvents) (lines []string) {
 		lines = append(lines, line)
 	}
 	if h.HeldClients > 0 {
-		lines = append(lines, fmt.Sprintf("%s waited for a member from which the load had moved away, for up to %s",
-			readable.Plural(uint64(h.HeldClients), "client"), duration(h.HeldLongest)))
+		lines = append(lines, fmt.Sprintf("%s waited for a member from which the load had moved away%s, for up to %s",
+			readable.Plural(uint64(h.HeldClients), "client"), h.HeldIn, duration(h.HeldLongest)))
 	}
 	if s := h.Gap; s != nil {
-		lines = append(lines, fmt.Sprintf("in the longest gap, %s from %s: %s", duration(s.Length), s.From.UTC().Format(clock), during(s)))
+		lines = append(lines, fmt.Sprintf("in the longest gap, %s from %s%s: %s", duration(s.Length), s.From.UTC().Format(clock), s.In, during(s)))
 	}
 	if s := h.Slowest; s != nil {
 		how := "with p99 " + readable.Figure(s.P99)
 		if !s.P99.Known {
 			how = "with " + readable.Plural(s.Errors, "error")
 		}
-		lines = append(lines, fmt.Sprintf("in the slowest second, from %s %s: %s", s.From.UTC().Format(clock), how, during(s)))
+		lines = append(lines, fmt.Sprintf("in the slowest second, from %s%s %s: %s", s.From.UTC().Format(clock), s.In, how, during(s)))
 	}
 	return lines
 }
@@ -83,7 +84,7 @@ func counts(h *analyze.WindowEvents) []string {
 	out := make([]string, 0, len(h.Counted))
 	for i := range h.Counted {
 		all := &h.Counted[i]
-		text := all.Count
+		text := all.Count + all.In
 		if all.Kind == stores.Elected {
 			text += " (" + elections(all) + ")"
 		} else if took := took(all, true); took != "" {
@@ -102,7 +103,7 @@ func took(all *analyze.Events, who bool) string {
 	}
 	longest := duration(all.Longest.Duration)
 	if who {
-		longest += ", " + all.Longest.Member
+		longest += ", " + all.Longest.Member + all.LongestIn
 	}
 	if all.Times == 1 {
 		return longest

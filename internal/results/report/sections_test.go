@@ -58,7 +58,13 @@ func eventful() record.Trial {
 	return t
 }
 
-func story1(trials ...record.Trial) string { return events(trials) }
+func story1(trials ...record.Trial) string {
+	var rows []*analyze.Row
+	for i := range trials {
+		rows = append(rows, analyze.RowOf(&trials[i]))
+	}
+	return events(rows)
+}
 
 func TestEventsOf(t *testing.T) {
 	golden(t, "events.txt", story1(eventful(), func() record.Trial {
@@ -70,6 +76,22 @@ func TestEventsOf(t *testing.T) {
 		}}
 		return many
 	}()))
+}
+
+// What happened in several repeats is said once, with the repeats.
+func TestEventsOfRepeats(t *testing.T) {
+	var repeats []*record.Trial
+	for n := range 4 {
+		trial := eventful()
+		trial.Repeat, trial.Repeats = n+1, 4
+		repeats = append(repeats, &trial)
+	}
+	repeats[0].Events = nil
+	repeats[1].LongestGapAt, repeats[1].HeldClients, repeats[1].HeldLongestNS = nil, 3, 2e9
+	repeats[2].LongestGap, repeats[2].Events[7].Duration = 1.5, 1300*ms
+	repeats[2].Timeline[4].P99.NS = 95e6
+	repeats[3].Events = repeats[3].Events[len(repeats[3].Events)-2:]
+	golden(t, "eventsofrepeats.txt", events([]*analyze.Row{{Trials: repeats, Done: repeats}}))
 }
 
 // What was only counted is no event of a gap: it is told with its own time.

@@ -23,13 +23,13 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		fmt.Fprintf(&b, "%s\n", t.Failure)
 	}
 	if analyze.Measured(t) {
-		one := []record.Trial{*t}
+		one, row := []record.Trial{*t}, []*analyze.Row{analyze.RowOf(t)}
 		b.WriteString(facts(analyze.Conditions(t), results(t)))
 		b.WriteString(section(analyze.TimesTable(t)) + under("Errors", errorLines(t)) + watched(t) + section(analyze.RolesTable(t)) + section(analyze.MembersTable(t)))
 		for _, line := range losses(t) {
 			b.WriteString("  " + line + "\n")
 		}
-		b.WriteString(hashes(t.Hashes) + events(one) + limited(one) + unevenlyServed([]*analyze.Row{analyze.RowOf(t)}))
+		b.WriteString(hashes(t.Hashes) + events(row) + limited(one) + unevenlyServed(row))
 		fmt.Fprintf(&b, "\nVerdict: %s\n", t.Verdict.State)
 		reasons := make([]string, 0, len(t.Verdict.Reasons))
 		for _, r := range t.Verdict.Reasons {

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // watching makes a trial of one that watches, with so many events each second
@@ -86,6 +87,37 @@ func TestTableOfWatchEvents(t *testing.T) {
 	b.Reset()
 	if err := Text(&b, run, ""); err != nil || strings.Contains(b.String(), "atch") {
 		t.Errorf("without watchers, %v:\n%s", err, b.String())
+	}
+}
+
+// Where no event is lost, how sure the throughput and the p99 of watch events are
+// stands behind each: their range over few repeats, their interval over five.
+func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
+	for repeats, want := range map[int][]string{
+		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ The least and the most of the repeats, and no interval: that takes 5, none of them 0 or failed."},
+		5: {" 3,776–3,984/s¹", " 2.04–2.04 ms¹", "² Repeats ran on one cluster", "¹ The 95 % interval of the mean over the repeats."},
+	} {
+		run := &record.Run{State: record.Complete, Name: "w"}
+		for i := range repeats {
+			one := watching(made{number: 1, name: "watched", repeat: i + 1, repeats: repeats}, 3800+100*(i%3), 0, 0, 0)
+			one.Verdict = verdict.Verdict{State: verdict.Valid} // the made-up clients are too many
+			run.Trials = append(run.Trials, one)
+		}
+		var b bytes.Buffer
+		if err := Text(&b, run, ""); err != nil {
+			t.Fatal(err)
+		}
+		_, table, _ := strings.Cut(b.String(), "\nWatch events: ")
+		_, table, _ = strings.Cut(table, "\n")
+		head, rest, _ := strings.Cut(table, "\n")
+		if titles := strings.Fields(head); strings.Count(head, "interval") != 2 || titles[slices.Index(titles, "events")+1] != "interval" || titles[slices.Index(titles, "p99")+1] != "interval" {
+			t.Errorf("%d repeats: the columns are %s", repeats, head)
+		}
+		for _, text := range want {
+			if !strings.Contains(rest, text) {
+				t.Errorf("%d repeats: no %q in\n%s", repeats, text, rest)
+			}
+		}
 	}
 }
 

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -151,38 +153,67 @@ func uneven(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{About: analyze.Label(t), Text: "served its clients unevenly: " + report.Uneven(t)[0] + ".", Link: linkTo(t, "-fairness", shown)}}
 }
 
-// broken says what failed in a row's trials.
-func broken(r *analyze.Row, shown shownTrials) (all []sentence) {
+// broken says what failed in a row's trials: of its repeats together, with those
+// in which it was so.
+func broken(r *analyze.Row, shown shownTrials) []sentence {
+	var parts []string
+	var first *record.Trial
+	add := func(text string, in []*record.Trial) {
+		if len(in) == 0 {
+			return
+		}
+		parts = append(parts, text+r.Places(in))
+		if first == nil || in[0].Repeat < first.Repeat {
+			first = in[0]
+		}
+	}
+	failures := map[string][]*record.Trial{}
+	var texts, lost []string
+	var failed, wrong, without, elected []*record.Trial
+	var errors, due, answers, changes uint64
 	for _, t := range r.Trials {
-		var parts []string
-		if t.Failure != "" {
-			parts = append(parts, strings.TrimSuffix(t.Failure, "."))
+		if text := strings.TrimSuffix(t.Failure, "."); text != "" {
+			if failures[text] == nil {
+				texts = append(texts, text)
+			}
+			failures[text] = append(failures[text], t)
 		}
 		if t.Errors > 0 {
-			text := fmt.Sprintf("%s of %s due failed", readable.Count(t.Errors), readable.Plural(t.Due, "operation"))
-			if kinds := analyze.ErrorKinds(t); len(kinds) > 0 {
-				text += " (" + kinds[0].Kind + ")"
-			}
-			parts = append(parts, text)
+			failed, errors, due = append(failed, t), errors+t.Errors, due+t.Due
 		}
 		if t.WrongAnswers > 0 {
-			parts = append(parts, readable.Plural(t.WrongAnswers, "wrong answer"))
+			wrong, answers = append(wrong, t), answers+t.WrongAnswers
 		}
 		if len(t.LostMembers) > 0 {
-			parts = append(parts, strings.Join(t.LostMembers, ", ")+" was lost")
+			without, lost = append(without, t), append(lost, t.LostMembers...)
 		}
 		if t.TermChanges > 0 {
-			parts = append(parts, "the leader changed "+readable.Plural(uint64(t.TermChanges), "time"))
-		}
-		if len(parts) > 0 {
-			all = append(all, sentence{About: analyze.Label(t), Text: strings.Join(parts, "; ") + ".", Link: linkTo(t, "-broke", shown), Grave: true})
+			elected, changes = append(elected, t), changes+uint64(t.TermChanges)
 		}
 	}
-	const most = 3
-	if more := len(all) - most; more > 0 {
-		all = append(all[:most], sentence{About: r.First().Name, Text: fmt.Sprintf("%s more had failures; the table has all.", readable.Plural(uint64(more), "repeat")), Link: "table", Grave: true})
+	for _, text := range texts {
+		add(text, failures[text])
 	}
-	return all
+	if len(failed) > 0 {
+		text := fmt.Sprintf("%s of %s due failed", readable.Count(errors), readable.Plural(due, "operation"))
+		if kinds := analyze.ErrorKinds(mostFailed(failed)); len(kinds) > 0 {
+			text += " (" + kinds[0].Kind + ")"
+		}
+		add(text, failed)
+	}
+	add(readable.Plural(answers, "wrong answer"), wrong)
+	slices.Sort(lost)
+	add(names(slices.Compact(lost))+" was lost", without)
+	add("the leader changed "+readable.Plural(changes, "time"), elected)
+	if first == nil {
+		return nil
+	}
+	return []sentence{{About: r.First().Name, Text: strings.Join(parts, "; ") + ".", Link: linkTo(first, "-broke", shown), Grave: true}}
+}
+
+// mostFailed is the trial with most errors.
+func mostFailed(trials []*record.Trial) *record.Trial {
+	return slices.MaxFunc(trials, func(a, b *record.Trial) int { return cmp.Compare(a.Errors, b.Errors) })
 }
 
 // believe says whether to.

@@ -13,7 +13,7 @@ import (
 
 // severalStores is a run with a trial of each store, in each of which three
 // members use more and more memory.
-func severalStores(t *testing.T, name string, stores ...string) (*record.Run, string) {
+func severalStores(t *testing.T, name string, stores ...string) *record.Run {
 	t.Helper()
 	dir := made{name: name, seconds: 12, trials: len(stores)}.record(t)
 	run := opened(t, dir)
@@ -27,11 +27,11 @@ func severalStores(t *testing.T, name string, stores ...string) (*record.Run, st
 			}
 		}
 	}
-	return run, dir
+	return run
 }
 
 // ladderOf makes steps of clients of a run's trials.
-func ladderOf(t *testing.T, name string, steps int) (*record.Run, string) {
+func ladderOf(t *testing.T, name string, steps int) *record.Run {
 	t.Helper()
 	dir := made{name: name, seconds: 5, trials: steps}.record(t)
 	run := opened(t, dir)
@@ -43,13 +43,13 @@ func ladderOf(t *testing.T, name string, steps int) (*record.Run, string) {
 		one.PerSecond = 1000 * n / (1 + 0.05*(n-1) + 1e-5*n*(n-1))
 		one.ServiceTime.Mean.NS = 1e9 * n / one.PerSecond
 	}
-	return run, dir
+	return run
 }
 
 // All stores have one chart for each figure, over time and by writes, in the page
 // and as files.
 func TestPageHasStoresTogether(t *testing.T) {
-	run, dir := severalStores(t, "stores", "etcd", "zookeeper", "consul")
+	run := severalStores(t, "stores", "etcd", "zookeeper", "consul")
 	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>All stores together: put</h2>`, `id="together-put-time-throughput"`, `id="together-put-time-mean"`, `id="together-put-time-p99"`,
 		`id="together-put-time-processors"`, `id="together-put-time-memory"`, `id="together-put-writes-by-writes-mean"`, `id="together-put-writes-by-writes-memory"`,
@@ -76,8 +76,8 @@ func TestPageHasStoresTogether(t *testing.T) {
 
 // Every chart can be drawn in pixels, too.
 func TestEveryChartIsDrawnInPixels(t *testing.T) {
-	run, dir := severalStores(t, "stores", "etcd", "zookeeper")
-	steps, inSteps := ladderOf(t, "steps", 6)
+	run := severalStores(t, "stores", "etcd", "zookeeper")
+	steps := ladderOf(t, "steps", 6)
 	steps.Trials[0].ByClient = &record.ByClient{Evenness: record.Evenness{Count: 3, Mean: 2, Median: 2, Most: 4}, Operations: []uint64{0, 2, 4}}
 	all, _ := Charts(run)
 	more, _ := Charts(steps)
@@ -90,7 +90,7 @@ func TestEveryChartIsDrawnInPixels(t *testing.T) {
 
 // Steps have their charts and sentences in the page, and files.
 func TestPageHasSteps(t *testing.T) {
-	run, dir := ladderOf(t, "steps", 6)
+	run := ladderOf(t, "steps", 6)
 	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>Steps</h2>`, `id="steps-closed"`, `id="scaling-closed"`, `class="s0 knee"`, `class="s0 l fitted"`, "The knee is at 16 clients", "Universal Scalability Law (Gunther): λ", `href="#steps"`} {
 		if !strings.Contains(text, want) {
@@ -109,7 +109,7 @@ func TestPageHasSteps(t *testing.T) {
 
 // What limited all trials alike is one sentence of the answer.
 func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
-	run, dir := ladderOf(t, "limits", 5)
+	run := ladderOf(t, "limits", 5)
 	text := pageOfRun(t, run)
 	if n := strings.Count(text, "limited by pauses of a member"); n != 1 {
 		t.Errorf("it is said %d times", n)
@@ -120,7 +120,7 @@ func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
 }
 
 func TestBrowserShowsStoresTogether(t *testing.T) {
-	run, dir := severalStores(t, "stores", "etcd", "zookeeper", "consul")
+	run := severalStores(t, "stores", "etcd", "zookeeper", "consul")
 	b := browse(t, writtenText(t, pageOfRun(t, run)))
 	b.hover("together-put-time-throughput", 4.5/12, 0.5)
 	for _, c := range []struct{ figure, want string }{
@@ -153,7 +153,7 @@ func TestBrowserShowsStoresTogether(t *testing.T) {
 }
 
 func TestBrowserShowsSteps(t *testing.T) {
-	run, dir := ladderOf(t, "steps", 6)
+	run := ladderOf(t, "steps", 6)
 	b := browse(t, writtenText(t, pageOfRun(t, run)))
 	spot := value[[]float64](b, `(() => { const s = JSON.parse(document.querySelector("#scaling-closed script").textContent)[0][2]; return [s.x, s.y]; })()`)
 	b.hover("scaling-closed", spot[0]+0.01, spot[1]+0.01)
