@@ -83,6 +83,7 @@ type scaleJSON struct {
 }
 
 func TestCheckPerfOfARealCluster(t *testing.T) {
+	t.Parallel()
 	endpoints, _ := etcdCluster(t, "3")
 	var got perfJSON
 	code, _ := checks(t, &got, "perf", "--endpoints", endpoints, "--rate", "100", "--clients", "20", "--duration", "2s", "--format", "json")
@@ -111,6 +112,7 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 
 // A member that stands still is found: nothing but its machine answers.
 func TestCheckPerfFindsAMemberThatStandsStill(t *testing.T) {
+	t.Parallel()
 	endpoints, playground := etcdCluster(t, "1")
 	pid := playground.Members[0].Process.PID
 	b := start(t, "check", "perf", "--endpoints", endpoints, "--rate", "100", "--clients", "20", "--duration", "5s", patient[0], patient[1])
@@ -136,6 +138,7 @@ func TestCheckPerfFindsAMemberThatStandsStill(t *testing.T) {
 }
 
 func TestInterruptedCheckRemovesWhatItWrote(t *testing.T) {
+	t.Parallel()
 	endpoints, _ := etcdCluster(t, "1")
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		for _, what := range []string{"perf", "datascale"} {
@@ -160,6 +163,7 @@ func TestInterruptedCheckRemovesWhatItWrote(t *testing.T) {
 }
 
 func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := start(t, "check", "disk", dir, "--size", "64MiB", "--record-size", "16", "--duration", "10m")
 	b.await(t, " records [")
@@ -175,6 +179,7 @@ func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
 }
 
 func TestCheckDatascaleOfARealCluster(t *testing.T) {
+	t.Parallel()
 	endpoints, _ := etcdCluster(t, "3")
 	var got scaleJSON
 	if code, _ := checks(t, &got, "datascale", "--endpoints", endpoints, "--format", "json"); code != command.ExitDone {
@@ -191,6 +196,7 @@ func TestCheckDatascaleOfARealCluster(t *testing.T) {
 }
 
 func TestCheckDatascalePrintsTheOriginalsLines(t *testing.T) {
+	t.Parallel()
 	endpoints, _ := etcdCluster(t, "1")
 	code, text := checks(t, nil, "datascale", "--endpoints", endpoints, "--load", "small")
 	lines := strings.Split(text, "\n")

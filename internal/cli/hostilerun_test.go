@@ -79,7 +79,11 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 		}
 	})
 	t.Run("each", func(t *testing.T) {
-		count := fill(reflect.ValueOf(readRaw(t, dir)).Elem(), "", func(_, was string) string { return was })
+		all := readRaw(t, dir)
+		if os.Getenv("QUORUMBENCH_HOSTILE_ALL") == "" { // the third trial's texts, which come last, are those of the second
+			all.Trials = all.Trials[:2]
+		}
+		count := fill(reflect.ValueOf(all).Elem(), "", func(_, was string) string { return was })
 		if count < 60 {
 			t.Fatalf("only %d texts were found in a run", count)
 		}
@@ -96,7 +100,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 			t.Run(fmt.Sprintf("%d-%s", only, name), func(t *testing.T) {
 				save(t, place, run)
 				for _, format := range []string{"text", "markdown", "csv"} {
-					checkShown(t, "report", place, "--format", format, "--baseline", place)
+					checkReport(t, place, "--format", format, "--baseline", place)
 				}
 			})
 		}
@@ -209,8 +213,25 @@ func fillMap(v reflect.Value, field string, text func(field, was string) string)
 // checkShown runs a command line and looks at all that it prints.
 func checkShown(t *testing.T, args ...string) {
 	t.Helper()
+	checkPrints(t, args, func(a *app) error { return a.execute(t.Context(), args) })
+}
+
+// checkReport is checkShown of report, without the flags of all other commands,
+// which take most of the time to make.
+func checkReport(t *testing.T, args ...string) {
+	t.Helper()
+	checkPrints(t, args, func(a *app) error {
+		c := a.reportCommand()
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs(args)
+		return c.ExecuteContext(t.Context())
+	})
+}
+
+func checkPrints(t *testing.T, args []string, do func(*app) error) {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	Main(args, strings.NewReader(""), &stdout, &stderr)
+	carryOut(strings.NewReader(""), &stdout, &stderr, do)
 	for name, text := range map[string]string{"standard output": stdout.String(), "standard error": stderr.String()} {
 		what := fmt.Sprintf("%.200q: %s", args, name)
 		if strings.Contains(text, "internal error") {

@@ -17,6 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
+// patience bounds every wait for something that a healthy program does at once.
+const patience = 2 * time.Minute
+
 // background is a command line that runs as a process of its own.
 type background struct {
 	*exec.Cmd
@@ -25,7 +28,7 @@ type background struct {
 	close  func()
 }
 
-// start begins a command and ends it, if it still runs, in a minute.
+// start begins a command and ends it, if it still runs, in five minutes.
 func start(t *testing.T, args ...string) *background {
 	t.Helper()
 	b := &background{Cmd: exec.Command("quorumbench", args...)}
@@ -81,6 +84,7 @@ func startNullServer(t *testing.T, args ...string) (endpoints string) {
 }
 
 func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -140,12 +144,13 @@ func slowServer(t *testing.T) string {
 }
 
 func TestInterruptedStartLeavesNothing(t *testing.T) {
+	t.Parallel()
 	server := slowServer(t)
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		dir := filepath.Join(t.TempDir(), "cluster")
 		b := start(t, "cluster", "up", "--members", "1", "--exec", server, "--dir", dir)
 		look := time.NewTicker(10 * time.Millisecond)
-		for deadline := time.Now().Add(30 * time.Second); ; <-look.C {
+		for deadline := time.Now().Add(patience); ; <-look.C {
 			if _, err := os.Stat(filepath.Join(dir, "m1")); err == nil {
 				break
 			}

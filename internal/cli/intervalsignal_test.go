@@ -22,12 +22,14 @@ type lineOfSecond struct {
 // SIGTERM ends in a summary: the lines end with the verdict of what was
 // measured, and the table is on standard error.
 func TestSIGTERMEndsTheLines(t *testing.T) {
+	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")
 	dir := filepath.Join(t.TempDir(), "run")
 	b := start(t, "bench", "put", "--endpoints", endpoints, "--duration", "10m", "--out", dir, "--interval", "1s")
 	b.await(t, "measuring")
-	deadline := time.Now().Add(30 * time.Second)
-	for { // until a second is recorded
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(patience); ; <-look.C { // until a second is recorded
 		if run, err := record.Open(dir); err == nil && len(run.Trials) == 1 {
 			if rows, err := record.OpenTimeline(dir, run.Trials[0].Folder); err == nil && len(rows) > 0 {
 				break

@@ -27,6 +27,11 @@ type app struct{ *command.App }
 // the exit code. Results go to stdout; progress, warnings and errors, each one
 // sentence, go to stderr.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	return carryOut(stdin, stdout, stderr, func(a *app) error { return a.execute(context.Background(), args) })
+}
+
+// carryOut does one thing with the program, and says what came of it.
+func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*app) error) (code int) {
 	shown := printable.NewWriter(stderr)
 	defer func() {
 		if r := recover(); r != nil {
@@ -43,7 +48,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	// has tidied up: its next write fails instead. (Ignoring the signal would make
 	// the members ignore it, too.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	err := a.execute(context.Background(), args)
+	err := do(a)
 	a.Stdout.Flush()
 	switch {
 	case errors.Is(a.Stdout.Err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)):

@@ -12,15 +12,12 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testprogram"
 )
 
-// TestMain makes this binary the program as well, under its name on the PATH:
-// scripts and tests start it as a process of its own.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"quorumbench": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-	})
-}
+// TestMain puts the program on the PATH: scripts and tests start it as a process
+// of its own.
+func TestMain(m *testing.M) { os.Exit(testprogram.Run(m)) }
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -33,6 +30,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":        exits,
+			"settles":      settles,
 			"null-server":  nullServer,
 			"listener":     listener,
 			"expand":       expand,

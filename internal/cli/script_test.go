@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // exits runs a command and holds it to its exit code: exits CODE COMMAND...
@@ -26,16 +28,36 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
+	if got := exitCode(ts, args[1:]); got != want {
+		ts.Fatalf("the exit code is %d, not %d", got, want)
+	}
+}
+
+// settles is exits for a command that holds a server to times, which a machine
+// that stops it for a moment breaks: it is run again, as testsettle.Within does.
+func settles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: settles CODE COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for range testsettle.Attempts - 1 {
+		if got := exitCode(ts, args[1:]); got == want {
+			return
+		}
+	}
+	exits(ts, neg, args)
+}
+
+// exitCode runs a command to its end.
+func exitCode(ts *testscript.TestScript, command []string) (code int) {
 	var ended *exec.ExitError
-	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &ended) {
-		got = ended.ExitCode()
+	if err := ts.Exec(command[0], command[1:]...); errors.As(err, &ended) {
+		return ended.ExitCode()
 	} else {
 		ts.Check(err)
 	}
-	if got != want {
-		ts.Fatalf("the exit code is %d, not %d", got, want)
-	}
+	return 0
 }
 
 // nullServer starts a null server that runs until the script ends, and keeps

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -166,6 +167,7 @@ func TestOnlyWhatIsUsedIsAskedFor(t *testing.T) {
 // On every store: what an earlier load wrote is not wrong in a follower that
 // lags, and after the preload every member has every key.
 func TestAPreloadIsWaitedForOnEveryStore(t *testing.T) {
+	t.Parallel()
 	const file = `
 order: written
 defaults: {STORE, members: 3, target: all, connections: 33, clients: 33, key-space: 1500, distribution: sequential}
@@ -174,12 +176,16 @@ trials:
   - {name: local, operation: get, consistency: local, total: 5000, value-size: 256, distribution: uniform, preload: true}
 `
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
-		w := newWorld(t)
-		w.run(t, "run", w.file(t, "preload.yaml", of(file, st, exec)), "--out", w.path("run"))
-		trial := &whole(t, w.path("run"), record.Complete).Trials[1]
-		if trial.Misses+trial.WrongAnswers+trial.Stale+trial.Unverifiable > 0 || trial.Operations != 5000 {
-			t.Errorf("%d operations, %d misses, %d wrong, %d stale, %d unverifiable, errors %v",
-				trial.Operations, trial.Misses, trial.WrongAnswers, trial.Stale, trial.Unverifiable, trial.ErrorTexts)
-		}
+		testsettle.Within(t, func(r testsettle.Reporter) {
+			w := newWorld(t)
+			if !w.run(t, "run", w.file(t, "preload.yaml", of(file, st, exec)), "--out", w.path("run")).preloads(t, r) {
+				return
+			}
+			trial := &whole(t, w.path("run"), record.Complete).Trials[1]
+			if trial.Misses+trial.WrongAnswers+trial.Stale+trial.Unverifiable > 0 || trial.Operations != 5000 {
+				t.Errorf("%d operations, %d misses, %d wrong, %d stale, %d unverifiable, errors %v",
+					trial.Operations, trial.Misses, trial.WrongAnswers, trial.Stale, trial.Unverifiable, trial.ErrorTexts)
+			}
+		})
 	})
 }

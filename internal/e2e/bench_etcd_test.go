@@ -147,6 +147,7 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 
 // An interrupted load leaves no lease.
 func TestInterruptedKeepAliveLeavesNoLease(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, endpoints := w.playground(t, "1")
 	dir := w.path("run")

@@ -22,6 +22,7 @@ trials:
 // term: every operation was served by a leader or a follower. Of a proxy that
 // ran already nobody says which server is behind it.
 func TestEveryStoreIsKnownByRole(t *testing.T) {
+	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
 		w := newWorld(t)
 		dir := w.path("run")

@@ -27,6 +27,7 @@ import (
 // connection. Both begin no session meanwhile, for that is a write, so that the
 // program can read nothing there at all.
 func TestCutOffFollower(t *testing.T) {
+	t.Parallel()
 	bothLevels := func(st store.Store) bool {
 		reads := st.Capabilities().Reads
 		return reads[kv.Local] != "" && reads[kv.Linearizable] != ""

@@ -52,6 +52,7 @@ func fill(t *testing.T, disk string) {
 // A disk that fills up while the record is written ends the run with a
 // sentence and at once, and what was recorded before stays readable.
 func TestFullDiskWhileRecording(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"attached":          {"bench", "put", "--duration", "10m", "--rate", "2000", "--conns", "4"},
 		"a cluster of ours": {"run"},

@@ -20,8 +20,10 @@ import (
 // reads: the election is seen by asking, dated by when it was seen, which the
 // event says, and counted once. Nobody is lost.
 func TestMovedLeadershipIsSeen(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"etcd", "consul"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			st, err := registry.Lookup(name)
 			if err != nil {
 				t.Fatal(err)
@@ -92,11 +94,11 @@ func moveLeader(t *testing.T, st store.Store, endpoints []string) (name string, 
 	return "", asked
 }
 
-// leaderByLogs is the name of the member of the run's first cluster whose log
+// leaderByLogs is the name of the member of the cluster with these logs whose log
 // has the newest election: a proxy says nothing of the server behind it.
-func leaderByLogs(t *testing.T, st store.Store, dir string) (name string) {
+func leaderByLogs(t *testing.T, st store.Store, logs string) (name string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "logs", "cluster-1", "*.log"))
+	files, err := filepath.Glob(filepath.Join(logs, "*.log"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are the logs %v, %v", files, err)
 	}

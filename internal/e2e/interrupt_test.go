@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,21 +35,14 @@ func (p *program) measuring(t *testing.T, dir, folder string) {
 			t.Fatalf("quorumbench %s ended before:\n%s", p.args, p.stderr.String())
 		default:
 		}
-		files, err := record.OpenTrial(dir, folder)
-		if err != nil {
-			return false
-		}
-		for _, row := range files.Timeline {
-			if row.Phase == measure.Measured.String() {
-				return true
-			}
-		}
-		return false
+		rows, err := record.OpenTimeline(dir, folder)
+		return err == nil && slices.ContainsFunc(rows, func(row record.Row) bool { return row.Phase == measure.Measured.String() })
 	})
 }
 
 // etcd's benchmark prints no summary on Ctrl-C.
 func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
 	for name, interrupt := range map[string]func(*program, *testing.T){
 		"Ctrl-C":  (*program).interrupt,
 		"SIGTERM": func(p *program, t *testing.T) { p.signal(t, syscall.SIGTERM) },
@@ -99,6 +93,7 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 }
 
 func TestInterruptWhileTheClusterStarts(t *testing.T) {
+	t.Parallel()
 	for name, members := range map[string]int{"one member": 1, "all members": 3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // losing is a trial in which members are lost.
@@ -31,54 +32,60 @@ func (w *world) startLosing(t *testing.T, st store.Store, exec string) *program 
 
 // lost waits for the end of that run, within the window's rest, the timeout, a
 // last question to the members and their stop, and returns its trial.
-func (w *world) lost(t *testing.T, p *program) *record.Trial {
+func (w *world) lost(t *testing.T, r testsettle.Reporter, p *program) *record.Trial {
 	t.Helper()
 	since := time.Now()
 	p.exits(t, exitDone)
-	between(t, "the time until the end", time.Since(since), 0, 25*time.Second)
+	between(r, "the time until the end", time.Since(since), 0, 25*time.Second)
 	return byName(t, whole(t, w.path("run"), record.Complete), "first")
 }
 
 // A member that is killed in mid-run: the run goes on without it, and the
 // verdict and an event name it.
 func TestKilledMemberIsNamed(t *testing.T) {
+	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
-		w := newWorld(t)
-		p := w.startLosing(t, st, exec)
-		killed := w.aFollower(t, st)
-		for _, process := range w.processesOf(killed) {
-			if err := syscall.Kill(process.pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
+		testsettle.Within(t, func(r testsettle.Reporter) {
+			w := newWorld(t)
+			p := w.startLosing(t, st, exec)
+			killed := w.aFollower(t, st)
+			for _, process := range w.processesOf(killed) {
+				if err := syscall.Kill(process.pid, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		first := w.lost(t, p)
-		checkLoss(t, w, first, killed)
-		checkNamed(t, w, first, killed)
-		if first.TermChanges == 0 && rule(first, 14) != "" {
-			t.Errorf("no term changed, and the verdict says %q", rule(first, 14))
-		}
+			first := w.lost(t, r, p)
+			checkLoss(t, w, first, killed)
+			checkNamed(t, w, first, killed)
+			if first.TermChanges == 0 && rule(first, 14) != "" {
+				t.Errorf("no term changed, and the verdict says %q", rule(first, 14))
+			}
+		})
 	})
 }
 
 // A member that stands still from mid-run to the end: what went to it fails at
 // the timeout, and it is named, too.
 func TestPausedMemberIsNamed(t *testing.T) {
+	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
-		w := newWorld(t)
-		p := w.startLosing(t, st, exec)
-		paused := w.aFollower(t, st)
-		for _, process := range w.processesOf(paused) {
-			pause(t, process.pid) // and nobody resumes it
-		}
-		first := w.lost(t, p)
-		checkPaused(t, first)
-		checkNamed(t, w, first, paused)
+		testsettle.Within(t, func(r testsettle.Reporter) {
+			w := newWorld(t)
+			p := w.startLosing(t, st, exec)
+			paused := w.aFollower(t, st)
+			for _, process := range w.processesOf(paused) {
+				pause(t, process.pid) // and nobody resumes it
+			}
+			first := w.lost(t, r, p)
+			checkPaused(t, r, first)
+			checkNamed(t, w, first, paused)
+		})
 	})
 }
 
 // checkPaused: all that went to the member fails at the timeout, and nothing
 // else fails, unless it led.
-func checkPaused(t *testing.T, trial *record.Trial) {
+func checkPaused(t *testing.T, r testsettle.Reporter, trial *record.Trial) {
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]
 	if timeouts.Count == 0 || trial.Operations == 0 {
@@ -89,7 +96,7 @@ func checkPaused(t *testing.T, trial *record.Trial) {
 			t.Errorf("errors of kind %s: %v", kind, trial.ErrorTexts)
 		}
 	}
-	checkTimeouts(t, trial, time.Second)
+	checkTimeouts(t, r, trial, time.Second)
 }
 
 // checkNamed: the verdict and an event tell which members were lost.
@@ -120,29 +127,32 @@ func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 // operation ends, at the timeout at the latest, and is counted, and the verdict
 // names the members whose servers are gone.
 func TestProxyWithoutAQuorum(t *testing.T) {
+	t.Parallel()
 	eachStore(t, isProxy, func(t *testing.T, st store.Store, exec string) {
-		w := newWorld(t)
-		p := w.startLosing(t, st, exec)
-		for _, name := range []string{"m2", "m3"} {
-			if err := syscall.Kill(w.member(t, name), syscall.SIGKILL); err != nil {
+		testsettle.Within(t, func(r testsettle.Reporter) {
+			w := newWorld(t)
+			p := w.startLosing(t, st, exec)
+			for _, name := range []string{"m2", "m3"} {
+				if err := syscall.Kill(w.member(t, name), syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first := w.lost(t, r, p)
+			checkNamed(t, w, first, "m2", "m3")
+			files, err := record.OpenTrial(w.path("run"), first.Folder)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		first := w.lost(t, p)
-		checkNamed(t, w, first, "m2", "m3")
-		files, err := record.OpenTrial(w.path("run"), first.Folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if last := files.Timeline[len(files.Timeline)-1]; last.OK > 0 || last.Errors == 0 {
-			t.Errorf("without a quorum the last second is %+v", last)
-		}
-		if first.ErrorTimes["timeout"].Count > 0 {
-			checkTimeouts(t, first, time.Second)
-		}
-		for kind, times := range first.ErrorTimes {
-			between(t, "the last "+kind, time.Duration(times.Max.NS), 0, 2*time.Second)
-		}
+			if last := files.Timeline[len(files.Timeline)-1]; last.OK > 0 || last.Errors == 0 {
+				t.Errorf("without a quorum the last second is %+v", last)
+			}
+			if first.ErrorTimes["timeout"].Count > 0 {
+				checkTimeouts(t, r, first, time.Second)
+			}
+			for kind, times := range first.ErrorTimes {
+				between(r, "the last "+kind, time.Duration(times.Max.NS), 0, 2*time.Second)
+			}
+		})
 	})
 }
 

@@ -7,43 +7,23 @@
 package e2e_test
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testprogram"
 )
 
 // binaryEnv names the program under test to the tests of this process.
-const binaryEnv = "QUORUMBENCH_E2E_BINARY"
+const binaryEnv = testprogram.Env
 
-// TestMain builds the program once, without the race detector, which would make
-// a slow generator of it.
+// TestMain builds the program once.
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		if os.Getenv(hubEnv) != "" { // the program was built by the process that started this one
-			return m.Run()
-		}
-		dir, err := os.MkdirTemp("", "quorumbench-e2e-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		binary := filepath.Join(dir, "quorumbench")
-		build := exec.Command("go", "build", "-o", binary, "../../cmd/quorumbench")
-		build.Stdout, build.Stderr = os.Stderr, os.Stderr
-		if err := build.Run(); err != nil {
-			fmt.Fprintf(os.Stderr, "the program cannot be built: %v\n", err)
-			return 1
-		}
-		if err := os.Setenv(binaryEnv, binary); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
+	if os.Getenv(hubEnv) != "" { // the program was built by the process that started this one
+		os.Exit(m.Run())
+	}
+	os.Exit(testprogram.Run(m))
 }
 
 // The program's exit codes.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // official is a client of etcd's own.
@@ -78,6 +79,7 @@ func (w *world) startFaulty(t *testing.T, target string) (p *program, leader, fo
 
 // Target leader follows the election.
 func TestKilledLeaderIsFollowed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	p, leader, _ := w.startFaulty(t, "leader")
 	if err := syscall.Kill(w.member(t, leader), syscall.SIGKILL); err != nil {
@@ -197,51 +199,58 @@ func checkNext(t *testing.T, run *record.Run) {
 // A member that stands still across the opening of the window and across its
 // close: every operation is accounted for, and nothing hangs.
 func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
-	w := newWorld(t)
-	dir := w.path("run")
-	p := w.start(t, "run", w.file(t, "paused.yaml", paused), "--out", dir)
-	p.says(t, "warming up")
-	run, err := record.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, follower := leads(t, run.Clusters[0].Members)
-	resume := pause(t, w.member(t, follower))
-	p.says(t, "measuring")
-	resume()
-	p.measuring(t, dir, "trial-01-first")
-	pause(t, w.member(t, follower)) // and nobody resumes it
-	stoppedAt := time.Now()
-	p.exits(t, exitDone)
-	// The window's rest, the timeout of 3 s, a last question to the members and
-	// their stop.
-	between(t, "the time until the end", time.Since(stoppedAt), 0, 25*time.Second)
+	t.Parallel()
+	testsettle.Within(t, func(r testsettle.Reporter) {
+		w := newWorld(t)
+		dir := w.path("run")
+		p := w.start(t, "run", w.file(t, "paused.yaml", paused), "--out", dir)
+		p.says(t, "warming up")
+		run, err := record.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, follower := leads(t, run.Clusters[0].Members)
+		resume := pause(t, w.member(t, follower))
+		p.says(t, "measuring")
+		resume()
+		p.measuring(t, dir, "trial-01-first")
+		pause(t, w.member(t, follower)) // and nobody resumes it
+		stoppedAt := time.Now()
+		p.exits(t, exitDone)
+		// The window's rest, the timeout of 3 s, a last question to the members and
+		// their stop.
+		between(r, "the time until the end", time.Since(stoppedAt), 0, 25*time.Second)
 
-	run = whole(t, dir, record.Complete)
-	first := byName(t, run, "first")
-	if first.CarriedIn == 0 || first.CarriedInAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
-		t.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.CarriedIn, time.Duration(first.CarriedInAgeNS), first.Verdict)
-	}
-	if rule(first, 13) == "" || len(first.LostMembers) != 1 || first.LostMembers[0] != follower {
-		t.Errorf("%s stood still to the end; lost are %v, and the verdict is %v", follower, first.LostMembers, first.Verdict)
-	}
-	timeouts := first.ErrorTimes["timeout"]
-	if timeouts.Count == 0 || first.Errors != timeouts.Count {
-		t.Errorf("the errors are %v", first.ErrorsByKind)
-	}
-	checkTimeouts(t, first, 3*time.Second)
-	if next := byName(t, run, "next"); next.Errors > 0 || next.Operations == 0 {
-		t.Errorf("the next trial has %d operations and the errors %v", next.Operations, next.ErrorsByKind)
-	}
+		run = whole(t, dir, record.Complete)
+		first := byName(t, run, "first")
+		if first.CarriedIn == 0 || first.CarriedInAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
+			t.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.CarriedIn, time.Duration(first.CarriedInAgeNS), first.Verdict)
+		}
+		if rule(first, 13) == "" || len(first.LostMembers) != 1 || first.LostMembers[0] != follower {
+			t.Errorf("%s stood still to the end; lost are %v, and the verdict is %v", follower, first.LostMembers, first.Verdict)
+		}
+		timeouts := first.ErrorTimes["timeout"]
+		if timeouts.Count == 0 || first.Errors != timeouts.Count {
+			t.Errorf("the errors are %v", first.ErrorsByKind)
+		}
+		checkTimeouts(t, r, first, 3*time.Second)
+		if next := byName(t, run, "next"); next.Errors > 0 || next.Operations == 0 {
+			t.Errorf("the next trial has %d operations and the errors %v", next.Operations, next.ErrorsByKind)
+		}
+	})
 }
 
 // checkTimeouts: what timed out was given up after the timeout, and soon after
-// it. How soon to the nanosecond is the simulated test's of the engine.
-func checkTimeouts(t *testing.T, trial *record.Trial, timeout time.Duration) {
+// it where nothing stops the machine. How soon to the nanosecond is the simulated
+// test's of the engine.
+func checkTimeouts(t *testing.T, r testsettle.Reporter, trial *record.Trial, timeout time.Duration) {
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]
-	between(t, "the first timeout", time.Duration(timeouts.Min.NS), timeout*99/100, timeout+500*time.Millisecond)
-	between(t, "the last timeout", time.Duration(timeouts.Max.NS), timeout, timeout+time.Second)
+	first, last := time.Duration(timeouts.Min.NS), time.Duration(timeouts.Max.NS)
+	between(t, "the first timeout", first, timeout*99/100, lifetime)
+	between(t, "the last timeout", last, timeout, lifetime)
+	between(r, "the first timeout", first, timeout*99/100, timeout+500*time.Millisecond)
+	between(r, "the last timeout", last, timeout, timeout+time.Second)
 }
 
 const paused = `

@@ -13,6 +13,7 @@ import (
 // A run directory holds addresses, paths and the logs of members: nobody but
 // its user reads or changes any of it.
 func TestRunDirectoryIsItsUsersAlone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const one = `
 trials:

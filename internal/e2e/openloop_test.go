@@ -71,6 +71,7 @@ func closedLoopHidesTheStall(t *testing.T, r testsettle.Reporter, w *world) {
 
 // Errors do not vanish: they are in the percentiles, timed, and counted by kind.
 func TestErrorsDoNotVanish(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "error=unavailable every 1000")
 	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "5000", "--total", "20000", "--conns", "4")
@@ -97,17 +98,21 @@ func TestErrorsDoNotVanish(t *testing.T) {
 // longer than that.
 func TestUnansweredOperationsTimeOut(t *testing.T) {
 	w := newWorld(t)
-	endpoint := w.nullServer(t, "--script", "never every 50")
-	began := time.Now()
-	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "1000", "--duration", "2s", "--conns", "4", "--timeout", "3s")
-	between(t, "the time it took", time.Since(began), 3*time.Second, 10*time.Second)
-	between(t, "due", trial.Due, 2000, 2000)
-	between(t, "timeouts", trial.ErrorsByKind["timeout"], 39, 41)
-	between(t, "errors", trial.Errors, 39, 41)
-	checkTimeouts(t, trial, 3*time.Second)
-	if !trial.ResponseTime.At(99).Failed || !trial.ResponseTime.At(95).Known || rule(trial, 11) == "" {
-		t.Errorf("p95 is %+v, p99 %+v, the verdict %+v", trial.ResponseTime.At(95), trial.ResponseTime.At(99), trial.Verdict)
-	}
+	testsettle.Within(t, func(r testsettle.Reporter) {
+		endpoint := w.nullServer(t, "--script", "never every 50")
+		began := time.Now()
+		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "1000", "--duration", "2s", "--conns", "4", "--timeout", "3s")
+		took := time.Since(began)
+		between(t, "the time it took", took, 3*time.Second, lifetime)
+		between(r, "the time it took", took, 3*time.Second, 10*time.Second)
+		between(t, "due", trial.Due, 2000, 2000)
+		between(t, "timeouts", trial.ErrorsByKind["timeout"], 39, 41)
+		between(t, "errors", trial.Errors, 39, 41)
+		checkTimeouts(t, r, trial, 3*time.Second)
+		if !trial.ResponseTime.At(99).Failed || !trial.ResponseTime.At(95).Known || rule(trial, 11) == "" {
+			t.Errorf("p95 is %+v, p99 %+v, the verdict %+v", trial.ResponseTime.At(95), trial.ResponseTime.At(99), trial.Verdict)
+		}
+	})
 }
 
 // A connection that the server closes takes what was in flight with it, and is
@@ -134,6 +139,7 @@ func closedConnectionsAreMadeAgain(t *testing.T, r testsettle.Reporter, w *world
 // A store that stopped answering gives no throughput, no times, and the verdict
 // that none of it counts.
 func TestNothingCompletedIsInvalid(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "stall=1h@300ms")
 	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "4", "--clients", "80", "--warmup", "2s", "--duration", "1s", "--timeout", "300ms")

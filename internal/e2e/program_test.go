@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // lifetime bounds every run of the program: nothing here takes longer.
@@ -140,6 +142,26 @@ func (p *program) says(t *testing.T, what string) {
 	if !found && !strings.Contains(p.stderr.String(), what) {
 		t.Fatalf("quorumbench %s ended (%v) and did not say %q:\n%s", p.args, p.state, what, p.stderr.String())
 	}
+}
+
+// preloads waits until a run has preloaded its first trial, and tells r where a busy
+// machine did not let it: a proxy takes long then.
+func (p *program) preloads(t *testing.T, r testsettle.Reporter) bool {
+	t.Helper()
+	eventually(t, lifetime, "the preload ended", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return strings.Contains(p.stderr.String(), ": connecting")
+		}
+	})
+	said := p.stderr.String()
+	if strings.Contains(said, "the preload could not write") {
+		r.Errorf("%s", said)
+		return false
+	}
+	return true
 }
 
 // signal sends a signal to the program alone.

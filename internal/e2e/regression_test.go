@@ -17,6 +17,7 @@ import (
 // what holds anyhow makes two sides of one. They take turns on new clusters until
 // the time is over, and neither is worse.
 func TestRegressionOfAServerAgainstItself(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	file, err := filepath.Abs("../../scenarios/regression.yaml")
 	if err != nil {
@@ -57,6 +58,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 
 // The workflow for CI runs the commands that the docs have.
 func TestRegressionWorkflowRunsTheCommands(t *testing.T) {
+	t.Parallel()
 	read := func(name string) string {
 		b, err := os.ReadFile("../../docs/" + name)
 		if err != nil {

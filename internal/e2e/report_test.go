@@ -77,6 +77,7 @@ func holds(t *testing.T, p *program, lines ...string) {
 // its two repeats is the slower one's own figure, not the mean of two
 // percentiles, and what an operation cost the generator is called so.
 func TestReportOfAnOlderRecord(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	dir := w.olderRun(t, "old", asWritten)
 	p := w.run(t, "report", dir).exits(t, exitDone)
@@ -95,6 +96,7 @@ func TestReportOfAnOlderRecord(t *testing.T) {
 // A p99 of fdatasync that 100 writes gave is the largest but one of them, and is
 // not printed.
 func TestReportTellsNoP99OfAHundredSyncs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	dir := w.olderRun(t, "old", repeated(2, func(_ int, trial map[string]any) {
 		trial["durability"] = map[string]any{"fdatasync_p50_ns": 1_000_000, "fdatasync_p99_ns": 9_000_000, "file_system": "ext4", "synced": true}
@@ -104,6 +106,7 @@ func TestReportTellsNoP99OfAHundredSyncs(t *testing.T) {
 
 // One failure of three million is not "percentiles above 100".
 func TestReportNamesAPercentileBelow100(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	dir := w.olderRun(t, "old", repeated(1, func(_ int, trial map[string]any) {
 		trial["due"], trial["operations"], trial["errors"] = 3_000_000, 2_999_999, 1
@@ -115,6 +118,7 @@ func TestReportNamesAPercentileBelow100(t *testing.T) {
 // Invalid and interrupted repeats are in no median of a comparison, which says
 // so, how many tests it made, and that repeats on one cluster depend.
 func TestComparisonCountsWhatCounts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	now := w.olderRun(t, "now", repeated(6, func(repeat int, trial map[string]any) {
 		if repeat == 6 {
@@ -138,6 +142,7 @@ func TestComparisonCountsWhatCounts(t *testing.T) {
 // table and the sentence below it. Its members are called m1, m2 and m3, and
 // each operation is one of theirs.
 func TestTableSaysWhatALevelIsNot(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	bench := func(store string) *program {
 		endpoints := w.nullServer(t, "--protocol", store, "--members", "3", "--script", "delay=1ms")

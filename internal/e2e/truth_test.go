@@ -240,11 +240,11 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 func TestRateThatDropsHalfWayIsUnsteady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	script := []string{"delay=2ms"}
+	script := []string{"delay=uniform(10ms,30ms)"}
 	for s := 16; s < 34; s++ {
-		script = append(script, "stall=600ms@"+strconv.Itoa(s)+"s")
+		script = append(script, "stall=700ms@"+strconv.Itoa(s)+"s")
 	}
-	_, trial, said, page := truth{w, []string{"--script", strings.Join(script, "; ")}, []string{"put", "--duration", "32s", "--conns", "4", "--clients", "8"}}.known(t)
+	_, trial, said, page := truth{w, []string{"--script", strings.Join(script, "; ")}, []string{"put", "--duration", "32s", "--conns", "4", "--clients", "16"}}.known(t)
 	if text := rule(trial, 25); !strings.Contains(text, "half") || !strings.Contains(said, "R25") || !strings.Contains(html.UnescapeString(page), text) {
 		t.Errorf("R25 says %q", text)
 	}

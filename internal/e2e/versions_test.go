@@ -86,6 +86,7 @@ func TestTwoVersionsInOneTable(t *testing.T) {
 
 // Every server is looked for before the first is started.
 func TestAMissingServerIsToldBeforeAnythingStarts(t *testing.T) {
+	t.Parallel()
 	const file = `
 defaults: {operation: put, members: 1, duration: 1s}
 order: written

@@ -19,6 +19,7 @@ import (
 // The ready scenario of watch events, in little: every event comes, and the
 // table, the lines and the files tell the same of them.
 func TestWatchLatencyScenario(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	contents, err := os.ReadFile("../../scenarios/watch-latency.yaml")
 	if err != nil {
@@ -99,6 +100,7 @@ func watchLines(t *testing.T, text string) map[string]uint64 {
 // Optimistic transactions, keep-alives and transactions that read do from a file
 // what they do from `bench`, and leave no lease behind.
 func TestScenarioOfTransactionsAndLeases(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, endpoints := w.playground(t, "1")
 	file := w.file(t, "sessions.yaml", fmt.Sprintf(`

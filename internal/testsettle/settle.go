@@ -13,8 +13,8 @@ type Reporter interface {
 	Errorf(format string, args ...any)
 }
 
-// attempts is how often a measurement is made at most.
-const attempts = 5
+// Attempts is how often a measurement is made at most.
+const Attempts = 5
 
 // Within makes a measurement again until it keeps all its bounds. They can then
 // be as strict as on a machine of one's own: what never keeps them is wrong.
@@ -27,13 +27,13 @@ func Within(t testing.TB, measure func(r Reporter)) {
 			return
 		}
 		for _, text := range missed {
-			if n == attempts {
+			if n == Attempts {
 				t.Error(text)
 			} else {
 				t.Logf("attempt %d: %s", n, text)
 			}
 		}
-		if n == attempts {
+		if n == Attempts {
 			return
 		}
 	}
