@@ -70,7 +70,7 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 				p.end(t) // whatever the verdict
 				run := whole(t, dir, record.Complete)
 				checkSnapshots(t, dir, byName(t, run, "snapshots"))
-				checkElected(t, dir, byName(t, run, "killed"), killed)
+				checkElected(t, r, dir, byName(t, run, "killed"), killed)
 				for _, says := range []string{"\nWhat happened", "snapshots: ", " snapshots (", " election"} {
 					if out := p.stdout.String(); !strings.Contains(out, says) {
 						t.Errorf("the output does not have %q:\n%s", says, out)
@@ -148,7 +148,7 @@ func checkSnapshots(t *testing.T, dir string, trial *record.Trial) {
 	}
 }
 
-func checkElected(t *testing.T, dir string, trial *record.Trial, killed string) {
+func checkElected(t *testing.T, r testsettle.Reporter, dir string, trial *record.Trial, killed string) {
 	t.Helper()
 	all := events(t, dir, trial)
 	if len(trial.LostMembers) != 1 || trial.LostMembers[0] != killed {
@@ -163,8 +163,8 @@ func checkElected(t *testing.T, dir string, trial *record.Trial, killed string) 
 			t.Errorf("%s: the logs have every election, and this one was only seen: %+v", trial.Name, e)
 		}
 	}
-	if trial.TermChanges != elections {
-		t.Errorf("%s: %d elections, and %d in the window", trial.Name, elections, trial.TermChanges)
+	if trial.TermChanges != elections { // a busy machine may elect behind the window
+		r.Errorf("%s: %d elections, and %d in the window", trial.Name, elections, trial.TermChanges)
 	}
 	for _, kind := range []store.SignalKind{store.ElectionStarted, store.Elected} {
 		if !slices.ContainsFunc(all, func(e record.Event) bool {

@@ -50,8 +50,9 @@ func (w *world) hang(t *testing.T, st store.Store, settings, load string) (first
 }
 
 // checkHung: the members' own logs date the election, which is recorded once, in
-// the window, and the verdict names the one member that stood still.
-func checkHung(t *testing.T, w *world, first *record.Trial, leader string, stopped time.Time) (elected time.Time) {
+// the window, and the verdict names the one member that stood still. A busy machine
+// may elect behind the window, which r is told.
+func checkHung(t *testing.T, r testsettle.Reporter, w *world, first *record.Trial, leader string, stopped time.Time) (elected time.Time, ok bool) {
 	t.Helper()
 	elections := 0
 	for _, e := range events(t, w.path("run"), first) {
@@ -66,12 +67,13 @@ func checkHung(t *testing.T, w *world, first *record.Trial, leader string, stopp
 		elected = e.Time
 	}
 	if elections == 0 || first.TermChanges != elections || rule(first, 14) == "" {
-		t.Fatalf("%d elections by the logs, %d in the window, and the verdict is %v", elections, first.TermChanges, first.Verdict)
+		r.Errorf("%d elections by the logs, %d in the window, and the verdict is %v", elections, first.TermChanges, first.Verdict)
+		return elected, false
 	}
 	if len(first.LostMembers) != 1 || first.LostMembers[0] != leader || !strings.Contains(rule(first, 13), leader) {
 		t.Errorf("%s stood still; lost are %v, and the verdict is %v", leader, first.LostMembers, first.Verdict)
 	}
-	return elected
+	return elected, true
 }
 
 // A leader that stands still costs the time of the election, by the members' own
@@ -79,10 +81,12 @@ func checkHung(t *testing.T, w *world, first *record.Trial, leader string, stopp
 // second longer. What the mute member answers never is charged to the leader
 // that it was.
 func TestHungLeaderCostsTheElection(t *testing.T) {
+	t.Parallel()
 	for name, settings := range map[string]string{
 		"etcd": "", "etcdv2": "", "consul": "", "zookeeper": "heap: 64m, tick-time: 500",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			st, err := registry.Lookup(name)
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +94,11 @@ func TestHungLeaderCostsTheElection(t *testing.T) {
 			testsettle.Within(t, func(r testsettle.Reporter) {
 				w := newWorld(t)
 				first, leader, stopped := w.hang(t, st, settings, "arrival: constant, rate: 500")
-				election := checkHung(t, w, first, leader, stopped).Sub(stopped)
+				elected, ok := checkHung(t, r, w, first, leader, stopped)
+				if !ok {
+					return
+				}
+				election := elected.Sub(stopped)
 				if most := election + 500*time.Millisecond; first.LongestGap > most.Seconds() {
 					r.Errorf("the election took %v by the logs, and the longest gap is %v s", election, first.LongestGap)
 				}
@@ -121,21 +129,28 @@ func checkCharged(t *testing.T, first *record.Trial) {
 // A closed loop asks less while a member stands still: it says how many clients
 // were held by what that member owed, and for how long.
 func TestHungLeaderHoldsClients(t *testing.T) {
+	t.Parallel()
 	st, err := registry.Lookup("etcd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
-	first, leader, stopped := w.hang(t, st, "", "clients: 24")
-	elected := checkHung(t, w, first, leader, stopped)
-	longest := time.Duration(first.HeldLongestNS)
-	between(t, "clients that were held", first.HeldClients, 1, 24)
-	between(t, "the longest of that", longest, 5*time.Second, 10*time.Second+500*time.Millisecond)
-	t.Logf("elected after %v; %d clients were held for up to %v", elected.Sub(stopped), first.HeldClients, longest)
-	report := w.run(t, "report", w.path("run")).exits(t, exitDone).stdout.String()
-	if says := fmt.Sprintf("%d clients waited for a member from which the load had moved away", first.HeldClients); !strings.Contains(report, says) {
-		t.Errorf("the report does not say %q:\n%s", says, report)
-	}
+	testsettle.Within(t, func(r testsettle.Reporter) {
+		w := newWorld(t)
+		first, leader, stopped := w.hang(t, st, "", "clients: 24")
+		elected, ok := checkHung(t, r, w, first, leader, stopped)
+		if !ok {
+			return
+		}
+		longest := time.Duration(first.HeldLongestNS)
+		between(t, "clients that were held", first.HeldClients, 1, 24)
+		between(t, "the longest of that", longest, 0, lifetime)
+		between(r, "the longest of that", longest, 5*time.Second, 10*time.Second+500*time.Millisecond)
+		t.Logf("elected after %v; %d clients were held for up to %v", elected.Sub(stopped), first.HeldClients, longest)
+		report := w.run(t, "report", w.path("run")).exits(t, exitDone).stdout.String()
+		if says := fmt.Sprintf("%d clients waited for a member from which the load had moved away", first.HeldClients); !strings.Contains(report, says) {
+			t.Errorf("the report does not say %q:\n%s", says, report)
+		}
+	})
 }
 
 // `check perf` follows a leader that hangs as a trial does: what was sent to it

@@ -21,18 +21,21 @@ func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []
 				o := kv.NotSent + kv.Outcome(r.IntN(Errors))
 				s.Outcomes[o]++
 				cell.Failed[ErrorIndex(o)] = one(ns)
+				if whole.Failed[ErrorIndex(o)] == nil {
+					whole.Failed[ErrorIndex(o)] = NewHistogram()
+				}
+				Record(whole.Failed[ErrorIndex(o)], ns)
 			} else {
 				s.Outcomes[kv.OK]++
 				s.Done++
 				cell.Response, cell.Service = one(ns), one(ns/2)
+				Record(whole.Response, ns)
+				Record(whole.Service, ns/2)
 				ms := r.IntN(1000)
 				s.Alive[ms>>6] |= 1 << (ms & 63)
 				done[i*1000+ms] = true
 			}
 			s.Cells = MergeCells(s.Cells, []*Cell{cell})
-			flat := *cell
-			flat.Series = Series{}
-			MergeCells([]*Cell{whole}, []*Cell{&flat})
 		}
 		out = append(out, s)
 	}
@@ -51,7 +54,7 @@ func TestMergeEqualsWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 6 {
 		const seconds = 7
-		whole, done := &Cell{}, map[int]bool{}
+		whole, done := &Cell{Response: NewHistogram(), Service: NewHistogram()}, map[int]bool{}
 		shards := make([][]*Second, 1+r.IntN(4))
 		for i := range shards {
 			shards[i] = generate(r, seconds-r.IntN(3), whole, done)
