@@ -165,7 +165,8 @@ func TestOnlyWhatIsUsedIsAskedFor(t *testing.T) {
 }
 
 // On every store: what an earlier load wrote is not wrong in a follower that
-// lags, and after the preload every member has every key.
+// lags, and after the preload every member has every key. Every operation was
+// served by a leader or a follower, a proxy's by that of the server behind it.
 func TestAPreloadIsWaitedForOnEveryStore(t *testing.T) {
 	t.Parallel()
 	const file = `
@@ -181,7 +182,10 @@ trials:
 			if !w.run(t, "run", w.file(t, "preload.yaml", of(file, st, exec)), "--out", w.path("run")).preloads(t, r) {
 				return
 			}
-			trial := &whole(t, w.path("run"), record.Complete).Trials[1]
+			run := whole(t, w.path("run"), record.Complete)
+			checkByRole(t, &run.Trials[0])
+			checkByRole(t, &run.Trials[1])
+			trial := &run.Trials[1]
 			if trial.Misses+trial.WrongAnswers+trial.Stale+trial.Unverifiable > 0 || trial.Operations != 5000 {
 				t.Errorf("%d operations, %d misses, %d wrong, %d stale, %d unverifiable, errors %v",
 					trial.Operations, trial.Misses, trial.WrongAnswers, trial.Stale, trial.Unverifiable, trial.ErrorTexts)
