@@ -219,6 +219,8 @@ type Totals struct {
 	// Connections is what each client of a closed loop completed; empty in an
 	// open one.
 	Connections []Connection
+	// Parts is what each of several workers did; empty where there was one.
+	Parts []Part
 	// RunDelay is how long the loops' threads waited for a processor, in
 	// nanoseconds, over Slices turns on one; 0 where the system does not say.
 	RunDelay int64

@@ -72,6 +72,13 @@ func repeatLabel(t *Trial) string {
 	return fmt.Sprintf("%d of %d", t.Repeat, t.Repeats)
 }
 
+func workersLabel(t *Trial) string {
+	if t.Load.Workers < 2 {
+		return ""
+	}
+	return strconv.Itoa(int(t.Load.Workers))
+}
+
 func environmentLabel(t *Trial) string { return strings.Join(t.Cluster.Environment(), " ") }
 
 func (c *Cluster) label() string {

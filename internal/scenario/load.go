@@ -39,7 +39,8 @@ type Load struct {
 	MaxInFlight int           // open loop
 	Preload     bool          // make every key of the key space exist first
 	Seed        uint64
-	Threads     int // event loops; 0 chooses
+	Threads     int    // event loops of each worker; 0 chooses
+	Workers     uint32 // that send the load together; 0 is 1
 
 	// Watch is what is watched beside the load; nil for nothing.
 	Watch *Watch

@@ -64,8 +64,11 @@ func operationParameters() []*Parameter {
 			Note: NewConnectionNote,
 			For:  ofBrief, Throughout: true,
 			value: yesNo(func(l *Load) *bool { return &l.NewConnection })},
-		{Key: "threads", Meaning: "event loops of the generator; 0 chooses",
+		{Key: "threads", Meaning: "event loops of the generator, or of each worker; 0 chooses",
 			value: whole(func(l *Load) *int { return &l.Threads }, 0, maxThreads)},
+		{Key: "workers", Meaning: "generators that send the load together, each its part",
+			column: &column{cell: workersLabel, optional: true, none: "1"},
+			value:  whole(func(l *Load) *uint32 { return &l.Workers }, 1, MaxWorkers)},
 	}
 }
 

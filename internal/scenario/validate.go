@@ -53,6 +53,7 @@ func (l *Load) problems(w words) []*Problem {
 	l.checkWatch(&c)
 	l.checkCleanup(&c)
 	l.checkMemory(&c)
+	l.checkWorkers(&c)
 	if t := l.Target; t.Mode > kv.One || t.Mode == kv.One && t.Member < 1 {
 		c.add("target", "target %s names no member; members are numbered from 1", t)
 	}

@@ -56,7 +56,7 @@ func rules() []rule {
 		{11, errorShare}, {12, tooFewSamples}, {13, memberLost}, {14, leaderChanged},
 		{15, carriedIn}, {16, inFlightLimit}, {17, notDurable}, {18, misses}, {19, interrupted},
 		{20, eventsImpossible}, {21, eventsFaulty}, {22, membersDisagree}, {23, foreign},
-		{24, inventedMembers}, {25, unsteady},
+		{24, inventedMembers}, {25, unsteady}, {26, workerLost},
 	}
 }
 
@@ -306,6 +306,10 @@ type Figures struct {
 	Processors                           int // of the machine; 0: unknown
 	// MembersShare says that members run on the generator's machine.
 	MembersShare bool
+
+	// Workers are those that generated the load; empty where there was one, and
+	// it was not lost.
+	Workers []Worker
 
 	// Watching beside the load.
 	Events EventFigures

@@ -102,6 +102,50 @@ func MembersTable(t *record.Trial) Table {
 	return table
 }
 
+// WorkersTable is what each of several workers did; it has no rows where there was
+// one.
+func WorkersTable(t *record.Trial) Table {
+	if len(t.ByWorker) == 0 {
+		return Table{}
+	}
+	table := Table{Kind: OfWorkers, Shared: Label(t), Columns: []Column{{Title: "worker", Left: true}, {Title: "machine", Left: true}, {Title: "began after"}, {Title: "operations"}, {Title: "errors"},
+		{Title: "throughput"}, {Title: "response p50"}, {Title: "p99"}, {Title: "p50 apart"}}}
+	if t.Open() {
+		table.Columns = append(table.Columns, Column{Title: "sent late by p99"})
+	}
+	table.Columns = append(table.Columns, Column{Title: "loops' CPU"}, Column{Title: "longest pause"})
+	of := func(x float64, unit measure.Unit) Cell {
+		return figureCell(record.Value{Number: x, Unit: unit, Known: true})
+	}
+	for i := range t.ByWorker {
+		w := &t.ByWorker[i]
+		apart, late := record.Value{}, record.Value{}
+		if w.MedianApart != nil {
+			apart = shareValue(*w.MedianApart)
+		}
+		if w.Lateness != nil {
+			late = record.TimeValue(w.Lateness.At(99))
+		}
+		row := []Cell{{Text: w.Name}, {Text: readable.OrDash(w.Machine)}, of(float64(w.BeganAfterNS), measure.Nanoseconds), countCell(w.Operations), countCell(w.Errors),
+			of(w.PerSecond, measure.Rate), figureCell(record.TimeValue(w.ResponseTime.At(50))), figureCell(record.TimeValue(w.ResponseTime.At(99))), figureCell(apart)}
+		if t.Open() {
+			row = append(row, figureCell(late))
+		}
+		table.Rows = append(table.Rows, append(row, of(float64(w.LoopCPUNS), measure.Nanoseconds), of(float64(w.LongestPauseNS), measure.Nanoseconds)))
+	}
+	return table
+}
+
+// WorkersTables are those of all measured trials that have one.
+func WorkersTables(run *record.Run) (all []Table) {
+	for i := range run.Trials {
+		if table := WorkersTable(&run.Trials[i]); len(table.Rows) > 0 && Measured(&run.Trials[i]) {
+			all = append(all, table)
+		}
+	}
+	return all
+}
+
 // ErrorKind is the errors of one kind.
 type ErrorKind struct {
 	Kind    string

@@ -67,6 +67,8 @@ type Trial struct {
 	// connections; empty in records of older versions.
 	ByMember []ByMember `json:"by_member"`
 	Roles    Roles      `json:"roles"`
+	// ByWorker is what each of several workers did; absent where there was one.
+	ByWorker []ByWorker `json:"by_worker,omitempty"`
 	// ByClient is how evenly the clients of a closed loop were served; absent in an
 	// open loop, and in records of older versions.
 	ByClient *ByClient `json:"by_client,omitempty"`
@@ -159,6 +161,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.ByMember = byMember(measured, o.Members, o.Answered)
 	t.Roles = append(t.Roles, roles...)
 	t.ByClient = byClient(measured.Connections)
+	t.ByWorker = byWorker(measured.Parts)
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.DataDir = o.Hashes.named(o.Members), o.DataDir
 	if c.STM != nil {
@@ -309,6 +312,9 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
 		f.Unreported += warmup.Unreported
 	}
+	for i := range t.ByWorker {
+		f.Workers = append(f.Workers, verdict.Worker{Name: t.ByWorker[i].Name, Lost: t.ByWorker[i].Lost})
+	}
 	f.Added = t.Overhead.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
 	if t.Watch != nil {
@@ -409,6 +415,9 @@ func (t *Trial) UnmarshalJSON(b []byte) error {
 	}
 	for i := range t.ByRole {
 		t.ByRole[i].restore()
+	}
+	for i := range t.ByWorker {
+		t.ByWorker[i].ResponseTime.restore(t.ByWorker[i].Errors)
 	}
 	for i := range t.ByOperation {
 		t.ByOperation[i].restore()

@@ -15,6 +15,8 @@ func heading(t *analyze.Table) string {
 		return "Open loop: response time, counted from when an operation was due"
 	case analyze.WatchEvents:
 		return "Watch events: time from when a write was due to its event's arrival at each watcher; a lost one counts as failed"
+	case analyze.OfWorkers:
+		return "Workers of " + t.Shared
 	}
 	head := "Closed loop"
 	if t.Shared != "" {

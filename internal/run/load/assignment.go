@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -65,28 +64,10 @@ func (a *Assignment) Divide(k, n int) *Assignment {
 
 // checkShard says in one sentence why a load cannot be divided so.
 func (a *Assignment) checkShard() error {
-	n, l := a.Shard.N, &a.Load
-	switch {
-	case n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.of():
+	if n := a.Shard.N; n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.of() {
 		return fmt.Errorf("there is no part %d of %d of a load", a.Shard.I, n)
-	case !a.Shard.part():
-		return nil
-	case l.Connections < n:
-		return fmt.Errorf("%d connections cannot be divided among %d workers: each needs at least one", l.Connections, n)
-	case l.Arrival == scenario.Closed && l.Clients < n:
-		return fmt.Errorf("%d clients cannot be divided among %d workers: each needs at least one", l.Clients, n)
-	case l.Arrival == scenario.Closed && l.Total > 0 && l.Total < uint64(n):
-		return fmt.Errorf("a total of %d operations cannot be divided among %d workers: each needs at least one", l.Total, n)
-	case l.Arrival != scenario.Closed && l.MaxInFlight < n:
-		return fmt.Errorf("a limit of %d operations in flight cannot be divided among %d workers: each needs at least one", l.MaxInFlight, n)
-	case l.Watch != nil:
-		return fmt.Errorf("watchers cannot be divided among %d workers: each knows only its own writes, and not which events are to come of the others'", n)
-	case has(l, kv.STM) && locks(l):
-		return fmt.Errorf("transactions under a lock cannot be divided among %d workers: a worker's part of the total would be held up by the others' locks", n)
-	case has(l, kv.CAS):
-		return fmt.Errorf("compare-and-set cannot be divided among %d workers: each knows only the versions that its own answers had", n)
 	}
-	return nil
+	return a.Load.Divisible(a.Shard.N)
 }
 
 // Loops is how many event loops the shard has on this machine: one loop sends

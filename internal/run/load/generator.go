@@ -25,6 +25,7 @@ type generator struct {
 
 	watching *watching // nil without watchers
 	behind   atomic.Int32
+	late     atomic.Int64 // the most by which a loop came to the window late, in nanoseconds
 
 	stage   stage
 	running sync.WaitGroup
@@ -88,8 +89,8 @@ func newGenerator(p *plan) (*generator, error) {
 		g.behind.Store(int32(len(g.watching.sinks)))
 	}
 	// A loop keeps its processor in Go's scheduler, and others must run too.
-	if runtime.GOMAXPROCS(0) <= n {
-		runtime.GOMAXPROCS(n + 1)
+	if all := n * (1 + p.beside); runtime.GOMAXPROCS(0) <= all {
+		runtime.GOMAXPROCS(all + 1)
 	}
 	return g, nil
 }
@@ -116,6 +117,11 @@ func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 func (g *generator) mark(loop int, m engine.Mark) {
 	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
 	decides := g.marks.take(one)
+	if m.Phase == measure.Measured && !m.Ended {
+		by := g.now() - m.At
+		for most := g.late.Load(); by > most && !g.late.CompareAndSwap(most, by); most = g.late.Load() {
+		}
+	}
 	if g.usage != nil {
 		g.usage.mark(loop, m, decides)
 	}
@@ -210,7 +216,7 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 	for i, r := range g.results {
 		e := endingOf(r, g.base, settles)
 		if i == 0 {
-			e.Interrupted = interrupted
+			e.Interrupted, e.OpenedLate = interrupted, max(g.late.Load(), 0)
 			if g.usage != nil {
 				e.Used = []Usage{g.usage.used()}
 			}

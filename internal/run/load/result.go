@@ -26,9 +26,11 @@ type Result struct {
 type Ending struct {
 	Loops int // event loops
 	// Opened is when the window opened, on the worker's clock, and Length how long
-	// it was, in nanoseconds. Opened is zero if it never opened.
-	Opened time.Time
-	Length int64
+	// it was, in nanoseconds. Opened is zero if it never opened. OpenedLate is how
+	// much later the last of its loops came to it, in nanoseconds.
+	Opened     time.Time
+	Length     int64
+	OpenedLate int64
 	// WarmupSeconds is how long a closed loop's warm-up took that goes on until
 	// its throughput is steady, and Steady whether it was; nil without one.
 	WarmupSeconds *float64
@@ -75,6 +77,7 @@ func (e *Ending) merge(o *Ending) {
 	e.Connections = append(e.Connections, o.Connections...)
 	e.LinkChanges = append(later(e.LinkChanges, e.Opened.Sub(opened)), later(o.LinkChanges, o.Opened.Sub(opened))...)
 	e.Opened = opened
+	e.OpenedLate = max(e.OpenedLate, o.OpenedLate)
 	e.Loops += o.Loops
 	e.Interrupted = e.Interrupted || o.Interrupted
 	window := &e.Window
@@ -197,7 +200,7 @@ const (
 // and makes its texts fit to be shown.
 func (e *Ending) Valid() error {
 	w := &e.Window
-	counts := []int64{e.Length, w.CarriedInAge, int64(w.MaxInFlight), int64(w.Held), w.HeldLongest, w.Paused, w.LongestPause}
+	counts := []int64{e.Length, e.OpenedLate, w.CarriedInAge, int64(w.MaxInFlight), int64(w.Held), w.HeldLongest, w.Paused, w.LongestPause}
 	for i := range e.Used {
 		u := &e.Used[i]
 		counts = append(counts, u.MaxRSSBytes, u.LoopCPU, u.RunDelay, u.Slices)

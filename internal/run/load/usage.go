@@ -27,6 +27,14 @@ type Usage struct {
 	LoopCPU, RunDelay, Slices int64
 }
 
+// process is where a worker runs.
+type process struct {
+	machine string
+	id      int
+}
+
+func (u *Usage) process() process { return process{u.Machine, u.Process} }
+
 // usage reads counters in the loops' own threads when they come to the window
 // and to its end.
 type usage struct {

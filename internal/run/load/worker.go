@@ -147,12 +147,20 @@ type Local struct {
 	Access func(*scenario.Attach) (store.Access, error)
 	// World is where the load runs; nil is this machine.
 	World World
+	// Beside is how many more workers this process has for the same load.
+	Beside int
 
 	// poller replaces the system's poller; nil leaves it.
 	poller func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error)
 }
 
 var _ Worker = (*Local)(nil)
+
+// Named is a worker with the name that sentences and records call it.
+type Named struct {
+	Worker
+	Name string
+}
 
 // plan makes what is live.
 func (w *Local) plan(a *Assignment) (*plan, error) {
@@ -171,7 +179,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Assignment: *a, store: st, access: access, world: w.World, poller: w.poller}
+	p := &plan{Assignment: *a, store: st, access: access, world: w.World, beside: w.Beside, poller: w.poller}
 	if has(&a.Load, kv.CAS) {
 		p.versions = keys.VersionsOf(a.Load.KeySpace, a.Preloaded.versions())
 	}

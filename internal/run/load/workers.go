@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Workers are several that do one assignment together, each its shard: what they
@@ -19,30 +22,53 @@ type Workers []Worker
 
 var _ Worker = Workers(nil)
 
-// together does something with each of several at the same time, and returns the
-// first error, with the number of whose it is.
-func together[T any](all []T, do func(i int, one T) error) error {
-	errs := make([]error, len(all))
+// Locals are so many in this process, each with loops of its own.
+func Locals(n int, stores func(name string) (store.Store, error)) Workers {
+	w := make(Workers, n)
+	for i := range w {
+		w[i] = Named{&Local{Stores: stores, Beside: n - 1}, fmt.Sprintf("w%d", i+1)}
+	}
+	return w
+}
+
+// name is what the i-th is called.
+func (w Workers) name(i int) string {
+	if n, ok := w[i].(Named); ok {
+		return n.Name
+	}
+	return fmt.Sprintf("%d of %d", i+1, len(w))
+}
+
+// together does something with each at the same time, and returns the first error,
+// with the name of whose it is.
+func (w Workers) together(do func(i int) error) error {
+	errs := make([]error, len(w))
 	var running sync.WaitGroup
-	for i, one := range all {
-		running.Go(func() { errs[i] = do(i, one) })
+	for i := range w {
+		running.Go(func() { errs[i] = do(i) })
 	}
 	running.Wait()
 	for i, err := range errs {
-		if err != nil && len(all) > 1 {
-			return fmt.Errorf("worker %d of %d: %w", i+1, len(all), err)
-		} else if err != nil {
-			return err
+		if err != nil {
+			return w.of(i, err)
 		}
 	}
 	return nil
 }
 
+// of is an error with the name of the i-th, whose it is.
+func (w Workers) of(i int, err error) error {
+	if len(w) == 1 {
+		return err
+	}
+	return fmt.Errorf("worker %s: %w", w.name(i), err)
+}
+
 // Clock implements Worker: it is the latest of all.
 func (w Workers) Clock(ctx context.Context) (time.Time, error) {
 	times := make([]time.Time, len(w))
-	err := together(w, func(i int, one Worker) (err error) {
-		times[i], err = one.Clock(ctx)
+	err := w.together(func(i int) (err error) {
+		times[i], err = w[i].Clock(ctx)
 		return err
 	})
 	if err != nil {
@@ -57,8 +83,8 @@ func (w Workers) Check(ctx context.Context, a *Assignment) (loops int, err error
 		return 0, err
 	}
 	each := make([]int, len(w))
-	err = together(w, func(i int, one Worker) (err error) {
-		each[i], err = one.Check(ctx, a.Divide(i, len(w)))
+	err = w.together(func(i int) (err error) {
+		each[i], err = w[i].Check(ctx, a.Divide(i, len(w)))
 		return err
 	})
 	for _, n := range each {
@@ -95,10 +121,19 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 	if err := w.divisible(a); err != nil {
 		return nil, err
 	}
-	j := &jobs{workers: w, jobs: make([]Job, len(w)), marks: marks{of: len(w), report: to.Mark}, all: NewGathering(a, len(w), to.Second, nil)}
-	err := together(w, func(i int, one Worker) (err error) {
-		j.jobs[i], err = one.Prepare(ctx, a.Divide(i, len(w)), Reports{
-			Second: func(s *measure.Second) { j.all.Add(i, s.Clone()) }, Changed: to.Changed, Mark: j.mark,
+	j := &jobs{
+		workers: w, jobs: make([]Job, len(w)), tellings: make([]telling, len(w)),
+		marks: marks{of: len(w), report: to.Mark}, all: NewGathering(a, len(w), to.Second, nil),
+	}
+	err := w.together(func(i int) (err error) {
+		t := &j.tellings[i]
+		t.part.Worker = w.name(i)
+		j.jobs[i], err = w[i].Prepare(ctx, a.Divide(i, len(w)), Reports{
+			Second: func(s *measure.Second) {
+				t.part.Add(s)
+				j.all.Add(i, s.Clone())
+			},
+			Changed: to.Changed, Mark: func(m Mark) { j.mark(t, m) },
 		})
 		return err
 	})
@@ -111,22 +146,40 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 
 // jobs are a job of each worker.
 type jobs struct {
-	workers Workers
-	jobs    []Job
-	marks   marks
-	all     *Gathering
+	workers  Workers
+	jobs     []Job
+	tellings []telling
+	marks    marks
+	all      *Gathering
+}
+
+// telling is what one worker has told.
+type telling struct {
+	part   measure.Part // its seconds; read when its job has ended
+	ending *Ending      // likewise; nil if it was lost
+
+	mu     sync.Mutex
+	opened time.Time // its window; zero: not yet
+	ended  bool
 }
 
 // mark is called by each worker.
-func (j *jobs) mark(m Mark) {
-	if j.marks.take(m) {
+func (j *jobs) mark(t *telling, m Mark) {
+	t.mu.Lock()
+	again := t.ended
+	t.ended = t.ended || m.Ended
+	if m.Phase == measure.Measured && !m.Ended {
+		t.opened = m.At
+	}
+	t.mu.Unlock()
+	if !again && j.marks.take(m) {
 		j.marks.pass(m)
 	}
 }
 
 // Connect implements Job.
 func (j *jobs) Connect(ctx context.Context) error {
-	err := together(j.jobs, func(_ int, one Job) error { return one.Connect(ctx) })
+	err := j.workers.together(func(i int) error { return j.jobs[i].Connect(ctx) })
 	if err != nil {
 		j.Close()
 	}
@@ -136,7 +189,8 @@ func (j *jobs) Connect(ctx context.Context) error {
 // beginIn is how long it may take to send all workers the time to begin.
 const beginIn = 50 * time.Millisecond
 
-// Run implements Job. All begin at one time, and when one fails the others stop.
+// Run implements Job. All begin at one time. When one is lost the others stop, and
+// what all had until then is the result, which names it.
 func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -149,27 +203,80 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 		begin = now.Add(beginIn)
 	}
 	var never atomic.Bool
-	err := together(j.jobs, func(i int, one Job) error {
-		res, err := one.Run(ctx, begin)
+	lost := j.workers.together(func(i int) error {
+		t := &j.tellings[i]
+		res, err := j.jobs[i].Run(ctx, begin)
 		j.all.End(i)
 		switch {
 		case err == nil:
-			j.all.Merge(&res.Ending)
+			t.ending = &res.Ending
+			return nil
 		case errors.Is(err, ErrNeverOpened):
 			never.Store(true)
 			return nil
-		default:
-			stop()
 		}
+		t.part.Lost = printable.Line(err.Error(), printable.OfServer)
+		stop()
+		j.mark(t, Mark{Phase: measure.Measured, Ended: true, At: time.Now()})
 		return err
 	})
+	for i := range j.tellings {
+		t := &j.tellings[i]
+		if t.ending == nil && !t.opened.IsZero() {
+			t.ending = &Ending{Loops: 1, Opened: t.opened, Length: int64(t.part.Seconds()) * int64(time.Second), Interrupted: true}
+		}
+		if t.ending == nil {
+			never.Store(true)
+			continue
+		}
+		j.all.Merge(t.ending)
+	}
 	switch {
-	case err != nil:
-		return nil, err
+	case never.Load() && lost != nil:
+		return nil, lost
 	case never.Load():
 		return nil, ErrNeverOpened
 	}
-	return j.all.Result()
+	res, err := j.all.Result()
+	if err == nil {
+		res.Measured.Parts = j.parts(res.Opened)
+	}
+	return res, err
+}
+
+// parts are what each did, when all have ended. The first of all windows opened
+// when it is said.
+func (j *jobs) parts(opened time.Time) []measure.Part {
+	parts := make([]measure.Part, len(j.tellings))
+	processes := map[process]int{}
+	for i := range j.tellings {
+		for k := range j.tellings[i].ending.Used {
+			processes[j.tellings[i].ending.Used[k].process()]++
+		}
+	}
+	for i := range j.tellings {
+		e := j.tellings[i].ending
+		p := &parts[i]
+		*p = j.tellings[i].part
+		p.Loops, p.Length, p.Window, p.Connections = e.Loops, e.Length, e.Window, e.Connections
+		p.BeganAfter = int64(e.Opened.Sub(opened)) + e.OpenedLate
+		for k := range e.Used {
+			u := &e.Used[k]
+			p.LoopCPU, p.RunDelay, p.Machine = p.LoopCPU+u.LoopCPU, p.RunDelay+u.RunDelay, u.Machine
+			if processes[u.process()] == 1 {
+				p.CPUSeconds, p.ThrottledNS = addTo(p.CPUSeconds, &u.CPUSeconds), addTo(p.ThrottledNS, u.ThrottledNS)
+			}
+		}
+	}
+	return parts
+}
+
+// addTo adds what is known to a sum; nil is not known.
+func addTo[T int64 | float64](sum, x *T) *T {
+	if sum == nil || x == nil {
+		return cmp.Or(sum, x)
+	}
+	return new(*sum + *x)
 }
 
 // Progress implements Job: the sum, and the phase of the last.

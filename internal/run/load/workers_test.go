@@ -359,9 +359,43 @@ func TestWorkersFailTogether(t *testing.T) {
 		eventually(t, "some operations", func() bool { return job.Progress().Done > 1000 })
 		_ = there.Close()
 	})
-	_, err = load.RunJob(t.Context(), job)
+	res, err := load.RunJob(t.Context(), job)
 	cutting.Wait()
-	if err == nil || !strings.Contains(err.Error(), "worker 2 of 2: the worker is gone") {
+	if err != nil || !res.Interrupted || len(res.Measured.Parts) != 2 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	m, gone1 := res.Measured, res.Measured.Parts[1]
+	if gone1.Worker != "2 of 2" || !strings.Contains(gone1.Lost, "the worker is gone") || m.Parts[0].Lost != "" {
+		t.Errorf("%+v", m.Parts)
+	}
+	if due := m.Parts[0].Due + gone1.Due; due != m.Due || m.Due == 0 || m.Due != m.Succeeded()+m.Failed() {
+		t.Errorf("%d were due, and %d by worker", m.Due, due)
+	}
+}
+
+// A worker that is lost in the warm-up, before anything was measured, is an error.
+func TestAWorkerLostBeforeTheWindow(t *testing.T) {
+	l := base(kv.Put, kv.None)
+	l.Warmup, l.Duration = time.Hour, time.Hour
+	a := taskFor(serve(t, "", store.NullOptions{Memory: true}), l).Assignment
+	here, there := net.Pipe()
+	go func() { _ = wired.Serve(context.Background(), wired.Framed(there), local()) }()
+	job, err := load.Workers{load.Named{Worker: wired.New(func(context.Context) (wired.Stream, error) { return wired.Framed(here), nil }), Name: "w1 on b"}, noClock{local()}}.
+		Prepare(t.Context(), &a, load.Reports{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		eventually(t, "some operations", func() bool { return job.Progress().Done > 100 })
+		_ = there.Close()
+	})
+	_, err = job.Run(t.Context(), time.Now())
+	cutting.Wait()
+	if err == nil || !strings.Contains(err.Error(), "worker w1 on b: the worker is gone") {
 		t.Errorf("%v", err)
 	}
 }

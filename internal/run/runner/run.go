@@ -160,7 +160,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	r.pace.begin()
 	machine := r.about[r.host].Machine
 	t := trial.Trial{
-		Spec: spec, Cluster: under, Worker: &load.Local{Stores: r.Lookup}, Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
+		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
 		Progress: func(p trial.Progress) { r.reportTrial(&spec, p) },
 	}
 	if r.Second != nil {
@@ -180,6 +180,14 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		return nil, &trial.KeysLeftError{Why: left}
 	}
 	return result, nil
+}
+
+// worker generates the trial's load: one, or several together.
+func (r *run) worker(spec *scenario.Trial) load.Worker {
+	if spec.Load.Workers > 1 {
+		return load.Locals(int(spec.Load.Workers), r.Lookup)
+	}
+	return &load.Local{Stores: r.Lookup}
 }
 
 // title names a trial, with its repeat where there are several.

@@ -1,0 +1,88 @@
+package record
+
+import (
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// ByWorker is what one of several workers did in the window.
+type ByWorker struct {
+	Name    string `json:"name"`
+	Machine string `json:"machine,omitempty"` // the name of the one that it ran on
+	// Lost is why it was lost before the load's end, in one sentence; absent if it
+	// was not. Its figures are then of what it had told.
+	Lost  string `json:"lost,omitempty"`
+	Loops int    `json:"loops"`
+	// BeganAfterNS is how much later than the first worker it came to the window,
+	// and Seconds how long its own window was.
+	BeganAfterNS int64   `json:"began_after_ns"`
+	Seconds      float64 `json:"seconds"`
+	Connections  int     `json:"connections"` // of a closed loop; 0 in an open one
+	Clients      int     `json:"clients"`     // likewise
+	// Of those due in the window: completed and failed. PerSecond is the successes
+	// done in it, by its own window's length.
+	Operations uint64  `json:"operations"`
+	Errors     uint64  `json:"errors"`
+	PerSecond  float64 `json:"operations_per_second"`
+
+	ResponseTime Times  `json:"response_time_ns"`
+	Lateness     *Times `json:"lateness_ns"` // null in a closed loop
+	// MedianApart is how far the median of its response times was from the other
+	// workers', second by second and of operations of one kind at one member, as a
+	// share of theirs; null where nothing can be compared.
+	MedianApart *float64 `json:"median_apart"`
+
+	LongestPauseNS int64    `json:"longest_pause_ns"`
+	PausedNS       int64    `json:"paused_ns"`
+	LoopCPUNS      int64    `json:"loop_cpu_ns"`
+	RunDelayNS     int64    `json:"run_delay_ns"`
+	CPUSeconds     *float64 `json:"cpu_seconds"`  // of its process; null where others are in it
+	ThrottledNS    *int64   `json:"throttled_ns"` // likewise, and where the system does not say
+}
+
+// byWorker is nil where there was one.
+func byWorker(parts []measure.Part) []ByWorker {
+	if len(parts) < 2 && !anyLost(parts) {
+		return nil
+	}
+	all := make([]ByWorker, len(parts))
+	apart := measure.Apart(parts)
+	for i := range parts {
+		p := &parts[i]
+		b := &all[i]
+		*b = ByWorker{
+			Name: p.Worker, Machine: p.Machine, Lost: p.Lost, Loops: p.Loops, BeganAfterNS: p.BeganAfter, Seconds: float64(p.Length) / 1e9,
+			Connections: len(p.Connections), Operations: p.Succeeded, Errors: p.Due - p.Succeeded,
+			ResponseTime:   Times{measure.Summarize(p.Response, p.Due-p.Succeeded)},
+			LongestPauseNS: p.LongestPause, PausedNS: p.Paused, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay,
+			CPUSeconds: p.CPUSeconds, ThrottledNS: p.ThrottledNS,
+		}
+		for k := range p.Connections {
+			b.Clients += len(p.Connections[k].Completed)
+		}
+		if b.Seconds > 0 {
+			b.PerSecond = float64(p.Done) / b.Seconds
+		}
+		if p.Lateness != nil {
+			b.Lateness = &Times{measure.Summarize(p.Lateness, 0)}
+		}
+		if n := len(apart[i]); n > 0 {
+			sum := 0.0
+			for _, x := range apart[i] {
+				sum += x
+			}
+			b.MedianApart = new(math.Expm1(sum / float64(n)))
+		}
+	}
+	return all
+}
+
+func anyLost(parts []measure.Part) bool {
+	for i := range parts {
+		if parts[i].Lost != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,46 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// MaxWorkers is how many workers can generate one load together.
+const MaxWorkers = 1000
+
+// Divisible says in one sentence why so many workers cannot send the load
+// together; nil for one, and where each has a part.
+func (l *Load) Divisible(n int) error {
+	closed := l.Arrival == Closed
+	switch {
+	case n <= 1:
+		return nil
+	case l.Connections < n:
+		return fmt.Errorf("%d connections cannot be divided among %d workers: each needs at least one", l.Connections, n)
+	case closed && l.Clients < n:
+		return fmt.Errorf("%d clients cannot be divided among %d workers: each needs at least one", l.Clients, n)
+	case closed && l.Total > 0 && l.Total < uint64(n):
+		return fmt.Errorf("a total of %d operations cannot be divided among %d workers: each needs at least one", l.Total, n)
+	case !closed && l.MaxInFlight < n:
+		return fmt.Errorf("a limit of %d operations in flight cannot be divided among %d workers: each needs at least one", l.MaxInFlight, n)
+	case l.Watch != nil:
+		return fmt.Errorf("watchers cannot be divided among %d workers: each knows only its own writes, and not which events are to come of the others'", n)
+	case l.has(isSTM) && l.STM != nil && l.STM.Locker != kv.LockNone:
+		return fmt.Errorf("transactions under a lock cannot be divided among %d workers: a worker's part of the total would be held up by the others' locks", n)
+	case l.has(func(k kv.Kind) bool { return k == kv.CAS }):
+		return fmt.Errorf("compare-and-set cannot be divided among %d workers: each knows only the versions that its own answers had", n)
+	}
+	return nil
+}
+
+// checkWorkers refuses a load that its workers cannot divide, once the rest is
+// right.
+func (l *Load) checkWorkers(c *checks) {
+	if c.wrong("workers", "connections", "clients", "total", "max-in-flight") {
+		return
+	}
+	if err := l.Divisible(int(l.Workers)); err != nil {
+		c.add("workers", "%v", err)
+	}
+}
