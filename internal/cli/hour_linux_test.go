@@ -29,24 +29,42 @@ func BenchmarkReportOfAnHour(b *testing.B) {
 		{"dbtester", []string{"report", dir, "--format", "dbtester", "--out", out}},
 		{"compare", []string{"compare", dir, other}},
 	} {
-		b.Run(c.name, func(b *testing.B) {
-			resident := int64(0)
-			for b.Loop() {
-				if err := os.RemoveAll(out); err != nil {
-					b.Fatal(err)
-				}
-				run := exec.Command("quorumbench", c.args...)
-				if said, err := run.CombinedOutput(); err != nil {
-					b.Fatalf("%v: %s", err, said)
-				}
-				if usage, ok := run.ProcessState.SysUsage().(*syscall.Rusage); ok {
-					resident = max(resident, usage.Maxrss)
-				}
-			}
-			b.ReportMetric(float64(resident)/1024, "MiB-resident")
-			if info, err := os.Stat(filepath.Join(out, "report.html")); err == nil {
-				b.ReportMetric(float64(info.Size())/(1<<20), "MiB-page")
-			}
-		})
+		timed(b, c.name, out, c.args)
 	}
+}
+
+// BenchmarkReportOfTenThousandTrials reports on a run of so many. To record it takes
+// minutes, most of them for the disk.
+func BenchmarkReportOfTenThousandTrials(b *testing.B) {
+	dir := testruns.TenThousand.Record(b, b.TempDir())
+	if info, err := os.Stat(filepath.Join(dir, "run.json")); err == nil {
+		b.Logf("run.json has %d MiB", info.Size()>>20)
+	}
+	out := filepath.Join(b.TempDir(), "out")
+	for _, format := range []string{"text", "csv", "json", "markdown", "html"} {
+		timed(b, format, out, []string{"report", dir, "--format", format, "--out", out})
+	}
+}
+
+// timed runs a command again and again, which writes into the folder out or nowhere.
+func timed(b *testing.B, name, out string, args []string) {
+	b.Run(name, func(b *testing.B) {
+		resident := int64(0)
+		for b.Loop() {
+			if err := os.RemoveAll(out); err != nil {
+				b.Fatal(err)
+			}
+			run := exec.Command("quorumbench", args...)
+			if said, err := run.CombinedOutput(); err != nil {
+				b.Fatalf("%v: %s", err, said)
+			}
+			if usage, ok := run.ProcessState.SysUsage().(*syscall.Rusage); ok {
+				resident = max(resident, usage.Maxrss)
+			}
+		}
+		b.ReportMetric(float64(resident)/1024, "MiB-resident")
+		if info, err := os.Stat(filepath.Join(out, "report.html")); err == nil {
+			b.ReportMetric(float64(info.Size())/(1<<20), "MiB-page")
+		}
+	})
 }

@@ -32,7 +32,12 @@ type Run struct {
 	Seed      uint64
 	// Slower is by how much every time is longer: 0.02 for 2 %.
 	Slower float64
+	// Trials is how many such trials the run has, if more than one.
+	Trials int
 }
+
+// TenThousand is the run with as many trials as anybody makes, each of them short.
+var TenThousand = Run{Name: "ten-thousand", Seconds: 2, PerSecond: 100, Seed: 3, Trials: 10_000}
 
 // Noon is when the runs begin.
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
@@ -50,17 +55,29 @@ const (
 // path.
 func (r Run) Record(tb testing.TB, dir string) string {
 	tb.Helper()
-	w, err := record.Create(filepath.Join(dir, r.Name), r.Name, Noon, record.Run{Name: r.Name, Planned: 1, Seed: r.Seed, Machines: []record.Machine{*machine()}})
+	w, err := record.Create(filepath.Join(dir, r.Name), r.Name, Noon, record.Run{Name: r.Name, Planned: max(r.Trials, 1), Seed: r.Seed, Machines: []record.Machine{*machine()}})
 	check(tb, err)
 	check(tb, w.AddCluster(record.Cluster{ID: "c1", Store: "etcd", Version: "3.7.3", Started: true, Members: members(), Notes: []string{}}))
-	tw, err := w.Trial(r.conditions(), Noon)
+	m := &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}
+	length := time.Duration(r.Seconds+warmup+5) * time.Second
+	for n := range max(r.Trials, 1) {
+		m.trial(w, n+1, Noon.Add(time.Duration(n)*length))
+	}
+	check(tb, w.Finish(record.Complete, "", Noon.Add(time.Duration(max(r.Trials, 1))*length)))
+	return w.Dir()
+}
+
+// trial records the run's n-th trial.
+func (m *maker) trial(w *record.Writer, n int, began time.Time) {
+	r, tb := &m.Run, m.tb
+	tw, err := w.Trial(r.conditions(n), began)
 	check(tb, err)
-	opened := Noon.Add(warmup * time.Second)
-	m := &maker{Run: r, tb: tb, tw: tw, rng: rand.New(rand.NewPCG(r.Seed, 3))}
+	opened := began.Add(warmup * time.Second)
+	m.tw, m.used = tw, [len(ids)]member{}
 	c := measure.NewCollector(shards)
 	c.Recycle = func(h *measure.Histogram) { m.spare = append(m.spare, h) }
 	c.Each = func(s *measure.Second) { check(tb, tw.Second(s)) }
-	check(tb, tw.Begin(measure.Warmup, Noon))
+	check(tb, tw.Begin(measure.Warmup, began))
 	check(tb, tw.Begin(measure.Measured, opened))
 	tw.End(measure.Measured, opened.Add(time.Duration(r.Seconds)*time.Second))
 	for second := -warmup; second < r.Seconds; second++ {
@@ -73,12 +90,10 @@ func (r Run) Record(tb testing.TB, dir string) string {
 		c.End(shard)
 	}
 	measured, warm := c.Close(float64(r.Seconds))
-	t := record.NewTrial(r.conditions(), record.Observed{Started: Noon, Opened: opened, CPUSeconds: 0.6 * float64(r.Seconds), MaxRSSBytes: 80 << 20,
+	t := record.NewTrial(r.conditions(n), record.Observed{Started: began, Opened: opened, CPUSeconds: 0.6 * float64(r.Seconds), MaxRSSBytes: 80 << 20,
 		Store: &record.StoreUsage{CPUSeconds: 3 * float64(r.Seconds), MaxRSSBytes: 3 << 30}, Members: members(), Answered: tw.Answered()},
 		measured, warm, record.Roles{{Member: record.ID(ids[0]), Name: "m1", Term: 2, Role: kv.Leader.String()}})
 	check(tb, tw.Finish(t))
-	check(tb, w.Finish(record.Complete, "", opened.Add(time.Duration(r.Seconds+5)*time.Second)))
-	return w.Dir()
 }
 
 func check(tb testing.TB, err error) {
@@ -103,10 +118,13 @@ func machine() *record.Machine {
 	return &record.Machine{Name: "bench", System: "linux", Kernel: "6.12", Architecture: "amd64", CPU: "a processor", CPUs: 8, MemoryBytes: 32 << 30}
 }
 
-func (r Run) conditions() record.Conditions {
-	rate, shared := float64(r.PerSecond), true
+func (r *Run) conditions(n int) record.Conditions {
+	rate, shared, name := float64(r.PerSecond), true, "mixed"
+	if r.Trials > 1 {
+		name += fmt.Sprintf("-%d", n)
+	}
 	return record.Conditions{
-		Number: 1, Name: "mixed", Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3", Operation: record.Mixed, Members: len(ids), Cluster: "c1",
+		Number: n, Name: name, Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3", Operation: record.Mixed, Members: len(ids), Cluster: "c1",
 		Load: scenario.Load{
 			Mix:     []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 3}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}},
 			Arrival: scenario.Constant, Connections: 30, Clients: 300, Duration: time.Duration(r.Seconds) * time.Second, Warmup: warmup * time.Second,

@@ -253,9 +253,15 @@ func noneInCommon(news, bases []string) error {
 // add puts a trial beside its baseline, if both have figures that count.
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p := Pair{Name: name, New: c.counting(name+" here", news), Base: c.counting(name+" in the baseline", bases), AllNew: news, AllBase: bases}
-	if here, there := missing(p.New, news), missing(p.Base, bases); math.Abs(here-there) > unevenlyLeftOut {
-		c.Differences = append(c.Differences, fmt.Sprintf("Beware: %s of the repeats of %s are left out here and %s in the baseline. What disturbs one side more than the other may be the change itself, and the repeats that are left are not of the same times.",
-			measure.Percent(here), name, measure.Percent(there)))
+	here, there := missing(p.New, news), missing(p.Base, bases)
+	times := ", and the repeats that are left are not of the same times"
+	if c.Run == c.Base && interleaved(news, bases) {
+		times = ""
+		c.wholeRounds(&p)
+	}
+	if math.Abs(here-there) > unevenlyLeftOut {
+		c.Differences = append(c.Differences, fmt.Sprintf("Beware: %s of the repeats of %s are left out here and %s in the baseline. What disturbs one side more than the other may be the change itself%s.",
+			measure.Percent(here), name, measure.Percent(there), times))
 	}
 	p.Dependent = shareCluster(c.Run, p.New) || shareCluster(c.Base, p.Base)
 	if len(p.New) == 0 || len(p.Base) == 0 {
@@ -281,6 +287,33 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		}
 	}
 	c.Pairs = append(c.Pairs, p)
+}
+
+// wholeRounds leaves out the repeats of one side whose round the other side lacks,
+// and says so: what a run interleaves is compared at the same times.
+func (c *Comparison) wholeRounds(p *Pair) {
+	news, bases := sameRounds(p.New, p.Base)
+	for _, side := range []struct {
+		of        string
+		was, kept int
+	}{{p.Name + " here", len(p.New), len(news)}, {p.Name + " in the baseline", len(p.Base), len(bases)}} {
+		if gone := side.was - side.kept; gone > 0 && len(p.New) > 0 && len(p.Base) > 0 {
+			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (the other side's repeat of the same round does not count)", side.of, gone))
+		}
+	}
+	if len(p.New) > 0 && len(p.Base) > 0 {
+		p.New, p.Base = news, bases
+	}
+}
+
+// sameRounds are the repeats of two trials of one run whose round both have.
+func sameRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
+	in := func(of, others []*record.Trial) []*record.Trial {
+		return slices.DeleteFunc(slices.Clone(of), func(t *record.Trial) bool {
+			return !slices.ContainsFunc(others, func(o *record.Trial) bool { return o.Repeat == t.Repeat })
+		})
+	}
+	return in(a, b), in(b, a)
 }
 
 // unevenlyLeftOut is how much larger a part of one side's repeats than of the

@@ -80,8 +80,9 @@ func Repeat(until *record.Until, trials []*record.Trial) *Repeating {
 	}
 	for _, name := range all.order {
 		if of := all.of[name][0].BaselineOf; all.of[of] != nil {
+			news, bases := sameRounds(counting[of], counting[name]) // as it will be compared
 			for _, f := range r.By.Figures {
-				r.Known = append(r.Known, r.ratio(of, &f, counting[of], counting[name]))
+				r.Known = append(r.Known, r.ratio(of, &f, news, bases))
 			}
 		}
 	}

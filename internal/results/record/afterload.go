@@ -49,7 +49,7 @@ func (c *Cleanup) Defragmented() bool {
 // CleanedUp records what came of a clean-up, also of a trial that is aborted
 // then.
 func (t *TrialWriter) CleanedUp(c *Cleanup) error {
-	return t.w.update(func(r *Run) { r.Trials[t.index].Cleanup = c })
+	return t.change(func(at *Trial) { at.Cleanup = c })
 }
 
 // Hashes are the hashes of their data that the members reported after the load.

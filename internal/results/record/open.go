@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,29 +14,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/readfile"
 )
 
-// The largest files of a run directory that are read as a whole, far above what
-// a run writes.
-const (
-	maxRun       = 64 << 20
-	maxTrialFile = 256 << 20
-)
+// maxTrialFile is the largest file of a trial's folder that is read as a whole, far
+// above what a run writes.
+const maxTrialFile = 256 << 20
 
 // Open reads a run directory, whatever state its run was left in. The error is
 // one sentence and means that there is nothing to show; what is damaged or
 // missing but leaves something is in the run's Problems.
 func Open(dir string) (*Run, error) {
-	b, err := readfile.ReadIn(dir, runFile, maxRun)
+	f, err := readfile.OpenIn(dir, runFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s is no run directory: it has no %s", dir, runFile)
 	case err != nil:
 		return nil, fmt.Errorf("the run in %s cannot be read: %w", dir, err)
 	}
-	run, err := Parse(b)
+	defer func() { _ = f.Close() }() // it was only read
+	run, err := parse(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
 	}
 	if run.State == Incomplete {
+		if err := run.readJournal(dir); err != nil {
+			run.problem("%s cannot be read: %v.", journalFile, err)
+		}
 		run.problem("The run did not finish: it goes on, or it was killed.")
 	}
 	run.Dir = dir
@@ -45,32 +45,6 @@ func Open(dir string) (*Run, error) {
 		run.Trials[i].Dir = dir
 		run.inspect(dir, &run.Trials[i])
 	}
-	return run, nil
-}
-
-// Parse reads the contents of a run.json. It may be anybody's: every text in
-// what it returns is printable and of a bounded length.
-func Parse(b []byte) (*Run, error) {
-	var head struct {
-		Schema string `json:"schema"`
-	}
-	if err := json.Unmarshal(b, &head); err != nil {
-		return nil, fmt.Errorf("this is not a run's JSON: %w", err)
-	}
-	if err := checkSchema(head.Schema, RunSchema); err != nil {
-		return nil, err
-	}
-	run := &Run{}
-	if err := json.Unmarshal(b, run); err != nil {
-		return nil, fmt.Errorf("this is not a run's JSON: %w", err)
-	}
-	for i := range run.Trials {
-		if err := checkSchema(run.Trials[i].Schema, TrialSchema); err != nil {
-			return nil, fmt.Errorf("trial %d: %w", i+1, err)
-		}
-	}
-	run.Schema = RunSchema // an older one is as it would be written now
-	run.makePrintable()
 	return run, nil
 }
 

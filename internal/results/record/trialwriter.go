@@ -68,9 +68,10 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	if err := tw.openFiles(); err != nil {
 		return nil, w.fail(errors.Join(err, tw.closeFiles()))
 	}
-	err := w.update(func(r *Run) {
+	err := w.note(func(r *Run) entry {
 		tw.index = len(r.Trials)
 		r.Trials = append(r.Trials, t)
+		return entry{Index: tw.index, Trial: &t}
 	})
 	if err != nil {
 		return nil, errors.Join(err, tw.closeFiles())
@@ -221,7 +222,16 @@ func (t *TrialWriter) finish(change func(*Trial)) error {
 	if err != nil {
 		return t.w.fail(err)
 	}
-	return t.w.update(func(r *Run) { change(&r.Trials[t.index]) })
+	return t.change(change)
+}
+
+// change changes the trial's place in run.json.
+func (t *TrialWriter) change(change func(*Trial)) error {
+	return t.w.note(func(r *Run) entry {
+		at := &r.Trials[t.index]
+		change(at)
+		return entry{Index: t.index, Trial: at}
+	})
 }
 
 // do runs one write under the lock, unless one has failed before.

@@ -22,9 +22,11 @@ type Writer struct {
 	dir  string
 	open opener
 
-	mu  sync.Mutex
-	run Run
-	err error
+	mu      sync.Mutex
+	run     Run
+	err     error
+	size    int64  // of run.json
+	journal *lines // nil where run.json has it all
 }
 
 // Create makes the folder <root>/<UTC time>-<name> and its run.json, which says
@@ -89,7 +91,7 @@ func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
 		}
 		return nil, err
 	}
-	return &Writer{dir: dir, open: open, run: run}, nil
+	return &Writer{dir: dir, open: open, run: run, size: int64(len(b))}, nil
 }
 
 // Dir is the run directory.
@@ -106,14 +108,18 @@ func (w *Writer) Err() error {
 // the same ID is replaced.
 func (w *Writer) AddCluster(c Cluster) error {
 	c.Members, c.Notes = orEmpty(c.Members), orEmpty(c.Notes)
-	return w.update(func(r *Run) {
-		i := slices.IndexFunc(r.Clusters, func(o Cluster) bool { return o.ID == c.ID })
-		if i < 0 {
-			r.Clusters = append(r.Clusters, c)
-		} else {
-			r.Clusters[i] = c
-		}
+	return w.note(func(r *Run) entry {
+		r.addCluster(c)
+		return entry{Cluster: &c}
 	})
+}
+
+func (r *Run) addCluster(c Cluster) {
+	if i := slices.IndexFunc(r.Clusters, func(o Cluster) bool { return o.ID == c.ID }); i >= 0 {
+		r.Clusters[i] = c
+	} else {
+		r.Clusters = append(r.Clusters, c)
+	}
 }
 
 // Finish says how the run ended. failure is one sentence with Failed, else
@@ -131,11 +137,7 @@ func (w *Writer) update(change func(*Run)) error {
 		return w.err
 	}
 	change(&w.run)
-	b, err := encode(&w.run)
-	if err != nil {
-		return w.keep(fmt.Errorf("the run cannot be recorded: %w", err))
-	}
-	return w.keep(w.open.replace(filepath.Join(w.dir, runFile), b))
+	return w.keep(w.whole())
 }
 
 // keep makes an error stay. The caller holds mu.

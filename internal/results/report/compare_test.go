@@ -195,6 +195,59 @@ func TestBaselineWithinTheRun(t *testing.T) {
 	}
 }
 
+// Of a run that is interleaved a round that one side lacks is left out on both, and
+// said; where far more of one side is disturbed the warning stays.
+func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
+	r := matrix(12, 1)
+	old := matrix(12, 0.8)
+	for i := range old.Trials {
+		o := &old.Trials[i]
+		o.BaselineOf, o.Name, o.Number = o.Name, o.Name+"-baseline", o.Number+2
+		o.Started = noon.Add(time.Duration(o.Repeat) * time.Minute)
+		r.Trials[i].Started = o.Started.Add(time.Second)
+	}
+	r.Trials = append(r.Trials, old.Trials...)
+	spoil := func(name string, rounds ...int) {
+		for i := range r.Trials {
+			if x := &r.Trials[i]; x.Name == name && slices.Contains(rounds, x.Repeat) {
+				x.Verdict.State, x.PerSecond = verdict.Suspect, 1
+			}
+		}
+	}
+	spoil("put-64", 1, 7)
+	spoil("put-64-baseline", 7, 9)
+	spoil("put-256", 2, 3, 4, 5)
+	by := analyze.ByDefault()
+	by.WithoutSuspect = true
+	c := analyze.WithinBy(r, by)
+	rounds := func(trials []*record.Trial) (all []int) {
+		for _, one := range trials {
+			all = append(all, one.Repeat)
+		}
+		return all
+	}
+	for i, want := range [][]int{{2, 3, 4, 5, 6, 8, 10, 11, 12}, {1, 6, 7, 8, 9, 10, 11, 12}} {
+		p := &c.Pairs[i]
+		if !slices.Equal(rounds(p.New), want) || !slices.Equal(rounds(p.Base), want) || p.Figures[0].Base.Number < 300 || !p.Figures[0].Change.Interval {
+			t.Errorf("%s: %v and %v are compared, not %v: %+v", p.Name, rounds(p.New), rounds(p.Base), want, p.Figures[0])
+		}
+	}
+	const more = "1 more (the other side's repeat of the same round does not count)"
+	for _, want := range []string{"put-64 here, " + more, "put-64 in the baseline, " + more, "put-256 in the baseline, 4" + more[1:]} {
+		if !slices.Contains(c.LeftOut, want) {
+			t.Errorf("%q is not in %q", want, c.LeftOut)
+		}
+	}
+	const beware = "Beware: 33 % of the repeats of put-256 are left out here and 0 % in the baseline. What disturbs one side more than the other may be the change itself."
+	if len(c.Differences) != 1 || c.Differences[0] != beware {
+		t.Errorf("it warns %q", c.Differences)
+	}
+	spoil("put-256-baseline", 1, 6, 7, 8, 9, 10, 11, 12)
+	if c = analyze.WithinBy(r, by); len(c.Pairs) != 1 || analyze.Unjudged([]*analyze.Comparison{c}) == nil {
+		t.Errorf("without a round in common %d are compared", len(c.Pairs))
+	}
+}
+
 // A trial whose repeats do not count keeps no gate, though another was judged.
 func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 	r, base := matrix(5, 1), matrix(5, 1)

@@ -8,7 +8,7 @@ import (
 // The labels of percentiles lie side by side on a telephone, however many nines
 // the sample supports, and are exact.
 func TestPercentileLabelsFit(t *testing.T) {
-	const width, beside, letter = 298, 20, 6.7 // pixels: of the plot, to its right, and of a digit
+	const width, beside, letter = 298, 20, 6.7   // pixels: of the plot, to its right, and of a digit
 	for right := 1.0; right < 12; right += 0.1 { // 10¹² operations take a month
 		end := math.Inf(-1)
 		labels := 0

@@ -1,0 +1,147 @@
+package record
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readfile"
+)
+
+// journalFile has what changed since run.json was written, a line each. A run of
+// thousands of trials has a run.json of many megabytes; written again for each
+// trial, it would cost more than the load.
+const journalFile = "run-more.jsonl"
+
+// smallRun is the size of a run.json up to which it is written again at each
+// change. Beyond, it is where the journal has become as large: all writing of a run
+// is a few times its last run.json, and not that times its trials.
+const smallRun = 1 << 20
+
+// entry is a line of the journal: a cluster, or the trial at a place of the run's.
+type entry struct {
+	Cluster *Cluster `json:"cluster,omitempty"`
+	Index   int      `json:"index"`
+	Trial   *Trial   `json:"trial,omitempty"`
+}
+
+// note changes one thing of the run, which is returned, and records it.
+func (w *Writer) note(change func(*Run) entry) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	e := change(&w.run)
+	if w.size < smallRun || w.journal != nil && w.journal.size >= w.size {
+		return w.keep(w.whole())
+	}
+	return w.keep(w.append(&e))
+}
+
+// append adds a line to the journal, and makes it last.
+func (w *Writer) append(e *entry) (err error) {
+	if w.journal == nil {
+		if w.journal, err = w.open.lines(filepath.Join(w.dir, journalFile)); err != nil {
+			return err
+		}
+	}
+	b, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("the run cannot be recorded: %w", err)
+	}
+	if _, err := w.journal.Write(append(printable.Bytes(b), '\n')); err != nil {
+		return err
+	}
+	if err := w.journal.f.Sync(); err != nil {
+		return writeError(w.journal.path, err)
+	}
+	return nil
+}
+
+// whole writes run.json, and drops the journal: a crash between the two leaves
+// lines that say again what run.json says.
+func (w *Writer) whole() error {
+	b, err := encode(&w.run)
+	if err != nil {
+		return fmt.Errorf("the run cannot be recorded: %w", err)
+	}
+	if err := w.open.replace(filepath.Join(w.dir, runFile), b); err != nil {
+		return err
+	}
+	w.size = int64(len(b))
+	if w.journal == nil {
+		return nil
+	}
+	path := w.journal.path
+	err = w.journal.close()
+	w.journal = nil
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil {
+		return writeError(path, err)
+	}
+	return nil
+}
+
+// maxEntry is above the line of any trial or cluster.
+const maxEntry = 16 << 20
+
+// readJournal adds what the journal of a run that did not finish has; half a last
+// line is dropped.
+func (r *Run) readJournal(dir string) error {
+	f, err := readfile.OpenIn(dir, journalFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	lines := bufio.NewScanner(newAllowance(f, maxTrials))
+	lines.Buffer(nil, maxEntry)
+	lines.Split(wholeLine)
+	for n := 1; lines.Scan(); n++ {
+		var e entry
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return fmt.Errorf("line %d is no entry: %w", n, err)
+		}
+		if err := r.apply(&e); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); !errors.Is(err, bufio.ErrTooLong) {
+		return err
+	}
+	return fmt.Errorf("a line has more than %d MiB", maxEntry>>20)
+}
+
+// apply takes an entry.
+func (r *Run) apply(e *entry) error {
+	if e.Cluster != nil {
+		printable.Fields(e.Cluster)
+		r.addCluster(*e.Cluster)
+	}
+	if e.Trial == nil {
+		return nil
+	}
+	if err := checkSchema(e.Trial.Schema, TrialSchema); err != nil {
+		return err
+	}
+	printable.Fields(e.Trial)
+	switch n := len(r.Trials); {
+	case e.Index < 0 || e.Index > n || e.Index == maxTrials:
+		return fmt.Errorf("it is of trial %d, and there are %d", e.Index+1, n)
+	case e.Index == n:
+		r.Trials = append(r.Trials, *e.Trial)
+	default:
+		r.Trials[e.Index] = *e.Trial
+	}
+	return nil
+}

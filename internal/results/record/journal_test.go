@@ -1,0 +1,149 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// large is a trial that takes 40 KiB in run.json.
+func large(n int) (Conditions, Trial) {
+	c := Conditions{Number: n + 1, Name: fmt.Sprintf("put-%d", n), Repeat: 1, Repeats: 1, Cluster: fmt.Sprintf("c%d", n)}
+	t := Trial{Schema: TrialSchema, State: Complete, Conditions: c}
+	for range 10 {
+		t.Notes = append(t.Notes, strings.Repeat("n", 4000))
+	}
+	return c, t
+}
+
+// recordLarge records so many trials, and returns what of the run directory was
+// written: the sum of run.json's sizes and of what the journal grew.
+func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
+	t.Helper()
+	last := map[string]os.FileInfo{}
+	look := func() {
+		for _, name := range []string{runFile, journalFile} {
+			info, err := os.Stat(filepath.Join(w.Dir(), name))
+			if err != nil {
+				delete(last, name)
+				continue
+			}
+			switch before := last[name]; {
+			case before == nil || !os.SameFile(before, info):
+				written += info.Size()
+			default:
+				written += info.Size() - before.Size()
+			}
+			last[name] = info
+		}
+	}
+	for n := from; n < to; n++ {
+		c, result := large(n)
+		must(t, w.AddCluster(Cluster{ID: c.Cluster}))
+		look()
+		tw, err := w.Trial(c, noon)
+		must(t, err)
+		look()
+		must(t, tw.Finish(result))
+		look()
+	}
+	return written
+}
+
+// Of a large run a crash leaves every trial and cluster, whether run.json has them
+// or the journal, and half a line of it is dropped. What is written grows as the
+// run does, and not as its square. A finished run has no journal.
+func TestJournalOfALargeRun(t *testing.T) {
+	w, err := Create(t.TempDir(), "large", noon, Run{Name: "large", Planned: 200})
+	must(t, err)
+	written := recordLarge(t, w, 0, 130)
+	info, err := os.Stat(filepath.Join(w.Dir(), runFile))
+	must(t, err)
+	journal, err := os.ReadFile(filepath.Join(w.Dir(), journalFile))
+	if err != nil || len(journal) < 1<<20 {
+		t.Fatalf("the journal has %d bytes beside %d of run.json: %v", len(journal), info.Size(), err)
+	}
+	check := func(trials int, state State, problems int) *Run {
+		t.Helper()
+		run, err := Open(w.Dir())
+		must(t, err)
+		if run.State != state || len(run.Trials) != trials || len(run.Clusters) != trials || len(run.Problems) != problems {
+			t.Fatalf("it is %s, with %d trials of %d, %d clusters and the problems %q", run.State, len(run.Trials), trials, len(run.Clusters), run.Problems)
+		}
+		for i := range run.Trials {
+			if one := &run.Trials[i]; one.Name != fmt.Sprintf("put-%d", i) || one.State != Complete || len(one.Notes) != 10 {
+				t.Fatalf("trial %d is %s, %s, with %d notes", i, one.Name, one.State, len(one.Notes))
+			}
+		}
+		return run
+	}
+	check(130, Incomplete, 1)
+	must(t, os.WriteFile(filepath.Join(w.Dir(), journalFile), append(journal, `{"index":130,"trial":{"schema":"`...), 0o600))
+	check(130, Incomplete, 1)
+	must(t, os.WriteFile(filepath.Join(w.Dir(), journalFile), journal, 0o600))
+	written += recordLarge(t, w, 130, 200)
+	must(t, w.Finish(Complete, "", noon.Add(time.Hour)))
+	check(200, Complete, 0)
+	if _, err := os.Stat(filepath.Join(w.Dir(), journalFile)); err == nil {
+		t.Error("the journal of a finished run is there")
+	}
+	if info, err = os.Stat(filepath.Join(w.Dir(), runFile)); err != nil || written > 12*info.Size() {
+		t.Errorf("%d MiB were written for a run.json of %d MiB: %v", written>>20, info.Size()>>20, err)
+	}
+}
+
+// A journal by another hand is a problem of the record, and what it had before is
+// kept.
+func TestJournalByAnotherHand(t *testing.T) {
+	for line, want := range map[string]string{
+		`[]`: "run-more.jsonl cannot be read: line 2 is no entry: ",
+		`{"index":5,"trial":{"schema":"quorumbench/trial/2"}}`:  "run-more.jsonl cannot be read: line 2: it is of trial 6, and there are 1.",
+		`{"index":-1,"trial":{"schema":"quorumbench/trial/2"}}`: "run-more.jsonl cannot be read: line 2: it is of trial 0, and there are 1.",
+		`{"index":1,"trial":{"schema":"quorumbench/trial/9"}}`:  `run-more.jsonl cannot be read: line 2: its schema is "quorumbench/trial/9"`,
+		strings.Repeat(" ", maxEntry+1):                         "run-more.jsonl cannot be read: a line has more than 16 MiB.",
+	} {
+		w, err := Create(t.TempDir(), "r", noon, Run{Name: "r"})
+		must(t, err)
+		journal := `{"index":0,"trial":{"schema":"quorumbench/trial/2","name":"put\u001b"}}` + "\n" + line + "\n"
+		must(t, os.WriteFile(filepath.Join(w.Dir(), journalFile), []byte(journal), 0o600))
+		run, err := Open(w.Dir())
+		must(t, err)
+		if len(run.Trials) != 1 || strings.Contains(run.Trials[0].Name, "\x1b") || !strings.HasPrefix(run.Problems[0], want) {
+			t.Errorf("%d trials, and %q, not %q", len(run.Trials), run.Problems, want)
+		}
+	}
+}
+
+// A run.json may be as large as its trials explain, and has a bound on these.
+func TestRunIsAsLargeAsItsTrialsExplain(t *testing.T) {
+	trial := []byte(`{"schema":"` + TrialSchema + `","notes":["` + strings.Repeat("n", 14<<10) + `"]},`)
+	head := `{"schema":"` + RunSchema + `","trials":[`
+	many := append([]byte(head), bytes.Repeat(trial, 6000)...) // 84 MiB
+	many = append(many[:len(many)-1], "]}"...)
+	run, err := Parse(many)
+	must(t, err)
+	if len(run.Trials) != 6000 {
+		t.Errorf("it has %d trials", len(run.Trials))
+	}
+	for text, want := range map[string]string{
+		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "this is not a run's JSON: it has more than 20,000 trials, and a run has at most that",
+		`{"schema":"` + RunSchema + `","name":"` + strings.Repeat("n", maxRun) + `"}`:                            "it has more than 64 MiB, and 24 KiB for each of its trials, and such a file has at most that",
+		head + `{"schema":"` + TrialSchema + `"}`:                                                                "this is not a run's JSON: unexpected EOF",
+		`{"schema":"` + RunSchema + `","Trials":[{}]}`:                                                           `trial 1: its schema is "", not "quorumbench/trial/2"`,
+		`{"trials":[]}`: `its schema is "", not "quorumbench/run/2"`,
+		`{"schema":"` + RunSchema + `","trials":{}}`:                       "this is not a run's JSON: there is { where [ is to be",
+		`{"schema":"` + RunSchema + `"} {}`:                                "this is not a run's JSON: there is something behind it",
+		`{"schema":"quorumbench/run/9","trials":[{"number":"of another"}]`: `its schema is "quorumbench/run/9", and this quorumbench reads "quorumbench/run/2" at most; use a newer one`,
+	} {
+		if _, err := Parse([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%.80s: %v, not %s", text, err, want)
+		}
+	}
+	if run, err := Parse([]byte(`{"schema":"` + RunSchema + `","trials":null}`)); err != nil || len(run.Trials) != 0 {
+		t.Errorf("without trials: %v", err)
+	}
+}

@@ -1,0 +1,164 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// What is read of a run.json: it may be as large as its trials explain, and no
+// larger, so that reading one takes memory for what a run can have.
+const (
+	maxRun    = 64 << 20 // beside
+	ofTrial   = 24 << 10 // for each trial, which has some 14 KiB
+	maxTrials = 20_000
+)
+
+// allowance reads on while what was read is explained.
+type allowance struct {
+	from io.Reader
+	left int64
+}
+
+// newAllowance is one for what so many trials take.
+func newAllowance(from io.Reader, trials int64) *allowance {
+	return &allowance{from, maxRun + trials*ofTrial}
+}
+
+var errTooLarge = fmt.Errorf("it has more than %d MiB, and %d KiB for each of its trials, and such a file has at most that", maxRun>>20, ofTrial>>10)
+
+func (a *allowance) Read(p []byte) (int, error) {
+	if a.left <= 0 {
+		return 0, errTooLarge
+	}
+	n, err := a.from.Read(p[:min(int64(len(p)), a.left)])
+	a.left -= int64(n)
+	return n, err
+}
+
+// Parse reads the contents of a run.json. It may be anybody's: every text in
+// what it returns is printable and of a bounded length.
+func Parse(b []byte) (*Run, error) { return parse(bytes.NewReader(b)) }
+
+// parse reads one trial after the other, and holds the text of one.
+func parse(from io.Reader) (*Run, error) {
+	run, err := decode(from)
+	if err != nil {
+		return nil, err
+	}
+	run.Schema = RunSchema // an older one is as it would be written now
+	run.makePrintable()
+	return run, nil
+}
+
+// notRun is a syntax error, or one of reading.
+func notRun(err error) error {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return err
+	case errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("this is not a run's JSON: %w", err)
+}
+
+func decode(from io.Reader) (*Run, error) {
+	a := newAllowance(from, 0)
+	d := json.NewDecoder(a)
+	switch first, err := d.Token(); {
+	case err != nil:
+		return nil, notRun(err)
+	case first != json.Delim('{'):
+		return nil, notRun(errors.New("it is no object"))
+	}
+	fields := map[string]json.RawMessage{}
+	var trials []Trial
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, notRun(err)
+		}
+		name, _ := key.(string)
+		if strings.EqualFold(name, "trials") { // as Unmarshal finds it
+			if trials, err = decodeTrials(d, a); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, notRun(err)
+		}
+		fields[name] = value
+		if name == "schema" {
+			if err := checkRunSchema(value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, notRun(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, notRun(errors.New("there is something behind it"))
+	}
+	if err := checkRunSchema(fields["schema"]); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(fields)
+	if err != nil {
+		return nil, notRun(err)
+	}
+	run := &Run{}
+	if err := json.Unmarshal(b, run); err != nil {
+		return nil, notRun(err)
+	}
+	run.Trials = trials
+	return run, nil
+}
+
+// checkRunSchema checks the value of a run's schema, which may be missing.
+func checkRunSchema(value json.RawMessage) error {
+	schema := ""
+	if value != nil {
+		if err := json.Unmarshal(value, &schema); err != nil {
+			return notRun(err)
+		}
+	}
+	return checkSchema(schema, RunSchema)
+}
+
+// decodeTrials reads the list of trials; each explains some more of the file.
+func decodeTrials(d *json.Decoder, a *allowance) (trials []Trial, err error) {
+	switch first, err := d.Token(); {
+	case err != nil:
+		return nil, notRun(err)
+	case first == nil: // null
+		return nil, nil
+	case first != json.Delim('['):
+		return nil, notRun(fmt.Errorf("there is %v where [ is to be", first))
+	}
+	for d.More() {
+		if len(trials) == maxTrials {
+			return nil, notRun(fmt.Errorf("it has more than %s, and a run has at most that", readable.Plural(maxTrials, "trial")))
+		}
+		var t Trial
+		if err := d.Decode(&t); err != nil {
+			return nil, notRun(err)
+		}
+		if err := checkSchema(t.Schema, TrialSchema); err != nil {
+			return nil, fmt.Errorf("trial %d: %w", len(trials)+1, err)
+		}
+		trials = append(trials, t)
+		a.left += ofTrial
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, notRun(err)
+	}
+	return trials, nil
+}
