@@ -122,18 +122,22 @@ func TestJournalByAnotherHand(t *testing.T) {
 func TestRunIsAsLargeAsItsTrialsExplain(t *testing.T) {
 	trial := []byte(`{"schema":"` + TrialSchema + `","notes":["` + strings.Repeat("n", 14<<10) + `"]},`)
 	head := `{"schema":"` + RunSchema + `","trials":[`
-	many := append([]byte(head), bytes.Repeat(trial, 6000)...) // 84 MiB
+	many := append([]byte(head), bytes.Repeat(trial, 60)...)
 	many = append(many[:len(many)-1], "]}"...)
-	run, err := Parse(many)
+	const beside = 64 << 10 // in place of maxRun
+	run, err := decode(&allowance{bytes.NewReader(many), beside})
 	must(t, err)
-	if len(run.Trials) != 6000 {
+	if len(run.Trials) != 60 {
 		t.Errorf("it has %d trials", len(run.Trials))
+	}
+	many = bytes.Replace(many, []byte(`{"schema":"`+TrialSchema), fmt.Appendf(nil, `{"name":"%s","schema":"%s`, strings.Repeat("n", beside), TrialSchema), 1)
+	if _, err := decode(&allowance{bytes.NewReader(many), beside}); err == nil || err.Error() != errTooLarge.Error() {
+		t.Errorf("a trial larger than all that is explained: %v", err)
 	}
 	for text, want := range map[string]string{
 		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "this is not a run's JSON: it has more than 20,000 trials, and a run has at most that",
-		`{"schema":"` + RunSchema + `","name":"` + strings.Repeat("n", maxRun) + `"}`:                            "it has more than 64 MiB, and 24 KiB for each of its trials, and such a file has at most that",
-		head + `{"schema":"` + TrialSchema + `"}`:                                                                "this is not a run's JSON: unexpected EOF",
-		`{"schema":"` + RunSchema + `","Trials":[{}]}`:                                                           `trial 1: its schema is "", not "quorumbench/trial/2"`,
+		head + `{"schema":"` + TrialSchema + `"}`:      "this is not a run's JSON: unexpected EOF",
+		`{"schema":"` + RunSchema + `","Trials":[{}]}`: `trial 1: its schema is "", not "quorumbench/trial/2"`,
 		`{"trials":[]}`: `its schema is "", not "quorumbench/run/2"`,
 		`{"schema":"` + RunSchema + `","trials":{}}`:                       "this is not a run's JSON: there is { where [ is to be",
 		`{"schema":"` + RunSchema + `"} {}`:                                "this is not a run's JSON: there is something behind it",

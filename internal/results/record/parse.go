@@ -47,7 +47,7 @@ func Parse(b []byte) (*Run, error) { return parse(bytes.NewReader(b)) }
 
 // parse reads one trial after the other, and holds the text of one.
 func parse(from io.Reader) (*Run, error) {
-	run, err := decode(from)
+	run, err := decode(newAllowance(from, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,7 @@ func notRun(err error) error {
 	return fmt.Errorf("this is not a run's JSON: %w", err)
 }
 
-func decode(from io.Reader) (*Run, error) {
-	a := newAllowance(from, 0)
+func decode(a *allowance) (*Run, error) {
 	d := json.NewDecoder(a)
 	switch first, err := d.Token(); {
 	case err != nil:
