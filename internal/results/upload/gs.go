@@ -17,7 +17,7 @@ import (
 )
 
 // gsStore is a bucket of Google Cloud Storage, over its JSON API (see
-// docs/decisions/0010-google-cloud-storage-without-its-client.md).
+// docs/decisions/0012-google-cloud-storage-without-its-client.md).
 type gsStore struct {
 	objects *storage.ObjectsService
 	bucket  string
