@@ -111,13 +111,13 @@ func TestNoSpikeWithoutAStall(t *testing.T) {
 	})
 }
 
-// An operation takes 20 ms, and every tenth 400 ms: the heat map has two bands with
+// An operation takes 100 ms, and every tenth 2 s: the heat map has two bands with
 // nothing between, nine tenths in one, all seconds long. The percentiles' line
 // alone shows a step.
 func TestHeatMapShowsTwoModes(t *testing.T) {
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
-		_, trial, _, page := truth{w, []string{"--script", "delay=20ms; delay=400ms every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
+		_, trial, _, page := truth{w, []string{"--script", "delay=100ms; delay=2s every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
 		over, err := analyze.ReadOverTime(trial, 100)
 		if err != nil {
 			t.Fatal(err)
@@ -144,14 +144,14 @@ func TestHeatMapShowsTwoModes(t *testing.T) {
 	})
 }
 
-// bands are operations around 20 ms, around 400 ms, and between.
+// bands are operations around 100 ms, around 2 s, and between.
 type bands struct{ fast, between, slow float64 }
 
 func (b *bands) add(edge, n float64) {
 	switch {
-	case edge < 0.1*second:
+	case edge < 0.5*second:
 		b.fast += n
-	case edge < 0.35*second:
+	case edge < 1.75*second:
 		b.between += n
 	default:
 		b.slow += n
