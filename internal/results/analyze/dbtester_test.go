@@ -115,7 +115,7 @@ func TestBins(t *testing.T) {
 // out.
 func TestServersAreSummedOverMembers(t *testing.T) {
 	row := func(unix int64, name string, cpu float64, rss int64) record.MachineRow {
-		return record.MachineRow{Unix: unix, Name: name, CPUSeconds: cpu, RSSBytes: rss}
+		return record.MachineRow{Time: time.Unix(unix, 0), Name: name, User: cpu, RSS: float64(rss)}
 	}
 	rows := []record.MachineRow{
 		row(9, "m1", 0, 999), row(9, "machine", 100, 0),
@@ -139,7 +139,7 @@ func TestServersOfARecordedRun(t *testing.T) {
 	run := openOlder(t)
 	rows, err := record.OpenMachines("testdata/older", run.Trials[0].Folder)
 	must(t, err)
-	if len(rows) < 2 || rows[0].Name != record.GeneratorName || rows[0].CPUSeconds != 0.03 || rows[0].RSSBytes != 32407552 || rows[1].Name != record.MachineName {
+	if len(rows) < 2 || rows[0].Name != record.GeneratorName || rows[0].CPU() != 0.03 || rows[0].RSS != 32407552 || rows[1].Name != record.MachineName {
 		t.Errorf("%+v", rows)
 	}
 	if _, err := ServersOf(&run.Trials[0]); err != nil {
