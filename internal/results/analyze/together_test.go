@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -21,7 +22,7 @@ func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 	m.run.ReadEvents(m.dir)
 	one := &m.run.Trials[0]
 	one.Store, one.Name, one.Number = store, store, number
-	for second := range s.seconds + 2 {
+	for second := range int(s.seconds) + 2 {
 		at := noon.Truncate(time.Second).Add(time.Duration(second) * time.Second)
 		for member := range 3 {
 			one.Machines = append(one.Machines, record.MachineRow{Time: at, Name: fmt.Sprintf("m%d", member+1),

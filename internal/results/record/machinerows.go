@@ -42,6 +42,12 @@ func PartName(kind RowKind, part, machine string) string {
 	return part
 }
 
+// ProgramHere is the program of the generator's machine that a row is about.
+func ProgramHere(name string) (program string, ok bool) {
+	program, ok = strings.CutPrefix(name, programPrefix)
+	return program, ok && !strings.Contains(program, " of ")
+}
+
 // KindOf is what a name of machines.csv is of.
 func KindOf(name string) RowKind {
 	switch {
