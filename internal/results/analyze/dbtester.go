@@ -58,7 +58,7 @@ func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	if t.Seconds > 0 {
 		d.ClientCPU = record.Value{Number: t.CPUSeconds / t.Seconds, Unit: measure.Share, Known: true}
 	}
-	d.Servers, err = ServersOf(t)
+	d.Servers, err = ServersOf(t, d.Keys.Rows)
 	return d, err
 }
 
@@ -169,6 +169,8 @@ type KeyRow struct {
 	Errors uint64 // failed, of those
 	// Of the completed alone, in nanoseconds; 0 when there is none.
 	Min, Mean, Max float64
+	// From and To are the span of time of its seconds.
+	From, To time.Time
 }
 
 // KeyTable is latency by cumulative key number. Its rows are made of whole
@@ -187,7 +189,7 @@ type Keys struct{ seconds []KeyRow }
 
 // Add takes the next second.
 func (k *Keys) Add(s *Second) {
-	row := KeyRow{Count: uint64(s.Times.Total()), Errors: s.Errors}
+	row := KeyRow{Count: uint64(s.Times.Total()), Errors: s.Errors, From: s.Time, To: s.Time.Add(time.Second)}
 	if row.Count > 0 {
 		row.Min, row.Mean, row.Max = s.Times.Fastest().NS, s.Times.Mean(), s.Times.Slowest(0).NS
 	}
@@ -225,6 +227,9 @@ func (k *Keys) rows(bucket uint64) []KeyRow {
 
 func (r *KeyRow) add(o *KeyRow) {
 	r.Errors += o.Errors
+	if r.To = o.To; r.From.IsZero() {
+		r.From = o.From
+	}
 	switch {
 	case o.Count == 0:
 		return

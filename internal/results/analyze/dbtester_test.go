@@ -143,7 +143,7 @@ func TestServersOfARecordedRun(t *testing.T) {
 	if len(rows) < 2 || rows[0].Name != record.GeneratorName || rows[0].CPU() != 0.03 || rows[0].RSS != 32407552 || rows[1].Name != record.MachineName {
 		t.Errorf("%+v", rows)
 	}
-	if _, err := ServersOf(&run.Trials[0]); err != nil {
+	if _, err := ServersOf(&run.Trials[0], nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := record.OpenMachines("testdata/older", "../older"); err == nil {

@@ -72,6 +72,7 @@ type MachineRow struct {
 	Name    string
 	PID     float64
 	Started float64 // since the boot
+	Machine string  // the name of the row of the machine that it is on; empty in older versions
 
 	User, System, Steal float64   // processor time
 	Cores               []float64 // in use, of each processor
@@ -99,7 +100,8 @@ type MachineRow struct {
 	ReadTime, WriteTime, FlushTime, Busy, Queue float64
 	InFlight                                    float64 // now
 
-	// The network of a machine without the loopback interface, and that alone.
+	// The network of a machine without the loopback interface, and that alone; of
+	// a process, bytes that its TCP connections carried.
 	Received, ReceivedPackets, Sent, SentPackets, Loopback, LoopbackPackets float64
 	// TCP: segments of all interfaces, those sent again (of a process: its own), and
 	// connections that nobody took in time; then, now, how many there are and the
@@ -136,7 +138,7 @@ func (r *MachineRow) columns() []column {
 		{"sent_bytes", &r.Sent}, {"sent_packets", &r.SentPackets},
 		{"loopback_bytes", &r.Loopback}, {"loopback_packets", &r.LoopbackPackets},
 		// Here end the columns of the first version.
-		{"started_seconds", &r.Started}, {"core_busy_seconds", &r.Cores}, {"processors", &r.Processors},
+		{"machine", &r.Machine}, {"started_seconds", &r.Started}, {"core_busy_seconds", &r.Cores}, {"processors", &r.Processors},
 		{"minor_faults", &r.MinorFaults}, {"major_faults", &r.MajorFaults}, {"fd_limit", &r.FDLimit},
 		{"throttled_seconds", &r.Throttled}, {"cpu_stalled_seconds", &r.CPUStalled},
 		{"io_stalled_seconds", &r.IOStalled}, {"io_full_stalled_seconds", &r.IOFull},
@@ -183,13 +185,17 @@ func firstOf(a, b float64) float64 {
 // knows by the second.
 const longestApart = 2500 * time.Millisecond
 
-// Follows reports whether the difference of the counters of two rows of one name,
+// Continues reports whether the difference of the counters of two rows of one name,
 // of which before is the earlier, is what was used between: it is the same process,
-// it was not reset, and no sample is missing between.
-func (r *MachineRow) Follows(before *MachineRow) bool {
-	apart := r.Time.Sub(before.Time)
+// and it was not reset.
+func (r *MachineRow) Continues(before *MachineRow) bool {
 	same := func(a, b float64) bool { return a == b || math.IsNaN(a) || math.IsNaN(b) }
-	return apart > 0 && apart <= longestApart && same(r.PID, before.PID) && same(r.Started, before.Started) && !(r.CPU() < before.CPU())
+	return r.Time.After(before.Time) && same(r.PID, before.PID) && same(r.Started, before.Started) && !(r.CPU() < before.CPU())
+}
+
+// Follows reports whether the row continues another with no sample missing between.
+func (r *MachineRow) Follows(before *MachineRow) bool {
+	return r.Continues(before) && r.Time.Sub(before.Time) <= longestApart
 }
 
 // Machines records rows of machines.csv, which is there from the first on.

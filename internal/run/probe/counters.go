@@ -87,8 +87,9 @@ type ProcessUsage struct {
 	// SendQueue and ReceiveQueue are the bytes in the buffers of its TCP connections:
 	// sent and not acknowledged or not sent yet, and arrived and not read yet.
 	SendQueue, ReceiveQueue int64
-	// Retransmitted is how many segments those sent again since sampling began.
-	Retransmitted int64
+	// What those carried since sampling began, without what was in the last second of one
+	// that was closed: bytes, and segments that they sent again.
+	ReceivedBytes, SentBytes, Retransmitted int64
 	// Group is what limits held back of its control group.
 	Group GroupUsage
 }

@@ -128,7 +128,8 @@ func (s *Sampler) process(pid int, used map[string]GroupUsage) ProcessUsage {
 	row.RSS = stat.rssPages * int64(os.Getpagesize())
 	row.Threads = int(stat.threads)
 	row.MinorFaults, row.MajorFaults = stat.minorFaults, stat.majorFaults
-	row.Voluntary, row.Involuntary, row.SendQueue, row.ReceiveQueue, row.Retransmitted = -1, -1, -1, -1, -1
+	row.Voluntary, row.Involuntary = -1, -1
+	row.SendQueue, row.ReceiveQueue, row.ReceivedBytes, row.SentBytes, row.Retransmitted = -1, -1, -1, -1, -1
 	row.FDs = s.openFiles(pid)
 	b, _ = s.file.read(s.path(pid, "io"))
 	row.ReadBytes, row.WriteBytes = valueOf(b, "read_bytes:"), valueOf(b, "write_bytes:")

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -79,7 +80,7 @@ func TestSamplerReadsProcesses(t *testing.T) {
 		rows := s.Processes(someTime, []int{7, 8})
 		want.Group = c.group
 		got := rows[0]
-		got.SendQueue, got.ReceiveQueue, got.Retransmitted = 0, 0, 0 // those are the live system's
+		got.SendQueue, got.ReceiveQueue, got.ReceivedBytes, got.SentBytes, got.Retransmitted = 0, 0, 0, 0, 0 // those are the live system's
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
@@ -256,12 +257,23 @@ func TestSocketsQueue(t *testing.T) {
 	if !ok {
 		t.Skip("there is no /proc")
 	}
-	us := s.Processes(time.Now(), []int{os.Getpid()})[0]
+	now := time.Now()
+	us := s.Processes(now, []int{os.Getpid()})[0]
 	if us.SendQueue < 0 {
 		t.Skip("the system does not list connections")
 	}
-	if us.SendQueue+us.ReceiveQueue < 10_000 || us.Retransmitted < 0 {
+	if us.SendQueue+us.ReceiveQueue < 10_000 || us.Retransmitted < 0 || us.SentBytes != 0 {
 		t.Errorf("%+v", us)
+	}
+	if _, err := c.Write(make([]byte, 5_000)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(taken, make([]byte, 15_000)); err != nil {
+		t.Fatal(err)
+	}
+	again := s.Processes(now.Add(time.Hour), []int{os.Getpid()})[0]
+	if again.ReceiveQueue >= us.ReceiveQueue || again.ReceivedBytes < 5_000 || again.SentBytes < 5_000 {
+		t.Errorf("%+v", again)
 	}
 }
 
@@ -353,4 +365,60 @@ func TestBeIdle(t *testing.T) {
 		}()
 	}
 	_, _ = unix.Read(0, make([]byte, 1))
+}
+
+// A real process that a limit holds back is seen to be: its group's own counter
+// rises.
+func TestSamplerSeesALimit(t *testing.T) {
+	ours := groupsOf("/", "self")
+	if len(ours.cpu) == 0 {
+		t.Skip("no control groups are mounted")
+	}
+	group := filepath.Join(ours.cpu[0], fmt.Sprintf("quorumbench-test-%d", os.Getpid()))
+	if err := os.Mkdir(group, 0o755); err != nil {
+		t.Skipf("this test may make no control group: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(group); err != nil {
+			t.Error(err)
+		}
+	})
+	put := func(file, text string) error { return os.WriteFile(filepath.Join(group, file), []byte(text), 0o600) }
+	if put("cpu.cfs_quota_us", "2000") != nil && put("cpu.max", "2000 100000") != nil {
+		t.Skip("this test may set no limit on processor time")
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestBeBusy$")
+	child.Env = append(os.Environ(), "QUORUMBENCH_BE_BUSY=1")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}()
+	pid := child.Process.Pid
+	if err := put("cgroup.procs", fmt.Sprint(pid)); err != nil {
+		t.Skipf("this test may move no process: %v", err)
+	}
+	s, _ := NewSampler()
+	deadline := time.Now().Add(time.Minute)
+	for now := time.Now(); ; now = time.Now() {
+		row := s.Processes(now, []int{pid})[0]
+		if row.OK && row.Group.Throttled > 0.05 {
+			break
+		}
+		if now.After(deadline) {
+			t.Fatalf("after a minute at 2 %% of a processor: %+v", row)
+		}
+	}
+}
+
+// TestBeBusy is the process that is held back.
+func TestBeBusy(t *testing.T) {
+	if os.Getenv("QUORUMBENCH_BE_BUSY") == "" {
+		t.Skip("this is a process of TestSamplerSeesALimit's")
+	}
+	for {
+		_ = os.Getpid()
+	}
 }

@@ -14,15 +14,19 @@ import (
 // (sock_diag(7)) by the numbers that /proc/PID/fd has of them.
 type sockets struct {
 	thrift
-	owner map[uint32]int   // process by socket; 0: none that was asked for
-	sent  map[uint32]int64 // segments sent again by socket
-	again map[int]int64    // and by process, since we look
+	owner map[uint32]int     // process by socket; 0: none that was asked for
+	seen  map[uint32]carried // by socket, as it was last
+	sum   map[int]carried    // by process, since we look
 }
+
+// carried is what connections carried.
+type carried struct{ received, sent, again int64 } // bytes, bytes acknowledged, and segments sent again
 
 // socket is one of them.
 type socket struct {
-	number              uint32
-	send, receive, sent int64 // bytes queued; segments sent again
+	number        uint32
+	send, receive int64 // bytes queued
+	carried
 }
 
 // add adds to the rows what their connections hold. Where it is not due, or the
@@ -41,21 +45,26 @@ func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
 				at[r.PID] = r
 			}
 		}
-		sent := make(map[uint32]int64, len(all))
+		seen := make(map[uint32]carried, len(all))
 		for _, one := range all {
-			sent[one.number] = one.sent
+			seen[one.number] = one.carried
 			owner := k.owner[one.number]
-			if more := one.sent - k.sent[one.number]; more > 0 && k.sent != nil {
-				k.again[owner] += more
+			if before := k.seen[one.number]; k.seen != nil {
+				sum := k.sum[owner]
+				sum.received += max(one.received-before.received, 0)
+				sum.sent += max(one.sent-before.sent, 0)
+				sum.again += max(one.again-before.again, 0)
+				k.sum[owner] = sum
 			}
 			if r := at[owner]; r != nil {
 				r.SendQueue += one.send
 				r.ReceiveQueue += one.receive
 			}
 		}
-		k.sent = sent
+		k.seen = seen
 		for pid, r := range at {
-			r.Retransmitted = k.again[pid]
+			sum := k.sum[pid]
+			r.ReceivedBytes, r.SentBytes, r.Retransmitted = sum.received, sum.sent, sum.again
 		}
 	})
 }
@@ -71,8 +80,8 @@ func (k *sockets) resolve(s *Sampler, all []socket, rows []ProcessUsage) {
 	if k.owner = owner; known {
 		return
 	}
-	if k.again == nil {
-		k.again = map[int]int64{}
+	if k.sum == nil {
+		k.sum = map[int]carried{}
 	}
 	for i := range rows {
 		if !rows[i].OK {
@@ -160,7 +169,7 @@ func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 			return all, false, false
 		}
 		at := func(offset int) uint32 { return binary.NativeEndian.Uint32(body[offset:]) }
-		one := socket{number: at(diagNumber), send: int64(at(diagSend)), receive: int64(at(diagReceive)), sent: sentAgain(body[diagMessage:])}
+		one := socket{number: at(diagNumber), send: int64(at(diagSend)), receive: int64(at(diagReceive)), carried: carriedBy(body[diagMessage:])}
 		if one.number != 0 {
 			all = append(all, one)
 		}
@@ -168,18 +177,21 @@ func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 	return all, false, true
 }
 
-// sentAgain is how many segments a connection sent again, from its attributes.
-func sentAgain(b []byte) int64 {
-	const offset = int(unsafe.Offsetof(unix.TCPInfo{}.Total_retrans))
+// carriedBy is what a connection carried, from its attributes. Older kernels do not
+// count bytes.
+func carriedBy(b []byte) (c carried) {
 	for len(b) >= 4 {
 		length, kind := int(binary.NativeEndian.Uint16(b)), binary.NativeEndian.Uint16(b[2:])
 		if length < 4 || length > len(b) {
 			break
 		}
-		if kind == diagInfo && length >= 4+offset+4 {
-			return int64(binary.NativeEndian.Uint32(b[4+offset:]))
+		if info := b[4:length]; kind == diagInfo && len(info) >= int(unsafe.Offsetof(unix.TCPInfo{}.Bytes_received))+8 {
+			long := func(offset uintptr) int64 { return int64(binary.NativeEndian.Uint64(info[offset:])) }
+			c.again = int64(binary.NativeEndian.Uint32(info[unsafe.Offsetof(unix.TCPInfo{}.Total_retrans):]))
+			c.sent, c.received = long(unsafe.Offsetof(unix.TCPInfo{}.Bytes_acked)), long(unsafe.Offsetof(unix.TCPInfo{}.Bytes_received))
+			return c
 		}
 		b = b[min((length+3)&^3, len(b)):]
 	}
-	return 0
+	return c
 }

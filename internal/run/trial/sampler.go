@@ -101,6 +101,7 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		for i := range sample.Processes {
 			if p := &sample.Processes[i]; p.OK {
 				row := processRow(sample.At, h.names[i], p)
+				row.Machine = h.machine
 				if bytes, weighed := folders[i]; weighed {
 					row.FolderBytes = amount(bytes)
 				}
@@ -213,7 +214,8 @@ func processRow(at time.Time, name string, p *probe.ProcessUsage) *record.Machin
 	r.Threads, r.FDs, r.FDLimit = float64(p.Threads), amount(int64(p.FDs)), amount(p.FDLimit)
 	r.VoluntarySwitches, r.InvoluntarySwitches = amount(p.Voluntary), amount(p.Involuntary)
 	r.ReadBytes, r.WriteBytes = amount(p.ReadBytes), amount(p.WriteBytes)
-	r.SendQueue, r.ReceiveQueue, r.Retransmitted = amount(p.SendQueue), amount(p.ReceiveQueue), amount(p.Retransmitted)
+	r.SendQueue, r.ReceiveQueue = amount(p.SendQueue), amount(p.ReceiveQueue)
+	r.Received, r.Sent, r.Retransmitted = amount(p.ReceivedBytes), amount(p.SentBytes), amount(p.Retransmitted)
 	r.Throttled = length(p.Group.Throttled)
 	stalled(r, &p.Group.Pressure)
 	return r
@@ -224,6 +226,7 @@ func processRow(at time.Time, name string, p *probe.ProcessUsage) *record.Machin
 func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	m := s.Machine
 	r := record.NewMachineRow(s.At, h.machine)
+	r.Machine = h.machine
 	r.User, r.System, r.Steal = m.CPU.User+m.CPU.Nice, m.CPU.System+m.CPU.IRQ+m.CPU.SoftIRQ, m.CPU.Steal
 	r.Cores, r.Load1 = m.Cores, length(m.Load1)
 	stalled(r, &m.Pressure)
@@ -237,6 +240,7 @@ func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	for i := range m.Disks {
 		d := &m.Disks[i]
 		disk := record.NewMachineRow(s.At, record.PartName(record.DiskRow, d.Name, h.machine))
+		disk.Machine = h.machine
 		diskUse(disk, d)
 		rows = append(rows, disk)
 		all.Add(d)
@@ -256,7 +260,7 @@ func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
 		if i < 0 {
 			i = len(rows)
 			rows = append(rows, record.NewMachineRow(s.At, name))
-			rows[i].Processors = 0
+			rows[i].Machine, rows[i].Processors = h.machine, 0
 		}
 		rows[i].Processors += p.Processors
 	}
