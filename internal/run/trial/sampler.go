@@ -221,6 +221,13 @@ func processRow(at time.Time, name string, p *probe.ProcessUsage) *record.Machin
 	return r
 }
 
+// What a machine, which may be anybody's, has rows and columns of at most.
+const (
+	mostCores = 1024
+	mostDisks = 64
+	mostNames = 32 // of programs
+)
+
 // machineRows are those of a whole machine, its disks, and programs that are not
 // ours.
 func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
@@ -228,7 +235,7 @@ func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	r := record.NewMachineRow(s.At, h.machine)
 	r.Machine = h.machine
 	r.User, r.System, r.Steal = m.CPU.User+m.CPU.Nice, m.CPU.System+m.CPU.IRQ+m.CPU.SoftIRQ, m.CPU.Steal
-	r.Cores, r.Load1 = m.Cores, length(m.Load1)
+	r.Cores, r.Load1 = m.Cores[:min(len(m.Cores), mostCores)], length(m.Load1)
 	stalled(r, &m.Pressure)
 	r.Received, r.ReceivedPackets, r.Sent, r.SentPackets = amount(m.ReceivedBytes), amount(m.ReceivedPackets), amount(m.SentBytes), amount(m.SentPackets)
 	r.Loopback, r.LoopbackPackets = amount(m.LoopbackBytes), amount(m.LoopbackPackets)
@@ -239,11 +246,14 @@ func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	rows := []*record.MachineRow{r}
 	for i := range m.Disks {
 		d := &m.Disks[i]
+		all.Add(d)
+		if i >= mostDisks {
+			continue
+		}
 		disk := record.NewMachineRow(s.At, record.PartName(record.DiskRow, d.Name, h.machine))
 		disk.Machine = h.machine
 		diskUse(disk, d)
 		rows = append(rows, disk)
-		all.Add(d)
 	}
 	diskUse(r, &all)
 	return append(rows, h.programRows(s)...)
@@ -257,6 +267,9 @@ func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
 		}
 		name := record.PartName(record.ProgramRow, p.Name, h.machine)
 		i := slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == name })
+		if i < 0 && len(rows) == mostNames {
+			break
+		}
 		if i < 0 {
 			i = len(rows)
 			rows = append(rows, record.NewMachineRow(s.At, name))
