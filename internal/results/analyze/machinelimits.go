@@ -77,9 +77,8 @@ func machineTotals(t *record.Trial) (out []*Cause) {
 		if one.seconds <= 0 {
 			continue
 		}
-		alone := t.Shared == nil || !*t.Shared // the generator's machine without members
 		switch kind := record.KindOf(one.name); {
-		case kind == record.WholeRow && !(alone && one.name == record.MachineName):
+		case kind == record.WholeRow && hasMembers(t, one.name):
 			out = append(out, wholeMachine(one)...)
 		case kind == record.DiskRow && writes(t):
 			out = append(out, slowFlushes(one))

@@ -84,6 +84,12 @@ func (s pair) cores() (all []float64) {
 	return all
 }
 
+// hasMembers reports whether members run on a machine that machines.csv has: another
+// one than the generator's is there for their sake.
+func hasMembers(t *record.Trial, machine string) bool {
+	return machine != record.MachineName || t.Shared != nil && *t.Shared
+}
+
 // The counters of rows that findings and charts rest on.
 func ioFull(r *record.MachineRow) float64        { return r.IOFull }
 func memoryFull(r *record.MachineRow) float64    { return r.MemoryFull }

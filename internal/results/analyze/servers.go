@@ -96,7 +96,6 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	sums := map[string]map[*record.Value]float64{} // by the rows' names
 	folders := map[string]float64{}
 	in := inWindow(t)
-	alone := t.Shared == nil || !*t.Shared                                 // no member runs on the generator's machine
 	eachPairThat(rows, in, (*record.MachineRow).Continues, func(of pair) { // a gap takes nothing from a sum
 		counters := map[*record.Value]func(*record.MachineRow) float64{}
 		switch kind := of.now.Kind(); {
@@ -106,7 +105,7 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 			if b := of.now.FolderBytes; !math.IsNaN(b) {
 				folders[of.now.Name] = b
 			}
-		case kind == record.WholeRow && !(alone && of.now.Name == record.MachineName):
+		case kind == record.WholeRow && hasMembers(t, of.now.Name):
 			counters[&s.Reads] = func(r *record.MachineRow) float64 { return r.DiskReads }
 			counters[&s.Writes] = func(r *record.MachineRow) float64 { return r.DiskWrites }
 			counters[&s.ReadSectors] = func(r *record.MachineRow) float64 { return r.ReadSectors }

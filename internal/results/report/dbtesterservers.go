@@ -1,9 +1,9 @@
 package report
 
 import (
-	"math"
 	"strconv"
 
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -28,9 +28,9 @@ func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	written := [][]string{{keysHead(d.Keys), "AVG-WRITE-BYTES-NUM-DELTA"}}
 	for _, k := range d.Servers.ByKey {
 		keys := strconv.FormatUint(k.Keys, 10)
-		memory = append(memory, []string{keys, plain(k.MinRSS, 2), plain(k.MeanRSS, 2), plain(k.MaxRSS, 2)})
-		read = append(read, []string{keys, plain(k.ReadBytes, 0)})
-		written = append(written, []string{keys, plain(k.WriteBytes, 0)})
+		memory = append(memory, []string{keys, readable.Known(k.MinRSS, 2), readable.Known(k.MeanRSS, 2), readable.Known(k.MaxRSS, 2)})
+		read = append(read, []string{keys, readable.Known(k.ReadBytes, 0)})
+		written = append(written, []string{keys, readable.Known(k.WriteBytes, 0)})
 	}
 	files["server-memory-by-key-number.csv"] = memory
 	files["server-read-bytes-delta-by-key-number.csv"] = read
@@ -84,17 +84,9 @@ func systemRows(s *analyze.ServerSeconds) [][]string {
 	for i := range s.Rows {
 		row := []string{strconv.FormatInt(s.Rows[i].Process.Time.Unix(), 10)}
 		for _, c := range systemColumns {
-			row = append(row, plain(c.of(&s.Rows[i]), c.decimals))
+			row = append(row, readable.Known(c.of(&s.Rows[i]), c.decimals))
 		}
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// plain is a number, or empty where it is not known.
-func plain(x float64, decimals int) string {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return ""
-	}
-	return strconv.FormatFloat(x, 'f', decimals, 64)
 }

@@ -234,8 +234,11 @@ func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	m := s.Machine
 	r := record.NewMachineRow(s.At, h.machine)
 	r.Machine = h.machine
-	r.User, r.System, r.Steal = m.CPU.User+m.CPU.Nice, m.CPU.System+m.CPU.IRQ+m.CPU.SoftIRQ, m.CPU.Steal
-	r.Cores, r.Load1 = m.Cores[:min(len(m.Cores), mostCores)], length(m.Load1)
+	r.User, r.System, r.Steal = length(m.CPU.User+m.CPU.Nice), length(m.CPU.System+m.CPU.IRQ+m.CPU.SoftIRQ), length(m.CPU.Steal)
+	for _, busy := range m.Cores[:min(len(m.Cores), mostCores)] {
+		r.Cores = append(r.Cores, length(max(busy, 0)))
+	}
+	r.Load1 = length(m.Load1)
 	stalled(r, &m.Pressure)
 	r.Received, r.ReceivedPackets, r.Sent, r.SentPackets = amount(m.ReceivedBytes), amount(m.ReceivedPackets), amount(m.SentBytes), amount(m.SentPackets)
 	r.Loopback, r.LoopbackPackets = amount(m.LoopbackBytes), amount(m.LoopbackPackets)
@@ -268,14 +271,14 @@ func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
 		name := record.PartName(record.ProgramRow, p.Name, h.machine)
 		i := slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == name })
 		if i < 0 && len(rows) == mostNames {
-			break
+			continue
 		}
 		if i < 0 {
 			i = len(rows)
 			rows = append(rows, record.NewMachineRow(s.At, name))
 			rows[i].Machine, rows[i].Processors = h.machine, 0
 		}
-		rows[i].Processors += p.Processors
+		rows[i].Processors = length(rows[i].Processors + p.Processors)
 	}
 	return rows
 }
@@ -295,10 +298,10 @@ func stalled(r *record.MachineRow, p *probe.Pressure) {
 // amount is a count as rows have it; below 0 it is not known.
 func amount(n int64) float64 { return length(float64(n)) }
 
-// length is a number as rows have it; below 0 it is not known.
+// length is a number as rows have it, to a millionth; below 0 it is not known.
 func length(x float64) float64 {
 	if x < 0 {
 		return math.NaN()
 	}
-	return x
+	return math.Round(1e6*x) / 1e6
 }
