@@ -8,8 +8,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -56,8 +54,31 @@ func checkTrial(t *testing.T, dir string, trial *record.Trial) {
 	}
 	checkHlog(t, trial, files)
 	checkTimeline(t, trial, files)
-	if _, err := os.Stat(filepath.Join(dir, trial.Folder, "machines.csv")); err != nil {
-		t.Errorf("%s: %v", trial.Name, err)
+	checkMachines(t, dir, trial)
+}
+
+// checkMachines: the generator and its machine were sampled, and so were the members
+// that the run started, with their data folders.
+func checkMachines(t *testing.T, dir string, trial *record.Trial) {
+	t.Helper()
+	rows, err := record.OpenMachines(dir, trial.Folder)
+	if err != nil || len(rows) == 0 {
+		t.Errorf("%s: %d rows of machines.csv, %v", trial.Name, len(rows), err)
+	}
+	known := map[string]bool{}
+	for i := range rows {
+		r := &rows[i]
+		switch r.Kind() {
+		case record.MemberRow:
+			known["member"] = known["member"] || r.FDs > 0 && r.MinorFaults > 0 && r.Started > 0 && r.FolderBytes > 0 && r.Machine == record.MachineName
+		case record.WholeRow:
+			known["machine"] = known["machine"] || len(r.Cores) > 0 && r.Segments > 0 && r.Collecting >= 0
+		case record.GeneratorRow:
+			known["generator"] = true
+		}
+	}
+	if !known["generator"] || !known["machine"] || trial.StoreCPUSeconds != nil && !known["member"] {
+		t.Errorf("%s: machines.csv has of %d rows what is to be known of %v alone", trial.Name, len(rows), known)
 	}
 }
 

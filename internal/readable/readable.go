@@ -170,6 +170,14 @@ func Either(n uint64, one, several string) string {
 // OrDash is the text, or a dash if it is empty.
 func OrDash(s string) string { return cmp.Or(s, Dash) }
 
+// Known is a number as CSV has it, or empty where it is not known.
+func Known(x float64, decimals int) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
+}
+
 // Mebibytes is a number of bytes in MiB, or in KiB below one.
 func Mebibytes(n int64) string {
 	const unit = 1 << 20

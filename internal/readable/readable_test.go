@@ -98,3 +98,14 @@ func TestRaised(t *testing.T) {
 		}
 	}
 }
+
+func TestKnown(t *testing.T) {
+	for x, want := range map[float64]string{0: "0.00", 12.345678: "12.35", math.Inf(1): ""} {
+		if got := Known(x, 2); got != want {
+			t.Errorf("%v is %q", x, got)
+		}
+	}
+	if got := Known(math.NaN(), 0); got != "" {
+		t.Errorf("%q", got)
+	}
+}

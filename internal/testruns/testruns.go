@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -219,22 +218,27 @@ type member struct {
 
 // samples writes what was watched at the end of a second.
 func (m *maker) samples(at time.Time, second int) {
-	unix := strconv.FormatInt(at.Unix(), 10)
-	number := func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 	elapsed := float64(second + warmup + 1)
-	rows := [][]string{{unix, record.GeneratorName, number(0.6 * elapsed), number(0.2 * elapsed), "83886080", "0", "0", "", "", "", "", ""}}
+	process := func(name string, cpu, rss, written float64) *record.MachineRow {
+		r := record.NewMachineRow(at, name)
+		r.User, r.System, r.RSS, r.ReadBytes, r.WriteBytes = 0.8*cpu, 0.2*cpu, rss, 0, written
+		return r
+	}
+	rows := []*record.MachineRow{process(record.GeneratorName, 0.8*elapsed, 80<<20, 0)}
 	total := 0.0
 	for i := range m.used {
 		u := &m.used[i]
 		u.cpu += 0.8 + 0.4*m.rng.Float64()
 		u.written += 8e6 + 2e6*m.rng.Float64()
 		total += u.cpu
-		rows = append(rows, []string{unix, fmt.Sprintf("m%d", i+1), number(0.8 * u.cpu), number(0.2 * u.cpu), strconv.Itoa(400<<20 + second*100_000), "0", number(u.written), "", "", "", "", ""})
+		rows = append(rows, process(fmt.Sprintf("m%d", i+1), u.cpu, float64(400<<20+second*100_000), u.written))
 		m.stores(at, i, second)
 	}
-	rows = append(rows, []string{unix, record.MachineName, number(0.8*total + elapsed), number(0.2 * total), "", "", "", "0", number(60_000 * elapsed), number(5e6 * elapsed), number(6e6 * elapsed), number(9e6 * elapsed)})
-	check(m.tb, m.tw.Machines([]string{"unix_seconds", "name", "cpu_user_seconds", "cpu_system_seconds", "rss_bytes", "read_bytes", "write_bytes",
-		"disk_read_sectors", "disk_written_sectors", "received_bytes", "sent_bytes", "loopback_bytes"}, rows))
+	whole := record.NewMachineRow(at, record.MachineName)
+	whole.User, whole.System, whole.ReadSectors, whole.WrittenSectors = 0.8*total+elapsed, 0.2*total, 0, 60_000*elapsed
+	whole.Received, whole.Sent, whole.Loopback = 5e6*elapsed, 6e6*elapsed, 9e6*elapsed
+	whole.IOStalled, whole.IOFull, whole.CPUStalled, whole.Busy, whole.Queue = 0.1*elapsed, 0.02*elapsed, 0.3*elapsed, 0.4*elapsed, 0.9*elapsed
+	check(m.tb, m.tw.Machines(append(rows, whole)))
 	kind, text := store.SignalKind(""), ""
 	switch {
 	case second%300 == 299:

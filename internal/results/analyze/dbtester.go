@@ -58,7 +58,7 @@ func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	if t.Seconds > 0 {
 		d.ClientCPU = record.Value{Number: t.CPUSeconds / t.Seconds, Unit: measure.Share, Known: true}
 	}
-	d.Servers, err = ServersOf(t)
+	d.Servers, err = ServersOf(t, d.Keys.Rows)
 	return d, err
 }
 
@@ -169,6 +169,8 @@ type KeyRow struct {
 	Errors uint64 // failed, of those
 	// Of the completed alone, in nanoseconds; 0 when there is none.
 	Min, Mean, Max float64
+	// From and To are the span of time of its seconds.
+	From, To time.Time
 }
 
 // KeyTable is latency by cumulative key number. Its rows are made of whole
@@ -187,7 +189,7 @@ type Keys struct{ seconds []KeyRow }
 
 // Add takes the next second.
 func (k *Keys) Add(s *Second) {
-	row := KeyRow{Count: uint64(s.Times.Total()), Errors: s.Errors}
+	row := KeyRow{Count: uint64(s.Times.Total()), Errors: s.Errors, From: s.Time, To: s.Time.Add(time.Second)}
 	if row.Count > 0 {
 		row.Min, row.Mean, row.Max = s.Times.Fastest().NS, s.Times.Mean(), s.Times.Slowest(0).NS
 	}
@@ -225,6 +227,9 @@ func (k *Keys) rows(bucket uint64) []KeyRow {
 
 func (r *KeyRow) add(o *KeyRow) {
 	r.Errors += o.Errors
+	if r.To = o.To; r.From.IsZero() {
+		r.From = o.From
+	}
 	switch {
 	case o.Count == 0:
 		return
@@ -236,55 +241,4 @@ func (r *KeyRow) add(o *KeyRow) {
 		r.Min, r.Max = math.Min(r.Min, o.Min), math.Max(r.Max, o.Max)
 	}
 	r.Count += o.Count
-}
-
-// Servers is what all members' processes used at most in the window, as far as
-// they run on the generator's machine. None is known where nothing was watched.
-type Servers struct {
-	CPU record.Value // processors in use, of a second; 1 is one of them
-	RSS record.Value // resident bytes at a time
-}
-
-// ServersOf reads it from a trial's machines.csv.
-func ServersOf(t *record.Trial) (Servers, error) {
-	if t.Opened == nil {
-		return Servers{}, nil
-	}
-	rows, err := record.OpenMachines(t.Dir, t.Folder)
-	if err != nil {
-		return Servers{}, err
-	}
-	return servers(rows, t.Opened.Unix(), t.Opened.Add(time.Duration(t.Seconds*1e9)).Unix()), nil
-}
-
-// servers is the most of the rows from one second to another.
-func servers(rows []record.MachineRow, from, to int64) Servers {
-	type second struct{ cpu, rss float64 }
-	var s Servers
-	seconds := map[int64]second{}
-	eachUse(rows, from, to, func(r record.MachineRow, processors float64) {
-		if r.Member() {
-			at := seconds[r.Unix]
-			seconds[r.Unix] = second{at.cpu + processors, at.rss + float64(r.RSSBytes)}
-		}
-	})
-	for _, at := range seconds {
-		s.CPU = record.Value{Number: max(s.CPU.Number, at.cpu), Unit: measure.Number, Known: true}
-		s.RSS = record.Value{Number: max(s.RSS.Number, at.rss), Unit: measure.Bytes, Known: true}
-	}
-	return s
-}
-
-// eachUse hands over the rows from one second to another, each with the
-// processors that its process, or the machine, used since the row before; 0 if
-// it was started again meanwhile.
-func eachUse(rows []record.MachineRow, from, to int64, each func(r record.MachineRow, processors float64)) {
-	before := map[string]record.MachineRow{} // by name
-	for _, r := range rows {
-		last, seen := before[r.Name]
-		before[r.Name] = r
-		if seen && r.Unix > last.Unix && last.Unix >= from && r.Unix <= to {
-			each(r, max(r.CPUSeconds-last.CPUSeconds, 0)/float64(r.Unix-last.Unix))
-		}
-	}
 }

@@ -115,7 +115,7 @@ func TestBins(t *testing.T) {
 // out.
 func TestServersAreSummedOverMembers(t *testing.T) {
 	row := func(unix int64, name string, cpu float64, rss int64) record.MachineRow {
-		return record.MachineRow{Unix: unix, Name: name, CPUSeconds: cpu, RSSBytes: rss}
+		return record.MachineRow{Time: time.Unix(unix, 0), Name: name, User: cpu, RSS: float64(rss)}
 	}
 	rows := []record.MachineRow{
 		row(9, "m1", 0, 999), row(9, "machine", 100, 0),
@@ -125,11 +125,12 @@ func TestServersAreSummedOverMembers(t *testing.T) {
 		row(14, "m1", 0.5, 10), row(14, "m2", 7.75, 20), // m1 was started again
 		row(16, "m1", 99, 999),
 	}
-	s := servers(rows, 10, 15)
+	in := span{time.Unix(10, 0), time.Unix(15, 0)}
+	s := servers(rows, in)
 	if !s.CPU.Known || s.CPU.Number != 0.75 || !s.RSS.Known || s.RSS.Number != 180 {
 		t.Errorf("%+v", s)
 	}
-	if s := servers(rows[:3], 10, 15); s.CPU.Known || s.RSS.Known {
+	if s := servers(rows[:3], in); s.CPU.Known || s.RSS.Known {
 		t.Errorf("without two rows of a member: %+v", s)
 	}
 }
@@ -139,10 +140,10 @@ func TestServersOfARecordedRun(t *testing.T) {
 	run := openOlder(t)
 	rows, err := record.OpenMachines("testdata/older", run.Trials[0].Folder)
 	must(t, err)
-	if len(rows) < 2 || rows[0].Name != record.GeneratorName || rows[0].CPUSeconds != 0.03 || rows[0].RSSBytes != 32407552 || rows[1].Name != record.MachineName {
+	if len(rows) < 2 || rows[0].Name != record.GeneratorName || rows[0].CPU() != 0.03 || rows[0].RSS != 32407552 || rows[1].Name != record.MachineName {
 		t.Errorf("%+v", rows)
 	}
-	if _, err := ServersOf(&run.Trials[0]); err != nil {
+	if _, err := ServersOf(&run.Trials[0], nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := record.OpenMachines("testdata/older", "../older"); err == nil {

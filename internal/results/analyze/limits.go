@@ -23,6 +23,7 @@ const (
 	CauseOthers   = "other programs"
 	CauseNetwork  = "network"
 	CauseMember   = "member"
+	CauseMemory   = "memory"
 )
 
 // The rules' limits. docs/check.md says where each comes from.
@@ -123,6 +124,7 @@ func WhatLimited(t *record.Trial) Limits {
 	l.add(heldBack(t)...)
 	l.add(contention(t))
 	l.add(machineSeconds(t)...)
+	l.add(machineTotals(t)...)
 	events := EventsOf(t)
 	l.add(pauses(t, &events)...)
 	l.Looked = evidence(t, members)
@@ -380,6 +382,9 @@ func machine(t *record.Trial) *Cause {
 	}
 	if t.ForeignShare != nil && *t.ForeignShare > limitForeign {
 		c.Text += fmt.Sprintf("; other programs used %s", measure.Percent(*t.ForeignShare))
+		if names := programsUsed(t); names != "" {
+			c.Text += " (" + names + ")"
+		}
 		if *t.BusyShare-*t.ForeignShare <= limitBusy { // without them it would not have been full
 			c.What = CauseOthers
 		}

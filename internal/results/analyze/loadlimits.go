@@ -69,11 +69,10 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 	if t.Machine == nil || t.Machine.CPUs < 2 || t.Opened == nil {
 		return nil // on one processor a busy thread and a full machine are one
 	}
-	window := inWindow(t)
 	used := map[string][]float64{} // processors in each second, by row
-	eachUse(t.Machines, window.from.Unix(), window.to.Unix(), func(r record.MachineRow, processors float64) {
-		if r.Member() || r.Name == record.MachineName {
-			used[r.Name] = append(used[r.Name], processors)
+	eachPair(t.Machines, inWindow(t), func(s pair) {
+		if r := s.now; r.Member() || r.Name == record.MachineName {
+			used[r.Name] = append(used[r.Name], s.processors())
 		}
 	})
 	for _, name := range slices.Sorted(maps.Keys(used)) {

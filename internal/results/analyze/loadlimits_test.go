@@ -16,7 +16,7 @@ func using(t *record.Trial, used map[string][]float64) {
 	total := map[string]float64{}
 	for second := range 11 {
 		for name, seconds := range used {
-			t.Machines = append(t.Machines, record.MachineRow{Unix: t.Opened.Unix() + int64(second), Name: name, CPUSeconds: total[name]})
+			t.Machines = append(t.Machines, record.MachineRow{Time: t.Opened.Add(time.Duration(second) * time.Second), Name: name, User: total[name]})
 			total[name] += seconds[second%len(seconds)]
 		}
 	}

@@ -2,8 +2,8 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -23,6 +23,9 @@ const maxLines = 8
 // add adds a value that holds between two times to a name's line: in the columns
 // whose middles they include, or in that of their own middle.
 func (l *linesByName) add(name string, from, to time.Time, v float64) {
+	if math.IsNaN(v) {
+		return
+	}
 	i := slices.IndexFunc(l.all, func(one Line) bool { return one.Name == name })
 	if i < 0 {
 		if len(l.all) == 8*maxLines { // no record of ours has so many
@@ -51,17 +54,8 @@ func (l *linesByName) band(of func(name string) bool) Line {
 // sorted are the lines by name, members before the rest, and a note where there
 // were too many.
 func (l *linesByName) sorted() (lines []Line, notes []string) {
-	last := func(name string) int {
-		switch {
-		case name == record.GeneratorName:
-			return 1
-		case strings.HasPrefix(name, record.MachineName):
-			return 2
-		}
-		return 0
-	}
 	slices.SortStableFunc(l.all, func(a, b Line) int {
-		return cmp.Or(cmp.Compare(last(a.Name), last(b.Name)), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(record.KindOf(a.Name), record.KindOf(b.Name)), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	if len(l.all) > maxLines {
 		return l.all[:maxLines], []string{"Only the first 8 are drawn."}
@@ -69,60 +63,130 @@ func (l *linesByName) sorted() (lines []Line, notes []string) {
 	return l.all, nil
 }
 
+// machinePanel is a chart of a figure of machines.csv.
+type machinePanel struct {
+	name, title string
+	unit        measure.Unit
+	// of is the figure of each line in a pair: of the row's name, or of that with a
+	// suffix. NaN is nothing.
+	of func(s pair, line func(suffix string, v float64))
+	// least is what a line reaches somewhere, or it is left out: a chart is drawn
+	// where it explains something.
+	least float64
+}
+
+// single is one line for the rows of some kinds.
+func single(of func(pair) float64, kinds ...record.RowKind) func(pair, func(string, float64)) {
+	return func(s pair, line func(string, float64)) {
+		if slices.Contains(kinds, s.now.Kind()) {
+			line("", of(s))
+		}
+	}
+}
+
+// percent is a counter of seconds as a share of the time.
+func percent(counter func(*record.MachineRow) float64) func(pair) float64 {
+	return func(s pair) float64 { return 100 * s.rate(counter) }
+}
+
+// held is what a row had at its time.
+func held(figure func(*record.MachineRow) float64) func(pair) float64 {
+	return func(s pair) float64 { return figure(s.now) }
+}
+
+// perSecondOf is how fast a counter rose.
+func perSecondOf(counter func(*record.MachineRow) float64) func(pair) float64 {
+	return func(s pair) float64 { return s.rate(counter) }
+}
+
+// network is the lines of a machine's network.
+func network(s pair, line func(suffix string, v float64)) {
+	if s.now.Kind() != record.WholeRow {
+		return
+	}
+	line(", received", s.rate(func(r *record.MachineRow) float64 { return r.Received }))
+	line(", sent", s.rate(func(r *record.MachineRow) float64 { return r.Sent }))
+	line(", loopback", s.rate(func(r *record.MachineRow) float64 { return r.Loopback }))
+}
+
+// pressure is the lines of what a machine's tasks stood still for.
+func pressure(s pair, line func(suffix string, v float64)) {
+	if s.now.Kind() != record.WholeRow {
+		return
+	}
+	line(", some for a processor", percent(func(r *record.MachineRow) float64 { return r.CPUStalled })(s))
+	line(", some for disks", percent(func(r *record.MachineRow) float64 { return r.IOStalled })(s))
+	line(", all for disks", percent(ioFull)(s))
+	line(", some for memory", percent(func(r *record.MachineRow) float64 { return r.MemoryStalled })(s))
+}
+
+// coreLines are the processors that were used most and least.
+func coreLines(s pair, line func(suffix string, v float64)) {
+	if all := s.cores(); len(all) > 1 {
+		line(", busiest", 100*slices.Max(all))
+		line(", idlest", 100*slices.Min(all))
+	}
+}
+
+var machinePanels = []machinePanel{
+	{"processors", "Processors in use", measure.Number, single(pair.processors, record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
+	{"cores", "Single processors of the machine in use, in percent of the time", measure.Number, coreLines, 0},
+	{"programs", "Other programs: processors in use", measure.Number, nil, 0.05},
+	{"pressure", "Tasks of the machine that stood still, in percent of the time", measure.Number, pressure, 1},
+	{"throttled", "Held back by limits on processor time, in percent of the time", measure.Number, single(percent(throttled), record.MemberRow, record.GeneratorRow), 0.1},
+	{"memory", "Resident memory", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
+	{"major-faults", "Pages of memory read from disks, a second", measure.Number, single(perSecondOf(majorFaults), record.MemberRow), 1},
+	{"data-folder", "Data folder on disk", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.FolderBytes }), record.MemberRow), 0},
+	{"disk-written", "Written to disk, a second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskWritten), record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
+	{"disk-read", "Read from disk, a second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
+	{"disk-queue", "Requests at a disk, on average", measure.Number, single(perSecondOf(queue), record.DiskRow), 0.05},
+	{"disk-flush", "Mean flush of a disk", measure.Nanoseconds, single(func(s pair) float64 { return 1e9 * s.mean(flushTime, flushes) }, record.DiskRow), 1e5},
+	{"network", "Network of the machine, a second", measure.Bytes, network, 0},
+	{"retransmitted", "TCP segments sent again, a second", measure.Number, single(perSecondOf(retransmitted), record.MemberRow, record.WholeRow), 1},
+	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
+}
+
 // addMachines adds what processes and machines used, from machines.csv.
 func (o *OverTime) addMachines() {
 	g := &o.Grid
-	cpu, memory, written, read := linesByName{grid: g}, linesByName{grid: g}, linesByName{grid: g}, linesByName{grid: g}
-	network, traffic := linesByName{grid: g}, linesByName{grid: g}
-	before := map[string]record.MachineRow{}
-	for _, r := range o.Trial.Machines {
-		last, seen := before[r.Name]
-		before[r.Name] = r
-		at := time.Unix(r.Unix, 0)
-		if !seen || r.Unix <= last.Unix {
-			continue
-		}
-		from, length := time.Unix(last.Unix, 0), float64(r.Unix-last.Unix)
-		if r.RSSBytes > 0 {
-			memory.add(r.Name, from, at, float64(r.RSSBytes))
-		}
-		rate := func(to *linesByName, name string, now, then float64) {
-			if now > 0 && now >= then { // below: it was started again meanwhile
-				to.add(name, from, at, (now-then)/length)
+	all := make([]linesByName, len(machinePanels))
+	for i := range all {
+		all[i].grid = g
+	}
+	traffic := linesByName{grid: g}
+	eachPair(o.Trial.Machines, always, func(s pair) {
+		from, to := s.before.Time, s.now.Time
+		for i := range machinePanels {
+			if of := machinePanels[i].of; of != nil {
+				of(s, func(suffix string, v float64) { all[i].add(s.now.Name+suffix, from, to, v) })
 			}
 		}
-		rate(&cpu, r.Name, r.CPUSeconds, last.CPUSeconds)
-		rate(&written, r.Name, r.DiskWritten, last.DiskWritten)
-		rate(&read, r.Name, r.DiskRead, last.DiskRead)
-		if strings.HasPrefix(r.Name, record.MachineName) {
-			rate(&network, r.Name+", received", r.Received, last.Received)
-			rate(&network, r.Name+", sent", r.Sent, last.Sent)
-			rate(&network, r.Name+", loopback", r.Loopback, last.Loopback)
-			rate(&traffic, r.Name, r.Received+r.Sent+r.Loopback, last.Received+last.Sent+last.Loopback)
+		if s.now.Kind() == record.WholeRow {
+			traffic.add(s.now.Name, from, to, s.rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
+		}
+	})
+	for i := range o.Trial.Machines { // what programs used has no counters
+		if r := &o.Trial.Machines[i]; r.Kind() == record.ProgramRow {
+			at := slices.IndexFunc(machinePanels, func(p machinePanel) bool { return p.of == nil })
+			all[at].add(r.Name, r.Time.Add(-time.Second), r.Time, r.Processors)
 		}
 	}
-	for _, p := range []struct {
-		name, title string
-		unit        measure.Unit
-		lines       *linesByName
-	}{
-		{"processors", "Processors in use", measure.Number, &cpu},
-		{"memory", "Resident memory", measure.Bytes, &memory},
-		{"disk-written", "Written to disk, a second", measure.Bytes, &written},
-		{"disk-read", "Read from disk, a second", measure.Bytes, &read},
-		{"network", "Network of the machine, a second", measure.Bytes, &network},
-	} {
-		o.bands[p.name] = p.lines.band(isMember)
-		o.addLines(p.name, p.title, p.unit, false, p.lines)
+	for i := range machinePanels {
+		p := &machinePanels[i]
+		o.bands[p.name] = all[i].band(isMember)
+		all[i].all = slices.DeleteFunc(all[i].all, func(l Line) bool { return !l.reaches(p.least) })
+		o.addLines(p.name, p.title, p.unit, p.name == "disk-flush", &all[i])
 	}
 	o.bands["network"] = traffic.band(func(string) bool { return true })
 }
 
-// isMember reports whether a name of machines.csv is that of a member's process.
-func isMember(name string) bool {
-	r := record.MachineRow{Name: name}
-	return r.Member()
+// reaches reports whether the line is anywhere as high.
+func (l *Line) reaches(least float64) bool {
+	return slices.ContainsFunc(l.High, func(v float64) bool { return v >= least })
 }
+
+// isMember reports whether a name of machines.csv is that of a member's process.
+func isMember(name string) bool { return record.KindOf(name) == record.MemberRow }
 
 func (o *OverTime) addLines(name, title string, unit measure.Unit, log bool, lines *linesByName) {
 	all, notes := lines.sorted()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -21,13 +22,14 @@ func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 	m.run.ReadEvents(m.dir)
 	one := &m.run.Trials[0]
 	one.Store, one.Name, one.Number = store, store, number
-	for second := range int64(s.seconds) + 2 {
-		for member := range int64(3) {
-			one.Machines = append(one.Machines, record.MachineRow{Unix: noon.Unix() + second, Name: fmt.Sprintf("m%d", member+1),
-				RSSBytes: 1e6 * (member + 1) * (second + 1), CPUSeconds: float64(second*(member+1)) / 4})
+	for second := range int(s.seconds) + 2 {
+		at := noon.Truncate(time.Second).Add(time.Duration(second) * time.Second)
+		for member := range 3 {
+			one.Machines = append(one.Machines, record.MachineRow{Time: at, Name: fmt.Sprintf("m%d", member+1),
+				RSS: 1e6 * float64((member+1)*(second+1)), User: float64(second*(member+1)) / 4})
 		}
-		one.Machines = append(one.Machines, record.MachineRow{Unix: noon.Unix() + second, Name: "generator", RSSBytes: 9e9, CPUSeconds: float64(9 * second)},
-			record.MachineRow{Unix: noon.Unix() + second, Name: "machine", Received: float64(100 * second), Sent: float64(10 * second), Loopback: float64(second)})
+		one.Machines = append(one.Machines, record.MachineRow{Time: at, Name: "generator", RSS: 9e9, User: float64(9 * second)},
+			record.MachineRow{Time: at, Name: "machine", Received: float64(100 * second), Sent: float64(10 * second), Loopback: float64(second)})
 	}
 	o, err := ReadOverTime(one, 1000)
 	must(t, err)

@@ -170,6 +170,9 @@ type Observed struct {
 	// DatabaseGrowth is by how many bytes the members' databases together grew on
 	// disk in the window; nil where that is not known of each.
 	DatabaseGrowth *int64
+	// SamplingCPUSeconds is the processor time that sampling processes and machines
+	// took in the window, on all machines together; nil where that is not known.
+	SamplingCPUSeconds *float64
 	// Members are the cluster's as far as they are known, and Answered is what
 	// TrialWriter.Answered says; nil where nobody looked.
 	Members  []Member

@@ -78,6 +78,12 @@ func (c column) cell() string {
 		}
 	case *[]store.Bucket:
 		return bucketsText(*at)
+	case *[]float64:
+		parts := make([]string, 0, len(*at))
+		for _, x := range *at {
+			parts = append(parts, (column{at: &x}).cell())
+		}
+		return strings.Join(parts, " ")
 	}
 	return ""
 }
@@ -224,8 +230,26 @@ func (r *csvRow) read(columns []column) {
 			if *at, ok = readBuckets(r.field(c.name)); !ok {
 				r.fail(c.name, "a list of rising bounds and counts")
 			}
+		case *[]float64:
+			*at = r.list(c.name)
 		}
 	}
+}
+
+// maxList is above the processors of any machine.
+const maxList = 4096
+
+// list are the numbers of a field.
+func (r *csvRow) list(name string) (all []float64) {
+	for text := range strings.FieldsSeq(r.field(name)) {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || !possible(x) || len(all) == maxList {
+			r.fail(name, "a list of counts")
+			return nil
+		}
+		all = append(all, x)
+	}
+	return all
 }
 
 // maxBuckets is far above what a store's timers have.

@@ -29,7 +29,7 @@ func fullTrial(t *testing.T) *Trial {
 		measure.Record(totals.Watch.FromDue, 1000*i)
 		measure.Record(totals.Watch.FromSent, 500*i)
 	}
-	o := Observed{WarmupSeconds: &x, ThrottledNS: &n, StolenShare: &x, BusyShare: &x, ForeignShare: &x, Store: &StoreUsage{CPUSeconds: 2, MaxRSSBytes: 3, GrowthRSSBytes: 4000, WrittenBytes: &n}, DatabaseGrowth: &n}
+	o := Observed{WarmupSeconds: &x, ThrottledNS: &n, StolenShare: &x, BusyShare: &x, ForeignShare: &x, Store: &StoreUsage{CPUSeconds: 2, MaxRSSBytes: 3, GrowthRSSBytes: 4000, WrittenBytes: &n}, DatabaseGrowth: &n, SamplingCPUSeconds: &x}
 	trial := NewTrial(c, o, totals, nil, nil)
 	return &trial
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,11 @@ func FuzzMachines(f *testing.F) {
 	f.Add([]byte(header + "1763818441,generator,1.5,0.25,41943040\n1763818441,m1,2,,1024\n"))
 	f.Add([]byte(header + "1763818441,m1,NaN,-1,1e300\n"))
 	f.Add([]byte("name,name\n\"m\n1\",2\n"))
+	all := names((&MachineRow{}).columns())
+	full := strings.Join(all, ",") + "\n"
+	filled := cells(filledRow().columns())
+	f.Add([]byte(full + strings.Join(filled, ",") + "\n" + "1,disk vda of x" + strings.Repeat(",", len(all)-2) + "\n"))
+	f.Add([]byte(header[:len(header)-1] + ",core_busy_seconds,pid\n1,machine,1,1,,1.5 2e0 0,7\n1.001,machine,1,1,,1 NaN,-7\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		rows, err := readMachines(b)
 		oneLine(t, err)
@@ -94,8 +100,16 @@ func FuzzMachines(f *testing.F) {
 			t.Errorf("%d rows of %d bytes, and the error %v", len(rows), len(b), err)
 		}
 		for _, r := range rows {
-			if r.Unix < 0 || !(r.CPUSeconds >= 0 && r.CPUSeconds < 2*mostCounted) || r.RSSBytes < 0 {
+			if r.Time.Unix() < 0 || len(r.Cores) > maxList || len(r.Cores) > len(b) {
 				t.Errorf("taken, and impossible: %+v", r)
+			}
+			for _, c := range r.columns() {
+				if x, ok := c.at.(*float64); ok && !math.IsNaN(*x) && !possible(*x) {
+					t.Errorf("taken, and impossible: %s is %v", c.name, *x)
+				}
+			}
+			if later := r; later.Follows(&r) {
+				t.Errorf("a row follows itself: %+v", r)
 			}
 		}
 	})

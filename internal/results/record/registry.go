@@ -198,6 +198,15 @@ func costFigures() []Figure {
 			Meaning: "that divided by `completed_in_window`"},
 		{Name: "rss", Field: "client_max_rss_bytes", Unit: measure.Bytes, Better: Less,
 			Meaning: "the generator's most resident memory"},
+		{Name: "sampling-cpu", Field: "sampling_cpu_seconds", Unit: measure.Seconds, Better: Less, Missing: "what sampling took is not known",
+			Meaning: "the processor time that it took to sample processes and machines for machines.csv, on all machines together; its part on the generator's machine is within `client_cpu_seconds`. Absent in records of older versions, and where the system does not say"},
+		{Name: "sampling-share", Column: "sampling_cpu_share", Unit: measure.Share, Better: Less, Missing: "what sampling took is not known",
+			of: func(t *Trial) Value {
+				if t.SamplingCPUSeconds == nil || t.Seconds <= 0 {
+					return Value{}
+				}
+				return Value{Number: *t.SamplingCPUSeconds / t.Seconds, Known: true}
+			}},
 		{Name: "store-cpu", Field: "store_cpu_seconds", Unit: measure.Seconds, Better: Less, Missing: unseen,
 			Meaning: "the processor time, user and system, of all processes of the members (a proxy and the store behind it, too); `null` where they were not started by this run, or the system does not say"},
 		{Name: "store-cpu-per-op", Field: "store_cpu_ns_per_operation", Title: "store CPU/op", Unit: measure.Nanoseconds, Better: Less, Missing: unseen,

@@ -3,7 +3,6 @@ package record
 import (
 	"math"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -95,68 +94,6 @@ func readStores(b []byte) (rows []StoreRow, err error) {
 			row.Metrics[store.Metric(metric)] = reading
 		}
 		rows = append(rows, row)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
-}
-
-// The names of machines.csv that are no member's.
-const (
-	GeneratorName = "generator" // our own process
-	MachineName   = "machine"   // the whole machine of the generator
-)
-
-// OtherMachine is the name of a whole machine that is not the generator's.
-func OtherMachine(host string) string { return MachineName + " " + host }
-
-// Member reports whether the row is of a member's process.
-func (r *MachineRow) Member() bool {
-	return r.Name != GeneratorName && r.Name != MachineName && !strings.HasPrefix(r.Name, OtherMachine(""))
-}
-
-// MachineRow is what a process had used at a time, or the machine: counters
-// since its start. What the file does not have is 0.
-type MachineRow struct {
-	Unix       int64
-	Name       string
-	CPUSeconds float64 // user and system
-	RSSBytes   int64
-	// DiskRead and DiskWritten are bytes that reached the disk: of a process, or
-	// of all the machine's disks. Received, Sent and Loopback are the machine's
-	// alone: bytes of its network, the first two without the loopback interface.
-	DiskRead, DiskWritten, Received, Sent, Loopback float64
-}
-
-// sector is what the system counts disks in, in bytes.
-const sector = 512
-
-// OpenMachines reads a trial's machines.csv; there are no rows where nothing was
-// watched.
-func OpenMachines(dir, folder string) ([]MachineRow, error) {
-	return readTrialFile(dir, folder, machinesFile, readMachines)
-}
-
-// disksAndNetwork are columns of machines.csv that not every row has.
-type disksAndNetwork struct{ read, written, sectorsRead, sectorsWritten, received, sent, loopback float64 }
-
-// readMachines reads the file's text.
-func readMachines(b []byte) (rows []MachineRow, err error) {
-	var name string
-	var unix, user, system, rss float64
-	var io disksAndNetwork
-	columns := []column{{"unix_seconds", &unix}, {"name", &name}, {"cpu_user_seconds", &user}, {"cpu_system_seconds", &system}, {"rss_bytes", &rss}}
-	others := []column{{"read_bytes", &io.read}, {"write_bytes", &io.written}, {"disk_read_sectors", &io.sectorsRead},
-		{"disk_written_sectors", &io.sectorsWritten}, {"received_bytes", &io.received}, {"sent_bytes", &io.sent}, {"loopback_bytes", &io.loopback}}
-	err = eachCSVRow(b, "file", names(columns), func(r *csvRow) {
-		unix, user, system, rss = 0, 0, 0, 0
-		io = disksAndNetwork{}
-		r.read(columns)
-		r.read(others)
-		rows = append(rows, MachineRow{Unix: int64(unix), Name: name, CPUSeconds: user + system, RSSBytes: int64(rss),
-			DiskRead: io.read + sector*io.sectorsRead, DiskWritten: io.written + sector*io.sectorsWritten,
-			Received: io.received, Sent: io.sent, Loopback: io.loopback})
 	})
 	if err != nil {
 		return nil, err

@@ -102,6 +102,9 @@ type Trial struct {
 	CPUSeconds  float64  `json:"client_cpu_seconds"`
 	CPUPerOp    *float64 `json:"client_cpu_ns_per_operation"` // null without operations
 	MaxRSSBytes int64    `json:"client_max_rss_bytes"`
+	// SamplingCPUSeconds is what it took to sample processes and machines, on all
+	// machines together; null where that is not known, as in older records.
+	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds,omitempty"`
 	// What the members' processes used in the window; null where they do not
 	// run on this machine.
 	StoreCPUSeconds  *float64 `json:"store_cpu_seconds"`
@@ -272,6 +275,7 @@ func (t *Trial) observe(o Observed, m *measure.Totals) {
 	t.LostMembers = append(t.LostMembers, o.LostMembers...)
 	t.TermChanges = o.TermChanges
 	t.HeldClients, t.HeldLongestNS = m.Held, m.HeldLongest
+	t.SamplingCPUSeconds = o.SamplingCPUSeconds
 	t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
 	t.StoreCosts = t.storeCosts(&o, m)
 	if s := o.Store; s != nil {

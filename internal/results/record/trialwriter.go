@@ -38,7 +38,6 @@ type TrialWriter struct {
 	machines *lines // nil until the first rows
 	stores   *lines // likewise
 	watches  bool   // the timeline has columns of watch events
-	columns  []string
 	begun    bool
 	base     time.Time // of the histogram log
 	start    [2]time.Time
@@ -173,24 +172,6 @@ func (t *TrialWriter) Made(phase measure.Phase, h *measure.Histogram, seconds fl
 		}
 		_, err = t.hlog.Write(t.buf)
 		return err
-	})
-}
-
-// Machines records rows of machines.csv, whose columns are the header; it is
-// the same in every call.
-func (t *TrialWriter) Machines(header []string, rows [][]string) error {
-	return t.do(func() (err error) {
-		if t.machines == nil {
-			if t.machines, err = t.w.open.lines(filepath.Join(t.dir, machinesFile)); err != nil {
-				return err
-			}
-			t.columns = slices.Clone(header)
-			rows = append([][]string{header}, rows...)
-		}
-		if !slices.Equal(header, t.columns) {
-			return fmt.Errorf("machines.csv has the columns %v, not %v; this is a defect of quorumbench", t.columns, header)
-		}
-		return writeRows(t.machines, rows...)
 	})
 }
 

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
@@ -166,14 +170,77 @@ func TestMachines(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(conditions(), noon)
 	must(t, err)
-	head := []string{"time", "process", "cpu_seconds"}
-	must(t, tw.Machines(head, [][]string{{"1", "m1", "0.5"}, {"1", `a "quoted", name`, "0.25"}}))
-	must(t, tw.Machines(head, [][]string{{"2", "m1", "0.75"}}))
-	want := "time,process,cpu_seconds\n1,m1,0.5\n1,\"a \"\"quoted\"\", name\",0.25\n2,m1,0.75\n"
-	if got := readFile(t, tw.Dir(), machinesFile); got != want {
-		t.Errorf("got %q, want %q", got, want)
+	at := time.UnixMilli(1_763_818_441_250).UTC()
+	whole := filledRow()
+	bare := NewMachineRow(at, `a "quoted", name`)
+	bare.User = 0.25
+	must(t, tw.Machines([]*MachineRow{whole, bare}))
+	later := NewMachineRow(at.Add(time.Second), "m1")
+	must(t, tw.Machines([]*MachineRow{later}))
+	head, rest, _ := strings.Cut(readFile(t, tw.Dir(), machinesFile), "\n")
+	if !strings.HasPrefix(head, "unix_seconds,name,pid,cpu_user_seconds,cpu_system_seconds,cpu_steal_seconds,rss_bytes,") ||
+		!strings.Contains(rest, "\n1763818441.250,\"a \"\"quoted\"\", name\",,0.25,,,") {
+		t.Errorf("head %q, then %q", head, rest)
 	}
-	sentence(t, tw.Machines([]string{"time"}, nil), "has the columns")
+	rows, err := readMachines([]byte(head + "\n" + rest))
+	must(t, err)
+	if diff := cmp.Diff([]MachineRow{*whole, *bare, *later}, rows, cmpopts.EquateNaNs()); diff != "" {
+		t.Errorf("read, and not as written:\n%s", diff)
+	}
+}
+
+// filledRow has another number in each column.
+func filledRow() *MachineRow {
+	r := NewMachineRow(time.UnixMilli(1_763_818_441_250).UTC(), "m1")
+	for i, c := range r.columns() {
+		if x, ok := c.at.(*float64); ok {
+			*x = float64(i) + 0.5
+		}
+	}
+	r.Cores = []float64{0.25, 7}
+	return r
+}
+
+// What is between two rows is known of one process that went on, and of no gap.
+func TestRowsThatFollow(t *testing.T) {
+	before := *filledRow()
+	after := func(change func(*MachineRow)) *MachineRow {
+		r := before
+		r.Time = r.Time.Add(time.Second)
+		change(&r)
+		return &r
+	}
+	for what, c := range map[string]struct {
+		row  *MachineRow
+		want bool
+	}{
+		"the next":                {after(func(*MachineRow) {}), true},
+		"an older version's":      {after(func(r *MachineRow) { r.PID, r.Started = math.NaN(), math.NaN() }), true},
+		"late":                    {after(func(r *MachineRow) { r.Time = r.Time.Add(time.Second) }), true},
+		"behind a gap":            {after(func(r *MachineRow) { r.Time = r.Time.Add(2 * time.Second) }), false},
+		"at the same time":        {after(func(r *MachineRow) { r.Time = before.Time }), false},
+		"of another process":      {after(func(r *MachineRow) { r.PID++ }), false},
+		"of one of the same name": {after(func(r *MachineRow) { r.Started++ }), false},
+		"reset":                   {after(func(r *MachineRow) { r.User = 0 }), false},
+	} {
+		if got := c.row.Follows(&before); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
+func TestNamesOfRows(t *testing.T) {
+	for name, want := range map[string]RowKind{
+		"m1": MemberRow, "m1-etcd": MemberRow, GeneratorName: GeneratorRow, MachineName: WholeRow, OtherMachine("b"): WholeRow,
+		PartName(DiskRow, "vda", MachineName): DiskRow, PartName(ProgramRow, "disk x", OtherMachine("b")): ProgramRow,
+	} {
+		if got := KindOf(name); got != want {
+			t.Errorf("%q is %v, not %v", name, got, want)
+		}
+	}
+	if got := PartName(DiskRow, "vda", OtherMachine("b")); got != "disk vda of b" {
+		t.Error(got)
+	}
 }
 
 func TestSecondsNeedABeginning(t *testing.T) {

@@ -18,10 +18,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Dbtester writes the client's side of dbtester's outputs of a run
-// into the folder out: a set of CSV files for each trial, and the summary of
-// all side by side as CSV and text, which it also writes to w. Latencies are
-// milliseconds: service times in a closed loop, response times in an open one.
+// Dbtester writes dbtester's outputs of a run into the folder out: a set of CSV
+// files for each trial, and the summary of all side by side as CSV and text, which
+// it also writes to w. Latencies are milliseconds: service times in a closed loop,
+// response times in an open one.
 func Dbtester(w io.Writer, run *record.Run, out string) error {
 	if err := EmptyFolder(out); err != nil {
 		return err
@@ -39,6 +39,7 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 			return err
 		}
 		d.Seconds, d.Bins, d.Keys = nil, nil, analyze.KeyTable{} // of a long run they are large
+		d.Servers.Seconds, d.Servers.ByKey = nil, nil
 		trials = append(trials, d)
 	}
 	if len(trials) == 0 {
@@ -111,6 +112,11 @@ func dbtesterFiles(d *analyze.Dbtester, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("the folder %s cannot be made: %w", folder, err)
 	}
+	for name, rows := range serverFiles(d) {
+		if err := writeRows(folder, name, rows); err != nil {
+			return err
+		}
+	}
 	for name, rows := range map[string][][]string{
 		"client-latency-throughput-timeseries.csv":   secondRows(d.Seconds),
 		"client-latency-distribution-all.csv":        binRows(d.Bins, d.Failed),
@@ -175,13 +181,16 @@ func percentileRows(t *record.Trial) [][]string {
 	return rows
 }
 
-// keyRows names the bucket in the head of its first column when it has grown.
-func keyRows(table analyze.KeyTable) [][]string {
-	head := "KEYS"
-	if table.Bucket != analyze.KeyBucket {
-		head += "-IN-BUCKETS-OF-" + strconv.FormatUint(table.Bucket, 10)
+// keysHead is the head of a column of keys; it names the bucket when that has grown.
+func keysHead(table analyze.KeyTable) string {
+	if table.Bucket == analyze.KeyBucket {
+		return "KEYS"
 	}
-	rows := [][]string{{head, "MIN-LATENCY-MS", "AVG-LATENCY-MS", "MAX-LATENCY-MS", "COUNT", "ERRORS"}}
+	return "KEYS-IN-BUCKETS-OF-" + strconv.FormatUint(table.Bucket, 10)
+}
+
+func keyRows(table analyze.KeyTable) [][]string {
+	rows := [][]string{{keysHead(table), "MIN-LATENCY-MS", "AVG-LATENCY-MS", "MAX-LATENCY-MS", "COUNT", "ERRORS"}}
 	for _, r := range table.Rows {
 		times := []string{"", "", ""}
 		if r.Count > 0 {
@@ -255,16 +264,18 @@ func summaryRows(trials []*analyze.Dbtester) []summaryRow {
 			figure("CLIENT-ERROR-COUNT-"+strings.ToUpper(kind), f.Name, 0)
 		}
 	}
-	// Of the figures that come from the servers' machines, only what the members'
-	// processes used is recorded.
-	nothing := func(*analyze.Dbtester) record.Value { return record.Value{} }
-	value("SERVER-TOTAL-NETWORK-RX-DATA-SUM", 0, nothing)
-	value("SERVER-TOTAL-NETWORK-TX-DATA-SUM", 0, nothing)
+	server := func(name string, of func(*analyze.Servers) record.Value) {
+		value("SERVER-"+name, 0, func(t *analyze.Dbtester) record.Value { return of(&t.Servers) })
+	}
+	server("TOTAL-NETWORK-RX-DATA-SUM", func(s *analyze.Servers) record.Value { return s.Received })
+	server("TOTAL-NETWORK-TX-DATA-SUM", func(s *analyze.Servers) record.Value { return s.Sent })
 	percent(serverCPU, func(t *analyze.Dbtester) record.Value { return t.Servers.CPU })
 	value(serverMemory, 0, func(t *analyze.Dbtester) record.Value { return t.Servers.RSS })
-	for _, name := range []string{"AVG-READS-COMPLETED-DELTA-SUM", "AVG-SECTORS-READS-DELTA-SUM", "AVG-WRITES-COMPLETED-DELTA-SUM", "AVG-SECTORS-WRITTEN-DELTA-SUM", "AVG-DISK-SPACE-USAGE"} {
-		value("SERVER-"+name, 0, nothing)
-	}
+	server("AVG-READS-COMPLETED-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.Reads })
+	server("AVG-SECTORS-READS-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.ReadSectors })
+	server("AVG-WRITES-COMPLETED-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.Writes })
+	server("AVG-SECTORS-WRITTEN-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.WrittenSectors })
+	server("AVG-DISK-SPACE-USAGE", func(s *analyze.Servers) record.Value { return s.DiskSpace })
 	if slices.ContainsFunc(trials, func(t *analyze.Dbtester) bool { return t.Trial.Watch != nil }) { // dbtester has none of these
 		figure("WATCH-EVENTS-PER-SECOND", "watch-events", 1)
 		figure("WATCH-LATENCY-MS-P50", "watch-p50", 4)
@@ -326,7 +337,8 @@ func summaryText(rows []summaryRow) string {
 	}
 	servers := "What servers used is not part of this output."
 	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
-		servers = "What servers used is of all members' processes together, where they run on the generator's machine."
+		servers = "What servers used is of all members' processes together: their processors and memory in a second, the bytes of their connections. Reads, writes and sectors are those\n" +
+			"of all disks of a machine that members run on, and disk space is a member's data folder at the end: each the mean of them."
 	}
 	return strings.Join(append(tables,
 		"Latencies are milliseconds, of every operation due: service times in a closed loop, response times in an open one.\n"+

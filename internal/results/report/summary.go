@@ -106,6 +106,9 @@ func results(t *record.Trial) []analyze.Fact {
 		add(what, "%s, %s resident", text, readable.Bytes(uint64(max(rss, 0))))
 	}
 	cost("generator", t.CPUSeconds, t.CPUPerOp, t.MaxRSSBytes)
+	if share := figure(t, "sampling-share"); share.Known {
+		add("sampling", "%s of processor time to watch processes and machines, %s of one processor", Value(figure(t, "sampling-cpu")), Value(share))
+	}
 	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
 		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes)
 	}

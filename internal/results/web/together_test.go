@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/raster"
@@ -22,8 +23,8 @@ func severalStores(t *testing.T, name string, stores ...string) *record.Run {
 		one.Store, one.Name, one.Preload = stores[i], "put-"+stores[i], true
 		for second := range int64(15) {
 			for member := range int64(3) {
-				one.Machines = append(one.Machines, record.MachineRow{Unix: one.Opened.Unix() - 2 + second, Name: fmt.Sprintf("m%d", member+1),
-					RSSBytes: 1 << 20 * (100*member + second), CPUSeconds: float64(second*(member+1)) / 4})
+				one.Machines = append(one.Machines, record.MachineRow{Time: one.Opened.Truncate(time.Second).Add(time.Duration(second-2) * time.Second), Name: fmt.Sprintf("m%d", member+1),
+					RSS: float64(1 << 20 * (100*member + second)), User: float64(second*(member+1)) / 4})
 			}
 		}
 	}

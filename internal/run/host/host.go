@@ -63,6 +63,16 @@ type Sample struct {
 	At        time.Time            `json:"at"`
 	Processes []probe.ProcessUsage `json:"processes"`
 	Machine   *probe.MachineUsage  `json:"machine"`
+	// Cost is the processor time that it took to find that out.
+	Cost time.Duration `json:"cost_ns"`
+}
+
+// Weigher is a Host that knows how large folders are.
+type Weigher interface {
+	// Weigh returns what each folder's files take on their disk in bytes, in the
+	// order of dirs, -1 for one that cannot be read; and the processor time that it
+	// took.
+	Weigh(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
 }
 
 // Command is a process to be started. It gets a process group of its own, so

@@ -26,7 +26,10 @@ type Local struct {
 	about   func() Description
 }
 
-var _ Host = (*Local)(nil)
+var (
+	_ Host    = (*Local)(nil)
+	_ Weigher = (*Local)(nil)
+)
 
 // NewLocal returns the local machine. now is the clock that exits are dated
 // with; pick chooses a number from 0 to n-1, which decides where the search for
@@ -61,14 +64,36 @@ func (l *Local) Sample(_ context.Context, pids []int, machine bool) (Sample, err
 		s.Processes = make([]probe.ProcessUsage, len(pids))
 		return s, nil
 	}
-	s.Processes = l.sampler.Processes(pids)
-	if !machine {
-		return s, nil
-	}
-	if m, ok := l.sampler.Machine(); ok {
-		s.Machine = &m
-	}
+	s.Cost = costOf(func() {
+		s.Processes = l.sampler.Processes(s.At, pids)
+		if !machine {
+			return
+		}
+		if m, ok := l.sampler.Machine(s.At, pids); ok {
+			s.Machine = &m
+		}
+	})
 	return s, nil
+}
+
+// Weigh implements Weigher.
+func (*Local) Weigh(_ context.Context, dirs []string) ([]int64, time.Duration, error) {
+	bytes := make([]int64, len(dirs))
+	cost := costOf(func() {
+		for i, dir := range dirs {
+			bytes[i] = probe.FolderBytes(dir)
+		}
+	})
+	return bytes, cost, nil
+}
+
+// costOf is the processor time of a part that runs on one thread.
+func costOf(part func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := probe.ThreadCPU()
+	part()
+	return probe.ThreadCPU() - before
 }
 
 // Fsync implements Host.

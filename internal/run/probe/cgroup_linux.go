@@ -19,6 +19,9 @@ type CPUGroups []string
 // there are none to ask.
 func OurCPUGroups() CPUGroups { return cpuGroups("/") }
 
+// cpuGroups are those of this process, below another root for tests.
+func cpuGroups(root string) CPUGroups { return groupsOf(root, "self").cpu }
+
 // Throttled is how long CPU limits have held the groups back, in nanoseconds; ok
 // is false where none says. A limit on a group above ours counts in that group's
 // own file, so all are added.
@@ -26,7 +29,7 @@ func (g CPUGroups) Throttled() (ns int64, ok bool) {
 	for _, dir := range g {
 		if b, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
 			ok = true
-			ns += heldBack(string(b))
+			ns += heldBack(b)
 		}
 	}
 	return ns, ok
@@ -34,15 +37,8 @@ func (g CPUGroups) Throttled() (ns int64, ok bool) {
 
 // heldBack is what one cpu.stat counts: version 1 nanoseconds in throttled_time,
 // version 2 microseconds in throttled_usec.
-func heldBack(stat string) (ns int64) {
-	for line := range strings.Lines(stat) {
-		key, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		unit, ok := map[string]int64{"throttled_time": 1, "throttled_usec": 1000}[key]
-		if value, err := strconv.ParseInt(text, 10, 64); ok && err == nil {
-			ns += value * unit
-		}
-	}
-	return ns
+func heldBack(stat []byte) (ns int64) {
+	return max(valueOf(stat, "throttled_time"), 0) + 1000*max(valueOf(stat, "throttled_usec"), 0)
 }
 
 // cpuLimit is how many processors our control groups let us use, the tightest
@@ -77,26 +73,40 @@ func quota(dir string) (processors float64, ok bool) {
 	return of / in, true
 }
 
-// cpuGroups lists the folders of our group and of those above it, for each
-// hierarchy that may limit CPU time (cgroups(7)), below another root for tests.
-func cpuGroups(root string) (out CPUGroups) {
-	proc, err := procfs.NewFS(filepath.Join(root, "proc"))
+// groups are a process's control groups.
+type groups struct {
+	cpu CPUGroups // its own and those above it, for each hierarchy that may limit CPU time
+	own string    // of version 2; empty without any
+}
+
+// groupsOf finds the groups of a process, by its number or self (cgroups(7)), below
+// another root for tests. What it finds holds until the process is moved.
+func groupsOf(root, process string) (out groups) {
+	dir := filepath.Join(root, "proc", process)
+	fs, err := procfs.NewFS(filepath.Join(root, "proc"))
 	if err != nil {
-		return nil
+		return out
 	}
-	self, err := proc.Self()
+	if link, err := os.Readlink(dir); err == nil {
+		process = link
+	}
+	pid, err := strconv.Atoi(process)
 	if err != nil {
-		return nil
+		return out
 	}
-	groups, err := self.Cgroups()
+	proc, err := fs.Proc(pid)
 	if err != nil {
-		return nil
+		return out
 	}
-	mounts, err := self.MountInfo()
+	member, err := proc.Cgroups()
 	if err != nil {
-		return nil
+		return out
 	}
-	for _, g := range groups {
+	mounts, err := proc.MountInfo()
+	if err != nil {
+		return out
+	}
+	for _, g := range member {
 		version2 := len(g.Controllers) == 0
 		if !version2 && !slices.Contains(g.Controllers, "cpu") {
 			continue
@@ -104,10 +114,27 @@ func cpuGroups(root string) (out CPUGroups) {
 		for _, m := range mounts {
 			_, cpu := m.SuperOptions["cpu"]
 			if version2 && m.FSType == "cgroup2" || !version2 && m.FSType == "cgroup" && cpu {
-				out = append(out, upwards(filepath.Join(root, m.MountPoint), m.Root, g.Path)...)
+				all := upwards(filepath.Join(root, m.MountPoint), m.Root, g.Path)
+				if out.cpu = append(out.cpu, all...); version2 {
+					out.own = all[0]
+				}
 				break
 			}
 		}
+	}
+	return out
+}
+
+// use reads what the groups waited for.
+func (g *groups) use(f *kernelFile) GroupUsage {
+	out := unknownGroup
+	for _, dir := range g.cpu {
+		if b, ok := f.read(filepath.Join(dir, "cpu.stat")); ok {
+			out.Throttled = max(out.Throttled, 0) + float64(heldBack(b))/1e9
+		}
+	}
+	if g.own != "" {
+		out.Pressure = f.pressure(filepath.Join(g.own, "%s.pressure"))
 	}
 	return out
 }

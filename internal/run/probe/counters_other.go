@@ -4,6 +4,7 @@ package probe
 
 import (
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,8 +44,11 @@ type Sampler struct{}
 // NewSampler returns nothing here, which its ok says.
 func NewSampler() (s *Sampler, ok bool) { return nil, false }
 
+// ThreadCPU is not known here.
+func ThreadCPU() time.Duration { return 0 }
+
 // Processes is not known here.
-func (*Sampler) Processes([]int) []ProcessUsage { return nil }
+func (*Sampler) Processes(time.Time, []int) []ProcessUsage { return nil }
 
 // Machine is not known here.
-func (*Sampler) Machine() (row MachineUsage, ok bool) { return row, false }
+func (*Sampler) Machine(time.Time, []int) (row MachineUsage, ok bool) { return row, false }

@@ -152,25 +152,6 @@ func TestCPULimit(t *testing.T) {
 	}
 }
 
-func TestSampler(t *testing.T) {
-	s, ok := NewSampler()
-	if !ok {
-		t.Skip("there is no /proc")
-	}
-	rows := s.Processes([]int{os.Getpid(), 1 << 30})
-	us, nobody := rows[0], rows[1]
-	if !us.OK || us.PID != os.Getpid() || us.RSS < 1<<20 || us.Threads < 1 || us.FDs < 3 || us.Voluntary+us.Involuntary < 1 {
-		t.Errorf("us: %+v", us)
-	}
-	if nobody != (ProcessUsage{PID: 1 << 30}) {
-		t.Errorf("nobody: %+v", nobody)
-	}
-	m, ok := s.Machine()
-	if !ok || m.CPU.Total() <= 0 || m.LoopbackBytes < 0 {
-		t.Errorf("machine: %+v, %v", m, ok)
-	}
-}
-
 func TestWholeDisk(t *testing.T) {
 	block := filepath.Join(write(t, map[string]string{"nvme0n1/stat": "", "loop0/stat": "", "dm-0/stat": "", "cciss!c0d0/stat": ""}))
 	for name, want := range map[string]bool{"nvme0n1": true, "nvme0n1p1": false, "loop0": false, "dm-0": false, "cciss/c0d0": true} {

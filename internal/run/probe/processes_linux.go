@@ -3,107 +3,255 @@ package probe
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
 
-	"github.com/prometheus/procfs"
-	"github.com/prometheus/procfs/blockdevice"
+	"golang.org/x/sys/unix"
 )
 
-// userHZ is the unit of the times in /proc/PID/stat: the kernel keeps it at
-// 100 a second for user space on every architecture that Go runs on.
-const userHZ = 100
-
-// Sampler reads what processes and the machine use. It keeps nothing between two
-// calls.
+// Sampler reads what processes and the machine use. It keeps what does not change,
+// and when it read what is costly. Several goroutines may use it.
 type Sampler struct {
-	proc  procfs.FS
-	disks blockdevice.FS
+	root string // another than "/" for tests
+	cpu  func() time.Duration
+	own  int // our process, which is no foreign program
+
+	mu       sync.Mutex
+	file     kernelFile
+	known    map[int]known
+	whole    map[string]bool // devices that are whole disks
+	threads  thrift
+	programs programs
+	sockets  sockets
+}
+
+// known is what does not change while a process lives.
+type known struct {
+	started int64 // ticks
+	fdLimit int64
+	groups  groups
 }
 
 // NewSampler returns a sampler; ok is false where the system has no /proc.
 func NewSampler() (s *Sampler, ok bool) {
-	proc, err := procfs.NewDefaultFS()
-	if err != nil {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		return nil, false
 	}
-	disks, err := blockdevice.NewDefaultFS()
-	if err != nil {
-		return nil, false
-	}
-	return &Sampler{proc: proc, disks: disks}, true
+	return newSampler("/"), true
 }
 
-// Processes reads what each process used, in their order.
-func (s *Sampler) Processes(pids []int) []ProcessUsage {
-	rows := make([]ProcessUsage, len(pids))
-	for i, pid := range pids {
-		rows[i] = s.process(pid)
+func newSampler(root string) *Sampler {
+	return &Sampler{
+		root: root, cpu: ThreadCPU, own: os.Getpid(), known: map[int]known{}, whole: map[string]bool{},
+		threads: thrift{share: threadsShare}, programs: programs{thrift: thrift{share: programsShare}}, sockets: sockets{thrift: thrift{share: socketsShare}},
 	}
+}
+
+// ThreadCPU is the processor time that the calling thread has used, user and
+// system; its goroutine is locked to it.
+func ThreadCPU() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
+}
+
+// What the costly parts of sampling may take of a processor, on average.
+const (
+	threadsShare  = 0.003
+	programsShare = 0.003
+	socketsShare  = 0.002
+)
+
+// thrift says when a costly part of sampling is due again, so that on average it
+// takes no more than a share of a processor.
+type thrift struct {
+	share float64
+	next  time.Time
+}
+
+// leastBetween is below a sample's second, so that one that comes a little early
+// is whole.
+const leastBetween = 500 * time.Millisecond
+
+// spend does the part if it is due.
+func (t *thrift) spend(at time.Time, cpu func() time.Duration, part func()) (done bool) {
+	if at.Before(t.next) && t.next.Sub(at) < time.Hour { // else the clock was set back
+		return false
+	}
+	before := cpu()
+	part()
+	pay := time.Duration(float64(cpu()-before) / t.share)
+	t.next = at.Add(max(pay-leastBetween, leastBetween))
+	return true
+}
+
+// Processes reads what each process used until now, in their order.
+func (s *Sampler) Processes(now time.Time, pids []int) []ProcessUsage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows := make([]ProcessUsage, len(pids))
+	used := map[string]GroupUsage{} // processes of one group share it
+	for i, pid := range pids {
+		rows[i] = s.process(pid, used)
+	}
+	s.threads.spend(now, s.cpu, func() {
+		for i := range rows {
+			if rows[i].OK {
+				rows[i].Voluntary, rows[i].Involuntary = s.switches(rows[i].PID)
+			}
+		}
+	})
+	s.sockets.add(s, now, rows)
 	return rows
 }
 
-func (s *Sampler) process(pid int) ProcessUsage {
+// path is that of a process's file.
+func (s *Sampler) path(pid int, name string) string {
+	return s.root + "proc/" + strconv.Itoa(pid) + "/" + name
+}
+
+func (s *Sampler) process(pid int, used map[string]GroupUsage) ProcessUsage {
 	row := ProcessUsage{PID: pid}
-	p, err := s.proc.Proc(pid)
-	if err != nil {
-		return row
-	}
-	stat, err := p.Stat()
-	if err != nil || stat.State == "Z" {
+	b, ok := s.file.read(s.path(pid, "stat"))
+	stat, parsed := parseStat(b)
+	if !ok || !parsed || stat.state == 'Z' || stat.state == 'X' {
+		delete(s.known, pid)
 		return row
 	}
 	row.OK = true
-	row.UserSeconds = float64(stat.UTime) / userHZ
-	row.SystemSeconds = float64(stat.STime) / userHZ
-	row.RSS = int64(stat.ResidentMemory())
-	row.Threads = stat.NumThreads
-	row.FDs, row.ReadBytes, row.WriteBytes = -1, -1, -1
-	if n, err := p.FileDescriptorsLen(); err == nil {
-		row.FDs = n
+	row.Started, row.UserSeconds, row.SystemSeconds = per(userHZ, stat.started), per(userHZ, stat.user), per(userHZ, stat.system)
+	row.RSS = stat.rssPages * int64(os.Getpagesize())
+	row.Threads = int(stat.threads)
+	row.MinorFaults, row.MajorFaults = stat.minorFaults, stat.majorFaults
+	row.Voluntary, row.Involuntary = -1, -1
+	row.SendQueue, row.ReceiveQueue, row.ReceivedBytes, row.SentBytes, row.Retransmitted = -1, -1, -1, -1, -1
+	row.FDs = s.openFiles(pid)
+	b, _ = s.file.read(s.path(pid, "io"))
+	row.ReadBytes, row.WriteBytes = valueOf(b, "read_bytes:"), valueOf(b, "write_bytes:")
+	is, seen := s.known[pid]
+	if !seen || is.started != stat.started {
+		b, _ = s.file.read(s.path(pid, "limits"))
+		is = known{stat.started, parseFDLimit(b), groupsOf(s.root, strconv.Itoa(pid))}
+		s.known[pid] = is
 	}
-	if io, err := p.IO(); err == nil {
-		row.ReadBytes, row.WriteBytes = int64(io.ReadBytes), int64(io.WriteBytes)
-	}
-	// A process's own status counts its first thread only.
-	threads, _ := s.proc.AllThreads(pid)
-	for _, t := range threads {
-		if status, err := t.NewStatus(); err == nil {
-			row.Voluntary += int64(status.VoluntaryCtxtSwitches)
-			row.Involuntary += int64(status.NonVoluntaryCtxtSwitches)
-		}
+	row.FDLimit = is.fdLimit
+	key := strings.Join(is.groups.cpu, "\n")
+	if row.Group, seen = used[key]; !seen {
+		row.Group = is.groups.use(&s.file)
+		used[key] = row.Group
 	}
 	return row
 }
 
-// Machine reads what the machine used; ok is false if the system does not say.
-func (s *Sampler) Machine() (row MachineUsage, ok bool) {
-	load, err := s.proc.LoadAvg()
+// openFiles is how many files a process has open; -1 if we may not know. From
+// Linux 6.2 on it is the size of the folder that lists them.
+func (s *Sampler) openFiles(pid int) int {
+	path := s.path(pid, "fd")
+	var stat unix.Stat_t
+	if err := unix.Stat(path, &stat); err == nil && stat.Size > 0 && s.root == "/" { // a test's folder has another size
+		return int(stat.Size)
+	}
+	names, ok := listed(path)
+	if !ok {
+		return -1
+	}
+	return len(names)
+}
+
+// listed lists a folder, in no order.
+func listed(path string) (names []string, ok bool) {
+	dir, err := os.Open(path)
 	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = dir.Close() }()
+	names, err = dir.Readdirnames(-1)
+	return names, err == nil
+}
+
+// switches counts the context switches of all threads: a process's own status has
+// those of its first thread only.
+func (s *Sampler) switches(pid int) (voluntary, involuntary int64) {
+	threads, ok := listed(s.path(pid, "task"))
+	if !ok {
+		return -1, -1
+	}
+	for _, t := range threads {
+		if b, ok := s.file.read(s.path(pid, "task/"+t+"/status")); ok {
+			voluntary += max(valueOf(b, "voluntary_ctxt_switches:"), 0)
+			involuntary += max(valueOf(b, "nonvoluntary_ctxt_switches:"), 0)
+		}
+	}
+	return voluntary, involuntary
+}
+
+// Machine reads what the machine used until now; ok is false if the system does not
+// say. The processes with the given numbers are no foreign programs.
+func (s *Sampler) Machine(now time.Time, pids []int) (row MachineUsage, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, _ := s.file.read(s.root + "proc/stat")
+	row.CPU, row.Cores, ok = parseCPU(b, nil)
+	if !ok {
 		return row, false
 	}
-	row.Load1 = load.Load1
-	if row.CPU, ok = System(); !ok {
-		return row, false
+	b, _ = s.file.read(s.root + "proc/loadavg")
+	row.Load1 = parseLoad(b)
+	row.Pressure = s.file.pressure(s.root + "proc/pressure/%s")
+	b, _ = s.file.read(s.root + "proc/diskstats")
+	row.Disks = s.disks(b)
+	b, _ = s.file.read(s.root + "proc/net/dev")
+	parseNetDev(b, &row)
+	b, _ = s.file.read(s.root + "proc/net/snmp")
+	tcp := inTable(b, "Tcp:", "OutSegs", "RetransSegs")
+	row.SentSegments, row.RetransmittedSegments = tcp[0], tcp[1]
+	b, _ = s.file.read(s.root + "proc/net/netstat")
+	row.ListenDrops = inTable(b, "TcpExt:", "ListenDrops")[0]
+	b, _ = s.file.read(s.root + "proc/net/sockstat")
+	inUse, pages := parseSockets(b)
+	row.TCPSockets, row.TCPBytes = inUse, max(pages, -1)
+	if pages > 0 {
+		row.TCPBytes *= int64(os.Getpagesize())
 	}
-	s.addDisks(&row)
-	s.addNetwork(&row)
+	row.Programs = s.programs.read(s, now, append(slices.Clone(pids), s.own))
 	return row, true
 }
 
-func (s *Sampler) addDisks(row *MachineUsage) {
-	stats, err := s.disks.ProcDiskstats()
-	if err != nil {
-		return
+// pressure reads the three files of a pattern in which %s is the resource.
+func (f *kernelFile) pressure(pattern string) Pressure {
+	p := unknownPressure
+	of := func(resource string) (some, full float64) {
+		b, _ := f.read(strings.Replace(pattern, "%s", resource, 1))
+		return parsePressure(b)
 	}
-	for _, d := range stats {
-		if !wholeDisk("/sys/block", d.DeviceName) {
+	p.CPUSome, _ = of("cpu")
+	p.IOSome, p.IOFull = of("io")
+	p.MemorySome, p.MemoryFull = of("memory")
+	return p
+}
+
+// disks are those of /proc/diskstats that are whole and were ever used.
+func (s *Sampler) disks(b []byte) (all []DiskUsage) {
+	for len(b) > 0 {
+		d, ok := parseDisk(line(&b))
+		if !ok || d.Reads+d.Writes == 0 {
 			continue
 		}
-		row.DiskReads += int64(d.ReadIOs)
-		row.DiskWrites += int64(d.WriteIOs)
-		row.DiskReadSectors += int64(d.ReadSectors)
-		row.DiskWrittenSectors += int64(d.WriteSectors)
+		whole, seen := s.whole[d.Name]
+		if !seen {
+			whole = wholeDisk(s.root+"sys/block", d.Name)
+			s.whole[d.Name] = whole
+		}
+		if whole {
+			all = append(all, d)
+		}
 	}
+	return all
 }
 
 // wholeDisk distinguishes disks from partitions, which /sys/block does not list, from
@@ -116,21 +264,4 @@ func wholeDisk(block, name string) bool {
 	}
 	_, err := os.Stat(filepath.Join(block, strings.ReplaceAll(name, "/", "!")))
 	return err == nil
-}
-
-func (s *Sampler) addNetwork(row *MachineUsage) {
-	devices, err := s.proc.NetDev()
-	if err != nil {
-		return
-	}
-	for name, d := range devices {
-		if name == "lo" {
-			row.LoopbackBytes, row.LoopbackPackets = int64(d.TxBytes), int64(d.TxPackets)
-			continue
-		}
-		row.ReceivedBytes += int64(d.RxBytes)
-		row.ReceivedPackets += int64(d.RxPackets)
-		row.SentBytes += int64(d.TxBytes)
-		row.SentPackets += int64(d.TxPackets)
-	}
 }

@@ -139,7 +139,7 @@ func (w *monitor) sample(ctx context.Context) {
 	defer func() { w.sampler.note(context.WithoutCancel(ctx)) }()
 	for {
 		if rows := w.sampler.rows(ctx); len(rows) > 0 {
-			_ = w.out.Machines(machineColumns, rows) // an error stays in the writer
+			_ = w.out.Machines(rows) // an error stays in the writer
 		}
 		for ticked := false; !ticked; {
 			select {

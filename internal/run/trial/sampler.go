@@ -2,11 +2,11 @@ package trial
 
 import (
 	"context"
+	"math"
 	"os"
 	"slices"
-	"strconv"
+	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -14,82 +14,176 @@ import (
 )
 
 // sampler makes the rows of machines.csv: the generator, the members on known
-// hosts, and the machines themselves. Counters are since the start of the process
-// or the boot of the machine; a column that a row does not have is empty.
+// hosts, and the machines themselves with their disks and other programs.
 type sampler struct {
 	hosts []*sampled // the generator's first
 	store *storeUsage
 	edges chan struct{} // the window opened or closed
+	// cost is what sampling took on all machines together, by the times of samples.
+	// It is its goroutine's alone until that has ended.
+	cost []usedBy
 }
 
 // sampled is what is sampled on one host.
 type sampled struct {
 	host    host.Host
-	machine string   // how the machine is called; empty: it is another host's too, which has its row
-	own     int      // how many processes are not the members'
-	names   []string // of processes
+	machine string // how the machine is called
+	whole   bool   // the machine's own rows are made here: no other host is the same one
+	own     int    // how many processes are not the members'
+	names   []string
 	pids    []int
+	began   []float64      // of the processes: when each began, as it was seen first; below 0 before that
+	folders map[int]string // the members' data folders, by process
+	weighed time.Time      // when they were weighed last
+	// ours are all process groups of ours on that machine.
+	ours *[]int
+
+	collecting time.Duration // processor time that sampling took until now
 }
 
 func newSampler(ctx context.Context, generator host.Host, members []cluster.Member) (*sampler, error) {
 	s := &sampler{store: newStoreUsage(members), edges: make(chan struct{}, 1)}
-	s.hosts = []*sampled{{
-		host: generator, machine: record.MachineName, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()},
-	}}
+	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}}}
 	for _, m := range members {
 		at := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == m.Host })
 		if at < 0 {
 			at = len(s.hosts)
-			s.hosts = append(s.hosts, &sampled{host: m.Host})
+			s.hosts = append(s.hosts, &sampled{host: m.Host, folders: map[int]string{}})
 		}
-		for _, p := range m.Processes() {
-			s.hosts[at].names, s.hosts[at].pids = append(s.hosts[at].names, p.Name), append(s.hosts[at].pids, p.PID)
+		h := s.hosts[at]
+		for i, p := range m.Processes() {
+			if i == 0 && m.DataDir != "" {
+				h.folders[len(h.pids)] = m.DataDir
+			}
+			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
 		}
 	}
+	return s, s.place(ctx)
+}
+
+// place finds out which hosts are one machine.
+func (s *sampler) place(ctx context.Context) error {
 	var places []host.Place
-	for _, h := range s.hosts {
+	for i, h := range s.hosts {
 		d, err := h.host.Describe(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if len(places) > 0 && !slices.ContainsFunc(places, d.Place.SameMachine) {
-			h.machine = record.OtherMachine(d.Machine.Name)
+		same := slices.IndexFunc(places, d.Place.SameMachine)
+		if h.whole = same < 0; h.whole {
+			h.machine, h.ours = record.OtherMachine(d.Machine.Name), &[]int{}
+		} else {
+			h.machine, h.ours = s.hosts[same].machine, s.hosts[same].ours
 		}
+		if i == 0 {
+			h.machine = record.MachineName
+		}
+		*h.ours = append(*h.ours, h.pids...)
+		h.began = slices.Repeat([]float64{-1}, len(h.pids))
 		places = append(places, d.Place)
 		for _, name := range h.names[h.own:] {
 			s.store.of[name] = d.Place.SameMachine(places[0])
 		}
 	}
-	return s, nil
-}
-
-var machineColumns = []string{
-	"unix_seconds", "name", "pid", "cpu_user_seconds", "cpu_system_seconds", "cpu_steal_seconds", "rss_bytes", "threads", "fds",
-	"voluntary_switches", "involuntary_switches", "read_bytes", "write_bytes", "load1",
-	"disk_reads", "disk_writes", "disk_read_sectors", "disk_written_sectors",
-	"received_bytes", "received_packets", "sent_bytes", "sent_packets", "loopback_bytes", "loopback_packets",
+	return nil
 }
 
 // rows samples everything. A host that does not answer has no rows.
-func (s *sampler) rows(ctx context.Context) (rows [][]string) {
-	var machines [][]string
+func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
+	var machines []*record.MachineRow
 	for _, h := range s.hosts {
-		sample, err := h.host.Sample(ctx, h.pids, h.machine != "")
-		if err != nil {
+		sample, ok := h.sample(ctx, h.pids, h.whole)
+		if !ok {
 			continue
 		}
 		s.store.add(sample.At, h.names, sample.Processes)
-		at := strconv.FormatInt(sample.At.Unix(), 10)
-		for i, p := range sample.Processes {
-			if p.OK {
-				rows = append(rows, processRow(at, h.names[i], p))
+		folders := h.weigh(ctx, sample.At)
+		for i := range sample.Processes {
+			if p := &sample.Processes[i]; p.OK {
+				row := processRow(sample.At, h.names[i], p)
+				row.Machine = h.machine
+				if bytes, weighed := folders[i]; weighed {
+					row.FolderBytes = amount(bytes)
+				}
+				rows = append(rows, row)
 			}
 		}
 		if sample.Machine != nil {
-			machines = append(machines, machineRow(at, h.machine, sample.Machine))
+			machines = append(machines, h.machineRows(sample)...)
 		}
 	}
+	s.count()
 	return append(rows, machines...)
+}
+
+// count adds up what sampling took until now, by the clock that the window's edges
+// have.
+func (s *sampler) count() {
+	sum := time.Duration(0)
+	for _, h := range s.hosts {
+		sum += h.collecting
+	}
+	s.cost = append(s.cost, usedBy{at: time.Now(), cpu: sum.Seconds()})
+}
+
+// took is the processor time, in seconds, that sampling took between two times; nil
+// where that is not known.
+func (s *sampler) took(from, to time.Time) *float64 {
+	if len(s.cost) == 0 || s.cost[len(s.cost)-1].cpu == 0 || s.cost[0].at.After(from) {
+		return nil
+	}
+	cpu := func(u *usedBy) float64 { return u.cpu }
+	return new(valueAt(s.cost, to, cpu) - valueAt(s.cost, from, cpu))
+}
+
+// sample asks the host. A process that ended, and whose number another one has
+// since, is gone.
+func (h *sampled) sample(ctx context.Context, pids []int, machine bool) (host.Sample, bool) {
+	sample, err := h.host.Sample(ctx, pids, machine)
+	if err != nil || len(sample.Processes) != len(pids) {
+		return sample, false
+	}
+	h.collecting += sample.Cost
+	first := len(h.pids) - len(pids)
+	for i := range sample.Processes {
+		p, began := &sample.Processes[i], &h.began[first+i]
+		switch {
+		case !p.OK:
+		case *began < 0:
+			*began = p.Started
+		case p.Started != *began:
+			*p = probe.ProcessUsage{PID: p.PID}
+		}
+	}
+	return sample, true
+}
+
+// foldersShare is what weighing data folders may take of a processor, on average.
+const foldersShare = 0.001
+
+// weigh is what the members' data folders take on disk, by process; nil where it
+// is too early to ask again, or nobody knows.
+func (h *sampled) weigh(ctx context.Context, now time.Time) map[int]int64 {
+	w, ok := h.host.(host.Weigher)
+	if !ok || len(h.folders) == 0 || now.Before(h.weighed) {
+		return nil
+	}
+	var processes []int
+	var dirs []string
+	for i, dir := range h.folders {
+		processes, dirs = append(processes, i), append(dirs, dir)
+	}
+	bytes, cost, err := w.Weigh(ctx, dirs)
+	if err != nil || len(bytes) != len(dirs) {
+		return nil
+	}
+	h.weighed = now.Add(time.Duration(float64(cost)/foldersShare) - time.Second/2)
+	h.collecting += cost
+	out := map[int]int64{}
+	for i, p := range processes {
+		out[p] = bytes[i]
+	}
+	return out
 }
 
 // edge asks for a sample now. It is called from the load's loops.
@@ -106,37 +200,108 @@ func (s *sampler) note(ctx context.Context) {
 		if h.own == len(h.pids) {
 			continue
 		}
-		if sample, err := h.host.Sample(ctx, h.pids[h.own:], false); err == nil {
+		if sample, ok := h.sample(ctx, h.pids[h.own:], false); ok {
 			s.store.add(sample.At, h.names[h.own:], sample.Processes)
 		}
 	}
+	s.count()
 }
 
-func processRow(at, name string, p probe.ProcessUsage) []string {
-	row := make([]string, len(machineColumns))
-	copy(row, []string{
-		at, printable.Cell(name), strconv.Itoa(p.PID), seconds(p.UserSeconds), seconds(p.SystemSeconds), "", number(p.RSS),
-		strconv.Itoa(p.Threads), number(int64(p.FDs)), number(p.Voluntary), number(p.Involuntary), number(p.ReadBytes), number(p.WriteBytes),
-	})
-	return row
+func processRow(at time.Time, name string, p *probe.ProcessUsage) *record.MachineRow {
+	r := record.NewMachineRow(at, name)
+	r.PID, r.Started, r.User, r.System = float64(p.PID), p.Started, p.UserSeconds, p.SystemSeconds
+	r.RSS, r.MinorFaults, r.MajorFaults = amount(p.RSS), amount(p.MinorFaults), amount(p.MajorFaults)
+	r.Threads, r.FDs, r.FDLimit = float64(p.Threads), amount(int64(p.FDs)), amount(p.FDLimit)
+	r.VoluntarySwitches, r.InvoluntarySwitches = amount(p.Voluntary), amount(p.Involuntary)
+	r.ReadBytes, r.WriteBytes = amount(p.ReadBytes), amount(p.WriteBytes)
+	r.SendQueue, r.ReceiveQueue = amount(p.SendQueue), amount(p.ReceiveQueue)
+	r.Received, r.Sent, r.Retransmitted = amount(p.ReceivedBytes), amount(p.SentBytes), amount(p.Retransmitted)
+	r.Throttled = length(p.Group.Throttled)
+	stalled(r, &p.Group.Pressure)
+	return r
 }
 
-func machineRow(at, name string, m *probe.MachineUsage) []string {
-	return []string{
-		at, printable.Cell(name), "", seconds(m.CPU.User + m.CPU.Nice), seconds(m.CPU.System + m.CPU.IRQ + m.CPU.SoftIRQ), seconds(m.CPU.Steal),
-		"", "", "", "", "", "", "", seconds(m.Load1),
-		number(m.DiskReads), number(m.DiskWrites), number(m.DiskReadSectors), number(m.DiskWrittenSectors),
-		number(m.ReceivedBytes), number(m.ReceivedPackets), number(m.SentBytes), number(m.SentPackets),
-		number(m.LoopbackBytes), number(m.LoopbackPackets),
+// What a machine, which may be anybody's, has rows and columns of at most.
+const (
+	mostCores = 1024
+	mostDisks = 64
+	mostNames = 32 // of programs
+)
+
+// machineRows are those of a whole machine, its disks, and programs that are not
+// ours.
+func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
+	m := s.Machine
+	r := record.NewMachineRow(s.At, h.machine)
+	r.Machine = h.machine
+	r.User, r.System, r.Steal = length(m.CPU.User+m.CPU.Nice), length(m.CPU.System+m.CPU.IRQ+m.CPU.SoftIRQ), length(m.CPU.Steal)
+	for _, busy := range m.Cores[:min(len(m.Cores), mostCores)] {
+		r.Cores = append(r.Cores, length(max(busy, 0)))
 	}
-}
-
-// number is a counter; below 0 it is not known.
-func number(n int64) string {
-	if n < 0 {
-		return ""
+	r.Load1 = length(m.Load1)
+	stalled(r, &m.Pressure)
+	r.Received, r.ReceivedPackets, r.Sent, r.SentPackets = amount(m.ReceivedBytes), amount(m.ReceivedPackets), amount(m.SentBytes), amount(m.SentPackets)
+	r.Loopback, r.LoopbackPackets = amount(m.LoopbackBytes), amount(m.LoopbackPackets)
+	r.Segments, r.Retransmitted, r.ListenDrops = amount(m.SentSegments), amount(m.RetransmittedSegments), amount(m.ListenDrops)
+	r.Sockets, r.SocketBytes = amount(m.TCPSockets), amount(m.TCPBytes)
+	r.Collecting = h.collecting.Seconds()
+	var all probe.DiskUsage
+	rows := []*record.MachineRow{r}
+	for i := range m.Disks {
+		d := &m.Disks[i]
+		all.Add(d)
+		if i >= mostDisks {
+			continue
+		}
+		disk := record.NewMachineRow(s.At, record.PartName(record.DiskRow, d.Name, h.machine))
+		disk.Machine = h.machine
+		diskUse(disk, d)
+		rows = append(rows, disk)
 	}
-	return strconv.FormatInt(n, 10)
+	diskUse(r, &all)
+	return append(rows, h.programRows(s)...)
 }
 
-func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 2, 64) }
+// programRows are those of what other programs used, by their names.
+func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
+	for _, p := range s.Machine.Programs {
+		if slices.Contains(*h.ours, p.Group) {
+			continue // a member's process leads a group of its own
+		}
+		name := record.PartName(record.ProgramRow, p.Name, h.machine)
+		i := slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == name })
+		if i < 0 && len(rows) == mostNames {
+			continue
+		}
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, record.NewMachineRow(s.At, name))
+			rows[i].Machine, rows[i].Processors = h.machine, 0
+		}
+		rows[i].Processors = length(rows[i].Processors + p.Processors)
+	}
+	return rows
+}
+
+func diskUse(r *record.MachineRow, d *probe.DiskUsage) {
+	r.DiskReads, r.DiskWrites, r.DiskFlushes = amount(d.Reads), amount(d.Writes), amount(d.Flushes)
+	r.ReadSectors, r.WrittenSectors = amount(d.ReadSectors), amount(d.WrittenSectors)
+	r.ReadTime, r.WriteTime, r.FlushTime = length(d.ReadSeconds), length(d.WriteSeconds), length(d.FlushSeconds)
+	r.Busy, r.Queue, r.InFlight = length(d.BusySeconds), length(d.QueueSeconds), amount(d.InFlight)
+}
+
+func stalled(r *record.MachineRow, p *probe.Pressure) {
+	r.CPUStalled, r.IOStalled, r.IOFull = length(p.CPUSome), length(p.IOSome), length(p.IOFull)
+	r.MemoryStalled, r.MemoryFull = length(p.MemorySome), length(p.MemoryFull)
+}
+
+// amount is a count as rows have it; below 0 it is not known.
+func amount(n int64) float64 { return length(float64(n)) }
+
+// length is a number as rows have it, to a millionth; below 0 it is not known.
+func length(x float64) float64 {
+	if x < 0 {
+		return math.NaN()
+	}
+	return math.Round(1e6*x) / 1e6
+}

@@ -263,6 +263,7 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 	store, here := w.sampler.store.between(res.Opened, closed)
 	o := observed(res.Used, store, here)
 	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
+	o.SamplingCPUSeconds = w.sampler.took(res.Opened, closed)
 	return o
 }
 

@@ -1,0 +1,196 @@
+package analyze
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// sampledEach adds rows of one name to a trial, a second apart from the window's
+// opening on: each row is made by change, which counts the seconds.
+func sampledEach(t *record.Trial, name string, seconds int, change func(r *record.MachineRow, second float64)) {
+	for second := range seconds + 1 {
+		r := record.NewMachineRow(t.Opened.Add(time.Duration(second)*time.Second), name)
+		change(r, float64(second))
+		t.Machines = append(t.Machines, *r)
+	}
+}
+
+// Each row is a trial that is slow for one reason that machines.csv shows.
+func TestWhatMachinesWaitedFor(t *testing.T) {
+	const whole, m1, vda = record.MachineName, "m1", "disk vda"
+	each := func(name string, change func(*record.MachineRow, float64)) func(*record.Trial) {
+		return func(t *record.Trial) { sampledEach(t, name, 10, change) }
+	}
+	for _, test := range []struct {
+		name   string
+		change func(*record.Trial)
+		what   string // empty: no cause
+		text   string
+	}{
+		{"disks", each(whole, func(r *record.MachineRow, s float64) { r.IOFull = 7 + 0.23*s }), CauseDisk, "all that ran on this machine stood still waiting for its disks for 23 % of the time (limit 10 %)"},
+		{"disks at the limit", each(whole, func(r *record.MachineRow, s float64) { r.IOFull = 0.1 * s }), "", ""},
+		{"disks of the generator's own machine", func(t *record.Trial) {
+			t.Shared = nil
+			sampledEach(t, whole, 10, func(r *record.MachineRow, s float64) { r.IOFull = 0.9 * s })
+		}, "", ""},
+		{"disks of another machine", each(record.OtherMachine("b"), func(r *record.MachineRow, s float64) { r.IOFull = 0.5 * s }), CauseDisk, "all that ran on machine b stood still"},
+		{"a counter that was reset", each(whole, func(r *record.MachineRow, s float64) {
+			if r.IOFull = 0.05 * s; s >= 5 {
+				r.IOFull = 0.01 * s
+			}
+		}), "", ""},
+		{"memory", each(whole, func(r *record.MachineRow, s float64) { r.MemoryFull = 0.06 * s }), CauseMemory, "for want of memory for 6 % of the time (limit 5 %)"},
+		{"segments", each(whole, func(r *record.MachineRow, s float64) { r.Segments, r.Retransmitted = 1000*s, 18*s }), CauseNetwork, "1.8 % of the 10,000 TCP segments that this machine sent were sent again (limit 1 %)"},
+		{"few segments", each(whole, func(r *record.MachineRow, s float64) { r.Segments, r.Retransmitted = 50*s, 18*s }), "", ""},
+		{"flushes", each(vda, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 200*s, 2.8*s }), CauseDisk, "a flush of disk vda took 14.0 ms on average, over 2,000 of them (limit 10.0 ms)"},
+		{"flushes that reads do not wait for", func(t *record.Trial) {
+			t.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}
+			sampledEach(t, vda, 10, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 200*s, 2.8*s })
+		}, "", ""},
+		{"no flushes", each(vda, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 0, 0 }), "", ""},
+		{"a limit on processor time", each(m1, func(r *record.MachineRow, s float64) { r.Throttled = 3 + 0.32*s }), CauseCPU, "a limit on processor time held the control group of member m1 back for 3.20 s in 10 s"},
+		{"open files", each(m1, func(r *record.MachineRow, s float64) { r.FDs, r.FDLimit = 980, 1024 }), CauseMember, "member m1 had 980 files open of the 1,024 that it may (limit 90 %)"},
+		{"one processor", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{9 + 0.1*s, 5 + 0.98*s, s / 5, s / 5} }), CauseCPU, "processor 1 of this machine was in use 98 % of the time, and all 4 of them 37 %"},
+		{"all processors", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{0.99 * s, 0.99 * s} }), "", ""},
+		{"a processor that came", each(whole, func(r *record.MachineRow, s float64) { r.Cores = make([]float64, 2+int(s)) }), "", ""},
+	} {
+		trial := slowTrial()
+		trial.Stores, trial.Seconds, trial.Members, trial.Machine, trial.Shared = nil, 10, 3, &record.Machine{CPUs: 4}, new(true)
+		test.change(trial)
+		l := WhatLimited(trial)
+		switch {
+		case test.what == "" && len(l.Causes) > 0:
+			t.Errorf("%s: %+v", test.name, l.Causes)
+		case test.what != "" && (len(l.Causes) != 1 || l.Causes[0].What != test.what || !strings.Contains(l.Causes[0].Text, test.text)):
+			t.Errorf("%s: want %s with %q, got %+v", test.name, test.what, test.text, l.Causes)
+		}
+	}
+}
+
+// Where other programs filled the machine, they are named.
+func TestOtherProgramsAreNamed(t *testing.T) {
+	trial := slowTrial()
+	trial.Stores, trial.Seconds, trial.Machine, trial.Shared = nil, 10, &record.Machine{CPUs: 4}, new(true)
+	trial.BusyShare, trial.ForeignShare = new(0.99), new(0.45)
+	for _, p := range []struct {
+		name string
+		used float64
+	}{{"program cc1", 1.2}, {"program ld", 0.4}, {"program sshd", 0.02}, {"program cc1 of b", 4}} {
+		sampledEach(trial, p.name, 10, func(r *record.MachineRow, _ float64) { r.Processors = p.used })
+	}
+	l := WhatLimited(trial)
+	if len(l.Causes) != 1 || l.Causes[0].What != CauseOthers || !strings.HasSuffix(l.Causes[0].Text, "other programs used 45 % (cc1 30 %, ld 10 %)") {
+		t.Errorf("%+v", l.Causes)
+	}
+}
+
+// A spike is explained by what machines.csv has then and not else.
+func TestSpikesAreExplainedByMachines(t *testing.T) {
+	trial := withP99(5, 5, 5, 800, 5, 5, 5, 5, 5, 5)
+	trial.Machine = &record.Machine{CPUs: 4}
+	burst := func(s, usual, then float64) float64 { // a counter that rises by another amount in the second from 3 on
+		if s > 3 {
+			return usual*(s-1) + then
+		}
+		return usual * s
+	}
+	sampledEach(trial, record.MachineName, 10, func(r *record.MachineRow, s float64) { r.IOFull, r.MemoryFull = burst(s, 0.02, 0.62), 0.3*s })
+	sampledEach(trial, "disk vda", 10, func(r *record.MachineRow, s float64) {
+		r.Queue, r.DiskFlushes, r.FlushTime = burst(s, 0.2, 34), 100*s, burst(s, 0.2, 12)
+	})
+	sampledEach(trial, "m2", 10, func(r *record.MachineRow, s float64) {
+		r.Retransmitted, r.Throttled, r.MajorFaults = burst(s, 0, 37), burst(s, 0, 0.4), burst(s, 1, 350)
+	})
+	sampledEach(trial, "program cc1", 10, func(r *record.MachineRow, s float64) {
+		if r.Processors = 0.1; s == 4 {
+			r.Processors = 1.9
+		}
+	})
+	s := Spikes(trial)
+	if len(s) != 1 {
+		t.Fatalf("%+v", s)
+	}
+	got := map[string]string{}
+	for _, c := range s[0].Coincided {
+		got[c.Text] = c.Member
+	}
+	for text, member := range map[string]string{
+		"all that ran on this machine stood still for its disks 62 % of the time (usually 2 %)": "",
+		"disk vda had 34 requests to do on average (usually 0.2)":                               "",
+		"a flush of disk vda took 120 ms on average (usually 2.00 ms)":                          "",
+		"sent 37 TCP segments a second again (usually 0)":                                       "m2",
+		"was held back by a limit on processor time 40 % of the time (usually 0 %)":             "m2",
+		"read 350 pages of its memory a second from a disk (usually 1)":                         "m2",
+		"the other program cc1 used 1.9 processors (0.28 on average over the window)":           "",
+	} {
+		if who, ok := got[text]; !ok || who != member {
+			t.Errorf("%q of %q is not among them", text, member)
+		}
+	}
+	if len(got) != 7 {
+		t.Errorf("%q", got)
+	}
+}
+
+// A gap, a process that was replaced and a counter that was reset are gaps in the
+// charts, and what is nothing everywhere is not drawn.
+func TestChartsOfMachinesHaveGaps(t *testing.T) {
+	m := shape{seconds: 12, perSecond: 50, idle: -1}.record(t)
+	m.run.ReadEvents(m.dir)
+	trial := &m.run.Trials[0]
+	trial.Machines = nil
+	sampledEach(trial, "m1", 12, func(r *record.MachineRow, s float64) {
+		if r.PID, r.User, r.System, r.MajorFaults, r.Throttled = 7, 0.5*s, 0, 0, 0; s >= 6 {
+			r.PID = 8 // replaced
+		}
+	})
+	trial.Machines = append(trial.Machines[:2], trial.Machines[4:]...) // seconds 2 and 3 were not sampled
+	sampledEach(trial, record.MachineName, 12, func(r *record.MachineRow, s float64) {
+		if r.User, r.System, r.IOFull, r.Cores = s, 0, 0.5*s, []float64{0.9 * s, 0.1 * s}; s >= 9 {
+			r.User = s - 9 // it was booted again
+		}
+	})
+	o, err := ReadOverTime(trial, 1000)
+	must(t, err)
+	line := func(panel, name string) (known string) {
+		p := o.panelOf(panel)
+		if p == nil {
+			t.Fatalf("there is no %s", panel)
+		}
+		for _, l := range p.Lines {
+			for second := 0; l.Name == name && second < 12; second++ {
+				if v := l.High[second-o.Grid.From]; math.IsNaN(v) {
+					known += "-"
+				} else {
+					known += "x"
+				}
+			}
+		}
+		return known
+	}
+	if got := line("processors", "m1"); got != "x---x-xxxxxx" {
+		t.Errorf("m1: %s", got)
+	}
+	if got := line("processors", record.MachineName); got != "xxxxxxxx-xxx" {
+		t.Errorf("the machine: %s", got)
+	}
+	if got := line("cores", record.MachineName+", busiest"); got != "xxxxxxxx-xxx" {
+		t.Errorf("its busiest processor: %s", got)
+	}
+	if got := line("pressure", record.MachineName+", all for disks"); got != "xxxxxxxx-xxx" {
+		t.Errorf("its pressure: %s", got)
+	}
+	for _, name := range []string{"throttled", "major-faults", "programs", "disk-queue", "retransmitted"} {
+		for i := range o.Panels {
+			if o.Panels[i].Name == name {
+				t.Errorf("%s is drawn", name)
+			}
+		}
+	}
+}

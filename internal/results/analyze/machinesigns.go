@@ -1,0 +1,189 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// sign is a figure of machines.csv that shows, by how much it differs from what is
+// usual, that a machine or a member stood still or was held up.
+type sign struct {
+	kind  record.RowKind
+	of    func(pair) float64
+	least float64 // from so much on it can matter
+	// says is in words what was there instead of what is usual; of a member it follows
+	// its name.
+	says func(name string, v, usual float64) string
+}
+
+var signs = []sign{
+	{record.WholeRow, perSecondOf(ioFull), 0.25, func(name string, v, usual float64) string {
+		return fmt.Sprintf("all that ran on %s stood still for its disks %s of the time (usually %s)", machineWords(name), part(v), part(usual))
+	}},
+	{record.WholeRow, perSecondOf(memoryFull), 0.1, func(name string, v, usual float64) string {
+		return fmt.Sprintf("all that ran on %s stood still for want of memory %s of the time (usually %s)", machineWords(name), part(v), part(usual))
+	}},
+	{record.DiskRow, perSecondOf(queue), 2, func(name string, v, usual float64) string {
+		return fmt.Sprintf("%s had %.2g requests to do on average (usually %.2g)", name, v, usual)
+	}},
+	{record.DiskRow, func(s pair) float64 { return s.mean(flushTime, flushes) }, 0.02, func(name string, v, usual float64) string {
+		return fmt.Sprintf("a flush of %s took %s on average (usually %s)", name, spent(timeOf(v)), spent(timeOf(usual)))
+	}},
+	{record.MemberRow, perSecondOf(retransmitted), 3, func(_ string, v, usual float64) string {
+		return fmt.Sprintf("sent %.0f TCP segments a second again (usually %.2g)", v, usual)
+	}},
+	{record.MemberRow, perSecondOf(throttled), 0.1, func(_ string, v, usual float64) string {
+		return fmt.Sprintf("was held back by a limit on processor time %s of the time (usually %s)", part(v), part(usual))
+	}},
+	{record.MemberRow, perSecondOf(majorFaults), 50, func(_ string, v, usual float64) string {
+		return fmt.Sprintf("read %.0f pages of its memory a second from a disk (usually %.2g)", v, usual)
+	}},
+}
+
+// part is a share in words.
+func part(share float64) string { return measure.Percent(min(share, 1)) }
+
+// machineWords is what a machine is called in a sentence.
+func machineWords(name string) string {
+	if name == record.MachineName {
+		return "this machine"
+	}
+	return name
+}
+
+// machinesIn says where a machine was full or waited, or a member stood still, that
+// usually was not.
+func machinesIn(t *record.Trial, in span, add func(member, text string)) {
+	if t.Machine == nil {
+		return
+	}
+	steps := map[string][]pair{}
+	var names []string
+	eachPair(t.Machines, span{t.Opened.Add(-time.Second), in.to.Add(24 * time.Hour)}, func(s pair) {
+		names = with(names, s.now.Name)
+		steps[s.now.Name] = append(steps[s.now.Name], s)
+	})
+	slices.Sort(names)
+	for _, name := range names {
+		all := steps[name]
+		least, most, normal, ok := figuresIn(all, in, pair.processors)
+		cpus := float64(t.Machine.CPUs)
+		kind := record.KindOf(name)
+		switch {
+		case !ok:
+		case name == record.MachineName && most >= limitFull*cpus && normal < limitBusy*cpus:
+			add("", fmt.Sprintf("all %d processors of the machine were in use (usually %.2g)", t.Machine.CPUs, normal))
+		case kind == record.MemberRow && normal >= 0.1 && least < normal/10:
+			add(name, fmt.Sprintf("used hardly any processor time (%.2g processors, usually %.2g)", least, normal))
+		}
+		for i := range signs {
+			one := &signs[i]
+			if one.kind != kind {
+				continue
+			}
+			_, most, usual, ok := figuresIn(all, in, one.of)
+			if !ok || most < one.least || most < unusual*usual {
+				continue
+			}
+			who := ""
+			if kind == record.MemberRow {
+				who = name
+			}
+			add(who, one.says(name, most, usual))
+		}
+	}
+	programsIn(t, in, add)
+}
+
+// figuresIn are the least and the most of a figure in a span, and its median in
+// all steps.
+func figuresIn(all []pair, in span, of func(pair) float64) (least, most, usual float64, ok bool) {
+	var values []float64
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, s := range all {
+		v := of(s)
+		if math.IsNaN(v) {
+			continue
+		}
+		values = append(values, v)
+		if at := s.middle(); (span{at, at}).overlaps(in) {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	return least, most, middle(values), least <= most
+}
+
+// leastProgram is how many processors another program uses that is worth a word.
+const leastProgram = 0.25
+
+// programsIn says which other programs used more than they usually do.
+func programsIn(t *record.Trial, in span, add func(member, text string)) {
+	window := inWindow(t)
+	total, most := map[string]float64{}, map[string]float64{}
+	var names []string
+	for i := range t.Machines {
+		r := &t.Machines[i]
+		if r.Kind() != record.ProgramRow || !(r.Processors > 0) {
+			continue
+		}
+		at := r.Time.Add(-time.Second / 2)
+		if (span{at, at}).overlaps(window) {
+			total[r.Name] += r.Processors
+		}
+		if (span{at, at}).overlaps(in) {
+			names = with(names, r.Name)
+			most[r.Name] = max(most[r.Name], r.Processors)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		usual := total[name] / max(t.Seconds, 1)
+		if v := most[name]; v >= leastProgram && v >= unusual*usual {
+			add("", fmt.Sprintf("the other %s used %.2g processors (%.2g on average over the window)", name, v, usual))
+		}
+	}
+}
+
+// programsUsed is what programs that are not ours used over the window, most first, as shares
+// of so many processors: "cc1 21 %, dockerd 3 %".
+func programsUsed(t *record.Trial) string {
+	if t.Opened == nil || t.Machine == nil || t.Machine.CPUs < 1 || t.Seconds <= 0 {
+		return ""
+	}
+	window := inWindow(t)
+	total := map[string]float64{}
+	var names []string
+	for i := range t.Machines {
+		r := &t.Machines[i]
+		name, ok := record.ProgramHere(r.Name)
+		if at := r.Time.Add(-time.Second / 2); ok && r.Processors > 0 && (span{at, at}).overlaps(window) {
+			names = with(names, name)
+			total[name] += r.Processors / t.Seconds / float64(t.Machine.CPUs)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch {
+		case total[a] > total[b]:
+			return -1
+		case total[a] < total[b]:
+			return 1
+		}
+		return 0
+	})
+	var parts []string
+	for _, name := range names[:min(len(names), 3)] {
+		if total[name] >= leastForeign {
+			parts = append(parts, fmt.Sprintf("%s %s", name, measure.Percent(total[name])))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// leastForeign is the share of the processors from which on a program is named.
+const leastForeign = 0.02

@@ -1,0 +1,102 @@
+package analyze
+
+import (
+	"math"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// pair is from one row of machines.csv to the next of its name, with what was
+// used between.
+type pair struct {
+	before, now *record.MachineRow
+	seconds     float64
+}
+
+// atEdge is how far outside of a span a sample may be that counts to it.
+const atEdge = time.Second / 2
+
+// eachPair hands over the steps in a span of time. There is none over a gap, from
+// one process to another, or where counters were reset.
+func eachPair(rows []record.MachineRow, in span, each func(pair)) {
+	eachPairThat(rows, in, (*record.MachineRow).Follows, each)
+}
+
+// eachPairThat is eachPair with another rule than that there is no gap.
+func eachPairThat(rows []record.MachineRow, in span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
+	before := map[string]*record.MachineRow{}
+	for i := range rows {
+		now := &rows[i]
+		last := before[now.Name]
+		before[now.Name] = now
+		if last != nil && follows(now, last) && !last.Time.Before(in.from.Add(-atEdge)) && !now.Time.After(in.to.Add(atEdge)) {
+			each(pair{last, now, now.Time.Sub(last.Time).Seconds()})
+		}
+	}
+}
+
+// always is a span that nothing is outside of.
+var always = span{time.Unix(0, 0), time.Unix(1<<40, 0)}
+
+// middle is the time between the pair's samples.
+func (s pair) middle() time.Time { return s.before.Time.Add(s.now.Time.Sub(s.before.Time) / 2) }
+
+// grown is by how much a counter rose; NaN where that is not known, or where it fell.
+func (s pair) grown(counter func(*record.MachineRow) float64) float64 {
+	if d := counter(s.now) - counter(s.before); d >= 0 {
+		return d
+	}
+	return math.NaN()
+}
+
+// rate is that a second. Of a counter of seconds it is a share of the time.
+func (s pair) rate(counter func(*record.MachineRow) float64) float64 {
+	return s.grown(counter) / s.seconds
+}
+
+// mean is by how much one counter rose for each that another one did; NaN where
+// that did not.
+func (s pair) mean(sum, count func(*record.MachineRow) float64) float64 {
+	n := s.grown(count)
+	if !(n > 0) {
+		return math.NaN()
+	}
+	return s.grown(sum) / n
+}
+
+// processors are those that were in use.
+func (s pair) processors() float64 { return s.rate((*record.MachineRow).CPU) }
+
+// cores is how much of each processor of a machine was in use, as shares; nil where
+// that is not known.
+func (s pair) cores() (all []float64) {
+	if len(s.now.Cores) != len(s.before.Cores) { // one was taken off line
+		return nil
+	}
+	for i, busy := range s.now.Cores {
+		share := (busy - s.before.Cores[i]) / s.seconds
+		if !(share >= 0) {
+			return nil
+		}
+		all = append(all, min(share, 1))
+	}
+	return all
+}
+
+// hasMembers reports whether members run on a machine that machines.csv has: another
+// one than the generator's is there for their sake.
+func hasMembers(t *record.Trial, machine string) bool {
+	return machine != record.MachineName || t.Shared != nil && *t.Shared
+}
+
+// The counters of rows that findings and charts rest on.
+func ioFull(r *record.MachineRow) float64        { return r.IOFull }
+func memoryFull(r *record.MachineRow) float64    { return r.MemoryFull }
+func queue(r *record.MachineRow) float64         { return r.Queue }
+func flushes(r *record.MachineRow) float64       { return r.DiskFlushes }
+func flushTime(r *record.MachineRow) float64     { return r.FlushTime }
+func retransmitted(r *record.MachineRow) float64 { return r.Retransmitted }
+func segments(r *record.MachineRow) float64      { return r.Segments }
+func throttled(r *record.MachineRow) float64     { return r.Throttled }
+func majorFaults(r *record.MachineRow) float64   { return r.MajorFaults }

@@ -1,0 +1,97 @@
+package analyze
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// twoMembers are rows of ten seconds of two members on one machine: m2 was not
+// sampled in two seconds, and began again in the last.
+func twoMembers(t *testing.T) (*record.Trial, []record.MachineRow) {
+	t.Helper()
+	opened := noon
+	trial := &record.Trial{Opened: &opened, Seconds: 10}
+	trial.Shared = new(true)
+	process := func(scale float64) func(*record.MachineRow, float64) {
+		return func(r *record.MachineRow, s float64) {
+			r.Machine, r.PID, r.User, r.System = record.MachineName, 7, 0.25*scale*s, 0
+			r.RSS, r.FolderBytes, r.Received, r.Sent = 1e6*scale*(10+s), 1000*scale, 100*scale*s, 10*scale*s
+			r.ReadBytes, r.WriteBytes = 0, 4096*scale*s
+		}
+	}
+	sampledEach(trial, "m1", 10, process(1))
+	first := len(trial.Machines)
+	sampledEach(trial, "m2", 10, process(2))
+	trial.Machines = append(trial.Machines[:first+3], trial.Machines[first+5:]...)
+	sampledEach(trial, record.MachineName, 10, func(r *record.MachineRow, s float64) {
+		r.User, r.System, r.Load1, r.DiskReads, r.DiskWrites, r.ReadSectors, r.WrittenSectors = s, 0, 1.5, 3*s, 50*s, 24*s, 400*s
+		r.Received, r.ReceivedPackets, r.Sent, r.SentPackets = 7*s, s, 8*s, s
+	})
+	sampledEach(trial, record.GeneratorName, 10, func(r *record.MachineRow, s float64) { r.User, r.System = s, 0 })
+	return trial, trial.Machines
+}
+
+func TestServersOverTheWindow(t *testing.T) {
+	trial, rows := twoMembers(t)
+	s := servers(rows, inWindow(trial))
+	s.overWindow(trial, rows)
+	for what, c := range map[string]struct {
+		got  record.Value
+		want float64
+	}{
+		"received": {s.Received, 3000}, "sent": {s.Sent, 300}, // a gap takes nothing away
+		"reads": {s.Reads, 30}, "writes": {s.Writes, 500}, "sectors read": {s.ReadSectors, 240}, "sectors written": {s.WrittenSectors, 4000},
+		"disk space": {s.DiskSpace, 1500}, "processors": {s.CPU, 0.75}, "memory": {s.RSS, 60e6},
+	} {
+		if !c.got.Known || math.Abs(c.got.Number-c.want) > 1e-6 {
+			t.Errorf("%s is %+v and not %v", what, c.got, c.want)
+		}
+	}
+	trial.Shared = nil // the members are elsewhere, and their machines are not watched
+	s = Servers{}
+	s.overWindow(trial, rows)
+	if s.Reads.Known || s.WrittenSectors.Known || !s.Received.Known {
+		t.Errorf("%+v", s)
+	}
+	for i := range rows {
+		rows[i].Received = math.NaN()
+	}
+	s = Servers{}
+	if s.overWindow(trial, rows); s.Received.Known || !s.Sent.Known {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestServersBySecond(t *testing.T) {
+	trial, rows := twoMembers(t)
+	all := serverSeconds(rows, inWindow(trial))
+	if len(all) != 3 || all[0].Name != "m1" || len(all[0].Rows) != 10 || all[1].Name != "m2" || len(all[1].Rows) != 7 || !all[2].Generator {
+		t.Fatalf("%+v", all)
+	}
+	r := all[1].Rows[0]
+	if r.Percent != 50 || r.Writes != 50 || r.WriteBytes != 8192 || r.Received != 7 || r.Machine.Load1 != 1.5 || r.Process.RSS != 22e6 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestServersByKeys(t *testing.T) {
+	trial, rows := twoMembers(t)
+	at := func(second int) time.Time { return trial.Opened.Add(time.Duration(second) * time.Second) }
+	all := serverKeys(rows, []KeyRow{{Keys: 1000, From: at(0), To: at(2)}, {Keys: 2000, From: at(3), To: at(4)}, {Keys: 3000, From: at(60), To: at(70)}})
+	if len(all) != 3 {
+		t.Fatalf("%+v", all)
+	}
+	a, b, none := all[0], all[1], all[2]
+	if a.Keys != 1000 || a.MinRSS != 11 || a.MaxRSS != 24 || a.MeanRSS != (11+12+22+24)/4.0 || a.WriteBytes != (2*4096+2*8192)/2 || a.ReadBytes != 0 {
+		t.Errorf("%+v", a)
+	}
+	if b.MinRSS != 14 || b.MaxRSS != 14 || b.WriteBytes != 4096 { // m2 was not sampled
+		t.Errorf("%+v", b)
+	}
+	if none.Keys != 3000 || !math.IsNaN(none.MeanRSS) || !math.IsNaN(none.WriteBytes) {
+		t.Errorf("%+v", none)
+	}
+}

@@ -1,0 +1,208 @@
+package probe
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+)
+
+// userHZ is the unit of the times in /proc: the kernel keeps it at 100 a second for
+// user space on every architecture that Go runs on.
+const userHZ = 100
+
+// statLine is a process's line in /proc/PID/stat (proc_pid_stat(5)).
+type statLine struct {
+	name                       []byte
+	state                      byte
+	group                      int64
+	minorFaults, majorFaults   int64
+	user, system               int64 // ticks
+	threads, started, rssPages int64
+}
+
+// parseStat reads it; the name is a part of b.
+func parseStat(b []byte) (s statLine, ok bool) {
+	// The name is in parentheses and may hold anything, these included.
+	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if from < 0 || to < from {
+		return s, false
+	}
+	s.name, b = b[from+1:to], b[to+1:]
+	state := word(&b)
+	if len(state) != 1 {
+		return s, false
+	}
+	s.state = state[0]
+	for i := 4; i <= 24; i++ {
+		n := number(word(&b))
+		switch i {
+		case 5:
+			s.group = n
+		case 10:
+			s.minorFaults = n
+		case 12:
+			s.majorFaults = n
+		case 14:
+			s.user = n
+		case 15:
+			s.system = n
+		case 20:
+			s.threads = n
+		case 22:
+			s.started = n
+		case 24:
+			s.rssPages = n
+		}
+	}
+	return s, s.user >= 0 && s.system >= 0 && s.started >= 0 && s.rssPages >= 0
+}
+
+// parseCPU reads the processors of /proc/stat: their sum and, appended to cores,
+// how long each was in use.
+func parseCPU(b []byte, cores []float64) (sum SystemCPU, busy []float64, ok bool) {
+	for len(b) > 0 {
+		l := line(&b)
+		name := word(&l)
+		if !bytes.HasPrefix(name, []byte("cpu")) {
+			break
+		}
+		var n [8]int64
+		numbers(l, n[:])
+		at := func(i int) float64 { return max(per(userHZ, n[i]), 0) } // older kernels have fewer
+		c := SystemCPU{User: at(0), Nice: at(1), System: at(2), Idle: at(3), IOWait: at(4), IRQ: at(5), SoftIRQ: at(6), Steal: at(7)}
+		if len(name) == len("cpu") {
+			sum, ok = c, n[3] >= 0
+		} else if len(cores) < mostCores {
+			cores = append(cores, c.Busy())
+		}
+	}
+	return sum, cores, ok
+}
+
+// mostCores is how many processors are told apart.
+const mostCores = 1024
+
+// parseDisk reads a line of /proc/diskstats (iostats in the kernel's documentation).
+func parseDisk(l []byte) (d DiskUsage, ok bool) {
+	word(&l)
+	word(&l)
+	d.Name = string(word(&l))
+	var n [17]int64
+	numbers(l, n[:])
+	const ms = 1000
+	d.Reads, d.ReadSectors, d.ReadSeconds = n[0], n[2], per(ms, n[3])
+	d.Writes, d.WrittenSectors, d.WriteSeconds = n[4], n[6], per(ms, n[7])
+	d.InFlight, d.BusySeconds, d.QueueSeconds = n[8], per(ms, n[9]), per(ms, n[10])
+	d.Flushes, d.FlushSeconds = n[15], per(ms, n[16])
+	return d, n[10] >= 0
+}
+
+// parsePressure reads a file of /proc/pressure or of a control group: the total
+// times in which some waited, and all, in seconds.
+func parsePressure(b []byte) (some, full float64) {
+	some, full = -1, -1
+	for len(b) > 0 {
+		l := line(&b)
+		kind := word(&l)
+		_, total, ok := bytes.Cut(l, []byte("total="))
+		if !ok {
+			continue
+		}
+		switch string(kind) {
+		case "some":
+			some = per(1e6, number(word(&total)))
+		case "full":
+			full = per(1e6, number(word(&total)))
+		}
+	}
+	return some, full
+}
+
+// parseNetDev adds the interfaces of /proc/net/dev.
+func parseNetDev(b []byte, m *MachineUsage) {
+	line(&b)
+	line(&b)
+	for len(b) > 0 {
+		l := line(&b)
+		name, rest, ok := bytes.Cut(l, []byte{':'})
+		var n [10]int64
+		numbers(rest, n[:])
+		if !ok || n[9] < 0 {
+			continue
+		}
+		if string(bytes.TrimSpace(name)) == "lo" {
+			m.LoopbackBytes, m.LoopbackPackets = n[8], n[9]
+			continue
+		}
+		m.ReceivedBytes += n[0]
+		m.ReceivedPackets += n[1]
+		m.SentBytes += n[8]
+		m.SentPackets += n[9]
+	}
+}
+
+// inTable are numbers of /proc/net/snmp or netstat, which has two lines for each
+// protocol: the names, and the numbers in their order. -1 is one that is not there.
+func inTable(b []byte, protocol string, names ...string) []int64 {
+	found := make([]int64, len(names))
+	for i := range found {
+		found[i] = -1
+	}
+	for len(b) > 0 {
+		head := line(&b)
+		if string(word(&head)) != protocol {
+			continue
+		}
+		values := line(&b)
+		word(&values)
+		for len(head) > 0 {
+			name := word(&head)
+			value := number(word(&values))
+			if i := slices.Index(names, string(name)); i >= 0 {
+				found[i] = value
+			}
+		}
+		break
+	}
+	return found
+}
+
+// parseSockets reads the TCP line of /proc/net/sockstat: the sockets in use, and
+// the pages that all buffers take.
+func parseSockets(b []byte) (inUse, pages int64) {
+	inUse, pages = -1, -1
+	for len(b) > 0 {
+		l := line(&b)
+		if string(word(&l)) != "TCP:" {
+			continue
+		}
+		for len(l) > 0 {
+			name, value := string(word(&l)), number(word(&l))
+			switch name {
+			case "inuse":
+				inUse = value
+			case "mem":
+				pages = value
+			}
+		}
+	}
+	return inUse, pages
+}
+
+// parseLoad reads /proc/loadavg's average of a minute; -1 if it is not there.
+func parseLoad(b []byte) float64 {
+	load, err := strconv.ParseFloat(string(word(&b)), 64)
+	if err != nil || !(load >= 0 && load < 1e9) {
+		return -1
+	}
+	return load
+}
+
+// parseFDLimit reads the soft limit of /proc/PID/limits; -1 without one.
+func parseFDLimit(b []byte) int64 {
+	_, rest, ok := bytes.Cut(b, []byte("Max open files"))
+	if !ok {
+		return -1
+	}
+	return number(word(&rest))
+}

@@ -1,0 +1,197 @@
+package probe
+
+import (
+	"encoding/binary"
+	"os"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// sockets finds the TCP connections of processes, of which the system lists all
+// (sock_diag(7)) by the numbers that /proc/PID/fd has of them.
+type sockets struct {
+	thrift
+	owner map[uint32]int     // process by socket; 0: none that was asked for
+	seen  map[uint32]carried // by socket, as it was last
+	sum   map[int]carried    // by process, since we look
+}
+
+// carried is what connections carried.
+type carried struct{ received, sent, again int64 } // bytes, bytes acknowledged, and segments sent again
+
+// socket is one of them.
+type socket struct {
+	number        uint32
+	send, receive int64 // bytes queued
+	carried
+}
+
+// add adds to the rows what their connections hold. Where it is not due, or the
+// system does not say, they stay unknown.
+func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
+	k.spend(now, s.cpu, func() {
+		all, ok := tcpSockets()
+		if !ok {
+			return
+		}
+		k.resolve(s, all, rows)
+		at := map[int]*ProcessUsage{}
+		for i := range rows {
+			if r := &rows[i]; r.OK {
+				r.SendQueue, r.ReceiveQueue = 0, 0
+				at[r.PID] = r
+			}
+		}
+		seen := make(map[uint32]carried, len(all))
+		for _, one := range all {
+			seen[one.number] = one.carried
+			owner := k.owner[one.number]
+			if before := k.seen[one.number]; k.seen != nil {
+				sum := k.sum[owner]
+				sum.received += max(one.received-before.received, 0)
+				sum.sent += max(one.sent-before.sent, 0)
+				sum.again += max(one.again-before.again, 0)
+				k.sum[owner] = sum
+			}
+			if r := at[owner]; r != nil {
+				r.SendQueue += one.send
+				r.ReceiveQueue += one.receive
+			}
+		}
+		k.seen = seen
+		for pid, r := range at {
+			sum := k.sum[pid]
+			r.ReceivedBytes, r.SentBytes, r.Retransmitted = sum.received, sum.sent, sum.again
+		}
+	})
+}
+
+// resolve finds out whose sockets are those that were not seen before.
+func (k *sockets) resolve(s *Sampler, all []socket, rows []ProcessUsage) {
+	owner, known := make(map[uint32]int, len(all)), true
+	for _, one := range all {
+		pid, seen := k.owner[one.number]
+		owner[one.number] = pid
+		known = known && seen
+	}
+	if k.owner = owner; known {
+		return
+	}
+	if k.sum == nil {
+		k.sum = map[int]carried{}
+	}
+	for i := range rows {
+		if !rows[i].OK {
+			continue
+		}
+		dir := s.path(rows[i].PID, "fd")
+		names, _ := listed(dir)
+		for _, name := range names {
+			link, _ := os.Readlink(dir + "/" + name)
+			text, isSocket := strings.CutPrefix(link, "socket:[")
+			if n := number([]byte(strings.TrimSuffix(text, "]"))); isSocket && n > 0 {
+				if _, ours := owner[uint32(n)]; ours {
+					owner[uint32(n)] = rows[i].PID
+				}
+			}
+		}
+	}
+}
+
+// The layout of struct inet_diag_req_v2, inet_diag_msg and the attribute with
+// struct tcp_info (linux/inet_diag.h).
+const (
+	diagRequest  = 56
+	diagMessage  = 72
+	diagInfo     = 2
+	diagReceive  = 56
+	diagSend     = 60
+	diagNumber   = 68
+	tcpListening = 10
+)
+
+// tcpSockets lists the TCP connections of our network namespace, those without a
+// process left out.
+func tcpSockets() (all []socket, ok bool) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = unix.Close(fd) }()
+	// The kernel answers at once; that it does not is no reason to wait for long.
+	if unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1}) != nil {
+		return nil, false
+	}
+	buffer := make([]byte, 64<<10)
+	for _, family := range []byte{unix.AF_INET, unix.AF_INET6} {
+		request := make([]byte, unix.SizeofNlMsghdr+diagRequest)
+		binary.NativeEndian.PutUint32(request, uint32(len(request)))
+		binary.NativeEndian.PutUint16(request[4:], unix.SOCK_DIAG_BY_FAMILY)
+		binary.NativeEndian.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
+		request[16], request[17], request[18] = family, unix.IPPROTO_TCP, 1<<(diagInfo-1)
+		binary.NativeEndian.PutUint32(request[20:], ^uint32(1<<tcpListening))
+		if unix.Sendto(fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}) != nil {
+			return nil, false
+		}
+		for done := false; !done; {
+			n, _, err := unix.Recvfrom(fd, buffer, 0)
+			if err == unix.EINTR {
+				continue
+			}
+			if err != nil {
+				return nil, false
+			}
+			if all, done, ok = parseSocketList(buffer[:n], all); !ok {
+				return nil, false
+			}
+		}
+	}
+	return all, true
+}
+
+// parseSocketList reads a packet of the answer, appended to all. done is true with
+// its last; ok is false for what is no such answer.
+func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
+	for len(b) >= unix.SizeofNlMsghdr {
+		length, kind := int(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint16(b[4:])
+		if length < unix.SizeofNlMsghdr || length > len(b) {
+			return all, false, false
+		}
+		body := b[unix.SizeofNlMsghdr:length]
+		b = b[min((length+3)&^3, len(b)):]
+		switch {
+		case kind == unix.NLMSG_DONE:
+			return all, true, true
+		case kind != unix.SOCK_DIAG_BY_FAMILY || len(body) < diagMessage:
+			return all, false, false
+		}
+		at := func(offset int) uint32 { return binary.NativeEndian.Uint32(body[offset:]) }
+		one := socket{number: at(diagNumber), send: int64(at(diagSend)), receive: int64(at(diagReceive)), carried: carriedBy(body[diagMessage:])}
+		if one.number != 0 {
+			all = append(all, one)
+		}
+	}
+	return all, false, true
+}
+
+// carriedBy is what a connection carried, from its attributes. Older kernels do not
+// count bytes.
+func carriedBy(b []byte) (c carried) {
+	for len(b) >= 4 {
+		length, kind := int(binary.NativeEndian.Uint16(b)), binary.NativeEndian.Uint16(b[2:])
+		if length < 4 || length > len(b) {
+			break
+		}
+		if info := b[4:length]; kind == diagInfo && len(info) >= int(unsafe.Offsetof(unix.TCPInfo{}.Bytes_received))+8 {
+			long := func(offset uintptr) int64 { return int64(binary.NativeEndian.Uint64(info[offset:])) }
+			c.again = int64(binary.NativeEndian.Uint32(info[unsafe.Offsetof(unix.TCPInfo{}.Total_retrans):]))
+			c.sent, c.received = long(unsafe.Offsetof(unix.TCPInfo{}.Bytes_acked)), long(unsafe.Offsetof(unix.TCPInfo{}.Bytes_received))
+			return c
+		}
+		b = b[min((length+3)&^3, len(b)):]
+	}
+	return c
+}

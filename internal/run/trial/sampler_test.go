@@ -1,0 +1,153 @@
+package trial
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// told is a machine that says what it is told to.
+type told struct {
+	machine
+	processes map[int]probe.ProcessUsage
+	whole     probe.MachineUsage
+	at        time.Time
+}
+
+func (m *told) Sample(_ context.Context, pids []int, whole bool) (host.Sample, error) {
+	s := host.Sample{At: m.at, Cost: 2 * time.Millisecond}
+	for _, pid := range pids {
+		p, ok := m.processes[pid]
+		p.PID, p.OK = pid, ok
+		s.Processes = append(s.Processes, p)
+	}
+	if whole {
+		s.Machine = &m.whole
+	}
+	return s, nil
+}
+
+func telling(name string) *told {
+	m := &told{processes: map[int]probe.ProcessUsage{os.Getpid(): {}}, at: at(0)}
+	m.machine = *another(name, nil)
+	return m
+}
+
+func rowsOf(s *sampler, t *testing.T) map[string]*record.MachineRow {
+	all := map[string]*record.MachineRow{}
+	for _, r := range s.rows(t.Context()) {
+		all[r.Name] = r
+	}
+	return all
+}
+
+// A process that has the number of a member which ended is not that member.
+func TestSamplerKnowsProcessesBeyondTheirNumbers(t *testing.T) {
+	h := telling("here")
+	h.processes[41] = probe.ProcessUsage{Started: 7, UserSeconds: 5}
+	s, err := newSampler(t.Context(), h, []cluster.Member{{Host: h, Process: cluster.Process{Name: "m1", PID: 41}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := rowsOf(s, t)["m1"]; r == nil || r.User != 5 || r.Started != 7 {
+		t.Errorf("%+v", r)
+	}
+	h.processes[41] = probe.ProcessUsage{Started: 8, UserSeconds: 500}
+	h.at = at(1)
+	if r := rowsOf(s, t)["m1"]; r != nil {
+		t.Errorf("another process: %+v", r)
+	}
+	s.note(t.Context())
+	if seen := s.store.seen["m1"]; len(seen) != 1 || seen[0].cpu != 5 {
+		t.Errorf("%+v", seen)
+	}
+}
+
+// Other programs are those that no member started, on whatever host of the machine
+// it is; those of one name are one.
+func TestSamplerTellsOtherPrograms(t *testing.T) {
+	here, there := telling("here"), telling("there")
+	beside := telling("here")
+	here.whole.Programs = []probe.ProgramUsage{{Name: "etcd", Group: 50, Processors: 2}, {Name: "cc1", Group: 9, Processors: 0.5}, {Name: "cc1", Group: 8, Processors: 0.25}}
+	there.whole.Programs = []probe.ProgramUsage{{Name: "cc1", Group: 50, Processors: 0.125}}
+	member := func(h host.Host, name string, pid int) cluster.Member {
+		return cluster.Member{Host: h, Process: cluster.Process{Name: name, PID: pid}}
+	}
+	s, err := newSampler(t.Context(), here, []cluster.Member{member(beside, "m1", 50), member(there, "m2", 51)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := rowsOf(s, t)
+	for name, want := range map[string]float64{"program cc1": 0.75, "program cc1 of there": 0.125} {
+		if r := all[name]; r == nil || r.Processors != want || !math.IsNaN(r.User) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if len(all) != 5 { // the generator and the two machines beside
+		t.Errorf("%d rows", len(all))
+	}
+}
+
+// A machine's disks are told apart and together, and its rows carry what sampling
+// took there.
+func TestSamplerTellsDisksAndItsCost(t *testing.T) {
+	h := telling("here")
+	h.whole.Disks = []probe.DiskUsage{{Name: "a", Writes: 3, BusySeconds: 1.5, Flushes: -1}, {Name: "b", Writes: 4, BusySeconds: 1, Flushes: 7}}
+	h.whole.IOFull = 0.25
+	h.whole.MemoryFull = -1
+	s, err := newSampler(t.Context(), h, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := rowsOf(s, t)
+	whole, disk := all[record.MachineName], all["disk b"]
+	if whole == nil || whole.DiskWrites != 7 || !math.IsNaN(whole.DiskFlushes) || !math.IsNaN(whole.Busy) || whole.IOFull != 0.25 || !math.IsNaN(whole.MemoryFull) || whole.Collecting != 0.002 {
+		t.Errorf("%+v", whole)
+	}
+	if disk == nil || disk.DiskWrites != 4 || disk.DiskFlushes != 7 || disk.Busy != 1 || !math.IsNaN(disk.User) {
+		t.Errorf("%+v", disk)
+	}
+	if s.took(time.Now(), time.Now()) == nil {
+		t.Error("what sampling took is not known")
+	}
+	rowsOf(s, t)
+	if got := s.took(s.cost[0].at, s.cost[1].at); got == nil || math.Abs(*got-0.002) > 1e-9 {
+		t.Errorf("a sample took %v", got)
+	}
+	if got := s.took(s.cost[0].at.Add(-time.Second), time.Now()); got != nil {
+		t.Errorf("before the first sample: %v", *got)
+	}
+}
+
+// A member's data folder is weighed, without more of a processor than it may take.
+func TestSamplerWeighsDataFolders(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "log"), make([]byte, 100_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := another("a", stepping())
+	m := runningOn(h, "m1")
+	m.DataDir = dir
+	s := sampling(t, h, m)
+	h.Local = host.NewLocal(stepping(), nil)
+	weighed := func() float64 {
+		rows := s.rows(t.Context())
+		return rows[slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == "m1" })].FolderBytes
+	}
+	if got := weighed(); got < 100_000 || got > 200_000 {
+		t.Errorf("%v bytes", got)
+	}
+	s.hosts[0].weighed = at(1e6)
+	if got := weighed(); !math.IsNaN(got) {
+		t.Errorf("weighed too early: %v bytes", got)
+	}
+}
