@@ -29,9 +29,11 @@ $(GOLANGCI_LINT):
 	mkdir -p $(dir $(GOLANGCI_LINT)) && mv $$dir/golangci-lint $(GOLANGCI_LINT) && rmdir $$dir
 
 # The real servers that are not part of our own binary: built once for each
-# version, in the user's cache folder. Consul takes some minutes.
+# version, in the user's cache folder, and the object stores of the tests. Consul
+# takes some minutes.
 servers:
 	go run ./cmd/quorumbench stores install all
+	go run ./internal/testservers/objects/install
 
 # Debian's Chromium, in which the pages of reports are tried out. Without it, and
 # without the right to install it, those tests are skipped and say so.

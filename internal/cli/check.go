@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/upload"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -47,6 +48,7 @@ type checkFlags struct {
 	verbose bool
 	format  string
 	out     string
+	upload  *upload.Destination
 }
 
 // newCheckFlags registers the flags of a check.
@@ -66,6 +68,7 @@ func newCheckFlags(r command.Flags, preset string) *checkFlags {
 	r.Toggle("verbose", &f.verbose, "percentiles, and what was looked at, too")
 	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")
+	r.Destination(&f.upload)
 	return f
 }
 
@@ -100,8 +103,14 @@ func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b 
 	if err != nil {
 		return err
 	}
+	if err := command.CheckKept(f.upload, f.out); err != nil {
+		return err
+	}
 	ctx, stop := command.Interruptible(ctx, func() { b.Note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
 	defer stop()
+	if err := command.Reachable(ctx, f.upload); err != nil {
+		return err
+	}
 	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: show}
 	if o.Out == "" {
 		remove, err := command.TemporaryOut(&o)
@@ -114,6 +123,7 @@ func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b 
 	b.Clear()
 	if f.out != "" && dir != "" {
 		a.Remark("the run directory is %s", dir)
+		defer func() { failed = a.SendDone(ctx, f.upload, dir, failed) }()
 	}
 	var notEmpty *trial.NotEmptyError
 	var unread *trial.UnreadError

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/upload"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -33,6 +34,7 @@ type runFlags struct {
 	set     []scenario.Assignment
 	until   scenario.Until
 	metrics metrics
+	upload  *upload.Destination
 	given   func(flag string) bool
 }
 
@@ -52,6 +54,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Text("data-dir", &f.dataDir, "DIR", "where members keep their data; in the run directory unless given")
 	r.Text("out", &f.out, "DIR", "the run directory; it must be empty or not there yet")
 	r.Text("runs-dir", &f.root, "DIR", "where a new run directory is made, unless --out names one")
+	r.Destination(&f.upload)
 	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 	r.Toggle("strict", &f.strict, "exit with 1 when a verdict is suspect, too")
 	r.Seed("seed", &f.seed, "everything random comes from it; overrides the file's")
@@ -101,7 +104,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if f.dryRun {
 		return a.dryRun(o)
 	}
-	return a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict,
+	return a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict, Upload: f.upload,
 		Then: func(run *record.Run, dir string) error { return a.reportFiles(run, dir, f.format == "json") }})
 }
 

@@ -54,13 +54,16 @@ func one(a *command.App, common *common, kind kind) *cobra.Command {
 }
 
 func measure(ctx context.Context, a *command.App, f *options, args []string) error {
+	if err := command.CheckKept(f.upload, f.out); err != nil {
+		return err
+	}
 	s, err := f.scenario(args, a.Catalog)
 	if err != nil {
 		return err
 	}
 	a.Warn(s.Warnings...)
 	return a.Conduct(ctx, runner.Options{Scenario: s, Out: f.out}, command.Rendering{
-		Format: f.format, Strict: f.strict, Single: f.repeats == 1, Discard: f.out == "",
+		Format: f.format, Strict: f.strict, Single: f.repeats == 1, Discard: f.out == "", Upload: f.upload,
 		Then: func(run *record.Run, dir string) error { return afterwards(a, f, run, dir) },
 	})
 }

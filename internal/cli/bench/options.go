@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/upload"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -26,6 +27,7 @@ type common struct {
 	summary  report.Classic
 	perfdash bool
 	out      string
+	upload   *upload.Destination
 	format   string
 	strict   bool
 }
@@ -41,6 +43,7 @@ func newCommon(r command.Flags) *common {
 	r.Toggle("sample", &f.summary.Sample, "a line for each second, too")
 	r.Toggle("report-perfdash", &f.perfdash, "write the percentiles as JSON for perfdash into the folder $ARTIFACTS, or else _artifacts")
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")
+	r.Destination(&f.upload)
 	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 	r.Toggle("strict", &f.strict, "exit with 1 when the verdict is suspect, too")
 	return f

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/upload"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -21,13 +22,15 @@ type Rendering struct {
 	Strict  bool
 	Single  bool // the run's one trial instead of a table
 	Discard bool // the record is made in a temporary folder, and goes at the end
+	// Upload is where the run directory is sent; nil for nowhere.
+	Upload *upload.Destination
 	// Then prints what the command has to say beyond that, before the thresholds
 	// that were missed; nil for nothing.
 	Then func(run *record.Run, dir string) error
 }
 
-// Conduct carries out a run, reopens its record, prints it and holds it to the
-// command's gate.
+// Conduct carries out a run, reopens its record, prints it, holds it to the
+// command's gate and sends it.
 func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (failed error) {
 	path, err := Self()
 	if err != nil {
@@ -40,6 +43,9 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 	defer d.Clear()
 	ctx, stop := Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()
+	if err := Reachable(ctx, as.Upload); err != nil {
+		return err
+	}
 	if as.Discard {
 		remove, err := TemporaryOut(&o)
 		if err != nil {
@@ -47,6 +53,13 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 		}
 		defer remove(&failed)
 	}
+	dir, err := a.conduct(ctx, o, as, path, d)
+	return a.SendDone(ctx, as.Upload, dir, err)
+}
+
+// conduct is Conduct of a run that may begin. It returns its directory, if it has
+// one.
+func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path string, d *Display) (dir string, failed error) {
 	o.Lookup, o.Self, o.Tool, o.Progress = a.Lookup, path, Tool(), d.show
 	o.Enough = func(trials []*record.Trial) record.Ending {
 		r := analyze.Repeat(record.UntilOf(o.Scenario.Until), trials)
@@ -59,12 +72,12 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 	if dir == "" {
 		err := ended(nil, runErr, as.Strict)
 		lines.end(nil, nil, err)
-		return err
+		return "", err
 	}
 	run, err := record.Open(dir)
 	if err != nil {
 		lines.end(nil, nil, err)
-		return errors.Join(runErr, err)
+		return dir, errors.Join(runErr, err)
 	}
 	run.ReadEvents(dir)
 	unprinted := a.render(run, dir, as)
@@ -77,17 +90,17 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 	lines.end(run, missed, err)
 	switch {
 	case unprinted != nil:
-		return errors.Join(runErr, unprinted)
+		return dir, errors.Join(runErr, unprinted)
 	case err != nil:
-		return err
+		return dir, err
 	case then != nil:
-		return then
+		return dir, then
 	case checking != nil:
-		return checking
+		return dir, checking
 	case len(missed) > 0:
-		return &Exit{Code: ExitFailed}
+		return dir, &Exit{Code: ExitFailed}
 	}
-	return nil
+	return dir, nil
 }
 
 // TemporaryOut has a run recorded in a temporary folder. remove removes it, and

@@ -1,0 +1,134 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/upload"
+)
+
+// Destination registers the flag that says where a run directory is sent when it
+// is done; *into stays nil without it.
+func (f Flags) Destination(into **upload.Destination) {
+	Value(f, "upload", into, "URL", upload.Parse, func(*upload.Destination) string { return "" },
+		"send the run directory there when it is done: s3://BUCKET/FOLDER, gs://..., azblob://... or file:///FOLDER")
+}
+
+// CheckKept refuses to send what is not kept.
+func CheckKept(to *upload.Destination, out string) error {
+	if to != nil && out == "" {
+		return Usage("--upload sends the run directory, which is not kept; keep it with --out DIR")
+	}
+	return nil
+}
+
+// Reachable asks a destination before a run for something, so that what is wrong
+// with it is not found after an hour.
+func Reachable(ctx context.Context, to *upload.Destination) error {
+	if to == nil {
+		return nil
+	}
+	err := to.Check(ctx)
+	if errors.Is(err, context.Canceled) {
+		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted before anything was run")}
+	}
+	if err != nil {
+		return fmt.Errorf("--upload: %w; nothing was run", err)
+	}
+	return nil
+}
+
+// SendKept sends a run directory that is there, shows how it goes, and says what
+// came of it.
+func (a *App) SendKept(ctx context.Context, to *upload.Destination, dir string, readBack bool) (upload.Sent, error) {
+	d := NewDisplay(a.Screen, nil)
+	began := time.Now()
+	sent, err := to.Send(ctx, dir, upload.Options{ReadBack: readBack, Progress: func(p upload.Progress) {
+		d.Update(p.Step, time.Since(began), sendingLine(p))
+	}})
+	d.Clear()
+	if err != nil {
+		return sent, err
+	}
+	const most = 10
+	for i, l := range sent.LeftOut {
+		if i == most {
+			a.Warn(fmt.Sprintf("%s more of the run directory were not sent; the manifest names them", readable.Count(uint64(len(sent.LeftOut)-most))))
+			break
+		}
+		a.Warn(fmt.Sprintf("%s of the run directory was not sent: %s", l.Name, l.Why))
+	}
+	if sent.Unfinished {
+		a.Warn("the run that was sent did not finish: it goes on, or it was killed")
+	}
+	return sent, nil
+}
+
+// SentLine is what came of it as a line.
+func SentLine(s upload.Sent) string {
+	anew := "all sent now"
+	switch {
+	case s.Anew == 0:
+		anew = "all of them there before"
+	case s.Anew < s.Files:
+		anew = fmt.Sprintf("%s sent now, the others there before", readable.Count(uint64(s.Anew)))
+	}
+	return fmt.Sprintf("%s: %s, %s, %s; verified", s.Where, readable.Plural(uint64(s.Files), "file"), readable.Bytes(s.Bytes), anew)
+}
+
+func sendingLine(p upload.Progress) string {
+	line := fmt.Sprintf("upload: %s, %d of %s", p.Step, p.Files, readable.Plural(uint64(p.Of), "file"))
+	if p.Total > 0 {
+		line += fmt.Sprintf(", %s of %s", readable.Bytes(min(p.Bytes, p.Total)), readable.Bytes(p.Total))
+	}
+	return line
+}
+
+// SendDone sends the directory of a run that has ended as err says, which stays
+// what the command ends with; only where that is nothing, what keeps the directory
+// from being sent decides the exit code. After an interrupt it is still sent, and a
+// second one ends the program.
+func (a *App) SendDone(ctx context.Context, to *upload.Destination, dir string, err error) error {
+	if to == nil || dir == "" {
+		return err
+	}
+	if ctx.Err() != nil {
+		a.Remark("sending the run directory to %s; press Ctrl-C again to stop at once", to.String())
+		ctx = context.WithoutCancel(ctx)
+	}
+	sent, unsent := a.SendKept(ctx, to, dir, false)
+	if unsent == nil {
+		a.Remark("sent to %s", SentLine(sent))
+		return err
+	}
+	code := ExitNotSent
+	if errors.Is(unsent, context.Canceled) {
+		code, unsent = ExitInterrupted, errors.New("the upload was interrupted")
+	}
+	a.Remark("%s; the run is recorded, and this sends what is missing: %s", unsent, SendAgain(dir, to))
+	if err == nil {
+		return &Exit{Code: code}
+	}
+	return err
+}
+
+// SendAgain is the command line that sends the rest.
+func SendAgain(dir string, to *upload.Destination) string {
+	return "quorumbench upload " + shellWord(filepath.Clean(dir)) + " " + shellWord(to.Given)
+}
+
+// shellWord quotes what a shell would not take as one word.
+func shellWord(s string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:,+=@%", c)
+	}
+	if s != "" && !strings.HasPrefix(s, "-") && strings.TrimFunc(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/upload"
+)
+
+func (a *app) uploadCommand() *cobra.Command {
+	readBack := false
+	c := &cobra.Command{
+		Use:   "upload RUN URL",
+		Short: "Send a run directory to an object store or another folder, or the rest of it",
+		Long: `Send a run directory below a URL, under its own name: s3://BUCKET/FOLDER,
+gs://BUCKET/FOLDER, azblob://CONTAINER/FOLDER or file:///FOLDER. What is there
+already and is the same stays, so that the same command goes on with what was
+interrupted. Everything is verified by size and hash; upload-manifest.json comes
+last, and says that the run is whole.
+
+Credentials come from the environment alone.`,
+		Example: `  quorumbench upload runs/20261122T222014Z-quick s3://benchmarks/etcd?region=eu-central-1
+  quorumbench upload runs/20261122T222014Z-quick 's3://benchmarks?endpoint=http://10.0.0.1:9000&region=us-east-1'
+  quorumbench upload runs/20261122T222014Z-quick file:///mnt/share/runs`,
+		Args: command.Takes(2, 2, "a run directory and a URL"),
+	}
+	command.NewFlags(c.Flags()).Toggle("read-back", &readBack, "read all that is there and compare its SHA-256, instead of believing the store's own MD5")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		to, err := upload.Parse(args[1])
+		if err != nil {
+			return command.Usage("%w", err)
+		}
+		return a.upload(c.Context(), args[0], to, readBack)
+	}
+	return c
+}
+
+func (a *app) upload(ctx context.Context, dir string, to *upload.Destination, readBack bool) error {
+	ctx, stop := command.Interruptible(ctx, func() {})
+	defer stop()
+	sent, err := a.SendKept(ctx, to, dir, readBack)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; this sends the rest: %s", command.SendAgain(dir, to))}
+	case err != nil:
+		return err
+	}
+	a.Printf("%s\n", command.SentLine(sent))
+	return nil
+}

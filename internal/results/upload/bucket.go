@@ -1,0 +1,103 @@
+package upload
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/quorumbench/quorumbench/internal/readfile"
+)
+
+// maxObjects is how many objects a server may say that a run has there.
+const maxObjects = 2 * maxFiles
+
+// bucket is a destination that is open.
+type bucket struct {
+	store
+	touch func() // something came or went
+}
+
+// open opens a destination, and asks it for something.
+func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
+	if d.scheme == schemeGS {
+		if err := hasGSCredentials(ctx); err != nil {
+			return nil, d.explain(ctx, err)
+		}
+	}
+	of, err := d.opener(ctx)
+	if err != nil {
+		return nil, d.explain(ctx, err)
+	}
+	b := &bucket{store: of, touch: touch}
+	if err := b.list(ctx, d.folder, 1, func(string, object) error { return nil }); err != nil {
+		_ = b.Close() // nothing was written
+		return nil, d.explain(ctx, err)
+	}
+	touch()
+	return b, nil
+}
+
+// objects returns those below a folder, by their names below it.
+func (b *bucket) objects(ctx context.Context, folder string) (map[string]object, error) {
+	found := map[string]object{}
+	err := b.list(ctx, folder, maxObjects+1, func(key string, o object) error {
+		b.touch()
+		found[key[min(len(folder), len(key)):]] = o
+		return nil
+	})
+	if err == nil && len(found) > maxObjects {
+		err = fmt.Errorf("it says that there are more than %d objects in %s, and no run has so many", maxObjects, folder)
+	}
+	return found, err
+}
+
+// read reads a small object; nil where there is none.
+func (b *bucket) read(ctx context.Context, key string, most int64) ([]byte, error) {
+	r, err := b.reader(ctx, key)
+	if errors.Is(err, errNotThere) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	return readfile.All(r, most)
+}
+
+// holds reports whether an object is what it should be. The store's own MD5 of it
+// is believed, unless everything is to be read back; where the store has none, or
+// has another (that of encrypted objects and of objects in parts is not the
+// contents'), the object is read.
+func (b *bucket) holds(ctx context.Context, key string, o object, want sums, readBack bool) (bool, error) {
+	switch {
+	case o.size != want.size:
+		return false, nil
+	case !readBack && o.md5 != "" && o.md5 == want.md5:
+		return true, nil
+	}
+	r, err := b.reader(ctx, key)
+	if errors.Is(err, errNotThere) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(h, touching(b.touch)), io.LimitReader(r, want.size+1))
+	if err != nil && hasOneOf(err.Error(), "checksum did not match") {
+		return false, nil // the library has compared it with the sum that the store keeps
+	}
+	return err == nil && n == want.size && hex.EncodeToString(h.Sum(nil)) == want.sha, err
+}
+
+// touching is a writer that says that something came.
+type touching func()
+
+func (t touching) Write(p []byte) (int, error) {
+	t()
+	return len(p), nil
+}

@@ -1,0 +1,172 @@
+package upload
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+)
+
+// Destination is a folder that run directories are sent to, each below its own
+// name: in a bucket of an object store, or on a file system of this machine.
+type Destination struct {
+	Given string // the URL as it was given; it has no secrets
+
+	scheme string
+	bucket string // with file, the folder's path
+	folder string // below the bucket; empty, or with a slash at its end
+	query  url.Values
+}
+
+// The schemes of URLs.
+const (
+	schemeFile  = "file"
+	schemeS3    = "s3"
+	schemeGS    = "gs"
+	schemeAzure = "azblob"
+)
+
+// parameters are what may stand behind the question mark of a URL. None of them
+// is a secret, so that a URL can be shown.
+func parameters(scheme string) (names []string, known bool) {
+	switch scheme {
+	case schemeFile:
+		return nil, true
+	case schemeS3:
+		return []string{"endpoint", "region", "profile", "use_path_style", "disable_https", "dualstack", "fips", "accelerate",
+			"ssetype", "kmskeyid", "request_checksum_calculation", "response_checksum_validation"}, true
+	case schemeGS:
+		return []string{"universe_domain"}, true
+	case schemeAzure:
+		return []string{"storage_account", "domain", "protocol", "cdn", "localemu"}, true
+	}
+	return nil, false
+}
+
+const forms = "s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, azblob://CONTAINER/FOLDER or file:///FOLDER"
+
+// Parse reads the URL of a destination. Its error is one sentence, which shows
+// nothing of the URL that could be a secret.
+func Parse(text string) (*Destination, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" || u.Opaque != "" {
+		return nil, errors.New("this is no URL of a destination; write " + forms)
+	}
+	allowed, known := parameters(u.Scheme)
+	switch {
+	case !known:
+		return nil, fmt.Errorf("nothing can be sent to %q; write %s", u.Scheme+"://", forms)
+	case u.User != nil:
+		return nil, errors.New("the URL has a user or a password in it, which others can see; credentials come from the environment alone: " + credentials(u.Scheme))
+	case u.Fragment != "":
+		return nil, errors.New("the URL has a #, which means nothing here; write " + forms)
+	}
+	d := &Destination{Given: text, scheme: u.Scheme}
+	if d.query, err = query(u, allowed); err != nil {
+		return nil, err
+	}
+	if u.Scheme == schemeFile {
+		return d, d.setFolder(u)
+	}
+	return d, d.setBucket(u)
+}
+
+func query(u *url.URL, allowed []string) (url.Values, error) {
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, errors.New("what stands behind the ? of the URL cannot be read; write it as in ?region=eu-central-1")
+	}
+	for name, values := range q {
+		switch {
+		case !slices.Contains(allowed, name) && len(allowed) == 0:
+			return nil, fmt.Errorf("%s URLs take nothing behind a ?", u.Scheme)
+		case !slices.Contains(allowed, name):
+			return nil, fmt.Errorf("%s URLs take no %s behind the ?, only %s; credentials come from the environment alone",
+				u.Scheme, printable.Line(name, 40), strings.Join(allowed, ", "))
+		case len(values) > 1:
+			return nil, fmt.Errorf("the URL has %s more than once", name)
+		case name == "endpoint" && !isEndpoint(values[0]):
+			return nil, errors.New("the endpoint is to be http:// or https:// with a host, and nothing more, as in ?endpoint=http://10.0.0.1:9000")
+		}
+	}
+	return q, nil
+}
+
+// isEndpoint refuses passwords, above all.
+func isEndpoint(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// setFolder is for a folder of this machine.
+func (d *Destination) setFolder(u *url.URL) error {
+	if u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
+		return errors.New("a file URL has three slashes and a path from the root, as in file:///srv/runs")
+	}
+	d.bucket = filepath.Clean(filepath.FromSlash(u.Path))
+	if strings.ContainsRune(d.bucket, 0) {
+		return errors.New("the URL's path has a character that no path can have")
+	}
+	return nil
+}
+
+func (d *Destination) setBucket(u *url.URL) error {
+	odd := func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-$", c))
+	}
+	if u.Host == "" || strings.ContainsFunc(u.Host, odd) {
+		hint := ""
+		if u.Scheme == schemeS3 {
+			hint = "; a server of your own is named by ?endpoint=http://HOST:PORT"
+		}
+		return fmt.Errorf("behind %s:// stands the name of a bucket%s", u.Scheme, hint)
+	}
+	d.bucket = u.Host
+	folder := strings.Trim(u.Path, "/")
+	if folder == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(folder, "/") {
+		if part == "" || part == "." || part == ".." || !printable.Is(part) || strings.Contains(part, "__0x") {
+			return errors.New("the folder in the URL has an empty part, a . or .., or a character that cannot be shown")
+		}
+	}
+	d.folder = folder + "/"
+	return nil
+}
+
+// String is the destination without what stands behind a question mark.
+func (d *Destination) String() string {
+	if d.scheme == schemeFile {
+		return "file://" + filepath.ToSlash(d.bucket)
+	}
+	return strings.TrimSuffix(d.scheme+"://"+d.bucket+"/"+d.folder, "/")
+}
+
+// what a bucket is called there.
+func (d *Destination) what() string {
+	switch d.scheme {
+	case schemeFile:
+		return "folder"
+	case schemeAzure:
+		return "container"
+	}
+	return "bucket"
+}
+
+// credentials says where they come from.
+func credentials(scheme string) string {
+	switch scheme {
+	case schemeS3:
+		return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+	case schemeGS:
+		return "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account's key"
+	case schemeAzure:
+		return "set AZURE_STORAGE_ACCOUNT, and AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
+	}
+	return "a folder needs none"
+}

@@ -1,0 +1,196 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFolder(t *testing.T) {
+	dir, there := aRun(t, "20261122-quick", 3, 3<<20), t.TempDir()
+	d := parse(t, "file://"+there)
+	copied := filepath.Join(there, "20261122-quick")
+	sent := send(t, d, dir, 9)
+	same(t, dir, copied)
+	if want := (Sent{Where: "file://" + copied, Files: 9, Anew: 9, Bytes: sent.Bytes}); cmp.Diff(want, sent) != "" {
+		t.Error(cmp.Diff(want, sent))
+	}
+	before := read(t, filepath.Join(copied, manifestName))
+
+	send(t, d, dir, 0)
+	put(t, dir, "report.html", "<html>anew")
+	send(t, d, dir, 1)
+	same(t, dir, copied)
+	if string(before) == string(read(t, filepath.Join(copied, manifestName))) {
+		t.Error("the manifest is that of another file")
+	}
+
+	// Of the same size, so that only its contents tell.
+	put(t, copied, "trial-01-put/timeline.csv", strings.Repeat("second,9\n", 400))
+	send(t, d, dir, 1)
+	same(t, dir, copied)
+
+	for _, path := range files(t, copied) {
+		if info, err := os.Stat(filepath.Join(copied, path)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+}
+
+// What is hostile in a run directory is not sent, and keeps nothing else back.
+func TestHostileRunDirectory(t *testing.T) {
+	dir, there, secret := aRun(t, "run", 1, 0), t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	put(t, filepath.Dir(secret), "secret", "not yours")
+	for name, to := range map[string]string{"link": secret, "within": "run.json", "folder": filepath.Dir(secret), "trial-01-put/up": "../../.."} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "data/quorumbench-data-1/m1/db", "a member's")
+	put(t, dir, strings.Repeat("long", 40), "!")
+	put(t, dir, strings.Repeat("\x01", 100), "too long where it is escaped")
+	put(t, dir, "odd \x1b[31m\n name", "sent")
+	put(t, dir, "..attrs/x.attrs", "sent")
+	put(t, dir, "no\xffUTF-8", "not sent")
+	sent := send(t, parse(t, "file://"+there), dir, 7)
+	whys := map[string]string{}
+	for _, l := range sent.LeftOut {
+		whys[l.Name[:min(9, len(l.Name))]] = l.Why
+	}
+	link := "a link, and no link is followed"
+	want := map[string]string{
+		"link": link, "within": link, "folder": link, "trial-01-": link, "pipe": "no regular file",
+		"data":      "the members' data, which a run that was killed leaves",
+		"!01!01!01": "its name is too long", "no!FFUTF-": "its name is not UTF-8",
+	}
+	if diff := cmp.Diff(want, whys); diff != "" {
+		t.Error(diff)
+	}
+	for _, path := range files(t, there) {
+		if text := string(read(t, filepath.Join(there, path))); strings.Contains(text, "not yours") || strings.Contains(text, "a member's") {
+			t.Errorf("%s was sent", path)
+		}
+	}
+	if got := string(read(t, filepath.Join(there, "run", "odd!20!1B!5B31m!0A!20name"))); got != "sent" {
+		t.Errorf("the odd name has %q", got)
+	}
+	send(t, parse(t, "file://"+there), dir, 0)
+}
+
+// A file that is exchanged for a link between the look and the reading is not read.
+func TestExchangedFile(t *testing.T) {
+	dir := aRun(t, "run", 1, 0)
+	tree, err := newTree(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, t.TempDir(), "secret", "not yours")
+	for _, f := range tree.files {
+		if f.name != "report.html" {
+			continue
+		}
+		if err := errors.Join(os.Remove(filepath.Join(dir, f.path)), os.Symlink("run.json", filepath.Join(dir, f.path))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tree.open(f, func(int) {}); !errors.Is(err, errChanged) {
+			t.Errorf("it is opened: %v", err)
+		}
+	}
+}
+
+func TestFileThatGrows(t *testing.T) {
+	dir := aRun(t, "run", 1, 0)
+	tree, err := newTree(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []string{"<html>and more", "<h"} {
+		put(t, dir, "report.html", size)
+		for _, f := range tree.files {
+			if f.name == "report.html" {
+				_, err := tree.sum(f, func(int) {})
+				sentence(t, err, "report.html cannot be sent: it changed while it was read")
+			}
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir, there := aRun(t, "run", 1, 0), t.TempDir()
+	refused(t, parse(t, "file://"+there+"/none"), dir, "there is no folder "+there+"/none: make it")
+	refused(t, parse(t, "file://"+dir), dir, "in the run directory")
+	refused(t, parse(t, "file://"+dir+"/trial-01-put"), dir, "in the run directory")
+	refused(t, parse(t, "file://"+filepath.Dir(dir)), dir, "is in file://"+filepath.Dir(dir)+" already")
+	refused(t, parse(t, "file://"+there), t.TempDir(), "is no run directory")
+	refused(t, parse(t, "file://"+there), filepath.Join(dir, "none"), "cannot be read")
+
+	// Another run whose directory has the same name stays as it is.
+	d := parse(t, "file://"+there)
+	send(t, d, dir, 4)
+	other := aRun(t, "run", 2, 0)
+	put(t, other, "run.json", `{"schema":"quorumbench/run/2","state":"complete","name":"quick","started":"2026-11-22T23:00:00Z"}`)
+	refused(t, d, other, "is another run, which started at 2026-11-22T22:20:14Z")
+	same(t, dir, filepath.Join(there, "run"))
+	put(t, there, "run/run.json", "anything")
+	refused(t, d, dir, "no run's")
+}
+
+// What is interrupted has no manifest, and what was there of an earlier one goes
+// before anything changes.
+func TestInterrupted(t *testing.T) {
+	dir, there := aRun(t, "run", 20, 0), t.TempDir()
+	d := parse(t, "file://"+there)
+	send(t, d, dir, 42)
+	for i := range 20 {
+		put(t, dir, filepath.Join("trial-01-put", "more", string(rune('a'+i))), "more")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := d.Send(ctx, dir, Options{Progress: func(p Progress) {
+		if p.Step == "sending" && p.Files == 5 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(there, "run", manifestName)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a manifest: %v", err)
+	}
+	// As a sender that was killed leaves it.
+	put(t, there, "run/report.html.18a5b6c7d8e9f0a1.tmp", "half")
+	sent, err := d.Send(t.Context(), dir, Options{})
+	if err != nil || sent.Anew < 10 || sent.Anew > 15 {
+		t.Errorf("%d sent, %v", sent.Anew, err)
+	}
+	same(t, dir, filepath.Join(there, "run"))
+}
+
+// A disk that is full keeps what is whole, and leaves no half of a file.
+func TestFullDisk(t *testing.T) {
+	there := t.TempDir()
+	if err := syscall.Mount("tmpfs", there, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip("a small file system cannot be mounted: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(there, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := aRun(t, "run", 2, 4<<20)
+	refused(t, parse(t, "file://"+there), dir, "the disk of "+there+" is full")
+	for _, path := range files(t, there) {
+		if strings.HasPrefix(filepath.Base(path), "history") || filepath.Base(path) == manifestName {
+			t.Errorf("%s is there", path)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package upload
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// aRun makes a run directory of that name, with so many trials and a file of so
+// many bytes.
+func aRun(t *testing.T, name string, trials, large int) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	put(t, dir, "run.json", `{"schema":"quorumbench/run/2","state":"complete","name":"quick","started":"2026-11-22T22:20:14.5Z"}`)
+	put(t, dir, "report.html", "<html>")
+	for i := range trials {
+		folder := filepath.Join(dir, fmt.Sprintf("trial-%02d-put", i+1))
+		put(t, folder, "timeline.csv", strings.Repeat(fmt.Sprintf("second,%d\n", i), 400))
+		put(t, folder, "events.jsonl", "")
+	}
+	if large > 0 {
+		random := rand.NewChaCha8([32]byte{1})
+		b := make([]byte, large)
+		_, _ = random.Read(b) // it never fails
+		put(t, dir, "history.jsonl.zst", string(b))
+	}
+	return dir
+}
+
+func put(t *testing.T, dir, name, contents string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(contents), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func parse(t *testing.T, text string) *Destination {
+	t.Helper()
+	d, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// send sends, and holds what was sent anew to a number.
+func send(t *testing.T, d *Destination, dir string, anew int) Sent {
+	t.Helper()
+	return sendAs(t, d, dir, anew, Options{})
+}
+
+func sendAs(t *testing.T, d *Destination, dir string, anew int, o Options) Sent {
+	t.Helper()
+	sent, err := d.Send(t.Context(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sent.Anew != anew {
+		t.Errorf("%d files were sent, not %d", sent.Anew, anew)
+	}
+	return sent
+}
+
+// refused holds an attempt to one sentence with parts.
+func refused(t *testing.T, d *Destination, dir string, parts ...string) {
+	t.Helper()
+	_, err := d.Send(t.Context(), dir, Options{})
+	sentence(t, err, parts...)
+}
+
+func sentence(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("there is no error")
+	}
+	for _, p := range parts {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("%q does not say %q", err, p)
+		}
+	}
+	if strings.ContainsAny(err.Error(), "\n") {
+		t.Errorf("%q is no sentence", err)
+	}
+}
+
+// same holds a copy of a run to the run: every file that the manifest names, and
+// no other besides the manifest.
+func same(t *testing.T, dir, copied string) {
+	t.Helper()
+	var m manifest
+	if err := json.Unmarshal(read(t, filepath.Join(copied, manifestName)), &m); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(files(t, dir), func(name string) bool {
+		return slices.ContainsFunc(m.LeftOut, func(l LeftOut) bool { return name == l.Name || strings.HasPrefix(name, l.Name+"/") })
+	})
+	var listed []string
+	for _, f := range m.Files {
+		listed = append(listed, f.Name)
+		if !bytes.Equal(read(t, filepath.Join(dir, f.Name)), read(t, filepath.Join(copied, f.Name))) {
+			t.Errorf("%s differs", f.Name)
+		}
+	}
+	if !slices.Equal(listed, want) {
+		t.Errorf("the manifest lists %q, not %q", listed, want)
+	}
+	if is := files(t, copied); !slices.Equal(is, slices.Sorted(slices.Values(append(listed, manifestName)))) {
+		t.Errorf("there are %q", is)
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// files are the paths of all that is no folder.
+func files(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		names = append(names, name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,40 @@
+package upload
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// manifestName is the object that is written last: without it, or with one that
+// does not fit what is there, a run was not sent whole.
+const manifestName = "upload-manifest.json"
+
+// ManifestSchema is the version of the manifest.
+const ManifestSchema = "quorumbench/upload/1"
+
+// manifest lists what was sent. It is the same whenever the same run is sent.
+type manifest struct {
+	Schema  string    `json:"schema"`
+	Run     string    `json:"run"`     // the run directory's name, escaped as objects' are
+	Started time.Time `json:"started"` // as in run.json
+	Files   []entry   `json:"files"`   // by name
+	LeftOut []LeftOut `json:"left_out"`
+}
+
+// entry is an object below the run's.
+type entry struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+func newManifest(run string, started time.Time, have map[string]sums, leftOut []LeftOut) ([]byte, error) {
+	m := manifest{Schema: ManifestSchema, Run: run, Started: started, LeftOut: append([]LeftOut{}, leftOut...)}
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		m.Files = append(m.Files, entry{Name: name, Size: have[name].size, SHA256: have[name].sha})
+	}
+	b, err := json.MarshalIndent(m, "", "  ")
+	return append(b, '\n'), err
+}

@@ -1,0 +1,59 @@
+package upload
+
+import (
+	"fmt"
+	"strings"
+)
+
+// What a name may have in bytes: a part of it, as most file systems have it, and
+// the whole of it, as S3 has it, with room for what stands before it.
+const (
+	maxPart = 240
+	maxName = 700
+)
+
+// escape makes the name of an object of a path below a run directory, with
+// slashes. Letters, digits, points, dashes and underscores stay; any other byte is
+// an exclamation mark and two hexadecimal digits. So is what the object stores'
+// libraries give a meaning of their own: a point at the end of a part, the ending
+// .attrs, and __0x.
+func escape(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		rest, _, _ := strings.Cut(path[i:], "/")
+		if keeps(path[i]) && rest != "." && rest != ".attrs" && !strings.HasPrefix(rest, "__0x") {
+			b.WriteByte(path[i])
+		} else {
+			fmt.Fprintf(&b, "!%02X", path[i])
+		}
+	}
+	return b.String()
+}
+
+func keeps(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_' || c == '/'
+}
+
+// fits reports whether a name can be had everywhere.
+func fits(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if len(part) > maxPart {
+			return false
+		}
+	}
+	return len(name) <= maxName
+}
+
+// contentType is what a browser is to think of an object.
+func contentType(name string) string {
+	for ending, is := range map[string]string{
+		".json": "application/json", ".jsonl": "application/x-ndjson", ".xml": "application/xml",
+		".html": "text/html; charset=utf-8", ".md": "text/markdown; charset=utf-8",
+		".csv": "text/csv; charset=utf-8", ".hlog": "text/plain; charset=utf-8", ".log": "text/plain; charset=utf-8",
+	} {
+		if strings.HasSuffix(name, ending) {
+			return is
+		}
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,131 @@
+package upload
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+)
+
+func TestNames(t *testing.T) {
+	for path, want := range map[string]string{
+		"trial-01-put/latency.hlog": "trial-01-put/latency.hlog",
+		"a b\n!\xff":                "a!20b!0A!21!FF",
+		"..x/..../y..":              "..x/...!2E/y.!2E",
+		"x.attrs/y.attrs.z":         "x!2Eattrs/y.attrs.z",
+		"a__0x2f__b":                "a!5F_0x2f__b",
+	} {
+		if got := escape(path); got != want {
+			t.Errorf("%q becomes %q, not %q", path, got, want)
+		}
+	}
+}
+
+// FuzzEscape holds names to what every store can keep, and to standing for one path.
+func FuzzEscape(f *testing.F) {
+	for _, path := range []string{"run.json", "a/b", "..", "a../b", "x.attrs", "__0x2f__", "___0x", "\x00\xff", "日本", "!21"} {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		name := escape(path)
+		for part := range strings.SplitSeq(name, "/") {
+			if strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".attrs") || strings.Contains(part, "__0x") {
+				t.Errorf("%q becomes %q", path, name)
+			}
+		}
+		var back strings.Builder
+		for i := 0; i < len(name); i++ {
+			if name[i] != '!' {
+				if !keeps(name[i]) {
+					t.Fatalf("%q has %q", name, name[i])
+				}
+				back.WriteByte(name[i])
+				continue
+			}
+			b, err := hex.DecodeString(name[i+1 : i+3])
+			if err != nil {
+				t.Fatal(err)
+			}
+			back.Write(b)
+			i += 2
+		}
+		if back.String() != path {
+			t.Errorf("%q becomes %q, which stands for %q", path, name, back.String())
+		}
+	})
+}
+
+func TestURLs(t *testing.T) {
+	for text, want := range map[string]string{
+		"s3://bucket":                      "s3://bucket",
+		"s3://bucket/":                     "s3://bucket",
+		"s3://bucket/a/b/?region=x":        "s3://bucket/a/b",
+		"gs://my.bucket_1/a":               "gs://my.bucket_1/a",
+		"azblob://$root/a?protocol=https":  "azblob://$root/a",
+		"file:///srv/../srv/runs/":         "file:///srv/runs",
+		"file://localhost/srv/r%20u%20n":   "file:///srv/r u n",
+		"s3://b?endpoint=http://1.2.3.4:5": "s3://b",
+	} {
+		if got := parse(t, text).String(); got != want {
+			t.Errorf("%s is %s, not %s", text, got, want)
+		}
+	}
+	const secret = "hunter2hunter2"
+	for text, why := range map[string]string{
+		"":                                      "no URL",
+		"runs":                                  "no URL",
+		"/srv/runs":                             "no URL",
+		"s3:bucket":                             "no URL",
+		"http://bucket":                         `nothing can be sent to "http://"`,
+		"s3://":                                 "name of a bucket",
+		"s3://bucket:9000":                      "?endpoint=",
+		"s3://buc ket":                          "no URL",
+		"s3://bucket/a//b":                      "empty part",
+		"s3://bucket/../b":                      "empty part",
+		"s3://bucket/a%0ab":                     "cannot be shown",
+		"s3://bucket#x":                         "#",
+		"s3://bucket?region=a&region=b":         "more than once",
+		"s3://bucket?%zz":                       "cannot be read",
+		"file://srv/runs":                       "three slashes",
+		"file://./runs":                         "three slashes",
+		"file:///runs?x=1":                      "nothing behind a ?",
+		"gs://bucket?x=1":                       "only universe_domain",
+		"s3://AKIA:" + secret + "@bucket":       "AWS_ACCESS_KEY_ID",
+		"s3://AKIA:" + secret + "/b":            "no URL",
+		"azblob://" + secret + "@bucket":        "AZURE_STORAGE_ACCOUNT",
+		"azblob://bucket?sig=" + secret:         "no sig",
+		"s3://bucket?X-Amz-Signature=" + secret: "no X-Amz-Signature",
+		"s3://bucket?endpoint=http://a:" + secret + "@host":       "the endpoint",
+		"s3://bucket?endpoint=http://host%3Fx=" + secret:          "the endpoint",
+		"s3://bucket?endpoint=" + secret:                          "the endpoint",
+		"s3://bucket?endpoint=http://h&endpoint=http://" + secret: "more than once",
+	} {
+		_, err := Parse(text)
+		if err == nil {
+			t.Errorf("%s is taken", text)
+			continue
+		}
+		sentence(t, err, why)
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: the sentence has the secret: %s", text, err)
+		}
+	}
+}
+
+// FuzzParse holds URLs to what can be shown, and their sentences to one line.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"s3://bucket/a?endpoint=http://h:1", "file:///srv/runs", "gs://b?universe_domain=x", "azblob://$root/a%20b", "s3://a:b@c", "s3://b?%", "file:///%00", "://",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := Parse(text)
+		if err != nil {
+			sentence(t, err)
+			return
+		}
+		if d.bucket == "" || d.folder != "" && !strings.HasSuffix(d.folder, "/") || strings.Contains("/"+d.folder, "/../") {
+			t.Errorf("%q is %+v", text, d)
+		}
+	})
+}

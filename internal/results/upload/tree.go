@@ -1,0 +1,191 @@
+package upload
+
+import (
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/readfile"
+)
+
+// maxFiles is how many entries a run directory has at most: a run of a thousand
+// trials has some ten thousand.
+const maxFiles = 100_000
+
+// dataFolder holds the members' data while a run goes on; a run that was killed
+// leaves it.
+const dataFolder = "data"
+
+// tree is what a run directory has to be sent.
+type tree struct {
+	dir     string // an absolute path without links
+	files   []file
+	leftOut []LeftOut
+}
+
+// file is a regular file of a run directory.
+type file struct {
+	path string // below the run directory
+	name string // that of its object, below the run's
+	info fs.FileInfo
+}
+
+// LeftOut is what is in a run directory and is not sent.
+type LeftOut struct {
+	Name string `json:"name"` // as objects' names are escaped
+	Why  string `json:"why"`
+}
+
+// newTree looks through a run directory. It follows no link.
+func newTree(dir string) (*tree, error) {
+	whole, err := filepath.Abs(dir)
+	if err == nil {
+		whole, err = filepath.EvalSymlinks(whole)
+	}
+	if err != nil {
+		return nil, unreadable(dir, err)
+	}
+	t := &tree{dir: whole}
+	entries := 0
+	err = filepath.WalkDir(whole, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == whole {
+			return err
+		}
+		if entries++; entries > maxFiles {
+			return fmt.Errorf("it has more than %d files, and a run directory has fewer", maxFiles)
+		}
+		below, err := filepath.Rel(whole, path)
+		if err != nil {
+			return err
+		}
+		return t.add(below, d)
+	})
+	if err != nil {
+		return nil, unreadable(dir, err)
+	}
+	return t, nil
+}
+
+// add takes a file, or says why not.
+func (t *tree) add(path string, d fs.DirEntry) error {
+	name := escape(filepath.ToSlash(path))
+	why := ""
+	switch {
+	case name == manifestName:
+		return nil // of an upload that was fetched; it belongs to no run
+	case !fits(name):
+		why = "its name is too long"
+	case !utf8.ValidString(path):
+		why = "its name is not UTF-8"
+	case d.IsDir() && path == dataFolder:
+		why = "the members' data, which a run that was killed leaves"
+	case d.IsDir():
+		return nil
+	case d.Type()&fs.ModeSymlink != 0:
+		why = "a link, and no link is followed"
+	case !d.Type().IsRegular():
+		why = "no regular file"
+	default:
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		t.files = append(t.files, file{path: path, name: name, info: info})
+		return nil
+	}
+	t.leftOut = append(t.leftOut, LeftOut{Name: name[:min(len(name), maxName)], Why: why})
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func unreadable(dir string, err error) error {
+	return fmt.Errorf("the run directory %s cannot be read: %w", dir, err)
+}
+
+// sums are what a file's contents are known by.
+type sums struct {
+	size int64
+	md5  string // its bytes, which object stores have
+	sha  string // SHA-256 in hexadecimal
+}
+
+// errChanged is of a file that is written to.
+var errChanged = errors.New("it changed while it was read; is the run still going on?")
+
+// source reads a file and sums up what was read of it.
+type source struct {
+	f        *os.File
+	left     int64 // of the size that it had
+	md5, sha hash.Hash
+	size     int64
+	read     func(n int)
+	err      error // why it could not be read, which is not the destination's fault
+}
+
+// open opens a file of the tree, and nothing that was put in its place.
+func (t *tree) open(f file, read func(n int)) (*source, error) {
+	opened, err := readfile.OpenIn(t.dir, f.path)
+	if err != nil {
+		return nil, unreadable(t.dir, err)
+	}
+	s := &source{f: opened, left: f.info.Size(), md5: md5.New(), sha: sha256.New(), read: read}
+	info, err := opened.Stat()
+	if err == nil && !os.SameFile(info, f.info) {
+		err = errChanged
+	}
+	if err != nil {
+		s.close()
+		return nil, t.cannot(f, err)
+	}
+	return s, nil
+}
+
+func (t *tree) cannot(f file, err error) error {
+	return fmt.Errorf("%s cannot be sent: %w", filepath.Join(t.dir, f.path), err)
+}
+
+// Read implements io.Reader. A file that became longer or shorter is an error.
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.f.Read(p)
+	_, _ = s.md5.Write(p[:n]) // a hash takes everything
+	_, _ = s.sha.Write(p[:n])
+	s.size += int64(n)
+	s.left -= int64(n)
+	s.read(n)
+	if s.left < 0 || errors.Is(err, io.EOF) && s.left > 0 {
+		err = errChanged
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *source) close() { _ = s.f.Close() } // it was only read
+
+func (s *source) sums() sums {
+	return sums{size: s.size, md5: string(s.md5.Sum(nil)), sha: hex.EncodeToString(s.sha.Sum(nil))}
+}
+
+// sum reads a file for its sums alone.
+func (t *tree) sum(f file, read func(n int)) (sums, error) {
+	s, err := t.open(f, read)
+	if err != nil {
+		return sums{}, err
+	}
+	defer s.close()
+	if _, err := io.Copy(io.Discard, s); err != nil {
+		return sums{}, t.cannot(f, err)
+	}
+	return s.sums(), nil
+}

@@ -1,0 +1,128 @@
+// Package objects starts real servers of object stores for tests, which are built
+// from their Go modules into the user's cache folder. They are no stores that
+// quorumbench measures.
+package objects
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+)
+
+//go:embed versitygw/*.txt
+var files embed.FS
+
+// Sources are the servers' descriptions.
+func Sources() ([]store.ServerSource, error) {
+	versitygw, err := source("versitygw", "1.8.0", "github.com/versity/versitygw", "/cmd/versitygw", "--version")
+	return []store.ServerSource{versitygw}, err
+}
+
+func source(name, version, module, folder string, args ...string) (store.ServerSource, error) {
+	s := store.ServerSource{
+		Store: name, Version: version, Versions: []string{version}, Kind: store.GoModule,
+		Package: module + folder, LDFlags: "-s -w",
+		Tools:   []store.Tool{{Name: "go", Missing: "building " + name + " needs Go"}},
+		Check:   store.ServerCheck{Module: module + "@v" + version, Args: args},
+		License: "Apache License 2.0",
+	}
+	var err error
+	s.Files, err = fs.Sub(files, name)
+	return s, err
+}
+
+// The credentials of a Server.
+const (
+	Access = "quorumbench-test"
+	Secret = "correct-horse-battery-staple"
+)
+
+// Server is a real S3 server over a folder.
+type Server struct {
+	Endpoint string // http://HOST:PORT
+	Dir      string // its buckets are folders in it, and objects files
+	start    func(testing.TB) host.Process
+	process  host.Process
+}
+
+// S3 starts a server, which ends with the test; without it the test is skipped.
+func S3(t testing.TB) *Server {
+	t.Helper()
+	all, err := Sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := install.Ensure(t.Context(), all[0], nil)
+	if err != nil {
+		t.Skip("no real server: ", err)
+	}
+	machine := host.NewLocal(nil, nil)
+	lease, err := machine.Ports(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release)
+	dir := t.TempDir()
+	address := fmt.Sprintf("%s:%d", lease.Address, lease.Ports[0])
+	s := &Server{Endpoint: "http://" + address, Dir: filepath.Join(dir, "buckets")}
+	for _, folder := range []string{s.Dir, filepath.Join(dir, "metadata")} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.start = func(t testing.TB) host.Process {
+		p, err := machine.Start(t.Context(), host.Command{
+			Path: path, Dir: dir, LogFile: filepath.Join(dir, "log"),
+			Args: []string{"--port", address, "--quiet", "posix", "--sidecar", filepath.Join(dir, "metadata"), s.Dir},
+			Env:  []string{"ROOT_ACCESS_KEY=" + Access, "ROOT_SECRET_KEY=" + Secret},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		storetest.Poll(ctx, t, func() error {
+			c, err := net.DialTimeout("tcp", address, time.Second)
+			if err != nil {
+				return err
+			}
+			return c.Close()
+		})
+		return p
+	}
+	s.Start(t)
+	t.Cleanup(func() { s.Kill(t) })
+	return s
+}
+
+// Bucket makes a bucket.
+func (s *Server) Bucket(t testing.TB, name string) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(s.Dir, name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Start starts the server again, with what it had.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
+	s.process = s.start(t)
+}
+
+// Kill ends it as a crash does.
+func (s *Server) Kill(t testing.TB) {
+	t.Helper()
+	_ = s.process.Signal(context.Background(), host.Kill)
+	<-s.process.Exited()
+}
