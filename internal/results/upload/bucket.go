@@ -87,17 +87,21 @@ func (b *bucket) holds(ctx context.Context, key string, o object, want sums, rea
 	}
 	defer func() { _ = r.Close() }() // it was only read
 	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(h, touching(b.touch)), io.LimitReader(r, want.size+1))
+	n, err := io.Copy(io.MultiWriter(h, touching{ctx, b.touch}), io.LimitReader(r, want.size+1))
 	if err != nil && hasOneOf(err.Error(), "checksum did not match") {
 		return false, nil // the library has compared it with the sum that the store keeps
 	}
 	return err == nil && n == want.size && hex.EncodeToString(h.Sum(nil)) == want.sha, err
 }
 
-// touching is a writer that says that something came.
-type touching func()
+// touching is a writer that says that something came, and takes no more when it is
+// interrupted.
+type touching struct {
+	ctx   context.Context
+	touch func()
+}
 
 func (t touching) Write(p []byte) (int, error) {
-	t()
-	return len(p), nil
+	t.touch()
+	return len(p), t.ctx.Err()
 }

@@ -102,7 +102,7 @@ func TestExchangedFile(t *testing.T) {
 		if err := errors.Join(os.Remove(filepath.Join(dir, f.path)), os.Symlink("run.json", filepath.Join(dir, f.path))); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tree.open(f, func(int) {}); !errors.Is(err, errChanged) {
+		if _, err := tree.open(t.Context(), f, func(int) {}); !errors.Is(err, errChanged) {
 			t.Errorf("it is opened: %v", err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestFileThatGrows(t *testing.T) {
 		put(t, dir, "report.html", size)
 		for _, f := range tree.files {
 			if f.name == "report.html" {
-				_, err := tree.sum(f, func(int) {})
+				_, err := tree.sum(t.Context(), f, func(int) {})
 				sentence(t, err, "report.html cannot be sent: it changed while it was read")
 			}
 		}

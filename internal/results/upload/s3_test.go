@@ -28,7 +28,7 @@ func TestS3(t *testing.T) {
 	server := objects.S3(t)
 	server.Bucket(t, "benchmarks")
 	environment(t)
-	dir := aRun(t, "20261122-quick", 3, 12<<20) // which is sent in parts
+	dir := aRun(t, "20261122-quick", 3, 20<<20) // a file that is sent in parts
 	d := parse(t, "s3://benchmarks/a/b?endpoint="+server.Endpoint)
 	copied := filepath.Join(server.Dir, "benchmarks", "a", "b", "20261122-quick")
 	send(t, d, dir, 9)

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"context"
 	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
@@ -124,6 +125,7 @@ var errChanged = errors.New("it changed while it was read; is the run still goin
 
 // source reads a file and sums up what was read of it.
 type source struct {
+	ctx      context.Context // a folder's library asks for it at the end alone
 	f        *os.File
 	left     int64 // of the size that it had
 	md5, sha hash.Hash
@@ -133,12 +135,12 @@ type source struct {
 }
 
 // open opens a file of the tree, and nothing that was put in its place.
-func (t *tree) open(f file, read func(n int)) (*source, error) {
+func (t *tree) open(ctx context.Context, f file, read func(n int)) (*source, error) {
 	opened, err := readfile.OpenIn(t.dir, f.path)
 	if err != nil {
 		return nil, unreadable(t.dir, err)
 	}
-	s := &source{f: opened, left: f.info.Size(), md5: md5.New(), sha: sha256.New(), read: read}
+	s := &source{ctx: ctx, f: opened, left: f.info.Size(), md5: md5.New(), sha: sha256.New(), read: read}
 	info, err := opened.Stat()
 	if err == nil && !os.SameFile(info, f.info) {
 		err = errChanged
@@ -156,6 +158,9 @@ func (t *tree) cannot(f file, err error) error {
 
 // Read implements io.Reader. A file that became longer or shorter is an error.
 func (s *source) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := s.f.Read(p)
 	_, _ = s.md5.Write(p[:n]) // a hash takes everything
 	_, _ = s.sha.Write(p[:n])
@@ -178,14 +183,18 @@ func (s *source) sums() sums {
 }
 
 // sum reads a file for its sums alone.
-func (t *tree) sum(f file, read func(n int)) (sums, error) {
-	s, err := t.open(f, read)
+func (t *tree) sum(ctx context.Context, f file, read func(n int)) (sums, error) {
+	s, err := t.open(ctx, f, read)
 	if err != nil {
 		return sums{}, err
 	}
 	defer s.close()
-	if _, err := io.Copy(io.Discard, s); err != nil {
-		return sums{}, t.cannot(f, err)
+	_, err = io.Copy(io.Discard, s)
+	if s.err != nil {
+		err = t.cannot(f, s.err)
+	}
+	if err != nil {
+		return sums{}, err
 	}
 	return s.sums(), nil
 }

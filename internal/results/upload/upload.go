@@ -270,7 +270,7 @@ func (s *sending) isThere(ctx context.Context, f file, there map[string]object) 
 		s.count(int(min(f.info.Size(), 1<<30)))
 		return false, nil
 	}
-	want, err := s.tree.sum(f, s.count)
+	want, err := s.tree.sum(ctx, f, s.count)
 	if err != nil {
 		return false, &localError{err}
 	}
@@ -303,7 +303,7 @@ func (s *sending) sendAll(ctx context.Context, files []file) error {
 }
 
 func (s *sending) send(ctx context.Context, f file) error {
-	from, err := s.tree.open(f, s.count)
+	from, err := s.tree.open(ctx, f, s.count)
 	if err != nil {
 		return &localError{err}
 	}

@@ -6,11 +6,11 @@ package objects
 import (
 	"context"
 	"embed"
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -74,7 +74,7 @@ func S3(t testing.TB) *Server {
 	}
 	t.Cleanup(lease.Release)
 	dir := t.TempDir()
-	address := fmt.Sprintf("%s:%d", lease.Address, lease.Ports[0])
+	address := net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0]))
 	s := &Server{Endpoint: "http://" + address, Dir: filepath.Join(dir, "buckets")}
 	for _, folder := range []string{s.Dir, filepath.Join(dir, "metadata")} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
