@@ -115,10 +115,10 @@ func (d *Destination) setFolder(u *url.URL) error {
 }
 
 func (d *Destination) setBucket(u *url.URL) error {
-	odd := func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-$", c))
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-$", c)
 	}
-	if u.Host == "" || strings.ContainsFunc(u.Host, odd) {
+	if u.Host == "" || strings.TrimFunc(u.Host, plain) != "" {
 		hint := ""
 		if u.Scheme == schemeS3 {
 			hint = "; a server of your own is named by ?endpoint=http://HOST:PORT"

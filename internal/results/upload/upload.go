@@ -397,7 +397,9 @@ func (s *sending) begin(step string, of int, files []file) {
 	for _, f := range files {
 		s.progress.Total += uint64(f.info.Size())
 	}
-	s.tell()
+	if of > 0 {
+		s.tell()
+	}
 }
 
 // count counts bytes, and done a file.
