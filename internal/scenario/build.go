@@ -89,6 +89,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 		b.fit(name)
 	}
 	b.check()
+	b.checkHosts()
 	b.checkWatchKey()
 	if known {
 		b.checkAbilities()
@@ -97,7 +98,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 	if !b.load.has(isSTM) {
 		b.load.STM = nil // of defaults, for other trials
 	}
-	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, Scaled: b.scaledFrom, Notes: b.notes()}
+	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, WorkersOn: b.workersOn, Scaled: b.scaledFrom, Notes: b.notes()}
 	for _, w := range b.load.warnings(b.words) {
 		b.warnOf(name, w)
 	}
@@ -146,6 +147,9 @@ func (b *builder) settle() {
 		l.Preload = l.usesKeySpace()
 	}
 	l.Complete()
+	if n := len(b.workersOn); n > 0 && !b.layer.has("workers") {
+		l.Workers = uint32(n)
+	}
 	if l.Compact.Every == 0 && l.Compact.Behind >= 0 {
 		l.Compact = Compaction{}
 	}

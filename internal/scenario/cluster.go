@@ -23,7 +23,10 @@ import (
 // Cluster is what is under test. Trials whose Key is equal can share one.
 type Cluster struct {
 	Store   string
-	Members int    // of a cluster that we start
+	Members int // of a cluster that we start
+	// On are the names of the hosts that its members are on, in turn; empty for
+	// all.
+	On      []string
 	Exec    string // another server binary
 	Version string // of an installed server; empty for the store's default
 	// Label is what reports call this version or build of the store, when that
@@ -102,7 +105,8 @@ func clusterKey(c Cluster) (string, error) {
 			Exec     string            `json:"exec,omitempty"`
 			Settings any               `json:"settings"`
 			Env      map[string]string `json:"env,omitempty"`
-		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env}
+			On       []string          `json:"on,omitempty"`
+		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.On}
 	}
 	text, err := json.Marshal(parts) // sorts the keys of maps
 	if err != nil {

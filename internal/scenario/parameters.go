@@ -30,6 +30,7 @@ func clusterParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "store", set: setStore, column: &column{cell: func(t *Trial) string { return t.Cluster.label() }}},
 		{Key: "members", set: keep((*node).int, func(d *draft) *int { return &d.cluster.Members })},
+		{Key: "members-on", set: keep((*node).words, func(d *draft) *[]string { return &d.cluster.On })},
 		{Key: "version", set: keep((*node).filled, func(d *draft) *string { return &d.cluster.Version })},
 		{Key: "exec", set: keep((*node).filled, func(d *draft) *string { return &d.cluster.Exec })},
 		{Key: "label", set: setLabel},
@@ -66,6 +67,7 @@ func operationParameters() []*Parameter {
 			value: yesNo(func(l *Load) *bool { return &l.NewConnection })},
 		{Key: "threads", Meaning: "event loops of the generator, or of each worker; 0 chooses",
 			value: whole(func(l *Load) *int { return &l.Threads }, 0, maxThreads)},
+		{Key: "workers-on", set: keep((*node).words, func(d *draft) *[]string { return &d.workersOn })},
 		{Key: "workers", Meaning: "generators that send the load together, each its part",
 			column: &column{cell: workersLabel, optional: true, none: "1"},
 			value:  whole(func(l *Load) *uint32 { return &l.Workers }, 1, MaxWorkers)},

@@ -63,6 +63,7 @@ type fileParser struct {
 	running  *Attach // of a command, whose flags say it; nil for a file
 	keys     map[string]*Parameter
 	options  Options
+	hosts    []Host
 	set      layer             // what the options' Set says
 	aliases  map[string]string // of trials: their names before scaling
 	errs     Errors
@@ -117,6 +118,7 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 	if len(p.errs) > 0 {
 		return nil
 	}
+	p.hosts = o.Hosts
 	trials := p.expand(o)
 	if len(p.errs) > 0 {
 		return nil
@@ -137,7 +139,7 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 }
 
 func fileKeys() []string {
-	return []string{"name", "description", "seed", "order", "repeats", "until", "defaults", "trials"}
+	return []string{"name", "description", "seed", "order", "repeats", "until", "hosts", "defaults", "trials"}
 }
 
 func (p *fileParser) outline(root *node) *outline {
@@ -149,6 +151,7 @@ func (p *fileParser) outline(root *node) *outline {
 		"order":       func(n *node) (err error) { o.Ordered, err = parsed(n, "order", parseOrder); return err },
 		"repeats":     func(n *node) (err error) { o.repeats, err = readRepeats(n, "repeats"); o.repeatsAt = n.at; return err },
 		"until":       func(n *node) (err error) { o.until, err = readUntil(n); return err },
+		"hosts":       func(n *node) (err error) { o.Hosts, err = readHosts(n); return err },
 		"defaults":    func(n *node) error { o.defaults = p.readLayer(n, inDefaults); return nil },
 		"trials":      func(n *node) error { o.written = p.trialList(n); return nil },
 	}
@@ -234,6 +237,7 @@ type draft struct {
 	settings    *node
 	consistency kv.Consistency // of reads that give none of their own
 	repeats     int
+	workersOn   []string
 	places      []place // of the mix's operations
 
 	scaleDuration bool // the window is scaled as totals are
@@ -372,7 +376,7 @@ func (p *fileParser) value(k *Parameter, n *node) {
 
 // What excludes each other: a cluster that is started, and one that runs.
 var (
-	ofStarted = []string{"members", "exec", "version", "settings", "env"}
+	ofStarted = []string{"members", "members-on", "exec", "version", "settings", "env"}
 	ofRunning = []string{"endpoints", "tls", "user", "dial-timeout", "data-dir"}
 )
 
@@ -425,7 +429,7 @@ func replaced(name string, value *node, base layer) []string {
 		return slices.Concat(ofRunning, []string{"version"})
 	case "version":
 		return slices.Concat(ofRunning, []string{"exec"})
-	case "members", "settings", "env":
+	case "members", "members-on", "settings", "env":
 		return ofRunning
 	case "rate":
 		if a, ok := base["arrival"]; ok && a.value.text == Closed.String() {

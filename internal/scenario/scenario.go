@@ -24,6 +24,8 @@ type Scenario struct {
 	// Trials are in the order in which they are to run; of a scenario that is
 	// repeated Until its figures are precise, those of the first round.
 	Trials []Trial
+	// Hosts are the machines to use; none for the one that we run on.
+	Hosts []Host
 	// Until is not nil where precision, and not a number, ends the repeating.
 	Until *Until
 	// Scale is the factor by which totals and clients were changed; 0 when they
@@ -44,6 +46,9 @@ type Trial struct {
 	Repeats int    // how many there are of this trial; 0: as many as it takes (Until)
 	Cluster Cluster
 	Load    Load
+	// WorkersOn are the names of the hosts of its workers, in turn; see
+	// Scenario.WorkersOn.
+	WorkersOn []string
 	// BaselineOf names the trial that this one is the baseline of: the same
 	// load on another version, binary or setting. Empty for all others.
 	BaselineOf string

@@ -56,6 +56,8 @@ type Run struct {
 	// is known.
 	Planned  int       `json:"planned_trials"`
 	Machines []Machine `json:"machines"` // the generator's first
+	// Hosts are those of the scenario, absent where it names none.
+	Hosts    []Host    `json:"hosts,omitempty"`
 	Clusters []Cluster `json:"clusters"`
 	// Trials are those that began, in the order in which they ran.
 	Trials []Trial `json:"trials"`
@@ -83,6 +85,14 @@ func (r *Run) Verdict() verdict.State {
 		worst = verdict.Invalid // a trial that has no verdict
 	}
 	return worst
+}
+
+// Host is a machine as the scenario names it: several can be one Machine.
+type Host struct {
+	Name    string `json:"name"`
+	Address string `json:"address,omitempty"` // at which its members serve
+	Via     string `json:"via"`               // how it was reached
+	Machine string `json:"machine"`           // a Machine's name
 }
 
 // Tool is the program that wrote the directory.
@@ -129,6 +139,7 @@ type Member struct {
 	Endpoint string `json:"endpoint"`
 	Version  string `json:"version,omitempty"`
 	Machine  string `json:"machine,omitempty"` // a Machine's name
+	Host     string `json:"host,omitempty"`    // a Host's name
 	// Alarms are of a member after a load; a cluster's have none.
 	Alarms []string `json:"-"`
 }

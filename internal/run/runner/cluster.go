@@ -91,7 +91,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 		return trial.Cluster{}, err
 	}
 	own, err := cluster.Start(ctx, st, cluster.Spec{
-		Name: id, Members: spec.Cluster.Members, Hosts: r.hosts(), Exec: exec, Self: r.Self,
+		Name: id, Members: spec.Cluster.Members, Hosts: r.membersOn(spec), Exec: exec, Self: r.Self,
 		Settings: spec.Cluster.Settings, Env: spec.Cluster.Environment(), Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
 	})
 	if err != nil {
@@ -126,7 +126,7 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 		Exec: spec.Cluster.Exec, Settings: spec.Cluster.Settings, Env: spec.Cluster.Env, Notes: own.Notes(),
 	}
 	for _, m := range own.Members() {
-		member := record.Member{ID: record.ID(m.ID), Name: m.Name, Endpoint: m.Endpoint, Machine: r.about[m.Host].Machine.Name}
+		member := record.Member{ID: record.ID(m.ID), Name: m.Name, Endpoint: m.Endpoint, Machine: r.about[m.Host].Machine.Name, Host: r.hostName(m.Host)}
 		for i := range status.Members {
 			if status.Members[i].Endpoint == m.Endpoint {
 				member.ID, member.Version = record.ID(status.Members[i].ID), status.Members[i].Version

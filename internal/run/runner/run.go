@@ -12,7 +12,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -52,6 +51,7 @@ type run struct {
 	Options
 	host       host.Host // the generator's
 	about      map[host.Host]host.Description
+	reached    []*reached // the scenario's hosts
 	out        *record.Writer
 	rates      rates
 	began      time.Time
@@ -106,6 +106,7 @@ func interrupted(ctx context.Context, err error) error {
 // begin makes the run directory.
 func begin(ctx context.Context, o Options) (*run, error) {
 	r := &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
+	r.reachHosts()
 	machines, err := r.describeHosts(ctx)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func begin(ctx context.Context, o Options) (*run, error) {
 	cleanOrphans(r.began)
 	about := record.Run{
 		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Scale: o.Scenario.Scale,
-		Planned: len(o.Scenario.Trials), Until: record.UntilOf(o.Scenario.Until), Machines: machines,
+		Planned: len(o.Scenario.Trials), Until: record.UntilOf(o.Scenario.Until), Machines: machines, Hosts: r.recordedHosts(),
 	}
 	if o.Out != "" {
 		r.out, err = record.CreateAt(o.Out, r.began, about)
@@ -180,14 +181,6 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		return nil, &trial.KeysLeftError{Why: left}
 	}
 	return result, nil
-}
-
-// worker generates the trial's load: one, or several together.
-func (r *run) worker(spec *scenario.Trial) load.Worker {
-	if spec.Load.Workers > 1 {
-		return load.Locals(int(spec.Load.Workers), r.Lookup)
-	}
-	return &load.Local{Stores: r.Lookup}
 }
 
 // title names a trial, with its repeat where there are several.

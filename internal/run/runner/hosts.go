@@ -1,0 +1,92 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// reached is a host of the scenario.
+type reached struct {
+	scenario.Host
+	host host.Host
+	// worker makes a worker there, beside so many others of this process.
+	worker func(beside int) load.Worker
+}
+
+// reach makes a host usable. Nothing else knows the ways to one.
+func (r *run) reach(h *scenario.Host) *reached {
+	return &reached{
+		Host: *h, host: newHost().At(h.Address),
+		worker: func(beside int) load.Worker { return &load.Local{Stores: r.Lookup, Beside: beside} },
+	}
+}
+
+// reachHosts reaches those of the scenario, which members are then on.
+func (r *run) reachHosts() {
+	for i := range r.Scenario.Hosts {
+		h := r.reach(&r.Scenario.Hosts[i])
+		r.reached = append(r.reached, h)
+		r.Hosts = append(r.Hosts, h.host)
+	}
+}
+
+// named are the reached hosts of the given names.
+func (r *run) named(names []string) []*reached {
+	out := make([]*reached, len(names))
+	for i, name := range names {
+		out[i] = r.reached[slices.IndexFunc(r.reached, func(h *reached) bool { return h.Name == name })]
+	}
+	return out
+}
+
+// membersOn are the hosts of a trial's members.
+func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
+	for _, h := range r.named(r.Scenario.MembersOn(spec)) {
+		hosts = append(hosts, h.host)
+	}
+	if len(hosts) == 0 {
+		return r.hosts()
+	}
+	return hosts
+}
+
+// worker generates the trial's load: one, or several together, on the hosts that
+// they are placed on in turn, or here.
+func (r *run) worker(spec *scenario.Trial) load.Worker {
+	n, on := max(int(spec.Load.Workers), 1), r.named(r.Scenario.WorkersOn(spec))
+	switch {
+	case len(on) == 0 && n == 1:
+		return &load.Local{Stores: r.Lookup}
+	case len(on) == 0:
+		return load.Locals(n, r.Lookup)
+	}
+	all := make(load.Workers, n)
+	for i := range all {
+		h := on[i%len(on)]
+		all[i] = load.Named{Worker: h.worker(n - 1), Name: fmt.Sprintf("w%d on %s", i+1, h.Name)}
+	}
+	return all
+}
+
+// hostName is what the scenario calls a host; empty for none of its.
+func (r *run) hostName(of host.Host) string {
+	for _, h := range r.reached {
+		if h.host == of {
+			return h.Name
+		}
+	}
+	return ""
+}
+
+// recordedHosts is what the record says of them.
+func (r *run) recordedHosts() (all []record.Host) {
+	for _, h := range r.reached {
+		all = append(all, record.Host{Name: h.Name, Address: h.Address, Via: h.Via.String(), Machine: r.about[h.host].Machine.Name})
+	}
+	return all
+}
