@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/readfile"
 	"github.com/quorumbench/quorumbench/internal/run/load"
@@ -78,34 +77,24 @@ func ServerTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
 	return c, nil
 }
 
-// socket is a connection that remembers an alert of the other side: in TLS 1.3 it
-// refuses our certificate when for us the handshake is over.
-type socket struct {
+// begun is a connection of which something was read already.
+type begun struct {
 	net.Conn
-	mu    sync.Mutex
-	alert error
+	first []byte
 }
 
 // Read implements net.Conn.
-func (s *socket) Read(p []byte) (int, error) {
-	n, err := s.Conn.Read(p)
-	var alert *net.OpError
-	if errors.As(err, &alert) && alert.Op == "remote error" {
-		s.mu.Lock()
-		s.alert = alert.Err
-		s.mu.Unlock()
+func (b *begun) Read(p []byte) (int, error) {
+	if len(b.first) == 0 {
+		return b.Conn.Read(p)
 	}
-	return n, err
-}
-
-func (s *socket) refusal() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.alert
+	n := copy(p, b.first)
+	b.first = b.first[n:]
+	return n, nil
 }
 
 // connect opens the connection to an agent, with its handshake done.
-func connect(ctx context.Context, t Target) (*socket, error) {
+func connect(ctx context.Context, t Target) (net.Conn, error) {
 	of, at := network(t.Address)
 	var config *tls.Config
 	switch certificates := t.CACert != "" || t.Cert != "" || t.Key != ""; {
@@ -124,14 +113,31 @@ func connect(ctx context.Context, t Target) (*socket, error) {
 		return nil, fmt.Errorf("it cannot be reached: %w", err)
 	}
 	if config == nil {
-		return &socket{Conn: plain}, nil
+		return plain, nil
 	}
 	secure := tls.Client(plain, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	c, err := accepted(ctx, secure)
+	if err != nil {
 		_ = plain.Close() // the error that matters is that one
 		return nil, refused(t, err)
 	}
-	return &socket{Conn: secure}, nil
+	return c, nil
+}
+
+// accepted is a connection on which the other side has begun to speak HTTP/2: in
+// TLS 1.3 it refuses our certificate when for us the handshake is over.
+func accepted(ctx context.Context, c *tls.Conn) (net.Conn, error) {
+	if err := c.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.NetConn().Close() })
+	defer stop()
+	first := make([]byte, 512)
+	n, err := c.Read(first)
+	if err != nil {
+		return nil, err
+	}
+	return &begun{c, first[:n]}, nil
 }
 
 // refused says why we do not take the agent's certificate, or what else was wrong
@@ -151,14 +157,9 @@ func refused(t Target, err error) error {
 	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
 		return errors.New("its certificate is not one for servers")
 	case errors.As(err, &alert) && alert.Op == "remote error":
-		return refusedUs(t, alert.Err)
+		return fmt.Errorf("it refuses our certificate %s: %w", t.Cert, alert.Err)
 	case errors.Is(err, io.EOF):
 		return errors.New("it ended the connection in the handshake: is it an agent?")
 	}
 	return fmt.Errorf("the handshake failed: %w", err)
-}
-
-// refusedUs says that the agent does not take our certificate.
-func refusedUs(t Target, alert error) error {
-	return fmt.Errorf("it refuses our certificate %s: %w", t.Cert, alert)
 }

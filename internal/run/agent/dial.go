@@ -86,9 +86,6 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 		if r.conn != nil {
 			_ = r.conn.Close() // the error that matters is that one
 		}
-		if refusal := socket.refusal(); refusal != nil {
-			err = refusedUs(t, refusal)
-		}
 		return nil, fmt.Errorf("agent %s: %w", t.Name, err)
 	}
 	var beating context.Context

@@ -9,11 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The most that an assignment from elsewhere has.
-const (
-	mostEndpoints = 1000
-	mostVersions  = 1 << 28 // keys whose versions a worker knows, in 2 GiB
-)
+// mostEndpoints is the most that an assignment from elsewhere has.
+const mostEndpoints = 1000
 
 // Valid says in one sentence why an assignment that came from another machine is
 // not to be carried out: nothing has looked at it here.
@@ -45,8 +42,6 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
 	case len(a.Leases) > scenario.MaxClients:
 		return fmt.Errorf("a load has at most %d leases", scenario.MaxClients)
-	case has(l, kv.CAS) && l.KeySpace > mostVersions:
-		return fmt.Errorf("the versions of %d keys are more than a worker keeps, which is %d", l.KeySpace, mostVersions)
 	}
 	if err := targets.Valid(); err != nil {
 		return err

@@ -243,7 +243,9 @@ func TestWorkersRefuse(t *testing.T) {
 // What a worker finds wrong is an error, and not a job.
 func TestWorkersThatCannotPrepare(t *testing.T) {
 	eachWorker(t, func(t *testing.T, w load.Worker) {
-		a := taskFor("127.0.0.1:1", base(kv.KeepAlive, kv.None)).Assignment
+		l := base(kv.KeepAlive, kv.None)
+		l.Total = 100
+		a := taskFor("127.0.0.1:1", l).Assignment
 		if job, err := w.Prepare(t.Context(), &a, load.Reports{}); job != nil || err == nil || !strings.Contains(err.Error(), "need as many leases") {
 			t.Errorf("%v, %v", job, err)
 		}
