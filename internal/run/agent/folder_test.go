@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
 // real is a folder as an agent has it: without links.
@@ -79,7 +77,6 @@ func TestTraversalInEveryName(t *testing.T) {
 	if err := h.WriteFile(ctx, filepath.Join(inside, "f"), []byte("x")); err != nil {
 		t.Error(err)
 	}
-	var _ host.Host = h
 }
 
 // A path is within the folder, or refused.
