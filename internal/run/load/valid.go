@@ -9,6 +9,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
+// Plausible says in one sentence why what a worker reports cannot be its part of
+// the assignment: that many operations due in the window, and that ending, which is
+// nil until it came.
+func (a *Assignment) Plausible(due uint64, e *Ending) error {
+	l := &a.Load
+	most := l.Total
+	if l.Arrival == scenario.Closed {
+		most = a.Shard.share(l.Total)
+	}
+	if l.Total > 0 && due > most {
+		return fmt.Errorf("it reports %d operations, and its part of the load has %d", due, most)
+	}
+	if e == nil || l.Arrival != scenario.Closed {
+		return nil
+	}
+	connections, clients := int(a.Shard.share(uint64(l.Connections))), 0
+	for i := range e.Connections {
+		clients += len(e.Connections[i].Completed)
+	}
+	if len(e.Connections) > connections || clients > l.Clients {
+		return fmt.Errorf("it reports %d connections with %d clients, and its part of the load has %d with at most %d", len(e.Connections), clients, connections, l.Clients)
+	}
+	return nil
+}
+
 // mostEndpoints is the most that an assignment from elsewhere has.
 const mostEndpoints = 1000
 

@@ -304,7 +304,9 @@ func serveCounting(t *testing.T) *counting {
 func TestAConnectedJobIsClosed(t *testing.T) {
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		server := serveCounting(t)
-		a := taskFor(server.Addr().String(), base(kv.Put, kv.None)).Assignment
+		l := base(kv.Put, kv.None)
+		l.Total = 100
+		a := taskFor(server.Addr().String(), l).Assignment
 		job, err := w.Prepare(t.Context(), &a, load.Reports{})
 		if err != nil {
 			t.Fatal(err)
