@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strings"
 	"time"
@@ -115,8 +114,8 @@ func (a *app) agentOptions(f *agentFlags) (agent.Options, error) {
 	return o, err
 }
 
-// say tells what happens, in a line on standard error.
-func (a *app) say(format string, args ...any) { command.Say(a.Stderr, fmt.Errorf(format, args...)) }
+// say tells what happens on standard error.
+func (a *app) say(format string, args ...any) { a.Remark(format, args...) }
 
 // agentVersion is what both sides must have in common.
 func agentVersion() string {

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/load"
@@ -376,5 +379,55 @@ func TestAControllerIsLost(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A run whose members are on two agents and whose load comes from a third: it is
+// recorded as any other, and nothing of it is left on their machines but logs.
+func TestARunOnAgents(t *testing.T) {
+	machines := startMachines(t, []string{"127.0.0.57", "127.0.0.58", "127.0.0.59"}, "--heartbeat", "10s")
+	at := func(i int) string { return machines[i].target.Name + "=" + machines[i].target.Address }
+	dir := filepath.Join(t.TempDir(), "run")
+	c := exec.Command("quorumbench", "run", "-", "--out", dir, "--format", "json", "--agent", at(0), "--agent", at(1),
+		"--load-agent", at(2), "--agent-certs", filepath.Dir(machines[0].target.CACert))
+	c.Stdin = strings.NewReader(`
+name: agents
+trials:
+- {name: put, store: etcd, operation: put, clients: 20, connections: 4, total: 2000, warmup: 0s, key-space: 1000}
+`)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := &run.Trials[0]
+	if run.State != record.Complete || trial.Operations != 2000 || trial.Errors != 0 || len(run.Clusters) != 1 || len(run.Clusters[0].Members) != 3 {
+		t.Errorf("%+v", run)
+	}
+	for i, m := range run.Clusters[0].Members {
+		if want := []string{"127.0.0.57:", "127.0.0.58:"}[i%2]; !strings.HasPrefix(m.Endpoint, want) {
+			t.Errorf("%s is at %s", m.Name, m.Endpoint)
+		}
+	}
+	for _, m := range machines {
+		if want := "the clock of agent " + m.target.Name + " was "; !strings.Contains(stderr.String(), want) {
+			t.Errorf("no %q in %s", want, &stderr)
+		}
+		if p := left(m.dir); len(p) > 0 {
+			t.Errorf("left %v", p)
+		}
+		err := filepath.WalkDir(m.dir, func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasPrefix(filepath.Base(path), "quorumbench-data-") {
+				t.Errorf("%s is left", path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }

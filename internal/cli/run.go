@@ -33,6 +33,7 @@ type runFlags struct {
 	set     []scenario.Assignment
 	until   scenario.Until
 	metrics metrics
+	places  placesFlags
 	given   func(flag string) bool
 }
 
@@ -66,6 +67,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 		"with --until-precision: begin no round that would not end so long after the start; 30m unless given")
 	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: what must be precise, as in ops or p99, instead of ops and p90; can be given again")
 	r.Toggle("until-suspect", &f.until.Suspect, "with --until-precision: suspect repeats count, too")
+	f.places.register(r)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
 		return a.run(c.Context(), f, args)
@@ -82,6 +84,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
 	}
+	if err := f.places.check(); err != nil {
+		return err
+	}
 	options, err := f.options()
 	if err != nil {
 		return err
@@ -96,13 +101,28 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if err := a.checkUntil(f, s); err != nil {
 		return err
 	}
+	if err := f.places.suits(s); err != nil {
+		return err
+	}
 	a.Warn(s.Warnings...)
 	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup}
 	if f.dryRun {
 		return a.dryRun(o)
 	}
-	return a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict,
+	at, err := f.places.reach(ctx, &o)
+	if err != nil {
+		return err
+	}
+	err = a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict,
 		Then: func(run *record.Run, dir string) error { return a.reportFiles(run, dir, f.format == "json") }})
+	left := at.leave()
+	for _, line := range at.clocks() {
+		a.Remark("%s", line)
+	}
+	if err == nil {
+		err = left
+	}
+	return err
 }
 
 // unlessZero shows no default.

@@ -245,13 +245,13 @@ func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *
 		cancel()
 	}()
 	<-ctx.Done()
+	if err := over(); err != nil {
+		return status.Error(codes.Aborted, err.Error())
+	}
 	select {
 	case err := <-closed:
 		return err
 	default:
-		if err := context.Cause(now.ctx); err != nil {
-			return status.Error(codes.Aborted, err.Error())
-		}
 		return nil // which ends what serve waits for
 	}
 }

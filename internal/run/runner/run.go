@@ -30,6 +30,8 @@ type Options struct {
 	// Hosts are the machines that members are placed on in turn; empty for the
 	// one that we run on.
 	Hosts []host.Host
+	// Worker generates the load; nil for this process.
+	Worker load.Worker
 	// Lookup finds a store by its name.
 	Lookup func(name string) (store.Store, error)
 	// Self is the path of our own binary, for stores embedded in it.
@@ -182,9 +184,12 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	return result, nil
 }
 
-// worker generates the trial's load: one, or several together.
+// worker generates the trial's load: the run's own, one, or several together.
 func (r *run) worker(spec *scenario.Trial) load.Worker {
-	if spec.Load.Workers > 1 {
+	switch {
+	case r.Worker != nil:
+		return r.Worker
+	case spec.Load.Workers > 1:
 		return load.Locals(int(spec.Load.Workers), r.Lookup)
 	}
 	return &load.Local{Stores: r.Lookup}

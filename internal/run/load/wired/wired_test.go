@@ -153,7 +153,14 @@ func second(index int) []byte {
 
 // claims is a second in which so many operations were due.
 func claims(due uint64, index int) []byte {
-	return encodeSecond(&measure.Second{Phase: measure.Measured, Index: index, Tally: measure.Tally{Due: due}})
+	s := &measure.Second{Phase: measure.Measured, Index: index}
+	s.Due, s.Outcomes[kv.OK] = due, due
+	times := measure.NewHistogram()
+	for range due {
+		measure.Record(times, 1e6)
+	}
+	s.Cells = []*measure.Cell{{Response: times}}
+	return encodeSecond(s)
 }
 
 func said(m message) []byte {
