@@ -97,7 +97,7 @@ func (f *placesFlags) reach(ctx context.Context, o *runner.Options) (*places, er
 	}
 	var workers load.Workers
 	for _, one := range f.load {
-		workers = append(workers, p.of[one].Worker())
+		workers = append(workers, load.Named{Worker: p.of[one].Worker(), Name: one.name})
 	}
 	if len(workers) > 0 {
 		o.Worker = workers
