@@ -10,8 +10,8 @@ import (
 // Host is a machine on which members run and workers generate load.
 type Host struct {
 	Name string // unique in the scenario
-	// Address is the IP address at which its members serve; empty for loopback
-	// addresses of their own.
+	// Address is, via local, the IP address at which its members serve, empty for
+	// loopback addresses of their own; via agent HOST:PORT of the agent, or unix:PATH.
 	Address string
 	Via     Via
 }
@@ -19,18 +19,43 @@ type Host struct {
 // Via is how a host is reached.
 type Via uint8
 
-// ViaLocal is this machine, of which there may be several with an address each.
-const ViaLocal Via = 0
+// The ways to a host.
+const (
+	ViaLocal Via = iota // this machine, of which there may be several with an address each
+	ViaAgent            // "quorumbench agent" on another one
+)
+
+var viaNames = [...]string{"local", "agent"}
 
 // String returns the way's name in files.
-func (v Via) String() string { return "local" }
+func (v Via) String() string { return viaNames[v] }
 
 // ParseVia reads a way's name.
 func ParseVia(s string) (Via, error) {
-	if s != ViaLocal.String() {
-		return 0, fmt.Errorf("via is %q, and hosts are reached via local, which is this machine", s)
+	if i := slices.Index(viaNames[:], s); i >= 0 {
+		return Via(i), nil
 	}
-	return ViaLocal, nil
+	return 0, fmt.Errorf("via is %q, and hosts are reached via local, which is this machine, or agent", s)
+}
+
+// unixPrefix begins the address of an agent at a Unix socket.
+const unixPrefix = "unix:"
+
+// Unix reports whether a host's agent listens at a Unix socket, which needs no
+// certificates.
+func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Address, unixPrefix) }
+
+// checkAddress says what is wrong with a host's address.
+func (h *Host) checkAddress() error {
+	switch {
+	case h.Via == ViaLocal && h.Address != "" && net.ParseIP(h.Address) == nil:
+		return fmt.Errorf("the address of host %s is %q, and must be an IP address", h.Name, h.Address)
+	case h.Via == ViaAgent && !h.Unix():
+		if _, port, err := net.SplitHostPort(h.Address); err != nil || port == "" {
+			return fmt.Errorf("the address of host %s is %q, and must be its agent's, HOST:PORT or unix:PATH", h.Name, h.Address)
+		}
+	}
+	return nil
 }
 
 // maxHosts is how many hosts a scenario can have.
@@ -76,8 +101,9 @@ func readHost(n *node) (h Host, err error) {
 		return h, n.at.errorf("a host needs a name, as in {name: a, address: 127.0.0.2}")
 	case !nameable.MatchString(h.Name):
 		return h, n.at.errorf("the host %s", notNameable(h.Name))
-	case h.Address != "" && net.ParseIP(h.Address) == nil:
-		return h, n.at.errorf("the address of host %s is %q, and must be an IP address", h.Name, h.Address)
+	}
+	if err := h.checkAddress(); err != nil {
+		return h, n.at.errorf("%w", err)
 	}
 	return h, nil
 }

@@ -16,6 +16,14 @@ type Settings[T any] interface {
 	Check() error
 }
 
+// Confined is an optional interface of Settings that could make a server run
+// another program, or read and write files that are not its own.
+type Confined interface {
+	// CheckConfined returns the first setting that could as one sentence. It is
+	// asked where settings come from another machine.
+	CheckConfined() error
+}
+
 // DecodeSettings is Store.DecodeSettings for a store whose settings are a T; the
 // result is a *T.
 func DecodeSettings[T any, P Settings[T]](decode func(into any) error) (any, error) {

@@ -26,6 +26,7 @@ type Spec struct {
 	// there are members, each has its own.
 	Hosts    []host.Host
 	Exec     string   // another server binary; empty for the store's default
+	Version  string   // of the installed server that Exec is; empty if it is none
 	Self     string   // our own binary; empty for the running one
 	Env      []string // KEY=VALUE that every process gets, in addition to its own
 	Settings any      // what the store's DecodeSettings returned; nil for defaults
@@ -121,6 +122,7 @@ var _ Running = (*Cluster)(nil)
 // place is what a cluster has on one of its hosts.
 type place struct {
 	host  host.Host
+	root  string // below which all paths are there; empty: anywhere
 	data  host.Claim
 	lease *host.Lease // of the ports of all members there
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -93,13 +94,17 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	if err != nil {
 		return nil, err
 	}
-	c.launch, err = st.Launch(launchSpec(spec, filepath.Base(c.places[0].data.Path()), places))
+	asked := launchSpec(spec, filepath.Base(c.places[0].data.Path()), places)
+	if c.launch, err = st.Launch(asked); err != nil {
+		return nil, err
+	}
+	of, err := launchOf(st, spec, asked)
 	if err != nil {
 		return nil, err
 	}
 	c.exits = make(chan Exit, processes(&c.launch)) // room for all
 	for i, p := range c.launch.Processes {
-		if err := c.startMember(ctx, c.placeOf(i), p); err != nil {
+		if err := c.startMember(ctx, c.placeOf(i), p, of); err != nil {
 			return nil, err
 		}
 	}
@@ -129,8 +134,12 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
 	}
 	members := make([]store.MemberPlace, c.spec.Members)
 	for k, p := range c.places {
-		var err error
-		if p.data, err = p.host.Claim(ctx, c.spec.Dir); err != nil {
+		about, err := p.host.Describe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.root = about.Folder
+		if p.data, err = p.host.Claim(ctx, p.path(c.spec.Dir)); err != nil {
 			return nil, err
 		}
 		n := (c.spec.Members - k + len(c.places) - 1) / len(c.places) // members here
@@ -148,6 +157,9 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
 // placeOf is where the i-th member is.
 func (c *Cluster) placeOf(i int) *place { return c.places[i%len(c.places)] }
 
+// path is where on the host a path is that the spec gives for all hosts.
+func (p *place) path(of string) string { return filepath.Join(p.root, of) }
+
 // memberPlace gives the i-th member a folder below dir and the first of the ports.
 func memberPlace(i int, dir, address string, ports []int) store.MemberPlace {
 	return store.MemberPlace{
@@ -163,27 +175,41 @@ func launchSpec(spec Spec, unique string, members []store.MemberPlace) store.Lau
 	}
 }
 
-func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process) error {
-	main := Process{Name: p.Name, Endpoint: p.Endpoint, LogFile: c.spec.logFile(p)}
+// launchOf is what was asked of the store, for hosts that ask it themselves.
+func launchOf(st store.Store, spec Spec, asked store.LaunchSpec) (host.Launch, error) {
+	l := host.Launch{Store: st.Name(), Version: spec.Version, Cluster: asked.Cluster, Members: asked.Members}
+	if l.Version == "" {
+		l.Exec = spec.Exec
+	}
+	var err error
+	if asked.Settings != nil {
+		l.Settings, err = json.Marshal(asked.Settings)
+	}
+	return l, err
+}
+
+func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process, of host.Launch) error {
+	main := Process{Name: p.Name, Endpoint: p.Endpoint, LogFile: at.path(c.spec.logFile(p))}
 	m := &member{Member: Member{Host: at.host, DataDir: p.DataDir, Process: main}, place: at}
 	c.members = append(c.members, m)
 	for _, b := range p.Behind {
-		pid, err := c.startOne(ctx, m, b)
+		pid, err := c.startOne(ctx, m, b, of)
 		if err != nil {
 			return err
 		}
-		m.Behind = append(m.Behind, Process{b.Name, b.Endpoint, pid, c.spec.logFile(b)})
+		m.Behind = append(m.Behind, Process{b.Name, b.Endpoint, pid, at.path(c.spec.logFile(b))})
 	}
 	var err error
-	m.PID, err = c.startOne(ctx, m, p)
+	m.PID, err = c.startOne(ctx, m, p, of)
 	return err
 }
 
 // startOne starts one of a member's processes and returns its number.
-func (c *Cluster) startOne(ctx context.Context, m *member, p store.Process) (pid int, err error) {
-	p.LogFile = c.spec.logFile(p)
+func (c *Cluster) startOne(ctx context.Context, m *member, p store.Process, of host.Launch) (pid int, err error) {
+	p.LogFile = m.place.path(c.spec.logFile(p))
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
-	process, err := startProcess(ctx, m.Host, p, m.place.data.Env(), false)
+	of.Process = p.Name
+	process, err := startProcess(ctx, m.Host, p, m.place.data.Env(), &of)
 	if err != nil {
 		return 0, err
 	}
@@ -194,8 +220,9 @@ func (c *Cluster) startOne(ctx context.Context, m *member, p store.Process) (pid
 }
 
 // startProcess prepares a process's files and starts it. mark is a KEY=VALUE of
-// its environment by which it is recognized as working in its folder.
-func startProcess(ctx context.Context, h host.Host, p store.Process, mark string, detach bool) (host.Process, error) {
+// its environment by which it is recognized as working in its folder. One that is
+// no launch of a cluster's lives on after us.
+func startProcess(ctx context.Context, h host.Host, p store.Process, mark string, of *host.Launch) (host.Process, error) {
 	for _, dir := range []string{p.Dir, filepath.Dir(p.LogFile)} {
 		if err := h.MakeDir(ctx, dir); err != nil {
 			return nil, err
@@ -216,9 +243,10 @@ func startProcess(ctx context.Context, h host.Host, p store.Process, mark string
 		Dir:      p.Dir,
 		LogFile:  p.LogFile,
 		Lifeline: store.ParentEnv + "=" + store.ParentStdin,
-		Detach:   detach,
+		Detach:   of == nil,
+		Launch:   of,
 	}
-	if detach { // we may be somebody's child, and it must not think that it is ours
+	if of == nil { // we may be somebody's child, and it must not think that it is ours
 		command.Env = append(command.Env, store.ParentEnv+"=")
 	}
 	return h.Start(ctx, command)

@@ -136,7 +136,7 @@ func (p *Playground) place(folder *host.Folder, commands []store.Process) error 
 // It returns those that it started, whatever goes wrong.
 func (p *Playground) startMember(ctx context.Context, h *host.Local, folder *host.Folder, m *PlaygroundMember, command store.Process) (started []running, err error) {
 	for _, c := range append(slices.Clone(command.Behind), command) {
-		process, err := startProcess(ctx, h, c, p.Mark.Env(), true)
+		process, err := startProcess(ctx, h, c, p.Mark.Env(), nil)
 		if err != nil {
 			return started, err
 		}

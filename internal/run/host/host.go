@@ -6,12 +6,14 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"syscall"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Host is everything that a run needs of a machine. What it takes and returns is
@@ -54,6 +56,9 @@ type Host interface {
 type Description struct {
 	Place   Place          `json:"place"`
 	Machine record.Machine `json:"machine"` // as a run records it
+	// Folder is the one below which all paths on the host must be; empty where they
+	// may be anywhere.
+	Folder string `json:"folder,omitempty"`
 }
 
 // Sample is what processes and their machine have used until a time by the
@@ -90,6 +95,21 @@ type Command struct {
 	// us: on Linux the kernel kills it when we end in any way; elsewhere it
 	// must end with its Lifeline.
 	Detach bool
+	// Launch says what the command is of a store's launch, for hosts that make the
+	// command themselves and take none from elsewhere; nil for any other.
+	Launch *Launch
+}
+
+// Launch is one process of a store's launch, as data from which the store's
+// package makes the process again (store.LaunchSpec).
+type Launch struct {
+	Store    string
+	Version  string // of an installed server; empty for the store's default
+	Exec     string // a binary that the user named; empty for the store's own
+	Process  string // its name
+	Cluster  string
+	Members  []store.MemberPlace
+	Settings json.RawMessage // as the store's settings encode themselves
 }
 
 // Process is a process that was started.
@@ -170,10 +190,16 @@ type Exit struct {
 	Code   int      // exit status; -1 when a signal ended it
 	Signal string   // the signal that ended it, such as "killed"; else empty
 	Tail   []string // the last lines of its log
+	// Lost says why nothing is known of the process any more: its machine is out of
+	// reach. Else it is empty.
+	Lost string
 }
 
 // String is a phrase such as "exit status 1" or "signal: killed".
 func (e Exit) String() string {
+	if e.Lost != "" {
+		return "lost: " + e.Lost
+	}
 	if e.Signal != "" {
 		return "signal: " + e.Signal
 	}

@@ -34,16 +34,61 @@ const fromEnv = "env:"
 
 // AccessOf turns what flags and files say into what is needed to connect.
 func AccessOf(a *scenario.Attach) (store.Access, error) {
+	carried, err := Carry(a)
+	if err != nil {
+		return store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}, err
+	}
+	return accessOf(&carried, a)
+}
+
+// AccessCarried is AccessOf of what Carry returned, which refers to nothing on this
+// machine. Its errors have nothing of what came.
+func AccessCarried(a *scenario.Attach) (store.Access, error) {
+	return accessOf(a, &scenario.Attach{CACert: "that came", Cert: "that came", CertKey: "of it"})
+}
+
+// Carry returns how to reach a cluster with the contents of what it refers to, for
+// a worker on another machine: certificates and keys in PEM in place of their
+// files, and a password in place of its variable's name.
+func Carry(a *scenario.Attach) (scenario.Attach, error) {
+	out := *a
+	if name, password, ok := strings.Cut(a.User, ":"); ok {
+		if variable, ok := strings.CutPrefix(password, fromEnv); ok {
+			if password = os.Getenv(variable); password == "" {
+				return out, fmt.Errorf("the password of the user %q is to be taken from the environment variable %q, which is not set", name, variable)
+			}
+			out.User = name + ":" + password
+		}
+	}
+	for _, file := range []struct {
+		path  string
+		into  *string
+		wrong string
+	}{
+		{a.CACert, &out.CACert, "the CA certificate cannot be read"},
+		{a.Cert, &out.Cert, fmt.Sprintf("the client certificate %s and key %s cannot be used", a.Cert, a.CertKey)},
+		{a.CertKey, &out.CertKey, fmt.Sprintf("the client certificate %s and key %s cannot be used", a.Cert, a.CertKey)},
+	} {
+		if file.path == "" {
+			continue
+		}
+		pem, err := readfile.Read(file.path, maxPEM)
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", file.wrong, err)
+		}
+		*file.into = string(pem)
+	}
+	return out, nil
+}
+
+// accessOf makes what is needed to connect of what was carried; its errors say the
+// names.
+func accessOf(a, names *scenario.Attach) (store.Access, error) {
 	access := store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}
 	if a.User != "" {
 		name, password, ok := strings.Cut(a.User, ":")
 		if !ok {
 			return access, fmt.Errorf("the user %q has no password: write NAME:PASSWORD", name)
-		}
-		if variable, ok := strings.CutPrefix(password, fromEnv); ok {
-			if password = os.Getenv(variable); password == "" {
-				return access, fmt.Errorf("the password of the user %q is to be taken from the environment variable %q, which is not set", name, variable)
-			}
 		}
 		access.User, access.Password = name, password
 	}
@@ -52,19 +97,15 @@ func AccessOf(a *scenario.Attach) (store.Access, error) {
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.SkipVerify}
 	if a.CACert != "" {
-		pem, err := readfile.Read(a.CACert, maxPEM)
-		if err != nil {
-			return access, fmt.Errorf("the CA certificate cannot be read: %w", err)
-		}
 		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return access, fmt.Errorf("the CA certificate %s holds no certificate in PEM", a.CACert)
+		if !cfg.RootCAs.AppendCertsFromPEM([]byte(a.CACert)) {
+			return access, fmt.Errorf("the CA certificate %s holds no certificate in PEM", names.CACert)
 		}
 	}
 	if a.Cert != "" || a.CertKey != "" {
-		pair, err := KeyPair(a.Cert, a.CertKey)
+		pair, err := tls.X509KeyPair([]byte(a.Cert), []byte(a.CertKey))
 		if err != nil {
-			return access, fmt.Errorf("the client certificate %s and key %s cannot be used: %w", a.Cert, a.CertKey, err)
+			return access, fmt.Errorf("the client certificate %s and key %s cannot be used: %w", names.Cert, names.CertKey, err)
 		}
 		cfg.Certificates = []tls.Certificate{pair}
 	}

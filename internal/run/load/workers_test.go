@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/agent/agenttest"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -28,12 +29,13 @@ func local() load.Worker {
 }
 
 // eachWorker runs a test on every kind of worker: this process, the same behind
-// a pipe, two together, and two together behind pipes.
+// a pipe, two together, two together behind pipes, and behind agents over mutual TLS.
 func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
 	for name, w := range map[string]load.Worker{
 		"local": local(), "piped": wired.Piped(local()),
 		"two": load.Workers{local(), local()}, "two piped": load.Workers{wired.Piped(local()), wired.Piped(local())},
 		"two behind one pipe": wired.Piped(load.Workers{local(), local()}),
+		"agent":               agenttest.Worker(t, nil), "two agents": load.Workers{agenttest.Worker(t, nil), agenttest.Worker(t, nil)},
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
 	}
@@ -241,7 +243,9 @@ func TestWorkersRefuse(t *testing.T) {
 // What a worker finds wrong is an error, and not a job.
 func TestWorkersThatCannotPrepare(t *testing.T) {
 	eachWorker(t, func(t *testing.T, w load.Worker) {
-		a := taskFor("127.0.0.1:1", base(kv.KeepAlive, kv.None)).Assignment
+		l := base(kv.KeepAlive, kv.None)
+		l.Total = 100
+		a := taskFor("127.0.0.1:1", l).Assignment
 		if job, err := w.Prepare(t.Context(), &a, load.Reports{}); job != nil || err == nil || !strings.Contains(err.Error(), "need as many leases") {
 			t.Errorf("%v, %v", job, err)
 		}
@@ -300,7 +304,9 @@ func serveCounting(t *testing.T) *counting {
 func TestAConnectedJobIsClosed(t *testing.T) {
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		server := serveCounting(t)
-		a := taskFor(server.Addr().String(), base(kv.Put, kv.None)).Assignment
+		l := base(kv.Put, kv.None)
+		l.Total = 100
+		a := taskFor(server.Addr().String(), l).Assignment
 		job, err := w.Prepare(t.Context(), &a, load.Reports{})
 		if err != nil {
 			t.Fatal(err)

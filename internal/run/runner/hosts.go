@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,23 +18,45 @@ type reached struct {
 	host host.Host
 	// worker makes a worker there, beside so many others of this process.
 	worker func(beside int) load.Worker
+	leave  func() error // may be nil
 }
 
 // reach makes a host usable. Nothing else knows the ways to one.
-func (r *run) reach(h *scenario.Host) *reached {
+func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
+	if h.Via == scenario.ViaAgent {
+		a, err := r.Agent(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		return &reached{Host: *h, host: a.Host(), worker: func(int) load.Worker { return a.Worker() }, leave: a.Close}, nil
+	}
 	return &reached{
 		Host: *h, host: newHost().At(h.Address),
 		worker: func(beside int) load.Worker { return &load.Local{Stores: r.Lookup, Beside: beside} },
-	}
+	}, nil
 }
 
 // reachHosts reaches those of the scenario, which members are then on.
-func (r *run) reachHosts() {
+func (r *run) reachHosts(ctx context.Context) error {
 	for i := range r.Scenario.Hosts {
-		h := r.reach(&r.Scenario.Hosts[i])
+		h, err := r.reach(ctx, &r.Scenario.Hosts[i])
+		if err != nil {
+			return err
+		}
 		r.reached = append(r.reached, h)
 		r.Hosts = append(r.Hosts, h.host)
 	}
+	return nil
+}
+
+// leaveHosts ends what was begun with them.
+func (r *run) leaveHosts() (err error) {
+	for _, h := range r.reached {
+		if h.leave != nil {
+			err = errors.Join(err, h.leave())
+		}
+	}
+	return err
 }
 
 // named are the reached hosts of the given names.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -29,6 +30,9 @@ type Options struct {
 	// Hosts are the machines that members are placed on in turn; empty for the
 	// one that we run on.
 	Hosts []host.Host
+	// Agent begins a session with a host's agent. It may be nil if the scenario has
+	// no host that is reached via one.
+	Agent func(context.Context, *scenario.Host) (*agent.Remote, error)
 	// Lookup finds a store by its name.
 	Lookup func(name string) (store.Store, error)
 	// Self is the path of our own binary, for stores embedded in it.
@@ -79,7 +83,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	err = r.conduct(ctx)
 	r.ended = len(r.plan)
 	// Members are stopped in their own time, also after Ctrl-C.
-	err = errors.Join(err, r.leave(context.WithoutCancel(ctx)))
+	err = errors.Join(err, r.leave(context.WithoutCancel(ctx)), r.leaveHosts())
 	state, failure := record.Complete, ""
 	switch {
 	case ctx.Err() != nil:
@@ -104,12 +108,19 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // begin makes the run directory.
-func begin(ctx context.Context, o Options) (*run, error) {
-	r := &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
-	r.reachHosts()
+func begin(ctx context.Context, o Options) (r *run, err error) {
+	r = &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.leaveHosts())
+		}
+	}()
+	if err := r.reachHosts(ctx); err != nil {
+		return r, err
+	}
 	machines, err := r.describeHosts(ctx)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	cleanOrphans(r.began)
 	about := record.Run{

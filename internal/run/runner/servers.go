@@ -23,15 +23,7 @@ func Server(st store.Store, c *scenario.Cluster) (string, error) {
 		}
 		return c.Exec, nil
 	}
-	if c.Version == "" {
-		return "", nil
-	}
-	source, err := st.Server(c.Version)
-	if err != nil || source.Kind == store.BuiltIn {
-		return "", err
-	}
-	source.Tools = nil // Launch asks for those that running takes
-	return install.Executable("", source)
+	return install.Version(st, c.Version)
 }
 
 // FindServers looks for all that the clusters' servers need before the first is

@@ -79,6 +79,21 @@ func Executable(given string, source store.ServerSource) (string, error) {
 	return path, nil
 }
 
+// Version returns the path of the store's installed server of a version. It is
+// empty where the store chooses: without a version, and for a server that is built
+// in. The error says which server is not there.
+func Version(st store.Store, version string) (string, error) {
+	if version == "" {
+		return "", nil
+	}
+	source, err := st.Server(version)
+	if err != nil || source.Kind == store.BuiltIn {
+		return "", err
+	}
+	source.Tools = nil // Launch asks for those that running takes
+	return Executable("", source)
+}
+
 // argument is what the source is called behind `stores install`.
 func argument(s store.ServerSource) string {
 	if len(s.Versions) > 0 && s.Versions[0] == s.Version {

@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // full gives everything below v a value, and refuses what is no data.
@@ -150,6 +151,18 @@ func second(index int) []byte {
 	return encodeSecond(&measure.Second{Phase: measure.Measured, Index: index})
 }
 
+// claims is a second in which so many operations were due.
+func claims(due uint64, index int) []byte {
+	s := &measure.Second{Phase: measure.Measured, Index: index}
+	s.Due, s.Outcomes[kv.OK] = due, due
+	times := measure.NewHistogram()
+	for range due {
+		measure.Record(times, 1e6)
+	}
+	s.Cells = []*measure.Cell{{Response: times}}
+	return encodeSecond(s)
+}
+
 func said(m message) []byte {
 	b, _ := encode(m)
 	return b
@@ -173,6 +186,10 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 		"answers what it was not asked":                 {ok},
 		"0 event loops":                                 {whole(func(e *load.Ending) { e.Loops = 0 })},
 		"below 0, or years":                             {whole(func(e *load.Ending) { e.Length = -1 })},
+		"second 14 of a window of 2s":                   {second(14)},
+		"its part of the load has 50":                   {claims(40, 0), claims(60, 1)},
+		"2 connections with 0 clients":                  {whole(func(e *load.Ending) { e.Connections = make([]measure.Connection, 2) })},
+		"1 connections with 30 clients":                 {whole(func(e *load.Ending) { e.Connections = []measure.Connection{{Completed: make([]uint64, 30)}} })},
 		"number that is below 0":                        {whole(func(e *load.Ending) { e.MaxInFlight = -5 })},
 		"the worker is gone":                            {},
 		"the store said so":                             {said(message{Answer: &answer{Error: "the store said so"}})},
@@ -191,7 +208,8 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 				_ = s.Close()
 			}
 		})
-		job, err := w.Prepare(t.Context(), &load.Assignment{}, load.Reports{})
+		half := &load.Assignment{Load: scenario.Load{Total: 100, Duration: 2 * time.Second, Timeout: 10 * time.Second, Connections: 2, Clients: 20}, Shard: load.Shard{I: 1, N: 2}}
+		job, err := w.Prepare(t.Context(), half, load.Reports{})
 		if err != nil {
 			t.Fatal(err)
 		}

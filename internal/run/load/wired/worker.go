@@ -119,7 +119,7 @@ func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 		return nil, err
 	}
 	j := &job{
-		stream: s, to: to, all: load.NewGathering(a, 1, to.Second, nil),
+		stream: s, to: to, a: *a, all: load.NewGathering(a, 1, to.Second, nil),
 		connected: make(chan error, 1), ended: make(chan struct{}),
 		progress: load.Progress{Phase: "connecting"},
 	}
@@ -131,6 +131,7 @@ func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 type job struct {
 	stream    Stream
 	to        load.Reports
+	a         load.Assignment
 	all       *load.Gathering
 	connected chan error
 	ended     chan struct{} // closed when nothing more comes
@@ -142,6 +143,7 @@ type job struct {
 	over     bool  // the ending came
 
 	last *measure.Second // listen's
+	due  uint64          // likewise, in the window
 }
 
 // listen takes what the worker reports until it has ended.
@@ -185,6 +187,15 @@ func (j *job) second(s *measure.Second) error {
 		return fmt.Errorf("the worker reports second %d of the %v phase after second %d of the %v phase", s.Index, s.Phase, l.Index, l.Phase)
 	}
 	j.last = &measure.Second{Phase: s.Phase, Index: s.Index}
+	if s.Phase == measure.Measured {
+		j.due += s.Due // each far below what overflows
+		if d := j.a.Load.Duration; d > 0 && s.Index > int((d+j.a.Load.Timeout)/time.Second)+1 {
+			return fmt.Errorf("the worker reports second %d of a window of %v", s.Index, d)
+		}
+	}
+	if err := j.a.Plausible(j.due, nil); err != nil {
+		return fmt.Errorf("the worker claims what is not its own: %w", err)
+	}
 	j.all.Add(0, s)
 	return nil
 }
@@ -226,6 +237,9 @@ func (j *job) take(m *message) (over bool, err error) {
 		return err != nil, nil
 	case m.Ending != nil:
 		e, err := m.Ending.whole()
+		if err == nil {
+			err = j.a.Plausible(j.due, e)
+		}
 		if err != nil {
 			return false, fmt.Errorf("the worker's load ended in a way that cannot be: %w", err)
 		}

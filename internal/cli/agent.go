@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/run/agent"
+)
+
+// agentFlags are the flags of `agent`.
+type agentFlags struct {
+	listen, address  string
+	ca, cert, key    string
+	dir              string
+	heartbeat, lease time.Duration
+}
+
+func (a *app) agentCommand() *cobra.Command {
+	f := &agentFlags{heartbeat: agent.DefaultHeartbeat, lease: agent.DefaultLease}
+	c := &cobra.Command{
+		Use:   "agent",
+		Short: "Serve this machine to a run on another one: its servers and its load",
+		Long: `Serve this machine to a run on another one: members and load generators that a
+scenario places here (docs/many-machines.md).
+
+It starts the stores' servers and nothing else, writes below --dir alone, and takes
+one controller at a time, which shows a certificate of the same authority. The
+address at which it listens is the first line on standard output. It serves until
+SIGINT, SIGTERM or SIGHUP.`,
+		Example: `  quorumbench agent certs --hosts 10.0.0.1,10.0.0.2 --dir certs
+  quorumbench agent --listen 10.0.0.1:7420 --ca ca.crt --cert 10.0.0.1.crt --key 10.0.0.1.key --dir /var/lib/quorumbench
+  quorumbench agent --listen unix:/run/user/1000/agent.sock --dir /tmp/agent`,
+		Args: command.Takes(0, 0, ""),
+	}
+	r := command.NewFlags(c.Flags())
+	r.Text("listen", &f.listen, "ADDR", "HOST:PORT, or unix:PATH for a socket that our user alone can open")
+	r.Text("ca", &f.ca, "FILE", "the authority's certificate (PEM): who shows one that it signed is a controller")
+	r.Text("cert", &f.cert, "FILE", "this machine's certificate (PEM)")
+	r.Text("key", &f.key, "FILE", "its private key (PEM)")
+	r.Text("dir", &f.dir, "DIR", "the folder below which all is written")
+	r.Text("address", &f.address, "IP", "this machine's address, at which its servers listen; that of --listen unless given")
+	r.Span("heartbeat", &f.heartbeat, "how often a controller must show itself; when two are missing its load stops")
+	r.Span("lease", &f.lease, "how long the servers of a controller that was lost go on")
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.agent(c.Context(), f) }
+	c.AddCommand(a.agentCertsCommand())
+	return c
+}
+
+func (a *app) agent(ctx context.Context, f *agentFlags) error {
+	o, err := a.agentOptions(f)
+	if err != nil {
+		return err
+	}
+	s, err := agent.New(o)
+	if err != nil {
+		return err
+	}
+	l, err := agent.Listen(f.listen)
+	if err != nil {
+		return err
+	}
+	ctx, stop := command.Interruptible(ctx, func() {})
+	defer stop()
+	if agent.IsUnix(f.listen) {
+		a.Printf("%s\n", f.listen)
+	} else {
+		a.Printf("%s\n", l.Addr())
+	}
+	return s.Serve(ctx, l)
+}
+
+// agentOptions checks the flags and reads the files that they name.
+func (a *app) agentOptions(f *agentFlags) (agent.Options, error) {
+	o := agent.Options{
+		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Heartbeat: f.heartbeat, Lease: f.lease, Say: a.say,
+	}
+	host, _, err := net.SplitHostPort(f.listen)
+	ip := net.ParseIP(host)
+	certificates := f.ca != "" || f.cert != "" || f.key != ""
+	switch {
+	case f.listen == "":
+		return o, command.Usage("--listen is missing: write HOST:PORT, or unix:PATH")
+	case f.dir == "":
+		return o, command.Usage("--dir is missing: the folder below which the agent writes")
+	case f.address != "" && net.ParseIP(f.address) == nil:
+		return o, command.Usage("--address: %q is not an IP address", f.address)
+	case f.heartbeat < 10*time.Millisecond || f.heartbeat > time.Minute:
+		return o, command.Usage("--heartbeat must be from 10ms to 1m, not %v", f.heartbeat)
+	case f.lease < 0 || f.lease > time.Hour:
+		return o, command.Usage("--lease must be from 0s to 1h, not %v", f.lease)
+	case agent.IsUnix(f.listen) && certificates:
+		return o, command.Usage("--listen %s: a Unix socket takes no certificates; leave out --ca, --cert and --key", f.listen)
+	case agent.IsUnix(f.listen):
+	case err != nil:
+		return o, command.Usage("--listen: %q is not an address; write HOST:PORT, or unix:PATH", f.listen)
+	case !certificates:
+		return o, command.Usage("--listen %s: without certificates anybody could use this machine; give --ca, --cert and --key (quorumbench agent certs makes them), or --listen unix:PATH", f.listen)
+	case f.ca == "" || f.cert == "" || f.key == "":
+		return o, command.Usage("--ca, --cert and --key belong together; give all three")
+	case f.address == "" && ip != nil && !ip.IsUnspecified():
+		o.Address = ip.String()
+	}
+	if certificates {
+		if o.TLS, err = agent.ServerTLS(f.ca, f.cert, f.key); err != nil {
+			return o, command.Usage("%w", err)
+		}
+	}
+	o.Self, err = command.Self()
+	return o, err
+}
+
+// say tells what happens on standard error.
+func (a *app) say(format string, args ...any) { a.Remark(format, args...) }
+
+// agentVersion is what both sides must have in common.
+func agentVersion() string {
+	t := command.Tool()
+	if t.Revision == "" {
+		return t.Version
+	}
+	return t.Version + " (" + t.Revision + ")"
+}
+
+// agentCertsFlags are the flags of `agent certs`.
+type agentCertsFlags struct {
+	hosts, dir string
+	valid      time.Duration
+}
+
+func (a *app) agentCertsCommand() *cobra.Command {
+	f := &agentCertsFlags{valid: 7 * 24 * time.Hour}
+	c := &cobra.Command{
+		Use:   "certs",
+		Short: "Make the certificates with which agents and a controller know each other",
+		Long: `Make the certificates with which agents and a controller know each other: an
+authority, whose key is kept nowhere, a certificate for each host, and one for the
+controller. Copy HOST.crt, HOST.key and ca.crt to each host.`,
+		Example: `  quorumbench agent certs --hosts 10.0.0.1,db2.example.org --dir certs`,
+		Args:    command.Takes(0, 0, ""),
+	}
+	r := command.NewFlags(c.Flags())
+	r.Text("hosts", &f.hosts, "HOST,...", "names or IP addresses, by which the controller reaches the agents")
+	r.Text("dir", &f.dir, "DIR", "where the files are written, readable by us alone; none of them may be there")
+	r.Span("valid", &f.valid, "how long they are valid")
+	c.RunE = func(*cobra.Command, []string) error { return a.agentCerts(f) }
+	return c
+}
+
+func (a *app) agentCerts(f *agentCertsFlags) error {
+	switch {
+	case f.hosts == "":
+		return command.Usage("--hosts is missing: write HOST,HOST")
+	case f.dir == "":
+		return command.Usage("--dir is missing: the folder for the files")
+	case f.valid < time.Minute || f.valid > 365*24*time.Hour:
+		return command.Usage("--valid must be from 1m to 8760h, not %v", f.valid)
+	}
+	made, err := agent.MakeCertificates(f.dir, strings.Split(f.hosts, ","), f.valid, time.Now())
+	if err != nil {
+		return err
+	}
+	a.Printf("authority   %s\ncontroller  %s.crt, %s.key\n", made.CA, made.Controller, made.Controller)
+	for _, h := range made.Hosts {
+		a.Printf("agent       %s.crt, %s.key\n", h, h)
+	}
+	return nil
+}

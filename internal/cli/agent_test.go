@@ -1,0 +1,433 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// machine is an agent that runs as a process of its own, at an address of its own.
+type machine struct {
+	*exec.Cmd
+	dir    string
+	target agent.Target
+	exited chan struct{}
+}
+
+// startMachines starts an agent at each address, with further flags, with
+// certificates that the command made.
+func startMachines(t *testing.T, addresses []string, flags ...string) []*machine {
+	t.Helper()
+	certs := filepath.Join(t.TempDir(), "certs")
+	if out, err := exec.Command("quorumbench", "agent", "certs", "--hosts", strings.Join(addresses, ","), "--dir", certs).CombinedOutput(); err != nil {
+		t.Fatalf("%s, %v", out, err)
+	}
+	file := func(name string) string { return filepath.Join(certs, name) }
+	var all []*machine
+	for i, address := range addresses {
+		m := &machine{dir: filepath.Join(t.TempDir(), "agent"), exited: make(chan struct{})}
+		m.Cmd = exec.Command("quorumbench", append([]string{
+			"agent", "--listen", address + ":0", "--ca", file("ca.crt"), "--cert", file(address + ".crt"), "--key", file(address + ".key"), "--dir", m.dir,
+		}, flags...)...)
+		m.Stderr = os.Stderr
+		out, err := m.StdoutPipe()
+		if err == nil {
+			err = m.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		go func() {
+			_, _ = io.Copy(io.Discard, out)
+			_ = m.Wait() // how it ended is not the question
+			close(m.exited)
+		}()
+		t.Cleanup(func() {
+			_ = m.Process.Signal(syscall.SIGCONT)
+			_ = m.Process.Kill()
+			<-m.exited
+		})
+		if err != nil {
+			t.Fatalf("the agent printed no address: %v", err)
+		}
+		m.target = agent.Target{
+			Name: fmt.Sprintf("host%d", i+1), Address: strings.TrimSpace(line), CACert: file("ca.crt"), Cert: file("controller.crt"),
+			Key: file("controller.key"), Version: agentVersion(),
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func (m *machine) dial(t *testing.T) *agent.Remote {
+	t.Helper()
+	r, err := agent.Dial(t.Context(), m.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() }) // a test that ends it does it before
+	return r
+}
+
+// onMachines starts a cluster of three etcd members on the agents' machines.
+func onMachines(t *testing.T, remotes []*agent.Remote) *cluster.Cluster {
+	t.Helper()
+	spec := cluster.Spec{Name: "run", Members: 3, Dir: filepath.Join(t.TempDir(), "data"), LogDir: filepath.Join(t.TempDir(), "logs")}
+	for _, r := range remotes {
+		spec.Hosts = append(spec.Hosts, r.Host())
+	}
+	c, err := cluster.Start(t.Context(), etcd.New(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// eventually asks until it is so.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	deadline := time.After(3 * time.Minute)
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !is() {
+		select {
+		case <-again.C:
+		case <-deadline:
+			t.Fatalf("it is not so: %s", what)
+		}
+	}
+}
+
+// puts is how many writes a member says that its cluster applied.
+func puts(endpoint string) (uint64, error) {
+	res, err := http.Get("http://" + endpoint + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, err
+	}
+	m := regexp.MustCompile(`(?m)^etcd_mvcc_put_total (\S+)$`).FindSubmatch(b)
+	if m == nil {
+		return 0, errors.New("the member does not say how many keys were written")
+	}
+	n, err := strconv.ParseFloat(string(m[1]), 64)
+	return uint64(n), err
+}
+
+func assignment(c *cluster.Cluster, total uint64) *load.Assignment {
+	l := scenario.DefaultLoad()
+	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
+	l.Connections, l.Clients, l.Total, l.Duration, l.Seed = 6, 24, total, 0, 1
+	if total == 0 {
+		l.Duration = 10 * time.Minute
+	}
+	l.Complete()
+	access := c.Access()
+	return &load.Assignment{
+		Load: l, Store: etcd.Name, Endpoints: access.Endpoints, Access: scenario.Attach{Endpoints: access.Endpoints, DialTimeout: time.Minute},
+	}
+}
+
+// left lists what still works below a folder.
+func left(dir string) (processes []string) {
+	entries, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, e := range entries {
+		if b, err := os.ReadFile(e); err == nil && strings.Contains(string(b), dir+"/") {
+			processes = append(processes, e)
+		}
+	}
+	return processes
+}
+
+// Three real members and two workers on two machines behind agents: what was sent
+// is what the members saw, and nothing is left but the logs.
+func TestAClusterBehindAgents(t *testing.T) {
+	machines := startMachines(t, []string{"127.0.0.51", "127.0.0.52"}, "--heartbeat", "10s")
+	var remotes []*agent.Remote
+	var workers load.Workers
+	for _, m := range machines {
+		r := m.dial(t)
+		remotes, workers = append(remotes, r), append(workers, r.Worker())
+	}
+	c := onMachines(t, remotes)
+	members := c.Members()
+	for i, m := range members {
+		at := machines[i%2]
+		if !strings.HasPrefix(m.Endpoint, []string{"127.0.0.51:", "127.0.0.52:"}[i%2]) || !strings.HasPrefix(m.DataDir, at.dir+"/") || !strings.HasPrefix(m.LogFile, at.dir+"/") {
+			t.Errorf("%s is at %s, in %s with the log %s", m.Name, m.Endpoint, m.DataDir, m.LogFile)
+		}
+		if s, err := m.Host.Sample(t.Context(), []int{m.PID}, true); err != nil || !s.Processes[0].OK || s.Machine == nil {
+			t.Errorf("%s cannot be seen: %+v, %v", m.Name, s, err)
+		}
+	}
+	if f, err := c.Fsync(t.Context(), 3); err != nil || len(f) != 2 {
+		t.Errorf("fdatasync: %+v, %v", f, err)
+	}
+	before, err := puts(members[0].Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := assignment(c, 3001)
+	if _, err := workers.Check(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	res, err := load.Run(t.Context(), workers, a, load.Reports{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := res.Measured; m.Due != 3001 || m.Outcomes[kv.OK] != 3001 || m.Whole().Response.TotalCount() != 3001 || len(res.Used) != 2 {
+		t.Errorf("due %d, %v %v, used %+v", m.Due, m.Outcomes, m.ErrorTexts, res.Used)
+	}
+	if n, err := puts(members[0].Endpoint); err != nil || n-before != 3001 {
+		t.Errorf("the members applied %d writes, %v, and 3001 were sent", n-before, err)
+	}
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range remotes {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if p := left(machines[i].dir); len(p) > 0 {
+			t.Errorf("left %v", p)
+		}
+	}
+	for _, m := range members {
+		if _, err := os.Stat(m.DataDir); !os.IsNotExist(err) {
+			t.Errorf("%s is left: %v", m.DataDir, err)
+		}
+		if b, err := os.ReadFile(m.LogFile); err != nil || len(b) == 0 {
+			t.Errorf("the log of %s: %d bytes, %v", m.Name, len(b), err)
+		}
+	}
+	for _, m := range machines {
+		if err := m.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		<-m.exited
+		if code := m.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("the agent ended with %d", code)
+		}
+	}
+}
+
+// An agent that is killed, or stands still, in the middle of a load: the error
+// names it, what was measured until then was reported, its members are lost, and
+// nothing of it is left.
+func TestAnAgentIsLostInTheMiddle(t *testing.T) {
+	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		t.Run(how.String(), func(t *testing.T) {
+			machines := startMachines(t, []string{"127.0.0.53", "127.0.0.54"}, "--heartbeat", "1s", "--lease", "1s")
+			remotes := []*agent.Remote{machines[0].dial(t), machines[1].dial(t)}
+			c := onMachines(t, remotes[:1])
+			defer func() { _ = c.Stop(context.Background()) }()
+			job, err := remotes[1].Worker().Prepare(t.Context(), assignment(c, 0), load.Reports{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() {
+				_, err := load.RunJob(t.Context(), job)
+				ended <- err
+			}()
+			eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
+			if err := machines[1].Process.Signal(how); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-ended; err == nil || !strings.HasPrefix(err.Error(), "agent host2 at 127.0.0.54:") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the load ended with: %v", err)
+			}
+			if done := job.Progress().Done; done <= 100 {
+				t.Errorf("%d operations are known of", done)
+			}
+			if _, err := c.Status(t.Context()); err != nil {
+				t.Errorf("the members on the other machine: %v", err)
+			}
+		})
+	}
+}
+
+// The members of an agent that is killed end with it, and are known to be lost.
+func TestMembersOfAKilledAgent(t *testing.T) {
+	machines := startMachines(t, []string{"127.0.0.55"}, "--heartbeat", "10s")
+	c := onMachines(t, []*agent.Remote{machines[0].dial(t)})
+	if err := machines[0].Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if e := <-c.Exits(); !strings.HasPrefix(e.String(), "lost: agent host1 at ") {
+			t.Errorf("%s: %v", e.Member, e.Exit)
+		}
+	}
+	eventually(t, "nothing is left", func() bool { return len(left(machines[0].dir)) == 0 })
+	if err := c.Stop(t.Context()); err == nil || strings.Contains(err.Error(), "internal") {
+		t.Errorf("stopping what is out of reach: %v", err)
+	}
+}
+
+// controllerEnv makes this test binary a controller that is there to be lost: it
+// starts members and load on the agent that the variable names, says so, and waits.
+const controllerEnv = "QUORUMBENCH_TEST_CONTROLLER"
+
+func TestControllerToBeLost(t *testing.T) {
+	words := strings.Split(os.Getenv(controllerEnv), " ")
+	if len(words) != 4 {
+		t.Skip("it is started by the test below")
+	}
+	m := &machine{target: agent.Target{Name: "host1", Address: words[0], CACert: words[1], Cert: words[2], Key: words[3], Version: agentVersion()}}
+	r := m.dial(t)
+	c := onMachines(t, []*agent.Remote{r})
+	job, err := r.Worker().Prepare(t.Context(), assignment(c, 0), load.Reports{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = load.RunJob(context.Background(), job) }()
+	eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
+	fmt.Printf("serving %s\n", strings.Join(c.Access().Endpoints, ","))
+	select {}
+}
+
+// A controller that is killed, or stands still: its load ends, its members live
+// until the lease is over, then nothing is left but data and logs, and the agent
+// takes the next one.
+func TestAControllerIsLost(t *testing.T) {
+	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		t.Run(how.String(), func(t *testing.T) {
+			m := startMachines(t, []string{"127.0.0.56"}, "--heartbeat", "1s", "--lease", "3s")[0]
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command(self, "-test.run=^TestControllerToBeLost$")
+			c.Env = append(os.Environ(), controllerEnv+"="+strings.Join([]string{m.target.Address, m.target.CACert, m.target.Cert, m.target.Key}, " "))
+			c.Stderr = os.Stderr
+			out, err := c.StdoutPipe()
+			if err == nil {
+				err = c.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				_ = c.Process.Kill()
+				_, _ = io.Copy(io.Discard, out)
+				_ = c.Wait() // it was killed
+			}()
+			lines := bufio.NewScanner(out)
+			endpoint := ""
+			for endpoint == "" && lines.Scan() {
+				if served, ok := strings.CutPrefix(lines.Text(), "serving "); ok {
+					endpoint, _, _ = strings.Cut(served, ",")
+				}
+			}
+			if endpoint == "" {
+				t.Fatal("the controller did not start")
+			}
+			if err := c.Process.Signal(how); err != nil {
+				t.Fatal(err)
+			}
+			last, same := uint64(0), 0
+			eventually(t, "the load has ended", func() bool {
+				now, err := puts(endpoint)
+				if err != nil {
+					return true // the lease was over before
+				}
+				if now == last {
+					same++
+				} else {
+					last, same = now, 0
+				}
+				return same > 20
+			})
+			eventually(t, "nothing is left", func() bool { return len(left(m.dir)) == 0 })
+			data, err := filepath.Glob(filepath.Join(m.dir, "*", "*"))
+			if err != nil || len(data) == 0 {
+				t.Errorf("the data is gone: %v", err)
+			}
+			var r *agent.Remote
+			eventually(t, "the agent takes another controller", func() bool {
+				r, err = agent.Dial(t.Context(), m.target)
+				return err == nil
+			})
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A run whose members are on two agents and whose load comes from a third: it is
+// recorded as any other, and nothing of it is left on their machines but logs.
+func TestARunOnAgents(t *testing.T) {
+	machines := startMachines(t, []string{"127.0.0.57", "127.0.0.58", "127.0.0.59"}, "--heartbeat", "10s")
+	at := func(i int) string { return machines[i].target.Name + "=" + machines[i].target.Address }
+	dir := filepath.Join(t.TempDir(), "run")
+	c := exec.Command("quorumbench", "run", "-", "--out", dir, "--format", "json", "--agent", at(0), "--agent", at(1),
+		"--load-agent", at(2), "--agent-certs", filepath.Dir(machines[0].target.CACert))
+	c.Stdin = strings.NewReader(`
+name: agents
+trials:
+- {name: put, store: etcd, operation: put, clients: 20, connections: 4, total: 2000, warmup: 0s, key-space: 1000}
+`)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := &run.Trials[0]
+	if run.State != record.Complete || trial.Operations != 2000 || trial.Errors != 0 || len(run.Clusters) != 1 || len(run.Clusters[0].Members) != 3 {
+		t.Errorf("%+v", run)
+	}
+	for i, m := range run.Clusters[0].Members {
+		if want := []string{"127.0.0.57:", "127.0.0.58:"}[i%2]; !strings.HasPrefix(m.Endpoint, want) {
+			t.Errorf("%s is at %s", m.Name, m.Endpoint)
+		}
+	}
+	for _, m := range machines {
+		if want := "the clock of agent " + m.target.Name + " was "; !strings.Contains(stderr.String(), want) {
+			t.Errorf("no %q in %s", want, &stderr)
+		}
+		if p := left(m.dir); len(p) > 0 {
+			t.Errorf("left %v", p)
+		}
+		err := filepath.WalkDir(m.dir, func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasPrefix(filepath.Base(path), "quorumbench-data-") {
+				t.Errorf("%s is left", path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

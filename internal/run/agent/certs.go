@@ -1,0 +1,161 @@
+package agent
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// Certificates are what MakeCertificates wrote.
+type Certificates struct {
+	CA         string   // the authority's certificate; its key is written nowhere
+	Controller string   // the name of the controller's files, without .crt and .key
+	Hosts      []string // of the hosts' files, likewise, in the order of the hosts
+}
+
+// hostName is a name in DNS, and a name of a file.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+
+// early is how long certificates are valid before they are made: clocks differ.
+const early = 10 * time.Minute
+
+// MakeCertificates makes an authority, a certificate for the agent on each host,
+// which is a name in DNS or an IP address, and one for a controller, all valid for
+// so long from now on, in a folder in which none of these files may be yet. The
+// authority's key is forgotten: nobody can sign another one with it.
+func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.Time) (Certificates, error) {
+	var made Certificates
+	if len(hosts) == 0 {
+		return made, errors.New("there is no host to make a certificate for")
+	}
+	for i, name := range hosts {
+		switch {
+		case net.ParseIP(name) == nil && !hostName.MatchString(name):
+			return made, fmt.Errorf("%q is neither a host's name nor an IP address", name)
+		case slices.Contains(hosts[:i], name):
+			return made, fmt.Errorf("the host %s is given twice", name)
+		case name == caName || name == controllerName:
+			return made, fmt.Errorf("a host cannot be called %s: that is another file's name", name)
+		}
+	}
+	if _, err := host.MakeFolders(dir); err != nil {
+		return made, err
+	}
+	folder, err := host.OpenFolder(dir)
+	if err != nil {
+		return made, fmt.Errorf("the folder %s cannot be opened: %w", dir, host.Cause(err))
+	}
+	defer folder.Close()
+	if err := folder.Ours(); err != nil {
+		return made, err
+	}
+	w := signer{folder: folder, from: now.Add(-early), until: now.Add(valid)}
+	if err := w.authority(); err != nil {
+		return made, err
+	}
+	made.CA, made.Controller = filepath.Join(dir, caName+".crt"), filepath.Join(dir, controllerName)
+	if err := w.pair(controllerName, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		return made, err
+	}
+	for _, name := range hosts {
+		c := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		if ip := net.ParseIP(name); ip != nil {
+			c.IPAddresses = []net.IP{ip}
+		} else {
+			c.DNSNames = []string{name}
+		}
+		if err := w.pair(name, c); err != nil {
+			return made, err
+		}
+		made.Hosts = append(made.Hosts, filepath.Join(dir, name))
+	}
+	return made, nil
+}
+
+// The names of files beside those of hosts.
+const (
+	caName         = "ca"
+	controllerName = "controller"
+)
+
+// signer makes certificates of one authority.
+type signer struct {
+	folder      *host.Folder
+	from, until time.Time
+	ca          *x509.Certificate
+	key         crypto.Signer
+}
+
+func (w *signer) authority() error {
+	var err error
+	if w.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return fmt.Errorf("a key cannot be made: %w", err)
+	}
+	w.ca = &x509.Certificate{
+		Subject: pkix.Name{CommonName: "quorumbench agents"}, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := w.sign(w.ca, w.key.Public())
+	if err != nil {
+		return err
+	}
+	return w.write(caName+".crt", "CERTIFICATE", der)
+}
+
+// pair writes NAME.crt and NAME.key.
+func (w *signer) pair(name string, c *x509.Certificate) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("a key cannot be made: %w", err)
+	}
+	c.Subject, c.KeyUsage = pkix.Name{CommonName: name}, x509.KeyUsageDigitalSignature
+	der, err := w.sign(c, key.Public())
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("a key cannot be encoded: %w", err)
+	}
+	if err := w.write(name+".key", "PRIVATE KEY", private); err != nil {
+		return err
+	}
+	return w.write(name+".crt", "CERTIFICATE", der)
+}
+
+func (w *signer) sign(c *x509.Certificate, public any) ([]byte, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, fmt.Errorf("a serial number cannot be drawn: %w", err)
+	}
+	c.SerialNumber, c.NotBefore, c.NotAfter = serial, w.from, w.until
+	der, err := x509.CreateCertificate(rand.Reader, c, w.ca, public, w.key)
+	if err != nil {
+		return nil, fmt.Errorf("a certificate cannot be signed: %w", err)
+	}
+	return der, nil
+}
+
+func (w *signer) write(name, kind string, der []byte) error {
+	if err := w.folder.Create(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", filepath.Join(w.folder.Path(), name), host.Cause(err))
+	}
+	return nil
+}
+
+// day is a time as sentences about certificates have it.
+func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

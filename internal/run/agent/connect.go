@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+)
+
+var errEOF = io.EOF
+
+// maxPEM is far above what a file of certificates has, in bytes.
+const maxPEM = 1 << 20
+
+// protocol is what gRPC calls itself in a handshake.
+const protocol = "h2"
+
+// authority reads the certificates of an authority.
+func authority(file string) (*x509.CertPool, error) {
+	pem, err := readfile.Read(file, maxPEM)
+	if err != nil {
+		return nil, fmt.Errorf("the CA certificate cannot be read: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("the CA certificate %s holds no certificate in PEM", file)
+	}
+	return pool, nil
+}
+
+// configuration is what both sides have: TLS 1.3, a certificate, and an authority.
+func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*tls.Config, *x509.CertPool, error) {
+	if caFile == "" || certFile == "" || keyFile == "" {
+		return nil, nil, errors.New("mutual TLS needs a certificate, its key and the certificate of the CA: give all three")
+	}
+	pool, err := authority(caFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	pair, err := load.KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", certFile, keyFile, err)
+	}
+	if err := meantFor(pair.Leaf, usage); err != nil {
+		return nil, nil, fmt.Errorf("the certificate %s cannot be used: %w", certFile, err)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}}, pool, nil
+}
+
+// meantFor refuses a certificate that is for the other side.
+func meantFor(c *x509.Certificate, usage x509.ExtKeyUsage) error {
+	for _, u := range c.ExtKeyUsage {
+		if u == usage || u == x509.ExtKeyUsageAny {
+			return nil
+		}
+	}
+	if usage == x509.ExtKeyUsageServerAuth {
+		return errors.New("it is no server's certificate, and an agent needs one")
+	}
+	return errors.New("it is no client's certificate, and a controller needs one")
+}
+
+// ServerTLS are an agent's settings: it takes nobody without a certificate of the
+// same authority.
+func ServerTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
+	c, pool, err := configuration(caFile, certFile, keyFile, x509.ExtKeyUsageServerAuth)
+	if err != nil {
+		return nil, err
+	}
+	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, pool
+	return c, nil
+}
+
+// begun is a connection of which something was read already.
+type begun struct {
+	net.Conn
+	first []byte
+}
+
+// Read implements net.Conn.
+func (b *begun) Read(p []byte) (int, error) {
+	if len(b.first) == 0 {
+		return b.Conn.Read(p)
+	}
+	n := copy(p, b.first)
+	b.first = b.first[n:]
+	return n, nil
+}
+
+// connect opens the connection to an agent, with its handshake done.
+func connect(ctx context.Context, t Target) (net.Conn, error) {
+	of, at := network(t.Address)
+	var config *tls.Config
+	switch certificates := t.CACert != "" || t.Cert != "" || t.Key != ""; {
+	case of == "unix" && certificates:
+		return nil, errors.New("a Unix socket takes no certificates: leave them out")
+	case of != "unix":
+		c, pool, err := configuration(t.CACert, t.Cert, t.Key, x509.ExtKeyUsageClientAuth)
+		if err != nil {
+			return nil, err
+		}
+		c.RootCAs, c.ServerName = pool, hostOf(at)
+		config = c
+	}
+	plain, err := (&net.Dialer{}).DialContext(ctx, of, at)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be reached: %w", err)
+	}
+	if config == nil {
+		return plain, nil
+	}
+	secure := tls.Client(plain, config)
+	c, err := accepted(ctx, secure)
+	if err != nil {
+		_ = plain.Close() // the error that matters is that one
+		return nil, refused(t, err)
+	}
+	return c, nil
+}
+
+// accepted is a connection on which the other side has begun to speak HTTP/2: in
+// TLS 1.3 it refuses our certificate when for us the handshake is over.
+func accepted(ctx context.Context, c *tls.Conn) (net.Conn, error) {
+	if err := c.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.NetConn().Close() })
+	defer stop()
+	first := make([]byte, 512)
+	n, err := c.Read(first)
+	if err != nil {
+		return nil, err
+	}
+	return &begun{c, first[:n]}, nil
+}
+
+// refused says why we do not take the agent's certificate, or what else was wrong
+// with the handshake.
+func refused(t Target, err error) error {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var alert *net.OpError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("its certificate is not signed by the CA of %s", t.CACert)
+	case errors.As(err, &name):
+		return fmt.Errorf("its certificate is not for %s", hostOf(t.Address))
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fmt.Errorf("its certificate is valid from %s to %s, and that is not now", day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
+	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
+		return errors.New("its certificate is not one for servers")
+	case errors.As(err, &alert) && alert.Op == "remote error":
+		return fmt.Errorf("it refuses our certificate %s: %w", t.Cert, alert.Err)
+	case errors.Is(err, io.EOF):
+		return errors.New("it ended the connection in the handshake: is it an agent?")
+	}
+	return fmt.Errorf("the handshake failed: %w", err)
+}

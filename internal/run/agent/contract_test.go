@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/host/hosttest"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+const testVersion = "test"
+
+// served starts an agent in this process, over loopback with mutual TLS, and
+// returns it and how it is reached. It ends with the test.
+func served(t *testing.T, change func(*Options)) (*Server, Target) {
+	t.Helper()
+	c := certificates(t, "127.0.0.1")
+	config, err := ServerTLS(c.CA, c.Hosts[0]+".crt", c.Hosts[0]+".key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{
+		Folder: filepath.Join(t.TempDir(), "agent"), Version: testVersion, Stores: registry.Lookup, TLS: config, Heartbeat: 20 * time.Second,
+		Self: "/nowhere/quorumbench",
+	}
+	if change != nil {
+		change(&o)
+	}
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s, Target{Name: "there", Address: l.Addr().String(), CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: testVersion}
+}
+
+func certificates(t *testing.T, hosts ...string) Certificates {
+	t.Helper()
+	c, err := MakeCertificates(t.TempDir(), hosts, time.Hour, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func dialled(t *testing.T, to Target) *Remote {
+	t.Helper()
+	r, err := Dial(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() }) // an agent that ended first is no error
+	return r
+}
+
+// anything starts what it is asked to: what hosttest starts are shells, which no
+// store describes.
+func anything(c host.Command, _ map[string]string) (host.Command, map[string][]byte, error) {
+	return c, nil, nil
+}
+
+// A machine behind an agent is a host like any other.
+func TestRemoteHost(t *testing.T) {
+	s, to := served(t, nil)
+	s.launch = anything
+	r := dialled(t, to)
+	dir := filepath.Join(string(s.folder), "test")
+	if err := r.Host().MakeDir(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Run(t, r.Host(), dir)
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Host().Describe(t.Context()); err == nil || !strings.Contains(err.Error(), "was closed") {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// Over a Unix socket there are no certificates, and its mode says who may.
+func TestRemoteHostOverAUnixSocket(t *testing.T) {
+	s, err := New(Options{Folder: t.TempDir(), Version: testVersion, Stores: registry.Lookup, Heartbeat: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "socket")
+	l, err := Listen("unix:" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the socket's mode is %v, %v", info.Mode(), err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	r := dialled(t, Target{Name: "there", Address: "unix:" + path, Version: testVersion})
+	d, err := r.Host().Describe(t.Context())
+	if err != nil || d.Folder != string(s.folder) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := Dial(t.Context(), Target{Address: "unix:" + path, CACert: "ca"}); err == nil || !strings.Contains(err.Error(), "takes no certificates") {
+		t.Errorf("certificates for a socket: %v", err)
+	}
+	if _, err := Listen("unix:" + path); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a second listener: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// One controller at a time, of the same version.
+func TestSessions(t *testing.T) {
+	_, to := served(t, nil)
+	other := to
+	other.Version = "v0.1\n"
+	if _, err := Dial(t.Context(), other); err == nil || err.Error() !=
+		`agent there: the agent is quorumbench test and the controller v0.1\n: use the same version on all machines` {
+		t.Errorf("another version: %v", err)
+	}
+	first := dialled(t, to)
+	_, err := Dial(t.Context(), to)
+	if err == nil || !strings.Contains(err.Error(), "the agent works for another controller (process ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a second controller: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := dialled(t, to).Close(); err != nil {
+		t.Errorf("after the first: %v", err)
+	}
+}

@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// real is a folder as an agent has it: without links.
+func real(t *testing.T) folder {
+	t.Helper()
+	path, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder(path)
+}
+
+func traversals(inside string) []string {
+	return []string{
+		"", ".", "..", "a", "/", "/etc/passwd", inside + "/../x", inside + "/a/../../x", inside + "x", inside + "/./a", inside + "//a", inside + "/a/",
+		"../" + inside, inside + "/\x00", inside + "/" + strings.Repeat("a/", 4000) + "b", filepath.Dir(inside), `\\` + inside, inside + "/..",
+	}
+}
+
+func TestNoPathLeavesTheFolder(t *testing.T) {
+	f := real(t)
+	for _, path := range traversals(string(f)) {
+		if err := f.check(path); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	for _, path := range []string{string(f), string(f) + "/a", string(f) + "/a/b/..c"} {
+		if err := f.check(path); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, to := range map[string]string{"out": "/etc", "up": "..", "dangling": "/nowhere/at/all", "in": "a"} {
+		if err := os.Symlink(to, filepath.Join(string(f), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(string(f), "a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, ok := range map[string]bool{"out": false, "out/passwd": false, "up/x": false, "in": true, "in/b": true} {
+		if err := f.check(filepath.Join(string(f), path)); (err == nil) != ok {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// Every name that crosses to an agent is held to its folder.
+func TestTraversalInEveryName(t *testing.T) {
+	s, to := served(t, nil)
+	s.launch = anything
+	h := dialled(t, to).Host()
+	ctx := t.Context()
+	inside := string(s.folder)
+	for _, path := range traversals(inside) {
+		for name, do := range map[string]func() error{
+			"MakeDir":   func() error { return h.MakeDir(ctx, path) },
+			"WriteFile": func() error { return h.WriteFile(ctx, path, []byte("x")) },
+			"Claim":     func() error { _, err := h.Claim(ctx, path); return err },
+			"Follow":    func() error { _, err := h.Follow(ctx, []string{inside, path}); return err },
+			"Fsync":     func() error { _, err := h.Fsync(ctx, []string{inside, path}, 1); return err },
+		} {
+			if err := do(); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s %q: %v", name, path, err)
+			}
+		}
+	}
+	if left, err := os.ReadDir(inside); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	if err := h.WriteFile(ctx, filepath.Join(inside, "f"), []byte("x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A path is within the folder, or refused.
+func FuzzFolder(f *testing.F) {
+	for _, path := range traversals("/srv/agent") {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		const inside = folder("/nowhere/agent")
+		if inside.check(path) == nil {
+			t.Errorf("%q is taken, below a folder that is not there", path)
+		}
+		if inside.holds(path) && filepath.Clean(path) == path && !filepath.IsLocal(strings.TrimPrefix(strings.TrimPrefix(path, string(inside)), "/")) && path != string(inside) {
+			t.Errorf("%q is held for inside", path)
+		}
+	})
+}

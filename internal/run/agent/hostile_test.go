@@ -1,0 +1,191 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// hostile starts an agent that takes a controller and then says what the test
+// wants on every other stream.
+func hostile(t *testing.T, say func(in *stream)) *Remote {
+	t.Helper()
+	c := certificates(t, "127.0.0.1")
+	config, err := ServerTLS(c.CA, c.Hosts[0]+".crt", c.Hosts[0]+".key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
+	session := func(_ any, st grpc.ServerStream) error {
+		in := &stream{ends: st, close: func() {}}
+		if _, err := receiveJSON[hello](in); err != nil {
+			return err
+		}
+		if err := sendJSON(in, welcome{Token: "x", Heartbeat: 20 * time.Second}); err != nil {
+			return err
+		}
+		for {
+			b, err := receiveJSON[beat](in)
+			if err != nil {
+				return nil
+			}
+			b.Received = time.Now()
+			b.Answered = b.Received
+			if err := sendJSON(in, b); err != nil {
+				return nil
+			}
+		}
+	}
+	other := func(_ any, st grpc.ServerStream) error {
+		in := &stream{ends: st, close: func() {}}
+		if _, err := in.Receive(); err == nil {
+			say(in)
+		}
+		return nil
+	}
+	g.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
+		method(sessionMethod, session), method(hostMethod, other), method(workMethod, other),
+	}}, nil)
+	go func() { _ = g.Serve(l) }() // it ends with the test
+	t.Cleanup(g.Stop)
+	return dialled(t, Target{Name: "evil", Address: l.Addr().String(), CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key"})
+}
+
+// An agent that answers a host's questions with what cannot be is refused, by
+// name.
+func TestAHostThatLies(t *testing.T) {
+	ctx := context.Background()
+	id := host.Identity{PID: 7}
+	for want, test := range map[string]struct {
+		says []reply
+		do   func(h host.Host) error
+	}{
+		"without a folder": {[]reply{{Description: &host.Description{}}}, func(h host.Host) error { _, err := h.Describe(ctx); return err }},
+		"other processes": {[]reply{{Sample: &host.Sample{Processes: make([]probe.ProcessUsage, 5)}}}, func(h host.Host) error {
+			_, err := h.Sample(ctx, []int{1}, false)
+			return err
+		}},
+		"other ports":         {[]reply{{Address: "127.0.0.1", Ports: []int{1, 2, 3}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"other ports than":    {[]reply{{Address: "evil.example", Ports: []int{1, 2}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"other ports than it": {[]reply{{Address: "127.0.0.1", Ports: []int{1, 1 << 20}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"in another place":    {[]reply{{Path: "/etc/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"a folder in another": {[]reply{{Path: "/d/../d/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"without a number": {[]reply{{Process: &host.Identity{PID: -1}}}, func(h host.Host) error {
+			_, err := h.Start(ctx, host.Command{})
+			return err
+		}},
+		"more writes": {[]reply{{Fsync: []probe.FsyncResult{{Count: 1 << 40}}}}, func(h host.Host) error { _, err := h.Fsync(ctx, nil, 3); return err }},
+		"does not follow": {[]reply{{}, {Lines: []host.Line{{File: 3}}}}, func(h host.Host) error {
+			l, err := h.Follow(ctx, []string{"/d/a"})
+			if err != nil {
+				return err
+			}
+			_, _, err = l.Read(ctx)
+			return err
+		}},
+		`\x1b[31m`: {[]reply{{Error: "\x1b[31m\nred"}}, func(h host.Host) error { return h.MakeDir(ctx, "/d/a") }},
+		"more than it was asked for": {append([]reply{{Process: &id}}, make([]reply, 3*mostAnswers)...), func(h host.Host) error {
+			p, err := h.Start(ctx, host.Command{})
+			if err != nil {
+				return err
+			}
+			<-p.Exited()
+			return errors.New(p.Exit().Lost)
+		}},
+	} {
+		r := hostile(t, func(in *stream) {
+			for i, a := range test.says {
+				if i == 1 && len(test.says) == 2 {
+					if _, err := in.Receive(); err != nil {
+						return
+					}
+				}
+				if sendJSON(in, a) != nil {
+					return
+				}
+			}
+			_, _ = in.Receive()
+		})
+		if err := test.do(r.Host()); err == nil || !strings.Contains(err.Error(), "agent evil") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("want a sentence with %q: %v", want, err)
+		}
+	}
+}
+
+// A worker that floods, or says what no load reports, is cut off, by name.
+func TestAWorkerThatLies(t *testing.T) {
+	for want, says := range map[string][]string{
+		"is not a message":               {"m{"},
+		"neither a message nor a second": {"?"},
+		"what came is not a second":      {"s\xff\xff\xff"},
+		"says something else":            {`m{"mark":{"Phase":1}}`},
+		"does not answer":                {},
+	} {
+		r := hostile(t, func(in *stream) {
+			for _, text := range says {
+				if in.Send([]byte(text)) != nil {
+					return
+				}
+			}
+		})
+		_, err := r.Worker().Prepare(t.Context(), &load.Assignment{}, load.Reports{})
+		if err == nil || !strings.Contains(err.Error(), "agent evil") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("want a sentence with %q: %v", want, err)
+		}
+	}
+	big := strings.Repeat("x", mostBytes+1)
+	r := hostile(t, func(in *stream) { _ = in.Send([]byte(big)) })
+	if _, err := r.Worker().Clock(t.Context()); err == nil || !strings.Contains(err.Error(), "agent evil") || !strings.Contains(err.Error(), "larger than max") {
+		t.Errorf("a flood: %v", err)
+	}
+}
+
+// A controller that says what is nothing gets a sentence, and the agent serves on.
+func TestAControllerThatLies(t *testing.T) {
+	s, to := served(t, nil)
+	r := dialled(t, to)
+	inside := string(s.folder)
+	for _, text := range []string{
+		"", "{", "[]", `{"Do":"run"}`, `{"Do":"start"}`, `{"Do":"start","Command":{"Path":"/bin/sh"}}`, `{"Do":"claim"}`, `{"Do":"ports","Count":-1}`,
+		`{"Do":"write-file"}`, `{"Do":"sample","PIDs":[` + strings.Repeat("1,", 5000) + `1]}`, fmt.Sprintf(`{"Do":"fsync","Paths":[%q],"Count":1000000000}`, inside),
+	} {
+		st, err := r.open(hostMethod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Send([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		a, err := receiveJSON[reply](st)
+		if err == nil && (a.Error == "" || strings.Contains(a.Error, "\n")) {
+			t.Errorf("%.60q: %+v", text, a)
+		}
+		st.close()
+	}
+	if _, err := r.Worker().Prepare(t.Context(), &load.Assignment{Store: "etcd"}, load.Reports{}); err == nil || !strings.Contains(err.Error(), "no operation is given") {
+		t.Errorf("an assignment without a load: %v", err)
+	}
+	claim, err := r.Host().Claim(t.Context(), filepath.Join(inside, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := claim.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,189 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+)
+
+// launcher makes the commands that a machine runs for another one: the process of
+// a store's launch that was asked for, made here by the store's package. Nothing of
+// the command that came is carried out; where it would do something else, it is
+// refused.
+type launcher struct {
+	stores func(name string) (store.Store, error)
+	self   string // our own binary
+	folder folder
+}
+
+// word is what a cluster or a process can be called: it stands in configuration
+// files and in names of files.
+var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// command returns what is to be started, and the files that it needs. marks are
+// the claimed folders' environments, by their paths.
+func (l *launcher) command(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error) {
+	if c.Launch == nil || c.Detach {
+		return host.Command{}, nil, errors.New("an agent starts what the stores' packages describe, and no other command")
+	}
+	p, err := l.process(c.Launch)
+	if err != nil {
+		return host.Command{}, nil, err
+	}
+	mark := ""
+	for path, env := range marks {
+		if folder(path).holds(p.Dir) && p.Dir != path {
+			mark = env
+		}
+	}
+	if mark == "" {
+		return host.Command{}, nil, fmt.Errorf("the member %s is to work in %s, which is in no data folder of this session", p.Name, p.Dir)
+	}
+	env := append(slices.Clone(p.Env), mark)
+	for _, variable := range c.Env {
+		if name, _, _ := strings.Cut(variable, "="); !slices.Contains(env, variable) {
+			return host.Command{}, nil, fmt.Errorf("the variable %q cannot be given to a member on another machine: an agent passes no environment on", name)
+		}
+	}
+	checked := append([]string{c.LogFile, p.Dir}, keysOf(p.Files)...)
+	if err := l.folder.checkAll(checked); err != nil {
+		return host.Command{}, nil, err
+	}
+	return host.Command{
+		Path: p.Path, Args: p.Args, Env: env, Dir: p.Dir, LogFile: c.LogFile, Lifeline: store.ParentEnv + "=" + store.ParentStdin,
+	}, p.Files, nil
+}
+
+func keysOf[T any](m map[string]T) (keys []string) {
+	for key := range m {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// process is the one that the launch says, made by the store's package.
+func (l *launcher) process(of *host.Launch) (store.Process, error) {
+	var none store.Process
+	if err := checkPlaces(of); err != nil {
+		return none, err
+	}
+	st, err := l.stores(of.Store)
+	if err != nil {
+		return none, err
+	}
+	spec := store.LaunchSpec{Cluster: of.Cluster, Members: of.Members, Self: l.self}
+	if spec.Settings, err = settings(st, of.Settings); err != nil {
+		return none, err
+	}
+	if spec.Exec, err = install.Version(st, of.Version); err != nil {
+		return none, err
+	}
+	launch, err := st.Launch(spec)
+	if err != nil {
+		return none, err
+	}
+	for i, p := range launch.Processes {
+		for _, one := range append(slices.Clone(p.Behind), p) {
+			if one.Name == of.Process {
+				return one, errors.Join(l.runs(st, of.Version, one.Path), within(one, folder(of.Members[i].Dir)))
+			}
+		}
+	}
+	return none, fmt.Errorf("the cluster has no process %q", of.Process)
+}
+
+// checkPlaces says in one sentence what is wrong with where a launch is to be.
+func checkPlaces(of *host.Launch) error {
+	if of.Exec != "" {
+		return fmt.Errorf("the server %q was named by its path, and an agent starts only those that are installed on its machine: ask for a version instead", of.Exec)
+	}
+	if !word.MatchString(of.Cluster) || !word.MatchString(of.Process) {
+		return fmt.Errorf("a cluster %q with a process %q cannot be: names have letters, digits, dots and dashes", of.Cluster, of.Process)
+	}
+	if len(of.Members) > kv.MaxMembers {
+		return fmt.Errorf("a cluster has at most %d members, and not %d", kv.MaxMembers, len(of.Members))
+	}
+	for _, m := range of.Members {
+		bad := slices.ContainsFunc(m.Ports, func(port int) bool { return port < 1 || port > 65535 })
+		if !word.MatchString(m.Name) || net.ParseIP(m.Host) == nil || bad || len(m.Ports) > 2*store.PortsPerMember || filepath.Clean(m.Dir) != m.Dir {
+			return fmt.Errorf("a member %q at %q cannot be: it needs a name of letters, digits, dots and dashes, an IP address, ports from 1 to 65535, and a folder", m.Name, m.Host)
+		}
+	}
+	return nil
+}
+
+// settings are the store's own, if they can come from another machine.
+func settings(st store.Store, text json.RawMessage) (any, error) {
+	if len(text) == 0 {
+		return st.DecodeSettings(nil)
+	}
+	v, err := st.DecodeSettings(func(into any) error {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(into); err != nil {
+			return fmt.Errorf("the settings of %s cannot be read: %w", st.Name(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := v.(store.Confined); ok {
+		return v, c.CheckConfined()
+	}
+	return v, nil
+}
+
+// runs refuses a program that is neither ours, nor an installed server, nor what
+// the store's server needs to run.
+func (l *launcher) runs(st store.Store, version, path string) error {
+	if path == l.self {
+		return nil
+	}
+	source, err := st.Server(version)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(source.Tools, func(t store.Tool) bool { return t.Running && t.Name == path }) {
+		return nil
+	}
+	if installed, ok, err := install.Installed(source); err == nil && ok && folder(installed).holds(path) {
+		return nil
+	}
+	return fmt.Errorf("%s is no installed server of %s", path, st.Name())
+}
+
+// within refuses a process that has files outside of its member's folder.
+func within(p store.Process, member folder) error {
+	for _, path := range append(keysOf(p.Files), p.Dir, p.DataDir) {
+		if path != "" && !member.holds(path) {
+			return fmt.Errorf("%s is outside of the member's folder %s", path, member)
+		}
+	}
+	return nil
+}
+
+// writeFiles writes what a process needs before it starts.
+func writeFiles(ctx context.Context, h host.Host, files map[string][]byte) error {
+	for path, contents := range files {
+		if err := h.MakeDir(ctx, filepath.Dir(path)); err != nil {
+			return err
+		}
+		if err := h.WriteFile(ctx, path, contents); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+const (
+	ownBinary = "/opt/quorumbench"
+	ownMark   = "QUORUMBENCH_MARK=x"
+)
+
+// asked is what a controller asks of an agent for a store's member, and the
+// agent's launcher with the folders that were claimed.
+func asked(t testing.TB, name string, inside folder) (host.Command, *launcher, map[string]string) {
+	t.Helper()
+	data := filepath.Join(string(inside), "quorumbench-data-1")
+	place := store.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: filepath.Join(data, "m1")}
+	c := host.Command{
+		Path: "/bin/sh", Args: []string{"-c", "reboot"}, Env: []string{ownMark}, Dir: "/", LogFile: filepath.Join(string(inside), "logs", "m1.log"),
+		Launch: &host.Launch{Store: name, Process: "m1", Cluster: "run-1", Members: []store.MemberPlace{place}},
+	}
+	return c, &launcher{stores: registry.Lookup, self: ownBinary, folder: inside}, map[string]string{data: ownMark}
+}
+
+// The command that came is not what is started: the store's is, in the agent's
+// words.
+func TestTheAgentMakesTheCommand(t *testing.T) {
+	c, l, marks := asked(t, "etcd", real(t))
+	c.Launch.Settings = json.RawMessage(`{"snapshot-count": 5}`)
+	got, files, err := l.command(c, marks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Path != ownBinary || slices.Contains(got.Args, "reboot") || got.Args[0] != "member" || !slices.Equal(got.Env, []string{ownMark}) ||
+		got.Dir != c.Launch.Members[0].Dir || got.LogFile != c.LogFile || got.Lifeline == "" || got.Detach || len(files) != 1 {
+		t.Errorf("%+v with %q", got, files)
+	}
+	for path, contents := range files {
+		if !strings.HasPrefix(path, got.Dir+"/") || !strings.Contains(string(contents), `"snapshot-count": 5`) {
+			t.Errorf("%s: %s", path, contents)
+		}
+	}
+}
+
+// Each store's processes can be started where its server is installed, and are told
+// to install it elsewhere.
+func TestEveryStoreIsLaunched(t *testing.T) {
+	for _, st := range registry.All() {
+		c, l, marks := asked(t, st.Name(), real(t))
+		got, _, err := l.command(c, marks)
+		source, wrong := st.Server("")
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		_, installed, _ := install.Installed(source)
+		switch {
+		case source.Kind == store.BuiltIn || installed:
+			if err != nil || got.Dir != c.Launch.Members[0].Dir {
+				t.Errorf("%s: %+v, %v", st.Name(), got, err)
+			}
+		case err == nil || strings.Contains(err.Error(), "\n"):
+			t.Errorf("%s, which is not installed: %+v, %v", st.Name(), got, err)
+		}
+	}
+}
+
+func TestWhatIsNotLaunched(t *testing.T) {
+	inside := real(t)
+	if err := os.Symlink("/etc", filepath.Join(string(inside), "link")); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(c *host.Command){
+		"and no other command":        func(c *host.Command) { c.Launch = nil },
+		"no other command":            func(c *host.Command) { c.Detach = true },
+		"there is no store":           func(c *host.Command) { c.Launch.Store = "sh" },
+		"there is no version":         func(c *host.Command) { c.Launch.Store, c.Launch.Version = "zookeeper", "../../bin" },
+		"is built into quorumbench":   func(c *host.Command) { c.Launch.Version = "1.0" },
+		"named by its path":           func(c *host.Command) { c.Launch.Exec = "/bin/sh" },
+		`a cluster "a/b"`:             func(c *host.Command) { c.Launch.Cluster = "a/b" },
+		`with a process "../m1"`:      func(c *host.Command) { c.Launch.Process = "../m1" },
+		"has no process":              func(c *host.Command) { c.Launch.Process = "m9" },
+		`a member ".."`:               func(c *host.Command) { c.Launch.Members[0].Name = ".." },
+		`at "evil host"`:              func(c *host.Command) { c.Launch.Members[0].Host = "evil host" },
+		"ports from 1 to":             func(c *host.Command) { c.Launch.Members[0].Ports[2] = 1 << 20 },
+		"needs 4 ports":               func(c *host.Command) { c.Launch.Members[0].Ports = []int{1} },
+		"at least one member":         func(c *host.Command) { c.Launch.Members = nil },
+		"at most 99 members":          func(c *host.Command) { c.Launch.Members = make([]store.MemberPlace, 500) },
+		"in no data folder":           func(c *host.Command) { c.Launch.Members[0].Dir = "/etc/m1" },
+		"in no data folder of this":   func(c *host.Command) { c.Launch.Members[0].Dir = string(inside) + "/elsewhere/m1" },
+		"and a folder":                func(c *host.Command) { c.Launch.Members[0].Dir += "/../../../x" },
+		"there is no such path":       func(c *host.Command) { c.LogFile = "/etc/cron.d/x" },
+		"it works below":              func(c *host.Command) { c.LogFile = string(inside) + "/link/x" },
+		"passes no environment on":    func(c *host.Command) { c.Env = append(c.Env, "LD_PRELOAD=/tmp/x.so") },
+		`"QUORUMBENCH_MARK" cannot`:   func(c *host.Command) { c.Env = []string{"QUORUMBENCH_MARK=y"} },
+		"the settings of etcd cannot": func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"data-dir": "/"}`) },
+		"cannot be read":              func(c *host.Command) { c.Launch.Settings = json.RawMessage(`[`) },
+		"must not be negative":        func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"quota-backend-bytes": -1}`) },
+		"names a program": func(c *host.Command) {
+			c.Launch.Store, c.Launch.Settings = "zookeeper", json.RawMessage(`{"java": "/bin/sh"}`)
+		},
+		"could name a file or a program": func(c *host.Command) {
+			c.Launch.Store, c.Launch.Settings = "zookeeper", json.RawMessage(`{"jvm-options": ["-XX:OnError=reboot"]}`)
+		},
+	} {
+		c, l, marks := asked(t, "etcd", inside)
+		change(&c)
+		got, _, err := l.command(c, marks)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("want a sentence with %q: %+v, %v", want, got, err)
+		}
+	}
+}
+
+// Whatever is asked for, what is started is ours or installed, and below the
+// folder.
+func FuzzLaunch(f *testing.F) {
+	inside := folder("/tmp")
+	for _, name := range []string{"etcd", "zookeeper", "cetcd"} {
+		c, _, _ := asked(f, name, inside)
+		b, err := json.Marshal(c)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte(`{"Launch":{"Store":"etcd","Settings":{"log-level":"debug"},"Members":[{}]}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var c host.Command
+		if json.Unmarshal(b, &c) != nil {
+			return
+		}
+		_, l, marks := asked(t, "etcd", inside)
+		got, files, err := l.command(c, marks)
+		if err != nil {
+			return
+		}
+		servers, _ := install.User()
+		if got.Path != ownBinary && got.Path != "java" && !folder(servers.Dir).holds(got.Path) || !slices.Contains(got.Env, ownMark) {
+			t.Errorf("%+v", got)
+		}
+		for _, path := range append(keysOf(files), got.Dir, got.LogFile) {
+			if inside.check(path) != nil {
+				t.Errorf("%s is outside", path)
+			}
+		}
+	})
+}

@@ -1,0 +1,338 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// remoteHost is a host.Host behind an agent. What comes from there is looked at
+// before it is used: an agent is not trusted more than a server.
+type remoteHost struct{ r *Remote }
+
+var _ host.Host = (*remoteHost)(nil)
+
+// fail names the agent in an error, but for one that says it is lost, which does.
+func (r *Remote) fail(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case r.lost() != nil:
+		return r.lost()
+	}
+	return fmt.Errorf("agent %s: %w", r.target.Name, err)
+}
+
+// ask says something on a stream and returns the answer. When ctx ends before, the
+// stream is closed.
+func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, error) {
+	release := context.AfterFunc(ctx, st.close)
+	err := sendJSON(st, q)
+	var a reply
+	if err == nil || errors.Is(err, errEOF) { // whose reason comes with what is received
+		a, err = receiveJSON[reply](st)
+	}
+	if !release() && ctx.Err() != nil {
+		return reply{}, context.Cause(ctx)
+	}
+	return a, h.of(a, err)
+}
+
+// of is what is wrong with an answer.
+func (h *remoteHost) of(a reply, err error) error {
+	if err == nil && a.Error != "" {
+		err = errors.New(printable.Line(a.Error, 4*printable.OfServer))
+	}
+	return h.r.fail(err)
+}
+
+// open begins what lives on a stream.
+func (h *remoteHost) open(ctx context.Context, q request) (*stream, reply, error) {
+	if ctx.Err() != nil {
+		return nil, reply{}, context.Cause(ctx)
+	}
+	st, err := h.r.open(hostMethod)
+	if err != nil {
+		return nil, reply{}, h.r.fail(err)
+	}
+	a, err := h.ask(ctx, st, q)
+	if err != nil {
+		st.close()
+		return nil, reply{}, err
+	}
+	return st, a, nil
+}
+
+// call asks what has one answer.
+func (h *remoteHost) call(ctx context.Context, q request) (reply, error) {
+	st, a, err := h.open(ctx, q)
+	if err == nil {
+		st.close()
+	}
+	return a, err
+}
+
+// lies is the error of an answer that cannot be.
+func (h *remoteHost) lies(what string) error {
+	return h.r.fail(errors.New("it answers what cannot be: " + what))
+}
+
+// Describe implements host.Host.
+func (h *remoteHost) Describe(ctx context.Context) (host.Description, error) {
+	a, err := h.call(ctx, request{Do: describe})
+	if err != nil {
+		return host.Description{}, err
+	}
+	if a.Description == nil || !filepath.IsAbs(a.Description.Folder) {
+		return host.Description{}, h.lies("a machine without a folder")
+	}
+	printable.Fields(a.Description)
+	return *a.Description, nil
+}
+
+// Sample implements host.Host.
+func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host.Sample, error) {
+	a, err := h.call(ctx, request{Do: sample, PIDs: pids, Machine: machine})
+	if err != nil {
+		return host.Sample{}, err
+	}
+	if a.Sample == nil || len(a.Sample.Processes) != len(pids) {
+		return host.Sample{}, h.lies("other processes than it was asked for")
+	}
+	a.Sample.At = a.Sample.At.Add(-h.r.ahead())
+	return *a.Sample, nil
+}
+
+// Fsync implements host.Host.
+func (h *remoteHost) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error) {
+	a, err := h.call(ctx, request{Do: fsync, Paths: dirs, Count: writes})
+	if err != nil {
+		return nil, err
+	}
+	for i := range a.Fsync {
+		printable.Fields(&a.Fsync[i])
+		if f := &a.Fsync[i]; f.Count < 0 || f.Count > writes {
+			return nil, h.lies("more writes than it was asked for")
+		}
+	}
+	return a.Fsync, nil
+}
+
+// MakeDir implements host.Host.
+func (h *remoteHost) MakeDir(ctx context.Context, path string) error {
+	_, err := h.call(ctx, request{Do: makeDir, Path: path})
+	return err
+}
+
+// WriteFile implements host.Host.
+func (h *remoteHost) WriteFile(ctx context.Context, path string, contents []byte) error {
+	_, err := h.call(ctx, request{Do: writeFile, Path: path, Contents: contents})
+	return err
+}
+
+// Ports implements host.Host.
+func (h *remoteHost) Ports(ctx context.Context, count int) (*host.Lease, error) {
+	st, a, err := h.open(ctx, request{Do: ports, Count: count})
+	if err != nil {
+		return nil, err
+	}
+	bad := slices.ContainsFunc(a.Ports, func(port int) bool { return port < 1 || port > 65535 })
+	if net.ParseIP(a.Address) == nil || len(a.Ports) != count || bad {
+		st.close()
+		return nil, h.lies("other ports than it was asked for")
+	}
+	return &host.Lease{Address: a.Address, Ports: a.Ports, Release: st.close}, nil
+}
+
+// Claim implements host.Host.
+func (h *remoteHost) Claim(ctx context.Context, parent string) (host.Claim, error) {
+	st, a, err := h.open(ctx, request{Do: claim, Path: parent})
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Dir(a.Path) != parent || filepath.Clean(a.Path) != a.Path {
+		st.close()
+		return nil, h.lies("a folder in another place")
+	}
+	return &remoteClaim{h: h, st: st, path: a.Path, env: a.Env}, nil
+}
+
+// remoteClaim is a folder that an agent claimed.
+type remoteClaim struct {
+	h         *remoteHost
+	mu        sync.Mutex // one question at a time
+	st        *stream
+	path, env string
+}
+
+// Path implements host.Claim.
+func (c *remoteClaim) Path() string { return c.path }
+
+// Env implements host.Claim.
+func (c *remoteClaim) Env() string { return c.env }
+
+// Note implements host.Claim.
+func (c *remoteClaim) Note(ctx context.Context, process host.Identity) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.h.ask(ctx, c.st, request{Do: note, Process: &process})
+	return err
+}
+
+// Release implements host.Claim.
+func (c *remoteClaim) Release(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.st.close()
+	_, err := c.h.ask(ctx, c.st, request{Do: release})
+	return err
+}
+
+// Start implements host.Host.
+func (h *remoteHost) Start(ctx context.Context, c host.Command) (host.Process, error) {
+	st, a, err := h.open(ctx, request{Do: start, Command: &c})
+	if err != nil {
+		return nil, err
+	}
+	if a.Process == nil || a.Process.PID < 1 {
+		st.close()
+		return nil, h.lies("a process without a number")
+	}
+	p := &remoteProcess{h: h, st: st, id: *a.Process, exited: make(chan struct{}), answers: make(chan reply, mostAnswers)}
+	go p.listen()
+	return p, nil
+}
+
+// remoteProcess is one that an agent started.
+type remoteProcess struct {
+	h       *remoteHost
+	st      *stream
+	id      host.Identity
+	exited  chan struct{}
+	exit    host.Exit // written before exited is closed
+	sending sync.Mutex
+	answers chan reply // to signals
+	late    int        // answers that nobody waits for any more
+}
+
+// mostAnswers is how many answers to signals can wait to be taken.
+const mostAnswers = 64
+
+// listen takes what the agent says until the process has ended or is lost.
+func (p *remoteProcess) listen() {
+	defer close(p.exited)
+	defer p.st.close()
+	for {
+		a, err := receiveJSON[reply](p.st)
+		switch {
+		case err != nil:
+			p.exit = host.Exit{At: p.h.r.target.Clock.Now(), Code: -1, Lost: p.h.r.fail(err).Error()}
+			return
+		case a.Exit != nil:
+			printable.Fields(a.Exit)
+			p.exit = *a.Exit
+			p.exit.At = p.exit.At.Add(-p.h.r.ahead())
+			return
+		}
+		select {
+		case p.answers <- a:
+		default:
+			p.exit = host.Exit{At: p.h.r.target.Clock.Now(), Code: -1, Lost: p.h.lies("more than it was asked for").Error()}
+			return
+		}
+	}
+}
+
+// Identity implements host.Process.
+func (p *remoteProcess) Identity() host.Identity { return p.id }
+
+// Exited implements host.Process.
+func (p *remoteProcess) Exited() <-chan struct{} { return p.exited }
+
+// Exit implements host.Process.
+func (p *remoteProcess) Exit() host.Exit {
+	select {
+	case <-p.exited:
+		return p.exit
+	default:
+		return host.Exit{}
+	}
+}
+
+// Signal implements host.Process.
+func (p *remoteProcess) Signal(ctx context.Context, s host.Signal) error {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	select {
+	case <-p.exited:
+		return nil
+	default:
+	}
+	if err := sendJSON(p.st, request{Do: signal, Signal: s}); err != nil && !errors.Is(err, errEOF) {
+		return p.h.r.fail(err)
+	}
+	for {
+		select {
+		case a := <-p.answers:
+			if p.late > 0 {
+				p.late--
+				continue
+			}
+			return p.h.of(a, nil)
+		case <-p.exited:
+			return nil
+		case <-ctx.Done():
+			p.late++
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Follow implements host.Host.
+func (h *remoteHost) Follow(ctx context.Context, paths []string) (host.Logs, error) {
+	st, _, err := h.open(ctx, request{Do: follow, Paths: paths})
+	if err != nil {
+		return nil, err
+	}
+	return &remoteLogs{h: h, st: st, files: len(paths)}, nil
+}
+
+// remoteLogs are files that an agent follows.
+type remoteLogs struct {
+	h     *remoteHost
+	st    *stream
+	files int
+}
+
+// mostLine is how much of a line there can be, in bytes.
+const mostLine = 64 << 10
+
+// Read implements host.Logs.
+func (l *remoteLogs) Read(ctx context.Context) (lines []host.Line, next bool, err error) {
+	a, err := l.h.ask(ctx, l.st, request{Do: more})
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range a.Lines {
+		line := &a.Lines[i]
+		if line.File < 0 || line.File >= l.files || len(line.Text) > mostLine {
+			return nil, false, l.h.lies("lines of a file that it does not follow")
+		}
+		line.At = line.At.Add(-l.h.r.ahead())
+	}
+	return a.Lines, a.More, nil
+}
+
+// Close implements host.Logs.
+func (l *remoteLogs) Close() error {
+	l.st.close()
+	return nil
+}

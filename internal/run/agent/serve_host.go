@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// most of what one request of a host asks for.
+const (
+	mostPaths  = 1000
+	mostWrites = 100_000
+)
+
+// serveHost does what the stream's first message asks of the host, and what the
+// later ones ask of what came of it.
+func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error {
+	r, err := receiveJSON[request](st)
+	if err != nil {
+		return err
+	}
+	switch r.Do {
+	case start:
+		err = s.serveProcess(ctx, now, st, r.Command)
+	case ports:
+		err = s.servePorts(ctx, st, r.Count)
+	case claim:
+		err = s.serveClaim(ctx, now, st, r.Path)
+	case follow:
+		err = s.serveLogs(ctx, st, r.Paths)
+	default:
+		var a reply
+		if a, err = s.answer(ctx, &r); err == nil {
+			err = sendJSON(st, a)
+		}
+	}
+	if err != nil {
+		return sendJSON(st, reply{Error: err.Error()})
+	}
+	return nil
+}
+
+// answer does what has one answer.
+func (s *Server) answer(ctx context.Context, r *request) (a reply, err error) {
+	if err := s.folder.checkAll(append(r.Paths, orNone(r.Path)...)); err != nil {
+		return a, err
+	}
+	switch r.Do {
+	case describe:
+		d, err := s.host.Describe(ctx)
+		d.Folder = string(s.folder)
+		return reply{Description: &d}, err
+	case makeDir:
+		return a, s.host.MakeDir(ctx, r.Path)
+	case writeFile:
+		return a, s.host.WriteFile(ctx, r.Path, r.Contents)
+	case fsync:
+		if r.Count > mostWrites || len(r.Paths) > mostPaths {
+			return a, fmt.Errorf("fdatasync is measured with at most %d writes in %d folders", mostWrites, mostPaths)
+		}
+		a.Fsync, err = s.host.Fsync(ctx, r.Paths, r.Count)
+		return a, err
+	case sample:
+		if len(r.PIDs) > mostPaths {
+			return a, fmt.Errorf("at most %d processes are looked at at once", mostPaths)
+		}
+		got, err := s.host.Sample(ctx, r.PIDs, r.Machine)
+		return reply{Sample: &got}, err
+	}
+	return a, fmt.Errorf("%q is nothing that a host can be asked for", r.Do)
+}
+
+func orNone(path string) []string {
+	if path == "" {
+		return nil
+	}
+	return []string{path}
+}
+
+// serveProcess starts a process and passes signals on until it has ended. When the
+// stream ends before, the process lives on until the session ends.
+func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *host.Command) error {
+	if c == nil {
+		return errors.New("nothing is asked to be started")
+	}
+	command, files, err := s.launch(*c, now.folders())
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(ctx, s.host, files); err != nil {
+		return err
+	}
+	p, err := s.host.Start(ctx, command)
+	if err != nil {
+		return err
+	}
+	if !now.hold(p) {
+		_ = p.Signal(context.Background(), host.Kill) // nobody is left to hear
+		<-p.Exited()
+		return errors.New("the session has ended")
+	}
+	id := p.Identity()
+	if err := sendJSON(st, reply{Process: &id}); err != nil {
+		return nil
+	}
+	go func() {
+		for {
+			r, err := receiveJSON[request](st)
+			if err != nil {
+				return
+			}
+			if err := s.signal(ctx, p, &r); err != nil {
+				_ = sendJSON(st, reply{Error: err.Error()}) // one that is gone needs no answer
+			} else {
+				_ = sendJSON(st, reply{})
+			}
+		}
+	}()
+	select {
+	case <-p.Exited():
+		exit := p.Exit()
+		_ = sendJSON(st, reply{Exit: &exit})
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func (s *Server) signal(ctx context.Context, p host.Process, r *request) error {
+	if r.Do != signal || r.Signal > host.Resume {
+		return errors.New("a process can be sent SIGTERM, SIGKILL, SIGSTOP and SIGCONT, and nothing else")
+	}
+	return p.Signal(ctx, r.Signal)
+}
+
+// servePorts leases ports until the stream ends.
+func (s *Server) servePorts(ctx context.Context, st *stream, count int) error {
+	lease, err := s.host.Ports(ctx, count)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	if err := sendJSON(st, reply{Address: lease.Address, Ports: lease.Ports}); err != nil {
+		return nil
+	}
+	_, _ = st.Receive() // nothing is to come: whatever ends it ends the lease
+	return nil
+}
+
+// serveClaim claims a folder. It stays when the stream ends without a release.
+func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, parent string) error {
+	if err := s.folder.check(parent); err != nil {
+		return err
+	}
+	c, err := s.host.Claim(ctx, parent)
+	if err != nil {
+		return err
+	}
+	now.claimed(c.Path(), c.Env())
+	if err := sendJSON(st, reply{Path: c.Path(), Env: c.Env()}); err != nil {
+		return nil
+	}
+	for {
+		r, err := receiveJSON[request](st)
+		if err != nil {
+			return nil
+		}
+		switch {
+		case r.Do == release:
+			now.released(c.Path())
+			if err := c.Release(ctx); err != nil {
+				return err
+			}
+			return sendJSON(st, reply{})
+		case r.Do == note && r.Process != nil:
+			if err := c.Note(ctx, *r.Process); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("%q is nothing that can be done with a claimed folder", r.Do)
+		}
+		if err := sendJSON(st, reply{}); err != nil {
+			return nil
+		}
+	}
+}
+
+// serveLogs reads on in files as often as it is asked to.
+func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) error {
+	if err := s.folder.checkAll(paths); err != nil {
+		return err
+	}
+	if len(paths) > mostPaths {
+		return fmt.Errorf("at most %d files are followed at once", mostPaths)
+	}
+	logs, err := s.host.Follow(ctx, paths)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = logs.Close() }() // they were only read
+	for err := sendJSON(st, reply{}); err == nil; {
+		if _, err := receiveJSON[request](st); err != nil {
+			return nil
+		}
+		lines, more, failed := logs.Read(ctx)
+		if failed != nil {
+			return failed
+		}
+		err = sendJSON(st, reply{Lines: lines, More: more})
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/wired"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Options say what an agent serves.
+type Options struct {
+	Folder  string // all that it writes is below
+	Address string // an IP address of the machine, for servers; empty: of the loopback interface
+	Version string // of this program; a controller's is the same
+	Self    string // our own binary, for servers that are built in
+	Stores  func(name string) (store.Store, error)
+	Worker  load.Worker // nil: one of this process
+	TLS     *tls.Config // of ServerTLS; nil for a Unix socket
+	// Heartbeat is how often a controller shows itself: when two are missing its
+	// load stops. Its servers are ended after Lease. Zero: 1 s and 10 s.
+	Heartbeat, Lease time.Duration
+	Clock            Clock                            // the zero value is the system's
+	Say              func(format string, args ...any) // what happens; nil for nobody
+}
+
+// The defaults.
+const (
+	DefaultHeartbeat = time.Second
+	DefaultLease     = 10 * time.Second
+)
+
+// Server is an agent.
+type Server struct {
+	o      Options
+	host   host.Host
+	worker load.Worker
+	folder folder
+	launch func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
+
+	mu      sync.Mutex
+	current *session
+	running sync.WaitGroup // sessions that are not over
+}
+
+// New returns an agent; its folder is made.
+func New(o Options) (*Server, error) {
+	o.Heartbeat, o.Lease = cmp.Or(o.Heartbeat, DefaultHeartbeat), cmp.Or(o.Lease, DefaultLease)
+	worker := o.Worker
+	if worker == nil {
+		worker = &load.Local{Stores: o.Stores, Access: load.AccessCarried}
+	}
+	if o.Clock.Now == nil {
+		o.Clock = System()
+	} else {
+		worker = shifted{worker, func() time.Duration { return time.Since(o.Clock.Now()) }}
+	}
+	var saying sync.Mutex
+	say := o.Say
+	o.Say = func(format string, args ...any) {
+		saying.Lock()
+		defer saying.Unlock()
+		if say != nil {
+			say(format, args...)
+		}
+	}
+	path, err := filepath.Abs(o.Folder)
+	if err == nil {
+		_, err = host.MakeFolders(path)
+	}
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the agent's folder %s cannot be used: %w", o.Folder, host.Cause(err))
+	}
+	opened, err := host.OpenFolder(path)
+	if err != nil {
+		return nil, fmt.Errorf("the agent's folder %s cannot be used: %w", path, host.Cause(err))
+	}
+	defer opened.Close()
+	if err := opened.Ours(); err != nil {
+		return nil, err
+	}
+	local := host.NewLocal(o.Clock.Now, nil)
+	if o.Address != "" {
+		local = local.At(o.Address)
+	}
+	s := &Server{o: o, host: local, folder: folder(path), worker: checked{worker, o.Stores}}
+	s.launch = (&launcher{stores: o.Stores, self: o.Self, folder: s.folder}).command
+	return s, nil
+}
+
+// Serve serves until ctx ends; nothing that was started is left then.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(mostBytes), grpc.MaxSendMsgSize(mostBytes), grpc.MaxConcurrentStreams(1024),
+		grpc.MaxHeaderListSize(16 << 10), grpc.ConnectionTimeout(10 * time.Second),
+	}
+	if s.o.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.o.TLS)))
+	}
+	g := grpc.NewServer(options...)
+	streams := []grpc.StreamDesc{
+		method(sessionMethod, func(_ any, st grpc.ServerStream) error { return s.serveSession(ctx, st) }),
+		method(hostMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveHost) }),
+		method(workMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveWork) }),
+	}
+	g.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: streams}, s)
+	stop := context.AfterFunc(ctx, func() {
+		s.running.Wait()
+		g.Stop()
+	})
+	defer stop()
+	err := g.Serve(l)
+	s.running.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// serveSession is one controller's presence.
+func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
+	in := &stream{ends: st, close: func() {}}
+	first, err := receiveJSON[hello](in)
+	if err != nil {
+		return err
+	}
+	if first.Version != s.o.Version {
+		return status.Errorf(codes.FailedPrecondition, "the agent is quorumbench %s and the controller %s: use the same version on all machines",
+			s.o.Version, printable.Line(first.Version, 100))
+	}
+	now, err := s.enter(ctx, printable.Line(first.Controller, 200))
+	if err != nil {
+		return status.Error(codes.FailedPrecondition, err.Error())
+	}
+	s.o.Say("controller %s is here", now.controller)
+	beats, ended := make(chan beat), make(chan error, 1)
+	go func() {
+		for {
+			b, err := receiveJSON[beat](in)
+			if err != nil {
+				ended <- err
+				return
+			}
+			b.Received = s.o.Clock.Now()
+			select {
+			case beats <- b:
+			case <-st.Context().Done():
+			}
+		}
+	}()
+	err = sendJSON(in, welcome{Token: now.token, Heartbeat: s.o.Heartbeat})
+	if err == nil {
+		err = now.attend(beats, ended, func(b beat) error { return sendJSON(in, b) }, s.o.Heartbeat, s.o.Clock)
+	}
+	return s.depart(ctx, now, err)
+}
+
+// enter begins a session, if there is none.
+func (s *Server) enter(ctx context.Context, controller string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, errors.New("the agent is ending")
+	}
+	if s.current != nil {
+		return nil, s.current.busy()
+	}
+	s.current = newSession(ctx, controller, s.o.Clock.Now())
+	s.running.Add(1)
+	return s.current, nil
+}
+
+// depart ends a session: at once if its controller said so or the agent ends;
+// else its load at once, and its servers when the lease is over.
+func (s *Server) depart(ctx context.Context, now *session, why error) error {
+	now.leave(fmt.Errorf("the agent ended the session: %w", why))
+	finish := func() {
+		defer s.running.Done()
+		now.loads.Wait()
+		ran := now.end()
+		s.o.Say("controller %s: %d servers were ended; data and logs are below %s", now.controller, ran, s.folder)
+		s.mu.Lock()
+		s.current = nil
+		s.mu.Unlock()
+	}
+	if errors.Is(why, errBye) || ctx.Err() != nil {
+		finish()
+		return nil
+	}
+	now.lost(s.o.Clock.Now().Add(s.o.Lease))
+	s.o.Say("controller %s is lost (%v): its load stops now, and its servers end in %v", now.controller, why, s.o.Lease)
+	go func() {
+		select {
+		case <-s.o.Clock.After(s.o.Lease):
+		case <-ctx.Done():
+		}
+		finish()
+	}()
+	return status.Errorf(codes.Aborted, "the agent ended the session: %v", why)
+}
+
+// serveStream serves a stream of the present session until either ends, or close
+// is called.
+func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *session, *stream) error) error {
+	token := ""
+	if md, ok := metadata.FromIncomingContext(st.Context()); ok {
+		if values := md.Get(tokenKey); len(values) == 1 {
+			token = values[0]
+		}
+	}
+	s.mu.Lock()
+	now := s.current
+	s.mu.Unlock()
+	if now == nil || !now.begin(token) {
+		return status.Error(codes.PermissionDenied, "the session with the agent has ended, or never began")
+	}
+	ctx, cancel := context.WithCancel(st.Context())
+	defer context.AfterFunc(now.ctx, cancel)()
+	closed := make(chan error, 1)
+	over := func() error { return context.Cause(now.ctx) }
+	in := &stream{ends: st, close: cancel, open: over, why: func(error) error { return over() }}
+	go func() {
+		defer now.loads.Done()
+		closed <- serve(ctx, now, in)
+		cancel()
+	}()
+	<-ctx.Done()
+	if err := over(); err != nil {
+		return status.Error(codes.Aborted, err.Error())
+	}
+	select {
+	case err := <-closed:
+		return err
+	default:
+		return nil // which ends what serve waits for
+	}
+}
+
+// serveWork serves one call of a worker.
+func (s *Server) serveWork(ctx context.Context, _ *session, st *stream) error {
+	return wired.Serve(ctx, st, s.worker)
+}
+
+// Listen listens at HOST:PORT or, with a mode of 0600, at unix:PATH.
+func Listen(address string) (net.Listener, error) {
+	of, at := network(address)
+	if of == "unix" {
+		before := syscall.Umask(0o777 &^ socketMode)
+		l, err := net.Listen(of, at)
+		syscall.Umask(before)
+		if err != nil {
+			return nil, fmt.Errorf("the agent cannot listen at %s: %w", address, host.Cause(err))
+		}
+		return l, nil
+	}
+	l, err := net.Listen(of, at)
+	if err != nil {
+		return nil, fmt.Errorf("the agent cannot listen: %w", err)
+	}
+	return l, nil
+}
+
+// socketMode is our user's alone: who can open the socket has our rights.
+const socketMode = 0o600

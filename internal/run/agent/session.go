@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// missed is how many heartbeats in a row make one side lost for the other.
+const missed = 2
+
+// errBye is the end of a session that its controller asked for.
+var errBye = errors.New("the controller ended the session")
+
+// session is the presence of one controller, and what it has on this machine.
+type session struct {
+	token      string
+	controller string
+	since      time.Time
+	ctx        context.Context // ends when the controller is gone: loads stop
+	cancel     context.CancelCauseFunc
+	loads      sync.WaitGroup
+
+	mu        sync.Mutex
+	over      bool // nothing is started any more
+	processes []host.Process
+	marks     map[string]string // of claimed folders, by their paths
+	until     time.Time         // when what a lost controller left is ended; zero while it is there
+}
+
+func newSession(ctx context.Context, controller string, now time.Time) *session {
+	var token [16]byte
+	_, _ = rand.Read(token[:]) // it never fails
+	s := &session{token: hex.EncodeToString(token[:]), controller: controller, since: now, marks: map[string]string{}}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	return s
+}
+
+// begin counts a stream of the session in, which says loads.Done, if its token is
+// the session's and that is not over.
+func (s *session) begin(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 || s.ctx.Err() != nil {
+		return false
+	}
+	s.loads.Add(1)
+	return true
+}
+
+// leave ends all streams.
+func (s *session) leave(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cancel(why)
+}
+
+// busy says to another controller why it must wait.
+func (s *session) busy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.until.IsZero() {
+		return fmt.Errorf("the agent lost its controller (%s) and ends what that had started at %s: try again then", s.controller, s.until.UTC().Format(time.TimeOnly))
+	}
+	return fmt.Errorf("the agent works for another controller (%s), since %s: it takes one at a time", s.controller, s.since.UTC().Format(time.TimeOnly))
+}
+
+// hold notes a process, which ends with the session. It reports whether that is
+// not over already.
+func (s *session) hold(p host.Process) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.processes = append(s.processes, p)
+	}
+	return !s.over
+}
+
+func (s *session) claimed(path, env string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.marks[path] = env
+}
+
+func (s *session) released(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.marks, path)
+}
+
+func (s *session) folders() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	marks := make(map[string]string, len(s.marks))
+	for path, env := range s.marks {
+		marks[path] = env
+	}
+	return marks
+}
+
+// attend answers heartbeats until the controller says that it is done (errBye) or
+// is lost: its connection ended, or it missed two heartbeats.
+func (s *session) attend(beats <-chan beat, ended <-chan error, answer func(beat) error, every time.Duration, c Clock) error {
+	for {
+		quiet := c.After(missed * every)
+		select {
+		case b := <-beats:
+			b.Answered = c.Now()
+			if err := answer(b); err != nil {
+				return fmt.Errorf("its connection ended: %w", err)
+			}
+		case err := <-ended:
+			if errors.Is(err, io.EOF) {
+				return errBye
+			}
+			return fmt.Errorf("its connection ended: %w", err)
+		case <-quiet:
+			return fmt.Errorf("no heartbeat came for %v", missed*every)
+		case <-s.ctx.Done():
+			return context.Cause(s.ctx)
+		}
+	}
+}
+
+// lost says that the controller is gone, and when the rest is ended.
+func (s *session) lost(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = until
+}
+
+// endWithin bounds the wait for processes that were killed.
+const endWithin = 10 * time.Second
+
+// end ends all processes, and returns how many ran. Their data and logs stay.
+func (s *session) end() (ran int) {
+	s.mu.Lock()
+	s.over = true
+	processes := s.processes
+	s.mu.Unlock()
+	for _, p := range processes {
+		select {
+		case <-p.Exited():
+		default:
+			ran++
+			_ = p.Signal(context.Background(), host.Kill) // one that is gone has ended
+		}
+	}
+	limit := time.NewTimer(endWithin)
+	defer limit.Stop()
+	for _, p := range processes {
+		select {
+		case <-p.Exited():
+		case <-limit.C:
+			return ran
+		}
+	}
+	return ran
+}

@@ -1,0 +1,334 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+)
+
+// manual is a clock that a test moves on.
+type manual struct {
+	mu    sync.Mutex
+	now   time.Time
+	waits []manualWait
+}
+
+type manualWait struct {
+	until time.Time
+	to    chan time.Time
+}
+
+func (m *manual) clock() Clock { return Clock{Now: m.read, After: m.after} }
+
+func (m *manual) read() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+func (m *manual) after(d time.Duration) <-chan time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := manualWait{m.now.Add(d), make(chan time.Time, 1)}
+	m.waits = append(m.waits, w)
+	return w.to
+}
+
+func (m *manual) advance(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = m.now.Add(d)
+	for _, w := range m.waits {
+		if !w.until.After(m.now) {
+			select {
+			case w.to <- m.now:
+			default:
+			}
+		}
+	}
+}
+
+// eventually asks until it is so.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	deadline := time.After(2 * time.Minute)
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for !is() {
+		select {
+		case <-again.C:
+		case <-deadline:
+			t.Fatalf("it is not so: %s", what)
+		}
+	}
+}
+
+// silent is the clock of a controller that stands still: it never shows itself.
+func silent() Clock {
+	return Clock{Now: time.Now, After: func(time.Duration) <-chan time.Time { return nil }}
+}
+
+// present is the session that the agent has; nil without one.
+func (s *Server) present() *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// endless is a worker whose calls end with their contexts.
+type endless struct {
+	load.Worker
+	began, ended chan struct{}
+}
+
+func (w endless) Clock(ctx context.Context) (time.Time, error) {
+	close(w.began)
+	<-ctx.Done()
+	close(w.ended)
+	return time.Time{}, ctx.Err()
+}
+
+// A controller that is gone, or stands still, loses its load at once and its
+// servers when the lease is over; another one has to wait for that. Data stays.
+func TestAControllerThatIsLost(t *testing.T) {
+	for name, lose := range map[string]func(r *Remote, m *manual){
+		"its connection ended": func(r *Remote, _ *manual) { _ = r.conn.Close() },
+		"no heartbeat came":    func(_ *Remote, m *manual) { m.advance(missed * time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &manual{now: epoch}
+			var mu sync.Mutex
+			var said []string
+			w := endless{began: make(chan struct{}), ended: make(chan struct{})}
+			s, to := served(t, func(o *Options) {
+				o.Clock, o.Heartbeat, o.Lease, o.Worker = m.clock(), time.Second, time.Minute, w
+				o.Say = func(format string, args ...any) {
+					mu.Lock()
+					defer mu.Unlock()
+					said = append(said, format)
+				}
+			})
+			s.launch = anything
+			to.Clock = silent()
+			r := dialled(t, to)
+			claim, err := r.Host().Claim(t.Context(), filepath.Join(string(s.folder), "data"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := r.Host().Start(t.Context(), host.Command{Path: "/bin/sleep", Args: []string{"1000"}, Dir: claim.Path()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			loadEnded := make(chan error, 1)
+			go func() {
+				_, err := r.Worker().Clock(context.Background())
+				loadEnded <- err
+			}()
+			<-w.began
+			server := s.present().processes[0]
+			eventually(t, "the load is stopped", func() bool {
+				lose(r, m)
+				select {
+				case <-w.ended:
+					return true
+				default:
+					return false
+				}
+			})
+			if err := <-loadEnded; err == nil || !strings.Contains(err.Error(), "agent there at "+to.Address+" is lost") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the load ended with: %v", err)
+			}
+			<-p.Exited()
+			if e := p.Exit(); e.Lost == "" || !strings.HasPrefix(e.String(), "lost: agent there") {
+				t.Errorf("the process's exit is %+v", e)
+			}
+			eventually(t, "the lease runs", func() bool { return !s.present().leaseEnd().IsZero() })
+			if !server.Identity().Running() {
+				t.Error("the server did not live until the lease was over")
+			}
+			if _, err := Dial(t.Context(), to); err == nil || !strings.Contains(err.Error(), "the agent lost its controller") {
+				t.Errorf("another controller while the lease runs: %v", err)
+			}
+			eventually(t, "the session is over", func() bool {
+				m.advance(time.Minute)
+				return s.present() == nil
+			})
+			<-server.Exited()
+			if e := server.Exit(); e.Signal != "killed" {
+				t.Errorf("the server ended by %v", e)
+			}
+			next := dialled(t, to)
+			if err := next.Host().WriteFile(t.Context(), filepath.Join(claim.Path(), "f"), nil); err != nil {
+				t.Errorf("the data folder is gone: %v", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if len(said) < 3 || !strings.Contains(said[1], "is lost") {
+				t.Errorf("said %q", said)
+			}
+		})
+	}
+}
+
+func (s *session) leaseEnd() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.until
+}
+
+// A controller that says that it is done finds nothing left when that is answered.
+func TestAControllerThatEnds(t *testing.T) {
+	s, to := served(t, nil)
+	s.launch = anything
+	r := dialled(t, to)
+	p, err := r.Host().Start(t.Context(), host.Command{Path: "/bin/sh", Args: []string{"-c", "trap '' TERM; sleep 1000"}, Dir: string(s.folder)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if p.Identity().Running() {
+		t.Error("the process is left")
+	}
+	<-p.Exited()
+	if err := r.Close(); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// An agent that stands still is lost for the controller after two heartbeats
+// without an answer, and everything that waits for it ends with a sentence.
+func TestAnAgentThatStandsStill(t *testing.T) {
+	stuck := make(chan struct{})
+	free := sync.OnceFunc(func() { close(stuck) })
+	defer free()
+	still := make(chan struct{})
+	w := endless{began: make(chan struct{}), ended: make(chan struct{})}
+	_, to := served(t, func(o *Options) {
+		o.Worker, o.Heartbeat = w, time.Second
+		o.Clock = Clock{Now: func() time.Time {
+			select {
+			case <-still:
+				<-stuck // as a process that was stopped
+			default:
+			}
+			return time.Now()
+		}, After: func(time.Duration) <-chan time.Time { return nil }}
+	})
+	m := &manual{now: epoch}
+	to.Clock = m.clock()
+	r := dialled(t, to)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.Worker().Clock(context.Background())
+		ended <- err
+	}()
+	<-w.began
+	close(still)
+	var err error
+	eventually(t, "the agent is lost", func() bool {
+		m.advance(time.Second)
+		select {
+		case err = <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if err == nil || !strings.Contains(err.Error(), "agent there at ") || !strings.Contains(err.Error(), "it did not answer for 2s") {
+		t.Errorf("%v", err)
+	}
+	if _, err := r.Host().Describe(t.Context()); err == nil || !strings.Contains(err.Error(), "is lost") {
+		t.Errorf("then: %v", err)
+	}
+	free()
+}
+
+// An agent whose clock is set while it is in use: what it says is in our time
+// still.
+func TestAnAgentWhoseClockJumps(t *testing.T) {
+	var mu sync.Mutex
+	ahead := time.Hour
+	set := func(to time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		ahead = to
+	}
+	_, to := served(t, func(o *Options) {
+		o.Heartbeat = 10 * time.Second
+		o.Clock = Clock{After: time.After, Now: func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Now().Add(ahead)
+		}}
+	})
+	m := &manual{now: epoch}
+	to.Clock = Clock{Now: time.Now, After: m.after}
+	r := dialled(t, to)
+	near := func(what string, at time.Time, bound time.Duration) {
+		t.Helper()
+		if d := time.Until(at).Abs(); d > time.Minute+bound {
+			t.Errorf("%s is %v away", what, d)
+		}
+	}
+	look := func(want time.Duration) {
+		t.Helper()
+		o := r.Offset()
+		if (o.Ahead-want).Abs() > o.Bound || o.Bound <= 0 {
+			t.Errorf("%+v, and it is %v ahead", o, want)
+		}
+		at, err := r.Worker().Clock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		near("the worker's clock", at, o.Bound)
+		sample, err := r.Host().Sample(t.Context(), nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near("the sample's time", sample.At, o.Bound)
+	}
+	look(time.Hour)
+	set(-time.Hour)
+	eventually(t, "the jump is seen", func() bool {
+		m.advance(10 * time.Second)
+		return r.Offset().Jumps > 0
+	})
+	look(-time.Hour)
+	if o := r.Offset(); (o.Moved + 2*time.Hour).Abs() > time.Minute {
+		t.Errorf("moved by %v", o.Moved)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What has no session, or another one's token, is not served.
+func TestStreamsNeedTheSession(t *testing.T) {
+	s, to := served(t, nil)
+	r := dialled(t, to)
+	for _, token := range []string{"", "x", strings.Repeat("0", 32)} {
+		before := r.token
+		r.token = token
+		if _, err := r.Host().Describe(t.Context()); err == nil || !strings.Contains(err.Error(), "the session with the agent has ended, or never began") {
+			t.Errorf("token %q: %v", token, err)
+		}
+		r.token = before
+	}
+	if _, err := r.Host().Describe(t.Context()); err != nil {
+		t.Error(err)
+	}
+	now := s.present()
+	now.leave(errors.New("x"))
+	if now.begin(now.token) {
+		t.Error("a session that is over takes a stream")
+	}
+}

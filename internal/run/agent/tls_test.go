@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// Who is not of the same authority, or shows what it should not, is refused with a
+// sentence that says why.
+func TestCertificatesThatAreRefused(t *testing.T) {
+	_, to := served(t, nil)
+	stranger := certificates(t, "127.0.0.1")
+	dir := t.TempDir()
+	expired, err := MakeCertificates(dir, []string{"127.0.0.1"}, time.Hour, time.Now().Add(-2*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*Target){
+		"is not signed by the CA of " + stranger.CA: func(to *Target) { to.CACert = stranger.CA },
+		"it refuses our certificate " + stranger.Controller: func(to *Target) {
+			to.Cert, to.Key = stranger.Controller+".crt", stranger.Controller+".key"
+		},
+		"it refuses our certificate " + expired.Controller: func(to *Target) {
+			to.Cert, to.Key = expired.Controller+".crt", expired.Controller+".key"
+		},
+		"it is no client's certificate": func(to *Target) {
+			to.Cert, to.Key = stranger.Hosts[0]+".crt", stranger.Hosts[0]+".key"
+		},
+		"give all three":                   func(to *Target) { to.Cert, to.Key = "", "" },
+		"cannot be read":                   func(to *Target) { to.CACert = filepath.Join(dir, "none") },
+		"holds no certificate in PEM":      func(to *Target) { to.CACert = to.Key },
+		"cannot be used":                   func(to *Target) { to.Key = stranger.Controller + ".key" },
+		"its certificate is not for local": func(to *Target) { to.Address = strings.Replace(to.Address, "127.0.0.1", "localhost", 1) },
+	} {
+		one := to
+		change(&one)
+		r, err := Dial(t.Context(), one)
+		if err == nil {
+			_ = r.Close()
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("want a sentence with %q: %v", want, err)
+		}
+	}
+}
+
+// A controller without a certificate of its own gets nothing, whatever it sends.
+func TestNobodyWithoutACertificateIsServed(t *testing.T) {
+	_, to := served(t, nil)
+	pool, err := authority(to.CACert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := tls.Dial("tcp", to.Address, &tls.Config{RootCAs: pool, NextProtos: []string{protocol}, ServerName: "127.0.0.1"})
+	if err == nil {
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		_, _ = c.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+		_, err = c.Read(make([]byte, 1))
+		_ = c.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "certificate required") {
+		t.Errorf("without a certificate: %v", err)
+	}
+}
+
+// refusing is a server that shows a certificate.
+func refusing(t *testing.T, pair string) (address string) {
+	t.Helper()
+	certificate, err := tls.LoadX509KeyPair(pair+".crt", pair+".key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{protocol}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.(*tls.Conn).Handshake()
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// What does not prove to be the agent gets nothing either.
+func TestAgentsThatAreRefused(t *testing.T) {
+	c := certificates(t, "127.0.0.1")
+	dir := t.TempDir()
+	expired, err := MakeCertificates(dir, []string{"127.0.0.1"}, time.Hour, time.Now().Add(-2*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	misused := t.TempDir()
+	opened, err := host.OpenFolder(misused)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	w := signer{folder: opened, from: time.Now().Add(-time.Hour), until: time.Now().Add(time.Hour)}
+	client := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	if err := errors.Join(w.authority(), w.pair("both", client)); err != nil {
+		t.Fatal(err)
+	}
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := mute.Addr().String()
+	_ = mute.Close()
+	for want, test := range map[string]struct{ address, ca string }{
+		"its certificate is not one for servers": {refusing(t, filepath.Join(misused, "both")), filepath.Join(misused, "ca.crt")},
+		"and that is not now":                    {refusing(t, expired.Hosts[0]), expired.CA},
+		"it cannot be reached":                   {closed, c.CA},
+	} {
+		_, err := Dial(t.Context(), Target{Address: test.address, CACert: test.ca, Cert: c.Controller + ".crt", Key: c.Controller + ".key"})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("want a sentence with %q: %v", want, err)
+		}
+	}
+	if _, err := ServerTLS(c.CA, c.Controller+".crt", c.Controller+".key"); err == nil || !strings.Contains(err.Error(), "no server's certificate") {
+		t.Errorf("an agent with a controller's certificate: %v", err)
+	}
+}
+
+// Only we can read the files, and none is overwritten.
+func TestMakeCertificates(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "certs")
+	hosts := []string{"10.0.0.1", "db2.example.org", "::1"}
+	c, err := MakeCertificates(dir, hosts, time.Hour, time.Now())
+	if err != nil || len(c.Hosts) != 3 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 9 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, %v", e.Name(), info.Mode(), err)
+		}
+	}
+	for _, name := range append([]string{c.Controller}, c.Hosts...) {
+		if _, err := tls.LoadX509KeyPair(name+".crt", name+".key"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for want, hosts := range map[string][]string{
+		"there is no host": nil, "neither a host's name": {"a/b"}, `"../a"`: {"../a"}, "given twice": {"a", "a"}, "another file's name": {"ca"},
+		"file exists": {"c"}, `""`: {""}, `"a\nb"`: {"a\nb"},
+	} {
+		if _, err := MakeCertificates(dir, hosts, time.Hour, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want a sentence with %q: %v", want, err)
+		}
+	}
+}

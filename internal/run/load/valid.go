@@ -1,0 +1,75 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Plausible says in one sentence why what a worker reports cannot be its part of
+// the assignment: that many operations due in the window, and that ending, which is
+// nil until it came.
+func (a *Assignment) Plausible(due uint64, e *Ending) error {
+	l := &a.Load
+	most := l.Total
+	if l.Arrival == scenario.Closed {
+		most = a.Shard.share(l.Total)
+	}
+	if l.Total > 0 && due > most {
+		return fmt.Errorf("it reports %d operations, and its part of the load has %d", due, most)
+	}
+	if e == nil || l.Arrival != scenario.Closed {
+		return nil
+	}
+	connections, clients := int(a.Shard.share(uint64(l.Connections))), 0
+	for i := range e.Connections {
+		clients += len(e.Connections[i].Completed)
+	}
+	if len(e.Connections) > connections || clients > l.Clients {
+		return fmt.Errorf("it reports %d connections with %d clients, and its part of the load has %d with at most %d", len(e.Connections), clients, connections, l.Clients)
+	}
+	return nil
+}
+
+// mostEndpoints is the most that an assignment from elsewhere has.
+const mostEndpoints = 1000
+
+// Valid says in one sentence why an assignment that came from another machine is
+// not to be carried out: nothing has looked at it here.
+func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error {
+	st, err := stores(a.Store)
+	if err != nil {
+		return err
+	}
+	l := &a.Load
+	if err := l.Valid(); err != nil {
+		return err
+	}
+	can := st.Capabilities()
+	for _, o := range l.Mix {
+		if err := can.Operation(a.Store, o.Kind, o.Consistency); err != nil {
+			return err
+		}
+	}
+	if err := a.Access.Valid(); err != nil {
+		return err
+	}
+	targets := scenario.Attach{Endpoints: a.Endpoints}
+	switch {
+	case l.Watch != nil && can.Operation(a.Store, kv.Watch, kv.None) != nil:
+		return can.Operation(a.Store, kv.Watch, kv.None)
+	case l.Arrival != scenario.Closed && l.Rate.PerSecond <= 0:
+		return errors.New("the load's rate is not known yet")
+	case len(a.Endpoints) > mostEndpoints || len(a.Access.Endpoints) > mostEndpoints || len(a.Members) > mostEndpoints:
+		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
+	case len(a.Leases) > scenario.MaxClients:
+		return fmt.Errorf("a load has at most %d leases", scenario.MaxClients)
+	}
+	if err := targets.Valid(); err != nil {
+		return err
+	}
+	return a.checkShard()
+}

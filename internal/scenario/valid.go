@@ -1,0 +1,19 @@
+package scenario
+
+// Valid returns the first thing that is wrong with a load that is Complete, as one
+// sentence in the words of scenario files: for loads that come from elsewhere.
+func (l *Load) Valid() error {
+	if found := l.problems(words{}); len(found) > 0 {
+		return found[0]
+	}
+	return nil
+}
+
+// Valid returns the first thing that is wrong with how a cluster is to be reached,
+// likewise. It opens no file and no connection.
+func (a *Attach) Valid() error {
+	if wrong := a.check(words{}); wrong != nil {
+		return wrong
+	}
+	return nil
+}
