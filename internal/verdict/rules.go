@@ -56,7 +56,8 @@ func rules() []rule {
 		{11, errorShare}, {12, tooFewSamples}, {13, memberLost}, {14, leaderChanged},
 		{15, carriedIn}, {16, inFlightLimit}, {17, notDurable}, {18, misses}, {19, interrupted},
 		{20, eventsImpossible}, {21, eventsFaulty}, {22, membersDisagree}, {23, foreign},
-		{24, inventedMembers}, {25, unsteady}, {26, workerLost},
+		{24, inventedMembers}, {25, unsteady},
+		{26, workerLost}, {27, workerBegan}, {28, workerSlow}, {29, workerApart}, {30, workerDisturbed},
 	}
 }
 

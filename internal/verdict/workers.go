@@ -1,10 +1,49 @@
 package verdict
 
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// The limits of R28 and R29: what a worker did, or how long its operations took,
+// must be beyond chance and beyond what matters.
+const (
+	// MinPace is the part of what the others' clients did that a worker's must do.
+	MinPace    = 0.75
+	paceErrors = 4
+	// MaxApart is how far the median of a worker's response times may be from the
+	// others', as a share.
+	MaxApart = 0.10
+	// falseAlarms is how often R29 is to speak of workers that are alike.
+	falseAlarms     = 0.001
+	minApartSeconds = 3
+)
+
 // Worker is one of several that generated the load.
 type Worker struct {
 	Name string
 	// Lost is why it was lost before the load's end; empty if it was not.
 	Lost string
+	// BeganAfterNS is how much later than the first it came to the window.
+	BeganAfterNS int64
+	// Pace is what its clients did, by what the others' did at the same members in
+	// the same time, with its standard error; 0 where that cannot be compared.
+	Pace, PaceError float64
+	// Apart has for each second how far the median of its response times was from
+	// the others', as the difference of the logarithms.
+	Apart []float64
+	// Its own generator: of Figures those fields that R5 to R9 look at.
+	Seconds                                         float64
+	Loops                                           int
+	LoopCPUNS, RunDelayNS, PausedNS, LongestPauseNS int64
+	ThrottledNS                                     int64
+	Added                                           Added
 }
 
 // workerLost asks whether all workers told what they did to the end.
@@ -15,4 +54,88 @@ func workerLost(f *Figures) finding {
 		}
 	}
 	return fine()
+}
+
+// workerBegan asks whether all began together: what the last did not do until it
+// began is missing from the throughput.
+func workerBegan(f *Figures) finding {
+	var last *Worker
+	missing := 0.0
+	for i := range f.Workers {
+		w := &f.Workers[i]
+		missing += float64(w.BeganAfterNS)
+		if last == nil || w.BeganAfterNS > last.BeganAfterNS {
+			last = w
+		}
+	}
+	if last == nil || f.Seconds <= 0 {
+		return fine()
+	}
+	e := Effect{Throughput: min(missing/float64(len(f.Workers))/(f.Seconds*1e9), 1)}
+	return judged(e, "worker %s began %s after the first", last.Name, measure.Duration(float64(last.BeganAfterNS)))
+}
+
+// workerSlow asks whether a worker's clients did as much as the others'.
+func workerSlow(f *Figures) finding {
+	var slow []string
+	for i := range f.Workers {
+		w := &f.Workers[i]
+		if w.Lost == "" && w.Pace > 0 && w.Pace <= MinPace && 1-w.Pace > paceErrors*w.PaceError {
+			slow = append(slow, fmt.Sprintf("worker %s did %s of what the others' clients did at the same members", w.Name, measure.Percent(w.Pace)))
+		}
+	}
+	return named(slow)
+}
+
+// named is suspect for each that it names.
+func named(all []string) finding {
+	if len(all) == 0 {
+		return fine()
+	}
+	return suspect("%s", strings.Join(all, "; "))
+}
+
+// workerApart asks whether a worker's response times are those of the others. The
+// differences are taken second by second, so that what slows all down is in none;
+// their mean is held to Student's t, at the share of false alarms divided by the
+// number of workers (Bonferroni).
+func workerApart(f *Figures) finding {
+	var apart []string
+	for i := range f.Workers {
+		w := &f.Workers[i]
+		n := float64(len(w.Apart))
+		if len(w.Apart) < minApartSeconds {
+			continue
+		}
+		mean, deviation := stat.MeanStdDev(w.Apart, nil)
+		chance := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(1 - falseAlarms/2/float64(len(f.Workers)))
+		if by := math.Expm1(mean); math.Abs(by) > MaxApart && math.Abs(mean) > chance*deviation/math.Sqrt(n) {
+			than := "above"
+			if by < 0 {
+				than = "below"
+			}
+			apart = append(apart, fmt.Sprintf("the median response time of worker %s was %s %s the others' at the same members", w.Name, measure.Percent(math.Abs(by)), than))
+		}
+	}
+	return named(apart)
+}
+
+// workerDisturbed asks of each worker's own generator what R5 to R9 ask of all
+// together, in whose sums one of many can be lost.
+func workerDisturbed(f *Figures) finding {
+	var disturbed []string
+	for i := range f.Workers {
+		w := &f.Workers[i]
+		own := Figures{
+			OpenLoop: f.OpenLoop, Seconds: w.Seconds, Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS,
+			PausedNS: w.PausedNS, LongestPauseNS: w.LongestPauseNS, ThrottledNS: w.ThrottledNS, Added: w.Added, StolenShare: f.StolenShare,
+		}
+		for _, judge := range []func(*Figures) finding{stopped, throttled, waitedForProcessor, late, generatorBusy} {
+			if found := judge(&own); found.state == Suspect {
+				disturbed = append(disturbed, "worker "+w.Name+": "+found.text)
+				break
+			}
+		}
+	}
+	return named(disturbed)
 }

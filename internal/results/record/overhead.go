@@ -34,6 +34,22 @@ type GeneratorOverhead struct {
 // newOverhead is nil where nothing was sampled. conserved is GeneratorOverhead.Conserved.
 func newOverhead(all *sums, m *measure.Totals, open bool, conserved float64) *GeneratorOverhead {
 	d := &m.Disturbed
+	a := addedTo(d, all.response, conserved)
+	if a == nil {
+		return nil
+	}
+	a.Lag = Times{measure.Summarize(d.Lag, 0)}
+	if open {
+		a.Own, a.Waiting = &Times{measure.Summarize(d.Own, 0)}, &Times{measure.Summarize(d.Waiting, 0)}
+	}
+	f := a.figures()
+	a.Effect = f.Effect(open)
+	return a
+}
+
+// addedTo is what was added to operations with these response times, without the
+// distributions; nil where nothing was sampled.
+func addedTo(d *measure.Disturbance, response *measure.Histogram, conserved float64) *GeneratorOverhead {
 	if count(d.Sampled) == 0 {
 		return nil
 	}
@@ -45,17 +61,11 @@ func newOverhead(all *sums, m *measure.Totals, open bool, conserved float64) *Ge
 		UndisturbedP99NS: at(d.Undisturbed, 99),
 		MeanNS:           max(d.Sampled.Mean()-d.Undisturbed.Mean(), 0),
 		Conserved:        conserved,
-		Lag:              Times{measure.Summarize(d.Lag, 0)},
 	}
-	if n := count(all.response); n > 0 {
+	if n := count(response); n > 0 {
 		a.MeanNS += float64(d.Idle) / float64(n)
-		a.CycleNS = all.response.Mean()
+		a.CycleNS = response.Mean()
 	}
-	if open {
-		a.Own, a.Waiting = &Times{measure.Summarize(d.Own, 0)}, &Times{measure.Summarize(d.Waiting, 0)}
-	}
-	f := a.figures()
-	a.Effect = f.Effect(open)
 	return a
 }
 

@@ -316,8 +316,8 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
 		f.Unreported += warmup.Unreported
 	}
-	for i := range t.ByWorker {
-		f.Workers = append(f.Workers, verdict.Worker{Name: t.ByWorker[i].Name, Lost: t.ByWorker[i].Lost})
+	if t.ByWorker != nil {
+		f.Workers = t.workers(m)
 	}
 	f.Added = t.Overhead.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)

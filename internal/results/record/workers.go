@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // ByWorker is what one of several workers did in the window.
@@ -85,4 +86,58 @@ func anyLost(parts []measure.Part) bool {
 		}
 	}
 	return false
+}
+
+// workers is what the verdict looks at.
+func (t *Trial) workers(m *measure.Totals) []verdict.Worker {
+	all, apart := make([]verdict.Worker, len(m.Parts)), measure.Apart(m.Parts)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		d := measure.Disturbance{Sampled: p.Sampled, Undisturbed: p.Undisturbed, Idle: p.Idle}
+		w := verdict.Worker{
+			Name: p.Worker, Lost: p.Lost, BeganAfterNS: p.BeganAfter, Apart: apart[i], Seconds: float64(p.Length) / 1e9,
+			Loops: p.Loops, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay, PausedNS: p.Paused, LongestPauseNS: p.LongestPause,
+			ThrottledNS: orZero(p.ThrottledNS), Added: addedTo(&d, p.Response, t.conserved()).figures(),
+		}
+		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && count(p.Response) > 0 {
+			w.Pace = own / others
+			w.PaceError = p.Response.StdDev() / max(p.Response.Mean(), 1) * math.Sqrt(1/others+1/of)
+		}
+		all[i] = w
+	}
+	return all
+}
+
+// paceOf is how many operations the i-th worker's clients completed, how many they
+// would have at the pace of the others' clients of the same endpoints, and how many
+// operations that pace is of.
+func paceOf(parts []measure.Part, i int) (own, others, of float64) {
+	type pace struct{ clients, operations, perSecond float64 }
+	mine, theirs := map[string]*pace{}, map[string]*pace{}
+	for k := range parts {
+		at := theirs
+		if k == i {
+			at = mine
+		}
+		for _, c := range parts[k].Connections {
+			if at[c.Endpoint] == nil {
+				at[c.Endpoint] = &pace{}
+			}
+			for _, n := range c.Completed {
+				p := at[c.Endpoint]
+				p.clients, p.operations = p.clients+1, p.operations+float64(n)
+				p.perSecond += float64(n) / max(float64(parts[k].Length)/1e9, 1e-9)
+			}
+		}
+	}
+	for endpoint, p := range mine {
+		o := theirs[endpoint]
+		if o == nil || o.clients == 0 {
+			continue
+		}
+		own += p.operations
+		others += p.clients * o.perSecond / o.clients * float64(parts[i].Length) / 1e9
+		of += o.operations
+	}
+	return own, others, of
 }

@@ -1,0 +1,147 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// alike are n workers over so many seconds: the medians of their response times
+// vary together from second to second, and each by itself.
+func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
+	medians := make([][]float64, n)
+	for range seconds {
+		store := together * r.NormFloat64()
+		for i := range medians {
+			medians[i] = append(medians[i], store+each*r.NormFloat64())
+		}
+	}
+	all := make([]Worker, n)
+	for i := range all {
+		all[i].Name = fmt.Sprintf("w%d", i+1)
+		for s := range seconds {
+			others := 0.0
+			for k := range medians {
+				if k != i {
+					others += medians[k][s] / float64(n-1)
+				}
+			}
+			all[i].Apart = append(all[i].Apart, medians[i][s]-others)
+		}
+	}
+	return all
+}
+
+// Workers that are alike are named as seldom as the limit says, however much the
+// store varies; one at a tenth of the others' speed always is, and alone.
+func TestWorkersApartBeyondChance(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 2))
+	for _, of := range []struct{ workers, seconds int }{{2, 5}, {4, 10}, {4, 30}, {16, 10}} {
+		const runs = 4000
+		alarms := 0
+		for range runs {
+			f := Figures{Workers: alike(r, of.workers, of.seconds, 1, 0.3)}
+			if workerApart(&f).text != "" {
+				alarms++
+			}
+		}
+		if most := int(3 * falseAlarms * runs); alarms > most {
+			t.Errorf("%d of %d runs of %d workers alike name one, above %d", alarms, runs, of.workers, most)
+		}
+		for range 200 {
+			f := Figures{Workers: alike(r, of.workers, of.seconds, 1, 0.1)}
+			for i := range f.Workers {
+				for s := range f.Workers[i].Apart {
+					if i == 0 {
+						f.Workers[i].Apart[s] += math.Log(10)
+					} else {
+						f.Workers[i].Apart[s] -= math.Log(10) / float64(of.workers-1)
+					}
+				}
+			}
+			if text := workerApart(&f).text; !strings.Contains(text, "worker w1 was ") {
+				t.Fatalf("the slow one of %d over %d s is not named: %q", of.workers, of.seconds, text)
+			}
+		}
+	}
+}
+
+// Clients whose operations take random times do not do equally many: a worker is
+// named for that as good as never, and at a tenth of the others' pace always.
+func TestWorkersPaceBeyondChance(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 3))
+	// done is how many operations of a mean time of 1 and a log-normal spread end
+	// before the time is over.
+	done := func(until float64) (n float64) {
+		const sigma = 1.0
+		for at := math.Exp(sigma*r.NormFloat64() - sigma*sigma/2); at < until; n++ {
+			at += math.Exp(sigma*r.NormFloat64() - sigma*sigma/2)
+		}
+		return n
+	}
+	variation := math.Sqrt(math.E - 1) // of the times
+	alarms := 0
+	for range 2000 {
+		own, others := done(100), done(100)+done(100)+done(100)
+		f := Figures{Workers: []Worker{{Name: "w1", Pace: 3 * own / others, PaceError: variation * math.Sqrt(3/others+1/others)}}}
+		if workerSlow(&f).text != "" {
+			alarms++
+		}
+		f.Workers[0].Pace = 0.1
+		if text := workerSlow(&f).text; !strings.Contains(text, "worker w1 did 10 % of what") {
+			t.Fatalf("%q", text)
+		}
+	}
+	if alarms > 4 {
+		t.Errorf("%d of 2000 runs name a worker that is like the others", alarms)
+	}
+}
+
+// What is wrong with a worker is said of it by name.
+func TestWorkersByName(t *testing.T) {
+	fresh := func() []Worker {
+		var all []Worker
+		for i := range 3 {
+			g := good()
+			all = append(all, Worker{
+				Name: fmt.Sprintf("w%d on b", i+1), Pace: 1, PaceError: 0.01, Apart: []float64{0.01, -0.01, 0.02, 0}, Seconds: 10,
+				Loops: g.Loops, LoopCPUNS: g.LoopCPUNS, RunDelayNS: g.RunDelayNS, PausedNS: g.PausedNS, LongestPauseNS: g.LongestPauseNS, Added: g.Added,
+			})
+		}
+		return all
+	}
+	tests := []struct {
+		rule  int
+		set   func(w *Worker)
+		state State
+		want  string
+	}{
+		{0, func(*Worker) {}, Valid, ""},
+		{26, func(w *Worker) { w.Lost = "the worker is gone" }, Invalid, "worker w2 on b was lost, and the load ended there: the worker is gone"},
+		{27, func(w *Worker) { w.BeganAfterNS = 3e9 }, Suspect, "worker w2 on b began 3"},
+		{0, func(w *Worker) { w.BeganAfterNS = 5e6 }, Valid, ""},
+		{28, func(w *Worker) { w.Pace = 0.1 }, Suspect, "worker w2 on b did 10 % of what the others' clients did"},
+		{0, func(w *Worker) { w.Pace, w.PaceError = 0.7, 0.1 }, Valid, ""},
+		{29, func(w *Worker) { w.Apart = []float64{0.5, 0.49, 0.51} }, Suspect, "the median response time of worker w2 on b was 65 % above the others'"},
+		{29, func(w *Worker) { w.Apart = []float64{-0.5, -0.49, -0.51} }, Suspect, "the median response time of worker w2 on b was 39 % below the others'"},
+		{0, func(w *Worker) { w.Apart = []float64{0.5, -0.5, 1} }, Valid, ""},
+		{0, func(w *Worker) { w.Apart = []float64{0.09, 0.09, 0.0901} }, Valid, ""},
+		{30, func(w *Worker) { w.LoopCPUNS, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "worker w2 on b: the generator's loops were at work for 95 % of the time"},
+		{30, func(w *Worker) { w.ThrottledNS, w.RunDelayNS, w.Added = 8e9, 8e9, added(0, 0.2, 0.3) }, Suspect, "worker w2 on b: the generator's control group was held back"},
+	}
+	for _, test := range tests {
+		f := good()
+		f.Workers = fresh()
+		test.set(&f.Workers[1])
+		v := Judge(f)
+		if v.State != test.state || len(v.Reasons) != min(test.rule, 1) {
+			t.Errorf("R%d: %+v", test.rule, v)
+			continue
+		}
+		if test.rule > 0 && (v.Reasons[0].Rule != test.rule || !strings.HasPrefix(v.Reasons[0].Text, test.want)) {
+			t.Errorf("want R%d: %s, got %v", test.rule, test.want, v.Reasons)
+		}
+	}
+}
