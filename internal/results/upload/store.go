@@ -67,6 +67,11 @@ func (d *Destination) blobs(ctx context.Context) (*blob.Bucket, error) {
 		if d.query.Has("endpoint") && !d.query.Has("use_path_style") {
 			u.RawQuery += "&use_path_style=true" // the server of an endpoint has one name for all buckets
 		}
+		if !d.query.Has("response_checksum_validation") {
+			// What is read is compared with our own SHA-256; the library would print a
+			// warning for every object in parts.
+			u.RawQuery += "&response_checksum_validation=when_required"
+		}
 		return new(s3blob.URLOpener).OpenBucketURL(ctx, u)
 	case azureblob.Scheme:
 		return blob.DefaultURLMux().OpenBucketURL(ctx, u) // what reads its environment has no name
