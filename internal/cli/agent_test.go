@@ -386,14 +386,15 @@ func TestAControllerIsLost(t *testing.T) {
 // recorded as any other, and nothing of it is left on their machines but logs.
 func TestARunOnAgents(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.57", "127.0.0.58", "127.0.0.59"}, "--heartbeat", "10s")
-	at := func(i int) string { return machines[i].target.Name + "=" + machines[i].target.Address }
+	at := func(i int) string {
+		return fmt.Sprintf("{name: %s, address: '%s', via: agent}", machines[i].target.Name, machines[i].target.Address)
+	}
 	dir := filepath.Join(t.TempDir(), "run")
-	c := exec.Command("quorumbench", "run", "-", "--out", dir, "--format", "json", "--agent", at(0), "--agent", at(1),
-		"--load-agent", at(2), "--agent-certs", filepath.Dir(machines[0].target.CACert))
-	c.Stdin = strings.NewReader(`
+	c := exec.Command("quorumbench", "run", "-", "--out", dir, "--format", "json", "--agent-certs", filepath.Dir(machines[0].target.CACert))
+	c.Stdin = strings.NewReader("hosts: [" + at(0) + ", " + at(1) + ", " + at(2) + "]" + `
 name: agents
 trials:
-- {name: put, store: etcd, operation: put, clients: 20, connections: 4, total: 2000, warmup: 0s, key-space: 1000}
+- {name: put, store: etcd, members-on: [host1, host2], workers-on: [host3], operation: put, clients: 20, connections: 4, total: 2000, warmup: 0s, key-space: 1000}
 `)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"html"
 	"math"
 	"os"
@@ -34,8 +35,8 @@ func (k truth) known(t *testing.T) (dir string, trial *record.Trial, said, page 
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"bench"}, k.load...)
-	p := w.run(t, append(args, "--endpoints", w.nullServer(t, k.script...), "--dial-timeout", patience.String(), "--warmup", "0s", "--out", dir)...)
+	args := append([]string{"bench", k.load[0], "--warmup", "0s"}, k.load[1:]...)
+	p := w.run(t, append(args, "--endpoints", w.nullServer(t, k.script...), "--dial-timeout", patience.String(), "--out", dir)...)
 	run := whole(t, dir, record.Complete)
 	run.ReadEvents(dir)
 	return dir, &run.Trials[0], p.stdout.String(), w.run(t, "report", dir, "--format", "html").exits(t, exitDone).stdout.String()
@@ -96,6 +97,35 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 		}
 		if !strings.Contains(page, "4.0 s: p99 ") || !strings.Contains(page, "; throughput ") {
 			r.Errorf("the page does not say where the stall was")
+		}
+	})
+}
+
+// A server stands still for most of each second, until 6 s after the first
+// operation: the window opened too early, and all forms say so. An answer takes so
+// long that what a busy machine adds is little.
+func TestWindowThatOpenedTooEarlyIsSaid(t *testing.T) {
+	t.Parallel()
+	const warning = `The warm-up of .* s was too short: throughput was steady only from about (5|10) s of the window on, at .*/s, where the whole window has .*/s`
+	w := newWorld(t)
+	script := "delay=50ms"
+	for second := range 6 {
+		script += fmt.Sprintf("; stall=850ms@%ds", second)
+	}
+	testsettle.Within(t, func(r testsettle.Reporter) {
+		dir, _, said, page := truth{w, []string{"--script", script}, []string{"put", "--conns", "2", "--clients", "10", "--warmup", "1s", "--duration", "34s"}}.known(t)
+		again := w.run(t, "report", dir).exits(t, exitDone).stdout.String()
+		markdown := w.run(t, "report", dir, "--format", "markdown").exits(t, exitDone).stdout.String()
+		for form, want := range map[string]struct{ text, expression string }{
+			"bench":    {said, warning},
+			"text":     {again, warning},
+			"interval": {again, `Within this run only, the 95 % interval of the throughput is .*: its 34 seconds are worth \d+ independent ones|The run is too short for an interval: `},
+			"Markdown": {markdown, `was too short: throughput was steady only from about`},
+			"page":     {page, `class="grave".*was too short: throughput was steady only from about`},
+		} {
+			if !regexp.MustCompile(want.expression).MatchString(want.text) {
+				r.Errorf("%s: there is no %q in:\n%.3000s", form, want.expression, want.text)
+			}
 		}
 	})
 }

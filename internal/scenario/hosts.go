@@ -103,7 +103,7 @@ func readHost(n *node) (h Host, err error) {
 		return h, n.at.errorf("the host %s", notNameable(h.Name))
 	}
 	if err := h.checkAddress(); err != nil {
-		return h, n.at.errorf("%w", err)
+		return h, n.at.errorf("%v", err)
 	}
 	return h, nil
 }
