@@ -116,6 +116,7 @@ func (w *monitor) begin(g load.Job, endpoints []string) {
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
+	w.sampler.note(ctx) // before any window opens: a first whole sample takes long
 	w.scrapes.begin()
 	w.running.Go(func() { w.follower.Run(ctx, load.Background) })
 	w.running.Go(func() { w.sample(ctx) })
