@@ -91,8 +91,8 @@ func (a *app) agentOptions(f *agentFlags) (agent.Options, error) {
 		return o, command.Usage("--address: %q is not an IP address", f.address)
 	case f.heartbeat < 10*time.Millisecond || f.heartbeat > time.Minute:
 		return o, command.Usage("--heartbeat must be from 10ms to 1m, not %v", f.heartbeat)
-	case f.lease < 0 || f.lease > time.Hour:
-		return o, command.Usage("--lease must be from 0s to 1h, not %v", f.lease)
+	case f.lease < time.Second || f.lease > time.Hour:
+		return o, command.Usage("--lease must be from 1s to 1h, not %v", f.lease)
 	case agent.IsUnix(f.listen) && certificates:
 		return o, command.Usage("--listen %s: a Unix socket takes no certificates; leave out --ca, --cert and --key", f.listen)
 	case agent.IsUnix(f.listen):

@@ -52,7 +52,11 @@ func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, err
 func (a *agents) clocks() (lines []string) {
 	for _, r := range a.remotes {
 		o := r.Offset()
-		line := fmt.Sprintf("the clock of agent %s was %v ahead of ours, to within %v; its times were corrected by that", r.Name(), o.Ahead.Round(time.Microsecond), o.Bound.Round(time.Microsecond))
+		way := "ahead of"
+		if o.Ahead < 0 {
+			way = "behind"
+		}
+		line := fmt.Sprintf("the clock of agent %s was %v %s ours, to within %v; its times were corrected by that", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
 		if o.Jumps > 0 {
 			line += fmt.Sprintf(", and it moved by %v meanwhile", o.Moved.Round(time.Microsecond))
 		}

@@ -38,12 +38,12 @@ func ParseVia(s string) (Via, error) {
 	return 0, fmt.Errorf("via is %q, and hosts are reached via local, which is this machine, or agent", s)
 }
 
-// unixPrefix begins the address of an agent at a Unix socket.
-const unixPrefix = "unix:"
+// UnixPrefix begins the address of an agent at a Unix socket.
+const UnixPrefix = "unix:"
 
 // Unix reports whether a host's agent listens at a Unix socket, which needs no
 // certificates.
-func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Address, unixPrefix) }
+func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Address, UnixPrefix) }
 
 // checkAddress says what is wrong with a host's address.
 func (h *Host) checkAddress() error {

@@ -71,7 +71,8 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 	}
 	used := map[string][]float64{} // processors in each second, by row
 	eachPair(t.Machines, inWindow(t), func(s pair) {
-		if r := s.now; r.Member() || r.Name == record.MachineName {
+		here := s.now.Machine == "" || s.now.Machine == record.MachineName
+		if r := s.now; r.Member() && here || r.Name == record.MachineName {
 			used[r.Name] = append(used[r.Name], s.processors())
 		}
 	})

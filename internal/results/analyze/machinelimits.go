@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,10 +17,11 @@ const (
 	limitMemoryFull = 0.05 // or for memory
 	limitFlush      = limitFsyncP99
 	limitAgain      = 0.01 // share of TCP segments that were sent again
-	limitThrottled  = 0.05 // share of the time in which a CPU limit held a member back
+	limitThrottled  = 0.05 // share of the processors' time in which a CPU limit held a member back
 	limitFiles      = 0.90 // share of the files that a member may have open
 	limitCore       = 0.95 // share of one processor's time, where the machine was not full
 	fewSegments     = 1000 // of these no share is told
+	fewFlushes      = 100  // of these no mean: an idle disk's are not what writes wait for
 )
 
 // total is what rows of one name came to in the window.
@@ -52,7 +54,7 @@ func totalsOf(t *record.Trial) (all []*total) {
 		one.last = s.now
 		for figure, counter := range map[string]func(*record.MachineRow) float64{
 			"io": ioFull, "memory": memoryFull, "flushes": flushes, "flush time": flushTime,
-			"again": retransmitted, "segments": segments, "throttled": throttled,
+			"again": retransmitted, "segments": segments, "throttled": throttled, "cpu": (*record.MachineRow).CPU,
 		} {
 			one.add(figure, s.grown(counter))
 		}
@@ -73,23 +75,24 @@ func machineTotals(t *record.Trial) (out []*Cause) {
 	if t.Opened == nil {
 		return nil
 	}
-	for _, one := range totalsOf(t) {
+	all := totalsOf(t)
+	for _, one := range all {
 		if one.seconds <= 0 {
 			continue
 		}
 		switch kind := record.KindOf(one.name); {
 		case kind == record.WholeRow && hasMembers(t, one.name):
-			out = append(out, wholeMachine(one)...)
-		case kind == record.DiskRow && writes(t):
+			out = append(out, wholeMachine(t, one, all)...)
+		case kind == record.DiskRow && writes(t) && hasMembers(t, cmp.Or(one.last.Machine, record.MachineName)):
 			out = append(out, slowFlushes(one))
 		case kind == record.MemberRow:
-			out = append(out, heldMember(one)...)
+			out = append(out, heldMember(one, processorsOf(t, all, one))...)
 		}
 	}
 	return out
 }
 
-func wholeMachine(m *total) []*Cause {
+func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	words := machineWords(m.name)
 	stood := func(what, figure, of string, limit float64) *Cause {
 		share := m.sums[figure] / m.seconds
@@ -98,7 +101,9 @@ func wholeMachine(m *total) []*Cause {
 	out := []*Cause{
 		stood(CauseDisk, "io", "waiting for its disks", limitIOFull),
 		stood(CauseMemory, "memory", "for want of memory", limitMemoryFull),
-		busiestCore(m),
+	}
+	if !othersFill(t, all) {
+		out = append(out, busiestCore(m))
 	}
 	if sent := m.sums["segments"]; sent >= fewSegments {
 		share := m.sums["again"] / sent
@@ -106,6 +111,25 @@ func wholeMachine(m *total) []*Cause {
 			fmt.Sprintf("%s of the %s TCP segments that %s sent were sent again (limit %s)", measure.Percent(share), readable.Count(uint64(sent)), words, measure.Percent(limitAgain))))
 	}
 	return out
+}
+
+// othersFill reports whether the generator or another program used a processor's
+// time, and no member did: a full one is then none of the members'.
+func othersFill(t *record.Trial, all []*total) bool {
+	members, generator := 0.0, 0.0
+	for _, one := range all {
+		switch used := one.sums["cpu"] / max(one.seconds, 1e-9); record.KindOf(one.name) {
+		case record.MemberRow:
+			members = max(members, used)
+		case record.GeneratorRow:
+			generator = used
+		}
+	}
+	foreign := 0.0
+	if t.ForeignShare != nil && t.Machine != nil {
+		foreign = *t.ForeignShare * float64(t.Machine.CPUs)
+	}
+	return members < leastThread && max(generator, foreign) >= leastThread
 }
 
 // busiestCore finds one processor that was full on a machine that was not: the work
@@ -129,17 +153,32 @@ func busiestCore(m *total) *Cause {
 
 func slowFlushes(d *total) *Cause {
 	n := d.sums["flushes"]
-	if n < 1 {
+	if n < fewFlushes {
 		return nil
 	}
 	mean := timeOf(d.sums["flush time"] / n)
 	return overLimit(CauseDisk, "", mean, limitFlush, fmt.Sprintf("a flush of %s took %s on average, over %s of them (limit %s)", d.name, spent(mean), readable.Count(uint64(n)), spent(limitFlush)))
 }
 
-func heldMember(m *total) []*Cause {
+// processorsOf is how many processors a member's machine has; 1 where that is not
+// known.
+func processorsOf(t *record.Trial, all []*total, member *total) float64 {
+	machine := cmp.Or(member.last.Machine, record.MachineName)
+	if i := slices.IndexFunc(all, func(one *total) bool { return one.name == machine }); i >= 0 && len(all[i].cores) > 0 {
+		return float64(len(all[i].cores))
+	}
+	if machine == record.MachineName && t.Machine != nil {
+		return float64(max(t.Machine.CPUs, 1))
+	}
+	return 1
+}
+
+// heldMember judges one member. The kernel adds up the time in which each processor
+// had work of the group that it might not do.
+func heldMember(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
-	out := []*Cause{over(CauseCPU, m.name, held/m.seconds, limitThrottled,
-		fmt.Sprintf("a limit on processor time held the control group of member %s back for %s in %s", m.name, spent(timeOf(held)), readable.Seconds(m.seconds)))}
+	out := []*Cause{over(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
+		fmt.Sprintf("a limit on processor time held the control group of member %s back for %s of its processors' time in %s", m.name, spent(timeOf(held)), readable.Seconds(m.seconds)))}
 	if open, limit := m.last.FDs, m.last.FDLimit; limit > 0 {
 		out = append(out, over(CauseMember, m.name, open/limit, limitFiles,
 			fmt.Sprintf("member %s had %s files open of the %s that it may (limit %s)", m.name, readable.Count(uint64(max(open, 0))), readable.Count(uint64(limit)), measure.Percent(limitFiles))))

@@ -54,7 +54,7 @@ func TestWhatMachinesWaitedFor(t *testing.T) {
 			sampledEach(t, vda, 10, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 200*s, 2.8*s })
 		}, "", ""},
 		{"no flushes", each(vda, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 0, 0 }), "", ""},
-		{"a limit on processor time", each(m1, func(r *record.MachineRow, s float64) { r.Throttled = 3 + 0.32*s }), CauseCPU, "a limit on processor time held the control group of member m1 back for 3.20 s in 10 s"},
+		{"a limit on processor time", each(m1, func(r *record.MachineRow, s float64) { r.Throttled = 3 + 0.32*s }), CauseCPU, "a limit on processor time held the control group of member m1 back for 3.20 s of its processors' time in 10 s"},
 		{"open files", each(m1, func(r *record.MachineRow, s float64) { r.FDs, r.FDLimit = 980, 1024 }), CauseMember, "member m1 had 980 files open of the 1,024 that it may (limit 90 %)"},
 		{"one processor", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{9 + 0.1*s, 5 + 0.98*s, s / 5, s / 5} }), CauseCPU, "processor 1 of this machine was in use 98 % of the time, and all 4 of them 37 %"},
 		{"all processors", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{0.99 * s, 0.99 * s} }), "", ""},
@@ -121,13 +121,13 @@ func TestSpikesAreExplainedByMachines(t *testing.T) {
 		got[c.Text] = c.Member
 	}
 	for text, member := range map[string]string{
-		"all that ran on this machine stood still for its disks 62 % of the time (usually 2 %)": "",
-		"disk vda had 34 requests to do on average (usually 0.2)":                               "",
-		"a flush of disk vda took 120 ms on average (usually 2.00 ms)":                          "",
-		"sent 37 TCP segments a second again (usually 0)":                                       "m2",
-		"was held back by a limit on processor time 40 % of the time (usually 0 %)":             "m2",
-		"read 350 pages of its memory a second from a disk (usually 1)":                         "m2",
-		"the other program cc1 used 1.9 processors (0.28 on average over the window)":           "",
+		"all that ran on this machine stood still for its disks 62 % of the time (usually 2 %)":             "",
+		"disk vda had 34 requests to do on average (usually 0.2)":                                           "",
+		"a flush of disk vda took 120 ms on average (usually 2.00 ms)":                                      "",
+		"sent 37 TCP segments a second again (usually 0)":                                                   "m2",
+		"was held back by a limit on processor time for 0.4 s of its processors' time a second (usually 0)": "m2",
+		"read 350 pages of its memory a second from a disk (usually 1)":                                     "m2",
+		"the other program cc1 used 1.9 processors (0.28 on average over the window)":                       "",
 	} {
 		if who, ok := got[text]; !ok || who != member {
 			t.Errorf("%q of %q is not among them", text, member)

@@ -39,7 +39,7 @@ var signs = []sign{
 		return fmt.Sprintf("sent %.0f TCP segments a second again (usually %.2g)", v, usual)
 	}},
 	{record.MemberRow, perSecondOf(throttled), 0.1, func(_ string, v, usual float64) string {
-		return fmt.Sprintf("was held back by a limit on processor time %s of the time (usually %s)", part(v), part(usual))
+		return fmt.Sprintf("was held back by a limit on processor time for %.2g s of its processors' time a second (usually %.2g)", v, usual)
 	}},
 	{record.MemberRow, perSecondOf(majorFaults), 50, func(_ string, v, usual float64) string {
 		return fmt.Sprintf("read %.0f pages of its memory a second from a disk (usually %.2g)", v, usual)

@@ -28,7 +28,7 @@ func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	}
 	i := slices.IndexFunc(l.all, func(one Line) bool { return one.Name == name })
 	if i < 0 {
-		if len(l.all) == 8*maxLines { // no record of ours has so many
+		if len(l.all) == 64*maxLines { // no record of ours has so many
 			return
 		}
 		i = len(l.all)
@@ -133,7 +133,7 @@ var machinePanels = []machinePanel{
 	{"cores", "Single processors of the machine in use, in percent of the time", measure.Number, coreLines, 0},
 	{"programs", "Other programs: processors in use", measure.Number, nil, 0.05},
 	{"pressure", "Tasks of the machine that stood still, in percent of the time", measure.Number, pressure, 1},
-	{"throttled", "Held back by limits on processor time, in percent of the time", measure.Number, single(percent(throttled), record.MemberRow, record.GeneratorRow), 0.1},
+	{"throttled", "Processors held back by limits on processor time", measure.Number, single(perSecondOf(throttled), record.MemberRow, record.GeneratorRow), 0.001},
 	{"memory", "Resident memory", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
 	{"major-faults", "Pages of memory read from disks, a second", measure.Number, single(perSecondOf(majorFaults), record.MemberRow), 1},
 	{"data-folder", "Data folder on disk", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.FolderBytes }), record.MemberRow), 0},
@@ -175,6 +175,10 @@ func (o *OverTime) addMachines() {
 		p := &machinePanels[i]
 		o.bands[p.name] = all[i].band(isMember)
 		all[i].all = slices.DeleteFunc(all[i].all, func(l Line) bool { return !l.reaches(p.least) })
+		if p.of == nil && len(all[i].all) > maxLines { // of programs those that used most at a time
+			slices.SortStableFunc(all[i].all, func(a, b Line) int { return cmp.Compare(b.most(), a.most()) })
+			all[i].all = all[i].all[:maxLines]
+		}
 		o.addLines(p.name, p.title, p.unit, p.name == "disk-flush", &all[i])
 	}
 	o.bands["network"] = traffic.band(func(string) bool { return true })
@@ -183,6 +187,16 @@ func (o *OverTime) addMachines() {
 // reaches reports whether the line is anywhere as high.
 func (l *Line) reaches(least float64) bool {
 	return slices.ContainsFunc(l.High, func(v float64) bool { return v >= least })
+}
+
+// most is the highest value of the line; 0 if it has none.
+func (l *Line) most() (most float64) {
+	for _, v := range l.High {
+		if v > most {
+			most = v
+		}
+	}
+	return most
 }
 
 // isMember reports whether a name of machines.csv is that of a member's process.

@@ -75,18 +75,30 @@ func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 
 // servers is the most of the rows of a span.
 func servers(rows []record.MachineRow, in span) Servers {
-	type second struct{ cpu, rss float64 }
+	type use struct{ cpu, rss float64 }
 	var s Servers
-	seconds := map[time.Time]second{}
+	seconds := map[time.Time]map[string]use{} // by member: each counts once in a second
 	eachPair(rows, in, func(of pair) {
 		if r := of.now; r.Member() {
-			at := seconds[r.Time.Truncate(time.Second)]
-			seconds[r.Time.Truncate(time.Second)] = second{at.cpu + of.processors(), at.rss + r.RSS}
+			at := r.Time.Truncate(time.Second)
+			if seconds[at] == nil {
+				seconds[at] = map[string]use{}
+			}
+			seconds[at][r.Name] = use{of.processors(), r.RSS}
 		}
 	})
-	for _, at := range seconds {
-		s.CPU = record.Value{Number: max(s.CPU.Number, at.cpu), Unit: measure.Number, Known: true}
-		s.RSS = record.Value{Number: max(s.RSS.Number, at.rss), Unit: measure.Bytes, Known: true}
+	most := func(to *record.Value, v float64, unit measure.Unit) {
+		if !math.IsNaN(v) {
+			*to = record.Value{Number: max(to.Number, v), Unit: unit, Known: true}
+		}
+	}
+	for _, members := range seconds {
+		cpu, rss := 0.0, 0.0
+		for _, u := range members {
+			cpu, rss = cpu+u.cpu, rss+u.rss
+		}
+		most(&s.CPU, cpu, measure.Number)
+		most(&s.RSS, rss, measure.Bytes)
 	}
 	return s
 }

@@ -36,6 +36,11 @@ func partNames(runs []*Run) ([]string, error) {
 		func(r *Run) string { return filepath.Base(r.Dir) },
 		func(r *Run) string { return filepath.Clean(r.Dir) },
 	}
+	for i, r := range runs {
+		if slices.ContainsFunc(runs[:i], func(other *Run) bool { return place(other.Dir) == place(r.Dir) }) {
+			return nil, givenTwice(printable.Line(filepath.Clean(r.Dir), printable.OfField))
+		}
+	}
 	twice := ""
 	for _, way := range ways {
 		var names []string
@@ -51,7 +56,22 @@ func partNames(runs []*Run) ([]string, error) {
 			return names, nil
 		}
 	}
-	return nil, fmt.Errorf("the run in %s is given twice; name each run once", twice)
+	return nil, givenTwice(twice)
+}
+
+func givenTwice(dir string) error {
+	return fmt.Errorf("the run in %s is given twice; name each run once", dir)
+}
+
+// place is a folder's own path: absolute and without links, where that is known.
+func place(dir string) string {
+	if whole, err := filepath.Abs(dir); err == nil {
+		dir = whole
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return filepath.Clean(dir)
 }
 
 // sharedNames are the names of trials that several runs have.

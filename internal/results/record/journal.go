@@ -50,6 +50,9 @@ func (w *Writer) append(e *entry) (err error) {
 		if w.journal, err = w.open.lines(filepath.Join(w.dir, journalFile)); err != nil {
 			return err
 		}
+		if err := syncFolder(w.dir); err != nil {
+			return err
+		}
 	}
 	b, err := json.Marshal(e)
 	if err != nil {
@@ -125,6 +128,9 @@ func (r *Run) readJournal(dir string) error {
 // apply takes an entry.
 func (r *Run) apply(e *entry) error {
 	if e.Cluster != nil {
+		if len(r.Clusters) >= maxTrials {
+			return fmt.Errorf("there are %d clusters already, and a run has fewer", maxTrials)
+		}
 		printable.Fields(e.Cluster)
 		r.addCluster(*e.Cluster)
 	}

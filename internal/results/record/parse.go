@@ -17,6 +17,9 @@ const (
 	maxRun    = 64 << 20 // beside
 	ofTrial   = 24 << 10 // for each trial, which has some 14 KiB
 	maxTrials = 20_000
+
+	// MaxRunFile is the size of the largest run.json that can be read, in bytes.
+	MaxRunFile = maxRun + maxTrials*ofTrial
 )
 
 // allowance reads on while what was read is explained.

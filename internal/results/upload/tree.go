@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/readfile"
 )
 
-// maxFiles is how many entries a run directory has at most: a run of a thousand
-// trials has some ten thousand.
-const maxFiles = 100_000
+// maxFiles is how many entries a run directory has at most: one of 20,000 trials,
+// which is the largest that can be read, has some 300,000.
+const maxFiles = 500_000
 
 // dataFolder holds the members' data while a run goes on; a run that was killed
 // leaves it.

@@ -21,9 +21,8 @@ import (
 
 const (
 	runName = "run.json"
-	// maxRunFile and maxManifest are the most bytes that are read of one.
-	maxRunFile  = 64 << 20
-	maxManifest = 64 << 20
+	// maxManifest is the most bytes that are read of one: some 180 for each file.
+	maxManifest = 128 << 20
 	// atOnce is how many files are on their way together.
 	atOnce = 4
 	// patience is how long nothing may come or go.
@@ -115,7 +114,7 @@ type localError struct{ error }
 func (e *localError) Unwrap() error { return e.error }
 
 func readRun(dir string) (*record.Run, error) {
-	b, err := readfile.ReadIn(dir, runName, maxRunFile)
+	b, err := readfile.ReadIn(dir, runName, record.MaxRunFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s is no run directory that can be sent: %w", dir, err)
 	}
@@ -208,7 +207,7 @@ func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
 	if _, ok := there[runName]; !ok {
 		return nil // it is the first that is sent
 	}
-	b, err := s.bucket.read(ctx, s.folder+runName, maxRunFile)
+	b, err := s.bucket.read(ctx, s.folder+runName, record.MaxRunFile)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // The methods of the service. A stream of hostMethod or workMethod carries the
@@ -42,12 +43,9 @@ const (
 // envelope.
 const mostBytes = wired.MostBytes + 64
 
-// unixPrefix begins the address of a Unix socket.
-const unixPrefix = "unix:"
-
 // network is what an address is for package net.
 func network(address string) (of, at string) {
-	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+	if path, ok := strings.CutPrefix(address, scenario.UnixPrefix); ok {
 		return "unix", path
 	}
 	return "tcp", address
@@ -55,7 +53,7 @@ func network(address string) (of, at string) {
 
 // IsUnix reports whether an address is that of a Unix socket, which needs no
 // certificates.
-func IsUnix(address string) bool { return strings.HasPrefix(address, unixPrefix) }
+func IsUnix(address string) bool { return strings.HasPrefix(address, scenario.UnixPrefix) }
 
 // hello is the first message of a session, from the controller.
 type hello struct {

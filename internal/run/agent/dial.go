@@ -122,6 +122,8 @@ func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	}
 	w, err := receiveJSON[welcome](r.line)
 	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return context.Cause(ctx)
 	case ctx.Err() != nil:
 		return fmt.Errorf("it does not answer within %v", dialWithin)
 	case err != nil:

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,7 +98,7 @@ func (l *launcher) process(of *host.Launch) (store.Process, error) {
 	for i, p := range launch.Processes {
 		for _, one := range append(slices.Clone(p.Behind), p) {
 			if one.Name == of.Process {
-				return one, errors.Join(l.runs(st, of.Version, one.Path), within(one, folder(of.Members[i].Dir)))
+				return one, cmp.Or(l.runs(st, of.Version, one.Path), within(one, folder(of.Members[i].Dir)))
 			}
 		}
 	}

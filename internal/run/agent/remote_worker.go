@@ -25,9 +25,10 @@ func (w shifted) Clock(ctx context.Context) (time.Time, error) {
 
 // Prepare implements load.Worker.
 func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
+	ahead := w.ahead() // a load counts on from its beginning, whatever its clock is set to meanwhile
 	if report := to.Mark; report != nil {
 		to.Mark = func(m load.Mark) {
-			m.At = m.At.Add(-w.ahead())
+			m.At = m.At.Add(-ahead)
 			report(m)
 		}
 	}
@@ -35,22 +36,22 @@ func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 	if err != nil {
 		return nil, err
 	}
-	return shiftedJob{job, w.ahead}, nil
+	return shiftedJob{job, ahead}, nil
 }
 
 type shiftedJob struct {
 	load.Job
-	ahead func() time.Duration
+	ahead time.Duration
 }
 
 // Run implements load.Job.
 func (j shiftedJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	if !begin.IsZero() {
-		begin = begin.Add(j.ahead())
+		begin = begin.Add(j.ahead)
 	}
 	res, err := j.Job.Run(ctx, begin)
 	if res != nil && !res.Opened.IsZero() {
-		res.Opened = res.Opened.Add(-j.ahead())
+		res.Opened = res.Opened.Add(-j.ahead)
 	}
 	return res, err
 }

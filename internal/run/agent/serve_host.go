@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
@@ -32,7 +34,7 @@ func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error 
 		err = s.serveLogs(ctx, st, r.Paths)
 	default:
 		var a reply
-		if a, err = s.answer(ctx, &r); err == nil {
+		if a, err = s.answer(ctx, now, &r); err == nil {
 			err = sendJSON(st, a)
 		}
 	}
@@ -43,8 +45,12 @@ func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error 
 }
 
 // answer does what has one answer.
-func (s *Server) answer(ctx context.Context, r *request) (a reply, err error) {
-	if err := s.folder.checkAll(append(r.Paths, orNone(r.Path)...)); err != nil {
+func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply, err error) {
+	paths := r.Paths
+	if r.Path != "" || r.Do == makeDir || r.Do == writeFile {
+		paths = append(slices.Clone(paths), r.Path)
+	}
+	if err := s.folder.checkAll(paths); err != nil {
 		return a, err
 	}
 	switch r.Do {
@@ -55,6 +61,9 @@ func (s *Server) answer(ctx context.Context, r *request) (a reply, err error) {
 	case makeDir:
 		return a, s.host.MakeDir(ctx, r.Path)
 	case writeFile:
+		if now.everClaimed(r.Path) { // a configuration or a class there would be carried out
+			return a, fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", printable.Line(r.Path, longestPath))
+		}
 		return a, s.host.WriteFile(ctx, r.Path, r.Contents)
 	case fsync:
 		if r.Count > mostWrites || len(r.Paths) > mostPaths {
@@ -70,13 +79,6 @@ func (s *Server) answer(ctx context.Context, r *request) (a reply, err error) {
 		return reply{Sample: &got}, err
 	}
 	return a, fmt.Errorf("%q is nothing that a host can be asked for", r.Do)
-}
-
-func orNone(path string) []string {
-	if path == "" {
-		return nil
-	}
-	return []string{path}
 }
 
 // serveProcess starts a process and passes signals on until it has ended. When the

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type session struct {
 	over      bool // nothing is started any more
 	processes []host.Process
 	marks     map[string]string // of claimed folders, by their paths
+	ever      []folder          // all that were claimed, also those that were released
 	until     time.Time         // when what a lost controller left is ended; zero while it is there
 }
 
@@ -88,6 +90,14 @@ func (s *session) claimed(path, env string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.marks[path] = env
+	s.ever = append(s.ever, folder(path))
+}
+
+// everClaimed reports whether a path is, or was, in a claimed folder.
+func (s *session) everClaimed(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.ever, func(f folder) bool { return f.holds(path) })
 }
 
 func (s *session) released(path string) {

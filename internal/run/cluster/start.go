@@ -208,6 +208,9 @@ func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process, o
 func (c *Cluster) startOne(ctx context.Context, m *member, p store.Process, of host.Launch) (pid int, err error) {
 	p.LogFile = m.place.path(c.spec.logFile(p))
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
+	if m.place.root != "" {
+		p.Files = nil // such a host makes what it starts, with its files
+	}
 	of.Process = p.Name
 	process, err := startProcess(ctx, m.Host, p, m.place.data.Env(), &of)
 	if err != nil {

@@ -103,15 +103,15 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	shared := r.shared(own)
-	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Shared: &shared, Durability: about.Durability}
+	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Durability: about.Durability} // Shared differs by trial
 	return r.now.trial, r.out.AddCluster(about)
 }
 
-// shared reports whether a member runs on the generator's machine.
-func (r *run) shared(own *cluster.Cluster) bool {
+// shared reports whether a member runs on a machine that the trial's load comes from.
+func (r *run) shared(own *cluster.Cluster, spec *scenario.Trial) bool {
+	generators := r.generators(spec)
 	return slices.ContainsFunc(own.Members(), func(m cluster.Member) bool {
-		return r.about[m.Host].Place.SameMachine(r.about[r.host].Place)
+		return slices.ContainsFunc(generators, func(g host.Host) bool { return r.about[m.Host].Place.SameMachine(r.about[g].Place) })
 	})
 }
 

@@ -49,15 +49,39 @@ func (r *run) reachHosts(ctx context.Context) error {
 	return nil
 }
 
-// leaveHosts ends what was begun with them.
-func (r *run) leaveHosts() (err error) {
+// leaveHosts ends what was begun with them, and adds what failed to an error.
+func (r *run) leaveHosts(err error) error {
 	for _, h := range r.reached {
 		if h.leave != nil {
-			err = errors.Join(err, h.leave())
+			err = also(err, h.leave())
 		}
 	}
 	return err
 }
+
+// also adds an error to another one that does not have it: a lost agent fails all
+// that is asked of it.
+func also(err, more error) error {
+	if more == nil || errors.Is(err, more) {
+		return err
+	}
+	return errors.Join(err, more)
+}
+
+// generators are the hosts that a trial's load comes from.
+func (r *run) generators(spec *scenario.Trial) []host.Host {
+	all := []host.Host{}
+	for _, h := range r.named(r.Scenario.WorkersOn(spec)) {
+		all = append(all, h.host)
+	}
+	if len(all) == 0 {
+		return []host.Host{r.host}
+	}
+	return all
+}
+
+// generator is the first of them, whose machine the conditions name.
+func (r *run) generator(spec *scenario.Trial) host.Host { return r.generators(spec)[0] }
 
 // named are the reached hosts of the given names.
 func (r *run) named(names []string) []*reached {

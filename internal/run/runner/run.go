@@ -77,13 +77,16 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 		return "", err
 	}
 	r, err := begin(ctx, o)
+	if err != nil && ctx.Err() != nil {
+		err = interrupted(ctx, err)
+	}
 	if err != nil {
 		return "", err
 	}
 	err = r.conduct(ctx)
 	r.ended = len(r.plan)
 	// Members are stopped in their own time, also after Ctrl-C.
-	err = errors.Join(err, r.leave(context.WithoutCancel(ctx)), r.leaveHosts())
+	err = r.leaveHosts(also(err, r.leave(context.WithoutCancel(ctx))))
 	state, failure := record.Complete, ""
 	switch {
 	case ctx.Err() != nil:
@@ -112,7 +115,7 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	r = &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, r.leaveHosts())
+			err = r.leaveHosts(err)
 		}
 	}()
 	if err := r.reachHosts(ctx); err != nil {
@@ -170,7 +173,11 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	}
 	r.trialBegan = time.Now()
 	r.pace.begin()
-	machine := r.about[r.host].Machine
+	generator := r.generator(&spec)
+	machine := r.about[generator].Machine
+	if r.now.own != nil {
+		under.Shared = new(r.shared(r.now.own, &spec))
+	}
 	t := trial.Trial{
 		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
 		Progress: func(p trial.Progress) { r.reportTrial(&spec, p) },

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -258,10 +259,11 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 func (w *monitor) observed(res *load.Result) record.Observed {
 	closed, ok := w.phases.ended()
 	if !ok {
-		return observed(res.Used, nil, 0)
+		return observed(res.Used, nil, 0, "")
 	}
 	store, here := w.sampler.store.between(res.Opened, closed)
-	o := observed(res.Used, store, here)
+	machine, _ := os.Hostname()
+	o := observed(res.Used, store, here, machine)
 	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
 	o.SamplingCPUSeconds = w.sampler.took(res.Opened, closed)
 	return o

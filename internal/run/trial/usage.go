@@ -43,9 +43,10 @@ func (p *phases) ended() (time.Time, bool) {
 
 // observed is the part of a trial's observations that the workers report. store
 // is what all members used in the window, nil if that is not known, and here the
-// processor seconds of those on the generator's machine. Of several machines the
-// shares are those of the worst.
-func observed(workers []load.Usage, store *record.StoreUsage, here float64) record.Observed {
+// processor seconds of those on this machine, which is called so: what other
+// programs used is not known of another one. Of several machines the shares are
+// those of the worst.
+func observed(workers []load.Usage, store *record.StoreUsage, here float64, machine string) record.Observed {
 	o := record.Observed{Store: store}
 	type process struct {
 		machine string
@@ -67,7 +68,7 @@ func observed(workers []load.Usage, store *record.StoreUsage, here float64) reco
 		o.MaxRSSBytes += u.MaxRSSBytes
 	}
 	for i := range workers {
-		divideMachine(&o, &workers[i], used[workers[i].Machine]+here)
+		divideMachine(&o, &workers[i], used[workers[i].Machine]+here, workers[i].Machine == machine)
 	}
 	return o
 }
@@ -75,14 +76,14 @@ func observed(workers []load.Usage, store *record.StoreUsage, here float64) reco
 // divideMachine divides the processor time of a worker's machine, of which workers
 // and members used a part. Its clock ticks a hundred times a second, so that what is
 // left for other programs can come out below 0.
-func divideMachine(o *record.Observed, u *load.Usage, ours float64) {
+func divideMachine(o *record.Observed, u *load.Usage, ours float64, known bool) {
 	if u.System == nil || u.System.Total() <= 0 {
 		return
 	}
 	total := u.System.Total()
 	raise(&o.StolenShare, u.System.Steal/total)
 	raise(&o.BusyShare, u.System.Busy()/total)
-	if o.Store != nil {
+	if o.Store != nil && known {
 		raise(&o.ForeignShare, max(u.System.Programs()-ours, 0)/total)
 	}
 }

@@ -11,10 +11,15 @@ import (
 
 var _ store.Confined = (*Settings)(nil)
 
+// confinedNumbers are options whose value is a number: of others it can be the
+// name of a file.
+const confinedNumbers = "ActiveProcessorCount|ConcGCThreads|G1HeapRegionSize|InitiatingHeapOccupancyPercent|MaxDirectMemorySize|MaxGCPauseMillis|" +
+	"MaxMetaspaceSize|MaxNewSize|MetaspaceSize|NewRatio|NewSize|ParallelGCThreads|SurvivorRatio"
+
 // What settings from another machine may say to the Java machine: sizes, numbers
 // and switches. Other options name files, or code to be run.
 var (
-	confinedOption   = regexp.MustCompile(`^-(X(mn|ms|mx|ss)[0-9]+[kKmMgG]?|XX:[+-][A-Za-z0-9]+|XX:[A-Za-z0-9]+=[0-9]+[kKmMgG]?)$`)
+	confinedOption   = regexp.MustCompile(`^-(X(mn|ms|mx|ss)[0-9]+[kKmMgG]?|XX:[+-][A-Za-z0-9]+|XX:(` + confinedNumbers + `)=[0-9]+[kKmMgG]?)$`)
 	confinedProperty = regexp.MustCompile(`^(zookeeper|jute)\.[A-Za-z0-9._]+=[A-Za-z0-9.:_-]*$`)
 )
 

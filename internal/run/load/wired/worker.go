@@ -314,6 +314,8 @@ func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 		select {
 		case <-j.ended:
 		case <-limit.C:
+			j.Close()
+			<-j.ended // nothing is reported any more
 			return nil, fmt.Errorf("the worker's load did not end within %v after it was stopped", stopWithin)
 		}
 	}
