@@ -236,6 +236,10 @@ func runJSON(t *testing.T, w *world, endpoints []string) {
 		t.Fatal(err)
 	}
 	kept := whole(t, w.path("json"), record.Complete)
+	kept.Dir = "" // where it was read
+	for i := range kept.Trials {
+		kept.Trials[i].Dir = ""
+	}
 	if diff := cmp.Diff(kept, run); diff != "" {
 		t.Errorf("-run.json +printed:\n%s", diff)
 	}

@@ -298,7 +298,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
 		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedBy: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
 		Misses: t.Misses, FoundNothing: foundNothing(m), WrongAnswers: t.WrongAnswers, Unreported: m.Unreported, Done: t.Completed,
-		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanResting, MaxInFlight: t.MaxInFlight, Capped: t.Capped, NoRoom: t.NoRoom,
+		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanResting + t.meanOutside(), MaxInFlight: t.MaxInFlight, Capped: t.Capped, NoRoom: t.NoRoom,
 		CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
 		Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
 		Preloaded: t.Preload, ValueSize: t.ValueSize,

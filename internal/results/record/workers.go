@@ -79,6 +79,17 @@ func byWorker(parts []measure.Part) []ByWorker {
 	return all
 }
 
+// meanOutside is how many clients, on average over the window, were of workers that
+// had not begun yet or had sent their part of a total.
+func (t *Trial) meanOutside() (clients float64) {
+	for i := range t.ByWorker {
+		if b := &t.ByWorker[i]; t.Seconds > 0 {
+			clients += float64(b.Clients) * max(0, 1-b.Seconds/t.Seconds)
+		}
+	}
+	return clients
+}
+
 func anyLost(parts []measure.Part) bool {
 	for i := range parts {
 		if parts[i].Lost != "" {

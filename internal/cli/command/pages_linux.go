@@ -1,0 +1,31 @@
+package command
+
+import (
+	"os"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// giveBackPages gives back what starting touched of our binary: most of it are
+// libraries for commands that are not this one's, which would stand in a run's
+// memory all the time. What is needed again comes back from the page cache.
+func giveBackPages() {
+	own, err := os.Executable()
+	if err != nil {
+		return
+	}
+	self, err := procfs.Self()
+	if err != nil {
+		return
+	}
+	maps, err := self.ProcMaps()
+	if err != nil {
+		return
+	}
+	for _, m := range maps {
+		if m.Pathname == own && !m.Perms.Write { // what was written to is in no file
+			_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.StartAddr, m.EndAddr-m.StartAddr, unix.MADV_DONTNEED) // it is a wish
+		}
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package command
+
+// giveBackPages does nothing here.
+func giveBackPages() {}
