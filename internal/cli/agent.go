@@ -64,6 +64,7 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 	if err != nil {
 		return err
 	}
+	defer command.Lean()()
 	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
 	if agent.IsUnix(f.listen) {

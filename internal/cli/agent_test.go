@@ -325,7 +325,7 @@ func TestAControllerIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := exec.Command(self, "-test.run=^TestControllerToBeLost$")
-			c.Env = append(os.Environ(), controllerEnv+"="+strings.Join([]string{m.target.Address, m.target.CACert, m.target.Cert, m.target.Key}, " "))
+			c.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), controllerEnv+"="+strings.Join([]string{m.target.Address, m.target.CACert, m.target.Cert, m.target.Key}, " "))
 			c.Stderr = os.Stderr
 			out, err := c.StdoutPipe()
 			if err == nil {

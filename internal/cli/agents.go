@@ -56,9 +56,9 @@ func (a *agents) clocks() (lines []string) {
 		if o.Ahead < 0 {
 			way = "behind"
 		}
-		line := fmt.Sprintf("the clock of agent %s was %v %s ours, to within %v; its times were corrected by that", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
+		line := fmt.Sprintf("the clock of agent %s was %v %s ours, to within %v; what it reported is corrected by that", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
 		if o.Jumps > 0 {
-			line += fmt.Sprintf(", and it moved by %v meanwhile", o.Moved.Round(time.Microsecond))
+			line += fmt.Sprintf(", and by the offset of before up to where the clock was set; it moved by %v", o.Moved.Round(time.Microsecond))
 		}
 		lines = append(lines, line)
 	}

@@ -31,6 +31,7 @@ func (a *app) memberCommand() *cobra.Command {
 		if !ok {
 			return fmt.Errorf("the server of %s is not built into this program", st.Name())
 		}
+		command.GiveBackPages() // they would count as the store's memory
 		return runMember(c.Context(), embedded, config)
 	}
 	return c

@@ -32,7 +32,7 @@ type Rendering struct {
 // Conduct carries out a run, reopens its record, prints it, holds it to the
 // command's gate and sends it.
 func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (failed error) {
-	defer lean()()
+	defer Lean()()
 	path, err := Self()
 	if err != nil {
 		return err

@@ -5,15 +5,15 @@ import (
 	"runtime/debug"
 )
 
-// heapGrowth is by how much the heap grows between two collections while a run goes
-// on, in percent: a load allocates little, so that collecting twice as often costs
-// nothing, and the generator's memory stands in every result.
+// heapGrowth is by how much the heap grows between two collections while a load may
+// go on, in percent: a load allocates little, and the generator's memory stands in
+// every result (docs/decisions/0015-a-run-takes-little-memory.md).
 const heapGrowth = 50
 
-// lean has a run take little memory, until what it returns is called. Who sets GOGC
-// decides alone.
-func lean() func() {
-	giveBackPages()
+// Lean has a generator take little memory, until what it returns is called. Who sets
+// GOGC decides alone.
+func Lean() (end func()) {
+	GiveBackPages()
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}

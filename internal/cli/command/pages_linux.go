@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveBackPages gives back what starting touched of our binary: most of it are
-// libraries for commands that are not this one's, which would stand in a run's
-// memory all the time. What is needed again comes back from the page cache.
-func giveBackPages() {
+// GiveBackPages gives back what starting touched of our binary: most of it are
+// libraries for commands that are not this one's, which would stand in the memory of
+// a generator, or of a member that is built in, all the time. What is needed again
+// comes back from the page cache.
+func GiveBackPages() {
 	own, err := os.Executable()
 	if err != nil {
 		return

@@ -2,5 +2,5 @@
 
 package command
 
-// giveBackPages does nothing here.
-func giveBackPages() {}
+// GiveBackPages does nothing here.
+func GiveBackPages() {}

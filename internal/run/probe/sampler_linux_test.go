@@ -341,7 +341,13 @@ func BenchmarkSampling(b *testing.B) {
 		}()
 		pids = append(pids, child.Process.Pid)
 	}
-	time.Sleep(300 * time.Millisecond) // their threads are there; nothing is measured meanwhile
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(s.Processes(time.Now(), pids), func(p ProcessUsage) bool { return p.Threads < idleThreads }); <-look.C {
+		if time.Now().After(deadline) {
+			b.Fatal("the processes have no threads after a minute")
+		}
+	}
 	now, used := time.Now(), Self().CPUSeconds
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -353,12 +359,15 @@ func BenchmarkSampling(b *testing.B) {
 	b.ReportMetric((Self().CPUSeconds-used)*1e9/float64(b.N), "cpu-ns/op")
 }
 
+// idleThreads is how many threads each of its processes has that wait.
+const idleThreads = 20
+
 // TestBeIdle is one of the benchmark's processes: twenty threads that wait.
 func TestBeIdle(t *testing.T) {
 	if os.Getenv("QUORUMBENCH_BE_IDLE") == "" {
 		t.Skip("this is a process of BenchmarkSampling's")
 	}
-	for range 20 {
+	for range idleThreads {
 		go func() {
 			runtime.LockOSThread()
 			_, _ = unix.Read(0, make([]byte, 1)) // until the benchmark closes it

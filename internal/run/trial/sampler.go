@@ -133,7 +133,10 @@ func (s *sampler) took(from, to time.Time) *float64 {
 		return nil
 	}
 	cpu := func(u *usedBy) float64 { return u.cpu }
-	return new(valueAt(s.cost, to, cpu) - valueAt(s.cost, from, cpu))
+	if took := valueAt(s.cost, to, cpu) - valueAt(s.cost, from, cpu); took > 0 {
+		return &took
+	}
+	return nil // the window is shorter than what lies between two samples
 }
 
 // sample asks the host. A process that ended, and whose number another one has
