@@ -133,10 +133,11 @@ func (s *sampler) took(from, to time.Time) *float64 {
 		return nil
 	}
 	cpu := func(u *usedBy) float64 { return u.cpu }
-	if took := valueAt(s.cost, to, cpu) - valueAt(s.cost, from, cpu); took > 0 {
-		return &took
+	took := valueAt(s.cost, to, cpu) - valueAt(s.cost, from, cpu)
+	if took == 0 && to.After(from) {
+		return nil // the window is shorter than what lies between two samples
 	}
-	return nil // the window is shorter than what lies between two samples
+	return &took
 }
 
 // sample asks the host. A process that ended, and whose number another one has
