@@ -135,7 +135,7 @@ func (s *sampler) took(from, to time.Time) *float64 {
 	cpu := func(u *usedBy) float64 { return u.cpu }
 	took := valueAt(s.cost, to, cpu) - valueAt(s.cost, from, cpu)
 	if took == 0 && to.After(from) {
-		return nil // the window is shorter than what lies between two samples
+		return nil // nothing was sampled since the window opened
 	}
 	return &took
 }

@@ -116,8 +116,12 @@ func TestSamplerTellsDisksAndItsCost(t *testing.T) {
 	if disk == nil || disk.DiskWrites != 4 || disk.DiskFlushes != 7 || disk.Busy != 1 || !math.IsNaN(disk.User) {
 		t.Errorf("%+v", disk)
 	}
-	if s.took(time.Now(), time.Now()) == nil {
+	last := s.cost[0].at
+	if s.took(last, last) == nil {
 		t.Error("what sampling took is not known")
+	}
+	if got := s.took(last, last.Add(time.Second)); got != nil {
+		t.Errorf("%v was taken by no sample", *got)
 	}
 	rowsOf(s, t)
 	if got := s.took(s.cost[0].at, s.cost[1].at); got == nil || math.Abs(*got-0.002) > 1e-9 {
