@@ -1,0 +1,309 @@
+package history
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// BlockSize is the size of a block in bytes: some three thousand operations.
+const BlockSize = 64 << 10
+
+const (
+	maxRow     = 96  // no operation takes more bytes
+	maxMembers = 255 // in a block; those beyond have no number
+)
+
+// A row is two bytes of flags, and what they announce. Numbers are varints, as
+// differences where neighbours are alike; a block begins anew, so that each can
+// be read alone.
+var _ [headKind + 1 - kv.NumKinds]struct{} // a kind has four bits
+
+const (
+	headKind    = 0x0f
+	headLevel   = 4 // shift
+	headJoined  = 1 << 6
+	headOutcome = 1 << 7 // an outcome other than OK follows
+
+	hasWritten  = 1 << 0
+	hasRead     = 1 << 1
+	hasUnseen   = 1 << 2
+	hasAt       = 1 << 3
+	hasMod      = 1 << 4
+	hasExpected = 1 << 5
+	isFinal     = 1 << 6
+	newMember   = 1 << 7 // its eight bytes follow
+)
+
+// context is what the next row is told against.
+type context struct {
+	done, at int64
+	written  uint64
+	members  [maxMembers + 1]uint64
+	known    int
+}
+
+// Block is operations in the order in which they ended. It belongs to one
+// goroutine at a time, and appending to it allocates nothing.
+type Block struct {
+	buf   []byte
+	count int
+	prev  context
+}
+
+// NewBlock returns an empty block.
+func NewBlock() *Block { return &Block{buf: make([]byte, 0, BlockSize)} }
+
+// Reset empties the block.
+func (b *Block) Reset() {
+	b.buf, b.count = b.buf[:0], 0
+	b.prev.done, b.prev.at, b.prev.written, b.prev.known = 0, 0, 0, 0
+}
+
+// Bytes is what Decode takes; valid until the next Append or Reset.
+func (b *Block) Bytes() []byte { return b.buf }
+
+// Len is how many operations it holds.
+func (b *Block) Len() int { return b.count }
+
+// Append adds an operation; it reports false, and leaves the block as it is, if
+// the block is full. One that ended before its predecessor is said to have ended
+// with it: it lasted longer, which accuses nobody.
+func (b *Block) Append(o *Op) bool {
+	if len(b.buf)+maxRow > cap(b.buf) {
+		return false
+	}
+	p := &b.prev
+	done := max(o.Done, p.done)
+	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel
+	if o.Joined {
+		head |= headJoined
+	}
+	if o.Outcome != kv.OK {
+		head |= headOutcome
+	}
+	member, isNew := p.member(o.Member)
+	has := flagsOf(o)
+	if isNew {
+		has |= newMember
+	}
+	w := append(b.buf, head, has)
+	if head&headOutcome != 0 {
+		w = append(w, byte(o.Outcome))
+	}
+	w = append(w, member)
+	if isNew {
+		w = binary.LittleEndian.AppendUint64(w, o.Member)
+	}
+	w = binary.AppendUvarint(w, uint64(done-p.done))
+	w = binary.AppendUvarint(w, uint64(max(done-o.Invoked, 0)))
+	w = binary.AppendUvarint(w, uint64(o.Session))
+	w = binary.AppendUvarint(w, o.Key)
+	p.done = done
+	if has&hasWritten != 0 {
+		w = binary.AppendVarint(w, int64(o.Written-p.written))
+		p.written = o.Written
+	}
+	if has&hasRead != 0 {
+		w = binary.AppendUvarint(w, o.Read)
+	}
+	if has&hasAt != 0 {
+		w = binary.AppendVarint(w, o.At-p.at)
+		p.at = o.At
+	}
+	if has&hasMod != 0 {
+		w = binary.AppendVarint(w, p.at-o.Mod)
+	}
+	if has&hasExpected != 0 {
+		w = binary.AppendVarint(w, p.at-o.Expected)
+	}
+	b.buf = w
+	b.count++
+	return true
+}
+
+func flagsOf(o *Op) (has byte) {
+	if o.Written != Absent {
+		has |= hasWritten
+	}
+	switch o.Read {
+	case Absent:
+	case Unseen:
+		has |= hasUnseen
+	default:
+		has |= hasRead
+	}
+	if o.At != 0 {
+		has |= hasAt
+	}
+	if o.Mod != 0 {
+		has |= hasMod
+	}
+	if o.Expected != 0 {
+		has |= hasExpected
+	}
+	if o.Final {
+		has |= isFinal
+	}
+	return has
+}
+
+// member is the place of a member in the block; the last is for all that there
+// is no room for, which is nobody.
+func (c *context) member(id uint64) (place byte, isNew bool) {
+	for i, m := range c.members[:c.known] {
+		if m == id {
+			return byte(i), false
+		}
+	}
+	if c.known == maxMembers {
+		return maxMembers, false
+	}
+	c.members[c.known] = id
+	c.known++
+	return byte(c.known - 1), true
+}
+
+var errRow = errors.New("the history is damaged: an operation in it cannot be read")
+
+// Decode appends the operations of a block's bytes to ops. It never panics, and
+// what it returns holds what Op says of its fields.
+func Decode(b []byte, ops []Op) ([]Op, error) {
+	r := row{b: b}
+	for len(r.b) > 0 {
+		ops = append(ops, Op{})
+		if o := &ops[len(ops)-1]; !r.next(o) {
+			return ops[:len(ops)-1], errRow
+		}
+	}
+	return ops, nil
+}
+
+// row takes rows from a block's bytes.
+type row struct {
+	b    []byte
+	bad  bool
+	prev context
+}
+
+func (r *row) next(o *Op) bool {
+	head, has := r.byte(), r.byte()
+	o.Kind = kv.Kind(head & headKind)
+	o.Consistency = kv.Consistency(head >> headLevel & 3)
+	o.Joined = head&headJoined != 0
+	o.Final = has&isFinal != 0
+	if head&headOutcome != 0 {
+		o.Outcome = kv.Outcome(r.byte())
+	}
+	p := &r.prev
+	if !r.member(o, has&newMember != 0) {
+		return false
+	}
+	o.Done = sum(p.done, int64(r.uvarint()))
+	o.Invoked = sum(o.Done, -int64(r.uvarint()))
+	session := r.uvarint()
+	o.Session = uint32(session)
+	o.Key = r.uvarint()
+	if has&hasWritten != 0 {
+		p.written += uint64(r.varint())
+		o.Written = p.written
+	}
+	switch {
+	case has&hasUnseen != 0:
+		o.Read = Unseen
+	case has&hasRead != 0:
+		o.Read = r.uvarint()
+	}
+	if has&hasAt != 0 {
+		o.At = sum(p.at, r.varint())
+		p.at = o.At
+	}
+	if has&hasMod != 0 {
+		o.Mod = sum(p.at, -r.varint())
+	}
+	if has&hasExpected != 0 {
+		o.Expected = sum(p.at, -r.varint())
+	}
+	p.done = o.Done
+	return !r.bad && o.Kind < kv.NumKinds && o.Consistency < kv.NumConsistencies && o.Outcome < kv.NumOutcomes &&
+		session < 1<<32 && inRange(o.Done) && inRange(o.Invoked) && inRange(o.At) && inRange(o.Mod) &&
+		(inRange(o.Expected) || o.Expected == AnyMod)
+}
+
+func (r *row) member(o *Op, isNew bool) bool {
+	place, p := int(r.byte()), &r.prev
+	switch {
+	case isNew:
+		if place != p.known || place >= maxMembers || len(r.b) < 8 {
+			return false
+		}
+		p.members[place] = binary.LittleEndian.Uint64(r.b)
+		p.known++
+		r.b = r.b[8:]
+	case place >= p.known && place != maxMembers:
+		return false
+	}
+	o.Member = p.members[place]
+	return true
+}
+
+func (r *row) byte() byte {
+	if len(r.b) == 0 {
+		r.bad = true
+		return 0
+	}
+	x := r.b[0]
+	r.b = r.b[1:]
+	return x
+}
+
+func (r *row) uvarint() uint64 {
+	if len(r.b) > 2 { // most are this short
+		x, y := uint64(r.b[0]), uint64(r.b[1])
+		switch {
+		case x < 0x80:
+			r.b = r.b[1:]
+			return x
+		case y < 0x80:
+			r.b = r.b[2:]
+			return x&0x7f | y<<7
+		}
+	}
+	x, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return x
+}
+
+func (r *row) varint() int64 {
+	x := r.uvarint()
+	return int64(x>>1) ^ -int64(x&1)
+}
+
+func inRange(x int64) bool { return x >= 0 && x <= maxInt }
+
+// sum is a+b, or what is out of range where the sum is.
+func sum(a, b int64) int64 {
+	if b < -maxInt-1 || b > maxInt {
+		return -maxInt
+	}
+	return a + b
+}
+
+// Check says why an operation cannot be held, or nil.
+func (o *Op) Check() error {
+	switch {
+	case o.Kind >= kv.NumKinds, o.Consistency >= kv.NumConsistencies, o.Outcome >= kv.NumOutcomes:
+		return fmt.Errorf("an operation of kind %d, level %d and outcome %d is none", o.Kind, o.Consistency, o.Outcome)
+	case !inRange(o.Invoked), !inRange(o.Done), o.Invoked > o.Done:
+		return fmt.Errorf("an operation cannot last from %d to %d", o.Invoked, o.Done)
+	case !inRange(o.At), !inRange(o.Mod), !inRange(o.Expected) && o.Expected != AnyMod:
+		return fmt.Errorf("the revisions %d, %d and %d are not all from 0 to 2^62-1", o.At, o.Mod, o.Expected)
+	}
+	return nil
+}

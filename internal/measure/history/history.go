@@ -1,0 +1,63 @@
+// Package history is what a checker needs to know of every single operation of
+// a load, and how it is held in blocks of bytes. A generator appends operations
+// to blocks, one owner each, and hands full ones over; package
+// internal/results/record/history keeps them in files.
+package history
+
+import "github.com/quorumbench/quorumbench/internal/kv"
+
+// Identities of values that no write has. An identity is unique among the writes
+// of one key: which value, not what it says.
+const (
+	Absent uint64 = 0         // the key was not there
+	Unseen uint64 = 1<<64 - 1 // the answer has no value, or one that names no write
+	AnyMod        = int64(-1) // of Expected: a compare-and-set whose condition is not known
+	maxInt        = 1<<62 - 1 // of times and revisions
+)
+
+// Op is one operation, or one key's part of a transaction.
+type Op struct {
+	Kind        kv.Kind
+	Consistency kv.Consistency
+	Outcome     kv.Outcome
+	// Joined says that this is a further key of the transaction whose part came
+	// before it: its times, outcome and revision are the same.
+	Joined bool
+	// Final says that it is a read from after the load, when all had healed.
+	Final   bool
+	Session uint32 // the client: what it did came one after the other
+	Member  uint64 // who answered; 0: not known
+	Key     uint64 // the key's number
+	// Invoked is read before the request is written, Done after the answer was
+	// read, or the operation was given up: nanoseconds on one clock, from 0 to
+	// 2^62-1.
+	Invoked, Done int64
+	Written       uint64 // identity of the value that it writes; Absent for what writes none
+	Read          uint64 // identity of the value that it read
+	// At is the revision of the whole store at which it was served, and for a
+	// write that was done its own; 0: the store does not tell.
+	At int64
+	// Mod is the revision of the version that it read, or that stood against a
+	// compare-and-set; 0: there was none, or it is not told.
+	Mod int64
+	// Expected is the Mod that a compare-and-set asks for; 0: that there be none.
+	Expected int64
+}
+
+// Acknowledged reports whether the store said that it was done: a write is then
+// in the store's order, and a read of nothing is an answer too.
+func (o *Op) Acknowledged() bool { return o.Outcome == kv.OK || o.Outcome == kv.Stale }
+
+// Answered reports whether it has an answer that says what the store holds.
+func (o *Op) Answered() bool {
+	return o.Acknowledged() || o.Outcome == kv.Miss || o.Outcome == kv.Conflict
+}
+
+// Changes reports whether it is a write that was done.
+func (o *Op) Changes() bool { return o.Kind.Writes() && o.Acknowledged() }
+
+// Indefinite reports whether it is a write that may have been done or not, then
+// or later.
+func (o *Op) Indefinite() bool {
+	return o.Kind.Writes() && o.Outcome.Failed() && !o.Outcome.Definite()
+}

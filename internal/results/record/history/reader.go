@@ -1,0 +1,224 @@
+package history
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/readfile"
+)
+
+// reader reads one file. What is wrong with it ends it: what came before is as
+// good as that of a run that was interrupted there.
+type reader struct {
+	f       *os.File
+	in      *bufio.Reader
+	code    *zstd.Decoder
+	header  Header
+	problem string // a sentence: why the file ended before its end
+	packed  []byte
+	raw     []byte
+	ops     []history.Op
+	at      int   // of the next of ops
+	last    int64 // when the last of the block before ended
+}
+
+// open begins to read a file.
+func open(path string) (*reader, error) {
+	f, err := readfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxFrame))
+	if err == nil {
+		r := &reader{f: f, in: bufio.NewReaderSize(f, 1<<18), code: code}
+		if err = r.begin(); err == nil {
+			return r, nil
+		}
+		code.Close()
+	}
+	_ = f.Close() // it was only read
+	return nil, fmt.Errorf("%s is no history of quorumbench: %w", path, err)
+}
+
+func (r *reader) close() {
+	r.code.Close()
+	_ = r.f.Close() // it was only read
+}
+
+func (r *reader) begin() error {
+	first := make([]byte, len(magic))
+	if _, err := io.ReadFull(r.in, first); err != nil || string(first) != magic {
+		return errors.New("it begins with other bytes")
+	}
+	_, _, err := r.frame()
+	switch {
+	case err != nil:
+		return errors.New("its header is damaged")
+	case json.Unmarshal(r.packed, &r.header) != nil, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.Base < 0:
+		return errors.New("its header cannot be read")
+	}
+	return nil
+}
+
+var (
+	errCut     = errors.New("the history ends in the middle: the run was interrupted, and what came before is read")
+	errDamaged = errors.New("the history is damaged: what comes before the damage is read")
+)
+
+// frame reads a frame into packed.
+func (r *reader) frame() (count, size int, err error) {
+	var head [headSize]byte
+	if _, err := io.ReadFull(r.in, head[:]); err != nil {
+		return 0, 0, errCut
+	}
+	n := binary.LittleEndian.Uint32(head[:])
+	count = int(binary.LittleEndian.Uint32(head[4:]))
+	size = int(binary.LittleEndian.Uint32(head[8:]))
+	if n > maxFrame || size > maxFrame || count > size {
+		return 0, 0, errDamaged
+	}
+	if cap(r.packed) < int(n) {
+		r.packed = make([]byte, n)
+	}
+	r.packed = r.packed[:n]
+	if _, err := io.ReadFull(r.in, r.packed); err != nil {
+		return 0, 0, errCut
+	}
+	if checksum(head[:], r.packed) != binary.LittleEndian.Uint32(head[headSize-4:]) {
+		return 0, 0, errDamaged
+	}
+	return count, size, nil
+}
+
+// next makes ops the next block's operations; it reports false at the end.
+func (r *reader) next() bool {
+	r.ops, r.at = r.ops[:0], 0
+	count, size, err := r.frame()
+	switch {
+	case err != nil:
+	case count == 0:
+		return false
+	default:
+		if r.raw, err = r.code.DecodeAll(r.packed, r.raw[:0]); err == nil {
+			r.ops, err = history.Decode(r.raw, r.ops)
+		}
+		if err != nil || len(r.raw) != size || len(r.ops) != count || r.ops[0].Done < r.last {
+			r.ops, err = r.ops[:0], errDamaged
+		}
+	}
+	if err != nil {
+		r.problem = err.Error()
+		return false
+	}
+	r.last = r.ops[len(r.ops)-1].Done
+	for i := range r.ops {
+		o := &r.ops[i]
+		o.Invoked -= min(r.header.ClockError, o.Invoked)
+		o.Done += r.header.ClockError
+	}
+	return true
+}
+
+// Set is the files of one load, read together.
+type Set struct {
+	paths  []string
+	header Header
+	// Problems are sentences about files that end before their end, as far as
+	// Read came across them.
+	Problems []string
+}
+
+// Open opens the files of one load. They are of one store, or it fails.
+func Open(paths ...string) (*Set, error) {
+	s := &Set{paths: paths}
+	for i, p := range paths {
+		r, err := open(p)
+		if err != nil {
+			return nil, err
+		}
+		r.close()
+		switch {
+		case i == 0:
+			s.header = r.header
+		case r.header.Store != s.header.Store, r.header.Base != s.header.Base:
+			return nil, fmt.Errorf("%s and %s are of different loads", paths[0], p)
+		}
+	}
+	return s, nil
+}
+
+// Header is that of the first file.
+func (s *Set) Header() *Header { return &s.header }
+
+// Read calls do with all operations in the order in which they ended, some at a
+// time: each time from the beginning. They are do's until it returns; an error
+// of it ends the reading and is returned.
+func (s *Set) Read(do func([]history.Op) error) error {
+	s.Problems = nil
+	var files []*reader
+	defer func() {
+		for _, r := range files {
+			r.close()
+			if r.problem != "" {
+				s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", r.f.Name(), r.problem))
+			}
+		}
+	}()
+	var live []*reader
+	for _, p := range s.paths {
+		r, err := open(p)
+		if err != nil {
+			return err
+		}
+		files = append(files, r)
+		if r.next() {
+			live = append(live, r)
+		}
+	}
+	return merge(live, do)
+}
+
+// merge gives the operations of several readers in the order of their ends, those
+// of one reader in its own: at equal times the reader that stands first has the
+// way, so that a transaction's parts stay together.
+func merge(live []*reader, do func([]history.Op) error) error {
+	var inside *reader // whose transaction goes on in its next block
+	for len(live) > 0 {
+		best, limit := 0, int64(1<<63-1)
+		for i, r := range live[1:] {
+			if r == inside || live[best] != inside && r.ops[r.at].Done < live[best].ops[live[best].at].Done {
+				best = i + 1
+			}
+		}
+		for i, r := range live {
+			if i != best {
+				limit = min(limit, r.ops[r.at].Done)
+			}
+		}
+		r := live[best]
+		end := r.at + 1
+		for end < len(r.ops) && (r.ops[end].Done <= limit || r.ops[end].Joined) {
+			end++
+		}
+		if err := do(r.ops[r.at:end]); err != nil {
+			return err
+		}
+		if r.at = end; end < len(r.ops) {
+			continue
+		}
+		if inside = nil; !r.next() {
+			live = append(live[:best], live[best+1:]...)
+		} else if r.ops[0].Joined {
+			inside = r
+		}
+	}
+	return nil
+}
