@@ -15,6 +15,18 @@ test: lint servers browser hdrhistogram unit
 build:
 	go build -o bin/quorumbench ./cmd/quorumbench
 
+# One file that needs nothing beside it: GOARCH=arm64 make build-static, for others.
+.PHONY: build-static image
+build-static:
+	GOOS=linux CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/quorumbench-static ./cmd/quorumbench
+
+# A container image of that file alone, as an archive (OCI layout) that containerd,
+# podman and Docker read. No container engine is needed.
+IMAGE ?= localhost/quorumbench:$(shell git rev-parse --short=12 HEAD)
+image: build-static
+	GOARCH= go run ./tools/image -name $(IMAGE) -binary bin/quorumbench-static -to bin/quorumbench-image.tar
+	@echo $(IMAGE)
+
 lint: $(GOLANGCI_LINT)
 	go vet ./...
 	GOOS=darwin go vet ./...
@@ -73,6 +85,20 @@ test-long: lint servers browser hdrhistogram
 	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile ./internal/results/web
 	QUORUMBENCH_HOSTILE_ALL=1 QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
 	go test -race -timeout 60m ./...
+
+# A run on a real Kubernetes of one node, which the test makes in namespaces of its
+# own: API server, controllers, scheduler and kubelet from their Go module (built
+# once, some minutes), containerd, runc and the CNI plug-ins from Debian, which are
+# installed where that is allowed. Root is needed; without it, or without one of
+# these, the tests are skipped and say so.
+.PHONY: test-kubernetes
+test-kubernetes:
+	@command -v containerd >/dev/null || \
+	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -q && \
+	apt-get install -q -y --no-install-recommends containerd runc containernetworking-plugins iproute2; } || \
+	echo "There is no containerd: the tests on Kubernetes are skipped."
+	go run ./internal/testservers/kubernetes/install
+	QUORUMBENCH_TEST_KUBERNETES=1 go test -v -count=1 -timeout 20m ./internal/e2e/kubernetes
 
 # Each fuzz test for a while: make fuzz FUZZTIME=1m. What it keeps is made small
 # in a few steps only: by default that takes a minute for each.

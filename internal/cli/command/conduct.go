@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -107,7 +108,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 // TemporaryOut has a run recorded in a temporary folder. remove removes it, and
 // reports that it cannot unless something else went wrong.
 func TemporaryOut(o *runner.Options) (remove func(*error), err error) {
-	if o.Out, err = os.MkdirTemp("", "quorumbench-"+o.Scenario.Name+"-"); err != nil {
+	if o.Out, err = temporary("quorumbench-" + o.Scenario.Name + "-"); err != nil {
 		return nil, fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
 	}
 	return func(err *error) {
@@ -115,6 +116,23 @@ func TemporaryOut(o *runner.Options) (remove func(*error), err error) {
 			*err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
 		}
 	}, nil
+}
+
+// sharedMemory is a folder that every container can write to, also one whose image
+// is our binary alone and cannot be written to. What is there is in memory.
+const sharedMemory = "/dev/shm"
+
+// temporary makes a folder: where temporary files belong or, since an image of our
+// binary alone has no such place, in the working folder, or in memory.
+func temporary(prefix string) (path string, err error) {
+	var errs []error
+	for _, in := range []string{"", ".", sharedMemory} {
+		if path, err = os.MkdirTemp(in, prefix); err == nil {
+			return filepath.Abs(path)
+		}
+		errs = append(errs, err)
+	}
+	return "", errors.Join(errs...)
 }
 
 // render prints what the record says: a table or one trial, or one JSON object.

@@ -1,0 +1,107 @@
+package kubernetes
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	apiPort    = "6443"
+	token      = "of-a-test-in-a-network-of-its-own"
+	pauseImage = "localhost/pause:1"
+)
+
+// pause is a program that waits for a signal.
+const pause = `package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	<-c
+}
+`
+
+// configurations are the programs' files. containerd may not lower its containers'
+// chances to be killed for memory in every test machine; the kubelet is told to
+// leave control groups of services and the disk's fullness alone.
+var configurations = map[string]string{
+	"containerd.toml": `version = 2
+root = "{dir}/containerd/root"
+state = "{dir}/containerd/state"
+[grpc]
+  address = "{dir}/containerd.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "` + pauseImage + `"
+  restrict_oom_score_adj = true
+[plugins."io.containerd.grpc.v1.cri".cni]
+  bin_dir = "/usr/lib/cni"
+  conf_dir = "{dir}/cni"
+`,
+	"cni/10-pods.conflist": `{"cniVersion": "0.4.0", "name": "pods", "plugins": [
+  {"type": "bridge", "bridge": "pods", "isGateway": true,
+   "ipam": {"type": "host-local", "subnet": "198.18.0.0/24", "dataDir": "{dir}/cni-addresses", "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "loopback"}]}
+`,
+	"kubelet.yaml": `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: {node}
+port: 10250
+readOnlyPort: 0
+healthzPort: 0
+failCgroupV1: false
+cgroupDriver: cgroupfs
+cgroupsPerQOS: false
+enforceNodeAllocatable: []
+evictionHard: {}
+localStorageCapacityIsolation: false
+containerRuntimeEndpoint: unix://{dir}/containerd.sock
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+podLogsDir: {dir}/podlogs
+resolvConf: ""
+`,
+	"kubeconfig": `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://{node}:` + apiPort + `", insecure-skip-tls-verify: true}}]
+users: [{name: u, user: {token: "` + token + `"}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`,
+	"tokens.csv": token + `,admin,1,"system:masters"
+`,
+}
+
+// configure writes the files, and the key that service accounts' tokens are signed
+// with.
+func (n *Node) configure() error {
+	for name, text := range configurations {
+		if err := os.MkdirAll(filepath.Dir(n.path(name)), 0o700); err != nil {
+			return err
+		}
+		text = strings.NewReplacer("{dir}", n.dir, "{node}", n.Host).Replace(text)
+		if err := os.WriteFile(n.path(name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(n.path("accounts.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
+}

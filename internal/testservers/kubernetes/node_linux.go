@@ -1,0 +1,262 @@
+package kubernetes
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/image"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+)
+
+// Node is a Kubernetes of one node.
+type Node struct {
+	Kubeconfig string // of somebody who may everything
+	Host, Port string // of the API, from the node and from pods
+	dir        string
+	processes  []*exec.Cmd
+}
+
+// Missing says in a sentence what this machine lacks; empty for nothing.
+func Missing() string {
+	for _, program := range slices.Sorted(maps.Keys(packages)) {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Sprintf("there is no %s: install Debian's %s", program, packages[program])
+		}
+	}
+	if os.Geteuid() != 0 {
+		return "a node is started by root alone"
+	}
+	return ""
+}
+
+// Start starts a node below a folder, in the namespaces that Isolated made. It is
+// ready for pods. etcd is HOST:PORT of the API server's.
+func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
+	source, err := Source()
+	if err != nil {
+		return nil, err
+	}
+	binary, err := install.Ensure(ctx, source, nil)
+	if err != nil {
+		return nil, err
+	}
+	n = &Node{dir: dir, Host: nodeAddress, Port: apiPort, Kubeconfig: filepath.Join(dir, "kubeconfig")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.logs())
+			n.Stop()
+		}
+	}()
+	if err := n.configure(); err != nil {
+		return nil, err
+	}
+	if err := n.run(ctx, "containerd", "containerd", []string{"-c", n.path("containerd.toml")}, func() error {
+		return n.ctr(ctx, "version")
+	}); err != nil {
+		return nil, err
+	}
+	if err := n.importPause(ctx); err != nil {
+		return nil, err
+	}
+	for _, p := range n.programs(etcd) {
+		if err := n.run(ctx, p.name, binary, append([]string{p.name}, p.args...), p.ready); err != nil {
+			return nil, err
+		}
+	}
+	return n, n.await(ctx, "the node", n.nodeReady)
+}
+
+// program is one of the four.
+type program struct {
+	name  string
+	args  []string
+	ready func() error // may be nil
+}
+
+func (n *Node) programs(etcd string) []program {
+	return []program{
+		{"kube-apiserver", []string{
+			"--etcd-servers", "http://" + etcd, "--authorization-mode", "RBAC", "--token-auth-file", n.path("tokens.csv"),
+			"--service-account-key-file", n.path("accounts.key"), "--service-account-signing-key-file", n.path("accounts.key"),
+			"--service-account-issuer", "https://localhost", "--cert-dir", n.path("certs"),
+			"--bind-address", "0.0.0.0", "--advertise-address", n.Host, "--secure-port", n.Port,
+			"--service-cluster-ip-range", "198.18.2.0/24",
+		}, n.ready},
+		{"kube-controller-manager", []string{
+			"--kubeconfig", n.Kubeconfig, "--service-account-private-key-file", n.path("accounts.key"), "--root-ca-file", n.path("certs/apiserver.crt"),
+			"--leader-elect=false", "--secure-port", "0", "--node-monitor-period", "1s",
+		}, nil},
+		{"kube-scheduler", []string{"--kubeconfig", n.Kubeconfig, "--leader-elect=false", "--secure-port", "0"}, nil},
+		{"kubelet", []string{
+			"--config", n.path("kubelet.yaml"), "--kubeconfig", n.Kubeconfig, "--root-dir", n.path("kubelet"), "--hostname-override", "node1",
+			"--node-ip", n.Host, "--cert-dir", n.path("kubelet-certs"),
+		}, nil},
+	}
+}
+
+func (n *Node) path(name string) string { return filepath.Join(n.dir, name) }
+
+// run starts a program and waits until it is ready.
+func (n *Node) run(ctx context.Context, name, path string, args []string, ready func() error) error {
+	log, err := os.Create(n.path(name + ".log"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // the program has it
+	c := exec.Command(path, args...)
+	c.Stdout, c.Stderr, c.Dir = log, log, n.dir
+	if err := c.Start(); err != nil {
+		return err
+	}
+	n.processes = append(n.processes, c)
+	if ready == nil {
+		return nil
+	}
+	return n.await(ctx, name, ready)
+}
+
+// patience bounds what a node waits for.
+const patience = 2 * time.Minute
+
+// await asks until the answer is nil.
+func (n *Node) await(ctx context.Context, what string, ask func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w", what, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// get asks the API.
+func (n *Node) get(path string) (string, error) {
+	r, err := http.NewRequest(http.MethodGet, "https://"+n.Host+":"+n.Port+path, nil)
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	t := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	answer, err := (&http.Client{Transport: t, Timeout: 5 * time.Second}).Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	b, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %.300s", answer.Status, b)
+	}
+	return string(b), err
+}
+
+func (n *Node) ready() error {
+	_, err := n.get("/readyz")
+	return err
+}
+
+// nodeReady says why no pod can be placed yet: the node is not ready, or the
+// account is not there that pods without one get.
+func (n *Node) nodeReady() error {
+	for _, path := range []string{"/api/v1/namespaces/default/serviceaccounts/default", "/api/v1/nodes/node1"} {
+		b, err := n.get(path)
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(path, "node1") && (!strings.Contains(b, `"KubeletReady"`) || strings.Contains(b, `"node.kubernetes.io/not-ready"`)) {
+			return errors.New("the kubelet says that it is not")
+		}
+	}
+	return nil
+}
+
+// Import imports an image.
+func (n *Node) Import(ctx context.Context, archive string) error {
+	return n.ctr(ctx, "-n", "k8s.io", "images", "import", archive)
+}
+
+func (n *Node) ctr(ctx context.Context, args ...string) error {
+	out, err := exec.CommandContext(ctx, "ctr", append([]string{"-a", n.path("containerd.sock")}, args...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ctr %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// importPause makes and imports the image of the program that holds a pod's
+// namespaces.
+func (n *Node) importPause(ctx context.Context) error {
+	if err := os.WriteFile(n.path("pause.go"), []byte(pause), 0o600); err != nil {
+		return err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", n.path("pause"), n.path("pause.go"))
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("the pause program cannot be built: %w: %s", err, out)
+	}
+	f, err := os.Create(n.path("pause.tar"))
+	if err != nil {
+		return err
+	}
+	err = (&image.Image{Name: pauseImage, Binary: n.path("pause"), Entry: "/pause"}).Write(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return n.Import(ctx, f.Name())
+}
+
+// logs are the last lines of all programs' logs, as an error.
+func (n *Node) logs() error {
+	var errs []error
+	names, _ := filepath.Glob(n.path("*.log"))
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		errs = append(errs, fmt.Errorf("%s: ...%s", filepath.Base(name), text[max(0, len(text)-3000):]), err)
+	}
+	return errors.Join(errs...)
+}
+
+// Stop ends all. The containers end with the namespaces, and what they leave
+// outside of these, control groups and mounts' folders, is removed.
+func (n *Node) Stop() {
+	for _, c := range slices.Backward(n.processes) {
+		if strings.HasSuffix(c.Path, "containerd") {
+			n.endContainers()
+		}
+		_ = c.Process.Kill()
+		_ = c.Wait() // it was killed
+	}
+	mounts, _ := os.ReadFile("/proc/self/mounts")
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[1], n.dir+"/") {
+			_ = syscall.Unmount(f[1], syscall.MNT_DETACH)
+		}
+	}
+}
+
+// endContainers ends and removes all containers, with their control groups.
+func (n *Node) endContainers() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	out, _ := exec.CommandContext(ctx, "ctr", "-a", n.path("containerd.sock"), "-n", "k8s.io", "containers", "list", "-q").Output()
+	for id := range strings.FieldsSeq(string(out)) {
+		_ = n.ctr(ctx, "-n", "k8s.io", "tasks", "delete", "--force", id) // one that has ended is gone
+	}
+}

@@ -1,0 +1,47 @@
+// Command image writes a container image of a static binary as an OCI archive,
+// without a container engine.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/quorumbench/quorumbench/internal/image"
+)
+
+func main() {
+	name := flag.String("name", "localhost/quorumbench:latest", "the image's name with its tag")
+	binary := flag.String("binary", "", "the static binary")
+	entry := flag.String("entry", "/quorumbench", "its absolute path in the image, which is the entry point")
+	to := flag.String("to", "", "the archive to write")
+	flag.Parse()
+	if *binary == "" || *to == "" || flag.NArg() > 0 || !pathAbs(*entry) {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := write(&image.Image{Name: *name, Binary: *binary, Entry: *entry}, *to); err != nil {
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+	fmt.Println(*to)
+}
+
+func pathAbs(p string) bool { return len(p) > 1 && p[0] == '/' }
+
+// write writes the archive as a whole, or nothing.
+func write(i *image.Image, path string) error {
+	f, err := os.Create(path + ".part")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // it is there after a failure alone
+	if err := i.Write(f); err != nil {
+		_ = f.Close() // the first error is the one to report
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
