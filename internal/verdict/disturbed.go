@@ -108,6 +108,9 @@ func generatorBusy(f *Figures) finding {
 // had work, or against the window where that is less. Where the generator was late for it, that is in what it added;
 // members on the same machine were as much slower.
 func stolen(f *Figures) finding {
+	if len(f.Hosts) > 0 {
+		return f.eachMachine(f.stolenOn)
+	}
 	e := Effect{}
 	if f.blamed(wasStolen) {
 		e = f.Added.Effect(f.OpenLoop)
@@ -117,25 +120,28 @@ func stolen(f *Figures) finding {
 		share = f.StolenShare / (f.BusyShare + f.StolenShare)
 	}
 	if f.MembersShare {
-		by := slowed(f, min(share, f.sometimeStolen()))
-		e.Throughput, e.P50 = math.Max(e.Throughput, by.Throughput), math.Max(e.P50, by.P50)
+		by := slowed(f, min(share, sometime(f.StolenShare, f.Processors)))
+		e = e.or(by)
 	}
 	return judged(e, "the machine's host took away %s of the processor time that was wanted", measure.Percent(share))
 }
 
-// sometimeStolen is the share of the window in which some processor was taken
+// sometime is the share of the window in which some of so many processors was taken
 // away, at most: for no longer than that can an operation have waited for one,
 // however little the machine had to do.
-func (f *Figures) sometimeStolen() float64 {
-	if f.Processors <= 0 {
+func sometime(stolen float64, processors int) float64 {
+	if processors <= 0 {
 		return 1
 	}
-	return min(f.StolenShare*float64(f.Processors), 1)
+	return min(stolen*float64(processors), 1)
 }
 
 // foreign is about programs beside the members and the generator. What they
 // used was missing only as far as the machine had nothing idle to give.
 func foreign(f *Figures) finding {
+	if len(f.Hosts) > 0 {
+		return f.eachMachine(f.foreignOn)
+	}
 	if !f.MembersShare || f.ForeignShare <= 0 {
 		return fine()
 	}

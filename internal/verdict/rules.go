@@ -58,6 +58,7 @@ func rules() []rule {
 		{20, eventsImpossible}, {21, eventsFaulty}, {22, membersDisagree}, {23, foreign},
 		{24, inventedMembers}, {25, unsteady},
 		{26, workerLost}, {27, workerBegan}, {28, workerSlow}, {29, workerApart}, {30, workerDisturbed},
+		{32, clocks},
 	}
 }
 
@@ -311,6 +312,10 @@ type Figures struct {
 	// Workers are those that generated the load; empty where there was one, and
 	// it was not lost.
 	Workers []Worker
+
+	// Hosts are the machines that members were on, or that load came from, where the
+	// scenario names some with clocks of their own. Then R10 and R23 ask each of them.
+	Hosts []Host
 
 	// Watching beside the load.
 	Events EventFigures

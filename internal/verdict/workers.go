@@ -120,16 +120,21 @@ func workerApart(f *Figures) finding {
 	return named(apart)
 }
 
+// figures are those of its own generator, for the rules that ask about one.
+func (w *Worker) figures(all *Figures) Figures {
+	return Figures{
+		OpenLoop: all.OpenLoop, Seconds: w.Seconds, Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS,
+		PausedNS: w.PausedNS, LongestPauseNS: w.LongestPauseNS, ThrottledNS: w.ThrottledNS, Added: w.Added, StolenShare: all.StolenShare,
+	}
+}
+
 // workerDisturbed asks of each worker's own generator what R5 to R9 ask of all
 // together, in whose sums one of many can be lost.
 func workerDisturbed(f *Figures) finding {
 	var disturbed []string
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		own := Figures{
-			OpenLoop: f.OpenLoop, Seconds: w.Seconds, Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS,
-			PausedNS: w.PausedNS, LongestPauseNS: w.LongestPauseNS, ThrottledNS: w.ThrottledNS, Added: w.Added, StolenShare: f.StolenShare,
-		}
+		own := w.figures(f)
 		for _, judge := range []func(*Figures) finding{stopped, throttled, waitedForProcessor, late, generatorBusy} {
 			if found := judge(&own); found.state == Suspect {
 				disturbed = append(disturbed, "worker "+w.Name+": "+found.text)

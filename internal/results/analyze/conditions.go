@@ -54,7 +54,7 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	}
 	seed := func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) }
 	tool := func(r *record.Run) string { return strings.TrimSpace("quorumbench " + r.Tool.Version) }
-	return facts(append(list, Fact{"machine", ofParts(run, machine)}, Fact{"load", strings.Join(load, ", ")},
+	return facts(append(list, Fact{"machine", ofParts(run, machine)}, Fact{"clocks", Clocks(done)}, Fact{"load", strings.Join(load, ", ")},
 		Fact{"seed", ofParts(run, seed)}, Fact{"tool", ofParts(run, tool)})...)
 }
 
@@ -75,7 +75,7 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 // Conditions are those of one trial.
 func Conditions(t *record.Trial) []Fact {
 	return facts(Fact{"load", load(t)}, Fact{"consistency", strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t)},
-		Fact{"machine", Machine(t)}, Fact{"seed", strconv.FormatUint(t.Seed, 10)})
+		Fact{"machine", Machine(t)}, Fact{"clocks", Clocks([]*record.Trial{t})}, Fact{"seed", strconv.FormatUint(t.Seed, 10)})
 }
 
 // load is the trial's load in a line.

@@ -20,9 +20,10 @@ type WindowEvents struct {
 	// the load had moved away, HeldLongest the longest.
 	HeldClients int
 	HeldLongest time.Duration
-	HeldIn      string   // the repeats, as Row.Places has them
-	Gap         *Stretch // the longest gap, where something happened in it
-	Slowest     *Stretch // the slowest second likewise, if it is not in the gap
+	HeldIn      string        // the repeats, as Row.Places has them
+	Within      time.Duration // how well the clocks of hosts with members are known, where those are not ours
+	Gap         *Stretch      // the longest gap, where something happened in it
+	Slowest     *Stretch      // the slowest second likewise, if it is not in the gap
 }
 
 // None reports whether there is nothing to say.
@@ -135,6 +136,7 @@ func EventsOf(t *record.Trial) WindowEvents {
 		return h
 	}
 	h.Uncounted = slices.ContainsFunc(events, func(e record.Event) bool { return e.Count > 0 })
+	h.Within = membersWithin(t)
 	h.Gap = longestGap(t, window, events)
 	h.Slowest = slowestSecond(t, events, h.Gap)
 	return h
@@ -154,6 +156,7 @@ func EventsOfRow(r *Row) (all WindowEvents) {
 			all.merge(g, here)
 		}
 		all.Uncounted = all.Uncounted || h.Uncounted
+		all.Within = max(all.Within, h.Within)
 		if h.HeldClients > 0 {
 			held = append(held, t)
 			all.HeldClients, all.HeldLongest = all.HeldClients+h.HeldClients, max(all.HeldLongest, h.HeldLongest)

@@ -122,7 +122,7 @@ func othersFill(t *record.Trial, all []*total) bool {
 		case record.MemberRow:
 			members = max(members, used)
 		case record.GeneratorRow:
-			generator = used
+			generator = max(generator, used)
 		}
 	}
 	foreign := 0.0

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -84,9 +85,13 @@ func (s pair) cores() (all []float64) {
 	return all
 }
 
-// hasMembers reports whether members run on a machine that machines.csv has: another
-// one than the generator's is there for their sake.
+// hasMembers reports whether members run on a machine that machines.csv has: where
+// nothing says which hosts have some, another one than the generator's is there for
+// their sake.
 func hasMembers(t *record.Trial, machine string) bool {
+	if len(t.ByHost) > 0 {
+		return slices.ContainsFunc(t.ByHost, func(h record.ByHost) bool { return h.Members && h.Machine == machine })
+	}
 	return machine != record.MachineName || t.Shared != nil && *t.Shared
 }
 

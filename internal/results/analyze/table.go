@@ -14,7 +14,7 @@ import (
 // Table is one of a report's tables.
 type Table struct {
 	Kind    TableKind
-	Shared  string // what all trials of a closed loop share and the heading says, or whose workers they are; empty for nothing
+	Shared  string // what all trials of a closed loop share and the heading says, or whose workers or hosts they are; empty for nothing
 	Columns []Column
 	Rows    [][]Cell
 	// Footnotes are what cells refer to, the first as 1.
@@ -32,6 +32,7 @@ const (
 	WatchEvents
 	Compares
 	OfWorkers
+	OfHosts
 )
 
 // Column is the head of a column.

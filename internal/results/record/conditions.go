@@ -173,6 +173,8 @@ type Observed struct {
 	// SamplingCPUSeconds is the processor time that sampling processes and machines
 	// took in the window, on all machines together; nil where that is not known.
 	SamplingCPUSeconds *float64
+	// Hosts are those of the scenario that the trial used; nil where all are this machine.
+	Hosts []ByHost
 	// Members are the cluster's as far as they are known, and Answered is what
 	// TrialWriter.Answered says; nil where nobody looked.
 	Members  []Member

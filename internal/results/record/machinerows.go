@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The names of machines.csv that are no member's. The last three are followed by the
+// The names of machines.csv that are no member's. The last two are followed by the
 // name of a disk or program, and then, of another machine than the generator's,
 // by " of " and that machine's.
 const (
@@ -23,7 +23,7 @@ type RowKind int
 // The kinds of rows.
 const (
 	MemberRow    RowKind = iota // one of a member's processes
-	GeneratorRow                // our own process
+	GeneratorRow                // a process of ours: the one that conducts the run, or one that generates load elsewhere
 	WholeRow                    // a whole machine
 	DiskRow                     // one of its disks
 	ProgramRow                  // other processes of one name
@@ -31,6 +31,9 @@ const (
 
 // OtherMachine is the name of a whole machine that is not the generator's.
 func OtherMachine(host string) string { return MachineName + " " + host }
+
+// OtherGenerator is the name of our process on another host, which generates load.
+func OtherGenerator(host string) string { return GeneratorName + " " + host }
 
 // PartName is the name of a disk or a program of a machine, which is named as in
 // machines.csv.
@@ -51,7 +54,7 @@ func ProgramHere(name string) (program string, ok bool) {
 // KindOf is what a name of machines.csv is of.
 func KindOf(name string) RowKind {
 	switch {
-	case name == GeneratorName:
+	case name == GeneratorName, strings.HasPrefix(name, OtherGenerator("")):
 		return GeneratorRow
 	case name == MachineName, strings.HasPrefix(name, OtherMachine("")):
 		return WholeRow

@@ -93,6 +93,9 @@ type Host struct {
 	Address string `json:"address,omitempty"` // at which its members serve
 	Via     string `json:"via"`               // how it was reached
 	Machine string `json:"machine"`           // a Machine's name
+	// Clock is absent where it is the one of the process that conducts the run, and
+	// until the run has ended.
+	Clock *Clock `json:"clock,omitempty"`
 }
 
 // Tool is the program that wrote the directory.

@@ -69,6 +69,9 @@ type Trial struct {
 	Roles    Roles      `json:"roles"`
 	// ByWorker is what each of several workers did; absent where there was one.
 	ByWorker []ByWorker `json:"by_worker,omitempty"`
+	// ByHost is what each host was of a trial that uses hosts of the scenario with clocks
+	// of their own; absent in any other.
+	ByHost []ByHost `json:"by_host,omitempty"`
 	// ByClient is how evenly the clients of a closed loop were served; absent in an
 	// open loop, and in records of older versions.
 	ByClient *ByClient `json:"by_client,omitempty"`
@@ -165,6 +168,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.Roles = append(t.Roles, roles...)
 	t.ByClient = byClient(measured.Connections)
 	t.ByWorker = byWorker(measured.Parts)
+	t.ByHost = o.Hosts
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.DataDir = o.Hashes.named(o.Members), o.DataDir
 	if c.STM != nil {
@@ -319,6 +323,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	if t.ByWorker != nil {
 		f.Workers = t.workers(m)
 	}
+	f.Hosts = t.hosts()
 	f.Added = t.Overhead.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
 	if t.Watch != nil {

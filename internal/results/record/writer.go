@@ -122,6 +122,11 @@ func (r *Run) addCluster(c Cluster) {
 	}
 }
 
+// SetHosts records the scenario's hosts again, as they are known at the end.
+func (w *Writer) SetHosts(all []Host) error {
+	return w.update(func(r *Run) { r.Hosts = all })
+}
+
 // Finish says how the run ended. failure is one sentence with Failed, else
 // empty. The trials that have not finished stay incomplete.
 func (w *Writer) Finish(state State, failure string, now time.Time) error {

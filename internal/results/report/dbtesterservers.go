@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -17,6 +18,9 @@ func serverFiles(d *analyze.Dbtester) map[string][][]string {
 		name := "server-" + record.Slug(s.Name) + "-system-metrics.csv"
 		if s.Generator {
 			name = "client-system-metrics.csv"
+			if host, other := strings.CutPrefix(s.Name, record.OtherGenerator("")); other {
+				name = "client-" + record.Slug(host) + "-system-metrics.csv"
+			}
 		}
 		files[name] = systemRows(s)
 	}

@@ -60,6 +60,9 @@ func eventLines(h *analyze.WindowEvents) (lines []string) {
 		}
 		lines = append(lines, line)
 	}
+	if h.Within > 0 {
+		lines = append(lines, fmt.Sprintf("times of what happened on other hosts are known to within %s, beside those of the load", duration(h.Within)))
+	}
 	if h.HeldClients > 0 {
 		lines = append(lines, fmt.Sprintf("%s waited for a member from which the load had moved away%s, for up to %s",
 			readable.Plural(uint64(h.HeldClients), "client"), h.HeldIn, duration(h.HeldLongest)))

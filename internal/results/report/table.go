@@ -17,6 +17,8 @@ func heading(t *analyze.Table) string {
 		return "Watch events: time from when a write was due to its event's arrival at each watcher; a lost one counts as failed"
 	case analyze.OfWorkers:
 		return "Workers of " + t.Shared
+	case analyze.OfHosts:
+		return "Hosts of " + t.Shared + "; clocks beside the conducting process's, when the window opened and when it closed"
 	}
 	head := "Closed loop"
 	if t.Shared != "" {

@@ -1,9 +1,13 @@
 package agent
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
 var epoch = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
@@ -39,13 +43,17 @@ func TestOffsetsTakeTheBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var o Offsets
 	const ahead = -3 * time.Second
-	best := time.Hour
+	var all []host.Clock
 	for i := range kept {
 		there, back := time.Duration(r.ExpFloat64()*1e6), time.Duration(r.ExpFloat64()*1e6)
-		best = min(best, (there+back+1)/2)
-		o.Add(exchangeAt(epoch.Add(time.Duration(i)*time.Second), there, back, ahead))
+		one := exchangeAt(epoch.Add(time.Duration(i)*time.Second), there, back, ahead)
+		o.Add(one)
+		c, _ := one.Offset()
+		all = append(all, c)
 	}
-	now := o.Now()
+	at := epoch.Add(kept * time.Second)
+	best := slices.MinFunc(all, func(a, b host.Clock) int { return cmp.Compare(a.Within(at), b.Within(at)) }).Bound
+	now := o.At(at)
 	if now.Bound != best || (now.Ahead-ahead).Abs() > now.Bound || now.Jumps != 0 || now.Moved.Abs() > time.Second {
 		t.Errorf("%+v, and the best bound is %v", now, best)
 	}
@@ -57,17 +65,17 @@ func TestAClockThatJumps(t *testing.T) {
 	for i := range 20 {
 		o.Add(exchangeAt(epoch.Add(time.Duration(i)*time.Second), 50*time.Microsecond, 60*time.Microsecond, time.Millisecond))
 	}
-	before := o.Now()
+	before := o.At(epoch.Add(time.Minute))
 	o.Add(exchangeAt(epoch.Add(time.Minute), time.Millisecond, 2*time.Millisecond, time.Hour))
-	now := o.Now()
-	if before.Jumps != 0 || now.Jumps != 1 || (now.Ahead-time.Hour).Abs() > now.Bound || (now.Moved-time.Hour).Abs() > 2*now.Bound {
+	now := o.At(epoch.Add(time.Minute + time.Second))
+	if before.Jumps != 0 || now.Jumps != 1 || (now.Ahead-time.Hour).Abs() > now.Bound || (now.Moved-time.Hour).Abs() > 2*now.Bound || (now.Set-time.Hour).Abs() > 2*now.Bound {
 		t.Errorf("%+v, then %+v", before, now)
 	}
 	// A slow drift moves it, within the bounds of what is kept.
 	for i := range 1000 {
 		o.Add(exchangeAt(epoch.Add(time.Duration(100+i)*time.Second), 50*time.Microsecond, 50*time.Microsecond, time.Hour+time.Duration(i)*10*time.Microsecond))
 	}
-	if now := o.Now(); (now.Ahead - time.Hour - 10*time.Millisecond).Abs() > 200*time.Microsecond {
+	if now := o.At(epoch.Add(1100 * time.Second)); (now.Ahead - time.Hour - 10*time.Millisecond).Abs() > 200*time.Microsecond {
 		t.Errorf("after a drift of 10 ms: %+v", now)
 	}
 }
@@ -82,8 +90,84 @@ func TestTimesThatCannotBe(t *testing.T) {
 		{Asked: at, Received: at, Answered: at.Add(-1), Heard: at.Add(1)},
 	} {
 		var o Offsets
-		if o.Add(e); o.Now() != (Offset{}) {
-			t.Errorf("%+v: %+v", e, o.Now())
+		if o.Add(e); o.At(at) != (host.Clock{}) {
+			t.Errorf("%+v: %+v", e, o.At(at))
+		}
+	}
+}
+
+// wandering is a clock that drifts at a rate of its own, and is set now and then.
+type wandering struct {
+	rate  float64
+	ahead time.Duration
+}
+
+func (w wandering) at(t time.Time) time.Duration {
+	return w.ahead + time.Duration(w.rate*float64(t.Sub(epoch)))
+}
+
+// ask is an exchange with it that begins at a time.
+func (w wandering) ask(r *rand.Rand, at time.Time) Exchange {
+	there, back := time.Duration(r.ExpFloat64()*1e6), time.Duration(r.ExpFloat64()*1e6)
+	received, heard := at.Add(there), at.Add(there+back)
+	return Exchange{Asked: at, Received: received.Add(w.at(received)), Answered: received.Add(w.at(received)), Heard: heard}
+}
+
+// However two clocks drift, the truth is within the bound at any time, also long after
+// the last exchange, and drift is no jump. A clock that is set is wrong until the next
+// exchange at most.
+func TestTheBoundHoldsWhileClocksDrift(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		w := wandering{rate: (2*r.Float64() - 1) * host.Drift, ahead: time.Duration(r.Int64N(1e12)) - 5e11}
+		var o Offsets
+		at, jumps := epoch, 0
+		var set time.Duration
+		for range 200 {
+			if r.IntN(50) == 0 {
+				by := time.Duration(r.Int64N(int64(2*time.Hour))) - time.Hour
+				if by.Abs() < time.Second || len(o.last) == 0 {
+					by = 0
+				} else {
+					jumps++
+				}
+				w.ahead, set = w.ahead+by, set+by
+			}
+			e := w.ask(r, at)
+			o.Add(e)
+			later := e.Heard.Add(time.Duration(r.ExpFloat64() * 5e9))
+			if is := o.At(later); (is.Ahead - w.at(later)).Abs() > is.Within(later) {
+				t.Fatalf("seed %d: %+v within %v, and it is %v ahead", seed, is, is.Within(later), w.at(later))
+			}
+			at = later
+		}
+		is := o.At(at)
+		if is.Jumps != jumps || (is.Set-set).Abs() > time.Duration(jumps+1)*100*time.Millisecond {
+			t.Fatalf("seed %d: %d jumps by %v are seen as %+v", seed, jumps, set, is)
+		}
+	}
+}
+
+// A time that an answer says is within the bound of the truth, also where the clock
+// was set since it was asked last.
+func TestTimesOfAnswersAfterAJump(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		w := wandering{rate: (2*r.Float64() - 1) * host.Drift, ahead: time.Hour}
+		var o Offsets
+		at := epoch
+		for range 50 {
+			o.Add(w.ask(r, at))
+			if at = at.Add(time.Second); r.IntN(4) == 0 {
+				w.ahead += time.Duration(r.Int64N(int64(2*time.Hour))) - time.Hour
+			}
+			said := at.Add(time.Duration(r.ExpFloat64() * 1e6))
+			heard := said.Add(time.Duration(r.ExpFloat64() * 1e6))
+			got := o.Ours(said.Add(w.at(said)), at, heard)
+			if is := o.At(heard); (got.Sub(said)).Abs() > is.Within(heard)+heard.Sub(at) || got.Before(at.Add(-is.Within(heard))) || got.After(heard.Add(is.Within(heard))) {
+				t.Fatalf("seed %d: said at %v of %v to %v, and taken for %v", seed, said.Sub(at), 0, heard.Sub(at), got.Sub(at))
+			}
+			at = heard.Add(time.Second)
 		}
 	}
 }

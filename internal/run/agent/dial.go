@@ -269,20 +269,28 @@ func (r *Remote) Name() string { return r.target.Name }
 // Offset is how far the agent's clock is ahead of ours, as measured last: before
 // the session was used, with every heartbeat, and when it was closed. What the
 // agent's host and worker say is in our time already.
-func (r *Remote) Offset() Offset {
+func (r *Remote) Offset() host.Clock {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.offsets.Now()
+	return r.offsets.At(r.now())
 }
 
-func (r *Remote) ahead() time.Duration { return r.Offset().Ahead }
+func (r *Remote) now() time.Time { return r.target.Clock.Now() }
+
+// ours is a time of the agent's by our clock, of an answer that was asked for at a
+// time and has just come.
+func (r *Remote) ours(theirs, asked time.Time) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.offsets.Ours(theirs, asked, r.now())
+}
 
 // Host is the agent's machine.
 func (r *Remote) Host() host.Host { return r.host }
 
 // Worker generates load on the agent's machine.
 func (r *Remote) Worker() load.Worker {
-	return named{carrying{shifted{wired.New(func(context.Context) (wired.Stream, error) { return r.open(workMethod) }), r.ahead}}, r}
+	return named{carrying{shifted{wired.New(func(context.Context) (wired.Stream, error) { return r.open(workMethod) }), r}}, r}
 }
 
 // closeWithin bounds how long an agent may take to end what it started.

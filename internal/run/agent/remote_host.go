@@ -18,7 +18,13 @@ import (
 // before it is used: an agent is not trusted more than a server.
 type remoteHost struct{ r *Remote }
 
-var _ host.Host = (*remoteHost)(nil)
+var (
+	_ host.Host    = (*remoteHost)(nil)
+	_ host.Clocked = (*remoteHost)(nil)
+)
+
+// Clock implements host.Clocked.
+func (h *remoteHost) Clock() host.Clock { return h.r.Offset() }
 
 // fail names the agent in an error, but for one that says it is lost, which does.
 func (r *Remote) fail(err error) error {
@@ -100,6 +106,7 @@ func (h *remoteHost) Describe(ctx context.Context) (host.Description, error) {
 
 // Sample implements host.Host.
 func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host.Sample, error) {
+	asked := h.r.now()
 	a, err := h.call(ctx, request{Do: sample, PIDs: pids, Machine: machine})
 	if err != nil {
 		return host.Sample{}, err
@@ -107,7 +114,7 @@ func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host
 	if a.Sample == nil || len(a.Sample.Processes) != len(pids) {
 		return host.Sample{}, h.lies("other processes than it was asked for")
 	}
-	a.Sample.At = a.Sample.At.Add(-h.r.ahead())
+	a.Sample.At = h.r.ours(a.Sample.At, asked)
 	return *a.Sample, nil
 }
 
@@ -234,18 +241,18 @@ func (p *remoteProcess) listen() {
 		a, err := receiveJSON[reply](p.st)
 		switch {
 		case err != nil:
-			p.exit = host.Exit{At: p.h.r.target.Clock.Now(), Code: -1, Lost: p.h.r.fail(err).Error()}
+			p.exit = host.Exit{At: p.h.r.now(), Code: -1, Lost: p.h.r.fail(err).Error()}
 			return
 		case a.Exit != nil:
 			printable.Fields(a.Exit)
 			p.exit = *a.Exit
-			p.exit.At = p.exit.At.Add(-p.h.r.ahead())
+			p.exit.At = p.h.r.ours(p.exit.At, p.h.r.now().Add(-missed*p.h.r.every)) // it is told at once
 			return
 		}
 		select {
 		case p.answers <- a:
 		default:
-			p.exit = host.Exit{At: p.h.r.target.Clock.Now(), Code: -1, Lost: p.h.lies("more than it was asked for").Error()}
+			p.exit = host.Exit{At: p.h.r.now(), Code: -1, Lost: p.h.lies("more than it was asked for").Error()}
 			return
 		}
 	}
@@ -302,7 +309,7 @@ func (h *remoteHost) Follow(ctx context.Context, paths []string) (host.Logs, err
 	if err != nil {
 		return nil, err
 	}
-	return &remoteLogs{h: h, st: st, files: len(paths)}, nil
+	return &remoteLogs{h: h, st: st, files: len(paths), jumps: h.Clock().Jumps}, nil
 }
 
 // remoteLogs are files that an agent follows.
@@ -310,6 +317,7 @@ type remoteLogs struct {
 	h     *remoteHost
 	st    *stream
 	files int
+	jumps int // of its clock until the last Read
 }
 
 // mostLine is how much of a line there can be, in bytes.
@@ -317,6 +325,7 @@ const mostLine = 64 << 10
 
 // Read implements host.Logs.
 func (l *remoteLogs) Read(ctx context.Context) (lines []host.Line, next bool, err error) {
+	asked := l.h.r.now()
 	a, err := l.h.ask(ctx, l.st, request{Do: more})
 	if err != nil {
 		return nil, false, err
@@ -326,8 +335,13 @@ func (l *remoteLogs) Read(ctx context.Context) (lines []host.Line, next bool, er
 		if line.File < 0 || line.File >= l.files || len(line.Text) > mostLine {
 			return nil, false, l.h.lies("lines of a file that it does not follow")
 		}
-		line.At = line.At.Add(-l.h.r.ahead())
+		line.At = l.h.r.ours(line.At, asked)
 	}
+	clock := l.h.Clock()
+	for i := range a.Lines {
+		a.Lines[i].Ahead, a.Lines[i].Unsure = clock.Ahead, clock.Jumps != l.jumps
+	}
+	l.jumps = clock.Jumps
 	return a.Lines, a.More, nil
 }
 

@@ -6,52 +6,101 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// shifted is a worker whose clock is ahead of the one that its caller knows: times
+// otherClock is a clock beside our own.
+type otherClock interface {
+	Offset() host.Clock
+	now() time.Time // ours
+	// ours is a time of the other by ours, that was asked for then and has just come.
+	ours(theirs, asked time.Time) time.Time
+}
+
+// pretended is the clock of an agent that was given another one than the system's,
+// as its worker, which has the system's, is to be seen: a load counts on from its
+// beginning, whatever the clock is set to meanwhile.
+type pretended func() time.Time
+
+// Offset implements otherClock.
+func (p pretended) Offset() host.Clock {
+	ahead := time.Since(p())
+	return host.Clock{Ahead: ahead, Set: ahead}
+}
+
+func (p pretended) now() time.Time { return p() }
+
+func (p pretended) ours(theirs, _ time.Time) time.Time { return theirs.Add(-time.Since(p())) }
+
+// shifted is a worker with another clock than the one that its caller knows: times
 // are the caller's, in both directions.
 type shifted struct {
 	load.Worker
-	ahead func() time.Duration
+	by otherClock
 }
 
 // Clock implements load.Worker.
 func (w shifted) Clock(ctx context.Context) (time.Time, error) {
+	asked := w.by.now()
 	at, err := w.Worker.Clock(ctx)
-	return at.Add(-w.ahead()), err
+	if err != nil {
+		return time.Time{}, err
+	}
+	return w.by.ours(at, asked), nil
 }
 
-// Prepare implements load.Worker.
+// mostPrepares is how often a load is prepared whose worker's clock is set meanwhile.
+const mostPrepares = 3
+
+// Prepare implements load.Worker. A load counts on from when it was prepared,
+// whatever its clock is set to later: that must not be in doubt.
 func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	ahead := w.ahead() // a load counts on from its beginning, whatever its clock is set to meanwhile
-	if report := to.Mark; report != nil {
-		to.Mark = func(m load.Mark) {
-			m.At = m.At.Add(-ahead)
-			report(m)
+	report := to.Mark
+	for range mostPrepares {
+		j := shiftedJob{by: w.by, from: w.by.Offset()}
+		if report != nil {
+			to.Mark = func(m load.Mark) {
+				m.At = m.At.Add(-j.ahead())
+				report(m)
+			}
+		}
+		var err error
+		if j.Job, err = w.Worker.Prepare(ctx, a, to); err != nil {
+			return nil, err
+		}
+		if _, err = w.Clock(ctx); err == nil && w.by.Offset().Jumps == j.from.Jumps {
+			return j, nil
+		}
+		if j.Close(); err != nil {
+			return nil, err
 		}
 	}
-	job, err := w.Worker.Prepare(ctx, a, to)
-	if err != nil {
-		return nil, err
-	}
-	return shiftedJob{job, ahead}, nil
+	return nil, fmt.Errorf("its clock was set while the load was prepared, %d times", mostPrepares)
 }
 
 type shiftedJob struct {
 	load.Job
-	ahead time.Duration
+	by   otherClock
+	from host.Clock // when it was prepared
+}
+
+// ahead is how far the clock is ahead that the load counts on by: it drifts as the
+// other does, and is not set.
+func (j shiftedJob) ahead() time.Duration {
+	now := j.by.Offset()
+	return now.Ahead - (now.Set - j.from.Set)
 }
 
 // Run implements load.Job.
 func (j shiftedJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	if !begin.IsZero() {
-		begin = begin.Add(j.ahead)
+		begin = begin.Add(j.ahead())
 	}
 	res, err := j.Job.Run(ctx, begin)
 	if res != nil && !res.Opened.IsZero() {
-		res.Opened = res.Opened.Add(-j.ahead)
+		res.Opened = res.Opened.Add(-j.ahead())
 	}
 	return res, err
 }

@@ -70,7 +70,7 @@ func New(o Options) (*Server, error) {
 	if o.Clock.Now == nil {
 		o.Clock = System()
 	} else {
-		worker = shifted{worker, func() time.Duration { return time.Since(o.Clock.Now()) }}
+		worker = shifted{worker, pretended(o.Clock.Now)}
 	}
 	var saying sync.Mutex
 	say := o.Say

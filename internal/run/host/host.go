@@ -59,6 +59,9 @@ type Description struct {
 	// Folder is the one below which all paths on the host must be; empty where they
 	// may be anywhere.
 	Folder string `json:"folder,omitempty"`
+	// Process is the number of the process that serves the host, and generates load
+	// there.
+	Process int `json:"process,omitempty"`
 }
 
 // Sample is what processes and their machine have used until a time by the
@@ -160,8 +163,12 @@ type Logs interface {
 // Line is a line of one of several files.
 type Line struct {
 	File int       // by its place in the list that was given to Follow
-	At   time.Time // when it was read, by the host's clock
+	At   time.Time // when it was read
 	Text []byte
+	// Ahead is how far the host's clock, by which the text may say a time, was ahead of
+	// ours; Unsure says that it was set since the last Read.
+	Ahead  time.Duration `json:",omitempty"`
+	Unsure bool          `json:",omitempty"`
 }
 
 // Signal is one of the few signals that a benchmark needs.

@@ -42,7 +42,7 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 		pick = rand.IntN
 	}
 	sampler, _ := probe.NewSampler()
-	about := sync.OnceValue(func() Description { return Description{Place: Here(), Machine: probe.Machine()} })
+	about := sync.OnceValue(func() Description { return Description{Place: Here(), Machine: probe.Machine(), Process: os.Getpid()} })
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
 }
 

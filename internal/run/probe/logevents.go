@@ -59,17 +59,27 @@ func NewListener(signals store.Signalling, from time.Time) *Listener {
 	return &Listener{signals: signals, from: from, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
 }
 
-// Line takes a line of a member's log, read at the given time, which counts for
-// a line that has none. ok says that there is an event.
-func (l *Listener) Line(member string, line []byte, read time.Time) (h LogEvent, ok bool) {
+// Reading is when a line was read, and how its times are taken.
+type Reading struct {
+	At time.Time
+	// Ahead is how far the clock that the line's time is of was ahead of ours. Unsure
+	// says that this is not known: then the line counts from when it was read.
+	Ahead  time.Duration
+	Unsure bool
+}
+
+// Line takes a line of a member's log. ok says that there is an event.
+func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, ok bool) {
 	s, ok := l.signals.Signal(line)
 	if !ok {
 		return LogEvent{}, false
 	}
-	if s.Time.IsZero() {
-		s.Time = read
+	if s.Time.IsZero() || read.Unsure {
+		s.Time = read.At
+	} else {
+		s.Time = s.Time.Add(-read.Ahead)
 	}
-	if s.Time.Before(l.from) || s.Time.After(read) && s.Time.Sub(read) > time.Second {
+	if s.Time.Before(l.from) || s.Time.After(read.At) && s.Time.Sub(read.At) > time.Second {
 		return LogEvent{}, false // of another time: an old line, or no time of ours
 	}
 	h = LogEvent{

@@ -63,7 +63,7 @@ func TestNothingIsLostBeyondTheBound(t *testing.T) {
 			now := noon.Add(time.Duration(at))
 			h := LogEvent{Member: member, Kind: kind, Time: now, Duration: time.Duration(took), Count: 1, Total: time.Duration(took), First: now}
 			add(in, h)
-			if h, ok := l.Line(member, fmt.Appendf(nil, "%s %d %d", kind, at, took), noon.Add(time.Second)); ok {
+			if h, ok := l.Line(member, fmt.Appendf(nil, "%s %d %d", kind, at, took), Reading{At: noon.Add(time.Second)}); ok {
 				told[memberKind{member, kind}]++
 				add(out, h)
 			}
@@ -97,7 +97,7 @@ func TestEventsOfOtherTimesAreDropped(t *testing.T) {
 		"in the future":    {fmt.Sprintf("gc_pause %d 5", time.Hour), 0, false},
 		"nothing":          {"hello", 0, false},
 	} {
-		h, ok := NewListener(words{}, noon).Line("m1", []byte(c.line), noon.Add(time.Minute))
+		h, ok := NewListener(words{}, noon).Line("m1", []byte(c.line), Reading{At: noon.Add(time.Minute)})
 		if ok != c.ok || ok && !h.Time.Equal(noon.Add(c.want)) {
 			t.Errorf("%s: %+v, %v", name, h, ok)
 		}
@@ -106,8 +106,23 @@ func TestEventsOfOtherTimesAreDropped(t *testing.T) {
 
 func TestLinesAreShortened(t *testing.T) {
 	long := "gc_pause 1 5 " + strings.Repeat("é", maxText)
-	h, ok := NewListener(words{}, noon).Line("m1", []byte(long), noon.Add(time.Second))
+	h, ok := NewListener(words{}, noon).Line("m1", []byte(long), Reading{At: noon.Add(time.Second)})
 	if kept, cut := strings.CutSuffix(h.Line, "…"); !ok || !cut || len(h.Line) > maxText || len(h.Line) < maxText-1 || !strings.HasPrefix(long, kept) {
 		t.Errorf("%d bytes: %q", len(h.Line), h.Line)
+	}
+}
+
+// A line's time is of its machine's clock; where that was set meanwhile, the line
+// counts from when it was read.
+func TestLinesOfAnotherClock(t *testing.T) {
+	at := noon.Add(time.Minute)
+	line := fmt.Appendf(nil, "slow %d 0", int64(time.Hour+59*time.Second))
+	for _, read := range []Reading{{At: at, Ahead: time.Hour}, {At: at.Add(-time.Second), Unsure: true}, {At: at.Add(-time.Second), Ahead: -time.Hour, Unsure: true}} {
+		if h, ok := NewListener(words{}, noon).Line("m1", line, read); !ok || !h.Time.Equal(at.Add(-time.Second)) {
+			t.Errorf("%+v: %+v, %v", read, h, ok)
+		}
+	}
+	if h, ok := NewListener(words{}, noon).Line("m1", line, Reading{At: at}); ok {
+		t.Errorf("an hour in the future: %+v", h)
 	}
 }

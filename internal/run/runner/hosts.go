@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -18,7 +19,33 @@ type reached struct {
 	host host.Host
 	// worker makes a worker there, beside so many others of this process.
 	worker func(beside int) load.Worker
-	leave  func() error // may be nil
+	leave  func() error         // may be nil
+	before *record.ClockReading // of its clock, when it was reached
+}
+
+// clock is its clock now; nil where that is ours.
+func (h *reached) clock() *host.Clock {
+	of, ok := h.host.(host.Clocked)
+	if !ok {
+		return nil
+	}
+	return new(of.Clock())
+}
+
+// recordedClock is its clock from when it was reached until now.
+func (h *reached) recordedClock() *record.Clock {
+	now := h.clock()
+	if now == nil || h.before == nil {
+		return nil
+	}
+	c := &record.Clock{Before: *h.before, After: reading(now), Jumps: now.Jumps, SetNS: int64(now.Set)}
+	c.WidestBoundNS = max(c.Before.BoundNS, c.After.BoundNS)
+	return c
+}
+
+// reading is a clock at the time at which it was measured.
+func reading(c *host.Clock) record.ClockReading {
+	return record.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
 }
 
 // reach makes a host usable. Nothing else knows the ways to one.
@@ -42,6 +69,9 @@ func (r *run) reachHosts(ctx context.Context) error {
 		h, err := r.reach(ctx, &r.Scenario.Hosts[i])
 		if err != nil {
 			return err
+		}
+		if c := h.clock(); c != nil {
+			h.before = new(reading(c))
 		}
 		r.reached = append(r.reached, h)
 		r.Hosts = append(r.Hosts, h.host)
@@ -82,6 +112,26 @@ func (r *run) generators(spec *scenario.Trial) []host.Host {
 
 // generator is the first of them, whose machine the conditions name.
 func (r *run) generator(spec *scenario.Trial) host.Host { return r.generators(spec)[0] }
+
+// sources are the hosts that a trial uses, where some have clocks of their own.
+func (r *run) sources(spec *scenario.Trial) (all []trial.Source) {
+	apart := false
+	first := func(names []string, n int) []string { return names[:min(len(names), n)] } // they are placed in turn
+	members, load := first(r.Scenario.MembersOn(spec), spec.Cluster.Members), first(r.Scenario.WorkersOn(spec), max(int(spec.Load.Workers), 1))
+	if spec.Cluster.Attach != nil {
+		members = nil
+	}
+	for _, h := range r.reached {
+		one := trial.Source{Name: h.Name, Host: h.host, Members: slices.Contains(members, h.Name), Load: slices.Contains(load, h.Name)}
+		if one.Members || one.Load {
+			all, apart = append(all, one), apart || h.clock() != nil
+		}
+	}
+	if !apart {
+		return nil
+	}
+	return all
+}
 
 // named are the reached hosts of the given names.
 func (r *run) named(names []string) []*reached {
@@ -131,10 +181,14 @@ func (r *run) hostName(of host.Host) string {
 	return ""
 }
 
-// recordedHosts is what the record says of them.
-func (r *run) recordedHosts() (all []record.Host) {
+// recordedHosts is what the record says of them: of their clocks at the end.
+func (r *run) recordedHosts(ended bool) (all []record.Host) {
 	for _, h := range r.reached {
-		all = append(all, record.Host{Name: h.Name, Address: h.Address, Via: h.Via.String(), Machine: r.about[h.host].Machine.Name})
+		one := record.Host{Name: h.Name, Address: h.Address, Via: h.Via.String(), Machine: r.about[h.host].Machine.Name}
+		if ended {
+			one.Clock = h.recordedClock()
+		}
+		all = append(all, one)
 	}
 	return all
 }

@@ -87,6 +87,9 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	r.ended = len(r.plan)
 	// Members are stopped in their own time, also after Ctrl-C.
 	err = r.leaveHosts(also(err, r.leave(context.WithoutCancel(ctx))))
+	if len(r.reached) > 0 {
+		_ = r.out.SetHosts(r.recordedHosts(true)) // an error stays in the writer
+	}
 	state, failure := record.Complete, ""
 	switch {
 	case ctx.Err() != nil:
@@ -128,7 +131,7 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	cleanOrphans(r.began)
 	about := record.Run{
 		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Scale: o.Scenario.Scale,
-		Planned: len(o.Scenario.Trials), Until: record.UntilOf(o.Scenario.Until), Machines: machines, Hosts: r.recordedHosts(),
+		Planned: len(o.Scenario.Trials), Until: record.UntilOf(o.Scenario.Until), Machines: machines, Hosts: r.recordedHosts(false),
 	}
 	if o.Out != "" {
 		r.out, err = record.CreateAt(o.Out, r.began, about)
@@ -179,7 +182,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		under.Shared = new(r.shared(r.now.own, &spec))
 	}
 	t := trial.Trial{
-		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Tool: r.Tool.Version,
+		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Sources: r.sources(&spec), Tool: r.Tool.Version,
 		Progress: func(p trial.Progress) { r.reportTrial(&spec, p) },
 	}
 	if r.Second != nil {

@@ -112,7 +112,7 @@ func (w *monitor) read(ctx context.Context) {
 				break
 			}
 			for _, line := range lines {
-				if h, ok := w.heard.Line(f.members[line.File], line.Text, line.At); ok {
+				if h, ok := w.heard.Line(f.members[line.File], line.Text, probe.Reading{At: line.At, Ahead: line.Ahead, Unsure: line.Unsure}); ok {
 					w.happened(h)
 				}
 			}

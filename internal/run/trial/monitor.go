@@ -55,7 +55,7 @@ type monitor struct {
 }
 
 func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWriter) (*monitor, error) {
-	sampler, err := newSampler(ctx, t.Host, t.Cluster.Members())
+	sampler, err := newSampler(ctx, t.Host, t.Cluster.Members(), t.Sources...)
 	if err != nil {
 		return nil, err
 	}
@@ -137,21 +137,33 @@ func (w *monitor) sample(ctx context.Context) {
 	load.Background()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	defer func() { w.sampler.note(context.WithoutCancel(ctx)) }()
+	defer func() {
+		w.sampler.note(context.WithoutCancel(ctx))
+		w.look()
+	}()
 	for {
 		if rows := w.sampler.rows(ctx); len(rows) > 0 {
 			_ = w.out.Machines(rows) // an error stays in the writer
 		}
+		w.look()
 		for ticked := false; !ticked; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-w.sampler.edges:
 				w.sampler.note(ctx)
+				w.look()
 			case <-ticker.C:
 				ticked = true
 			}
 		}
+	}
+}
+
+// look notes what is known of the hosts' clocks, and records when one was set.
+func (w *monitor) look() {
+	for _, e := range w.sampler.look() {
+		_ = w.out.Event(e) // an error stays in the writer
 	}
 }
 

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -17,8 +18,12 @@ import (
 // hosts, and the machines themselves with their disks and other programs.
 type sampler struct {
 	hosts []*sampled // the generator's first
-	store *storeUsage
-	edges chan struct{} // the window opened or closed
+	// sources are the scenario's hosts that the trial uses, where some have clocks of
+	// their own; throttled is for how long limits held our processes there back.
+	sources   []source
+	throttled map[string][]usedBy
+	store     *storeUsage
+	edges     chan struct{} // the window opened or closed
 	// cost is what sampling took on all machines together, by the times of samples.
 	// It is its goroutine's alone until that has ended.
 	cost []usedBy
@@ -27,10 +32,10 @@ type sampler struct {
 // sampled is what is sampled on one host.
 type sampled struct {
 	host    host.Host
-	machine string // how the machine is called
-	whole   bool   // the machine's own rows are made here: no other host is the same one
-	own     int    // how many processes are not the members'
-	names   []string
+	machine string   // how the machine is called
+	whole   bool     // the machine's own rows are made here: no other host is the same one
+	own     int      // how many processes are not the members'
+	names   []string // empty for one that has no row
 	pids    []int
 	began   []float64      // of the processes: when each began, as it was seen first; below 0 before that
 	folders map[int]string // the members' data folders, by process
@@ -38,19 +43,19 @@ type sampled struct {
 	// ours are all process groups of ours on that machine.
 	ours *[]int
 
+	use        *machineUse   // of that machine
 	collecting time.Duration // processor time that sampling took until now
+	cost       []usedBy      // the same at the times of samples
 }
 
-func newSampler(ctx context.Context, generator host.Host, members []cluster.Member) (*sampler, error) {
-	s := &sampler{store: newStoreUsage(members), edges: make(chan struct{}, 1)}
+func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
+	s := &sampler{store: newStoreUsage(members), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}}
 	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}}}
+	if err := s.addSources(ctx, sources); err != nil {
+		return nil, err
+	}
 	for _, m := range members {
-		at := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == m.Host })
-		if at < 0 {
-			at = len(s.hosts)
-			s.hosts = append(s.hosts, &sampled{host: m.Host, folders: map[int]string{}})
-		}
-		h := s.hosts[at]
+		h := s.on(m.Host)
 		for i, p := range m.Processes() {
 			if i == 0 && m.DataDir != "" {
 				h.folders[len(h.pids)] = m.DataDir
@@ -59,6 +64,36 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 		}
 	}
 	return s, s.place(ctx)
+}
+
+// on is what is sampled on a host.
+func (s *sampler) on(at host.Host) *sampled {
+	i := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == at })
+	if i < 0 {
+		i = len(s.hosts)
+		s.hosts = append(s.hosts, &sampled{host: at, folders: map[int]string{}})
+	}
+	return s.hosts[i]
+}
+
+// addSources adds the processes that serve hosts, and generate load there: a row for
+// each that does. One that is ours has a row already.
+func (s *sampler) addSources(ctx context.Context, sources []Source) error {
+	for _, of := range sources {
+		d, err := of.Host.Describe(ctx)
+		if err != nil {
+			return err
+		}
+		one := source{Source: of, on: s.on(of.Host)}
+		if _, apart := of.Host.(host.Clocked); apart && d.Process > 0 {
+			if of.Load {
+				one.row = record.OtherGenerator(of.Name)
+			}
+			one.on.own, one.on.names, one.on.pids = 1, []string{one.row}, []int{d.Process}
+		}
+		s.sources = append(s.sources, one)
+	}
+	return nil
 }
 
 // place finds out which hosts are one machine.
@@ -71,9 +106,9 @@ func (s *sampler) place(ctx context.Context) error {
 		}
 		same := slices.IndexFunc(places, d.Place.SameMachine)
 		if h.whole = same < 0; h.whole {
-			h.machine, h.ours = record.OtherMachine(d.Machine.Name), &[]int{}
+			h.machine, h.ours, h.use = record.OtherMachine(d.Machine.Name), &[]int{}, &machineUse{cpus: d.Machine.CPUs, ours: map[string][]usedBy{}}
 		} else {
-			h.machine, h.ours = s.hosts[same].machine, s.hosts[same].ours
+			h.machine, h.ours, h.use = s.hosts[same].machine, s.hosts[same].ours, s.hosts[same].use
 		}
 		if i == 0 {
 			h.machine = record.MachineName
@@ -96,10 +131,10 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		if !ok {
 			continue
 		}
-		s.store.add(sample.At, h.names, sample.Processes)
+		s.take(h, &sample, 0)
 		folders := h.weigh(ctx, sample.At)
 		for i := range sample.Processes {
-			if p := &sample.Processes[i]; p.OK {
+			if p := &sample.Processes[i]; p.OK && h.names[i] != "" {
 				row := processRow(sample.At, h.names[i], p)
 				row.Machine = h.machine
 				if bytes, weighed := folders[i]; weighed {
@@ -116,24 +151,40 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	return append(rows, machines...)
 }
 
+// take notes what the window's figures are made of, of the processes from one on.
+func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
+	s.store.add(sample.At, h.names[first:], sample.Processes)
+	h.use.add(sample.At, sample.Machine)
+	for i := range sample.Processes {
+		p, name := &sample.Processes[i], h.names[first+i]
+		h.use.use(sample.At, fmt.Sprint(h.pids[first+i], " ", name), p)
+		if first+i < h.own && name != "" && p.OK && p.Group.Throttled >= 0 {
+			s.throttled[name] = append(s.throttled[name], usedBy{at: sample.At, cpu: p.Group.Throttled})
+		}
+	}
+}
+
 // count adds up what sampling took until now, by the clock that the window's edges
 // have.
 func (s *sampler) count() {
 	sum := time.Duration(0)
+	now := time.Now()
 	for _, h := range s.hosts {
 		sum += h.collecting
+		h.cost = append(h.cost, usedBy{at: now, cpu: h.collecting.Seconds()})
 	}
-	s.cost = append(s.cost, usedBy{at: time.Now(), cpu: sum.Seconds()})
+	s.cost = append(s.cost, usedBy{at: now, cpu: sum.Seconds()})
 }
 
 // took is the processor time, in seconds, that sampling took between two times; nil
 // where that is not known.
-func (s *sampler) took(from, to time.Time) *float64 {
-	if len(s.cost) == 0 || s.cost[len(s.cost)-1].cpu == 0 || s.cost[0].at.After(from) {
+func (s *sampler) took(from, to time.Time) *float64 { return tookOf(s.cost, from, to) }
+
+func tookOf(cost []usedBy, from, to time.Time) *float64 {
+	if len(cost) == 0 || cost[len(cost)-1].cpu == 0 || cost[0].at.After(from) {
 		return nil
 	}
-	cpu := func(u *usedBy) float64 { return u.cpu }
-	took := valueAt(s.cost, to, cpu) - valueAt(s.cost, from, cpu)
+	took := cpuBetween(cost, from, to)
 	if took == 0 && to.After(from) {
 		return nil // nothing was sampled since the window opened
 	}
@@ -205,7 +256,7 @@ func (s *sampler) note(ctx context.Context) {
 			continue
 		}
 		if sample, ok := h.sample(ctx, h.pids[h.own:], false); ok {
-			s.store.add(sample.At, h.names[h.own:], sample.Processes)
+			s.take(h, &sample, h.own)
 		}
 	}
 	s.count()

@@ -31,6 +31,7 @@ type Trial struct {
 	Writer  *record.Writer
 	Host    host.Host       // on which the generator runs, which is this process
 	Machine *record.Machine // the generator's
+	Sources []Source        // the scenario's hosts that it uses, where some have clocks of their own
 	Tool    string          // version
 	// Progress gets how the trial goes, from one goroutine at a time.
 	Progress func(Progress)
@@ -264,6 +265,9 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 	store, here := w.sampler.store.between(res.Opened, closed)
 	machine, _ := os.Hostname()
 	o := observed(res.Used, store, here, machine)
+	if o.Hosts = w.sampler.byHost(res.Opened, closed); len(o.Hosts) > 0 {
+		o.ForeignShare = nil // of each host
+	}
 	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
 	o.SamplingCPUSeconds = w.sampler.took(res.Opened, closed)
 	return o

@@ -1,0 +1,119 @@
+package analyze
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// HostsTable is what each host was in a trial's window, a line each; it has no rows
+// where all was on the conducting process's machine.
+func HostsTable(t *record.Trial) Table {
+	if len(t.ByHost) == 0 {
+		return Table{}
+	}
+	table := Table{Kind: OfHosts, Shared: Label(t), Columns: []Column{{Title: "host", Left: true}, {Title: "has", Left: true}, {Title: "clock"}, {Title: "at the close"}, {Title: "to within"},
+		{Title: "CPUs"}, {Title: "in use"}, {Title: "stolen"}, {Title: "other programs"}, {Title: "sampling"}}}
+	for i := range t.ByHost {
+		h := &t.ByHost[i]
+		row := []Cell{{Text: h.Name}, {Text: hostHas(h)}}
+		if c := h.Clock; c != nil {
+			row = append(row, Cell{Text: aheadOf(c.Before)}, Cell{Text: aheadOf(c.After)},
+				figureCell(record.Value{Number: float64(c.WidestBoundNS), Unit: measure.Nanoseconds, Known: true}))
+		} else {
+			row = append(row, Cell{Text: "ours"}, Cell{Text: "ours"}, Cell{Text: readable.Dash})
+		}
+		row = append(row, countCell(uint64(max(h.CPUs, 0))))
+		for _, share := range []*float64{h.BusyShare, h.StolenShare, h.ForeignShare, samplingShare(h, t.Seconds)} {
+			v := record.Value{}
+			if share != nil {
+				v = shareValue(*share)
+			}
+			row = append(row, figureCell(v))
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
+}
+
+// HostsTables are those of all measured trials that have one.
+func HostsTables(run *record.Run) (all []Table) {
+	for i := range run.Trials {
+		if table := HostsTable(&run.Trials[i]); len(table.Rows) > 0 && Measured(&run.Trials[i]) {
+			all = append(all, table)
+		}
+	}
+	return all
+}
+
+// aheadOf is how far a clock was from the conducting process's, in words.
+func aheadOf(r record.ClockReading) string {
+	way := " ahead"
+	if r.AheadNS < 0 {
+		way = " behind"
+	}
+	return spent(time.Duration(r.AheadNS).Abs()) + way
+}
+
+// hostHas is what a host has of a trial.
+func hostHas(h *record.ByHost) string {
+	switch {
+	case h.Members && h.Load:
+		return "members, load"
+	case h.Members:
+		return "members"
+	}
+	return "load"
+}
+
+// samplingShare is what sampling took of one processor there; nil where that is not
+// known.
+func samplingShare(h *record.ByHost, seconds float64) *float64 {
+	if h.SamplingCPUSeconds == nil || seconds <= 0 {
+		return nil
+	}
+	return new(*h.SamplingCPUSeconds / seconds)
+}
+
+// Clocks says how well the clocks of the hosts of trials are known, in a line; empty
+// where all have the conducting process's.
+func Clocks(all []*record.Trial) string {
+	names := map[string]bool{}
+	var farthest, widest time.Duration
+	least := ""
+	for _, t := range all {
+		for i := range t.ByHost {
+			h := &t.ByHost[i]
+			if h.Clock == nil {
+				continue
+			}
+			names[h.Name] = true
+			farthest = max(farthest, time.Duration(h.Clock.Before.AheadNS).Abs(), time.Duration(h.Clock.After.AheadNS).Abs())
+			if bound := time.Duration(h.Clock.WidestBoundNS); bound > widest {
+				widest, least = bound, h.Name
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("of %s, up to %s from the conducting process's and known to within %s", readable.Plural(uint64(len(names)), "host"), spent(farthest), spent(widest))
+	if len(names) > 1 && least != "" {
+		text += " (least well of " + least + ")"
+	}
+	return text + "; times are corrected by that"
+}
+
+// membersWithin is how well the clocks of hosts with members are known; 0 where all
+// have the conducting process's.
+func membersWithin(t *record.Trial) (within time.Duration) {
+	for i := range t.ByHost {
+		if h := &t.ByHost[i]; h.Members && h.Clock != nil {
+			within = max(within, time.Duration(h.Clock.WidestBoundNS))
+		}
+	}
+	return within
+}

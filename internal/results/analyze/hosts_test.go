@@ -1,0 +1,86 @@
+package analyze
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+func hostsTrial() *record.Trial {
+	clock := func(before, after, bound time.Duration) *record.Clock {
+		return &record.Clock{Before: record.ClockReading{AheadNS: int64(before)}, After: record.ClockReading{AheadNS: int64(after)}, WidestBoundNS: int64(bound)}
+	}
+	t := &record.Trial{Seconds: 10, ByHost: []record.ByHost{
+		{Name: "here", Machine: "machine", CPUs: 2, Members: true},
+		{Name: "db", Machine: "machine a", CPUs: 4, Members: true, Load: true, Clock: clock(-time.Millisecond, 2*time.Second, 300*time.Microsecond), BusyShare: new(0.5), SamplingCPUSeconds: new(0.05)},
+		{Name: "gen", Machine: "machine b", CPUs: -1, Load: true, Clock: clock(math.MinInt64, 0, 70*time.Microsecond)},
+	}}
+	t.Name = "put"
+	return t
+}
+
+// Each host has a line, and what is not known of it is not there.
+func TestHostsHaveALineEach(t *testing.T) {
+	table := HostsTable(hostsTrial())
+	if len(table.Rows) != 3 || table.Kind != OfHosts || table.Shared != "put" {
+		t.Fatalf("%+v", table)
+	}
+	for i, want := range []string{"here|members|ours|ours", "db|members, load|1.00 ms behind|2.00 s ahead"} {
+		var words []string
+		for _, c := range table.Rows[i][:4] {
+			words = append(words, c.Text)
+		}
+		if got := strings.Join(words, "|"); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+	for i, row := range table.Rows {
+		if len(row) != len(table.Columns) {
+			t.Errorf("row %d has %d cells of %d", i, len(row), len(table.Columns))
+		}
+	}
+	if row := table.Rows[1]; row[4].Value.Number != 300e3 || row[6].Value.Number != 0.5 || row[7].Value.Known || row[9].Value.Number != 0.005 {
+		t.Errorf("%+v", row)
+	}
+	if none := HostsTable(&record.Trial{}); len(none.Rows) != 0 {
+		t.Errorf("%+v", none)
+	}
+}
+
+// The conditions say how well clocks are known at the worst, and events of members how
+// well theirs are.
+func TestHowWellClocksAreKnown(t *testing.T) {
+	trial := hostsTrial()
+	trial.ByHost[2].Clock.Before.AheadNS = 0
+	if got, want := Clocks([]*record.Trial{trial, {}}), "of 2 hosts, up to 2.00 s from the conducting process's and known to within 300 µs (least well of db); times are corrected by that"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	if got := Clocks([]*record.Trial{{}}); got != "" {
+		t.Error(got)
+	}
+	if got := membersWithin(trial); got != 300*time.Microsecond {
+		t.Errorf("%v", got)
+	}
+	trial.ByHost = slices.Delete(trial.ByHost, 1, 2)
+	if got := membersWithin(trial); got != 0 {
+		t.Errorf("%v of members on our own machine", got)
+	}
+}
+
+// A machine that only generates load is no member's, and the generator's is one where
+// members are on it; in older records another machine is there for members alone.
+func TestMachinesWithMembers(t *testing.T) {
+	trial := hostsTrial()
+	for machine, want := range map[string]bool{"machine": true, "machine a": true, "machine b": false, "machine c": false} {
+		if hasMembers(trial, machine) != want {
+			t.Errorf("%s has members: %v", machine, !want)
+		}
+	}
+	if older := (&record.Trial{}); hasMembers(older, "machine") || !hasMembers(older, "machine a") {
+		t.Error("older records are read otherwise")
+	}
+}

@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+)
+
+// twoClocks are ours and another one, that an exchange takes no time to compare.
+type twoClocks struct {
+	time    time.Time // ours
+	ahead   time.Duration
+	offsets Offsets
+}
+
+func (c *twoClocks) there() time.Time { return c.time.Add(c.ahead) }
+
+func (c *twoClocks) beat() {
+	c.offsets.Add(Exchange{c.time, c.there(), c.there(), c.time})
+}
+
+func (c *twoClocks) Offset() host.Clock { return c.offsets.At(c.time) }
+
+func (c *twoClocks) now() time.Time { return c.time }
+
+func (c *twoClocks) ours(theirs, asked time.Time) time.Time {
+	return c.offsets.Ours(theirs, asked, c.time)
+}
+
+// counting is a worker there whose load counts on from when it was prepared: what
+// its clock is set to later is nothing to it.
+type counting struct {
+	load.Worker
+	*twoClocks
+	prepare func() // happens meanwhile
+	closed  int
+	mark    func(load.Mark)
+}
+
+type countingJob struct {
+	load.Job
+	w      *counting
+	base   time.Time // by the clock there
+	since  time.Time // the same by ours
+	begins time.Duration
+}
+
+func (w *counting) Clock(context.Context) (time.Time, error) { return w.there(), nil }
+
+func (w *counting) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
+	w.prepare()
+	w.mark = to.Mark
+	return &countingJob{w: w, base: w.there(), since: w.time}, nil
+}
+
+func (j *countingJob) Close() { j.w.closed++ }
+
+func (j *countingJob) Run(_ context.Context, begin time.Time) (*load.Result, error) {
+	j.begins = begin.Sub(j.base)
+	opened := j.base.Add(j.begins)
+	j.w.time = j.since.Add(j.begins)
+	j.w.mark(load.Mark{Phase: measure.Measured, At: opened})
+	return &load.Result{Ending: load.Ending{Opened: opened}}, nil
+}
+
+// Whenever another clock is set, a load there begins when it is to, and says when that
+// was in our time; where it is not known which clock it counts by, it is not run.
+func TestALoadWhoseClockIsSet(t *testing.T) {
+	for name, tt := range map[string]struct {
+		prepare, later func(c *twoClocks) // how the clock is set; the second between Prepare and Run
+		fails          bool
+	}{
+		"never":              {},
+		"before Run":         {later: func(c *twoClocks) { c.ahead += time.Hour }},
+		"back before Run":    {later: func(c *twoClocks) { c.ahead -= time.Hour }},
+		"once in Prepare":    {prepare: func(c *twoClocks) { c.ahead = time.Hour }},
+		"always in Prepare":  {prepare: func(c *twoClocks) { c.ahead += time.Hour }, fails: true},
+		"in both":            {prepare: func(c *twoClocks) { c.ahead = -time.Hour }, later: func(c *twoClocks) { c.ahead = time.Hour }},
+		"noticed before Run": {later: func(c *twoClocks) { c.ahead = time.Hour; c.beat() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &twoClocks{time: epoch, ahead: time.Minute}
+			c.beat()
+			there := &counting{twoClocks: c, prepare: func() {
+				if tt.prepare != nil {
+					tt.prepare(c)
+				}
+			}}
+			w := shifted{there, c}
+			var marked time.Time
+			job, err := w.Prepare(t.Context(), &load.Assignment{}, load.Reports{Mark: func(m load.Mark) { marked = m.At }})
+			if tt.fails {
+				if err == nil || !strings.Contains(err.Error(), "its clock was set while the load was prepared") || there.closed != mostPrepares {
+					t.Errorf("%v, %d jobs were closed", err, there.closed)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.time = c.time.Add(time.Second)
+			if tt.later != nil {
+				tt.later(c)
+			}
+			now, err := w.Clock(t.Context())
+			if err != nil || !now.Equal(c.time) {
+				t.Fatalf("it is %v and not %v there: %v", now, c.time, err)
+			}
+			begin := now.Add(50 * time.Millisecond)
+			res, err := job.Run(t.Context(), begin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !c.time.Equal(begin) || !marked.Equal(begin) || !res.Opened.Equal(begin) {
+				t.Errorf("it was to begin at %v, began at %v and says %v and %v", begin, c.time, marked, res.Opened)
+			}
+		})
+	}
+}

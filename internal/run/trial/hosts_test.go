@@ -1,0 +1,174 @@
+package trial
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// served is a machine behind an agent, with a clock of its own.
+type served struct {
+	*told
+	clock host.Clock
+}
+
+func (s *served) Clock() host.Clock { return s.clock }
+
+func (s *served) Describe(ctx context.Context) (host.Description, error) {
+	d, err := s.told.Describe(ctx)
+	d.Process = 70
+	return d, err
+}
+
+// serving is one whose agent is process 70.
+func serving(name string) *served {
+	s := &served{told: telling(name)}
+	s.processes[70] = probe.ProcessUsage{Group: probe.GroupUsage{Throttled: 0}}
+	return s
+}
+
+// A host that only generates load has a row for its process and its machine, one that
+// has members alone none for the process that serves it; what other programs used is
+// known of each, and the machine that we run on is another.
+func TestHostsThatOnlyGenerateLoad(t *testing.T) {
+	here, gen, db := telling("here"), serving("a"), serving("b")
+	db.processes[41] = probe.ProcessUsage{}
+	s, err := newSampler(t.Context(), here, []cluster.Member{{Host: db, Process: cluster.Process{Name: "m1", PID: 41}}},
+		Source{Name: "gen", Host: gen, Load: true}, Source{Name: "db", Host: db, Members: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for second := range 5 {
+		x := float64(second)
+		for _, m := range []*told{here, gen.told, db.told} {
+			m.at = at(x)
+		}
+		gen.processes[70] = probe.ProcessUsage{UserSeconds: 0.5 * x, Group: probe.GroupUsage{Throttled: 0.25 * x}}
+		gen.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: 0.75 * x, Steal: 0.25 * x, Idle: x}}
+		db.processes[41] = probe.ProcessUsage{UserSeconds: x}
+		db.processes[70] = probe.ProcessUsage{UserSeconds: 0.25 * x}
+		db.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: 1.5 * x, Idle: 0.5 * x}}
+		rows := rowsOf(s, t)
+		for _, name := range []string{"generator", "generator gen", "machine", "machine a", "machine b", "m1"} {
+			if rows[name] == nil {
+				t.Fatalf("no row of %s among %v", name, rows)
+			}
+		}
+		if len(rows) != 6 || rows["generator gen"].Machine != "machine a" || rows["generator gen"].Kind() != record.GeneratorRow {
+			t.Fatalf("%+v", rows)
+		}
+	}
+	all := s.byHost(at(1), at(3))
+	near := func(what string, got *float64, want float64) {
+		if got == nil || math.Abs(*got-want) > 1e-9 {
+			t.Errorf("%s: %v, not %v", what, got, want)
+		}
+	}
+	near("gen busy", all[0].BusyShare, 0.375)
+	near("gen stolen", all[0].StolenShare, 0.125)
+	near("gen others", all[0].ForeignShare, 0.125)
+	near("gen throttled", all[0].ThrottledSeconds, 0.5)
+	near("db busy", all[1].BusyShare, 0.75)
+	near("db others", all[1].ForeignShare, 0.125)
+	if all[0].Name != "gen" || !all[0].Load || all[0].Members || !all[1].Members || all[1].Load || all[1].ThrottledSeconds != nil {
+		t.Errorf("%+v", all)
+	}
+	if late := s.byHost(at(4.5), at(9)); late[0].BusyShare != nil {
+		t.Errorf("what was not sampled is known: %+v", late[0])
+	}
+}
+
+// Shares are those of what was used, wherever the samples lie and however many of our
+// processes there are, and never below 0 or above 1.
+func TestSharesOfAMachine(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for range 1000 {
+		cpus := float64(1 + r.IntN(8))
+		ours, others, stolen := r.Float64(), r.Float64(), r.Float64()
+		sum := (ours + others + stolen) * (1 + r.Float64())
+		of := func(x float64) float64 { return x / sum * cpus } // a second
+		u := &machineUse{ours: map[string][]usedBy{}}
+		n := 1 + r.IntN(4)
+		now := 0.0
+		for now < 20 {
+			since := now + 100 // the boot
+			u.add(at(now), &probe.MachineUsage{CPU: probe.SystemCPU{
+				User: of(ours+others) * since, Steal: of(stolen) * since, Idle: (cpus - of(ours+others+stolen)) * since,
+			}})
+			for i := range n {
+				u.use(at(now), string(rune('a'+i)), &probe.ProcessUsage{OK: true, UserSeconds: of(ours) * since / float64(n)})
+			}
+			now += 0.5 + r.Float64()
+		}
+		from := 10 * r.Float64()
+		busy, taken, foreign := u.shares(at(from), at(from+1+5*r.Float64()))
+		for _, share := range []struct {
+			got  *float64
+			want float64
+		}{{busy, of(ours+others) / cpus}, {taken, of(stolen) / cpus}, {foreign, of(others) / cpus}} {
+			if share.got == nil || math.Abs(*share.got-share.want) > 1e-6 {
+				t.Fatalf("%v, not %v", share.got, share.want)
+			}
+		}
+	}
+}
+
+// A clock's bound over a window holds wherever the clock was in it.
+func TestAClockOverAWindow(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 1000 {
+		rate := (2*r.Float64() - 1) * host.Drift
+		truth := func(second float64) time.Duration { return time.Duration(1e9 * (100 + rate*second)) }
+		var seen []clockSeen
+		for second := 0.0; second < 60; second += 1 + r.Float64() {
+			asked := second - r.Float64()
+			bound := time.Duration(r.ExpFloat64() * 1e6)
+			off := time.Duration((2*r.Float64() - 1) * float64(bound))
+			seen = append(seen, clockSeen{at(second), host.Clock{Ahead: truth(asked) + off, Bound: bound, At: at(asked)}})
+		}
+		from, to := 5+10*r.Float64(), 40+10*r.Float64()
+		c := clockBetween(seen, at(from), at(to))
+		for _, one := range []struct {
+			is     record.ClockReading
+			second float64
+		}{{c.Before, from}, {c.After, to}} {
+			if d := (time.Duration(one.is.AheadNS) - truth(one.second)).Abs(); int64(d) > one.is.BoundNS+1 || one.is.BoundNS > c.WidestBoundNS {
+				t.Fatalf("%+v of %+v, and it was %v", one.is, c, truth(one.second))
+			}
+		}
+		if c.Jumps != 0 || c.SetNS != 0 {
+			t.Fatalf("%+v", c)
+		}
+	}
+	if c := clockBetween(nil, at(0), at(1)); c != nil {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A clock that is set is an event with the host's name, once.
+func TestAClockThatIsSetIsAnEvent(t *testing.T) {
+	gen := serving("a")
+	s, err := newSampler(t.Context(), telling("here"), nil, Source{Name: "gen", Host: gen, Load: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set := s.look(); len(set) != 0 {
+		t.Errorf("%+v", set)
+	}
+	gen.clock = host.Clock{Ahead: -time.Hour, Set: -time.Hour, Jumps: 1}
+	set := s.look()
+	if len(set) != 1 || set[0].Kind != clockSet || !strings.HasPrefix(set[0].Text, "the clock of host gen was set back by 3600 s") {
+		t.Errorf("%+v", set)
+	}
+	if set := s.look(); len(set) != 0 {
+		t.Errorf("again: %+v", set)
+	}
+}

@@ -1,0 +1,164 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// The limits of R32 on how well a host's clock is known: what happened there can be
+// laid beside the load's seconds as long as that is a small part of one.
+const (
+	NotedClockNS   = 10e6
+	SuspectClockNS = 500e6
+)
+
+// Host is one of several machines that members were on, or that load came from.
+type Host struct {
+	Name    string
+	Machine string // several hosts can be one
+	// What it has of the trial.
+	Members, Load bool
+	// Shares of all its processor time, as in Figures.
+	StolenShare, BusyShare, ForeignShare float64
+	Processors                           int
+	// BoundNS is how far its clock can have been from where it was thought to be; 0
+	// for one with the clock of the process that conducts the run. Jumps is how often
+	// it was set, and SetNS by how much.
+	BoundNS, SetNS float64
+	Jumps          int
+}
+
+// eachMachine judges each machine once, by its hosts' names, and says what is worst.
+func (f *Figures) eachMachine(judge func(h *Host) finding) finding {
+	var all []finding
+	for i := range f.Hosts {
+		h := f.Hosts[i]
+		same := func(o Host) bool { return o.Machine == h.Machine }
+		if slices.IndexFunc(f.Hosts, same) < i {
+			continue
+		}
+		var names []string
+		h.Members, h.Load = false, false
+		for _, o := range f.Hosts {
+			if same(o) {
+				names = append(names, o.Name)
+				h.Members, h.Load = h.Members || o.Members, h.Load || o.Load
+			}
+		}
+		h.Name = together(names)
+		all = append(all, judge(&h))
+	}
+	return worstOf(all)
+}
+
+// together are hosts in a sentence.
+func together(names []string) string {
+	if len(names) == 1 {
+		return "host " + names[0]
+	}
+	return fmt.Sprintf("the machine of hosts %s", strings.Join(names, ", "))
+}
+
+// worstOf says all findings of the worst state that there is.
+func worstOf(all []finding) finding {
+	worst := fine()
+	for _, one := range all {
+		switch {
+		case one.text == "":
+		case worst.text == "" || one.state.Worse(worst.state):
+			worst = one
+		case one.state == worst.state:
+			worst.text += "; " + one.text
+		}
+	}
+	return worst
+}
+
+// addedOn is what the generators on a machine added, where that is due to a cause:
+// the worst of them.
+func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
+	if !h.Load {
+		return e
+	}
+	if len(f.Workers) == 0 {
+		if f.blamed(c) {
+			e = f.Added.Effect(f.OpenLoop)
+		}
+		return e
+	}
+	for i := range f.Workers {
+		w := &f.Workers[i]
+		at := slices.IndexFunc(f.Hosts, func(o Host) bool { return strings.HasSuffix(w.Name, " on "+o.Name) })
+		if at < 0 || f.Hosts[at].Machine != h.Machine {
+			continue
+		}
+		own := w.figures(f)
+		if own.StolenShare = h.StolenShare; own.blamed(c) {
+			e = e.or(own.Added.Effect(f.OpenLoop))
+		}
+	}
+	return e
+}
+
+// or is the worse of two effects, figure by figure.
+func (e Effect) or(o Effect) Effect {
+	return Effect{Throughput: max(e.Throughput, o.Throughput), P50: max(e.P50, o.P50), P99: max(e.P99, o.P99)}
+}
+
+// stolenOn is R10 of one of several machines.
+func (f *Figures) stolenOn(h *Host) finding {
+	share := h.StolenShare
+	if share <= 0 {
+		return fine()
+	}
+	if h.BusyShare > 0 {
+		share /= h.BusyShare + h.StolenShare
+	}
+	e := f.addedOn(h, wasStolen)
+	if h.Members {
+		e = e.or(slowed(f, min(share, sometime(h.StolenShare, h.Processors))))
+	}
+	return judged(e, "what %s runs on took away %s of the processor time that was wanted", h.Name, measure.Percent(share))
+}
+
+// foreignOn is R23 of one of several machines: members there were slowed down as far
+// as nothing was idle, and a generator as far as it waited for a processor.
+func (f *Figures) foreignOn(h *Host) finding {
+	if h.ForeignShare <= 0 {
+		return fine()
+	}
+	e := f.addedOn(h, waited)
+	if h.Members {
+		e = e.or(slowed(f, h.ForeignShare*min(h.BusyShare+h.StolenShare, 1)))
+	}
+	return judged(e, "other programs used %s of the processor time of %s", measure.Percent(h.ForeignShare), h.Name)
+}
+
+// clocks asks whether it is known when things happened on other hosts.
+func clocks(f *Figures) finding {
+	var all []finding
+	workers, unsure := 0.0, 0.0
+	for i := range f.Hosts {
+		h := &f.Hosts[i]
+		bound := measure.Duration(h.BoundNS)
+		switch {
+		case h.Jumps > 0:
+			all = append(all, suspect("the clock of host %s was set during the trial (%s in all), or drifted by more than clocks do: what happened there meanwhile can be up to a second away from where it stands", h.Name, measure.Duration(h.SetNS)))
+		case h.BoundNS > SuspectClockNS:
+			all = append(all, suspect("the clock of host %s is known to within %s only: what happened there cannot be laid beside the load's seconds", h.Name, bound))
+		case h.BoundNS > NotedClockNS:
+			all = append(all, finding{Valid, fmt.Sprintf("the clock of host %s is known to within %s: what happened there is shown that far from the load's times", h.Name, bound)})
+		}
+		if h.Load {
+			workers, unsure = workers+1, unsure+h.BoundNS
+		}
+	}
+	if workers > 1 && f.Seconds > 0 {
+		e := Effect{Throughput: min(unsure/workers/(f.Seconds*1e9), 1)}
+		all = append(all, judged(e, "the workers began together to within %s, which is how well their hosts' clocks are known", measure.Duration(unsure/workers)))
+	}
+	return worstOf(all)
+}

@@ -1,0 +1,98 @@
+package verdict
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// onHosts are figures of members on one host and a worker each on two others.
+func onHosts() Figures {
+	f := good()
+	f.Hosts = []Host{
+		{Name: "db", Machine: "machine db", Members: true, BusyShare: 0.5, Processors: 2},
+		{Name: "gen1", Machine: "machine gen1", Load: true, BusyShare: 0.5, Processors: 2},
+		{Name: "gen2", Machine: "machine gen2", Load: true, BusyShare: 0.5, Processors: 2},
+	}
+	for _, name := range []string{"w1 on gen1", "w2 on gen2"} {
+		f.Workers = append(f.Workers, Worker{Name: name, Seconds: f.Seconds, Loops: 1})
+	}
+	return f
+}
+
+// Each host is judged by what it has of the trial, and named.
+func TestHostsByName(t *testing.T) {
+	waiting := func(f *Figures, worker int) {
+		w := &f.Workers[worker]
+		w.RunDelayNS, w.Added = 5e9, added(0, 0.2, 0.3)
+	}
+	for _, tt := range []struct {
+		what string
+		set  func(f *Figures)
+		rule int
+		says string // empty: nothing is suspect
+	}{
+		{"nothing", func(*Figures) {}, 23, ""},
+		{"other programs on a load-only host that nobody felt", func(f *Figures) { f.Hosts[1].ForeignShare = 0.4 }, 23, ""},
+		{"other programs for which a generator waited", func(f *Figures) { f.Hosts[2].ForeignShare = 0.4; waiting(f, 1) }, 23, "other programs used 40 % of the processor time of host gen2; "},
+		{"another host's generator waited", func(f *Figures) { f.Hosts[2].ForeignShare = 0.4; waiting(f, 0) }, 23, ""},
+		{"other programs beside a member on a full machine", func(f *Figures) { f.Hosts[0].ForeignShare, f.Hosts[0].BusyShare = 0.3, 1 }, 23, "other programs used 30 % of the processor time of host db; "},
+		{"the same on an idle one", func(f *Figures) { f.Hosts[0].ForeignShare, f.Hosts[0].BusyShare = 0.1, 0.2 }, 23, ""},
+		{"one machine is judged once", func(f *Figures) {
+			for i := range f.Hosts {
+				f.Hosts[i].Machine, f.Hosts[i].ForeignShare, f.Hosts[i].BusyShare = "machine", 0.3, 1
+			}
+		}, 23, "other programs used 30 % of the processor time of the machine of hosts db, gen1, gen2; "},
+		{"stolen from a generator", func(f *Figures) { f.Hosts[1].StolenShare = 0.3; f.Workers[0].Added = added(0.2, 0.2, 0.3) }, 10, "what host gen1 runs on took away 37 % of the processor time that was wanted; "},
+		{"stolen from a host whose generator felt nothing", func(f *Figures) { f.Hosts[1].StolenShare = 0.3 }, 10, ""},
+		{"stolen from members", func(f *Figures) { f.Hosts[0].StolenShare = 0.1 }, 10, "what host db runs on took away 17 % "},
+		{"clocks known as usual", func(f *Figures) { f.Hosts[0].BoundNS, f.Hosts[1].BoundNS, f.Hosts[2].BoundNS = 1e6, 2e5, 1e5 }, 32, ""},
+		{"a clock that was set", func(f *Figures) { f.Hosts[0].Jumps, f.Hosts[0].SetNS = 1, 3600e9 }, 32, "the clock of host db was set during the trial (3600 s in all)"},
+		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].BoundNS = 0.6e9 }, 32, "the clock of host db is known to within 600 ms only"},
+		{"a start that is hardly known", func(f *Figures) { f.Seconds, f.Hosts[1].BoundNS, f.Hosts[2].BoundNS = 1, 0.1e9, 0.1e9 }, 32, "the workers began together to within 100 ms, which is how well their hosts' clocks are known; throughput may be 10 % too low"},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			f := onHosts()
+			tt.set(&f)
+			said := ""
+			for _, r := range Judge(f).Reasons {
+				if r.Rule == tt.rule {
+					said = r.Text
+				}
+			}
+			if tt.says == "" && said != "" || !strings.Contains(said, tt.says) {
+				t.Errorf("R%d says %q, and is to say %q", tt.rule, said, tt.says)
+			}
+		})
+	}
+}
+
+// A worse clock, or more of a machine taken by others, never makes a verdict better;
+// nor does it matter in which order the hosts stand.
+func TestHostsAreJudgedMonotonously(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		f := onHosts()
+		for i := range f.Hosts {
+			h := &f.Hosts[i]
+			h.BoundNS, h.ForeignShare, h.StolenShare, h.BusyShare = r.Float64()*1e9, r.Float64()/2, r.Float64()/2, 0.5
+		}
+		f.Workers[0].RunDelayNS, f.Workers[0].Added = r.Int64N(1e10), added(0, r.Float64()/5, r.Float64()/5)
+		state := func(f Figures) State {
+			return worstOf([]finding{stolen(&f), foreign(&f), clocks(&f)}).state
+		}
+		before := state(f)
+		turned := f
+		turned.Hosts = []Host{f.Hosts[2], f.Hosts[0], f.Hosts[1]}
+		if after := state(turned); after != before {
+			t.Fatalf("%s, and in another order %s: %+v", before, after, f.Hosts)
+		}
+		worse := f
+		worse.Hosts = append([]Host(nil), f.Hosts...)
+		h := &worse.Hosts[r.IntN(len(worse.Hosts))]
+		h.BoundNS, h.ForeignShare = h.BoundNS*2, h.ForeignShare*1.5
+		if after := state(worse); before.Worse(after) {
+			t.Fatalf("%s becomes %s with worse hosts: %+v, %+v", before, after, f.Hosts, worse.Hosts)
+		}
+	}
+}
