@@ -7,7 +7,7 @@ GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 HDRHISTOGRAM_VERSION := 2.2.2
 HDRHISTOGRAM := $(CACHE)/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar
 
-.PHONY: test test-long build lint servers browser hdrhistogram unit fuzz bench bench-peers bench-verdict
+.PHONY: test test-long build lint servers browser hdrhistogram unit fuzz bench bench-peers bench-verdict hosts-demo
 
 # All that a change must pass; installs what it needs.
 test: lint servers browser hdrhistogram unit
@@ -122,3 +122,8 @@ bench-peers:
 # time, on a machine that does nothing else.
 bench-verdict:
 	go run ./tools/verdictbench
+
+# Six stores on seven hosts, which are network namespaces of this machine, from
+# agents to the report: docs/many-machines.md.
+hosts-demo: build servers
+	go run ./tools/hostsdemo

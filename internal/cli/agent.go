@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"net"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ type agentFlags struct {
 	listen, address  string
 	ca, cert, key    string
 	dir              string
+	execs            []string
 	heartbeat, lease time.Duration
 }
 
@@ -44,6 +46,7 @@ SIGINT, SIGTERM or SIGHUP.`,
 	r.Text("key", &f.key, "FILE", "its private key (PEM)")
 	r.Text("dir", &f.dir, "DIR", "the folder below which all is written")
 	r.Text("address", &f.address, "IP", "this machine's address, at which its servers listen; that of --listen unless given")
+	command.Repeated(r, "exec", &f.execs, "PATH", filepath.Abs, "a server on this machine that a scenario may name by this path (exec), beside those that are installed")
 	r.Span("heartbeat", &f.heartbeat, "how often a controller must show itself; when two are missing its load stops")
 	r.Span("lease", &f.lease, "how long the servers of a controller that was lost go on")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.agent(c.Context(), f) }
@@ -78,7 +81,7 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 // agentOptions checks the flags and reads the files that they name.
 func (a *app) agentOptions(f *agentFlags) (agent.Options, error) {
 	o := agent.Options{
-		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Heartbeat: f.heartbeat, Lease: f.lease, Say: a.say,
+		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Execs: f.execs, Heartbeat: f.heartbeat, Lease: f.lease, Say: a.say,
 	}
 	host, _, err := net.SplitHostPort(f.listen)
 	ip := net.ParseIP(host)

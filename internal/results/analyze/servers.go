@@ -105,47 +105,82 @@ func servers(rows []record.MachineRow, in span) Servers {
 
 // overWindow adds what came together over the window.
 func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
-	sums := map[string]map[*record.Value]float64{} // by the rows' names
-	folders := map[string]float64{}
 	in := inWindow(t)
-	eachPairThat(rows, in, (*record.MachineRow).Continues, func(of pair) { // a gap takes nothing from a sum
-		counters := map[*record.Value]func(*record.MachineRow) float64{}
-		switch kind := of.now.Kind(); {
-		case kind == record.MemberRow:
-			counters[&s.Received] = func(r *record.MachineRow) float64 { return r.Received }
-			counters[&s.Sent] = func(r *record.MachineRow) float64 { return r.Sent }
-			if b := of.now.FolderBytes; !math.IsNaN(b) {
-				folders[of.now.Name] = b
-			}
-		case kind == record.WholeRow && hasMembers(t, of.now.Name):
-			counters[&s.Reads] = func(r *record.MachineRow) float64 { return r.DiskReads }
-			counters[&s.Writes] = func(r *record.MachineRow) float64 { return r.DiskWrites }
-			counters[&s.ReadSectors] = func(r *record.MachineRow) float64 { return r.ReadSectors }
-			counters[&s.WrittenSectors] = func(r *record.MachineRow) float64 { return r.WrittenSectors }
+	byName, folders := map[string][]*record.MachineRow{}, map[string]float64{}
+	for i := range rows {
+		r := &rows[i]
+		member := r.Kind() == record.MemberRow
+		if member || r.Kind() == record.WholeRow && hasMembers(t, r.Name) {
+			byName[r.Name] = append(byName[r.Name], r)
 		}
-		for to, counter := range counters {
-			if sums[of.now.Name] == nil {
-				sums[of.now.Name] = map[*record.Value]float64{}
-			}
-			sums[of.now.Name][to] += of.grown(counter) // NaN stays
-		}
-	})
-	count := map[*record.Value]float64{}
-	for _, of := range sums {
-		for to, sum := range of {
-			to.Number += sum
-			count[to]++
+		if member && !math.IsNaN(r.FolderBytes) && !r.Time.After(in.to.Add(atEdge)) {
+			folders[r.Name] = r.FolderBytes
 		}
 	}
-	for to, n := range count {
-		if to.Known = !math.IsNaN(to.Number); to != &s.Received && to != &s.Sent {
-			to.Number /= n
+	sum := func(kind record.RowKind, counter func(*record.MachineRow) float64, mean bool) record.Value {
+		total, names := 0.0, 0.0
+		for _, of := range byName {
+			if grown, sampled := grownIn(of, in, counter); of[0].Kind() == kind && sampled {
+				total, names = total+grown, names+1
+			}
 		}
-		to.Unit = measure.Number
+		if mean {
+			total /= names
+		}
+		return record.Value{Number: total, Unit: measure.Number, Known: names > 0 && !math.IsNaN(total)}
 	}
+	s.Received = sum(record.MemberRow, func(r *record.MachineRow) float64 { return r.Received }, false)
+	s.Sent = sum(record.MemberRow, func(r *record.MachineRow) float64 { return r.Sent }, false)
+	s.Reads = sum(record.WholeRow, func(r *record.MachineRow) float64 { return r.DiskReads }, true)
+	s.Writes = sum(record.WholeRow, func(r *record.MachineRow) float64 { return r.DiskWrites }, true)
+	s.ReadSectors = sum(record.WholeRow, func(r *record.MachineRow) float64 { return r.ReadSectors }, true)
+	s.WrittenSectors = sum(record.WholeRow, func(r *record.MachineRow) float64 { return r.WrittenSectors }, true)
 	for _, bytes := range folders {
 		s.DiskSpace = record.Value{Number: s.DiskSpace.Number + bytes/float64(len(folders)), Unit: measure.Bytes, Known: true}
 	}
+}
+
+// grownIn is how much a counter of the rows of one name grew in a span, and whether
+// there were rows in it. The counter is not read in every row, to save time, and the
+// span begins and ends between two rows: there it grew evenly. It is NaN where the
+// rows of the span's beginning or end do not have it, with none on the other side.
+func grownIn(rows []*record.MachineRow, in span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
+	var last *record.MachineRow // that has it
+	missing, reaches := false, false
+	for _, r := range rows {
+		if r.Time.After(in.from.Add(-atEdge)) && !r.Time.After(in.to.Add(atEdge)) {
+			sampled = true
+		}
+		if math.IsNaN(counter(r)) {
+			missing = missing || sampled && last == nil
+			reaches = false
+			continue
+		}
+		switch {
+		case last == nil:
+			missing = missing && r.Time.After(in.from.Add(atEdge))
+		case r.Continues(last):
+			of := pair{last, r, r.Time.Sub(last.Time).Seconds()}
+			sum += of.grown(counter) * in.shareOf(last.Time, r.Time)
+		}
+		last, reaches = r, true
+	}
+	if missing || last == nil || !reaches && last.Time.Before(in.to.Add(-atEdge)) {
+		return math.NaN(), sampled
+	}
+	return sum, sampled
+}
+
+// shareOf is how much of the time from a to b, which is later, is in the span.
+func (s span) shareOf(a, b time.Time) float64 {
+	whole := b.Sub(a)
+	if s.from.After(a) {
+		a = s.from
+	}
+	if s.to.Before(b) {
+		b = s.to
+	}
+	return max(float64(b.Sub(a))/float64(whole), 0)
 }
 
 // serverSeconds puts processes and their machines together, second by second.

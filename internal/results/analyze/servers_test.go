@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,6 +63,41 @@ func TestServersOverTheWindow(t *testing.T) {
 	s = Servers{}
 	if s.overWindow(trial, rows); s.Received.Known || !s.Sent.Known {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A counter that is read in some rows only is whole where the rows around have it,
+// and what it grew by across the window's edges is divided.
+func TestCountersOfSomeRows(t *testing.T) {
+	for name, c := range map[string]struct {
+		unknown []int // rows, of those at the seconds -2 to 12
+		shift   time.Duration
+		want    float64
+	}{
+		"every row":                     {want: 1000},
+		"a second between":              {unknown: []int{5, 6, 7}, want: 1000},
+		"at the edges":                  {unknown: []int{2, 12}, want: 1000},
+		"rows between the edges' times": {shift: 300 * time.Millisecond, want: 1000},
+		"not before":                    {unknown: []int{0, 1, 2}, want: math.NaN()},
+		"not after":                     {unknown: []int{12, 13, 14}, want: math.NaN()},
+		"nearly before":                 {unknown: []int{0, 1, 2}, shift: -700 * time.Millisecond, want: 970},
+		"never":                         {unknown: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, want: math.NaN()},
+	} {
+		opened := noon
+		trial := &record.Trial{Opened: &opened, Seconds: 10}
+		var rows []record.MachineRow
+		for i := range 15 {
+			r := record.NewMachineRow(noon.Add(time.Duration(i-2)*time.Second+c.shift), "m1")
+			if r.PID = 7; !slices.Contains(c.unknown, i) {
+				r.Received = 100 * float64(i)
+			}
+			rows = append(rows, *r)
+		}
+		var s Servers
+		s.overWindow(trial, rows)
+		if s.Received.Known == math.IsNaN(c.want) || s.Received.Known && math.Abs(s.Received.Number-c.want) > 1e-6 {
+			t.Errorf("%s: %+v and not %v", name, s.Received, c.want)
+		}
 	}
 }
 

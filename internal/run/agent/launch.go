@@ -27,6 +27,7 @@ type launcher struct {
 	stores func(name string) (store.Store, error)
 	self   string // our own binary
 	folder folder
+	execs  []string // binaries that may be asked for by their path
 }
 
 // word is what a cluster or a process can be called: it stands in configuration
@@ -80,6 +81,9 @@ func (l *launcher) process(of *host.Launch) (store.Process, error) {
 	if err := checkPlaces(of); err != nil {
 		return none, err
 	}
+	if of.Exec != "" && !slices.Contains(l.execs, of.Exec) {
+		return none, fmt.Errorf("the server %q was named by its path, and an agent starts only those that are installed on its machine, and those of its --exec: ask for a version instead, or start the agent with that", of.Exec)
+	}
 	st, err := l.stores(of.Store)
 	if err != nil {
 		return none, err
@@ -88,7 +92,10 @@ func (l *launcher) process(of *host.Launch) (store.Process, error) {
 	if spec.Settings, err = settings(st, of.Settings); err != nil {
 		return none, err
 	}
-	if spec.Exec, err = install.Version(st, of.Version); err != nil {
+	if spec.Exec = of.Exec; of.Exec == "" {
+		spec.Exec, err = install.Version(st, of.Version)
+	}
+	if err != nil {
 		return none, err
 	}
 	launch, err := st.Launch(spec)
@@ -98,7 +105,7 @@ func (l *launcher) process(of *host.Launch) (store.Process, error) {
 	for i, p := range launch.Processes {
 		for _, one := range append(slices.Clone(p.Behind), p) {
 			if one.Name == of.Process {
-				return one, cmp.Or(l.runs(st, of.Version, one.Path), within(one, folder(of.Members[i].Dir)))
+				return one, cmp.Or(l.runs(st, of, one.Path), within(one, folder(of.Members[i].Dir)))
 			}
 		}
 	}
@@ -107,9 +114,6 @@ func (l *launcher) process(of *host.Launch) (store.Process, error) {
 
 // checkPlaces says in one sentence what is wrong with where a launch is to be.
 func checkPlaces(of *host.Launch) error {
-	if of.Exec != "" {
-		return fmt.Errorf("the server %q was named by its path, and an agent starts only those that are installed on its machine: ask for a version instead", of.Exec)
-	}
 	if !word.MatchString(of.Cluster) || !word.MatchString(of.Process) {
 		return fmt.Errorf("a cluster %q with a process %q cannot be: names have letters, digits, dots and dashes", of.Cluster, of.Process)
 	}
@@ -147,13 +151,13 @@ func settings(st store.Store, text json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// runs refuses a program that is neither ours, nor an installed server, nor what
-// the store's server needs to run.
-func (l *launcher) runs(st store.Store, version, path string) error {
-	if path == l.self {
+// runs refuses a program that is neither ours, nor the binary that was asked for and
+// may be, nor an installed server, nor what the store's server needs to run.
+func (l *launcher) runs(st store.Store, of *host.Launch, path string) error {
+	if path == l.self || path == of.Exec {
 		return nil
 	}
-	source, err := st.Server(version)
+	source, err := st.Server(of.Version)
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,25 @@ func TestEveryStoreIsLaunched(t *testing.T) {
 	}
 }
 
+// A binary that the agent was given may be asked for by its path, as the store's
+// server and as nothing else.
+func TestAGivenBinaryIsLaunched(t *testing.T) {
+	c, l, marks := asked(t, "cetcd", real(t))
+	c.Launch.Exec, l.execs = "/opt/cetcd", []string{"/opt/other", "/opt/cetcd"}
+	got, _, err := l.command(c, marks)
+	if err != nil || got.Path != "/opt/cetcd" || slices.Contains(got.Args, "reboot") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	c.Launch.Process = "m1-etcd"
+	if got, _, err := l.command(c, marks); err != nil || got.Path != ownBinary {
+		t.Errorf("the etcd behind it: %+v, %v", got, err)
+	}
+	c.Launch.Exec = "/opt/../bin/sh"
+	if got, _, err := l.command(c, marks); err == nil || !strings.Contains(err.Error(), "start the agent with that") {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestWhatIsNotLaunched(t *testing.T) {
 	inside := real(t)
 	if err := os.Symlink("/etc", filepath.Join(string(inside), "link")); err != nil {

@@ -31,9 +31,12 @@ type Options struct {
 	Address string // an IP address of the machine, for servers; empty: of the loopback interface
 	Version string // of this program; a controller's is the same
 	Self    string // our own binary, for servers that are built in
-	Stores  func(name string) (store.Store, error)
-	Worker  load.Worker // nil: one of this process
-	TLS     *tls.Config // of ServerTLS; nil for a Unix socket
+	// Execs are binaries of servers that a run may name by these absolute paths. All
+	// others that it names are refused.
+	Execs  []string
+	Stores func(name string) (store.Store, error)
+	Worker load.Worker // nil: one of this process
+	TLS    *tls.Config // of ServerTLS; nil for a Unix socket
 	// Heartbeat is how often a controller shows itself: when two are missing its
 	// load stops. Its servers are ended after Lease. Zero: 1 s and 10 s.
 	Heartbeat, Lease time.Duration
@@ -104,7 +107,7 @@ func New(o Options) (*Server, error) {
 		local = local.At(o.Address)
 	}
 	s := &Server{o: o, host: local, folder: folder(path), worker: checked{worker, o.Stores}}
-	s.launch = (&launcher{stores: o.Stores, self: o.Self, folder: s.folder}).command
+	s.launch = (&launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}).command
 	return s, nil
 }
 
@@ -198,7 +201,15 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 		defer s.running.Done()
 		now.loads.Wait()
 		ran := now.end()
-		s.o.Say("controller %s: %d servers were ended; data and logs are below %s", now.controller, ran, s.folder)
+		if ran == 0 {
+			s.o.Say("controller %s has left, and nothing that it started runs; its logs are below %s", now.controller, s.folder)
+		} else {
+			if ran == 0 {
+				s.o.Say("controller %s has left, and nothing that it started runs; logs are below %s", now.controller, s.folder)
+			} else {
+				s.o.Say("controller %s: %d servers were ended; data and logs are below %s", now.controller, ran, s.folder)
+			}
+		}
 		s.mu.Lock()
 		s.current = nil
 		s.mu.Unlock()

@@ -1,0 +1,163 @@
+//go:build linux
+
+// Command hostsdemo runs scenarios/hosts-demo.yaml on this machine: it makes the
+// scenario's hosts of network namespaces, starts an agent on each, and runs
+// "quorumbench run" beside them. docs/many-machines.md shows it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testhosts"
+)
+
+func main() {
+	scenarioFile := flag.String("scenario", "scenarios/hosts-demo.yaml", "the scenario; its hosts are made")
+	program := flag.String("program", "bin/quorumbench", "the program that runs it, and serves on the hosts")
+	flag.Parse()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	var err error
+	if testhosts.Inside() {
+		err = demo(*program, *scenarioFile, flag.Args(), signals)
+	} else {
+		err = again(signals)
+	}
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.ExitCode() > 0 { // it has said why
+		os.Exit(ended.ExitCode())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hostsdemo:", err)
+		os.Exit(1)
+	}
+}
+
+// again runs this program where it can make hosts.
+func again(signals <-chan os.Signal) error {
+	c := testhosts.Again(context.Background(), os.Args[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := attended(c, signals)
+	if refused := testhosts.Refused(err); refused != nil {
+		return refused
+	}
+	return err
+}
+
+// attended runs a program to its end; a signal asks it to end in its own time.
+func attended(c *exec.Cmd, signals <-chan os.Signal) error {
+	c.Cancel = nil
+	if err := c.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			if s == syscall.SIGTERM { // a terminal has sent SIGINT to all of us
+				_ = c.Process.Signal(s)
+			}
+		case err := <-ended:
+			return err
+		}
+	}
+}
+
+// demo makes the hosts, and runs the scenario on them.
+func demo(program, file string, flags []string, signals <-chan os.Signal) (err error) {
+	dir, err := os.MkdirTemp("", "quorumbench-hosts-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if program, err = filepath.Abs(program); err != nil {
+		return err
+	}
+	file, given, err := withServers(file, dir)
+	if err != nil {
+		return err
+	}
+	s, err := scenario.ParseFile(file, registry.Catalog{}, scenario.Options{})
+	if err != nil {
+		return err
+	}
+	places, err := places(s)
+	if err != nil {
+		return err
+	}
+	n, err := testhosts.New(places...)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	agents, err := n.Agents(program, dir, os.Stderr, given...)
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		fmt.Fprintf(os.Stderr, "hostsdemo: host %s has an agent at %s\n", a.Name, a.Target())
+	}
+	c := exec.Command(program, append([]string{"run", "--agent-certs", filepath.Join(dir, "certs"), file}, flags...)...)
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	return errors.Join(attended(c, signals), testhosts.Stop(agents))
+}
+
+// cetcd is how the scenario names the one server that nothing installs.
+const (
+	cetcd    = ", {name: cetcd, exec: bin/cetcd}"
+	cetcdEnv = "QUORUMBENCH_CETCD"
+)
+
+// withServers returns the scenario with the stores that can be here, and the flags
+// for agents that start them. Without cetcd's binary it is left out.
+func withServers(file, dir string) (path string, flags []string, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), cetcd) {
+		return file, nil, err
+	}
+	binary := "bin/cetcd"
+	if named := os.Getenv(cetcdEnv); named != "" {
+		binary = named
+	}
+	instead := ""
+	if _, err := os.Stat(binary); err == nil {
+		if binary, err = filepath.Abs(binary); err != nil {
+			return "", nil, err
+		}
+		instead, flags = fmt.Sprintf(", {name: cetcd, exec: %q}", binary), []string{"--exec", binary}
+	} else {
+		fmt.Fprintf(os.Stderr, "hostsdemo: cetcd is left out: build it as docs/commands.md says under stores, as bin/cetcd or where %s says\n", cetcdEnv)
+	}
+	path = filepath.Join(dir, filepath.Base(file))
+	return path, flags, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), cetcd, instead)), 0o600)
+}
+
+// places are those of the scenario's hosts.
+func places(s *scenario.Scenario) (all []testhosts.Place, err error) {
+	for i := range s.Hosts {
+		h := &s.Hosts[i]
+		ip, port, err := net.SplitHostPort(h.Address)
+		if h.Via != scenario.ViaAgent || err != nil || port != testhosts.Port || slices.ContainsFunc(all, func(p testhosts.Place) bool { return p.Address == ip }) {
+			return nil, fmt.Errorf("host %s of the scenario is to have an agent at an address of its own, port %s", h.Name, testhosts.Port)
+		}
+		all = append(all, testhosts.Place{Name: h.Name, Address: ip})
+	}
+	if len(all) == 0 {
+		return nil, errors.New("the scenario has no hosts")
+	}
+	return all, nil
+}
