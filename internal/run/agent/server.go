@@ -54,6 +54,8 @@ type Server struct {
 	worker load.Worker
 	folder folder
 	launch func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
+	// launchable says why a cluster cannot be started here.
+	launchable func(of *host.Launch) error
 
 	mu      sync.Mutex
 	current *session
@@ -104,7 +106,8 @@ func New(o Options) (*Server, error) {
 		local = local.At(o.Address)
 	}
 	s := &Server{o: o, host: local, folder: folder(path), worker: checked{worker, o.Stores}}
-	s.launch = (&launcher{stores: o.Stores, self: o.Self, folder: s.folder}).command
+	l := &launcher{stores: o.Stores, self: o.Self, folder: s.folder}
+	s.launch, s.launchable = l.command, l.launchable
 	return s, nil
 }
 
