@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -413,6 +414,19 @@ trials:
 		if want := []string{"127.0.0.57:", "127.0.0.58:"}[i%2]; !strings.HasPrefix(m.Endpoint, want) {
 			t.Errorf("%s is at %s", m.Name, m.Endpoint)
 		}
+		log := filepath.Join(dir, "logs", run.Clusters[0].ID, m.Name+".log")
+		here, err := os.ReadFile(log)
+		there, err2 := os.ReadFile(filepath.Join(machines[i%2].dir, log))
+		if err != nil || err2 != nil || len(here) == 0 || !bytes.Equal(here, there) {
+			t.Errorf("the log of %s has %d bytes here and %d there, %v, %v", m.Name, len(here), len(there), err, err2)
+		}
+	}
+	rows, err := record.OpenMachines(dir, trial.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(rows, func(r record.MachineRow) bool { return strings.HasPrefix(r.Name, "m") && r.FolderBytes > 0 }) {
+		t.Error("it is not known what the members' data folders take")
 	}
 	for _, m := range machines {
 		if want := "the clock of agent " + m.target.Name + " was "; !strings.Contains(stderr.String(), want) {

@@ -10,11 +10,14 @@ import (
 
 // LaunchSpec is what a cluster is to be made of.
 type LaunchSpec struct {
-	Cluster  string        // a name unique to this cluster
-	Members  []MemberPlace // one for each member
-	Exec     string        // another server binary; empty for the store's default
-	Self     string        // our own binary, for stores that are embedded in it
-	Settings any           // what DecodeSettings returned
+	Cluster string        // a name unique to this cluster
+	Members []MemberPlace // one for each member
+	Exec    string        // another server binary; empty for the store's default
+	Self    string        // our own binary, for stores that are embedded in it
+	// Elsewhere says that other machines make their processes themselves: what is
+	// installed here is not looked at, and Path means nothing.
+	Elsewhere bool
+	Settings  any // what DecodeSettings returned
 }
 
 // MemberPlace is where one member lives.

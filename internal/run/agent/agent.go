@@ -84,6 +84,9 @@ const (
 	follow    = "follow"
 	fsync     = "fsync"
 	sample    = "sample"
+	weigh     = "weigh"
+	copyLog   = "copy-log"
+	launch    = "launch"  // whether a cluster can be started
 	signal    = "signal"  // of start
 	note      = "note"    // of claim
 	release   = "release" // of claim
@@ -94,6 +97,7 @@ const (
 type request struct {
 	Do       string
 	Command  *host.Command  `json:",omitempty"`
+	Launch   *host.Launch   `json:",omitempty"`
 	Path     string         `json:",omitempty"`
 	Paths    []string       `json:",omitempty"`
 	Contents []byte         `json:",omitempty"`
@@ -116,6 +120,10 @@ type reply struct {
 	Ports       []int               `json:",omitempty"`
 	Lines       []host.Line         `json:",omitempty"`
 	More        bool                `json:",omitempty"`
+	Text        []byte              `json:",omitempty"` // of a log that is copied
+	Left        int64               `json:",omitempty"` // of it, in bytes
+	Sizes       []int64             `json:",omitempty"` // of folders
+	Cost        time.Duration       `json:",omitempty"`
 	Fsync       []probe.FsyncResult `json:",omitempty"`
 	Sample      *host.Sample        `json:",omitempty"`
 }

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/hosttest"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 const testVersion = "test"
@@ -36,20 +35,8 @@ func served(t *testing.T, change func(*Options)) (*Server, Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return s, Target{Name: "there", Address: l.Addr().String(), CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: testVersion}
+	address := testservers.Serving(t, testservers.Loopback(t), s.Serve)
+	return s, Target{Name: "there", Address: address, CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: testVersion}
 }
 
 func certificates(t *testing.T, hosts ...string) Certificates {
@@ -109,9 +96,7 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the socket's mode is %v, %v", info.Mode(), err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
+	testservers.Serving(t, l, s.Serve)
 	r := dialled(t, Target{Name: "there", Address: "unix:" + path, Version: testVersion})
 	d, err := r.Host().Describe(t.Context())
 	if err != nil || d.Folder != string(s.folder) {
@@ -124,10 +109,6 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 		t.Errorf("a second listener: %v", err)
 	}
 	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
-	cancel()
-	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +65,8 @@ func TestTraversalInEveryName(t *testing.T) {
 			"WriteFile": func() error { return h.WriteFile(ctx, path, []byte("x")) },
 			"Claim":     func() error { _, err := h.Claim(ctx, path); return err },
 			"Follow":    func() error { _, err := h.Follow(ctx, []string{inside, path}); return err },
+			"Weigh":     func() error { _, _, err := h.Weigh(ctx, []string{inside, path}); return err },
+			"CopyLog":   func() error { _, err := h.CopyLog(ctx, path, io.Discard); return err },
 			"Fsync":     func() error { _, err := h.Fsync(ctx, []string{inside, path}, 1); return err },
 		} {
 			if err := do(); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || strings.Contains(err.Error(), "\n") {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +74,7 @@ func hostile(t *testing.T, say func(in *stream)) *Remote {
 func TestAHostThatLies(t *testing.T) {
 	ctx := context.Background()
 	id := host.Identity{PID: 7}
+	copied := func(h host.Host) error { _, err := h.CopyLog(ctx, "/d/m1.log", io.Discard); return err }
 	for want, test := range map[string]struct {
 		says []reply
 		do   func(h host.Host) error
@@ -99,7 +102,15 @@ func TestAHostThatLies(t *testing.T) {
 			_, _, err = l.Read(ctx)
 			return err
 		}},
-		`\x1b[31m`: {[]reply{{Error: "\x1b[31m\nred"}}, func(h host.Host) error { return h.MakeDir(ctx, "/d/a") }},
+		"other folders": {[]reply{{Sizes: make([]int64, 3)}}, func(h host.Host) error { _, _, err := h.Weigh(ctx, []string{"/d"}); return err }},
+		"other folders than": {[]reply{{Sizes: []int64{1}, Cost: -1}}, func(h host.Host) error {
+			_, _, err := h.Weigh(ctx, []string{"/d"})
+			return err
+		}},
+		"more of a log than it was asked for": {slices.Repeat([]reply{{Text: make([]byte, 4<<20), More: true}}, 10), copied},
+		"more of a log":                       {slices.Repeat([]reply{{More: true}}, 3), copied},
+		"less than nothing":                   {[]reply{{Left: -1}}, copied},
+		`\x1b[31m`:                            {[]reply{{Error: "\x1b[31m\nred"}}, func(h host.Host) error { return h.MakeDir(ctx, "/d/a") }},
 		"more than it was asked for": {append([]reply{{Process: &id}}, make([]reply, 3*mostAnswers)...), func(h host.Host) error {
 			p, err := h.Start(ctx, host.Command{})
 			if err != nil {
@@ -162,7 +173,7 @@ func TestAControllerThatLies(t *testing.T) {
 	r := dialled(t, to)
 	inside := string(s.folder)
 	for _, text := range []string{
-		"", "{", "[]", `{"Do":"run"}`, `{"Do":"start"}`, `{"Do":"start","Command":{"Path":"/bin/sh"}}`, `{"Do":"claim"}`, `{"Do":"ports","Count":-1}`,
+		"", "{", "[]", `{"Do":"run"}`, `{"Do":"start"}`, `{"Do":"launch"}`, `{"Do":"launch","Launch":{"Store":"etcd"}}`, `{"Do":"copy-log"}`, `{"Do":"start","Command":{"Path":"/bin/sh"}}`, `{"Do":"claim"}`, `{"Do":"ports","Count":-1}`,
 		`{"Do":"write-file"}`, `{"Do":"sample","PIDs":[` + strings.Repeat("1,", 5000) + `1]}`, fmt.Sprintf(`{"Do":"fsync","Paths":[%q],"Count":1000000000}`, inside),
 	} {
 		st, err := r.open(hostMethod)

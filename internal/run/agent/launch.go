@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -75,34 +76,16 @@ func keysOf[T any](m map[string]T) (keys []string) {
 	return keys
 }
 
-// process is the one that the launch says, made by the store's package.
-func (l *launcher) process(of *host.Launch) (store.Process, error) {
-	var none store.Process
-	if err := checkPlaces(of); err != nil {
-		return none, err
+// process is the one that the launch says.
+func (l *launcher) process(of *host.Launch) (none store.Process, err error) {
+	if !word.MatchString(of.Process) {
+		return none, fmt.Errorf("a cluster %q with a process %q cannot be: names have letters, digits, dots and dashes", of.Cluster, of.Process)
 	}
-	if of.Exec != "" && !slices.Contains(l.execs, of.Exec) {
-		return none, fmt.Errorf("the server %q was named by its path, and an agent starts only those that are installed on its machine, and those of its --exec: ask for a version instead, or start the agent with that", of.Exec)
-	}
-	st, err := l.stores(of.Store)
+	st, made, err := l.made(of)
 	if err != nil {
 		return none, err
 	}
-	spec := store.LaunchSpec{Cluster: of.Cluster, Members: of.Members, Self: l.self}
-	if spec.Settings, err = settings(st, of.Settings); err != nil {
-		return none, err
-	}
-	if spec.Exec = of.Exec; of.Exec == "" {
-		spec.Exec, err = install.Version(st, of.Version)
-	}
-	if err != nil {
-		return none, err
-	}
-	launch, err := st.Launch(spec)
-	if err != nil {
-		return none, err
-	}
-	for i, p := range launch.Processes {
+	for i, p := range made.Processes {
 		for _, one := range append(slices.Clone(p.Behind), p) {
 			if one.Name == of.Process {
 				return one, cmp.Or(l.runs(st, of, one.Path), within(one, folder(of.Members[i].Dir)))
@@ -112,10 +95,53 @@ func (l *launcher) process(of *host.Launch) (store.Process, error) {
 	return none, fmt.Errorf("the cluster has no process %q", of.Process)
 }
 
+// launchable returns why the cluster's processes cannot be started here.
+func (l *launcher) launchable(of *host.Launch) error {
+	st, made, err := l.made(of)
+	if err != nil {
+		return err
+	}
+	first := made.Processes[0] // all members run the same
+	for _, p := range append(slices.Clone(first.Behind), first) {
+		if err := l.runs(st, of, p.Path); err != nil {
+			return err
+		}
+		if _, err := exec.LookPath(p.Path); err != nil {
+			return fmt.Errorf("a member of %s cannot be started: %w", of.Store, err)
+		}
+	}
+	return nil
+}
+
+// made is the launch, made by the store's package.
+func (l *launcher) made(of *host.Launch) (st store.Store, made store.Launch, err error) {
+	if err := checkPlaces(of); err != nil {
+		return nil, made, err
+	}
+	if of.Exec != "" && !slices.Contains(l.execs, of.Exec) {
+		return nil, made, fmt.Errorf("the server %q was named by its path, and an agent starts only those that are installed on its machine, and those of its --exec: ask for a version instead, or start the agent with that", of.Exec)
+	}
+	if st, err = l.stores(of.Store); err != nil {
+		return nil, made, err
+	}
+	spec := store.LaunchSpec{Cluster: of.Cluster, Members: of.Members, Self: l.self}
+	if spec.Settings, err = settings(st, of.Settings); err != nil {
+		return nil, made, err
+	}
+	if spec.Exec = of.Exec; of.Exec == "" {
+		spec.Exec, err = install.Version(st, of.Version)
+	}
+	if err != nil {
+		return nil, made, err
+	}
+	made, err = st.Launch(spec)
+	return st, made, err
+}
+
 // checkPlaces says in one sentence what is wrong with where a launch is to be.
 func checkPlaces(of *host.Launch) error {
-	if !word.MatchString(of.Cluster) || !word.MatchString(of.Process) {
-		return fmt.Errorf("a cluster %q with a process %q cannot be: names have letters, digits, dots and dashes", of.Cluster, of.Process)
+	if !word.MatchString(of.Cluster) {
+		return fmt.Errorf("a cluster %q cannot be: names have letters, digits, dots and dashes", of.Cluster)
 	}
 	if len(of.Members) > kv.MaxMembers {
 		return fmt.Errorf("a cluster has at most %d members, and not %d", kv.MaxMembers, len(of.Members))

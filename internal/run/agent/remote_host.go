@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -19,8 +20,9 @@ import (
 type remoteHost struct{ r *Remote }
 
 var (
-	_ host.Host    = (*remoteHost)(nil)
-	_ host.Clocked = (*remoteHost)(nil)
+	_ host.Host     = (*remoteHost)(nil)
+	_ host.Clocked  = (*remoteHost)(nil)
+	_ host.Launcher = (*remoteHost)(nil)
 )
 
 // Clock implements host.Clocked.
@@ -131,6 +133,24 @@ func (h *remoteHost) Fsync(ctx context.Context, dirs []string, writes int) ([]pr
 		}
 	}
 	return a.Fsync, nil
+}
+
+// Weigh implements host.Host.
+func (h *remoteHost) Weigh(ctx context.Context, dirs []string) ([]int64, time.Duration, error) {
+	a, err := h.call(ctx, request{Do: weigh, Paths: dirs})
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(a.Sizes) != len(dirs) || a.Cost < 0 {
+		return nil, 0, h.lies("other folders than it was asked for")
+	}
+	return a.Sizes, a.Cost, nil
+}
+
+// Launchable implements host.Launcher.
+func (h *remoteHost) Launchable(ctx context.Context, l host.Launch) error {
+	_, err := h.call(ctx, request{Do: launch, Launch: &l})
+	return err
 }
 
 // MakeDir implements host.Host.
@@ -301,52 +321,4 @@ func (p *remoteProcess) Signal(ctx context.Context, s host.Signal) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// Follow implements host.Host.
-func (h *remoteHost) Follow(ctx context.Context, paths []string) (host.Logs, error) {
-	st, _, err := h.open(ctx, request{Do: follow, Paths: paths})
-	if err != nil {
-		return nil, err
-	}
-	return &remoteLogs{h: h, st: st, files: len(paths), jumps: h.Clock().Jumps}, nil
-}
-
-// remoteLogs are files that an agent follows.
-type remoteLogs struct {
-	h     *remoteHost
-	st    *stream
-	files int
-	jumps int // of its clock until the last Read
-}
-
-// mostLine is how much of a line there can be, in bytes.
-const mostLine = 64 << 10
-
-// Read implements host.Logs.
-func (l *remoteLogs) Read(ctx context.Context) (lines []host.Line, next bool, err error) {
-	asked := l.h.r.now()
-	a, err := l.h.ask(ctx, l.st, request{Do: more})
-	if err != nil {
-		return nil, false, err
-	}
-	for i := range a.Lines {
-		line := &a.Lines[i]
-		if line.File < 0 || line.File >= l.files || len(line.Text) > mostLine {
-			return nil, false, l.h.lies("lines of a file that it does not follow")
-		}
-		line.At = l.h.r.ours(line.At, asked)
-	}
-	clock := l.h.Clock()
-	for i := range a.Lines {
-		a.Lines[i].Ahead, a.Lines[i].Unsure = clock.Ahead, clock.Jumps != l.jumps
-	}
-	l.jumps = clock.Jumps
-	return a.Lines, a.More, nil
-}
-
-// Close implements host.Logs.
-func (l *remoteLogs) Close() error {
-	l.st.close()
-	return nil
 }

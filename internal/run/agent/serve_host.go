@@ -32,6 +32,8 @@ func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error 
 		err = s.serveClaim(ctx, now, st, r.Path)
 	case follow:
 		err = s.serveLogs(ctx, st, r.Paths)
+	case copyLog:
+		err = s.serveCopy(ctx, st, r.Path)
 	default:
 		var a reply
 		if a, err = s.answer(ctx, now, &r); err == nil {
@@ -77,6 +79,17 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 		}
 		got, err := s.host.Sample(ctx, r.PIDs, r.Machine)
 		return reply{Sample: &got}, err
+	case weigh:
+		if len(r.Paths) > mostPaths {
+			return a, fmt.Errorf("at most %d folders are weighed at once", mostPaths)
+		}
+		a.Sizes, a.Cost, err = s.host.Weigh(ctx, r.Paths)
+		return a, err
+	case launch:
+		if r.Launch == nil {
+			return a, errors.New("no launch is given")
+		}
+		return a, s.launchable(r.Launch)
 	}
 	return a, fmt.Errorf("%q is nothing that a host can be asked for", r.Do)
 }
@@ -212,4 +225,28 @@ func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) erro
 		err = sendJSON(st, reply{Lines: lines, More: more})
 	}
 	return nil
+}
+
+// serveCopy copies a log, in messages of which all but the last say that there is
+// more.
+func (s *Server) serveCopy(ctx context.Context, st *stream, path string) error {
+	if err := s.folder.check(path); err != nil {
+		return err
+	}
+	left, err := s.host.CopyLog(ctx, path, pieces{st})
+	if err != nil {
+		return err
+	}
+	return sendJSON(st, reply{Left: left})
+}
+
+// pieces sends what is written to it.
+type pieces struct{ to *stream }
+
+// Write implements io.Writer.
+func (p pieces) Write(b []byte) (int, error) {
+	if err := sendJSON(p.to, reply{Text: b, More: true}); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }

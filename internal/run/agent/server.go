@@ -64,6 +64,8 @@ type Server struct {
 	worker load.Worker
 	folder folder
 	launch func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
+	// launchable says why a cluster cannot be started here.
+	launchable func(of *host.Launch) error
 
 	mu      sync.Mutex
 	current *session
@@ -116,7 +118,8 @@ func New(o Options) (*Server, error) {
 		local = local.At(o.Address)
 	}
 	s := &Server{o: o, host: local, folder: folder(path), worker: checked{worker, o.Stores}, over: make(chan struct{})}
-	s.launch = (&launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}).command
+	l := &launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}
+	s.launch, s.launchable = l.command, l.launchable
 	return s, nil
 }
 

@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ type Spec struct {
 	// each host.
 	Dir string
 	// LogDir is the folder of the members' logs, on each host; empty is "logs"
-	// below Dir.
+	// below Dir. Stop brings those of other machines to the one here.
 	LogDir string
 	// StopTimeout bounds how long Stop waits for members that were asked to
 	// end; 0 is 5 s.
@@ -114,6 +115,7 @@ type Cluster struct {
 
 	stopping sync.Mutex // held by Stop
 	stopped  bool
+	logNotes []string
 	waiters  sync.WaitGroup // for exits
 }
 
@@ -268,9 +270,7 @@ func (c *Cluster) reportExit(m *member, p running) {
 // logFile is where a process's log goes: with the others', because the data
 // folder is removed.
 func (s *Spec) logFile(p store.Process) string {
-	dir := s.LogDir
-	if dir == "" {
-		dir = filepath.Join(s.Dir, "logs")
-	}
-	return filepath.Join(dir, filepath.Base(p.LogFile))
+	return filepath.Join(s.logDir(), filepath.Base(p.LogFile))
 }
+
+func (s *Spec) logDir() string { return cmp.Or(s.LogDir, filepath.Join(s.Dir, "logs")) }

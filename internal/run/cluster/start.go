@@ -95,6 +95,7 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 		return nil, err
 	}
 	asked := launchSpec(spec, filepath.Base(c.places[0].data.Path()), places)
+	asked.Elsewhere = !slices.ContainsFunc(c.places, func(p *place) bool { return p.root == "" })
 	if c.launch, err = st.Launch(asked); err != nil {
 		return nil, err
 	}

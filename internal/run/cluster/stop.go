@@ -50,6 +50,7 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	if c.admin != nil {
 		errs = append(errs, c.admin.Close())
 	}
+	c.collectLogs(must)
 	for _, p := range c.places {
 		if p.lease != nil {
 			p.lease.Release()

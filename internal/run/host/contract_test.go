@@ -3,8 +3,10 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/hosttest"
@@ -103,6 +105,16 @@ func (e encoded) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.
 func (e encoded) Sample(ctx context.Context, pids []int, machine bool) (host.Sample, error) {
 	s, err := e.on.Sample(ctx, cross(pids), cross(machine))
 	return cross(s), err
+}
+
+func (e encoded) Weigh(ctx context.Context, dirs []string) ([]int64, time.Duration, error) {
+	bytes, cost, err := e.on.Weigh(ctx, cross(dirs))
+	return cross(bytes), cross(cost), err
+}
+
+func (e encoded) CopyLog(ctx context.Context, path string, to io.Writer) (int64, error) {
+	left, err := e.on.CopyLog(ctx, cross(path), to)
+	return cross(left), err
 }
 
 type encodedProcess struct{ host.Process }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"syscall"
 	"time"
 
@@ -43,6 +44,9 @@ type Host interface {
 	// Follow follows text files from their present ends on; one that is not there
 	// yet, from its beginning.
 	Follow(ctx context.Context, paths []string) (Logs, error)
+	// CopyLog copies what a file has now. Of one larger than MostLog its beginning
+	// and its end are copied, with a line between them; left is how many bytes lie there.
+	CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error)
 
 	// Fsync measures so many writes with fdatasync in the folders, once for each
 	// device that they lie on.
@@ -50,6 +54,10 @@ type Host interface {
 	// Sample reads what processes have used, in the order of pids, and what the
 	// machine has if that is asked for.
 	Sample(ctx context.Context, pids []int, machine bool) (Sample, error)
+	// Weigh returns what each folder's files take on their disk in bytes, in the
+	// order of dirs, -1 for one that cannot be read; and the processor time that it
+	// took.
+	Weigh(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
 }
 
 // Description is what a machine is.
@@ -75,12 +83,11 @@ type Sample struct {
 	Cost time.Duration `json:"cost_ns"`
 }
 
-// Weigher is a Host that knows how large folders are.
-type Weigher interface {
-	// Weigh returns what each folder's files take on their disk in bytes, in the
-	// order of dirs, -1 for one that cannot be read; and the processor time that it
-	// took.
-	Weigh(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
+// Launcher is a Host that makes what it starts itself, of what is installed there.
+type Launcher interface {
+	// Launchable returns why a cluster's processes cannot be started there, such as
+	// for want of a server. It starts nothing.
+	Launchable(ctx context.Context, l Launch) error
 }
 
 // Command is a process to be started. It gets a process group of its own, so

@@ -26,10 +26,7 @@ type Local struct {
 	about   func() Description
 }
 
-var (
-	_ Host    = (*Local)(nil)
-	_ Weigher = (*Local)(nil)
-)
+var _ Host = (*Local)(nil)
 
 // NewLocal returns the local machine. now is the clock that exits are dated
 // with; pick chooses a number from 0 to n-1, which decides where the search for
@@ -76,7 +73,7 @@ func (l *Local) Sample(_ context.Context, pids []int, machine bool) (Sample, err
 	return s, nil
 }
 
-// Weigh implements Weigher.
+// Weigh implements Host.
 func (*Local) Weigh(_ context.Context, dirs []string) ([]int64, time.Duration, error) {
 	bytes := make([]int64, len(dirs))
 	cost := costOf(func() {

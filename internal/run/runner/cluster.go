@@ -26,7 +26,8 @@ type running struct {
 	name  string           // for people
 	own   *cluster.Cluster // nil: attached
 	trial trial.Cluster
-	lost  bool // a member did not answer after the last trial
+	lost  bool           // a member did not answer after the last trial
+	about record.Cluster // of our own, as it is recorded; without an ID before that
 }
 
 // enter returns the cluster that the trial needs: the one that runs, if its
@@ -64,6 +65,10 @@ func (r *run) leave(ctx context.Context) error {
 	r.report(Progress{Stage: Stopping, Name: now.name})
 	err := now.own.Stop(ctx)
 	r.made = host.RemoveMade(r.made)
+	if notes := now.own.LogNotes(); len(notes) > 0 && now.about.ID != "" {
+		now.about.Notes = append(now.about.Notes, notes...)
+		err = also(err, r.out.AddCluster(now.about))
+	}
 	return err
 }
 
@@ -82,9 +87,12 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
 	name := fmt.Sprintf("%s cluster of %d", st.Name(), spec.Cluster.Members)
 	r.report(Progress{Stage: Starting, Name: name})
-	exec, err := Server(st, &spec.Cluster)
-	if err != nil {
-		return trial.Cluster{}, err
+	exec := spec.Cluster.Exec
+	if !r.elsewhere(spec) {
+		var err error
+		if exec, err = Server(st, &spec.Cluster); err != nil {
+			return trial.Cluster{}, err
+		}
 	}
 	dir, err := r.dataDir()
 	if err != nil {
@@ -104,6 +112,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 		return trial.Cluster{}, err
 	}
 	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Durability: about.Durability} // Shared differs by trial
+	r.now.about = about
 	return r.now.trial, r.out.AddCluster(about)
 }
 

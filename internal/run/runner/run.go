@@ -124,6 +124,9 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	if err := r.reachHosts(ctx); err != nil {
 		return r, err
 	}
+	if err := r.findServersThere(ctx); err != nil {
+		return r, err
+	}
 	machines, err := r.describeHosts(ctx)
 	if err != nil {
 		return r, err

@@ -1,12 +1,15 @@
 package runner
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
@@ -26,10 +29,10 @@ func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	return install.Version(st, c.Version)
 }
 
-// FindServers looks for all that the clusters' servers need before the first is
-// started, so that a long run does not end in its middle for want of one: their
-// files, and the programs that run them, such as Java. The error says which is
-// missing. Nothing is started.
+// FindServers looks for all that the clusters' servers need on this machine before
+// the first is started, so that a long run does not end in its middle for want of
+// one: their files, and the programs that run them, such as Java. The error says
+// which is missing. Nothing is started.
 func FindServers(o *Options) error {
 	self := o.Self
 	if self == "" { // a dry run starts nothing
@@ -38,26 +41,67 @@ func FindServers(o *Options) error {
 			return err
 		}
 	}
+	return eachCluster(o, func(t *scenario.Trial, st store.Store) error {
+		if o.elsewhere(t) {
+			return nil
+		}
+		server, err := Server(st, &t.Cluster)
+		if err != nil {
+			return err
+		}
+		return startable(st, &t.Cluster, server, self)
+	})
+}
+
+// elsewhere reports whether none of a trial's members is started by this process.
+func (o *Options) elsewhere(t *scenario.Trial) bool {
+	on := o.Scenario.MembersOn(t)
+	return len(on) > 0 && !slices.ContainsFunc(o.Scenario.Hosts, func(h scenario.Host) bool {
+		return h.Via == scenario.ViaLocal && slices.Contains(on, h.Name)
+	})
+}
+
+// eachCluster calls what is to be done for each cluster that is started, with the
+// first trial on it.
+func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error {
 	seen := map[string]bool{}
 	for i := range o.Scenario.Trials {
-		c := &o.Scenario.Trials[i].Cluster
-		if c.Attach != nil || seen[c.Key] {
+		t := &o.Scenario.Trials[i]
+		if t.Cluster.Attach != nil || seen[t.Cluster.Key] {
 			continue
 		}
-		seen[c.Key] = true
-		st, err := o.Lookup(c.Store)
-		if err != nil {
-			return err
+		seen[t.Cluster.Key] = true
+		st, err := o.Lookup(t.Cluster.Store)
+		if err == nil {
+			err = do(t, st)
 		}
-		server, err := Server(st, c)
 		if err != nil {
-			return err
-		}
-		if err := startable(st, c, server, self); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// findServersThere asks the hosts that make what they start themselves whether they
+// can: each has its own servers. The error names the host.
+func (r *run) findServersThere(ctx context.Context) error {
+	return eachCluster(&r.Options, func(t *scenario.Trial, st store.Store) error {
+		c := &t.Cluster
+		settings, err := json.Marshal(c.Settings)
+		if err != nil {
+			return err
+		}
+		of := host.Launch{Store: st.Name(), Version: c.Version, Exec: c.Exec, Cluster: nowhere, Members: anywhere(c), Settings: settings}
+		on := r.membersOn(t)
+		for _, h := range on[:min(len(on), c.Members)] {
+			if l, ok := h.(host.Launcher); ok {
+				if err := l.Launchable(ctx, of); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // startable asks the store what it would start for a cluster, at places that
@@ -69,15 +113,7 @@ func startable(st store.Store, c *scenario.Cluster, server, self string) error {
 			return err
 		}
 	}
-	spec := store.LaunchSpec{Cluster: "cluster", Exec: server, Self: self, Settings: c.Settings}
-	for i := range max(c.Members, 1) {
-		place := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: "127.0.0.1"}
-		place.Dir = filepath.Join(os.TempDir(), "quorumbench-nowhere", place.Name)
-		for k := range store.PortsPerMember {
-			place.Ports = append(place.Ports, 1+i*store.PortsPerMember+k)
-		}
-		spec.Members = append(spec.Members, place)
-	}
+	spec := store.LaunchSpec{Cluster: nowhere, Members: anywhere(c), Exec: server, Self: self, Settings: c.Settings}
 	launch, err := st.Launch(spec)
 	if err != nil {
 		return err
@@ -90,4 +126,20 @@ func startable(st store.Store, c *scenario.Cluster, server, self string) error {
 		}
 	}
 	return nil
+}
+
+// nowhere is a cluster that is not started.
+const nowhere = "quorumbench-nowhere"
+
+// anywhere are places that are made up, for a cluster's members.
+func anywhere(c *scenario.Cluster) (members []store.MemberPlace) {
+	for i := range max(c.Members, 1) {
+		place := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: "127.0.0.1"}
+		place.Dir = filepath.Join(os.TempDir(), nowhere, place.Name)
+		for k := range store.PortsPerMember {
+			place.Ports = append(place.Ports, 1+i*store.PortsPerMember+k)
+		}
+		members = append(members, place)
+	}
+	return members
 }

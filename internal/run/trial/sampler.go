@@ -217,10 +217,9 @@ func (h *sampled) sample(ctx context.Context, pids []int, machine bool) (host.Sa
 const foldersShare = 0.001
 
 // weigh is what the members' data folders take on disk, by process; nil where it
-// is too early to ask again, or nobody knows.
+// is too early to ask again, or the host does not answer.
 func (h *sampled) weigh(ctx context.Context, now time.Time) map[int]int64 {
-	w, ok := h.host.(host.Weigher)
-	if !ok || len(h.folders) == 0 || now.Before(h.weighed) {
+	if len(h.folders) == 0 || now.Before(h.weighed) {
 		return nil
 	}
 	var processes []int
@@ -228,7 +227,7 @@ func (h *sampled) weigh(ctx context.Context, now time.Time) map[int]int64 {
 	for i, dir := range h.folders {
 		processes, dirs = append(processes, i), append(dirs, dir)
 	}
-	bytes, cost, err := w.Weigh(ctx, dirs)
+	bytes, cost, err := h.host.Weigh(ctx, dirs)
 	if err != nil || len(bytes) != len(dirs) {
 		return nil
 	}

@@ -79,6 +79,15 @@ func Executable(given string, source store.ServerSource) (string, error) {
 	return path, nil
 }
 
+// For is Executable for a launch. One that is carried out elsewhere needs nothing
+// here.
+func For(spec *store.LaunchSpec, source store.ServerSource) (string, error) {
+	if spec.Elsewhere {
+		return source.Store, nil
+	}
+	return Executable(spec.Exec, source)
+}
+
 // Version returns the path of the store's installed server of a version. It is
 // empty where the store chooses: without a version, and for a server that is built
 // in. The error says which server is not there.

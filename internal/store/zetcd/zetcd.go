@@ -74,7 +74,7 @@ func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	if err != nil {
 		return store.Launch{}, err
 	}
-	path, err := install.Executable(spec.Exec, source)
+	path, err := install.For(&spec, source)
 	if err != nil {
 		return store.Launch{}, err
 	}

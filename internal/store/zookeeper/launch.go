@@ -43,7 +43,7 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	if err := spec.Check("ZooKeeper"); err != nil {
 		return store.Launch{}, err
 	}
-	if spec.Exec, err = folder(spec.Exec, s); err != nil {
+	if spec.Exec, err = folder(&spec, s); err != nil {
 		return store.Launch{}, err
 	}
 	l := store.Launch{StartTimeout: startTimeout, Synced: s.synced(), Notes: notes(s)}
@@ -55,7 +55,7 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 
 // folder is where the server's jars are: the folder that was given, or that of
 // the installed server.
-func folder(given string, s *Settings) (string, error) {
+func folder(spec *store.LaunchSpec, s *Settings) (string, error) {
 	source, err := New().Server("")
 	if err != nil {
 		return "", err
@@ -63,8 +63,8 @@ func folder(given string, s *Settings) (string, error) {
 	if s.Java != "" {
 		source.Tools = nil // not the one that is looked for
 	}
-	dir, err := install.Executable(given, source)
-	if err != nil || given == "" {
+	dir, err := install.For(spec, source)
+	if err != nil || spec.Exec == "" || spec.Elsewhere {
 		return dir, err
 	}
 	if jars, _ := filepath.Glob(filepath.Join(dir, "lib", "zookeeper-*.jar")); len(jars) == 0 {

@@ -3,8 +3,6 @@
 package agenttest
 
 import (
-	"context"
-	"net"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
 // Version is that of these agents, and of the controllers that Target makes.
@@ -63,20 +62,7 @@ func Start(t testing.TB, change func(*agent.Options)) agent.Target {
 // Serve serves until the test ends, and returns the address.
 func Serve(t testing.TB, s *agent.Server) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the agent ended: %v", err)
-		}
-	})
-	return l.Addr().String()
+	return testservers.Serving(t, testservers.Loopback(t), s.Serve)
 }
 
 // Dial begins a session that ends with the test.

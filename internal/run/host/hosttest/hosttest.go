@@ -23,6 +23,7 @@ func Run(t *testing.T, h host.Host, dir string) {
 		"Describe": s.describe, "Exit": s.exit, "Log": s.log, "Environment": s.environment, "Signals": s.signals,
 		"SignalsReachTheGroup": s.group, "CannotStart": s.cannotStart, "Ports": s.ports, "Files": s.files,
 		"Claims": s.claims, "Follow": s.follow, "FollowMuch": s.followMuch, "Fsync": s.fsync, "Sample": s.sample,
+		"Weigh": s.weigh, "CopyLog": s.copyLog, "CopyLogMuch": s.copyLogMuch,
 	} {
 		t.Run(name, test)
 	}
@@ -371,5 +372,62 @@ func (s suite) sample(t *testing.T) {
 	}
 	if again, err := s.Sample(t.Context(), pids[1:], false); err != nil || again.Machine != nil || again.At.Before(got.At) {
 		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// A folder is weighed by what its files take.
+func (s suite) weigh(t *testing.T) {
+	dir := path.Join(s.dir, "weighed")
+	if err := s.MakeDir(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WriteFile(t.Context(), path.Join(dir, "f"), make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	got, cost, err := s.Weigh(t.Context(), []string{path.Join(s.dir, "none"), dir})
+	if err != nil || len(got) != 2 || got[0] != -1 || cost < 0 {
+		t.Fatalf("%v in %v, %v", got, cost, err)
+	}
+	if got[1] < 1<<20 && got[1] != -1 { // where the system does not say
+		t.Errorf("a folder with a file of a mebibyte takes %d bytes", got[1])
+	}
+}
+
+// A log is copied as it is, whatever is in it.
+func (s suite) copyLog(t *testing.T) {
+	file := path.Join(s.dir, "copied.log")
+	for _, contents := range []string{"", "one\ntwo", "\x00\xff\r\n" + strings.Repeat("x", 1<<18)} {
+		if err := s.WriteFile(t.Context(), file, []byte(contents)); err != nil {
+			t.Fatal(err)
+		}
+		var to bytes.Buffer
+		if left, err := s.CopyLog(t.Context(), file, &to); err != nil || left != 0 || to.String() != contents {
+			t.Errorf("of %d bytes %d came and %d are left, %v", len(contents), to.Len(), left, err)
+		}
+	}
+	for what, file := range map[string]string{"a log that is not there": path.Join(s.dir, "none.log"), "a folder": s.dir} {
+		_, err := s.CopyLog(t.Context(), file, &bytes.Buffer{})
+		sentence(t, what, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.CopyLog(ended, file, &bytes.Buffer{})
+	sentence(t, "a context that has ended", err)
+}
+
+// Of a log that is too large, beginning and end are copied.
+func (s suite) copyLogMuch(t *testing.T) {
+	const beyond = 12345
+	file := path.Join(s.dir, "copied-much.log")
+	script := fmt.Sprintf("echo first; head -c %d /dev/zero; echo last", host.MostLog+beyond-len("first\nlast\n"))
+	exited(t, s.sh(t, script, logTo(file)))
+	var to bytes.Buffer
+	left, err := s.CopyLog(t.Context(), file, &to)
+	cut := fmt.Sprintf("\n[quorumbench left out %d bytes here]\n", beyond)
+	if err != nil || left != beyond || to.Len() != host.MostLog+len(cut) || bytes.Index(to.Bytes(), []byte(cut)) != host.MostLog/2 {
+		t.Fatalf("%d bytes came and %d are left, %v", to.Len(), left, err)
+	}
+	if !bytes.HasPrefix(to.Bytes(), []byte("first\n")) || !bytes.HasSuffix(to.Bytes(), []byte("last\n")) {
+		t.Error("its beginning and its end are not there")
 	}
 }

@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// copyTimeout bounds the wait for a log of another machine.
+const copyTimeout = time.Minute
+
+// LogNotes are sentences about logs of members on other machines of which something
+// is not in LogDir: known when the cluster has stopped.
+func (c *Cluster) LogNotes() []string {
+	c.stopping.Lock()
+	defer c.stopping.Unlock()
+	return c.logNotes
+}
+
+// collectLogs copies the logs of members on other machines to where those of
+// members here are.
+func (c *Cluster) collectLogs(ctx context.Context) {
+	for _, m := range c.members {
+		if m.place.root == "" {
+			continue
+		}
+		for _, p := range m.processes {
+			if note := c.collectLog(ctx, m, p); note != "" {
+				c.logNotes = append(c.logNotes, note)
+			}
+		}
+	}
+}
+
+// collectLog copies one of them, and returns a sentence about what is missing.
+func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
+	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("it took longer than %v", copyTimeout))
+	defer cancel()
+	left, err := copyLog(ctx, m.Host, p.logFile, filepath.Join(c.spec.logDir(), filepath.Base(p.logFile)))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the log of %s is not here, but on its machine as %s: %v", p.name, p.logFile, err)
+	case left > 0:
+		return fmt.Sprintf("the log of %s is here without %s in its middle; the whole is on its machine as %s", p.name, readable.Bytes(uint64(left)), p.logFile)
+	}
+	return ""
+}
+
+// copyLog copies a log, or as much as can be had of it.
+func copyLog(ctx context.Context, from host.Host, path, to string) (left int64, err error) {
+	if _, err := host.MakeFolders(filepath.Dir(to)); err != nil {
+		return 0, err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	left, err = from.CopyLog(ctx, path, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		if info, looking := os.Stat(to); looking == nil && info.Size() == 0 {
+			_ = os.Remove(to) // nothing came, and nothing looks like a server without a word
+		}
+	}
+	return left, err
+}

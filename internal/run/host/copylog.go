@@ -1,0 +1,69 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// MostLog is how much of a log is copied, in bytes: far above what a member writes
+// in a day, and what a disk has room for.
+const MostLog = 32 << 20
+
+// CopyLog implements Host.
+func (*Local) CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error) {
+	left, err = copyLog(ctx, path, to, MostLog)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
+	}
+	return left, err
+}
+
+// copyLog is CopyLog with at most so many bytes of the file.
+func copyLog(ctx context.Context, path string, to io.Writer, most int64) (left int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return 0, err
+	case !info.Mode().IsRegular():
+		return 0, errors.New("it is no ordinary file")
+	}
+	end := info.Size() // a server that still writes does not make it endless
+	begin := min(end, most/2)
+	if left = max(end-most, 0); left == 0 {
+		begin = end
+	}
+	if err := copyPart(ctx, to, f, 0, begin); err != nil || left == 0 {
+		return left, err
+	}
+	if _, err := fmt.Fprintf(to, "\n[quorumbench left out %d bytes here]\n", left); err != nil {
+		return left, err
+	}
+	return left, copyPart(ctx, to, f, begin+left, end)
+}
+
+// copyPart copies the file from one place up to another, or to its end if that
+// comes first.
+func copyPart(ctx context.Context, to io.Writer, f *os.File, from, until int64) error {
+	part := make([]byte, 64<<10)
+	for from < until && ctx.Err() == nil {
+		n, err := f.ReadAt(part[:min(int64(len(part)), until-from)], from)
+		from += int64(n)
+		if _, writing := to.Write(part[:n]); writing != nil {
+			return writing
+		}
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
