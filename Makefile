@@ -84,12 +84,13 @@ unit:
 	go test -timeout 10m -run DoesNotAllocate ./internal/run/load
 	go test -timeout 10m -run OfALongRun ./internal/results/web
 
-# The same with the full counts of trials, and with every kind of hostile server,
+# The same with the full counts of trials and of histories, and with every kind of hostile server,
 # where CI runs a fixed sample of them; and with the race detector in the program
 # that the tests of the commands start, where CI has it in the tests' own process.
 test-long: lint servers browser sshd hdrhistogram
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
+	QUORUMBENCH_HISTORIES=1000 go test -timeout 60m ./internal/results/verify
 	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile ./internal/results/web
 	QUORUMBENCH_HOSTILE_ALL=1 QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
 	go test -race -timeout 60m ./...

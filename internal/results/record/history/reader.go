@@ -25,9 +25,13 @@ type reader struct {
 	problem string // a sentence: why the file ended before its end
 	packed  []byte
 	raw     []byte
-	ops     []history.Op
-	at      int   // of the next of ops
 	last    int64 // when the last of the block before ended
+
+	// Blocks are decoded by a goroutine of the reader's own, one ahead: all above
+	// is its until full is closed.
+	empty, full chan []history.Op
+	ops         []history.Op
+	at          int // of the next of ops
 }
 
 // open begins to read a file.
@@ -98,33 +102,66 @@ func (r *reader) frame() (count, size int, err error) {
 	return count, size, nil
 }
 
+// start begins to decode.
+func (r *reader) start() {
+	r.empty, r.full = make(chan []history.Op, 2), make(chan []history.Op)
+	r.empty <- nil
+	r.empty <- nil
+	go func() {
+		defer close(r.full)
+		for ops := range r.empty {
+			if ops = r.block(ops[:0]); len(ops) == 0 {
+				return
+			}
+			r.full <- ops
+		}
+	}()
+}
+
+// stop ends the decoding.
+func (r *reader) stop() {
+	close(r.empty)
+	for range r.full {
+	}
+}
+
 // next makes ops the next block's operations; it reports false at the end.
 func (r *reader) next() bool {
-	r.ops, r.at = r.ops[:0], 0
+	if r.ops != nil {
+		r.empty <- r.ops
+	}
+	var ok bool
+	r.ops, ok = <-r.full
+	r.at = 0
+	return ok
+}
+
+// block appends the next block's operations to ops: none at the end.
+func (r *reader) block(ops []history.Op) []history.Op {
 	count, size, err := r.frame()
 	switch {
 	case err != nil:
 	case count == 0:
-		return false
+		return nil
 	default:
 		if r.raw, err = r.code.DecodeAll(r.packed, r.raw[:0]); err == nil {
-			r.ops, err = history.Decode(r.raw, r.ops)
+			ops, err = history.Decode(r.raw, ops)
 		}
-		if err != nil || len(r.raw) != size || len(r.ops) != count || r.ops[0].Done < r.last {
-			r.ops, err = r.ops[:0], errDamaged
+		if err != nil || len(r.raw) != size || len(ops) != count || ops[0].Done < r.last {
+			err = errDamaged
 		}
 	}
 	if err != nil {
 		r.problem = err.Error()
-		return false
+		return nil
 	}
-	r.last = r.ops[len(r.ops)-1].Done
-	for i := range r.ops {
-		o := &r.ops[i]
+	r.last = ops[len(ops)-1].Done
+	for i := range ops {
+		o := &ops[i]
 		o.Invoked -= min(r.header.ClockError, o.Invoked)
 		o.Done += r.header.ClockError
 	}
-	return true
+	return ops
 }
 
 // Set is the files of one load, read together.
@@ -166,6 +203,7 @@ func (s *Set) Read(do func([]history.Op) error) error {
 	var files []*reader
 	defer func() {
 		for _, r := range files {
+			r.stop()
 			r.close()
 			if r.problem != "" {
 				s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", r.f.Name(), r.problem))
@@ -179,6 +217,7 @@ func (s *Set) Read(do func([]history.Op) error) error {
 			return err
 		}
 		files = append(files, r)
+		r.start()
 		if r.next() {
 			live = append(live, r)
 		}

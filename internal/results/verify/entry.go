@@ -1,0 +1,189 @@
+package verify
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// role is what an operation says of its key.
+type role uint8
+
+const (
+	unchecked role = iota
+	read           // what the key was
+	wrote          // a write that was done
+	maybe          // one that may have been, or will be
+	refused        // one that certainly was not
+)
+
+// roleOf is an operation's role. A conflict and a delete of nothing are reads.
+func roleOf(o *history.Op) role {
+	switch o.Kind {
+	case kv.Get, kv.Exists:
+		if o.Answered() {
+			return read
+		}
+		return unchecked
+	case kv.Put, kv.Delete, kv.CAS, kv.Txn:
+	default:
+		return unchecked
+	}
+	switch {
+	case o.Acknowledged():
+		return wrote
+	case o.Answered():
+		return read
+	case o.Indefinite():
+		return maybe
+	}
+	return refused
+}
+
+// strong reports whether an answer takes part in the linearizable order: all but
+// reads of other levels do.
+func strong(o *history.Op) bool { return o.Kind.Writes() || o.Consistency == kv.Linearizable }
+
+// entry is an operation, as its key's check needs it.
+type entry struct {
+	at     int64  // served at; a write's own revision
+	mod    int64  // of what was read; a compare-and-set's condition
+	value  uint64 // read or written
+	lo     int64  // the highest revision acknowledged when it began
+	time   int64  // when a read began, a write ended
+	ord    uint32 // its number in the history
+	role   role
+	member uint8
+	flags
+}
+
+type flags uint16
+
+const (
+	isStrong flags = 1 << iota
+	isFinal
+	isCAS
+	isConflict // mod and value are what stood against it
+	isTold     // the answer says what the key was
+	isTxn
+	isDelete
+	isLease
+	isSelf     // a conflict that is none by its own answer
+	isPending  // a part of a transaction of which another part was seen
+	isResolved // a write that may have been done, and was seen
+)
+
+func (f flags) is(x flags) bool { return f&x != 0 }
+
+func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
+	e := entry{at: o.At, lo: lo, ord: ord, role: r}
+	if strong(o) {
+		e.flags |= isStrong
+	}
+	if o.Final {
+		e.flags |= isFinal
+	}
+	if o.Consistency == kv.Lease {
+		e.flags |= isLease
+	}
+	switch {
+	case r == read && o.Outcome == kv.Conflict:
+		e.mod, e.value, e.time = o.Mod, o.Read, o.Invoked
+		e.flags |= isConflict
+		if o.Mod > 0 || o.Read != history.Unseen {
+			e.flags |= isTold
+			if o.Mod == o.Expected && (o.Mod > 0 || o.Read == history.Absent) {
+				e.flags |= isSelf
+			}
+		} else {
+			e.mod = o.Expected
+		}
+	case r == read:
+		e.mod, e.value, e.time = o.Mod, o.Read, o.Invoked
+		e.flags |= isTold
+	default:
+		e.mod, e.value, e.time = o.Expected, o.Written, o.Done
+		if o.Kind == kv.CAS && o.Expected != history.AnyMod {
+			e.flags |= isCAS
+		}
+		if o.Kind == kv.Delete {
+			e.flags |= isDelete
+		}
+		if o.Kind == kv.Txn {
+			e.flags |= isTxn
+		}
+	}
+	return e
+}
+
+// chunk is some entries of one key, and where the next ones are. Nothing in it is
+// a pointer, so that the collector leaves millions of them alone.
+type chunk struct {
+	e    [chunkLen]entry
+	next uint32 // its index plus one
+}
+
+const (
+	chunkLen  = 4
+	slabLen   = 1 << 14
+	lastChunk = ^uint32(0)
+)
+
+// table is the entries of keys, in the order in which they were added.
+type table struct {
+	places map[uint64]uint32
+	names  []uint64
+	ends   []keyEnds
+	slabs  [][]chunk
+	used   uint32
+}
+
+type keyEnds struct {
+	first, last uint32
+	in          uint32 // entries of the last chunk
+}
+
+func newTable() *table { return &table{places: map[uint64]uint32{}} }
+
+func (t *table) add(key uint64, e *entry) {
+	place, ok := t.places[key]
+	if !ok {
+		place = uint32(len(t.names))
+		t.places[key] = place
+		t.names = append(t.names, key)
+		at := t.grow()
+		t.ends = append(t.ends, keyEnds{first: at, last: at})
+	}
+	k := &t.ends[place]
+	if k.in == chunkLen {
+		at := t.grow()
+		t.chunk(k.last).next = at
+		k.last, k.in = at, 0
+	}
+	t.chunk(k.last).e[k.in] = *e
+	k.in++
+}
+
+func (t *table) chunk(i uint32) *chunk { return &t.slabs[i/slabLen][i%slabLen] }
+
+func (t *table) grow() uint32 {
+	if t.used%slabLen == 0 {
+		t.slabs = append(t.slabs, make([]chunk, slabLen))
+	}
+	t.used++
+	t.chunk(t.used - 1).next = lastChunk
+	return t.used - 1
+}
+
+// entries appends those of a key.
+func (t *table) entries(place int, to []entry) []entry {
+	k := t.ends[place]
+	for i := k.first; i != lastChunk; {
+		c := t.chunk(i)
+		if i == k.last {
+			return append(to, c.e[:k.in]...)
+		}
+		to = append(to, c.e[:]...)
+		i = c.next
+	}
+	return to
+}

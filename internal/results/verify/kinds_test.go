@@ -1,0 +1,200 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// The operations of the table below, at one time each: they began and ended one
+// after the other, half a second long.
+func line(ops ...history.Op) *memory {
+	m := &memory{header: record.Header{Base: 10, Promises: all()}}
+	now := int64(0)
+	for _, o := range ops {
+		if !o.Joined {
+			now += 1e9
+		}
+		if o.Invoked, o.Done = now, now+5e8; o.Kind == kv.Get && o.Consistency == kv.None {
+			o.Consistency = kv.Linearizable
+		}
+		m.ops = append(m.ops, o)
+	}
+	return m
+}
+
+func put(at int64, value uint64) history.Op { return history.Op{Kind: kv.Put, At: at, Written: value} }
+
+func get(at, mod int64, value uint64) history.Op {
+	o := history.Op{Kind: kv.Get, At: at, Mod: mod, Read: value}
+	if value == history.Absent {
+		o.Outcome = kv.Miss
+	}
+	return o
+}
+
+func del(at int64) history.Op { return history.Op{Kind: kv.Delete, At: at} }
+
+func cas(at, expected int64, value uint64) history.Op {
+	return history.Op{Kind: kv.CAS, At: at, Expected: expected, Written: value}
+}
+
+func conflict(at, expected, mod int64) history.Op {
+	return history.Op{Kind: kv.CAS, At: at, Expected: expected, Written: 99, Outcome: kv.Conflict, Mod: mod, Read: history.Unseen}
+}
+
+func local(o history.Op) history.Op { o.Consistency = kv.Local; return o }
+
+func lost(o history.Op) history.Op { o.Outcome, o.At = kv.TimedOut, 0; return o }
+
+func final(o history.Op) history.Op { o.Final = true; return local(o) }
+
+func of2(key uint64, o history.Op) history.Op { o.Key = key; return o }
+
+func joined(key uint64, o history.Op) history.Op { o.Key, o.Joined = key, true; return o }
+
+func txn(at int64, value uint64) history.Op {
+	return history.Op{Kind: kv.Txn, At: at, Written: value}
+}
+
+func TestKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		ops  []history.Op
+		want Kind // empty: right
+		says string
+	}{
+		"all is right":                {ops: []history.Op{put(11, 1), get(11, 11, 1), cas(12, 11, 2), get(12, 12, 2), del(13), get(13, 0, 0), cas(14, 0, 3), conflict(14, 13, 14)}},
+		"there before":                {ops: []history.Op{get(10, 7, 500), put(11, 1), conflict(11, 7, 11)}},
+		"deleted late":                {ops: []history.Op{put(11, 1), lost(del(0)), get(11, 11, 1), get(12, 0, 0), put(13, 2)}},
+		"deleted twice":               {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), put(13, 2), get(14, 0, 0)}, want: LostWrite, says: "the key had value #2 of revision 13"},
+		"gone before the delete":      {ops: []history.Op{put(11, 1), get(12, 0, 0), of2(2, put(13, 5)), lost(del(0))}, want: LostWrite},
+		"back after a late delete":    {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), get(13, 11, 1)}, want: Resurrected},
+		"written late":                {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(11, 11, 2), get(12, 12, 1)}},
+		"written late, and again":     {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(12, 12, 1), put(13, 3), local(get(14, 14, 1))}, want: AppliedTwice},
+		"written before it began":     {ops: []history.Op{put(11, 2), of2(2, put(13, 3)), lost(put(0, 1)), get(13, 12, 1)}, want: Reordered, says: "is there at revision 12, and revision 13"},
+		"stale by its revision":       {ops: []history.Op{put(11, 1), put(12, 2), get(11, 11, 1)}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
+		"stale by its value":          {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(12, 11, 1)}, want: StaleRead, says: "value #2 of revision 12"},
+		"local, and may be stale":     {ops: []history.Op{put(11, 1), put(12, 2), local(get(11, 11, 1))}},
+		"local, of no state":          {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), local(get(12, 11, 1))}, want: StaleRead},
+		"lost on one member":          {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), final(get(12, 12, 2)), final(get(12, 11, 1))}, want: LostWrite},
+		"of a later revision":         {ops: []history.Op{put(11, 1), put(12, 2), local(get(11, 12, 2))}, want: Future, says: "returned a version of revision 12"},
+		"two values":                  {ops: []history.Op{put(11, 1), get(11, 11, 7)}, want: OtherValue},
+		"nobody wrote it":             {ops: []history.Op{put(11, 1), get(12, 12, 44)}, want: Invented},
+		"refused":                     {ops: []history.Op{put(11, 1), {Kind: kv.Put, Outcome: kv.NoLeader, Written: 2}, get(12, 12, 2)}, want: RefusedThere},
+		"two on one version":          {ops: []history.Op{put(11, 1), cas(12, 11, 2), cas(13, 11, 3)}, want: WrongCAS, says: "asked for revision 11 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
+		"created what was there":      {ops: []history.Op{put(11, 1), cas(12, 0, 2)}, want: WrongCAS},
+		"of no version at all":        {ops: []history.Op{put(11, 1), put(13, 2), cas(14, 12, 2)}, want: WrongCAS},
+		"conflict, with itself":       {ops: []history.Op{put(11, 1), conflict(11, 11, 11)}, want: WrongConflict},
+		"conflict, and it was right":  {ops: []history.Op{put(11, 1), conflict(11, 11, 0)}, want: WrongConflict},
+		"conflict with what may be":   {ops: []history.Op{put(11, 1), lost(put(0, 2)), conflict(12, 11, 12), get(12, 12, 2)}},
+		"conflict with nothing":       {ops: []history.Op{put(11, 1), conflict(12, 11, 12)}, want: Invented},
+		"a client that goes back":     {ops: []history.Op{put(11, 1), put(12, 2), local(get(10, 0, 0))}, want: Backwards},
+		"a transaction, whole":        {ops: []history.Op{txn(11, 1), joined(2, txn(11, 1)), get(11, 11, 1), of2(2, get(11, 11, 1))}},
+		"a late transaction, whole":   {ops: []history.Op{lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 11, 1))}},
+		"a late transaction, in part": {ops: []history.Op{lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: Partial},
+		"in part, and far apart":      {ops: []history.Op{lost(txn(0, 1)), joined(3, lost(txn(0, 1))), joined(7, lost(txn(0, 1))), of2(7, get(11, 11, 1)), of2(3, get(12, 5, 50))}, want: Partial},
+		"no revision, and right":      {ops: []history.Op{put(11, 1), put(12, 2), get(0, 12, 2)}},
+		"no revision, and stale":      {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(0, 11, 1)}, want: StaleRead},
+		"no revision, and gone":       {ops: []history.Op{put(11, 1), put(12, 2), get(0, 0, 0)}, want: LostWrite},
+	} {
+		for _, partition := range []int{0, 2} {
+			m := line(c.ops...)
+			if c.want != Backwards {
+				delete(m.header.Promises, record.Session)
+			}
+			r, _ := checked(t, m, Options{Partition: partition})
+			if c.want == "" {
+				if !r.Right() {
+					t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Text)
+				}
+				continue
+			}
+			if len(r.Counts) != 1 || r.Counts[c.want] != 1 {
+				t.Errorf("%s: %v, want one %s", name, r.Counts, c.want)
+				continue
+			}
+			if text := r.Violations[0].Text; !strings.Contains(text, c.says) || strings.Contains(text, "%!") {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
+	}
+}
+
+func TestOneRevisionTwice(t *testing.T) {
+	m := line(of2(3, put(11, 1)), put(11, 2))
+	m.ops[1].Invoked = m.ops[0].Invoked // neither is before the other
+	r, _ := checked(t, m, Options{Partition: 1})
+	if len(r.Counts) != 1 || r.Counts[SameRevision] != 1 || len(r.Violations[0].Ops) != 2 {
+		t.Error(r.Counts)
+	}
+}
+
+func TestAViolationInWords(t *testing.T) {
+	m := line(put(11, 1), put(12, 2), get(12, 12, 2), get(12, 11, 1))
+	m.ops[3].Member, m.ops[3].Session = 0xabc, 7
+	r, _ := checked(t, m, Options{})
+	want := "Client 0, 2.000000 s to 2.500000 s: put of key 0, writing value #2: done at revision 12.\n" +
+		"Client 7, 4.000000 s to 4.500000 s: linearizable get of key 0: value #1 of revision 11 at revision 12, by member abc.\n" +
+		"When client 7's get was served at revision 12, the key had value #2 of revision 12."
+	if v := r.Violations[0]; v.Text != want || v.Promise != record.Linearizable {
+		t.Errorf("%s: %s", v.Promise, v.Text)
+	}
+}
+
+func TestWhatIsNotPromisedIsCounted(t *testing.T) {
+	m := line(put(11, 1), put(12, 2), get(11, 11, 1))
+	m.header.Promises = map[record.Promise]string{record.Durable: "there"}
+	r, _ := checked(t, m, Options{})
+	if !r.Right() || r.NotPromised[record.Linearizable] != 1 || r.NotPromised[record.Session] != 1 {
+		t.Errorf("%v, %v", r.Counts, r.NotPromised)
+	}
+}
+
+func TestStaleness(t *testing.T) {
+	ops := []history.Op{put(11, 1), put(12, 2), put(13, 3), local(get(11, 11, 1))}
+	for range 3 {
+		ops = append(ops, local(get(13, 13, 3)))
+	}
+	m := line(ops...)
+	delete(m.header.Promises, record.Session)
+	r, _ := checked(t, m, Options{})
+	if len(r.Staleness) != 1 {
+		t.Fatalf("%+v", r.Staleness)
+	}
+	s := r.Staleness[0]
+	// Revision 12 was acknowledged at 2.5 s, and the read began at 4 s.
+	if s.Reads != 4 || s.Behind != 1 || s.Versions.Max != 2 || s.Versions.P50 != 0 || s.Nanoseconds.Max < 149e7 || s.Nanoseconds.Max > 152e7 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestWhatIsNotCheckedIsSaid(t *testing.T) {
+	m := line(history.Op{Kind: kv.STM}, put(11, 1), get(12, 12, 2))
+	r, _ := checked(t, m, Options{})
+	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not decided: 1 operation wrote") {
+		t.Errorf("%v, %v", r.Counts, r.Undecided)
+	}
+}
+
+// FuzzCheck: whatever a file holds, the check ends.
+func FuzzCheck(f *testing.F) {
+	b := history.NewBlock()
+	for _, o := range line(lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0)), cas(12, 11, 4), conflict(12, 11, 12), del(13), put(13, 5)).ops {
+		b.Append(&o)
+	}
+	f.Add(b.Bytes(), int64(0))
+	f.Add(b.Bytes(), int64(12))
+	f.Fuzz(func(t *testing.T, in []byte, base int64) {
+		ops, _ := history.Decode(in, nil)
+		m := &memory{header: record.Header{Base: max(base, 0), Promises: all()}, ops: ops}
+		for i := range ops {
+			if i > 0 && ops[i].Done < ops[i-1].Done {
+				return
+			}
+		}
+		_, _ = checked(t, m, Options{Partition: 3, Longest: 1000})
+	})
+}

@@ -1,0 +1,93 @@
+package verify_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+	"github.com/quorumbench/quorumbench/internal/results/verify"
+)
+
+// BenchmarkFile checks a history of a million operations of 100,000 keys in a
+// file, or of QUORUMBENCH_HISTORY_OPERATIONS.
+func BenchmarkFile(b *testing.B) {
+	n, err := strconv.Atoi(os.Getenv("QUORUMBENCH_HISTORY_OPERATIONS"))
+	if err != nil {
+		n = 1_000_000
+	}
+	path := filepath.Join(b.TempDir(), "history")
+	b.ReportMetric(float64(writeLarge(b, path, n))/float64(n), "B/operation")
+	for b.Loop() {
+		in, err := record.Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := verify.Check(in, verify.Options{})
+		if err != nil || !r.Right() || r.Operations != uint64(n) || len(in.Problems) > 0 {
+			b.Fatalf("%+v, %v, %v", r, err, in.Problems)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/operation")
+	b.ReportMetric(peak(), "MB-peak")
+}
+
+// writeLarge writes a history in which each operation takes effect when it ends.
+func writeLarge(b *testing.B, path string, n int) int64 {
+	const keys = 100_000
+	promises := map[record.Promise]string{}
+	for _, p := range record.Promises {
+		promises[p] = "it says so"
+	}
+	w, err := record.Create(path, &record.Header{Store: "simulated", Base: 1, Promises: promises})
+	if err != nil {
+		b.Fatal(err)
+	}
+	type state struct {
+		rev   int64
+		value uint64
+	}
+	now := make([]state, keys)
+	rev, r := int64(1), w.Recorder()
+	for i := range n {
+		x := uint64(i)*0x9e3779b97f4a7c15 ^ uint64(i)>>7
+		x ^= x >> 29
+		x *= 0xbf58476d1ce4e5b9
+		x ^= x >> 32
+		o := history.Op{
+			Session: uint32(i % 1000), Member: 1 + uint64(i%3)*0x9e3779b97f4a7c15, Key: x % keys,
+			Done: int64(i+1000) * 20_000,
+		}
+		o.Invoked = o.Done - 500_000 - int64(x>>40)
+		cur := &now[o.Key]
+		if x>>20&1 == 0 {
+			rev++
+			o.Kind, o.At, o.Written = kv.Put, rev, uint64(i+1)
+			*cur = state{rev, o.Written}
+		} else {
+			o.Kind, o.Consistency, o.At, o.Mod, o.Read = kv.Get, kv.Linearizable, rev, cur.rev, cur.value
+		}
+		if o.Kind == kv.Get && o.Mod == 0 {
+			o.Outcome = kv.Miss
+		}
+		r.Add(&o)
+	}
+	r.Flush()
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return w.Bytes()
+}
+
+// peak is the most memory that the process has had, in megabytes; 0 where the
+// system does not say.
+func peak() float64 {
+	b, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	kb, _ := strconv.ParseFloat(strings.TrimSpace(strings.SplitN(rest, "kB", 2)[0]), 64)
+	return kb / 1024
+}

@@ -1,0 +1,122 @@
+package verify
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// bound is the highest revisions of what had ended at a time, and whose they are.
+type bound struct {
+	acked, seen     int64 // of the linearizable order; of all answers
+	ackedBy, seenBy uint32
+}
+
+// step is from when on a bound holds: for what began after it.
+type step struct {
+	done int64
+	bound
+}
+
+// sweep follows the highest revisions while operations end. It keeps as many steps
+// as an operation can look back.
+type sweep struct {
+	steps   []step
+	longest int64
+}
+
+func newSweep(longest int64) *sweep { return &sweep{longest: longest, steps: []step{{done: -1}}} }
+
+// ended takes an operation's answer, in the order of their ends.
+func (s *sweep) ended(o *history.Op, r role, ord uint32) {
+	if o.At == 0 || r != read && r != wrote {
+		return
+	}
+	last := &s.steps[len(s.steps)-1]
+	next := *last
+	if strong(o) && o.At > next.acked {
+		next.acked, next.ackedBy = o.At, ord
+	}
+	if o.At > next.seen {
+		next.seen, next.seenBy = o.At, ord
+	}
+	switch next.done = o.Done; {
+	case next.acked == last.acked && next.seen == last.seen:
+	case last.done == o.Done:
+		*last = next
+	default:
+		s.push(next)
+	}
+}
+
+// push forgets, now and then, the half that nothing looks back to any more.
+func (s *sweep) push(next step) {
+	if len(s.steps) == cap(s.steps) {
+		if half := len(s.steps) / 2; half > 0 && s.steps[half].done < next.done-s.longest {
+			s.steps = s.steps[:copy(s.steps, s.steps[half:])]
+		}
+	}
+	s.steps = append(s.steps, next)
+}
+
+// before is the bound of what had ended before a time, and not at it: two moments
+// of one reading of the clock are not told apart.
+func (s *sweep) before(at int64) bound {
+	lo, hi, back := 0, len(s.steps), 1
+	for hi-back > 0 { // most look back a little
+		if s.steps[hi-back].done < at {
+			lo = hi - back
+			break
+		}
+		hi, back = hi-back, back*2
+	}
+	i := lo + sort.Search(hi-lo, func(i int) bool { return s.steps[lo+i].done >= at })
+	return s.steps[max(i-1, 0)].bound
+}
+
+// orderOf checks an answer against what had ended before it began.
+func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
+	switch {
+	case r == wrote && !o.Joined && o.At <= limit.seen:
+		c.found.add(finding{
+			kind: Reordered, promise: record.Order, key: o.Key, n: 2, ords: [3]uint32{limit.seenBy, ord}, revision: limit.seen,
+		})
+	case r == read && strong(o) && o.At < limit.acked:
+		promise := record.Linearizable
+		if o.Kind.Writes() {
+			promise = record.Order
+		}
+		c.found.add(finding{
+			kind: StaleRead, promise: promise, key: o.Key, n: 2, ords: [3]uint32{limit.ackedBy, ord}, revision: limit.acked,
+			state: fmt.Sprintf("revision %d had been acknowledged before it began", limit.acked),
+		})
+	}
+}
+
+// sessions is the highest revision that each client was served at.
+type sessions struct {
+	of map[uint32]served
+}
+
+type served struct {
+	at, done int64
+	ord      uint32
+}
+
+func (s *sessions) check(f *findings, o *history.Op, ord uint32) {
+	if r := roleOf(o); r != read && r != wrote {
+		return
+	}
+	if s.of == nil {
+		s.of = map[uint32]served{}
+	}
+	was, ok := s.of[o.Session]
+	if ok && o.At < was.at && o.Invoked > was.done && !o.Final {
+		f.add(finding{kind: Backwards, promise: record.Session, key: o.Key, n: 2, ords: [3]uint32{was.ord, ord}, revision: was.at})
+	}
+	if o.At >= was.at && !o.Final {
+		s.of[o.Session] = served{o.At, o.Done, ord}
+	}
+}

@@ -1,0 +1,218 @@
+package verify
+
+import (
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// place is where the replay of a key is.
+type place struct {
+	cur  int  // the version; -1: none is known
+	gone bool // it was deleted by a write that may have been done
+	by   uint32
+}
+
+// replay goes through the key's versions and reads by their revisions.
+func (k *keyChecker) replay() {
+	p := place{cur: -1}
+	next := func(until int64) {
+		for p.cur+1 < len(k.versions) && k.versions[p.cur+1].rev <= until {
+			v := &k.versions[p.cur+1]
+			if v.is(isCAS) {
+				k.compared(v, &p)
+			}
+			p = place{cur: p.cur + 1}
+		}
+	}
+	for i := range k.reads {
+		r := &k.reads[i]
+		next(r.at)
+		if r.is(isTold) {
+			k.read(r, &p)
+		}
+		if r.is(isConflict) {
+			k.conflict(r, &p)
+		}
+		if r.flags&(isStrong|isFinal) == 0 {
+			k.age(r)
+		}
+	}
+	next(1<<63 - 1)
+}
+
+// current is the version at a place, nil where none is known.
+func (k *keyChecker) current(p *place) *version {
+	if p.cur < 0 {
+		return nil
+	}
+	return &k.versions[p.cur]
+}
+
+// absent reports whether the key can be gone at a place by a revision; if only a
+// write that may have been done explains it, it now has been.
+func (k *keyChecker) absent(p *place, by int64, ord uint32) bool {
+	v := k.current(p)
+	switch {
+	case v == nil, !v.there(), p.gone:
+		return true
+	case k.deletes.take(by):
+		p.gone, p.by = true, ord
+		k.resolved++
+		return true
+	}
+	return false
+}
+
+// read checks what a read returned against what there was at its revision.
+func (k *keyChecker) read(r *entry, p *place) {
+	v := k.current(p)
+	switch {
+	case r.value == history.Absent:
+		if !k.absent(p, r.at, r.ord) {
+			k.wrong(r, p.cur)
+		}
+	case v == nil:
+		if r.mod > r.at {
+			k.add(finding{kind: Future, promise: record.Snapshot, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
+		}
+	case r.mod > r.at:
+		k.add(finding{kind: Future, promise: record.Snapshot, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
+	case !matches(r, v):
+		k.wrong(r, p.cur)
+	case p.gone:
+		k.add(finding{
+			kind: Resurrected, promise: record.Durable, n: 3, ords: [3]uint32{v.ord, p.by, r.ord},
+			state: "the key had been found deleted, and nobody had written it again",
+		})
+	}
+}
+
+func matches(r *entry, v *version) bool {
+	if r.mod > 0 {
+		return r.mod == v.rev
+	}
+	return v.there() && (r.value == v.value || r.value == history.Unseen || v.value == history.Unseen)
+}
+
+// wrong says how a read that should have returned a version is wrong.
+func (k *keyChecker) wrong(r *entry, cur int) {
+	v := &k.versions[cur]
+	f := finding{kind: StaleRead, promise: record.Snapshot, n: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()}
+	if at := k.upTo(r.lo); r.is(isStrong) && at >= 0 && k.versions[at].rev > r.mod {
+		f.promise = record.Linearizable
+	}
+	switch {
+	case v.pending:
+		f.kind, f.promise = Partial, record.Once
+	case k.deletedSince(r, cur):
+		f.kind, f.promise = Resurrected, record.Durable
+	case r.is(isFinal) || !v.seen && v.there() && v.done >= 0:
+		f.kind, f.promise = LostWrite, record.Durable
+	}
+	k.add(f)
+}
+
+// deletedSince reports whether the key was deleted after what a read returned.
+func (k *keyChecker) deletedSince(r *entry, cur int) bool {
+	if r.value == history.Absent {
+		return false
+	}
+	for ; cur >= 0 && k.versions[cur].rev > r.mod; cur-- {
+		if !k.versions[cur].there() {
+			return true
+		}
+	}
+	return false
+}
+
+// upTo is the index of the latest version not after a revision; -1: none.
+func (k *keyChecker) upTo(rev int64) int {
+	return sort.Search(len(k.versions), func(i int) bool { return k.versions[i].rev > rev }) - 1
+}
+
+// compared checks what a compare-and-set that was done found.
+func (k *keyChecker) compared(v *version, p *place) {
+	was := k.current(p)
+	switch {
+	case v.expected == 0:
+		if k.absent(p, v.rev, v.ord) {
+			return
+		}
+	case was != nil && was.rev == v.expected && was.there() && !p.gone:
+		return
+	}
+	f := finding{kind: WrongCAS, promise: record.Compare, n: 1, ords: [3]uint32{v.ord}, state: "the key had no such revision"}
+	if was != nil {
+		f.n, f.ords, f.state = 2, [3]uint32{was.ord, v.ord}, was.state()
+	}
+	if p.gone {
+		f.state = "the key had been found deleted"
+	}
+	k.add(f)
+}
+
+// conflict checks that a compare-and-set was refused for a reason.
+func (k *keyChecker) conflict(r *entry, p *place) {
+	v := k.current(p)
+	without := r.is(isSelf)
+	if !r.is(isTold) && v != nil && !k.puts.has(r.at) && !k.deletes.has(r.at) {
+		if r.mod == 0 {
+			without = !v.there()
+		} else {
+			without = v.there() && v.rev == r.mod && !p.gone
+		}
+	}
+	if without {
+		k.add(finding{kind: WrongConflict, promise: record.Compare, n: 1, ords: [3]uint32{r.ord}})
+	}
+}
+
+// looseRead checks a linearizable read that does not say at which revision it was
+// served: at one not before what was acknowledged when it began.
+func (k *keyChecker) looseRead(r *entry) {
+	cur := k.upTo(r.lo)
+	if !r.is(isStrong) || !r.is(isTold) || cur < 0 {
+		return
+	}
+	v := &k.versions[cur]
+	if r.value != history.Absent {
+		if r.mod > 0 && r.mod < v.rev {
+			k.wrong(r, cur)
+		}
+		return
+	}
+	gone := !v.there() || len(k.deletes.lows) > 0
+	for i := cur; i < len(k.versions) && !gone; i++ {
+		gone = !k.versions[i].there()
+	}
+	if !gone {
+		k.wrong(r, cur)
+	}
+}
+
+// age measures how old what a read returned was: the versions that stood before
+// something that had been acknowledged when it began, and since when.
+func (k *keyChecker) age(r *entry) {
+	of := k.old.of(r.is(isLease), k.members[r.member])
+	of.reads++
+	if r.at >= r.lo {
+		return
+	}
+	first, last := k.upTo(r.at)+1, k.upTo(r.lo)
+	if first > last {
+		return
+	}
+	since := r.time
+	for i := first; i <= last && i < first+mostLooked; i++ {
+		if done := k.versions[i].done; done >= 0 {
+			since = min(since, done)
+		}
+	}
+	of.behind(int64(last-first+1), r.time-since)
+}
+
+// mostLooked versions are asked for when they were acknowledged: the first one
+// that was is among them but for a history of nothing but timeouts.
+const mostLooked = 16

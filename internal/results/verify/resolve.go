@@ -1,0 +1,214 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// mark is a version that an answer shows, and no write that was done explains.
+type mark struct {
+	rev   int64
+	value uint64
+	ord   uint32
+	cas   bool // the answer is a compare-and-set's success
+}
+
+// writer is a write of the key, to be found by its value.
+type writer struct {
+	value uint64
+	e     *entry
+	used  bool
+}
+
+// resolve finds who wrote the marks' versions: what was there before the history
+// began, a write that may have been done, or none that can have.
+func (k *keyChecker) resolve() {
+	slices.SortFunc(k.marks, func(a, b mark) int {
+		return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.value, b.value), cmp.Compare(a.ord, b.ord))
+	})
+	k.fillWriters()
+	var unknown []mark // their values were never seen
+	for i := 0; i < len(k.marks); {
+		m, shown := k.marks[i], false
+		for ; i < len(k.marks) && k.marks[i].rev == m.rev; i++ {
+			shown = shown || !k.marks[i].cas
+			if other := &k.marks[i]; other.value != m.value && other.value != history.Unseen {
+				k.add(finding{kind: OtherValue, promise: record.Snapshot, n: 2, ords: [3]uint32{m.ord, other.ord}, revision: m.rev})
+			}
+		}
+		if m.rev > k.base && m.value == history.Unseen {
+			m.cas = !shown
+			unknown = append(unknown, m)
+			continue
+		}
+		v := versionBy(&m) // somebody's, from before
+		if m.rev > k.base {
+			v = k.author(&m)
+		}
+		v.seen = shown
+		k.versions = append(k.versions, v)
+	}
+	k.explain(unknown)
+}
+
+func (k *keyChecker) fillWriters() {
+	for _, list := range [][]entry{k.maybes, k.writes, k.refusals} {
+		for i := range list {
+			if e := &list[i]; !e.is(isDelete) {
+				k.writers = append(k.writers, writer{value: e.value, e: e})
+			}
+		}
+	}
+	slices.SortStableFunc(k.writers, func(a, b writer) int { return cmp.Compare(a.value, b.value) })
+}
+
+// versionBy is a version of which nothing is known but what shows it.
+func versionBy(m *mark) version {
+	return version{rev: m.rev, value: m.value, done: -1, ord: m.ord, seen: !m.cas}
+}
+
+// author is a mark's version with its write, if it is one that may have been done.
+func (k *keyChecker) author(m *mark) version {
+	v := versionBy(m)
+	i := sort.Search(len(k.writers), func(i int) bool { return k.writers[i].value >= m.value })
+	if i == len(k.writers) || k.writers[i].value != m.value {
+		k.add(finding{kind: Invented, promise: record.Once, n: 1, ords: [3]uint32{m.ord}, revision: m.rev})
+		return v
+	}
+	w := &k.writers[i]
+	for j := i; j < len(k.writers) && k.writers[j].value == m.value; j++ {
+		if x := &k.writers[j]; x.e.role == maybe && !x.used {
+			w = x
+			break
+		}
+	}
+	f := finding{n: 2, promise: record.Once, ords: [3]uint32{w.e.ord, m.ord}, revision: m.rev}
+	switch {
+	case w.e.role == refused:
+		f.kind = RefusedThere
+	case w.e.role == wrote || w.used:
+		f.kind = AppliedTwice
+	case m.rev <= w.e.lo:
+		f.kind, f.promise = Reordered, record.Order
+		f.state = fmt.Sprintf("The write is there at revision %d, and revision %d had been acknowledged before it began.", m.rev, w.e.lo)
+	}
+	if f.kind != "" {
+		k.add(f)
+	}
+	if w.e.role == maybe && !w.used {
+		w.used = true
+		w.e.flags |= isResolved
+		k.resolved++
+		v = versionOf(w.e, m.rev)
+		k.txns.resolve(w.e.ord, m.rev)
+	}
+	return v
+}
+
+// explain finds a write for each version whose value was never seen: any of those
+// that may have been done, each for one. That a compare-and-set succeeded shows no
+// version that nothing explains: what it found was another.
+func (k *keyChecker) explain(unknown []mark) {
+	k.puts.fill(k.maybes, false)
+	for i := range unknown {
+		m := &unknown[i]
+		explained := k.puts.take(m.rev)
+		if explained || !m.cas {
+			k.versions = append(k.versions, versionBy(m))
+		}
+		if !explained && !m.cas {
+			k.add(finding{kind: Invented, promise: record.Once, n: 1, ords: [3]uint32{m.ord}, revision: m.rev})
+		}
+	}
+}
+
+// pool is writes that may have been done, by the revision that they are after.
+type pool struct {
+	lows []int64
+	used int
+}
+
+func (p *pool) fill(maybes []entry, deletes bool) {
+	p.lows, p.used = p.lows[:0], 0
+	for i := range maybes {
+		if e := &maybes[i]; e.is(isDelete) == deletes && !e.is(isResolved) {
+			p.lows = append(p.lows, e.lo)
+		}
+	}
+	slices.Sort(p.lows)
+}
+
+// has reports whether one is left that can be there by a revision. Those that are
+// asked for never go down, so that any that can serve is as good as another.
+func (p *pool) has(by int64) bool {
+	return p.used < len(p.lows) && p.lows[p.used] < by
+}
+
+func (p *pool) take(by int64) bool {
+	if !p.has(by) {
+		return false
+	}
+	p.used++
+	return true
+}
+
+// transactions are those that may have been done. Where one part of one was seen,
+// all of its parts must be there.
+type transactions struct {
+	again map[uint64]bool // the keys that are checked again
+
+	mu    sync.Mutex
+	heads map[uint32]uint32 // of parts, by their numbers
+	keys  map[uint32][]uint64
+	at    map[uint32]int64 // the revision, by the head
+	fresh []uint32
+}
+
+// enter notes a part, and makes it a write that was done where another was seen.
+func (t *transactions) enter(e *entry, o *history.Op, head uint32) {
+	if e.role != maybe || !e.is(isTxn) {
+		return
+	}
+	if len(t.again) > 0 {
+		if rev := t.at[head]; rev > 0 {
+			e.role, e.at = wrote, rev
+			e.flags |= isPending
+		}
+		return
+	}
+	if t.heads == nil {
+		t.heads, t.keys = map[uint32]uint32{}, map[uint32][]uint64{}
+	}
+	t.heads[e.ord] = head
+	t.keys[head] = append(t.keys[head], o.Key)
+}
+
+// resolve says that a write was seen at a revision; of a transaction or not.
+func (t *transactions) resolve(ord uint32, rev int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	head, ok := t.heads[ord]
+	if !ok || t.at[head] > 0 {
+		return
+	}
+	t.at[head] = rev
+	t.fresh = append(t.fresh, head)
+}
+
+// siblings are the keys of transactions that were seen since it was last asked.
+func (t *transactions) siblings() map[uint64]bool {
+	t.again = map[uint64]bool{}
+	for _, head := range t.fresh {
+		for _, key := range t.keys[head] {
+			t.again[key] = true
+		}
+	}
+	t.fresh = nil
+	return t.again
+}

@@ -1,0 +1,236 @@
+package verify
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// mostSearched is how many operations of a key are searched at most: the first
+// ones that ended. The search's memory grows with their square.
+const mostSearched = 2000
+
+// searched is an operation on one key, as the search for an order sees it.
+type searched struct {
+	kind     kv.Kind // Get, Put (a delete writes Absent) or CAS
+	value    uint64  // read or written
+	expected uint64  // CAS: the value that it asks for, Unseen if that is not known
+	outcome  role    // of a CAS: wrote, or read for a conflict; maybe: it can have been done or not
+}
+
+// register is a key's state in the search: its value, Unseen until a first
+// answer says what was there.
+type register uint64
+
+// step is a register's rule.
+func (r register) step(o *searched) (bool, register) {
+	was := uint64(r)
+	can := func(value uint64) bool { return was == value || was == history.Unseen || value == history.Unseen }
+	switch {
+	case o.kind == kv.Get:
+		if !can(o.value) {
+			return false, r
+		}
+		if was == history.Unseen {
+			return true, register(o.value)
+		}
+		return true, r
+	case o.kind == kv.Put:
+		return true, register(o.value)
+	case o.outcome == read: // a conflict
+		return o.expected == history.Unseen || was == history.Unseen || was != o.expected, r
+	case can(o.expected):
+		return true, register(o.value)
+	}
+	return o.outcome == maybe, r // what may not have been done was not
+}
+
+// decide searches for an order of operations that explains their answers.
+func decide(ops []porcupine.Operation, first register, longest time.Duration) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(porcupine.Model{
+		Init: func() any { return first },
+		Step: func(state, input, _ any) (bool, any) { return state.(register).step(input.(*searched)) },
+	}, ops, longest)
+}
+
+// search checks a history whose store does not tell the revisions of its writes:
+// a sample of its keys, each by a search.
+func (c *checker) search() error {
+	keys, of, err := c.sample()
+	if err != nil {
+		return err
+	}
+	c.result.Keys = uint64(len(keys))
+	var cut, open int
+	until := time.Now().Add(c.opt.Longest)
+	for _, key := range keys {
+		one := of[key]
+		if one.until > 0 {
+			cut++
+		}
+		left := time.Until(until)
+		if left <= 0 {
+			open++
+			continue
+		}
+		switch decide(one.operations(), register(history.Unseen), left) {
+		case porcupine.Unknown:
+			open++
+		case porcupine.Illegal:
+			c.found.add(one.finding(key))
+		}
+	}
+	why := "the store does not tell the revisions of its writes"
+	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("%s, so that an order was searched for, of %d keys alone", why, len(keys)))
+	if cut > 0 {
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("of %d of these keys, the first %d operations were searched alone", cut, mostSearched))
+	}
+	if open > 0 {
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("not decided: %d of these keys, for which no order was found or ruled out within %s", open, c.opt.Longest))
+	}
+	return nil
+}
+
+// keyHistory is the operations of a sampled key.
+type keyHistory struct {
+	ops   []history.Op
+	ords  []uint32
+	until int64 // what ended later is left out; 0: nothing is
+}
+
+// sample reads the keys whose mixed numbers are the lowest.
+func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error) {
+	var lowest mixedHeap
+	in := map[uint64]bool{}
+	err = c.each(func(_ uint32, o *history.Op) {
+		m := mixed(o.Key)
+		if roleOf(o) == unchecked || in[m] || len(lowest) == c.opt.Samples && m > lowest[0] {
+			return
+		}
+		in[m] = true
+		if heap.Push(&lowest, m); len(lowest) > c.opt.Samples {
+			delete(in, heap.Pop(&lowest).(uint64))
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	of = map[uint64]*keyHistory{}
+	err = c.each(func(ord uint32, o *history.Op) {
+		if r := roleOf(o); r == unchecked || r == refused || !in[mixed(o.Key)] || r == read && !strong(o) {
+			return
+		}
+		k := of[o.Key]
+		if k == nil {
+			k = &keyHistory{}
+			of[o.Key] = k
+			keys = append(keys, o.Key)
+		}
+		k.add(ord, o)
+	})
+	slices.Sort(keys)
+	return keys, of, err
+}
+
+// each calls do with every operation and its number.
+func (c *checker) each(do func(uint32, *history.Op)) error {
+	ord := uint32(0)
+	return c.in.Read(func(ops []history.Op) error {
+		for i := range ops {
+			do(ord, &ops[i])
+			ord++
+		}
+		return nil
+	})
+}
+
+// add adds an operation, in the order of their ends. Beyond what is searched, a
+// write that had begun by then may have been done.
+func (k *keyHistory) add(ord uint32, o *history.Op) {
+	if k.until > 0 && (o.Invoked > k.until || roleOf(o) == read) {
+		return
+	}
+	k.ops, k.ords = append(k.ops, *o), append(k.ords, ord)
+	if k.until == 0 && len(k.ops) == mostSearched {
+		k.until = o.Done
+	}
+}
+
+// operations are the key's for the search.
+func (k *keyHistory) operations() (out []porcupine.Operation) {
+	values := map[int64]uint64{0: history.Absent} // by revision, as reads show it
+	for i := range k.ops {
+		if o := &k.ops[i]; o.Kind == kv.Get && o.Mod > 0 && o.Read != history.Unseen {
+			values[o.Mod] = o.Read
+		}
+	}
+	for i := range k.ops {
+		o := &k.ops[i]
+		s := &searched{kind: kv.Put, value: o.Written, outcome: roleOf(o)}
+		if k.until > 0 && o.Done > k.until {
+			s.outcome = maybe
+		}
+		returned := o.Done
+		if s.outcome == maybe {
+			returned = 1<<63 - 1
+		}
+		switch {
+		case o.Kind.Reads(), o.Kind == kv.Delete && s.outcome == read:
+			s.kind, s.value = kv.Get, o.Read
+			if o.Read == history.Unseen {
+				continue // that it was there says little
+			}
+		case o.Kind == kv.CAS:
+			s.kind, s.expected = kv.CAS, history.Unseen
+			if v, ok := values[o.Expected]; ok {
+				s.expected = v
+			}
+		}
+		out = append(out, porcupine.Operation{ClientId: int(o.Session), Input: s, Call: o.Invoked, Return: returned})
+	}
+	return out
+}
+
+// finding names the last operation of the shortest prefix, in the order of ends,
+// that no order explains: all before it can be explained. It is found by halving,
+// as what contradicts a prefix contradicts all that begin with it.
+func (k *keyHistory) finding(key uint64) finding {
+	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
+		part := keyHistory{ops: k.ops[:i+1], until: k.ops[i].Done}
+		for _, o := range k.ops[i+1:] { // what had begun
+			part.add(0, &o)
+		}
+		return decide(part.operations(), register(history.Unseen), time.Second) == porcupine.Illegal
+	})
+	last := min(n, len(k.ops)) - 1
+	f := finding{kind: NoOrder, promise: record.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}}
+	for i := last - 1; i >= 0; i-- { // and the value that it should have been
+		if o := &k.ops[i]; o.Changes() && o.Done < k.ops[last].Invoked {
+			f.n, f.ords = 2, [3]uint32{k.ords[i], k.ords[last]}
+			break
+		}
+	}
+	return f
+}
+
+// mixedHeap has its highest first.
+type mixedHeap []uint64
+
+func (h mixedHeap) Len() int           { return len(h) }
+func (h mixedHeap) Less(i, j int) bool { return h[i] > h[j] }
+func (h mixedHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *mixedHeap) Push(x any)        { *h = append(*h, x.(uint64)) }
+func (h *mixedHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

@@ -1,0 +1,147 @@
+package verify
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// TestPorcupinesDataDecideTheSame: Jepsen's histories of an early etcd, which are
+// in porcupine's module with what they are.
+func TestPorcupinesDataDecideTheSame(t *testing.T) {
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/anishathalye/porcupine").Output()
+	if err != nil {
+		t.Skip("the module is not there: ", err)
+	}
+	root := strings.TrimSpace(string(dir))
+	source, err := os.ReadFile(filepath.Join(root, "porcupine_test.go"))
+	if err != nil {
+		t.Skip("the module has no tests here: ", err)
+	}
+	all := regexp.MustCompile(`checkJepsen\(t, (\d+), (true|false)\)`).FindAllStringSubmatch(string(source), -1)
+	if len(all) < 100 {
+		t.Fatalf("there are %d histories", len(all))
+	}
+	for _, m := range all {
+		number, _ := strconv.Atoi(m[1])
+		log, err := os.ReadFile(filepath.Join(root, "test_data", "jepsen", "etcd_"+strings.Repeat("0", 3-len(m[1]))+m[1]+".log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]porcupine.CheckResult{"true": porcupine.Ok, "false": porcupine.Illegal}[m[2]]
+		if got := decide(jepsen(t, string(log)), register(history.Absent), time.Minute); got != want {
+			t.Errorf("history %d is %s, and was decided to be %s", number, want, got)
+		}
+	}
+}
+
+// jepsen reads a log of Jepsen's: its values are numbers, which are not unique.
+func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
+	line := regexp.MustCompile(`jepsen\.util - (\d+)\s+:(\w+)\s+:(\w+)\s+(.*)`)
+	value := func(s string) uint64 {
+		if s == "nil" {
+			return history.Absent
+		}
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n + 1
+	}
+	open := map[string]int{}
+	for at, text := range strings.Split(log, "\n") {
+		m := line.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		client, what, kind, arg := m[1], m[2], m[3], m[4]
+		if what == "invoke" {
+			o := &searched{kind: kv.Get, outcome: maybe, value: history.Unseen}
+			switch kind {
+			case "write":
+				o.kind, o.value = kv.Put, value(arg)
+			case "cas":
+				a, b, _ := strings.Cut(strings.Trim(arg, "[]"), " ")
+				o.kind, o.expected, o.value = kv.CAS, value(a), value(b)
+			}
+			open[client] = len(ops)
+			ops = append(ops, porcupine.Operation{Input: o, Call: int64(at), Return: 1<<63 - 1})
+			continue
+		}
+		i := open[client]
+		o := ops[i].Input.(*searched)
+		switch {
+		case strings.Contains(arg, "timed-out") || what == "info":
+			continue // nothing is known of it
+		case what == "fail" && kind == "cas":
+			o.outcome = read
+		case what == "fail":
+			continue
+		case kind == "read":
+			o.value, o.outcome = value(arg), read
+		default:
+			o.outcome = wrote
+		}
+		ops[i].Return = int64(at)
+	}
+	return ops
+}
+
+// TestWithoutRevisionsAnOrderIsSearched: the simulated store does not tell what
+// revisions its writes got.
+func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
+	wrong := 0
+	for seed := range uint64(8) {
+		kind, rate := noLie, 0.0
+		if seed%2 == 1 {
+			kind, rate = lieStaleRead, 0.05
+		}
+		m, lies := simulated(seed, 3000, kind, rate)
+		for i := range m.ops {
+			if m.ops[i].At = 0; m.ops[i].Changes() {
+				m.ops[i].Mod = 0
+			}
+		}
+		r, found := checked(t, m, Options{Samples: 1000, Longest: 3 * time.Second})
+		if kind == noLie && !r.Right() {
+			t.Errorf("seed %d: %v\n%s", seed, r.Counts, r.Violations[0].Text)
+		}
+		if !strings.Contains(strings.Join(r.Undecided, ""), "does not tell the revisions") {
+			t.Errorf("seed %d: nothing is said: %v", seed, r.Undecided)
+		}
+		for _, f := range found {
+			wrong++
+			told := false
+			for _, l := range lies {
+				told = told || l.key == f.key
+			}
+			if !told {
+				t.Errorf("seed %d: key %d is accused, and was not lied about", seed, f.key)
+			}
+		}
+	}
+	if wrong == 0 {
+		t.Error("no lie was found")
+	}
+}
+
+func TestWhatIsNotDecidedIsSaid(t *testing.T) {
+	m, _ := simulated(3, 4000, noLie, 0)
+	for i := range m.ops {
+		m.ops[i].At = 0
+	}
+	r, _ := checked(t, m, Options{Longest: time.Nanosecond})
+	if last := r.Undecided[len(r.Undecided)-1]; !r.Right() || !strings.HasPrefix(last, "not decided: ") {
+		t.Errorf("%v, %q", r.Counts, last)
+	}
+}

@@ -1,0 +1,442 @@
+package verify
+
+import (
+	"cmp"
+	"container/heap"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// memory is a history in memory.
+type memory struct {
+	header record.Header
+	ops    []history.Op
+}
+
+func (m *memory) Header() *record.Header { return &m.header }
+
+func (m *memory) Read(do func([]history.Op) error) error {
+	for some := range slices.Chunk(m.ops, 3000) {
+		if err := do(some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all is every promise, made.
+func all() map[record.Promise]string {
+	out := map[record.Promise]string{}
+	for _, p := range record.Promises {
+		out[p] = "it says so"
+	}
+	return out
+}
+
+// lieKind is what a simulated store does wrong.
+type lieKind string
+
+const (
+	noLie         lieKind = ""
+	lieStaleRead  lieKind = "stale linearizable read"
+	lieLost       lieKind = "lost write"
+	lieTwice      lieKind = "write applied twice"
+	lieReordered  lieKind = "reordered writes"
+	lieCAS        lieKind = "wrong success of a compare-and-set"
+	lieRefused    lieKind = "refused write that was done"
+	lieResurrects lieKind = "deleted key that comes back"
+)
+
+var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, lieRefused, lieResurrects}
+
+// lie is one that was told. It counts when an answer contradicts a promise by it.
+type lie struct {
+	key    uint64
+	ops    []int // by their numbers in the simulation; any of them is found
+	proven bool
+}
+
+type simVersion struct {
+	rev, done int64 // done: when it was acknowledged; forever if not
+	value     uint64
+	told      bool // its write is known to be done
+}
+
+const forever = int64(1) << 61
+
+type simKey struct {
+	versions []simVersion
+	known    int64 // what a client read last
+	lie      *lie  // that the next answer proves
+	twice    *lie  // that a get of twiceAt proves
+	twiceAt  int64
+}
+
+func (k *simKey) at(rev int64) (v simVersion) {
+	i, _ := slices.BinarySearchFunc(k.versions, rev+1, func(v simVersion, r int64) int { return cmp.Compare(v.rev, r) })
+	if i == 0 {
+		return v
+	}
+	return k.versions[i-1]
+}
+
+func (v *simVersion) mod() int64 {
+	if v.value == 0 {
+		return 0
+	}
+	return v.rev
+}
+
+// simulation is a linearizable store with three members, clients that wait for
+// their answers, crashes in which they get none, and, if asked for, lies.
+type simulation struct {
+	*rand.Rand
+	lies    lieKind
+	rate    float64 // of operations that lie
+	keys    []simKey
+	rev     int64
+	value   uint64
+	applied [3]int64
+	crash   [2]int64 // from, to
+	events  eventHeap
+	ops     []history.Op
+	told    []*lie
+}
+
+// event is an operation that reaches the store, or a write that does so late.
+type event struct {
+	at      int64
+	client  uint32
+	invoked int64
+	again   func(now int64)
+}
+
+type eventHeap []event
+
+func (h eventHeap) Len() int           { return len(h) }
+func (h eventHeap) Less(i, j int) bool { return h[i].at < h[j].at }
+func (h eventHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *eventHeap) Push(x any)        { *h = append(*h, x.(event)) }
+func (h *eventHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+const simBase = 1000
+
+// simulated makes a history of n operations and the lies in it.
+func simulated(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
+	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 77)), lies: lies, rate: rate, rev: simBase, value: simBase}
+	s.keys = make([]simKey, 1+s.IntN(max(n/20, 2)))
+	for i := range s.keys {
+		if s.IntN(3) > 0 { // it was there before; by a run with the same values, perhaps
+			s.keys[i].versions = []simVersion{{rev: 1 + s.Int64N(simBase), value: 1 + s.Uint64N(simBase*2), told: true}}
+		}
+	}
+	s.crash[1] = -1
+	clients := 1 + s.IntN(40)
+	for c := range clients {
+		s.begin(uint32(c), s.Int64N(1_000_000))
+	}
+	for len(s.ops) < n {
+		e := heap.Pop(&s.events).(event)
+		if e.again != nil {
+			e.again(e.at)
+			continue
+		}
+		if e.at > s.crash[1] {
+			next := e.at + s.Int64N(1+int64(n)*100_000)
+			s.crash = [2]int64{next, next + s.Int64N(300_000_000)}
+		}
+		s.serve(&e)
+	}
+	for i := range s.keys { // every member is read, when all is over
+		for m := range uint64(3) {
+			now := int64(1) << 60
+			k := &s.keys[i]
+			v := k.at(s.rev)
+			s.answer(history.Op{
+				Kind: kv.Get, Consistency: kv.Local, Final: true, Key: uint64(i), Member: m, Invoked: now + int64(i), Done: now + int64(i),
+				Session: 1 << 20, At: s.rev, Mod: v.mod(), Read: v.value, Outcome: outcomeOf(&v),
+			}, k)
+		}
+	}
+	if lies == lieReordered {
+		s.reorder()
+	}
+	return s.history(seed)
+}
+
+func outcomeOf(v *simVersion) kv.Outcome {
+	if v.value == 0 {
+		return kv.Miss
+	}
+	return kv.OK
+}
+
+func (s *simulation) begin(client uint32, now int64) {
+	invoked := now + s.Int64N(100_000)
+	heap.Push(&s.events, event{at: invoked + 1 + s.Int64N(1_000_000), client: client, invoked: invoked})
+}
+
+// serve does what reaches the store.
+func (s *simulation) serve(e *event) {
+	number := uint64(s.IntN(len(s.keys)))
+	if s.IntN(2) == 0 {
+		number = uint64(s.IntN(1 + len(s.keys)/50)) // some keys are hot
+	}
+	o := history.Op{
+		Session: e.client, Member: uint64(s.IntN(3)), Key: number, Invoked: e.invoked,
+		Done: e.at + 1 + s.Int64N(1_000_000),
+	}
+	switch x := s.IntN(100); {
+	case x < 30:
+		o.Kind, o.Consistency = kv.Get, kv.Linearizable
+	case x < 50:
+		o.Kind, o.Consistency = kv.Get, kv.Local
+	case x < 52:
+		o.Kind, o.Consistency, o.Read = kv.Exists, kv.Linearizable, history.Unseen
+	case x < 75:
+		o.Kind = kv.Put
+	case x < 80:
+		o.Kind = kv.Delete
+	case x < 92:
+		o.Kind, o.Expected = kv.CAS, s.keys[number].known
+	default:
+		o.Kind = kv.Txn
+	}
+	if o.Kind.HasValue() || o.Kind == kv.Txn {
+		s.value++
+		o.Written = s.value
+	}
+	down := e.at > s.crash[0]
+	switch {
+	case s.IntN(300) == 0:
+		s.refuse(&o, e.at)
+	case down && o.Kind.Writes() || s.IntN(1000) == 0:
+		s.timeOut(&o, e.at)
+	case o.Kind.Writes():
+		s.write(&o, e.at)
+	default:
+		s.read(&o)
+	}
+	s.begin(e.client, o.Done)
+}
+
+func (s *simulation) refuse(o *history.Op, now int64) {
+	o.Outcome, o.Read = kv.Refused, 0
+	n := len(s.ops)
+	s.ops = append(s.ops, *o)
+	if s.lies == lieRefused && o.Kind == kv.Put {
+		k := &s.keys[o.Key]
+		s.rev++
+		k.versions = append(k.versions, simVersion{rev: s.rev, value: o.Written, done: forever})
+		k.twice, k.twiceAt = s.tell(o.Key, n), s.rev
+	}
+}
+
+// timeOut gives no answer. A write may have been done, now, later, or never.
+func (s *simulation) timeOut(o *history.Op, now int64) {
+	o.Outcome, o.Done = kv.TimedOut, o.Invoked+50_000_000
+	if s.IntN(3) == 0 {
+		o.Outcome = kv.LeaderChanged
+		o.Done = now + 1
+	}
+	o.Read = 0
+	parts := s.parts(o)
+	s.ops = append(s.ops, parts...)
+	do := func(int64) {
+		for _, c := range parts {
+			if c.Kind == kv.CAS && s.keys[c.Key].current(s.rev).mod() != c.Expected {
+				return
+			}
+		}
+		if cur := s.keys[o.Key].current(s.rev); o.Kind == kv.Delete && cur.value == 0 || !o.Kind.Writes() {
+			return
+		}
+		s.rev++
+		for _, c := range parts {
+			k := &s.keys[c.Key]
+			k.lie = nil
+			k.versions = append(k.versions, simVersion{rev: s.rev, value: c.Written, done: forever})
+		}
+	}
+	switch s.IntN(3) {
+	case 0:
+		do(now)
+	case 1:
+		heap.Push(&s.events, event{at: now + s.Int64N(200_000_000), again: do})
+	}
+}
+
+func (k *simKey) current(rev int64) *simVersion {
+	v := k.at(rev)
+	return &v
+}
+
+// parts are the writes of a transaction, or the one of another operation.
+func (s *simulation) parts(o *history.Op) []history.Op {
+	out := []history.Op{*o}
+	for i := 1; o.Kind == kv.Txn && i < min(3, len(s.keys)); i++ {
+		next := *o
+		next.Joined, next.Key = true, (o.Key+uint64(i))%uint64(len(s.keys))
+		out = append(out, next)
+	}
+	return out
+}
+
+func (s *simulation) lying(l lieKind) bool { return s.lies == l && s.Float64() < s.rate }
+
+func (s *simulation) tell(key uint64, ops ...int) *lie {
+	l := &lie{key: key, ops: ops}
+	s.told = append(s.told, l)
+	return l
+}
+
+func (s *simulation) write(o *history.Op, now int64) {
+	k := &s.keys[o.Key]
+	cur := k.at(s.rev)
+	n := len(s.ops)
+	switch o.Kind {
+	case kv.CAS:
+		if cur.mod() != o.Expected {
+			if older := k.versions; s.lies == lieCAS && o.Expected > 0 && cur.told && cur.rev > o.Expected && cur.rev > simBase && len(older) > 1 && s.Float64() < s.rate*20 {
+				s.tell(o.Key, n).proven = true
+				break
+			}
+			o.Outcome, o.At, o.Mod, o.Read = kv.Conflict, s.rev, cur.mod(), history.Unseen
+			if cur.value == 0 {
+				o.Read = history.Absent
+			}
+			k.known = cur.mod()
+			s.answer(*o, k)
+			return
+		}
+		if k.lie != nil {
+			k.lie.proven = true // it succeeds on what should have been replaced
+		}
+	case kv.Delete:
+		if cur.value == 0 {
+			o.Outcome, o.At = kv.Miss, s.rev
+			s.answer(*o, k)
+			return
+		}
+	}
+	s.rev++
+	o.At = s.rev
+	parts := s.parts(o)
+	lost := o.Kind == kv.Put && s.lying(lieLost)
+	gone := o.Kind == kv.Delete && s.lies == lieResurrects && s.Float64() < s.rate*20
+	s.ops = append(s.ops, parts...)
+	for _, c := range parts {
+		k := &s.keys[c.Key]
+		k.lie = nil
+		if !lost && !gone {
+			k.versions = append(k.versions, simVersion{rev: s.rev, value: c.Written, done: o.Done, told: true})
+		}
+	}
+	if lost || gone {
+		k.lie = s.tell(o.Key, n)
+	}
+	if o.Kind == kv.Put && s.lying(lieTwice) {
+		heap.Push(&s.events, event{at: now + s.Int64N(20_000_000), again: func(int64) {
+			s.rev++
+			k.versions = append(k.versions, simVersion{rev: s.rev, value: o.Written, done: forever})
+			k.twice, k.twiceAt = s.tell(o.Key, n), s.rev
+		}})
+	}
+}
+
+func (s *simulation) read(o *history.Op) {
+	k := &s.keys[o.Key]
+	o.At = s.rev
+	if o.Consistency == kv.Local {
+		m := &s.applied[o.Member]
+		*m = max(*m, s.rev-s.Int64N(1+s.Int64N(200)))
+		o.At = *m
+	}
+	v := k.at(o.At)
+	if o.Consistency == kv.Linearizable && s.lying(lieStaleRead) && v.told && v.rev > simBase && v.done < o.Invoked {
+		n := len(s.ops)
+		s.tell(o.Key, n).proven = true
+		if s.IntN(2) == 0 {
+			o.At = v.rev - 1
+		}
+		v = k.at(v.rev - 1)
+	}
+	if o.Read = v.value; o.Kind == kv.Exists && v.value != 0 {
+		o.Read = history.Unseen
+	}
+	o.Mod, o.Outcome = v.mod(), outcomeOf(&v)
+	if o.Kind == kv.Get && o.Consistency == kv.Linearizable {
+		k.known = v.mod()
+	}
+	s.answer(*o, k)
+}
+
+// answer records what says what a key is, which can prove lies about it.
+func (s *simulation) answer(o history.Op, k *simKey) {
+	s.ops = append(s.ops, o)
+	if l := k.lie; l != nil && o.At >= s.ops[l.ops[0]].At {
+		l.proven = true
+	}
+	if k.twice != nil && o.Mod == k.twiceAt && o.Read != history.Unseen {
+		k.twice.proven = true
+	}
+}
+
+// reorder exchanges the revisions of two writes, the first of which had ended
+// before the other began.
+func (s *simulation) reorder() {
+	var writes []int
+	for i := range s.ops {
+		if o := &s.ops[i]; o.Kind == kv.Put && o.Outcome == kv.OK {
+			writes = append(writes, i)
+		}
+	}
+	for range int(float64(len(s.ops))*s.rate) + 1 {
+		if len(writes) < 2 {
+			return
+		}
+		a, b := writes[s.IntN(len(writes))], writes[s.IntN(len(writes))]
+		if x, y := &s.ops[a], &s.ops[b]; x.Done < y.Invoked && x.At < y.At {
+			x.At, y.At = y.At, x.At
+			s.tell(y.Key, b).proven = true
+		}
+	}
+}
+
+// history is what was recorded, in the order of its ends, with the lies' numbers
+// those of the record.
+func (s *simulation) history(seed uint64) (*memory, []*lie) {
+	order := make([]int, len(s.ops))
+	for i := range order {
+		order[i] = i
+	}
+	if seed%2 == 0 { // a coarse clock
+		for i := range s.ops {
+			s.ops[i].Invoked -= s.ops[i].Invoked % 100_000
+			s.ops[i].Done -= s.ops[i].Done % 100_000
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.ops[a].Done, s.ops[b].Done) })
+	m := &memory{header: record.Header{Store: "simulated", Base: simBase, Promises: all()}}
+	delete(m.header.Promises, record.Session) // members differ
+	places := make([]int, len(order))
+	for at, i := range order {
+		places[i] = at
+		m.ops = append(m.ops, s.ops[i])
+	}
+	for _, l := range s.told {
+		for i := range l.ops {
+			l.ops[i] = places[l.ops[i]]
+		}
+	}
+	return m, s.told
+}

@@ -1,0 +1,113 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Staleness is how old the answers of one member to reads of one consistency were
+// that may be old: behind the versions that were, or came before, what had been
+// acknowledged when the read began.
+type Staleness struct {
+	Consistency kv.Consistency
+	Member      uint64
+	Reads       uint64
+	Behind      uint64 // those that returned an old version
+	// Versions and Nanoseconds are over all of the reads: how many versions newer
+	// ones there were, and for how long the first of them.
+	Versions, Nanoseconds Distribution
+}
+
+// Distribution is one of reads, most of which are 0.
+type Distribution struct{ P50, P90, P99, P999, Max int64 }
+
+// staleness collects it.
+type staleness struct {
+	reads           uint64
+	versions, times *hdrhistogram.Histogram // of those behind; nil: none
+}
+
+func (s *staleness) behind(versions, since int64) {
+	if s.versions == nil {
+		s.versions = hdrhistogram.New(1, 1<<31, 2)
+		s.times = hdrhistogram.New(1000, 1<<43, 2)
+	}
+	_ = s.versions.RecordValue(min(versions, 1<<31)) // in its range
+	_ = s.times.RecordValue(min(since, 1<<43))       // likewise
+}
+
+type stalenesses struct {
+	by map[server]*staleness
+	// last is where the last one was found: neighbours are of few members.
+	last server
+	at   *staleness
+}
+
+type server struct {
+	lease  bool
+	member uint64
+}
+
+func newStalenesses() *stalenesses { return &stalenesses{by: map[server]*staleness{}} }
+
+func (s *stalenesses) of(lease bool, member uint64) *staleness {
+	k := server{lease, member}
+	if s.at != nil && s.last == k {
+		return s.at
+	}
+	if s.by[k] == nil {
+		s.by[k] = &staleness{}
+	}
+	s.last, s.at = k, s.by[k]
+	return s.at
+}
+
+func (s *stalenesses) add(other *stalenesses) {
+	for k, o := range other.by {
+		into := s.of(k.lease, k.member)
+		into.reads += o.reads
+		switch {
+		case o.versions == nil:
+		case into.versions == nil:
+			into.versions, into.times = o.versions, o.times
+		default:
+			into.versions.Merge(o.versions)
+			into.times.Merge(o.times)
+		}
+	}
+}
+
+func (s *stalenesses) list() (out []Staleness) {
+	for k, one := range s.by {
+		x := Staleness{Consistency: kv.Local, Member: k.member, Reads: one.reads}
+		if k.lease {
+			x.Consistency = kv.Lease
+		}
+		if one.versions != nil {
+			x.Behind = uint64(one.versions.TotalCount())
+			x.Versions, x.Nanoseconds = distribution(one.versions, one.reads), distribution(one.times, one.reads)
+		}
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b Staleness) int {
+		return cmp.Or(cmp.Compare(a.Consistency, b.Consistency), cmp.Compare(a.Member, b.Member))
+	})
+	return out
+}
+
+// distribution is that of n values, of which those that h lacks are 0.
+func distribution(h *hdrhistogram.Histogram, n uint64) Distribution {
+	at := func(q float64) int64 {
+		above := (1 - q) * float64(n)
+		in := float64(h.TotalCount())
+		if in <= above {
+			return 0
+		}
+		return h.ValueAtQuantile(100 * (1 - above/in))
+	}
+	return Distribution{at(0.5), at(0.9), at(0.99), at(0.999), h.Max()}
+}

@@ -1,0 +1,359 @@
+// Package verify says whether a store's answers were right, from the history of
+// every operation of a load and the store's own order of them.
+//
+// A store that tells its revisions is checked in n log n. All answers at their
+// revisions are one line of states: real time must agree with that line, each
+// read must return what the line has at the read's own revision, and each
+// compare-and-set must have found what it asked for. A write that may have
+// happened or not takes part where its value, or its revision, was seen: at any
+// time after it began, at most once. What a store does not promise is counted,
+// and not called wrong. docs/decisions/0022 says what that rests on.
+package verify
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// Input is a history that can be read more than once.
+type Input interface {
+	// Header says what it is of, and what is promised.
+	Header() *record.Header
+	// Read calls do with all operations in the order in which they ended, some
+	// at a time and each time from the beginning, until do returns an error.
+	Read(do func([]history.Op) error) error
+}
+
+// Kind says in what way an answer was wrong.
+type Kind string
+
+// The kinds.
+const (
+	Reordered     Kind = "reordered write"   // its revision is not after what had ended before it began
+	StaleRead     Kind = "stale read"        // older than what was acknowledged before it began, or than its own revision
+	LostWrite     Kind = "lost write"        // acknowledged, and never there
+	Resurrected   Kind = "resurrected write" // deleted or overwritten, and there again
+	AppliedTwice  Kind = "write applied twice"
+	SameRevision  Kind = "one revision twice" // for two writes
+	OtherValue    Kind = "two values at one revision"
+	WrongCAS      Kind = "compare-and-set on another version"
+	WrongConflict Kind = "conflict without a reason"
+	Invented      Kind = "value that nobody wrote"
+	RefusedThere  Kind = "refused write that was done"
+	Partial       Kind = "transaction done in part"
+	Future        Kind = "read of a later version" // than its own revision
+	Backwards     Kind = "client that went back in time"
+	NoOrder       Kind = "no order explains the key" // found by search
+)
+
+// Violation is an answer that breaks a promise.
+type Violation struct {
+	Kind    Kind
+	Promise record.Promise
+	Source  string // where the store's documentation makes the promise
+	Key     uint64
+	// Ops is the smallest history that shows it, in the order in which the
+	// operations began.
+	Ops  []history.Op
+	Text string // in words, a line for each operation and a sentence
+}
+
+// Result is what the check of a history found.
+type Result struct {
+	Operations uint64
+	// Keys is how many keys have operations that were checked.
+	Keys uint64
+	// Violations are the first of each kind; Counts has all.
+	Violations []Violation
+	Counts     map[Kind]uint64
+	// NotPromised counts what would be wrong at a store that promised it.
+	NotPromised map[record.Promise]uint64
+	// Indefinite writes may have been done or not; Resolved is how many of them
+	// were seen to be.
+	Indefinite, Resolved uint64
+	// Staleness of the reads that may be old, by consistency and member.
+	Staleness []Staleness
+	// Undecided are sentences about what could not be checked, and why.
+	Undecided []string
+}
+
+// Right reports whether no promise was seen broken.
+func (r *Result) Right() bool { return len(r.Counts) == 0 }
+
+// Options bound the check; its zero value is for people.
+type Options struct {
+	Keep      int           // violations of each kind to show; 0: 3
+	Partition int           // operations of keys that are held at once; 0: 12 million
+	Samples   int           // keys searched where the store tells no order; 0: 200
+	Longest   time.Duration // of all these searches; 0: 30 s
+}
+
+const (
+	defaultKeep      = 3
+	defaultPartition = 12_000_000
+	defaultSamples   = 200
+	defaultLongest   = 30 * time.Second
+	mostFound        = 1 << 17 // violations of which more is kept than their number
+	mostOperations   = 1<<32 - 1
+)
+
+// Check checks a history. It reads it several times, so that its memory is some
+// 64 bytes for each of opt.Partition operations.
+func Check(in Input, opt Options) (*Result, error) {
+	c, err := checkerOf(in, opt)
+	if err != nil {
+		return nil, err
+	}
+	return c.check()
+}
+
+func checkerOf(in Input, opt Options) (*checker, error) {
+	opt.Keep = cmp.Or(opt.Keep, defaultKeep)
+	opt.Partition = cmp.Or(opt.Partition, defaultPartition)
+	opt.Samples = cmp.Or(opt.Samples, defaultSamples)
+	opt.Longest = cmp.Or(opt.Longest, defaultLongest)
+	s, err := surveyOf(in)
+	if err != nil {
+		return nil, err
+	}
+	return &checker{
+		in: in, opt: opt, survey: s,
+		found: findings{promises: in.Header().Promises}, old: newStalenesses(),
+		result: Result{Operations: s.operations, Indefinite: s.indefinite, Undecided: s.undecided()},
+	}, nil
+}
+
+func (c *checker) check() (*Result, error) {
+	var err error
+	switch {
+	case c.survey.unknown > 0:
+	case c.survey.unordered > 0:
+		err = c.search()
+	default:
+		err = c.ordered()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.result.Counts, c.result.NotPromised = c.found.counts, c.found.notPromised
+	c.result.Staleness = c.old.list()
+	if c.result.Violations, err = c.explained(); err != nil {
+		return nil, err
+	}
+	return &c.result, nil
+}
+
+// survey is what is known of a history as a whole.
+type survey struct {
+	operations uint64
+	longest    int64 // an operation lasted, in nanoseconds
+	base       int64 // versions up to this revision can be from before
+	indefinite uint64
+	unordered  uint64 // writes that were done, and whose revision is not told
+	unknown    uint64 // writes of a kind that is not checked
+	others     uint64 // other operations that are not
+}
+
+func surveyOf(in Input) (s survey, err error) {
+	first := int64(1<<63 - 1)
+	err = in.Read(func(ops []history.Op) error {
+		for i := range ops {
+			o := &ops[i]
+			s.longest = max(s.longest, o.Done-o.Invoked)
+			switch role := roleOf(o); {
+			case role == unchecked && o.Kind.Writes():
+				s.unknown++
+			case role == unchecked:
+				s.others++
+			case role == wrote && o.At == 0:
+				s.unordered++
+			case role == wrote:
+				first = min(first, o.At)
+			case role == maybe:
+				s.indefinite++
+			}
+		}
+		if s.operations += uint64(len(ops)); s.operations > mostOperations {
+			return errors.New("the history has more than 4,294,967,295 operations: check it in parts")
+		}
+		return nil
+	})
+	if s.base = in.Header().Base; s.base == 0 {
+		s.base = first - 1 // all that was written earlier, somebody else wrote
+	}
+	return s, err
+}
+
+func (s *survey) undecided() (why []string) {
+	if s.unknown > 0 {
+		why = append(why, fmt.Sprintf("not decided: %s wrote in ways that are not recorded write by write (optimistic transactions)", readable.Plural(s.unknown, "operation")))
+	}
+	if s.others > 0 {
+		why = append(why, fmt.Sprintf("not checked: %s that read several keys, or none, or whose answers were wrong in themselves", readable.Plural(s.others, "operation")))
+	}
+	return why
+}
+
+// checker checks one history.
+type checker struct {
+	in     Input
+	opt    Options
+	survey survey
+	found  findings
+	old    *stalenesses
+	result Result
+}
+
+// ordered checks a history whose store tells its order: its keys in parts, each
+// in a reading of its own, and the order of all in the first.
+func (c *checker) ordered() error {
+	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
+	txns := transactions{at: map[uint32]int64{}}
+	for part := range parts {
+		if err := c.part(func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }, part == 0, &txns); err != nil {
+			return err
+		}
+	}
+	c.found.again()
+	for siblings := txns.siblings(); len(siblings) > 0; siblings = txns.siblings() {
+		if err := c.part(func(key uint64) bool { return siblings[key] }, false, &txns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part checks the keys that are in it, and the order of all operations if it is
+// the first.
+func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) error {
+	p := &pass{
+		checker: c, in: in, first: first, again: len(txns.again) > 0, txns: txns,
+		table: newTable(), seen: newSweep(c.survey.longest), members: map[uint64]uint8{},
+	}
+	err := c.in.Read(func(ops []history.Op) error {
+		for i := range ops {
+			p.take(&ops[i])
+		}
+		return nil
+	})
+	if err == nil {
+		c.doubles(p.revisions)
+		c.keys(p)
+	}
+	return err
+}
+
+// pass is one reading of the history.
+type pass struct {
+	*checker
+	in           func(uint64) bool // the keys, and the revisions, that it is for
+	first, again bool
+	txns         *transactions
+	table        *table
+	seen         *sweep
+	sessions     sessions
+	revisions    []revision
+	members      map[uint64]uint8
+	ord, head    uint32 // of the operation, and of the transaction that it is of
+}
+
+func (p *pass) take(o *history.Op) {
+	if !o.Joined {
+		p.head = p.ord
+	}
+	role := roleOf(o)
+	mine := role != unchecked && p.in(o.Key)
+	ordered := p.first && o.At > 0
+	var limit bound
+	if mine || ordered {
+		limit = p.seen.before(o.Invoked)
+	}
+	if ordered {
+		p.orderOf(o, role, p.ord, &limit)
+		p.sessions.check(&p.found, o, p.ord)
+	}
+	if role == wrote && !o.Joined && !p.again && p.in(uint64(o.At)) {
+		p.revisions = append(p.revisions, revision{o.At, p.ord})
+	}
+	if mine {
+		e := entryOf(o, role, p.ord, limit.acked)
+		e.member = p.member(o)
+		p.txns.enter(&e, o, p.head)
+		p.table.add(o.Key, &e)
+	}
+	p.seen.ended(o, role, p.ord)
+	p.ord++
+}
+
+// member is a small number for the one that answered.
+func (p *pass) member(o *history.Op) uint8 {
+	place, ok := p.members[o.Member]
+	if !ok {
+		place = uint8(min(len(p.members), 255))
+		p.members[o.Member] = place
+	}
+	return place
+}
+
+// keys checks each key of a pass, on all processors.
+func (c *checker) keys(p *pass) {
+	names := make([]uint64, min(len(p.members), 256))
+	for id, place := range p.members {
+		names[place] = id
+	}
+	workers := runtime.GOMAXPROCS(0)
+	out := make(chan *keyChecker, workers)
+	for w := range workers {
+		go func() {
+			k := &keyChecker{base: c.survey.base, found: &c.found, txns: p.txns, old: newStalenesses(), members: names}
+			for i := w; i < len(p.table.names); i += workers {
+				k.entries = p.table.entries(i, k.entries[:0])
+				k.check(p.table.names[i])
+			}
+			out <- k
+		}()
+	}
+	for range workers {
+		if k := <-out; !p.again { // else these keys were counted before
+			c.result.Resolved += k.resolved
+			c.old.add(k.old)
+		}
+	}
+	if !p.again {
+		c.result.Keys += uint64(len(p.table.names))
+	}
+}
+
+// revision is that of a write.
+type revision struct {
+	at  int64
+	ord uint32
+}
+
+// doubles finds revisions that several writes were given. A store numbers its
+// writes, so no two of one history have the same.
+func (c *checker) doubles(all []revision) {
+	slices.SortFunc(all, func(a, b revision) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ord, b.ord)) })
+	for i := 1; i < len(all); i++ {
+		if all[i].at == all[i-1].at {
+			c.found.add(finding{kind: SameRevision, promise: record.Order, ords: [3]uint32{all[i-1].ord, all[i].ord}, n: 2, revision: all[i].at})
+		}
+	}
+}
+
+// mixed is a number's bits, mixed.
+func mixed(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}

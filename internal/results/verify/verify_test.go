@@ -1,0 +1,107 @@
+package verify
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// checked is Check with all of its findings.
+func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
+	t.Helper()
+	c, err := checkerOf(m, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, c.found.all
+}
+
+// sizes are how many histories of how many operations are made: as many large
+// ones as QUORUMBENCH_HISTORIES says, else a fixed sample.
+func sizes() (histories, operations int) {
+	if n, err := strconv.Atoi(os.Getenv("QUORUMBENCH_HISTORIES")); err == nil {
+		return n, 200_000
+	}
+	return 24, 20_000
+}
+
+// TestHonestStoresAreNotAccused: with crashes, writes that are done late or never,
+// old local reads, coarse clocks, and keys and values that were there before.
+func TestHonestStoresAreNotAccused(t *testing.T) {
+	histories, operations := sizes()
+	for i := range histories {
+		m, _ := simulated(uint64(i), 1+operations>>(i%8*2), noLie, 0)
+		if i%3 == 1 {
+			m.header.Base = 0 // not known
+		}
+		r, _ := checked(t, m, Options{Partition: 1 + operations/(1+i%4)})
+		if !r.Right() {
+			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Text)
+		}
+		if len(r.Undecided) > 1 || operations>>(i%8*2) > 5000 && (r.Resolved == 0 || r.Staleness[0].Behind == 0) {
+			t.Errorf("seed %d: %+v", i, r)
+		}
+	}
+}
+
+// TestEveryLieIsFound: every one that contradicts a promise in the history.
+func TestEveryLieIsFound(t *testing.T) {
+	histories, operations := sizes()
+	proven := map[lieKind]int{}
+	for i := range histories {
+		kind := lieKinds[i%len(lieKinds)]
+		m, lies := simulated(uint64(i), operations, kind, 10/float64(operations))
+		r, found := checked(t, m, Options{Partition: 1 + operations/(1+i%4), Keep: 1 << 30})
+		any := false
+		for _, l := range lies {
+			if !l.proven {
+				continue
+			}
+			proven[kind]++
+			any = true
+			if !slices.ContainsFunc(found, func(f finding) bool { return involves(&f, l) }) {
+				t.Errorf("seed %d: a %s of key %d by operation %d was not found; found were %v", i, kind, l.key, l.ops[0], r.Counts)
+			}
+		}
+		if !any && !r.Right() {
+			t.Errorf("seed %d: nothing contradicts a promise, but %v\n%s", i, r.Counts, r.Violations[0].Text)
+		}
+		for _, v := range r.Violations {
+			if v.Text == "" || v.Source != "it says so" || len(v.Ops) == 0 || strings.Contains(v.Text, "%!") {
+				t.Errorf("seed %d: %+v", i, v)
+			}
+		}
+	}
+	for _, kind := range lieKinds {
+		if proven[kind] == 0 {
+			t.Errorf("there was no %s", kind)
+		}
+	}
+	t.Log(proven)
+}
+
+func involves(f *finding, l *lie) bool {
+	for _, ord := range f.ords[:f.n] {
+		if slices.Contains(l.ops, int(ord)) {
+			return true
+		}
+	}
+	return false
+}
+
+func BenchmarkCheck(b *testing.B) {
+	m, _ := simulated(1, 1_000_000, noLie, 0)
+	for b.Loop() {
+		r, _ := checked(b, m, Options{})
+		if !r.Right() {
+			b.Fatal(r.Counts)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(m.ops)), "ns/operation")
+}
