@@ -7,10 +7,10 @@ GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 HDRHISTOGRAM_VERSION := 2.2.2
 HDRHISTOGRAM := $(CACHE)/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar
 
-.PHONY: test test-long build lint servers browser hdrhistogram unit fuzz bench bench-peers bench-verdict
+.PHONY: test test-long build lint servers browser sshd hdrhistogram unit fuzz bench bench-peers bench-verdict
 
 # All that a change must pass; installs what it needs.
-test: lint servers browser hdrhistogram unit
+test: lint servers browser sshd hdrhistogram unit
 
 build:
 	go build -o bin/quorumbench ./cmd/quorumbench
@@ -54,6 +54,14 @@ browser:
 	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends chromium; } || \
 	echo "There is no chromium: the tests of reports in a browser are skipped."
 
+# Debian's OpenSSH server, which the tests start for hosts that are reached via ssh.
+# Without it, and without the right to install it, those tests are skipped and say so.
+# Where services start when they are installed, this one does, too.
+sshd:
+	@test -x /usr/sbin/sshd || \
+	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends openssh-server; } || \
+	echo "There is no sshd: the tests of hosts that are reached via ssh are skipped."
+
 # HdrHistogram's own tools, which the tests have read our histogram logs. Without
 # Maven those tests are skipped and say so.
 hdrhistogram:
@@ -79,7 +87,7 @@ unit:
 # The same with the full counts of trials, and with every kind of hostile server,
 # where CI runs a fixed sample of them; and with the race detector in the program
 # that the tests of the commands start, where CI has it in the tests' own process.
-test-long: lint servers browser hdrhistogram
+test-long: lint servers browser sshd hdrhistogram
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile ./internal/results/web

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"context"
+	"io"
 	"net"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +22,7 @@ type agentFlags struct {
 	ca, cert, key    string
 	dir              string
 	heartbeat, lease time.Duration
+	once             bool
 }
 
 func (a *app) agentCommand() *cobra.Command {
@@ -46,6 +51,7 @@ SIGINT, SIGTERM or SIGHUP.`,
 	r.Text("address", &f.address, "IP", "this machine's address, at which its servers listen; that of --listen unless given")
 	r.Span("heartbeat", &f.heartbeat, "how often a controller must show itself; when two are missing its load stops")
 	r.Span("lease", &f.lease, "how long the servers of a controller that was lost go on")
+	r.Toggle("once", &f.once, "serve one controller and end, after the lease if it was lost; also when standard input ends, or no controller comes within a minute")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.agent(c.Context(), f) }
 	c.AddCommand(a.agentCertsCommand())
 	return c
@@ -65,6 +71,14 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 		return err
 	}
 	defer command.Lean()()
+	if f.once {
+		// Who reads what we say may be gone before the lease is over.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+		go func() {
+			_, _ = io.Copy(io.Discard, a.Stdin) // whatever ends it
+			s.Leave()
+		}()
+	}
 	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
 	if agent.IsUnix(f.listen) {
@@ -78,7 +92,7 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 // agentOptions checks the flags and reads the files that they name.
 func (a *app) agentOptions(f *agentFlags) (agent.Options, error) {
 	o := agent.Options{
-		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Heartbeat: f.heartbeat, Lease: f.lease, Say: a.say,
+		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Heartbeat: f.heartbeat, Lease: f.lease, Once: f.once, Say: a.say,
 	}
 	host, _, err := net.SplitHostPort(f.listen)
 	ip := net.ParseIP(host)

@@ -8,21 +8,25 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/run/agent/overssh"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // agents are those of a run's hosts.
 type agents struct {
-	certs   string // the folder of "agent certs"; empty for none
+	certs   string         // the folder of "agent certs"; empty for none
+	access  overssh.Access // for hosts that are reached via ssh
 	remotes []*agent.Remote
 }
 
 // check refuses a scenario with agents that no certificate was given for, and
-// certificates that none needs.
+// certificates and keys that none needs.
 func (a *agents) check(s *scenario.Scenario) error {
-	needed := ""
+	needed, overSSH := "", false
 	for i := range s.Hosts {
-		if h := &s.Hosts[i]; h.Via == scenario.ViaAgent && !h.Unix() {
+		h := &s.Hosts[i]
+		overSSH = overSSH || h.Via == scenario.ViaSSH
+		if h.Via == scenario.ViaAgent && !h.Unix() {
 			needed = h.Name
 		}
 	}
@@ -31,6 +35,8 @@ func (a *agents) check(s *scenario.Scenario) error {
 		return command.Usage("--agent-certs is missing: the folder with ca.crt, controller.crt and controller.key, for the agent of host %s", needed)
 	case needed == "" && a.certs != "":
 		return command.Usage("--agent-certs is for hosts that are reached via agent, and the scenario has none")
+	case a.access != overssh.Access{} && !overSSH:
+		return command.Usage("--ssh-identity and --ssh-known-hosts are for hosts that are reached via ssh, and the scenario has none")
 	}
 	return nil
 }
@@ -38,7 +44,14 @@ func (a *agents) check(s *scenario.Scenario) error {
 // dial begins a session with a host's agent.
 func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 	to := agent.Target{Name: h.Name, Address: h.Address, Version: agentVersion()}
-	if !h.Unix() {
+	switch {
+	case h.Via == scenario.ViaSSH:
+		way, err := a.overSSH(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		to.Way = way
+	case !h.Unix():
 		to.CACert, to.Cert, to.Key = filepath.Join(a.certs, "ca.crt"), filepath.Join(a.certs, "controller.crt"), filepath.Join(a.certs, "controller.key")
 	}
 	r, err := agent.Dial(ctx, to)
@@ -46,6 +59,19 @@ func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, err
 		a.remotes = append(a.remotes, r)
 	}
 	return r, err
+}
+
+// overSSH starts an agent on a host over ssh.
+func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machine, error) {
+	user, at, err := h.SSH()
+	if err != nil {
+		return nil, err
+	}
+	self, err := command.Self()
+	if err != nil {
+		return nil, err
+	}
+	return overssh.Reach(ctx, overssh.Target{Name: h.Name, User: user, Address: at, Dir: h.Dir, Binary: self, Access: a.access})
 }
 
 // clocks is a sentence about each agent's clock.

@@ -21,22 +21,22 @@ import (
 
 // runFlags are the flags of `run`.
 type runFlags struct {
-	dryRun     bool
-	dataDir    string
-	out        string
-	root       string
-	format     string
-	strict     bool
-	seed       uint64
-	scale      float64
-	store      string // NAME or NAME@VERSION
-	exec       string
-	set        []scenario.Assignment
-	until      scenario.Until
-	metrics    metrics
-	upload     *upload.Destination
-	agentCerts string
-	given      func(flag string) bool
+	dryRun  bool
+	dataDir string
+	out     string
+	root    string
+	format  string
+	strict  bool
+	seed    uint64
+	scale   float64
+	store   string // NAME or NAME@VERSION
+	exec    string
+	set     []scenario.Assignment
+	until   scenario.Until
+	metrics metrics
+	upload  *upload.Destination
+	agents  agents
+	given   func(flag string) bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -70,7 +70,9 @@ on this machine, in under a minute. FILE - is standard input.`,
 		"with --until-precision: begin no round that would not end so long after the start; 30m unless given")
 	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: what must be precise, as in ops or p99, instead of ops and p90; can be given again")
 	r.Toggle("until-suspect", &f.until.Suspect, "with --until-precision: suspect repeats count, too")
-	r.Text("agent-certs", &f.agentCerts, "DIR", "the folder with the certificates of \"quorumbench agent certs\", for hosts that are reached via agent")
+	r.Text("agent-certs", &f.agents.certs, "DIR", "the folder with the certificates of \"quorumbench agent certs\", for hosts that are reached via agent")
+	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts that are reached via ssh: the key, instead of those of the ssh agent and of ~/.ssh")
+	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts that are reached via ssh: the keys of hosts, instead of ~/.ssh/known_hosts")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
 		return a.run(c.Context(), f, args)
@@ -101,18 +103,17 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if err := a.checkUntil(f, s); err != nil {
 		return err
 	}
-	agents := agents{certs: f.agentCerts}
-	if err := agents.check(s); err != nil {
+	if err := f.agents.check(s); err != nil {
 		return err
 	}
 	a.Warn(s.Warnings...)
-	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Agent: agents.dial}
+	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Agent: f.agents.dial}
 	if f.dryRun {
 		return a.dryRun(o)
 	}
 	err = a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict, Upload: f.upload,
 		Then: func(run *record.Run, dir string) error { return a.reportFiles(run, dir, f.format == "json") }})
-	for _, line := range agents.clocks() {
+	for _, line := range f.agents.clocks() {
 		a.Remark("%s", line)
 	}
 	return err

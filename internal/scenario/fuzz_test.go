@@ -18,6 +18,7 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data)
 	}
+	f.Add([]byte("hosts: [{name: a, address: 'bench@[::1]:22', via: ssh, dir: /data}]\ntrials: [{store: etcd, members: 1, operation: put}]"))
 	for _, c := range refused(f) {
 		f.Add([]byte(c.file))
 	}

@@ -1,19 +1,29 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"net"
+	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
 // Host is a machine on which members run and workers generate load.
 type Host struct {
 	Name string // unique in the scenario
 	// Address is, via local, the IP address at which its members serve, empty for
-	// loopback addresses of their own; via agent HOST:PORT of the agent, or unix:PATH.
+	// loopback addresses of their own; via agent HOST:PORT of the agent, or unix:PATH;
+	// via ssh [USER@]HOST[:PORT].
 	Address string
 	Via     Via
+	// Dir is, via ssh, the absolute path of the folder there below which all is, and
+	// in which data and logs are kept. Empty: one that is removed with all in it.
+	Dir string
 }
 
 // Via is how a host is reached.
@@ -23,9 +33,10 @@ type Via uint8
 const (
 	ViaLocal Via = iota // this machine, of which there may be several with an address each
 	ViaAgent            // "quorumbench agent" on another one
+	ViaSSH              // another one, on which we start an agent over ssh
 )
 
-var viaNames = [...]string{"local", "agent"}
+var viaNames = [...]string{"local", "agent", "ssh"}
 
 // String returns the way's name in files.
 func (v Via) String() string { return viaNames[v] }
@@ -35,7 +46,7 @@ func ParseVia(s string) (Via, error) {
 	if i := slices.Index(viaNames[:], s); i >= 0 {
 		return Via(i), nil
 	}
-	return 0, fmt.Errorf("via is %q, and hosts are reached via local, which is this machine, or agent", s)
+	return 0, fmt.Errorf("via is %q, and hosts are reached via local, which is this machine, agent or ssh", s)
 }
 
 // UnixPrefix begins the address of an agent at a Unix socket.
@@ -44,6 +55,38 @@ const UnixPrefix = "unix:"
 // Unix reports whether a host's agent listens at a Unix socket, which needs no
 // certificates.
 func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Address, UnixPrefix) }
+
+// sshPort is where ssh servers listen.
+const sshPort = "22"
+
+// account is what a user can be called for ssh: no spaces and control characters.
+var account = regexp.MustCompile(`^[^\s\pC]{1,256}$`)
+
+// SSH reads the address of a host that is reached via ssh: the user, empty for ours,
+// and HOST:PORT.
+func (h *Host) SSH() (user, at string, err error) {
+	wrong := fmt.Errorf("the address of host %s is %q, and must be its ssh server's, [USER@]HOST[:PORT]", h.Name, h.Address)
+	at = h.Address
+	if i := strings.LastIndex(at, "@"); i >= 0 {
+		if user, at = at[:i], at[i+1:]; !account.MatchString(user) {
+			return "", "", wrong
+		}
+	}
+	name, port, err := net.SplitHostPort(at)
+	if err != nil { // without a port
+		if name, port = at, sshPort; strings.HasPrefix(at, "[") && strings.HasSuffix(at, "]") {
+			name = at[1 : len(at)-1]
+		}
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 || net.ParseIP(name) == nil && !hostName.MatchString(name) {
+		return "", "", wrong
+	}
+	return user, net.JoinHostPort(name, port), nil
+}
+
+// hostName is a name in DNS, or one of the local network.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
 
 // checkAddress says what is wrong with a host's address.
 func (h *Host) checkAddress() error {
@@ -54,6 +97,21 @@ func (h *Host) checkAddress() error {
 		if _, port, err := net.SplitHostPort(h.Address); err != nil || port == "" {
 			return fmt.Errorf("the address of host %s is %q, and must be its agent's, HOST:PORT or unix:PATH", h.Name, h.Address)
 		}
+	case h.Via == ViaSSH:
+		_, _, err := h.SSH()
+		return err
+	}
+	return nil
+}
+
+// checkDir says what is wrong with a host's folder.
+func (h *Host) checkDir() error {
+	switch {
+	case h.Dir == "":
+	case h.Via != ViaSSH:
+		return fmt.Errorf("the host %s has a dir, which only hosts via ssh have", h.Name)
+	case !path.IsAbs(h.Dir) || path.Clean(h.Dir) != h.Dir || h.Dir == "/" || !printable.Is(h.Dir):
+		return fmt.Errorf("the dir of host %s is %q, and must be the absolute path of a folder on it, in its shortest form", h.Name, h.Dir)
 	}
 	return nil
 }
@@ -93,6 +151,7 @@ func readHost(n *node) (h Host, err error) {
 		"name":    func(n *node) (err error) { h.Name, err = n.filled("name"); return err },
 		"address": func(n *node) (err error) { h.Address, err = n.filled("address"); return err },
 		"via":     func(n *node) (err error) { h.Via, err = parsed(n, "via", ParseVia); return err },
+		"dir":     func(n *node) (err error) { h.Dir, err = n.filled("dir"); return err },
 	})
 	switch {
 	case err != nil:
@@ -102,7 +161,7 @@ func readHost(n *node) (h Host, err error) {
 	case !nameable.MatchString(h.Name):
 		return h, n.at.errorf("the host %s", notNameable(h.Name))
 	}
-	if err := h.checkAddress(); err != nil {
+	if err := cmp.Or(h.checkAddress(), h.checkDir()); err != nil {
 		return h, n.at.errorf("%v", err)
 	}
 	return h, nil

@@ -95,6 +95,9 @@ func (b *begun) Read(p []byte) (int, error) {
 
 // connect opens the connection to an agent, with its handshake done.
 func connect(ctx context.Context, t Target) (net.Conn, error) {
+	if t.Way != nil {
+		return t.Way.Dial(ctx)
+	}
 	of, at := network(t.Address)
 	var config *tls.Config
 	switch certificates := t.CACert != "" || t.Cert != "" || t.Key != ""; {

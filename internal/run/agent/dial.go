@@ -31,6 +31,16 @@ type Target struct {
 	CACert, Cert, Key string
 	Version           string // of this program; the agent's is the same
 	Clock             Clock  // the zero value is the system's
+	Way               Way    // instead of Address, which errors name; nil for none
+}
+
+// Way leads to an agent through something else than a network address.
+type Way interface {
+	// Dial opens a connection to the agent; nobody else can hear what it carries, or
+	// has the other end.
+	Dial(context.Context) (net.Conn, error)
+	// Close is called when the session has ended, or could not begin.
+	Close() error
 }
 
 // Remote is an agent's machine. Its methods may be called from several goroutines.
@@ -75,7 +85,7 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 	defer cancel()
 	socket, err := connect(ctx, t)
 	if err != nil {
-		return nil, fmt.Errorf("agent %s: %w", t.Name, err)
+		return nil, fmt.Errorf("agent %s: %w", t.Name, t.away(err))
 	}
 	r := &Remote{target: t, heard: make(chan beat, 1), ended: make(chan struct{})}
 	r.host = &remoteHost{r}
@@ -86,7 +96,7 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 		if r.conn != nil {
 			_ = r.conn.Close() // the error that matters is that one
 		}
-		return nil, fmt.Errorf("agent %s: %w", t.Name, err)
+		return nil, fmt.Errorf("agent %s: %w", t.Name, t.away(err))
 	}
 	var beating context.Context
 	beating, r.quit = context.WithCancel(r.ctx)
@@ -306,9 +316,18 @@ func (r *Remote) Close() (err error) {
 			err = r.leave()
 		}
 		r.cancel(errClosed)
-		err = errors.Join(err, r.conn.Close())
+		err = r.target.away(errors.Join(err, r.conn.Close()))
 	})
 	return err
+}
+
+// away closes the way to the agent. What failed before says more than what fails
+// then.
+func (t *Target) away(err error) error {
+	if t.Way == nil {
+		return err
+	}
+	return cmp.Or(err, t.Way.Close())
 }
 
 // leave measures the clock once more, and waits until the agent has ended all.

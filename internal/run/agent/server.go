@@ -37,15 +37,22 @@ type Options struct {
 	// Heartbeat is how often a controller shows itself: when two are missing its
 	// load stops. Its servers are ended after Lease. Zero: 1 s and 10 s.
 	Heartbeat, Lease time.Duration
-	Clock            Clock                            // the zero value is the system's
-	Say              func(format string, args ...any) // what happens; nil for nobody
+	// Once has the agent end when its first session is over, and the lease of a lost
+	// controller with it, or when none comes within AwaitController.
+	Once  bool
+	Clock Clock                            // the zero value is the system's
+	Say   func(format string, args ...any) // what happens; nil for nobody
 }
 
 // The defaults.
 const (
 	DefaultHeartbeat = time.Second
 	DefaultLease     = 10 * time.Second
+	AwaitController  = time.Minute
 )
+
+// stopWithin bounds how long clients may take to hear how their last streams ended.
+const stopWithin = 5 * time.Second
 
 // Server is an agent.
 type Server struct {
@@ -57,6 +64,8 @@ type Server struct {
 
 	mu      sync.Mutex
 	current *session
+	last    bool           // no other session begins
+	over    chan struct{}  // closed when the last one is over
 	running sync.WaitGroup // sessions that are not over
 }
 
@@ -103,12 +112,31 @@ func New(o Options) (*Server, error) {
 	if o.Address != "" {
 		local = local.At(o.Address)
 	}
-	s := &Server{o: o, host: local, folder: folder(path), worker: checked{worker, o.Stores}}
+	s := &Server{o: o, host: local, folder: folder(path), worker: checked{worker, o.Stores}, over: make(chan struct{})}
 	s.launch = (&launcher{stores: o.Stores, self: o.Self, folder: s.folder}).command
 	return s, nil
 }
 
-// Serve serves until ctx ends; nothing that was started is left then.
+// Leave has Serve return when the present session, if there is one, is over, and the
+// lease of a lost controller with it. It can be called again.
+func (s *Server) Leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.last {
+		s.last = true
+		s.endLast()
+	}
+}
+
+// endLast says that the last session is over, if it is. The caller has mu.
+func (s *Server) endLast() {
+	if s.last && s.current == nil {
+		close(s.over)
+	}
+}
+
+// Serve serves until ctx ends, or what Leave says; nothing that was started is left
+// then.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(mostBytes), grpc.MaxSendMsgSize(mostBytes), grpc.MaxConcurrentStreams(1024),
@@ -129,12 +157,37 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		g.Stop()
 	})
 	defer stop()
+	ended := make(chan struct{})
+	defer close(ended)
+	go s.awaitEnd(g, ended)
 	err := g.Serve(l)
 	s.running.Wait()
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
+}
+
+// awaitEnd stops serving when the last session is over, and its controller has heard
+// so.
+func (s *Server) awaitEnd(g *grpc.Server, ended <-chan struct{}) {
+	if s.o.Once {
+		select {
+		case <-s.o.Clock.After(AwaitController):
+			s.Leave() // which does nothing if one came
+		case <-s.over:
+		case <-ended:
+			return
+		}
+	}
+	select {
+	case <-s.over:
+	case <-ended:
+		return
+	}
+	limit := time.AfterFunc(stopWithin, g.Stop)
+	defer limit.Stop()
+	g.GracefulStop()
 }
 
 // serveSession is one controller's presence.
@@ -182,9 +235,13 @@ func (s *Server) enter(ctx context.Context, controller string) (*session, error)
 	if ctx.Err() != nil {
 		return nil, errors.New("the agent is ending")
 	}
-	if s.current != nil {
+	switch {
+	case s.current != nil:
 		return nil, s.current.busy()
+	case s.last:
+		return nil, errors.New("the agent is ending")
 	}
+	s.last = s.o.Once
 	s.current = newSession(ctx, controller, s.o.Clock.Now())
 	s.running.Add(1)
 	return s.current, nil
@@ -200,8 +257,9 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 		ran := now.end()
 		s.o.Say("controller %s: %d servers were ended; data and logs are below %s", now.controller, ran, s.folder)
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.current = nil
-		s.mu.Unlock()
+		s.endLast()
 	}
 	if errors.Is(why, errBye) || ctx.Err() != nil {
 		finish()

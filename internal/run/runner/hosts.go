@@ -50,7 +50,7 @@ func reading(c *host.Clock) record.ClockReading {
 
 // reach makes a host usable. Nothing else knows the ways to one.
 func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
-	if h.Via == scenario.ViaAgent {
+	if h.Via != scenario.ViaLocal {
 		a, err := r.Agent(ctx, h)
 		if err != nil {
 			return nil, err

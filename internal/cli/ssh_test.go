@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testservers/sshd"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// overSSH are machines with ssh servers, and the flags of a run that reaches them.
+type overSSH struct {
+	servers []*sshd.Server
+	flags   []string
+}
+
+func startSSH(t *testing.T, ips ...string) *overSSH {
+	t.Helper()
+	o := &overSSH{}
+	known := ""
+	for _, ip := range ips {
+		s := sshd.Start(t, ip)
+		o.servers = append(o.servers, s)
+		s.Authorize(t, o.servers[0].Key)
+		b, err := os.ReadFile(s.KnownHosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known += string(b)
+	}
+	file := filepath.Join(t.TempDir(), "known_hosts")
+	if err := os.WriteFile(file, []byte(known), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.flags = []string{"--ssh-identity", o.servers[0].Identity, "--ssh-known-hosts", file}
+	return o
+}
+
+// scenario is the file of a run: each machine is host1 and so on, with further keys.
+func (o *overSSH) scenario(t *testing.T, keys, trial string) (file string) {
+	t.Helper()
+	text := "name: ssh\nhosts:\n"
+	for i, s := range o.servers {
+		text += fmt.Sprintf("- {name: host%d, address: '%s', via: ssh%s}\n", i+1, s.Address, keys)
+	}
+	file = filepath.Join(t.TempDir(), "ssh.yaml")
+	if err := os.WriteFile(file, []byte(text+"trials: [{store: etcd, operation: put, clients: 20, connections: 4, warmup: 0s, key-space: 1000, "+trial+"}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// nothingIn says what is left below a folder, running or lying there.
+func nothingIn(dir string) error {
+	if p := left(dir); len(p) > 0 {
+		return fmt.Errorf("%v are left running", p)
+	}
+	if entries, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(entries) > 0 {
+		return fmt.Errorf("%v are left", entries)
+	}
+	return nil
+}
+
+// A run whose members are on two machines that are reached over ssh, and whose load
+// comes from a third: it is recorded as any other, and nothing of it is left there
+// when it has ended.
+func TestARunOverSSH(t *testing.T) {
+	o := startSSH(t, "127.0.0.61", "127.0.0.62", "127.0.0.63")
+	dir := filepath.Join(t.TempDir(), "run")
+	c := exec.Command("quorumbench", append([]string{"run", o.scenario(t, "", "total: 2000, members-on: [host1, host2], workers-on: [host3]"), "--out", dir, "--format", "json"}, o.flags...)...)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := &run.Trials[0]
+	if run.State != record.Complete || trial.Operations != 2000 || trial.Errors != 0 || trial.Verdict.State == verdict.Invalid || len(run.Hosts) != 3 || run.Hosts[2].Via != "ssh" {
+		t.Errorf("%+v", run)
+	}
+	for i, m := range run.Clusters[0].Members {
+		if want := []string{"127.0.0.61:", "127.0.0.62:"}[i%2]; !strings.HasPrefix(m.Endpoint, want) {
+			t.Errorf("%s is at %s", m.Name, m.Endpoint)
+		}
+	}
+	for i, s := range o.servers {
+		if want := fmt.Sprintf("the clock of agent host%d was ", i+1); !strings.Contains(stderr.String(), want) {
+			t.Errorf("no %q in %s", want, &stderr)
+		}
+		if err := nothingIn(s.Cache); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(s.Cache, "quorumbench")); !os.IsNotExist(err) {
+			t.Errorf("the folder of private folders is left: %v", err)
+		}
+	}
+}
+
+// A run that is interrupted, or whose controller is killed, or whose ssh connection
+// is cut, leaves nothing on the other machine: at once, or when the lease is over.
+func TestARunOverSSHThatEnds(t *testing.T) {
+	const endless = "duration: 10m"
+	t.Run("interrupted", func(t *testing.T) {
+		t.Parallel()
+		o := startSSH(t, "127.0.0.64")
+		b := start(t, append([]string{"run", o.scenario(t, "", endless), "--runs-dir", t.TempDir()}, o.flags...)...)
+		b.await(t, "measuring, ")
+		if err := b.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if code := b.end(); code != 130 {
+			t.Errorf("it ended with %d", code)
+		}
+		if err := nothingIn(o.servers[0].Cache); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		o := startSSH(t, "127.0.0.65")
+		b := start(t, append([]string{"run", o.scenario(t, "", endless), "--runs-dir", t.TempDir()}, o.flags...)...)
+		b.await(t, "measuring, ")
+		cache := o.servers[0].Cache
+		if len(left(cache)) < 4 {
+			t.Errorf("an agent and three members are not below %s: %v", cache, left(cache))
+		}
+		if err := b.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		b.end()
+		eventually(t, "nothing is left", func() bool { return nothingIn(cache) == nil })
+	})
+	t.Run("killed with a folder", func(t *testing.T) {
+		t.Parallel()
+		o := startSSH(t, "127.0.0.66")
+		dir := filepath.Join(t.TempDir(), "data")
+		b := start(t, append([]string{"run", o.scenario(t, ", dir: '"+dir+"'", endless), "--runs-dir", t.TempDir()}, o.flags...)...)
+		b.await(t, "measuring, ")
+		if info, err := os.Stat(globbed(t, dir, "ssh.*")); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the private folder: %v, %v", info, err)
+		}
+		if info, err := os.Stat(globbed(t, dir, "ssh.*/agent.sock")); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the socket: %v, %v", info, err)
+		}
+		if err := b.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		b.end()
+		eventually(t, "nothing runs, and the binary is gone", func() bool {
+			private, _ := filepath.Glob(filepath.Join(dir, "ssh.*"))
+			return len(left(dir)) == 0 && len(private) == 0
+		})
+		globbed(t, dir, "*/*") // the logs
+	})
+	t.Run("cut", func(t *testing.T) {
+		t.Parallel()
+		o := startSSH(t, "127.0.0.67")
+		dir := filepath.Join(t.TempDir(), "run")
+		b := start(t, append([]string{"run", o.scenario(t, "", endless+", workers-on: [host1]"), "--out", dir}, o.flags...)...)
+		b.await(t, "measuring, ")
+		o.servers[0].Kill()
+		b.await(t, "agent host1 at "+o.servers[0].Address+" is lost: ")
+		if code := b.end(); code == 0 {
+			t.Error("it ended with 0")
+		}
+		eventually(t, "nothing is left", func() bool { return nothingIn(o.servers[0].Cache) == nil })
+		if run, err := record.Open(dir); err != nil || run.Trials[0].Verdict.State != verdict.Invalid {
+			t.Errorf("%+v, %v", run, err)
+		}
+	})
+}
+
+// globbed is the first path below a folder that fits.
+func globbed(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(all) == 0 {
+		t.Fatalf("there is no %s in %s: %v", pattern, dir, err)
+	}
+	return all[0]
+}
+
+// What stands between us and the machine is said in one sentence.
+func TestARunOverSSHThatIsRefused(t *testing.T) {
+	t.Parallel()
+	o := startSSH(t, "127.0.0.68")
+	server := o.servers[0]
+	server.RenewHostKey(t)
+	c := exec.Command("quorumbench", append([]string{"run", o.scenario(t, "", "total: 10"), "--runs-dir", filepath.Join(t.TempDir(), "runs")}, o.flags...)...)
+	out, err := c.CombinedOutput()
+	if err == nil || !strings.HasPrefix(string(out), "quorumbench: host host1: its host key has changed: ") || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("%s, %v", out, err)
+	}
+}

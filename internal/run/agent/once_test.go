@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// once is an agent at a Unix socket for one controller, and what Serve returned.
+func once(t *testing.T, m *manual) (*Server, Target, <-chan error) {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := New(Options{
+		Folder: filepath.Join(dir, "agent"), Version: testVersion, Stores: registry.Lookup, Self: "/nowhere/quorumbench", Once: true,
+		Heartbeat: 20 * time.Second, Lease: time.Minute, Clock: m.clock(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "unix:" + filepath.Join(dir, "socket")
+	l, err := Listen(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(context.Background(), l) }()
+	return s, Target{Name: "there", Address: address, Version: testVersion, Clock: silent()}, ended
+}
+
+// over waits until an agent has ended by itself.
+func over(t *testing.T, ended <-chan error) {
+	t.Helper()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the agent goes on")
+	}
+}
+
+// An agent for one controller ends when that is done, and the controller hears that
+// all has ended.
+func TestOnceAndDone(t *testing.T) {
+	_, to, ended := once(t, &manual{now: epoch})
+	if err := dialled(t, to).Close(); err != nil {
+		t.Error(err)
+	}
+	over(t, ended)
+}
+
+// When its controller is lost it ends with the lease, also if its lifeline ended
+// before.
+func TestOnceAndLost(t *testing.T) {
+	m := &manual{now: epoch}
+	s, to, ended := once(t, m)
+	r := dialled(t, to)
+	s.Leave()
+	s.Leave()
+	if err := r.conn.Close(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the controller is missed", func() bool {
+		now := s.present()
+		now.mu.Lock()
+		defer now.mu.Unlock()
+		return !now.until.IsZero()
+	})
+	select {
+	case err := <-ended:
+		t.Fatalf("it ended before the lease: %v", err)
+	default:
+	}
+	m.advance(59 * time.Second)
+	if s.present() == nil {
+		t.Error("the lease was over too early")
+	}
+	eventually(t, "the lease is over", func() bool {
+		m.advance(time.Second)
+		return s.present() == nil
+	})
+	over(t, ended)
+}
+
+// Nobody comes: it ends after a minute, or when its lifeline does.
+func TestOnceAndNobody(t *testing.T) {
+	m := &manual{now: epoch}
+	_, _, ended := once(t, m)
+	eventually(t, "it waits for a controller", func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return len(m.waits) > 0
+	})
+	m.advance(AwaitController)
+	over(t, ended)
+	s, to, ended := once(t, &manual{now: epoch})
+	s.Leave()
+	over(t, ended)
+	if _, err := Dial(t.Context(), to); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") {
+		t.Errorf("it serves still: %v", err)
+	}
+}
+
+// way is one to an agent's socket, which counts how often it is closed.
+type way struct {
+	at     string
+	closed int
+}
+
+func (w *way) Dial(ctx context.Context) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, "unix", w.at)
+}
+
+func (w *way) Close() error {
+	w.closed++
+	return nil
+}
+
+// A way is closed once: with the session, or when none begins.
+func TestAWayIsClosed(t *testing.T) {
+	_, to, ended := once(t, &manual{now: epoch})
+	_, at := network(to.Address)
+	for _, version := range []string{"another", testVersion} {
+		w := &way{at: at}
+		to.Way, to.Address, to.Version = w, "somewhere", version
+		r, err := Dial(t.Context(), to)
+		if err == nil {
+			if w.closed > 0 {
+				t.Error("it was closed too early")
+			}
+			err = r.Close()
+		}
+		if (err == nil) != (version == testVersion) || w.closed != 1 {
+			t.Errorf("version %s: %v, closed %d times", version, err, w.closed)
+		}
+	}
+	over(t, ended)
+}

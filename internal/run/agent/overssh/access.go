@@ -1,0 +1,193 @@
+package overssh
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/readfile"
+)
+
+// Access says by what we know other machines, and they us. The zero value is what
+// ssh has by itself; its configuration files are not read.
+type Access struct {
+	KnownHosts string // instead of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts
+	Identity   string // the file of the only key that is shown; else those of the ssh agent at SSH_AUTH_SOCK, and of ~/.ssh
+}
+
+// keys are what we show to a machine, and what it showed.
+type keys struct {
+	known   *known
+	shown   ssh.PublicKey // the machine's
+	socket  net.Conn      // to the ssh agent; nil for none
+	signers []ssh.Signer
+	from    []string // where they are from
+	unused  []string // sentences about keys that are there, and are not shown
+}
+
+// config is what a connection is made with.
+func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
+	user, err := t.login()
+	if err != nil {
+		return nil, nil, err
+	}
+	k := &keys{}
+	if k.known, err = a.knownHosts(); err != nil {
+		return nil, nil, err
+	}
+	algorithms, err := k.known.algorithms(t.Address)
+	if err != nil {
+		return nil, nil, err
+	}
+	held := k.ofAgent(t.Within)
+	if a.Identity != "" {
+		err = k.only(a.Identity, held)
+	} else {
+		err = k.all(held)
+	}
+	if err != nil {
+		k.close()
+		return nil, nil, err
+	}
+	return &ssh.ClientConfig{
+		User: user, Auth: []ssh.AuthMethod{ssh.PublicKeys(k.signers...)}, HostKeyAlgorithms: algorithms,
+		HostKeyCallback: func(name string, at net.Addr, key ssh.PublicKey) error {
+			k.shown = key
+			return k.known.check(name, at, key)
+		},
+	}, k, nil
+}
+
+// ofAgent are the keys that the ssh agent holds.
+func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
+	at := os.Getenv("SSH_AUTH_SOCK")
+	if at == "" {
+		return nil
+	}
+	socket, err := net.DialTimeout("unix", at, within)
+	if err == nil {
+		k.socket = socket
+		err = socket.SetDeadline(time.Now().Add(2 * within)) // it signs within the handshake
+	}
+	var held []ssh.Signer
+	if err == nil {
+		held, err = agent.NewClient(socket).Signers()
+	}
+	if err != nil {
+		k.unused = append(k.unused, fmt.Sprintf("the ssh agent at %s does not answer (%v)", at, err))
+	}
+	return held
+}
+
+// only shows the key of a file, which the agent may hold.
+func (k *keys) only(file string, held []ssh.Signer) error {
+	signer, err := signerOf(file, held)
+	switch {
+	case errors.Is(err, errEncrypted):
+		return fmt.Errorf("the key %s is encrypted, and no ssh agent holds it: add it to one with ssh-add %s", file, file)
+	case err != nil:
+		return fmt.Errorf("the key %s cannot be used: %w", file, err)
+	}
+	k.signers, k.from = []ssh.Signer{signer}, []string{file}
+	return nil
+}
+
+// usual are the files of ssh's keys.
+var usual = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
+
+// all shows those of the agent, and those of files that can be read.
+func (k *keys) all(held []ssh.Signer) error {
+	k.signers = held
+	if len(held) > 0 {
+		k.from = []string{"the ssh agent's " + readable.Plural(uint64(len(held)), "key")}
+	}
+	home, _ := os.UserHomeDir() // without one there are no files
+	for _, name := range usual {
+		file := filepath.Join(home, ".ssh", name)
+		signer, err := signerOf(file, held)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, errEncrypted):
+			k.unused = append(k.unused, fmt.Sprintf("%s is encrypted, and no ssh agent holds it: add it to one with ssh-add", file))
+		case err != nil:
+			k.unused = append(k.unused, fmt.Sprintf("%s cannot be used: %v", file, err))
+		case !slices.Contains(held, signer):
+			k.signers, k.from = append(k.signers, signer), append(k.from, file)
+		}
+	}
+	if len(k.signers) == 0 {
+		return fmt.Errorf("there is no key to show it, neither in an ssh agent (SSH_AUTH_SOCK) nor in ~/.ssh%s", k.notes())
+	}
+	return nil
+}
+
+var errEncrypted = errors.New("it is encrypted")
+
+// signerOf is the key of a file, or the same one that the agent holds.
+func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
+	text, err := readfile.Read(file, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := ssh.ParsePrivateKey(text)
+	var encrypted *ssh.PassphraseMissingError
+	var public ssh.PublicKey
+	switch {
+	case err == nil:
+		public = signer.PublicKey()
+	case !errors.As(err, &encrypted):
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "ssh: "))
+	case encrypted.PublicKey != nil:
+		public = encrypted.PublicKey
+	default: // older forms have it in a file of its own
+		if text, err := readfile.Read(file+".pub", maxFile); err == nil {
+			public, _, _, _, _ = ssh.ParseAuthorizedKey(text) // nil if it is none
+		}
+	}
+	if i := slices.IndexFunc(held, func(s ssh.Signer) bool {
+		return public != nil && bytes.Equal(s.PublicKey().Marshal(), public.Marshal())
+	}); i >= 0 {
+		return held[i], nil
+	}
+	if encrypted != nil {
+		return nil, errEncrypted
+	}
+	return signer, nil
+}
+
+// refused says what was wrong with a handshake.
+func (k *keys) refused(t *Target, user string, err error) error {
+	if why := k.known.refused(t.Address, k.shown, err); why != nil {
+		return why
+	}
+	if k.known.accepted {
+		return fmt.Errorf("it lets %s in with none of our keys (%s): add one to ~/.ssh/authorized_keys there, or choose another user or key%s",
+			user, strings.Join(k.from, ", "), k.notes())
+	}
+	return fmt.Errorf("the handshake with %s failed: %s", t.Address, printable.Line(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), printable.OfServer))
+}
+
+func (k *keys) notes() string {
+	if len(k.unused) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(k.unused, "; ")
+}
+
+func (k *keys) close() {
+	if k.socket != nil {
+		_ = k.socket.Close() // it was asked all
+	}
+}

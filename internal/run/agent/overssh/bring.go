@@ -1,0 +1,190 @@
+package overssh
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+)
+
+// What the script says: a word and a value. It goes on when it gets a line.
+const (
+	saysSystem = "quorumbench-system " // uname -s, uname -m, and the address that we reached
+	saysFolder = "quorumbench-folder "
+	saysSum    = "quorumbench-sum "
+)
+
+// script is what runs on the other machine: $1 is the Dir, $2 the binary's size. It
+// stands in single quotes of any shell and in one line, so it has neither quotes of
+// that kind nor backslashes. A signal or the connection's end never ends it before
+// the folder is removed: it waits for the agent, which ends itself. A folder of ours
+// for private folders is removed, too, if it was not there.
+var script = strings.Join([]string{
+	`umask 077`,
+	`set -- "$1" "$2" $SSH_CONNECTION`,
+	`echo "` + saysSystem + `$(uname -s) $(uname -m) $5"`,
+	`read go || exit 0`,
+	`b=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/quorumbench}`,
+	`d=`,
+	`m=$b`,
+	`[ -d "$b" ] && m=`,
+	`end() { [ -n "$d" ] && rm -rf "$d"; [ -n "$m" ] && rmdir "$m" 2>/dev/null; }`,
+	`trap end EXIT`,
+	`trap : HUP INT TERM PIPE`,
+	`mkdir -p "$b" || exit 1`,
+	`d=$(mktemp -d "$b/ssh.XXXXXX") || exit 1`,
+	`echo "` + saysFolder + `$d"`,
+	`head -c "$2" >"$d/quorumbench" || exit 1`,
+	`chmod 700 "$d/quorumbench"`,
+	`s=$(sha256sum "$d/quorumbench" 2>/dev/null || shasum -a 256 "$d/quorumbench") || exit 1`,
+	`echo "` + saysSum + `$s"`,
+	`read go || exit 0`,
+	`"$d/quorumbench" agent --once --listen "unix:$d/agent.sock" --dir "${1:-$d/data}" --address "$5"`,
+}, "; ")
+
+// command runs the script, whatever the user's login shell is.
+func command(dir string, size int64) string {
+	quoted := "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	return "exec sh -c '" + script + "' sh " + quoted + " " + strconv.FormatInt(size, 10)
+}
+
+// longestSocket is what Linux takes as a socket's path, in bytes.
+const longestSocket = 107
+
+// bring does its part of the script.
+func (m *Machine) bring(ctx context.Context) error {
+	system, err := m.answer(ctx, saysSystem)
+	if err != nil {
+		return err
+	}
+	if err := fits(system); err != nil {
+		return err
+	}
+	if err := m.goOn(); err != nil {
+		return err
+	}
+	if m.folder, err = m.answer(ctx, saysFolder); err != nil {
+		return err
+	}
+	switch {
+	case !path.IsAbs(m.folder) || !printable.Is(m.folder):
+		return errors.New("its private folder has no path that can be used")
+	case len(m.socket()) > longestSocket:
+		return fmt.Errorf("its folder %s is too long for a Unix socket: choose a dir of less than %d bytes", path.Dir(m.folder), longestSocket-len("/ssh.XXXXXX/agent.sock"))
+	}
+	want, err := m.copyBinary(ctx)
+	if err != nil {
+		return err
+	}
+	got, err := m.answer(ctx, saysSum)
+	if err != nil {
+		return err
+	}
+	if got, _, _ = strings.Cut(strings.TrimPrefix(got, `\`), " "); got != want { // sha256sum escapes odd names
+		return fmt.Errorf("the copy of quorumbench there is not what was sent: its SHA-256 is %s, and not %s", printable.Line(got, sha256.Size*2), want)
+	}
+	if err := m.goOn(); err != nil {
+		return err
+	}
+	_, err = m.answer(ctx, "unix:"+m.socket())
+	return err
+}
+
+// goOn lets the script go on. A shell that has ended tells why elsewhere.
+func (m *Machine) goOn() error {
+	if _, err := io.WriteString(m.in, "go\n"); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("the connection was lost: %w", err)
+	}
+	return nil
+}
+
+// uname are the names of systems and processors that Go calls otherwise.
+var uname = map[string]string{
+	"x86_64": "amd64", "aarch64": "arm64", "i386": "386", "i686": "386", "armv6l": "arm", "armv7l": "arm",
+}
+
+// fits refuses a machine that our binary is not for.
+func fits(system string) error {
+	words := strings.Fields(system)
+	if len(words) != 3 || net.ParseIP(words[2]) == nil {
+		return fmt.Errorf("its shell does not say what system it is, and at which address it was reached, but %q", printable.Line(system, printable.OfServer))
+	}
+	arch := words[1]
+	if name, ok := uname[arch]; ok {
+		arch = name
+	}
+	if theirs := strings.ToLower(words[0]) + "/" + arch; theirs != ours {
+		return fmt.Errorf("it is %s, and this quorumbench is for %s: start an agent that is built for it there, and reach it via agent", printable.Line(theirs, 100), ours)
+	}
+	return nil
+}
+
+func sizeOf(binary string) (int64, error) {
+	info, err := os.Stat(binary)
+	if err != nil {
+		return 0, fmt.Errorf("our own binary cannot be read: %w", err)
+	}
+	return info.Size(), nil
+}
+
+// copyBinary sends our binary, and returns the SHA-256 of what was sent.
+func (m *Machine) copyBinary(ctx context.Context) (string, error) {
+	f, err := os.Open(m.target.Binary)
+	if err != nil {
+		return "", fmt.Errorf("our own binary cannot be read: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	size, err := sizeOf(m.target.Binary)
+	if err != nil {
+		return "", err
+	}
+	stood := make(chan struct{})
+	late := time.AfterFunc(m.target.Within, func() {
+		close(stood)
+		_ = m.client.Close()
+	})
+	defer late.Stop()
+	stop := context.AfterFunc(ctx, func() { late.Reset(time.Second) })
+	defer stop()
+	sum := sha256.New()
+	read := &moving{io.TeeReader(f, sum), func() error {
+		if ctx.Err() == nil {
+			late.Reset(m.target.Within)
+		}
+		return ctx.Err()
+	}}
+	_, err = io.CopyN(m.in, read, size)
+	select {
+	case <-stood:
+		return "", fmt.Errorf("it took nothing more of the copy of quorumbench for %v", m.target.Within)
+	default:
+	}
+	if err != nil && !errors.Is(err, io.EOF) { // a shell that has ended tells why elsewhere
+		return "", fmt.Errorf("our own binary cannot be copied: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// moving says when something is read, and hears whether to go on.
+type moving struct {
+	io.Reader
+	moved func() error
+}
+
+// Read implements io.Reader.
+func (m *moving) Read(p []byte) (int, error) {
+	if err := m.moved(); err != nil {
+		return 0, err
+	}
+	return m.Reader.Read(p)
+}

@@ -1,0 +1,131 @@
+package overssh
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/quorumbench/quorumbench/internal/readfile"
+)
+
+// maxFile is far above what a file of keys or known hosts has, in bytes.
+const maxFile = 16 << 20
+
+// known are the machines whose keys we know.
+type known struct {
+	check    ssh.HostKeyCallback
+	files    []string // those that there are
+	to       string   // where one is added
+	accepted bool     // the machine showed a key that we know
+}
+
+// knownHosts reads the file that was given, or those of ssh.
+func (a Access) knownHosts() (*known, error) {
+	files := []string{a.KnownHosts}
+	if a.KnownHosts == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fmt.Errorf("the known hosts cannot be found: %w", err)
+		}
+		files = []string{filepath.Join(home, ".ssh", "known_hosts"), "/etc/ssh/ssh_known_hosts"}
+	}
+	k := &known{to: files[0]}
+	for _, file := range files {
+		switch _, err := readfile.Read(file, maxFile); {
+		case err == nil:
+			k.files = append(k.files, file)
+		case a.KnownHosts != "" || !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("the known hosts cannot be read: %w", err)
+		}
+	}
+	check, err := knownhosts.New(k.files...)
+	if err != nil {
+		return nil, fmt.Errorf("the known hosts cannot be read: %w", err)
+	}
+	k.check = func(name string, at net.Addr, key ssh.PublicKey) error {
+		err := check(name, at, key)
+		k.accepted = err == nil
+		return err
+	}
+	return k, nil
+}
+
+// algorithms are those of host keys, the ones that we know the machine by first: a
+// machine has keys of several kinds, and shows the one that is asked for.
+func (k *known) algorithms(address string) ([]string, error) {
+	public, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, err
+	}
+	none, err := ssh.NewPublicKey(public)
+	if err != nil {
+		return nil, err
+	}
+	var wrong *knownhosts.KeyError
+	if err := k.check(address, &net.TCPAddr{}, none); !errors.As(err, &wrong) {
+		return nil, err // which cannot be: nobody has that key
+	}
+	kinds, authority := map[string]bool{}, false
+	for _, want := range wrong.Want {
+		kinds[want.Key.Type()] = true
+		authority = authority || isAuthority(want)
+	}
+	first := func(algorithm string) bool {
+		kind := algorithm
+		if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
+			kind = ssh.KeyAlgoRSA
+		}
+		return kinds[kind] || authority && certified(algorithm)
+	}
+	all := slices.DeleteFunc(ssh.SupportedAlgorithms().HostKeys, func(of string) bool { return certified(of) && !authority })
+	slices.SortStableFunc(all, func(a, b string) int { return rank(first(a)) - rank(first(b)) })
+	return all, nil
+}
+
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
+// certified reports whether an algorithm is one of certificates.
+func certified(algorithm string) bool { return strings.Contains(algorithm, "-cert-") }
+
+// isAuthority reports whether a line of known hosts has the key of who signs the
+// machine's.
+func isAuthority(k knownhosts.KnownKey) bool {
+	text, err := readfile.Read(k.Filename, maxFile)
+	lines := bytes.Split(text, []byte("\n"))
+	return err == nil && k.Line >= 1 && k.Line <= len(lines) && bytes.HasPrefix(bytes.TrimSpace(lines[k.Line-1]), []byte("@cert-authority"))
+}
+
+// refused says why a machine's key is not taken; nil if that was not the error.
+func (k *known) refused(address string, shown ssh.PublicKey, err error) error {
+	var wrong *knownhosts.KeyError
+	var revoked *knownhosts.RevokedError
+	name := knownhosts.Normalize(address)
+	switch {
+	case errors.As(err, &wrong) && len(wrong.Want) == 0:
+		return fmt.Errorf("its host key (%s) is not known: make sure that it is the machine's own, and connect once with ssh, or add it to %s", fingerprint(shown), k.to)
+	case errors.As(err, &wrong):
+		at := wrong.Want[0]
+		return fmt.Errorf("its host key has changed: it is %s, and %s line %d has another one; somebody may be in between, and if the machine has a new key indeed, remove the old one with ssh-keygen -f %s -R '%s'",
+			fingerprint(shown), at.Filename, at.Line, at.Filename, name)
+	case errors.As(err, &revoked):
+		return fmt.Errorf("its host key (%s) is revoked in %s line %d: nobody may use it any more", fingerprint(shown), revoked.Revoked.Filename, revoked.Revoked.Line)
+	}
+	return nil
+}
+
+func fingerprint(key ssh.PublicKey) string { return key.Type() + " " + ssh.FingerprintSHA256(key) }

@@ -1,0 +1,364 @@
+package overssh
+
+import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	sshagent "golang.org/x/crypto/ssh/agent"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/quorumbench/quorumbench/internal/testservers/sshd"
+)
+
+// stand is a program that says that it listens and is an agent no further: what an
+// agent does over ssh is tested where there is the whole program, in internal/cli.
+const stand = "#!/bin/sh\necho \"$4\"\ncat >/dev/null\n"
+
+// reachable is how a server is reached, with a home of its own for ssh's files.
+func reachable(t *testing.T, s *sshd.Server) Target {
+	t.Helper()
+	t.Setenv("SSH_AUTH_SOCK", "")
+	t.Setenv("HOME", t.TempDir())
+	return Target{
+		Name: "db1", Address: s.Address, Binary: file(t, "quorumbench", stand), Within: time.Minute,
+		Access: Access{KnownHosts: s.KnownHosts, Identity: s.Identity},
+	}
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// reached reaches a machine and leaves it: nothing is left there.
+func reached(t *testing.T, s *sshd.Server, to Target) {
+	t.Helper()
+	m, err := Reach(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(m.folder); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the private folder: %v, %v", info, err)
+	}
+	if err := errors.Join(m.Close(), m.Close()); err != nil {
+		t.Error(err)
+	}
+	gone(t, s)
+}
+
+func gone(t *testing.T, s *sshd.Server) {
+	t.Helper()
+	if left, err := os.ReadDir(s.Cache); err != nil && !os.IsNotExist(err) || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// refused does not reach a machine, and says so in one sentence.
+func refused(t *testing.T, to Target, want ...string) {
+	t.Helper()
+	m, err := Reach(t.Context(), to)
+	if err == nil {
+		_ = m.Close()
+		t.Fatal("it was reached")
+	}
+	for _, part := range append(want, "host db1: ") {
+		if !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("no %q in: %v", part, err)
+		}
+	}
+}
+
+func TestHostKeys(t *testing.T) {
+	s := sshd.Start(t, "127.0.0.71")
+	to := reachable(t, s)
+	// The file has the key of the kind that is not asked for first.
+	reached(t, s, to)
+
+	to.Access.KnownHosts = filepath.Join(t.TempDir(), "none")
+	refused(t, to, "the known hosts cannot be read: ")
+	to.Access.KnownHosts = file(t, "odd", "this is no such file\n")
+	refused(t, to, "the known hosts cannot be read: ")
+	to.Access.KnownHosts = ""
+	refused(t, to, "its host key (", "SHA256:", ") is not known: ", "/.ssh/known_hosts")
+
+	key, err := os.ReadFile(s.KnownHosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, of, _ := strings.Cut(string(key), " ")
+	to.Access.KnownHosts = file(t, "revoked", string(key)+"@revoked * "+of)
+	refused(t, to, "is revoked in ")
+
+	to.Access.KnownHosts = s.KnownHosts
+	old := file(t, "old", string(key))
+	s.RenewHostKey(t)
+	reached(t, s, to)
+	to.Access.KnownHosts = old
+	refused(t, to, "its host key has changed: ", old+" line 1", "ssh-keygen -f "+old+" -R '"+knownhosts.Normalize(s.Address)+"'")
+}
+
+// A machine whose key an authority signed is known by that.
+func TestAHostKeyThatWasSigned(t *testing.T) {
+	authority, err := ssh.NewSignerFromSigner(sshd.NewKey(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := sshd.NewKey(t)
+	dir := t.TempDir()
+	keyFile, certFile := filepath.Join(dir, "host"), filepath.Join(dir, "host-cert.pub")
+	sshd.WriteKey(t, keyFile, host, "")
+	public, err := ssh.NewPublicKey(host.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := &ssh.Certificate{Key: public, CertType: ssh.HostCert, ValidPrincipals: []string{"127.0.0.72"}, ValidBefore: ssh.CertTimeInfinity}
+	if err := cert.SignCert(rand.Reader, authority); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(certFile, ssh.MarshalAuthorizedKey(cert), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := sshd.Start(t, "127.0.0.72", "HostKey "+keyFile, "HostCertificate "+certFile)
+	to := reachable(t, s)
+	to.Access.KnownHosts = file(t, "known", "@cert-authority "+knownhosts.Normalize(s.Address)+" "+string(ssh.MarshalAuthorizedKey(authority.PublicKey())))
+	reached(t, s, to)
+	other, err := ssh.NewPublicKey(sshd.NewKey(t).Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.Access.KnownHosts = file(t, "known", "@cert-authority "+knownhosts.Normalize(s.Address)+" "+string(ssh.MarshalAuthorizedKey(other)))
+	refused(t, to, "127.0.0.72")
+}
+
+// Keys from files and from an ssh agent.
+func TestKeys(t *testing.T) {
+	s := sshd.Start(t, "127.0.0.73")
+	to := reachable(t, s)
+	home := os.Getenv("HOME")
+	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	id := filepath.Join(home, ".ssh", "id_ed25519")
+	wrong, encrypted := filepath.Join(t.TempDir(), "wrong"), filepath.Join(t.TempDir(), "encrypted")
+	sshd.WriteKey(t, wrong, sshd.NewKey(t), "")
+	sshd.WriteKey(t, encrypted, s.Key, "secret")
+
+	to.Access.Identity = ""
+	refused(t, to, "there is no key to show it, neither in an ssh agent (SSH_AUTH_SOCK) nor in ~/.ssh")
+	sshd.WriteKey(t, id, s.Key, "secret")
+	refused(t, to, "there is no key to show it", id+" is encrypted, and no ssh agent holds it: add it to one with ssh-add")
+	sshd.WriteKey(t, id, s.Key, "")
+	reached(t, s, to)
+
+	to.Access.Identity = wrong
+	refused(t, to, "it lets ", " in with none of our keys ("+wrong+"): ")
+	to.Access.Identity = encrypted
+	refused(t, to, "the key "+encrypted+" is encrypted, and no ssh agent holds it: add it to one with ssh-add "+encrypted)
+	to.Access.Identity = file(t, "odd", "no key")
+	refused(t, to, "cannot be used: ")
+	to.Access.Identity = filepath.Join(home, "none")
+	refused(t, to, "cannot be used: ", "no such file")
+
+	// An agent has the key that the file holds encrypted, and one more.
+	serveKeys(t, sshd.NewKey(t), s.Key)
+	to.Access.Identity = encrypted
+	reached(t, s, to)
+	to.Access.Identity = ""
+	if err := os.Remove(id); err != nil {
+		t.Fatal(err)
+	}
+	reached(t, s, to)
+	serveKeys(t, sshd.NewKey(t))
+	refused(t, to, "in with none of our keys (the ssh agent's 1 key): ")
+	t.Setenv("SSH_AUTH_SOCK", filepath.Join(home, "none"))
+	refused(t, to, "there is no key to show it", "does not answer")
+}
+
+// serveKeys is an ssh agent with these keys, at SSH_AUTH_SOCK.
+func serveKeys(t *testing.T, keys ...crypto.Signer) {
+	t.Helper()
+	ring := sshagent.NewKeyring()
+	for _, key := range keys {
+		if err := ring.Add(sshagent.AddedKey{PrivateKey: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := filepath.Join(t.TempDir(), "agent")
+	l, err := net.Listen("unix", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_ = sshagent.ServeAgent(ring, c) // until it is closed
+				_ = c.Close()
+			}()
+		}
+	}()
+	t.Setenv("SSH_AUTH_SOCK", at)
+}
+
+// A copy that is not what was sent is not started.
+func TestACopyThatIsNotWhatWasSent(t *testing.T) {
+	for name, filter := range map[string]string{"changed": "sed -u s/a/b/", "cut": "head -c 30"} {
+		t.Run(name, func(t *testing.T) {
+			started := filepath.Join(t.TempDir(), "started")
+			s := sshd.Start(t, "127.0.0.74", "ForceCommand "+file(t, "filter", "#!/bin/sh\n(head -c 3; "+filter+") | sh -c \"$SSH_ORIGINAL_COMMAND\"\n"))
+			to := reachable(t, s)
+			to.Binary = file(t, "quorumbench", "#!/bin/sh\n: >"+started+"\n"+strings.Repeat("# aaaaaaaaaaaaaaaa\n", 1000))
+			refused(t, to, "the copy of quorumbench there is not what was sent: its SHA-256 is ")
+			if _, err := os.Stat(started); err == nil {
+				t.Error("it was started")
+			}
+			gone(t, s)
+		})
+	}
+}
+
+// What a machine can do otherwise than one does.
+func TestMachinesThatCannotBeUsed(t *testing.T) {
+	end := filepath.Join(t.TempDir(), "end")
+	says := func(system string) string { return `echo "quorumbench-system ` + system + `"; read go` }
+	for name, c := range map[string]struct{ does, want string }{
+		"another system":     {says("Linux mips64 10.0.0.1"), "it is linux/mips64, and this quorumbench is for " + runtime.GOOS + "/" + runtime.GOARCH + ": "},
+		"no system":          {says("x"), `its shell does not say what system it is, and at which address it was reached, but "x"`},
+		"no shell":           {"echo 'This account is not available.' >&2; exit 1", "no agent could be started: This account is not available."},
+		"nothing":            {"exit 3", "no agent could be started: its shell ended ("},
+		"silence":            {"cat >/dev/null", "its shell does not answer within 300ms"},
+		"odd folder":         {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder somewhere; cat >/dev/null", "its private folder has no path that can be used"},
+		"long folder":        {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /" + strings.Repeat("x", 100) + "/ssh.123456; cat >/dev/null", "is too long for a Unix socket: choose a dir of less than 85 bytes"},
+		"takes no copy":      {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /x/ssh.123456; read end <" + end, "it took nothing more of the copy of quorumbench for 3s"},
+		"an agent that ends": {`sh -c "$SSH_ORIGINAL_COMMAND"`, "no agent could be started: quorumbench: it cannot be"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sshd.Start(t, "127.0.0.75", "ForceCommand "+file(t, "does", "#!/bin/sh\n"+c.does+"\n"))
+			to := reachable(t, s)
+			to.Binary = file(t, "quorumbench", "#!/bin/sh\necho 'quorumbench: it cannot be' >&2\nexit 1\n")
+			switch name {
+			case "takes no copy":
+				if err := syscall.Mkfifo(end, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				defer func() { // which the other side then reads
+					if f, err := os.OpenFile(end, os.O_WRONLY, 0); err == nil {
+						_ = f.Close()
+					}
+				}()
+				to.Binary = file(t, "large", strings.Repeat("x", 16<<20))
+				to.Within = 3 * time.Second // enough for what comes before
+			case "silence":
+				to.Within = 300 * time.Millisecond
+			}
+			refused(t, to, c.want)
+			gone(t, s)
+		})
+	}
+}
+
+// A folder that cannot be made is what the machine says it is.
+func TestAFolderThatCannotBeMade(t *testing.T) {
+	s := sshd.Start(t, "127.0.0.76")
+	to := reachable(t, s)
+	to.Dir = "/dev/null/it's"
+	refused(t, to, "no agent could be started: mkdir: ", "/dev/null")
+	to.Dir = filepath.Join(t.TempDir(), "it's a 'folder'")
+	m, err := Reach(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(m.folder, to.Dir+"/ssh.") {
+		t.Errorf("the folder is %s", m.folder)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAServerThatLeadsNowhere(t *testing.T) {
+	s := sshd.Start(t, "127.0.0.77", "AllowStreamLocalForwarding no")
+	m, err := Reach(t.Context(), reachable(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Dial(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "its ssh server does not lead to the agent's socket (") {
+		t.Errorf("%v", err)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What listens and is no ssh server, and a port at which nothing listens.
+func TestNoServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := Target{Name: "db1", Address: l.Addr().String(), Within: 300 * time.Millisecond}
+	to.Access = Access{KnownHosts: file(t, "known", ""), Identity: filepath.Join(t.TempDir(), "id")}
+	sshd.WriteKey(t, to.Access.Identity, sshd.NewKey(t), "")
+	refused(t, to, to.Address+" does not answer as an ssh server within 300ms")
+	to.Within = time.Minute
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			_ = c.Close()
+		}
+	}()
+	refused(t, to, "the handshake with "+to.Address+" failed: ")
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, to, "it cannot be reached over ssh: ", "refused")
+}
+
+// A copy that is interrupted is removed before Reach returns.
+func TestReachIsInterrupted(t *testing.T) {
+	s := sshd.Start(t, "127.0.0.78")
+	to := reachable(t, s)
+	if err := os.Truncate(to.Binary, 4<<30); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted := errors.New("interrupted")
+	go func() {
+		again := time.NewTicker(time.Millisecond)
+		defer again.Stop()
+		for range again.C {
+			if there, _ := filepath.Glob(filepath.Join(s.Cache, "*", "ssh.*", "quorumbench")); len(there) > 0 || t.Context().Err() != nil {
+				cancel(interrupted)
+				return
+			}
+		}
+	}()
+	if _, err := Reach(ctx, to); !errors.Is(err, interrupted) {
+		t.Errorf("%v", err)
+	}
+	gone(t, s)
+}
