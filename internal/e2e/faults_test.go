@@ -116,7 +116,6 @@ func TestPausedMemberEndsWithTheRun(t *testing.T) {
 func TestFaultsOfARunningClusterAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	endpoint := w.nullServer(t)
-	w.run(t, "bench", "put", "--endpoints", endpoint, "--duration", "5s", "--faults", "kill leader at 1s for 1s").
-		exits(t, exitUsage).oneSentence(t, "clusters that quorumbench starts")
+	running := w.file(t, "running.yaml", `trials: [{store: etcd, endpoints: "127.0.0.1:1", operation: put, duration: 5s}]`)
+	w.run(t, "run", running, "--set", "faults=kill leader at 1s for 1s").exits(t, exitUsage).oneSentence(t, "clusters that quorumbench starts")
 }

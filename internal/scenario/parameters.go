@@ -157,7 +157,7 @@ func extraParameters() []*Parameter {
 			value: optional(yesNo(func(l *Load) *bool { return &l.CompactFirst }))},
 		{Key: "compare-hashes", Flag: "check-hashkv", Meaning: "ask all endpoints afterwards for the hash of their data, and fail where they differ", Features: []kv.Feature{kv.Hashes},
 			value: yesNo(func(l *Load) *bool { return &l.CompareHashes })},
-		{Key: "faults", Meaning: "what is broken on purpose while the load runs, as in \"kill leader at 10s for 3s every 20s repeat 5\"; only of members that are started for it",
+		{Key: "faults", // without a flag of bench, which measures clusters that run already
 			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return faultsText(t.Load.Faults) }, optional: true, none: "none"},
 			value: faults()},
 

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // MinUniqueSize is the size in bytes from which a value carries who wrote it.
@@ -31,9 +30,9 @@ func (f *Figures) fellBehind() bool {
 
 // faultNote says what of the window's figures is meant.
 func faultNote(f *Figures) string {
-	text := fmt.Sprintf("Members were broken on purpose (%s), and the outages are in the window's figures", readable.Plural(uint64(f.Faults), "fault"))
+	text := fmt.Sprintf("Members were broken on purpose (faults: %d), and the outages are in the window's figures", f.Faults)
 	if f.MeantErrors > 0 {
-		text += fmt.Sprintf("; R11 leaves %s of that time out", readable.Plural(f.MeantErrors, "error"))
+		text += fmt.Sprintf("; R11 leaves out the errors of that time (%d)", f.MeantErrors)
 	}
 	return text + "."
 }
