@@ -91,6 +91,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 	b.check()
 	b.checkHosts()
 	b.checkWatchKey()
+	b.checkFaultMembers()
 	if known {
 		b.checkAbilities()
 		b.checkCluster()

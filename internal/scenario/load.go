@@ -52,6 +52,8 @@ type Load struct {
 	// CompareHashes asks all endpoints after the load for the hash of their data.
 	CompareHashes bool
 	Cleanup       Cleanup
+	// Faults are what is broken on purpose in the window.
+	Faults []Fault
 	// RequireMemory refuses a cluster whose first member does not report its
 	// memory: what the load costs the members is what it is run for.
 	RequireMemory bool

@@ -157,6 +157,9 @@ func extraParameters() []*Parameter {
 			value: optional(yesNo(func(l *Load) *bool { return &l.CompactFirst }))},
 		{Key: "compare-hashes", Flag: "check-hashkv", Meaning: "ask all endpoints afterwards for the hash of their data, and fail where they differ", Features: []kv.Feature{kv.Hashes},
 			value: yesNo(func(l *Load) *bool { return &l.CompareHashes })},
+		{Key: "faults", // without a flag of bench, which measures clusters that run already
+			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return faultsText(t.Load.Faults) }, optional: true, none: "none"},
+			value: faults()},
 
 		{Key: "cleanup", Meaning: "remove every key with the prefix afterwards; there may be none before",
 			value: optional(yesNo(func(l *Load) *bool { return &l.Cleanup.Keys }))},

@@ -50,6 +50,7 @@ var (
 	rangesReading      = Reading{"ranges", rangesText, rangesAbove}
 	compactionReading  = Reading{"compacted", compactionText, after("compacted ", compactionText)}
 	transactionReading = Reading{"transaction", transactionCell, transactionAbove}
+	faultsReading      = Reading{"faults", func(l *Load) string { return faultsText(l.Faults) }, after("faults: ", func(l *Load) string { return faultsText(l.Faults) })}
 	warmupReading      = Reading{"warm-up", warmupText, after("warm-up ", warmupText)}
 	windowReading      = Reading{"window", windowText, after("window ", windowText)}
 	timeoutReading     = Reading{"timeout", timeoutText, after("timeout ", timeoutText)}

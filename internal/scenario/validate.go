@@ -54,6 +54,7 @@ func (l *Load) problems(w words) []*Problem {
 	l.checkCleanup(&c)
 	l.checkMemory(&c)
 	l.checkWorkers(&c)
+	l.checkFaults(&c)
 	if t := l.Target; t.Mode > kv.One || t.Mode == kv.One && t.Member < 1 {
 		c.add("target", "target %s names no member; members are numbered from 1", t)
 	}

@@ -28,6 +28,15 @@ func (f *Figures) fellBehind() bool {
 	return ended < MinAchieved*due && due-ended > 3*math.Sqrt(due)+float64(f.CarriedIn)
 }
 
+// faultNote says what of the window's figures is meant.
+func faultNote(f *Figures) string {
+	text := fmt.Sprintf("Members were broken on purpose (faults: %d), and the outages are in the window's figures", f.Faults)
+	if f.MeantErrors > 0 {
+		text += fmt.Sprintf("; R11 leaves out the errors of that time (%d)", f.MeantErrors)
+	}
+	return text + "."
+}
+
 func notes(f *Figures) []string {
 	var list []string
 	if f.Writes && f.ValueSize < MinUniqueSize {
@@ -41,6 +50,9 @@ func notes(f *Figures) []string {
 	}
 	if f.fellBehind() {
 		list = append(list, fmt.Sprintf("The store fell behind: %.0f/s were due and %.0f/s completed.", float64(f.Due)/f.Seconds, float64(f.Done)/f.Seconds))
+	}
+	if f.Faults > 0 {
+		list = append(list, faultNote(f))
 	}
 	if n := f.Events.Resubscribed; n > 0 {
 		list = append(list, fmt.Sprintf("Watchers were created again %d times, where they were when their connection was lost.", n))

@@ -58,6 +58,7 @@ func rules() []rule {
 		{20, eventsImpossible}, {21, eventsFaulty}, {22, membersDisagree}, {23, foreign},
 		{24, inventedMembers}, {25, unsteady},
 		{26, workerLost}, {27, workerBegan}, {28, workerSlow}, {29, workerApart}, {30, workerDisturbed},
+		{31, faultFailed},
 		{32, clocks},
 	}
 }
@@ -128,6 +129,9 @@ func errorShare(f *Figures) finding {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
 	}
+	if f.MeantErrors > 0 {
+		return suspect("%d of %d operations failed beside those that failed in a fault (%s), above %s", f.Failed-f.MeantErrors, f.Due, measure.Percent(f.errors()), measure.Percent(MaxErrors))
+	}
 	return suspect("%d of %d operations failed (%s%s), above %s", f.Failed, f.Due, measure.Percent(f.errors()), f.kinds(), measure.Percent(MaxErrors))
 }
 
@@ -183,6 +187,9 @@ func inFlightLimit(f *Figures) finding {
 		P50: excess(f.ResponseP50NS, max(f.ResponseP50NS-f.WaitingP50NS, f.ServiceP50NS)),
 		P99: excess(f.ResponseP99NS, max(f.ResponseP99NS-f.WaitingP99NS, f.ServiceP50NS)),
 	}
+	if f.Faults > 0 {
+		return fine() // what waits in an outage is meant to, and its waiting is in its time
+	}
 	if f.Capped > 0 {
 		return judged(e, "%d of %d operations were held back because %d were in flight already, the limit", f.Capped, f.Due, f.MaxInFlight)
 	}
@@ -194,7 +201,7 @@ func inFlightLimit(f *Figures) finding {
 // faster, and then the figures are those of the window's length.
 func unsteady(f *Figures) finding {
 	a, b := &f.Halves[0], &f.Halves[1]
-	if f.OpenLoop || min(a.Seconds, b.Seconds) < MinHalfSeconds {
+	if f.OpenLoop || f.Faults > 0 || min(a.Seconds, b.Seconds) < MinHalfSeconds {
 		return fine()
 	}
 	mean, apart := (a.PerSecond+b.PerSecond)/2, math.Abs(a.PerSecond-b.PerSecond)
@@ -328,6 +335,13 @@ type Figures struct {
 	LostMembers  []string // by name: those that ended or stopped answering
 	TermChanges  int      // elections seen from the start of the window to its end
 
+	// Faults of the scenario that were done; MeantErrors is of Failed, in the time of
+	// one of them, and FaultFailures are sentences about those that were not as asked.
+	// LostMembers and TermChanges are without what faults did.
+	Faults        int
+	MeantErrors   uint64
+	FaultFailures []string
+
 	// Durability.
 	DurabilityKnown bool
 	FileSystem      string // of the members' data folders
@@ -374,8 +388,8 @@ func (f *Figures) kinds() string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// errors is the share of operations due that failed.
-func (f *Figures) errors() float64 { return float64(f.Failed) / float64(f.Due) }
+// errors is the share of operations due that failed, and were not meant to.
+func (f *Figures) errors() float64 { return float64(f.Failed-f.MeantErrors) / float64(f.Due) }
 
 // durable reports whether writes were synced to something that keeps them.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }

@@ -61,6 +61,15 @@ func membersDisagree(f *Figures) finding {
 	return fine()
 }
 
+// faultFailed: a figure of an outage is of what was asked only if that was done,
+// and the cluster was whole before and after it.
+func faultFailed(f *Figures) finding {
+	if len(f.FaultFailures) == 0 {
+		return fine()
+	}
+	return suspect("%s", strings.Join(f.FaultFailures, "; "))
+}
+
 // inventedMembers: a cluster has few members and elects seldom. What names more
 // is no cluster, or one whose figures by role are not known.
 func inventedMembers(f *Figures) finding {

@@ -155,10 +155,15 @@ type Observed struct {
 	// (0 to 1) that anything used, and that programs beside the generator and
 	// the members used; null where the system does not say.
 	BusyShare, ForeignShare *float64
-	LostMembers             []string
+	LostMembers             []string // but for those that a fault took and that came back
 	TermChanges             int
-	Hashes                  *Hashes // null unless they were asked for
-	DataDir                 *DataDir
+	// Faults are those of the scenario; MeantErrors is how many operations failed of
+	// those due while one had its effect, and MeantTermChanges is of TermChanges.
+	Faults           []Fault
+	MeantErrors      uint64
+	MeantTermChanges int
+	Hashes           *Hashes // null unless they were asked for
+	DataDir          *DataDir
 	// WarmupSeconds is how long the warm-up was; nil where that is not known.
 	// Steady says whether throughput was steady at its end; nil where nobody
 	// waited for it, as in an open loop.

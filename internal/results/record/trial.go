@@ -97,6 +97,11 @@ type Trial struct {
 	measure.Counts
 	LostMembers []string `json:"lost_members"`
 	TermChanges int      `json:"term_changes"`
+	// Faults are those that the scenario asks for, with what became of them. Of the
+	// Errors and TermChanges, those in the time of a fault are meant (Caused).
+	Faults           []Fault `json:"faults,omitempty"`
+	MeantErrors      uint64  `json:"errors_in_faults,omitempty"`
+	MeantTermChanges int     `json:"term_changes_in_faults,omitempty"`
 	// HeldClients is how many clients of a closed loop waited for a member from
 	// which the load had moved away, and HeldLongestNS the longest of that.
 	HeldClients   int   `json:"held_clients"`
@@ -278,6 +283,7 @@ func (t *Trial) observe(o Observed, m *measure.Totals) {
 	t.WarmupRun, t.WarmupSteady = o.WarmupSeconds, o.Steady
 	t.LostMembers = append(t.LostMembers, o.LostMembers...)
 	t.TermChanges = o.TermChanges
+	t.Faults, t.MeantErrors, t.MeantTermChanges = o.Faults, min(o.MeantErrors, t.Errors), o.MeantTermChanges
 	t.HeldClients, t.HeldLongestNS = m.Held, m.HeldLongest
 	t.SamplingCPUSeconds = o.SamplingCPUSeconds
 	t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
@@ -307,7 +313,8 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
 		Preloaded: t.Preload, ValueSize: t.ValueSize,
 		Loops: t.Loops, LoopCPUNS: t.LoopCPUNS, RunDelayNS: t.RunDelayNS, PausedNS: m.Paused, LongestPauseNS: t.LongestPauseNS,
-		LostMembers: t.LostMembers, TermChanges: t.TermChanges, VolatileMeant: t.VolatileMeant,
+		LostMembers: t.LostMembers, TermChanges: t.TermChanges - t.MeantTermChanges, VolatileMeant: t.VolatileMeant,
+		Faults: doneFaults(t.Faults), MeantErrors: t.MeantErrors, FaultFailures: failedFaults(t.Faults),
 		ServiceP50NS:  measure.Percentile(all.service, 0, 50).NS,
 		ResponseP50NS: t.SuccessResponseTime.At(50).NS,
 		ResponseP99NS: t.SuccessResponseTime.At(99).NS,

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -75,6 +76,11 @@ type Running interface {
 	Notes() []string
 	// Signal sends a signal to all processes of the known member with that name.
 	Signal(ctx context.Context, member string, s host.Signal) error
+	// AwaitEnd waits until all processes of the known member have ended.
+	AwaitEnd(ctx context.Context, member string) error
+	// StartAgain starts those processes of the known member that have ended, with
+	// the member's data, ports and logs. It does not wait until they are ready.
+	StartAgain(ctx context.Context, member string) error
 }
 
 // Attached is a cluster that ran already.
@@ -91,15 +97,27 @@ func (Attached) Notes() []string { return nil }
 
 // Signal implements Running: it is not ours to signal.
 func (Attached) Signal(_ context.Context, member string, s host.Signal) error {
-	return fmt.Errorf("member %s cannot be sent %s: the cluster was not started here, and its processes are not known", member, s)
+	return fmt.Errorf("member %s cannot be sent %s: %w", member, s, errNotOurs)
 }
+
+// AwaitEnd implements Running: its processes are not known.
+func (Attached) AwaitEnd(_ context.Context, member string) error {
+	return fmt.Errorf("the end of member %s cannot be awaited: %w", member, errNotOurs)
+}
+
+// StartAgain implements Running: how it was started is not known.
+func (Attached) StartAgain(_ context.Context, member string) error {
+	return fmt.Errorf("member %s cannot be started again: %w", member, errNotOurs)
+}
+
+var errNotOurs = errors.New("the cluster was not started here, and its processes are not known")
 
 // Exit says that a member's process ended.
 type Exit struct {
 	Member  string // its name
 	Process string // the process's: the member's, or that of one behind it
 	host.Exit
-	// Asked is true if Stop or Signal with a signal that ends was called.
+	// Asked is true if Stop, or Signal with a signal that ends, was called before.
 	Asked bool
 }
 
@@ -109,6 +127,7 @@ type Cluster struct {
 	spec    Spec
 	places  []*place
 	launch  store.Launch
+	of      host.Launch // what of it each process is, but for its name
 	admin   store.Admin
 	members []*member
 	exits   chan Exit
@@ -131,25 +150,52 @@ type place struct {
 
 // member is what is known of one member.
 type member struct {
-	Member
-	place     *place
+	place *place
+
+	mu        sync.Mutex // for what follows, which changes when it is started again
+	about     Member
 	processes []running // the one that clients talk to is the last
-	mu        sync.Mutex
-	asked     bool
+}
+
+// known is what is known of the member now.
+func (m *member) known() Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := m.about
+	out.Behind = slices.Clone(out.Behind)
+	return out
+}
+
+// running lists its processes.
+func (m *member) running() []running {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.processes)
 }
 
 // running is a process that was started.
 type running struct {
 	name    string
-	logFile string // empty if it will be removed
+	logFile string       // empty if it will be removed
+	asked   *atomic.Bool // it was to end
 	host.Process
+}
+
+// ended reports whether the process has ended.
+func (p *running) ended() bool {
+	select {
+	case <-p.Exited():
+		return true
+	default:
+		return false
+	}
 }
 
 // processes lists all members' processes.
 func (c *Cluster) processes() []running {
 	var out []running
 	for _, m := range c.members {
-		out = append(out, m.processes...)
+		out = append(out, m.running()...)
 	}
 	return out
 }
@@ -158,7 +204,7 @@ func (c *Cluster) processes() []running {
 func (c *Cluster) Members() []Member {
 	out := make([]Member, len(c.members))
 	for i, m := range c.members {
-		out[i] = m.Member
+		out[i] = m.known()
 	}
 	return out
 }
@@ -172,7 +218,7 @@ func (c *Cluster) Notes() []string { return c.launch.Notes }
 // Access is how to reach the cluster.
 func (c *Cluster) Access() store.Access {
 	var a store.Access
-	for _, m := range c.members {
+	for _, m := range c.Members() {
 		a.Endpoints = append(a.Endpoints, m.Endpoint)
 		for _, b := range m.Behind {
 			setBehind(&a, m.Endpoint, b.Endpoint)
@@ -203,7 +249,7 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 		var dirs []string
 		for _, m := range c.members {
 			if m.place == p {
-				dirs = append(dirs, m.DataDir)
+				dirs = append(dirs, m.about.DataDir)
 			}
 		}
 		results, err := p.host.Fsync(ctx, dirs, writes)
@@ -216,41 +262,41 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 }
 
 // Exits carries one event for each process that ended. It is closed when the
-// cluster has stopped, and need not be read.
+// cluster has stopped, and need not be read: what is beyond as many as the cluster
+// has processes is dropped.
 func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
 // Whole reports whether no process has ended.
 func (c *Cluster) Whole() bool {
-	return !slices.ContainsFunc(c.processes(), func(p running) bool {
-		select {
-		case <-p.Exited():
-			return true
-		default:
-			return false
-		}
-	})
+	return !slices.ContainsFunc(c.processes(), func(p running) bool { return p.ended() })
 }
 
 // Signal implements Running.
 func (c *Cluster) Signal(ctx context.Context, name string, s host.Signal) error {
+	m, _, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	return m.signal(ctx, s)
+}
+
+// find returns the member with a name, and its place in the launch.
+func (c *Cluster) find(name string) (*member, int, error) {
 	names := make([]string, len(c.members))
 	for i, m := range c.members {
-		if m.Name == name {
-			return m.signal(ctx, s)
+		if names[i] = m.known().Name; names[i] == name {
+			return m, i, nil
 		}
-		names[i] = m.Name
 	}
-	return fmt.Errorf("the cluster has no member %q; it has %s", name, strings.Join(names, ", "))
+	return nil, 0, fmt.Errorf("the cluster has no member %q; it has %s", name, strings.Join(names, ", "))
 }
 
 func (m *member) signal(ctx context.Context, s host.Signal) error {
-	if s == host.Kill || s == host.Terminate {
-		m.mu.Lock()
-		m.asked = true
-		m.mu.Unlock()
-	}
 	var errs []error
-	for _, p := range m.processes {
+	for _, p := range m.running() {
+		if s == host.Kill || s == host.Terminate {
+			p.asked.Store(true)
+		}
 		errs = append(errs, p.Signal(ctx, s))
 	}
 	return errors.Join(errs...)
@@ -258,12 +304,13 @@ func (m *member) signal(ctx context.Context, s host.Signal) error {
 
 // reportExit puts a process's exit into exits.
 func (c *Cluster) reportExit(m *member, p running) {
+	name := m.known().Name
 	c.waiters.Go(func() {
 		<-p.Exited()
-		m.mu.Lock()
-		asked := m.asked
-		m.mu.Unlock()
-		c.exits <- Exit{Member: m.Name, Process: p.name, Exit: p.Exit(), Asked: asked}
+		select {
+		case c.exits <- Exit{Member: name, Process: p.name, Exit: p.Exit(), Asked: p.asked.Load()}:
+		default: // nobody reads
+		}
 	})
 }
 

@@ -168,7 +168,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unready(&status); err != nil {
+	if err := Unready(&status); err != nil {
 		t.Fatalf("started and not ready: %v", err)
 	}
 	if !strings.HasPrefix(status.Version, "3.") {
@@ -196,7 +196,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	}
 	eventually(t, "the leadership is moved", func() bool {
 		s, err := c.Status(t.Context())
-		return err == nil && unready(&s) == nil && s.Leader().ID == leader.ID && s.Term > status.Term
+		return err == nil && Unready(&s) == nil && s.Leader().ID == leader.ID && s.Term > status.Term
 	})
 
 	if err := c.Signal(t.Context(), leader.Name, host.Kill); err != nil {

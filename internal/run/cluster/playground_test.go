@@ -24,7 +24,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unready(&status); err != nil {
+	if err := Unready(&status); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := Up(t.Context(), local, etcd.New(), Spec{Members: 3, Dir: dir}, time.Unix(2, 0)); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), p.Members[0].Endpoint) {

@@ -29,7 +29,7 @@ func (c *Cluster) awaitReady(ctx context.Context, name string) error {
 		return fmt.Errorf("the %s cluster did not start: %w", name, err)
 	}
 	for i := range status.Members {
-		c.members[i].ID = status.Members[i].ID
+		c.members[i].about.ID = status.Members[i].ID // nobody else has the cluster yet
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func poll(ctx context.Context, admin store.Admin, timeout time.Duration, process
 		}
 		status, err := admin.Status(asking)
 		if err == nil {
-			err = unready(&status)
+			err = Unready(&status)
 		}
 		if asking.Err() == nil {
 			if err == nil {
@@ -79,9 +79,9 @@ func poll(ctx context.Context, admin store.Admin, timeout time.Duration, process
 	}
 }
 
-// unready says what a status lacks of a cluster that can serve: every member
+// Unready says what a status lacks of a cluster that can serve: every member
 // answers, and exactly one leads, at a term that all have seen.
-func unready(s *store.Status) error {
+func Unready(s *store.Status) error {
 	leaders := 0
 	for i := range s.Members {
 		m := &s.Members[i]

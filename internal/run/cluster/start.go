@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -99,13 +100,12 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	if c.launch, err = st.Launch(asked); err != nil {
 		return nil, err
 	}
-	of, err := launchOf(st, spec, asked)
-	if err != nil {
+	if c.of, err = launchOf(st, spec, asked); err != nil {
 		return nil, err
 	}
 	c.exits = make(chan Exit, processes(&c.launch)) // room for all
 	for i, p := range c.launch.Processes {
-		if err := c.startMember(ctx, c.placeOf(i), p, of); err != nil {
+		if err := c.startMember(ctx, c.placeOf(i), p); err != nil {
 			return nil, err
 		}
 	}
@@ -189,38 +189,69 @@ func launchOf(st store.Store, spec Spec, asked store.LaunchSpec) (host.Launch, e
 	return l, err
 }
 
-func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process, of host.Launch) error {
-	main := Process{Name: p.Name, Endpoint: p.Endpoint, LogFile: at.path(c.spec.logFile(p))}
-	m := &member{Member: Member{Host: at.host, DataDir: p.DataDir, Process: main}, place: at}
-	c.members = append(c.members, m)
+func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process) error {
+	about := Member{Host: at.host, DataDir: p.DataDir, Process: c.process(at, p)}
 	for _, b := range p.Behind {
-		pid, err := c.startOne(ctx, m, b, of)
-		if err != nil {
-			return err
-		}
-		m.Behind = append(m.Behind, Process{b.Name, b.Endpoint, pid, at.path(c.spec.logFile(b))})
+		about.Behind = append(about.Behind, c.process(at, b))
 	}
-	var err error
-	m.PID, err = c.startOne(ctx, m, p, of)
-	return err
+	m := &member{about: about, place: at}
+	c.members = append(c.members, m)
+	return c.startProcesses(ctx, m, p)
 }
 
-// startOne starts one of a member's processes and returns its number.
-func (c *Cluster) startOne(ctx context.Context, m *member, p store.Process, of host.Launch) (pid int, err error) {
+// process is what is known of a process before it is started.
+func (c *Cluster) process(at *place, p store.Process) Process {
+	return Process{Name: p.Name, Endpoint: p.Endpoint, LogFile: at.path(c.spec.logFile(p))}
+}
+
+// startProcesses starts those of a member's processes that do not run, the one
+// that clients talk to last.
+func (c *Cluster) startProcesses(ctx context.Context, m *member, p store.Process) error {
+	for i, b := range append(slices.Clone(p.Behind), p) {
+		now := m.running()
+		if i < len(now) && !now[i].ended() {
+			continue
+		}
+		if err := c.startOne(ctx, m, i, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startOne starts the i-th of a member's processes.
+func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Process) error {
 	p.LogFile = m.place.path(c.spec.logFile(p))
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
 	if m.place.root != "" {
 		p.Files = nil // such a host makes what it starts, with its files
 	}
+	of := c.of
 	of.Process = p.Name
-	process, err := startProcess(ctx, m.Host, p, m.place.data.Env(), &of)
+	process, err := startProcess(ctx, m.place.host, p, m.place.data.Env(), &of)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	started := running{p.Name, p.LogFile, process}
-	m.processes = append(m.processes, started)
+	started := running{p.Name, p.LogFile, &atomic.Bool{}, process}
+	m.took(i, started)
 	c.reportExit(m, started)
-	return process.Identity().PID, m.place.data.Note(ctx, process.Identity())
+	return m.place.data.Note(ctx, process.Identity())
+}
+
+// took keeps the i-th of the member's processes, the first time or again.
+func (m *member) took(i int, p running) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i == len(m.processes) {
+		m.processes = append(m.processes, p)
+	} else {
+		m.processes[i] = p
+	}
+	if pid := p.Identity().PID; i < len(m.about.Behind) {
+		m.about.Behind[i].PID = pid
+	} else {
+		m.about.PID = pid
+	}
 }
 
 // startProcess prepares a process's files and starts it. mark is a KEY=VALUE of

@@ -75,7 +75,7 @@ func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 	ended := make(chan struct{}, len(c.members))
 	for _, m := range c.members {
 		go func() {
-			for _, p := range m.processes {
+			for _, p := range m.running() {
 				<-p.Exited()
 			}
 			ended <- struct{}{}

@@ -89,12 +89,17 @@ func (l *elections) isLogged(seen *election) bool {
 }
 
 // within counts the elections from one time to another, both included.
-func (l *elections) within(from, to time.Time) (n int) {
+func (l *elections) within(from, to time.Time) int {
+	return l.count(func(at time.Time) bool { return !at.Before(from) && !at.After(to) })
+}
+
+// count counts the elections at the times of which is is true.
+func (l *elections) count(is func(at time.Time) bool) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, list := range [][]election{l.logged, l.kept} {
 		for _, e := range list {
-			if !e.at.Before(from) && !e.at.After(to) {
+			if is(e.at) {
 				n++
 			}
 		}

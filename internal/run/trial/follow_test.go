@@ -76,7 +76,7 @@ func TestTheLoadMovesWithItsTarget(t *testing.T) {
 		if !slices.Equal(g.terms, []uint64{4, 5}) {
 			t.Errorf("target %v: the terms are %v", mode, g.terms)
 		}
-		if lost := w.m.lost(); len(lost) > 0 {
+		if lost := w.m.lost(nil); len(lost) > 0 {
 			t.Errorf("target %v: lost are %v", mode, lost)
 		}
 		roles := w.m.roles()

@@ -28,7 +28,7 @@ type members struct {
 	view    *follow.View // nil: nobody was asked yet
 	version string
 	known   record.Roles
-	gone    []string          // names of members that were lost, in this trial
+	gone    []loss            // in this trial
 	names   map[string]string // by endpoint
 }
 
@@ -70,9 +70,7 @@ func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []follo
 		case follow.Led:
 			m.add(&all[c.Member], c.Term, kv.Leader, c.At)
 		case follow.Lost:
-			if !slices.Contains(m.gone, name) {
-				m.gone = append(m.gone, name)
-			}
+			m.gone = append(m.gone, loss{name, c.At})
 		}
 	}
 	if e.Err == nil && e.Role != kv.Unknown {
@@ -146,12 +144,23 @@ func (m *members) roles() record.Roles {
 	return slices.Clone(m.known)
 }
 
+// loss is of a member that was lost at a time.
+type loss struct {
+	member string
+	at     time.Time
+}
+
 // lost names the members that were lost at some time in the trial, also those
-// that came back.
-func (m *members) lost() []string {
+// that came back, but for what is excused; nil for nothing.
+func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.gone)
+	for _, l := range m.gone {
+		if !slices.Contains(names, l.member) && (excused == nil || !excused(l.at)) {
+			names = append(names, l.member)
+		}
+	}
+	return names
 }
 
 // targets is the endpoints that a target means now.

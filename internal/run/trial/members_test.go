@@ -35,7 +35,7 @@ func TestMembersHaveTheNamesThatWeGave(t *testing.T) {
 			t.Errorf("member %d is called %q, not %q", i+1, got, want)
 		}
 	}
-	if lost := m.lost(); len(lost) != 1 || lost[0] != "m2" {
+	if lost := m.lost(nil); len(lost) != 1 || lost[0] != "m2" {
 		t.Errorf("lost are %v", lost)
 	}
 }
@@ -48,7 +48,7 @@ func TestAWithdrawnQuestionLosesNobody(t *testing.T) {
 	if _, err := m.ask(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
-	if lost := m.lost(); len(lost) > 0 {
+	if lost := m.lost(nil); len(lost) > 0 {
 		t.Errorf("lost are %v", lost)
 	}
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,6 +42,10 @@ type monitor struct {
 	whole   *measure.Histogram // a second's response times, used again
 	lastAt  time.Time          // when that came
 
+	opened chan struct{}  // closed when the window has
+	faults []record.Fault // what became of them; read after the load
+	failed []uint64       // of each second of the window, the operations due in it
+
 	uncompacted    int // compactions that failed; compact's, read after the load
 	uncompactedWhy string
 
@@ -59,7 +64,10 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	if err != nil {
 		return nil, err
 	}
-	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: time.Now(), whole: measure.NewHistogram()}
+	if len(t.Spec.Load.Faults) > 0 {
+		sampler.members = t.Cluster.Members
+	}
+	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: time.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
 	w.follower = follow.New(w.followed())
 	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began)
@@ -88,6 +96,10 @@ func (w *monitor) second(s *measure.Second) {
 	}
 	w.keep(w.out.Second(s))
 	w.clean.took(s.Due)
+	if s.Phase == measure.Measured {
+		w.failed = append(w.failed, slices.Repeat([]uint64{0}, max(s.Index+1-len(w.failed), 0))...)
+		w.failed[s.Index] += s.Failed()
+	}
 	if w.t.Second != nil {
 		w.t.Second(s)
 	}
@@ -111,7 +123,8 @@ func (w *monitor) keep(err error) {
 }
 
 // begin starts to follow a load that is about to run to the endpoints.
-func (w *monitor) begin(g load.Job, endpoints []string) {
+// run ends when the whole run does.
+func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	w.aim(g, endpoints)
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
@@ -122,6 +135,7 @@ func (w *monitor) begin(g load.Job, endpoints []string) {
 	w.running.Go(func() { w.sample(ctx) })
 	w.running.Go(func() { w.listen(ctx) })
 	w.running.Go(func() { w.compact(ctx) })
+	w.running.Go(func() { w.breakMembers(run, ctx) })
 	w.running.Go(func() { w.progress(ctx, g) })
 }
 
@@ -171,6 +185,9 @@ func (w *monitor) look() {
 func (w *monitor) mark(m load.Mark) {
 	w.phases.mark(m)
 	if m.Phase == measure.Measured {
+		if !m.Ended {
+			close(w.opened)
+		}
 		w.sampler.edge()
 		w.scrapes.edge()
 	}

@@ -27,6 +27,9 @@ type sampler struct {
 	// cost is what sampling took on all machines together, by the times of samples.
 	// It is its goroutine's alone until that has ended.
 	cost []usedBy
+	// members are the cluster's now, of which one may be started again and so have
+	// other processes; nil where none is.
+	members func() []cluster.Member
 }
 
 // sampled is what is sampled on one host.
@@ -123,8 +126,26 @@ func (s *sampler) place(ctx context.Context) error {
 	return nil
 }
 
+// renumber takes the numbers that processes have now.
+func (s *sampler) renumber() {
+	if s.members == nil {
+		return
+	}
+	for _, m := range s.members() {
+		for _, p := range m.Processes() {
+			for _, h := range s.hosts {
+				if i := slices.Index(h.names, p.Name); i >= h.own && h.host == m.Host && h.pids[i] != p.PID {
+					h.pids[i], h.began[i] = p.PID, -1
+					*h.ours = append(*h.ours, p.PID)
+				}
+			}
+		}
+	}
+}
+
 // rows samples everything. A host that does not answer has no rows.
 func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
+	s.renumber()
 	var machines []*record.MachineRow
 	for _, h := range s.hosts {
 		sample, ok := h.sample(ctx, h.pids, h.whole)
@@ -250,6 +271,7 @@ func (s *sampler) edge() {
 
 // note samples the members' processes for what the store used, beside the rows.
 func (s *sampler) note(ctx context.Context) {
+	s.renumber()
 	for _, h := range s.hosts {
 		if h.own == len(h.pids) {
 			continue

@@ -17,6 +17,9 @@ type storeUsage struct {
 	mu   sync.Mutex
 	of   map[string]bool // the members' processes, by name: whether on the generator's machine
 	seen map[string][]usedBy
+	// ended is what earlier processes of a name had used when they were sampled
+	// last: a member that was started again begins at 0.
+	ended map[string]usedBy
 }
 
 // usedBy is what a process had used at a time, and what it held.
@@ -30,7 +33,7 @@ type usedBy struct {
 }
 
 func newStoreUsage(members []cluster.Member) *storeUsage {
-	u := &storeUsage{of: map[string]bool{}, seen: map[string][]usedBy{}}
+	u := &storeUsage{of: map[string]bool{}, seen: map[string][]usedBy{}, ended: map[string]usedBy{}}
 	for _, m := range members {
 		for _, p := range m.Processes() {
 			u.of[p.Name] = true // newSampler finds out who is not
@@ -47,9 +50,23 @@ func (u *storeUsage) add(at time.Time, names []string, processes []probe.Process
 	for i, r := range processes {
 		name := names[i]
 		if _, ours := u.of[name]; ours && r.OK {
-			u.seen[name] = append(u.seen[name], usedBy{at: at, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS, written: r.WriteBytes})
+			u.seen[name] = append(u.seen[name], u.since(name, usedBy{at: at, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS, written: r.WriteBytes}))
 		}
 	}
+}
+
+// since adds what earlier processes of the name used to what one had used.
+func (u *storeUsage) since(name string, now usedBy) usedBy {
+	before := u.ended[name]
+	if all := u.seen[name]; len(all) > 0 && now.cpu+before.cpu < all[len(all)-1].cpu { // another process, which begins at 0
+		before = all[len(all)-1]
+		u.ended[name] = before
+	}
+	now.cpu += before.cpu
+	if now.written >= 0 && before.written >= 0 {
+		now.written += before.written
+	}
+	return now
 }
 
 // between is what all members' processes used from one time to another, and the

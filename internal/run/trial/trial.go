@@ -213,6 +213,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	if err := t.weigh(w.scrapes); err != nil {
 		return nil, err
 	}
+	run := ctx
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
 	t.report(Progress{Stage: "connecting"})
@@ -221,7 +222,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	if err != nil {
 		return nil, err
 	}
-	w.begin(job, a.Endpoints)
+	w.begin(run, job, a.Endpoints)
 	clean.begin()
 	res, err := load.RunJob(ctx, job)
 	w.end()
@@ -248,8 +249,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	status := m.status()
 	observed.Members, observed.Answered = memberList(&status, res.MemberOf), out.Answered()
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
-	observed.LostMembers = m.lost()
-	observed.TermChanges = w.elections.within(res.Opened, res.Opened.Add(time.Duration(res.Measured.Seconds*float64(time.Second))))
+	w.attribute(&observed, res)
 	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured))
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil

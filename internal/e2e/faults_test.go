@@ -1,0 +1,121 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+const faultsScenario = `
+name: faulty
+defaults: {STORE, connections: 3, clients: 6, key-space: 60, timeout: 5s, warmup: 300ms}
+trials:
+  - name: first
+    mix: {put: 1, get: 1}
+    duration: 8s
+    faults:
+      - pause leader at 1500ms for 700ms
+      - {at: 6s, do: kill, member: leader, for: 500ms}
+`
+
+// On every store: the faults are done to who led at their times and healed, the
+// cluster is whole again after each, and the verdict holds nothing against the
+// trial that was meant.
+func TestFaultsAreDoneAndHealed(t *testing.T) {
+	t.Parallel()
+	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
+		w := newWorld(t)
+		dir := w.path("run")
+		w.run(t, "run", w.file(t, "faulty.yaml", of(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
+		trial := byName(t, whole(t, dir, record.Complete), "first")
+		if len(trial.Faults) != 2 {
+			t.Fatalf("the faults are %+v", trial.Faults)
+		}
+		files, err := record.OpenTrial(dir, trial.Folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range trial.Faults {
+			t.Logf("%+v", f)
+			if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
+				t.Errorf("the fault came to nothing: %+v", f)
+				continue
+			}
+			if f.Role != "leader" || f.Member == "" || (f.Ended != nil) != (i == 1) {
+				t.Errorf("it was done to %s %s", f.Role, f.Member)
+			}
+			if lasted := *f.Healed - *f.Began; lasted < []float64{0.7, 0.5}[i] || *f.Began < f.Asked {
+				t.Errorf("it lasted %g s from %g s on", lasted, *f.Began)
+			}
+			for _, kind := range []string{record.FaultBegan, record.FaultHealed, record.FaultReady} {
+				n := 0
+				for _, e := range files.Events {
+					if e.Kind == kind && e.Member == f.Member {
+						n++
+					}
+				}
+				if n == 0 {
+					t.Errorf("there is no event %s of %s", kind, f.Member)
+				}
+			}
+		}
+		for _, number := range []int{1, 2, 3, 4, 11, 13, 14, 18, 31} {
+			if why := rule(trial, number); why != "" {
+				t.Errorf("the verdict holds against it: %s", why)
+			}
+		}
+		if trial.MeantTermChanges != trial.TermChanges {
+			t.Errorf("%d elections, of which %d were meant", trial.TermChanges, trial.MeantTermChanges)
+		}
+	})
+}
+
+// pausedLong stands a member still, and ends long after.
+const pausedLong = `
+name: paused
+defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
+trials:
+  - {name: first, faults: [pause leader at 1s for 9m]}
+`
+
+// A member that stands still ends with the run: when that is asked to end, and when it
+// is killed and nobody is left to resume or to end anybody.
+func TestPausedMemberEndsWithTheRun(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "kill -9": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			dir := w.path("run")
+			p := w.start(t, "run", w.file(t, "paused.yaml", pausedLong), "--out", dir)
+			p.measuring(t, dir, "trial-01-first")
+			eventually(t, patience, "a member stood still", func() bool {
+				files, err := record.OpenTrial(dir, "trial-01-first")
+				return err == nil && slices.ContainsFunc(files.Events, func(e record.Event) bool { return e.Kind == record.FaultBegan })
+			})
+			p.signal(t, signal)
+			<-p.ended
+			eventually(t, patience, "the members ended", func() bool { return len(w.processes()) == 0 })
+			if signal == syscall.SIGKILL {
+				return
+			}
+			first := byName(t, whole(t, dir, record.Interrupted), "first")
+			if len(first.Faults) != 1 || first.Faults[0].Healed == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
+				t.Errorf("of the fault that was cut short it says %+v, and the verdict is %v", first.Faults, first.Verdict)
+			}
+		})
+	}
+}
+
+// Who is not ours is not broken.
+func TestFaultsOfARunningClusterAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	running := w.file(t, "running.yaml", `trials: [{store: etcd, endpoints: "127.0.0.1:1", operation: put, duration: 5s}]`)
+	w.run(t, "run", running, "--set", "faults=kill leader at 1s for 1s").exits(t, exitUsage).oneSentence(t, "clusters that quorumbench starts")
+}

@@ -1,0 +1,161 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// simulated is a cluster of three in simulated time, and its clock. A member
+// that was started again answers after a second.
+type simulated struct {
+	now     time.Time
+	leader  int
+	down    [3]bool
+	back    [3]time.Time // when it answers again
+	said    []string
+	ignores bool   // SIGTERM
+	refuses int    // starts to refuse
+	end     func() // called once the time passes endAt
+	endAt   time.Time
+}
+
+func (s *simulated) Now() time.Time { return s.now }
+
+func (s *simulated) Until(ctx context.Context, at time.Time) bool {
+	if s.end != nil && !at.Before(s.endAt) {
+		s.now = s.endAt
+		s.end()
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	if at.After(s.now) {
+		s.now = at
+	}
+	return true
+}
+
+func (s *simulated) member(name string) int { return int(name[1] - '1') }
+
+func (s *simulated) Signal(_ context.Context, name string, sig host.Signal) error {
+	s.said = append(s.said, fmt.Sprintf("%s %s", sig, name))
+	i := s.member(name)
+	switch {
+	case sig == host.Resume:
+		s.down[i], s.back[i] = false, s.now
+	case sig == host.Terminate && s.ignores:
+	default:
+		s.down[i] = true
+		if s.leader == i {
+			s.leader = (i + 1) % 3
+		}
+	}
+	return nil
+}
+
+func (s *simulated) AwaitEnd(ctx context.Context, name string) error {
+	if !s.down[s.member(name)] {
+		return errors.New("it has not ended")
+	}
+	return ctx.Err()
+}
+
+func (s *simulated) StartAgain(_ context.Context, name string) error {
+	i := s.member(name)
+	if s.refuses > 0 {
+		s.refuses--
+		return errors.New("no")
+	}
+	if s.down[i] {
+		s.said = append(s.said, "start "+name)
+		s.down[i], s.back[i] = false, s.now.Add(time.Second)
+	}
+	return nil
+}
+
+func (s *simulated) ask(ctx context.Context) (store.Status, error) {
+	st := store.Status{Term: 1}
+	for i := range s.down {
+		m := store.Member{ID: uint64(i + 1), Endpoint: fmt.Sprintf("e%d", i+1), Role: kv.Follower, Term: 1}
+		if i == s.leader {
+			m.Role = kv.Leader
+		}
+		if s.down[i] || s.now.Before(s.back[i]) {
+			m.Err = errors.New("it does not answer")
+		}
+		st.Members = append(st.Members, m)
+	}
+	return st, ctx.Err()
+}
+
+// play does the faults in simulated time, in a window that ends when given.
+func (s *simulated) play(t *testing.T, faults string, window time.Duration) ([]record.Fault, []record.Event) {
+	t.Helper()
+	list, err := scenario.ParseFaults(faults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := scenario.Load{Duration: window, Faults: list}
+	opened := time.Unix(1000, 0)
+	s.now, s.endAt = opened, opened.Add(window)
+	load, end := context.WithCancel(t.Context())
+	s.end = end
+	var events []record.Event
+	i := &Injector{Cluster: s, Ask: s.ask, Names: map[string]string{"e1": "m1", "e2": "m2", "e3": "m3"}, Clock: s, Event: func(e record.Event) { events = append(events, e) }}
+	return i.Run(t.Context(), load, opened, l.Happenings()), events
+}
+
+func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
+	s := &simulated{}
+	done, events := s.play(t, "kill leader at 2s for 3s every 10s repeat 2, terminate follower at 30s for 1s, pause m1 at 40s for 2s, restart leader at 50s", time.Minute)
+	want := []string{"SIGKILL m1", "start m1", "SIGKILL m2", "start m2", "SIGTERM m1", "start m1", "SIGSTOP m1", "SIGCONT m1", "SIGTERM m3", "start m3"}
+	if !slices.Equal(s.said, want) {
+		t.Errorf("done was %q, not %q", s.said, want)
+	}
+	for i, times := range [][3]float64{{2, 5, 6}, {12, 15, 16}, {30, 31, 32}, {40, 42, 42}, {50, 50, 51}} {
+		f := done[i]
+		if f.Failure != "" || *f.Began != times[0] || *f.Healed != times[1] || *f.Ready < times[2] || *f.Ready > times[2]+askEvery.Seconds() {
+			t.Errorf("fault %d: %+v began %g, healed %g, ready %g, not %v", i+1, f, *f.Began, *f.Healed, *f.Ready, times)
+		}
+	}
+	if len(events) != 3*len(done) {
+		t.Errorf("there are %d events", len(events))
+	}
+}
+
+func TestFaultsAreHealedWhateverHappens(t *testing.T) {
+	for name, c := range map[string]struct {
+		s      simulated
+		faults string
+		window time.Duration
+		want   []string
+		says   string
+	}{
+		"the load ends in it":   {simulated{}, "pause leader at 2s for 30s", 10 * time.Second, []string{"SIGSTOP m1", "SIGCONT m1"}, "cut short"},
+		"the load ends before":  {simulated{}, "kill leader at 20s for 3s", 10 * time.Second, nil, "had ended before"},
+		"it does not terminate": {simulated{ignores: true}, "terminate leader at 2s for 3s", time.Minute, []string{"SIGTERM m1", "SIGKILL m1", "start m1"}, ""},
+		"it is not whole":       {simulated{down: [3]bool{true}, leader: 1}, "kill leader at 2s for 3s", time.Minute, nil, "not whole before"},
+		"it cannot be started":  {simulated{refuses: 1}, "kill leader at 2s for 3s", time.Minute, []string{"SIGKILL m1"}, "not healed: no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done, _ := c.s.play(t, c.faults, c.window)
+			if !slices.Equal(c.s.said, c.want) {
+				t.Errorf("done was %q, not %q", c.s.said, c.want)
+			}
+			if (done[0].Failure == "") != (c.says == "") || !strings.Contains(done[0].Failure, c.says) {
+				t.Errorf("it says %q", done[0].Failure)
+			}
+		})
+	}
+}

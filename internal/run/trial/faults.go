@@ -1,0 +1,60 @@
+package trial
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/fault"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// breakMembers does the load's faults in the window. It returns when the cluster
+// is whole again, or the run has ended.
+func (w *monitor) breakMembers(run, ctx context.Context) {
+	all := w.t.Spec.Load.Happenings()
+	if len(all) == 0 {
+		return
+	}
+	load.Background()
+	select {
+	case <-ctx.Done():
+		return
+	case <-w.opened:
+	}
+	injector := &fault.Injector{
+		Cluster: w.t.Cluster, Ask: w.t.askAnew, Names: w.t.Cluster.names(), Clock: fault.Real{},
+		Event: func(e record.Event) { _ = w.out.Event(e) }, // an error stays in the writer
+	}
+	w.faults = injector.Run(run, ctx, w.phases.began(measure.Measured), all)
+}
+
+// askAnew asks all members over new connections.
+func (t *Trial) askAnew(ctx context.Context) (store.Status, error) {
+	admin, err := t.Cluster.Store.Admin(t.Cluster.Access())
+	if err != nil {
+		return store.Status{}, err
+	}
+	defer func() { _ = admin.Close() }() // nothing is left to ask
+	return admin.Status(ctx)
+}
+
+// attribute tells what the faults did from what happened by itself: members that
+// were lost, elections, and operations that failed.
+func (w *monitor) attribute(o *record.Observed, res *load.Result) {
+	o.Faults = w.faults
+	at := func(t time.Time) float64 { return t.Sub(res.Opened).Seconds() }
+	o.LostMembers = w.m.lost(func(t time.Time) bool { return record.Mended(w.faults, at(t)) })
+	closed := res.Opened.Add(time.Duration(res.Measured.Seconds * float64(time.Second)))
+	o.TermChanges = w.elections.within(res.Opened, closed)
+	o.MeantTermChanges = w.elections.count(func(t time.Time) bool {
+		return !t.Before(res.Opened) && !t.After(closed) && record.Caused(w.faults, at(t))
+	})
+	for i, n := range w.failed {
+		if record.Caused(w.faults, float64(i)) || record.Caused(w.faults, float64(i+1)) {
+			o.MeantErrors += n
+		}
+	}
+}

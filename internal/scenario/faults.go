@@ -1,0 +1,391 @@
+package scenario
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// Fault is something that is broken on purpose while a load runs, once or again
+// and again.
+type Fault struct {
+	At     time.Duration // after the window opened
+	Do     FaultKind
+	Member kv.Target     // leader, followers (one of them) or one by its number
+	For    time.Duration // how long; 0 of a restart
+	Every  time.Duration // from one to the next; 0 for once
+	Repeat int           // how often; 0 with Every is as often as the window has room for
+}
+
+// FaultKind is what is done to a member.
+type FaultKind uint8
+
+// The faults.
+const (
+	Kill      FaultKind = iota // its processes are killed (SIGKILL), and started again
+	Terminate                  // its processes are asked to end (SIGTERM), and started again
+	Pause                      // its processes stand still (SIGSTOP), and go on (SIGCONT)
+	Restart                    // as Terminate, and started again at once
+)
+
+const numFaultKinds = Restart + 1
+
+// String returns the fault's name in files.
+func (k FaultKind) String() string {
+	if k >= numFaultKinds {
+		return "unknown"
+	}
+	return [numFaultKinds]string{"kill", "terminate", "pause", "restart"}[k]
+}
+
+// ParseFaultKind is the inverse.
+func ParseFaultKind(s string) (FaultKind, error) {
+	for k := range numFaultKinds {
+		if k.String() == s {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no fault %q; choose kill, terminate, pause or restart", s)
+}
+
+// maxFaults bounds the faults of a trial, repeated ones each counted.
+const maxFaults = 1000
+
+// Happening is one fault of a trial.
+type Happening struct {
+	At, For time.Duration
+	Do      FaultKind
+	Member  kv.Target
+}
+
+// Happenings are the load's faults in their order, each time that one is repeated.
+func (l *Load) Happenings() []Happening {
+	var all []Happening
+	for _, f := range l.Faults {
+		for i := range f.times(l.Duration) {
+			all = append(all, Happening{At: f.At + time.Duration(i)*f.Every, For: f.For, Do: f.Do, Member: f.Member})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Happening) int { return int(a.At - b.At) })
+	return all
+}
+
+// times is how often the fault is done in a window; at most one more than may be.
+func (f *Fault) times(window time.Duration) int {
+	switch {
+	case f.Repeat > 0 || f.Every <= 0:
+		return min(max(f.Repeat, 1), maxFaults+1)
+	case window < f.At+f.For:
+		return 1
+	}
+	return min(int((window-f.At-f.For)/f.Every)+1, maxFaults+1)
+}
+
+// String says what is done to whom and for how long.
+func (h *Happening) String() string {
+	text := h.Do.String() + " " + faultMember(h.Member)
+	if h.For > 0 {
+		text += " for " + FormatDuration(h.For)
+	}
+	return text
+}
+
+// faultMember names the member of a fault.
+func faultMember(t kv.Target) string {
+	switch t.Mode {
+	case kv.Followers:
+		return "follower"
+	case kv.One:
+		return "m" + strconv.Itoa(t.Member)
+	}
+	return t.String()
+}
+
+func parseFaultMember(s string) (kv.Target, error) {
+	switch number, named := strings.CutPrefix(s, "m"); {
+	case s == "leader":
+		return kv.Target{Mode: kv.LeaderOnly}, nil
+	case s == "follower":
+		return kv.Target{Mode: kv.Followers}, nil
+	case named:
+		if n, err := strconv.Atoi(number); err == nil && n > 0 {
+			return kv.Target{Mode: kv.One, Member: n}, nil
+		}
+	}
+	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, or a member as m1, m2", s)
+}
+
+// faults are what is broken beside the load. A flag has them as
+// "kill leader at 10s for 3s every 20s repeat 5", with commas between.
+func faults() value {
+	return typed[[]Fault]{
+		field: func(l *Load) *[]Fault { return &l.Faults }, word: "FAULT,...", within: "",
+		fromText: ParseFaults, fromFile: readFaults, show: faultsText, verify: checkFaultList,
+		unsaid: func(all []Fault) bool { return len(all) == 0 },
+		toJSON: encodeFaults, fromJSON: decodeFaults,
+	}
+}
+
+// ParseFaults reads faults as flags have them, such as "kill leader at 10s for 3s".
+func ParseFaults(s string) (all []Fault, err error) {
+	if s == noFaults {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		f, err := parseFault(part)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// noFaults is the value of faults that takes a default's away.
+const noFaults = "none"
+
+// parseFault reads what String of a Fault writes.
+func parseFault(s string) (Fault, error) {
+	words := strings.Fields(s)
+	if len(words) < 2 || len(words)%2 != 0 {
+		return Fault{}, fmt.Errorf("%q is no fault; write one as in kill leader at 10s for 3s", strings.TrimSpace(s))
+	}
+	fields := map[string]string{"do": words[0], "member": words[1]}
+	for i := 2; i < len(words); i += 2 {
+		if _, twice := fields[words[i]]; twice {
+			return Fault{}, fmt.Errorf("the fault %q says %s twice", strings.TrimSpace(s), words[i])
+		}
+		fields[words[i]] = words[i+1]
+	}
+	var f Fault
+	for _, key := range sortedKeys(fields) {
+		if err := f.set(key, fields[key]); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// set sets one field of the fault.
+func (f *Fault) set(key, text string) (err error) {
+	switch key {
+	case "do":
+		f.Do, err = ParseFaultKind(text)
+	case "member":
+		f.Member, err = parseFaultMember(text)
+	case "at":
+		f.At, err = ParseDuration(text)
+	case "for":
+		f.For, err = ParseDuration(text)
+	case "every":
+		f.Every, err = ParseDuration(text)
+	case "repeat":
+		var n int64
+		n, err = ParseWhole(text)
+		if f.Repeat = int(n); err == nil && (n < 1 || n > maxFaults) {
+			err = fmt.Errorf("a fault is repeated from 1 to %d times, and not %s", maxFaults, text)
+		}
+	default:
+		err = fmt.Errorf("a fault has no %q; it has do, member, at, for, every and repeat", key)
+	}
+	return err
+}
+
+// String returns the fault as flags write it.
+func (f Fault) String() string {
+	text := fmt.Sprintf("%s %s at %s", f.Do, faultMember(f.Member), FormatDuration(f.At))
+	if f.For != 0 {
+		text += " for " + FormatDuration(f.For)
+	}
+	if f.Every != 0 {
+		text += " every " + FormatDuration(f.Every)
+	}
+	if f.Repeat != 0 {
+		text += " repeat " + strconv.Itoa(f.Repeat)
+	}
+	return text
+}
+
+func faultsText(all []Fault) string {
+	parts := make([]string, 0, len(all))
+	for _, f := range all {
+		parts = append(parts, f.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// readFaults reads a list of mappings, or of faults as flags have them.
+func readFaults(_ *draft, key string, n *node) (all []Fault, err error) {
+	if n.kind == scalar {
+		return parsed(n, key, ParseFaults)
+	}
+	if n.kind != list {
+		return nil, n.at.errorf("faults must be a list, as in [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.what())
+	}
+	for _, item := range n.items {
+		f, err := readFault(item)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	if len(all) == 0 {
+		return nil, n.at.errorf("the list of faults is empty; leave it out")
+	}
+	return all, nil
+}
+
+func readFault(n *node) (f Fault, err error) {
+	if n.kind == scalar {
+		return parsed(n, "a fault", parseFault)
+	}
+	given := map[string]bool{}
+	readers := map[string]func(*node) error{}
+	for _, name := range []string{"at", "do", "member", "for", "every", "repeat"} {
+		readers[name] = func(n *node) error {
+			text, err := n.filled(name)
+			if err == nil {
+				if err = f.set(name, text); err != nil {
+					err = n.at.errorf("%v", err)
+				}
+			}
+			given[name] = true
+			return err
+		}
+	}
+	if err := n.fields("a fault", readers); err != nil {
+		return f, err
+	}
+	for _, name := range []string{"do", "member"} {
+		if !given[name] {
+			return f, n.at.errorf("a fault needs %s, as in {at: 10s, do: kill, member: leader, for: 3s}", name)
+		}
+	}
+	return f, nil
+}
+
+// checkFaultList looks at each fault by itself.
+func checkFaultList(c *checks, key string, all []Fault) {
+	for _, f := range all {
+		switch {
+		case f.Do >= numFaultKinds:
+			c.add(key, "there is no such fault; choose kill, terminate, pause or restart")
+		case f.At < 0 || f.For < 0 || f.Every < 0:
+			c.add(key, "the fault %q has a time below 0", f)
+		case f.Do == Restart && f.For > 0:
+			c.add(key, "the fault %q begins again at once: drop for, or choose terminate", f)
+		case f.Do != Restart && f.For == 0:
+			c.add(key, "the fault %q needs for: how long it lasts, as in for: 3s", f)
+		case f.Every == 0 && f.Repeat > 1:
+			c.add(key, "the fault %q is repeated and needs every: the time from one to the next, as in every: 20s", f)
+		case f.Every > 0 && f.Every <= f.For:
+			c.add(key, "the fault %q begins again before it is over; every must be longer than for", f)
+		}
+	}
+}
+
+// checkFaults refuses faults that the window has no room for, and those of
+// which one begins while another lasts.
+func (l *Load) checkFaults(c *checks) {
+	if len(l.Faults) == 0 || c.wrong("faults", "duration", "total") {
+		return
+	}
+	if l.Duration == 0 {
+		c.add("faults", "<faults> are at times of the window, so <duration> must bound it and not <total>")
+		return
+	}
+	all := l.Happenings()
+	if len(all) > maxFaults {
+		c.add("faults", "<faults> are more than %d", maxFaults)
+		return
+	}
+	for i := range all {
+		h := &all[i]
+		switch {
+		case h.At+h.For >= l.Duration:
+			c.add("faults", "the fault %q at %s would last until %s, and the window closes at %s; make <duration> longer, or the fault earlier",
+				h.String(), FormatDuration(h.At), FormatDuration(h.At+h.For), FormatDuration(l.Duration))
+			return
+		case i > 0 && h.At < all[i-1].At+all[i-1].For:
+			c.add("faults", "the fault %q at %s begins before %q at %s is over; one fault at a time tells what it breaks",
+				h.String(), FormatDuration(h.At), all[i-1].String(), FormatDuration(all[i-1].At))
+			return
+		}
+	}
+}
+
+// checkFaultMembers refuses faults of members that the trial's cluster does not
+// have, or that are not ours to break.
+func (b *builder) checkFaultMembers() {
+	if len(b.load.Faults) == 0 {
+		return
+	}
+	at, n := b.place("faults"), b.cluster.Members
+	if b.cluster.Attach != nil {
+		b.failf(at, "<faults> end and stop a member's processes, which are known of clusters that quorumbench starts and not of one that runs already; give members instead of endpoints")
+		return
+	}
+	for _, f := range b.load.Faults {
+		switch {
+		case f.Member.Mode == kv.Followers && n == 1:
+			b.failf(at, "the fault %q is of a follower, and a cluster of 1 member has none", f)
+		case f.Member.Mode == kv.One && f.Member.Member > n:
+			b.failf(at, "the fault %q is of m%d, and the cluster has %s", f, f.Member.Member, readable.Plural(uint64(max(n, 0)), "member"))
+		}
+	}
+}
+
+// faultEntry is a fault as records have it.
+type faultEntry struct {
+	At     string `json:"at"`
+	Do     string `json:"do"`
+	Member string `json:"member"`
+	For    string `json:"for,omitempty"`
+	Every  string `json:"every,omitempty"`
+	Repeat int    `json:"repeat,omitempty"`
+}
+
+func encodeFaults(all []Fault) any {
+	out := []faultEntry{}
+	span := func(d time.Duration) string {
+		if d == 0 {
+			return ""
+		}
+		return FormatDuration(d)
+	}
+	for _, f := range all {
+		out = append(out, faultEntry{FormatDuration(f.At), f.Do.String(), faultMember(f.Member), span(f.For), span(f.Every), f.Repeat})
+	}
+	return out
+}
+
+func decodeFaults(b json.RawMessage) (all []Fault, err error) {
+	var entries []faultEntry
+	if err := json.Unmarshal(b, &entries); err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		f := Fault{Repeat: e.Repeat}
+		errs := []error{f.set("at", e.At), f.set("do", e.Do), f.set("member", e.Member)}
+		for key, text := range map[string]string{"for": e.For, "every": e.Every} {
+			if text != "" {
+				errs = append(errs, f.set(key, text))
+			}
+		}
+		if err := errors.Join(errs...); err != nil {
+			return nil, err
+		}
+		if f.Repeat < 0 || f.Repeat > maxFaults {
+			return nil, fmt.Errorf("a fault is repeated from 1 to %d times, and not %d", maxFaults, f.Repeat)
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
