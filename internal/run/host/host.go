@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -88,6 +89,24 @@ type Launcher interface {
 	// Launchable returns why a cluster's processes cannot be started there, such as
 	// for want of a server. It starts nothing.
 	Launchable(ctx context.Context, l Launch) error
+}
+
+// Disker is a Host that can put folders onto disks that fail on request.
+type Disker interface {
+	// Disk puts a folder, which is made, onto such a disk. self is the path of our own
+	// binary here.
+	Disk(ctx context.Context, self, dir string) (Disk, error)
+}
+
+// Disk is a folder's disk.
+type Disk interface {
+	// Set has the disk have these faults, and no others.
+	Set(ctx context.Context, f disk.Faults) error
+	// PowerLoss has the disk forget what was not synced, and returns how many files
+	// lost something. All processes that used the disk must have ended.
+	PowerLoss(ctx context.Context) (lost int, err error)
+	// Close unmounts the disk. Its files are removed with the Claim that they are in.
+	Close()
 }
 
 // Command is a process to be started. It gets a process group of its own, so

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/environ"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
@@ -26,7 +27,10 @@ type Local struct {
 	about   func() Description
 }
 
-var _ Host = (*Local)(nil)
+var (
+	_ Host   = (*Local)(nil)
+	_ Disker = (*Local)(nil)
+)
 
 // NewLocal returns the local machine. now is the clock that exits are dated
 // with; pick chooses a number from 0 to n-1, which decides where the search for
@@ -82,6 +86,18 @@ func (*Local) Weigh(_ context.Context, dirs []string) ([]int64, time.Duration, e
 		}
 	})
 	return bytes, cost, nil
+}
+
+// Disk implements Disker.
+func (*Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return nil, err
+	}
+	d, err := disk.Start(ctx, self, dir)
+	if err != nil {
+		return nil, err // and not a Disk that is nil
+	}
+	return d, nil
 }
 
 // costOf is the processor time of a part that runs on one thread.

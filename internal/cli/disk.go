@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+)
+
+// diskCommand serves the disk of a member whose disk has faults. Hosts start it;
+// nobody else needs it.
+func diskCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: disk.Command + " FOLDER BESIDE", Short: "Serve a disk that fails on request", Hidden: true,
+		Args: command.Takes(2, 2, "the folder, and the one that keeps its files"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			command.GiveBackPages()
+			return disk.Serve(args[0], args[1], os.Stdin, os.Stdout)
+		},
+	}
+}

@@ -1,0 +1,213 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// disk is a folder that is mounted.
+type disk struct {
+	at, files string // where it is mounted, and where its files are
+	faults    atomic.Pointer[Faults]
+	server    *fuse.Server
+
+	// power is held for reading by what changes files, and for writing when the
+	// power goes.
+	power sync.RWMutex
+	// mu is held for what belongs to names.
+	mu       sync.Mutex
+	names    names
+	contents map[fs.StableAttr]*contents // those that are open for writing, or not synced
+}
+
+// mount makes at a disk whose files are below beside.
+func mount(at, beside string) (*disk, error) {
+	d := &disk{at: at, files: filepath.Join(beside, "files"), contents: map[fs.StableAttr]*contents{}}
+	d.names.trash = filepath.Join(beside, "removed")
+	d.faults.Store(&Faults{})
+	for _, dir := range [...]string{d.files, d.names.trash} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return d, d.start()
+}
+
+// start mounts the disk.
+func (d *disk) start() error {
+	root, err := fs.NewLoopbackRoot(d.files)
+	if err != nil {
+		return err
+	}
+	none := time.Duration(0) // what a power loss changes is seen at once
+	d.server, err = fs.Mount(d.at, &node{root.(*fs.LoopbackNode), d}, &fs.Options{
+		MountOptions: fuse.MountOptions{
+			FsName: "quorumbench", Name: "quorumbench", DirectMount: true, MaxWrite: 1 << 20,
+			Logger: log.New(io.Discard, "", 0),
+		},
+		AttrTimeout: &none, EntryTimeout: &none, NullPermissions: true,
+	})
+	if err != nil {
+		return fmt.Errorf("a file system for disk faults cannot be mounted at %s, which needs /dev/fuse and either root or the program fusermount3: %w", d.at, err)
+	}
+	return nil
+}
+
+// unmount ends the disk, also while a process has files of it open: those fail.
+func (d *disk) unmount() error {
+	err := d.server.Unmount()
+	if err == nil {
+		return nil
+	}
+	if lazily := unix.Unmount(d.at, unix.MNT_DETACH|unix.MNT_FORCE); lazily != nil {
+		return fmt.Errorf("the disk at %s cannot be unmounted: %w", d.at, errors.Join(err, lazily))
+	}
+	return nil
+}
+
+// powerLoss forgets what was not synced, of a disk that no process uses any more,
+// and returns how many files lost something.
+func (d *disk) powerLoss() (lost int, err error) {
+	if err := d.unmount(); err != nil { // and what the kernel remembers of it
+		return 0, err
+	}
+	d.power.Lock()
+	defer d.power.Unlock()
+	var errs []error
+	for key, c := range d.contents {
+		if c.dirty() {
+			lost++
+			errs = append(errs, c.lose())
+		}
+		c.close() // a process that still has it open gets EBADF
+		delete(d.contents, key)
+	}
+	errs = append(errs, d.names.lose(), d.start())
+	if err := errors.Join(errs...); err != nil {
+		return lost, fmt.Errorf("the power loss of the disk at %s went wrong, and what is there means nothing: %w", d.at, err)
+	}
+	return lost, nil
+}
+
+// opened returns the contents of a file that was opened for writing, which closed
+// ends.
+func (d *disk) opened(key fs.StableAttr, fd int) (*contents, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.contents[key]
+	if c == nil {
+		var err error
+		if c, err = newContents(fd); err != nil {
+			return nil, err
+		}
+		d.contents[key] = c
+	}
+	c.handles++
+	return c, nil
+}
+
+func (d *disk) closed(key fs.StableAttr, c *contents) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c.handles--
+	d.drop(key, c)
+}
+
+// drop forgets contents that nobody needs; mu is held.
+func (d *disk) drop(key fs.StableAttr, c *contents) {
+	if c.handles == 0 && (c.removed || !c.dirty()) && d.contents[key] == c {
+		c.close()
+		delete(d.contents, key)
+	}
+}
+
+// gone is called when a file is removed for good; mu is held.
+func (d *disk) gone(key fs.StableAttr) func() {
+	return func() {
+		if c := d.contents[key]; c != nil {
+			c.removed = true
+			d.drop(key, c)
+		}
+	}
+}
+
+// named makes a change of names.
+func (d *disk) named(change func() syscall.Errno) syscall.Errno {
+	d.power.RLock()
+	defer d.power.RUnlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return change()
+}
+
+// sync carries out a sync, of a file whose contents may be nil, or of a folder.
+func (d *disk) sync(ctx context.Context, c *contents, sync func() syscall.Errno) syscall.Errno {
+	f := d.faults.Load()
+	if f.SyncDelay > 0 {
+		t := time.NewTimer(f.SyncDelay)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return syscall.EINTR
+		}
+	}
+	if f.Failing {
+		return syscall.EIO
+	}
+	d.power.RLock()
+	defer d.power.RUnlock()
+	d.mu.Lock()
+	upTo := d.names.count()
+	d.mu.Unlock()
+	really := func() error {
+		if e := sync(); e != 0 {
+			return e
+		}
+		return nil
+	}
+	var err error
+	if c != nil {
+		err = c.synced(really)
+	} else {
+		err = really()
+	}
+	if err != nil {
+		return fs.ToErrno(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return fs.ToErrno(d.names.sync(upTo))
+}
+
+// refuse is the error of a write, which may need room.
+func (d *disk) refuse(needsRoom bool) syscall.Errno {
+	switch f := d.faults.Load(); {
+	case f.Failing:
+		return syscall.EIO
+	case f.Full && needsRoom:
+		return syscall.ENOSPC
+	}
+	return 0
+}
+
+// find returns the contents of a file that somebody has open for writing or that are
+// not synced; nil for others.
+func (d *disk) find(key fs.StableAttr) *contents {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.contents[key]
+}

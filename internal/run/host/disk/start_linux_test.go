@@ -1,0 +1,149 @@
+package disk
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// hold is the command of a process that holds a disk until it is killed.
+const hold = "hold"
+
+// TestMain lets the tests' own binary serve disks, and hold them.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) == 4 && os.Args[1] == Command:
+		if err := Serve(os.Args[2], os.Args[3], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case len(os.Args) == 3 && os.Args[1] == hold:
+		if _, err := Start(context.Background(), os.Args[0], os.Args[2]); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("there")
+		select {}
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// place is an empty folder for a disk.
+func place(t *testing.T) string {
+	t.Helper()
+	mounted(t) // or the test is skipped
+	at := filepath.Join(t.TempDir(), "data")
+	must(t, os.Mkdir(at, 0o700))
+	return at
+}
+
+// isMounted reports whether something is mounted there.
+func isMounted(t *testing.T, at string) bool {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/mounts")
+	must(t, err)
+	return strings.Contains(string(b), " "+at+" ")
+}
+
+// goes waits until a condition holds.
+func goes(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// A disk in a process of its own does what it is asked for, and leaves its files and
+// no mount.
+func TestDiskOfAnotherProcess(t *testing.T) {
+	at := place(t)
+	d, err := Start(t.Context(), os.Args[0], at)
+	must(t, err)
+	f, err := os.Create(filepath.Join(at, "f"))
+	must(t, err)
+	_, err = f.WriteString("synced")
+	must(t, err)
+	must(t, f.Sync())
+	must(t, d.Set(t.Context(), Faults{Failing: true}))
+	if _, err := f.WriteString("more"); !errors.Is(err, unix.EIO) {
+		t.Errorf("a failing disk: %v", err)
+	}
+	must(t, d.Set(t.Context(), Faults{}))
+	_, err = f.WriteString(" and not")
+	must(t, err)
+	must(t, f.Close())
+	if lost, err := d.PowerLoss(t.Context()); lost != 1 || err != nil {
+		t.Errorf("%d files lost something: %v", lost, err)
+	}
+	if b, err := os.ReadFile(filepath.Join(at, "f")); string(b) != "synced" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	d.Close()
+	d.Close()
+	if isMounted(t, at) {
+		t.Error("it is still mounted")
+	}
+	if b, err := os.ReadFile(filepath.Join(Beside(at), "files", "f")); string(b) != "synced" || err != nil {
+		t.Errorf("beside: %q, %v", b, err)
+	}
+	if err := d.Set(t.Context(), Faults{}); err == nil {
+		t.Error("a disk that is gone takes faults")
+	}
+}
+
+// Whatever process is killed, nothing stays mounted.
+func TestKilledProcessesLeaveNoMount(t *testing.T) {
+	t.Run("the disk", func(t *testing.T) {
+		at := place(t)
+		d, err := Start(t.Context(), os.Args[0], at)
+		must(t, err)
+		b, err := exec.Command("pgrep", "-f", "-x", os.Args[0]+" "+Command+" "+at+" .*").Output()
+		must(t, err)
+		must(t, exec.Command("kill", "-9", strings.TrimSpace(string(b))).Run())
+		if err := d.Set(t.Context(), Faults{}); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("a disk whose process was killed: %v", err)
+		}
+		d.Close()
+		if isMounted(t, at) {
+			t.Error("it is still mounted")
+		}
+	})
+	t.Run("who holds it", func(t *testing.T) {
+		at := place(t)
+		holder := exec.Command(os.Args[0], hold, at)
+		out, err := holder.StdoutPipe()
+		must(t, err)
+		must(t, holder.Start())
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "there\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		busy, err := os.Create(filepath.Join(at, "f")) // a member that is not gone yet
+		must(t, err)
+		must(t, holder.Process.Kill())
+		_ = holder.Wait()
+		goes(t, "it is still mounted", func() bool { return !isMounted(t, at) })
+		_ = busy.Close()
+	})
+}
+
+// What cannot be mounted is a sentence.
+func TestDiskThatCannotBeMounted(t *testing.T) {
+	at := place(t)
+	must(t, os.Remove(at))
+	_, err := Start(t.Context(), os.Args[0], at)
+	if err == nil || !strings.Contains(err.Error(), "cannot be mounted at "+at) {
+		t.Errorf("%v", err)
+	}
+}
