@@ -34,6 +34,9 @@ type Cluster struct {
 	Label string
 	// Env are variables that the members get besides the usual ones, by name.
 	Env map[string]string
+	// Disks says that the members' data are on disks that fail on request, which
+	// the load's faults need.
+	Disks bool
 	// Settings are the store's own, as its DecodeSettings returned them.
 	Settings any
 	// Key identifies the launch settings: equal keys can share a cluster.
@@ -106,7 +109,8 @@ func clusterKey(c Cluster) (string, error) {
 			Settings any               `json:"settings"`
 			Env      map[string]string `json:"env,omitempty"`
 			On       []string          `json:"on,omitempty"`
-		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.On}
+			Disks    bool              `json:"disks,omitempty"`
+		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.On, c.Disks}
 	}
 	text, err := json.Marshal(parts) // sorts the keys of maps
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 type Fault struct {
 	At     time.Duration // after the window opened
 	Do     FaultKind
-	Member kv.Target     // leader, followers (one of them) or one by its number
+	Member kv.Target     // leader, followers (one of them), one by its number, or all at once
 	For    time.Duration // how long; 0 of a restart
+	By     time.Duration // by how much each sync of a slow disk takes longer; 0 of others
 	Every  time.Duration // from one to the next; 0 for once
 	Repeat int           // how often; 0 with Every is as often as the window has room for
 }
@@ -29,20 +30,39 @@ type FaultKind uint8
 
 // The faults.
 const (
-	Kill      FaultKind = iota // its processes are killed (SIGKILL), and started again
-	Terminate                  // its processes are asked to end (SIGTERM), and started again
-	Pause                      // its processes stand still (SIGSTOP), and go on (SIGCONT)
-	Restart                    // as Terminate, and started again at once
+	Kill        FaultKind = iota // its processes are killed (SIGKILL), and started again
+	Terminate                    // its processes are asked to end (SIGTERM), and started again
+	Pause                        // its processes stand still (SIGSTOP), and go on (SIGCONT)
+	Restart                      // as Terminate, and started again at once
+	PowerLoss                    // killed, what was not synced is gone, and started again
+	SlowDisk                     // each sync takes longer
+	FullDisk                     // there is no more room on the disk (ENOSPC)
+	FailingDisk                  // writes and syncs fail (EIO)
+
+	numFaultKinds
 )
 
-const numFaultKinds = Restart + 1
+// Ends reports whether the member's processes end.
+func (k FaultKind) Ends() bool { return k == Kill || k == Terminate || k == Restart || k == PowerLoss }
+
+// NeedsDisk reports whether the member's data must be on a disk that fails on
+// request.
+func (k FaultKind) NeedsDisk() bool { return k >= PowerLoss && k < numFaultKinds }
 
 // String returns the fault's name in files.
 func (k FaultKind) String() string {
 	if k >= numFaultKinds {
 		return "unknown"
 	}
-	return [numFaultKinds]string{"kill", "terminate", "pause", "restart"}[k]
+	return faultNames[k]
+}
+
+var faultNames = [numFaultKinds]string{"kill", "terminate", "pause", "restart", "power-loss", "slow-disk", "full-disk", "failing-disk"}
+
+// faultWords are the faults for a sentence.
+func faultWords() string {
+	last := len(faultNames) - 1
+	return strings.Join(faultNames[:last], ", ") + " or " + faultNames[last]
 }
 
 // ParseFaultKind is the inverse.
@@ -52,7 +72,7 @@ func ParseFaultKind(s string) (FaultKind, error) {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("there is no fault %q; choose kill, terminate, pause or restart", s)
+	return 0, fmt.Errorf("there is no fault %q; choose %s", s, faultWords())
 }
 
 // maxFaults bounds the faults of a trial, repeated ones each counted.
@@ -60,9 +80,9 @@ const maxFaults = 1000
 
 // Happening is one fault of a trial.
 type Happening struct {
-	At, For time.Duration
-	Do      FaultKind
-	Member  kv.Target
+	At, For, By time.Duration
+	Do          FaultKind
+	Member      kv.Target
 }
 
 // Happenings are the load's faults in their order, each time that one is repeated.
@@ -70,7 +90,7 @@ func (l *Load) Happenings() []Happening {
 	var all []Happening
 	for _, f := range l.Faults {
 		for i := range f.times(l.Duration) {
-			all = append(all, Happening{At: f.At + time.Duration(i)*f.Every, For: f.For, Do: f.Do, Member: f.Member})
+			all = append(all, Happening{At: f.At + time.Duration(i)*f.Every, For: f.For, By: f.By, Do: f.Do, Member: f.Member})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Happening) int { return int(a.At - b.At) })
@@ -91,6 +111,9 @@ func (f *Fault) times(window time.Duration) int {
 // String says what is done to whom and for how long.
 func (h *Happening) String() string {
 	text := h.Do.String() + " " + faultMember(h.Member)
+	if h.By > 0 {
+		text += " by " + FormatDuration(h.By)
+	}
 	if h.For > 0 {
 		text += " for " + FormatDuration(h.For)
 	}
@@ -112,6 +135,8 @@ func parseFaultMember(s string) (kv.Target, error) {
 	switch number, named := strings.CutPrefix(s, "m"); {
 	case s == "leader":
 		return kv.Target{Mode: kv.LeaderOnly}, nil
+	case s == "all":
+		return kv.Target{Mode: kv.All}, nil
 	case s == "follower":
 		return kv.Target{Mode: kv.Followers}, nil
 	case named:
@@ -119,7 +144,7 @@ func parseFaultMember(s string) (kv.Target, error) {
 			return kv.Target{Mode: kv.One, Member: n}, nil
 		}
 	}
-	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, or a member as m1, m2", s)
+	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, all, or a member as m1, m2", s)
 }
 
 // faults are what is broken beside the load. A flag has them as
@@ -184,6 +209,8 @@ func (f *Fault) set(key, text string) (err error) {
 		f.At, err = ParseDuration(text)
 	case "for":
 		f.For, err = ParseDuration(text)
+	case "by":
+		f.By, err = ParseDuration(text)
 	case "every":
 		f.Every, err = ParseDuration(text)
 	case "repeat":
@@ -193,14 +220,18 @@ func (f *Fault) set(key, text string) (err error) {
 			err = fmt.Errorf("a fault is repeated from 1 to %d times, and not %s", maxFaults, text)
 		}
 	default:
-		err = fmt.Errorf("a fault has no %q; it has do, member, at, for, every and repeat", key)
+		err = fmt.Errorf("a fault has no %q; it has do, member, by, at, for, every and repeat", key)
 	}
 	return err
 }
 
 // String returns the fault as flags write it.
 func (f Fault) String() string {
-	text := fmt.Sprintf("%s %s at %s", f.Do, faultMember(f.Member), FormatDuration(f.At))
+	text := f.Do.String() + " " + faultMember(f.Member)
+	if f.By != 0 {
+		text += " by " + FormatDuration(f.By)
+	}
+	text += " at " + FormatDuration(f.At)
 	if f.For != 0 {
 		text += " for " + FormatDuration(f.For)
 	}
@@ -248,7 +279,7 @@ func readFault(n *node) (f Fault, err error) {
 	}
 	given := map[string]bool{}
 	readers := map[string]func(*node) error{}
-	for _, name := range []string{"at", "do", "member", "for", "every", "repeat"} {
+	for _, name := range []string{"at", "do", "member", "for", "by", "every", "repeat"} {
 		readers[name] = func(n *node) error {
 			text, err := n.filled(name)
 			if err == nil {
@@ -276,13 +307,17 @@ func checkFaultList(c *checks, key string, all []Fault) {
 	for _, f := range all {
 		switch {
 		case f.Do >= numFaultKinds:
-			c.add(key, "there is no such fault; choose kill, terminate, pause or restart")
-		case f.At < 0 || f.For < 0 || f.Every < 0:
+			c.add(key, "there is no such fault; choose %s", faultWords())
+		case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
 			c.add(key, "the fault %q has a time below 0", f)
 		case f.Do == Restart && f.For > 0:
 			c.add(key, "the fault %q begins again at once: drop for, or choose terminate", f)
 		case f.Do != Restart && f.For == 0:
 			c.add(key, "the fault %q needs for: how long it lasts, as in for: 3s", f)
+		case f.Do == SlowDisk && f.By == 0:
+			c.add(key, "the fault %q needs by: how much longer each sync takes, as in by: 200ms", f)
+		case f.Do != SlowDisk && f.By > 0:
+			c.add(key, "the fault %q has by, which is how much longer each sync of a slow disk takes; drop it, or choose slow-disk", f)
 		case f.Every == 0 && f.Repeat > 1:
 			c.add(key, "the fault %q is repeated and needs every: the time from one to the next, as in every: 20s", f)
 		case f.Every > 0 && f.Every <= f.For:
@@ -333,6 +368,7 @@ func (b *builder) checkFaultMembers() {
 		return
 	}
 	for _, f := range b.load.Faults {
+		b.cluster.Disks = b.cluster.Disks || f.Do.NeedsDisk()
 		switch {
 		case f.Member.Mode == kv.Followers && n == 1:
 			b.failf(at, "the fault %q is of a follower, and a cluster of 1 member has none", f)
@@ -348,6 +384,7 @@ type faultEntry struct {
 	Do     string `json:"do"`
 	Member string `json:"member"`
 	For    string `json:"for,omitempty"`
+	By     string `json:"by,omitempty"`
 	Every  string `json:"every,omitempty"`
 	Repeat int    `json:"repeat,omitempty"`
 }
@@ -361,7 +398,7 @@ func encodeFaults(all []Fault) any {
 		return FormatDuration(d)
 	}
 	for _, f := range all {
-		out = append(out, faultEntry{FormatDuration(f.At), f.Do.String(), faultMember(f.Member), span(f.For), span(f.Every), f.Repeat})
+		out = append(out, faultEntry{FormatDuration(f.At), f.Do.String(), faultMember(f.Member), span(f.For), span(f.By), span(f.Every), f.Repeat})
 	}
 	return out
 }
@@ -374,7 +411,7 @@ func decodeFaults(b json.RawMessage) (all []Fault, err error) {
 	for _, e := range entries {
 		f := Fault{Repeat: e.Repeat}
 		errs := []error{f.set("at", e.At), f.set("do", e.Do), f.set("member", e.Member)}
-		for key, text := range map[string]string{"for": e.For, "every": e.Every} {
+		for key, text := range map[string]string{"for": e.For, "by": e.By, "every": e.Every} {
 			if text != "" {
 				errs = append(errs, f.set(key, text))
 			}

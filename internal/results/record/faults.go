@@ -16,6 +16,9 @@ const (
 	FaultUndone = "fault_not_done"
 )
 
+// AllMembers is the Member of a fault that was done to all at once.
+const AllMembers = "all"
+
 // Fault is what became of one fault that a scenario asks for. Times are seconds of
 // the window; null for what did not come.
 type Fault struct {
@@ -23,8 +26,8 @@ type Fault struct {
 	What   string  `json:"what"`   // such as "kill leader for 3s"
 	Asked  float64 `json:"asked_seconds"`
 	Do     string  `json:"do"`
-	// Member is the name of the one that it was done to, and Role its role then;
-	// empty where it was not done.
+	// Member is the name of the one that it was done to, or AllMembers, and Role the
+	// one's role then; empty where it was not done.
 	Member string `json:"member"`
 	Role   string `json:"role"`
 	// Began is when the signal was sent; Ended when the last of the member's
@@ -35,6 +38,8 @@ type Fault struct {
 	Ended  *float64 `json:"ended_seconds"`
 	Healed *float64 `json:"healed_seconds"`
 	Ready  *float64 `json:"ready_seconds"`
+	// LostFiles is how many files lost what was not synced, when the power went.
+	LostFiles int `json:"lost_files,omitempty"`
 	// Failure says in a sentence what was not as asked: it was not done, was cut
 	// short, or the cluster did not become ready. Empty for nothing.
 	Failure string `json:"failure,omitempty"`

@@ -32,6 +32,9 @@ type Spec struct {
 	Self     string   // our own binary; empty for the running one
 	Env      []string // KEY=VALUE that every process gets, in addition to its own
 	Settings any      // what the store's DecodeSettings returned; nil for defaults
+	// Disks has each member's data on a disk that fails on request, on hosts that can
+	// have such (host.Disker).
+	Disks bool
 	// Dir is the folder in which the cluster makes a data folder of its own, on
 	// each host.
 	Dir string
@@ -81,6 +84,9 @@ type Running interface {
 	// StartAgain starts those processes of the known member that have ended, with
 	// the member's data, ports and logs. It does not wait until they are ready.
 	StartAgain(ctx context.Context, member string) error
+	// Disk is the one that the known member's data are on. It is an error for one
+	// whose disk does not fail on request.
+	Disk(member string) (host.Disk, error)
 }
 
 // Attached is a cluster that ran already.
@@ -108,6 +114,11 @@ func (Attached) AwaitEnd(_ context.Context, member string) error {
 // StartAgain implements Running: how it was started is not known.
 func (Attached) StartAgain(_ context.Context, member string) error {
 	return fmt.Errorf("member %s cannot be started again: %w", member, errNotOurs)
+}
+
+// Disk implements Running: what it was started with is not known.
+func (Attached) Disk(member string) (host.Disk, error) {
+	return nil, fmt.Errorf("member %s has no disk that fails on request: %w", member, errNotOurs)
 }
 
 var errNotOurs = errors.New("the cluster was not started here, and its processes are not known")
@@ -151,6 +162,7 @@ type place struct {
 // member is what is known of one member.
 type member struct {
 	place *place
+	disk  host.Disk // nil for one of the machine's
 
 	mu        sync.Mutex // for what follows, which changes when it is started again
 	about     Member
@@ -213,7 +225,12 @@ func (c *Cluster) Members() []Member {
 func (c *Cluster) Synced() bool { return c.launch.Synced }
 
 // Notes are the store's sentences about how it was started.
-func (c *Cluster) Notes() []string { return c.launch.Notes }
+func (c *Cluster) Notes() []string {
+	if !c.spec.Disks {
+		return c.launch.Notes
+	}
+	return append(slices.Clone(c.launch.Notes), "the members' data are on disks that fail on request, which are a file system of quorumbench's (FUSE) and slower than the machine's")
+}
 
 // Access is how to reach the cluster.
 func (c *Cluster) Access() store.Access {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
@@ -33,6 +34,11 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 5 && os.Args[1] == "member" && os.Args[2] == etcd.Name:
 		if err := etcd.New().RunMember(context.Background(), os.Args[4]); err != nil {
+			fmt.Fprintln(os.Stderr, "Error:", err)
+			os.Exit(1)
+		}
+	case len(os.Args) == 4 && os.Args[1] == disk.Command:
+		if err := disk.Serve(os.Args[2], os.Args[3], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "Error:", err)
 			os.Exit(1)
 		}

@@ -196,6 +196,9 @@ func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process) e
 	}
 	m := &member{about: about, place: at}
 	c.members = append(c.members, m)
+	if err := c.giveDisk(ctx, m); err != nil {
+		return err
+	}
 	return c.startProcesses(ctx, m, p)
 }
 

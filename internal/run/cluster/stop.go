@@ -51,6 +51,11 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 		errs = append(errs, c.admin.Close())
 	}
 	c.collectLogs(must)
+	for _, m := range c.members {
+		if m.disk != nil {
+			m.disk.Close()
+		}
+	}
 	for _, p := range c.places {
 		if p.lease != nil {
 			p.lease.Release()

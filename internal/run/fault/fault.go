@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -44,6 +46,7 @@ type Cluster interface {
 	Signal(ctx context.Context, member string, s host.Signal) error
 	AwaitEnd(ctx context.Context, member string) error
 	StartAgain(ctx context.Context, member string) error
+	Disk(member string) (host.Disk, error)
 }
 
 // Clock is the time. Until waits for a time, and reports false when ctx ended
@@ -81,7 +84,7 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []scenar
 		h := &all[n]
 		i.done = append(i.done, record.Fault{Number: n + 1, What: h.String(), Do: h.Do.String(), Asked: h.At.Seconds()})
 		f := &i.done[n]
-		if err := i.one(run, load, h, f); err != nil {
+		if err := i.doOne(run, load, h, f); err != nil {
 			f.Failure = err.Error()
 			if !f.Done() {
 				i.event(f, record.FaultUndone, i.Clock.Now(), fmt.Sprintf("fault %d (%s) was not done: %v", f.Number, f.What, err))
@@ -94,8 +97,8 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []scenar
 // errOver is the failure of a fault for which no time was left.
 var errOver = errors.New("the load had ended before")
 
-// one does one fault. Its error says what was not as asked.
-func (i *Injector) one(run, load context.Context, h *scenario.Happening, f *record.Fault) error {
+// doOne does one fault. Its error says what was not as asked.
+func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *record.Fault) error {
 	at := i.opened.Add(h.At)
 	if !i.Clock.Until(load, at.Add(-askAhead)) {
 		return errOver
@@ -107,19 +110,26 @@ func (i *Injector) one(run, load context.Context, h *scenario.Happening, f *reco
 		}
 		return fmt.Errorf("the cluster was not whole before it: %w", err)
 	}
-	member, err := i.choose(&status, h.Member)
+	chosen, err := i.choose(&status, h.Member)
 	if err != nil {
 		return err
 	}
 	if !i.Clock.Until(load, at) {
 		return errOver
 	}
-	f.Member, f.Role = i.name(member), member.Role.String()
-	cut, err := i.breakAndHeal(run, load, h, f)
+	o := &one{Injector: i, what: h, f: f}
+	for _, m := range chosen {
+		o.members = append(o.members, i.name(m))
+	}
+	f.Member, f.Role = o.members[0], chosen[0].Role.String()
+	if h.Member.Mode == kv.All {
+		f.Member, f.Role = record.AllMembers, ""
+	}
+	cut, err := o.breakAndHeal(run, load)
 	if err != nil {
 		return err
 	}
-	return errors.Join(cut, i.ready(run, f))
+	return errors.Join(cut, o.ready(run))
 }
 
 // healthy asks until all members answer and agree on a leader.
@@ -138,23 +148,29 @@ func (i *Injector) healthy(ctx context.Context, within time.Duration) (status st
 	}
 }
 
-// choose is the member that is meant now. Followers take turns.
-func (i *Injector) choose(s *store.Status, of kv.Target) (*store.Member, error) {
+// choose are the members that are meant now. Followers take turns.
+func (i *Injector) choose(s *store.Status, of kv.Target) (all []*store.Member, err error) {
 	var followers []*store.Member
 	for k := range s.Members {
 		m := &s.Members[k]
 		switch {
+		case of.Mode == kv.All:
+			all = append(all, m)
 		case of.Mode == kv.LeaderOnly && m.Role == kv.Leader, of.Mode == kv.One && k == of.Member-1:
-			return m, nil
+			return []*store.Member{m}, nil
 		case of.Mode == kv.Followers && m.Role != kv.Leader:
 			followers = append(followers, m)
 		}
 	}
-	if len(followers) == 0 {
+	switch {
+	case len(all) > 0:
+		return all, nil
+	case len(followers) == 0:
 		return nil, errors.New("the cluster has no such member")
 	}
 	i.taken++
-	return followers[(i.taken-1)%len(followers)], nil
+	k := (i.taken - 1) % len(followers)
+	return followers[k : k+1], nil
 }
 
 func (i *Injector) name(m *store.Member) string {
@@ -164,83 +180,151 @@ func (i *Injector) name(m *store.Member) string {
 	return m.Name
 }
 
-// breakAndHeal begins the fault, waits for as long as it lasts, and heals it,
-// also when ctx has ended.
-func (i *Injector) breakAndHeal(run, load context.Context, h *scenario.Happening, f *record.Fault) (cut, err error) {
-	must := context.WithoutCancel(run)
-	send := func(s host.Signal) error { return i.Cluster.Signal(must, f.Member, s) }
-	began := i.Clock.Now()
-	first := map[scenario.FaultKind]host.Signal{scenario.Kill: host.Kill, scenario.Terminate: host.Terminate, scenario.Restart: host.Terminate, scenario.Pause: host.Pause}[h.Do]
-	f.Began = i.window(began)
-	if err := send(first); err != nil {
-		return nil, errors.Join(fmt.Errorf("the fault could not be begun: %w", err), i.heal(must, h, f))
+// one is a fault under way.
+type one struct {
+	*Injector
+	what    *scenario.Happening
+	f       *record.Fault
+	members []string // their names
+}
+
+// each does something to each member.
+func (o *one) each(do func(member string) error) error {
+	var errs []error
+	for _, m := range o.members {
+		errs = append(errs, do(m))
 	}
-	i.event(f, record.FaultBegan, began, fmt.Sprintf("fault %d: %s (%s, %s)", f.Number, f.What, f.Member, f.Role))
-	if h.Do != scenario.Pause {
-		if err := i.end(must, f); err != nil {
-			return nil, errors.Join(err, i.heal(must, h, f))
+	return errors.Join(errs...)
+}
+
+// who says which members it is done to.
+func (o *one) who() string {
+	if o.f.Member == record.AllMembers {
+		return strings.Join(o.members, ", ")
+	}
+	return o.f.Member + ", " + o.f.Role
+}
+
+// first are the signals that faults begin with.
+var first = map[scenario.FaultKind]host.Signal{
+	scenario.Kill: host.Kill, scenario.PowerLoss: host.Kill, scenario.Terminate: host.Terminate, scenario.Restart: host.Terminate, scenario.Pause: host.Pause,
+}
+
+// begin begins the fault.
+func (o *one) begin(ctx context.Context) error {
+	if s, ok := first[o.what.Do]; ok {
+		return o.each(func(m string) error { return o.Cluster.Signal(ctx, m, s) })
+	}
+	bad := disk.Faults{SyncDelay: o.what.By, Full: o.what.Do == scenario.FullDisk, Failing: o.what.Do == scenario.FailingDisk}
+	return o.each(func(m string) error { return o.setDisk(ctx, m, bad) })
+}
+
+func (o *one) setDisk(ctx context.Context, member string, f disk.Faults) error {
+	d, err := o.Cluster.Disk(member)
+	if err != nil {
+		return err
+	}
+	return d.Set(ctx, f)
+}
+
+// breakAndHeal begins the fault, waits for as long as it lasts, and heals it,
+// also when a context has ended.
+func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
+	must := context.WithoutCancel(run)
+	began := o.Clock.Now()
+	o.f.Began = o.window(began)
+	if err := o.begin(must); err != nil {
+		return nil, errors.Join(fmt.Errorf("the fault could not be begun: %w", err), o.heal(must))
+	}
+	o.event(o.f, record.FaultBegan, began, fmt.Sprintf("fault %d: %s (%s)", o.f.Number, o.f.What, o.who()))
+	if o.what.Do.Ends() {
+		if err := o.each(func(m string) error { return o.end(must, m) }); err != nil {
+			return nil, errors.Join(err, o.heal(must))
+		}
+		o.f.Ended = o.window(o.Clock.Now())
+	}
+	if o.what.Do == scenario.PowerLoss {
+		if err := o.each(func(m string) error { return o.powerLoss(must, m) }); err != nil {
+			return nil, errors.Join(err, o.heal(must))
 		}
 	}
-	if !i.Clock.Until(load, began.Add(h.For)) {
+	if !o.Clock.Until(load, began.Add(o.what.For)) {
 		cut = errors.New("it was cut short: the load ended before it was over")
 	}
-	return cut, i.heal(must, h, f)
+	return cut, o.heal(must)
+}
+
+// powerLoss has the disk of a member that has ended lose what was not synced.
+func (o *one) powerLoss(ctx context.Context, member string) error {
+	d, err := o.Cluster.Disk(member)
+	if err != nil {
+		return err
+	}
+	lost, err := d.PowerLoss(ctx)
+	o.f.LostFiles += lost
+	return err
 }
 
 // end waits until the member's processes have ended, and kills them if they do
 // not do as they were asked.
-func (i *Injector) end(ctx context.Context, f *record.Fault) error {
+func (o *one) end(ctx context.Context, member string) error {
 	limited, cancel := context.WithTimeout(ctx, endWithin)
-	err := i.Cluster.AwaitEnd(limited, f.Member)
+	err := o.Cluster.AwaitEnd(limited, member)
 	cancel()
-	if err != nil {
-		err = i.Cluster.Signal(ctx, f.Member, host.Kill)
-		limited, cancel := context.WithTimeout(ctx, endWithin)
-		err = errors.Join(err, i.Cluster.AwaitEnd(limited, f.Member))
-		cancel()
+	if err == nil {
+		return nil
 	}
-	f.Ended = i.window(i.Clock.Now())
-	return err
+	err = o.Cluster.Signal(ctx, member, host.Kill)
+	limited, cancel = context.WithTimeout(ctx, endWithin)
+	defer cancel()
+	return errors.Join(err, o.Cluster.AwaitEnd(limited, member))
 }
 
 // heal undoes the fault.
-func (i *Injector) heal(ctx context.Context, h *scenario.Happening, f *record.Fault) (err error) {
-	if h.Do == scenario.Pause {
-		err = i.Cluster.Signal(ctx, f.Member, host.Resume)
-	} else {
-		err = i.Cluster.StartAgain(ctx, f.Member)
+func (o *one) heal(ctx context.Context) error {
+	verb := "started again"
+	undo := func(m string) error { return o.Cluster.StartAgain(ctx, m) }
+	switch {
+	case o.what.Do == scenario.Pause:
+		verb = "resumed"
+		undo = func(m string) error { return o.Cluster.Signal(ctx, m, host.Resume) }
+	case !o.what.Do.Ends(): // a member may have ended for its disk
+		verb = "given a disk in order"
+		undo = func(m string) error {
+			return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
+		}
 	}
-	if err != nil {
+	if err := o.each(undo); err != nil {
 		return fmt.Errorf("it was not healed: %w", err)
 	}
-	now := i.Clock.Now()
-	f.Healed = i.window(now)
-	verb := "was started again"
-	if h.Do == scenario.Pause {
-		verb = "goes on"
+	now := o.Clock.Now()
+	o.f.Healed = o.window(now)
+	was := "was"
+	if len(o.members) > 1 {
+		was = "were"
 	}
-	i.event(f, record.FaultHealed, now, fmt.Sprintf("%s %s (fault %d)", f.Member, verb, f.Number))
+	o.event(o.f, record.FaultHealed, now, fmt.Sprintf("%s %s %s (fault %d)", strings.Join(o.members, ", "), was, verb, o.f.Number))
 	return nil
 }
 
 // ready waits until the cluster is whole again. A member that ends while it
 // starts, as on a port that another program took, is started once more.
-func (i *Injector) ready(ctx context.Context, f *record.Fault) error {
-	end := i.Clock.Now().Add(readyWithin)
+func (o *one) ready(ctx context.Context) error {
+	end := o.Clock.Now().Add(readyWithin)
 	for {
-		_, err := i.healthy(ctx, againEvery)
-		now := i.Clock.Now()
+		_, err := o.healthy(ctx, againEvery)
+		now := o.Clock.Now()
 		switch {
 		case err == nil:
-			f.Ready = i.window(now)
-			i.event(f, record.FaultReady, now, fmt.Sprintf("the cluster is whole again %.3g s after fault %d began", *f.Ready-*f.Began, f.Number))
+			o.f.Ready = o.window(now)
+			o.event(o.f, record.FaultReady, now, fmt.Sprintf("the cluster is whole again %.3g s after fault %d began", *o.f.Ready-*o.f.Began, o.f.Number))
 			return nil
 		case ctx.Err() != nil:
 			return errors.New("the run ended before the cluster was seen whole again")
 		case now.After(end):
 			return fmt.Errorf("the cluster was not whole again within %s: %w", readyWithin, err)
 		}
-		if again := i.Cluster.StartAgain(ctx, f.Member); again != nil {
+		if again := o.each(func(m string) error { return o.Cluster.StartAgain(ctx, m) }); again != nil {
 			return fmt.Errorf("the cluster is not whole again: %w", again)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -84,6 +85,28 @@ func (s *simulated) StartAgain(_ context.Context, name string) error {
 	return nil
 }
 
+func (s *simulated) Disk(name string) (host.Disk, error) { return &simulatedDisk{s, name}, nil }
+
+type simulatedDisk struct {
+	s    *simulated
+	name string
+}
+
+func (d *simulatedDisk) Set(_ context.Context, f disk.Faults) error {
+	d.s.said = append(d.s.said, fmt.Sprintf("disk %s %v %v %v", d.name, f.SyncDelay, f.Full, f.Failing))
+	return nil
+}
+
+func (d *simulatedDisk) PowerLoss(context.Context) (int, error) {
+	if !d.s.down[d.s.member(d.name)] {
+		return 0, errors.New("a process still uses it")
+	}
+	d.s.said = append(d.s.said, "power "+d.name)
+	return 2, nil
+}
+
+func (d *simulatedDisk) Close() {}
+
 func (s *simulated) ask(ctx context.Context) (store.Status, error) {
 	st := store.Status{Term: 1}
 	for i := range s.down {
@@ -131,6 +154,29 @@ func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
 	}
 	if len(events) != 3*len(done) {
 		t.Errorf("there are %d events", len(events))
+	}
+}
+
+func TestFaultsOfDisks(t *testing.T) {
+	s := &simulated{}
+	done, _ := s.play(t, "slow-disk leader by 200ms at 2s for 3s, full-disk m2 at 10s for 1s, failing-disk follower at 20s for 1s, power-loss all at 30s for 2s, kill all at 40s for 1s", time.Minute)
+	want := []string{
+		"disk m1 200ms false false", "disk m1 0s false false",
+		"disk m2 0s true false", "disk m2 0s false false",
+		"disk m2 0s false true", "disk m2 0s false false",
+		"SIGKILL m1", "SIGKILL m2", "SIGKILL m3", "power m1", "power m2", "power m3", "start m1", "start m2", "start m3",
+		"SIGKILL m1", "SIGKILL m2", "SIGKILL m3", "start m1", "start m2", "start m3",
+	}
+	if !slices.Equal(s.said, want) {
+		t.Errorf("done was %q, not %q", s.said, want)
+	}
+	for i, f := range done {
+		if f.Failure != "" || f.Ready == nil {
+			t.Errorf("fault %d: %+v", i+1, f)
+		}
+	}
+	if f := done[3]; f.Member != record.AllMembers || f.Role != "" || f.LostFiles != 6 || *f.Ended != 30 || *f.Healed != 32 {
+		t.Errorf("the power loss: %+v", f)
 	}
 }
 

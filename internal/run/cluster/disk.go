@@ -1,0 +1,34 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// giveDisk puts the member's data onto a disk that fails on request, where the
+// cluster is to have such.
+func (c *Cluster) giveDisk(ctx context.Context, m *member) (err error) {
+	if !c.spec.Disks {
+		return nil
+	}
+	disks, ok := m.place.host.(host.Disker)
+	if !ok {
+		return fmt.Errorf("the data of %s cannot be on a disk that fails on request: that is possible on the machine that quorumbench runs on, and not on a host that is reached otherwise", m.about.Name)
+	}
+	m.disk, err = disks.Disk(ctx, c.spec.Self, m.about.DataDir)
+	return err
+}
+
+// Disk implements Running.
+func (c *Cluster) Disk(name string) (host.Disk, error) {
+	m, _, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if m.disk == nil {
+		return nil, fmt.Errorf("member %s has no disk that fails on request", name)
+	}
+	return m.disk, nil
+}

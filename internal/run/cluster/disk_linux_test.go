@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// onDisks starts a cluster of three on disks that fail on request.
+func onDisks(t *testing.T, settings any) *Cluster {
+	t.Helper()
+	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
+		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
+	}
+	return start(t, Spec{Members: 3, Disks: true, Settings: settings})
+}
+
+// acknowledge writes keys from a number on until the context ends, and returns how
+// many the store acknowledged.
+func acknowledge(ctx context.Context, t *testing.T, c *Cluster, enough chan<- struct{}) map[string]string {
+	t.Helper()
+	client := clientOf(t, c)
+	defer func() { _ = client.Close() }()
+	acknowledged := map[string]string{}
+	for i := 0; ; i++ {
+		key, value := fmt.Sprint("k", i%50), fmt.Sprint(i)
+		if _, err := client.Put(ctx, key, value); err != nil {
+			return acknowledged
+		}
+		acknowledged[key] = value
+		if i == 200 {
+			close(enough)
+		}
+	}
+}
+
+func clientOf(t *testing.T, c *Cluster) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: c.Access().Endpoints, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// powerLoss takes the power of all members in the middle of writing, and starts them
+// again. It returns what was acknowledged before, and how many files lost something.
+func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	enough, all := make(chan struct{}), make(chan map[string]string, 1)
+	go func() { all <- acknowledge(ctx, t, c, enough) }()
+	<-enough
+	for _, m := range c.Members() {
+		if err := c.Signal(ctx, m.Name, host.Kill); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range c.Members() {
+		if err := c.AwaitEnd(ctx, m.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	acknowledged = <-all
+	for _, m := range c.Members() {
+		d, err := c.Disk(m.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := d.PowerLoss(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost += n
+	}
+	for _, m := range c.Members() {
+		if err := c.StartAgain(t.Context(), m.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return acknowledged, lost
+}
+
+// A store that syncs before it acknowledges loses nothing of that.
+func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
+	c := onDisks(t, nil)
+	acknowledged, lost := powerLoss(t, c)
+	eventually(t, "the cluster is whole again", func() bool {
+		status, err := c.Status(t.Context())
+		return err == nil && Unready(&status) == nil
+	})
+	client := clientOf(t, c)
+	defer func() { _ = client.Close() }()
+	for key, want := range acknowledged {
+		got, err := client.Get(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The write under way when the power went may have been done.
+		if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != want && !later(string(got.Kvs[0].Value), want) {
+			t.Errorf("%s was acknowledged as %s, and is %v", key, want, got.Kvs)
+		}
+	}
+	if lost == 0 {
+		t.Error("no file lost anything: the database is not synced with each write")
+	}
+	t.Logf("%d files lost something", lost)
+}
+
+// later reports whether a value was written after another one.
+func later(got, than string) bool { return len(got) > len(than) || len(got) == len(than) && got > than }
+
+// One that does not sync loses what it acknowledged, or does not even start.
+func TestPowerLossOfAllFindsThatNothingIsSynced(t *testing.T) {
+	c := onDisks(t, &etcd.Settings{UnsafeNoFsync: true})
+	acknowledged, _ := powerLoss(t, c)
+	client := clientOf(t, c)
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	missing := 0
+	for key, want := range acknowledged {
+		got, err := client.Get(ctx, key)
+		if err != nil {
+			t.Logf("the store does not answer any more: %v", err)
+			return
+		}
+		if len(got.Kvs) == 0 || string(got.Kvs[0].Value) != want {
+			missing++
+		}
+	}
+	if missing == 0 {
+		t.Error("nothing was lost")
+	}
+	t.Logf("%d of %d keys lost what was acknowledged", missing, len(acknowledged))
+}
+
+// A disk with a fault is healed with its cluster, and a cluster leaves no mount.
+func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
+	c := onDisks(t, nil)
+	status, err := c.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	follower := c.Members()[0]
+	if status.Leader().Endpoint == follower.Endpoint {
+		follower = c.Members()[1] // a leader that waits for its disk stays leader, and the cluster waits
+	}
+	d, err := c.Disk(follower.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Set(t.Context(), disk.Faults{SyncDelay: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	client := clientOf(t, c)
+	if _, err := client.Put(t.Context(), "k", "v"); err != nil { // without the follower
+		t.Error(err)
+	}
+	_ = client.Close()
+	if err := c.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range c.Dirs() {
+		if strings.Contains(string(mounts), dir) {
+			t.Errorf("something is still mounted below %s", dir)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+	if _, err := c.Disk("m9"); err == nil {
+		t.Error("there is a disk of no member")
+	}
+}
