@@ -53,6 +53,9 @@ type Member struct {
 	DataDir string    // where its files are, and where fdatasync is measured
 	Process           // the one that clients talk to; its name is the member's
 	Behind  []Process // its further processes, such as the server behind a proxy
+	// DiskServer is the process that serves a disk that fails on request; nil for a
+	// member on one of the machine's.
+	DiskServer *Process
 }
 
 // Processes lists all of the member's processes, the one that clients talk to

@@ -17,8 +17,11 @@ func (c *Cluster) giveDisk(ctx context.Context, m *member) (err error) {
 	if !ok {
 		return fmt.Errorf("the data of %s cannot be on a disk that fails on request: that is possible on the machine that quorumbench runs on, and not on a host that is reached otherwise", m.about.Name)
 	}
-	m.disk, err = disks.Disk(ctx, c.spec.Self, m.about.DataDir)
-	return err
+	if m.disk, err = disks.Disk(ctx, c.spec.Self, m.about.DataDir); err != nil {
+		return err
+	}
+	m.about.DiskServer = &Process{Name: m.about.Name + "-disk", PID: m.disk.PID()}
+	return nil
 }
 
 // Disk implements Running.

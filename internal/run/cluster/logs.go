@@ -30,7 +30,7 @@ func (c *Cluster) collectLogs(ctx context.Context) {
 		if m.place.root == "" {
 			continue
 		}
-		for _, p := range m.processes {
+		for _, p := range m.running() {
 			if note := c.collectLog(ctx, m, p); note != "" {
 				c.logNotes = append(c.logNotes, note)
 			}
@@ -42,7 +42,7 @@ func (c *Cluster) collectLogs(ctx context.Context) {
 func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("it took longer than %v", copyTimeout))
 	defer cancel()
-	left, err := copyLog(ctx, m.Host, p.logFile, filepath.Join(c.spec.logDir(), filepath.Base(p.logFile)))
+	left, err := copyLog(ctx, m.place.host, p.logFile, filepath.Join(c.spec.logDir(), filepath.Base(p.logFile)))
 	switch {
 	case err != nil:
 		return fmt.Sprintf("the log of %s is not here, but on its machine as %s: %v", p.name, p.logFile, err)

@@ -105,6 +105,8 @@ func (d *simulatedDisk) PowerLoss(context.Context) (int, error) {
 	return 2, nil
 }
 
+func (d *simulatedDisk) PID() int { return 1 }
+
 func (d *simulatedDisk) Close() {}
 
 func (s *simulated) ask(ctx context.Context) (store.Status, error) {

@@ -105,6 +105,8 @@ type Disk interface {
 	// PowerLoss has the disk forget what was not synced, and returns how many files
 	// lost something. All processes that used the disk must have ended.
 	PowerLoss(ctx context.Context) (lost int, err error)
+	// PID is the number of the process that serves it.
+	PID() int
 	// Close unmounts the disk. Its files are removed with the Claim that they are in.
 	Close()
 }

@@ -42,6 +42,9 @@ type sampled struct {
 	pids    []int
 	began   []float64      // of the processes: when each began, as it was seen first; below 0 before that
 	folders map[int]string // the members' data folders, by process
+	// elsewhere are the processes whose reading and writing is another one's, which
+	// serves their disk.
+	elsewhere map[int]bool
 	weighed time.Time      // when they were weighed last
 	// ours are all process groups of ours on that machine.
 	ours *[]int
@@ -53,7 +56,7 @@ type sampled struct {
 
 func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
 	s := &sampler{store: newStoreUsage(members), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}}
-	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}}}
+	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, elsewhere: map[int]bool{}}}
 	if err := s.addSources(ctx, sources); err != nil {
 		return nil, err
 	}
@@ -63,6 +66,12 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 			if i == 0 && m.DataDir != "" {
 				h.folders[len(h.pids)] = m.DataDir
 			}
+			if m.DiskServer != nil {
+				h.elsewhere[len(h.pids)] = true
+			}
+			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
+		}
+		if p := m.DiskServer; p != nil { // ours, and neither the store's nor another program
 			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
 		}
 	}
@@ -74,7 +83,7 @@ func (s *sampler) on(at host.Host) *sampled {
 	i := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == at })
 	if i < 0 {
 		i = len(s.hosts)
-		s.hosts = append(s.hosts, &sampled{host: at, folders: map[int]string{}})
+		s.hosts = append(s.hosts, &sampled{host: at, folders: map[int]string{}, elsewhere: map[int]bool{}})
 	}
 	return s.hosts[i]
 }
@@ -229,6 +238,9 @@ func (h *sampled) sample(ctx context.Context, pids []int, machine bool) (host.Sa
 			*began = p.Started
 		case p.Started != *began:
 			*p = probe.ProcessUsage{PID: p.PID}
+		}
+		if h.elsewhere[first+i] {
+			p.ReadBytes, p.WriteBytes = -1, -1
 		}
 	}
 	return sample, true

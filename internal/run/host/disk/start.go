@@ -24,6 +24,7 @@ func Beside(at string) string { return at + ".disk" }
 // goroutine at a time uses it.
 type Disk struct {
 	at      string
+	pid     int
 	in      io.WriteCloser
 	out     *os.File
 	answers *json.Decoder
@@ -56,7 +57,7 @@ func Start(ctx context.Context, self, at string) (*Disk, error) {
 		_ = out.Close()
 		return nil, fmt.Errorf("the disk at %s cannot be started: %w", at, err)
 	}
-	d := &Disk{at: at, in: in, out: out, answers: json.NewDecoder(out), ended: make(chan struct{})}
+	d := &Disk{at: at, pid: cmd.Process.Pid, in: in, out: out, answers: json.NewDecoder(out), ended: make(chan struct{})}
 	go func() {
 		if err := cmd.Wait(); err != nil {
 			d.failed = fmt.Errorf("the disk at %s ended: %w: %s", at, err, strings.TrimSpace(said.String()))
@@ -69,6 +70,9 @@ func Start(ctx context.Context, self, at string) (*Disk, error) {
 	}
 	return d, nil
 }
+
+// PID is the number of the process that serves the disk.
+func (d *Disk) PID() int { return d.pid }
 
 // Set has the disk have these faults, and no others.
 func (d *Disk) Set(ctx context.Context, f Faults) error {
