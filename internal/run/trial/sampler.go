@@ -45,7 +45,7 @@ type sampled struct {
 	// elsewhere are the processes whose reading and writing is another one's, which
 	// serves their disk.
 	elsewhere map[int]bool
-	weighed time.Time      // when they were weighed last
+	weighed   time.Time // when they were weighed last
 	// ours are all process groups of ours on that machine.
 	ours *[]int
 
