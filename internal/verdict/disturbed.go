@@ -62,28 +62,45 @@ func (f *Figures) busy() float64 {
 	return float64(f.LoopCPUNS) / (float64(f.Loops) * f.Seconds * 1e9)
 }
 
+// generator is what sentences call it: by its host, where that is one of several.
+func (f *Figures) generator() string {
+	on := ""
+	for i := range f.Hosts {
+		switch h := &f.Hosts[i]; {
+		case h.Load && on != "":
+			return "the generator" // R30 names each
+		case h.Load:
+			on = h.Name
+		}
+	}
+	if on == "" {
+		return "the generator"
+	}
+	return "the generator on " + on
+}
+
 func stopped(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
 	}
-	return judged(f.Added.Effect(f.OpenLoop), "the generator stood still for %s in all, %s at once: it was stopped, or its host took the processor away",
-		measure.Duration(float64(f.PausedNS)), measure.Duration(float64(f.LongestPauseNS)))
+	return judged(f.Added.Effect(f.OpenLoop), "%s stood still for %s in all, %s at once: it was stopped, or its host took the processor away",
+		f.generator(), measure.Duration(float64(f.PausedNS)), measure.Duration(float64(f.LongestPauseNS)))
 }
 
 func throttled(f *Figures) finding {
 	if !f.blamed(wasThrottled) {
 		return fine()
 	}
-	return judged(f.Added.Effect(f.OpenLoop), "the generator's control group was held back for %s (the sum over its processors): give it more processor time",
-		measure.Duration(float64(f.ThrottledNS)))
+	return judged(f.Added.Effect(f.OpenLoop), "%s's control group was held back for %s (the sum over its processors): give it more processor time",
+		f.generator(), measure.Duration(float64(f.ThrottledNS)))
 }
 
 func waitedForProcessor(f *Figures) finding {
 	if !f.blamed(waited) {
 		return fine()
 	}
-	return judged(f.Added.Effect(f.OpenLoop), "the generator's threads waited for a processor for %s of %s",
-		measure.Percent(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
+	return judged(f.Added.Effect(f.OpenLoop), "%s's threads waited for a processor for %s of %s",
+		f.generator(), measure.Percent(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
 }
 
 func late(f *Figures) finding {
@@ -91,17 +108,17 @@ func late(f *Figures) finding {
 		return fine()
 	}
 	if f.OpenLoop {
-		return judged(f.Added.Effect(true), "the generator sent operations late (%s at p99) or read their answers late", measure.Duration(f.OwnLatenessP99NS))
+		return judged(f.Added.Effect(true), "%s sent operations late (%s at p99) or read their answers late", f.generator(), measure.Duration(f.OwnLatenessP99NS))
 	}
-	return judged(f.Added.Effect(false), "the generator read answers late, or sent late what was due (%s an operation)", measure.Duration(f.Added.MeanNS))
+	return judged(f.Added.Effect(false), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), measure.Duration(f.Added.MeanNS))
 }
 
 func generatorBusy(f *Figures) finding {
 	if !f.blamed(wasBusy) {
 		return fine()
 	}
-	return judged(f.Added.Effect(f.OpenLoop), "the generator's loops were at work for %s of the time, so that answers waited for them: the figures are its limit as much as the store's",
-		measure.Percent(f.busy()))
+	return judged(f.Added.Effect(f.OpenLoop), "%s's loops were at work for %s of the time, so that answers waited for them: the figures are its limit as much as the store's",
+		f.generator(), measure.Percent(f.busy()))
 }
 
 // stolen counts what the host took away against the time in which the machine

@@ -67,6 +67,21 @@ func TestHostsByName(t *testing.T) {
 	}
 }
 
+// The generator of a load that comes from one other host is called by it.
+func TestAGeneratorElsewhereIsNamed(t *testing.T) {
+	f := good()
+	f.ThrottledNS, f.Added = 2e9, added(0.2, 0, 0)
+	for want, hosts := range map[string][]Host{
+		"the generator's control group was held back for 2.00 s":         nil,
+		"the generator on gen1's control group was held back for 2.00 s": onHosts().Hosts[:2],
+	} {
+		f.Hosts = hosts
+		if v := Judge(f); len(v.Reasons) != 1 || v.Reasons[0].Rule != 6 || !strings.HasPrefix(v.Reasons[0].Text, want) {
+			t.Errorf("%+v, not %q", v.Reasons, want)
+		}
+	}
+}
+
 // A worse clock, or more of a machine taken by others, never makes a verdict better;
 // nor does it matter in which order the hosts stand.
 func TestHostsAreJudgedMonotonously(t *testing.T) {

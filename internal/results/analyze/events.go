@@ -214,6 +214,18 @@ type span struct{ from, to time.Time }
 
 func (a span) overlaps(b span) bool { return !a.from.After(b.to) && !b.from.After(a.to) }
 
+// shared is for how many seconds both last.
+func (a span) shared(b span) float64 {
+	from, to := a.from, a.to
+	if b.from.After(from) {
+		from = b.from
+	}
+	if b.to.Before(to) {
+		to = b.to
+	}
+	return max(to.Sub(from).Seconds(), 0)
+}
+
 // inWindow is the trial's window, which was opened.
 func inWindow(t *record.Trial) span {
 	return span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}

@@ -2,11 +2,13 @@ package analyze
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -87,6 +89,26 @@ func TestOtherProgramsAreNamed(t *testing.T) {
 	l := WhatLimited(trial)
 	if len(l.Causes) != 1 || l.Causes[0].What != CauseOthers || !strings.HasSuffix(l.Causes[0].Text, "other programs used 45 % (cc1 30 %, ld 10 %)") {
 		t.Errorf("%+v", l.Causes)
+	}
+}
+
+// What other programs used comes to the same, however seldom they were looked at.
+func TestOtherProgramsThatAreSeldomLookedAt(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	for range 300 {
+		trial := slowTrial()
+		trial.Seconds, trial.Machine = 10, &record.Machine{CPUs: 2}
+		used := 0.2 + r.Float64()
+		for at := -3.0; at < 15; {
+			covered := 1 + 4*r.Float64()
+			at += covered
+			row := record.NewMachineRow(trial.Opened.Add(time.Duration(at*1e9)), "program cc1")
+			row.Processors, row.Covered = used, covered
+			trial.Machines = append(trial.Machines, *row)
+		}
+		if got, want := programsUsed(trial), "cc1 "+measure.Percent(used/2); got != want {
+			t.Fatalf("%q, not %q", got, want)
+		}
 	}
 }
 

@@ -132,10 +132,8 @@ func programsIn(t *record.Trial, in span, add func(member, text string)) {
 		if r.Kind() != record.ProgramRow || !(r.Processors > 0) {
 			continue
 		}
-		at := r.Time.Add(-time.Second / 2)
-		if (span{at, at}).overlaps(window) {
-			total[r.Name] += r.Processors
-		}
+		total[r.Name] += r.Processors * window.shared(span{r.Since(), r.Time})
+		at := r.Since().Add(r.Time.Sub(r.Since()) / 2)
 		if (span{at, at}).overlaps(in) {
 			names = with(names, r.Name)
 			most[r.Name] = max(most[r.Name], r.Processors)
@@ -162,9 +160,9 @@ func programsUsed(t *record.Trial) string {
 	for i := range t.Machines {
 		r := &t.Machines[i]
 		name, ok := record.ProgramHere(r.Name)
-		if at := r.Time.Add(-time.Second / 2); ok && r.Processors > 0 && (span{at, at}).overlaps(window) {
+		if seconds := window.shared(span{r.Since(), r.Time}); ok && r.Processors > 0 && seconds > 0 {
 			names = with(names, name)
-			total[name] += r.Processors / t.Seconds / float64(t.Machine.CPUs)
+			total[name] += r.Processors * seconds / t.Seconds / float64(t.Machine.CPUs)
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int {

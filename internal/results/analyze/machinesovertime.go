@@ -168,7 +168,7 @@ func (o *OverTime) addMachines() {
 	for i := range o.Trial.Machines { // what programs used has no counters
 		if r := &o.Trial.Machines[i]; r.Kind() == record.ProgramRow {
 			at := slices.IndexFunc(machinePanels, func(p machinePanel) bool { return p.of == nil })
-			all[at].add(r.Name, r.Time.Add(-time.Second), r.Time, r.Processors)
+			all[at].add(r.Name, r.Since(), r.Time, r.Processors)
 		}
 	}
 	for i := range machinePanels {

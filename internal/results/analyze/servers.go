@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -245,13 +246,32 @@ func serverKeys(rows []record.MachineRow, keys []KeyRow) (all []ServerKeys) {
 	type sums struct{ rss, samples float64 }
 	memory := make([]sums, len(keys))
 	io := make([]map[string][2]float64, len(keys)) // by member
+	unknown := make([]map[string]bool, len(keys))  // likewise: what it did in a part of the span
+	rowAt := func(at time.Time) int {
+		return sort.Search(len(keys), func(i int) bool { return keys[i].To.After(at) })
+	}
 	for _, k := range keys {
 		all = append(all, ServerKeys{k.Keys, nan, nan, nan, nan, nan})
 	}
-	eachPair(rows, always, func(of pair) {
+	anything := func(_, _ *record.MachineRow) bool { return true }
+	eachPairThat(rows, always, anything, func(of pair) {
 		at := of.middle()
-		i := sort.Search(len(keys), func(i int) bool { return keys[i].To.After(at) })
-		if i == len(keys) || at.Before(keys[i].From) || !of.now.Member() {
+		i, last := rowAt(at), rowAt(of.now.Time)
+		if !of.now.Member() {
+			return
+		}
+		if !of.now.Follows(of.before) {
+			// Over a gap it is known what was used within one span alone.
+			i = rowAt(of.before.Time)
+			if within := i == last && i < len(keys) && !of.before.Time.Before(keys[i].From); !within || !of.now.Continues(of.before) {
+				for ; i <= last && i < len(keys); i++ {
+					if keys[i].From.Before(of.now.Time) {
+						unknown[i] = also(unknown[i], of.now.Name)
+					}
+				}
+				return
+			}
+		} else if i == len(keys) || at.Before(keys[i].From) {
 			return
 		}
 		row := &all[i]
@@ -273,6 +293,7 @@ func serverKeys(rows []record.MachineRow, keys []KeyRow) (all []ServerKeys) {
 		io[i][of.now.Name] = sum
 	})
 	for i, members := range io {
+		maps.DeleteFunc(members, func(name string, _ [2]float64) bool { return unknown[i][name] })
 		read, written := 0.0, 0.0
 		for _, sum := range members {
 			n := float64(len(members))
@@ -284,4 +305,13 @@ func serverKeys(rows []record.MachineRow, keys []KeyRow) (all []ServerKeys) {
 		}
 	}
 	return all
+}
+
+// also is a set with one more name.
+func also(set map[string]bool, name string) map[string]bool {
+	if set == nil {
+		set = map[string]bool{}
+	}
+	set[name] = true
+	return set
 }

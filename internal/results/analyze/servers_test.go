@@ -131,3 +131,18 @@ func TestServersByKeys(t *testing.T) {
 		t.Errorf("%+v", none)
 	}
 }
+
+// What was used in a gap is known of a span that the whole gap is in, and of no part of
+// one: a member that was not sampled through a span is not in its mean.
+func TestServersByKeysOverAGap(t *testing.T) {
+	trial, rows := twoMembers(t) // m2 is not there at seconds 3 and 4
+	at := func(second float64) time.Time { return trial.Opened.Add(time.Duration(second * 1e9)) }
+	all := serverKeys(rows, []KeyRow{{Keys: 1, From: at(0), To: at(9)}, {Keys: 2, From: at(9), To: at(10)}})
+	if want := 9 * (4096 + 8192) / 2.0; all[0].WriteBytes != want {
+		t.Errorf("%v bytes over a gap, and not %v", all[0].WriteBytes, want)
+	}
+	all = serverKeys(rows, []KeyRow{{Keys: 1, From: at(0), To: at(3.5)}, {Keys: 2, From: at(3.5), To: at(9)}})
+	if all[0].WriteBytes != 3*4096 || all[1].WriteBytes != 6*4096 { // second 4's pair has its middle at 3.5
+		t.Errorf("with parts of a gap: %v and %v bytes", all[0].WriteBytes, all[1].WriteBytes)
+	}
+}

@@ -79,7 +79,7 @@ type MachineRow struct {
 
 	User, System, Steal float64   // processor time
 	Cores               []float64 // in use, of each processor
-	Processors          float64   // a program's, on average since the sample before
+	Processors, Covered float64   // a program's, on average, and the seconds before that this is of
 
 	RSS                      float64 // bytes, now
 	MinorFaults, MajorFaults float64
@@ -153,7 +153,7 @@ func (r *MachineRow) columns() []column {
 		{"sent_segments", &r.Segments}, {"retransmitted_segments", &r.Retransmitted}, {"listen_drops", &r.ListenDrops},
 		{"tcp_sockets", &r.Sockets}, {"tcp_buffer_bytes", &r.SocketBytes},
 		{"send_queue_bytes", &r.SendQueue}, {"receive_queue_bytes", &r.ReceiveQueue},
-		{"collecting_seconds", &r.Collecting},
+		{"collecting_seconds", &r.Collecting}, {"covered_seconds", &r.Covered},
 	}
 }
 
@@ -162,6 +162,13 @@ func (r *MachineRow) Kind() RowKind { return KindOf(r.Name) }
 
 // Member reports whether the row is of a member's process.
 func (r *MachineRow) Member() bool { return r.Kind() == MemberRow }
+
+// Since is when the time began that a program's Processors are the average of; in
+// records of older versions, a second before.
+func (r *MachineRow) Since() time.Time {
+	seconds := min(firstOf(r.Covered, 1), 1e6)
+	return r.Time.Add(-time.Duration(1e9 * seconds))
+}
 
 // CPU is the processor time, user and system.
 func (r *MachineRow) CPU() float64 { return r.User + r.System }

@@ -155,6 +155,7 @@ type ProgramUsage struct {
 	Name       string
 	Group      int     // process group
 	Processors float64 // in use on average; 1 is one of them
+	Seconds    float64 // over which that is the average
 }
 
 // Add adds what another disk did. What is not known of one is not known of both;

@@ -49,7 +49,7 @@ func (p *programs) read(s *Sampler, now time.Time, ours []int) (all []ProgramUsa
 		}
 		for key, n := range ticks {
 			if used := per(userHZ, n) / apart.Seconds(); used >= leastProcessors {
-				all = append(all, ProgramUsage{key.name, int(key.group), used})
+				all = append(all, ProgramUsage{key.name, int(key.group), used, apart.Seconds()})
 			}
 		}
 	})

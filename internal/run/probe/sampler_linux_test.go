@@ -179,11 +179,11 @@ func TestProgramsUseWhatTheyDid(t *testing.T) {
 	process(30, "cc1", 20, 25, 900) // began since
 	process(31, "cc1", 31, 10, 900)
 	process(21, "idle", 21, 501, 1)
-	if got, want := read(1), []ProgramUsage{{"cc1", 20, 0.75}, {"cc1", 31, 0.1}}; !slices.Equal(got, want) {
+	if got, want := read(1), []ProgramUsage{{"cc1", 20, 0.75, 1}, {"cc1", 31, 0.1, 1}}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
 	process(20, "new", 20, 30, 1000) // has the number of one that ended
-	if got, want := read(2), []ProgramUsage{{"new", 20, 0.3}}; !slices.Equal(got, want) {
+	if got, want := read(2), []ProgramUsage{{"new", 20, 0.3, 1}}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
 	process(20, "new", 20, 900, 1000)

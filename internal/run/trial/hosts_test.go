@@ -86,6 +86,21 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	}
 }
 
+// An agent on the machine that another host samples as a whole is no other program.
+func TestOurAgentsAreNoOtherPrograms(t *testing.T) {
+	here, gen := telling("here"), serving("here")
+	asked := &machine{Local: host.NewLocal(nil, nil), about: here.about}
+	s, err := newSampler(t.Context(), asked, nil, Source{Name: "gen", Host: gen, Load: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rows(t.Context())
+	s.note(t.Context())
+	if len(asked.sampled) != 1 || len(asked.sampled[0]) != 2 || asked.sampled[0][1] != 70 || s.hosts[0].whole == s.hosts[1].whole {
+		t.Errorf("asked for %v", asked.sampled)
+	}
+}
+
 // Shares are those of what was used, wherever the samples lie and however many of our
 // processes there are, and never below 0 or above 1.
 func TestSharesOfAMachine(t *testing.T) {

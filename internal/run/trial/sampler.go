@@ -48,6 +48,8 @@ type sampled struct {
 	weighed   time.Time // when they were weighed last
 	// ours are all process groups of ours on that machine.
 	ours *[]int
+	// beside are our processes there that other hosts have, which are no other programs.
+	beside []int
 
 	use        *machineUse   // of that machine
 	collecting time.Duration // processor time that sampling took until now
@@ -124,6 +126,9 @@ func (s *sampler) place(ctx context.Context) error {
 		}
 		if i == 0 {
 			h.machine = record.MachineName
+		}
+		if !h.whole && d.Place == places[same] {
+			s.hosts[same].beside = append(s.hosts[same].beside, h.pids[:h.own]...)
 		}
 		*h.ours = append(*h.ours, h.pids...)
 		h.began = slices.Repeat([]float64{-1}, len(h.pids))
@@ -224,10 +229,15 @@ func tookOf(cost []usedBy, from, to time.Time) *float64 {
 // sample asks the host. A process that ended, and whose number another one has
 // since, is gone.
 func (h *sampled) sample(ctx context.Context, pids []int, machine bool) (host.Sample, bool) {
-	sample, err := h.host.Sample(ctx, pids, machine)
-	if err != nil || len(sample.Processes) != len(pids) {
+	asked := pids
+	if machine {
+		asked = slices.Concat(pids, h.beside)
+	}
+	sample, err := h.host.Sample(ctx, asked, machine)
+	if err != nil || len(sample.Processes) != len(asked) {
 		return sample, false
 	}
+	sample.Processes = sample.Processes[:len(pids)]
 	h.collecting += sample.Cost
 	first := len(h.pids) - len(pids)
 	for i := range sample.Processes {
@@ -366,7 +376,7 @@ func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
 			rows = append(rows, record.NewMachineRow(s.At, name))
 			rows[i].Machine, rows[i].Processors = h.machine, 0
 		}
-		rows[i].Processors = length(rows[i].Processors + p.Processors)
+		rows[i].Processors, rows[i].Covered = length(rows[i].Processors+p.Processors), length(p.Seconds)
 	}
 	return rows
 }

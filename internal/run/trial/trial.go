@@ -266,7 +266,12 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 	machine, _ := os.Hostname()
 	o := observed(res.Used, store, here, machine)
 	if o.Hosts = w.sampler.byHost(res.Opened, closed); len(o.Hosts) > 0 {
-		o.ForeignShare = nil // of each host
+		o.ForeignShare = nil // of each host, and of this machine where it is one
+		for i := range o.Hosts {
+			if h := &o.Hosts[i]; h.Machine == record.MachineName {
+				o.ForeignShare = h.ForeignShare
+			}
+		}
 	}
 	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
 	o.SamplingCPUSeconds = w.sampler.took(res.Opened, closed)
