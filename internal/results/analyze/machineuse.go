@@ -21,12 +21,17 @@ const atEdge = time.Second / 2
 // eachPair hands over the steps in a span of time. There is none over a gap, from
 // one process to another, or where counters were reset.
 func eachPair(rows []record.MachineRow, in span, each func(pair)) {
+	eachPairThat(rows, in, (*record.MachineRow).Follows, each)
+}
+
+// eachPairThat is eachPair with another rule than that there is no gap.
+func eachPairThat(rows []record.MachineRow, in span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
 	before := map[string]*record.MachineRow{}
 	for i := range rows {
 		now := &rows[i]
 		last := before[now.Name]
 		before[now.Name] = now
-		if last != nil && now.Follows(last) && !last.Time.Before(in.from.Add(-atEdge)) && !now.Time.After(in.to.Add(atEdge)) {
+		if last != nil && follows(now, last) && !last.Time.Before(in.from.Add(-atEdge)) && !now.Time.After(in.to.Add(atEdge)) {
 			each(pair{last, now, now.Time.Sub(last.Time).Seconds()})
 		}
 	}
