@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -35,6 +34,7 @@ type machine struct {
 	dir    string
 	target agent.Target
 	exited chan struct{}
+	said   bytes.Buffer // to be read when it has exited
 }
 
 // startMachines starts an agent at each address, with further flags, with
@@ -52,7 +52,7 @@ func startMachines(t *testing.T, addresses []string, flags ...string) []*machine
 		m.Cmd = exec.Command("quorumbench", append([]string{
 			"agent", "--listen", address + ":0", "--ca", file("ca.crt"), "--cert", file(address + ".crt"), "--key", file(address + ".key"), "--dir", m.dir,
 		}, flags...)...)
-		m.Stderr = os.Stderr
+		m.Stderr = &m.said
 		out, err := m.StdoutPipe()
 		if err == nil {
 			err = m.Start()
@@ -123,7 +123,10 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 // puts is how many writes a member says that its cluster applied.
-func puts(endpoint string) (uint64, error) {
+func puts(endpoint string) (uint64, error) { return metric(endpoint, "etcd_mvcc_put_total") }
+
+// metric is one of a member's figures without labels.
+func metric(endpoint, name string) (uint64, error) {
 	res, err := http.Get("http://" + endpoint + "/metrics")
 	if err != nil {
 		return 0, err
@@ -133,9 +136,9 @@ func puts(endpoint string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	m := regexp.MustCompile(`(?m)^etcd_mvcc_put_total (\S+)$`).FindSubmatch(b)
+	m := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindSubmatch(b)
 	if m == nil {
-		return 0, errors.New("the member does not say how many keys were written")
+		return 0, fmt.Errorf("the member does not say %s", name)
 	}
 	n, err := strconv.ParseFloat(string(m[1]), 64)
 	return uint64(n), err

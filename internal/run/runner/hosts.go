@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -89,10 +90,16 @@ func (r *run) leaveHosts(err error) error {
 	return err
 }
 
-// also adds an error to another one that does not have it: a lost agent fails all
-// that is asked of it.
+// also adds to an error those of another one that it does not say already: a lost
+// agent fails all that is asked of it.
 func also(err, more error) error {
-	if more == nil || errors.Is(err, more) {
+	if joined, ok := more.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			err = also(err, one)
+		}
+		return err
+	}
+	if more == nil || err != nil && strings.Contains(err.Error(), more.Error()) {
 		return err
 	}
 	return errors.Join(err, more)

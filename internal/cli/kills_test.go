@@ -1,0 +1,438 @@
+//go:build linux
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// killsEnv says which seeds TestKills takes, as FROM-TO; else it takes a few.
+const killsEnv = "QUORUMBENCH_TEST_KILLS"
+
+// Something of a run over agents is killed, or stopped, at a random moment. Nothing
+// is left running once the lease is over, what was recorded can be read and says
+// what became of it, and no more is recorded than the members have.
+func TestKills(t *testing.T) {
+	seeds := []uint64{4, 17, 34, 35} // one of each
+	if from, to, ok := strings.Cut(os.Getenv(killsEnv), "-"); ok {
+		first, err := strconv.ParseUint(from, 10, 64)
+		last, err2 := strconv.ParseUint(to, 10, 64)
+		if err != nil || err2 != nil {
+			t.Fatalf("%s must be FROM-TO", killsEnv)
+		}
+		seeds = nil
+		for seed := first; seed <= last; seed++ {
+			seeds = append(seeds, seed)
+		}
+	}
+	for _, seed := range seeds {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			newKill(t, seed).run(t)
+		})
+	}
+}
+
+// What can be killed.
+const (
+	ofController = iota
+	ofAgent      // with a member
+	ofMember
+	ofWorker // an agent without a member
+	victims
+)
+
+// kill is a run in which something is.
+type kill struct {
+	victim, which int
+	how           syscall.Signal
+	began         string // what the controller says when the time counts from there; empty: its start
+	after         time.Duration
+	machines      []*machine // three with a member, then two with a worker
+	dir           string     // the run's
+	controller    *exec.Cmd
+	said          heard
+	ended         chan struct{}
+
+	mu    sync.Mutex
+	kept  map[string]string    // second names of members' files, by their data folder
+	marks map[string]host.Mark // by data folder
+}
+
+// mostAfter is longer than a load and the end of its cluster take.
+const mostAfter = 3 * time.Second
+
+// heard is what a process says.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+func newKill(t *testing.T, seed uint64) *kill {
+	r := rand.New(rand.NewPCG(seed, 12))
+	k := &kill{
+		victim: int(seed % victims), which: r.IntN(3), how: []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[seed/victims%2],
+		began: []string{"", "starting", "put: ", "put: measuring"}[r.IntN(4)], after: time.Duration(r.Int64N(int64(mostAfter))), ended: make(chan struct{}), kept: map[string]string{}, marks: map[string]host.Mark{},
+	}
+	var addresses, hosts []string
+	for i := range 5 {
+		addresses = append(addresses, fmt.Sprintf("127.0.%d.%d", 100+seed%100, 1+i))
+	}
+	k.machines = startMachines(t, addresses, "--heartbeat", "1s", "--lease", "2s")
+	for _, m := range k.machines {
+		hosts = append(hosts, fmt.Sprintf("{name: %s, address: '%s', via: agent}", m.target.Name, m.target.Address))
+	}
+	k.dir = filepath.Join(t.TempDir(), "run")
+	k.controller = exec.Command("quorumbench", "run", "-", "--out", k.dir, "--format", "json", "--agent-certs", filepath.Dir(k.machines[0].target.CACert))
+	k.controller.Stdin = strings.NewReader("hosts: [" + strings.Join(hosts, ", ") + "]" + `
+name: kills
+trials:
+- {name: put, store: etcd, members: 3, members-on: [host1, host2, host3], workers: 2, workers-on: [host4, host5], operation: put,
+   clients: 20, connections: 4, rate: 400, duration: 2s, warmup: 0s, timeout: 2s, key-space: 500, settings: {snapshot-count: 1000000}}
+`)
+	k.controller.Stderr = &k.said
+	return k
+}
+
+func (k *kill) String() string {
+	return fmt.Sprintf("%v to %s %d, %v after %q", k.how, []string{"controller", "agent", "member", "worker"}[k.victim], k.which, k.after.Round(time.Millisecond), k.began)
+}
+
+func (k *kill) run(t *testing.T) {
+	if err := k.controller.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = k.controller.Wait() // how it ended is looked at
+		close(k.ended)
+	}()
+	t.Cleanup(func() {
+		_ = k.controller.Process.Signal(syscall.SIGCONT)
+		_ = k.controller.Process.Kill()
+		<-k.ended
+	})
+	pid := k.strike()
+	if k.how == syscall.SIGSTOP && k.victim == ofController {
+		k.free(t) // its sessions are over
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+	eventually(t, k.String()+": the controller ends", func() bool { return isClosed(k.ended) })
+	if k.how == syscall.SIGSTOP && pid > 0 && k.victim != ofController {
+		_ = syscall.Kill(pid, syscall.SIGCONT) // a member that was ended is gone
+	}
+	eventually(t, k.String()+": nothing is left", func() bool { return len(k.left()) == 0 })
+	k.free(t)
+	recorded := k.checkRecord(t)
+	k.checkMembers(t, recorded)
+	for i, m := range k.machines {
+		if !isClosed(m.exited) {
+			_ = m.Process.Signal(syscall.SIGTERM)
+			<-m.exited
+			if code := m.ProcessState.ExitCode(); code != 0 {
+				t.Errorf("%v: agent %d ended with %d", k, i+1, code)
+			}
+		}
+		k.calm(t, m.said.String())
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// strike waits for the moment, looking after members' files, and sends the signal.
+// It returns the process that got it, 0 where the run had ended before.
+func (k *kill) strike() (pid int) {
+	var moment <-chan time.Time
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	due := false
+	for {
+		select {
+		case <-moment:
+			due = true
+		case <-again.C:
+		case <-k.ended:
+			return 0
+		}
+		k.keep()
+		if moment == nil && strings.Contains(k.said.String(), k.began) {
+			moment = time.After(k.after)
+		}
+		if !due {
+			continue
+		}
+		switch k.victim {
+		case ofController:
+			pid = k.controller.Process.Pid
+		case ofAgent:
+			pid = k.machines[k.which].Process.Pid
+		case ofWorker:
+			pid = k.machines[3+k.which%2].Process.Pid
+		case ofMember:
+			pid = k.member()
+		}
+		if pid > 0 {
+			_ = syscall.Kill(pid, k.how) // one that has just ended needs none
+			return pid
+		}
+	}
+}
+
+// keep gives the members' files second names, by which they are there when the
+// cluster's data is removed.
+func (k *kill) keep() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, m := range k.machines[:3] {
+		for _, data := range glob(m.dir, "quorumbench-data-*") {
+			var owner struct{ Mark host.Mark }
+			b, err := os.ReadFile(filepath.Join(data, "owner.json"))
+			if err != nil || json.Unmarshal(b, &owner) != nil {
+				continue
+			}
+			k.marks[data] = owner.Mark
+			if logs, _ := filepath.Glob(filepath.Join(data, "m*", "data", "member", "wal", "*-*.wal")); k.kept[data] != "" || len(logs) == 0 {
+				continue
+			}
+			k.kept[data] = data + ".kept"
+			_ = filepath.WalkDir(data, func(path string, e fs.DirEntry, err error) error {
+				to := k.kept[data] + strings.TrimPrefix(path, data)
+				switch {
+				case err != nil:
+				case e.IsDir():
+					_ = os.MkdirAll(to, 0o700)
+				case e.Type().IsRegular():
+					_ = os.Link(path, to)
+				}
+				return nil
+			})
+		}
+	}
+}
+
+// glob finds folders of that name at any depth.
+func glob(root, pattern string) (found []string) {
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return nil
+		}
+		if ok, _ := filepath.Match(pattern, e.Name()); ok {
+			if !strings.HasSuffix(path, ".kept") {
+				found = append(found, path)
+			}
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return found
+}
+
+// member is the process of the member that is to be killed; 0 before it is there.
+func (k *kill) member() (pid int) {
+	for data, mark := range k.marks {
+		if !strings.HasPrefix(data, k.machines[k.which].dir+"/") {
+			continue
+		}
+		for _, h := range host.Marked(mark, data) {
+			pid = h.PID
+			h.Release()
+		}
+	}
+	return pid
+}
+
+// left is what runs of what the agents started, also of agents that are gone.
+func (k *kill) left() (all []string) {
+	k.keep()
+	for data, mark := range k.marks {
+		for _, h := range host.Marked(mark, data) {
+			all = append(all, fmt.Sprint(h.PID))
+			h.Release()
+		}
+	}
+	for _, m := range k.machines {
+		all = append(all, left(m.dir)...)
+	}
+	return all
+}
+
+// free waits until every agent that lives takes another controller.
+func (k *kill) free(t *testing.T) {
+	t.Helper()
+	for _, m := range k.machines {
+		var err error
+		eventually(t, fmt.Sprintf("%v: agent %s takes another controller", k, m.target.Name), func() bool {
+			if isClosed(m.exited) {
+				return true
+			}
+			r, dialling := agent.Dial(t.Context(), m.target)
+			if err = dialling; err == nil {
+				err = r.Close()
+			}
+			return err == nil
+		})
+	}
+}
+
+// calm fails where a program gave up.
+func (k *kill) calm(t *testing.T, said string) {
+	t.Helper()
+	for _, bad := range []string{"panic:", "goroutine ", "internal error", "DATA RACE"} {
+		if strings.Contains(said, bad) {
+			t.Errorf("%v: %q in %s", k, bad, said)
+		}
+	}
+}
+
+// checkRecord looks at what the controller said and recorded, and returns how many
+// writes it took for done.
+func (k *kill) checkRecord(t *testing.T) (recorded uint64) {
+	said, status := k.said.String(), k.controller.ProcessState
+	k.calm(t, said)
+	killed := k.victim == ofController && k.how == syscall.SIGKILL && status.ExitCode() == -1
+	if code := status.ExitCode(); !killed && code != command.ExitDone && code != command.ExitFailed {
+		t.Errorf("%v: the controller ended with %v: %s", k, status, said)
+	}
+	run, err := record.Open(k.dir)
+	if err != nil {
+		if _, missing := os.Stat(filepath.Join(k.dir, "run.json")); !os.IsNotExist(missing) || !killed && status.ExitCode() != command.ExitFailed {
+			t.Errorf("%v: the record: %v", k, err)
+		}
+		t.Logf("%v: no record: %s", k, said)
+		return 0
+	}
+	out, err := exec.Command("quorumbench", "report", k.dir, "--format", "markdown").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: report: %v, %s", k, err, out)
+	}
+	k.calm(t, string(out))
+	outcome := string(run.State) + " " + run.Failure
+	for i := range run.Trials {
+		trial := &run.Trials[i]
+		recorded += trial.Operations
+		outcome += fmt.Sprintf(", %v %v %d of %d", trial.State, trial.Verdict, trial.Operations, trial.Due)
+		if rows, err := record.OpenTimeline(k.dir, trial.Folder); err == nil {
+			ok := uint64(0)
+			for _, row := range rows {
+				if row.Phase == measure.Measured.String() {
+					ok += row.OK
+				}
+			}
+			recorded = max(recorded, ok)
+		}
+		if trial.Verdict.State == verdict.Valid && trial.Operations != trial.Due {
+			t.Errorf("%v: valid with %d of %d: %s", k, trial.Operations, trial.Due, said)
+		}
+		if want := trial.Verdict.State == verdict.Invalid; !killed && want && status.ExitCode() != command.ExitFailed {
+			t.Errorf("%v: the trial is invalid, and the exit code %d", k, status.ExitCode())
+		}
+	}
+	switch {
+	case killed && run.State != record.Incomplete:
+		t.Errorf("%v: the record says %s", k, outcome)
+	case !killed && run.State == record.Incomplete:
+		t.Errorf("%v: the record is incomplete: %s", k, said)
+	case run.State == record.Failed && (run.Failure == "" || status.ExitCode() != command.ExitFailed):
+		t.Errorf("%v: it failed with %d: %s", k, status.ExitCode(), outcome)
+	}
+	if !killed {
+		k.checkLogs(t, run)
+	}
+	t.Logf("%v: %v: %s\n%s", k, status, outcome, said)
+	return recorded
+}
+
+// checkLogs looks for each member's log, or a note that says where it is.
+func (k *kill) checkLogs(t *testing.T, run *record.Run) {
+	for _, c := range run.Clusters {
+		for _, m := range c.Members {
+			log, err := os.ReadFile(filepath.Join(k.dir, "logs", c.ID, m.Name+".log"))
+			noted := strings.Contains(strings.Join(c.Notes, "\n"), "the log of "+m.Name+" is not here, but on its machine as ")
+			if (err != nil || len(log) == 0) && !noted {
+				t.Errorf("%v: the log of %s is not there: %v, and no note says so: %q", k, m.Name, err, c.Notes)
+			}
+		}
+	}
+}
+
+// checkMembers starts the members on what they had, and compares what they have
+// with what was recorded.
+func (k *kill) checkMembers(t *testing.T, recorded uint64) {
+	if len(k.kept) < 3 {
+		if recorded > 0 {
+			t.Errorf("%v: %d writes are recorded, and %d members began", k, recorded, len(k.kept))
+		}
+		return
+	}
+	run, err := record.Open(k.dir)
+	if err != nil || len(run.Clusters) == 0 {
+		return // nothing was written
+	}
+	for data, kept := range k.kept {
+		if _, err := os.Stat(data); os.IsNotExist(err) {
+			if err := os.Rename(kept, data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		configs, _ := filepath.Glob(filepath.Join(data, "m?", "*.json"))
+		if len(configs) != 1 {
+			t.Fatalf("%v: %s has the configurations %v", k, data, configs)
+		}
+		c := exec.Command("quorumbench", "member", "etcd", "--config", configs[0])
+		c.Dir = filepath.Dir(configs[0])
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = c.Process.Kill()
+			_ = c.Wait() // it was killed
+		})
+	}
+	var have uint64
+	eventually(t, fmt.Sprintf("%v: the members have the %d writes", k, recorded), func() bool {
+		revision, err := metric(run.Clusters[0].Members[0].Endpoint, "etcd_debugging_mvcc_current_revision")
+		leader, err2 := metric(run.Clusters[0].Members[0].Endpoint, "etcd_server_has_leader")
+		have = revision - 1
+		return err == nil && err2 == nil && leader == 1 && have >= recorded
+	})
+	t.Logf("%v: the members have %d writes, of which %d are recorded", k, have, recorded)
+}
