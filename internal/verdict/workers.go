@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
@@ -54,6 +55,10 @@ func workerLost(f *Figures) finding {
 		}
 	}
 	return fine()
+}
+
+func anyLost(f *Figures) bool {
+	return slices.ContainsFunc(f.Workers, func(w Worker) bool { return w.Lost != "" })
 }
 
 // workerBegan asks whether all began together: what the last did not do until it

@@ -145,3 +145,19 @@ func TestWorkersByName(t *testing.T) {
 		}
 	}
 }
+
+// What the clients of a worker did when it was lost nobody knows: Little's law is
+// not held against those that are left.
+func TestLittlesLawWithoutAWorker(t *testing.T) {
+	f := good()
+	f.OpenLoop, f.Clients, f.MeanInFlight, f.Seconds, f.LongestNS = false, 16, 12, 100, 1e6
+	f.TotalNS = 16 * f.Seconds * 1e9
+	f.Workers = []Worker{{Name: "w1 on a"}, {Name: "w2 on b"}}
+	if found := littlesLaw(&f); found.state != Invalid {
+		t.Fatalf("12 of 16 clients: %+v", found)
+	}
+	f.Workers[1].Lost = "the worker is gone"
+	if found := littlesLaw(&f); found.state != Valid {
+		t.Errorf("with a worker lost: %+v", found)
+	}
+}
