@@ -144,3 +144,42 @@ func reachable(t *testing.T, server string) string {
 	}()
 	return l.Addr().String()
 }
+
+// The controller as a Job, with the rights that deploy/kubernetes gives it.
+func TestInside(t *testing.T) {
+	needsNode(t)
+	for _, file := range []string{"rights.yaml", "job.yaml"} {
+		text, err := os.ReadFile(filepath.Join("../../../deploy/kubernetes", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		small := strings.NewReplacer("registry.example.com/quorumbench:1", imageName, "--members=3", "--members=1", "--workers=4", "--workers=2",
+			"            - --runs-dir", "            - --pod-cpu=50m:2\n            - --pod-memory=32Mi:1Gi\n            - --runs-dir", "cpu: 500m", "cpu: 50m")
+		for object := range strings.SplitSeq(small.Replace(string(text)), "\n---\n") {
+			path := "/api/v1/namespaces/default/serviceaccounts"
+			switch {
+			case strings.Contains(object, "kind: RoleBinding"):
+				path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+			case strings.Contains(object, "kind: Role\n"):
+				path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+			case strings.Contains(object, "kind: Job"):
+				path = "/apis/batch/v1/namespaces/default/jobs"
+			}
+			if err := node.Create(path, object); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	status := ""
+	within(t, 5*time.Minute, "the Job has not ended", func() bool {
+		var err error
+		status, err = node.Get("/apis/batch/v1/namespaces/default/jobs/quorumbench-run")
+		return err == nil && (strings.Contains(status, `"type":"Complete"`) || strings.Contains(status, `"type":"Failed"`))
+	})
+	log := podLog(t, "job-name=quorumbench-run")
+	t.Logf("%s", log)
+	if !strings.Contains(status, `"type":"Complete"`) {
+		t.Error(status)
+	}
+	gone(t)
+}

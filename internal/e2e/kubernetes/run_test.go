@@ -4,6 +4,7 @@ package kubernetes_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,4 +79,24 @@ func left(t *testing.T) string {
 		}
 	}
 	return ""
+}
+
+// podLog is the log of the only pod that a selector names.
+func podLog(t *testing.T, selector string) string {
+	t.Helper()
+	b, err := node.Get("/api/v1/namespaces/default/pods?labelSelector=" + selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Items []struct{ Metadata struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(b), &list); err != nil || len(list.Items) != 1 {
+		t.Fatalf("%v: %.500s", err, b)
+	}
+	log, err := node.Get("/api/v1/namespaces/default/pods/" + list.Items[0].Metadata.Name + "/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
 }
