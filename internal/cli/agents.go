@@ -74,6 +74,17 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 	return overssh.Reach(ctx, overssh.Target{Name: h.Name, User: user, Address: at, Dir: h.Dir, Binary: self, Access: a.access})
 }
 
+// inPods is dial of hosts that are pods.
+func (a *agents) inPods(p *pods) func(context.Context, *scenario.Host) (*agent.Remote, error) {
+	return func(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
+		r, err := p.dial(ctx, h)
+		if err == nil {
+			a.remotes = append(a.remotes, r)
+		}
+		return r, err
+	}
+}
+
 // clocks is a sentence about each agent's clock.
 func (a *agents) clocks() (lines []string) {
 	for _, r := range a.remotes {

@@ -36,6 +36,7 @@ type runFlags struct {
 	metrics metrics
 	upload  *upload.Destination
 	agents  agents
+	pods    pods
 	given   func(flag string) bool
 }
 
@@ -73,6 +74,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Text("agent-certs", &f.agents.certs, "DIR", "the folder with the certificates of \"quorumbench agent certs\", for hosts that are reached via agent")
 	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts that are reached via ssh: the key, instead of those of the ssh agent and of ~/.ssh")
 	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts that are reached via ssh: the keys of hosts, instead of ~/.ssh/known_hosts")
+	f.pods.register(r)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
 		return a.run(c.Context(), f, args)
@@ -88,6 +90,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		return command.Usage("--dry-run prints text only; drop --format json")
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
+	}
+	if err := f.pods.check(f.given); err != nil {
+		return err
 	}
 	options, err := f.options()
 	if err != nil {
@@ -106,13 +111,20 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if err := f.agents.check(s); err != nil {
 		return err
 	}
+	if err := f.pods.place(s); err != nil {
+		return err
+	}
 	a.Warn(s.Warnings...)
 	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Agent: f.agents.dial}
+	if f.pods.on != "" {
+		f.pods.o.Say, o.Agent = a.say, f.agents.inPods(&f.pods)
+	}
 	if f.dryRun {
 		return a.dryRun(o)
 	}
 	err = a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict, Upload: f.upload,
 		Then: func(run *record.Run, dir string) error { return a.reportFiles(run, dir, f.format == "json") }})
+	err = f.pods.remove(err)
 	for _, line := range f.agents.clocks() {
 		a.Remark("%s", line)
 	}
@@ -134,7 +146,7 @@ func unlessZero[T comparable](show func(T) string) func(T) string {
 func (f *runFlags) options() (scenario.Options, error) {
 	f.until.Metrics = f.metrics.names
 	name, version, err := storeVersion(f.store, f.exec)
-	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: f.set, Until: f.until}
+	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: append(f.set, f.pods.set()...), Until: f.until}
 	if err != nil || !f.given("scale") {
 		return o, err
 	}

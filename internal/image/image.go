@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	_ "crypto/sha256" // which go-digest leaves to its users
 	"debug/elf"
 	"encoding/json"
 	"errors"

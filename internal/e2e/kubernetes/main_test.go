@@ -94,7 +94,10 @@ func onNode(m *testing.M) (code int, err error) {
 	if err := node.Import(ctx, archive.Name()); err != nil {
 		return 0, err
 	}
-	return m.Run(), nil
+	if code = m.Run(); code != 0 {
+		fmt.Println(node.Logs())
+	}
+	return code, nil
 }
 
 func needsNode(t *testing.T) {

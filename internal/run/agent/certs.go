@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"path/filepath"
@@ -39,18 +40,8 @@ const early = 10 * time.Minute
 // authority's key is forgotten: nobody can sign another one with it.
 func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.Time) (Certificates, error) {
 	var made Certificates
-	if len(hosts) == 0 {
-		return made, errors.New("there is no host to make a certificate for")
-	}
-	for i, name := range hosts {
-		switch {
-		case net.ParseIP(name) == nil && !hostName.MatchString(name):
-			return made, fmt.Errorf("%q is neither a host's name nor an IP address", name)
-		case slices.Contains(hosts[:i], name):
-			return made, fmt.Errorf("the host %s is given twice", name)
-		case name == caName || name == controllerName:
-			return made, fmt.Errorf("a host cannot be called %s: that is another file's name", name)
-		}
+	if err := checkHosts(hosts); err != nil {
+		return made, err
 	}
 	if _, err := host.MakeFolders(dir); err != nil {
 		return made, err
@@ -63,13 +54,73 @@ func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.
 	if err := folder.Ours(); err != nil {
 		return made, err
 	}
-	w := signer{folder: folder, from: now.Add(-early), until: now.Add(valid)}
-	if err := w.authority(); err != nil {
+	err = sign(hosts, valid, now, func(name string, contents []byte) error {
+		if err := folder.Create(name, contents); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", filepath.Join(dir, name), host.Cause(err))
+		}
+		return nil
+	})
+	if err != nil {
 		return made, err
 	}
 	made.CA, made.Controller = filepath.Join(dir, caName+".crt"), filepath.Join(dir, controllerName)
+	for _, name := range hosts {
+		made.Hosts = append(made.Hosts, filepath.Join(dir, name))
+	}
+	return made, nil
+}
+
+// Credentials are certificates and their keys, in PEM, by the names of the files
+// that MakeCertificates would write.
+type Credentials map[string][]byte
+
+// NewCredentials makes what MakeCertificates makes, and writes nothing.
+func NewCredentials(hosts []string, valid time.Duration, now time.Time) (Credentials, error) {
+	if err := checkHosts(hosts); err != nil {
+		return nil, err
+	}
+	made := Credentials{}
+	return made, sign(hosts, valid, now, func(name string, contents []byte) error {
+		made[name] = contents
+		return nil
+	})
+}
+
+// Files are those that the agent of each host needs, or all of them do: the
+// authority's certificate and the hosts' pairs, without the controller's.
+func (c Credentials) Files() map[string][]byte {
+	files := maps.Clone(map[string][]byte(c))
+	delete(files, controllerName+".crt")
+	delete(files, controllerName+".key")
+	return files
+}
+
+// checkHosts refuses hosts that no certificates can be made for.
+func checkHosts(hosts []string) error {
+	if len(hosts) == 0 {
+		return errors.New("there is no host to make a certificate for")
+	}
+	for i, name := range hosts {
+		switch {
+		case net.ParseIP(name) == nil && !hostName.MatchString(name):
+			return fmt.Errorf("%q is neither a host's name nor an IP address", name)
+		case slices.Contains(hosts[:i], name):
+			return fmt.Errorf("the host %s is given twice", name)
+		case name == caName || name == controllerName:
+			return fmt.Errorf("a host cannot be called %s: that is another file's name", name)
+		}
+	}
+	return nil
+}
+
+// sign makes the certificates, and has each file written.
+func sign(hosts []string, valid time.Duration, now time.Time, write func(name string, contents []byte) error) error {
+	w := signer{write: write, from: now.Add(-early), until: now.Add(valid)}
+	if err := w.authority(); err != nil {
+		return err
+	}
 	if err := w.pair(controllerName, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
-		return made, err
+		return err
 	}
 	for _, name := range hosts {
 		c := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
@@ -79,11 +130,10 @@ func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.
 			c.DNSNames = []string{name}
 		}
 		if err := w.pair(name, c); err != nil {
-			return made, err
+			return err
 		}
-		made.Hosts = append(made.Hosts, filepath.Join(dir, name))
 	}
-	return made, nil
+	return nil
 }
 
 // The names of files beside those of hosts.
@@ -94,7 +144,7 @@ const (
 
 // signer makes certificates of one authority.
 type signer struct {
-	folder      *host.Folder
+	write       func(name string, contents []byte) error
 	from, until time.Time
 	ca          *x509.Certificate
 	key         crypto.Signer
@@ -113,7 +163,7 @@ func (w *signer) authority() error {
 	if err != nil {
 		return err
 	}
-	return w.write(caName+".crt", "CERTIFICATE", der)
+	return w.encoded(caName+".crt", "CERTIFICATE", der)
 }
 
 // pair writes NAME.crt and NAME.key.
@@ -131,10 +181,10 @@ func (w *signer) pair(name string, c *x509.Certificate) error {
 	if err != nil {
 		return fmt.Errorf("a key cannot be encoded: %w", err)
 	}
-	if err := w.write(name+".key", "PRIVATE KEY", private); err != nil {
+	if err := w.encoded(name+".key", "PRIVATE KEY", private); err != nil {
 		return err
 	}
-	return w.write(name+".crt", "CERTIFICATE", der)
+	return w.encoded(name+".crt", "CERTIFICATE", der)
 }
 
 func (w *signer) sign(c *x509.Certificate, public any) ([]byte, error) {
@@ -150,11 +200,8 @@ func (w *signer) sign(c *x509.Certificate, public any) ([]byte, error) {
 	return der, nil
 }
 
-func (w *signer) write(name, kind string, der []byte) error {
-	if err := w.folder.Create(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})); err != nil {
-		return fmt.Errorf("%s cannot be written: %w", filepath.Join(w.folder.Path(), name), host.Cause(err))
-	}
-	return nil
+func (w *signer) encoded(name, kind string, der []byte) error {
+	return w.write(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
 // day is a time as sentences about certificates have it.

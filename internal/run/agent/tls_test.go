@@ -111,7 +111,7 @@ func TestAgentsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	w := signer{folder: opened, from: time.Now().Add(-time.Hour), until: time.Now().Add(time.Hour)}
+	w := signer{write: opened.Create, from: time.Now().Add(-time.Hour), until: time.Now().Add(time.Hour)}
 	client := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	if err := errors.Join(w.authority(), w.pair("both", client)); err != nil {
 		t.Fatal(err)

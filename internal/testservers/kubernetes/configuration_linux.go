@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	apiPort    = "6443"
+	apiPort    = "443" // as the service has it
 	token      = "of-a-test-in-a-network-of-its-own"
 	pauseImage = "localhost/pause:1"
 )

@@ -15,6 +15,9 @@ const insideEnv = "QUORUMBENCH_TEST_KUBERNETES_INSIDE"
 // are of the range that RFC 2544 sets aside for benchmarks.
 const nodeAddress = "198.18.1.1"
 
+// serviceAddress is where pods are told that the API is: the first of services.
+const serviceAddress = "198.18.2.1"
+
 // Isolated runs this test binary once more as the first process of namespaces of
 // its own: of processes, mounts and the network. Whatever a node starts, mounts and
 // connects ends with that process, however it ends. inside says that this already
@@ -54,6 +57,7 @@ func enter() error {
 		{"link", "set", "lo", "up"},
 		{"link", "add", "node", "type", "bridge"},
 		{"address", "add", nodeAddress + "/24", "dev", "node"},
+		{"address", "add", serviceAddress + "/32", "dev", "node"}, // for want of a proxy for services
 		{"link", "set", "node", "up"},
 		{"route", "add", "default", "dev", "node"},
 	} {

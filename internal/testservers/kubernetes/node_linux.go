@@ -55,7 +55,7 @@ func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	n = &Node{dir: dir, Host: nodeAddress, Port: apiPort, Kubeconfig: filepath.Join(dir, "kubeconfig")}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, n.logs())
+			err = errors.Join(err, n.Logs())
 			n.Stop()
 		}
 	}()
@@ -92,7 +92,7 @@ func (n *Node) programs(etcd string) []program {
 			"--service-account-key-file", n.path("accounts.key"), "--service-account-signing-key-file", n.path("accounts.key"),
 			"--service-account-issuer", "https://localhost", "--cert-dir", n.path("certs"),
 			"--bind-address", "0.0.0.0", "--advertise-address", n.Host, "--secure-port", n.Port,
-			"--service-cluster-ip-range", "198.18.2.0/24",
+			"--service-cluster-ip-range", "198.18.2.0/24", "--kubelet-preferred-address-types", "InternalIP",
 		}, n.ready},
 		{"kube-controller-manager", []string{
 			"--kubeconfig", n.Kubeconfig, "--service-account-private-key-file", n.path("accounts.key"), "--root-ca-file", n.path("certs/apiserver.crt"),
@@ -147,28 +147,38 @@ func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 	}
 }
 
-// get asks the API.
-func (n *Node) get(path string) (string, error) {
-	r, err := http.NewRequest(http.MethodGet, "https://"+n.Host+":"+n.Port+path, nil)
+// Get asks the API for what is at a path, as somebody who may everything.
+func (n *Node) Get(path string) (string, error) { return n.ask(http.MethodGet, path, "") }
+
+// Create makes the object that is given as YAML.
+func (n *Node) Create(path, object string) error {
+	_, err := n.ask(http.MethodPost, path, object)
+	return err
+}
+
+func (n *Node) ask(method, path, body string) (string, error) {
+	r, err := http.NewRequest(method, "https://"+n.Host+":"+n.Port+path, strings.NewReader(body))
 	if err != nil {
 		return "", err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/yaml")
+	r.Header.Set("Accept", "application/json")
 	t := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
-	answer, err := (&http.Client{Transport: t, Timeout: 5 * time.Second}).Do(r)
+	answer, err := (&http.Client{Transport: t, Timeout: 10 * time.Second}).Do(r)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = answer.Body.Close() }() // it was only read
 	b, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
+	if err == nil && answer.StatusCode/100 != 2 {
 		err = fmt.Errorf("%s: %.300s", answer.Status, b)
 	}
 	return string(b), err
 }
 
 func (n *Node) ready() error {
-	_, err := n.get("/readyz")
+	_, err := n.Get("/readyz")
 	return err
 }
 
@@ -176,7 +186,7 @@ func (n *Node) ready() error {
 // account is not there that pods without one get.
 func (n *Node) nodeReady() error {
 	for _, path := range []string{"/api/v1/namespaces/default/serviceaccounts/default", "/api/v1/nodes/node1"} {
-		b, err := n.get(path)
+		b, err := n.Get(path)
 		if err != nil {
 			return err
 		}
@@ -222,8 +232,8 @@ func (n *Node) importPause(ctx context.Context) error {
 	return n.Import(ctx, f.Name())
 }
 
-// logs are the last lines of all programs' logs, as an error.
-func (n *Node) logs() error {
+// Logs are the last lines of all programs' logs, as an error.
+func (n *Node) Logs() error {
 	var errs []error
 	names, _ := filepath.Glob(n.path("*.log"))
 	for _, name := range names {

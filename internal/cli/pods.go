@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/run/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// onKubernetes is the value of --on.
+const onKubernetes = "kubernetes"
+
+// pods are the agents of `run --on kubernetes`, and its flags.
+type pods struct {
+	on        string
+	o         kubernetes.Options
+	members   int
+	workers   int
+	endpoints string
+
+	made      *kubernetes.Pods
+	mu        sync.Mutex
+	remotes   map[string]*agent.Remote // by the hosts' names
+	addresses map[string]string        // likewise, the pods' own
+}
+
+// podFlags are those that only pods have a use for.
+var podFlags = []string{
+	"namespace", "image", "kubeconfig", "context", "members", "workers", "endpoints", "pod-cpu", "pod-memory", "pod-storage-class", "pod-storage", "ready-timeout",
+}
+
+func (p *pods) register(r command.Flags) {
+	p.o.CPU, _ = kubernetes.ParseShare("1")      // which are
+	p.o.Memory, _ = kubernetes.ParseShare("1Gi") // quantities
+	p.o.Ready, p.o.Storage = 5*time.Minute, "10Gi"
+	r.Text("on", &p.on, onKubernetes, "make pods for members and workers, and remove them in the end (docs/many-machines.md)")
+	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: where the pods are made; that of the kubeconfig's context unless given")
+	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: the image of this version of quorumbench (make image)")
+	r.Text("kubeconfig", &p.o.Kubeconfig, "FILE", "with --on kubernetes: how to reach the API; as kubectl finds it unless given, or in a pod its service account")
+	r.Text("context", &p.o.Context, "NAME", "with --on kubernetes: the context of the kubeconfig; the current one unless given")
+	r.Whole("members", &p.members, "with --on kubernetes: members of each cluster that is started, with a pod each")
+	r.Whole("workers", &p.workers, "with --on kubernetes: pods that generate the load, each its part")
+	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: the cluster that runs already, as pods reach it, instead of those that trials start")
+	command.Value(r, "pod-cpu", &p.o.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: processors of each pod")
+	command.Value(r, "pod-memory", &p.o.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
+	r.Text("pod-storage-class", &p.o.StorageClass, "NAME", "with --on kubernetes: the class of a volume for each pod's data, instead of a folder on its node")
+	r.Text("pod-storage", &p.o.Storage, "SIZE", "with --pod-storage-class: its size")
+	r.Span("ready-timeout", &p.o.Ready, "with --on kubernetes: how long pods may take until they are ready")
+}
+
+// check refuses flags that do not go together.
+func (p *pods) check(given func(string) bool) error {
+	if p.on == "" {
+		for _, flag := range podFlags {
+			if given(flag) {
+				return command.Usage("--%s is for pods; give --on kubernetes, too", flag)
+			}
+		}
+		return nil
+	}
+	switch {
+	case p.on != onKubernetes:
+		return command.Usage("--on: there is no %q; write kubernetes", p.on)
+	case p.o.Image == "":
+		return command.Usage("--image is missing: the image of this version of quorumbench, which `make image` makes")
+	case p.members > 0 && p.endpoints != "":
+		return command.Usage("--members are started, and --endpoints are of a cluster that runs already; give one of them")
+	case p.o.Ready < time.Second || p.o.Ready > time.Hour:
+		return command.Usage("--ready-timeout must be from 1s to 1h, not %v", p.o.Ready)
+	case given("pod-storage") && p.o.StorageClass == "":
+		return command.Usage("--pod-storage is the size of a volume; give --pod-storage-class, too")
+	}
+	if err := kubernetes.CheckStorage(p.o.Storage); err != nil {
+		return command.Usage("--pod-storage: %w", err)
+	}
+	return nil
+}
+
+// set is what the flags change in all trials.
+func (p *pods) set() (all []scenario.Assignment) {
+	for _, s := range []struct {
+		key   string
+		given bool
+		value string
+	}{
+		{"endpoints", p.endpoints != "", "[" + p.endpoints + "]"},
+		{"members", p.members > 0, strconv.Itoa(p.members)},
+		{"workers", p.workers > 0, strconv.Itoa(p.workers)},
+	} {
+		if s.given {
+			all = append(all, scenario.Assignment{Key: s.key, Value: s.value})
+		}
+	}
+	return all
+}
+
+// place puts the members and workers of all trials on pods, which are not made yet.
+func (p *pods) place(s *scenario.Scenario) error {
+	if p.on == "" {
+		return nil
+	}
+	if len(s.Hosts) > 0 {
+		return command.Usage("--on kubernetes makes the hosts, and the scenario has its own")
+	}
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		if t.Cluster.Attach == nil {
+			p.o.Members = max(p.o.Members, t.Cluster.Members)
+		}
+		p.o.Workers = max(p.o.Workers, int(t.Load.Workers), 1)
+	}
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		if t.Cluster.Attach == nil {
+			t.Cluster.On = kubernetes.Members(t.Cluster.Members)
+		}
+		t.WorkersOn = kubernetes.Workers(max(int(t.Load.Workers), 1))
+	}
+	for _, name := range append(kubernetes.Members(p.o.Members), kubernetes.Workers(p.o.Workers)...) {
+		s.Hosts = append(s.Hosts, scenario.Host{Name: name, Via: scenario.ViaAgent})
+	}
+	return nil
+}
+
+// dial begins the sessions with all agents, and returns that of a host, whose address
+// is known then.
+func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
+	if p.made == nil {
+		made, err := kubernetes.Make(ctx, p.o)
+		if err != nil {
+			return nil, err
+		}
+		p.made, p.remotes, p.addresses = made, map[string]*agent.Remote{}, map[string]string{}
+		if err := made.Ready(ctx, p.reached); err != nil {
+			return nil, err
+		}
+	}
+	h.Address = p.addresses[h.Name]
+	return p.remotes[h.Name], nil
+}
+
+// reached begins the session with one agent.
+func (p *pods) reached(ctx context.Context, host, address string, way agent.Way) error {
+	r, err := agent.Dial(ctx, agent.Target{Name: host, Address: address, Version: agentVersion(), Way: way})
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remotes[host], p.addresses[host] = r, address
+	return nil
+}
+
+// remove ends what sessions there are, and removes the pods.
+func (p *pods) remove(err error) error {
+	if p.made == nil {
+		return err
+	}
+	for _, r := range p.remotes {
+		_ = r.Close() // what failed is in the run's error
+	}
+	return errors.Join(err, p.made.Remove())
+}

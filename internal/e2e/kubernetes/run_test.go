@@ -1,0 +1,102 @@
+//go:build linux
+
+package kubernetes_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// puts is a short trial.
+const puts = `name: puts
+trials:
+  - {store: etcd, operation: put, clients: 8, connections: 8, rate: 400, warmup: 1s, duration: 5s}
+`
+
+// small are the pods of a machine with two processors.
+var small = []string{"--on", "kubernetes", "--image", imageName, "--pod-cpu", "50m:2", "--pod-memory", "32Mi:1Gi", "--namespace", "default"}
+
+// command is `quorumbench run` from outside of the node's pods.
+func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string, out *bytes.Buffer) {
+	t.Helper()
+	home := t.TempDir()
+	file := filepath.Join(home, "scenario.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir, out = filepath.Join(home, "run"), new(bytes.Buffer)
+	args = append(append([]string{"run", "--out", dir, "--kubeconfig", node.Kubeconfig}, small...), append(args, file)...)
+	c = exec.Command(program, args...)
+	c.Env, c.Dir, c.Stdout, c.Stderr = append(os.Environ(), "HOME="+home), home, out, out
+	return c, dir, out
+}
+
+// Members and workers in pods, from start to report.
+func TestRun(t *testing.T) {
+	needsNode(t)
+	c, dir, out := command(t, puts, "--members", "3", "--workers", "4")
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := run.Trials[0]
+	if trial.Verdict.State == verdict.Invalid || trial.Errors != 0 || len(run.Hosts) != 7 || len(trial.ByWorker) != 4 {
+		t.Errorf("%v, %d errors, %d hosts, %d workers", trial.Verdict, trial.Errors, len(run.Hosts), len(trial.ByWorker))
+	}
+	gone(t)
+}
+
+// gone says what is still there of a run.
+func gone(t *testing.T) {
+	t.Helper()
+	if left := left(t); left != "" {
+		t.Errorf("there still is %.500s", left)
+	}
+}
+
+// left is what there is of runs; empty for nothing.
+func left(t *testing.T) string {
+	t.Helper()
+	for _, kind := range []string{"/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/secrets"} {
+		b, err := node.Get(kind + "?labelSelector=app.kubernetes.io/name=quorumbench")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b, `"items":[]`) {
+			return kind + ": " + b
+		}
+	}
+	return ""
+}
+
+// podLog is the log of the only pod that a selector names.
+func podLog(t *testing.T, selector string) string {
+	t.Helper()
+	b, err := node.Get("/api/v1/namespaces/default/pods?labelSelector=" + selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Items []struct{ Metadata struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(b), &list); err != nil || len(list.Items) != 1 {
+		t.Fatalf("%v: %.500s", err, b)
+	}
+	log, err := node.Get("/api/v1/namespaces/default/pods/" + list.Items[0].Metadata.Name + "/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}

@@ -1,0 +1,47 @@
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+)
+
+// Mutual is a Way: mutual TLS over a connection that is no network connection of
+// ours, with credentials that are in no file.
+type Mutual struct {
+	Over        func(context.Context) (net.Conn, error)
+	Name        string // what the agent's certificate is for
+	Credentials Credentials
+}
+
+var _ Way = (*Mutual)(nil)
+
+// Dial implements Way.
+func (m *Mutual) Dial(ctx context.Context) (net.Conn, error) {
+	pair, err := tls.X509KeyPair(m.Credentials[controllerName+".crt"], m.Credentials[controllerName+".key"])
+	if err != nil {
+		return nil, fmt.Errorf("our certificate cannot be used: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(m.Credentials[caName+".crt"]) {
+		return nil, errors.New("there is no certificate of an authority")
+	}
+	plain, err := m.Over(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be reached: %w", err)
+	}
+	c, err := accepted(ctx, tls.Client(plain, &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}, RootCAs: pool, ServerName: m.Name,
+	}))
+	if err != nil {
+		_ = plain.Close() // the error that matters is that one
+		return nil, refused(Target{Address: m.Name, CACert: "this run", Cert: "of this run"}, err)
+	}
+	return c, nil
+}
+
+// Close implements Way.
+func (*Mutual) Close() error { return nil }

@@ -1,0 +1,175 @@
+package kubernetes
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/quorumbench/quorumbench/internal/run/agent"
+)
+
+// Options say what pods are made.
+type Options struct {
+	Kubeconfig string // empty: as kubectl finds it, or that of the pod that we are in
+	Context    string // of the kubeconfig; empty: its current one
+	Namespace  string // empty: the context's
+	Image      string // of our binary, in our version
+	Members    int    // pods for members, perhaps none
+	Workers    int    // pods for workers, at least 1
+	CPU        Share  // of each pod
+	Memory     Share  // likewise
+	// StorageClass is that of a volume of Storage bytes for each pod's data; empty
+	// for a folder on the pod's node.
+	StorageClass, Storage string
+	Ready                 time.Duration // how long pods may take until they are ready
+	Say                   func(format string, args ...any)
+}
+
+// Pods are those of one run, with an agent in each.
+type Pods struct {
+	o       Options
+	api     *api
+	run     string // the beginning of all names
+	owner   *batch.Job
+	secrets agent.Credentials
+	clock   func() time.Time
+}
+
+// Make makes the pods of a run, and waits for nothing. All that is made belongs to
+// one Job, which ends when its agents do: those end with their controller, and
+// Kubernetes ends the Job when its pods were not ready in time.
+func Make(ctx context.Context, o Options) (*Pods, error) {
+	api, err := connect(&o)
+	if err != nil {
+		return nil, err
+	}
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	p := &Pods{o: o, api: api, run: ourName + "-" + hex.EncodeToString(id[:]), clock: time.Now}
+	if p.secrets, err = agent.NewCredentials(p.Hosts(), longest+time.Hour, p.clock()); err != nil {
+		return nil, err
+	}
+	if err := p.make(ctx); err != nil {
+		err = fmt.Errorf("no agents can be made in namespace %s: %w", api.namespace, err)
+		if p.owner == nil && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+			return nil, err // it says that it made nothing
+		}
+		return nil, errors.Join(err, p.Remove())
+	}
+	o.Say("%d agents are made in namespace %s, with Job %s", o.Members+o.Workers, api.namespace, p.owner.Name)
+	return p, nil
+}
+
+// make makes the Job of the workers, and what belongs to it.
+func (p *Pods) make(ctx context.Context) error {
+	deadline := p.o.Ready + time.Minute
+	var made batch.Job
+	if err := p.api.create(ctx, "jobs", p.o.job(p.run, worker, p.o.Workers, deadline), &made); err != nil {
+		return err
+	}
+	p.owner = &made
+	if err := p.api.create(ctx, "secrets", secret(p.run, p.secrets.Files(), p.owner), nil); err != nil {
+		return err
+	}
+	if p.o.Members == 0 {
+		return nil
+	}
+	members := p.o.job(p.run, member, p.o.Members, longest)
+	members.OwnerReferences = owned(p.owner)
+	return p.api.create(ctx, "jobs", members, nil)
+}
+
+// Hosts are the names of the agents: of members, then of workers.
+func (p *Pods) Hosts() []string { return append(Members(p.o.Members), Workers(p.o.Workers)...) }
+
+// Members are the names of so many agents for members.
+func Members(n int) []string { return names(member, n) }
+
+// Workers are the names of so many agents for workers.
+func Workers(n int) []string { return names(worker, n) }
+
+func names(role string, n int) (all []string) {
+	for i := range n {
+		all = append(all, role+"-"+strconv.Itoa(i))
+	}
+	return all
+}
+
+// way leads to the agent in a pod: directly from a pod, and else through the API.
+func (p *Pods) way(pod *core.Pod) agent.Way {
+	return &agent.Mutual{Name: hostOf(pod), Credentials: p.secrets, Over: func(ctx context.Context) (net.Conn, error) {
+		if p.api.inside {
+			return new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort)))
+		}
+		return p.api.forward(ctx, pod.Name, agentPort)
+	}}
+}
+
+// keep has the Job go on now that the agents have their controller.
+func (p *Pods) keep(ctx context.Context) error {
+	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, longest/time.Second)
+	return p.api.ask(ctx, p.api.client.Patch(types.MergePatchType).Body([]byte(patch)), "jobs", p.owner.Name, nil)
+}
+
+// removeWithin bounds the wait for what is removed.
+const removeWithin = time.Minute
+
+// Remove removes all, and returns when it is gone. It can be called again.
+func (p *Pods) Remove() error {
+	ctx, cancel := context.WithTimeout(context.Background(), removeWithin)
+	defer cancel()
+	name := jobName(p.run, worker)
+	err := p.api.ask(ctx, p.api.client.Delete().Param("propagationPolicy", string(metav1.DeletePropagationBackground)), "jobs", name, nil)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("the agents in namespace %s cannot be removed (Kubernetes removes Job %s when they have ended): %w", p.api.namespace, name, err)
+	}
+	for {
+		left, err := p.left(ctx)
+		if err == nil && left == "" {
+			return nil
+		}
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			if err == nil {
+				err = fmt.Errorf("%s is there", left)
+			}
+			return fmt.Errorf("namespace %s still has what was made for the run after %v; Kubernetes removes it: %w", p.api.namespace, removeWithin, err)
+		}
+	}
+}
+
+// left names something of the run that is still there.
+func (p *Pods) left(ctx context.Context) (string, error) {
+	for _, kind := range []string{"pods", "jobs"} {
+		var list metav1.PartialObjectMetadataList
+		if err := p.api.list(ctx, kind, byLabels, runLabel+"="+p.run, &list); err != nil {
+			return "", err
+		}
+		if len(list.Items) > 0 {
+			return kind + "/" + list.Items[0].Name, nil
+		}
+	}
+	err := p.api.ask(ctx, p.api.client.Get(), "secrets", secretName(p.run), nil)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return "secrets/" + secretName(p.run), nil
+}
+
+// every is how often Kubernetes is asked.
+const every = 500 * time.Millisecond

@@ -1,0 +1,189 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/run/agent"
+)
+
+// Reached is called for the agent of a host when its pod is ready, with the pod's IP
+// address and the way to the agent.
+type Reached func(ctx context.Context, host, address string, way agent.Way) error
+
+// Ready waits until all pods are ready. It calls reached for each as soon as it is,
+// for several at the same time: an agent waits only so long for its controller. The
+// error says in a sentence why a pod does not start, or what reached said.
+func (p *Pods) Ready(ctx context.Context, reached Reached) error {
+	bound, cancel := context.WithTimeout(ctx, p.o.Ready)
+	defer cancel()
+	all, sessions := errgroup.WithContext(bound)
+	err := p.await(sessions, func(pod core.Pod) {
+		all.Go(func() error { return reached(sessions, hostOf(&pod), pod.Status.PodIP, p.way(&pod)) })
+	})
+	if failed := all.Wait(); failed != nil {
+		err = failed
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return p.keep(ctx)
+}
+
+// await calls ready for each pod that is, until all are.
+func (p *Pods) await(ctx context.Context, ready func(core.Pod)) error {
+	var seen []string
+	for {
+		pods, err := p.pods(ctx)
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("nothing is known of the pods: %w", err)
+		}
+		for _, pod := range pods {
+			if slices.Contains(seen, hostOf(&pod)) {
+				continue
+			}
+			if isReady(&pod) {
+				seen = append(seen, hostOf(&pod))
+				ready(pod)
+			} else if why, final := p.trouble(ctx, &pod); final {
+				return fmt.Errorf("the pod of %s does not start: %s", hostOf(&pod), why)
+			}
+		}
+		if len(seen) == p.o.Members+p.o.Workers {
+			return nil
+		}
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return p.late(seen)
+		}
+	}
+}
+
+// pods are those of the run.
+func (p *Pods) pods(ctx context.Context) ([]core.Pod, error) {
+	var list core.PodList
+	err := p.api.list(ctx, "pods", byLabels, runLabel+"="+p.run, &list)
+	return list.Items, err
+}
+
+func isReady(pod *core.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c core.PodCondition) bool {
+		return c.Type == core.PodReady && c.Status == core.ConditionTrue
+	})
+}
+
+// mostSaid bounds what is quoted of Kubernetes, in bytes.
+const mostSaid = 600
+
+func said(text string) string {
+	return printable.Line(strings.Join(strings.Fields(text), " "), mostSaid)
+}
+
+// hopeless are reasons for which a container waits and will go on waiting, and what
+// they mean.
+var hopeless = map[string]string{
+	"ImagePullBackOff":           "its image %s cannot be pulled: ",
+	"ErrImageNeverPull":          "its image %s is not on the node: ",
+	"InvalidImageName":           "%s is no name of an image: ",
+	"CreateContainerError":       "its container cannot be made of %s: ",
+	"CreateContainerConfigError": "its container cannot be made of %s: ",
+}
+
+// trouble says why a pod is not ready; final, that waiting does not help. It is
+// empty where nothing is known.
+func (p *Pods) trouble(ctx context.Context, pod *core.Pod) (why string, final bool) {
+	for _, c := range pod.Status.ContainerStatuses {
+		switch {
+		case c.State.Terminated != nil:
+			t := c.State.Terminated
+			why = fmt.Sprintf("its agent ended with exit code %d (%s)", t.ExitCode, t.Reason)
+			if text := said(t.Message + " " + p.api.log(ctx, pod.Name)); text != "" {
+				why += ": " + text
+			}
+			return why, true
+		case c.State.Waiting != nil:
+			w := c.State.Waiting
+			if meaning, ok := hopeless[w.Reason]; ok {
+				return fmt.Sprintf(meaning, p.o.Image) + said(w.Message), true
+			}
+			if w.Message != "" {
+				return said(w.Reason + ": " + w.Message), false
+			}
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == core.PodScheduled && c.Status == core.ConditionFalse {
+			return "no node takes it: " + said(c.Message), false
+		}
+	}
+	if pod.Status.Phase == core.PodFailed {
+		return said(pod.Status.Reason + ": " + pod.Status.Message), true
+	}
+	return "", false
+}
+
+// late says which pods are not ready, and why as far as Kubernetes says so.
+func (p *Pods) late(ready []string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lastQuestions)
+	defer cancel()
+	pods, _ := p.pods(ctx)
+	var missing []string
+	why := ""
+	for _, host := range p.Hosts() {
+		if slices.Contains(ready, host) {
+			continue
+		}
+		missing = append(missing, host)
+		if why != "" {
+			continue
+		}
+		at := slices.IndexFunc(pods, func(pod core.Pod) bool { return hostOf(&pod) == host })
+		if at < 0 {
+			why = p.warning(ctx, jobName(p.run, strings.TrimRight(host, "-0123456789")))
+			continue
+		}
+		if why, _ = p.trouble(ctx, &pods[at]); why == "" {
+			why = p.warning(ctx, pods[at].Name)
+		}
+		if why != "" {
+			why = host + ": " + why
+		}
+	}
+	if why == "" {
+		why = "Kubernetes does not say why"
+	}
+	return fmt.Errorf("%d of %d pods are not ready within %v: %s", len(missing), len(p.Hosts()), p.o.Ready, why)
+}
+
+// lastQuestions bounds asking why pods were not ready.
+const lastQuestions = 10 * time.Second
+
+// warning is the last one among the events of an object; empty for none, and where
+// we may not read them.
+func (p *Pods) warning(ctx context.Context, object string) (text string) {
+	var list core.EventList
+	if p.api.list(ctx, "events", byFields, "type=Warning,involvedObject.name="+object, &list) != nil {
+		return ""
+	}
+	for _, e := range list.Items {
+		text = said(e.Reason + ": " + e.Message)
+	}
+	return text
+}
+
+// hostOf is the name of the agent in a pod.
+func hostOf(pod *core.Pod) string {
+	return pod.Labels[roleLabel] + "-" + pod.Annotations[batch.JobCompletionIndexAnnotation]
+}
