@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
@@ -14,15 +15,19 @@ import (
 
 // agents are those of a run's hosts.
 type agents struct {
-	certs   string         // the folder of "agent certs"; empty for none
-	access  overssh.Access // for hosts that are reached via ssh
-	remotes []*agent.Remote
+	certs  string         // the folder of "agent certs"; empty for none
+	access overssh.Access // for hosts that are reached via ssh
+
+	mu      sync.Mutex
+	remotes map[*scenario.Host]*agent.Remote
+	hosts   []scenario.Host // the scenario's
 }
 
 // check refuses a scenario with agents that no certificate was given for, and
 // certificates and keys that none needs.
 func (a *agents) check(s *scenario.Scenario) error {
 	needed, overSSH := "", false
+	a.hosts = s.Hosts
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
 		overSSH = overSSH || h.Via == scenario.ViaSSH
@@ -41,7 +46,8 @@ func (a *agents) check(s *scenario.Scenario) error {
 	return nil
 }
 
-// dial begins a session with a host's agent.
+// dial begins a session with the agent of one of the scenario's hosts; it is called
+// for several at once.
 func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 	to := agent.Target{Name: h.Name, Address: h.Address, Version: agentVersion()}
 	switch {
@@ -56,7 +62,12 @@ func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, err
 	}
 	r, err := agent.Dial(ctx, to)
 	if err == nil {
-		a.remotes = append(a.remotes, r)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.remotes == nil {
+			a.remotes = map[*scenario.Host]*agent.Remote{}
+		}
+		a.remotes[h] = r
 	}
 	return r, err
 }
@@ -76,7 +87,11 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 
 // clocks is a sentence about each agent's clock.
 func (a *agents) clocks() (lines []string) {
-	for _, r := range a.remotes {
+	for i := range a.hosts {
+		r := a.remotes[&a.hosts[i]]
+		if r == nil {
+			continue
+		}
 		o := r.Offset()
 		way := "ahead of"
 		if o.Ahead < 0 {
