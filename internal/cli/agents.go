@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
@@ -14,9 +15,12 @@ import (
 
 // agents are those of a run's hosts.
 type agents struct {
-	certs   string         // the folder of "agent certs"; empty for none
-	access  overssh.Access // for hosts that are reached via ssh
-	remotes []*agent.Remote
+	certs  string         // the folder of "agent certs"; empty for none
+	access overssh.Access // for hosts that are reached via ssh
+
+	mu      sync.Mutex
+	remotes map[*scenario.Host]*agent.Remote
+	hosts   []scenario.Host // the scenario's
 }
 
 // check refuses a scenario with agents that no certificate was given for, and
@@ -41,7 +45,8 @@ func (a *agents) check(s *scenario.Scenario) error {
 	return nil
 }
 
-// dial begins a session with a host's agent.
+// dial begins a session with the agent of one of the scenario's hosts; it is called
+// for several at once.
 func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 	to := agent.Target{Name: h.Name, Address: h.Address, Version: agentVersion()}
 	switch {
@@ -54,11 +59,22 @@ func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, err
 	case !h.Unix():
 		to.CACert, to.Cert, to.Key = filepath.Join(a.certs, "ca.crt"), filepath.Join(a.certs, "controller.crt"), filepath.Join(a.certs, "controller.key")
 	}
-	r, err := agent.Dial(ctx, to)
-	if err == nil {
-		a.remotes = append(a.remotes, r)
+	return a.keep(h)(agent.Dial(ctx, to))
+}
+
+// keep remembers a host's agent.
+func (a *agents) keep(h *scenario.Host) func(*agent.Remote, error) (*agent.Remote, error) {
+	return func(r *agent.Remote, err error) (*agent.Remote, error) {
+		if err == nil {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.remotes == nil {
+				a.remotes = map[*scenario.Host]*agent.Remote{}
+			}
+			a.remotes[h] = r
+		}
+		return r, err
 	}
-	return r, err
 }
 
 // overSSH starts an agent on a host over ssh.
@@ -77,17 +93,17 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 // inPods is dial of hosts that are pods.
 func (a *agents) inPods(p *pods) func(context.Context, *scenario.Host) (*agent.Remote, error) {
 	return func(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
-		r, err := p.dial(ctx, h)
-		if err == nil {
-			a.remotes = append(a.remotes, r)
-		}
-		return r, err
+		return a.keep(h)(p.dial(ctx, h))
 	}
 }
 
 // clocks is a sentence about each agent's clock.
 func (a *agents) clocks() (lines []string) {
-	for _, r := range a.remotes {
+	for i := range a.hosts {
+		r := a.remotes[&a.hosts[i]]
+		if r == nil {
+			continue
+		}
 		o := r.Offset()
 		way := "ahead of"
 		if o.Ahead < 0 {

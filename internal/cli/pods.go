@@ -24,7 +24,9 @@ type pods struct {
 	workers   int
 	endpoints string
 
-	made      *kubernetes.Pods
+	making sync.Mutex // the first host that is reached makes the pods of all
+	made   *kubernetes.Pods
+
 	mu        sync.Mutex
 	remotes   map[string]*agent.Remote // by the hosts' names
 	addresses map[string]string        // likewise, the pods' own
@@ -131,6 +133,8 @@ func (p *pods) place(s *scenario.Scenario) error {
 // dial begins the sessions with all agents, and returns that of a host, whose address
 // is known then.
 func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
+	p.making.Lock()
+	defer p.making.Unlock()
 	if p.made == nil {
 		made, err := kubernetes.Make(ctx, p.o)
 		if err != nil {
@@ -141,8 +145,12 @@ func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error
 			return nil, err
 		}
 	}
+	r := p.remotes[h.Name]
+	if r == nil {
+		return nil, errors.New("the pods were not ready")
+	}
 	h.Address = p.addresses[h.Name]
-	return p.remotes[h.Name], nil
+	return r, nil
 }
 
 // reached begins the session with one agent.

@@ -5,7 +5,7 @@ import (
 )
 
 // Collector merges what the shards of a generator hand over, a second at a
-// time, and keeps the totals of the measured window. It belongs to one
+// time as it comes, and keeps the totals of the measured window. It belongs to one
 // goroutine.
 type Collector struct {
 	// Each is called with every merged second, in the order of phases and
@@ -13,27 +13,39 @@ type Collector struct {
 	Each func(*Second)
 	// Recycle takes back the histograms of a second that has been used.
 	Recycle func(*Histogram)
+	// NoTotals says that nobody asks for the totals: Close returns nil.
+	NoTotals bool
 
-	shards   []shardQueue
+	shards   []shard
+	waiting  waiting
 	totals   [2]Totals   // by phase
 	reported [2]Reported // likewise
 	gap      gap
 	added    int // measured seconds merged
 }
 
-type shardQueue struct {
-	waiting []*Second
-	ended   bool
+// shard is how far one is.
+type shard struct {
+	last  place // its last second
+	begun bool  // there is one
+	ended bool
 }
 
 // NewCollector returns a collector of so many shards.
 func NewCollector(shards int) *Collector {
-	return &Collector{shards: make([]shardQueue, shards)}
+	return &Collector{shards: make([]shard, shards)}
 }
 
-// Add takes a shard's next second. Seconds of one shard come in order.
-func (c *Collector) Add(shard int, s *Second) {
-	c.shards[shard].waiting = append(c.shards[shard].waiting, s)
+// Add takes a shard's next second, which is the collector's from now on. Seconds of
+// one shard come in order.
+func (c *Collector) Add(shard int, s *Second) { c.add(shard, s, true) }
+
+// Copy is Add of a second that stays the caller's.
+func (c *Collector) Copy(shard int, s *Second) { c.add(shard, s, false) }
+
+func (c *Collector) add(shard int, s *Second, ours bool) {
+	c.waiting.add(s, ours, c.recycle)
+	c.shards[shard].last, c.shards[shard].begun = s.place(), true
 	c.advance()
 }
 
@@ -43,10 +55,27 @@ func (c *Collector) End(shard int) {
 	c.advance()
 }
 
+// Straggler is a shard for which the earliest second waits, when what waits
+// behind that takes more than so many bytes.
+func (c *Collector) Straggler(most int) (shard int, late bool) {
+	if c.waiting.packed <= most {
+		return 0, false
+	}
+	for i := range c.shards {
+		if !c.past(i, c.waiting.seconds[0].place) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
 // Close returns the totals of the measured window, whose length in seconds the
 // generator knows, and of the warm-up. What is no sum of seconds the generator
 // adds. All shards have ended.
 func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
+	if c.NoTotals {
+		return nil, nil
+	}
 	c.gap.close(seconds, c.added)
 	// In memory of their own: who keeps them does not keep what the collector
 	// was given.
@@ -58,59 +87,35 @@ func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	return measured, warmup
 }
 
-// advance merges the earliest second as long as every shard has it, or has
-// ended before it.
+// past reports whether nothing of a second is to come from a shard any more.
+func (c *Collector) past(shard int, p place) bool {
+	s := &c.shards[shard]
+	return s.ended || s.begun && !s.last.before(p)
+}
+
+// advance passes on the earliest second as long as every shard has handed it over,
+// or a later one, or has ended.
 func (c *Collector) advance() {
-	for {
-		var first *Second
+	for len(c.waiting.seconds) > 0 {
 		for i := range c.shards {
-			q := &c.shards[i]
-			if len(q.waiting) == 0 {
-				if !q.ended {
-					return
-				}
-				continue
-			}
-			if s := q.waiting[0]; first == nil || before(s, first) {
-				first = s
+			if !c.past(i, c.waiting.seconds[0].place) {
+				return
 			}
 		}
-		if first == nil {
-			return
-		}
-		c.merge(first.Phase, first.Index)
+		c.pass(c.waiting.first())
 	}
 }
 
-func before(a, b *Second) bool {
-	if a.Phase != b.Phase {
-		return a.Phase < b.Phase
-	}
-	return a.Index < b.Index
-}
-
-// merge takes the given second from every shard that has it.
-func (c *Collector) merge(phase Phase, index int) {
-	var whole *Second
-	for i := range c.shards {
-		q := &c.shards[i]
-		if len(q.waiting) == 0 || q.waiting[0].Phase != phase || q.waiting[0].Index != index {
-			continue
+// pass takes a second that all have handed over.
+func (c *Collector) pass(whole *Second) {
+	if !c.NoTotals {
+		bounded := whole.Tally
+		bounded.Cells = c.reported[whole.Phase].bounded(whole.Cells)
+		c.totals[whole.Phase].merge(&bounded)
+		if whole.Phase == Measured {
+			c.gap.add(&whole.Alive)
+			c.added++
 		}
-		s := q.waiting[0]
-		q.waiting = q.waiting[1:]
-		if whole == nil {
-			whole = s
-		} else {
-			whole.merge(s, c.recycle)
-		}
-	}
-	bounded := whole.Tally
-	bounded.Cells = c.reported[phase].bounded(whole.Cells)
-	c.totals[phase].merge(&bounded)
-	if phase == Measured {
-		c.gap.add(&whole.Alive)
-		c.added++
 	}
 	if c.Each != nil {
 		c.Each(whole)
@@ -125,9 +130,8 @@ func (c *Collector) recycle(h *Histogram) {
 	}
 }
 
-// merge adds another shard's part of the same second, and gives its histograms to
-// recycle.
-func (s *Second) merge(o *Second, recycle func(*Histogram)) {
+// merge adds another shard's part of the same second, which stays as it is.
+func (s *Second) merge(o *Second) {
 	s.Length = max(s.Length, o.Length)
 	s.Tally.merge(&o.Tally)
 	for i := range s.DoneKinds {
@@ -140,14 +144,6 @@ func (s *Second) merge(o *Second, recycle func(*Histogram)) {
 	for i := range s.Alive {
 		s.Alive[i] |= o.Alive[i]
 	}
-	o.recycle(recycle)
-}
-
-// Clone is a copy in memory of its own.
-func (s *Second) Clone() *Second {
-	c := &Second{Phase: s.Phase, Index: s.Index}
-	c.merge(s, func(*Histogram) {})
-	return c
 }
 
 // MergeCells adds the cells of from to those of into, by series, and returns

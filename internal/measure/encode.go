@@ -4,8 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
@@ -38,10 +37,55 @@ func AppendSecond(b []byte, s *Second) []byte {
 }
 
 // ReadSecond is the inverse; its error says what is wrong with the bytes.
-func ReadSecond(b []byte) (*Second, error) {
-	c, s := coder{b: b, reading: true}, &Second{}
+func ReadSecond(b []byte) (*Second, error) { return readSecond(b, NewHistogram) }
+
+func readSecond(b []byte, fresh func() *Histogram) (*Second, error) {
+	c, s := coder{b: b, reading: true, fresh: fresh}, &Second{}
 	c.second(s)
+	if c.err == nil {
+		c.err = s.check()
+	}
 	return s, c.end("a second")
+}
+
+// Reader reads seconds that come from several machines, one at a time and into the
+// same histograms: a second takes megabytes, and those of all come at once. Its
+// methods may be called from any goroutine.
+type Reader struct {
+	mu    sync.Mutex
+	spare []*Histogram
+}
+
+// mostSpare is how many histograms are kept for the next second.
+const mostSpare = 64
+
+// Read gives take the second. Nobody else reads meanwhile.
+func (r *Reader) Read(b []byte, take func(*Second) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, err := readSecond(b, r.fresh)
+	if err != nil {
+		return err
+	}
+	return take(s)
+}
+
+// Recycle takes back a histogram, which is empty, for the next second. It is called
+// within Read.
+func (r *Reader) Recycle(h *Histogram) {
+	if len(r.spare) < mostSpare {
+		r.spare = append(r.spare, h)
+	}
+}
+
+func (r *Reader) fresh() *Histogram {
+	n := len(r.spare)
+	if n == 0 {
+		return NewHistogram()
+	}
+	h := r.spare[n-1]
+	r.spare = r.spare[:n-1]
+	return h
 }
 
 // AppendHistogram appends a histogram to b; h may be nil.
@@ -53,7 +97,7 @@ func AppendHistogram(b []byte, h *Histogram) []byte {
 
 // ReadHistogram is the inverse.
 func ReadHistogram(b []byte) (h *Histogram, err error) {
-	c := coder{b: b, reading: true}
+	c := coder{b: b, reading: true, fresh: NewHistogram}
 	c.histogram(&h)
 	return h, c.end("a histogram")
 }
@@ -104,9 +148,10 @@ func (c *Cell) histograms() (n int) {
 type coder struct {
 	b       []byte
 	reading bool
-	err     error // of reading: the first
-	kept    int   // histograms read
-	counts  []int64
+	fresh   func() *Histogram // to read into
+	ours    bool              // what is read was appended here: no count is beyond what there can be
+	err     error             // of reading: the first
+	kept    int               // histograms read
 }
 
 var (
@@ -145,7 +190,7 @@ func (c *coder) number(n *uint64, most uint64) {
 	case c.err != nil:
 	case used <= 0:
 		c.fail(errShort)
-	case v > most:
+	case v > most && !c.ours:
 		c.fail(errCount)
 	default:
 		*n, c.b = v, c.b[used:]
@@ -195,9 +240,6 @@ func (c *coder) second(s *Second) {
 		c.histogram(h)
 	}
 	small(c, anyNumber, &s.Disturbed.Idle)
-	if c.reading && c.err == nil {
-		c.err = s.check()
-	}
 }
 
 func (c *coder) cells(s *Second) {
@@ -283,23 +325,20 @@ func (c *coder) readHistogram() *Histogram {
 		c.fail(errMany)
 		return nil
 	}
-	if c.counts == nil {
-		c.counts = make([]int64, len(NewHistogram().Export().Counts))
-	}
-	clear(c.counts)
+	h := c.fresh()
 	at := uint64(0)
 	for i := range n {
 		var gap, count uint64
-		c.number(&gap, uint64(len(c.counts)))
+		c.number(&gap, NumSteps)
 		c.number(&count, mostCount)
 		at += gap
-		if i > 0 && gap == 0 || count == 0 || at >= uint64(len(c.counts)) {
+		if i > 0 && gap == 0 || count == 0 || at >= NumSteps {
 			c.fail(errCounts)
 		}
 		if c.err != nil {
 			return nil
 		}
-		c.counts[at] = int64(count)
+		_ = h.RecordValues(StepAt(int(at)), int64(count)) // there is a place for every step
 	}
-	return hdr.Import(&hdr.Snapshot{LowestTrackableValue: Lowest, HighestTrackableValue: Highest, SignificantFigures: Digits, Counts: c.counts})
+	return h
 }

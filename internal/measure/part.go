@@ -12,14 +12,17 @@ type Part struct {
 	// BeganAfter is how much later than the first of all workers it came to its
 	// window, and Length how long that was, in nanoseconds.
 	BeganAfter, Length int64
+	// ClockBound is how far its clock may be from what it was corrected by, in
+	// nanoseconds; 0 for a clock that is ours.
+	ClockBound int64
 
 	// Operations due in the window, those of them that completed, and successes
 	// done in it.
 	Due, Succeeded, Done uint64
-	Response             *Histogram // of the successes
-	Lateness             *Histogram // sent - due, open loop only
+	Response             Steps // of the successes
+	Lateness             Steps // sent - due, open loop only
 	// Sampled, Undisturbed and Idle are those of Disturbance.
-	Sampled, Undisturbed *Histogram
+	Sampled, Undisturbed Steps
 	Idle                 int64
 
 	Window
@@ -61,15 +64,16 @@ func (p *Part) Add(s *Second) {
 	p.Due += s.Due
 	p.Succeeded += s.Due - s.Failed()
 	p.Done += s.Done
-	p.Lateness = Add(p.Lateness, s.Lateness)
-	p.Sampled, p.Undisturbed = Add(p.Sampled, s.Disturbed.Sampled), Add(p.Undisturbed, s.Disturbed.Undisturbed)
+	p.Lateness.Add(s.Lateness)
+	p.Sampled.Add(s.Disturbed.Sampled)
+	p.Undisturbed.Add(s.Disturbed.Undisturbed)
 	p.Idle += s.Disturbed.Idle
 	b := brief{index: s.Index}
 	for _, c := range s.Cells {
 		if c.Response == nil {
 			continue
 		}
-		p.Response = Add(p.Response, c.Response)
+		p.Response.Add(c.Response)
 		if n := c.Response.TotalCount(); n >= leastBrief {
 			b.of = append(b.of, briefSeries{c.Series, float64(n), math.Log(max(float64(c.Response.ValueAtPercentile(50)), 1))})
 		}

@@ -60,6 +60,34 @@ func (s *Steps) AddTo(into *Histogram) *Histogram {
 	return into
 }
 
+// Add adds the times of a histogram of NewHistogram; from may be nil.
+func (s *Steps) Add(from *Histogram) {
+	if from == nil || from.TotalCount() == 0 {
+		return
+	}
+	more := StepsOf(from).All
+	all := make([]Step, 0, len(s.All)+len(more))
+	for _, old := range s.All {
+		for ; len(more) > 0 && more[0].At < old.At; more = more[1:] {
+			all = append(all, more[0])
+		}
+		if len(more) > 0 && more[0].At == old.At {
+			old.N += more[0].N
+			more = more[1:]
+		}
+		all = append(all, old)
+	}
+	s.All = slices.Clip(append(all, more...))
+}
+
+// Histogram is a new one with the times; nil without any.
+func (s *Steps) Histogram() *Histogram {
+	if s.Total() == 0 {
+		return nil
+	}
+	return s.AddTo(nil)
+}
+
 // Sum adds up histograms that come as steps, at a fraction of what a Histogram
 // takes for it. It is used again and again.
 type Sum struct {

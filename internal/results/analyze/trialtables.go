@@ -117,8 +117,14 @@ func WorkersTable(t *record.Trial) Table {
 	of := func(x float64, unit measure.Unit) Cell {
 		return figureCell(record.Value{Number: x, Unit: unit, Known: true})
 	}
+	last := t.LastToBegin()
+	table.Footnotes = []string{startOf(t, last)}
 	for i := range t.ByWorker {
 		w := &t.ByWorker[i]
+		began := of(float64(w.BeganAfterNS), measure.Nanoseconds)
+		if w == last {
+			began = Cell{Text: measure.Duration(float64(w.BeganAfterNS)), Notes: []int{1}}
+		}
 		apart, late := record.Value{}, record.Value{}
 		if w.MedianApart != nil {
 			apart = shareValue(*w.MedianApart)
@@ -126,7 +132,7 @@ func WorkersTable(t *record.Trial) Table {
 		if w.Lateness != nil {
 			late = record.TimeValue(w.Lateness.At(99))
 		}
-		row := []Cell{{Text: w.Name}, {Text: readable.OrDash(w.Machine)}, of(float64(w.BeganAfterNS), measure.Nanoseconds), countCell(w.Operations), countCell(w.Errors),
+		row := []Cell{{Text: w.Name}, {Text: readable.OrDash(w.Machine)}, began, countCell(w.Operations), countCell(w.Errors),
 			of(w.PerSecond, measure.Rate), figureCell(record.TimeValue(w.ResponseTime.At(50))), figureCell(record.TimeValue(w.ResponseTime.At(99))), figureCell(apart)}
 		if t.Open() {
 			row = append(row, figureCell(late))
@@ -134,6 +140,22 @@ func WorkersTable(t *record.Trial) Table {
 		table.Rows = append(table.Rows, append(row, of(float64(w.LoopCPUNS), measure.Nanoseconds), of(float64(w.LongestPauseNS), measure.Nanoseconds)))
 	}
 	return table
+}
+
+// startOf says how the workers began.
+func startOf(t *record.Trial, last *record.ByWorker) string {
+	text := "The last to begin, " + measure.Duration(float64(last.BeganAfterNS)) + " after the first"
+	if t.StartSpreadNS != nil {
+		text += "; half of them began within " + measure.Duration(float64(*t.StartSpreadNS)) + " of it"
+	}
+	bound := int64(0)
+	for i := range t.ByWorker {
+		bound = max(bound, t.ByWorker[i].ClockBoundNS)
+	}
+	if bound > 0 {
+		text += ", by clocks that are known to within " + measure.Duration(float64(bound))
+	}
+	return text + "."
 }
 
 // WorkersTables are those of all measured trials that have one.

@@ -23,6 +23,7 @@ func fullTrial(t *testing.T) *Trial {
 	c.Mix = append(c.Mix, scenario.Operation{Kind: kv.Range, Weight: 1})
 	totals := l.totals[measure.Measured]
 	totals.Seconds, totals.Retries, totals.Keys = 3, 8, 9
+	totals.Parts, totals.MergedAfter = []measure.Part{{Worker: "w1"}, {Worker: "w2", BeganAfter: 5, ClockBound: 3}}, 7
 	totals.Watching = &measure.WatchTotals{Expected: 100, Delivered: 99, Lost: 1, Created: measure.NewHistogram()}
 	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
 	for i := range int64(3000) {

@@ -50,7 +50,7 @@ func newOverhead(all *sums, m *measure.Totals, open bool, conserved float64) *Ge
 // addedTo is what was added to operations with these response times, without the
 // distributions; nil where nothing was sampled.
 func addedTo(d *measure.Disturbance, response *measure.Histogram, conserved float64) *GeneratorOverhead {
-	if count(d.Sampled) == 0 {
+	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // a worker elsewhere may tell one without the other
 		return nil
 	}
 	at := func(h *measure.Histogram, p float64) float64 { return measure.Percentile(h, 0, p).NS }

@@ -134,6 +134,7 @@ func timeFigures() []Figure {
 // flightFigures are what was under way, and what happened to connections and
 // members.
 func flightFigures() []Figure {
+	const alone = "one worker generated the load, or it is a record of an older version"
 	return []Figure{
 		{Name: "carried-in", Field: "carried_in", Unit: measure.Number, Whole: due,
 			Meaning: "operations in flight when the window opened"},
@@ -184,6 +185,12 @@ func flightFigures() []Figure {
 			Meaning: "clients of a closed loop that waited for an operation at a member from which the load had moved away; 0 in an open loop"},
 		{Name: "held-longest", Field: "held_longest_ns", Unit: measure.Nanoseconds, Better: Less,
 			Meaning: "the longest that one of those waited from the move on"},
+		{Name: "start-spread", Field: "start_spread_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
+			Meaning: "several workers: half of them came to the window within so much of the first, by their own clocks, which are corrected to within `clock_bound_ns`. This and the two below are absent where there was one worker, and in records of older versions"},
+		{Name: "start-latest", Field: "start_latest_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
+			Meaning: "how much later than the first the last worker came to it; `by_worker` names it"},
+		{Name: "merged-after", Field: "merged_after_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
+			Meaning: "how long after the window's end what all workers told was one result; what was in flight was awaited in that time, too"},
 	}
 }
 

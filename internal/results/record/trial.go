@@ -72,6 +72,7 @@ type Trial struct {
 	// ByHost is what each host was of a trial that uses hosts of the scenario with clocks
 	// of their own; absent in any other.
 	ByHost []ByHost `json:"by_host,omitempty"`
+	Together
 	// ByClient is how evenly the clients of a closed loop were served; absent in an
 	// open loop, and in records of older versions.
 	ByClient *ByClient `json:"by_client,omitempty"`
@@ -174,6 +175,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.ByClient = byClient(measured.Connections)
 	t.ByWorker = byWorker(measured.Parts)
 	t.ByHost = o.Hosts
+	t.Together = together(t.ByWorker, measured)
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.DataDir = o.Hashes.named(o.Members), o.DataDir
 	if c.STM != nil {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -17,7 +18,10 @@ type ByWorker struct {
 	Loops int    `json:"loops"`
 	// BeganAfterNS is how much later than the first worker it came to the window,
 	// and Seconds how long its own window was.
-	BeganAfterNS int64   `json:"began_after_ns"`
+	BeganAfterNS int64 `json:"began_after_ns"`
+	// ClockBoundNS is how far its clock may be from what its times were corrected
+	// by; 0 where it is the clock of the run, and in records of older versions.
+	ClockBoundNS int64   `json:"clock_bound_ns"`
 	Seconds      float64 `json:"seconds"`
 	Connections  int     `json:"connections"` // of a closed loop; 0 in an open one
 	Clients      int     `json:"clients"`     // likewise
@@ -52,10 +56,11 @@ func byWorker(parts []measure.Part) []ByWorker {
 	for i := range parts {
 		p := &parts[i]
 		b := &all[i]
+		response := p.Response.Histogram() // one at a time: a hundred workers' are a hundred megabytes
 		*b = ByWorker{
-			Name: p.Worker, Machine: p.Machine, Lost: p.Lost, Loops: p.Loops, BeganAfterNS: p.BeganAfter, Seconds: float64(p.Length) / 1e9,
+			Name: p.Worker, Machine: p.Machine, Lost: p.Lost, Loops: p.Loops, BeganAfterNS: p.BeganAfter, ClockBoundNS: p.ClockBound, Seconds: float64(p.Length) / 1e9,
 			Connections: len(p.Connections), Operations: p.Succeeded, Errors: p.Due - p.Succeeded,
-			ResponseTime:   Times{measure.Summarize(p.Response, p.Due-p.Succeeded)},
+			ResponseTime:   Times{measure.Summarize(response, p.Due-p.Succeeded)},
 			LongestPauseNS: p.LongestPause, PausedNS: p.Paused, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay,
 			CPUSeconds: p.CPUSeconds, ThrottledNS: p.ThrottledNS,
 		}
@@ -65,8 +70,8 @@ func byWorker(parts []measure.Part) []ByWorker {
 		if b.Seconds > 0 {
 			b.PerSecond = float64(p.Done) / b.Seconds
 		}
-		if p.Lateness != nil {
-			b.Lateness = &Times{measure.Summarize(p.Lateness, 0)}
+		if late := p.Lateness.Histogram(); late != nil {
+			b.Lateness = &Times{measure.Summarize(late, 0)}
 		}
 		if n := len(apart[i]); n > 0 {
 			sum := 0.0
@@ -77,6 +82,43 @@ func byWorker(parts []measure.Part) []ByWorker {
 		}
 	}
 	return all
+}
+
+// Together is how several workers began, and how soon what they told was one result.
+type Together struct {
+	// StartSpreadNS is within how much of the first half of them came to the window,
+	// and StartLatestNS how much later the last did.
+	StartSpreadNS *int64 `json:"start_spread_ns,omitempty"`
+	StartLatestNS *int64 `json:"start_latest_ns,omitempty"`
+	// MergedAfterNS is how long after the window's end all was merged.
+	MergedAfterNS *int64 `json:"merged_after_ns,omitempty"`
+}
+
+// together is empty where there was one worker.
+func together(workers []ByWorker, m *measure.Totals) (t Together) {
+	if len(workers) == 0 {
+		return t
+	}
+	began := make([]int64, len(workers))
+	for i := range workers {
+		began[i] = workers[i].BeganAfterNS
+	}
+	slices.Sort(began)
+	t.StartSpreadNS, t.StartLatestNS = new(began[(len(began)-1)/2]), new(began[len(began)-1])
+	if m.MergedAfter > 0 {
+		t.MergedAfterNS = new(m.MergedAfter)
+	}
+	return t
+}
+
+// LastToBegin is the worker that came to the window last; nil where there was one.
+func (t *Trial) LastToBegin() (last *ByWorker) {
+	for i := range t.ByWorker {
+		if b := &t.ByWorker[i]; last == nil || b.BeganAfterNS > last.BeganAfterNS {
+			last = b
+		}
+	}
+	return last
 }
 
 // meanOutside is how many clients, on average over the window, were of workers that
@@ -104,15 +146,16 @@ func (t *Trial) workers(m *measure.Totals) []verdict.Worker {
 	all, apart := make([]verdict.Worker, len(m.Parts)), measure.Apart(m.Parts)
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		d := measure.Disturbance{Sampled: p.Sampled, Undisturbed: p.Undisturbed, Idle: p.Idle}
+		response := p.Response.Histogram()
+		d := measure.Disturbance{Sampled: p.Sampled.Histogram(), Undisturbed: p.Undisturbed.Histogram(), Idle: p.Idle}
 		w := verdict.Worker{
 			Name: p.Worker, Lost: p.Lost, BeganAfterNS: p.BeganAfter, Apart: apart[i], Seconds: float64(p.Length) / 1e9,
 			Loops: p.Loops, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay, PausedNS: p.Paused, LongestPauseNS: p.LongestPause,
-			ThrottledNS: orZero(p.ThrottledNS), Added: addedTo(&d, p.Response, t.conserved()).figures(),
+			ThrottledNS: orZero(p.ThrottledNS), Added: addedTo(&d, response, t.conserved()).figures(),
 		}
-		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && count(p.Response) > 0 {
+		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && count(response) > 0 {
 			w.Pace = own / others
-			w.PaceError = p.Response.StdDev() / max(p.Response.Mean(), 1) * math.Sqrt(1/others+1/of)
+			w.PaceError = response.StdDev() / max(response.Mean(), 1) * math.Sqrt(1/others+1/of)
 		}
 		all[i] = w
 	}

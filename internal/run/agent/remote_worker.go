@@ -100,7 +100,7 @@ func (j shiftedJob) Run(ctx context.Context, begin time.Time) (*load.Result, err
 	}
 	res, err := j.Job.Run(ctx, begin)
 	if res != nil && !res.Opened.IsZero() {
-		res.Opened = res.Opened.Add(-j.ahead())
+		res.Opened, res.ClockBound = res.Opened.Add(-j.ahead()), int64(j.by.Offset().Bound)
 	}
 	return res, err
 }

@@ -26,6 +26,9 @@ type Assignment struct {
 	Members map[string]uint64
 	// Shard is the part of the load that is this worker's.
 	Shard Shard
+	// Beside is how many workers of the same process have other shards of the load:
+	// each keeps as many of Go's processors as it has loops.
+	Beside int
 	// Preloaded is what a preload left; nil without one.
 	Preloaded *Preloaded
 	// Leases are those that kv.KeepAlive operations keep alive; client i of all

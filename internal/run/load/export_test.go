@@ -12,3 +12,7 @@ func (w *Local) Portable() {
 		return engine.NewPortable(conns, base, d), nil
 	}
 }
+
+// Bounded has a job of Workers keep so many bytes of seconds for a worker that is
+// behind.
+func Bounded(j Job, most int) { j.(*jobs).all.most = most }

@@ -68,6 +68,7 @@ func newGenerator(p *plan) (*generator, error) {
 		default:
 		}
 	})
+	g.all.SecondsOnly(p.reports.SecondsOnly)
 	if p.world == nil {
 		g.usage = newUsage()
 	}
@@ -89,7 +90,7 @@ func newGenerator(p *plan) (*generator, error) {
 		g.behind.Store(int32(len(g.watching.sinks)))
 	}
 	// A loop keeps its processor in Go's scheduler, and others must run too.
-	if all := n * (1 + p.beside); runtime.GOMAXPROCS(0) <= all {
+	if all := n * (1 + p.Beside); runtime.GOMAXPROCS(0) <= all {
 		runtime.GOMAXPROCS(all + 1)
 	}
 	return g, nil

@@ -25,7 +25,6 @@ type plan struct {
 	versions *keys.Versions // nil unless the load compares and sets
 	reports  Reports
 	world    World // nil is this machine
-	beside   int   // other workers of this process, each with as many loops
 	length   int64 // of an open loop's window that a total bounds, once it is known
 
 	// wrap replaces a loop's source; nil leaves it.

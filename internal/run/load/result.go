@@ -15,7 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Result is what a finished load reports.
+// Result is what a finished load reports. Measured and Warmup are nil where the
+// seconds were all that was asked for.
 type Result struct {
 	Ending
 	Measured, Warmup *measure.Totals
@@ -31,6 +32,9 @@ type Ending struct {
 	Opened     time.Time
 	Length     int64
 	OpenedLate int64
+	// ClockBound is how far that clock may be from what its times were corrected by,
+	// in nanoseconds; 0 for a clock that is ours. Who corrects them says it.
+	ClockBound int64
 	// WarmupSeconds is how long a closed loop's warm-up took that goes on until
 	// its throughput is steady, and Steady whether it was; nil without one.
 	WarmupSeconds *float64
@@ -77,7 +81,7 @@ func (e *Ending) merge(o *Ending) {
 	e.Connections = append(e.Connections, o.Connections...)
 	e.LinkChanges = append(later(e.LinkChanges, e.Opened.Sub(opened)), later(o.LinkChanges, o.Opened.Sub(opened))...)
 	e.Opened = opened
-	e.OpenedLate = max(e.OpenedLate, o.OpenedLate)
+	e.OpenedLate, e.ClockBound = max(e.OpenedLate, o.OpenedLate), max(e.ClockBound, o.ClockBound)
 	e.Loops += o.Loops
 	e.Interrupted = e.Interrupted || o.Interrupted
 	window := &e.Window
@@ -123,6 +127,7 @@ func addMissing[K comparable, V any](to, from map[K]V) map[K]V {
 // or several workers. Any goroutine may add to it.
 type Gathering struct {
 	assignment *Assignment
+	most       int // mostWaiting
 
 	mu     sync.Mutex
 	col    *measure.Collector
@@ -133,16 +138,34 @@ type Gathering struct {
 // NewGathering is of so many parts. Each takes every second, merged, and recycle
 // its histograms afterwards; both may be nil.
 func NewGathering(a *Assignment, parts int, each func(*measure.Second), recycle func(*measure.Histogram)) *Gathering {
-	g := &Gathering{assignment: a, col: measure.NewCollector(parts)}
+	g := &Gathering{assignment: a, most: mostWaiting, col: measure.NewCollector(parts)}
 	g.col.Each, g.col.Recycle = each, recycle
 	return g
 }
+
+// SecondsOnly says whether each second is all that is asked for: the result then has
+// no totals. It is called before anything is added.
+func (g *Gathering) SecondsOnly(only bool) { g.col.NoTotals = only }
 
 // Add takes a part's next second, which is the gathering's from now on.
 func (g *Gathering) Add(part int, s *measure.Second) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.col.Add(part, s)
+}
+
+// mostWaiting is how many bytes of seconds wait for a part that has not told the
+// earliest of them: half an hour of most loads, which is far more than the timeout
+// of operations explains.
+const mostWaiting = 64 << 20
+
+// Copy is Add of a second that stays the caller's. late says that a part keeps too
+// much of the others' waiting, and straggler which.
+func (g *Gathering) Copy(part int, s *measure.Second) (straggler int, late bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.col.Copy(part, s)
+	return g.col.Straggler(g.most)
 }
 
 // End says that a part has no more seconds.
@@ -170,6 +193,9 @@ func (g *Gathering) Result() (*Result, error) {
 	r, a := &Result{Ending: g.ending}, g.assignment
 	r.Measured, r.Warmup = g.col.Close(float64(r.Length) / 1e9)
 	t := r.Measured
+	if t == nil {
+		return r, nil
+	}
 	t.Window, t.ErrorTexts, t.Watching = r.Window, r.ErrorTexts, r.Watching
 	t.Connections = r.Connections
 	t.Links = linksOf(r.Links, r.LinkChanges, a.Endpoints)
@@ -200,7 +226,7 @@ const (
 // and makes its texts fit to be shown.
 func (e *Ending) Valid() error {
 	w := &e.Window
-	counts := []int64{e.Length, e.OpenedLate, w.CarriedInAge, int64(w.MaxInFlight), int64(w.Held), w.HeldLongest, w.Paused, w.LongestPause}
+	counts := []int64{e.Length, e.OpenedLate, e.ClockBound, w.CarriedInAge, int64(w.MaxInFlight), int64(w.Held), w.HeldLongest, w.Paused, w.LongestPause}
 	for i := range e.Used {
 		u := &e.Used[i]
 		counts = append(counts, u.MaxRSSBytes, u.LoopCPU, u.RunDelay, u.Slices)

@@ -65,6 +65,8 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 		return errors.New("the load's rate is not known yet")
 	case len(a.Endpoints) > mostEndpoints || len(a.Access.Endpoints) > mostEndpoints || len(a.Members) > mostEndpoints:
 		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
+	case a.Beside < 0 || a.Beside >= a.Shard.of():
+		return fmt.Errorf("a load in %d parts has no %d beside this one", a.Shard.of(), a.Beside)
 	case len(a.Leases) > scenario.MaxClients:
 		return fmt.Errorf("a load has at most %d leases", scenario.MaxClients)
 	}

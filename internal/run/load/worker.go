@@ -69,6 +69,11 @@ type Reports struct {
 	// Second takes every second, merged, when nothing due in it is open any more:
 	// from one goroutine at a time. Its histograms are used again afterwards.
 	Second func(*measure.Second)
+	// SecondsOnly says that who takes them adds them up: the result then has an
+	// ending alone, and neither Measured nor Warmup.
+	SecondsOnly bool
+	// Reader reads what comes from other machines; nil: each worker has its own.
+	Reader *measure.Reader
 	// Changed takes that a connection was lost, or that an answer carried a
 	// higher term than any before.
 	Changed func(term uint64, lost bool)
@@ -147,19 +152,25 @@ type Local struct {
 	Access func(*scenario.Attach) (store.Access, error)
 	// World is where the load runs; nil is this machine.
 	World World
-	// Beside is how many more workers this process has for the same load.
-	Beside int
-
 	// poller replaces the system's poller; nil leaves it.
 	poller func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error)
 }
 
 var _ Worker = (*Local)(nil)
 
-// Named is a worker with the name that sentences and records call it.
+// Named is one of several workers, with the name that sentences and records call it.
 type Named struct {
 	Worker
 	Name string
+	// Beside is how many more of them are in the same process.
+	Beside int
+}
+
+// Prepare implements Worker.
+func (n Named) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error) {
+	one := *a
+	one.Beside = n.Beside
+	return n.Worker.Prepare(ctx, &one, to)
 }
 
 // plan makes what is live.
@@ -179,7 +190,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Assignment: *a, store: st, access: access, world: w.World, beside: w.Beside, poller: w.poller}
+	p := &plan{Assignment: *a, store: st, access: access, world: w.World, poller: w.poller}
 	if has(&a.Load, kv.CAS) {
 		p.versions = keys.VersionsOf(a.Load.KeySpace, a.Preloaded.versions())
 	}

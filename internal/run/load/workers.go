@@ -26,7 +26,7 @@ var _ Worker = Workers(nil)
 func Locals(n int, stores func(name string) (store.Store, error)) Workers {
 	w := make(Workers, n)
 	for i := range w {
-		w[i] = Named{&Local{Stores: stores, Beside: n - 1}, fmt.Sprintf("w%d", i+1)}
+		w[i] = Named{&Local{Stores: stores}, fmt.Sprintf("w%d", i+1), n - 1}
 	}
 	return w
 }
@@ -122,17 +122,19 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 		return nil, err
 	}
 	j := &jobs{
-		workers: w, jobs: make([]Job, len(w)), tellings: make([]telling, len(w)),
+		workers: w, jobs: make([]Job, len(w)), tellings: make([]telling, len(w)), cut: func() {},
 		marks: marks{of: len(w), report: to.Mark}, all: NewGathering(a, len(w), to.Second, nil),
+	}
+	j.all.SecondsOnly(to.SecondsOnly)
+	reader := to.Reader
+	if reader == nil {
+		reader = &measure.Reader{}
 	}
 	err := w.together(func(i int) (err error) {
 		t := &j.tellings[i]
 		t.part.Worker = w.name(i)
 		j.jobs[i], err = w[i].Prepare(ctx, a.Divide(i, len(w)), Reports{
-			Second: func(s *measure.Second) {
-				t.part.Add(s)
-				j.all.Add(i, s.Clone())
-			},
+			Second: func(s *measure.Second) { j.second(i, s) }, SecondsOnly: true, Reader: reader,
 			Changed: to.Changed, Mark: func(m Mark) { j.mark(t, m) },
 		})
 		return err
@@ -151,16 +153,48 @@ type jobs struct {
 	tellings []telling
 	marks    marks
 	all      *Gathering
+
+	mu  sync.Mutex // of seconds: they are a part's and everybody's at once
+	cut func()     // ends all loads
 }
 
 // telling is what one worker has told.
 type telling struct {
 	part   measure.Part // its seconds; read when its job has ended
 	ending *Ending      // likewise; nil if it was lost
+	behind string       // why it was cut off; empty if it was not
 
 	mu     sync.Mutex
 	opened time.Time // its window; zero: not yet
 	ended  bool
+}
+
+// second adds a second of the i-th. One that leaves the others' waiting until they
+// are too many is cut off: the load ends with what all had told until then.
+func (j *jobs) second(i int, s *measure.Second) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t := &j.tellings[i]
+	if t.behind != "" {
+		return // the others' seconds went on without it
+	}
+	t.part.Add(s)
+	straggler, late := j.all.Copy(i, s)
+	if !late {
+		return
+	}
+	t = &j.tellings[straggler]
+	t.behind = fmt.Sprintf("it told %d seconds of the window while another told %d, and so many cannot wait for it", t.part.Seconds(), j.most())
+	j.all.End(straggler)
+	j.cut()
+}
+
+// most is how many seconds the one told that told most.
+func (j *jobs) most() (n int) {
+	for i := range j.tellings {
+		n = max(n, j.tellings[i].part.Seconds())
+	}
+	return n
 }
 
 // mark is called by each worker.
@@ -186,27 +220,38 @@ func (j *jobs) Connect(ctx context.Context) error {
 	return err
 }
 
-// beginIn is how long it may take to send all workers the time to begin.
-const beginIn = 50 * time.Millisecond
+// It may take beginIn at least to send all workers the time to begin, and several
+// times as long as it took to ask all for theirs.
+const (
+	beginIn    = 50 * time.Millisecond
+	beginTimes = 4
+)
 
 // Run implements Job. All begin at one time. When one is lost the others stop, and
 // what all had until then is the result, which names it.
 func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	j.mu.Lock()
+	j.cut = stop
+	j.mu.Unlock()
 	if begin.IsZero() && len(j.jobs) > 1 {
+		asked := time.Now()
 		now, err := j.workers.Clock(ctx)
 		if err != nil && ctx.Err() == nil {
 			j.Close()
 			return nil, err
 		}
-		begin = now.Add(beginIn)
+		begin = now.Add(max(beginIn, beginTimes*time.Since(asked)))
 	}
 	var never atomic.Bool
 	lost := j.workers.together(func(i int) error {
 		t := &j.tellings[i]
 		res, err := j.jobs[i].Run(ctx, begin)
 		j.all.End(i)
+		if behind := j.behind(i); behind != "" {
+			err = errors.New(behind)
+		}
 		switch {
 		case err == nil:
 			t.ending = &res.Ending
@@ -238,10 +283,18 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 		return nil, ErrNeverOpened
 	}
 	res, err := j.all.Result()
-	if err == nil {
+	if err == nil && res.Measured != nil {
 		res.Measured.Parts = j.parts(res.Opened)
+		res.Measured.MergedAfter = max(int64(time.Since(res.Opened))-res.Length, 1)
 	}
 	return res, err
+}
+
+// behind is why the i-th was cut off.
+func (j *jobs) behind(i int) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.tellings[i].behind
 }
 
 // parts are what each did, when all have ended. The first of all windows opened
@@ -259,7 +312,7 @@ func (j *jobs) parts(opened time.Time) []measure.Part {
 		p := &parts[i]
 		*p = j.tellings[i].part
 		p.Loops, p.Length, p.Window, p.Connections = e.Loops, e.Length, e.Window, e.Connections
-		p.BeganAfter = int64(e.Opened.Sub(opened)) + e.OpenedLate
+		p.BeganAfter, p.ClockBound = int64(e.Opened.Sub(opened))+e.OpenedLate, e.ClockBound
 		for k := range e.Used {
 			u := &e.Used[k]
 			p.LoopCPU, p.RunDelay, p.Machine = p.LoopCPU+u.LoopCPU, p.RunDelay+u.RunDelay, u.Machine

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -166,11 +168,21 @@ func (r *run) describeHosts(ctx context.Context) ([]record.Machine, error) {
 	r.about = map[host.Host]host.Description{}
 	var places []host.Place
 	var machines []record.Machine
-	for _, h := range append([]host.Host{r.host}, r.Hosts...) {
-		d, err := h.Describe(ctx)
-		if err != nil {
-			return nil, err
-		}
+	hosts := append([]host.Host{r.host}, r.Hosts...)
+	all := make([]host.Description, len(hosts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, h := range hosts {
+		group.Go(func() (err error) {
+			all[i], err = h.Describe(ctx)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for i, h := range hosts {
+		d := all[i]
 		r.about[h] = d
 		if !slices.ContainsFunc(places, d.Place.SameMachine) {
 			places, machines = append(places, d.Place), append(machines, d.Machine)

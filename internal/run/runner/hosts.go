@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -17,9 +20,8 @@ import (
 // reached is a host of the scenario.
 type reached struct {
 	scenario.Host
-	host host.Host
-	// worker makes a worker there, beside so many others of this process.
-	worker func(beside int) load.Worker
+	host   host.Host
+	worker func() load.Worker   // makes one there
 	leave  func() error         // may be nil
 	before *record.ClockReading // of its clock, when it was reached
 }
@@ -56,36 +58,74 @@ func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &reached{Host: *h, host: a.Host(), worker: func(int) load.Worker { return a.Worker() }, leave: a.Close}, nil
+		return &reached{Host: *h, host: a.Host(), worker: a.Worker, leave: a.Close}, nil
 	}
 	return &reached{
 		Host: *h, host: newHost().At(h.Address),
-		worker: func(beside int) load.Worker { return &load.Local{Stores: r.Lookup, Beside: beside} },
+		worker: func() load.Worker { return &load.Local{Stores: r.Lookup} },
 	}, nil
 }
 
-// reachHosts reaches those of the scenario, which members are then on.
+// atOnce is how many hosts are reached at the same time: each takes some round trips
+// and a handshake.
+const atOnce = 16
+
+// reachHosts reaches those of the scenario, which members are then on. After an
+// error those that were reached are there to be left.
 func (r *run) reachHosts(ctx context.Context) error {
-	for i := range r.Scenario.Hosts {
-		h, err := r.reach(ctx, &r.Scenario.Hosts[i])
-		if err != nil {
-			return err
-		}
-		if c := h.clock(); c != nil {
-			h.before = new(reading(c))
-		}
-		r.reached = append(r.reached, h)
-		r.Hosts = append(r.Hosts, h.host)
+	all := make([]*reached, len(r.Scenario.Hosts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range all {
+		group.Go(func() error {
+			if ctx.Err() != nil { // another one's error is the first
+				return context.Cause(ctx)
+			}
+			h, err := r.reach(ctx, &r.Scenario.Hosts[i])
+			if err != nil {
+				return err
+			}
+			if c := h.clock(); c != nil {
+				h.before = new(reading(c))
+			}
+			all[i] = h
+			return nil
+		})
 	}
-	return nil
+	err := group.Wait()
+	for _, h := range all {
+		if h != nil {
+			r.reached, r.Hosts = append(r.reached, h), append(r.Hosts, h.host)
+		}
+	}
+	return err
 }
+
+// mostLeaving is how many hosts' errors are told when they are left.
+const mostLeaving = 3
 
 // leaveHosts ends what was begun with them, and adds what failed to an error.
 func (r *run) leaveHosts(err error) error {
-	for _, h := range r.reached {
+	errs := make([]error, len(r.reached))
+	var leaving sync.WaitGroup
+	for i, h := range r.reached {
 		if h.leave != nil {
-			err = also(err, h.leave())
+			leaving.Go(func() { errs[i] = h.leave() })
 		}
+	}
+	leaving.Wait()
+	more, known := 0, err
+	for _, failed := range errs {
+		switch told := also(err, failed); {
+		case failed == nil || errors.Is(known, failed):
+		case more < mostLeaving:
+			err, more = told, more+1
+		default:
+			more++
+		}
+	}
+	if more > mostLeaving {
+		err = fmt.Errorf("%w; and so it is with %d more hosts", err, more-mostLeaving)
 	}
 	return err
 }
@@ -170,10 +210,19 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 	case len(on) == 0:
 		return load.Locals(n, r.Lookup)
 	}
-	all := make(load.Workers, n)
+	all, beside := make(load.Workers, n), map[*reached]int{}
+	process := func(i int) *reached { // hosts that are reached locally are in ours
+		if h := on[i%len(on)]; h.Via != scenario.ViaLocal {
+			return h
+		}
+		return nil
+	}
+	for i := range all {
+		beside[process(i)]++
+	}
 	for i := range all {
 		h := on[i%len(on)]
-		all[i] = load.Named{Worker: h.worker(n - 1), Name: fmt.Sprintf("w%d on %s", i+1, h.Name)}
+		all[i] = load.Named{Worker: h.worker(), Name: fmt.Sprintf("w%d on %s", i+1, h.Name), Beside: beside[process(i)] - 1}
 	}
 	return all
 }

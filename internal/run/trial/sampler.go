@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -37,6 +38,7 @@ type sampled struct {
 	host    host.Host
 	machine string   // how the machine is called
 	whole   bool     // the machine's own rows are made here: no other host is the same one
+	here    bool     // it is the generator's machine
 	own     int      // how many processes are not the members'
 	names   []string // empty for one that has no row
 	pids    []int
@@ -112,11 +114,13 @@ func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 
 // place finds out which hosts are one machine.
 func (s *sampler) place(ctx context.Context) error {
+	about, errs := make([]host.Description, len(s.hosts)), make([]error, len(s.hosts))
+	s.each(func(i int, h *sampled) { about[i], errs[i] = h.host.Describe(ctx) })
 	var places []host.Place
 	for i, h := range s.hosts {
-		d, err := h.host.Describe(ctx)
-		if err != nil {
-			return err
+		d := about[i]
+		if errs[i] != nil {
+			return errs[i]
 		}
 		same := slices.IndexFunc(places, d.Place.SameMachine)
 		if h.whole = same < 0; h.whole {
@@ -133,8 +137,9 @@ func (s *sampler) place(ctx context.Context) error {
 		*h.ours = append(*h.ours, h.pids...)
 		h.began = slices.Repeat([]float64{-1}, len(h.pids))
 		places = append(places, d.Place)
+		h.here = d.Place.SameMachine(places[0])
 		for _, name := range h.names[h.own:] {
-			s.store.of[name] = d.Place.SameMachine(places[0])
+			s.store.of[name] = h.here
 		}
 	}
 	return nil
@@ -161,13 +166,24 @@ func (s *sampler) renumber() {
 func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	s.renumber()
 	var machines []*record.MachineRow
-	for _, h := range s.hosts {
-		sample, ok := h.sample(ctx, h.pids, h.whole)
-		if !ok {
+	type seen struct {
+		host.Sample
+		ok      bool
+		folders map[int]int64
+	}
+	all := make([]seen, len(s.hosts))
+	s.each(func(i int, h *sampled) {
+		one := &all[i]
+		if one.Sample, one.ok = h.sample(ctx, h.pids, h.whole); one.ok {
+			one.folders = h.weigh(ctx, one.At)
+		}
+	})
+	for i, h := range s.hosts {
+		sample, folders := all[i].Sample, all[i].folders
+		if !all[i].ok {
 			continue
 		}
 		s.take(h, &sample, 0)
-		folders := h.weigh(ctx, sample.At)
 		for i := range sample.Processes {
 			if p := &sample.Processes[i]; p.OK && h.names[i] != "" {
 				row := processRow(sample.At, h.names[i], p)
@@ -197,6 +213,24 @@ func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 			s.throttled[name] = append(s.throttled[name], usedBy{at: sample.At, cpu: p.Group.Throttled})
 		}
 	}
+}
+
+// each does something with all hosts: with other machines at once, so that one that
+// is slow to answer delays nobody's sample, and with those of this one in this
+// thread, which gives way to the generator's.
+func (s *sampler) each(do func(i int, h *sampled)) {
+	var elsewhere sync.WaitGroup
+	for i, h := range s.hosts {
+		if !h.here {
+			elsewhere.Go(func() { do(i, h) })
+		}
+	}
+	for i, h := range s.hosts {
+		if h.here {
+			do(i, h)
+		}
+	}
+	elsewhere.Wait()
 }
 
 // count adds up what sampling took until now, by the clock that the window's edges
@@ -294,12 +328,15 @@ func (s *sampler) edge() {
 // note samples the members' processes for what the store used, beside the rows.
 func (s *sampler) note(ctx context.Context) {
 	s.renumber()
-	for _, h := range s.hosts {
-		if h.own == len(h.pids) {
-			continue
+	samples, ok := make([]host.Sample, len(s.hosts)), make([]bool, len(s.hosts))
+	s.each(func(i int, h *sampled) {
+		if h.own < len(h.pids) {
+			samples[i], ok[i] = h.sample(ctx, h.pids[h.own:], false)
 		}
-		if sample, ok := h.sample(ctx, h.pids[h.own:], false); ok {
-			s.take(h, &sample, h.own)
+	})
+	for i, h := range s.hosts {
+		if ok[i] {
+			s.take(h, &samples[i], h.own)
 		}
 	}
 	s.count()

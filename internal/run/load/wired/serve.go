@@ -1,6 +1,7 @@
 package wired
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,17 +43,17 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	return out.close()
 }
 
-// receive returns the next message, which is no second.
+// receive returns the next message, and refuses a second.
 func receive(s Stream) (*message, error) {
 	b, err := s.Receive()
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := decode(b)
-	if err == nil && m == nil {
-		err = errors.New("a second came to a worker")
+	if second, ok := asSecond(b); ok {
+		_, err := measure.ReadSecond(second)
+		return nil, cmp.Or(err, errors.New("a second came where none is expected"))
 	}
-	return m, err
+	return decode(b)
 }
 
 // carryOut does what one answer is to.
@@ -84,9 +85,10 @@ func carryOut(ctx context.Context, w load.Worker, m *message) *answer {
 // serveJob prepares a job and does with it what is asked for until it has ended.
 func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.Worker, a *load.Assignment) error {
 	job, err := w.Prepare(ctx, a, load.Reports{
-		Second:  func(s *measure.Second) { out.put(encodeSecond(s)) },
-		Changed: out.changed,
-		Mark:    func(m load.Mark) { out.say(message{Mark: &m}) },
+		Second:      func(s *measure.Second) { out.put(encodeSecond(s)) },
+		SecondsOnly: true,
+		Changed:     out.changed,
+		Mark:        func(m load.Mark) { out.say(message{Mark: &m}) },
 	})
 	if err != nil {
 		out.answer(errorOf(err))

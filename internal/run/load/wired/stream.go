@@ -163,21 +163,24 @@ func encode(m message) ([]byte, error) {
 
 func encodeSecond(s *measure.Second) []byte { return measure.AppendSecond([]byte{isSecond}, s) }
 
-// decode returns one of the two.
-func decode(b []byte) (*message, *measure.Second, error) {
-	switch {
-	case len(b) == 0:
-	case b[0] == isSecond:
-		s, err := measure.ReadSecond(b[1:])
-		return nil, s, err
-	case b[0] == isMessage:
-		m := &message{}
-		if err := json.Unmarshal(b[1:], m); err != nil {
-			return nil, nil, fmt.Errorf("what came is not a message: %w", err)
-		}
-		return m, nil, nil
+// asSecond returns the bytes of a second, if the message is one.
+func asSecond(b []byte) ([]byte, bool) {
+	if len(b) == 0 || b[0] != isSecond {
+		return nil, false
 	}
-	return nil, nil, errors.New("what came is neither a message nor a second")
+	return b[1:], true
+}
+
+// decode returns a message that is no second.
+func decode(b []byte) (*message, error) {
+	if len(b) == 0 || b[0] != isMessage {
+		return nil, errors.New("what came is neither a message nor a second")
+	}
+	m := &message{}
+	if err := json.Unmarshal(b[1:], m); err != nil {
+		return nil, fmt.Errorf("what came is not a message: %w", err)
+	}
+	return m, nil
 }
 
 // errorOf is the answer that says an error.

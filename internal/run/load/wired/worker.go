@@ -118,11 +118,15 @@ func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 	if err != nil {
 		return nil, err
 	}
+	if to.Reader == nil {
+		to.Reader = &measure.Reader{}
+	}
 	j := &job{
-		stream: s, to: to, a: *a, all: load.NewGathering(a, 1, to.Second, nil),
+		stream: s, to: to, a: *a, all: load.NewGathering(a, 1, to.Second, to.Reader.Recycle),
 		connected: make(chan error, 1), ended: make(chan struct{}),
 		progress: load.Progress{Phase: "connecting"},
 	}
+	j.all.SecondsOnly(to.SecondsOnly)
 	go j.listen()
 	return j, nil
 }
@@ -155,12 +159,12 @@ func (j *job) listen() {
 			j.fail(fmt.Errorf("the worker is gone: %w", err))
 			return
 		}
-		m, s, err := decode(b)
-		if err == nil && s != nil {
-			err = j.second(s)
-		}
 		over := false
-		if err == nil && m != nil {
+		if second, ok := asSecond(b); ok {
+			err = j.to.Reader.Read(second, j.second)
+		} else if m, failed := decode(b); failed != nil {
+			err = failed
+		} else {
 			over, err = j.take(m)
 		}
 		if err != nil {

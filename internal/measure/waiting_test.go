@@ -1,0 +1,198 @@
+package measure
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// handedOver is what a shard hands over: seconds of a warm-up and of a window, some
+// of them left out, up to where it ends.
+func handedOver(r *rand.Rand, seconds int) (all []*Second) {
+	for i := range seconds {
+		if r.IntN(20) == 0 {
+			continue
+		}
+		s := filled(r, r.IntN(2), 1+r.IntN(20))
+		s.Index = i
+		if s.Phase = Warmup; i >= 3 {
+			s.Phase, s.Index = Measured, i-3
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// unionOf is every second of all shards, in their order, each merged as a whole.
+func unionOf(shards [][]*Second) (all []*Second) {
+	of := map[place]*Second{}
+	for _, shard := range shards {
+		for _, s := range shard {
+			to := of[s.place()]
+			if to == nil {
+				to = &Second{Phase: s.Phase, Index: s.Index}
+				of[s.place()], all = to, append(all, to)
+			}
+			to.merge(s)
+		}
+	}
+	for _, s := range all {
+		slices.SortFunc(s.Cells, func(a, b *Cell) int { return a.compare(&b.Series) })
+	}
+	slices.SortFunc(all, func(a, b *Second) int { return a.place().compare(b.place()) })
+	return all
+}
+
+// However the seconds of many workers come between each other, late, left out or
+// missing at the end, each merged one is the union of its parts, bin by bin, and
+// comes once and in order; and no more than a few are kept as histograms meanwhile.
+func TestAnyInterleavingIsTheUnion(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 5 {
+		shards := make([][]*Second, 2+r.IntN(4))
+		for i := range shards {
+			shards[i] = handedOver(r, 4+r.IntN(8))
+		}
+		want := unionOf(shards)
+		c := NewCollector(len(shards))
+		var got []*Second
+		c.Each = func(s *Second) {
+			one := &Second{Phase: s.Phase, Index: s.Index}
+			one.merge(s)
+			got = append(got, one)
+		}
+		c.Recycle = func(*Histogram) {}
+		straggler := r.IntN(len(shards)) // which comes when most others have ended
+		ended := make([]bool, len(shards))
+		for left := len(shards); left > 0; {
+			i := r.IntN(len(shards))
+			if i == straggler && left > 2 && r.IntN(50) > 0 {
+				continue
+			}
+			switch {
+			case len(shards[i]) > 0 && r.IntN(2) == 0:
+				before := AppendSecond(nil, shards[i][0])
+				c.Copy(i, shards[i][0])
+				if !bytes.Equal(before, AppendSecond(nil, shards[i][0])) {
+					t.Fatal("a second that stays its owner's was changed")
+				}
+				shards[i] = shards[i][1:]
+			case len(shards[i]) > 0:
+				c.Add(i, shards[i][0])
+				shards[i] = shards[i][1:]
+			case !ended[i]:
+				c.End(i)
+				ended[i] = true
+				left--
+			}
+			open, packed := 0, 0
+			for _, e := range c.waiting.seconds {
+				if packed += len(e.bytes); e.whole != nil {
+					open++
+				}
+			}
+			if open > mostOpen || packed != c.waiting.packed {
+				t.Fatalf("%d seconds are kept as histograms, and %d bytes of %d are known", open, c.waiting.packed, packed)
+			}
+		}
+		if len(got) != len(want) || len(c.waiting.seconds) != 0 || c.waiting.packed != 0 {
+			t.Fatalf("%d seconds and not %d; %d wait", len(got), len(want), len(c.waiting.seconds))
+		}
+		for i := range want {
+			if !reflect.DeepEqual(sorted(got[i]), sorted(want[i])) {
+				t.Fatalf("second %d of %v is\n%+v\nand not\n%+v", want[i].Index, want[i].Phase, got[i], want[i])
+			}
+		}
+	}
+}
+
+// sorted has the series in one order, also where a second is of one part.
+func sorted(s *Second) *Second {
+	slices.SortFunc(s.Cells, func(a, b *Cell) int { return a.compare(&b.Series) })
+	return s
+}
+
+// A shard that leaves the others' seconds waiting is found when they take too much,
+// and once it is ended all are passed on.
+func TestAStragglerIsFound(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	c := NewCollector(3)
+	passed := 0
+	c.Each = func(*Second) { passed++ }
+	c.Add(1, &Second{Phase: Measured})
+	const most = 100_000
+	for i := range 10_000 {
+		for _, shard := range []int{0, 2} {
+			s := filled(r, 2, 200)
+			s.Index = i
+			c.Add(shard, s)
+		}
+		shard, late := c.Straggler(most)
+		if late != (c.waiting.packed > most) || late && shard != 1 {
+			t.Fatalf("shard %d after %d bytes: %v", shard, c.waiting.packed, late)
+		}
+		if !late {
+			continue
+		}
+		if passed != 1 || i < 10 {
+			t.Errorf("%d were passed on, %d waited", passed, i)
+		}
+		if c.End(1); passed != i+1 || c.waiting.packed != 0 {
+			t.Errorf("%d of %d seconds were passed on", passed, i+1)
+		}
+		return
+	}
+	t.Error("nobody was found")
+}
+
+// Seconds that are read into used histograms are those that were appended, and what
+// is wrong with one is an error of that one alone.
+func TestReaderReadsIntoUsedHistograms(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	var reader Reader
+	refused := errors.New("no")
+	for i := range 30 {
+		want := filled(r, 1+r.IntN(4), 1+r.IntN(500))
+		b := AppendSecond(nil, want)
+		if err := reader.Read(b[:len(b)-1], func(*Second) error { return nil }); err == nil {
+			t.Fatal("half a second was read")
+		}
+		err := reader.Read(b, func(got *Second) error {
+			if !reflect.DeepEqual(want, got) {
+				t.Fatalf("%+v became %+v", want, got)
+			}
+			got.recycle(func(h *Histogram) {
+				if h != nil {
+					h.Reset()
+					reader.Recycle(h)
+				}
+			})
+			return refused
+		})
+		if !errors.Is(err, refused) || len(reader.spare) == 0 || len(reader.spare) > mostSpare {
+			t.Fatalf("%d: %v, %d spare histograms", i, err, len(reader.spare))
+		}
+	}
+}
+
+// Steps to which histograms are added one after the other are those of their sum.
+func TestStepsAddUp(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 18))
+	var s Steps
+	var sum *Histogram
+	if s.Add(nil); s.Histogram() != nil {
+		t.Error("nothing is something")
+	}
+	for range 20 {
+		h := drawn(r, 1+r.IntN(300))
+		Record(h, r.Int64N(2*Highest))
+		s.Add(h)
+		sum = Add(sum, h)
+		if !reflect.DeepEqual(s.Histogram(), sum) {
+			t.Fatal("the steps are not those of the sum")
+		}
+	}
+}

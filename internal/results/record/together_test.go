@@ -1,0 +1,30 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Half of the workers began within the spread of the first, and the last is named.
+func TestHowWorkersBegan(t *testing.T) {
+	for spread, began := range map[int64][]int64{4: {9, 4, 0}, 2: {0, 2, 900, 3}, 7: {7}} {
+		var trial Trial
+		for i, after := range began {
+			trial.ByWorker = append(trial.ByWorker, ByWorker{Name: string(rune('a' + i)), BeganAfterNS: after})
+		}
+		all := together(trial.ByWorker, &measure.Totals{MergedAfter: 5})
+		last := trial.LastToBegin()
+		if *all.StartSpreadNS != spread || *all.StartLatestNS != last.BeganAfterNS || *all.MergedAfterNS != 5 {
+			t.Errorf("%v: within %d, the last after %d", began, *all.StartSpreadNS, *all.StartLatestNS)
+		}
+		for _, w := range trial.ByWorker {
+			if w.BeganAfterNS > last.BeganAfterNS {
+				t.Errorf("%v: %s is not the last", began, last.Name)
+			}
+		}
+	}
+	if (together(nil, &measure.Totals{MergedAfter: 5}) != Together{}) || (&Trial{}).LastToBegin() != nil {
+		t.Error("one worker is several")
+	}
+}
