@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/testhosts"
 	"github.com/quorumbench/quorumbench/internal/testprogram"
 )
 
@@ -20,7 +21,7 @@ const binaryEnv = testprogram.Env
 
 // TestMain builds the program once.
 func TestMain(m *testing.M) {
-	if os.Getenv(hubEnv) != "" { // the program was built by the process that started this one
+	if testhosts.Inside() { // the program was built by the process that started this one
 		os.Exit(m.Run())
 	}
 	os.Exit(testprogram.Run(m))

@@ -4,46 +4,37 @@ package e2e_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// hubEnv says that this process has a network of its own.
-const hubEnv = "QUORUMBENCH_E2E_HUB"
+	"github.com/quorumbench/quorumbench/internal/testhosts"
+)
 
 // inNetwork runs this test once more, in a process of the test binary that has
 // a network namespace of its own, and reports whether this already is that
 // process. It skips where that is not allowed.
 func inNetwork(t *testing.T) bool {
 	t.Helper()
-	if os.Getenv(hubEnv) != "" {
+	if testhosts.Inside() {
 		return true
-	}
-	for _, tool := range []string{"ip", "nsenter"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("a network of its own is made with %s, which is not here: install Debian's iproute2 and util-linux", tool)
-		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*lifetime)
 	defer cancel()
 	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
-	again := exec.CommandContext(ctx, os.Args[0], "-test.run="+pattern, "-test.v", "-test.timeout="+(2*lifetime).String())
-	again.Env = append(os.Environ(), hubEnv+"=1")
-	again.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	again := testhosts.Again(ctx, "-test.run="+pattern, "-test.v", "-test.timeout="+(2*lifetime).String())
 	again.WaitDelay = time.Second
 	out, err := again.CombinedOutput()
+	refused := testhosts.Refused(err)
 	switch {
-	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ENOSYS):
-		t.Skipf("a network namespace cannot be made here, which root can: %v", err)
+	case refused != nil:
+		t.Skip(refused)
 	case err != nil || !strings.Contains(string(out), "\nPASS\n"):
 		t.Errorf("in a network of its own the test ends with %v:\n%s", err, out)
 	case strings.Contains(string(out), "--- SKIP: "+t.Name()):
@@ -63,6 +54,11 @@ type hub struct{ members []string } // the paths of their namespaces
 // process and those in it.
 func newHub(t *testing.T, members int) *hub {
 	t.Helper()
+	for _, tool := range []string{"ip", "nsenter"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("a network of its own is made with %s, which is not here: install Debian's iproute2 and util-linux", tool)
+		}
+	}
 	h := &hub{}
 	run(t, "ip", "link", "set", "lo", "up")
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {

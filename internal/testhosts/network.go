@@ -26,8 +26,8 @@ func Places(names ...string) (all []Place) {
 	return all
 }
 
-// here is this process's own address among the hosts.
-const here = "198.18.0.254"
+// Here is this process's own address among the hosts.
+const Here = "198.18.0.254"
 
 // Network is hosts that reach each other and this process.
 type Network struct{ Hosts []*Host }
@@ -50,7 +50,7 @@ func New(places ...Place) (*Network, error) {
 	if err := netlink.LinkAdd(bridge); err != nil {
 		return nil, fmt.Errorf("this machine has no bridges: %w", err)
 	}
-	if err := errors.Join(up("lo", ""), up(bridge.Name, here)); err != nil {
+	if err := errors.Join(up("lo", ""), up(bridge.Name, Here)); err != nil {
 		return nil, err
 	}
 	n := &Network{}
@@ -156,18 +156,27 @@ func (h *Host) Start(c *exec.Cmd) error {
 	return h.do(c.Start)
 }
 
-// Limit bounds what the host sends, in bytes a second.
+// Limit bounds what the host sends, in bytes a second, until Unlimit.
 func (h *Host) Limit(perSecond uint64) error {
+	return h.sending(func(q netlink.QdiscAttrs) error {
+		const burst, waiting = 8 << 10, 1 << 20 // bytes
+		return netlink.QdiscAdd(&netlink.Tbf{QdiscAttrs: q, Rate: perSecond, Buffer: netlink.Xmittime(perSecond, burst), Limit: waiting})
+	})
+}
+
+// Unlimit ends it.
+func (h *Host) Unlimit() error {
+	return h.sending(func(q netlink.QdiscAttrs) error { return netlink.QdiscDel(&netlink.Tbf{QdiscAttrs: q}) })
+}
+
+// sending does something to the queue of what the host sends.
+func (h *Host) sending(what func(netlink.QdiscAttrs) error) error {
 	return h.do(func() error {
 		l, err := netlink.LinkByName("eth0")
 		if err != nil {
 			return err
 		}
-		const burst, waiting = 8 << 10, 1 << 20 // bytes
-		return netlink.QdiscAdd(&netlink.Tbf{
-			QdiscAttrs: netlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
-			Rate:       perSecond, Buffer: netlink.Xmittime(perSecond, burst), Limit: waiting,
-		})
+		return what(netlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT})
 	})
 }
 

@@ -80,7 +80,7 @@ func TestHostsReachEachOther(t *testing.T) {
 		}
 	}()
 	for want, dial := range map[string]func(func() error) error{
-		b.Address: b.do, here: func(do func() error) error { return do() },
+		b.Address: b.do, Here: func(do func() error) error { return do() },
 	} {
 		err := dial(func() error {
 			c, err := net.Dial("tcp", l.Addr().String())
