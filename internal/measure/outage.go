@@ -32,18 +32,20 @@ type Gap struct{ From, To int }
 func (g Gap) Length() int { return g.To - g.From }
 
 // Outage is the longest gap that ends after one time and begins before another, in
-// milliseconds of the window, and the longest gap that had ended before; both
-// are known to a millisecond. ok is false if the first is no outage: not longer, by
+// milliseconds of the window, and the longest gap between since and the first time;
+// both are known to a millisecond. ok is false if the first is no outage: not longer, by
 // more than chance makes of gaps, than what there was before. until is the window's
 // end if the outage lasts until then.
-func (p *Pulse) Outage(from, until int) (outage, before Gap, ok bool) {
+func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 	until = min(until, 64*len(p.alive))
 	silent, gaps, ticks := 0, 0, 0 // before: milliseconds without an operation, in so many gaps, and with one
 	began := 0
 	end := func(at int) {
 		g := Gap{began, at}
 		switch {
+		case g.To <= since:
 		case g.To <= from:
+			g.From = max(g.From, since)
 			if silent += g.Length(); g.Length() > 0 {
 				gaps++
 			}
@@ -58,7 +60,7 @@ func (p *Pulse) Outage(from, until int) (outage, before Gap, ok bool) {
 		if p.alive[at>>6]&(1<<(at&63)) == 0 {
 			continue
 		}
-		if at < from {
+		if at >= since && at < from {
 			ticks++
 		}
 		end(at)

@@ -53,7 +53,7 @@ func TestOutagesAreMeasured(t *testing.T) {
 		from := (5 + r.Float64()) * 1e9
 		p := pulse(12, steady(r, 50e3, from, length, slope, 12e9))
 		fault := int(from/1e6) - int(slope/1e6)
-		got, before, ok := p.Outage(fault, 12_000)
+		got, before, ok := p.Outage(0, fault, 12_000)
 		if off := float64(got.Length()) - length/1e6; !ok || off < -10 || off > 10 || slope == 0 && (off < -2 || off > 2) {
 			t.Errorf("of an outage of %.1f ms (slope %g ms) it tells %v, %d ms, with %d ms before", length/1e6, slope/1e6, ok, got.Length(), before.Length())
 		}
@@ -65,7 +65,7 @@ func TestNoOutageIsToldOfNone(t *testing.T) {
 		wrong := uint64(0)
 		for seed := range runs {
 			p := pulse(10, steady(rand.New(rand.NewPCG(seed, 3)), mean, -1, 0, 0, 10e9))
-			if _, _, ok := p.Outage(5000, 10_000); ok {
+			if _, _, ok := p.Outage(0, 5000, 10_000); ok {
 				wrong++
 			}
 		}
@@ -80,10 +80,14 @@ func TestNoOutageIsToldOfNone(t *testing.T) {
 func TestOutageAtTheEdges(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := pulse(10, steady(r, 50e3, 6e9, 60e9, 0, 10e9))
-	if got, _, ok := p.Outage(6000, 10_000); !ok || got.To != 10_000 || got.From < 5999 || got.From > 6001 {
+	if got, _, ok := p.Outage(0, 6000, 10_000); !ok || got.To != 10_000 || got.From < 5999 || got.From > 6001 {
 		t.Errorf("an outage to the end is %v, %v", got, ok)
 	}
-	if _, _, ok := (&Pulse{}).Outage(0, 1000); ok {
+	p = pulse(10, steady(r, 50e3, 2e9, 1e9, 0, 10e9)) // an outage of before is not what the next is held against
+	if _, before, _ := p.Outage(3000, 6000, 10_000); before.Length() > 1 {
+		t.Errorf("the longest gap before is %v", before)
+	}
+	if _, _, ok := (&Pulse{}).Outage(0, 0, 1000); ok {
 		t.Error("of nothing there is an outage")
 	}
 }

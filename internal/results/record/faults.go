@@ -39,7 +39,8 @@ type Fault struct {
 	// Outage is how long no operation of any kind was done, to a millisecond: the longest
 	// time of that from the fault's begin to the next fault's, or to the window's end.
 	// It began at OutageFrom. Both are null where it was not longer, by more than
-	// chance makes of gaps, than LongestBefore: the longest gap before the fault.
+	// chance makes of gaps, than LongestBefore: the longest gap from the end of the fault before, or the window's
+	// opening, until this one.
 	Outage        *float64 `json:"outage_seconds"`
 	OutageFrom    *float64 `json:"outage_from_seconds"`
 	LongestBefore *float64 `json:"longest_gap_before_seconds"`
@@ -55,6 +56,7 @@ func (f *Fault) Done() bool { return f.Began != nil }
 // many seconds.
 func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 	ms := func(s float64) int { return int(s * 1000) }
+	since := 0.0 // the last fault is over
 	for i := range all {
 		f := &all[i]
 		if !f.Done() || *f.Began >= window {
@@ -67,11 +69,13 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 				break
 			}
 		}
-		outage, before, ok := p.Outage(ms(*f.Began), ms(until))
+		outage, before, ok := p.Outage(ms(since), ms(*f.Began), ms(until))
 		f.LongestBefore = new(float64(before.Length()) / 1000)
 		if ok {
 			f.Outage, f.OutageFrom = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
+			since = float64(outage.To) / 1000
 		}
+		since = max(since, *f.Began, orZero(f.Healed), orZero(f.Ready))
 	}
 }
 
@@ -114,10 +118,9 @@ func broke(what string, all []*Fault) string {
 	if len(all) > 1 {
 		text += fmt.Sprintf(", %d times", len(all))
 	}
-	switch most := outages[len(outages)-1]; {
-	case most == 0:
+	if outages[len(outages)-1] == 0 {
 		text += fmt.Sprintf(": no outage: no time without any success was longer than before, where the longest was %s", readable.Seconds(longest))
-	default:
+	} else {
 		text += fmt.Sprintf(": no operation succeeded for %s; the longest gap before was %s", medianAndMost(outages), readable.Seconds(longest))
 	}
 	if len(ready) > 0 {
