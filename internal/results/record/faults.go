@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
@@ -40,6 +41,14 @@ type Fault struct {
 	Ready  *float64 `json:"ready_seconds"`
 	// LostFiles is how many files lost what was not synced, when the power went.
 	LostFiles int `json:"lost_files,omitempty"`
+	// Outage is how long no operation of any kind was done, to a millisecond: the longest
+	// time of that from the fault's begin to the next fault's, or to the window's end.
+	// It began at OutageFrom. Both are null where it was not longer, by more than
+	// chance makes of gaps, than LongestBefore: the longest gap from the end of the
+	// fault before, or the window's opening, until this one.
+	Outage        *float64 `json:"outage_seconds"`
+	OutageFrom    *float64 `json:"outage_from_seconds"`
+	LongestBefore *float64 `json:"longest_gap_before_seconds"`
 	// Failure says in a sentence what was not as asked: it was not done, was cut
 	// short, or the cluster did not become ready. Empty for nothing.
 	Failure string `json:"failure,omitempty"`
@@ -47,6 +56,91 @@ type Fault struct {
 
 // Done reports whether the fault was done, whatever became of it then.
 func (f *Fault) Done() bool { return f.Began != nil }
+
+// FindOutages fills in the outages of the faults that were done in a window of so
+// many seconds.
+func FindOutages(all []Fault, p *measure.Pulse, window float64) {
+	ms := func(s float64) int { return int(s * 1000) }
+	since := 0.0 // the last fault is over
+	for i := range all {
+		f := &all[i]
+		if !f.Done() || *f.Began >= window {
+			continue
+		}
+		until := window
+		for _, next := range all[i+1:] {
+			if next.Done() {
+				until = min(until, *next.Began)
+				break
+			}
+		}
+		outage, before, ok := p.Outage(ms(since), ms(*f.Began), ms(until))
+		f.LongestBefore = new(float64(before.Length()) / 1000)
+		if ok {
+			f.Outage, f.OutageFrom = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
+			since = float64(outage.To) / 1000
+		}
+		since = max(since, *f.Began, orZero(f.Healed), orZero(f.Ready))
+	}
+}
+
+// Broke are sentences on what the faults broke, and for how long: one for each kind
+// of fault.
+func Broke(all []Fault) (out []string) {
+	byWhat := map[string][]*Fault{}
+	var kinds []string
+	for i := range all {
+		f := &all[i]
+		if f.LongestBefore == nil {
+			continue
+		}
+		if byWhat[f.What] == nil {
+			kinds = append(kinds, f.What)
+		}
+		byWhat[f.What] = append(byWhat[f.What], f)
+	}
+	for _, what := range kinds {
+		out = append(out, broke(what, byWhat[what]))
+	}
+	return out
+}
+
+// broke is a sentence on faults of a kind. Where several were done, it has the
+// median of them, and what is no outage counts as none.
+func broke(what string, all []*Fault) string {
+	var outages, ready []float64
+	longest := 0.0
+	for _, f := range all {
+		longest = max(longest, *f.LongestBefore)
+		outages = append(outages, orZero(f.Outage))
+		if f.Ready != nil {
+			ready = append(ready, *f.Ready-*f.Began)
+		}
+	}
+	slices.Sort(outages)
+	slices.Sort(ready)
+	text := what
+	if len(all) > 1 {
+		text += fmt.Sprintf(", %d times", len(all))
+	}
+	if outages[len(outages)-1] == 0 {
+		text += fmt.Sprintf(": no outage: no time without any success was longer than before, where the longest was %s", readable.Seconds(longest))
+	} else {
+		text += fmt.Sprintf(": no operation succeeded for %s; the longest gap before was %s", medianAndMost(outages), readable.Seconds(longest))
+	}
+	if len(ready) > 0 {
+		text += fmt.Sprintf("; the cluster was whole again after %s", medianAndMost(ready))
+	}
+	return text
+}
+
+// medianAndMost is one length of time, or the median and the longest of several that are sorted.
+func medianAndMost(all []float64) string {
+	if len(all) == 1 {
+		return readable.Seconds(all[0])
+	}
+	return fmt.Sprintf("%s at the median and %s at most", readable.Seconds(all[(len(all)-1)/2]), readable.Seconds(all[len(all)-1]))
+}
 
 // spanSlack is how much before a fault began and after the cluster was seen whole
 // again something may be known that the fault did: an operation that it failed was

@@ -44,6 +44,7 @@ func (t *Trial) askAnew(ctx context.Context) (store.Status, error) {
 // attribute tells what the faults did from what happened by itself: members that
 // were lost, elections, and operations that failed.
 func (w *monitor) attribute(o *record.Observed, res *load.Result) {
+	record.FindOutages(w.faults, &w.pulse, res.Measured.Seconds)
 	o.Faults = w.faults
 	at := func(t time.Time) float64 { return t.Sub(res.Opened).Seconds() }
 	o.LostMembers = w.m.lost(func(t time.Time) bool { return record.Mended(w.faults, at(t)) })

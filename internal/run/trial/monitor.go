@@ -45,6 +45,7 @@ type monitor struct {
 	opened chan struct{}  // closed when the window has
 	faults []record.Fault // what became of them; read after the load
 	failed []uint64       // of each second of the window, the operations due in it
+	pulse  measure.Pulse  // of the window
 
 	uncompacted    int // compactions that failed; compact's, read after the load
 	uncompactedWhy string
@@ -99,6 +100,7 @@ func (w *monitor) second(s *measure.Second) {
 	if s.Phase == measure.Measured {
 		w.failed = append(w.failed, slices.Repeat([]uint64{0}, max(s.Index+1-len(w.failed), 0))...)
 		w.failed[s.Index] += s.Failed()
+		w.pulse.Add(s)
 	}
 	if w.t.Second != nil {
 		w.t.Second(s)

@@ -250,7 +250,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	observed.Members, observed.Answered = memberList(&status, res.MemberOf), out.Answered()
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	w.attribute(&observed, res)
-	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured))
+	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.Broke(w.faults))
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil
 }

@@ -1,0 +1,93 @@
+package measure
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// pulse is of operations at the given times, in nanoseconds, in a window of so many
+// seconds.
+func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
+	all := make([]Second, seconds)
+	for i := range all {
+		all[i].Index = i
+	}
+	for ns := range times {
+		if i := int(ns / 1e9); i < seconds {
+			ms := ns / 1e6 % 1000
+			all[i].Alive[ms>>6] |= 1 << (ms & 63)
+		}
+	}
+	p := &Pulse{}
+	for i := range all {
+		p.Add(&all[i])
+	}
+	return p
+}
+
+// steady is operations with gaps drawn at random of the mean given, none of them in
+// the silence, and fewer and fewer before it where it comes as a slope.
+func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(func(int64) bool) {
+	return func(yield func(int64) bool) {
+		for at := 0.0; int64(at) < until; at += mean * r.ExpFloat64() {
+			if at >= from && at < from+length || at >= from-slope && at < from && r.Float64() < (at-from+slope)/slope {
+				continue
+			}
+			if !yield(int64(at)) {
+				return
+			}
+		}
+	}
+}
+
+// An outage of 3 to 3,000 ms, hard or as a slope, is told to within 10 ms, and none
+// where there was none.
+func TestOutagesAreMeasured(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 300 {
+		length := float64(3+r.IntN(2998)) * 1e6
+		slope := 0.0
+		if i%2 == 1 {
+			slope = 20e6
+		}
+		from := (5 + r.Float64()) * 1e9
+		p := pulse(12, steady(r, 50e3, from, length, slope, 12e9))
+		fault := int(from/1e6) - int(slope/1e6)
+		got, before, ok := p.Outage(0, fault, 12_000)
+		if off := float64(got.Length()) - length/1e6; !ok || off < -10 || off > 10 || slope == 0 && (off < -2 || off > 2) {
+			t.Errorf("of an outage of %.1f ms (slope %g ms) it tells %v, %d ms, with %d ms before", length/1e6, slope/1e6, ok, got.Length(), before.Length())
+		}
+	}
+}
+
+func TestNoOutageIsToldOfNone(t *testing.T) {
+	for mean, runs := range map[float64]uint64{100e3: 100, 1e6: 1000, 10e6: 1000} { // ns from one operation to the next
+		wrong := uint64(0)
+		for seed := range runs {
+			p := pulse(10, steady(rand.New(rand.NewPCG(seed, 3)), mean, -1, 0, 0, 10e9))
+			if _, _, ok := p.Outage(0, 5000, 10_000); ok {
+				wrong++
+			}
+		}
+		if wrong > runs/200 {
+			t.Errorf("%d of %d windows without an outage have one, at a mean gap of %g ms", wrong, runs, mean/1e6)
+		}
+	}
+}
+
+// What lasts to the window's end is an outage until then, and before the first
+// operation there is nothing to compare with.
+func TestOutageAtTheEdges(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	p := pulse(10, steady(r, 50e3, 6e9, 60e9, 0, 10e9))
+	if got, _, ok := p.Outage(0, 6000, 10_000); !ok || got.To != 10_000 || got.From < 5999 || got.From > 6001 {
+		t.Errorf("an outage to the end is %v, %v", got, ok)
+	}
+	p = pulse(10, steady(r, 50e3, 2e9, 1e9, 0, 10e9)) // an outage of before is not what the next is held against
+	if _, before, _ := p.Outage(3000, 6000, 10_000); before.Length() > 1 {
+		t.Errorf("the longest gap before is %v", before)
+	}
+	if _, _, ok := (&Pulse{}).Outage(0, 0, 1000); ok {
+		t.Error("of nothing there is an outage")
+	}
+}
