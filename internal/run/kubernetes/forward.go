@@ -13,7 +13,7 @@ import (
 	"time"
 
 	core "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 )
@@ -26,12 +26,12 @@ func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	older := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, to)
-	newer, err := portforward.NewSPDYOverWebsocketDialer(to, a.config)
+	older := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, to)
+	newer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(to, a.config)
 	if err != nil {
 		return nil, err
 	}
-	dialer := portforward.NewFallbackDialer(newer, older, func(err error) bool {
+	dialer := portforward.NewFallbackDialerForStreaming(newer, older, func(err error) bool {
 		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 	})
 	type dialed struct {
