@@ -13,9 +13,9 @@ import (
 	"time"
 
 	core "k8s.io/api/core/v1"
-	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // forward opens a connection to a port of a pod through the API, as kubectl
