@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/agent/overssh"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -111,7 +112,7 @@ func (a *agents) clocks() (lines []string) {
 		}
 		line := fmt.Sprintf("the clock of agent %s was %v %s ours, to within %v; what it reported is corrected by that", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
 		if o.Jumps > 0 {
-			line += fmt.Sprintf(", and by the offset of before up to where the clock was set; it moved by %v", o.Moved.Round(time.Microsecond))
+			line += fmt.Sprintf(", and by the offset of before up to where the clock was set (%s); in all it moved by %v", readable.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
 		}
 		lines = append(lines, line)
 	}

@@ -26,6 +26,7 @@ type pods struct {
 
 	making sync.Mutex // the first host that is reached makes the pods of all
 	made   *kubernetes.Pods
+	failed error // why there are no sessions
 
 	mu        sync.Mutex
 	remotes   map[string]*agent.Remote // by the hosts' names
@@ -135,22 +136,17 @@ func (p *pods) place(s *scenario.Scenario) error {
 func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 	p.making.Lock()
 	defer p.making.Unlock()
-	if p.made == nil {
-		made, err := kubernetes.Make(ctx, p.o)
-		if err != nil {
-			return nil, err
-		}
-		p.made, p.remotes, p.addresses = made, map[string]*agent.Remote{}, map[string]string{}
-		if err := made.Ready(ctx, p.reached); err != nil {
-			return nil, err
+	if p.remotes == nil { // the first one; what it fails with is what all do
+		p.remotes, p.addresses = map[string]*agent.Remote{}, map[string]string{}
+		if p.made, p.failed = kubernetes.Make(ctx, p.o); p.failed == nil {
+			p.failed = p.made.Ready(ctx, p.reached)
 		}
 	}
-	r := p.remotes[h.Name]
-	if r == nil {
-		return nil, errors.New("the pods were not ready")
+	if p.failed != nil {
+		return nil, p.failed
 	}
 	h.Address = p.addresses[h.Name]
-	return r, nil
+	return p.remotes[h.Name], nil
 }
 
 // reached begins the session with one agent.
@@ -170,8 +166,10 @@ func (p *pods) remove(err error) error {
 	if p.made == nil {
 		return err
 	}
+	var leaving sync.WaitGroup
 	for _, r := range p.remotes {
-		_ = r.Close() // what failed is in the run's error
+		leaving.Go(func() { _ = r.Close() }) // what failed is in the run's error
 	}
+	leaving.Wait()
 	return errors.Join(err, p.made.Remove())
 }

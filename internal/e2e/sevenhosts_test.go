@@ -280,13 +280,20 @@ func (h *hosts) slow(t *testing.T) {
 			}
 		}
 	}()
-	h.begin(t, "slow", onThree, `
+	attempt := 0
+	testsettle.Within(t, func(r testsettle.Reporter) { // others wait for a processor
+		attempt++
+		name := fmt.Sprintf("slow%d", attempt)
+		h.begin(t, name, onThree, `
 - {name: put, operation: put, value-size: 4096, duration: 5s, warmup: 1s}
 `).exits(t, exitDone)
-	put := byName(t, h.recorded(t, "slow", record.Complete), "put")
-	if said := rule(put, 28); !strings.Contains(said, "worker w4 on gen4 did ") || strings.Contains(said, "; ") {
-		t.Errorf("gen4 sends a tenth of what the others do, and the verdict is %v", put.Verdict)
-	}
+		put := byName(t, h.recorded(t, name, record.Complete), "put")
+		if said := rule(put, 28); !strings.Contains(said, "worker w4 on gen4 did ") {
+			t.Errorf("gen4 sends a tenth of what the others do, and the verdict is %v", put.Verdict)
+		} else if strings.Contains(said, "; ") {
+			r.Errorf("of the others, too, it is said: %s", said)
+		}
+	})
 }
 
 // lostWorker: a host whose agent is killed in the middle of a load ends the trial,

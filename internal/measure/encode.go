@@ -23,8 +23,8 @@ const (
 	// mostCount is above what any load counts in a second, and far below what
 	// overflows when many are added.
 	mostCount = 1 << 44
-	// mostSeconds bounds a second's number in its phase: some centuries.
-	mostSeconds = 1 << 33
+	// mostSeconds bounds a second's number in its phase: no load is as long.
+	mostSeconds = 1 << 22
 )
 
 // AppendSecond appends a second to b.

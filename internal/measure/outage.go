@@ -17,12 +17,23 @@ func (p *Pulse) Add(s *Second) {
 	for i, word := range s.Alive {
 		for word != 0 {
 			at := 1000*s.Index + i<<6 + bits.TrailingZeros64(word)
-			if p.alive[at>>6] |= 1 << (at & 63); at > last {
+			if at > last {
 				return // no second has more
 			}
+			p.alive[at>>6] |= 1 << (at & 63)
 			word &= word - 1
 		}
 	}
+}
+
+// Any reports whether an operation was done from one millisecond until before another.
+func (p *Pulse) Any(from, to int) bool {
+	for at := max(from, 0); at < min(to, 64*len(p.alive)); at++ {
+		if p.alive[at>>6]&(1<<(at&63)) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Gap is a time without any operation done, in milliseconds of the window.

@@ -348,7 +348,7 @@ func (l *Load) checkFaults(c *checks) {
 			c.add("faults", "the fault %q at %s would last until %s, and the window closes at %s; make <duration> longer, or the fault earlier",
 				h.String(), FormatDuration(h.At), FormatDuration(h.At+h.For), FormatDuration(l.Duration))
 			return
-		case i > 0 && h.At < all[i-1].At+all[i-1].For:
+		case i > 0 && (h.At == all[i-1].At || h.At < all[i-1].At+all[i-1].For):
 			c.add("faults", "the fault %q at %s begins before %q at %s is over; one fault at a time tells what it breaks",
 				h.String(), FormatDuration(h.At), all[i-1].String(), FormatDuration(all[i-1].At))
 			return
@@ -374,6 +374,14 @@ func (b *builder) checkFaultMembers() {
 			b.failf(at, "the fault %q is of a follower, and a cluster of 1 member has none", f)
 		case f.Member.Mode == kv.One && f.Member.Member > n:
 			b.failf(at, "the fault %q is of m%d, and the cluster has %s", f, f.Member.Member, readable.Plural(uint64(max(n, 0)), "member"))
+		}
+	}
+	for i := range b.hosts {
+		h := &b.hosts[i]
+		used := slices.Contains(b.cluster.On, h.Name) || len(b.cluster.On) == 0 && i < n
+		if b.cluster.Disks && used && h.Via != ViaLocal {
+			b.failf(at, "<faults> of disks need members on the machine that quorumbench runs on, and the host %s is reached via %s", h.Name, h.Via)
+			return
 		}
 	}
 }

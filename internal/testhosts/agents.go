@@ -39,7 +39,7 @@ func (n *Network) Agents(program, dir string, say io.Writer, flags ...string) ([
 	}
 	certs := filepath.Join(dir, "certs")
 	if out, err := exec.Command(program, "agent", "certs", "--hosts", strings.Join(addresses, ","), "--dir", certs).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("there are no certificates: %w: %s", err, out)
+		return nil, fmt.Errorf("there are no certificates: %s: %s", err.Error(), out)
 	}
 	var all []*Agent
 	for _, h := range n.Hosts {

@@ -111,6 +111,11 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 	for _, a := range agents {
 		fmt.Fprintf(os.Stderr, "hostsdemo: host %s has an agent at %s\n", a.Name, a.Target())
 	}
+	select {
+	case <-signals: // the run, which was not there yet, has not heard it
+		return errors.Join(errors.New("interrupted"), testhosts.Stop(agents))
+	default:
+	}
 	c := exec.Command(program, append([]string{"run", "--agent-certs", filepath.Join(dir, "certs"), file}, flags...)...)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	return errors.Join(attended(c, signals), testhosts.Stop(agents))

@@ -173,16 +173,7 @@ func grownIn(rows []*record.MachineRow, in span, counter func(*record.MachineRow
 }
 
 // shareOf is how much of the time from a to b, which is later, is in the span.
-func (s span) shareOf(a, b time.Time) float64 {
-	whole := b.Sub(a)
-	if s.from.After(a) {
-		a = s.from
-	}
-	if s.to.Before(b) {
-		b = s.to
-	}
-	return max(float64(b.Sub(a))/float64(whole), 0)
-}
+func (s span) shareOf(a, b time.Time) float64 { return s.shared(span{a, b}) / b.Sub(a).Seconds() }
 
 // serverSeconds puts processes and their machines together, second by second.
 func serverSeconds(rows []record.MachineRow, in span) (all []ServerSeconds) {

@@ -41,14 +41,19 @@ type Fault struct {
 	Ready  *float64 `json:"ready_seconds"`
 	// LostFiles is how many files lost what was not synced, when the power went.
 	LostFiles int `json:"lost_files,omitempty"`
-	// Outage is how long no operation of any kind was done, to a millisecond: the longest
-	// time of that from the fault's begin to the next fault's, or to the window's end.
-	// It began at OutageFrom. Both are null where it was not longer, by more than
-	// chance makes of gaps, than LongestBefore: the longest gap from the end of the
-	// fault before, or the window's opening, until this one.
+	// Outage is how long no operation of any kind was done: the longest time of that
+	// from the fault's begin to the next fault's, or to the window's end. It is known to
+	// a millisecond with one worker; with several it can be shorter by as much as their
+	// windows opened apart. It began at OutageFrom. Both are null where it was not
+	// longer, by more than chance makes of gaps, than LongestBefore: the longest gap
+	// from the end of the fault before, or the window's opening, until this one. That
+	// is null where nothing was done in that time to compare with.
 	Outage        *float64 `json:"outage_seconds"`
 	OutageFrom    *float64 `json:"outage_from_seconds"`
 	LongestBefore *float64 `json:"longest_gap_before_seconds"`
+	// OutageLasted says that it was not over at the next fault or the window's end: it
+	// is longer than that.
+	OutageLasted bool `json:"outage_lasted,omitempty"`
 	// Failure says in a sentence what was not as asked: it was not done, was cut
 	// short, or the cluster did not become ready. Empty for nothing.
 	Failure string `json:"failure,omitempty"`
@@ -74,11 +79,14 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 				break
 			}
 		}
-		outage, before, ok := p.Outage(ms(since), ms(*f.Began), ms(until))
-		f.LongestBefore = new(float64(before.Length()) / 1000)
-		if ok {
-			f.Outage, f.OutageFrom = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
-			since = float64(outage.To) / 1000
+		if from := ms(*f.Began); p.Any(ms(since), from) { // else there is nothing to hold it against
+			outage, before, ok := p.Outage(ms(since), from, ms(until))
+			f.LongestBefore = new(float64(before.Length()) / 1000)
+			if ok {
+				f.Outage, f.OutageFrom = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
+				f.OutageLasted = outage.To >= ms(until)
+				since = float64(outage.To) / 1000
+			}
 		}
 		since = max(since, *f.Began, orZero(f.Healed), orZero(f.Ready))
 	}
@@ -109,8 +117,11 @@ func Broke(all []Fault) (out []string) {
 // median of them, and what is no outage counts as none.
 func broke(what string, all []*Fault) string {
 	var outages, ready []float64
-	longest := 0.0
+	longest, lasted := 0.0, 0
 	for _, f := range all {
+		if f.OutageLasted {
+			lasted++
+		}
 		longest = max(longest, *f.LongestBefore)
 		outages = append(outages, orZero(f.Outage))
 		if f.Ready != nil {
@@ -128,7 +139,18 @@ func broke(what string, all []*Fault) string {
 	} else {
 		text += fmt.Sprintf(": no operation succeeded for %s; the longest gap before was %s", medianAndMost(outages), readable.Seconds(longest))
 	}
-	if len(ready) > 0 {
+	switch {
+	case lasted > 0 && len(all) == 1:
+		text += "; it was not over when the window closed or the next fault began, and is longer than that"
+	case lasted > 0:
+		text += fmt.Sprintf("; %d of them were not over when the window closed or the next fault began, and are longer than that", lasted)
+	}
+	switch {
+	case len(ready) == 0:
+		text += "; the cluster was not seen whole again"
+	case len(ready) < len(all):
+		text += fmt.Sprintf("; the cluster was whole again after %s, and was not seen so after %d of them", medianAndMost(ready), len(all)-len(ready))
+	default:
 		text += fmt.Sprintf("; the cluster was whole again after %s", medianAndMost(ready))
 	}
 	return text

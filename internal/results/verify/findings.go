@@ -28,8 +28,9 @@ func (f *finding) wrong() uint32 { return f.ords[f.n-1] }
 
 // answer is one that is wrong in a way.
 type answer struct {
-	kind Kind
-	ord  uint32
+	kind     Kind
+	promised bool
+	ord      uint32
 }
 
 // findings collects what was found, from any goroutine.
@@ -40,20 +41,28 @@ type findings struct {
 	all         []finding
 	counts      map[Kind]uint64
 	known       map[answer]bool // nil until keys are checked again
+	weak        []answer        // the first of notPromised
 	notPromised map[record.Promise]uint64
 }
 
 func (f *findings) add(x finding) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known[answer{x.kind, x.wrong()}] {
+	promised := f.promises[x.promise] != ""
+	a := answer{x.kind, promised, x.wrong()}
+	if f.known[a] {
 		return
 	}
-	if f.promises[x.promise] == "" {
+	if f.known != nil {
+		f.known[a] = true
+	}
+	if !promised {
 		if f.notPromised == nil {
 			f.notPromised = map[record.Promise]uint64{}
 		}
-		f.notPromised[x.promise]++
+		if f.notPromised[x.promise]++; len(f.weak) < mostFound {
+			f.weak = append(f.weak, a)
+		}
 		return
 	}
 	if f.counts == nil {
@@ -68,7 +77,10 @@ func (f *findings) add(x finding) {
 func (f *findings) again() {
 	f.known = map[answer]bool{}
 	for i := range f.all {
-		f.known[answer{f.all[i].kind, f.all[i].wrong()}] = true
+		f.known[answer{f.all[i].kind, true, f.all[i].wrong()}] = true
+	}
+	for _, a := range f.weak {
+		f.known[a] = true
 	}
 }
 
@@ -120,7 +132,11 @@ func (f *findings) first(keep int) (kept []finding) {
 	})
 	of := map[Kind]int{}
 	for i := range f.all {
-		if x := &f.all[i]; of[x.kind] < keep {
+		x := &f.all[i]
+		if n := len(kept); n > 0 && kept[n-1].kind == x.kind && kept[n-1].wrong() == x.wrong() {
+			continue
+		}
+		if of[x.kind] < keep {
 			of[x.kind]++
 			kept = append(kept, *x)
 		}
@@ -160,7 +176,7 @@ func (f *finding) text(ops []history.Op, wrong *history.Op) (out string) {
 	case WrongCAS:
 		out += fmt.Sprintf("%s asked for revision %d and succeeded at revision %d; before that, %s.", Who, wrong.Expected, wrong.At, f.state)
 	case NoOrder:
-		out += "No order of the operations on this key explains the last of these answers; all that ended before it can be explained."
+		out += "No order of the operations on this key explains the last of these answers" + f.state + "."
 	default:
 		out += fmt.Sprintf("When %s was served%s, %s.", who, at(wrong.At), f.state)
 	}

@@ -203,15 +203,21 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 // that no order explains: all before it can be explained. It is found by halving,
 // as what contradicts a prefix contradicts all that begin with it.
 func (k *keyHistory) finding(key uint64) finding {
+	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
-		part := keyHistory{ops: k.ops[:i+1], until: k.ops[i].Done}
-		for _, o := range k.ops[i+1:] { // what had begun
+		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: k.ops[i].Done} // what is added is not k's
+		for _, o := range k.ops[i+1:] {                                         // what had begun
 			part.add(0, &o)
 		}
-		return decide(part.operations(), register(history.Unseen), time.Second) == porcupine.Illegal
+		found := decide(part.operations(), register(history.Unseen), time.Second)
+		open = open || found == porcupine.Unknown
+		return found == porcupine.Illegal
 	})
 	last := min(n, len(k.ops)) - 1
-	f := finding{kind: NoOrder, promise: record.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}}
+	f := finding{kind: NoOrder, promise: record.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}, state: "; all that ended before it can be explained"}
+	if open {
+		f.state = ", or one before it: not every beginning of the history was decided in time"
+	}
 	for i := last - 1; i >= 0; i-- { // and the value that it should have been
 		if o := &k.ops[i]; o.Changes() && o.Done < k.ops[last].Invoked {
 			f.n, f.ords = 2, [3]uint32{k.ords[i], k.ords[last]}

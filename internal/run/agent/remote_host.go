@@ -141,7 +141,7 @@ func (h *remoteHost) Weigh(ctx context.Context, dirs []string) ([]int64, time.Du
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(a.Sizes) != len(dirs) || a.Cost < 0 {
+	if len(a.Sizes) != len(dirs) || a.Cost < 0 || slices.ContainsFunc(a.Sizes, func(n int64) bool { return n < -1 }) {
 		return nil, 0, h.lies("other folders than it was asked for")
 	}
 	return a.Sizes, a.Cost, nil

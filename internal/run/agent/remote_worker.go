@@ -61,8 +61,9 @@ func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 	for range mostPrepares {
 		j := shiftedJob{by: w.by, from: w.by.Offset()}
 		if report != nil {
+			by := shiftedJob{by: w.by, from: j.from} // j.Job is written meanwhile
 			to.Mark = func(m load.Mark) {
-				m.At = m.At.Add(-j.ahead())
+				m.At = m.At.Add(-by.ahead())
 				report(m)
 			}
 		}

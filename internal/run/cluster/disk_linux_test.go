@@ -62,7 +62,11 @@ func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost i
 	defer cancel()
 	enough, all := make(chan struct{}), make(chan map[string]string, 1)
 	go func() { all <- acknowledge(ctx, t, c, enough) }()
-	<-enough
+	select {
+	case <-enough:
+	case early := <-all:
+		t.Fatalf("the store failed a write before the power went, with %d keys written", len(early))
+	}
 	for _, m := range c.Members() {
 		if err := c.Signal(ctx, m.Name, host.Kill); err != nil {
 			t.Fatal(err)

@@ -85,6 +85,7 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []scenar
 		i.done = append(i.done, record.Fault{Number: n + 1, What: h.String(), Do: h.Do.String(), Asked: h.At.Seconds()})
 		f := &i.done[n]
 		if err := i.doOne(run, load, h, f); err != nil {
+			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) // one sentence
 			f.Failure = err.Error()
 			if !f.Done() {
 				i.event(f, record.FaultUndone, i.Clock.Now(), fmt.Sprintf("fault %d (%s) was not done: %v", f.Number, f.What, err))
@@ -126,10 +127,10 @@ func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *re
 		f.Member, f.Role = record.AllMembers, ""
 	}
 	cut, err := o.breakAndHeal(run, load)
-	if err != nil {
+	if !f.Done() {
 		return err
 	}
-	return errors.Join(cut, o.ready(run))
+	return errors.Join(cut, err, o.ready(run))
 }
 
 // healthy asks until all members answer and agree on a leader.
@@ -232,10 +233,10 @@ func (o *one) setDisk(ctx context.Context, member string, f disk.Faults) error {
 func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 	must := context.WithoutCancel(run)
 	began := o.Clock.Now()
-	o.f.Began = o.window(began)
 	if err := o.begin(must); err != nil {
 		return nil, errors.Join(fmt.Errorf("the fault could not be begun: %w", err), o.heal(must))
 	}
+	o.f.Began = o.window(began)
 	o.event(o.f, record.FaultBegan, began, fmt.Sprintf("fault %d: %s (%s)", o.f.Number, o.f.What, o.who()))
 	if o.what.Do.Ends() {
 		if err := o.each(func(m string) error { return o.end(must, m) }); err != nil {

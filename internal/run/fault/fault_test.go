@@ -194,7 +194,7 @@ func TestFaultsAreHealedWhateverHappens(t *testing.T) {
 		"the load ends before":  {simulated{}, "kill leader at 20s for 3s", 10 * time.Second, nil, "had ended before"},
 		"it does not terminate": {simulated{ignores: true}, "terminate leader at 2s for 3s", time.Minute, []string{"SIGTERM m1", "SIGKILL m1", "start m1"}, ""},
 		"it is not whole":       {simulated{down: [3]bool{true}, leader: 1}, "kill leader at 2s for 3s", time.Minute, nil, "not whole before"},
-		"it cannot be started":  {simulated{refuses: 1}, "kill leader at 2s for 3s", time.Minute, []string{"SIGKILL m1"}, "not healed: no"},
+		"it cannot be started":  {simulated{refuses: 1}, "kill leader at 2s for 3s", time.Minute, []string{"SIGKILL m1", "start m1"}, "not healed: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done, _ := c.s.play(t, c.faults, c.window)

@@ -19,7 +19,7 @@ const (
 	worker = "worker"
 )
 
-// Labels of all that is made. managedBy and runLabel together select one run's.
+// Labels of all that is made. runLabel alone selects one run's.
 const (
 	nameLabel = "app.kubernetes.io/name"
 	runLabel  = "quorumbench/run"

@@ -62,8 +62,10 @@ func Make(ctx context.Context, o Options) (*Pods, error) {
 	}
 	if err := p.make(ctx); err != nil {
 		err = fmt.Errorf("no agents can be made in namespace %s: %w", api.namespace, err)
-		if p.owner == nil && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
-			return nil, err // it says that it made nothing
+		var dial *net.OpError
+		unsent := errors.As(err, &dial) && dial.Op == "dial"
+		if p.owner == nil && (unsent || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown) {
+			return nil, err // nothing was made
 		}
 		return nil, errors.Join(err, p.Remove())
 	}

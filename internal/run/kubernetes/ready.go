@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,6 +67,9 @@ func (p *Pods) await(ctx context.Context, ready func(core.Pod)) error {
 		select {
 		case <-time.After(every):
 		case <-ctx.Done():
+			if why := context.Cause(ctx); !errors.Is(why, context.DeadlineExceeded) {
+				return why // nobody waits for the pods any more
+			}
 			return p.late(seen)
 		}
 	}

@@ -1,40 +1,17 @@
 package load_test
 
 import (
-	"context"
 	"fmt"
 	"reflect"
-	"sync"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/agent/agenttest"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/loadtest"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-// overheard is a worker whose seconds are added up apart.
-type overheard struct {
-	load.Worker
-	mu    sync.Mutex
-	times *measure.Histogram
-	due   uint64
-}
-
-func (o *overheard) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	second := to.Second
-	to.Second = func(s *measure.Second) {
-		o.mu.Lock()
-		o.due += s.Due
-		for _, c := range s.Cells {
-			o.times = measure.Add(o.times, c.Response)
-		}
-		o.mu.Unlock()
-		second(s)
-	}
-	return o.Worker.Prepare(ctx, a, to)
-}
 
 // Twelve agents over mutual TLS: what is merged is the union of what each told, bin
 // by bin, and each has its part of the total.
@@ -43,10 +20,13 @@ func TestManyAgentsAreMergedExactly(t *testing.T) {
 	l := base(kv.Put, kv.None)
 	l.Connections, l.Clients, l.Total = 2*n+1, 3*n, 12_007
 	a := taskFor(serve(t, "", store.NullOptions{Memory: true}), l).Assignment
-	w, ears := make(load.Workers, n), make([]*overheard, n)
+	agents := make(load.Workers, n)
+	for i := range agents {
+		agents[i] = agenttest.Worker(t, nil)
+	}
+	w, ears := loadtest.Overhear(agents)
 	for i := range w {
-		ears[i] = &overheard{Worker: agenttest.Worker(t, nil)}
-		w[i] = load.Named{Worker: ears[i], Name: fmt.Sprintf("w%d", i+1)}
+		w[i] = load.Named{Worker: w[i], Name: fmt.Sprintf("w%d", i+1)}
 	}
 	res, err := load.Run(t.Context(), w, &a, load.Reports{})
 	if err != nil {
@@ -55,10 +35,10 @@ func TestManyAgentsAreMergedExactly(t *testing.T) {
 	m := res.Measured
 	var union *measure.Histogram
 	for i, o := range ears {
-		union = measure.Add(union, o.times)
+		union = measure.Add(union, o.Response)
 		p := &m.Parts[i]
-		if !reflect.DeepEqual(p.Response.Histogram(), o.times) || p.Due != o.due || p.Due-l.Total/n > 1 || p.Lost != "" || p.ClockBound <= 0 {
-			t.Errorf("worker %d had %d due and told %d, its clock is known to %d ns, %s", i+1, p.Due, o.due, p.ClockBound, p.Lost)
+		if !reflect.DeepEqual(p.Response.Histogram(), o.Response) || p.Due != o.Due || p.Due-l.Total/n > 1 || p.Lost != "" || p.ClockBound <= 0 {
+			t.Errorf("worker %d had %d due and told %d, its clock is known to %d ns, %s", i+1, p.Due, o.Due, p.ClockBound, p.Lost)
 		}
 	}
 	if m.Due != l.Total || m.Succeeded() != l.Total || !reflect.DeepEqual(union, m.Whole().Response) || m.MergedAfter <= 0 {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
@@ -114,18 +115,18 @@ func (r *run) leaveHosts(err error) error {
 		}
 	}
 	leaving.Wait()
-	more, known := 0, err
+	more := 0
 	for _, failed := range errs {
-		switch told := also(err, failed); {
-		case failed == nil || errors.Is(known, failed):
-		case more < mostLeaving:
-			err, more = told, more+1
-		default:
-			more++
+		told := also(err, failed)
+		if failed == nil || err != nil && told.Error() == err.Error() {
+			continue // it is said
+		}
+		if more++; more <= mostLeaving {
+			err = told
 		}
 	}
 	if more > mostLeaving {
-		err = fmt.Errorf("%w; and so it is with %d more hosts", err, more-mostLeaving)
+		err = fmt.Errorf("%w; and %s could not be left without an error", err, readable.Plural(uint64(more-mostLeaving), "more host"))
 	}
 	return err
 }

@@ -56,6 +56,7 @@ func FindServers(o *Options) error {
 // elsewhere reports whether none of a trial's members is started by this process.
 func (o *Options) elsewhere(t *scenario.Trial) bool {
 	on := o.Scenario.MembersOn(t)
+	on = on[:min(len(on), t.Cluster.Members)] // they are placed in turn
 	return len(on) > 0 && !slices.ContainsFunc(o.Scenario.Hosts, func(h scenario.Host) bool {
 		return h.Via == scenario.ViaLocal && slices.Contains(on, h.Name)
 	})
@@ -94,6 +95,9 @@ func (r *run) findServersThere(ctx context.Context) error {
 		of := host.Launch{Store: st.Name(), Version: c.Version, Exec: c.Exec, Cluster: nowhere, Members: anywhere(c), Settings: settings}
 		on := r.membersOn(t)
 		for _, h := range on[:min(len(on), c.Members)] {
+			if _, ok := h.(host.Disker); c.Disks && !ok {
+				return fmt.Errorf("host %s: members' data cannot be on disks that fail on request there, which the scenario's disk faults need: that is possible on the machine that quorumbench runs on", r.hostName(h))
+			}
 			if l, ok := h.(host.Launcher); ok {
 				if err := l.Launchable(ctx, of); err != nil {
 					return err

@@ -24,9 +24,10 @@ type storeUsage struct {
 
 // usedBy is what a process had used at a time, and what it held.
 type usedBy struct {
-	at  time.Time
-	cpu float64 // seconds since its start
-	rss int64   // bytes
+	at      time.Time
+	started float64 // in seconds since the machine's boot: which process it was
+	cpu     float64 // seconds since its start
+	rss     int64   // bytes
 	// written is how many bytes it had the system write to disks since its start;
 	// below 0 where the system does not say.
 	written int64
@@ -50,7 +51,7 @@ func (u *storeUsage) add(at time.Time, names []string, processes []probe.Process
 	for i, r := range processes {
 		name := names[i]
 		if _, ours := u.of[name]; ours && r.OK {
-			u.seen[name] = append(u.seen[name], u.since(name, usedBy{at: at, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS, written: r.WriteBytes}))
+			u.seen[name] = append(u.seen[name], u.since(name, usedBy{at: at, started: r.Started, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS, written: r.WriteBytes}))
 		}
 	}
 }
@@ -58,9 +59,12 @@ func (u *storeUsage) add(at time.Time, names []string, processes []probe.Process
 // since adds what earlier processes of the name used to what one had used.
 func (u *storeUsage) since(name string, now usedBy) usedBy {
 	before := u.ended[name]
-	if all := u.seen[name]; len(all) > 0 && now.cpu+before.cpu < all[len(all)-1].cpu { // another process, which begins at 0
-		before = all[len(all)-1]
-		u.ended[name] = before
+	if all := u.seen[name]; len(all) > 0 {
+		// Another process begins at 0.
+		if last := all[len(all)-1]; now.started != last.started || now.cpu+before.cpu < last.cpu {
+			before = last
+			u.ended[name] = last
+		}
 	}
 	now.cpu += before.cpu
 	if now.written >= 0 && before.written >= 0 {

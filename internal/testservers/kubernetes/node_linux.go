@@ -52,11 +52,12 @@ func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n = &Node{dir: dir, Host: nodeAddress, Port: apiPort, Kubeconfig: filepath.Join(dir, "kubeconfig")}
+	made := &Node{dir: dir, Host: nodeAddress, Port: apiPort, Kubeconfig: filepath.Join(dir, "kubeconfig")}
+	n = made
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, n.Logs())
-			n.Stop()
+		if err != nil { // n is nil then
+			err = errors.Join(err, made.Logs())
+			made.Stop()
 		}
 	}()
 	if err := n.configure(); err != nil {

@@ -250,10 +250,11 @@ func merge(live []*reader, do func([]history.Op) error) error {
 		if err := do(r.ops[r.at:end]); err != nil {
 			return err
 		}
+		inside = nil // a part that goes on is in the next block, if anywhere
 		if r.at = end; end < len(r.ops) {
 			continue
 		}
-		if inside = nil; !r.next() {
+		if !r.next() {
 			live = append(live[:best], live[best+1:]...)
 		} else if r.ops[0].Joined {
 			inside = r

@@ -126,6 +126,10 @@ func (m *Machine) start() (err error) {
 	// A machine that stops answering is found by the deadline alone: ssh has none.
 	late := time.AfterFunc(m.target.Within, func() { _ = m.client.Close() })
 	defer late.Stop()
+	size, err := sizeOf(m.target.Binary)
+	if err != nil {
+		return err
+	}
 	if m.session, err = m.client.NewSession(); err != nil {
 		return fmt.Errorf("it opens no session: %w", err)
 	}
@@ -137,11 +141,14 @@ func (m *Machine) start() (err error) {
 	if m.in, err = m.session.StdinPipe(); err != nil {
 		return err
 	}
-	size, err := sizeOf(m.target.Binary)
-	if err != nil {
-		return err
-	}
 	if err := m.session.Start(command(m.target.Dir, size)); err != nil {
+		close(m.ended) // there is no shell to wait for
+		switch {
+		case !late.Stop():
+			return fmt.Errorf("it starts no shell within %v", m.target.Within)
+		case strings.HasPrefix(err.Error(), "ssh: command "): // and the whole script
+			return errors.New("it starts no shell: its ssh server refuses to run a command")
+		}
 		return fmt.Errorf("it starts no shell: %w", err)
 	}
 	go func() {
@@ -192,6 +199,7 @@ func (m *Machine) early(late <-chan time.Time) error {
 	select {
 	case <-m.ended:
 	case <-late:
+		return fmt.Errorf("its shell does not end within %v after its last word", m.target.Within)
 	}
 	if last := m.said.last(); last != "" {
 		return fmt.Errorf("no agent could be started: %s", last)
