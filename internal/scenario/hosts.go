@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
 )
@@ -59,8 +61,12 @@ func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Add
 // sshPort is where ssh servers listen.
 const sshPort = "22"
 
-// account is what a user can be called for ssh: no spaces and control characters.
-var account = regexp.MustCompile(`^[^\s\pC]{1,256}$`)
+// isAccount reports whether a user can be called so for ssh: without spaces and
+// control characters.
+func isAccount(user string) bool {
+	n := utf8.RuneCountInString(user)
+	return n >= 1 && n <= 256 && !strings.ContainsFunc(user, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) })
+}
 
 // SSH reads the address of a host that is reached via ssh: the user, empty for ours,
 // and HOST:PORT.
@@ -68,7 +74,7 @@ func (h *Host) SSH() (user, at string, err error) {
 	wrong := fmt.Errorf("the address of host %s is %q, and must be its ssh server's, [USER@]HOST[:PORT]", h.Name, h.Address)
 	at = h.Address
 	if i := strings.LastIndex(at, "@"); i >= 0 {
-		if user, at = at[:i], at[i+1:]; !account.MatchString(user) {
+		if user, at = at[:i], at[i+1:]; !isAccount(user) {
 			return "", "", wrong
 		}
 	}
