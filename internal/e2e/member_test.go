@@ -224,7 +224,8 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 		run = whole(t, dir, record.Complete)
 		first := byName(t, run, "first")
 		if first.CarriedIn == 0 || first.CarriedInAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
-			t.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.CarriedIn, time.Duration(first.CarriedInAgeNS), first.Verdict)
+			// On a busy machine the member stood still for a part of the warm-up alone.
+			r.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.CarriedIn, time.Duration(first.CarriedInAgeNS), first.Verdict)
 		}
 		if rule(first, 13) == "" || len(first.LostMembers) != 1 || first.LostMembers[0] != follower {
 			t.Errorf("%s stood still to the end; lost are %v, and the verdict is %v", follower, first.LostMembers, first.Verdict)
