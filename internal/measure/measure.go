@@ -222,7 +222,8 @@ type Totals struct {
 	// Parts is what each of several workers did; empty where there was one.
 	Parts []Part
 	// MergedAfter is how long after the window's end, in nanoseconds, what several
-	// workers reported was one result; 0 where there was one worker.
+	// workers reported was one result; what was in flight was awaited in it, too. 0
+	// where there was one worker.
 	MergedAfter int64
 	// RunDelay is how long the loops' threads waited for a processor, in
 	// nanoseconds, over Slices turns on one; 0 where the system does not say.

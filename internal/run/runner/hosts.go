@@ -165,12 +165,12 @@ func (r *run) generator(spec *scenario.Trial) host.Host { return r.generators(sp
 func (r *run) sources(spec *scenario.Trial) (all []trial.Source) {
 	apart := false
 	first := func(names []string, n int) []string { return names[:min(len(names), n)] } // they are placed in turn
-	members, load := first(r.Scenario.MembersOn(spec), spec.Cluster.Members), first(r.Scenario.WorkersOn(spec), max(int(spec.Load.Workers), 1))
+	members, generators := first(r.Scenario.MembersOn(spec), spec.Cluster.Members), first(r.Scenario.WorkersOn(spec), max(int(spec.Load.Workers), 1))
 	if spec.Cluster.Attach != nil {
 		members = nil
 	}
 	for _, h := range r.reached {
-		one := trial.Source{Name: h.Name, Host: h.host, Members: slices.Contains(members, h.Name), Load: slices.Contains(load, h.Name)}
+		one := trial.Source{Name: h.Name, Host: h.host, Members: slices.Contains(members, h.Name), Load: slices.Contains(generators, h.Name)}
 		if one.Members || one.Load {
 			all, apart = append(all, one), apart || h.clock() != nil
 		}
