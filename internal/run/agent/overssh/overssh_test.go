@@ -246,14 +246,13 @@ func TestMachinesThatCannotBeUsed(t *testing.T) {
 		"no system":          {says("x"), `its shell does not say what system it is, and at which address it was reached, but "x"`},
 		"no shell":           {"echo 'This account is not available.' >&2; exit 1", "no agent could be started: This account is not available."},
 		"nothing":            {"exit 3", "no agent could be started: its shell ended ("},
-		"silence":            {"cat >/dev/null", "its shell does not answer within 10s"},
+		"silence":            {"cat >/dev/null", "its shell does not answer within 5s"},
 		"odd folder":         {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder somewhere; cat >/dev/null", "its private folder has no path that can be used"},
 		"long folder":        {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /" + strings.Repeat("x", 100) + "/ssh.123456; cat >/dev/null", "is too long for a Unix socket: choose a dir of less than 85 bytes"},
-		"takes no copy":      {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /x/ssh.123456; read end <" + end, "it took nothing more of the copy of quorumbench for 10s"},
+		"takes no copy":      {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /x/ssh.123456; read end <" + end, "it took nothing more of the copy of quorumbench for 5s"},
 		"an agent that ends": {`sh -c "$SSH_ORIGINAL_COMMAND"`, "no agent could be started: quorumbench: it cannot be"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			s := sshd.Start(t, "127.0.0.75", "ForceCommand "+file(t, "does", "#!/bin/sh\n"+c.does+"\n"))
 			to := reachable(t, s)
 			to.Binary = file(t, "quorumbench", "#!/bin/sh\necho 'quorumbench: it cannot be' >&2\nexit 1\n")
@@ -268,9 +267,9 @@ func TestMachinesThatCannotBeUsed(t *testing.T) {
 					}
 				}()
 				to.Binary = file(t, "large", strings.Repeat("x", 16<<20))
-				to.Within = 10 * time.Second // enough for what comes before
+				to.Within = 5 * time.Second // enough for what comes before
 			case "silence":
-				to.Within = 10 * time.Second
+				to.Within = 5 * time.Second
 			}
 			refused(t, to, c.want)
 			gone(t, s)
