@@ -170,6 +170,8 @@ func ended(run *record.Run, err error, strict bool) error {
 	switch {
 	case errors.Is(err, context.Canceled) && errors.As(err, &left):
 		return &Exit{Code: ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
+	case errors.Is(err, context.Canceled) && (run == nil || len(run.Trials) == 0):
+		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted before anything was measured")}
 	case errors.Is(err, context.Canceled), err == nil && run != nil && run.State == record.Interrupted:
 		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted")}
 	case err != nil:

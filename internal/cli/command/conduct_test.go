@@ -54,7 +54,8 @@ func TestEnded(t *testing.T) {
 		{"interrupted", interrupted, fmt.Errorf("x: %w", context.Canceled), false, ExitInterrupted, "interrupted"},
 		{"interrupted without an error", interrupted, nil, false, ExitInterrupted, "interrupted"},
 		{"interrupted with keys left", interrupted, errors.Join(context.Canceled, &trial.KeysLeftError{Why: errors.New("keys are left")}), false, ExitInterrupted, "interrupted; keys are left"},
-		{"interrupted before the record", nil, context.Canceled, false, ExitInterrupted, "interrupted"},
+		{"interrupted before the record", nil, context.Canceled, false, ExitInterrupted, "interrupted before anything was measured"},
+		{"interrupted before the first trial", judged(), context.Canceled, false, ExitInterrupted, "interrupted before anything was measured"},
 	} {
 		err := ended(test.run, test.err, test.strict)
 		if got := ExitCode(err); got != test.code {

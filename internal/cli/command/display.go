@@ -203,6 +203,7 @@ func progressLine(p runner.Progress) string {
 		parts = append(parts, rounded(p.TrialLeft)+" left")
 	}
 	switch {
+	case p.TrialLeft > 0 && rounded(p.Left) == rounded(p.TrialLeft): // the last one
 	case p.Left > 0 && (several || p.TrialLeft == 0):
 		parts = append(parts, rounded(p.Left)+" left in all")
 	case several && p.TrialLeft > 0:

@@ -30,7 +30,7 @@ func onDisks(t *testing.T, settings any) *Cluster {
 // many the store acknowledged.
 func acknowledge(ctx context.Context, t *testing.T, c *Cluster, enough chan<- struct{}) map[string]string {
 	t.Helper()
-	client := clientOf(t, c)
+	client := clientOf(t, c.Access().Endpoints...)
 	defer func() { _ = client.Close() }()
 	acknowledged := map[string]string{}
 	for i := 0; ; i++ {
@@ -45,9 +45,9 @@ func acknowledge(ctx context.Context, t *testing.T, c *Cluster, enough chan<- st
 	}
 }
 
-func clientOf(t *testing.T, c *Cluster) *clientv3.Client {
+func clientOf(t *testing.T, endpoints ...string) *clientv3.Client {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: c.Access().Endpoints, Logger: zap.NewNop()})
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 		status, err := c.Status(t.Context())
 		return err == nil && Unready(&status) == nil
 	})
-	client := clientOf(t, c)
+	client := clientOf(t, c.Access().Endpoints...)
 	defer func() { _ = client.Close() }()
 	for key, want := range acknowledged {
 		got, err := client.Get(t.Context(), key)
@@ -131,7 +131,7 @@ func later(got, than string) bool { return len(got) > len(than) || len(got) == l
 func TestPowerLossOfAllFindsThatNothingIsSynced(t *testing.T) {
 	c := onDisks(t, &etcd.Settings{UnsafeNoFsync: true})
 	acknowledged, _ := powerLoss(t, c)
-	client := clientOf(t, c)
+	client := clientOf(t, c.Access().Endpoints...)
 	defer func() { _ = client.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -170,7 +170,7 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 	if err := d.Set(t.Context(), disk.Faults{SyncDelay: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	client := clientOf(t, c)
+	client := clientOf(t, status.Leader().Endpoint) // the follower itself could not answer
 	if _, err := client.Put(t.Context(), "k", "v"); err != nil { // without the follower
 		t.Error(err)
 	}
