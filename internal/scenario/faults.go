@@ -25,56 +25,6 @@ type Fault struct {
 	Repeat int           // how often; 0 with Every is as often as the window has room for
 }
 
-// FaultKind is what is done to a member.
-type FaultKind uint8
-
-// The faults.
-const (
-	Kill        FaultKind = iota // its processes are killed (SIGKILL), and started again
-	Terminate                    // its processes are asked to end (SIGTERM), and started again
-	Pause                        // its processes stand still (SIGSTOP), and go on (SIGCONT)
-	Restart                      // as Terminate, and started again at once
-	PowerLoss                    // killed, what was not synced is gone, and started again
-	SlowDisk                     // each sync takes longer
-	FullDisk                     // there is no more room on the disk (ENOSPC)
-	FailingDisk                  // writes and syncs fail (EIO)
-
-	numFaultKinds
-)
-
-// Ends reports whether the member's processes end.
-func (k FaultKind) Ends() bool { return k == Kill || k == Terminate || k == Restart || k == PowerLoss }
-
-// NeedsDisk reports whether the member's data must be on a disk that fails on
-// request.
-func (k FaultKind) NeedsDisk() bool { return k >= PowerLoss && k < numFaultKinds }
-
-// String returns the fault's name in files.
-func (k FaultKind) String() string {
-	if k >= numFaultKinds {
-		return "unknown"
-	}
-	return faultNames[k]
-}
-
-var faultNames = [numFaultKinds]string{"kill", "terminate", "pause", "restart", "power-loss", "slow-disk", "full-disk", "failing-disk"}
-
-// faultWords are the faults for a sentence.
-func faultWords() string {
-	last := len(faultNames) - 1
-	return strings.Join(faultNames[:last], ", ") + " or " + faultNames[last]
-}
-
-// ParseFaultKind is the inverse.
-func ParseFaultKind(s string) (FaultKind, error) {
-	for k := range numFaultKinds {
-		if k.String() == s {
-			return k, nil
-		}
-	}
-	return 0, fmt.Errorf("there is no fault %q; choose %s", s, faultWords())
-}
-
 // maxFaults bounds the faults of a trial, repeated ones each counted.
 const maxFaults = 1000
 
@@ -305,18 +255,18 @@ func readFault(n *node) (f Fault, err error) {
 // checkFaultList looks at each fault by itself.
 func checkFaultList(c *checks, key string, all []Fault) {
 	for _, f := range all {
-		switch {
+		switch row := f.Do.row(); {
 		case f.Do >= numFaultKinds:
 			c.add(key, "there is no such fault; choose %s", faultWords())
 		case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
 			c.add(key, "the fault %q has a time below 0", f)
-		case f.Do == Restart && f.For > 0:
-			c.add(key, "the fault %q begins again at once: drop for, or choose terminate", f)
-		case f.Do != Restart && f.For == 0:
+		case row.instant != "" && f.For > 0:
+			c.add(key, "the fault %q %s", f, row.instant)
+		case row.instant == "" && f.For == 0:
 			c.add(key, "the fault %q needs for: how long it lasts, as in for: 3s", f)
-		case f.Do == SlowDisk && f.By == 0:
-			c.add(key, "the fault %q needs by: how much longer each sync takes, as in by: 200ms", f)
-		case f.Do != SlowDisk && f.By > 0:
+		case row.by != "" && f.By == 0:
+			c.add(key, "the fault %q needs by: %s", f, row.by)
+		case row.by == "" && f.By > 0:
 			c.add(key, "the fault %q has by, which is how much longer each sync of a slow disk takes; drop it, or choose slow-disk", f)
 		case f.Every == 0 && f.Repeat > 1:
 			c.add(key, "the fault %q is repeated and needs every: the time from one to the next, as in every: 20s", f)

@@ -14,7 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -31,9 +30,6 @@ const (
 	askWithin = 3 * time.Second
 	// healthyWithin is how long a fault waits for the cluster to be whole before it.
 	healthyWithin = 30 * time.Second
-	// endWithin is how long a member that was asked to end may take before it is
-	// killed.
-	endWithin = 10 * time.Second
 	// readyWithin is how long a healed cluster may take to be ready.
 	readyWithin = 60 * time.Second
 	// againEvery is the pause before a member that ended while it was started again
@@ -118,7 +114,7 @@ func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *re
 	if !i.Clock.Until(load, at) {
 		return errOver
 	}
-	o := &one{Injector: i, what: h, f: f}
+	o := &one{Injector: i, what: h, do: actions[h.Do], f: f}
 	for _, m := range chosen {
 		o.members = append(o.members, i.name(m))
 	}
@@ -185,6 +181,7 @@ func (i *Injector) name(m *store.Member) string {
 type one struct {
 	*Injector
 	what    *scenario.Happening
+	do      *action
 	f       *record.Fault
 	members []string // their names
 }
@@ -206,46 +203,24 @@ func (o *one) who() string {
 	return o.f.Member + ", " + o.f.Role
 }
 
-// first are the signals that faults begin with.
-var first = map[scenario.FaultKind]host.Signal{
-	scenario.Kill: host.Kill, scenario.PowerLoss: host.Kill, scenario.Terminate: host.Terminate, scenario.Restart: host.Terminate, scenario.Pause: host.Pause,
-}
-
-// begin begins the fault.
-func (o *one) begin(ctx context.Context) error {
-	if s, ok := first[o.what.Do]; ok {
-		return o.each(func(m string) error { return o.Cluster.Signal(ctx, m, s) })
-	}
-	bad := disk.Faults{SyncDelay: o.what.By, Full: o.what.Do == scenario.FullDisk, Failing: o.what.Do == scenario.FailingDisk}
-	return o.each(func(m string) error { return o.setDisk(ctx, m, bad) })
-}
-
-func (o *one) setDisk(ctx context.Context, member string, f disk.Faults) error {
-	d, err := o.Cluster.Disk(member)
-	if err != nil {
-		return err
-	}
-	return d.Set(ctx, f)
-}
-
 // breakAndHeal begins the fault, waits for as long as it lasts, and heals it,
 // also when a context has ended.
 func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 	must := context.WithoutCancel(run)
 	began := o.Clock.Now()
-	if err := o.begin(must); err != nil {
+	if err := o.do.begin(must, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("the fault could not be begun: %w", err), o.heal(must))
 	}
 	o.f.Began = o.window(began)
 	o.event(o.f, record.FaultBegan, began, fmt.Sprintf("fault %d: %s (%s)", o.f.Number, o.f.What, o.who()))
-	if o.what.Do.Ends() {
+	if o.do.ends {
 		if err := o.each(func(m string) error { return o.end(must, m) }); err != nil {
 			return nil, errors.Join(err, o.heal(must))
 		}
 		o.f.Ended = o.window(o.Clock.Now())
 	}
-	if o.what.Do == scenario.PowerLoss {
-		if err := o.each(func(m string) error { return o.powerLoss(must, m) }); err != nil {
+	if o.do.ended != nil {
+		if err := o.do.ended(must, o); err != nil {
 			return nil, errors.Join(err, o.heal(must))
 		}
 	}
@@ -255,47 +230,9 @@ func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 	return cut, o.heal(must)
 }
 
-// powerLoss has the disk of a member that has ended lose what was not synced.
-func (o *one) powerLoss(ctx context.Context, member string) error {
-	d, err := o.Cluster.Disk(member)
-	if err != nil {
-		return err
-	}
-	lost, err := d.PowerLoss(ctx)
-	o.f.LostFiles += lost
-	return err
-}
-
-// end waits until the member's processes have ended, and kills them if they do
-// not do as they were asked.
-func (o *one) end(ctx context.Context, member string) error {
-	limited, cancel := context.WithTimeout(ctx, endWithin)
-	err := o.Cluster.AwaitEnd(limited, member)
-	cancel()
-	if err == nil {
-		return nil
-	}
-	err = o.Cluster.Signal(ctx, member, host.Kill)
-	limited, cancel = context.WithTimeout(ctx, endWithin)
-	defer cancel()
-	return errors.Join(err, o.Cluster.AwaitEnd(limited, member))
-}
-
 // heal undoes the fault.
 func (o *one) heal(ctx context.Context) error {
-	verb := "started again"
-	undo := func(m string) error { return o.Cluster.StartAgain(ctx, m) }
-	switch {
-	case o.what.Do == scenario.Pause:
-		verb = "resumed"
-		undo = func(m string) error { return o.Cluster.Signal(ctx, m, host.Resume) }
-	case !o.what.Do.Ends(): // a member may have ended for its disk
-		verb = "given a disk in order"
-		undo = func(m string) error {
-			return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
-		}
-	}
-	if err := o.each(undo); err != nil {
+	if err := o.do.heal(ctx, o); err != nil {
 		return fmt.Errorf("it was not healed: %w", err)
 	}
 	now := o.Clock.Now()
@@ -304,7 +241,7 @@ func (o *one) heal(ctx context.Context) error {
 	if len(o.members) > 1 {
 		was = "were"
 	}
-	o.event(o.f, record.FaultHealed, now, fmt.Sprintf("%s %s %s (fault %d)", strings.Join(o.members, ", "), was, verb, o.f.Number))
+	o.event(o.f, record.FaultHealed, now, fmt.Sprintf("%s %s %s (fault %d)", strings.Join(o.members, ", "), was, o.do.healed, o.f.Number))
 	return nil
 }
 

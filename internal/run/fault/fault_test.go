@@ -159,6 +159,15 @@ func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
 	}
 }
 
+// Each kind that a scenario can ask for has its action.
+func TestEachKindHasAnAction(t *testing.T) {
+	for _, k := range scenario.FaultKinds() {
+		if a := actions[k]; a == nil || a.begin == nil || a.heal == nil || a.healed == "" {
+			t.Errorf("%s: %+v", k, a)
+		}
+	}
+}
+
 func TestFaultsOfDisks(t *testing.T) {
 	s := &simulated{}
 	done, _ := s.play(t, "slow-disk leader by 200ms at 2s for 3s, full-disk m2 at 10s for 1s, failing-disk follower at 20s for 1s, power-loss all at 30s for 2s, kill all at 40s for 1s", time.Minute)

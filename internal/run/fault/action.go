@@ -1,0 +1,35 @@
+package fault
+
+import (
+	"context"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// action is how a kind of fault is done. Its functions act on all of the fault's
+// members (one.members), and are called with a context that does not end.
+type action struct {
+	begin func(ctx context.Context, o *one) error
+	// ends says that the members' processes end, which is awaited. ended is what is
+	// done then; nil for nothing.
+	ends  bool
+	ended func(ctx context.Context, o *one) error
+	// heal undoes the fault, also one of which only a part was begun. healed is what
+	// the members were then, such as "started again".
+	heal   func(ctx context.Context, o *one) error
+	healed string
+}
+
+// actions are those of all kinds.
+var actions = map[scenario.FaultKind]*action{
+	scenario.Kill:        ending(host.Kill),
+	scenario.Terminate:   ending(host.Terminate),
+	scenario.Restart:     ending(host.Terminate),
+	scenario.Pause:       {begin: signal(host.Pause), heal: signal(host.Resume), healed: "resumed"},
+	scenario.PowerLoss:   powerLoss(),
+	scenario.SlowDisk:    badDisk(func(h *scenario.Happening) disk.Faults { return disk.Faults{SyncDelay: h.By} }),
+	scenario.FullDisk:    badDisk(func(*scenario.Happening) disk.Faults { return disk.Faults{Full: true} }),
+	scenario.FailingDisk: badDisk(func(*scenario.Happening) disk.Faults { return disk.Faults{Failing: true} }),
+}
