@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // How many trials each kind of disturbance has: a fixed sample of the whole, for
@@ -23,7 +25,7 @@ func size(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(trialsEnv)
 	switch {
-	case text == "" && raced:
+	case text == "" && testsettle.Raced:
 		return racedSize
 	case text == "":
 		return sampleSize

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // The rates that every statistic must reach for populations().
@@ -44,7 +46,7 @@ func (t *table) String() string {
 func (t *table) inDocs(test *testing.T) {
 	test.Helper()
 	test.Logf("\n%s", t)
-	if runtime.GOARCH != "amd64" || raced || os.Getenv(runsEnv) != "" {
+	if runtime.GOARCH != "amd64" || testsettle.Raced || os.Getenv(runsEnv) != "" {
 		return
 	}
 	text, err := os.ReadFile("../../../../docs/method.md")

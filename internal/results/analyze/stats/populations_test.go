@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // runsEnv sets how many simulated runs each rate is of; make test-long sets it.
@@ -20,7 +22,7 @@ const sampleRuns = 2000
 func simulated(t testing.TB) int {
 	t.Helper()
 	runs := sampleRuns
-	if raced {
+	if testsettle.Raced {
 		runs /= 8
 	}
 	if text := os.Getenv(runsEnv); text != "" {

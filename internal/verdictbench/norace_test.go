@@ -1,5 +1,0 @@
-//go:build !race
-
-package verdictbench
-
-const raced = false
