@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
@@ -26,6 +27,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // machine is an agent that runs as a process of its own, at an address of its own.
@@ -39,7 +41,7 @@ type machine struct {
 
 // startMachines starts an agent at each address, with further flags, with
 // certificates that the command made.
-func startMachines(t *testing.T, addresses []string, flags ...string) []*machine {
+func startMachines(t testing.TB, addresses []string, flags ...string) []*machine {
 	t.Helper()
 	certs := filepath.Join(t.TempDir(), "certs")
 	if out, err := exec.Command("quorumbench", "agent", "certs", "--hosts", strings.Join(addresses, ","), "--dir", certs).CombinedOutput(); err != nil {
@@ -272,6 +274,62 @@ func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 			}
 			if _, err := c.Status(t.Context()); err != nil {
 				t.Errorf("the members on the other machine: %v", err)
+			}
+		})
+	}
+}
+
+// An agent that has members alone is killed, or stands still, while a load runs: the
+// load ends there, and the trial is invalid with what it had, naming it.
+func TestMembersAreLostInTheMiddle(t *testing.T) {
+	for i, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		t.Run(how.String(), func(t *testing.T) {
+			t.Parallel()
+			ip := func(n int) string { return fmt.Sprintf("127.0.9%d.%d", i, n) }
+			machines := startMachines(t, []string{ip(1), ip(2), ip(3)}, "--heartbeat", "1s", "--lease", "1s")
+			hosts := ""
+			for _, m := range machines {
+				hosts += fmt.Sprintf("- {name: %s, address: '%s', via: agent}\n", m.target.Name, m.target.Address)
+			}
+			dir, file := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "lost.yaml")
+			text := "name: lost\nhosts:\n" + hosts + `trials:
+- {name: put, store: etcd, members-on: [host1, host2], workers-on: [host3], operation: put, rate: 100, connections: 4, duration: 10m, warmup: 0s, key-space: 100}
+`
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b := start(t, "run", file, "--out", dir, "--agent-certs", filepath.Dir(machines[0].target.CACert))
+			eventually(t, "a second is measured", func() bool {
+				rows, err := record.OpenTimeline(dir, "trial-01-put")
+				return err == nil && len(rows) > 0
+			})
+			if err := machines[1].Process.Signal(how); err != nil {
+				t.Fatal(err)
+			}
+			if code := b.end(); code != command.ExitFailed {
+				t.Errorf("exit code %d", code)
+			}
+			run, err := record.Open(dir)
+			if err != nil || len(run.Trials) != 1 {
+				t.Fatalf("%+v, %v", run, err)
+			}
+			trial, name := &run.Trials[0], "agent host2 at "+machines[1].target.Address+" is lost"
+			said := ""
+			for _, r := range trial.Verdict.Reasons {
+				if r.Rule == 26 {
+					said = r.Text
+				}
+			}
+			if run.State != record.Failed || !strings.Contains(run.Failure, name) || trial.Verdict.State != verdict.Invalid || trial.Operations == 0 {
+				t.Errorf("the run is %s (%s), and the trial with %d operations %+v", run.State, run.Failure, trial.Operations, trial.Verdict)
+			}
+			if !strings.HasPrefix(said, "host host2 was lost with its members, and the load ended there: "+name) {
+				t.Errorf("R26 says %q", said)
+			}
+			for _, h := range trial.ByHost {
+				if (h.Lost != "") != (h.Name == "host2") {
+					t.Errorf("of %s it is said that it was lost: %q", h.Name, h.Lost)
+				}
 			}
 		})
 	}

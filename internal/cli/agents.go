@@ -18,6 +18,7 @@ import (
 type agents struct {
 	certs  string         // the folder of "agent certs"; empty for none
 	access overssh.Access // for hosts that are reached via ssh
+	say    func(format string, args ...any)
 
 	mu      sync.Mutex
 	remotes map[*scenario.Host]*agent.Remote
@@ -88,7 +89,14 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 	if err != nil {
 		return nil, err
 	}
-	return overssh.Reach(ctx, overssh.Target{Name: h.Name, User: user, Address: at, Dir: h.Dir, Binary: self, Access: a.access})
+	return overssh.Reach(ctx, overssh.Target{
+		Name: h.Name, User: user, Address: at, Dir: h.Dir, Binary: self, Access: a.access,
+		Copying: func(bytes int64) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.say("copying quorumbench (%s) to host %s", readable.Mebibytes(bytes), h.Name)
+		},
+	})
 }
 
 // inPods is dial of hosts that are pods.

@@ -69,7 +69,7 @@ func (b *background) end() int {
 	return b.ProcessState.ExitCode()
 }
 
-func startNullServer(t *testing.T, args ...string) (endpoints string) {
+func startNullServer(t testing.TB, args ...string) (endpoints string) {
 	t.Helper()
 	endpoints, stop, err := startNull(t.TempDir(), args...)
 	if err != nil {

@@ -79,6 +79,15 @@ type kill struct {
 	marks map[string]host.Mark // by data folder
 }
 
+// The load: writes in so many seconds, after a preload that writes each key once, and
+// again where that failed.
+const (
+	killsRate    = 400
+	killsSeconds = 2
+	killsKeys    = 500
+	killsRounds  = 3
+)
+
 // mostAfter is longer than a load and the end of its cluster take.
 const mostAfter = 3 * time.Second
 
@@ -121,7 +130,7 @@ func newKill(t *testing.T, seed uint64) *kill {
 name: kills
 trials:
 - {name: put, store: etcd, members: 3, members-on: [host1, host2, host3], workers: 2, workers-on: [host4, host5], operation: put,
-   clients: 20, connections: 4, rate: 400, duration: 2s, warmup: 0s, timeout: 2s, key-space: 500, settings: {snapshot-count: 1000000}}
+   clients: 20, connections: 4, rate: ` + fmt.Sprintf("%d, duration: %ds, warmup: 0s, timeout: 2s, key-space: %d", killsRate, killsSeconds, killsKeys) + `, settings: {snapshot-count: 1000000}}
 `)
 	k.controller.Stderr = &k.said
 	return k
@@ -428,11 +437,17 @@ func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 		})
 	}
 	var have uint64
+	if recorded > 0 {
+		recorded += killsKeys // each was written before the load began
+	}
 	eventually(t, fmt.Sprintf("%v: the members have the %d writes", k, recorded), func() bool {
 		revision, err := metric(run.Clusters[0].Members[0].Endpoint, "etcd_debugging_mvcc_current_revision")
 		leader, err2 := metric(run.Clusters[0].Members[0].Endpoint, "etcd_server_has_leader")
 		have = revision - 1
 		return err == nil && err2 == nil && leader == 1 && have >= recorded
 	})
-	t.Logf("%v: the members have %d writes, of which %d are recorded", k, have, recorded)
+	if most := uint64(killsRounds*killsKeys + killsRate*killsSeconds); have > most {
+		t.Errorf("%v: the members have %d writes, and no more than %d were sent", k, have, most)
+	}
+	t.Logf("%v: the members have %d writes, of which %d are recorded, the preload's included", k, have, recorded)
 }

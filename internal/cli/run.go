@@ -114,7 +114,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if err := f.pods.place(s); err != nil {
 		return err
 	}
-	f.agents.hosts = s.Hosts
+	f.agents.hosts, f.agents.say = s.Hosts, a.say
 	a.Warn(s.Warnings...)
 	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Agent: f.agents.dial}
 	if f.pods.on != "" {

@@ -93,8 +93,10 @@ func TestARunOverSSH(t *testing.T) {
 		}
 	}
 	for i, s := range o.servers {
-		if want := fmt.Sprintf("the clock of agent host%d was ", i+1); !strings.Contains(stderr.String(), want) {
-			t.Errorf("no %q in %s", want, &stderr)
+		for _, want := range []string{fmt.Sprintf("the clock of agent host%d was ", i+1), fmt.Sprintf(" MiB) to host host%d\n", i+1)} {
+			if !strings.Contains(stderr.String(), want) {
+				t.Errorf("no %q in %s", want, &stderr)
+			}
 		}
 		if err := nothingIn(s.Cache); err != nil {
 			t.Error(err)

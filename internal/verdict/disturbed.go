@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -83,8 +84,19 @@ func stopped(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
 	}
-	return judged(f.Added.Effect(f.OpenLoop), "%s stood still for %s in all, %s at once: it was stopped, or its host took the processor away",
-		f.generator(), measure.Duration(float64(f.PausedNS)), measure.Duration(float64(f.LongestPauseNS)))
+	return judged(f.Added.Effect(f.OpenLoop), "%s stood still for %s in all%s, %s at once: it was stopped, or its host took the processor away",
+		f.generator(), measure.Duration(float64(f.PausedNS)), f.overLoops(), measure.Duration(float64(f.LongestPauseNS)))
+}
+
+// overLoops says what a time is the sum over, where that is more than one loop.
+func (f *Figures) overLoops() string {
+	switch {
+	case f.Loops < 2:
+		return ""
+	case len(f.Workers) < 2:
+		return fmt.Sprintf(" (the sum over its %d loops)", f.Loops)
+	}
+	return fmt.Sprintf(" (the sum over the %d loops of %d workers)", f.Loops, len(f.Workers))
 }
 
 func throttled(f *Figures) finding {

@@ -18,6 +18,7 @@ const (
 // Host is one of several machines that members were on, or that load came from.
 type Host struct {
 	Name    string
+	Lost    string // why it was, with members, before the load's end; empty if it was not
 	Machine string // several hosts can be one
 	// What it has of the trial.
 	Members, Load bool

@@ -47,11 +47,17 @@ type Worker struct {
 	Added                                           Added
 }
 
-// workerLost asks whether all workers told what they did to the end.
+// workerLost asks whether all workers told what they did to the end, and no host was
+// lost with its members.
 func workerLost(f *Figures) finding {
 	for i := range f.Workers {
 		if w := &f.Workers[i]; w.Lost != "" {
 			return invalid("worker %s was lost, and the load ended there: %s", w.Name, w.Lost)
+		}
+	}
+	for i := range f.Hosts {
+		if h := &f.Hosts[i]; h.Lost != "" {
+			return invalid("host %s was lost with its members, and the load ended there: %s", h.Name, h.Lost)
 		}
 	}
 	return fine()

@@ -146,6 +146,26 @@ func TestWorkersByName(t *testing.T) {
 	}
 }
 
+// Times that are sums say over what they are, and a host that was lost with its
+// members is named.
+func TestSentencesOfMany(t *testing.T) {
+	f := good()
+	f.Loops, f.PausedNS, f.LongestPauseNS, f.Added = 1, 9e9, 1e9, added(0, 0, 0.3)
+	for _, test := range []struct {
+		loops, workers int
+		want           string
+	}{{1, 0, " in all, "}, {2, 0, " in all (the sum over its 2 loops), "}, {8, 4, " in all (the sum over the 8 loops of 4 workers), "}} {
+		f.Loops, f.Workers = test.loops, make([]Worker, test.workers)
+		if found := stopped(&f); found.state != Suspect || !strings.Contains(found.text, test.want) {
+			t.Errorf("%d loops of %d workers: %+v", test.loops, test.workers, found)
+		}
+	}
+	f.Hosts = []Host{{Name: "db1"}, {Name: "db2", Lost: "the agent is gone"}}
+	if found := workerLost(&f); found.state != Invalid || found.text != "host db2 was lost with its members, and the load ended there: the agent is gone" {
+		t.Errorf("%+v", found)
+	}
+}
+
 // What the clients of a worker did when it was lost nobody knows: Little's law is
 // not held against those that are left.
 func TestLittlesLawWithoutAWorker(t *testing.T) {

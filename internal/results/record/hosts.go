@@ -31,7 +31,10 @@ type ClockReading struct {
 // ByHost is what one of the scenario's hosts was in the window of a trial that has
 // members or workers there.
 type ByHost struct {
-	Name    string `json:"name"`
+	Name string `json:"name"`
+	// Lost is why it was lost before the load's end, with the members that it has, in
+	// one sentence; absent if it was not.
+	Lost    string `json:"lost,omitempty"`
 	Machine string `json:"machine"` // the name of its row in machines.csv
 	CPUs    int    `json:"cpus"`
 	Members bool   `json:"members"` // it has some
@@ -55,7 +58,7 @@ func (t *Trial) hosts() (all []verdict.Host) {
 	for i := range t.ByHost {
 		h := &t.ByHost[i]
 		one := verdict.Host{
-			Name: h.Name, Machine: h.Machine, Processors: h.CPUs, Members: h.Members, Load: h.Load,
+			Name: h.Name, Lost: h.Lost, Machine: h.Machine, Processors: h.CPUs, Members: h.Members, Load: h.Load,
 			StolenShare: orZero(h.StolenShare), BusyShare: orZero(h.BusyShare), ForeignShare: orZero(h.ForeignShare),
 		}
 		if c := h.Clock; c != nil {

@@ -23,10 +23,14 @@ var (
 	_ host.Host     = (*remoteHost)(nil)
 	_ host.Clocked  = (*remoteHost)(nil)
 	_ host.Launcher = (*remoteHost)(nil)
+	_ host.Losable  = (*remoteHost)(nil)
 )
 
 // Clock implements host.Clocked.
 func (h *remoteHost) Clock() host.Clock { return h.r.Offset() }
+
+// Presence implements host.Losable.
+func (h *remoteHost) Presence() context.Context { return h.r.ctx }
 
 // fail names the agent in an error, but for one that says it is lost, which does.
 func (r *Remote) fail(err error) error {

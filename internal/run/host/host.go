@@ -91,6 +91,13 @@ type Launcher interface {
 	Launchable(ctx context.Context, l Launch) error
 }
 
+// Losable is a Host that can go out of reach: what is there goes on, or has ended, and
+// nobody sees it.
+type Losable interface {
+	// Presence ends when the host is lost; its cause says why, in one sentence.
+	Presence() context.Context
+}
+
 // Disker is a Host that can put folders onto disks that fail on request.
 type Disker interface {
 	// Disk puts a folder, which is made, onto such a disk. self is the path of our own

@@ -43,13 +43,14 @@ type usage struct {
 	mu    sync.Mutex
 	first counters
 	last  counters
+	rss   int64         // bytes, the most until the last
 	sched map[int]probe.Sched // by loop, at its opening
 	sum   probe.Sched
 }
 
 // counters are read together.
 type counters struct {
-	self      probe.SelfUsage
+	cpu       float64 // seconds, of this process
 	system    probe.SystemCPU
 	hasSystem bool
 	held      int64 // nanoseconds
@@ -57,7 +58,7 @@ type counters struct {
 }
 
 func (u *usage) read() (c counters) {
-	c.self = probe.Self()
+	c.cpu = probe.SelfCPU()
 	c.system, c.hasSystem = probe.System()
 	c.held, c.hasHeld = u.limits.Throttled()
 	return c
@@ -87,7 +88,7 @@ func (u *usage) mark(loop int, m engine.Mark, decides bool) {
 		u.sum.Slices += d.Slices
 	}
 	if decides && m.Ended {
-		u.last = u.read()
+		u.last, u.rss = u.read(), probe.Self().MaxRSS
 	}
 }
 
@@ -96,7 +97,7 @@ func (u *usage) used() Usage {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	out := Usage{
-		Process: os.Getpid(), CPUSeconds: u.last.self.CPUSeconds - u.first.self.CPUSeconds, MaxRSSBytes: u.last.self.MaxRSS,
+		Process: os.Getpid(), CPUSeconds: u.last.cpu - u.first.cpu, MaxRSSBytes: u.rss,
 		LoopCPU: u.sum.CPU, RunDelay: u.sum.RunDelay, Slices: u.sum.Slices,
 	}
 	out.Machine, _ = os.Hostname()

@@ -1,10 +1,13 @@
 package trial
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
@@ -138,6 +141,7 @@ type source struct {
 	on     *sampled
 	row    string // its generator's; empty without one
 	clocks []clockSeen
+	lost   string // why it was, before the load's end; empty if it was not
 }
 
 // look notes what is known of the clocks, and returns those that were set since the
@@ -164,6 +168,48 @@ func (s *sampler) look() (set []record.Event) {
 	return set
 }
 
+// whilePresent ends with run, and when a host with members is lost, with which the load
+// ends, too. Those who run workers look after their hosts.
+func (w *monitor) whilePresent(run context.Context) (present context.Context, forsake context.CancelFunc) {
+	present, cancel := context.WithCancel(run)
+	release := []func() bool{}
+	for i := range w.sampler.sources {
+		if h := w.sampler.sources[i].presence(); h != nil {
+			release = append(release, context.AfterFunc(h, func() {
+				w.stop()
+				cancel()
+			}))
+		}
+	}
+	return present, func() {
+		for _, r := range release {
+			r()
+		}
+		cancel()
+	}
+}
+
+// presence ends when a host with members is lost; nil where none can be.
+func (s *source) presence() context.Context {
+	if h, ok := s.Host.(host.Losable); ok && s.Members {
+		return h.Presence()
+	}
+	return nil
+}
+
+// noteLost notes which hosts with members were lost, when the load has ended, and
+// returns why the first was.
+func (s *sampler) noteLost() (first error) {
+	for i := range s.sources {
+		one := &s.sources[i]
+		if h := one.presence(); h != nil && h.Err() != nil {
+			one.lost = printable.Line(context.Cause(h).Error(), printable.OfServer)
+			first = cmp.Or(first, context.Cause(h))
+		}
+	}
+	return first
+}
+
 // clockSet is the kind of event of a host's clock that was set.
 const clockSet = "clock_set"
 
@@ -172,7 +218,7 @@ func (s *sampler) byHost(from, to time.Time) (all []record.ByHost) {
 	for i := range s.sources {
 		one := &s.sources[i]
 		h := record.ByHost{
-			Name: one.Name, Machine: one.on.machine, CPUs: one.on.use.cpus, Members: one.Members, Load: one.Load,
+			Name: one.Name, Lost: one.lost, Machine: one.on.machine, CPUs: one.on.use.cpus, Members: one.Members, Load: one.Load,
 			Clock: clockBetween(one.clocks, from, to), SamplingCPUSeconds: tookOf(one.on.cost, from, to),
 		}
 		h.BusyShare, h.StolenShare, h.ForeignShare = one.on.use.shares(from, to)

@@ -58,6 +58,7 @@ type monitor struct {
 	heard     *probe.Listener // listen's, and then measure's
 	quit      context.CancelFunc
 	running   sync.WaitGroup
+	forsake   context.CancelFunc // ends what the cluster is still awaited for
 }
 
 func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWriter) (*monitor, error) {
@@ -131,6 +132,7 @@ func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
+	run, w.forsake = w.whilePresent(run)
 	w.sampler.note(ctx) // before any window opens: a first whole sample takes long
 	w.scrapes.begin()
 	w.running.Go(func() { w.follower.Run(ctx, load.Background) })
@@ -141,11 +143,15 @@ func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	w.running.Go(func() { w.progress(ctx, g) })
 }
 
-func (w *monitor) end() {
+// end ends that when the load has, and returns why a host with members was lost before.
+func (w *monitor) end() (lost error) {
+	lost = w.sampler.noteLost()
 	w.quit()
 	w.running.Wait()
+	w.forsake()
 	w.scrapes.stop()
 	w.generator = nil // it has ended, and cannot be moved
+	return lost
 }
 
 // sample records a row a second for each process and the machine.

@@ -225,11 +225,13 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	w.begin(run, job, a.Endpoints)
 	clean.begin()
 	res, err := load.RunJob(ctx, job)
-	w.end()
-	if w.err != nil {
+	lost := w.end()
+	switch {
+	case w.err != nil:
 		return nil, w.err // the record could not be written
-	}
-	if err != nil {
+	case errors.Is(err, load.ErrNeverOpened) && lost != nil:
+		return nil, lost
+	case err != nil:
 		return nil, err
 	}
 	w.handleChanges(t.askAgain(m))

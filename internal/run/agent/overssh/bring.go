@@ -148,6 +148,9 @@ func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if m.target.Copying != nil {
+		m.target.Copying(size)
+	}
 	stood := make(chan struct{})
 	late := time.AfterFunc(m.target.Within, func() {
 		close(stood)

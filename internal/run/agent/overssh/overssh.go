@@ -36,6 +36,9 @@ type Target struct {
 	Binary  string // the path of our own
 	Access  Access
 	Within  time.Duration // a bound for each step, and for a copy that stands still; zero: 20 s
+	// Copying is called when our binary, of so many bytes, begins to be copied; nil for
+	// nobody.
+	Copying func(bytes int64)
 }
 
 // Machine is one with an agent that we started. Members' data and logs are in the

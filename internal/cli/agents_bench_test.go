@@ -1,0 +1,211 @@
+//go:build linux
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+)
+
+// fleet are agents, each a process of its own at an address of its own.
+type fleet struct {
+	machines []*machine
+	b        *testing.B
+}
+
+func newFleet(b *testing.B, n int) *fleet {
+	b.Helper()
+	addresses := make([]string, n)
+	for i := range addresses {
+		addresses[i] = fmt.Sprintf("127.1.%d.%d", n, 1+i)
+	}
+	return &fleet{startMachines(b, addresses), b}
+}
+
+// run runs a scenario's trials with the agents as host1, host2 and so on, and returns
+// its record and how much memory the controller took.
+func (f *fleet) run(trials string) (run *record.Run, dir string, rss int64) {
+	f.b.Helper()
+	text := "name: agents\nhosts:\n"
+	for _, m := range f.machines {
+		text += fmt.Sprintf("- {name: %s, address: '%s', via: agent}\n", m.target.Name, m.target.Address)
+	}
+	dir = filepath.Join(f.b.TempDir(), "run")
+	c := exec.Command("quorumbench", "run", "-", "--out", dir, "--agent-certs", filepath.Dir(f.machines[0].target.CACert))
+	c.Stdin = strings.NewReader(text + trials)
+	var said bytes.Buffer
+	c.Stdout, c.Stderr = &said, &said
+	err := c.Run()
+	f.b.Log(said.String())
+	if err != nil {
+		f.b.Fatal(err)
+	}
+	if run, err = record.Open(dir); err != nil {
+		f.b.Fatal(err)
+	}
+	return run, dir, c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+}
+
+// stop asks all agents to end, and holds them to leaving nothing.
+func (f *fleet) stop() {
+	f.b.Helper()
+	for _, m := range f.machines {
+		_ = m.Process.Signal(syscall.SIGTERM)
+	}
+	for _, m := range f.machines {
+		<-m.exited
+		if code := m.ProcessState.ExitCode(); code != 0 {
+			f.b.Errorf("agent %s ended with %d", m.target.Name, code)
+		}
+		if p := left(m.dir); len(p) > 0 {
+			f.b.Errorf("of agent %s there are left: %v", m.target.Name, p)
+		}
+	}
+}
+
+// BenchmarkAgentsTogether has many agents on this machine send one load to a null
+// server: how far apart they begin, how soon after the window's end all is merged, and
+// how much memory the controller takes.
+func BenchmarkAgentsTogether(b *testing.B) {
+	for _, n := range []int{4, 20, 50, 100} {
+		b.Run(fmt.Sprintf("agents=%d", n), func(b *testing.B) {
+			f := newFleet(b, n)
+			endpoint := startNullServer(b)
+			b.ResetTimer()
+			for range b.N {
+				run, _, rss := f.run(fmt.Sprintf(`trials:
+- {name: put, store: etcd, operation: put, endpoints: [%s], workers: %d, connections: %d, rate: %d, duration: 5s, warmup: 2s, key-space: 1000}
+`, endpoint, n, 2*n, 20*n))
+				t := &run.Trials[0]
+				if len(t.ByWorker) != n || t.Due != uint64(100*n) || t.Errors > 0 {
+					b.Fatalf("%d workers had %d due, and %d errors", len(t.ByWorker), t.Due, t.Errors)
+				}
+				b.Logf("the last to begin was %s", t.LastToBegin().Name)
+				b.ReportMetric(float64(*t.StartSpreadNS)/1e6, "begin-ms-p50")
+				b.ReportMetric(float64(*t.StartLatestNS)/1e6, "begin-ms-max")
+				b.ReportMetric(float64(*t.MergedAfterNS)/1e6, "merged-ms")
+				b.ReportMetric(float64(rss)/(1<<20), "controller-MiB")
+			}
+			f.stop()
+		})
+	}
+}
+
+// pairs runs two trials in turn, and returns figures of each in all repeats.
+func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(dir string, t *record.Trial) float64) (all map[string][2][]float64) {
+	f.b.Helper()
+	run, dir, _ := f.run(fmt.Sprintf("defaults: {store: etcd, repeats: %d, warmup: 1s, key-space: 1000}\ntrials:\n- {name: one, %s}\n- {name: other, %s}\n", repeats, one, other))
+	all = map[string][2][]float64{}
+	for i := range run.Trials {
+		t := &run.Trials[i]
+		if t.Errors > 0 {
+			f.b.Errorf("%d errors in %s", t.Errors, t.Name)
+		}
+		for name, of := range figures {
+			both := all[name]
+			side := 0
+			if t.Name == "other" {
+				side = 1
+			}
+			both[side] = append(both[side], of(dir, t))
+			all[name] = both
+		}
+	}
+	return all
+}
+
+// ratio reports the other's figure by the one's, with its 95 % interval.
+func ratio(b *testing.B, name string, of [2][]float64) {
+	b.Helper()
+	r, ok := stats.RatioOf(of[1], of[0])
+	if !ok {
+		b.Fatalf("%s: %v", name, of)
+	}
+	i := r.Interval(stats.Level)
+	b.ReportMetric(i.Value, name+"-ratio")
+	b.Logf("%s: the other by the one %.3f (%.3f to %.3f); one %.4g, other %.4g", name, i.Value, i.Low, i.High, of[0], of[1])
+}
+
+// BenchmarkAgentsCost compares the generator's processor time for an operation over
+// an agent (other) with that in the process that conducts the run (one), in pairs.
+func BenchmarkAgentsCost(b *testing.B) {
+	for _, of := range []struct {
+		store    string
+		endpoint func() string
+		rate     int
+	}{
+		{"null", func() string { return startNullServer(b) }, 20_000},
+		{"etcd", func() string { return embedded.Etcd(b) }, 5_000},
+	} {
+		b.Run(of.store, func(b *testing.B) {
+			f := newFleet(b, 1)
+			load := fmt.Sprintf("operation: get, consistency: local, endpoints: [%s], connections: 4, rate: %d, duration: 3s", of.endpoint(), of.rate)
+			b.ResetTimer()
+			for range b.N {
+				got := f.pairs(10, load, load+", workers-on: [host1]", map[string]func(string, *record.Trial) float64{
+					"cpu":        func(_ string, t *record.Trial) float64 { return *t.CPUPerOp },
+					"controller": func(dir string, t *record.Trial) float64 { return conducting(b, dir, t) },
+				})
+				ratio(b, "cpu", got["cpu"])
+				b.Logf("the conducting process took, in ns an operation: %.4g itself, %.4g beside the agent", got["controller"][0], got["controller"][1])
+			}
+			f.stop()
+		})
+	}
+}
+
+// conducting is what the process that conducted a trial took in its window, in
+// nanoseconds of processor time an operation.
+func conducting(b *testing.B, dir string, t *record.Trial) float64 {
+	b.Helper()
+	rows, err := record.OpenMachines(dir, t.Folder)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var first, last *record.MachineRow
+	for i := range rows {
+		r := &rows[i]
+		if r.Name != record.GeneratorName || r.Time.Before(*t.Opened) || r.Time.After(t.Opened.Add(time.Duration(t.Seconds*1e9))) {
+			continue
+		}
+		if first == nil {
+			first = r
+		}
+		last = r
+	}
+	if first == nil || first == last {
+		return 0
+	}
+	used := last.User + last.System - first.User - first.System
+	return used * 1e9 / (t.PerSecond * last.Time.Sub(first.Time).Seconds())
+}
+
+// BenchmarkAgentsLatencies compares what four workers measure of three members of etcd
+// (other) with what one does (one), all on agents, in pairs: what repeats differ by is
+// the noise.
+func BenchmarkAgentsLatencies(b *testing.B) {
+	f := newFleet(b, 7)
+	load := "operation: put, members-on: [host1, host2, host3], connections: 8, rate: 400, duration: 3s"
+	at := func(p float64) func(string, *record.Trial) float64 {
+		return func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(p).NS }
+	}
+	b.ResetTimer()
+	for range b.N {
+		got := f.pairs(10, load+", workers-on: [host4]", load+", workers: 4, workers-on: [host4, host5, host6, host7]",
+			map[string]func(string, *record.Trial) float64{"p10": at(10), "p50": at(50), "p90": at(90)})
+		for _, name := range []string{"p10", "p50", "p90"} {
+			ratio(b, name, got[name])
+		}
+	}
+	f.stop()
+}
