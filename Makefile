@@ -131,7 +131,13 @@ fuzz:
 
 # The hot path's own benchmarks, with allocations.
 bench:
-	go test -run '^$$' -bench . -benchmem ./internal/...
+	go test -run '^$$' -bench . -skip '^BenchmarkAgents' -benchmem ./internal/...
+
+# Many agents on this machine, and what a load costs over one beside without: pairs of
+# runs, some minutes.
+.PHONY: bench-agents
+bench-agents:
+	go test -run '^$$' -bench '^BenchmarkAgents' -benchtime 1x -timeout 60m ./internal/cli
 
 # Against h2load, wrk, hey and the official clients, on one machine in one run.
 bench-peers:

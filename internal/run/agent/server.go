@@ -79,7 +79,7 @@ func New(o Options) (*Server, error) {
 	o.Heartbeat, o.Lease = cmp.Or(o.Heartbeat, DefaultHeartbeat), cmp.Or(o.Lease, DefaultLease)
 	worker := o.Worker
 	if worker == nil {
-		worker = &load.Local{Stores: o.Stores, Access: load.AccessCarried}
+		worker = &load.Local{Stores: o.Stores, Access: load.AccessCarried, Attended: true}
 	}
 	if o.Clock.Now == nil {
 		o.Clock = System()

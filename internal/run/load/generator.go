@@ -47,6 +47,10 @@ type handed struct {
 	second *measure.Second // nil: the loop has ended
 }
 
+// givingWay is how many threads of an agent give way to its loops: one merges seconds,
+// one tells how far the load is.
+const givingWay = 2
+
 // startIn is how long after the last connection the first phase begins, so
 // that all loops begin at the same time.
 const startIn = 2 * time.Millisecond
@@ -89,9 +93,14 @@ func newGenerator(p *plan) (*generator, error) {
 	if g.watching != nil {
 		g.behind.Store(int32(len(g.watching.sinks)))
 	}
-	// A loop keeps its processor in Go's scheduler, and others must run too.
-	if all := n * (1 + p.Beside); runtime.GOMAXPROCS(0) <= all {
-		runtime.GOMAXPROCS(all + 1)
+	// A loop keeps its processor in Go's scheduler, and others must run too: an agent's
+	// heartbeats also while threads that give way have one each, and wait for their turn.
+	least := n*(1+p.Beside) + 1
+	if p.attended {
+		least += givingWay
+	}
+	if runtime.GOMAXPROCS(0) < least {
+		runtime.GOMAXPROCS(least)
 	}
 	return g, nil
 }

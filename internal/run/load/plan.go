@@ -24,6 +24,7 @@ type plan struct {
 	access   store.Access
 	versions *keys.Versions // nil unless the load compares and sets
 	reports  Reports
+	attended bool  // as in Local
 	world    World // nil is this machine
 	length   int64 // of an open loop's window that a total bounds, once it is known
 

@@ -2,6 +2,7 @@ package load
 
 import (
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -43,7 +44,7 @@ type usage struct {
 	mu    sync.Mutex
 	first counters
 	last  counters
-	rss   int64         // bytes, the most until the last
+	rss   int64               // bytes, the most until the last
 	sched map[int]probe.Sched // by loop, at its opening
 	sum   probe.Sched
 }
@@ -115,3 +116,25 @@ func (u *usage) used() Usage {
 // Background makes the calling goroutine give way to the generator's loops for
 // the rest of its life.
 func Background() { engine.Background() }
+
+// GiveWay is Background beside a worker that has loops in this process. Beside any
+// other it does nothing: a thread that gives way to other programs keeps one of Go's
+// processors while it waits for its turn, and heartbeats would wait for it, too.
+func GiveWay(beside Worker) {
+	if here(beside) {
+		Background()
+	}
+}
+
+// here reports whether a worker has loops in this process.
+func here(w Worker) bool {
+	switch w := w.(type) {
+	case *Local:
+		return true
+	case Named:
+		return here(w.Worker)
+	case Workers:
+		return slices.ContainsFunc(w, here)
+	}
+	return false
+}

@@ -150,6 +150,8 @@ type Local struct {
 	Stores func(name string) (store.Store, error)
 	// Access reads what an assignment refers to; nil is AccessOf.
 	Access func(*scenario.Attach) (store.Access, error)
+	// Attended says that somebody waits for this process's heartbeats.
+	Attended bool
 	// World is where the load runs; nil is this machine.
 	World World
 	// poller replaces the system's poller; nil leaves it.
@@ -190,7 +192,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Assignment: *a, store: st, access: access, world: w.World, poller: w.poller}
+	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, world: w.World, poller: w.poller}
 	if has(&a.Load, kv.CAS) {
 		p.versions = keys.VersionsOf(a.Load.KeySpace, a.Preloaded.versions())
 	}

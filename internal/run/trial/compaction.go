@@ -20,7 +20,7 @@ func (w *monitor) compact(ctx context.Context) {
 	if what.Every <= 0 {
 		return
 	}
-	load.Background()
+	load.GiveWay(w.t.Worker)
 	compactor := w.m.admin.(store.Maintainer) // the scenario was refused without it
 	for pause(ctx, what.Every) {
 		began := time.Now()

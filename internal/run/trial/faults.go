@@ -18,7 +18,7 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 	if len(all) == 0 {
 		return
 	}
-	load.Background()
+	load.GiveWay(w.t.Worker)
 	select {
 	case <-ctx.Done():
 		return

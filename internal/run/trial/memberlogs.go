@@ -87,7 +87,7 @@ func (w *monitor) listen(ctx context.Context) {
 	if w.heard == nil {
 		return
 	}
-	load.Background()
+	load.GiveWay(w.t.Worker)
 	ticker := time.NewTicker(readEvery)
 	defer ticker.Stop()
 	for {

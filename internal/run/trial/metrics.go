@@ -36,6 +36,7 @@ type scrapes struct {
 // scraped is one member. It belongs to one goroutine at a time.
 type scraped struct {
 	member  store.Member
+	beside  load.Worker
 	access  store.Access
 	out     *record.TrialWriter
 	size    func(endpoint string) int64 // of its database, as it stated last; 0: not known
@@ -52,7 +53,7 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	s := &scrapes{quit: func() {}}
 	for _, e := range m.scraped() {
 		one := &scraped{
-			member: e, access: t.Cluster.Access(), out: out, size: m.size,
+			member: e, beside: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
 			// Whether a network is between us and members of our own, we know.
 			connect: t.Cluster.attached(), edges: make(chan struct{}, 1),
 		}
@@ -109,7 +110,7 @@ func (s *scrapes) edge() {
 }
 
 func (m *scraped) run(ctx context.Context) {
-	load.Background()
+	load.GiveWay(m.beside)
 	timer := time.NewTimer(scrapeEvery)
 	defer timer.Stop()
 	for {

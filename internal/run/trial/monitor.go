@@ -135,7 +135,7 @@ func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	run, w.forsake = w.whilePresent(run)
 	w.sampler.note(ctx) // before any window opens: a first whole sample takes long
 	w.scrapes.begin()
-	w.running.Go(func() { w.follower.Run(ctx, load.Background) })
+	w.running.Go(func() { w.follower.Run(ctx, func() { load.GiveWay(w.t.Worker) }) })
 	w.running.Go(func() { w.sample(ctx) })
 	w.running.Go(func() { w.listen(ctx) })
 	w.running.Go(func() { w.compact(ctx) })
@@ -156,7 +156,7 @@ func (w *monitor) end() (lost error) {
 
 // sample records a row a second for each process and the machine.
 func (w *monitor) sample(ctx context.Context) {
-	load.Background()
+	load.GiveWay(w.t.Worker)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	defer func() {

@@ -12,8 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
-// progressEvery is how often a worker says how far its load is.
-const progressEvery = 100 * time.Millisecond
+// progressEvery is how often a worker says how far its load is, where
+// there are few. Of many each says it as much less often as there are more.
+const (
+	progressEvery = 100 * time.Millisecond
+	few           = 8
+)
 
 // Serve answers one call of a Worker, which w carries out, and closes the stream.
 // When the other side closes it, what runs is stopped at once.
@@ -121,7 +125,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 			begun = true
 			running.Go(func() {
 				<-connected
-				until := progress(out, job)
+				until := progress(out, job, progressEvery*time.Duration(max(a.Shard.N/few, 1)))
 				res, err := job.Run(loadCtx, *m.Run)
 				until()
 				if err != nil {
@@ -141,12 +145,12 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 }
 
 // progress says how far a job is until the returned function is called.
-func progress(out *sender, job load.Job) (until func()) {
+func progress(out *sender, job load.Job, every time.Duration) (until func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		load.Background()
-		ticker := time.NewTicker(progressEvery)
+		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			p := job.Progress()
