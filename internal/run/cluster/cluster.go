@@ -59,6 +59,9 @@ type Member struct {
 	// DiskServer is the process that serves a disk that fails on request; nil for a
 	// member on one of the machine's.
 	DiskServer *Process
+	// NetworkServer is the process that forwards the packets of all members, which the
+	// first has alone; nil where members have no networks of their own.
+	NetworkServer *Process
 }
 
 // Processes lists all of the member's processes, the one that clients talk to
@@ -170,7 +173,7 @@ var _ Running = (*Cluster)(nil)
 type place struct {
 	host  host.Host
 	in    host.Host // the same, or as members in a network of their own have it
-	root  string // below which all paths are there; empty: anywhere
+	root  string    // below which all paths are there; empty: anywhere
 	data  host.Claim
 	lease *host.Lease // of the ports of all members there
 }

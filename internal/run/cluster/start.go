@@ -203,6 +203,9 @@ func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process) e
 	for _, b := range p.Behind {
 		about.Behind = append(about.Behind, c.process(at, b))
 	}
+	if c.network != nil && len(c.members) == 0 {
+		about.NetworkServer = &Process{Name: "network", PID: c.network.PID()}
+	}
 	m := &member{about: about, place: at}
 	c.members = append(c.members, m)
 	if err := c.giveDisk(ctx, m); err != nil {
