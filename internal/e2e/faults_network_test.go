@@ -35,9 +35,9 @@ var (
 		"delay leader by 50ms", "loss all by 5%", "reorder all by 10%", "slow-link follower to 200KB/s",
 	}
 	someOf = map[string][]string{
-		"etcd":      {"isolate leader", "delay all by 20ms"},
-		"zookeeper": {"blackhole leader", "reorder all by 10%"},
-		"consul":    {"isolate leader", "loss follower by 5%"},
+		"etcd":      {"isolate leader"},
+		"zookeeper": {"blackhole leader"},
+		"consul":    {"loss all by 5%"},
 	}
 )
 
@@ -85,9 +85,9 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 func linksScenario(faults []string) string {
 	var timed []string
 	for i, f := range faults {
-		timed = append(timed, fmt.Sprintf("%s at %ds for 1500ms", f, 2+5*i))
+		timed = append(timed, fmt.Sprintf("%s at %ds for 1500ms", f, 1+5*i))
 	}
-	return strings.NewReplacer("DURATION", fmt.Sprintf("%ds", 5*len(faults)+2), "FAULTS", strings.Join(timed, ", ")).Replace(networkFaultsScenario)
+	return strings.NewReplacer("DURATION", fmt.Sprintf("%ds", 5*len(faults)), "FAULTS", strings.Join(timed, ", ")).Replace(networkFaultsScenario)
 }
 
 // addressOf is that of a member of a run's cluster.

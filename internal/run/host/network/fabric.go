@@ -50,10 +50,10 @@ func (f *fabric) destination(p []byte) (to int, ok bool) {
 	if len(p) < header || p[0]>>4 != 4 || [3]byte(p[address:]) != f.subnet {
 		return 0, false
 	}
-	to = int(p[address+3])
-	if to == ourPlace {
-		to = 0
-	} else if to == 0 {
+	switch to = int(p[address+3]); to {
+	case ourPlace:
+		return 0, true
+	case 0:
 		return 0, false
 	}
 	return to, to < f.ends
