@@ -3,9 +3,11 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -120,8 +122,8 @@ func nothingLeft(t *testing.T, w *world, member net.IP) {
 	})
 }
 
-// Nothing of the members' networks is left when the run, or the process that forwards
-// their packets, is killed in the middle of a fault.
+// Nothing of the members' networks is left when the run is interrupted or killed in the
+// middle of a fault.
 func TestNetworksEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	if err := network.Possible(); err != nil {
@@ -159,5 +161,24 @@ trials:
 				t.Errorf("of the fault that was cut short it says %+v, and the verdict is %v", first.Faults, first.Verdict)
 			}
 		})
+	}
+}
+
+// Who may not make networks is told so before anything is started.
+func TestNetworksThatMayNotBeAreRefused(t *testing.T) {
+	t.Parallel()
+	if err := network.Possible(); err != nil {
+		t.Skip(err)
+	}
+	w := newWorld(t)
+	file := w.file(t, "cut.yaml", "trials: [{store: etcd, operation: put, duration: 5s, faults: [isolate leader at 1s for 1s]}]")
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil {
+		t.Skip("rights are taken away with setpriv, which is not here: install Debian's util-linux")
+	}
+	p := w.startWith(t, setpriv, "--bounding-set", "-net_admin,-sys_admin", os.Getenv(binaryEnv), "run", file, "--out", w.path("run"))
+	p.exits(t, exitFailed).oneSentence(t, "need root")
+	if _, err := os.Stat(w.path("run")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a run directory was made: %v", err)
 	}
 }

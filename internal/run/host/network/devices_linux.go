@@ -89,18 +89,21 @@ func (m *made) closeFiles() {
 const attempts = 50
 
 // newDevices makes the devices of a network of so many members.
-func newDevices(members int) (m *made, err error) {
-	m = &made{}
-	defer func() {
-		if err != nil {
-			m.closeFiles()
-			(&Network{spaces: m.spaces}).closeSpaces()
-			err = refused(err)
-		}
-	}()
+func newDevices(members int) (*made, error) {
+	m := &made{}
+	if err := m.all(members); err != nil {
+		m.closeFiles()
+		(&Network{spaces: m.spaces}).closeSpaces()
+		return nil, refused(err)
+	}
+	return m, nil
+}
+
+// all makes them. Those that it made are there when it fails, too.
+func (m *made) all(members int) error {
 	subnet, err := m.join(rand.IntN)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.subnet = subnet.String()
 	for i := range members {
@@ -123,10 +126,10 @@ func newDevices(members int) (m *made, err error) {
 			m.files = append(m.files, device)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // join makes this machine's device, in a subnet that nothing here is in.
