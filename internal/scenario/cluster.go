@@ -37,6 +37,9 @@ type Cluster struct {
 	// Disks says that the members' data are on disks that fail on request, which
 	// the load's faults need.
 	Disks bool
+	// Network says that each member is in a network of its own, with links that fail on
+	// request, which faults of the network need.
+	Network bool
 	// Settings are the store's own, as its DecodeSettings returned them.
 	Settings any
 	// Key identifies the launch settings: equal keys can share a cluster.
@@ -110,7 +113,8 @@ func clusterKey(c Cluster) (string, error) {
 			Env      map[string]string `json:"env,omitempty"`
 			On       []string          `json:"on,omitempty"`
 			Disks    bool              `json:"disks,omitempty"`
-		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.On, c.Disks}
+			Network  bool              `json:"network,omitempty"`
+		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.On, c.Disks, c.Network}
 	}
 	text, err := json.Marshal(parts) // sorts the keys of maps
 	if err != nil {

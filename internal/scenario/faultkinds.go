@@ -19,6 +19,15 @@ const (
 	FullDisk                     // there is no more room on the disk (ENOSPC)
 	FailingDisk                  // writes and syncs fail (EIO)
 
+	Isolate   // it and the other members do not reach each other
+	Split     // the members are two parts that do not reach each other
+	Bridge    // the others are two parts that both reach it, and not each other
+	Blackhole // packets from it and to it vanish, without a word
+	Delay     // each packet comes later
+	Loss      // some packets vanish
+	Reorder   // some packets come after later ones
+	SlowLink  // little passes in a second
+
 	numFaultKinds
 )
 
@@ -32,6 +41,15 @@ var faultKinds = [numFaultKinds]faultKind{
 	SlowDisk:    {name: "slow-disk", disk: true, by: "how much longer each sync takes, as in by: 200ms"},
 	FullDisk:    {name: "full-disk", disk: true},
 	FailingDisk: {name: "failing-disk", disk: true},
+
+	Isolate:   {name: "isolate", network: &networkKind{shape: betweenMembers, members: 2}},
+	Split:     {name: "split", network: &networkKind{shape: betweenMembers, twoWays: bothWays, members: 2}},
+	Bridge:    {name: "bridge", network: &networkKind{shape: betweenMembers, twoWays: bothWays, members: 3}},
+	Blackhole: {name: "blackhole", network: &networkKind{}},
+	Delay:     {name: "delay", by: "how much later each packet comes, as in by: 50ms", network: &networkKind{}},
+	Loss:      {name: "loss", network: &networkKind{share: "the share of packets that vanish, as in by: 10%"}},
+	Reorder:   {name: "reorder", network: &networkKind{share: "the share of packets that are held back, as in by: 10%"}},
+	SlowLink:  {name: "slow-link", network: &networkKind{to: "how much passes in a second, as in to: 1MB/s"}},
 }
 
 // faultKind is a row of faultKinds.
@@ -44,6 +62,8 @@ type faultKind struct {
 	by string
 	// disk says that the member's data must be on a disk that fails on request.
 	disk bool
+	// network is of kinds that need members' networks; nil for others.
+	network *networkKind
 }
 
 // row is what there is to know of the kind.

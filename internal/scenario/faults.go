@@ -16,13 +16,14 @@ import (
 // Fault is something that is broken on purpose while a load runs, once or again
 // and again.
 type Fault struct {
-	At     time.Duration // after the window opened
-	Do     FaultKind
-	Member kv.Target     // leader, followers (one of them), one by its number, or all at once
-	For    time.Duration // how long; 0 of a restart
-	By     time.Duration // by how much each sync of a slow disk takes longer; 0 of others
-	Every  time.Duration // from one to the next; 0 for once
-	Repeat int           // how often; 0 with Every is as often as the window has room for
+	At      time.Duration // after the window opened
+	Do      FaultKind
+	Member  kv.Target     // leader, followers (one of them), one by its number, or all at once
+	For     time.Duration // how long; 0 of a restart
+	By      time.Duration // by how much each sync or packet takes longer; 0 of others
+	Every   time.Duration // from one to the next; 0 for once
+	Repeat  int           // how often; 0 with Every is as often as the window has room for
+	Traffic               // of a fault of the network
 }
 
 // maxFaults bounds the faults of a trial, repeated ones each counted.
@@ -33,6 +34,7 @@ type Happening struct {
 	At, For, By time.Duration
 	Do          FaultKind
 	Member      kv.Target
+	Traffic
 }
 
 // Happenings are the load's faults in their order, each time that one is repeated.
@@ -40,11 +42,18 @@ func (l *Load) Happenings() []Happening {
 	var all []Happening
 	for _, f := range l.Faults {
 		for i := range f.times(l.Duration) {
-			all = append(all, Happening{At: f.At + time.Duration(i)*f.Every, For: f.For, By: f.By, Do: f.Do, Member: f.Member})
+			h := f.once()
+			h.At += time.Duration(i) * f.Every
+			all = append(all, h)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Happening) int { return int(a.At - b.At) })
 	return all
+}
+
+// once is the fault the first time.
+func (f *Fault) once() Happening {
+	return Happening{At: f.At, For: f.For, By: f.By, Do: f.Do, Member: f.Member, Traffic: f.Traffic}
 }
 
 // times is how often the fault is done in a window; at most one more than may be.
@@ -61,9 +70,7 @@ func (f *Fault) times(window time.Duration) int {
 // String says what is done to whom and for how long.
 func (h *Happening) String() string {
 	text := h.Do.String() + " " + faultMember(h.Member)
-	if h.By > 0 {
-		text += " by " + FormatDuration(h.By)
-	}
+	text += h.how()
 	if h.For > 0 {
 		text += " for " + FormatDuration(h.For)
 	}
@@ -160,7 +167,7 @@ func (f *Fault) set(key, text string) (err error) {
 	case "for":
 		f.For, err = ParseDuration(text)
 	case "by":
-		f.By, err = ParseDuration(text)
+		err = f.setBy(text)
 	case "every":
 		f.Every, err = ParseDuration(text)
 	case "repeat":
@@ -170,7 +177,10 @@ func (f *Fault) set(key, text string) (err error) {
 			err = fmt.Errorf("a fault is repeated from 1 to %d times, and not %s", maxFaults, text)
 		}
 	default:
-		err = fmt.Errorf("a fault has no %q; it has do, member, by, at, for, every and repeat", key)
+		var known bool
+		if known, err = f.setTraffic(key, text); !known {
+			err = fmt.Errorf("a fault has no %q; it has do, member, by, at, for, every and repeat, and those of the network from, direction and to", key)
+		}
 	}
 	return err
 }
@@ -178,10 +188,8 @@ func (f *Fault) set(key, text string) (err error) {
 // String returns the fault as flags write it.
 func (f Fault) String() string {
 	text := f.Do.String() + " " + faultMember(f.Member)
-	if f.By != 0 {
-		text += " by " + FormatDuration(f.By)
-	}
-	text += " at " + FormatDuration(f.At)
+	h := f.once()
+	text += h.how() + " at " + FormatDuration(f.At)
 	if f.For != 0 {
 		text += " for " + FormatDuration(f.For)
 	}
@@ -229,7 +237,7 @@ func readFault(n *node) (f Fault, err error) {
 	}
 	given := map[string]bool{}
 	readers := map[string]func(*node) error{}
-	for _, name := range []string{"at", "do", "member", "for", "by", "every", "repeat"} {
+	for _, name := range []string{"at", "do", "member", "for", "by", "every", "repeat", "from", "direction", "to"} {
 		readers[name] = func(n *node) error {
 			text, err := n.filled(name)
 			if err == nil {
@@ -255,9 +263,11 @@ func readFault(n *node) (f Fault, err error) {
 // checkFaultList looks at each fault by itself.
 func checkFaultList(c *checks, key string, all []Fault) {
 	for _, f := range all {
-		switch row := f.Do.row(); {
+		switch row, traffic := f.Do.row(), f.checkTraffic(); {
 		case f.Do >= numFaultKinds:
 			c.add(key, "there is no such fault; choose %s", faultWords())
+		case traffic != "":
+			c.add(key, "the fault %q %s", f, traffic)
 		case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
 			c.add(key, "the fault %q has a time below 0", f)
 		case row.instant != "" && f.For > 0:
@@ -319,7 +329,10 @@ func (b *builder) checkFaultMembers() {
 	}
 	for _, f := range b.load.Faults {
 		b.cluster.Disks = b.cluster.Disks || f.Do.NeedsDisk()
+		b.cluster.Network = b.cluster.Network || f.Do.NeedsNetwork()
 		switch {
+		case f.Do.NeedsNetwork() && n < f.Do.row().network.members:
+			b.failf(at, "the fault %q needs a cluster of at least %d members, and this one has %d", f, f.Do.row().network.members, n)
 		case f.Member.Mode == kv.Followers && n == 1:
 			b.failf(at, "the fault %q is of a follower, and a cluster of 1 member has none", f)
 		case f.Member.Mode == kv.One && f.Member.Member > n:
@@ -331,6 +344,11 @@ func (b *builder) checkFaultMembers() {
 		used := slices.Contains(b.cluster.On, h.Name) || len(b.cluster.On) == 0 && i < n
 		if b.cluster.Disks && used && h.Via != ViaLocal {
 			b.failf(at, "<faults> of disks need members on the machine that quorumbench runs on, and the host %s is reached via %s", h.Name, h.Via)
+			return
+		}
+		used = used || slices.Contains(b.workersOn, h.Name) || len(b.workersOn) == 0 && b.load.Workers > 1
+		if b.cluster.Network && used && h.Via != ViaLocal {
+			b.failf(at, "<faults> of the network need members and workers on the machine that quorumbench runs on, and the host %s is reached via %s", h.Name, h.Via)
 			return
 		}
 	}
@@ -345,6 +363,7 @@ type faultEntry struct {
 	By     string `json:"by,omitempty"`
 	Every  string `json:"every,omitempty"`
 	Repeat int    `json:"repeat,omitempty"`
+	trafficEntry
 }
 
 func encodeFaults(all []Fault) any {
@@ -356,7 +375,8 @@ func encodeFaults(all []Fault) any {
 		return FormatDuration(d)
 	}
 	for _, f := range all {
-		out = append(out, faultEntry{FormatDuration(f.At), f.Do.String(), faultMember(f.Member), span(f.For), span(f.By), span(f.Every), f.Repeat})
+		h := f.once()
+		out = append(out, faultEntry{FormatDuration(f.At), f.Do.String(), faultMember(f.Member), span(f.For), h.amount(), span(f.Every), f.Repeat, f.entry()})
 	}
 	return out
 }
@@ -369,7 +389,7 @@ func decodeFaults(b json.RawMessage) (all []Fault, err error) {
 	for _, e := range entries {
 		f := Fault{Repeat: e.Repeat}
 		errs := []error{f.set("at", e.At), f.set("do", e.Do), f.set("member", e.Member)}
-		for key, text := range map[string]string{"for": e.For, "by": e.By, "every": e.Every} {
+		for key, text := range map[string]string{"for": e.For, "by": e.By, "every": e.Every, "from": e.From, "direction": e.Direction, "to": e.To} {
 			if text != "" {
 				errs = append(errs, f.set(key, text))
 			}

@@ -35,6 +35,9 @@ type Spec struct {
 	// Disks has each member's data on a disk that fails on request, on hosts that can
 	// have such (host.Disker).
 	Disks bool
+	// Network has each member in a network of its own, with links that fail on request.
+	// All are on the first of the hosts then, which can have such (host.Networker).
+	Network bool
 	// Dir is the folder in which the cluster makes a data folder of its own, on
 	// each host.
 	Dir string
@@ -56,6 +59,9 @@ type Member struct {
 	// DiskServer is the process that serves a disk that fails on request; nil for a
 	// member on one of the machine's.
 	DiskServer *Process
+	// NetworkServer is the process that forwards the packets of all members, which the
+	// first has alone; nil where members have no networks of their own.
+	NetworkServer *Process
 }
 
 // Processes lists all of the member's processes, the one that clients talk to
@@ -90,6 +96,9 @@ type Running interface {
 	// Disk is the one that the known member's data are on. It is an error for one
 	// whose disk does not fail on request.
 	Disk(member string) (host.Disk, error)
+	// Network is what joins the members. It is an error for a cluster whose network does
+	// not fail on request.
+	Network() (host.Network, error)
 }
 
 // Attached is a cluster that ran already.
@@ -124,6 +133,11 @@ func (Attached) Disk(member string) (host.Disk, error) {
 	return nil, fmt.Errorf("member %s has no disk that fails on request: %w", member, errNotOurs)
 }
 
+// Network implements Running: it is not ours.
+func (Attached) Network() (host.Network, error) {
+	return nil, fmt.Errorf("the members' network does not fail on request: %w", errNotOurs)
+}
+
 var errNotOurs = errors.New("the cluster was not started here, and its processes are not known")
 
 // Exit says that a member's process ended.
@@ -143,6 +157,7 @@ type Cluster struct {
 	launch  store.Launch
 	of      host.Launch // what of it each process is, but for its name
 	admin   store.Admin
+	network host.Network // nil for the machine's
 	members []*member
 	exits   chan Exit
 
@@ -157,7 +172,8 @@ var _ Running = (*Cluster)(nil)
 // place is what a cluster has on one of its hosts.
 type place struct {
 	host  host.Host
-	root  string // below which all paths are there; empty: anywhere
+	in    host.Host // the same, or as members in a network of their own have it
+	root  string    // below which all paths are there; empty: anywhere
 	data  host.Claim
 	lease *host.Lease // of the ports of all members there
 }
@@ -229,10 +245,14 @@ func (c *Cluster) Synced() bool { return c.launch.Synced }
 
 // Notes are the store's sentences about how it was started.
 func (c *Cluster) Notes() []string {
-	if !c.spec.Disks {
-		return c.launch.Notes
+	notes := slices.Clone(c.launch.Notes)
+	if c.spec.Disks {
+		notes = append(notes, "the members' data are on disks that fail on request, which are a file system of quorumbench's (FUSE) and slower than the machine's")
 	}
-	return append(slices.Clone(c.launch.Notes), "the members' data are on disks that fail on request, which are a file system of quorumbench's (FUSE) and slower than the machine's")
+	if c.spec.Network {
+		notes = append(notes, "each member is in a network of its own, and a process of quorumbench's forwards every packet, which takes longer than the machine's loopback and takes processor time")
+	}
+	return notes
 }
 
 // Access is how to reach the cluster.

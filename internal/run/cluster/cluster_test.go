@@ -19,6 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
@@ -39,6 +40,12 @@ func TestMain(m *testing.M) {
 		}
 	case len(os.Args) == 4 && os.Args[1] == disk.Command:
 		if err := disk.Serve(os.Args[2], os.Args[3], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "Error:", err)
+			os.Exit(1)
+		}
+	case len(os.Args) == 4 && os.Args[1] == network.Command:
+		members, _ := strconv.Atoi(os.Args[3])
+		if err := network.Serve(os.Args[2], members, os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "Error:", err)
 			os.Exit(1)
 		}

@@ -91,6 +91,9 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 			_ = c.stop(context.Background(), 0)
 		}
 	}()
+	if err := c.giveNetwork(ctx); err != nil {
+		return nil, err
+	}
 	places, err := c.takePlaces(ctx)
 	if err != nil {
 		return nil, err
@@ -130,8 +133,14 @@ func processes(l *store.Launch) int {
 // takePlaces takes a folder and ports on each host, and returns the members'
 // parts of them.
 func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
-	for _, h := range c.spec.Hosts[:min(len(c.spec.Hosts), c.spec.Members)] {
-		c.places = append(c.places, &place{host: h})
+	if c.network != nil {
+		for i := range c.spec.Members {
+			c.places = append(c.places, &place{host: c.spec.Hosts[0], in: c.network.Member(i)})
+		}
+	} else {
+		for _, h := range c.spec.Hosts[:min(len(c.spec.Hosts), c.spec.Members)] {
+			c.places = append(c.places, &place{host: h, in: h})
+		}
 	}
 	members := make([]store.MemberPlace, c.spec.Members)
 	for k, p := range c.places {
@@ -144,7 +153,7 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
 			return nil, err
 		}
 		n := (c.spec.Members - k + len(c.places) - 1) / len(c.places) // members here
-		if p.lease, err = p.host.Ports(ctx, n*store.PortsPerMember); err != nil {
+		if p.lease, err = p.in.Ports(ctx, n*store.PortsPerMember); err != nil {
 			return nil, err
 		}
 		for i := range n {
@@ -194,6 +203,9 @@ func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process) e
 	for _, b := range p.Behind {
 		about.Behind = append(about.Behind, c.process(at, b))
 	}
+	if c.network != nil && len(c.members) == 0 {
+		about.NetworkServer = &Process{Name: "network", PID: c.network.PID()}
+	}
 	m := &member{about: about, place: at}
 	c.members = append(c.members, m)
 	if err := c.giveDisk(ctx, m); err != nil {
@@ -231,7 +243,7 @@ func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Proces
 	}
 	of := c.of
 	of.Process = p.Name
-	process, err := startProcess(ctx, m.place.host, p, m.place.data.Env(), &of)
+	process, err := startProcess(ctx, m.place.in, p, m.place.data.Env(), &of)
 	if err != nil {
 		return err
 	}

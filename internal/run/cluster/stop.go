@@ -56,6 +56,9 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 			m.disk.Close()
 		}
 	}
+	if c.network != nil {
+		c.network.Close()
+	}
 	for _, p := range c.places {
 		if p.lease != nil {
 			p.lease.Release()

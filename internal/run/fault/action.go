@@ -5,6 +5,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -32,4 +33,13 @@ var actions = map[scenario.FaultKind]*action{
 	scenario.SlowDisk:    badDisk(func(h *scenario.Happening) disk.Faults { return disk.Faults{SyncDelay: h.By} }),
 	scenario.FullDisk:    badDisk(func(*scenario.Happening) disk.Faults { return disk.Faults{Full: true} }),
 	scenario.FailingDisk: badDisk(func(*scenario.Happening) disk.Faults { return disk.Faults{Failing: true} }),
+
+	scenario.Isolate:   badLinks(around, cut),
+	scenario.Split:     badLinks(halves, cut),
+	scenario.Bridge:    badLinks(othersHalves, cut),
+	scenario.Blackhole: badLinks(around, cut),
+	scenario.Delay:     badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Delay: h.By} }),
+	scenario.Loss:      badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Loss: h.Share} }),
+	scenario.Reorder:   badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Reorder: h.Share} }),
+	scenario.SlowLink:  badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Rate: int64(h.To)} }),
 }

@@ -43,6 +43,7 @@ type Cluster interface {
 	AwaitEnd(ctx context.Context, member string) error
 	StartAgain(ctx context.Context, member string) error
 	Disk(member string) (host.Disk, error)
+	Network() (host.Network, error)
 }
 
 // Clock is the time. Until waits for a time, and reports false when ctx ended
@@ -118,6 +119,9 @@ func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *re
 	for _, m := range chosen {
 		o.members = append(o.members, i.name(m))
 	}
+	for k := range status.Members {
+		o.all = append(o.all, i.name(&status.Members[k]))
+	}
 	f.Member, f.Role = o.members[0], chosen[0].Role.String()
 	if h.Member.Mode == kv.All {
 		f.Member, f.Role = record.AllMembers, ""
@@ -184,6 +188,7 @@ type one struct {
 	do      *action
 	f       *record.Fault
 	members []string // their names
+	all     []string // those of all members, in their order
 }
 
 // each does something to each member.

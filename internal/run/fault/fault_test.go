@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -86,6 +87,26 @@ func (s *simulated) StartAgain(_ context.Context, name string) error {
 }
 
 func (s *simulated) Disk(name string) (host.Disk, error) { return &simulatedDisk{s, name}, nil }
+
+func (s *simulated) Network() (host.Network, error) { return &simulatedNetwork{s: s}, nil }
+
+type simulatedNetwork struct {
+	host.Network
+	s *simulated
+}
+
+func (n *simulatedNetwork) Set(_ context.Context, all []network.Fault) error {
+	text := "links"
+	for _, f := range all {
+		text += fmt.Sprintf(" %s>%s", f.From, f.To)
+	}
+	if len(all) > 0 {
+		l := all[0].Link
+		text += fmt.Sprintf(" %v %v %v %v %v", l.Cut, l.Delay, l.Loss, l.Reorder, l.Rate)
+	}
+	n.s.said = append(n.s.said, text)
+	return nil
+}
 
 type simulatedDisk struct {
 	s    *simulated
@@ -188,6 +209,50 @@ func TestFaultsOfDisks(t *testing.T) {
 	}
 	if f := done[3]; f.Member != record.AllMembers || f.Role != "" || f.LostFiles != 6 || *f.Ended != 30 || *f.Healed != 32 {
 		t.Errorf("the power loss: %+v", f)
+	}
+}
+
+func TestFaultsOfLinks(t *testing.T) {
+	for fault, want := range map[string]string{
+		"isolate leader":                           "links m1>m2 m2>m1 m1>m3 m3>m1 true 0s 0 0 0",
+		"isolate m2 direction in":                  "links m1>m2 m3>m2 true 0s 0 0 0",
+		"split m2":                                 "links m2>m1 m1>m2 m2>m3 m3>m2 true 0s 0 0 0",
+		"bridge follower":                          "links m1>m3 m3>m1 true 0s 0 0 0",
+		"blackhole leader":                         "links m1>clients clients>m1 m1>m2 m2>m1 m1>m3 m3>m1 true 0s 0 0 0",
+		"blackhole m3 from clients direction out":  "links m3>clients true 0s 0 0 0",
+		"delay m3 by 50ms from peers direction in": "links m1>m3 m2>m3 false 50ms 0 0 0",
+		"loss all by 10% from clients":             "links m1>clients clients>m1 m2>clients clients>m2 m3>clients clients>m3 false 0s 0.1 0 0",
+		"reorder m1 by 2.5% from clients":          "links m1>clients clients>m1 false 0s 0 0.025 0",
+		"slow-link m1 to 100KB/s from clients":     "links m1>clients clients>m1 false 0s 0 0 100000",
+	} {
+		s := &simulated{}
+		done, _ := s.play(t, fault+" at 2s for 3s", time.Minute)
+		if !slices.Equal(s.said, []string{want, "links"}) {
+			t.Errorf("%s: done was %q, not %q", fault, s.said, want)
+		}
+		if f := done[0]; f.Failure != "" || *f.Began != 2 || *f.Healed != 5 || f.What != fault+" for 3s" {
+			t.Errorf("%s: %+v", fault, f)
+		}
+	}
+}
+
+// Of five members, and of four, the smaller part has the member that is named.
+func TestPartsOfLargerClusters(t *testing.T) {
+	for _, c := range []struct {
+		all    []string
+		halves []ends
+		others []ends
+	}{
+		{[]string{"a", "b", "c", "d"}, []ends{{"c", "b"}, {"c", "d"}, {"a", "b"}, {"a", "d"}}, []ends{{"a", "b"}, {"a", "d"}}},
+		{[]string{"a", "b", "c", "d", "e"}, []ends{{"c", "b"}, {"c", "d"}, {"c", "e"}, {"a", "b"}, {"a", "d"}, {"a", "e"}}, []ends{{"a", "d"}, {"a", "e"}, {"b", "d"}, {"b", "e"}}},
+	} {
+		o := &one{members: []string{"c"}, all: c.all}
+		if got := halves(o); !slices.Equal(got, c.halves) {
+			t.Errorf("%v are split at %v", c.all, got)
+		}
+		if got := othersHalves(o); !slices.Equal(got, c.others) {
+			t.Errorf("of %v those besides c are split at %v", c.all, got)
+		}
 	}
 }
 

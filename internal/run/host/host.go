@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -115,6 +116,29 @@ type Disk interface {
 	// PID is the number of the process that serves it.
 	PID() int
 	// Close unmounts the disk. Its files are removed with the Claim that they are in.
+	Close()
+}
+
+// Networker is a Host that can give members networks of their own, with links that fail
+// on request.
+type Networker interface {
+	// Networkable says in a sentence why it cannot; nil if it can.
+	Networkable(ctx context.Context) error
+	// Network makes such networks for members with these names. self is the path of our
+	// own binary here.
+	Network(ctx context.Context, self string, members []string) (Network, error)
+}
+
+// Network joins the networks of a cluster's members.
+type Network interface {
+	// Member is the host as the i-th member has it: its ports, and the processes that it
+	// starts, are in that member's network.
+	Member(i int) Host
+	// Set has the links have these faults, and no others.
+	Set(ctx context.Context, all []network.Fault) error
+	// PID is the number of the process that forwards packets.
+	PID() int
+	// Close ends the networks. The members' processes must have ended.
 	Close()
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/environ"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
@@ -23,13 +24,15 @@ type Local struct {
 	now     func() time.Time
 	pick    func(n int) int
 	address string         // of its servers; empty: of each lease
+	space   *network.Space // in which its servers are; nil: this machine's own network
 	sampler *probe.Sampler // nil where the system does not say
 	about   func() Description
 }
 
 var (
-	_ Host   = (*Local)(nil)
-	_ Disker = (*Local)(nil)
+	_ Host      = (*Local)(nil)
+	_ Disker    = (*Local)(nil)
+	_ Networker = (*Local)(nil)
 )
 
 // NewLocal returns the local machine. now is the clock that exits are dated
@@ -100,6 +103,40 @@ func (*Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
 	return d, nil
 }
 
+// Networkable implements Networker.
+func (*Local) Networkable(context.Context) error { return network.Possible() }
+
+// Network implements Networker.
+func (l *Local) Network(ctx context.Context, self string, members []string) (Network, error) {
+	n, err := network.Start(ctx, self, members)
+	if err != nil {
+		return nil, err // and not a Network that is nil
+	}
+	return &localNetwork{n, l}, nil
+}
+
+// localNetwork is a Network of this machine.
+type localNetwork struct {
+	*network.Network
+	on *Local
+}
+
+// Member implements Network.
+func (n *localNetwork) Member(i int) Host {
+	at := *n.on
+	at.space = n.Space(i)
+	at.address = at.space.Address()
+	return &at
+}
+
+// within does something in the host's network.
+func (l *Local) within(what func() error) error {
+	if l.space == nil {
+		return what()
+	}
+	return l.space.In(what)
+}
+
 // costOf is the processor time of a part that runs on one thread.
 func costOf(part func()) time.Duration {
 	runtime.LockOSThread()
@@ -144,10 +181,8 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	}
 	p := &process{exited: make(chan struct{})}
 	started := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+	go network.OnThread(func() {
+		err := l.within(cmd.Start)
 		closeLog()
 		if err == nil {
 			p.pid = cmd.Process.Pid
@@ -162,7 +197,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 		}
 		p.wait(cmd, l.now, c.LogFile)
 		_ = lifeline.Close()
-	}()
+	})
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("%s cannot be started: %w", c.Path, Cause(err))
 	}

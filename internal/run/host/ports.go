@@ -34,7 +34,11 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		lease, err := reserve(l.leaseAddress(), lowestPort+block*l.pick(blocks), count)
+		var lease *Lease
+		err := l.within(func() (err error) {
+			lease, err = reserve(l.leaseAddress(), lowestPort+block*l.pick(blocks), count)
+			return err
+		})
 		if err == nil {
 			return lease, nil
 		}

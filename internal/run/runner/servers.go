@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -98,6 +99,9 @@ func (r *run) findServersThere(ctx context.Context) error {
 			if _, ok := h.(host.Disker); c.Disks && !ok {
 				return fmt.Errorf("host %s: members' data cannot be on disks that fail on request there, which the scenario's disk faults need: that is possible on the machine that quorumbench runs on", r.hostName(h))
 			}
+			if err := networkable(ctx, c, h); err != nil {
+				return err
+			}
 			if l, ok := h.(host.Launcher); ok {
 				if err := l.Launchable(ctx, of); err != nil {
 					return err
@@ -106,6 +110,19 @@ func (r *run) findServersThere(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// networkable says why a cluster's members cannot have the networks on a host that they
+// are to have; nil if they can.
+func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
+	if !c.Network {
+		return nil
+	}
+	n, ok := h.(host.Networker)
+	if !ok {
+		return errors.New("faults of the network need members on the machine that quorumbench runs on")
+	}
+	return n.Networkable(ctx)
 }
 
 // startable asks the store what it would start for a cluster, at places that

@@ -75,8 +75,10 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 			}
 			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
 		}
-		if p := m.DiskServer; p != nil { // ours, and neither the store's nor another program
-			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
+		for _, p := range []*cluster.Process{m.DiskServer, m.NetworkServer} { // ours, and neither the store's nor another program
+			if p != nil {
+				h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
+			}
 		}
 	}
 	return s, s.place(ctx)

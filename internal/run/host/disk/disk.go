@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
 // Faults are what is wrong with a disk. The zero value is a disk in order.
@@ -40,32 +42,17 @@ type request struct {
 	PowerLoss bool    `json:"power_loss,omitempty"`
 }
 
-// answer is what came of it, or of mounting, as one line of JSON.
-type answer struct {
-	Error string `json:"error,omitempty"`
-	// Lost is how many files had something that was not synced, and lost it.
-	Lost int `json:"lost,omitempty"`
-}
-
-// failure is the answer's error.
-func (a *answer) failure() error {
-	if a.Error == "" {
-		return nil
-	}
-	return errors.New(a.Error)
-}
-
 // Serve makes the folder at, which must be there and empty, a disk that keeps its
 // files below beside, and does what comes in until in ends: then the disk is gone, and
 // what is below beside stays. Its first answer says whether the disk is there.
 func Serve(at, beside string, in io.Reader, out io.Writer) error {
 	d, err := mount(at, beside)
 	answers := json.NewEncoder(out)
-	if err != nil {
-		return errors.Join(err, answers.Encode(answer{Error: err.Error()}))
-	}
-	if err := answers.Encode(answer{}); err != nil {
-		return errors.Join(err, d.unmount())
+	if saying := answers.Encode(helper.AnswerOf(err)); err != nil || saying != nil {
+		if err == nil {
+			err = d.unmount()
+		}
+		return errors.Join(err, saying)
 	}
 	requests := json.NewDecoder(in)
 	for {
@@ -84,15 +71,15 @@ func Serve(at, beside string, in io.Reader, out io.Writer) error {
 }
 
 // do does what is asked for.
-func (d *disk) do(r *request) (a answer) {
+func (d *disk) do(r *request) helper.Answer {
 	if r.Set != nil {
 		d.faults.Store(r.Set)
 	}
-	if r.PowerLoss {
-		lost, err := d.powerLoss()
-		if a.Lost = lost; err != nil {
-			a.Error = err.Error()
-		}
+	if !r.PowerLoss {
+		return helper.Answer{}
 	}
+	lost, err := d.powerLoss()
+	a := helper.AnswerOf(err)
+	a.Lost = lost
 	return a
 }

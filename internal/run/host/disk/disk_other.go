@@ -16,3 +16,5 @@ func mount(string, string) (*disk, error) {
 
 func (*disk) unmount() error          { return nil }
 func (*disk) powerLoss() (int, error) { return 0, nil }
+
+func forget(string) {}

@@ -1,13 +1,6 @@
 package disk
 
-import (
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
-
-// apart gives the process a group of its own.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+import "golang.org/x/sys/unix"
 
 // forget unmounts a folder whose server has ended.
 func forget(at string) {

@@ -1,9 +1,7 @@
 //go:build !linux
 
-package disk
+package helper
 
 import "syscall"
 
 func apart() *syscall.SysProcAttr { return nil }
-
-func forget(string) {}

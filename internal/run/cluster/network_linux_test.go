@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/host/network"
+)
+
+// inNetworks starts a cluster of three, each member in a network of its own.
+func inNetworks(t *testing.T) (*Cluster, host.Network) {
+	t.Helper()
+	if err := network.Possible(); err != nil {
+		t.Skip(err)
+	}
+	c := start(t, Spec{Members: 3, Network: true})
+	n, err := c.Network()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, n
+}
+
+// leads is the name of the member that leads in a term after one, as those that answer
+// say; empty for none.
+func leads(ctx context.Context, c *Cluster, after uint64) (name string, term uint64) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	status, _ := c.Status(ctx) // of a member that does not answer it tells
+	for i, m := range status.Members {
+		if m.Err == nil && m.Role == kv.Leader && m.Term > after {
+			return c.Members()[i].Name, m.Term
+		}
+	}
+	return "", 0
+}
+
+// A leader that no other member reaches is replaced by one of them, and follows that one
+// when it is reached again.
+func TestIsolatedLeaderIsReplaced(t *testing.T) {
+	c, n := inNetworks(t)
+	old, term := leads(t.Context(), c, 0)
+	if old == "" {
+		t.Fatal("nobody leads")
+	}
+	var cut []network.Fault
+	for _, m := range c.Members() {
+		if m.Name != old {
+			cut = append(cut, network.Fault{From: old, To: m.Name, Link: network.Link{Cut: true}}, network.Fault{From: m.Name, To: old, Link: network.Link{Cut: true}})
+		}
+	}
+	if err := n.Set(t.Context(), cut); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another member leads", func() bool {
+		now, _ := leads(t.Context(), c, term)
+		return now != "" && now != old
+	})
+	if err := n.Set(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the cluster is whole again", func() bool {
+		status, err := c.Status(t.Context())
+		return err == nil && Unready(&status) == nil
+	})
+	if !strings.Contains(strings.Join(c.Notes(), " "), "network of its own") {
+		t.Errorf("the notes are %q", c.Notes())
+	}
+}
+
+// A member that is started again is in its network, at its address.
+func TestMemberStartsAgainInItsNetwork(t *testing.T) {
+	c, _ := inNetworks(t)
+	m := c.Members()[1]
+	if err := c.Signal(t.Context(), m.Name, host.Kill); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AwaitEnd(t.Context(), m.Name); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.StartAgain(t.Context(), m.Name); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the cluster is whole again", func() bool {
+		status, err := c.Status(t.Context())
+		return err == nil && Unready(&status) == nil
+	})
+	addresses := map[string]bool{}
+	for _, m := range c.Members() {
+		address, _, err := net.SplitHostPort(m.Endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses[address] = true
+	}
+	if len(addresses) != 3 {
+		t.Errorf("the members are at %v", addresses)
+	}
+	if err := c.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for address := range addresses { // there is no way there any more
+		if inside(t, address) {
+			t.Errorf("this machine still has a device for %s", address)
+		}
+	}
+}
+
+// inside reports whether a device of this machine is in a subnet with an address.
+func inside(t *testing.T, address string) bool {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if subnet, ok := a.(*net.IPNet); ok && subnet.Contains(net.ParseIP(address)) {
+			return true
+		}
+	}
+	return false
+}
+
+// A host that is reached otherwise has no such networks.
+func TestNetworksElsewhereAreRefused(t *testing.T) {
+	type elsewhere struct{ host.Host } // and nothing else
+	_, err := Start(t.Context(), nil, Spec{Members: 3, Network: true, Dir: t.TempDir(), Self: "self", Hosts: []host.Host{elsewhere{}}})
+	if err == nil || !strings.Contains(err.Error(), "networks of their own") {
+		t.Errorf("%v", err)
+	}
+	if _, err := (Attached{}).Network(); err == nil {
+		t.Error("a cluster that ran already has a network")
+	}
+}

@@ -1,0 +1,252 @@
+package network
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// simulated is a fabric of this machine and three members in simulated time, and what
+// it sent.
+type simulated struct {
+	*fabric
+	now  int64
+	sent []delivery
+}
+
+type delivery struct {
+	at       time.Duration
+	from, to int
+	number   uint32
+}
+
+var subnet = [3]byte{198, 18, 7}
+
+func newSimulated(faults ...faultAt) *simulated {
+	s := &simulated{}
+	s.fabric = newFabric(subnet, 3, rand.New(rand.NewPCG(1, 2)), func(to int, p []byte) {
+		s.sent = append(s.sent, delivery{time.Duration(s.now), int(p[15]), to, binary.BigEndian.Uint32(p[20:])})
+	})
+	if err := s.set(faults); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// from is a packet of so many bytes from one end to another.
+func (s *simulated) put(at time.Duration, from, to int, number uint32, size int) {
+	s.until(int64(at))
+	last := func(end int) byte {
+		if end == 0 {
+			return ourPlace
+		}
+		return byte(end)
+	}
+	p := make([]byte, max(size, 24))
+	p[0] = 0x45
+	copy(p[12:], []byte{198, 18, 7, byte(from), 198, 18, 7, last(to)})
+	binary.BigEndian.PutUint32(p[20:], number)
+	s.forward(s.now, from, p)
+}
+
+// until lets time pass.
+func (s *simulated) until(now int64) {
+	for {
+		at, ok := s.next()
+		if !ok || at > now {
+			break
+		}
+		s.now = at
+		s.release(at)
+	}
+	s.now = now
+}
+
+func at(from, to int, l Link) faultAt { return faultAt{from, to, l} }
+
+func TestLinksInOrderForwardAtOnce(t *testing.T) {
+	s := newSimulated()
+	for i := range uint32(100) {
+		s.put(time.Duration(i), int(i%4), int(i+1)%4, i, 100)
+	}
+	for i, d := range s.sent {
+		if d.at != time.Duration(i) || d.number != uint32(i) || d.to != (i+1)%4 {
+			t.Errorf("packet %d came as %+v", i, d)
+		}
+	}
+	if len(s.sent) != 100 {
+		t.Errorf("%d packets came", len(s.sent))
+	}
+}
+
+func TestCutLinksAreOneWay(t *testing.T) {
+	s := newSimulated(at(1, 2, Link{Cut: true}))
+	s.put(0, 1, 2, 1, 100)
+	s.put(1, 2, 1, 2, 100)
+	s.put(2, 1, 3, 3, 100)
+	if len(s.sent) != 2 || s.sent[0].number != 2 || s.sent[1].number != 3 {
+		t.Errorf("%+v came", s.sent)
+	}
+}
+
+// Each packet comes later by exactly the delay, in order.
+func TestDelay(t *testing.T) {
+	s := newSimulated(at(1, 2, Link{Delay: 50 * time.Millisecond}))
+	for i := range uint32(1000) {
+		s.put(time.Duration(i)*time.Millisecond, 1, 2, i, 100)
+	}
+	s.until(int64(time.Hour))
+	for i, d := range s.sent {
+		if d.number != uint32(i) || d.at != time.Duration(i+50)*time.Millisecond {
+			t.Fatalf("packet %d came as %+v", i, d)
+		}
+	}
+	if len(s.sent) != 1000 {
+		t.Errorf("%d packets came", len(s.sent))
+	}
+}
+
+func TestLossTakesItsShare(t *testing.T) {
+	const n = 20_000
+	s := newSimulated(at(1, 2, Link{Loss: 0.1}))
+	for i := range uint32(n) {
+		s.put(time.Duration(i), 1, 2, i, 100)
+	}
+	if lost := n - len(s.sent); lost < n*9/100 || lost > n*11/100 { // more than 4 standard deviations
+		t.Errorf("%d of %d packets were lost", lost, n)
+	}
+	if s = newSimulated(at(1, 2, Link{Loss: 1})); len(s.sent) != 0 {
+		t.Error("a link that loses everything passed something")
+	}
+}
+
+// Some packets come after later ones, none is lost, and the others are not touched.
+func TestReorder(t *testing.T) {
+	const n = 20_000
+	s := newSimulated(at(1, 2, Link{Reorder: 0.05}))
+	for i := range uint32(n) {
+		s.put(time.Duration(i)*time.Millisecond, 1, 2, i, 100)
+	}
+	s.until(int64(time.Hour))
+	held, overtaken, highest := 0, 0, uint32(0)
+	for _, d := range s.sent {
+		if late := d.at - time.Duration(d.number)*time.Millisecond; late == HeldBack {
+			held++
+		} else if late != 0 {
+			t.Fatalf("%+v came %s late", d, late)
+		}
+		if d.number < highest {
+			overtaken++
+		}
+		highest = max(highest, d.number)
+	}
+	if len(s.sent) != n || held < n*4/100 || held > n*6/100 || overtaken < held*9/10 {
+		t.Errorf("%d of %d packets came, %d were held back, %d overtaken", len(s.sent), n, held, overtaken)
+	}
+}
+
+// A slow link passes its rate and not more, in order, and what finds no room is lost.
+func TestRate(t *testing.T) {
+	const rate, size = 1_000_000, 1000
+	s := newSimulated(at(1, 2, Link{Rate: rate}))
+	for i := range uint32(4000) { // four times the rate, for a second
+		s.put(time.Duration(i)*250*time.Microsecond, 1, 2, i, size)
+	}
+	inTime := 0
+	for _, d := range s.sent {
+		if d.at <= time.Second {
+			inTime++
+		}
+	}
+	if inTime < rate/size-2 || inTime > rate/size {
+		t.Errorf("%d packets of %d bytes came in a second", inTime, size)
+	}
+	s.until(int64(time.Hour))
+	if !slices.IsSortedFunc(s.sent, func(a, b delivery) int { return int(a.number) - int(b.number) }) {
+		t.Error("a slow link changes the order")
+	}
+	if waited := len(s.sent) - inTime; waited < Queue/size-2 || waited > Queue/size+2 {
+		t.Errorf("%d packets waited, and %d have room", waited, Queue/size)
+	}
+	// One that is idle lets a packet pass in its own time.
+	s.put(2*time.Hour, 1, 2, 9, size)
+	s.until(int64(3 * time.Hour))
+	if last := s.sent[len(s.sent)-1]; last.at != 2*time.Hour+time.Millisecond {
+		t.Errorf("the packet came as %+v", last)
+	}
+}
+
+// What waits is let go when links are healed, in order, and vanishes where they are cut.
+func TestHealingLetsGo(t *testing.T) {
+	late := Link{Delay: time.Hour}
+	s := newSimulated(at(1, 2, late), at(1, 3, late))
+	for i := range uint32(10) {
+		s.put(time.Duration(i), 1, 2+int(i%2), i, 100)
+	}
+	if len(s.sent) != 0 {
+		t.Fatalf("%+v came", s.sent)
+	}
+	if err := s.set([]faultAt{at(1, 3, Link{Cut: true})}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.sent) != 5 {
+		t.Fatalf("%+v came", s.sent)
+	}
+	for i, d := range s.sent {
+		if d.to != 2 || d.number != uint32(2*i) {
+			t.Errorf("packet %d came as %+v", i, d)
+		}
+	}
+	if _, ok := s.next(); ok || s.bytes != 0 {
+		t.Errorf("%d bytes still wait", s.bytes)
+	}
+	if s.set([]faultAt{at(1, 4, late)}) == nil || s.set([]faultAt{at(-1, 2, late)}) == nil {
+		t.Error("there are links to nobody")
+	}
+}
+
+// What waits is bounded.
+func TestWaitingPacketsAreBounded(t *testing.T) {
+	const size = 60_000
+	s := newSimulated(at(1, 2, Link{Delay: time.Hour}))
+	for i := range uint32(2 * MostWaiting / size) {
+		s.put(time.Duration(i), 1, 2, i, size)
+	}
+	if s.bytes > MostWaiting || s.bytes < MostWaiting-size {
+		t.Errorf("%d bytes wait", s.bytes)
+	}
+}
+
+// No packet that a member makes harms the fabric, and none goes where it should not.
+func FuzzForward(f *testing.F) {
+	whole := make([]byte, 40)
+	whole[0] = 0x45
+	copy(whole[16:], []byte{198, 18, 7, 2})
+	ours := slices.Clone(whole)
+	ours[19] = ourPlace
+	f.Add([]byte{}, uint8(0), int64(0))
+	f.Add(whole, uint8(1), int64(5))
+	f.Add(ours, uint8(2), int64(1e9))
+	f.Add(whole[:19], uint8(3), int64(0))
+	f.Add([]byte{0x60, 0, 0, 0}, uint8(1), int64(0))
+	f.Fuzz(func(t *testing.T, p []byte, from uint8, now int64) {
+		var to []int
+		f := newFabric(subnet, 3, rand.New(rand.NewPCG(1, 2)), func(end int, sent []byte) {
+			if string(sent) != string(p) {
+				t.Errorf("%x came of %x", sent, p)
+			}
+			to = append(to, end)
+		})
+		if err := f.set([]faultAt{at(1, 2, Link{Delay: time.Second, Rate: 1, Loss: 0.1, Reorder: 0.5})}); err != nil {
+			t.Fatal(err)
+		}
+		now = max(now, 0) % int64(time.Hour)
+		f.forward(now, int(from)%4, p)
+		f.release(now + int64(24*365*time.Hour))
+		if len(to) > 1 || len(to) == 1 && (to[0] < 0 || to[0] > 3 || p[19] != ourPlace && int(p[19]) != to[0]) {
+			t.Errorf("%x went to %v", p, to)
+		}
+	})
+}

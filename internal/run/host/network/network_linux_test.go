@@ -1,0 +1,349 @@
+package network
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// hold is the command of a process that holds a network until it is killed.
+const hold = "hold"
+
+// TestMain lets the tests' own binary forward packets, and hold networks.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) == 4 && os.Args[1] == Command:
+		members, _ := strconv.Atoi(os.Args[3])
+		if err := Serve(os.Args[2], members, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case len(os.Args) == 2 && os.Args[1] == hold:
+		n, err := Start(context.Background(), os.Args[0], []string{"m1", "m2"})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(n.Space(0).Address())
+		select {}
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// generous bounds what is waited for, which comes at once.
+const generous = 30 * time.Second
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// joined is a network of three members, each with a server that answers at the port
+// served, over TCP and UDP, with what it got.
+func joined(t *testing.T) *Network {
+	t.Helper()
+	if err := Possible(); err != nil {
+		t.Skip(err)
+	}
+	n, err := Start(t.Context(), os.Args[0], []string{"m1", "m2", "m3"})
+	must(t, err)
+	t.Cleanup(n.Close)
+	for i := range 3 {
+		echo(t, n.Space(i))
+	}
+	return n
+}
+
+const served = 7000
+
+func echo(t *testing.T, s *Space) {
+	t.Helper()
+	var tcp net.Listener
+	var udp net.PacketConn
+	at := net.JoinHostPort(s.Address(), strconv.Itoa(served))
+	must(t, s.In(func() (err error) {
+		tcp, err = net.Listen("tcp", at)
+		if err == nil {
+			udp, err = net.ListenPacket("udp", at)
+		}
+		return err
+	}))
+	t.Cleanup(func() { _, _ = tcp.Close(), udp.Close() })
+	go func() {
+		for {
+			c, err := tcp.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c) }()
+		}
+	}()
+	go func() {
+		b := make([]byte, 2000)
+		for {
+			k, from, err := udp.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			_, _ = udp.WriteTo(b[:k], from)
+		}
+	}()
+}
+
+// dial connects from an end, this machine (-1) or a member, to a member.
+func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
+	t.Helper()
+	var c net.Conn
+	connect := func() (err error) {
+		fd := unix.SOCK_STREAM
+		if protocol == "udp" {
+			fd = unix.SOCK_DGRAM
+		}
+		// A socket of this thread's, which a Dialer may make on another one.
+		s, err := unix.Socket(unix.AF_INET, fd|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		f := os.NewFile(uintptr(s), "socket")
+		defer func() { _ = f.Close() }()
+		if err := unix.Connect(s, &unix.SockaddrInet4{Port: served, Addr: n.Space(to).address.As4()}); err != nil {
+			return err
+		}
+		c, err = net.FileConn(f)
+		return err
+	}
+	err := error(nil)
+	if from < 0 {
+		err = connect()
+	} else {
+		err = n.Space(from).In(connect)
+	}
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// ping sends a word and waits for it to come back, for so long.
+func ping(c net.Conn, word string, within time.Duration) (took time.Duration, err error) {
+	began := time.Now()
+	_ = c.SetDeadline(began.Add(within))
+	if _, err := c.Write([]byte(word)); err != nil {
+		return 0, err
+	}
+	b := make([]byte, len(word))
+	for {
+		if _, err := io.ReadFull(c, b); err != nil {
+			return 0, err
+		}
+		if string(b) == word {
+			return time.Since(began), nil
+		}
+	}
+}
+
+// Members and this machine reach each other, over TCP and UDP, at any size.
+func TestMembersReachEachOther(t *testing.T) {
+	n := joined(t)
+	for from := -1; from < 3; from++ {
+		for to := range 3 {
+			for protocol, word := range map[string]string{"tcp": strings.Repeat("word", 100_000), "udp": "word"} {
+				if _, err := ping(n.dial(t, protocol, from, to), word, generous); err != nil {
+					t.Errorf("%d does not reach %d by %s: %v", from, to, protocol, err)
+				}
+			}
+		}
+	}
+	for _, f := range []Fault{{From: "m1", To: "m4"}, {From: "m9", To: "m1"}} {
+		if err := n.Set(t.Context(), []Fault{f}); err == nil || !strings.Contains(err.Error(), "it has clients, m1, m2, m3") {
+			t.Errorf("a link of nobody: %v", err)
+		}
+	}
+}
+
+// quiet is how long a test waits for what must not come.
+const quiet = 300 * time.Millisecond
+
+// Packets of a link that is cut vanish without a word, the connection lives, and what
+// was sent comes when the link is healed.
+func TestCutLinkAndHealed(t *testing.T) {
+	n := joined(t)
+	for _, c := range []struct {
+		name   string
+		faults []Fault
+	}{
+		{"both ways", []Fault{{"m1", "m2", Link{Cut: true}}, {"m2", "m1", Link{Cut: true}}}},
+		{"there", []Fault{{"m1", "m2", Link{Cut: true}}}},
+		{"back", []Fault{{"m2", "m1", Link{Cut: true}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tcp, udp, others := n.dial(t, "tcp", 0, 1), n.dial(t, "udp", 0, 1), n.dial(t, "tcp", 0, 2)
+			_, err := ping(tcp, "before", generous)
+			must(t, err)
+			must(t, n.Set(t.Context(), c.faults))
+			for _, conn := range []net.Conn{tcp, udp} {
+				if _, err := ping(conn, "lost!!", quiet); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("in a cut: %v", err)
+				}
+			}
+			if _, err := ping(others, "others", generous); err != nil {
+				t.Errorf("another link: %v", err)
+			}
+			if _, err := ping(n.dial(t, "tcp", -1, 1), "ours", generous); err != nil {
+				t.Errorf("our link: %v", err)
+			}
+			must(t, n.Set(t.Context(), nil))
+			b := make([]byte, 6)
+			_ = tcp.SetDeadline(time.Now().Add(generous))
+			if _, err := io.ReadFull(tcp, b); err != nil || string(b) != "lost!!" {
+				t.Errorf("after it: %q, %v", b, err)
+			}
+			if _, err := ping(udp, "after", generous); err != nil {
+				t.Errorf("after it: %v", err)
+			}
+		})
+	}
+}
+
+// A round trip over a late link takes at least the delay, both ways twice; the fabric's
+// own tests have the rest.
+func TestLateLink(t *testing.T) {
+	n := joined(t)
+	const late = 100 * time.Millisecond
+	for protocol := range map[string]bool{"tcp": true, "udp": true} {
+		c := n.dial(t, protocol, -1, 0)
+		must(t, n.Set(t.Context(), []Fault{{Clients, "m1", Link{Delay: late}}}))
+		if took, err := ping(c, "one way", generous); err != nil || took < late {
+			t.Errorf("%s: %s, %v", protocol, took, err)
+		}
+		must(t, n.Set(t.Context(), []Fault{{Clients, "m1", Link{Delay: late}}, {"m1", Clients, Link{Delay: late}}}))
+		if took, err := ping(c, "two ways", generous); err != nil || took < 2*late {
+			t.Errorf("%s: %s, %v", protocol, took, err)
+		}
+	}
+}
+
+// A slow link takes at least the time of what passes it, but for what its ends buffer.
+func TestSlowLossyAndUnorderedLinks(t *testing.T) {
+	n := joined(t)
+	word := strings.Repeat("x", 400_000)
+	for name, l := range map[string]Link{"slow": {Rate: 1_000_000}, "lossy": {Loss: 0.02}, "unordered": {Reorder: 0.1}} {
+		must(t, n.Set(t.Context(), []Fault{{"m2", "m3", l}}))
+		took, err := ping(n.dial(t, "tcp", 1, 2), word, generous)
+		if err != nil || l.Rate > 0 && took < 300*time.Millisecond {
+			t.Errorf("%s: %s, %v", name, took, err)
+		}
+	}
+}
+
+// Whatever process is killed, no device stays, and the other process ends or says why.
+func TestKilledProcessesLeaveNothing(t *testing.T) {
+	if err := Possible(); err != nil {
+		t.Skip(err)
+	}
+	t.Run("the one that forwards", func(t *testing.T) {
+		n, err := Start(t.Context(), os.Args[0], []string{"m1"})
+		must(t, err)
+		device := deviceOf(t, n.Space(0).address)
+		must(t, unix.Kill(n.PID(), unix.SIGKILL))
+		if err := n.Set(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("a network whose process was killed: %v", err)
+		}
+		n.Close()
+		gone(t, device)
+	})
+	t.Run("who holds it", func(t *testing.T) {
+		holder := exec.Command(os.Args[0], hold)
+		out, err := holder.StdoutPipe()
+		must(t, err)
+		must(t, holder.Start())
+		line, err := bufio.NewReader(out).ReadString('\n')
+		member, wrong := netip.ParseAddr(strings.TrimSpace(line))
+		if err != nil || wrong != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+		device := deviceOf(t, member)
+		must(t, holder.Process.Kill())
+		_ = holder.Wait()
+		gone(t, device)
+	})
+}
+
+// deviceOf is this machine's device in the subnet of a member.
+func deviceOf(t *testing.T, member netip.Addr) string {
+	t.Helper()
+	all, err := net.Interfaces()
+	must(t, err)
+	for _, i := range all {
+		addresses, _ := i.Addrs()
+		for _, a := range addresses {
+			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Masked().Contains(member) {
+				return i.Name
+			}
+		}
+	}
+	t.Fatal("this machine has no device in the network")
+	return ""
+}
+
+func gone(t *testing.T, device string) {
+	t.Helper()
+	goes(t, device+" is gone", func() bool { _, err := net.InterfaceByName(device); return err != nil })
+}
+
+// goes waits until a condition holds.
+func goes(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(generous); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not: %s", what)
+		}
+	}
+}
+
+// What cannot be is a sentence.
+func TestNetworksThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		subnet  string
+		members int
+	}{{"198.18.7.0", 3}, {"198.18.7.0/16", 3}, {"fd00::/24", 3}, {"198.18.7.0/24", 0}, {"198.18.7.0/24", 254}} {
+		if err := Serve(c.subnet, c.members, os.Stdin, os.Stdout); err == nil || !strings.Contains(err.Error(), "no network") {
+			t.Errorf("%s with %d members: %v", c.subnet, c.members, err)
+		}
+	}
+	if err := refused(fmt.Errorf("x: %w", unix.EPERM)); !strings.Contains(err.Error(), "need root") {
+		t.Error(err)
+	}
+	if err := refused(fmt.Errorf("x: %w", unix.ENOENT)); !strings.Contains(err.Error(), "TUN") {
+		t.Error(err)
+	}
+}
+
+// A subnet that this machine is in, or has a route to, is in use.
+func TestSubnetsInUse(t *testing.T) {
+	for subnet, want := range map[string]bool{"127.1.2.0/24": true, "240.0.1.0/24": false} {
+		if used, err := inUse(netip.MustParsePrefix(subnet), 0); err != nil || used != want {
+			t.Errorf("%s: %v, %v", subnet, used, err)
+		}
+	}
+	n := joined(t)
+	s, err := n.Space(0).address.Prefix(24)
+	must(t, err)
+	if used, err := inUse(s, 0); err != nil || !used {
+		t.Errorf("the subnet of a network: %v, %v", used, err)
+	}
+}

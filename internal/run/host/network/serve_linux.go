@@ -1,0 +1,142 @@
+package network
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/run/host/helper"
+)
+
+// forwarder forwards packets between devices. One thread does all: it sleeps until a
+// packet or a request comes, or one that waits is due.
+type forwarder struct {
+	fabric  *fabric
+	polled  []unix.PollFd // what is asked comes in by the first, the others are devices
+	asked   []byte        // of a request that is not whole
+	answers *json.Encoder
+	began   time.Time
+	packet  [1 << 16]byte
+}
+
+// batch is how many packets of a device are taken before the others have their turn.
+const batch = 64
+
+// Serve forwards packets between this machine and so many members in a subnet such as
+// 198.18.7.0/24, whose devices are this process's files from 3 on, and does what comes
+// in until in ends.
+func Serve(subnet string, members int, in, out *os.File) error {
+	prefix, err := netip.ParsePrefix(subnet)
+	if err != nil || !prefix.Addr().Is4() || prefix.Bits() != 24 || members < 1 || members >= ourPlace {
+		return fmt.Errorf("%q and %d members are no network: the subnet is one such as 198.18.7.0/24, of at most %d members", subnet, members, ourPlace-1)
+	}
+	address := prefix.Addr().As4()
+	s := &forwarder{answers: json.NewEncoder(out), began: time.Now()}
+	s.fabric = newFabric([3]byte(address[:3]), members, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), s.send)
+	for _, fd := range append([]int{int(in.Fd())}, devices(members)...) {
+		if err := unix.SetNonblock(fd, true); err != nil {
+			return fmt.Errorf("file %d of the members' network cannot be used: %w", fd, err)
+		}
+		s.polled = append(s.polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	}
+	if err := s.answers.Encode(helper.Answer{}); err != nil {
+		return err
+	}
+	for {
+		if more, err := s.turn(); !more || err != nil {
+			return err
+		}
+	}
+}
+
+// devices are the numbers of their files, this machine's first.
+func devices(members int) (all []int) {
+	for i := range members + 1 {
+		all = append(all, firstDevice+i)
+	}
+	return all
+}
+
+func (s *forwarder) now() int64 { return int64(time.Since(s.began)) }
+
+// turn sleeps until there is something to do and does it. more is false when nothing
+// will be asked any more.
+func (s *forwarder) turn() (more bool, err error) {
+	var patience *unix.Timespec
+	if at, waits := s.fabric.next(); waits {
+		t := unix.NsecToTimespec(max(at-s.now(), 0))
+		patience = &t
+	}
+	if _, err := unix.Ppoll(s.polled, patience, nil); err != nil && err != unix.EINTR {
+		return false, fmt.Errorf("the members' network cannot wait for packets: %w", err)
+	} else if err != nil {
+		return true, nil // what it says of files is of no use
+	}
+	for i := range s.polled[1:] {
+		if s.polled[1+i].Revents != 0 {
+			s.take(i)
+		}
+	}
+	s.fabric.release(s.now())
+	if s.polled[0].Revents == 0 {
+		return true, nil
+	}
+	return s.ask()
+}
+
+// take forwards what came from an end.
+func (s *forwarder) take(from int) {
+	device := &s.polled[1+from]
+	for range batch {
+		n, err := unix.Read(int(device.Fd), s.packet[:])
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return
+		case err != nil:
+			device.Fd = -1 // the namespace is gone, and poll leaves it out
+			return
+		}
+		s.fabric.forward(s.now(), from, s.packet[:n])
+	}
+}
+
+// send puts a packet into a device. One that it does not take is lost, as in any
+// network.
+func (s *forwarder) send(to int, p []byte) { _, _ = unix.Write(int(s.polled[1+to].Fd), p) }
+
+// ask does what is asked for.
+func (s *forwarder) ask() (more bool, err error) {
+	n, err := unix.Read(int(s.polled[0].Fd), s.packet[:])
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("what the members' network is to do cannot be read: %w", err)
+	case n == 0:
+		return false, nil
+	}
+	s.asked = append(s.asked, s.packet[:n]...)
+	for {
+		line, rest, whole := bytes.Cut(s.asked, []byte{'\n'})
+		if !whole {
+			return true, nil
+		}
+		s.asked = rest
+		var r request
+		err := json.Unmarshal(line, &r)
+		if err == nil {
+			err = s.fabric.set(r.Faults)
+		}
+		if err := s.answers.Encode(helper.AnswerOf(err)); err != nil {
+			return false, err
+		}
+	}
+}
