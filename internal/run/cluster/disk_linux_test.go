@@ -170,7 +170,7 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 	if err := d.Set(t.Context(), disk.Faults{SyncDelay: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	client := clientOf(t, status.Leader().Endpoint) // the follower itself could not answer
+	client := clientOf(t, status.Leader().Endpoint)              // the follower itself could not answer
 	if _, err := client.Put(t.Context(), "k", "v"); err != nil { // without the follower
 		t.Error(err)
 	}
