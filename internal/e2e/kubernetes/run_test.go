@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testservers/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -33,8 +35,8 @@ func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string
 		t.Fatal(err)
 	}
 	dir, out = filepath.Join(home, "run"), new(bytes.Buffer)
-	args = append(append([]string{"run", "--out", dir, "--kubeconfig", node.Kubeconfig}, small...), append(args, file)...)
-	c = exec.Command(program, args...)
+	args = append(append([]string{"run", "--out", dir, "--kubeconfig", node.Kubeconfig()}, small...), append(args, file)...)
+	c = kubernetes.Outside(program, args...)
 	c.Env, c.Dir, c.Stdout, c.Stderr = append(os.Environ(), "HOME="+home), home, out, out
 	return c, dir, out
 }
@@ -55,7 +57,24 @@ func TestRun(t *testing.T) {
 	if trial.Verdict.State == verdict.Invalid || trial.Errors != 0 || len(run.Hosts) != 7 || len(trial.ByWorker) != 4 {
 		t.Errorf("%v, %d errors, %d hosts, %d workers", trial.Verdict, trial.Errors, len(run.Hosts), len(trial.ByWorker))
 	}
+	heard(t, run, dir, 3)
 	gone(t)
+}
+
+// heard says how many members the controller, which cannot connect to them, does
+// not have metrics of.
+func heard(t *testing.T, run *record.Run, dir string, members int) {
+	t.Helper()
+	run.ReadEvents(dir)
+	told := map[string]bool{}
+	for _, row := range run.Trials[0].Stores {
+		if _, ok := row.Metrics[store.FsyncSeconds]; ok && row.Failure == "" {
+			told[row.Endpoint] = true
+		}
+	}
+	if len(told) != members {
+		t.Errorf("%d members of %d tell their metrics: %+v", len(told), members, run.Trials[0].Stores)
+	}
 }
 
 // gone says what is still there of a run.
@@ -69,7 +88,7 @@ func gone(t *testing.T) {
 // left is what there is of runs; empty for nothing.
 func left(t *testing.T) string {
 	t.Helper()
-	for _, kind := range []string{"/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/secrets"} {
+	for _, kind := range []string{"/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/persistentvolumeclaims"} {
 		b, err := node.Get(kind + "?labelSelector=app.kubernetes.io/name=quorumbench")
 		if err != nil {
 			t.Fatal(err)

@@ -23,6 +23,7 @@ var (
 	_ host.Host     = (*remoteHost)(nil)
 	_ host.Clocked  = (*remoteHost)(nil)
 	_ host.Launcher = (*remoteHost)(nil)
+	_ host.Reacher  = (*remoteHost)(nil)
 )
 
 // Clock implements host.Clocked.

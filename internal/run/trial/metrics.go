@@ -53,8 +53,9 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	for _, e := range m.scraped() {
 		one := &scraped{
 			member: e, access: t.Cluster.Access(), out: out, size: m.size,
-			// Whether a network is between us and members of our own, we know.
-			connect: t.Cluster.attached(), edges: make(chan struct{}, 1),
+			// Whether a network is between us and members of our own, we know; nor is one
+			// timed by connections that others make for us.
+			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, edges: make(chan struct{}, 1),
 		}
 		one.scraper, _ = probe.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
 		if one.scraper != nil || one.connect {
