@@ -156,7 +156,7 @@ func TestInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		small := strings.NewReplacer("registry.example.com/quorumbench:1", imageName, "--members=3", "--members=1", "--workers=4", "--workers=2",
-			"            - --runs-dir", "            - --pod-cpu=50m:2\n            - --pod-memory=32Mi:1Gi\n            - --runs-dir", "cpu: 500m", "cpu: 50m")
+			"            - --runs-dir", "            - --set=warmup=200ms\n            - --set=duration=1s\n            - --pod-cpu=50m:2\n            - --pod-memory=32Mi:1Gi\n            - --runs-dir", "cpu: 500m", "cpu: 50m")
 		for object := range strings.SplitSeq(small.Replace(string(text)), "\n---\n") {
 			path := "/api/v1/namespaces/default/serviceaccounts"
 			switch {

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testservers/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -41,24 +42,36 @@ func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string
 	return c, dir, out
 }
 
-// Members and workers in pods, from start to report.
+// fewPuts is a load that leaves two processors time for a control plane, three
+// members and four workers, and has a p99.
+const fewPuts = `name: puts
+trials:
+  - {store: etcd, operation: put, clients: 8, connections: 8, rate: 40, warmup: 2s, duration: 28s}
+`
+
+// Members and workers in pods, from start to report, which is valid.
 func TestRun(t *testing.T) {
 	needsNode(t)
-	c, dir, out := command(t, puts, "--members", "3", "--workers", "4")
-	if err := c.Run(); err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
-	t.Logf("%s", out)
-	run, err := record.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trial := run.Trials[0]
-	if trial.Verdict.State == verdict.Invalid || trial.Errors != 0 || len(run.Hosts) != 7 || len(trial.ByWorker) != 4 {
-		t.Errorf("%v, %d errors, %d hosts, %d workers", trial.Verdict, trial.Errors, len(run.Hosts), len(trial.ByWorker))
-	}
-	heard(t, run, dir, 3)
-	gone(t)
+	testsettle.Within(t, func(r testsettle.Reporter) {
+		c, dir, out := command(t, fewPuts, "--members", "3", "--workers", "4")
+		if err := c.Run(); err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+		t.Logf("%s", out)
+		run, err := record.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial := run.Trials[0]
+		if trial.Errors != 0 || len(run.Hosts) != 7 || len(trial.ByWorker) != 4 {
+			t.Errorf("%d errors, %d hosts, %d workers", trial.Errors, len(run.Hosts), len(trial.ByWorker))
+		}
+		if trial.Verdict.State != verdict.Valid { // which the machine's other work can take from it
+			r.Errorf("%v", trial.Verdict)
+		}
+		heard(t, run, dir, 3)
+		gone(t)
+	})
 }
 
 // heard says how many members the controller, which cannot connect to them, does

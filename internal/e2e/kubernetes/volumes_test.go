@@ -46,8 +46,14 @@ func TestVolume(t *testing.T) {
 		t.Errorf("the member's logs are not on the volume, %v: there is %v", err, left)
 	}
 
+	c, _, out = command(t, puts, "--members", "1", "--workers", "1", "--pod-storage-class", "none", "--ready-timeout", "4s")
+	if err := c.Run(); err == nil || !strings.Contains(out.String(), `; its volume: ProvisioningFailed: storageclass.storage.k8s.io "none" not found`) {
+		t.Errorf("with a class that is not there it ends with %v and says:\n%s", err, out)
+	}
+	gone(t)
+
 	// A second member would need a second volume.
-	c, _, out = command(t, puts, "--members", "2", "--workers", "1", "--pod-storage-class", "disks", "--ready-timeout", "15s")
+	c, _, out = command(t, puts, "--members", "2", "--workers", "1", "--pod-storage-class", "disks", "--ready-timeout", "8s")
 	if err := c.Run(); err == nil || !strings.Contains(out.String(), "no node takes it: ") || !strings.Contains(out.String(), "volume") {
 		t.Errorf("without a volume it ends with %v and says:\n%s", err, out)
 	}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
 // The roles of pods. Those of each are a Job with an index for each pod.
@@ -88,14 +90,16 @@ func (o *Options) pod(role string, labels map[string]string) core.PodSpec {
 			Ports:     []core.ContainerPort{{Name: "agent", ContainerPort: agentPort}},
 			Stdin:     true, // an agent that serves once ends with its standard input
 			Resources: core.ResourceRequirements{Requests: o.resources(requested), Limits: o.resources(limited)},
-			ReadinessProbe: &core.Probe{
+			// Ready when it listens, and not asked any more then: a probe would disturb what
+			// is measured.
+			StartupProbe: &core.Probe{
 				ProbeHandler:  core.ProbeHandler{TCPSocket: &core.TCPSocketAction{Port: intstr.FromInt32(agentPort)}},
-				PeriodSeconds: 1, FailureThreshold: 3,
+				PeriodSeconds: 1, FailureThreshold: int32(agent.AwaitController / time.Second),
 			},
 			SecurityContext: &core.SecurityContext{
 				AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), Capabilities: &core.Capabilities{Drop: []core.Capability{"ALL"}},
 			},
-			VolumeMounts: []core.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "certificates", MountPath: "/certificates", ReadOnly: true}},
+			VolumeMounts: []core.VolumeMount{{Name: dataVolume, MountPath: "/data"}, {Name: "certificates", MountPath: "/certificates", ReadOnly: true}},
 		}},
 		Volumes: []core.Volume{
 			o.data(role, labels),
@@ -104,9 +108,11 @@ func (o *Options) pod(role string, labels map[string]string) core.PodSpec {
 	}
 }
 
+const dataVolume = "data"
+
 // data is where members keep theirs, and workers what little they write.
 func (o *Options) data(role string, labels map[string]string) core.Volume {
-	v := core.Volume{Name: "data"}
+	v := core.Volume{Name: dataVolume}
 	if o.StorageClass == "" || role == worker {
 		v.EmptyDir = &core.EmptyDirVolumeSource{}
 		return v

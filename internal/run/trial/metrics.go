@@ -214,7 +214,8 @@ func (s *scrapes) first(given []string) *scraped {
 
 // findOthers finds out who the members at all endpoints of the cluster are, where
 // those are not the ones given: they are not asked for their state beside the
-// load, but for their metrics. Who does not answer soon has no name.
+// load, but for their metrics. Who does not answer soon has no name. Where none does,
+// they are known by addresses that lead nowhere from here, and those given stay.
 func (m *members) findOthers(ctx context.Context, st store.Store, access store.Access, all []string) {
 	if len(all) == 0 || sameSet(all, access.Endpoints) {
 		return
@@ -230,7 +231,10 @@ func (m *members) findOthers(ctx context.Context, st store.Store, access store.A
 	defer func() { _ = admin.Close() }() // nothing is left to ask
 	ctx, cancel := context.WithTimeout(ctx, scrapeFirst)
 	defer cancel()
-	status, _ := admin.Status(ctx)
+	status, err := admin.Status(ctx)
+	if err != nil {
+		m.others = nil
+	}
 	for _, e := range status.Members {
 		if i := slices.IndexFunc(m.others, func(o store.Member) bool { return o.Endpoint == e.Endpoint }); i >= 0 && e.Err == nil {
 			m.others[i] = e
