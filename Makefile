@@ -118,7 +118,7 @@ test-kubernetes:
 	apt-get install -q -y --no-install-recommends containerd runc containernetworking-plugins iproute2; } || \
 	echo "There is no containerd: the tests on Kubernetes are skipped."
 	go run ./internal/testservers/kubernetes/install
-	QUORUMBENCH_TEST_KUBERNETES=1 go test -v -count=1 -timeout 20m ./internal/e2e/kubernetes
+	QUORUMBENCH_TEST_KUBERNETES=1 go test -v -count=1 -timeout 20m ./internal/run/kubernetes ./internal/e2e/kubernetes
 
 # Each fuzz test for a while: make fuzz FUZZTIME=1m. What it keeps is made small
 # in a few steps only: by default that takes a minute for each.

@@ -24,7 +24,7 @@ type agentFlags struct {
 	dir              string
 	execs            []string
 	heartbeat, lease time.Duration
-	once             bool
+	once, reach      bool
 }
 
 func (a *app) agentCommand() *cobra.Command {
@@ -55,6 +55,7 @@ SIGINT, SIGTERM or SIGHUP.`,
 	r.Span("heartbeat", &f.heartbeat, "how often a controller must show itself; when two are missing its load stops")
 	r.Span("lease", &f.lease, "how long the servers of a controller that was lost go on")
 	r.Toggle("once", &f.once, "serve one controller and end, after the lease if it was lost; also when standard input ends, or no controller comes within a minute")
+	r.Toggle("reach", &f.reach, "open connections for the controller, which cannot reach members itself: for their state and their metrics")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.agent(c.Context(), f) }
 	c.AddCommand(a.agentCertsCommand())
 	return c
@@ -95,7 +96,7 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 // agentOptions checks the flags and reads the files that they name.
 func (a *app) agentOptions(f *agentFlags) (agent.Options, error) {
 	o := agent.Options{
-		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Execs: f.execs, Heartbeat: f.heartbeat, Lease: f.lease, Once: f.once, Say: a.say,
+		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Execs: f.execs, Heartbeat: f.heartbeat, Lease: f.lease, Once: f.once, Reach: f.reach, Say: a.say,
 	}
 	host, _, err := net.SplitHostPort(f.listen)
 	ip := net.ParseIP(host)

@@ -52,7 +52,7 @@ func (p *pods) register(r command.Flags) {
 	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: the cluster that runs already, as pods reach it, instead of those that trials start")
 	command.Value(r, "pod-cpu", &p.o.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: processors of each pod")
 	command.Value(r, "pod-memory", &p.o.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
-	r.Text("pod-storage-class", &p.o.StorageClass, "NAME", "with --on kubernetes: the class of a volume for each pod's data, instead of a folder on its node")
+	r.Text("pod-storage-class", &p.o.StorageClass, "NAME", "with --on kubernetes: the class of a volume for each member's data, instead of a folder on its node")
 	r.Text("pod-storage", &p.o.Storage, "SIZE", "with --pod-storage-class: its size")
 	r.Span("ready-timeout", &p.o.Ready, "with --on kubernetes: how long pods may take until they are ready")
 }
@@ -76,6 +76,8 @@ func (p *pods) check(given func(string) bool) error {
 		return command.Usage("--members are started, and --endpoints are of a cluster that runs already; give one of them")
 	case p.o.Ready < time.Second || p.o.Ready > time.Hour:
 		return command.Usage("--ready-timeout must be from 1s to 1h, not %v", p.o.Ready)
+	case p.o.StorageClass != "" && p.endpoints != "":
+		return command.Usage("--pod-storage-class is for members' data, and --endpoints are of a cluster that runs already; give one of them")
 	case given("pod-storage") && p.o.StorageClass == "":
 		return command.Usage("--pod-storage is the size of a volume; give --pod-storage-class, too")
 	}

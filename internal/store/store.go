@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"net"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -51,6 +52,38 @@ type Access struct {
 	Behind map[string]string
 	// DialTimeout bounds how long it may take to connect; 0 means 5 s.
 	DialTimeout time.Duration
+	// Dial opens the connections of what asks about a cluster, where it cannot be
+	// reached from here; nil: directly. No load goes through it.
+	Dial Dial
+}
+
+// Dial opens a connection to an endpoint, HOST:PORT.
+type Dial func(ctx context.Context, endpoint string) (net.Conn, error)
+
+// Connect opens a connection to ask at an endpoint, without TLS.
+func (a *Access) Connect(ctx context.Context, endpoint string) (net.Conn, error) {
+	if a.Dial != nil {
+		return a.Dial(ctx, endpoint)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", endpoint)
+}
+
+// ConnectSecure is Connect with the TLS that the access has, if any.
+func (a *Access) ConnectSecure(ctx context.Context, endpoint string) (net.Conn, error) {
+	plain, err := a.Connect(ctx, endpoint)
+	if err != nil || a.TLS == nil {
+		return plain, err
+	}
+	config := a.TLS.Clone()
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(endpoint)
+	}
+	secure := tls.Client(plain, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = plain.Close() // the error that matters is that one
+		return nil, err
+	}
+	return secure, nil
 }
 
 // URL is that of a server at an endpoint, HOST:PORT, over HTTP.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testservers/kubernetes"
 )
 
 // long is a trial that lasts until somebody ends it.
@@ -116,13 +117,14 @@ func TestAttached(t *testing.T) {
 	if trial := run.Trials[0]; trial.Errors != 0 || len(trial.ByWorker) != 2 || len(run.Hosts) != 2 {
 		t.Errorf("%d errors, %d workers, %d hosts", trial.Errors, len(trial.ByWorker), len(run.Hosts))
 	}
+	heard(t, run, dir, 1)
 	gone(t)
 }
 
-// reachable makes a server of the loopback interface one for pods.
+// reachable makes a server of the loopback interface one for pods, and for nobody else.
 func reachable(t *testing.T, server string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(node.Host, "0"))
+	l, err := net.Listen("tcp", net.JoinHostPort(kubernetes.ServiceAddress, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +156,7 @@ func TestInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		small := strings.NewReplacer("registry.example.com/quorumbench:1", imageName, "--members=3", "--members=1", "--workers=4", "--workers=2",
-			"            - --runs-dir", "            - --pod-cpu=50m:2\n            - --pod-memory=32Mi:1Gi\n            - --runs-dir", "cpu: 500m", "cpu: 50m")
+			"            - --runs-dir", "            - --set=warmup=200ms\n            - --set=duration=1s\n            - --pod-cpu=50m:2\n            - --pod-memory=32Mi:1Gi\n            - --runs-dir", "cpu: 500m", "cpu: 50m")
 		for object := range strings.SplitSeq(small.Replace(string(text)), "\n---\n") {
 			path := "/api/v1/namespaces/default/serviceaccounts"
 			switch {

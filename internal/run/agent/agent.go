@@ -29,13 +29,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// The methods of the service. A stream of hostMethod or workMethod carries the
+// The methods of the service. A stream of any but sessionMethod carries the
 // session's token in its metadata.
 const (
 	serviceName   = "quorumbench.Agent"
 	sessionMethod = "Session"
 	hostMethod    = "Host"
 	workMethod    = "Work"
+	reachMethod   = "Reach"
 	tokenKey      = "quorumbench-session"
 )
 
@@ -65,6 +66,7 @@ type hello struct {
 type welcome struct {
 	Token     string // of this session
 	Heartbeat time.Duration
+	Reaches   bool // it opens connections for the controller
 }
 
 // beat is a heartbeat and its answer: an exchange of times as NTP has it.

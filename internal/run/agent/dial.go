@@ -50,13 +50,15 @@ type Remote struct {
 	host   *remoteHost
 	token  string
 	every  time.Duration // heartbeats
-	ctx    context.Context
-	cancel context.CancelCauseFunc // with why it was lost
-	line   *stream                 // the session's
-	heard  chan beat
-	ended  chan struct{} // the session's stream has ended
-	bye    atomic.Bool   // that is what we asked for
-	left   error         // how it ended; written before ended is closed
+	// reaches says that the agent opens connections for us.
+	reaches bool
+	ctx     context.Context
+	cancel  context.CancelCauseFunc // with why it was lost
+	line    *stream                 // the session's
+	heard   chan beat
+	ended   chan struct{} // the session's stream has ended
+	bye     atomic.Bool   // that is what we asked for
+	left    error         // how it ended; written before ended is closed
 
 	quit    context.CancelFunc // of the heartbeats
 	beating sync.WaitGroup
@@ -141,7 +143,7 @@ func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	case w.Heartbeat < time.Millisecond || w.Heartbeat > time.Hour:
 		return fmt.Errorf("it wants a heartbeat every %v, which cannot be", w.Heartbeat)
 	}
-	r.token, r.every = w.Token, w.Heartbeat
+	r.token, r.every, r.reaches = w.Token, w.Heartbeat, w.Reaches
 	go r.listen()
 	if err := r.exchanges(ctx, begins); err != nil {
 		return err

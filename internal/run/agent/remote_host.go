@@ -24,6 +24,7 @@ var (
 	_ host.Clocked  = (*remoteHost)(nil)
 	_ host.Launcher = (*remoteHost)(nil)
 	_ host.Losable  = (*remoteHost)(nil)
+	_ host.Reacher  = (*remoteHost)(nil)
 )
 
 // Clock implements host.Clocked.

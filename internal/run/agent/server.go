@@ -36,7 +36,10 @@ type Options struct {
 	Execs  []string
 	Stores func(name string) (store.Store, error)
 	Worker load.Worker // nil: one of this process
-	TLS    *tls.Config // of ServerTLS; nil for a Unix socket
+	// Reach has the agent open connections for its controller, wherever this machine
+	// can connect to.
+	Reach bool
+	TLS   *tls.Config // of ServerTLS; nil for a Unix socket
 	// Heartbeat is how often a controller shows itself: when two are missing its
 	// load stops. Its servers are ended after Lease. Zero: 1 s and 10 s.
 	Heartbeat, Lease time.Duration
@@ -156,6 +159,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		method(sessionMethod, func(_ any, st grpc.ServerStream) error { return s.serveSession(ctx, st) }),
 		method(hostMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveHost) }),
 		method(workMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveWork) }),
+		method(reachMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveReach) }),
 	}
 	g.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: streams}, s)
 	stop := context.AfterFunc(ctx, func() {
@@ -227,7 +231,7 @@ func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
 			}
 		}
 	}()
-	err = sendJSON(in, welcome{Token: now.token, Heartbeat: s.o.Heartbeat})
+	err = sendJSON(in, welcome{Token: now.token, Heartbeat: s.o.Heartbeat, Reaches: s.o.Reach})
 	if err == nil {
 		err = now.attend(beats, ended, func(b beat) error { return sendJSON(in, b) }, s.o.Heartbeat, s.o.Clock)
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -264,7 +265,27 @@ func (c *Cluster) Access() store.Access {
 			setBehind(&a, m.Endpoint, b.Endpoint)
 		}
 	}
+	a.Dial = c.through()
 	return a
+}
+
+// through leads to members from their own hosts, where those do that for us; nil
+// where none does.
+func (c *Cluster) through() store.Dial {
+	ways := map[string]store.Dial{}
+	for _, p := range c.places {
+		if r, ok := p.host.(host.Reacher); ok && p.lease != nil && r.Reach() != nil {
+			ways[p.lease.Address] = r.Reach()
+		}
+	}
+	if len(ways) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, endpoint string) (net.Conn, error) {
+		address, _, _ := net.SplitHostPort(endpoint)
+		a := store.Access{Dial: ways[address]}
+		return a.Connect(ctx, endpoint)
+	}
 }
 
 // setBehind notes the server behind a member, such as a proxy's.

@@ -99,6 +99,12 @@ type Losable interface {
 	Presence() context.Context
 }
 
+// Reacher is a Host that can open connections from where it is.
+type Reacher interface {
+	// Reach is how; nil where the host does not do it for us.
+	Reach() store.Dial
+}
+
 // Disker is a Host that can put folders onto disks that fail on request.
 type Disker interface {
 	// Disk puts a folder, which is made, onto such a disk. self is the path of our own

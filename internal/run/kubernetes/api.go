@@ -58,7 +58,7 @@ func connect(o *Options) (*api, error) {
 }
 
 // The kinds of objects, and where the API has them.
-var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1"}
+var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1"}
 
 // ask carries out a request for objects of a kind and reads the answer into into,
 // unless that is nil.

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
 // The roles of pods. Those of each are a Job with an index for each pod.
@@ -51,7 +53,7 @@ func (o *Options) job(run, role string, count int, deadline time.Duration) *batc
 			Completions: new(int32(count)), Parallelism: new(int32(count)), CompletionMode: new(batch.IndexedCompletion),
 			BackoffLimit: new(int32(0)), ActiveDeadlineSeconds: new(int64(deadline / time.Second)),
 			TTLSecondsAfterFinished: new(int32(leftFor / time.Second)),
-			Template:                core.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: o.pod(run, role, labels)},
+			Template:                core.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: o.pod(role, labels)},
 		},
 	}
 }
@@ -61,8 +63,15 @@ func jobName(run, role string) string { return run + "-" + role + "s" }
 func secretName(run string) string { return run + "-certificates" }
 
 // pod is an agent in its container.
-func (o *Options) pod(run, role string, labels map[string]string) core.PodSpec {
+func (o *Options) pod(role string, labels map[string]string) core.PodSpec {
 	pair := "/certificates/" + role + "-$(JOB_COMPLETION_INDEX)" // which Kubernetes puts in
+	args := []string{
+		"agent", "--once", "--listen", ":" + strconv.Itoa(agentPort), "--address", "$(POD_IP)", "--dir", "/data/agent",
+		"--ca", "/certificates/ca.crt", "--cert", pair + ".crt", "--key", pair + ".key",
+	}
+	if o.outside {
+		args = append(args, "--reach")
+	}
 	return core.PodSpec{
 		RestartPolicy: core.RestartPolicyNever, AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
 		TerminationGracePeriodSeconds: new(int64(endWithin / time.Second)),
@@ -74,41 +83,41 @@ func (o *Options) pod(run, role string, labels map[string]string) core.PodSpec {
 			MaxSkew: 1, TopologyKey: core.LabelHostname, WhenUnsatisfiable: core.ScheduleAnyway, LabelSelector: &metav1.LabelSelector{MatchLabels: labels},
 		}},
 		Containers: []core.Container{{
-			Name: "agent", Image: o.Image, ImagePullPolicy: core.PullIfNotPresent,
-			Args: []string{
-				"agent", "--once", "--listen", ":" + strconv.Itoa(agentPort), "--address", "$(POD_IP)", "--dir", "/data/agent",
-				"--ca", "/certificates/ca.crt", "--cert", pair + ".crt", "--key", pair + ".key",
-			},
+			Name: "agent", Image: o.Image, ImagePullPolicy: core.PullIfNotPresent, Args: args,
 			Env: []core.EnvVar{
 				{Name: "POD_IP", ValueFrom: &core.EnvVarSource{FieldRef: &core.ObjectFieldSelector{FieldPath: "status.podIP"}}},
 			},
 			Ports:     []core.ContainerPort{{Name: "agent", ContainerPort: agentPort}},
 			Stdin:     true, // an agent that serves once ends with its standard input
 			Resources: core.ResourceRequirements{Requests: o.resources(requested), Limits: o.resources(limited)},
-			ReadinessProbe: &core.Probe{
+			// Ready when it listens, and not asked any more then: a probe would disturb what
+			// is measured.
+			StartupProbe: &core.Probe{
 				ProbeHandler:  core.ProbeHandler{TCPSocket: &core.TCPSocketAction{Port: intstr.FromInt32(agentPort)}},
-				PeriodSeconds: 1, FailureThreshold: 3,
+				PeriodSeconds: 1, FailureThreshold: int32(agent.AwaitController / time.Second),
 			},
 			SecurityContext: &core.SecurityContext{
 				AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), Capabilities: &core.Capabilities{Drop: []core.Capability{"ALL"}},
 			},
-			VolumeMounts: []core.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "certificates", MountPath: "/certificates", ReadOnly: true}},
+			VolumeMounts: []core.VolumeMount{{Name: dataVolume, MountPath: "/data"}, {Name: "certificates", MountPath: "/certificates", ReadOnly: true}},
 		}},
 		Volumes: []core.Volume{
-			o.data(),
-			{Name: "certificates", VolumeSource: core.VolumeSource{Secret: &core.SecretVolumeSource{SecretName: secretName(run), DefaultMode: new(int32(0o440))}}},
+			o.data(role, labels),
+			{Name: "certificates", VolumeSource: core.VolumeSource{Secret: &core.SecretVolumeSource{SecretName: secretName(labels[runLabel]), DefaultMode: new(int32(0o440))}}},
 		},
 	}
 }
 
-// data is where members keep theirs.
-func (o *Options) data() core.Volume {
-	v := core.Volume{Name: "data"}
-	if o.StorageClass == "" {
+const dataVolume = "data"
+
+// data is where members keep theirs, and workers what little they write.
+func (o *Options) data(role string, labels map[string]string) core.Volume {
+	v := core.Volume{Name: dataVolume}
+	if o.StorageClass == "" || role == worker {
 		v.EmptyDir = &core.EmptyDirVolumeSource{}
 		return v
 	}
-	v.Ephemeral = &core.EphemeralVolumeSource{VolumeClaimTemplate: &core.PersistentVolumeClaimTemplate{Spec: core.PersistentVolumeClaimSpec{
+	v.Ephemeral = &core.EphemeralVolumeSource{VolumeClaimTemplate: &core.PersistentVolumeClaimTemplate{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: core.PersistentVolumeClaimSpec{
 		AccessModes: []core.PersistentVolumeAccessMode{core.ReadWriteOnce}, StorageClassName: new(o.StorageClass),
 		Resources: core.VolumeResourceRequirements{Requests: core.ResourceList{core.ResourceStorage: resource.MustParse(o.Storage)}},
 	}}}

@@ -29,10 +29,11 @@ type Options struct {
 	Workers    int    // pods for workers, at least 1
 	CPU        Share  // of each pod
 	Memory     Share  // likewise
-	// StorageClass is that of a volume of Storage bytes for each pod's data; empty
+	// StorageClass is that of a volume of Storage bytes for each member's data; empty
 	// for a folder on the pod's node.
 	StorageClass, Storage string
 	Ready                 time.Duration // how long pods may take until they are ready
+	outside               bool          // of the pods' network, which agents then reach for us
 	Say                   func(format string, args ...any)
 }
 
@@ -54,6 +55,7 @@ func Make(ctx context.Context, o Options) (*Pods, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.outside = !api.inside
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	p := &Pods{o: o, api: api, run: ourName + "-" + hex.EncodeToString(id[:]), clock: time.Now}
@@ -154,7 +156,11 @@ func (p *Pods) Remove() error {
 
 // left names something of the run that is still there.
 func (p *Pods) left(ctx context.Context) (string, error) {
-	for _, kind := range []string{"pods", "jobs"} {
+	kinds := []string{"pods", "jobs"}
+	if p.o.StorageClass != "" { // members have claims, which end after their pods
+		kinds = append(kinds, "persistentvolumeclaims")
+	}
+	for _, kind := range kinds {
 		var list metav1.PartialObjectMetadataList
 		if err := p.api.list(ctx, kind, byLabels, runLabel+"="+p.run, &list); err != nil {
 			return "", err

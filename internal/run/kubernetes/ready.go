@@ -129,7 +129,13 @@ func (p *Pods) trouble(ctx context.Context, pod *core.Pod) (why string, final bo
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == core.PodScheduled && c.Status == core.ConditionFalse {
-			return "no node takes it: " + said(c.Message), false
+			why = "no node takes it: " + said(c.Message)
+			if p.o.StorageClass != "" {
+				if of := p.warning(ctx, pod.Name+"-"+dataVolume); of != "" {
+					why += "; its volume: " + of
+				}
+			}
+			return why, false
 		}
 	}
 	if pod.Status.Phase == core.PodFailed {

@@ -190,7 +190,7 @@ func (p *plan) dialer() engine.Dialer {
 
 // Dialer makes connections to a store.
 func Dialer(st store.Store, access store.Access) engine.Dialer {
-	d := engine.Dialer{Timeout: access.Timeout(), TLS: access.TLS}
+	d := engine.Dialer{Timeout: access.Timeout(), TLS: access.TLS, Connect: access.Dial}
 	if d.TLS != nil {
 		d.TLS = d.TLS.Clone()
 		d.TLS.NextProtos = st.Capabilities().ALPN

@@ -38,7 +38,7 @@ type Scraper struct {
 	endpoint string
 	sources  []store.MetricSource
 	chosen   int // the source that answered; -1: none has
-	tls      *tls.Config
+	access   store.Access
 	client   *http.Client
 }
 
@@ -49,11 +49,11 @@ func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok
 	if !ok {
 		return nil, false
 	}
-	s = &Scraper{endpoint: endpoint, sources: metered.Metrics(a, endpoint), chosen: -1, tls: a.TLS}
+	s = &Scraper{endpoint: endpoint, sources: metered.Metrics(a, endpoint), chosen: -1, access: a}
 	if len(s.sources) == 0 {
 		return nil, false
 	}
-	s.client = asking.Client(a.TLS)
+	s.client = asking.Client(a)
 	return s, true
 }
 
@@ -125,7 +125,7 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 
 // ask sends a command to the member's client port and reads to the end.
 func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
-	conn, err := dial(ctx, s.endpoint, s.tls)
+	conn, err := s.access.ConnectSecure(ctx, s.endpoint)
 	if err != nil {
 		return "", err
 	}
@@ -140,13 +140,6 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 		err = nil // some servers reset instead of closing
 	}
 	return string(text), err
-}
-
-func dial(ctx context.Context, endpoint string, secure *tls.Config) (net.Conn, error) {
-	if secure == nil {
-		return new(net.Dialer).DialContext(ctx, "tcp", endpoint)
-	}
-	return (&tls.Dialer{Config: secure}).DialContext(ctx, "tcp", endpoint)
 }
 
 // Connect measures one round trip on the network: how long the member's system

@@ -48,7 +48,10 @@ func TestPrometheusTextIsRead(t *testing.T) {
 		_, _ = io.WriteString(w, etcdText)
 	}))
 	defer server.Close()
-	s, ok := NewScraper(etcd.New(), store.Access{}, strings.TrimPrefix(server.URL, "http://"))
+	here := strings.TrimPrefix(server.URL, "http://")
+	s, ok := NewScraper(etcd.New(), store.Access{Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", here)
+	}}, "nowhere.invalid:1")
 	if !ok {
 		t.Fatal("etcd tells no metrics")
 	}
@@ -96,12 +99,16 @@ func wordServer(t *testing.T, answer string) (endpoint string) {
 }
 
 func TestMonitorWordIsRead(t *testing.T) {
+	elsewhere := store.Access{} // where a name leads nowhere, the access's way does
+	elsewhere.Dial = func(ctx context.Context, endpoint string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", strings.Replace(endpoint, "nowhere.invalid", "127.0.0.1", 1))
+	}
 	for name, answer := range map[string]string{
 		"with the Prometheus provider": "zk_version\t3.9.5-x, built on 2025\nzk_server_state\tleader\n" +
 			"zk_fsynctime{quantile=\"0.5\"}\t0.0\nzk_fsynctime_count\t4.0\nzk_fsynctime_sum\t40.0\nzk_process_cpu_seconds_total\t9.05\nzk_propagation_latency\tNaN\n",
 		"with the default provider": "zk_version\t3.9.5\nzk_sum_fsynctime\t40\nzk_cnt_fsynctime\t4\nzk_process_cpu_seconds_total\t9.05\n",
 	} {
-		s, _ := NewScraper(zookeeper.New(), store.Access{}, wordServer(t, answer))
+		s, _ := NewScraper(zookeeper.New(), elsewhere, strings.Replace(wordServer(t, answer), "127.0.0.1", "nowhere.invalid", 1))
 		sample, err := s.Read(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

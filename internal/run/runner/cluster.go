@@ -80,6 +80,9 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 	if err != nil {
 		return trial.Cluster{}, err
 	}
+	if from, ok := r.generator(spec).(host.Reacher); ok {
+		access.Dial = from.Reach()
+	}
 	c := trial.Cluster{ID: id, Store: st, Running: cluster.Attached{Via: access}, Shared: loopback(access.Endpoints)}
 	r.now = &running{key: spec.Cluster.Key, trial: c}
 	return c, r.out.AddCluster(record.Cluster{ID: id, Store: st.Name()})

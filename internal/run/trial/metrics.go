@@ -54,8 +54,9 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	for _, e := range m.scraped() {
 		one := &scraped{
 			member: e, beside: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
-			// Whether a network is between us and members of our own, we know.
-			connect: t.Cluster.attached(), edges: make(chan struct{}, 1),
+			// Whether a network is between us and members of our own, we know; nor is one
+			// timed by connections that others make for us.
+			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, edges: make(chan struct{}, 1),
 		}
 		one.scraper, _ = probe.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
 		if one.scraper != nil || one.connect {
@@ -214,7 +215,8 @@ func (s *scrapes) first(given []string) *scraped {
 
 // findOthers finds out who the members at all endpoints of the cluster are, where
 // those are not the ones given: they are not asked for their state beside the
-// load, but for their metrics. Who does not answer soon has no name.
+// load, but for their metrics. Who does not answer soon has no name. Where none does,
+// they are known by addresses that lead nowhere from here, and those given stay.
 func (m *members) findOthers(ctx context.Context, st store.Store, access store.Access, all []string) {
 	if len(all) == 0 || sameSet(all, access.Endpoints) {
 		return
@@ -230,7 +232,10 @@ func (m *members) findOthers(ctx context.Context, st store.Store, access store.A
 	defer func() { _ = admin.Close() }() // nothing is left to ask
 	ctx, cancel := context.WithTimeout(ctx, scrapeFirst)
 	defer cancel()
-	status, _ := admin.Status(ctx)
+	status, err := admin.Status(ctx)
+	if err != nil {
+		m.others = nil
+	}
 	for _, e := range status.Members {
 		if i := slices.IndexFunc(m.others, func(o store.Member) bool { return o.Endpoint == e.Endpoint }); i >= 0 && e.Err == nil {
 			m.others[i] = e

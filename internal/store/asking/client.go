@@ -6,11 +6,13 @@ package asking
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 const (
@@ -25,12 +27,13 @@ const (
 
 // Client returns a client. What an answer is compressed with is left as it is:
 // we ask for none, and a server that sends it anyway is not understood.
-func Client(secure *tls.Config) *http.Client {
+func Client(a store.Access) *http.Client {
 	t := &http.Transport{
 		DisableCompression: true, MaxResponseHeaderBytes: MaxHeader, MaxIdleConnsPerHost: 16,
+		DialContext: func(ctx context.Context, _, endpoint string) (net.Conn, error) { return a.Connect(ctx, endpoint) },
 	}
-	if secure != nil {
-		t.TLSClientConfig = secure.Clone()
+	if a.TLS != nil {
+		t.TLSClientConfig = a.TLS.Clone()
 		t.TLSClientConfig.NextProtos = nil
 	}
 	return &http.Client{Transport: bounded{t}, CheckRedirect: sameServer}

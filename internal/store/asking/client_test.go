@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 func get(t *testing.T, url string) (string, error) {
@@ -18,7 +20,7 @@ func get(t *testing.T, url string) (string, error) {
 	}
 	r.Header.Set("X-Consul-Token", "secret")
 	r.SetBasicAuth("u", "secret")
-	c := Client(nil)
+	c := Client(store.Access{})
 	defer c.CloseIdleConnections()
 	answer, err := c.Do(r)
 	if err != nil {

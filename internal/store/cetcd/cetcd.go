@@ -84,13 +84,13 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 
 // probe asks whether a cetcd serves, by a key that is not there: it has no
 // /v1/status, and this costs etcd one local read.
-func probe(ctx context.Context, endpoint string, _ bool) error {
+func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint+"/v1/kv/quorumbench/is/there?keys=true", nil)
 	if err != nil {
 		return err
 	}
 	request.Close = true
-	response, err := asking.Client(nil).Do(request)
+	response, err := asking.Client(a).Do(request)
 	var failed *url.Error
 	if errors.As(err, &failed) {
 		err = failed.Err

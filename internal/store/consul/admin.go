@@ -43,7 +43,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	}
 	n := len(a.Endpoints)
 	admin := &admin{
-		timeout: a.Timeout(), endpoints: a.Endpoints, http: asking.Client(a.TLS),
+		timeout: a.Timeout(), endpoints: a.Endpoints, http: asking.Client(a),
 		known: make([]store.Member, n), leaders: make([]string, n), servers: map[string]uint64{},
 	}
 	admin.http.Transport = asGiven{admin.http.Transport, tokenOf(a)}

@@ -56,7 +56,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the etcd cluster was given")
 	}
-	return &admin{access: a, timeout: a.Timeout(), pace: newReadPace(), names: map[uint64]string{}, conns: make([]*grpc.ClientConn, len(a.Endpoints))}, nil
+	return &admin{access: a, timeout: a.Timeout(), pace: newReadPace(a.Connect), names: map[uint64]string{}, conns: make([]*grpc.ClientConn, len(a.Endpoints))}, nil
 }
 
 // Close implements store.Admin.

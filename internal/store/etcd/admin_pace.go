@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // How much the administration's connections read, all together: at first so
@@ -18,12 +20,14 @@ const (
 
 // readPace holds reads to that.
 type readPace struct {
+	connect store.Dial
+
 	mu   sync.Mutex
 	left float64 // bytes; below 0: that much was read too early
 	at   time.Time
 }
 
-func newReadPace() *readPace { return &readPace{left: readBurst} }
+func newReadPace(connect store.Dial) *readPace { return &readPace{connect: connect, left: readBurst} }
 
 // took says that n bytes were read at a time, and returns how long the next
 // read has to wait.
@@ -42,7 +46,7 @@ func (p *readPace) took(n int, now time.Time) time.Duration {
 
 // dial makes a connection whose reads keep the pace.
 func (p *readPace) dial(ctx context.Context, endpoint string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
+	conn, err := p.connect(ctx, endpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 
 // A burst passes, a flood is held to the pace, and what was not used comes back.
 func TestReadPace(t *testing.T) {
-	p, now := newReadPace(), time.Unix(1000, 0)
+	p, now := newReadPace(nil), time.Unix(1000, 0)
 	if wait := p.took(readBurst, now); wait != 0 {
 		t.Errorf("the burst waits %v", wait)
 	}

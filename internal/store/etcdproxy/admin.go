@@ -17,7 +17,7 @@ import (
 
 // Probe asks the proxy at an endpoint whether it serves. ready says that it has
 // served before: a cheap question is enough.
-type Probe func(ctx context.Context, endpoint string, ready bool) error
+type Probe func(ctx context.Context, a store.Access, endpoint string, ready bool) error
 
 // Admin asks proxies and what is behind them.
 type Admin struct {
@@ -56,7 +56,7 @@ func NewAdmin(name string, a store.Access, probe Probe) (*Admin, error) {
 		return out, nil
 	}
 	var err error
-	out.etcd, err = etcd.New().Admin(store.Access{Endpoints: out.servers, DialTimeout: a.DialTimeout})
+	out.etcd, err = etcd.New().Admin(store.Access{Endpoints: out.servers, DialTimeout: a.DialTimeout, Dial: a.Dial})
 	return out, err
 }
 
@@ -164,7 +164,7 @@ func (a *Admin) ask(ctx context.Context, endpoint string) error {
 	a.mu.Lock()
 	ready := a.ready[endpoint]
 	a.mu.Unlock()
-	if err := a.probe(ctx, endpoint, ready); err != nil {
+	if err := a.probe(ctx, a.access, endpoint, ready); err != nil {
 		return fmt.Errorf("%s at %s does not answer: %w", a.name, endpoint, reason(ctx, err))
 	}
 	a.mu.Lock()

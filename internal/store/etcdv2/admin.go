@@ -27,7 +27,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the etcd cluster was given")
 	}
-	return &admin{access: a, timeout: a.Timeout(), client: asking.Client(a.TLS)}, nil
+	return &admin{access: a, timeout: a.Timeout(), client: asking.Client(a)}, nil
 }
 
 // Close implements store.Admin.

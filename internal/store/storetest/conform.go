@@ -22,6 +22,7 @@ func Conform(t *testing.T, f Fixture) {
 		c.run("refused", c.refused)
 		c.run("lost connections", c.lostConnections)
 		c.run("administration", c.administration)
+		c.run("from elsewhere", c.elsewhere)
 	})
 	can := f.Store.Capabilities()
 	if can.Has(kv.TLS) {

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"bytes"
+	"context"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +115,43 @@ func (c *conformer) administration() {
 		if revision, err := m.Compact(c.t.Context()); err != nil || revision <= 0 {
 			c.t.Errorf("compacted to %d: %v", revision, err)
 		}
+		if err := m.Defragment(c.t.Context()); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// elsewhere asks at names that lead nowhere, so that each connection is made by the
+// access's Dial.
+func (c *conformer) elsewhere() {
+	const nowhere, behind = "nowhere.invalid:1", "behind.invalid:1"
+	there := c.access.Endpoints[0]
+	to := map[string]string{nowhere: there, behind: c.access.Behind[there]}
+	access := c.access
+	access.Endpoints, access.Behind = []string{nowhere}, nil
+	if to[behind] != "" {
+		access.Behind = map[string]string{nowhere: behind}
+	}
+	access.Dial = func(ctx context.Context, endpoint string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", to[endpoint])
+	}
+	a, err := c.Store.Admin(access)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }() // nothing is left to ask
+	if s, err := a.Status(c.t.Context()); err != nil || s.Leader() == nil || s.Leader().Endpoint != nowhere {
+		c.t.Errorf("status %+v, %v", s, err)
+	}
+	if _, err := a.Members(c.t.Context()); err != nil {
+		c.t.Error(err)
+	}
+	if d, ok := a.(store.PrefixDeleter); ok {
+		if _, err := d.DeletePrefix(c.t.Context(), []byte("nobody/")); err != nil {
+			c.t.Error(err)
+		}
+	}
+	if m, ok := a.(store.Maintainer); ok {
 		if err := m.Defragment(c.t.Context()); err != nil {
 			c.t.Error(err)
 		}

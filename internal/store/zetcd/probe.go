@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -16,8 +17,8 @@ const probeTimeout = 2000
 
 // probe asks whether a zetcd serves. The first time it is a session, begun and
 // ended, which needs etcd; later a four-letter word, which costs etcd nothing.
-func probe(ctx context.Context, endpoint string, ready bool) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
+func probe(ctx context.Context, a store.Access, endpoint string, ready bool) error {
+	conn, err := a.Connect(ctx, endpoint)
 	if err != nil {
 		return err
 	}

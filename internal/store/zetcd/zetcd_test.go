@@ -86,7 +86,7 @@ func TestAdminRefuses(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if err := probe(t.Context(), server(t, "nope"), true); err == nil || !strings.Contains(err.Error(), "does not speak ZooKeeper's protocol") {
+	if err := probe(t.Context(), store.Access{}, server(t, "nope"), true); err == nil || !strings.Contains(err.Error(), "does not speak ZooKeeper's protocol") {
 		t.Errorf("%v", err)
 	}
 }

@@ -42,7 +42,7 @@ func (a *admin) begin(ctx context.Context) (*asker, error) {
 func (a *admin) beginAt(ctx context.Context, endpoint string) (*asker, error) {
 	dialing, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	conn, err := dial(dialing, a.access, endpoint)
+	conn, err := a.access.ConnectSecure(dialing, endpoint)
 	if err != nil {
 		return nil, err
 	}

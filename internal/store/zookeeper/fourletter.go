@@ -2,14 +2,12 @@ package zookeeper
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -24,18 +22,10 @@ var errNotAllowed = errors.New("the word is not in the member's 4lw.commands.whi
 // errNotServing is a member's answer while it knows no leader.
 var errNotServing = errors.New("it is not serving requests: it knows no leader")
 
-// dial connects to an endpoint within the context's time.
-func dial(ctx context.Context, a store.Access, endpoint string) (net.Conn, error) {
-	if a.TLS == nil {
-		return new(net.Dialer).DialContext(ctx, "tcp", endpoint)
-	}
-	return (&tls.Dialer{Config: a.TLS}).DialContext(ctx, "tcp", endpoint)
-}
-
 // word asks a member a four-letter word, such as srvr: it answers with text and
 // closes the connection.
 func word(ctx context.Context, a store.Access, endpoint, word string) (string, error) {
-	conn, err := dial(ctx, a, endpoint)
+	conn, err := a.ConnectSecure(ctx, endpoint)
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +68,7 @@ func reason(ctx context.Context, err error) string {
 		return "it was cancelled"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "no answer in the time given"
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case store.Refused(err):
 		return "nothing listens there"
 	case errors.As(err, &op):
 		return fmt.Sprintf("%s: %v", op.Op, op.Err)

@@ -74,7 +74,7 @@ resolvConf: ""
 `,
 	"kubeconfig": `apiVersion: v1
 kind: Config
-clusters: [{name: c, cluster: {server: "https://{node}:` + apiPort + `", insecure-skip-tls-verify: true}}]
+clusters: [{name: c, cluster: {server: "https://{node}:{port}", insecure-skip-tls-verify: true}}]
 users: [{name: u, user: {token: "` + token + `"}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
@@ -85,13 +85,13 @@ current-context: x
 
 // configure writes the files, and the key that service accounts' tokens are signed
 // with.
-func (n *Node) configure() error {
+func (a *API) configure() error {
 	for name, text := range configurations {
-		if err := os.MkdirAll(filepath.Dir(n.path(name)), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(a.path(name)), 0o700); err != nil {
 			return err
 		}
-		text = strings.NewReplacer("{dir}", n.dir, "{node}", n.Host).Replace(text)
-		if err := os.WriteFile(n.path(name), []byte(text), 0o600); err != nil {
+		text = strings.NewReplacer("{dir}", a.dir, "{node}", a.Host, "{port}", a.Port).Replace(text)
+		if err := os.WriteFile(a.path(name), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
@@ -103,5 +103,5 @@ func (n *Node) configure() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(n.path("accounts.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
+	return os.WriteFile(a.path("accounts.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
 }

@@ -15,8 +15,21 @@ const insideEnv = "QUORUMBENCH_TEST_KUBERNETES_INSIDE"
 // are of the range that RFC 2544 sets aside for benchmarks.
 const nodeAddress = "198.18.1.1"
 
-// serviceAddress is where pods are told that the API is: the first of services.
-const serviceAddress = "198.18.2.1"
+// ServiceAddress is where pods are told that the API is, the first of services; they
+// alone can connect to it.
+const ServiceAddress = "198.18.2.1"
+
+// outside is the name of the network of a machine beside the node, and its only
+// interface's: from there the API can be reached, and neither pods nor services.
+const (
+	outside        = "outside"
+	outsideAddress = "198.18.1.2"
+)
+
+// Outside is a command on a machine beside the node.
+func Outside(program string, args ...string) *exec.Cmd {
+	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...) // which becomes the program
+}
 
 // Isolated runs this test binary once more as the first process of namespaces of
 // its own: of processes, mounts and the network. Whatever a node starts, mounts and
@@ -57,9 +70,15 @@ func enter() error {
 		{"link", "set", "lo", "up"},
 		{"link", "add", "node", "type", "bridge"},
 		{"address", "add", nodeAddress + "/24", "dev", "node"},
-		{"address", "add", serviceAddress + "/32", "dev", "node"}, // for want of a proxy for services
+		{"address", "add", ServiceAddress + "/32", "dev", "node"}, // for want of a proxy for services
 		{"link", "set", "node", "up"},
 		{"route", "add", "default", "dev", "node"},
+		{"netns", "add", outside},
+		{"link", "add", outside, "type", "veth", "peer", "name", "node", "netns", outside},
+		{"link", "set", outside, "master", "node", "up"},
+		{"-n", outside, "link", "set", "lo", "up"},
+		{"-n", outside, "address", "add", outsideAddress + "/24", "dev", "node"},
+		{"-n", outside, "link", "set", "node", "up"},
 	} {
 		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 			return fmt.Errorf("ip %v: %w: %s", args, err, out)

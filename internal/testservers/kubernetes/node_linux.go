@@ -2,12 +2,9 @@ package kubernetes
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,10 +19,8 @@ import (
 
 // Node is a Kubernetes of one node.
 type Node struct {
-	Kubeconfig string // of somebody who may everything
-	Host, Port string // of the API, from the node and from pods
-	dir        string
-	processes  []*exec.Cmd
+	API       // at the node's address, for pods, too
+	processes []*exec.Cmd
 }
 
 // Missing says in a sentence what this machine lacks; empty for nothing.
@@ -52,7 +47,7 @@ func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &Node{dir: dir, Host: nodeAddress, Port: apiPort, Kubeconfig: filepath.Join(dir, "kubeconfig")}
+	made := &Node{API: API{Host: nodeAddress, Port: apiPort, dir: dir}}
 	n = made
 	defer func() {
 		if err != nil { // n is nil then
@@ -88,26 +83,15 @@ type program struct {
 
 func (n *Node) programs(etcd string) []program {
 	return []program{
-		{"kube-apiserver", []string{
-			"--etcd-servers", "http://" + etcd, "--authorization-mode", "RBAC", "--token-auth-file", n.path("tokens.csv"),
-			"--service-account-key-file", n.path("accounts.key"), "--service-account-signing-key-file", n.path("accounts.key"),
-			"--service-account-issuer", "https://localhost", "--cert-dir", n.path("certs"),
-			"--bind-address", "0.0.0.0", "--advertise-address", n.Host, "--secure-port", n.Port,
-			"--service-cluster-ip-range", "198.18.2.0/24", "--kubelet-preferred-address-types", "InternalIP",
-		}, n.ready},
-		{"kube-controller-manager", []string{
-			"--kubeconfig", n.Kubeconfig, "--service-account-private-key-file", n.path("accounts.key"), "--root-ca-file", n.path("certs/apiserver.crt"),
-			"--leader-elect=false", "--secure-port", "0", "--node-monitor-period", "1s",
-		}, nil},
-		{"kube-scheduler", []string{"--kubeconfig", n.Kubeconfig, "--leader-elect=false", "--secure-port", "0"}, nil},
+		{"kube-apiserver", append(n.server(etcd), "--bind-address", "0.0.0.0", "--kubelet-preferred-address-types", "InternalIP"), n.ready},
+		{"kube-controller-manager", append(n.controllers(), "--node-monitor-period", "1s"), nil},
+		{"kube-scheduler", []string{"--kubeconfig", n.Kubeconfig(), "--leader-elect=false", "--secure-port", "0"}, nil},
 		{"kubelet", []string{
-			"--config", n.path("kubelet.yaml"), "--kubeconfig", n.Kubeconfig, "--root-dir", n.path("kubelet"), "--hostname-override", "node1",
+			"--config", n.path("kubelet.yaml"), "--kubeconfig", n.Kubeconfig(), "--root-dir", n.path("kubelet"), "--hostname-override", "node1",
 			"--node-ip", n.Host, "--cert-dir", n.path("kubelet-certs"),
 		}, nil},
 	}
 }
-
-func (n *Node) path(name string) string { return filepath.Join(n.dir, name) }
 
 // run starts a program and waits until it is ready.
 func (n *Node) run(ctx context.Context, name, path string, args []string, ready func() error) error {
@@ -128,9 +112,6 @@ func (n *Node) run(ctx context.Context, name, path string, args []string, ready 
 	return n.await(ctx, name, ready)
 }
 
-// patience bounds what a node waits for.
-const patience = 2 * time.Minute
-
 // await asks until the answer is nil.
 func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -148,54 +129,16 @@ func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 	}
 }
 
-// Get asks the API for what is at a path, as somebody who may everything.
-func (n *Node) Get(path string) (string, error) { return n.ask(http.MethodGet, path, "") }
-
-// Create makes the object that is given as YAML.
-func (n *Node) Create(path, object string) error {
-	_, err := n.ask(http.MethodPost, path, object)
-	return err
-}
-
-func (n *Node) ask(method, path, body string) (string, error) {
-	r, err := http.NewRequest(method, "https://"+n.Host+":"+n.Port+path, strings.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/yaml")
-	r.Header.Set("Accept", "application/json")
-	t := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
-	answer, err := (&http.Client{Transport: t, Timeout: 10 * time.Second}).Do(r)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = answer.Body.Close() }() // it was only read
-	b, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s: %.300s", answer.Status, b)
-	}
-	return string(b), err
-}
-
-func (n *Node) ready() error {
-	_, err := n.Get("/readyz")
-	return err
-}
-
-// nodeReady says why no pod can be placed yet: the node is not ready, or the
-// account is not there that pods without one get.
+// nodeReady says why no pod can be placed yet.
 func (n *Node) nodeReady() error {
-	for _, path := range []string{"/api/v1/namespaces/default/serviceaccounts/default", "/api/v1/nodes/node1"} {
-		b, err := n.Get(path)
-		if err != nil {
-			return err
-		}
-		if strings.HasSuffix(path, "node1") && (!strings.Contains(b, `"KubeletReady"`) || strings.Contains(b, `"node.kubernetes.io/not-ready"`)) {
-			return errors.New("the kubelet says that it is not")
-		}
+	if err := n.accountReady(); err != nil {
+		return err
 	}
-	return nil
+	b, err := n.Get("/api/v1/nodes/node1")
+	if err == nil && (!strings.Contains(b, `"KubeletReady"`) || strings.Contains(b, `"node.kubernetes.io/not-ready"`)) {
+		err = errors.New("the kubelet says that it is not")
+	}
+	return err
 }
 
 // Import imports an image.

@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Dialer makes connections for a poller.
@@ -21,13 +23,15 @@ type Dialer struct {
 	Brief bool
 	// MaxHeld is Config.MaxHeld for Ask.
 	MaxHeld int
+	// Connect is how Ask connects; nil: directly, as pollers do, which need sockets.
+	Connect store.Dial
 }
 
 // dial connects and shakes hands. The socket is returned beside the TLS state,
 // because the poller reads and writes it itself.
 func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, error) {
-	var nd net.Dialer
-	socket, err := nd.DialContext(ctx, "tcp", endpoint)
+	access := store.Access{Dial: d.Connect}
+	socket, err := access.Connect(ctx, endpoint)
 	if err != nil {
 		return nil, nil, d.sentence(endpoint, err)
 	}

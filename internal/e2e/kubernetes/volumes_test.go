@@ -1,0 +1,61 @@
+//go:build linux
+
+package kubernetes_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	class = `{kind: StorageClass, metadata: {name: disks}, provisioner: kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}`
+	// disk is a folder of the node's as a volume of the class.
+	disk = `kind: PersistentVolume
+metadata: {name: disk}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  storageClassName: disks
+  local: {path: %s}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [node1]}]}]}}
+`
+)
+
+// A member's data are on a volume of the class that was asked for, which is root's
+// and becomes the agent's.
+func TestVolume(t *testing.T) {
+	needsNode(t)
+	folder := t.TempDir()
+	for path, object := range map[string]string{
+		"/apis/storage.k8s.io/v1/storageclasses": class, "/api/v1/persistentvolumes": fmt.Sprintf(disk, folder),
+	} {
+		if err := node.Create(path, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, _, out := command(t, puts, "--members", "1", "--workers", "1", "--pod-storage-class", "disks", "--pod-storage", "64Mi")
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	gone(t)
+	if logs, err := filepath.Glob(filepath.Join(folder, "agent", "*")); err != nil || len(logs) == 0 {
+		left, _ := os.ReadDir(folder)
+		t.Errorf("the member's logs are not on the volume, %v: there is %v", err, left)
+	}
+
+	c, _, out = command(t, puts, "--members", "1", "--workers", "1", "--pod-storage-class", "none", "--ready-timeout", "4s")
+	if err := c.Run(); err == nil || !strings.Contains(out.String(), `; its volume: ProvisioningFailed: storageclass.storage.k8s.io "none" not found`) {
+		t.Errorf("with a class that is not there it ends with %v and says:\n%s", err, out)
+	}
+	gone(t)
+
+	// A second member would need a second volume.
+	c, _, out = command(t, puts, "--members", "2", "--workers", "1", "--pod-storage-class", "disks", "--ready-timeout", "8s")
+	if err := c.Run(); err == nil || !strings.Contains(out.String(), "no node takes it: ") || !strings.Contains(out.String(), "volume") {
+		t.Errorf("without a volume it ends with %v and says:\n%s", err, out)
+	}
+	gone(t)
+}

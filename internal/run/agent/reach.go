@@ -1,0 +1,163 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// reaching is the first message of a stream of reachMethod: where to connect to.
+type reaching struct{ Address string }
+
+// reached is the answer. After it every message is bytes of the connection, either
+// way, and the stream ends with it.
+type reached struct {
+	Error string `json:",omitempty"`
+}
+
+const (
+	// reachWithin bounds how long a connection may take to be there.
+	reachWithin = 10 * time.Second
+	// mostCarried is the most that a message of a connection has, in bytes.
+	mostCarried = 32 << 10
+	// lingers is how long what was written last has to get out of a connection that was closed.
+	lingers = time.Second
+)
+
+// serveReach opens a connection for the controller, and carries what it has.
+func (s *Server) serveReach(ctx context.Context, _ *session, st *stream) error {
+	to, err := receiveJSON[reaching](st)
+	if err != nil {
+		return err
+	}
+	conn, err := s.reach(ctx, to.Address)
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) { // the rest the controller knows
+			err = op.Err
+		}
+		return sendJSON(st, reached{err.Error()})
+	}
+	shut := func() { _ = conn.Close() } // who notices has no use for an error
+	defer shut()
+	defer context.AfterFunc(ctx, shut)()
+	if err := sendJSON(st, reached{}); err != nil {
+		return err
+	}
+	go func() {
+		defer shut()
+		for {
+			b, err := st.Receive()
+			if err == nil {
+				_, err = conn.Write(b)
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	carry(st, conn)
+	return nil
+}
+
+func (s *Server) reach(ctx context.Context, address string) (net.Conn, error) {
+	if !s.o.Reach {
+		return nil, errors.New("the agent opens no connections for its controller: start it with --reach")
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+	defer cancel()
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
+}
+
+// carry sends what is read from a connection until either ends.
+func carry(st *stream, from net.Conn) {
+	b := make([]byte, mostCarried)
+	for {
+		n, err := from.Read(b)
+		if n > 0 && st.Send(bytes.Clone(b[:n])) != nil || err != nil {
+			return
+		}
+	}
+}
+
+// Reach implements host.Reacher.
+func (h *remoteHost) Reach() store.Dial {
+	if !h.r.reaches {
+		return nil
+	}
+	return h.connect
+}
+
+// connect opens a connection from the agent's machine.
+func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	st, err := h.r.open(reachMethod)
+	if err != nil {
+		return nil, h.r.fail(err)
+	}
+	release := context.AfterFunc(ctx, st.close)
+	err = sendJSON(st, reaching{endpoint})
+	var a reached
+	if err == nil || errors.Is(err, errEOF) { // whose reason comes with what is received
+		a, err = receiveJSON[reached](st)
+	}
+	if !release() {
+		st.close()
+		return nil, context.Cause(ctx)
+	}
+	if err == nil && a.Error != "" {
+		err = &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("from agent %s: %s", h.r.target.Name, printable.Line(a.Error, printable.OfServer))}
+	} else if err != nil {
+		err = h.r.fail(err)
+	}
+	if err != nil {
+		st.close()
+		return nil, err
+	}
+	return through(st), nil
+}
+
+// through is a connection whose bytes a stream carries. A pipe gives it deadlines.
+func through(st *stream) net.Conn {
+	near, far := net.Pipe()
+	go func() {
+		carry(st, far)
+		_ = st.ends.(grpc.ClientStream).CloseSend() // the agent then closes its side, after all that was written
+	}()
+	go func() {
+		defer st.close()
+		defer func() { _ = far.Close() }()
+		for {
+			b, err := st.Receive()
+			if err == nil {
+				_, err = far.Write(b)
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return &piped{near, st}
+}
+
+// piped is the near end of a pipe to a stream.
+type piped struct {
+	net.Conn
+	st *stream
+}
+
+// Close implements net.Conn.
+func (c *piped) Close() error {
+	time.AfterFunc(lingers, c.st.close) // a server that reads nothing would keep it
+	return c.Conn.Close()
+}

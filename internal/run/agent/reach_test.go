@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testservers"
+)
+
+// reach is how the agent's machine connects, which the agent allows.
+func reach(t *testing.T, r *Remote) store.Dial {
+	t.Helper()
+	dial := r.Host().(host.Reacher).Reach()
+	if dial == nil {
+		t.Fatal("the agent does not reach anything")
+	}
+	return dial
+}
+
+func reaches(o *Options) { o.Reach = true }
+
+// answering is a server that gives each connection to serve, and closes it then.
+func answering(t *testing.T, serve func(net.Conn)) (address string) {
+	t.Helper()
+	l := testservers.Loopback(t)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = c.Close() }()
+				serve(c)
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// A connection through an agent carries all that is written, either way, and ends
+// as the server's does.
+func TestReach(t *testing.T) {
+	_, to := served(t, reaches)
+	r := dialled(t, to)
+	long := bytes.Repeat([]byte("0123456789abcdef"), 20*mostCarried/16)
+	address := answering(t, func(c net.Conn) {
+		got := make([]byte, len(long))
+		if _, err := io.ReadFull(c, got); err == nil && bytes.Equal(got, long) {
+			_, _ = c.Write(got)
+		}
+	})
+	conn, err := reach(t, r)(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write(long); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(conn); err != nil || !bytes.Equal(got, long) {
+		t.Errorf("%d bytes of %d came back, %v", len(got), len(long), err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What was written before a connection is closed arrives, and so does the end.
+func TestReachEnds(t *testing.T) {
+	_, to := served(t, reaches)
+	got := make(chan string)
+	address := answering(t, func(c net.Conn) {
+		b, _ := io.ReadAll(c)
+		got <- string(b)
+	})
+	conn, err := reach(t, dialled(t, to))(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte("bye")); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-got; text != "bye" {
+		t.Errorf("the server read %q", text)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection that was closed can be read")
+	}
+}
+
+// A server that says nothing delays nobody beyond the deadline, and the end of the
+// session is the connection's.
+func TestReachMute(t *testing.T) {
+	_, to := served(t, reaches)
+	r := dialled(t, to)
+	ended := make(chan struct{})
+	address := answering(t, func(c net.Conn) {
+		_, _ = io.Copy(io.Discard, c) // until it is closed
+		close(ended)
+	})
+	conn, err := reach(t, r)(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.SetDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("beyond its deadline: %v", err)
+	}
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	<-ended
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("after the session it can be read")
+	}
+}
+
+// What cannot be reached is said as if we had tried ourselves, and an agent that was
+// not told to reaches nothing.
+func TestReachRefused(t *testing.T) {
+	l := testservers.Loopback(t)
+	nobody := l.Addr().String()
+	_ = l.Close() // now nobody listens there
+	_, to := served(t, reaches)
+	r := dialled(t, to)
+	dial := reach(t, r)
+	if _, err := dial(t.Context(), nobody); !store.Refused(err) || !strings.Contains(err.Error(), "agent there") {
+		t.Errorf("where nobody listens: %v", err)
+	}
+	for _, address := range []string{"", "127.0.0.1", "127.0.0.1:99999", "unix:/run/socket", "no such host:1"} {
+		if _, err := dial(t.Context(), address); err == nil || store.Refused(err) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := dial(gone, nobody); !errors.Is(err, context.Canceled) {
+		t.Errorf("for nobody: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := dial(t.Context(), nobody); err == nil || !strings.Contains(err.Error(), "was closed") {
+		t.Errorf("after the session: %v", err)
+	}
+
+	_, to = served(t, nil)
+	h := dialled(t, to).Host()
+	if h.(host.Reacher).Reach() != nil {
+		t.Error("an agent reaches what it was not told to")
+	}
+	if _, err := h.(*remoteHost).connect(t.Context(), nobody); err == nil || !strings.Contains(err.Error(), "start it with --reach") {
+		t.Errorf("it says %v", err)
+	}
+}

@@ -1,0 +1,300 @@
+//go:build linux
+
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+
+	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+	testkubernetes "github.com/quorumbench/quorumbench/internal/testservers/kubernetes"
+)
+
+// cluster is a real API server with its controllers. There is no node: what a pod's
+// node says of it the tests say.
+type cluster struct {
+	*testkubernetes.API
+	kubeconfig string // of who has the rights of deploy/kubernetes/rights.yaml alone
+}
+
+// TestControlPlane makes and removes pods with the rights that are documented.
+func TestControlPlane(t *testing.T) {
+	c := &cluster{API: testkubernetes.Control(t, embedded.Etcd(t))}
+	c.giveRights(t)
+	t.Run("Ready", c.testReady)
+	t.Run("Volumes", c.testVolumes)
+	t.Run("Trouble", c.testTrouble)
+	t.Run("Refused", c.testRefused)
+}
+
+const (
+	ours      = "default"
+	inOurs    = "/api/v1/namespaces/" + ours
+	jobsPath  = "/apis/batch/v1/namespaces/" + ours + "/jobs"
+	patiently = 2 * time.Minute // for a busy machine
+)
+
+// giveRights makes the account of deploy/kubernetes, and a kubeconfig as which we are it.
+func (c *cluster) giveRights(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile("../../../deploy/kubernetes/rights.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/" + ours
+	for i, object := range strings.Split(string(text), "\n---\n") {
+		if err := c.Create([]string{inOurs + "/serviceaccounts", rbac + "/roles", rbac + "/rolebindings"}[i], object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := os.ReadFile(c.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	less := strings.Replace(string(all), "user: {", "user: {as: 'system:serviceaccount:"+ours+":quorumbench', ", 1)
+	if err := os.WriteFile(c.kubeconfig, []byte(less), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// options are those of a run, with what it says as the test's log.
+func (c *cluster) options(t *testing.T) Options {
+	cpu, _ := ParseShare("100m:2") // which are
+	memory, _ := ParseShare("1Gi") // quantities
+	return Options{
+		Kubeconfig: c.kubeconfig, Namespace: ours, Image: "localhost/image:1", Members: 3, Workers: 2, CPU: cpu, Memory: memory, Storage: "1Gi",
+		Ready: patiently, Say: t.Logf,
+	}
+}
+
+// makes makes pods, which are removed in the end.
+func (c *cluster) makes(t *testing.T, o Options) *Pods {
+	t.Helper()
+	p, err := Make(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Remove(); err != nil {
+			t.Error(err)
+		}
+		c.gone(t)
+	})
+	return p
+}
+
+// get reads the object, or the list, at a path.
+func get[T any](t *testing.T, c *cluster, path string) (v T) {
+	t.Helper()
+	text, err := c.Get(path)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &v)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return v
+}
+
+// gone says what is still there of runs.
+func (c *cluster) gone(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{jobsPath, inOurs + "/pods", inOurs + "/secrets", inOurs + "/persistentvolumeclaims"} {
+		text, err := c.Get(path + "?labelSelector=app.kubernetes.io/name=quorumbench")
+		if err != nil || !strings.Contains(text, `"items":[]`) {
+			t.Errorf("%v: there still is %.500s", err, text)
+		}
+	}
+}
+
+// until asks until the answer is yes.
+func until(t *testing.T, what string, ask func() bool) {
+	t.Helper()
+	for began := time.Now(); !ask(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > patiently {
+			t.Fatalf("after %v %s", patiently, what)
+		}
+	}
+}
+
+// pods waits until the Jobs' controller has made so many pods.
+func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []core.Pod) {
+	t.Helper()
+	until(t, fmt.Sprintf("there are not %d pods", n), func() bool {
+		pods = get[core.PodList](t, c, inOurs+"/pods?labelSelector="+runLabel+"="+p.run).Items
+		return len(pods) == n
+	})
+	return pods
+}
+
+// say says of a pod what its node would.
+func (c *cluster) say(t *testing.T, pod *core.Pod, status string) {
+	t.Helper()
+	if err := c.Merge(inOurs+"/pods/"+pod.Name+"/status", `{"status":`+status+`}`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *cluster) testReady(t *testing.T) {
+	o := c.options(t)
+	p := c.makes(t, o)
+	workers, members := get[batch.Job](t, c, jobsPath+"/"+jobName(p.run, worker)), get[batch.Job](t, c, jobsPath+"/"+jobName(p.run, member))
+	for job, n := range map[*batch.Job]int{&workers: o.Workers, &members: o.Members} {
+		if s := &job.Spec; int(*s.Completions) != n || int(*s.Parallelism) != n || *s.CompletionMode != batch.IndexedCompletion || *s.BackoffLimit != 0 || *s.TTLSecondsAfterFinished != 10 {
+			t.Errorf("%s is %+v", job.Name, s)
+		}
+	}
+	// A run that dies now leaves nothing: the workers' Job ends, with what it owns.
+	if left := *workers.Spec.ActiveDeadlineSeconds; left != int64((patiently+time.Minute)/time.Second) {
+		t.Errorf("pods without a controller end after %d s", left)
+	}
+	secret := get[core.Secret](t, c, inOurs+"/secrets/"+secretName(p.run))
+	for name, owners := range map[string]any{"members": members.OwnerReferences, "secret": secret.OwnerReferences} {
+		if b, _ := json.Marshal(owners); !strings.Contains(string(b), string(workers.UID)) {
+			t.Errorf("%s belong to %s and not to %s", name, b, workers.UID)
+		}
+	}
+	for name := range secret.Data {
+		if strings.HasPrefix(name, "controller") {
+			t.Errorf("the controller's %s is in the Secret", name)
+		}
+	}
+
+	var mu sync.Mutex
+	seen := map[string]string{}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- p.Ready(t.Context(), func(_ context.Context, host, address string, way agent.Way) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[host] = address; way == nil {
+				return fmt.Errorf("no way leads to %s", host)
+			}
+			return nil
+		})
+	}()
+	want := map[string]string{}
+	for i, pod := range c.pods(t, p, o.Members+o.Workers) {
+		address := fmt.Sprintf("198.18.0.%d", i+1)
+		want[hostOf(&pod)] = address
+		c.say(t, &pod, `{"phase":"Running","podIP":"`+address+`","podIPs":[{"ip":"`+address+`"}],"conditions":[{"type":"Ready","status":"True"}]}`)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(seen) != fmt.Sprint(want) || len(seen) != o.Members+o.Workers {
+		t.Errorf("reached were %v, and there are %v", seen, want)
+	}
+	if hosts := p.Hosts(); !slices.Equal(hosts, []string{"member-0", "member-1", "member-2", "worker-0", "worker-1"}) {
+		t.Errorf("the hosts are %v", hosts)
+	}
+	if left := *get[batch.Job](t, c, jobsPath+"/"+workers.Name).Spec.ActiveDeadlineSeconds; left != int64(longest/time.Second) {
+		t.Errorf("pods with a controller end after %d s", left)
+	}
+	if err := p.Remove(); err != nil {
+		t.Error(err)
+	}
+	c.gone(t) // and the end of the test removes once more what is gone
+}
+
+// Each member has a claim of the class, which ends with its pod.
+func (c *cluster) testVolumes(t *testing.T) {
+	o := c.options(t)
+	o.Members, o.Workers, o.StorageClass = 2, 1, "fast"
+	p := c.makes(t, o)
+	var claims []core.PersistentVolumeClaim
+	until(t, "there are not 2 claims", func() bool {
+		claims = get[core.PersistentVolumeClaimList](t, c, inOurs+"/persistentvolumeclaims").Items
+		return len(claims) == 2
+	})
+	for _, claim := range claims {
+		if size := claim.Spec.Resources.Requests[core.ResourceStorage]; *claim.Spec.StorageClassName != "fast" || size.String() != "1Gi" || claim.Labels[roleLabel] != member {
+			t.Errorf("%+v", claim)
+		}
+	}
+	c.pods(t, p, 3)
+}
+
+// Why a pod does not start is a sentence.
+func (c *cluster) testTrouble(t *testing.T) {
+	for _, test := range []struct{ status, want string }{ // with "within 1s": it might start yet
+		{
+			`{"containerStatuses":[{"name":"agent","state":{"waiting":{"reason":"ImagePullBackOff","message":"no\nsuch image"}}}]}`,
+			"the pod of worker-0 does not start: its image localhost/image:1 cannot be pulled: no such image",
+		},
+		{
+			`{"containerStatuses":[{"name":"agent","state":{"terminated":{"exitCode":1,"reason":"Error","message":"it is broken"}}}]}`,
+			"the pod of worker-0 does not start: its agent ended with exit code 1 (Error): it is broken",
+		},
+		{
+			`{"conditions":[{"type":"PodScheduled","status":"False","message":"0/3 nodes are available"}]}`,
+			"1 of 1 pods are not ready within 1s: worker-0: no node takes it: 0/3 nodes are available",
+		},
+		{
+			`{"containerStatuses":[{"name":"agent","state":{"waiting":{"reason":"ContainerCreating","message":"it takes long"}}}]}`,
+			"1 of 1 pods are not ready within 1s: worker-0: ContainerCreating: it takes long",
+		},
+		{`{}`, "1 of 1 pods are not ready within 1s: Kubernetes does not say why"},
+	} {
+		t.Run("", func(t *testing.T) {
+			o := c.options(t)
+			o.Members, o.Workers = 0, 1
+			if strings.Contains(test.want, "within 1s") {
+				o.Ready = time.Second
+			}
+			p := c.makes(t, o)
+			pod := c.pods(t, p, 1)[0]
+			c.say(t, &pod, test.status)
+			err := p.Ready(t.Context(), func(context.Context, string, string, agent.Way) error { return nil })
+			if err == nil || err.Error() != test.want {
+				t.Errorf("it says %v, and not %q", err, test.want)
+			}
+		})
+	}
+}
+
+// What the API refuses is a sentence, and nothing is there then.
+func (c *cluster) testRefused(t *testing.T) {
+	file := func(from, to string) string {
+		text, err := os.ReadFile(c.kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "kubeconfig")
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, test := range []struct {
+		change func(*Options)
+		want   string
+	}{
+		{func(o *Options) { o.Namespace = "kube-system" }, `no agents can be made in namespace kube-system: jobs.batch is forbidden: User "system:serviceaccount:default:quorumbench" cannot create`},
+		{func(o *Options) { o.Kubeconfig = file("token: ", "token: not-") }, "no agents can be made in namespace default: Unauthorized"},
+		{func(o *Options) { o.Kubeconfig = file("https://"+c.Host+":"+c.Port, "https://127.0.0.1:1") }, "connection refused"},
+		{func(o *Options) { o.Kubeconfig = file("clusters:", "clusters: 3 #") }, "the kubeconfig cannot be used"},
+		{func(o *Options) { o.Kubeconfig = "nowhere" }, "the kubeconfig cannot be used"},
+		{func(o *Options) { o.Context = "nobody" }, `context "nobody" does not exist`},
+	} {
+		o := c.options(t)
+		test.change(&o)
+		if _, err := Make(t.Context(), o); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("it says %v, and not %q", err, test.want)
+		}
+		c.gone(t)
+	}
+}
