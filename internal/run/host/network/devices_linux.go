@@ -167,7 +167,8 @@ func place(subnet netip.Prefix, last int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// queueLength is how many packets wait for us at a device.
+// queueLength is how many packets wait for us at a device, where we may say so; else
+// they are 500.
 const queueLength = 10_000
 
 // newDevice makes a device in the thread's namespace, gives it an address of a subnet
@@ -212,8 +213,9 @@ func configure(name string, at netip.Addr) error {
 		steps = append([]step{
 			{unix.SIOCSIFADDR, func(is *unix.Ifreq) error { return is.SetInet4Addr(at.AsSlice()) }},
 			{unix.SIOCSIFNETMASK, func(is *unix.Ifreq) error { return is.SetInet4Addr([]byte{255, 255, 255, 0}) }},
-			{unix.SIOCSIFTXQLEN, func(is *unix.Ifreq) error { is.SetUint32(queueLength); return nil }},
 		}, steps...)
+		// In a user namespace it has to stay as it is.
+		_, _ = ask(name, unix.SIOCSIFTXQLEN, func(is *unix.Ifreq) error { is.SetUint32(queueLength); return nil })
 	}
 	for _, s := range steps {
 		if _, err := ask(name, s.request, s.fill); err != nil {

@@ -1,0 +1,44 @@
+package network
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// againEnv says that a test runs in a user namespace.
+const againEnv = "QUORUMBENCH_TEST_USER_NAMESPACE"
+
+// Who is not root on this machine has networks in a network namespace of their own.
+func TestNetworksOfAUserNamespace(t *testing.T) {
+	if os.Getenv(againEnv) != "" {
+		n := joined(t)
+		if _, err := ping(n.dial(t, "tcp", -1, 0), "from here", generous); err != nil {
+			t.Error(err)
+		}
+		if _, err := ping(n.dial(t, "udp", 1, 2), "between", generous); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	if err := Possible(); err != nil {
+		t.Skip(err)
+	}
+	again := exec.Command(os.Args[0], "-test.run=^TestNetworksOfAUserNamespace$", "-test.v")
+	again.Env = append(os.Environ(), againEnv+"=1")
+	again.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
+		Pdeathsig:   syscall.SIGKILL,
+	}
+	out, err := again.CombinedOutput()
+	if err != nil && again.Process == nil {
+		t.Skipf("user namespaces are not allowed here: %v", err)
+	}
+	if err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
