@@ -18,12 +18,17 @@ const (
 
 // readPace holds reads to that.
 type readPace struct {
+	burst float64 // bytes
+
 	mu   sync.Mutex
 	left float64 // bytes; below 0: that much was read too early
 	at   time.Time
 }
 
-func newReadPace() *readPace { return &readPace{left: readBurst} }
+func newReadPace() *readPace { return paceOf(readBurst) }
+
+// paceOf reads so many bytes at once.
+func paceOf(burst float64) *readPace { return &readPace{burst: burst, left: burst} }
 
 // took says that n bytes were read at a time, and returns how long the next
 // read has to wait.
@@ -31,7 +36,7 @@ func (p *readPace) took(n int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.at.IsZero() {
-		p.left = min(p.left+now.Sub(p.at).Seconds()*readPerSecond, readBurst)
+		p.left = min(p.left+now.Sub(p.at).Seconds()*readPerSecond, p.burst)
 	}
 	p.at = now
 	if p.left -= float64(n); p.left >= 0 {
