@@ -4,6 +4,7 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -210,6 +211,8 @@ type one struct {
 
 	admin store.Admin // of work that is to be undone, by undo
 	undo  []func(context.Context) error
+
+	healed string // instead of the action's; empty for that
 }
 
 // each does something to each member.
@@ -269,7 +272,7 @@ func (o *one) heal(ctx context.Context) error {
 	if len(o.members) > 1 {
 		was = "were"
 	}
-	o.event(o.f, record.FaultHealed, now, fmt.Sprintf("%s %s %s (fault %d)", strings.Join(o.members, ", "), was, o.do.healed, o.f.Number))
+	o.event(o.f, record.FaultHealed, now, fmt.Sprintf("%s %s %s (fault %d)", strings.Join(o.members, ", "), was, cmp.Or(o.healed, o.do.healed), o.f.Number))
 	return nil
 }
 

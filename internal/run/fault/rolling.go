@@ -22,6 +22,7 @@ func rolling(start func(o *one, ctx context.Context, member string) error) *acti
 
 func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, member string) error) error {
 	last := len(o.members)
+	o.healed = "let be, not all restarted"
 	for n, member := range o.leaderLast() {
 		if o.load.Err() != nil {
 			return fmt.Errorf("it was cut short: the load ended after %d of %d members", n, last)
@@ -40,9 +41,10 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 			Text: fmt.Sprintf("%s was started again, %d of %d (fault %d)", member, n+1, last, o.f.Number),
 		})
 		if err := o.whole(o.run); err != nil {
-			return fmt.Errorf("%w, after %d of %d members", err, n+1, last)
+			return fmt.Errorf("the cluster was not whole again after %d of %d members, and the others were let be", n+1, last)
 		}
 	}
+	o.healed = o.do.healed
 	return nil
 }
 
