@@ -72,6 +72,11 @@ const (
 	Metrics                        // figures that members report about themselves
 	LogSignals                     // events read from the members' logs
 	NullServer                     // a server of its protocol with no store behind it
+	Snapshots                      // a member's snapshot of all data, on request
+	Alarms                         // an alarm that is raised and disarmed on request, and stops writes
+	SpaceQuota                     // a quota of space, at which writes stop
+	AuthSwitch                     // authentication that is switched on and off while it runs
+	Replacement                    // a member whose data are gone is replaced by an empty one
 	NumFeatures
 )
 
@@ -90,6 +95,11 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Metrics:         {"metrics", "the members of %s report no figures here"},
 	LogSignals:      {"log-signals", "the logs of %s are not read here"},
 	NullServer:      {"null-server", "%s has no null server"},
+	Snapshots:       {"snapshots", "%s writes no snapshots on request here"},
+	Alarms:          {"alarms", "%s has no alarms here"},
+	SpaceQuota:      {"space-quota", "%s has no quota of space here"},
+	AuthSwitch:      {"auth-switch", "%s cannot switch authentication on while it runs here"},
+	Replacement:     {"replacement", "no member of %s can be replaced by an empty one here"},
 }
 
 // String returns the feature's name as tables spell it.

@@ -290,6 +290,7 @@ func (b *builder) checkAbilities() {
 			}
 		}
 	}
+	b.checkFaultAbilities()
 	if l.has(isSTM) && l.STM.Locker != kv.LockNone {
 		needs("stm.locker", kv.Leases)
 	}
@@ -328,6 +329,7 @@ func (b *builder) checkCluster() {
 		if c.Settings, err = b.catalog.Settings(c.Store, decode); err != nil {
 			b.fail(b.place("settings"), err)
 		}
+		b.checkQuota()
 	}
 	if c.Version != "" {
 		if err := b.catalog.Version(c.Store, c.Version); err != nil {

@@ -3,6 +3,8 @@ package scenario
 import (
 	"fmt"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
 // FaultKind is what is done to a member.
@@ -28,6 +30,19 @@ const (
 	Reorder   // some packets come after later ones
 	SlowLink  // little passes in a second
 
+	MoveLeader // a follower is handed the leadership
+	Compact    // the history is discarded
+	Defragment // a member gives free space back to its file system
+	Snapshot   // a member writes a snapshot of all data, which is thrown away
+	Alarm      // a member's alarm is raised, and disarmed
+	FillQuota  // the quota of space is reached, and room made again
+	EnableAuth // authentication is switched on, and off
+
+	Replace        // killed, and a new member with an empty disk takes its place
+	RollingRestart // all members are restarted, one after the other
+	RollingUpgrade // as RollingRestart, with another server
+	Random         // one of several kinds, at a random time
+
 	numFaultKinds
 )
 
@@ -50,7 +65,36 @@ var faultKinds = [numFaultKinds]faultKind{
 	Loss:      {name: "loss", network: &networkKind{share: "the share of packets that vanish, as in by: 10%"}},
 	Reorder:   {name: "reorder", network: &networkKind{share: "the share of packets that are held back, as in by: 10%"}},
 	SlowLink:  {name: "slow-link", network: &networkKind{to: "how much passes in a second, as in to: 1MB/s"}},
+
+	MoveLeader: {name: "move-leader", instant: ownTime, of: aFollower, needs: featured(kv.LeaderTransfer)},
+	Compact:    {name: "compact", instant: ownTime, of: theCluster, needs: featured(kv.Compaction)},
+	Defragment: {name: "defragment", instant: ownTime, needs: featured(kv.Defragmentation)},
+	Snapshot:   {name: "snapshot", instant: ownTime, needs: featured(kv.Snapshots)},
+	Alarm:      {name: "alarm", needs: featured(kv.Alarms)},
+	FillQuota:  {name: "fill-quota", of: theCluster, needs: featured(kv.SpaceQuota)},
+	EnableAuth: {name: "enable-auth", of: theCluster, needs: featured(kv.AuthSwitch)},
+
+	Replace:        {name: "replace", of: oneOfSeveral, needs: featured(kv.Replacement), here: true, changes: true},
+	RollingRestart: {name: "rolling-restart", instant: "is over when each member was restarted: drop for", of: theCluster},
+	RollingUpgrade: {name: "rolling-upgrade", instant: "is over when each member was restarted: drop for", of: theCluster, to: true, changes: true},
+	Random:         {name: "random"},
 }
+
+// ownTime is why the store's own work takes no for.
+const ownTime = "is over when the store has done it: drop for"
+
+// featured is what a store must have.
+func featured(f kv.Feature) *kv.Feature { return &f }
+
+// whose says whom a kind of fault can be done to.
+type whose uint8
+
+const (
+	anybody      whose = iota
+	aFollower          // one that does not lead
+	theCluster         // all at once, so that no member need be named
+	oneOfSeveral       // one member of three or more, so that the others have a quorum
+)
 
 // faultKind is a row of faultKinds.
 type faultKind struct {
@@ -64,6 +108,15 @@ type faultKind struct {
 	disk bool
 	// network is of kinds that need members' networks; nil for others.
 	network *networkKind
+	of      whose
+	// needs is what the store must have; nil for nothing.
+	needs *kv.Feature
+	// here says that the members must be on the machine that quorumbench runs on.
+	here bool
+	// to says that it needs the key to.
+	to bool
+	// changes says that the cluster is another one afterwards.
+	changes bool
 }
 
 // row is what there is to know of the kind.
@@ -78,12 +131,27 @@ func (k FaultKind) row() *faultKind {
 // request.
 func (k FaultKind) NeedsDisk() bool { return k.row().disk }
 
+// OfCluster reports whether it is done to the whole cluster, and not to members.
+func (k FaultKind) OfCluster() bool { return k.row().of == theCluster }
+
+// Changes reports whether the cluster is another one afterwards, which no other
+// trial may use.
+func (k FaultKind) Changes() bool { return k.row().changes }
+
+// on is the kind with the member that it is done to.
+func (k FaultKind) on(t kv.Target) string {
+	if k.OfCluster() && t.Mode == kv.All {
+		return k.String()
+	}
+	return k.String() + " " + faultMember(t)
+}
+
 // String returns the fault's name in files.
 func (k FaultKind) String() string { return k.row().name }
 
-// FaultKinds lists all of them.
+// FaultKinds lists all that can be done: Random is one of the others then.
 func FaultKinds() (all []FaultKind) {
-	for k := range numFaultKinds {
+	for k := range Random {
 		all = append(all, k)
 	}
 	return all
@@ -92,7 +160,7 @@ func FaultKinds() (all []FaultKind) {
 // faultWords are the faults for a sentence.
 func faultWords() string {
 	var names []string
-	for _, k := range FaultKinds() {
+	for k := range numFaultKinds {
 		names = append(names, k.String())
 	}
 	last := len(names) - 1
@@ -101,10 +169,72 @@ func faultWords() string {
 
 // ParseFaultKind is the inverse of String.
 func ParseFaultKind(s string) (FaultKind, error) {
-	for _, k := range FaultKinds() {
+	for k := range numFaultKinds {
 		if k.String() == s {
 			return k, nil
 		}
 	}
 	return 0, fmt.Errorf("there is no fault %q; choose %s", s, faultWords())
+}
+
+// kindsText is how flags list kinds.
+func kindsText(all []FaultKind) string {
+	var names []string
+	for _, k := range all {
+		names = append(names, k.String())
+	}
+	return strings.Join(names, kindsBetween)
+}
+
+// kindsBetween stands between kinds.
+const kindsBetween = "/"
+
+func parseKinds(s string) (all []FaultKind, err error) {
+	for name := range strings.SplitSeq(s, kindsBetween) {
+		k, err := ParseFaultKind(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// readKinds reads a list, or what flags have.
+func readKinds(n *node) (string, error) {
+	if n.kind != list {
+		return n.filled("of")
+	}
+	var names []string
+	for _, item := range n.items {
+		name, err := item.filled("of")
+		if err != nil {
+			return "", err
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, kindsBetween), nil
+}
+
+// DefaultServer is, for a rolling upgrade, the store's own server here.
+const DefaultServer = "default"
+
+// parseServer reads what a rolling upgrade is to.
+func parseServer(s string) (string, error) {
+	if strings.ContainsAny(s, " ,\t\r\n") {
+		return "", fmt.Errorf("the server %q has a space or a comma, with which a fault cannot be written", s)
+	}
+	return s, nil
+}
+
+// ServerOf is the server that a rolling upgrade is to: the version of an installed
+// one, or the path of another; both are empty for the store's own.
+func ServerOf(to string) (version, exec string) {
+	switch {
+	case strings.ContainsRune(to, '/'):
+		return "", to
+	case to == DefaultServer:
+		return "", ""
+	}
+	return to, ""
 }

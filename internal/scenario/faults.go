@@ -23,54 +23,17 @@ type Fault struct {
 	By      time.Duration // by how much each sync or packet takes longer; 0 of others
 	Every   time.Duration // from one to the next; 0 for once
 	Repeat  int           // how often; 0 with Every is as often as the window has room for
+	Server  string        // of a rolling upgrade: a version, DefaultServer, or the path of a server
+	Of      []FaultKind   // of Random: those of which it is one
 	Traffic               // of a fault of the network
 }
 
 // maxFaults bounds the faults of a trial, repeated ones each counted.
 const maxFaults = 1000
 
-// Happening is one fault of a trial.
-type Happening struct {
-	At, For, By time.Duration
-	Do          FaultKind
-	Member      kv.Target
-	Traffic
-}
-
-// Happenings are the load's faults in their order, each time that one is repeated.
-func (l *Load) Happenings() []Happening {
-	var all []Happening
-	for _, f := range l.Faults {
-		for i := range f.times(l.Duration) {
-			h := f.once()
-			h.At += time.Duration(i) * f.Every
-			all = append(all, h)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Happening) int { return int(a.At - b.At) })
-	return all
-}
-
-// once is the fault the first time.
-func (f *Fault) once() Happening {
-	return Happening{At: f.At, For: f.For, By: f.By, Do: f.Do, Member: f.Member, Traffic: f.Traffic}
-}
-
-// times is how often the fault is done in a window; at most one more than may be.
-func (f *Fault) times(window time.Duration) int {
-	switch {
-	case f.Repeat > 0 || f.Every <= 0:
-		return min(max(f.Repeat, 1), maxFaults+1)
-	case window < f.At+f.For:
-		return 1
-	}
-	return min(int((window-f.At-f.For)/f.Every)+1, maxFaults+1)
-}
-
 // String says what is done to whom and for how long.
 func (h *Happening) String() string {
-	text := h.Do.String() + " " + faultMember(h.Member)
-	text += h.how()
+	text := h.Do.on(h.Member) + h.how()
 	if h.For > 0 {
 		text += " for " + FormatDuration(h.For)
 	}
@@ -88,12 +51,17 @@ func faultMember(t kv.Target) string {
 	return t.String()
 }
 
+// allMembers is how faults name all members at once.
+const allMembers = "all"
+
 func parseFaultMember(s string) (kv.Target, error) {
 	switch number, named := strings.CutPrefix(s, "m"); {
 	case s == "leader":
 		return kv.Target{Mode: kv.LeaderOnly}, nil
-	case s == "all":
+	case s == allMembers:
 		return kv.Target{Mode: kv.All}, nil
+	case s == "any":
+		return kv.Target{Mode: kv.Any}, nil
 	case s == "follower":
 		return kv.Target{Mode: kv.Followers}, nil
 	case named:
@@ -101,7 +69,7 @@ func parseFaultMember(s string) (kv.Target, error) {
 			return kv.Target{Mode: kv.One, Member: n}, nil
 		}
 	}
-	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, all, or a member as m1, m2", s)
+	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member as m1, m2", s)
 }
 
 // faults are what is broken beside the load. A flag has them as
@@ -136,6 +104,11 @@ const noFaults = "none"
 // parseFault reads what String of a Fault writes.
 func parseFault(s string) (Fault, error) {
 	words := strings.Fields(s)
+	if len(words)%2 == 1 {
+		if do, err := ParseFaultKind(words[0]); err == nil && do.OfCluster() {
+			words = slices.Insert(words, 1, allMembers)
+		}
+	}
 	if len(words) < 2 || len(words)%2 != 0 {
 		return Fault{}, fmt.Errorf("%q is no fault; write one as in kill leader at 10s for 3s", strings.TrimSpace(s))
 	}
@@ -168,6 +141,8 @@ func (f *Fault) set(key, text string) (err error) {
 		f.For, err = ParseDuration(text)
 	case "by":
 		err = f.setBy(text)
+	case "of":
+		f.Of, err = parseKinds(text)
 	case "every":
 		f.Every, err = ParseDuration(text)
 	case "repeat":
@@ -178,8 +153,12 @@ func (f *Fault) set(key, text string) (err error) {
 		}
 	default:
 		var known bool
+		if key == "to" && f.Do == RollingUpgrade {
+			f.Server, err = parseServer(text)
+			return err
+		}
 		if known, err = f.setTraffic(key, text); !known {
-			err = fmt.Errorf("a fault has no %q; it has do, member, by, at, for, every and repeat, and those of the network from, direction and to", key)
+			err = fmt.Errorf("a fault has no %q; it has do, member, by, at, for, every and repeat, a random one of, a rolling-upgrade to, and those of the network from, direction and to", key)
 		}
 	}
 	return err
@@ -187,9 +166,12 @@ func (f *Fault) set(key, text string) (err error) {
 
 // String returns the fault as flags write it.
 func (f Fault) String() string {
-	text := f.Do.String() + " " + faultMember(f.Member)
 	h := f.once()
-	text += h.how() + " at " + FormatDuration(f.At)
+	text := f.Do.on(f.Member) + h.how()
+	if len(f.Of) > 0 {
+		text += " of " + kindsText(f.Of)
+	}
+	text += " at " + FormatDuration(f.At)
 	if f.For != 0 {
 		text += " for " + FormatDuration(f.For)
 	}
@@ -237,20 +219,41 @@ func readFault(n *node) (f Fault, err error) {
 	}
 	given := map[string]bool{}
 	readers := map[string]func(*node) error{}
-	for _, name := range []string{"at", "do", "member", "for", "by", "every", "repeat", "from", "direction", "to"} {
+	var last []func() error // what depends on do, which may come behind
+	for _, name := range []string{"at", "do", "member", "for", "by", "of", "every", "repeat", "from", "direction", "to"} {
 		readers[name] = func(n *node) error {
-			text, err := n.filled(name)
-			if err == nil {
-				if err = f.set(name, text); err != nil {
-					err = n.at.errorf("%v", err)
-				}
+			read := func(n *node) (string, error) { return n.filled(name) }
+			if name == "of" {
+				read = readKinds
 			}
 			given[name] = true
-			return err
+			text, err := read(n)
+			if err != nil {
+				return err
+			}
+			set := func() error {
+				if err := f.set(name, text); err != nil {
+					return n.at.errorf("%v", err)
+				}
+				return nil
+			}
+			if name == "to" {
+				last = append(last, set)
+				return nil
+			}
+			return set()
 		}
 	}
 	if err := n.fields("a fault", readers); err != nil {
 		return f, err
+	}
+	for _, set := range last {
+		if err := set(); err != nil {
+			return f, err
+		}
+	}
+	if given["do"] && !given["member"] && f.Do.OfCluster() {
+		f.Member, given["member"] = kv.Target{Mode: kv.All}, true
 	}
 	for _, name := range []string{"do", "member"} {
 		if !given[name] {
@@ -263,9 +266,16 @@ func readFault(n *node) (f Fault, err error) {
 // checkFaultList looks at each fault by itself.
 func checkFaultList(c *checks, key string, all []Fault) {
 	for _, f := range all {
-		switch row, traffic := f.Do.row(), f.checkTraffic(); {
+		row, traffic := f.row(), f.checkTraffic()
+		switch {
 		case f.Do >= numFaultKinds:
 			c.add(key, "there is no such fault; choose %s", faultWords())
+		case f.Do == Random && len(f.Of) == 0:
+			c.add(key, "the fault %q needs of: the kinds of which it is one, as in of: [kill, pause]", f)
+		case f.Do != Random && len(f.Of) > 0:
+			c.add(key, "the fault %q has of, which are the kinds of a random one; drop it", f)
+		case slices.ContainsFunc(f.Of, func(k FaultKind) bool { return k >= Random || k.row().to || k.row().network.amounts() }):
+			c.add(key, "the fault %q cannot be one of %s; which need more than by, or are several themselves", f, kindsText(f.Of))
 		case traffic != "":
 			c.add(key, "the fault %q %s", f, traffic)
 		case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
@@ -278,6 +288,16 @@ func checkFaultList(c *checks, key string, all []Fault) {
 			c.add(key, "the fault %q needs by: %s", f, row.by)
 		case row.by == "" && f.By > 0:
 			c.add(key, "the fault %q has by, which is how much longer each sync of a slow disk takes; drop it, or choose slow-disk", f)
+		case row.to && f.Server == "":
+			c.add(key, "the fault %q needs to: the server that members get, as in to: 3.9.5, to: default or to: /opt/etcd", f)
+		case f.Do == Random && f.Every == 0:
+			c.add(key, "the fault %q needs every: the time in which one is at a random time, as in every: 20s", f)
+		case row.of == oneOfSeveral && f.Member.Mode == kv.All:
+			c.add(key, "the fault %q takes one member at a time, so that the others have a quorum; choose leader, follower, any, or a member as m1, m2", f)
+		case row.of == theCluster && f.Member.Mode != kv.All:
+			c.add(key, "the fault %q is done to the whole cluster; drop member", f)
+		case row.of == aFollower && (f.Member.Mode == kv.All || f.Member.Mode == kv.LeaderOnly):
+			c.add(key, "the fault %q is done to a member that does not lead; choose follower, or a member as m1, m2", f)
 		case f.Every == 0 && f.Repeat > 1:
 			c.add(key, "the fault %q is repeated and needs every: the time from one to the next, as in every: 20s", f)
 		case f.Every > 0 && f.Every <= f.For:
@@ -296,7 +316,7 @@ func (l *Load) checkFaults(c *checks) {
 		c.add("faults", "<faults> are at times of the window, so <duration> must bound it and not <total>")
 		return
 	}
-	all := l.Happenings()
+	all := l.happenings(true)
 	if len(all) > maxFaults {
 		c.add("faults", "<faults> are more than %d", maxFaults)
 		return
@@ -328,13 +348,15 @@ func (b *builder) checkFaultMembers() {
 		return
 	}
 	for _, f := range b.load.Faults {
-		b.cluster.Disks = b.cluster.Disks || f.Do.NeedsDisk()
-		b.cluster.Network = b.cluster.Network || f.Do.NeedsNetwork()
+		b.cluster.Disks = b.cluster.Disks || slices.ContainsFunc(f.kinds(), FaultKind.NeedsDisk)
+		b.cluster.Network = b.cluster.Network || slices.ContainsFunc(f.kinds(), FaultKind.NeedsNetwork)
 		switch {
 		case f.Do.NeedsNetwork() && n < f.Do.row().network.members:
 			b.failf(at, "the fault %q needs a cluster of at least %d members, and this one has %d", f, f.Do.row().network.members, n)
 		case f.Member.Mode == kv.Followers && n == 1:
 			b.failf(at, "the fault %q is of a follower, and a cluster of 1 member has none", f)
+		case n < 3 && slices.ContainsFunc(f.kinds(), func(k FaultKind) bool { return k.row().of == oneOfSeveral }):
+			b.failf(at, "the fault %q leaves no quorum in a cluster of %s; it needs 3", f, readable.Plural(uint64(max(n, 0)), "member"))
 		case f.Member.Mode == kv.One && f.Member.Member > n:
 			b.failf(at, "the fault %q is of m%d, and the cluster has %s", f, f.Member.Member, readable.Plural(uint64(max(n, 0)), "member"))
 		}
@@ -351,6 +373,55 @@ func (b *builder) checkFaultMembers() {
 			b.failf(at, "<faults> of the network need members and workers on the machine that quorumbench runs on, and the host %s is reached via %s", h.Name, h.Via)
 			return
 		}
+		if f := b.hereOnly(); f != nil && used && h.Via != ViaLocal {
+			b.failf(at, "the fault %q empties a member's folder, which is done on the machine that quorumbench runs on, and the host %s is reached via %s", f, h.Name, h.Via)
+			return
+		}
+	}
+}
+
+// hereOnly is the first fault that needs members on this machine.
+func (b *builder) hereOnly() *Fault {
+	for i, f := range b.load.Faults {
+		if slices.ContainsFunc(f.kinds(), func(k FaultKind) bool { return k.row().here }) {
+			return &b.load.Faults[i]
+		}
+	}
+	return nil
+}
+
+// checkFaultAbilities refuses faults that the store has not in it.
+func (b *builder) checkFaultAbilities() {
+	for _, f := range b.load.Faults {
+		for _, k := range f.kinds() {
+			if needs := k.row().needs; needs != nil {
+				if err := b.can.Feature(b.cluster.Store, *needs); err != nil {
+					b.failf(b.place("faults"), "the fault %q is not for this store: %v", f, err)
+				}
+			}
+		}
+		if version, _ := ServerOf(f.Server); version != "" {
+			if err := b.catalog.Version(b.cluster.Store, version); err != nil {
+				b.failf(b.place("faults"), "the fault %q: %v", f, err)
+			}
+		}
+	}
+}
+
+// quotaSettings are settings of a store that has a quota of space.
+type quotaSettings interface {
+	// CheckQuota returns why the quota cannot be reached on purpose; nil if it can.
+	CheckQuota() error
+}
+
+// checkQuota refuses to fill what cannot be filled.
+func (b *builder) checkQuota() {
+	for _, f := range b.load.Faults {
+		if s, ok := b.cluster.Settings.(quotaSettings); ok && slices.Contains(f.kinds(), FillQuota) {
+			if err := s.CheckQuota(); err != nil {
+				b.failf(b.place("faults"), "the fault %q is not for these settings: %v", f, err)
+			}
+		}
 	}
 }
 
@@ -361,6 +432,7 @@ type faultEntry struct {
 	Member string `json:"member"`
 	For    string `json:"for,omitempty"`
 	By     string `json:"by,omitempty"`
+	Of     string `json:"of,omitempty"`
 	Every  string `json:"every,omitempty"`
 	Repeat int    `json:"repeat,omitempty"`
 	trafficEntry
@@ -375,8 +447,11 @@ func encodeFaults(all []Fault) any {
 		return FormatDuration(d)
 	}
 	for _, f := range all {
-		h := f.once()
-		out = append(out, faultEntry{FormatDuration(f.At), f.Do.String(), faultMember(f.Member), span(f.For), h.amount(), span(f.Every), f.Repeat, f.entry()})
+		h, traffic := f.once(), f.entry()
+		if f.Server != "" {
+			traffic.To = f.Server
+		}
+		out = append(out, faultEntry{FormatDuration(f.At), f.Do.String(), faultMember(f.Member), span(f.For), h.amount(), kindsText(f.Of), span(f.Every), f.Repeat, traffic})
 	}
 	return out
 }
@@ -389,7 +464,7 @@ func decodeFaults(b json.RawMessage) (all []Fault, err error) {
 	for _, e := range entries {
 		f := Fault{Repeat: e.Repeat}
 		errs := []error{f.set("at", e.At), f.set("do", e.Do), f.set("member", e.Member)}
-		for key, text := range map[string]string{"for": e.For, "by": e.By, "every": e.Every, "from": e.From, "direction": e.Direction, "to": e.To} {
+		for key, text := range map[string]string{"for": e.For, "by": e.By, "of": e.Of, "every": e.Every, "from": e.From, "direction": e.Direction, "to": e.To} {
 			if text != "" {
 				errs = append(errs, f.set(key, text))
 			}

@@ -121,7 +121,7 @@ func (h *Happening) amount() string {
 	switch {
 	case h.Share > 0:
 		return shareText(h.Share)
-	case h.By > 0:
+	case h.By != 0:
 		return FormatDuration(h.By)
 	}
 	return ""
@@ -138,7 +138,7 @@ func (t *Traffic) rate() string {
 // how are the words of a fault on what is done, with a space before each.
 func (h *Happening) how() (text string) {
 	for _, one := range [...]struct{ key, value string }{
-		{"by", h.amount()}, {"to", h.rate()}, {"from", h.From.String()}, {"direction", h.Direction.String()},
+		{"by", h.amount()}, {"to", h.rate()}, {"to", h.Server}, {"from", h.From.String()}, {"direction", h.Direction.String()},
 	} {
 		if one.value != "" {
 			text += " " + one.key + " " + one.value
@@ -157,6 +157,9 @@ type networkKind struct {
 	share, to string
 	members   int // how many there must be at least
 }
+
+// amounts reports whether the kind needs more than a member and a time.
+func (n *networkKind) amounts() bool { return n != nil && (n.share != "" || n.to != "") }
 
 const betweenMembers = "cuts members off from one another, and not from clients: drop from, or choose blackhole"
 

@@ -18,6 +18,9 @@ type LaunchSpec struct {
 	// installed here is not looked at, and Path means nothing.
 	Elsewhere bool
 	Settings  any // what DecodeSettings returned
+	// Joining is the name of a member that joins, empty, the cluster of the others,
+	// which runs; empty for a cluster that begins.
+	Joining string
 }
 
 // MemberPlace is where one member lives.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
 // Embedded is an optional interface of a Store: its server is built into our own
@@ -53,6 +55,24 @@ type Maintainer interface {
 type LeaderMover interface {
 	// MoveLeader hands the leadership to the member with the given id.
 	MoveLeader(ctx context.Context, member uint64) error
+}
+
+// OwnWorker is an optional interface of an Admin whose store does work of its own,
+// or comes into a state of its own, when it is asked to (kv.Snapshots, kv.Alarms,
+// kv.SpaceQuota, kv.AuthSwitch).
+type OwnWorker interface {
+	// Work has a member do what a feature stands for, and returns when it has been
+	// done. undo is not nil where something is to be undone, also beside an error; it
+	// is called with the Admin still open.
+	Work(ctx context.Context, what kv.Feature, member Member) (undo func(context.Context) error, err error)
+}
+
+// Replacer is an optional interface of an Admin whose store must be told when a
+// member comes back without its data (kv.Replacement).
+type Replacer interface {
+	// Replace has the cluster forget the member, which does not run, and expect an
+	// empty one in its place (LaunchSpec.Joining). The Admin is of the others.
+	Replace(ctx context.Context, gone Member) error
 }
 
 // PrefixDeleter is an optional interface of an Admin (kv.PrefixDelete).

@@ -15,6 +15,8 @@ const (
 	FaultHealed = "fault_healed"
 	FaultReady  = "fault_ready"
 	FaultUndone = "fault_not_done"
+	// FaultStep is of one member of a fault that is done to one after the other.
+	FaultStep = "fault_step"
 )
 
 // AllMembers is the Member of a fault that was done to all at once.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
 // AwaitEnd implements Running.
@@ -25,6 +28,41 @@ func (c *Cluster) AwaitEnd(ctx context.Context, name string) error {
 // StartAgain implements Running. A member that was running while its cluster
 // stopped is not started again.
 func (c *Cluster) StartAgain(ctx context.Context, name string) error {
+	return c.startChanged(ctx, name, func(*member, int) error { return nil })
+}
+
+// StartAs implements Running.
+func (c *Cluster) StartAs(ctx context.Context, name string, s Server) error {
+	return c.startChanged(ctx, name, func(m *member, i int) error {
+		m.asked.Exec = s.Exec
+		if m.of.Version, m.of.Exec = s.Version, ""; s.Version == "" {
+			m.of.Exec = s.Exec
+		}
+		return c.launchAgain(m, i)
+	})
+}
+
+// StartEmpty implements Running.
+func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
+	return c.startChanged(ctx, name, func(m *member, i int) error {
+		if slices.ContainsFunc(m.running(), func(p running) bool { return !p.ended() }) {
+			return errors.New("it still runs, with its data")
+		}
+		emptier, ok := m.place.host.(host.Emptier)
+		if !ok {
+			return errors.New("its folder cannot be emptied: that is possible on the machine that quorumbench runs on, and not on a host that is reached otherwise")
+		}
+		if err := emptier.Empty(ctx, m.launch.DataDir); err != nil {
+			return err
+		}
+		m.asked.Joining = name
+		return c.launchAgain(m, i)
+	})
+}
+
+// startChanged starts the processes of a member that have ended, with what change
+// makes of its launch.
+func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *member, i int) error) error {
 	m, i, err := c.find(name)
 	if err != nil {
 		return err
@@ -34,8 +72,21 @@ func (c *Cluster) StartAgain(ctx context.Context, name string) error {
 	if c.stopped {
 		return errors.New("member " + name + " is not started again: its cluster was stopped")
 	}
-	if err := c.startProcesses(ctx, m, c.launch.Processes[i]); err != nil {
+	if err = change(m, i); err == nil {
+		err = c.startProcesses(ctx, m)
+	}
+	if err != nil {
 		return fmt.Errorf("member %s cannot be started again: %w", name, err)
 	}
+	return nil
+}
+
+// launchAgain asks the store anew what the i-th member's processes are.
+func (c *Cluster) launchAgain(m *member, i int) error {
+	l, err := c.store.Launch(m.asked)
+	if err != nil {
+		return err
+	}
+	m.launch = l.Processes[i]
 	return nil
 }

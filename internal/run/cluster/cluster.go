@@ -94,6 +94,11 @@ type Running interface {
 	// StartAgain starts those processes of the known member that have ended, with
 	// the member's data, ports and logs. It does not wait until they are ready.
 	StartAgain(ctx context.Context, member string) error
+	// StartAs is StartAgain from another server, from now on.
+	StartAs(ctx context.Context, member string, s Server) error
+	// StartEmpty is StartAgain of a member whose processes have ended without its
+	// data: it joins the others.
+	StartEmpty(ctx context.Context, member string) error
 	// Disk is the one that the known member's data are on. It is an error for one
 	// whose disk does not fail on request.
 	Disk(member string) (host.Disk, error)
@@ -101,6 +106,10 @@ type Running interface {
 	// not fail on request.
 	Network() (host.Network, error)
 }
+
+// Server is what members are started from: the installed server of a Version, which
+// is Exec on this machine, or the binary Exec; neither for the store's own.
+type Server struct{ Version, Exec string }
 
 // Attached is a cluster that ran already.
 type Attached struct{ Via store.Access }
@@ -129,6 +138,16 @@ func (Attached) StartAgain(_ context.Context, member string) error {
 	return fmt.Errorf("member %s cannot be started again: %w", member, errNotOurs)
 }
 
+// StartAs implements Running: how it was started is not known.
+func (a Attached) StartAs(ctx context.Context, member string, _ Server) error {
+	return a.StartAgain(ctx, member)
+}
+
+// StartEmpty implements Running: its data are not ours.
+func (a Attached) StartEmpty(ctx context.Context, member string) error {
+	return a.StartAgain(ctx, member)
+}
+
 // Disk implements Running: what it was started with is not known.
 func (Attached) Disk(member string) (host.Disk, error) {
 	return nil, fmt.Errorf("member %s has no disk that fails on request: %w", member, errNotOurs)
@@ -154,9 +173,9 @@ type Exit struct {
 // goroutines.
 type Cluster struct {
 	spec    Spec
+	store   store.Store
 	places  []*place
 	launch  store.Launch
-	of      host.Launch // what of it each process is, but for its name
 	admin   store.Admin
 	network host.Network // nil for the machine's
 	members []*member
@@ -187,6 +206,11 @@ type member struct {
 	mu        sync.Mutex // for what follows, which changes when it is started again
 	about     Member
 	processes []running // the one that clients talk to is the last
+
+	// What it is started from the next time; the cluster's stopping is held for it.
+	asked  store.LaunchSpec // of the store
+	launch store.Process
+	of     host.Launch // what of it each process is, but for its name
 }
 
 // known is what is known of the member now.

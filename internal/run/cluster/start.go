@@ -84,7 +84,7 @@ func (s *Spec) complete() error {
 
 // startOnce is one attempt, on ports of its own.
 func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err error) {
-	c := &Cluster{spec: spec, exits: make(chan Exit)}
+	c := &Cluster{spec: spec, store: st, exits: make(chan Exit)}
 	defer func() {
 		if err != nil {
 			// The attempt's own error is the one to return.
@@ -103,12 +103,13 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	if c.launch, err = st.Launch(asked); err != nil {
 		return nil, err
 	}
-	if c.of, err = launchOf(st, spec, asked); err != nil {
+	of, err := launchOf(st, spec, asked)
+	if err != nil {
 		return nil, err
 	}
 	c.exits = make(chan Exit, processes(&c.launch)) // room for all
 	for i, p := range c.launch.Processes {
-		if err := c.startMember(ctx, c.placeOf(i), p); err != nil {
+		if err := c.startMember(ctx, &member{place: c.placeOf(i), asked: asked, launch: p, of: of}); err != nil {
 			return nil, err
 		}
 	}
@@ -198,20 +199,20 @@ func launchOf(st store.Store, spec Spec, asked store.LaunchSpec) (host.Launch, e
 	return l, err
 }
 
-func (c *Cluster) startMember(ctx context.Context, at *place, p store.Process) error {
-	about := Member{Host: at.host, DataDir: p.DataDir, Process: c.process(at, p)}
+func (c *Cluster) startMember(ctx context.Context, m *member) error {
+	at, p := m.place, m.launch
+	m.about = Member{Host: at.host, DataDir: p.DataDir, Process: c.process(at, p)}
 	for _, b := range p.Behind {
-		about.Behind = append(about.Behind, c.process(at, b))
+		m.about.Behind = append(m.about.Behind, c.process(at, b))
 	}
 	if c.network != nil && len(c.members) == 0 {
-		about.NetworkServer = &Process{Name: "network", PID: c.network.PID()}
+		m.about.NetworkServer = &Process{Name: "network", PID: c.network.PID()}
 	}
-	m := &member{about: about, place: at}
 	c.members = append(c.members, m)
 	if err := c.giveDisk(ctx, m); err != nil {
 		return err
 	}
-	return c.startProcesses(ctx, m, p)
+	return c.startProcesses(ctx, m)
 }
 
 // process is what is known of a process before it is started.
@@ -221,8 +222,8 @@ func (c *Cluster) process(at *place, p store.Process) Process {
 
 // startProcesses starts those of a member's processes that do not run, the one
 // that clients talk to last.
-func (c *Cluster) startProcesses(ctx context.Context, m *member, p store.Process) error {
-	for i, b := range append(slices.Clone(p.Behind), p) {
+func (c *Cluster) startProcesses(ctx context.Context, m *member) error {
+	for i, b := range append(slices.Clone(m.launch.Behind), m.launch) {
 		now := m.running()
 		if i < len(now) && !now[i].ended() {
 			continue
@@ -241,7 +242,7 @@ func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Proces
 	if m.place.root != "" {
 		p.Files = nil // such a host makes what it starts, with its files
 	}
-	of := c.of
+	of := m.of
 	of.Process = p.Name
 	process, err := startProcess(ctx, m.place.in, p, m.place.data.Env(), &of)
 	if err != nil {

@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
@@ -12,11 +13,11 @@ import (
 // action is how a kind of fault is done. Its functions act on all of the fault's
 // members (one.members), and are called with a context that does not end.
 type action struct {
-	begin func(ctx context.Context, o *one) error
-	// ends says that the members' processes end, which is awaited. ended is what is
-	// done then; nil for nothing.
-	ends  bool
-	ended func(ctx context.Context, o *one) error
+	begin func(ctx context.Context, o *one) error // nil for nothing
+	// ends says that the members' processes end, which is awaited.
+	ends bool
+	// then is what is done once it has begun, and they have ended; nil for nothing.
+	then func(ctx context.Context, o *one) error
 	// heal undoes the fault, also one of which only a part was begun. healed is what
 	// the members were then, such as "started again".
 	heal   func(ctx context.Context, o *one) error
@@ -42,4 +43,16 @@ var actions = map[scenario.FaultKind]*action{
 	scenario.Loss:      badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Loss: h.Share} }),
 	scenario.Reorder:   badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Reorder: h.Share} }),
 	scenario.SlowLink:  badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Rate: int64(h.To)} }),
+
+	scenario.MoveLeader: moveLeader(),
+	scenario.Compact:    asked(compact, "compacted"),
+	scenario.Defragment: asked(defragment, "defragmented"),
+	scenario.Snapshot:   asked(snapshot, "read as a snapshot"),
+	scenario.Alarm:      worked(kv.Alarms, "relieved of the alarm"),
+	scenario.FillQuota:  worked(kv.SpaceQuota, "given room again"),
+	scenario.EnableAuth: worked(kv.AuthSwitch, "open without a user again"),
+
+	scenario.Replace:        replace(),
+	scenario.RollingRestart: rolling((*one).startAgain),
+	scenario.RollingUpgrade: rolling((*one).upgrade),
 }

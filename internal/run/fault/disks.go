@@ -36,7 +36,7 @@ func (o *one) setDisk(ctx context.Context, member string, f disk.Faults) error {
 // powerLoss kills members, and has their disks lose what was not synced.
 func powerLoss() *action {
 	a := ending(host.Kill)
-	a.ended = func(ctx context.Context, o *one) error {
+	a.then = func(ctx context.Context, o *one) error {
 		return o.each(func(m string) error {
 			d, err := o.Cluster.Disk(m)
 			if err != nil {

@@ -4,6 +4,7 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type Cluster interface {
 	Signal(ctx context.Context, member string, s host.Signal) error
 	AwaitEnd(ctx context.Context, member string) error
 	StartAgain(ctx context.Context, member string) error
+	StartAs(ctx context.Context, member string, s cluster.Server) error
+	StartEmpty(ctx context.Context, member string) error
 	Disk(member string) (host.Disk, error)
 	Network() (host.Network, error)
 }
@@ -59,9 +62,13 @@ type Injector struct {
 	Cluster Cluster
 	// Ask asks all members for their state, over connections of its own: one that
 	// was lost is not tried again at once.
-	Ask   func(ctx context.Context) (store.Status, error)
-	Names map[string]string // the members' names by endpoint
-	Clock Clock
+	Ask func(ctx context.Context) (store.Status, error)
+	// Admin opens an administration of the cluster at some of its endpoints.
+	Admin func(endpoints []string) (store.Admin, error)
+	// Server is what a rolling upgrade's to means on this machine.
+	Server func(to string) (cluster.Server, error)
+	Names  map[string]string // the members' names by endpoint
+	Clock  Clock
 	// Event records what happened.
 	Event func(record.Event)
 
@@ -108,14 +115,14 @@ func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *re
 		}
 		return fmt.Errorf("the cluster was not whole before it: %w", err)
 	}
-	chosen, err := i.choose(&status, h.Member)
+	chosen, err := i.choose(&status, h)
 	if err != nil {
 		return err
 	}
 	if !i.Clock.Until(load, at) {
 		return errOver
 	}
-	o := &one{Injector: i, what: h, do: actions[h.Do], f: f}
+	o := &one{Injector: i, run: run, load: load, what: h, do: actions[h.Do], f: f, status: &status, chosen: chosen}
 	for _, m := range chosen {
 		o.members = append(o.members, i.name(m))
 	}
@@ -125,6 +132,9 @@ func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *re
 	f.Member, f.Role = o.members[0], chosen[0].Role.String()
 	if h.Member.Mode == kv.All {
 		f.Member, f.Role = record.AllMembers, ""
+	}
+	if h.Do.OfCluster() {
+		o.chosen = []*store.Member{status.Leader()}
 	}
 	cut, err := o.breakAndHeal(run, load)
 	if !f.Done() {
@@ -150,7 +160,11 @@ func (i *Injector) healthy(ctx context.Context, within time.Duration) (status st
 }
 
 // choose are the members that are meant now. Followers take turns.
-func (i *Injector) choose(s *store.Status, of kv.Target) (all []*store.Member, err error) {
+func (i *Injector) choose(s *store.Status, h *scenario.Happening) (all []*store.Member, err error) {
+	of := h.Member
+	if of.Mode == kv.Any {
+		return []*store.Member{&s.Members[h.Draw%uint64(len(s.Members))]}, nil
+	}
 	var followers []*store.Member
 	for k := range s.Members {
 		m := &s.Members[k]
@@ -184,11 +198,21 @@ func (i *Injector) name(m *store.Member) string {
 // one is a fault under way.
 type one struct {
 	*Injector
+	// The contexts of the run and of the load.
+	run, load context.Context
+
 	what    *scenario.Happening
 	do      *action
 	f       *record.Fault
-	members []string // their names
-	all     []string // those of all members, in their order
+	status  *store.Status   // the cluster before it
+	members []string        // the names of those that it is done to
+	all     []string        // the names of all members, in their order
+	chosen  []*store.Member // the members; of the whole cluster the leader alone
+
+	admin store.Admin // of work that is to be undone, by undo
+	undo  []func(context.Context) error
+
+	healed string // instead of the action's; empty for that
 }
 
 // each does something to each member.
@@ -213,8 +237,10 @@ func (o *one) who() string {
 func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 	must := context.WithoutCancel(run)
 	began := o.Clock.Now()
-	if err := o.do.begin(must, o); err != nil {
-		return nil, errors.Join(fmt.Errorf("the fault could not be begun: %w", err), o.heal(must))
+	if o.do.begin != nil {
+		if err := o.do.begin(must, o); err != nil {
+			return nil, errors.Join(fmt.Errorf("the fault could not be begun: %w", err), o.heal(must))
+		}
 	}
 	o.f.Began = o.window(began)
 	o.event(o.f, record.FaultBegan, began, fmt.Sprintf("fault %d: %s (%s)", o.f.Number, o.f.What, o.who()))
@@ -224,8 +250,8 @@ func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 		}
 		o.f.Ended = o.window(o.Clock.Now())
 	}
-	if o.do.ended != nil {
-		if err := o.do.ended(must, o); err != nil {
+	if o.do.then != nil {
+		if err := o.do.then(must, o); err != nil {
 			return nil, errors.Join(err, o.heal(must))
 		}
 	}
@@ -246,25 +272,33 @@ func (o *one) heal(ctx context.Context) error {
 	if len(o.members) > 1 {
 		was = "were"
 	}
-	o.event(o.f, record.FaultHealed, now, fmt.Sprintf("%s %s %s (fault %d)", strings.Join(o.members, ", "), was, o.do.healed, o.f.Number))
+	o.event(o.f, record.FaultHealed, now, fmt.Sprintf("%s %s %s (fault %d)", strings.Join(o.members, ", "), was, cmp.Or(o.healed, o.do.healed), o.f.Number))
 	return nil
 }
 
-// ready waits until the cluster is whole again. A member that ends while it
-// starts, as on a port that another program took, is started once more.
+// ready waits until the cluster is whole again, and says so.
 func (o *one) ready(ctx context.Context) error {
+	if err := o.whole(ctx); err != nil {
+		return err
+	}
+	now := o.Clock.Now()
+	o.f.Ready = o.window(now)
+	o.event(o.f, record.FaultReady, now, fmt.Sprintf("the cluster is whole again %.3g s after fault %d began", *o.f.Ready-*o.f.Began, o.f.Number))
+	return nil
+}
+
+// whole waits until the cluster is whole again. A member that ends while it
+// starts, as on a port that another program took, is started once more.
+func (o *one) whole(ctx context.Context) error {
 	end := o.Clock.Now().Add(readyWithin)
 	for {
 		_, err := o.healthy(ctx, againEvery)
-		now := o.Clock.Now()
 		switch {
 		case err == nil:
-			o.f.Ready = o.window(now)
-			o.event(o.f, record.FaultReady, now, fmt.Sprintf("the cluster is whole again %.3g s after fault %d began", *o.f.Ready-*o.f.Began, o.f.Number))
 			return nil
 		case ctx.Err() != nil:
 			return errors.New("the run ended before the cluster was seen whole again")
-		case now.After(end):
+		case o.Clock.Now().After(end):
 			return fmt.Errorf("the cluster was not whole again within %s: %w", readyWithin, err)
 		}
 		if again := o.each(func(m string) error { return o.Cluster.StartAgain(ctx, m) }); again != nil {

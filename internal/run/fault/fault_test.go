@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
@@ -158,7 +159,9 @@ func (s *simulated) play(t *testing.T, faults string, window time.Duration) ([]r
 	load, end := context.WithCancel(t.Context())
 	s.end = end
 	var events []record.Event
-	i := &Injector{Cluster: s, Ask: s.ask, Names: map[string]string{"e1": "m1", "e2": "m2", "e3": "m3"}, Clock: s, Event: func(e record.Event) { events = append(events, e) }}
+	i := &Injector{Cluster: s, Ask: s.ask, Names: map[string]string{"e1": "m1", "e2": "m2", "e3": "m3"}, Clock: s,
+		Admin: s.admin, Server: func(to string) (cluster.Server, error) { return cluster.Server{Version: to}, nil },
+		Event: func(e record.Event) { events = append(events, e) }}
 	return i.Run(t.Context(), load, opened, l.Happenings()), events
 }
 
@@ -183,7 +186,7 @@ func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
 // Each kind that a scenario can ask for has its action.
 func TestEachKindHasAnAction(t *testing.T) {
 	for _, k := range scenario.FaultKinds() {
-		if a := actions[k]; a == nil || a.begin == nil || a.heal == nil || a.healed == "" {
+		if a := actions[k]; a == nil || a.begin == nil && a.then == nil || a.heal == nil || a.healed == "" {
 			t.Errorf("%s: %+v", k, a)
 		}
 	}

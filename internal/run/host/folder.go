@@ -208,6 +208,14 @@ func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
 
 // clear removes all that is in the folder, and then the folder.
 func (f *Folder) clear() error {
+	if err := f.removeContents(); err != nil {
+		return err
+	}
+	return Made{Path: f.path, ID: f.ID()}.remove()
+}
+
+// removeContents removes all that is in the folder.
+func (f *Folder) removeContents() error {
 	names, err := f.names()
 	if err != nil {
 		return err
@@ -217,7 +225,7 @@ func (f *Folder) clear() error {
 			return err
 		}
 	}
-	return Made{Path: f.path, ID: f.ID()}.remove()
+	return nil
 }
 
 // Made is a folder that we made.

@@ -112,6 +112,12 @@ type Disker interface {
 	Disk(ctx context.Context, self, dir string) (Disk, error)
 }
 
+// Emptier is a Host that can empty folders.
+type Emptier interface {
+	// Empty removes all that is in a folder, which stays.
+	Empty(ctx context.Context, dir string) error
+}
+
 // Disk is a folder's disk.
 type Disk interface {
 	// Set has the disk have these faults, and no others.

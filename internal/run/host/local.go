@@ -33,6 +33,7 @@ var (
 	_ Host      = (*Local)(nil)
 	_ Disker    = (*Local)(nil)
 	_ Networker = (*Local)(nil)
+	_ Emptier   = (*Local)(nil)
 )
 
 // NewLocal returns the local machine. now is the clock that exits are dated
@@ -60,6 +61,16 @@ func (l *Local) At(address string) *Local {
 
 // Describe implements Host.
 func (l *Local) Describe(context.Context) (Description, error) { return l.about(), nil }
+
+// Empty implements Emptier.
+func (l *Local) Empty(_ context.Context, dir string) error {
+	folder, err := OpenFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.removeContents()
+}
 
 // Sample implements Host.
 func (l *Local) Sample(_ context.Context, pids []int, machine bool) (Sample, error) {

@@ -202,3 +202,32 @@ func TestTailOfALongLog(t *testing.T) {
 		t.Errorf("tail %q, %v", got, err)
 	}
 }
+
+// A folder is emptied, of what is below its folders too, and stays; what its links
+// lead to is let be.
+func TestEmpty(t *testing.T) {
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
+	for _, path := range []string{other, filepath.Join(dir, "file"), filepath.Join(dir, "a", "b")} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Dir(other), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := NewLocal(nil, nil).Empty(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v are left, %v", left, err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("what a link led to: %v", err)
+	}
+	if err := NewLocal(nil, nil).Empty(t.Context(), filepath.Join(dir, "nothing")); err == nil {
+		t.Error("what is not there was emptied")
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -187,6 +188,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	t := trial.Trial{
 		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Sources: r.sources(&spec), Tool: r.Tool.Version,
 		Progress: func(p trial.Progress) { r.reportTrial(&spec, p) },
+		Server:   func(to string) (cluster.Server, error) { return r.server(&spec, to) },
 	}
 	if r.Second != nil {
 		t.Second = func(s *measure.Second) { r.Second(&spec, s) }
@@ -197,7 +199,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		return nil, fmt.Errorf("%s: %w", title(&spec), err)
 	}
 	r.ended = r.at
-	r.now.lost = len(result.LostMembers) > 0
+	r.now.lost = len(result.LostMembers) > 0 || spec.Load.ChangesCluster()
 	r.rates.add(result)
 	r.pace.ended(&spec, result)
 	r.report(Progress{Stage: TrialDone, Name: title(&spec), Result: result})

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -42,7 +43,7 @@ func FindServers(o *Options) error {
 			return err
 		}
 	}
-	return eachCluster(o, func(t *scenario.Trial, st store.Store) error {
+	err := eachCluster(o, func(t *scenario.Trial, st store.Store) error {
 		if o.elsewhere(t) {
 			return nil
 		}
@@ -52,6 +53,54 @@ func FindServers(o *Options) error {
 		}
 		return startable(st, &t.Cluster, server, self)
 	})
+	if err != nil {
+		return err
+	}
+	return findUpgrades(o, self)
+}
+
+// server is what the members of a trial's cluster are started from in a rolling
+// upgrade.
+func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err error) {
+	if s.Version, s.Exec = scenario.ServerOf(to); o.elsewhere(t) {
+		return s, nil // each host has its own
+	}
+	st, err := o.Lookup(t.Cluster.Store)
+	if err != nil {
+		return s, err
+	}
+	upgraded := t.Cluster
+	upgraded.Version, upgraded.Exec = s.Version, s.Exec
+	if s.Exec, err = Server(st, &upgraded); err == nil && s.Exec != "" {
+		s.Exec, err = filepath.Abs(s.Exec)
+	}
+	return s, err
+}
+
+// findUpgrades looks for the servers of rolling upgrades.
+func findUpgrades(o *Options, self string) error {
+	for i := range o.Scenario.Trials {
+		t := &o.Scenario.Trials[i]
+		for _, f := range t.Load.Faults {
+			if f.Server == "" || o.elsewhere(t) {
+				continue
+			}
+			s, err := o.server(t, f.Server)
+			if err != nil {
+				return err
+			}
+			st, err := o.Lookup(t.Cluster.Store)
+			if err != nil {
+				return err
+			}
+			upgraded := t.Cluster
+			upgraded.Version, upgraded.Exec = s.Version, s.Exec
+			if err := startable(st, &upgraded, s.Exec, self); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // elsewhere reports whether none of a trial's members is started by this process.
@@ -87,13 +136,8 @@ func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error 
 // findServersThere asks the hosts that make what they start themselves whether they
 // can: each has its own servers. The error names the host.
 func (r *run) findServersThere(ctx context.Context) error {
-	return eachCluster(&r.Options, func(t *scenario.Trial, st store.Store) error {
+	err := eachCluster(&r.Options, func(t *scenario.Trial, _ store.Store) error {
 		c := &t.Cluster
-		settings, err := json.Marshal(c.Settings)
-		if err != nil {
-			return err
-		}
-		of := host.Launch{Store: st.Name(), Version: c.Version, Exec: c.Exec, Cluster: nowhere, Members: anywhere(c), Settings: settings}
 		on := r.membersOn(t)
 		for _, h := range on[:min(len(on), c.Members)] {
 			if _, ok := h.(host.Disker); c.Disks && !ok {
@@ -102,14 +146,44 @@ func (r *run) findServersThere(ctx context.Context) error {
 			if err := networkable(ctx, c, h); err != nil {
 				return err
 			}
-			if l, ok := h.(host.Launcher); ok {
-				if err := l.Launchable(ctx, of); err != nil {
-					return err
-				}
+		}
+		return r.launchable(ctx, t, cluster.Server{Version: c.Version, Exec: c.Exec})
+	})
+	if err != nil {
+		return err
+	}
+	for i := range r.Scenario.Trials {
+		t := &r.Scenario.Trials[i]
+		for _, f := range t.Load.Faults {
+			if f.Server == "" {
+				continue
+			}
+			version, exec := scenario.ServerOf(f.Server)
+			if err := r.launchable(ctx, t, cluster.Server{Version: version, Exec: exec}); err != nil {
+				return err
 			}
 		}
-		return nil
-	})
+	}
+	return nil
+}
+
+// launchable asks the hosts of a trial's members whether they can start a server.
+func (r *run) launchable(ctx context.Context, t *scenario.Trial, s cluster.Server) error {
+	c := &t.Cluster
+	settings, err := json.Marshal(c.Settings)
+	if err != nil {
+		return err
+	}
+	of := host.Launch{Store: c.Store, Version: s.Version, Exec: s.Exec, Cluster: nowhere, Members: anywhere(c), Settings: settings}
+	on := r.membersOn(t)
+	for _, h := range on[:min(len(on), c.Members)] {
+		if l, ok := h.(host.Launcher); ok {
+			if err := l.Launchable(ctx, of); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // networkable says why a cluster's members cannot have the networks on a host that they

@@ -25,7 +25,7 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 	case <-w.opened:
 	}
 	injector := &fault.Injector{
-		Cluster: w.t.Cluster, Ask: w.t.askAnew, Names: w.t.Cluster.names(), Clock: fault.Real{},
+		Cluster: w.t.Cluster, Ask: w.t.askAnew, Admin: w.t.adminOf, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.Real{},
 		Event: func(e record.Event) { _ = w.out.Event(e) }, // an error stays in the writer
 	}
 	w.faults = injector.Run(run, ctx, w.phases.began(measure.Measured), all)
@@ -33,12 +33,19 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 
 // askAnew asks all members over new connections.
 func (t *Trial) askAnew(ctx context.Context) (store.Status, error) {
-	admin, err := t.Cluster.Store.Admin(t.Cluster.Access())
+	admin, err := t.adminOf(t.Cluster.Access().Endpoints)
 	if err != nil {
 		return store.Status{}, err
 	}
 	defer func() { _ = admin.Close() }() // nothing is left to ask
 	return admin.Status(ctx)
+}
+
+// adminOf opens an administration of the cluster at some of its endpoints.
+func (t *Trial) adminOf(endpoints []string) (store.Admin, error) {
+	access := t.Cluster.Access()
+	access.Endpoints = endpoints
+	return t.Cluster.Store.Admin(access)
 }
 
 // attribute tells what the faults did from what happened by itself: members that

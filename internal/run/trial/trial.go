@@ -33,6 +33,8 @@ type Trial struct {
 	Machine *record.Machine // the generator's
 	Sources []Source        // the scenario's hosts that it uses, where some have clocks of their own
 	Tool    string          // version
+	// Server is what members of a rolling upgrade to a server are started from.
+	Server func(to string) (cluster.Server, error)
 	// Progress gets how the trial goes, from one goroutine at a time.
 	Progress func(Progress)
 	// Second gets every second that is recorded, which it only reads, from

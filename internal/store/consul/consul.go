@@ -45,6 +45,8 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Users:          "an ACL token, X-Consul-Token",
 			kv.RoleQuery:      "/v1/status/leader of the member",
 			kv.LeaderTransfer: "/v1/operator/raft/transfer-leader",
+			kv.Snapshots:      "/v1/snapshot?stale of the member, an archive of its whole state",
+			kv.Replacement:    "DELETE /v1/operator/raft/peer and /v1/agent/force-leave?prune; the new member joins by itself",
 			kv.PrefixDelete:   "DELETE /v1/kv/PREFIX?recurse",
 			kv.Metrics:        "/v1/agent/metrics?format=prometheus, where telemetry has a prometheus_retention_time",
 			kv.LogSignals:     "the agent's log",
@@ -53,6 +55,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "Consul keeps no history of its keys, so there is nothing to compact",
 			kv.Defragmentation: "Consul holds its keys in memory, so there is nothing to defragment",
+			kv.AuthSwitch:      "Consul's ACLs are switched on by the members' configuration, and not while they run",
 		},
 		Ascending:  true,
 		InFlight:   1,

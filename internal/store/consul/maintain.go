@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/consul/api"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/asking"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
@@ -37,6 +42,78 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 		return nil
 	}
 	return fmt.Errorf("Consul has no member with the id %x", member) //nolint:staticcheck // a name
+}
+
+// maxSnapshot bounds what is read of a snapshot, in bytes.
+const maxSnapshot = 16 << 30
+
+// Work implements store.OwnWorker: a snapshot, of which a member that does not lead
+// makes its own.
+func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
+	i := slices.Index(a.endpoints, member.Endpoint)
+	if what != kv.Snapshots || i < 0 {
+		return nil, fmt.Errorf("Consul has no work %s at %q", what, member.Endpoint) //nolint:staticcheck // a name
+	}
+	query := (&api.QueryOptions{AllowStale: true}).WithContext(asking.Allow(ctx, maxSnapshot))
+	r, _, err := a.clients[i].Snapshot().Save(query)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+		_ = r.Close() // it was read
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s gives no snapshot: %s", member.Endpoint, reason(ctx, err))
+	}
+	return nil, nil
+}
+
+// Replace implements store.Replacer: the member is removed from the Raft, and, as
+// its name comes back with another number, from the list of agents.
+func (a *admin) Replace(ctx context.Context, gone store.Member) error {
+	ctx, cancel := context.WithTimeout(ctx, replaceWithin)
+	defer cancel()
+	ticker := time.NewTicker(replaceEvery)
+	defer ticker.Stop()
+	for {
+		err := a.removeServer(ctx, gone)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("Consul does not remove its member %s: %w", gone.Name, err) //nolint:staticcheck // a name
+		case <-ticker.C: // there is no leader for a while when it was the leader that ended
+		}
+	}
+}
+
+// How long a removal is tried, and how often.
+const (
+	replaceWithin = 30 * time.Second
+	replaceEvery  = 200 * time.Millisecond
+)
+
+func (a *admin) removeServer(ctx context.Context, gone store.Member) error {
+	c, err := a.first(ctx)
+	if err != nil {
+		return err
+	}
+	query := (&api.QueryOptions{}).WithContext(ctx)
+	raft, err := c.Operator().RaftGetConfiguration(query)
+	if err != nil {
+		return errors.New(reason(ctx, err))
+	}
+	for _, s := range raft.Servers {
+		if memberID(s.ID) != gone.ID {
+			continue
+		}
+		if err := c.Operator().RaftRemovePeerByID(s.ID, (&api.WriteOptions{}).WithContext(ctx)); err != nil {
+			return errors.New(reason(ctx, err))
+		}
+	}
+	if err := c.Agent().ForceLeaveOptions(gone.Name, api.ForceLeaveOpts{Prune: true}, query); err != nil {
+		return errors.New(reason(ctx, err))
+	}
+	return nil
 }
 
 // maxKeys bounds the list of keys that are to be removed, in bytes.

@@ -21,13 +21,19 @@ const (
 // readPace holds reads to that.
 type readPace struct {
 	connect store.Dial
+	burst   float64 // bytes
 
 	mu   sync.Mutex
 	left float64 // bytes; below 0: that much was read too early
 	at   time.Time
 }
 
-func newReadPace(connect store.Dial) *readPace { return &readPace{connect: connect, left: readBurst} }
+func newReadPace(connect store.Dial) *readPace { return paceOf(connect, readBurst) }
+
+// paceOf reads so many bytes at once.
+func paceOf(connect store.Dial, burst float64) *readPace {
+	return &readPace{connect: connect, burst: burst, left: burst}
+}
 
 // took says that n bytes were read at a time, and returns how long the next
 // read has to wait.
@@ -35,7 +41,7 @@ func (p *readPace) took(n int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.at.IsZero() {
-		p.left = min(p.left+now.Sub(p.at).Seconds()*readPerSecond, readBurst)
+		p.left = min(p.left+now.Sub(p.at).Seconds()*readPerSecond, p.burst)
 	}
 	p.at = now
 	if p.left -= float64(n); p.left >= 0 {

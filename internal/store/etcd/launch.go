@@ -87,6 +87,10 @@ func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) [
 		peers[i] = other.Name + "=http://" + other.Address(1)
 	}
 	client, peer := "http://"+m.Address(0), "http://"+m.Address(1)
+	state := "new"
+	if m.Name == spec.Joining {
+		state = "existing"
+	}
 	return []store.Setting{
 		{Name: "name", Value: m.Name},
 		{Name: "data-dir", Value: dataDir},
@@ -96,7 +100,7 @@ func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) [
 		{Name: "initial-advertise-peer-urls", Value: peer},
 		{Name: "initial-cluster", Value: strings.Join(peers, ",")},
 		{Name: "initial-cluster-token", Value: spec.Cluster},
-		{Name: "initial-cluster-state", Value: "new"},
+		{Name: "initial-cluster-state", Value: state},
 		{Name: "logger", Value: "zap"},
 	}
 }

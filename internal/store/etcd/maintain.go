@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -72,9 +73,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	if leader.ID == member {
 		return nil
 	}
-	alone := &admin{access: a.access, timeout: a.timeout, pace: a.pace, names: map[uint64]string{}}
-	alone.access.Endpoints = []string{leader.Endpoint}
-	c, err := alone.connected(ctx)
+	alone, c, err := a.alone(ctx, leader.Endpoint, a.pace)
 	if err != nil {
 		return err
 	}
@@ -83,6 +82,16 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 		return fmt.Errorf("etcd does not move its leadership from %s to member %x: %s", leader.Endpoint, member, reason(ctx, err))
 	}
 	return nil
+}
+
+// alone is an administration of one member that keeps a pace of its own, and its
+// client.
+func (a *admin) alone(ctx context.Context, endpoint string, pace *readPace) (*admin, *clientv3.Client, error) {
+	access := a.access
+	access.Endpoints = []string{endpoint}
+	one := &admin{access: access, timeout: a.timeout, pace: pace, names: map[uint64]string{}, conns: make([]*grpc.ClientConn, 1)}
+	c, err := one.connected(ctx)
+	return one, c, err
 }
 
 // DeletePrefix implements store.PrefixDeleter.

@@ -119,6 +119,36 @@ func (c *conformer) administration() {
 			c.t.Error(err)
 		}
 	}
+	c.ownWork(a, &s)
+}
+
+// ownWork has the store do what it can beside the load, and undo it. A quota is
+// reached where one was set, in a trial's test.
+func (c *conformer) ownWork(a store.Admin, s *store.Status) {
+	c.t.Helper()
+	w, ok := a.(store.OwnWorker)
+	for _, f := range []kv.Feature{kv.Snapshots, kv.Alarms, kv.AuthSwitch} {
+		if !c.can.Has(f) {
+			continue
+		}
+		if !ok {
+			c.t.Fatalf("it has %s, and is no store.OwnWorker", f)
+		}
+		undo, err := w.Work(c.t.Context(), f, s.Members[0])
+		if err != nil {
+			c.t.Errorf("%s: %v", f, err)
+		}
+		if undo == nil {
+			continue
+		}
+		if e := c.w.Do(Put("own work", []byte("v"))); e.Outcome == kv.OK {
+			c.t.Errorf("%s: a put is %+v", f, e)
+		}
+		if err := undo(c.t.Context()); err != nil {
+			c.t.Errorf("%s is not undone: %v", f, err)
+		}
+		c.want(kv.OK, Put("own work", []byte("v")))
+	}
 }
 
 // elsewhere asks at names that lead nowhere, so that each connection is made by the

@@ -50,11 +50,13 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Metrics:      "the word mntr, or the Prometheus provider's port",
 			kv.LogSignals:   "the server's log, and Java's garbage collection log",
 			kv.NullServer:   "sessions, and the requests of the operations",
+			kv.Replacement:  "nothing is asked: a member with the same number and no data gets them from the leader",
 		},
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "ZooKeeper has no compaction: it keeps one version of each node, and its snapshots replace its logs",
 			kv.Defragmentation: "ZooKeeper has no defragmentation: its data is in memory, and each snapshot is written anew",
 			kv.LeaderTransfer:  "ZooKeeper's leadership cannot be moved: stop or restart the leader, and another member is elected",
+			kv.Snapshots:       "ZooKeeper's members write snapshots by themselves (snap-count), and on request of an admin server alone, which is off here",
 		},
 		InFlight:   0,
 		Ordered:    true,

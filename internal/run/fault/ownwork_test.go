@@ -1,0 +1,161 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// StartAs and StartEmpty are as StartAgain, and say what is new.
+func (s *simulated) StartAs(ctx context.Context, name string, of cluster.Server) error {
+	s.said = append(s.said, fmt.Sprintf("%s from %s%s", name, of.Version, of.Exec))
+	return s.StartAgain(ctx, name)
+}
+
+func (s *simulated) StartEmpty(ctx context.Context, name string) error {
+	s.said = append(s.said, name+" is empty")
+	return s.StartAgain(ctx, name)
+}
+
+// simulatedAdmin does all that a store can be asked for, and says it.
+type simulatedAdmin struct {
+	s         *simulated
+	endpoints []string
+}
+
+func (s *simulated) admin(endpoints []string) (store.Admin, error) {
+	return &simulatedAdmin{s, endpoints}, nil
+}
+
+func (a *simulatedAdmin) say(format string, args ...any) error {
+	a.s.said = append(a.s.said, fmt.Sprintf(format, args...)+" at "+strings.Join(a.endpoints, " "))
+	if a.s.refuses > 0 {
+		a.s.refuses--
+		return errors.New("no")
+	}
+	return nil
+}
+
+func (a *simulatedAdmin) Status(ctx context.Context) (store.Status, error) { return a.s.ask(ctx) }
+
+func (a *simulatedAdmin) Members(context.Context) ([]string, error) { return a.endpoints, nil }
+
+func (a *simulatedAdmin) Close() error { return nil }
+
+func (a *simulatedAdmin) Compact(context.Context) (int64, error) { return 1, a.say("compact") }
+
+func (a *simulatedAdmin) CompactBehind(context.Context, int64) (int64, error) { return 1, nil }
+
+func (a *simulatedAdmin) Defragment(context.Context) error { return a.say("defragment") }
+
+func (a *simulatedAdmin) MoveLeader(_ context.Context, id uint64) error {
+	a.s.leader = int(id - 1)
+	return a.say("move to %d", id)
+}
+
+func (a *simulatedAdmin) Replace(_ context.Context, gone store.Member) error {
+	return a.say("replace %d", gone.ID)
+}
+
+func (a *simulatedAdmin) Work(_ context.Context, what kv.Feature, m store.Member) (func(context.Context) error, error) {
+	err := a.say("%s of %d", what, m.ID)
+	if what == kv.Snapshots {
+		return nil, err
+	}
+	return func(context.Context) error { return a.say("undo %s of %d", what, m.ID) }, err
+}
+
+func TestTheStoresOwnWork(t *testing.T) {
+	s := &simulated{}
+	done, events := s.play(t, "move-leader m2 at 1s, compact at 2s, defragment all at 3s, snapshot leader at 4s, alarm follower at 5s for 2s, fill-quota at 8s for 1s, enable-auth at 10s for 1s", time.Minute)
+	want := []string{
+		"move to 2 at e1 e2 e3", "compact at e2", "defragment at e1", "defragment at e2", "defragment at e3", "snapshots of 2 at e2",
+		"alarms of 1 at e1 e2 e3", "undo alarms of 1 at e1 e2 e3",
+		"space-quota of 2 at e1 e2 e3", "undo space-quota of 2 at e1 e2 e3",
+		"auth-switch of 2 at e1 e2 e3", "undo auth-switch of 2 at e1 e2 e3",
+	}
+	if !slices.Equal(s.said, want) {
+		t.Errorf("done was %q, not %q", s.said, want)
+	}
+	for i, members := range []string{"m2", "all", "all", "m2", "m1", "all", "all"} {
+		if f := done[i]; f.Failure != "" || f.Ready == nil || f.Member != members || f.Ended != nil {
+			t.Errorf("fault %d: %+v", i+1, f)
+		}
+	}
+	if text := events[1].Text; text != "m2 was handed the leadership (fault 1)" {
+		t.Errorf("an event says %q", text)
+	}
+}
+
+func TestRollingAndReplaced(t *testing.T) {
+	s := &simulated{}
+	done, events := s.play(t, "rolling-restart at 1s, replace leader at 20s for 2s, rolling-upgrade to 3.9.5 at 30s", time.Minute)
+	want := []string{
+		"SIGTERM m2", "start m2", "SIGTERM m3", "start m3", "SIGTERM m1", "start m1", // the leader last
+		"SIGKILL m2", "replace 2 at e1 e3", "m2 is empty", "start m2",
+		"SIGTERM m1", "m1 from 3.9.5", "start m1", "SIGTERM m2", "m2 from 3.9.5", "start m2", "SIGTERM m3", "m3 from 3.9.5", "start m3",
+	}
+	if !slices.Equal(s.said, want) {
+		t.Errorf("done was %q, not %q", s.said, want)
+	}
+	for i, f := range done {
+		if f.Failure != "" || f.Ready == nil {
+			t.Errorf("fault %d: %+v", i+1, f)
+		}
+	}
+	steps := 0
+	for _, e := range events {
+		if e.Kind == record.FaultStep {
+			steps++
+		}
+	}
+	if steps != 6 {
+		t.Errorf("%d members were stepped through, not twice three", steps)
+	}
+}
+
+func TestOwnWorkThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		s      simulated
+		faults string
+		window time.Duration
+		want   []string
+		says   string
+	}{
+		"the store says no":       {simulated{refuses: 1}, "compact at 1s", time.Minute, []string{"compact at e1"}, "could not be begun: no"},
+		"half of it is undone":    {simulated{refuses: 1}, "alarm m1 at 1s for 1s", time.Minute, []string{"alarms of 1 at e1 e2 e3", "undo alarms of 1 at e1 e2 e3"}, "could not be begun: no"},
+		"it leads already":        {simulated{}, "move-leader m1 at 1s", time.Minute, nil, "m1 leads already"},
+		"it is not replaced":      {simulated{refuses: 1}, "replace m3 at 1s for 1s", time.Minute, []string{"SIGKILL m3", "replace 3 at e1 e2", "start m3"}, "not healed: no"},
+		"the load ends in it":     {simulated{}, "enable-auth at 1s for 30s", 10 * time.Second, []string{"auth-switch of 1 at e1 e2 e3", "undo auth-switch of 1 at e1 e2 e3"}, "cut short"},
+		"the load ends meanwhile": {simulated{}, "rolling-restart at 1s", 2 * time.Second, []string{"SIGTERM m2", "start m2"}, "after 1 of 3 members"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done, _ := c.s.play(t, c.faults, c.window)
+			if !slices.Equal(c.s.said, c.want) {
+				t.Errorf("done was %q, not %q", c.s.said, c.want)
+			}
+			if !strings.Contains(done[0].Failure, c.says) || done[0].Failure == "" {
+				t.Errorf("it says %q", done[0].Failure)
+			}
+		})
+	}
+}
+
+// Who is meant by any, and when a random fault is, comes from the seed.
+func TestAnyMemberComesFromTheSeed(t *testing.T) {
+	first, second := &simulated{}, &simulated{}
+	first.play(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)
+	second.play(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)
+	if !slices.Equal(first.said, second.said) || len(first.said) != 16 {
+		t.Errorf("once %q, and once %q", first.said, second.said)
+	}
+}

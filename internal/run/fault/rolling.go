@@ -1,0 +1,104 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// rolling restarts all members, one after the other: the next when the cluster is
+// whole again, and the one that leads last.
+func rolling(start func(o *one, ctx context.Context, member string) error) *action {
+	return &action{
+		then: func(ctx context.Context, o *one) error { return o.roll(ctx, start) },
+		heal: startAgain, healed: "restarted one after the other",
+	}
+}
+
+func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, member string) error) error {
+	last := len(o.members)
+	o.healed = "let be, not all restarted"
+	for n, member := range o.leaderLast() {
+		if o.load.Err() != nil {
+			return fmt.Errorf("it was cut short: the load ended after %d of %d members", n, last)
+		}
+		if err := o.Cluster.Signal(ctx, member, host.Terminate); err != nil {
+			return err
+		}
+		if err := o.end(ctx, member); err != nil {
+			return err
+		}
+		if err := start(o, ctx, member); err != nil {
+			return err
+		}
+		o.Event(record.Event{
+			Time: o.Clock.Now(), Kind: record.FaultStep, Member: member,
+			Text: fmt.Sprintf("%s was started again, %d of %d (fault %d)", member, n+1, last, o.f.Number),
+		})
+		if err := o.whole(o.run); err != nil {
+			return fmt.Errorf("the cluster was not whole again after %d of %d members, and the others were let be", n+1, last)
+		}
+	}
+	o.healed = o.do.healed
+	return nil
+}
+
+// leaderLast are the members' names in the order in which they are restarted.
+func (o *one) leaderLast() (all []string) {
+	leader := ""
+	for i := range o.status.Members {
+		if m := &o.status.Members[i]; m.Role == kv.Leader {
+			leader = o.name(m)
+		} else {
+			all = append(all, o.name(m))
+		}
+	}
+	return append(all, leader)
+}
+
+func (o *one) startAgain(ctx context.Context, member string) error {
+	return o.Cluster.StartAgain(ctx, member)
+}
+
+// upgrade starts a member from the server that the fault is to.
+func (o *one) upgrade(ctx context.Context, member string) error {
+	s, err := o.Server(o.what.Server)
+	if err != nil {
+		return errors.Join(err, o.Cluster.StartAgain(ctx, member))
+	}
+	return o.Cluster.StartAs(ctx, member, s)
+}
+
+// replace kills a member, and has a new one with an empty disk take its place. One
+// that cannot be replaced is started with its data.
+func replace() *action {
+	return &action{
+		begin: signal(host.Kill), ends: true,
+		heal: func(ctx context.Context, o *one) error {
+			if err := o.replace(ctx); err != nil {
+				return errors.Join(err, o.Cluster.StartAgain(ctx, o.members[0]))
+			}
+			return nil
+		},
+		healed: "replaced by an empty member",
+	}
+}
+
+func (o *one) replace(ctx context.Context) error {
+	gone := o.chosen[0]
+	err := o.ask(ctx, o.endpoints(gone), func(ctx context.Context, a store.Admin) error {
+		if r, ok := a.(store.Replacer); ok {
+			return r.Replace(ctx, *gone)
+		}
+		return nil // the store need not be told
+	})
+	if err != nil {
+		return err
+	}
+	return o.Cluster.StartEmpty(ctx, o.members[0])
+}

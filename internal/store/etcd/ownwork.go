@@ -1,0 +1,175 @@
+package etcd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Work implements store.OwnWorker.
+func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
+	switch what {
+	case kv.Snapshots:
+		return nil, a.snapshot(ctx, member)
+	case kv.Alarms:
+		return a.raise(ctx, member)
+	case kv.SpaceQuota:
+		return a.makeRoom, a.fillQuota(ctx)
+	case kv.AuthSwitch:
+		return a.enableAuth(ctx)
+	}
+	return nil, fmt.Errorf("etcd has no work %s", what)
+}
+
+// maxSnapshot is how much of a snapshot is read at once, in bytes; what is beyond
+// comes slowly.
+const maxSnapshot = 16 << 30
+
+// snapshot reads a member's whole database, and throws it away.
+func (a *admin) snapshot(ctx context.Context, member store.Member) error {
+	alone, c, err := a.alone(ctx, member.Endpoint, paceOf(a.access.Connect, maxSnapshot))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = alone.Close() }()
+	r, err := c.Snapshot(ctx)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+		_ = r.Close() // it was read
+	}
+	if err != nil {
+		return fmt.Errorf("%s gives no snapshot: %s", member.Endpoint, reason(ctx, err))
+	}
+	return nil
+}
+
+// raise raises a member's alarm that it has no space.
+func (a *admin) raise(ctx context.Context, member store.Member) (undo func(context.Context) error, err error) {
+	set := func(ctx context.Context, action etcdserverpb.AlarmRequest_AlarmAction) error {
+		c, err := a.connected(ctx)
+		if err != nil {
+			return err
+		}
+		r := &etcdserverpb.AlarmRequest{Action: action, MemberID: member.ID, Alarm: etcdserverpb.AlarmType_NOSPACE}
+		if _, err := etcdserverpb.NewMaintenanceClient(c.ActiveConnection()).Alarm(ctx, r); err != nil {
+			return fmt.Errorf("etcd does not set the alarm of %s: %s", member.Endpoint, reason(ctx, err))
+		}
+		return nil
+	}
+	undo = func(ctx context.Context) error { return set(ctx, etcdserverpb.AlarmRequest_DEACTIVATE) }
+	return undo, set(ctx, etcdserverpb.AlarmRequest_ACTIVATE)
+}
+
+// What a quota is filled with.
+const (
+	fillPrefix = "quorumbench-fill/"
+	fillValue  = 512 << 10 // bytes
+	// MostFilled is how much is written at most to reach a quota, in bytes.
+	MostFilled = 1 << 30
+)
+
+// CheckQuota returns why the quota of these settings is not to be reached by
+// writing; nil if it can be.
+func (s *Settings) CheckQuota() error {
+	if s.QuotaBackendBytes > 0 && s.QuotaBackendBytes <= MostFilled {
+		return nil
+	}
+	return fmt.Errorf("etcd's quota is reached by writing %d GiB at most: give a smaller one, as in settings: {quota-backend-bytes: 67108864}", MostFilled>>30)
+}
+
+// fillQuota writes until there is no space.
+func (a *admin) fillQuota(ctx context.Context) error {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return err
+	}
+	value := make([]byte, fillValue)
+	_, _ = rand.Read(value) // never fails
+	for i := range MostFilled / fillValue {
+		_, err := c.Put(ctx, fmt.Sprintf("%s%06d", fillPrefix, i), string(value))
+		switch {
+		case errors.Is(err, rpctypes.ErrNoSpace):
+			return nil
+		case err != nil:
+			return fmt.Errorf("etcd's quota is not reached: %s", reason(ctx, err))
+		}
+	}
+	return fmt.Errorf("etcd's quota was not reached after %d GiB", MostFilled>>30)
+}
+
+// makeRoom removes what was written to reach the quota, gives the space back, and
+// disarms all alarms.
+func (a *admin) makeRoom(ctx context.Context) error {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := a.DeletePrefix(ctx, []byte(fillPrefix)); err != nil {
+		return err
+	}
+	if _, err := a.Compact(ctx); err != nil {
+		return err
+	}
+	if err := a.Defragment(ctx); err != nil {
+		return err
+	}
+	if _, err := c.AlarmDisarm(ctx, &clientv3.AlarmMember{}); err != nil {
+		return fmt.Errorf("etcd does not disarm its alarms: %s", reason(ctx, err))
+	}
+	return nil
+}
+
+// root is the user that authentication cannot be without.
+const root = "root"
+
+// enableAuth switches authentication on, so that who gives no user is denied.
+func (a *admin) enableAuth(ctx context.Context) (undo func(context.Context) error, err error) {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	password := rand.Text()
+	undo = func(ctx context.Context) error { return a.disableAuth(ctx, password) }
+	_, err = c.UserAdd(ctx, root, password)
+	if err == nil {
+		_, err = c.UserGrantRole(ctx, root, root)
+	}
+	if err == nil {
+		_, err = c.AuthEnable(ctx)
+	}
+	if err != nil {
+		return undo, fmt.Errorf("etcd does not switch authentication on: %s", reason(ctx, err))
+	}
+	return undo, nil
+}
+
+// disableAuth switches it off, and removes the user.
+func (a *admin) disableAuth(ctx context.Context, password string) error {
+	access := a.access
+	access.User, access.Password = root, password
+	of, err := New().Admin(access)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = of.Close() }()
+	c, err := of.(*admin).connected(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = c.AuthDisable(ctx); err == nil {
+		_, err = c.UserDelete(ctx, root)
+	}
+	if err != nil {
+		return fmt.Errorf("etcd does not switch authentication off: %s", reason(ctx, err))
+	}
+	return nil
+}

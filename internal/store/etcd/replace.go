@@ -1,0 +1,81 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// How long a change of the members is tried, and how often: there is no leader for
+// a while when it was the leader that ended, and etcd adds nobody before the others
+// have been in contact for some seconds.
+const (
+	changeWithin = 30 * time.Second
+	changeEvery  = 200 * time.Millisecond
+)
+
+// Replace implements store.Replacer, as etcd's documentation says it is to be done.
+func (a *admin) Replace(ctx context.Context, gone store.Member) error {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeWithin)
+	defer cancel()
+	var list *clientv3.MemberListResponse
+	if err := again(ctx, func() (err error) { list, err = c.MemberList(ctx); return err }); err != nil {
+		return fmt.Errorf("etcd's list of members cannot be read: %w", err)
+	}
+	i := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return m.ID == gone.ID })
+	if i < 0 {
+		return fmt.Errorf("etcd has no member %x that could be replaced", gone.ID)
+	}
+	if err := again(ctx, func() error {
+		_, err := c.MemberRemove(ctx, gone.ID)
+		if errors.Is(err, rpctypes.ErrMemberNotFound) {
+			return nil // an answer was lost
+		}
+		return err
+	}); err != nil {
+		return fmt.Errorf("etcd does not remove member %x: %w", gone.ID, err)
+	}
+	if err := again(ctx, func() error {
+		_, err := c.MemberAdd(ctx, list.Members[i].PeerURLs)
+		if errors.Is(err, rpctypes.ErrPeerURLExist) {
+			return nil
+		}
+		return err
+	}); err != nil {
+		return fmt.Errorf("etcd adds no member in the place of %x: %w", gone.ID, err)
+	}
+	return nil
+}
+
+// again tries until it succeeds or ctx ends, and then says why it did not.
+func again(ctx context.Context, try func() error) error {
+	ticker := time.NewTicker(changeEvery)
+	defer ticker.Stop()
+	var why error
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if why == nil || ctx.Err() == nil {
+			why = errors.New(reason(ctx, err))
+		}
+		select {
+		case <-ctx.Done():
+			return why
+		case <-ticker.C:
+		}
+	}
+}
