@@ -72,6 +72,7 @@ const (
 	Metrics                        // figures that members report about themselves
 	LogSignals                     // events read from the members' logs
 	NullServer                     // a server of its protocol with no store behind it
+	Order                          // answers that tell the order of the writes, so that they can be checked
 	NumFeatures
 )
 
@@ -90,6 +91,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Metrics:         {"metrics", "the members of %s report no figures here"},
 	LogSignals:      {"log-signals", "the logs of %s are not read here"},
 	NullServer:      {"null-server", "%s has no null server"},
+	Order:           {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
 }
 
 // String returns the feature's name as tables spell it.

@@ -58,6 +58,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Leases:          "Lease.LeaseGrant and Lease.LeaseRevoke",
 			kv.Metrics:         "Prometheus's format at /metrics of the client's URL",
 			kv.LogSignals:      "its JSON log",
+			kv.Order:           "the revision in each answer's header, and each key's mod_revision",
 			kv.NullServer:      "the gRPC services KV, Watch, Lease, Lock, Cluster, Maintenance and Auth",
 		},
 		Ascending:  true,
