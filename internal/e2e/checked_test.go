@@ -111,16 +111,6 @@ func TestPlantedLiesAreFound(t *testing.T) {
 	}
 }
 
-const volatileScenario = `
-name: volatile
-defaults: {store: etcd, settings: {unsafe-no-fsync: true}, connections: 6, clients: 24, key-space: 100, timeout: 2s, warmup: 0s, check: true}
-trials:
-  - name: powerless
-    mix: {put: 3, get: 1}
-    duration: 8s
-    faults: [power-loss m2 at 3s for 300ms]
-`
-
 // A run that is killed leaves a history that can be checked up to there, and one
 // that was damaged is said to be.
 func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
