@@ -132,7 +132,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 			begun = true
 			running.Go(func() {
 				<-connected
-				until := progress(out, job, progressEvery*time.Duration(max(a.Shard.N/few, 1)))
+				until := progress(out, job, progressEvery*time.Duration(max(asked.Assignment.Shard.N/few, 1)))
 				res, err := job.Run(loadCtx, *m.Run)
 				until()
 				if err != nil {
