@@ -29,6 +29,7 @@ type runFlags struct {
 	strict  bool
 	seed    uint64
 	scale   float64
+	check   bool
 	store   string // NAME or NAME@VERSION
 	exec    string
 	set     []scenario.Assignment
@@ -61,6 +62,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Toggle("strict", &f.strict, "exit with 1 when a verdict is suspect, too")
 	r.Seed("seed", &f.seed, "everything random comes from it; overrides the file's")
 	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections, and key spaces that follow a total, as by 0.01; not rates")
+	r.Toggle("check", &f.check, "record every operation, and check afterwards that the store's answers were right: the parameter check of all trials")
 	r.Text("store", &f.store, "NAME[@VERSION]", "the store instead of the file's default one")
 	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment,
@@ -146,6 +148,9 @@ func unlessZero[T comparable](show func(T) string) func(T) string {
 // options are what the flags change in a file.
 func (f *runFlags) options() (scenario.Options, error) {
 	f.until.Metrics = f.metrics.names
+	if f.check {
+		f.set = append(f.set, scenario.Assignment{Key: "check", Value: "true"})
+	}
 	name, version, err := storeVersion(f.store, f.exec)
 	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: append(f.set, f.pods.set()...), Until: f.until}
 	if err != nil || !f.given("scale") {

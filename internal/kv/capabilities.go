@@ -77,6 +77,7 @@ const (
 	SpaceQuota                     // a quota of space, at which writes stop
 	AuthSwitch                     // authentication that is switched on and off while it runs
 	Replacement                    // a member whose data are gone is replaced by an empty one
+	Order                          // answers that tell the order of the writes, so that they can be checked
 	NumFeatures
 )
 
@@ -100,6 +101,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	SpaceQuota:      {"space-quota", "%s has no quota of space here"},
 	AuthSwitch:      {"auth-switch", "%s cannot switch authentication on while it runs here"},
 	Replacement:     {"replacement", "no member of %s can be replaced by an empty one here"},
+	Order:           {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
 }
 
 // String returns the feature's name as tables spell it.

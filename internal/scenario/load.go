@@ -51,7 +51,9 @@ type Load struct {
 	CompactFirst bool
 	// CompareHashes asks all endpoints after the load for the hash of their data.
 	CompareHashes bool
-	Cleanup       Cleanup
+	// Check records every operation, and has the answers checked after the load.
+	Check   bool
+	Cleanup Cleanup
 	// Faults are what is broken on purpose in the window.
 	Faults []Fault
 	// RequireMemory refuses a cluster whose first member does not report its

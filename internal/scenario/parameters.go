@@ -157,6 +157,9 @@ func extraParameters() []*Parameter {
 			value: optional(yesNo(func(l *Load) *bool { return &l.CompactFirst }))},
 		{Key: "compare-hashes", Flag: "check-hashkv", Meaning: "ask all endpoints afterwards for the hash of their data, and fail where they differ", Features: []kv.Feature{kv.Hashes},
 			value: yesNo(func(l *Load) *bool { return &l.CompareHashes })},
+		{Key: "check", Meaning: "record every operation, and check afterwards that the store's answers were right", Features: []kv.Feature{kv.Order},
+			Differs: "the recording of every operation", Reads: &checkReading,
+			value: optional(yesNo(func(l *Load) *bool { return &l.Check }))},
 		{Key: "faults", // without a flag of bench, which measures clusters that run already
 			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return faultsText(t.Load.Faults) }, optional: true, none: "none"},
 			value: faults()},

@@ -262,6 +262,17 @@ func ifCompactedFirst(text string) func(*Load) string {
 	}
 }
 
+var checkReading = Reading{"checked", ifChecked("yes"), ifChecked("every operation recorded, and the answers checked")}
+
+func ifChecked(text string) func(*Load) string {
+	return func(l *Load) string {
+		if !l.Check {
+			return ""
+		}
+		return text
+	}
+}
+
 // Differ names the first parameter by which two loads are not the same, and its
 // values; empty where they are. Rates that are shares of another trial's
 // throughput are the same if they are of the same trial.

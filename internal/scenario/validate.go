@@ -52,6 +52,7 @@ func (l *Load) problems(w words) []*Problem {
 	l.checkSTM(&c)
 	l.checkWatch(&c)
 	l.checkCleanup(&c)
+	l.checkChecked(&c)
 	l.checkMemory(&c)
 	l.checkWorkers(&c)
 	l.checkFaults(&c)
@@ -253,6 +254,19 @@ func (l *Load) checkSTM(c *checks) {
 		c.add("stm.locker", "there is no such locker; choose stm, lock-client or lock-rpc")
 	case t.Locker != kv.LockNone && l.Arrival != Closed:
 		c.add("stm.locker", "<stm.locker> %s makes clients wait for each other, so they cannot follow a <rate>; drop one of them", t.Locker)
+	}
+}
+
+// checkChecked refuses loads whose operations cannot be told apart afterwards.
+func (l *Load) checkChecked(c *checks) {
+	switch {
+	case !l.Check:
+	case l.has(isSTM):
+		c.add("check", "<check> is not for stm: how often a transaction began again, and what it wrote, is not recorded write by write")
+	case !l.has(kv.Kind.OneKey) && !l.has(isTxn):
+		c.add("check", "<check> is about operations on keys, and this load has none that it can judge")
+	case l.ValueSize < leastWatchedValue:
+		c.add("value-size", "<value-size> is %d B, and which write an answer is of is known by its value, for which <check> needs %d bytes", l.ValueSize, leastWatchedValue)
 	}
 }
 

@@ -60,6 +60,7 @@ func rules() []rule {
 		{26, workerLost}, {27, workerBegan}, {28, workerSlow}, {29, workerApart}, {30, workerDisturbed},
 		{31, faultFailed},
 		{32, clocks},
+		{33, answeredWrongly},
 	}
 }
 
@@ -342,8 +343,12 @@ type Figures struct {
 	// why those that were asked for could not be compared. Empty for neither.
 	Disagreement string
 	Incomparable string
-	LostMembers  []string // by name: those that ended or stopped answering
-	TermChanges  int      // elections seen from the start of the window to its end
+	// BrokenPromises says which kinds of answers broke a promise, and how many;
+	// Unchecked why answers that were to be checked were not. Empty for neither.
+	BrokenPromises string
+	Unchecked      string
+	LostMembers    []string // by name: those that ended or stopped answering
+	TermChanges    int      // elections seen from the start of the window to its end
 
 	// Faults of the scenario that were done; MeantErrors is of Failed, in the time of
 	// one of them, and FaultFailures are sentences about those that were not as asked.

@@ -61,6 +61,17 @@ func membersDisagree(f *Figures) finding {
 	return fine()
 }
 
+// answeredWrongly: what a store's answers are not worth, their speed is not either.
+func answeredWrongly(f *Figures) finding {
+	switch {
+	case f.BrokenPromises != "":
+		return invalid("the store answered wrongly: %s", f.BrokenPromises)
+	case f.Unchecked != "":
+		return suspect("not all of the store's answers were checked: %s", f.Unchecked)
+	}
+	return fine()
+}
+
 // faultFailed: a figure of an outage is of what was asked only if that was done,
 // and the cluster was whole before and after it.
 func faultFailed(f *Figures) finding {

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
+	"github.com/quorumbench/quorumbench/internal/results/verify"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -62,7 +63,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 // conduct is Conduct of a run that may begin. It returns its directory, if it has
 // one.
 func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path string, d *Display) (dir string, failed error) {
-	o.Lookup, o.Self, o.Tool, o.Progress = a.Lookup, path, Tool(), d.show
+	o.Lookup, o.Self, o.Tool, o.Progress, o.CheckAnswers = a.Lookup, path, Tool(), d.show, verify.Answers
 	o.Enough = func(trials []*record.Trial) record.Ending {
 		r := analyze.Repeat(record.UntilOf(o.Scenario.Until), trials)
 		d.Line(report.Standing(r))

@@ -162,7 +162,8 @@ type Observed struct {
 	Faults           []Fault
 	MeantErrors      uint64
 	MeantTermChanges int
-	Hashes           *Hashes // null unless they were asked for
+	Hashes           *Hashes  // null unless they were asked for
+	Answers          *Answers // null unless they were to be checked
 	DataDir          *DataDir
 	// WarmupSeconds is how long the warm-up was; nil where that is not known.
 	// Steady says whether throughput was steady at its end; nil where nobody

@@ -83,6 +83,7 @@ type Trial struct {
 	// completed, begin again; null without any.
 	Retries *uint64  `json:"retries,omitempty"`
 	Hashes  *Hashes  `json:"hashes,omitempty"`  // null unless they were asked for
+	Answers *Answers `json:"answers,omitempty"` // null unless they were to be checked
 	Cleanup *Cleanup `json:"cleanup,omitempty"` // likewise
 	// DataDir is a member's data folder that was looked at after the load; null
 	// without one.
@@ -177,7 +178,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.ByHost = o.Hosts
 	t.Together = together(t.ByWorker, measured)
 	t.Watch = newWatched(c.Watch, measured)
-	t.Hashes, t.DataDir = o.Hashes.named(o.Members), o.DataDir
+	t.Hashes, t.Answers, t.DataDir = o.Hashes.named(o.Members), o.Answers.Named(o.Members), o.DataDir
 	if c.STM != nil {
 		t.Retries = new(measured.Retries)
 	}
@@ -340,6 +341,9 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	}
 	if t.Hashes != nil {
 		f.Disagreement, f.Incomparable = t.Hashes.disagreement(), t.Hashes.Failure
+	}
+	if a := t.Answers; a != nil {
+		f.BrokenPromises, f.Unchecked = a.WrongAnswers(), cmp.Or(a.Failure, a.unread())
 	}
 	if m.Disturbed.Own != nil {
 		f.OwnLatenessP99NS = measure.Percentile(m.Disturbed.Own, 0, 99).NS

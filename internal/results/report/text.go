@@ -95,7 +95,7 @@ func parts(run *record.Run, as *layout) string {
 		tables(analyze.WorkersTables(run))
 		tables(analyze.HostsTables(run))
 		b.WriteString(as.lists(ladders(all)))
-		b.WriteString(as.section(events(all)) + as.section(limited(run.Trials)) + as.section(unevenlyServed(all)) + as.section(lostConnections(run.Trials)))
+		b.WriteString(as.section(events(all)) + as.section(limited(run.Trials)) + as.section(unevenlyServed(all)) + as.section(answers(run.Trials)) + as.section(lostConnections(run.Trials)))
 		b.WriteString(as.lists(reasons(run)))
 	}
 	b.WriteString(as.lists(list("Problems of the record", run.Problems)))

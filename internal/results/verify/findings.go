@@ -9,14 +9,13 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
 
 // finding is a violation, by the numbers of its operations. The last is the one
 // whose answer is wrong.
 type finding struct {
 	kind     Kind
-	promise  record.Promise
+	promise  history.Promise
 	key      uint64
 	n        int
 	ords     [3]uint32
@@ -35,19 +34,25 @@ type answer struct {
 
 // findings collects what was found, from any goroutine.
 type findings struct {
-	promises map[record.Promise]string
+	promises map[history.Promise]string
+	// limit is the number of the first operation that what is missing of the
+	// history may explain.
+	limit uint32
 
 	mu          sync.Mutex
 	all         []finding
 	counts      map[Kind]uint64
 	known       map[answer]bool // nil until keys are checked again
 	weak        []answer        // the first of notPromised
-	notPromised map[record.Promise]uint64
+	notPromised map[history.Promise]uint64
 }
 
 func (f *findings) add(x finding) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if x.wrong() >= f.limit {
+		return
+	}
 	promised := f.promises[x.promise] != ""
 	a := answer{x.kind, promised, x.wrong()}
 	if f.known[a] {
@@ -58,7 +63,7 @@ func (f *findings) add(x finding) {
 	}
 	if !promised {
 		if f.notPromised == nil {
-			f.notPromised = map[record.Promise]uint64{}
+			f.notPromised = map[history.Promise]uint64{}
 		}
 		if f.notPromised[x.promise]++; len(f.weak) < mostFound {
 			f.weak = append(f.weak, a)

@@ -7,7 +7,6 @@ import (
 	"sort"
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
 
 // version is what a key was from a revision on.
@@ -133,7 +132,7 @@ func (k *keyChecker) witness(m mark) {
 	if m.cas {
 		return // that it names a deleted version is seen when it is replayed
 	}
-	k.add(finding{kind: OtherValue, promise: record.Snapshot, n: 2, ords: [3]uint32{k.writes[i].ord, m.ord}, revision: m.rev})
+	k.add(finding{kind: OtherValue, promise: history.Snapshot, n: 2, ords: [3]uint32{k.writes[i].ord, m.ord}, revision: m.rev})
 }
 
 func (k *keyChecker) add(f finding) {

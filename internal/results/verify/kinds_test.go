@@ -98,12 +98,13 @@ func TestKinds(t *testing.T) {
 		"in part, and far apart":      {ops: []history.Op{lost(txn(0, 1)), joined(3, lost(txn(0, 1))), joined(7, lost(txn(0, 1))), of2(7, get(11, 11, 1)), of2(3, get(12, 5, 50))}, want: Partial},
 		"no revision, and right":      {ops: []history.Op{put(11, 1), put(12, 2), get(0, 12, 2)}},
 		"no revision, and stale":      {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(0, 11, 1)}, want: StaleRead},
+		"a member without the end":    {ops: []history.Op{put(11, 1), put(12, 2), final(get(11, 11, 1))}, want: LostWrite},
 		"no revision, and gone":       {ops: []history.Op{put(11, 1), put(12, 2), get(0, 0, 0)}, want: LostWrite},
 	} {
 		for _, partition := range []int{0, 2} {
 			m := line(c.ops...)
 			if c.want != Backwards {
-				delete(m.header.Promises, record.Session)
+				delete(m.header.Promises, history.Session)
 			}
 			r, _ := checked(t, m, Options{Partition: partition})
 			if c.want == "" {
@@ -139,16 +140,16 @@ func TestAViolationInWords(t *testing.T) {
 	want := "Client 0, 2.000000 s to 2.500000 s: put of key 0, writing value #2: done at revision 12.\n" +
 		"Client 7, 4.000000 s to 4.500000 s: linearizable get of key 0: value #1 of revision 11 at revision 12, by member abc.\n" +
 		"When client 7's get was served at revision 12, the key had value #2 of revision 12."
-	if v := r.Violations[0]; v.Text != want || v.Promise != record.Linearizable {
+	if v := r.Violations[0]; v.Text != want || v.Promise != history.Linearizable {
 		t.Errorf("%s: %s", v.Promise, v.Text)
 	}
 }
 
 func TestWhatIsNotPromisedIsCounted(t *testing.T) {
 	m := line(put(11, 1), put(12, 2), get(11, 11, 1))
-	m.header.Promises = map[record.Promise]string{record.Durable: "there"}
+	m.header.Promises = map[history.Promise]string{history.Durable: "there"}
 	r, _ := checked(t, m, Options{})
-	if !r.Right() || r.NotPromised[record.Linearizable] != 1 || r.NotPromised[record.Session] != 1 {
+	if !r.Right() || r.NotPromised[history.Linearizable] != 1 || r.NotPromised[history.Session] != 1 {
 		t.Errorf("%v, %v", r.Counts, r.NotPromised)
 	}
 }
@@ -159,7 +160,7 @@ func TestStaleness(t *testing.T) {
 		ops = append(ops, local(get(13, 13, 3)))
 	}
 	m := line(ops...)
-	delete(m.header.Promises, record.Session)
+	delete(m.header.Promises, history.Session)
 	r, _ := checked(t, m, Options{})
 	if len(r.Staleness) != 1 {
 		t.Fatalf("%+v", r.Staleness)

@@ -39,8 +39,8 @@ func BenchmarkFile(b *testing.B) {
 // writeLarge writes a history in which each operation takes effect when it ends.
 func writeLarge(b *testing.B, path string, n int) int64 {
 	const keys = 100_000
-	promises := map[record.Promise]string{}
-	for _, p := range record.Promises {
+	promises := map[history.Promise]string{}
+	for _, p := range history.Promises {
 		promises[p] = "it says so"
 	}
 	w, err := record.Create(path, &record.Header{Store: "simulated", Base: 1, Promises: promises})

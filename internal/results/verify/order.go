@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
 
 // bound is the highest revisions of what had ended at a time, and whose they are.
@@ -81,12 +80,12 @@ func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
 	switch {
 	case r == wrote && !o.Joined && o.At <= limit.seen:
 		c.found.add(finding{
-			kind: Reordered, promise: record.Order, key: o.Key, n: 2, ords: [3]uint32{limit.seenBy, ord}, revision: limit.seen,
+			kind: Reordered, promise: history.Order, key: o.Key, n: 2, ords: [3]uint32{limit.seenBy, ord}, revision: limit.seen,
 		})
 	case r == read && strong(o) && o.At < limit.acked:
-		promise := record.Linearizable
+		promise := history.Linearizable
 		if o.Kind.Writes() {
-			promise = record.Order
+			promise = history.Order
 		}
 		c.found.add(finding{
 			kind: StaleRead, promise: promise, key: o.Key, n: 2, ords: [3]uint32{limit.ackedBy, ord}, revision: limit.acked,
@@ -114,7 +113,7 @@ func (s *sessions) check(f *findings, o *history.Op, ord uint32) {
 	}
 	was, ok := s.of[o.Session]
 	if ok && o.At < was.at && o.Invoked > was.done && !o.Final {
-		f.add(finding{kind: Backwards, promise: record.Session, key: o.Key, n: 2, ords: [3]uint32{was.ord, ord}, revision: was.at})
+		f.add(finding{kind: Backwards, promise: history.Session, key: o.Key, n: 2, ords: [3]uint32{was.ord, ord}, revision: was.at})
 	}
 	if o.At >= was.at && !o.Final {
 		s.of[o.Session] = served{o.At, o.Done, ord}

@@ -4,7 +4,6 @@ import (
 	"sort"
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
 
 // place is where the replay of a key is.
@@ -31,6 +30,9 @@ func (k *keyChecker) replay() {
 		next(r.at)
 		if r.is(isTold) {
 			k.read(r, &p)
+		}
+		if r.is(isFinal) {
+			k.kept(r)
 		}
 		if r.is(isConflict) {
 			k.conflict(r, &p)
@@ -75,17 +77,29 @@ func (k *keyChecker) read(r *entry, p *place) {
 		}
 	case v == nil:
 		if r.mod > r.at {
-			k.add(finding{kind: Future, promise: record.Snapshot, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
+			k.add(finding{kind: Future, promise: history.Snapshot, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
 		}
 	case r.mod > r.at:
-		k.add(finding{kind: Future, promise: record.Snapshot, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
+		k.add(finding{kind: Future, promise: history.Snapshot, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
 	case !matches(r, v):
 		k.wrong(r, p.cur)
 	case p.gone:
 		k.add(finding{
-			kind: Resurrected, promise: record.Durable, n: 3, ords: [3]uint32{v.ord, p.by, r.ord},
+			kind: Resurrected, promise: history.Durable, n: 3, ords: [3]uint32{v.ord, p.by, r.ord},
 			state: "the key had been found deleted, and nobody had written it again",
 		})
+	}
+}
+
+// kept checks that a member which was read when all had healed, and which has not
+// come to what had been acknowledged, has at least the key's part of that.
+func (k *keyChecker) kept(r *entry) {
+	at := k.upTo(r.lo)
+	if r.at >= r.lo || at < 0 {
+		return
+	}
+	if v := &k.versions[at]; v.done >= 0 && v.there() && v.rev > r.at && v.rev > r.mod {
+		k.add(finding{kind: LostWrite, promise: history.Durable, n: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()})
 	}
 }
 
@@ -99,17 +113,17 @@ func matches(r *entry, v *version) bool {
 // wrong says how a read that should have returned a version is wrong.
 func (k *keyChecker) wrong(r *entry, cur int) {
 	v := &k.versions[cur]
-	f := finding{kind: StaleRead, promise: record.Snapshot, n: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()}
+	f := finding{kind: StaleRead, promise: history.Snapshot, n: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()}
 	if at := k.upTo(r.lo); r.is(isStrong) && at >= 0 && k.versions[at].rev > r.mod {
-		f.promise = record.Linearizable
+		f.promise = history.Linearizable
 	}
 	switch {
 	case v.pending:
-		f.kind, f.promise = Partial, record.Once
+		f.kind, f.promise = Partial, history.Once
 	case k.deletedSince(r, cur):
-		f.kind, f.promise = Resurrected, record.Durable
+		f.kind, f.promise = Resurrected, history.Durable
 	case r.is(isFinal) || !v.seen && v.there() && v.done >= 0:
-		f.kind, f.promise = LostWrite, record.Durable
+		f.kind, f.promise = LostWrite, history.Durable
 	}
 	k.add(f)
 }
@@ -143,7 +157,7 @@ func (k *keyChecker) compared(v *version, p *place) {
 	case was != nil && was.rev == v.expected && was.there() && !p.gone:
 		return
 	}
-	f := finding{kind: WrongCAS, promise: record.Compare, n: 1, ords: [3]uint32{v.ord}, state: "the key had no such revision"}
+	f := finding{kind: WrongCAS, promise: history.Compare, n: 1, ords: [3]uint32{v.ord}, state: "the key had no such revision"}
 	if was != nil {
 		f.n, f.ords, f.state = 2, [3]uint32{was.ord, v.ord}, was.state()
 	}
@@ -165,7 +179,7 @@ func (k *keyChecker) conflict(r *entry, p *place) {
 		}
 	}
 	if without {
-		k.add(finding{kind: WrongConflict, promise: record.Compare, n: 1, ords: [3]uint32{r.ord}})
+		k.add(finding{kind: WrongConflict, promise: history.Compare, n: 1, ords: [3]uint32{r.ord}})
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
 
 // mark is a version that an answer shows, and no write that was done explains.
@@ -39,7 +38,7 @@ func (k *keyChecker) resolve() {
 		for ; i < len(k.marks) && k.marks[i].rev == m.rev; i++ {
 			shown = shown || !k.marks[i].cas
 			if other := &k.marks[i]; other.value != m.value && other.value != history.Unseen {
-				k.add(finding{kind: OtherValue, promise: record.Snapshot, n: 2, ords: [3]uint32{m.ord, other.ord}, revision: m.rev})
+				k.add(finding{kind: OtherValue, promise: history.Snapshot, n: 2, ords: [3]uint32{m.ord, other.ord}, revision: m.rev})
 			}
 		}
 		if m.rev > k.base && m.value == history.Unseen {
@@ -78,7 +77,7 @@ func (k *keyChecker) author(m *mark) version {
 	v := versionBy(m)
 	i := sort.Search(len(k.writers), func(i int) bool { return k.writers[i].value >= m.value })
 	if i == len(k.writers) || k.writers[i].value != m.value {
-		k.add(finding{kind: Invented, promise: record.Once, n: 1, ords: [3]uint32{m.ord}, revision: m.rev})
+		k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{m.ord}, revision: m.rev})
 		return v
 	}
 	w := &k.writers[i]
@@ -88,14 +87,14 @@ func (k *keyChecker) author(m *mark) version {
 			break
 		}
 	}
-	f := finding{n: 2, promise: record.Once, ords: [3]uint32{w.e.ord, m.ord}, revision: m.rev}
+	f := finding{n: 2, promise: history.Once, ords: [3]uint32{w.e.ord, m.ord}, revision: m.rev}
 	switch {
 	case w.e.role == refused:
 		f.kind = RefusedThere
 	case w.e.role == wrote || w.used:
 		f.kind = AppliedTwice
 	case m.rev <= w.e.lo:
-		f.kind, f.promise = Reordered, record.Order
+		f.kind, f.promise = Reordered, history.Order
 		f.state = fmt.Sprintf("The write is there at revision %d, and revision %d had been acknowledged before it began.", m.rev, w.e.lo)
 	}
 	if f.kind != "" {
@@ -123,7 +122,7 @@ func (k *keyChecker) explain(unknown []mark) {
 			k.versions = append(k.versions, versionBy(m))
 		}
 		if !explained && !m.cas {
-			k.add(finding{kind: Invented, promise: record.Once, n: 1, ords: [3]uint32{m.ord}, revision: m.rev})
+			k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{m.ord}, revision: m.rev})
 		}
 	}
 }

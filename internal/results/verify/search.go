@@ -11,7 +11,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
 
 // mostSearched is how many operations of a key are searched at most: the first
@@ -214,7 +213,7 @@ func (k *keyHistory) finding(key uint64) finding {
 		return found == porcupine.Illegal
 	})
 	last := min(n, len(k.ops)) - 1
-	f := finding{kind: NoOrder, promise: record.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}, state: "; all that ended before it can be explained"}
+	f := finding{kind: NoOrder, promise: history.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}, state: "; all that ended before it can be explained"}
 	if open {
 		f.state = ", or one before it: not every beginning of the history was decided in time"
 	}

@@ -29,9 +29,9 @@ func (m *memory) Read(do func([]history.Op) error) error {
 }
 
 // all is every promise, made.
-func all() map[record.Promise]string {
-	out := map[record.Promise]string{}
-	for _, p := range record.Promises {
+func all() map[history.Promise]string {
+	out := map[history.Promise]string{}
+	for _, p := range history.Promises {
 		out[p] = "it says so"
 	}
 	return out
@@ -427,7 +427,7 @@ func (s *simulation) history(seed uint64) (*memory, []*lie) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.ops[a].Done, s.ops[b].Done) })
 	m := &memory{header: record.Header{Store: "simulated", Base: simBase, Promises: all()}}
-	delete(m.header.Promises, record.Session) // members differ
+	delete(m.header.Promises, history.Session) // members differ
 	places := make([]int, len(order))
 	for at, i := range order {
 		places[i] = at

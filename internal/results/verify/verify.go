@@ -14,10 +14,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	record "github.com/quorumbench/quorumbench/internal/results/record/history"
@@ -30,6 +32,14 @@ type Input interface {
 	// Read calls do with all operations in the order in which they ended, some
 	// at a time and each time from the beginning, until do returns an error.
 	Read(do func([]history.Op) error) error
+}
+
+// PartialInput is an Input of which operations may be missing.
+type PartialInput interface {
+	Input
+	// Until is, after a Read, from when on those may have had an effect: the
+	// highest number there is where none is missing.
+	Until() int64
 }
 
 // Kind says in what way an answer was wrong.
@@ -57,7 +67,7 @@ const (
 // Violation is an answer that breaks a promise.
 type Violation struct {
 	Kind    Kind
-	Promise record.Promise
+	Promise history.Promise
 	Source  string // where the store's documentation makes the promise
 	Key     uint64
 	// Ops is the smallest history that shows it, in the order in which the
@@ -75,7 +85,7 @@ type Result struct {
 	Violations []Violation
 	Counts     map[Kind]uint64
 	// NotPromised counts what would be wrong at a store that promised it.
-	NotPromised map[record.Promise]uint64
+	NotPromised map[history.Promise]uint64
 	// Indefinite writes may have been done or not; Resolved is how many of them
 	// were seen to be.
 	Indefinite, Resolved uint64
@@ -124,11 +134,33 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checker{
+	c := &checker{
 		in: in, opt: opt, survey: s,
-		found: findings{promises: in.Header().Promises}, old: newStalenesses(),
+		found: findings{promises: in.Header().Promises, limit: math.MaxUint32}, old: newStalenesses(),
 		result: Result{Operations: s.operations, Indefinite: s.indefinite, Undecided: s.undecided()},
-	}, nil
+	}
+	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
+		err = c.restrict(p.Until())
+	}
+	return c, err
+}
+
+// restrict leaves out what was found of operations that ended at a time or later.
+func (c *checker) restrict(until int64) error {
+	judged := uint32(0)
+	err := c.in.Read(func(ops []history.Op) error {
+		for i := range ops {
+			if ops[i].Done < until {
+				judged++
+			}
+		}
+		return nil
+	})
+	c.found.limit = judged
+	if left := c.survey.operations - uint64(judged); left > 0 {
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("not decided: %s before the end of a history that is not whole, whose answers may be of operations that are missing", readable.Plural(left, "operation")))
+	}
+	return err
 }
 
 func (c *checker) check() (*Result, error) {
@@ -171,6 +203,7 @@ func surveyOf(in Input) (s survey, err error) {
 			switch role := roleOf(o); {
 			case role == unchecked && o.Kind.Writes():
 				s.unknown++
+			case role == unchecked && o.Outcome.Failed() && o.Outcome != kv.WrongAnswer: // no answer, and nothing to check
 			case role == unchecked:
 				s.others++
 			case role == wrote && o.At == 0:
@@ -344,7 +377,7 @@ func (c *checker) doubles(all []revision) {
 	slices.SortFunc(all, func(a, b revision) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ord, b.ord)) })
 	for i := 1; i < len(all); i++ {
 		if all[i].at == all[i-1].at {
-			c.found.add(finding{kind: SameRevision, promise: record.Order, ords: [3]uint32{all[i-1].ord, all[i].ord}, n: 2, revision: all[i].at})
+			c.found.add(finding{kind: SameRevision, promise: history.Order, ords: [3]uint32{all[i-1].ord, all[i].ord}, n: 2, revision: all[i].at})
 		}
 	}
 }

@@ -95,6 +95,7 @@ type trial struct {
 	OverTime           []picture
 	Times              []picture
 	Uneven             []string
+	Answers            []string
 	Clients            []picture
 	Spikes             []spike
 	SpikesNote         string

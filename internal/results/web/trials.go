@@ -250,6 +250,7 @@ func (out *trial) measured(t *record.Trial) {
 	out.Errors = report.ErrorLines(t)
 	out.Losses = report.Losses(t)
 	out.Uneven = report.Uneven(t)
+	out.Answers = report.Answers(t.Answers)
 	events := analyze.EventsOf(t)
 	out.Events = report.EventLines(&events)
 	for _, c := range analyze.Bounds(t) {

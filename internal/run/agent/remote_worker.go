@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -57,9 +58,15 @@ const mostPrepares = 3
 // Prepare implements load.Worker. A load counts on from when it was prepared,
 // whatever its clock is set to later: that must not be in doubt.
 func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	report := to.Mark
+	report, record := to.Mark, to.History
 	for range mostPrepares {
 		j := shiftedJob{by: w.by, from: w.by.Offset()}
+		if record != nil {
+			by := shiftedJob{by: w.by, from: j.from}
+			to.History = func(zero time.Time, within time.Duration) *history.Recorder {
+				return record(zero.Add(-by.ahead()), within+by.within(a))
+			}
+		}
 		if report != nil {
 			by := shiftedJob{by: w.by, from: j.from} // j.Job is written meanwhile
 			to.Mark = func(m load.Mark) {
@@ -92,6 +99,18 @@ type shiftedJob struct {
 func (j shiftedJob) ahead() time.Duration {
 	now := j.by.Offset()
 	return now.Ahead - (now.Set - j.from.Set)
+}
+
+// drifts is how far two clocks may part, as a share: what systems correct at most.
+const drifts = 0.001
+
+// within is how far a time of a load may be from ours, until the load has ended.
+func (j shiftedJob) within(a *load.Assignment) time.Duration {
+	lasts := a.Load.Warmup + a.Load.Duration
+	if a.Load.Duration == 0 {
+		lasts += time.Hour
+	}
+	return j.by.Offset().Bound + time.Duration(drifts*float64(lasts))
 }
 
 // Run implements load.Job.

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -349,6 +351,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		"put, closed loop":   base(kv.Put, kv.None),
 		"range, open loop":   open(base(kv.Get, kv.Local), 20_000, 0),
 		"put, open loop":     open(base(kv.Put, kv.None), 20_000, 0),
+		"put, recorded":      base(kv.Put, kv.None),
 	} {
 		t.Run(name, func(t *testing.T) {
 			l.Warmup, l.Duration = time.Second, 3*time.Second
@@ -356,6 +359,12 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 				l.ValueSize = 0
 			}
 			p := taskFor(endpoint, l)
+			if strings.HasSuffix(name, "recorded") {
+				p.Reports.History = func(time.Time, time.Duration) *history.Recorder {
+					b := history.NewBlock()
+					return &history.Recorder{Take: func() *history.Block { return b }, Hand: (*history.Block).Reset}
+				}
+			}
 			var before, after runtime.MemStats
 			var opened atomic.Bool
 			p.Reports.Mark = func(m load.Mark) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 )
 
@@ -26,6 +27,8 @@ type generator struct {
 	watching *watching // nil without watchers
 	behind   atomic.Int32
 	late     atomic.Int64 // the most by which a loop came to the window late, in nanoseconds
+
+	recorders []*history.Recorder // of the loops, where their operations are recorded
 
 	stage   stage
 	running sync.WaitGroup
@@ -76,6 +79,9 @@ func newGenerator(p *plan) (*generator, error) {
 	if p.world == nil {
 		g.usage = newUsage()
 	}
+	if p.reports.History != nil {
+		p.recorder = g.record
+	}
 	if err := p.checkShard(); err != nil {
 		return nil, err
 	}
@@ -121,6 +127,13 @@ func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 	g.pollers = append(g.pollers, poller)
 	g.loops = append(g.loops, engine.New(cfg, poller))
 	return nil
+}
+
+// record makes what records a loop's operations.
+func (g *generator) record() *history.Recorder {
+	r := g.plan.reports.History(g.base, 0)
+	g.recorders = append(g.recorders, r)
+	return r
 }
 
 // mark is called from each loop's thread.
@@ -217,6 +230,9 @@ func (g *generator) Run(ctx context.Context, begin time.Time) (*Result, error) {
 		<-g.ended
 	}
 	g.running.Wait()
+	for _, r := range g.recorders {
+		r.Flush()
+	}
 	return g.result(interrupted)
 }
 

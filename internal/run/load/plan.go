@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
@@ -24,7 +25,10 @@ type plan struct {
 	access   store.Access
 	versions *keys.Versions // nil unless the load compares and sets
 	reports  Reports
-	attended bool  // as in Local
+	attended bool // as in Local
+	// recorder makes what a loop records its operations with; nil: nothing does.
+	recorder func() *history.Recorder
+	final    bool  // they are reads after the load
 	world    World // nil is this machine
 	length   int64 // of an open loop's window that a total bounds, once it is known
 
@@ -115,6 +119,9 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	c.Changed = p.reports.Changed
 	if p.Load.Arrival == scenario.Closed {
 		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, first, stride)
+	}
+	if h := p.newChronicle(src); h != nil {
+		c.History = h
 	}
 	if w != nil {
 		w.add(&c, src, i, n, caught)

@@ -72,7 +72,7 @@ func (p *plan) pass(ctx context.Context, what scenario.Operation, total uint64, 
 	one.Load, one.Shard, one.Preloaded = l, Shard{}, nil
 	within, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	one.reports = Reports{Second: func(s *measure.Second) {
+	one.reports = Reports{History: p.reports.History, Second: func(s *measure.Second) {
 		if hopeless(s, what) {
 			giveUp()
 		}

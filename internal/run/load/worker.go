@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -74,6 +75,9 @@ type Reports struct {
 	SecondsOnly bool
 	// Reader reads what comes from other machines; nil: each worker has its own.
 	Reader *measure.Reader
+	// History returns for each loop what records its operations. Nil: nobody wants
+	// them.
+	History History
 	// Changed takes that a connection was lost, or that an answer carried a
 	// higher term than any before.
 	Changed func(term uint64, lost bool)
@@ -88,6 +92,11 @@ type Mark struct {
 	Ended bool
 	At    time.Time // on the worker's clock
 }
+
+// History returns what records a loop's operations on a clock that stood at 0 at
+// zero, give or take within. It is used from one goroutine until the load has
+// ended, and flushed then. Histories of several loops can be asked for at once.
+type History func(zero time.Time, within time.Duration) *history.Recorder
 
 // marks counts which of several loops, or workers, have come to a phase or to the
 // end: all of them together begin with the first, and end with the last.

@@ -135,7 +135,7 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 		t.part.Worker = w.name(i)
 		j.jobs[i], err = w[i].Prepare(ctx, a.Divide(i, len(w)), Reports{
 			Second: func(s *measure.Second) { j.second(i, s) }, SecondsOnly: true, Reader: reader,
-			Changed: to.Changed, Mark: func(m Mark) { j.mark(t, m) },
+			History: to.History, Changed: to.Changed, Mark: func(m Mark) { j.mark(t, m) },
 		})
 		return err
 	})

@@ -43,6 +43,8 @@ type Options struct {
 	// figures are precise, with all trials that have ended: why they are enough,
 	// and nothing while they are not.
 	Enough func([]*record.Trial) record.Ending
+	// CheckAnswers checks the answers of trials that ask for it.
+	CheckAnswers trial.CheckAnswers
 	// Progress gets how the run goes, about four times a second and at each
 	// change of stage, from one goroutine at a time. Nil for nobody.
 	Progress func(Progress)
@@ -187,8 +189,9 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	}
 	t := trial.Trial{
 		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Sources: r.sources(&spec), Tool: r.Tool.Version,
-		Progress: func(p trial.Progress) { r.reportTrial(&spec, p) },
-		Server:   func(to string) (cluster.Server, error) { return r.server(&spec, to) },
+		Progress:     func(p trial.Progress) { r.reportTrial(&spec, p) },
+		Server:       func(to string) (cluster.Server, error) { return r.server(&spec, to) },
+		CheckAnswers: r.CheckAnswers,
 	}
 	if r.Second != nil {
 		t.Second = func(s *measure.Second) { r.Second(&spec, s) }

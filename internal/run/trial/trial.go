@@ -40,6 +40,8 @@ type Trial struct {
 	// Second gets every second that is recorded, which it only reads, from
 	// one goroutine. Nil for nobody.
 	Second func(*measure.Second)
+	// CheckAnswers checks the answers where the load asks for it.
+	CheckAnswers CheckAnswers
 
 	logs  logs // followed while it runs
 	loops int  // event loops of the worker
@@ -220,8 +222,14 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	defer w.stop()
 	t.report(Progress{Stage: "connecting"})
 	started := time.Now()
-	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, Changed: w.changed, Mark: w.mark})
+	told := t.newHistorian(out.Dir())
+	defer func() { _, _ = told.close(false) }() // answers did, unless something else is wrong
+	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: told.reports(), Changed: w.changed, Mark: w.mark})
 	if err != nil {
+		return nil, err
+	}
+	if err := told.failed(); err != nil {
+		job.Close()
 		return nil, err
 	}
 	w.begin(run, job, a.Endpoints)
@@ -244,6 +252,9 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	}
 	observed := w.observed(res)
 	observed.Hashes = t.hashes(ctx, m)
+	if observed.Answers, err = told.answers(ctx, m, res); err != nil {
+		return nil, err
+	}
 	folder, note := t.dataDir(ctx)
 	observed.DataDir = folder
 	observed.Started, observed.Opened, observed.State = started, res.Opened, record.Complete

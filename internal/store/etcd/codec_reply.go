@@ -52,6 +52,7 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	case callTxnCount:
 		ok = c.parseTxnGet(r.Body, e)
 	}
+	e.At = c.extra.revision
 	if !ok {
 		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(errMalformed.Error())}
 		return to, errMalformed

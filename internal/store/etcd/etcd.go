@@ -63,6 +63,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.SpaceQuota:      "quota-backend-bytes: the member whose database comes to it raises NOSPACE",
 			kv.AuthSwitch:      "Auth.AuthEnable and Auth.AuthDisable, with a user root that is made for it",
 			kv.Replacement:     "Cluster.MemberRemove, then Cluster.MemberAdd with the same peer URLs",
+			kv.Order:           "the revision in each answer's header, and each key's mod_revision",
 			kv.NullServer:      "the gRPC services KV, Watch, Lease, Lock, Cluster, Maintenance and Auth",
 		},
 		Ascending:  true,

@@ -22,6 +22,7 @@ import (
 //	error=unavailable every 50 every 50th operation gets this error
 //	reset=refused every 50     ... is cancelled: refused, cancel or internal
 //	never every 50             ... is never answered
+//	lie=lost every 50          ... if a write, is acknowledged and not carried out
 //	wrong=value every 50       ... if a read, gets a wrong value; or wrong=key
 //	half every 50              ... gets half an answer, and the connection is closed
 //	huge=frame every 50        ... gets a frame of impossible length; or huge=message
@@ -76,7 +77,7 @@ type parser struct {
 }
 
 // statements is what is known, in the order in which errors list it.
-const statements = "delay, seed, stall, error, reset, never, wrong, half, huge, close, watch, goaway, chunk, lag, refuse, mode"
+const statements = "delay, seed, stall, error, reset, never, wrong, lie, half, huge, close, watch, goaway, chunk, lag, refuse, mode"
 
 func (p *parser) statement() {
 	p.space()
@@ -109,6 +110,8 @@ func (p *parser) named(name string, begin int) {
 		p.rule(Rule{Kind: Half})
 	case "wrong":
 		p.rule(Rule{Kind: map[string]Kind{"value": WrongValue, "key": WrongKey}[p.oneOf("wrong", "value", "key")]})
+	case "lie":
+		p.rule(Rule{Kind: map[string]Kind{"lost": LieLost, "twice": LieTwice, "absent": LieAbsent, "behind": LieBehind, "cas": LieCAS}[p.oneOf("lie", "lost", "twice", "absent", "behind", "cas")]})
 	case "huge":
 		p.rule(Rule{Kind: map[string]Kind{"frame": HugeFrame, "message": HugeMessage}[p.oneOf("huge", "frame", "message")]})
 	case "close":

@@ -63,6 +63,7 @@ func TestParseForms(t *testing.T) {
 		"refuse=local; lag=1s":              {NoLocal: true, Lag: time.Second},
 		"wrong=key every 3":                 {Rules: []Rule{{WrongKey, "", 3}}},
 		"wrong=value every 4; half every 5": {Rules: []Rule{{WrongValue, "", 4}, {Half, "", 5}}},
+		"lie=lost every 2; lie=cas every 3": {Rules: []Rule{{LieLost, "", 2}, {LieCAS, "", 3}}},
 		"huge=frame every 6":                {Rules: []Rule{{HugeFrame, "", 6}}},
 		"huge=message every 7":              {Rules: []Rule{{HugeMessage, "", 7}}},
 		"reset=refused every 9":             {Rules: []Rule{{Reset, "refused", 9}}},
@@ -76,7 +77,7 @@ func TestParseForms(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	const known = "known are delay, seed, stall, error, reset, never, wrong, half, huge, close, watch, goaway, chunk, lag, refuse, mode"
+	const known = "known are delay, seed, stall, error, reset, never, wrong, lie, half, huge, close, watch, goaway, chunk, lag, refuse, mode"
 	for text, want := range map[string]string{
 		"dleay=1ms":                    `line 1, column 1: there is no "dleay"; ` + known,
 		"delay=1ms;\n  stal=1s@4s":     `line 2, column 3: there is no "stal"; ` + known,
@@ -101,6 +102,7 @@ func TestParseErrors(t *testing.T) {
 		"never every":                  `line 1, column 12: every "" makes no sense; write a whole number from 1, as in every 1000`,
 		"never every 10 20":            `line 1, column 16: "20" is too much after "never every 10"`,
 		"wrong=valeu every 3":          `line 1, column 7: there is no wrong "valeu"; known are value, key`,
+		"lie=white every 3":            `line 1, column 5: there is no lie "white"; known are lost, twice, absent, behind, cas`,
 		"seed=-1":                      `line 1, column 6: "-1" is no seed; write a whole number from 0`,
 		"chunk=0":                      `line 1, column 7: "0" is no number of bytes; write a whole number from 1`,
 		"refuse=get":                   `line 1, column 8: there is no refuse "get"; known are local`,

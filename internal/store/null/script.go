@@ -30,7 +30,23 @@ const (
 	HugeFrame               // a frame that claims to be larger than any may be
 	HugeMessage             // a message that claims to be 4 GiB long
 	Reset                   // the request alone is cancelled; why is in Action.Name
+
+	// Answers that look right and are not, for who checks a store's promises. Not
+	// every protocol's server knows them: it then gives the right answer.
+	LieLost   // a write is acknowledged, and not carried out
+	LieTwice  // a write is carried out twice
+	LieAbsent // a read does not find what is there
+	LieBehind // the answer says that it is of the revision Behind before its own
+	LieCAS    // a transaction is carried out whose comparisons do not hold
 )
+
+// Behind is by how many revisions LieBehind is wrong.
+const Behind = 1000
+
+// Answered reports whether the operation is answered when it is due, be it wrongly.
+func (k Kind) Answered() bool {
+	return k == Answer || k == WrongKey || k == WrongValue || k >= LieLost
+}
 
 // Mode is how the server treats whole connections.
 type Mode uint8

@@ -77,6 +77,8 @@ func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
 		_, has = s.(store.Signalling)
 	case kv.NullServer:
 		_, has = s.(store.NullServed)
+	case kv.Order:
+		_, has = s.(store.Promising)
 	default:
 		return false, false
 	}

@@ -13,51 +13,64 @@ package history
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
-
-// Promise is something that a store promises of its answers.
-type Promise string
-
-// The promises. One that a store does not make is never said to be broken.
-const (
-	// Order: revisions respect real time. What began after another had ended has
-	// no lower one, and a write has a higher one than all that was served before.
-	Order Promise = "order"
-	// Linearizable: a linearizable read is served at no revision before the last
-	// one acknowledged when it began.
-	Linearizable Promise = "linearizable"
-	// Snapshot: a read returns the latest version not after its own revision, at
-	// every level of consistency.
-	Snapshot Promise = "snapshot"
-	// Durable: what was acknowledged stays until it is overwritten.
-	Durable Promise = "durable"
-	// Once: what is written is done once or not at all, and as a whole.
-	Once Promise = "once"
-	// Compare: a compare-and-set succeeds if and only if the version is the one
-	// that it names.
-	Compare Promise = "compare-and-set"
-	// Session: the revisions that a client's operations are served at never go back.
-	Session Promise = "session"
-)
-
-// Promises lists them all, in the order of this file.
-var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session}
 
 // Header says what a file's operations are of.
 type Header struct {
 	Store string `json:"store"`
-	// Started is the moment at which the operations' clock stood at 0.
+	// Started is the moment at which the operations' clock stood at 0: files of one
+	// load are put on one clock by it.
 	Started time.Time `json:"started"`
 	// Base is the store's revision when the history began: versions up to it were
 	// there before. 0: not known.
 	Base int64 `json:"base,omitempty"`
+	// Timeout is how long an operation was waited for at most, in nanoseconds: so
+	// long before the end of a file that was not closed, what is missing may have
+	// begun. 0: not known, and all of such a file may be concerned.
+	Timeout int64 `json:"timeout_ns,omitempty"`
 	// ClockError is how far the file's clock can be from that of the others, in
 	// nanoseconds; 0 for the controller's own.
 	ClockError int64 `json:"clock_error_ns,omitempty"`
 	// Promises maps what the store promises to where its documentation says so.
-	Promises map[Promise]string `json:"promises"`
+	Promises map[history.Promise]string `json:"promises"`
+}
+
+// Name is what the n-th file of a trial's folder is called, from 1.
+func Name(n int) string { return fmt.Sprintf("history-%02d.qbhist", n) }
+
+// Files are those of a trial's folder; none where nothing was recorded.
+func Files(dir string) (paths []string, err error) {
+	for n := 1; ; n++ {
+		path := filepath.Join(dir, Name(n))
+		switch _, err := os.Lstat(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			return paths, nil
+		case err != nil:
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+}
+
+// Size is how many bytes files have together.
+func Size(paths []string) (bytes int64, err error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0, err
+		}
+		bytes += info.Size()
+	}
+	return bytes, nil
 }
 
 const (

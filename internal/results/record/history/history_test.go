@@ -3,6 +3,7 @@ package history_test
 import (
 	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 )
 
 func header() *history.Header {
-	return &history.Header{Store: "etcd", Started: time.Unix(1700000000, 5).UTC(), Base: 12, Promises: map[history.Promise]string{history.Order: "said there"}}
+	return &history.Header{Store: "etcd", Started: time.Unix(1700000000, 5).UTC(), Base: 12, Promises: map[ops.Promise]string{ops.Order: "said there"}}
 }
 
 // some makes what a load of 50,000 operations a second of 100,000 keys does.
@@ -125,6 +126,36 @@ func TestFilesAreReadInOrder(t *testing.T) {
 	write(t, c, other, nil)
 	if _, err := history.Open(a, c); err == nil {
 		t.Error("two stores were read as one")
+	}
+}
+
+// Files whose clocks began apart are put on one, and a file that was left says from
+// when on operations may be missing.
+func TestClocksThatBeganApart(t *testing.T) {
+	dir := t.TempDir()
+	late, early := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	h := header()
+	h.Started = h.Started.Add(time.Second)
+	write(t, late, h, []ops.Op{{Session: 1, Invoked: 0, Done: 5}})
+	left := header()
+	left.Timeout = 100
+	w, err := history.Create(early, left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := w.Recorder()
+	r.Add(&ops.Op{Session: 2, Invoked: 900, Done: 1000})
+	r.Flush()
+	if err := w.Leave(); err != nil {
+		t.Fatal(err)
+	}
+	got, s := read(t, late, early)
+	want := []ops.Op{{Session: 2, Invoked: 900, Done: 1000}, {Session: 1, Invoked: 1e9, Done: 1e9 + 5}}
+	if d := cmp.Diff(want, got); d != "" || len(s.Problems) != 1 || s.Until() != 900 {
+		t.Error(s.Problems, s.Until(), d)
+	}
+	if _, s := read(t, late); s.Until() != math.MaxInt64 {
+		t.Error(s.Until())
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -22,6 +24,7 @@ type reader struct {
 	in      *bufio.Reader
 	code    *zstd.Decoder
 	header  Header
+	shift   int64  // how much later its clock stood at 0 than the first one's
 	problem string // a sentence: why the file ended before its end
 	packed  []byte
 	raw     []byte
@@ -66,7 +69,7 @@ func (r *reader) begin() error {
 	switch {
 	case err != nil:
 		return errors.New("its header is damaged")
-	case json.Unmarshal(r.packed, &r.header) != nil, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.Base < 0:
+	case json.Unmarshal(r.packed, &r.header) != nil, r.header.Timeout < 0, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.Base < 0:
 		return errors.New("its header cannot be read")
 	}
 	return nil
@@ -158,20 +161,31 @@ func (r *reader) block(ops []history.Op) []history.Op {
 	r.last = ops[len(ops)-1].Done
 	for i := range ops {
 		o := &ops[i]
-		o.Invoked -= min(r.header.ClockError, o.Invoked)
-		o.Done += r.header.ClockError
+		o.Invoked += r.shift - min(r.header.ClockError, o.Invoked+r.shift)
+		o.Done += r.shift + r.header.ClockError
 	}
 	return ops
 }
+
+// mostShift bounds how far clocks of one load stood apart: a header can say
+// anything.
+const mostShift = int64(100 * 365 * 24 * time.Hour)
 
 // Set is the files of one load, read together.
 type Set struct {
 	paths  []string
 	header Header
+	first  time.Time // when the first of their clocks stood at 0
 	// Problems are sentences about files that end before their end, as far as
 	// Read came across them.
 	Problems []string
+	until    int64
 }
+
+// Until is the time from which on operations that are missing may have had an
+// effect, as far as Read came across files that end before their end; a time
+// that no operation has where all are whole.
+func (s *Set) Until() int64 { return s.until }
 
 // Open opens the files of one load. They are of one store, or it fails.
 func Open(paths ...string) (*Set, error) {
@@ -184,9 +198,12 @@ func Open(paths ...string) (*Set, error) {
 		r.close()
 		switch {
 		case i == 0:
-			s.header = r.header
+			s.header, s.first = r.header, r.header.Started
 		case r.header.Store != s.header.Store, r.header.Base != s.header.Base:
 			return nil, fmt.Errorf("%s and %s are of different loads", paths[0], p)
+		}
+		if r.header.Started.Before(s.first) {
+			s.first = r.header.Started
 		}
 	}
 	return s, nil
@@ -199,13 +216,18 @@ func (s *Set) Header() *Header { return &s.header }
 // time: each time from the beginning. They are do's until it returns; an error
 // of it ends the reading and is returned.
 func (s *Set) Read(do func([]history.Op) error) error {
-	s.Problems = nil
+	s.Problems, s.until = nil, math.MaxInt64
 	var files []*reader
 	defer func() {
 		for _, r := range files {
 			r.stop()
 			r.close()
 			if r.problem != "" {
+				until := int64(0) // all of it
+				if r.header.Timeout > 0 {
+					until = max(r.last-r.header.Timeout, 0)
+				}
+				s.until = min(s.until, until+r.shift)
 				s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", r.f.Name(), r.problem))
 			}
 		}
@@ -216,6 +238,7 @@ func (s *Set) Read(do func([]history.Op) error) error {
 		if err != nil {
 			return err
 		}
+		r.shift = min(int64(r.header.Started.Sub(s.first)), mostShift)
 		files = append(files, r)
 		r.start()
 		if r.next() {

@@ -72,10 +72,18 @@ func (w *Writer) Recorder() *history.Recorder {
 
 // Close makes the file last, when its recorder was flushed and is used no more,
 // and returns the first error of the file.
-func (w *Writer) Close() error {
+func (w *Writer) Close() error { return w.close(true) }
+
+// Leave does the same with a file that does not have all operations: who reads it
+// is told that it ends in the middle.
+func (w *Writer) Leave() error { return w.close(false) }
+
+func (w *Writer) close(whole bool) error {
 	close(w.full)
 	<-w.done
-	w.write(appendFrame(nil, nil, 0, 0))
+	if whole {
+		w.write(appendFrame(nil, nil, 0, 0))
+	}
 	for _, err := range []error{w.f.Sync(), w.f.Close()} {
 		w.note(err)
 	}

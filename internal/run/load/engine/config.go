@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -21,6 +22,15 @@ type Source interface {
 	// Check judges a successful answer; it returns the event's outcome, or
 	// kv.WrongAnswer.
 	Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome
+}
+
+// History takes every operation that was sent, when it ended or was given up.
+type History interface {
+	// Ended takes the n-th operation of a phase, whose Fill returned ref, and that
+	// was to find the version expected (store.Op.Revision). Of o, which is the
+	// caller's, all is said but what the Source alone knows: its key and values,
+	// and what its answer tells of versions.
+	Ended(phase measure.Phase, n, ref uint64, expected int64, ev *store.Event, o *history.Op)
 }
 
 // Share is a part of a phase's operations; the shares' sum is 1.
@@ -53,6 +63,8 @@ const DefaultMaxHeld = 8 << 20
 type Config struct {
 	Codecs store.Codecs
 	Source Source
+	// History is nil where nobody checks the answers.
+	History History
 	// Endpoints has an endpoint for each of this loop's connections.
 	Endpoints []string
 	// MemberAt is the member at an endpoint, by its number, for protocols whose

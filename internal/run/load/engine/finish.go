@@ -58,6 +58,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 			series.Term = l.conns.term()
 		}
 	}
+	if l.cfg.History != nil {
+		l.remember(sl, outcome, ev, series.Member, at)
+	}
 	l.held(sl, at)
 	acc := sl.acc
 	acc.Outcomes[outcome]++

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -39,6 +40,7 @@ type Loop struct {
 	ready    []Ready
 	left     []Ready // of them: connections that have more than was read in their turn
 	op       store.Op
+	told     history.Op // what the history gets next
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
 	buf      []byte

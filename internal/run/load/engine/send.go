@@ -204,15 +204,12 @@ func (l *Loop) canSend() bool {
 // submit encodes an operation on a connection that is ready.
 func (l *Loop) submit(i int, tag uint32) {
 	c, sl := l.conns.table[i], &l.slots.table[tag]
-	client := uint32(sl.client)
-	if sl.client < 0 {
-		client = uint32(c.place)
-	}
+	sl.conn = int32(i)
 	op := &l.op
-	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, client*uint32(l.sched.stride)+uint32(l.sched.offset), op)
+	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, l.session(sl), op)
 	op.Tag = tag
-	sl.kind, sl.level = op.Kind, op.Consistency
-	sl.conn, sl.state = int32(i), submitted
+	sl.kind, sl.level, sl.expected = op.Kind, op.Consistency, op.Revision
+	sl.state = submitted
 	l.watchers.due(sl, op.Kind)
 	before := uint64(len(c.codec.Out()))
 	c.codec.Submit(op)

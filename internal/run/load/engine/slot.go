@@ -15,6 +15,7 @@ type slot struct {
 	start      int64 // what the timeout counts from: sent, or due while it waits
 	n, ref     uint64
 	term       uint64 // when it was sent
+	expected   int64  // a compare-and-set's condition
 	acc        *second
 	conn       int32
 	client     int32 // closed loop: index in clients; -1 in an open loop

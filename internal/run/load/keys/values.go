@@ -97,16 +97,30 @@ func (v *Values) Judge(key, value []byte) Origin {
 	return Own
 }
 
+// phaseShift is from which bit on an operation's number says of which phase it is.
+const phaseShift = 40
+
+// Identity is a number among the values of a key that Append makes, never 0. It is
+// small where the operation's number is, whatever the phase's mark.
+func Identity(n uint64) uint64 { return (n&(1<<phaseShift-1))<<2 | n>>phaseShift&3 + 1 }
+
+// Read is the Identity of an Own value.
+func Read(value []byte) uint64 { return Identity(numberIn(value)) }
+
+func numberIn(value []byte) (n uint64) {
+	for _, x := range value[sumLen+clientLen : HeadLen] {
+		n = n<<6 | uint64(digitOf[x]&63)
+	}
+	return n
+}
+
 // Number is the number of the operation that wrote value to key; ok is false
 // for what is not Own.
 func (v *Values) Number(key, value []byte) (n uint64, ok bool) {
 	if v.Judge(key, value) != Own {
 		return 0, false
 	}
-	for _, x := range value[sumLen+clientLen : HeadLen] {
-		n = n<<6 | uint64(digitOf[x]&63)
-	}
-	return n, true
+	return numberIn(value), true
 }
 
 func checksum(key, rest []byte) uint32 {

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
@@ -37,7 +39,7 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 		first.Assignment = &load.Assignment{}
 	}
 	if first.Call == prepare {
-		return serveJob(ctx, cancel, s, out, w, first.Assignment)
+		return serveJob(ctx, cancel, s, out, w, first)
 	}
 	go func() {
 		defer cancel()
@@ -87,8 +89,13 @@ func carryOut(ctx context.Context, w load.Worker, m *message) *answer {
 }
 
 // serveJob prepares a job and does with it what is asked for until it has ended.
-func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.Worker, a *load.Assignment) error {
-	job, err := w.Prepare(ctx, a, load.Reports{
+func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.Worker, asked *message) error {
+	var told load.History
+	if asked.History {
+		told = out.history
+	}
+	job, err := w.Prepare(ctx, asked.Assignment, load.Reports{
+		History:     told,
 		Second:      func(s *measure.Second) { out.put(encodeSecond(s)) },
 		SecondsOnly: true,
 		Changed:     out.changed,
@@ -125,7 +132,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 			begun = true
 			running.Go(func() {
 				<-connected
-				until := progress(out, job, progressEvery*time.Duration(max(a.Shard.N/few, 1)))
+				until := progress(out, job, progressEvery*time.Duration(max(asked.Assignment.Shard.N/few, 1)))
 				res, err := job.Run(loadCtx, *m.Run)
 				until()
 				if err != nil {
@@ -173,6 +180,8 @@ const mostQueued = 64 << 20
 type sender struct {
 	stream Stream
 	fail   func() // what to do when nothing can be sent any more
+
+	loops atomic.Uint64 // whose histories are sent
 
 	mu      sync.Mutex
 	wake    *sync.Cond
@@ -232,6 +241,18 @@ func (o *sender) broken(err error) {
 	o.wake.Signal()
 	o.mu.Unlock()
 	o.fail()
+}
+
+// history is load.Reports.History: each block is sent when it is full.
+func (o *sender) history(zero time.Time, _ time.Duration) *history.Recorder {
+	loop, block := o.loops.Add(1)-1, history.NewBlock()
+	return &history.Recorder{
+		Take: func() *history.Block { return block },
+		Hand: func(b *history.Block) {
+			o.put(encodeHistory(loop, zero, b))
+			b.Reset()
+		},
+	}
 }
 
 func (o *sender) put(b []byte) {

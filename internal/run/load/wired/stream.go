@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
@@ -93,6 +94,7 @@ type message struct {
 	// The first says what is asked for.
 	Call       call             `json:"call,omitempty"`
 	Assignment *load.Assignment `json:"assignment,omitempty"`
+	History    bool             `json:"history,omitempty"` // of prepare: the operations are wanted
 
 	// Of a job, to the worker.
 	Connect  bool       `json:"connect,omitempty"`
@@ -154,6 +156,7 @@ func (e *ending) whole() (*load.Ending, error) {
 const (
 	isMessage = 'm'
 	isSecond  = 's'
+	isHistory = 'h'
 )
 
 func encode(m message) ([]byte, error) {
@@ -169,6 +172,42 @@ func asSecond(b []byte) ([]byte, bool) {
 		return nil, false
 	}
 	return b[1:], true
+}
+
+// part is some operations of one loop, whose clock stood at 0 at zero.
+type part struct {
+	loop uint64
+	zero time.Time
+	ops  []history.Op
+}
+
+func encodeHistory(loop uint64, zero time.Time, b *history.Block) []byte {
+	out := make([]byte, 1, 1+2*binary.MaxVarintLen64+len(b.Bytes()))
+	out[0] = isHistory
+	out = binary.AppendVarint(binary.AppendUvarint(out, loop), zero.UnixNano())
+	return append(out, b.Bytes()...)
+}
+
+// asHistory returns what readHistory reads, if the message is that.
+func asHistory(b []byte) ([]byte, bool) {
+	if len(b) == 0 || b[0] != isHistory {
+		return nil, false
+	}
+	return b[1:], true
+}
+
+func readHistory(b []byte) (p part, err error) {
+	var zero int64
+	n, m := 0, 0
+	if p.loop, n = binary.Uvarint(b); n > 0 {
+		zero, m = binary.Varint(b[n:])
+	}
+	if n <= 0 || m <= 0 || len(b)-n-m > history.BlockSize {
+		return p, errors.New("what came is no part of a history")
+	}
+	p.zero = time.Unix(0, zero)
+	p.ops, err = history.Decode(b[n+m:], nil)
+	return p, err
 }
 
 // decode returns a message that is no second.

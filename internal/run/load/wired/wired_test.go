@@ -16,6 +16,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -192,6 +193,10 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 		"1 connections with 30 clients":                 {whole(func(e *load.Ending) { e.Connections = []measure.Connection{{Completed: make([]uint64, 30)}} })},
 		"number that is below 0":                        {whole(func(e *load.Ending) { e.MaxInFlight = -5 })},
 		"the worker is gone":                            {},
+		"no part of a history":                          {{isHistory}},
+		"the history is damaged":                        {{isHistory, 0, 0, 9}},
+		"of loop 2000":                                  {encodeHistory(2000, time.Now(), blockOf(history.Op{}))},
+		"none of its load's":                            {encodeHistory(0, time.Now(), blockOf(history.Op{Key: 7}))},
 		"the store said so":                             {said(message{Answer: &answer{Error: "the store said so"}})},
 		load.ErrNeverOpened.Error():                     {said(message{Answer: errorOf(load.ErrNeverOpened)})},
 	} {
@@ -208,8 +213,8 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 				_ = s.Close()
 			}
 		})
-		half := &load.Assignment{Load: scenario.Load{Total: 100, Duration: 2 * time.Second, Timeout: 10 * time.Second, Connections: 2, Clients: 20}, Shard: load.Shard{I: 1, N: 2}}
-		job, err := w.Prepare(t.Context(), half, load.Reports{})
+		half := &load.Assignment{Load: scenario.Load{Total: 100, Duration: 2 * time.Second, Timeout: 10 * time.Second, Connections: 2, Clients: 20, KeySpace: 5}, Shard: load.Shard{I: 1, N: 2}}
+		job, err := w.Prepare(t.Context(), half, load.Reports{History: forgetful})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,6 +226,16 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 			t.Errorf("%v is not ErrNeverOpened", err)
 		}
 	}
+}
+
+func forgetful(time.Time, time.Duration) *history.Recorder {
+	return &history.Recorder{Take: history.NewBlock, Hand: func(*history.Block) {}}
+}
+
+func blockOf(o history.Op) *history.Block {
+	b := history.NewBlock()
+	b.Append(&o)
+	return b
 }
 
 // A call ends with its context, also when the worker says nothing.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
@@ -114,7 +115,7 @@ func (w *Worker) WriteVersions(ctx context.Context, a *load.Assignment) (first i
 
 // Prepare implements load.Worker.
 func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	s, _, err := w.begin(ctx, message{Call: prepare, Assignment: a})
+	s, _, err := w.begin(ctx, message{Call: prepare, Assignment: a, History: to.History != nil})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 	j := &job{
 		stream: s, to: to, a: *a, all: load.NewGathering(a, 1, to.Second, to.Reader.Recycle),
 		connected: make(chan error, 1), ended: make(chan struct{}),
-		progress: load.Progress{Phase: "connecting"},
+		progress: load.Progress{Phase: "connecting"}, recorders: map[uint64]*history.Recorder{},
 	}
 	j.all.SecondsOnly(to.SecondsOnly)
 	go j.listen()
@@ -146,6 +147,8 @@ type job struct {
 	err      error // why it ended without an ending
 	over     bool  // the ending came
 
+	recorders map[uint64]*history.Recorder // by loop; listen's
+
 	last *measure.Second // listen's
 	due  uint64          // likewise, in the window
 }
@@ -153,6 +156,11 @@ type job struct {
 // listen takes what the worker reports until it has ended.
 func (j *job) listen() {
 	defer close(j.ended)
+	defer func() {
+		for _, r := range j.recorders {
+			r.Flush()
+		}
+	}()
 	for {
 		b, err := j.stream.Receive()
 		if err != nil {
@@ -162,6 +170,8 @@ func (j *job) listen() {
 		over := false
 		if second, ok := asSecond(b); ok {
 			err = j.to.Reader.Read(second, j.second)
+		} else if part, ok := asHistory(b); ok {
+			err = j.record(part)
 		} else if m, failed := decode(b); failed != nil {
 			err = failed
 		} else {
@@ -201,6 +211,33 @@ func (j *job) second(s *measure.Second) error {
 		return fmt.Errorf("the worker claims what is not its own: %w", err)
 	}
 	j.all.Add(0, s)
+	return nil
+}
+
+// mostLoops bounds how many loops a worker says that it has.
+const mostLoops = 1024
+
+// record records operations of one of the worker's loops.
+func (j *job) record(b []byte) error {
+	part, err := readHistory(b)
+	if err != nil || j.to.History == nil {
+		return err
+	}
+	r := j.recorders[part.loop]
+	if r == nil {
+		if part.loop >= mostLoops {
+			return fmt.Errorf("the worker reports operations of loop %d, and has at most %d", part.loop, mostLoops)
+		}
+		r = j.to.History(part.zero, 0)
+		j.recorders[part.loop] = r
+	}
+	for i := range part.ops {
+		o := &part.ops[i]
+		if o.Key >= j.a.Load.KeySpace || o.Final || o.Invoked > o.Done {
+			return errors.New("the worker reports an operation that is none of its load's")
+		}
+		r.Add(o)
+	}
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 		return
 	}
 	a, due := s.arrive(s.now)
-	if due <= s.now && (a.Kind == null.Answer || a.Kind == null.WrongKey || a.Kind == null.WrongValue) {
+	if due <= s.now && a.Kind.Answered() {
 		s.reply(id, c.method, extra, request, a.Kind)
 		return
 	}

@@ -19,7 +19,7 @@ import (
 // the headers of answers that are not encoded carry the revision alone.
 type keeper interface {
 	appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error)
-	appendPut(b []byte, id *identity, p *pb.PutRequest) ([]byte, error)
+	appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.Kind) ([]byte, error)
 	delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
 	txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	Revision() int64
@@ -50,7 +50,7 @@ func (c *canned) valueFor(r *pb.RangeRequest) []byte {
 	return c.value
 }
 
-func (c *canned) appendPut(b []byte, id *identity, _ *pb.PutRequest) ([]byte, error) {
+func (c *canned) appendPut(b []byte, id *identity, _ *pb.PutRequest, _ null.Kind) ([]byte, error) {
 	return id.appendHeader(b, cannedRevision), nil
 }
 
@@ -125,7 +125,10 @@ func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong n
 	}
 	var one [1]*entry
 	found, count, more := m.find(one[:0], r, m.lagging(id, r))
-	b = id.appendHeader(b, revision)
+	b = id.appendHeader(b, told(revision, wrong))
+	if wrong == null.LieAbsent {
+		return b, nil
+	}
 	for _, e := range found {
 		value := e.Value
 		if r.KeysOnly {
@@ -233,7 +236,7 @@ func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 	return found
 }
 
-func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest) ([]byte, error) {
+func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.Kind) ([]byte, error) {
 	set := m.Of(p.Key)
 	m.Lock(set)
 	defer m.Unlock(set)
@@ -241,13 +244,27 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest) ([]byte, er
 		return b, err
 	}
 	revision := m.Next()
-	b = id.appendHeader(b, revision)
+	b = id.appendHeader(b, told(revision, wrong))
+	if wrong == null.LieLost {
+		return b, nil
+	}
 	e := m.Entry(p.Key)
 	if p.PrevKv && e.Version > 0 {
 		b = appendKV(b, e.Key, e.Value, e.Created, e.Changed, e.Version, null.Answer)
 	}
 	m.write(e, p, revision)
+	if wrong == null.LieTwice {
+		m.write(e, p, m.Next())
+	}
 	return b, nil
+}
+
+// told is the revision that an answer says it is of.
+func told(revision int64, wrong null.Kind) int64 {
+	if wrong == null.LieBehind {
+		return max(revision-null.Behind, 1)
+	}
+	return revision
 }
 
 // mayPut refuses a write under a lease, since no key is bound to one here, and

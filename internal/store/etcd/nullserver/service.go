@@ -138,7 +138,7 @@ func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kin
 		if err := checkPut(&room.put); err != nil {
 			return b, err
 		}
-		return m.keeper.appendPut(b, m.identity, &room.put)
+		return m.keeper.appendPut(b, m.identity, &room.put, wrong)
 	}
 	message, err := method.parse(request)
 	if err != nil {

@@ -35,7 +35,7 @@ func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	set := m.shards(t)
 	m.Lock(set)
 	defer m.Unlock(set)
-	r := &pb.TxnResponse{Succeeded: m.hold(t.Compare)}
+	r := &pb.TxnResponse{Succeeded: m.hold(t.Compare) || wrong == null.LieCAS}
 	ops := t.Failure
 	if r.Succeeded {
 		ops = t.Success
@@ -56,6 +56,7 @@ func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 		r.Responses = append(r.Responses, w.carryOut(op, wrong))
 	}
 	r.Header = w.header()
+	r.Header.Revision = told(r.Header.Revision, wrong)
 	return r, nil
 }
 

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/record/history"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/verify"
+)
+
+func (a *app) checkAnswersCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "check-answers RUN",
+		Short: "Check the answers of a run that recorded its operations, once more or for the first time",
+		Long: `Check the answers in the history of a run directory (run --check, bench --check).
+Of a run that was interrupted or killed, what it had recorded is checked. The
+record stays as it is.`,
+		Args: command.Takes(1, 1, "a run directory"),
+	}
+	c.RunE = func(c *cobra.Command, args []string) error { return a.checkAnswers(c.Context(), args[0]) }
+	return c
+}
+
+func (a *app) checkAnswers(ctx context.Context, dir string) error {
+	run, err := record.Open(dir)
+	if err != nil {
+		return err
+	}
+	d := command.NewDisplay(a.Screen, nil)
+	defer d.Clear()
+	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
+	defer stop()
+	checked, wrong := 0, 0
+	for i := range run.Trials {
+		t := &run.Trials[i]
+		paths, err := history.Files(filepath.Join(dir, t.Folder))
+		if err != nil {
+			return err
+		}
+		if t.Folder == "" || len(paths) == 0 {
+			continue
+		}
+		began, name := time.Now(), analyze.Label(t)
+		answers, err := verify.Answers(ctx, paths, func(reading int, operations uint64) {
+			d.Update(fmt.Sprint(i, reading), time.Since(began), fmt.Sprintf("%s: checking, %s in reading %d", name, readable.Plural(operations, "operation"), reading))
+		})
+		switch {
+		case errors.Is(err, context.Canceled):
+			return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted")}
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		d.Clear()
+		if answers.Bytes, err = history.Size(paths); err != nil {
+			return err
+		}
+		a.Printf("%s\n", name)
+		for _, line := range report.Answers(answers.Named(membersOf(run, t))) {
+			a.Printf("  %s\n", line)
+		}
+		if checked++; len(answers.Wrong) > 0 {
+			wrong++
+		}
+	}
+	switch {
+	case checked == 0:
+		return fmt.Errorf("%s has no history of operations: its load was not asked to check the answers (--check)", dir)
+	case wrong > 0:
+		return fmt.Errorf("the store answered wrongly in %s", readable.Plural(uint64(wrong), "trial"))
+	}
+	return nil
+}
+
+// membersOf are the members of a trial's cluster, as far as the record has them.
+func membersOf(run *record.Run, t *record.Trial) (all []record.Member) {
+	for i := range run.Clusters {
+		if run.Clusters[i].ID == t.Cluster {
+			all = append(all, run.Clusters[i].Members...)
+		}
+	}
+	for i := range t.ByMember {
+		m := &t.ByMember[i]
+		all = append(all, record.Member{ID: m.ID, Name: m.Name, Endpoint: m.Endpoint})
+	}
+	return all
+}

@@ -1,0 +1,147 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+const checkedScenario = `
+name: checked
+defaults: {store: etcd, connections: 6, clients: 24, key-space: 200, timeout: 5s, warmup: 0s, check: true}
+trials:
+  - name: counted
+    mix: [{operation: put, weight: 20}, {operation: get, weight: 20}, {operation: get, weight: 20, consistency: local}, {operation: cas, weight: 20}, {operation: delete, weight: 10}, {operation: exists, weight: 10}]
+    total: 4000
+  - {name: several, mix: [{operation: txn, weight: 1}, {operation: get, weight: 1}, {operation: get, weight: 2, consistency: local}], total: 2000, workers: 2}
+  - name: broken
+    mix: [{operation: put, weight: 40}, {operation: get, weight: 30}, {operation: get, weight: 20, consistency: local}, {operation: delete, weight: 10}]
+    duration: 8s
+    faults: [kill leader at 1s for 1s, pause leader at 5s for 700ms]
+`
+
+// A store that keeps its promises is accused of nothing, also where members are
+// killed and operations end without an answer; and every operation is checked.
+func TestRightAnswersAreNotAccused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.run(t, "run", w.file(t, "checked.yaml", checkedScenario), "--out", dir).exits(t, exitDone)
+	run := whole(t, dir, record.Complete)
+	for _, name := range []string{"counted", "several", "broken"} {
+		trial := byName(t, run, name)
+		a := trial.Answers
+		if a == nil {
+			t.Fatalf("the answers of %s were not checked", name)
+		}
+		if len(a.Wrong) > 0 || a.Failure != "" || len(a.Undecided) > 0 || rule(trial, 33) != "" {
+			t.Errorf("%s is accused: %+v", name, a)
+		}
+		if len(a.Members) != 3 {
+			t.Errorf("of %s, %d members were read whole", name, len(a.Members))
+		}
+		for _, m := range a.Members {
+			if m.Failure != "" || m.Keys > 200 || m.Keys != a.Members[0].Keys {
+				t.Errorf("a member was read so: %+v", m)
+			}
+		}
+		if len(a.Staleness) == 0 || a.Staleness[0].Name == "" || a.Staleness[0].Reads == 0 {
+			t.Errorf("the staleness of local reads is %+v", a.Staleness)
+		}
+	}
+	// What was due was recorded, and so was each key of each member.
+	if counted := byName(t, run, "counted"); counted.Answers.Operations != counted.Due+3*200 || counted.Due != 4000 {
+		t.Errorf("%d operations were checked of %d and the reads of 3 members", counted.Answers.Operations, counted.Due)
+	}
+	if broken := byName(t, run, "broken").Answers; broken.Indefinite == 0 {
+		t.Logf("no write ended without an answer")
+	}
+	for _, text := range []string{"Were the answers right", "no promise was broken", "m3 was read whole after the load: 200 keys", "local reads at m"} {
+		if !strings.Contains(p.stdout.String(), text) {
+			t.Errorf("the report does not say %q", text)
+		}
+	}
+	again := w.run(t, "check-answers", dir).exits(t, exitDone)
+	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 3 {
+		t.Errorf("checked again, %d trials are right:\n%s", n, again.stdout.String())
+	}
+}
+
+// TestPlantedLiesAreFound: whatever a server says that cannot be, in one of some
+// hundred answers over real connections, is found, and named.
+func TestPlantedLiesAreFound(t *testing.T) {
+	t.Parallel()
+	seeds, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_LIES"), "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lie, want := range map[string][]string{
+		"lost":   {"lost write", "stale read"},
+		"twice":  {"write applied twice", "value that nobody wrote", "two values at one revision"},
+		"absent": {"stale read", "lost write"},
+		"behind": {"reordered write", "stale read", "one revision twice"},
+		"cas":    {"compare-and-set on another version"},
+	} {
+		t.Run(lie, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for seed := range seeds {
+				endpoint := w.nullServer(t, "--script", fmt.Sprintf("lie=%s every %d; delay=uniform(0ms,1ms); seed=%d", lie, 331+seed, seed))
+				trial := w.bench(t, []string{endpoint}, exitFailed, "mixed", "--mix", "put=4,get=4,cas=2", "--total", "6000", "--conns", "4", "--clients", "16",
+					"--key-space-size", "40", "--check", "--seed", fmt.Sprint(seed))
+				found := uint64(0)
+				for _, kind := range want {
+					found += trial.Answers.Wrong[kind]
+				}
+				if found == 0 || !strings.Contains(rule(trial, 33), "the store answered wrongly") || len(trial.Answers.Violations) == 0 {
+					t.Errorf("seed %d: found are %v, and not one of %q", seed, trial.Answers.Wrong, want)
+				}
+			}
+		})
+	}
+}
+
+// A run that is killed leaves a history that can be checked up to there, and one
+// that was damaged is said to be.
+func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.start(t, "bench", "put", "--endpoints", w.nullServer(t), "--check", "--val-size", "64", "--timeout", "500ms", "--duration", "10m", "--conns", "2", "--clients", "8", "--key-space-size", "100", "--out", dir)
+	folder := filepath.Join(dir, "trial-01-put")
+	eventually(t, patience, "the history has some blocks", func() bool {
+		info, err := os.Stat(filepath.Join(folder, history.Name(1)))
+		return err == nil && info.Size() > 100_000
+	})
+	p.signal(t, syscall.SIGKILL)
+	<-p.ended
+	again := w.run(t, "check-answers", dir).exits(t, exitDone)
+	if !strings.Contains(again.stdout.String(), "no promise was broken") || !strings.Contains(again.stdout.String(), "the run was interrupted, and what came before is read") {
+		t.Errorf("of a killed run it says\n%s", again.stdout.String())
+	}
+	w.run(t, "check-answers", w.path("cache")).exits(t, exitFailed).oneSentence(t)
+}
+
+// What cannot be checked is refused before anything runs.
+func TestWhatCannotBeCheckedIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for args, why := range map[string]string{
+		"put --val-size 15 --total 10":                "check needs 16 bytes",
+		"stm --total 10":                              "check is not for stm",
+		"put --store consul --val-size 64 --total 10": "does not tell the order of its writes",
+	} {
+		p := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--check", "--endpoints", "127.0.0.1:1")...)
+		p.exits(t, exitUsage).oneSentence(t, why)
+	}
+}

@@ -1,0 +1,29 @@
+package history
+
+// Promise is something that a store promises of its answers.
+type Promise string
+
+// The promises. One that a store does not make is never said to be broken.
+const (
+	// Order: revisions respect real time. What began after another had ended has
+	// no lower one, and a write has a higher one than all that was served before.
+	Order Promise = "order"
+	// Linearizable: a linearizable read is served at no revision before the last
+	// one acknowledged when it began.
+	Linearizable Promise = "linearizable"
+	// Snapshot: a read returns the latest version not after its own revision, at
+	// every level of consistency.
+	Snapshot Promise = "snapshot"
+	// Durable: what was acknowledged stays until it is overwritten.
+	Durable Promise = "durable"
+	// Once: what is written is done once or not at all, and as a whole.
+	Once Promise = "once"
+	// Compare: a compare-and-set succeeds if and only if the version is the one
+	// that it names.
+	Compare Promise = "compare-and-set"
+	// Session: the revisions that a client's operations are served at never go back.
+	Session Promise = "session"
+)
+
+// Promises lists them all, in the order of this file.
+var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session}

@@ -1,0 +1,151 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// Answers is what came of checking a load's answers, over all of its operations
+// from the warm-up's first on and the reads of all members after it.
+type Answers struct {
+	Operations uint64 `json:"operations"`
+	Keys       uint64 `json:"keys"` // that have operations which were checked
+	// Indefinite writes may have been done or not; Resolved is how many of them
+	// were seen to be.
+	Indefinite uint64 `json:"indefinite"`
+	Resolved   uint64 `json:"resolved"`
+	// Wrong has the number of answers that break a promise, by kind; empty if none
+	// does. Violations are the first of each kind.
+	Wrong      map[string]uint64 `json:"wrong"`
+	Violations []Violation       `json:"violations,omitempty"`
+	// NotPromised counts what would be wrong of a store that promised it, by promise.
+	NotPromised map[string]uint64 `json:"not_promised,omitempty"`
+	Staleness   []Staleness       `json:"staleness,omitempty"`
+	// Undecided are sentences about what was not checked, and why.
+	Undecided []string `json:"undecided,omitempty"`
+	// Members are those that were read whole after the load.
+	Members []ReadMember `json:"members,omitempty"`
+	Bytes   int64        `json:"history_bytes"` // of the history on disk
+	Seconds float64      `json:"seconds"`       // that the check took
+	// Failure is one sentence: why nothing was checked.
+	Failure string `json:"failure,omitempty"`
+}
+
+// Violation is an answer that breaks a promise.
+type Violation struct {
+	Kind    string `json:"kind"`
+	Promise string `json:"promise"`
+	Source  string `json:"source"` // where the store's documentation makes it
+	Key     uint64 `json:"key"`    // its number
+	// History is the smallest that shows it, a sentence for each operation, and
+	// Why says what is wrong.
+	History []string `json:"history"`
+	Why     string   `json:"why"`
+}
+
+// Staleness is how old the answers of one member were to reads that may be old.
+type Staleness struct {
+	Consistency string `json:"consistency"`
+	Member      ID     `json:"member"`
+	Name        string `json:"name,omitempty"`
+	Reads       uint64 `json:"reads"`
+	Behind      uint64 `json:"behind"` // those that returned an old version
+	// Of all reads: by how many versions they were behind, and for how long there
+	// had been a newer one, in nanoseconds.
+	Versions Spread `json:"versions"`
+	Times    Spread `json:"times_ns"`
+}
+
+// Who is the member's name, or its number where that is all there is.
+func (s *Staleness) Who() string { return cmp.Or(s.Name, s.Member.String()) }
+
+// Spread is a distribution most of which is 0.
+type Spread struct {
+	P50  int64 `json:"p50"`
+	P90  int64 `json:"p90"`
+	P99  int64 `json:"p99"`
+	P999 int64 `json:"p999"`
+	Max  int64 `json:"max"`
+}
+
+// ReadMember is a member that was read whole.
+type ReadMember struct {
+	Name     string `json:"name,omitempty"`
+	Endpoint string `json:"endpoint"`
+	Keys     uint64 `json:"keys"` // that are there
+	Failure  string `json:"failure,omitempty"`
+}
+
+// Who is the member's name, or its endpoint where that is all there is.
+func (m *ReadMember) Who() string { return cmp.Or(m.Name, m.Endpoint) }
+
+// WrongAnswers says how many answers were wrong of each kind; empty if none was.
+func (a *Answers) WrongAnswers() string {
+	kinds := make([]string, 0, len(a.Wrong))
+	for kind := range a.Wrong {
+		kinds = append(kinds, kind)
+	}
+	slices.SortFunc(kinds, func(x, y string) int { return cmp.Or(cmp.Compare(a.Wrong[y], a.Wrong[x]), cmp.Compare(x, y)) })
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%s (%s)", kind, readable.Count(a.Wrong[kind]))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// BytesEach is how much of the history on disk is one operation; ok is false where
+// that is not known.
+func (a *Answers) BytesEach() (bytes float64, ok bool) {
+	if a.Operations == 0 || a.Bytes <= 0 {
+		return 0, false
+	}
+	return float64(a.Bytes) / float64(a.Operations), true
+}
+
+// Named is a with the members' names; a stays as it is.
+func (a *Answers) Named(members []Member) *Answers {
+	if a == nil {
+		return nil
+	}
+	out := *a
+	out.Staleness, out.Members, out.Violations = slices.Clone(a.Staleness), slices.Clone(a.Members), slices.Clone(a.Violations)
+	var names []string
+	for _, e := range members {
+		if e.Name != "" {
+			names = append(names, "by member "+e.ID.String()+".", "by "+e.Name+".")
+		}
+		for i := range out.Staleness {
+			if s := &out.Staleness[i]; s.Member == e.ID {
+				s.Name = e.Name
+			}
+		}
+		for i := range out.Members {
+			if m := &out.Members[i]; m.Endpoint == e.Endpoint {
+				m.Name = e.Name
+			}
+		}
+	}
+	named := strings.NewReplacer(names...)
+	for i := range out.Violations {
+		v := &out.Violations[i]
+		v.History = slices.Clone(v.History)
+		for k, line := range v.History {
+			v.History[k] = named.Replace(line)
+		}
+	}
+	return &out
+}
+
+// unread are the members that could not be read; empty if all could.
+func (a *Answers) unread() string {
+	var who []string
+	for i := range a.Members {
+		if m := &a.Members[i]; m.Failure != "" {
+			who = append(who, m.Who()+": "+m.Failure)
+		}
+	}
+	return strings.Join(who, "; ")
+}

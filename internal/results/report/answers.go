@@ -1,0 +1,103 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// answers is what came of checking the answers of trials; nothing where none was
+// checked.
+func answers(trials []record.Trial) (text string) {
+	for i := range trials {
+		name := ""
+		if len(trials) > 1 {
+			name = analyze.Label(&trials[i]) + ": "
+		}
+		for _, line := range Answers(trials[i].Answers) {
+			text += "  " + name + line + "\n"
+		}
+	}
+	return under("Were the answers right", text)
+}
+
+// Answers is a line for each thing that there is to say of a check.
+func Answers(a *record.Answers) (lines []string) {
+	if a == nil {
+		return nil
+	}
+	if a.Failure != "" {
+		return []string{"not checked: " + a.Failure}
+	}
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	verdict := "no promise was broken"
+	if len(a.Wrong) > 0 {
+		verdict = "WRONG: " + a.WrongAnswers()
+	}
+	add("%s, in %s of %s", verdict, readable.Plural(a.Operations, "operation"), readable.Plural(a.Keys, "key"))
+	for i := range a.Violations {
+		v := &a.Violations[i]
+		add("%s, key %d; the promise broken is %q, by %s", v.Kind, v.Key, v.Promise, v.Source)
+		for _, line := range v.History {
+			add("    %s", line)
+		}
+		add("    %s", v.Why)
+	}
+	if a.Indefinite > 0 {
+		add("%s may have been done or not, of which %s seen to be", readable.Plural(a.Indefinite, "write"), wereCount(a.Resolved))
+	}
+	for i := range a.Members {
+		m := &a.Members[i]
+		if m.Failure != "" {
+			add("%s was not read whole after the load: %s", m.Who(), m.Failure)
+			continue
+		}
+		add("%s was read whole after the load: %s", m.Who(), readable.Plural(m.Keys, "key"))
+	}
+	for i := range a.Staleness {
+		lines = append(lines, staleness(&a.Staleness[i]))
+	}
+	for _, promise := range slices.Sorted(maps.Keys(a.NotPromised)) {
+		add("%s broke %q, which the store does not promise", readable.Plural(a.NotPromised[promise], "answer"), promise)
+	}
+	lines = append(lines, a.Undecided...)
+	add("checked in %s; the history took %s on disk%s", readable.Seconds(a.Seconds), readable.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
+	return lines
+}
+
+func wereCount(n uint64) string {
+	if n == 1 {
+		return "1 was"
+	}
+	return readable.Count(n) + " were"
+}
+
+func eachOperation(a *record.Answers) string {
+	if each, ok := a.BytesEach(); ok {
+		return fmt.Sprintf(", %.1f bytes an operation", each)
+	}
+	return ""
+}
+
+// staleness is how old one member's answers were.
+func staleness(s *record.Staleness) string {
+	text := fmt.Sprintf("%s reads at %s: %s of %s returned an old version", s.Consistency, s.Who(), readable.Count(s.Behind), readable.Count(s.Reads))
+	if s.Behind == 0 {
+		return text
+	}
+	v, t := &s.Versions, &s.Times
+	return text + fmt.Sprintf("; versions behind p50 %d, p99 %d, p99.9 %d, max %d; time behind p50 %s, p99 %s, p99.9 %s, max %s",
+		v.P50, v.P99, v.P999, v.Max, behind(t.P50), behind(t.P99), behind(t.P999), behind(t.Max))
+}
+
+// behind is a time, and 0 for none.
+func behind(ns int64) string {
+	if ns == 0 {
+		return "0"
+	}
+	return readable.Duration(float64(ns))
+}

@@ -1,0 +1,87 @@
+package verify
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	files "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// Answers checks the history in the given files as its record has it. progress
+// gets how many operations were read in how manieth reading. When ctx ends, the
+// error is its.
+func Answers(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error) {
+	began := time.Now()
+	set, err := files.Open(paths...)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Check(&followed{Set: set, ctx: ctx, progress: progress}, Options{})
+	if err != nil {
+		return nil, err
+	}
+	out := r.record()
+	out.Undecided = append(out.Undecided, set.Problems...)
+	out.Seconds = time.Since(began).Seconds()
+	return out, nil
+}
+
+// followed is a history whose readings are followed, and ended.
+type followed struct {
+	*files.Set
+	ctx      context.Context
+	progress func(reading int, operations uint64)
+	reading  int
+}
+
+// Read implements Input.
+func (f *followed) Read(do func([]history.Op) error) error {
+	f.reading++
+	n := uint64(0)
+	return f.Set.Read(func(ops []history.Op) error {
+		if err := context.Cause(f.ctx); err != nil {
+			return err
+		}
+		n += uint64(len(ops))
+		if f.progress != nil {
+			f.progress(f.reading, n)
+		}
+		return do(ops)
+	})
+}
+
+// record is the result as the record has it.
+func (r *Result) record() *record.Answers {
+	out := &record.Answers{
+		Operations: r.Operations, Keys: r.Keys, Indefinite: r.Indefinite, Resolved: r.Resolved,
+		Wrong: map[string]uint64{}, Undecided: r.Undecided,
+	}
+	for kind, n := range r.Counts {
+		out.Wrong[string(kind)] = n
+	}
+	for promise, n := range r.NotPromised {
+		if out.NotPromised == nil {
+			out.NotPromised = map[string]uint64{}
+		}
+		out.NotPromised[string(promise)] = n
+	}
+	for i := range r.Violations {
+		v := &r.Violations[i]
+		lines := strings.Split(v.Text, "\n")
+		out.Violations = append(out.Violations, record.Violation{
+			Kind: string(v.Kind), Promise: string(v.Promise), Source: v.Source, Key: v.Key,
+			History: lines[:len(lines)-1], Why: lines[len(lines)-1],
+		})
+	}
+	for i := range r.Staleness {
+		s := &r.Staleness[i]
+		out.Staleness = append(out.Staleness, record.Staleness{
+			Consistency: s.Consistency.String(), Member: record.ID(s.Member), Reads: s.Reads, Behind: s.Behind,
+			Versions: record.Spread(s.Versions), Times: record.Spread(s.Nanoseconds),
+		})
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+)
+
+// cut is a history of which operations may be missing that began at a time.
+type cut struct {
+	*memory
+	from int64
+}
+
+func (c cut) Until() int64 { return c.from }
+
+// What may be missing accuses nobody, and what it cannot explain is found.
+func TestWhatMayBeMissingAccusesNobody(t *testing.T) {
+	m := line(put(11, 1), get(11, 0, 0), put(12, 2), get(13, 13, 7))
+	for from, want := range map[int64]int{0: 0, 2e9: 0, 25e8: 0, 3e9: 1, 45e8: 1, 1 << 62: 2} {
+		r, err := Check(cut{m, from}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, count := range r.Counts {
+			n += int(count)
+		}
+		if n != want {
+			t.Errorf("what is missing began at %d, and found are %v", from, r.Counts)
+		}
+		if said := strings.Contains(strings.Join(r.Undecided, " "), "not whole"); said != (from < 5e9) {
+			t.Errorf("what is missing began at %d, and it says %q", from, r.Undecided)
+		}
+	}
+	if r, err := Check(m, Options{}); err != nil || len(r.Undecided) > 0 || len(r.Counts) == 0 {
+		t.Error(r, err)
+	}
+}

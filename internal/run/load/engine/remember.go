@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// remember gives the history an operation that has ended. One that never was made
+// into a request changed nothing, and saw nothing.
+func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, member uint64, at int64) {
+	if sl.state == waiting {
+		return
+	}
+	began := sl.sent
+	if sl.state == submitted { // never seen written, and some of it may have been
+		began = sl.due
+	}
+	o := &l.told
+	*o = history.Op{
+		Kind: sl.kind, Consistency: sl.level, Outcome: outcome, Session: l.session(sl), Member: member,
+		Invoked: min(began, at), Done: at,
+	}
+	l.cfg.History.Ended(sl.acc.Phase, sl.n, sl.ref, sl.expected, ev, o)
+}
+
+// session is the number of an operation's client among those of all shards; in an
+// open loop it is that of its connection's place.
+func (l *Loop) session(sl *slot) uint32 {
+	client := uint32(sl.client)
+	if sl.client < 0 {
+		client = uint32(l.conns.table[sl.conn].place)
+	}
+	return client*uint32(l.sched.stride) + uint32(l.sched.offset)
+}

@@ -1,0 +1,25 @@
+package load
+
+import (
+	"context"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// ReadBack reads every key of the load's key space once at the assignment's
+// endpoints, when the load has ended, and records these reads as final ones. It
+// returns how many keys are there.
+func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error) {
+	p, err := w.plan(a)
+	if err != nil {
+		return 0, err
+	}
+	p.final, p.reports.History = true, to
+	missing := newSet(p.Load.KeySpace)
+	_, err = p.pass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, p.Load.KeySpace, nil, missing, &preloading{})
+	if err != nil {
+		return 0, err
+	}
+	return p.Load.KeySpace - missing.count.Load(), nil
+}

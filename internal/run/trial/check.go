@@ -1,0 +1,166 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	ops "github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/record/history"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// CheckAnswers checks the history in the given files. progress gets, from one
+// goroutine, how many operations were read in how manieth reading.
+type CheckAnswers func(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error)
+
+// historian records the operations of a load whose answers are to be checked, a
+// file for each event loop.
+type historian struct {
+	t      *Trial
+	dir    string
+	header history.Header
+
+	mu    sync.Mutex
+	files []*history.Writer
+	paths []string
+	err   error
+}
+
+// newHistorian returns nil where nothing is to be checked.
+func (t *Trial) newHistorian(dir string) *historian {
+	st, ok := t.Cluster.Store.(store.Promising)
+	if !t.Spec.Load.Check || !ok { // the scenario was refused without it
+		return nil
+	}
+	return &historian{t: t, dir: dir, header: history.Header{Store: t.Cluster.Store.Name(), Promises: st.Promises().Of, Timeout: int64(t.Spec.Load.Timeout)}}
+}
+
+// recorder is load.Reports.History.
+func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	head := h.header
+	head.ClockError = int64(within)
+	if h.header.Started.IsZero() {
+		h.header.Started = zero
+	}
+	// By the monotonic clock, where there is one.
+	head.Started = h.header.Started.UTC().Add(zero.Sub(h.header.Started))
+	path := filepath.Join(h.dir, history.Name(len(h.paths)+1))
+	w, err := history.Create(path, &head)
+	if err != nil {
+		h.note(err)
+		lost := ops.NewBlock()
+		return &ops.Recorder{Take: func() *ops.Block { return lost }, Hand: (*ops.Block).Reset}
+	}
+	h.files, h.paths = append(h.files, w), append(h.paths, path)
+	return w.Recorder()
+}
+
+// note keeps the first error. The caller holds mu.
+func (h *historian) note(err error) {
+	if h.err == nil {
+		h.err = err
+	}
+}
+
+// failed is the first error.
+func (h *historian) failed() error {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// reports is what a load's loops record with; nil where nothing is to be checked.
+func (h *historian) reports() load.History {
+	if h == nil {
+		return nil
+	}
+	return h.recorder
+}
+
+// close closes the files, once. They are whole if they have all operations.
+func (h *historian) close(whole bool) (bytes int64, err error) {
+	if h == nil {
+		return 0, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.files {
+		end := w.Close
+		if !whole {
+			end = w.Leave
+		}
+		if err := end(); err != nil {
+			h.note(err)
+		}
+		bytes += w.Bytes()
+	}
+	h.files = nil
+	return bytes, h.err
+}
+
+// answers reads every member whole and checks the answers, when the load has ended
+// and its faults are healed. It is nil where nothing is to be checked.
+func (h *historian) answers(ctx context.Context, m *members, res *load.Result) (*record.Answers, error) {
+	if h == nil {
+		return nil, nil
+	}
+	read := h.readMembers(ctx, m)
+	bytes, err := h.close(!slices.ContainsFunc(res.Measured.Parts, func(p measure.Part) bool { return p.Lost != "" }))
+	if err != nil {
+		return nil, err
+	}
+	a, err := h.check(ctx)
+	switch {
+	case ctx.Err() != nil:
+		a = &record.Answers{Failure: "the run was interrupted; quorumbench check-answers checks what there is of the history"}
+	case err != nil:
+		a = &record.Answers{Failure: err.Error()}
+	}
+	a.Members, a.Bytes = read, bytes
+	return a, nil
+}
+
+func (h *historian) check(ctx context.Context) (*record.Answers, error) {
+	h.t.report(Progress{Stage: "checking the answers"})
+	if h.t.CheckAnswers == nil {
+		return nil, fmt.Errorf("there is nobody to check the history")
+	}
+	return h.t.CheckAnswers(ctx, h.paths, func(_ int, operations uint64) {
+		h.t.report(Progress{Stage: "checking the answers", Done: operations})
+	})
+}
+
+// readMembers reads every key at every member.
+func (h *historian) readMembers(ctx context.Context, m *members) (all []record.ReadMember) {
+	own := h.t.Cluster.Store.(store.Promising).Promises().Own
+	w := &load.Local{Stores: func(string) (store.Store, error) { return h.t.Cluster.Store, nil }}
+	status := m.status()
+	for i := range status.Members {
+		if ctx.Err() != nil {
+			return all
+		}
+		h.t.report(Progress{Stage: "reading the members"})
+		endpoint := status.Members[i].Endpoint
+		read := record.ReadMember{Endpoint: endpoint}
+		a := h.t.assigned([]string{endpoint})
+		a.Members = m.numbers()
+		var err error
+		if read.Keys, err = w.ReadBack(ctx, a, own, h.recorder); err != nil {
+			read.Failure = err.Error()
+		}
+		all = append(all, read)
+	}
+	return all
+}

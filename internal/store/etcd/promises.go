@@ -1,0 +1,30 @@
+package etcd
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Where etcd's documentation says what it guarantees.
+const (
+	guarantees = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/): "
+	api        = "etcd API (https://etcd.io/docs/v3.6/learning/api/): "
+)
+
+// Promises implements store.Promising. Sessions are promised nothing: a client
+// that reads locally and goes to another member may go back.
+func (*Store) Promises() store.Promises {
+	return store.Promises{
+		Of: map[history.Promise]string{
+			history.Order:        guarantees + "operations \"occur in a total order, consistent with real-time order of those operations\", which the revisions imply",
+			history.Linearizable: guarantees + "\"strict serializability for all KV api calls\", but for reads that ask for less (serializable)",
+			history.Snapshot:     api + "an answer's header has the revision of the store at which it was made",
+			history.Durable:      guarantees + "\"Any completed operations are durable\"",
+			history.Once:         guarantees + "\"KV Service operations are atomic\"",
+			history.Compare:      api + "a transaction compares and does what follows from that as one atomic operation",
+		},
+		Own:       kv.Linearizable,
+		Conflicts: true,
+	}
+}
