@@ -284,7 +284,11 @@ func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []
 		compared = append(compared, part{name: name, write: func(w io.Writer) error { return report.CompareCSV(w, c) }})
 	}
 	if files {
-		return append([]part{trials}, compared...)
+		all := append([]part{trials}, compared...)
+		if rows := analyze.Rows(run); len(analyze.Broken(rows)) > 0 {
+			all = append(all, part{name: "faults.csv", write: func(w io.Writer) error { return report.BrokenCSV(w, run) }})
+		}
+		return all
 	}
 	for _, p := range compared {
 		if p.name == "baseline.csv" {

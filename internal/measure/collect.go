@@ -144,6 +144,12 @@ func (s *Second) merge(o *Second) {
 	for i := range s.Alive {
 		s.Alive[i] |= o.Alive[i]
 	}
+	if o.Fine != nil {
+		if s.Fine == nil {
+			s.Fine = &Fine{}
+		}
+		s.Fine.merge(o.Fine)
+	}
 }
 
 // MergeCells adds the cells of from to those of into, by series, and returns

@@ -207,7 +207,7 @@ func (c *coder) counted(list ...*uint64) {
 }
 
 // small are counts in an int, or what is as small.
-func small[T ~int | ~uint8 | ~int64](c *coder, most uint64, list ...*T) {
+func small[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, most uint64, list ...*T) {
 	for _, at := range list {
 		n := uint64(*at)
 		c.number(&n, most)
@@ -240,6 +240,7 @@ func (c *coder) second(s *Second) {
 		c.histogram(h)
 	}
 	small(c, anyNumber, &s.Disturbed.Idle)
+	c.fine(&s.Fine)
 }
 
 func (c *coder) cells(s *Second) {

@@ -171,6 +171,8 @@ type Second struct {
 	InFlight    int                 // at its end
 	// Alive has a bit for each millisecond in which an operation was done.
 	Alive [16]uint64
+	// Fine is nil unless the load has faults.
+	Fine *Fine
 }
 
 // Response is the response times of the successes due in the second: those of

@@ -9,14 +9,17 @@ import (
 type Pulse struct{ alive []uint64 }
 
 // Add adds a second of the window, of which others may have been added.
-func (p *Pulse) Add(s *Second) {
-	last := 1000*s.Index + 999
+func (p *Pulse) Add(s *Second) { p.add(s.Index, &s.Alive) }
+
+// add adds the milliseconds of a second.
+func (p *Pulse) add(second int, alive *[16]uint64) {
+	last := 1000*second + 999
 	for len(p.alive) <= last>>6 {
 		p.alive = append(p.alive, 0)
 	}
-	for i, word := range s.Alive {
+	for i, word := range alive {
 		for word != 0 {
-			at := 1000*s.Index + i<<6 + bits.TrailingZeros64(word)
+			at := 1000*second + i<<6 + bits.TrailingZeros64(word)
 			if at > last {
 				return // no second has more
 			}

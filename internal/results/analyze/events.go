@@ -27,7 +27,9 @@ type WindowEvents struct {
 }
 
 // None reports whether there is nothing to say.
-func (h *WindowEvents) None() bool { return len(h.Counted) == 0 && h.HeldClients == 0 }
+func (h *WindowEvents) None() bool {
+	return len(h.Counted) == 0 && h.HeldClients == 0 && h.Gap == nil && h.Slowest == nil
+}
 
 // Stretch is a stretch of time and the events in it.
 type Stretch struct {
@@ -120,6 +122,19 @@ func EventsOf(t *record.Trial) WindowEvents {
 	h.HeldClients, h.HeldLongest = t.HeldClients, time.Duration(t.HeldLongestNS)
 	window := inWindow(t)
 	events := overlapping(once(paired(t.Events)), window)
+	h.Counted = countedOf(events)
+	if len(h.Counted) == 0 && !faulty(t) {
+		return h
+	}
+	h.Uncounted = slices.ContainsFunc(events, func(e record.Event) bool { return e.Count > 0 })
+	h.Within = membersWithin(t)
+	h.Gap = longestGap(t, window, events)
+	h.Slowest = slowestSecond(t, events, h.Gap)
+	return h
+}
+
+// countedOf are the events of the kinds that are counted, each kind once.
+func countedOf(events []record.Event) (out []Events) {
 	for _, of := range counted {
 		all := Events{Kind: of.kind}
 		for i := range events {
@@ -129,17 +144,10 @@ func EventsOf(t *record.Trial) WindowEvents {
 		}
 		if all.Times > 0 {
 			all.inWords()
-			h.Counted = append(h.Counted, all)
+			out = append(out, all)
 		}
 	}
-	if len(h.Counted) == 0 {
-		return h
-	}
-	h.Uncounted = slices.ContainsFunc(events, func(e record.Event) bool { return e.Count > 0 })
-	h.Within = membersWithin(t)
-	h.Gap = longestGap(t, window, events)
-	h.Slowest = slowestSecond(t, events, h.Gap)
-	return h
+	return out
 }
 
 // EventsOfRow is what happened in the windows of a row's repeats: each kind once,
@@ -238,7 +246,7 @@ func longestGap(t *record.Trial, window span, events []record.Event) *Stretch {
 		return nil
 	}
 	from := window.from.Add(time.Duration(*t.LongestGapAt * 1e9))
-	return during(events, span{from, from.Add(length)}, Stretch{From: from, Length: length})
+	return during(t, events, span{from, from.Add(length)}, Stretch{From: from, Length: length})
 }
 
 // slowestSecond is the second that was worst, if that is a spike, and not the
@@ -257,7 +265,7 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 	if gap != nil && in.overlaps(span{gap.From, gap.From.Add(gap.Length)}) {
 		return nil
 	}
-	return during(events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
+	return during(t, events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
 }
 
 // mostDuring is how many events, or groups of them, are listed of one time.
@@ -266,7 +274,7 @@ const mostDuring = 4
 // during fills a stretch with what happened in a span, in the order of time:
 // several of one kind and member as one, and of many those that disturb most.
 // It is nil if nothing did.
-func during(events []record.Event, in span, s Stretch) *Stretch {
+func during(t *record.Trial, events []record.Event, in span, s Stretch) *Stretch {
 	type key struct {
 		member, kind string
 		counted      bool // what was only counted has no time of its own
@@ -275,7 +283,7 @@ func during(events []record.Event, in span, s Stretch) *Stretch {
 	var order []*Events
 	for i := range events {
 		e := &events[i]
-		if !(span{e.Began(), e.Time}).overlaps(in) {
+		if !lasted(t, e).overlaps(in) {
 			continue
 		}
 		k := key{e.Member, e.Kind, e.Count > 0}
@@ -298,6 +306,24 @@ func during(events []record.Event, in span, s Stretch) *Stretch {
 		return nil
 	}
 	return &s
+}
+
+// lasted is when an event was under way. A fault is, from when it began until it was
+// healed: what it breaks can show a moment after its signal.
+func lasted(t *record.Trial, e *record.Event) span {
+	at := span{e.Began(), e.Time}
+	if e.Kind != record.FaultBegan {
+		return at
+	}
+	for i := range t.Faults {
+		if f := &t.Faults[i]; f.Done() && e.Time.Sub(timeIn(t, *f.Began)).Abs() < time.Millisecond {
+			at.to = inWindow(t).to
+			if f.Healed != nil {
+				at.to = timeIn(t, *f.Healed)
+			}
+		}
+	}
+	return at
 }
 
 // calm is small for what concerns the whole cluster, and for what no log reports,

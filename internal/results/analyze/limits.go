@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -73,6 +74,9 @@ func Slow(t *record.Trial) bool {
 	if !Measured(t) || t.State == record.Interrupted {
 		return false
 	}
+	if faulty(t) {
+		return slowBesideFaults(t)
+	}
 	p99 := t.ResponseTime.At(99)
 	switch {
 	case t.Open() && t.Rate != nil && t.Seconds >= 1 && // in less, a rate is chance
@@ -107,8 +111,8 @@ func WhatLimited(t *record.Trial) Limits {
 		l.add(peers(t, m))
 		l.add(silence(m))
 	}
-	if !slices.ContainsFunc(l.Causes, func(c Cause) bool { return c.What == CauseElection }) && t.TermChanges > 0 {
-		l.add(&Cause{What: CauseElection, Figure: float64(t.TermChanges), Text: fmt.Sprintf("the leader changed: the cluster's term rose by %d", t.TermChanges)})
+	if rose := t.TermChanges - t.MeantTermChanges; !slices.ContainsFunc(l.Causes, func(c Cause) bool { return c.What == CauseElection }) && rose > 0 {
+		l.add(&Cause{What: CauseElection, Figure: float64(rose), Text: fmt.Sprintf("the leader changed: the cluster's term rose by %d", rose)})
 	}
 	for i := range t.ByMember {
 		for _, a := range slices.Sorted(slices.Values(t.ByMember[i].Alarms)) { // the member has them in any order
@@ -125,8 +129,7 @@ func WhatLimited(t *record.Trial) Limits {
 	l.add(contention(t))
 	l.add(machineSeconds(t)...)
 	l.add(machineTotals(t)...)
-	events := EventsOf(t)
-	l.add(pauses(t, &events)...)
+	l.add(pauses(t)...)
 	l.Looked = evidence(t, members)
 	return l
 }
@@ -208,7 +211,7 @@ func agrees(t *record.Trial) bool {
 
 func leaders(m *MemberMetrics) *Cause {
 	n := m.Metrics[store.LeaderChanges].Value
-	return over(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %.0f changes in the window", m.Name, n))
+	return over(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %s in the window", m.Name, readable.Plural(uint64(max(n, 0)), "change")))
 }
 
 // diskTimers are the timers that a member's disk decides.

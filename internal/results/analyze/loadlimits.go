@@ -44,7 +44,8 @@ func heldBack(t *record.Trial) (out []*Cause) {
 		{t.Capped, fmt.Sprintf("waited because %s were in flight already, the limit: see R16 for what that adds to the times", readable.Count(uint64(max(t.MaxInFlight, 0))))},
 		{t.NoRoom, fmt.Sprintf("waited for one of the %s, each of which takes one operation at a time: see R16 for what that adds to the times", readable.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
-		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() {
+		// What waits in a fault is not told apart.
+		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !faulty(t) {
 			out = append(out, over(CauseLoad, "", share, limitHeldBack,
 				fmt.Sprintf("%s of %s due (%s) %s", readable.Count(limit.n), readable.Plural(t.Due, "operation"), readable.Share(share), limit.text)))
 		}
@@ -125,10 +126,15 @@ func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
 }
 
 // pauses are about the time in which members stood still by their own logs: a
-// garbage collector's, or a log that waited for its disk.
-func pauses(t *record.Trial, h *WindowEvents) (out []*Cause) {
-	for i := range h.Counted {
-		all := &h.Counted[i]
+// garbage collector's, or a log that waited for its disk. Those of the time of a
+// fault are the fault's.
+func pauses(t *record.Trial) (out []*Cause) {
+	if t.Opened == nil {
+		return nil
+	}
+	window := inWindow(t)
+	own := slices.DeleteFunc(overlapping(once(paired(t.Events)), window), func(e record.Event) bool { return inFault(t, span{e.Began(), e.Time}) })
+	for _, all := range countedOf(own) {
 		share := all.Total.Seconds() / (max(t.Seconds, 1e-9) * float64(max(t.Members, 1)))
 		what, ok := map[store.SignalKind]string{store.GCPause: "stood still for their garbage collector", store.SlowFsync: "waited for slow syncs of their logs"}[all.Kind]
 		if ok {

@@ -16,6 +16,7 @@ type MemberMetrics struct {
 	// Seconds is the time between the two rows that Metrics is the difference
 	// of: those nearest to the window's opening and its close. Metrics is nil
 	// where there are no two of about then; Unread says why the member reported nothing.
+	// What lies within a fault of the scenario is in none of the figures.
 	Seconds float64
 	Metrics store.Sample
 	Unread  string
@@ -76,7 +77,7 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 			answers, m.Unread = append(answers, r), ""
 		}
 		asked := span{r.Time.Add(-r.Answer - r.Connect), r.Time}
-		if t.Opened == nil || !asked.overlaps(window) {
+		if t.Opened == nil || !asked.overlaps(window) || inFault(t, asked) {
 			continue
 		}
 		if r.Answer > 0 {
@@ -109,8 +110,34 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	near := span{first.Time, last.Time}
 	if near.from.Before(near.to) && !window.from.After(near.from.Add(windowMargin)) && !near.to.After(window.to.Add(windowMargin)) {
 		m.Seconds, m.Metrics = near.to.Sub(near.from).Seconds(), last.Metrics.Since(first.Metrics)
+		if faulty(t) {
+			m.Seconds, m.Metrics = besideFaults(t, answers, near)
+		}
 	}
 	return m
+}
+
+// besideFaults is what a member's answers report of the time of a span in which there
+// was no fault, and how many seconds that is.
+func besideFaults(t *record.Trial, answers []*record.StoreRow, in span) (seconds float64, sum store.Sample) {
+	for i, r := range answers[min(1, len(answers)):] {
+		before := answers[i]
+		between := span{before.Time, r.Time}
+		if before.Time.Before(in.from) || r.Time.After(in.to) || inFault(t, between) {
+			continue
+		}
+		if sum == nil {
+			sum = store.Sample{}
+		}
+		seconds += between.to.Sub(between.from).Seconds()
+		for metric, reading := range r.Metrics.Since(before.Metrics) {
+			if !metric.Gauge() {
+				reading = sum[metric].Plus(reading)
+			}
+			sum[metric] = reading
+		}
+	}
+	return seconds, sum
 }
 
 // windowMargin is how far outside of the window a row can be that still shows

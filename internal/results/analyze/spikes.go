@@ -190,7 +190,7 @@ func (s *Spike) explain(t *record.Trial, events []record.Event, members []report
 	add := func(member, text string) {
 		s.Coincided = append(s.Coincided, Coincidence{member, member != "" && member == leader, text})
 	}
-	if found := during(events, in, Stretch{}); found != nil {
+	if found := during(t, events, in, Stretch{}); found != nil {
 		for i := range found.Events {
 			e := &found.Events[i]
 			add(e.Longest.Member, eventAt(e, *t.Opened))
@@ -206,9 +206,19 @@ func (s *Spike) explain(t *record.Trial, events []record.Event, members []report
 	machinesIn(t, in, add)
 }
 
+// Briefly is what an event that no log reports says, without its reason, which is in
+// the file; a fault is told with what it was.
+func Briefly(e *record.Event) string {
+	if e.Kind == record.FaultBegan {
+		return e.Text
+	}
+	text, _, _ := strings.Cut(e.Text, ": ")
+	return text
+}
+
 // eventAt is an event in words, with its time in the window.
 func eventAt(e *Events, opened time.Time) string {
-	text, _, _ := strings.Cut(e.Longest.Text, ": ")
+	text := Briefly(e.Longest)
 	if e.Longest.Line != "" {
 		text = e.Kind.Says()
 		if e.Times > 1 {

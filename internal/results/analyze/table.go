@@ -33,6 +33,7 @@ const (
 	Compares
 	OfWorkers
 	OfHosts
+	OfFaults
 )
 
 // Column is the head of a column.

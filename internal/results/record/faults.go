@@ -56,6 +56,7 @@ type Fault struct {
 	// OutageLasted says that it was not over at the next fault or the window's end: it
 	// is longer than that.
 	OutageLasted bool `json:"outage_lasted,omitempty"`
+	Recovery
 	// Failure says in a sentence what was not as asked: it was not done, was cut
 	// short, or the cluster did not become ready. Empty for nothing.
 	Failure string `json:"failure,omitempty"`
@@ -74,13 +75,7 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 		if !f.Done() || *f.Began >= window {
 			continue
 		}
-		until := window
-		for _, next := range all[i+1:] {
-			if next.Done() {
-				until = min(until, *next.Began)
-				break
-			}
-		}
+		until := untilNext(all, i, window)
 		if from := ms(*f.Began); p.Any(ms(since), from) { // else there is nothing to hold it against
 			outage, before, ok := p.Outage(ms(since), from, ms(until))
 			f.LongestBefore = new(float64(before.Length()) / 1000)
@@ -163,7 +158,7 @@ func medianAndMost(all []float64) string {
 	if len(all) == 1 {
 		return readable.Seconds(all[0])
 	}
-	return fmt.Sprintf("%s at the median and %s at most", readable.Seconds(all[(len(all)-1)/2]), readable.Seconds(all[len(all)-1]))
+	return fmt.Sprintf("%s at the median and %s at most", readable.Seconds(all[len(all)/2]), readable.Seconds(all[len(all)-1]))
 }
 
 // spanSlack is how much before a fault began and after the cluster was seen whole
@@ -174,9 +169,13 @@ const spanSlack = time.Second
 // Caused reports whether what was seen at a time, in seconds of the window, is
 // within a fault: from when it began until the cluster was seen whole again, and
 // without end where it never was.
-func Caused(all []Fault, at float64) bool {
+func Caused(all []Fault, at float64) bool { return CausedWithin(all, at, at) }
+
+// CausedWithin reports whether a part of the time from one moment to another is
+// within a fault likewise.
+func CausedWithin(all []Fault, from, to float64) bool {
 	return slices.ContainsFunc(all, func(f Fault) bool {
-		return f.Done() && at >= *f.Began-spanSlack.Seconds() && (f.Ready == nil || at <= *f.Ready+spanSlack.Seconds())
+		return f.Done() && to >= *f.Began-spanSlack.Seconds() && (f.Ready == nil || from <= *f.Ready+spanSlack.Seconds())
 	})
 }
 

@@ -257,9 +257,12 @@ func runObject(run *record.Run, all []*analyze.Comparison) any {
 	object := struct {
 		*record.Run
 		Certainty   []record.Object `json:"certainty"`
+		Broken      []record.Object `json:"broken,omitempty"`
 		Comparisons []record.Object `json:"comparisons,omitempty"`
 	}{Run: run, Certainty: []record.Object{}}
-	for _, r := range analyze.Rows(run) {
+	rows := analyze.Rows(run)
+	object.Broken = brokenObjects(rows)
+	for _, r := range rows {
 		var o record.Object
 		o.Add("trial", r.First().Name)
 		for _, c := range certainties(r) {

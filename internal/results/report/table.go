@@ -17,6 +17,8 @@ func heading(t *analyze.Table) string {
 		return "Watch events: time from when a write was due to its event's arrival at each watcher; a lost one counts as failed"
 	case analyze.OfWorkers:
 		return "Workers of " + t.Shared
+	case analyze.OfFaults:
+		return "What breaks, and for how long: the longest time without any success; the other times are from when the fault began"
 	case analyze.OfHosts:
 		return "Hosts of " + t.Shared + "; clocks beside the conducting process's, when the window opened and when it closed"
 	}
@@ -82,7 +84,7 @@ func cell(c *analyze.Cell) string {
 	case c.Share.Known:
 		return Value(c.Value) + " (" + Value(c.Share) + ")"
 	}
-	return Value(c.Value)
+	return Value(c.Value) + marks(c.Notes)
 }
 
 // thinSpace stands between two raised numbers.

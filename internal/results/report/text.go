@@ -91,6 +91,7 @@ func parts(run *record.Run, as *layout) string {
 		if late := lateness(all); late != "" {
 			b.WriteString(as.gap + as.block(late))
 		}
+		tables(analyze.BrokenTables(all))
 		tables(analyze.WatchTables(all))
 		tables(analyze.WorkersTables(run))
 		tables(analyze.HostsTables(run))

@@ -96,8 +96,7 @@ func EventLines(h *analyze.WindowEvents) []string { return eventLines(h) }
 // time.
 func EventText(e *analyze.Events) string {
 	if e.Longest.Line == "" {
-		text, _, _ := strings.Cut(e.Longest.Text, ": ") // the reason is in the file
-		return text
+		return analyze.Briefly(e.Longest)
 	}
 	text := e.Longest.Member + " " + e.Kind.Says()
 	if e.Times > 1 {

@@ -43,6 +43,7 @@ func answer(run *record.Run, rows []*analyze.Row, ladders []analyze.Ladder, show
 	}
 	all = append(all, limits(rows, shown)...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return uneven(r, shown) })...)
+	all = append(all, bounded(rows, broke)...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
 	return append(all, believe(run))
 }
@@ -170,7 +171,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 	failures := map[string][]*record.Trial{}
 	var texts, lost []string
 	var failed, wrong, without, elected []*record.Trial
-	var errors, due, answers, changes uint64
+	var errors, due, meant, answers, changes uint64
 	for _, t := range r.Trials {
 		if text := strings.TrimSuffix(t.Failure, "."); text != "" {
 			if failures[text] == nil {
@@ -179,7 +180,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 			failures[text] = append(failures[text], t)
 		}
 		if t.Errors > 0 {
-			failed, errors, due = append(failed, t), errors+t.Errors, due+t.Due
+			failed, errors, due, meant = append(failed, t), errors+t.Errors, due+t.Due, meant+t.MeantErrors
 		}
 		if t.WrongAnswers > 0 {
 			wrong, answers = append(wrong, t), answers+t.WrongAnswers
@@ -187,8 +188,8 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 		if len(t.LostMembers) > 0 {
 			without, lost = append(without, t), append(lost, t.LostMembers...)
 		}
-		if t.TermChanges > 0 {
-			elected, changes = append(elected, t), changes+uint64(t.TermChanges)
+		if n := t.TermChanges - t.MeantTermChanges; n > 0 {
+			elected, changes = append(elected, t), changes+uint64(n)
 		}
 	}
 	for _, text := range texts {
@@ -198,6 +199,9 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 		text := fmt.Sprintf("%s of %s due failed", readable.Count(errors), readable.Plural(due, "operation"))
 		if kinds := analyze.ErrorKinds(mostFailed(failed)); len(kinds) > 0 {
 			text += " (" + kinds[0].Kind + ")"
+		}
+		if meant > 0 {
+			text += fmt.Sprintf(", %s of them in the time of a fault", readable.Count(meant))
 		}
 		add(text, failed)
 	}

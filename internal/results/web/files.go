@@ -47,6 +47,9 @@ func Charts(run *record.Run) (files []File, problems []string) {
 	for _, c := range sideBySide(all) {
 		add(c.Name, run.Name, &c.Chart)
 	}
+	for _, c := range outages(analyze.Rows(run)) {
+		add(c.Name, run.Name, &c)
+	}
 	for _, c := range stepsOf(analyze.Ladders(analyze.Rows(run))) {
 		add(c.Name, run.Name, &c.Chart)
 	}

@@ -45,6 +45,8 @@ type page struct {
 	Answer   []sentence
 	Sheets   []sheet
 	Compared []sheet
+	Broken   []sheet
+	Outages  []picture // of each kind of fault
 	Charts   []picture // of all trials
 	Steps    []picture
 	Together []together
@@ -156,6 +158,12 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 		tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
 		for i := range tables {
 			p.Sheets = append(p.Sheets, cut(report.SheetOf(&tables[i])))
+		}
+		for _, table := range analyze.BrokenTables(rows) {
+			p.Broken = append(p.Broken, cut(report.SheetOf(&table)))
+		}
+		for _, c := range outages(rows) {
+			p.Outages = append(p.Outages, pictureOf(&c, "", "outages"))
 		}
 		p.Facts = analyze.SharedConditions(run, rows)
 		why, notes := analyze.Reasons(run)

@@ -107,8 +107,8 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 		Offset:    uint64(i), Stride: uint64(n), Places: p.Load.Connections, Shared: shared,
 		Shard: uint64(p.Shard.I), Shards: uint64(p.Shard.of()),
 		Phases: p.phases(), Timeout: int64(p.Load.Timeout),
-		NewConnection: p.Load.NewConnection,
-		MaxInFlight:   int(p.Shard.share(uint64(p.Load.MaxInFlight))), DrainOnStop: int64(drainOnStop),
+		NewConnection: p.Load.NewConnection, Fine: len(p.Load.Faults) > 0,
+		MaxInFlight: int(p.Shard.share(uint64(p.Load.MaxInFlight))), DrainOnStop: int64(drainOnStop),
 		Seed: random.Derive(p.Load.Seed, "backoff") + uint64(first),
 	}
 	c.MaxHeld = p.maxHeld() / n

@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/fault"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -52,6 +53,11 @@ func (t *Trial) adminOf(endpoints []string) (store.Admin, error) {
 // were lost, elections, and operations that failed.
 func (w *monitor) attribute(o *record.Observed, res *load.Result) {
 	record.FindOutages(w.faults, &w.pulse, res.Measured.Seconds)
+	names := map[uint64]string{}
+	for _, m := range o.Members {
+		names[uint64(m.ID)] = m.Name
+	}
+	record.FindRecovery(w.faults, &w.course, res.Measured.Seconds, w.t.Spec.Load.Arrival != scenario.Closed, func(member uint64) string { return names[member] })
 	o.Faults = w.faults
 	at := func(t time.Time) float64 { return t.Sub(res.Opened).Seconds() }
 	o.LostMembers = w.m.lost(func(t time.Time) bool { return record.Mended(w.faults, at(t)) })

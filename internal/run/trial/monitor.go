@@ -46,6 +46,7 @@ type monitor struct {
 	faults []record.Fault // what became of them; read after the load
 	failed []uint64       // of each second of the window, the operations due in it
 	pulse  measure.Pulse  // of the window
+	course measure.Course // likewise
 
 	uncompacted    int // compactions that failed; compact's, read after the load
 	uncompactedWhy string
@@ -108,6 +109,9 @@ func (w *monitor) second(s *measure.Second) {
 	}
 
 	p99 := measure.Percentile(s.Response(w.whole), s.Failed(), 99)
+	if s.Phase == measure.Measured && len(w.t.Spec.Load.Faults) > 0 {
+		w.course.Add(s, p99)
+	}
 	w.mu.Lock()
 	w.lastP99, w.lastAt = 0, time.Now()
 	if p99.Known {

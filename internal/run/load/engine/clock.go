@@ -30,6 +30,18 @@ func (c *clockwork) completed(kind kv.Kind, at int64) {
 	s.Alive[ms>>6] |= 1 << (ms & 63)
 }
 
+// fine notes how an operation ended within the second.
+func (c *clockwork) fine(series *measure.Series, o kv.Outcome, at int64) {
+	s := c.current
+	if s == nil {
+		return
+	}
+	if s.Fine == nil {
+		s.Fine = &measure.Fine{}
+	}
+	s.Fine.Note(series, o, at-s.start)
+}
+
 // boundary is the end of a second, of a phase, or of the load.
 func (l *Loop) boundary() {
 	at := l.clock.next

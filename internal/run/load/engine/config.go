@@ -105,6 +105,8 @@ type Config struct {
 	// MaxHeld bounds what all of this loop's connections keep of answers that
 	// are not whole, in bytes; 0 means DefaultMaxHeld.
 	MaxHeld int
+	// Fine has each second say how it went within (measure.Fine).
+	Fine bool
 	// Hand takes finished seconds, in order; Recycle gives their histograms
 	// back, if it has any. Neither blocks for long.
 	Hand    func(*measure.Second)

@@ -85,6 +85,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 			acc.Keys += uint64(max(ev.Count, 0))
 		}
 	}
+	if l.cfg.Fine {
+		l.clock.fine(&series, outcome, at)
+	}
 	client, measured := sl.client, sl.measured
 	rest := int64(0)
 	if client >= 0 {

@@ -1,0 +1,173 @@
+package measure
+
+import "github.com/quorumbench/quorumbench/internal/kv"
+
+// A second of a load with faults is known in slots.
+const (
+	Slots      = 100 // of a second
+	SlotLength = 10  // milliseconds
+)
+
+// mostGroups bounds the groups of a second, whose members a server names.
+const mostGroups = 64
+
+// Fine is how a second of a load with faults went within, by when operations ended.
+type Fine struct {
+	// Done are successes; Definite are errors of operations that did not happen, reads
+	// among them, and Indefinite those of writes that may have.
+	Done, Definite, Indefinite [Slots]uint32
+	Groups                     []Group
+}
+
+// Group is the successes of one operation that one member answered.
+type Group struct {
+	Kind        kv.Kind
+	Consistency kv.Consistency
+	Member      uint64     // 0: it is not known
+	Alive       [16]uint64 // as that of Second
+}
+
+// Note takes an operation that ended so many nanoseconds after the second began.
+func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
+	ms := min(max(at/1_000_000, 0), 999)
+	slot := ms / SlotLength
+	switch {
+	case !o.Failed():
+		f.Done[slot]++
+		g := f.group(Group{Kind: s.Kind, Consistency: s.Consistency, Member: s.Member})
+		g.Alive[ms>>6] |= 1 << (ms & 63)
+	case o.Definite() || !s.Kind.Writes():
+		f.Definite[slot]++
+	default:
+		f.Indefinite[slot]++
+	}
+}
+
+// group is the group like one; of those beyond mostGroups, that of no member.
+func (f *Fine) group(like Group) *Group {
+	for i := range f.Groups {
+		if g := &f.Groups[i]; g.Member == like.Member && g.Kind == like.Kind && g.Consistency == like.Consistency {
+			return g
+		}
+	}
+	if len(f.Groups) >= mostGroups && like.Member != 0 {
+		like.Member = 0
+		return f.group(like)
+	}
+	like.Alive = [16]uint64{}
+	f.Groups = append(f.Groups, like)
+	return &f.Groups[len(f.Groups)-1]
+}
+
+// merge adds another's, which stays as it is.
+func (f *Fine) merge(o *Fine) {
+	for i := range f.Done {
+		f.Done[i] += o.Done[i]
+		f.Definite[i] += o.Definite[i]
+		f.Indefinite[i] += o.Indefinite[i]
+	}
+	for i := range o.Groups {
+		to := f.group(o.Groups[i])
+		for k, word := range o.Groups[i].Alive {
+			to.Alive[k] |= word
+		}
+	}
+}
+
+func (c *coder) fine(at **Fine) {
+	there := uint64(0)
+	if *at != nil {
+		there = 1
+	}
+	c.number(&there, 1)
+	if there == 0 || c.err != nil {
+		return
+	}
+	if c.reading {
+		*at = &Fine{}
+	}
+	f := *at
+	for _, counts := range []*[Slots]uint32{&f.Done, &f.Definite, &f.Indefinite} {
+		for i := range counts {
+			small(c, 1<<32-1, &counts[i])
+		}
+	}
+	n := uint64(len(f.Groups))
+	c.number(&n, mostGroups+uint64(kv.NumKinds)*uint64(kv.NumConsistencies))
+	for i := range int(n) {
+		if c.reading {
+			if c.err != nil {
+				return
+			}
+			f.Groups = append(f.Groups, Group{})
+		}
+		g := &f.Groups[i]
+		small(c, uint64(kv.NumKinds-1), &g.Kind)
+		small(c, uint64(kv.NumConsistencies-1), &g.Consistency)
+		c.number(&g.Member, anyNumber)
+		for k := range g.Alive {
+			c.number(&g.Alive[k], anyNumber)
+		}
+	}
+}
+
+// Course is how a whole window of a load with faults went.
+type Course struct {
+	// Done, Definite and Indefinite are those of Fine, by slot of the window.
+	Done, Definite, Indefinite []uint32
+	// Members are the successes by who answered, 0 where that is not known, and
+	// Operations by what was asked.
+	Members    map[uint64]*Pulse
+	Operations map[Asked]*Pulse
+	// P99 of the response times by the second in which operations were due.
+	P99 []Figure
+}
+
+// Asked is an operation with its consistency.
+type Asked struct {
+	Kind        kv.Kind
+	Consistency kv.Consistency
+}
+
+// Add adds a second of the window, of which no part was added before, with its p99.
+func (c *Course) Add(s *Second, p99 Figure) {
+	for len(c.P99) <= s.Index {
+		c.P99 = append(c.P99, Figure{})
+		for _, counts := range []*[]uint32{&c.Done, &c.Definite, &c.Indefinite} {
+			*counts = append(*counts, make([]uint32, Slots)...)
+		}
+	}
+	c.P99[s.Index] = p99
+	for _, p := range c.Members {
+		p.add(s.Index, &[16]uint64{}) // as long as the others, also where it has no more
+	}
+	for _, p := range c.Operations {
+		p.add(s.Index, &[16]uint64{})
+	}
+	if s.Fine == nil {
+		return
+	}
+	at := s.Index * Slots
+	copy(c.Done[at:], s.Fine.Done[:])
+	copy(c.Definite[at:], s.Fine.Definite[:])
+	copy(c.Indefinite[at:], s.Fine.Indefinite[:])
+	if c.Members == nil {
+		c.Members, c.Operations = map[uint64]*Pulse{}, map[Asked]*Pulse{}
+	}
+	for i := range s.Fine.Groups {
+		g := &s.Fine.Groups[i]
+		member := g.Member
+		if c.Members[member] == nil && len(c.Members) >= mostGroups {
+			member = 0
+		}
+		pulseOf(c.Members, member).add(s.Index, &g.Alive)
+		pulseOf(c.Operations, Asked{g.Kind, g.Consistency}).add(s.Index, &g.Alive)
+	}
+}
+
+func pulseOf[K comparable](all map[K]*Pulse, of K) *Pulse {
+	if all[of] == nil {
+		all[of] = &Pulse{}
+	}
+	return all[of]
+}

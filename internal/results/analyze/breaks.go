@@ -1,0 +1,309 @@
+package analyze
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	stores "github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Breaks is what one kind of fault did to the cluster of a trial and its repeats, of
+// all the times that it was done and there was something to compare with.
+type Breaks struct {
+	What  string // such as "kill leader for 3s"
+	Row   *Row
+	Times int
+	// Lasted is how often the outage was not over at the next fault or the window's
+	// end: those are longer than they count here.
+	Lasted int
+	// Definite and Indefinite are the errors of all times (record.Recovery).
+	Definite, Indefinite uint64
+	Spans                []BrokenFor // in the order of BreakSpans
+}
+
+// BrokenFor is a length of time that a fault takes, as it was each time.
+type BrokenFor struct {
+	BreakSpan
+	// All are those that are known, the shortest first, in seconds; 0 for no outage.
+	All []float64
+	// Median is that of All, with its interval if HasInterval (stats.Median).
+	Median      stats.Interval
+	HasInterval bool
+}
+
+// BreakSpan names a length of time that is known of faults.
+type BreakSpan struct {
+	Name  string // in files
+	Title string // in tables
+	wide  bool   // a terminal has no room for it
+	// longest says that it is a longest time without success, of which 0 is none.
+	longest bool
+	of      func(t *record.Trial, f *record.Fault) *float64
+}
+
+// BreakSpans are the lengths of time that a fault is told by, in seconds: the longest
+// time without any success, and that of the broken member and of the others alone; the
+// rest are from when the fault began.
+func BreakSpans() []BreakSpan {
+	since := func(at func(*record.Fault) *float64) func(*record.Trial, *record.Fault) *float64 {
+		return func(_ *record.Trial, f *record.Fault) *float64 {
+			if x := at(f); x != nil {
+				return new(*x - *f.Began)
+			}
+			return nil
+		}
+	}
+	return []BreakSpan{
+		{"outage", "no success", false, true, func(_ *record.Trial, f *record.Fault) *float64 {
+			if f.Outage == nil {
+				return new(0.0)
+			}
+			return f.Outage
+		}},
+		{"broken_member", "at that member", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+			return memberOutage(f, func(m string) bool { return m == f.Member })
+		}},
+		{"other_members", "at others", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+			return memberOutage(f, func(m string) bool { return m != f.Member && f.Member != record.AllMembers })
+		}},
+		{"first_failure", "first failure", true, false, since(func(f *record.Fault) *float64 { return f.FirstFailure })},
+		{"first_success", "first success", true, false, since(func(f *record.Fault) *float64 {
+			if f.Outage == nil || f.OutageLasted {
+				return nil
+			}
+			return new(*f.OutageFrom + *f.Outage)
+		})},
+		{"throughput_back", "throughput back", false, false, since(func(f *record.Fault) *float64 { return f.ThroughputBack })},
+		{"p99_back", "p99 back", false, false, since(func(f *record.Fault) *float64 { return f.P99Back })},
+		{"noticed", "noticed", false, false, func(t *record.Trial, f *record.Fault) *float64 {
+			return firstSaid(t, f, stores.LeaderLost, stores.ElectionStarted)
+		}},
+		{"elected", "elected", false, false, func(t *record.Trial, f *record.Fault) *float64 { return firstSaid(t, f, stores.Elected) }},
+		{"whole", "whole again", false, false, since(func(f *record.Fault) *float64 { return f.Ready })},
+	}
+}
+
+// memberOutage is the longest outage of some members; nil where none of them answered
+// before.
+func memberOutage(f *record.Fault, of func(member string) bool) *float64 {
+	var longest *float64
+	for i := range f.Parts {
+		p := &f.Parts[i]
+		if p.Member == "" || !of(p.Member) {
+			continue
+		}
+		if longest == nil {
+			longest = new(0.0)
+		}
+		if p.Outage != nil {
+			longest = new(max(*longest, *p.Outage))
+		}
+	}
+	return longest
+}
+
+// firstSaid is after how many seconds of a fault a member's log first reported one of
+// these; nil if none did until the cluster was whole again.
+func firstSaid(t *record.Trial, f *record.Fault, kinds ...stores.SignalKind) *float64 {
+	if t.Opened == nil {
+		return nil
+	}
+	began, until := timeIn(t, *f.Began), inWindow(t).to
+	if f.Ready != nil {
+		until = timeIn(t, *f.Ready)
+	}
+	var first *time.Time
+	for i := range t.Events {
+		e := &t.Events[i]
+		if e.Line != "" && e.Count == 0 && slices.Contains(kinds, stores.SignalKind(e.Kind)) && !e.Time.Before(began) && !e.Time.After(until) &&
+			(first == nil || e.Time.Before(*first)) {
+			first = &e.Time
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return new(first.Sub(began).Seconds())
+}
+
+// P90 is the length that nine of ten were not above; false for fewer than ten.
+func (b *BrokenFor) P90() (float64, bool) {
+	n := len(b.All)
+	if n < 10 {
+		return 0, false
+	}
+	return b.All[(9*n+9)/10-1], true
+}
+
+// Max is the longest; false for none.
+func (b *BrokenFor) Max() (float64, bool) {
+	if len(b.All) == 0 {
+		return 0, false
+	}
+	return b.All[len(b.All)-1], true
+}
+
+// Broken are what the faults of rows broke: all stores of one kind of fault side by
+// side, kinds and stores in the order of the scenario. The trials' events have been
+// read (record.Run.ReadEvents).
+func Broken(rows []*Row) (all []*Breaks) {
+	for _, r := range rows {
+		for _, t := range r.Done {
+			for i := range t.Faults {
+				f := &t.Faults[i]
+				if !f.Done() || f.LongestBefore == nil {
+					continue
+				}
+				k := slices.IndexFunc(all, func(b *Breaks) bool { return b.What == f.What && b.Row == r })
+				if k < 0 {
+					k = len(all)
+					for j, b := range all { // behind the last of its kind
+						if b.What == f.What {
+							k = j + 1
+						}
+					}
+					all = slices.Insert(all, k, newBreaks(f.What, r))
+				}
+				all[k].add(t, f)
+			}
+		}
+	}
+	for _, b := range all {
+		for i := range b.Spans {
+			s := &b.Spans[i]
+			slices.Sort(s.All)
+			s.Median, s.HasInterval = stats.Median(s.All, stats.Level)
+		}
+	}
+	return all
+}
+
+func newBreaks(what string, r *Row) *Breaks {
+	b := &Breaks{What: what, Row: r}
+	for _, s := range BreakSpans() {
+		b.Spans = append(b.Spans, BrokenFor{BreakSpan: s})
+	}
+	return b
+}
+
+func (b *Breaks) add(t *record.Trial, f *record.Fault) {
+	b.Times++
+	b.Definite, b.Indefinite = b.Definite+f.Definite, b.Indefinite+f.Indefinite
+	if f.OutageLasted {
+		b.Lasted++
+	}
+	for i := range b.Spans {
+		if x := b.Spans[i].of(t, f); x != nil {
+			b.Spans[i].All = append(b.Spans[i].All, *x)
+		}
+	}
+}
+
+// Outage is the longest time without any success.
+func (b *Breaks) Outage() *BrokenFor { return &b.Spans[0] }
+
+// Notes below the table of what faults broke.
+const (
+	medianNote = "95 % interval of the median over the faults, by order statistics: it holds for any distribution, and needs six of them."
+	someNote   = "Not of each time: it did not come, or nobody said so, before the next fault began, all were whole again, or the window closed. The median is of the others."
+	lastedNote = "Not all were over when the next fault began or the window closed: those are longer than they count here."
+)
+
+// BrokenTables is the table of what faults broke, if any did anything: of each the
+// longest time without any success, and how long it took until the members' logs
+// noticed, until one was elected, and until all were seen whole again.
+func BrokenTables(rows []*Row) []Table {
+	all := Broken(rows)
+	if len(all) == 0 {
+		return nil
+	}
+	var notes footnotes
+	t := Table{Kind: OfFaults, Columns: []Column{{Title: "fault", Left: true}, {Title: "trial", Left: true, Wide: oneTrialEach(all)}, {Title: "store", Left: true}, {Title: "times"}}}
+	intervals := slices.ContainsFunc(all, func(b *Breaks) bool { return b.Outage().HasInterval })
+	for i, s := range all[0].Spans {
+		if !slices.ContainsFunc(all, func(b *Breaks) bool { return len(b.Spans[i].All) > 0 }) {
+			continue
+		}
+		t.Columns = append(t.Columns, Column{Title: s.Title + " p50", Wide: s.wide})
+		if i == 0 {
+			if intervals {
+				t.Columns = append(t.Columns, Column{Title: "interval"})
+			}
+			t.Columns = append(t.Columns, Column{Title: "p90"}, Column{Title: "max"})
+		}
+	}
+	t.Columns = append(t.Columns, Column{Title: "failed"}, Column{Title: "may have happened"})
+	for _, b := range all {
+		first := b.Row.First()
+		times := Cell{Text: strconv.Itoa(b.Times)}
+		if b.Lasted > 0 {
+			times.Notes = append(times.Notes, notes.mark(lastedNote))
+		}
+		row := []Cell{{Text: b.What}, {Text: first.Name}, {Text: Store(first)}, times}
+		for i := range b.Spans {
+			s := &b.Spans[i]
+			if !slices.ContainsFunc(all, func(b *Breaks) bool { return len(b.Spans[i].All) > 0 }) {
+				continue
+			}
+			median := brokenCell(s.Median.Value, len(s.All) > 0)
+			if i > 0 && s.Median.Value == 0 && len(s.All) > 0 && !s.longest {
+				median.Text = "at once"
+			}
+			if n := len(s.All); n > 0 && n < b.Times {
+				median.Notes = []int{notes.mark(someNote)}
+			}
+			row = append(row, median)
+			if i > 0 {
+				continue
+			}
+			if intervals {
+				c := Cell{Kind: HowSure}
+				if s.HasInterval && s.Median.High == 0 {
+					c = brokenCell(0, true)
+				} else if s.HasInterval {
+					c.Certainty = &Certainty{Low: secondsValue(s.Median.Low), High: secondsValue(s.Median.High)}
+					c.Notes = []int{notes.mark(medianNote)}
+				}
+				row = append(row, c)
+			}
+			p90, known := s.P90()
+			most, any := s.Max()
+			row = append(row, brokenCell(p90, known), brokenCell(most, any))
+		}
+		t.Rows = append(t.Rows, append(row, countCell(b.Definite+b.Indefinite), countCell(b.Indefinite)))
+	}
+	t.Footnotes = notes.texts
+	return []Table{t}
+}
+
+// oneTrialEach reports whether the fault and the store tell each trial from others.
+func oneTrialEach(all []*Breaks) bool {
+	seen := map[[2]string]bool{}
+	for _, b := range all {
+		key := [2]string{b.What, Store(b.Row.First())}
+		if seen[key] {
+			return false
+		}
+		seen[key] = true
+	}
+	return true
+}
+
+// brokenCell is a length of time; of 0 there was none.
+func brokenCell(seconds float64, known bool) Cell {
+	switch {
+	case !known:
+		return figureCell(record.Value{})
+	case seconds == 0:
+		return Cell{Text: "none"}
+	}
+	return figureCell(secondsValue(seconds))
+}
+
+func secondsValue(x float64) record.Value {
+	return record.Value{Number: x, Unit: measure.Seconds, Known: true}
+}

@@ -1,0 +1,110 @@
+package analyze
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	stores "github.com/quorumbench/quorumbench/internal/store"
+)
+
+// broken is a row of trials in each of which two faults were done: of the first the
+// outages are known, of the second there were none.
+func broken(number int, name string, outages ...float64) *Row {
+	r := &Row{}
+	for i, outage := range outages {
+		t := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 60, Conditions: record.Conditions{Number: number, Name: name, Repeat: i + 1, Repeats: len(outages), Store: name, Version: "1"}}
+		first, second := fault(20, 25, 26), fault(40, 41, 42)
+		second.Number, second.What = 2, "kill follower for 1s"
+		first.Outage, first.OutageFrom = &outage, new(20.1)
+		first.ThroughputBack, first.P99Back, first.FirstFailure = new(20.1+outage), new(20.0), new(20.5)
+		first.Definite, first.Indefinite = 2, 3
+		first.Parts = []record.PartOutage{{Member: "m1", Outage: new(6.0)}, {Member: "m2"}, {Member: "m3", Outage: new(0.5)}, {Operation: "put", Outage: new(50.0)}}
+		t.Faults = []record.Fault{first, second, {Number: 3, What: "kill follower for 1s", Failure: "not done"}}
+		t.Events = []record.Event{at(19*time.Second, "m2", stores.ElectionStarted, 0), at(21200*time.Millisecond, "m2", stores.ElectionStarted, 0),
+			at(21500*time.Millisecond, "m2", stores.Elected, 0), at(21900*time.Millisecond, "m3", stores.Elected, 0)}
+		r.Trials, r.Done = append(r.Trials, t), append(r.Done, t)
+	}
+	return r
+}
+
+// All stores of one kind of fault stand side by side, each with its distribution.
+func TestBroken(t *testing.T) {
+	ten := []float64{1.9, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1}
+	rows := []*Row{broken(1, "a", ten...), broken(2, "b", 3, 2)}
+	all := Broken(rows)
+	got := ""
+	for _, b := range all {
+		got += fmt.Sprintf("%s of %s %d times; ", b.What, b.Row.First().Name, b.Times)
+	}
+	if want := "pause leader for 5s of a 10 times; pause leader for 5s of b 2 times; kill follower for 1s of a 10 times; kill follower for 1s of b 2 times; "; got != want {
+		t.Fatalf("it is %q", got)
+	}
+	spans := map[string]*BrokenFor{}
+	for i := range all[0].Spans {
+		spans[all[0].Spans[i].Name] = &all[0].Spans[i]
+	}
+	o := all[0].Outage()
+	p90, ok := o.P90()
+	if most, _ := o.Max(); o.Median.Value != 1.5 || !o.HasInterval || o.Median.Low != 1.1 || o.Median.High != 1.8 || !ok || p90 != 1.8 || most != 1.9 {
+		t.Errorf("the outages are %+v", o)
+	}
+	if _, ok := all[1].Outage().P90(); ok || all[1].Outage().HasInterval || all[1].Outage().Median.Value != 3 {
+		t.Errorf("of two outages it says %+v", all[1].Outage())
+	}
+	near := func(name string, want float64) {
+		t.Helper()
+		if s := spans[name]; len(s.All) == 0 || s.Median.Value < want-1e-9 || s.Median.Value > want+1e-9 {
+			t.Errorf("%s is %+v, not %v", name, s, want)
+		}
+	}
+	near("broken_member", 6)
+	near("other_members", 0.5)
+	near("first_failure", 0.5)
+	near("first_success", 1.6)
+	near("throughput_back", 1.6)
+	near("p99_back", 0)
+	near("noticed", 1.2)
+	near("elected", 1.5)
+	near("whole", 6)
+	if all[0].Definite != 20 || all[0].Indefinite != 30 {
+		t.Errorf("%d and %d failed", all[0].Definite, all[0].Indefinite)
+	}
+}
+
+func TestBrokenTables(t *testing.T) {
+	if tables := BrokenTables([]*Row{RowOf(&record.Trial{State: record.Complete})}); tables != nil {
+		t.Errorf("without faults there is %+v", tables)
+	}
+	r := broken(1, "a", 1, 2, 3, 4, 5, 6)
+	r.Done[0].Faults[0].OutageLasted, r.Done[0].Faults[0].ThroughputBack = true, nil
+	table := BrokenTables([]*Row{r})[0]
+	if table.Kind != OfFaults || len(table.Rows) != 2 || len(table.Footnotes) != 3 {
+		t.Fatalf("the table is %+v", table)
+	}
+	for _, row := range table.Rows {
+		if len(row) != len(table.Columns) {
+			t.Fatalf("%d cells stand in %d columns", len(row), len(table.Columns))
+		}
+	}
+	cells := map[string]Cell{}
+	for i, c := range table.Columns {
+		cells[c.Title] = table.Rows[0][i]
+	}
+	if c := cells["no success p50"]; c.Value.Number != 4 {
+		t.Errorf("the median is %+v", c)
+	}
+	if c := cells["interval"].Certainty; c == nil || c.Low.Number != 1 || c.High.Number != 6 {
+		t.Errorf("the interval is %+v", c)
+	}
+	if c := cells["p90"]; c.Value.Known {
+		t.Errorf("six have a p90: %+v", c)
+	}
+	if c := cells["p99 back p50"]; c.Text != "at once" || len(cells["throughput back p50"].Notes) != 1 {
+		t.Errorf("it is back %+v, %+v", c, cells["throughput back p50"])
+	}
+	if c := table.Rows[1][4]; c.Text != "none" {
+		t.Errorf("no outage is %+v", c)
+	}
+}

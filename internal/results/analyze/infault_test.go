@@ -1,0 +1,111 @@
+package analyze
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	stores "github.com/quorumbench/quorumbench/internal/store"
+)
+
+// fault is one that was done to m1 for so many seconds of the window.
+func fault(began, healed, ready float64) record.Fault {
+	return record.Fault{Number: 1, What: "pause leader for 5s", Do: "pause", Began: &began, Healed: &healed, Ready: &ready, Member: "m1", Role: "leader", LongestBefore: new(0.01)}
+}
+
+// What lies within a fault is the fault's doing, and not the store's; what lies
+// outside of it counts as ever.
+func TestFaultsAreNoLimits(t *testing.T) {
+	broken := func() *record.Trial {
+		trial := slowTrial() // rows each 30 s
+		base := trial.Stores[2]
+		trial.Stores = trial.Stores[:2]
+		for _, at := range []time.Duration{10, 20, 24, 30, 40, 60} {
+			r := base
+			r.Time = noon.Add(at * time.Second)
+			r.Metrics = base.Metrics.Since(nil)
+			trial.Stores = append(trial.Stores, r)
+		}
+		trial.Faults = []record.Fault{fault(21, 26, 27)}
+		return trial
+	}
+	inside := func(trial *record.Trial) {
+		// Paused: it did not answer, its log's sync took as long, the others elected
+		// another, and its counters of that time are in all rows from then on.
+		trial.Stores[4].Failure, trial.Stores[4].Metrics = "no answer", nil
+		for i := range trial.Stores {
+			if r := &trial.Stores[i]; r.Time.After(noon.Add(25 * time.Second)) {
+				r.Metrics[stores.FsyncSeconds] = r.Metrics[stores.FsyncSeconds].Plus(timer(0.004, 1.024))
+				r.Metrics[stores.LeaderChanges] = stores.Reading{Value: 6}
+			}
+		}
+		trial.TermChanges, trial.MeantTermChanges = 1, 1
+		trial.Capped = 1000
+		trial.Events = append(trial.Events, at(26*time.Second, "m1", stores.SlowFsync, 5*time.Second))
+	}
+	trial := broken()
+	inside(trial)
+	if l := WhatLimited(trial); len(l.Causes) > 0 {
+		t.Errorf("of a fault it says %+v", l.Causes)
+	}
+	outside := broken()
+	inside(outside)
+	outside.Stores[len(outside.Stores)-1].Metrics[stores.LeaderChanges] = stores.Reading{Value: 7}
+	outside.Events = append(outside.Events, at(45*time.Second, "m1", stores.SlowFsync, 5*time.Second))
+	l := WhatLimited(outside)
+	if len(l.Causes) != 2 || l.Causes[0].Text != "the leader changed: member m1 counted 1 change in the window" || l.Causes[1].What != CausePauses {
+		t.Errorf("of what came by itself it says %+v", l.Causes)
+	}
+}
+
+// A trial with faults is slow by its seconds outside of them.
+func TestSlowBesideFaults(t *testing.T) {
+	made := func(p99 func(second int) float64, done func(second int) uint64) *record.Trial {
+		trial := slowTrial()
+		trial.Faults = []record.Fault{fault(21, 26, 27)}
+		trial.LongestGap, trial.PerSecond = 5, 900
+		for i := range 60 {
+			trial.Timeline = append(trial.Timeline, record.Row{Time: noon.Add(time.Duration(i) * time.Second), Phase: measure.Measured.String(), Second: i,
+				P99: measure.Figure{NS: p99(i), Known: true}, Done: done(i)})
+		}
+		return trial
+	}
+	fault := func(i int) bool { return i >= 20 && i < 29 }
+	quick := func(i int) float64 {
+		if fault(i) {
+			return 5e9
+		}
+		return 5e6
+	}
+	kept := func(i int) uint64 {
+		if fault(i) {
+			return 0
+		}
+		return 1000
+	}
+	for name, c := range map[string]struct {
+		trial *record.Trial
+		slow  bool
+	}{
+		"only in the fault":    {made(quick, kept), false},
+		"long times always":    {made(func(int) float64 { return 2e8 }, kept), true},
+		"less than due always": {made(quick, func(int) uint64 { return 500 }), true},
+	} {
+		if Slow(c.trial) != c.slow {
+			t.Errorf("%s: slow is %v", name, !c.slow)
+		}
+	}
+}
+
+// The fault that began just before the longest gap is listed with it.
+func TestTheFaultIsBesideItsGap(t *testing.T) {
+	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 10, LongestGap: 1.2, LongestGapAt: new(2.002), Faults: []record.Fault{fault(2, 3, 3.5)}}
+	trial.Events = []record.Event{{Time: noon.Add(2 * time.Second), Kind: record.FaultBegan, Member: "m1", Text: "fault 1: pause leader for 5s (m1, leader)"},
+		{Time: noon.Add(9 * time.Second), Kind: record.FaultBegan, Member: "m2", Text: "another"}}
+	h := EventsOf(trial)
+	if h.Gap == nil || len(h.Gap.Events) != 1 || !strings.Contains(h.Gap.Events[0].Longest.Text, "pause leader") || h.None() {
+		t.Errorf("in the gap: %+v", h.Gap)
+	}
+}

@@ -1,0 +1,39 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// FewestForMedian is of how many values Median has an interval at Level.
+const FewestForMedian = 6
+
+// Median is the median of independent values (of an even number, the greater of the
+// middle two), with an interval at a confidence level that holds for any distribution:
+// from one order statistic to another, so far apart that the truth is outside of them
+// as seldom as a fair coin falls so unevenly. It is wider than an interval that
+// supposes a shape, and right for one of two modes, as outages have. ok is false for
+// too few values: fewer than six at Level.
+func Median(values []float64, level float64) (i Interval, ok bool) {
+	n := len(values)
+	if n == 0 || !finite(values) {
+		return Interval{}, false
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	i = Interval{Value: sorted[n/2], Low: sorted[n/2], High: sorted[n/2], Level: level}
+	// below is the chance that at most k of n values lie below the median.
+	beyond, below, k := (1-level)/2, 0.0, 0
+	for ; ; k++ {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(k + 1))
+		c, _ := math.Lgamma(float64(n - k + 1))
+		if below += math.Exp(a - b - c - float64(n)*math.Ln2); below > beyond {
+			break
+		}
+	}
+	if k == 0 {
+		return i, false
+	}
+	i.Low, i.High = sorted[k-1], sorted[n-k]
+	return i, true
+}

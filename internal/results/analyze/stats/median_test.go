@@ -1,0 +1,65 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// An interval of a median holds the truth at least as often as it says, of values
+// of any distribution: among them one of two modes, as outages have.
+func TestMedianHoldsTheTruth(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, c := range map[string]struct {
+		draw  func() float64
+		truth float64
+	}{
+		"exponential": {r.ExpFloat64, math.Ln2},
+		"normal":      {r.NormFloat64, 0},
+		"two modes": {func() float64 {
+			if r.Float64() < 0.4 {
+				return r.Float64()
+			}
+			return 100 + r.Float64()
+		}, 100 + 1.0/6},
+	} {
+		for _, n := range []int{FewestForMedian, 10, 37} {
+			const times = 4000
+			held := 0
+			for range times {
+				values := make([]float64, n)
+				for i := range values {
+					values[i] = c.draw()
+				}
+				i, ok := Median(values, Level)
+				if !ok || i.Low > i.Value || i.High < i.Value {
+					t.Fatalf("%s: %d values have %+v, %v", name, n, i, ok)
+				}
+				if i.Low <= c.truth && c.truth <= i.High {
+					held++
+				}
+			}
+			// Four standard errors of 4,000 trials are 1.4 %.
+			if share := float64(held) / times; share < Level-0.014 {
+				t.Errorf("%s: of %d values, %.3f of the intervals hold the median", name, n, share)
+			}
+		}
+	}
+}
+
+func TestMedianOfFew(t *testing.T) {
+	if i, ok := Median([]float64{3, 1, 2, 9}, Level); ok || i.Value != 3 {
+		t.Errorf("of four: %+v, %v", i, ok)
+	}
+	if i, ok := Median([]float64{6, 5, 4, 3, 2, 1}, Level); !ok || i.Low != 1 || i.High != 6 || i.Value != 4 {
+		t.Errorf("of six: %+v, %v", i, ok)
+	}
+	if i, ok := Median([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, Level); !ok || i.Low != 2 || i.High != 9 {
+		t.Errorf("of ten: %+v, %v", i, ok)
+	}
+	for _, none := range [][]float64{nil, {1, 2, 3, 4, 5, math.NaN()}} {
+		if _, ok := Median(none, Level); ok {
+			t.Errorf("%v has a median", none)
+		}
+	}
+}

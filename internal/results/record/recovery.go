@@ -1,0 +1,201 @@
+package record
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Recovery is how the load came through a fault, from outside. Times are seconds of
+// the window. Looked at is the time until the next fault or the window's end.
+type Recovery struct {
+	// FirstFailure is when the first operation was seen to fail, to 10 ms; null for
+	// none.
+	FirstFailure *float64 `json:"first_failure_seconds,omitempty"`
+	// Definite are errors of operations that did not happen, reads among them, and
+	// Indefinite of writes that may have.
+	Definite   uint64 `json:"errors_definite,omitempty"`
+	Indefinite uint64 `json:"errors_indefinite,omitempty"`
+	// ThroughputBack is from when on each second, of those that begin 10 ms apart, had
+	// as many successes as before: within 5 %, or as far from the mean, and half as far
+	// again, as any had been before. In an open loop they have not more either: what
+	// had to wait is worked off. It is null where that did not come, or nothing is
+	// known of a second before.
+	ThroughputBack *float64 `json:"throughput_back_seconds,omitempty"`
+	// P99Back is the same of the p99 of response times, which is known by the second in
+	// which operations were due: none was above 105 % of the median second's before,
+	// nor half as far again above that as any had been.
+	P99Back *float64 `json:"p99_back_seconds,omitempty"`
+	// Parts are the longest times without a success of each member and, where there
+	// are several, of each operation.
+	Parts []PartOutage `json:"outages,omitempty"`
+}
+
+// PartOutage is the longest time in which one member answered nothing with success, or
+// one operation had none, like Fault.Outage.
+type PartOutage struct {
+	Member      string   `json:"member,omitempty"`
+	Operation   string   `json:"operation,omitempty"`
+	Consistency string   `json:"consistency,omitempty"`
+	Outage      *float64 `json:"outage_seconds"`
+	From        *float64 `json:"outage_from_seconds"`
+	Lasted      bool     `json:"outage_lasted,omitempty"`
+}
+
+// within is how near to what was before is back, as a share of that, and beyond is by
+// how much more than anything before something may differ by chance.
+const (
+	within = 0.05
+	beyond = 1.5
+)
+
+// FindRecovery fills in how the load, open or not, came through the faults, whose
+// outages have been found (FindOutages). name is that of a member by its number; empty
+// for one that has none.
+func FindRecovery(all []Fault, c *measure.Course, window float64, open bool, name func(member uint64) string) {
+	since := 0.0
+	for i := range all {
+		f := &all[i]
+		if !f.Done() || *f.Began >= window {
+			continue
+		}
+		until := untilNext(all, i, window)
+		f.Recovery = Recovery{}
+		f.failures(c, until)
+		f.Parts = parts(c, since, *f.Began, until, name)
+		if f.LongestBefore != nil {
+			ended := *f.Began // of the outage
+			if f.Outage != nil {
+				ended = *f.OutageFrom + *f.Outage
+			}
+			if at, ok := throughputBack(c.Done, slot(since), slot(*f.Began), slot(until), open); ok && !f.OutageLasted {
+				f.ThroughputBack = &ended
+				if at > slot(*f.Began) {
+					f.ThroughputBack = new(max(float64(at)/slotsPerSecond, ended))
+				}
+			}
+			if at, ok := p99Back(c.P99, since, *f.Began, until); ok && !f.OutageLasted {
+				f.P99Back = new(max(at, ended))
+			}
+		}
+		since = max(since, *f.Began, orZero(f.Healed), orZero(f.Ready), orZero(f.ThroughputBack))
+	}
+}
+
+const slotsPerSecond = measure.Slots
+
+// slot is the first that begins at a time or after it.
+func slot(seconds float64) int { return int(math.Ceil(seconds*slotsPerSecond - 1e-9)) }
+
+// untilNext is when the next fault began that was done, or the window's end.
+func untilNext(all []Fault, i int, window float64) float64 {
+	for _, next := range all[i+1:] {
+		if next.Done() {
+			return min(window, *next.Began)
+		}
+	}
+	return window
+}
+
+// failures finds what failed from the slot in which the fault began.
+func (f *Fault) failures(c *measure.Course, until float64) {
+	first := int(*f.Began * slotsPerSecond)
+	for at := first; at < min(int(until*slotsPerSecond), len(c.Done)); at++ {
+		n := uint64(c.Definite[at]) + uint64(c.Indefinite[at])
+		if n > 0 && f.FirstFailure == nil {
+			f.FirstFailure = new(max(float64(at)/slotsPerSecond, *f.Began))
+		}
+		f.Definite += uint64(c.Definite[at])
+		f.Indefinite += uint64(c.Indefinite[at])
+	}
+}
+
+// throughputBack is the first slot from which on no second is out of bounds.
+func throughputBack(done []uint32, since, began, until int, open bool) (at int, ok bool) {
+	until = min(until, len(done))
+	if began-since < slotsPerSecond || until-began < slotsPerSecond {
+		return 0, false
+	}
+	sums := make([]float64, until+1) // of all slots before
+	for i := range until {
+		sums[i+1] = sums[i] + float64(done[i])
+	}
+	second := func(from int) float64 { return sums[from+slotsPerSecond] - sums[from] }
+	mean := (sums[began] - sums[since]) / float64(began-since) * slotsPerSecond
+	least, most := mean, mean
+	for from := since; from+slotsPerSecond <= began; from++ {
+		least, most = min(least, second(from)), max(most, second(from))
+	}
+	floor, ceiling := min(mean*(1-within), mean-beyond*(mean-least)), math.Inf(1)
+	if open {
+		ceiling = max(mean*(1+within), mean+beyond*(most-mean))
+	}
+	last := until - slotsPerSecond
+	for at = last + 1; at > began; at-- {
+		if x := second(at - 1); x < floor || x > ceiling {
+			break
+		}
+	}
+	return at, mean > 0 && at <= last
+}
+
+// p99Back is the beginning of the first second from which on none is out of bounds,
+// or the fault's if none was.
+func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok bool) {
+	var before []float64
+	for i := int(math.Ceil(since)); i+1 <= int(began); i++ {
+		if i < len(all) && all[i].Known {
+			before = append(before, all[i].NS)
+		}
+	}
+	if len(before) == 0 {
+		return 0, false
+	}
+	slices.Sort(before)
+	median := before[len(before)/2]
+	bound := max(median*(1+within), median+beyond*(before[len(before)-1]-median))
+	at, ok = began, false
+	for i := int(began); i+1 <= int(until) && i < len(all); i++ {
+		switch {
+		case all[i].Failed, all[i].Known && all[i].NS > bound:
+			at, ok = float64(i+1), false
+		case all[i].Known:
+			ok = true
+		}
+	}
+	return at, ok
+}
+
+// parts are the outages of members and operations, those of members first.
+func parts(c *measure.Course, since, began, until float64, name func(uint64) string) (out []PartOutage) {
+	ms := func(s float64) int { return int(s * 1000) }
+	add := func(p PartOutage, pulse *measure.Pulse) {
+		if !pulse.Any(ms(since), ms(began)) {
+			return
+		}
+		if outage, _, ok := pulse.Outage(ms(since), ms(began), ms(until)); ok {
+			p.Outage, p.From = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
+			p.Lasted = outage.To >= ms(until)
+		}
+		out = append(out, p)
+	}
+	for member, pulse := range c.Members {
+		if known := name(member); known != "" {
+			add(PartOutage{Member: known}, pulse)
+		}
+	}
+	for asked, pulse := range c.Operations {
+		if p := (PartOutage{Operation: asked.Kind.String()}); len(c.Operations) > 1 {
+			if asked.Kind.Reads() {
+				p.Consistency = asked.Consistency.String()
+			}
+			add(p, pulse)
+		}
+	}
+	slices.SortFunc(out, func(a, b PartOutage) int {
+		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Consistency, b.Consistency), cmp.Compare(a.Member, b.Member))
+	})
+	return out
+}

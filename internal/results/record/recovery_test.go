@@ -1,0 +1,227 @@
+package record
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// played is a window of operations whose truth is known: ops a second of two members,
+// by a rate that is a function of the time.
+type played struct {
+	pulse  measure.Pulse
+	course measure.Course
+}
+
+// play draws operations at random at the rate that each millisecond has for each
+// member; those of a member that fails are errors.
+func play(seed uint64, seconds int, rate func(ms, member int) float64, fails func(ms, member int) (kv.Outcome, bool)) *played {
+	r := rand.New(rand.NewPCG(seed, 5))
+	p := &played{}
+	for i := range seconds {
+		s := &measure.Second{Phase: measure.Measured, Index: i, Fine: &measure.Fine{}}
+		for ms := range 1000 {
+			for member := range 2 {
+				at := 1000*i + ms
+				n := int(rate(at, member)/1000 + r.Float64()) // steady, to one operation
+				for range n {
+					series := measure.Series{Kind: kv.Kind(member % 2), Consistency: kv.Linearizable, Member: uint64(member + 1)}
+					outcome := kv.OK
+					if o, failing := fails(at, member); failing {
+						outcome = o
+					} else {
+						s.Alive[ms>>6] |= 1 << (ms & 63)
+					}
+					s.Fine.Note(&series, outcome, int64(ms)*1_000_000+500)
+				}
+			}
+		}
+		p.pulse.Add(s)
+		p.course.Add(s, measure.Figure{NS: 2e6, Known: true})
+	}
+	return p
+}
+
+func never(int, int) (kv.Outcome, bool) { return 0, false }
+
+func (p *played) faults(open bool, all ...Fault) []Fault {
+	FindOutages(all, &p.pulse, float64(len(p.course.P99)))
+	FindRecovery(all, &p.course, float64(len(p.course.P99)), open, func(m uint64) string { return []string{"", "m1", "m2"}[m] })
+	return all
+}
+
+func done(began, ready float64) Fault {
+	return Fault{Number: 1, What: "pause leader for 1s", Began: &began, Healed: &ready, Ready: &ready, Member: "m1", Role: "leader"}
+}
+
+func isKnown(t *testing.T, what string, got *float64, want, tolerance float64) {
+	t.Helper()
+	if got == nil || math.Abs(*got-want) > tolerance {
+		t.Errorf("%s is %v, not %v within %v", what, orNaN(got), want, tolerance)
+	}
+}
+
+func orNaN(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
+}
+
+// Of a fault with a truth that is known, each figure is told: a member stops for two
+// seconds, the other after it for one, and what waited is half of the load for another
+// second.
+func TestRecoveryIsTold(t *testing.T) {
+	p := play(1, 20, func(ms, member int) float64 {
+		switch {
+		case member == 0 && ms >= 8000 && ms < 10_000, member == 1 && ms >= 8500 && ms < 9500:
+			return 0
+		case ms >= 10_000 && ms < 11_000:
+			return 2000
+		}
+		return 4000
+	}, never)
+	p.course.P99[8], p.course.P99[11] = measure.Figure{Failed: true}, measure.Figure{NS: 9e6, Known: true}
+	f := p.faults(false, done(7.99, 10.2))[0]
+	isKnown(t, "the outage", f.Outage, 1, 0.003)
+	isKnown(t, "its beginning", f.OutageFrom, 8.5, 0.003)
+	// Seconds are back from where less than 5 % of them are at half the rate.
+	isKnown(t, "throughput back", f.ThroughputBack, 10.9, 0.03)
+	isKnown(t, "p99 back", f.P99Back, 12, 0)
+	if len(f.Parts) != 4 {
+		t.Fatalf("the parts are %+v", f.Parts)
+	}
+	for i, want := range []struct {
+		member, operation string
+		outage            float64
+	}{{"m1", "", 2}, {"m2", "", 1}} {
+		part := f.Parts[i]
+		if part.Member != want.member {
+			t.Errorf("part %d is %+v", i, part)
+		}
+		isKnown(t, want.member, part.Outage, want.outage, 0.003)
+	}
+	if f.FirstFailure != nil || f.Definite+f.Indefinite != 0 {
+		t.Errorf("it failed: %+v", f)
+	}
+}
+
+// Errors of the time of a fault are counted by whether a write may have happened, and
+// the first is told to 10 ms.
+func TestFailuresOfAFault(t *testing.T) {
+	p := play(2, 12, func(int, int) float64 { return 1000 }, func(ms, member int) (kv.Outcome, bool) {
+		switch {
+		case ms >= 5123 && ms < 5223 && member == 0:
+			return kv.TimedOut, true
+		case ms >= 6000 && ms < 6050 && member == 1:
+			return kv.NoLeader, true
+		}
+		return 0, false
+	})
+	f := p.faults(false, done(5, 7))[0]
+	isKnown(t, "the first failure", f.FirstFailure, 5.123, 0.010)
+	if f.Definite != 50 || f.Indefinite != 100 || f.Outage != nil {
+		t.Errorf("it is %d definite, %d indefinite, outage %v", f.Definite, f.Indefinite, orNaN(f.Outage))
+	}
+	isKnown(t, "p99 back", f.P99Back, 5, 0)
+}
+
+// Where nothing was broken, nothing is told, and all is back at once.
+func TestNothingIsToldOfNothing(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		drift := 0.0
+		p := play(seed, 20, func(int, int) float64 {
+			drift = 0.99*drift + 0.02*(r.Float64()-0.5)
+			return 3000 * (1 + drift)
+		}, never)
+		f := p.faults(seed%2 == 0, done(8, 8.5))[0]
+		if f.Outage != nil || f.FirstFailure != nil || f.ThroughputBack == nil || f.P99Back == nil || *f.P99Back != 8 {
+			t.Errorf("seed %d: %+v, throughput back %v", seed, f, orNaN(f.ThroughputBack))
+		}
+		for _, part := range f.Parts {
+			if part.Outage != nil {
+				t.Errorf("seed %d: %+v", seed, part)
+			}
+		}
+	}
+}
+
+// An open loop is back when what had to wait is worked off, and one that never is, is
+// said to be none.
+func TestBacklogIsWorkedOff(t *testing.T) {
+	rate := func(ms, _ int) float64 {
+		switch {
+		case ms >= 6000 && ms < 7000:
+			return 0
+		case ms >= 7000 && ms < 9000:
+			return 3000
+		}
+		return 2000
+	}
+	f := play(3, 20, rate, never).faults(true, done(6, 7))[0]
+	isKnown(t, "throughput back", f.ThroughputBack, 8.9, 0.03)
+	f = play(3, 20, rate, never).faults(false, done(6, 7))[0]
+	isKnown(t, "throughput of a closed loop back", f.ThroughputBack, *f.OutageFrom+*f.Outage, 0.001)
+	f = play(4, 20, func(ms, member int) float64 {
+		if ms > 6000 && member == 0 {
+			return 0
+		}
+		return 2000
+	}, never).faults(false, done(6, 7))[0]
+	if f.ThroughputBack != nil || !f.Parts[0].Lasted {
+		t.Errorf("half of the load is gone, and it is %+v", f)
+	}
+	f = play(5, 8, func(int, int) float64 { return 2000 }, never).faults(false, done(0.5, 1))[0]
+	if f.ThroughputBack != nil || f.P99Back != nil {
+		t.Errorf("with nothing to compare with, it is back at %v", orNaN(f.ThroughputBack))
+	}
+}
+
+// Each of several faults is held against what was since the one before, and is looked
+// at until the next.
+func TestFaultsOneAfterTheOther(t *testing.T) {
+	p := play(6, 30, func(ms, _ int) float64 {
+		if ms >= 5000 && ms < 6500 || ms >= 15_000 && ms < 15_400 || ms >= 29_000 {
+			return 0
+		}
+		return 2000
+	}, never)
+	undone := Fault{Number: 2, What: "pause leader for 1s", Failure: "not"}
+	all := p.faults(false, done(5, 7), undone, done(15, 16), done(28.9, 29.5))
+	isKnown(t, "the first outage", all[0].Outage, 1.5, 0.003)
+	isKnown(t, "the second", all[2].Outage, 0.4, 0.003)
+	if all[1].Outage != nil || all[1].LongestBefore != nil || !all[3].OutageLasted || all[3].ThroughputBack != nil {
+		t.Errorf("they are %+v", all)
+	}
+	text := strings.Join(Broke(all), "\n")
+	if want := "pause leader for 1s, 3 times: no operation succeeded for "; !strings.HasPrefix(text, want) || !strings.Contains(text, "1 of them were not over") {
+		t.Errorf("it says %q", text)
+	}
+	one := Broke(all[:1])
+	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s: no operation succeeded for 1.5 s; the longest gap before was ") || !strings.HasSuffix(one[0], "; the cluster was whole again after 2 s") {
+		t.Errorf("of one it says %q", one)
+	}
+	if none := Broke(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage: no time without any success was longer than before") {
+		t.Errorf("of none it says %q", none)
+	}
+}
+
+// What was seen within a fault is its doing, also a moment around it.
+func TestCaused(t *testing.T) {
+	never := done(20, 0)
+	never.Ready = nil
+	all := []Fault{done(5, 7), never}
+	for at, want := range map[float64]bool{3.9: false, 4.1: true, 6: true, 7.9: true, 8.1: false, 18.9: false, 19.1: true, 900: true} {
+		if Caused(all, at) != want {
+			t.Errorf("at %v s caused is %v", at, !want)
+		}
+	}
+	if !CausedWithin(all, 1, 4.5) || CausedWithin(all, 8.5, 18) || !Mended(all, 6) || Mended(all, 30) {
+		t.Error("spans are told wrongly")
+	}
+}

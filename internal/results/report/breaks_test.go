@@ -1,0 +1,101 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// faulty is a run of two stores whose leaders were killed in each of six repeats, and
+// a follower likewise, which was no outage.
+func faulty() *record.Run {
+	var all []made
+	for repeat := range 6 {
+		for n, name := range []string{"etcd", "consul"} {
+			all = append(all, made{number: n + 1, repeat: repeat + 1, repeats: 6, name: name, kind: kv.Put, target: "leader", perSecond: 1000 + 10*repeat, p50: 1e6, clients: 1})
+		}
+	}
+	r := run(record.Complete, all...)
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		t.Store = t.Name
+		outage := float64(t.Number) + float64(t.Repeat)/10
+		killed := func(number int, what, role string, began float64) record.Fault {
+			return record.Fault{Number: number, What: what, Do: "kill", Asked: began, Began: new(began), Healed: new(began + 1), Ready: new(began + 1.5),
+				Member: "m1", Role: role, LongestBefore: new(0.004)}
+		}
+		leader, follower := killed(1, "kill leader for 1s", "leader", 1), killed(2, "kill follower for 1s", "follower", 3.4)
+		leader.Outage, leader.OutageFrom = &outage, new(1.001)
+		leader.Recovery = record.Recovery{FirstFailure: new(1.01), Definite: 3, Indefinite: 4, ThroughputBack: new(1 + outage), P99Back: new(3.0),
+			Parts: []record.PartOutage{{Member: "m1", Outage: new(2.0), From: new(1.0)}, {Member: "m2"}}}
+		t.Faults = []record.Fault{leader, follower}
+		t.Events = []record.Event{{Time: noon.Add(3700 * time.Millisecond), Kind: "election", Member: "m2", Line: "x"}}
+	}
+	return r
+}
+
+// What faults broke stands in all forms.
+func TestWhatFaultsBroke(t *testing.T) {
+	r := faulty()
+	golden(t, "faults.txt", text(t, r))
+	var b bytes.Buffer
+	if err := Markdown(&b, r); err != nil || !strings.Contains(b.String(), "| kill leader for 1s | etcd | etcd 3.7.3 | 6 | 1.40 s | 1.10–1.60 s") {
+		t.Errorf("in Markdown it is %v, %s", err, b.String())
+	}
+	b.Reset()
+	if err := BrokenCSV(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("the CSV has %d rows: %v", len(rows), err)
+	}
+	cell := func(row int, column string) string { return rows[row][slices.Index(rows[0], column)] }
+	for column, want := range map[string]string{"fault": "kill leader for 1s", "store": "consul", "times": "6", "outage_p50_seconds": "2.4", "outage_p50_low_seconds": "2.1",
+		"outage_p90_seconds": "", "outage_max_seconds": "2.6", "errors_indefinite": "24", "noticed_known": "0", "noticed_p50_seconds": "", "broken_member_max_seconds": "2"} {
+		if got := cell(2, column); got != want {
+			t.Errorf("%s is %q, not %q", column, got, want)
+		}
+	}
+	b.Reset()
+	if err := RunJSON(&b, r, nil); err != nil {
+		t.Fatal(err)
+	}
+	var object struct {
+		Broken []struct {
+			Fault, Store string
+			Times        int
+			Outage       []float64 `json:"outage_seconds"`
+			Elected      []float64 `json:"elected_seconds"`
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &object); err != nil || len(object.Broken) != 4 || len(object.Broken[0].Outage) != 6 || object.Broken[3].Store != "consul" || object.Broken[3].Outage[5] != 0 {
+		t.Errorf("in JSON it is %v, %+v", err, object)
+	}
+	one := analyze.Rows(r)[0]
+	if said := Broke(one); len(said) != 2 || !strings.HasPrefix(said[0], "kill leader for 1s, 6 times: no operation succeeded for 1.4 s at the median and 1.6 s at most") {
+		t.Errorf("in sentences it is %q", said)
+	}
+	b.Reset()
+	if err := Summary(&b, &r.Trials[0], ""); err != nil || !strings.Contains(b.String(), "\nWhat breaks, and for how long") {
+		t.Errorf("of one trial it is %v, %s", err, b.String())
+	}
+}
+
+// A fault is told with what it was, and other events without their reasons.
+func TestFaultsAreNamed(t *testing.T) {
+	for kind, want := range map[string]string{record.FaultBegan: "fault 1: kill leader for 3s (m1, leader)", "member_lost": "fault 1"} {
+		e := record.Event{Kind: kind, Text: "fault 1: kill leader for 3s (m1, leader)"}
+		if got := EventText(&analyze.Events{All: []*record.Event{&e}, Longest: &e, Times: 1}); got != want {
+			t.Errorf("%s is %q, not %q", kind, got, want)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+)
+
+// Outages draws how long nothing succeeded, each time that one kind of fault was done:
+// a column of dots for each trial, with a line at its median. What was no outage lies
+// at the bottom. Pointing at a dot says how long it was.
+func Outages(name string, kind []*analyze.Breaks) Chart {
+	least, most := math.Inf(1), 0.0
+	for _, b := range kind {
+		for _, x := range b.Outage().All {
+			if x > 0 {
+				least, most = math.Min(least, x), math.Max(most, x)
+			}
+		}
+	}
+	c := canvas{height: plotHeight}
+	out := Chart{Name: name, Title: kind[0].What + ": longest time without any success", height: c.height + axisHeight}
+	s := logarithmic(least*1e9/2, most*1e9, measure.Nanoseconds) // room below for what was none
+	place := func(seconds float64) string { return c.y(&s, math.Min(seconds*1e9, s.most)) }
+	c.begin(out.Title, axisHeight)
+	c.vertical(&s)
+	const width = 100
+	c.plot(0, float64(width*len(kind)))
+	var ticks []tick
+	for i, b := range kind {
+		class, all := Series(i), b.Outage().All
+		for k, x := range all {
+			// Side by side, so that equal ones can be counted.
+			at := float64(width*i) + width*(0.25+0.5*(float64(k)+0.5)/float64(len(all)))
+			says := "no outage"
+			if x > 0 {
+				says = readable.Duration(x * 1e9)
+			}
+			c.f(`<path class="%s dot" d="M%s %sh0"><title>%s</title></path>`, class, num3(at), place(x), text(says))
+		}
+		y := place(b.Outage().Median.Value)
+		c.f(`<path class="%s l" d="M%s %sh%s"/>`, class, num(float64(width*i)+width*0.15), y, num(width*0.7))
+		ticks = append(ticks, tick{(float64(i) + 0.5) / float64(len(kind)), b.Row.First().Store})
+		out.Legend = append(out.Legend, Entry{fmt.Sprintf("%s, %s", b.Row.First().Name, readable.Plural(uint64(b.Times), "time")), class})
+	}
+	c.endPlot()
+	c.horizontal(ticks, 0, 1)
+	out.SVG = c.end()
+	out.Notes = []string{"A dot is one time that the fault was done, and the line their median; what was no outage lies at the bottom."}
+	return out
+}

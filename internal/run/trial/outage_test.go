@@ -1,0 +1,132 @@
+package trial
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/simulate"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// silent is a server that lets no answer out for a time, and fewer and fewer before
+// it where that comes as a slope. Times are in nanoseconds after the window opened.
+type silent struct {
+	simulate.Server
+	opened              int64 // 0: not yet
+	from, length, slope int64
+	left                []int64 // when answers left, after the window opened
+	random              *rand.Rand
+}
+
+func (s *silent) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.Outcome) {
+	leaves, outcome := s.Server.Serve(at, endpoint, q)
+	if s.opened == 0 {
+		return leaves, outcome
+	}
+	since := leaves - s.opened
+	before := s.from - since
+	if since >= s.from && before > -s.length || before > 0 && before < s.slope && s.random.Float64() > float64(before)/float64(s.slope) {
+		since = s.from + s.length + since%1_000_000
+	}
+	s.left = append(s.left, since)
+	return s.opened + since, outcome
+}
+
+// longest is the longest time without an answer of those that end after one time.
+func (s *silent) longest(after int64) (longest int64) {
+	slices.Sort(s.left)
+	for i, at := range s.left[1:] {
+		if at > after {
+			longest = max(longest, at-s.left[i])
+		}
+	}
+	return longest
+}
+
+// A fault's outage of 3 to 3,000 ms, hard or as a slope, is told to within 10 ms by
+// what the generator records, and none where there was none.
+func TestOutagesOfAServerAreTold(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for i, length := range []int64{3, 4, 7, 13, 40, 90, 200, 450, 900, 1500, 2100, 3000, 0, 0} {
+		s := &silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: uint64(i + 1)}},
+			from: 1_500_000_000 + r.Int64N(500_000_000), length: length * 1_000_000, random: r}
+		if i%2 == 1 {
+			s.slope = 20_000_000
+		}
+		if length == 0 {
+			s.slope = 0
+		}
+		l := scenario.Load{
+			Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Arrival: scenario.Constant, Rate: scenario.Rate{PerSecond: 20_000}, Threads: 1,
+			Connections: 10, Duration: time.Duration(4e9 + s.length), Warmup: 200 * time.Millisecond,
+			KeySize: 8, ValueSize: 16, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
+			Timeout: 10 * time.Second, MaxInFlight: 100_000, Seed: 1,
+			Faults: []scenario.Fault{{Do: scenario.Pause, At: time.Duration(s.from), For: time.Millisecond}},
+		}
+		w := simulate.New(1, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(i + n + 1)} })
+		var p measure.Pulse
+		var c measure.Course
+		whole := measure.NewHistogram()
+		worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
+		res, err := load.Run(context.Background(), &worker, &load.Assignment{Load: l, Endpoints: []string{"m1"}}, load.Reports{
+			Mark: func(m load.Mark) {
+				if m.Phase == measure.Measured && !m.Ended {
+					s.opened = w.Now()
+				}
+			},
+			Second: func(sec *measure.Second) {
+				if sec.Phase == measure.Measured {
+					p.Add(sec)
+					c.Add(sec, measure.Percentile(sec.Response(whole), sec.Failed(), 99))
+				}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := float64(s.from)/1e9 - 0.025
+		faults := []record.Fault{{Number: 1, What: "silence", Began: &began, Healed: &began, Ready: &began, Member: "m1"}}
+		record.FindOutages(faults, &p, res.Measured.Seconds)
+		record.FindRecovery(faults, &c, res.Measured.Seconds, true, func(uint64) string { return "m1" })
+		f := faults[0]
+		if length == 0 {
+			if f.Outage != nil || f.FirstFailure != nil || f.ThroughputBack == nil || *f.ThroughputBack != began {
+				t.Errorf("without a silence there is %+v", f)
+			}
+			continue
+		}
+		truth := float64(s.longest(int64(began*1e9))) / 1e9
+		switch {
+		case f.Outage == nil:
+			t.Errorf("a silence of %d ms with a slope of %d ms is no outage; the longest gap before is %v", length, s.slope/1_000_000, *f.LongestBefore)
+			continue
+		case math.Abs(*f.Outage-truth) > 0.010 || math.Abs(*f.OutageFrom-float64(s.from)/1e9) > 0.020:
+			t.Errorf("a silence of %d ms, which was %.4f s from %.4f s on, is one of %.4f s from %.4f s on", length, truth, float64(s.from)/1e9, *f.Outage, *f.OutageFrom)
+		case s.slope == 0 && math.Abs(*f.Outage-float64(length)/1e3) > 0.010:
+			t.Errorf("a silence of %d ms is one of %.4f s", length, *f.Outage)
+		}
+		if len(f.Parts) != 1 || f.Parts[0].Member != "m1" || f.Parts[0].Outage == nil || math.Abs(*f.Parts[0].Outage-truth) > 0.010 {
+			t.Errorf("the member's silence is %+v", f.Parts)
+		}
+		// What had to wait came at once when the silence was over, and is a second's surplus.
+		if end := *f.OutageFrom + *f.Outage; f.ThroughputBack == nil || *f.ThroughputBack < end || *f.ThroughputBack > end+0.1 {
+			t.Errorf("after a silence of %d ms until %.3f s, throughput is back at %v", length, end, orNone(f.ThroughputBack))
+		}
+	}
+}
+
+func orNone(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
+}
