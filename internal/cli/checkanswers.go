@@ -43,11 +43,14 @@ func (a *app) checkAnswers(ctx context.Context, dir string) error {
 	checked, wrong := 0, 0
 	for i := range run.Trials {
 		t := &run.Trials[i]
+		if t.Folder == "" || !filepath.IsLocal(t.Folder) {
+			continue
+		}
 		paths, err := history.Files(filepath.Join(dir, t.Folder))
 		if err != nil {
 			return err
 		}
-		if t.Folder == "" || len(paths) == 0 {
+		if len(paths) == 0 {
 			continue
 		}
 		began, name := time.Now(), analyze.Label(t)

@@ -126,7 +126,7 @@ func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended
 	again := w.run(t, "check-answers", dir).exits(t, exitDone)
-	if !strings.Contains(again.stdout.String(), "no promise was broken") || !strings.Contains(again.stdout.String(), "the run was interrupted, and what came before is read") {
+	if !strings.Contains(again.stdout.String(), "no promise was broken") || !strings.Contains(again.stdout.String(), "the history ends in the middle: what came before is read") {
 		t.Errorf("of a killed run it says\n%s", again.stdout.String())
 	}
 	w.run(t, "check-answers", w.path("cache")).exits(t, exitFailed).oneSentence(t)

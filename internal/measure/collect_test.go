@@ -52,7 +52,7 @@ func one(ns int64) *Histogram {
 // arrival, and how early one of them ends.
 func TestMergeEqualsWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 6 {
+	for range 2 * times(t) {
 		const seconds = 7
 		whole, done := &Cell{Response: NewHistogram(), Service: NewHistogram()}, map[int]bool{}
 		shards := make([][]*Second, 1+r.IntN(4))

@@ -16,6 +16,11 @@ func filled(r *rand.Rand, cells, perCell int) *Second {
 	fill(r, reflect.ValueOf(s).Elem())
 	s.Phase, s.Index = Measured, r.IntN(1000)
 	s.Outcomes, s.Due = [kv.NumOutcomes]uint64{}, 0
+	s.Fine = &Fine{}
+	for range r.IntN(20) {
+		of := Series{Kind: kv.Kind(r.IntN(int(kv.NumKinds))), Consistency: kv.Local, Member: r.Uint64()}
+		s.Fine.Note(&of, kv.Outcome(r.IntN(int(kv.NumOutcomes))), r.Int64N(1e9))
+	}
 	for i := range cells {
 		c := &Cell{Series: Series{Kind: kv.Kind(i) % kv.NumKinds, Consistency: kv.Local, Member: r.Uint64(), Term: uint64(i)}}
 		c.Response, c.Service, c.Failed[3] = drawn(r, perCell), drawn(r, perCell), drawn(r, 3)
@@ -150,7 +155,7 @@ func FuzzReadSecond(f *testing.F) {
 			return
 		}
 		again, err := ReadSecond(AppendSecond(nil, s))
-		if err != nil || again.Due != s.Due || again.Done != s.Done {
+		if err != nil || again.Due != s.Due || again.Done != s.Done || !reflect.DeepEqual(again.Fine, s.Fine) {
 			t.Fatalf("%+v became %+v, %v", s, again, err)
 		}
 	})

@@ -42,7 +42,7 @@ func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(f
 	}
 }
 
-// times is by how much more windows are drawn than CI has the time for.
+// times is by how much more windows and interleavings are drawn than CI has the time for.
 func times(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("QUORUMBENCH_OUTAGES")

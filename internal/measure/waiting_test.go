@@ -51,7 +51,7 @@ func unionOf(shards [][]*Second) (all []*Second) {
 // comes once and in order; and no more than a few are kept as histograms meanwhile.
 func TestAnyInterleavingIsTheUnion(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
-	for range 5 {
+	for range 2 * times(t) {
 		shards := make([][]*Second, 2+r.IntN(4))
 		for i := range shards {
 			shards[i] = handedOver(r, 4+r.IntN(8))

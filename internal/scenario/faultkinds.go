@@ -131,6 +131,9 @@ func (k FaultKind) row() *faultKind {
 // request.
 func (k FaultKind) NeedsDisk() bool { return k.row().disk }
 
+// OfFollower reports whether it is done to a member that does not lead.
+func (k FaultKind) OfFollower() bool { return k.row().of == aFollower }
+
 // OfCluster reports whether it is done to the whole cluster, and not to members.
 func (k FaultKind) OfCluster() bool { return k.row().of == theCluster }
 

@@ -294,10 +294,12 @@ func checkFaultList(c *checks, key string, all []Fault) {
 			c.add(key, "the fault %q needs every: the time in which one is at a random time, as in every: 20s", f)
 		case row.of == oneOfSeveral && f.Member.Mode == kv.All:
 			c.add(key, "the fault %q takes one member at a time, so that the others have a quorum; choose leader, follower, any, or a member as m1, m2", f)
+		case row.of == theCluster && f.Member.Mode != kv.All && f.Do == Random:
+			c.add(key, "the fault %q is done to the whole cluster, whichever it is; choose all as its member", f)
 		case row.of == theCluster && f.Member.Mode != kv.All:
 			c.add(key, "the fault %q is done to the whole cluster; drop member", f)
 		case row.of == aFollower && (f.Member.Mode == kv.All || f.Member.Mode == kv.LeaderOnly):
-			c.add(key, "the fault %q is done to a member that does not lead; choose follower, or a member as m1, m2", f)
+			c.add(key, "the fault %q is done to a member that does not lead; choose follower, any, or a member as m1, m2", f)
 		case f.Every == 0 && f.Repeat > 1:
 			c.add(key, "the fault %q is repeated and needs every: the time from one to the next, as in every: 20s", f)
 		case f.Every > 0 && f.Every <= f.For:
@@ -351,8 +353,8 @@ func (b *builder) checkFaultMembers() {
 		b.cluster.Disks = b.cluster.Disks || slices.ContainsFunc(f.kinds(), FaultKind.NeedsDisk)
 		b.cluster.Network = b.cluster.Network || slices.ContainsFunc(f.kinds(), FaultKind.NeedsNetwork)
 		switch {
-		case f.Do.NeedsNetwork() && n < f.Do.row().network.members:
-			b.failf(at, "the fault %q needs a cluster of at least %d members, and this one has %d", f, f.Do.row().network.members, n)
+		case n < f.leastMembers():
+			b.failf(at, "the fault %q needs a cluster of at least %d members, and this one has %d", f, f.leastMembers(), n)
 		case f.Member.Mode == kv.Followers && n == 1:
 			b.failf(at, "the fault %q is of a follower, and a cluster of 1 member has none", f)
 		case n < 3 && slices.ContainsFunc(f.kinds(), func(k FaultKind) bool { return k.row().of == oneOfSeveral }):

@@ -184,14 +184,14 @@ func (f *Fault) checkTraffic() string {
 	switch {
 	case n == nil && f.Traffic != (Traffic{}):
 		return "is none of the network, and only those have from, direction, to and shares; drop them"
+	case f.partsAll():
+		return "is of one member, and not of all"
 	case n == nil:
 		return ""
 	case n.shape != "" && f.From != Unsaid:
 		return n.shape
 	case n.twoWays != "" && f.Direction != BothWays:
 		return n.twoWays
-	case n.shape != "" && n.twoWays != "" && f.Member.Mode == kv.All:
-		return "is of one member, and not of all"
 	case n.share != "" && f.Share == 0:
 		return "needs by: " + n.share
 	case n.share == "" && f.Share > 0:
@@ -204,6 +204,29 @@ func (f *Fault) checkTraffic() string {
 		return "has by with a time, which is how much later each packet comes; drop it, or choose delay"
 	}
 	return ""
+}
+
+// partsAll reports whether it may be of a kind that parts the members around one,
+// and names all.
+func (f *Fault) partsAll() bool {
+	return f.Member.Mode == kv.All && slices.ContainsFunc(f.kinds(), func(k FaultKind) bool {
+		n := k.row().network
+		return n != nil && n.shape != "" && n.twoWays != ""
+	})
+}
+
+// leastMembers is how many members a fault of the network needs, whichever of its kinds
+// it is; 0 for others.
+func (f *Fault) leastMembers() (least int) {
+	for _, k := range f.kinds() {
+		if n := k.row().network; n != nil {
+			least = max(least, n.members)
+		}
+	}
+	if f.From == Peers {
+		least = max(least, 2)
+	}
+	return least
 }
 
 // trafficEntry is Traffic as records have it.

@@ -198,6 +198,9 @@ func progressLine(p runner.Progress) string {
 	if p.Stage == runner.Draining {
 		parts = append(parts, fmt.Sprintf("%s in flight", readable.Count(uint64(max(p.InFlight, 0)))))
 	}
+	if p.Stage == runner.Checking && p.Done > 0 {
+		parts = append(parts, readable.Plural(p.Done, "operation")+" read")
+	}
 	several := p.Trials > 1
 	if p.TrialLeft > 0 {
 		parts = append(parts, rounded(p.TrialLeft)+" left")

@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Breaks is what one kind of fault did to the cluster of a trial and its repeats, of
@@ -20,6 +21,12 @@ type Breaks struct {
 	// Lasted is how often the outage was not over at the next fault or the window's
 	// end: those are longer than they count here.
 	Lasted int
+	// Amiss is how many were not as asked (record.Fault.Failure), or are of a trial that
+	// is invalid. They count like the others.
+	Amiss int
+	// Dependent reports whether several were done to one cluster, whose state they share.
+	Dependent bool
+	last      *record.Trial // of which one was added
 	// Definite and Indefinite are the errors of all times (record.Recovery).
 	Definite, Indefinite uint64
 	Spans                []BrokenFor // in the order of BreakSpans
@@ -80,21 +87,24 @@ func BreakSpans() []BreakSpan {
 		{"throughput_back", "throughput back", false, false, since(func(f *record.Fault) *float64 { return f.ThroughputBack })},
 		{"p99_back", "p99 back", false, false, since(func(f *record.Fault) *float64 { return f.P99Back })},
 		{"noticed", "noticed", false, false, func(t *record.Trial, f *record.Fault) *float64 {
-			return firstSaid(t, f, stores.LeaderLost, stores.ElectionStarted)
+			return firstSaid(t, f, f.Member, stores.LeaderLost, stores.ElectionStarted)
 		}},
-		{"elected", "elected", false, false, func(t *record.Trial, f *record.Fault) *float64 { return firstSaid(t, f, stores.Elected) }},
+		{"elected", "elected", false, false, func(t *record.Trial, f *record.Fault) *float64 { return firstSaid(t, f, "", stores.Elected) }},
 		{"whole", "whole again", false, false, since(func(f *record.Fault) *float64 { return f.Ready })},
 	}
 }
 
 // memberOutage is the longest outage of some members; nil where none of them answered
-// before.
+// before, or one did not answer again before the next fault or the window's end.
 func memberOutage(f *record.Fault, of func(member string) bool) *float64 {
 	var longest *float64
 	for i := range f.Parts {
 		p := &f.Parts[i]
 		if p.Member == "" || !of(p.Member) {
 			continue
+		}
+		if p.Lasted {
+			return nil // it is longer, and nobody knows by how much
 		}
 		if longest == nil {
 			longest = new(0.0)
@@ -106,20 +116,26 @@ func memberOutage(f *record.Fault, of func(member string) bool) *float64 {
 	return longest
 }
 
-// firstSaid is after how many seconds of a fault a member's log first reported one of
-// these; nil if none did until the cluster was whole again.
-func firstSaid(t *record.Trial, f *record.Fault, kinds ...stores.SignalKind) *float64 {
+// firstSaid is after how many seconds of a fault the log of a member but one first
+// reported one of these; nil if none did until the cluster was whole again, or the next
+// fault began. What the broken member says may be of its own start.
+func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.SignalKind) *float64 {
 	if t.Opened == nil {
 		return nil
 	}
 	began, until := timeIn(t, *f.Began), inWindow(t).to
+	for i := range t.Faults {
+		if next := &t.Faults[i]; next.Done() && *next.Began > *f.Began && timeIn(t, *next.Began).Before(until) {
+			until = timeIn(t, *next.Began)
+		}
+	}
 	if f.Ready != nil {
 		until = timeIn(t, *f.Ready)
 	}
 	var first *time.Time
 	for i := range t.Events {
 		e := &t.Events[i]
-		if e.Line != "" && e.Count == 0 && slices.Contains(kinds, stores.SignalKind(e.Kind)) && !e.Time.Before(began) && !e.Time.After(until) &&
+		if e.Line != "" && e.Count == 0 && (but == "" || e.Member != but) && slices.Contains(kinds, stores.SignalKind(e.Kind)) && !e.Time.Before(began) && !e.Time.After(until) &&
 			(first == nil || e.Time.Before(*first)) {
 			first = &e.Time
 		}
@@ -183,7 +199,7 @@ func Broken(rows []*Row) (all []*Breaks) {
 }
 
 func newBreaks(what string, r *Row) *Breaks {
-	b := &Breaks{What: what, Row: r}
+	b := &Breaks{What: what, Row: r, Dependent: r.Dependent}
 	for _, s := range BreakSpans() {
 		b.Spans = append(b.Spans, BrokenFor{BreakSpan: s})
 	}
@@ -192,6 +208,10 @@ func newBreaks(what string, r *Row) *Breaks {
 
 func (b *Breaks) add(t *record.Trial, f *record.Fault) {
 	b.Times++
+	b.Dependent, b.last = b.Dependent || b.last == t, t
+	if f.Failure != "" || t.Verdict.State == verdict.Invalid {
+		b.Amiss++
+	}
 	b.Definite, b.Indefinite = b.Definite+f.Definite, b.Indefinite+f.Indefinite
 	if f.OutageLasted {
 		b.Lasted++
@@ -208,8 +228,10 @@ func (b *Breaks) Outage() *BrokenFor { return &b.Spans[0] }
 
 // Notes below the table of what faults broke.
 const (
-	medianNote = "95 % interval of the median over the faults, by order statistics: it holds for any distribution, and needs six of them."
-	someNote   = "Not of each time: it did not come, or nobody said so, before the next fault began, all were whole again, or the window closed. The median is of the others."
+	medianNote = "95 % interval of the median over the faults, by order statistics: it holds for any distribution of independent times, and needs six of them."
+	sharedNote = "Several were done to one cluster, so they are not independent: the interval is of how far these differ, and other clusters may differ by more."
+	amissNote  = "Not all were done, over and healed as asked (R31), or they are of a trial that is invalid: the verdicts say which."
+	someNote   = "Not of each time: there was none, it did not come, or nobody said so, before the next fault began, all were whole again, or the window closed. The median is of the others."
 	lastedNote = "Not all were over when the next fault began or the window closed: those are longer than they count here."
 )
 
@@ -243,6 +265,9 @@ func BrokenTables(rows []*Row) []Table {
 		if b.Lasted > 0 {
 			times.Notes = append(times.Notes, notes.mark(lastedNote))
 		}
+		if b.Amiss > 0 {
+			times.Notes = append(times.Notes, notes.mark(amissNote))
+		}
 		row := []Cell{{Text: b.What}, {Text: first.Name}, {Text: Store(first)}, times}
 		for i := range b.Spans {
 			s := &b.Spans[i]
@@ -267,6 +292,9 @@ func BrokenTables(rows []*Row) []Table {
 				} else if s.HasInterval {
 					c.Certainty = &Certainty{Low: secondsValue(s.Median.Low), High: secondsValue(s.Median.High)}
 					c.Notes = []int{notes.mark(medianNote)}
+					if b.Dependent {
+						c.Notes = append(c.Notes, notes.mark(sharedNote))
+					}
 				}
 				row = append(row, c)
 			}

@@ -32,12 +32,13 @@ func slowBesideFaults(t *record.Trial) bool {
 		return false
 	}
 	var tails []float64
-	done, seconds := uint64(0), 0
+	done, seconds := uint64(0), 0.0
+	end := inWindow(t).to
 	for _, r := range measuredRows(t) {
 		if inFault(t, span{r.Time, r.Time.Add(time.Second)}) {
 			continue
 		}
-		done, seconds = done+r.Done, seconds+1
+		done, seconds = done+r.Done, seconds+max(0, min(1, end.Sub(r.Time).Seconds())) // the last row may be of a part of a second
 		switch {
 		case r.P99.Known:
 			tails = append(tails, r.P99.NS)
@@ -48,7 +49,7 @@ func slowBesideFaults(t *record.Trial) bool {
 	if seconds == 0 {
 		return false
 	}
-	if t.Open() && t.Rate != nil && float64(done) <= leastShare**t.Rate*float64(seconds) {
+	if t.Open() && t.Rate != nil && float64(done) <= leastShare**t.Rate*seconds {
 		return true
 	}
 	slices.Sort(tails)

@@ -13,7 +13,8 @@ import (
 // from the warm-up's first on and the reads of all members after it.
 type Answers struct {
 	Operations uint64 `json:"operations"`
-	Keys       uint64 `json:"keys"` // that have operations which were checked
+	Judged     uint64 `json:"judged"` // of them, those that were held to the promises
+	Keys       uint64 `json:"keys"`   // that have operations which were checked
 	// Indefinite writes may have been done or not; Resolved is how many of them
 	// were seen to be.
 	Indefinite uint64 `json:"indefinite"`
@@ -148,4 +149,12 @@ func (a *Answers) unread() string {
 		}
 	}
 	return strings.Join(who, "; ")
+}
+
+// unjudged says how many operations were not judged; empty if all were.
+func (a *Answers) unjudged() string {
+	if a.Judged >= a.Operations {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s were not judged", readable.Count(a.Operations-a.Judged), readable.Plural(a.Operations, "operation"))
 }

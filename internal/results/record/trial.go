@@ -343,7 +343,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		f.Disagreement, f.Incomparable = t.Hashes.disagreement(), t.Hashes.Failure
 	}
 	if a := t.Answers; a != nil {
-		f.BrokenPromises, f.Unchecked = a.WrongAnswers(), cmp.Or(a.Failure, a.unread())
+		f.BrokenPromises, f.Unchecked = a.WrongAnswers(), cmp.Or(a.Failure, a.unread(), a.unjudged())
 	}
 	if m.Disturbed.Own != nil {
 		f.OwnLatenessP99NS = measure.Percentile(m.Disturbed.Own, 0, 99).NS

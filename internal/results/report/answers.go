@@ -35,10 +35,13 @@ func Answers(a *record.Answers) (lines []string) {
 	}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	verdict := "no promise was broken"
-	if len(a.Wrong) > 0 {
+	switch {
+	case len(a.Wrong) > 0:
 		verdict = "WRONG: " + a.WrongAnswers()
+	case a.Judged == 0:
+		verdict = "nothing was decided"
 	}
-	add("%s, in %s of %s", verdict, readable.Plural(a.Operations, "operation"), readable.Plural(a.Keys, "key"))
+	add("%s, in %s of %s", verdict, readable.Plural(a.Judged, "operation"), readable.Plural(a.Keys, "key"))
 	for i := range a.Violations {
 		v := &a.Violations[i]
 		add("%s, key %d; the promise broken is %q, by %s", v.Kind, v.Key, v.Promise, v.Source)

@@ -33,7 +33,7 @@ func BrokenCSV(w io.Writer, run *record.Run) error {
 // brokenFigures are the figures of a kind of fault, as files have them.
 func brokenFigures(b *analyze.Breaks) []named {
 	count := func(n int) *float64 { return new(float64(n)) }
-	all := []named{{"times", count(b.Times)}, {"outages_lasted", count(b.Lasted)}, {"errors_definite", new(float64(b.Definite))}, {"errors_indefinite", new(float64(b.Indefinite))}}
+	all := []named{{"times", count(b.Times)}, {"outages_lasted", count(b.Lasted)}, {"amiss", count(b.Amiss)}, {"errors_definite", new(float64(b.Definite))}, {"errors_indefinite", new(float64(b.Indefinite))}}
 	for i := range b.Spans {
 		s := &b.Spans[i]
 		p90, ok := s.P90()

@@ -2,10 +2,12 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	files "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
@@ -25,6 +27,9 @@ func Answers(ctx context.Context, paths []string, progress func(reading int, ope
 	}
 	out := r.record()
 	out.Undecided = append(out.Undecided, set.Problems...)
+	if e := set.ClockError(); e > 0 {
+		out.Undecided = append(out.Undecided, fmt.Sprintf("times of other machines are known to within %s: what happened closer together than twice that may be in any order", readable.Duration(float64(e))))
+	}
 	out.Seconds = time.Since(began).Seconds()
 	return out, nil
 }
@@ -37,18 +42,25 @@ type followed struct {
 	reading  int
 }
 
+// toldEvery is after how many operations it is told how far a reading is, and asked
+// whether it goes on: of several files they come one or two at a time.
+const toldEvery = 1 << 16
+
 // Read implements Input.
 func (f *followed) Read(do func([]history.Op) error) error {
 	f.reading++
-	n := uint64(0)
+	n, next := uint64(0), uint64(0)
 	return f.Set.Read(func(ops []history.Op) error {
-		if err := context.Cause(f.ctx); err != nil {
-			return err
+		if n >= next {
+			next = n + toldEvery
+			if err := context.Cause(f.ctx); err != nil {
+				return err
+			}
+			if f.progress != nil {
+				f.progress(f.reading, n)
+			}
 		}
 		n += uint64(len(ops))
-		if f.progress != nil {
-			f.progress(f.reading, n)
-		}
 		return do(ops)
 	})
 }
@@ -56,7 +68,7 @@ func (f *followed) Read(do func([]history.Op) error) error {
 // record is the result as the record has it.
 func (r *Result) record() *record.Answers {
 	out := &record.Answers{
-		Operations: r.Operations, Keys: r.Keys, Indefinite: r.Indefinite, Resolved: r.Resolved,
+		Operations: r.Operations, Judged: r.Judged, Keys: r.Keys, Indefinite: r.Indefinite, Resolved: r.Resolved,
 		Wrong: map[string]uint64{}, Undecided: r.Undecided,
 	}
 	for kind, n := range r.Counts {

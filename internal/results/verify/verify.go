@@ -79,6 +79,7 @@ type Violation struct {
 // Result is what the check of a history found.
 type Result struct {
 	Operations uint64
+	Judged     uint64 // of them, those that were held to the promises
 	// Keys is how many keys have operations that were checked.
 	Keys uint64
 	// Violations are the first of each kind; Counts has all.
@@ -137,7 +138,7 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	c := &checker{
 		in: in, opt: opt, survey: s,
 		found: findings{promises: in.Header().Promises, limit: math.MaxUint32}, old: newStalenesses(),
-		result: Result{Operations: s.operations, Indefinite: s.indefinite, Undecided: s.undecided()},
+		result: Result{Operations: s.operations, Judged: s.operations, Indefinite: s.indefinite, Undecided: s.undecided()},
 	}
 	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
 		err = c.restrict(p.Until())
@@ -157,6 +158,7 @@ func (c *checker) restrict(until int64) error {
 		return nil
 	})
 	c.found.limit = judged
+	c.result.Judged = uint64(judged)
 	if left := c.survey.operations - uint64(judged); left > 0 {
 		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("not decided: %s before the end of a history that is not whole, whose answers may be of operations that are missing", readable.Plural(left, "operation")))
 	}
@@ -167,6 +169,7 @@ func (c *checker) check() (*Result, error) {
 	var err error
 	switch {
 	case c.survey.unknown > 0:
+		c.result.Judged = 0
 	case c.survey.unordered > 0:
 		err = c.search()
 	default:

@@ -29,7 +29,7 @@ const (
 	// mostCarried is the most that a message of a connection has, in bytes.
 	mostCarried = 32 << 10
 	// lingers is how long what was written last has to get out of a connection that was closed.
-	lingers = time.Second
+	lingers = 10 * time.Second
 )
 
 // serveReach opens a connection for the controller, and carries what it has.

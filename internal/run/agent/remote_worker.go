@@ -106,11 +106,16 @@ const drifts = 0.001
 
 // within is how far a time of a load may be from ours, until the load has ended.
 func (j shiftedJob) within(a *load.Assignment) time.Duration {
-	lasts := a.Load.Warmup + a.Load.Duration
+	lasts := 5*a.Load.Warmup + a.Load.Duration + a.Load.Timeout // a warm-up can go on, and answers are awaited
 	if a.Load.Duration == 0 {
 		lasts += time.Hour
 	}
-	return j.by.Offset().Bound + time.Duration(drifts*float64(lasts))
+	now := j.by.Offset()
+	bound := now.Bound
+	if !now.At.IsZero() {
+		bound = now.Within(j.by.now())
+	}
+	return bound + time.Duration(drifts*float64(lasts))
 }
 
 // Run implements load.Job.

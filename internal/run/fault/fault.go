@@ -163,7 +163,17 @@ func (i *Injector) healthy(ctx context.Context, within time.Duration) (status st
 func (i *Injector) choose(s *store.Status, h *scenario.Happening) (all []*store.Member, err error) {
 	of := h.Member
 	if of.Mode == kv.Any {
-		return []*store.Member{&s.Members[h.Draw%uint64(len(s.Members))]}, nil
+		among := make([]*store.Member, 0, len(s.Members))
+		for k := range s.Members {
+			if m := &s.Members[k]; m.Role != kv.Leader || !h.Do.OfFollower() {
+				among = append(among, m)
+			}
+		}
+		if len(among) == 0 {
+			return nil, errors.New("the cluster has no such member")
+		}
+		k := h.Draw % uint64(len(among))
+		return among[k : k+1], nil
 	}
 	var followers []*store.Member
 	for k := range s.Members {
@@ -256,7 +266,10 @@ func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 		}
 	}
 	if !o.Clock.Until(load, began.Add(o.what.For)) {
-		cut = errors.New("it was cut short: the load ended before it was over")
+		cut = errors.New("the load ended before it was over")
+		if o.what.For > 0 {
+			cut = errors.New("it was cut short: the load ended before it was over")
+		}
 	}
 	return cut, o.heal(must)
 }
@@ -268,6 +281,9 @@ func (o *one) heal(ctx context.Context) error {
 	}
 	now := o.Clock.Now()
 	o.f.Healed = o.window(now)
+	if !o.f.Done() {
+		return nil // the event says that it was not done, and why
+	}
 	was := "was"
 	if len(o.members) > 1 {
 		was = "were"

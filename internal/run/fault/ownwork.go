@@ -19,6 +19,8 @@ const workWithin = 2 * time.Minute
 func asked(of func(ctx context.Context, a store.Admin, m *store.Member) error, done string) *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
+			ctx, cancel := o.whileRun(ctx)
+			defer cancel()
 			for _, m := range o.chosen {
 				if err := o.ask(ctx, []string{m.Endpoint}, func(ctx context.Context, a store.Admin) error { return of(ctx, a, m) }); err != nil {
 					return err
@@ -28,6 +30,14 @@ func asked(of func(ctx context.Context, a store.Admin, m *store.Member) error, d
 		},
 		heal: func(context.Context, *one) error { return nil }, healed: done,
 	}
+}
+
+// whileRun is a context that also ends with the run: who interrupts it does not wait
+// for the store.
+func (o *one) whileRun(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(o.run, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // ask asks by an Admin of some endpoints that is closed afterwards.
@@ -102,6 +112,8 @@ func worked(what kv.Feature, undone string) *action {
 
 // work has the members do it, of the whole cluster the leader.
 func (o *one) work(ctx context.Context, what kv.Feature) error {
+	ctx, cancelled := o.whileRun(ctx)
+	defer cancelled()
 	admin, err := o.Admin(o.endpoints(nil))
 	if err != nil {
 		return err

@@ -139,7 +139,10 @@ func TestOwnWorkThatFails(t *testing.T) {
 		"the load ends meanwhile": {simulated{}, "rolling-restart at 1s", 2 * time.Second, []string{"SIGTERM m2", "start m2"}, "after 1 of 3 members"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			done, _ := c.s.play(t, c.faults, c.window)
+			done, events := c.s.play(t, c.faults, c.window)
+			if !done[0].Done() && slices.ContainsFunc(events, func(e record.Event) bool { return e.Kind == record.FaultHealed }) {
+				t.Error("it is said to be healed, and was not done")
+			}
 			if !slices.Equal(c.s.said, c.want) {
 				t.Errorf("done was %q, not %q", c.s.said, c.want)
 			}

@@ -41,7 +41,10 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 			Text: fmt.Sprintf("%s was started again, %d of %d (fault %d)", member, n+1, last, o.f.Number),
 		})
 		if err := o.whole(o.run); err != nil {
-			return fmt.Errorf("the cluster was not whole again after %d of %d members, and the others were let be", n+1, last)
+			if n+1 == last {
+				break // all are restarted; that it is not whole is said when that is awaited
+			}
+			return fmt.Errorf("the cluster was not whole again after %d of %d members, and the others were let be: %w", n+1, last, err)
 		}
 	}
 	o.healed = o.do.healed

@@ -28,7 +28,7 @@ type running struct {
 	name  string           // for people
 	own   *cluster.Cluster // nil: attached
 	trial trial.Cluster
-	lost  bool           // a member did not answer after the last trial
+	lost  bool           // a member did not answer after the last trial, or a fault changed it or was not healed
 	about record.Cluster // of our own, as it is recorded; without an ID before that
 }
 

@@ -21,6 +21,9 @@ const (
 	Measuring  Stage = "measuring"
 	Draining   Stage = "draining" // what is in flight is awaited
 	CleaningUp Stage = "cleaning up"
+	// The answers of a load are checked: each member is read whole, then all is judged.
+	ReadingBack Stage = "reading the members"
+	Checking    Stage = "checking the answers"
 	Stopping   Stage = "stopping" // a cluster
 	TrialDone  Stage = "done"     // Result is set
 )

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -202,7 +203,8 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		return nil, fmt.Errorf("%s: %w", title(&spec), err)
 	}
 	r.ended = r.at
-	r.now.lost = len(result.LostMembers) > 0 || spec.Load.ChangesCluster()
+	r.now.lost = len(result.LostMembers) > 0 || spec.Load.ChangesCluster() ||
+		slices.ContainsFunc(result.Faults, func(f record.Fault) bool { return f.Failure != "" && f.Healed == nil })
 	r.rates.add(result)
 	r.pace.ended(&spec, result)
 	r.report(Progress{Stage: TrialDone, Name: title(&spec), Result: result})

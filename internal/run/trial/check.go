@@ -119,7 +119,7 @@ func (h *historian) answers(ctx context.Context, m *members, res *load.Result) (
 	read := h.readMembers(ctx, m)
 	bytes, err := h.close(!slices.ContainsFunc(res.Measured.Parts, func(p measure.Part) bool { return p.Lost != "" }))
 	if err != nil {
-		return nil, err
+		return &record.Answers{Failure: err.Error(), Members: read, Bytes: bytes}, nil
 	}
 	a, err := h.check(ctx)
 	switch {
@@ -129,6 +129,9 @@ func (h *historian) answers(ctx context.Context, m *members, res *load.Result) (
 		a = &record.Answers{Failure: err.Error()}
 	}
 	a.Members, a.Bytes = read, bytes
+	if n := len(m.status().Members); m.total > n {
+		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read whole after the load, because their endpoints were not given", m.total-n, m.total))
+	}
 	return a, nil
 }
 
@@ -159,6 +162,9 @@ func (h *historian) readMembers(ctx context.Context, m *members) (all []record.R
 		var err error
 		if read.Keys, err = w.ReadBack(ctx, a, own, h.recorder); err != nil {
 			read.Failure = err.Error()
+			if h.t.Cluster.Access().Dial != nil {
+				read.Failure += " (members are read from the machine that conducts the run, and not through agents)"
+			}
 		}
 		all = append(all, read)
 	}

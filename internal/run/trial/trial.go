@@ -252,7 +252,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	}
 	observed := w.observed(res)
 	observed.Hashes = t.hashes(ctx, m)
-	if observed.Answers, err = told.answers(ctx, m, res); err != nil {
+	if observed.Answers, err = told.answers(run, m, res); err != nil {
 		return nil, err
 	}
 	folder, note := t.dataDir(ctx)

@@ -107,7 +107,7 @@ func (a *admin) fillQuota(ctx context.Context) error {
 }
 
 // makeRoom removes what was written to reach the quota, gives the space back, and
-// disarms all alarms.
+// disarms the alarms of space.
 func (a *admin) makeRoom(ctx context.Context) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -122,8 +122,17 @@ func (a *admin) makeRoom(ctx context.Context) error {
 	if err := a.Defragment(ctx); err != nil {
 		return err
 	}
-	if _, err := c.AlarmDisarm(ctx, &clientv3.AlarmMember{}); err != nil {
-		return fmt.Errorf("etcd does not disarm its alarms: %s", reason(ctx, err))
+	armed, err := c.AlarmList(ctx)
+	if err != nil {
+		return fmt.Errorf("etcd's alarms cannot be read: %s", reason(ctx, err))
+	}
+	for _, alarm := range armed.Alarms {
+		if alarm.Alarm != etcdserverpb.AlarmType_NOSPACE {
+			continue // CORRUPT is none of ours
+		}
+		if _, err := c.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
+			return fmt.Errorf("etcd does not disarm its alarms: %s", reason(ctx, err))
+		}
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (r *reader) begin() error {
 }
 
 var (
-	errCut     = errors.New("the history ends in the middle: the run was interrupted, and what came before is read")
+	errCut     = errors.New("the history ends in the middle: what came before is read")
 	errDamaged = errors.New("the history is damaged: what comes before the damage is read")
 )
 
@@ -180,6 +180,8 @@ type Set struct {
 	// Read came across them.
 	Problems []string
 	until    int64
+	// clockError is the largest of the files.
+	clockError int64
 }
 
 // Until is the time from which on operations that are missing may have had an
@@ -205,9 +207,13 @@ func Open(paths ...string) (*Set, error) {
 		if r.header.Started.Before(s.first) {
 			s.first = r.header.Started
 		}
+		s.clockError = max(s.clockError, r.header.ClockError)
 	}
 	return s, nil
 }
+
+// ClockError is how far a time of the load can be from the truth, in nanoseconds.
+func (s *Set) ClockError() int64 { return s.clockError }
 
 // Header is that of the first file.
 func (s *Set) Header() *Header { return &s.header }
@@ -227,7 +233,7 @@ func (s *Set) Read(do func([]history.Op) error) error {
 				if r.header.Timeout > 0 {
 					until = max(r.last-r.header.Timeout, 0)
 				}
-				s.until = min(s.until, until+r.shift)
+				s.until = min(s.until, max(until+r.shift-r.header.ClockError, 0))
 				s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", r.f.Name(), r.problem))
 			}
 		}

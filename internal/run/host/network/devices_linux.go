@@ -253,7 +253,8 @@ func ask(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq, 
 }
 
 // inUse reports whether an address or a route of this machine is in the subnet, but for
-// those of a device, or the subnet is in one that is not the default route.
+// those of a device, or the subnet is in one that is neither the default route nor one of
+// the halves that VPNs set in its place.
 func inUse(subnet netip.Prefix, but int) (bool, error) {
 	b, err := syscall.NetlinkRIB(syscall.RTM_GETROUTE, syscall.AF_INET)
 	if err != nil {
@@ -264,7 +265,7 @@ func inUse(subnet netip.Prefix, but int) (bool, error) {
 		return false, fmt.Errorf("this machine's routes cannot be read: %w", err)
 	}
 	for i := range messages {
-		if to, device := routeOf(&messages[i]); device != but && to.Bits() > 0 && to.Overlaps(subnet) {
+		if to, device := routeOf(&messages[i]); device != but && to.Bits() > 1 && to.Overlaps(subnet) {
 			return true, nil
 		}
 	}

@@ -245,9 +245,15 @@ func (o *sender) broken(err error) {
 
 // history is load.Reports.History: each block is sent when it is full.
 func (o *sender) history(zero time.Time, _ time.Duration) *history.Recorder {
-	loop, block := o.loops.Add(1)-1, history.NewBlock()
+	loop, block, begun := o.loops.Add(1)-1, history.NewBlock(), false
 	return &history.Recorder{
-		Take: func() *history.Block { return block },
+		Take: func() *history.Block {
+			if !begun { // a loop is known from its first operation on, so that it is missed if it is lost
+				begun = true
+				o.put(encodeHistory(loop, zero, block))
+			}
+			return block
+		},
 		Hand: func(b *history.Block) {
 			o.put(encodeHistory(loop, zero, b))
 			b.Reset()
