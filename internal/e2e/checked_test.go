@@ -85,6 +85,7 @@ func TestPlantedLiesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	every := map[string]int{"cas": 13} // of the answers; most would be the same without that lie
 	for lie, want := range map[string][]string{
 		"lost":   {"lost write", "stale read"},
 		"twice":  {"write applied twice", "value that nobody wrote", "two values at one revision"},
@@ -96,7 +97,7 @@ func TestPlantedLiesAreFound(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			for seed := range seeds {
-				endpoint := w.nullServer(t, "--script", fmt.Sprintf("lie=%s every %d; delay=uniform(0ms,1ms); seed=%d", lie, 331+seed, seed))
+				endpoint := w.nullServer(t, "--script", fmt.Sprintf("lie=%s every %d; delay=uniform(0ms,1ms); seed=%d", lie, cmp.Or(every[lie], 101)+seed, seed))
 				trial := w.bench(t, []string{endpoint}, exitFailed, "mixed", "--mix", "put=4,get=4,cas=2", "--total", "6000", "--conns", "4", "--clients", "16",
 					"--key-space-size", "40", "--check", "--seed", fmt.Sprint(seed))
 				found := uint64(0)

@@ -172,7 +172,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	go s.awaitEnd(g, ended)
 	err := g.Serve(l)
 	s.running.Wait()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, grpc.ErrServerStopped) { // it can end before it begins
 		return nil
 	}
 	return err

@@ -24,8 +24,8 @@ const (
 	// The answers of a load are checked: each member is read whole, then all is judged.
 	ReadingBack Stage = "reading the members"
 	Checking    Stage = "checking the answers"
-	Stopping   Stage = "stopping" // a cluster
-	TrialDone  Stage = "done"     // Result is set
+	Stopping    Stage = "stopping" // a cluster
+	TrialDone   Stage = "done"     // Result is set
 )
 
 // Progress is how a run goes.

@@ -55,7 +55,7 @@ func wantEvent(kind kv.Kind, body []byte) (e store.Event, m proto.Message, err e
 		}
 		e = store.Event{Outcome: kv.Conflict, Revision: e.Revision}
 	}
-	e.Member, e.Term = h.GetMemberId(), h.GetRaftTerm()
+	e.Member, e.Term, e.At = h.GetMemberId(), h.GetRaftTerm(), h.GetRevision()
 	return e, m, err
 }
 

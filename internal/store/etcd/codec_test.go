@@ -116,7 +116,7 @@ func TestReplies(t *testing.T) {
 				s.submit(tc.op)
 				s.answer(2*tag+1, tc.reply)
 				want := tc.want
-				want.Tag, want.Member, want.Term = tag, testHeader.MemberId, testHeader.RaftTerm
+				want.Tag, want.Member, want.Term, want.At = tag, testHeader.MemberId, testHeader.RaftTerm, testHeader.Revision
 				if diff := cmp.Diff(want, s.event(tag)); diff != "" {
 					t.Error(diff)
 				}
@@ -144,7 +144,7 @@ func TestUnknownFields(t *testing.T) {
 	s := plainCodec(t)
 	s.submit(store.Op{Kind: kv.Get})
 	s.answerBytes(1, body)
-	want := store.Event{Member: testHeader.MemberId, Term: testHeader.RaftTerm, Revision: 9, Count: 1, Key: []byte("k"), Value: []byte("v")}
+	want := store.Event{Member: testHeader.MemberId, Term: testHeader.RaftTerm, At: testHeader.Revision, Revision: 9, Count: 1, Key: []byte("k"), Value: []byte("v")}
 	if diff := cmp.Diff(want, s.event(0)); diff != "" {
 		t.Error(diff)
 	}
