@@ -44,13 +44,10 @@ func heldBack(t *record.Trial) (out []*Cause) {
 		{t.Capped, fmt.Sprintf("waited because %s were in flight already, the limit: see R16 for what that adds to the times", readable.Count(uint64(max(t.MaxInFlight, 0))))},
 		{t.NoRoom, fmt.Sprintf("waited for one of the %s, each of which takes one operation at a time: see R16 for what that adds to the times", readable.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
-		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() {
-			text := limit.text
-			if faulty(t) { // what waited in a fault is not told apart
-				text += "; how many of them waited for a fault is not known"
-			}
+		// What waits in a fault is not told apart.
+		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !faulty(t) {
 			out = append(out, over(CauseLoad, "", share, limitHeldBack,
-				fmt.Sprintf("%s of %s due (%s) %s", readable.Count(limit.n), readable.Plural(t.Due, "operation"), readable.Share(share), text)))
+				fmt.Sprintf("%s of %s due (%s) %s", readable.Count(limit.n), readable.Plural(t.Due, "operation"), readable.Share(share), limit.text)))
 		}
 	}
 	return out
