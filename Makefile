@@ -83,10 +83,10 @@ $(HDRHISTOGRAM):
 # Unit and integration tests with the race detector, against real servers.
 # What simulates thousands of seconds, the verdict's bench and the statistics'
 # rates, also without it, and allocations that it would change. Real servers on a
-# machine that others share miss a deadline now and then: up to three tests that
+# machine that others share miss a deadline now and then: up to five tests that
 # fail are run once more, and are named as such at the end. A data race is not.
 unit: $(GOTESTSUM)
-	$(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=3 \
+	$(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=5 \
 		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages ./... -- -race -timeout 30m
 	go test -timeout 10m ./internal/verdictbench ./internal/results/analyze/stats
 	go test -timeout 10m -run DoesNotAllocate ./internal/run/load
