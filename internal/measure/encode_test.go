@@ -18,7 +18,7 @@ func filled(r *rand.Rand, cells, perCell int) *Second {
 	s.Outcomes, s.Due = [kv.NumOutcomes]uint64{}, 0
 	s.Fine = &Fine{}
 	for range r.IntN(20) {
-		of := Series{Kind: kv.Kind(r.IntN(int(kv.NumKinds))), Consistency: kv.Local, Member: r.Uint64()}
+		of := Series{Kind: kv.Kind(r.IntN(int(kv.NumKinds))), Consistency: kv.Local, Member: r.Uint64N(3)}
 		s.Fine.Note(&of, kv.Outcome(r.IntN(int(kv.NumOutcomes))), r.Int64N(1e9))
 	}
 	for i := range cells {

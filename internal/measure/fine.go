@@ -1,6 +1,11 @@
 package measure
 
-import "github.com/quorumbench/quorumbench/internal/kv"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
 
 // A second of a load with faults is known in slots.
 const (
@@ -43,11 +48,16 @@ func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	}
 }
 
-// group is the group like one; of those beyond mostGroups, that of no member.
+// group is the group like one; of those beyond mostGroups, that of no member. Groups
+// are in an order, so that what is merged is the same in whichever order it came.
 func (f *Fine) group(like Group) *Group {
-	for i := range f.Groups {
-		if g := &f.Groups[i]; g.Member == like.Member && g.Kind == like.Kind && g.Consistency == like.Consistency {
+	at := 0
+	for ; at < len(f.Groups); at++ {
+		g := &f.Groups[at]
+		if c := cmp.Or(cmp.Compare(g.Member, like.Member), cmp.Compare(g.Kind, like.Kind), cmp.Compare(g.Consistency, like.Consistency)); c == 0 {
 			return g
+		} else if c > 0 {
+			break
 		}
 	}
 	if len(f.Groups) >= mostGroups && like.Member != 0 {
@@ -55,8 +65,8 @@ func (f *Fine) group(like Group) *Group {
 		return f.group(like)
 	}
 	like.Alive = [16]uint64{}
-	f.Groups = append(f.Groups, like)
-	return &f.Groups[len(f.Groups)-1]
+	f.Groups = slices.Insert(f.Groups, at, like)
+	return &f.Groups[at]
 }
 
 // merge adds another's, which stays as it is.
