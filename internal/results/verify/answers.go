@@ -56,7 +56,7 @@ func (f *followed) Read(do func([]history.Op) error) error {
 			if err := context.Cause(f.ctx); err != nil {
 				return err
 			}
-			if f.progress != nil {
+			if f.progress != nil && n > 0 {
 				f.progress(f.reading, n)
 			}
 		}

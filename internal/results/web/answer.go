@@ -45,7 +45,26 @@ func answer(run *record.Run, rows []*analyze.Row, ladders []analyze.Ladder, show
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return uneven(r, shown) })...)
 	all = append(all, bounded(rows, broke)...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
+	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return checked(r, shown) })...)
 	return append(all, believe(run))
+}
+
+// checked says what came of checking the answers of a row's trials: of the first that
+// were wrong, or else of the first.
+func checked(r *analyze.Row, shown shownTrials) []sentence {
+	var of *record.Trial
+	for _, t := range r.Done {
+		if t.Answers != nil && (of == nil || len(of.Answers.Wrong) == 0 && len(t.Answers.Wrong) > 0) {
+			of = t
+		}
+	}
+	if of == nil {
+		return nil
+	}
+	return []sentence{{
+		About: analyze.Label(of), Text: "answers: " + report.Answers(of.Answers)[0] + ".",
+		Link: linkTo(of, "-answers", shown), Grave: len(of.Answers.Wrong) > 0,
+	}}
 }
 
 // bounded are sentences about rows, up to a bound.

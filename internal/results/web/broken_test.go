@@ -47,3 +47,20 @@ func TestPageHasFaults(t *testing.T) {
 		}
 	}
 }
+
+// The page says what came of checking the answers, in the answer and where it links to.
+func TestCheckedAnswersAreOnThePage(t *testing.T) {
+	run := opened(t, made{name: "checked", seconds: 3, trials: 1}.record(t))
+	run.Trials[0].Answers = &record.Answers{
+		Operations: 1000, Judged: 900, Keys: 7, Wrong: map[string]uint64{"stale <read>": 2},
+		Violations: []record.Violation{{Kind: "stale <read>", Promise: "linearizable", Source: "docs", Key: 3, History: []string{"a", "b"}, Why: "b is older"}},
+	}
+	var b bytes.Buffer
+	must(t, HTML(&b, run, nil))
+	page := b.String()
+	for _, want := range []string{`id="t1-1-answers"`, `href="#t1-1-answers"`, "answers: WRONG: stale &lt;read&gt; (2), in 900 operations of 7 keys.", "b is older"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}

@@ -21,6 +21,9 @@ func Outages(name string, kind []*analyze.Breaks) Chart {
 			}
 		}
 	}
+	if most == 0 {
+		least, most = 0.002, 1 // an axis for what might have been
+	}
 	c := canvas{height: plotHeight}
 	out := Chart{Name: name, Title: kind[0].What + ": longest time without any success", height: c.height + axisHeight}
 	s := logarithmic(least*1e9/2, most*1e9, measure.Nanoseconds) // room below for what was none
