@@ -27,6 +27,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -107,21 +108,6 @@ func onMachines(t *testing.T, remotes []*agent.Remote) *cluster.Cluster {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// eventually asks until it is so.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	deadline := time.After(3 * time.Minute)
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for !is() {
-		select {
-		case <-again.C:
-		case <-deadline:
-			t.Fatalf("it is not so: %s", what)
-		}
-	}
 }
 
 // puts is how many writes a member says that its cluster applied.
@@ -262,7 +248,7 @@ func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 				_, err := load.RunJob(t.Context(), job)
 				ended <- err
 			}()
-			eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
+			testsettle.Eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
 			if err := machines[1].Process.Signal(how); err != nil {
 				t.Fatal(err)
 			}
@@ -299,7 +285,7 @@ func TestMembersAreLostInTheMiddle(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := start(t, "run", file, "--out", dir, "--agent-certs", filepath.Dir(machines[0].target.CACert))
-			eventually(t, "a second is measured", func() bool {
+			testsettle.Eventually(t, "a second is measured", func() bool {
 				rows, err := record.OpenTimeline(dir, "trial-01-put")
 				return err == nil && len(rows) > 0
 			})
@@ -347,7 +333,7 @@ func TestMembersOfAKilledAgent(t *testing.T) {
 			t.Errorf("%s: %v", e.Member, e.Exit)
 		}
 	}
-	eventually(t, "nothing is left", func() bool { return len(left(machines[0].dir)) == 0 })
+	testsettle.Eventually(t, "nothing is left", func() bool { return len(left(machines[0].dir)) == 0 })
 	if err := c.Stop(t.Context()); err == nil || strings.Contains(err.Error(), "internal") {
 		t.Errorf("stopping what is out of reach: %v", err)
 	}
@@ -370,7 +356,7 @@ func TestControllerToBeLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _, _ = load.RunJob(context.Background(), job) }()
-	eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
+	testsettle.Eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
 	fmt.Printf("serving %s\n", strings.Join(c.Access().Endpoints, ","))
 	select {}
 }
@@ -415,7 +401,7 @@ func TestAControllerIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			last, same := uint64(0), 0
-			eventually(t, "the load has ended", func() bool {
+			testsettle.Eventually(t, "the load has ended", func() bool {
 				now, err := puts(endpoint)
 				if err != nil {
 					return true // the lease was over before
@@ -427,13 +413,13 @@ func TestAControllerIsLost(t *testing.T) {
 				}
 				return same > 20
 			})
-			eventually(t, "nothing is left", func() bool { return len(left(m.dir)) == 0 })
+			testsettle.Eventually(t, "nothing is left", func() bool { return len(left(m.dir)) == 0 })
 			data, err := filepath.Glob(filepath.Join(m.dir, "*", "*"))
 			if err != nil || len(data) == 0 {
 				t.Errorf("the data is gone: %v", err)
 			}
 			var r *agent.Remote
-			eventually(t, "the agent takes another controller", func() bool {
+			testsettle.Eventually(t, "the agent takes another controller", func() bool {
 				r, err = agent.Dial(t.Context(), m.target)
 				return err == nil
 			})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testservers/sshd"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -139,7 +140,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.end()
-		eventually(t, "nothing is left", func() bool { return nothingIn(cache) == nil })
+		testsettle.Eventually(t, "nothing is left", func() bool { return nothingIn(cache) == nil })
 	})
 	t.Run("killed with a folder", func(t *testing.T) {
 		t.Parallel()
@@ -157,7 +158,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.end()
-		eventually(t, "nothing runs, and the binary is gone", func() bool {
+		testsettle.Eventually(t, "nothing runs, and the binary is gone", func() bool {
 			private, _ := filepath.Glob(filepath.Join(dir, "ssh.*"))
 			return len(left(dir)) == 0 && len(private) == 0
 		})
@@ -174,7 +175,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 		if code := b.end(); code == 0 {
 			t.Error("it ended with 0")
 		}
-		eventually(t, "nothing is left", func() bool { return nothingIn(o.servers[0].Cache) == nil })
+		testsettle.Eventually(t, "nothing is left", func() bool { return nothingIn(o.servers[0].Cache) == nil })
 		if run, err := record.Open(dir); err != nil || run.Trials[0].Verdict.State != verdict.Invalid {
 			t.Errorf("%+v, %v", run, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // manual is a clock that a test moves on.
@@ -51,21 +52,6 @@ func (m *manual) advance(d time.Duration) {
 			case w.to <- m.now:
 			default:
 			}
-		}
-	}
-}
-
-// eventually asks until it is so.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	deadline := time.After(2 * time.Minute)
-	again := time.NewTicker(time.Millisecond)
-	defer again.Stop()
-	for !is() {
-		select {
-		case <-again.C:
-		case <-deadline:
-			t.Fatalf("it is not so: %s", what)
 		}
 	}
 }
@@ -133,7 +119,7 @@ func TestAControllerThatIsLost(t *testing.T) {
 			}()
 			<-w.began
 			server := s.present().processes[0]
-			eventually(t, "the load is stopped", func() bool {
+			testsettle.Eventually(t, "the load is stopped", func() bool {
 				lose(r, m)
 				select {
 				case <-w.ended:
@@ -149,14 +135,14 @@ func TestAControllerThatIsLost(t *testing.T) {
 			if e := p.Exit(); e.Lost == "" || !strings.HasPrefix(e.String(), "lost: agent there") {
 				t.Errorf("the process's exit is %+v", e)
 			}
-			eventually(t, "the lease runs", func() bool { return !s.present().leaseEnd().IsZero() })
+			testsettle.Eventually(t, "the lease runs", func() bool { return !s.present().leaseEnd().IsZero() })
 			if !server.Identity().Running() {
 				t.Error("the server did not live until the lease was over")
 			}
 			if _, err := Dial(t.Context(), to); err == nil || !strings.Contains(err.Error(), "the agent lost its controller") {
 				t.Errorf("another controller while the lease runs: %v", err)
 			}
-			eventually(t, "the session is over", func() bool {
+			testsettle.Eventually(t, "the session is over", func() bool {
 				m.advance(time.Minute)
 				return s.present() == nil
 			})
@@ -234,7 +220,7 @@ func TestAnAgentThatStandsStill(t *testing.T) {
 	<-w.began
 	close(still)
 	var err error
-	eventually(t, "the agent is lost", func() bool {
+	testsettle.Eventually(t, "the agent is lost", func() bool {
 		m.advance(time.Second)
 		select {
 		case err = <-ended:
@@ -303,7 +289,7 @@ func TestAnAgentWhoseClockJumps(t *testing.T) {
 	}
 	look(time.Hour)
 	set(-time.Hour)
-	eventually(t, "the jump is seen", func() bool {
+	testsettle.Eventually(t, "the jump is seen", func() bool {
 		m.advance(10 * time.Second)
 		return r.Offset().Jumps > 0
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // ownerEnv makes the test binary start a cluster in the folder it names, tell
@@ -146,21 +147,6 @@ func exit(t *testing.T, c *Cluster) Exit {
 	return Exit{}
 }
 
-// eventually asks again and again until the condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(patience)
-	for !condition() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
-
 func identities(t *testing.T, c *Cluster) []host.Identity {
 	t.Helper()
 	var out []host.Identity
@@ -207,7 +193,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	if err := c.Admin().(store.LeaderMover).MoveLeader(t.Context(), leader.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the leadership is moved", func() bool {
+	testsettle.Eventually(t, "the leadership is moved", func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && Unready(&s) == nil && s.Leader().ID == leader.ID && s.Term > status.Term
 	})
@@ -219,7 +205,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	if e.Member != leader.Name || e.Signal != "killed" || !e.Asked || e.At.IsZero() {
 		t.Errorf("exit %+v", e)
 	}
-	eventually(t, "another member leads", func() bool {
+	testsettle.Eventually(t, "another member leads", func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && s.Leader() != nil && s.Leader().ID != leader.ID && s.Term > status.Term
 	})
@@ -285,7 +271,7 @@ func TestKilledOwnerLeavesNoMemberAndItsDataIsRemoved(t *testing.T) {
 		}
 	})
 	dataDir := dirs[0]
-	eventually(t, "the member is gone", func() bool { return !member.Running() })
+	testsettle.Eventually(t, "the member is gone", func() bool { return !member.Running() })
 	removed, err := host.CleanOrphans(root)
 	if err != nil || len(removed) != 1 || removed[0] != dataDir {
 		t.Errorf("removed %v, not %s: %v", removed, dataDir, err)

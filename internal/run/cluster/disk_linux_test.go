@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // onDisks starts a cluster of three on disks that fail on request.
@@ -102,7 +103,7 @@ func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost i
 func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 	c := onDisks(t, nil)
 	acknowledged, lost := powerLoss(t, c)
-	eventually(t, "the cluster is whole again", func() bool {
+	testsettle.Eventually(t, "the cluster is whole again", func() bool {
 		status, err := c.Status(t.Context())
 		return err == nil && Unready(&status) == nil
 	})

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // helperEnv makes the test binary act as one of the processes below.
@@ -62,21 +64,6 @@ func waitFor(t *testing.T, what string, done <-chan struct{}) {
 	}
 }
 
-// eventually asks again and again until the condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(patience)
-	for !condition() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
-
 func TestChildDoesNotOutliveAKilledParent(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), helperEnv+"=parent")
@@ -103,7 +90,7 @@ func TestChildDoesNotOutliveAKilledParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	eventually(t, "the child is gone", func() bool { return !child.Running() })
+	testsettle.Eventually(t, "the child is gone", func() bool { return !child.Running() })
 }
 
 func TestLifelineEndsWithUs(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 	testkubernetes "github.com/quorumbench/quorumbench/internal/testservers/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // cluster is a real API server with its controllers. There is no node: what a pod's
@@ -120,20 +121,10 @@ func (c *cluster) gone(t *testing.T) {
 	}
 }
 
-// until asks until the answer is yes.
-func until(t *testing.T, what string, ask func() bool) {
-	t.Helper()
-	for began := time.Now(); !ask(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > patiently {
-			t.Fatalf("after %v %s", patiently, what)
-		}
-	}
-}
-
 // pods waits until the Jobs' controller has made so many pods.
 func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []core.Pod) {
 	t.Helper()
-	until(t, fmt.Sprintf("there are not %d pods", n), func() bool {
+	testsettle.Eventually(t, fmt.Sprintf("there are not %d pods", n), func() bool {
 		pods = get[core.PodList](t, c, inOurs+"/pods?labelSelector="+runLabel+"="+p.run).Items
 		return len(pods) == n
 	})
@@ -216,7 +207,7 @@ func (c *cluster) testVolumes(t *testing.T) {
 	o.Members, o.Workers, o.StorageClass = 2, 1, "fast"
 	p := c.makes(t, o)
 	var claims []core.PersistentVolumeClaim
-	until(t, "there are not 2 claims", func() bool {
+	testsettle.Eventually(t, "there are not 2 claims", func() bool {
 		claims = get[core.PersistentVolumeClaimList](t, c, inOurs+"/persistentvolumeclaims").Items
 		return len(claims) == 2
 	})

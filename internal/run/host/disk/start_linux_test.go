@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // hold is the command of a process that holds a disk until it is killed.
@@ -53,16 +54,6 @@ func isMounted(t *testing.T, at string) bool {
 	b, err := os.ReadFile("/proc/self/mounts")
 	must(t, err)
 	return strings.Contains(string(b), " "+at+" ")
-}
-
-// goes waits until a condition holds.
-func goes(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal(what)
-		}
-	}
 }
 
 // A disk in a process of its own does what it is asked for, and leaves its files and
@@ -131,7 +122,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 		must(t, err)
 		must(t, holder.Process.Kill())
 		_ = holder.Wait()
-		goes(t, "it is still mounted", func() bool { return !isMounted(t, at) })
+		testsettle.Eventually(t, "it is still mounted", func() bool { return !isMounted(t, at) })
 		_ = busy.Close()
 	})
 }

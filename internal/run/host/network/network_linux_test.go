@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // hold is the command of a process that holds a network until it is killed.
@@ -302,17 +304,7 @@ func deviceOf(t *testing.T, member netip.Addr) string {
 
 func gone(t *testing.T, device string) {
 	t.Helper()
-	goes(t, device+" is gone", func() bool { _, err := net.InterfaceByName(device); return err != nil })
-}
-
-// goes waits until a condition holds.
-func goes(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(generous); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not: %s", what)
-		}
-	}
+	testsettle.Eventually(t, device+" is gone", func() bool { _, err := net.InterfaceByName(device); return err != nil })
 }
 
 // What cannot be is a sentence.
