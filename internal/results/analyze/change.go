@@ -34,8 +34,9 @@ type Change struct {
 
 // ChangeOf compares the repeats of a figure with those of its baseline: the
 // ratio of their geometric means, which a stats.Ratio is. It needs figures above
-// 0 in all repeats; the interval needs MinRepeats on both sides.
-func ChangeOf(now, base []record.Value) Change {
+// 0 in all repeats; the interval needs MinRepeats on both sides. If rounds, now[i]
+// and base[i] are of one round.
+func ChangeOf(now, base []record.Value, rounds bool) Change {
 	a, okA := positive(now)
 	b, okB := positive(base)
 	if !okA || !okB {
@@ -45,7 +46,11 @@ func ChangeOf(now, base []record.Value) Change {
 	if len(a) < MinRepeats || len(b) < MinRepeats {
 		return c
 	}
-	if c.ratio, c.Interval = stats.RatioOf(a, b); c.Interval {
+	ratioOf := stats.RatioOf
+	if rounds {
+		ratioOf = stats.RatioOfRounds
+	}
+	if c.ratio, c.Interval = ratioOf(a, b); c.Interval {
 		i := c.ratio.Interval(stats.Level)
 		c.Share, c.Low, c.High = i.Value-1, i.Low-1, i.High-1
 	}

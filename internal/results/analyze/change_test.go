@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -25,10 +26,10 @@ func TestChangeProperties(t *testing.T) {
 		n := MinRepeats + rng.IntN(6)
 		a := sample(rng, n, 1000, 0.2)
 		b := sample(rng, MinRepeats+rng.IntN(6), 1000*(0.5+rng.Float64()), 0.2)
-		if c := ChangeOf(a, a); c.Share != 0 || !c.Interval || c.Low > 0 || c.High < 0 {
+		if c := ChangeOf(a, a, false); c.Share != 0 || !c.Interval || c.Low > 0 || c.High < 0 {
 			t.Errorf("a sample differs from itself: %+v", c)
 		}
-		c, back := ChangeOf(a, b), ChangeOf(b, a)
+		c, back := ChangeOf(a, b, false), ChangeOf(b, a, false)
 		if !c.Known || !c.Interval || c.Low > c.High {
 			t.Fatalf("%+v", c)
 		}
@@ -43,7 +44,7 @@ func TestChangeProperties(t *testing.T) {
 		for _, f := range a {
 			scaled = append(scaled, fig(8*f.Number))
 		}
-		if s := ChangeOf(scaled, b); !near(1+s.Share, 8*(1+c.Share)) || !near(1+s.Low, 8*(1+c.Low)) {
+		if s := ChangeOf(scaled, b, false); !near(1+s.Share, 8*(1+c.Share)) || !near(1+s.Low, 8*(1+c.Low)) {
 			t.Errorf("eight times as much: %+v, not %+v", s, c)
 		}
 		if r := Typical(a, record.Less).Number / Typical(b, record.Less).Number; !near(r, 1+c.Share) {
@@ -59,7 +60,7 @@ func TestIntervalCoversTheTruth(t *testing.T) {
 	for _, n := range []int{5, 8} {
 		held := 0
 		for range cases {
-			c := ChangeOf(sample(rng, n, 1200, 0.1), sample(rng, n, 1000, 0.1))
+			c := ChangeOf(sample(rng, n, 1200, 0.1), sample(rng, n, 1000, 0.1), false)
 			if c.Low <= 0.2 && 0.2 <= c.High {
 				held++
 			}
@@ -74,19 +75,19 @@ func TestChangeIsToldWhereItCanBe(t *testing.T) {
 	five := []record.Value{fig(10), fig(11), fig(12), fig(13), fig(14)}
 	twice := []record.Value{fig(20), fig(22), fig(24), fig(26), fig(28)}
 	failed := append([]record.Value{{Failed: true}}, five...)
-	if c := ChangeOf(twice, five); math.Abs(c.Share-1) > 1e-9 || !c.Interval || c.Low <= 0 {
+	if c := ChangeOf(twice, five, false); math.Abs(c.Share-1) > 1e-9 || !c.Interval || c.Low <= 0 {
 		t.Errorf("twice as much is %+v", c)
 	}
-	if c := ChangeOf(five, twice); math.Abs(c.Share+0.5) > 1e-9 || c.High >= 0 {
+	if c := ChangeOf(five, twice, false); math.Abs(c.Share+0.5) > 1e-9 || c.High >= 0 {
 		t.Errorf("half as much is %+v", c)
 	}
-	if c := ChangeOf(twice[:4], five[:4]); math.Abs(c.Share-1) > 1e-9 || c.Interval {
+	if c := ChangeOf(twice[:4], five[:4], false); math.Abs(c.Share-1) > 1e-9 || c.Interval {
 		t.Errorf("with four repeats: %+v", c)
 	}
-	if c := ChangeOf(five[:1], five[:1]); c.Share != 0 || !c.Known || c.Interval {
+	if c := ChangeOf(five[:1], five[:1], false); c.Share != 0 || !c.Known || c.Interval {
 		t.Errorf("with one: %+v", c)
 	}
-	if c := ChangeOf(failed, five); c.Known {
+	if c := ChangeOf(failed, five, false); c.Known {
 		t.Errorf("one of them failed: %+v", c)
 	}
 	// A single repeat is itself.
@@ -98,12 +99,12 @@ func TestChangeIsToldWhereItCanBe(t *testing.T) {
 		t.Errorf("one of them failed: %+v", v)
 	}
 	for _, none := range [][]record.Value{nil, {{}}, {{Failed: true}}, {fig(0)}} {
-		if c := ChangeOf(five, none); c.Known {
+		if c := ChangeOf(five, none, false); c.Known {
 			t.Errorf("against %v there is a change", none)
 		}
 	}
 	same := []record.Value{fig(7), fig(7), fig(7), fig(7), fig(7)}
-	if c := ChangeOf(same, same); c.Low != 0 || c.High != 0 || !c.Interval {
+	if c := ChangeOf(same, same, false); c.Low != 0 || c.High != 0 || !c.Interval {
 		t.Errorf("one value: %+v", c)
 	}
 }
@@ -139,5 +140,26 @@ func TestMedianIsOneRepeats(t *testing.T) {
 	}
 	if m, r := Median(p99s, record.Less), Median(rates, record.More); m != p99s[0] || r != rates[0] {
 		t.Errorf("p99 %v of %v, throughput %v of %v: the first repeat was the slower one", m, p99s, r, rates)
+	}
+}
+
+// Repeats of the same rounds are compared with each other where there are enough,
+// whatever drifted from round to round.
+func TestWhatDriftsFromRoundToRoundCancels(t *testing.T) {
+	drifting := func(by float64) (all []record.Value) {
+		for round := range stats.FewestRounds {
+			all = append(all, fig(by*math.Exp(float64(round))))
+		}
+		return all
+	}
+	now, base := drifting(1100), drifting(1000)
+	if c := ChangeOf(now, base, true); math.Abs(c.Low-0.1) > 1e-9 || math.Abs(c.High-0.1) > 1e-9 || !c.ratio.Paired() {
+		t.Errorf("of rounds: %+v", c)
+	}
+	if c := ChangeOf(now, base, false); c.Low > -0.5 || c.High < 1 {
+		t.Errorf("of other times: %+v", c)
+	}
+	if c := ChangeOf(now[1:], base[1:], true); c.Low > -0.5 || c.High < 1 || c.ratio.Paired() {
+		t.Errorf("of few rounds: %+v", c)
 	}
 }

@@ -277,12 +277,14 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		c.OnlyNew = append(c.OnlyNew, name)
 		return
 	}
+	ofOneRun := c.Run == c.Base
+	rounds := ofOneRun && interleaved(p.New, p.Base)
 	p.Figures = slices.Clone(c.By.Figures)
 	for i := range p.Figures {
 		f := &p.Figures[i]
 		now, base := values(&f.Figure, p.New), values(&f.Figure, p.Base)
-		f.Now, f.Base, f.Change = Typical(now, f.Figure.Better), Typical(base, f.Figure.Better), ChangeOf(now, base)
-		if c.Run == c.Base && !interleaved(p.New, p.Base) {
+		f.Now, f.Base, f.Change = Typical(now, f.Figure.Better), Typical(base, f.Figure.Better), ChangeOf(now, base, rounds)
+		if ofOneRun && !rounds {
 			f.Change.Interval = false
 		}
 	}

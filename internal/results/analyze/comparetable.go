@@ -56,6 +56,16 @@ func (c *Comparison) Open() bool {
 // dependent says why an interval is of less than it seems.
 const dependent = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
 
+// OfRounds reports whether intervals of some pairs are of rounds.
+func (c *Comparison) OfRounds() bool {
+	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.OfRounds() })
+}
+
+// OfRounds reports whether the intervals are of rounds: stats.RatioOfRounds.
+func (p *Pair) OfRounds() bool {
+	return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.ratio.Paired() })
+}
+
 // Table has a row for each figure of each pair; what they are of stands in the
 // first of a pair's rows.
 func (c *Comparison) Table() Table {

@@ -114,6 +114,9 @@ func compareNotes(c *analyze.Comparison) []string {
 		lines = append(lines, fmt.Sprintf("%s changes were judged together, by intervals wider than these (Holm's correction): where nothing differs, the chance that any of them is called better or worse is 5 %%.",
 			readable.Count(uint64(c.Family))))
 	}
+	if c.OfRounds() {
+		lines = append(lines, fmt.Sprintf("From %d rounds on intervals are of the rounds' ratios: a repeat is compared with the baseline's of the same round, and what drifted on the machine from round to round cancels.", stats.FewestRounds))
+	}
 	if c.Run != c.Base {
 		lines = append(lines, "The runs were made one after the other: what changed on the machines between them is in the change and not in its interval.")
 	}
@@ -223,6 +226,7 @@ func comparedPair(p *analyze.Pair) (o record.Object) {
 	o.Add("baseline_verdict", analyze.Worst(p.AllBase))
 	o.Add("repeats_left_out", p.LeftOut())
 	o.Add("repeats_share_cluster", p.Dependent)
+	o.Add("intervals_of_rounds", p.OfRounds())
 	return o
 }
 

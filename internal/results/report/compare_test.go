@@ -173,6 +173,9 @@ func TestBaselineWithinTheRun(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
 	}
+	if strings.Contains(b.String(), "rounds' ratios") || c.Pairs[0].OfRounds() {
+		t.Errorf("five rounds are too few to compare rounds:\n%s", b.String())
+	}
 	for i := range r.Trials { // one side after the other
 		if r.Trials[i].BaselineOf != "" {
 			r.Trials[i].Started = r.Trials[i].Started.Add(24 * time.Hour)
@@ -213,6 +216,9 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 				x.Verdict.State, x.PerSecond = verdict.Suspect, 1
 			}
 		}
+	}
+	if c := analyze.Within(r); !c.OfRounds() || !c.Pairs[1].OfRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool { return strings.HasPrefix(line, "From 10 rounds on intervals are of the rounds' ratios") }) {
+		t.Errorf("twelve rounds are not compared as such: %q", compareNotes(c))
 	}
 	spoil("put-64", 1, 7)
 	spoil("put-64-baseline", 7, 9)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -239,7 +240,7 @@ func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
 			}
 			i, _ := UntilPreciseRatio(a, b)
 			hits += holds(i, 1)
-			if ratio, _ := RatioOf(a, b); ratio.P() < 1-Level {
+			if ratio, _ := RatioOfRounds(a, b); ratio.P() < 1-Level {
 				differs++
 			}
 			repeats += len(a)
@@ -247,6 +248,55 @@ func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
 		held(t, p.name+", the ratio", hits, runs, leastHeld, mostHeld)
 		held(t, p.name+", no difference", differs, runs, 0, mostFalse)
 		doc.add(p.name, fmt.Sprintf("%s (%.0f)", rate(hits, runs), float64(repeats)/float64(runs)), rate(differs, runs))
+	}
+	doc.inDocs(t)
+}
+
+// Where the machine drifts from round to round, the interval of rounds holds the
+// truth and is narrower; where it does not drift, it holds it as well.
+func TestRatiosOfRoundsHoldTheTruth(t *testing.T) {
+	t.Parallel()
+	const rounds, factor = 20, 0.95
+	var doc table
+	doc.add("seconds", "no drift: of rounds (± at the median)", "of two groups", "drift: of rounds", "of two groups", "5 % worse, called `worse`, of rounds", "of two groups")
+	runs := simulated(t)
+	runs /= 2
+	all := populations()
+	for k, p := range append(all, harder()...) {
+		r := rand.New(rand.NewPCG(80, uint64(k)))
+		row := []string{p.name}
+		var found [2]int
+		for _, drift := range []float64{0, 0.1} {
+			var hits [2]int
+			var widths [2][]float64
+			found = [2]int{}
+			for range runs {
+				a, b := times(p.repeats(r, rounds, spread), factor), p.repeats(r, rounds, spread)
+				for i, d := range autoregressive("machine", 0.7).seconds(r, rounds) {
+					a[i], b[i] = a[i]*math.Exp(drift*d), b[i]*math.Exp(drift*d)
+				}
+				for way, ratioOf := range []func(a, b []float64) (Ratio, bool){RatioOfRounds, RatioOf} {
+					ratio, _ := ratioOf(a, b)
+					i := ratio.Interval(Level)
+					hits[way] += holds(i, factor)
+					widths[way] = append(widths[way], i.HalfWidth())
+					if judge(Compared{ratio, true}).Word == Worse {
+						found[way]++
+					}
+				}
+			}
+			if k < len(all) {
+				held(t, fmt.Sprintf("%s, drift %v", p.name, drift), hits[0], runs, leastHeld, mostHeld)
+			}
+			for way := range hits {
+				slices.Sort(widths[way])
+				row = append(row, fmt.Sprintf("%s (%.1f %%)", rate(hits[way], runs), 100*widths[way][runs/2]))
+			}
+		}
+		if k < len(all) {
+			held(t, p.name+", 5 %", found[0], runs, leastFound, 1)
+		}
+		doc.add(append(row, rate(found[0], runs), rate(found[1], runs))...)
 	}
 	doc.inDocs(t)
 }

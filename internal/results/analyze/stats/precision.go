@@ -37,9 +37,9 @@ func Precise(target float64, figures ...[]float64) bool {
 }
 
 // UntilPreciseRatio is the interval at Level of the ratio of a figure in a to
-// that in b, where its width may have ended the repeating.
+// that in b, round by round, where its width may have ended the repeating.
 func UntilPreciseRatio(a, b []float64) (Interval, bool) {
-	r, ok := RatioOf(a, b)
+	r, ok := RatioOfRounds(a, b)
 	if !ok {
 		return Interval{}, false
 	}

@@ -144,14 +144,44 @@ func TestRatioIsSymmetric(t *testing.T) {
 	})
 }
 
+func exp(values ...float64) []float64 {
+	for i := range values {
+		values[i] = math.Exp(values[i])
+	}
+	return values
+}
+
+// Student's own example of pairs (Biometrika 6, 1908): ten patients' additional
+// hours of sleep by two drugs; t = 4.06 with 9 degrees of freedom, p 0.0028.
+func TestStudentsPairs(t *testing.T) {
+	a := exp(1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4)
+	b := exp(0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0)
+	r, ok := RatioOfRounds(a, b)
+	se, freedom := r.error()
+	i := r.Interval(Level)
+	if got := math.Log(r.Value) / se; !ok || !r.Paired() || math.Abs(got-4.0621) > 0.0001 || freedom != 9 || math.Abs(r.P()-0.00283) > 0.00001 {
+		t.Errorf("t %.4f, %.2f degrees of freedom, p %.5f", got, freedom, r.P())
+	}
+	if math.Abs(math.Log(i.Low)-0.7001) > 0.0001 || math.Abs(math.Log(i.High)-2.4599) > 0.0001 {
+		t.Errorf("%+v", i)
+	}
+	for _, n := range []int{2, 9} {
+		few, _ := RatioOfRounds(a[:n], b[:n])
+		if plain, _ := RatioOf(a[:n], b[:n]); few != plain {
+			t.Errorf("of %d rounds: %+v, not %+v", n, few, plain)
+		}
+	}
+	uneven, _ := RatioOfRounds(a, b[1:])
+	if plain, _ := RatioOf(a, b[1:]); uneven != plain {
+		t.Errorf("of groups of two sizes: %+v, not %+v", uneven, plain)
+	}
+	if _, ok := RatioOfRounds(a, make([]float64, len(a))); ok {
+		t.Error("there is a ratio to 0")
+	}
+}
+
 // Welch's t-test of the textbook: t = -2.46 with 25 degrees of freedom, p 0.021.
 func TestWelchsExample(t *testing.T) {
-	exp := func(values ...float64) []float64 {
-		for i := range values {
-			values[i] = math.Exp(values[i])
-		}
-		return values
-	}
 	r, _ := RatioOf(exp(27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4),
 		exp(27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4))
 	se, freedom := r.error()
@@ -214,8 +244,12 @@ func TestWordsAgree(t *testing.T) {
 		for i := range all {
 			a := times(populations()[0].repeats(r, n, 0.02), 1+0.03*r.NormFloat64())
 			b := populations()[0].repeats(r, n, 0.02)
-			ratio, _ := RatioOf(a, b)
-			inverse, _ := RatioOf(b, a)
+			ratioOf := RatioOf
+			if r.IntN(2) == 0 {
+				ratioOf = RatioOfRounds
+			}
+			ratio, _ := ratioOf(a, b)
+			inverse, _ := ratioOf(b, a)
 			all[i] = Compared{ratio, r.IntN(2) == 0}
 			swapped = append(swapped, Compared{inverse, all[i].MoreIsBetter})
 		}
