@@ -217,7 +217,9 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 			}
 		}
 	}
-	if c := analyze.Within(r); !c.OfRounds() || !c.Pairs[1].OfRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool { return strings.HasPrefix(line, "From 10 rounds on intervals are of the rounds' ratios") }) {
+	if c := analyze.Within(r); !c.OfRounds() || !c.Pairs[1].OfRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
+		return strings.HasPrefix(line, "From 10 rounds on intervals are of the rounds' ratios")
+	}) {
 		t.Errorf("twelve rounds are not compared as such: %q", compareNotes(c))
 	}
 	spoil("put-64", 1, 7)
