@@ -25,6 +25,7 @@ type runFlags struct {
 	dataDir string
 	out     string
 	root    string
+	resume  string // a run directory
 	format  string
 	strict  bool
 	seed    uint64
@@ -57,6 +58,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Text("data-dir", &f.dataDir, "DIR", "where members keep their data; in the run directory unless given")
 	r.Text("out", &f.out, "DIR", "the run directory; it must be empty or not there yet")
 	r.Text("runs-dir", &f.root, "DIR", "where a new run directory is made, unless --out names one")
+	r.Text("resume", &f.resume, "DIR", "take up the interrupted or killed run in that directory again, as it was begun: the trials that had ended stay, the others follow")
 	r.Destination(&f.upload)
 	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 	r.Toggle("strict", &f.strict, "exit with 1 when a verdict is suspect, too")
@@ -96,16 +98,17 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if err := f.pods.check(f.given); err != nil {
 		return err
 	}
-	options, err := f.options()
+	read := a.begin
+	if f.given("resume") {
+		read = a.takeUp
+	}
+	t, err := read(f, args)
 	if err != nil {
 		return err
 	}
-	s, err := a.load(args, options)
-	if err != nil {
-		return &command.Exit{Code: command.ExitUsage, Cause: err}
-	}
-	if f.given("seed") {
-		s.Reseed(f.seed)
+	s := t.scenario
+	if t.resume != nil {
+		defer t.resume.Close()
 	}
 	if err := a.checkUntil(f, s); err != nil {
 		return err
@@ -118,7 +121,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	}
 	f.agents.hosts, f.agents.say = s.Hosts, a.say
 	a.Warn(s.Warnings...)
-	o := runner.Options{Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Agent: f.agents.dial}
+	o := runner.Options{Scenario: s, Resume: t.resume, Asked: t.asked, Out: f.out, Root: f.root, DataDir: t.asked.DataDir, Lookup: a.Lookup, Agent: f.agents.dial}
 	if f.pods.on != "" {
 		f.pods.o.Say, o.Agent = a.say, f.agents.inPods(&f.pods)
 	}

@@ -86,8 +86,8 @@ func ParseAssignment(s string) (Assignment, error) {
 // String returns the assignment as ParseAssignment reads it.
 func (a Assignment) String() string { return a.Key + "=" + a.Value }
 
-// shown is the assignment without a password.
-func (a Assignment) shown() string {
+// Shown is the assignment without a password: of one that holds it, the key alone.
+func (a Assignment) Shown() string {
 	if a.Key == "user" {
 		return a.Key
 	}
@@ -95,7 +95,7 @@ func (a Assignment) shown() string {
 }
 
 // place is what stands for the assignment in sentences.
-func (a Assignment) place() place { return place{set: a.shown()} }
+func (a Assignment) place() place { return place{set: a.Shown()} }
 
 // setNote is what reports say of the assignments; empty without any.
 func (o *Options) setNote() string {
@@ -104,7 +104,7 @@ func (o *Options) setNote() string {
 	}
 	var parts []string
 	for _, a := range o.Set {
-		parts = append(parts, a.shown())
+		parts = append(parts, a.Shown())
 	}
 	return "set on the command line: " + strings.Join(parts, ", ")
 }

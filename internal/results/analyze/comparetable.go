@@ -38,6 +38,9 @@ func (c *Comparison) Sides() []Side {
 	whole("revision", func(r *record.Run) string { return r.Tool.Revision })
 	whole("Go", func(r *record.Run) string { return r.Tool.Go })
 	whole("began", func(r *record.Run) string { return r.Started.UTC().Format(time.RFC3339) })
+	if Resumed(c.Run)+Resumed(c.Base) != "" {
+		whole("resumed", Resumed)
+	}
 	whole("seed", func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) })
 	each("repeats", func(t *record.Trial) string {
 		if t.UntilPrecise() {

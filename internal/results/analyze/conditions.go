@@ -55,7 +55,7 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	seed := func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) }
 	tool := func(r *record.Run) string { return strings.TrimSpace("quorumbench " + r.Tool.Version) }
 	return facts(append(list, Fact{"machine", ofParts(run, machine)}, Fact{"clocks", Clocks(done)}, Fact{"load", strings.Join(load, ", ")},
-		Fact{"seed", ofParts(run, seed)}, Fact{"tool", ofParts(run, tool)})...)
+		Fact{"seed", ofParts(run, seed)}, Fact{"tool", ofParts(run, tool)}, Fact{"resumed", ofParts(run, Resumed)})...)
 }
 
 // ofParts says something of a run's parts: once, where it is the same of all.

@@ -131,7 +131,6 @@ func (r *Run) apply(e *entry) error {
 		if len(r.Clusters) >= maxTrials {
 			return fmt.Errorf("there are %d clusters already, and a run has fewer", maxTrials)
 		}
-		printable.Fields(e.Cluster)
 		r.addCluster(*e.Cluster)
 	}
 	if e.Trial == nil {
@@ -140,7 +139,6 @@ func (r *Run) apply(e *entry) error {
 	if err := checkSchema(e.Trial.Schema, TrialSchema); err != nil {
 		return err
 	}
-	printable.Fields(e.Trial)
 	switch n := len(r.Trials); {
 	case e.Index < 0 || e.Index > n || e.Index == maxTrials:
 		return fmt.Errorf("it is of trial %d, and there are %d", e.Index+1, n)

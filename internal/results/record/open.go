@@ -38,6 +38,9 @@ func Open(dir string) (*Run, error) {
 		if err := run.readJournal(dir); err != nil {
 			run.problem("%s cannot be read: %v.", journalFile, err)
 		}
+	}
+	run.makePrintable()
+	if run.State == Incomplete {
 		run.problem("The run did not finish: it goes on, or it was killed.")
 	}
 	run.Dir = dir

@@ -46,16 +46,22 @@ func (a *allowance) Read(p []byte) (int, error) {
 
 // Parse reads the contents of a run.json. It may be anybody's: every text in
 // what it returns is printable and of a bounded length.
-func Parse(b []byte) (*Run, error) { return parse(bytes.NewReader(b)) }
+func Parse(b []byte) (*Run, error) {
+	run, err := parse(bytes.NewReader(b))
+	if err == nil {
+		run.makePrintable()
+	}
+	return run, err
+}
 
-// parse reads one trial after the other, and holds the text of one.
+// parse reads one trial after the other, and holds the text of one. Texts are as
+// they are written.
 func parse(from io.Reader) (*Run, error) {
 	run, err := decode(newAllowance(from, 0))
 	if err != nil {
 		return nil, err
 	}
 	run.Schema = RunSchema // an older one is as it would be written now
-	run.makePrintable()
 	return run, nil
 }
 

@@ -42,10 +42,14 @@ type Run struct {
 	Name     string     `json:"name"`
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished"` // null until it has
-	Tool     Tool       `json:"tool"`
-	Seed     uint64     `json:"seed"`
+	// Starts are when it was begun, and taken up again; absent in records of older
+	// versions.
+	Starts []Start `json:"starts,omitempty"`
+	Tool   Tool    `json:"tool"`
+	Seed   uint64  `json:"seed"`
 	// Scenario is the file as read; empty when flags said what to do.
 	Scenario string `json:"scenario"`
+	Asked    Asked  `json:"asked,omitzero"`
 	// Scale is the factor by which the scenario was scaled, and each trial's
 	// conditions say what that changed; 0 when it was run as written.
 	Scale float64 `json:"scale,omitempty"`

@@ -27,6 +27,7 @@ type Writer struct {
 	err     error
 	size    int64  // of run.json
 	journal *lines // nil where run.json has it all
+	lock    *os.File
 }
 
 // Create makes the folder <root>/<UTC time>-<name> and its run.json, which says
@@ -79,19 +80,40 @@ func occupied(dir string, entries []os.DirEntry) error {
 func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
 	run.Schema, run.State, run.Started = RunSchema, Incomplete, now.UTC()
 	run.Machines, run.Clusters, run.Trials = orEmpty(run.Machines), orEmpty(run.Clusters), orEmpty(run.Trials)
+	run.Starts = []Start{{At: run.Started, Machines: run.Machines}}
 	b, err := encode(&run)
 	if err != nil {
 		return nil, fmt.Errorf("the run cannot be recorded: %w", err)
 	}
+	w := &Writer{dir: dir, open: open, run: run, size: int64(len(b))}
+	switch w.lock, err = lockRun(dir); {
+	case errors.Is(err, errLocked):
+		return nil, begunThere(dir)
+	case err != nil:
+		return nil, writeError(dir, err)
+	}
 	// Only one of two runs that found the folder empty can create the file.
 	path := filepath.Join(dir, runFile)
 	if err := open.write(path, os.O_EXCL, b); err != nil {
+		w.unlock()
 		if errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("cannot record into %s: another run has just begun there; choose another folder", dir)
+			return nil, begunThere(dir)
 		}
 		return nil, err
 	}
-	return &Writer{dir: dir, open: open, run: run, size: int64(len(b))}, nil
+	return w, nil
+}
+
+func begunThere(dir string) error {
+	return fmt.Errorf("cannot record into %s: another run has just begun there; choose another folder", dir)
+}
+
+// unlock lets others have the run directory.
+func (w *Writer) unlock() {
+	if w.lock != nil {
+		_ = w.lock.Close() // it was only locked
+		w.lock = nil
+	}
 }
 
 // Dir is the run directory.
@@ -130,6 +152,7 @@ func (w *Writer) SetHosts(all []Host) error {
 // Finish says how the run ended. failure is one sentence with Failed, else
 // empty. The trials that have not finished stay incomplete.
 func (w *Writer) Finish(state State, failure string, now time.Time) error {
+	defer w.unlock()
 	finished := now.UTC()
 	return w.update(func(r *Run) { r.State, r.Failure, r.Finished = state, failure, &finished })
 }

@@ -117,6 +117,9 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err != nil {
 		return trial.Cluster{}, err
 	}
+	if err := r.before.sameServer(spec, about.Version); err != nil {
+		return trial.Cluster{}, err
+	}
 	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Durability: about.Durability} // Shared differs by trial
 	r.now.about = about
 	return r.now.trial, r.out.AddCluster(about)

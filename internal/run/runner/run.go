@@ -26,6 +26,11 @@ type Options struct {
 	// Out is the run directory, which must be empty or absent; when it is
 	// empty, a new folder below Root is made.
 	Out, Root string
+	// Resume is a run to take up again, in its own directory; nil to begin one. Its
+	// scenario, seed and versions must be those recorded.
+	Resume *record.Resumption
+	// Asked is recorded: what the command line changed in the scenario.
+	Asked record.Asked
 	// DataDir is the folder below which members keep their data; empty for a
 	// folder in the run directory. The data is removed at the end.
 	DataDir string
@@ -61,6 +66,7 @@ type run struct {
 	about      map[host.Host]host.Description
 	reached    []*reached // the scenario's hosts
 	out        *record.Writer
+	before     *resumed // nil: the run begins
 	rates      rates
 	began      time.Time
 	plan       []scenario.Trial // all, or those of the rounds that have begun
@@ -125,6 +131,11 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 			err = r.leaveHosts(err)
 		}
 	}()
+	if o.Resume != nil {
+		if r.before, err = takeUp(&r.Options); err != nil {
+			return r, err
+		}
+	}
 	if err := r.reachHosts(ctx); err != nil {
 		return r, err
 	}
@@ -136,8 +147,16 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 		return r, err
 	}
 	cleanOrphans(r.began)
+	if r.before != nil {
+		if err := r.before.sameMachines(machines); err != nil {
+			return r, err
+		}
+		r.started = o.Resume.Clusters()
+		r.out, err = o.Resume.Writer(r.began, machines, r.recordedHosts(false))
+		return r, err
+	}
 	about := record.Run{
-		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Scale: o.Scenario.Scale,
+		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Asked: o.Asked, Scale: o.Scenario.Scale,
 		Planned: len(o.Scenario.Trials), Until: record.UntilOf(o.Scenario.Until), Machines: machines, Hosts: r.recordedHosts(false),
 	}
 	if o.Out != "" {
@@ -160,6 +179,14 @@ func (r *run) conduct(ctx context.Context) error {
 // trials runs one after the other, and returns the results of those that ended.
 func (r *run) trials(ctx context.Context, all []scenario.Trial) (results []*record.Trial, err error) {
 	for _, spec := range all {
+		if result, had := r.before.take(r.at); had {
+			r.at++
+			r.ended = r.at
+			r.rates.add(result)
+			r.pace.ended(&spec, result)
+			results = append(results, result)
+			continue
+		}
 		r.at++
 		if err := r.rates.settle(&spec); err != nil {
 			return results, err

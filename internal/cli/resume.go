@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// keptFlags are those that the record of a run that is taken up again answers.
+var keptFlags = []string{
+	"dry-run", "out", "runs-dir", "data-dir", "seed", "scale", "check", "store", "exec",
+	"until-precision", "at-most", "until-metric", "until-suspect", "on",
+}
+
+// taken is a run that is begun, or taken up again.
+type taken struct {
+	scenario *scenario.Scenario
+	asked    record.Asked
+	resume   *record.Resumption // nil: it begins
+}
+
+// takeUp reads what a recorded run was, and locks its directory.
+func (a *app) takeUp(f *runFlags, args []string) (_ *taken, err error) {
+	for _, flag := range keptFlags {
+		if f.given(flag) {
+			return nil, command.Usage("--resume takes the run up as it was begun; drop --%s", flag)
+		}
+	}
+	t := &taken{}
+	if t.resume, err = record.Resume(f.resume); err != nil {
+		return nil, command.Usage("--resume: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			t.resume.Close()
+		}
+	}()
+	run := t.resume.Run
+	t.asked = run.Asked
+	o, err := askedBefore(run, f.set)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 0 {
+		t.scenario, err = scenario.Parse(run.Name+".yaml", []byte(run.Scenario), a.Catalog, o)
+	} else {
+		t.scenario, err = a.load(args, o)
+	}
+	if err != nil {
+		return nil, &command.Exit{Code: command.ExitUsage, Cause: err}
+	}
+	t.scenario.Reseed(run.Seed)
+	hidden := func(spec scenario.Trial) bool {
+		return spec.Cluster.Attach != nil && strings.HasSuffix(spec.Cluster.Attach.User, ":***")
+	}
+	if len(args) == 0 && slices.ContainsFunc(t.scenario.Trials, hidden) {
+		return nil, command.Usage("--resume: the scenario has a password, which is not in the record; name the file, too: run FILE --resume %s", f.resume)
+	}
+	return t, nil
+}
+
+// askedBefore are the options that a run was begun with. Its password alone is given
+// again.
+func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, error) {
+	o := scenario.Options{Scale: run.Scale, Store: run.Asked.Store, Version: run.Asked.Version, Exec: run.Asked.Exec}
+	if u := run.Until; u != nil {
+		o.Until = scenario.Until{Precision: u.Precision, AtMost: time.Duration(u.AtMostNS), Metrics: u.Metrics, Suspect: u.Suspect}
+	}
+	for _, text := range run.Asked.Set {
+		if text == "user" {
+			i := slices.IndexFunc(set, func(s scenario.Assignment) bool { return s.Key == text })
+			if i < 0 {
+				return o, command.Usage("--resume: the run was given a password, which is not in the record; give it again: --set user=NAME:PASSWORD")
+			}
+			o.Set, set = append(o.Set, set[i]), slices.Delete(set, i, i+1)
+			continue
+		}
+		s, err := scenario.ParseAssignment(text)
+		if err != nil {
+			return o, command.Usage("--resume: the record is damaged: %w", err)
+		}
+		o.Set = append(o.Set, s)
+	}
+	if len(set) > 0 {
+		return o, command.Usage("--resume takes the run up as it was begun; drop --set %s", set[0].Shown())
+	}
+	return o, nil
+}
+
+// begin reads the scenario of a run that begins.
+func (a *app) begin(f *runFlags, args []string) (*taken, error) {
+	options, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.load(args, options)
+	if err != nil {
+		return nil, &command.Exit{Code: command.ExitUsage, Cause: err}
+	}
+	if f.given("seed") {
+		s.Reseed(f.seed)
+	}
+	t := &taken{scenario: s, asked: record.Asked{Store: options.Store, Version: options.Version, Exec: options.Exec}}
+	for _, one := range options.Set {
+		t.asked.Set = append(t.asked.Set, one.Shown())
+	}
+	if f.dataDir != "" {
+		if t.asked.DataDir, err = filepath.Abs(f.dataDir); err != nil {
+			return nil, fmt.Errorf("--data-dir: %w", err)
+		}
+	}
+	return t, nil
+}

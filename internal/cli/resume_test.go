@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// cut is a run that is begun, ended before its time, and taken up again, each time
+// when it says that so many trials have begun.
+type cut struct {
+	dir  string
+	plan []scenario.Trial
+	kept map[string]string // files of trials that had ended, and those trials
+}
+
+// part runs the command until it says something, and ends it.
+func (c *cut) part(t *testing.T, says string, with syscall.Signal, args ...string) {
+	t.Helper()
+	b := start(t, append([]string{"run"}, args...)...)
+	b.await(t, says)
+	if err := b.Process.Signal(with); err != nil {
+		t.Fatal(err)
+	}
+	b.end()
+	c.holds(t)
+}
+
+// holds looks whether what was kept is as it was, and remembers what is to be kept.
+func (c *cut) holds(t *testing.T) *record.Run {
+	t.Helper()
+	run, err := record.Open(c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := map[string]string{}
+	var raw struct{ Trials []json.RawMessage }
+	b, err := os.ReadFile(filepath.Join(c.dir, "run.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &raw)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range run.Trials {
+		trial := &run.Trials[i]
+		if trial.State != record.Complete {
+			continue
+		}
+		now[trial.Folder] = string(raw.Trials[i])
+		entries, err := os.ReadDir(filepath.Join(c.dir, trial.Folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			name := filepath.Join(trial.Folder, e.Name())
+			b, err := os.ReadFile(filepath.Join(c.dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			now[name] = string(b)
+		}
+	}
+	for name, was := range c.kept {
+		if now[name] != was {
+			t.Errorf("%s is not as it was", name)
+		}
+	}
+	c.kept = now
+	return run
+}
+
+// is holds a run that ended to what an uninterrupted one would have.
+func (c *cut) is(t *testing.T, run *record.Run, starts int) {
+	t.Helper()
+	if run.State != record.Complete || len(run.Problems) > 0 || len(run.Trials) != len(c.plan) || run.Planned != len(c.plan) {
+		t.Fatalf("it is %s, with %d of %d trials, and %q", run.State, len(run.Trials), len(c.plan), run.Problems)
+	}
+	for i := range c.plan {
+		got, want := &run.Trials[i], &c.plan[i]
+		folder := fmt.Sprintf("trial-%02d-%s", want.Number, want.Name)
+		if want.Repeats != 1 {
+			folder += fmt.Sprintf("-r%d", want.Repeat)
+		}
+		if got.Name != want.Name || got.Repeat != want.Repeat || got.Seed != want.Load.Seed || got.Folder != folder || got.State != record.Complete {
+			t.Errorf("trial %d is %s in %s, %s", i+1, got.Name, got.Folder, got.State)
+		}
+		if !slices.ContainsFunc(run.Clusters, func(cl record.Cluster) bool { return cl.ID == got.Cluster }) {
+			t.Errorf("trial %d is of cluster %q, which there is not", i+1, got.Cluster)
+		}
+	}
+	if len(run.Starts) != starts {
+		t.Errorf("it has %d starts, not %d", len(run.Starts), starts)
+	}
+	report, err := os.ReadFile(filepath.Join(c.dir, "report.md"))
+	if err != nil || !strings.Contains(string(report), "\nresumed ") {
+		t.Errorf("the report does not say that the run was resumed: %v", err)
+	}
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "trial-") && !slices.ContainsFunc(run.Trials, func(t record.Trial) bool { return t.Folder == e.Name() }) || e.Name() == "data" {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+// resume takes the run up again until it ends.
+func (c *cut) resume(t *testing.T, args ...string) *record.Run {
+	t.Helper()
+	b := start(t, append([]string{"run", "--resume", c.dir}, args...)...)
+	if code := b.end(); code != command.ExitDone && code != command.ExitFailed { // a verdict is the machine's
+		t.Fatalf("exit code %d", code)
+	}
+	return c.holds(t)
+}
+
+// written is a scenario in a file.
+func written(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "cut.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const twice = `
+repeats: 2
+seed: 7
+defaults: {%s, connections: 1, clients: 2, key-space: 10, warmup: 0s, duration: 1s}
+trials:
+  - {name: put, operation: put}
+  - {name: get, operation: get}
+  - {name: half, operation: put, rate: 50%% of put}
+`
+
+func newCut(t *testing.T, text string) (c *cut, path string) {
+	t.Helper()
+	path = written(t, text)
+	s, err := scenario.ParseFile(path, registry.Catalog{}, scenario.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &cut{dir: filepath.Join(t.TempDir(), "run"), plan: s.Trials}, path
+}
+
+// A real store: the members of the run that was killed are gone, its data too, and the
+// clusters after it have names of their own.
+func TestKilledRunIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	c, path := newCut(t, fmt.Sprintf(twice, "store: etcd, members: 1"))
+	c.part(t, "[3/6] ", syscall.SIGKILL, path, "--out", c.dir)
+	if run := c.holds(t); len(run.Trials) < 2 || run.State != record.Incomplete {
+		t.Fatalf("it is %s, and has %d trials", run.State, len(run.Trials))
+	}
+	c.is(t, c.resume(t), 2)
+}
+
+// Interrupted, and again what was taken up: from the file, and from the record alone.
+func TestInterruptedRunIsTakenUpAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	endpoints := startNullServer(t, "--script", "delay=1ms")
+	c, path := newCut(t, fmt.Sprintf(twice, "store: etcd, endpoints: ['"+endpoints+"']"))
+	c.part(t, "[2/6] ", syscall.SIGINT, path, "--out", c.dir)
+	c.part(t, "[3/6] ", syscall.SIGKILL, path, "--resume", c.dir)
+	c.part(t, "[5/6] ", syscall.SIGINT, "--resume", c.dir)
+	run := c.resume(t)
+	c.is(t, run, 4)
+	if s := run.Starts; s[0].State != record.Interrupted || s[1].State != record.Incomplete || s[1].Before < 1 || s[2].Before < 2 {
+		t.Errorf("its starts are %+v", s)
+	}
+}
+
+// Rounds that had ended are not run again, and count for when it is precise.
+func TestRunUntilPreciseIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	endpoints := startNullServer(t, "--script", "delay=1ms")
+	path := written(t, `
+until: {precision: 95%, metrics: [ops], at-most: 10m, suspect: true}
+defaults: {store: etcd, endpoints: ['`+endpoints+`'], connections: 1, clients: 2, key-space: 10, warmup: 0s, duration: 200ms}
+trials:
+  - {name: put, operation: put}
+  - {name: get, operation: get}
+`)
+	s, err := scenario.ParseFile(path, registry.Catalog{}, scenario.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cut{dir: filepath.Join(t.TempDir(), "run")}
+	c.part(t, "(repeat 3): ", syscall.SIGKILL, path, "--out", c.dir)
+	before := len(c.kept)
+	run := c.resume(t)
+	for n := 1; len(c.plan) < len(run.Trials); n++ {
+		c.plan = append(c.plan, s.Round(n)...)
+	}
+	c.is(t, run, 2)
+	if before == 0 || run.Until.Ended == "" || run.Starts[1].Before < 4 {
+		t.Errorf("it ended because of %q, with the starts %+v", run.Until.Ended, run.Starts)
+	}
+}

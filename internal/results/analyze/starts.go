@@ -1,0 +1,33 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Resumed says when a run was taken up again, and what had become of it before; empty
+// of one that was begun and ended. Trials before and after are of different times.
+func Resumed(run *record.Run) string {
+	moment := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+	var all []string
+	for i, s := range run.Starts {
+		if i == 0 {
+			continue
+		}
+		was := run.Starts[i-1]
+		how := "killed"
+		if was.Finished != nil {
+			how = fmt.Sprintf("%s %s", was.State, moment(*was.Finished))
+		}
+		text := fmt.Sprintf("%s after %s (begun %s, %s", moment(s.At), readable.Plural(uint64(max(s.Before, 0)), "trial"), moment(was.At), how)
+		if n := len(was.Aside); n > 0 {
+			text += "; what it had of the next is in " + strings.Join(was.Aside, ", ")
+		}
+		all = append(all, text+")")
+	}
+	return strings.Join(all, "; ")
+}

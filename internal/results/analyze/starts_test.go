@@ -1,0 +1,27 @@
+package analyze
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// A run of two days does not look like one evening.
+func TestResumedSaysWhen(t *testing.T) {
+	evening := time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
+	run := &record.Run{Starts: []record.Start{{At: evening}}}
+	if got := Resumed(run); got != "" {
+		t.Errorf("of a run that was not: %q", got)
+	}
+	run.Starts = []record.Start{
+		{At: evening, State: record.Incomplete, Aside: []string{"cut-off/1-trial-02-put"}},
+		{At: evening.Add(12 * time.Hour), Before: 1, State: record.Interrupted, Finished: new(evening.Add(13 * time.Hour))},
+		{At: evening.Add(24 * time.Hour), Before: 3},
+	}
+	want := "2026-03-02 08:00:00 UTC after 1 trial (begun 2026-03-01 20:00:00 UTC, killed; what it had of the next is in cut-off/1-trial-02-put); " +
+		"2026-03-02 20:00:00 UTC after 3 trials (begun 2026-03-02 08:00:00 UTC, interrupted 2026-03-02 09:00:00 UTC)"
+	if got := Resumed(run); got != want {
+		t.Errorf("%q\nnot\n%q", got, want)
+	}
+}

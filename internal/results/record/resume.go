@@ -1,0 +1,252 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/readfile"
+)
+
+// asideFolder has what was cut off when a run ended: a folder each, whose name begins
+// with the number of the start that was cut off.
+const asideFolder = "cut-off"
+
+// trialFolders begin so.
+const trialFolders = "trial-"
+
+// Resumption is a run that is taken up again. Its directory is locked until it is
+// closed, or its writer has finished.
+type Resumption struct {
+	// Run is as it was recorded: its texts are as they were written, and anybody's.
+	Run  *Run
+	Kept []Trial // those that had ended: the first of the run's
+
+	dir  string
+	lock *os.File
+}
+
+// Resume opens a run directory to take the run up again. It changes nothing yet. The
+// error is one sentence: which of what it needs the run has not.
+func Resume(dir string) (_ *Resumption, err error) {
+	r := &Resumption{dir: dir}
+	if err := ours(dir); err != nil {
+		return nil, err
+	}
+	switch r.lock, err = lockRun(dir); {
+	case errors.Is(err, errLocked):
+		return nil, fmt.Errorf("the run in %s goes on in another process; wait for its end", dir)
+	case err != nil:
+		return nil, noRun(dir, err)
+	}
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Run.State == Complete:
+		return nil, fmt.Errorf("the run in %s is complete; there is nothing to take up again", dir)
+	case len(r.Run.Starts) == 0:
+		return nil, fmt.Errorf("the run in %s is of an older quorumbench, which did not record what is needed to take it up again", dir)
+	case r.Run.Scenario == "":
+		return nil, fmt.Errorf("the run in %s was asked for by flags and has no scenario; give its command again", dir)
+	}
+	return r, r.keep()
+}
+
+// ours refuses a folder that others could write to, and one that was put together by
+// anything but a run: what is written later goes to places in it by their names.
+func ours(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return noRun(dir, err)
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
+		return fmt.Errorf("the run in %s belongs to another user (uid %d), who alone can take it up again", dir, s.Uid)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("others can write to %s; take their right away (chmod go-w) before the run there is taken up again", dir)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return noRun(dir, err)
+	}
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a link, and a run directory has none: the run is not taken up again", filepath.Join(dir, e.Name()))
+		}
+	}
+	return nil
+}
+
+// noRun is why a run cannot be read.
+func noRun(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is no run directory: it has no %s", dir, runFile)
+	}
+	return fmt.Errorf("the run in %s cannot be read: %w", dir, err)
+}
+
+// read reads the run with its texts as they are, so that what is kept of it is
+// written as it was.
+func (r *Resumption) read() error {
+	f, err := readfile.OpenIn(r.dir, runFile)
+	if err != nil {
+		return noRun(r.dir, err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	if r.Run, err = parse(f); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(r.dir, runFile), err)
+	}
+	if r.Run.State == Incomplete {
+		if err := r.Run.readJournal(r.dir); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(r.dir, journalFile), err)
+		}
+	}
+	return nil
+}
+
+// keep finds the trials that had ended. A run ends with the first that does not.
+func (r *Resumption) keep() error {
+	trials := r.Run.Trials
+	n := slices.IndexFunc(trials, func(t Trial) bool { return t.State != Complete })
+	if n < 0 {
+		n = len(trials)
+	}
+	if len(trials) > n+1 {
+		return fmt.Errorf("the run in %s cannot be taken up again: it has trials after one that did not end", r.dir)
+	}
+	r.Kept = trials[:n]
+	for i := range r.Kept {
+		folder := r.Kept[i].Folder
+		if !strings.HasPrefix(folder, trialFolders) || filepath.Base(folder) != folder {
+			return fmt.Errorf("the run in %s cannot be taken up again: %q is no folder of a trial", r.dir, folder)
+		}
+		if info, err := os.Lstat(filepath.Join(r.dir, folder)); err != nil || !info.IsDir() {
+			return fmt.Errorf("the run in %s cannot be taken up again: the folder %s of a trial that had ended is not there", r.dir, folder)
+		}
+	}
+	return nil
+}
+
+// Clusters is the highest number of a cluster that the run has, or has logs of.
+func (r *Resumption) Clusters() (highest int) {
+	names := make([]string, 0, len(r.Run.Clusters))
+	for i := range r.Run.Clusters {
+		names = append(names, r.Run.Clusters[i].ID)
+	}
+	logs, _ := os.ReadDir(filepath.Join(r.dir, "logs")) // which may be missing
+	for _, e := range logs {
+		names = append(names, e.Name())
+	}
+	for _, name := range names {
+		var n int
+		if _, err := fmt.Sscanf(name, "cluster-%d", &n); err == nil && n < maxTrials {
+			highest = max(highest, n)
+		}
+	}
+	return highest
+}
+
+// Writer goes on with the record: what was cut off is kept aside, and the run has a
+// further start. The trials that had ended stay as they are.
+func (r *Resumption) Writer(now time.Time, machines []Machine, hosts []Host) (*Writer, error) {
+	w := &Writer{dir: r.dir, open: openFile, run: *r.Run, lock: r.lock}
+	r.lock = nil
+	fail := func(err error) (*Writer, error) {
+		w.unlock()
+		return nil, err
+	}
+	// All that the journal has, before anything changes that it would undo.
+	if err := w.whole(); err != nil {
+		return fail(err)
+	}
+	if err := os.Remove(filepath.Join(r.dir, journalFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail(writeError(journalFile, err))
+	}
+	aside, err := r.setAside()
+	if err != nil {
+		return fail(err)
+	}
+	run := &w.run
+	run.Starts = slices.Clone(run.Starts)
+	last := &run.Starts[len(run.Starts)-1]
+	last.State, last.Failure, last.Finished, last.Aside = run.State, run.Failure, run.Finished, append(last.Aside, aside...)
+	run.Starts = append(run.Starts, Start{At: now.UTC(), Before: len(r.Kept), Machines: orEmpty(machines)})
+	run.State, run.Failure, run.Finished = Incomplete, "", nil
+	run.Trials, run.Hosts = slices.Clone(r.Kept), hosts
+	if err := w.whole(); err != nil {
+		return fail(err)
+	}
+	return w, nil
+}
+
+// setAside moves the folders of trials that had not ended out of the way, and returns
+// their new names in the run directory.
+func (r *Resumption) setAside() (aside []string, err error) {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return nil, writeError(r.dir, err)
+	}
+	defer func() { _ = root.Close() }() // it was a folder to look in
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, writeError(r.dir, err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		kept := func(t Trial) bool { return t.Folder == name }
+		if !strings.HasPrefix(name, trialFolders) || slices.ContainsFunc(r.Kept, kept) {
+			continue
+		}
+		if err := root.Mkdir(asideFolder, folderMode); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, writeError(filepath.Join(r.dir, asideFolder), err)
+		}
+		to := filepath.Join(asideFolder, fmt.Sprintf("%d-%s", len(r.Run.Starts), name))
+		if err := root.Rename(name, to); err != nil {
+			return nil, writeError(filepath.Join(r.dir, to), err)
+		}
+		aside = append(aside, to)
+	}
+	if aside == nil {
+		return nil, nil
+	}
+	return aside, errors.Join(syncFolder(filepath.Join(r.dir, asideFolder)), syncFolder(r.dir))
+}
+
+// Close lets go of the directory, unless a writer has it.
+func (r *Resumption) Close() {
+	if r.lock != nil {
+		_ = r.lock.Close() // it was only locked
+		r.lock = nil
+	}
+}
+
+// errLocked is that another process has a run directory.
+var errLocked = errors.New("it is locked")
+
+// lockRun locks a run directory for as long as the file that it returns is open, and
+// the process lives. A file system that has no locks gives none, and no file.
+func lockRun(dir string) (*os.File, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	switch err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case err == nil:
+		return d, nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, errors.Join(errLocked, d.Close())
+	}
+	return nil, d.Close()
+}

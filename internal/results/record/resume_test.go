@@ -1,0 +1,250 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// cutOff is a run of three trials whose third was cut off, and which nobody writes any
+// more.
+func cutOff(t *testing.T) (dir string) {
+	t.Helper()
+	w, err := Create(t.TempDir(), "quick", noon, Run{Name: "quick", Seed: 42, Planned: 4, Scenario: "trials: []\n", Machines: []Machine{{Name: "vm", CPUs: 2}}})
+	must(t, err)
+	for i, name := range []string{"put", "get", "list"} {
+		l := newLoad(uint64(i), 0, false)
+		l.phase(measure.Warmup, 1, 20)
+		l.phase(measure.Measured, 1, 20)
+		c := conditions()
+		c.Number, c.Name = i+1, name
+		tw, err := w.Trial(c, noon)
+		must(t, err)
+		l.write(t, tw)
+		if name != "list" {
+			o := Observed{Started: noon.Add(time.Duration(i) * time.Minute), Opened: noon.Add(time.Duration(i)*time.Minute + time.Second)}
+			must(t, tw.Finish(NewTrial(c, o, l.totals[measure.Measured], l.totals[measure.Warmup], roles)))
+		}
+	}
+	w.unlock() // as the system does when a process is killed
+	return w.Dir()
+}
+
+// files are the contents of all files below a folder, by their names.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			all[path] = readFile(t, path)
+		}
+		return err
+	}))
+	return all
+}
+
+// rawTrials are the trials in run.json as they are written there.
+func rawTrials(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	var run struct{ Trials []json.RawMessage }
+	must(t, json.Unmarshal([]byte(readFile(t, dir, runFile)), &run))
+	for _, r := range run.Trials {
+		all = append(all, string(r))
+	}
+	return all
+}
+
+func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
+	dir := cutOff(t)
+	put, before := filepath.Join(dir, "trial-01-put"), rawTrials(t, dir)
+	was := files(t, put)
+
+	r, err := Resume(dir)
+	must(t, err)
+	if len(r.Kept) != 2 || r.Kept[1].Name != "get" {
+		t.Fatalf("%d are kept", len(r.Kept))
+	}
+	later := noon.Add(24 * time.Hour)
+	w, err := r.Writer(later, []Machine{{Name: "vm", CPUs: 2}}, nil)
+	must(t, err)
+	r.Close() // which leaves the writer its lock
+	_, err = Resume(dir)
+	sentence(t, err, "goes on in another process")
+
+	c := conditions()
+	c.Number, c.Name = 3, "list"
+	tw, err := w.Trial(c, later) // in a folder of the same name
+	must(t, err)
+	must(t, tw.Abort(Interrupted, "context canceled"))
+	must(t, w.Finish(Interrupted, "", later.Add(time.Minute)))
+
+	if diff := cmp.Diff(was, files(t, put)); diff != "" {
+		t.Errorf("a trial that had ended changed:\n%s", diff)
+	}
+	if diff := cmp.Diff(before[:2], rawTrials(t, dir)[:2]); diff != "" {
+		t.Errorf("its figures changed:\n%s", diff)
+	}
+	run, err := Open(dir)
+	must(t, err)
+	if len(run.Trials) != 3 || run.Trials[2].State != Interrupted || !run.Started.Equal(noon) {
+		t.Errorf("it has %d trials and began %v", len(run.Trials), run.Started)
+	}
+	aside := []string{"cut-off/1-trial-03-list"}
+	machines := []Machine{{Name: "vm", CPUs: 2}}
+	want := []Start{{At: noon, Machines: machines, State: Incomplete, Aside: aside}, {At: later, Before: 2, Machines: machines}}
+	if diff := cmp.Diff(want, run.Starts); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(dir, aside[0], timelineFile)); err != nil {
+		t.Error(err)
+	}
+
+	r, err = Resume(dir)
+	must(t, err)
+	w, err = r.Writer(later.Add(time.Hour), nil, nil)
+	must(t, err)
+	must(t, w.Finish(Complete, "", later.Add(2*time.Hour)))
+	run, err = Open(dir)
+	must(t, err)
+	if s := run.Starts[1]; len(run.Starts) != 3 || s.State != Interrupted || !s.Finished.Equal(later.Add(time.Minute)) || !slices.Equal(s.Aside, []string{"cut-off/2-trial-03-list"}) {
+		t.Errorf("%+v", run.Starts)
+	}
+	_, err = Resume(dir)
+	sentence(t, err, "is complete; there is nothing to take up again")
+}
+
+// What a killed run's journal has, and a folder that run.json does not know, do not
+// come back.
+func TestResumedRunHasWhatTheJournalHas(t *testing.T) {
+	dir := cutOff(t)
+	run, err := Open(dir)
+	must(t, err)
+	get, list := run.Trials[1], run.Trials[2]
+	run.Trials = run.Trials[:1]
+	b, err := encode(run)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, runFile), b, fileMode))
+	var journal []byte
+	for i, trial := range []Trial{get, list} {
+		line, err := json.Marshal(entry{Index: i + 1, Trial: &trial})
+		must(t, err)
+		journal = append(append(journal, line...), '\n')
+	}
+	must(t, os.WriteFile(filepath.Join(dir, journalFile), journal, fileMode))
+	must(t, os.Mkdir(filepath.Join(dir, "trial-04-made-and-no-more"), folderMode))
+
+	r, err := Resume(dir)
+	must(t, err)
+	w, err := r.Writer(noon.Add(time.Hour), nil, nil)
+	must(t, err)
+	w.unlock()
+	run, err = Open(dir)
+	must(t, err)
+	if len(run.Trials) != 2 || run.Trials[1].Name != "get" || run.Trials[1].Due != get.Due {
+		t.Errorf("it has %d trials", len(run.Trials))
+	}
+	if want := []string{"cut-off/1-trial-03-list", "cut-off/1-trial-04-made-and-no-more"}; !slices.Equal(run.Starts[0].Aside, want) {
+		t.Errorf("%q are kept aside", run.Starts[0].Aside)
+	}
+}
+
+// A directory that anybody may have put together is refused before anything in it is
+// changed.
+func TestResumeRefusesWhatIsNoSuchRun(t *testing.T) {
+	change := func(t *testing.T, dir string, with func(*Run)) {
+		run, err := Open(dir)
+		must(t, err)
+		with(run)
+		b, err := encode(run)
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, runFile), b, fileMode))
+	}
+	for _, test := range []struct {
+		name string
+		do   func(t *testing.T, dir string)
+		want string
+	}{
+		{"nothing", func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)) }, "is no run directory: it has no run.json"},
+		{"no run.json", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, runFile))) }, "is no run directory"},
+		{"no JSON", func(t *testing.T, dir string) { must(t, os.WriteFile(filepath.Join(dir, runFile), []byte("{"), 0o600)) }, "this is not a run's JSON"},
+		{"a link", func(t *testing.T, dir string) { must(t, os.Symlink("/etc", filepath.Join(dir, "logs"))) }, "logs is a link"},
+		{"open to others", func(t *testing.T, dir string) { must(t, os.Chmod(dir, 0o777)) }, "others can write to"},
+		{"complete", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.State = Complete }) }, "is complete"},
+		{"older", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Starts = nil }) }, "an older quorumbench"},
+		{"flags", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Scenario = "" }) }, "asked for by flags"},
+		{"a gap", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].State = Interrupted }) }, "has trials after one that did not end"},
+		{"a folder is gone", func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, "trial-02-get"))) }, "trial-02-get of a trial that had ended is not there"},
+		{"a folder elsewhere", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].Folder = "../x" }) }, `"../x" is no folder of a trial`},
+		{"a damaged journal", func(t *testing.T, dir string) {
+			must(t, os.WriteFile(filepath.Join(dir, journalFile), []byte("[]\n"), 0o600))
+		}, "line 1 is no entry"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := cutOff(t)
+			test.do(t, dir)
+			before, _ := os.ReadDir(dir)
+			_, err := Resume(dir)
+			sentence(t, err, test.want)
+			if after, _ := os.ReadDir(dir); len(after) != len(before) {
+				t.Errorf("it had %v and has %v", before, after)
+			}
+		})
+	}
+	if _, err := Resume(cutOff(t)); err != nil {
+		t.Errorf("and as it was: %v", err)
+	}
+}
+
+// The place of what was cut off is in the way: nothing is overwritten.
+func TestResumeOverwritesNothing(t *testing.T) {
+	dir := cutOff(t)
+	must(t, os.WriteFile(filepath.Join(dir, asideFolder), nil, fileMode))
+	r, err := Resume(dir)
+	must(t, err)
+	_, err = r.Writer(noon, nil, nil)
+	sentence(t, err, "cannot write")
+	if r, err = Resume(dir); err != nil || len(r.Kept) != 2 {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// The time between an end and the next start is none in which a run was under way.
+func TestActiveLeavesPausesOut(t *testing.T) {
+	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+	trial := func(opened int) Trial {
+		return Trial{Started: minute(opened), Opened: new(minute(opened)), Seconds: 60}
+	}
+	run := &Run{
+		Starts: []Start{{At: minute(0)}, {At: minute(100), Before: 2}, {At: minute(200), Before: 2}, {At: minute(300), Before: 2}},
+		Trials: []Trial{trial(1), trial(3), trial(301)},
+	}
+	for n, want := range []time.Duration{0, 2 * time.Minute, 4 * time.Minute, 6 * time.Minute} {
+		if got := run.Active(n); got != want {
+			t.Errorf("of %d trials: %v, not %v", n, got, want)
+		}
+	}
+	run.Starts[1].Before, run.Trials[1].Seconds = -5, 1e300
+	if got := run.Active(9); got < 0 {
+		t.Errorf("of a damaged record: %v", got)
+	}
+}
+
+func TestLockEndsWithTheWriter(t *testing.T) {
+	w := newRun(t)
+	if _, err := lockRun(w.Dir()); !errors.Is(err, errLocked) {
+		t.Errorf("while it writes: %v", err)
+	}
+	must(t, w.Finish(Complete, "", noon))
+	l, err := lockRun(w.Dir())
+	must(t, err)
+	must(t, l.Close())
+}

@@ -1,0 +1,172 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// resumed is what a run that is taken up again has of what was before.
+type resumed struct {
+	*record.Resumption
+	versions map[string]string // of servers, by their clusters' keys
+	total    time.Duration     // for which it had been under way
+	spent    time.Duration     // of that, until the last of the trials that were taken
+}
+
+// takeUp refuses to go on with another scenario than the one recorded, or with
+// another version of this program: one report is of one of each.
+func takeUp(o *Options) (*resumed, error) {
+	was, s := o.Resume.Run, o.Scenario
+	if o.Tool != was.Tool {
+		return nil, fmt.Errorf("the run was begun by %s, and this is %s; take it up with the one that began it", named(was.Tool), named(o.Tool))
+	}
+	for _, d := range []struct{ what, was, is string }{
+		{"scenario's text", was.Scenario, string(s.Source)},
+		{"scenario's name", was.Name, s.Name},
+		{"seed", strconv.FormatUint(was.Seed, 10), strconv.FormatUint(s.Seed, 10)},
+		{"rule of repeating", rule(was.Until), rule(record.UntilOf(s.Until))},
+	} {
+		if d.was != d.is {
+			return nil, fmt.Errorf("the run is not taken up again: its %s differs from the recorded one", d.what)
+		}
+	}
+	if d := differentHosts(was.Hosts, s.Hosts); d != "" {
+		return nil, fmt.Errorf("the run is not taken up again: %s", d)
+	}
+	r := &resumed{Resumption: o.Resume, versions: map[string]string{}, total: was.Active(len(o.Resume.Kept))}
+	plan := planned(s, len(r.Kept))
+	if s.Until == nil && len(plan) != was.Planned || len(plan) < len(r.Kept) {
+		return nil, fmt.Errorf("the run is not taken up again: it has %d trials, and its scenario %d", max(was.Planned, len(r.Kept)), len(plan))
+	}
+	for i := range r.Kept {
+		t, spec := &r.Kept[i], &plan[i]
+		if t.Name != spec.Name || t.Number != spec.Number || t.Repeat != spec.Repeat || t.Seed != spec.Load.Seed {
+			return nil, fmt.Errorf("the run is not taken up again: its trial %d is %s, and the scenario's %s", i+1,
+				printable.Line(t.Name, printable.OfField), title(spec))
+		}
+		if j := slices.IndexFunc(was.Clusters, func(c record.Cluster) bool { return c.ID == t.Cluster && c.Started }); j >= 0 {
+			r.versions[spec.Cluster.Key] = was.Clusters[j].Version
+		}
+	}
+	return r, nil
+}
+
+// planned are a scenario's trials, in their order: all, or so many at least of one that
+// is repeated until it is precise.
+func planned(s *scenario.Scenario, least int) (all []scenario.Trial) {
+	if s.Until == nil {
+		return s.Trials
+	}
+	for n := 1; len(all) < least && n <= scenario.MaxRepeats; n++ {
+		all = append(all, s.Round(n)...)
+	}
+	return all
+}
+
+func named(t record.Tool) string {
+	text := "quorumbench " + t.Version
+	if t.Revision != "" {
+		text += " (" + t.Revision + ")"
+	}
+	return printable.Line(text+" by "+t.Go, printable.OfField)
+}
+
+func rule(u *record.Until) string {
+	if u == nil {
+		return ""
+	}
+	return fmt.Sprint(u.Precision, u.AtMostNS, u.Metrics, u.Suspect)
+}
+
+// differentHosts says how the hosts of a scenario are not those of the record.
+func differentHosts(was []record.Host, is []scenario.Host) string {
+	if len(was) > 0 && len(is) == 0 {
+		return "it ran on hosts that its scenario does not name, as with --on kubernetes, and those are gone"
+	}
+	if !slices.EqualFunc(was, is, func(w record.Host, i scenario.Host) bool { return w.Name == i.Name && w.Via == i.Via.String() }) {
+		return "the scenario's hosts differ from those of the record"
+	}
+	return ""
+}
+
+// sameMachines refuses to go on with another machine: the trials of one report are
+// compared with each other.
+func (r *resumed) sameMachines(is []record.Machine) error {
+	was := r.Run.Machines
+	if len(was) != len(is) {
+		return fmt.Errorf("the run is not taken up again: it was on %d machines, and is on %d", len(was), len(is))
+	}
+	for i := range is {
+		if d := differentMachine(&was[i], &is[i]); d != "" {
+			return fmt.Errorf("the run is not taken up again: machine %s has %s; a run of its own, and \"quorumbench report RUN RUN\", compare two machines",
+				printable.Line(cmp.Or(was[i].Name, strconv.Itoa(i+1)), printable.OfField), printable.Line(d, printable.OfField))
+		}
+	}
+	return nil
+}
+
+// differentMachine is the first thing that a machine has not as it was. Memory is no
+// such thing: what a kernel keeps for itself differs from one start to the next.
+func differentMachine(was, is *record.Machine) string {
+	limit := func(m *record.Machine) string {
+		if m.CPULimit == nil {
+			return "no limit"
+		}
+		return strconv.FormatFloat(*m.CPULimit, 'g', -1, 64)
+	}
+	for _, d := range []struct{ what, was, is string }{
+		{"the name", was.Name, is.Name}, {"the system", was.System, is.System}, {"the kernel", was.Kernel, is.Kernel},
+		{"the architecture", was.Architecture, is.Architecture}, {"the processor", was.CPU, is.CPU},
+		{"the number of processors", strconv.Itoa(was.CPUs), strconv.Itoa(is.CPUs)}, {"the limit of processors", limit(was), limit(is)},
+	} {
+		if d.was != d.is {
+			return fmt.Sprintf("%s %s, and had %s", d.what, d.is, d.was)
+		}
+	}
+	return ""
+}
+
+// take returns the result of a trial that had ended before.
+func (r *resumed) take(n int) (*record.Trial, bool) {
+	if r == nil || n >= len(r.Kept) {
+		return nil, false
+	}
+	r.spent = r.Run.Active(n + 1)
+	return &r.Kept[n], true
+}
+
+// sameServer refuses to go on with another version of a server than the trials had
+// that are kept.
+func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
+	if r == nil {
+		return nil
+	}
+	if was := r.versions[spec.Cluster.Key]; was != "" && was != version {
+		return fmt.Errorf("trial %s is not run: the server is %s %s now, and was %s before the run was taken up again", title(spec), spec.Cluster.Store, version,
+			printable.Line(was, printable.OfField))
+	}
+	return nil
+}
+
+// notYet is how much of the time before is still to be told, while trials are taken.
+func (r *resumed) notYet() time.Duration {
+	if r == nil {
+		return 0
+	}
+	return r.total - r.spent
+}
+
+// before is for how long the run had been under way.
+func (r *resumed) before() time.Duration {
+	if r == nil {
+		return 0
+	}
+	return r.total
+}
