@@ -155,3 +155,11 @@ bench-verdict:
 # agents to the report: docs/many-machines.md.
 hosts-demo: build servers
 	go run ./tools/hostsdemo
+
+# What breaks, and for how long, of all stores side by side: docs/faults.md. Some 50
+# minutes; an hour with CETCD=PATH, the binary of cetcd, which no registry has.
+.PHONY: faults-table
+CETCD ?=
+comma := ,
+faults-table: build servers
+	sed 's#\(store: \[[^]]*\)\]#\1$(if $(CETCD),$(comma) {name: cetcd$(comma) exec: $(abspath $(CETCD))})]#' scenarios/faults.yaml | bin/quorumbench run -

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -35,8 +36,9 @@ func TestFaultsAreDoneAndHealed(t *testing.T) {
 		testsettle.Within(t, func(r testsettle.Reporter) { // an election for want of a processor is nobody's fault
 			attempt++
 			dir := w.path(fmt.Sprintf("run%d", attempt))
-			w.run(t, "run", w.file(t, "faulty.yaml", of(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
+			p := w.run(t, "run", w.file(t, "faulty.yaml", of(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
 			trial := byName(t, whole(t, dir, record.Complete), "first")
+			_, table, _ := strings.Cut(p.stdout.String(), "\nWhat breaks, and for how long")
 			if len(trial.Faults) != 2 {
 				t.Fatalf("the faults are %+v", trial.Faults)
 			}
@@ -55,6 +57,12 @@ func TestFaultsAreDoneAndHealed(t *testing.T) {
 				}
 				if lasted := *f.Healed - *f.Began; lasted < []float64{0.7, 0.5}[i] || *f.Began < f.Asked {
 					t.Errorf("it lasted %g s from %g s on", lasted, *f.Began)
+				}
+				if f.LongestBefore != nil && !strings.Contains(table, "\n"+f.What+" ") {
+					t.Errorf("the table has no %s:\n%s", f.What, p.stdout.String())
+				}
+				if c := f.Clients; c == nil || c.Clients != 6 || c.Worst < c.Median || c.Worst > 0 && f.Outage != nil && c.Worst < *f.Outage-0.01 {
+					t.Errorf("of its clients it says %+v, of all %v", c, f.Outage)
 				}
 				for _, kind := range []string{record.FaultBegan, record.FaultHealed, record.FaultReady} {
 					n := 0

@@ -20,6 +20,7 @@ func filled(r *rand.Rand, cells, perCell int) *Second {
 	for range r.IntN(20) {
 		of := Series{Kind: kv.Kind(r.IntN(int(kv.NumKinds))), Consistency: kv.Local, Member: r.Uint64N(3)}
 		s.Fine.Note(&of, kv.Outcome(r.IntN(int(kv.NumOutcomes))), r.Int64N(1e9))
+		s.Fine.Waited(r.Uint32(), r.Int64N(1e12), r.Int64N(1e9))
 	}
 	for i := range cells {
 		c := &Cell{Series: Series{Kind: kv.Kind(i) % kv.NumKinds, Consistency: kv.Local, Member: r.Uint64(), Term: uint64(i)}}

@@ -22,6 +22,25 @@ type Fine struct {
 	// among them, and Indefinite those of writes that may have.
 	Done, Definite, Indefinite [Slots]uint32
 	Groups                     []Group
+	// Waits are the times without a success of single clients of a closed loop that ended
+	// in this second, of LeastWait at least, in any order. Crowded says that there were
+	// more than are kept.
+	Waits   []Wait
+	Crowded bool
+}
+
+// LeastWait is the shortest time without a success of a client that is kept, in
+// milliseconds, and mostWaits how many of a second are.
+const (
+	LeastWait = 100
+	mostWaits = 1 << 14
+)
+
+// Wait is a time without a success of one client.
+type Wait struct {
+	Client uint32 // its number among all of the load
+	At     uint32 // when it ended, in milliseconds after the second began: to 1000, where the load ended
+	Length uint32 // in milliseconds
 }
 
 // Group is the successes of one operation that one member answered.
@@ -46,6 +65,22 @@ func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	default:
 		f.Indefinite[slot]++
 	}
+}
+
+// Waited takes a client that had no success for so many nanoseconds, until so many after
+// the second began.
+func (f *Fine) Waited(client uint32, length, at int64) {
+	if length >= LeastWait*1_000_000 {
+		f.wait(Wait{client, uint32(min(max(at/1_000_000, 0), 1000)), uint32(min(length/1_000_000, 1<<32-1))}) // #nosec G115 -- bounded
+	}
+}
+
+func (f *Fine) wait(w Wait) {
+	if len(f.Waits) >= mostWaits {
+		f.Crowded = true
+		return
+	}
+	f.Waits = append(f.Waits, w)
 }
 
 // group is the group like one; of those beyond mostGroups, that of no member. Groups
@@ -82,6 +117,10 @@ func (f *Fine) merge(o *Fine) {
 			to.Alive[k] |= word
 		}
 	}
+	for _, w := range o.Waits {
+		f.wait(w)
+	}
+	f.Crowded = f.Crowded || o.Crowded
 }
 
 func (c *coder) fine(at **Fine) {
@@ -119,6 +158,28 @@ func (c *coder) fine(at **Fine) {
 			c.number(&g.Alive[k], anyNumber)
 		}
 	}
+	c.waits(f)
+}
+
+func (c *coder) waits(f *Fine) {
+	n, crowded := uint64(len(f.Waits)), uint64(0)
+	if f.Crowded {
+		crowded = 1
+	}
+	c.number(&n, mostWaits)
+	c.number(&crowded, 1)
+	f.Crowded = crowded == 1
+	for i := range int(n) {
+		if c.reading {
+			if c.err != nil {
+				return
+			}
+			f.Waits = append(f.Waits, Wait{})
+		}
+		w := &f.Waits[i]
+		small(c, 1<<32-1, &w.Client, &w.Length)
+		small(c, 1000, &w.At)
+	}
 }
 
 // Course is how a whole window of a load with faults went.
@@ -131,6 +192,17 @@ type Course struct {
 	Operations map[Asked]*Pulse
 	// P99 of the response times by the second in which operations were due.
 	P99 []Figure
+	// Clients is how many a closed loop has, and Waits their times without a success
+	// (Fine.Waits) as milliseconds of the window. Crowded says that not all were kept.
+	Clients int
+	Waits   []ClientGap
+	Crowded bool
+}
+
+// ClientGap is a time without a success of one client.
+type ClientGap struct {
+	Client uint32
+	Gap
 }
 
 // Asked is an operation with its consistency.
@@ -154,9 +226,15 @@ func (c *Course) Add(s *Second, p99 Figure) {
 	for _, p := range c.Operations {
 		p.add(s.Index, &[16]uint64{})
 	}
+	c.Clients = max(c.Clients, s.Clients)
 	if s.Fine == nil {
 		return
 	}
+	for _, w := range s.Fine.Waits {
+		to := 1000*s.Index + int(w.At)
+		c.Waits = append(c.Waits, ClientGap{w.Client, Gap{to - int(w.Length), to}})
+	}
+	c.Crowded = c.Crowded || s.Fine.Crowded
 	at := s.Index * Slots
 	copy(c.Done[at:], s.Fine.Done[:])
 	copy(c.Definite[at:], s.Fine.Definite[:])

@@ -89,6 +89,22 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(math.Round(s*100)/100, 'f', -1, 64) + " s"
 }
 
+// Lasted formats a length of time in seconds that was measured to a millisecond, with
+// three significant digits at most: 4 ms, 181 ms, 1.37 s, 2 s.
+func Lasted(s float64) string {
+	if ms := math.Round(s * 1e3); ms < 100 {
+		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
+	}
+	number, unit, ok := strings.Cut(Duration(s*1e9), " ")
+	if !ok {
+		return number // a dash
+	}
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number + " " + unit
+}
+
 // Quantity formats a number of a unit.
 func Quantity(x float64, unit measure.Unit) string {
 	if ns, ok := unit.Time(); ok {

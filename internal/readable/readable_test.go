@@ -49,6 +49,14 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+func TestLasted(t *testing.T) {
+	for s, want := range map[float64]string{0: "0 ms", 0.0041: "4 ms", 0.0999: "100 ms", 0.1806: "181 ms", 0.9996: "1 s", 1.374: "1.37 s", 2: "2 s", 12.36: "12.4 s", 150.2: "150 s"} {
+		if got := Lasted(s); got != want {
+			t.Errorf("Lasted(%v) = %q, want %q", s, got, want)
+		}
+	}
+}
+
 func TestSeconds(t *testing.T) {
 	for s, want := range map[float64]string{0: "0 s", 10: "10 s", 2.5: "2.5 s", 0.25: "250 ms", 4.99951: "5 s", 1234.5: "1234.5 s"} {
 		if got := Seconds(s); got != want {

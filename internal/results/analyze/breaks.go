@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
@@ -72,11 +74,27 @@ func BreakSpans() []BreakSpan {
 			return f.Outage
 		}},
 		{"broken_member", "at that member", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
-			return memberOutage(f, func(m string) bool { return m == f.Member })
+			return partOutage(f, func(p *record.PartOutage) bool { return p.Member != "" && p.Member == f.Member })
 		}},
 		{"other_members", "at others", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
-			return memberOutage(f, func(m string) bool { return m != f.Member && f.Member != record.AllMembers })
+			return partOutage(f, func(p *record.PartOutage) bool {
+				return p.Member != "" && p.Member != f.Member && f.Member != record.AllMembers
+			})
 		}},
+		{"worst_client", "worst client", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+			if f.Clients == nil || f.Clients.Lasted > 0 {
+				return nil
+			}
+			return new(f.Clients.Worst)
+		}},
+		{"median_client", "median client", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+			if f.Clients == nil || 2*f.Clients.Lasted >= f.Clients.Clients {
+				return nil
+			}
+			return new(f.Clients.Median)
+		}},
+		{"writes", "no write", true, true, func(_ *record.Trial, f *record.Fault) *float64 { return operationOutage(f, kv.Kind.Writes) }},
+		{"reads", "no read", true, true, func(_ *record.Trial, f *record.Fault) *float64 { return operationOutage(f, kv.Kind.Reads) }},
 		{"first_failure", "first failure", true, false, since(func(f *record.Fault) *float64 { return f.FirstFailure })},
 		{"first_success", "first success", true, false, since(func(f *record.Fault) *float64 {
 			if f.Outage == nil || f.OutageLasted {
@@ -94,13 +112,13 @@ func BreakSpans() []BreakSpan {
 	}
 }
 
-// memberOutage is the longest outage of some members; nil where none of them answered
-// before, or one did not answer again before the next fault or the window's end.
-func memberOutage(f *record.Fault, of func(member string) bool) *float64 {
+// partOutage is the longest outage of some members or operations; nil where none of them
+// succeeded before, or one did not again before the next fault or the window's end.
+func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 	var longest *float64
 	for i := range f.Parts {
 		p := &f.Parts[i]
-		if p.Member == "" || !of(p.Member) {
+		if !of(p) {
 			continue
 		}
 		if p.Lasted {
@@ -114,6 +132,14 @@ func memberOutage(f *record.Fault, of func(member string) bool) *float64 {
 		}
 	}
 	return longest
+}
+
+// operationOutage is the longest outage of one of several operations.
+func operationOutage(f *record.Fault, of func(kv.Kind) bool) *float64 {
+	return partOutage(f, func(p *record.PartOutage) bool {
+		kind, err := kv.ParseKind(p.Operation)
+		return p.Operation != "" && err == nil && of(kind)
+	})
 }
 
 // firstSaid is after how many seconds of a fault the log of a member but one first
@@ -328,6 +354,8 @@ func brokenCell(seconds float64, known bool) Cell {
 		return figureCell(record.Value{})
 	case seconds == 0:
 		return Cell{Text: "none"}
+	case seconds < 0.1: // three digits would be more than is known
+		return Cell{Text: readable.Lasted(seconds)}
 	}
 	return figureCell(secondsValue(seconds))
 }

@@ -20,7 +20,7 @@ func broken(number int, name string, outages ...float64) *Row {
 		first.Outage, first.OutageFrom = &outage, new(20.1)
 		first.ThroughputBack, first.P99Back, first.FirstFailure = new(20.1+outage), new(20.0), new(20.5)
 		first.Definite, first.Indefinite = 2, 3
-		first.Parts = []record.PartOutage{{Member: "m1", Outage: new(6.0)}, {Member: "m2"}, {Member: "m3", Outage: new(0.5)}, {Operation: "put", Outage: new(50.0)}}
+		first.Parts = []record.PartOutage{{Member: "m1", Outage: new(6.0)}, {Member: "m2"}, {Member: "m3", Outage: new(0.5)}, {Operation: "put", Outage: new(50.0)}, {Operation: "get", Consistency: "local", Outage: new(0.2)}, {Operation: "get", Consistency: "linearizable", Outage: new(40.0)}}
 		t.Faults = []record.Fault{first, second, {Number: 3, What: "kill follower for 1s", Failure: "not done"}}
 		t.Events = []record.Event{at(19*time.Second, "m2", stores.ElectionStarted, 0), at(21200*time.Millisecond, "m2", stores.ElectionStarted, 0),
 			at(21500*time.Millisecond, "m2", stores.Elected, 0), at(21900*time.Millisecond, "m3", stores.Elected, 0)}
@@ -61,6 +61,8 @@ func TestBroken(t *testing.T) {
 	}
 	near("broken_member", 6)
 	near("other_members", 0.5)
+	near("writes", 50)
+	near("reads", 40)
 	near("first_failure", 0.5)
 	near("first_success", 1.6)
 	near("throughput_back", 1.6)

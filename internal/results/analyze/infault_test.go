@@ -60,6 +60,32 @@ func TestFaultsAreNoLimits(t *testing.T) {
 	}
 }
 
+// Round trips between members are reported as a mean of the last ones, in which a fault
+// is for minutes: only those before the first fault tell.
+func TestPeersAreJudgedBeforeFaults(t *testing.T) {
+	for from, want := range map[time.Duration]string{10 * time.Second: CauseNetwork, 40 * time.Second: ""} {
+		trial := slowTrial()
+		base := trial.Stores[2]
+		trial.Stores = trial.Stores[:2]
+		for _, at := range []time.Duration{10, 20, 30, 40, 60} {
+			r := base
+			r.Time, r.Metrics = noon.Add(at*time.Second), base.Metrics.Since(nil)
+			if at*time.Second >= from {
+				r.Metrics[stores.PeerRoundTripSeconds] = r.Metrics[stores.PeerRoundTripSeconds].Plus(timer(0.1, 0.5))
+			}
+			trial.Stores = append(trial.Stores, r)
+		}
+		trial.Faults = []record.Fault{fault(21, 26, 27)}
+		var got string
+		if l := WhatLimited(trial); len(l.Causes) > 0 {
+			got = l.Causes[0].What
+		}
+		if got != want {
+			t.Errorf("slow from %v on: %q, not %q", from, got, want)
+		}
+	}
+}
+
 // A trial with faults is slow by its seconds outside of them.
 func TestSlowBesideFaults(t *testing.T) {
 	made := func(p99 func(second int) float64, done func(second int) uint64) *record.Trial {

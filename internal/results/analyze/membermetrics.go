@@ -131,6 +131,9 @@ func besideFaults(t *record.Trial, answers []*record.StoreRow, in span) (seconds
 		}
 		seconds += between.to.Sub(between.from).Seconds()
 		for metric, reading := range r.Metrics.Since(before.Metrics) {
+			if metric == store.PeerRoundTripSeconds && inFault(t, span{*t.Opened, between.to}) {
+				continue // it can be a mean over minutes, which has in it what the fault was
+			}
 			if !metric.Gauge() {
 				reading = sum[metric].Plus(reading)
 			}

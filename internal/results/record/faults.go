@@ -132,9 +132,9 @@ func broke(what string, all []*Fault) string {
 		text += fmt.Sprintf(", %d times", len(all))
 	}
 	if outages[len(outages)-1] == 0 {
-		text += fmt.Sprintf(": no outage: no time without any success was longer than before, where the longest was %s", readable.Seconds(longest))
+		text += fmt.Sprintf(": no outage: no time without any success was longer than before, where the longest was %s", readable.Lasted(longest))
 	} else {
-		text += fmt.Sprintf(": no operation succeeded for %s; the longest gap before was %s", medianAndMost(outages), readable.Seconds(longest))
+		text += fmt.Sprintf(": no operation succeeded for %s; the longest gap before was %s", medianAndMost(outages), readable.Lasted(longest))
 	}
 	switch {
 	case lasted > 0 && len(all) == 1:
@@ -156,9 +156,9 @@ func broke(what string, all []*Fault) string {
 // medianAndMost is one length of time, or the median and the longest of several that are sorted.
 func medianAndMost(all []float64) string {
 	if len(all) == 1 {
-		return readable.Seconds(all[0])
+		return readable.Lasted(all[0])
 	}
-	return fmt.Sprintf("%s at the median and %s at most", readable.Seconds(all[len(all)/2]), readable.Seconds(all[len(all)-1]))
+	return fmt.Sprintf("%s at the median and %s at most", readable.Lasted(all[len(all)/2]), readable.Lasted(all[len(all)-1]))
 }
 
 // spanSlack is how much before a fault began and after the cluster was seen whole

@@ -31,6 +31,21 @@ type Recovery struct {
 	// Parts are the longest times without a success of each member and, where there
 	// are several, of each operation.
 	Parts []PartOutage `json:"outages,omitempty"`
+	// Clients are the longest times without a success of the clients of a closed loop;
+	// absent in an open one, and where there were more than are kept.
+	Clients *ClientOutages `json:"clients,omitempty"`
+}
+
+// ClientOutages are the longest times without a success of single clients that end
+// after a fault began; of a client that had none longer than any had before, or none of
+// a tenth of a second, that is 0.
+type ClientOutages struct {
+	Clients int     `json:"clients"`
+	Median  float64 `json:"median_seconds"` // of an even number, the slower of the middle two
+	Worst   float64 `json:"worst_seconds"`
+	// Lasted is how many had no success any more until the next fault or the window's
+	// end: theirs are longer than that.
+	Lasted int `json:"lasted,omitempty"`
 }
 
 // PartOutage is the longest time in which one member answered nothing with success, or
@@ -65,6 +80,7 @@ func FindRecovery(all []Fault, c *measure.Course, window float64, open bool, nam
 		f.Recovery = Recovery{}
 		f.failures(c, until)
 		f.Parts = parts(c, since, *f.Began, until, name)
+		f.Clients = clients(c, since, *f.Began, until)
 		if f.LongestBefore != nil {
 			ended := *f.Began // of the outage
 			if f.Outage != nil {
@@ -197,5 +213,37 @@ func parts(c *measure.Course, since, began, until float64, name func(uint64) str
 	slices.SortFunc(out, func(a, b PartOutage) int {
 		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Consistency, b.Consistency), cmp.Compare(a.Member, b.Member))
 	})
+	return out
+}
+
+// clients are the outages of single clients.
+func clients(c *measure.Course, since, began, until float64) *ClientOutages {
+	if c.Clients == 0 || c.Crowded {
+		return nil
+	}
+	ms := func(s float64) int { return int(s * 1000) }
+	before, longest, lasted := 0, map[uint32]int{}, map[uint32]bool{}
+	for _, w := range c.Waits {
+		switch {
+		case w.To <= ms(since) || w.From >= ms(until):
+		case w.To <= ms(began):
+			before = max(before, w.Length())
+		default:
+			longest[w.Client] = max(longest[w.Client], min(w.To, ms(until))-w.From)
+			lasted[w.Client] = lasted[w.Client] || w.To >= ms(until)
+		}
+	}
+	out := &ClientOutages{Clients: max(c.Clients, len(longest))}
+	all := make([]float64, out.Clients-len(longest), out.Clients)
+	for client, length := range longest {
+		if length <= before+1 {
+			length = 0
+		} else if lasted[client] {
+			out.Lasted++
+		}
+		all = append(all, float64(length)/1000)
+	}
+	slices.Sort(all)
+	out.Median, out.Worst = all[len(all)/2], all[len(all)-1]
 	return out
 }

@@ -225,3 +225,33 @@ func TestCaused(t *testing.T) {
 		t.Error("spans are told wrongly")
 	}
 }
+
+// Of single clients the longest time without a success counts, of those that end after
+// the fault began and are longer than any before.
+func TestOutagesOfClients(t *testing.T) {
+	gap := func(client uint32, from, to int) measure.ClientGap {
+		return measure.ClientGap{Client: client, Gap: measure.Gap{From: from, To: to}}
+	}
+	c := &measure.Course{Clients: 5, Waits: []measure.ClientGap{
+		gap(0, 100, 400),                       // 300 ms before it
+		gap(1, 1900, 4100), gap(1, 4200, 4700), // the longer one
+		gap(2, 2100, 2390), // as before
+		gap(3, 2500, 9000), // and on
+		gap(4, 6000, 7000), // after the next
+	}}
+	want := ClientOutages{Clients: 5, Median: 0, Worst: 2.5, Lasted: 1}
+	if got := clients(c, 0, 2, 5); got == nil || *got != want {
+		t.Errorf("it is %+v, not %+v", got, want)
+	}
+	c.Waits[3].To = 4500
+	want = ClientOutages{Clients: 5, Median: 0, Worst: 2.2}
+	if got := clients(c, 0, 2, 5); got == nil || *got != want {
+		t.Errorf("it is %+v, not %+v", got, want)
+	}
+	if c.Crowded = true; clients(c, 0, 2, 5) != nil {
+		t.Error("it is known though not all were kept")
+	}
+	if clients(&measure.Course{}, 0, 2, 5) != nil {
+		t.Error("an open loop has clients")
+	}
+}

@@ -130,3 +130,56 @@ func orNone(x *float64) float64 {
 	}
 	return *x
 }
+
+// oneOf is a server of several members of which one is silent for a time.
+type oneOf struct{ silent }
+
+func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.Outcome) {
+	if endpoint != "m1" {
+		return s.Server.Serve(at, endpoint, q)
+	}
+	return s.silent.Serve(at, endpoint, q)
+}
+
+// While a member of three is silent, the clients that are with it wait and the others do
+// not; one that is silent until the end leaves its clients waiting.
+func TestOutagesOfClientsAreTold(t *testing.T) {
+	for _, length := range []int64{900, 5000} {
+		s := &oneOf{silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: 3}}, from: 1_500_000_000, length: length * 1_000_000}}
+		l := scenario.Load{
+			Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Arrival: scenario.Closed, Clients: 12, Threads: 2,
+			Connections: 6, Duration: 4 * time.Second, Warmup: 200 * time.Millisecond, Target: kv.Target{Mode: kv.All},
+			KeySize: 8, ValueSize: 16, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
+			Timeout: 10 * time.Second, Seed: 1,
+			Faults: []scenario.Fault{{Do: scenario.Pause, At: time.Duration(s.from), For: time.Millisecond}},
+		}
+		w := simulate.New(2, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(n + 1)} })
+		var c measure.Course
+		var p measure.Pulse
+		worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
+		res, err := load.Run(context.Background(), &worker, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}, load.Reports{
+			Mark: func(m load.Mark) {
+				if m.Phase == measure.Measured && !m.Ended {
+					s.opened = w.Now()
+				}
+			},
+			Second: func(sec *measure.Second) {
+				if sec.Phase == measure.Measured {
+					p.Add(sec)
+					c.Add(sec, measure.Figure{})
+				}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := float64(s.from)/1e9 - 0.025
+		faults := []record.Fault{{Number: 1, What: "silence", Began: &began, Healed: &began, Ready: &began, Member: "m1"}}
+		record.FindOutages(faults, &p, res.Measured.Seconds)
+		record.FindRecovery(faults, &c, res.Measured.Seconds, false, func(uint64) string { return "" })
+		got := faults[0].Clients
+		if got == nil || got.Clients != 12 || got.Median != 0 || math.Abs(got.Worst-min(float64(length)/1e3, 2.5)) > 0.010 || (got.Lasted == 4) != (length > 2500) {
+			t.Errorf("of a silence of %d ms at one of three members it says %+v", length, got)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func Outages(name string, kind []*analyze.Breaks) Chart {
 			at := float64(width*i) + width*(0.25+0.5*(float64(k)+0.5)/float64(len(all)))
 			says := "no outage"
 			if x > 0 {
-				says = readable.Duration(x * 1e9)
+				says = readable.Lasted(x)
 			}
 			c.f(`<path class="%s dot" d="M%s %sh0"><title>%s</title></path>`, class, num3(at), place(x), text(says))
 		}

@@ -29,3 +29,16 @@ func (c *closedLoop) connections() []measure.Connection {
 	}
 	return slices.DeleteFunc(all, func(one measure.Connection) bool { return len(one.Completed) == 0 })
 }
+
+// waited notes for how long a client had no success, until now.
+func (l *Loop) waited(client int32, at int64) {
+	s := l.clock.current
+	if s == nil {
+		return
+	}
+	if s.Fine == nil {
+		s.Fine = &measure.Fine{}
+	}
+	number := (uint64(client)*l.cfg.Stride+l.cfg.Offset)*l.cfg.Shards + l.cfg.Shard
+	s.Fine.Waited(uint32(number), at-l.closed.clients[client].succeeded, at-s.start) // #nosec G115 -- there are not so many clients
+}

@@ -95,6 +95,7 @@ func (l *Loop) openPhase(i int, at int64) {
 	l.closed.bounded = p.Total > 0
 	if i == 0 {
 		for client := range l.cfg.Clients {
+			l.closed.clients[client].succeeded = at
 			l.begin(int32(client), at)
 		}
 	}
@@ -163,6 +164,11 @@ func (l *Loop) close(at int64) {
 	}
 	if !l.stopped {
 		l.fireUntil(at) // what was due just before and is a moment late
+	}
+	if l.cfg.Fine {
+		for client := range l.closed.clients { // that wait on
+			l.waited(int32(client), at) // #nosec G115 -- as cfg.Clients
+		}
 	}
 	l.endSecond(at)
 	if at <= l.clock.current.start {

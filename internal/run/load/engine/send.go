@@ -23,6 +23,7 @@ type closedLoop struct {
 type client struct {
 	place     int
 	completed uint64 // of its operations due in the window
+	succeeded int64  // when its last success was, or it began; of a load with faults
 }
 
 // blocker is what keeps an operation that is due from being taken up.
