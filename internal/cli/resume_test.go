@@ -103,7 +103,7 @@ func (c *cut) is(t *testing.T, run *record.Run, starts int) {
 		t.Errorf("it has %d starts, not %d", len(run.Starts), starts)
 	}
 	report, err := os.ReadFile(filepath.Join(c.dir, "report.md"))
-	if err != nil || !strings.Contains(string(report), "\nresumed ") {
+	if err != nil || !strings.Contains(string(report), "\n  resumed ") {
 		t.Errorf("the report does not say that the run was resumed: %v", err)
 	}
 	entries, err := os.ReadDir(c.dir)
@@ -190,7 +190,7 @@ func TestRunUntilPreciseIsTakenUpAgain(t *testing.T) {
 	endpoints := startNullServer(t, "--script", "delay=1ms")
 	path := written(t, `
 until: {precision: 95%, metrics: [ops], at-most: 10m, suspect: true}
-defaults: {store: etcd, endpoints: ['`+endpoints+`'], connections: 1, clients: 2, key-space: 10, warmup: 0s, duration: 200ms}
+defaults: {store: etcd, endpoints: ['`+endpoints+`'], connections: 1, clients: 2, key-space: 10, warmup: 0s, duration: 100ms}
 trials:
   - {name: put, operation: put}
   - {name: get, operation: get}

@@ -23,8 +23,8 @@ type Fine struct {
 	Done, Definite, Indefinite [Slots]uint32
 	Groups                     []Group
 	// Waits are the times without a success of single clients of a closed loop that ended
-	// in this second, of LeastWait at least, in any order. Crowded says that there were
-	// more than are kept.
+	// in this second, of LeastWait at least, by client. Crowded says that there were more
+	// than are kept.
 	Waits   []Wait
 	Crowded bool
 }
@@ -33,7 +33,7 @@ type Fine struct {
 // milliseconds, and mostWaits how many of a second are.
 const (
 	LeastWait = 100
-	mostWaits = 1 << 14
+	mostWaits = 1 << 13
 )
 
 // Wait is a time without a success of one client.
@@ -75,12 +75,16 @@ func (f *Fine) Waited(client uint32, length, at int64) {
 	}
 }
 
+// wait adds one in its place, so that what is merged is the same in any order.
 func (f *Fine) wait(w Wait) {
 	if len(f.Waits) >= mostWaits {
 		f.Crowded = true
 		return
 	}
-	f.Waits = append(f.Waits, w)
+	at, _ := slices.BinarySearchFunc(f.Waits, w, func(a, b Wait) int {
+		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.At, b.At), cmp.Compare(a.Length, b.Length))
+	})
+	f.Waits = slices.Insert(f.Waits, at, w)
 }
 
 // group is the group like one; of those beyond mostGroups, that of no member. Groups

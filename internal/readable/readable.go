@@ -92,7 +92,7 @@ func Seconds(s float64) string {
 // Lasted formats a length of time in seconds that was measured to a millisecond, with
 // three significant digits at most: 4 ms, 181 ms, 1.37 s, 2 s.
 func Lasted(s float64) string {
-	if ms := math.Round(s * 1e3); ms < 100 {
+	if ms := math.Round(s * 1e3); ms < 1000 {
 		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
 	}
 	number, unit, ok := strings.Cut(Duration(s*1e9), " ")

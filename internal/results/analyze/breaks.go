@@ -354,7 +354,7 @@ func brokenCell(seconds float64, known bool) Cell {
 		return figureCell(record.Value{})
 	case seconds == 0:
 		return Cell{Text: "none"}
-	case seconds < 0.1: // three digits would be more than is known
+	case seconds < 0.0995: // three digits would be more than is known
 		return Cell{Text: readable.Lasted(seconds)}
 	}
 	return figureCell(secondsValue(seconds))

@@ -71,7 +71,7 @@ func TestPeersAreJudgedBeforeFaults(t *testing.T) {
 			r := base
 			r.Time, r.Metrics = noon.Add(at*time.Second), base.Metrics.Since(nil)
 			if at*time.Second >= from {
-				r.Metrics[stores.PeerRoundTripSeconds] = r.Metrics[stores.PeerRoundTripSeconds].Plus(timer(0.1, 0.5))
+				r.Metrics[stores.PeerRoundTripSeconds] = r.Metrics[stores.PeerRoundTripSeconds].Plus(timer(0.3, 0.6))
 			}
 			trial.Stores = append(trial.Stores, r)
 		}

@@ -243,7 +243,7 @@ func TestOutagesOfClients(t *testing.T) {
 	if got := clients(c, 0, 2, 5); got == nil || *got != want {
 		t.Errorf("it is %+v, not %+v", got, want)
 	}
-	c.Waits[3].To = 4500
+	c.Waits[4].To = 4500
 	want = ClientOutages{Clients: 5, Median: 0, Worst: 2.2}
 	if got := clients(c, 0, 2, 5); got == nil || *got != want {
 		t.Errorf("it is %+v, not %+v", got, want)
