@@ -89,7 +89,7 @@ func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 			settings = "settings: {quota-backend-bytes: 16777216}, "
 		}
 		rolling := 0
-		if os.Getenv("QUORUMBENCH_FAULTS") == "all" {
+		if allFaults() {
 			faults, rolling = append(faults, "rolling-restart"), 3
 		}
 		if len(faults) == 0 {

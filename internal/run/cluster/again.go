@@ -50,12 +50,12 @@ func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
 		}
 		emptier, ok := m.place.host.(host.Emptier)
 		if !ok {
-			return errors.New("its folder cannot be emptied: that is possible on the machine that quorumbench runs on, and not on a host that is reached otherwise")
+			return errors.New("its folder cannot be emptied on the host that it is on")
 		}
 		if err := emptier.Empty(ctx, m.launch.DataDir); err != nil {
 			return err
 		}
-		m.asked.Joining = name
+		m.asked.Joining, m.of.Joining = name, name
 		return c.launchAgain(m, i)
 	})
 }

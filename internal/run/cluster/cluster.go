@@ -102,6 +102,9 @@ type Running interface {
 	// Disk is the one that the known member's data are on. It is an error for one
 	// whose disk does not fail on request.
 	Disk(member string) (host.Disk, error)
+	// MoveClock has the wall clocks of all processes of the known member be ahead of
+	// its machine's; 0 has them be right again.
+	MoveClock(ctx context.Context, member string, ahead time.Duration) error
 	// Network is what joins the members. It is an error for a cluster whose network does
 	// not fail on request.
 	Network() (host.Network, error)
@@ -151,6 +154,11 @@ func (a Attached) StartEmpty(ctx context.Context, member string) error {
 // Disk implements Running: what it was started with is not known.
 func (Attached) Disk(member string) (host.Disk, error) {
 	return nil, fmt.Errorf("member %s has no disk that fails on request: %w", member, errNotOurs)
+}
+
+// MoveClock implements Running: it is not ours to change.
+func (Attached) MoveClock(_ context.Context, member string, _ time.Duration) error {
+	return fmt.Errorf("the clock of member %s cannot be moved: %w", member, errNotOurs)
 }
 
 // Network implements Running: it is not ours.
@@ -383,6 +391,23 @@ func (m *member) signal(ctx context.Context, s host.Signal) error {
 			p.asked.Store(true)
 		}
 		errs = append(errs, p.Signal(ctx, s))
+	}
+	return errors.Join(errs...)
+}
+
+// MoveClock implements Running.
+func (c *Cluster) MoveClock(ctx context.Context, name string, ahead time.Duration) error {
+	m, _, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range m.running() {
+		if clock, ok := p.Process.(host.ClockMoved); ok {
+			errs = append(errs, clock.MoveClock(ctx, ahead))
+		} else {
+			errs = append(errs, fmt.Errorf("the clock of the process %s cannot be moved where it is", p.name))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -46,6 +46,7 @@ type Cluster interface {
 	StartAs(ctx context.Context, member string, s cluster.Server) error
 	StartEmpty(ctx context.Context, member string) error
 	Disk(member string) (host.Disk, error)
+	MoveClock(ctx context.Context, member string, ahead time.Duration) error
 	Network() (host.Network, error)
 }
 
