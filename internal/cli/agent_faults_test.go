@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // Members on another machine are killed, started again and asked for their own work
@@ -26,20 +26,50 @@ func TestFaultsOfMembersOnAnAgent(t *testing.T) {
 }
 
 // The disks of members on another machine fail there, a member there is replaced by an
-// empty one, and its clock is moved.
+// empty one, and its clock is moved. Nothing is left there, also when the controller is
+// killed while all wait for their disks.
 func TestFaultsOfDisksAndClocksOnAnAgent(t *testing.T) {
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 || runtime.GOARCH != "amd64" {
 		t.Skip("disks that fail on request need /dev/fuse and root, and clocks amd64")
 	}
-	m := startMachines(t, []string{"127.0.0.65"}, "--heartbeat", "10s")[0]
+	m := startMachines(t, []string{"127.0.0.65"}, "--heartbeat", "10s", "--lease", "1s")[0]
+	clean := func() bool {
+		mounts, err := os.ReadFile("/proc/self/mounts")
+		return err == nil && !strings.Contains(string(mounts), m.dir) && len(left(m.dir)) == 0
+	}
 	run := m.suffers(t, "clock-jump leader by 1h at 1s for 100ms", "slow-disk follower by 20ms at 2s for 100ms", "power-loss all at 3s for 100ms", "replace follower at 4s for 100ms")
 	if f := run.Trials[0].Faults[2]; f.LostFiles == 0 {
 		t.Errorf("with the power no file lost anything: %+v", f)
 	}
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	if err != nil || strings.Contains(string(mounts), m.dir) {
-		t.Errorf("something is still mounted below %s, %v:\n%s", m.dir, err, mounts)
+	if !clean() {
+		t.Errorf("left below %s are %v, or something is mounted", m.dir, left(m.dir))
 	}
+
+	dir := filepath.Join(t.TempDir(), "run")
+	c, said := m.conduct(dir, "slow-disk all by 5m at 500ms for 9m")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testsettle.Eventually(t, "the disks were slow", func() bool { return happened(dir, record.FaultBegan) == 1 })
+	if err := c.Process.Kill(); err != nil {
+		t.Errorf("it ended: %v: %s", err, said)
+	}
+	_ = c.Wait() // it was killed
+	testsettle.Eventually(t, "nothing is left on the agent's machine", clean)
+}
+
+// happened counts the events of some kinds in a run's only trial.
+func happened(dir string, kinds ...string) (n int) {
+	files, err := record.OpenTrial(dir, "trial-01-first")
+	if err != nil {
+		return 0
+	}
+	for _, e := range files.Events {
+		if slices.Contains(kinds, e.Kind) {
+			n++
+		}
+	}
+	return n
 }
 
 // conduct is a run with faults of members on the machine, and what it says.
@@ -64,30 +94,9 @@ func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	over := func() bool {
-		files, err := record.OpenTrial(dir, "trial-01-first")
-		if err != nil {
-			return false
-		}
-		n := 0
-		for _, e := range files.Events {
-			if slices.Contains([]string{record.FaultReady, record.FaultUndone}, e.Kind) {
-				n++
-			}
-		}
-		return n == len(faults)
-	}
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	limit := time.After(3 * time.Minute)
-	for done := false; !done; {
-		select {
-		case <-ticker.C:
-			done = over()
-		case <-limit:
-			done = true
-		}
-	}
+	testsettle.Eventually(t, "all faults were over", func() bool {
+		return happened(dir, record.FaultReady, record.FaultUndone) == len(faults)
+	})
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Errorf("it ended: %v", err)
 	}

@@ -80,6 +80,7 @@ func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 			{kv.LeaderTransfer, "move-leader follower"}, {kv.Compaction, "compact"}, {kv.Defragmentation, "defragment all"},
 			{kv.Snapshots, "snapshot leader"}, {kv.Alarms, "alarm follower for 200ms"}, {kv.AuthSwitch, "enable-auth for 200ms"},
 			{kv.SpaceQuota, "fill-quota for 200ms"}, {kv.Replacement, "replace follower for 200ms"},
+			{kv.Learners, "add-learner for 200ms"},
 		} {
 			if st.Capabilities().Has(of.feature) {
 				faults = append(faults, of.fault)
@@ -88,15 +89,18 @@ func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 		if st.Capabilities().Has(kv.SpaceQuota) {
 			settings = "settings: {quota-backend-bytes: 16777216}, "
 		}
-		rolling := 0
+		more := 0
+		if st.Capabilities().Has(kv.Learners) {
+			more = 2
+		}
 		if allFaults() {
-			faults, rolling = append(faults, "rolling-restart"), 3
+			faults, more = append(faults, "rolling-restart"), more+3
 		}
 		if len(faults) == 0 {
 			t.Skip("it has no work of its own; QUORUMBENCH_FAULTS=all restarts its members in turn")
 		}
 		w := newWorld(t)
-		if done, steps := w.suffer(t, st, exec, settings, faults, func() {}); len(done) != len(faults) || steps != rolling {
+		if done, steps := w.suffer(t, st, exec, settings, faults, func() {}); len(done) != len(faults) || steps != more {
 			t.Errorf("%d faults of %d were done, with %d steps", len(done), len(faults), steps)
 		}
 	})

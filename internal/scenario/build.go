@@ -95,6 +95,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 	if known {
 		b.checkAbilities()
 		b.checkCluster()
+		b.warnOfUpgrades(name)
 	}
 	if !b.load.has(isSTM) {
 		b.load.STM = nil // of defaults, for other trials

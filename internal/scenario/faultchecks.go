@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -110,6 +111,7 @@ func (b *builder) checkFaultMembers() {
 	}
 	for _, f := range b.load.Faults {
 		b.cluster.Disks = b.cluster.Disks || slices.ContainsFunc(f.kinds(), FaultKind.NeedsDisk)
+		b.cluster.Spare = b.cluster.Spare || slices.ContainsFunc(f.kinds(), func(k FaultKind) bool { return k.row().spare })
 		b.cluster.Network = b.cluster.Network || slices.ContainsFunc(f.kinds(), FaultKind.NeedsNetwork)
 		switch {
 		case n < f.leastMembers():
@@ -128,6 +130,16 @@ func (b *builder) checkFaultMembers() {
 		used = used || slices.Contains(b.workersOn, h.Name) || len(b.workersOn) == 0 && b.load.Workers > 1
 		if b.cluster.Network && used && h.Via != ViaLocal {
 			b.failf(at, "<faults> of the network need members and workers on the machine that quorumbench runs on, and the host %s is reached via %s", h.Name, h.Via)
+			return
+		}
+	}
+}
+
+// warnOfUpgrades says what an upgrade of the store needs, where one is asked for.
+func (b *builder) warnOfUpgrades(name string) {
+	for _, f := range b.load.Faults {
+		if f.Do == RollingUpgrade && b.can.Upgrades != "" {
+			b.warnOf(name, fmt.Sprintf("the fault %q: %s", f, b.can.Upgrades))
 			return
 		}
 	}

@@ -40,6 +40,8 @@ const (
 	FillQuota  // the quota of space is reached, and room made again
 	EnableAuth // authentication is switched on, and off
 
+	AddLearner // a further member joins without a vote, gets one, and leaves
+
 	Replace        // killed, and a new member with an empty disk takes its place
 	RollingRestart // all members are restarted, one after the other
 	RollingUpgrade // as RollingRestart, with another server
@@ -77,6 +79,8 @@ var faultKinds = [numFaultKinds]faultKind{
 	Alarm:      {name: "alarm", needs: featured(kv.Alarms)},
 	FillQuota:  {name: "fill-quota", of: theCluster, needs: featured(kv.SpaceQuota)},
 	EnableAuth: {name: "enable-auth", of: theCluster, needs: featured(kv.AuthSwitch)},
+
+	AddLearner: {name: "add-learner", of: theCluster, needs: featured(kv.Learners), spare: true},
 
 	Replace:        {name: "replace", of: oneOfSeveral, needs: featured(kv.Replacement), changes: true},
 	RollingRestart: {name: "rolling-restart", instant: "is over when each member was restarted: drop for", of: theCluster},
@@ -117,6 +121,8 @@ type faultKind struct {
 	clock bool
 	// needs is what the store must have; nil for nothing.
 	needs *kv.Feature
+	// spare says that there must be a place for a further member.
+	spare bool
 	// to says that it needs the key to.
 	to bool
 	// changes says that the cluster is another one afterwards.

@@ -3,6 +3,7 @@ package scenario
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,20 @@ func TestFaultsOfClocksThatAreRefused(t *testing.T) {
 		}
 		if (want == "") != (said == "") || !strings.HasSuffix(said, want) {
 			t.Errorf("%s: %q", fault, said)
+		}
+	}
+}
+
+// What an upgrade needs is said beforehand, once for a trial, of stores that know.
+func TestUpgradesAreWarnedOf(t *testing.T) {
+	for store, want := range map[string][]string{
+		"etcd": {`trial put: the fault "rolling-upgrade to 1.0 at 1s": one version after the other`},
+		"slow": nil,
+	} {
+		file := "trials: [{store: " + store + ", operation: put, duration: 9s, faults: [rolling-upgrade to 1.0 at 1s, rolling-upgrade to 2.0 at 5s]}]"
+		s, err := Parse("f.yaml", []byte(file), shelf{}, Options{})
+		if err != nil || !slices.Equal(s.Warnings, want) {
+			t.Errorf("%s: it warns %q, %v", store, s.Warnings, err)
 		}
 	}
 }

@@ -39,6 +39,8 @@ type Spec struct {
 	// Network has each member in a network of its own, with links that fail on request.
 	// All are on the first of the hosts then, which can have such (host.Networker).
 	Network bool
+	// Spare has a place kept for a further member, which joins when it is asked to.
+	Spare bool
 	// Dir is the folder in which the cluster makes a data folder of its own, on
 	// each host.
 	Dir string
@@ -105,6 +107,9 @@ type Running interface {
 	// MoveClock has the wall clocks of all processes of the known member be ahead of
 	// its machine's; 0 has them be right again.
 	MoveClock(ctx context.Context, member string, ahead time.Duration) error
+	// Spare is the further member that can join. It is an error for a cluster that has
+	// no place for one.
+	Spare() (Spare, error)
 	// Network is what joins the members. It is an error for a cluster whose network does
 	// not fail on request.
 	Network() (host.Network, error)
@@ -161,6 +166,11 @@ func (Attached) MoveClock(_ context.Context, member string, _ time.Duration) err
 	return fmt.Errorf("the clock of member %s cannot be moved: %w", member, errNotOurs)
 }
 
+// Spare implements Running: nothing is started beside it.
+func (Attached) Spare() (Spare, error) {
+	return nil, fmt.Errorf("no further member can join: %w", errNotOurs)
+}
+
 // Network implements Running: it is not ours.
 func (Attached) Network() (host.Network, error) {
 	return nil, fmt.Errorf("the members' network does not fail on request: %w", errNotOurs)
@@ -187,6 +197,7 @@ type Cluster struct {
 	admin   store.Admin
 	network host.Network // nil for the machine's
 	members []*member
+	spare   *spare // nil without a place for one
 	exits   chan Exit
 
 	stopping sync.Mutex // held by Stop

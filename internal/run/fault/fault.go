@@ -48,6 +48,7 @@ type Cluster interface {
 	Disk(member string) (host.Disk, error)
 	MoveClock(ctx context.Context, member string, ahead time.Duration) error
 	Network() (host.Network, error)
+	Spare() (cluster.Spare, error)
 }
 
 // Clock is the time. Until waits for a time, and reports false when ctx ended

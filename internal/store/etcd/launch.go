@@ -16,6 +16,9 @@ import (
 // one takes two to three seconds on two cores.
 const startTimeout = 60 * time.Second
 
+// UpgradeNeeds is kv.Capabilities.Upgrades of all versions.
+const UpgradeNeeds = "etcd is upgraded by one minor version at a time, and 3.7 ends on what 3.5 left in a member's log: each needs a snapshot by 3.6 (3.6.11 or later) before, which it writes after snapshot-count writes (there 10,000)"
+
 // Launch implements store.Store. By default each member is our own binary with
 // the arguments `member etcd --config FILE`; with Exec it is that binary with
 // etcd's ordinary flags.
@@ -84,9 +87,9 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) []store.Setting {
 	peers := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
-		peers[i] = other.Name + "=http://" + other.Address(1)
+		peers[i] = other.Name + "=" + peerURL(other)
 	}
-	client, peer := "http://"+m.Address(0), "http://"+m.Address(1)
+	client, peer := "http://"+m.Address(0), peerURL(m)
 	state := "new"
 	if m.Name == spec.Joining {
 		state = "existing"
@@ -104,3 +107,6 @@ func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) [
 		{Name: "logger", Value: "zap"},
 	}
 }
+
+// peerURL is where the other members reach one.
+func peerURL(m store.MemberPlace) string { return "http://" + m.Address(1) }
