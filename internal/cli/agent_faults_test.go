@@ -37,8 +37,8 @@ func TestFaultsOfDisksAndClocksOnAnAgent(t *testing.T) {
 		mounts, err := os.ReadFile("/proc/self/mounts")
 		return err == nil && !strings.Contains(string(mounts), m.dir) && len(left(m.dir)) == 0
 	}
-	run := m.suffers(t, "clock-jump leader by 1h at 1s for 100ms", "slow-disk follower by 20ms at 2s for 100ms", "power-loss all at 3s for 100ms", "replace follower at 4s for 100ms")
-	if f := run.Trials[0].Faults[2]; f.LostFiles == 0 {
+	run := m.suffers(t, "clock-jump leader by 1h at 300ms for 100ms", "power-loss all at 600ms for 50ms", "replace follower at 1s for 50ms")
+	if f := run.Trials[0].Faults[1]; f.LostFiles == 0 {
 		t.Errorf("with the power no file lost anything: %+v", f)
 	}
 	if !clean() {
@@ -46,7 +46,7 @@ func TestFaultsOfDisksAndClocksOnAnAgent(t *testing.T) {
 	}
 
 	dir := filepath.Join(t.TempDir(), "run")
-	c, said := m.conduct(dir, "slow-disk all by 5m at 500ms for 9m")
+	c, said := m.conduct(dir, "slow-disk all by 5m at 300ms for 9m")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ func TestNothingIsLeftOfARunThatIsKilledInAFault(t *testing.T) {
 		{"disk and network", "isolate follower at 1s for 100ms, slow-disk follower by 5m at 3s for 9m", record.FaultBegan, 2, false, false},
 		{"joining", "replace follower at 1s for 1ms", record.FaultHealed, 1, false, false},
 		{"replace", "replace leader at 1s for 9m", record.FaultBegan, 1, true, false},
+		{"learner", "add-learner at 1s for 9m", record.FaultStep, 2, true, false},
 		{"upgrade", "rolling-upgrade to default at 1s", record.FaultStep, 1, true, false},
 		{"last of an upgrade", "rolling-upgrade to default at 1s", record.FaultStep, 3, true, false},
 		{"power loss", "power-loss all at 1s for 9m", record.FaultBegan, 1, true, false},

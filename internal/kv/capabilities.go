@@ -81,6 +81,7 @@ const (
 	AuthSwitch                     // authentication that is switched on and off while it runs
 	Replacement                    // a member whose data are gone is replaced by an empty one
 	Learners                       // a further member joins without a vote, gets one, and leaves
+	Certificates                   // members' certificates are replaced while they run
 	Order                          // answers that tell the order of the writes, so that they can be checked
 	NumFeatures
 )
@@ -106,6 +107,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	AuthSwitch:      {"auth-switch", "%s cannot switch authentication on while it runs here"},
 	Replacement:     {"replacement", "no member of %s can be replaced by an empty one here"},
 	Learners:        {"learners", "no member joins %s as a learner here"},
+	Certificates:    {"certificates", "the certificates of %s's members are not replaced while they run here"},
 	Order:           {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
 }
 

@@ -331,6 +331,7 @@ func (b *builder) checkCluster() {
 			b.fail(b.place("settings"), err)
 		}
 		b.checkQuota()
+		b.checkCertificates()
 	}
 	if c.Version != "" {
 		if err := b.catalog.Version(c.Store, c.Version); err != nil {

@@ -58,6 +58,7 @@ type Attach struct {
 	CACert      string   // files in PEM
 	Cert        string
 	CertKey     string
+	Authority   string // in PEM: whom to trust, in place of CACert's file; no file has it
 	SkipVerify  bool
 	User        string // NAME:PASSWORD
 	DialTimeout time.Duration

@@ -40,7 +40,8 @@ const (
 	FillQuota  // the quota of space is reached, and room made again
 	EnableAuth // authentication is switched on, and off
 
-	AddLearner // a further member joins without a vote, gets one, and leaves
+	NewCertificate // a member that speaks TLS gets another certificate
+	AddLearner     // a further member joins without a vote, gets one, and leaves
 
 	Replace        // killed, and a new member with an empty disk takes its place
 	RollingRestart // all members are restarted, one after the other
@@ -80,7 +81,8 @@ var faultKinds = [numFaultKinds]faultKind{
 	FillQuota:  {name: "fill-quota", of: theCluster, needs: featured(kv.SpaceQuota)},
 	EnableAuth: {name: "enable-auth", of: theCluster, needs: featured(kv.AuthSwitch)},
 
-	AddLearner: {name: "add-learner", of: theCluster, needs: featured(kv.Learners), spare: true},
+	NewCertificate: {name: "new-certificate", instant: "is over when the member shows it: drop for", needs: featured(kv.Certificates)},
+	AddLearner:     {name: "add-learner", of: theCluster, needs: featured(kv.Learners), spare: true},
 
 	Replace:        {name: "replace", of: oneOfSeveral, needs: featured(kv.Replacement), changes: true},
 	RollingRestart: {name: "rolling-restart", instant: "is over when each member was restarted: drop for", of: theCluster},

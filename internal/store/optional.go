@@ -90,6 +90,14 @@ type Enlarger interface {
 	Dismiss(ctx context.Context, at MemberPlace) error
 }
 
+// CertificateFiles is an optional interface of a Store whose members take new
+// certificates while they run (kv.Certificates).
+type CertificateFiles interface {
+	// CertificateFiles are those in which a member has its credentials, and from which it
+	// takes new ones.
+	CertificateFiles(at MemberPlace) (certificate, key string)
+}
+
 // PrefixDeleter is an optional interface of an Admin (kv.PrefixDelete).
 type PrefixDeleter interface {
 	// DeletePrefix removes every key that begins with prefix, which must not

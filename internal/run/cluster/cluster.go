@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/authority"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -107,6 +108,9 @@ type Running interface {
 	// MoveClock has the wall clocks of all processes of the known member be ahead of
 	// its machine's; 0 has them be right again.
 	MoveClock(ctx context.Context, member string, ahead time.Duration) error
+	// NewCertificate has the known member, which speaks TLS, have another certificate, and
+	// returns when it shows that to who connects.
+	NewCertificate(ctx context.Context, member string) error
 	// Spare is the further member that can join. It is an error for a cluster that has
 	// no place for one.
 	Spare() (Spare, error)
@@ -166,6 +170,11 @@ func (Attached) MoveClock(_ context.Context, member string, _ time.Duration) err
 	return fmt.Errorf("the clock of member %s cannot be moved: %w", member, errNotOurs)
 }
 
+// NewCertificate implements Running: its files are not ours.
+func (Attached) NewCertificate(_ context.Context, member string) error {
+	return fmt.Errorf("the certificate of member %s cannot be replaced: %w", member, errNotOurs)
+}
+
 // Spare implements Running: nothing is started beside it.
 func (Attached) Spare() (Spare, error) {
 	return nil, fmt.Errorf("no further member can join: %w", errNotOurs)
@@ -198,7 +207,9 @@ type Cluster struct {
 	network host.Network // nil for the machine's
 	members []*member
 	spare   *spare // nil without a place for one
-	exits   chan Exit
+	// authority signed the certificates of members that speak TLS; nil where they do not.
+	authority *authority.Authority
+	exits     chan Exit
 
 	stopping sync.Mutex // held by Stop
 	stopped  bool
@@ -293,6 +304,9 @@ func (c *Cluster) Notes() []string {
 	if c.spec.Disks {
 		notes = append(notes, "the members' data are on disks that fail on request, which are a file system of quorumbench's (FUSE) and slower than the machine's")
 	}
+	if c.authority != nil {
+		notes = append(notes, "clients speak TLS with the members, by certificates that were made for the run; the members among themselves do not")
+	}
 	if c.spec.Network {
 		notes = append(notes, "each member is in a network of its own, and a process of quorumbench's forwards every packet, which takes longer than the machine's loopback and takes processor time")
 	}
@@ -309,6 +323,7 @@ func (c *Cluster) Access() store.Access {
 		}
 	}
 	a.Dial = c.through()
+	c.trust(&a)
 	return a
 }
 

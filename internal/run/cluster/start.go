@@ -100,6 +100,9 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	}
 	asked := launchSpec(spec, filepath.Base(c.places[0].data.Path()), places[:spec.Members:spec.Members])
 	asked.Elsewhere = !slices.ContainsFunc(c.places, func(p *place) bool { return p.root == "" })
+	if asked.Credentials, err = c.makeCredentials(places); err != nil {
+		return nil, err
+	}
 	if c.launch, err = st.Launch(asked); err != nil {
 		return nil, err
 	}
@@ -191,7 +194,7 @@ func launchSpec(spec Spec, unique string, members []store.MemberPlace) store.Lau
 
 // launchOf is what was asked of the store, for hosts that ask it themselves.
 func launchOf(st store.Store, spec Spec, asked store.LaunchSpec) (host.Launch, error) {
-	l := host.Launch{Store: st.Name(), Version: spec.Version, Cluster: asked.Cluster, Members: asked.Members}
+	l := host.Launch{Store: st.Name(), Version: spec.Version, Cluster: asked.Cluster, Members: asked.Members, Credentials: asked.Credentials}
 	if l.Version == "" {
 		l.Exec = spec.Exec
 	}

@@ -54,7 +54,8 @@ var actions = map[scenario.FaultKind]*action{
 	scenario.FillQuota:  worked(kv.SpaceQuota, "given room again"),
 	scenario.EnableAuth: worked(kv.AuthSwitch, "open without a user again"),
 
-	scenario.AddLearner: addLearner(),
+	scenario.NewCertificate: newCertificate(),
+	scenario.AddLearner:     addLearner(),
 
 	scenario.Replace:        replace(),
 	scenario.RollingRestart: rolling((*one).startAgain),

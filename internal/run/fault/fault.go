@@ -49,6 +49,7 @@ type Cluster interface {
 	MoveClock(ctx context.Context, member string, ahead time.Duration) error
 	Network() (host.Network, error)
 	Spare() (cluster.Spare, error)
+	NewCertificate(ctx context.Context, member string) error
 }
 
 // Clock is the time. Until waits for a time, and reports false when ctx ended

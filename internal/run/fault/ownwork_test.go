@@ -78,6 +78,11 @@ func (a *simulatedAdmin) Dismiss(_ context.Context, at store.MemberPlace) error 
 	return a.say("dismiss %s", at.Name)
 }
 
+func (s *simulated) NewCertificate(_ context.Context, name string) error {
+	s.said = append(s.said, "certificate of "+name)
+	return nil
+}
+
 // Spare is a fourth member.
 func (s *simulated) Spare() (cluster.Spare, error) { return &simulatedSpare{s}, nil }
 

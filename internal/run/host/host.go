@@ -199,6 +199,8 @@ type Launch struct {
 	Members  []store.MemberPlace
 	Settings json.RawMessage // as the store's settings encode themselves
 	Joining  string          `json:",omitempty"` // the member that joins the others; empty for none
+	// Credentials are those with which members speak TLS, by their names.
+	Credentials map[string]store.Credentials `json:",omitempty"`
 }
 
 // Process is a process that was started.

@@ -64,6 +64,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.AuthSwitch:      "Auth.AuthEnable and Auth.AuthDisable, with a user root that is made for it",
 			kv.Replacement:     "Cluster.MemberRemove, then Cluster.MemberAdd with the same peer URLs",
 			kv.Learners:        "Cluster.MemberAddAsLearner, Cluster.MemberPromote and Cluster.MemberRemove",
+			kv.Certificates:    "cert-file and key-file, which are read for each new connection, with settings: {tls: true}",
 			kv.Order:           "the revision in each answer's header, and each key's mod_revision",
 			kv.NullServer:      "the gRPC services KV, Watch, Lease, Lock, Cluster, Maintenance and Auth",
 		},

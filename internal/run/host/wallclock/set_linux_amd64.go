@@ -109,7 +109,7 @@ func open(pid int) (*image, error) {
 		from, to, _ := strings.Cut(fields[0], "-")
 		begin, err := strconv.ParseInt(from, 16, 64)
 		end, err2 := strconv.ParseInt(to, 16, 64)
-		if err := errors.Join(err, err2); err != nil || end-begin < ourBytes || end-begin > 1<<20 {
+		if err := errors.Join(err, err2); err != nil || end-begin < int64(ourBytes) || end-begin > 1<<20 {
 			return nil, fmt.Errorf("the memory of process %d has a part that cannot be: %s", pid, strings.TrimSpace(line))
 		}
 		return read(pid, begin, int(end-begin))
