@@ -5,71 +5,104 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // Members on another machine are killed, started again and asked for their own work
 // as those on this one; what cannot be done there is told beforehand.
 func TestFaultsOfMembersOnAnAgent(t *testing.T) {
 	m := startMachines(t, []string{"127.0.0.63"}, "--heartbeat", "10s")[0]
-	const faults = "kill leader at 1s for 100ms, move-leader follower at 2s, pause any at 3s for 100ms, rolling-restart at 4s"
-	conduct := func(dir, faults string) (*exec.Cmd, *strings.Builder) {
-		c := exec.Command("quorumbench", "run", "-", "--out", dir, "--agent-certs", filepath.Dir(m.target.CACert))
-		c.Stdin = strings.NewReader(fmt.Sprintf(`
+	c, said := m.conduct(filepath.Join(t.TempDir(), "run"), "isolate m1 at 1s for 1s")
+	if err := c.Run(); err == nil || !strings.Contains(said.String(), "the host there is reached via agent") {
+		t.Errorf("%v, %q", err, said)
+	}
+	m.suffers(t, "kill leader at 1s for 100ms", "move-leader follower at 2s", "pause any at 3s for 100ms", "rolling-restart at 4s")
+}
+
+// The disks of members on another machine fail there, a member there is replaced by an
+// empty one, and its clock is moved. Nothing is left there, also when the controller is
+// killed while all wait for their disks.
+func TestFaultsOfDisksAndClocksOnAnAgent(t *testing.T) {
+	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 || runtime.GOARCH != "amd64" {
+		t.Skip("disks that fail on request need /dev/fuse and root, and clocks amd64")
+	}
+	m := startMachines(t, []string{"127.0.0.65"}, "--heartbeat", "10s", "--lease", "1s")[0]
+	clean := func() bool {
+		mounts, err := os.ReadFile("/proc/self/mounts")
+		return err == nil && !strings.Contains(string(mounts), m.dir) && len(left(m.dir)) == 0
+	}
+	run := m.suffers(t, "clock-jump leader by 1h at 300ms for 100ms", "power-loss all at 600ms for 50ms", "replace follower at 1s for 50ms")
+	if f := run.Trials[0].Faults[1]; f.LostFiles == 0 {
+		t.Errorf("with the power no file lost anything: %+v", f)
+	}
+	if !clean() {
+		t.Errorf("left below %s are %v, or something is mounted", m.dir, left(m.dir))
+	}
+
+	dir := filepath.Join(t.TempDir(), "run")
+	c, said := m.conduct(dir, "slow-disk all by 5m at 300ms for 9m")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testsettle.Eventually(t, "the disks were slow", func() bool { return happened(dir, record.FaultBegan) == 1 })
+	if err := c.Process.Kill(); err != nil {
+		t.Errorf("it ended: %v: %s", err, said)
+	}
+	_ = c.Wait() // it was killed
+	testsettle.Eventually(t, "nothing is left on the agent's machine", clean)
+}
+
+// happened counts the events of some kinds in a run's only trial.
+func happened(dir string, kinds ...string) (n int) {
+	files, err := record.OpenTrial(dir, "trial-01-first")
+	if err != nil {
+		return 0
+	}
+	for _, e := range files.Events {
+		if slices.Contains(kinds, e.Kind) {
+			n++
+		}
+	}
+	return n
+}
+
+// conduct is a run with faults of members on the machine, and what it says.
+func (m *machine) conduct(dir, faults string) (*exec.Cmd, *strings.Builder) {
+	c := exec.Command("quorumbench", "run", "-", "--out", dir, "--agent-certs", filepath.Dir(m.target.CACert))
+	c.Stdin = strings.NewReader(fmt.Sprintf(`
 name: faults
 hosts: [{name: there, address: '%s', via: agent}, {name: gen, address: 127.0.0.64}]
 trials:
 - {name: first, store: etcd, members-on: [there], workers-on: [gen], operation: put, clients: 2, connections: 1, duration: 10m, warmup: 0s, key-space: 10, faults: '%s'}
 `, m.target.Address, faults))
-		said := &strings.Builder{}
-		c.Stderr = said
-		return c, said
-	}
-	c, said := conduct(filepath.Join(t.TempDir(), "run"), "replace m1 at 1s for 1s")
-	if err := c.Run(); err == nil || !strings.Contains(said.String(), "the host there is reached via agent") {
-		t.Errorf("%v, %q", err, said)
-	}
+	said := &strings.Builder{}
+	c.Stderr = said
+	return c, said
+}
 
+// suffers does faults to members on the machine, each of which must come to its end.
+func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	c, said = conduct(dir, faults)
+	c, said := m.conduct(dir, strings.Join(faults, ", "))
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	over := func() bool {
-		files, err := record.OpenTrial(dir, "trial-01-first")
-		if err != nil {
-			return false
-		}
-		n := 0
-		for _, e := range files.Events {
-			if slices.Contains([]string{record.FaultReady, record.FaultUndone}, e.Kind) {
-				n++
-			}
-		}
-		return n == 4
-	}
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	limit := time.After(3 * time.Minute)
-	for done := false; !done; {
-		select {
-		case <-ticker.C:
-			done = over()
-		case <-limit:
-			done = true
-		}
-	}
+	testsettle.Eventually(t, "all faults were over", func() bool {
+		return happened(dir, record.FaultReady, record.FaultUndone) == len(faults)
+	})
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Errorf("it ended: %v", err)
 	}
 	_ = c.Wait() // it was interrupted
 	run, err := record.Open(dir)
-	if err != nil || len(run.Trials) != 1 || len(run.Trials[0].Faults) != 4 {
+	if err != nil || len(run.Trials) != 1 || len(run.Trials[0].Faults) != len(faults) {
 		t.Fatalf("%+v, %v: %s", run, err, said)
 	}
 	for _, f := range run.Trials[0].Faults {
@@ -77,4 +110,5 @@ trials:
 			t.Errorf("the fault came to nothing: %+v", f)
 		}
 	}
+	return run
 }

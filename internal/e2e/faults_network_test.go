@@ -26,11 +26,8 @@ trials:
   - {name: first, mix: {put: 1, get: 1}, duration: DURATION, faults: [FAULTS]}
 `
 
-// allLinksEnv has every fault of the network done to every store.
-const allLinksEnv = "QUORUMBENCH_TEST_LINKS"
-
 // linkFaults are all faults of the network, one after the other, and someOf those that
-// a store has without allLinksEnv.
+// a store has unless all are to be done.
 var (
 	linkFaults = []string{
 		"isolate leader", "isolate follower direction in", "split leader", "bridge follower", "blackhole leader from clients", "blackhole follower",
@@ -51,7 +48,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	if err := network.Possible(); err != nil {
 		t.Skip(err)
 	}
-	all := os.Getenv(allLinksEnv) != ""
+	all := allFaults()
 	suits := func(st store.Store) bool { return all || len(someOf[st.Name()]) > 0 }
 	eachStore(t, suits, func(t *testing.T, st store.Store, exec string) {
 		faults := linkFaults

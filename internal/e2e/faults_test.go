@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,6 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
+
+// allFaults reports whether every fault is to be done to every store, and a run killed
+// in each, which takes many minutes: else a sample of them is.
+func allFaults() bool { return os.Getenv("QUORUMBENCH_FAULTS") == "all" }
 
 const faultsScenario = `
 name: faulty

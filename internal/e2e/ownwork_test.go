@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 )
 
@@ -80,6 +81,7 @@ func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 			{kv.LeaderTransfer, "move-leader follower"}, {kv.Compaction, "compact"}, {kv.Defragmentation, "defragment all"},
 			{kv.Snapshots, "snapshot leader"}, {kv.Alarms, "alarm follower for 200ms"}, {kv.AuthSwitch, "enable-auth for 200ms"},
 			{kv.SpaceQuota, "fill-quota for 200ms"}, {kv.Replacement, "replace follower for 200ms"},
+			{kv.Learners, "add-learner for 200ms"},
 		} {
 			if st.Capabilities().Has(of.feature) {
 				faults = append(faults, of.fault)
@@ -88,18 +90,36 @@ func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 		if st.Capabilities().Has(kv.SpaceQuota) {
 			settings = "settings: {quota-backend-bytes: 16777216}, "
 		}
-		rolling := 0
-		if os.Getenv("QUORUMBENCH_FAULTS") == "all" {
-			faults, rolling = append(faults, "rolling-restart"), 3
+		more := 0
+		if st.Capabilities().Has(kv.Learners) {
+			more = 2
+		}
+		if allFaults() {
+			faults, more = append(faults, "rolling-restart"), more+3
 		}
 		if len(faults) == 0 {
 			t.Skip("it has no work of its own; QUORUMBENCH_FAULTS=all restarts its members in turn")
 		}
 		w := newWorld(t)
-		if done, steps := w.suffer(t, st, exec, settings, faults, func() {}); len(done) != len(faults) || steps != rolling {
+		if done, steps := w.suffer(t, st, exec, settings, faults, func() {}); len(done) != len(faults) || steps != more {
 			t.Errorf("%d faults of %d were done, with %d steps", len(done), len(faults), steps)
 		}
 	})
+}
+
+// Members that speak TLS get other certificates, in time and in turn; connections that
+// are there go on, and the members have them when they are started again.
+func TestCertificatesAreReplaced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	done, steps := w.suffer(t, etcd.New(), "", "settings: {tls: true}, ", []string{"new-certificate all", "new-certificate leader", "restart follower", "add-learner for 100ms"}, func() {})
+	if len(done) != 4 || steps != 2 {
+		t.Errorf("%d steps: %+v", steps, done)
+	}
+	first := byName(t, whole(t, w.path("run"), record.Interrupted), "first")
+	if first.Operations == 0 {
+		t.Error("nothing was done over TLS")
+	}
 }
 
 // The members of an etcd come from one binary after the other.
@@ -145,6 +165,9 @@ func TestOwnWorkIsLookedAtBeforehand(t *testing.T) {
 		{"etcd", "rolling-upgrade to " + w.path("nothing") + " at 1s", exitFailed, "no such file"},
 		{"etcd", "rolling-upgrade to 1.2.3 at 1s", exitUsage, "etcd is built into quorumbench in version"},
 		{"etcd", "fill-quota at 1s for 1s", exitUsage, "etcd's quota is reached by writing 1 GiB at most: give a smaller one"},
+		{"etcd", "new-certificate m1 at 1s", exitUsage, "needs members that speak TLS: give settings: {tls: true}"},
+		{"consul", "new-certificate m1 at 1s", exitUsage, "the certificates of consul's members are not replaced while they run here"},
+		{"consul", "add-learner at 1s for 1s", exitUsage, "no member joins consul as a learner here"},
 		{"zookeeper", "move-leader follower at 1s", exitUsage, "ZooKeeper's leadership cannot be moved"},
 		{"consul", "enable-auth at 1s for 1s", exitUsage, "Consul's ACLs are switched on by the members' configuration"},
 		{"zetcd", "replace m1 at 1s for 1s", exitUsage, "no member of zetcd can be replaced by an empty one here"},

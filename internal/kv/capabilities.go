@@ -41,6 +41,9 @@ type Capabilities struct {
 	Durability string
 	// Disk is what is asked of the disk below its log; nil: nothing is known.
 	Disk *DiskRule
+	// Upgrades is what an upgrade from one version to another needs, as a sentence for
+	// who asks for one; empty where there is nothing to say.
+	Upgrades string
 	// RemoveCommand returns the command of the store's own client that removes a
 	// prefix's keys, such as `etcdctl del --prefix PREFIX`; nil: there is none.
 	RemoveCommand func(prefix string) string
@@ -77,6 +80,8 @@ const (
 	SpaceQuota                     // a quota of space, at which writes stop
 	AuthSwitch                     // authentication that is switched on and off while it runs
 	Replacement                    // a member whose data are gone is replaced by an empty one
+	Learners                       // a further member joins without a vote, gets one, and leaves
+	Certificates                   // members' certificates are replaced while they run
 	Order                          // answers that tell the order of the writes, so that they can be checked
 	NumFeatures
 )
@@ -101,6 +106,8 @@ var features = [NumFeatures]struct{ name, lack string }{
 	SpaceQuota:      {"space-quota", "%s has no quota of space here"},
 	AuthSwitch:      {"auth-switch", "%s cannot switch authentication on while it runs here"},
 	Replacement:     {"replacement", "no member of %s can be replaced by an empty one here"},
+	Learners:        {"learners", "no member joins %s as a learner here"},
+	Certificates:    {"certificates", "the certificates of %s's members are not replaced while they run here"},
 	Order:           {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
 }
 

@@ -95,6 +95,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 	if known {
 		b.checkAbilities()
 		b.checkCluster()
+		b.warnOfUpgrades(name)
 	}
 	if !b.load.has(isSTM) {
 		b.load.STM = nil // of defaults, for other trials
@@ -330,6 +331,7 @@ func (b *builder) checkCluster() {
 			b.fail(b.place("settings"), err)
 		}
 		b.checkQuota()
+		b.checkCertificates()
 	}
 	if c.Version != "" {
 		if err := b.catalog.Version(c.Store, c.Version); err != nil {

@@ -31,7 +31,8 @@ func (shelf) Capabilities(store string) kv.Capabilities {
 	}
 	all := kv.Capabilities{
 		Operations: map[kv.Kind]string{}, Features: map[kv.Feature]string{},
-		Reads: map[kv.Consistency]string{kv.Linearizable: "newest", kv.Local: "perhaps old"},
+		Reads:    map[kv.Consistency]string{kv.Linearizable: "newest", kv.Local: "perhaps old"},
+		Upgrades: "one version after the other",
 	}
 	for k := range kv.NumKinds {
 		all.Operations[k] = k.String()

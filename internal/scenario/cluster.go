@@ -37,6 +37,9 @@ type Cluster struct {
 	// Disks says that the members' data are on disks that fail on request, which
 	// the load's faults need.
 	Disks bool
+	// Spare says that there is a place for a further member, which the load's faults
+	// need.
+	Spare bool
 	// Network says that each member is in a network of its own, with links that fail on
 	// request, which faults of the network need.
 	Network bool
@@ -55,6 +58,7 @@ type Attach struct {
 	CACert      string   // files in PEM
 	Cert        string
 	CertKey     string
+	Authority   string // in PEM: whom to trust, in place of CACert's file; no file has it
 	SkipVerify  bool
 	User        string // NAME:PASSWORD
 	DialTimeout time.Duration
@@ -114,7 +118,8 @@ func clusterKey(c Cluster) (string, error) {
 			On       []string          `json:"on,omitempty"`
 			Disks    bool              `json:"disks,omitempty"`
 			Network  bool              `json:"network,omitempty"`
-		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.On, c.Disks, c.Network}
+			Spare    bool              `json:"spare,omitempty"`
+		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.On, c.Disks, c.Network, c.Spare}
 	}
 	text, err := json.Marshal(parts) // sorts the keys of maps
 	if err != nil {

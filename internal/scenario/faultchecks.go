@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -22,7 +24,9 @@ func checkFaultList(c *checks, key string, all []Fault) {
 			c.add(key, "the fault %q cannot be one of %s; which need more than by, or are several themselves", f, kindsText(f.Of))
 		case traffic != "":
 			c.add(key, "the fault %q %s", f, traffic)
-		case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
+		case f.By.Abs() > mostJump && row.clock:
+			c.add(key, "the fault %q moves a clock by more than %d years", f, mostJump/year)
+		case f.At < 0 || f.For < 0 || f.By < 0 && !f.backwards() || f.Every < 0:
 			c.add(key, "the fault %q has a time below 0", f)
 		case row.instant != "" && f.For > 0:
 			c.add(key, "the fault %q %s", f, row.instant)
@@ -30,7 +34,7 @@ func checkFaultList(c *checks, key string, all []Fault) {
 			c.add(key, "the fault %q needs for: how long it lasts, as in for: 3s", f)
 		case row.by != "" && f.By == 0:
 			c.add(key, "the fault %q needs by: %s", f, row.by)
-		case row.by == "" && f.By > 0:
+		case row.by == "" && f.By != 0:
 			c.add(key, "the fault %q has by, which is how much longer each sync of a slow disk takes; drop it, or choose slow-disk", f)
 		case row.to && f.Server == "":
 			c.add(key, "the fault %q needs to: the server that members get, as in to: 3.9.5, to: default or to: /opt/etcd", f)
@@ -50,6 +54,18 @@ func checkFaultList(c *checks, key string, all []Fault) {
 			c.add(key, "the fault %q begins again before it is over; every must be longer than for", f)
 		}
 	}
+}
+
+// mostJump bounds by how much a clock jumps.
+const (
+	year     = 365 * 24 * time.Hour
+	mostJump = 10 * year
+)
+
+// backwards reports whether the fault's by may be below 0: it moves clocks, which go
+// either way, and is nothing else that has one.
+func (f *Fault) backwards() bool {
+	return f.row().clock && !slices.ContainsFunc(f.kinds(), func(k FaultKind) bool { return k.row().by != "" && !k.NeedsClock() })
 }
 
 // checkFaults refuses faults that the window has no room for, and those of
@@ -95,6 +111,7 @@ func (b *builder) checkFaultMembers() {
 	}
 	for _, f := range b.load.Faults {
 		b.cluster.Disks = b.cluster.Disks || slices.ContainsFunc(f.kinds(), FaultKind.NeedsDisk)
+		b.cluster.Spare = b.cluster.Spare || slices.ContainsFunc(f.kinds(), func(k FaultKind) bool { return k.row().spare })
 		b.cluster.Network = b.cluster.Network || slices.ContainsFunc(f.kinds(), FaultKind.NeedsNetwork)
 		switch {
 		case n < f.leastMembers():
@@ -110,30 +127,22 @@ func (b *builder) checkFaultMembers() {
 	for i := range b.hosts {
 		h := &b.hosts[i]
 		used := slices.Contains(b.cluster.On, h.Name) || len(b.cluster.On) == 0 && i < n
-		if b.cluster.Disks && used && h.Via != ViaLocal {
-			b.failf(at, "<faults> of disks need members on the machine that quorumbench runs on, and the host %s is reached via %s", h.Name, h.Via)
-			return
-		}
 		used = used || slices.Contains(b.workersOn, h.Name) || len(b.workersOn) == 0 && b.load.Workers > 1
 		if b.cluster.Network && used && h.Via != ViaLocal {
 			b.failf(at, "<faults> of the network need members and workers on the machine that quorumbench runs on, and the host %s is reached via %s", h.Name, h.Via)
 			return
 		}
-		if f := b.hereOnly(); f != nil && used && h.Via != ViaLocal {
-			b.failf(at, "the fault %q empties a member's folder, which is done on the machine that quorumbench runs on, and the host %s is reached via %s", f, h.Name, h.Via)
-			return
-		}
 	}
 }
 
-// hereOnly is the first fault that needs members on this machine.
-func (b *builder) hereOnly() *Fault {
-	for i, f := range b.load.Faults {
-		if slices.ContainsFunc(f.kinds(), func(k FaultKind) bool { return k.row().here }) {
-			return &b.load.Faults[i]
+// warnOfUpgrades says what an upgrade of the store needs, where one is asked for.
+func (b *builder) warnOfUpgrades(name string) {
+	for _, f := range b.load.Faults {
+		if f.Do == RollingUpgrade && b.can.Upgrades != "" {
+			b.warnOf(name, fmt.Sprintf("the fault %q: %s", f, b.can.Upgrades))
+			return
 		}
 	}
-	return nil
 }
 
 // checkFaultAbilities refuses faults that the store has not in it.
@@ -149,6 +158,32 @@ func (b *builder) checkFaultAbilities() {
 		if version, _ := ServerOf(f.Server); version != "" {
 			if err := b.catalog.Version(b.cluster.Store, version); err != nil {
 				b.failf(b.place("faults"), "the fault %q: %v", f, err)
+			}
+		}
+	}
+}
+
+// securedSettings are settings of a store whose members can speak TLS.
+type securedSettings interface {
+	// Secured reports whether they do.
+	Secured() bool
+}
+
+// checkCertificates refuses to replace certificates that are not there, or not here.
+func (b *builder) checkCertificates() {
+	for _, f := range b.load.Faults {
+		if !slices.Contains(f.kinds(), NewCertificate) {
+			continue
+		}
+		if s, ok := b.cluster.Settings.(securedSettings); ok && !s.Secured() {
+			b.failf(b.place("faults"), "the fault %q needs members that speak TLS: give settings: {tls: true}", f)
+		}
+		for i := range b.hosts {
+			h := &b.hosts[i]
+			used := slices.Contains(b.cluster.On, h.Name) || len(b.cluster.On) == 0 && i < b.cluster.Members
+			if used && h.Via != ViaLocal {
+				b.failf(b.place("faults"), "the fault %q needs members on the machine that quorumbench runs on, and the host %s is reached via %s", f, h.Name, h.Via)
+				return
 			}
 		}
 	}

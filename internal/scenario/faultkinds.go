@@ -30,6 +30,8 @@ const (
 	Reorder   // some packets come after later ones
 	SlowLink  // little passes in a second
 
+	ClockJump // its wall clock is another one for a while
+
 	MoveLeader // a follower is handed the leadership
 	Compact    // the history is discarded
 	Defragment // a member gives free space back to its file system
@@ -37,6 +39,9 @@ const (
 	Alarm      // a member's alarm is raised, and disarmed
 	FillQuota  // the quota of space is reached, and room made again
 	EnableAuth // authentication is switched on, and off
+
+	NewCertificate // a member that speaks TLS gets another certificate
+	AddLearner     // a further member joins without a vote, gets one, and leaves
 
 	Replace        // killed, and a new member with an empty disk takes its place
 	RollingRestart // all members are restarted, one after the other
@@ -66,6 +71,8 @@ var faultKinds = [numFaultKinds]faultKind{
 	Reorder:   {name: "reorder", network: &networkKind{share: "the share of packets that are held back, as in by: 10%"}},
 	SlowLink:  {name: "slow-link", network: &networkKind{to: "how much passes in a second, as in to: 1MB/s"}},
 
+	ClockJump: {name: "clock-jump", by: "how far the clock jumps, as in by: 1h, or by: -1h to go back", clock: true},
+
 	MoveLeader: {name: "move-leader", instant: ownTime, of: aFollower, needs: featured(kv.LeaderTransfer)},
 	Compact:    {name: "compact", instant: ownTime, of: theCluster, needs: featured(kv.Compaction)},
 	Defragment: {name: "defragment", instant: ownTime, needs: featured(kv.Defragmentation)},
@@ -74,7 +81,10 @@ var faultKinds = [numFaultKinds]faultKind{
 	FillQuota:  {name: "fill-quota", of: theCluster, needs: featured(kv.SpaceQuota)},
 	EnableAuth: {name: "enable-auth", of: theCluster, needs: featured(kv.AuthSwitch)},
 
-	Replace:        {name: "replace", of: oneOfSeveral, needs: featured(kv.Replacement), here: true, changes: true},
+	NewCertificate: {name: "new-certificate", instant: "is over when the member shows it: drop for", needs: featured(kv.Certificates)},
+	AddLearner:     {name: "add-learner", of: theCluster, needs: featured(kv.Learners), spare: true},
+
+	Replace:        {name: "replace", of: oneOfSeveral, needs: featured(kv.Replacement), changes: true},
 	RollingRestart: {name: "rolling-restart", instant: "is over when each member was restarted: drop for", of: theCluster},
 	RollingUpgrade: {name: "rolling-upgrade", instant: "is over when each member was restarted: drop for", of: theCluster, to: true, changes: true},
 	Random:         {name: "random"},
@@ -109,10 +119,12 @@ type faultKind struct {
 	// network is of kinds that need members' networks; nil for others.
 	network *networkKind
 	of      whose
+	// clock says that members' clocks must be ones that can be moved.
+	clock bool
 	// needs is what the store must have; nil for nothing.
 	needs *kv.Feature
-	// here says that the members must be on the machine that quorumbench runs on.
-	here bool
+	// spare says that there must be a place for a further member.
+	spare bool
 	// to says that it needs the key to.
 	to bool
 	// changes says that the cluster is another one afterwards.
@@ -130,6 +142,9 @@ func (k FaultKind) row() *faultKind {
 // NeedsDisk reports whether the member's data must be on a disk that fails on
 // request.
 func (k FaultKind) NeedsDisk() bool { return k.row().disk }
+
+// NeedsClock reports whether members' wall clocks must be ones that can be moved.
+func (k FaultKind) NeedsClock() bool { return k.row().clock }
 
 // OfFollower reports whether it is done to a member that does not lead.
 func (k FaultKind) OfFollower() bool { return k.row().of == aFollower }

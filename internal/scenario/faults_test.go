@@ -3,6 +3,8 @@ package scenario
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,6 +16,7 @@ var faultTexts = []string{
 	"move-leader follower at 1s", "compact at 1s every 2s", "compact all at 1s", "defragment all at 1s", "snapshot leader at 1s", "alarm m1 at 1s for 1s",
 	"fill-quota at 1s for 1s, enable-auth at 5s for 1s", "replace leader at 1s for 1s, rolling-restart at 10s",
 	"rolling-upgrade to 3.9.5 at 1s, rolling-upgrade to /opt/etcd at 50s, rolling-upgrade to default at 90s",
+	"clock-jump leader by 1h at 1s for 5s, clock-jump all by -90s at 10s for 1s, random any of clock-jump/kill by -1ms at 20s for 1s every 3s",
 	"random any of kill/pause/compact at 1s for 2s every 10s repeat 9", "none",
 }
 
@@ -89,5 +92,49 @@ func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 	}
 	if len(kinds) != 3 {
 		t.Errorf("the kinds are %v", kinds)
+	}
+}
+
+// Clocks go either way, and nothing else does.
+func TestFaultsOfClocksThatAreRefused(t *testing.T) {
+	for fault, want := range map[string]string{
+		"clock-jump leader by 1h at 1s for 1s":                            "",
+		"clock-jump leader by -1h at 1s for 1s":                           "",
+		"random any of kill/clock-jump by -1h at 1s for 1s every 3s":      "",
+		"clock-jump leader at 1s for 1s":                                  `needs by: how far the clock jumps, as in by: 1h, or by: -1h to go back`,
+		"clock-jump leader by 1h at 1s":                                   `needs for: how long it lasts, as in for: 3s`,
+		"clock-jump leader by -87601h at 1s for 1s":                       `moves a clock by more than 10 years`,
+		"clock-jump leader by 1h at 1s for -1s":                           `has a time below 0`,
+		"slow-disk leader by -1s at 1s for 1s":                            `has a time below 0`,
+		"kill leader by -1s at 1s for 1s":                                 `has a time below 0`,
+		"random any of slow-disk/clock-jump by -1h at 1s for 1s every 3s": `has a time below 0`,
+	} {
+		all, err := ParseFaults(fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &checks{}
+		checkFaultList(c, "faults", all)
+		said := ""
+		for _, f := range c.found {
+			said += f.Text
+		}
+		if (want == "") != (said == "") || !strings.HasSuffix(said, want) {
+			t.Errorf("%s: %q", fault, said)
+		}
+	}
+}
+
+// What an upgrade needs is said beforehand, once for a trial, of stores that know.
+func TestUpgradesAreWarnedOf(t *testing.T) {
+	for store, want := range map[string][]string{
+		"etcd": {`trial put: the fault "rolling-upgrade to 1.0 at 1s": one version after the other`},
+		"slow": nil,
+	} {
+		file := "trials: [{store: " + store + ", operation: put, duration: 9s, faults: [rolling-upgrade to 1.0 at 1s, rolling-upgrade to 2.0 at 5s]}]"
+		s, err := Parse("f.yaml", []byte(file), shelf{}, Options{})
+		if err != nil || !slices.Equal(s.Warnings, want) {
+			t.Errorf("%s: it warns %q, %v", store, s.Warnings, err)
+		}
 	}
 }

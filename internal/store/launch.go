@@ -21,7 +21,13 @@ type LaunchSpec struct {
 	// Joining is the name of a member that joins, empty, the cluster of the others,
 	// which runs; empty for a cluster that begins.
 	Joining string
+	// Credentials are by which members speak TLS with clients, by their names; nil for
+	// plain connections.
+	Credentials map[string]Credentials
 }
+
+// Credentials are a certificate and its key, in PEM.
+type Credentials struct{ Certificate, Key []byte }
 
 // MemberPlace is where one member lives.
 type MemberPlace struct {

@@ -75,6 +75,29 @@ type Replacer interface {
 	Replace(ctx context.Context, gone Member) error
 }
 
+// Enlarger is an optional interface of an Admin whose store takes in a further member
+// while it runs, without a vote at first (kv.Learners). Members are named by their
+// places.
+type Enlarger interface {
+	// AddLearner has the cluster expect a member, which is started afterwards
+	// (LaunchSpec.Joining) and does not vote.
+	AddLearner(ctx context.Context, at MemberPlace) error
+	// Promote has it vote. It returns when the member has caught up so far that it
+	// may, and does.
+	Promote(ctx context.Context, at MemberPlace) error
+	// Dismiss has the cluster forget it, whether it votes or not. One that is not known
+	// is no error.
+	Dismiss(ctx context.Context, at MemberPlace) error
+}
+
+// CertificateFiles is an optional interface of a Store whose members take new
+// certificates while they run (kv.Certificates).
+type CertificateFiles interface {
+	// CertificateFiles are those in which a member has its credentials, and from which it
+	// takes new ones.
+	CertificateFiles(at MemberPlace) (certificate, key string)
+}
+
 // PrefixDeleter is an optional interface of an Admin (kv.PrefixDelete).
 type PrefixDeleter interface {
 	// DeletePrefix removes every key that begins with prefix, which must not

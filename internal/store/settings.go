@@ -24,6 +24,13 @@ type Confined interface {
 	CheckConfined() error
 }
 
+// Secured is an optional interface of Settings that can have members speak TLS with
+// clients, with certificates that are made for the run.
+type Secured interface {
+	// Secured reports whether they do.
+	Secured() bool
+}
+
 // DecodeSettings is Store.DecodeSettings for a store whose settings are a T; the
 // result is a *T.
 func DecodeSettings[T any, P Settings[T]](decode func(into any) error) (any, error) {

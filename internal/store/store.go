@@ -45,7 +45,9 @@ type Store interface {
 type Access struct {
 	Endpoints []string    // HOST:PORT each, without a scheme
 	TLS       *tls.Config // nil: plain
-	User      string      // empty: no authentication
+	// Authority is the certificate in PEM that TLS trusts, of a cluster that we started.
+	Authority []byte
+	User      string // empty: no authentication
 	Password  string
 	// Behind gives, for a store that is a proxy, the HOST:PORT of the server
 	// behind an endpoint, where it is known: for clusters that we started.

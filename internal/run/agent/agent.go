@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -88,11 +89,17 @@ const (
 	sample    = "sample"
 	weigh     = "weigh"
 	copyLog   = "copy-log"
-	launch    = "launch"  // whether a cluster can be started
-	signal    = "signal"  // of start
-	note      = "note"    // of claim
-	release   = "release" // of claim
-	more      = "more"    // of follow
+	empty     = "empty"
+	launch    = "launch"      // whether a cluster can be started
+	clocks    = "move-clocks" // whether those of processes can be moved
+	signal    = "signal"      // of start
+	moveClock = "move-clock"  // of start
+	onDisk    = "disk"
+	setDisk   = "set-disk"   // of disk
+	powerLoss = "power-loss" // of disk
+	note      = "note"       // of claim
+	release   = "release"    // of claim and disk
+	more      = "more"       // of follow
 )
 
 // request is what is asked of a host; what it is not about is left out.
@@ -108,13 +115,16 @@ type request struct {
 	Machine  bool           `json:",omitempty"`
 	Signal   host.Signal    `json:",omitempty"`
 	Process  *host.Identity `json:",omitempty"`
+	Ahead    time.Duration  `json:",omitempty"` // of a clock
+	Disk     *disk.Faults   `json:",omitempty"`
 }
 
 // reply is what a host says.
 type reply struct {
 	Error       string              `json:",omitempty"`
 	Description *host.Description   `json:",omitempty"`
-	Process     *host.Identity      `json:",omitempty"`
+	Process     *host.Identity      `json:",omitempty"` // of a disk, its number alone
+	Lost        int                 `json:",omitempty"` // files that lost something with the power
 	Exit        *host.Exit          `json:",omitempty"` // the last of start
 	Path        string              `json:",omitempty"`
 	Env         string              `json:",omitempty"`

@@ -1,23 +1,17 @@
 package agent
 
 import (
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"net"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/authority"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
@@ -115,8 +109,12 @@ func checkHosts(hosts []string) error {
 
 // sign makes the certificates, and has each file written.
 func sign(hosts []string, valid time.Duration, now time.Time, write func(name string, contents []byte) error) error {
-	w := signer{write: write, from: now.Add(-early), until: now.Add(valid)}
-	if err := w.authority(); err != nil {
+	of, err := authority.New("quorumbench agents", now.Add(-early), now.Add(valid))
+	if err != nil {
+		return err
+	}
+	w := signer{write, of}
+	if err := write(caName+".crt", of.PEM); err != nil {
 		return err
 	}
 	if err := w.pair(controllerName, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
@@ -144,64 +142,20 @@ const (
 
 // signer makes certificates of one authority.
 type signer struct {
-	write       func(name string, contents []byte) error
-	from, until time.Time
-	ca          *x509.Certificate
-	key         crypto.Signer
-}
-
-func (w *signer) authority() error {
-	var err error
-	if w.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		return fmt.Errorf("a key cannot be made: %w", err)
-	}
-	w.ca = &x509.Certificate{
-		Subject: pkix.Name{CommonName: "quorumbench agents"}, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
-		KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := w.sign(w.ca, w.key.Public())
-	if err != nil {
-		return err
-	}
-	return w.encoded(caName+".crt", "CERTIFICATE", der)
+	write func(name string, contents []byte) error
+	*authority.Authority
 }
 
 // pair writes NAME.crt and NAME.key.
 func (w *signer) pair(name string, c *x509.Certificate) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return fmt.Errorf("a key cannot be made: %w", err)
-	}
-	c.Subject, c.KeyUsage = pkix.Name{CommonName: name}, x509.KeyUsageDigitalSignature
-	der, err := w.sign(c, key.Public())
+	cert, key, err := w.Issue(name, c)
 	if err != nil {
 		return err
 	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return fmt.Errorf("a key cannot be encoded: %w", err)
-	}
-	if err := w.encoded(name+".key", "PRIVATE KEY", private); err != nil {
+	if err := w.write(name+".key", key); err != nil {
 		return err
 	}
-	return w.encoded(name+".crt", "CERTIFICATE", der)
-}
-
-func (w *signer) sign(c *x509.Certificate, public any) ([]byte, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, fmt.Errorf("a serial number cannot be drawn: %w", err)
-	}
-	c.SerialNumber, c.NotBefore, c.NotAfter = serial, w.from, w.until
-	der, err := x509.CreateCertificate(rand.Reader, c, w.ca, public, w.key)
-	if err != nil {
-		return nil, fmt.Errorf("a certificate cannot be signed: %w", err)
-	}
-	return der, nil
-}
-
-func (w *signer) encoded(name, kind string, der []byte) error {
-	return w.write(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	return w.write(name+".crt", cert)
 }
 
 // day is a time as sentences about certificates have it.

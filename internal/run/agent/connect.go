@@ -21,8 +21,8 @@ const maxPEM = 1 << 20
 // protocol is what gRPC calls itself in a handshake.
 const protocol = "h2"
 
-// authority reads the certificates of an authority.
-func authority(file string) (*x509.CertPool, error) {
+// trusted reads the certificates of an authority.
+func trusted(file string) (*x509.CertPool, error) {
 	pem, err := readfile.Read(file, maxPEM)
 	if err != nil {
 		return nil, fmt.Errorf("the CA certificate cannot be read: %w", err)
@@ -39,7 +39,7 @@ func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*t
 	if caFile == "" || certFile == "" || keyFile == "" {
 		return nil, nil, errors.New("mutual TLS needs a certificate, its key and the certificate of the CA: give all three")
 	}
-	pool, err := authority(caFile)
+	pool, err := trusted(caFile)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -124,7 +124,7 @@ func (l *launcher) made(of *host.Launch) (st store.Store, made store.Launch, err
 	if st, err = l.stores(of.Store); err != nil {
 		return nil, made, err
 	}
-	spec := store.LaunchSpec{Cluster: of.Cluster, Members: of.Members, Self: l.self}
+	spec := store.LaunchSpec{Cluster: of.Cluster, Members: of.Members, Self: l.self, Joining: of.Joining, Credentials: of.Credentials}
 	if spec.Settings, err = settings(st, of.Settings); err != nil {
 		return nil, made, err
 	}

@@ -20,11 +20,15 @@ import (
 type remoteHost struct{ r *Remote }
 
 var (
-	_ host.Host     = (*remoteHost)(nil)
-	_ host.Clocked  = (*remoteHost)(nil)
-	_ host.Launcher = (*remoteHost)(nil)
-	_ host.Losable  = (*remoteHost)(nil)
-	_ host.Reacher  = (*remoteHost)(nil)
+	_ host.Host       = (*remoteHost)(nil)
+	_ host.Clocked    = (*remoteHost)(nil)
+	_ host.ClockMover = (*remoteHost)(nil)
+	_ host.ClockMoved = (*remoteProcess)(nil)
+	_ host.Disker     = (*remoteHost)(nil)
+	_ host.Emptier    = (*remoteHost)(nil)
+	_ host.Launcher   = (*remoteHost)(nil)
+	_ host.Losable    = (*remoteHost)(nil)
+	_ host.Reacher    = (*remoteHost)(nil)
 )
 
 // Clock implements host.Clocked.
@@ -155,6 +159,12 @@ func (h *remoteHost) Weigh(ctx context.Context, dirs []string) ([]int64, time.Du
 // Launchable implements host.Launcher.
 func (h *remoteHost) Launchable(ctx context.Context, l host.Launch) error {
 	_, err := h.call(ctx, request{Do: launch, Launch: &l})
+	return err
+}
+
+// ClockMovable implements host.ClockMover.
+func (h *remoteHost) ClockMovable(ctx context.Context) error {
+	_, err := h.call(ctx, request{Do: clocks})
 	return err
 }
 
@@ -301,6 +311,16 @@ func (p *remoteProcess) Exit() host.Exit {
 
 // Signal implements host.Process.
 func (p *remoteProcess) Signal(ctx context.Context, s host.Signal) error {
+	return p.tell(ctx, request{Do: signal, Signal: s})
+}
+
+// MoveClock implements host.ClockMoved.
+func (p *remoteProcess) MoveClock(ctx context.Context, ahead time.Duration) error {
+	return p.tell(ctx, request{Do: moveClock, Ahead: ahead})
+}
+
+// tell asks something of the process and awaits that it is done.
+func (p *remoteProcess) tell(ctx context.Context, q request) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	select {
@@ -308,7 +328,7 @@ func (p *remoteProcess) Signal(ctx context.Context, s host.Signal) error {
 		return nil
 	default:
 	}
-	if err := sendJSON(p.st, request{Do: signal, Signal: s}); err != nil && !errors.Is(err, errEOF) {
+	if err := sendJSON(p.st, q); err != nil && !errors.Is(err, errEOF) {
 		return p.h.r.fail(err)
 	}
 	for {

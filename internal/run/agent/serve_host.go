@@ -34,6 +34,8 @@ func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error 
 		err = s.serveLogs(ctx, st, r.Paths)
 	case copyLog:
 		err = s.serveCopy(ctx, st, r.Path)
+	case onDisk:
+		err = s.serveDisk(ctx, now, st, r.Path)
 	default:
 		var a reply
 		if a, err = s.answer(ctx, now, &r); err == nil {
@@ -85,6 +87,18 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 		}
 		a.Sizes, a.Cost, err = s.host.Weigh(ctx, r.Paths)
 		return a, err
+	case empty:
+		e, ok := s.host.(host.Emptier)
+		if !ok || !now.claims(r.Path) {
+			return a, fmt.Errorf("%s is in no data folder of this session, and only what is there is emptied", printable.Line(r.Path, longestPath))
+		}
+		return a, e.Empty(ctx, r.Path)
+	case clocks:
+		m, ok := s.host.(host.ClockMover)
+		if !ok {
+			return a, errors.New("the clocks of members cannot be moved there")
+		}
+		return a, m.ClockMovable(ctx)
 	case launch:
 		if r.Launch == nil {
 			return a, errors.New("no launch is given")
@@ -126,7 +140,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 			if err != nil {
 				return
 			}
-			if err := s.signal(ctx, p, &r); err != nil {
+			if err := s.tell(ctx, p, &r); err != nil {
 				_ = sendJSON(st, reply{Error: err.Error()}) // one that is gone needs no answer
 			} else {
 				_ = sendJSON(st, reply{})
@@ -142,7 +156,15 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 	return nil
 }
 
-func (s *Server) signal(ctx context.Context, p host.Process, r *request) error {
+// tell does with a process what is asked.
+func (s *Server) tell(ctx context.Context, p host.Process, r *request) error {
+	if r.Do == moveClock {
+		m, ok := p.(host.ClockMoved)
+		if !ok {
+			return errors.New("the clocks of members cannot be moved there")
+		}
+		return m.MoveClock(ctx, r.Ahead)
+	}
 	if r.Do != signal || r.Signal > host.Resume {
 		return errors.New("a process can be sent SIGTERM, SIGKILL, SIGSTOP and SIGCONT, and nothing else")
 	}

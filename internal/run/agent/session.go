@@ -33,6 +33,7 @@ type session struct {
 	mu        sync.Mutex
 	over      bool // nothing is started any more
 	processes []host.Process
+	disks     []*heldDisk
 	marks     map[string]string // of claimed folders, by their paths
 	ever      []folder          // all that were claimed, also those that were released
 	until     time.Time         // when what a lost controller left is ended; zero while it is there
@@ -84,6 +85,27 @@ func (s *session) hold(p host.Process) bool {
 		s.processes = append(s.processes, p)
 	}
 	return !s.over
+}
+
+// holdDisk notes a disk, which is closed when the session's processes have ended. It
+// reports whether the session is not over already.
+func (s *session) holdDisk(d *heldDisk) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.disks = append(s.disks, d)
+	}
+	return !s.over
+}
+
+// claims reports whether a path is below a claimed folder.
+func (s *session) claims(path string) bool {
+	for of := range s.folders() {
+		if path != of && folder(of).holds(path) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *session) claimed(path, env string) {
@@ -150,12 +172,18 @@ func (s *session) lost(until time.Time) {
 // endWithin bounds the wait for processes that were killed.
 const endWithin = 10 * time.Second
 
-// end ends all processes, and returns how many ran. Their data and logs stay.
+// end ends all processes, and then their disks, and returns how many processes ran.
+// Their data and logs stay.
 func (s *session) end() (ran int) {
 	s.mu.Lock()
 	s.over = true
-	processes := s.processes
+	processes, disks := s.processes, s.disks
 	s.mu.Unlock()
+	defer func() {
+		for _, d := range disks {
+			d.close()
+		}
+	}()
 	for _, p := range processes {
 		select {
 		case <-p.Exited():

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/authority"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
@@ -56,7 +57,7 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 // A controller without a certificate of its own gets nothing, whatever it sends.
 func TestNobodyWithoutACertificateIsServed(t *testing.T) {
 	_, to := served(t, nil)
-	pool, err := authority(to.CACert)
+	pool, err := trusted(to.CACert)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +112,13 @@ func TestAgentsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	w := signer{write: opened.Create, from: time.Now().Add(-time.Hour), until: time.Now().Add(time.Hour)}
+	of, err := authority.New("others", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := signer{opened.Create, of}
 	client := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	if err := errors.Join(w.authority(), w.pair("both", client)); err != nil {
+	if err := errors.Join(opened.Create("ca.crt", of.PEM), w.pair("both", client)); err != nil {
 		t.Fatal(err)
 	}
 	mute, err := net.Listen("tcp", "127.0.0.1:0")

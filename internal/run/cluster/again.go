@@ -48,16 +48,21 @@ func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
 		if slices.ContainsFunc(m.running(), func(p running) bool { return !p.ended() }) {
 			return errors.New("it still runs, with its data")
 		}
-		emptier, ok := m.place.host.(host.Emptier)
-		if !ok {
-			return errors.New("its folder cannot be emptied: that is possible on the machine that quorumbench runs on, and not on a host that is reached otherwise")
-		}
-		if err := emptier.Empty(ctx, m.launch.DataDir); err != nil {
+		if err := c.emptied(ctx, m); err != nil {
 			return err
 		}
-		m.asked.Joining = name
+		m.asked.Joining, m.of.Joining = name, name
 		return c.launchAgain(m, i)
 	})
+}
+
+// emptied empties a member's folder.
+func (c *Cluster) emptied(ctx context.Context, m *member) error {
+	emptier, ok := m.place.host.(host.Emptier)
+	if !ok {
+		return errors.New("its folder cannot be emptied on the host that it is on")
+	}
+	return emptier.Empty(ctx, m.launch.DataDir)
 }
 
 // startChanged starts the processes of a member that have ended, with what change

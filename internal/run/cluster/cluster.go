@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/authority"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -39,6 +40,8 @@ type Spec struct {
 	// Network has each member in a network of its own, with links that fail on request.
 	// All are on the first of the hosts then, which can have such (host.Networker).
 	Network bool
+	// Spare has a place kept for a further member, which joins when it is asked to.
+	Spare bool
 	// Dir is the folder in which the cluster makes a data folder of its own, on
 	// each host.
 	Dir string
@@ -102,6 +105,15 @@ type Running interface {
 	// Disk is the one that the known member's data are on. It is an error for one
 	// whose disk does not fail on request.
 	Disk(member string) (host.Disk, error)
+	// MoveClock has the wall clocks of all processes of the known member be ahead of
+	// its machine's; 0 has them be right again.
+	MoveClock(ctx context.Context, member string, ahead time.Duration) error
+	// NewCertificate has the known member, which speaks TLS, have another certificate, and
+	// returns when it shows that to who connects.
+	NewCertificate(ctx context.Context, member string) error
+	// Spare is the further member that can join. It is an error for a cluster that has
+	// no place for one.
+	Spare() (Spare, error)
 	// Network is what joins the members. It is an error for a cluster whose network does
 	// not fail on request.
 	Network() (host.Network, error)
@@ -153,6 +165,21 @@ func (Attached) Disk(member string) (host.Disk, error) {
 	return nil, fmt.Errorf("member %s has no disk that fails on request: %w", member, errNotOurs)
 }
 
+// MoveClock implements Running: it is not ours to change.
+func (Attached) MoveClock(_ context.Context, member string, _ time.Duration) error {
+	return fmt.Errorf("the clock of member %s cannot be moved: %w", member, errNotOurs)
+}
+
+// NewCertificate implements Running: its files are not ours.
+func (Attached) NewCertificate(_ context.Context, member string) error {
+	return fmt.Errorf("the certificate of member %s cannot be replaced: %w", member, errNotOurs)
+}
+
+// Spare implements Running: nothing is started beside it.
+func (Attached) Spare() (Spare, error) {
+	return nil, fmt.Errorf("no further member can join: %w", errNotOurs)
+}
+
 // Network implements Running: it is not ours.
 func (Attached) Network() (host.Network, error) {
 	return nil, fmt.Errorf("the members' network does not fail on request: %w", errNotOurs)
@@ -179,7 +206,10 @@ type Cluster struct {
 	admin   store.Admin
 	network host.Network // nil for the machine's
 	members []*member
-	exits   chan Exit
+	spare   *spare // nil without a place for one
+	// authority signed the certificates of members that speak TLS; nil where they do not.
+	authority *authority.Authority
+	exits     chan Exit
 
 	stopping sync.Mutex // held by Stop
 	stopped  bool
@@ -274,6 +304,9 @@ func (c *Cluster) Notes() []string {
 	if c.spec.Disks {
 		notes = append(notes, "the members' data are on disks that fail on request, which are a file system of quorumbench's (FUSE) and slower than the machine's")
 	}
+	if c.authority != nil {
+		notes = append(notes, "clients speak TLS with the members, by certificates that were made for the run; the members among themselves do not")
+	}
 	if c.spec.Network {
 		notes = append(notes, "each member is in a network of its own, and a process of quorumbench's forwards every packet, which takes longer than the machine's loopback and takes processor time")
 	}
@@ -290,6 +323,7 @@ func (c *Cluster) Access() store.Access {
 		}
 	}
 	a.Dial = c.through()
+	c.trust(&a)
 	return a
 }
 
@@ -383,6 +417,23 @@ func (m *member) signal(ctx context.Context, s host.Signal) error {
 			p.asked.Store(true)
 		}
 		errs = append(errs, p.Signal(ctx, s))
+	}
+	return errors.Join(errs...)
+}
+
+// MoveClock implements Running.
+func (c *Cluster) MoveClock(ctx context.Context, name string, ahead time.Duration) error {
+	m, _, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range m.running() {
+		if clock, ok := p.Process.(host.ClockMoved); ok {
+			errs = append(errs, clock.MoveClock(ctx, ahead))
+		} else {
+			errs = append(errs, fmt.Errorf("the clock of the process %s cannot be moved where it is", p.name))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -26,7 +26,7 @@ func (c *Cluster) LogNotes() []string {
 // collectLogs copies the logs of members on other machines to where those of
 // members here are.
 func (c *Cluster) collectLogs(ctx context.Context) {
-	for _, m := range c.members {
+	for _, m := range c.everybody() {
 		if m.place.root == "" {
 			continue
 		}

@@ -17,7 +17,7 @@ func (c *Cluster) giveNetwork(ctx context.Context) (err error) {
 	if !ok {
 		return errors.New("the members cannot have networks of their own, which faults of the network need: that is possible on the machine that quorumbench runs on, and not on a host that is reached otherwise")
 	}
-	names := make([]string, c.spec.Members)
+	names := make([]string, c.spec.places())
 	for i := range names {
 		names[i] = memberName(i)
 	}

@@ -98,13 +98,19 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	if err != nil {
 		return nil, err
 	}
-	asked := launchSpec(spec, filepath.Base(c.places[0].data.Path()), places)
+	asked := launchSpec(spec, filepath.Base(c.places[0].data.Path()), places[:spec.Members:spec.Members])
 	asked.Elsewhere = !slices.ContainsFunc(c.places, func(p *place) bool { return p.root == "" })
+	if asked.Credentials, err = c.makeCredentials(places); err != nil {
+		return nil, err
+	}
 	if c.launch, err = st.Launch(asked); err != nil {
 		return nil, err
 	}
 	of, err := launchOf(st, spec, asked)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.keepPlace(asked, of, places); err != nil {
 		return nil, err
 	}
 	c.exits = make(chan Exit, processes(&c.launch)) // room for all
@@ -135,7 +141,7 @@ func processes(l *store.Launch) int {
 // parts of them.
 func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
 	if c.network != nil {
-		for i := range c.spec.Members {
+		for i := range c.spec.places() {
 			c.places = append(c.places, &place{host: c.spec.Hosts[0], in: c.network.Member(i)})
 		}
 	} else {
@@ -143,7 +149,7 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
 			c.places = append(c.places, &place{host: h, in: h})
 		}
 	}
-	members := make([]store.MemberPlace, c.spec.Members)
+	members := make([]store.MemberPlace, c.spec.places())
 	for k, p := range c.places {
 		about, err := p.host.Describe(ctx)
 		if err != nil {
@@ -153,7 +159,7 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
 		if p.data, err = p.host.Claim(ctx, p.path(c.spec.Dir)); err != nil {
 			return nil, err
 		}
-		n := (c.spec.Members - k + len(c.places) - 1) / len(c.places) // members here
+		n := (c.spec.places() - k + len(c.places) - 1) / len(c.places) // members here
 		if p.lease, err = p.in.Ports(ctx, n*store.PortsPerMember); err != nil {
 			return nil, err
 		}
@@ -188,7 +194,7 @@ func launchSpec(spec Spec, unique string, members []store.MemberPlace) store.Lau
 
 // launchOf is what was asked of the store, for hosts that ask it themselves.
 func launchOf(st store.Store, spec Spec, asked store.LaunchSpec) (host.Launch, error) {
-	l := host.Launch{Store: st.Name(), Version: spec.Version, Cluster: asked.Cluster, Members: asked.Members}
+	l := host.Launch{Store: st.Name(), Version: spec.Version, Cluster: asked.Cluster, Members: asked.Members, Credentials: asked.Credentials}
 	if l.Version == "" {
 		l.Exec = spec.Exec
 	}
@@ -200,11 +206,7 @@ func launchOf(st store.Store, spec Spec, asked store.LaunchSpec) (host.Launch, e
 }
 
 func (c *Cluster) startMember(ctx context.Context, m *member) error {
-	at, p := m.place, m.launch
-	m.about = Member{Host: at.host, DataDir: p.DataDir, Process: c.process(at, p)}
-	for _, b := range p.Behind {
-		m.about.Behind = append(m.about.Behind, c.process(at, b))
-	}
+	m.about = c.about(m)
 	if c.network != nil && len(c.members) == 0 {
 		m.about.NetworkServer = &Process{Name: "network", PID: c.network.PID()}
 	}
@@ -213,6 +215,16 @@ func (c *Cluster) startMember(ctx context.Context, m *member) error {
 		return err
 	}
 	return c.startProcesses(ctx, m)
+}
+
+// about is what is known of a member before it is started.
+func (c *Cluster) about(m *member) Member {
+	at, p := m.place, m.launch
+	known := Member{Host: at.host, DataDir: p.DataDir, Process: c.process(at, p)}
+	for _, b := range p.Behind {
+		known.Behind = append(known.Behind, c.process(at, b))
+	}
+	return known
 }
 
 // process is what is known of a process before it is started.

@@ -51,7 +51,7 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 		errs = append(errs, c.admin.Close())
 	}
 	c.collectLogs(must)
-	for _, m := range c.members {
+	for _, m := range c.everybody() {
 		if m.disk != nil {
 			m.disk.Close()
 		}
@@ -72,7 +72,7 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 
 func (c *Cluster) signalAll(ctx context.Context, s host.Signal) error {
 	var errs []error
-	for _, m := range c.members {
+	for _, m := range c.everybody() {
 		errs = append(errs, m.signal(ctx, s))
 	}
 	return errors.Join(errs...)
@@ -110,11 +110,13 @@ func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 func (c *Cluster) awaitExits(limit time.Duration) string {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for _, p := range c.processes() {
-		select {
-		case <-p.Exited():
-		case <-timer.C:
-			return p.name
+	for _, m := range c.everybody() {
+		for _, p := range m.running() {
+			select {
+			case <-p.Exited():
+			case <-timer.C:
+				return p.name
+			}
 		}
 	}
 	return ""

@@ -44,6 +44,8 @@ var actions = map[scenario.FaultKind]*action{
 	scenario.Reorder:   badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Reorder: h.Share} }),
 	scenario.SlowLink:  badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Rate: int64(h.To)} }),
 
+	scenario.ClockJump: clockJump(),
+
 	scenario.MoveLeader: moveLeader(),
 	scenario.Compact:    asked(compact, "compacted"),
 	scenario.Defragment: asked(defragment, "defragmented"),
@@ -51,6 +53,9 @@ var actions = map[scenario.FaultKind]*action{
 	scenario.Alarm:      worked(kv.Alarms, "relieved of the alarm"),
 	scenario.FillQuota:  worked(kv.SpaceQuota, "given room again"),
 	scenario.EnableAuth: worked(kv.AuthSwitch, "open without a user again"),
+
+	scenario.NewCertificate: newCertificate(),
+	scenario.AddLearner:     addLearner(),
 
 	scenario.Replace:        replace(),
 	scenario.RollingRestart: rolling((*one).startAgain),

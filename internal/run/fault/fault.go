@@ -46,7 +46,10 @@ type Cluster interface {
 	StartAs(ctx context.Context, member string, s cluster.Server) error
 	StartEmpty(ctx context.Context, member string) error
 	Disk(member string) (host.Disk, error)
+	MoveClock(ctx context.Context, member string, ahead time.Duration) error
 	Network() (host.Network, error)
+	Spare() (cluster.Spare, error)
+	NewCertificate(ctx context.Context, member string) error
 }
 
 // Clock is the time. Until waits for a time, and reports false when ctx ended

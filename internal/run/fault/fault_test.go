@@ -89,6 +89,11 @@ func (s *simulated) StartAgain(_ context.Context, name string) error {
 
 func (s *simulated) Disk(name string) (host.Disk, error) { return &simulatedDisk{s, name}, nil }
 
+func (s *simulated) MoveClock(_ context.Context, name string, ahead time.Duration) error {
+	s.said = append(s.said, fmt.Sprintf("clock %s %v", name, ahead))
+	return nil
+}
+
 func (s *simulated) Network() (host.Network, error) { return &simulatedNetwork{s: s}, nil }
 
 type simulatedNetwork struct {
@@ -212,6 +217,23 @@ func TestFaultsOfDisks(t *testing.T) {
 	}
 	if f := done[3]; f.Member != record.AllMembers || f.Role != "" || f.LostFiles != 6 || *f.Ended != 30 || *f.Healed != 32 {
 		t.Errorf("the power loss: %+v", f)
+	}
+}
+
+func TestFaultsOfClocks(t *testing.T) {
+	s := &simulated{}
+	done, events := s.play(t, "clock-jump leader by 1h at 2s for 3s, clock-jump all by -90s at 10s for 1s", time.Minute)
+	want := []string{"clock m1 1h0m0s", "clock m1 0s", "clock m1 -1m30s", "clock m2 -1m30s", "clock m3 -1m30s", "clock m1 0s", "clock m2 0s", "clock m3 0s"}
+	if !slices.Equal(s.said, want) {
+		t.Errorf("done was %q, not %q", s.said, want)
+	}
+	for i, f := range done {
+		if f.Failure != "" || f.Ready == nil {
+			t.Errorf("fault %d: %+v", i+1, f)
+		}
+	}
+	if text := events[1].Text; text != "m1 was told the right time again (fault 1)" {
+		t.Errorf("the event says %q", text)
 	}
 }
 

@@ -66,6 +66,63 @@ func (a *simulatedAdmin) Replace(_ context.Context, gone store.Member) error {
 	return a.say("replace %d", gone.ID)
 }
 
+func (a *simulatedAdmin) AddLearner(_ context.Context, at store.MemberPlace) error {
+	return a.say("add %s", at.Name)
+}
+
+func (a *simulatedAdmin) Promote(_ context.Context, at store.MemberPlace) error {
+	return a.say("promote %s", at.Name)
+}
+
+func (a *simulatedAdmin) Dismiss(_ context.Context, at store.MemberPlace) error {
+	return a.say("dismiss %s", at.Name)
+}
+
+func (s *simulated) NewCertificate(_ context.Context, name string) error {
+	s.said = append(s.said, "certificate of "+name)
+	return nil
+}
+
+// Spare is a fourth member.
+func (s *simulated) Spare() (cluster.Spare, error) { return &simulatedSpare{s}, nil }
+
+type simulatedSpare struct{ s *simulated }
+
+func (p *simulatedSpare) Place() store.MemberPlace { return store.MemberPlace{Name: "m4"} }
+
+func (p *simulatedSpare) Start(context.Context) error {
+	p.s.said = append(p.s.said, "start m4")
+	return nil
+}
+
+func (p *simulatedSpare) End(context.Context) error {
+	p.s.said = append(p.s.said, "end m4")
+	return nil
+}
+
+// A further member joins, gets a vote and leaves; one that is not taken in leaves, too.
+func TestALearnerJoinsAndLeaves(t *testing.T) {
+	s := &simulated{}
+	done, events := s.play(t, "add-learner at 1s for 5s", time.Minute)
+	const at = " at e1 e2 e3"
+	want := []string{"add m4" + at, "start m4", "promote m4" + at, "dismiss m4" + at, "end m4"}
+	if f := done[0]; !slices.Equal(s.said, want) || f.Failure != "" || *f.Began != 1 || *f.Healed != 6 {
+		t.Errorf("done was %q, not %q: %+v", s.said, want, f)
+	}
+	texts := ""
+	for _, e := range events {
+		texts += e.Text + "; "
+	}
+	if !strings.Contains(texts, "m4 joined as a learner (fault 1); m4 caught up and has a vote (fault 1); m1, m2, m3 were left by the member that had joined (fault 1)") {
+		t.Errorf("the events say %q", texts)
+	}
+	s = &simulated{refuses: 1}
+	done, _ = s.play(t, "add-learner at 1s for 5s", time.Minute)
+	if f := done[0]; !slices.Equal(s.said, []string{"add m4" + at, "dismiss m4" + at, "end m4"}) || f.Failure != "no" || f.Healed == nil {
+		t.Errorf("done was %q: %+v", s.said, f)
+	}
+}
+
 func (a *simulatedAdmin) Work(_ context.Context, what kv.Feature, m store.Member) (func(context.Context) error, error) {
 	err := a.say("%s of %d", what, m.ID)
 	if what == kv.Snapshots {

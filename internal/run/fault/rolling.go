@@ -36,10 +36,7 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 		if err := start(o, ctx, member); err != nil {
 			return err
 		}
-		o.Event(record.Event{
-			Time: o.Clock.Now(), Kind: record.FaultStep, Member: member,
-			Text: fmt.Sprintf("%s was started again, %d of %d (fault %d)", member, n+1, last, o.f.Number),
-		})
+		o.step(member, fmt.Sprintf("was started again, %d of %d", n+1, last))
 		if err := o.whole(o.run); err != nil {
 			if n+1 == last {
 				break // all are restarted; that it is not whole is said when that is awaited
@@ -49,6 +46,13 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 	}
 	o.healed = o.do.healed
 	return nil
+}
+
+// step records what a member did in the course of the fault.
+func (o *one) step(member, did string) {
+	o.Event(record.Event{
+		Time: o.Clock.Now(), Kind: record.FaultStep, Member: member, Text: fmt.Sprintf("%s %s (fault %d)", member, did, o.f.Number),
+	})
 }
 
 // leaderLast are the members' names in the order in which they are restarted.

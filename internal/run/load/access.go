@@ -78,6 +78,9 @@ func Carry(a *scenario.Attach) (scenario.Attach, error) {
 		}
 		*file.into = string(pem)
 	}
+	if a.Authority != "" {
+		out.CACert, out.Authority = a.Authority, ""
+	}
 	return out, nil
 }
 

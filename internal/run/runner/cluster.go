@@ -106,7 +106,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	own, err := cluster.Start(ctx, st, cluster.Spec{
 		Name: id, Members: spec.Cluster.Members, Hosts: r.membersOn(spec), Exec: exec, Version: spec.Cluster.Version, Self: r.Self,
 		Settings: spec.Cluster.Settings, Env: spec.Cluster.Environment(), Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
-		Disks: spec.Cluster.Disks, Network: spec.Cluster.Network,
+		Disks: spec.Cluster.Disks, Network: spec.Cluster.Network, Spare: spec.Cluster.Spare,
 	})
 	if err != nil {
 		r.made = host.RemoveMade(r.made)

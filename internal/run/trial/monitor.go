@@ -73,7 +73,7 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: time.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
 	w.follower = follow.New(w.followed())
 	w.scrapes = newScrapes(t, m, out)
-	w.heard = t.logs.listener(w.began)
+	w.heard = t.logs.listener(w.began, t.Spec.Load.Jumps())
 	return w, nil
 }
 

@@ -179,13 +179,17 @@ func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 }
 
 // assigned is the load at the given endpoints. Certificates and passwords stay
-// where the scenario says they are; of a cluster that we started there are none.
+// where the scenario says they are; of a cluster that we started there is that of its
+// authority, if its members speak TLS.
 func (t *Trial) assigned(endpoints []string) *load.Assignment {
 	a := &load.Assignment{Load: t.Spec.Load, Store: t.Spec.Cluster.Store, Endpoints: endpoints}
 	if t.Spec.Cluster.Attach != nil {
 		a.Access = *t.Spec.Cluster.Attach
 	}
 	access := t.Cluster.Access()
+	if len(access.Authority) > 0 {
+		a.Access.TLS, a.Access.Authority = true, string(access.Authority)
+	}
 	a.Access.Endpoints, a.Access.DialTimeout = access.Endpoints, access.DialTimeout
 	return a
 }

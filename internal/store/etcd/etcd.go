@@ -63,6 +63,8 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.SpaceQuota:      "quota-backend-bytes: the member whose database comes to it raises NOSPACE",
 			kv.AuthSwitch:      "Auth.AuthEnable and Auth.AuthDisable, with a user root that is made for it",
 			kv.Replacement:     "Cluster.MemberRemove, then Cluster.MemberAdd with the same peer URLs",
+			kv.Learners:        "Cluster.MemberAddAsLearner, Cluster.MemberPromote and Cluster.MemberRemove",
+			kv.Certificates:    "cert-file and key-file, which are read for each new connection, with settings: {tls: true}",
 			kv.Order:           "the revision in each answer's header, and each key's mod_revision",
 			kv.NullServer:      "the gRPC services KV, Watch, Lease, Lock, Cluster, Maintenance and Auth",
 		},
@@ -74,6 +76,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			Percentile: 99, Limit: 10 * time.Millisecond,
 			Source: "etcd's documentation asks for a p99 of fdatasync below 10 ms; above it, heartbeats are missed and leaders change under load",
 		},
+		Upgrades:      UpgradeNeeds,
 		RemoveCommand: func(prefix string) string { return "etcdctl del --prefix " + prefix },
 	}
 }

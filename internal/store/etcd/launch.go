@@ -16,6 +16,9 @@ import (
 // one takes two to three seconds on two cores.
 const startTimeout = 60 * time.Second
 
+// UpgradeNeeds is kv.Capabilities.Upgrades of all versions.
+const UpgradeNeeds = "etcd is upgraded by one minor version at a time, and 3.7 ends on what 3.5 left in a member's log: each needs a snapshot by 3.6 (3.6.11 or later) before, which it writes after snapshot-count writes (there 10,000)"
+
 // Launch implements store.Store. By default each member is our own binary with
 // the arguments `member etcd --config FILE`; with Exec it is that binary with
 // etcd's ordinary flags.
@@ -47,6 +50,7 @@ func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch
 	}
 	for _, m := range spec.Members {
 		p := m.Process(spec.Exec)
+		p.Files = credentialFiles(spec, m)
 		if err := configure(&p, spec.Self, append(memberOptions(spec, m, p.DataDir), options...)); err != nil {
 			return store.Launch{}, err
 		}
@@ -66,9 +70,16 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 	}
 	// The configuration file is etcd's own format, in which JSON is YAML and
 	// durations are nanoseconds, as encoding/json writes them.
-	config := make(map[string]any, len(options))
+	config, security := make(map[string]any, len(options)), map[string]any{}
 	for _, o := range options {
-		config[o.Name] = o.Value
+		if o.Name == certFlag || o.Name == keyFlag {
+			security[o.Name] = o.Value
+		} else {
+			config[o.Name] = o.Value
+		}
+	}
+	if len(security) > 0 {
+		config["client-transport-security"] = security // where the file has them
 	}
 	contents, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {
@@ -76,7 +87,10 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 	}
 	file := filepath.Join(p.Dir, "etcd.json")
 	p.Path, p.Args = self, []string{"member", Name, "--config", file}
-	p.Files = map[string][]byte{file: append(contents, '\n')}
+	if p.Files == nil {
+		p.Files = map[string][]byte{}
+	}
+	p.Files[file] = append(contents, '\n')
 	return nil
 }
 
@@ -84,14 +98,20 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) []store.Setting {
 	peers := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
-		peers[i] = other.Name + "=http://" + other.Address(1)
+		peers[i] = other.Name + "=" + peerURL(other)
 	}
-	client, peer := "http://"+m.Address(0), "http://"+m.Address(1)
+	client, peer := "http://"+m.Address(0), peerURL(m)
+	var secure []store.Setting
+	if _, ok := spec.Credentials[m.Name]; ok {
+		certificate, key := certificateFiles(m)
+		client = "https://" + m.Address(0)
+		secure = []store.Setting{{Name: certFlag, Value: certificate}, {Name: keyFlag, Value: key}}
+	}
 	state := "new"
 	if m.Name == spec.Joining {
 		state = "existing"
 	}
-	return []store.Setting{
+	return append([]store.Setting{
 		{Name: "name", Value: m.Name},
 		{Name: "data-dir", Value: dataDir},
 		{Name: "listen-client-urls", Value: client},
@@ -102,5 +122,34 @@ func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) [
 		{Name: "initial-cluster-token", Value: spec.Cluster},
 		{Name: "initial-cluster-state", Value: state},
 		{Name: "logger", Value: "zap"},
-	}
+	}, secure...)
 }
+
+// The flags that say where a member's certificate and key are.
+const (
+	certFlag = "cert-file"
+	keyFlag  = "key-file"
+)
+
+// certificateFiles are where a member has its certificate and key.
+func certificateFiles(m store.MemberPlace) (certificate, key string) {
+	return filepath.Join(m.Dir, "tls", "member.crt"), filepath.Join(m.Dir, "tls", "member.key")
+}
+
+// credentialFiles are those of a member that speaks TLS.
+func credentialFiles(spec store.LaunchSpec, m store.MemberPlace) map[string][]byte {
+	c, ok := spec.Credentials[m.Name]
+	if !ok {
+		return nil
+	}
+	certificate, key := certificateFiles(m)
+	return map[string][]byte{certificate: c.Certificate, key: c.Key}
+}
+
+// CertificateFiles implements store.CertificateFiles.
+func (*Store) CertificateFiles(m store.MemberPlace) (certificate, key string) {
+	return certificateFiles(m)
+}
+
+// peerURL is where the other members reach one.
+func peerURL(m store.MemberPlace) string { return "http://" + m.Address(1) }

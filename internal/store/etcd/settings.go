@@ -55,6 +55,9 @@ type Settings struct {
 	MaxConcurrentStreams uint32 `yaml:"max-concurrent-streams,omitempty" json:"max-concurrent-streams,omitempty"`
 	// MaxWALs is how many log files are kept.
 	MaxWALs uint `yaml:"max-wals,omitempty" json:"max-wals,omitempty"`
+	// TLS has members speak TLS with clients, with certificates made for the run. It is
+	// no flag of etcd's: it stands for those that say where they are.
+	TLS bool `yaml:"tls,omitempty" json:"tls,omitempty"`
 	// LogLevel is debug, info, warn or error. Elections and snapshots are logged
 	// at info.
 	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
@@ -118,6 +121,9 @@ func (s *Settings) checkCompaction() error {
 // options lists what is set, with our default of the quota.
 func (s *Settings) options() []store.Setting {
 	with := *s
-	with.QuotaBackendBytes = cmp.Or(s.QuotaBackendBytes, DefaultQuota)
+	with.QuotaBackendBytes, with.TLS = cmp.Or(s.QuotaBackendBytes, DefaultQuota), false
 	return store.Set(&with)
 }
+
+// Secured implements store.Secured.
+func (s *Settings) Secured() bool { return s.TLS }

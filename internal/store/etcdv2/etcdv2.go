@@ -55,6 +55,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		ALPN:       []string{"http/1.1"},
 		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
 		Disk:       etcd.New().Capabilities().Disk, // the log is etcd's own
+		Upgrades:   etcd.UpgradeNeeds,
 		RemoveCommand: func(prefix string) string {
 			return "etcdctl rm --recursive " + strings.TrimSuffix(prefix, "/")
 		},

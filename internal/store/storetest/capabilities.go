@@ -67,6 +67,10 @@ func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
 		_, has = a.(store.LeaderMover)
 	case kv.PrefixDelete:
 		_, has = a.(store.PrefixDeleter)
+	case kv.Learners:
+		_, has = a.(store.Enlarger)
+	case kv.Certificates:
+		_, has = s.(store.CertificateFiles)
 	case kv.Hashes:
 		_, has = a.(store.Hasher)
 	case kv.Leases:

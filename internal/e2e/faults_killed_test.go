@@ -1,0 +1,98 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host/network"
+)
+
+// killed is a load with faults in which the program is killed.
+const killed = `
+name: killed
+defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
+trials:
+  - {name: first, faults: [FAULTS]}
+`
+
+// Of a run that is killed in the middle of a fault nothing is left: no process, mount,
+// device or route. The next one finds its folder as any other.
+func TestNothingIsLeftOfARunThatIsKilledInAFault(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
+		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
+	}
+	if err := network.Possible(); err != nil {
+		t.Skip(err)
+	}
+	for _, of := range []struct {
+		name, faults string
+		kind         string // of the event at which it is killed
+		times        int    // how many of these there are then
+		rare         bool   // only when all are done
+		elsewhere    bool   // it cannot be done here
+	}{
+		{"disk and network", "isolate follower at 1s for 100ms, slow-disk follower by 5m at 3s for 9m", record.FaultBegan, 2, false, false},
+		{"joining", "replace follower at 1s for 1ms", record.FaultHealed, 1, false, false},
+		{"replace", "replace leader at 1s for 9m", record.FaultBegan, 1, true, false},
+		{"learner", "add-learner at 1s for 9m", record.FaultStep, 2, true, false},
+		{"upgrade", "rolling-upgrade to default at 1s", record.FaultStep, 1, true, false},
+		{"last of an upgrade", "rolling-upgrade to default at 1s", record.FaultStep, 3, true, false},
+		{"power loss", "power-loss all at 1s for 9m", record.FaultBegan, 1, true, false},
+		{"after a power loss", "power-loss all at 1s for 100ms", record.FaultHealed, 1, true, false},
+		{"full disk", "full-disk all at 1s for 9m", record.FaultBegan, 1, true, false},
+		{"failing disk", "failing-disk leader at 1s for 9m", record.FaultBegan, 1, true, false},
+		{"slow disks", "slow-disk all by 5m at 1s for 9m", record.FaultBegan, 1, true, false},
+		{"slow links", "slow-link all to 50KB/s at 1s for 9m", record.FaultBegan, 1, true, false},
+		{"blackhole", "blackhole all at 1s for 9m", record.FaultBegan, 1, true, false},
+		{"clock", "clock-jump all by 1h at 1s for 9m", record.FaultBegan, 1, true, runtime.GOARCH != "amd64"},
+	} {
+		if of.rare && !allFaults() || of.elsewhere {
+			continue
+		}
+		t.Run(of.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			dir := w.path("run")
+			p := w.start(t, "run", w.file(t, "killed.yaml", strings.Replace(killed, "FAULTS", of.faults, 1)), "--out", dir)
+			p.measuring(t, dir, "trial-01-first")
+			eventually(t, patience, "the fault was in its middle", func() bool {
+				files, err := record.OpenTrial(dir, "trial-01-first")
+				if err != nil {
+					return false
+				}
+				n := 0
+				for _, e := range files.Events {
+					if e.Kind == record.FaultUndone {
+						t.Fatal(e.Text)
+					}
+					if e.Kind == of.kind {
+						n++
+					}
+				}
+				return n >= of.times
+			})
+			member := addressOf(t, dir)
+			p.signal(t, syscall.SIGKILL)
+			<-p.ended
+			if strings.HasPrefix(member.String(), "198.") {
+				nothingLeft(t, w, member)
+			}
+			eventually(t, patience, "the processes ended", func() bool { return len(w.processes()) == 0 })
+			eventually(t, patience, "nothing is mounted", func() bool {
+				mounts, err := os.ReadFile("/proc/self/mounts")
+				return err == nil && !bytes.Contains(mounts, []byte(w.dir))
+			})
+			if run, err := record.Open(dir); err != nil || run.State == record.Complete || len(run.Trials) != 1 {
+				t.Errorf("the run that was killed says that it is %+v, %v", run, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// Only what is below a data folder of the session is emptied, or a disk.
+func TestOnlyDataFoldersAreEmptied(t *testing.T) {
+	s, to := served(t, nil)
+	h := dialled(t, to).Host()
+	ctx := t.Context()
+	beside := filepath.Join(string(s.folder), "beside")
+	if err := h.MakeDir(ctx, filepath.Join(beside, "sub")); err != nil {
+		t.Fatal(err)
+	}
+	c, err := h.Claim(ctx, filepath.Join(string(s.folder), "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(c.Path(), "m1", "data")
+	if err := h.MakeDir(ctx, filepath.Join(data, "member")); err != nil {
+		t.Fatal(err)
+	}
+	empty := func(dir string) error { return h.(host.Emptier).Empty(ctx, dir) }
+	disk := func(dir string) error {
+		d, err := h.(host.Disker).Disk(ctx, "", dir)
+		if err == nil {
+			d.Close()
+		}
+		return err
+	}
+	for _, dir := range []string{beside, c.Path(), string(s.folder), filepath.Dir(string(s.folder)), c.Path() + "/../../beside", "/", ""} {
+		for _, err := range []error{empty(dir), disk(dir)} {
+			if err == nil || !strings.Contains(err.Error(), "data folder of this session") && !strings.Contains(err.Error(), "no such path") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q: %v", dir, err)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(beside, "sub")); err != nil {
+		t.Error(err)
+	}
+	if err := empty(data); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(data, "member")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it was not emptied: %v", err)
+	}
+	if err := empty(filepath.Join(c.Path(), "nothing")); err == nil {
+		t.Error("what is not there was emptied")
+	}
+	if err := c.Release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := empty(data); err == nil {
+		t.Error("a folder that was given back is emptied")
+	}
+}

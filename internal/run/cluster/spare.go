@@ -1,0 +1,119 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Spare is a member beyond those that a cluster begins with. It is none of the
+// cluster's Members.
+type Spare interface {
+	// Place is where it is.
+	Place() store.MemberPlace
+	// Start starts it, empty, as one that joins the others, which must expect it. It
+	// does not wait until it is ready.
+	Start(ctx context.Context) error
+	// End kills it, also one that does not run, and removes its data.
+	End(ctx context.Context) error
+}
+
+// places is how many members there is a place for.
+func (s *Spec) places() int {
+	if s.Spare {
+		return s.Members + 1
+	}
+	return s.Members
+}
+
+// keepPlace keeps the last of the places for the spare member, where there is to be one.
+func (c *Cluster) keepPlace(asked store.LaunchSpec, of host.Launch, places []store.MemberPlace) error {
+	if !c.spec.Spare {
+		return nil
+	}
+	at := places[c.spec.Members]
+	asked.Members, of.Members = places, places
+	asked.Joining, of.Joining = at.Name, at.Name
+	l, err := c.store.Launch(asked)
+	if err != nil {
+		return err
+	}
+	m := &member{place: c.placeOf(c.spec.Members), asked: asked, launch: l.Processes[c.spec.Members], of: of}
+	m.about = c.about(m)
+	c.spare = &spare{c, m, at}
+	return nil
+}
+
+// everybody are the members, and the spare one.
+func (c *Cluster) everybody() []*member {
+	if c.spare == nil {
+		return c.members
+	}
+	return append(slices.Clip(c.members), c.spare.m)
+}
+
+// Spare implements Running.
+func (c *Cluster) Spare() (Spare, error) {
+	if c.spare == nil {
+		return nil, errors.New("the cluster has no place for a further member")
+	}
+	return c.spare, nil
+}
+
+// spare is the member for which a place is kept.
+type spare struct {
+	c  *Cluster
+	m  *member
+	at store.MemberPlace
+}
+
+// Place implements Spare.
+func (s *spare) Place() store.MemberPlace { return s.at }
+
+// Start implements Spare.
+func (s *spare) Start(ctx context.Context) error {
+	s.c.stopping.Lock()
+	defer s.c.stopping.Unlock()
+	if s.c.stopped {
+		return fmt.Errorf("member %s is not started: its cluster was stopped", s.at.Name)
+	}
+	var err error
+	if s.m.disk == nil {
+		err = s.c.giveDisk(ctx, s.m)
+	}
+	if err == nil {
+		err = s.c.startProcesses(ctx, s.m)
+	}
+	if err != nil {
+		return fmt.Errorf("member %s cannot be started: %w", s.at.Name, err)
+	}
+	return nil
+}
+
+// End implements Spare.
+func (s *spare) End(ctx context.Context) error {
+	if len(s.m.running()) == 0 {
+		return nil
+	}
+	if err := s.m.signal(ctx, host.Kill); err != nil {
+		return err
+	}
+	limit := time.NewTimer(killTimeout)
+	defer limit.Stop()
+	for _, p := range s.m.running() {
+		select {
+		case <-p.Exited():
+		case <-limit.C:
+			return fmt.Errorf("member %s does not end though it was killed", s.at.Name)
+		}
+	}
+	if err := s.m.place.host.MakeDir(ctx, s.m.launch.DataDir); err != nil { // it may have been killed before it did
+		return err
+	}
+	return s.c.emptied(ctx, s.m)
+}

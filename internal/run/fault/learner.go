@@ -1,0 +1,63 @@
+package fault
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// addLearner has a further member join without a vote, gives it one, and has it leave.
+func addLearner() *action {
+	return &action{
+		then:   func(ctx context.Context, o *one) error { return o.takeIn(ctx) },
+		heal:   func(ctx context.Context, o *one) error { return o.dismiss(ctx) },
+		healed: "left by the member that had joined",
+	}
+}
+
+// takeIn has the further member join and vote.
+func (o *one) takeIn(ctx context.Context) error {
+	ctx, cancelled := o.whileRun(ctx)
+	defer cancelled()
+	spare, err := o.Cluster.Spare()
+	if err != nil {
+		return err
+	}
+	at := spare.Place()
+	return o.enlarge(ctx, func(ctx context.Context, e store.Enlarger) error {
+		if err := e.AddLearner(ctx, at); err != nil {
+			return err
+		}
+		if err := spare.Start(ctx); err != nil {
+			return err
+		}
+		o.step(at.Name, "joined as a learner")
+		if err := e.Promote(ctx, at); err != nil {
+			return err
+		}
+		o.step(at.Name, "caught up and has a vote")
+		return nil
+	})
+}
+
+// dismiss has it leave, however far it came.
+func (o *one) dismiss(ctx context.Context) error {
+	spare, err := o.Cluster.Spare()
+	if err != nil {
+		return err
+	}
+	err = o.enlarge(ctx, func(ctx context.Context, e store.Enlarger) error { return e.Dismiss(ctx, spare.Place()) })
+	return errors.Join(err, spare.End(ctx))
+}
+
+// enlarge asks the store for something about a further member.
+func (o *one) enlarge(ctx context.Context, of func(context.Context, store.Enlarger) error) error {
+	return o.ask(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
+		e, ok := a.(store.Enlarger)
+		if !ok {
+			return errNoWork
+		}
+		return of(ctx, e)
+	})
+}

@@ -1,0 +1,93 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// AddLearner implements store.Enlarger.
+func (a *admin) AddLearner(ctx context.Context, at store.MemberPlace) error {
+	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.MemberAddAsLearner(ctx, []string{peerURL(at)})
+		if errors.Is(err, rpctypes.ErrPeerURLExist) {
+			return nil // an answer was lost
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("etcd adds no learner %s: %w", at.Name, err)
+	}
+	return nil
+}
+
+// Promote implements store.Enlarger.
+func (a *admin) Promote(ctx context.Context, at store.MemberPlace) error {
+	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		m, err := memberAt(ctx, c, at)
+		switch {
+		case err != nil:
+			return err
+		case m == nil:
+			return errors.New("it is no member")
+		case !m.IsLearner: // an answer was lost
+			return nil
+		}
+		_, err = c.MemberPromote(ctx, m.ID) // refused until it has caught up
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("etcd does not promote %s: %w", at.Name, err)
+	}
+	return nil
+}
+
+// Dismiss implements store.Enlarger.
+func (a *admin) Dismiss(ctx context.Context, at store.MemberPlace) error {
+	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		m, err := memberAt(ctx, c, at)
+		if err != nil || m == nil {
+			return err
+		}
+		_, err = c.MemberRemove(ctx, m.ID)
+		if errors.Is(err, rpctypes.ErrMemberNotFound) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("etcd does not remove %s: %w", at.Name, err)
+	}
+	return nil
+}
+
+// change tries a change of the members again and again.
+func (a *admin) change(ctx context.Context, try func(context.Context, *clientv3.Client) error) error {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeWithin)
+	defer cancel()
+	return again(ctx, func() error { return try(ctx, c) })
+}
+
+// memberAt is the member at a place; nil for none.
+func memberAt(ctx context.Context, c *clientv3.Client, at store.MemberPlace) (*etcdserverpb.Member, error) {
+	list, err := c.MemberList(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL(at)) })
+	if i < 0 {
+		return nil, nil
+	}
+	return list.Members[i], nil
+}
