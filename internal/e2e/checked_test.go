@@ -26,10 +26,13 @@ trials:
   - name: counted
     mix: [{operation: put, weight: 20}, {operation: get, weight: 20}, {operation: get, weight: 20, consistency: local}, {operation: cas, weight: 20}, {operation: delete, weight: 10}, {operation: exists, weight: 10}]
     total: 4000
+    watch: {watchers: 60, streams: 10, prev-kv: true}
   - {name: several, mix: [{operation: txn, weight: 1}, {operation: get, weight: 1}, {operation: get, weight: 2, consistency: local}], total: 2000, workers: 2}
+  - {name: ranges, mix: [{operation: txn, weight: 2}, {operation: delete, weight: 1}, {operation: range, weight: 2}, {operation: range, weight: 1, consistency: local}, {operation: txn-get, weight: 1}], range-limit: 7, total: 2000, watch: {watchers: 20, streams: 5, connections: 2, keys-per-watcher: 20}}
   - name: broken
-    mix: [{operation: put, weight: 40}, {operation: get, weight: 30}, {operation: get, weight: 20, consistency: local}, {operation: delete, weight: 10}]
+    mix: [{operation: put, weight: 40}, {operation: get, weight: 30}, {operation: get, weight: 20, consistency: local}, {operation: delete, weight: 10}, {operation: txn, weight: 10}, {operation: keepalive, weight: 5}]
     duration: 8s
+    watch: {watchers: 12, streams: 12, keys-per-watcher: all, prev-kv: true}
     faults: [kill leader at 1s for 1s, pause leader at 5s for 700ms]
 `
 
@@ -41,7 +44,7 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 	dir := w.path("run")
 	p := w.run(t, "run", w.file(t, "checked.yaml", checkedScenario), "--out", dir).exits(t, exitDone)
 	run := whole(t, dir, record.Complete)
-	for _, name := range []string{"counted", "several", "broken"} {
+	for _, name := range []string{"counted", "several", "ranges", "broken"} {
 		trial := byName(t, run, name)
 		a := trial.Answers
 		if a == nil {
@@ -62,11 +65,20 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 			t.Errorf("the staleness of local reads is %+v", a.Staleness)
 		}
 	}
+	for _, name := range []string{"counted", "ranges", "broken"} {
+		if w := byName(t, run, name).Answers.Watches; w == nil || w.Events == 0 || w.Watchers == 0 || w.Ended > 0 {
+			t.Errorf("the watchers of %s were told %+v", name, w)
+		}
+	}
+	broken := byName(t, run, "broken").Answers
+	if broken.Watches.Progress == 0 || broken.Watches.Resumed == 0 || broken.Leases == nil || broken.Leases.KeptAlive == 0 || broken.Leases.Gone > 0 {
+		t.Errorf("where the leader was killed, watchers were told %+v, and of leases is known %+v", broken.Watches, broken.Leases)
+	}
 	// What was due was recorded, and so was each key of each member.
 	if counted := byName(t, run, "counted"); counted.Answers.Operations != counted.Due+3*200 || counted.Due != 4000 {
 		t.Errorf("%d operations were checked of %d and the reads of 3 members", counted.Answers.Operations, counted.Due)
 	}
-	if broken := byName(t, run, "broken").Answers; broken.Indefinite == 0 {
+	if broken.Indefinite == 0 {
 		t.Logf("no write ended without an answer")
 	}
 	for _, text := range []string{"Were the answers right", "no promise was broken", "m3 was read whole after the load: 200 keys", "local reads at m"} {
@@ -75,7 +87,7 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 		}
 	}
 	again := w.run(t, "check-answers", dir).exits(t, exitDone)
-	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 3 {
+	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 4 {
 		t.Errorf("checked again, %d trials are right:\n%s", n, again.stdout.String())
 	}
 }
@@ -109,6 +121,56 @@ func TestPlantedLiesAreFound(t *testing.T) {
 				}
 				if found == 0 || !strings.Contains(rule(trial, 33), "the store answered wrongly") || len(trial.Answers.Violations) == 0 {
 					t.Errorf("seed %d: found are %v, and not one of %q", seed, trial.Answers.Wrong, want)
+				}
+			}
+		})
+	}
+}
+
+const toldScenario = `
+name: told
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 4, clients: 16, key-space: 40, value-size: 64, timeout: 2s, warmup: 0s, check: true}
+trials:
+  - {name: watched, operation: put, total: 4000, watch: {watchers: 24, streams: 6, connections: 2, prev-kv: true}}
+  - {name: kept, operation: keepalive, total: 2000}
+`
+
+// What watchers are told that cannot be, and leases that end early, are found, and
+// named; and a server that does neither is accused of neither.
+func TestLiesToWatchersAreFound(t *testing.T) {
+	t.Parallel()
+	seeds, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_LIES"), "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for script, want := range map[string]string{
+		"":                "",
+		"watch=lose":      "watch event missed",
+		"watch=duplicate": "watch event twice",
+		"watch=reorder":   "watch event out of order",
+		"watch=invent":    "value that nobody wrote",
+		"lie=lease":       "lease that ended early",
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for seed := range seeds {
+				code, every := exitFailed, fmt.Sprintf("%s every %d", script, 151+seed)
+				if want == "" {
+					code, every = exitDone, fmt.Sprintf("seed=%d", seed)
+				}
+				file := w.file(t, "told.yaml", strings.ReplaceAll(toldScenario, "ENDPOINT", w.nullServer(t, "--script", every)))
+				dir := w.path(fmt.Sprint("run", seed))
+				w.run(t, "run", file, "--seed", fmt.Sprint(seed), "--out", dir).exits(t, code)
+				wrong := map[string]uint64{}
+				run := whole(t, dir, record.Complete)
+				for i := range run.Trials {
+					for kind, n := range run.Trials[i].Answers.Wrong {
+						wrong[kind] += n
+					}
+				}
+				if want == "" && len(wrong) > 0 || want != "" && wrong[want] == 0 {
+					t.Errorf("seed %d: found are %v, and is to be %q", seed, wrong, want)
 				}
 			}
 		})

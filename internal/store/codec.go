@@ -89,9 +89,9 @@ type Event struct {
 	Outcome  kv.Outcome
 	Member   uint64 // who answered; 0 if the protocol does not say
 	Term     uint64 // at which term; 0 if the protocol does not say
-	Revision int64  // the key's version (its mod revision), for a CAS to come
+	Revision int64  // the key's version (its mod revision), for a CAS to come; Seen: all up to it was told
 	At       int64  // the revision of the whole store at which it was served, a write's own; 0: not told (kv.Order)
-	Count    int64  // keys read, counted, removed, or written by a Txn; -1 if the protocol does not say
+	Count    int64  // keys read, counted, removed, or written by a Txn; -1 if the protocol does not say. Notify: its place in its message, from 0
 	Extra    uint32 // requests that it took beyond the first
 	Retries  uint32 // STM: how often a conflict made it begin again
 	Watcher  uint32 // Notify, Seen, Ended: whose
@@ -99,4 +99,8 @@ type Event struct {
 	Key      []byte // the key read, if the answer carries it
 	Value    []byte // the value read
 	Text     []byte // of an error, as the store said it; else empty
+	// Before and BeforeRevision are, of a Notify, the value and the version that the
+	// key had before, as far as they are told; 0: they are not.
+	Before         []byte
+	BeforeRevision int64
 }

@@ -72,6 +72,9 @@ type WatchOp struct {
 	Stream  uint32 // which of the connection's watch streams it belongs to
 	Start   int64  // the first version wanted; 0 for what is written from now on
 	PrevKV  bool   // events carry what was there before
+	// Progress asks no watcher to be created, but how far those of the stream have
+	// been told: the answer is a Seen for each. It has no Tag of its own.
+	Progress bool
 }
 
 // Keys takes the keys of answers to Range and TxnGet operations as they are
@@ -79,9 +82,10 @@ type WatchOp struct {
 // called from Submit and Feed, before the operation's event.
 type Keys interface {
 	// Begin says that the answer to an operation begins, and reports whether the
-	// values of its keys are wanted too.
+	// values and versions of its keys are wanted too.
 	Begin(tag uint32) (values bool)
 	// Add takes a key of it with its value, nil if the answer has none or it is
-	// not wanted, in the order of the answer. Their memory is the codec's.
-	Add(tag uint32, key, value []byte)
+	// not wanted, and its version (as Event.Revision), 0 likewise, in the order of
+	// the answer. Their memory is the codec's.
+	Add(tag uint32, key, value []byte, revision int64)
 }

@@ -77,7 +77,7 @@ func (b *Block) Append(o *Op) bool {
 	}
 	p := &b.prev
 	done := max(o.Done, p.done)
-	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel
+	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel // one of them is 0
 	if o.Joined {
 		head |= headJoined
 	}
@@ -191,7 +191,11 @@ type row struct {
 func (r *row) next(o *Op) bool {
 	head, has := r.byte(), r.byte()
 	o.Kind = kv.Kind(head & headKind)
-	o.Consistency = kv.Consistency(head >> headLevel & 3)
+	if level := head >> headLevel & 3; o.Kind == kv.Watch {
+		o.Watch = Told(level)
+	} else {
+		o.Consistency = kv.Consistency(level)
+	}
 	o.Joined = head&headJoined != 0
 	o.Final = has&isFinal != 0
 	if head&headOutcome != 0 {
@@ -300,6 +304,8 @@ func (o *Op) Check() error {
 	switch {
 	case o.Kind >= kv.NumKinds, o.Consistency >= kv.NumConsistencies, o.Outcome >= kv.NumOutcomes:
 		return fmt.Errorf("an operation of kind %d, level %d and outcome %d is none", o.Kind, o.Consistency, o.Outcome)
+	case o.Watch > Ended, o.Kind == kv.Watch && o.Consistency != kv.None, o.Kind != kv.Watch && o.Watch != 0:
+		return fmt.Errorf("an operation of kind %s has no level %d and nothing %d of a watcher", o.Kind, o.Consistency, o.Watch)
 	case !inRange(o.Invoked), !inRange(o.Done), o.Invoked > o.Done:
 		return fmt.Errorf("an operation cannot last from %d to %d", o.Invoked, o.Done)
 	case !inRange(o.At), !inRange(o.Mod), !inRange(o.Expected) && o.Expected != AnyMod:

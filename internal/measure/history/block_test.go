@@ -55,6 +55,9 @@ func randomOp(r *rand.Rand, done *int64) history.Op {
 	if o.Member>>40 > 200 {
 		o.Member = 7 // no block runs out of places
 	}
+	if o.Kind == kv.Watch {
+		o.Consistency, o.Watch = kv.None, history.Told(r.IntN(4))
+	}
 	switch r.IntN(3) {
 	case 0:
 		o.Read = history.Unseen
@@ -174,6 +177,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(b.Bytes()[:100])
 	b.Reset()
 	b.Append(&history.Op{Kind: kv.CAS, Outcome: kv.Conflict, Expected: history.AnyMod, Mod: 1<<62 - 1, At: 1<<62 - 1, Read: history.Unseen, Final: true, Joined: true})
+	f.Add(b.Bytes())
+	b.Reset()
+	for told := history.Began; told <= history.Ended; told++ {
+		b.Append(&history.Op{Kind: kv.Watch, Watch: told, Session: 7, Key: 3, Written: 4, At: 12, Mod: 12, Expected: 11, Read: history.Unseen})
+	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, in []byte) {
 		ops, err := history.Decode(in, nil)

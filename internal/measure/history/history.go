@@ -15,13 +15,15 @@ const (
 	maxInt        = 1<<62 - 1 // of times and revisions
 )
 
-// Op is one operation, or one key's part of a transaction.
+// Op is one operation, one key's part of a transaction or of a range, or what a
+// watcher was told. A range has a part for each key that it covers, those that are
+// not there too; one that tells of no key has Read Unseen and Mod 0.
 type Op struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
 	Outcome     kv.Outcome
-	// Joined says that this is a further key of the transaction whose part came
-	// before it: its times, outcome and revision are the same.
+	// Joined says that this is a further key of the transaction, or of the range, whose
+	// part came before it: its times, outcome and revision are the same.
 	Joined bool
 	// Final says that it is a read from after the load, when all had healed.
 	Final   bool
@@ -32,17 +34,40 @@ type Op struct {
 	// read, or the operation was given up: nanoseconds on one clock, from 0 to
 	// 2^62-1.
 	Invoked, Done int64
-	Written       uint64 // identity of the value that it writes; Absent for what writes none
+	Written       uint64 // identity of the value that it writes, Absent for what writes none; the lease of a KeepAlive
 	Read          uint64 // identity of the value that it read
 	// At is the revision of the whole store at which it was served, and for a
 	// write that was done its own; 0: the store does not tell.
 	At int64
 	// Mod is the revision of the version that it read, or that stood against a
-	// compare-and-set; 0: there was none, or it is not told.
+	// compare-and-set; 0: there was none, or it is not told. Of a KeepAlive it is for
+	// how many seconds the lease lives from then on; 0: it is gone.
 	Mod int64
 	// Expected is the Mod that a compare-and-set asks for; 0: that there be none.
 	Expected int64
+	// Watch says of Kind Watch what the watcher with the number Session was told, and
+	// what the fields above then are.
+	Watch Told
 }
+
+// Told is what a watcher was told.
+type Told uint8
+
+// What watchers are told.
+const (
+	// Began: it was created, or again after its connection was lost, of Written keys
+	// from Key on, and from revision Mod on; 0: from what is written after At.
+	Began Told = iota
+	// Happened: at revision Mod the key has Read (Absent: it was deleted). Joined says
+	// that the same message told of what stands before it. Expected and Written are
+	// the version and the value that it had before; 0: that is not told. With
+	// Outcome WrongAnswer the event is of a key that is none of the load's.
+	Happened
+	// Reached: it has been told of all up to revision Mod.
+	Reached
+	// Ended: the store ended it, with Outcome.
+	Ended
+)
 
 // Acknowledged reports whether the store said that it was done: a write is then
 // in the store's order, and a read of nothing is an answer too.

@@ -23,7 +23,24 @@ const (
 	Compare Promise = "compare-and-set"
 	// Session: the revisions that a client's operations are served at never go back.
 	Session Promise = "session"
+	// Lease: a lease lives for its time after it was kept alive last.
+	Lease Promise = "lease"
+	// WatchOrder: a watcher is told of what happened in the order of the revisions.
+	WatchOrder Promise = "watch events in order"
+	// WatchOnce: it is told of nothing twice.
+	WatchOnce Promise = "watch events once"
+	// WatchAll: what it is told has no gap, also where it was created again behind
+	// what it had been told last.
+	WatchAll Promise = "watch events without a gap"
+	// WatchWhole: what happened at one revision is told in one message.
+	WatchWhole Promise = "watch events of whole revisions"
+	// WatchProgress: after a progress notification nothing comes of its revision or
+	// before.
+	WatchProgress Promise = "watch progress"
+	// WatchTrue: what it is told of is what happened, to keys that it watches, and
+	// what was there before is that.
+	WatchTrue Promise = "watch events true"
 )
 
 // Promises lists them all, in the order of this file.
-var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session}
+var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session, Lease, WatchOrder, WatchOnce, WatchAll, WatchWhole, WatchProgress, WatchTrue}

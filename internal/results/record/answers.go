@@ -26,6 +26,8 @@ type Answers struct {
 	// NotPromised counts what would be wrong of a store that promised it, by promise.
 	NotPromised map[string]uint64 `json:"not_promised,omitempty"`
 	Staleness   []Staleness       `json:"staleness,omitempty"`
+	Watches     *CheckedWatches   `json:"watches,omitempty"` // nil where nothing was watched
+	Leases      *CheckedLeases    `json:"leases,omitempty"`  // nil where no lease was kept alive
 	// Undecided are sentences about what was not checked, and why.
 	Undecided []string `json:"undecided,omitempty"`
 	// Members are those that were read whole after the load.
@@ -34,6 +36,22 @@ type Answers struct {
 	Seconds float64      `json:"seconds"`       // that the check took
 	// Failure is one sentence: why nothing was checked.
 	Failure string `json:"failure,omitempty"`
+}
+
+// CheckedWatches is what watchers were told, all of which was held to the promises.
+type CheckedWatches struct {
+	Watchers uint64 `json:"watchers"`
+	Events   uint64 `json:"events"`
+	Progress uint64 `json:"progress"` // notifications
+	Resumed  uint64 `json:"resumed"`  // how often one was created again where its connection had been lost
+	Ended    uint64 `json:"ended"`    // watchers that the store ended, as when what is next is compacted
+}
+
+// CheckedLeases is what became of the leases that were kept alive.
+type CheckedLeases struct {
+	Leases    uint64 `json:"leases"`
+	KeptAlive uint64 `json:"kept_alive"` // how often, as the store says
+	Gone      uint64 `json:"gone"`       // leases of which the store said so
 }
 
 // Violation is an answer that breaks a promise.
@@ -97,13 +115,18 @@ func (a *Answers) WrongAnswers() string {
 	return strings.Join(kinds, ", ")
 }
 
-// BytesEach is how much of the history on disk is one operation; ok is false where
+// BytesEach is how much of the history on disk is one operation, or one thing that a
+// watcher was told; ok is false where
 // that is not known.
 func (a *Answers) BytesEach() (bytes float64, ok bool) {
-	if a.Operations == 0 || a.Bytes <= 0 {
+	n := a.Operations
+	if w := a.Watches; w != nil {
+		n += w.Events + w.Progress
+	}
+	if n == 0 || a.Bytes <= 0 {
 		return 0, false
 	}
-	return float64(a.Bytes) / float64(a.Operations), true
+	return float64(a.Bytes) / float64(n), true
 }
 
 // Named is a with the members' names; a stays as it is.

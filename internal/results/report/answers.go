@@ -61,6 +61,12 @@ func Answers(a *record.Answers) (lines []string) {
 		}
 		add("%s was read whole after the load: %s", m.Who(), readable.Plural(m.Keys, "key"))
 	}
+	if w := a.Watches; w != nil {
+		add("%s", watches(w))
+	}
+	if l := a.Leases; l != nil {
+		add("%s: %s in all; %s found gone", readable.Plural(l.Leases, "lease"), readable.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
+	}
 	for i := range a.Staleness {
 		lines = append(lines, staleness(&a.Staleness[i]))
 	}
@@ -70,6 +76,18 @@ func Answers(a *record.Answers) (lines []string) {
 	lines = append(lines, a.Undecided...)
 	add("checked in %s; the history took %s on disk%s", readable.Seconds(a.Seconds), readable.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
 	return lines
+}
+
+// watches is what watchers were told.
+func watches(w *record.CheckedWatches) string {
+	text := fmt.Sprintf("%s got %s and %s", readable.Plural(w.Watchers, "watcher"), readable.Plural(w.Events, "event"), readable.Plural(w.Progress, "progress notification"))
+	if w.Resumed > 0 {
+		text += fmt.Sprintf("; after lost connections they were created again, %s", readable.Plural(w.Resumed, "time"))
+	}
+	if w.Ended > 0 {
+		text += fmt.Sprintf("; the store ended %s of them, and what they had not been told is not held against it", readable.Count(w.Ended))
+	}
+	return text
 }
 
 func wereCount(n uint64) string {

@@ -71,6 +71,12 @@ func (r *Result) record() *record.Answers {
 		Operations: r.Operations, Judged: r.Judged, Keys: r.Keys, Indefinite: r.Indefinite, Resolved: r.Resolved,
 		Wrong: map[string]uint64{}, Undecided: r.Undecided,
 	}
+	if w := r.Watches; w != nil {
+		out.Watches = &record.CheckedWatches{Watchers: w.Watchers, Events: w.Events, Progress: w.Progress, Resumed: w.Resumed, Ended: w.Ended}
+	}
+	if l := r.Leases; l != nil {
+		out.Leases = &record.CheckedLeases{Leases: l.Leases, KeptAlive: l.KeptAlive, Gone: l.Gone}
+	}
 	for kind, n := range r.Counts {
 		out.Wrong[string(kind)] = n
 	}

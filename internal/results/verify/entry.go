@@ -14,6 +14,7 @@ const (
 	wrote          // a write that was done
 	maybe          // one that may have been, or will be
 	refused        // one that certainly was not
+	notice         // what a watcher was told
 )
 
 // roleOf is an operation's role. A conflict and a delete of nothing are reads.
@@ -21,6 +22,11 @@ func roleOf(o *history.Op) role {
 	switch o.Kind {
 	case kv.Get, kv.Exists:
 		if o.Answered() {
+			return read
+		}
+		return unchecked
+	case kv.Range, kv.TxnGet:
+		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) { // else it told of no key
 			return read
 		}
 		return unchecked
@@ -70,6 +76,8 @@ const (
 	isSelf     // a conflict that is none by its own answer
 	isPending  // a part of a transaction of which another part was seen
 	isResolved // a write that may have been done, and was seen
+	isLate     // an event that came after a later one
+	isSplit    // one that came after a message with its revision
 )
 
 func (f flags) is(x flags) bool { return f&x != 0 }

@@ -156,7 +156,16 @@ func (f *finding) text(ops []history.Op, wrong *history.Op) (out string) {
 	}
 	who := fmt.Sprintf("client %d's %s", wrong.Session, wrong.Kind)
 	Who := fmt.Sprintf("Client %d's %s", wrong.Session, wrong.Kind)
+	if wrong.Kind == kv.Watch {
+		if why := f.ofWatcher(wrong); why != "" {
+			return out + why
+		}
+		who = fmt.Sprintf("watcher %d's event", wrong.Session)
+		Who = fmt.Sprintf("Watcher %d's event", wrong.Session)
+	}
 	switch f.kind {
+	case EarlyEnd:
+		out += fmt.Sprintf("Lease %x was gone within the time for which it had been kept alive.", wrong.Written)
 	case Reordered:
 		if f.state != "" {
 			return out + f.state
@@ -188,6 +197,27 @@ func (f *finding) text(ops []history.Op, wrong *history.Op) (out string) {
 	return out
 }
 
+// ofWatcher is a violation of what is promised of watchers alone, in words.
+func (f *finding) ofWatcher(wrong *history.Op) string {
+	switch f.kind {
+	case EventLost:
+		return fmt.Sprintf("Watcher %d was told of what came later, and never of revision %d of key %d.", wrong.Session, f.revision, f.key)
+	case EventTwice:
+		return fmt.Sprintf("Watcher %d was told twice of revision %d of the key.", wrong.Session, f.revision)
+	case EventLate:
+		return fmt.Sprintf("Watcher %d was told of revision %d after a later one.", wrong.Session, f.revision)
+	case EventSplit:
+		return fmt.Sprintf("Watcher %d was told of revision %d in two messages.", wrong.Session, f.revision)
+	case OtherKey:
+		return fmt.Sprintf("Watcher %d was told at revision %d of a key that it does not watch.", wrong.Session, f.revision)
+	case Untrue:
+		return fmt.Sprintf("Watcher %d had been told that it has all up to revision %d, and was told of revision %d after that.", wrong.Session, f.revision, wrong.Mod)
+	case WrongBefore:
+		return fmt.Sprintf("Before revision %d, %s.", f.revision, f.state)
+	}
+	return ""
+}
+
 func at(revision int64) string {
 	if revision == 0 {
 		return ""
@@ -195,12 +225,72 @@ func at(revision int64) string {
 	return fmt.Sprintf(" at revision %d", revision)
 }
 
+// keptAlive says in words what became of a keep-alive.
+func keptAlive(o *history.Op) string {
+	out := fmt.Sprintf("Client %d, %s to %s: keep-alive of lease %x: ", o.Session, clock(o.Invoked), clock(o.Done), o.Written)
+	switch {
+	case o.Outcome == kv.OK:
+		out += fmt.Sprintf("it lives for %d s", o.Mod)
+	case o.Outcome == kv.BadRequest && o.At > 0:
+		out += "it is gone"
+	default:
+		out += "no answer (" + o.Outcome.String() + ")"
+	}
+	if o.Member != 0 {
+		out += fmt.Sprintf(", by member %x", o.Member)
+	}
+	return out + "."
+}
+
+// told says in words what a watcher was told.
+func told(o *history.Op) string {
+	out := fmt.Sprintf("Watcher %d, %s: ", o.Session, clock(o.Done))
+	switch o.Watch {
+	case history.Began:
+		out += fmt.Sprintf("created from key %d on", o.Key)
+	case history.Reached:
+		out += fmt.Sprintf("it was told of all up to revision %d", o.Mod)
+	case history.Ended:
+		out += fmt.Sprintf("ended by the store (%s)", o.Outcome)
+	default:
+		key := fmt.Sprintf("key %d", o.Key)
+		if o.Outcome == kv.WrongAnswer {
+			key = "a key that is none of the load's"
+		}
+		switch o.Read {
+		case history.Absent:
+			out += key + " was deleted"
+		case history.Unseen:
+			out += key + " was written"
+		default:
+			out += fmt.Sprintf("%s got value #%d", key, o.Read)
+		}
+		if out += at(o.Mod); o.Expected > 0 {
+			out += ", before which it had that" + of(o.Expected)
+		}
+	}
+	if o.Member != 0 {
+		out += fmt.Sprintf(", by member %x", o.Member)
+	}
+	return out + "."
+}
+
 // Sentence says in words what an operation did, and when.
 func Sentence(o *history.Op) string {
-	out := fmt.Sprintf("Client %d, %s to %s: %s of key %d", o.Session, clock(o.Invoked), clock(o.Done), o.Kind, o.Key)
-	if o.Consistency != kv.None {
-		out = fmt.Sprintf("Client %d, %s to %s: %s %s of key %d", o.Session, clock(o.Invoked), clock(o.Done), o.Consistency, o.Kind, o.Key)
+	switch o.Kind {
+	case kv.Watch:
+		return told(o)
+	case kv.KeepAlive:
+		return keptAlive(o)
 	}
+	what := o.Kind.String()
+	if o.Consistency != kv.None {
+		what = o.Consistency.String() + " " + what
+	}
+	if what += " of"; !o.Kind.OneKey() {
+		what += " several keys, of them"
+	}
+	out := fmt.Sprintf("Client %d, %s to %s: %s key %d", o.Session, clock(o.Invoked), clock(o.Done), what, o.Key)
 	if o.Written != history.Absent {
 		out += fmt.Sprintf(", writing value #%d", o.Written)
 	}

@@ -30,6 +30,8 @@ type keyChecker struct {
 	txns    *transactions
 	members []uint64
 	old     *stalenesses
+	// watchers are those of all keys.
+	watchers *watchers
 
 	key      uint64
 	entries  []entry
@@ -38,6 +40,7 @@ type keyChecker struct {
 	loose    []entry // reads whose revision is not told
 	maybes   []entry // writes that may have been done
 	refusals []entry // writes that were not
+	events   []entry // what watchers were told
 	marks    []mark
 	versions []version
 	puts     pool // of maybes: what may explain a version whose value is not known
@@ -55,10 +58,12 @@ func (k *keyChecker) check(key uint64) {
 	for i := range k.loose {
 		k.looseRead(&k.loose[i])
 	}
+	k.watched()
 }
 
 func (k *keyChecker) split() {
 	k.writes, k.reads, k.loose, k.maybes, k.refusals = k.writes[:0], k.reads[:0], k.loose[:0], k.maybes[:0], k.refusals[:0]
+	k.events = k.events[:0]
 	for i := range k.entries {
 		to := &k.refusals
 		switch e := &k.entries[i]; {
@@ -70,6 +75,8 @@ func (k *keyChecker) split() {
 			to = &k.reads
 		case e.role == read:
 			to = &k.loose
+		case e.role == notice:
+			to = &k.events
 		}
 		*to = append(*to, k.entries[i])
 	}
@@ -97,11 +104,17 @@ func (k *keyChecker) list() {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
 		}
 	}
+	for i := range k.events {
+		e := &k.events[i]
+		if k.witness(mark{rev: e.at, value: e.value, ord: e.ord}); e.mod > 0 {
+			k.witness(mark{rev: e.mod, value: e.before(), ord: e.ord})
+		}
+	}
+	k.deletes.fill(k.maybes, true)
 	if len(k.marks) > 0 {
 		k.resolve()
 		slices.SortStableFunc(k.versions, func(a, b version) int { return cmp.Compare(a.rev, b.rev) })
 	}
-	k.deletes.fill(k.maybes, true)
 	k.puts.fill(k.maybes, false)
 }
 

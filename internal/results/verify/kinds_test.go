@@ -56,6 +56,12 @@ func of2(key uint64, o history.Op) history.Op { o.Key = key; return o }
 
 func joined(key uint64, o history.Op) history.Op { o.Key, o.Joined = key, true; return o }
 
+func interval(at, mod int64, value uint64) history.Op {
+	o := get(at, mod, value)
+	o.Kind, o.Consistency, o.Outcome = kv.Range, kv.Linearizable, kv.OK
+	return o
+}
+
 func txn(at int64, value uint64) history.Op {
 	return history.Op{Kind: kv.Txn, At: at, Written: value}
 }
@@ -98,6 +104,13 @@ func TestKinds(t *testing.T) {
 		"in part, and far apart":      {ops: []history.Op{lost(txn(0, 1)), joined(3, lost(txn(0, 1))), joined(7, lost(txn(0, 1))), of2(7, get(11, 11, 1)), of2(3, get(12, 5, 50))}, want: Partial},
 		"no revision, and right":      {ops: []history.Op{put(11, 1), put(12, 2), get(0, 12, 2)}},
 		"no revision, and stale":      {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(0, 11, 1)}, want: StaleRead},
+		"a range of one state":        {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), interval(12, 11, 1), joined(1, interval(12, 0, 0)), joined(2, interval(12, 12, 5))}},
+		"a range of keys alone":       {ops: []history.Op{put(11, 1), interval(11, 11, history.Unseen), joined(1, interval(11, 0, 0))}},
+		"a range of two states":       {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), put(13, 3), of2(2, put(14, 6)), of2(2, get(14, 14, 6)), interval(14, 13, 3), joined(2, interval(14, 12, 5))}, want: StaleRead, says: "linearizable range of several keys, of them key 2: value #5 of revision 12 at revision 14"},
+		"a range that lacks a key":    {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), of2(2, get(12, 12, 5)), interval(12, 11, 1), joined(2, interval(12, 0, 0))}, want: StaleRead},
+		"a range that is old":         {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), interval(11, 11, 1), joined(2, interval(11, 0, 0))}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
+		"a range that may be old":     {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), local(interval(11, 11, 1)), joined(2, local(interval(11, 0, 0)))}},
+		"a range that counts":         {ops: []history.Op{put(11, 1), interval(11, 0, history.Unseen)}},
 		"a member without the end":    {ops: []history.Op{put(11, 1), put(12, 2), final(get(11, 11, 1))}, want: LostWrite},
 		"no revision, and gone":       {ops: []history.Op{put(11, 1), put(12, 2), get(0, 0, 0)}, want: LostWrite},
 	} {
@@ -188,6 +201,15 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Add(b.Bytes(), int64(0))
 	f.Add(b.Bytes(), int64(12))
+	b.Reset()
+	for _, o := range line(
+		began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), lost(del(0)), happened(1, 11, 1), joined(2, happened(1, 11, 1)), reached(1, 11), put(13, 2), before(11, 1, happened(1, 13, 2)),
+		happened(1, 12, 0), resumed(1, 3, 13), happened(1, 11, 1), watching(1, history.Ended, history.Op{}), interval(13, 13, 2), joined(1, interval(13, 0, 0)),
+	).ops {
+		b.Append(&o)
+	}
+	f.Add(b.Bytes(), int64(0))
+	f.Add(b.Bytes(), int64(11))
 	f.Fuzz(func(t *testing.T, in []byte, base int64) {
 		ops, _ := history.Decode(in, nil)
 		m := &memory{header: record.Header{Base: max(base, 0), Promises: all()}, ops: ops}

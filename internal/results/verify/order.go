@@ -78,7 +78,8 @@ func (s *sweep) before(at int64) bound {
 // orderOf checks an answer against what had ended before it began.
 func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
 	switch {
-	case r == wrote && !o.Joined && o.At <= limit.seen:
+	case o.Joined: // as the part before it
+	case r == wrote && o.At <= limit.seen:
 		c.found.add(finding{
 			kind: Reordered, promise: history.Order, key: o.Key, n: 2, ords: [3]uint32{limit.seenBy, ord}, revision: limit.seen,
 		})

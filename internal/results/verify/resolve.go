@@ -75,6 +75,10 @@ func versionBy(m *mark) version {
 // author is a mark's version with its write, if it is one that may have been done.
 func (k *keyChecker) author(m *mark) version {
 	v := versionBy(m)
+	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watcher was told of it
+		k.resolved++
+		return v
+	}
 	i := sort.Search(len(k.writers), func(i int) bool { return k.writers[i].value >= m.value })
 	if i == len(k.writers) || k.writers[i].value != m.value {
 		k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{m.ord}, revision: m.rev})
@@ -154,6 +158,17 @@ func (p *pool) take(by int64) bool {
 		return false
 	}
 	p.used++
+	return true
+}
+
+// takeLast takes the one that began last of those that can be there by a revision,
+// which leaves those that can explain something earlier.
+func (p *pool) takeLast(by int64) bool {
+	i, _ := slices.BinarySearch(p.lows, by)
+	if i <= p.used {
+		return false
+	}
+	p.lows = slices.Delete(p.lows, i-1, i)
 	return true
 }
 

@@ -49,15 +49,18 @@ const (
 	lieCAS        lieKind = "wrong success of a compare-and-set"
 	lieRefused    lieKind = "refused write that was done"
 	lieResurrects lieKind = "deleted key that comes back"
+	lieTorn       lieKind = "range of two states"
 )
 
-var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, lieRefused, lieResurrects}
+var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, lieRefused, lieResurrects, lieTorn}
 
 // lie is one that was told. It counts when an answer contradicts a promise by it.
 type lie struct {
 	key    uint64
 	ops    []int // by their numbers in the simulation; any of them is found
 	proven bool
+	hinted bool // an answer shows a version by it, and not its value: others may explain that
+	rev    int64 // of what a watcher was not told; 0: it is another
 }
 
 type simVersion struct {
@@ -132,6 +135,12 @@ const simBase = 1000
 
 // simulated makes a history of n operations and the lies in it.
 func simulated(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
+	_, m, told := simulatedBy(seed, n, lies, rate)
+	return m, told
+}
+
+// simulatedBy has the store, too.
+func simulatedBy(seed uint64, n int, lies lieKind, rate float64) (*simulation, *memory, []*lie) {
 	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 77)), lies: lies, rate: rate, rev: simBase, value: simBase}
 	s.keys = make([]simKey, 1+s.IntN(max(n/20, 2)))
 	for i := range s.keys {
@@ -170,7 +179,8 @@ func simulated(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie)
 	if lies == lieReordered {
 		s.reorder()
 	}
-	return s.history(seed)
+	m, told := s.history(seed)
+	return s, m, told
 }
 
 func outcomeOf(v *simVersion) kv.Outcome {
@@ -198,8 +208,10 @@ func (s *simulation) serve(e *event) {
 	switch x := s.IntN(100); {
 	case x < 30:
 		o.Kind, o.Consistency = kv.Get, kv.Linearizable
-	case x < 50:
+	case x < 45:
 		o.Kind, o.Consistency = kv.Get, kv.Local
+	case x < 50:
+		o.Kind, o.Consistency = kv.Range, kv.Linearizable+kv.Consistency(x%2)
 	case x < 52:
 		o.Kind, o.Consistency, o.Read = kv.Exists, kv.Linearizable, history.Unseen
 	case x < 75:
@@ -223,6 +235,8 @@ func (s *simulation) serve(e *event) {
 		s.timeOut(&o, e.at)
 	case o.Kind.Writes():
 		s.write(&o, e.at)
+	case o.Kind == kv.Range:
+		s.readSeveral(&o)
 	default:
 		s.read(&o)
 	}
@@ -355,12 +369,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 
 func (s *simulation) read(o *history.Op) {
 	k := &s.keys[o.Key]
-	o.At = s.rev
-	if o.Consistency == kv.Local {
-		m := &s.applied[o.Member]
-		*m = max(*m, s.rev-s.Int64N(1+s.Int64N(200)))
-		o.At = *m
-	}
+	s.stateFor(o)
 	v := k.at(o.At)
 	if o.Consistency == kv.Linearizable && s.lying(lieStaleRead) && v.told && v.rev > simBase && v.done < o.Invoked {
 		n := len(s.ops)
@@ -380,6 +389,33 @@ func (s *simulation) read(o *history.Op) {
 	s.answer(*o, k)
 }
 
+// readSeveral reads some keys, of which a lie has one from an earlier state.
+func (s *simulation) readSeveral(o *history.Op) {
+	s.stateFor(o)
+	for i := range 1 + s.IntN(min(5, len(s.keys))) {
+		part := *o
+		part.Joined, part.Key = i > 0, (o.Key+uint64(i))%uint64(len(s.keys))
+		k := &s.keys[part.Key]
+		v := k.at(o.At)
+		if old := k.at(v.rev - 1); old.value != 0 && v.told && v.rev > simBase && s.lies == lieTorn && s.Float64() < s.rate*5 {
+			s.tell(part.Key, len(s.ops)).proven = true
+			v = old
+		}
+		part.Read, part.Mod = v.value, v.mod()
+		s.answer(part, k)
+	}
+}
+
+// stateFor chooses the revision that a read is served at.
+func (s *simulation) stateFor(o *history.Op) {
+	o.At = s.rev
+	if o.Consistency == kv.Local {
+		m := &s.applied[o.Member]
+		*m = max(*m, s.rev-s.Int64N(1+s.Int64N(200)))
+		o.At = *m
+	}
+}
+
 // answer records what says what a key is, which can prove lies about it.
 func (s *simulation) answer(o history.Op, k *simKey) {
 	s.ops = append(s.ops, o)
@@ -388,6 +424,8 @@ func (s *simulation) answer(o history.Op, k *simKey) {
 	}
 	if k.twice != nil && o.Mod == k.twiceAt && o.Read != history.Unseen {
 		k.twice.proven = true
+	} else if k.twice != nil && o.Mod == k.twiceAt {
+		k.twice.hinted = true
 	}
 }
 

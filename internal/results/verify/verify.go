@@ -62,6 +62,14 @@ const (
 	Future        Kind = "read of a later version" // than its own revision
 	Backwards     Kind = "client that went back in time"
 	NoOrder       Kind = "no order explains the key" // found by search
+	EventLost     Kind = "watch event missed"        // though a later one came
+	EventTwice    Kind = "watch event twice"
+	EventLate     Kind = "watch event out of order"
+	EventSplit    Kind = "watch events of half a revision"
+	OtherKey      Kind = "watch event of another key" // than the watcher's
+	Untrue        Kind = "untrue watch progress"
+	WrongBefore   Kind = "watch event with a wrong value before"
+	EarlyEnd      Kind = "lease that ended early"
 )
 
 // Violation is an answer that breaks a promise.
@@ -78,7 +86,7 @@ type Violation struct {
 
 // Result is what the check of a history found.
 type Result struct {
-	Operations uint64
+	Operations uint64 // without what watchers were told
 	Judged     uint64 // of them, those that were held to the promises
 	// Keys is how many keys have operations that were checked.
 	Keys uint64
@@ -92,6 +100,10 @@ type Result struct {
 	Indefinite, Resolved uint64
 	// Staleness of the reads that may be old, by consistency and member.
 	Staleness []Staleness
+	// Watches is what watchers were told; nil where there were none.
+	Watches *Watches
+	// Leases is what became of the leases that were kept alive; nil where none was.
+	Leases *Leases
 	// Undecided are sentences about what could not be checked, and why.
 	Undecided []string
 }
@@ -138,7 +150,7 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	c := &checker{
 		in: in, opt: opt, survey: s,
 		found: findings{promises: in.Header().Promises, limit: math.MaxUint32}, old: newStalenesses(),
-		result: Result{Operations: s.operations, Judged: s.operations, Indefinite: s.indefinite, Undecided: s.undecided()},
+		result: Result{Operations: s.operations - s.told, Judged: s.operations - s.told, Indefinite: s.indefinite, Undecided: s.undecided()},
 	}
 	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
 		err = c.restrict(p.Until())
@@ -149,16 +161,18 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 // restrict leaves out what was found of operations that ended at a time or later.
 func (c *checker) restrict(until int64) error {
 	judged := uint32(0)
+	c.result.Judged = 0
 	err := c.in.Read(func(ops []history.Op) error {
 		for i := range ops {
 			if ops[i].Done < until {
-				judged++
+				if judged++; ops[i].Kind != kv.Watch {
+					c.result.Judged++
+				}
 			}
 		}
 		return nil
 	})
 	c.found.limit = judged
-	c.result.Judged = uint64(judged)
 	if left := c.survey.operations - uint64(judged); left > 0 {
 		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("not decided: %s before the end of a history that is not whole, whose answers may be of operations that are missing", readable.Plural(left, "operation")))
 	}
@@ -189,8 +203,9 @@ func (c *checker) check() (*Result, error) {
 // survey is what is known of a history as a whole.
 type survey struct {
 	operations uint64
-	longest    int64 // an operation lasted, in nanoseconds
-	base       int64 // versions up to this revision can be from before
+	told       uint64 // of them, what watchers were told
+	longest    int64  // an operation lasted, in nanoseconds
+	base       int64  // versions up to this revision can be from before
 	indefinite uint64
 	unordered  uint64 // writes that were done, and whose revision is not told
 	unknown    uint64 // writes of a kind that is not checked
@@ -202,6 +217,13 @@ func surveyOf(in Input) (s survey, err error) {
 	err = in.Read(func(ops []history.Op) error {
 		for i := range ops {
 			o := &ops[i]
+			if o.Kind == kv.Watch {
+				s.told++
+				continue
+			}
+			if o.Kind == kv.KeepAlive {
+				continue
+			}
 			s.longest = max(s.longest, o.Done-o.Invoked)
 			switch role := roleOf(o); {
 			case role == unchecked && o.Kind.Writes():
@@ -233,7 +255,7 @@ func (s *survey) undecided() (why []string) {
 		why = append(why, fmt.Sprintf("not decided: %s wrote in ways that are not recorded write by write (optimistic transactions)", readable.Plural(s.unknown, "operation")))
 	}
 	if s.others > 0 {
-		why = append(why, fmt.Sprintf("not checked: %s that read several keys, or none, or whose answers were wrong in themselves", readable.Plural(s.others, "operation")))
+		why = append(why, fmt.Sprintf("not checked: %s that told of no key (counts, ranges of none), or whose answers were wrong in themselves", readable.Plural(s.others, "operation")))
 	}
 	return why
 }
@@ -272,7 +294,7 @@ func (c *checker) ordered() error {
 func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) error {
 	p := &pass{
 		checker: c, in: in, first: first, again: len(txns.again) > 0, txns: txns,
-		table: newTable(), seen: newSweep(c.survey.longest), members: map[uint64]uint8{},
+		table: newTable(), seen: newSweep(c.survey.longest), members: map[uint64]uint8{}, watchers: newWatchers(),
 	}
 	err := c.in.Read(func(ops []history.Op) error {
 		for i := range ops {
@@ -297,11 +319,25 @@ type pass struct {
 	seen         *sweep
 	sessions     sessions
 	revisions    []revision
+	watchers     *watchers
+	leases       leases
 	members      map[uint64]uint8
 	ord, head    uint32 // of the operation, and of the transaction that it is of
 }
 
 func (p *pass) take(o *history.Op) {
+	if o.Kind == kv.Watch {
+		p.told(o)
+		p.ord++
+		return
+	}
+	if o.Kind == kv.KeepAlive {
+		if p.first {
+			p.leases.keptAlive(&p.found, o, p.ord)
+		}
+		p.ord++
+		return
+	}
 	if !o.Joined {
 		p.head = p.ord
 	}
@@ -349,7 +385,7 @@ func (c *checker) keys(p *pass) {
 	out := make(chan *keyChecker, workers)
 	for w := range workers {
 		go func() {
-			k := &keyChecker{base: c.survey.base, found: &c.found, txns: p.txns, old: newStalenesses(), members: names}
+			k := &keyChecker{base: c.survey.base, found: &c.found, txns: p.txns, old: newStalenesses(), members: names, watchers: p.watchers}
 			for i := w; i < len(p.table.names); i += workers {
 				k.entries = p.table.entries(i, k.entries[:0])
 				k.check(p.table.names[i])
@@ -362,6 +398,12 @@ func (c *checker) keys(p *pass) {
 			c.result.Resolved += k.resolved
 			c.old.add(k.old)
 		}
+	}
+	if p.first && len(p.watchers.all) > 0 {
+		c.result.Watches = &p.watchers.total
+	}
+	if p.first && len(p.leases.of) > 0 {
+		c.result.Leases = p.leases.total()
 	}
 	if !p.again {
 		c.result.Keys += uint64(len(p.table.names))

@@ -69,6 +69,7 @@ func TestEveryLieIsFound(t *testing.T) {
 		any := false
 		for _, l := range lies {
 			if !l.proven {
+				any = any || l.hinted
 				continue
 			}
 			proven[kind]++

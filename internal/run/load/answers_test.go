@@ -116,7 +116,7 @@ func found(s *source, tag uint32, pairs []store.Pair, count int64) store.Event {
 		if !values {
 			p.Value = nil
 		}
-		s.answers.listings.Add(tag, p.Key, p.Value)
+		s.answers.listings.Add(tag, p.Key, p.Value, 0)
 	}
 	return ev
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -16,9 +17,19 @@ type chronicle struct {
 	to        *history.Recorder
 	conflicts bool // a conflict's event has the version that stood against it
 	final     bool // it is of reads after the load
+	// from and behind are what ranges cover whose interval was given.
+	from, behind uint64
+	single       []foundKey // the memory of the range of one key that was recorded last
+
+	watchers []watch.Watcher // this loop's
+	numbers  []uint32        // theirs, among those of all loops
+	told     history.Op      // what one of them was told last
 }
 
-var _ engine.History = (*chronicle)(nil)
+var (
+	_ engine.History      = (*chronicle)(nil)
+	_ engine.WatchHistory = (*chronicle)(nil)
+)
 
 // newChronicle returns what records a loop's operations; nil where nobody wants
 // them.
@@ -30,19 +41,25 @@ func (p *plan) newChronicle(src *source) *chronicle {
 	if s, ok := p.store.(store.Promising); ok {
 		c.conflicts = s.Promises().Conflicts
 	}
+	if src.answers.listings.keep = true; !src.rangesOurs() {
+		c.from, c.behind = covered(src.space, src.load.RangeKey, src.load.RangeEnd)
+	}
 	return c
 }
 
 // Ended implements engine.History.
 func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev *store.Event, o *history.Op) {
+	if o.Kind == kv.KeepAlive {
+		o.Written, o.Mod, o.At = uint64(c.src.leaseOf(n, o.Session)), max(ev.Count, 0), ev.At
+		c.to.Add(o)
+		return
+	}
 	if phase == measure.Warmup {
 		n |= warmupMark
 	}
 	o.Key, _ = keyAndLevel(ref)
 	o.At, o.Final = ev.At, c.final
 	switch o.Kind {
-	case kv.KeepAlive:
-		return // of no key
 	case kv.Put:
 		o.Written = keys.Identity(n)
 	case kv.CAS:
@@ -55,12 +72,74 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 		return
 	case kv.Get:
 		c.get(ev, o)
+	case kv.Range, kv.TxnGet:
+		c.interval(ev, o)
+		return
 	case kv.Exists:
 		if o.Outcome == kv.OK {
 			o.Read = history.Unseen
 		}
 	}
 	c.to.Add(o)
+}
+
+// interval has a part for each key that a range says something of: for those that
+// it has, and for those that it would have if they were there. One that says
+// nothing of any is recorded as such.
+func (c *chronicle) interval(ev *store.Event, o *history.Op) {
+	next, behind := o.Key, c.src.space.N()
+	if !c.src.rangesOurs() {
+		next, behind = c.from, c.behind
+	}
+	found, ok := c.found(ev, o)
+	if !ok || next >= behind {
+		o.Read = history.Unseen
+		c.to.Add(o)
+		return
+	}
+	part := func(k foundKey) {
+		o.Key, o.Read, o.Mod = k.number, k.value, k.revision
+		c.to.Add(o)
+		o.Joined = true
+	}
+	for _, k := range found {
+		for ; next < min(k.number, behind); next++ {
+			part(foundKey{number: next})
+		}
+		if k.number >= next && k.number < behind {
+			part(k)
+			next = k.number + 1
+		}
+	}
+	if limit := c.src.load.RangeLimit; limit > 0 && ev.Count >= limit {
+		behind = next // whether there is more is not said
+	}
+	for ; next < behind; next++ {
+		part(foundKey{number: next})
+	}
+	if !o.Joined {
+		o.Read = history.Unseen
+		c.to.Add(o)
+	}
+}
+
+// found are the keys of a range's answer; ok is false where it tells of none.
+func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok bool) {
+	s := c.src
+	if !o.Answered() || s.load.Scan.CountOnly {
+		return nil, false
+	}
+	if _, end := s.interval(); len(end) > 0 {
+		l := &s.answers.listings
+		if !l.ascending || int(ev.Tag) >= len(l.of) {
+			return nil, false
+		}
+		return l.of[ev.Tag].found, true
+	}
+	if c.single = c.single[:0]; len(ev.Key) > 0 {
+		c.single = s.found(c.single, ev.Key, ev.Value, ev.Revision)
+	}
+	return c.single, true
 }
 
 // get is what a read of one key says of it.
@@ -87,5 +166,44 @@ func (c *chronicle) txn(n uint64, o *history.Op) {
 	for i := range c.src.pairs {
 		o.Key, o.Written, o.Joined = (first+uint64(i))%space, keys.Identity(n), i > 0
 		c.to.Add(o)
+	}
+}
+
+// Told implements engine.WatchHistory.
+func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+	w, o := &c.watchers[watcher], &c.told
+	*o = history.Op{
+		Kind: kv.Watch, Session: c.numbers[watcher], Member: ev.Member, Key: w.First, Outcome: ev.Outcome,
+		Invoked: now, Done: now, At: max(ev.At, 0), Mod: max(ev.Revision, 0),
+	}
+	switch ev.What {
+	case store.Done:
+		o.Watch, o.Invoked, o.Written = history.Began, min(asked, now), w.Keys
+		o.At, o.Mod = o.Mod, from
+	case store.Seen:
+		o.Watch = history.Reached
+	case store.Ended:
+		o.Watch = history.Ended
+	case store.Notify:
+		o.Watch = history.Happened
+		c.happened(ev, o)
+	}
+	c.to.Add(o)
+}
+
+// happened is what an event tells.
+func (c *chronicle) happened(ev *store.Event, o *history.Op) {
+	o.Joined = ev.Count > 0
+	number, ours := c.src.space.Number(ev.Key)
+	if !ours {
+		o.Outcome = kv.WrongAnswer
+		return
+	}
+	o.Key = number
+	if ev.Version > 0 {
+		o.Read = identityOf(c.src.values, ev.Value)
+	}
+	if ev.BeforeRevision > 0 {
+		o.Expected, o.Written = ev.BeforeRevision, identityOf(c.src.values, ev.Before)
 	}
 }

@@ -77,3 +77,113 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 		}
 	})
 }
+
+// A range is recorded key by key, those that are not there too, as far as its answer
+// covers them: however it is asked for, and also of one key.
+func TestRangesAreRecordedKeyByKey(t *testing.T) {
+	const keys = 30
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
+	l := base(kv.Put, kv.None)
+	l.Clients, l.Total, l.KeySpace, l.ValueSize, l.Distribution = 1, keys, keys, 32, scenario.Distribution{Name: "sequential"}
+	run(t, taskFor(endpoint, l))
+	l.Mix[0].Kind, l.Total, l.Seed = kv.Delete, 5, 1 // the first five
+	run(t, taskFor(endpoint, l))
+	l.Distribution = scenario.Distribution{Name: "uniform"}
+	for name, c := range map[string]struct {
+		kind         kv.Kind
+		edit         func(*scenario.Load)
+		first, last  uint64 // covered; last 0: as the operation's own key and the limit have it
+		unseen, none bool   // values; keys
+	}{
+		"plain":           {kind: kv.Range},
+		"limited":         {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeLimit = 7 }},
+		"in pages":        {kind: kv.Range, edit: func(l *scenario.Load) { l.Scan.PageSize = 4 }},
+		"streamed":        {kind: kv.Range, edit: func(l *scenario.Load) { l.Scan.Streamed = true }},
+		"keys alone":      {kind: kv.Range, edit: func(l *scenario.Load) { l.Scan.KeysOnly = true }, unseen: true},
+		"counted":         {kind: kv.Range, edit: func(l *scenario.Load) { l.Scan.CountOnly = true }, none: true},
+		"transaction":     {kind: kv.TxnGet},
+		"given":           {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey, l.RangeEnd = []byte("00000003"), []byte("00000012") }, first: 3, last: 11},
+		"given, no end":   {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey, l.RangeEnd = []byte("00000028"), []byte{0} }, first: 28, last: 29},
+		"one key":         {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey = []byte("00000007") }, first: 7, last: 7},
+		"one that is not": {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey = []byte("00000002") }, first: 2, last: 2},
+		"of others":       {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey, l.RangeEnd = []byte("x"), []byte("y") }, none: true},
+	} {
+		l := l
+		l.Mix, l.Total = []scenario.Operation{{Kind: c.kind, Consistency: kv.Linearizable, Weight: 1}}, 20
+		if c.edit != nil {
+			c.edit(&l)
+		}
+		p, h := taskFor(endpoint, l), &told{t: t}
+		p.Reports.History = h.history
+		run(t, p)
+		ranges := 0
+		for i := 0; i < len(h.ops); ranges++ {
+			first, found := h.ops[i], uint64(0)
+			end := i + 1
+			for end < len(h.ops) && h.ops[end].Joined {
+				end++
+			}
+			for at, o := range h.ops[i:end] {
+				there := o.Key >= 5
+				if o.Key != first.Key+uint64(at) || o.At != first.At || o.At == 0 || there != (o.Mod > 0) || there != (o.Read != history.Absent) || there && c.unseen != (o.Read == history.Unseen) {
+					if !c.none || end != i+1 || o.Read != history.Unseen || o.Mod != 0 {
+						t.Fatalf("%s: part %d is %+v", name, at, o)
+					}
+				}
+				if there {
+					found++
+				}
+			}
+			last := h.ops[end-1].Key
+			switch {
+			case c.none:
+			case c.last > 0 && (first.Key != c.first || last != c.last):
+				t.Fatalf("%s: it covers %d to %d", name, first.Key, last)
+			case c.last == 0 && last != keys-1 && found != uint64(l.RangeLimit):
+				t.Fatalf("%s: from %d it covers up to %d, and has %d", name, first.Key, last, found)
+			}
+			i = end
+		}
+		if ranges != 20 {
+			t.Errorf("%s: %d ranges were recorded", name, ranges)
+		}
+	}
+}
+
+// All that watchers are told is recorded: that they were created, every event in its
+// order with what was there before, and how far they have been told.
+func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
+	p := watched(serve(t, "", store.NullOptions{Memory: true}))
+	p.Load.Watch.PrevKV = true
+	h := &told{t: t}
+	p.Reports.History = h.history
+	m := run(t, p).Measured
+	began, high, count := map[uint32]int64{}, map[uint32]history.Op{}, map[history.Told]int{}
+	for i := range h.ops {
+		o := &h.ops[i]
+		if o.Kind != kv.Watch {
+			continue
+		}
+		count[o.Watch]++
+		last := high[o.Session]
+		switch o.Watch {
+		case history.Began:
+			if began[o.Session] = o.At; o.Key != uint64(o.Session%4) || o.Written != 1 || o.Mod != 0 {
+				t.Fatalf("a watcher is %+v", o)
+			}
+		case history.Happened:
+			if o.Mod <= last.Mod || o.Key != uint64(o.Session%4) || o.Read == 0 || o.Read == history.Unseen || o.Member == 0 || o.At < o.Mod || o.Mod <= began[o.Session] ||
+				o.Expected != last.Mod || o.Written != last.Read {
+				t.Fatalf("after %+v came %+v", last, o)
+			}
+			high[o.Session] = *o
+		case history.Reached:
+			if o.Mod < last.Mod {
+				t.Fatalf("after %+v came %+v", last, o)
+			}
+		}
+	}
+	if len(began) != 20 || count[history.Happened] != 5000 || count[history.Reached] == 0 || m.Failed() > 0 {
+		t.Errorf("recorded were %v of %d watchers", count, len(began))
+	}
+}

@@ -2,8 +2,11 @@ package load
 
 import (
 	"bytes"
+	"sort"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -20,10 +23,12 @@ var (
 // key is looked at, whether it lies in the interval and in its order. To look at
 // every value would cost more than to read it, so after an answer of n keys the
 // values of n-1 answers are passed over but for the first: on the average one
-// value an answer is looked at.
+// value an answer is looked at. Where all operations are recorded, which value a
+// key has is kept of all, and is checked with the history.
 type listings struct {
 	src       *source
 	ascending bool      // the store promises the order
+	keep      bool      // what is found is kept for the history
 	of        []listing // by the operations' tags
 	skip      int64     // answers whose values are to be passed over
 }
@@ -37,6 +42,13 @@ type listing struct {
 	replaced     bool   // a value is one that the preload replaced
 	short        bool   // a value carries no checksum
 	worst        kv.Outcome
+	found        []foundKey // of the key space, in the order of the answer
+}
+
+// foundKey is a key of an answer, as a history has it.
+type foundKey struct {
+	number, value uint64 // value: its identity, history.Unseen if it has none
+	revision      int64
 }
 
 // Begin implements store.Keys.
@@ -45,17 +57,20 @@ func (l *listings) Begin(tag uint32) bool {
 		l.of = append(l.of, listing{})
 	}
 	at := &l.of[tag]
-	*at = listing{open: true, values: l.skip == 0, least: at.least[:0], last: at.last[:0]}
+	*at = listing{open: true, values: l.skip == 0, least: at.least[:0], last: at.last[:0], found: at.found[:0]}
 	if l.skip > 0 {
 		l.skip--
 	}
-	return at.values
+	return at.values || l.keep
 }
 
 // Add implements store.Keys.
-func (l *listings) Add(tag uint32, key, value []byte) {
+func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
 	at := &l.of[tag]
 	at.keys++
+	if l.keep {
+		at.found = l.src.found(at.found, key, value, revision)
+	}
 	if at.wrong != nil {
 		return
 	}
@@ -100,6 +115,46 @@ func (l *listings) end(tag uint32) *listing {
 		l.skip = max(at.keys-1, 0)
 	}
 	return at
+}
+
+// found appends a key that an answer has, if it is one of the key space.
+func (s *source) found(to []foundKey, key, value []byte, revision int64) []foundKey {
+	number, ok := s.space.Number(key)
+	if !ok {
+		return to
+	}
+	return append(to, foundKey{number, identityOf(s.values, value), max(revision, 0)})
+}
+
+// identityOf is which value it says it is: whether that can be is for who compares
+// all that was seen.
+func identityOf(v *keys.Values, value []byte) uint64 {
+	if v.Unique() && len(value) == v.Size() {
+		return keys.Read(value)
+	}
+	return history.Unseen
+}
+
+// covered is the numbers of the key space's keys that the ranges are over, from
+// first on and before behind, where that is the same for all.
+func covered(space keys.Space, first, end []byte) (from, behind uint64) {
+	var key []byte
+	lowest := func(of []byte) uint64 {
+		return uint64(sort.Search(int(space.N()), func(i int) bool {
+			key = space.Append(key[:0], uint64(i))
+			return bytes.Compare(key, of) >= 0
+		}))
+	}
+	from, behind = lowest(first), space.N()
+	switch n, ok := space.Number(first); {
+	case len(end) == 0 && ok:
+		behind = n + 1
+	case len(end) == 0:
+		behind = from
+	case len(end) > 1 || end[0] != 0:
+		behind = lowest(end)
+	}
+	return from, behind
 }
 
 // before reports whether a key lies before the end of an interval; a zero byte

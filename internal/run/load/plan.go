@@ -120,11 +120,12 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	if p.Load.Arrival == scenario.Closed {
 		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, first, stride)
 	}
-	if h := p.newChronicle(src); h != nil {
+	h := p.newChronicle(src)
+	if h != nil {
 		c.History = h
 	}
 	if w != nil {
-		w.add(&c, src, i, n, caught)
+		w.add(&c, src, h, i, n, caught)
 	}
 	return c, nil
 }

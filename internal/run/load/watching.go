@@ -28,8 +28,8 @@ func newWatching(p *plan, loops int) *watching {
 	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
 }
 
-// add gives loop i of n its watchers.
-func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) {
+// add gives loop i of n its watchers, which h records, if it is not nil.
+func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, caught func()) {
 	src.board = w.board
 	p, spec := w.plan, w.plan.Load.Watch
 	conns, first := p.Load.Connections, 0
@@ -45,7 +45,7 @@ func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) {
 		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
 		Values: keys.NewValues(p.Load.ValueSize, random.Derive(p.Load.Seed, "values")),
 	}
-	var streams []uint32
+	var streams, numbers []uint32
 	for g := range spec.Watchers {
 		s := g % spec.Streams
 		k := s % conns
@@ -53,7 +53,7 @@ func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) {
 			continue
 		}
 		part.Conns = append(part.Conns, first+k/n)
-		streams = append(streams, uint32(s/conns))
+		streams, numbers = append(streams, uint32(s/conns)), append(numbers, uint32(g))
 		cfg.Watchers = append(cfg.Watchers, watcherOf(spec, uint64(g), src.space.N()))
 	}
 	if len(part.Conns) == 0 {
@@ -61,6 +61,9 @@ func (w *watching) add(c *engine.Config, src *source, i, n int, caught func()) {
 	}
 	part.Sink, part.Fill = watch.NewSink(cfg), filler(spec, src.space, cfg.Watchers, streams)
 	w.sinks = append(w.sinks, part.Sink)
+	if h != nil && len(spec.Key) == 0 { // what was written to that key is not in the history
+		h.watchers, h.numbers, part.History = cfg.Watchers, numbers, h
+	}
 }
 
 // watcherOf is what the watcher with the number watches, of n keys.

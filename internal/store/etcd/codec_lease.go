@@ -70,7 +70,7 @@ func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 		switch f.tag {
 		case 1<<3 | pbBytes:
 			f.must(c.parseHeader(f.v, &e))
-			e.Revision = c.extra.revision
+			e.Revision, e.At = c.extra.revision, c.extra.revision
 		case 2<<3 | pbVarint:
 			lease = int64(f.n)
 		case 3<<3 | pbVarint:

@@ -166,15 +166,15 @@ func (c *codec) handOut(tag uint32, part []byte, value bool) bool {
 	if !value && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key comes first
 		key, i := getBytes(part, 1)
 		if i > 0 {
-			c.keys.Add(tag, key, nil)
+			c.keys.Add(tag, key, nil, 0)
 		}
 		return i > 0
 	}
-	c.each.Key, c.each.Value = nil, nil
+	c.each.Key, c.each.Value, c.each.Revision = nil, nil, 0
 	if !parseKV(part, &c.each) {
 		return false
 	}
-	c.keys.Add(tag, c.each.Key, c.each.Value)
+	c.keys.Add(tag, c.each.Key, c.each.Value, c.each.Revision)
 	return true
 }
 

@@ -284,6 +284,7 @@ func (c *codec) parsePage(b []byte, s *scan) bool {
 			if s.finished = true; s.revision == 0 {
 				s.revision = c.extra.revision
 			}
+			s.found.At = s.revision
 		case 2<<3 | pbBytes:
 			s.last = f.v
 			if s.found.Count++; s.found.Count == 1 {

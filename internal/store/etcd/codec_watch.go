@@ -35,6 +35,13 @@ func (c *codec) watch(op *store.Op) {
 		c.watches = append(c.watches, watchStream{})
 	}
 	w := &c.watches[op.Watch.Stream]
+	if op.Watch.Progress {
+		if w.id != 0 {
+			b := c.conn.Send(w.id, 2)
+			b[0], b[1] = 3<<3|pbBytes, 0 // WatchRequest{progress_request: 3 {}}
+		}
+		return
+	}
 	if w.id == 0 {
 		w.id = c.conn.OpenStream(c.watchRPC, op.Watch.Stream, uint8(c.gen<<genShift)|callWatch)
 	}
@@ -109,7 +116,8 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 		to = to[:from]
 	}
 	for i := from; i < len(to); i++ {
-		to[i].Watcher = n
+		e := &to[i]
+		e.Watcher, e.Member, e.At, e.Count = n, m.header.Member, m.revision, int64(i-from)
 	}
 	switch {
 	case m.canceled:
@@ -193,7 +201,6 @@ type watchMessage struct {
 // compact_revision: 5, cancel_reason: 6, events: 11} and appends its events.
 func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Event, ok bool) {
 	var header, part []byte
-	from := len(to)
 	for i := 0; i < len(b); {
 		ok := true
 		var v uint64
@@ -226,27 +233,31 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 			return to, false
 		}
 	}
-	if len(to) == from { // who has events knows all from them
-		ok = c.parseHeader(header, &m.header)
-		m.revision = c.extra.revision
-		return to, ok
-	}
-	return to, true
+	ok = c.parseHeader(header, &m.header)
+	m.revision = c.extra.revision
+	return to, ok
 }
 
 // parseWatchEvent reads an Event{type: 1, kv: 2, prev_kv: 3}. A deleted key's
 // version is 0.
 func parseWatchEvent(b []byte, e *store.Event) bool {
+	var part []byte
 	for i := 0; i < len(b); {
-		if b[i] != 2<<3|pbBytes {
+		switch b[i] {
+		case 2<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i < 0 || !parseKV(part, e) {
+				return false
+			}
+		case 3<<3 | pbBytes:
+			var before store.Event
+			if part, i = getBytes(b, i+1); i < 0 || !parseKV(part, &before) {
+				return false
+			}
+			e.Before, e.BeforeRevision = before.Value, before.Revision
+		default:
 			if i = skipField(b, i); i < 0 {
 				return false
 			}
-			continue
-		}
-		var part []byte
-		if part, i = getBytes(b, i+1); i < 0 || !parseKV(part, e) {
-			return false
 		}
 	}
 	return len(e.Key) > 0

@@ -130,7 +130,7 @@ func (c *Codec) HandOut(key, value []byte) {
 	if !c.Values {
 		value = nil
 	}
-	c.keys.Add(c.Tag, key, value)
+	c.keys.Add(c.Tag, key, value, 0)
 }
 
 // swap goes on with a compare-and-set whose key was read for its version. It

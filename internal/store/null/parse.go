@@ -31,6 +31,7 @@ import (
 //	watch=lose every 50        every 50th watch event is not sent
 //	watch=duplicate every 50   ... is sent twice
 //	watch=reorder every 50     ... is sent behind its watcher's next one
+//	watch=invent every 50      ... is followed by one of what nobody wrote
 //	watch=5ms every 50         ... is sent 5 ms late
 //	goaway every 1000          a connection takes 1,000 requests, then says so and ends
 //	chunk=7                    write 7 bytes at a time
@@ -111,7 +112,7 @@ func (p *parser) named(name string, begin int) {
 	case "wrong":
 		p.rule(Rule{Kind: map[string]Kind{"value": WrongValue, "key": WrongKey}[p.oneOf("wrong", "value", "key")]})
 	case "lie":
-		p.rule(Rule{Kind: map[string]Kind{"lost": LieLost, "twice": LieTwice, "absent": LieAbsent, "behind": LieBehind, "cas": LieCAS}[p.oneOf("lie", "lost", "twice", "absent", "behind", "cas")]})
+		p.rule(Rule{Kind: map[string]Kind{"lost": LieLost, "twice": LieTwice, "absent": LieAbsent, "behind": LieBehind, "cas": LieCAS, "lease": LieLease}[p.oneOf("lie", "lost", "twice", "absent", "behind", "cas", "lease")]})
 	case "huge":
 		p.rule(Rule{Kind: map[string]Kind{"frame": HugeFrame, "message": HugeMessage}[p.oneOf("huge", "frame", "message")]})
 	case "close":
@@ -185,9 +186,9 @@ func (p *parser) stall() {
 	p.script.Stalls = append(p.script.Stalls, s)
 }
 
-// event reads =lose, duplicate, reorder or a duration, and how often.
+// event reads =lose, duplicate, reorder, invent or a duration, and how often.
 func (p *parser) event() {
-	p.symbol('=', "watch=lose, watch=duplicate, watch=reorder or watch=5ms")
+	p.symbol('=', "watch=lose, watch=duplicate, watch=reorder, watch=invent or watch=5ms")
 	begin, r := p.at, EventRule{}
 	word := p.word("")
 	switch word {
@@ -197,11 +198,13 @@ func (p *parser) event() {
 		r.Fault = Duplicate
 	case "reorder":
 		r.Fault = Reorder
+	case "invent":
+		r.Fault = Invent
 	default:
 		var err error
 		r.Fault = Postpone
 		if r.By, err = duration(word); err != nil {
-			p.fail(begin, "%q is no fault of a watch event; known are lose, duplicate, reorder and a duration such as 5ms", word)
+			p.fail(begin, "%q is no fault of a watch event; known are lose, duplicate, reorder, invent and a duration such as 5ms", word)
 		}
 	}
 	r.Every = p.every()

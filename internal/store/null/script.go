@@ -38,6 +38,7 @@ const (
 	LieAbsent // a read does not find what is there
 	LieBehind // the answer says that it is of the revision Behind before its own
 	LieCAS    // a transaction is carried out whose comparisons do not hold
+	LieLease  // a lease that is kept alive has ended
 )
 
 // Behind is by how many revisions LieBehind is wrong.
@@ -94,6 +95,7 @@ const (
 	Duplicate                   // it is sent twice
 	Reorder                     // it is sent behind the next event of its watcher, if one comes
 	Postpone                    // it is sent later
+	Invent                      // behind it another one is sent, of what nobody wrote
 )
 
 // EventRule gives every Every-th watch event the same fate. Events are counted

@@ -34,7 +34,7 @@ type collector struct {
 
 func (c *collector) Begin(uint32) bool { return true }
 
-func (c *collector) Add(_ uint32, key, value []byte) {
+func (c *collector) Add(_ uint32, key, value []byte, _ int64) {
 	c.keys, c.values = append(c.keys, string(key)), append(c.values, bytes.Clone(value))
 }
 
@@ -225,6 +225,7 @@ func (c *conformer) agreeOnWatches() {
 			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
 		}
 	}
+	var was store.Event
 	notified := func(i int, version int64, value []byte) {
 		c.t.Helper()
 		e := w.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
@@ -234,6 +235,13 @@ func (c *conformer) agreeOnWatches() {
 		if _, now := c.theirs(c.Keys[i]); now != 0 && now != e.Revision {
 			c.t.Fatalf("key %.40q is at %d, and its event at %d", c.Keys[i], now, e.Revision)
 		}
+		if i%3 != 0 || version == 1 {
+			was = store.Event{}
+		}
+		if !bytes.Equal(e.Before, was.Value) || e.BeforeRevision != was.Revision || e.At < e.Revision || e.Member == 0 || e.Count != 0 {
+			c.t.Fatalf("version %d of key %.40q, after %+v: %+v", version, c.Keys[i], was, e)
+		}
+		was = store.Event{Value: value, Revision: e.Revision}
 	}
 	for i, key := range c.Keys {
 		for version, value := range [][]byte{fmt.Appendf(nil, "a%d", i), nil, bytes.Repeat([]byte("v"), 20_000)} {
@@ -246,5 +254,12 @@ func (c *conformer) agreeOnWatches() {
 			c.t.Fatal(err)
 		}
 		notified(i, 0, nil)
+	}
+	ask := store.Op{Kind: kv.Watch, Watch: &store.WatchOp{Stream: 1, Progress: true}}
+	w.Codec.Submit(&ask)
+	for _, e := range w.Until(len(c.Keys)/2, func(e *store.Event) bool { return e.What == store.Seen }) {
+		if e.Watcher%2 != 1 || e.Revision < was.Revision {
+			c.t.Fatalf("at revision %d it was told of all so far: %+v", was.Revision, e)
+		}
 	}
 }

@@ -33,6 +33,14 @@ type History interface {
 	Ended(phase measure.Phase, n, ref uint64, expected int64, ev *store.Event, o *history.Op)
 }
 
+// WatchHistory takes all that watchers are told.
+type WatchHistory interface {
+	// Told takes what the loop's own watcher was told now. Of a Done, which says that
+	// it was created, asked is when that was asked for, and from the first revision
+	// that was wanted, 0 for what is written from then on.
+	Told(watcher uint32, ev *store.Event, asked, from, now int64)
+}
+
 // Share is a part of a phase's operations; the shares' sum is 1.
 type Share struct {
 	Kind        kv.Kind

@@ -269,6 +269,7 @@ func (l *Loop) nextWake() int64 {
 // maintain does what time asks for: ticks, dialling, watchers again.
 func (l *Loop) maintain() {
 	l.watchers.retry(l.now)
+	l.watchers.ask(l.now)
 	if l.now >= l.conns.tickAt {
 		l.conns.tickAt = never
 		for i := range l.conns.table {

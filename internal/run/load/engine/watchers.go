@@ -24,6 +24,9 @@ type Watching struct {
 	// AtWindow creates the watchers when the measured window opens, and not
 	// before the first phase.
 	AtWindow bool
+	// History is nil where nobody checks what the watchers are told. Where it is not,
+	// the streams are asked now and then how far they have been told.
+	History WatchHistory
 	// Caught is called, once, when the watchers have all that Sink expects besides
 	// the load's own writes. May be nil.
 	Caught func()
@@ -73,6 +76,9 @@ type watchers struct {
 	till    int64    // when the wait for the rest of the events ends; 0: it has not begun
 	caught  bool
 	events  uint64 // that came
+
+	askAt   int64  // when a stream is asked next how far its watchers have been told
+	askNext uint32 // the watcher whose it is
 }
 
 func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
@@ -151,6 +157,7 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 		w.notified(ev, now, current, secs)
 	case store.Seen:
 		w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
+		w.tell(ev.Watcher, ev, 0, now)
 	case store.Done:
 		w.conns.note(w.conns.table[i], ev)
 		w.answered(i, ev, now)
@@ -163,6 +170,7 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 func (w *watchers) notified(ev *store.Event, now int64, s *second, secs *secondQueue) {
 	w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
 	w.events++
+	w.tell(ev.Watcher, ev, 0, now)
 	seen := w.cfg.Sink.Take(ev, now)
 	w.checkCaught()
 	if s == nil {
@@ -185,6 +193,41 @@ func (w *watchers) notified(ev *store.Event, now int64, s *second, secs *secondQ
 	}
 	secs.record(&s.Watch.FromDue, now-seen.Due)
 	secs.record(&s.Watch.FromSent, now-seen.Sent)
+}
+
+// tell gives the history what a watcher was told. A watcher that a store refuses to
+// create was told nothing but its end.
+func (w *watchers) tell(n uint32, ev *store.Event, from, now int64) {
+	if w.cfg.History != nil {
+		w.cfg.History.Told(n, ev, w.askedAt[n], from, now)
+	}
+}
+
+// Between two questions how far a stream's watchers have been told lies as much; of
+// many watchers more, since each is told.
+const (
+	askEvery   = 100 * millisecond
+	askEachFor = millisecond
+)
+
+// ask asks one stream how far its watchers have been told: the next watcher's.
+func (w *watchers) ask(now int64) {
+	if w.none || w.cfg.History == nil || !w.open || now < w.askAt {
+		return
+	}
+	n := w.askNext
+	w.askAt = now + max(askEvery, int64(len(w.state))*askEachFor)
+	w.askNext = (n + 1) % uint32(len(w.state))
+	i := w.conns.places[w.cfg.Conns[n]]
+	if c := w.conns.table[i]; w.state[n] == alive && c.ready() {
+		op := &w.op
+		w.what = store.WatchOp{Watcher: n}
+		*op = store.Op{Kind: kv.Watch, Watch: &w.what}
+		w.cfg.Fill(n, op)
+		w.what.Progress = true
+		c.codec.Submit(op)
+		w.conns.touch(i)
+	}
 }
 
 // checkCaught reports, once, that the watchers have what they were to catch up
@@ -214,6 +257,11 @@ func (w *watchers) answered(i int, ev *store.Event, now int64) {
 	}
 	w.state[n] = alive
 	w.missing--
+	from := int64(0)
+	if w.seen[n] > 0 {
+		from = w.seen[n] + 1
+	}
+	w.tell(n, ev, from, now)
 	if w.seen[n] == 0 {
 		w.seen[n] = ev.Revision
 	}
@@ -243,6 +291,7 @@ func (w *watchers) end(n uint32, ev *store.Event, now int64) {
 	}
 	switch ev.Outcome {
 	case kv.BadRequest, kv.Denied:
+		w.tell(n, ev, 0, now)
 		w.state[n] = ended
 		w.missing--
 		w.cfg.Sink.Ended(n, ev.Text)

@@ -1,7 +1,9 @@
 package nullserver
 
 import (
+	"bytes"
 	"encoding/binary"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -133,13 +135,24 @@ func (s *session) watch(st *stream, r *pb.WatchRequest) {
 		s.member.hub.remove(s.owner, st.id, id)
 		s.sendWatch(st, &pb.WatchResponse{WatchId: id, Canceled: true})
 	case r.GetProgressRequest() != nil:
-		s.sendWatch(st, &pb.WatchResponse{WatchId: -1})
+		s.sendProgress(st)
 	}
 }
 
 func (s *session) sendWatch(st *stream, r *pb.WatchResponse) {
 	r.Header = s.member.identity.header(s.member.keeper.Revision())
 	s.sendLong(st, encode(r))
+}
+
+// sendProgress says up to which revision a stream's watchers have been told all. It
+// goes out behind their events.
+func (s *session) sendProgress(st *stream) {
+	m := s.member.keeper.(*memory)
+	set := m.All()
+	m.Lock(set)
+	defer m.Unlock(set)
+	b := encode(&pb.WatchResponse{Header: s.member.identity.header(m.Revision()), WatchId: -1})
+	s.member.hub.progress(s.owner, st.id, b)
 }
 
 // createWatcher adds a watcher. What was written before is forgotten, so a
@@ -177,11 +190,15 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 		return true
 	}
 	a, due := s.arrive(s.now)
+	if a.Kind == null.LieLease {
+		_ = s.member.hub.lease.revoke(r.ID) // one that is gone already stays so
+		b = encode(&pb.LeaseKeepAliveResponse{Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID})
+	}
 	switch {
 	case a.Kind == null.Never:
 	case a.Kind == null.Close:
 		s.closing = true
-	case a.Kind != null.Answer:
+	case a.Kind != null.Answer && a.Kind < null.LieLost:
 		return false
 	case due <= s.now:
 		s.sendLong(st, b)
@@ -341,12 +358,38 @@ func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
 		}
 	case null.Duplicate:
 		h.post(w, message, now)
+	case null.Invent:
+		h.post(w, message, now)
+		message = h.invented()
 	}
 	h.post(w, message, now+int64(late))
 	if w.behind != nil {
 		h.post(w, w.behind, now+int64(late))
 		w.behind = nil
 	}
+}
+
+// invented is the event with another value, at the revision after its own.
+func (h *hub) invented() []byte {
+	kv := h.reply.Events[0].Kv
+	value := kv.Value
+	kv.Value = bytes.Clone(value)
+	slices.Reverse(kv.Value)
+	kv.ModRevision++
+	kv.Version++
+	h.reply.Header.Revision = kv.ModRevision
+	message := encode(h.reply)
+	kv.Value = value
+	kv.ModRevision--
+	kv.Version--
+	return message
+}
+
+// progress sends a message to a stream behind the events that were sent.
+func (h *hub) progress(c *conn, stream uint32, message []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.server.Later(timer.Item[*pending]{Due: h.server.Clock.Now(), What: &pending{conn: c, stream: stream, long: true, body: message}})
 }
 
 func (h *hub) post(w *watcher, message []byte, due int64) {

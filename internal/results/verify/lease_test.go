@@ -1,0 +1,51 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+func keepAlive(lease uint64, invoked, done, ttl int64) history.Op {
+	o := history.Op{Kind: kv.KeepAlive, Written: lease, Invoked: invoked * 1e9, Done: done * 1e9, At: 10, Mod: ttl}
+	if ttl == 0 {
+		o.Outcome = kv.BadRequest
+	}
+	return o
+}
+
+// unanswered is a keep-alive of which nothing is known.
+func unanswered(o history.Op) history.Op { o.Outcome, o.At, o.Mod = kv.TimedOut, 0, 0; return o }
+
+func TestLeases(t *testing.T) {
+	for name, c := range map[string]struct {
+		ops   []history.Op
+		early bool
+		want  Leases
+	}{
+		"kept alive":              {ops: []history.Op{keepAlive(1, 1, 2, 5), keepAlive(1, 4, 5, 5)}, want: Leases{1, 2, 0}},
+		"ended in time":           {ops: []history.Op{keepAlive(1, 1, 2, 5), keepAlive(1, 5, 6, 0)}, want: Leases{1, 1, 1}},
+		"ended early":             {ops: []history.Op{keepAlive(1, 1, 3, 5), keepAlive(1, 4, 5, 0), keepAlive(1, 5, 6, 0)}, early: true, want: Leases{1, 1, 1}},
+		"not answered":            {ops: []history.Op{keepAlive(1, 1, 2, 5), unanswered(keepAlive(1, 3, 8, 5)), keepAlive(1, 6, 8, 0)}, want: Leases{1, 1, 1}},
+		"refused":                 {ops: []history.Op{keepAlive(1, 1, 2, 5), {Kind: kv.KeepAlive, Written: 1, Done: 3e9, Outcome: kv.BadRequest}}, want: Leases{1, 1, 0}},
+		"never kept alive":        {ops: []history.Op{keepAlive(1, 1, 2, 0)}, want: Leases{1, 0, 1}},
+		"another one's":           {ops: []history.Op{keepAlive(1, 1, 2, 5), keepAlive(2, 2, 3, 0)}, want: Leases{2, 1, 1}},
+		"prolonged, and not":      {ops: []history.Op{keepAlive(1, 1, 2, 2), keepAlive(1, 3, 5, 0), keepAlive(1, 4, 6, 5)}, early: true, want: Leases{1, 2, 1}},
+		"a time that cannot be":   {ops: []history.Op{keepAlive(1, 1, 2, 1<<62-1), keepAlive(1, 3, 5, 0)}, early: true, want: Leases{1, 1, 1}},
+		"the last one that lasts": {ops: []history.Op{keepAlive(1, 1, 2, 100), keepAlive(1, 2, 3, 5), keepAlive(1, 49, 50, 0)}, want: Leases{1, 2, 1}},
+	} {
+		m := line()
+		m.ops = c.ops
+		r, _ := checked(t, m, Options{})
+		if n := r.Counts[EarlyEnd]; c.early != (n == 1) || n > 1 || r.Right() == c.early || r.Leases == nil || *r.Leases != c.want {
+			t.Errorf("%s: %v, %+v", name, r.Counts, r.Leases)
+		}
+		for _, v := range r.Violations {
+			if !strings.HasSuffix(v.Text, "Lease 1 was gone within the time for which it had been kept alive.") || len(v.Ops) != 2 || strings.Contains(v.Text, "%!") {
+				t.Error(v.Text)
+			}
+		}
+	}
+}

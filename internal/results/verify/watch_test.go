@@ -1,0 +1,338 @@
+package verify
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+func watching(watcher uint32, told history.Told, o history.Op) history.Op {
+	o.Kind, o.Watch, o.Session = kv.Watch, told, watcher
+	return o
+}
+
+// began is a watcher of so many keys from key 0 on, created when the store was at a
+// revision.
+func began(watcher uint32, keys uint64, at int64) history.Op {
+	return watching(watcher, history.Began, history.Op{Written: keys, At: at})
+}
+
+// resumed is one that was created again, from a revision on.
+func resumed(watcher uint32, keys uint64, from int64) history.Op {
+	return watching(watcher, history.Began, history.Op{Written: keys, At: 10, Mod: from})
+}
+
+func happened(watcher uint32, rev int64, value uint64) history.Op {
+	return watching(watcher, history.Happened, history.Op{At: rev, Mod: rev, Read: value})
+}
+
+func before(rev int64, value uint64, o history.Op) history.Op {
+	o.Expected, o.Written = rev, value
+	return o
+}
+
+func reached(watcher uint32, rev int64) history.Op {
+	return watching(watcher, history.Reached, history.Op{At: rev, Mod: rev})
+}
+
+func TestWatchKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		ops  []history.Op
+		want Kind // empty: right
+		says string
+	}{
+		"all is right": {ops: []history.Op{
+			began(1, 3, 10), put(11, 1), of2(2, put(12, 5)), of2(7, put(13, 6)), del(14), put(15, 2), happened(1, 11, 1), of2(2, happened(1, 12, 5)),
+			before(11, 1, happened(1, 14, 0)), happened(1, 15, 2), reached(1, 15), put(16, 3), before(15, 2, happened(1, 16, 3)),
+		}},
+		"created late":            {ops: []history.Op{put(11, 1), began(1, 1, 11), put(12, 2), before(11, 1, happened(1, 12, 2))}},
+		"there before":            {ops: []history.Op{began(1, 1, 10), put(11, 1), before(7, 500, happened(1, 11, 1))}},
+		"not come yet":            {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1)}},
+		"missed":                  {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2)}, want: EventLost, says: "Watcher 1 was told of what came later, and never of revision 11 of key 0."},
+		"missed, of another key":  {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2))}, want: EventLost},
+		"missed, and all reached": {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11)}, want: EventLost},
+		"missed by one of two":    {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), lost(put(0, 1)), put(12, 2), happened(2, 11, 1), happened(2, 12, 2), happened(1, 12, 2)}, want: EventLost},
+		"of many keys":            {ops: []history.Op{began(1, 1000, 10), put(11, 1), of2(900, put(12, 2)), of2(900, happened(1, 12, 2))}, want: EventLost},
+		"resumed":                 {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), resumed(1, 1, 12), happened(1, 12, 2)}},
+		"resumed with a gap":      {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), put(13, 3), resumed(1, 1, 12), happened(1, 13, 3)}, want: EventLost},
+		"ended by compaction":     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), watching(1, history.Ended, history.Op{Outcome: kv.BadRequest})}},
+		"twice":                   {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 11, 1)}, want: EventTwice, says: "was told twice of revision 11"},
+		"twice, and late":         {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), happened(1, 12, 2), happened(1, 11, 1)}, want: EventTwice},
+		"out of order":            {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), happened(1, 11, 1)}, want: EventLate, says: "was told of revision 11 after a later one"},
+		"out of order, two keys":  {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2)), happened(1, 11, 1)}, want: EventLate},
+		"a whole revision":        {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), joined(2, happened(1, 11, 1))}},
+		"half a revision":         {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), of2(2, happened(1, 11, 1))}, want: EventSplit, says: "of revision 11 in two messages"},
+		"of another key":          {ops: []history.Op{began(1, 3, 10), of2(7, put(11, 1)), of2(7, happened(1, 11, 1))}, want: OtherKey},
+		"untrue progress":         {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11), happened(1, 11, 1)}, want: Untrue, says: "it has all up to revision 11"},
+		"a wrong value before":    {ops: []history.Op{began(1, 1, 12), put(11, 1), put(12, 2), put(13, 3), before(11, 1, happened(1, 13, 3))}, want: WrongBefore, says: "Before revision 13, the key had value #2 of revision 12."},
+		"nobody wrote it":         {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 44)}, want: Invented},
+		"another value":           {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 2)}, want: OtherValue},
+		"nobody deleted it":       {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 0)}, want: Invented},
+		"deleted late":            {ops: []history.Op{began(1, 1, 10), put(11, 1), lost(del(0)), lost(del(0)), happened(1, 11, 1), happened(1, 12, 0), get(12, 0, 0), put(13, 2), get(14, 0, 0)}},
+		"read though deleted":     {ops: []history.Op{began(1, 1, 10), put(11, 1), lost(del(0)), happened(1, 11, 1), happened(1, 12, 0), get(13, 11, 1)}, want: Resurrected},
+	} {
+		for _, partition := range []int{0, 2} {
+			m := line(c.ops...)
+			delete(m.header.Promises, history.Session)
+			r, _ := checked(t, m, Options{Partition: partition})
+			if c.want == "" {
+				if !r.Right() {
+					t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Text)
+				}
+				continue
+			}
+			if len(r.Counts) != 1 || r.Counts[c.want] != 1 {
+				t.Errorf("%s: %v, want one %s", name, r.Counts, c.want)
+				continue
+			}
+			if text := r.Violations[0].Text; !strings.Contains(text, c.says) || strings.Contains(text, "%!") {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
+	}
+}
+
+func TestWhatWatchersWereToldIsCounted(t *testing.T) {
+	m := line(began(1, 1, 10), began(2, 1, 10), put(11, 1), happened(1, 11, 1), reached(1, 11), resumed(1, 1, 12), watching(2, history.Ended, history.Op{}))
+	r, _ := checked(t, m, Options{})
+	if want := (Watches{Watchers: 2, Events: 1, Progress: 1, Resumed: 1, Ended: 1}); r.Watches == nil || *r.Watches != want || r.Operations != 1 || r.Judged != 1 {
+		t.Errorf("%+v of %d operations", r.Watches, r.Operations)
+	}
+	if text := Sentence(&m.ops[3]); text != "Watcher 1, 4.500000 s: key 0 got value #1 at revision 11." {
+		t.Error(text)
+	}
+}
+
+const (
+	lieLose    lieKind = "dropped event"
+	lieDouble  lieKind = "doubled event"
+	lieLate    lieKind = "reordered event"
+	lieInvent  lieKind = "invented event"
+	lieSplit   lieKind = "event in a message of its own"
+	lieElse    lieKind = "event of another key"
+	liePremise lieKind = "progress before the events"
+	lieBefore  lieKind = "wrong value before"
+)
+
+var watchLies = []lieKind{lieLose, lieDouble, lieLate, lieInvent, lieSplit, lieElse, liePremise, lieBefore}
+
+// teller is what tells watchers of a simulated store's writes.
+type teller struct {
+	*rand.Rand
+	s    *simulation
+	m    *memory
+	lies lieKind
+	rate float64
+	all  []change // by revision
+	told []*lie
+	now  int64
+}
+
+type change struct {
+	rev      int64
+	key      uint64
+	v, prior simVersion
+}
+
+// watchedBy adds what some watchers were told after a load, when nothing is written
+// any more: every event comes in its order, in messages of whole revisions, and
+// watchers are created again and again where they were.
+func watchedBy(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
+	s, m, _ := simulatedBy(seed, n, noLie, 0)
+	w := &teller{Rand: rand.New(rand.NewPCG(seed, 78)), s: s, m: m, lies: lies, rate: rate, now: 1<<60 + 1<<50}
+	for key := range s.keys {
+		prior := simVersion{}
+		for _, v := range s.keys[key].versions {
+			w.all = append(w.all, change{v.rev, uint64(key), v, prior})
+			prior = v
+		}
+	}
+	slices.SortFunc(w.all, func(a, b change) int { return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.key, b.key)) })
+	for i := range 1 + w.IntN(8) {
+		w.watcher(uint32(i))
+	}
+	return m, w.told
+}
+
+func (w *teller) add(o history.Op) int {
+	w.now += w.Int64N(1000)
+	o.Invoked, o.Done = w.now, w.now
+	w.m.ops = append(w.m.ops, o)
+	return len(w.m.ops) - 1
+}
+
+func (w *teller) watcher(number uint32) {
+	keys := uint64(len(w.s.keys))
+	first := w.Uint64N(keys)
+	span := 1 + w.Uint64N(keys-first)
+	from := simBase + w.Int64N(w.s.rev-simBase+1)
+	create := func(o history.Op) {
+		o.Key, o.Written = first, span
+		w.add(watching(number, history.Began, o))
+	}
+	create(history.Op{At: from})
+	var mine [][]change // by revision
+	for _, c := range w.all {
+		switch {
+		case c.rev <= from || c.key-first >= span:
+		case len(mine) > 0 && mine[len(mine)-1][0].rev == c.rev:
+			mine[len(mine)-1] = append(mine[len(mine)-1], c)
+		default:
+			mine = append(mine, []change{c})
+		}
+	}
+	joined, late := false, []change(nil)
+	for i, revision := range mine {
+		rev, last := revision[0].rev, i == len(mine)-1
+		switch joined = joined && w.IntN(4) == 0; w.IntN(40) {
+		case 0:
+			create(history.Op{At: simBase, Mod: rev})
+			joined = false
+		case 1:
+			w.add(watching(number, history.Reached, history.Op{At: rev - 1, Mod: rev - 1}))
+			joined = false
+		}
+		lying := w.Float64() < w.rate
+		if lying && w.lies == liePremise {
+			w.add(watching(number, history.Reached, history.Op{At: rev, Mod: rev}))
+			joined = false
+		}
+		if lying && w.lies == lieLate && !last && late == nil {
+			late = revision
+			continue
+		}
+		for k, c := range revision {
+			o := w.event(number, c)
+			o.Joined = joined || k > 0
+			if lying && w.lies == lieSplit && k > 0 {
+				o.Joined = false
+			}
+			joined = true
+			if lying && k == 0 && w.lies == lieLose {
+				if !last && c.v.told {
+					w.tell(c.key, -1, rev)
+				}
+				joined = false
+				continue
+			}
+			at := w.add(o)
+			if lying {
+				w.lie(number, c, at, k)
+			}
+		}
+		if late != nil && !slices.ContainsFunc(late, func(c change) bool { return c.rev == rev }) {
+			for _, c := range late {
+				w.tell(c.key, w.add(w.event(number, c)), 0)
+			}
+			late, joined = nil, false
+		}
+	}
+}
+
+func (w *teller) event(number uint32, c change) history.Op {
+	o := watching(number, history.Happened, history.Op{Key: c.key, At: c.rev, Mod: c.rev, Read: c.v.value})
+	if number%2 == 0 && c.prior.value != 0 {
+		o.Expected, o.Written = c.prior.rev, c.prior.value
+	}
+	return o
+}
+
+// lie tells one more thing that is not so, after the k-th event of a revision.
+func (w *teller) lie(number uint32, c change, at, k int) {
+	switch w.lies {
+	case lieDouble:
+		w.tell(c.key, w.add(w.event(number, c)), 0)
+	case lieInvent:
+		c.v.value = 1 << 40
+		c.rev += 1 << 30
+		if k == 0 {
+			w.tell(c.key, w.add(w.event(number, c)), 0)
+		}
+	case lieSplit:
+		if k > 0 {
+			w.tell(c.key, at, 0)
+		}
+	case lieElse:
+		o := w.event(number, c)
+		o.Key = uint64(len(w.s.keys)) + 5
+		w.tell(o.Key, w.add(o), 0)
+	case liePremise:
+		w.tell(c.key, at, 0)
+	case lieBefore:
+		o := &w.m.ops[at]
+		older := w.s.keys[c.key].at(c.prior.rev - 1)
+		if o.Expected > 0 && c.prior.told && older.value != 0 {
+			o.Expected, o.Written = older.rev, older.value
+			w.tell(c.key, at, 0)
+		}
+	}
+}
+
+// tell notes a lie that is proven by an answer, or, where that did not come, by what
+// is said of a revision.
+func (w *teller) tell(key uint64, op int, rev int64) {
+	w.told = append(w.told, &lie{key: key, ops: []int{op}, rev: rev, proven: true})
+}
+
+// TestWatchersThatAreToldRightAccuseNobody: whatever the store did while it was
+// written to.
+func TestWatchersThatAreToldRightAccuseNobody(t *testing.T) {
+	histories, operations := sizes()
+	operations /= 4 // each write is an event of several watchers
+	events := uint64(0)
+	for i := range histories {
+		m, _ := watchedBy(uint64(i), 1+operations>>(i%8*2), noLie, 0)
+		if i%3 == 1 {
+			m.header.Base = 0 // not known
+		}
+		r, _ := checked(t, m, Options{Partition: 1 + len(m.ops)/(1+i%4)})
+		if !r.Right() {
+			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Text)
+		}
+		if r.Watches != nil {
+			events += r.Watches.Events
+		}
+	}
+	if events == 0 {
+		t.Error("there were no events")
+	}
+}
+
+// TestEveryLieToAWatcherIsFound: every one that contradicts a promise.
+func TestEveryLieToAWatcherIsFound(t *testing.T) {
+	histories, operations := sizes()
+	operations /= 4 // each write is an event of several watchers
+	told := map[lieKind]int{}
+	for i := range histories {
+		kind := watchLies[i%len(watchLies)]
+		m, lies := watchedBy(uint64(i), operations, kind, 20/float64(operations))
+		r, found := checked(t, m, Options{Partition: 1 + len(m.ops)/(1+i%4), Keep: 1 << 30})
+		for _, l := range lies {
+			told[kind]++
+			if !slices.ContainsFunc(found, func(f finding) bool {
+				return involves(&f, l) || l.rev > 0 && f.kind == EventLost && f.key == l.key && f.revision == l.rev
+			}) {
+				t.Errorf("seed %d: a %s of key %d was not found; found were %v", i, kind, l.key, r.Counts)
+			}
+		}
+		if len(lies) == 0 && kind != lieBefore && !r.Right() {
+			t.Errorf("seed %d: nothing contradicts a promise, but %v\n%s", i, r.Counts, r.Violations[0].Text)
+		}
+		for _, v := range r.Violations {
+			if v.Text == "" || v.Source != "it says so" || len(v.Ops) == 0 || strings.Contains(v.Text, "%!") {
+				t.Errorf("seed %d: %+v", i, v)
+			}
+		}
+	}
+	for _, kind := range watchLies {
+		if told[kind] == 0 {
+			t.Errorf("there was no %s", kind)
+		}
+	}
+	t.Log(told)
+}
