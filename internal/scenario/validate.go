@@ -263,8 +263,6 @@ func (l *Load) checkChecked(c *checks) {
 	case !l.Check:
 	case l.has(isSTM):
 		c.add("check", "<check> is not for stm: how often a transaction began again, and what it wrote, is not recorded write by write")
-	case !l.has(kv.Kind.OneKey) && !l.has(isTxn):
-		c.add("check", "<check> is about operations on keys, and this load has none that it can judge")
 	case l.ValueSize < leastWatchedValue:
 		c.add("value-size", "<value-size> is %d B, and which write an answer is of is known by its value, for which <check> needs %d bytes", l.ValueSize, leastWatchedValue)
 	}

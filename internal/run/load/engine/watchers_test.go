@@ -260,6 +260,11 @@ func TestRefusedWatcherIsTold(t *testing.T) {
 	}
 }
 
+// heard counts what it is told of watchers.
+type heard int
+
+func (h *heard) Told(uint32, *store.Event, int64, int64, int64) { *h++ }
+
 // An event costs no memory.
 func TestEventsDoNotAllocate(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, secondNS))
@@ -271,18 +276,20 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	value := w.values.Append(nil, key, 0, 7)
 	w.board.Times.Due(measure.Measured, 7, 1)
 	w.board.Times.Sent(measure.Measured, 7, 2)
-	version := int64(0)
+	version, ev, told := int64(0), &store.Event{}, heard(0)
+	l.watchers.cfg.History = &told
 	once := func() {
 		version++
 		l.now += 1000
-		l.watchers.handle(0, &store.Event{What: store.Notify, Key: key, Value: value, Version: version, Revision: version}, l.now, l.clock.current, &l.secs)
+		*ev = store.Event{What: store.Notify, Key: key, Value: value, Version: version, Revision: version}
+		l.watchers.handle(0, ev, l.now, l.clock.current, &l.secs)
 	}
 	once()
 	if n := testing.AllocsPerRun(1000, once); n != 0 {
 		t.Errorf("%v allocations for an event", n)
 	}
-	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 {
-		t.Errorf("%+v", got)
+	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 || uint64(told) != got.Delivered {
+		t.Errorf("%+v, and the history was told of %d", got, told)
 	}
 }
 
