@@ -59,7 +59,7 @@ type lie struct {
 	key    uint64
 	ops    []int // by their numbers in the simulation; any of them is found
 	proven bool
-	hinted bool // an answer shows a version by it, and not its value: others may explain that
+	hinted bool  // an answer shows a version by it, and not its value: others may explain that
 	rev    int64 // of what a watcher was not told; 0: it is another
 }
 

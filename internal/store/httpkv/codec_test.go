@@ -107,7 +107,9 @@ type collector []string
 
 func (*collector) Begin(uint32) bool { return true }
 
-func (c *collector) Add(_ uint32, key, value []byte, _ int64) { *c = append(*c, string(key)+"="+string(value)) }
+func (c *collector) Add(_ uint32, key, value []byte, _ int64) {
+	*c = append(*c, string(key)+"="+string(value))
+}
 
 func TestARangeOfOneKeyIsHandedOut(t *testing.T) {
 	c, keys := newEcho(), &collector{}
