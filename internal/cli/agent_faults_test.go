@@ -5,12 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host/wallclock"
 	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
@@ -29,8 +29,11 @@ func TestFaultsOfMembersOnAnAgent(t *testing.T) {
 // empty one, and its clock is moved. Nothing is left there, also when the controller is
 // killed while all wait for their disks.
 func TestFaultsOfDisksAndClocksOnAnAgent(t *testing.T) {
-	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 || runtime.GOARCH != "amd64" {
-		t.Skip("disks that fail on request need /dev/fuse and root, and clocks amd64")
+	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
+		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
+	}
+	if err := wallclock.Possible(); err != nil {
+		t.Skip(err)
 	}
 	m := startMachines(t, []string{"127.0.0.65"}, "--heartbeat", "10s", "--lease", "1s")[0]
 	clean := func() bool {
