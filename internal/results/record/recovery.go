@@ -36,8 +36,8 @@ type Recovery struct {
 	Clients *ClientOutages `json:"clients,omitempty"`
 }
 
-// ClientOutages are the longest times without a success of single clients that end
-// after a fault began; of a client that had none longer than any had before, or none of
+// ClientOutages are the longest times without a success of single clients that began
+// after what a fault before had done was over, and end after this one began; of a client that had none longer than any had before, or none of
 // a tenth of a second, that is 0.
 type ClientOutages struct {
 	Clients int     `json:"clients"`
@@ -225,12 +225,13 @@ func clients(c *measure.Course, since, began, until float64) *ClientOutages {
 	before, longest, lasted := 0, map[uint32]int{}, map[uint32]bool{}
 	for _, w := range c.Waits {
 		switch {
-		case w.To <= ms(since) || w.From >= ms(until):
+		case w.From < ms(since) || w.From >= ms(until): // of another fault
 		case w.To <= ms(began):
 			before = max(before, w.Length())
 		default:
-			longest[w.Client] = max(longest[w.Client], min(w.To, ms(until))-w.From)
-			lasted[w.Client] = lasted[w.Client] || w.To >= ms(until)
+			if length := min(w.To, ms(until)) - w.From; length > longest[w.Client] {
+				longest[w.Client], lasted[w.Client] = length, w.To >= ms(until)
+			}
 		}
 	}
 	out := &ClientOutages{Clients: max(c.Clients, len(longest))}
