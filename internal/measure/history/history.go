@@ -41,6 +41,8 @@ type Op struct {
 	// compare-and-set; 0: there was none, or it is not told.
 	Mod int64
 	// Expected is the Mod that a compare-and-set asks for; 0: that there be none.
+	// Where versions are counted (store.Promises), it is the count that it asks
+	// for, and of any write that was done the count before it.
 	Expected int64
 }
 

@@ -123,7 +123,7 @@ func (c *checker) explained() ([]Violation, error) {
 		}
 		wrong := v.Ops[f.n-1]
 		slices.SortStableFunc(v.Ops, func(a, b history.Op) int { return cmp.Compare(a.Invoked, b.Invoked) })
-		v.Text = f.text(v.Ops, &wrong)
+		v.Text = f.text(v.Ops, &wrong, c.in.Header().Counted)
 		out = append(out, v)
 	}
 	return out, nil
@@ -150,10 +150,11 @@ func (f *findings) first(keep int) (kept []finding) {
 }
 
 // text is a violation in words.
-func (f *finding) text(ops []history.Op, wrong *history.Op) (out string) {
+func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out string) {
 	for i := range ops {
-		out += Sentence(&ops[i]) + "\n"
+		out += sentence(&ops[i], counted) + "\n"
 	}
+	noun := asked(counted)
 	who := fmt.Sprintf("client %d's %s", wrong.Session, wrong.Kind)
 	Who := fmt.Sprintf("Client %d's %s", wrong.Session, wrong.Kind)
 	switch f.kind {
@@ -177,9 +178,9 @@ func (f *finding) text(ops []history.Op, wrong *history.Op) (out string) {
 	case Future:
 		out += fmt.Sprintf("%s was served at revision %d and returned a version of revision %d.", Who, wrong.At, f.revision)
 	case WrongConflict:
-		out += fmt.Sprintf("%s asked for revision %d, which the key had, and was refused.", Who, wrong.Expected)
+		out += fmt.Sprintf("%s asked for %s %d, which the key had, and was refused.", Who, noun, wrong.Expected)
 	case WrongCAS:
-		out += fmt.Sprintf("%s asked for revision %d and succeeded at revision %d; before that, %s.", Who, wrong.Expected, wrong.At, f.state)
+		out += fmt.Sprintf("%s asked for %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, at(wrong.At), f.state)
 	case NoOrder:
 		out += "No order of the operations on this key explains the last of these answers" + f.state + "."
 	default:
@@ -195,8 +196,16 @@ func at(revision int64) string {
 	return fmt.Sprintf(" at revision %d", revision)
 }
 
-// Sentence says in words what an operation did, and when.
-func Sentence(o *history.Op) string {
+// asked is what a compare-and-set asks for.
+func asked(counted bool) string {
+	if counted {
+		return "version"
+	}
+	return "revision"
+}
+
+// sentence says in words what an operation did, and when.
+func sentence(o *history.Op, counted bool) string {
 	out := fmt.Sprintf("Client %d, %s to %s: %s of key %d", o.Session, clock(o.Invoked), clock(o.Done), o.Kind, o.Key)
 	if o.Consistency != kv.None {
 		out = fmt.Sprintf("Client %d, %s to %s: %s %s of key %d", o.Session, clock(o.Invoked), clock(o.Done), o.Consistency, o.Kind, o.Key)
@@ -205,7 +214,7 @@ func Sentence(o *history.Op) string {
 		out += fmt.Sprintf(", writing value #%d", o.Written)
 	}
 	if o.Kind == kv.CAS && o.Expected != history.AnyMod {
-		out += fmt.Sprintf(" if its revision is %d", o.Expected)
+		out += fmt.Sprintf(" if its %s is %d", asked(counted), o.Expected)
 	}
 	switch {
 	case !o.Answered() && o.Outcome.Definite():

@@ -12,10 +12,10 @@ import (
 // chronicle records one loop's operations for who checks the answers: what the
 // engine does not know of them follows from their numbers and their answers.
 type chronicle struct {
-	src       *source
-	to        *history.Recorder
-	conflicts bool // a conflict's event has the version that stood against it
-	final     bool // it is of reads after the load
+	src      *source
+	to       *history.Recorder
+	promises store.Promises
+	final    bool // it is of reads after the load
 }
 
 var _ engine.History = (*chronicle)(nil)
@@ -28,7 +28,7 @@ func (p *plan) newChronicle(src *source) *chronicle {
 	}
 	c := &chronicle{src: src, to: p.recorder(), final: p.final}
 	if s, ok := p.store.(store.Promising); ok {
-		c.conflicts = s.Promises().Conflicts
+		c.promises = s.Promises()
 	}
 	return c
 }
@@ -45,10 +45,16 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 		return // of no key
 	case kv.Put:
 		o.Written = keys.Identity(n)
+		c.count(ev, o)
 	case kv.CAS:
 		o.Written, o.Expected = keys.Identity(n), expected
-		if o.Outcome == kv.Conflict {
+		switch {
+		case o.Outcome == kv.Conflict && c.promises.Unsure:
+			o.Outcome = kv.StoreError
+		case o.Outcome == kv.Conflict:
 			c.conflict(ev, o)
+		case expected == history.AnyMod: // the store's codec asked for it itself
+			c.count(ev, o)
 		}
 	case kv.Txn:
 		c.txn(n, o)
@@ -67,16 +73,39 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 func (c *chronicle) get(ev *store.Event, o *history.Op) {
 	switch o.Outcome {
 	case kv.OK:
-		o.Read, o.Mod = keys.Read(ev.Value), max(ev.Revision, 0)
+		o.Read, o.Mod = keys.Read(ev.Value), modOf(ev)
 	case kv.Stale, kv.Unverifiable: // a value of another run
-		o.Read, o.Mod = history.Unseen, max(ev.Revision, 0)
+		o.Read, o.Mod = history.Unseen, modOf(ev)
+	}
+}
+
+// modOf is the revision that made the version that was read.
+func modOf(ev *store.Event) int64 {
+	if ev.Mod > 0 {
+		return ev.Mod
+	}
+	return max(ev.Revision, 0)
+}
+
+// count notes what a put's version says of the one before it, where versions are
+// counted and compared.
+func (c *chronicle) count(ev *store.Event, o *history.Op) {
+	switch {
+	case !c.promises.Counted:
+	case o.Acknowledged() && ev.Revision > 0 && c.src.versions != nil:
+		o.Expected = ev.Revision - 1
+	default:
+		o.Expected = history.AnyMod
 	}
 }
 
 // conflict is what stood against a compare-and-set.
 func (c *chronicle) conflict(ev *store.Event, o *history.Op) {
-	o.Read, o.Mod = history.Unseen, max(ev.Revision, 0)
-	if c.conflicts && o.Mod == 0 {
+	o.Read = history.Unseen
+	if !c.promises.Conflicts {
+		return
+	}
+	if o.Mod = max(ev.Revision, 0); ev.Revision == 0 {
 		o.Read = history.Absent
 	}
 }
@@ -84,6 +113,9 @@ func (c *chronicle) conflict(ev *store.Event, o *history.Op) {
 // txn has a part for each key that it writes.
 func (c *chronicle) txn(n uint64, o *history.Op) {
 	first, space := o.Key, c.src.space.N()
+	if c.promises.Counted {
+		o.Expected = history.AnyMod
+	}
 	for i := range c.src.pairs {
 		o.Key, o.Written, o.Joined = (first+uint64(i))%space, keys.Identity(n), i > 0
 		c.to.Add(o)
