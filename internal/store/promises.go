@@ -26,8 +26,8 @@ type Promises struct {
 	// Conflicts says that an Event of a conflict has the version that stood
 	// against it: 0 is then that the key was not there, and -1 that it is not told.
 	Conflicts bool
-	// Unsure says that a conflict is also answered where it is not known whether the
-	// write was done.
+	// Unsure says that a conflict, and a delete that found nothing, are also answered
+	// where the write may have been done.
 	Unsure bool
 	// Untold says that the answers to writes do not tell their revisions: what is
 	// known of their order is real time, and the revisions that reads show.

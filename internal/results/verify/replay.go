@@ -171,10 +171,19 @@ func (k *keyChecker) compared(v *version, p *place) {
 	k.add(f)
 }
 
-// mayCount reports whether a version, or one made of it by writes that may have
-// been done, can have been written so often.
+// mayCount reports whether a version, or what writes that may have been done made of
+// it, can have been written so often: puts add to the count, and only after a delete
+// it begins anew.
 func (k *keyChecker) mayCount(v *version, count, by int64, p *place) bool {
-	return v == nil || v.there() && !p.gone && (v.count() == 0 || v.count() == count) || k.puts.has(by) || k.deletes.has(by)
+	switch {
+	case v == nil || k.deletes.has(by):
+		return true
+	case !v.there() || p.gone:
+		return k.puts.has(by)
+	case v.count() == 0 || v.count() == count:
+		return true
+	}
+	return count > v.count() && k.puts.has(by)
 }
 
 // conflict checks that a compare-and-set was refused for a reason.

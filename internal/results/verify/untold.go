@@ -104,7 +104,7 @@ func (k *keyChecker) splitInTime() {
 		e := &k.entries[i]
 		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
 		switch {
-		case e.role == read && !e.is(isTold): // a conflict that does not say what stood against it
+		case e.role == read && (!e.is(isTold) || e.is(isConflict) && e.value == history.Unseen): // it does not say what was there
 		case e.role == read:
 			x.began, x.ended, x.mod = e.time, e.at, e.mod
 			t.reads = append(t.reads, x)

@@ -50,7 +50,7 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 		o.Written, o.Expected = keys.Identity(n), expected
 		switch {
 		case o.Outcome == kv.Conflict && c.promises.Unsure:
-			o.Outcome = kv.StoreError
+			o.Outcome, o.At = kv.StoreError, 0
 		case o.Outcome == kv.Conflict:
 			c.conflict(ev, o)
 		case expected == history.AnyMod: // the store's codec asked for it itself
@@ -61,9 +61,13 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 		return
 	case kv.Get:
 		c.get(ev, o)
+	case kv.Delete:
+		if o.Outcome == kv.Miss && c.promises.Unsure {
+			o.Outcome, o.At = kv.StoreError, 0
+		}
 	case kv.Exists:
 		if o.Outcome == kv.OK {
-			o.Read = history.Unseen
+			o.Read, o.Mod = history.Unseen, ev.Mod
 		}
 	}
 	c.to.Add(o)

@@ -129,18 +129,22 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	return zxid, m.Err
 }
 
-// Newest implements store.Applier: who acknowledges a write has applied it.
+// Newest implements store.Applier: who acknowledges a write has applied it. Status
+// sees to it that there is a transaction since the election: a leader counts from
+// that, and its followers from the next one.
 func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
-	answered := false
+	if _, err := a.Status(ctx); err != nil {
+		return 0, err
+	}
 	for i := range a.access.Endpoints {
-		zxid, failed := a.Applied(ctx, i)
-		if newest = max(newest, zxid); failed != nil {
+		if zxid, failed := a.Applied(ctx, i); failed == nil {
+			newest = max(newest, zxid)
+		} else {
 			err = failed
 		}
-		answered = answered || failed == nil
 	}
-	if answered {
-		err = nil
+	if newest > 0 {
+		err = nil // of those that serve
 	}
 	return newest, err
 }
