@@ -207,9 +207,8 @@ func TestWhatCannotBeCheckedIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for args, why := range map[string]string{
-		"put --val-size 15 --total 10":                "check needs 16 bytes",
-		"stm --total 10":                              "check is not for stm",
-		"put --store consul --val-size 64 --total 10": "does not tell the order of its writes",
+		"put --val-size 15 --total 10": "check needs 16 bytes",
+		"stm --total 10":               "check is not for stm",
 	} {
 		p := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--check", "--endpoints", "127.0.0.1:1")...)
 		p.exits(t, exitUsage).oneSentence(t, why)

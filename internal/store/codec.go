@@ -90,6 +90,7 @@ type Event struct {
 	Member   uint64 // who answered; 0 if the protocol does not say
 	Term     uint64 // at which term; 0 if the protocol does not say
 	Revision int64  // the key's version (its mod revision), for a CAS to come; Seen: all up to it was told
+	Mod      int64  // Done of a read: the revision that made the key's version, where Revision is another number; 0: Revision is it
 	At       int64  // the revision of the whole store at which it was served, a write's own; 0: not told (kv.Order)
 	Count    int64  // keys read, counted, removed, or written by a Txn; -1 if the protocol does not say. Notify: its place in its message, from 0
 	Extra    uint32 // requests that it took beyond the first

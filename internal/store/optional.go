@@ -36,6 +36,17 @@ type RoleAsker interface {
 	Role(ctx context.Context, i int) Member
 }
 
+// Applier is an optional interface of an Admin whose members, read at
+// Promises.Own, may not have all that was acknowledged before.
+type Applier interface {
+	// Newest is a revision not below that of any write that was acknowledged before,
+	// as far as the Admin's endpoints know.
+	Newest(ctx context.Context) (int64, error)
+	// Applied is the revision of the newest write that the i-th of the Admin's
+	// endpoints, from 0, has applied, in the numbers of Event.Revision or Event.At.
+	Applied(ctx context.Context, i int) (int64, error)
+}
+
 // Maintainer is an optional interface of an Admin whose store keeps a history
 // and a file that need maintenance (kv.Compaction, kv.Defragmentation).
 type Maintainer interface {

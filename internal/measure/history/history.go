@@ -44,6 +44,8 @@ type Op struct {
 	// how many seconds the lease lives from then on; 0: it is gone.
 	Mod int64
 	// Expected is the Mod that a compare-and-set asks for; 0: that there be none.
+	// Where versions are counted (store.Promises), it is the count that it asks
+	// for, and of any write that was done the count before it.
 	Expected int64
 	// Watch says of Kind Watch what the watcher with the number Session was told, and
 	// what the fields above then are.

@@ -123,7 +123,7 @@ func (c *checker) explained() ([]Violation, error) {
 		}
 		wrong := v.Ops[f.n-1]
 		slices.SortStableFunc(v.Ops, func(a, b history.Op) int { return cmp.Compare(a.Invoked, b.Invoked) })
-		v.Text = f.text(v.Ops, &wrong)
+		v.Text = f.text(v.Ops, &wrong, c.in.Header().Counted)
 		out = append(out, v)
 	}
 	return out, nil
@@ -150,10 +150,11 @@ func (f *findings) first(keep int) (kept []finding) {
 }
 
 // text is a violation in words.
-func (f *finding) text(ops []history.Op, wrong *history.Op) (out string) {
+func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out string) {
 	for i := range ops {
-		out += Sentence(&ops[i]) + "\n"
+		out += Sentence(&ops[i], counted) + "\n"
 	}
+	noun := asked(counted)
 	who := fmt.Sprintf("client %d's %s", wrong.Session, wrong.Kind)
 	Who := fmt.Sprintf("Client %d's %s", wrong.Session, wrong.Kind)
 	if wrong.Kind == kv.Watch {
@@ -186,9 +187,9 @@ func (f *finding) text(ops []history.Op, wrong *history.Op) (out string) {
 	case Future:
 		out += fmt.Sprintf("%s was served at revision %d and returned a version of revision %d.", Who, wrong.At, f.revision)
 	case WrongConflict:
-		out += fmt.Sprintf("%s asked for revision %d, which the key had, and was refused.", Who, wrong.Expected)
+		out += fmt.Sprintf("%s asked for %s %d, which the key had, and was refused.", Who, noun, wrong.Expected)
 	case WrongCAS:
-		out += fmt.Sprintf("%s asked for revision %d and succeeded at revision %d; before that, %s.", Who, wrong.Expected, wrong.At, f.state)
+		out += fmt.Sprintf("%s asked for %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, at(wrong.At), f.state)
 	case NoOrder:
 		out += "No order of the operations on this key explains the last of these answers" + f.state + "."
 	default:
@@ -275,8 +276,17 @@ func told(o *history.Op) string {
 	return out + "."
 }
 
-// Sentence says in words what an operation did, and when.
-func Sentence(o *history.Op) string {
+// asked is what a compare-and-set asks for.
+func asked(counted bool) string {
+	if counted {
+		return "version"
+	}
+	return "revision"
+}
+
+// Sentence says in words what an operation did, and when; counted as
+// history.Header has it.
+func Sentence(o *history.Op, counted bool) string {
 	switch o.Kind {
 	case kv.Watch:
 		return told(o)
@@ -295,7 +305,7 @@ func Sentence(o *history.Op) string {
 		out += fmt.Sprintf(", writing value #%d", o.Written)
 	}
 	if o.Kind == kv.CAS && o.Expected != history.AnyMod {
-		out += fmt.Sprintf(" if its revision is %d", o.Expected)
+		out += fmt.Sprintf(" if its %s is %d", asked(counted), o.Expected)
 	}
 	switch {
 	case !o.Answered() && o.Outcome.Definite():

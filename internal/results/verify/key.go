@@ -14,7 +14,7 @@ type version struct {
 	rev      int64
 	value    uint64 // Absent: it was deleted; Unseen: not known
 	done     int64  // when its write was acknowledged; -1: it was not, or not in this history
-	expected int64  // of a compare-and-set
+	expected int64  // of a compare-and-set; AnyMod: not known
 	ord      uint32 // of its write, or of the read that shows it
 	flags           // of its write
 	seen     bool   // a read returned it
@@ -23,9 +23,15 @@ type version struct {
 
 func (v *version) there() bool { return v.value != history.Absent }
 
+// count is how often the key was written since it was made, where that is what
+// writes expect of it; 0: not known.
+func (v *version) count() int64 { return v.expected + 1 }
+
 // keyChecker checks one key after the other. Its memory is used again.
 type keyChecker struct {
 	base    int64
+	based   bool // base is the store's own word
+	counted bool // a compare-and-set asks for a count of writes (version.count)
 	found   *findings
 	txns    *transactions
 	members []uint64
@@ -46,6 +52,7 @@ type keyChecker struct {
 	puts     pool // of maybes: what may explain a version whose value is not known
 	deletes  pool // what may explain that the key is gone
 	writers  []writer
+	timed    timedKey // of what is checked in time
 	resolved uint64
 }
 
@@ -100,7 +107,7 @@ func (k *keyChecker) list() {
 		}
 	}
 	for i := range k.writes {
-		if e := &k.writes[i]; e.is(isCAS) && e.mod > 0 {
+		if e := &k.writes[i]; e.is(isCAS) && e.mod > 0 && !k.counted {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
 		}
 	}

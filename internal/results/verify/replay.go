@@ -114,7 +114,7 @@ func matches(r *entry, v *version) bool {
 func (k *keyChecker) wrong(r *entry, cur int) {
 	v := &k.versions[cur]
 	f := finding{kind: StaleRead, promise: history.Snapshot, n: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()}
-	if at := k.upTo(r.lo); r.is(isStrong) && at >= 0 && k.versions[at].rev > r.mod {
+	if at := k.upTo(r.lo); r.is(isStrong) && at >= 0 && k.versions[at].rev > r.mod && k.found.promises[history.Linearizable] != "" {
 		f.promise = history.Linearizable
 	}
 	switch {
@@ -150,6 +150,10 @@ func (k *keyChecker) upTo(rev int64) int {
 func (k *keyChecker) compared(v *version, p *place) {
 	was := k.current(p)
 	switch {
+	case k.counted && v.expected > 0:
+		if k.mayCount(was, v.expected, v.rev, p) {
+			return
+		}
 	case v.expected == 0:
 		if k.absent(p, v.rev, v.ord) {
 			return
@@ -167,6 +171,21 @@ func (k *keyChecker) compared(v *version, p *place) {
 	k.add(f)
 }
 
+// mayCount reports whether a version, or what writes that may have been done made of
+// it, can have been written so often: puts add to the count, and only after a delete
+// it begins anew.
+func (k *keyChecker) mayCount(v *version, count, by int64, p *place) bool {
+	switch {
+	case v == nil || k.deletes.has(by):
+		return true
+	case !v.there() || p.gone:
+		return k.puts.has(by)
+	case v.count() == 0 || v.count() == count:
+		return true
+	}
+	return count > v.count() && k.puts.has(by)
+}
+
 // conflict checks that a compare-and-set was refused for a reason.
 func (k *keyChecker) conflict(r *entry, p *place) {
 	v := k.current(p)
@@ -175,12 +194,20 @@ func (k *keyChecker) conflict(r *entry, p *place) {
 		if r.mod == 0 {
 			without = !v.there()
 		} else {
-			without = v.there() && v.rev == r.mod && !p.gone
+			without = v.there() && k.is(v, r.mod) && !p.gone
 		}
 	}
 	if without {
 		k.add(finding{kind: WrongConflict, promise: history.Compare, n: 1, ords: [3]uint32{r.ord}})
 	}
+}
+
+// is reports whether a version is the one that a compare-and-set asks for.
+func (k *keyChecker) is(v *version, asked int64) bool {
+	if k.counted {
+		return v.count() == asked
+	}
+	return v.rev == asked
 }
 
 // looseRead checks a linearizable read that does not say at which revision it was

@@ -69,7 +69,7 @@ func (k *keyChecker) fillWriters() {
 
 // versionBy is a version of which nothing is known but what shows it.
 func versionBy(m *mark) version {
-	return version{rev: m.rev, value: m.value, done: -1, ord: m.ord, seen: !m.cas}
+	return version{rev: m.rev, value: m.value, done: -1, expected: history.AnyMod, ord: m.ord, seen: !m.cas}
 }
 
 // author is a mark's version with its write, if it is one that may have been done.

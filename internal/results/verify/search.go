@@ -67,7 +67,6 @@ func (c *checker) search() error {
 	if err != nil {
 		return err
 	}
-	c.result.Keys = uint64(len(keys))
 	var cut, open int
 	until := time.Now().Add(c.opt.Longest)
 	for _, key := range keys {
@@ -87,8 +86,7 @@ func (c *checker) search() error {
 			c.found.add(one.finding(key))
 		}
 	}
-	why := "the store does not tell the revisions of its writes"
-	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("%s, so that an order was searched for, of %d keys alone", why, len(keys)))
+	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store does not tell the revisions of its writes: all operations were held to real time and to the revisions that reads show, and an order of all was searched for, of %d keys of %d", len(keys), c.result.Keys))
 	if cut > 0 {
 		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("of %d of these keys, the first %d operations were searched alone", cut, mostSearched))
 	}
@@ -124,7 +122,7 @@ func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error)
 	}
 	of = map[uint64]*keyHistory{}
 	err = c.each(func(ord uint32, o *history.Op) {
-		if r := roleOf(o); r == unchecked || r == refused || !in[mixed(o.Key)] || r == read && !strong(o) {
+		if r := roleOf(o); r == unchecked || r == refused || !in[mixed(o.Key)] || r == read && !strong(o) && !o.Final {
 			return
 		}
 		k := of[o.Key]

@@ -67,6 +67,7 @@ type simVersion struct {
 	rev, done int64 // done: when it was acknowledged; forever if not
 	value     uint64
 	told      bool // its write is known to be done
+	count     int64
 }
 
 const forever = int64(1) << 61
@@ -87,6 +88,25 @@ func (k *simKey) at(rev int64) (v simVersion) {
 	return k.versions[i-1]
 }
 
+// add adds a version, which counts on from the one before it.
+func (k *simKey) add(v simVersion) {
+	if n := len(k.versions); v.value != 0 {
+		v.count = 1
+		if n > 0 {
+			v.count += k.versions[n-1].count
+		}
+	}
+	k.versions = append(k.versions, v)
+}
+
+// version is what a compare-and-set asks for.
+func (s *simulation) version(v *simVersion) int64 {
+	if s.counted {
+		return v.count
+	}
+	return v.mod()
+}
+
 func (v *simVersion) mod() int64 {
 	if v.value == 0 {
 		return 0
@@ -100,6 +120,7 @@ type simulation struct {
 	*rand.Rand
 	lies    lieKind
 	rate    float64 // of operations that lie
+	counted bool    // versions count the writes since a key was made
 	keys    []simKey
 	rev     int64
 	value   uint64
@@ -135,17 +156,21 @@ const simBase = 1000
 
 // simulated makes a history of n operations and the lies in it.
 func simulated(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
-	_, m, told := simulatedBy(seed, n, lies, rate)
+	return simulatedAs(seed, n, lies, rate, false)
+}
+
+func simulatedAs(seed uint64, n int, lies lieKind, rate float64, counted bool) (*memory, []*lie) {
+	_, m, told := simulatedBy(seed, n, lies, rate, counted)
 	return m, told
 }
 
 // simulatedBy has the store, too.
-func simulatedBy(seed uint64, n int, lies lieKind, rate float64) (*simulation, *memory, []*lie) {
-	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 77)), lies: lies, rate: rate, rev: simBase, value: simBase}
+func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (*simulation, *memory, []*lie) {
+	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 77)), lies: lies, rate: rate, counted: counted, rev: simBase, value: simBase}
 	s.keys = make([]simKey, 1+s.IntN(max(n/20, 2)))
 	for i := range s.keys {
 		if s.IntN(3) > 0 { // it was there before; by a run with the same values, perhaps
-			s.keys[i].versions = []simVersion{{rev: 1 + s.Int64N(simBase), value: 1 + s.Uint64N(simBase*2), told: true}}
+			s.keys[i].versions = []simVersion{{rev: 1 + s.Int64N(simBase), value: 1 + s.Uint64N(simBase*2), told: true, count: 1}}
 		}
 	}
 	s.crash[1] = -1
@@ -223,6 +248,9 @@ func (s *simulation) serve(e *event) {
 	default:
 		o.Kind = kv.Txn
 	}
+	if s.counted && o.Kind == kv.Txn {
+		o.Expected = history.AnyMod
+	}
 	if o.Kind.HasValue() || o.Kind == kv.Txn {
 		s.value++
 		o.Written = s.value
@@ -245,12 +273,15 @@ func (s *simulation) serve(e *event) {
 
 func (s *simulation) refuse(o *history.Op, now int64) {
 	o.Outcome, o.Read = kv.Refused, 0
+	if s.counted && o.Kind != kv.CAS {
+		o.Expected = history.AnyMod
+	}
 	n := len(s.ops)
 	s.ops = append(s.ops, *o)
 	if s.lies == lieRefused && o.Kind == kv.Put {
 		k := &s.keys[o.Key]
 		s.rev++
-		k.versions = append(k.versions, simVersion{rev: s.rev, value: o.Written, done: forever})
+		k.add(simVersion{rev: s.rev, value: o.Written, done: forever})
 		k.twice, k.twiceAt = s.tell(o.Key, n), s.rev
 	}
 }
@@ -263,11 +294,14 @@ func (s *simulation) timeOut(o *history.Op, now int64) {
 		o.Done = now + 1
 	}
 	o.Read = 0
+	if s.counted && o.Kind != kv.CAS {
+		o.Expected = history.AnyMod
+	}
 	parts := s.parts(o)
 	s.ops = append(s.ops, parts...)
 	do := func(int64) {
 		for _, c := range parts {
-			if c.Kind == kv.CAS && s.keys[c.Key].current(s.rev).mod() != c.Expected {
+			if c.Kind == kv.CAS && s.version(s.keys[c.Key].current(s.rev)) != c.Expected {
 				return
 			}
 		}
@@ -278,7 +312,7 @@ func (s *simulation) timeOut(o *history.Op, now int64) {
 		for _, c := range parts {
 			k := &s.keys[c.Key]
 			k.lie = nil
-			k.versions = append(k.versions, simVersion{rev: s.rev, value: c.Written, done: forever})
+			k.add(simVersion{rev: s.rev, value: c.Written, done: forever})
 		}
 	}
 	switch s.IntN(3) {
@@ -319,8 +353,8 @@ func (s *simulation) write(o *history.Op, now int64) {
 	n := len(s.ops)
 	switch o.Kind {
 	case kv.CAS:
-		if cur.mod() != o.Expected {
-			if older := k.versions; s.lies == lieCAS && o.Expected > 0 && cur.told && cur.rev > o.Expected && cur.rev > simBase && len(older) > 1 && s.Float64() < s.rate*20 {
+		if s.version(&cur) != o.Expected {
+			if older := k.versions; s.lies == lieCAS && o.Expected > 0 && cur.told && s.version(&cur) > o.Expected && cur.rev > simBase && len(older) > 1 && s.Float64() < s.rate*20 {
 				s.tell(o.Key, n).proven = true
 				break
 			}
@@ -328,7 +362,9 @@ func (s *simulation) write(o *history.Op, now int64) {
 			if cur.value == 0 {
 				o.Read = history.Absent
 			}
-			k.known = cur.mod()
+			if k.known = s.version(&cur); s.counted {
+				o.Mod, o.Read = 0, history.Unseen
+			}
 			s.answer(*o, k)
 			return
 		}
@@ -344,6 +380,9 @@ func (s *simulation) write(o *history.Op, now int64) {
 	}
 	s.rev++
 	o.At = s.rev
+	if s.counted && o.Kind == kv.Put {
+		o.Expected = cur.count
+	}
 	parts := s.parts(o)
 	lost := o.Kind == kv.Put && s.lying(lieLost)
 	gone := o.Kind == kv.Delete && s.lies == lieResurrects && s.Float64() < s.rate*20
@@ -352,7 +391,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 		k := &s.keys[c.Key]
 		k.lie = nil
 		if !lost && !gone {
-			k.versions = append(k.versions, simVersion{rev: s.rev, value: c.Written, done: o.Done, told: true})
+			k.add(simVersion{rev: s.rev, value: c.Written, done: o.Done, told: true})
 		}
 	}
 	if lost || gone {
@@ -361,7 +400,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 	if o.Kind == kv.Put && s.lying(lieTwice) {
 		heap.Push(&s.events, event{at: now + s.Int64N(20_000_000), again: func(int64) {
 			s.rev++
-			k.versions = append(k.versions, simVersion{rev: s.rev, value: o.Written, done: forever})
+			k.add(simVersion{rev: s.rev, value: o.Written, done: forever})
 			k.twice, k.twiceAt = s.tell(o.Key, n), s.rev
 		}})
 	}
@@ -384,7 +423,7 @@ func (s *simulation) read(o *history.Op) {
 	}
 	o.Mod, o.Outcome = v.mod(), outcomeOf(&v)
 	if o.Kind == kv.Get && o.Consistency == kv.Linearizable {
-		k.known = v.mod()
+		k.known = s.version(&v)
 	}
 	s.answer(*o, k)
 }
@@ -464,7 +503,7 @@ func (s *simulation) history(seed uint64) (*memory, []*lie) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.ops[a].Done, s.ops[b].Done) })
-	m := &memory{header: record.Header{Store: "simulated", Base: simBase, Promises: all()}}
+	m := &memory{header: record.Header{Store: "simulated", Base: simBase, Counted: s.counted, Promises: all()}}
 	delete(m.header.Promises, history.Session) // members differ
 	places := make([]int, len(order))
 	for at, i := range order {

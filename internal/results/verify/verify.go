@@ -185,7 +185,7 @@ func (c *checker) check() (*Result, error) {
 	case c.survey.unknown > 0:
 		c.result.Judged = 0
 	case c.survey.unordered > 0:
-		err = c.search()
+		err = c.untold()
 	default:
 		err = c.ordered()
 	}
@@ -314,6 +314,7 @@ type pass struct {
 	*checker
 	in           func(uint64) bool // the keys, and the revisions, that it is for
 	first, again bool
+	untold       bool // keys are checked by the times of their operations
 	txns         *transactions
 	table        *table
 	seen         *sweep
@@ -385,10 +386,17 @@ func (c *checker) keys(p *pass) {
 	out := make(chan *keyChecker, workers)
 	for w := range workers {
 		go func() {
-			k := &keyChecker{base: c.survey.base, found: &c.found, txns: p.txns, old: newStalenesses(), members: names, watchers: p.watchers}
+			k := &keyChecker{
+				base: c.survey.base, counted: c.in.Header().Counted, based: c.in.Header().Base > 0,
+				found: &c.found, txns: p.txns, old: newStalenesses(), members: names, watchers: p.watchers,
+			}
 			for i := w; i < len(p.table.names); i += workers {
 				k.entries = p.table.entries(i, k.entries[:0])
-				k.check(p.table.names[i])
+				if p.untold {
+					k.inTime(p.table.names[i])
+				} else {
+					k.check(p.table.names[i])
+				}
 			}
 			out <- k
 		}()

@@ -103,7 +103,7 @@ func TestWhatWatchersWereToldIsCounted(t *testing.T) {
 	if want := (Watches{Watchers: 2, Events: 1, Progress: 1, Resumed: 1, Ended: 1}); r.Watches == nil || *r.Watches != want || r.Operations != 1 || r.Judged != 1 {
 		t.Errorf("%+v of %d operations", r.Watches, r.Operations)
 	}
-	if text := Sentence(&m.ops[3]); text != "Watcher 1, 4.500000 s: key 0 got value #1 at revision 11." {
+	if text := Sentence(&m.ops[3], false); text != "Watcher 1, 4.500000 s: key 0 got value #1 at revision 11." {
 		t.Error(text)
 	}
 }
@@ -143,7 +143,7 @@ type change struct {
 // any more: every event comes in its order, in messages of whole revisions, and
 // watchers are created again and again where they were.
 func watchedBy(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
-	s, m, _ := simulatedBy(seed, n, noLie, 0)
+	s, m, _ := simulatedBy(seed, n, noLie, 0, false)
 	w := &teller{Rand: rand.New(rand.NewPCG(seed, 78)), s: s, m: m, lies: lies, rate: rate, now: 1<<60 + 1<<50}
 	for key := range s.keys {
 		prior := simVersion{}

@@ -13,10 +13,10 @@ import (
 // chronicle records one loop's operations for who checks the answers: what the
 // engine does not know of them follows from their numbers and their answers.
 type chronicle struct {
-	src       *source
-	to        *history.Recorder
-	conflicts bool // a conflict's event has the version that stood against it
-	final     bool // it is of reads after the load
+	src      *source
+	to       *history.Recorder
+	promises store.Promises
+	final    bool // it is of reads after the load
 	// from and behind are what ranges cover whose interval was given.
 	from, behind uint64
 	single       []foundKey // the memory of the range of one key that was recorded last
@@ -39,7 +39,7 @@ func (p *plan) newChronicle(src *source) *chronicle {
 	}
 	c := &chronicle{src: src, to: p.recorder(), final: p.final}
 	if s, ok := p.store.(store.Promising); ok {
-		c.conflicts = s.Promises().Conflicts
+		c.promises = s.Promises()
 	}
 	if src.answers.listings.keep = true; !src.rangesOurs() {
 		c.from, c.behind = covered(src.space, src.load.RangeKey, src.load.RangeEnd)
@@ -62,10 +62,16 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 	switch o.Kind {
 	case kv.Put:
 		o.Written = keys.Identity(n)
+		c.count(ev, o)
 	case kv.CAS:
 		o.Written, o.Expected = keys.Identity(n), expected
-		if o.Outcome == kv.Conflict {
+		switch {
+		case o.Outcome == kv.Conflict && c.promises.Unsure:
+			o.Outcome, o.At = kv.StoreError, 0
+		case o.Outcome == kv.Conflict:
 			c.conflict(ev, o)
+		case expected == history.AnyMod: // the store's codec asked for it itself
+			c.count(ev, o)
 		}
 	case kv.Txn:
 		c.txn(n, o)
@@ -75,9 +81,13 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 	case kv.Range, kv.TxnGet:
 		c.interval(ev, o)
 		return
+	case kv.Delete:
+		if o.Outcome == kv.Miss && c.promises.Unsure {
+			o.Outcome, o.At = kv.StoreError, 0
+		}
 	case kv.Exists:
 		if o.Outcome == kv.OK {
-			o.Read = history.Unseen
+			o.Read, o.Mod = history.Unseen, ev.Mod
 		}
 	}
 	c.to.Add(o)
@@ -126,7 +136,7 @@ func (c *chronicle) interval(ev *store.Event, o *history.Op) {
 // found are the keys of a range's answer; ok is false where it tells of none.
 func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok bool) {
 	s := c.src
-	if !o.Answered() || s.load.Scan.CountOnly {
+	if !c.promises.Ranges || !o.Answered() || s.load.Scan.CountOnly {
 		return nil, false
 	}
 	if _, end := s.interval(); len(end) > 0 {
@@ -146,16 +156,39 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok 
 func (c *chronicle) get(ev *store.Event, o *history.Op) {
 	switch o.Outcome {
 	case kv.OK:
-		o.Read, o.Mod = keys.Read(ev.Value), max(ev.Revision, 0)
+		o.Read, o.Mod = keys.Read(ev.Value), modOf(ev)
 	case kv.Stale, kv.Unverifiable: // a value of another run
-		o.Read, o.Mod = history.Unseen, max(ev.Revision, 0)
+		o.Read, o.Mod = history.Unseen, modOf(ev)
+	}
+}
+
+// modOf is the revision that made the version that was read.
+func modOf(ev *store.Event) int64 {
+	if ev.Mod > 0 {
+		return ev.Mod
+	}
+	return max(ev.Revision, 0)
+}
+
+// count notes what a put's version says of the one before it, where versions are
+// counted and compared.
+func (c *chronicle) count(ev *store.Event, o *history.Op) {
+	switch {
+	case !c.promises.Counted:
+	case o.Acknowledged() && ev.Revision > 0 && c.src.versions != nil:
+		o.Expected = ev.Revision - 1
+	default:
+		o.Expected = history.AnyMod
 	}
 }
 
 // conflict is what stood against a compare-and-set.
 func (c *chronicle) conflict(ev *store.Event, o *history.Op) {
-	o.Read, o.Mod = history.Unseen, max(ev.Revision, 0)
-	if c.conflicts && o.Mod == 0 {
+	o.Read = history.Unseen
+	if !c.promises.Conflicts {
+		return
+	}
+	if o.Mod = max(ev.Revision, 0); ev.Revision == 0 {
 		o.Read = history.Absent
 	}
 }
@@ -163,6 +196,9 @@ func (c *chronicle) conflict(ev *store.Event, o *history.Op) {
 // txn has a part for each key that it writes.
 func (c *chronicle) txn(n uint64, o *history.Op) {
 	first, space := o.Key, c.src.space.N()
+	if c.promises.Counted {
+		o.Expected = history.AnyMod
+	}
 	for i := range c.src.pairs {
 		o.Key, o.Written, o.Joined = (first+uint64(i))%space, keys.Identity(n), i > 0
 		c.to.Add(o)

@@ -34,12 +34,19 @@ type historian struct {
 }
 
 // newHistorian returns nil where nothing is to be checked.
-func (t *Trial) newHistorian(dir string) *historian {
+func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *historian {
 	st, ok := t.Cluster.Store.(store.Promising)
 	if !t.Spec.Load.Check || !ok { // the scenario was refused without it
 		return nil
 	}
-	return &historian{t: t, dir: dir, header: history.Header{Store: t.Cluster.Store.Name(), Promises: st.Promises().Of, Timeout: int64(t.Spec.Load.Timeout)}}
+	promised := st.Promises()
+	h := &historian{t: t, dir: dir, header: history.Header{
+		Store: t.Cluster.Store.Name(), Promises: promised.Of, Counted: promised.Counted, Timeout: int64(t.Spec.Load.Timeout),
+	}}
+	if promised.Untold {
+		h.header.Base = m.newest(ctx)
+	}
+	return h
 }
 
 // recorder is load.Reports.History.
@@ -150,6 +157,8 @@ func (h *historian) readMembers(ctx context.Context, m *members) (all []record.R
 	own := h.t.Cluster.Store.(store.Promising).Promises().Own
 	w := &load.Local{Stores: func(string) (store.Store, error) { return h.t.Cluster.Store, nil }}
 	status := m.status()
+	h.t.report(Progress{Stage: "reading the members"})
+	behind := m.catchUp(ctx)
 	for i := range status.Members {
 		if ctx.Err() != nil {
 			return all
@@ -157,6 +166,11 @@ func (h *historian) readMembers(ctx context.Context, m *members) (all []record.R
 		h.t.report(Progress{Stage: "reading the members"})
 		endpoint := status.Members[i].Endpoint
 		read := record.ReadMember{Endpoint: endpoint}
+		if behind[i] {
+			read.Failure = fmt.Sprintf("within %v it did not say that it has what was acknowledged", catchUpTime)
+			all = append(all, read)
+			continue
+		}
 		a := h.t.assigned([]string{endpoint})
 		a.Members = m.numbers()
 		var err error

@@ -34,7 +34,7 @@ func (*Store) Name() string { return Name }
 
 // Capabilities implements store.Store. They are cetcd's own, not Consul's.
 func (*Store) Capabilities() kv.Capabilities {
-	return etcdproxy.Capabilities(Name, "a GET of the proxy", kv.Capabilities{
+	can := etcdproxy.Capabilities(Name, "a GET of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:   "PUT /v1/kv/KEY: an etcd transaction that reads the key's lock and writes its value and flags, retried by cetcd when others were in between",
 			kv.Get:   "GET /v1/kv/KEY, as JSON with the value in base64: ?raw would end the connection where the key is not there",
@@ -55,6 +55,8 @@ func (*Store) Capabilities() kv.Capabilities {
 		Ascending: true,
 		InFlight:  1,
 	})
+	can.Features[kv.Order] = "the ModifyIndex of what is read, which is etcd's revision; writes tell none"
+	return can
 }
 
 // Server implements store.Store.

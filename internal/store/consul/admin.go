@@ -166,6 +166,36 @@ func (a *admin) leader(ctx context.Context, i int) (string, error) {
 	return a.clients[i].Status().LeaderWithQueryOptions((&api.QueryOptions{}).WithContext(ctx))
 }
 
+// noKey is one that no load writes.
+const noKey = "quorumbench/no/such/key"
+
+// Applied implements store.Applier: a stale read of a key that is not there has the
+// index of the newest write that the agent's server has applied.
+func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
+	return a.newest(ctx, i, api.QueryOptions{AllowStale: true})
+}
+
+// Newest implements store.Applier: a consistent read has that of the leader, which
+// applies a write before it acknowledges it.
+func (a *admin) Newest(ctx context.Context) (revision int64, err error) {
+	for i := range a.clients {
+		if revision, err = a.newest(ctx, i, api.QueryOptions{RequireConsistent: true}); err == nil {
+			break
+		}
+	}
+	return revision, err
+}
+
+func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	_, meta, err := a.clients[i].KV().Get(noKey, how.WithContext(ctx))
+	if err != nil {
+		return 0, fmt.Errorf("%s does not answer as Consul: %s", a.endpoints[i], reason(ctx, err))
+	}
+	return int64(meta.LastIndex), nil
+}
+
 // memberID is a node's id as a number: the first half of its UUID.
 func memberID(uuid string) uint64 {
 	b, err := hex.DecodeString(strings.ReplaceAll(uuid, "-", ""))

@@ -51,6 +51,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Metrics:        "/v1/agent/metrics?format=prometheus, where telemetry has a prometheus_retention_time",
 			kv.LogSignals:     "the agent's log",
 			kv.NullServer:     "the HTTP API of the operations",
+			kv.Order:          "the X-Consul-Index of what is read, which is the key's ModifyIndex; writes tell none",
 		},
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "Consul keeps no history of its keys, so there is nothing to compact",

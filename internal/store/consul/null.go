@@ -113,9 +113,9 @@ func (m *nullMember) Answer(b []byte, r *httpd.Request, wrong null.Kind) []byte 
 		case "GET":
 			return m.get(b, key, r, wrong)
 		case "PUT":
-			return m.put(b, key, r)
+			return m.put(b, key, r, wrong)
 		case "DELETE":
-			return m.remove(b, key, r)
+			return m.remove(b, key, r, wrong)
 		}
 		return httpd.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
 	case string(r.Path) == "/v1/txn":
@@ -195,7 +195,7 @@ func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 		return answerEntries(b, list, m.memory.Revision(), false, wrong)
 	}
 	e := m.memory.Get(key)
-	if e == nil {
+	if e == nil || wrong == null.LieAbsent {
 		return answerEntries(b, nil, m.memory.Revision(), raw, wrong)
 	}
 	return answerEntries(b, []*nullEntry{e}, e.Changed, raw, wrong)
@@ -212,7 +212,7 @@ func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong nul
 	if raw {
 		e := list[0]
 		b = httpd.AppendHead(b, "200 OK", indexFields(nullPlain, index), len(e.Value))
-		if wrong != null.Answer {
+		if wrong == null.WrongKey || wrong == null.WrongValue {
 			return httpd.Damaged(b, e.Value)
 		}
 		return append(b, e.Value...)
@@ -250,10 +250,10 @@ func (m *nullMember) write(b []byte, do func() bool) []byte {
 }
 
 // put answers PUT /v1/kv/KEY, with ?cas=INDEX or without.
-func (m *nullMember) put(b, key []byte, r *httpd.Request) []byte {
+func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
 	return m.write(b, func() bool {
-		may := m.mayWrite(key, r)
-		if may {
+		may := wrong == null.LieCAS || m.mayWrite(key, r)
+		if may && wrong != null.LieLost {
 			m.memory.Put(key, r.Body)
 		}
 		return may
@@ -275,7 +275,7 @@ func (m *nullMember) mayWrite(key []byte, r *httpd.Request) bool {
 }
 
 // remove answers DELETE /v1/kv/KEY, with ?recurse or ?cas=INDEX or without.
-func (m *nullMember) remove(b, key []byte, r *httpd.Request) []byte {
+func (m *nullMember) remove(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
 	return m.write(b, func() bool {
 		if _, recurse := r.Param("recurse"); recurse {
 			for _, e := range m.memory.Prefixed(key) {
@@ -284,7 +284,7 @@ func (m *nullMember) remove(b, key []byte, r *httpd.Request) []byte {
 			return true
 		}
 		may := m.mayWrite(key, r)
-		if may {
+		if may && wrong != null.LieLost {
 			m.memory.Delete(key)
 		}
 		return may

@@ -34,5 +34,6 @@ func (*Store) Promises() store.Promises {
 		},
 		Own:       kv.Linearizable,
 		Conflicts: true,
+		Ranges:    true,
 	}
 }

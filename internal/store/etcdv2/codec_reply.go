@@ -19,7 +19,9 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 		c.BeginList()
 	}
 	if r.Status != 200 && r.Status != 201 {
-		c.failed(r, e)
+		if c.failed(r, e); !e.Outcome.Failed() {
+			e.At = int64(r.Uint(fieldIndex))
+		}
 		return
 	}
 	var ok bool
@@ -34,6 +36,9 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 			e.Count = 1
 		}
 		ok = c.parseWritten(r.Body, e)
+	}
+	if e.Outcome == kv.OK { // a get and a write hold the store's lock while they note it
+		e.At = int64(r.Uint(fieldIndex))
 	}
 	switch {
 	case !ok && e.Outcome == kv.OK:

@@ -133,6 +133,9 @@ func TestReplies(t *testing.T) {
 		if tc.want.Outcome != kv.StoreError {
 			tc.want.Term = 3
 		}
+		if !tc.want.Outcome.Failed() {
+			tc.want.At = 77
+		}
 		if diff := cmp.Diff([]store.Event{tc.want}, events); diff != "" {
 			t.Errorf("%v %q: %s", tc.op.Kind, tc.answer, diff)
 		}

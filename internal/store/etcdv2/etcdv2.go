@@ -45,6 +45,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Metrics:      "Prometheus's format at /metrics of the client's URL",
 			kv.LogSignals:   "its JSON log",
 			kv.NullServer:   "the HTTP API of the operations",
+			kv.Order:        "X-Etcd-Index of each answer, and each key's modifiedIndex",
 		},
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "etcd's v2 API keeps the last 1000 events and no other history, so there is nothing to compact",

@@ -135,9 +135,9 @@ func (m *nullMember) Answer(b []byte, r *httpd.Request, wrong null.Kind) []byte 
 		case "GET", "HEAD":
 			return m.get(b, key, r, wrong)
 		case "PUT":
-			return m.put(b, key, r)
+			return m.put(b, key, r, wrong)
 		case "DELETE":
-			return m.remove(b, key, r)
+			return m.remove(b, key, r, wrong)
 		}
 		return httpd.AppendAnswer(b, "405 Method Not Allowed", "", "Method Not Allowed\n")
 	}
@@ -209,8 +209,11 @@ func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 	}
 	m.memory.Lock(keyspace.One)
 	defer m.memory.Unlock(keyspace.One)
-	if e := m.memory.Get(key); e != nil {
-		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), m.memory.Revision())
+	switch e := m.memory.Get(key); {
+	case wrong == null.LieAbsent:
+		return m.notFound(b, key)
+	case e != nil:
+		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), null.Told(m.memory.Revision(), wrong))
 	}
 	folder := bytes.TrimSuffix(key, []byte("/"))
 	prefix := append(bytes.Clone(folder), '/')
@@ -287,7 +290,7 @@ func answerNode(b []byte, status, action string, node *nullNode, index int64) []
 
 // put answers PUT /v2/keys/KEY with the form value=VALUE, and with prevIndex,
 // prevExist and noValueOnSuccess or without.
-func (m *nullMember) put(b, key []byte, r *httpd.Request) []byte {
+func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
@@ -304,7 +307,7 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request) []byte {
 		if e == nil {
 			return m.notFound(b, key)
 		}
-		if want, _ := strconv.ParseInt(string(prev), 10, 64); want != e.Changed {
+		if want, _ := strconv.ParseInt(string(prev), 10, 64); want != e.Changed && wrong != null.LieCAS {
 			cause := fmt.Sprintf("[%d != %d]", want, e.Changed)
 			return nullError{"412 Precondition Failed", "Compare failed", cause, testFailed}.appendTo(b, m.memory.Revision())
 		}
@@ -319,21 +322,32 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request) []byte {
 	if e == nil {
 		status = "201 Created"
 	}
-	e = m.memory.Put(key, []byte(value))
-	var node *nullNode
-	if quiet, _ := r.Param("noValueOnSuccess"); string(quiet) != "true" {
-		node = nodeOf(e, null.Answer)
+	revision, node := int64(0), (*nullNode)(nil)
+	if wrong == null.LieLost {
+		revision = m.memory.Next()
+	} else {
+		e = m.memory.Put(key, []byte(value))
+		if revision = e.Changed; wrong == null.LieTwice {
+			m.memory.Put(key, []byte(value))
+		}
+		if quiet, _ := r.Param("noValueOnSuccess"); string(quiet) != "true" {
+			node = nodeOf(e, null.Answer)
+		}
 	}
-	return answerNode(b, status, action, node, m.memory.Revision())
+	return answerNode(b, status, action, node, null.Told(revision, wrong))
 }
 
 // remove answers DELETE /v2/keys/KEY, with recursive=true or without.
-func (m *nullMember) remove(b, key []byte, r *httpd.Request) []byte {
+func (m *nullMember) remove(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
 	m.memory.Lock(keyspace.One)
 	defer m.memory.Unlock(keyspace.One)
+	if wrong == null.LieLost && m.memory.Get(key) != nil {
+		revision := m.memory.Next()
+		return answerNode(b, "200 OK", "delete", &nullNode{Key: "/" + string(key), Modified: revision}, revision)
+	}
 	removed := m.memory.Delete(key)
 	if recursive, _ := r.Param("recursive"); string(recursive) == "true" {
 		for _, e := range m.memory.Prefixed(append(bytes.Clone(key), '/')) {

@@ -44,6 +44,14 @@ const (
 // Behind is by how many revisions LieBehind is wrong.
 const Behind = 1000
 
+// Told is the revision that an answer says it is of.
+func Told(revision int64, k Kind) int64 {
+	if k == LieBehind {
+		return max(revision-Behind, 1)
+	}
+	return revision
+}
+
 // Answered reports whether the operation is answered when it is due, be it wrongly.
 func (k Kind) Answered() bool {
 	return k == Answer || k == WrongKey || k == WrongValue || k >= LieLost

@@ -46,6 +46,7 @@ func Operations(t *testing.T, f Fixture, a store.Access) {
 			c.agreeOnKey(fmt.Sprintf("values/%d", i), value)
 		}
 	})
+	c.run("order", c.agreeOnOrder)
 	for _, of := range []struct {
 		kind kv.Kind
 		name string

@@ -28,7 +28,7 @@ func (*Store) Name() string { return Name }
 // Capabilities implements store.Store. They are zetcd's own: the same requests as
 // ZooKeeper's, which mean something else here.
 func (*Store) Capabilities() kv.Capabilities {
-	return etcdproxy.Capabilities(Name, "the word ruok of the proxy", kv.Capabilities{
+	can := etcdproxy.Capabilities(Name, "the word ruok of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:    "setData: an etcd transaction that reads and writes the node's version, time and data, retried by zetcd when others were in between; create when the node is not there (a second request, inside the operation's time)",
 			kv.Get:    "getData: one etcd transaction of six ranges",
@@ -47,6 +47,8 @@ func (*Store) Capabilities() kv.Capabilities {
 		},
 		Ordered: true,
 	})
+	can.Features[kv.Order] = "the zxid of each answer, which is etcd's revision less one, and each node's mzxid and version"
+	return can
 }
 
 // serverFiles are the inputs of the server's build. The replaces in go.mod.txt

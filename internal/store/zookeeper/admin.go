@@ -113,29 +113,67 @@ func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 // serve asks srvr, which every member answers unless its configuration forbids it.
 // One that answers that it serves nobody, as in an election, has answered.
 func (a *admin) serve(ctx context.Context, endpoint string) store.Member {
-	m := store.Member{Endpoint: endpoint}
+	m, _ := a.serveAt(ctx, endpoint)
+	return m
+}
+
+// Applied implements store.Applier: sync at the leader waits for nothing, so that
+// what a follower has acknowledged may be missed there.
+func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	m, zxid := a.serveAt(ctx, a.access.Endpoints[i])
+	if m.Err == nil && m.Role == kv.Unknown {
+		return 0, fmt.Errorf("%s serves nobody now", m.Endpoint)
+	}
+	return zxid, m.Err
+}
+
+// Newest implements store.Applier: who acknowledges a write has applied it. Status
+// sees to it that there is a transaction since the election: a leader counts from
+// that, and its followers from the next one.
+func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
+	if _, err := a.Status(ctx); err != nil {
+		return 0, err
+	}
+	for i := range a.access.Endpoints {
+		if zxid, failed := a.Applied(ctx, i); failed == nil {
+			newest = max(newest, zxid)
+		} else {
+			err = failed
+		}
+	}
+	if newest > 0 {
+		err = nil // of those that serve
+	}
+	return newest, err
+}
+
+// serveAt is serve, with the transaction that the member applied last.
+func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, zxid int64) {
+	m.Endpoint = endpoint
 	text, err := word(ctx, a.access, endpoint, "srvr")
 	if errors.Is(err, errNotServing) {
-		return m
+		return m, 0
 	}
 	if err == nil && field(text, "Mode:") == "" {
 		err = errors.New("it answers srvr as no ZooKeeper server does")
 	}
 	if err != nil {
 		m.Err, m.Gone = fmt.Errorf("%s does not answer as ZooKeeper: %s", endpoint, reason(ctx, err)), store.Refused(err)
-		return m
+		return m, 0
 	}
 	m.Version, _, _ = strings.Cut(field(text, "Zookeeper version:"), "-")
 	m.Version, _, _ = strings.Cut(m.Version, ",")
-	zxid, _ := strconv.ParseUint(strings.TrimPrefix(field(text, "Zxid:"), "0x"), 16, 64)
-	m.Term = zxid >> 32
+	zxid, _ = strconv.ParseInt(strings.TrimPrefix(field(text, "Zxid:"), "0x"), 16, 64)
+	m.Term = uint64(zxid) >> 32
 	switch field(text, "Mode:") {
 	case "leader", "standalone":
 		m.Role = kv.Leader
 	case "follower":
 		m.Role = kv.Follower
 	}
-	return m
+	return m, zxid
 }
 
 // identify is a member's number, which conf reports; it does not change, so it is

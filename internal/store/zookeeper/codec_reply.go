@@ -76,6 +76,7 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 		done, ok = c.txnDone(r, e)
 	}
 	if ok && done && !e.Outcome.Failed() {
+		e.At = r.Zxid
 		wrong(e, c.wrongZxid(r, e, before))
 	}
 	if !ok {
@@ -208,7 +209,7 @@ func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 		if r.Sub == callExists {
 			length = int(s.DataLength) // which is not read
 		}
-		e.Revision, e.Count = int64(s.Version)+1, 1
+		e.Revision, e.Mod, e.Count = int64(s.Version)+1, s.Mzxid, 1
 		if wrong(e, wrongRead(&s, r.Zxid, length)); r.Extra > 0 {
 			wrong(e, c.syncWhy)
 		}

@@ -40,6 +40,8 @@ type Header struct {
 	// ClockError is how far the file's clock can be from that of the others, in
 	// nanoseconds; 0 for the controller's own.
 	ClockError int64 `json:"clock_error_ns,omitempty"`
+	// Counted says that Op.Expected counts the writes of a key since it was made.
+	Counted bool `json:"counted,omitempty"`
 	// Promises maps what the store promises to where its documentation says so.
 	Promises map[history.Promise]string `json:"promises"`
 }

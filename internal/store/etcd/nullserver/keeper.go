@@ -125,7 +125,7 @@ func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong n
 	}
 	var one [1]*entry
 	found, count, more := m.find(one[:0], r, m.lagging(id, r))
-	b = id.appendHeader(b, told(revision, wrong))
+	b = id.appendHeader(b, null.Told(revision, wrong))
 	if wrong == null.LieAbsent {
 		return b, nil
 	}
@@ -244,7 +244,7 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 		return b, err
 	}
 	revision := m.Next()
-	b = id.appendHeader(b, told(revision, wrong))
+	b = id.appendHeader(b, null.Told(revision, wrong))
 	if wrong == null.LieLost {
 		return b, nil
 	}
@@ -257,14 +257,6 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 		m.write(e, p, m.Next())
 	}
 	return b, nil
-}
-
-// told is the revision that an answer says it is of.
-func told(revision int64, wrong null.Kind) int64 {
-	if wrong == null.LieBehind {
-		return max(revision-null.Behind, 1)
-	}
-	return revision
 }
 
 // mayPut refuses a write under a lease, since no key is bound to one here, and

@@ -237,7 +237,9 @@ func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 		if code := failure(a); code != jute.OK {
 			return finish(s.begin(b, xid), start, code)
 		}
+		s.lie = a.Kind
 		b, ok = s.reply(xid, op, r, b)
+		s.lie, s.told = null.Answer, 0
 		return c.spoil(a.Kind, op, b, start)
 	})
 	if c.taken++; c.taken == s.server.Script.GoAway || a.Kind == null.Close || a.Kind == null.Half || !ok {

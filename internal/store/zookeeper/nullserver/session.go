@@ -1,10 +1,12 @@
 package nullserver
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -16,6 +18,9 @@ type session struct {
 	id      int64
 	greeted bool
 	trusted bool // the right name and password were given
+
+	lie  null.Kind // that the request under way is answered with
+	told int64     // the transaction that its answer is of; 0: the newest
 }
 
 // The session timeouts that the server grants, in milliseconds, as ZooKeeper
@@ -63,7 +68,7 @@ const replyLen = 4 + 4 + 8 + 4
 func (s *session) begin(b []byte, xid int32) []byte {
 	b = binary.BigEndian.AppendUint32(b, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(xid))
-	b = binary.BigEndian.AppendUint64(b, uint64(s.tree.Revision()))
+	b = binary.BigEndian.AppendUint64(b, uint64(cmp.Or(s.told, s.tree.Revision())))
 	return binary.BigEndian.AppendUint32(b, 0)
 }
 
@@ -93,7 +98,7 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 			return b, false
 		}
 		var e *entry
-		if e, code = s.tree.set(s.tree.Next(), path, data, version); code == jute.OK {
+		if e, code = s.set(path, data, version); code == jute.OK {
 			b = appendStat(b, e)
 		}
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
@@ -102,7 +107,11 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 		path, version := string(r.Buffer()), r.Int()
 		if r.OK() {
 			s.tree.Next()
-			code = s.tree.remove(path, version)
+			if s.lie == null.LieLost {
+				_, code = s.tree.at([]byte(path), version)
+			} else {
+				code = s.tree.remove(path, version)
+			}
 		}
 	case jute.OpGetChildren, jute.OpGetChildren2:
 		b, code = s.list(op, r, b)
@@ -128,7 +137,7 @@ func (s *session) read(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 	path := r.Buffer()
 	r.Bool()
 	n := s.tree.get(path)
-	if n == nil || !r.OK() {
+	if n == nil || !r.OK() || s.lie == null.LieAbsent {
 		return b, jute.NoNode
 	}
 	if op == jute.OpGetData {

@@ -1,0 +1,93 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// on says which count a write was made on.
+func on(count int64, o history.Op) history.Op { o.Expected = count; return o }
+
+func TestKindsOfCountedVersions(t *testing.T) {
+	unknown := func(o history.Op) history.Op { return on(history.AnyMod, o) }
+	refused := func(at, expected int64) history.Op {
+		return history.Op{Kind: kv.CAS, At: at, Expected: expected, Written: 99, Outcome: kv.Conflict, Read: history.Unseen}
+	}
+	for name, c := range map[string]struct {
+		ops  []history.Op
+		want Kind // empty: right
+		says string
+	}{
+		"all is right":               {ops: []history.Op{on(0, put(11, 1)), get(11, 11, 1), cas(12, 1, 2), on(2, put(13, 3)), refused(14, 2), del(15), cas(16, 0, 4), cas(17, 1, 5)}},
+		"the count comes again":      {ops: []history.Op{on(0, put(11, 1)), del(12), on(0, put(13, 2)), cas(14, 1, 3)}},
+		"of before":                  {ops: []history.Op{get(10, 7, 500), cas(11, 7, 1), cas(12, 8, 2)}},
+		"two on one version":         {ops: []history.Op{on(0, put(11, 1)), cas(12, 1, 2), cas(13, 1, 3)}, want: WrongCAS, says: "asked for version 1 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
+		"of a deleted key":           {ops: []history.Op{on(0, put(11, 1)), del(12), cas(13, 1, 3)}, want: WrongCAS},
+		"created what was there":     {ops: []history.Op{on(0, put(11, 1)), cas(12, 0, 2)}, want: WrongCAS},
+		"with what may have been":    {ops: []history.Op{on(0, put(11, 1)), unknown(lost(put(0, 9))), cas(13, 2, 3)}},
+		"after a transaction":        {ops: []history.Op{on(0, put(11, 1)), unknown(txn(12, 9)), cas(13, 2, 3)}},
+		"conflict, and it was right": {ops: []history.Op{on(0, put(11, 1)), refused(12, 1)}, want: WrongConflict, says: "asked for version 1, which the key had"},
+		"conflict, created again":    {ops: []history.Op{on(0, put(11, 1)), on(1, put(12, 2)), del(13), on(0, put(14, 3)), refused(15, 2)}},
+		"not found":                  {ops: []history.Op{on(0, put(11, 1)), refused(12, 0)}},
+		"not found, and not there":   {ops: []history.Op{on(0, put(11, 1)), del(12), refused(13, 0)}, want: WrongConflict},
+	} {
+		m := line(c.ops...)
+		m.header.Counted = true
+		r, _ := checked(t, m, Options{})
+		if c.want == "" {
+			if !r.Right() {
+				t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Text)
+			}
+			continue
+		}
+		if len(r.Counts) != 1 || r.Counts[c.want] != 1 {
+			t.Errorf("%s: %v, want one %s", name, r.Counts, c.want)
+			continue
+		}
+		if text := r.Violations[0].Text; !strings.Contains(text, c.says) || strings.Contains(text, "%!") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// TestHonestStoresThatCountVersionsAreNotAccused: their counts begin anew with each
+// key that is made again.
+func TestHonestStoresThatCountVersionsAreNotAccused(t *testing.T) {
+	histories, operations := sizes()
+	for i := range histories {
+		m, _ := simulatedAs(uint64(i), 1+operations>>(i%8*2), noLie, 0, true)
+		if i%3 == 1 {
+			m.header.Base = 0
+		}
+		if r, _ := checked(t, m, Options{Partition: 1 + operations/(1+i%4)}); !r.Right() {
+			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Text)
+		}
+	}
+}
+
+func TestWrongCountsAreFound(t *testing.T) {
+	_, operations := sizes()
+	proven, hit := 0, 0
+	for seed := range uint64(3) {
+		m, lies := simulatedAs(seed, operations, lieCAS, 20/float64(operations), true)
+		_, found := checked(t, m, Options{Keep: 1 << 30})
+		for _, l := range lies {
+			proven++
+			if slices.ContainsFunc(found, func(f finding) bool { return f.kind == WrongCAS && involves(&f, l) }) {
+				hit++
+			}
+		}
+		for _, f := range found {
+			if !slices.ContainsFunc(lies, func(l *lie) bool { return l.key == f.key }) {
+				t.Errorf("seed %d: key %d is accused of a %s, and was not lied about", seed, f.key, f.kind)
+			}
+		}
+	}
+	if hit < proven/2 || proven == 0 {
+		t.Errorf("of %d lies %d were found", proven, hit)
+	}
+}

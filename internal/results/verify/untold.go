@@ -1,0 +1,386 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// timed is an operation of a key whose place in the store's order its answer does
+// not tell. What is known of it is real time, and the revision that reads show.
+type timed struct {
+	began, ended int64 // ended: never, of a write that may have been done
+	value        uint64
+	mod          int64 // that it shows, or that reads of it do; 0: none, or one that may be of before
+	expected     int64 // of a compare-and-set
+	from         int   // of a read: its write, or one of the following
+	ord          uint32
+	role         role
+	member       uint8
+	flags
+	seen bool // a read returned it
+}
+
+const never = math.MaxInt64
+
+// Where a read's value is from, if not from a write of the history.
+const (
+	before  = -1 - iota // the history: it is older than all of it
+	nowhere             // it is said to be invented
+	nothing             // the key was not there
+)
+
+// timedKey is what is known of a key; its memory is used again.
+type timedKey struct {
+	writes, reads []timed
+	byValue       []int // writes that have a value
+	acked         []int // writes, by their ends
+	latest        []int // of each beginning of acked: which began last
+	latestPut     []int // likewise, among those that are no deletes; -1: none
+	deletes       []int // by their beginnings
+	longest       []int // of each beginning of deletes: which ended last
+	marks         []mark
+}
+
+// untold checks the keys of a history whose store does not tell the revisions of
+// its writes: all operations against real time and against the revisions that reads
+// show, and then a sample of keys by search.
+func (c *checker) untold() error {
+	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
+	for part := range parts {
+		in := func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }
+		p := &pass{checker: c, in: in, untold: true, txns: &transactions{}, table: newTable(), members: map[uint64]uint8{}}
+		err := c.in.Read(func(ops []history.Op) error {
+			for i := range ops {
+				p.takeTimed(&ops[i])
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		c.keys(p)
+	}
+	return c.search()
+}
+
+// takeTimed takes an operation with both of its times.
+func (p *pass) takeTimed(o *history.Op) {
+	there := o.Kind == kv.Exists && o.Read != history.Absent // which says little
+	if role := roleOf(o); role != unchecked && !there && p.in(o.Key) {
+		e := entryOf(o, role, p.ord, 0)
+		if e.at = o.Invoked; role == read {
+			e.at = o.Done
+		}
+		e.member = p.member(o)
+		p.table.add(o.Key, &e)
+	}
+	p.ord++
+}
+
+// inTime checks the entries as those of a key.
+func (k *keyChecker) inTime(key uint64) {
+	k.key = key
+	k.splitInTime()
+	k.authors()
+	k.oneValueEach()
+	k.revisionsInTime()
+	k.indexWrites()
+	for i := range k.timed.reads {
+		k.readInTime(&k.timed.reads[i])
+	}
+	k.comparedInTime()
+}
+
+func (k *keyChecker) splitInTime() {
+	t := &k.timed
+	t.writes, t.reads, t.byValue = t.writes[:0], t.reads[:0], t.byValue[:0]
+	for i := range k.entries {
+		e := &k.entries[i]
+		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
+		switch {
+		case e.role == read && (!e.is(isTold) || e.is(isConflict) && e.value == history.Unseen): // it does not say what was there
+		case e.role == read:
+			x.began, x.ended, x.mod = e.time, e.at, e.mod
+			t.reads = append(t.reads, x)
+		default:
+			if x.began, x.ended, x.expected = e.at, e.time, e.mod; e.role == maybe {
+				x.ended = never
+			}
+			if !e.is(isDelete) {
+				t.byValue = append(t.byValue, len(t.writes))
+			}
+			t.writes = append(t.writes, x)
+		}
+	}
+	slices.SortStableFunc(t.byValue, func(a, b int) int { return cmp.Compare(t.writes[a].value, t.writes[b].value) })
+}
+
+// authors finds each read's write. What was there before the history is told by its
+// revision; where it is not known up to which that is, by time, for another run can
+// have written the same values.
+func (k *keyChecker) authors() {
+	t := &k.timed
+	for i := range t.reads {
+		r := &t.reads[i]
+		if r.from = nothing; r.value == history.Absent {
+			continue
+		}
+		r.from = before
+		if k.based && r.mod > 0 && r.mod <= k.base {
+			continue
+		}
+		w := k.writerOf(r)
+		switch {
+		case w >= 0 && (k.based || r.ended >= t.writes[w].began):
+			r.from = w
+			k.authored(r)
+		case w < 0 && k.based && r.mod > 0 && r.value != history.Unseen:
+			r.from = nowhere
+			k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
+		}
+	}
+}
+
+// writerOf is the write of the value that a read returned; -1: there is none.
+func (k *keyChecker) writerOf(r *timed) int {
+	t := &k.timed
+	i := sort.Search(len(t.byValue), func(i int) bool { return t.writes[t.byValue[i]].value >= r.value })
+	if i == len(t.byValue) || t.writes[t.byValue[i]].value != r.value {
+		return -1
+	}
+	return t.byValue[i]
+}
+
+// authored checks a read against its write.
+func (k *keyChecker) authored(r *timed) {
+	w := &k.timed.writes[r.from]
+	f := finding{n: 2, promise: history.Once, ords: [3]uint32{w.ord, r.ord}, revision: r.mod}
+	switch {
+	case w.role == refused:
+		f.kind = RefusedThere
+	case r.ended < w.began:
+		f.kind = Invented
+	case k.based && w.mod > 0 && r.mod > 0 && r.mod != w.mod:
+		f.kind = AppliedTwice
+	}
+	if f.kind != "" {
+		k.add(f)
+	}
+	if w.role == maybe && !w.seen {
+		k.resolved++
+	}
+	if w.seen = true; w.mod == 0 && k.based {
+		w.mod = r.mod
+	}
+}
+
+// oneValueEach checks that no revision of the key has two values.
+func (k *keyChecker) oneValueEach() {
+	t := &k.timed
+	t.marks = t.marks[:0]
+	for i := range t.reads {
+		if r := &t.reads[i]; r.mod > 0 && r.value != history.Unseen {
+			t.marks = append(t.marks, mark{rev: r.mod, value: r.value, ord: r.ord})
+		}
+	}
+	slices.SortFunc(t.marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.ord, b.ord)) })
+	for i := 1; i < len(t.marks); i++ {
+		if a, b := &t.marks[i-1], &t.marks[i]; a.rev == b.rev && a.value != b.value {
+			k.add(finding{kind: OtherValue, promise: history.Snapshot, n: 2, ords: [3]uint32{a.ord, b.ord}, revision: a.rev})
+		}
+	}
+}
+
+// revisionsInTime checks that the revisions of writes that were seen agree with
+// real time.
+func (k *keyChecker) revisionsInTime() {
+	t := &k.timed
+	t.acked = t.acked[:0]
+	for i := range t.writes {
+		if t.writes[i].mod > 0 {
+			t.acked = append(t.acked, i)
+		}
+	}
+	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
+	last := -1 // of those with lower revisions, the one that began last
+	for _, i := range t.acked {
+		w := &t.writes[i]
+		if last >= 0 && w.ended < t.writes[last].began {
+			low := &t.writes[last]
+			k.add(finding{
+				kind: Reordered, promise: history.Order, n: 2, ords: [3]uint32{w.ord, low.ord}, revision: w.mod,
+				state: fmt.Sprintf("The first of these writes had ended before the other began, and reads show it at revision %d, and the other at revision %d.", w.mod, low.mod),
+			})
+		}
+		if last < 0 || w.began > t.writes[last].began {
+			last = i
+		}
+	}
+}
+
+// indexWrites orders the writes that were done by their ends, and the deletes that
+// may have been by their beginnings.
+func (k *keyChecker) indexWrites() {
+	t := &k.timed
+	t.acked, t.latest, t.latestPut, t.deletes, t.longest = t.acked[:0], t.latest[:0], t.latestPut[:0], t.deletes[:0], t.longest[:0]
+	for i := range t.writes {
+		w := &t.writes[i]
+		if w.role == wrote {
+			t.acked = append(t.acked, i)
+		}
+		if w.is(isDelete) && w.role != refused {
+			t.deletes = append(t.deletes, i)
+		}
+	}
+	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].ended, t.writes[b].ended) })
+	slices.SortStableFunc(t.deletes, func(a, b int) int { return cmp.Compare(t.writes[a].began, t.writes[b].began) })
+	last, put := -1, -1
+	for _, i := range t.acked {
+		w := &t.writes[i]
+		if last < 0 || w.began > t.writes[last].began {
+			last = i
+		}
+		if !w.is(isDelete) && (put < 0 || w.began > t.writes[put].began) {
+			put = i
+		}
+		t.latest, t.latestPut = append(t.latest, last), append(t.latestPut, put)
+	}
+	last = -1
+	for _, i := range t.deletes {
+		if last < 0 || t.writes[i].ended > t.writes[last].ended {
+			last = i
+		}
+		t.longest = append(t.longest, last)
+	}
+}
+
+// readInTime checks that nothing was written, from beginning to end, between what a
+// read returned and the read.
+func (k *keyChecker) readInTime(r *timed) {
+	t := &k.timed
+	if r.from == nowhere || r.role != read || r.value == history.Unseen && r.mod == 0 {
+		return
+	}
+	if r.flags&(isStrong|isFinal) == 0 {
+		k.ageInTime(r)
+		return
+	}
+	n := t.endedBefore(r.began)
+	if n == 0 {
+		return
+	}
+	was := k.wasUntil(r)
+	between := t.latest[n-1]
+	if r.from == nothing {
+		between = t.latestPut[n-1]
+	}
+	if between < 0 || t.writes[between].began <= was {
+		return
+	}
+	w := &t.writes[between]
+	f := finding{kind: StaleRead, promise: history.Linearizable, n: 2, ords: [3]uint32{w.ord, r.ord}, state: w.stateInTime()}
+	switch {
+	case w.is(isDelete) && r.is(isFinal):
+		f.kind, f.promise = Resurrected, history.Durable
+	case !w.is(isDelete) && (r.is(isFinal) || !w.seen):
+		f.kind, f.promise = LostWrite, history.Durable
+	}
+	if r.from >= 0 {
+		f.n, f.ords = 3, [3]uint32{t.writes[r.from].ord, w.ord, r.ord}
+	}
+	k.add(f)
+}
+
+// wasUntil is when what a read returned was certainly there: nothing that began
+// later came before it.
+func (k *keyChecker) wasUntil(r *timed) int64 {
+	t := &k.timed
+	switch {
+	case r.from >= 0:
+		return t.writes[r.from].ended
+	case r.from == before:
+		return -1
+	}
+	n := sort.Search(len(t.deletes), func(i int) bool { return t.writes[t.deletes[i]].began >= r.ended })
+	if n == 0 {
+		return -1
+	}
+	return t.writes[t.longest[n-1]].ended
+}
+
+// endedBefore is how many of acked had ended before a time.
+func (t *timedKey) endedBefore(at int64) int {
+	return sort.Search(len(t.acked), func(i int) bool { return t.writes[t.acked[i]].ended >= at })
+}
+
+func (w *timed) stateInTime() string {
+	if w.is(isDelete) {
+		return "a delete of the key had been acknowledged, which began after what it returned had been written"
+	}
+	return fmt.Sprintf("value #%d had been acknowledged, whose write began after what it returned had been there", w.value)
+}
+
+// ageInTime measures how old what a read returned was: the writes that were done,
+// from beginning to end, between that and the read, and since when one was.
+func (k *keyChecker) ageInTime(r *timed) {
+	t := &k.timed
+	of := k.old.of(r.is(isLease), k.members[r.member])
+	of.reads++
+	was, since, behind := k.wasUntil(r), r.began, int64(0)
+	for i := t.endedBefore(r.began) - 1; i >= 0 && behind < mostCounted; i-- {
+		w := &t.writes[t.acked[i]]
+		if w.ended <= was {
+			break
+		}
+		if w.began > was && !(r.from == nothing && w.is(isDelete)) {
+			behind++
+			since = w.ended
+		}
+	}
+	if behind > 0 {
+		of.behind(behind, r.began-since)
+	}
+}
+
+// mostCounted versions behind are counted: more are said to be so many.
+const mostCounted = 1 << 12
+
+// comparedInTime checks that no two compare-and-sets succeeded on one version, and
+// that none did on a version that had been replaced at a lower revision than its own.
+func (k *keyChecker) comparedInTime() {
+	t := &k.timed
+	t.acked, t.deletes = t.acked[:0], t.deletes[:0] // by conditions, by revisions
+	for i := range t.writes {
+		w := &t.writes[i]
+		if w.role == wrote && w.is(isCAS) && w.expected > 0 {
+			t.acked = append(t.acked, i)
+		}
+		if w.mod > 0 {
+			t.deletes = append(t.deletes, i)
+		}
+	}
+	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].expected, t.writes[b].expected) })
+	slices.SortStableFunc(t.deletes, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
+	for n, i := range t.acked {
+		w := &t.writes[i]
+		f := finding{kind: WrongCAS, promise: history.Compare, n: 2, ords: [3]uint32{0, w.ord}}
+		if n > 0 && t.writes[t.acked[n-1]].expected == w.expected {
+			f.ords[0] = t.writes[t.acked[n-1]].ord
+			f.state = fmt.Sprintf("another had succeeded on revision %d", w.expected)
+		} else if at := sort.Search(len(t.deletes), func(i int) bool { return t.writes[t.deletes[i]].mod >= w.mod }); w.mod > 0 && at > 0 {
+			if x := &t.writes[t.deletes[at-1]]; x.mod > w.expected {
+				f.ords[0] = x.ord
+				f.state = fmt.Sprintf("the key had value #%d of revision %d", x.value, x.mod)
+			}
+		}
+		if f.state != "" {
+			k.add(f)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// untold makes a history one of a store that does not tell at which revisions it
+// answers.
+func untold(m *memory) *memory {
+	for i := range m.ops {
+		o := &m.ops[i]
+		if o.At = 0; o.Changes() || o.Outcome == kv.Conflict {
+			o.Mod = 0
+		}
+		if o.Outcome == kv.Conflict {
+			o.Read = history.Unseen
+		}
+	}
+	return m
+}
+
+func TestKindsInTime(t *testing.T) {
+	refusedPut := history.Op{Kind: kv.Put, Outcome: kv.NoLeader, Written: 2}
+	for name, c := range map[string]struct {
+		ops  []history.Op
+		want Kind // empty: right
+		says string
+	}{
+		"all is right":             {ops: []history.Op{get(0, 7, 9), put(0, 1), get(0, 11, 1), cas(0, 11, 2), get(0, 12, 2), del(0), get(0, 0, 0), cas(0, 0, 3), get(0, 14, 3), final(get(0, 14, 3))}},
+		"the same value, before":   {ops: []history.Op{get(0, 7, 1), put(0, 1), get(0, 11, 1)}},
+		"stale":                    {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), get(0, 11, 1)}, want: StaleRead, says: "value #2 had been acknowledged"},
+		"stale, of before":         {ops: []history.Op{put(0, 1), get(0, 11, 1), get(0, 7, 9)}, want: StaleRead},
+		"lost":                     {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 11, 1)}, want: LostWrite, says: "value #2 had been acknowledged"},
+		"lost, and nothing there":  {ops: []history.Op{put(0, 1), get(0, 0, 0)}, want: LostWrite},
+		"lost on one member":       {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), final(get(0, 12, 2)), final(get(0, 11, 1))}, want: LostWrite},
+		"back on one member":       {ops: []history.Op{put(0, 1), get(0, 11, 1), del(0), get(0, 0, 0), final(get(0, 11, 1))}, want: Resurrected},
+		"gone by a late delete":    {ops: []history.Op{lost(del(0)), put(0, 1), get(0, 11, 1), get(0, 0, 0)}},
+		"gone before its delete":   {ops: []history.Op{put(0, 1), get(0, 0, 0), del(0)}, want: LostWrite},
+		"written late":             {ops: []history.Op{lost(put(0, 1)), put(0, 2), get(0, 11, 2), get(0, 12, 1)}},
+		"applied twice":            {ops: []history.Op{put(0, 1), get(0, 11, 1), get(0, 13, 1)}, want: AppliedTwice},
+		"two values":               {ops: []history.Op{lost(put(0, 1)), lost(put(0, 2)), get(0, 11, 1), get(0, 11, 2)}, want: OtherValue},
+		"nobody wrote it":          {ops: []history.Op{get(0, 12, 44)}, want: Invented},
+		"before it was written":    {ops: []history.Op{get(0, 12, 1), put(0, 1)}, want: Invented},
+		"refused":                  {ops: []history.Op{refusedPut, get(0, 12, 2)}, want: RefusedThere},
+		"reordered":                {ops: []history.Op{put(0, 1), lost(put(0, 2)), local(get(0, 13, 1)), local(get(0, 12, 2))}, want: Reordered, says: "at revision 13, and the other at revision 12"},
+		"two on one version":       {ops: []history.Op{put(0, 1), get(0, 11, 1), cas(0, 11, 2), cas(0, 11, 3), get(0, 13, 3)}, want: WrongCAS, says: "another had succeeded on revision 11"},
+		"on a version of before":   {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), cas(0, 11, 3), get(0, 13, 3)}, want: WrongCAS, says: "the key had value #2 of revision 12"},
+		"local, and may be stale":  {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), local(get(0, 11, 1))}},
+		"a transaction":            {ops: []history.Op{txn(0, 1), joined(2, txn(0, 1)), get(0, 11, 1), of2(2, get(0, 11, 1))}},
+		"a transaction, half lost": {ops: []history.Op{of2(2, get(0, 9, 8)), txn(0, 1), joined(2, txn(0, 1)), get(0, 11, 1), of2(2, get(0, 9, 8))}, want: LostWrite},
+	} {
+		for _, partition := range []int{0, 2} {
+			m := line(append(c.ops, of2(9, put(0, 1)))...)
+			r, _ := checked(t, m, Options{Partition: partition})
+			delete(r.Counts, NoOrder) // which the search finds besides
+			if c.want == "" {
+				if !r.Right() {
+					t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Text)
+				}
+				continue
+			}
+			at := slices.IndexFunc(r.Violations, func(v Violation) bool { return v.Kind == c.want })
+			if len(r.Counts) != 1 || r.Counts[c.want] != 1 || at < 0 {
+				t.Errorf("%s: %v, want one %s", name, r.Counts, c.want)
+				continue
+			}
+			if text := r.Violations[at].Text; !strings.Contains(text, c.says) || strings.Contains(text, "%!") {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
+	}
+}
+
+// TestHonestStoresThatTellNoRevisionsAreNotAccused: with what was there before, in
+// the same values too, whether or not it is known up to where that is.
+func TestHonestStoresThatTellNoRevisionsAreNotAccused(t *testing.T) {
+	histories, operations := sizes()
+	behind := uint64(0)
+	for i := range histories {
+		m, _ := simulated(uint64(i), 1+operations>>(i%8*2), noLie, 0)
+		if i%3 == 1 {
+			m.header.Base = 0
+		}
+		r, _ := checked(t, untold(m), Options{Partition: 1 + operations/(1+i%4), Samples: 3, Longest: time.Second})
+		if !r.Right() {
+			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Text)
+		}
+		for _, s := range r.Staleness {
+			behind += s.Behind
+		}
+	}
+	if behind == 0 {
+		t.Error("no read was old")
+	}
+}
+
+// TestLiesAreFoundInTime: of each kind most, over all operations, and no key is
+// accused that was not lied about.
+func TestLiesAreFoundInTime(t *testing.T) {
+	_, operations := sizes()
+	for at, kind := range []lieKind{lieStaleRead, lieLost, lieCAS, lieRefused} {
+		proven, hit := 0, 0
+		for seed := range uint64(3) {
+			m, lies := simulated(seed*10+uint64(at), operations, kind, 20/float64(operations))
+			_, found := checked(t, untold(m), Options{Keep: 1 << 30, Samples: 1, Longest: time.Second})
+			for _, l := range lies {
+				if l.proven {
+					proven++
+					if slices.ContainsFunc(found, func(f finding) bool { return involves(&f, l) }) {
+						hit++
+					}
+				}
+			}
+			for _, f := range found {
+				if !slices.ContainsFunc(lies, func(l *lie) bool { return l.key == f.key }) {
+					t.Errorf("%s, seed %d: key %d is accused of a %s, and was not lied about", kind, seed, f.key, f.kind)
+				}
+			}
+		}
+		t.Logf("%s: %d of %d were found", kind, hit, proven)
+		if hit == 0 {
+			t.Errorf("of %d lies of the kind %s none was found", proven, kind)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package consul
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Where Consul's documentation says what it guarantees.
+const (
+	modes     = "Consul's consistency modes (https://developer.hashicorp.com/consul/api-docs/features/consistency): "
+	kvStore   = "Consul's KV store (https://developer.hashicorp.com/consul/api-docs/kv): "
+	consensus = "Consul's consensus protocol (https://developer.hashicorp.com/consul/docs/architecture/consensus): "
+)
+
+// Promises implements store.Promising. The answer to a write has no index; a read's
+// is that of the key's last change. Reads of the default mode may be old just after
+// an election, and stale ones always.
+func (*Store) Promises() store.Promises {
+	return store.Promises{
+		Of: map[history.Promise]string{
+			history.Order:        kvStore + "ModifyIndex is \"the last index that modified this key\", an index of the Raft log, in whose order writes are done",
+			history.Linearizable: modes + "consistent is \"strongly consistent without caveats\"",
+			history.Snapshot:     kvStore + "ModifyIndex \"corresponds to the X-Consul-Index header value that is returned in responses\"",
+			history.Durable:      consensus + "\"an entry is considered committed when it is durably stored on a quorum of nodes\"",
+			history.Once:         consensus + "a write is an entry of the Raft log, which is applied once",
+			history.Compare:      kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
+		},
+		Own:    kv.Local, // stale: members that lack something are waited for (admin.Applied)
+		Untold: true,
+	}
+}

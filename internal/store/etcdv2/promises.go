@@ -1,0 +1,31 @@
+package etcdv2
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Where etcd's documentation says what its v2 API guarantees.
+const (
+	v2     = "etcd API v2 (https://etcd.io/docs/v2.3/api/): "
+	codes  = "etcd errors v2 (https://etcd.io/docs/v2.3/errorcode/): "
+	design = "etcd's README of 2.3 (https://github.com/etcd-io/etcd/tree/release-2.3): "
+)
+
+// Promises implements store.Promising. Reads without quorum may be old, and a client
+// that goes to another member may go back.
+func (*Store) Promises() store.Promises {
+	return store.Promises{
+		Of: map[history.Promise]string{
+			history.Order:        v2 + "an index is \"a unique, monotonically-incrementing integer created for each change to etcd\"",
+			history.Linearizable: v2 + "\"If you want a read that is fully linearized you can use a quorum=true GET\"",
+			history.Snapshot:     v2 + "X-Etcd-Index is \"the current etcd index\", and modifiedIndex that of the key's last change",
+			history.Durable:      design + "it is \"properly distributed using Raft\", which commits what a majority has",
+			history.Once:         v2 + "each change has an index of its own",
+			history.Compare:      v2 + "an atomic Compare-and-Swap \"will set the value of a key only if the client-provided conditions are equal to the current conditions\"; " + codes + "101 (\"Compare failed\") where they are not",
+		},
+		Own:       kv.Linearizable, // each member answers when it has applied the read itself
+		Conflicts: true,
+	}
+}

@@ -1,0 +1,86 @@
+package storetest
+
+import (
+	"cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// agreeOnOrder writes and reads a key: its answers tell the order of the writes as
+// the store's promises say they do.
+func (c *conformer) agreeOnOrder() {
+	st, ok := c.Store.(store.Promising)
+	if !ok {
+		return
+	}
+	const key = "order"
+	promises, last := st.Promises(), int64(0)
+	if c.can.Reads[promises.Own] == "" || len(promises.Of) == 0 {
+		c.t.Errorf("members are read at a level that there is not: %+v", promises)
+	}
+	if promises.Untold {
+		for range 2 {
+			c.want(kv.OK, Put(key, []byte("v")))
+			c.want(kv.OK, Put(key, []byte("w")))
+			e := c.want(kv.OK, Get(key, promises.Own))
+			if e.Revision <= last {
+				c.t.Errorf("after a write the key is of revision %d, and it was of %d", e.Revision, last)
+			}
+			last = e.Revision
+		}
+		c.applied(last)
+		return
+	}
+	goesOn := func(what string, e store.Event) {
+		if e.At <= last {
+			c.t.Errorf("a %s is at %d, and what was before it at %d", what, e.At, last)
+		}
+		last = e.At
+	}
+	goesOn("put", c.want(kv.OK, Put(key, []byte("v"))))
+	wrote := c.want(kv.OK, Put(key, []byte("w")))
+	goesOn("put", wrote)
+	for _, level := range c.levels {
+		e := c.want(kv.OK, Get(key, level))
+		if e.At < last || cmp.Or(e.Mod, e.Revision) != wrote.At {
+			c.t.Errorf("a %v get at %d finds a version of %d and %d, which was written at %d", level, e.At, e.Revision, e.Mod, wrote.At)
+		}
+	}
+	c.applied(last)
+	if c.has(kv.CAS) {
+		version := wrote.Revision
+		goesOn("compare-and-set", c.want(kv.OK, CAS(key, []byte("x"), version)))
+		if e := c.want(kv.Conflict, CAS(key, []byte("y"), version)); e.At < last || promises.Conflicts && e.Revision != last {
+			c.t.Errorf("a conflict with a version of %d is at %d, of %d", last, e.At, e.Revision)
+		}
+	}
+	if c.has(kv.Delete) {
+		goesOn("delete", c.want(kv.OK, Delete(key)))
+		for _, level := range c.levels {
+			if e := c.want(kv.Miss, Get(key, level)); e.At < last {
+				c.t.Errorf("a %v get finds nothing at %d, and the key was deleted at %d", level, e.At, last)
+			}
+		}
+		if e := c.want(kv.OK, Delete(key)); e.At < last {
+			c.t.Errorf("a delete of nothing is at %d, after one at %d", e.At, last)
+		}
+	}
+}
+
+// applied checks that a member which has answered at a revision says so.
+func (c *conformer) applied(revision int64) {
+	admin, err := c.Store.Admin(c.access)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }() // it has answered
+	if a, ok := admin.(store.Applier); ok {
+		if got, err := a.Applied(c.t.Context(), 0); err != nil || got < revision {
+			c.t.Errorf("the member has applied all up to %d, it says (%v), and has answered at %d", got, err, revision)
+		}
+		if got, err := a.Newest(c.t.Context()); err != nil || got < revision {
+			c.t.Errorf("the newest write is at %d, the members say (%v), and one has answered at %d", got, err, revision)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package zookeeper
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Where ZooKeeper's documentation says what it guarantees.
+const guide = "ZooKeeper Programmer's Guide (https://zookeeper.apache.org/doc/current/zookeeperProgrammers.html): "
+
+// Promises implements store.Promising. Reads are not promised to be linearizable,
+// even after a sync; a session's are promised to go forward, and its codec sees to
+// that, but a client that begins another session may go back.
+//
+// A member processes no read beside a write (CommitProcessor), and says with an
+// answer which transaction it had applied last (FinalRequestProcessor): so a read
+// has the state at that zxid.
+func (*Store) Promises() store.Promises {
+	return store.Promises{
+		Of: map[history.Promise]string{
+			history.Order:    guide + "the zxid \"exposes the total ordering of all changes\": \"if zxid1 is smaller than zxid2 then zxid1 happened before zxid2\"",
+			history.Snapshot: guide + "mzxid is \"the zxid of the change that last modified this znode\", and a member answers from all changes up to the zxid that its answer has",
+			history.Durable:  guide + "Reliability: \"Once an update has been applied, it will persist from that time forward until a client overwrites the update\"",
+			history.Once:     guide + "Atomicity: \"Updates either succeed or fail -- there are no partial results\"",
+			history.Compare:  guide + "when a client performs an update it \"must supply the version of the data of the znode it is changing\", and if that \"doesn't match the actual version of the data, the update will fail\"",
+		},
+		Own:     kv.Linearizable, // sync, and then what the member has
+		Counted: true,
+	}
+}
