@@ -133,13 +133,20 @@ fuzz:
 
 # The hot path's own benchmarks, with allocations.
 bench:
-	go test -run '^$$' -bench . -skip '^BenchmarkAgents' -benchmem ./internal/...
+	go test -run '^$$' -bench . -skip '^Benchmark(Agents|CheckCost)' -benchmem ./internal/...
 
 # Many agents on this machine, and what a load costs over one beside without: pairs of
 # runs, some minutes.
 .PHONY: bench-agents
 bench-agents:
 	go test -run '^$$' -bench '^BenchmarkAgents' -benchtime 1x -timeout 60m ./internal/cli
+
+# What it costs a load that its answers are checked, in pairs of runs, and how long the
+# check of 30 million operations of 100,000 keys takes. Some minutes, and 2 GB.
+.PHONY: bench-check
+bench-check:
+	go test -run '^$$' -bench '^BenchmarkCheckCost' -benchtime 1x -timeout 20m ./internal/cli
+	QUORUMBENCH_HISTORY_OPERATIONS=30000000 go test -run '^$$' -bench '^BenchmarkFile' -benchtime 1x -timeout 20m ./internal/results/verify
 
 # Against h2load, wrk, hey and the official clients, on one machine in one run.
 bench-peers:
