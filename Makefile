@@ -100,7 +100,7 @@ test-long: lint servers browser sshd hdrhistogram
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_OUTAGES=10 go test -timeout 20m ./internal/measure
 	QUORUMBENCH_LIES=20 go test -timeout 20m -run PlantedLies ./internal/e2e
-	QUORUMBENCH_HISTORIES=1000 go test -timeout 60m ./internal/results/verify
+	QUORUMBENCH_HISTORIES=1000 QUORUMBENCH_ORACLE=700 go test -timeout 60m ./internal/results/verify
 	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile ./internal/results/web
 	QUORUMBENCH_HOSTILE_ALL=1 QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
 	QUORUMBENCH_FAULTS=all go test -timeout 60m -run 'FaultsOfTheNetwork|FaultsOfClocks|TheStoresOwnWork|NothingIsLeft' ./internal/e2e
