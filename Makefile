@@ -101,7 +101,7 @@ test-long: lint servers browser sshd hdrhistogram
 	QUORUMBENCH_OUTAGES=10 go test -timeout 20m ./internal/measure
 	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesOfEvery' ./internal/e2e
 	QUORUMBENCH_CHECKED=5 go test -timeout 30m -run NoStoreIsAccused ./internal/e2e
-	QUORUMBENCH_HISTORIES=1000 go test -timeout 60m ./internal/results/verify
+	QUORUMBENCH_HISTORIES=1000 QUORUMBENCH_ORACLE=700 go test -timeout 60m ./internal/results/verify
 	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile ./internal/results/web
 	QUORUMBENCH_HOSTILE_ALL=1 QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
 	QUORUMBENCH_FAULTS=all go test -timeout 60m -run 'FaultsOfTheNetwork|FaultsOfClocks|TheStoresOwnWork|NothingIsLeft' ./internal/e2e
@@ -134,13 +134,20 @@ fuzz:
 
 # The hot path's own benchmarks, with allocations.
 bench:
-	go test -run '^$$' -bench . -skip '^BenchmarkAgents' -benchmem ./internal/...
+	go test -run '^$$' -bench . -skip '^Benchmark(Agents|CheckCost)' -benchmem ./internal/...
 
 # Many agents on this machine, and what a load costs over one beside without: pairs of
 # runs, some minutes.
 .PHONY: bench-agents
 bench-agents:
 	go test -run '^$$' -bench '^BenchmarkAgents' -benchtime 1x -timeout 60m ./internal/cli
+
+# What it costs a load that its answers are checked, in pairs of runs, and how long the
+# check of 30 million operations of 100,000 keys takes. Some minutes, and 2 GB.
+.PHONY: bench-check
+bench-check:
+	go test -run '^$$' -bench '^BenchmarkCheckCost' -benchtime 1x -timeout 20m ./internal/cli
+	QUORUMBENCH_HISTORY_OPERATIONS=30000000 go test -run '^$$' -bench '^BenchmarkFile' -benchtime 1x -timeout 20m ./internal/results/verify
 
 # Against h2load, wrk, hey and the official clients, on one machine in one run.
 bench-peers:

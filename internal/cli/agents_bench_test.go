@@ -17,7 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
 
-// fleet are agents, each a process of its own at an address of its own.
+// fleet are agents, each a process of its own at an address of its own; none where the
+// process that conducts the run does all.
 type fleet struct {
 	machines []*machine
 	b        *testing.B
@@ -36,12 +37,16 @@ func newFleet(b *testing.B, n int) *fleet {
 // its record and how much memory the controller took.
 func (f *fleet) run(trials string) (run *record.Run, dir string, rss int64) {
 	f.b.Helper()
-	text := "name: agents\nhosts:\n"
+	text, args := "name: agents\n", []string{"run", "-"}
+	if len(f.machines) > 0 {
+		text += "hosts:\n"
+		args = append(args, "--agent-certs", filepath.Dir(f.machines[0].target.CACert))
+	}
 	for _, m := range f.machines {
 		text += fmt.Sprintf("- {name: %s, address: '%s', via: agent}\n", m.target.Name, m.target.Address)
 	}
 	dir = filepath.Join(f.b.TempDir(), "run")
-	c := exec.Command("quorumbench", "run", "-", "--out", dir, "--agent-certs", filepath.Dir(f.machines[0].target.CACert))
+	c := exec.Command("quorumbench", append(args, "--out", dir)...)
 	c.Stdin = strings.NewReader(text + trials)
 	var said bytes.Buffer
 	c.Stdout, c.Stderr = &said, &said

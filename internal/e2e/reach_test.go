@@ -38,7 +38,7 @@ func TestReach(t *testing.T) {
 		file := w.file(t, name+".yaml", fmt.Sprintf(`
 name: %s
 hosts: [{name: there, address: '%s', via: agent}]
-defaults: {store: etcd, operation: put, total: 300, clients: 4, connections: 4, key-space: 50, warmup: 0s, target: leader, workers-on: [there]}
+defaults: {store: etcd, operation: put, total: 300, clients: 4, connections: 4, key-space: 50, warmup: 0s, target: leader, workers-on: [there], check: true}
 trials: [{%s}]
 `, name, agents[0].Target(), trial))
 		w.run(t, "run", file, "--agent-certs", w.path("agents", "certs"), "--out", w.path(name)).exits(t, exitDone)
@@ -56,6 +56,15 @@ trials: [{%s}]
 		}
 		if one.Operations != 300 || one.Errors != 0 || !told || len(one.ByRole) != 1 || one.ByRole[0].Role != kv.Leader.String() {
 			t.Errorf("%d operations, %d errors, metrics %v, roles %+v", one.Operations, one.Errors, told, one.ByRole)
+		}
+		if a := one.Answers; a == nil || a.Failure != "" || len(a.Wrong) > 0 || len(a.Members) != one.Members {
+			t.Errorf("the answers are %+v", a)
+		} else {
+			for i := range a.Members {
+				if m := &a.Members[i]; m.Failure != "" || m.Keys != a.Members[0].Keys || m.Keys == 0 {
+					t.Errorf("a member was read so: %+v", m)
+				}
+			}
 		}
 		return one
 	}

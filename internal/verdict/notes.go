@@ -14,6 +14,10 @@ const MinUniqueSize = 16
 // a note says that the store fell behind.
 const MinAchieved = 0.99
 
+// minHistoryShare is the least share of the writes to the members' disk of which a note
+// says that it is the history's.
+const minHistoryShare = 0.01
+
 // fellBehind reports whether an open loop's store completed less in the window
 // than was due in it: by more than what was in flight when it opened, and by
 // more than chance, which makes counts differ by their root.
@@ -53,6 +57,9 @@ func notes(f *Figures) []string {
 	}
 	if f.Faults > 0 {
 		list = append(list, faultNote(f))
+	}
+	if f.HistoryShare >= minHistoryShare {
+		list = append(list, fmt.Sprintf("The history for the check is on the disk of the members' data: %.0f %% of what both wrote in the window; the run directory may lie on another disk.", 100*f.HistoryShare))
 	}
 	if n := f.Events.Resubscribed; n > 0 {
 		list = append(list, fmt.Sprintf("Watchers were created again %d times, where they were when their connection was lost.", n))

@@ -347,8 +347,11 @@ type Figures struct {
 	// Unchecked why answers that were to be checked were not. Empty for neither.
 	BrokenPromises string
 	Unchecked      string
-	LostMembers    []string // by name: those that ended or stopped answering
-	TermChanges    int      // elections seen from the start of the window to its end
+	// HistoryShare is the history's share of what was written in the window to a disk
+	// that the members' data are on; 0: it lies elsewhere, or nobody knows.
+	HistoryShare float64
+	LostMembers  []string // by name: those that ended or stopped answering
+	TermChanges  int      // elections seen from the start of the window to its end
 
 	// Faults of the scenario that were done; MeantErrors is of Failed, in the time of
 	// one of them, and FaultFailures are sentences about those that were not as asked.

@@ -33,7 +33,12 @@ type Answers struct {
 	// Members are those that were read whole after the load.
 	Members []ReadMember `json:"members,omitempty"`
 	Bytes   int64        `json:"history_bytes"` // of the history on disk
-	Seconds float64      `json:"seconds"`       // that the check took
+	// SharesDisk says that members have their data on the disk that the history is
+	// on; DiskShare is then the history's share of what both wrote in the window, nil
+	// where that is not known, or the load writes nothing.
+	SharesDisk bool     `json:"shares_disk,omitempty"`
+	DiskShare  *float64 `json:"disk_share,omitempty"`
+	Seconds    float64  `json:"seconds"` // that the check took
 	// Failure is one sentence: why nothing was checked.
 	Failure string `json:"failure,omitempty"`
 }
@@ -64,6 +69,30 @@ type Violation struct {
 	// Why says what is wrong.
 	History []string `json:"history"`
 	Why     string   `json:"why"`
+	// Operations are those of History, for a picture.
+	Operations []ShownOperation `json:"operations,omitempty"`
+}
+
+// ShownOperation is one of a violation's operations.
+type ShownOperation struct {
+	Client uint32 `json:"client"`
+	Member ID     `json:"member,omitempty"` // that answered
+	Name   string `json:"name,omitempty"`   // the member's
+	// From when it was sent until its answer was read, or it was given up:
+	// nanoseconds of the history's clock.
+	From int64  `json:"from_ns"`
+	To   int64  `json:"to_ns"`
+	What string `json:"what"`            // in a word or two
+	Bad  bool   `json:"wrong,omitempty"` // its answer is the wrong one
+}
+
+// Who is the name of the member that answered, or its number; empty if none is known
+// to have.
+func (o *ShownOperation) Who() string {
+	if o.Name == "" && o.Member != 0 {
+		return o.Member.String()
+	}
+	return o.Name
 }
 
 // Staleness is how old the answers of one member were to reads that may be old.
@@ -129,6 +158,18 @@ func (a *Answers) BytesEach() (bytes float64, ok bool) {
 	return float64(a.Bytes) / float64(n), true
 }
 
+// setDiskShare is of a window in which so many operations were due, and the members
+// wrote so many bytes.
+func (a *Answers) setDiskShare(due uint64, written *int64) {
+	if a == nil || !a.SharesDisk || written == nil || *written < 0 {
+		return
+	}
+	if each, ok := a.BytesEach(); ok && due > 0 {
+		own := each * float64(due)
+		a.DiskShare = new(own / (own + float64(*written)))
+	}
+}
+
 // Named is a with the members' names; a stays as it is.
 func (a *Answers) Named(members []Member) *Answers {
 	if a == nil {
@@ -155,7 +196,13 @@ func (a *Answers) Named(members []Member) *Answers {
 	named := strings.NewReplacer(names...)
 	for i := range out.Violations {
 		v := &out.Violations[i]
-		v.History = slices.Clone(v.History)
+		v.History, v.Operations = slices.Clone(v.History), slices.Clone(v.Operations)
+		for k := range v.Operations {
+			o := &v.Operations[k]
+			if at := slices.IndexFunc(members, func(e Member) bool { return o.Member != 0 && e.ID == o.Member }); at >= 0 {
+				o.Name = members[at].Name
+			}
+		}
 		for k, line := range v.History {
 			v.History[k] = named.Replace(line)
 		}

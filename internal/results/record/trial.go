@@ -183,6 +183,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 		t.Retries = new(measured.Retries)
 	}
 	t.observe(o, measured)
+	t.Answers.setDiskShare(t.Due, t.Written)
 	t.Overhead = newOverhead(all, measured, c.Open(), t.conserved())
 	f := t.figures(all, measured, warmup)
 	f.Halves = halves(o.Answered, measured.Seconds)
@@ -344,6 +345,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	}
 	if a := t.Answers; a != nil {
 		f.BrokenPromises, f.Unchecked = a.WrongAnswers(), cmp.Or(a.Failure, a.unread(), a.unjudged())
+		f.HistoryShare = orZero(a.DiskShare)
 	}
 	if m.Disturbed.Own != nil {
 		f.OwnLatenessP99NS = measure.Percentile(m.Disturbed.Own, 0, 99).NS

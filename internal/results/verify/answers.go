@@ -89,9 +89,16 @@ func (r *Result) record() *record.Answers {
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		lines := strings.Split(v.Text, "\n")
+		var shown []record.ShownOperation
+		for k := range v.Ops {
+			o := &v.Ops[k]
+			shown = append(shown, record.ShownOperation{
+				Client: o.Session, Member: record.ID(o.Member), From: o.Invoked, To: o.Done, What: Label(o), Bad: k == v.Wrong,
+			})
+		}
 		out.Violations = append(out.Violations, record.Violation{
 			Kind: string(v.Kind), Promise: string(v.Promise), Source: v.Source, Key: v.Key,
-			History: lines[:len(lines)-1], Why: lines[len(lines)-1],
+			History: lines[:len(lines)-1], Why: lines[len(lines)-1], Operations: shown,
 		})
 	}
 	for i := range r.Staleness {

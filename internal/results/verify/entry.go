@@ -136,9 +136,52 @@ const (
 	lastChunk = ^uint32(0)
 )
 
+// numbered maps numbers to numbers above 0. Those of keys and clients begin at 0 and
+// are dense, so that a slice has most of them.
+type numbered struct {
+	low  []uint32
+	high map[uint64]uint32
+}
+
+const mostLow = 1 << 24
+
+func (n *numbered) get(x uint64) uint32 {
+	if x < uint64(len(n.low)) {
+		return n.low[x]
+	}
+	return n.high[x]
+}
+
+func (n *numbered) set(x uint64, to uint32) {
+	switch {
+	case x < uint64(len(n.low)):
+		n.low[x] = to
+	case x < mostLow && x < 4*uint64(len(n.low))+1<<16:
+		n.low = append(n.low, make([]uint32, max(x+1, 2*uint64(len(n.low)))-uint64(len(n.low)))...)
+		for y, of := range n.high { // which they now hide
+			if y < uint64(len(n.low)) {
+				n.low[y] = of
+				delete(n.high, y)
+			}
+		}
+		n.low[x] = to
+	default:
+		if n.high == nil {
+			n.high = map[uint64]uint32{}
+		}
+		n.high[x] = to
+	}
+}
+
+// clear makes all of them 0.
+func (n *numbered) clear() {
+	clear(n.low)
+	clear(n.high)
+}
+
 // table is the entries of keys, in the order in which they were added.
 type table struct {
-	places map[uint64]uint32
+	places numbered // by key, plus one
 	names  []uint64
 	ends   []keyEnds
 	slabs  [][]chunk
@@ -150,13 +193,17 @@ type keyEnds struct {
 	in          uint32 // entries of the last chunk
 }
 
-func newTable() *table { return &table{places: map[uint64]uint32{}} }
+// reset empties the table, and keeps its memory.
+func (t *table) reset() {
+	t.places.clear()
+	t.names, t.ends, t.used = t.names[:0], t.ends[:0], 0
+}
 
 func (t *table) add(key uint64, e *entry) {
-	place, ok := t.places[key]
-	if !ok {
+	place := t.places.get(key) - 1
+	if place == ^uint32(0) {
 		place = uint32(len(t.names))
-		t.places[key] = place
+		t.places.set(key, place+1)
 		t.names = append(t.names, key)
 		at := t.grow()
 		t.ends = append(t.ends, keyEnds{first: at, last: at})
@@ -174,7 +221,7 @@ func (t *table) add(key uint64, e *entry) {
 func (t *table) chunk(i uint32) *chunk { return &t.slabs[i/slabLen][i%slabLen] }
 
 func (t *table) grow() uint32 {
-	if t.used%slabLen == 0 {
+	if int(t.used) == slabLen*len(t.slabs) {
 		t.slabs = append(t.slabs, make([]chunk, slabLen))
 	}
 	t.used++

@@ -118,12 +118,18 @@ func (c *checker) explained() ([]Violation, error) {
 	for i := range kept {
 		f := &kept[i]
 		v := Violation{Kind: f.kind, Promise: f.promise, Source: c.found.promises[f.promise], Key: f.key}
-		for _, ord := range f.ords[:f.n] {
+		ords := slices.Clone(f.ords[:f.n])
+		slices.SortStableFunc(ords, func(a, b uint32) int {
+			x, y := want[a], want[b]
+			return cmp.Compare(x.Invoked, y.Invoked)
+		})
+		for k, ord := range ords {
 			v.Ops = append(v.Ops, want[ord])
+			if ord == f.wrong() {
+				v.Wrong = k
+			}
 		}
-		wrong := v.Ops[f.n-1]
-		slices.SortStableFunc(v.Ops, func(a, b history.Op) int { return cmp.Compare(a.Invoked, b.Invoked) })
-		v.Text = f.text(v.Ops, &wrong, c.in.Header().Counted)
+		v.Text = f.text(v.Ops, &v.Ops[v.Wrong], c.in.Header().Counted)
 		out = append(out, v)
 	}
 	return out, nil
@@ -330,6 +336,32 @@ func Sentence(o *history.Op, counted bool) string {
 		out += fmt.Sprintf(", by member %x", o.Member)
 	}
 	return out + "."
+}
+
+// Label says the same in a word or two.
+func Label(o *history.Op) string {
+	out := o.Kind.String()
+	if o.Written != history.Absent {
+		out += fmt.Sprintf(" #%d", o.Written)
+	}
+	if o.Kind == kv.CAS && o.Expected != history.AnyMod {
+		out += fmt.Sprintf(" if %d", o.Expected)
+	}
+	switch {
+	case !o.Answered() && o.Outcome.Definite():
+		return out + ": refused"
+	case !o.Answered():
+		return out + ": ?"
+	case o.Kind.Reads() && o.Read == history.Absent:
+		return out + ": not there"
+	case o.Kind.Reads() && o.Read == history.Unseen:
+		return out + ": there"
+	case o.Kind.Reads():
+		return out + fmt.Sprintf(": #%d", o.Read)
+	case o.Outcome == kv.Conflict:
+		return out + ": conflict"
+	}
+	return out
 }
 
 func of(mod int64) string {

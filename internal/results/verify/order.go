@@ -97,7 +97,8 @@ func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
 
 // sessions is the highest revision that each client was served at.
 type sessions struct {
-	of map[uint32]served
+	places numbered // in all, plus one
+	all    []served
 }
 
 type served struct {
@@ -105,18 +106,22 @@ type served struct {
 	ord      uint32
 }
 
-func (s *sessions) check(f *findings, o *history.Op, ord uint32) {
-	if r := roleOf(o); r != read && r != wrote {
+func (s *sessions) check(f *findings, o *history.Op, r role, ord uint32) {
+	if r != read && r != wrote || o.Final {
 		return
 	}
-	if s.of == nil {
-		s.of = map[uint32]served{}
+	now := served{o.At, o.Done, ord}
+	place := s.places.get(uint64(o.Session))
+	if place == 0 {
+		s.all = append(s.all, now)
+		s.places.set(uint64(o.Session), uint32(len(s.all)))
+		return
 	}
-	was, ok := s.of[o.Session]
-	if ok && o.At < was.at && o.Invoked > was.done && !o.Final {
+	was := &s.all[place-1]
+	if o.At < was.at && o.Invoked > was.done {
 		f.add(finding{kind: Backwards, promise: history.Session, key: o.Key, n: 2, ords: [3]uint32{was.ord, ord}, revision: was.at})
 	}
-	if o.At >= was.at && !o.Final {
-		s.of[o.Session] = served{o.At, o.Done, ord}
+	if o.At >= was.at {
+		*was = now
 	}
 }

@@ -54,7 +54,8 @@ func (c *checker) untold() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	for part := range parts {
 		in := func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }
-		p := &pass{checker: c, in: in, untold: true, txns: &transactions{}, table: newTable(), members: map[uint64]uint8{}}
+		c.table.reset()
+		p := &pass{checker: c, in: in, untold: true, txns: &transactions{}}
 		err := c.in.Read(func(ops []history.Op) error {
 			for i := range ops {
 				p.takeTimed(&ops[i])

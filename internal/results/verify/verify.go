@@ -17,6 +17,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -79,9 +80,10 @@ type Violation struct {
 	Source  string // where the store's documentation makes the promise
 	Key     uint64
 	// Ops is the smallest history that shows it, in the order in which the
-	// operations began.
-	Ops  []history.Op
-	Text string // in words, a line for each operation and a sentence
+	// operations began; Wrong is the place of the one whose answer is wrong.
+	Ops   []history.Op
+	Wrong int
+	Text  string // in words, a line for each operation and a sentence
 }
 
 // Result is what the check of a history found.
@@ -114,14 +116,14 @@ func (r *Result) Right() bool { return len(r.Counts) == 0 }
 // Options bound the check; its zero value is for people.
 type Options struct {
 	Keep      int           // violations of each kind to show; 0: 3
-	Partition int           // operations of keys that are held at once; 0: 12 million
+	Partition int           // operations of keys that are held at once; 0: 16 million
 	Samples   int           // keys searched where the store tells no order; 0: 200
 	Longest   time.Duration // of all these searches; 0: 30 s
 }
 
 const (
 	defaultKeep      = 3
-	defaultPartition = 12_000_000
+	defaultPartition = 16_000_000
 	defaultSamples   = 200
 	defaultLongest   = 30 * time.Second
 	mostFound        = 1 << 17 // violations of which more is kept than their number
@@ -268,6 +270,9 @@ type checker struct {
 	found  findings
 	old    *stalenesses
 	result Result
+
+	table     table // of one part after the other, as the next
+	revisions []revision
 }
 
 // ordered checks a history whose store tells its order: its keys in parts, each
@@ -292,9 +297,11 @@ func (c *checker) ordered() error {
 // part checks the keys that are in it, and the order of all operations if it is
 // the first.
 func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) error {
+	c.table.reset()
+	c.revisions = c.revisions[:0]
 	p := &pass{
 		checker: c, in: in, first: first, again: len(txns.again) > 0, txns: txns,
-		table: newTable(), seen: newSweep(c.survey.longest), members: map[uint64]uint8{}, watchers: newWatchers(),
+		seen: newSweep(c.survey.longest), watchers: newWatchers(),
 	}
 	err := c.in.Read(func(ops []history.Op) error {
 		for i := range ops {
@@ -302,11 +309,14 @@ func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) err
 		}
 		return nil
 	})
-	if err == nil {
-		c.doubles(p.revisions)
-		c.keys(p)
+	if err != nil {
+		return err
 	}
-	return err
+	var beside sync.WaitGroup
+	beside.Go(func() { c.doubles(c.revisions) })
+	c.keys(p)
+	beside.Wait()
+	return nil
 }
 
 // pass is one reading of the history.
@@ -316,14 +326,12 @@ type pass struct {
 	first, again bool
 	untold       bool // keys are checked by the times of their operations
 	txns         *transactions
-	table        *table
 	seen         *sweep
 	sessions     sessions
-	revisions    []revision
 	watchers     *watchers
 	leases       leases
-	members      map[uint64]uint8
-	ord, head    uint32 // of the operation, and of the transaction that it is of
+	members      []uint64 // by their small numbers
+	ord, head    uint32   // of the operation, and of the transaction that it is of
 }
 
 func (p *pass) take(o *history.Op) {
@@ -351,7 +359,7 @@ func (p *pass) take(o *history.Op) {
 	}
 	if ordered {
 		p.orderOf(o, role, p.ord, &limit)
-		p.sessions.check(&p.found, o, p.ord)
+		p.sessions.check(&p.found, o, role, p.ord)
 	}
 	if role == wrote && !o.Joined && !p.again && p.in(uint64(o.At)) {
 		p.revisions = append(p.revisions, revision{o.At, p.ord})
@@ -366,29 +374,31 @@ func (p *pass) take(o *history.Op) {
 	p.ord++
 }
 
+// mostMembers of a history are told apart.
+const mostMembers = 256
+
 // member is a small number for the one that answered.
 func (p *pass) member(o *history.Op) uint8 {
-	place, ok := p.members[o.Member]
-	if !ok {
-		place = uint8(min(len(p.members), 255))
-		p.members[o.Member] = place
+	for i, id := range p.members {
+		if id == o.Member {
+			return uint8(i)
+		}
 	}
-	return place
+	if len(p.members) < mostMembers {
+		p.members = append(p.members, o.Member)
+	}
+	return uint8(len(p.members) - 1)
 }
 
 // keys checks each key of a pass, on all processors.
 func (c *checker) keys(p *pass) {
-	names := make([]uint64, min(len(p.members), 256))
-	for id, place := range p.members {
-		names[place] = id
-	}
 	workers := runtime.GOMAXPROCS(0)
 	out := make(chan *keyChecker, workers)
 	for w := range workers {
 		go func() {
 			k := &keyChecker{
 				base: c.survey.base, counted: c.in.Header().Counted, based: c.in.Header().Base > 0,
-				found: &c.found, txns: p.txns, old: newStalenesses(), members: names, watchers: p.watchers,
+				found: &c.found, txns: p.txns, old: newStalenesses(), members: p.members, watchers: p.watchers,
 			}
 			for i := w; i < len(p.table.names); i += workers {
 				k.entries = p.table.entries(i, k.entries[:0])

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
@@ -28,4 +29,23 @@ func broke(r *analyze.Row) (all []sentence) {
 		all = append(all, sentence{About: r.First().Name, Text: text + ".", Link: "broken"})
 	}
 	return all
+}
+
+// mostViolations of a trial are drawn: more than a check shows.
+const mostViolations = 60
+
+// violations are a chart for each wrong answer of a trial that is shown.
+func violations(t *record.Trial) (out []chart.Chart) {
+	if t.Answers == nil {
+		return nil
+	}
+	for i := range t.Answers.Violations {
+		if i == mostViolations {
+			break
+		}
+		if c, ok := chart.Violation(fmt.Sprintf("violation-%d", i+1), &t.Answers.Violations[i]); ok {
+			out = append(out, c)
+		}
+	}
+	return out
 }

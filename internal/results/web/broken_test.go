@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,14 +54,32 @@ func TestCheckedAnswersAreOnThePage(t *testing.T) {
 	run := opened(t, made{name: "checked", seconds: 3, trials: 1}.record(t))
 	run.Trials[0].Answers = &record.Answers{
 		Operations: 1000, Judged: 900, Keys: 7, Wrong: map[string]uint64{"stale <read>": 2},
-		Violations: []record.Violation{{Kind: "stale <read>", Promise: "linearizable", Source: "docs", Key: 3, History: []string{"a", "b"}, Why: "b is older"}},
+		Violations: []record.Violation{{Kind: "stale <read>", Promise: "linearizable", Source: "docs", Key: 3, History: []string{"a", "b"}, Why: "b is older", Operations: []record.ShownOperation{
+			{Client: 7, Member: 0xabc, From: 2e9, To: 2.1e9, What: "put <#2>"}, {Client: 8, Name: "m2", From: 3e9, To: 3.2e9, What: "get: #1", Bad: true},
+		}}},
 	}
 	var b bytes.Buffer
 	must(t, HTML(&b, run, nil))
 	page := b.String()
-	for _, want := range []string{`id="t1-1-answers"`, `href="#t1-1-answers"`, "answers: WRONG: stale &lt;read&gt; (2), in 900 operations of 7 keys.", "b is older"} {
+	for _, want := range []string{`id="t1-1-answers"`, `href="#t1-1-answers"`, "answers: WRONG: stale &lt;read&gt; (2), in 900 operations of 7 keys.", "b is older",
+		`id="t1-1-violation-1"`, "stale &lt;read&gt;, key 3</figcaption>", "client 7</text>", "put &lt;#2&gt;</text>", `class="none mark"`, "<span>m2</span>", "<span>abc</span>", "of the history on. b is older"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}
+	}
+	files, _ := Charts(run)
+	at := slices.IndexFunc(files, func(f File) bool { return strings.HasSuffix(f.Name, "-violation-1") })
+	if at < 0 || !strings.Contains(files[at].Text, `class="none mark" d="M666.667 58h133.333"`) {
+		t.Fatal("no file has the wrong answer at its place")
+	}
+	for _, dark := range []bool{false, true} {
+		must(t, files[at].PNG(dark)(&b))
+	}
+	// A record can have anything.
+	run.Trials[0].Answers.Violations[0].Operations = slices.Repeat([]record.ShownOperation{{From: -1 << 63, To: 1<<63 - 1}, {From: 5, To: 4}}, 500)
+	b.Reset()
+	must(t, HTML(&b, run, nil))
+	if page := b.String(); strings.Contains(page, "NaN") || strings.Contains(page, "Inf") || len(page) > 1<<20 {
+		t.Error("a violation that cannot be is drawn with what is no number, or without end")
 	}
 }

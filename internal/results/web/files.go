@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -64,7 +65,7 @@ func Charts(run *record.Run) (files []File, problems []string) {
 	}
 	for i := range all {
 		d := &all[i]
-		charts := d.charts
+		charts := slices.Concat(d.charts, violations(d.trial))
 		for _, c := range []*chart.Chart{d.heat, d.clients} {
 			if c != nil {
 				charts = append(charts, *c)

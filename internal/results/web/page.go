@@ -98,6 +98,7 @@ type trial struct {
 	Times              []picture
 	Uneven             []string
 	Answers            []string
+	Violations         []picture
 	Clients            []picture
 	Spikes             []spike
 	SpikesNote         string

@@ -226,6 +226,9 @@ func trialOf(d *drawn) trial {
 	if d.clients != nil {
 		out.Clients = append(out.Clients, pictureOf(d.clients, prefix, "clients"))
 	}
+	for _, c := range violations(t) {
+		out.Violations = append(out.Violations, pictureOf(&c, prefix, "violation"))
+	}
 	out.Spikes, out.SpikesNote = spikesOf(t)
 	out.Series = seriesOf(d.over)
 	return out

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
@@ -149,6 +150,11 @@ func (w carrying) WriteVersions(ctx context.Context, a *load.Assignment) (int64,
 	return carried(a, func(a *load.Assignment) (int64, error) { return w.Worker.WriteVersions(ctx, a) })
 }
 
+// ReadBack implements load.Worker.
+func (w carrying) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (uint64, error) {
+	return carried(a, func(a *load.Assignment) (uint64, error) { return w.Worker.ReadBack(ctx, a, level, to) })
+}
+
 // Prepare implements load.Worker.
 func (w carrying) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
 	return carried(a, func(a *load.Assignment) (load.Job, error) { return w.Worker.Prepare(ctx, a, to) })
@@ -191,6 +197,21 @@ func (w checked) WriteVersions(ctx context.Context, a *load.Assignment) (int64, 
 		return 0, err
 	}
 	return w.Worker.WriteVersions(ctx, a)
+}
+
+// ReadBack implements load.Worker.
+func (w checked) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (uint64, error) {
+	st, err := w.stores(a.Store)
+	if err == nil {
+		err = a.Valid(w.stores)
+	}
+	if err == nil {
+		err = st.Capabilities().Operation(a.Store, kv.Get, level)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return w.Worker.ReadBack(ctx, a, level, to)
 }
 
 // Prepare implements load.Worker.
@@ -240,6 +261,12 @@ func (w named) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded
 func (w named) WriteVersions(ctx context.Context, a *load.Assignment) (int64, error) {
 	first, err := w.Worker.WriteVersions(ctx, a)
 	return first, w.of(err)
+}
+
+// ReadBack implements load.Worker.
+func (w named) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (uint64, error) {
+	found, err := w.Worker.ReadBack(ctx, a, level, to)
+	return found, w.of(err)
 }
 
 // Prepare implements load.Worker.

@@ -187,3 +187,39 @@ func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
 		t.Errorf("recorded were %v of %d watchers", count, len(began))
 	}
 }
+
+// Every key is read back once, on every kind of worker, and counted wherever it is
+// there, also where its value is of another load.
+func TestWorkersReadEveryKeyBack(t *testing.T) {
+	const keys = 300
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		endpoint := serve(t, "", store.NullOptions{Memory: true})
+		l := base(kv.Put, kv.None)
+		l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize = 0, 0, keys, keys, 32
+		p, h := taskFor(endpoint, l), &told{t: t}
+		p.Reports.History = h.history
+		if _, err := load.Run(t.Context(), w, &p.Assignment, p.Reports); err != nil {
+			t.Fatal(err)
+		}
+		written := map[uint64]bool{}
+		for i := range h.ops {
+			written[h.ops[i].Key] = true
+		}
+		for _, size := range []int{32, 64} {
+			h := &told{t: t}
+			p.Load.ValueSize = size
+			found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, h.history)
+			if err != nil || found != uint64(len(written)) || len(h.ops) != keys {
+				t.Fatalf("%d keys of %d were found, by %d reads: %v", found, len(written), len(h.ops), err)
+			}
+			for i := range h.ops {
+				if o := &h.ops[i]; !o.Final || o.Kind != kv.Get || o.Invoked > o.Done || (o.Outcome == kv.Miss) == written[o.Key] {
+					t.Fatalf("a value of %d bytes was read back as %+v", size, o)
+				}
+			}
+			if found, err = w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, nil); err != nil || found != uint64(len(written)) {
+				t.Fatalf("without a history, %d keys were found: %v", found, err)
+			}
+		}
+	})
+}

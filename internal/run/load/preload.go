@@ -152,7 +152,7 @@ func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.O
 	outcome := s.source.Check(kind, refOf(number, s.what.Consistency), ev)
 	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size() // as good as can be known
 	switch {
-	case outcome == kv.OK, short:
+	case outcome == kv.OK, short, s.noted.anybodys && outcome != kv.Miss && ev.Outcome == kv.OK:
 		s.bad.remove(number)
 	case outcome != kv.Miss && ev.Outcome == kv.OK && kind == kv.Get:
 		s.noted.replace(number, ev.Value)
@@ -182,6 +182,8 @@ func (p *Preloaded) versions() []int64 {
 
 // preloading is what the loops of a preload note together.
 type preloading struct {
+	anybodys bool // a key is there, whoever wrote its value
+
 	mu   sync.Mutex
 	done Preloaded
 }

@@ -7,9 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// ReadBack reads every key of the load's key space once at the assignment's
-// endpoints, when the load has ended, and records these reads as final ones. It
-// returns how many keys are there.
+// ReadBack implements Worker.
 func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error) {
 	p, err := w.plan(a)
 	if err != nil {
@@ -18,7 +16,7 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 	p.final, p.reports.History = true, to
 	for range preloadRounds { // one that fails beside an election is read again
 		missing := newSet(p.Load.KeySpace)
-		if _, err = p.pass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, p.Load.KeySpace, nil, missing, &preloading{}); err == nil {
+		if _, err = p.pass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, p.Load.KeySpace, nil, missing, &preloading{anybodys: true}); err == nil {
 			return p.Load.KeySpace - missing.count.Load(), nil
 		}
 		if ctx.Err() != nil {

@@ -34,6 +34,11 @@ type Worker interface {
 	// WriteVersions writes the key that is watched as often as its watchers are
 	// to get events of earlier writes, and returns the revision of the first.
 	WriteVersions(ctx context.Context, a *Assignment) (first int64, err error)
+	// ReadBack reads every key of the load's key space once at the assignment's
+	// endpoints and at a level, when the load has ended, and records these reads as
+	// final ones; to is nil where nobody wants them. It returns how many keys are
+	// there, whoever wrote them.
+	ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error)
 	// Prepare makes a load that can be run once; nothing is connected yet.
 	Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error)
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -114,6 +115,14 @@ func (w Workers) WriteVersions(ctx context.Context, a *Assignment) (first int64,
 		return 0, err
 	}
 	return w[0].WriteVersions(ctx, a)
+}
+
+// ReadBack implements Worker.
+func (w Workers) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error) {
+	if err := w.divisible(a); err != nil {
+		return 0, err
+	}
+	return w[0].ReadBack(ctx, a, level, to)
 }
 
 // Prepare implements Worker.

@@ -12,7 +12,9 @@ import (
 	ops "github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/record/history"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -135,11 +137,24 @@ func (h *historian) answers(ctx context.Context, m *members, res *load.Result) (
 	case err != nil:
 		a = &record.Answers{Failure: err.Error()}
 	}
-	a.Members, a.Bytes = read, bytes
+	a.Members, a.Bytes, a.SharesDisk = read, bytes, h.sharesDisk()
 	if n := len(m.status().Members); m.total > n {
 		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read whole after the load, because their endpoints were not given", m.total-n, m.total))
 	}
 	return a, nil
+}
+
+// sharesDisk reports whether members of this machine have their data on the device on
+// which the history is.
+func (h *historian) sharesDisk() bool {
+	own, err := probe.Device(h.dir)
+	return err == nil && slices.ContainsFunc(h.t.Cluster.Members(), func(m cluster.Member) bool {
+		if m.Host != h.t.Host {
+			return false
+		}
+		theirs, err := probe.Device(m.DataDir)
+		return err == nil && theirs == own
+	})
 }
 
 func (h *historian) check(ctx context.Context) (*record.Answers, error) {
@@ -155,7 +170,6 @@ func (h *historian) check(ctx context.Context) (*record.Answers, error) {
 // readMembers reads every key at every member.
 func (h *historian) readMembers(ctx context.Context, m *members) (all []record.ReadMember) {
 	own := h.t.Cluster.Store.(store.Promising).Promises().Own
-	w := &load.Local{Stores: func(string) (store.Store, error) { return h.t.Cluster.Store, nil }}
 	status := m.status()
 	h.t.report(Progress{Stage: "reading the members"})
 	behind := m.catchUp(ctx)
@@ -174,11 +188,9 @@ func (h *historian) readMembers(ctx context.Context, m *members) (all []record.R
 		a := h.t.assigned([]string{endpoint})
 		a.Members = m.numbers()
 		var err error
-		if read.Keys, err = w.ReadBack(ctx, a, own, h.recorder); err != nil {
+		// From where the load came: who conducts the run need not reach them.
+		if read.Keys, err = h.t.Worker.ReadBack(ctx, a, own, h.recorder); err != nil {
 			read.Failure = err.Error()
-			if h.t.Cluster.Access().Dial != nil {
-				read.Failure += " (members are read from the machine that conducts the run, and not through agents)"
-			}
 		}
 		all = append(all, read)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -26,15 +27,23 @@ type reader struct {
 	header  Header
 	shift   int64  // how much later its clock stood at 0 than the first one's
 	problem string // a sentence: why the file ended before its end
-	packed  []byte
-	raw     []byte
-	last    int64 // when the last of the block before ended
+	last    int64  // when the last of the block before ended
 
-	// Blocks are decoded by a goroutine of the reader's own, one ahead: all above
-	// is its until full is closed.
-	empty, full chan []history.Op
+	// Frames are read ahead by a goroutine of the reader's own, which owns in until
+	// inOrder is closed, and decoded by some more.
+	free, inOrder chan *block
+	cur           *block
+	ops           []history.Op // of cur
+	at            int          // of the next of ops
+}
+
+// block is a frame and the operations in it, which are there when decoded has told.
+type block struct {
+	packed, raw []byte
+	count, size int
 	ops         []history.Op
-	at          int // of the next of ops
+	err         error
+	decoded     chan struct{}
 }
 
 // open begins to read a file.
@@ -43,7 +52,7 @@ func open(path string) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxFrame))
+	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxFrame))
 	if err == nil {
 		r := &reader{f: f, in: bufio.NewReaderSize(f, 1<<18), code: code}
 		if err = r.begin(); err == nil {
@@ -65,11 +74,11 @@ func (r *reader) begin() error {
 	if _, err := io.ReadFull(r.in, first); err != nil || string(first) != magic {
 		return errors.New("it begins with other bytes")
 	}
-	_, _, err := r.frame()
+	var head block
 	switch {
-	case err != nil:
+	case r.frame(&head) != nil:
 		return errors.New("its header is damaged")
-	case json.Unmarshal(r.packed, &r.header) != nil, r.header.Timeout < 0, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.Base < 0:
+	case json.Unmarshal(head.packed, &r.header) != nil, r.header.Timeout < 0, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.Base < 0:
 		return errors.New("its header cannot be read")
 	}
 	return nil
@@ -80,91 +89,117 @@ var (
 	errDamaged = errors.New("the history is damaged: what comes before the damage is read")
 )
 
-// frame reads a frame into packed.
-func (r *reader) frame() (count, size int, err error) {
+// frame reads the next frame, as it is packed.
+func (r *reader) frame(b *block) error {
 	var head [headSize]byte
 	if _, err := io.ReadFull(r.in, head[:]); err != nil {
-		return 0, 0, errCut
+		return errCut
 	}
 	n := binary.LittleEndian.Uint32(head[:])
-	count = int(binary.LittleEndian.Uint32(head[4:]))
-	size = int(binary.LittleEndian.Uint32(head[8:]))
-	if n > maxFrame || size > maxFrame || count > size {
-		return 0, 0, errDamaged
+	b.count = int(binary.LittleEndian.Uint32(head[4:]))
+	b.size = int(binary.LittleEndian.Uint32(head[8:]))
+	if n > maxFrame || b.size > maxFrame || b.count > b.size {
+		return errDamaged
 	}
-	if cap(r.packed) < int(n) {
-		r.packed = make([]byte, n)
+	if cap(b.packed) < int(n) {
+		b.packed = make([]byte, n)
 	}
-	r.packed = r.packed[:n]
-	if _, err := io.ReadFull(r.in, r.packed); err != nil {
-		return 0, 0, errCut
+	b.packed = b.packed[:n]
+	if _, err := io.ReadFull(r.in, b.packed); err != nil {
+		return errCut
 	}
-	if checksum(head[:], r.packed) != binary.LittleEndian.Uint32(head[headSize-4:]) {
-		return 0, 0, errDamaged
+	if checksum(head[:], b.packed) != binary.LittleEndian.Uint32(head[headSize-4:]) {
+		return errDamaged
 	}
-	return count, size, nil
+	return nil
 }
 
-// start begins to decode.
-func (r *reader) start() {
-	r.empty, r.full = make(chan []history.Op, 2), make(chan []history.Op)
-	r.empty <- nil
-	r.empty <- nil
+// start begins to read ahead, with so many goroutines that decode.
+func (r *reader) start(decoders int) {
+	ahead := decoders + 2
+	r.free, r.inOrder = make(chan *block, ahead), make(chan *block, ahead)
+	packed := make(chan *block, ahead)
+	for range ahead {
+		r.free <- &block{decoded: make(chan struct{}, 1)}
+	}
 	go func() {
-		defer close(r.full)
-		for ops := range r.empty {
-			if ops = r.block(ops[:0]); len(ops) == 0 {
+		defer close(r.inOrder)
+		defer close(packed)
+		for b := range r.free {
+			b.ops = b.ops[:0]
+			b.err = r.frame(b)
+			last := b.err != nil || b.count == 0
+			if last {
+				b.decoded <- struct{}{}
+			} else {
+				packed <- b
+			}
+			r.inOrder <- b
+			if last {
 				return
 			}
-			r.full <- ops
 		}
 	}()
+	for range decoders {
+		go func() {
+			for b := range packed {
+				b.err = r.decode(b)
+				b.decoded <- struct{}{}
+			}
+		}()
+	}
 }
 
-// stop ends the decoding.
+// decode finds a frame's operations.
+func (r *reader) decode(b *block) (err error) {
+	if b.raw, err = r.code.DecodeAll(b.packed, b.raw[:0]); err == nil {
+		b.ops, err = history.Decode(b.raw, b.ops)
+	}
+	if err != nil || len(b.raw) != b.size || len(b.ops) != b.count {
+		return errDamaged
+	}
+	return nil
+}
+
+// stop ends the reading.
 func (r *reader) stop() {
-	close(r.empty)
-	for range r.full {
+	close(r.free)
+	for b := range r.inOrder {
+		<-b.decoded
 	}
 }
 
 // next makes ops the next block's operations; it reports false at the end.
 func (r *reader) next() bool {
-	if r.ops != nil {
-		r.empty <- r.ops
+	if r.cur != nil {
+		r.free <- r.cur
+		r.cur = nil
 	}
-	var ok bool
-	r.ops, ok = <-r.full
-	r.at = 0
-	return ok
-}
-
-// block appends the next block's operations to ops: none at the end.
-func (r *reader) block(ops []history.Op) []history.Op {
-	count, size, err := r.frame()
-	switch {
-	case err != nil:
-	case count == 0:
-		return nil
-	default:
-		if r.raw, err = r.code.DecodeAll(r.packed, r.raw[:0]); err == nil {
-			ops, err = history.Decode(r.raw, ops)
-		}
-		if err != nil || len(r.raw) != size || len(ops) != count || ops[0].Done < r.last {
-			err = errDamaged
-		}
+	b, ok := <-r.inOrder
+	if !ok {
+		return false
 	}
-	if err != nil {
-		r.problem = err.Error()
-		return nil
+	<-b.decoded
+	r.cur, r.ops, r.at = b, b.ops, 0
+	if b.err == nil && len(b.ops) > 0 && b.ops[0].Done < r.last {
+		b.err = errDamaged
 	}
-	r.last = ops[len(ops)-1].Done
-	for i := range ops {
-		o := &ops[i]
+	if b.err != nil {
+		r.problem = b.err.Error()
+	}
+	if b.err != nil || len(b.ops) == 0 {
+		return false
+	}
+	r.last = b.ops[len(b.ops)-1].Done
+	if r.shift == 0 && r.header.ClockError == 0 {
+		return true
+	}
+	for i := range b.ops {
+		o := &b.ops[i]
 		o.Invoked += r.shift - min(r.header.ClockError, o.Invoked+r.shift)
 		o.Done += r.shift + r.header.ClockError
 	}
-	return ops
+	return true
 }
 
 // mostShift bounds how far clocks of one load stood apart: a header can say
@@ -246,7 +281,7 @@ func (s *Set) Read(do func([]history.Op) error) error {
 		}
 		r.shift = min(int64(r.header.Started.Sub(s.first)), mostShift)
 		files = append(files, r)
-		r.start()
+		r.start(max(1, runtime.GOMAXPROCS(0)/len(s.paths)))
 		if r.next() {
 			live = append(live, r)
 		}
@@ -273,6 +308,9 @@ func merge(live []*reader, do func([]history.Op) error) error {
 		}
 		r := live[best]
 		end := r.at + 1
+		if len(live) == 1 {
+			end = len(r.ops)
+		}
 		for end < len(r.ops) && (r.ops[end].Done <= limit || r.ops[end].Joined) {
 			end++
 		}

@@ -31,7 +31,7 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 		_ = s.Close() // a side that takes nothing would be waited for
 	})
 	defer func() { _ = out.close() }() // what was wrong before is the error
-	first, err := receive(s)
+	first, err := receive(s, nil)
 	if err != nil {
 		return err
 	}
@@ -45,13 +45,17 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 		defer cancel()
 		_, _ = s.Receive() // nothing is to come: whatever ends it ends the call
 	}()
-	out.answer(carryOut(ctx, w, first))
+	out.answer(carryOut(ctx, w, first, out.history))
 	return out.close()
 }
 
-// receive returns the next message, and refuses a second.
-func receive(s Stream) (*message, error) {
+// receive returns the next message that taken does not take, if there is a taken, and
+// refuses a second.
+func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	b, err := s.Receive()
+	for err == nil && taken != nil && taken(b) {
+		b, err = s.Receive()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +67,7 @@ func receive(s Stream) (*message, error) {
 }
 
 // carryOut does what one answer is to.
-func carryOut(ctx context.Context, w load.Worker, m *message) *answer {
+func carryOut(ctx context.Context, w load.Worker, m *message, told load.History) *answer {
 	a := &answer{}
 	var err error
 	switch m.Call {
@@ -79,6 +83,11 @@ func carryOut(ctx context.Context, w load.Worker, m *message) *answer {
 			break
 		}
 		a.First, err = w.WriteVersions(ctx, m.Assignment)
+	case readBack:
+		if !m.History {
+			told = nil
+		}
+		a.Found, err = w.ReadBack(ctx, m.Assignment, m.Level, told)
 	default:
 		err = fmt.Errorf("%q is nothing that a worker can be asked for", m.Call)
 	}
@@ -114,7 +123,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 	defer stop()
 	begun, connecting, connected := false, false, make(chan struct{})
 	for {
-		m, err := receive(s)
+		m, err := receive(s, nil)
 		switch {
 		case err != nil:
 			return nil // the other side has what it wanted, or is gone

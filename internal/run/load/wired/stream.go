@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load"
@@ -86,6 +87,7 @@ const (
 	preload       call = "preload"
 	writeVersions call = "write-versions"
 	prepare       call = "prepare"
+	readBack      call = "read-back"
 )
 
 // message is everything that is said but for seconds; what it is not about is
@@ -94,7 +96,8 @@ type message struct {
 	// The first says what is asked for.
 	Call       call             `json:"call,omitempty"`
 	Assignment *load.Assignment `json:"assignment,omitempty"`
-	History    bool             `json:"history,omitempty"` // of prepare: the operations are wanted
+	History    bool             `json:"history,omitempty"` // of prepare and read-back: the operations are wanted
+	Level      kv.Consistency   `json:"level,omitempty"`   // of read-back
 
 	// Of a job, to the worker.
 	Connect  bool       `json:"connect,omitempty"`
@@ -119,6 +122,7 @@ type answer struct {
 	Loops       int             `json:"loops,omitempty"`
 	First       int64           `json:"first,omitempty"`
 	Preloaded   *load.Preloaded `json:"preloaded,omitempty"`
+	Found       uint64          `json:"found,omitempty"` // keys that were read back
 }
 
 type changed struct {

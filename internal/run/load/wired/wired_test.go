@@ -228,6 +228,32 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 	}
 }
 
+// A worker that reads members back tells of reads after the load, of its keys, alone.
+func TestAWorkerThatLiesOfAMemberIsCutOff(t *testing.T) {
+	last := history.Op{Kind: kv.Get, Final: true}
+	for want, script := range map[string][][]byte{
+		"of loop 2000":       {encodeHistory(2000, time.Now(), blockOf(last))},
+		"none of its load's": {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Get}))},
+		"of its load's":      {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Put, Final: true}))},
+		"no part of":         {{isHistory}},
+		"neither a message":  {{'?'}},
+		"found 6 keys of 5":  {encodeHistory(0, time.Now(), blockOf(last)), said(message{Answer: &answer{Found: 6}})},
+		"does not answer":    {encodeHistory(0, time.Now(), blockOf(last))},
+	} {
+		w := scripted(t, func(s Stream) {
+			for _, b := range script {
+				_ = s.Send(b)
+			}
+			_ = s.Close()
+		})
+		a := &load.Assignment{Load: scenario.Load{KeySpace: 5}}
+		_, err := w.ReadBack(t.Context(), a, kv.Linearizable, forgetful)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want a sentence with %q: %v", want, err)
+		}
+	}
+}
+
 func forgetful(time.Time, time.Duration) *history.Recorder {
 	return &history.Recorder{Take: history.NewBlock, Hand: func(*history.Block) {}}
 }
@@ -332,7 +358,7 @@ func TestServingEndsWithTheStream(t *testing.T) {
 		if err := s.Send(first); err != nil {
 			t.Fatal(err)
 		}
-		m, err := receive(s)
+		m, err := receive(s, nil)
 		if err != nil || m.Answer == nil || m.Answer.Error == "" {
 			t.Errorf("%s: %+v, %v", first, m, err)
 		}

@@ -39,7 +39,7 @@ func Piped(w load.Worker) *Worker {
 
 // ask makes a call that has one answer, which is empty after an error.
 func (w *Worker) ask(ctx context.Context, m message) (answer, error) {
-	s, a, err := w.begin(ctx, m)
+	s, a, err := w.begin(ctx, m, nil)
 	if err != nil {
 		return answer{}, err
 	}
@@ -48,8 +48,8 @@ func (w *Worker) ask(ctx context.Context, m message) (answer, error) {
 }
 
 // begin opens a stream and makes a call on it. Without an error the stream is
-// the caller's.
-func (w *Worker) begin(ctx context.Context, m message) (Stream, *answer, error) {
+// the caller's. What comes of a history before the answer is take's; nil: none may.
+func (w *Worker) begin(ctx context.Context, m message, take func([]byte) error) (Stream, *answer, error) {
 	b, err := encode(m)
 	if err != nil {
 		return nil, nil, err
@@ -62,16 +62,25 @@ func (w *Worker) begin(ctx context.Context, m message) (Stream, *answer, error) 
 		return nil, nil, err
 	}
 	release := context.AfterFunc(ctx, func() { _ = s.Close() })
+	var wrong error // of what came before the answer
 	got, err := func() (*message, error) {
 		if err := s.Send(b); err != nil {
 			return nil, err
 		}
-		return receive(s)
+		return receive(s, func(b []byte) (taken bool) {
+			part, ok := asHistory(b)
+			if ok = ok && take != nil; ok && wrong == nil {
+				wrong = take(part)
+			}
+			return ok && wrong == nil
+		})
 	}()
 	release()
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
+	case wrong != nil:
+		err = wrong
 	case err != nil:
 		err = fmt.Errorf("the worker does not answer: %w", err)
 	case got.Answer == nil:
@@ -115,7 +124,7 @@ func (w *Worker) WriteVersions(ctx context.Context, a *load.Assignment) (first i
 
 // Prepare implements load.Worker.
 func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	s, _, err := w.begin(ctx, message{Call: prepare, Assignment: a, History: to.History != nil})
+	s, _, err := w.begin(ctx, message{Call: prepare, Assignment: a, History: to.History != nil}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +134,9 @@ func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 	j := &job{
 		stream: s, to: to, a: *a, all: load.NewGathering(a, 1, to.Second, to.Reader.Recycle),
 		connected: make(chan error, 1), ended: make(chan struct{}),
-		progress: load.Progress{Phase: "connecting"}, recorders: map[uint64]*history.Recorder{},
+		progress: load.Progress{Phase: "connecting"},
 	}
+	j.told = recorders{to: to.History, of: &j.a, by: map[uint64]*history.Recorder{}}
 	j.all.SecondsOnly(to.SecondsOnly)
 	go j.listen()
 	return j, nil
@@ -147,7 +157,7 @@ type job struct {
 	err      error // why it ended without an ending
 	over     bool  // the ending came
 
-	recorders map[uint64]*history.Recorder // by loop; listen's
+	told recorders // listen's
 
 	last *measure.Second // listen's
 	due  uint64          // likewise, in the window
@@ -156,11 +166,7 @@ type job struct {
 // listen takes what the worker reports until it has ended.
 func (j *job) listen() {
 	defer close(j.ended)
-	defer func() {
-		for _, r := range j.recorders {
-			r.Flush()
-		}
-	}()
+	defer j.told.flush()
 	for {
 		b, err := j.stream.Receive()
 		if err != nil {
@@ -171,7 +177,7 @@ func (j *job) listen() {
 		if second, ok := asSecond(b); ok {
 			err = j.to.Reader.Read(second, j.second)
 		} else if part, ok := asHistory(b); ok {
-			err = j.record(part)
+			err = j.told.record(part)
 		} else if m, failed := decode(b); failed != nil {
 			err = failed
 		} else {
@@ -211,33 +217,6 @@ func (j *job) second(s *measure.Second) error {
 		return fmt.Errorf("the worker claims what is not its own: %w", err)
 	}
 	j.all.Add(0, s)
-	return nil
-}
-
-// mostLoops bounds how many loops a worker says that it has.
-const mostLoops = 1024
-
-// record records operations of one of the worker's loops.
-func (j *job) record(b []byte) error {
-	part, err := readHistory(b)
-	if err != nil || j.to.History == nil {
-		return err
-	}
-	r := j.recorders[part.loop]
-	if r == nil {
-		if part.loop >= mostLoops {
-			return fmt.Errorf("the worker reports operations of loop %d, and has at most %d", part.loop, mostLoops)
-		}
-		r = j.to.History(part.zero, 0)
-		j.recorders[part.loop] = r
-	}
-	for i := range part.ops {
-		o := &part.ops[i]
-		if o.Key >= j.a.Load.KeySpace || o.Final || o.Invoked > o.Done {
-			return errors.New("the worker reports an operation that is none of its load's")
-		}
-		r.Add(o)
-	}
 	return nil
 }
 

@@ -1,0 +1,28 @@
+package record
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// The verdict says how much of what was written to the members' disk was the history.
+func TestTheHistorysShareOfTheDisk(t *testing.T) {
+	written := int64(90_000)
+	for share, of := range map[float64]struct {
+		shares  bool
+		written *int64
+	}{0.1: {true, &written}, 0: {false, &written}, -1: {true, nil}} {
+		a := &Answers{Operations: 1000, Bytes: 20_000, SharesDisk: of.shares}
+		a.setDiskShare(500, of.written)
+		if got := orZero(a.DiskShare); math.Abs(got-max(share, 0)) > 1e-9 {
+			t.Errorf("%+v: the share is %g", of, got)
+		}
+		v := verdict.Judge(verdict.Figures{Done: 1, Due: 1, HistoryShare: orZero(a.DiskShare)})
+		if said := strings.Contains(strings.Join(v.Notes, " "), "10 % of what both wrote in the window"); said != (share > 0) {
+			t.Errorf("%+v: the notes are %q", of, v.Notes)
+		}
+	}
+}

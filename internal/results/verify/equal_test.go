@@ -1,0 +1,77 @@
+package verify
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// files writes a history as a load's loops do, some of its clients to each file.
+func (m *memory) files(t *testing.T, n int) *record.Set {
+	t.Helper()
+	var paths []string
+	for i := range n {
+		path := filepath.Join(t.TempDir(), record.Name(i+1))
+		w, err := record.Create(path, &m.header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := w.Recorder()
+		for k := range m.ops {
+			if int(m.ops[k].Session)%n == i {
+				r.Add(&m.ops[k])
+			}
+		}
+		r.Flush()
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	set, err := record.Open(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// TestResultsDoNotDependOnHowTheyAreFound: in how many parts the keys are checked, from
+// how many files the history comes, and on how many processors.
+func TestResultsDoNotDependOnHowTheyAreFound(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	wrong := 0
+	for seed := uint64(1); seed < 16; seed += 2 { // of those with a fine clock: equal times have no order of their own
+		m, _ := simulated(seed, 6000, lieKinds[int(seed/2)%len(lieKinds)], 0.003)
+		want, err := Check(m, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong += len(want.Counts)
+		for _, of := range []struct{ files, partition, processors int }{{0, 900, 2}, {0, 2500, 1}, {1, 0, 1}, {1, 0, 4}, {3, 2500, 4}} {
+			runtime.GOMAXPROCS(of.processors)
+			in := Input(m)
+			if of.files > 0 {
+				in = m.files(t, of.files)
+			}
+			got, err := Check(in, Options{Partition: of.partition})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, got, cmpopts.IgnoreFields(Result{}, "Violations"), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("seed %d, %+v: %s", seed, of, d)
+			}
+			if a, b := fmt.Sprint(want.Violations), fmt.Sprint(got.Violations); a != b {
+				t.Errorf("seed %d, %+v:\n%s\nand not\n%s", seed, of, b, a)
+			}
+		}
+	}
+	if wrong == 0 {
+		t.Error("nothing was wrong in any history")
+	}
+}

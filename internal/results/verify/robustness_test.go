@@ -1,0 +1,318 @@
+package verify
+
+import (
+	"cmp"
+	"container/heap"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"go.etcd.io/etcd/tests/v3/robustness/model"
+	"go.etcd.io/etcd/tests/v3/robustness/report"
+	"go.etcd.io/etcd/tests/v3/robustness/validate"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+)
+
+// etcdLie is what the model of etcd does wrong once in a history, if it comes to that.
+type etcdLie int
+
+const (
+	etcdHonest   etcdLie = iota
+	etcdStale            // a read of an older state
+	etcdOldValue         // one that says it was of the newest
+	etcdLost
+	etcdTwice
+	etcdWrongCAS
+	etcdSwapped // two writes have each other's revision
+	etcdLies
+)
+
+const (
+	etcdOperations = 28
+	etcdTimeouts   = 2 // each doubles the states that etcd's checker follows
+	etcdUnread     = "other"
+)
+
+var etcdKeys = []string{"a", "b", "c"}
+
+// etcdRun is clients of etcd's own model, as etcd's robustness tests have it, and what
+// both checkers get to see of that.
+type etcdRun struct {
+	*rand.Rand
+	lie      etcdLie
+	from     int // it is told from this operation on
+	states   []model.EtcdState
+	events   eventHeap
+	sent     []etcdOp
+	values   uint64
+	clients  uint32
+	timeouts int
+}
+
+// etcdOp is an operation for each of them.
+type etcdOp struct {
+	ours   history.Op
+	in     model.EtcdRequest
+	theirs model.MaybeEtcdResponse
+}
+
+func etcdRunOf(seed uint64, lie etcdLie) *etcdRun {
+	r := &etcdRun{Rand: rand.New(rand.NewPCG(seed, 13)), lie: lie}
+	r.states = []model.EtcdState{model.DeterministicModel(append([]string{etcdUnread}, etcdKeys...)).Init().(model.EtcdState)}
+	r.from = 5 + r.IntN(etcdOperations/2)
+	first := r.request(kv.Get, 0)
+	first.ours.Invoked, first.ours.Done = 1, 2
+	_, first.theirs = r.now().Step(first.in)
+	r.answered(first) // which says that the store is empty, as etcd's checker wants it
+	// Somebody else's writes, which nobody has an answer for, and which explain
+	// revisions that are in no answer: to etcd's checker nobody else writes.
+	for range 2 {
+		r.clients++
+		other := &etcdOp{in: putOf(etcdUnread, "x"), ours: history.Op{Kind: kv.Put, Key: uint64(len(etcdKeys)), Written: 1 << 40, Session: r.clients, Invoked: 3, Done: 4}}
+		r.unanswered(other)
+	}
+	for range 2 + r.IntN(4) {
+		r.begin(5)
+	}
+	for len(r.sent) < etcdOperations {
+		e := heap.Pop(&r.events).(event)
+		e.again(e.at)
+	}
+	if lie == etcdSwapped {
+		r.swap()
+	}
+	return r
+}
+
+func (r *etcdRun) now() *model.EtcdState { return &r.states[len(r.states)-1] }
+
+// begin has a client of its own begin after a time.
+func (r *etcdRun) begin(after int64) {
+	r.clients++
+	r.next(r.clients, after)
+}
+
+func (r *etcdRun) next(client uint32, after int64) {
+	invoked := after + 1 + r.Int64N(10)
+	heap.Push(&r.events, event{at: invoked + 1 + r.Int64N(40), again: func(now int64) { r.serve(client, invoked, now) }})
+}
+
+// serve does what reaches the store.
+func (r *etcdRun) serve(client uint32, invoked, now int64) {
+	kind := []kv.Kind{kv.Get, kv.Get, kv.Put, kv.Put, kv.Delete, kv.CAS, kv.CAS}[r.IntN(7)]
+	o := r.request(kind, r.IntN(len(etcdKeys)))
+	o.ours.Session, o.ours.Invoked, o.ours.Done = client, invoked, now+1+r.Int64N(40)
+	if kind.Writes() && r.timeouts < etcdTimeouts && r.IntN(12) == 0 {
+		r.timeouts++
+		r.unanswered(o)
+		do := func(int64) {
+			state, _ := r.now().Step(o.in)
+			r.states = append(r.states, state)
+		}
+		switch r.IntN(3) {
+		case 0:
+			do(now)
+		case 1:
+			heap.Push(&r.events, event{at: now + r.Int64N(200), again: do})
+		}
+		r.begin(o.ours.Done)
+		return
+	}
+	if r.lie == etcdHonest || len(r.sent) < r.from || !r.lies(o) {
+		var state model.EtcdState
+		state, o.theirs = r.now().Step(o.in)
+		r.states = append(r.states, state)
+	}
+	r.answered(o)
+	r.next(client, o.ours.Done)
+}
+
+// lies serves an operation wrongly, if it is one for the run's lie.
+func (r *etcdRun) lies(o *etcdOp) bool {
+	state, honest := r.now().Step(o.in)
+	switch {
+	case (r.lie == etcdStale || r.lie == etcdOldValue) && o.ours.Kind == kv.Get:
+		old := &r.states[r.IntN(len(r.states))]
+		_, o.theirs = old.Step(o.in)
+		if r.lie == etcdOldValue {
+			o.theirs.Revision = honest.Revision
+		}
+	case r.lie == etcdLost && o.ours.Kind == kv.Put:
+		o.theirs = honest
+	case r.lie == etcdTwice && o.ours.Kind == kv.Put:
+		o.theirs = honest
+		again, _ := state.Step(o.in)
+		// How often a key was written is in no history of ours.
+		for i, key := range again.Keys {
+			if key == etcdKeys[o.ours.Key] {
+				v := *again.KeyValues[i]
+				v.Version--
+				again.KeyValues[i] = &v
+			}
+		}
+		r.states = append(r.states, state, again)
+	case r.lie == etcdWrongCAS && o.ours.Kind == kv.CAS && honest.Txn.Failure:
+		unconditional := *o.in.Txn
+		unconditional.Conditions = nil
+		state, o.theirs = r.now().Step(model.EtcdRequest{Type: model.Txn, Txn: &unconditional})
+		r.states = append(r.states, state)
+	default:
+		return false
+	}
+	r.lie = etcdHonest
+	return true
+}
+
+// swap exchanges the revisions of two writes.
+func (r *etcdRun) swap() {
+	var puts []int
+	for i := range r.sent {
+		if o := &r.sent[i]; o.ours.Kind == kv.Put && o.ours.At > 0 {
+			puts = append(puts, i)
+		}
+	}
+	if len(puts) > 1 {
+		r.Shuffle(len(puts), func(i, j int) { puts[i], puts[j] = puts[j], puts[i] })
+		a, b := &r.sent[puts[0]], &r.sent[puts[1]]
+		a.ours.At, b.ours.At = b.ours.At, a.ours.At
+		a.theirs.Revision, b.theirs.Revision = b.theirs.Revision, a.theirs.Revision
+	}
+}
+
+func putOf(key, value string) model.EtcdRequest {
+	return model.EtcdRequest{Type: model.Txn, Txn: &model.TxnRequest{OperationsOnSuccess: []model.EtcdOperation{
+		{Type: model.PutOperation, Put: model.PutOptions{Key: key, Value: model.ToValueOrHash(value)}},
+	}}}
+}
+
+// request is an operation on a key, not yet done.
+func (r *etcdRun) request(kind kv.Kind, number int) *etcdOp {
+	key := etcdKeys[number]
+	o := &etcdOp{ours: history.Op{Kind: kind, Key: uint64(number)}}
+	if kind.HasValue() {
+		r.values++
+		o.ours.Written = r.values
+	}
+	switch kind {
+	case kv.Get:
+		o.ours.Consistency = kv.Linearizable
+		o.in = model.EtcdRequest{Type: model.Range, Range: &model.RangeRequest{RangeOptions: model.RangeOptions{Start: key}}}
+	case kv.Delete:
+		o.in = model.EtcdRequest{Type: model.Txn, Txn: &model.TxnRequest{OperationsOnSuccess: []model.EtcdOperation{{Type: model.DeleteOperation, Delete: model.DeleteOptions{Key: key}}}}}
+	default:
+		o.in = putOf(key, strconv.FormatUint(o.ours.Written, 10))
+	}
+	if kind == kv.CAS {
+		// Often what the key has had, and sometimes nothing.
+		if v, ok := r.states[r.IntN(len(r.states))].GetValue(key); ok {
+			o.ours.Expected = v.ModRevision
+		}
+		if v, ok := r.now().GetValue(key); ok && r.IntN(2) == 0 {
+			o.ours.Expected = v.ModRevision
+		}
+		o.in.Txn.Conditions = []model.EtcdCondition{{Key: key, ExpectedRevision: o.ours.Expected}}
+		o.in.Txn.OperationsOnFailure = []model.EtcdOperation{{Type: model.RangeOperation, Range: model.RangeOptions{Start: key}}}
+	}
+	return o
+}
+
+// unanswered records an operation that may have been done or not.
+func (r *etcdRun) unanswered(o *etcdOp) {
+	o.ours.Outcome, o.theirs = kv.TimedOut, model.MaybeEtcdResponse{Error: "timed out"}
+	r.sent = append(r.sent, *o)
+}
+
+// answered records an operation with its answer, and translates that for our checker.
+func (r *etcdRun) answered(o *etcdOp) {
+	ours, theirs := &o.ours, &o.theirs
+	ours.At = theirs.Revision
+	var kvs []model.KeyValue
+	switch {
+	case ours.Kind == kv.Get:
+		kvs = theirs.Range.KVs
+	case ours.Kind == kv.CAS && theirs.Txn.Failure:
+		ours.Outcome = kv.Conflict
+		kvs = theirs.Txn.Results[0].KVs
+	}
+	switch {
+	case len(kvs) > 0:
+		ours.Mod = kvs[0].ModRevision
+		if ours.Read = history.Unseen; ours.Kind == kv.Get {
+			ours.Read, _ = strconv.ParseUint(kvs[0].Value.Value, 10, 64)
+		}
+	case ours.Kind == kv.Get, ours.Kind == kv.Delete && theirs.Txn.Results[0].Deleted == 0:
+		ours.Outcome = kv.Miss
+	}
+	r.sent = append(r.sent, *o)
+}
+
+// ours is the history for our checker.
+func (r *etcdRun) ours() *memory {
+	m := &memory{header: record.Header{Store: "etcd", Base: 1, Promises: all()}}
+	for i := range r.sent {
+		m.ops = append(m.ops, r.sent[i].ours)
+	}
+	slices.SortStableFunc(m.ops, func(a, b history.Op) int { return cmp.Compare(a.Done, b.Done) })
+	return m
+}
+
+// theirs are the reports for etcd's checker, one of each client.
+func (r *etcdRun) theirs() []report.ClientReport {
+	out := make([]report.ClientReport, r.clients+1)
+	for i := range r.sent {
+		o := &r.sent[i]
+		c := &out[o.ours.Session]
+		c.ClientID = int(o.ours.Session)
+		c.KeyValue = append(c.KeyValue, porcupine.Operation{ClientId: c.ClientID, Input: o.in, Call: o.ours.Invoked, Output: o.theirs, Return: o.ours.Done})
+	}
+	return out
+}
+
+// TestEtcdsOwnCheckerAgrees: of histories of etcd's model, honest and with one lie of
+// each kind, our checker calls those wrong that the checker of etcd's robustness tests
+// calls wrong. QUORUMBENCH_ORACLE is how many; theirs takes its time.
+func TestEtcdsOwnCheckerAgrees(t *testing.T) {
+	histories, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_ORACLE"), "21"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, open := map[etcdLie]int{}, 0
+	for seed := range histories {
+		lie := etcdLie(seed % int(etcdLies))
+		run := etcdRunOf(uint64(seed), lie)
+		r, _ := checked(t, run.ours(), Options{})
+		found := validate.ValidateAndReturnVisualize(zap.NewNop(), validate.Config{}, run.theirs(), nil, 20*time.Second)
+		if err := found.Assumptions.Error(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if s := found.Linearization.Status; s != validate.Success && s != validate.Failure {
+			open++
+			continue
+		}
+		theirs := found.Linearization.Status == validate.Success
+		if r.Right() && !theirs && lie == etcdTwice {
+			continue // how often a key was written contradicts it, which is in no history of ours
+		}
+		if theirs != r.Right() {
+			t.Errorf("seed %d, lie %d: etcd's checker says %v, and ours found %v", seed, lie, found.Linearization.Status, r.Counts)
+			for i := range r.Violations {
+				t.Log(r.Violations[i].Text)
+			}
+		}
+		if !r.Right() {
+			wrong[lie]++
+		}
+	}
+	t.Logf("wrong, by lie: %v; %d of %d histories etcd's checker did not decide", wrong, open, histories)
+	if wrong[etcdHonest] > 0 || len(wrong) == 0 || histories >= 200 && len(wrong) != int(etcdLies)-1 || open > histories/2 {
+		t.Errorf("wrong are, by lie, %v of %d histories, and %d were not decided", wrong, histories, open)
+	}
+}
