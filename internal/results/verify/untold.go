@@ -339,7 +339,7 @@ func (k *keyChecker) ageInTime(r *timed) {
 		if w.ended <= was {
 			break
 		}
-		if w.began > was && !(r.from == nothing && w.is(isDelete)) {
+		if w.began > was && (r.from != nothing || !w.is(isDelete)) {
 			behind++
 			since = w.ended
 		}
