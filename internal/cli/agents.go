@@ -42,7 +42,7 @@ func (a *agents) check(s *scenario.Scenario) error {
 	case needed == "" && a.certs != "":
 		return command.Usage("--agent-certs is for hosts that are reached via agent, and the scenario has none")
 	case a.access != overssh.Access{} && !overSSH:
-		return command.Usage("--ssh-identity and --ssh-known-hosts are for hosts that are reached via ssh, and the scenario has none")
+		return command.Usage("--ssh-identity, --ssh-known-hosts and --ssh-config are for hosts that are reached via ssh, and the scenario has none")
 	}
 	return nil
 }

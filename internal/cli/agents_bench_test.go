@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,13 +25,13 @@ type fleet struct {
 	b        *testing.B
 }
 
-func newFleet(b *testing.B, n int) *fleet {
+func newFleet(b *testing.B, n int, flags ...string) *fleet {
 	b.Helper()
 	addresses := make([]string, n)
 	for i := range addresses {
 		addresses[i] = fmt.Sprintf("127.1.%d.%d", n, 1+i)
 	}
-	return &fleet{startMachines(b, addresses), b}
+	return &fleet{startMachines(b, addresses, flags...), b}
 }
 
 // run runs a scenario's trials with the agents as host1, host2 and so on, and returns
@@ -84,11 +85,15 @@ func (f *fleet) stop() {
 func BenchmarkAgentsTogether(b *testing.B) {
 	for _, n := range []int{4, 20, 50, 100} {
 		b.Run(fmt.Sprintf("agents=%d", n), func(b *testing.B) {
-			f := newFleet(b, n)
+			var flags []string
+			if n > 25*runtime.NumCPU() { // which is more than the machine carries while they prepare
+				flags = []string{"--heartbeat", "20s"}
+			}
+			f := newFleet(b, n, flags...)
 			endpoint := startNullServer(b)
 			b.ResetTimer()
 			for range b.N {
-				run, _, rss := f.run(fmt.Sprintf(`trials:
+				run, dir, rss := f.run(fmt.Sprintf(`trials:
 - {name: put, store: etcd, operation: put, endpoints: [%s], workers: %d, connections: %d, rate: %d, duration: 5s, warmup: 2s, key-space: 1000}
 `, endpoint, n, 2*n, 20*n))
 				t := &run.Trials[0]
@@ -100,6 +105,12 @@ func BenchmarkAgentsTogether(b *testing.B) {
 				b.ReportMetric(float64(*t.StartLatestNS)/1e6, "begin-ms-max")
 				b.ReportMetric(float64(*t.MergedAfterNS)/1e6, "merged-ms")
 				b.ReportMetric(float64(rss)/(1<<20), "controller-MiB")
+				agents := 0.0
+				for _, m := range f.machines {
+					agents += processors(b, dir, t, record.OtherGenerator(m.target.Name))
+				}
+				b.ReportMetric(1e3*agents/float64(n), "agent-ms/s")
+				b.ReportMetric(1e3*processors(b, dir, t, record.GeneratorName), "controller-ms/s")
 			}
 			f.stop()
 		})
@@ -158,8 +169,10 @@ func BenchmarkAgentsCost(b *testing.B) {
 			b.ResetTimer()
 			for range b.N {
 				got := f.pairs(10, load, load+", workers-on: [host1]", map[string]func(string, *record.Trial) float64{
-					"cpu":        func(_ string, t *record.Trial) float64 { return *t.CPUPerOp },
-					"controller": func(dir string, t *record.Trial) float64 { return conducting(b, dir, t) },
+					"cpu": func(_ string, t *record.Trial) float64 { return *t.CPUPerOp },
+					"controller": func(dir string, t *record.Trial) float64 {
+						return 1e9 * processors(b, dir, t, record.GeneratorName) / t.PerSecond
+					},
 				})
 				ratio(b, "cpu", got["cpu"])
 				b.Logf("the conducting process took, in ns an operation: %.4g itself, %.4g beside the agent", got["controller"][0], got["controller"][1])
@@ -169,9 +182,9 @@ func BenchmarkAgentsCost(b *testing.B) {
 	}
 }
 
-// conducting is what the process that conducted a trial took in its window, in
-// nanoseconds of processor time an operation.
-func conducting(b *testing.B, dir string, t *record.Trial) float64 {
+// processors is how many a process, by its name in machines.csv, had in use in a
+// trial's window on average; 0 where that is not known.
+func processors(b *testing.B, dir string, t *record.Trial, name string) float64 {
 	b.Helper()
 	rows, err := record.OpenMachines(dir, t.Folder)
 	if err != nil {
@@ -180,7 +193,7 @@ func conducting(b *testing.B, dir string, t *record.Trial) float64 {
 	var first, last *record.MachineRow
 	for i := range rows {
 		r := &rows[i]
-		if r.Name != record.GeneratorName || r.Time.Before(*t.Opened) || r.Time.After(t.Opened.Add(time.Duration(t.Seconds*1e9))) {
+		if r.Name != name || r.Time.Before(*t.Opened) || r.Time.After(t.Opened.Add(time.Duration(t.Seconds*1e9))) {
 			continue
 		}
 		if first == nil {
@@ -191,8 +204,7 @@ func conducting(b *testing.B, dir string, t *record.Trial) float64 {
 	if first == nil || first == last {
 		return 0
 	}
-	used := last.User + last.System - first.User - first.System
-	return used * 1e9 / (t.PerSecond * last.Time.Sub(first.Time).Seconds())
+	return (last.CPU() - first.CPU()) / last.Time.Sub(first.Time).Seconds()
 }
 
 // BenchmarkAgentsLatencies compares what four workers measure of three members of etcd

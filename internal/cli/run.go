@@ -78,6 +78,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Text("agent-certs", &f.agents.certs, "DIR", "the folder with the certificates of \"quorumbench agent certs\", for hosts that are reached via agent")
 	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts that are reached via ssh: the key, instead of those of the ssh agent and of ~/.ssh")
 	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts that are reached via ssh: the keys of hosts, instead of ~/.ssh/known_hosts")
+	r.Text("ssh-config", &f.agents.access.Config, "FILE", "for hosts that are reached via ssh: what ssh's configuration says of them, instead of ~/.ssh/config; none for nothing")
 	f.pods.register(r)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed

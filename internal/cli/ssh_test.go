@@ -39,7 +39,7 @@ func startSSH(t *testing.T, ips ...string) *overSSH {
 	if err := os.WriteFile(file, []byte(known), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.flags = []string{"--ssh-identity", o.servers[0].Identity, "--ssh-known-hosts", file}
+	o.flags = []string{"--ssh-identity", o.servers[0].Identity, "--ssh-known-hosts", file, "--ssh-config", "none"}
 	return o
 }
 

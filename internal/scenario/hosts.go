@@ -58,9 +58,6 @@ const UnixPrefix = "unix:"
 // certificates.
 func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Address, UnixPrefix) }
 
-// sshPort is where ssh servers listen.
-const sshPort = "22"
-
 // isAccount reports whether a user can be called so for ssh: without spaces and
 // control characters.
 func isAccount(user string) bool {
@@ -68,8 +65,8 @@ func isAccount(user string) bool {
 	return n >= 1 && n <= 256 && !strings.ContainsFunc(user, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) })
 }
 
-// SSH reads the address of a host that is reached via ssh: the user, empty for ours,
-// and HOST:PORT.
+// SSH reads the address of a host that is reached via ssh: the user, empty for whom ssh
+// takes, and HOST:PORT, or HOST where no port is written.
 func (h *Host) SSH() (user, at string, err error) {
 	wrong := fmt.Errorf("the address of host %s is %q, and must be its ssh server's, [USER@]HOST[:PORT]", h.Name, h.Address)
 	at = h.Address
@@ -80,16 +77,22 @@ func (h *Host) SSH() (user, at string, err error) {
 	}
 	name, port, err := net.SplitHostPort(at)
 	if err != nil { // without a port
-		if name, port = at, sshPort; strings.HasPrefix(at, "[") && strings.HasSuffix(at, "]") {
-			name = at[1 : len(at)-1]
+		if strings.HasPrefix(at, "[") && strings.HasSuffix(at, "]") {
+			at = at[1 : len(at)-1]
 		}
+		if !isHost(at) {
+			return "", "", wrong
+		}
+		return user, at, nil
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || n == 0 || net.ParseIP(name) == nil && !hostName.MatchString(name) {
+	if err != nil || n == 0 || !isHost(name) {
 		return "", "", wrong
 	}
 	return user, net.JoinHostPort(name, port), nil
 }
+
+func isHost(name string) bool { return net.ParseIP(name) != nil || hostName.MatchString(name) }
 
 // hostName is a name in DNS, or one of the local network.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)

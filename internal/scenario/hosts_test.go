@@ -4,12 +4,12 @@ import "testing"
 
 func TestAddressesOverSSH(t *testing.T) {
 	for address, want := range map[string][2]string{
-		"db1":                    {"", "db1:22"},
+		"db1":                    {"", "db1"},
 		"db1.example.org:2222":   {"", "db1.example.org:2222"},
-		"bench@10.0.0.1":         {"bench", "10.0.0.1:22"},
+		"bench@10.0.0.1":         {"bench", "10.0.0.1"},
 		"bench@corp@db_1:22":     {"bench@corp", "db_1:22"},
-		"[2001:db8::1]":          {"", "[2001:db8::1]:22"},
-		"2001:db8::1":            {"", "[2001:db8::1]:22"},
+		"[2001:db8::1]":          {"", "2001:db8::1"},
+		"2001:db8::1":            {"", "2001:db8::1"},
 		"bench@[2001:db8::1]:23": {"bench", "[2001:db8::1]:23"},
 	} {
 		h := Host{Name: "a", Address: address, Via: ViaSSH}

@@ -45,6 +45,14 @@ const (
 // envelope.
 const mostBytes = wired.MostBytes + 64
 
+// What a stream and all together may have sent that is not read yet, in bytes. They do
+// not grow by themselves: gRPC would measure the way with a ping for each message, whose
+// answer wakes both sides once more.
+const (
+	streamWindow = 4 << 20
+	connWindow   = 16 << 20
+)
+
 // network is what an address is for package net.
 func network(address string) (of, at string) {
 	if path, ok := strings.CutPrefix(address, scenario.UnixPrefix); ok {

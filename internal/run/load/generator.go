@@ -119,7 +119,7 @@ func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 	}
 	cfg.Hand = func(s *measure.Second) { g.seen <- handed{i, s} }
 	cfg.Recycle = g.recycled
-	cfg.Mark = func(m engine.Mark) { g.mark(i, m) }
+	cfg.Mark = func(m engine.Mark) func() { return g.mark(i, m) }
 	poller, err := g.plan.newPoller(len(cfg.Endpoints), g.base)
 	if err != nil {
 		return err
@@ -136,8 +136,10 @@ func (g *generator) record() *history.Recorder {
 	return r
 }
 
-// mark is called from each loop's thread.
-func (g *generator) mark(loop int, m engine.Mark) {
+// mark is called from each loop's thread. What it returns reads counters, which takes
+// longer than all else that a loop does when its window opens: with many workers on a
+// machine the others would wait for it.
+func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
 	decides := g.marks.take(one)
 	if m.Phase == measure.Measured && !m.Ended {
@@ -145,11 +147,17 @@ func (g *generator) mark(loop int, m engine.Mark) {
 		for most := g.late.Load(); by > most && !g.late.CompareAndSwap(most, by); most = g.late.Load() {
 		}
 	}
-	if g.usage != nil {
-		g.usage.mark(loop, m, decides)
-	}
 	if decides {
 		g.marks.pass(one)
+	}
+	if g.usage == nil || m.Phase != measure.Measured {
+		return nil // of the warm-up nothing is counted
+	}
+	return func() {
+		if g.plan.Shard.N > runtime.NumCPU() {
+			engine.Yield()
+		}
+		g.usage.mark(loop, m, decides)
 	}
 }
 
@@ -285,7 +293,11 @@ func (g *generator) stop() {
 
 // collect takes what the loops hand over until all have ended.
 func (g *generator) collect() {
-	engine.Background()
+	if g.plan.attended {
+		Attend(&g.plan.Load)
+	} else {
+		Background()
+	}
 	for left := len(g.loops); left > 0; {
 		h := <-g.seen
 		if h.second == nil {

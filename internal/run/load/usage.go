@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Usage is what a worker used between the window's opening in its first loop and
@@ -67,12 +67,10 @@ func (u *usage) read() (c counters) {
 
 func newUsage() *usage { return &usage{limits: probe.OurCPUGroups(), sched: map[int]probe.Sched{}} }
 
-// mark is called from each loop's thread. The counters of all are read in the
+// mark is called from each loop's thread when the window has opened in it, or
+// ended. The counters of all are read in the
 // one that decides: the first to begin the window, and the last to end it.
 func (u *usage) mark(loop int, m engine.Mark, decides bool) {
-	if m.Phase != measure.Measured {
-		return // begun, or stopped, in the warm-up
-	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if decides && !m.Ended {
@@ -116,6 +114,16 @@ func (u *usage) used() Usage {
 // Background makes the calling goroutine give way to the generator's loops for
 // the rest of its life.
 func Background() { engine.Background() }
+
+// Attend is Background in an agent, for one of the goroutines that its load needs
+// beside its loops. Loops that have a higher priority need nobody to give way: a thread
+// that waits for its turn on a full machine has one of Go's processors meanwhile, and
+// each collection of garbage, and the heartbeats with it, would wait for that.
+func Attend(l *scenario.Load) {
+	if l.Arrival == scenario.Closed || !engine.MayPrefer() {
+		Background()
+	}
+}
 
 // GiveWay is Background beside a worker that has loops in this process. Beside any
 // other it does nothing: a thread that gives way to other programs keeps one of Go's

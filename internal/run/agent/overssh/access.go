@@ -21,10 +21,12 @@ import (
 )
 
 // Access says by what we know other machines, and they us. The zero value is what
-// ssh has by itself; its configuration files are not read.
+// ssh has by itself; of its configuration it has what a machine's address, user, port
+// and keys are.
 type Access struct {
 	KnownHosts string // instead of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts
 	Identity   string // the file of the only key that is shown; else those of the ssh agent at SSH_AUTH_SOCK, and of ~/.ssh
+	Config     string // instead of ~/.ssh/config; NoConfig for no file
 }
 
 // keys are what we show to a machine, and what it showed.
@@ -39,6 +41,10 @@ type keys struct {
 
 // config is what a connection is made with.
 func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
+	named, err := t.configure()
+	if err != nil {
+		return nil, nil, err
+	}
 	user, err := t.login()
 	if err != nil {
 		return nil, nil, err
@@ -55,7 +61,7 @@ func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
 	if a.Identity != "" {
 		err = k.only(a.Identity, held)
 	} else {
-		err = k.all(held)
+		err = k.all(held, named)
 	}
 	if err != nil {
 		k.close()
@@ -108,14 +114,18 @@ func (k *keys) only(file string, held []ssh.Signer) error {
 var usual = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
 // all shows those of the agent, and those of files that can be read.
-func (k *keys) all(held []ssh.Signer) error {
-	k.signers = held
-	if len(held) > 0 {
-		k.from = []string{"the ssh agent's " + readable.Plural(uint64(len(held)), "key")}
+func (k *keys) all(held []ssh.Signer, named identities) error {
+	if len(held) > 0 && !named.only {
+		k.signers, k.from = held, []string{"the ssh agent's " + readable.Plural(uint64(len(held)), "key")}
 	}
-	home, _ := os.UserHomeDir() // without one there are no files
-	for _, name := range usual {
-		file := filepath.Join(home, ".ssh", name)
+	files := named.files
+	if len(files) == 0 {
+		home, _ := os.UserHomeDir() // without one there are no files
+		for _, name := range usual {
+			files = append(files, filepath.Join(home, ".ssh", name))
+		}
+	}
+	for _, file := range files {
 		signer, err := signerOf(file, held)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -123,7 +133,7 @@ func (k *keys) all(held []ssh.Signer) error {
 			k.unused = append(k.unused, fmt.Sprintf("%s is encrypted, and no ssh agent holds it: add it to one with ssh-add", file))
 		case err != nil:
 			k.unused = append(k.unused, fmt.Sprintf("%s cannot be used: %v", file, err))
-		case !slices.Contains(held, signer):
+		case !slices.Contains(k.signers, signer):
 			k.signers, k.from = append(k.signers, signer), append(k.from, file)
 		}
 	}

@@ -31,7 +31,7 @@ import (
 type Target struct {
 	Name    string // as errors call it
 	User    string // empty: as we are called here
-	Address string // HOST:PORT of its ssh server
+	Address string // HOST:PORT of its ssh server, or HOST: the port is then ssh's
 	Dir     string // absolute; see Machine
 	Binary  string // the path of our own
 	Access  Access

@@ -27,3 +27,18 @@ const urgent = -20
 // stays as it is, because it answers many at once when it has waited, and waits
 // for nobody but the store.
 func prefer(thread int) { _ = unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) }
+
+// MayPrefer reports whether we may: then others need not give way to such a loop.
+func MayPrefer() bool {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread := unix.Gettid()
+	is, err := unix.Getpriority(unix.PRIO_PROCESS, thread)
+	if err != nil || unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) != nil {
+		return false
+	}
+	return unix.Setpriority(unix.PRIO_PROCESS, thread, 20-is) == nil // as the system call has it
+}
+
+// Yield lets other threads that wait for the caller's processor have it first.
+func Yield() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

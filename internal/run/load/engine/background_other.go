@@ -8,3 +8,9 @@ func Background() {}
 
 // prefer is for Linux, where threads have priorities.
 func prefer(int) {}
+
+// MayPrefer reports whether a loop has a higher priority.
+func MayPrefer() bool { return false }
+
+// Yield is for Linux, where many workers may be on few processors.
+func Yield() {}

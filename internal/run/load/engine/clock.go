@@ -106,7 +106,18 @@ func (l *Loop) openPhase(i int, at int64) {
 }
 
 func (l *Loop) mark(at int64, ended bool) {
-	l.cfg.Mark(Mark{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
+	then := l.cfg.Mark(Mark{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
+	if then != nil {
+		l.marked = append(l.marked, then)
+	}
+}
+
+// settleMarks does what marks left for when operations are on their way.
+func (l *Loop) settleMarks() {
+	for _, then := range l.marked {
+		then()
+	}
+	l.marked = l.marked[:0]
 }
 
 func (l *Loop) openSecond(at int64) {

@@ -123,8 +123,9 @@ type Config struct {
 	// was seen that is higher than all before; lost is false for the latter.
 	Changed func(term uint64, lost bool)
 	// Mark is called from the loop's thread when a phase began, or the last one
-	// ended, and when. It must not take long.
-	Mark func(Mark)
+	// ended, and when. It must not take long. What it returns, if anything, is called
+	// when what was due then is on its way.
+	Mark func(Mark) (then func())
 }
 
 // Mark is the beginning of a phase or the end of the last.

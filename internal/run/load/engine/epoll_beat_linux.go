@@ -21,6 +21,7 @@ func (p *epoll) SetBeat(period int64) bool {
 		p.beat = -1
 		return false
 	}
+	p.period = period
 	var spec unix.ItimerSpec
 	if period > 0 {
 		spec.Interval = unix.NsecToTimespec(period)

@@ -26,8 +26,10 @@ import (
 type epoll struct {
 	base    time.Time
 	dialer  Dialer
-	ep, ev  int // epoll and eventfd
-	beat    int // the timer of SetBeat; 0: not made, -1: none
+	ep, ev  int   // epoll and eventfd
+	beat    int   // the timer of SetBeat; 0: not made, -1: none
+	period  int64 // of the beat; 0: there is none
+	park    parked
 	conns   []epollConn
 	known   map[string]unix.Sockaddr // addresses of endpoints
 	events  []unix.EpollEvent
@@ -298,6 +300,7 @@ func (p *epoll) Release() {
 	}
 	p.dialed = nil
 	p.endBeat()
+	p.endPark()
 	_ = unix.Close(p.ep)
 	_ = unix.Close(p.ev)
 	p.ep = -1

@@ -27,9 +27,10 @@ type Live struct {
 type Loop struct {
 	Live Live
 
-	cfg    Config
-	poller Poller
-	mail   mailbox
+	cfg     Config
+	poller  Poller
+	parking Parking // the poller, if it is one
+	mail    mailbox
 
 	conns    connections
 	watchers watchers
@@ -41,6 +42,7 @@ type Loop struct {
 	left     []Ready // of them: connections that have more than was read in their turn
 	op       store.Op
 	told     history.Op // what the history gets next
+	marked   []func()   // what marks left to be done
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
 	buf      []byte
@@ -83,7 +85,7 @@ func New(cfg Config, p Poller) *Loop {
 		cfg.MemberAt = func(string) uint64 { return 0 }
 	}
 	if cfg.Mark == nil {
-		cfg.Mark = func(Mark) {}
+		cfg.Mark = func(Mark) func() { return nil }
 	}
 	if cfg.Shared == nil {
 		total := uint64(0)
@@ -115,6 +117,7 @@ func New(cfg Config, p Poller) *Loop {
 	}
 	l.sched.clock = &l.clock
 	l.stamped, _ = p.(Stamped)
+	l.parking, _ = p.(Parking)
 	l.conns.init(&l.cfg, p, &l.slots)
 	l.watchers.init(&l.cfg, &l.conns, &l.slots)
 	l.Live.Phase.Store(-1)
@@ -222,7 +225,10 @@ func (l *Loop) opens() bool {
 // turn is one round: wait, then do all that there is to do.
 func (l *Loop) turn() {
 	until := l.nextWake()
-	asked := l.pauses.nextBeat(l.now, max(until, l.now, l.pauses.turned))
+	asked := max(until, l.now, l.pauses.turned)
+	if !l.park(until) {
+		asked = l.pauses.nextBeat(l.now, asked)
+	}
 	l.wait(until)
 	now := l.poller.Now()
 	l.pauses.awake(asked, now)
@@ -239,6 +245,7 @@ func (l *Loop) turn() {
 		l.shareWork()
 	}
 	l.flushDirty()
+	l.settleMarks()
 	l.release()
 	l.publish()
 	l.pauses.worked(l.poller.Now(), l.doneLive+l.failLive-ended, len(l.ready))
@@ -250,6 +257,9 @@ func (l *Loop) nextWake() int64 {
 		return l.now
 	}
 	until := l.now + heartbeat
+	if l.mayPark() {
+		until = l.now + longestPark
+	}
 	if l.measuring && l.slots.open > 0 && l.pauses.beat == 0 {
 		until = l.now + beat
 	}

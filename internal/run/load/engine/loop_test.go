@@ -33,6 +33,7 @@ type bench struct {
 	cfg    Config
 	codecs []*simCodec
 	room   int
+	poller func(*sim) Poller // nil: the simulated one as it is
 	setup  func(*simCodec)
 	source puts
 	res    *Result
@@ -71,7 +72,11 @@ func (b *bench) run(t *testing.T) *bench {
 	collector := measure.NewCollector(1)
 	collector.Each = func(s *measure.Second) { b.each = append(b.each, *s) }
 	b.cfg.Hand = func(s *measure.Second) { collector.Add(0, s) }
-	loop := New(b.cfg, b.sim)
+	var poller Poller = b.sim
+	if b.poller != nil {
+		poller = b.poller(b.sim)
+	}
+	loop := New(b.cfg, poller)
 	b.res = loop.Run(b.now+5*secondNS, func(err error) {
 		if err != nil {
 			t.Fatal(err)

@@ -21,6 +21,11 @@ const (
 	few           = 8
 )
 
+// progressOf is how often one of so many workers says it.
+func progressOf(workers int) time.Duration {
+	return max(progressEvery, progressEvery*time.Duration(workers)/few)
+}
+
 // Serve answers one call of a Worker, which w carries out, and closes the stream.
 // When the other side closes it, what runs is stopped at once.
 func Serve(ctx context.Context, s Stream, w load.Worker) error {
@@ -141,7 +146,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 			begun = true
 			running.Go(func() {
 				<-connected
-				until := progress(out, job, progressEvery*time.Duration(max(asked.Assignment.Shard.N/few, 1)))
+				until := progress(out, job, asked.Assignment)
 				res, err := job.Run(loadCtx, *m.Run)
 				until()
 				if err != nil {
@@ -161,12 +166,12 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 }
 
 // progress says how far a job is until the returned function is called.
-func progress(out *sender, job load.Job, every time.Duration) (until func()) {
+func progress(out *sender, job load.Job, of *load.Assignment) (until func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		load.Background()
-		ticker := time.NewTicker(every)
+		load.Attend(&of.Load)
+		ticker := time.NewTicker(progressOf(of.Shard.N))
 		defer ticker.Stop()
 		for {
 			p := job.Progress()

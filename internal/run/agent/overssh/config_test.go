@@ -1,0 +1,141 @@
+package overssh
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testservers/sshd"
+)
+
+// configured is a target after a configuration file.
+func configured(t *testing.T, to Target, text string) (Target, identities, error) {
+	t.Helper()
+	to.Access.Config = file(t, "config", text)
+	keys, err := to.configure()
+	return to, keys, err
+}
+
+// A machine is what its entry says, but for what was written in the scenario.
+func TestEntriesOfSSHsConfiguration(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	more := file(t, "more", "Host gen*\n  HostName %h.example.org\n  Port 2200\n")
+	text := fmt.Sprintf(`
+Include %s
+Host db1 db2
+  HostName 10.0.0.%%%%1
+  User bench
+  Port 2222
+  IdentityFile ~/.ssh/bench
+  IdentityFile "%%d/of %%r at %%h"
+Host !db1 *
+  User other
+  IdentitiesOnly yes
+`, more)
+	for _, c := range []struct {
+		of            Target
+		user, address string
+		keys          string
+	}{
+		{Target{Address: "db1"}, "bench", "10.0.0.%1:2222", fmt.Sprintf("{[%s/.ssh/bench %s/of bench at 10.0.0.%%1] false}", home, home)},
+		{Target{Address: "db1:22", User: "me"}, "me", "10.0.0.%1:22", fmt.Sprintf("{[%s/.ssh/bench %s/of me at 10.0.0.%%1] false}", home, home)},
+		{Target{Address: "gen7"}, "other", "gen7.example.org:2200", "{[] true}"},
+		{Target{Address: "2001:db8::1"}, "other", "[2001:db8::1]:22", "{[] true}"},
+	} {
+		to, keys, err := configured(t, c.of, text)
+		if err != nil || to.User != c.user || to.Address != c.address || fmt.Sprint(keys) != c.keys {
+			t.Errorf("%s: %s at %s with %v, %v", c.of.Address, to.User, to.Address, keys, err)
+		}
+	}
+	to := Target{Address: "db1"}
+	if keys, err := to.configure(); err != nil || to.Address != "db1:22" || to.User != "" || len(keys.files) != 0 {
+		t.Errorf("without a file: %+v, %v, %v", to, keys, err)
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".ssh", "config"), []byte("Port 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to = Target{Address: "db1"}
+	if _, err := to.configure(); err != nil || to.Address != "db1:7" {
+		t.Errorf("with one at home: %+v, %v", to, err)
+	}
+	to = Target{Address: "db1", Access: Access{Config: NoConfig}}
+	if _, err := to.configure(); err != nil || to.Address != "db1:22" {
+		t.Errorf("with one that is not to be read: %+v, %v", to, err)
+	}
+}
+
+// What cannot be done of a configuration is one sentence.
+func TestConfigurationsThatAreRefused(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for text, want := range map[string]string{
+		"Host db1\n  ProxyJump gate\n":    "has a ProxyJump for db1",
+		"ProxyCommand nc %h %p\n":         "has a ProxyCommand for db1",
+		"Host db1\n  Port ssh\n":          `the Port of db1 in `,
+		"Host db1\n  HostName %k\n":       "HostName of db1 in ",
+		"Host db1\n  IdentityFile %C%\n":  "IdentityFile of db1 in ",
+		"Match exec true\n  Port 1\n":     "Match Exec is not supported",
+		"Include " + t.TempDir() + "/[\n": "ssh's configuration cannot be used: ",
+	} {
+		_, _, err := configured(t, Target{Address: "db1"}, text)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, and not %q", text, err, want)
+		}
+	}
+	to := Target{Address: "db1", Access: Access{Config: filepath.Join(t.TempDir(), "none there")}}
+	if _, err := to.configure(); err == nil {
+		t.Error("a file that is not there was read")
+	}
+	if _, _, err := configured(t, Target{Address: "db1"}, "Host db1\n  ProxyJump none\n"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A real server is reached by a name that only the configuration has.
+func TestAnEntryReachesAServer(t *testing.T) {
+	s := sshd.Start(t, "127.0.0.77")
+	to := reachable(t, s)
+	host, port, err := net.SplitHostPort(s.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.Address, to.Access.Identity = "db1", ""
+	to.Access.Config = file(t, "config", "Host db1\n  HostName "+host+"\n  Port "+port+"\n  IdentityFile "+s.Identity+"\n  IdentitiesOnly yes\n")
+	reached(t, s, to)
+	to.Access.Config = file(t, "config", "Host db2\n  HostName "+host+"\n  Port "+port+"\n")
+	refused(t, to, "there is no key to show it")
+}
+
+// No file, whatever is in it, makes more of it than a target and keys, or one sentence.
+func FuzzConfiguration(f *testing.F) {
+	for _, text := range []string{"", "Host db1\n  HostName %h\n  Port 22\n", "Match host db1\nUser x\n", "Host \"\n", "Host = \x00\n", "IdentityFile %\n", "Host !\n Port=1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(strings.ToLower(text), "include") {
+			t.Skip("which reads other files")
+		}
+		parts, err := decode([]byte(text))
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		e := entry{file: "config", of: "db1", parts: parts}
+		for _, key := range []string{"HostName", "User", "Port"} {
+			if v, err := e.whole(key, e.get(key), nil); err == nil && len(v) > len(text) {
+				t.Errorf("%s is %q", key, v)
+			}
+		}
+		if _, err := e.identities("db1", "me"); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q", err)
+		}
+	})
+}

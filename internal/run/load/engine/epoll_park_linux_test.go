@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What ends a wait ends parking, too: the time, a call of Wake, a connection that is
+// ready; and the beat goes on afterwards.
+func TestParkEnds(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	poller, err := NewPoller(1, time.Now(), Dialer{Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := poller.(*epoll)
+	defer p.Release()
+	if !p.SetBeat(7 * millisecond) {
+		t.Skip("this system has no timers that can be waited for")
+	}
+	never := p.Now() + 3600*secondNS // a park that does not end is a test that does not
+	until := p.Now() + 30*millisecond
+	if p.Park(until); p.Now() < until || p.park.none {
+		t.Errorf("it ended %d ms early, and is not done: %v", (until-p.Now())/millisecond, p.park.none)
+	}
+	beats := func() {
+		t.Helper()
+		var is unix.ItimerSpec
+		if err := unix.TimerfdGettime(p.beat, &is); err != nil || unix.TimespecToNsec(is.Interval) != 7*millisecond {
+			t.Errorf("the beat is %v, %v", is, err)
+		}
+	}
+	beats()
+	go p.Wake()
+	p.Park(never)
+	p.Wake() // before it
+	p.Park(never)
+	p.Wait(p.Now(), nil) // takes them
+	beats()
+
+	served := make(chan net.Conn, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			t.Error(err)
+		}
+		served <- c
+	}()
+	p.Dial(0, l.Addr().String())
+	up := false
+	for !up {
+		p.Park(never)
+		for _, r := range p.Wait(p.Now(), nil) {
+			if r.What != Dialed || r.Err != nil {
+				t.Fatalf("%+v", r)
+			}
+			up = true
+		}
+	}
+	c := <-served
+	defer func() { _ = c.Close() }()
+	go func() {
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Error(err)
+		}
+	}()
+	for readable := false; !readable; {
+		p.Park(never)
+		for _, r := range p.Wait(p.Now(), nil) {
+			readable = readable || r.What == Readable
+		}
+	}
+	beats()
+}
