@@ -203,7 +203,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add(b.Bytes(), int64(12))
 	b.Reset()
 	for _, o := range line(
-		began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), lost(del(0)), happened(1, 11, 1), joined(2, happened(1, 11, 1)), reached(1, 11), put(13, 2), before(11, 1, happened(1, 13, 2)),
+		began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), lost(del(0)), happened(1, 11, 1), joined(2, happened(1, 11, 1)), reached(1, 11), put(13, 2), prior(11, 1, happened(1, 13, 2)),
 		happened(1, 12, 0), resumed(1, 3, 13), happened(1, 11, 1), watching(1, history.Ended, history.Op{}), interval(13, 13, 2), joined(1, interval(13, 0, 0)),
 	).ops {
 		b.Append(&o)

@@ -80,9 +80,9 @@ func TestKindsInTime(t *testing.T) {
 // TestHonestStoresThatTellNoRevisionsAreNotAccused: with what was there before, in
 // the same values too, whether or not it is known up to where that is.
 func TestHonestStoresThatTellNoRevisionsAreNotAccused(t *testing.T) {
-	histories, operations := sizes()
+	first, last, operations := sizes(t)
 	behind := uint64(0)
-	for i := range histories {
+	for i := first; i <= last; i++ {
 		m, _ := simulated(uint64(i), 1+operations>>(i%8*2), noLie, 0)
 		if i%3 == 1 {
 			m.header.Base = 0
@@ -103,7 +103,7 @@ func TestHonestStoresThatTellNoRevisionsAreNotAccused(t *testing.T) {
 // TestLiesAreFoundInTime: of each kind most, over all operations, and no key is
 // accused that was not lied about.
 func TestLiesAreFoundInTime(t *testing.T) {
-	_, operations := sizes()
+	_, _, operations := sizes(t)
 	for at, kind := range []lieKind{lieStaleRead, lieLost, lieCAS, lieRefused} {
 		proven, hit := 0, 0
 		for seed := range uint64(3) {
