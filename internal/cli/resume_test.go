@@ -176,7 +176,7 @@ func TestInterruptedRunIsTakenUpAgainAndAgain(t *testing.T) {
 	c, path := newCut(t, fmt.Sprintf(twice, "store: etcd, endpoints: ['"+endpoints+"']"))
 	c.part(t, "[2/6] ", syscall.SIGINT, path, "--out", c.dir)
 	c.part(t, "[3/6] ", syscall.SIGKILL, path, "--resume", c.dir)
-	c.part(t, "[5/6] ", syscall.SIGINT, "--resume", c.dir)
+	c.part(t, "[4/6] ", syscall.SIGINT, "--resume", c.dir)
 	run := c.resume(t)
 	c.is(t, run, 4)
 	if s := run.Starts; s[0].State != record.Interrupted || s[1].State != record.Incomplete || s[1].Before < 1 || s[2].Before < 2 {
@@ -190,7 +190,7 @@ func TestRunUntilPreciseIsTakenUpAgain(t *testing.T) {
 	endpoints := startNullServer(t, "--script", "delay=1ms")
 	path := written(t, `
 until: {precision: 95%, metrics: [ops], at-most: 10m, suspect: true}
-defaults: {store: etcd, endpoints: ['`+endpoints+`'], connections: 1, clients: 2, key-space: 10, warmup: 0s, duration: 100ms}
+defaults: {store: etcd, endpoints: ['`+endpoints+`'], connections: 1, clients: 2, key-space: 10, warmup: 0s, duration: 200ms}
 trials:
   - {name: put, operation: put}
   - {name: get, operation: get}
@@ -200,14 +200,14 @@ trials:
 		t.Fatal(err)
 	}
 	c := &cut{dir: filepath.Join(t.TempDir(), "run")}
-	c.part(t, "(repeat 3): ", syscall.SIGKILL, path, "--out", c.dir)
+	c.part(t, "(repeat 2): ", syscall.SIGKILL, path, "--out", c.dir)
 	before := len(c.kept)
 	run := c.resume(t)
 	for n := 1; len(c.plan) < len(run.Trials); n++ {
 		c.plan = append(c.plan, s.Round(n)...)
 	}
 	c.is(t, run, 2)
-	if before == 0 || run.Until.Ended == "" || run.Starts[1].Before < 4 {
+	if before == 0 || run.Until.Ended == "" || run.Starts[1].Before < 2 {
 		t.Errorf("it ended because of %q, with the starts %+v", run.Until.Ended, run.Starts)
 	}
 }

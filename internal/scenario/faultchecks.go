@@ -26,6 +26,8 @@ func checkFaultList(c *checks, key string, all []Fault) {
 			c.add(key, "the fault %q %s", f, traffic)
 		case f.By.Abs() > mostJump && row.clock:
 			c.add(key, "the fault %q moves a clock by more than %d years", f, mostJump/year)
+		case f.By != 0 && f.By.Abs() < leastJump && row.clock:
+			c.add(key, "the fault %q moves a clock by less than %s, by which lines of logs could not be dated", f, FormatDuration(leastJump))
 		case f.At < 0 || f.For < 0 || f.By < 0 && !f.backwards() || f.Every < 0:
 			c.add(key, "the fault %q has a time below 0", f)
 		case row.instant != "" && f.For > 0:
@@ -56,10 +58,12 @@ func checkFaultList(c *checks, key string, all []Fault) {
 	}
 }
 
-// mostJump bounds by how much a clock jumps.
+// mostJump bounds by how much a clock jumps. By less than leastJump, a line of the
+// other time is not told from one that was read late.
 const (
-	year     = 365 * 24 * time.Hour
-	mostJump = 10 * year
+	year      = 365 * 24 * time.Hour
+	mostJump  = 10 * year
+	leastJump = 10 * time.Second
 )
 
 // backwards reports whether the fault's by may be below 0: it moves clocks, which go

@@ -103,6 +103,7 @@ func TestFaultsOfClocksThatAreRefused(t *testing.T) {
 		"random any of kill/clock-jump by -1h at 1s for 1s every 3s":      "",
 		"clock-jump leader at 1s for 1s":                                  `needs by: how far the clock jumps, as in by: 1h, or by: -1h to go back`,
 		"clock-jump leader by 1h at 1s":                                   `needs for: how long it lasts, as in for: 3s`,
+		"clock-jump leader by -1s at 1s for 1s":                           `moves a clock by less than 10s, by which lines of logs could not be dated`,
 		"clock-jump leader by -87601h at 1s for 1s":                       `moves a clock by more than 10 years`,
 		"clock-jump leader by 1h at 1s for -1s":                           `has a time below 0`,
 		"slow-disk leader by -1s at 1s for 1s":                            `has a time below 0`,

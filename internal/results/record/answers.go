@@ -76,8 +76,10 @@ type Violation struct {
 // ShownOperation is one of a violation's operations.
 type ShownOperation struct {
 	Client uint32 `json:"client"`
-	Member ID     `json:"member,omitempty"` // that answered
-	Name   string `json:"name,omitempty"`   // the member's
+	// Watcher says that Client is a watcher's number.
+	Watcher bool   `json:"watcher,omitempty"`
+	Member  ID     `json:"member,omitempty"` // that answered
+	Name    string `json:"name,omitempty"`   // the member's
 	// From when it was sent until its answer was read, or it was given up:
 	// nanoseconds of the history's clock.
 	From int64  `json:"from_ns"`

@@ -37,8 +37,9 @@ type Recovery struct {
 }
 
 // ClientOutages are the longest times without a success of single clients that began
-// after what a fault before had done was over, and end after this one began; of a client that had none longer than any had before, or none of
-// a tenth of a second, that is 0.
+// after what a fault before had done was over, and end after this one began; of a
+// client that had none longer than any had before, or none of a tenth of a second,
+// that is 0.
 type ClientOutages struct {
 	Clients int     `json:"clients"`
 	Median  float64 `json:"median_seconds"` // of an even number, the slower of the middle two

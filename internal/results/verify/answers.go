@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -93,7 +94,7 @@ func (r *Result) record() *record.Answers {
 		for k := range v.Ops {
 			o := &v.Ops[k]
 			shown = append(shown, record.ShownOperation{
-				Client: o.Session, Member: record.ID(o.Member), From: o.Invoked, To: o.Done, What: Label(o), Bad: k == v.Wrong,
+				Client: o.Session, Watcher: o.Kind == kv.Watch, Member: record.ID(o.Member), From: o.Invoked, To: o.Done, What: Label(o), Bad: k == v.Wrong,
 			})
 		}
 		out.Violations = append(out.Violations, record.Violation{

@@ -208,7 +208,11 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 func (f *finding) ofWatcher(wrong *history.Op) string {
 	switch f.kind {
 	case EventLost:
-		return fmt.Sprintf("Watcher %d was told of what came later, and never of revision %d of key %d.", wrong.Session, f.revision, f.key)
+		told := "was told of what came later"
+		if wrong.Watch == history.Reached {
+			told = fmt.Sprintf("was told that it has all up to revision %d", wrong.Mod)
+		}
+		return fmt.Sprintf("Watcher %d %s, and never of revision %d of key %d.", wrong.Session, told, f.revision, f.key)
 	case EventTwice:
 		return fmt.Sprintf("Watcher %d was told twice of revision %d of the key.", wrong.Session, f.revision)
 	case EventLate:
@@ -340,6 +344,12 @@ func Sentence(o *history.Op, counted bool) string {
 
 // Label says the same in a word or two.
 func Label(o *history.Op) string {
+	switch o.Kind {
+	case kv.Watch:
+		return labelOfWatch(o)
+	case kv.KeepAlive:
+		return labelOfKeepAlive(o)
+	}
 	out := o.Kind.String()
 	if o.Written != history.Absent {
 		out += fmt.Sprintf(" #%d", o.Written)
@@ -362,6 +372,34 @@ func Label(o *history.Op) string {
 		return out + ": conflict"
 	}
 	return out
+}
+
+func labelOfWatch(o *history.Op) string {
+	switch {
+	case o.Watch == history.Began:
+		return "watch"
+	case o.Watch == history.Reached:
+		return fmt.Sprintf("has all up to %d", o.Mod)
+	case o.Watch == history.Ended:
+		return "watch: ended"
+	case o.Outcome == kv.WrongAnswer:
+		return "event: another key"
+	case o.Read == history.Absent:
+		return "event: deleted"
+	case o.Read == history.Unseen:
+		return "event"
+	}
+	return fmt.Sprintf("event: #%d", o.Read)
+}
+
+func labelOfKeepAlive(o *history.Op) string {
+	switch {
+	case o.Outcome == kv.OK:
+		return fmt.Sprintf("keep-alive: %d s", o.Mod)
+	case o.Outcome == kv.BadRequest && o.At > 0:
+		return "keep-alive: gone"
+	}
+	return "keep-alive: ?"
 }
 
 func of(mod int64) string {

@@ -86,7 +86,11 @@ func (c *checker) search() error {
 			c.found.add(one.finding(key))
 		}
 	}
-	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store does not tell the revisions of its writes: all operations were held to real time and to the revisions that reads show, and an order of all was searched for, of %d keys of %d", len(keys), c.result.Keys))
+	held := "to real time and to the revisions that reads show"
+	if c.in.Header().Base == 0 {
+		held = "to real time, and to the revisions that reads show only in that none has two values and no two compare-and-sets succeed on one, since it is not known at which revision the history began"
+	}
+	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store does not tell the revisions of its writes: all operations were held %s, and an order of all was searched for, of %d keys of %d", held, len(keys), c.result.Keys))
 	if cut > 0 {
 		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("of %d of these keys, the first %d operations were searched alone", cut, mostSearched))
 	}

@@ -152,7 +152,7 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	c := &checker{
 		in: in, opt: opt, survey: s,
 		found: findings{promises: in.Header().Promises, limit: math.MaxUint32}, old: newStalenesses(),
-		result: Result{Operations: s.operations - s.told, Judged: s.operations - s.told, Indefinite: s.indefinite, Undecided: s.undecided()},
+		result: Result{Operations: s.operations - s.told - s.parts, Judged: s.operations - s.told - s.parts, Indefinite: s.indefinite, Undecided: s.undecided()},
 	}
 	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
 		err = c.restrict(p.Until())
@@ -167,7 +167,7 @@ func (c *checker) restrict(until int64) error {
 	err := c.in.Read(func(ops []history.Op) error {
 		for i := range ops {
 			if ops[i].Done < until {
-				if judged++; ops[i].Kind != kv.Watch {
+				if judged++; ops[i].Kind != kv.Watch && !ops[i].Joined {
 					c.result.Judged++
 				}
 			}
@@ -206,6 +206,7 @@ func (c *checker) check() (*Result, error) {
 type survey struct {
 	operations uint64
 	told       uint64 // of them, what watchers were told
+	parts      uint64 // of them, further keys of transactions and ranges
 	longest    int64  // an operation lasted, in nanoseconds
 	base       int64  // versions up to this revision can be from before
 	indefinite uint64
@@ -222,6 +223,9 @@ func surveyOf(in Input) (s survey, err error) {
 			if o.Kind == kv.Watch {
 				s.told++
 				continue
+			}
+			if o.Joined {
+				s.parts++
 			}
 			if o.Kind == kv.KeepAlive {
 				continue
@@ -257,7 +261,7 @@ func (s *survey) undecided() (why []string) {
 		why = append(why, fmt.Sprintf("not decided: %s wrote in ways that are not recorded write by write (optimistic transactions)", readable.Plural(s.unknown, "operation")))
 	}
 	if s.others > 0 {
-		why = append(why, fmt.Sprintf("not checked: %s that told of no key (counts, ranges of none), or whose answers were wrong in themselves", readable.Plural(s.others, "operation")))
+		why = append(why, fmt.Sprintf("not checked: %s whose keys are not in the history (counts, ranges of none, and ranges of stores whose ranges are not judged), or whose answers were wrong in themselves", readable.Plural(s.others, "operation")))
 	}
 	return why
 }

@@ -181,7 +181,7 @@ func (h *historian) readMembers(ctx context.Context, m *members) (all []record.R
 		endpoint := status.Members[i].Endpoint
 		read := record.ReadMember{Endpoint: endpoint}
 		if behind[i] {
-			read.Failure = fmt.Sprintf("within %v it did not say that it has what was acknowledged", catchUpTime)
+			read.Failure = fmt.Sprintf("within %v it could not be found out that it has all that was acknowledged", catchUpTime)
 			all = append(all, read)
 			continue
 		}

@@ -172,6 +172,12 @@ const noKey = "quorumbench/no/such/key"
 // Applied implements store.Applier: a stale read of a key that is not there has the
 // index of the newest write that the agent's server has applied.
 func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
+	switch m := a.ask(ctx, i); { // an agent that is no server would ask any of them
+	case m.Err != nil:
+		return 0, m.Err
+	case m.Role == kv.Unknown:
+		return 0, fmt.Errorf("%s is no server of Consul, or knows no leader now", m.Endpoint)
+	}
 	return a.newest(ctx, i, api.QueryOptions{AllowStale: true})
 }
 

@@ -123,7 +123,7 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	m, zxid := a.serveAt(ctx, a.access.Endpoints[i])
-	if m.Err == nil && m.Role == kv.Unknown {
+	if m.Err == nil && zxid == 0 { // an observer has no role, and serves
 		return 0, fmt.Errorf("%s serves nobody now", m.Endpoint)
 	}
 	return zxid, m.Err

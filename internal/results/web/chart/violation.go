@@ -38,7 +38,11 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 	c.begin(out.Title, axisHeight)
 	c.f(`<g class="y">`)
 	for i := range all {
-		c.f(`<text x="-6" y="%d" dy=".32em">client %d</text>`, rowHeight*i+24, all[i].Client)
+		who := "client"
+		if all[i].Watcher {
+			who = "watcher"
+		}
+		c.f(`<text x="-6" y="%d" dy=".32em">%s %d</text>`, rowHeight*i+24, who, all[i].Client)
 	}
 	c.f(`</g>`)
 	c.plot(0, plotWidth)

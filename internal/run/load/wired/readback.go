@@ -35,11 +35,15 @@ func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 // mostLoops bounds how many loops a worker says that it has.
 const mostLoops = 1024
 
+// mostRounds bounds how often a worker reads all keys, which fails beside an election.
+const mostRounds = 8
+
 // recorders records operations that a worker of elsewhere reports, by its loops.
 type recorders struct {
 	to    load.History // nil: nobody wants them
 	of    *load.Assignment
 	final bool      // they are reads of after the load, whose times are ours
+	count uint64    // of those
 	zero  time.Time // when our clock stood at 0 for those
 	by    map[uint64]*history.Recorder
 }
@@ -67,6 +71,9 @@ func (r *recorders) record(b []byte) error {
 			return errors.New("the worker reports an operation that is none of its load's")
 		}
 		if r.final {
+			if r.count++; r.count > mostRounds*r.of.Load.KeySpace {
+				return errors.New("the worker reports more reads than there are keys to read")
+			}
 			o.Invoked, o.Done = 0, heard
 		}
 		to.Add(o)
