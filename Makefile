@@ -99,6 +99,7 @@ test-long: lint servers browser sshd hdrhistogram
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_OUTAGES=10 go test -timeout 20m ./internal/measure
+	go test -timeout 20m ./internal/run/load/simulate
 	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesOfEvery|LiesToWatchers' ./internal/e2e
 	QUORUMBENCH_CHECKED=5 go test -timeout 30m -run NoStoreIsAccused ./internal/e2e
 	QUORUMBENCH_HISTORIES=1000 QUORUMBENCH_ORACLE=700 go test -timeout 60m ./internal/results/verify

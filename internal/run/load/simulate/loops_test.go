@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/simulate"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // shape is a load of which the number of loops must change nothing.
@@ -91,7 +92,11 @@ func drawn(r *rand.Rand) shape {
 // loops drive a load.
 func TestLoopsChangeNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	for range 24 {
+	shapes := 24
+	if testsettle.Raced { // one goroutine, ten times as slow: make test-long has all
+		shapes = 8
+	}
+	for range shapes {
 		s := drawn(r)
 		one := s.run(t, 1)
 		for _, loops := range []int{2, 4, 8} {
