@@ -80,17 +80,24 @@ $(HDRHISTOGRAM):
 		-Dartifact=org.hdrhistogram:HdrHistogram:$(HDRHISTOGRAM_VERSION) -DoutputDirectory=$$dir && \
 	mv $$dir/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar $(HDRHISTOGRAM) && rmdir $$dir
 
-# Unit and integration tests with the race detector, against real servers.
-# What simulates thousands of seconds, the verdict's bench and the statistics'
-# rates, also without it, and allocations that it would change. Real servers on a
-# machine that others share miss a deadline now and then: up to five tests that
-# fail are run once more, and are named as such at the end. A data race is not.
+# Unit and integration tests with the race detector, against real servers. Real
+# servers on a machine that others share miss a deadline now and then: up to five
+# tests that fail are run once more, and are named as such at the end. A data race is
+# not. Then, without the detector, what testsettle.Unraced and testsettle.Drawn leave
+# out with it: simulated seconds, statistics' rates, drawings, counted allocations.
+# `make lint` has vetted all of it.
 unit: $(GOTESTSUM)
 	$(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=5 \
-		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages ./... -- -race -timeout 30m
-	go test -timeout 10m ./internal/verdictbench ./internal/results/analyze/stats
-	go test -timeout 10m -run DoesNotAllocate ./internal/run/load
-	go test -timeout 10m -run OfALongRun ./internal/results/web
+		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages ./... -- -race -vet=off -timeout 30m
+	$(MAKE) unraced
+
+# Where that is said: each file, and in it the tests.
+UNRACED = grep -rlE --include='*_test.go' 'testsettle\.(Unraced|Drawn)\(' internal
+
+.PHONY: unraced
+unraced:
+	@echo "Without the race detector:" && go test -vet=off -timeout 20m -run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /testsettle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$" \
+		$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 # The same with the full counts of trials and of histories, and with every kind of hostile server,
 # where CI runs a fixed sample of them; and with the race detector in the program
@@ -99,11 +106,11 @@ test-long: lint servers browser sshd hdrhistogram
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_OUTAGES=10 go test -timeout 20m ./internal/measure
-	go test -timeout 20m ./internal/run/load/simulate
 	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesOfEvery|LiesToWatchers' ./internal/e2e
 	QUORUMBENCH_CHECKED=5 go test -timeout 30m -run NoStoreIsAccused ./internal/e2e
 	QUORUMBENCH_HISTORIES=1000 QUORUMBENCH_ORACLE=700 go test -timeout 60m ./internal/results/verify
 	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile ./internal/results/web
+	QUORUMBENCH_HOSTILE_ALL=1 $(MAKE) unraced
 	QUORUMBENCH_HOSTILE_ALL=1 QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
 	QUORUMBENCH_FAULTS=all go test -timeout 60m -run 'FaultsOfTheNetwork|FaultsOfClocks|TheStoresOwnWork|NothingIsLeft' ./internal/e2e
 	QUORUMBENCH_TEST_KILLS=0-49 go test -timeout 60m -run TestKills ./internal/cli

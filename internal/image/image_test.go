@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // built is a small static program, said to be for a machine.
@@ -76,6 +78,7 @@ func read[T any](t *testing.T, all map[string][]byte, d v1.Descriptor) (v T) {
 
 // An archive leads from its index to the binary, by digests that are right.
 func TestArchive(t *testing.T) {
+	testsettle.Unraced(t)
 	binary := built(t, elf.EM_AARCH64)
 	i := &Image{Name: "localhost/p:1", Binary: binary, Entry: "/bin/p"}
 	var archive, again bytes.Buffer

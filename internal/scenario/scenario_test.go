@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // random makes a scenario of some trials with lists, repeats and rates taken
@@ -46,6 +48,7 @@ func random(r *rand.Rand) (data string, expanded, runs int) {
 }
 
 func TestExpansion(t *testing.T) {
+	testsettle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		data, expanded, runs := random(r)
@@ -113,6 +116,7 @@ const letters = "trials:\n" +
 	"  - {store: etcd, operation: put, name: c}\n  - {store: etcd, operation: put, name: d}\n"
 
 func TestRandomOrderDependsOnTheSeedAlone(t *testing.T) {
+	testsettle.Unraced(t)
 	orders := make(map[string]int)
 	for seed := range 600 {
 		s := parse(t, "f.yaml", fmt.Sprintf("seed: %d\n", seed)+letters)

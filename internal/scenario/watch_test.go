@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -91,6 +92,7 @@ trials:
 // However a trial with watchers or transactions is scaled, it stays valid, and
 // what it watches stays within its keys.
 func TestScaledWatchersStayWithinTheirKeys(t *testing.T) {
+	testsettle.Unraced(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		total, watchers := 1+r.IntN(100_000), 1+r.IntN(20)

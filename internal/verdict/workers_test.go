@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // alike are n workers over so many seconds: the medians of their response times
@@ -37,6 +39,7 @@ func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 // Workers that are alike are named as seldom as the limit says, however much the
 // store varies; one at a tenth of the others' speed always is, and alone.
 func TestWorkersApartBeyondChance(t *testing.T) {
+	testsettle.Unraced(t)
 	r := rand.New(rand.NewPCG(4, 2))
 	for _, of := range []struct{ workers, seconds int }{{2, 5}, {4, 10}, {4, 30}, {16, 10}} {
 		const runs = 4000

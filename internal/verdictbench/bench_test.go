@@ -15,7 +15,6 @@ import (
 // which make test-long sets the variable.
 const (
 	sampleSize  = 12
-	racedSize   = 2
 	trialsEnv   = "QUORUMBENCH_VERDICT_TRIALS"
 	wholeSize   = 100 // from here on each kind must have enough trials of both sorts
 	leastOfEach = 30
@@ -24,10 +23,7 @@ const (
 func size(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(trialsEnv)
-	switch {
-	case text == "" && testsettle.Raced:
-		return racedSize
-	case text == "":
+	if text == "" {
 		return sampleSize
 	}
 	n, err := strconv.Atoi(text)
@@ -86,6 +82,7 @@ const (
 // A result that is off by more than a tenth is not valid, and one that is right
 // is, whatever disturbs the generator.
 func TestVerdictsError(t *testing.T) {
+	testsettle.Unraced(t)
 	n := size(t)
 	table, all := conduct(t, n)
 	var b bytes.Buffer

@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -201,6 +202,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 // Of a run that is interleaved a round that one side lacks is left out on both, and
 // said; where far more of one side is disturbed the warning stays.
 func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
+	testsettle.Unraced(t)
 	r := matrix(12, 1)
 	old := matrix(12, 0.8)
 	for i := range old.Trials {
@@ -280,6 +282,7 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 }
 
 func TestBaselineRefused(t *testing.T) {
+	testsettle.Unraced(t)
 	rate := 100.0
 	for want, change := range map[string]func(*record.Trial){
 		"no trial is in both":                                           func(t *record.Trial) { t.Name += "x" },
@@ -378,6 +381,7 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 // Repeats on one cluster share its state, and the interval says so; those on
 // clusters of their own do not. How many tests were made is said either way.
 func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
+	testsettle.Unraced(t)
 	const note = "share its state, so they are not independent"
 	own := func(r *record.Run) *record.Run {
 		for i := range r.Trials {
@@ -416,6 +420,7 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 
 // Several runs beside one baseline, in every form.
 func TestComparisonsOfSeveralRuns(t *testing.T) {
+	testsettle.Unraced(t)
 	by, err := analyze.ComparingBy([]string{"ops", "p50"})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // severalStores is a run that compares stores whose levels of the same name are not
@@ -32,6 +33,7 @@ func severalStores() *record.Run {
 // A level that is less than it is called has a mark in the table and a sentence
 // below it; the same level of another store has none.
 func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
+	testsettle.Unraced(t)
 	golden(t, "stores.txt", text(t, severalStores()))
 	var b strings.Builder
 	if err := Markdown(&b, severalStores()); err != nil {

@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // Of a known run the line of p50, the shade of the warm-up, the worst second in
 // the heat map and the paper are where they belong, in both themes.
 func TestChartsAsPNG(t *testing.T) {
+	testsettle.Unraced(t)
 	dir := made{name: "known", seconds: 10, trials: 1}.record(t)
 	files, problems := Charts(opened(t, dir))
 	if len(problems) > 0 {

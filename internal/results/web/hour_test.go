@@ -1,5 +1,3 @@
-//go:build !race
-
 package web
 
 import (
@@ -9,11 +7,13 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/testruns"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // The page of a long run is as bounded as that of a minute, and no extreme is lost
-// where several seconds share a column. With the race detector it takes minutes.
+// where several seconds share a column.
 func TestPageOfALongRun(t *testing.T) {
+	testsettle.Unraced(t)
 	hour := testruns.Hour
 	hour.Seconds, hour.PerSecond = 1450, 30 // seconds and members make the page, and hardly its operations
 	dir := hour.Record(t, t.TempDir())

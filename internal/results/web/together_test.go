@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/raster"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // severalStores is a run with a trial of each store, in each of which three
@@ -77,6 +78,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 
 // Every chart can be drawn in pixels, too.
 func TestEveryChartIsDrawnInPixels(t *testing.T) {
+	testsettle.Unraced(t)
 	run := severalStores(t, "stores", "etcd", "zookeeper")
 	steps := ladderOf(t, "steps", 6)
 	steps.Trials[0].ByClient = &record.ByClient{Evenness: record.Evenness{Count: 3, Mean: 2, Median: 2, Most: 4}, Operations: []uint64{0, 2, 4}}

@@ -332,19 +332,10 @@ func holdsAllocations(t testsettle.Reporter, mallocs, n uint64, limit float64) {
 	}
 }
 
-// withoutRaceDetector leaves a test of allocations to a run without the race
-// detector, which make unit has, too.
-func withoutRaceDetector(t *testing.T) {
-	t.Helper()
-	if testsettle.Raced {
-		t.Skip("allocations are counted without the race detector")
-	}
-}
-
 // In the steady state an operation allocates nothing; what a second costs is
 // spread over the operations in it.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	withoutRaceDetector(t)
+	testsettle.Unraced(t)
 	endpoint := serve(t, "", store.NullOptions{})
 	for name, l := range map[string]scenario.Load{
 		"range, closed loop": base(kv.Get, kv.Local),

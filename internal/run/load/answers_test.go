@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 func readerOf(t *testing.T, size int, limit int64) *source {
@@ -179,6 +180,7 @@ func TestRangesAreJudged(t *testing.T) {
 // Of long answers one in many is looked at from end to end; of the others their
 // keys and count, and the first value.
 func TestLongRangesAreSampled(t *testing.T) {
+	testsettle.Unraced(t)
 	s := readerOf(t, 64, 0)
 	looked := 0
 	for i := range uint32(699) {

@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
@@ -31,6 +32,7 @@ func listOf(keys, size int) (answer []byte) {
 // What a load keeps of its answers is enough when all of them come at once, a
 // piece of each in turn, by the longest way to say them.
 func TestAllAnswersOfALoadAreKept(t *testing.T) {
+	testsettle.Unraced(t)
 	for _, c := range []struct {
 		clients, keys, size int
 		limit               int64

@@ -89,7 +89,7 @@ func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
 
 // In the steady state put and get allocate nothing, in any protocol.
 func TestAnyProtocolDoesNotAllocate(t *testing.T) {
-	withoutRaceDetector(t)
+	testsettle.Unraced(t)
 	eachProtocol(t, store.NullOptions{ValueSize: 8}, func(t *testing.T, plan func(scenario.Load) task) {
 		for _, o := range []scenario.Operation{{Kind: kv.Get, Consistency: kv.Local, Weight: 1}, {Kind: kv.Put, Weight: 1}} {
 			l := sized(base(kv.Get, kv.Local), 8)

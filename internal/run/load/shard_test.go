@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/simulate"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // sent is what a load sent: by phase and number, the kind and the key.
@@ -96,6 +97,7 @@ func drawnLoad(r *rand.Rand) scenario.Load {
 // its kind, its key, and when it was due are those of its number. Clients and
 // connections are divided, and the merged seconds' counts are the sum.
 func TestShardsSendWhatOneWorkerSends(t *testing.T) {
+	testsettle.Unraced(t)
 	r := rand.New(rand.NewPCG(10, 6))
 	for range 20 {
 		l := drawnLoad(r)

@@ -60,9 +60,9 @@ var behind = func(w load.Worker) load.Worker { return w }
 func (p *task) worker() load.Worker { return behind(p.Worker) }
 
 // notOverAPipe is what says nothing of a worker behind a pipe: what an operation
-// costs in memory, the time that a test of a second takes again, and what has
-// pipes of its own.
-const notOverAPipe = "Allocate|CoordinatedOmission|ClosedLoopMean|NeverAnswered|LoopsShareATotal|StallShows|Pollers|LatencyHas|LatencyIs|WatchEventFaults|Workers"
+// costs in memory, the time that a test of a second takes again, what has pipes of
+// its own, and what has no worker.
+const notOverAPipe = "Allocate|CoordinatedOmission|ClosedLoopMean|NeverAnswered|LoopsShareATotal|StallShows|Pollers|LatencyHas|LatencyIs|WatchEventFaults|Workers|Shards|LongRanges|AllAnswers"
 
 // TestMain runs the tests twice: on the worker in this process, and on the same
 // worker behind an encoder and a decoder, where nothing passes but data.

@@ -122,7 +122,7 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r testsettle.Reporter) {
 
 // An event, all the way from the socket, costs no memory.
 func TestWatchedLoadDoesNotAllocate(t *testing.T) {
-	withoutRaceDetector(t)
+	testsettle.Unraced(t)
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
 	p.Load.Rate.PerSecond, p.Load.Warmup = 1000, time.Second
 	p.Load.Watch.Watchers, p.Load.Watch.Streams = 200, 4

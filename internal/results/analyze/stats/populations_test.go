@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
-
-	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // runsEnv sets how many simulated runs each rate is of; make test-long sets it.
@@ -22,9 +20,6 @@ const sampleRuns = 2000
 func simulated(t testing.TB) int {
 	t.Helper()
 	runs := sampleRuns
-	if testsettle.Raced {
-		runs /= 8
-	}
 	if text := os.Getenv(runsEnv); text != "" {
 		var err error
 		if runs, err = strconv.Atoi(text); err != nil || runs < 100 {

@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	ops "github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/results/record/history"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 func header() *history.Header {
@@ -162,6 +163,7 @@ func TestClocksThatBeganApart(t *testing.T) {
 // TestEveryPrefixIsRead: a run that is killed leaves what it had written, and
 // damage at any place is noticed, and read up to there.
 func TestEveryPrefixIsRead(t *testing.T) {
+	testsettle.Unraced(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
 	want := some(2, 9000)

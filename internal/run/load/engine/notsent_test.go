@@ -8,10 +8,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // What could not be sent because a connection was refused says so.
 func TestNotSentTellsWhyNobodyTookIt(t *testing.T) {
+	testsettle.Unraced(t)
 	const text = "no connection took it before its timeout or the window's end"
 	for _, refused := range []bool{true, false} {
 		b := newBench(2, 20, closed(6*secondNS))
@@ -107,6 +109,7 @@ func oneByOne(l *held, at int64) {
 // What was due and not taken up is counted in bulk as it would be one by one:
 // in every second, of every kind, in every step of the histogram.
 func TestAbandonedInBulkIsAsOneByOne(t *testing.T) {
+	testsettle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
 		n := 1 + rng.IntN(4)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // refuses answers at once that it will not, from one time to another, and else
@@ -24,6 +25,7 @@ func refuses(from, to int64) func(s *sim, conn int, request []byte) {
 // A store that refuses for a second in ten has a tenth of errors: a client that
 // is refused in 20 µs does not ask again until it would have had its answer.
 func TestRefusedClientsRest(t *testing.T) {
+	testsettle.Unraced(t)
 	b := newBench(4, 20, warm(closed(secondNS)), closed(10*secondNS))
 	b.serve = refuses(7e9, 8e9)
 	b.run(t)

@@ -3,6 +3,8 @@ package engine
 import (
 	"math"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 func TestSteady(t *testing.T) {
@@ -42,6 +44,7 @@ func warmsUp(colder int64, duration, most int64) *bench {
 // A warm-up goes on until throughput is steady, up to its bound, and is exactly
 // as long as asked for where it is steady from the beginning.
 func TestWarmupEndsWhenItIsSteady(t *testing.T) {
+	testsettle.Unraced(t)
 	for name, c := range map[string]struct {
 		colder, duration, most int64
 		least, longest         float64 // seconds

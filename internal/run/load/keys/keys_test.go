@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // The flaw: a reused buffer keeps stale bytes, so that a key space of 1,000
@@ -203,6 +205,7 @@ func TestJudgeFindsWhatNobodyWrote(t *testing.T) {
 // The checksum is over key and value, so what another run wrote is known as
 // such, whatever its seed, its size, its client and its operation.
 func TestJudgeKnowsTheValuesOfEveryRun(t *testing.T) {
+	testsettle.Unraced(t)
 	key := []byte("some/key")
 	sizes := []int{0, 1, 8, HeadLen - 1, HeadLen, HeadLen + 1, 64, 256, 1 << 16}
 	for _, mine := range sizes {

@@ -92,11 +92,7 @@ func drawn(r *rand.Rand) shape {
 // loops drive a load.
 func TestLoopsChangeNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	shapes := 24
-	if testsettle.Raced { // one goroutine, ten times as slow: make test-long has all
-		shapes = 8
-	}
-	for range shapes {
+	for range testsettle.Drawn(24, 3) {
 		s := drawn(r)
 		one := s.run(t, 1)
 		for _, loops := range []int{2, 4, 8} {
