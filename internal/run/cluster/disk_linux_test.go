@@ -171,10 +171,11 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 	if err := d.Set(t.Context(), disk.Faults{SyncDelay: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	client := clientOf(t, status.Leader().Endpoint)              // the follower itself could not answer
-	if _, err := client.Put(t.Context(), "k", "v"); err != nil { // without the follower
-		t.Error(err)
-	}
+	client := clientOf(t, status.Leader().Endpoint) // the follower itself could not answer
+	testsettle.Eventually(t, "a put is done without the follower", func() bool {
+		_, err := client.Put(t.Context(), "k", "v")
+		return err == nil
+	})
 	_ = client.Close()
 	if err := c.Stop(t.Context()); err != nil {
 		t.Error(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/simulate"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // silent is a server that lets no answer out for a time, and fewer and fewer before
@@ -52,9 +53,38 @@ func (s *silent) longest(after int64) (longest int64) {
 	return longest
 }
 
+// under puts the server under a load, and hands over the seconds of its window.
+func (s *silent) under(t *testing.T, w *simulate.World, a *load.Assignment, second func(*measure.Second)) *load.Result {
+	t.Helper()
+	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
+	res, err := load.Run(context.Background(), &worker, a, load.Reports{
+		Mark: func(m load.Mark) {
+			if m.Phase == measure.Measured && !m.Ended {
+				s.opened = w.Now()
+			}
+		},
+		Second: func(sec *measure.Second) {
+			if sec.Phase == measure.Measured {
+				second(sec)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// fault is the silence as what was done on purpose, a little earlier.
+func (s *silent) fault() (began float64, faults []record.Fault) {
+	began = float64(s.from)/1e9 - 0.025
+	return began, []record.Fault{{Number: 1, What: "silence", Began: &began, Healed: &began, Ready: &began, Member: "m1"}}
+}
+
 // A fault's outage of 3 to 3,000 ms, hard or as a slope, is told to within 10 ms by
 // what the generator records, and none where there was none.
 func TestOutagesOfAServerAreTold(t *testing.T) {
+	testsettle.Unraced(t)
 	r := rand.New(rand.NewPCG(7, 8))
 	for i, length := range []int64{3, 4, 7, 13, 40, 90, 200, 450, 900, 1500, 2100, 3000, 0, 0} {
 		s := &silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: uint64(i + 1)}},
@@ -76,25 +106,11 @@ func TestOutagesOfAServerAreTold(t *testing.T) {
 		var p measure.Pulse
 		var c measure.Course
 		whole := measure.NewHistogram()
-		worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
-		res, err := load.Run(context.Background(), &worker, &load.Assignment{Load: l, Endpoints: []string{"m1"}}, load.Reports{
-			Mark: func(m load.Mark) {
-				if m.Phase == measure.Measured && !m.Ended {
-					s.opened = w.Now()
-				}
-			},
-			Second: func(sec *measure.Second) {
-				if sec.Phase == measure.Measured {
-					p.Add(sec)
-					c.Add(sec, measure.Percentile(sec.Response(whole), sec.Failed(), 99))
-				}
-			},
+		res := s.under(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1"}}, func(sec *measure.Second) {
+			p.Add(sec)
+			c.Add(sec, measure.Percentile(sec.Response(whole), sec.Failed(), 99))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := float64(s.from)/1e9 - 0.025
-		faults := []record.Fault{{Number: 1, What: "silence", Began: &began, Healed: &began, Ready: &began, Member: "m1"}}
+		began, faults := s.fault()
 		record.FindOutages(faults, &p, res.Measured.Seconds)
 		record.FindRecovery(faults, &c, res.Measured.Seconds, true, func(uint64) string { return "m1" })
 		f := faults[0]
@@ -156,25 +172,11 @@ func TestOutagesOfClientsAreTold(t *testing.T) {
 		w := simulate.New(2, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(n + 1)} })
 		var c measure.Course
 		var p measure.Pulse
-		worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
-		res, err := load.Run(context.Background(), &worker, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}, load.Reports{
-			Mark: func(m load.Mark) {
-				if m.Phase == measure.Measured && !m.Ended {
-					s.opened = w.Now()
-				}
-			},
-			Second: func(sec *measure.Second) {
-				if sec.Phase == measure.Measured {
-					p.Add(sec)
-					c.Add(sec, measure.Figure{})
-				}
-			},
+		res := s.under(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}, func(sec *measure.Second) {
+			p.Add(sec)
+			c.Add(sec, measure.Figure{})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := float64(s.from)/1e9 - 0.025
-		faults := []record.Fault{{Number: 1, What: "silence", Began: &began, Healed: &began, Ready: &began, Member: "m1"}}
+		_, faults := s.fault()
 		record.FindOutages(faults, &p, res.Measured.Seconds)
 		record.FindRecovery(faults, &c, res.Measured.Seconds, false, func(uint64) string { return "" })
 		got := faults[0].Clients
