@@ -41,7 +41,7 @@ func (p *plan) newChronicle(src *source) *chronicle {
 	if s, ok := p.store.(store.Promising); ok {
 		c.promises = s.Promises()
 	}
-	if src.answers.listings.keep = true; !src.rangesOurs() {
+	if src.answers.listings.keep = c.promises.Ranges; !src.rangesOurs() {
 		c.from, c.behind = covered(src.space, src.load.RangeKey, src.load.RangeEnd)
 	}
 	return c

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
@@ -30,15 +31,25 @@ func (c *closedLoop) connections() []measure.Connection {
 	return slices.DeleteFunc(all, func(one measure.Connection) bool { return len(one.Completed) == 0 })
 }
 
+// ended notes the end of a client's operation, and returns for how long the client
+// rests, in nanoseconds.
+func (l *Loop) ended(sl *slot, outcome kv.Outcome, at int64) int64 {
+	if l.cfg.Fine && !outcome.Failed() {
+		l.waited(sl.client, at)
+		l.closed.clients[sl.client].succeeded = at
+	}
+	return l.closed.rests.after(sl, outcome, at, l.cfg.Timeout)
+}
+
 // waited notes for how long a client had no success, until now.
 func (l *Loop) waited(client int32, at int64) {
-	s := l.clock.current
-	if s == nil {
+	s, length := l.clock.current, at-l.closed.clients[client].succeeded
+	if length < measure.LeastWait*1_000_000 || s == nil {
 		return
 	}
 	if s.Fine == nil {
 		s.Fine = &measure.Fine{}
 	}
 	number := (uint64(client)*l.cfg.Stride+l.cfg.Offset)*l.cfg.Shards + l.cfg.Shard
-	s.Fine.Waited(uint32(number), at-l.closed.clients[client].succeeded, at-s.start) // #nosec G115 -- there are not so many clients
+	s.Fine.Waited(uint32(number), length, at-s.start) // #nosec G115 -- there are not so many clients
 }

@@ -91,11 +91,7 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	client, measured := sl.client, sl.measured
 	rest := int64(0)
 	if client >= 0 {
-		if l.cfg.Fine && !outcome.Failed() {
-			l.waited(client, at)
-			l.closed.clients[client].succeeded = at
-		}
-		rest = l.closed.rests.after(sl, outcome, at, l.cfg.Timeout)
+		rest = l.ended(sl, outcome, at)
 	}
 	owed := sl.owed
 	l.slots.finish(tag, placeFree)
