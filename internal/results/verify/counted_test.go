@@ -2,7 +2,6 @@ package verify
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -17,11 +16,7 @@ func TestKindsOfCountedVersions(t *testing.T) {
 	refused := func(at, expected int64) history.Op {
 		return history.Op{Kind: kv.CAS, At: at, Expected: expected, Written: 99, Outcome: kv.Conflict, Read: history.Unseen}
 	}
-	for name, c := range map[string]struct {
-		ops  []history.Op
-		want Kind // empty: right
-		says string
-	}{
+	for name, c := range map[string]example{
 		"all is right":               {ops: []history.Op{on(0, put(11, 1)), get(11, 11, 1), cas(12, 1, 2), on(2, put(13, 3)), refused(14, 2), del(15), cas(16, 0, 4), cas(17, 1, 5)}},
 		"the count comes again":      {ops: []history.Op{on(0, put(11, 1)), del(12), on(0, put(13, 2)), cas(14, 1, 3)}},
 		"of before":                  {ops: []history.Op{get(10, 7, 500), cas(11, 7, 1), cas(12, 8, 2)}},
@@ -38,19 +33,7 @@ func TestKindsOfCountedVersions(t *testing.T) {
 		m := line(c.ops...)
 		m.header.Counted = true
 		r, _ := checked(t, m, Options{})
-		if c.want == "" {
-			if !r.Right() {
-				t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Text)
-			}
-			continue
-		}
-		if len(r.Counts) != 1 || r.Counts[c.want] != 1 {
-			t.Errorf("%s: %v, want one %s", name, r.Counts, c.want)
-			continue
-		}
-		if text := r.Violations[0].Text; !strings.Contains(text, c.says) || strings.Contains(text, "%!") {
-			t.Errorf("%s: %s", name, text)
-		}
+		c.holds(t, name, r)
 	}
 }
 

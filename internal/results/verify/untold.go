@@ -56,13 +56,7 @@ func (c *checker) untold() error {
 		in := func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }
 		c.table.reset()
 		p := &pass{checker: c, in: in, untold: true, txns: &transactions{}}
-		err := c.in.Read(func(ops []history.Op) error {
-			for i := range ops {
-				p.takeTimed(&ops[i])
-			}
-			return nil
-		})
-		if err != nil {
+		if err := c.each(p.takeTimed); err != nil {
 			return err
 		}
 		c.keys(p)
@@ -71,17 +65,16 @@ func (c *checker) untold() error {
 }
 
 // takeTimed takes an operation with both of its times.
-func (p *pass) takeTimed(o *history.Op) {
+func (p *pass) takeTimed(ord uint32, o *history.Op) {
 	there := o.Kind == kv.Exists && o.Read != history.Absent // which says little
 	if role := roleOf(o); role != unchecked && !there && p.in(o.Key) {
-		e := entryOf(o, role, p.ord, 0)
+		e := entryOf(o, role, ord, 0)
 		if e.at = o.Invoked; role == read {
 			e.at = o.Done
 		}
 		e.member = p.member(o)
 		p.table.add(o.Key, &e)
 	}
-	p.ord++
 }
 
 // inTime checks the entries as those of a key.

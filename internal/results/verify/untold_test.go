@@ -2,7 +2,6 @@ package verify
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -27,11 +26,7 @@ func untold(m *memory) *memory {
 
 func TestKindsInTime(t *testing.T) {
 	refusedPut := history.Op{Kind: kv.Put, Outcome: kv.NoLeader, Written: 2}
-	for name, c := range map[string]struct {
-		ops  []history.Op
-		want Kind // empty: right
-		says string
-	}{
+	for name, c := range map[string]example{
 		"all is right":             {ops: []history.Op{get(0, 7, 9), put(0, 1), get(0, 11, 1), cas(0, 11, 2), get(0, 12, 2), del(0), get(0, 0, 0), cas(0, 0, 3), get(0, 14, 3), final(get(0, 14, 3))}},
 		"the same value, before":   {ops: []history.Op{get(0, 7, 1), put(0, 1), get(0, 11, 1)}},
 		"stale":                    {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), get(0, 11, 1)}, want: StaleRead, says: "value #2 had been acknowledged"},
@@ -59,20 +54,7 @@ func TestKindsInTime(t *testing.T) {
 			m := line(append(c.ops, of2(9, put(0, 1)))...)
 			r, _ := checked(t, m, Options{Partition: partition})
 			delete(r.Counts, NoOrder) // which the search finds besides
-			if c.want == "" {
-				if !r.Right() {
-					t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Text)
-				}
-				continue
-			}
-			at := slices.IndexFunc(r.Violations, func(v Violation) bool { return v.Kind == c.want })
-			if len(r.Counts) != 1 || r.Counts[c.want] != 1 || at < 0 {
-				t.Errorf("%s: %v, want one %s", name, r.Counts, c.want)
-				continue
-			}
-			if text := r.Violations[at].Text; !strings.Contains(text, c.says) || strings.Contains(text, "%!") {
-				t.Errorf("%s: %s", name, text)
-			}
+			c.holds(t, name, r)
 		}
 	}
 }

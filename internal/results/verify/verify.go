@@ -307,13 +307,7 @@ func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) err
 		checker: c, in: in, first: first, again: len(txns.again) > 0, txns: txns,
 		seen: newSweep(c.survey.longest), watchers: newWatchers(),
 	}
-	err := c.in.Read(func(ops []history.Op) error {
-		for i := range ops {
-			p.take(&ops[i])
-		}
-		return nil
-	})
-	if err != nil {
+	if err := c.each(p.take); err != nil {
 		return err
 	}
 	var beside sync.WaitGroup
@@ -338,17 +332,16 @@ type pass struct {
 	ord, head    uint32   // of the operation, and of the transaction that it is of
 }
 
-func (p *pass) take(o *history.Op) {
+func (p *pass) take(ord uint32, o *history.Op) {
+	p.ord = ord
 	if o.Kind == kv.Watch {
 		p.told(o)
-		p.ord++
 		return
 	}
 	if o.Kind == kv.KeepAlive {
 		if p.first {
 			p.leases.keptAlive(&p.found, o, p.ord)
 		}
-		p.ord++
 		return
 	}
 	if !o.Joined {
@@ -375,7 +368,6 @@ func (p *pass) take(o *history.Op) {
 		p.table.add(o.Key, &e)
 	}
 	p.seen.ended(o, role, p.ord)
-	p.ord++
 }
 
 // mostMembers of a history are told apart.

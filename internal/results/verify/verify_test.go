@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
 // checked is Check with all of its findings.
@@ -20,6 +22,32 @@ func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
 		t.Fatal(err)
 	}
 	return r, c.found.all
+}
+
+// example is a history of one violation at most.
+type example struct {
+	ops  []history.Op
+	want Kind   // empty: right
+	says string // in the violation's text
+}
+
+// holds holds the result of its check to it.
+func (e *example) holds(t *testing.T, name string, r *Result) {
+	t.Helper()
+	if e.want == "" {
+		if !r.Right() {
+			t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Text)
+		}
+		return
+	}
+	at := slices.IndexFunc(r.Violations, func(v Violation) bool { return v.Kind == e.want })
+	if len(r.Counts) != 1 || r.Counts[e.want] != 1 || at < 0 {
+		t.Errorf("%s: %v, want one %s", name, r.Counts, e.want)
+		return
+	}
+	if text := r.Violations[at].Text; !strings.Contains(text, e.says) || strings.Contains(text, "%!") {
+		t.Errorf("%s: %s", name, text)
+	}
 }
 
 // sizes are which histories of how many operations are made: a fixed sample, or as

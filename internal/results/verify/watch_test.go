@@ -41,11 +41,7 @@ func reached(watcher uint32, rev int64) history.Op {
 }
 
 func TestWatchKinds(t *testing.T) {
-	for name, c := range map[string]struct {
-		ops  []history.Op
-		want Kind // empty: right
-		says string
-	}{
+	for name, c := range map[string]example{
 		"all is right": {ops: []history.Op{
 			began(1, 3, 10), put(11, 1), of2(2, put(12, 5)), of2(7, put(13, 6)), del(14), put(15, 2), happened(1, 11, 1), of2(2, happened(1, 12, 5)),
 			prior(11, 1, happened(1, 14, 0)), happened(1, 15, 2), reached(1, 15), put(16, 3), prior(15, 2, happened(1, 16, 3)),
@@ -80,19 +76,7 @@ func TestWatchKinds(t *testing.T) {
 			m := line(c.ops...)
 			delete(m.header.Promises, history.Session)
 			r, _ := checked(t, m, Options{Partition: partition})
-			if c.want == "" {
-				if !r.Right() {
-					t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Text)
-				}
-				continue
-			}
-			if len(r.Counts) != 1 || r.Counts[c.want] != 1 {
-				t.Errorf("%s: %v, want one %s", name, r.Counts, c.want)
-				continue
-			}
-			if text := r.Violations[0].Text; !strings.Contains(text, c.says) || strings.Contains(text, "%!") {
-				t.Errorf("%s: %s", name, text)
-			}
+			c.holds(t, name, r)
 		}
 	}
 }
