@@ -85,10 +85,10 @@ $(HDRHISTOGRAM):
 # tests that fail are run once more, and are named as such at the end. A data race is
 # not. Then, without the detector, what testsettle.Unraced and testsettle.Drawn leave
 # out with it: simulated seconds, statistics' rates, drawings, counted allocations.
-# `make lint` has vetted all of it.
+# `make lint` has vetted all of it, and nobody debugs these binaries (-w).
 unit: $(GOTESTSUM)
 	$(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=5 \
-		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages ./... -- -race -vet=off -timeout 30m
+		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages ./... -- -race -vet=off -ldflags=-w -timeout 30m
 	$(MAKE) unraced
 
 # Where that is said: each file, and in it the tests.

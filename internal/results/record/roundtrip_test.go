@@ -19,6 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 func measured(time Time) func(Tag) bool {
@@ -27,6 +28,7 @@ func measured(time Time) func(Tag) bool {
 
 // What run.json says must follow from what latency.hlog holds.
 func TestRecordedNumbersEqualTheMergedIntervals(t *testing.T) {
+	testsettle.Unraced(t)
 	for seed, failures := range []float64{0, 0.02, 0.5, 1} {
 		open := seed%2 == 1
 		name := fmt.Sprintf("failures %v, open %v", failures, open)

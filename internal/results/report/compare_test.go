@@ -50,6 +50,7 @@ func compareRuns(t *testing.T, now, base *record.Run) *analyze.Comparison {
 }
 
 func TestCompareTable(t *testing.T) {
+	testsettle.Unraced(t)
 	base := matrix(5, 1)
 	base.Started = noon.Add(-time.Hour)
 	for i := range base.Trials {
@@ -127,6 +128,7 @@ func comparedAsJSON(t *testing.T, run *record.Run, c *analyze.Comparison) (objec
 
 // JSON and CSV have the same rows, and the figures of the table.
 func TestCompareAsData(t *testing.T) {
+	testsettle.Unraced(t)
 	now, base := matrix(5, 0.5), matrix(5, 1)
 	c := compareRuns(t, now, base)
 	object := comparedAsJSON(t, now, c)
@@ -149,6 +151,7 @@ func TestCompareAsData(t *testing.T) {
 }
 
 func TestBaselineWithinTheRun(t *testing.T) {
+	testsettle.Unraced(t)
 	r := matrix(5, 1)
 	if analyze.Within(r) != nil {
 		t.Error("there is a comparison without a baseline")
@@ -260,6 +263,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 
 // A trial whose repeats do not count keeps no gate, though another was judged.
 func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
+	testsettle.Unraced(t)
 	r, base := matrix(5, 1), matrix(5, 1)
 	for i := range r.Trials {
 		if r.Trials[i].Name == "put-256" {
@@ -334,6 +338,7 @@ func TestBaselineRefused(t *testing.T) {
 // Invalid and interrupted repeats are in no median: the others are compared, and
 // the report says what was left out.
 func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
+	testsettle.Unraced(t)
 	now, base := matrix(6, 1), matrix(5, 1)
 	spoil := func(r *record.Run, name string, repeat int, how func(*record.Trial)) {
 		for i := range r.Trials {

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // twoStores records a run of two stores: etcd over three seconds and a bit with an
@@ -149,6 +150,7 @@ func TestDbtesterOfDamagedRecord(t *testing.T) {
 }
 
 func TestMarkdownAndCSV(t *testing.T) {
+	testsettle.Unraced(t)
 	var b bytes.Buffer
 	r := quick()
 	if err := Markdown(&b, r); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -180,6 +181,7 @@ func text(t *testing.T, r *record.Run) string {
 func TestTable(t *testing.T) { golden(t, "quick.txt", text(t, quick())) }
 
 func TestTableOfRepeats(t *testing.T) {
+	testsettle.Unraced(t)
 	var all []made
 	for repeat, perSecond := range []int{1000, 1100, 900} {
 		all = append(all,
@@ -193,6 +195,7 @@ func TestTableOfRepeats(t *testing.T) {
 // Each interval says what it is of: the repeats, repeats on one cluster, or one run
 // alone. All forms have them.
 func TestIntervals(t *testing.T) {
+	testsettle.Unraced(t)
 	var all []made
 	for i, perSecond := range []int{1000, 1100, 900, 1010, 990, 1040} {
 		for n, name := range []string{"own", "shared"} {

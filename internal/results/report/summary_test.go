@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -93,6 +94,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 // Where no event is lost, how sure the throughput and the p99 of watch events are
 // stands behind each: their range over few repeats, their interval over five.
 func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
+	testsettle.Unraced(t)
 	for repeats, want := range map[int][]string{
 		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ The least and the most of the repeats, and no interval: that takes 5, none of them 0 or failed."},
 		5: {" 3,776–3,984/s¹", " 2.04–2.04 ms¹", "² Repeats ran on one cluster", "¹ The 95 % interval of the mean over the repeats."},

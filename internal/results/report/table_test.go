@@ -58,6 +58,7 @@ func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
 
 // So it is where a store is compared with another one.
 func TestComparisonSaysWhatALevelIsNot(t *testing.T) {
+	testsettle.Unraced(t)
 	now, base := severalStores(), severalStores()
 	for i := range base.Trials {
 		base.Trials[i].Store, base.Trials[i].ShortOf = "etcd", nil

@@ -51,6 +51,7 @@ func ladderOf(t *testing.T, name string, steps int) *record.Run {
 // All stores have one chart for each figure, over time and by writes, in the page
 // and as files.
 func TestPageHasStoresTogether(t *testing.T) {
+	testsettle.Unraced(t)
 	run := severalStores(t, "stores", "etcd", "zookeeper", "consul")
 	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>All stores together: put</h2>`, `id="together-put-time-throughput"`, `id="together-put-time-mean"`, `id="together-put-time-p99"`,

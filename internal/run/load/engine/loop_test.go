@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // puts is a Source of puts that remembers which numbers it was asked for.
@@ -139,6 +140,7 @@ func open(rate float64, d int64) Phase {
 func warm(p Phase) Phase { p.Kind = measure.Warmup; return p }
 
 func TestClosedLoopObeysLittlesLaw(t *testing.T) {
+	testsettle.Unraced(t)
 	b := newBench(4, 40, warm(closed(secondNS)), closed(5*secondNS)).run(t)
 	mean := b.totals.Whole().Response.Mean() / 1e9
 	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*mean, 40, 0.01)
@@ -168,6 +170,7 @@ func TestClosedLoopSendsItsTotal(t *testing.T) {
 // It is so however many operations a connection takes: where it takes one, the
 // others wait for it.
 func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
+	testsettle.Unraced(t)
 	for _, c := range []struct {
 		conns, room int
 		warmup      bool

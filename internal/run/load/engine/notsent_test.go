@@ -179,6 +179,7 @@ func backlogOneByOne(l *held, at int64) (count uint64) {
 
 // However much is due, it ends at once, and none is forgotten.
 func TestAnyBacklogIsANumber(t *testing.T) {
+	testsettle.Unraced(t)
 	const length = 20 * secondNS
 	for name, pacer := range map[string]pace.Pacer{"constant": pace.NewConstant(1e9), "Poisson": pace.NewPoisson(1e9, 1)} {
 		for _, share := range []float64{1, 0.25} {
