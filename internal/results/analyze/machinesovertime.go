@@ -99,9 +99,15 @@ func perSecondOf(counter func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return s.rate(counter) }
 }
 
-// network is the lines of a machine's network.
+// hasNetwork reports whether a row is of a network.
+func hasNetwork(r *record.MachineRow) bool {
+	kind := r.Kind()
+	return kind == record.WholeRow || kind == record.NetworkRow
+}
+
+// network is the lines of a machine's network, or of hosts of it that have another.
 func network(s pair, line func(suffix string, v float64)) {
-	if s.now.Kind() != record.WholeRow {
+	if !hasNetwork(s.now) {
 		return
 	}
 	line(", received", s.rate(func(r *record.MachineRow) float64 { return r.Received }))
@@ -142,7 +148,7 @@ var machinePanels = []machinePanel{
 	{"disk-queue", "Requests at a disk, on average", measure.Number, single(perSecondOf(queue), record.DiskRow), 0.05},
 	{"disk-flush", "Mean flush of a disk", measure.Nanoseconds, single(func(s pair) float64 { return 1e9 * s.mean(flushTime, flushes) }, record.DiskRow), 1e5},
 	{"network", "Network of the machine, a second", measure.Bytes, network, 0},
-	{"retransmitted", "TCP segments sent again, a second", measure.Number, single(perSecondOf(retransmitted), record.MemberRow, record.WholeRow), 1},
+	{"retransmitted", "TCP segments sent again, a second", measure.Number, single(perSecondOf(retransmitted), record.MemberRow, record.WholeRow, record.NetworkRow), 1},
 	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
 }
 
@@ -161,7 +167,7 @@ func (o *OverTime) addMachines() {
 				of(s, func(suffix string, v float64) { all[i].add(s.now.Name+suffix, from, to, v) })
 			}
 		}
-		if s.now.Kind() == record.WholeRow {
+		if hasNetwork(s.now) {
 			traffic.add(s.now.Name, from, to, s.rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
 		}
 	})

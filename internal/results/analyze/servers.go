@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -183,7 +184,7 @@ func serverSeconds(rows []record.MachineRow, in span) (all []ServerSeconds) {
 	}
 	machines := map[at]pair{}
 	eachPair(rows, in, func(of pair) {
-		if of.now.Kind() == record.WholeRow {
+		if hasNetwork(of.now) {
 			machines[at{of.now.Name, of.now.Time.Unix()}] = of
 		}
 	})
@@ -201,17 +202,19 @@ func serverSeconds(rows []record.MachineRow, in span) (all []ServerSeconds) {
 		if name == "" { // of an older version, which had one machine mostly
 			name = record.MachineName
 		}
-		machine, ok := machines[at{name, of.now.Time.Unix()}]
-		if !ok {
+		row := func(name string) pair {
+			if p, ok := machines[at{name, of.now.Time.Unix()}]; ok {
+				return p
+			}
 			none := record.NewMachineRow(of.now.Time, name)
-			machine = pair{none, none, 1}
+			return pair{none, none, 1}
 		}
-		all[i].Rows = append(all[i].Rows, serverSecond(of, machine))
+		all[i].Rows = append(all[i].Rows, serverSecond(of, row(name), row(cmp.Or(of.now.Network, name))))
 	})
 	return all
 }
 
-func serverSecond(of, machine pair) ServerSecond {
+func serverSecond(of, machine, network pair) ServerSecond {
 	return ServerSecond{
 		Process: *of.now, Machine: *machine.now, Percent: 100 * of.processors(),
 		Reads:           machine.grown(func(r *record.MachineRow) float64 { return r.DiskReads }),
@@ -220,10 +223,10 @@ func serverSecond(of, machine pair) ServerSecond {
 		WrittenSectors:  machine.grown(func(r *record.MachineRow) float64 { return r.WrittenSectors }),
 		ReadBytes:       of.grown(func(r *record.MachineRow) float64 { return r.ReadBytes }),
 		WriteBytes:      of.grown(func(r *record.MachineRow) float64 { return r.WriteBytes }),
-		Received:        machine.grown(func(r *record.MachineRow) float64 { return r.Received }),
-		ReceivedPackets: machine.grown(func(r *record.MachineRow) float64 { return r.ReceivedPackets }),
-		Sent:            machine.grown(func(r *record.MachineRow) float64 { return r.Sent }),
-		SentPackets:     machine.grown(func(r *record.MachineRow) float64 { return r.SentPackets }),
+		Received:        network.grown(func(r *record.MachineRow) float64 { return r.Received }),
+		ReceivedPackets: network.grown(func(r *record.MachineRow) float64 { return r.ReceivedPackets }),
+		Sent:            network.grown(func(r *record.MachineRow) float64 { return r.Sent }),
+		SentPackets:     network.grown(func(r *record.MachineRow) float64 { return r.SentPackets }),
 	}
 }
 

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// The names of machines.csv that are no member's. The last two are followed by the
-// name of a disk or program, and then, of another machine than the generator's,
+// The names of machines.csv that are no member's. The last three are followed by the
+// name of a disk, a program or a host, and then, of another machine than the generator's,
 // by " of " and that machine's.
 const (
 	GeneratorName = "generator" // our own process
 	MachineName   = "machine"   // the whole machine of the generator
 	diskPrefix    = "disk "
 	programPrefix = "program "
+	networkPrefix = "network "
 )
 
 // RowKind says what a row of machines.csv is about.
@@ -27,6 +28,7 @@ const (
 	WholeRow                    // a whole machine
 	DiskRow                     // one of its disks
 	ProgramRow                  // other processes of one name
+	NetworkRow                  // the network of hosts of a machine that have another one than the machine's own
 )
 
 // OtherMachine is the name of a whole machine that is not the generator's.
@@ -35,10 +37,10 @@ func OtherMachine(host string) string { return MachineName + " " + host }
 // OtherGenerator is the name of our process on another host, which generates load.
 func OtherGenerator(host string) string { return GeneratorName + " " + host }
 
-// PartName is the name of a disk or a program of a machine, which is named as in
+// PartName is the name of a disk, a program or a network of a machine, which is named as in
 // machines.csv.
 func PartName(kind RowKind, part, machine string) string {
-	part = map[RowKind]string{DiskRow: diskPrefix, ProgramRow: programPrefix}[kind] + part
+	part = map[RowKind]string{DiskRow: diskPrefix, ProgramRow: programPrefix, NetworkRow: networkPrefix}[kind] + part
 	if host, other := strings.CutPrefix(machine, OtherMachine("")); other {
 		part += " of " + host
 	}
@@ -62,6 +64,8 @@ func KindOf(name string) RowKind {
 		return DiskRow
 	case strings.HasPrefix(name, programPrefix):
 		return ProgramRow
+	case strings.HasPrefix(name, networkPrefix):
+		return NetworkRow
 	}
 	return MemberRow
 }
@@ -76,6 +80,7 @@ type MachineRow struct {
 	PID     float64
 	Started float64 // since the boot
 	Machine string  // the name of the row of the machine that it is on; empty in older versions
+	Network string  // the name of the row of a process's network; empty: its machine's own
 
 	User, System, Steal float64   // processor time
 	Cores               []float64 // in use, of each processor
@@ -153,7 +158,7 @@ func (r *MachineRow) columns() []column {
 		{"sent_segments", &r.Segments}, {"retransmitted_segments", &r.Retransmitted}, {"listen_drops", &r.ListenDrops},
 		{"tcp_sockets", &r.Sockets}, {"tcp_buffer_bytes", &r.SocketBytes},
 		{"send_queue_bytes", &r.SendQueue}, {"receive_queue_bytes", &r.ReceiveQueue},
-		{"collecting_seconds", &r.Collecting}, {"covered_seconds", &r.Covered},
+		{"collecting_seconds", &r.Collecting}, {"covered_seconds", &r.Covered}, {"network", &r.Network},
 	}
 }
 

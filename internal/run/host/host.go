@@ -72,6 +72,16 @@ type Description struct {
 	// Process is the number of the process that serves the host, and generates load
 	// there.
 	Process int `json:"process,omitempty"`
+	// Network names the network namespace of that process, and View what else decides
+	// what it sees of others: its user and namespaces. Empty: that is not known.
+	Network string `json:"network,omitempty"`
+	View    string `json:"view,omitempty"`
+}
+
+// SeesAs reports whether two hosts' processes are in one place, and see the same of
+// each process there.
+func (d *Description) SeesAs(other *Description) bool {
+	return d.View != "" && d.View == other.View && d.Network == other.Network && d.Place == other.Place
 }
 
 // Sample is what processes and their machine have used until a time by the

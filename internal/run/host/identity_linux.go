@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -35,4 +36,19 @@ func bootID() (boot, pids string) {
 	}
 	pids, _ = os.Readlink("/proc/self/ns/pid")
 	return strings.TrimSpace(string(b)), pids
+}
+
+// views names our network namespace, and what else decides what we see of other
+// processes in /proc and of their control groups.
+func views() (network, view string) {
+	network, _ = os.Readlink("/proc/self/ns/net")
+	parts := []string{strconv.Itoa(os.Geteuid())}
+	for _, of := range []string{"user", "cgroup", "mnt"} {
+		space, err := os.Readlink("/proc/self/ns/" + of)
+		if err != nil {
+			return network, ""
+		}
+		parts = append(parts, space)
+	}
+	return network, strings.Join(parts, " ")
 }

@@ -50,7 +50,10 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 		pick = rand.IntN
 	}
 	sampler, _ := probe.NewSampler()
-	about := sync.OnceValue(func() Description { return Description{Place: Here(), Machine: probe.Machine(), Process: os.Getpid()} })
+	about := sync.OnceValue(func() Description {
+		network, view := views()
+		return Description{Place: Here(), Machine: probe.Machine(), Process: os.Getpid(), Network: network, View: view}
+	})
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
 }
 

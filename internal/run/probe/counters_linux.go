@@ -1,9 +1,8 @@
 package probe
 
 import (
-	"bytes"
-	"fmt"
-	"os"
+	"slices"
+	"strconv"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
@@ -51,13 +50,11 @@ func System() (c SystemCPU, ok bool) {
 // number as gettid(2) gives it; ok is false if there is no such thread or the
 // kernel does not count.
 func ThreadSched(tid int) (s Sched, ok bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/schedstat", tid))
-	if err != nil {
-		return s, false
-	}
-	n, err := fmt.Fscan(bytes.NewReader(b), &s.CPU, &s.RunDelay, &s.Slices)
-	if err != nil || n != 3 {
+	var f kernelFile
+	b, ok := f.read("/proc/self/task/" + strconv.Itoa(tid) + "/schedstat")
+	var n [3]int64
+	if numbers(b, n[:]); !ok || slices.Min(n[:]) < 0 {
 		return Sched{}, false
 	}
-	return s, true
+	return Sched{CPU: n[0], RunDelay: n[1], Slices: n[2]}, true
 }

@@ -17,22 +17,69 @@ import (
 // served is a machine behind an agent, with a clock of its own.
 type served struct {
 	*told
-	clock host.Clock
+	clock   host.Clock
+	process int
 }
 
 func (s *served) Clock() host.Clock { return s.clock }
 
 func (s *served) Describe(ctx context.Context) (host.Description, error) {
 	d, err := s.told.Describe(ctx)
-	d.Process = 70
+	d.Process = s.process
 	return d, err
 }
 
 // serving is one whose agent is process 70.
 func serving(name string) *served {
-	s := &served{told: telling(name)}
+	s := &served{told: telling(name), process: 70}
 	s.processes[70] = probe.ProcessUsage{Group: probe.GroupUsage{Throttled: 0}}
 	return s
+}
+
+// Of hosts that see the same of a machine's processes one is asked about those of all;
+// what that takes is shared out.
+func TestHostsThatSeeTheSameAreAskedOnce(t *testing.T) {
+	here, one, other, apart, there := telling("here"), serving("here"), serving("here"), serving("here"), serving("a")
+	for i, m := range []*told{here, one.told, other.told, apart.told, there.told} {
+		m.about.View, m.about.Network = "the same", "a network"
+		if m == apart.told {
+			m.about.Network = "another"
+		}
+		m.whole.CPU.Idle, m.whole.ReceivedBytes = 1, int64(10+i)
+		here.processes[70+i] = probe.ProcessUsage{UserSeconds: float64(i)}
+	}
+	other.process, apart.process = 72, 73
+	apart.processes[73] = probe.ProcessUsage{UserSeconds: 3}
+	s, err := newSampler(t.Context(), here, []cluster.Member{{Host: other, Process: cluster.Process{Name: "m1", PID: 71}}},
+		Source{Name: "one", Host: one, Load: true}, Source{Name: "other", Host: other, Load: true}, Source{Name: "apart", Host: apart, Load: true}, Source{Name: "there", Host: there, Load: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := rowsOf(s, t)
+	for name, user := range map[string]float64{"generator": 0, "generator one": 0, "m1": 1, "generator other": 2, "generator apart": 3, "generator there": 0, "machine": math.NaN(), "machine a": math.NaN(), "network apart": math.NaN()} {
+		if r := rows[name]; r == nil || !math.IsNaN(user) && r.User != user {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if n := rows["network apart"]; n == nil || n.Received != 13 || n.Machine != "machine" || rows["generator apart"].Network != n.Name || rows["generator other"].Network != "" || rows["machine"].Received != 10 {
+		t.Errorf("the network of the host apart: %+v", n)
+	}
+	s.note(t.Context()) // of the member alone
+	if got := [5]int{here.asked, one.asked, other.asked, apart.asked, there.asked}; got != [5]int{2, 0, 0, 1, 1} || len(rows) != 9 {
+		t.Errorf("they were asked %v times, and have %d rows", got, len(rows))
+	}
+	all, sum := s.byHost(s.cost[0].at, time.Now()), 0.0
+	for i := range s.hosts {
+		sum += s.hosts[i].collecting.Seconds()
+	}
+	if math.Abs(sum-0.008) > 1e-9 || len(all) != 4 {
+		t.Errorf("sampling took %v, %+v", sum, all)
+	}
+	for _, h := range s.hosts {
+		if h.collecting <= 0 || h.collecting >= 8*time.Millisecond {
+			t.Errorf("%v of it was %s's", h.collecting, h.machine)
+		}
+	}
 }
 
 // A host that only generates load has a row for its process and its machine, one that

@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"sync"
@@ -52,6 +51,13 @@ type sampled struct {
 	ours *[]int
 	// beside are our processes there that other hosts have, which are no other programs.
 	beside []int
+	// sees are the hosts whose processes are sampled here, because it sees of them what
+	// they would: itself, first, and others; nil where another one sees it.
+	sees []int
+	// network names the row of its network where that is not its machine's; tells is
+	// true for the host that makes that row.
+	network string
+	tells   bool
 
 	use        *machineUse   // of that machine
 	collecting time.Duration // processor time that sampling took until now
@@ -124,6 +130,11 @@ func (s *sampler) place(ctx context.Context) error {
 		if errs[i] != nil {
 			return errs[i]
 		}
+		seer := slices.IndexFunc(about[:i+1], func(other host.Description) bool { return d.SeesAs(&other) })
+		if seer < 0 {
+			seer = i
+		}
+		s.hosts[seer].sees = append(s.hosts[seer].sees, i)
 		same := slices.IndexFunc(places, d.Place.SameMachine)
 		if h.whole = same < 0; h.whole {
 			h.machine, h.ours, h.use = record.OtherMachine(d.Machine.Name), &[]int{}, &machineUse{cpus: d.Machine.CPUs, ours: map[string][]usedBy{}}
@@ -133,8 +144,11 @@ func (s *sampler) place(ctx context.Context) error {
 		if i == 0 {
 			h.machine = record.MachineName
 		}
-		if !h.whole && d.Place == places[same] {
+		if !h.whole && seer != same && d.Place == places[same] {
 			s.hosts[same].beside = append(s.hosts[same].beside, h.pids[:h.own]...)
+		}
+		if !h.whole && d.Network != about[same].Network {
+			s.placeNetwork(i, about[:i+1])
 		}
 		*h.ours = append(*h.ours, h.pids...)
 		h.began = slices.Repeat([]float64{-1}, len(h.pids))
@@ -145,6 +159,24 @@ func (s *sampler) place(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// placeNetwork names the network of the last of these hosts, which is not its
+// machine's: after the first host of the scenario that has it.
+func (s *sampler) placeNetwork(i int, about []host.Description) {
+	h := s.hosts[i]
+	for k := range i {
+		if about[k].Network == about[i].Network && about[k].Place.SameMachine(about[i].Place) {
+			h.network = s.hosts[k].network
+			return
+		}
+	}
+	for k := range s.sources {
+		if s.sources[k].on == h {
+			h.network, h.tells = record.PartName(record.NetworkRow, s.sources[k].Name, h.machine), true
+			return
+		}
+	}
 }
 
 // renumber takes the numbers that processes have now.
@@ -168,16 +200,13 @@ func (s *sampler) renumber() {
 func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	s.renumber()
 	var machines []*record.MachineRow
-	type seen struct {
-		host.Sample
-		ok      bool
-		folders map[int]int64
-	}
 	all := make([]seen, len(s.hosts))
-	s.each(func(i int, h *sampled) {
-		one := &all[i]
-		if one.Sample, one.ok = h.sample(ctx, h.pids, h.whole); one.ok {
-			one.folders = h.weigh(ctx, one.At)
+	s.each(func(_ int, h *sampled) {
+		s.sample(ctx, h, true, all)
+		for _, i := range h.sees {
+			if one := &all[i]; one.ok {
+				one.folders = s.hosts[i].weigh(ctx, one.At)
+			}
 		}
 	})
 	for i, h := range s.hosts {
@@ -189,15 +218,19 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		for i := range sample.Processes {
 			if p := &sample.Processes[i]; p.OK && h.names[i] != "" {
 				row := processRow(sample.At, h.names[i], p)
-				row.Machine = h.machine
+				row.Machine, row.Network = h.machine, h.network
 				if bytes, weighed := folders[i]; weighed {
 					row.FolderBytes = amount(bytes)
 				}
 				rows = append(rows, row)
 			}
 		}
-		if sample.Machine != nil {
+		switch {
+		case sample.Machine == nil:
+		case h.whole:
 			machines = append(machines, h.machineRows(sample)...)
+		default:
+			machines = append(machines, h.networkRow(sample)) // it tells its network's alone
 		}
 	}
 	s.count()
@@ -207,7 +240,9 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 // take notes what the window's figures are made of, of the processes from one on.
 func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 	s.store.add(sample.At, h.names[first:], sample.Processes)
-	h.use.add(sample.At, sample.Machine)
+	if h.whole {
+		h.use.add(sample.At, sample.Machine)
+	}
 	for i := range sample.Processes {
 		p, name := &sample.Processes[i], h.names[first+i]
 		h.use.use(sample.At, fmt.Sprint(h.pids[first+i], " ", name), p)
@@ -262,22 +297,57 @@ func tookOf(cost []usedBy, from, to time.Time) *float64 {
 	return &took
 }
 
-// sample asks the host. A process that ended, and whose number another one has
-// since, is gone.
-func (h *sampled) sample(ctx context.Context, pids []int, machine bool) (host.Sample, bool) {
-	asked := pids
+// seen is what was seen of a host's processes, and of its machine.
+type seen struct {
+	host.Sample
+	ok      bool
+	folders map[int]int64
+}
+
+// sample asks a host about the processes that are sampled there: all of them and the
+// machine, or the members' alone.
+func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen) {
+	first := func(of *sampled) int {
+		if whole {
+			return 0
+		}
+		return of.own
+	}
+	var asked []int
+	for _, i := range h.sees {
+		asked = append(asked, s.hosts[i].pids[first(s.hosts[i]):]...)
+	}
+	machine := whole && (h.whole || h.tells)
 	if machine {
-		asked = slices.Concat(pids, h.beside)
+		asked = append(asked, h.beside...)
 	}
-	sample, err := h.host.Sample(ctx, asked, machine)
-	if err != nil || len(sample.Processes) != len(asked) {
-		return sample, false
+	if len(asked) == 0 && !machine {
+		return
 	}
-	sample.Processes = sample.Processes[:len(pids)]
-	h.collecting += sample.Cost
-	first := len(h.pids) - len(pids)
-	for i := range sample.Processes {
-		p, began := &sample.Processes[i], &h.began[first+i]
+	got, err := h.host.Sample(ctx, asked, machine)
+	if err != nil || len(got.Processes) != len(asked) {
+		return
+	}
+	for at, i := range h.sees {
+		of, one := s.hosts[i], got
+		n := len(of.pids) - first(of)
+		one.Processes, got.Processes = got.Processes[:n:n], got.Processes[n:]
+		if at > 0 {
+			one.Machine = nil
+			one.Cost = got.Cost * time.Duration(n) / time.Duration(len(asked))
+			h.collecting -= one.Cost
+		}
+		of.collecting += one.Cost
+		of.known(one.Processes, first(of))
+		to[i] = seen{Sample: one, ok: whole || n > 0}
+	}
+}
+
+// known is what is known of a host's processes, from the first of these on: one that
+// ended, and whose number another one has since, is gone.
+func (h *sampled) known(processes []probe.ProcessUsage, first int) {
+	for i := range processes {
+		p, began := &processes[i], &h.began[first+i]
 		switch {
 		case !p.OK:
 		case *began < 0:
@@ -289,7 +359,6 @@ func (h *sampled) sample(ctx context.Context, pids []int, machine bool) (host.Sa
 			p.ReadBytes, p.WriteBytes = -1, -1
 		}
 	}
-	return sample, true
 }
 
 // foldersShare is what weighing data folders may take of a processor, on average.
@@ -330,115 +399,12 @@ func (s *sampler) edge() {
 // note samples the members' processes for what the store used, beside the rows.
 func (s *sampler) note(ctx context.Context) {
 	s.renumber()
-	samples, ok := make([]host.Sample, len(s.hosts)), make([]bool, len(s.hosts))
-	s.each(func(i int, h *sampled) {
-		if h.own < len(h.pids) {
-			samples[i], ok[i] = h.sample(ctx, h.pids[h.own:], false)
-		}
-	})
+	all := make([]seen, len(s.hosts))
+	s.each(func(_ int, h *sampled) { s.sample(ctx, h, false, all) })
 	for i, h := range s.hosts {
-		if ok[i] {
-			s.take(h, &samples[i], h.own)
+		if all[i].ok {
+			s.take(h, &all[i].Sample, h.own)
 		}
 	}
 	s.count()
-}
-
-func processRow(at time.Time, name string, p *probe.ProcessUsage) *record.MachineRow {
-	r := record.NewMachineRow(at, name)
-	r.PID, r.Started, r.User, r.System = float64(p.PID), p.Started, p.UserSeconds, p.SystemSeconds
-	r.RSS, r.MinorFaults, r.MajorFaults = amount(p.RSS), amount(p.MinorFaults), amount(p.MajorFaults)
-	r.Threads, r.FDs, r.FDLimit = float64(p.Threads), amount(int64(p.FDs)), amount(p.FDLimit)
-	r.VoluntarySwitches, r.InvoluntarySwitches = amount(p.Voluntary), amount(p.Involuntary)
-	r.ReadBytes, r.WriteBytes = amount(p.ReadBytes), amount(p.WriteBytes)
-	r.SendQueue, r.ReceiveQueue = amount(p.SendQueue), amount(p.ReceiveQueue)
-	r.Received, r.Sent, r.Retransmitted = amount(p.ReceivedBytes), amount(p.SentBytes), amount(p.Retransmitted)
-	r.Throttled = length(p.Group.Throttled)
-	stalled(r, &p.Group.Pressure)
-	return r
-}
-
-// What a machine, which may be anybody's, has rows and columns of at most.
-const (
-	mostCores = 1024
-	mostDisks = 64
-	mostNames = 32 // of programs
-)
-
-// machineRows are those of a whole machine, its disks, and programs that are not
-// ours.
-func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
-	m := s.Machine
-	r := record.NewMachineRow(s.At, h.machine)
-	r.Machine = h.machine
-	r.User, r.System, r.Steal = length(m.CPU.User+m.CPU.Nice), length(m.CPU.System+m.CPU.IRQ+m.CPU.SoftIRQ), length(m.CPU.Steal)
-	for _, busy := range m.Cores[:min(len(m.Cores), mostCores)] {
-		r.Cores = append(r.Cores, length(max(busy, 0)))
-	}
-	r.Load1 = length(m.Load1)
-	stalled(r, &m.Pressure)
-	r.Received, r.ReceivedPackets, r.Sent, r.SentPackets = amount(m.ReceivedBytes), amount(m.ReceivedPackets), amount(m.SentBytes), amount(m.SentPackets)
-	r.Loopback, r.LoopbackPackets = amount(m.LoopbackBytes), amount(m.LoopbackPackets)
-	r.Segments, r.Retransmitted, r.ListenDrops = amount(m.SentSegments), amount(m.RetransmittedSegments), amount(m.ListenDrops)
-	r.Sockets, r.SocketBytes = amount(m.TCPSockets), amount(m.TCPBytes)
-	r.Collecting = h.collecting.Seconds()
-	var all probe.DiskUsage
-	rows := []*record.MachineRow{r}
-	for i := range m.Disks {
-		d := &m.Disks[i]
-		all.Add(d)
-		if i >= mostDisks {
-			continue
-		}
-		disk := record.NewMachineRow(s.At, record.PartName(record.DiskRow, d.Name, h.machine))
-		disk.Machine = h.machine
-		diskUse(disk, d)
-		rows = append(rows, disk)
-	}
-	diskUse(r, &all)
-	return append(rows, h.programRows(s)...)
-}
-
-// programRows are those of what other programs used, by their names.
-func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
-	for _, p := range s.Machine.Programs {
-		if slices.Contains(*h.ours, p.Group) {
-			continue // a member's process leads a group of its own
-		}
-		name := record.PartName(record.ProgramRow, p.Name, h.machine)
-		i := slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == name })
-		if i < 0 && len(rows) == mostNames {
-			continue
-		}
-		if i < 0 {
-			i = len(rows)
-			rows = append(rows, record.NewMachineRow(s.At, name))
-			rows[i].Machine, rows[i].Processors = h.machine, 0
-		}
-		rows[i].Processors, rows[i].Covered = length(rows[i].Processors+p.Processors), length(p.Seconds)
-	}
-	return rows
-}
-
-func diskUse(r *record.MachineRow, d *probe.DiskUsage) {
-	r.DiskReads, r.DiskWrites, r.DiskFlushes = amount(d.Reads), amount(d.Writes), amount(d.Flushes)
-	r.ReadSectors, r.WrittenSectors = amount(d.ReadSectors), amount(d.WrittenSectors)
-	r.ReadTime, r.WriteTime, r.FlushTime = length(d.ReadSeconds), length(d.WriteSeconds), length(d.FlushSeconds)
-	r.Busy, r.Queue, r.InFlight = length(d.BusySeconds), length(d.QueueSeconds), amount(d.InFlight)
-}
-
-func stalled(r *record.MachineRow, p *probe.Pressure) {
-	r.CPUStalled, r.IOStalled, r.IOFull = length(p.CPUSome), length(p.IOSome), length(p.IOFull)
-	r.MemoryStalled, r.MemoryFull = length(p.MemorySome), length(p.MemoryFull)
-}
-
-// amount is a count as rows have it; below 0 it is not known.
-func amount(n int64) float64 { return length(float64(n)) }
-
-// length is a number as rows have it, to a millionth; below 0 it is not known.
-func length(x float64) float64 {
-	if x < 0 {
-		return math.NaN()
-	}
-	return math.Round(1e6*x) / 1e6
 }
