@@ -227,7 +227,7 @@ func (r *Remote) exchange(ctx context.Context) error {
 	r.beats++
 	n := r.beats
 	r.mu.Unlock()
-	late := r.target.Clock.After(missed * r.every)
+	quiet := newSilence(r.target.Clock, r.every)
 	asked := r.target.Clock.Now()
 	if err := sendJSON(r.line, beat{N: n}); err != nil {
 		return err
@@ -242,8 +242,10 @@ func (r *Remote) exchange(ctx context.Context) error {
 			defer r.mu.Unlock()
 			r.offsets.Add(Exchange{Asked: asked, Received: b.Received, Answered: b.Answered, Heard: r.target.Clock.Now()})
 			return nil
-		case <-late:
-			return fmt.Errorf("it did not answer for %v", missed*r.every)
+		case <-quiet.over:
+			if quiet.lost() {
+				return fmt.Errorf("it did not answer for %v", missed*r.every)
+			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-r.ended:

@@ -139,12 +139,13 @@ func (s *session) folders() map[string]string {
 }
 
 // attend answers heartbeats until the controller says that it is done (errBye) or
-// is lost: its connection ended, or it missed two heartbeats.
+// is lost: its connection ended, or it missed two heartbeats while we ran.
 func (s *session) attend(beats <-chan beat, ended <-chan error, answer func(beat) error, every time.Duration, c Clock) error {
+	quiet := newSilence(c, every)
 	for {
-		quiet := c.After(missed * every)
 		select {
 		case b := <-beats:
+			quiet = newSilence(c, every)
 			b.Answered = c.Now()
 			if err := answer(b); err != nil {
 				return fmt.Errorf("its connection ended: %w", err)
@@ -154,8 +155,10 @@ func (s *session) attend(beats <-chan beat, ended <-chan error, answer func(beat
 				return errBye
 			}
 			return fmt.Errorf("its connection ended: %w", err)
-		case <-quiet:
-			return fmt.Errorf("no heartbeat came for %v", missed*every)
+		case <-quiet.over:
+			if quiet.lost() {
+				return fmt.Errorf("no heartbeat came for %v", missed*every)
+			}
 		case <-s.ctx.Done():
 			return context.Cause(s.ctx)
 		}

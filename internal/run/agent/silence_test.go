@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+)
+
+// A wait ends after two heartbeats; time in which we could not run is not counted, and
+// that we never run on time does not make it endless.
+func TestASilenceCountsTimeInWhichWeRan(t *testing.T) {
+	const tick = missed * time.Second / ticks
+	for name, c := range map[string]struct {
+		took []time.Duration // of the ticks, in turn; the last one is repeated
+		want time.Duration
+	}{
+		"always on time":       {[]time.Duration{tick}, missed * time.Second},
+		"a little late":        {[]time.Duration{2 * tick}, 2 * missed * time.Second},
+		"stopped for a minute": {[]time.Duration{tick, time.Minute, tick}, time.Minute + missed*time.Second},
+		"never on time":        {[]time.Duration{3 * tick}, 2 * ticks * 3 * tick},
+		"a clock set back":     {[]time.Duration{-time.Hour, tick}, -time.Hour + (ticks-1)*tick},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &manual{now: epoch}
+			s := newSilence(m.clock(), time.Second)
+			for i := 0; ; i++ {
+				m.advance(c.took[min(i, len(c.took)-1)])
+				if s.lost() {
+					break
+				}
+				if i > 2*ticks {
+					t.Fatal("it does not end")
+				}
+			}
+			if got := m.read().Sub(epoch); got != c.want {
+				t.Errorf("it ended after %v, and not %v", got, c.want)
+			}
+		})
+	}
+}
+
+// An agent that was stopped finds that its wait is over, and the heartbeats that came
+// meanwhile: its controller is not lost, whichever it looks at first.
+func TestAnAgentThatWasStoppedHearsItsController(t *testing.T) {
+	m := &manual{now: epoch}
+	beats, answered, ended := make(chan beat, 1), make(chan uint64), make(chan error)
+	left := make(chan error)
+	s := newSession(t.Context(), "c", epoch)
+	go func() {
+		left <- s.attend(beats, ended, func(b beat) error { answered <- b.N; return nil }, time.Second, m.clock())
+	}()
+	for n := range uint64(100) {
+		m.advance(time.Minute)
+		beats <- beat{N: n}
+		select {
+		case got := <-answered:
+			if got != n {
+				t.Fatalf("%d was answered, and not %d", got, n)
+			}
+		case err := <-left:
+			t.Fatalf("after %d beats: %v", n, err)
+		}
+	}
+	ended <- io.EOF
+	if err := <-left; !errors.Is(err, errBye) {
+		t.Error(err)
+	}
+}
