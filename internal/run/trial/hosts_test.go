@@ -68,6 +68,9 @@ func TestHostsThatSeeTheSameAreAskedOnce(t *testing.T) {
 	if got := [5]int{here.asked, one.asked, other.asked, apart.asked, there.asked}; got != [5]int{2, 0, 0, 1, 1} || len(rows) != 9 {
 		t.Errorf("they were asked %v times, and have %d rows", got, len(rows))
 	}
+	if got := [5]int{here.timed, one.timed, other.timed, apart.timed, there.timed}; got != [5]int{0, 1, 1, 0, 0} {
+		t.Errorf("they were asked for the time alone %v times", got)
+	}
 	all, sum := s.byHost(s.cost[0].at, time.Now()), 0.0
 	for i := range s.hosts {
 		sum += s.hosts[i].collecting.Seconds()

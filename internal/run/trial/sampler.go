@@ -322,6 +322,9 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 		asked = append(asked, h.beside...)
 	}
 	if len(asked) == 0 && !machine {
+		if _, apart := h.host.(host.Clocked); apart && whole {
+			_, _ = h.host.Sample(ctx, nil, false) // its answer has the time: a clock that was set is seen
+		}
 		return
 	}
 	got, err := h.host.Sample(ctx, asked, machine)

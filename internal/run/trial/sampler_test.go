@@ -21,11 +21,16 @@ type told struct {
 	processes map[int]probe.ProcessUsage
 	whole     probe.MachineUsage
 	at        time.Time
-	asked     int
+	asked     int // about processes or the machine
+	timed     int // for the time alone
 }
 
 func (m *told) Sample(_ context.Context, pids []int, whole bool) (host.Sample, error) {
-	m.asked++
+	if len(pids) > 0 || whole {
+		m.asked++
+	} else {
+		m.timed++
+	}
 	s := host.Sample{At: m.at, Cost: 2 * time.Millisecond}
 	for _, pid := range pids {
 		p, ok := m.processes[pid]
