@@ -49,6 +49,7 @@ func TestNothingIsLeftOfARunThatIsKilledInAFault(t *testing.T) {
 		{"after a power loss", "power-loss all at 1s for 100ms", record.FaultHealed, 1, true, false},
 		{"full disk", "full-disk all at 1s for 9m", record.FaultBegan, 1, true, false},
 		{"failing disk", "failing-disk leader at 1s for 9m", record.FaultBegan, 1, true, false},
+		{"lying disks", "lying-disk all at 1s for 9m", record.FaultBegan, 1, true, false},
 		{"slow disks", "slow-disk all by 5m at 1s for 9m", record.FaultBegan, 1, true, false},
 		{"slow links", "slow-link all to 50KB/s at 1s for 9m", record.FaultBegan, 1, true, false},
 		{"blackhole", "blackhole all at 1s for 9m", record.FaultBegan, 1, true, false},

@@ -36,7 +36,7 @@ func checkFaultList(c *checks, key string, all []Fault) {
 			c.add(key, "the fault %q needs for: how long it lasts, as in for: 3s", f)
 		case row.by != "" && f.By == 0:
 			c.add(key, "the fault %q needs by: %s", f, row.by)
-		case row.by == "" && f.By != 0:
+		case row.by == "" && !row.ahead && f.By != 0:
 			c.add(key, "the fault %q has by, which is how much longer each sync of a slow disk takes; drop it, or choose slow-disk", f)
 		case row.to && f.Server == "":
 			c.add(key, "the fault %q needs to: the server that members get, as in to: 3.9.5, to: default or to: /opt/etcd", f)
@@ -97,6 +97,10 @@ func (l *Load) checkFaults(c *checks) {
 		case i > 0 && (h.At == all[i-1].At || h.At < all[i-1].At+all[i-1].For):
 			c.add("faults", "the fault %q at %s begins before %q at %s is over; one fault at a time tells what it breaks",
 				h.String(), FormatDuration(h.At), all[i-1].String(), FormatDuration(all[i-1].At))
+			return
+		case h.ahead() > h.At, i > 0 && h.ahead() > h.At-all[i-1].At-all[i-1].For:
+			c.add("faults", "the fault %q at %s keeps what was written %s before it, when the window had not opened or another fault was not over; make it later, or by shorter",
+				h.String(), FormatDuration(h.At), FormatDuration(h.By))
 			return
 		}
 	}

@@ -20,6 +20,7 @@ const (
 	SlowDisk                     // each sync takes longer
 	FullDisk                     // there is no more room on the disk (ENOSPC)
 	FailingDisk                  // writes and syncs fail (EIO)
+	LyingDisk                    // syncs succeed and do nothing, then as PowerLoss
 
 	Isolate   // it and the other members do not reach each other
 	Split     // the members are two parts that do not reach each other
@@ -57,10 +58,11 @@ var faultKinds = [numFaultKinds]faultKind{
 	Terminate:   {name: "terminate"},
 	Pause:       {name: "pause"},
 	Restart:     {name: "restart", instant: "begins again at once: drop for, or choose terminate"},
-	PowerLoss:   {name: "power-loss", disk: true},
+	PowerLoss:   {name: "power-loss", disk: true, ahead: true},
 	SlowDisk:    {name: "slow-disk", disk: true, by: "how much longer each sync takes, as in by: 200ms"},
 	FullDisk:    {name: "full-disk", disk: true},
 	FailingDisk: {name: "failing-disk", disk: true},
+	LyingDisk:   {name: "lying-disk", disk: true},
 
 	Isolate:   {name: "isolate", network: &networkKind{shape: betweenMembers, members: 2}},
 	Split:     {name: "split", network: &networkKind{shape: betweenMembers, twoWays: bothWays, members: 2}},
@@ -114,6 +116,8 @@ type faultKind struct {
 	instant string
 	// by is what the key by is of a kind that needs it, with an example.
 	by string
+	// ahead says that the kind may have the key by: how long before it something is done.
+	ahead bool
 	// disk says that the member's data must be on a disk that fails on request.
 	disk bool
 	// network is of kinds that need members' networks; nil for others.

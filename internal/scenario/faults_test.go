@@ -12,7 +12,7 @@ import (
 // faultTexts has each way to write a fault.
 var faultTexts = []string{
 	"kill leader at 10s for 3s every 20s repeat 5", "terminate follower at 1s for 1s", "pause m12 at 1s for 5ms", "restart any at 1s",
-	"slow-disk m1 by 200ms at 1s for 3s", "power-loss all at 1s for 1s, full-disk m2 at 5s for 1s,failing-disk leader at 9s for 1s",
+	"slow-disk m1 by 200ms at 1s for 3s", "power-loss all by 2s at 5s for 1s, lying-disk follower at 9s for 3s", "power-loss all at 1s for 1s, full-disk m2 at 5s for 1s,failing-disk leader at 9s for 1s",
 	"move-leader follower at 1s", "compact at 1s every 2s", "compact all at 1s", "defragment all at 1s", "snapshot leader at 1s", "alarm m1 at 1s for 1s",
 	"fill-quota at 1s for 1s, enable-auth at 5s for 1s", "replace leader at 1s for 1s, rolling-restart at 10s",
 	"rolling-upgrade to 3.9.5 at 1s, rolling-upgrade to /opt/etcd at 50s, rolling-upgrade to default at 90s",

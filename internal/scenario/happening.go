@@ -52,6 +52,14 @@ func (f *Fault) once() Happening {
 	return Happening{At: f.At, For: f.For, By: f.By, Do: f.Do, Member: f.Member, Server: f.Server, Traffic: f.Traffic}
 }
 
+// ahead is how long before the fault something is done for it.
+func (h *Happening) ahead() time.Duration {
+	if h.Do.row().ahead {
+		return h.By
+	}
+	return 0
+}
+
 // draw makes a random fault one of its kinds, at a time within its own Every, to
 // the millisecond.
 func (f *Fault) draw(h *Happening, random *rand.Rand) {

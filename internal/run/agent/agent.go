@@ -105,6 +105,7 @@ const (
 	onDisk    = "disk"
 	setDisk   = "set-disk"   // of disk
 	powerLoss = "power-loss" // of disk
+	writeBack = "write-back" // of disk
 	note      = "note"       // of claim
 	release   = "release"    // of claim and disk
 	more      = "more"       // of follow

@@ -24,6 +24,8 @@ func (h *heldDisk) do(ctx context.Context, r *request) (lost int, err error) {
 	switch {
 	case r.Do == setDisk && r.Disk != nil && r.Disk.SyncDelay >= 0:
 		return 0, h.d.Set(ctx, *r.Disk)
+	case r.Do == writeBack:
+		return 0, h.d.WriteBack(ctx)
 	case r.Do == powerLoss:
 		return h.d.PowerLoss(ctx)
 	}
@@ -113,6 +115,12 @@ func (d *remoteDisk) ask(ctx context.Context, q request) (reply, error) {
 // Set implements host.Disk.
 func (d *remoteDisk) Set(ctx context.Context, f disk.Faults) error {
 	_, err := d.ask(ctx, request{Do: setDisk, Disk: &f})
+	return err
+}
+
+// WriteBack implements host.Disk.
+func (d *remoteDisk) WriteBack(ctx context.Context) error {
+	_, err := d.ask(ctx, request{Do: writeBack})
 	return err
 }
 

@@ -13,6 +13,9 @@ import (
 // action is how a kind of fault is done. Its functions act on all of the fault's
 // members (one.members), and are called with a context that does not end.
 type action struct {
+	// ahead is done as long before the fault as its by says, if it says it, and before it
+	// is known whom it is done to; nil for nothing.
+	ahead func(ctx context.Context, i *Injector) error
 	begin func(ctx context.Context, o *one) error // nil for nothing
 	// ends says that the members' processes end, which is awaited.
 	ends bool
@@ -34,6 +37,7 @@ var actions = map[scenario.FaultKind]*action{
 	scenario.SlowDisk:    badDisk(func(h *scenario.Happening) disk.Faults { return disk.Faults{SyncDelay: h.By} }),
 	scenario.FullDisk:    badDisk(func(*scenario.Happening) disk.Faults { return disk.Faults{Full: true} }),
 	scenario.FailingDisk: badDisk(func(*scenario.Happening) disk.Faults { return disk.Faults{Failing: true} }),
+	scenario.LyingDisk:   lyingDisk(),
 
 	scenario.Isolate:   badLinks(around, cut),
 	scenario.Split:     badLinks(halves, cut),

@@ -108,6 +108,9 @@ var errOver = errors.New("the load had ended before")
 // doOne does one fault. Its error says what was not as asked.
 func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *record.Fault) error {
 	at := i.opened.Add(h.At)
+	if err := i.ahead(run, load, h, f); err != nil {
+		return err
+	}
 	if !i.Clock.Until(load, at.Add(-askAhead)) {
 		return errOver
 	}
@@ -144,6 +147,23 @@ func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *re
 		return err
 	}
 	return errors.Join(cut, err, o.ready(run))
+}
+
+// ahead does what is done some time before the fault.
+func (i *Injector) ahead(run, load context.Context, h *scenario.Happening, f *record.Fault) error {
+	do := actions[h.Do].ahead
+	if do == nil || h.By == 0 {
+		return nil
+	}
+	if !i.Clock.Until(load, i.opened.Add(h.At-h.By)) {
+		return errOver
+	}
+	if err := do(context.WithoutCancel(run), i); err != nil {
+		return fmt.Errorf("what members had written could not be written back: %w", err)
+	}
+	i.Event(record.Event{Time: i.Clock.Now(), Kind: record.FaultStep, Member: record.AllMembers,
+		Text: fmt.Sprintf("what members had written by now is on their disks (fault %d)", f.Number)})
+	return nil
 }
 
 // healthy asks until all members answer and agree on a leader.

@@ -120,7 +120,12 @@ type simulatedDisk struct {
 }
 
 func (d *simulatedDisk) Set(_ context.Context, f disk.Faults) error {
-	d.s.said = append(d.s.said, fmt.Sprintf("disk %s %v %v %v", d.name, f.SyncDelay, f.Full, f.Failing))
+	d.s.said = append(d.s.said, fmt.Sprintf("disk %s %v %v %v%s", d.name, f.SyncDelay, f.Full, f.Failing, map[bool]string{true: " lying"}[f.Lying]))
+	return nil
+}
+
+func (d *simulatedDisk) WriteBack(context.Context) error {
+	d.s.said = append(d.s.said, fmt.Sprintf("write back %s at %g", d.name, d.s.now.Sub(time.Unix(1000, 0)).Seconds()))
 	return nil
 }
 
@@ -217,6 +222,33 @@ func TestFaultsOfDisks(t *testing.T) {
 	}
 	if f := done[3]; f.Member != record.AllMembers || f.Role != "" || f.LostFiles != 6 || *f.Ended != 30 || *f.Healed != 32 {
 		t.Errorf("the power loss: %+v", f)
+	}
+}
+
+// What had been written some time before the power goes stays, and a disk that lies
+// loses its power in the end, also when the load ends before.
+func TestPowerLossesOfWhatWasAcknowledged(t *testing.T) {
+	s := &simulated{}
+	done, events := s.play(t, "power-loss m2 by 3s at 10s for 1s, lying-disk all at 20s for 5s, lying-disk m1 at 50s for 30s", time.Minute)
+	want := []string{
+		"SIGSTOP m1", "SIGSTOP m2", "SIGSTOP m3", "write back m1 at 7", "write back m2 at 7", "write back m3 at 7", "SIGCONT m1", "SIGCONT m2", "SIGCONT m3",
+		"SIGKILL m2", "power m2", "start m2",
+		"SIGSTOP m1", "SIGSTOP m2", "SIGSTOP m3", "disk m1 0s false false lying", "disk m2 0s false false lying", "disk m3 0s false false lying", "SIGCONT m1", "SIGCONT m2", "SIGCONT m3",
+		"SIGKILL m1", "SIGKILL m2", "SIGKILL m3", "power m1", "power m2", "power m3",
+		"disk m1 0s false false", "start m1", "disk m2 0s false false", "start m2", "disk m3 0s false false", "start m3",
+		"SIGSTOP m1", "disk m1 0s false false lying", "SIGCONT m1", "SIGKILL m1", "power m1", "disk m1 0s false false", "start m1",
+	}
+	if !slices.Equal(s.said, want) {
+		t.Errorf("done was %q, not %q", s.said, want)
+	}
+	if f := done[1]; f.Failure != "" || *f.Began != 20 || *f.Ended != 25 || *f.Healed != 25 || f.LostFiles != 6 {
+		t.Errorf("of disks that lied it says %+v", f)
+	}
+	if f := done[2]; !strings.Contains(f.Failure, "cut short") || *f.Healed != 60 || f.LostFiles != 2 {
+		t.Errorf("of a load that ended before it says %+v", f)
+	}
+	if e := events[0]; e.Kind != record.FaultStep || e.Text != "what members had written by now is on their disks (fault 1)" {
+		t.Errorf("the first event is %+v", e)
 	}
 }
 

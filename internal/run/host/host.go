@@ -132,6 +132,9 @@ type Emptier interface {
 type Disk interface {
 	// Set has the disk have these faults, and no others.
 	Set(ctx context.Context, f disk.Faults) error
+	// WriteBack has all that was written until now survive a power loss, as what the
+	// kernel wrote back does, synced or not.
+	WriteBack(ctx context.Context) error
 	// PowerLoss has the disk forget what was not synced, and returns how many files
 	// lost something. All processes that used the disk must have ended.
 	PowerLoss(ctx context.Context) (lost int, err error)

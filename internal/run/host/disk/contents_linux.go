@@ -132,6 +132,17 @@ func (c *contents) synced(sync func() error) error {
 	return err
 }
 
+// writtenBack has the file as it is now survive; no sync is under way.
+func (c *contents) writtenBack() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size, err := sizeOf(c.fd)
+	if err == nil {
+		c.now, c.changed = image{size: size}, false
+	}
+	return err
+}
+
 // dirty reports whether the file has something that a power loss takes.
 func (c *contents) dirty() bool {
 	c.mu.Lock()

@@ -11,7 +11,8 @@
 // and names (created, renamed, removed, linked) as of the last sync of anything in the
 // folder, because a journalling file system commits them together (ext4, XFS). A file
 // that never was synced is empty, or not there. Owners, permissions, times and extended
-// attributes survive in any case.
+// attributes survive in any case. What was written back, as a kernel does after some
+// time, survives as if it had been synced.
 package disk
 
 import (
@@ -34,11 +35,14 @@ type Faults struct {
 	// Failing has every write and every sync fail with EIO. What was written before
 	// and not synced is still not synced.
 	Failing bool `json:"failing,omitempty"`
+	// Lying has every sync succeed and nothing be synced.
+	Lying bool `json:"lying,omitempty"`
 }
 
 // request is what a disk is asked for, as one line of JSON.
 type request struct {
 	Set       *Faults `json:"set,omitempty"`
+	WriteBack bool    `json:"write_back,omitempty"`
 	PowerLoss bool    `json:"power_loss,omitempty"`
 }
 
@@ -74,6 +78,9 @@ func Serve(at, beside string, in io.Reader, out io.Writer) error {
 func (d *disk) do(r *request) helper.Answer {
 	if r.Set != nil {
 		d.faults.Store(r.Set)
+	}
+	if r.WriteBack {
+		return helper.AnswerOf(d.writeBack())
 	}
 	if !r.PowerLoss {
 		return helper.Answer{}

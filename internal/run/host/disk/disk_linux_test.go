@@ -83,14 +83,20 @@ type model struct {
 	data       map[int]string
 	synced     map[string]int
 	syncedData map[int]string
+	lying      bool
 }
 
 func (m *model) sync(file int) {
+	if m.lying {
+		return
+	}
 	if file >= 0 {
 		m.syncedData[file] = m.data[file]
 	}
 	m.synced = maps.Clone(m.names)
 }
+
+func (m *model) writeBack() { m.synced, m.syncedData = maps.Clone(m.names), maps.Clone(m.data) }
 
 func (m *model) powerLoss() {
 	m.names, m.data = maps.Clone(m.synced), maps.Clone(m.syncedData)
@@ -106,7 +112,8 @@ func (m *model) tree() map[string]string {
 	return all
 }
 
-// What a power loss leaves is what was synced, whatever came before it.
+// What a power loss leaves is what was synced, or written back, whatever came before it,
+// and nothing of what a disk that lies said to have synced.
 func TestPowerLossLeavesWhatWasSynced(t *testing.T) {
 	seeds := 8
 	if testing.Short() {
@@ -118,6 +125,15 @@ func TestPowerLossLeavesWhatWasSynced(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(seed), 1))
 			m := &model{names: map[string]int{}, data: map[int]string{}, synced: map[string]int{}, syncedData: map[int]string{}}
 			for step := range 400 {
+				if m.lying = seed%2 == 1 && step%50 >= 30; step%50 == 30 {
+					d.do(&request{Set: &Faults{Lying: m.lying}})
+				}
+				if step%50 == 20 && step%100 < 50 {
+					if a := d.do(&request{WriteBack: true}); a.Error != "" {
+						t.Fatal(a.Error)
+					}
+					m.writeBack()
+				}
 				what := m.step(t, r, d.at)
 				if step%25 == 24 {
 					if !maps.Equal(tree(t, d.at), m.tree()) {
@@ -128,6 +144,7 @@ func TestPowerLossLeavesWhatWasSynced(t *testing.T) {
 					_, err := d.powerLoss()
 					must(t, err)
 					m.powerLoss()
+					d.do(&request{Set: &Faults{}})
 					if got := tree(t, d.at); !maps.Equal(got, m.tree()) {
 						t.Fatalf("after power loss at step %d: %s", step, differing(got, m.tree()))
 					}

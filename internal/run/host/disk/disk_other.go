@@ -15,6 +15,7 @@ func mount(string, string) (*disk, error) {
 }
 
 func (*disk) unmount() error          { return nil }
+func (*disk) writeBack() error        { return nil }
 func (*disk) powerLoss() (int, error) { return 0, nil }
 
 func forget(string) {}

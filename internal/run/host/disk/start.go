@@ -39,6 +39,13 @@ func (d *Disk) Set(ctx context.Context, f Faults) error {
 	return err
 }
 
+// WriteBack has all that was written until now survive a power loss, as what the kernel
+// wrote back does, synced or not.
+func (d *Disk) WriteBack(ctx context.Context) error {
+	_, err := d.server.Ask(ctx, &request{WriteBack: true})
+	return err
+}
+
 // PowerLoss has the disk forget what was not synced, and returns how many files lost
 // something. All processes that used the disk must have ended.
 func (d *Disk) PowerLoss(ctx context.Context) (lost int, err error) {

@@ -1,0 +1,73 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// powerScenario ends when the cluster is hardly back, so that little of what was lost is
+// written anew.
+const powerScenario = `
+name: power
+defaults: {STORE, connections: 3, clients: 12, key-space: 2000, preload: false, timeout: 5s, warmup: 0s, operation: put, duration: 3s, check: true, allow-volatile: true}
+trials:
+  - {name: unsafe, UNSAFE}
+`
+
+// powerSafely is added where all is done: in CI a test of package cluster has it.
+const powerSafely = `  - {name: safe, faults: [power-loss all by 500ms at 1s for 50ms]}
+`
+
+// unsafely is how each store comes to acknowledge what is not on a disk.
+var unsafely = map[string]string{
+	"etcd":      "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
+	"etcdv2":    "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
+	"zetcd":     "faults: [lying-disk all at 500ms for 700ms]",
+	"cetcd":     "faults: [lying-disk all at 500ms for 700ms]",
+	"zookeeper": "settings: {force-sync: false}, faults: [power-loss all by 500ms at 1s for 50ms]",
+	"consul":    "faults: [lying-disk all at 500ms for 700ms]",
+}
+
+// The power of all members goes in the middle of a load. What a store that syncs had
+// acknowledged is there afterwards; of one that does not, or whose disks lie, some is
+// not, and the check of the answers finds that.
+func TestPowerLossIsFoundByTheCheck(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
+		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
+	}
+	some := func(st store.Store) bool { return st.Name() == "etcd" || allFaults() }
+	eachStore(t, some, func(t *testing.T, st store.Store, exec string) {
+		w := newWorld(t)
+		text := strings.Replace(of(powerScenario, st, exec), "UNSAFE", unsafely[st.Name()], 1)
+		if allFaults() {
+			text += powerSafely
+		}
+		dir := w.path("run")
+		p := w.run(t, "run", w.file(t, "power.yaml", text), "--out", dir).exits(t, exitFailed)
+		run := whole(t, dir, record.Complete)
+		for i := range run.Trials {
+			trial := &run.Trials[i]
+			a := trial.Answers
+			if a == nil || a.Failure != "" || len(trial.Faults) != 1 || trial.Faults[0].Ready == nil || trial.Faults[0].LostFiles == 0 {
+				t.Fatalf("of %s, the faults are %+v and the answers %+v", trial.Name, trial.Faults, a)
+			}
+			t.Logf("%s: %d operations, %v", trial.Name, a.Operations, a.Wrong)
+			switch lost := a.Wrong["lost write"]; {
+			case trial.Name == "safe" && (len(a.Wrong) > 0 || rule(trial, 33) != ""):
+				t.Errorf("what the store had synced is said to be lost: %v", a.Wrong)
+			case trial.Name == "unsafe" && (lost == 0 || !strings.Contains(rule(trial, 33), "the store answered wrongly")):
+				t.Errorf("a store that acknowledged what was not on a disk lost nothing: %v, %v", a.Wrong, trial.Verdict)
+			}
+		}
+		if !strings.Contains(p.stdout.String(), "lost write, key") {
+			t.Errorf("the report does not show a lost write:\n%s", p.stdout.String())
+		}
+	})
+}
