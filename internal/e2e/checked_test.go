@@ -29,8 +29,12 @@ trials:
     watch: {watchers: 60, streams: 10, prev-kv: true}
   - {name: several, mix: [{operation: txn, weight: 1}, {operation: get, weight: 1}, {operation: get, weight: 2, consistency: local}], total: 2000, workers: 2}
   - {name: ranges, mix: [{operation: txn, weight: 2}, {operation: delete, weight: 1}, {operation: range, weight: 2}, {operation: range, weight: 1, consistency: local}, {operation: txn-get, weight: 1}], range-limit: 7, total: 2000, watch: {watchers: 20, streams: 5, connections: 2, keys-per-watcher: 20}}
+  - {name: transacted, mix: [{operation: stm, weight: 3}, {operation: put, weight: 1}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67, isolation: s}, total: 400}
+  - {name: locked, operation: stm, stm: {keys: 2, write-percent: 50, locker: lock-client}, clients: 8, total: 100}
+  - {name: locked-rpc, operation: stm, stm: {keys: 2, locker: lock-rpc}, clients: 8, total: 100}
   - name: broken
-    mix: [{operation: put, weight: 40}, {operation: get, weight: 30}, {operation: get, weight: 20, consistency: local}, {operation: delete, weight: 10}, {operation: txn, weight: 10}, {operation: keepalive, weight: 5}]
+    mix: [{operation: put, weight: 40}, {operation: get, weight: 30}, {operation: get, weight: 20, consistency: local}, {operation: delete, weight: 10}, {operation: txn, weight: 10}, {operation: stm, weight: 10}, {operation: keepalive, weight: 5}]
+    stm: {keys: 2}
     duration: 8s
     watch: {watchers: 12, streams: 12, keys-per-watcher: all, prev-kv: true}
     faults: [kill leader at 1s for 1s, pause leader at 5s for 700ms]
@@ -44,7 +48,7 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 	dir := w.path("run")
 	p := w.run(t, "run", w.file(t, "checked.yaml", checkedScenario), "--out", dir).exits(t, exitDone)
 	run := whole(t, dir, record.Complete)
-	for _, name := range []string{"counted", "several", "ranges", "broken"} {
+	for _, name := range []string{"counted", "several", "ranges", "transacted", "locked", "locked-rpc", "broken"} {
 		trial := byName(t, run, name)
 		a := trial.Answers
 		if a == nil {
@@ -60,6 +64,12 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 			if m.Failure != "" || m.Keys > 200 || m.Keys != a.Members[0].Keys {
 				t.Errorf("a member was read so: %+v", m)
 			}
+		}
+		if strings.HasPrefix(name, "locked") {
+			if l := a.Locks; l == nil || l.Locks != 1 || l.Granted != 100 || l.Outlived > 0 || l.Waits.Max == 0 || l.Holds.Max == 0 {
+				t.Errorf("of locks it says %+v", l)
+			}
+			continue
 		}
 		if len(a.Staleness) == 0 || a.Staleness[0].Name == "" || a.Staleness[0].Reads == 0 {
 			t.Errorf("the staleness of local reads is %+v", a.Staleness)
@@ -81,13 +91,13 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 	if broken.Indefinite == 0 {
 		t.Logf("no write ended without an answer")
 	}
-	for _, text := range []string{"Were the answers right", "no promise was broken", "m3 was read whole after the load: 200 keys", "local reads at m"} {
+	for _, text := range []string{"Were the answers right", "no promise was broken", "m3 was read whole after the load: 200 keys", "local reads at m", "1 lock: had 100 times; waited for p50"} {
 		if !strings.Contains(p.stdout.String(), text) {
 			t.Errorf("the report does not say %q", text)
 		}
 	}
 	again := w.run(t, "check-answers", dir).exits(t, exitDone)
-	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 4 {
+	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 7 {
 		t.Errorf("checked again, %d trials are right:\n%s", n, again.stdout.String())
 	}
 }
@@ -208,7 +218,7 @@ func TestWhatCannotBeCheckedIsRefused(t *testing.T) {
 	w := newWorld(t)
 	for args, why := range map[string]string{
 		"put --val-size 15 --total 10": "check needs 16 bytes",
-		"stm --total 10":               "check is not for stm",
+		"stm --val-size 8 --total 10":  "check needs 16 bytes",
 	} {
 		p := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--check", "--endpoints", "127.0.0.1:1")...)
 		p.exits(t, exitUsage).oneSentence(t, why)
