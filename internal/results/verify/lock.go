@@ -27,6 +27,7 @@ type held struct {
 	lease        uint64
 	got, freed   int64 // freed: got, where it is not in the history
 	ord, freedBy uint32
+	back         bool // it was found that its token went back
 }
 
 // locks are the holds of a history.
@@ -74,7 +75,10 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 		}
 		switch {
 		case sure >= 0 && alive.sure(&l.all[sure]) > h.got:
-			f.add(l.both(&l.all[sure], h))
+			if x := both(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // once, however many had it before
+				l.all[sure].back = l.all[sure].back || x.kind == TokenBack
+				f.add(x)
+			}
 		case i > 0 && l.all[i-1].lock == h.lock && l.all[i-1].token == h.token && l.all[i-1].lease != h.lease:
 			f.add(finding{kind: TokenBack, promise: history.Fence, key: h.lock, n: 2, ords: [3]uint32{l.all[i-1].ord, h.ord}, revision: h.token})
 		case longest >= 0 && l.all[longest].freed > h.got:
@@ -98,7 +102,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 
 // both is the finding of two holds, the first of which has the lower token and was
 // not freed when the other was got.
-func (l *locks) both(low, high *held) finding {
+func both(low, high *held) finding {
 	f := finding{kind: HeldTwice, promise: history.Exclusive, key: high.lock, n: 2, ords: [3]uint32{low.ord, high.ord}, revision: low.token}
 	if low.freedBy != low.ord {
 		f.n, f.ords = 3, [3]uint32{low.ord, low.freedBy, high.ord}

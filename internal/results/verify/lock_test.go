@@ -35,6 +35,7 @@ func TestLocks(t *testing.T) {
 		"given back and granted":  {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 13, 5, 6), released(1, 13, 7, 8), granted(2, 12, 1, 5)}},
 		"granted to two":          {ops: []history.Op{granted(1, 11, 1, 2), granted(2, 12, 1, 3), released(1, 11, 4, 5), released(2, 12, 6, 7)}, want: HeldTwice, says: "Client 2 was told that the lock is its own before who had it with fencing token 11 had given it back."},
 		"a token that goes back":  {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack, says: "Client 2 got the lock with fencing token 11 after another had got it with 12."},
+		"a token far back":        {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(3, 13, 5, 6), released(3, 13, 7, 7), granted(2, 11, 8, 9), released(2, 11, 10, 11)}, want: TokenBack},
 		"one token twice":         {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack},
 		"had again by one key":    {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 11, 5, 6), released(1, 11, 7, 8), granted(2, 12, 5, 9)}},
 		"another lock":            {ops: []history.Op{granted(1, 11, 1, 2), otherLock(granted(2, 12, 1, 3)), released(1, 11, 4, 5), otherLock(released(2, 12, 6, 7))}},
