@@ -27,6 +27,9 @@ type chronicle struct {
 
 	stms  []toldSTM       // by the operations' tags
 	holds map[uint32]hold // of locks, by the client
+	// doubtful are the clients whose holds say nothing any more: what they sent to give
+	// a lock back was not answered, and may end a later hold, whose key is the same.
+	doubtful map[uint32]bool
 }
 
 var (

@@ -61,13 +61,16 @@ func (c *chronicle) Locked(ev *store.Event, client uint32, began, now int64) {
 }
 
 // released notes until when a client took the lock for its own: whatever comes of
-// giving it back, and of the transaction.
+// giving it back, and of the transaction. A hold without it proves nothing.
 func (c *chronicle) released(o *history.Op) {
 	h, ok := c.holds[o.Session]
 	if !ok {
 		return
 	}
 	delete(c.holds, o.Session)
+	if c.doubtful[o.Session] {
+		return
+	}
 	if h.freed < 0 {
 		h.freed = o.Done
 	}
@@ -82,6 +85,12 @@ func (c *chronicle) released(o *history.Op) {
 // committed is that, whatever came of giving its lock back.
 func (c *chronicle) stm(phase measure.Phase, n uint64, ev *store.Event, o *history.Op) {
 	c.released(o)
+	if c.src.stm.Locker != kv.LockNone && o.Outcome.Failed() {
+		if c.doubtful == nil {
+			c.doubtful = map[uint32]bool{}
+		}
+		c.doubtful[o.Session] = true
+	}
 	numbers, writes := c.src.drawSTM(phase, n)
 	if phase == measure.Warmup {
 		n |= warmupMark

@@ -206,3 +206,40 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 		token, freed = h[0].Mod, h[1].Invoked
 	}
 }
+
+// A client whose transaction failed under a lock may still end a later hold of its own,
+// by what was not answered: how long those lasted is not recorded.
+func TestHoldsBehindAFailureProveNothing(t *testing.T) {
+	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})
+	l := base(kv.STM, kv.None)
+	l.KeySpace, l.Connections, l.Clients, l.Total, l.Timeout, l.ValueSize = 40, 2, 4, 120, 300*time.Millisecond, 32
+	p := taskFor(endpoint, l)
+	p.Load.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 2, WritePercent: 50, Locker: kv.LockClient}
+	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}, DialTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	if p.Leases, err = admin.(store.Leaser).Grant(t.Context(), l.Clients, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	h := &told{t: t}
+	p.Reports.History = h.history
+	run(t, p)
+	failed, granted, released := map[uint32]bool{}, 0, 0
+	for i := range h.ops {
+		switch o := &h.ops[i]; {
+		case o.Kind == kv.STM && o.Outcome.Failed():
+			failed[o.Session] = true
+		case o.Lock == history.Granted:
+			granted++
+		case o.Lock == history.Released:
+			if released++; failed[o.Session] {
+				t.Errorf("of a client that had failed before, there is %+v", o)
+			}
+		}
+	}
+	if len(failed) == 0 || granted <= released || released == 0 {
+		t.Errorf("%d clients failed, %d locks were granted and %d given back", len(failed), granted, released)
+	}
+}

@@ -170,7 +170,9 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	t := &c.stm.table[place]
 	if !t.busy {
-		c.givenBack(place)
+		if r.Sub&callMask == callUnlock { // and not a read that was answered with the one that ended it
+			c.givenBack(place)
+		}
 		return to, nil
 	}
 	e := store.Event{Tag: t.tag}
