@@ -29,6 +29,10 @@ trials:
     watch: {watchers: 60, streams: 10, prev-kv: true}
   - {name: several, mix: [{operation: txn, weight: 1}, {operation: get, weight: 1}, {operation: get, weight: 2, consistency: local}], total: 2000, workers: 2}
   - {name: ranges, mix: [{operation: txn, weight: 2}, {operation: delete, weight: 1}, {operation: range, weight: 2}, {operation: range, weight: 1, consistency: local}, {operation: txn-get, weight: 1}], range-limit: 7, total: 2000, watch: {watchers: 20, streams: 5, connections: 2, keys-per-watcher: 20}}
+  - {name: transacted, mix: [{operation: stm, weight: 3}, {operation: put, weight: 1}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67, isolation: s}, total: 400}
+  - {name: locked, operation: stm, stm: {keys: 2, write-percent: 50, locker: lock-client}, clients: 8, total: 100}
+  - {name: locked-rpc, operation: stm, stm: {keys: 2, locker: lock-rpc}, clients: 8, total: 100}
+  - {name: shaken, mix: [{operation: stm, weight: 3}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67}, duration: 2500ms, faults: [kill leader at 500ms for 500ms]}
   - name: broken
     mix: [{operation: put, weight: 40}, {operation: get, weight: 30}, {operation: get, weight: 20, consistency: local}, {operation: delete, weight: 10}, {operation: txn, weight: 10}, {operation: keepalive, weight: 5}]
     duration: 8s
@@ -44,7 +48,7 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 	dir := w.path("run")
 	p := w.run(t, "run", w.file(t, "checked.yaml", checkedScenario), "--out", dir).exits(t, exitDone)
 	run := whole(t, dir, record.Complete)
-	for _, name := range []string{"counted", "several", "ranges", "broken"} {
+	for _, name := range []string{"counted", "several", "ranges", "transacted", "locked", "locked-rpc", "shaken", "broken"} {
 		trial := byName(t, run, name)
 		a := trial.Answers
 		if a == nil {
@@ -60,6 +64,12 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 			if m.Failure != "" || m.Keys > 200 || m.Keys != a.Members[0].Keys {
 				t.Errorf("a member was read so: %+v", m)
 			}
+		}
+		if strings.HasPrefix(name, "locked") {
+			if l := a.Locks; l == nil || l.Locks != 1 || l.Granted != 100 || l.Outlived > 0 || l.Waits.Max == 0 || l.Holds.Max == 0 {
+				t.Errorf("of locks it says %+v", l)
+			}
+			continue
 		}
 		if len(a.Staleness) == 0 || a.Staleness[0].Name == "" || a.Staleness[0].Reads == 0 {
 			t.Errorf("the staleness of local reads is %+v", a.Staleness)
@@ -81,13 +91,13 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 	if broken.Indefinite == 0 {
 		t.Logf("no write ended without an answer")
 	}
-	for _, text := range []string{"Were the answers right", "no promise was broken", "m3 was read whole after the load: 200 keys", "local reads at m"} {
+	for _, text := range []string{"Were the answers right", "no promise was broken", "m3 was read whole after the load: 200 keys", "local reads at m", "1 lock: had 100 times; waited for p50"} {
 		if !strings.Contains(p.stdout.String(), text) {
 			t.Errorf("the report does not say %q", text)
 		}
 	}
 	again := w.run(t, "check-answers", dir).exits(t, exitDone)
-	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 4 {
+	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 8 {
 		t.Errorf("checked again, %d trials are right:\n%s", n, again.stdout.String())
 	}
 }
@@ -177,6 +187,39 @@ func TestLiesToWatchersAreFound(t *testing.T) {
 	}
 }
 
+const lockedScenario = `
+name: locked
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, clients: 6, key-space: 1200, value-size: 64, timeout: 5s, warmup: 0s, check: true}
+trials:
+  - {name: locked, operation: stm, stm: {keys: 2, locker: lock-client}, total: 300}
+`
+
+// A server that says that nobody else wants a lock has it granted to two, and one whose
+// answers are of an earlier revision has a fencing token go back: both are found.
+func TestLiesOfLocksAreFound(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"seed=1":              "",
+		"lie=absent every 31": "lock held by two",
+		"lie=behind every 31": "fencing token that went back",
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			file := w.file(t, "locked.yaml", strings.ReplaceAll(lockedScenario, "ENDPOINT", w.nullServer(t, "--script", script+"; delay=uniform(0ms,1ms)")))
+			code := exitFailed
+			if want == "" {
+				code = exitDone
+			}
+			w.run(t, "run", file, "--out", w.path("run")).exits(t, code)
+			a := byName(t, whole(t, w.path("run"), record.Complete), "locked").Answers
+			if want == "" && len(a.Wrong) > 0 || want != "" && a.Wrong[want] == 0 || a.Locks == nil || a.Locks.Granted == 0 {
+				t.Errorf("found are %v of %+v, and is to be %q", a.Wrong, a.Locks, want)
+			}
+		})
+	}
+}
+
 // A run that is killed leaves a history that can be checked up to there, and one
 // that was damaged is said to be.
 func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
@@ -208,7 +251,7 @@ func TestWhatCannotBeCheckedIsRefused(t *testing.T) {
 	w := newWorld(t)
 	for args, why := range map[string]string{
 		"put --val-size 15 --total 10": "check needs 16 bytes",
-		"stm --total 10":               "check is not for stm",
+		"stm --val-size 8 --total 10":  "check needs 16 bytes",
 	} {
 		p := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--check", "--endpoints", "127.0.0.1:1")...)
 		p.exits(t, exitUsage).oneSentence(t, why)

@@ -261,8 +261,6 @@ func (l *Load) checkSTM(c *checks) {
 func (l *Load) checkChecked(c *checks) {
 	switch {
 	case !l.Check:
-	case l.has(isSTM):
-		c.add("check", "<check> is not for stm: how often a transaction began again, and what it wrote, is not recorded write by write")
 	case l.ValueSize < leastWatchedValue:
 		c.add("value-size", "<value-size> is %d B, and which write an answer is of is known by its value, for which <check> needs %d bytes", l.ValueSize, leastWatchedValue)
 	}

@@ -63,6 +63,22 @@ type STMOp struct {
 	Lock   []byte
 	Locker kv.Locker
 	Lease  int64
+	// Told, if not nil, takes what is known of the transaction beside its event.
+	// Events then also say when its lock was had, and when it is about to be given
+	// back (Held, Freed).
+	Told STMTold
+}
+
+// STMTold takes what is known of optimistic transactions that were committed. It is
+// called from Feed, before the operation's event.
+type STMTold interface {
+	// Read takes the version (as Event.Revision) that a pair had when the
+	// transaction was committed, or that it was read with where that is not compared
+	// (kv.ReadCommitted); 0: the key was not there. It is called for each pair, in
+	// their order, and then Committed.
+	Read(tag uint32, version int64)
+	// Committed says at which revision of the store, and by which member.
+	Committed(tag uint32, at int64, member uint64)
 }
 
 // WatchOp is a watcher to be created.

@@ -77,7 +77,7 @@ func (b *Block) Append(o *Op) bool {
 	}
 	p := &b.prev
 	done := max(o.Done, p.done)
-	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel // one of them is 0
+	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel | byte(o.Lock)<<headLevel // all but one of them are 0
 	if o.Joined {
 		head |= headJoined
 	}
@@ -191,9 +191,12 @@ type row struct {
 func (r *row) next(o *Op) bool {
 	head, has := r.byte(), r.byte()
 	o.Kind = kv.Kind(head & headKind)
-	if level := head >> headLevel & 3; o.Kind == kv.Watch {
+	switch level := head >> headLevel & 3; o.Kind {
+	case kv.Watch:
 		o.Watch = Told(level)
-	} else {
+	case kv.KeepAlive:
+		o.Lock = Hold(level)
+	default:
 		o.Consistency = kv.Consistency(level)
 	}
 	o.Joined = head&headJoined != 0
@@ -231,7 +234,7 @@ func (r *row) next(o *Op) bool {
 		o.Expected = sum(p.at, -r.varint())
 	}
 	p.done = o.Done
-	return !r.bad && o.Kind < kv.NumKinds && o.Consistency < kv.NumConsistencies && o.Outcome < kv.NumOutcomes &&
+	return !r.bad && o.Kind < kv.NumKinds && o.Consistency < kv.NumConsistencies && o.Outcome < kv.NumOutcomes && o.Lock <= Released &&
 		session < 1<<32 && inRange(o.Done) && inRange(o.Invoked) && inRange(o.At) && inRange(o.Mod) &&
 		(inRange(o.Expected) || o.Expected == AnyMod)
 }
@@ -306,6 +309,8 @@ func (o *Op) Check() error {
 		return fmt.Errorf("an operation of kind %d, level %d and outcome %d is none", o.Kind, o.Consistency, o.Outcome)
 	case o.Watch > Ended, o.Kind == kv.Watch && o.Consistency != kv.None, o.Kind != kv.Watch && o.Watch != 0:
 		return fmt.Errorf("an operation of kind %s has no level %d and nothing %d of a watcher", o.Kind, o.Consistency, o.Watch)
+	case o.Lock > Released, o.Kind == kv.KeepAlive && o.Consistency != kv.None, o.Kind != kv.KeepAlive && o.Lock != 0:
+		return fmt.Errorf("an operation of kind %s has no level %d and nothing %d of a lock", o.Kind, o.Consistency, o.Lock)
 	case !inRange(o.Invoked), !inRange(o.Done), o.Invoked > o.Done:
 		return fmt.Errorf("an operation cannot last from %d to %d", o.Invoked, o.Done)
 	case !inRange(o.At), !inRange(o.Mod), !inRange(o.Expected) && o.Expected != AnyMod:

@@ -60,6 +60,9 @@ func randomOp(r *rand.Rand, done *int64) history.Op {
 	if o.Kind == kv.Watch {
 		o.Consistency, o.Watch = kv.None, history.Told(r.IntN(4))
 	}
+	if o.Kind == kv.KeepAlive {
+		o.Consistency, o.Lock = kv.None, history.Hold(r.IntN(3))
+	}
 	switch r.IntN(3) {
 	case 0:
 		o.Read = history.Unseen
@@ -183,6 +186,11 @@ func FuzzDecode(f *testing.F) {
 	b.Reset()
 	for told := history.Began; told <= history.Ended; told++ {
 		b.Append(&history.Op{Kind: kv.Watch, Watch: told, Session: 7, Key: 3, Written: 4, At: 12, Mod: 12, Expected: 11, Read: history.Unseen})
+	}
+	f.Add(b.Bytes())
+	b.Reset()
+	for lock := history.NoHold; lock <= history.Released; lock++ {
+		b.Append(&history.Op{Kind: kv.KeepAlive, Lock: lock, Session: 7, Written: 4, At: 12, Mod: 12})
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -50,7 +50,23 @@ type Op struct {
 	// Watch says of Kind Watch what the watcher with the number Session was told, and
 	// what the fields above then are.
 	Watch Told
+	// Lock says of Kind KeepAlive what became of the lease's hold on the lock with the
+	// number Key; the fencing token is Mod.
+	Lock Hold
 }
+
+// Hold is what became of a hold on a lock.
+type Hold uint8
+
+// What becomes of it.
+const (
+	NoHold Hold = iota // the operation is a keep-alive
+	// Granted: from Done on the client knew that the lock is its own, which it had
+	// asked for at Invoked.
+	Granted
+	// Released: until Invoked it took the lock for its own.
+	Released
+)
 
 // Told is what a watcher was told.
 type Told uint8

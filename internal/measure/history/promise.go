@@ -25,6 +25,11 @@ const (
 	Session Promise = "session"
 	// Lease: a lease lives for its time after it was kept alive last.
 	Lease Promise = "lease"
+	// Exclusive: a lock is held by one at a time, while its holder's lease lives.
+	Exclusive Promise = "lock"
+	// Fence: of two that held a lock one after the other, the later has the higher
+	// fencing token.
+	Fence Promise = "fencing token"
 	// WatchOrder: a watcher is told of what happened in the order of the revisions.
 	WatchOrder Promise = "watch events in order"
 	// WatchOnce: it is told of nothing twice.
@@ -43,4 +48,4 @@ const (
 )
 
 // Promises lists them all, in the order of this file.
-var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session, Lease, WatchOrder, WatchOnce, WatchAll, WatchWhole, WatchProgress, WatchTrue}
+var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session, Lease, Exclusive, Fence, WatchOrder, WatchOnce, WatchAll, WatchWhole, WatchProgress, WatchTrue}

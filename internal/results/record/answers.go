@@ -28,6 +28,7 @@ type Answers struct {
 	Staleness   []Staleness       `json:"staleness,omitempty"`
 	Watches     *CheckedWatches   `json:"watches,omitempty"` // nil where nothing was watched
 	Leases      *CheckedLeases    `json:"leases,omitempty"`  // nil where no lease was kept alive
+	Locks       *CheckedLocks     `json:"locks,omitempty"`   // nil where none was had
 	// Undecided are sentences about what was not checked, and why.
 	Undecided []string `json:"undecided,omitempty"`
 	// Members are those that were read whole after the load.
@@ -57,6 +58,20 @@ type CheckedLeases struct {
 	Leases    uint64 `json:"leases"`
 	KeptAlive uint64 `json:"kept_alive"` // how often, as the store says
 	Gone      uint64 `json:"gone"`       // leases of which the store said so
+	// Late is, of those that had been kept alive, for how long at most they outlived the
+	// time for which they were to live at least, in nanoseconds; nil where none is gone.
+	Late *Spread `json:"late_ns,omitempty"`
+}
+
+// CheckedLocks is what became of locks.
+type CheckedLocks struct {
+	Locks   uint64 `json:"locks"`
+	Granted uint64 `json:"granted"` // how often one was had
+	// Outlived is how often one was had by another while its holder, whose lease may
+	// have ended, took it for his own.
+	Outlived uint64 `json:"outlived_leases"`
+	Waits    Spread `json:"waits_ns"` // from asking for the lock until it was had
+	Holds    Spread `json:"holds_ns"` // from then until it was about to be given back
 }
 
 // Violation is an answer that breaks a promise.

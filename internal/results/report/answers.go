@@ -65,7 +65,14 @@ func Answers(a *record.Answers) (lines []string) {
 		add("%s", watches(w))
 	}
 	if l := a.Leases; l != nil {
-		add("%s: %s in all; %s found gone", readable.Plural(l.Leases, "lease"), readable.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
+		text := fmt.Sprintf("%s: %s in all; %s found gone", readable.Plural(l.Leases, "lease"), readable.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
+		if s := l.Late; s != nil {
+			text += fmt.Sprintf(", after their time at most by p50 %s, max %s", readable.Duration(float64(s.P50)), readable.Duration(float64(s.Max)))
+		}
+		lines = append(lines, text)
+	}
+	if l := a.Locks; l != nil {
+		lines = append(lines, locks(l))
 	}
 	for i := range a.Staleness {
 		lines = append(lines, staleness(&a.Staleness[i]))
@@ -86,6 +93,18 @@ func watches(w *record.CheckedWatches) string {
 	}
 	if w.Ended > 0 {
 		text += fmt.Sprintf("; the store ended %s of them, and what they had not been told is not held against it", readable.Count(w.Ended))
+	}
+	return text
+}
+
+// locks is what became of locks.
+func locks(l *record.CheckedLocks) string {
+	times := func(s *record.Spread) string {
+		return fmt.Sprintf("p50 %s, p99 %s, max %s", readable.Duration(float64(s.P50)), readable.Duration(float64(s.P99)), readable.Duration(float64(s.Max)))
+	}
+	text := fmt.Sprintf("%s: had %s; waited for %s; held for %s", readable.Plural(l.Locks, "lock"), readable.Plural(l.Granted, "time"), times(&l.Waits), times(&l.Holds))
+	if l.Outlived > 0 {
+		text += fmt.Sprintf("; had by another %s while a holder, whose lease may have ended, took it for his own, which the store does not promise to prevent", readable.Plural(l.Outlived, "time"))
 	}
 	return text
 }

@@ -77,6 +77,12 @@ func (r *Result) record() *record.Answers {
 	}
 	if l := r.Leases; l != nil {
 		out.Leases = &record.CheckedLeases{Leases: l.Leases, KeptAlive: l.KeptAlive, Gone: l.Gone}
+		if l.Gone > 0 {
+			out.Leases.Late = new(record.Spread(l.Late))
+		}
+	}
+	if l := r.Locks; l != nil {
+		out.Locks = &record.CheckedLocks{Locks: l.Locks, Granted: l.Granted, Outlived: l.Outlived, Waits: record.Spread(l.Waits), Holds: record.Spread(l.Holds)}
 	}
 	for kind, n := range r.Counts {
 		out.Wrong[string(kind)] = n

@@ -30,6 +30,14 @@ func roleOf(o *history.Op) role {
 			return read
 		}
 		return unchecked
+	case kv.STM:
+		if o.Written != history.Absent {
+			break
+		}
+		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) {
+			return read
+		}
+		return unchecked
 	case kv.Put, kv.Delete, kv.CAS, kv.Txn:
 	default:
 		return unchecked
@@ -47,7 +55,19 @@ func roleOf(o *history.Op) role {
 
 // strong reports whether an answer takes part in the linearizable order: all but
 // reads of other levels do.
-func strong(o *history.Op) bool { return o.Kind.Writes() || o.Consistency == kv.Linearizable }
+func strong(o *history.Op) bool {
+	return o.Kind.Writes() && o.Consistency == kv.None || o.Consistency == kv.Linearizable
+}
+
+// compares reports whether it is a write that names the version that it is to find.
+func compares(o *history.Op) bool {
+	return (o.Kind == kv.CAS || o.Kind == kv.STM && o.Written != history.Absent) && o.Expected != history.AnyMod
+}
+
+// shows reports whether it says what a key was, where it was answered.
+func shows(o *history.Op) bool {
+	return o.Kind.Reads() || o.Kind == kv.STM && o.Written == history.Absent
+}
 
 // entry is an operation, as its key's check needs it.
 type entry struct {
@@ -110,13 +130,13 @@ func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
 		e.flags |= isTold
 	default:
 		e.mod, e.value, e.time = o.Expected, o.Written, o.Done
-		if o.Kind == kv.CAS && o.Expected != history.AnyMod {
+		if compares(o) {
 			e.flags |= isCAS
 		}
 		if o.Kind == kv.Delete {
 			e.flags |= isDelete
 		}
-		if o.Kind == kv.Txn {
+		if o.Kind == kv.Txn || o.Kind == kv.STM {
 			e.flags |= isTxn
 		}
 	}

@@ -173,6 +173,10 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	switch f.kind {
 	case EarlyEnd:
 		out += fmt.Sprintf("Lease %x was gone within the time for which it had been kept alive.", wrong.Written)
+	case HeldTwice:
+		out += fmt.Sprintf("Client %d was told that the lock is its own before who had it with fencing token %d had given it back.", wrong.Session, f.revision)
+	case TokenBack:
+		out += fmt.Sprintf("Client %d got the lock with fencing token %d after another had got it with %d.", wrong.Session, wrong.Mod, f.revision)
 	case Reordered:
 		if f.state != "" {
 			return out + f.state
@@ -236,8 +240,22 @@ func at(revision int64) string {
 	return fmt.Sprintf(" at revision %d", revision)
 }
 
+// by says who answered, where that is known.
+func by(o *history.Op) string {
+	if o.Member == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", by member %x", o.Member)
+}
+
 // keptAlive says in words what became of a keep-alive.
 func keptAlive(o *history.Op) string {
+	switch o.Lock {
+	case history.Granted:
+		return fmt.Sprintf("Client %d, %s to %s: asked for lock %d by lease %x, and had it with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Written, o.Mod, by(o))
+	case history.Released:
+		return fmt.Sprintf("Client %d, %s to %s: gave lock %d back, which it had had with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Mod, by(o))
+	}
 	out := fmt.Sprintf("Client %d, %s to %s: keep-alive of lease %x: ", o.Session, clock(o.Invoked), clock(o.Done), o.Written)
 	switch {
 	case o.Outcome == kv.OK:
@@ -247,10 +265,7 @@ func keptAlive(o *history.Op) string {
 	default:
 		out += "no answer (" + o.Outcome.String() + ")"
 	}
-	if o.Member != 0 {
-		out += fmt.Sprintf(", by member %x", o.Member)
-	}
-	return out + "."
+	return out + by(o) + "."
 }
 
 // told says in words what a watcher was told.
@@ -280,10 +295,7 @@ func told(o *history.Op) string {
 			out += ", before which it had that" + of(o.Expected)
 		}
 	}
-	if o.Member != 0 {
-		out += fmt.Sprintf(", by member %x", o.Member)
-	}
-	return out + "."
+	return out + by(o) + "."
 }
 
 // asked is what a compare-and-set asks for.
@@ -314,7 +326,7 @@ func Sentence(o *history.Op, counted bool) string {
 	if o.Written != history.Absent {
 		out += fmt.Sprintf(", writing value #%d", o.Written)
 	}
-	if o.Kind == kv.CAS && o.Expected != history.AnyMod {
+	if compares(o) {
 		out += fmt.Sprintf(" if its %s is %d", asked(counted), o.Expected)
 	}
 	switch {
@@ -322,11 +334,11 @@ func Sentence(o *history.Op, counted bool) string {
 		out += ": refused (" + o.Outcome.String() + ")"
 	case !o.Answered():
 		out += ": not known whether it was done (" + o.Outcome.String() + ")"
-	case o.Kind.Reads() && o.Read == history.Absent:
+	case shows(o) && o.Read == history.Absent:
 		out += ": the key was not there"
-	case o.Kind.Reads() && o.Read == history.Unseen:
+	case shows(o) && o.Read == history.Unseen:
 		out += ": there" + of(o.Mod)
-	case o.Kind.Reads():
+	case shows(o):
 		out += fmt.Sprintf(": value #%d", o.Read) + of(o.Mod)
 	case o.Outcome == kv.Conflict:
 		out += ": refused, the key's version was another" + of(o.Mod)
@@ -336,10 +348,7 @@ func Sentence(o *history.Op, counted bool) string {
 		out += ": done"
 	}
 	out += at(o.At)
-	if o.Member != 0 {
-		out += fmt.Sprintf(", by member %x", o.Member)
-	}
-	return out + "."
+	return out + by(o) + "."
 }
 
 // Label says the same in a word or two.
@@ -354,7 +363,7 @@ func Label(o *history.Op) string {
 	if o.Written != history.Absent {
 		out += fmt.Sprintf(" #%d", o.Written)
 	}
-	if o.Kind == kv.CAS && o.Expected != history.AnyMod {
+	if compares(o) {
 		out += fmt.Sprintf(" if %d", o.Expected)
 	}
 	switch {
@@ -362,11 +371,11 @@ func Label(o *history.Op) string {
 		return out + ": refused"
 	case !o.Answered():
 		return out + ": ?"
-	case o.Kind.Reads() && o.Read == history.Absent:
+	case shows(o) && o.Read == history.Absent:
 		return out + ": not there"
-	case o.Kind.Reads() && o.Read == history.Unseen:
+	case shows(o) && o.Read == history.Unseen:
 		return out + ": there"
-	case o.Kind.Reads():
+	case shows(o):
 		return out + fmt.Sprintf(": #%d", o.Read)
 	case o.Outcome == kv.Conflict:
 		return out + ": conflict"
@@ -394,6 +403,10 @@ func labelOfWatch(o *history.Op) string {
 
 func labelOfKeepAlive(o *history.Op) string {
 	switch {
+	case o.Lock == history.Granted:
+		return fmt.Sprintf("lock: token %d", o.Mod)
+	case o.Lock == history.Released:
+		return "unlock"
 	case o.Outcome == kv.OK:
 		return fmt.Sprintf("keep-alive: %d s", o.Mod)
 	case o.Outcome == kv.BadRequest && o.At > 0:

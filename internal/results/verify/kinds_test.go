@@ -66,6 +66,22 @@ func txn(at int64, value uint64) history.Op {
 	return history.Op{Kind: kv.Txn, At: at, Written: value}
 }
 
+// stm is a key that an optimistic transaction wrote on a version, and compared is one
+// that it compared alone.
+func stm(at, expected int64, value uint64) history.Op {
+	return history.Op{Kind: kv.STM, At: at, Expected: expected, Written: value}
+}
+
+func compared(at, mod int64) history.Op {
+	o := history.Op{Kind: kv.STM, At: at, Mod: mod, Read: history.Unseen}
+	if mod == 0 {
+		o.Read = history.Absent
+	}
+	return o
+}
+
+func unsure(o history.Op) history.Op { o.Expected = history.AnyMod; return lost(o) }
+
 func TestKinds(t *testing.T) {
 	for name, c := range map[string]example{
 		"all is right":                {ops: []history.Op{put(11, 1), get(11, 11, 1), cas(12, 11, 2), get(12, 12, 2), del(13), get(13, 0, 0), cas(14, 0, 3), conflict(14, 13, 14)}},
@@ -108,6 +124,16 @@ func TestKinds(t *testing.T) {
 		"a range that may be old":     {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), local(interval(11, 11, 1)), joined(2, local(interval(11, 0, 0)))}},
 		"a range that counts":         {ops: []history.Op{put(11, 1), interval(11, 0, history.Unseen)}},
 		"a member without the end":    {ops: []history.Op{put(11, 1), put(12, 2), final(get(11, 11, 1))}, want: LostWrite},
+		"an stm":                      {ops: []history.Op{stm(11, 0, 1), joined(2, stm(11, 0, 1)), joined(3, compared(11, 0)), of2(3, put(12, 7)), stm(13, 11, 2), joined(3, compared(13, 12)), get(13, 13, 2)}},
+		"an stm on another version":   {ops: []history.Op{put(11, 1), put(12, 2), stm(13, 11, 3)}, want: WrongCAS, says: "Client 0's stm asked for revision 11 and succeeded at revision 13"},
+		"an stm that missed a write":  {ops: []history.Op{of2(2, put(11, 1)), of2(2, put(12, 2)), of2(2, get(12, 12, 2)), stm(13, 0, 3), joined(2, compared(13, 11))}, want: StaleRead, says: "stm of several keys, of them key 2: there of revision 11 at revision 13"},
+		"an stm that only reads":      {ops: []history.Op{put(11, 1), put(12, 2), compared(11, 11)}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
+		"an stm that reads locally":   {ops: []history.Op{put(11, 1), put(12, 2), local(compared(11, 11))}},
+		"an stm on what was deleted":  {ops: []history.Op{put(11, 1), del(12), get(12, 0, 0), stm(13, 11, 2)}, want: WrongCAS},
+		"a late stm, whole":           {ops: []history.Op{unsure(stm(0, 0, 1)), joined(2, unsure(stm(0, 0, 1))), get(11, 11, 1), of2(2, get(11, 11, 1))}},
+		"a late stm, in part":         {ops: []history.Op{unsure(stm(0, 0, 1)), joined(2, unsure(stm(0, 0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: Partial},
+		"an stm that was lost":        {ops: []history.Op{stm(11, 0, 1), joined(2, stm(11, 0, 1)), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: LostWrite},
+		"a refused stm that was done": {ops: []history.Op{{Kind: kv.STM, Outcome: kv.NoLeader, Written: 2, Expected: history.AnyMod}, get(12, 12, 2)}, want: RefusedThere},
 		"no revision, and gone":       {ops: []history.Op{put(11, 1), put(12, 2), get(0, 0, 0)}, want: LostWrite},
 	} {
 		for _, partition := range []int{0, 2} {
@@ -170,9 +196,9 @@ func TestStaleness(t *testing.T) {
 }
 
 func TestWhatIsNotCheckedIsSaid(t *testing.T) {
-	m := line(history.Op{Kind: kv.STM}, put(11, 1), get(12, 12, 2))
+	m := line(history.Op{Kind: kv.STM, Read: history.Unseen}, put(11, 1), get(11, 11, 1))
 	r, _ := checked(t, m, Options{})
-	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not decided: 1 operation wrote") {
+	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not checked: 1 operation whose keys") {
 		t.Errorf("%v, %v", r.Counts, r.Undecided)
 	}
 }

@@ -3,6 +3,8 @@ package verify
 import (
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
@@ -11,6 +13,9 @@ import (
 type Leases struct {
 	Leases, KeptAlive uint64
 	Gone              uint64 // leases of which it was said that they are gone
+	// Late is of those of them that had been kept alive, in nanoseconds: at most so
+	// long after the time for which they were to live at least.
+	Late Distribution
 }
 
 // leases are those of a history, by their numbers.
@@ -65,10 +70,21 @@ func (l *leases) keptAlive(f *findings, o *history.Op, ord uint32) {
 
 func (l *leases) total() *Leases {
 	t := &Leases{Leases: uint64(len(l.of)), KeptAlive: l.kept}
+	late, known := hdrhistogram.New(1000, 1<<43, 2), uint64(0)
 	for _, one := range l.of {
-		if one.gone >= 0 {
-			t.Gone++
+		if one.gone < 0 {
+			continue
+		}
+		t.Gone++
+		switch by := one.gone - one.until; {
+		case one.sent < 0:
+		case by > 0:
+			_ = late.RecordValue(min(by, 1<<43)) // in its range
+			known++
+		case by == 0:
+			known++
 		}
 	}
+	t.Late = distribution(late, known)
 	return t
 }

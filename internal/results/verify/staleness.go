@@ -101,6 +101,9 @@ func (s *stalenesses) list() (out []Staleness) {
 
 // distribution is that of n values, of which those that h lacks are 0.
 func distribution(h *hdrhistogram.Histogram, n uint64) Distribution {
+	if h.TotalCount() == 0 {
+		return Distribution{}
+	}
 	at := func(q float64) int64 {
 		above := (1 - q) * float64(n)
 		in := float64(h.TotalCount())

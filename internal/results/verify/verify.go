@@ -71,6 +71,8 @@ const (
 	Untrue        Kind = "untrue watch progress"
 	WrongBefore   Kind = "watch event with a wrong value before"
 	EarlyEnd      Kind = "lease that ended early"
+	HeldTwice     Kind = "lock held by two"
+	TokenBack     Kind = "fencing token that went back"
 )
 
 // Violation is an answer that breaks a promise.
@@ -106,6 +108,8 @@ type Result struct {
 	Watches *Watches
 	// Leases is what became of the leases that were kept alive; nil where none was.
 	Leases *Leases
+	// Locks is what became of locks; nil where none was had.
+	Locks *Locks
 	// Undecided are sentences about what could not be checked, and why.
 	Undecided []string
 }
@@ -167,7 +171,7 @@ func (c *checker) restrict(until int64) error {
 	err := c.in.Read(func(ops []history.Op) error {
 		for i := range ops {
 			if ops[i].Done < until {
-				if judged++; ops[i].Kind != kv.Watch && !ops[i].Joined {
+				if judged++; !aside(&ops[i]) && !ops[i].Joined {
 					c.result.Judged++
 				}
 			}
@@ -184,8 +188,6 @@ func (c *checker) restrict(until int64) error {
 func (c *checker) check() (*Result, error) {
 	var err error
 	switch {
-	case c.survey.unknown > 0:
-		c.result.Judged = 0
 	case c.survey.unordered > 0:
 		err = c.untold()
 	default:
@@ -205,22 +207,25 @@ func (c *checker) check() (*Result, error) {
 // survey is what is known of a history as a whole.
 type survey struct {
 	operations uint64
-	told       uint64 // of them, what watchers were told
+	told       uint64 // of them, those that are none by themselves
 	parts      uint64 // of them, further keys of transactions and ranges
 	longest    int64  // an operation lasted, in nanoseconds
 	base       int64  // versions up to this revision can be from before
 	indefinite uint64
 	unordered  uint64 // writes that were done, and whose revision is not told
-	unknown    uint64 // writes of a kind that is not checked
-	others     uint64 // other operations that are not
+	others     uint64 // operations that are not checked
 }
+
+// aside reports whether it is no operation by itself: what a watcher was told, or
+// what became of a lock.
+func aside(o *history.Op) bool { return o.Kind == kv.Watch || o.Lock != history.NoHold }
 
 func surveyOf(in Input) (s survey, err error) {
 	first := int64(1<<63 - 1)
 	err = in.Read(func(ops []history.Op) error {
 		for i := range ops {
 			o := &ops[i]
-			if o.Kind == kv.Watch {
+			if aside(o) {
 				s.told++
 				continue
 			}
@@ -232,8 +237,6 @@ func surveyOf(in Input) (s survey, err error) {
 			}
 			s.longest = max(s.longest, o.Done-o.Invoked)
 			switch role := roleOf(o); {
-			case role == unchecked && o.Kind.Writes():
-				s.unknown++
 			case role == unchecked && o.Outcome.Failed() && o.Outcome != kv.WrongAnswer: // no answer, and nothing to check
 			case role == unchecked:
 				s.others++
@@ -257,11 +260,8 @@ func surveyOf(in Input) (s survey, err error) {
 }
 
 func (s *survey) undecided() (why []string) {
-	if s.unknown > 0 {
-		why = append(why, fmt.Sprintf("not decided: %s wrote in ways that are not recorded write by write (optimistic transactions)", readable.Plural(s.unknown, "operation")))
-	}
 	if s.others > 0 {
-		why = append(why, fmt.Sprintf("not checked: %s whose keys are not in the history (counts, ranges of none, and ranges of stores whose ranges are not judged), or whose answers were wrong in themselves", readable.Plural(s.others, "operation")))
+		why = append(why, fmt.Sprintf("not checked: %s whose keys are not in the history (counts, ranges of none, ranges of stores whose ranges are not judged, and transactions that compare nothing and write nothing), or whose answers were wrong in themselves", readable.Plural(s.others, "operation")))
 	}
 	return why
 }
@@ -328,6 +328,7 @@ type pass struct {
 	sessions     sessions
 	watchers     *watchers
 	leases       leases
+	locks        locks
 	members      []uint64 // by their small numbers
 	ord, head    uint32   // of the operation, and of the transaction that it is of
 }
@@ -339,7 +340,11 @@ func (p *pass) take(ord uint32, o *history.Op) {
 		return
 	}
 	if o.Kind == kv.KeepAlive {
-		if p.first {
+		switch {
+		case !p.first:
+		case o.Lock != history.NoHold:
+			p.locks.take(o, p.ord)
+		default:
 			p.leases.keptAlive(&p.found, o, p.ord)
 		}
 		return
@@ -418,6 +423,9 @@ func (c *checker) keys(p *pass) {
 	}
 	if p.first && len(p.leases.of) > 0 {
 		c.result.Leases = p.leases.total()
+	}
+	if p.first && len(p.locks.all) > 0 {
+		c.result.Locks = p.locks.check(&c.found, &p.leases)
 	}
 	if !p.again {
 		c.result.Keys += uint64(len(p.table.names))

@@ -24,6 +24,12 @@ type chronicle struct {
 	watchers []watch.Watcher // this loop's
 	numbers  []uint32        // theirs, among those of all loops
 	told     history.Op      // what one of them was told last
+
+	stms  []toldSTM       // by the operations' tags
+	holds map[uint32]hold // of locks, by the client
+	// doubtful are the clients whose holds say nothing any more: what they sent to give
+	// a lock back was not answered, and may end a later hold, whose key is the same.
+	doubtful map[uint32]bool
 }
 
 var (
@@ -41,6 +47,7 @@ func (p *plan) newChronicle(src *source) *chronicle {
 	if s, ok := p.store.(store.Promising); ok {
 		c.promises = s.Promises()
 	}
+	src.told = c
 	if src.answers.listings.keep = c.promises.Ranges; !src.rangesOurs() {
 		c.from, c.behind = covered(src.space, src.load.RangeKey, src.load.RangeEnd)
 	}
@@ -49,9 +56,13 @@ func (p *plan) newChronicle(src *source) *chronicle {
 
 // Ended implements engine.History.
 func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev *store.Event, o *history.Op) {
-	if o.Kind == kv.KeepAlive {
+	switch o.Kind {
+	case kv.KeepAlive:
 		o.Written, o.Mod, o.At = uint64(c.src.leaseOf(n, o.Session)), max(ev.Count, 0), ev.At
 		c.to.Add(o)
+		return
+	case kv.STM:
+		c.stm(phase, n, ev, o)
 		return
 	}
 	if phase == measure.Warmup {

@@ -65,34 +65,45 @@ func (p *plan) stm() *scenario.STM {
 	return &d
 }
 
-// fillSTM makes a transaction's keys: those that the load's distribution draws,
-// and for one that it has already, the next.
-func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store.Op) {
+// drawSTM draws the numbers of a transaction's keys, and says how many of them, the
+// first, it writes: those that the load's distribution has, and for one that it has
+// already, the next.
+func (s *source) drawSTM(phase measure.Phase, n uint64) (numbers []uint64, writes int) {
 	k := s.stm.KeysPerTxn
-	if s.read == nil {
-		s.lock = []byte(s.load.Prefix + lockName)
-		s.read, s.drawn, s.written = make([]store.Pair, k), make([]uint64, k), make([][]byte, k)
+	if s.drawn == nil {
+		s.drawn = make([]uint64, k)
 	}
-	writes := k * s.stm.WritePercent / 100
-	mark := uint64(0)
-	if phase == measure.Warmup {
-		mark = warmupMark
-	}
-	for i := range s.read {
+	for i := range s.drawn {
 		number := s.choose[phase].Choose(n*uint64(k) + uint64(i))
 		for slices.Contains(s.drawn[:i], number) {
 			number = (number + 1) % s.space.N()
 		}
 		s.drawn[i] = number
+	}
+	return s.drawn, k * s.stm.WritePercent / 100
+}
+
+// fillSTM makes a transaction's keys.
+func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store.Op) {
+	numbers, writes := s.drawSTM(phase, n)
+	if s.read == nil {
+		s.lock = []byte(s.load.Prefix + lockName)
+		s.read, s.written = make([]store.Pair, len(numbers)), make([][]byte, len(numbers))
+	}
+	mark := uint64(0)
+	if phase == measure.Warmup {
+		mark = warmupMark
+	}
+	for i := range s.read {
 		p := &s.read[i]
-		p.Key = s.space.Append(p.Key[:0], number)
+		p.Key = s.space.Append(p.Key[:0], numbers[i])
 		if p.Value = nil; i < writes {
 			s.written[i] = s.values.Append(s.written[i][:0], p.Key, client, n|mark)
 			p.Value = s.written[i]
 		}
 	}
 	op.STM = &s.asSTM
-	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation}
+	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation, Told: s.told}
 	if s.stm.Locker != kv.LockNone {
 		s.asSTM.Lock, s.asSTM.Locker, s.asSTM.Lease = s.lock, s.stm.Locker, s.leaseOf(n, client)
 	}

@@ -1,6 +1,8 @@
 package load_test
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -165,7 +168,78 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	}
 	granted()
 	p.Load.Timeout, p.Load.Total, p.Load.Duration = patience, 50, 0
+	h := &told{t: t}
+	p.Reports.History = h.history
 	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 50 {
 		t.Errorf("after a load that gave up: %v %v", m.Outcomes, m.ErrorTexts)
+	}
+	recordedUnder(t, h.ops)
+}
+
+// recordedUnder: each transaction is recorded with the versions that it compared, and
+// from when until when its client had the lock, one after the other.
+func recordedUnder(t *testing.T, ops []history.Op) {
+	writes, token, freed := map[int64]int{}, int64(0), int64(-1)
+	held := map[uint32]*history.Op{}
+	var holds [][2]*history.Op
+	for i := range ops {
+		switch o := &ops[i]; {
+		case o.Kind == kv.STM:
+			if writes[o.At]++; o.Joined != (writes[o.At] == 2) || o.Outcome != kv.OK || o.At <= o.Expected || o.Expected < 0 || o.Written == 0 || o.Member == 0 {
+				t.Errorf("one is %+v", o)
+			}
+		case o.Lock == history.Granted:
+			held[o.Session] = o
+		case o.Lock == history.Released:
+			holds = append(holds, [2]*history.Op{held[o.Session], o})
+			delete(held, o.Session)
+		}
+	}
+	if len(writes) != 50 || len(holds) != 50 || len(held) != 0 {
+		t.Fatalf("recorded are %d transactions and %d holds, and %d that did not end", len(writes), len(holds), len(held))
+	}
+	slices.SortFunc(holds, func(a, b [2]*history.Op) int { return cmp.Compare(a[0].Done, b[0].Done) })
+	for _, h := range holds {
+		if h[0] == nil || h[0].Mod <= token || h[0].Mod != h[1].Mod || h[0].Written != h[1].Written || h[0].Done <= freed || h[1].Invoked < h[0].Done {
+			t.Fatalf("after token %d, which was freed at %d, there is %+v, %+v", token, freed, h[0], h[1])
+		}
+		token, freed = h[0].Mod, h[1].Invoked
+	}
+}
+
+// A client whose transaction failed under a lock may still end a later hold of its own,
+// by what was not answered: how long those lasted is not recorded.
+func TestHoldsBehindAFailureProveNothing(t *testing.T) {
+	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})
+	l := base(kv.STM, kv.None)
+	l.KeySpace, l.Connections, l.Clients, l.Total, l.Timeout, l.ValueSize = 40, 2, 4, 120, 300*time.Millisecond, 32
+	p := taskFor(endpoint, l)
+	p.Load.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 2, WritePercent: 50, Locker: kv.LockClient}
+	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}, DialTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	if p.Leases, err = admin.(store.Leaser).Grant(t.Context(), l.Clients, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	h := &told{t: t}
+	p.Reports.History = h.history
+	run(t, p)
+	failed, granted, released := map[uint32]bool{}, 0, 0
+	for i := range h.ops {
+		switch o := &h.ops[i]; {
+		case o.Kind == kv.STM && o.Outcome.Failed():
+			failed[o.Session] = true
+		case o.Lock == history.Granted:
+			granted++
+		case o.Lock == history.Released:
+			if released++; failed[o.Session] {
+				t.Errorf("of a client that had failed before, there is %+v", o)
+			}
+		}
+	}
+	if len(failed) == 0 || granted <= released || released == 0 {
+		t.Errorf("%d clients failed, %d locks were granted and %d given back", len(failed), granted, released)
 	}
 }

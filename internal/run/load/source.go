@@ -39,7 +39,8 @@ type source struct {
 	lock     []byte       // under which it does so
 	leases   []int64      // of this loop's clients; in an open loop, all
 	loops    uint64
-	board    *watch.Board // what watchers need to know; nil without any
+	told     store.STMTold // takes what STMs did; nil where nobody records that
+	board    *watch.Board  // what watchers need to know; nil without any
 
 	answers answers // what is known of right ones
 	whole   bool    // all keys exist from the first operation on, and to the end

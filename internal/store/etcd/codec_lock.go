@@ -130,7 +130,7 @@ func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Eve
 	ok := true
 	switch {
 	case !l.client:
-		ok = l.granted(r.Body)
+		ok = c.granted(l, r.Body)
 	case l.state == locking:
 		ok = c.acquired(l, r.Body)
 	case l.state == asking:
@@ -149,14 +149,30 @@ func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Eve
 	if !ok {
 		return to, errMalformed
 	}
+	if t := &c.stm.table[place]; l.state == holding && t.told != nil {
+		to = append(to, store.Event{Tag: t.tag, What: store.Held, Member: c.member, Revision: l.mutex.created, At: c.extra.revision})
+	}
 	c.advanceSTM(place)
 	return to, nil
 }
 
-// granted takes a LockResponse{header: 1, key: 2}.
-func (l *lock) granted(b []byte) bool {
-	key, ok := parseText(b)
-	if len(key) > 0 {
+// granted takes a LockResponse{header: 1, key: 2}. It does not say when the key was
+// made. Its header is of when the lock was had, which also grows from one holder to
+// the next: the key of the one before was deleted in between.
+func (c *codec) granted(l *lock, b []byte) bool {
+	var head store.Event
+	key, ok := []byte(nil), true
+	f := fields{b: b}
+	for f.next() {
+		switch f.tag {
+		case 1<<3 | pbBytes:
+			ok = c.parseHeader(f.v, &head)
+		case 2<<3 | pbBytes:
+			key = f.v
+		}
+	}
+	l.mutex.created = c.extra.revision
+	if ok = ok && f.ok(); len(key) > 0 {
 		at := len(l.memory)
 		l.memory = append(l.memory, key...)
 		l.key = l.memory[at:]

@@ -101,6 +101,39 @@ func TestMutexIsNotTakenWhileItIsGivenBack(t *testing.T) {
 	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
 }
 
+// A transaction that a wrong answer ends has another read answered in the same bytes:
+// that is not the end of giving its lock back, by which the next transaction would seem
+// to be done.
+func TestMutexIsGivenBackByItsOwnAnswer(t *testing.T) {
+	s := scanServer(t)
+	begin := func(tag uint32) {
+		s.submit(store.Op{Tag: tag, Kind: kv.STM, STM: &store.STMOp{
+			Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: 100, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}, {Key: []byte("c")}},
+		}})
+	}
+	begin(1)
+	mine := &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{{Key: []byte(lockedBy + "/64"), CreateRevision: testHeader.Revision}}}
+	s.answer(s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{}).id, &pb.TxnResponse{Header: testHeader, Succeeded: true, Responses: []*pb.ResponseOp{
+		{Response: &pb.ResponseOp_ResponsePut{ResponsePut: &pb.PutResponse{}}},
+		{Response: &pb.ResponseOp_ResponseRange{ResponseRange: mine}},
+	}})
+	s.feed()
+	for i, call := range s.calls() {
+		changed := testHeader.Revision + 1 - int64(i) // the first is of a later revision than its answer
+		s.answer(call.id, &pb.RangeResponse{Header: testHeader, Count: 1, Kvs: []*mvccpb.KeyValue{{Key: []byte{"ac"[i]}, CreateRevision: 1, ModRevision: changed, Version: 1}}})
+	}
+	if events := s.feed(); len(events) != 1 || events[0].Tag != 1 || events[0].Outcome != kv.WrongAnswer {
+		t.Fatalf("%+v", events)
+	}
+	begin(2)
+	back := s.call("/etcdserverpb.KV/DeleteRange", &pb.DeleteRangeRequest{})
+	s.answer(back.id, &pb.DeleteRangeResponse{Header: testHeader, Deleted: 1})
+	if events := s.feed(); len(events) != 0 {
+		t.Fatalf("%+v", events)
+	}
+	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
+}
+
 // A predecessor that was compacted away is asked for again.
 func TestMutexOfCompactedRevision(t *testing.T) {
 	s, asks := mutexServer(t, 1)

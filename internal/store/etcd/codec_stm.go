@@ -24,6 +24,7 @@ type stm struct {
 
 	requests, retries uint32
 	committing        bool // the Txn was sent
+	told              store.STMTold
 	lock              lock
 	stalled           bool // waits for room
 }
@@ -68,6 +69,7 @@ func (c *codec) beginSTM(op *store.Op) {
 	c.stm.open++
 	t := &c.stm.table[place]
 	t.tag, t.busy, t.iso, t.edit = op.Tag, true, op.STM.Isolation, op.STM.Edit
+	t.told = op.STM.Told
 	t.requests, t.retries = 0, 0
 	t.take(op.STM.Pairs)
 	t.again()
@@ -168,7 +170,9 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	t := &c.stm.table[place]
 	if !t.busy {
-		c.givenBack(place)
+		if r.Sub&callMask == callUnlock { // and not a read that was answered with the one that ended it
+			c.givenBack(place)
+		}
 		return to, nil
 	}
 	e := store.Event{Tag: t.tag}
@@ -222,12 +226,16 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 		return to, errMalformed
 	case why != nil:
 		return c.wrongSTM(place, why, to), nil
-	case committed && t.lock.state == holding:
+	case committed:
+		if t.tell(&e); t.lock.state != holding {
+			return c.endSTM(place, &e, to), nil
+		}
 		t.lock.state, t.lock.result = wantsUnlock, e
+		if t.told != nil {
+			to = append(to, store.Event{Tag: t.tag, What: store.Freed, Member: e.Member})
+		}
 		c.advanceSTM(place)
 		return to, nil
-	case committed:
-		return c.endSTM(place, &e, to), nil
 	}
 	t.retries++
 	if t.iso < kv.Serializable {
@@ -235,6 +243,17 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	} // else the answer holds what the next try would read
 	c.advanceSTM(place)
 	return to, nil
+}
+
+// tell says what was compared, and that it was committed.
+func (t *stm) tell(e *store.Event) {
+	if t.told == nil {
+		return
+	}
+	for i := range t.pairs {
+		t.told.Read(t.tag, t.pairs[i].version)
+	}
+	t.told.Committed(t.tag, e.At, e.Member)
 }
 
 // wrongSTM ends a transaction with an answer that cannot be.

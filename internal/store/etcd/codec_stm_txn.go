@@ -149,7 +149,7 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 			}
 		}
 	}
-	if e.Revision = c.extra.revision; !f.ok() {
+	if e.Revision, e.At = c.extra.revision, c.extra.revision; !f.ok() {
 		return false, false
 	}
 	if c.extra.succeeded || t.iso < kv.Serializable {

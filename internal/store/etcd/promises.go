@@ -9,6 +9,8 @@ import (
 // Where etcd's documentation says what it guarantees.
 const (
 	guarantees = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/): "
+	lockAPI    = "etcd concurrency API (https://etcd.io/docs/v3.6/dev-guide/api_concurrency_reference_v3/): "
+	lockNotes  = "etcd versus other key-value stores, notes on the usage of lock and lease (https://etcd.io/docs/v3.6/learning/why/): "
 	api        = "etcd API (https://etcd.io/docs/v3.6/learning/api/): "
 )
 
@@ -25,6 +27,8 @@ func (*Store) Promises() store.Promises {
 			history.Compare:      api + "a transaction compares and does what follows from that as one atomic operation",
 
 			history.Lease:         api + "\"a lease expires if the etcd cluster does not receive a keepAlive within a given TTL period\"",
+			history.Exclusive:     lockAPI + "a lock's key \"exists so long as the lock is held by the caller\", and it is held \"until Unlock is called on the key or the lease associate with the owner expires\"",
+			history.Fence:         lockNotes + "revisions grow, so that the one at which a lock's key was made can serve as its fencing token",
 			history.WatchOrder:    guarantees + "Ordered, \"events are ordered by revision\"",
 			history.WatchOnce:     guarantees + "Unique, \"an event will never appear on a watch twice\"",
 			history.WatchAll:      guarantees + "Reliable, \"a sequence of events will never drop any subsequence of events within the available history window\", and Resumable, a broken watch goes on after the last event received",

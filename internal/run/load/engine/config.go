@@ -31,6 +31,9 @@ type History interface {
 	// caller's, all is said but what the Source alone knows: its key and values,
 	// and what its answer tells of versions.
 	Ended(phase measure.Phase, n, ref uint64, expected int64, ev *store.Event, o *history.Op)
+	// Locked takes that a client's operation, which was sent at began, has its lock
+	// now (store.Held), or is about to give it back (store.Freed).
+	Locked(ev *store.Event, client uint32, began, now int64)
 }
 
 // WatchHistory takes all that watchers are told.

@@ -33,6 +33,10 @@ func (l *Loop) handle(i int) {
 			if l.cfg.NewConnection {
 				l.conns.leave(i, l.now)
 			}
+		case store.Held, store.Freed:
+			if sl := &l.slots.table[ev.Tag]; l.cfg.History != nil {
+				l.cfg.History.Locked(ev, l.session(sl), sl.began(), l.now)
+			}
 		}
 	}
 }
@@ -146,7 +150,7 @@ func (l *Loop) explain(o kv.Outcome, text []byte) {
 
 // fail ends an operation that got no answer.
 func (l *Loop) fail(tag uint32, placeFree bool, outcome kv.Outcome, at int64) {
-	l.finishOp(tag, placeFree, &store.Event{Outcome: outcome}, at)
+	l.finishOp(tag, placeFree, &store.Event{Tag: tag, Outcome: outcome}, at)
 }
 
 // expire gives up what has waited for longer than the timeout.

@@ -12,16 +12,20 @@ func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, member ui
 	if sl.state == waiting {
 		return
 	}
-	began := sl.sent
-	if sl.state == submitted { // never seen written, and some of it may have been
-		began = sl.due
-	}
 	o := &l.told
 	*o = history.Op{
 		Kind: sl.kind, Consistency: sl.level, Outcome: outcome, Session: l.session(sl), Member: member,
-		Invoked: min(began, at), Done: at,
+		Invoked: min(sl.began(), at), Done: at,
 	}
 	l.cfg.History.Ended(sl.acc.Phase, sl.n, sl.ref, sl.expected, ev, o)
+}
+
+// began is when an operation was sent.
+func (sl *slot) began() int64 {
+	if sl.state == submitted { // never seen written, and some of it may have been
+		return sl.due
+	}
+	return sl.sent
 }
 
 // session is the number of an operation's client among those of all shards; in an

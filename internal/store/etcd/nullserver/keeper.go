@@ -94,7 +94,8 @@ type entry = keyspace.Entry[kept]
 
 // kept is what is kept with a key besides its value.
 type kept struct {
-	old *before // what members that lag have; nil: the key as it is
+	old   *before // what members that lag have; nil: the key as it is
+	lease int64   // with which the key ends; 0: none
 }
 
 // newMemory returns a memory at the revision of an empty etcd. Its members but
@@ -259,11 +260,11 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 	return b, nil
 }
 
-// mayPut refuses a write under a lease, since no key is bound to one here, and
-// one that keeps a part of a key that is not there.
+// mayPut refuses a write under a lease that is not there, and one that keeps a part of
+// a key that is not there.
 func (m *memory) mayPut(p *pb.PutRequest) error {
 	switch {
-	case p.Lease != 0:
+	case p.Lease != 0 && (m.hub == nil || m.hub.lease.of(p.Lease) == 0):
 		return rpctypes.ErrGRPCLeaseNotFound
 	case (p.IgnoreValue || p.IgnoreLease) && m.Get(p.Key) == nil:
 		return rpctypes.ErrGRPCKeyNotFound
@@ -279,6 +280,11 @@ func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
 	value := p.Value
 	if p.IgnoreValue {
 		value = e.Value
+	}
+	if !p.IgnoreLease && p.Lease != e.With.lease {
+		if e.With.lease = p.Lease; p.Lease != 0 {
+			m.hub.lease.bind(p.Lease, e.Key)
+		}
 	}
 	if !m.hub.listens() {
 		e.Set(value, revision)
@@ -306,6 +312,24 @@ func (m *memory) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, erro
 	defer m.Unlock(set)
 	w := writes{memory: m}
 	return w.delete(d), nil
+}
+
+// endLease revokes a lease, and removes the keys that end with it.
+func (m *memory) endLease(id int64) error {
+	keys, err := m.hub.lease.revoke(id)
+	if len(keys) == 0 {
+		return err
+	}
+	set := m.All()
+	m.Lock(set)
+	defer m.Unlock(set)
+	w := writes{memory: m}
+	for _, key := range keys {
+		if e := m.Get([]byte(key)); e != nil && e.With.lease == id {
+			w.delete(&pb.DeleteRangeRequest{Key: []byte(key)})
+		}
+	}
+	return nil
 }
 
 // past is what members that lag have. A key that is written again while they

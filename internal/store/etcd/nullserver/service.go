@@ -223,7 +223,7 @@ func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, er
 		id, ttl, err := m.hub.lease.grant(r)
 		return &pb.LeaseGrantResponse{Header: header, ID: id, TTL: ttl}, err
 	case *pb.LeaseRevokeRequest:
-		return &pb.LeaseRevokeResponse{Header: header}, m.hub.lease.revoke(r.ID)
+		return &pb.LeaseRevokeResponse{Header: header}, m.keeper.(*memory).endLease(r.ID)
 	}
 	return nil, errUnimplemented
 }

@@ -180,7 +180,7 @@ func holds(c *pb.Compare, e *entry) bool {
 	case pb.Compare_VALUE:
 		order = bytes.Compare(e.Value, c.GetValue())
 	case pb.Compare_LEASE:
-		order = cmp.Compare(0, c.GetLease())
+		order = cmp.Compare(e.With.lease, c.GetLease())
 	}
 	switch c.Result {
 	case pb.Compare_EQUAL:

@@ -191,7 +191,7 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	}
 	a, due := s.arrive(s.now)
 	if a.Kind == null.LieLease {
-		_ = s.member.hub.lease.revoke(r.ID) // one that is gone already stays so
+		_ = s.member.keeper.(*memory).endLease(r.ID) // one that is gone already stays so
 		b = encode(&pb.LeaseKeepAliveResponse{Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID})
 	}
 	switch {
@@ -245,7 +245,7 @@ func (w *watcher) watches(key string) bool {
 
 func newHub(s *Server) *hub {
 	return &hub{
-		server: s, script: s.Script, keys: map[string][]*watcher{}, lease: leases{ttl: map[int64]int64{}},
+		server: s, script: s.Script, keys: map[string][]*watcher{}, lease: leases{ttl: map[int64]int64{}, keys: map[int64][]string{}},
 		reply: &pb.WatchResponse{
 			Header: newIdentity(memberID(1)).header(0), Events: []*mvccpb.Event{{Kv: &mvccpb.KeyValue{}}},
 		},
@@ -399,7 +399,8 @@ func (h *hub) post(w *watcher, message []byte, due int64) {
 // leases are granted, kept alive and revoked, and never end by themselves.
 type leases struct {
 	mu   sync.Mutex
-	ttl  map[int64]int64 // in seconds, by id
+	ttl  map[int64]int64    // in seconds, by id
+	keys map[int64][]string // that were written with it, by id
 	last int64
 }
 
@@ -427,12 +428,24 @@ func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
 	return id, l.ttl[id], nil
 }
 
-func (l *leases) revoke(id int64) error {
+// bind notes that a key ends with a lease.
+func (l *leases) bind(id int64, key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.keys[id], key) {
+		l.keys[id] = append(l.keys[id], key)
+	}
+}
+
+// revoke ends a lease, and returns the keys that were written with it.
+func (l *leases) revoke(id int64) (keys []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ttl[id] == 0 {
-		return rpctypes.ErrGRPCLeaseNotFound
+		return nil, rpctypes.ErrGRPCLeaseNotFound
 	}
+	keys = l.keys[id]
 	delete(l.ttl, id)
-	return nil
+	delete(l.keys, id)
+	return keys, nil
 }

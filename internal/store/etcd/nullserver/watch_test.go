@@ -89,8 +89,22 @@ func TestOfficialClientLeases(t *testing.T) {
 			t.Fatal(r, err)
 		}
 	}
+	for key, lease := range map[string]clientv3.LeaseID{"ends": l.ID, "written again": l.ID, "without": clientv3.NoLease} {
+		if _, err := c.Put(ctx, key, "1", clientv3.WithLease(lease)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Put(ctx, "written again", "2"); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.Revoke(ctx, l.ID); err != nil {
 		t.Fatal(err)
+	}
+	if r, err := c.Get(ctx, "", clientv3.WithFromKey()); err != nil || r.Count != 2 || string(r.Kvs[0].Key) != "without" || string(r.Kvs[1].Key) != "written again" {
+		t.Errorf("after the lease's end there is %v, %v", r, err)
+	}
+	if _, err := c.Put(ctx, "late", "1", clientv3.WithLease(l.ID)); err == nil {
+		t.Error("a key is written with a lease that is gone")
 	}
 	if _, err := c.KeepAliveOnce(ctx, l.ID); err == nil {
 		t.Error("a lease that is gone is kept alive")

@@ -1,0 +1,127 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// Locks is what became of locks.
+type Locks struct {
+	Locks, Granted uint64
+	// Outlived is how often a lock was had by another while its holder, whose lease
+	// may have ended, took it for his own: a store does not promise that this cannot be.
+	Outlived uint64
+	// Waits is for how long a lock was waited for, and Holds for how long it was held,
+	// in nanoseconds.
+	Waits, Holds Distribution
+}
+
+// held is a hold on a lock: who had it surely took it for his own from got to freed.
+type held struct {
+	lock         uint64
+	token        int64
+	lease        uint64
+	got, freed   int64 // freed: got, where it is not in the history
+	ord, freedBy uint32
+	back         bool // it was found that its token went back
+}
+
+// locks are the holds of a history.
+type locks struct {
+	all   []held
+	open  map[uint32]int // in all, by the client
+	waits *hdrhistogram.Histogram
+}
+
+func (l *locks) take(o *history.Op, ord uint32) {
+	if l.open == nil {
+		l.open, l.waits = map[uint32]int{}, hdrhistogram.New(1000, 1<<43, 2)
+	}
+	if o.Lock == history.Granted {
+		l.open[o.Session] = len(l.all)
+		l.all = append(l.all, held{lock: o.Key, token: o.Mod, lease: o.Written, got: o.Done, freed: o.Done, ord: ord, freedBy: ord})
+		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // in its range
+		return
+	}
+	if i, ok := l.open[o.Session]; ok {
+		l.all[i].freed, l.all[i].freedBy = o.Invoked, ord
+		delete(l.open, o.Session)
+	}
+}
+
+// check finds holds that cannot be. Who has the lower token had asked before, and
+// keeps his key until he gives the lock back or his lease ends: only then another is
+// told that the lock is his. So in the order of the tokens each must have been freed
+// before the next was got, which takes the time of sorting.
+func (l *locks) check(f *findings, alive *leases) *Locks {
+	t := &Locks{Granted: uint64(len(l.all))}
+	holds := hdrhistogram.New(1000, 1<<43, 2)
+	slices.SortFunc(l.all, func(a, b held) int {
+		return cmp.Or(cmp.Compare(a.lock, b.lock), cmp.Compare(a.token, b.token), cmp.Compare(a.got, b.got), cmp.Compare(a.ord, b.ord))
+	})
+	sure, longest := -1, -1 // of those with lower tokens: who had it longest by a lease that lived, or by any
+	for i := range l.all {
+		h := &l.all[i]
+		if h.freedBy != h.ord {
+			_ = holds.RecordValue(min(max(h.freed-h.got, 0), 1<<43)) // in its range
+		}
+		if i == 0 || l.all[i-1].lock != h.lock {
+			t.Locks++
+			sure, longest = -1, -1
+		}
+		switch {
+		case sure >= 0 && alive.sure(&l.all[sure]) > h.got:
+			if x := both(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // once, however many had it before
+				l.all[sure].back = l.all[sure].back || x.kind == TokenBack
+				f.add(x)
+			}
+		case i > 0 && l.all[i-1].lock == h.lock && l.all[i-1].token == h.token && l.all[i-1].lease != h.lease:
+			f.add(finding{kind: TokenBack, promise: history.Fence, key: h.lock, n: 2, ords: [3]uint32{l.all[i-1].ord, h.ord}, revision: h.token})
+		case longest >= 0 && l.all[longest].freed > h.got:
+			t.Outlived++
+		}
+		if i+1 < len(l.all) && l.all[i+1].lock == h.lock && l.all[i+1].token == h.token {
+			continue // a client that got it again by the same key is no other
+		}
+		for k := i; k >= 0 && l.all[k].lock == h.lock && l.all[k].token == h.token; k-- {
+			if x := &l.all[k]; sure < 0 || alive.sure(x) > alive.sure(&l.all[sure]) {
+				sure = k
+			}
+			if longest < 0 || l.all[k].freed > l.all[longest].freed {
+				longest = k
+			}
+		}
+	}
+	t.Waits, t.Holds = distribution(l.waits, t.Granted), distribution(holds, uint64(holds.TotalCount()))
+	return t
+}
+
+// both is the finding of two holds, the first of which has the lower token and was
+// not freed when the other was got.
+func both(low, high *held) finding {
+	f := finding{kind: HeldTwice, promise: history.Exclusive, key: high.lock, n: 2, ords: [3]uint32{low.ord, high.ord}, revision: low.token}
+	if low.freedBy != low.ord {
+		f.n, f.ords = 3, [3]uint32{low.ord, low.freedBy, high.ord}
+	}
+	if high.freed > low.got { // they had it at one time
+		return f
+	}
+	return finding{kind: TokenBack, promise: history.Fence, key: high.lock, n: 2, ords: [3]uint32{high.ord, low.ord}, revision: high.token}
+}
+
+// sure is until when a holder had the lock for sure: until he gave it back, or until
+// his lease may have ended. Leases that are not kept alive were granted for longer
+// than the load.
+func (l *leases) sure(h *held) int64 {
+	if one := l.of[h.lease]; one != nil {
+		return min(h.freed, one.until)
+	}
+	if len(l.of) > 0 {
+		return 0
+	}
+	return h.freed
+}

@@ -1,0 +1,220 @@
+package verify
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// granted is a lock that a client, whose lease has its number, asked for and had, and
+// released one that it gave back; in seconds.
+func granted(client uint32, token, invoked, done int64) history.Op {
+	return history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: client, Written: uint64(client), Mod: token, Invoked: invoked * 1e9, Done: done * 1e9}
+}
+
+func released(client uint32, token, invoked, done int64) history.Op {
+	o := granted(client, token, invoked, done)
+	o.Lock = history.Released
+	return o
+}
+
+func otherLock(o history.Op) history.Op { o.Key = 1; return o }
+
+func TestLocks(t *testing.T) {
+	for name, c := range map[string]struct {
+		ops      []history.Op
+		want     Kind
+		says     string
+		outlived uint64
+	}{
+		"one after the other":     {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 5), granted(2, 12, 1, 4), released(2, 12, 6, 7)}},
+		"given back and granted":  {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 13, 5, 6), released(1, 13, 7, 8), granted(2, 12, 1, 5)}},
+		"granted to two":          {ops: []history.Op{granted(1, 11, 1, 2), granted(2, 12, 1, 3), released(1, 11, 4, 5), released(2, 12, 6, 7)}, want: HeldTwice, says: "Client 2 was told that the lock is its own before who had it with fencing token 11 had given it back."},
+		"a token that goes back":  {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack, says: "Client 2 got the lock with fencing token 11 after another had got it with 12."},
+		"a token far back":        {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(3, 13, 5, 6), released(3, 13, 7, 7), granted(2, 11, 8, 9), released(2, 11, 10, 11)}, want: TokenBack},
+		"one token twice":         {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack},
+		"had again by one key":    {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 11, 5, 6), released(1, 11, 7, 8), granted(2, 12, 5, 9)}},
+		"another lock":            {ops: []history.Op{granted(1, 11, 1, 2), otherLock(granted(2, 12, 1, 3)), released(1, 11, 4, 5), otherLock(released(2, 12, 6, 7))}},
+		"not known to be freed":   {ops: []history.Op{granted(1, 11, 1, 2), granted(2, 12, 1, 3), released(2, 12, 6, 7)}},
+		"a lease that had ended":  {ops: []history.Op{keepAlive(1, 1, 1, 2), keepAlive(2, 1, 1, 9), granted(1, 11, 1, 2), granted(2, 12, 1, 4), released(1, 11, 5, 6), released(2, 12, 6, 7)}, outlived: 1},
+		"a lease that lived":      {ops: []history.Op{keepAlive(1, 1, 1, 2), keepAlive(2, 1, 1, 9), granted(1, 11, 1, 2), keepAlive(1, 2, 3, 5), granted(2, 12, 1, 4), released(1, 11, 5, 6), released(2, 12, 6, 7)}, want: HeldTwice},
+		"a lease not kept alive":  {ops: []history.Op{keepAlive(2, 1, 1, 9), granted(1, 11, 1, 2), granted(2, 12, 1, 4), released(1, 11, 5, 6), released(2, 12, 6, 7)}, outlived: 1},
+		"released, never granted": {ops: []history.Op{released(1, 11, 1, 2), granted(2, 12, 1, 4)}},
+	} {
+		m := line()
+		m.ops = c.ops
+		slices.SortStableFunc(m.ops, func(a, b history.Op) int { return int(a.Done - b.Done) })
+		r, _ := checked(t, m, Options{})
+		if r.Locks == nil || r.Locks.Outlived != c.outlived || r.Operations != uint64(slices.IndexFunc(append(m.ops, history.Op{Lock: history.Granted}), func(o history.Op) bool { return o.Lock != 0 })) && c.outlived == 0 && c.want == "" {
+			t.Errorf("%s: %d operations, %+v", name, r.Operations, r.Locks)
+		}
+		if c.want == "" && !r.Right() || c.want != "" && (r.Counts[c.want] != 1 || len(r.Counts) != 1) {
+			t.Errorf("%s: %v", name, r.Counts)
+		}
+		for _, v := range r.Violations {
+			if !strings.HasSuffix(v.Text, c.says) || strings.Contains(v.Text, "%!") || !strings.Contains(v.Text, "had it with fencing token") {
+				t.Error(v.Text)
+			}
+		}
+	}
+}
+
+// lockLie is what a simulated lock does wrong.
+type lockLie int
+
+const (
+	lockHonest lockLie = iota
+	lockGrantsTwice
+	lockGoesBack
+)
+
+// simulatedLocks is a history of locks and what was lied in it: clients ask, wait in
+// the order of their tokens, have the lock, take it for their own until their leases
+// end or they give it back; a lie grants it to who is not the first, or with a token
+// that is too low.
+func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	m = line()
+	now, token := int64(1e9), int64(1000)
+	clients := 2 + r.IntN(20)
+	busy := make([]int64, clients) // until when each is
+	const ttl = 50
+	kept, lease := make([]int64, clients), make([]uint64, clients)
+	for c := range lease {
+		lease[c] = uint64(c)
+	}
+	keep := r.IntN(2) == 0 // else their leases outlive the load
+	alive := func(c int, at int64) {
+		if keep && at > kept[c] {
+			kept[c] = at
+			m.ops = append(m.ops, history.Op{Kind: kv.KeepAlive, Written: lease[c], Session: uint32(c), Invoked: at, Done: at + 1e6, At: 5, Mod: ttl})
+		}
+	}
+	hold := func(c int, token, asked, got, freed, done int64) {
+		g := granted(uint32(c), token, 0, 0)
+		g.Invoked, g.Done = asked, got
+		f := released(uint32(c), token, 0, 0)
+		f.Invoked, f.Done = freed, done
+		g.Written, f.Written = lease[c], lease[c]
+		m.ops = append(m.ops, g, f)
+		busy[c] = done
+	}
+	free := func() int {
+		for {
+			if c := r.IntN(clients); busy[c] < now {
+				return c
+			}
+			now += 20e6
+		}
+	}
+	for range n {
+		c := free()
+		token += 2 + r.Int64N(5)
+		asked, got := now-r.Int64N(min(max(now-busy[c], 1), 10e9)), now+r.Int64N(5e6)
+		alive(c, asked)
+		freed := got + r.Int64N(20e6)
+		if keep && r.IntN(50) == 0 { // it stops, and its lease ends meanwhile
+			now = max(now, kept[c]+ttl*1e9+1)
+			freed = now + r.Int64N(1e12)
+			hold(c, token, asked, got, freed, freed+r.Int64N(1e6))
+			lease[c], kept[c] = lease[c]+uint64(clients), 0
+			continue
+		}
+		hold(c, token, asked, got, freed, freed+r.Int64N(1e6))
+		if r.IntN(20) == 0 {
+			switch lie {
+			case lockGrantsTwice:
+				if d := free(); d != c && got < freed {
+					lies++
+					second := got + r.Int64N(freed-got)
+					alive(d, min(asked, now))
+					hold(d, token+1, min(asked, now), second, freed+r.Int64N(20e6), freed+30e6)
+					freed += 20e6
+				}
+			case lockGoesBack:
+				now = freed + 1
+				if d := free(); d != c {
+					lies++
+					alive(d, now)
+					hold(d, token-1, now, now+1e6, now+2e6, now+3e6)
+					freed = now + 2e6
+				}
+			}
+			token += 2
+		}
+		now = max(now, freed+1)
+	}
+	slices.SortStableFunc(m.ops, func(a, b history.Op) int { return int(min(max(a.Done-b.Done, -1), 1)) })
+	return m, lies
+}
+
+// An honest lock is accused of nothing, also where holders outlive their leases; each
+// lie of another is found; and no order in which what is known comes changes that.
+func TestLiesOfLocksAreFound(t *testing.T) {
+	for seed := range uint64(60) {
+		for lie, kind := range map[lockLie]Kind{lockHonest: "", lockGrantsTwice: HeldTwice, lockGoesBack: TokenBack} {
+			m, lies := simulatedLocks(seed, 150, lie)
+			r, err := Check(m, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := uint64(0)
+			for _, n := range r.Counts {
+				found += n
+			}
+			if found != uint64(lies) || found != r.Counts[kind] {
+				t.Fatalf("seed %d, %q: %d lies, and found are %v: %+v", seed, kind, lies, r.Counts, r.Violations)
+			}
+			var slow uint64
+			if slow = provenSlowly(m.ops); slow != found {
+				t.Fatalf("seed %d, %q: %d holds are wrong by comparing all, and found are %d", seed, kind, slow, found)
+			}
+		}
+	}
+}
+
+// provenSlowly is how many holds began while one with a lower token was had for sure,
+// by comparing each with each.
+func provenSlowly(ops []history.Op) (n uint64) {
+	until := map[uint64]int64{}
+	for i := range ops {
+		if o := &ops[i]; o.Lock == history.NoHold {
+			until[o.Written] = max(until[o.Written], o.Invoked+o.Mod*1e9)
+		}
+	}
+	sure := func(g *history.Op) int64 {
+		freed := g.Done
+		for i := range ops {
+			if o := &ops[i]; o.Lock == history.Released && o.Session == g.Session && o.Mod == g.Mod {
+				freed = o.Invoked
+			}
+		}
+		switch end, known := until[g.Written]; {
+		case known:
+			return min(freed, end)
+		case len(until) > 0:
+			return 0
+		}
+		return freed
+	}
+	var holds []history.Op
+	var ends []int64
+	for i := range ops {
+		if ops[i].Lock == history.Granted {
+			holds, ends = append(holds, ops[i]), append(ends, sure(&ops[i]))
+		}
+	}
+	for i := range holds {
+		for k := range holds {
+			if holds[k].Mod < holds[i].Mod && ends[k] > holds[i].Done {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
