@@ -96,6 +96,7 @@ UNRACED = grep -rlE --include='*_test.go' 'testsettle\.(Unraced|Drawn)\(' intern
 
 .PHONY: unraced
 unraced:
+	@test -n "$$($(UNRACED))" || { echo "No test says testsettle.Unraced."; exit 1; }
 	@echo "Without the race detector:" && go test -vet=off -timeout 20m -run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /testsettle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$" \
 		$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's,^,./,')
 

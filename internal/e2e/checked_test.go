@@ -189,9 +189,9 @@ func TestLiesToWatchersAreFound(t *testing.T) {
 
 const lockedScenario = `
 name: locked
-defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, clients: 6, key-space: 1200, value-size: 64, timeout: 5s, warmup: 0s, check: true}
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, clients: 12, key-space: 1200, value-size: 64, timeout: 5s, warmup: 0s, check: true}
 trials:
-  - {name: locked, operation: stm, stm: {keys: 2, locker: lock-client}, total: 300}
+  - {name: locked, operation: stm, stm: {keys: 2, locker: lock-client}, total: 600}
 `
 
 // A server that says that nobody else wants a lock has it granted to two, and one whose

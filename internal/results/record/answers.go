@@ -59,7 +59,7 @@ type CheckedLeases struct {
 	KeptAlive uint64 `json:"kept_alive"` // how often, as the store says
 	Gone      uint64 `json:"gone"`       // leases of which the store said so
 	// Late is, of those that had been kept alive, for how long at most they outlived the
-	// time for which they were to live at least, in nanoseconds; nil where none is gone.
+	// time for which they were to live at least, in nanoseconds; nil where none is known to have.
 	Late *Spread `json:"late_ns,omitempty"`
 }
 

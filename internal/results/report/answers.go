@@ -100,7 +100,7 @@ func watches(w *record.CheckedWatches) string {
 // locks is what became of locks.
 func locks(l *record.CheckedLocks) string {
 	times := func(s *record.Spread) string {
-		return fmt.Sprintf("p50 %s, p99 %s, max %s", readable.Duration(float64(s.P50)), readable.Duration(float64(s.P99)), readable.Duration(float64(s.Max)))
+		return fmt.Sprintf("p50 %s, max %s", readable.Duration(float64(s.P50)), readable.Duration(float64(s.Max)))
 	}
 	text := fmt.Sprintf("%s: had %s; waited for %s; held for %s", readable.Plural(l.Locks, "lock"), readable.Plural(l.Granted, "time"), times(&l.Waits), times(&l.Holds))
 	if l.Outlived > 0 {

@@ -77,7 +77,7 @@ func (r *Result) record() *record.Answers {
 	}
 	if l := r.Leases; l != nil {
 		out.Leases = &record.CheckedLeases{Leases: l.Leases, KeptAlive: l.KeptAlive, Gone: l.Gone}
-		if l.Gone > 0 {
+		if l.Late.Max > 0 {
 			out.Leases.Late = new(record.Spread(l.Late))
 		}
 	}

@@ -47,11 +47,14 @@ func (l *locks) take(o *history.Op, ord uint32) {
 		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // in its range
 		return
 	}
-	if i, ok := l.open[o.Session]; ok {
+	if i, ok := l.open[o.Session]; ok && l.all[i].token == o.Mod { // else what stood between is missing
 		l.all[i].freed, l.all[i].freedBy = o.Invoked, ord
 		delete(l.open, o.Session)
 	}
 }
+
+// released reports whether it is known when it was given back.
+func (h *held) released() bool { return h.freedBy != h.ord }
 
 // check finds holds that cannot be. Who has the lower token had asked before, and
 // keeps his key until he gives the lock back or his lease ends: only then another is
@@ -66,7 +69,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 	sure, longest := -1, -1 // of those with lower tokens: who had it longest by a lease that lived, or by any
 	for i := range l.all {
 		h := &l.all[i]
-		if h.freedBy != h.ord {
+		if h.released() {
 			_ = holds.RecordValue(min(max(h.freed-h.got, 0), 1<<43)) // in its range
 		}
 		if i == 0 || l.all[i-1].lock != h.lock {
@@ -91,7 +94,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 			if x := &l.all[k]; sure < 0 || alive.sure(x) > alive.sure(&l.all[sure]) {
 				sure = k
 			}
-			if longest < 0 || l.all[k].freed > l.all[longest].freed {
+			if x := &l.all[k]; x.released() && (longest < 0 || x.freed > l.all[longest].freed) {
 				longest = k
 			}
 		}
@@ -104,7 +107,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 // not freed when the other was got.
 func both(low, high *held) finding {
 	f := finding{kind: HeldTwice, promise: history.Exclusive, key: high.lock, n: 2, ords: [3]uint32{low.ord, high.ord}, revision: low.token}
-	if low.freedBy != low.ord {
+	if low.released() {
 		f.n, f.ords = 3, [3]uint32{low.ord, low.freedBy, high.ord}
 	}
 	if high.freed > low.got { // they had it at one time
@@ -115,8 +118,12 @@ func both(low, high *held) finding {
 
 // sure is until when a holder had the lock for sure: until he gave it back, or until
 // his lease may have ended. Leases that are not kept alive were granted for longer
-// than the load.
+// than the load. A hold whose release is not known proves nothing: what ended it may
+// have come before the answer that granted it was read.
 func (l *leases) sure(h *held) int64 {
+	if !h.released() {
+		return 0
+	}
 	if one := l.of[h.lease]; one != nil {
 		return min(h.freed, one.until)
 	}

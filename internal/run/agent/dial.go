@@ -67,6 +67,7 @@ type Remote struct {
 	mu      sync.Mutex
 	beats   uint64
 	offsets Offsets
+	heard   [2]time.Time // when the last two heartbeats were answered, the last one last
 }
 
 // errClosed is what a Remote that was closed says.
@@ -240,6 +241,7 @@ func (r *Remote) exchange(ctx context.Context) error {
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
+			r.heard[0], r.heard[1] = r.heard[1], r.target.Clock.Now()
 			r.offsets.Add(Exchange{Asked: asked, Received: b.Received, Answered: b.Answered, Heard: r.target.Clock.Now()})
 			return nil
 		case <-quiet.over:
@@ -291,6 +293,19 @@ func (r *Remote) Offset() host.Clock {
 }
 
 func (r *Remote) now() time.Time { return r.target.Clock.Now() }
+
+// unheard is from when on what is read now may have been said: two heartbeats ago, or,
+// where we stood still ourselves, since the last one but one that was answered: the
+// last may have been read just before.
+func (r *Remote) unheard() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.now().Add(-missed * r.every)
+	if last := r.heard[0]; !last.IsZero() && last.Before(at) {
+		return last
+	}
+	return at
+}
 
 // ours is a time of the agent's by our clock, of an answer that was asked for at a
 // time and has just come.

@@ -281,7 +281,7 @@ func (p *remoteProcess) listen() {
 		case a.Exit != nil:
 			printable.Fields(a.Exit)
 			p.exit = *a.Exit
-			p.exit.At = p.h.r.ours(p.exit.At, p.h.r.now().Add(-missed*p.h.r.every)) // it is told at once
+			p.exit.At = p.h.r.ours(p.exit.At, p.h.r.unheard()) // it is told at once
 			return
 		}
 		select {

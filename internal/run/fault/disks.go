@@ -64,7 +64,11 @@ func lyingDisk() *action {
 			return o.atOnce(ctx, o.members, func(m string) error { return o.setDisk(ctx, m, disk.Faults{Lying: true}) })
 		},
 		heal: func(ctx context.Context, o *one) error {
-			return errors.Join(powerGoes(ctx, o), o.each(func(m string) error {
+			var err error
+			if o.f.Done() { // else not all disks lied, and nothing is to be lost for it
+				err = powerGoes(ctx, o)
+			}
+			return errors.Join(err, o.each(func(m string) error {
 				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
 			}))
 		},

@@ -155,14 +155,20 @@ func (i *Injector) ahead(run, load context.Context, h *scenario.Happening, f *re
 	if do == nil || h.By == 0 {
 		return nil
 	}
-	if !i.Clock.Until(load, i.opened.Add(h.At-h.By)) {
+	at := i.opened.Add(h.At - h.By)
+	if !i.Clock.Until(load, at) {
 		return errOver
+	}
+	began := i.Clock.Now()
+	if late := began.Sub(at); late > askAhead {
+		return fmt.Errorf("what it keeps was to be of %s before it, and the fault before was over only %s after that", scenario.FormatDuration(h.By), scenario.FormatDuration(late.Round(time.Millisecond)))
 	}
 	if err := do(context.WithoutCancel(run), i); err != nil {
 		return fmt.Errorf("what members had written could not be written back: %w", err)
 	}
-	i.Event(record.Event{Time: i.Clock.Now(), Kind: record.FaultStep, Member: record.AllMembers,
-		Text: fmt.Sprintf("what members had written by now is on their disks (fault %d)", f.Number)})
+	now := i.Clock.Now()
+	i.Event(record.Event{Time: now, Kind: record.FaultStep, Member: record.AllMembers,
+		Text: fmt.Sprintf("what members had written by now is on their disks, for which they stood still for %.3g s at most (fault %d)", now.Sub(began).Seconds(), f.Number)})
 	return nil
 }
 

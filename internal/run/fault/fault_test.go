@@ -247,7 +247,7 @@ func TestPowerLossesOfWhatWasAcknowledged(t *testing.T) {
 	if f := done[2]; !strings.Contains(f.Failure, "cut short") || *f.Healed != 60 || f.LostFiles != 2 {
 		t.Errorf("of a load that ended before it says %+v", f)
 	}
-	if e := events[0]; e.Kind != record.FaultStep || e.Text != "what members had written by now is on their disks (fault 1)" {
+	if e := events[0]; e.Kind != record.FaultStep || e.Text != "what members had written by now is on their disks, for which they stood still for 0 s at most (fault 1)" {
 		t.Errorf("the first event is %+v", e)
 	}
 }

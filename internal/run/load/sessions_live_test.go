@@ -212,7 +212,7 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 func TestHoldsBehindAFailureProveNothing(t *testing.T) {
 	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})
 	l := base(kv.STM, kv.None)
-	l.KeySpace, l.Connections, l.Clients, l.Total, l.Timeout, l.ValueSize = 40, 2, 4, 120, 300*time.Millisecond, 32
+	l.KeySpace, l.Connections, l.Clients, l.Total, l.Timeout, l.ValueSize = 40, 2, 4, 60, time.Second, 32
 	p := taskFor(endpoint, l)
 	p.Load.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 2, WritePercent: 50, Locker: kv.LockClient}
 	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}, DialTimeout: patience})

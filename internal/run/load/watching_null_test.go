@@ -141,7 +141,7 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 			t.Errorf("events were lost: %+v", *m.Watching)
 		}
 		// The null server, in this process too, makes each event in two pieces of
-		// memory, and more where the race detector empties its pools.
+		// memory.
 		perEvent := float64(after.Mallocs-before.Mallocs)/float64(m.Watch.Delivered) - 2
 		t.Logf("%d events, %.4f allocations each", m.Watch.Delivered, perEvent)
 		if perEvent > 0.1 {

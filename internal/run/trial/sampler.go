@@ -147,7 +147,7 @@ func (s *sampler) place(ctx context.Context) error {
 		if !h.whole && seer != same && d.Place == places[same] {
 			s.hosts[same].beside = append(s.hosts[same].beside, h.pids[:h.own]...)
 		}
-		if !h.whole && d.Network != about[same].Network {
+		if !h.whole && d.Network != "" && about[same].Network != "" && d.Network != about[same].Network {
 			s.placeNetwork(i, about[:i+1])
 		}
 		*h.ours = append(*h.ours, h.pids...)
@@ -166,7 +166,7 @@ func (s *sampler) place(ctx context.Context) error {
 func (s *sampler) placeNetwork(i int, about []host.Description) {
 	h := s.hosts[i]
 	for k := range i {
-		if about[k].Network == about[i].Network && about[k].Place.SameMachine(about[i].Place) {
+		if s.hosts[k].network != "" && about[k].Network == about[i].Network && about[k].Place.SameMachine(about[i].Place) {
 			h.network = s.hosts[k].network
 			return
 		}

@@ -163,7 +163,6 @@ func TestClocksThatBeganApart(t *testing.T) {
 // TestEveryPrefixIsRead: a run that is killed leaves what it had written, and
 // damage at any place is noticed, and read up to there.
 func TestEveryPrefixIsRead(t *testing.T) {
-	testsettle.Unraced(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
 	want := some(2, 9000)
@@ -174,7 +173,7 @@ func TestEveryPrefixIsRead(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(3, 3))
 	broken := filepath.Join(dir, "b")
-	for i := range 60 {
+	for i := range testsettle.Drawn(60, 8) {
 		b := bytes.Clone(whole)
 		at := r.IntN(len(b))
 		if i%2 == 0 {

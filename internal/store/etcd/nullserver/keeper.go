@@ -316,20 +316,17 @@ func (m *memory) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, erro
 
 // endLease revokes a lease, and removes the keys that end with it.
 func (m *memory) endLease(id int64) error {
-	keys, err := m.hub.lease.revoke(id)
-	if len(keys) == 0 {
-		return err
-	}
 	set := m.All()
 	m.Lock(set)
 	defer m.Unlock(set)
+	keys, err := m.hub.lease.revoke(id) // no put binds another one meanwhile
 	w := writes{memory: m}
 	for _, key := range keys {
 		if e := m.Get([]byte(key)); e != nil && e.With.lease == id {
 			w.delete(&pb.DeleteRangeRequest{Key: []byte(key)})
 		}
 	}
-	return nil
+	return err
 }
 
 // past is what members that lag have. A key that is written again while they

@@ -6,9 +6,8 @@
 // One process can be several members that share what was written; the first
 // leads. The official client (go.etcd.io/etcd/client/v3) takes it for etcd as
 // long as it asks for Put, Get, Delete, Txn, Status, MemberList, Watch of what
-// is yet to be written, or leases, which never end by themselves; answers do not say of a key with which
-// lease it ends. Without a
-// memory there are no watches and leases.
+// is yet to be written, or leases, which never end by themselves; answers do not say
+// of a key with which lease it ends. Without a memory there are no watches and leases.
 package nullserver
 
 import (
