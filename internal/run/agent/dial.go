@@ -64,10 +64,10 @@ type Remote struct {
 	beating sync.WaitGroup
 	closing sync.Once
 
-	mu      sync.Mutex
-	beats   uint64
-	offsets Offsets
-	heard   [2]time.Time // when the last two heartbeats were answered, the last one last
+	mu       sync.Mutex
+	beats    uint64
+	offsets  Offsets
+	answered [2]time.Time // when the last two heartbeats were answered, the last one last
 }
 
 // errClosed is what a Remote that was closed says.
@@ -241,7 +241,7 @@ func (r *Remote) exchange(ctx context.Context) error {
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.heard[0], r.heard[1] = r.heard[1], r.target.Clock.Now()
+			r.answered[0], r.answered[1] = r.answered[1], r.target.Clock.Now()
 			r.offsets.Add(Exchange{Asked: asked, Received: b.Received, Answered: b.Answered, Heard: r.target.Clock.Now()})
 			return nil
 		case <-quiet.over:
@@ -301,7 +301,7 @@ func (r *Remote) unheard() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now().Add(-missed * r.every)
-	if last := r.heard[0]; !last.IsZero() && last.Before(at) {
+	if last := r.answered[0]; !last.IsZero() && last.Before(at) {
 		return last
 	}
 	return at
