@@ -34,6 +34,9 @@ type Assignment struct {
 	// Leases are those that kv.KeepAlive operations keep alive; client i of all
 	// has the i-th. Who granted them revokes them (store.Leaser).
 	Leases []int64
+	// Only are the numbers of the keys that Worker.ReadBack reads, a bit each, the
+	// lowest first; nil for all of the key space.
+	Only []uint64
 }
 
 // Shard is part I of N of a load; the zero value is the whole. Connection k

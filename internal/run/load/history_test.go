@@ -221,5 +221,21 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 				t.Fatalf("without a history, %d keys were found: %v", found, err)
 			}
 		}
+		// Of some keys: the first ten, of which those that were written are found.
+		want := uint64(0)
+		for k := range uint64(10) {
+			if written[k] {
+				want++
+			}
+		}
+		p.Only = []uint64{1<<10 - 1}
+		h = &told{t: t}
+		if found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, h.history); err != nil || found != want || len(h.ops) != 10 {
+			t.Errorf("%d of 10 keys were found, and not %d, by %d reads: %v", found, want, len(h.ops), err)
+		}
+		p.Only = []uint64{0}
+		if found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, nil); err != nil || found != 0 {
+			t.Errorf("%d keys of none were found: %v", found, err)
+		}
 	})
 }

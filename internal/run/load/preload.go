@@ -243,13 +243,21 @@ func (s *set) remove(i uint64) {
 
 // list is the set as it is now.
 func (s *set) list() *numberList {
-	l := &numberList{words: make([]uint64, len(s.words)), before: make([]uint64, 0, len(s.words)/listBlock+1)}
-	for i := range s.words {
+	words := make([]uint64, len(s.words))
+	for i := range words {
+		words[i] = s.words[i].Load()
+	}
+	return listOf(words)
+}
+
+// listOf is the numbers whose bits are set.
+func listOf(words []uint64) *numberList {
+	l := &numberList{words: words, before: make([]uint64, 0, len(words)/listBlock+1)}
+	for i, w := range words {
 		if i%listBlock == 0 {
 			l.before = append(l.before, l.count)
 		}
-		l.words[i] = s.words[i].Load()
-		l.count += uint64(bits.OnesCount64(l.words[i]))
+		l.count += uint64(bits.OnesCount64(w))
 	}
 	return l
 }

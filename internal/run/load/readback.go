@@ -14,10 +14,18 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 		return 0, err
 	}
 	p.final, p.reports.History = true, to
+	total, only := p.Load.KeySpace, (*numberList)(nil)
+	if a.Only != nil {
+		only = listOf(a.Only)
+		total = only.count
+	}
+	if total == 0 {
+		return 0, nil
+	}
 	for range preloadRounds { // one that fails beside an election is read again
 		missing := newSet(p.Load.KeySpace)
-		if _, err = p.pass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, p.Load.KeySpace, nil, missing, &preloading{anybodys: true}); err == nil {
-			return p.Load.KeySpace - missing.count.Load(), nil
+		if _, err = p.pass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, total, only, missing, &preloading{anybodys: true}); err == nil {
+			return total - missing.count.Load(), nil
 		}
 		if ctx.Err() != nil {
 			break

@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -69,9 +70,21 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 		return fmt.Errorf("a load in %d parts has no %d beside this one", a.Shard.of(), a.Beside)
 	case len(a.Leases) > scenario.MaxClients:
 		return fmt.Errorf("a load has at most %d leases", scenario.MaxClients)
+	case beyond(a.Only, l.KeySpace):
+		return fmt.Errorf("a load of %d keys reads none beyond them", l.KeySpace)
 	}
 	if err := targets.Valid(); err != nil {
 		return err
 	}
 	return a.checkShard()
+}
+
+// beyond reports whether one of the numbers, a bit each, is not below n.
+func beyond(numbers []uint64, n uint64) bool {
+	for i := len(numbers) - 1; i >= 0; i-- {
+		if w := numbers[i]; w != 0 {
+			return uint64(i)*64+uint64(bits.Len64(w)) > n
+		}
+	}
+	return false
 }

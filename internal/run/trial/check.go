@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,7 @@ type historian struct {
 	mu    sync.Mutex
 	files []*history.Writer
 	paths []string
+	bytes int64 // of files that were closed
 	err   error
 }
 
@@ -98,10 +100,11 @@ func (h *historian) reports() load.History {
 	return h.recorder
 }
 
-// close closes the files, once. They are whole if they have all operations.
-func (h *historian) close(whole bool) (bytes int64, err error) {
+// close closes the files, once, and returns the first error. They are whole if they
+// have all operations.
+func (h *historian) close(whole bool) error {
 	if h == nil {
-		return 0, nil
+		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,10 +116,10 @@ func (h *historian) close(whole bool) (bytes int64, err error) {
 		if err := end(); err != nil {
 			h.note(err)
 		}
-		bytes += w.Bytes()
+		h.bytes += w.Bytes()
 	}
 	h.files = nil
-	return bytes, h.err
+	return h.err
 }
 
 // answers reads every member whole and checks the answers, when the load has ended
@@ -125,10 +128,17 @@ func (h *historian) answers(ctx context.Context, m *members, res *load.Result) (
 	if h == nil {
 		return nil, nil
 	}
-	read := h.readMembers(ctx, m)
-	bytes, err := h.close(!slices.ContainsFunc(res.Measured.Parts, func(p measure.Part) bool { return p.Lost != "" }))
-	if err != nil {
-		return &record.Answers{Failure: err.Error(), Members: read, Bytes: bytes}, nil
+	whole := !slices.ContainsFunc(res.Measured.Parts, func(p measure.Part) bool { return p.Lost != "" })
+	if err := h.close(whole); err != nil {
+		return &record.Answers{Failure: err.Error(), Bytes: h.bytes}, nil
+	}
+	var only []uint64
+	if whole && !h.t.Spec.Load.Preload {
+		only = h.written(ctx)
+	}
+	read := h.readMembers(ctx, m, only)
+	if err := h.close(true); err != nil {
+		return &record.Answers{Failure: err.Error(), Members: read, Bytes: h.bytes}, nil
 	}
 	a, err := h.check(ctx)
 	switch {
@@ -137,7 +147,7 @@ func (h *historian) answers(ctx context.Context, m *members, res *load.Result) (
 	case err != nil:
 		a = &record.Answers{Failure: err.Error()}
 	}
-	a.Members, a.Bytes, a.SharesDisk = read, bytes, h.sharesDisk()
+	a.Members, a.Bytes, a.SharesDisk = read, h.bytes, h.sharesDisk()
 	if n := len(m.status().Members); m.total > n {
 		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read whole after the load, because their endpoints were not given", m.total-n, m.total))
 	}
@@ -167,8 +177,38 @@ func (h *historian) check(ctx context.Context) (*record.Answers, error) {
 	})
 }
 
-// readMembers reads every key at every member.
-func (h *historian) readMembers(ctx context.Context, m *members) (all []record.ReadMember) {
+// errMany says that a history has as many operations as there are keys.
+var errMany = errors.New("as many operations as keys")
+
+// written are the numbers of the keys that writes of the load are of, a bit each, done
+// or not. It is nil where reading them takes longer than reading all keys: there are as
+// many operations as keys.
+func (h *historian) written(ctx context.Context) []uint64 {
+	set, err := history.Open(h.paths...)
+	if err != nil {
+		return nil
+	}
+	n := h.t.Spec.Load.KeySpace
+	only, operations := make([]uint64, (n+63)/64), uint64(0)
+	err = set.Read(func(all []ops.Op) error {
+		if operations += uint64(len(all)); operations >= n {
+			return errMany
+		}
+		for i := range all {
+			if o := &all[i]; o.Kind.Writes() && o.Key < n {
+				only[o.Key/64] |= 1 << (o.Key % 64)
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil || len(set.Problems) > 0 {
+		return nil
+	}
+	return only
+}
+
+// readMembers reads these keys at every member; nil for all.
+func (h *historian) readMembers(ctx context.Context, m *members, only []uint64) (all []record.ReadMember) {
 	own := h.t.Cluster.Store.(store.Promising).Promises().Own
 	status := m.status()
 	h.t.report(Progress{Stage: "reading the members"})
@@ -186,7 +226,7 @@ func (h *historian) readMembers(ctx context.Context, m *members) (all []record.R
 			continue
 		}
 		a := h.t.assigned([]string{endpoint})
-		a.Members = m.numbers()
+		a.Members, a.Only = m.numbers(), only
 		var err error
 		// From where the load came: who conducts the run need not reach them.
 		if read.Keys, err = h.t.Worker.ReadBack(ctx, a, own, h.recorder); err != nil {

@@ -227,7 +227,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	t.report(Progress{Stage: "connecting"})
 	started := time.Now()
 	told := t.newHistorian(ctx, m, out.Dir())
-	defer func() { _, _ = told.close(false) }() // answers did, unless something else is wrong
+	defer func() { _ = told.close(false) }() // answers did, unless something else is wrong
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: told.reports(), Changed: w.changed, Mark: w.mark})
 	if err != nil {
 		return nil, err
