@@ -247,11 +247,11 @@ func (s *set) list() *numberList {
 	for i := range words {
 		words[i] = s.words[i].Load()
 	}
-	return listOf(words)
+	return numbersOf(words)
 }
 
-// listOf is the numbers whose bits are set.
-func listOf(words []uint64) *numberList {
+// numbersOf is the numbers whose bits are set.
+func numbersOf(words []uint64) *numberList {
 	l := &numberList{words: words, before: make([]uint64, 0, len(words)/listBlock+1)}
 	for i, w := range words {
 		if i%listBlock == 0 {

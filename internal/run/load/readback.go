@@ -16,7 +16,7 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 	p.final, p.reports.History = true, to
 	total, only := p.Load.KeySpace, (*numberList)(nil)
 	if a.Only != nil {
-		only = listOf(a.Only)
+		only = numbersOf(a.Only)
 		total = only.count
 	}
 	if total == 0 {
