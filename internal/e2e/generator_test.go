@@ -34,8 +34,11 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(since) >= stop })
 			resume()
 			trial := result(t, p.exits(t, exitDone))
-			// The reason says how far the figures can be off.
-			if trial.Verdict.State == verdict.Valid || !strings.Contains(rule(trial, 5), " % too high") {
+			// The reason says how far the figures can be off. It is the stop, unless the
+			// machine itself took more time from the generator.
+			if trial.Verdict.State == verdict.Valid || !slices.ContainsFunc([]int{5, 7, 10}, func(number int) bool {
+				return strings.Contains(rule(trial, number), " % too high")
+			}) {
 				t.Errorf("the verdict is %+v", trial.Verdict)
 			}
 			between(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, 10*stop)
