@@ -160,7 +160,7 @@ func (i *Injector) ahead(run, load context.Context, h *scenario.Happening, f *re
 		return errOver
 	}
 	began := i.Clock.Now()
-	if late := began.Sub(at); late > askAhead {
+	if late := began.Sub(at); late > h.By/2 { // the event says when it was
 		return fmt.Errorf("what it keeps was to be of %s before it, and the fault before was over only %s after that", scenario.FormatDuration(h.By), scenario.FormatDuration(late.Round(time.Millisecond)))
 	}
 	if err := do(context.WithoutCancel(run), i); err != nil {
