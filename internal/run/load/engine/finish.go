@@ -92,12 +92,11 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	if l.cfg.Fine {
 		l.clock.fine(&series, outcome, at)
 	}
-	client, measured := sl.client, sl.measured
+	client, measured, owed := sl.client, sl.measured, sl.owed
 	rest := int64(0)
 	if client >= 0 {
 		rest = l.ended(sl, outcome, at)
 	}
-	owed := sl.owed
 	l.slots.finish(tag, placeFree)
 	if client < 0 {
 		switch {
