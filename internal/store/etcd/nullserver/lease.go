@@ -1,0 +1,63 @@
+package nullserver
+
+import (
+	"slices"
+	"sync"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+// leases are granted, kept alive and revoked, and never end by themselves.
+type leases struct {
+	mu   sync.Mutex
+	ttl  map[int64]int64    // in seconds, by id
+	keys map[int64][]string // that were written with it, by id
+	last int64
+}
+
+// of is a lease's time in seconds; 0 if there is none.
+func (l *leases) of(id int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ttl[id]
+}
+
+// firstLease makes numbers as long as etcd's.
+const firstLease = 0x6e756c6c00000000
+
+func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id = r.ID; id == 0 {
+		l.last++
+		id = firstLease + l.last
+	}
+	if l.ttl[id] != 0 {
+		return 0, 0, rpctypes.ErrGRPCLeaseExist
+	}
+	l.ttl[id] = max(r.TTL, 1)
+	return id, l.ttl[id], nil
+}
+
+// bind notes that a key ends with a lease.
+func (l *leases) bind(id int64, key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.keys[id], key) {
+		l.keys[id] = append(l.keys[id], key)
+	}
+}
+
+// revoke ends a lease, and returns the keys that were written with it.
+func (l *leases) revoke(id int64) (keys []string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ttl[id] == 0 {
+		return nil, rpctypes.ErrGRPCLeaseNotFound
+	}
+	keys = l.keys[id]
+	delete(l.ttl, id)
+	delete(l.keys, id)
+	return keys, nil
+}
