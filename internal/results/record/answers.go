@@ -79,7 +79,9 @@ type Violation struct {
 	Kind    string `json:"kind"`
 	Promise string `json:"promise"`
 	Source  string `json:"source"` // where the store's documentation makes it
-	Key     uint64 `json:"key"`    // its number
+	// Key is the key's number; nil where it is no single key's: of leases, of locks,
+	// and of revisions.
+	Key *uint64 `json:"key,omitempty"`
 	// History is the smallest that shows it, a sentence for each operation, and
 	// Why says what is wrong.
 	History []string `json:"history"`

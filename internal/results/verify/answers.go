@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,8 +104,12 @@ func (r *Result) record() *record.Answers {
 				Client: o.Session, Watcher: o.Kind == kv.Watch, Member: record.ID(o.Member), From: o.Invoked, To: o.Done, What: Label(o), Bad: k == v.Wrong,
 			})
 		}
+		var key *uint64
+		if !slices.Contains(keyless, v.Kind) {
+			key = new(v.Key)
+		}
 		out.Violations = append(out.Violations, record.Violation{
-			Kind: string(v.Kind), Promise: string(v.Promise), Source: v.Source, Key: v.Key,
+			Kind: string(v.Kind), Promise: string(v.Promise), Source: v.Source, Key: key,
 			History: lines[:len(lines)-1], Why: lines[len(lines)-1], Operations: shown,
 		})
 	}

@@ -56,7 +56,7 @@ func TestCheckedAnswersAreOnThePage(t *testing.T) {
 	run := opened(t, made{name: "checked", seconds: 3, trials: 1}.record(t))
 	run.Trials[0].Answers = &record.Answers{
 		Operations: 1000, Judged: 900, Keys: 7, Wrong: map[string]uint64{"stale <read>": 2},
-		Violations: []record.Violation{{Kind: "stale <read>", Promise: "linearizable", Source: "docs", Key: 3, History: []string{"a", "b"}, Why: "b is older", Operations: []record.ShownOperation{
+		Violations: []record.Violation{{Kind: "stale <read>", Promise: "linearizable", Source: "docs", Key: new(uint64(3)), History: []string{"a", "b"}, Why: "b is older", Operations: []record.ShownOperation{
 			{Client: 7, Member: 0xabc, From: 2e9, To: 2.1e9, What: "put <#2>"}, {Client: 8, Name: "m2", From: 3e9, To: 3.2e9, What: "get: #1", Bad: true},
 		}}},
 	}
