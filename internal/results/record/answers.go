@@ -90,6 +90,14 @@ type Violation struct {
 	Operations []ShownOperation `json:"operations,omitempty"`
 }
 
+// Title is the violation's kind, and its key where it is a single key's.
+func (v *Violation) Title() string {
+	if v.Key == nil {
+		return v.Kind
+	}
+	return fmt.Sprintf("%s, key %d", v.Kind, *v.Key)
+}
+
 // ShownOperation is one of a violation's operations.
 type ShownOperation struct {
 	Client uint32 `json:"client"`

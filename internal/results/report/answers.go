@@ -44,11 +44,7 @@ func Answers(a *record.Answers) (lines []string) {
 	add("%s, in %s of %s", verdict, readable.Plural(a.Judged, "operation"), readable.Plural(a.Keys, "key"))
 	for i := range a.Violations {
 		v := &a.Violations[i]
-		what := v.Kind
-		if v.Key != nil {
-			what += fmt.Sprintf(", key %d", *v.Key)
-		}
-		add("%s; the promise broken is %q, by %s", what, v.Promise, v.Source)
+		add("%s; the promise broken is %q, by %s", v.Title(), v.Promise, v.Source)
 		for _, line := range v.History {
 			add("    %s", line)
 		}

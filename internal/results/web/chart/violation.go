@@ -32,7 +32,7 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 		}
 	}
 	c := canvas{height: rowHeight * len(all)}
-	out := Chart{Name: name, Title: fmt.Sprintf("%s, key %d", v.Kind, v.Key), height: c.height + axisHeight}
+	out := Chart{Name: name, Title: v.Title(), height: c.height + axisHeight}
 	s := linear(float64(to)-float64(from), measure.Nanoseconds)
 	place := func(at int64) float64 { return s.place(float64(at) - float64(from)) }
 	c.begin(out.Title, axisHeight)
