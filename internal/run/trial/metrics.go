@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// How often each member is asked for its metrics, unless its answers take long:
-// they take at most the scrapeShare-th part of the time. One that never answered
-// is asked less often, because it likely never will.
+// How often each member is asked for its metrics, unless its answers are long: they
+// take at most the scrapeShare-th part of the time. One that never answered is asked
+// less often, because it likely never will.
 const (
 	scrapeEvery  = time.Second
 	scrapeShare  = 20
@@ -43,9 +43,11 @@ type scraped struct {
 	scraper *probe.Scraper              // nil: the store's members report nothing
 	connect bool                        // time TCP connections to it, too
 	edges   chan struct{}               // the window opened or closed
-	seen    bool                        // it answered once
-	last    record.StoreRow
-	sizes   []sized
+	// quickest is its quickest answer, which is what an answer costs it: 0 until it gave
+	// one. A slow one can be the machine's, and then the next one matters.
+	quickest time.Duration
+	last     record.StoreRow
+	sizes    []sized
 }
 
 // newScrapes returns the scrapes of all members that can be asked for something.
@@ -119,7 +121,7 @@ func (m *scraped) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-m.edges:
-			if m.scraper != nil && !m.seen {
+			if m.scraper != nil && m.quickest == 0 {
 				continue
 			}
 		case <-timer.C:
@@ -128,13 +130,16 @@ func (m *scraped) run(ctx context.Context) {
 		asked, cancel := context.WithTimeout(ctx, statusTimeout)
 		m.row(asked)
 		cancel()
-		every := scrapeEvery
-		if m.scraper != nil && !m.seen {
-			every = scrapeSeldom
-		}
-		took := time.Since(began)
-		timer.Reset(max(every, scrapeShare*took) - took)
+		timer.Reset(m.pause(time.Since(began)))
 	}
+}
+
+// pause is the time from a row that took so long to the next one.
+func (m *scraped) pause(took time.Duration) time.Duration {
+	if m.scraper != nil && m.quickest == 0 {
+		return scrapeSeldom
+	}
+	return max(scrapeEvery-took, (scrapeShare-1)*m.quickest)
 }
 
 // row asks the member and records its answer, or that there was none.
@@ -153,7 +158,9 @@ func (m *scraped) row(ctx context.Context) {
 		if err != nil {
 			r.Failure = err.Error()
 		}
-		m.seen = m.seen || err == nil
+		if err == nil && (m.quickest == 0 || r.Answer < m.quickest) {
+			m.quickest = r.Answer
+		}
 	}
 	if context.Cause(ctx) == context.Canceled {
 		return // who has not answered was not given the time

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
@@ -71,5 +72,26 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	}
 	if len(rows["m2"]) < 2 {
 		t.Errorf("there are %d rows of m2", len(rows["m2"]))
+	}
+}
+
+// A member that answers slowly, or no longer, is asked again a second later at most;
+// one whose answers are always long is left alone for most of the time.
+func TestHowOftenMembersAreAsked(t *testing.T) {
+	asked := &probe.Scraper{}
+	for name, c := range map[string]struct {
+		member     scraped
+		took, want time.Duration
+	}{
+		"quick":             {scraped{scraper: asked, quickest: 4 * time.Millisecond}, 4 * time.Millisecond, 996 * time.Millisecond},
+		"slow this time":    {scraped{scraper: asked, quickest: 4 * time.Millisecond}, 600 * time.Millisecond, 400 * time.Millisecond},
+		"no answer":         {scraped{scraper: asked, quickest: 4 * time.Millisecond}, 2 * time.Second, 76 * time.Millisecond},
+		"long answers":      {scraped{scraper: asked, quickest: 100 * time.Millisecond}, 120 * time.Millisecond, 1900 * time.Millisecond},
+		"never an answer":   {scraped{scraper: asked}, 2 * time.Second, 10 * time.Second},
+		"connections alone": {scraped{}, 1 * time.Millisecond, 999 * time.Millisecond},
+	} {
+		if got := c.member.pause(c.took); got != c.want {
+			t.Errorf("%s: the next row is %v later, want %v", name, got, c.want)
+		}
 	}
 }
