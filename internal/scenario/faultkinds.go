@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
@@ -245,6 +246,9 @@ const DefaultServer = "default"
 func parseServer(s string) (string, error) {
 	if strings.ContainsAny(s, " ,\t\r\n") {
 		return "", fmt.Errorf("the server %q has a space or a comma, with which a fault cannot be written", s)
+	}
+	if !utf8.ValidString(s) {
+		return "", fmt.Errorf("the server %q is no text in UTF-8, as which a fault is recorded", s)
 	}
 	return s, nil
 }
