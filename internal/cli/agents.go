@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/agent/overssh"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -19,6 +20,7 @@ type agents struct {
 	certs  string         // the folder of "agent certs"; empty for none
 	access overssh.Access // for hosts that are reached via ssh
 	say    func(format string, args ...any)
+	own    *host.Own // the run's
 
 	mu      sync.Mutex
 	remotes map[*scenario.Host]*agent.Remote
@@ -50,7 +52,7 @@ func (a *agents) check(s *scenario.Scenario) error {
 // dial begins a session with the agent of one of the scenario's hosts; it is called
 // for several at once.
 func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
-	to := agent.Target{Name: h.Name, Address: h.Address, Version: agentVersion()}
+	to := agent.Target{Name: h.Name, Address: h.Address, Version: agentVersion(), Clock: agent.By(a.own)}
 	switch {
 	case h.Via == scenario.ViaSSH:
 		way, err := a.overSSH(ctx, h)

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -142,6 +143,13 @@ func (f *Figures) foreignOn(h *Host) finding {
 func clocks(f *Figures) finding {
 	var all []finding
 	var bounds []float64 // of hosts with workers
+	if f.OwnClockJumps > 0 {
+		way := "forward"
+		if f.OwnClockSetNS < 0 {
+			way = "back"
+		}
+		all = append(all, suspect("the clock of the machine that conducts the run was set during the trial (%d times, %s %s in all), or the machine was suspended: all times are by a clock that nobody sets, and that stands still in a suspended machine", f.OwnClockJumps, measure.Duration(math.Abs(f.OwnClockSetNS)), way))
+	}
 	for i := range f.Hosts {
 		h := &f.Hosts[i]
 		bound := measure.Duration(h.BoundNS)

@@ -334,6 +334,10 @@ type Figures struct {
 	// Hosts are the machines that members were on, or that load came from, where the
 	// scenario names some with clocks of their own. Then R10 and R23 ask each of them.
 	Hosts []Host
+	// OwnClockJumps is how often the wall clock of the machine that conducts the run was
+	// set during the trial, and OwnClockSetNS by how much in all, forward.
+	OwnClockJumps int
+	OwnClockSetNS float64
 
 	// Watching beside the load.
 	Events EventFigures

@@ -181,6 +181,9 @@ type Observed struct {
 	SamplingCPUSeconds *float64
 	// Hosts are those of the scenario that the trial used; nil where all are this machine.
 	Hosts []ByHost
+	// OwnClock is how the clock of the machine that conducts the run was set; nil if it
+	// was not.
+	OwnClock *OwnClock
 	// Members are the cluster's as far as they are known, and Answered is what
 	// TrialWriter.Answered says; nil where nobody looked.
 	Members  []Member

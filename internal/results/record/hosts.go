@@ -28,6 +28,14 @@ type ClockReading struct {
 	BoundNS int64     `json:"bound_ns"`
 }
 
+// OwnClock is how the wall clock of the machine that conducts a run was set during a
+// trial: how often, and by how much in all (forward is more than 0). A suspended machine
+// looks alike.
+type OwnClock struct {
+	Jumps int   `json:"jumps"`
+	SetNS int64 `json:"set_ns"`
+}
+
 // ByHost is what one of the scenario's hosts was in the window of a trial that has
 // members or workers there.
 type ByHost struct {

@@ -72,6 +72,8 @@ type Trial struct {
 	// ByHost is what each host was of a trial that uses hosts of the scenario with clocks
 	// of their own; absent in any other.
 	ByHost []ByHost `json:"by_host,omitempty"`
+	// OwnClock is absent where the wall clock of the machine that conducts the run was not set.
+	OwnClock *OwnClock `json:"own_clock,omitempty"`
 	Together
 	// ByClient is how evenly the clients of a closed loop were served; absent in an
 	// open loop, and in records of older versions.
@@ -175,7 +177,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.Roles = append(t.Roles, roles...)
 	t.ByClient = byClient(measured.Connections)
 	t.ByWorker = byWorker(measured.Parts)
-	t.ByHost = o.Hosts
+	t.ByHost, t.OwnClock = o.Hosts, o.OwnClock
 	t.Together = together(t.ByWorker, measured)
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.Answers, t.DataDir = o.Hashes.named(o.Members), o.Answers.Named(o.Members), o.DataDir
@@ -335,6 +337,9 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		f.Workers = t.workers(m)
 	}
 	f.Hosts = t.hosts()
+	if c := t.OwnClock; c != nil {
+		f.OwnClockJumps, f.OwnClockSetNS = c.Jumps, float64(c.SetNS)
+	}
 	f.Added = t.Overhead.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
 	if t.Watch != nil {

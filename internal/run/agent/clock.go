@@ -15,6 +15,10 @@ type Clock struct {
 // System is this machine's.
 func System() Clock { return Clock{Now: time.Now, After: time.After} }
 
+// By is a controller's clock by its own time: other clocks do not seem to be set where
+// its machine's is.
+func By(own *host.Own) Clock { return Clock{Now: own.Now, After: time.After} }
+
 // Exchange is a question about the time and its answer, as NTP has them: asked and
 // heard by our clock, received and answered by the other's.
 type Exchange struct{ Asked, Received, Answered, Heard time.Time }

@@ -23,6 +23,7 @@ import (
 // Local is the machine that we run on.
 type Local struct {
 	now     func() time.Time
+	own     *Own // nil: nobody says how far the wall clock is from now
 	pick    func(n int) int
 	address string         // of its servers; empty: of each lease
 	space   *network.Space // in which its servers are; nil: this machine's own network
@@ -55,6 +56,14 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 		return Description{Place: Here(), Machine: probe.Machine(), Process: os.Getpid(), Network: network, View: view}
 	})
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
+}
+
+// By returns the local machine with all times of a process's own, those that servers
+// write into their logs too.
+func (l *Local) By(own *Own) *Local {
+	by := *l
+	by.now, by.own = own.Now, own
+	return &by
 }
 
 // At returns the local machine as a host whose servers are all at an IP address

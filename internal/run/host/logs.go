@@ -16,6 +16,8 @@ const readBytes = 256 << 10
 // read, is tried again each time.
 type localLogs struct {
 	now   func() time.Time
+	own   *Own
+	jumps int // of its wall clock until the last Read
 	all   []*followed
 	at    int // in all, where the next Read goes on
 	buf   []byte
@@ -36,7 +38,10 @@ type followed struct {
 
 // Follow implements Host. Files that cannot be read have no lines, until they can.
 func (l *Local) Follow(_ context.Context, paths []string) (Logs, error) {
-	logs := &localLogs{now: l.now, buf: make([]byte, 64<<10)}
+	logs := &localLogs{now: l.now, own: l.own, buf: make([]byte, 64<<10)}
+	if l.own != nil {
+		logs.jumps = l.own.Clock().Jumps
+	}
 	for _, path := range paths {
 		f := &followed{path: path}
 		if f.open() {
@@ -54,6 +59,7 @@ func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err erro
 		return nil, false, ctx.Err()
 	}
 	l.lines, l.text, l.taken = l.lines[:0], l.text[:0], 0
+	defer l.correct()
 	for ; l.at < len(l.all); l.at++ {
 		if more = l.readFile(); more {
 			return l.lines, true, nil
@@ -61,6 +67,18 @@ func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err erro
 	}
 	l.at = 0
 	return l.lines, false, nil
+}
+
+// correct says of the lines how far the clock is ahead that servers wrote them by.
+func (l *localLogs) correct() {
+	if l.own == nil || len(l.lines) == 0 {
+		return
+	}
+	clock := l.own.Clock()
+	for i := range l.lines {
+		l.lines[i].Ahead, l.lines[i].Unsure = clock.Set, clock.Jumps != l.jumps
+	}
+	l.jumps = clock.Jumps
 }
 
 // Close implements Logs.

@@ -30,6 +30,7 @@ type plan struct {
 	recorder func() *history.Recorder
 	final    bool  // they are reads after the load
 	world    World // nil is this machine
+	now      func() time.Time
 	length   int64 // of an open loop's window that a total bounds, once it is known
 
 	// wrap replaces a loop's source; nil leaves it.

@@ -168,6 +168,8 @@ type Local struct {
 	Attended bool
 	// World is where the load runs; nil is this machine.
 	World World
+	// Now is the clock that times of the load are by; nil is the system's.
+	Now func() time.Time
 	// poller replaces the system's poller; nil leaves it.
 	poller func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error)
 }
@@ -206,7 +208,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, world: w.World, poller: w.poller}
+	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, world: w.World, poller: w.poller, now: w.now}
 	if has(&a.Load, kv.CAS) {
 		p.versions = keys.VersionsOf(a.Load.KeySpace, a.Preloaded.versions())
 	}
@@ -214,7 +216,14 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 }
 
 // Clock implements Worker.
-func (w *Local) Clock(context.Context) (time.Time, error) { return time.Now(), nil }
+func (w *Local) Clock(context.Context) (time.Time, error) { return w.now(), nil }
+
+func (w *Local) now() time.Time {
+	if w.Now == nil {
+		return time.Now()
+	}
+	return w.Now()
+}
 
 // Check implements Worker.
 func (w *Local) Check(ctx context.Context, a *Assignment) (loops int, err error) {

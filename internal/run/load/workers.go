@@ -23,11 +23,11 @@ type Workers []Worker
 
 var _ Worker = Workers(nil)
 
-// Locals are so many in this process, each with loops of its own.
-func Locals(n int, stores func(name string) (store.Store, error)) Workers {
+// Locals are so many in this process like one, each with loops of its own.
+func Locals(n int, like Local) Workers {
 	w := make(Workers, n)
 	for i := range w {
-		w[i] = Named{&Local{Stores: stores}, fmt.Sprintf("w%d", i+1), n - 1}
+		w[i] = Named{new(like), fmt.Sprintf("w%d", i+1), n - 1}
 	}
 	return w
 }

@@ -158,7 +158,7 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 
 // newHost is the machine that we run on. Where to look for free ports first is
 // drawn without the run's seed: two runs at once must not look in one place.
-func newHost() *host.Local { return host.NewLocal(time.Now, rand.IntN) }
+func newHost(own *host.Own) *host.Local { return host.NewLocal(nil, rand.IntN).By(own) }
 
 // hosts are those of the members.
 func (r *run) hosts() []host.Host {

@@ -62,8 +62,8 @@ func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 		return &reached{Host: *h, host: a.Host(), worker: a.Worker, leave: a.Close}, nil
 	}
 	return &reached{
-		Host: *h, host: newHost().At(h.Address),
-		worker: func() load.Worker { return &load.Local{Stores: r.Lookup} },
+		Host: *h, host: newHost(r.Own).At(h.Address),
+		worker: func() load.Worker { return new(r.local()) },
 	}, nil
 }
 
@@ -201,15 +201,18 @@ func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 	return hosts
 }
 
+// local is a worker in this process.
+func (r *run) local() load.Local { return load.Local{Stores: r.Lookup, Now: r.Own.Now} }
+
 // worker generates the trial's load: one, or several together, on the hosts that
 // they are placed on in turn, or here.
 func (r *run) worker(spec *scenario.Trial) load.Worker {
 	n, on := max(int(spec.Load.Workers), 1), r.named(r.Scenario.WorkersOn(spec))
 	switch {
 	case len(on) == 0 && n == 1:
-		return &load.Local{Stores: r.Lookup}
+		return new(r.local())
 	case len(on) == 0:
-		return load.Locals(n, r.Lookup)
+		return load.Locals(n, r.local())
 	}
 	all, beside := make(load.Workers, n), map[*reached]int{}
 	process := func(i int) *reached { // hosts that are reached locally are in ours

@@ -58,9 +58,9 @@ type Progress struct {
 
 // reportTrial passes on how a trial goes.
 func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
-	r.pace.now(p.Ended, time.Now())
+	r.pace.now(p.Ended, r.Own.Now())
 	if p.Stage == string(Preloading) || p.Stage == string(Connecting) {
-		r.trialBegan = time.Now() // what comes before the warm-up takes what it takes
+		r.trialBegan = r.Own.Now() // what comes before the warm-up takes what it takes
 	}
 	r.report(Progress{
 		Stage: stageOf(p.Stage), Name: title(spec),

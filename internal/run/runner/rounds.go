@@ -44,7 +44,7 @@ func (r *run) untilPrecise(ctx context.Context) error {
 	until := r.Scenario.Until
 	var ended []*record.Trial
 	all := rounds{
-		most: until.AtMost, began: r.began.Add(-r.before.before()), now: func() time.Time { return time.Now().Add(-r.before.notYet()) },
+		most: until.AtMost, began: r.began.Add(-r.before.before()), now: func() time.Time { return r.Own.Now().Add(-r.before.notYet()) },
 		play: func(ctx context.Context, n int) error {
 			round := r.Scenario.Round(n)
 			r.plan = append(r.plan, round...)

@@ -37,6 +37,9 @@ type Options struct {
 	// Hosts are the machines that members are placed on in turn; empty for the
 	// one that we run on.
 	Hosts []host.Host
+	// Own is the time that all of the run is by, sessions with agents too; nil begins
+	// with the system's clock.
+	Own *host.Own
 	// Agent begins a session with a host's agent. It may be nil if the scenario has
 	// no host that is reached via one.
 	Agent func(context.Context, *scenario.Host) (*agent.Remote, error)
@@ -107,7 +110,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	case err != nil:
 		state, failure = record.Failed, err.Error()
 	}
-	if finishing := r.out.Finish(state, failure, time.Now()); !errors.Is(err, finishing) {
+	if finishing := r.out.Finish(state, failure, r.Own.Now()); !errors.Is(err, finishing) {
 		err = errors.Join(err, finishing)
 	}
 	return r.out.Dir(), err
@@ -125,7 +128,10 @@ func interrupted(ctx context.Context, err error) error {
 
 // begin makes the run directory.
 func begin(ctx context.Context, o Options) (r *run, err error) {
-	r = &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
+	if o.Own == nil {
+		o.Own = host.NewOwn(nil, nil)
+	}
+	r = &run{Options: o, rates: rates{}, began: o.Own.Now(), host: newHost(o.Own)}
 	defer func() {
 		if err != nil {
 			err = r.leaveHosts(err)
@@ -208,7 +214,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	if err != nil {
 		return nil, err
 	}
-	r.trialBegan = time.Now()
+	r.trialBegan = r.Own.Now()
 	r.pace.begin()
 	generator := r.generator(&spec)
 	machine := r.about[generator].Machine
@@ -216,7 +222,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		under.Shared = new(r.shared(r.now.own, &spec))
 	}
 	t := trial.Trial{
-		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Sources: r.sources(&spec), Tool: r.Tool.Version,
+		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Own: r.Own, Host: r.host, Machine: &machine, Sources: r.sources(&spec), Tool: r.Tool.Version,
 		Progress:     func(p trial.Progress) { r.reportTrial(&spec, p) },
 		Server:       func(to string) (cluster.Server, error) { return r.server(&spec, to) },
 		CheckAnswers: r.CheckAnswers,

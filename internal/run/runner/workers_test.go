@@ -37,7 +37,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
 	l.Connections, l.Clients, l.KeySpace, l.Total, l.Duration, l.Seed, l.Workers = 13, 29, 100, 5003, 0, 7, 4
-	all, ears := loadtest.Overhear(load.Locals(4, registry.Lookup))
+	all, ears := loadtest.Overhear(load.Locals(4, load.Local{Stores: registry.Lookup}))
 	a := &load.Assignment{Load: l, Store: etcd.Name, Endpoints: c.Access().Endpoints}
 	res, err := load.Run(t.Context(), all, a, load.Reports{})
 	if err != nil {

@@ -36,7 +36,7 @@ func (w *monitor) compact(ctx context.Context) {
 			}
 		case revision > 0:
 			_ = w.out.Event(record.Event{ // an error stays in the writer
-				Time: time.Now(), Kind: "compaction_asked", Duration: time.Since(began),
+				Time: w.t.now(), Kind: "compaction_asked", Duration: time.Since(began),
 				Text: fmt.Sprintf("quorumbench had the store compact its history up to revision %d", revision),
 			})
 		}

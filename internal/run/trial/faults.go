@@ -26,10 +26,24 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 	case <-w.opened:
 	}
 	injector := &fault.Injector{
-		Cluster: w.t.Cluster, Ask: w.t.askAnew, Admin: w.t.adminOf, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.Real{},
+		Cluster: w.t.Cluster, Ask: w.t.askAnew, Admin: w.t.adminOf, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: byOwn{t: w.t},
 		Event: func(e record.Event) { _ = w.out.Event(e) }, // an error stays in the writer
 	}
 	w.faults = injector.Run(run, ctx, w.phases.began(measure.Measured), all)
+}
+
+// byOwn is the run's clock, for faults.
+type byOwn struct {
+	fault.Real
+	t *Trial
+}
+
+// Now implements fault.Clock.
+func (c byOwn) Now() time.Time { return c.t.now() }
+
+// Until implements fault.Clock.
+func (c byOwn) Until(ctx context.Context, at time.Time) bool {
+	return c.Real.Until(ctx, time.Now().Add(at.Sub(c.t.now())))
 }
 
 // askAnew asks all members over new connections.

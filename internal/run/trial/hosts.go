@@ -3,10 +3,8 @@ package trial
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -98,74 +96,14 @@ func earliest(a, b time.Time) time.Time {
 	return b
 }
 
-// clockSeen is what was known of a host's clock at a time of ours.
-type clockSeen struct {
-	at time.Time
-	host.Clock
-}
-
-// reading is that at another time.
-func (c *clockSeen) reading(at time.Time) record.ClockReading {
-	return record.ClockReading{At: at.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Within(at))}
-}
-
-// clockBetween is the clock over a window, of what was seen of it since the trial
-// began, at the beginning of the window and later; nil where nothing was.
-func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
-	if len(seen) == 0 {
-		return nil
-	}
-	first, last := &seen[0], &seen[0]
-	for i := range seen {
-		if at := seen[i].at; !at.After(from) {
-			first = &seen[i]
-		}
-		if at := seen[i].at; !at.After(to) {
-			last = &seen[i]
-		}
-	}
-	c := &record.Clock{Before: first.reading(from), After: last.reading(to)}
-	c.Jumps, c.SetNS = seen[len(seen)-1].Jumps-seen[0].Jumps, int64(seen[len(seen)-1].Set-seen[0].Set)
-	c.WidestBoundNS = max(c.Before.BoundNS, c.After.BoundNS)
-	for i := range seen {
-		if at := seen[i].at; at.After(from) && at.Before(to) {
-			c.WidestBoundNS = max(c.WidestBoundNS, int64(seen[i].Within(at)))
-		}
-	}
-	return c
-}
-
 // source is a Source that is sampled.
 type source struct {
 	Source
 	on     *sampled
 	row    string // its generator's; empty without one
 	clocks []clockSeen
+	meant  moved // of what its clock did, by our own's having stood still
 	lost   string // why it was, before the load's end; empty if it was not
-}
-
-// look notes what is known of the clocks, and returns those that were set since the
-// last time.
-func (s *sampler) look() (set []record.Event) {
-	now := time.Now()
-	for i := range s.sources {
-		c, ok := s.sources[i].Host.(host.Clocked)
-		if !ok {
-			continue
-		}
-		one := &s.sources[i]
-		is := clockSeen{now, c.Clock()}
-		if n := len(one.clocks); n > 0 && one.clocks[n-1].Jumps != is.Jumps {
-			by := is.Set - one.clocks[n-1].Set
-			way := "forward"
-			if by < 0 {
-				way = "back"
-			}
-			set = append(set, record.Event{Time: now, Kind: clockSet, Text: fmt.Sprintf("the clock of host %s was set %s by %s, or drifted", one.Name, way, measure.Duration(float64(by.Abs())))})
-		}
-		one.clocks = append(one.clocks, is)
-	}
-	return set
 }
 
 // whilePresent ends with run, and when a host with members is lost, with which the load
@@ -209,9 +147,6 @@ func (s *sampler) noteLost() (first error) {
 	}
 	return first
 }
-
-// clockSet is the kind of event of a host's clock that was set.
-const clockSet = "clock_set"
 
 // byHost is what each source was in a window.
 func (s *sampler) byHost(from, to time.Time) (all []record.ByHost) {

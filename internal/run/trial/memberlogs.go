@@ -96,7 +96,7 @@ func (w *monitor) listen(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		began := time.Now()
+		began := w.t.now()
 		w.read(ctx)
 		w.settle(began.Add(-logsLag))
 	}
@@ -132,7 +132,7 @@ func (w *monitor) readLastLogs(ctx context.Context) {
 			w.happened(h)
 		}
 	}
-	w.settle(time.Now().Add(time.Hour)) // all of them
+	w.settle(w.t.now().Add(time.Hour)) // all of them
 }
 
 // happened records what a log reports.

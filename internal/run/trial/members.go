@@ -23,6 +23,7 @@ type members struct {
 	named map[string]string // by endpoint: the names that we gave
 	// others are all members of the cluster, where those given are not.
 	others []store.Member
+	clock  func() time.Time // nil is the system's
 
 	mu      sync.Mutex
 	view    *follow.View // nil: nobody was asked yet
@@ -32,11 +33,18 @@ type members struct {
 	names   map[string]string // by endpoint
 }
 
+func (m *members) now() time.Time {
+	if m.clock == nil {
+		return time.Now()
+	}
+	return m.clock()
+}
+
 // ask asks every member for its state, and returns what changed.
 func (m *members) ask(ctx context.Context) ([]follow.Change, error) {
-	asked := time.Now()
+	asked := m.now()
 	status, err := m.admin.Status(ctx)
-	ended := time.Now()
+	ended := m.now()
 	if err != nil && len(status.Members) == 0 {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ type scraped struct {
 	beside  load.Worker
 	access  store.Access
 	out     *record.TrialWriter
+	now     func() time.Time
 	size    func(endpoint string) int64 // of its database, as it stated last; 0: not known
 	scraper *probe.Scraper              // nil: the store's members report nothing
 	connect bool                        // time TCP connections to it, too
@@ -55,7 +56,7 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	s := &scrapes{quit: func() {}}
 	for _, e := range m.scraped() {
 		one := &scraped{
-			member: e, beside: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
+			member: e, beside: t.Worker, access: t.Cluster.Access(), out: out, now: t.now, size: m.size,
 			// Whether a network is between us and members of our own, we know; nor is one
 			// timed by connections that others make for us.
 			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, edges: make(chan struct{}, 1),
@@ -173,7 +174,7 @@ func (m *scraped) row(ctx context.Context) {
 			r.Metrics[store.DatabaseBytes] = store.Reading{Value: float64(size)}
 		}
 	}
-	r.Time, m.last = time.Now(), r
+	r.Time, m.last = m.now(), r
 	if size, ok := r.Metrics[store.DatabaseBytes]; ok {
 		m.sizes = append(m.sizes, sized{r.Time, size.Value})
 	}

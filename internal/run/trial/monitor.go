@@ -67,10 +67,11 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	if err != nil {
 		return nil, err
 	}
+	sampler.own.is = t.Own
 	if len(t.Spec.Load.Faults) > 0 {
 		sampler.members = t.Cluster.Members
 	}
-	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: time.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
+	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: t.now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
 	w.follower = follow.New(w.followed())
 	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began, t.Spec.Load.Jumps())

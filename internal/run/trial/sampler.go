@@ -21,6 +21,7 @@ type sampler struct {
 	// sources are the scenario's hosts that the trial uses, where some have clocks of
 	// their own; throttled is for how long limits held our processes there back.
 	sources   []source
+	own       ownClock
 	throttled map[string][]usedBy
 	store     *storeUsage
 	edges     chan struct{} // the window opened or closed
@@ -274,7 +275,7 @@ func (s *sampler) each(do func(i int, h *sampled)) {
 // have.
 func (s *sampler) count() {
 	sum := time.Duration(0)
-	now := time.Now()
+	now := s.now()
 	for _, h := range s.hosts {
 		sum += h.collecting
 		h.cost = append(h.cost, usedBy{at: now, cpu: h.collecting.Seconds()})

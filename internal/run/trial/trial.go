@@ -43,6 +43,9 @@ type Trial struct {
 	// CheckAnswers checks the answers where the load asks for it.
 	CheckAnswers CheckAnswers
 
+	// Own is the time that all of the trial is by; nil begins with the system's clock.
+	Own *host.Own
+
 	logs  logs // followed while it runs
 	loops int  // event loops of the worker
 }
@@ -130,7 +133,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err := t.writeEarlier(ctx, a); err != nil {
 		return nil, clean.failed(a, err)
 	}
-	out, err := t.Writer.Trial(conditions, time.Now())
+	out, err := t.Writer.Trial(conditions, t.now())
 	if err != nil {
 		return nil, clean.failed(a, err)
 	}
@@ -159,6 +162,14 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, err
 	}
 	return result, nil
+}
+
+// now is the time by the run's clock.
+func (t *Trial) now() time.Time {
+	if t.Own == nil {
+		return time.Now()
+	}
+	return t.Own.Now()
 }
 
 func (t *Trial) report(p Progress) {
@@ -225,7 +236,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
 	t.report(Progress{Stage: "connecting"})
-	started := time.Now()
+	started := t.now()
 	told := t.newHistorian(ctx, m, out.Dir())
 	defer func() { _ = told.close(false) }() // answers did, unless something else is wrong
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: told.reports(), Changed: w.changed, Mark: w.mark})
@@ -292,6 +303,7 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 			}
 		}
 	}
+	o.OwnClock = w.sampler.own.record()
 	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
 	o.SamplingCPUSeconds = w.sampler.took(res.Opened, closed)
 	return o
@@ -348,7 +360,7 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.names()}
+	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.names(), clock: t.now}
 	// A user who allows more time to connect allows it for this too: a member
 	// without a leader may answer after seconds.
 	ctx, cancel := context.WithTimeout(ctx, max(statusTimeout, access.DialTimeout))
