@@ -2,20 +2,16 @@
 // a load, for package verify. A load's loops write one file each; a crash at any
 // moment leaves what was written before readable.
 //
-// A file is the eight bytes "qbhist1\n" and frames. A frame is a head of 16
-// bytes, four little-endian numbers of 32 bits: how many bytes follow, how many
-// operations they hold, the size of those when decompressed, and a checksum
-// (CRC-32C) of the three and of what follows. The first frame is a Header as
+// A file is the eight bytes "qbhist1\n" and frames of package internal/blockfile,
+// which count operations. The first frame is a Header as
 // JSON. Those after it are blocks of package internal/measure/history, compressed
 // with Zstandard, in the order in which their operations ended. The last frame is
 // empty; a file without it was not closed.
 package history
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,23 +73,5 @@ func Size(paths []string) (bytes int64, err error) {
 
 const (
 	magic     = "qbhist1\n"
-	headSize  = 16
-	maxFrame  = 1 << 20 // bytes, before and after decompression
 	maxHeader = 1 << 16
 )
-
-var crcTable = crc32.MakeTable(crc32.Castagnoli)
-
-// appendFrame appends a frame with a payload of so many operations.
-func appendFrame(b, payload []byte, count, size int) []byte {
-	start := len(b)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
-	b = binary.LittleEndian.AppendUint32(b, uint32(count))
-	b = binary.LittleEndian.AppendUint32(b, uint32(size))
-	b = binary.LittleEndian.AppendUint32(b, checksum(b[start:], payload))
-	return append(b, payload...)
-}
-
-func checksum(head, payload []byte) uint32 {
-	return crc32.Update(crc32.Checksum(head[:headSize-4], crcTable), crcTable, payload)
-}

@@ -2,7 +2,6 @@ package history
 
 import (
 	"bufio"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/quorumbench/quorumbench/internal/blockfile"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/readfile"
 )
@@ -39,11 +39,11 @@ type reader struct {
 
 // block is a frame and the operations in it, which are there when decoded has told.
 type block struct {
-	packed, raw []byte
-	count, size int
-	ops         []history.Op
-	err         error
-	decoded     chan struct{}
+	blockfile.Frame
+	raw     []byte
+	ops     []history.Op
+	err     error
+	decoded chan struct{}
 }
 
 // open begins to read a file.
@@ -52,7 +52,7 @@ func open(path string) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxFrame))
+	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(blockfile.MaxFrame))
 	if err == nil {
 		r := &reader{f: f, in: bufio.NewReaderSize(f, 1<<18), code: code}
 		if err = r.begin(); err == nil {
@@ -78,7 +78,7 @@ func (r *reader) begin() error {
 	switch {
 	case r.frame(&head) != nil:
 		return errors.New("its header is damaged")
-	case json.Unmarshal(head.packed, &r.header) != nil, r.header.Timeout < 0, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.Base < 0:
+	case json.Unmarshal(head.Packed, &r.header) != nil, r.header.Timeout < 0, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.Base < 0:
 		return errors.New("its header cannot be read")
 	}
 	return nil
@@ -91,27 +91,14 @@ var (
 
 // frame reads the next frame, as it is packed.
 func (r *reader) frame(b *block) error {
-	var head [headSize]byte
-	if _, err := io.ReadFull(r.in, head[:]); err != nil {
+	switch err := b.Read(r.in); err {
+	case nil:
+		return nil
+	case blockfile.ErrCut:
 		return errCut
-	}
-	n := binary.LittleEndian.Uint32(head[:])
-	b.count = int(binary.LittleEndian.Uint32(head[4:]))
-	b.size = int(binary.LittleEndian.Uint32(head[8:]))
-	if n > maxFrame || b.size > maxFrame || b.count > b.size {
+	default:
 		return errDamaged
 	}
-	if cap(b.packed) < int(n) {
-		b.packed = make([]byte, n)
-	}
-	b.packed = b.packed[:n]
-	if _, err := io.ReadFull(r.in, b.packed); err != nil {
-		return errCut
-	}
-	if checksum(head[:], b.packed) != binary.LittleEndian.Uint32(head[headSize-4:]) {
-		return errDamaged
-	}
-	return nil
 }
 
 // start begins to read ahead, with so many goroutines that decode.
@@ -128,7 +115,7 @@ func (r *reader) start(decoders int) {
 		for b := range r.free {
 			b.ops = b.ops[:0]
 			b.err = r.frame(b)
-			last := b.err != nil || b.count == 0
+			last := b.err != nil || b.Count == 0
 			if last {
 				b.decoded <- struct{}{}
 			} else {
@@ -152,10 +139,10 @@ func (r *reader) start(decoders int) {
 
 // decode finds a frame's operations.
 func (r *reader) decode(b *block) (err error) {
-	if b.raw, err = r.code.DecodeAll(b.packed, b.raw[:0]); err == nil {
+	if b.raw, err = r.code.DecodeAll(b.Packed, b.raw[:0]); err == nil {
 		b.ops, err = history.Decode(b.raw, b.ops)
 	}
-	if err != nil || len(b.raw) != b.size || len(b.ops) != b.count {
+	if err != nil || len(b.raw) != b.Size || len(b.ops) != b.Count {
 		return errDamaged
 	}
 	return nil

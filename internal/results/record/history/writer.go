@@ -7,6 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/quorumbench/quorumbench/internal/blockfile"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
@@ -49,7 +50,7 @@ func Create(path string, h *Header) (*Writer, error) {
 		path: path, f: f, full: make(chan *history.Block, held),
 		empty: make(chan *history.Block, held), done: make(chan struct{}),
 	}
-	w.write(appendFrame([]byte(magic), head, 0, len(head)))
+	w.write(blockfile.Append([]byte(magic), head, 0, len(head)))
 	go w.run(code)
 	return w, nil
 }
@@ -82,7 +83,7 @@ func (w *Writer) close(whole bool) error {
 	close(w.full)
 	<-w.done
 	if whole {
-		w.write(appendFrame(nil, nil, 0, 0))
+		w.write(blockfile.Append(nil, nil, 0, 0))
 	}
 	for _, err := range []error{w.f.Sync(), w.f.Close()} {
 		w.note(err)
@@ -98,7 +99,7 @@ func (w *Writer) run(code *zstd.Encoder) {
 	var packed, frame []byte
 	for b := range w.full {
 		packed = code.EncodeAll(b.Bytes(), packed[:0])
-		frame = appendFrame(frame[:0], packed, b.Len(), len(b.Bytes()))
+		frame = blockfile.Append(frame[:0], packed, b.Len(), len(b.Bytes()))
 		w.write(frame)
 		b.Reset()
 		select {

@@ -1,0 +1,210 @@
+package etcd
+
+import (
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// Methods as a recording calls them: the path without the package of etcd's own API.
+const (
+	methodRange       = "KV/Range"
+	methodRangeStream = "KV/RangeStream"
+	methodPut         = "KV/Put"
+	methodDelete      = "KV/DeleteRange"
+	methodTxn         = "KV/Txn"
+	methodCompact     = "KV/Compact"
+	methodWatch       = "Watch/Watch"
+	methodGrant       = "Lease/LeaseGrant"
+	methodRevoke      = "Lease/LeaseRevoke"
+	methodKeepAlive   = "Lease/LeaseKeepAlive"
+)
+
+// tap understands one connection of clients to a member (store.Tap).
+type tap struct {
+	cfg   store.TapConfig
+	heard *h2.Overhearer
+	now   int64
+	calls map[uint32]*tapped // by stream
+	free  []*recording.Call
+}
+
+// tapped is a stream that is not over: one call, or for a stream that stays open those
+// that await their answer, in their order.
+type tapped struct {
+	method string
+	stays  bool
+	asked  []*recording.Call
+	got    int // bytes of messages so far, of a call with several
+}
+
+// Tap implements store.Tapped.
+func (Store) Tap(cfg store.TapConfig) store.Tap {
+	t := &tap{cfg: cfg, calls: map[uint32]*tapped{}}
+	t.heard = h2.NewOverhearer(t)
+	return t
+}
+
+// Feed implements store.Tap.
+func (t *tap) Feed(ofClient bool, at int64, b []byte) error {
+	t.now = at
+	return t.heard.Feed(ofClient, b)
+}
+
+// Open implements store.Tap.
+func (t *tap) Open() (n int) {
+	for _, s := range t.calls {
+		n += len(s.asked)
+	}
+	return n
+}
+
+// End implements store.Tap.
+func (t *tap) End(at int64) {
+	t.now = at
+	for id, s := range t.calls {
+		t.finish(s, -1)
+		delete(t.calls, id)
+	}
+}
+
+// Begun implements h2.Heard.
+func (t *tap) Begun(stream uint32, path string) {
+	method := strings.TrimPrefix(strings.TrimPrefix(path, "/"), "etcdserverpb.")
+	t.calls[stream] = &tapped{method: method, stays: method == methodWatch || method == methodKeepAlive}
+}
+
+// Ended implements h2.Heard.
+func (t *tap) Ended(stream uint32, ofClient bool, status int) {
+	s := t.calls[stream]
+	if s == nil || ofClient && status >= 0 {
+		return // it has asked, and is yet to be answered
+	}
+	delete(t.calls, stream)
+	t.finish(s, status)
+}
+
+// finish tells of the calls of a stream that is over.
+func (t *tap) finish(s *tapped, status int) {
+	for _, c := range s.asked {
+		switch {
+		case status >= 0:
+			c.Took, c.Code, c.Got = t.now-c.At, uint16(status), s.got
+		default:
+			c.Took = -1
+		}
+		t.tell(c)
+	}
+	s.asked = nil
+}
+
+func (t *tap) tell(c *recording.Call) {
+	t.cfg.Call(c)
+	if len(t.free) < 256 {
+		t.free = append(t.free, c)
+	}
+}
+
+// begin returns an empty call.
+func (t *tap) begin(stream uint32, s *tapped, size int) *recording.Call {
+	c := &recording.Call{}
+	if n := len(t.free); n > 0 {
+		c, t.free = t.free[n-1], t.free[:n-1]
+		*c = recording.Call{Parts: c.Parts[:0]}
+	}
+	c.At, c.Took, c.Conn, c.Method, c.Sent = t.now, -1, t.cfg.Conn, s.method, size
+	if s.stays {
+		c.Stream = stream
+	}
+	return c
+}
+
+// Message implements h2.Heard.
+func (t *tap) Message(stream uint32, ofClient bool, body []byte, size int) {
+	s := t.calls[stream]
+	switch {
+	case s == nil:
+	case body == nil:
+		t.cfg.Gap(recording.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "messages of " + s.method + " that are compressed or too large are not read"})
+	case ofClient:
+		c := t.begin(stream, s, size)
+		r := tapRequest{t: t, c: c}
+		if r.read(s.method, body); !r.ok {
+			t.cfg.Gap(recording.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + s.method + " whose protobuf is malformed, or that have too many parts"})
+			return
+		}
+		s.asked = append(s.asked, c)
+	case s.method == methodWatch:
+		t.watched(stream, s, body, size)
+	case s.method == methodKeepAlive:
+		if c := t.next(s); c != nil {
+			c.Took, c.Got = t.now-c.At, size
+			t.tell(c)
+		}
+	case len(s.asked) > 0:
+		s.got += size
+		a := tapAnswer{c: s.asked[0]}
+		a.read(s.method, body)
+	}
+}
+
+// next takes the call that a message of a stream answers.
+func (t *tap) next(s *tapped) *recording.Call {
+	if len(s.asked) == 0 {
+		return nil
+	}
+	c := s.asked[0]
+	s.asked = append(s.asked[:0], s.asked[1:]...)
+	return c
+}
+
+// watched takes a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4,
+// events: 11}.
+func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
+	var created, canceled bool
+	var id, revision, events int64
+	for f := (fields{b: body}); f.next(); {
+		switch f.tag {
+		case 1<<3 | pbBytes:
+			revision = headerRevision(f.v)
+		case 2<<3 | pbVarint:
+			id = int64(f.n)
+		case 3<<3 | pbVarint:
+			created = f.n != 0
+		case 4<<3 | pbVarint:
+			canceled = f.n != 0
+		case 11<<3 | pbBytes:
+			events++
+		}
+	}
+	if events == 0 && (created || canceled || len(s.asked) > 0 && s.asked[0].Parts[0].Action == recording.Other) {
+		// A watcher that the server ends by itself answers nothing that was asked.
+		if len(s.asked) > 0 && (s.asked[0].Parts[0].Action == recording.Watch) == created {
+			c := t.next(s)
+			c.Took, c.Got, c.Revision, c.Lease = t.now-c.At, size, revision, id+1
+			if created && canceled {
+				c.Code = watchRefused
+			}
+			t.tell(c)
+			return
+		}
+	}
+	c := t.begin(stream, s, 0)
+	c.Told, c.Took, c.Got, c.Revision, c.Keys, c.Lease = true, 0, size, revision, events, id+1
+	t.tell(c)
+}
+
+// watchRefused is the code of a watcher that was refused: gRPC has none for it.
+const watchRefused = 11 // OutOfRange: its revision was compacted, mostly
+
+// headerRevision reads a ResponseHeader's revision: 3.
+func headerRevision(b []byte) (revision int64) {
+	for f := (fields{b: b}); f.next(); {
+		if f.tag == 3<<3|pbVarint {
+			revision = int64(f.n)
+		}
+	}
+	return max(revision, 0)
+}

@@ -1,0 +1,324 @@
+package h2
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// Heard takes what an Overhearer finds. What it is given is valid until it returns.
+type Heard interface {
+	// Begun says that the client made a call of a method, such as
+	// /etcdserverpb.KV/Put, on a stream.
+	Begun(stream uint32, method string)
+	// Message is a whole message of a call. Where it is larger than MaxMessage, or
+	// compressed, body is nil.
+	Message(stream uint32, ofClient bool, body []byte, size int)
+	// Ended says that the client has said all of a call, or that the call is over: the
+	// status is that of gRPC, or -1 where a side reset it.
+	Ended(stream uint32, ofClient bool, status int)
+}
+
+// Overhearer understands both directions of an HTTP/2 connection that carries gRPC
+// calls, and says nothing itself. Of what follows an error it understands nothing. It
+// belongs to one goroutine.
+type Overhearer struct {
+	to      Heard
+	halves  [2]half // of the client, of the server
+	streams map[uint32]*heardStream
+}
+
+// heardStream is a call that is not over.
+type heardStream struct {
+	halves [2]heardMessages
+	status int // of gRPC
+}
+
+// heardMessages puts a direction's messages together.
+type heardMessages struct {
+	head  [5]byte
+	nhead int
+	body  []byte
+	left  int // bytes of the message that are yet to come
+	size  int
+	drop  bool // the body is not kept
+}
+
+// half is one direction.
+type half struct {
+	partial []byte // a frame that is not whole yet
+	skip    int    // bytes to pass over: the preface
+	dec     *hpack.Decoder
+	block   []byte // a header block that goes on in CONTINUATION frames
+	blockOf uint32
+	ends    bool
+	fields  heardFields
+}
+
+type heardFields struct {
+	path   string
+	status int // of gRPC; -1: none
+	http   int
+	size   int
+}
+
+// Bounds of what an Overhearer keeps.
+const (
+	maxHeardStreams = 100_000
+	maxHeardTable   = 1 << 20 // bytes that a peer may allow the other's dynamic table
+)
+
+// NewOverhearer returns an Overhearer of a connection from its first byte on.
+func NewOverhearer(to Heard) *Overhearer {
+	o := &Overhearer{to: to, streams: map[uint32]*heardStream{}}
+	for i := range o.halves {
+		h := &o.halves[i]
+		h.dec = hpack.NewDecoder(decoderTable, h.take)
+		h.dec.SetMaxStringLength(maxBlock)
+		h.dec.SetAllowedMaxDynamicTableSize(maxHeardTable)
+	}
+	o.halves[0].skip = len(Preface)
+	return o
+}
+
+// Open is how many calls are not over.
+func (o *Overhearer) Open() int { return len(o.streams) }
+
+// Feed takes what one side sent.
+func (o *Overhearer) Feed(ofClient bool, b []byte) error {
+	side := 1
+	if ofClient {
+		side = 0
+	}
+	h := &o.halves[side]
+	for h.skip > 0 && len(b) > 0 {
+		if b[0] != Preface[len(Preface)-h.skip] {
+			return errors.New("the client does not speak HTTP/2 from the beginning")
+		}
+		b = b[1:]
+		h.skip--
+	}
+	if len(h.partial) > 0 {
+		h.partial = append(h.partial, b...)
+		b = h.partial
+	}
+	for len(b) >= FrameHeaderLen {
+		f := ParseFrameHeader(b)
+		if len(b) < FrameHeaderLen+f.Length {
+			break
+		}
+		if err := o.frame(side, f, b[FrameHeaderLen:FrameHeaderLen+f.Length]); err != nil {
+			return err
+		}
+		b = b[FrameHeaderLen+f.Length:]
+	}
+	h.partial = append(h.partial[:0], b...)
+	if cap(h.partial) > 1<<20 && len(h.partial) == 0 {
+		h.partial = nil
+	}
+	return nil
+}
+
+// sideName names a direction's sender.
+func sideName(side int) string { return [...]string{"the client", "the server"}[side] }
+
+func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
+	h := &o.halves[side]
+	if h.blockOf != 0 && (f.Type != FrameContinuation || f.Stream != h.blockOf) {
+		return fmt.Errorf("%s broke HTTP/2: another frame came within headers", sideName(side))
+	}
+	switch f.Type {
+	case FrameData:
+		p, err := unpad(f, p)
+		if err != nil {
+			return err
+		}
+		return o.data(side, f, p)
+	case FrameHeaders:
+		p, err := unpad(f, p)
+		if err != nil {
+			return err
+		}
+		if f.Flags&FlagPriority != 0 {
+			if len(p) < 5 {
+				return errFrame(f)
+			}
+			p = p[5:]
+		}
+		h.block, h.blockOf, h.ends = append(h.block[:0], p...), f.Stream, f.Flags&FlagEndStream != 0
+		return o.headers(side, f)
+	case FrameContinuation:
+		if h.blockOf == 0 {
+			return errFrame(f)
+		}
+		if len(h.block)+len(p) > maxBlock {
+			return fmt.Errorf("%s sent more than %d bytes of headers for one call", sideName(side), maxBlock)
+		}
+		h.block = append(h.block, p...)
+		return o.headers(side, f)
+	case FrameRSTStream:
+		if s := o.streams[f.Stream]; s != nil {
+			delete(o.streams, f.Stream)
+			status := -1
+			if side == 1 && s.status >= 0 {
+				status = s.status
+			}
+			o.to.Ended(f.Stream, side == 0, status)
+		}
+	case FramePushPromise:
+		return fmt.Errorf("%s promised a push, which gRPC does not", sideName(side))
+	}
+	return nil
+}
+
+// unpad takes a frame's padding off.
+func unpad(f FrameHeader, p []byte) ([]byte, error) {
+	if f.Flags&FlagPadded == 0 {
+		return p, nil
+	}
+	if len(p) == 0 || int(p[0]) >= len(p) {
+		return nil, errPadding
+	}
+	return p[1 : len(p)-int(p[0])], nil
+}
+
+// headers acts on a header block when it is whole.
+func (o *Overhearer) headers(side int, f FrameHeader) error {
+	if f.Flags&FlagEndHeaders == 0 {
+		return nil
+	}
+	h := &o.halves[side]
+	id := h.blockOf
+	h.blockOf = 0
+	h.fields = heardFields{status: -1}
+	h.dec.SetEmitEnabled(true)
+	if _, err := h.dec.Write(h.block); err != nil {
+		return fmt.Errorf("%s sent headers that cannot be decoded: %w", sideName(side), err)
+	}
+	if err := h.dec.Close(); err != nil {
+		return fmt.Errorf("%s sent headers that cannot be decoded: %w", sideName(side), err)
+	}
+	s := o.streams[id]
+	if side == 0 {
+		if s == nil && h.fields.path != "" {
+			if len(o.streams) >= maxHeardStreams {
+				return fmt.Errorf("the client has more than %d calls open", maxHeardStreams)
+			}
+			s = &heardStream{status: -1}
+			o.streams[id] = s
+			o.to.Begun(id, h.fields.path)
+		}
+		if s != nil && h.ends {
+			o.to.Ended(id, true, 0)
+		}
+		return nil
+	}
+	if s == nil {
+		return nil
+	}
+	switch {
+	case h.fields.status >= 0:
+		s.status = h.fields.status
+	case h.fields.http >= 300:
+		s.status = int(statusOfHTTP(h.fields.http))
+	}
+	if h.ends {
+		o.over(id, s)
+	}
+	return nil
+}
+
+// over ends a call that the server has said all of.
+func (o *Overhearer) over(id uint32, s *heardStream) {
+	delete(o.streams, id)
+	status := s.status
+	if status < 0 {
+		status = StatusUnknown
+	}
+	o.to.Ended(id, false, status)
+}
+
+// take is called with each field that the decoder finds.
+func (h *half) take(f hpack.HeaderField) {
+	if h.fields.size += len(f.Name) + len(f.Value) + fieldOverhead; h.fields.size > MaxHeaderList {
+		h.dec.SetEmitEnabled(false)
+		return
+	}
+	switch f.Name {
+	case ":path":
+		h.fields.path = f.Value
+	case ":status":
+		h.fields.http, _ = strconv.Atoi(f.Value)
+	case "grpc-status":
+		n, err := strconv.ParseUint(f.Value, 10, 16)
+		if err != nil {
+			n = StatusUnknown
+		}
+		h.fields.status = int(n)
+	}
+}
+
+// data takes a DATA frame's bytes.
+func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
+	s := o.streams[f.Stream]
+	if s == nil {
+		return nil
+	}
+	m := &s.halves[side]
+	for len(p) > 0 {
+		if m.nhead < len(m.head) {
+			n := copy(m.head[m.nhead:], p)
+			m.nhead += n
+			p = p[n:]
+			if m.nhead < len(m.head) {
+				break
+			}
+			m.size = int(binary.BigEndian.Uint32(m.head[1:]))
+			m.left, m.body = m.size, m.body[:0]
+			m.drop = m.head[0] != 0 || m.size > MaxMessage
+		}
+		n := min(m.left, len(p))
+		switch {
+		case m.drop:
+		case n == m.size: // whole, and not to be copied
+			o.message(f.Stream, side, m, p[:n])
+			p = p[n:]
+			continue
+		default:
+			m.body = append(m.body, p[:n]...)
+		}
+		m.left -= n
+		p = p[n:]
+		if m.left == 0 {
+			o.message(f.Stream, side, m, m.body)
+		}
+	}
+	if m.nhead == len(m.head) && m.left == 0 && m.size == 0 {
+		o.message(f.Stream, side, m, nil)
+	}
+	if f.Flags&FlagEndStream != 0 {
+		if side == 0 {
+			o.to.Ended(f.Stream, true, 0)
+		} else {
+			o.over(f.Stream, s)
+		}
+	}
+	return nil
+}
+
+func (o *Overhearer) message(stream uint32, side int, m *heardMessages, body []byte) {
+	size := m.size
+	if m.drop {
+		body = nil
+	} else if body == nil {
+		body = []byte{}
+	}
+	m.nhead, m.left, m.size = 0, 0, 0
+	o.to.Message(stream, side == 0, body, size)
+	if cap(m.body) > 1<<20 {
+		m.body = nil
+	}
+}
