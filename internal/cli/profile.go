@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/profile"
+)
+
+func (a *app) profileCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "profile FILE",
+		Short: "Make a scenario of a recording",
+		Long: `Make a scenario of a recording (quorumbench record): operations and their shares,
+rate, keys, sizes and connections, with what no scenario says as comments. It is
+written to standard output, to be read, scaled and run.`,
+		Example: `  quorumbench profile monday.qbrec > monday.yaml
+  quorumbench run monday.yaml --scale 2`,
+		Args: command.Takes(1, 1, "a recording"),
+	}
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		p, err := profile.Of(args[0])
+		if err != nil {
+			return err
+		}
+		if p.Problem != "" {
+			a.Warn(p.Problem)
+		}
+		for _, line := range p.Lines() {
+			a.Printf("%s\n", line)
+		}
+		return nil
+	}
+	return c
+}

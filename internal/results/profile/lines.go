@@ -1,0 +1,151 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// Lines are the profile as a scenario file: what no scenario says stands before it in
+// comments.
+func (p *Profile) Lines() []string {
+	var out []string
+	note := func(format string, args ...any) {
+		out = append(out, strings.TrimRight("# "+printable.Line(fmt.Sprintf(format, args...), printable.OfOutput), " "))
+	}
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+
+	note("Made of %s, %s of %s recorded from %s on.", filepath.Base(p.Path), seconds(p.Length), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339))
+	note("")
+	p.methodNotes(note)
+	p.otherNotes(note)
+	note("")
+	note("Run it on a cluster that is started for it, or give endpoints in place of members.")
+	say("name: recorded")
+	say("seed: 1")
+	say("")
+	say("trials:")
+	say("  - name: recorded")
+	say("    store: %s", strconv.Quote(p.Header.Store))
+	say("    members: 3")
+	say("    connections: %d", max(p.Connections, 1))
+	say("    arrival: poisson # %s awaited their answer in the mean; the busiest second had %s", number(p.InFlight), readable.Count(p.Busiest))
+	say("    rate: %s # a second; change it to scale the load", number(p.PerSecond()))
+	say("    duration: 30s")
+	say("    warmup: 5s")
+	p.mix(say)
+	say("    key-size: %d # the median; 99th percentile %d", min(max(p.KeySize.At(50), 4), 1024), p.KeySize.At(99))
+	say("    value-size: %d # the median; 99th percentile %d, largest %d", max(p.ValueSize.At(50), 1), p.ValueSize.At(99), p.ValueSize.At(100))
+	say("    key-space: %d", p.keySpace())
+	if p.Hot > busiestKeys+0.1 {
+		say("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", busiestKeys, strconv.FormatFloat(min(p.Hot, 1), 'f', 2, 64))
+	} else {
+		say("    distribution: uniform # the busiest fifth of the keys had %s of the calls", percent(p.Hot))
+	}
+	if p.has(kv.Range, kv.TxnGet) {
+		say("    range-limit: %d # keys of a range: the median; 99th percentile %d", max(p.Read.At(50), 1), p.Read.At(99))
+	}
+	if p.has(kv.Txn) {
+		say("    txn-keys: %d", min(max(p.Written.At(50), 1), p.keySpace()))
+	}
+	say("    preload: true")
+	return out
+}
+
+func (p *Profile) keySpace() int64 { return int64(max(p.Keys, 1)) }
+
+func (p *Profile) has(kinds ...kv.Kind) bool {
+	for _, o := range p.Operations {
+		for _, k := range kinds {
+			if o.Kind == k {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *Profile) mix(say func(string, ...any)) {
+	say("    mix: # shares of 100")
+	all := float64(p.Calls())
+	for _, o := range p.Operations {
+		// A share that no decimal shows is still above 0.
+		share := strconv.FormatFloat(max(100*float64(o.Calls)/all, 0.001), 'f', 3, 64)
+		if o.Kind.Reads() {
+			say("      - {operation: %s, consistency: %s, weight: %s}", o.Kind, o.Level, share)
+		} else {
+			say("      - {operation: %s, weight: %s}", o.Kind, share)
+		}
+	}
+}
+
+func (p *Profile) methodNotes(note func(string, ...any)) {
+	t := [][]string{{"call", "number", "a second", "median", "p99", "failed", "unanswered"}}
+	for i := range p.Methods {
+		m := &p.Methods[i]
+		t = append(t, []string{m.Name, readable.Count(m.Calls), number(float64(m.Calls) / (float64(p.Length) / 1e9)),
+			m.Percentile(50).Round(time.Microsecond).String(), m.Percentile(99).Round(time.Microsecond).String(),
+			readable.Count(m.Failed), readable.Count(m.Unanswered)})
+	}
+	wide := make([]int, len(t[0]))
+	for _, row := range t {
+		for i, cell := range row {
+			wide[i] = max(wide[i], len(cell))
+		}
+	}
+	for _, row := range t {
+		line := fmt.Sprintf("  %-*s", wide[0], row[0])
+		for i, cell := range row[1:] {
+			line += fmt.Sprintf("  %*s", wide[i+1], cell)
+		}
+		note("%s", line)
+	}
+}
+
+func (p *Profile) otherNotes(note func(string, ...any)) {
+	if p.Guarded > 0 {
+		note("The guards of %s of %s held.", readable.Count(p.Held), readable.Plural(p.Guarded, "guarded transaction"))
+	}
+	if p.Watchers > 0 || p.Told > 0 {
+		note("%s begun, which were told of %s in %s; add watch to have them.", readable.Plural(p.Watchers, "watcher"), readable.Plural(p.Events, "event"), readable.Plural(p.Told, "message"))
+	}
+	if p.Partial > 0 {
+		note("%s of a prefix that ends within a segment of the key, where hashes keep no prefix.", readable.Plural(p.Partial, "part"))
+	}
+	for _, g := range p.Gaps {
+		missing := "all that this connection says from then on"
+		if g.Calls > 0 {
+			missing = readable.Plural(g.Calls, "call")
+		}
+		note("Missing from %s on: %s; %s.", seconds(g.At), missing, g.Why)
+	}
+	if p.Problem != "" {
+		note("%s.", p.Problem)
+	}
+}
+
+func seconds(ns int64) string {
+	d := time.Duration(ns)
+	if d >= 10*time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// number is a number with three digits at least, and no exponent.
+func number(x float64) string {
+	digits := 0
+	if x > 0 && x < 100 {
+		digits = min(max(2-int(math.Floor(math.Log10(x))), 0), 6)
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) + " %" }
