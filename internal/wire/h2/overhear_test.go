@@ -1,0 +1,48 @@
+package h2_test
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
+)
+
+// listener counts what it is told.
+type listener struct{ begun, messages, ended int }
+
+func (l *listener) Begun(uint32, string)              { l.begun++ }
+func (l *listener) Message(uint32, bool, []byte, int) { l.messages++ }
+func (l *listener) Ended(uint32, bool, int)           { l.ended++ }
+
+// FuzzOverhear: whatever either side says, in whatever pieces, is understood alike or
+// refused, and nothing panics.
+func FuzzOverhear(f *testing.F) {
+	c := h2.NewConn(h2.Config{Authority: "a:1"})
+	m := c.Register("/a/b", false)
+	b := c.Call(m, 1, 0, 3)
+	copy(b, "abc")
+	f.Add(append([]byte(nil), c.Out()...), []byte{0, 0, 0, 4, 0, 0, 0, 0, 0}, uint8(7))
+	f.Add([]byte(h2.Preface), []byte{0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88}, uint8(1))
+	f.Fuzz(func(t *testing.T, client, server []byte, piece uint8) {
+		var whole, parts listener
+		a := h2.NewOverhearer(&whole)
+		wrong := a.Feed(true, client)
+		if wrong == nil {
+			wrong = a.Feed(false, server)
+		}
+		o := h2.NewOverhearer(&parts)
+		var also error
+		for _, side := range []struct {
+			ofClient bool
+			b        []byte
+		}{{true, client}, {false, server}} {
+			for n := int(piece) + 1; len(side.b) > 0 && also == nil; {
+				n = min(n, len(side.b))
+				also = o.Feed(side.ofClient, side.b[:n])
+				side.b = side.b[n:]
+			}
+		}
+		if whole != parts || (wrong == nil) != (also == nil) {
+			t.Fatalf("at once %+v (%v), in pieces of %d %+v (%v)", whole, wrong, int(piece)+1, parts, also)
+		}
+	})
+}
