@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 			"exits":        exits,
 			"settles":      settles,
 			"null-server":  nullServer,
+			"recorded":     recorded,
 			"listener":     listener,
 			"expand":       expand,
 			"json":         checkJSON,

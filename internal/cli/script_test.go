@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,7 +80,13 @@ func nullServer(ts *testscript.TestScript, neg bool, args []string) {
 // startNull starts a null server as a process in the given folder and returns
 // what it prints when it is ready.
 func startNull(dir string, args ...string) (endpoints string, stop func() error, err error) {
-	c := exec.Command("quorumbench", append([]string{"null-server"}, args...)...)
+	return startServing(dir, "null-server", args...)
+}
+
+// startServing starts a command that prints where it serves, and goes on until it is
+// interrupted.
+func startServing(dir, command string, args ...string) (endpoints string, stop func() error, err error) {
+	c := exec.Command("quorumbench", append([]string{command}, args...)...)
 	c.Dir, c.Stderr = dir, os.Stderr
 	out, err := c.StdoutPipe()
 	if err == nil {
@@ -96,6 +103,24 @@ func startNull(dir string, args ...string) (endpoints string, stop func() error,
 		return "", nil, errors.Join(fmt.Errorf("it printed no endpoints: %w", err), stop())
 	}
 	return strings.TrimSpace(line), stop, nil
+}
+
+// recorded runs a command while what it says to an endpoint is recorded: recorded FILE
+// ENDPOINT COMMAND..., whose argument RELAY becomes where the relay listens.
+func recorded(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: recorded FILE ENDPOINT COMMAND...")
+	}
+	relay, stop, err := startServing(ts.MkAbs("."), "record", "--listen", "127.0.0.1:0", "--to", args[1], "--out", args[0])
+	ts.Check(err)
+	command := slices.Clone(args[2:])
+	for i := range command {
+		if command[i] == "RELAY" {
+			command[i] = relay
+		}
+	}
+	ran := ts.Exec(command[0], command[1:]...)
+	ts.Check(errors.Join(ran, stop()))
 }
 
 // listener keeps an address in a variable that is no etcd: listener VARIABLE
