@@ -124,7 +124,7 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	watching, end := context.WithCancel(ctx)
 	defer end()
 	events := c.Watch(watching, prefix, clientv3.WithPrefix(), clientv3.WithCreatedNotify())
-	<-events // it is there
+	<-events                                                        // it is there
 	put, err := c.Put(ctx, prefix+"a", strings.Repeat("v", 70_000)) // several frames
 	check(err)
 	<-events
