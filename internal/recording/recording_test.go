@@ -162,7 +162,7 @@ func TestHashesKeepPrefixes(t *testing.T) {
 				t.Fatalf("the hash of %q needs no secret", key)
 			}
 			for _, s := range segments {
-				if len(s) > 3 && strings.Contains(got, s) {
+				if len(s) > 7 && strings.Contains(got, s) {
 					t.Fatalf("%q shows in %q", s, got)
 				}
 			}

@@ -1,0 +1,114 @@
+package profile_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/results/profile"
+)
+
+func write(t *testing.T, calls []*recording.Call) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.qbrec")
+	w, err := recording.Create(path, &recording.Header{Store: "etcd", Started: time.Unix(0, 0), Plain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range calls {
+		w.Call(c)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func put(at int64, key string, size int) *recording.Call {
+	return &recording.Call{At: at, Took: 1000, Conn: 1, Method: "KV/Put", Parts: []recording.Part{
+		{Action: recording.Write, Key: []byte(key), Value: recording.Value{Size: size}}}}
+}
+
+// TestFiguresAreThoseOfTheCalls draws loads whose figures are known from how they were
+// drawn, in any order.
+func TestFiguresAreThoseOfTheCalls(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		n, keys := 50+r.IntN(2000), 5*(1+r.IntN(40))
+		step := 1 + r.Int64N(int64(20*time.Millisecond))
+		var calls []*recording.Call
+		uses, sizes := make([]int, keys), []int{}
+		reads := 0
+		for i := range n {
+			key := i
+			if i >= keys { // all are used; then some more than others
+				key = min(r.IntN(keys), r.IntN(keys))
+			}
+			key %= keys
+			uses[key]++
+			size := r.IntN(1000)
+			c := put(int64(i)*step, fmt.Sprintf("/key/%d", key), size)
+			if r.IntN(3) == 0 {
+				reads++
+				c.Method, c.Parts[0].Action, c.Parts[0].Value = "KV/Range", recording.Read, recording.Value{}
+				c.Parts[0].Flags = recording.Local
+			} else {
+				sizes = append(sizes, size)
+			}
+			calls = append(calls, c)
+		}
+		r.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
+		p, err := profile.Of(write(t, calls))
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := 0
+		for _, u := range uses {
+			if u > 0 {
+				used++
+			}
+		}
+		slices.Sort(uses)
+		busy := 0
+		for _, u := range uses[len(uses)-used/5:] {
+			busy += u
+		}
+		slices.Sort(sizes)
+		rate := float64(n) / (float64(int64(n-1)*step) / 1e9)
+		switch {
+		case p.Calls() != uint64(n), p.Keys != used, p.Connections != 1:
+			t.Fatalf("seed %d: %d calls of %d keys, not %d of %d", seed, p.Calls(), p.Keys, n, used)
+		case math.Abs(p.PerSecond()/rate-1) > 1e-9:
+			t.Fatalf("seed %d: %v a second, not %v", seed, p.PerSecond(), rate)
+		case math.Abs(p.Hot-float64(busy)/float64(n)) > 1e-9:
+			t.Fatalf("seed %d: the busiest keys have %v, not %d of %d", seed, p.Hot, busy, n)
+		case p.ValueSize.At(50) != int64(sizes[len(sizes)/2]), p.ValueSize.At(100) != int64(sizes[len(sizes)-1]):
+			t.Fatalf("seed %d: sizes %d, %d", seed, p.ValueSize.At(50), p.ValueSize.At(100))
+		}
+		for _, o := range p.Operations {
+			if o.Kind == kv.Get && (o.Level != kv.Local || o.Calls != uint64(reads)) {
+				t.Fatalf("seed %d: %+v, and there were %d reads", seed, o, reads)
+			}
+		}
+	}
+}
+
+func TestWhatNoScenarioHasIsSaid(t *testing.T) {
+	_, err := profile.Of(write(t, []*recording.Call{{Method: "Maintenance/Status", Parts: []recording.Part{{Action: recording.Other}}}}))
+	if err == nil || !strings.Contains(err.Error(), "has no call that a scenario could have: it has 1 calls in all") {
+		t.Error(err)
+	}
+	guarded := &recording.Call{Took: 5, Conn: 1, Method: "KV/Txn", Guarded: true, Held: true, Parts: []recording.Part{{Action: recording.Compare, Key: []byte("/a")},
+		{Action: recording.Write, Branch: recording.Then, Key: []byte("/a")}}}
+	p, err := profile.Of(write(t, []*recording.Call{guarded}))
+	if err != nil || p.Held != 1 || p.Operations[0].Kind != kv.CAS || !strings.Contains(strings.Join(p.Lines(), "\n"), "# The guards of 1 of 1 guarded transaction held.") {
+		t.Errorf("%v, %+v", err, p)
+	}
+}
