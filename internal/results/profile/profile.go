@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/recording"
 )
 
@@ -111,7 +112,7 @@ func Of(path string) (*Profile, error) {
 		return nil, err
 	}
 	if len(m.operations) == 0 {
-		return nil, fmt.Errorf("%s has no call that a scenario could have: it has %d calls in all", path, m.calls())
+		return nil, fmt.Errorf("%s has no call that a scenario could have: it has %s in all", path, readable.Plural(m.calls(), "call"))
 	}
 	m.finish()
 	return &m.Profile, nil

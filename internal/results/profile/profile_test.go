@@ -102,7 +102,7 @@ func TestFiguresAreThoseOfTheCalls(t *testing.T) {
 
 func TestWhatNoScenarioHasIsSaid(t *testing.T) {
 	_, err := profile.Of(write(t, []*recording.Call{{Method: "Maintenance/Status", Parts: []recording.Part{{Action: recording.Other}}}}))
-	if err == nil || !strings.Contains(err.Error(), "has no call that a scenario could have: it has 1 calls in all") {
+	if err == nil || !strings.Contains(err.Error(), "has no call that a scenario could have: it has 1 call in all") {
 		t.Error(err)
 	}
 	guarded := &recording.Call{Took: 5, Conn: 1, Method: "KV/Txn", Guarded: true, Held: true, Parts: []recording.Part{{Action: recording.Compare, Key: []byte("/a")},
