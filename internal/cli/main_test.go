@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 			"exits":        exits,
 			"settles":      settles,
 			"null-server":  nullServer,
-			"recorded":     recorded,
+			"recorded":     whileRecorded,
 			"listener":     listener,
 			"expand":       expand,
 			"json":         checkJSON,

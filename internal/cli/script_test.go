@@ -105,9 +105,9 @@ func startServing(dir, command string, args ...string) (endpoints string, stop f
 	return strings.TrimSpace(line), stop, nil
 }
 
-// recorded runs a command while what it says to an endpoint is recorded: recorded FILE
+// whileRecorded runs a command while what it says to an endpoint is recorded: recorded FILE
 // ENDPOINT COMMAND..., whose argument RELAY becomes where the relay listens.
-func recorded(ts *testscript.TestScript, neg bool, args []string) {
+func whileRecorded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: recorded FILE ENDPOINT COMMAND...")
 	}

@@ -5,6 +5,7 @@ package profile
 import (
 	"fmt"
 	"hash/maphash"
+	"math"
 	"slices"
 	"time"
 
@@ -20,7 +21,9 @@ type Profile struct {
 	Path    string
 	Problem string // a sentence, where the recording was not read to its end
 	// Length is from the first call to the last, in nanoseconds; at least 1.
-	Length      int64
+	Length int64
+	// Connections is how many were in use at a time in the mean, each from its first
+	// call to its last; at least 1.
 	Connections int
 	// Operations are the calls that a load has, those that there are most of first.
 	Operations []Operation
@@ -79,13 +82,16 @@ func (s *Spread) At(p float64) int64 {
 	return s.values[min(int(float64(len(s.values))*p/100), len(s.values)-1)]
 }
 
+// span is from a first time to a last.
+type span struct{ first, last int64 }
+
 // maker puts a profile together.
 type maker struct {
 	Profile
 	first, last int64
 	methods     map[string]*Method
 	operations  map[Operation]uint64
-	connections map[uint32]bool
+	connections map[uint32]span
 	keys        map[uint64]uint64
 	seconds     map[int64]uint64
 	took        int64
@@ -95,7 +101,7 @@ type maker struct {
 // Of reads a recording.
 func Of(path string) (*Profile, error) {
 	m := &maker{
-		first: -1, methods: map[string]*Method{}, operations: map[Operation]uint64{}, connections: map[uint32]bool{},
+		first: -1, methods: map[string]*Method{}, operations: map[Operation]uint64{}, connections: map[uint32]span{},
 		keys: map[uint64]uint64{}, seconds: map[int64]uint64{}, seed: maphash.MakeSeed(),
 	}
 	m.Path = path
@@ -158,7 +164,11 @@ func (m *maker) add(c *recording.Call) {
 	}
 	m.last = max(m.last, c.At)
 	m.operations[Operation{Kind: kind, Level: level}]++
-	m.connections[c.Conn] = true
+	at, known := m.connections[c.Conn]
+	if !known {
+		at = span{c.At, c.At}
+	}
+	m.connections[c.Conn] = span{min(at.first, c.At), max(at.last, c.At)}
 	m.seconds[c.At/int64(time.Second)]++
 	if c.Answered() {
 		m.took += c.Took
@@ -213,7 +223,11 @@ const busiestKeys = 0.2
 
 func (m *maker) finish() {
 	m.Length = max(m.last-m.first, 1)
-	m.Connections, m.Keys = len(m.connections), len(m.keys)
+	used := int64(0)
+	for _, at := range m.connections {
+		used += at.last - at.first
+	}
+	m.Connections, m.Keys = max(int(math.Round(float64(used)/float64(m.Length))), 1), len(m.keys)
 	m.InFlight = float64(m.took) / float64(m.Length)
 	for o, calls := range m.operations {
 		o.Calls = calls
