@@ -245,3 +245,14 @@ var quick string
 // Quick returns the built-in scenario's file, which Parse reads. With the start
 // of its cluster and the preload it takes some 50 seconds.
 func Quick() []byte { return []byte(quick) }
+
+//go:embed calibrate.yaml
+var calibration string
+
+// Calibration returns the file of the scenario by which a machine is calibrated, which
+// Parse reads: against a null server whose endpoints and store, and the number of whose
+// rounds, are set by the caller. Its trials are named in Calibrated.
+func Calibration() []byte { return []byte(calibration) }
+
+// Calibrated are the names of the trials of Calibration.
+var Calibrated = struct{ OneClient, ManyClients, Paced, Overloaded string }{"one-client", "many-clients", "paced", "overloaded"}

@@ -46,6 +46,7 @@ func Open(dir string) (*Run, error) {
 	run.Dir = dir
 	for i := range run.Trials {
 		run.Trials[i].Dir = dir
+		run.Trials[i].Calibration = run.Calibration.of(run.Trials[i].Machine)
 		run.inspect(dir, &run.Trials[i])
 	}
 	return run, nil

@@ -63,6 +63,9 @@ type Run struct {
 	// Hosts are those of the scenario, absent where it names none.
 	Hosts    []Host    `json:"hosts,omitempty"`
 	Clusters []Cluster `json:"clusters"`
+	// Calibration is what the machine that conducts the run was known to tell apart;
+	// absent where nobody had calibrated it.
+	Calibration *Calibration `json:"calibration,omitempty"`
 	// Trials are those that began, in the order in which they ran.
 	Trials []Trial `json:"trials"`
 
@@ -109,6 +112,15 @@ type Tool struct {
 	Go       string `json:"go"`
 }
 
+// Named is the program with all that tells it from another.
+func (t Tool) Named() string {
+	text := "quorumbench " + t.Version
+	if t.Revision != "" {
+		text += " (" + t.Revision + ")"
+	}
+	return text + " by " + t.Go
+}
+
 // Machine is a machine's part of the conditions. What is not known is empty or
 // null.
 type Machine struct {
@@ -121,6 +133,28 @@ type Machine struct {
 	MemoryBytes  uint64 `json:"memory_bytes"`
 	// CPULimit is the control group's quota in processors.
 	CPULimit *float64 `json:"cpu_limit"`
+}
+
+// Unlike is the first thing that a machine has not as it was; empty where it is as
+// it was. Memory is no such thing: what a kernel keeps for itself differs from one
+// start to the next.
+func (m *Machine) Unlike(was *Machine) string {
+	limit := func(m *Machine) string {
+		if m.CPULimit == nil {
+			return "no limit"
+		}
+		return strconv.FormatFloat(*m.CPULimit, 'g', -1, 64)
+	}
+	for _, d := range []struct{ what, was, is string }{
+		{"the name", was.Name, m.Name}, {"the system", was.System, m.System}, {"the kernel", was.Kernel, m.Kernel},
+		{"the architecture", was.Architecture, m.Architecture}, {"the processor", was.CPU, m.CPU},
+		{"the number of processors", strconv.Itoa(was.CPUs), strconv.Itoa(m.CPUs)}, {"the limit of processors", limit(was), limit(m)},
+	} {
+		if d.was != d.is {
+			return fmt.Sprintf("%s %s, and had %s", d.what, d.is, d.was)
+		}
+	}
+	return ""
 }
 
 // Cluster is what was under test.

@@ -145,6 +145,8 @@ type Trial struct {
 	// Dir is the run directory that the trial was read from; empty for one that was
 	// not read by Open.
 	Dir string `json:"-"`
+	// Calibration is the run's, where it is of the machine that generated this load.
+	Calibration *Calibration `json:"-"`
 	// Events, by their time, Timeline, Machines and Stores are what Run.ReadEvents read.
 	Events   []Event      `json:"-"`
 	Timeline []Row        `json:"-"`

@@ -71,11 +71,7 @@ func planned(s *scenario.Scenario, least int) (all []scenario.Trial) {
 }
 
 func named(t record.Tool) string {
-	text := "quorumbench " + t.Version
-	if t.Revision != "" {
-		text += " (" + t.Revision + ")"
-	}
-	return printable.Line(text+" by "+t.Go, printable.OfField)
+	return printable.Line(t.Named(), printable.OfField)
 }
 
 func rule(u *record.Until) string {
@@ -104,33 +100,12 @@ func (r *resumed) sameMachines(is []record.Machine) error {
 		return fmt.Errorf("the run is not taken up again: it was on %d machines, and is on %d", len(was), len(is))
 	}
 	for i := range is {
-		if d := differentMachine(&was[i], &is[i]); d != "" {
+		if d := is[i].Unlike(&was[i]); d != "" {
 			return fmt.Errorf("the run is not taken up again: machine %s has %s; a run of its own, and \"quorumbench report RUN RUN\", compare two machines",
 				printable.Line(cmp.Or(was[i].Name, strconv.Itoa(i+1)), printable.OfField), printable.Line(d, printable.OfField))
 		}
 	}
 	return nil
-}
-
-// differentMachine is the first thing that a machine has not as it was. Memory is no
-// such thing: what a kernel keeps for itself differs from one start to the next.
-func differentMachine(was, is *record.Machine) string {
-	limit := func(m *record.Machine) string {
-		if m.CPULimit == nil {
-			return "no limit"
-		}
-		return strconv.FormatFloat(*m.CPULimit, 'g', -1, 64)
-	}
-	for _, d := range []struct{ what, was, is string }{
-		{"the name", was.Name, is.Name}, {"the system", was.System, is.System}, {"the kernel", was.Kernel, is.Kernel},
-		{"the architecture", was.Architecture, is.Architecture}, {"the processor", was.CPU, is.CPU},
-		{"the number of processors", strconv.Itoa(was.CPUs), strconv.Itoa(is.CPUs)}, {"the limit of processors", limit(was), limit(is)},
-	} {
-		if d.was != d.is {
-			return fmt.Sprintf("%s %s, and had %s", d.what, d.is, d.was)
-		}
-	}
-	return ""
 }
 
 // take returns the result of a trial that had ended before.

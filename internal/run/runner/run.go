@@ -31,6 +31,8 @@ type Options struct {
 	Resume *record.Resumption
 	// Asked is recorded: what the command line changed in the scenario.
 	Asked record.Asked
+	// Calibration is recorded: what this machine is known to tell apart; nil if nothing.
+	Calibration *record.Calibration
 	// DataDir is the folder below which members keep their data; empty for a
 	// folder in the run directory. The data is removed at the end.
 	DataDir string
@@ -158,6 +160,7 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	about := record.Run{
 		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Asked: o.Asked, Scale: o.Scenario.Scale,
 		Planned: len(o.Scenario.Trials), Until: record.UntilOf(o.Scenario.Until), Machines: machines, Hosts: r.recordedHosts(false),
+		Calibration: o.Calibration,
 	}
 	if o.Out != "" {
 		r.out, err = record.CreateAt(o.Out, r.began, about)

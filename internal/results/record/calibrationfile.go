@@ -1,0 +1,125 @@
+package record
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readfile"
+)
+
+// maxCalibration is far above what a calibration takes, in bytes.
+const maxCalibration = 1 << 20
+
+// CalibrationFile is where the calibration of a machine is kept below the user's cache
+// folder. Folders that several machines share have a file for each machine.
+func CalibrationFile(cache string, m *Machine) string {
+	sum := sha256.Sum256([]byte(m.Name)) // names that are one as a part of a file's name
+	return filepath.Join(cache, "quorumbench", "calibration", Slug(m.Name)+"-"+hex.EncodeToString(sum[:4])+".json")
+}
+
+// Write keeps the calibration, and makes the folders above the file.
+func (c *Calibration) Write(path string) error {
+	b, err := encode(c)
+	if err != nil {
+		return fmt.Errorf("the calibration cannot be written: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+		return writeError(path, err)
+	}
+	return opener(openFile).replace(path, b)
+}
+
+// ReadCalibration reads what Write wrote; nil where there is no file. Its error is one
+// sentence.
+func ReadCalibration(path string) (*Calibration, error) {
+	b, err := readfile.Read(path, maxCalibration)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+	default:
+		var c *Calibration
+		if c, err = ParseCalibration(b); err == nil {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("the calibration in %s is not shown: %w; \"quorumbench calibrate\" writes another", path, err)
+}
+
+// ParseCalibration reads a calibration's JSON. It may be anybody's: every text in what
+// it returns is printable, and every number can be one.
+func ParseCalibration(b []byte) (*Calibration, error) {
+	c := &Calibration{}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if err := d.Decode(c); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, fmt.Errorf("this is not a calibration's JSON: %s", printable.Line(err.Error(), printable.OfField))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("this is not a calibration's JSON: there is something behind it")
+	}
+	if err := checkSchema(c.Schema, CalibrationSchema); err != nil {
+		return nil, err
+	}
+	c.Schema = CalibrationSchema
+	printable.Fields(c)
+	if !c.sound() {
+		return nil, errors.New("its numbers cannot be those of a calibration")
+	}
+	return c, nil
+}
+
+// maxRoundTrips bounds how many endpoints a calibration has.
+const maxRoundTrips = 10_000
+
+// sound reports whether all numbers can be what they are said to be.
+func (c *Calibration) sound() bool {
+	for _, s := range c.spreads() {
+		if !s.sound() {
+			return false
+		}
+	}
+	for i := range c.RoundTrips {
+		if r := &c.RoundTrips[i]; !(r.LowestNS >= 0) || r.Count < 0 {
+			return false
+		}
+	}
+	if d := c.Disk; d != nil && (d.FdatasyncP50NS < 0 || d.FdatasyncP99NS != nil && *d.FdatasyncP99NS < 0 || d.Fdatasyncs < 0) {
+		return false
+	}
+	return c.Rounds >= 1 && c.Wakes.Count >= 0 && len(c.RoundTrips) <= maxRoundTrips && c.Generator.OpenRate >= 0 && !math.IsInf(c.Generator.OpenRate, 1)
+}
+
+// On is the calibration as a run on a machine by a program records it: the whole where
+// all is as it was, or what is not; nil of nil.
+func (c *Calibration) On(m *Machine, tool Tool) *Calibration {
+	if c == nil {
+		return nil
+	}
+	why := ""
+	switch d := m.Unlike(&c.Machine); {
+	case d != "":
+		why = "the machine has " + d
+	case tool != c.Tool:
+		why = fmt.Sprintf("this is %s, and that was %s", tool.Named(), c.Tool.Named())
+	default:
+		return c
+	}
+	return &Calibration{Schema: CalibrationSchema, Measured: c.Measured, Tool: c.Tool, Machine: *m, Outdated: why, RoundTrips: []RoundTrip{}}
+}

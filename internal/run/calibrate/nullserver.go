@@ -1,0 +1,76 @@
+package calibrate
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// NullServer is a process of ours that answers at once, and forgets.
+type NullServer struct {
+	Endpoint string
+
+	process host.Process
+	lease   *host.Lease
+}
+
+// startWithin bounds how long the null server may take to accept connections.
+const startWithin = 20 * time.Second
+
+// StartNullServer starts the program at self as a null server of a store's protocol,
+// whose values have so many bytes, and returns when it accepts connections. Its log is
+// in the folder. It never outlives us.
+func StartNullServer(ctx context.Context, self, store string, valueSize int, dir string) (s *NullServer, err error) {
+	h := host.NewLocal(nil, nil)
+	lease, err := h.Ports(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	s = &NullServer{Endpoint: net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0])), lease: lease}
+	defer func() {
+		if err != nil {
+			s.Stop(context.WithoutCancel(ctx))
+		}
+	}()
+	log := filepath.Join(dir, "null-server.log")
+	s.process, err = h.Start(ctx, host.Command{Path: self, Dir: dir, LogFile: log,
+		Args: []string{"null-server", "--protocol", store, "--memory=false", "--value-size", strconv.Itoa(valueSize), "--listen", s.Endpoint}})
+	if err != nil {
+		return nil, fmt.Errorf("the null server cannot be started: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("it accepted no connection within %v", startWithin))
+	defer cancel()
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Endpoint)
+		if err == nil {
+			return s, conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the null server did not start: %w", context.Cause(ctx))
+		case <-s.process.Exited():
+			said, _ := os.ReadFile(log) // without it there is less to say
+			return nil, fmt.Errorf("the null server ended with %s: %s", s.process.Exit(), said)
+		case <-time.After(askAgain):
+		}
+	}
+}
+
+// askAgain is how soon after it refused a connection the null server is asked again.
+const askAgain = 5 * time.Millisecond
+
+// Stop ends the server and awaits its end.
+func (s *NullServer) Stop(ctx context.Context) {
+	defer s.lease.Release()
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Signal(ctx, host.Kill) // it holds nothing that could be lost
+	<-s.process.Exited()
+}

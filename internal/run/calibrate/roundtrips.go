@@ -1,0 +1,84 @@
+package calibrate
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// What is asked of one address: so many connections a round, and rounds with fewer when
+// it takes longer than a share of enough for each.
+const (
+	connects = 20
+	enough   = 2 * time.Second
+)
+
+// connecting times one connection.
+type connecting func(ctx context.Context) (time.Duration, error)
+
+// Loopback measures TCP connections over loopback: what the system's own part of a round
+// trip takes.
+func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return record.RoundTrip{}, fmt.Errorf("round trips over loopback cannot be measured: %w", err)
+	}
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close() // nobody says anything on it
+		}
+	}()
+	defer func() {
+		_ = l.Close() // ends the goroutine
+		<-accepted
+	}()
+	return roundTrip(ctx, "loopback", rounds, func(ctx context.Context) (time.Duration, error) {
+		return probe.Connect(ctx, l.Addr().String(), nil)
+	})
+}
+
+// Endpoint measures TCP connections to an endpoint, each of which may take as long as
+// within. secure is for one that speaks TLS, whose connections are shaken hands on
+// outside of the time; nil for any other.
+func Endpoint(ctx context.Context, endpoint string, secure *tls.Config, within time.Duration, rounds int) (record.RoundTrip, error) {
+	return roundTrip(ctx, endpoint, rounds, func(ctx context.Context) (time.Duration, error) {
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		return probe.Connect(ctx, endpoint, secure)
+	})
+}
+
+// roundTrip makes the rounds. A round has one connection at least.
+func roundTrip(ctx context.Context, to string, rounds int, connect connecting) (record.RoundTrip, error) {
+	r := record.RoundTrip{To: to, LowestNS: math.Inf(1)}
+	var medians []float64
+	for range rounds {
+		var took []int64
+		for spent := time.Duration(0); len(took) < connects && (len(took) == 0 || spent < enough/time.Duration(rounds)); {
+			one, err := connect(ctx)
+			if err != nil {
+				return record.RoundTrip{}, err
+			}
+			took, spent = append(took, int64(one)), spent+one
+		}
+		slices.Sort(took)
+		r.LowestNS = min(r.LowestNS, float64(took[0]))
+		r.Count += len(took)
+		medians = append(medians, nearestRank(took, 0.50))
+	}
+	r.P50NS = record.NewOfRounds(medians...)
+	return r, nil
+}
