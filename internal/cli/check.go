@@ -111,7 +111,7 @@ func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b 
 	if err := command.Reachable(ctx, f.upload); err != nil {
 		return err
 	}
-	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: show}
+	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Calibration: a.Calibrated(), Progress: show}
 	if o.Out == "" {
 		remove, err := command.TemporaryOut(&o)
 		if err != nil {

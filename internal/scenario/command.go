@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
@@ -250,9 +251,20 @@ func Quick() []byte { return []byte(quick) }
 var calibration string
 
 // Calibration returns the file of the scenario by which a machine is calibrated, which
-// Parse reads: against a null server whose endpoints and store, and the number of whose
-// rounds, are set by the caller. Its trials are named in Calibrated.
-func Calibration() []byte { return []byte(calibration) }
+// Parse reads: so many rounds of loads that last so long each, against a null server of a
+// store. Its trials are named in Calibrated.
+func Calibration(store, endpoint string, rounds int, window time.Duration) []byte {
+	return []byte(strings.NewReplacer("repeats: 5", fmt.Sprintf("repeats: %d", rounds), "store: etcd", "store: "+store,
+		"endpoints: 127.0.0.1:2379", fmt.Sprintf("endpoints: %q", endpoint), "duration: 1s", "duration: "+window.String()).Replace(calibration))
+}
 
 // Calibrated are the names of the trials of Calibration.
 var Calibrated = struct{ OneClient, ManyClients, Paced, Overloaded string }{"one-client", "many-clients", "paced", "overloaded"}
+
+// CheckEndpoint says in a sentence what is wrong with an endpoint, HOST:PORT.
+func CheckEndpoint(e string) error {
+	if p := checkEndpoint(e); p != nil {
+		return p
+	}
+	return nil
+}

@@ -64,6 +64,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 // one.
 func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path string, d *Display) (dir string, failed error) {
 	o.Lookup, o.Self, o.Tool, o.Progress, o.CheckAnswers = a.Lookup, path, Tool(), d.show, verify.Answers
+	o.Calibration = a.Calibrated()
 	o.Enough = func(trials []*record.Trial) record.Ending {
 		r := analyze.Repeat(record.UntilOf(o.Scenario.Until), trials)
 		d.Line(report.Standing(r))

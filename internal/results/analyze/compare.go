@@ -126,6 +126,7 @@ func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	}
 	c.findDifferences()
 	Judge(stats.Margin, c)
+	c.findIndistinct()
 	return c, nil
 }
 
@@ -181,6 +182,7 @@ func WithinBy(run *record.Run, by Comparing) *Comparison {
 	}
 	c.findDifferences()
 	Judge(stats.Margin, c)
+	c.findIndistinct()
 	return c
 }
 

@@ -54,8 +54,19 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	}
 	seed := func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) }
 	tool := func(r *record.Run) string { return strings.TrimSpace("quorumbench " + r.Tool.Version) }
-	return facts(append(list, Fact{"machine", ofParts(run, machine)}, Fact{"clocks", Clocks(done)}, Fact{"load", strings.Join(load, ", ")},
+	return facts(append(list, Fact{"machine", ofParts(run, machine)}, Fact{"calibrated", calibratedBy(all)}, Fact{"clocks", Clocks(done)}, Fact{"load", strings.Join(load, ", ")},
 		Fact{"seed", ofParts(run, seed)}, Fact{"tool", ofParts(run, tool)}, Fact{"resumed", ofParts(run, Resumed)})...)
+}
+
+// calibratedBy is of the machines of all trials, each once.
+func calibratedBy(all []*Row) string {
+	var texts []string
+	for _, r := range all {
+		if text := Calibrated(r.First().Calibration); text != "" {
+			texts = with(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // ofParts says something of a run's parts: once, where it is the same of all.
@@ -75,7 +86,7 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 // Conditions are those of one trial.
 func Conditions(t *record.Trial) []Fact {
 	return facts(Fact{"load", load(t)}, Fact{"consistency", strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t)},
-		Fact{"machine", Machine(t)}, Fact{"clocks", Clocks([]*record.Trial{t})}, Fact{"seed", strconv.FormatUint(t.Seed, 10)})
+		Fact{"machine", Machine(t)}, Fact{"calibrated", Calibrated(t.Calibration)}, Fact{"clocks", Clocks([]*record.Trial{t})}, Fact{"seed", strconv.FormatUint(t.Seed, 10)})
 }
 
 // load is the trial's load in a line.

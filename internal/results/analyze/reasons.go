@@ -57,7 +57,7 @@ func Notes(t *record.Trial) []string {
 	if text := unsteady(t); text != "" {
 		notes = append(notes, text)
 	}
-	return notes
+	return append(notes, atFloor(t)...)
 }
 
 // longerWarmup is how much longer than asked for, in seconds, a warm-up is that

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -25,7 +25,7 @@ const startWithin = 20 * time.Second
 
 // StartNullServer starts the program at self as a null server of a store's protocol,
 // whose values have so many bytes, and returns when it accepts connections. Its log is
-// in the folder. It never outlives us.
+// in the folder. On Linux it never outlives us.
 func StartNullServer(ctx context.Context, self, store string, valueSize int, dir string) (s *NullServer, err error) {
 	h := host.NewLocal(nil, nil)
 	lease, err := h.Ports(ctx, 1)
@@ -38,8 +38,7 @@ func StartNullServer(ctx context.Context, self, store string, valueSize int, dir
 			s.Stop(context.WithoutCancel(ctx))
 		}
 	}()
-	log := filepath.Join(dir, "null-server.log")
-	s.process, err = h.Start(ctx, host.Command{Path: self, Dir: dir, LogFile: log,
+	s.process, err = h.Start(ctx, host.Command{Path: self, Dir: dir, LogFile: filepath.Join(dir, "null-server.log"),
 		Args: []string{"null-server", "--protocol", store, "--memory=false", "--value-size", strconv.Itoa(valueSize), "--listen", s.Endpoint}})
 	if err != nil {
 		return nil, fmt.Errorf("the null server cannot be started: %w", err)
@@ -55,8 +54,8 @@ func StartNullServer(ctx context.Context, self, store string, valueSize int, dir
 		case <-ctx.Done():
 			return nil, fmt.Errorf("the null server did not start: %w", context.Cause(ctx))
 		case <-s.process.Exited():
-			said, _ := os.ReadFile(log) // without it there is less to say
-			return nil, fmt.Errorf("the null server ended with %s: %s", s.process.Exit(), said)
+			e := s.process.Exit()
+			return nil, fmt.Errorf("the null server ended with %s: %s", e, strings.Join(e.Tail, "; "))
 		case <-time.After(askAgain):
 		}
 	}

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/run/calibrate"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// calibrateFlags are the flags of `calibrate`.
+type calibrateFlags struct {
+	dir       string
+	endpoints []string
+	store     string
+	rounds    int
+	window    time.Duration
+	out       string
+	seed      uint64
+	format    string
+}
+
+// maxCalibrationRounds bounds the rounds.
+const maxCalibrationRounds = 100
+
+func (a *app) calibrateCommand() *cobra.Command {
+	f := &calibrateFlags{dir: ".", store: "etcd", rounds: 5, window: time.Second, seed: scenario.DefaultSeed, format: "text"}
+	c := &cobra.Command{
+		Use: "calibrate", Short: "Measure what this machine and its network can tell apart", Args: command.Takes(0, 0, ""),
+		Long: `Measure what this machine and its network can tell apart: the shortest times and the
+highest rates that the generator measures against a null server, how late it sends and
+is awake, fdatasync in a folder, and TCP connections over loopback and to endpoints.
+It takes about half a minute.
+
+The result is kept for this machine in the user's cache folder, and stands beside
+every later result on it, until the machine, its kernel or the program change.`,
+		Example: `  quorumbench calibrate
+  quorumbench calibrate --dir /var/lib/etcd --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
+	}
+	r := command.NewFlags(c.Flags())
+	r.Text("dir", &f.dir, "DIR", "the folder in which fdatasync is timed")
+	command.Value(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseEndpoints, func(all []string) string { return strings.Join(all, ",") },
+		"time TCP connections to these, too; https:// before one has its connections shaken hands on")
+	r.Text("store", &f.store, "NAME", "the store whose protocol the null server speaks")
+	r.Whole("rounds", &f.rounds, "rounds, whose median and range are given")
+	r.Span("duration", &f.window, "of each of a round's four loads")
+	r.Text("out", &f.out, "DIR", "keep the run directory of the loads here; it must be empty or not there yet")
+	r.Seed("seed", &f.seed, "everything random comes from it")
+	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.calibrate(c.Context(), f) }
+	return c
+}
+
+// parseEndpoints reads endpoints, each perhaps with a scheme.
+func parseEndpoints(text string) (all []string, err error) {
+	for e := range strings.SplitSeq(text, ",") {
+		if e = strings.TrimSuffix(strings.TrimSpace(e), "/"); e == "" {
+			continue
+		}
+		scheme, address, found := strings.Cut(e, "://")
+		if !found {
+			address = e
+		} else if scheme != "http" && scheme != "https" {
+			return nil, fmt.Errorf("the endpoint %q begins with neither http:// nor https://; write HOST:PORT", e)
+		}
+		if err := scenario.CheckEndpoint(address); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// check refuses what cannot be done.
+func (f *calibrateFlags) check(a *app) error {
+	if err := command.CheckStore(f.store, a.Catalog); err != nil {
+		return err
+	}
+	switch {
+	case f.rounds < 1 || f.rounds > maxCalibrationRounds:
+		return command.Usage("--rounds must be from 1 to %d, not %d", maxCalibrationRounds, f.rounds)
+	case f.window < 100*time.Millisecond || f.window > time.Minute:
+		return command.Usage("--duration must be from 100ms to 1m, not %v", f.window)
+	}
+	if info, err := os.Stat(f.dir); err != nil || !info.IsDir() {
+		return command.Usage("--dir: there is no folder %s on this machine", f.dir)
+	}
+	return nil
+}
+
+func (a *app) calibrate(ctx context.Context, f *calibrateFlags) error {
+	if err := f.check(a); err != nil {
+		return err
+	}
+	to := a.Screen
+	if f.format == "json" {
+		to = nowhere{}
+	}
+	d := command.NewDisplay(to, nil)
+	defer d.Clear()
+	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping") })
+	defer stop()
+	c, err := a.measureMachine(ctx, f, d)
+	d.Clear()
+	switch {
+	case ctx.Err() != nil:
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; nothing was kept")}
+	case err != nil:
+		return err
+	}
+	if f.format == "json" {
+		err = report.CalibrationJSON(a.Stdout, c)
+	} else {
+		err = report.Calibration(a.Stdout, c)
+	}
+	if err != nil {
+		return err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return fmt.Errorf("the calibration cannot be kept, and stands beside no later result: %w", err)
+	}
+	path := record.CalibrationFile(cache, &c.Machine)
+	if err := c.Write(path); err != nil {
+		return err
+	}
+	if f.format != "json" {
+		a.Printf("\nKept in %s\n", path)
+	}
+	return nil
+}
+
+// measureMachine does it all. What needs others is first: an endpoint that nobody
+// listens at is no reason to wait for the rest.
+func (a *app) measureMachine(ctx context.Context, f *calibrateFlags, d *command.Display) (*record.Calibration, error) {
+	began := time.Now()
+	say := func(step string) { d.Update(step, time.Since(began), step) }
+	c := &record.Calibration{Schema: record.CalibrationSchema, Measured: began.UTC(), Tool: command.Tool(), Machine: probe.Machine(), Rounds: f.rounds, Store: f.store}
+	say("round trips")
+	trip, err := calibrate.Loopback(ctx, f.rounds)
+	if err != nil {
+		return nil, err
+	}
+	c.RoundTrips = append(c.RoundTrips, trip)
+	for _, e := range f.endpoints {
+		address, secure := e, (*tls.Config)(nil)
+		if scheme, rest, found := strings.Cut(e, "://"); found {
+			address = rest
+			if scheme == "https" {
+				secure = &tls.Config{InsecureSkipVerify: true} // nothing is said there
+			}
+		}
+		if trip, err = calibrate.Endpoint(ctx, address, secure, connectWithin, f.rounds); err != nil {
+			return nil, err
+		}
+		c.RoundTrips = append(c.RoundTrips, trip)
+	}
+	say("wake-ups")
+	if c.Wakes, err = calibrate.Wakes(ctx, f.rounds); err != nil {
+		return nil, err
+	}
+	say("fdatasync")
+	if c.Disk, err = timeDisk(ctx, f.dir); err != nil {
+		return nil, err
+	}
+	c.Generator, err = a.limits(ctx, f, func(p runner.Progress) {
+		if p.Stage != runner.TrialDone && p.Trial > 0 {
+			d.Update(fmt.Sprint(p.Trial), time.Since(began), fmt.Sprintf("load %d of %d against a null server: %s", p.Trial, p.Trials, p.Name))
+		}
+	})
+	return c, err
+}
+
+// connectWithin bounds one connection to an endpoint.
+const connectWithin = 5 * time.Second
+
+// timeDisk times fdatasync in a folder.
+func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the folder %s has no place: %w", dir, err)
+	}
+	r, err := probe.Fsync(ctx, path, probe.FsyncWrites)
+	if err != nil {
+		return nil, err
+	}
+	d := &record.DataDir{Path: path, Durability: record.Durability{FdatasyncP50NS: int64(r.P50.NS), Fdatasyncs: r.Count, FileSystem: r.FileSystem, Volatile: !r.Durable}}
+	if r.P99.Known {
+		d.FdatasyncP99NS = new(int64(r.P99.NS))
+	}
+	return d, nil
+}
+
+// limits runs the built-in scenario against a null server of our own.
+func (a *app) limits(ctx context.Context, f *calibrateFlags, progress func(runner.Progress)) (g record.GeneratorLimits, failed error) {
+	self, err := command.Self()
+	if err != nil {
+		return g, err
+	}
+	o := runner.Options{Out: f.out, Lookup: a.Lookup, Self: self, Tool: command.Tool(), Progress: progress}
+	o.Scenario = &scenario.Scenario{Name: "calibrate"} // for the name of the folder
+	if o.Out == "" {
+		remove, err := command.TemporaryOut(&o)
+		if err != nil {
+			return g, err
+		}
+		defer remove(&failed)
+	}
+	logs, err := os.MkdirTemp("", "quorumbench-null-server-")
+	if err != nil {
+		return g, fmt.Errorf("there is no room for the null server's log: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(logs) }() // it is small, and in the folder for temporary files
+	const valueSize = 256                     // as the scenario has it
+	server, err := calibrate.StartNullServer(ctx, self, f.store, valueSize, logs)
+	if err != nil {
+		return g, err
+	}
+	defer server.Stop(context.WithoutCancel(ctx))
+	text := scenario.Calibration(f.store, server.Endpoint, f.rounds, f.window)
+	if o.Scenario, err = scenario.Parse("calibrate.yaml", text, a.Catalog, scenario.Options{}); err != nil {
+		return g, err
+	}
+	o.Scenario.Reseed(f.seed)
+	dir, err := runner.Run(ctx, o)
+	if err != nil {
+		return g, err
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		return g, err
+	}
+	return analyze.LimitsOfGenerator(run)
+}
+
+// nowhere is a screen that nobody sees.
+type nowhere struct{}
+
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,196 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// LimitsOfGenerator are the figures of a run of the built-in scenario by which a machine
+// is calibrated. Its error is a sentence: which trial has no result that counts.
+func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
+	all, names := byName(run).of, scenario.Calibrated
+	for _, name := range []string{names.OneClient, names.ManyClients, names.Paced, names.Overloaded} {
+		if len(all[name]) == 0 {
+			return g, fmt.Errorf("the load %s against the null server has no result", name)
+		}
+		for _, t := range all[name] {
+			switch {
+			case t.State != record.Complete:
+				return g, fmt.Errorf("the load %s against the null server did not end", name)
+			case t.Operations == 0:
+				return g, fmt.Errorf("the load %s against the null server completed nothing%s", name, firstError(t))
+			case t.WrongAnswers > 0:
+				return g, fmt.Errorf("the load %s got wrong answers from the null server", name)
+			}
+		}
+	}
+	of := func(name string, figure func(*record.Trial) (float64, bool)) *record.OfRounds {
+		var rounds []float64
+		for _, t := range all[name] {
+			x, ok := figure(t)
+			if !ok {
+				return nil
+			}
+			rounds = append(rounds, x)
+		}
+		return record.NewOfRounds(rounds...)
+	}
+	service := func(p float64) func(*record.Trial) (float64, bool) {
+		return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.At(p)) }
+	}
+	response := func(p float64) func(*record.Trial) (float64, bool) {
+		return func(t *record.Trial) (float64, bool) { return ns(t.ResponseTime.At(p)) }
+	}
+	late := func(p float64) func(*record.Trial) (float64, bool) {
+		return func(t *record.Trial) (float64, bool) {
+			if t.Lateness == nil {
+				return 0, false
+			}
+			return ns(t.Lateness.At(p))
+		}
+	}
+	perSecond := func(t *record.Trial) (float64, bool) { return t.PerSecond, true }
+	g = record.GeneratorLimits{
+		ServiceP50NS: of(names.OneClient, service(50)), ServiceP99NS: of(names.OneClient, service(99)),
+		ClosedPerSecond: of(names.ManyClients, perSecond),
+		CPUPerOpNS: of(names.ManyClients, func(t *record.Trial) (float64, bool) {
+			if t.CPUPerOp == nil {
+				return 0, false
+			}
+			return *t.CPUPerOp, true
+		}),
+		ResponseP50NS: of(names.Paced, response(50)), ResponseP99NS: of(names.Paced, response(99)),
+		LateP50NS: of(names.Paced, late(50)), LateP99NS: of(names.Paced, late(99)),
+		OpenPerSecond: of(names.Overloaded, perSecond),
+	}
+	if rate := all[names.Paced][0].Rate; rate != nil {
+		g.OpenRate = *rate
+	}
+	return g, nil
+}
+
+// ns is a figure's number, where it is known and no failure.
+func ns(f measure.Figure) (float64, bool) { return f.NS, f.Known && !f.Failed }
+
+// firstError is the text of one of a trial's errors, behind a colon; empty without any.
+func firstError(t *record.Trial) string {
+	for kind := range t.ErrorsByKind {
+		if text := t.ErrorTexts[kind]; text != "" {
+			return ": " + text
+		}
+	}
+	return ""
+}
+
+// Calibrated is a line about what the machine can tell apart; empty where nobody knows.
+func Calibrated(c *record.Calibration) string {
+	if c == nil {
+		return ""
+	}
+	day := c.Measured.UTC().Format("2006-01-02 15:04 UTC")
+	if c.Outdated != "" {
+		return fmt.Sprintf("not as it is now: %s (measured %s); \"quorumbench calibrate\" measures again", c.Outdated, day)
+	}
+	var parts []string
+	add := func(format string, of *record.OfRounds, shown func(float64) string) {
+		if of != nil {
+			parts = append(parts, fmt.Sprintf(format, Rounds(of, shown)))
+		}
+	}
+	g := &c.Generator
+	add("one client p50 %s", g.ServiceP50NS, readable.Duration)
+	add("at most %s", g.ClosedPerSecond, readable.PerSecond)
+	add("an open loop's p50 %s", g.ResponseP50NS, readable.Duration)
+	add("sent late by p99 %s", g.LateP99NS, readable.Duration)
+	text := fmt.Sprintf("%s, median (range) of %s against a null server of %s: %s", day, readable.Plural(uint64(c.Rounds), "round"), c.Store, strings.Join(parts, ", "))
+	if d := c.Disk; d != nil && d.P50().Known {
+		text += fmt.Sprintf("; fdatasync p50 %s on %s", readable.Figure(d.P50()), readable.OrDash(d.FileSystem))
+	}
+	return text
+}
+
+// Rounds is a figure of rounds: the median, and from the lowest to the highest.
+func Rounds(s *record.OfRounds, shown func(float64) string) string {
+	if s == nil {
+		return readable.Dash
+	}
+	low, high := shown(s.Lowest), shown(s.Highest)
+	if low == high {
+		return shown(s.Median)
+	}
+	return fmt.Sprintf("%s (%s)", shown(s.Median), readable.Between(low, high))
+}
+
+// atFloor are notes about a trial whose figures are those that its machine measures
+// with no store behind the protocol.
+func atFloor(t *record.Trial) (notes []string) {
+	c := t.Calibration
+	if c == nil || c.Outdated != "" || !Measured(t) {
+		return nil
+	}
+	g := &c.Generator
+	time, least, what := t.ServiceTime.At(50), g.ServiceP50NS, "one client"
+	if t.Open() {
+		time, least, what = t.ResponseTime.At(50), g.ResponseP50NS, "an open loop"
+	}
+	if x, ok := ns(time); ok && least != nil && x <= least.Highest {
+		notes = append(notes, fmt.Sprintf("A p50 of %s is what %s measures on this machine with no store behind (%s, by its calibration): the store's own part cannot be told from it.",
+			readable.Duration(x), what, readable.Between(readable.Duration(least.Lowest), readable.Duration(least.Highest))))
+	}
+	most := g.ClosedPerSecond
+	if t.Open() {
+		most = g.OpenPerSecond
+	}
+	if most != nil && t.PerSecond >= most.Lowest && most.Lowest > 0 {
+		notes = append(notes, fmt.Sprintf("A throughput of %s is as high as this machine measured with no store behind (%s, by its calibration): the generator may be what limits it.",
+			readable.PerSecond(t.PerSecond), readable.Between(readable.PerSecond(most.Lowest), readable.PerSecond(most.Highest))))
+	}
+	return notes
+}
+
+// findIndistinct says of changes of times that were called better or worse where they
+// are no larger than what rounds without a store differ by on the machine.
+func (c *Comparison) findIndistinct() {
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		for k := range p.Figures {
+			if text := p.indistinct(&p.Figures[k]); text != "" {
+				c.Differences = with(c.Differences, text)
+			}
+		}
+	}
+}
+
+// indistinct is such a sentence about one figure; empty where there is none to say.
+func (p *Pair) indistinct(f *Compared) string {
+	cal := p.New[0].Calibration
+	word := f.Change.Judged.Word
+	if cal == nil || cal.Outdated != "" || word != stats.Better && word != stats.Worse {
+		return ""
+	}
+	t, g := f.Figure.Times, &cal.Generator
+	if t == nil || t.Prefix != "" || !f.Now.Known || !f.Base.Known {
+		return ""
+	}
+	at50, at99 := g.ServiceP50NS, g.ServiceP99NS
+	if p.New[0].Open() {
+		at50, at99 = g.ResponseP50NS, g.ResponseP99NS
+	}
+	width := at99.Width()
+	if f.Figure.Name == "p50" || at99 == nil {
+		width = at50.Width()
+	}
+	apart := math.Abs(f.Now.Number - f.Base.Number)
+	if !(apart <= width) {
+		return ""
+	}
+	return fmt.Sprintf("The %s of %s differs by %s, and from round to round this machine's own differed by %s with no store behind (its calibration): a difference so small can be the machine's.",
+		f.Title, p.Name, readable.Duration(apart), readable.Duration(width))
+}

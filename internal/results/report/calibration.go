@@ -1,0 +1,73 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Calibration writes what a machine can tell apart, for a reader.
+func Calibration(w io.Writer, c *record.Calibration) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "What this machine can tell apart\n")
+	machine := &record.Trial{}
+	machine.Machine = &c.Machine
+	b.WriteString(facts([]analyze.Fact{
+		{What: "machine", Text: analyze.Machine(machine)},
+		{What: "null server", Text: fmt.Sprintf("%s, on this machine; %s each", c.Store, readable.Plural(uint64(c.Rounds), "round"))},
+		{What: "tool", Text: "quorumbench " + c.Tool.Version},
+	}))
+	g := &c.Generator
+	part := func(head string, rows ...[]string) {
+		fmt.Fprintf(&b, "\n%s\n", head)
+		t := &grid{indent: "  ", columns: []analyze.Column{{Left: true}, {Title: "median"}, {Title: "lowest"}, {Title: "highest"}}}
+		for _, cells := range rows {
+			t.add(cells...)
+		}
+		b.WriteString(t.text())
+	}
+	time := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, readable.Duration) }
+	rate := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, readable.PerSecond) }
+	part("The generator against a null server",
+		time("one client, closed loop: service time p50", g.ServiceP50NS), time("one client, closed loop: service time p99", g.ServiceP99NS),
+		rate("many clients, closed loop: throughput", g.ClosedPerSecond), time("many clients, closed loop: generator's CPU/op", g.CPUPerOpNS),
+		time(fmt.Sprintf("open loop of %s: response time p50", readable.PerSecond(g.OpenRate)), g.ResponseP50NS),
+		time(fmt.Sprintf("open loop of %s: response time p99", readable.PerSecond(g.OpenRate)), g.ResponseP99NS),
+		time(fmt.Sprintf("open loop of %s: sent late by p50", readable.PerSecond(g.OpenRate)), g.LateP50NS),
+		time(fmt.Sprintf("open loop of %s: sent late by p99", readable.PerSecond(g.OpenRate)), g.LateP99NS),
+		rate("open loop with more due than it can do: throughput", g.OpenPerSecond))
+	part(fmt.Sprintf("Awake later than asked for (%s of 50 to 450 µs)", readable.Plural(uint64(c.Wakes.Count), "wait")),
+		time("p50", c.Wakes.P50NS), time("p99", c.Wakes.P99NS))
+	var trips [][]string
+	for i := range c.RoundTrips {
+		r := &c.RoundTrips[i]
+		trips = append(trips, time(fmt.Sprintf("%s: p50 (the quickest of %d took %s)", r.To, r.Count, readable.Duration(r.LowestNS)), r.P50NS))
+	}
+	part("TCP connections", trips...)
+	if d := c.Disk; d != nil {
+		fmt.Fprintf(&b, "\nfdatasync in %s: p50 %s, p99 %s of %s on %s", printable.Line(d.Path, printable.OfOutput), readable.Figure(d.P50()), readable.Figure(d.P99()),
+			readable.Plural(uint64(max(d.Fdatasyncs, 0)), "write"), readable.OrDash(d.FileSystem))
+		if d.Volatile {
+			b.WriteString(", which forgets at power loss")
+		}
+		b.WriteString("\n")
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+// ofRounds are the cells of a figure of rounds.
+func ofRounds(what string, of *record.OfRounds, shown func(float64) string) []string {
+	if of == nil {
+		return []string{what, readable.Dash, readable.Dash, readable.Dash}
+	}
+	return []string{what, shown(of.Median), shown(of.Lowest), shown(of.Highest)}
+}
+
+// CalibrationJSON writes the same as one object, as it is kept.
+func CalibrationJSON(w io.Writer, c *record.Calibration) error { return writeJSON(w, c) }
