@@ -225,8 +225,7 @@ func (a *app) limits(ctx context.Context, f *calibrateFlags, progress func(runne
 		return g, fmt.Errorf("there is no room for the null server's log: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(logs) }() // it is small, and in the folder for temporary files
-	const valueSize = 256                     // as the scenario has it
-	server, err := calibrate.StartNullServer(ctx, self, f.store, valueSize, logs)
+	server, err := calibrate.StartNullServer(ctx, self, f.store, logs)
 	if err != nil {
 		return g, err
 	}

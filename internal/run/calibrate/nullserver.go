@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// NullServer is a process of ours that answers at once, and forgets.
+// NullServer is a process of ours that answers at once.
 type NullServer struct {
 	Endpoint string
 
@@ -23,10 +23,10 @@ type NullServer struct {
 // startWithin bounds how long the null server may take to accept connections.
 const startWithin = 20 * time.Second
 
-// StartNullServer starts the program at self as a null server of a store's protocol,
-// whose values have so many bytes, and returns when it accepts connections. Its log is
+// StartNullServer starts the program at self as a null server of a store's protocol, and
+// returns when it accepts connections. Its log is
 // in the folder. On Linux it never outlives us.
-func StartNullServer(ctx context.Context, self, store string, valueSize int, dir string) (s *NullServer, err error) {
+func StartNullServer(ctx context.Context, self, store, dir string) (s *NullServer, err error) {
 	h := host.NewLocal(nil, nil)
 	lease, err := h.Ports(ctx, 1)
 	if err != nil {
@@ -39,7 +39,7 @@ func StartNullServer(ctx context.Context, self, store string, valueSize int, dir
 		}
 	}()
 	s.process, err = h.Start(ctx, host.Command{Path: self, Dir: dir, LogFile: filepath.Join(dir, "null-server.log"),
-		Args: []string{"null-server", "--protocol", store, "--memory=false", "--value-size", strconv.Itoa(valueSize), "--listen", s.Endpoint}})
+		Args: []string{"null-server", "--protocol", store, "--listen", s.Endpoint}})
 	if err != nil {
 		return nil, fmt.Errorf("the null server cannot be started: %w", err)
 	}
