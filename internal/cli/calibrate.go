@@ -20,6 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // calibrateFlags are the flags of `calibrate`.
@@ -90,7 +91,14 @@ func (f *calibrateFlags) check(a *app) error {
 	if err := command.CheckStore(f.store, a.Catalog); err != nil {
 		return err
 	}
+	st, err := a.Lookup(f.store)
+	if err != nil {
+		return command.Usage("--store: %w", err)
+	}
+	_, served := st.(store.NullServed)
 	switch {
+	case !served:
+		return command.Usage("--store: %s has no null server; name the store whose protocol it speaks", f.store)
 	case f.rounds < 1 || f.rounds > maxCalibrationRounds:
 		return command.Usage("--rounds must be from 1 to %d, not %d", maxCalibrationRounds, f.rounds)
 	case f.window < 100*time.Millisecond || f.window > time.Minute:
@@ -179,7 +187,7 @@ func (a *app) measureMachine(ctx context.Context, f *calibrateFlags, d *command.
 	}
 	c.Generator, err = a.limits(ctx, f, func(p runner.Progress) {
 		if p.Stage != runner.TrialDone && p.Trial > 0 {
-			d.Update(fmt.Sprint(p.Trial), time.Since(began), fmt.Sprintf("load %d of %d against a null server: %s", p.Trial, p.Trials, p.Name))
+			d.Update("loads", time.Since(began), fmt.Sprintf("load %d of %d against a null server: %s", p.Trial, p.Trials, p.Name))
 		}
 	})
 	return c, err

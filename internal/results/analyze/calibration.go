@@ -24,7 +24,7 @@ func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 			switch {
 			case t.State != record.Complete:
 				return g, fmt.Errorf("the load %s against the null server did not end", name)
-			case t.Operations == 0:
+			case t.Completed == 0:
 				return g, fmt.Errorf("the load %s against the null server completed nothing%s", name, firstError(t))
 			case t.WrongAnswers > 0:
 				return g, fmt.Errorf("the load %s got wrong answers from the null server", name)

@@ -44,7 +44,7 @@ type GeneratorLimits struct {
 	CPUPerOpNS      *OfRounds `json:"cpu_ns_per_operation"`
 	// Of an open loop at OpenRate operations a second, which is far below what it can
 	// do: response time, and how much later than due it sent.
-	OpenRate      float64 `json:"open_rate"`
+	OpenRate      float64   `json:"open_rate"`
 	ResponseP50NS *OfRounds `json:"response_p50_ns"`
 	ResponseP99NS *OfRounds `json:"response_p99_ns"`
 	LateP50NS     *OfRounds `json:"late_p50_ns"`
@@ -58,15 +58,15 @@ type GeneratorLimits struct {
 type WakeError struct {
 	P50NS *OfRounds `json:"p50_ns"`
 	P99NS *OfRounds `json:"p99_ns"`
-	Count int     `json:"count"` // of all rounds
+	Count int       `json:"count"` // of all rounds
 }
 
 // RoundTrip is how long TCP connections took to be accepted at an address.
 type RoundTrip struct {
-	To       string  `json:"to"` // loopback, or HOST:PORT
-	LowestNS float64 `json:"lowest_ns"`
+	To       string    `json:"to"` // loopback, or HOST:PORT
+	LowestNS float64   `json:"lowest_ns"`
 	P50NS    *OfRounds `json:"p50_ns"`
-	Count    int     `json:"count"` // of all rounds
+	Count    int       `json:"count"` // of all rounds
 }
 
 // OfRounds is a figure of several rounds: their median, and the lowest and the highest.

@@ -26,13 +26,13 @@ const startWithin = 20 * time.Second
 // StartNullServer starts the program at self as a null server of a store's protocol, and
 // returns when it accepts connections. Its log is
 // in the folder. On Linux it never outlives us.
-func StartNullServer(ctx context.Context, self, store, dir string) (s *NullServer, err error) {
+func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServer, err error) {
 	h := host.NewLocal(nil, nil)
 	lease, err := h.Ports(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
-	s = &NullServer{Endpoint: net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0])), lease: lease}
+	s := &NullServer{Endpoint: net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0])), lease: lease}
 	defer func() {
 		if err != nil {
 			s.Stop(context.WithoutCancel(ctx))

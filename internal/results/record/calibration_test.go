@@ -1,0 +1,249 @@
+package record
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+)
+
+func calibration() *Calibration {
+	p99 := int64(900_000)
+	return &Calibration{
+		Schema: CalibrationSchema, Measured: noon.UTC(), Tool: Tool{Version: "v1", Revision: "abc", Go: "go1"},
+		Machine: Machine{Name: "vm", System: "linux", Kernel: "6.1", Architecture: "amd64", CPU: "X", CPUs: 2, MemoryBytes: 1 << 30},
+		Rounds:  3, Store: "s",
+		Generator: GeneratorLimits{ServiceP50NS: NewOfRounds(30_000, 20_000, 25_000), ClosedPerSecond: NewOfRounds(1e5, 2e5, 3e5), OpenRate: 2000},
+		Wakes:     WakeError{P50NS: NewOfRounds(1, 2, 3), Count: 3000},
+		Disk:      &DataDir{Path: "/d", Durability: Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4"}},
+		RoundTrips: []RoundTrip{
+			{To: "loopback", LowestNS: 10, P50NS: NewOfRounds(11), Count: 20},
+		},
+	}
+}
+
+// The figure of rounds goes with its values: their order, their unit; it lies within
+// them, and half of them at least lie on either side of the median.
+func TestOfRoundsProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		values := make([]float64, 1+rng.IntN(9))
+		for i := range values {
+			values[i] = math.Floor(math.Exp(3 * rng.NormFloat64()))
+		}
+		s := NewOfRounds(values...)
+		if s.Lowest != slices.Min(values) || s.Highest != slices.Max(values) || s.Width() != s.Highest-s.Lowest || !s.sound() {
+			t.Fatalf("%v: %+v", values, s)
+		}
+		below, above := 0, 0
+		for _, v := range values {
+			if v <= s.Median {
+				below++
+			}
+			if v >= s.Median {
+				above++
+			}
+		}
+		if 2*below < len(values) || 2*above < len(values) {
+			t.Errorf("%v: %g is not their median", values, s.Median)
+		}
+		shuffled, scaled := slices.Clone(values), make([]float64, len(values))
+		rng.Shuffle(len(values), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		for i, v := range values {
+			scaled[i] = 8 * v
+		}
+		if got := NewOfRounds(shuffled...); *got != *s {
+			t.Errorf("in another order: %+v, not %+v", got, s)
+		}
+		if got := NewOfRounds(scaled...); *got != (OfRounds{8 * s.Median, 8 * s.Lowest, 8 * s.Highest}) {
+			t.Errorf("eight times as much: %+v, not of %+v", got, s)
+		}
+	}
+	for _, none := range [][]float64{nil, {-1, 2}, {1, math.NaN()}, {math.Inf(1)}, {math.Inf(-1), 1}} {
+		if s := NewOfRounds(none...); s != nil {
+			t.Errorf("%v: %+v", none, s)
+		}
+	}
+}
+
+// The median of what rounds are drawn from lies between the lowest and the highest as
+// often as is said: of n rounds in all cases but 2^(1-n) of them.
+func TestOfRoundsHoldsTheTruth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const cases = 20_000
+	for n := 2; n <= 7; n++ {
+		held := 0
+		for range cases {
+			values := make([]float64, n)
+			for i := range values { // of two modes, which no shape describes
+				if values[i] = math.Exp(rng.NormFloat64()); rng.IntN(2) == 0 {
+					values[i] = 100 + rng.ExpFloat64()
+				}
+			}
+			s := NewOfRounds(values...)
+			const truth = 50 // nearly all of the first mode are below it, and all of the second above
+			if s.Lowest <= truth && truth <= s.Highest {
+				held++
+			}
+		}
+		p := 1 - math.Pow(2, float64(1-n))
+		if got, off := float64(held)/cases, 5*math.Sqrt(p*(1-p)/cases); math.Abs(got-p) > off {
+			t.Errorf("%d rounds hold the truth in %.4f of all cases, not %.4f", n, got, p)
+		}
+	}
+}
+
+func TestCalibrationIsKept(t *testing.T) {
+	c := calibration()
+	path := CalibrationFile(t.TempDir(), &c.Machine)
+	if none, err := ReadCalibration(path); none != nil || err != nil {
+		t.Errorf("before it was kept: %v, %v", none, err)
+	}
+	must(t, c.Write(path))
+	back, err := ReadCalibration(path)
+	must(t, err)
+	if d := cmp.Diff(c, back); d != "" {
+		t.Error(d)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("there is %v beside it (%v)", entries, err)
+	}
+	c.Rounds = 4
+	must(t, c.Write(path)) // again, over it
+	if back, err = ReadCalibration(path); err != nil || back.Rounds != 4 {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
+// Two machines with one home have two files, also where their names are one as parts of
+// a file's name; a name leads nowhere else.
+func TestCalibrationFiles(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range []string{"a", "b", "A", "a b", "a/b", "a-b", "../a", "", strings.Repeat("x", 300)} {
+		path := CalibrationFile("/cache", &Machine{Name: name})
+		if other, ok := seen[path]; ok {
+			t.Errorf("%q and %q have one file", name, other)
+		}
+		seen[path] = name
+		if filepath.Dir(path) != "/cache/quorumbench/calibration" || len(filepath.Base(path)) > 100 {
+			t.Errorf("%q: %s", name, path)
+		}
+	}
+}
+
+func TestCalibrationIsOfItsMachineAndProgram(t *testing.T) {
+	c := calibration()
+	if got := c.On(&c.Machine, c.Tool); got != c {
+		t.Errorf("nothing changed, and it is %+v", got)
+	}
+	if got := (*Calibration)(nil).On(&c.Machine, c.Tool); got != nil {
+		t.Errorf("of nothing it is %+v", got)
+	}
+	more := c.Machine
+	more.MemoryBytes++ // as from one start to the next
+	if got := c.On(&more, c.Tool); got != c {
+		t.Errorf("with other memory it is %+v", got)
+	}
+	two := 2.0
+	for want, change := range map[string]func(*Machine, *Tool){
+		"the machine has the kernel 6.2, and had 6.1":                                   func(m *Machine, _ *Tool) { m.Kernel = "6.2" },
+		"the machine has the number of processors 4, and had 2":                         func(m *Machine, _ *Tool) { m.CPUs = 4 },
+		"the machine has the limit of processors 2, and had no limit":                   func(m *Machine, _ *Tool) { m.CPULimit = &two },
+		"the machine has the name other, and had vm":                                    func(m *Machine, _ *Tool) { m.Name = "other" },
+		"this is quorumbench v2 (abc) by go1, and that was quorumbench v1 (abc) by go1": func(_ *Machine, t *Tool) { t.Version = "v2" },
+		"this is quorumbench v1 by go1, and that was quorumbench v1 (abc) by go1":       func(_ *Machine, t *Tool) { t.Revision = "" },
+	} {
+		m, tool := c.Machine, c.Tool
+		change(&m, &tool)
+		got := c.On(&m, tool)
+		if got.Outdated != want || got.Generator != (GeneratorLimits{}) || got.Disk != nil || !got.Measured.Equal(c.Measured) {
+			t.Errorf("%q: %+v", want, got)
+		}
+	}
+}
+
+func TestCalibrationSaysWhatIsWrong(t *testing.T) {
+	c := calibration()
+	whole, err := encode(c)
+	must(t, err)
+	changed := func(from, to string) string {
+		if !bytes.Contains(whole, []byte(from)) {
+			t.Fatalf("it has no %s", from)
+		}
+		return strings.Replace(string(whole), from, to, 1)
+	}
+	for _, tt := range []struct{ contents, want string }{
+		{"", "not a calibration's JSON: unexpected EOF"},
+		{"{", "not a calibration's JSON"},
+		{"[]", "not a calibration's JSON"},
+		{"{}", `its schema is "", not "quorumbench/calibration/1"`},
+		{`{"schema":"quorumbench/run/2"}`, "its schema is"},
+		{changed("calibration/1", "calibration/2"), "use a newer one"},
+		{string(whole[:len(whole)/2]), "not a calibration's JSON"},
+		{string(whole) + "{}", "something behind it"},
+		{changed(`"rounds": 3`, `"rounds": 0`), "cannot be"},
+		{changed(`"lowest": 20000`, `"lowest": 20000000`), "cannot be"},
+		{changed(`"lowest_ns": 10`, `"lowest_ns": -10`), "cannot be"},
+		{changed(`"open_rate": 2000`, `"open_rate": 1e999`), "not a calibration's JSON"},
+		{strings.Repeat(" ", maxCalibration+1), "such a file has at most that"},
+	} {
+		path := filepath.Join(t.TempDir(), "c.json")
+		must(t, os.WriteFile(path, []byte(tt.contents), 0o600))
+		_, err := ReadCalibration(path)
+		sentence(t, err, tt.want)
+		sentence(t, err, `"quorumbench calibrate" writes another`)
+	}
+	_, err = ReadCalibration(t.TempDir())
+	sentence(t, err, "a folder and not a regular file")
+}
+
+// A run's trials have its calibration where their load was generated on its machine.
+func TestCalibrationOfATrial(t *testing.T) {
+	c := calibration()
+	elsewhere := c.Machine
+	elsewhere.Name = "agent"
+	if c.of(&c.Machine) != c || c.of(&elsewhere) != nil || c.of(nil) != nil || (*Calibration)(nil).of(&c.Machine) != nil {
+		t.Error("it is of another machine, or not of its own")
+	}
+	c.Rounds = -1
+	if c.of(&c.Machine) != nil {
+		t.Error("one whose numbers cannot be is shown")
+	}
+}
+
+func FuzzCalibration(f *testing.F) {
+	whole, err := encode(calibration())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := ParseCalibration(b)
+		if oneLine(t, err); err != nil {
+			return
+		}
+		if !c.sound() || c.Schema != CalibrationSchema || !printable.Is(c.Store) || !printable.Is(c.Machine.Name) {
+			t.Errorf("%+v", c)
+		}
+		again, err := encode(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := ParseCalibration(again)
+		if err != nil {
+			t.Fatalf("what it reads it does not read again: %v", err)
+		}
+		if d := cmp.Diff(c, back); d != "" {
+			t.Error(d)
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+)
+
+// late is a poller whose clock is moved by its waits, each of which ends later than asked
+// for by the next of its times, and now and then too early.
+type late struct {
+	engine.Poller
+	now  int64
+	by   func() int64
+	rng  *rand.Rand
+	told []int64 // what the waits were late by
+}
+
+func (p *late) Now() int64 { return p.now }
+
+func (p *late) Wait(until int64, ready []engine.Ready) []engine.Ready {
+	if p.rng.IntN(5) == 0 {
+		p.now += (until - p.now) / 2 // a signal
+		return ready
+	}
+	by := p.by()
+	p.told = append(p.told, by)
+	p.now = until + by
+	return ready
+}
+
+// What is measured is what the waits were late by, by their ranks, in each round.
+func TestWakes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	p := &late{rng: rng, by: func() int64 { return rng.Int64N(100_000) }}
+	w, err := wakes(t.Context(), p, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p50, p99 []float64
+	for round := range slices.Chunk(p.told, perRound) {
+		slices.Sort(round)
+		p50, p99 = append(p50, float64(round[499])), append(p99, float64(round[989]))
+	}
+	slices.Sort(p50)
+	slices.Sort(p99)
+	if w.Count != 3*perRound || w.P50NS.Lowest != p50[0] || w.P50NS.Median != p50[1] || w.P50NS.Highest != p50[2] || w.P99NS.Median != p99[1] {
+		t.Errorf("%+v %+v %d, not %v %v", w.P50NS, w.P99NS, w.Count, p50, p99)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := wakes(ctx, p, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// Waits are of all lengths between the two, evenly.
+func TestWaitsAreSpread(t *testing.T) {
+	var counts [10]int
+	for i := range perRound {
+		w := waitOf(i)
+		if w < shortest || w >= longest {
+			t.Fatalf("the wait %d is of %d ns", i, w)
+		}
+		counts[10*(w-shortest)/(longest-shortest)]++
+	}
+	for i, n := range counts {
+		if n < 95 || n > 105 {
+			t.Errorf("the %d. tenth has %d of %d", i+1, n, perRound)
+		}
+	}
+}
+
+// The real poller is never awake too early.
+func TestWakesOfThisMachine(t *testing.T) {
+	w, err := Wakes(t.Context(), 1)
+	if err != nil || w.Count != perRound || w.P50NS == nil || w.P50NS.Median <= 0 || w.P99NS.Median < w.P50NS.Median {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+func TestRoundTrips(t *testing.T) {
+	next, cost := 0, time.Duration(0)
+	connect := func(context.Context) (time.Duration, error) {
+		next++
+		return cost + time.Duration(next), nil
+	}
+	r, err := roundTrip(t.Context(), "x", 3, connect)
+	if err != nil || r.To != "x" || r.Count != 3*connects || r.LowestNS != 1 || r.P50NS.Lowest != 10 || r.P50NS.Median != 30 || r.P50NS.Highest != 50 {
+		t.Errorf("%+v %+v, %v", r, r.P50NS, err)
+	}
+	next, cost = 0, time.Minute // one a round, however long it takes
+	if r, err = roundTrip(t.Context(), "x", 3, connect); err != nil || r.Count != 3 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	broken := errors.New("refused")
+	if _, err = roundTrip(t.Context(), "x", 3, func(context.Context) (time.Duration, error) { return 0, broken }); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	r, err := Loopback(t.Context(), 2)
+	if err != nil || r.To != "loopback" || r.Count < 2 || r.LowestNS <= 0 || r.P50NS.Lowest < r.LowestNS {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
