@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 			"expand":       expand,
 			"json":         checkJSON,
 			"certificates": certificates,
+			"spoil":        spoil,
 		},
 	})
 }

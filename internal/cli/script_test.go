@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,6 +104,21 @@ func startServing(dir, command string, args ...string) (endpoints string, stop f
 		return "", nil, errors.Join(fmt.Errorf("it printed no endpoints: %w", err), stop())
 	}
 	return strings.TrimSpace(line), stop, nil
+}
+
+// spoil makes all files of a folder something else: spoil DIR
+func spoil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: spoil DIR")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(entries) == 0 {
+		ts.Fatalf("%s has no files", args[0])
+	}
+	for _, e := range entries {
+		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), e.Name()), []byte("not \x1b ours"), 0o600))
+	}
 }
 
 // whileRecorded runs a command while what it says to an endpoint is recorded: recorded FILE

@@ -1,0 +1,191 @@
+package analyze
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// timesOf are times whose percentiles are all so many nanoseconds.
+func timesOf(ns int64) record.Times {
+	h := measure.NewHistogram()
+	measure.RecordAll(h, ns, 10_000)
+	return record.Times{Summary: measure.Summarize(h, 0)}
+}
+
+// calibrating is a run of the calibration's scenario of three rounds.
+func calibrating() *record.Run {
+	run := &record.Run{}
+	add := func(name string, repeat int, perSecond float64, ns int64, rate float64) {
+		t := record.Trial{State: record.Complete, Completed: 1, PerSecond: perSecond, ServiceTime: timesOf(ns), ResponseTime: timesOf(2 * ns)}
+		t.Name, t.Repeat, t.Repeats = name, repeat, 3
+		if rate > 0 {
+			late := timesOf(3 * ns)
+			t.Rate, t.Lateness, t.Arrival = &rate, &late, scenario.Constant
+		} else {
+			t.CPUPerOp = new(float64(ns))
+		}
+		run.Trials = append(run.Trials, t)
+	}
+	names := scenario.Calibrated
+	for i, x := range []float64{2, 1, 3} {
+		add(names.OneClient, i+1, 10*x, int64(1000*x), 0)
+		add(names.ManyClients, i+1, 1000*x, int64(100*x), 0)
+		add(names.Paced, i+1, 50, int64(10_000*x), 50)
+		add(names.Overloaded, i+1, 2000*x, int64(1e6*x), 2500)
+	}
+	return run
+}
+
+func TestLimitsOfGenerator(t *testing.T) {
+	g, err := LimitsOfGenerator(calibrating())
+	must(t, err)
+	// A histogram knows times to three digits.
+	for name, of := range map[string]struct {
+		got  *record.OfRounds
+		unit float64
+	}{
+		"service p50": {g.ServiceP50NS, 1000}, "service p99": {g.ServiceP99NS, 1000}, "closed": {g.ClosedPerSecond, 1000}, "cpu": {g.CPUPerOpNS, 100},
+		"response p50": {g.ResponseP50NS, 20_000}, "response p99": {g.ResponseP99NS, 20_000}, "late p50": {g.LateP50NS, 30_000}, "late p99": {g.LateP99NS, 30_000},
+		"open": {g.OpenPerSecond, 2000},
+	} {
+		near := func(x, want float64) bool { return x >= 0.999*want && x <= 1.001*want }
+		if of.got == nil || !near(of.got.Lowest, of.unit) || !near(of.got.Median, 2*of.unit) || !near(of.got.Highest, 3*of.unit) {
+			t.Errorf("%s is %+v, not 1, 2 and 3 times %g", name, of.got, of.unit)
+		}
+	}
+	if g.OpenRate != 50 {
+		t.Errorf("the open loop is of %g/s", g.OpenRate)
+	}
+}
+
+// A figure that the sample of one round does not support is not known.
+func TestLimitsOfGeneratorOfFewOperations(t *testing.T) {
+	run := calibrating()
+	few := measure.NewHistogram()
+	measure.RecordAll(few, 1000, 100)
+	run.Trials[0].ServiceTime = record.Times{Summary: measure.Summarize(few, 0)}
+	g, err := LimitsOfGenerator(run)
+	if err != nil || g.ServiceP50NS == nil || g.ServiceP99NS != nil {
+		t.Errorf("%+v %+v, %v", g.ServiceP50NS, g.ServiceP99NS, err)
+	}
+}
+
+func TestLimitsOfGeneratorSaysWhatIsWrong(t *testing.T) {
+	for want, spoil := range map[string]func(*record.Run){
+		"the load one-client against the null server has no result": func(r *record.Run) { *r = record.Run{} },
+		"the load paced against the null server did not end":        func(r *record.Run) { r.Trials[2].State = record.Interrupted },
+		"the load one-client against the null server completed nothing: closed": func(r *record.Run) {
+			r.Trials[0].Completed, r.Trials[0].ErrorsByKind, r.Trials[0].ErrorTexts = 0, map[string]uint64{"x": 1}, map[string]string{"x": "closed"}
+		},
+		"the load many-clients got wrong answers from the null server": func(r *record.Run) { r.Trials[1].WrongAnswers = 1 },
+	} {
+		run := calibrating()
+		spoil(run)
+		if _, err := LimitsOfGenerator(run); err == nil || err.Error() != want {
+			t.Errorf("%v, not %s", err, want)
+		}
+	}
+}
+
+func calibrated(t *testing.T) *record.Calibration {
+	t.Helper()
+	g, err := LimitsOfGenerator(calibrating())
+	must(t, err)
+	p99 := int64(200_000)
+	return &record.Calibration{Measured: noon, Rounds: 3, Store: "s", Generator: g,
+		Disk: &record.DataDir{Durability: record.Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4"}}}
+}
+
+func TestCalibrated(t *testing.T) {
+	c := calibrated(t)
+	const want = "2026-03-01 12:00 UTC, median (range) of 3 rounds against a null server of s: one client p50 2.00 µs (1.00–3.00 µs), " +
+		"at most 2,000/s (1,000–3,000/s), an open loop's p50 40.0 µs (20.0–60.0 µs), sent late by p99 60.0 µs (30.0–90.0 µs); fdatasync p50 100 µs on ext4"
+	if got := Calibrated(c); got != want {
+		t.Errorf("%s\nnot\n%s", got, want)
+	}
+	c = &record.Calibration{Measured: noon, Outdated: "the machine has the kernel 2, and had 1"}
+	const old = `not as it is now: the machine has the kernel 2, and had 1 (measured 2026-03-01 12:00 UTC); "quorumbench calibrate" measures again`
+	if got := Calibrated(c); got != old {
+		t.Errorf("%s\nnot\n%s", got, old)
+	}
+	if Calibrated(nil) != "" || Rounds(nil, nil) != "-" {
+		t.Error("something is said of nothing")
+	}
+}
+
+// It is said of figures that a machine measures without a store, and of no others.
+func TestAtFloor(t *testing.T) {
+	c := calibrated(t)
+	trial := func(ns int64, perSecond float64) *record.Trial {
+		t := &record.Trial{State: record.Complete, PerSecond: perSecond, ServiceTime: timesOf(ns), ResponseTime: timesOf(20 * ns), Calibration: c}
+		t.Opened = &noon
+		return t
+	}
+	for _, tt := range []struct {
+		t    *record.Trial
+		want []string
+	}{
+		{trial(2_000, 10), []string{"A p50 of 2.00 µs is what one client measures on this machine"}},
+		{trial(3_100, 10), nil},
+		{trial(1_000_000, 999), nil},
+		{trial(1_000_000, 1000), []string{"A throughput of 1,000/s is as high as this machine measured with no store behind (1,000–3,000/s,"}},
+		{trial(500, 5000), []string{"A p50", "A throughput"}},
+	} {
+		got := atFloor(tt.t)
+		if len(got) != len(tt.want) {
+			t.Errorf("%q, not %q", got, tt.want)
+			continue
+		}
+		for i, want := range tt.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("%q, not %q", got[i], want)
+			}
+		}
+	}
+	open := trial(2_000, 1500) // an open loop by its response times, and by what one can do
+	open.Arrival = scenario.Constant
+	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "A p50 of 40.0 µs is what an open loop measures") {
+		t.Errorf("%q", got)
+	}
+	old := trial(500, 5000)
+	old.Calibration = &record.Calibration{Outdated: "x", Generator: c.Generator}
+	if got := atFloor(old); got != nil {
+		t.Errorf("by an old one: %q", got)
+	}
+	if old.Calibration = nil; atFloor(old) != nil {
+		t.Error("by none")
+	}
+}
+
+// A change that is called better or worse is held to what rounds differ by.
+func TestIndistinct(t *testing.T) {
+	c := calibrated(t) // p50 and p99 of one client differ by 2,000 ns
+	now := &record.Trial{Calibration: c}
+	compared := func(name string, from, to float64, word stats.Word) *Compared {
+		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Now: fig(to), Change: Change{Judged: stats.Judgement{Word: word}}}
+	}
+	p := &Pair{Name: "put", New: []*record.Trial{now}}
+	const want = "The p50 of put differs by 1.50 µs, and from round to round this machine's own differed by 2.00 µs with no store behind (its calibration): a difference so small can be the machine's."
+	if got := p.indistinct(compared("p50", 10_000, 11_500, stats.Worse)); got != want {
+		t.Errorf("%s\nnot\n%s", got, want)
+	}
+	for _, none := range []*Compared{
+		compared("p50", 10_000, 12_500, stats.Worse), compared("p50", 10_000, 10_500, stats.Same), compared("ops", 10, 11, stats.Better), compared("p50", 10_000, 10_500, stats.Unclear),
+	} {
+		if got := p.indistinct(none); got != "" {
+			t.Errorf("%+v: %s", none, got)
+		}
+	}
+	if p.indistinct(compared("p90", 11_500, 10_000, stats.Better)) == "" {
+		t.Error("nothing is said of a p90")
+	}
+	now.Calibration = nil
+	if got := p.indistinct(compared("p50", 10_000, 11_500, stats.Worse)); got != "" {
+		t.Errorf("without a calibration: %s", got)
+	}
+}

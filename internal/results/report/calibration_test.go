@@ -1,0 +1,39 @@
+package report
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+func TestCalibration(t *testing.T) {
+	p99 := int64(900_000)
+	c := &record.Calibration{
+		Schema: record.CalibrationSchema, Measured: noon, Tool: record.Tool{Version: "v1", Go: "go1"},
+		Machine: record.Machine{Name: "vm", System: "linux", Kernel: "6.1", Architecture: "amd64", CPU: "X", CPUs: 2, MemoryBytes: 1 << 30},
+		Rounds:  3, Store: "s",
+		Generator: record.GeneratorLimits{
+			ServiceP50NS: record.NewOfRounds(30_000, 20_000, 25_000), ClosedPerSecond: record.NewOfRounds(1e5, 2e5, 3e5), CPUPerOpNS: record.NewOfRounds(800),
+			OpenRate: 2000, LateP99NS: record.NewOfRounds(90_000, 60_000),
+		},
+		Wakes:      record.WakeError{P50NS: record.NewOfRounds(10_000, 20_000, 30_000), Count: 3000},
+		Disk:       &record.DataDir{Path: "/d\x1b", Durability: record.Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "tmpfs", Volatile: true}},
+		RoundTrips: []record.RoundTrip{{To: "loopback", LowestNS: 10_000, P50NS: record.NewOfRounds(11_000), Count: 20}, {To: "10.0.0.1:2379", LowestNS: 1e6, P50NS: record.NewOfRounds(2e6, 3e6), Count: 40}},
+	}
+	var b bytes.Buffer
+	if err := Calibration(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "calibration.txt", b.String())
+	b.Reset()
+	if err := CalibrationJSON(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := record.ParseCalibration(b.Bytes()); err != nil || back.Generator.ServiceP50NS.Median != 25_000 {
+		t.Errorf("its JSON is not what is kept: %+v, %v", back, err)
+	}
+	if err := Calibration(&b, &record.Calibration{}); err != nil { // nothing is known
+		t.Error(err)
+	}
+}
