@@ -14,12 +14,12 @@ func TestCalibration(t *testing.T) {
 	if took, known := s.EstimatedDuration(); !known || took > 26*time.Second || len(s.Warnings) > 0 || len(s.Trials) != 20 {
 		t.Errorf("%d trials take %v (known: %v) and warn %q; want 20 that take 26s at most", len(s.Trials), took, known, s.Warnings)
 	}
-	s = parse(t, "calibrate.yaml", string(Calibration("zookeeper", "[::1]:2", 3, 200*time.Millisecond)))
+	s = parse(t, "calibrate.yaml", string(Calibration("slow", "[::1]:2", 3, 200*time.Millisecond)))
 	names := map[string]int{}
 	for _, trial := range s.Trials {
 		names[trial.Name]++
 		a := trial.Cluster.Attach
-		if l := trial.Load; trial.Cluster.Store != "zookeeper" || a == nil || a.Endpoints[0] != "[::1]:2" || l.Duration != 200*time.Millisecond || l.Mix[0].Kind != kv.Get || !l.Preload {
+		if l := trial.Load; trial.Cluster.Store != "slow" || a == nil || a.Endpoints[0] != "[::1]:2" || l.Duration != 200*time.Millisecond || l.Mix[0].Kind != kv.Get || !l.Preload {
 			t.Errorf("%s of %s has the load %+v", trial.Name, trial.Cluster.Store, l)
 		}
 	}

@@ -33,9 +33,9 @@ func calibrating() *record.Run {
 	}
 	names := scenario.Calibrated
 	for i, x := range []float64{2, 1, 3} {
-		add(names.OneClient, i+1, 10*x, int64(1000*x), 0)
+		add(names.OneClient, i+1, 10*x, int64(100_000*x), 0)
 		add(names.ManyClients, i+1, 1000*x, int64(100*x), 0)
-		add(names.Paced, i+1, 50, int64(10_000*x), 50)
+		add(names.Paced, i+1, 50, int64(1_000_000*x), 50)
 		add(names.Overloaded, i+1, 2000*x, int64(1e6*x), 2500)
 	}
 	return run
@@ -49,8 +49,8 @@ func TestLimitsOfGenerator(t *testing.T) {
 		got  *record.OfRounds
 		unit float64
 	}{
-		"service p50": {g.ServiceP50NS, 1000}, "service p99": {g.ServiceP99NS, 1000}, "closed": {g.ClosedPerSecond, 1000}, "cpu": {g.CPUPerOpNS, 100},
-		"response p50": {g.ResponseP50NS, 20_000}, "response p99": {g.ResponseP99NS, 20_000}, "late p50": {g.LateP50NS, 30_000}, "late p99": {g.LateP99NS, 30_000},
+		"service p50": {g.ServiceP50NS, 100_000}, "service p99": {g.ServiceP99NS, 100_000}, "closed": {g.ClosedPerSecond, 1000}, "cpu": {g.CPUPerOpNS, 100},
+		"response p50": {g.ResponseP50NS, 2_000_000}, "response p99": {g.ResponseP99NS, 2_000_000}, "late p50": {g.LateP50NS, 3_000_000}, "late p99": {g.LateP99NS, 3_000_000},
 		"open": {g.OpenPerSecond, 2000},
 	} {
 		near := func(x, want float64) bool { return x >= 0.999*want && x <= 1.001*want }
@@ -103,8 +103,8 @@ func calibrated(t *testing.T) *record.Calibration {
 
 func TestCalibrated(t *testing.T) {
 	c := calibrated(t)
-	const want = "2026-03-01 12:00 UTC, median (range) of 3 rounds against a null server of s: one client p50 2.00 µs (1.00–3.00 µs), " +
-		"at most 2,000/s (1,000–3,000/s), an open loop's p50 40.0 µs (20.0–60.0 µs), sent late by p99 60.0 µs (30.0–90.0 µs); fdatasync p50 100 µs on ext4"
+	const want = "2026-03-01 12:00 UTC, median (range) of 3 rounds against a null server of s: one client p50 200 µs (100–300 µs), " +
+		"at most 2,000/s (1,000–3,000/s), an open loop's p50 4.00 ms (2.00–6.00 ms), sent late by p99 6.00 ms (3.00–9.00 ms); fdatasync p50 100 µs on ext4"
 	if got := Calibrated(c); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}
@@ -130,11 +130,11 @@ func TestAtFloor(t *testing.T) {
 		t    *record.Trial
 		want []string
 	}{
-		{trial(2_000, 10), []string{"A p50 of 2.00 µs is what one client measures on this machine"}},
-		{trial(3_100, 10), nil},
+		{trial(200_000, 10), []string{"A p50 of 200 µs is what one client measures on this machine"}},
+		{trial(310_000, 10), nil},
 		{trial(1_000_000, 999), nil},
 		{trial(1_000_000, 1000), []string{"A throughput of 1,000/s is as high as this machine measured with no store behind (1,000–3,000/s,"}},
-		{trial(500, 5000), []string{"A p50", "A throughput"}},
+		{trial(50_000, 5000), []string{"A p50", "A throughput"}},
 	} {
 		got := atFloor(tt.t)
 		if len(got) != len(tt.want) {
@@ -147,12 +147,12 @@ func TestAtFloor(t *testing.T) {
 			}
 		}
 	}
-	open := trial(2_000, 1500) // an open loop by its response times, and by what one can do
+	open := trial(200_000, 1500) // an open loop by its response times, and by what one can do
 	open.Arrival = scenario.Constant
-	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "A p50 of 40.0 µs is what an open loop measures") {
+	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "A p50 of 4.00 ms is what an open loop measures") {
 		t.Errorf("%q", got)
 	}
-	old := trial(500, 5000)
+	old := trial(50_000, 5000)
 	old.Calibration = &record.Calibration{Outdated: "x", Generator: c.Generator}
 	if got := atFloor(old); got != nil {
 		t.Errorf("by an old one: %q", got)
@@ -164,28 +164,28 @@ func TestAtFloor(t *testing.T) {
 
 // A change that is called better or worse is held to what rounds differ by.
 func TestIndistinct(t *testing.T) {
-	c := calibrated(t) // p50 and p99 of one client differ by 2,000 ns
+	c := calibrated(t) // p50 and p99 of one client differ by 200 µs
 	now := &record.Trial{Calibration: c}
 	compared := func(name string, from, to float64, word stats.Word) *Compared {
 		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Now: fig(to), Change: Change{Judged: stats.Judgement{Word: word}}}
 	}
 	p := &Pair{Name: "put", New: []*record.Trial{now}}
-	const want = "The p50 of put differs by 1.50 µs, and from round to round this machine's own differed by 2.00 µs with no store behind (its calibration): a difference so small can be the machine's."
-	if got := p.indistinct(compared("p50", 10_000, 11_500, stats.Worse)); got != want {
+	const want = "The p50 of put differs by 150 µs, and from round to round this machine's own differed by 200 µs with no store behind (its calibration): a difference so small can be the machine's."
+	if got := p.indistinct(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}
 	for _, none := range []*Compared{
-		compared("p50", 10_000, 12_500, stats.Worse), compared("p50", 10_000, 10_500, stats.Same), compared("ops", 10, 11, stats.Better), compared("p50", 10_000, 10_500, stats.Unclear),
+		compared("p50", 1_000_000, 1_250_000, stats.Worse), compared("p50", 1_000_000, 1_050_000, stats.Same), compared("ops", 10, 11, stats.Better), compared("p50", 1_000_000, 1_050_000, stats.Unclear),
 	} {
 		if got := p.indistinct(none); got != "" {
 			t.Errorf("%+v: %s", none, got)
 		}
 	}
-	if p.indistinct(compared("p90", 11_500, 10_000, stats.Better)) == "" {
+	if p.indistinct(compared("p90", 1_150_000, 1_000_000, stats.Better)) == "" {
 		t.Error("nothing is said of a p90")
 	}
 	now.Calibration = nil
-	if got := p.indistinct(compared("p50", 10_000, 11_500, stats.Worse)); got != "" {
+	if got := p.indistinct(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != "" {
 		t.Errorf("without a calibration: %s", got)
 	}
 }
