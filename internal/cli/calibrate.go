@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,6 @@ type calibrateFlags struct {
 	store     string
 	rounds    int
 	window    time.Duration
-	out       string
 	seed      uint64
 	format    string
 }
@@ -59,7 +59,6 @@ every later result on it, until the machine, its kernel or the program change.`,
 	r.Text("store", &f.store, "NAME", "the store whose protocol the null server speaks")
 	r.Whole("rounds", &f.rounds, "rounds, whose median and range are given")
 	r.Span("duration", &f.window, "of each of a round's four loads")
-	r.Text("out", &f.out, "DIR", "keep the run directory of the loads here; it must be empty or not there yet")
 	r.Seed("seed", &f.seed, "everything random comes from it")
 	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.calibrate(c.Context(), f) }
@@ -213,20 +212,12 @@ func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 	return d, nil
 }
 
-// limits runs the built-in scenario against a null server of our own.
+// limits runs the built-in scenario against a null server of our own: all of it, and its
+// load of one client once more where both share a processor.
 func (a *app) limits(ctx context.Context, f *calibrateFlags, progress func(runner.Progress)) (g record.GeneratorLimits, failed error) {
 	self, err := command.Self()
 	if err != nil {
 		return g, err
-	}
-	o := runner.Options{Out: f.out, Lookup: a.Lookup, Self: self, Tool: command.Tool(), Progress: progress}
-	o.Scenario = &scenario.Scenario{Name: "calibrate"} // for the name of the folder
-	if o.Out == "" {
-		remove, err := command.TemporaryOut(&o)
-		if err != nil {
-			return g, err
-		}
-		defer remove(&failed)
 	}
 	logs, err := os.MkdirTemp("", "quorumbench-null-server-")
 	if err != nil {
@@ -239,19 +230,43 @@ func (a *app) limits(ctx context.Context, f *calibrateFlags, progress func(runne
 	}
 	defer server.Stop(context.WithoutCancel(ctx))
 	text := scenario.Calibration(f.store, server.Endpoint, f.rounds, f.window)
-	if o.Scenario, err = scenario.Parse("calibrate.yaml", text, a.Catalog, scenario.Options{}); err != nil {
-		return g, err
-	}
-	o.Scenario.Reseed(f.seed)
-	dir, err := runner.Run(ctx, o)
+	s, err := scenario.Parse("calibrate.yaml", text, a.Catalog, scenario.Options{})
 	if err != nil {
 		return g, err
+	}
+	s.Reseed(f.seed)
+	o := runner.Options{Scenario: s, Lookup: a.Lookup, Self: self, Tool: command.Tool(), Progress: progress}
+	if err := measured(ctx, o, func(run *record.Run) (err error) {
+		g, err = analyze.LimitsOfGenerator(run)
+		return err
+	}); err != nil {
+		return g, err
+	}
+	undo, err := server.ShareProcessor()
+	if err != nil {
+		return g, nil // what this system does not do is not known of it
+	}
+	defer undo()
+	s.Trials = slices.DeleteFunc(s.Trials, func(t scenario.Trial) bool { return t.Name != scenario.Calibrated.OneClient })
+	return g, measured(ctx, o, func(run *record.Run) error { return analyze.OnOneProcessor(&g, run) })
+}
+
+// measured conducts a run whose record is not kept, and reads it.
+func measured(ctx context.Context, o runner.Options, read func(*record.Run) error) (failed error) {
+	remove, err := command.TemporaryOut(&o)
+	if err != nil {
+		return err
+	}
+	defer remove(&failed)
+	dir, err := runner.Run(ctx, o)
+	if err != nil {
+		return err
 	}
 	run, err := record.Open(dir)
 	if err != nil {
-		return g, err
+		return err
 	}
-	return analyze.LimitsOfGenerator(run)
+	return read(run)
 }
 
 // nowhere is a screen that nobody sees.

@@ -15,36 +15,12 @@ import (
 // LimitsOfGenerator are the figures of a run of the built-in scenario by which a machine
 // is calibrated. Its error is a sentence: which trial has no result that counts.
 func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
-	all, names := byName(run).of, scenario.Calibrated
-	for _, name := range []string{names.OneClient, names.ManyClients, names.Paced, names.Overloaded} {
-		if len(all[name]) == 0 {
-			return g, fmt.Errorf("the load %s against the null server has no result", name)
-		}
-		for _, t := range all[name] {
-			switch {
-			case t.State != record.Complete:
-				return g, fmt.Errorf("the load %s against the null server did not end", name)
-			case t.Completed == 0:
-				return g, fmt.Errorf("the load %s against the null server completed nothing%s", name, firstError(t))
-			case t.WrongAnswers > 0:
-				return g, fmt.Errorf("the load %s got wrong answers from the null server", name)
-			}
-		}
+	names := scenario.Calibrated
+	all, err := counted(run, names.OneClient, names.ManyClients, names.Paced, names.Overloaded)
+	if err != nil {
+		return g, err
 	}
-	of := func(name string, figure func(*record.Trial) (float64, bool)) *record.OfRounds {
-		var rounds []float64
-		for _, t := range all[name] {
-			x, ok := figure(t)
-			if !ok {
-				return nil
-			}
-			rounds = append(rounds, x)
-		}
-		return record.NewOfRounds(rounds...)
-	}
-	service := func(p float64) func(*record.Trial) (float64, bool) {
-		return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.At(p)) }
-	}
+	of := func(name string, figure func(*record.Trial) (float64, bool)) *record.OfRounds { return ofRounds(all[name], figure) }
 	response := func(p float64) func(*record.Trial) (float64, bool) {
 		return func(t *record.Trial) (float64, bool) { return ns(t.ResponseTime.At(p)) }
 	}
@@ -74,6 +50,57 @@ func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 		g.OpenRate = *rate
 	}
 	return g, nil
+}
+
+// OnOneProcessor adds the figures of a run of the scenario's load of one client alone, in
+// which generator and null server shared a processor.
+func OnOneProcessor(g *record.GeneratorLimits, run *record.Run) error {
+	name := scenario.Calibrated.OneClient
+	all, err := counted(run, name)
+	if err != nil {
+		return err
+	}
+	g.OneProcessorP50NS, g.OneProcessorP99NS = ofRounds(all[name], service(50)), ofRounds(all[name], service(99))
+	return nil
+}
+
+// counted are the trials of a run by name, of which each that is named has some, and all
+// have results that count.
+func counted(run *record.Run, names ...string) (map[string][]*record.Trial, error) {
+	all := byName(run).of
+	for _, name := range names {
+		if len(all[name]) == 0 {
+			return nil, fmt.Errorf("the load %s against the null server has no result", name)
+		}
+		for _, t := range all[name] {
+			switch {
+			case t.State != record.Complete:
+				return nil, fmt.Errorf("the load %s against the null server did not end", name)
+			case t.WrongAnswers > 0:
+				return nil, fmt.Errorf("the load %s got wrong answers from the null server", name)
+			case t.Completed == 0:
+				return nil, fmt.Errorf("the load %s against the null server completed nothing%s", name, firstError(t))
+			}
+		}
+	}
+	return all, nil
+}
+
+// ofRounds is a figure of all rounds; nil where it is not known of one.
+func ofRounds(trials []*record.Trial, figure func(*record.Trial) (float64, bool)) *record.OfRounds {
+	var rounds []float64
+	for _, t := range trials {
+		x, ok := figure(t)
+		if !ok {
+			return nil
+		}
+		rounds = append(rounds, x)
+	}
+	return record.NewOfRounds(rounds...)
+}
+
+func service(p float64) func(*record.Trial) (float64, bool) {
+	return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.At(p)) }
 }
 
 // ns is a figure's number, where it is known and no failure.
@@ -106,6 +133,7 @@ func Calibrated(c *record.Calibration) string {
 	}
 	g := &c.Generator
 	add("one client p50 %s", g.ServiceP50NS, readable.Duration)
+	add("on one processor %s", g.OneProcessorP50NS, readable.Duration)
 	add("at most %s", g.ClosedPerSecond, readable.PerSecond)
 	add("an open loop's p50 %s", g.ResponseP50NS, readable.Duration)
 	add("sent late by p99 %s", g.LateP99NS, readable.Duration)
@@ -136,13 +164,15 @@ func atFloor(t *record.Trial) (notes []string) {
 		return nil
 	}
 	g := &c.Generator
-	time, least, what := t.ServiceTime.At(50), g.ServiceP50NS, "one client"
+	time, what := t.ServiceTime.At(50), "one client"
+	lowest, highest, known := record.Reach(g.ServiceP50NS, g.OneProcessorP50NS)
 	if t.Open() {
-		time, least, what = t.ResponseTime.At(50), g.ResponseP50NS, "an open loop"
+		time, what = t.ResponseTime.At(50), "an open loop"
+		lowest, highest, known = record.Reach(g.ResponseP50NS)
 	}
-	if x, ok := ns(time); ok && least != nil && x <= least.Highest {
-		notes = append(notes, fmt.Sprintf("A p50 of %s is what %s measures on this machine with no store behind (%s, by its calibration): the store's own part cannot be told from it.",
-			readable.Duration(x), what, readable.Between(readable.Duration(least.Lowest), readable.Duration(least.Highest))))
+	if x, ok := ns(time); ok && known && x <= highest {
+		notes = append(notes, fmt.Sprintf("A p50 of %s is no longer than what %s measures on this machine with no store behind (%s, by its calibration): the store's own part cannot be told from the machine's.",
+			readable.Duration(x), what, readable.Between(readable.Duration(lowest), readable.Duration(highest))))
 	}
 	most := g.ClosedPerSecond
 	if t.Open() {
@@ -179,18 +209,19 @@ func (p *Pair) indistinct(f *Compared) string {
 	if t == nil || t.Prefix != "" || !f.Now.Known || !f.Base.Known {
 		return ""
 	}
-	at50, at99 := g.ServiceP50NS, g.ServiceP99NS
+	at50, at99 := []*record.OfRounds{g.ServiceP50NS, g.OneProcessorP50NS}, []*record.OfRounds{g.ServiceP99NS, g.OneProcessorP99NS}
 	if p.New[0].Open() {
-		at50, at99 = g.ResponseP50NS, g.ResponseP99NS
+		at50, at99 = []*record.OfRounds{g.ResponseP50NS}, []*record.OfRounds{g.ResponseP99NS}
 	}
-	width := at99.Width()
-	if f.Figure.Name == "p50" || at99 == nil {
-		width = at50.Width()
+	lowest, highest, known := record.Reach(at99...)
+	if f.Figure.Name == "p50" || !known {
+		lowest, highest, _ = record.Reach(at50...)
 	}
+	width := highest - lowest
 	apart := math.Abs(f.Now.Number - f.Base.Number)
-	if !(apart <= width) {
+	if apart > width {
 		return ""
 	}
-	return fmt.Sprintf("The %s of %s differs by %s, and from round to round this machine's own differed by %s with no store behind (its calibration): a difference so small can be the machine's.",
+	return fmt.Sprintf("The %s of %s differs by %s, and what this machine measures with no store behind differed by %s from round to round (its calibration): a difference so small can be the machine's.",
 		f.Title, p.Name, readable.Duration(apart), readable.Duration(width))
 }

@@ -63,6 +63,31 @@ func TestLimitsOfGenerator(t *testing.T) {
 	}
 }
 
+// Where generator and null server share a processor is another mode, and both are the
+// machine's.
+func TestOnOneProcessor(t *testing.T) {
+	c, run := calibrated(t), calibrating()
+	for i := range run.Trials {
+		if run.Trials[i].Name == scenario.Calibrated.OneClient {
+			run.Trials[i].ServiceTime = timesOf(int64(20_000 * (i + 1)))
+		}
+	}
+	must(t, OnOneProcessor(&c.Generator, run))
+	if s := c.Generator.OneProcessorP50NS; s == nil || s.Highest > 200_000 || s.Lowest >= s.Median {
+		t.Errorf("%+v", s)
+	}
+	fast := &record.Trial{State: record.Complete, ServiceTime: timesOf(50_000), Opened: &noon, Calibration: c}
+	if got := atFloor(fast); len(got) != 1 || !strings.Contains(got[0], "(20.0–300 µs,") {
+		t.Errorf("%q", got)
+	}
+	if !strings.Contains(Calibrated(c), ", on one processor ") {
+		t.Error(Calibrated(c))
+	}
+	if err := OnOneProcessor(&c.Generator, &record.Run{}); err == nil {
+		t.Error("a run without a result is taken")
+	}
+}
+
 // A figure that the sample of one round does not support is not known.
 func TestLimitsOfGeneratorOfFewOperations(t *testing.T) {
 	run := calibrating()
@@ -130,7 +155,7 @@ func TestAtFloor(t *testing.T) {
 		t    *record.Trial
 		want []string
 	}{
-		{trial(200_000, 10), []string{"A p50 of 200 µs is what one client measures on this machine"}},
+		{trial(200_000, 10), []string{"A p50 of 200 µs is no longer than what one client measures on this machine"}},
 		{trial(310_000, 10), nil},
 		{trial(1_000_000, 999), nil},
 		{trial(1_000_000, 1000), []string{"A throughput of 1,000/s is as high as this machine measured with no store behind (1,000–3,000/s,"}},
@@ -149,7 +174,7 @@ func TestAtFloor(t *testing.T) {
 	}
 	open := trial(200_000, 1500) // an open loop by its response times, and by what one can do
 	open.Arrival = scenario.Constant
-	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "A p50 of 4.00 ms is what an open loop measures") {
+	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "A p50 of 4.00 ms is no longer than what an open loop measures") {
 		t.Errorf("%q", got)
 	}
 	old := trial(50_000, 5000)
@@ -170,7 +195,7 @@ func TestIndistinct(t *testing.T) {
 		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Now: fig(to), Change: Change{Judged: stats.Judgement{Word: word}}}
 	}
 	p := &Pair{Name: "put", New: []*record.Trial{now}}
-	const want = "The p50 of put differs by 150 µs, and from round to round this machine's own differed by 200 µs with no store behind (its calibration): a difference so small can be the machine's."
+	const want = "The p50 of put differs by 150 µs, and what this machine measures with no store behind differed by 200 µs from round to round (its calibration): a difference so small can be the machine's."
 	if got := p.indistinct(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}

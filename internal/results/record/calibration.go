@@ -38,6 +38,10 @@ type GeneratorLimits struct {
 	// Of one client in a closed loop: the shortest service time that can be measured.
 	ServiceP50NS *OfRounds `json:"service_p50_ns"`
 	ServiceP99NS *OfRounds `json:"service_p99_ns"`
+	// The same where generator and null server share one processor, so that neither
+	// waits for the other's to wake up; null where the system does not bind threads.
+	OneProcessorP50NS *OfRounds `json:"one_processor_p50_ns"`
+	OneProcessorP99NS *OfRounds `json:"one_processor_p99_ns"`
 	// Of many clients in a closed loop: operations a second, and the generator's
 	// processor time for each.
 	ClosedPerSecond *OfRounds `json:"closed_per_second"`
@@ -93,12 +97,19 @@ func NewOfRounds(rounds ...float64) *OfRounds {
 	return &OfRounds{Median: low + (high-low)/2, Lowest: sorted[0], Highest: sorted[n-1]}
 }
 
-// Width is from the lowest round to the highest; 0 of nil.
-func (s *OfRounds) Width() float64 {
-	if s == nil {
-		return 0
+// Reach is from the lowest round of some figures to the highest; ok is false where none is
+// known.
+func Reach(all ...*OfRounds) (lowest, highest float64, ok bool) {
+	for _, s := range all {
+		if s == nil {
+			continue
+		}
+		if !ok {
+			lowest, highest, ok = s.Lowest, s.Highest, true
+		}
+		lowest, highest = min(lowest, s.Lowest), max(highest, s.Highest)
 	}
-	return s.Highest - s.Lowest
+	return lowest, highest, ok
 }
 
 // sound reports whether a spread can be one.
@@ -109,7 +120,7 @@ func (s *OfRounds) sound() bool {
 // spreads are all that there are.
 func (c *Calibration) spreads() []*OfRounds {
 	g := &c.Generator
-	all := []*OfRounds{g.ServiceP50NS, g.ServiceP99NS, g.ClosedPerSecond, g.CPUPerOpNS, g.ResponseP50NS, g.ResponseP99NS,
+	all := []*OfRounds{g.ServiceP50NS, g.ServiceP99NS, g.OneProcessorP50NS, g.OneProcessorP99NS, g.ClosedPerSecond, g.CPUPerOpNS, g.ResponseP50NS, g.ResponseP99NS,
 		g.LateP50NS, g.LateP99NS, g.OpenPerSecond, c.Wakes.P50NS, c.Wakes.P99NS}
 	for i := range c.RoundTrips {
 		all = append(all, c.RoundTrips[i].P50NS)

@@ -40,7 +40,7 @@ func TestOfRoundsProperties(t *testing.T) {
 			values[i] = math.Floor(math.Exp(3 * rng.NormFloat64()))
 		}
 		s := NewOfRounds(values...)
-		if s.Lowest != slices.Min(values) || s.Highest != slices.Max(values) || s.Width() != s.Highest-s.Lowest || !s.sound() {
+		if s.Lowest != slices.Min(values) || s.Highest != slices.Max(values) || !s.sound() {
 			t.Fatalf("%v: %+v", values, s)
 		}
 		below, above := 0, 0
@@ -66,6 +66,13 @@ func TestOfRoundsProperties(t *testing.T) {
 		if got := NewOfRounds(scaled...); *got != (OfRounds{8 * s.Median, 8 * s.Lowest, 8 * s.Highest}) {
 			t.Errorf("eight times as much: %+v, not of %+v", got, s)
 		}
+	}
+	a, b := NewOfRounds(2, 5), NewOfRounds(1, 3)
+	if low, high, ok := Reach(nil, a, b); low != 1 || high != 5 || !ok {
+		t.Errorf("together they reach from %g to %g", low, high)
+	}
+	if _, _, ok := Reach(nil, nil); ok {
+		t.Error("nothing reaches from anywhere to anywhere")
 	}
 	for _, none := range [][]float64{nil, {-1, 2}, {1, math.NaN()}, {math.Inf(1)}, {math.Inf(-1), 1}} {
 		if s := NewOfRounds(none...); s != nil {
