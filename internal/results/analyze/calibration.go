@@ -16,11 +16,13 @@ import (
 // is calibrated. Its error is a sentence: which trial has no result that counts.
 func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	names := scenario.Calibrated
-	all, err := counted(run, names.OneClient, names.ManyClients, names.Paced, names.Overloaded)
+	all, err := loadsOf(run, names.OneClient, names.ManyClients, names.Paced, names.Overloaded)
 	if err != nil {
 		return g, err
 	}
-	of := func(name string, figure func(*record.Trial) (float64, bool)) *record.OfRounds { return ofRounds(all[name], figure) }
+	of := func(name string, figure func(*record.Trial) (float64, bool)) *record.OfRounds {
+		return ofRounds(all[name], figure)
+	}
 	response := func(p float64) func(*record.Trial) (float64, bool) {
 		return func(t *record.Trial) (float64, bool) { return ns(t.ResponseTime.At(p)) }
 	}
@@ -34,7 +36,7 @@ func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	}
 	perSecond := func(t *record.Trial) (float64, bool) { return t.PerSecond, true }
 	g = record.GeneratorLimits{
-		ServiceP50NS: of(names.OneClient, service(50)), ServiceP99NS: of(names.OneClient, service(99)),
+		ServiceP50NS: of(names.OneClient, serviceAt(50)), ServiceP99NS: of(names.OneClient, serviceAt(99)),
 		ClosedPerSecond: of(names.ManyClients, perSecond),
 		CPUPerOpNS: of(names.ManyClients, func(t *record.Trial) (float64, bool) {
 			if t.CPUPerOp == nil {
@@ -52,21 +54,20 @@ func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	return g, nil
 }
 
-// OnOneProcessor adds the figures of a run of the scenario's load of one client alone, in
-// which generator and null server shared a processor.
-func OnOneProcessor(g *record.GeneratorLimits, run *record.Run) error {
+// OneClient is the figures of a run of the scenario's load of one client alone: p50 and
+// p99 of its service times.
+func OneClient(run *record.Run) (p50, p99 *record.OfRounds, err error) {
 	name := scenario.Calibrated.OneClient
-	all, err := counted(run, name)
+	all, err := loadsOf(run, name)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	g.OneProcessorP50NS, g.OneProcessorP99NS = ofRounds(all[name], service(50)), ofRounds(all[name], service(99))
-	return nil
+	return ofRounds(all[name], serviceAt(50)), ofRounds(all[name], serviceAt(99)), nil
 }
 
-// counted are the trials of a run by name, of which each that is named has some, and all
+// loadsOf are the trials of a run by name, of which each that is named has some, and all
 // have results that count.
-func counted(run *record.Run, names ...string) (map[string][]*record.Trial, error) {
+func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, error) {
 	all := byName(run).of
 	for _, name := range names {
 		if len(all[name]) == 0 {
@@ -99,7 +100,7 @@ func ofRounds(trials []*record.Trial, figure func(*record.Trial) (float64, bool)
 	return record.NewOfRounds(rounds...)
 }
 
-func service(p float64) func(*record.Trial) (float64, bool) {
+func serviceAt(p float64) func(*record.Trial) (float64, bool) {
 	return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.At(p)) }
 }
 
@@ -133,7 +134,8 @@ func Calibrated(c *record.Calibration) string {
 	}
 	g := &c.Generator
 	add("one client p50 %s", g.ServiceP50NS, readable.Duration)
-	add("on one processor %s", g.OneProcessorP50NS, readable.Duration)
+	add("on the null server's processor %s", g.OneProcessorP50NS, readable.Duration)
+	add("on another one %s", g.TwoProcessorsP50NS, readable.Duration)
 	add("at most %s", g.ClosedPerSecond, readable.PerSecond)
 	add("an open loop's p50 %s", g.ResponseP50NS, readable.Duration)
 	add("sent late by p99 %s", g.LateP99NS, readable.Duration)
@@ -165,7 +167,7 @@ func atFloor(t *record.Trial) (notes []string) {
 	}
 	g := &c.Generator
 	time, what := t.ServiceTime.At(50), "one client"
-	lowest, highest, known := record.Reach(g.ServiceP50NS, g.OneProcessorP50NS)
+	lowest, highest, known := record.Reach(g.ServiceP50NS, g.OneProcessorP50NS, g.TwoProcessorsP50NS)
 	if t.Open() {
 		time, what = t.ResponseTime.At(50), "an open loop"
 		lowest, highest, known = record.Reach(g.ResponseP50NS)
@@ -209,7 +211,7 @@ func (p *Pair) indistinct(f *Compared) string {
 	if t == nil || t.Prefix != "" || !f.Now.Known || !f.Base.Known {
 		return ""
 	}
-	at50, at99 := []*record.OfRounds{g.ServiceP50NS, g.OneProcessorP50NS}, []*record.OfRounds{g.ServiceP99NS, g.OneProcessorP99NS}
+	at50, at99 := []*record.OfRounds{g.ServiceP50NS, g.OneProcessorP50NS, g.TwoProcessorsP50NS}, []*record.OfRounds{g.ServiceP99NS, g.OneProcessorP99NS, g.TwoProcessorsP99NS}
 	if p.New[0].Open() {
 		at50, at99 = []*record.OfRounds{g.ResponseP50NS}, []*record.OfRounds{g.ResponseP99NS}
 	}

@@ -65,14 +65,16 @@ func TestLimitsOfGenerator(t *testing.T) {
 
 // Where generator and null server share a processor is another mode, and both are the
 // machine's.
-func TestOnOneProcessor(t *testing.T) {
+func TestOneClient(t *testing.T) {
 	c, run := calibrated(t), calibrating()
 	for i := range run.Trials {
 		if run.Trials[i].Name == scenario.Calibrated.OneClient {
 			run.Trials[i].ServiceTime = timesOf(int64(20_000 * (i + 1)))
 		}
 	}
-	must(t, OnOneProcessor(&c.Generator, run))
+	var err error
+	c.Generator.OneProcessorP50NS, c.Generator.OneProcessorP99NS, err = OneClient(run)
+	must(t, err)
 	if s := c.Generator.OneProcessorP50NS; s == nil || s.Highest > 200_000 || s.Lowest >= s.Median {
 		t.Errorf("%+v", s)
 	}
@@ -80,10 +82,10 @@ func TestOnOneProcessor(t *testing.T) {
 	if got := atFloor(fast); len(got) != 1 || !strings.Contains(got[0], "(20.0–300 µs,") {
 		t.Errorf("%q", got)
 	}
-	if !strings.Contains(Calibrated(c), ", on one processor ") {
+	if !strings.Contains(Calibrated(c), ", on the null server's processor ") {
 		t.Error(Calibrated(c))
 	}
-	if err := OnOneProcessor(&c.Generator, &record.Run{}); err == nil {
+	if _, _, err := OneClient(&record.Run{}); err == nil {
 		t.Error("a run without a result is taken")
 	}
 }

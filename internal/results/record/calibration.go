@@ -39,9 +39,12 @@ type GeneratorLimits struct {
 	ServiceP50NS *OfRounds `json:"service_p50_ns"`
 	ServiceP99NS *OfRounds `json:"service_p99_ns"`
 	// The same where generator and null server share one processor, so that neither
-	// waits for the other's to wake up; null where the system does not bind threads.
-	OneProcessorP50NS *OfRounds `json:"one_processor_p50_ns"`
-	OneProcessorP99NS *OfRounds `json:"one_processor_p99_ns"`
+	// waits for the other's to wake up, and where they have one each: the two modes of
+	// the times above. null where the system does not bind threads, or has no second.
+	OneProcessorP50NS  *OfRounds `json:"one_processor_p50_ns"`
+	OneProcessorP99NS  *OfRounds `json:"one_processor_p99_ns"`
+	TwoProcessorsP50NS *OfRounds `json:"two_processors_p50_ns"`
+	TwoProcessorsP99NS *OfRounds `json:"two_processors_p99_ns"`
 	// Of many clients in a closed loop: operations a second, and the generator's
 	// processor time for each.
 	ClosedPerSecond *OfRounds `json:"closed_per_second"`
@@ -120,7 +123,7 @@ func (s *OfRounds) sound() bool {
 // spreads are all that there are.
 func (c *Calibration) spreads() []*OfRounds {
 	g := &c.Generator
-	all := []*OfRounds{g.ServiceP50NS, g.ServiceP99NS, g.OneProcessorP50NS, g.OneProcessorP99NS, g.ClosedPerSecond, g.CPUPerOpNS, g.ResponseP50NS, g.ResponseP99NS,
+	all := []*OfRounds{g.ServiceP50NS, g.ServiceP99NS, g.OneProcessorP50NS, g.OneProcessorP99NS, g.TwoProcessorsP50NS, g.TwoProcessorsP99NS, g.ClosedPerSecond, g.CPUPerOpNS, g.ResponseP50NS, g.ResponseP99NS,
 		g.LateP50NS, g.LateP99NS, g.OpenPerSecond, c.Wakes.P50NS, c.Wakes.P99NS}
 	for i := range c.RoundTrips {
 		all = append(all, c.RoundTrips[i].P50NS)

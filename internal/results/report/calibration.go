@@ -36,6 +36,7 @@ func Calibration(w io.Writer, c *record.Calibration) error {
 	part("The generator against a null server",
 		time("one client, closed loop: service time p50", g.ServiceP50NS), time("one client, closed loop: service time p99", g.ServiceP99NS),
 		time("one client on the null server's processor: p50", g.OneProcessorP50NS), time("one client on the null server's processor: p99", g.OneProcessorP99NS),
+		time("one client on another processor: p50", g.TwoProcessorsP50NS), time("one client on another processor: p99", g.TwoProcessorsP99NS),
 		rate("many clients, closed loop: throughput", g.ClosedPerSecond), time("many clients, closed loop: generator's CPU/op", g.CPUPerOpNS),
 		time(fmt.Sprintf("open loop of %s: response time p50", readable.PerSecond(g.OpenRate)), g.ResponseP50NS),
 		time(fmt.Sprintf("open loop of %s: response time p99", readable.PerSecond(g.OpenRate)), g.ResponseP99NS),

@@ -65,11 +65,11 @@ func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServe
 // askAgain is how soon after it refused a connection the null server is asked again.
 const askAgain = 5 * time.Millisecond
 
-// ShareProcessor has this process and the server run on one processor together, until
-// undo: then neither waits for the other's processor to wake up. Its error says that the
-// system does not do it.
-func (s *NullServer) ShareProcessor() (undo func(), err error) {
-	return onOneProcessor(os.Getpid(), s.process.Identity().PID)
+// Bind has this process and the server run on one processor together, where neither waits
+// for the other's to wake up, or on one each, until undo. Its error says that the system
+// does not do it.
+func (s *NullServer) Bind(together bool) (undo func(), err error) {
+	return bind(os.Getpid(), s.process.Identity().PID, together)
 }
 
 // Stop ends the server and awaits its end.

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -8,50 +9,67 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onOneProcessor has all threads of processes, and those that they start from now on, run
-// on one of the processors that this process may use. undo gives them back what they had.
-func onOneProcessor(pids ...int) (undo func(), err error) {
+// bind binds all threads of two processes, and those that they start from now on, to
+// processors that this process may use: both to the first, or the other to the second.
+// undo gives them back what this process had.
+func bind(us, other int, together bool) (undo func(), err error) {
 	var had unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &had); err != nil {
 		return nil, fmt.Errorf("this system does not say which processors may be used: %w", err)
 	}
-	var one unix.CPUSet
-	first := 0
-	for !had.IsSet(first) {
-		first++ // there is one, on which this runs
+	if !together && had.Count() < 2 {
+		return nil, errors.New("there is one processor")
 	}
-	one.Set(first)
-	undo = func() { _ = place(&had, pids) } // a process that has ended needs nothing
-	if err := place(&one, pids); err != nil {
-		undo()
-		return nil, err
+	first := next(&had, 0)
+	of := map[int]int{us: first, other: first}
+	if !together {
+		of[other] = next(&had, first+1)
+	}
+	undo = func() {
+		for pid := range of {
+			_ = place(&had, pid) // a process that has ended needs nothing
+		}
+	}
+	for pid, processor := range of {
+		var one unix.CPUSet
+		one.Set(processor)
+		if err := place(&one, pid); err != nil {
+			undo()
+			return nil, err
+		}
 	}
 	return undo, nil
 }
 
-// place sets the processors of all threads. A thread can be made while they are listed, by
-// one that was not set yet: they are listed again until there is no new one.
-func place(on *unix.CPUSet, pids []int) error {
+// next is the first processor of a set, which has one, from n on.
+func next(of *unix.CPUSet, n int) int {
+	for !of.IsSet(n) {
+		n++
+	}
+	return n
+}
+
+// place sets the processors of all threads of a process. A thread can be made while they
+// are listed, by one that was not set yet: they are listed again until there is no new one.
+func place(on *unix.CPUSet, pid int) error {
 	seen := map[string]bool{}
 	for more := true; more; {
 		more = false
-		for _, pid := range pids {
-			tasks, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*"))
-			if err != nil {
-				return err
+		tasks, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*"))
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if seen[t] {
+				continue
 			}
-			for _, t := range tasks {
-				if seen[t] {
-					continue
-				}
-				seen[t], more = true, true
-				tid, err := strconv.Atoi(filepath.Base(t))
-				if err != nil {
-					continue // no thread
-				}
-				if err := unix.SchedSetaffinity(tid, on); err != nil && err != unix.ESRCH {
-					return fmt.Errorf("threads cannot be bound to a processor: %w", err)
-				}
+			seen[t], more = true, true
+			tid, err := strconv.Atoi(filepath.Base(t))
+			if err != nil {
+				continue // no thread
+			}
+			if err := unix.SchedSetaffinity(tid, on); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("threads cannot be bound to a processor: %w", err)
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process is bound to one processor that it may use, and has back what it had.
-func TestOnOneProcessor(t *testing.T) {
+// Two processes are bound to one processor, or to one each, and have back what they had.
+func TestBind(t *testing.T) {
 	c := exec.Command("cat")
 	in, err := c.StdinPipe()
 	if err == nil {
@@ -29,16 +29,21 @@ func TestOnOneProcessor(t *testing.T) {
 		return s
 	}
 	had := on(os.Getpid())
-	undo, err := onOneProcessor(os.Getpid(), c.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, ours := on(c.Process.Pid), on(os.Getpid())
-	undo()
-	if one.Count() != 1 || one != ours {
-		t.Errorf("they are on %d and %d processors", one.Count(), ours.Count())
-	}
-	if now, its := on(os.Getpid()), on(c.Process.Pid); now != had || its != had {
-		t.Error("they have not what they had")
+	for _, together := range []bool{true, false} {
+		if had.Count() < 2 && !together {
+			continue
+		}
+		undo, err := bind(os.Getpid(), c.Process.Pid, together)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, ours := on(c.Process.Pid), on(os.Getpid())
+		undo()
+		if one.Count() != 1 || ours.Count() != 1 || (one == ours) != together {
+			t.Errorf("together %t: they are on %d and %d processors, the same: %t", together, one.Count(), ours.Count(), one == ours)
+		}
+		if now, its := on(os.Getpid()), on(c.Process.Pid); now != had || its != had {
+			t.Error("they have not what they had")
+		}
 	}
 }

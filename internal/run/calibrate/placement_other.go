@@ -4,7 +4,7 @@ package calibrate
 
 import "errors"
 
-// onOneProcessor is not known to be possible here.
-func onOneProcessor(...int) (undo func(), err error) {
+// bind is not known to be possible here.
+func bind(int, int, bool) (undo func(), err error) {
 	return nil, errors.New("this system does not bind threads to a processor")
 }
