@@ -245,6 +245,9 @@ func (a *app) limits(ctx context.Context, f *calibrateFlags, progress func(runne
 	s.Trials = slices.DeleteFunc(s.Trials, func(t scenario.Trial) bool {
 		return t.Name != scenario.Calibrated.OneClient || t.Repeat > boundRounds
 	})
+	for i := range s.Trials {
+		s.Trials[i].Repeats = min(f.rounds, boundRounds)
+	}
 	for _, by := range []struct {
 		together bool
 		p50, p99 **record.OfRounds
