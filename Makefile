@@ -172,13 +172,13 @@ bench-verdict:
 hosts-demo: build servers
 	go run ./tools/hostsdemo
 
-# What breaks, and for how long, of all stores side by side: docs/faults.md. Some 50
-# minutes; an hour with CETCD=PATH, the binary of cetcd, which no registry has.
 # What zetcd costs beside ZooKeeper and its etcd and, with CETCD=PATH, cetcd beside Consul.
 .PHONY: proxies-table
 proxies-table: build servers
 	sed $(if $(CETCD),'s#^\#cetcd##;s#exec: CETCD#exec: $(abspath $(CETCD))#',-n p) scenarios/proxies.yaml | bin/quorumbench run -
 
+# What breaks, and for how long, of all stores side by side: docs/faults.md. Some 50
+# minutes; an hour with CETCD=PATH, the binary of cetcd, which no registry has.
 .PHONY: faults-table
 CETCD ?=
 comma := ,

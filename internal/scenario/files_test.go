@@ -161,3 +161,30 @@ func TestFilesAskForFeaturesThatStoresHave(t *testing.T) {
 		}
 	}
 }
+
+// The lines of cetcd in proxies.yaml, which make proxies-table takes up, are trials as
+// the others are: the same load beside another store.
+func TestProxiesWithCetcd(t *testing.T) {
+	text, err := os.ReadFile("../../scenarios/proxies.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := strings.NewReplacer("\n#cetcd", "\n", "exec: CETCD", "exec: /opt/cetcd").Replace(string(text))
+	s, err := scenario.Parse("proxies.yaml", []byte(whole), registry.Catalog{}, scenario.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := map[string]int{}
+	for _, trial := range s.Trials {
+		if trial.BaselineOf != "" {
+			beside[trial.BaselineOf+" "+trial.Cluster.Store]++
+		} else if trial.Cluster.Store == "cetcd" && trial.Cluster.Exec != "/opt/cetcd" {
+			t.Errorf("%s starts %q", trial.Name, trial.Cluster.Exec)
+		}
+	}
+	for _, pair := range []string{"zetcd-beside-zookeeper zookeeper", "zetcd-beside-etcd etcd", "cetcd-beside-consul consul", "cetcd-beside-etcd etcd"} {
+		if beside[pair] != 1 {
+			t.Errorf("%s is there %d times", pair, beside[pair])
+		}
+	}
+}
