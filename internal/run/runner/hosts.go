@@ -63,7 +63,7 @@ func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 	}
 	return &reached{
 		Host: *h, host: newHost().At(h.Address),
-		worker: func() load.Worker { return &load.Local{Stores: r.Lookup} },
+		worker: func() load.Worker { return &load.Local{Stores: r.Lookup, Script: r.Script} },
 	}, nil
 }
 

@@ -40,6 +40,9 @@ type Trial struct {
 	// Second gets every second that is recorded, which it only reads, from
 	// one goroutine. Nil for nobody.
 	Second func(*measure.Second)
+	// Replayed is asked after the load what came of a recording that it replays; nil
+	// where it replays none.
+	Replayed func() *record.Replay
 	// CheckAnswers checks the answers where the load asks for it.
 	CheckAnswers CheckAnswers
 
@@ -258,6 +261,9 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	observed.Hashes = t.hashes(ctx, m)
 	if observed.Answers, err = told.answers(run, m, res); err != nil {
 		return nil, err
+	}
+	if t.Replayed != nil {
+		observed.Replay = t.Replayed()
 	}
 	folder, note := t.dataDir(ctx)
 	observed.DataDir = folder
