@@ -64,7 +64,7 @@ those keys afterwards.`,
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
 	r.Number("speed", &f.speed, "N", "so many times as fast as it was recorded")
-	r.Whole("conns", &f.conns, "connections; 0 is as many as the recording has")
+	r.Whole("conns", &f.conns, "connections; 0 is as many as the recording has at once")
 	r.Parameter(preset, preset.Parameter("prefix"), "what every key gets before it; empty for the keys as they were recorded")
 	for _, key := range []string{"timeout", "max-in-flight", "cleanup", "cleanup-compact", "cleanup-defragment"} {
 		r.Parameter(preset, preset.Parameter(key), preset.Parameter(key).Meaning)

@@ -1,6 +1,17 @@
 package record
 
-import "github.com/quorumbench/quorumbench/internal/measure"
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
 
 // Replay is what became of a recording that was sent again.
 type Replay struct {
@@ -24,6 +35,39 @@ type Replay struct {
 	Held      uint64 `json:"held_when_recorded"`
 	HeldAgain uint64 `json:"held_again"`
 	HeldNow   uint64 `json:"held_now_alone"`
+}
+
+// Notes are what a report says of it, in sentences.
+func (r *Replay) Notes() (all []string) {
+	if r == nil {
+		return nil
+	}
+	if r.Held > 0 {
+		all = append(all, fmt.Sprintf("Of %s that held when they were recorded, %s held again (%s %%).",
+			readable.Plural(r.Held, "guarded transaction"), readable.Count(r.HeldAgain), percent(r.HeldAgain, r.Held)))
+	}
+	if r.HeldNow > 0 {
+		all = append(all, fmt.Sprintf("%s held that did not when recorded.", readable.Plural(r.HeldNow, "guarded transaction")))
+	}
+	if r.Waited > 0 {
+		all = append(all, fmt.Sprintf("%s, due before a call was answered that they depend on, waited for it.", readable.Plural(r.Waited, "call")))
+	}
+	if len(r.Left) > 0 {
+		var left []string
+		for _, method := range slices.Sorted(maps.Keys(r.Left)) {
+			left = append(left, readable.Count(r.Left[method])+" "+printable.Line(method, printable.OfServer))
+		}
+		all = append(all, "Not sent again: "+strings.Join(left, ", ")+".")
+	}
+	if r.Gaps > 0 {
+		all = append(all, fmt.Sprintf("The recording has %s, in which calls are missing.", readable.Plural(uint64(r.Gaps), "gap")))
+	}
+	return all
+}
+
+// percent is a part of a whole above 0, never more than it is: 99.99 of 100 is not all.
+func percent(part, whole uint64) string {
+	return strconv.FormatFloat(math.Floor(float64(part)/float64(whole)*1e4)/1e2, 'f', -1, 64)
 }
 
 // replayFigures are those of recordings that were sent again.

@@ -275,7 +275,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	observed.Members, observed.Answered = memberList(&status, res.MemberOf), out.Answered()
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	w.attribute(&observed, res)
-	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.Broke(w.faults))
+	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.Broke(w.faults), observed.Replay.Notes())
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil
 }

@@ -26,7 +26,7 @@ type Plan struct {
 	// the recording has.
 	Left map[string]uint64
 	Gaps int
-	// Connections is how many there were, Keys how many different keys calls name, and
+	// Connections is how many were in use at once at most, Keys how many different keys calls name, and
 	// KeyBytes and ValueBytes how long those and the values written are in the mean.
 	Connections          int
 	Keys                 uint64
@@ -73,7 +73,7 @@ type Options struct {
 // Read makes a plan of a recording, of the calls that the store sends again.
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, had: map[string]int64{}}
-	connections := map[uint32]bool{}
+	connections := map[uint32]span{}
 	var err error
 	p.Header, p.Problem, err = recording.Each(path, func(r recording.Record) error {
 		switch {
@@ -86,7 +86,7 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 			return fmt.Errorf("%s has more than %d calls, which is more than are sent again at once; record for a shorter time", path, mostCalls)
 		default:
 			p.calls = append(p.calls, r.Call)
-			connections[r.Call.Conn] = true
+			connections[r.Call.Conn] = connections[r.Call.Conn].with(r.Call)
 		}
 		return nil
 	})
@@ -105,13 +105,45 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		}
 		return 0
 	})
-	p.Connections = len(connections)
+	p.Connections = atOnce(connections)
 	p.states, p.revised = make([]state, len(p.calls)), make([]int64, len(p.calls))
 	p.findWriters()
 	p.findNeeds()
 	p.measureKeys()
 	p.findBefore()
 	return p, nil
+}
+
+// span is from a connection's first call to the end of its last.
+type span struct {
+	first, last int64
+	used        bool
+}
+
+func (s span) with(c *recording.Call) span {
+	end := c.At + max(c.Took, 0)
+	if !s.used {
+		return span{c.At, end, true}
+	}
+	return span{min(s.first, c.At), max(s.last, end), true}
+}
+
+// atOnce is how many connections were in use at once at most.
+func atOnce(connections map[uint32]span) (most int) {
+	var begins, ends []int64
+	for _, s := range connections {
+		begins, ends = append(begins, s.first), append(ends, s.last)
+	}
+	slices.Sort(begins)
+	slices.Sort(ends)
+	over := 0
+	for n, at := range begins {
+		for ends[over] < at {
+			over++
+		}
+		most = max(most, n+1-over)
+	}
+	return most
 }
 
 // Calls is how many there are.
