@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"slices"
+	"sort"
 
 	"github.com/quorumbench/quorumbench/internal/recording"
 )
@@ -10,12 +11,14 @@ import (
 // needs are the earlier calls whose answers each call has to wait for:
 //
 //   - those that made the revisions that its guards name,
-//   - of each key that it writes, or guards by, the newest write that had been answered
-//     when it was asked for: what a client did after it knew of another's write is done
-//     after it again,
+//   - of each key that it writes, or guards by, the write before it in the store's own
+//     order, by revisions: writes of a key are done in their order again. Of a call whose
+//     revision is not known it is the newest write that had been answered when it was
+//     asked for,
 //   - those that granted the leases that it names.
 //
-// A call needs earlier ones alone, so that none waits for itself.
+// A call needs those alone that the store did earlier, so that none waits for itself. In
+// a recording that says otherwise, because it is of no such store, timeouts end that.
 type needs struct {
 	first []uint32 // by call: where its needs begin in calls; the last one's end, too
 	calls []int32
@@ -28,6 +31,7 @@ type finder struct {
 	plan   *Plan
 	now    int32
 	found  []int32
+	order  map[string][]revision // of each key: its writes, by revision
 	writes map[string][]int32 // the newest writes of a key, at most mostRecent
 	sweeps []sweep            // the newest removals of several keys, likewise
 	grants map[int64]int32
@@ -47,7 +51,7 @@ type sweep struct {
 }
 
 func (p *Plan) findNeeds() {
-	f := finder{plan: p, writes: map[string][]int32{}, grants: map[int64]int32{}}
+	f := finder{plan: p, order: p.orders(), writes: map[string][]int32{}, grants: map[int64]int32{}}
 	for n, c := range p.calls {
 		p.needs.first = append(p.needs.first, uint32(len(p.needs.calls)))
 		f.now, f.found = int32(n), f.found[:0]
@@ -59,6 +63,32 @@ func (p *Plan) findNeeds() {
 		f.note(c)
 	}
 	p.needs.first = append(p.needs.first, uint32(len(p.needs.calls)))
+}
+
+// orders is the order in which each key was written.
+func (p *Plan) orders() map[string][]revision {
+	order := map[string][]revision{}
+	for _, made := range p.made { // upwards
+		c := p.calls[made.by]
+		for i := range c.Parts {
+			if part := &c.Parts[i]; part.Scope == recording.One && wrote(c, part) {
+				order[string(part.Key)] = append(order[string(part.Key)], made)
+			}
+		}
+	}
+	return order
+}
+
+// before adds the write of a key that comes before the call in the store's order.
+func (f *finder) before(key []byte) {
+	c := f.plan.calls[f.now]
+	writes := f.order[string(key)]
+	for i := sort.Search(len(writes), func(i int) bool { return writes[i].at > c.Revision }) - 1; i >= 0; i-- {
+		if writes[i].by != f.now {
+			f.found = append(f.found, writes[i].by)
+			return
+		}
+	}
 }
 
 // add has the call wait for another, if that is an earlier one.
@@ -75,8 +105,8 @@ func (f *finder) part(part *recording.Part) {
 	switch part.Action {
 	case recording.Compare:
 		if part.Target == recording.Modified || part.Target == recording.Created {
-			if by, ok := f.plan.writers[part.Number]; ok {
-				f.add(by)
+			if by, ok := f.plan.writers[part.Number]; ok && by != f.now {
+				f.found = append(f.found, by)
 			}
 		}
 	case recording.Write, recording.Remove:
@@ -86,7 +116,11 @@ func (f *finder) part(part *recording.Part) {
 	if part.Scope != recording.One {
 		return
 	}
-	f.newest(f.writes[string(part.Key)])
+	if c := f.plan.calls[f.now]; c.OK() && c.Revision > 0 {
+		f.before(part.Key)
+	} else {
+		f.newest(f.writes[string(part.Key)])
+	}
 	for i := range f.sweeps {
 		if within(f.sweeps[i].part, part.Key) {
 			f.newest([]int32{f.sweeps[i].by})
