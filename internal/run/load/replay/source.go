@@ -84,6 +84,9 @@ func (t *translator) translate(c *recording.Call) *recording.Call {
 	t.call, t.bytes = *c, t.bytes[:0]
 	t.call.Parts = parts
 	for i := range parts {
+		if part := &parts[i]; part.Action == recording.Grant && part.Lease == 0 {
+			part.Lease = c.Lease // the store chose it
+		}
 		t.part(&parts[i])
 	}
 	return &t.call
