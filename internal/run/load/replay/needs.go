@@ -32,8 +32,8 @@ type finder struct {
 	now    int32
 	found  []int32
 	order  map[string][]revision // of each key: its writes, by revision
-	writes map[string][]int32 // the newest writes of a key, at most mostRecent
-	sweeps []sweep            // the newest removals of several keys, likewise
+	writes map[string][]int32    // the newest writes of a key, at most mostRecent
+	sweeps []sweep               // the newest removals of several keys, likewise
 	grants map[int64]int32
 }
 

@@ -52,7 +52,7 @@ type state uint8
 
 const (
 	open state = iota
-	held // answered; of one with guards, they held
+	held       // answered; of one with guards, they held
 	refused
 	failed
 )
