@@ -78,3 +78,14 @@ func EachFrom(from io.Reader, do func(Record) error) (h Header, problem string, 
 		}
 	}
 }
+
+// ReadHeader reads what a recording is of.
+func ReadHeader(path string) (Header, error) {
+	h, _, err := Each(path, func(Record) error { return errEnough })
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return h, err
+}
+
+var errEnough = errors.New("enough")

@@ -14,11 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // TestWhatIsWrittenIsRead writes records of every shape, extreme ones too.
 func TestWhatIsWrittenIsRead(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(testsettle.Drawn(20, 2)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		path := filepath.Join(t.TempDir(), "a.qbrec")
 		head := recording.Header{Store: "etcd", Tool: "devel", Started: time.Unix(1, 2).UTC(), Plain: seed%2 == 0}
@@ -89,6 +90,7 @@ func randomCall(r *rand.Rand) *recording.Call {
 
 // TestACrashLeavesItReadable cuts a recording at every length.
 func TestACrashLeavesItReadable(t *testing.T) {
+	testsettle.Unraced(t)
 	path := filepath.Join(t.TempDir(), "a.qbrec")
 	w, err := recording.Create(path, &recording.Header{Store: "etcd"})
 	if err != nil {

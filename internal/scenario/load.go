@@ -79,16 +79,17 @@ const (
 	Closed   Arrival = iota // each client sends when it is free
 	Constant                // open loop, evenly spaced
 	Poisson                 // open loop, exponential gaps
+	Recorded                // open loop, as a recording has them; no scenario asks for it
 )
 
-const numArrivals = Poisson + 1
+const numArrivals = Recorded + 1
 
 // String returns the arrival's name in files and flags.
 func (a Arrival) String() string {
 	if a >= numArrivals {
 		return "unknown"
 	}
-	return [numArrivals]string{"closed", "constant", "poisson"}[a]
+	return [numArrivals]string{"closed", "constant", "poisson", "recorded"}[a]
 }
 
 // Rate is operations a second, or a share of an earlier trial's throughput.

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/quorumbench/quorumbench/internal/kv"
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+)
 
 // Op is an operation to be sent. All that it points to belongs to the caller,
 // who uses it again for the next. What only some kinds have is in a payload of
@@ -21,6 +24,10 @@ type Op struct {
 	Range    *RangeOp // Range, TxnGet: the interval that begins with Key
 	STM      *STMOp   // STM
 	Watch    *WatchOp // Watch: of the interval that begins with Key
+	// Call, if not nil, is a recorded call that is sent as it is there: with its keys,
+	// the texts of its values, its revisions and leases. Kind is then what it counts as,
+	// and guards of it that do not hold make a Conflict. For codecs of a Replayer alone.
+	Call *recording.Call
 }
 
 // Pair is a key and the value to write to it.

@@ -29,3 +29,10 @@ type Tap interface {
 	// Open is how many calls await their answer.
 	Open() int
 }
+
+// Replayer is an optional interface of a Store whose codecs send recorded calls again
+// (Op.Call).
+type Replayer interface {
+	// Replays reports whether they send calls like that one.
+	Replays(c *recording.Call) bool
+}

@@ -165,6 +165,7 @@ type Observed struct {
 	Hashes           *Hashes  // null unless they were asked for
 	Answers          *Answers // null unless they were to be checked
 	DataDir          *DataDir
+	Replay           *Replay // null unless a recording was replayed
 	// WarmupSeconds is how long the warm-up was; nil where that is not known.
 	// Steady says whether throughput was steady at its end; nil where nobody
 	// waited for it, as in an open loop.

@@ -88,6 +88,8 @@ type Trial struct {
 	// DataDir is a member's data folder that was looked at after the load; null
 	// without one.
 	DataDir *DataDir `json:"data_dir,omitempty"`
+	// Replay is of a load that was a recording sent again; null for any other.
+	Replay *Replay `json:"replay,omitempty"`
 
 	CarriedIn      uint64  `json:"carried_in"`
 	CarriedInAgeNS int64   `json:"carried_in_age_ns"`
@@ -181,6 +183,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.Together = together(t.ByWorker, measured)
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.Answers, t.DataDir = o.Hashes.named(o.Members), o.Answers.Named(o.Members), o.DataDir
+	t.Replay = o.Replay
 	if c.STM != nil {
 		t.Retries = new(measured.Retries)
 	}

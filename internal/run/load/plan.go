@@ -32,6 +32,8 @@ type plan struct {
 	world    World // nil is this machine
 	length   int64 // of an open loop's window that a total bounds, once it is known
 
+	script Script // nil: the load is what its mix, keys and arrivals say
+
 	// wrap replaces a loop's source; nil leaves it.
 	wrap func(*source) engine.Source
 	// poller replaces the system's poller; nil leaves it.
@@ -81,6 +83,9 @@ func (p *plan) phases() []engine.Phase {
 }
 
 func (p *plan) pacer(use string) pace.Pacer {
+	if p.script != nil {
+		return p.script.Pacer()
+	}
 	switch p.Load.Arrival {
 	case scenario.Constant:
 		return pace.NewConstant(p.Load.Rate.PerSecond)
@@ -146,6 +151,9 @@ const (
 // doubles where the length was not announced, as in HTTP's chunks.
 func (p *plan) maxHeld() int {
 	l := &p.Load
+	if p.script != nil {
+		return heldAtMost // lists of whatever is there
+	}
 	keys := 1.0
 	if (has(l, kv.Range) || has(l, kv.TxnGet)) && !l.Scan.CountOnly {
 		switch {

@@ -15,7 +15,7 @@ const lockName = "stmlock" // as in etcd's benchmark
 
 // NeedsLeases reports whether the load's operations are of leases.
 func NeedsLeases(l *scenario.Load) bool {
-	return slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
+	return l.Arrival != scenario.Recorded && slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
 		return o.Kind == kv.KeepAlive || o.Kind == kv.STM && locks(l)
 	})
 }

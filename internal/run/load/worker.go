@@ -164,6 +164,8 @@ type Local struct {
 	Stores func(name string) (store.Store, error)
 	// Access reads what an assignment refers to; nil is AccessOf.
 	Access func(*scenario.Attach) (store.Access, error)
+	// Script is what is sent instead of the Assignment's operations; nil sends those.
+	Script Script
 	// Attended says that somebody waits for this process's heartbeats.
 	Attended bool
 	// World is where the load runs; nil is this machine.
@@ -207,6 +209,11 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, world: w.World, poller: w.poller}
+	if p.script = w.Script; p.script != nil {
+		p.Load.Threads = 1
+		p.wrap = func(*source) engine.Source { return p.script.Source() }
+		return p, nil
+	}
 	if has(&a.Load, kv.CAS) {
 		p.versions = keys.VersionsOf(a.Load.KeySpace, a.Preloaded.versions())
 	}
@@ -230,6 +237,9 @@ func (w *Local) Preload(ctx context.Context, a *Assignment) (*Preloaded, error) 
 	p, err := w.plan(a)
 	if err != nil {
 		return nil, err
+	}
+	if p.script != nil {
+		return p.prepare(ctx)
 	}
 	return p.preload(ctx)
 }

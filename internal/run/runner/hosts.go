@@ -207,7 +207,7 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 	n, on := max(int(spec.Load.Workers), 1), r.named(r.Scenario.WorkersOn(spec))
 	switch {
 	case len(on) == 0 && n == 1:
-		return &load.Local{Stores: r.Lookup}
+		return &load.Local{Stores: r.Lookup, Script: r.Script}
 	case len(on) == 0:
 		return load.Locals(n, r.Lookup)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -51,6 +52,10 @@ type Options struct {
 	// figures are precise, with all trials that have ended: why they are enough,
 	// and nothing while they are not.
 	Enough func([]*record.Trial) record.Ending
+	// Script is what the only trial sends instead of its load; nil sends that. What came
+	// of it is then asked of Replayed.
+	Script   load.Script
+	Replayed func() *record.Replay
 	// CheckAnswers checks the answers of trials that ask for it.
 	CheckAnswers trial.CheckAnswers
 	// Progress gets how the run goes, about four times a second and at each
@@ -222,7 +227,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Sources: r.sources(&spec), Tool: r.Tool.Version,
 		Progress:     func(p trial.Progress) { r.reportTrial(&spec, p) },
 		Server:       func(to string) (cluster.Server, error) { return r.server(&spec, to) },
-		CheckAnswers: r.CheckAnswers,
+		CheckAnswers: r.CheckAnswers, Replayed: r.Replayed,
 	}
 	if r.Second != nil {
 		t.Second = func(s *measure.Second) { r.Second(&spec, s) }

@@ -40,6 +40,9 @@ type Trial struct {
 	// Second gets every second that is recorded, which it only reads, from
 	// one goroutine. Nil for nobody.
 	Second func(*measure.Second)
+	// Replayed is asked after the load what came of a recording that it replays; nil
+	// where it replays none.
+	Replayed func() *record.Replay
 	// CheckAnswers checks the answers where the load asks for it.
 	CheckAnswers CheckAnswers
 
@@ -259,6 +262,9 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	if observed.Answers, err = told.answers(run, m, res); err != nil {
 		return nil, err
 	}
+	if t.Replayed != nil {
+		observed.Replay = t.Replayed()
+	}
 	folder, note := t.dataDir(ctx)
 	observed.DataDir = folder
 	observed.Started, observed.Opened, observed.State = started, res.Opened, record.Complete
@@ -269,7 +275,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	observed.Members, observed.Answered = memberList(&status, res.MemberOf), out.Answered()
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	w.attribute(&observed, res)
-	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.Broke(w.faults))
+	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.Broke(w.faults), observed.Replay.Notes())
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil
 }

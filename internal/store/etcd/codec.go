@@ -44,6 +44,10 @@ const (
 	callKeepAlive
 	callPage
 	callStream
+	callAgainRead // recorded calls: of these a reply is the end again
+	callAgainWrite
+	callAgainTxn
+	callAgainGuarded
 	genShift = 5
 	callMask = 1<<genShift - 1
 	genMask  = 1<<(8-genShift) - 1
@@ -63,6 +67,7 @@ type codec struct {
 
 	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
 	authRPC, watchRPC, keepAliveRPC, lockRPC, unlockRPC h2.Method
+	grantRPC, revokeRPC                                 h2.Method
 
 	login *login // shared by the loop's codecs; nil without a user
 	gen   uint32 // of the token that calls carry
@@ -88,6 +93,8 @@ type codec struct {
 	listed  bool        // its keys are handed out
 	values  bool        // and their values
 	each    store.Event // the one handed out
+
+	again []byte // the recorded call that was encoded last
 }
 
 func newCodec(cfg h2.Config, l *login, now int64) *codec {
@@ -103,6 +110,8 @@ func newCodec(cfg h2.Config, l *login, now int64) *codec {
 	c.lockRPC = c.conn.Register("/v3lockpb.Lock/Lock", metadata)
 	c.unlockRPC = c.conn.Register("/v3lockpb.Lock/Unlock", metadata)
 	c.keepAliveRPC = c.conn.Register("/etcdserverpb.Lease/LeaseKeepAlive", metadata)
+	c.grantRPC = c.conn.Register("/etcdserverpb.Lease/LeaseGrant", metadata)
+	c.revokeRPC = c.conn.Register("/etcdserverpb.Lease/LeaseRevoke", metadata)
 	return c
 }
 
@@ -118,6 +127,10 @@ func (c *codec) Room() int {
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
 	gen := uint8(c.gen << genShift)
+	if op.Call != nil {
+		c.call(op, gen)
+		return
+	}
 	switch op.Kind {
 	case kv.Put:
 		c.put(op, gen|callPut)

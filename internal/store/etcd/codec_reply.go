@@ -51,6 +51,8 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		c.listed = false
 	case callTxnCount:
 		ok = c.parseTxnGet(r.Body, e)
+	case callAgainRead, callAgainWrite, callAgainTxn, callAgainGuarded:
+		ok = c.parseAgain(call, r.Body, e)
 	}
 	e.At = c.extra.revision
 	if !ok {

@@ -196,8 +196,9 @@ func (l *Loop) close(at int64) {
 	l.giveUpSchedule(at)
 	for tag := l.slots.head; tag != none; {
 		next := l.slots.table[tag].next
-		// What has begun to connect is under way, and awaited.
-		if l.slots.table[tag].state == waiting && !l.cfg.NewConnection {
+		// What has begun to connect is under way, and awaited; so is what others' answers
+		// are awaited for.
+		if l.slots.table[tag].state == waiting && !l.cfg.NewConnection && l.needs == nil {
 			l.fail(tag, true, kv.NotSent, max(at, l.slots.table[tag].due))
 		}
 		tag = next

@@ -62,6 +62,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 			series.Term = l.conns.term()
 		}
 	}
+	if l.needs != nil && outcome.Failed() {
+		l.needs.Failed(sl.n)
+	}
 	if l.cfg.History != nil {
 		l.remember(sl, outcome, ev, series.Member, at)
 	}

@@ -43,6 +43,8 @@ type Loop struct {
 	op       store.Op
 	told     history.Op // what the history gets next
 	marked   []func()   // what marks left to be done
+	needs    Dependent  // the source, if it is one
+	kept     []waiter   // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
 	buf      []byte
@@ -116,6 +118,7 @@ func New(cfg Config, p Poller) *Loop {
 		l.closed.clients = append(l.closed.clients, client{place: place})
 	}
 	l.sched.clock = &l.clock
+	l.needs, _ = cfg.Source.(Dependent)
 	l.stamped, _ = p.(Stamped)
 	l.parking, _ = p.(Parking)
 	l.conns.init(&l.cfg, p, &l.slots)
@@ -239,6 +242,9 @@ func (l *Loop) turn() {
 	l.handleReady()
 	l.expire()
 	l.maintain()
+	if len(l.kept) > 0 {
+		l.letGo()
+	}
 	if !l.draining && !l.idle {
 		l.fire()
 		l.wakeRested()

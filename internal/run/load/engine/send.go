@@ -139,6 +139,10 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 		l.conns.come(i, l.now)
 		return
 	}
+	if l.needs != nil && !l.needs.Ready(n) {
+		l.keep(tag, sl)
+		return
+	}
 	l.submit(i, tag)
 }
 

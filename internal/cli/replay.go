@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/upload"
+	"github.com/quorumbench/quorumbench/internal/run/load/replay"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// replayFlags are the flags of `replay`.
+type replayFlags struct {
+	command.AttachFlags
+	preset *scenario.Command
+	speed  float64
+	conns  int
+	format string
+	strict bool
+	out    string
+	upload *upload.Destination
+	set    *pflag.FlagSet
+}
+
+// replayPrefix stands before every key unless --prefix says otherwise.
+const replayPrefix = "quorumbench-replay/"
+
+// mostSpeed bounds --speed, both ways.
+const mostSpeed = 1e6
+
+func (a *app) replayCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Send a recording again",
+		Long: `Send the calls of a recording (quorumbench record) again, to a cluster that runs
+already: each when it was asked for then, counted from the first (an open loop).
+Revisions and leases become those of this cluster, and a call that depends on
+another's answer waits for it. Keys and leases that the recording shows to have been
+there are written before.
+
+Every key gets a prefix, so that nothing that is there is touched; --cleanup removes
+those keys afterwards.`,
+		Example: `  quorumbench replay monday.qbrec --endpoints 10.0.0.1:2379,10.0.0.2:2379 --speed 2`,
+		Args:    command.Takes(1, 1, "a recording"),
+	}
+	preset := scenario.NewCommand("put")
+	preset.Let("prefix", replayPrefix)
+	f := &replayFlags{AttachFlags: command.NewAttachFlags(), preset: preset, speed: 1, format: "text", set: c.Flags()}
+	r := command.NewFlags(c.Flags())
+	f.Register(r)
+	r.Number("speed", &f.speed, "N", "so many times as fast as it was recorded")
+	r.Whole("conns", &f.conns, "connections; 0 is as many as the recording has at once")
+	r.Parameter(preset, preset.Parameter("prefix"), "what every key gets before it; empty for the keys as they were recorded")
+	for _, key := range []string{"timeout", "max-in-flight", "cleanup", "cleanup-compact", "cleanup-defragment"} {
+		r.Parameter(preset, preset.Parameter(key), preset.Parameter(key).Meaning)
+	}
+	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")
+	r.Destination(&f.upload)
+	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
+	r.Toggle("strict", &f.strict, "exit with 1 when the verdict is suspect, too")
+	c.RunE = func(c *cobra.Command, args []string) error { return a.replay(c.Context(), f, args[0]) }
+	return a.Gated(c, false)
+}
+
+func (a *app) replay(ctx context.Context, f *replayFlags, path string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	st, err := a.replayer(f, path)
+	if err != nil {
+		return err
+	}
+	s, err := f.scenario(a)
+	if err != nil {
+		return err
+	}
+	load := &s.Trials[0].Load
+	plan, err := replay.Read(path, st, replay.Options{Speed: f.speed, Prefix: load.Prefix, Salt: uint64(time.Now().UnixNano())})
+	if err != nil {
+		return err
+	}
+	if plan.Problem != "" {
+		a.Warn(plan.Problem)
+	}
+	a.Warn(s.Warnings...)
+	f.describe(&s.Trials[0], plan, path)
+	s.Name = "replay"
+	return a.Conduct(ctx, runner.Options{
+		Scenario: s, Out: f.out, Script: plan, Replayed: func() *record.Replay { return replayed(f, plan, path) },
+	}, command.Rendering{Format: f.format, Strict: f.strict, Single: true, Discard: f.out == "", Upload: f.upload})
+}
+
+func (f *replayFlags) check() error {
+	if err := command.CheckKept(f.upload, f.out); err != nil {
+		return err
+	}
+	switch {
+	case !(f.speed >= 1/mostSpeed && f.speed <= mostSpeed):
+		return command.Usage("--speed must be from %g to %g, not %g", 1/mostSpeed, mostSpeed, f.speed)
+	case f.conns < 0 || f.conns > scenario.MaxConnections:
+		return command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
+	}
+	return nil
+}
+
+// replayer is the store that the recording is of.
+func (a *app) replayer(f *replayFlags, path string) (store.Replayer, error) {
+	h, err := recording.ReadHeader(path)
+	if err != nil {
+		return nil, err
+	}
+	if !f.set.Changed("store") {
+		f.Store = h.Store
+	}
+	if f.Store != h.Store {
+		return nil, command.Usage("--store: %s is a recording of %s, and its calls mean nothing to %s", path, h.Store, f.Store)
+	}
+	st, err := a.Lookup(f.Store)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	again, ok := st.(store.Replayer)
+	if !ok {
+		return nil, fmt.Errorf("recordings of %s are not sent again here", st.Name())
+	}
+	return again, nil
+}
+
+// scenario is one trial on the cluster that the flags say, whose load is described when
+// the recording was read.
+func (f *replayFlags) scenario(a *app) (*scenario.Scenario, error) {
+	f.preset.Let("target", f.Target.String())
+	f.preset.Let("rate", "1")
+	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: scenario.DefaultSeed, Repeats: 1})
+}
+
+// describe says what the recording is as a load: what it is made of, at what rate in the
+// mean, over which connections.
+func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
+	l := &t.Load
+	t.Name = "replay"
+	l.Arrival, l.Total, l.Duration, l.Warmup, l.Preload, l.Threads = scenario.Recorded, p.Calls(), 0, 0, p.Prepared() > 0, 1
+	l.Rate = scenario.Rate{PerSecond: float64(p.Calls()) / (float64(p.Length()) / 1e9)}
+	l.KeySpace, l.KeySize, l.ValueSize = p.Keys, max(p.KeyBytes, 8), p.ValueBytes
+	if l.Connections = f.conns; f.conns == 0 {
+		l.Connections = min(p.Connections, scenario.MaxConnections)
+	}
+	l.Clients, l.Mix = l.Connections, nil
+	for kind, n := range p.Kinds() {
+		l.Mix = append(l.Mix, scenario.Operation{Kind: kind.Kind, Consistency: kind.Level, Weight: float64(n)})
+	}
+	slices.SortFunc(l.Mix, func(a, b scenario.Operation) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Consistency, b.Consistency))
+	})
+	t.Notes = append(t.Notes, fmt.Sprintf("It sends %s again, %s of %s recorded from %s on, at %s times its speed. Keys are those recorded, and sizes means.",
+		filepath.Base(path), readable.Plural(p.Calls(), "call"), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339), strconv.FormatFloat(f.speed, 'g', -1, 64)))
+	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.CAS }) {
+		t.Notes = append(t.Notes, "cas are its transactions with guards, whatever they do.")
+	}
+	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.KeepAlive }) {
+		t.Notes = append(t.Notes, "keepalive are all requests about leases.")
+	}
+}
+
+// replayed is what came of it.
+func replayed(f *replayFlags, p *replay.Plan, path string) *record.Replay {
+	o := p.Outcome()
+	return &record.Replay{
+		Recording: filepath.Base(path), Speed: f.speed, Calls: p.Calls(), Left: p.Left, Gaps: p.Gaps, Prepared: p.Prepared(),
+		Waited: o.Waited, Guarded: o.Guarded, Held: o.Held, HeldAgain: o.HeldAgain, HeldNow: o.HeldNow,
+	}
+}

@@ -1,0 +1,91 @@
+package record
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// Replay is what became of a recording that was sent again.
+type Replay struct {
+	Recording string  `json:"recording"` // the file's name, without its folder
+	Speed     float64 `json:"speed"`     // as many times as fast as it was recorded
+	Calls     uint64  `json:"calls"`     // of the recording that are sent
+	// Left is how many calls are not sent, by what the protocol calls them, and Gaps how
+	// often the recording says that something is missing in it.
+	Left map[string]uint64 `json:"not_sent_again,omitempty"`
+	Gaps int               `json:"gaps"`
+	// Prepared is how many keys and leases were written before, because the recording
+	// shows that they were there when it began.
+	Prepared uint64 `json:"prepared"`
+	// Waited is how many calls were due before an earlier one of theirs was answered, on
+	// which they depend, and so were sent when it was.
+	Waited uint64 `json:"waited_for_another"`
+	// Guarded is how many of the calls have guards. Of those, Held are the ones whose
+	// guards held when they were recorded, HeldAgain those of them whose guards held
+	// again, and HeldNow the others whose guards held now.
+	Guarded   uint64 `json:"guarded"`
+	Held      uint64 `json:"held_when_recorded"`
+	HeldAgain uint64 `json:"held_again"`
+	HeldNow   uint64 `json:"held_now_alone"`
+}
+
+// Notes are what a report says of it, in sentences.
+func (r *Replay) Notes() (all []string) {
+	if r == nil {
+		return nil
+	}
+	if r.Held > 0 {
+		all = append(all, fmt.Sprintf("Of %s that held when they were recorded, %s held again (%s %%).",
+			readable.Plural(r.Held, "guarded transaction"), readable.Count(r.HeldAgain), percent(r.HeldAgain, r.Held)))
+	}
+	if r.HeldNow > 0 {
+		all = append(all, fmt.Sprintf("%s held that did not when recorded.", readable.Plural(r.HeldNow, "guarded transaction")))
+	}
+	if r.Waited > 0 {
+		all = append(all, fmt.Sprintf("%s, due before a call was answered that they depend on, waited for it.", readable.Plural(r.Waited, "call")))
+	}
+	if len(r.Left) > 0 {
+		var left []string
+		for _, method := range slices.Sorted(maps.Keys(r.Left)) {
+			left = append(left, readable.Count(r.Left[method])+" "+printable.Line(method, printable.OfServer))
+		}
+		all = append(all, "Not sent again: "+strings.Join(left, ", ")+".")
+	}
+	if r.Gaps > 0 {
+		all = append(all, fmt.Sprintf("The recording has %s, in which calls are missing.", readable.Plural(uint64(r.Gaps), "gap")))
+	}
+	return all
+}
+
+// percent is a part of a whole above 0, never more than it is: 99.99 of 100 is not all.
+func percent(part, whole uint64) string {
+	return strconv.FormatFloat(math.Floor(float64(part)/float64(whole)*1e4)/1e2, 'f', -1, 64)
+}
+
+// replayFigures are those of recordings that were sent again.
+func replayFigures() []Figure {
+	held := &Whole{Of: func(t *Trial) uint64 {
+		if t.Replay == nil {
+			return 0
+		}
+		return t.Replay.Held
+	}, None: "it replays no guarded transaction that held when it was recorded"}
+	return []Figure{
+		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Better: More, Whole: held, Missing: held.None,
+			Meaning: "of a recording's guarded transactions that held when they were recorded: those that held when they were sent again",
+			of: ratio(func(t *Trial) (float64, uint64) {
+				if t.Replay == nil {
+					return 0, 0
+				}
+				return float64(t.Replay.HeldAgain), t.Replay.Held
+			})},
+	}
+}

@@ -1,0 +1,42 @@
+package engine
+
+// Dependent is an optional interface of the Source of an open loop in which an operation
+// can need what the answer to an earlier one says. Such loads have one loop.
+type Dependent interface {
+	// Ready reports whether the measured phase's n-th operation can be made: what it
+	// needs is known, or will never be.
+	Ready(n uint64) bool
+	// Failed takes that the n-th failed, and so was not given to Check.
+	Failed(n uint64)
+}
+
+// keep has an operation that was taken up wait for others' answers. It is in flight, and
+// its timeout runs.
+func (l *Loop) keep(tag uint32, sl *slot) {
+	sl.state = waiting
+	l.kept = append(l.kept, waiter{tag, sl.n})
+}
+
+// letGo sends those that have waited long enough. Their waiting was not the generator's.
+func (l *Loop) letGo() {
+	left := l.kept[:0]
+	for _, w := range l.kept {
+		sl := &l.slots.table[w.tag]
+		if sl.state != waiting || sl.n != w.n {
+			continue // it was given up
+		}
+		i, ok := 0, l.needs.Ready(w.n)
+		if ok {
+			if i = int(sl.conn); !l.conns.takes(i) {
+				i, ok = l.conns.route(elsewhere)
+			}
+		}
+		if !ok {
+			left = append(left, w)
+			continue
+		}
+		sl.ready = max(sl.ready, l.now)
+		l.submit(i, w.tag)
+	}
+	l.kept = left
+}

@@ -1,0 +1,140 @@
+package replay
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// earlier is a key that the recording shows to have been there when it began.
+type earlier struct {
+	size  int // of its value, as far as it is known
+	known bool
+}
+
+// findBefore finds what was there before the recording began: keys that were read,
+// removed, or compared at a revision that none of its calls made, before a call wrote
+// them; and leases that none granted.
+func (p *Plan) findBefore() {
+	written, there := map[string]bool{}, map[string]*earlier{}
+	var order []string
+	var leases []int64
+	known := map[int64]bool{0: true}
+	note := func(key []byte) *earlier {
+		e := there[string(key)]
+		if e == nil {
+			e = &earlier{}
+			there[string(key)] = e
+			order = append(order, string(key))
+		}
+		return e
+	}
+	for _, c := range p.calls {
+		for i := range c.Parts {
+			part := &c.Parts[i]
+			if part.Action == recording.Grant {
+				known[c.Lease] = true
+			} else if !known[part.Lease] && c.OK() {
+				known[part.Lease] = true
+				leases = append(leases, part.Lease)
+			}
+			if part.Scope != recording.One || written[string(part.Key)] {
+				continue
+			}
+			switch part.Action {
+			case recording.Write:
+				if e := there[string(part.Key)]; e != nil && !e.known {
+					e.size, e.known = part.Value.Size, true
+				}
+			case recording.Compare:
+				if p.comparesEarlier(c, part) {
+					note(part.Key)
+				}
+			case recording.Read:
+				if c.OK() && part.Branch == recording.Always && c.Keys > 0 {
+					e := note(part.Key)
+					if part.Flags&(recording.KeysOnly|recording.CountOnly) == 0 && !e.known {
+						e.size, e.known = max(c.Got-len(part.Key)-answerBytes, 0), true
+					}
+				}
+			case recording.Remove:
+				if c.OK() && part.Branch == recording.Always && c.Keys > 0 {
+					note(part.Key)
+				}
+			}
+		}
+		for i := range c.Parts {
+			if part := &c.Parts[i]; part.Scope == recording.One && wrote(c, part) {
+				written[string(part.Key)] = true
+			}
+		}
+	}
+	seconds := p.Length()/1e9 + leaseBeyond
+	for _, lease := range leases {
+		p.before = append(p.before, recording.Call{Parts: []recording.Part{{Action: recording.Grant, Lease: lease, Number: seconds}}})
+	}
+	for _, key := range order {
+		e := there[key]
+		if !e.known {
+			e.size = p.ValueBytes
+		}
+		p.before = append(p.before, recording.Call{Parts: []recording.Part{{
+			Action: recording.Write, Key: []byte(key), Value: recording.Value{Size: e.size, Hash: p.salt ^ uint64(len(p.before))},
+		}}})
+	}
+}
+
+// answerBytes is about how much an answer to a read of one key has beside key and value.
+const answerBytes = 45
+
+// leaseBeyond is how many seconds leases of before live beyond the load.
+const leaseBeyond = 100
+
+// comparesEarlier reports whether a guard shows that its key was there before.
+func (p *Plan) comparesEarlier(c *recording.Call, part *recording.Part) bool {
+	if part.Number <= 0 || part.Relation != recording.Equal {
+		return false
+	}
+	switch part.Target {
+	case recording.Modified, recording.Created:
+		_, ours := p.writers[part.Number]
+		return !ours
+	case recording.Version:
+		return c.OK() && c.Held
+	}
+	return false
+}
+
+// Before implements load.Script.
+func (p *Plan) Before() (engine.Source, uint64) {
+	return &beforeSource{Plan: p, translator: translator{plan: p}}, uint64(len(p.before))
+}
+
+// beforeSource writes what was there before the recording began.
+type beforeSource struct {
+	*Plan
+	translator
+}
+
+func (s *beforeSource) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	*op = store.Op{Kind: kv.Put, Call: s.translate(&s.before[n])}
+	return n
+}
+
+func (s *beforeSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return kv.Put, kv.None
+}
+
+func (s *beforeSource) Shares(measure.Phase) []engine.Share {
+	return []engine.Share{{Kind: kv.Put, Of: 1}}
+}
+
+// Check learns the revision that a key has.
+func (s *beforeSource) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	if part := &s.before[n].Parts[0]; part.Action == recording.Write {
+		s.had[string(part.Key)] = ev.At
+	}
+	return ev.Outcome
+}

@@ -1,0 +1,187 @@
+package replay
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+)
+
+// needs are the earlier calls whose answers each call has to wait for:
+//
+//   - those that made the revisions that its guards name,
+//   - of each key that it writes, or guards by, the write before it in the store's own
+//     order, by revisions: writes of a key are done in their order again. Of a call whose
+//     revision is not known it is the newest write that had been answered when it was
+//     asked for,
+//   - those that granted the leases that it names.
+//
+// A call needs those alone that the store did earlier, so that none waits for itself. In
+// a recording that says otherwise, because it is of no such store, timeouts end that.
+type needs struct {
+	first []uint32 // by call: where its needs begin in calls; the last one's end, too
+	calls []int32
+}
+
+func (n *needs) of(call uint64) []int32 { return n.calls[n.first[call]:n.first[call+1]] }
+
+// finder finds needs, call by call.
+type finder struct {
+	plan   *Plan
+	now    int32
+	found  []int32
+	order  map[string][]revision // of each key: its writes, by revision
+	writes map[string][]int32    // the newest writes of a key, at most mostRecent
+	sweeps []sweep               // the newest removals of several keys, likewise
+	grants map[int64]int32
+}
+
+// mostRecent is how many writes of a key are looked at: of a key that more clients than
+// that write at once, the order of the others is left to chance.
+const mostRecent = 8
+
+// mostSweeps is the same of removals of several keys.
+const mostSweeps = 64
+
+// sweep is a removal of several keys.
+type sweep struct {
+	part *recording.Part
+	by   int32
+}
+
+func (p *Plan) findNeeds() {
+	f := finder{plan: p, order: p.orders(), writes: map[string][]int32{}, grants: map[int64]int32{}}
+	for n, c := range p.calls {
+		p.needs.first = append(p.needs.first, uint32(len(p.needs.calls)))
+		f.now, f.found = int32(n), f.found[:0]
+		for i := range c.Parts {
+			f.part(&c.Parts[i])
+		}
+		slices.Sort(f.found)
+		p.needs.calls = append(p.needs.calls, slices.Compact(f.found)...)
+		f.note(c)
+	}
+	p.needs.first = append(p.needs.first, uint32(len(p.needs.calls)))
+}
+
+// orders is the order in which each key was written.
+func (p *Plan) orders() map[string][]revision {
+	order := map[string][]revision{}
+	for _, made := range p.made { // upwards
+		c := p.calls[made.by]
+		for i := range c.Parts {
+			if part := &c.Parts[i]; part.Scope == recording.One && wrote(c, part) {
+				order[string(part.Key)] = append(order[string(part.Key)], made)
+			}
+		}
+	}
+	return order
+}
+
+// before adds the write of a key that comes before the call in the store's order.
+func (f *finder) before(key []byte) {
+	c := f.plan.calls[f.now]
+	writes := f.order[string(key)]
+	for i := sort.Search(len(writes), func(i int) bool { return writes[i].at > c.Revision }) - 1; i >= 0; i-- {
+		if writes[i].by != f.now {
+			f.found = append(f.found, writes[i].by)
+			return
+		}
+	}
+}
+
+// add has the call wait for another, if that is an earlier one.
+func (f *finder) add(call int32) {
+	if call < f.now {
+		f.found = append(f.found, call)
+	}
+}
+
+func (f *finder) part(part *recording.Part) {
+	if by, ok := f.grants[part.Lease]; ok && part.Lease != 0 {
+		f.add(by)
+	}
+	switch part.Action {
+	case recording.Compare:
+		if part.Target == recording.Modified || part.Target == recording.Created {
+			if by, ok := f.plan.writers[part.Number]; ok && by != f.now {
+				f.found = append(f.found, by)
+			}
+		}
+	case recording.Write, recording.Remove:
+	default:
+		return
+	}
+	if part.Scope != recording.One {
+		return
+	}
+	if c := f.plan.calls[f.now]; c.OK() && c.Revision > 0 {
+		f.before(part.Key)
+	} else {
+		f.newest(f.writes[string(part.Key)])
+	}
+	for i := range f.sweeps {
+		if within(f.sweeps[i].part, part.Key) {
+			f.newest([]int32{f.sweeps[i].by})
+		}
+	}
+}
+
+// newest adds the newest of some calls that had been answered when this one was asked
+// for.
+func (f *finder) newest(calls []int32) {
+	at := f.plan.calls[f.now].At
+	best, end := int32(-1), int64(-1)
+	for _, n := range calls {
+		c := f.plan.calls[n]
+		if ended := c.At + c.Took; c.Answered() && ended <= at && ended > end {
+			best, end = n, ended
+		}
+	}
+	if best >= 0 {
+		f.add(best)
+	}
+}
+
+// note remembers what a call writes, and grants.
+func (f *finder) note(c *recording.Call) {
+	for i := range c.Parts {
+		switch part := &c.Parts[i]; {
+		case part.Action == recording.Grant && c.OK():
+			f.grants[c.Lease] = f.now
+		case part.Action != recording.Write && part.Action != recording.Remove:
+		case part.Scope == recording.One:
+			f.writes[string(part.Key)] = recent(f.writes[string(part.Key)], f.now, mostRecent)
+		default:
+			if len(f.sweeps) == mostSweeps {
+				f.sweeps = slices.Delete(f.sweeps, 0, 1)
+			}
+			f.sweeps = append(f.sweeps, sweep{part, f.now})
+		}
+	}
+}
+
+// recent is a list with one more, of so many at most.
+func recent(list []int32, n int32, most int) []int32 {
+	if len(list) == most {
+		copy(list, list[1:])
+		list = list[:most-1]
+	}
+	return append(list, n)
+}
+
+// within reports whether a part that is of several keys is of the given one.
+func within(part *recording.Part, key []byte) bool {
+	switch part.Scope {
+	case recording.Prefix:
+		return bytes.HasPrefix(key, part.Key)
+	case recording.Rest:
+		return bytes.HasPrefix(key, part.End) && bytes.Compare(key, part.Key) >= 0
+	case recording.From:
+		return bytes.Compare(key, part.Key) >= 0
+	case recording.Interval:
+		return bytes.Compare(key, part.Key) >= 0 && bytes.Compare(key, part.End) < 0
+	}
+	return bytes.Equal(key, part.Key)
+}

@@ -1,0 +1,287 @@
+// Package replay sends a recording again: its calls at their times, with the revisions
+// and leases of the store that they are sent to now.
+package replay
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// mostCalls bounds the memory of a plan, which has some hundred bytes and the keys of
+// each call.
+const mostCalls = 20_000_000
+
+// Plan is a recording made ready to be sent again, once. It is a load.Script.
+type Plan struct {
+	Header  recording.Header
+	Problem string // a sentence, where the recording was not read to its end
+	// Left is how many calls are not sent again, by their method, and Gaps how many gaps
+	// the recording has.
+	Left map[string]uint64
+	Gaps int
+	// Connections is how many were in use at once at most, Keys how many different keys calls name, and
+	// KeyBytes and ValueBytes how long those and the values written are in the mean.
+	Connections          int
+	Keys                 uint64
+	KeyBytes, ValueBytes int
+
+	calls  []*recording.Call
+	speed  float64
+	prefix string
+	salt   uint64
+
+	needs   needs
+	before  []recording.Call
+	states  []state // by call
+	revised []int64 // by call: the revision that it made now; 0: none that is known
+	had     map[string]int64
+	writers map[int64]int32 // a revision's call
+	made    []revision      // all of those, upwards
+	waited  uint64
+}
+
+// state is how far a call is.
+type state uint8
+
+const (
+	open state = iota
+	held       // answered; of one with guards, they held
+	refused
+	failed
+)
+
+// revision is one that a recorded call made.
+type revision struct {
+	at int64
+	by int32
+}
+
+// Options says how a recording is to be sent again.
+type Options struct {
+	Speed  float64 // as many times as fast as it was; above 0
+	Prefix string  // stands before every key
+	Salt   uint64  // leases get other numbers by it than in another replay
+}
+
+// Read makes a plan of a recording, of the calls that the store sends again.
+func Read(path string, st store.Replayer, o Options) (*Plan, error) {
+	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, had: map[string]int64{}}
+	connections := map[uint32]span{}
+	var err error
+	p.Header, p.Problem, err = recording.Each(path, func(r recording.Record) error {
+		switch {
+		case r.Gap != nil:
+			p.Gaps++
+		case r.Call.Told:
+		case !st.Replays(r.Call):
+			p.Left[r.Call.Method]++
+		case len(p.calls) == mostCalls:
+			return fmt.Errorf("%s has more than %d calls, which is more than are sent again at once; record for a shorter time", path, mostCalls)
+		default:
+			p.calls = append(p.calls, r.Call)
+			connections[r.Call.Conn] = connections[r.Call.Conn].with(r.Call)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(p.calls) == 0 {
+		return nil, fmt.Errorf("%s has no call that can be sent again", path)
+	}
+	slices.SortStableFunc(p.calls, func(a, b *recording.Call) int {
+		switch {
+		case a.At < b.At:
+			return -1
+		case a.At > b.At:
+			return 1
+		}
+		return 0
+	})
+	p.Connections = atOnce(connections)
+	p.states, p.revised = make([]state, len(p.calls)), make([]int64, len(p.calls))
+	p.findWriters()
+	p.findNeeds()
+	p.measureKeys()
+	p.findBefore()
+	return p, nil
+}
+
+// span is from a connection's first call to the end of its last.
+type span struct {
+	first, last int64
+	used        bool
+}
+
+func (s span) with(c *recording.Call) span {
+	end := c.At + max(c.Took, 0)
+	if !s.used {
+		return span{c.At, end, true}
+	}
+	return span{min(s.first, c.At), max(s.last, end), true}
+}
+
+// atOnce is how many connections were in use at once at most.
+func atOnce(connections map[uint32]span) (most int) {
+	var begins, ends []int64
+	for _, s := range connections {
+		begins, ends = append(begins, s.first), append(ends, s.last)
+	}
+	slices.Sort(begins)
+	slices.Sort(ends)
+	over := 0
+	for n, at := range begins {
+		for ends[over] < at {
+			over++
+		}
+		most = max(most, n+1-over)
+	}
+	return most
+}
+
+// Calls is how many there are.
+func (p *Plan) Calls() uint64 { return uint64(len(p.calls)) }
+
+// Prepared is how many operations are done before.
+func (p *Plan) Prepared() uint64 { return uint64(len(p.before)) }
+
+// Kinds is what the calls count as, with the number of each.
+func (p *Plan) Kinds() map[Kind]uint64 {
+	out := map[Kind]uint64{}
+	for _, c := range p.calls {
+		out[kindOf(c)]++
+	}
+	return out
+}
+
+// Kind is what a call counts as.
+type Kind struct {
+	Kind  kv.Kind
+	Level kv.Consistency
+}
+
+// kindOf is what a call counts as; requests about leases count as keeping one alive.
+func kindOf(c *recording.Call) Kind {
+	kind, level, ok := c.Kind()
+	if !ok {
+		kind, level = kv.KeepAlive, kv.None
+	}
+	return Kind{kind, level}
+}
+
+// wrote reports whether a part was done when it was recorded and wrote, or removed what
+// may have been there.
+func wrote(c *recording.Call, part *recording.Part) bool {
+	if !c.OK() || part.Action != recording.Write && part.Action != recording.Remove {
+		return false
+	}
+	if part.Action == recording.Remove && c.Keys == 0 {
+		return false // nothing was there
+	}
+	switch part.Branch {
+	case recording.Then:
+		return c.Held || !c.Guarded
+	case recording.Else:
+		return c.Guarded && !c.Held
+	}
+	return true
+}
+
+// findWriters finds which call made which revision.
+func (p *Plan) findWriters() {
+	p.writers = map[int64]int32{}
+	for n, c := range p.calls {
+		if c.Revision <= 0 || !slices.ContainsFunc(c.Parts, func(part recording.Part) bool { return wrote(c, &part) }) {
+			continue
+		}
+		if _, ok := p.writers[c.Revision]; !ok {
+			p.writers[c.Revision] = int32(n)
+			p.made = append(p.made, revision{c.Revision, int32(n)})
+		}
+	}
+	slices.SortFunc(p.made, func(a, b revision) int {
+		if a.at < b.at {
+			return -1
+		}
+		return 1
+	})
+}
+
+// measureKeys counts the different keys, and how long keys and values are.
+func (p *Plan) measureKeys() {
+	seen := map[string]struct{}{}
+	var keys, values, written int
+	for _, c := range p.calls {
+		for i := range c.Parts {
+			part := &c.Parts[i]
+			if part.Scope == recording.One && len(part.Key) > 0 {
+				if _, ok := seen[string(part.Key)]; !ok {
+					seen[string(part.Key)] = struct{}{}
+					keys += len(part.Key)
+				}
+			}
+			if part.Action == recording.Write {
+				values += part.Value.Size
+				written++
+			}
+		}
+	}
+	p.Keys = uint64(max(len(seen), 1))
+	p.KeyBytes = keys / int(p.Keys)
+	p.ValueBytes = values / max(written, 1)
+}
+
+// Pacer implements load.Script.
+func (p *Plan) Pacer() pace.Pacer { return p.schedule() }
+
+func (p *Plan) schedule() *pace.Recorded {
+	at := make([]int64, len(p.calls))
+	for n, c := range p.calls {
+		at[n] = c.At
+	}
+	return pace.NewRecorded(at, p.speed)
+}
+
+// Length is how long it takes, in nanoseconds.
+func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
+
+// Source implements load.Script.
+func (p *Plan) Source() engine.Source { return &source{Plan: p, translator: translator{plan: p}} }
+
+// Outcome is what became of calls with guards, and of those that waited for others.
+type Outcome struct {
+	Waited                            uint64
+	Guarded, Held, HeldAgain, HeldNow uint64
+}
+
+// Outcome is known when the load is over.
+func (p *Plan) Outcome() Outcome {
+	o := Outcome{Waited: p.waited}
+	for n, c := range p.calls {
+		if !c.Guarded {
+			continue
+		}
+		o.Guarded++
+		now := p.states[n] == held
+		switch did := c.OK() && c.Held; {
+		case did && now:
+			o.Held++
+			o.HeldAgain++
+		case did:
+			o.Held++
+		case now:
+			o.HeldNow++
+		}
+	}
+	return o
+}
+
+// none is a revision that no key has.
+const none = math.MaxInt64

@@ -1,0 +1,199 @@
+package replay
+
+import (
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// source has the calls, for the one loop that sends them. It is an engine.Dependent.
+type source struct {
+	*Plan
+	translator
+	asked uint64 // the call that was asked for last whether it is ready, and one more
+}
+
+// Fill implements engine.Source.
+func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	c := s.calls[n]
+	kind := kindOf(c)
+	*op = store.Op{Kind: kind.Kind, Consistency: kind.Level, Call: s.translate(c)}
+	return n
+}
+
+// Kind implements engine.Source.
+func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	kind := kindOf(s.calls[n])
+	return kind.Kind, kind.Level
+}
+
+// Shares implements engine.Source.
+func (s *source) Shares(measure.Phase) (all []engine.Share) {
+	for kind, n := range s.Kinds() {
+		all = append(all, engine.Share{Kind: kind.Kind, Consistency: kind.Level, Of: float64(n) / float64(len(s.calls))})
+	}
+	return all
+}
+
+// Check learns what a call came to.
+func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	c := s.calls[n]
+	if s.states[n] = held; ev.Outcome == kv.Conflict {
+		s.states[n] = refused
+	}
+	if did := s.states[n] == held; !c.Guarded || did == c.Held {
+		s.revised[n] = ev.At
+	}
+	if kindOf(c).Kind == kv.Get && ev.Count == 0 && ev.Outcome == kv.OK {
+		return kv.Miss
+	}
+	return ev.Outcome
+}
+
+// Failed implements engine.Dependent.
+func (s *source) Failed(n uint64) { s.states[n] = failed }
+
+// Ready implements engine.Dependent.
+func (s *source) Ready(n uint64) bool {
+	for _, call := range s.needs.of(n) {
+		if s.states[call] == open {
+			if n >= s.asked { // the first time
+				s.asked = n + 1
+				s.waited++
+			}
+			return false
+		}
+	}
+	return true
+}
+
+// translator makes of a recorded call the one that is to be sent now, in memory of its
+// own that the next one gets again.
+type translator struct {
+	plan  *Plan
+	call  recording.Call
+	bytes []byte
+}
+
+func (t *translator) translate(c *recording.Call) *recording.Call {
+	parts := append(t.call.Parts[:0], c.Parts...)
+	t.call, t.bytes = *c, t.bytes[:0]
+	t.call.Parts = parts
+	for i := range parts {
+		if part := &parts[i]; part.Action == recording.Grant && part.Lease == 0 {
+			part.Lease = c.Lease // the store chose it
+		}
+		t.part(&parts[i])
+	}
+	return &t.call
+}
+
+func (t *translator) part(part *recording.Part) {
+	part.Lease = t.lease(part.Lease)
+	recorded := part.Key
+	switch part.Action {
+	case recording.Grant, recording.Revoke, recording.KeepAlive:
+		return
+	case recording.Compare:
+		switch part.Target {
+		case recording.Modified, recording.Created:
+			part.Number = t.plan.revisionOf(recorded, part.Number)
+		case recording.ValueIs:
+			part.Value.Text = t.value(&part.Value)
+		}
+	case recording.Read:
+		if part.Number > 0 {
+			part.Number = t.plan.revisionAt(part.Number)
+		}
+	case recording.Write:
+		part.Value.Text = t.value(&part.Value)
+	}
+	t.keys(part)
+}
+
+// keys puts the prefix before a part's keys.
+func (t *translator) keys(part *recording.Part) {
+	prefix := t.plan.prefix
+	if prefix == "" {
+		return
+	}
+	part.Key = t.prefixed(part.Key)
+	switch part.Scope {
+	case recording.Rest, recording.Interval:
+		part.End = t.prefixed(part.End)
+	case recording.From: // to the end of what is ours
+		part.Scope = recording.Rest
+		part.End = t.prefixed(nil)
+	}
+}
+
+func (t *translator) prefixed(key []byte) []byte {
+	at := len(t.bytes)
+	t.bytes = append(append(t.bytes, t.plan.prefix...), key...)
+	return t.bytes[at:len(t.bytes):len(t.bytes)]
+}
+
+// letters are those of base64url, in which values are written as other loads write them.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// value is the recorded one, or one of its size that is a function of its hash: equal
+// ones stay equal.
+func (t *translator) value(v *recording.Value) []byte {
+	if v.Text != nil {
+		return v.Text
+	}
+	at := len(t.bytes)
+	x := v.Hash
+	for left := v.Size; left > 0; {
+		x += 0x9e3779b97f4a7c15 // SplitMix64
+		bits := (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		bits = (bits ^ bits>>27) * 0x94d049bb133111eb
+		for range min(left, 10) {
+			t.bytes = append(t.bytes, letters[bits&63])
+			bits >>= 6
+			left--
+		}
+	}
+	return t.bytes[at:len(t.bytes):len(t.bytes)]
+}
+
+// lease is the number that a recorded lease has now: above 0, and another in the next
+// replay on the same store.
+func (t *translator) lease(recorded int64) int64 {
+	if recorded == 0 {
+		return 0
+	}
+	x := (uint64(recorded) + t.plan.salt) * 0x9e3779b97f4a7c15
+	return int64(max((x^x>>29)>>1, 1))
+}
+
+// revisionOf is the revision now of what made a recorded one of a key.
+func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
+	if recorded <= 0 {
+		return recorded
+	}
+	if by, ok := p.writers[recorded]; ok {
+		if now := p.revised[by]; now > 0 {
+			return now
+		}
+		return none
+	}
+	if now := p.had[string(key)]; now > 0 {
+		return now
+	}
+	return none
+}
+
+// revisionAt is the revision now of the store as it was at a recorded one: that of the
+// newest write until then, if it was made again; else 0, the present one.
+func (p *Plan) revisionAt(recorded int64) int64 {
+	i := sort.Search(len(p.made), func(i int) bool { return p.made[i].at > recorded })
+	if i == 0 {
+		return 0
+	}
+	return p.revised[p.made[i-1].by]
+}

@@ -1,0 +1,56 @@
+package load
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Script is a load that is said operation by operation, instead of by a mix, keys and
+// arrivals: those of the Assignment describe it. It is for one worker with one loop, and
+// for one run.
+type Script interface {
+	// Source has the operations of the window, and Pacer says when they are due.
+	Source() engine.Source
+	Pacer() pace.Pacer
+	// Before has so many operations that are done before, in no order, so that the
+	// store is as the first operation of the window needs it.
+	Before() (s engine.Source, n uint64)
+}
+
+// prepare is Worker.Preload of a script.
+func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
+	before, n := p.script.Before()
+	if n == 0 {
+		return &Preloaded{}, nil
+	}
+	l := p.Load
+	l.Arrival, l.Rate, l.Warmup, l.Duration, l.Total = scenario.Closed, scenario.Rate{}, 0, 0, n
+	l.Clients = min(preloadClients, int(n))
+	l.Connections = min(preloadConnections, l.Clients)
+	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
+	one := *p
+	one.Load, one.script, one.reports = l, nil, Reports{}
+	one.wrap = func(*source) engine.Source { return before }
+	g, err := newGenerator(&one)
+	if err != nil {
+		return nil, err
+	}
+	res, err := RunJob(ctx, g)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, err
+	}
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		if failed := res.Measured.Outcomes[o]; failed > 0 {
+			return nil, fmt.Errorf("what was there when the recording began cannot be written: %d of %d operations ended in %v: %s", failed, n, o, res.Measured.ErrorTexts[o])
+		}
+	}
+	return &Preloaded{Written: n}, nil
+}
