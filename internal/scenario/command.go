@@ -245,3 +245,10 @@ var quick string
 // Quick returns the built-in scenario's file, which Parse reads. With the start
 // of its cluster and the preload it takes some 50 seconds.
 func Quick() []byte { return []byte(quick) }
+
+//go:embed capacity.yaml
+var ofCapacity string
+
+// OfCapacity returns the file of the load whose capacity is searched unless another
+// is named, which Parse reads.
+func OfCapacity() []byte { return []byte(ofCapacity) }
