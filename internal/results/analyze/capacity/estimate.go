@@ -105,6 +105,9 @@ func freedom(points []point) float64 {
 // Interval is of rates, in operations a second. Upper may be +Inf.
 type Interval struct{ Lower, Estimate, Upper float64 }
 
+// Closed reports whether both ends are known.
+func (i Interval) Closed() bool { return i.Lower >= 0 && i.Upper > i.Lower && !math.IsInf(i.Upper, 1) }
+
 // Width is that of the interval as a share of its middle.
 func (i Interval) Width() float64 {
 	if math.IsInf(i.Upper, 1) {
