@@ -225,6 +225,7 @@ type seeker struct {
 	began     time.Time     // when the first did; zero: none has
 	now       func() time.Time
 	display   *command.Display
+	soFar     string // the interval
 }
 
 func newSeeker(f *capacityFlags, load scenario.Trial, now func() time.Time, d *command.Display) *seeker {
@@ -312,6 +313,7 @@ func (s *seeker) tell(more bool) {
 	s.found.LowerPerSecond, s.found.UpperPerSecond = r.Lower, nil
 	if r.Closed() {
 		s.found.UpperPerSecond = new(r.Upper)
+		s.soFar = fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(r.Lower), readable.PerSecond(r.Upper)))
 	}
 	s.found.Status, s.found.Why = string(r.Status), r.Why
 	if more {
@@ -330,8 +332,5 @@ func (s *seeker) show(p runner.Progress) {
 	case runner.Measuring, runner.Draining:
 		text += ", " + readable.PerSecond(p.PerSecond)
 	}
-	if i := s.search.Result(); i.Closed() && len(s.found.Trials) > 0 {
-		text += fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(i.Lower), readable.PerSecond(i.Upper)))
-	}
-	s.display.Update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, text)
+	s.display.Update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, text+s.soFar)
 }

@@ -7,10 +7,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// band is how far from the limit, in log odds, a share says how far away the capacity
-// is. Beyond it a share says on which side it is, and no more: a server that is
-// overloaded, or hardly used, is on no line with one near its capacity.
-const band = 2.5
+// The band is how far below and above the limit, in log odds, a share says how far
+// away the capacity is. Beyond it a share says on which side it is, and no more: a
+// server that is overloaded, or hardly used, is on no line with one near its capacity.
+const (
+	bandBelow = 4
+	bandAbove = 2.5
+)
 
 // point is a trial as an estimate sees it, for one goal.
 type point struct {
@@ -32,7 +35,7 @@ func odds(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
 func pointOf(t *Trial, g Goal, goal int) point {
 	due, bad := t.counts(goal)
 	p := point{x: math.Log(t.Rate), at: t.Began + t.Length/2, n: due, seconds: t.Length}
-	least, most := odds(logit(g.Limit)-band), odds(logit(g.Limit)+band)
+	least, most := odds(logit(g.Limit)-bandBelow), odds(logit(g.Limit)+bandAbove)
 	share := bad / math.Max(due, 1)
 	if t.Overloaded() {
 		share = most
@@ -99,7 +102,7 @@ func freedom(points []point) float64 {
 			n += p.seconds
 		}
 	}
-	return math.Min(math.Max(n/3, 4), 40)
+	return math.Min(math.Max(n/3, 8), 40)
 }
 
 // Interval is of rates, in operations a second. Upper may be +Inf.
@@ -135,7 +138,7 @@ func deviance(points []point, eta, phi, x, drift, from float64) (least float64) 
 		for i := range points {
 			p := &points[i]
 			at := p.x - x - drift*(p.at-from)
-			sum += p.n * apart(p.share, eta+math.Min(math.Max(slope*at, -band), band))
+			sum += p.n * apart(p.share, eta+math.Min(math.Max(slope*at, -bandBelow), bandAbove))
 			if sum/phi*2 >= least {
 				break
 			}
@@ -179,9 +182,6 @@ func profile(points []point, g Goal, low, high, level float64) (from, best, to f
 			sum, weight = sum+w*at[i], weight+w
 		}
 		best = sum / weight
-		if last-first > steps/2 {
-			return at[max(first-1, 0)], best, at[min(last+1, steps)]
-		}
 		from, to = at[max(first-1, 0)], at[min(last+1, steps)]
 	}
 	return from, best, to

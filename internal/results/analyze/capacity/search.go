@@ -71,19 +71,13 @@ type Search struct {
 	Options
 	Trials []Trial
 
-	overhead    float64 // seen so far, the longest
-	light       *Trial  // the first that held: how it is under a light load
-	heavy       bool    // the last trial overloaded the store
-	unsettled   int     // trials in a row in which it had not settled
-	void        int     // trials in a row that told nothing
-	confirming  int     // trials of the confirmation that were asked for
-	confirmed   bool
-	moved       bool
-	ceiling     float64 // the highest rate that the generator reaches; 0: not known
-	ended       Status
-	why         string
-	interval    Interval // the last
-	interrupted bool
+	overhead  float64 // seen so far, the longest
+	light     float64 // the first rate that held; 0: none has
+	heavy     bool    // the last trial overloaded the store
+	unsettled int     // trials in a row in which it had not settled
+	void      int     // trials in a row that told nothing
+	ended     Status
+	why       string
 }
 
 // New begins a search.
@@ -144,8 +138,8 @@ func (s *Search) Add(t Trial, took float64) {
 		return
 	}
 	s.void = 0
-	if s.heavy = t.Overloaded(); !s.heavy && s.light == nil && t.Holds(s.Goals) {
-		s.light = &s.Trials[len(s.Trials)-1]
+	if s.heavy = t.Overloaded(); s.light == 0 && t.Holds(s.Goals) {
+		s.light = t.Rate
 	}
 }
 
@@ -155,8 +149,8 @@ func (s *Search) settled(t *Trial) bool { return t.Holds(s.Goals) }
 // choose decides what is next without regard to time.
 func (s *Search) choose() (Plan, bool) {
 	pass, fail := s.bracket()
-	if s.heavy && s.light != nil {
-		return s.plan(math.Max(s.light.Rate, math.Min(pass, fail)/4), Settle, settling), true
+	if s.heavy && s.light > 0 {
+		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
 	}
 	switch {
 	case pass == 0 && math.IsInf(fail, 1):
@@ -172,7 +166,8 @@ func (s *Search) choose() (Plan, bool) {
 	case math.IsInf(fail, 1):
 		return s.plan(math.Min(pass*4, s.Most), Explore, exploring), true
 	case fail/pass > 1.12:
-		return s.plan(s.between(pass, fail), Narrow, narrowing), true
+		more := float64(1 + s.contradictions())
+		return s.plan(s.between(pass, fail), Narrow, math.Min(narrowing*more*more, longest)), true
 	}
 	return s.refine()
 }
@@ -206,21 +201,45 @@ func (s *Search) bracket() (pass, fail float64) {
 func (s *Search) counts(t *Trial) bool { return t.Void == "" && t.Purpose != Settle }
 
 // between chooses a rate between one that held and one that failed. What a store
-// completes in an overload is near what it can: that is tried first, a little below.
+// completes in an overload is near what it can: that is tried first, a little below
+// and above. From a rate that failed without an overload it is not far down: steps
+// begin small and double.
 func (s *Search) between(pass, fail float64) float64 {
-	for i := len(s.Trials) - 1; i >= 0; i-- {
-		t := &s.Trials[i]
-		if !s.counts(t) || !t.Overloaded() || t.Rate != fail {
-			continue
+	inside := func(r float64) bool { return r > pass*1.01 && r < fail/1.01 }
+	soft := 0
+	served := 0.0
+	for i := range s.Trials {
+		switch t := &s.Trials[i]; {
+		case !s.counts(t):
+		case t.Overloaded() && t.Rate == fail:
+			served = t.Done / t.Length
+		case !t.Overloaded() && !t.Holds(s.Goals):
+			soft++
 		}
-		served := t.Done / t.Length
-		for _, share := range []float64{0.97, 1.015} {
-			if r := share * served; r > pass*1.01 && r < fail/1.01 {
-				return r
-			}
+	}
+	for _, share := range []float64{0.985, 1.01} {
+		if r := share * served; inside(r) {
+			return r
+		}
+	}
+	if served == 0 {
+		if r := fail * (1 - math.Min(0.02*math.Pow(2, float64(soft)), 0.5)); inside(r) {
+			return r
 		}
 	}
 	return math.Sqrt(pass * fail)
+}
+
+// contradictions are trials that held at a rate at which, or below which, another did
+// not: windows were too short to show what happens seldom.
+func (s *Search) contradictions() (n int) {
+	_, fail := s.bracket()
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate >= fail && t.Holds(s.Goals) {
+			n++
+		}
+	}
+	return n
 }
 
 // Estimate is the interval as the trials so far have it.
@@ -229,12 +248,7 @@ func (s *Search) Estimate() Interval {
 	if pass == 0 || math.IsInf(fail, 1) {
 		return Interval{Lower: pass, Estimate: pass, Upper: fail}
 	}
-	low, high := math.Log(pass)-0.08, math.Log(fail)+0.08
-	for i := range s.Trials { // a trial that held above one that failed
-		if t := &s.Trials[i]; s.counts(t) && t.Rate > fail && t.Holds(s.Goals) {
-			high = math.Max(high, math.Log(t.Rate)+0.08)
-		}
-	}
+	low, high := s.around(pass, fail)
 	out := Interval{Lower: math.Inf(1), Estimate: math.Inf(1), Upper: math.Inf(1)}
 	hidden := mostGrowth
 	for g, goal := range s.Goals {
@@ -250,6 +264,18 @@ func (s *Search) Estimate() Interval {
 	return out
 }
 
+// around is where the capacity may be, in logarithms: beside the bracket, and as far
+// as a trial held above one that failed.
+func (s *Search) around(pass, fail float64) (low, high float64) {
+	low, high = math.Log(pass)-0.4, math.Log(fail)+0.2
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate > fail && t.Holds(s.Goals) {
+			high = math.Max(high, math.Log(t.Rate)+0.2)
+		}
+	}
+	return low, high
+}
+
 // points are those of a goal near the crossing, and whether the goal failed.
 func (s *Search) points(goal int, low, high float64) (points []point, crossed bool) {
 	for i := range s.Trials {
@@ -263,54 +289,62 @@ func (s *Search) points(goal int, low, high float64) (points []point, crossed bo
 	return points, crossed
 }
 
-// refine narrows the interval from both ends, and has them confirmed.
-func (s *Search) refine() (Plan, bool) {
-	s.interval = s.Estimate()
-	i := s.interval
-	if i.Width() <= s.Width && s.confirming == 0 && s.bothSides(i) {
-		s.confirming = 1
-		return s.plan(i.Lower, Confirm, refining), true
-	}
-	if s.confirming == 1 {
-		s.confirming = 2
-		return s.plan(i.Upper, Confirm, refining), true
-	}
-	if i.Width() <= s.Width && s.bothSides(i) {
-		s.end(Found, "the interval is as narrow as asked for, and both its ends were measured again")
-		return Plan{}, false
-	}
-	below, above := i.Estimate-i.Lower, i.Upper-i.Estimate
-	n, nb, na := 0, 0.0, 0.0
-	for k := range s.Trials {
-		if t := &s.Trials[k]; s.counts(t) && (t.Purpose == Refine || t.Purpose == Confirm) {
-			n++
-			if t.Rate < i.Estimate {
-				nb += t.Length
-			} else {
-				na += t.Length
-			}
-		}
-	}
-	window := math.Min(refining+float64(n), longest)
-	least, most := 0.35*s.Width*i.Estimate, 0.6*below
-	rate := i.Estimate - math.Max(least, most)
-	if above*(1+nb) > below*(1+na) {
-		rate = i.Estimate + math.Max(least, 0.6*above)
-	}
-	return s.plan(rate, Refine, window), true
+// tested are how many trials of some length were made near the interval below and
+// above its estimate, how long they were in all, and on which side the last was.
+type tested struct {
+	below, above             int
+	lengthBelow, lengthAbove float64
+	all                      int
+	lastBelow, turned        bool // the last was below; the one before was on the other side
 }
 
-// bothSides reports whether longer trials were made on both sides of the estimate.
-func (s *Search) bothSides(i Interval) bool {
-	below, above := false, false
+func (s *Search) testedNear(i Interval) (t tested) {
 	for k := range s.Trials {
-		t := &s.Trials[k]
-		if !s.counts(t) || t.Length < narrowing || t.Rate < i.Lower*(1-s.Width) || t.Rate > i.Upper*(1+s.Width) {
+		one := &s.Trials[k]
+		if !s.counts(one) || one.Length < refining*0.99 {
 			continue
 		}
-		below, above = below || t.Rate <= i.Estimate, above || t.Rate >= i.Estimate
+		t.all++
+		if one.Rate < i.Lower*(1-2*s.Width) || one.Rate > i.Upper*(1+2*s.Width) {
+			continue
+		}
+		below := one.Rate < i.Estimate
+		t.turned, t.lastBelow = t.below+t.above > 0 && below != t.lastBelow, below
+		if below {
+			t.below, t.lengthBelow = t.below+1, t.lengthBelow+one.Length
+		} else {
+			t.above, t.lengthAbove = t.above+1, t.lengthAbove+one.Length
+		}
 	}
-	return below && above
+	return t
+}
+
+// leastOffset is how far from the estimate a trial is made at least, as a share of
+// the width that is narrow enough: closer, it tells nothing of either end.
+const leastOffset = 0.3
+
+// refine narrows the interval from both ends. It ends when the interval is narrow
+// enough, each end was measured twice, and the last two trials were one at each.
+func (s *Search) refine() (Plan, bool) {
+	i := s.Estimate()
+	t := s.testedNear(i)
+	least := leastOffset * s.Width * i.Estimate
+	if i.Width() <= s.Width {
+		switch {
+		case t.below >= 2 && t.above >= 2 && t.turned:
+			s.end(Found, "the interval is as narrow as asked for, and both its ends were measured again")
+			return Plan{}, false
+		case t.below < 2 && (t.below <= t.above || !t.lastBelow) || t.above >= 2 && !t.lastBelow:
+			return s.plan(i.Estimate-least, Confirm, refining), true
+		}
+		return s.plan(i.Estimate+least, Confirm, refining), true
+	}
+	below, above := i.Estimate-i.Lower, i.Upper-i.Estimate
+	window := math.Min(refining+float64(t.all), longest)
+	if above*(1+t.lengthBelow) > below*(1+t.lengthAbove) {
+		return s.plan(i.Estimate+math.Max(least, 0.6*above), Refine, window), true
+	}
+	return s.plan(i.Estimate-math.Max(least, 0.6*below), Refine, window), true
 }
 
 // Result is how a search ended, or stands.
@@ -327,8 +361,21 @@ func (s *Search) Interrupt() {
 	}
 }
 
-// Result says what the trials so far prove.
+// Result says what the trials so far prove. Where they contradict each other under
+// one capacity, but not under one that moves, the interval is of all that it was.
 func (s *Search) Result() Result {
 	r := Result{Interval: s.Estimate(), Status: s.ended, Why: s.why}
+	pass, fail := s.bracket()
+	switch {
+	case len(s.Trials) == 0 || pass == 0 && math.IsInf(fail, 1):
+		r.Status, r.Why = NothingTested, "no trial told anything"
+		return r
+	case s.ended == "" || s.ended == Interrupted || !r.Closed() || pass == 0:
+		return r
+	}
+	if moved, why := s.moved(); why != "" {
+		r.Lower, r.Upper = math.Min(r.Lower, moved.Lower), math.Max(r.Upper, moved.Upper)
+		r.Status, r.Why = Disturbed, why
+	}
 	return r
 }

@@ -1,0 +1,112 @@
+package capacity
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// The share of searches on a server that does not change that may be called disturbed.
+const falseAlarm = 0.01
+
+// drifts is how many drifts of the capacity are gone through to either side, and
+// mostDrift how much it may drift in a search, as a logarithm.
+const (
+	drifts    = 24
+	mostDrift = 0.5
+)
+
+// moved is all that the capacity was in the search, where a capacity that drifts
+// describes the trials better than one that does not, by more than chance; and why, as
+// a sentence without its end, empty where there is no sign of it.
+func (s *Search) moved() (all Interval, why string) {
+	pass, fail := s.bracket()
+	low, high := s.around(pass, fail)
+	all = Interval{Lower: math.Inf(1), Upper: 0}
+	for g, goal := range s.Goals {
+		points, crossed := s.points(g, low, high)
+		if !crossed {
+			continue
+		}
+		d := drifting{points: points, goal: goal, level: s.Level, phi: together(points, goal), low: low, high: high}
+		d.first, d.last = s.span()
+		if from, to, found := d.hull(); found {
+			all.Lower, all.Upper = math.Min(all.Lower, math.Exp(from)), math.Max(all.Upper, math.Exp(to))
+			why = "the trials contradict each other under one capacity: it moved while they ran"
+		}
+	}
+	return all, why
+}
+
+// span is from when to when the search was, in its seconds.
+func (s *Search) span() (first, last float64) {
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		first, last = math.Min(first, t.Began-t.Warmup), math.Max(last, t.Began+t.Length)
+	}
+	return first, last
+}
+
+// drifting looks for a drift of the capacity's logarithm that is even in time.
+type drifting struct {
+	points      []point
+	goal        Goal
+	level, phi  float64
+	low, high   float64
+	first, last float64
+}
+
+// hull finds the capacities that there may have been from first to last; false where
+// no drift describes the points better than none.
+func (d *drifting) hull() (from, to float64, found bool) {
+	eta := logit(d.goal.Limit)
+	middle := 0.0
+	weight := 0.0
+	for i := range d.points {
+		middle, weight = middle+d.points[i].at*d.points[i].n, weight+d.points[i].n
+	}
+	if weight == 0 || d.last <= d.first {
+		return 0, 0, false
+	}
+	middle /= weight
+	t := distuv.StudentsT{Sigma: 1, Nu: freedom(d.points)}
+	surely, within := t.Quantile(1-falseAlarm/2), t.Quantile(1-(1-d.level)/2)
+	low, high, most := d.low, d.high, mostDrift
+	for range 3 {
+		type cell struct{ x, drift, deviance float64 }
+		var cells []cell
+		least, still := math.Inf(1), math.Inf(1)
+		for k := -drifts; k <= drifts; k++ {
+			drift := most * float64(k) / drifts / (d.last - d.first)
+			for i := range steps + 1 {
+				x := low + (high-low)*float64(i)/steps
+				v := deviance(d.points, eta, d.phi, x, drift, middle)
+				cells = append(cells, cell{x, drift, v})
+				least = math.Min(least, v)
+				if k == 0 {
+					still = math.Min(still, v)
+				}
+			}
+		}
+		if still-least <= surely*surely {
+			return 0, 0, false
+		}
+		from, to = math.Inf(1), math.Inf(-1)
+		newLow, newHigh, newMost := math.Inf(1), math.Inf(-1), 0.0
+		for _, c := range cells {
+			if c.deviance-least > within*within {
+				continue
+			}
+			for _, at := range []float64{d.first, d.last} {
+				x := c.x + c.drift*(at-middle)
+				from, to = math.Min(from, x), math.Max(to, x)
+			}
+			newLow, newHigh = math.Min(newLow, c.x), math.Max(newHigh, c.x)
+			newMost = math.Max(newMost, math.Abs(c.drift)*(d.last-d.first))
+		}
+		step := (high - low) / steps
+		low, high = newLow-step, newHigh+step
+		most = math.Min(newMost+most/drifts, mostDrift)
+	}
+	return from, to, true
+}
