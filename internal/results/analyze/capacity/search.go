@@ -119,7 +119,9 @@ func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
 
 // Add takes what a trial came to. took is how long all of it was, in seconds.
 func (s *Search) Add(t Trial, took float64) {
-	s.overhead = math.Max(s.overhead, took-t.Warmup-t.Window)
+	if !t.Overloaded() { // what waits in an overload is awaited for long
+		s.overhead = math.Max(s.overhead, took-t.Warmup-t.Window)
+	}
 	s.Trials = append(s.Trials, t)
 	switch {
 	case t.Void != "":
