@@ -123,7 +123,9 @@ func (a *app) template(f *capacityFlags, args []string) (*scenario.Scenario, err
 	if err != nil {
 		return nil, &command.Exit{Code: command.ExitUsage, Cause: err}
 	}
-	s.Seed, s.Until = f.seed, nil
+	if s.Until = nil; f.given("seed") {
+		s.Reseed(f.seed)
+	}
 	return s, one(s, f.trial)
 }
 
@@ -176,9 +178,14 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()
+	asked := record.Asked{Exec: f.exec, DataDir: f.dataDir}
+	asked.Store, asked.Version, _ = storeVersion(f.Store, f.exec) // it was read
+	for _, one := range f.set {
+		asked.Set = append(asked.Set, one.Shown())
+	}
 	seek := newSeeker(f, s.Trials[0], time.Now, d)
 	dir, runErr := runner.Run(ctx, runner.Options{
-		Scenario: s, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: seek.show, Next: seek.next,
+		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: seek.show, Next: seek.next,
 	})
 	d.Clear()
 	if dir == "" {

@@ -23,6 +23,9 @@ func (s *server) bisect() (took float64, i Interval) {
 	first := New(s.options())
 	for {
 		p, ok := first.Next(s.now)
+		if _, fail := first.bracket(); !ok && math.IsInf(fail, 1) {
+			return s.now, first.Estimate()
+		}
 		if pass, fail := first.bracket(); !ok || pass > 0 && !math.IsInf(fail, 1) && p.Purpose != Settle {
 			b := bisection{Search: first, low: pass, high: fail}
 			b.steps = math.Ceil(math.Log2(math.Log(fail/pass) / DefaultWidth))

@@ -28,7 +28,7 @@ func (s *Search) moved() (all Interval, why string) {
 		if !crossed {
 			continue
 		}
-		d := drifting{points: points, goal: goal, level: s.Level, phi: together(points, goal), low: low, high: high}
+		d := driftFit{points: points, goal: goal, level: s.Level, phi: together(points, goal), low: low, high: high}
 		d.first, d.last = s.span()
 		if from, to, found := d.hull(); found {
 			all.Lower, all.Upper = math.Min(all.Lower, math.Exp(from)), math.Max(all.Upper, math.Exp(to))
@@ -47,8 +47,8 @@ func (s *Search) span() (first, last float64) {
 	return first, last
 }
 
-// drifting looks for a drift of the capacity's logarithm that is even in time.
-type drifting struct {
+// driftFit looks for a drift of the capacity's logarithm that is even in time.
+type driftFit struct {
 	points      []point
 	goal        Goal
 	level, phi  float64
@@ -58,7 +58,7 @@ type drifting struct {
 
 // hull finds the capacities that there may have been from first to last; false where
 // no drift describes the points better than none.
-func (d *drifting) hull() (from, to float64, found bool) {
+func (d *driftFit) hull() (from, to float64, found bool) {
 	eta := logit(d.goal.Limit)
 	middle := 0.0
 	weight := 0.0

@@ -126,7 +126,7 @@ func (s *Search) Add(t Trial, took float64) {
 	switch {
 	case t.Void != "":
 		if s.void++; s.void >= mostVoid && s.ended == "" {
-			s.end(AtLeast, t.Void)
+			s.end(s.voided(), t.Void)
 		}
 		return
 	case t.Purpose == Settle:
@@ -140,19 +140,31 @@ func (s *Search) Add(t Trial, took float64) {
 		return
 	}
 	s.void = 0
-	if s.heavy = t.Overloaded(); s.light == 0 && t.Holds(s.Goals) {
+	if s.heavy = t.Overloaded(); s.light == 0 && !s.failsAt(t.Rate) {
 		s.light = t.Rate
 	}
 }
 
+// voided is how a search ends whose trials tell nothing any more: where no rate failed
+// the generator has reached its highest, and else something else disturbs it.
+func (s *Search) voided() Status {
+	if _, fail := s.bracket(); math.IsInf(fail, 1) {
+		return AtLeast
+	}
+	return Disturbed
+}
+
 // settled reports whether a light load is as it was: within the objective.
-func (s *Search) settled(t *Trial) bool { return t.Holds(s.Goals) }
+func (s *Search) settled(t *Trial) bool { return s.evidence([]*Trial{t}) < failing }
 
 // choose decides what is next without regard to time.
 func (s *Search) choose() (Plan, bool) {
 	pass, fail := s.bracket()
 	if s.heavy && s.light > 0 {
 		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
+	}
+	if again := s.at(fail); fail/math.Max(pass, 1) > 1.12 && len(again) == 1 && s.evidence(again) < certain {
+		return s.plan(fail, Narrow, refining), true // a machine that stands still for once makes any rate fail
 	}
 	switch {
 	case pass == 0 && math.IsInf(fail, 1):
@@ -166,7 +178,7 @@ func (s *Search) choose() (Plan, bool) {
 		s.end(AtLeast, "the objective holds at the highest rate allowed")
 		return Plan{}, false
 	case math.IsInf(fail, 1):
-		return s.plan(math.Min(pass*4, s.Most), Explore, exploring), true
+		return s.plan(math.Min(pass*math.Pow(4, 1/float64(1+s.void)), s.Most), Explore, exploring), true
 	case fail/pass > 1.12:
 		more := float64(1 + s.contradictions())
 		return s.plan(s.between(pass, fail), Narrow, math.Min(narrowing*more*more, longest)), true
@@ -182,18 +194,18 @@ func (s *Search) plan(rate float64, purpose Purpose, window float64) Plan {
 	return p
 }
 
-// bracket are the highest rate that held below all that failed, and the lowest that
-// failed; 0 and +Inf for none. What contradicts itself near the capacity is left to
+// bracket are the highest rate that did not fail below all that did, and the lowest
+// that did; 0 and +Inf for none. What contradicts itself near the capacity is left to
 // the estimate.
 func (s *Search) bracket() (pass, fail float64) {
 	fail = math.Inf(1)
 	for i := range s.Trials {
-		if t := &s.Trials[i]; s.counts(t) && !t.Holds(s.Goals) {
-			fail = math.Min(fail, t.Rate)
+		if t := &s.Trials[i]; s.counts(t) && t.Rate < fail && s.failsAt(t.Rate) {
+			fail = t.Rate
 		}
 	}
 	for i := range s.Trials {
-		if t := &s.Trials[i]; s.counts(t) && t.Rate < fail && t.Holds(s.Goals) {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate < fail {
 			pass = math.Max(pass, t.Rate)
 		}
 	}
@@ -201,6 +213,72 @@ func (s *Search) bracket() (pass, fail float64) {
 }
 
 func (s *Search) counts(t *Trial) bool { return t.Void == "" && t.Purpose != Settle }
+
+// at are the trials of a rate.
+func (s *Search) at(rate float64) (all []*Trial) {
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate == rate {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// failsAt reports whether the trials of a rate, taken together, say that the objective
+// does not hold there.
+func (s *Search) failsAt(rate float64) bool { return s.evidence(s.at(rate)) >= failing }
+
+// Evidence, twice a logarithm of likelihoods: from where a rate fails, and from where
+// it need not be tried again before that is believed.
+const (
+	failing = 2.7 // by chance in one case of twenty
+	certain = 30
+)
+
+// evidence is how strongly trials of one rate say that the objective does not hold
+// there. A single second that a machine stood still is little of it.
+func (s *Search) evidence(all []*Trial) (most float64) {
+	overloaded, heavily := 0, 0
+	for _, t := range all {
+		if t.Overloaded() {
+			overloaded++
+		}
+		if t.Done < 0.9*t.Due {
+			heavily++
+		}
+	}
+	switch {
+	case 2*heavily > len(all):
+		return math.Inf(1)
+	case 2*overloaded > len(all):
+		return failing + float64(overloaded-1)*certain
+	}
+	for g, goal := range s.Goals {
+		var points []point
+		var due, bad float64
+		for _, t := range all {
+			n, of := t.counts(g)
+			due, bad = due+n, bad+of
+			points = append(points, pointOf(t, goal, g))
+		}
+		if share := math.Min(bad/math.Max(due, 1), 1-1e-9); share > goal.Limit {
+			most = math.Max(most, 2*due*apart(share, logit(goal.Limit))/together(points, goal))
+		}
+	}
+	return most
+}
+
+// contradictions are trials at a rate at which, or below which, the objective failed,
+// and that do not say so: windows were too short to show what happens seldom.
+func (s *Search) contradictions() (n int) {
+	_, fail := s.bracket()
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate >= fail && t.Holds(s.Goals) {
+			n++
+		}
+	}
+	return n
+}
 
 // between chooses a rate between one that held and one that failed. What a store
 // completes in an overload is near what it can: that is tried first, a little below
@@ -232,18 +310,6 @@ func (s *Search) between(pass, fail float64) float64 {
 	return math.Sqrt(pass * fail)
 }
 
-// contradictions are trials that held at a rate at which, or below which, another did
-// not: windows were too short to show what happens seldom.
-func (s *Search) contradictions() (n int) {
-	_, fail := s.bracket()
-	for i := range s.Trials {
-		if t := &s.Trials[i]; s.counts(t) && t.Rate >= fail && t.Holds(s.Goals) {
-			n++
-		}
-	}
-	return n
-}
-
 // Estimate is the interval as the trials so far have it.
 func (s *Search) Estimate() Interval {
 	pass, fail := s.bracket()
@@ -271,7 +337,7 @@ func (s *Search) Estimate() Interval {
 func (s *Search) around(pass, fail float64) (low, high float64) {
 	low, high = math.Log(pass)-0.4, math.Log(fail)+0.2
 	for i := range s.Trials {
-		if t := &s.Trials[i]; s.counts(t) && t.Rate > fail && t.Holds(s.Goals) {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate > fail && !s.failsAt(t.Rate) {
 			high = math.Max(high, math.Log(t.Rate)+0.2)
 		}
 	}
