@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -178,7 +179,12 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()
-	asked := record.Asked{Exec: f.exec, DataDir: f.dataDir}
+	asked := record.Asked{Exec: f.exec}
+	if f.dataDir != "" {
+		if asked.DataDir, err = filepath.Abs(f.dataDir); err != nil {
+			return err
+		}
+	}
 	asked.Store, asked.Version, _ = storeVersion(f.Store, f.exec) // it was read
 	for _, one := range f.set {
 		asked.Set = append(asked.Set, one.Shown())
