@@ -70,7 +70,7 @@ func (d *driftFit) hull() (from, to float64, found bool) {
 	}
 	middle /= weight
 	t := distuv.StudentsT{Sigma: 1, Nu: freedom(d.points)}
-	surely, within := t.Quantile(1-falseAlarm/2), t.Quantile(1-(1-d.level)/2)
+	surely, within := wider*t.Quantile(1-falseAlarm/2), wider*t.Quantile(1-(1-d.level)/2)
 	low, high, most := d.low, d.high, mostDrift
 	for range 3 {
 		type cell struct{ x, drift, deviance float64 }
