@@ -44,3 +44,13 @@ func (w *Writer) SetCapacity(c *Capacity) error {
 	copied.Trials = append([]CapacityTrial{}, c.Trials...)
 	return w.update(func(r *Run) { r.Capacity = &copied })
 }
+
+// LastFolder is the folder of the trial that began last; empty before the first.
+func (w *Writer) LastFolder() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.run.Trials) == 0 {
+		return ""
+	}
+	return w.run.Trials[len(w.run.Trials)-1].Folder
+}

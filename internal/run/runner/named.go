@@ -37,7 +37,7 @@ func (r *run) asNamed(ctx context.Context) error {
 			return err
 		}
 		in := *results[0]
-		in.Dir = r.out.Dir()
+		in.Dir, in.Folder = r.out.Dir(), r.out.LastFolder()
 		before = &in
 	}
 }
