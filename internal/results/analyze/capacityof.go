@@ -55,7 +55,7 @@ func CapacityOf(run *record.Run) *CapacityFinding {
 			f.Curve = append(f.Curve, CapacityPoint{t, tried})
 		}
 	}
-	slices.SortStableFunc(f.Curve, func(a, b CapacityPoint) int { return cmp.Compare(a.CapacityTrial.Rate, b.CapacityTrial.Rate) })
+	slices.SortStableFunc(f.Curve, func(a, b CapacityPoint) int { return cmp.Compare(a.Rate, b.Rate) })
 	return f
 }
 

@@ -50,7 +50,7 @@ const errorSpan = 0.1
 func (t *Threshold) goal() (capacity.Goal, error) {
 	g := capacity.Goal{Name: t.Text}
 	if t.Trials != "" {
-		return g, fmt.Errorf("%q names trials, and an objective is of the load whose capacity is searched; write %s%s...", t.Text, t.Metric, t.Op)
+		return g, fmt.Errorf("%q names trials, and an objective is of the load whose capacity is searched; write it without %q", t.Text, t.Trials+":")
 	}
 	if t.Op != "<" && t.Op != "<=" {
 		return g, fmt.Errorf("%q bounds from below, and the search is for the highest rate at which something is kept; write < or <=", t.Text)

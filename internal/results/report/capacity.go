@@ -96,7 +96,7 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 			holds = "overloaded"
 		}
 		t := p.Trial
-		g.add(readable.PerSecond(p.CapacityTrial.Rate), readable.PerSecond(t.PerSecond), readable.Figure(t.ResponseTime.At(50)), readable.Figure(t.ResponseTime.At(99)),
+		g.add(readable.PerSecond(p.Rate), readable.PerSecond(t.PerSecond), readable.Figure(t.ResponseTime.At(50)), readable.Figure(t.ResponseTime.At(99)),
 			readable.Percent(worst, 2), readable.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
 	}
 	return g
@@ -133,7 +133,7 @@ func CapacityJSON(w io.Writer, f *analyze.CapacityFinding, dir string) error {
 		var one record.Object
 		one.Add("trial", p.Trial.Folder)
 		one.Add("purpose", p.Purpose)
-		one.Add("rate_per_second", p.CapacityTrial.Rate)
+		one.Add("rate_per_second", p.Rate)
 		one.Add("operations_per_second", p.Trial.PerSecond)
 		one.Add("response_time_ns", p.Trial.ResponseTime)
 		one.Add("bad_shares", p.Bad)

@@ -20,7 +20,7 @@ type server struct {
 	overhead float64
 	truth    func(at float64) float64
 
-	first, last float64 // when the search began and ended
+	last float64 // when the search ended
 }
 
 // begin is when the server can begin what comes to it at a time.
