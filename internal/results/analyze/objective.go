@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -109,7 +110,9 @@ func (t *Threshold) bad(s *Second) float64 {
 // Tried is what a trial of a search came to, from its run directory. at is how many
 // seconds of the search were over when its window opened.
 func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
-	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + t.Errors)}
+	// What the store refused it is done with; what was never sent, or not answered, waits.
+	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.Timeout.String()]
+	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused)}
 	err := EachSecond(t, func(s *Second) error {
 		if s.Missing {
 			return nil
