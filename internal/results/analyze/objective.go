@@ -111,7 +111,7 @@ func (t *Threshold) bad(s *Second) float64 {
 // seconds of the search were over when its window opened.
 func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
 	// What the store refused it is done with; what was never sent, or not answered, waits.
-	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.Timeout.String()]
+	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
 	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused)}
 	err := EachSecond(t, func(s *Second) error {
 		if s.Missing {
