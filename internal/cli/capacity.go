@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,6 +144,7 @@ func one(s *scenario.Scenario, name string) error {
 			found = append(found, t)
 		}
 	}
+	slices.Sort(names) // the scenario's own order is drawn
 	switch {
 	case len(found) == 0 && name != "":
 		return command.Usage("--trial: the scenario has no trial %q%s", name, command.Suggest(name, names, ""))
