@@ -48,7 +48,7 @@ func capacityInterval(f *analyze.CapacityFinding) string {
 	case f.Status == string(capacity.NothingTested) || len(f.Curve) == 0:
 		return "not known"
 	case closed:
-		return fmt.Sprintf("%s (%.0f %% interval, %s wide%s)", readable.Between(low, readable.PerSecond(*f.UpperPerSecond)), 100*f.Level, readable.Percent(width, 1), doubt(f))
+		return fmt.Sprintf("%s (%s interval, %s wide%s)", readable.Between(low, readable.PerSecond(*f.UpperPerSecond)), readable.Percent(f.Level, 0), readable.Percent(width, 1), doubt(f))
 	case f.UpperPerSecond != nil:
 		return "below " + readable.PerSecond(*f.UpperPerSecond)
 	}
