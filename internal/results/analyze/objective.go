@@ -112,7 +112,7 @@ func (t *Threshold) bad(s *Second) float64 {
 func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
 	// What the store refused it is done with; what was never sent, or not answered, waits.
 	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
-	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused)}
+	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
 	err := EachSecond(t, func(s *Second) error {
 		if s.Missing {
 			return nil

@@ -1,6 +1,9 @@
 package capacity
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // bracket are the highest rate that did not fail below all that did, and the lowest
 // that did; 0 and +Inf for none. What contradicts itself near the capacity is left to
@@ -33,8 +36,18 @@ func (s *Search) at(rate float64) (all []*Trial) {
 }
 
 // failsAt reports whether the trials of a rate, taken together, say that the objective
-// does not hold there.
-func (s *Search) failsAt(rate float64) bool { return s.evidence(s.at(rate)) >= failing }
+// does not hold there. Short ones point out where to look, and say nothing beside
+// longer ones.
+func (s *Search) failsAt(rate float64) bool {
+	all := s.at(rate)
+	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
+		all = long
+	}
+	return s.evidence(all) >= failing
+}
+
+// pointing reports whether the trial is too short to prove anything by itself.
+func (t *Trial) pointing() bool { return t.Length < narrowing }
 
 // Evidence, twice a logarithm of likelihoods: from where a rate fails, and from where
 // it need not be tried again before that is believed.
@@ -51,7 +64,7 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 		if t.Overloaded() {
 			overloaded++
 		}
-		if t.Done < 0.9*t.Due {
+		if t.heavily(s.Goals) {
 			heavily++
 		}
 	}

@@ -36,7 +36,8 @@ type Trial struct {
 	Began   float64 // when its window opened, in seconds of the search
 	Length  float64 // of the window, in seconds
 	Due     float64 // operations due in the window
-	Done    float64 // operations done in the window, whenever due
+	Done    float64 // operations done in the window, whenever due, refused ones among them
+	Served  float64 // of those, successful
 	Seconds []Second
 	// Void says why the trial tells nothing of the store, as a sentence without its
 	// end; empty for one that does.
@@ -77,6 +78,26 @@ func (t *Trial) counts(goal int) (due, bad float64) {
 func (t *Trial) Overloaded() bool {
 	missing := t.Due - t.Done
 	return missing > math.Max((1-LeastAchieved)*t.Due, fewOperations) || t.growing()
+}
+
+// heavily reports whether most of all that was due was bad: not by chance, and not
+// because something stood still for a moment.
+func (t *Trial) heavily(goals []Goal) bool {
+	if t.Done < 0.9*t.Due {
+		return true
+	}
+	for g, goal := range goals {
+		missed := 0
+		for i := range t.Seconds {
+			if t.Seconds[i].Bad[g] > math.Max(goal.Limit, 0.1)*t.Seconds[i].Due {
+				missed++
+			}
+		}
+		if t.Share(g) > 0.5 && 4*missed >= 3*len(t.Seconds) {
+			return true
+		}
+	}
+	return false
 }
 
 // growing reports whether the backlog grew steadily in the window: by Theil and Sen's

@@ -94,7 +94,7 @@ func New(o Options) *Search {
 // mostVoid is how many trials in a row may tell nothing, and mostUnsettled in how
 // many a store may not have settled.
 const (
-	mostVoid      = 3
+	mostVoid      = 5
 	mostUnsettled = 8
 )
 
@@ -140,7 +140,7 @@ func (s *Search) Add(t Trial, took float64) {
 		return
 	}
 	s.void = 0
-	if s.heavy = t.Overloaded(); s.light == 0 && !s.failsAt(t.Rate) {
+	if s.heavy = t.Overloaded() || t.heavily(s.Goals); s.light == 0 && !s.failsAt(t.Rate) {
 		s.light = t.Rate
 	}
 }
@@ -194,29 +194,36 @@ func (s *Search) plan(rate float64, purpose Purpose, window float64) Plan {
 	return p
 }
 
+// mostServed is after how many overloads what a store serves in one tells no more.
+const mostServed = 2
+
 // between chooses a rate between one that held and one that failed. What a store
-// completes in an overload is near what it can: that is tried first, a little below
-// and above. From a rate that failed without an overload it is not far down: steps
-// begin small and double.
+// serves in its first overload is often near what it can: that is tried first, a
+// little below and above. From a rate that failed without an overload it is not far
+// down: steps begin small and double. What overloads again is halved.
 func (s *Search) between(pass, fail float64) float64 {
 	inside := func(r float64) bool { return r > pass*1.01 && r < fail/1.01 }
-	soft := 0
+	soft, heavy := 0, 0
 	served := 0.0
 	for i := range s.Trials {
 		switch t := &s.Trials[i]; {
 		case !s.counts(t):
-		case t.Overloaded() && t.Rate == fail:
-			served = t.Done / t.Length
-		case !t.Overloaded() && !t.Holds(s.Goals):
+		case t.Overloaded() || t.heavily(s.Goals):
+			if heavy++; t.Rate == fail || served == 0 {
+				served = t.Served / t.Length
+			}
+		case !t.Holds(s.Goals):
 			soft++
 		}
 	}
-	for _, share := range []float64{0.985, 1.01} {
-		if r := share * served; inside(r) {
-			return r
+	if heavy <= mostServed {
+		for _, share := range []float64{0.985, 1.01} {
+			if r := share * served; inside(r) {
+				return r
+			}
 		}
 	}
-	if served == 0 {
+	if at := s.at(fail); heavy == 0 || !at[len(at)-1].heavily(s.Goals) {
 		if r := fail * (1 - math.Min(0.02*math.Pow(2, float64(soft)), 0.5)); inside(r) {
 			return r
 		}
@@ -242,6 +249,9 @@ func (s *Search) Estimate() Interval {
 		out.Lower, out.Estimate, out.Upper = math.Min(out.Lower, math.Exp(from)), math.Min(out.Estimate, math.Exp(best)), math.Min(out.Upper, math.Exp(to))
 		hidden = math.Min(hidden, goal.Span/refining)
 	}
+	if math.IsInf(out.Lower, 1) {
+		return Interval{Lower: pass, Estimate: math.Sqrt(pass * fail), Upper: fail}
+	}
 	out.Lower *= 1 - hidden // an overload so small shows in no window
 	return out
 }
@@ -258,15 +268,22 @@ func (s *Search) around(pass, fail float64) (low, high float64) {
 	return low, high
 }
 
-// points are those of a goal near the crossing, and whether the goal failed.
+// points are those of a goal near the crossing, and whether the goal failed. Trials
+// that only point out where to look are among them where no other shows a failure.
 func (s *Search) points(goal int, low, high float64) (points []point, crossed bool) {
-	for i := range s.Trials {
-		t := &s.Trials[i]
-		if x := math.Log(t.Rate); !s.counts(t) || x < low-0.1 || x > high+0.1 {
-			continue
+	for _, pointing := range []bool{false, true} {
+		points = points[:0]
+		for i := range s.Trials {
+			t := &s.Trials[i]
+			if x := math.Log(t.Rate); !s.counts(t) || t.pointing() && !pointing || x < low-0.1 || x > high+0.1 {
+				continue
+			}
+			points = append(points, pointOf(t, s.Goals[goal], goal))
+			crossed = crossed || t.Overloaded() || t.Share(goal) > s.Goals[goal].Limit
 		}
-		points = append(points, pointOf(t, s.Goals[goal], goal))
-		crossed = crossed || t.Overloaded() || t.Share(goal) > s.Goals[goal].Limit
+		if crossed {
+			break
+		}
 	}
 	return points, crossed
 }
@@ -311,9 +328,14 @@ func (s *Search) refine() (Plan, bool) {
 	i := s.Estimate()
 	t := s.testedNear(i)
 	least := leastOffset * s.Width * i.Estimate
+	ended := t.below >= 2 && t.above >= 2 && t.turned
+	if ended && i.Width() <= s.Width {
+		moved, _ := s.moved()
+		i.Lower, i.Upper = math.Min(i.Lower, moved.Lower), math.Max(i.Upper, moved.Upper)
+	}
 	if i.Width() <= s.Width {
 		switch {
-		case t.below >= 2 && t.above >= 2 && t.turned:
+		case ended:
 			s.end(Found, "the interval is as narrow as asked for, and both its ends were measured again")
 			return Plan{}, false
 		case t.below < 2 && (t.below <= t.above || !t.lastBelow) || t.above >= 2 && !t.lastBelow:
@@ -355,8 +377,9 @@ func (s *Search) Result() Result {
 	case s.ended == "" || s.ended == Interrupted || !r.Closed() || pass == 0:
 		return r
 	}
-	if moved, why := s.moved(); why != "" {
-		r.Lower, r.Upper = math.Min(r.Lower, moved.Lower), math.Max(r.Upper, moved.Upper)
+	moved, why := s.moved()
+	r.Lower, r.Upper = math.Min(r.Lower, moved.Lower), math.Max(r.Upper, moved.Upper)
+	if why != "" {
 		r.Status, r.Why = Disturbed, why
 	}
 	return r

@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
-// seeds are those of this test: 100 on, because the search was tuned on the first
-// hundred.
+// seeds are those of this test: 200 on, because the search was tuned on the ones
+// before.
 func seeds(t *testing.T, few int) (from, to uint64) {
 	t.Helper()
-	from, n := uint64(100), uint64(few)
+	from, n := uint64(200), uint64(few)
 	if text := os.Getenv("QUORUMBENCH_CAPACITY_SEEDS"); text != "" {
 		var err error
 		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -32,15 +32,33 @@ func seeds(t *testing.T, few int) (from, to uint64) {
 type model struct {
 	name   string
 	make   func(seed uint64) *server
-	right  bool // the interval is to hold the truth; docs/capacity.md says of what it does not
+	right  int  // in so many of 20 seeds the interval is to hold the truth
 	narrow bool // it is to be as narrow as asked for
 }
 
 var models = []model{
-	{"hard limit", hardLimit, true, true},
-	{"M/M/1", markovian, true, false},
-	{"stalls", stalling, true, false},
-	{"drift", drifting, false, false},
+	{"hard limit", hardLimit, 19, true},
+	{"M/M/1", markovian, 19, false},
+	{"stalls", stalling, 19, false},
+	{"drift", drifting, 13, false}, // docs/capacity.md says so
+}
+
+// At what a simulated server says is its capacity, the share of bad operations is the
+// limit, in a trial so long that chance hardly matters.
+func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
+	testsettle.Unraced(t)
+	for _, m := range models[1:3] {
+		ratio, n := 0.0, uint64(12)
+		for seed := range n {
+			s := m.make(seed)
+			trial := s.run(Plan{Rate: s.truth(0), Warmup: 10, Window: 1000})
+			ratio += trial.Share(0) / s.limit / float64(n)
+		}
+		if ratio < 0.95 || ratio > 1.05 {
+			t.Errorf("%s: the share of bad operations is %.3f of the limit", m.name, ratio)
+		}
+		t.Logf("%s: %.3f", m.name, ratio)
+	}
 }
 
 // The interval holds what the capacity is, or all that it was while it moved.
@@ -49,7 +67,7 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 	for _, m := range models {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			from, to := seeds(t, 20)
+			from, to := seeds(t, 6)
 			right, narrow := 0, 0
 			status := map[Status]int{}
 			var took, widths []float64
@@ -74,11 +92,11 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 			slices.Sort(took)
 			slices.Sort(widths)
 			t.Logf("right %d of %d, within 2 %% %d, median width %.2f %%, median %.0f s, %v", right, n, narrow, 100*widths[n/2], took[n/2], status)
-			// Of 20 seeds one in twelve has three wrong by chance where 5 % may be.
-			if lack := n/20 + 2*min(1, 100/n/5); m.right && n-right > lack {
+			// Of few seeds more may be wrong by chance than of many.
+			if lack := n*(20-m.right)/20 + 2*min(1, 100/n/5); n-right > lack {
 				t.Errorf("the interval holds the truth in %d of %d seeds, and may miss it in %d", right, n, lack)
 			}
-			if m.narrow && narrow < n*9/10 {
+			if m.narrow && narrow < n*8/10 {
 				t.Errorf("the interval is narrow in %d of %d seeds", narrow, n)
 			}
 		})
@@ -100,7 +118,7 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 	for _, m := range models[:2] {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			from, to := seeds(t, 10)
+			from, to := seeds(t, 3)
 			var ours, theirs float64
 			right := 0
 			for seed := from; seed < to; seed++ {
@@ -136,7 +154,7 @@ func fixed(o Options, share func(rate float64) float64, most float64) Result {
 		t := Trial{Plan: p, Began: now + p.Warmup, Length: p.Window}
 		for range int(p.Window) {
 			t.Seconds = append(t.Seconds, Second{Due: p.Rate, Bad: []float64{p.Rate * share(p.Rate)}})
-			t.Due, t.Done = t.Due+p.Rate, t.Done+p.Rate
+			t.Due, t.Done, t.Served = t.Due+p.Rate, t.Done+p.Rate, t.Served+p.Rate
 		}
 		if most > 0 && p.Rate > most {
 			t.Void = "the generator was late"

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 )
@@ -20,7 +21,8 @@ type server struct {
 	overhead float64
 	truth    func(at float64) float64
 
-	last float64 // when the search ended
+	until float64 // of the search, in seconds; 600 if 0
+	last  float64 // when it ended
 }
 
 // begin is when the server can begin what comes to it at a time.
@@ -81,6 +83,7 @@ func (s *server) run(p Plan) Trial {
 			}
 		}
 	}
+	t.Served = t.Done
 	s.now = math.Max(end, free) + s.overhead
 	s.last = s.now
 	return t
@@ -97,25 +100,47 @@ func hardLimit(seed uint64) *server {
 func markovian(seed uint64) *server {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	mu := 2000 * math.Pow(5, rng.Float64())
-	return &server{rng: rng, perSec: func(float64) float64 { return mu }, random: true, poisson: true, bound: 0.02, limit: 0.01, overhead: 0.3,
+	return &server{rng: rng, perSec: func(float64) float64 { return mu }, random: true, poisson: true, until: 1800, bound: 0.02, limit: 0.01, overhead: 0.3,
 		truth: func(float64) float64 { return mu - math.Log(100)/0.02 }}
 }
 
-// stalling stands still for a while again and again. What comes t after a stall of S
-// began waits S - t(1-ρ), so that (S-B)/((1-ρ)P) of all wait for longer than B.
+// stalling stands still for a while again and again: it begins nothing then.
 func stalling(seed uint64) *server {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	mu := 1000 * math.Pow(10, rng.Float64())
 	period := 5 + 5*rng.Float64()
 	stall := 0.02 + period*0.01*(0.2+0.3*rng.Float64())
-	return &server{rng: rng, perSec: func(float64) float64 { return mu }, poisson: true, bound: 0.02, limit: 0.01, overhead: 0.3,
-		stall: stall, period: period, phase: period * rng.Float64(),
-		truth: func(float64) float64 { return mu * (1 - (stall-0.02)/(0.01*period)) }}
+	s := &server{rng: rng, perSec: func(float64) float64 { return mu }, poisson: true, bound: 0.02, limit: 0.01, overhead: 0.3,
+		stall: stall, period: period, phase: period * rng.Float64()}
+	low, high := 0.0, 1.0 // of what it serves; the share rises with it
+	for range 40 {
+		if rho := (low + high) / 2; s.shareStalled(mu, rho) > s.limit {
+			high = rho
+		} else {
+			low = rho
+		}
+	}
+	capacity := mu * low
+	s.truth = func(float64) float64 { return capacity }
+	return s
+}
+
+// shareStalled is the share of operations whose response takes the bound or longer,
+// where a share rho of what the server can is asked of it. Who comes t into a stall of
+// length S finds the queue of before and ρμt others ahead, so that responses fall
+// evenly to the bound, in E[τ] = (S-B+(Q+1)/μ)/(1-ρ); chance takes them above it again
+// for ρ/(2μ(1-ρ)²) in all (a Lévy process with that drift and variance ρ/μ), and who
+// waited when the stall began is late, too.
+func (s *server) shareStalled(mu, rho float64) float64 {
+	queue := rho * rho / (2 * (1 - rho)) // of M/D/1, without who is served
+	late := (s.stall-s.bound+(queue+1)/mu)/(1-rho) + rho/(2*mu*(1-rho)*(1-rho)) + queue/(rho*mu)
+	return late / s.period
 }
 
 // drifting becomes faster or slower all the time, by 3 to 20 % in ten minutes.
 func drifting(seed uint64) *server {
 	s := markovian(seed + 1_000_000)
+	s.until = 600
 	mu := s.perSec(0)
 	by := 0.03 * math.Pow(20.0/3, s.rng.Float64())
 	if s.rng.IntN(2) == 0 {
@@ -127,7 +152,7 @@ func drifting(seed uint64) *server {
 }
 
 func (s *server) options() Options {
-	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: s.limit, Span: s.bound}}, Until: 600, From: 100, Least: 1, Most: 1e6}
+	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: s.limit, Span: s.bound}}, Until: cmp.Or(s.until, 600), From: 100, Least: 1, Most: 1e6}
 }
 
 // search is a whole one.
