@@ -105,6 +105,7 @@ unraced:
 # that the tests of the commands start, where CI has it in the tests' own process.
 test-long: lint servers browser sshd hdrhistogram
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
+	QUORUMBENCH_CAPACITY_SEEDS=100 go test -timeout 30m ./internal/results/analyze/capacity
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_OUTAGES=10 go test -timeout 20m ./internal/measure
 	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesOfEvery|LiesToWatchers' ./internal/e2e

@@ -156,6 +156,25 @@ func (s *Sum) Total() int64 {
 	return s.total + s.other.TotalCount()
 }
 
+// From is how many times are at least so long, in nanoseconds, as far as the steps
+// tell: the step that the bound lies in counts.
+func (s *Sum) From(ns int64) (n int64) {
+	if s.total > 0 {
+		for at := s.last; at >= 0 && StepAt(at+1) > ns; at-- {
+			n += s.counts[at]
+		}
+	}
+	if s.other == nil {
+		return n
+	}
+	for _, b := range s.other.Distribution() {
+		if b.To >= ns {
+			n += b.Count
+		}
+	}
+	return n
+}
+
 // Histogram is the sum as one, with the steps of what was added.
 func (s *Sum) Histogram() *Histogram {
 	own := Steps{}

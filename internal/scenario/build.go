@@ -140,7 +140,10 @@ func (b *builder) settle() {
 			o.Consistency = b.consistency
 		}
 	}
-	if b.layer.has("endpoints") {
+	if a := b.options.Attach; a != nil {
+		b.attach = *a
+	}
+	if b.layer.has("endpoints") || b.options.Attach != nil {
 		b.cluster.Attach, b.cluster.Members = &b.attach, 0
 	} else if !b.layer.has("target") {
 		l.Target = kv.Target{Mode: kv.All}

@@ -268,3 +268,10 @@ func CheckEndpoint(e string) error {
 	}
 	return nil
 }
+
+//go:embed capacity.yaml
+var ofCapacity string
+
+// OfCapacity returns the file of the load whose capacity is searched unless another
+// is named, which Parse reads.
+func OfCapacity() []byte { return []byte(ofCapacity) }

@@ -19,6 +19,9 @@ type Options struct {
 	Set []Assignment
 	// Until says how long trials are repeated, in place of what the file says.
 	Until Until
+	// Attach is the running cluster that all trials are on, in place of those that
+	// the file has started; nil for those.
+	Attach *Attach
 }
 
 // overlay lays the options over all that was given for a trial; own is what

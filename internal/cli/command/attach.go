@@ -38,6 +38,24 @@ func (f *AttachFlags) Register(r Flags) {
 	r.Span("dial-timeout", &f.Cluster.DialTimeout, "how long connecting may take; 0 is 5s")
 }
 
+// RegisterOptional gives a command the flags of which cluster to reach where it can
+// start one, too: without endpoints it does.
+func (f *AttachFlags) RegisterOptional(r Flags) {
+	*f = AttachFlags{}
+	f.Register(r)
+}
+
+// Running is the cluster that the flags say; nil without endpoints.
+func (f *AttachFlags) Running() (*scenario.Attach, error) {
+	if len(f.endpoints) > 0 {
+		return f.attached()
+	}
+	if c := &f.Cluster; c.CACert != "" || c.Cert != "" || c.CertKey != "" || c.SkipVerify || c.User != "" || c.DialTimeout != 0 {
+		return nil, Usage("flags about reaching a cluster that runs are given without --endpoints; name its members")
+	}
+	return nil, nil
+}
+
 // attached reads the endpoints: a scheme says whether TLS is meant.
 func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	a := f.Cluster

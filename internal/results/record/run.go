@@ -56,6 +56,8 @@ type Run struct {
 	// Until is the rule by which trials were repeated; null where the scenario
 	// says how often.
 	Until *Until `json:"until,omitempty"`
+	// Capacity is what a search for one has found; null for any other run.
+	Capacity *Capacity `json:"capacity,omitempty"`
 	// Planned is how many trials there are to be, repeats included, as far as that
 	// is known.
 	Planned  int       `json:"planned_trials"`

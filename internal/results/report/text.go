@@ -50,6 +50,9 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 	for _, line := range Repeated(run) {
 		b.WriteString(line + "\n")
 	}
+	if f := analyze.CapacityOf(run); f != nil {
+		b.WriteString(capacityText(f, &textLayout) + "\n")
+	}
 	if b.WriteString(parts(run, &textLayout)); dir != "" || len(run.Parts) > 0 {
 		b.WriteString("\n")
 	}
@@ -71,6 +74,9 @@ func Markdown(w io.Writer, run *record.Run) error {
 	}
 	for _, line := range Repeated(run) {
 		text += paragraph(line) + "\n\n"
+	}
+	if f := analyze.CapacityOf(run); f != nil {
+		text += capacityText(f, &markdownLayout) + "\n"
 	}
 	_, err := io.WriteString(w, text+parts(run, &markdownLayout))
 	return err

@@ -84,14 +84,15 @@ func (r *run) report(p Progress) {
 		return
 	}
 	p.Trial = r.at
-	if r.Scenario.Until == nil {
+	open := r.Scenario.Until != nil || r.Next != nil // nobody knows how many trials there will be
+	if !open {
 		p.Trials = len(r.plan)
 	}
 	p.Elapsed = time.Since(r.began)
 	e := r.estimate()
 	p.Share, p.TrialLeft, p.Left = e.times()
-	if r.Scenario.Until != nil {
-		p.Left = 0 // when the figures are precise is not known
+	if open {
+		p.Left = 0
 	}
 	r.Progress(p)
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,6 +25,9 @@ type resumed struct {
 // another version of this program: one report is of one of each.
 func takeUp(o *Options) (*resumed, error) {
 	was, s := o.Resume.Run, o.Scenario
+	if was.Capacity != nil {
+		return nil, errors.New("the run is a search for a capacity, which is not taken up again: what it found is in its report; begin another")
+	}
 	if o.Tool != was.Tool {
 		return nil, fmt.Errorf("the run was begun by %s, and this is %s; take it up with the one that began it", named(was.Tool), named(o.Tool))
 	}

@@ -56,6 +56,9 @@ type Options struct {
 	// of it is then asked of Replayed.
 	Script   load.Script
 	Replayed func() *record.Replay
+	// Next names the trials one after the other, in place of the scenario's; nil for
+	// those.
+	Next Next
 	// CheckAnswers checks the answers of trials that ask for it.
 	CheckAnswers trial.CheckAnswers
 	// Progress gets how the run goes, about four times a second and at each
@@ -176,7 +179,10 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 }
 
 func (r *run) conduct(ctx context.Context) error {
-	if r.Scenario.Until != nil {
+	switch {
+	case r.Next != nil:
+		return r.asNamed(ctx)
+	case r.Scenario.Until != nil:
 		return r.untilPrecise(ctx)
 	}
 	r.plan = r.Scenario.Trials

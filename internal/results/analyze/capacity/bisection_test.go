@@ -1,0 +1,97 @@
+package capacity
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// bisection is the search that ours is measured by: from the same first steps it
+// halves the interval, and believes a step when the trials at its rate say, as surely
+// as all steps together are to be, on which side of the limit their share is. Trials
+// are as long as they must be, and no longer: they end as soon as one step is sure. A
+// rate that is too close to the capacity to be told is left for its neighbours.
+type bisection struct {
+	*Search
+	low, high float64
+	at        []Trial
+	steps     float64
+	shift     float64
+}
+
+func (s *server) bisect() (took float64, i Interval) {
+	first := New(s.options())
+	for {
+		p, ok := first.Next(s.now)
+		if _, fail := first.bracket(); !ok && math.IsInf(fail, 1) {
+			return s.now, first.Estimate()
+		}
+		if pass, fail := first.bracket(); !ok || pass > 0 && !math.IsInf(fail, 1) && p.Purpose != Settle {
+			b := bisection{Search: first, low: pass, high: fail}
+			b.steps = math.Ceil(math.Log2(math.Log(fail/pass) / DefaultWidth))
+			b.run(s)
+			return s.now, Interval{Lower: b.low, Estimate: math.Sqrt(b.low * b.high), Upper: b.high}
+		}
+		began := s.now
+		t := s.run(p)
+		first.Add(t, s.now-began)
+	}
+}
+
+// mostAtOne is how long one rate is tried, in seconds.
+const mostAtOne = 60
+
+func (b *bisection) run(s *server) {
+	for math.Log(b.high/b.low) > DefaultWidth && s.now < 3000 {
+		rate := math.Exp(math.Log(b.low) + (0.5+b.shift)*math.Log(b.high/b.low))
+		length, heavy := 0.0, false
+		b.at = nil
+		side := 0
+		for side == 0 && length < mostAtOne {
+			window := math.Min(narrowing+length, longest)
+			t := s.run(b.plan(rate, Narrow, window))
+			heavy = t.Overloaded()
+			b.at, length = append(b.at, t), length+window
+			side = b.side()
+		}
+		switch {
+		case side < 0:
+			b.low, b.shift = rate, 0
+		case side > 0:
+			b.high, b.shift = rate, 0
+		case b.shift == 0:
+			b.shift = 0.25
+		case b.shift > 0:
+			b.shift = -0.25
+		default:
+			return // neither neighbour can be told
+		}
+		if heavy {
+			s.run(b.plan(b.low/4, Settle, settling))
+		}
+	}
+}
+
+// side is -1 where the rate surely holds, 1 where it surely does not.
+func (b *bisection) side() int {
+	g := b.Goals[0]
+	var points []point
+	var n, bad float64
+	for i := range b.at {
+		points = append(points, pointOf(&b.at[i], g, 0))
+		if b.at[i].Overloaded() {
+			return 1
+		}
+		due, of := b.at[i].counts(0)
+		n, bad = n+due, bad+of
+	}
+	share := math.Min(math.Max(bad/n, 1e-9), 1-1e-9)
+	t := distuv.StudentsT{Sigma: 1, Nu: freedom(points)}.Quantile(1 - (1-DefaultLevel)/b.steps/2)
+	if 2*n*apart(share, logit(g.Limit))/together(points, g) < t*t {
+		return 0
+	}
+	if share > g.Limit {
+		return 1
+	}
+	return -1
+}

@@ -1,0 +1,102 @@
+package capacity
+
+import (
+	"math"
+	"slices"
+)
+
+// bracket are the highest rate that did not fail below all that did, and the lowest
+// that did; 0 and +Inf for none. What contradicts itself near the capacity is left to
+// the estimate.
+func (s *Search) bracket() (pass, fail float64) {
+	fail = math.Inf(1)
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate < fail && s.failsAt(t.Rate) {
+			fail = t.Rate
+		}
+	}
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate < fail {
+			pass = math.Max(pass, t.Rate)
+		}
+	}
+	return pass, fail
+}
+
+func (s *Search) counts(t *Trial) bool { return t.Void == "" && t.Purpose != Settle }
+
+// at are the trials of a rate.
+func (s *Search) at(rate float64) (all []*Trial) {
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate == rate {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// failsAt reports whether the trials of a rate, taken together, say that the objective
+// does not hold there. Short ones point out where to look, and say nothing beside
+// longer ones.
+func (s *Search) failsAt(rate float64) bool {
+	all := s.at(rate)
+	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
+		all = long
+	}
+	return s.evidence(all) >= failing
+}
+
+// pointing reports whether the trial is too short to prove anything by itself.
+func (t *Trial) pointing() bool { return t.Length < narrowing }
+
+// Evidence, twice a logarithm of likelihoods: from where a rate fails, and from where
+// it need not be tried again before that is believed.
+const (
+	failing = 2.7 // by chance in one case of twenty
+	certain = 30
+)
+
+// evidence is how strongly trials of one rate say that the objective does not hold
+// there. A single second that a machine stood still is little of it.
+func (s *Search) evidence(all []*Trial) (most float64) {
+	overloaded, heavily := 0, 0
+	for _, t := range all {
+		if t.Overloaded() {
+			overloaded++
+		}
+		if t.heavily(s.Goals) {
+			heavily++
+		}
+	}
+	switch {
+	case 2*heavily > len(all):
+		return math.Inf(1)
+	case 2*overloaded > len(all):
+		return failing + float64(overloaded-1)*certain
+	}
+	for g, goal := range s.Goals {
+		var points []point
+		var due, bad float64
+		for _, t := range all {
+			n, of := t.counts(g)
+			due, bad = due+n, bad+of
+			points = append(points, pointOf(t, goal, g))
+		}
+		if share := math.Min(bad/math.Max(due, 1), 1-1e-9); share > goal.Limit {
+			most = math.Max(most, 2*due*apart(share, logit(goal.Limit))/together(points, goal))
+		}
+	}
+	return most
+}
+
+// contradictions are trials at a rate at which, or below which, the objective failed,
+// and that do not say so: windows were too short to show what happens seldom.
+func (s *Search) contradictions() (n int) {
+	_, fail := s.bracket()
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate >= fail && t.Holds(s.Goals) {
+			n++
+		}
+	}
+	return n
+}

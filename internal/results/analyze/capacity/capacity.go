@@ -1,0 +1,141 @@
+// Package capacity searches for the highest rate at which an objective holds. It
+// decides which rate to try next and for how long, from what the trials before came
+// to, and says what they prove: an interval. It does no trial itself, has no clock,
+// and knows numbers alone.
+//
+// The share of bad operations (slower than a bound, or failed) rises with the rate.
+// Where it crosses the share that the objective allows is the capacity. Near there
+// the logarithm of the share is close to a line over the rate: in M/M/1 it is one, as
+// P(T > t) = exp(-(μ-λ)t). So one line is fitted to all trials near the crossing, of
+// which every one says something about both ends of the interval, where a bisection
+// believes each trial by itself. A server with a hard limit has a cliff there, which
+// is a very steep line.
+package capacity
+
+import "math"
+
+// Goal is a part of an objective: of all operations due, at most Limit may be bad.
+type Goal struct {
+	Name  string  // as in p99<20ms
+	Limit float64 // a share, above 0 and below 1
+	// Span is for how many seconds a cause makes operations bad at least: those that
+	// are due within it are bad together. A time's bound is its Span.
+	Span float64
+}
+
+// Second is one second of a trial's window.
+type Second struct {
+	Due      float64   // operations due in it
+	Bad      []float64 // of those, by goal
+	InFlight float64   // at its end: due and not done
+}
+
+// Trial is what a trial came to.
+type Trial struct {
+	Plan
+	Began   float64 // when its window opened, in seconds of the search
+	Length  float64 // of the window, in seconds
+	Due     float64 // operations due in the window
+	Done    float64 // operations done in the window, whenever due, refused ones among them
+	Served  float64 // of those, successful
+	Seconds []Second
+	// Void says why the trial tells nothing of the store, as a sentence without its
+	// end; empty for one that does.
+	Void string
+}
+
+// Limits of what is an overload.
+const (
+	// LeastAchieved is the share of what was due that must be done in the window.
+	LeastAchieved = 0.99
+	// mostGrowth is how much the backlog may grow in a window, as a share of what was
+	// due in it, if it grows from second to second.
+	mostGrowth = 0.005
+	// fewOperations are no backlog at any rate.
+	fewOperations = 10
+	// surelyGrows is Mann and Kendall's z from which a trend is one: by chance it is
+	// above this in one trial of a thousand.
+	surelyGrows = 3.09
+)
+
+// Share is the trial's share of bad operations, by the goal's place; NaN if none
+// were due.
+func (t *Trial) Share(goal int) float64 {
+	due, bad := t.counts(goal)
+	return bad / due
+}
+
+func (t *Trial) counts(goal int) (due, bad float64) {
+	for i := range t.Seconds {
+		due += t.Seconds[i].Due
+		bad += t.Seconds[i].Bad[goal]
+	}
+	return due, bad
+}
+
+// Overloaded reports whether more was due than was done: the trial has no steady
+// state, and whatever it shows becomes worse the longer it lasts.
+func (t *Trial) Overloaded() bool {
+	missing := t.Due - t.Done
+	return missing > math.Max((1-LeastAchieved)*t.Due, fewOperations) || t.growing()
+}
+
+// heavily reports whether most of all that was due was bad: not by chance, and not
+// because something stood still for a moment.
+func (t *Trial) heavily(goals []Goal) bool {
+	if t.Done < 0.9*t.Due {
+		return true
+	}
+	for g, goal := range goals {
+		missed := 0
+		for i := range t.Seconds {
+			if t.Seconds[i].Bad[g] > math.Max(goal.Limit, 0.1)*t.Seconds[i].Due {
+				missed++
+			}
+		}
+		if t.Share(g) > 0.5 && 4*missed >= 3*len(t.Seconds) {
+			return true
+		}
+	}
+	return false
+}
+
+// growing reports whether the backlog grew steadily in the window: by Theil and Sen's
+// slope, the median of the slopes between any two seconds, and Mann and Kendall's test
+// of a trend.
+func (t *Trial) growing() bool {
+	n := len(t.Seconds)
+	if n < 5 {
+		return false
+	}
+	var slopes []float64
+	up := 0.0
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			slope := (t.Seconds[j].InFlight - t.Seconds[i].InFlight) / float64(j-i)
+			slopes = append(slopes, slope)
+			switch {
+			case slope > 0:
+				up++
+			case slope < 0:
+				up--
+			}
+		}
+	}
+	f := float64(n)
+	z := (up - 1) / math.Sqrt(f*(f-1)*(2*f+5)/18)
+	return z > surelyGrows && median(slopes)*t.Length > math.Max(mostGrowth*t.Due, fewOperations)
+}
+
+// Holds reports whether the trial by itself kept all goals.
+func (t *Trial) Holds(goals []Goal) bool {
+	if t.Overloaded() {
+		return false
+	}
+	for g := range goals {
+		if !(t.Share(g) <= goals[g].Limit) {
+			return false
+		}
+	}
+	return true
+}

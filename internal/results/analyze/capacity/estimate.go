@@ -1,0 +1,301 @@
+package capacity
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// The band is how far below and above the limit, in log odds, a share says how far
+// away the capacity is. Beyond it a share says on which side it is, and no more: a
+// server that is overloaded, or hardly used, is on no line with one near its capacity.
+const (
+	bandBelow = 2.5
+	bandAbove = 1.5
+)
+
+// point is a trial as an estimate sees it, for one goal.
+type point struct {
+	x       float64 // the rate's logarithm
+	at      float64 // seconds of the search, of the window's middle
+	n       float64 // operations due, of which as many as
+	share   float64 // were bad; within the band
+	surely  float64 // by how much stronger a share above the band says that the capacity is below; 1 within
+	seconds float64
+	// variance is the sum of bad operations' own, as the seconds show it; 0 where
+	// none or all were bad, or the share is beyond the band.
+	variance float64
+	most     float64 // the same if operations were bad independently of each other
+}
+
+func logit(p float64) float64  { return math.Log(p / (1 - p)) }
+func odds(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
+
+// pointOf makes a trial a point.
+func pointOf(t *Trial, g Goal, goal int) point {
+	due, bad := t.counts(goal)
+	p := point{x: math.Log(t.Rate), at: t.Began + t.Length/2, n: due, seconds: t.Length}
+	least, most := odds(logit(g.Limit)-bandBelow), odds(logit(g.Limit)+bandAbove)
+	share := bad / math.Max(due, 1)
+	if t.Overloaded() {
+		share = most
+	}
+	p.share, p.surely = math.Min(math.Max(share, least), most), 1
+	if share > most {
+		p.surely = apart(math.Min(share, 0.999), logit(g.Limit)) / apart(most, logit(g.Limit))
+	}
+	if share > least && share < most {
+		p.variance, p.most = spread(t.Seconds, goal, share), due*share*(1-share)
+	}
+	return p
+}
+
+// spread is the variance of the number of bad operations: the sum of the seconds'
+// variances and covariances with the seconds behind them (Newey and West 1987), since
+// a second in a busy period is followed by another.
+func spread(seconds []Second, goal int, share float64) (v float64) {
+	n := len(seconds)
+	lags := int(math.Sqrt(float64(n)))
+	off := make([]float64, n)
+	for i := range seconds {
+		off[i] = seconds[i].Bad[goal] - share*seconds[i].Due
+	}
+	for lag := range lags + 1 {
+		weight := 2 * (1 - float64(lag)/float64(lags+1))
+		if lag == 0 {
+			weight = 1
+		}
+		for i := lag; i < n; i++ {
+			v += weight * off[i] * off[i-lag]
+		}
+	}
+	// The mean is estimated, too, which takes so much from the sums (of seconds that do
+	// not depend on each other, lags+1 of n).
+	return math.Max(v, 0) / math.Max(1-float64(lags+1)/float64(n), 0.4)
+}
+
+// together is how many operations are bad for one cause, at the limit: by so much the
+// variance of their number is larger than if each were by itself. What the trials show
+// is taken together with what is known without any, which counts as one of prior
+// seconds.
+func together(points []point, g Goal) float64 {
+	var rate, weight float64
+	for _, p := range points {
+		rate, weight = rate+p.n, weight+p.seconds
+	}
+	if weight == 0 {
+		return 1
+	}
+	rate /= weight
+	of := rate * priorSeconds * g.Limit * (1 - g.Limit)
+	sum := of * math.Max(1+2*rate*g.Span, 2*math.Pow(rate*g.Span/math.Log(g.Limit), 2))
+	for _, p := range points {
+		sum, of = sum+p.variance, of+p.most*grown(p.share, g.Limit)
+	}
+	return math.Max(sum/of, 1)
+}
+
+// grown is by how much more are bad for one cause where the share is above the limit.
+// A queue's excursions above a bound B grow with the square of what is left of the
+// server, which is -log(share)/B.
+func grown(share, limit float64) float64 {
+	if share <= limit {
+		return 1
+	}
+	r := math.Log(limit) / math.Log(share)
+	return r * r
+}
+
+const priorSeconds = 3
+
+// freedom is how many degrees of freedom that has.
+func freedom(points []point) float64 {
+	n := 0.0
+	for _, p := range points {
+		if p.variance > 0 {
+			n += p.seconds
+		}
+	}
+	return math.Min(math.Max(n/3, 8), 40)
+}
+
+// Interval is of rates, in operations a second. Upper may be +Inf.
+type Interval struct{ Lower, Estimate, Upper float64 }
+
+// Closed reports whether both ends are known.
+func (i Interval) Closed() bool { return i.Lower >= 0 && i.Upper > i.Lower && !math.IsInf(i.Upper, 1) }
+
+// Width is that of the interval as a share of its middle.
+func (i Interval) Width() float64 {
+	if math.IsInf(i.Upper, 1) {
+		return math.Inf(1)
+	}
+	return 2 * (i.Upper - i.Lower) / (i.Upper + i.Lower)
+}
+
+// The slopes that a line may have: by how much the log odds of a bad operation rise
+// when the rate rises e-fold.
+const (
+	leastSlope = 1
+	mostSlope  = 4000
+	slopes     = 18
+)
+
+// line is the log odds of a bad operation over the logarithm of the rate, around where
+// it crosses the limit: at x in the middle of the search, and later by drift a second.
+type line struct{ x, slope, drift, middle float64 }
+
+// at is the log odds less those of the limit, within the band.
+func (l *line) at(p *point) float64 {
+	return math.Min(math.Max(l.slope*(p.x-l.x-l.drift*(p.at-l.middle)), -bandBelow), bandAbove)
+}
+
+// fit looks for lines that describe points.
+type fit struct {
+	points []point
+	goal   Goal
+	eta    float64   // the limit's log odds
+	weight []float64 // independent operations of each point
+}
+
+// newFit makes the fit of points around the best line of a first one, which says how
+// many operations are bad together at each point; the first takes the shares for it.
+func newFit(points []point, g Goal, low, high float64) *fit {
+	f := &fit{points: points, goal: g, eta: logit(g.Limit), weight: make([]float64, len(points))}
+	phi := together(points, g)
+	for i := range points {
+		f.weight[i] = points[i].n / phi / grown(points[i].share, g.Limit)
+	}
+	best, least := line{}, math.Inf(1)
+	for i := range steps + 1 {
+		l := line{x: low + (high-low)*float64(i)/steps}
+		if d := f.deviance(&l); d < least {
+			best, least = l, d
+		}
+	}
+	for i := range points {
+		f.weight[i] = points[i].n / phi / grown(odds(f.eta+best.at(&points[i])), g.Limit)
+	}
+	return f
+}
+
+// deviance is how far the points are from the line with the slope that fits best,
+// which it sets: twice the logarithm of how much less likely they are than under
+// shares of their own.
+func (f *fit) deviance(l *line) (least float64) {
+	least = math.Inf(1)
+	one := *l
+	for k := range slopes {
+		one.slope = leastSlope * math.Pow(mostSlope/leastSlope, float64(k)/(slopes-1))
+		sum := 0.0
+		for i := range f.points {
+			p, at := &f.points[i], one.at(&f.points[i])
+			sum += 2 * f.weight[i] * apart(p.share, f.eta+at)
+			if at < 0 && p.surely > 1 {
+				sum += 2 * f.weight[i] * (p.surely - 1) * (apart(p.share, f.eta+at) - apart(p.share, f.eta))
+			}
+			if sum >= least {
+				break
+			}
+		}
+		if sum < least {
+			least, l.slope = sum, one.slope
+		}
+	}
+	return least
+}
+
+// excess is by how much the points lie further from the best line than chance has
+// them, as far as there are enough of them to show it; 1 at least. parameters is how
+// many the line has.
+func (f *fit) excess(l *line, deviance, parameters float64) float64 {
+	const known = 4 // degrees of freedom that 1 itself counts as
+	n := -parameters
+	for i := range f.points {
+		if at := l.at(&f.points[i]); at > -bandBelow && at < bandAbove {
+			n++
+		}
+	}
+	return math.Max(1, (deviance+known)/(math.Max(n, 0)+known))
+}
+
+// apart is Kullback and Leibler's divergence of a share from one given by its log odds.
+func apart(share, eta float64) float64 {
+	good := -math.Log1p(math.Exp(eta)) // log(1-p)
+	return share*math.Log(share) + (1-share)*math.Log1p(-share) - share*(eta+good) - (1-share)*good
+}
+
+// steps is how finely the logarithm of a rate is gone through.
+const steps = 48
+
+// profile finds the rates at which a goal's limit may be crossed, between two
+// logarithms of rates: those whose best line is not much further from the points than
+// the best of all.
+//
+// Few causes say less than a likelihood has it: where none is seen, e to the -3.7 is
+// 2.5 %, and the likelihood has -1.9. Half a cause more for the lower end, and half a
+// cause less for the upper one, mends that, as a continuity correction does.
+func profile(points []point, g Goal, low, high, level float64) (from, best, to float64) {
+	f := newFit(points, g, low, high)
+	t := distuv.StudentsT{Sigma: 1, Nu: freedom(points)}.Quantile(1 - (1-level)/2)
+	from, fewer, _ := f.shifted(0.5).profile(low, high, t)
+	_, more, to := f.shifted(-0.5).profile(low, high, t)
+	return from, (fewer + more) / 2, to
+}
+
+// shifted is the fit of points at which so many causes more were seen, in all.
+func (f *fit) shifted(causes float64) *fit {
+	all := 0.0
+	for i := range f.points {
+		if f.points[i].surely == 1 {
+			all += f.weight[i]
+		}
+	}
+	out := *f
+	out.points = slices.Clone(f.points)
+	least, most := odds(f.eta-bandBelow), odds(f.eta+bandAbove)
+	for i := range out.points {
+		if p := &out.points[i]; p.surely == 1 && p.share < most {
+			p.share = math.Min(math.Max(p.share+causes/math.Max(all, math.Abs(causes)), least), most)
+		}
+	}
+	return &out
+}
+
+func (f *fit) profile(low, high, t float64) (from, best, to float64) {
+	from, to = low, high
+	for range 3 {
+		at, ds := make([]float64, steps+1), make([]float64, steps+1)
+		bestLine, least := line{}, math.Inf(1)
+		for i := range at {
+			at[i] = from + (to-from)*float64(i)/steps
+			l := line{x: at[i]}
+			if ds[i] = f.deviance(&l); ds[i] < least {
+				bestLine, least = l, ds[i]
+			}
+		}
+		limit := t * t * f.excess(&bestLine, least, 2)
+		first, last := steps, 0
+		var sum, weight float64
+		for i, d := range ds {
+			if d-least <= limit {
+				first, last = min(first, i), max(last, i)
+			}
+			w := math.Exp((least - d) / 2)
+			sum, weight = sum+w*at[i], weight+w
+		}
+		best = sum / weight
+		from, to = at[max(first-1, 0)], at[min(last+1, steps)]
+	}
+	return from, best, to
+}
+
+func median(all []float64) float64 {
+	slices.Sort(all)
+	n := len(all)
+	if n == 0 {
+		return math.NaN()
+	}
+	return (all[(n-1)/2] + all[n/2]) / 2
+}

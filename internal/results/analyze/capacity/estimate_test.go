@@ -1,0 +1,114 @@
+package capacity
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
+)
+
+// The divergence is 0 for equal shares, and grows away from them.
+func TestApart(t *testing.T) {
+	for _, share := range []float64{1e-6, 0.001, 0.01, 0.3, 0.5, 0.99} {
+		if d := apart(share, logit(share)); math.Abs(d) > 1e-12 {
+			t.Errorf("%g is %g apart from itself", share, d)
+		}
+		for _, to := range []float64{-1, 1} {
+			last := 0.0
+			for k := 1; k < 20; k++ {
+				d := apart(share, logit(share)+to*float64(k)/4)
+				if d <= last {
+					t.Errorf("%g: %g at %d quarters of %g, after %g", share, d, k, to, last)
+				}
+				last = d
+			}
+		}
+	}
+}
+
+// Of independent operations the seconds show the binomial variance, and of operations
+// that are bad so many together as many times that.
+func TestSpread(t *testing.T) {
+	testsettle.Unraced(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, cluster := range []int{1, 20} {
+		const share, due, runs = 0.02, 2000, 400
+		sum, square, shown := 0.0, 0.0, 0.0
+		for range runs {
+			seconds := make([]Second, 12)
+			total := 0.0
+			for i := range seconds {
+				bad := 0.0
+				for range due / cluster {
+					if rng.Float64() < share {
+						bad += float64(cluster)
+					}
+				}
+				seconds[i] = Second{Due: due, Bad: []float64{bad}}
+				total += bad
+			}
+			sum, square = sum+total, square+total*total
+			shown += spread(seconds, 0, total/(12*due))
+		}
+		is := square/runs - sum/runs*sum/runs
+		if ratio := shown / runs / is; ratio < 0.6 || ratio > 1.25 { // the mean of the seconds is estimated, too
+			t.Errorf("%d together: the variance is %.0f, and shown as %.0f", cluster, is, shown/runs)
+		}
+	}
+}
+
+// A backlog that grows from second to second is an overload, and one that goes up and
+// down is none.
+func TestOverloaded(t *testing.T) {
+	rising := Trial{Length: 10, Due: 10_000, Done: 9950}
+	level := rising
+	for i := range 10 {
+		rising.Seconds = append(rising.Seconds, Second{Due: 1000, InFlight: float64(10 + 8*i)})
+		level.Seconds = append(level.Seconds, Second{Due: 1000, InFlight: float64(10 + 60*(i%2))})
+	}
+	if !rising.Overloaded() || level.Overloaded() {
+		t.Errorf("rising: %v, level: %v", rising.Overloaded(), level.Overloaded())
+	}
+	level.Done = 9800
+	if !level.Overloaded() {
+		t.Error("2 % were not done")
+	}
+}
+
+// From trials of a known line the interval is where the line crosses the limit, in as
+// many cases as it says, when operations are bad together by chance.
+func TestTheProfileHoldsTheCrossing(t *testing.T) {
+	testsettle.Unraced(t)
+	rng := rand.New(rand.NewPCG(3, 4))
+	goal := Goal{Limit: 0.01, Span: 0.005}
+	const runs, cluster, rate = 300, 10, 1000.0
+	held := 0
+	for range runs {
+		slope := 20 * math.Pow(10, rng.Float64())
+		var points []point
+		for i := range 6 {
+			x := []float64{-0.02, 0.015}[i%2]
+			trial := Trial{Plan: Plan{Rate: rate * math.Exp(x)}, Length: 8}
+			share := odds(logit(goal.Limit) + slope*x)
+			for range 8 {
+				bad := 0.0
+				for range int(rate) / cluster {
+					if rng.Float64() < share {
+						bad += cluster
+					}
+				}
+				trial.Seconds = append(trial.Seconds, Second{Due: rate, Bad: []float64{bad}})
+				trial.Due, trial.Done = trial.Due+rate, trial.Done+rate
+			}
+			points = append(points, pointOf(&trial, goal, 0))
+		}
+		from, _, to := profile(points, goal, math.Log(rate)-0.3, math.Log(rate)+0.3, 0.95)
+		if from <= math.Log(rate) && math.Log(rate) <= to {
+			held++
+		}
+	}
+	if held < runs*92/100 {
+		t.Errorf("the interval holds the crossing in %d of %d", held, runs)
+	}
+}

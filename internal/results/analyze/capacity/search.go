@@ -1,0 +1,386 @@
+package capacity
+
+import (
+	"math"
+)
+
+// Plan is what is to be tried next.
+type Plan struct {
+	Rate    float64 `json:"rate_per_second"`
+	Warmup  float64 `json:"warmup_seconds"`
+	Window  float64 `json:"window_seconds"`
+	Purpose Purpose `json:"purpose"`
+}
+
+// Purpose is what a trial is for.
+type Purpose string
+
+// The purposes.
+const (
+	Explore Purpose = "explore" // until one holds and one does not
+	Narrow  Purpose = "narrow"  // between these
+	Refine  Purpose = "refine"  // both ends of the interval
+	Settle  Purpose = "settle"  // wait until a light load is as it was
+	Confirm Purpose = "confirm" // both ends once more, at the end
+)
+
+// Status is how a search ended.
+type Status string
+
+// The statuses.
+const (
+	Found         Status = "found"          // as narrow as asked for
+	TimeOver      Status = "time_over"      // wider than that
+	Disturbed     Status = "disturbed"      // trials contradict each other: the capacity moved
+	HoldsNowhere  Status = "holds_nowhere"  // not even at the lowest rate
+	AtLeast       Status = "at_least"       // still at the highest rate that could be tried
+	Interrupted   Status = "interrupted"    // by the user
+	NothingTested Status = "nothing_tested" // no trial told anything
+)
+
+// Options are what a search is for.
+type Options struct {
+	Goals []Goal
+	// Until bounds the search, in seconds; it begins no trial that would end later.
+	Until float64
+	// Width is how wide an interval is narrow enough, as a share; Level how sure.
+	Width, Level float64
+	// From is the first rate, and Least and Most the bounds of all.
+	From, Least, Most float64
+	// Overhead is what a trial takes beside its warm-up and window, in seconds.
+	Overhead float64
+}
+
+// DefaultWidth and DefaultLevel are those of Options.
+const (
+	DefaultWidth = 0.02
+	DefaultLevel = 0.95
+)
+
+// The lengths of windows, in seconds.
+const (
+	exploring = 2
+	narrowing = 3
+	refining  = 6
+	longest   = 20
+	settling  = 1
+)
+
+// Search is one under way. It belongs to one goroutine.
+type Search struct {
+	Options
+	Trials []Trial
+
+	overhead  float64 // seen so far, the longest
+	light     float64 // the first rate that held; 0: none has
+	heavy     bool    // the last trial overloaded the store
+	unsettled int     // trials in a row in which it had not settled
+	void      int     // trials in a row that told nothing
+	ended     Status
+	why       string
+}
+
+// New begins a search.
+func New(o Options) *Search {
+	if o.Width == 0 {
+		o.Width = DefaultWidth
+	}
+	if o.Level == 0 {
+		o.Level = DefaultLevel
+	}
+	return &Search{Options: o, overhead: o.Overhead}
+}
+
+// mostVoid is how many trials in a row may tell nothing, and mostUnsettled in how
+// many a store may not have settled.
+const (
+	mostVoid      = 5
+	mostUnsettled = 8
+)
+
+// Next says what to try next, at so many seconds of the search; false when it is
+// over.
+func (s *Search) Next(now float64) (Plan, bool) {
+	if s.ended != "" {
+		return Plan{}, false
+	}
+	p, ok := s.choose()
+	if !ok {
+		return Plan{}, false
+	}
+	if now+p.Warmup+p.Window+s.overhead > s.Until && len(s.Trials) > 0 {
+		s.end(TimeOver, "the time was over")
+		return Plan{}, false
+	}
+	return p, true
+}
+
+func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
+
+// Add takes what a trial came to. took is how long all of it was, in seconds.
+func (s *Search) Add(t Trial, took float64) {
+	if !t.Overloaded() { // what waits in an overload is awaited for long
+		s.overhead = math.Max(s.overhead, took-t.Warmup-t.Window)
+	}
+	s.Trials = append(s.Trials, t)
+	switch {
+	case t.Void != "":
+		if s.void++; s.void >= mostVoid && s.ended == "" {
+			s.end(s.voided(), t.Void)
+		}
+		return
+	case t.Purpose == Settle:
+		if s.heavy = !s.settled(&t); s.heavy {
+			if s.unsettled++; s.unsettled >= mostUnsettled {
+				s.end(Disturbed, "the store did not settle after an overload")
+			}
+		} else {
+			s.unsettled = 0
+		}
+		return
+	}
+	s.void = 0
+	if s.heavy = t.Overloaded() || t.heavily(s.Goals); s.light == 0 && !s.failsAt(t.Rate) {
+		s.light = t.Rate
+	}
+}
+
+// voided is how a search ends whose trials tell nothing any more: where no rate failed
+// the generator has reached its highest, and else something else disturbs it.
+func (s *Search) voided() Status {
+	if _, fail := s.bracket(); math.IsInf(fail, 1) {
+		return AtLeast
+	}
+	return Disturbed
+}
+
+// settled reports whether a light load is as it was: within the objective.
+func (s *Search) settled(t *Trial) bool { return s.evidence([]*Trial{t}) < failing }
+
+// choose decides what is next without regard to time.
+func (s *Search) choose() (Plan, bool) {
+	pass, fail := s.bracket()
+	if s.heavy && s.light > 0 {
+		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
+	}
+	if again := s.at(fail); fail/math.Max(pass, 1) > 1.12 && len(again) == 1 && s.evidence(again) < certain {
+		return s.plan(fail, Narrow, refining), true // a machine that stands still for once makes any rate fail
+	}
+	switch {
+	case pass == 0 && math.IsInf(fail, 1):
+		return s.plan(s.From, Explore, exploring), true
+	case pass == 0 && fail <= s.Least:
+		s.end(HoldsNowhere, "the objective does not hold even at the lowest rate tried")
+		return Plan{}, false
+	case pass == 0:
+		return s.plan(math.Max(fail/8, s.Least), Explore, exploring), true
+	case math.IsInf(fail, 1) && pass >= s.Most:
+		s.end(AtLeast, "the objective holds at the highest rate allowed")
+		return Plan{}, false
+	case math.IsInf(fail, 1):
+		return s.plan(math.Min(pass*math.Pow(4, 1/float64(1+s.void)), s.Most), Explore, exploring), true
+	case fail/pass > 1.12:
+		more := float64(1 + s.contradictions())
+		return s.plan(s.between(pass, fail), Narrow, math.Min(narrowing*more*more, longest)), true
+	}
+	return s.refine()
+}
+
+func (s *Search) plan(rate float64, purpose Purpose, window float64) Plan {
+	p := Plan{Rate: rate, Window: window, Purpose: purpose, Warmup: math.Max(0.5, window/6)}
+	if purpose == Settle {
+		p.Warmup = 0.5
+	}
+	return p
+}
+
+// mostServed is after how many overloads what a store serves in one tells no more.
+const mostServed = 2
+
+// between chooses a rate between one that held and one that failed. What a store
+// serves in its first overload is often near what it can: that is tried first, a
+// little below and above. From a rate that failed without an overload it is not far
+// down: steps begin small and double. What overloads again is halved.
+func (s *Search) between(pass, fail float64) float64 {
+	inside := func(r float64) bool { return r > pass*1.01 && r < fail/1.01 }
+	soft, heavy := 0, 0
+	served := 0.0
+	for i := range s.Trials {
+		switch t := &s.Trials[i]; {
+		case !s.counts(t):
+		case t.Overloaded() || t.heavily(s.Goals):
+			if heavy++; t.Rate == fail || served == 0 {
+				served = t.Served / t.Length
+			}
+		case !t.Holds(s.Goals):
+			soft++
+		}
+	}
+	if heavy <= mostServed {
+		for _, share := range []float64{0.985, 1.01} {
+			if r := share * served; inside(r) {
+				return r
+			}
+		}
+	}
+	if at := s.at(fail); heavy == 0 || !at[len(at)-1].heavily(s.Goals) {
+		if r := fail * (1 - math.Min(0.02*math.Pow(2, float64(soft)), 0.5)); inside(r) {
+			return r
+		}
+	}
+	return math.Sqrt(pass * fail)
+}
+
+// Estimate is the interval as the trials so far have it.
+func (s *Search) Estimate() Interval {
+	pass, fail := s.bracket()
+	if pass == 0 || math.IsInf(fail, 1) {
+		return Interval{Lower: pass, Estimate: pass, Upper: fail}
+	}
+	low, high := s.around(pass, fail)
+	out := Interval{Lower: math.Inf(1), Estimate: math.Inf(1), Upper: math.Inf(1)}
+	hidden := mostGrowth
+	for g, goal := range s.Goals {
+		points, crossed := s.points(g, low, high)
+		if !crossed {
+			continue // nothing was bad: another goal is the bound
+		}
+		from, best, to := profile(points, goal, low, high, s.Level)
+		out.Lower, out.Estimate, out.Upper = math.Min(out.Lower, math.Exp(from)), math.Min(out.Estimate, math.Exp(best)), math.Min(out.Upper, math.Exp(to))
+		hidden = math.Min(hidden, goal.Span/refining)
+	}
+	if math.IsInf(out.Lower, 1) {
+		return Interval{Lower: pass, Estimate: math.Sqrt(pass * fail), Upper: fail}
+	}
+	out.Lower *= 1 - hidden // an overload so small shows in no window
+	return out
+}
+
+// around is where the capacity may be, in logarithms: beside the bracket, and as far
+// as a trial held above one that failed.
+func (s *Search) around(pass, fail float64) (low, high float64) {
+	low, high = math.Log(pass)-0.4, math.Log(fail)+0.2
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate > fail && !s.failsAt(t.Rate) {
+			high = math.Max(high, math.Log(t.Rate)+0.2)
+		}
+	}
+	return low, high
+}
+
+// points are those of a goal near the crossing, and whether the goal failed. Trials
+// that only point out where to look are among them where no other shows a failure.
+func (s *Search) points(goal int, low, high float64) (points []point, crossed bool) {
+	for _, pointing := range []bool{false, true} {
+		points = points[:0]
+		for i := range s.Trials {
+			t := &s.Trials[i]
+			if x := math.Log(t.Rate); !s.counts(t) || t.pointing() && !pointing || x < low-0.1 || x > high+0.1 {
+				continue
+			}
+			points = append(points, pointOf(t, s.Goals[goal], goal))
+			crossed = crossed || t.Overloaded() || t.Share(goal) > s.Goals[goal].Limit
+		}
+		if crossed {
+			break
+		}
+	}
+	return points, crossed
+}
+
+// tested are how many trials of some length were made near the interval below and
+// above its estimate, how long they were in all, and on which side the last was.
+type tested struct {
+	below, above             int
+	lengthBelow, lengthAbove float64
+	all                      int
+	lastBelow, turned        bool // the last was below; the one before was on the other side
+}
+
+func (s *Search) testedNear(i Interval) (t tested) {
+	for k := range s.Trials {
+		one := &s.Trials[k]
+		if !s.counts(one) || one.Length < refining*0.99 {
+			continue
+		}
+		t.all++
+		if one.Rate < i.Lower*(1-2*s.Width) || one.Rate > i.Upper*(1+2*s.Width) {
+			continue
+		}
+		below := one.Rate < i.Estimate
+		t.turned, t.lastBelow = t.below+t.above > 0 && below != t.lastBelow, below
+		if below {
+			t.below, t.lengthBelow = t.below+1, t.lengthBelow+one.Length
+		} else {
+			t.above, t.lengthAbove = t.above+1, t.lengthAbove+one.Length
+		}
+	}
+	return t
+}
+
+// leastOffset is how far from the estimate a trial is made at least, as a share of
+// the width that is narrow enough: closer, it tells nothing of either end.
+const leastOffset = 0.3
+
+// refine narrows the interval from both ends. It ends when the interval is narrow
+// enough, each end was measured twice, and the last two trials were one at each.
+func (s *Search) refine() (Plan, bool) {
+	i := s.Estimate()
+	t := s.testedNear(i)
+	least := leastOffset * s.Width * i.Estimate
+	ended := t.below >= 2 && t.above >= 2 && t.turned
+	if ended && i.Width() <= s.Width {
+		moved, _ := s.moved()
+		i.Lower, i.Upper = math.Min(i.Lower, moved.Lower), math.Max(i.Upper, moved.Upper)
+	}
+	if i.Width() <= s.Width {
+		switch {
+		case ended:
+			s.end(Found, "the interval is as narrow as asked for, and both its ends were measured again")
+			return Plan{}, false
+		case t.below < 2 && (t.below <= t.above || !t.lastBelow) || t.above >= 2 && !t.lastBelow:
+			return s.plan(i.Estimate-least, Confirm, refining), true
+		}
+		return s.plan(i.Estimate+least, Confirm, refining), true
+	}
+	below, above := i.Estimate-i.Lower, i.Upper-i.Estimate
+	window := math.Min(refining+float64(t.all), longest)
+	if above*(1+t.lengthBelow) > below*(1+t.lengthAbove) {
+		return s.plan(i.Estimate+math.Max(least, 0.6*above), Refine, window), true
+	}
+	return s.plan(i.Estimate-math.Max(least, 0.6*below), Refine, window), true
+}
+
+// Result is how a search ended, or stands.
+type Result struct {
+	Interval
+	Status Status
+	Why    string // a sentence without its end
+}
+
+// Interrupt ends a search before it is over.
+func (s *Search) Interrupt() {
+	if s.ended == "" {
+		s.end(Interrupted, "it was interrupted")
+	}
+}
+
+// Result says what the trials so far prove. Where they contradict each other under
+// one capacity, but not under one that moves, the interval is of all that it was.
+func (s *Search) Result() Result {
+	r := Result{Interval: s.Estimate(), Status: s.ended, Why: s.why}
+	pass, fail := s.bracket()
+	switch {
+	case len(s.Trials) == 0 || pass == 0 && math.IsInf(fail, 1):
+		r.Status, r.Why = NothingTested, "no trial told anything"
+		return r
+	case s.ended == "" || s.ended == Interrupted || !r.Closed() || pass == 0:
+		return r
+	}
+	moved, why := s.moved()
+	r.Lower, r.Upper = math.Min(r.Lower, moved.Lower), math.Max(r.Upper, moved.Upper)
+	if why != "" {
+		r.Status, r.Why = Disturbed, why
+	}
+	return r
+}

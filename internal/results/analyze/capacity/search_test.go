@@ -1,0 +1,216 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
+)
+
+// seeds are those of this test: 200 on, because the search was tuned on the ones
+// before.
+func seeds(t *testing.T, few int) (from, to uint64) {
+	t.Helper()
+	from, n := uint64(200), uint64(few)
+	if text := os.Getenv("QUORUMBENCH_CAPACITY_SEEDS"); text != "" {
+		var err error
+		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if os.Getenv("QUORUMBENCH_CAPACITY_TUNE") != "" {
+		from = 0
+	}
+	return from, from + n
+}
+
+// model is a kind of server, and what is to be reached on it.
+type model struct {
+	name   string
+	make   func(seed uint64) *server
+	right  int  // in so many of 20 seeds the interval is to hold the truth
+	narrow bool // it is to be as narrow as asked for
+}
+
+var models = []model{
+	{"hard limit", hardLimit, 19, true},
+	{"M/M/1", markovian, 19, false},
+	{"stalls", stalling, 19, false},
+	{"drift", drifting, 13, false}, // docs/capacity.md says so
+}
+
+// At what a simulated server says is its capacity, the share of bad operations is the
+// limit, in a trial so long that chance hardly matters.
+func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
+	testsettle.Unraced(t)
+	for _, m := range models[1:3] {
+		ratio, n := 0.0, uint64(12)
+		for seed := range n {
+			s := m.make(seed)
+			trial := s.run(Plan{Rate: s.truth(0), Warmup: 10, Window: 1000})
+			ratio += trial.Share(0) / s.limit / float64(n)
+		}
+		if ratio < 0.95 || ratio > 1.05 {
+			t.Errorf("%s: the share of bad operations is %.3f of the limit", m.name, ratio)
+		}
+		t.Logf("%s: %.3f", m.name, ratio)
+	}
+}
+
+// The interval holds what the capacity is, or all that it was while it moved.
+func TestTheIntervalHoldsTheCapacity(t *testing.T) {
+	testsettle.Unraced(t)
+	for _, m := range models {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			from, to := seeds(t, 6)
+			right, narrow := 0, 0
+			status := map[Status]int{}
+			var took, widths []float64
+			for seed := from; seed < to; seed++ {
+				s := m.make(seed)
+				c, r := s.search()
+				if s.holds(r.Interval) {
+					right++
+				} else {
+					t.Logf("seed %d: [%.4f, %.4f] of the truth, %s after %.0f s", seed, r.Lower/s.truth(0), r.Upper/s.truth(s.last), r.Status, s.last)
+				}
+				if testing.Verbose() && os.Getenv("QUORUMBENCH_CAPACITY_TRIALS") != "" {
+					t.Logf("seed %d\n%s", seed, c.table(s.truth))
+				}
+				if r.Width() <= DefaultWidth {
+					narrow++
+				}
+				status[r.Status]++
+				took, widths = append(took, s.last), append(widths, r.Width())
+			}
+			n := int(to - from)
+			slices.Sort(took)
+			slices.Sort(widths)
+			t.Logf("right %d of %d, within 2 %% %d, median width %.2f %%, median %.0f s, %v", right, n, narrow, 100*widths[n/2], took[n/2], status)
+			// Of few seeds more may be wrong by chance than of many.
+			if lack := n*(20-m.right)/20 + 2*min(1, 100/n/5); n-right > lack {
+				t.Errorf("the interval holds the truth in %d of %d seeds, and may miss it in %d", right, n, lack)
+			}
+			if m.narrow && narrow < n*8/10 {
+				t.Errorf("the interval is narrow in %d of %d seeds", narrow, n)
+			}
+		})
+	}
+}
+
+// table is what a search tried, with rates as shares of the truth.
+func (s *Search) table(truth func(float64) float64) (text string) {
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		text += fmt.Sprintf("  %-7s at %4.0f s: %.4f for %.1f s, %.3f %% bad, overloaded %v, holds %v\n", t.Purpose, t.Began, t.Rate/truth(t.Began), t.Window, 100*t.Share(0), t.Overloaded(), t.Holds(s.Goals))
+	}
+	return text
+}
+
+// A bisection whose steps are as sure takes longer.
+func TestTheSearchIsShorterThanABisection(t *testing.T) {
+	testsettle.Unraced(t)
+	for _, m := range models[:2] {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			from, to := seeds(t, 3)
+			var ours, theirs float64
+			right := 0
+			for seed := from; seed < to; seed++ {
+				s := m.make(seed)
+				s.search()
+				ours += s.last
+				b := m.make(seed)
+				took, i := b.bisect()
+				theirs += took
+				if b.holds(i) {
+					right++
+				}
+			}
+			n := float64(to - from)
+			t.Logf("%.0f s on average, and the bisection %.0f s: %.2f; it is right in %d of %.0f", ours/n, theirs/n, ours/theirs, right, n)
+			if ours > theirs {
+				t.Errorf("the search takes %.2f of a bisection's time", ours/theirs)
+			}
+		})
+	}
+}
+
+// fixed is a server whose share of bad operations is what a function says, without
+// chance.
+func fixed(o Options, share func(rate float64) float64, most float64) Result {
+	s := New(o)
+	now := 0.0
+	for {
+		p, ok := s.Next(now)
+		if !ok {
+			return s.Result()
+		}
+		t := Trial{Plan: p, Began: now + p.Warmup, Length: p.Window}
+		for range int(p.Window) {
+			t.Seconds = append(t.Seconds, Second{Due: p.Rate, Bad: []float64{p.Rate * share(p.Rate)}})
+			t.Due, t.Done, t.Served = t.Due+p.Rate, t.Done+p.Rate, t.Served+p.Rate
+		}
+		if most > 0 && p.Rate > most {
+			t.Void = "the generator was late"
+		}
+		now += p.Warmup + p.Window + 0.3
+		s.Add(t, p.Warmup+p.Window+0.3)
+	}
+}
+
+func someOptions() Options {
+	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, Until: 600, From: 100, Least: 10, Most: 100_000}
+}
+
+func TestAnObjectiveThatHoldsNowhere(t *testing.T) {
+	r := fixed(someOptions(), func(float64) float64 { return 0.5 }, 0)
+	if r.Status != HoldsNowhere || r.Lower != 0 || !(r.Upper > 0 && r.Upper <= 10) {
+		t.Errorf("it is %+v", r)
+	}
+}
+
+func TestAnObjectiveThatHoldsAtAnyRate(t *testing.T) {
+	r := fixed(someOptions(), func(float64) float64 { return 0 }, 0)
+	if r.Status != AtLeast || r.Lower != 100_000 || r.Closed() {
+		t.Errorf("it is %+v", r)
+	}
+}
+
+// Beyond what the generator can send nothing is known of the store.
+func TestAGeneratorThatIsTheLimit(t *testing.T) {
+	r := fixed(someOptions(), func(float64) float64 { return 0 }, 5000)
+	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 1000 || r.Closed() || r.Why != "the generator was late" {
+		t.Errorf("it is %+v", r)
+	}
+}
+
+func TestTheTimeIsOver(t *testing.T) {
+	o := someOptions()
+	o.Until = 20
+	r := fixed(o, func(rate float64) float64 { return min(0.01*math.Pow(rate/1000, 4), 1) }, 0)
+	if r.Status != TimeOver || r.Lower > 1000 || r.Upper < 1000 {
+		t.Errorf("it is %+v", r)
+	}
+}
+
+func TestAnInterruptedSearchSaysWhatItKnows(t *testing.T) {
+	s := New(someOptions())
+	if r := s.Result(); r.Status != NothingTested {
+		t.Errorf("without a trial it is %+v", r)
+	}
+	p, _ := s.Next(0)
+	s.Add(Trial{Plan: p, Length: p.Window, Due: 200, Done: 200, Seconds: []Second{{Due: 200, Bad: []float64{0}}}}, 3)
+	s.Interrupt()
+	if _, more := s.Next(3); more {
+		t.Error("it goes on")
+	}
+	if r := s.Result(); r.Status != Interrupted || r.Lower != 100 || r.Closed() {
+		t.Errorf("it is %+v", r)
+	}
+}

@@ -1,0 +1,176 @@
+package capacity
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+)
+
+// server is a simulated one: a queue of one server in time that does not pass.
+type server struct {
+	rng      *rand.Rand
+	perSec   func(at float64) float64 // what it serves
+	random   bool                     // service times are exponential, and not all equal
+	poisson  bool                     // arrivals
+	stall    float64                  // length
+	period   float64
+	phase    float64
+	bound    float64 // a response is bad from here on
+	limit    float64
+	now      float64
+	overhead float64
+	truth    func(at float64) float64
+
+	until float64 // of the search, in seconds; 600 if 0
+	last  float64 // when it ended
+}
+
+// begin is when the server can begin what comes to it at a time.
+func (s *server) begin(at float64) float64 {
+	if s.stall == 0 {
+		return at
+	}
+	in := math.Mod(at+s.phase, s.period)
+	if in < s.stall {
+		return at + s.stall - in
+	}
+	return at
+}
+
+func (s *server) run(p Plan) Trial {
+	t := Trial{Plan: p, Began: s.now + p.Warmup, Length: p.Window}
+	whole := int(math.Ceil(p.Window))
+	t.Seconds = make([]Second, whole)
+	for i := range t.Seconds {
+		t.Seconds[i].Bad = make([]float64, 1)
+	}
+	end := t.Began + p.Window
+	at, free := s.now, s.now
+	gap := 1 / p.Rate
+	for {
+		if s.poisson {
+			at += gap * s.rng.ExpFloat64()
+		} else {
+			at += gap
+		}
+		if at >= end {
+			break
+		}
+		free = s.begin(math.Max(free, at))
+		work := 1 / s.perSec(free)
+		if s.random {
+			work *= s.rng.ExpFloat64()
+		}
+		free += work
+		if free >= t.Began && free < end {
+			t.Done++
+		}
+		if at >= t.Began {
+			i := min(int(at-t.Began), whole-1)
+			t.Due++
+			t.Seconds[i].Due++
+			if free-at >= s.bound {
+				t.Seconds[i].Bad[0]++
+			}
+		}
+		// in flight at the end of a second: come before it, done after it
+		if at >= t.Began-10 {
+			from := max(int(math.Ceil(at-t.Began)), 1)
+			for k := from; k <= whole && t.Began+float64(k) < free; k++ {
+				if at < t.Began+float64(k) {
+					t.Seconds[k-1].InFlight++
+				}
+			}
+		}
+	}
+	t.Served = t.Done
+	s.now = math.Max(end, free) + s.overhead
+	s.last = s.now
+	return t
+}
+
+// models of servers, whose capacity is known.
+func hardLimit(seed uint64) *server {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	mu := 1000 * math.Pow(10, rng.Float64())
+	return &server{rng: rng, perSec: func(float64) float64 { return mu }, bound: 0.02, limit: 0.01, overhead: 0.3,
+		truth: func(float64) float64 { return mu }}
+}
+
+func markovian(seed uint64) *server {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	mu := 2000 * math.Pow(5, rng.Float64())
+	return &server{rng: rng, perSec: func(float64) float64 { return mu }, random: true, poisson: true, until: 1800, bound: 0.02, limit: 0.01, overhead: 0.3,
+		truth: func(float64) float64 { return mu - math.Log(100)/0.02 }}
+}
+
+// stalling stands still for a while again and again: it begins nothing then.
+func stalling(seed uint64) *server {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	mu := 1000 * math.Pow(10, rng.Float64())
+	period := 5 + 5*rng.Float64()
+	stall := 0.02 + period*0.01*(0.2+0.3*rng.Float64())
+	s := &server{rng: rng, perSec: func(float64) float64 { return mu }, poisson: true, bound: 0.02, limit: 0.01, overhead: 0.3,
+		stall: stall, period: period, phase: period * rng.Float64()}
+	low, high := 0.0, 1.0 // of what it serves; the share rises with it
+	for range 40 {
+		if rho := (low + high) / 2; s.shareStalled(mu, rho) > s.limit {
+			high = rho
+		} else {
+			low = rho
+		}
+	}
+	capacity := mu * low
+	s.truth = func(float64) float64 { return capacity }
+	return s
+}
+
+// shareStalled is the share of operations whose response takes the bound or longer,
+// where a share rho of what the server can is asked of it. Who comes t into a stall of
+// length S finds the queue of before and ρμt others ahead, so that responses fall
+// evenly to the bound, in E[τ] = (S-B+(Q+1)/μ)/(1-ρ); chance takes them above it again
+// for ρ/(2μ(1-ρ)²) in all (a Lévy process with that drift and variance ρ/μ), and who
+// waited when the stall began is late, too.
+func (s *server) shareStalled(mu, rho float64) float64 {
+	queue := rho * rho / (2 * (1 - rho)) // of M/D/1, without who is served
+	late := (s.stall-s.bound+(queue+1)/mu)/(1-rho) + rho/(2*mu*(1-rho)*(1-rho)) + queue/(rho*mu)
+	return late / s.period
+}
+
+// drifting becomes faster or slower all the time, by 3 to 20 % in ten minutes.
+func drifting(seed uint64) *server {
+	s := markovian(seed + 1_000_000)
+	s.until = 600
+	mu := s.perSec(0)
+	by := 0.03 * math.Pow(20.0/3, s.rng.Float64())
+	if s.rng.IntN(2) == 0 {
+		by = -by
+	}
+	s.perSec = func(at float64) float64 { return mu * (1 + by*at/600) }
+	s.truth = func(at float64) float64 { return s.perSec(at) - math.Log(100)/0.02 }
+	return s
+}
+
+func (s *server) options() Options {
+	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: s.limit, Span: s.bound}}, Until: cmp.Or(s.until, 600), From: 100, Least: 1, Most: 1e6}
+}
+
+// search is a whole one.
+func (s *server) search() (*Search, Result) {
+	c := New(s.options())
+	for {
+		p, ok := c.Next(s.now)
+		if !ok {
+			return c, c.Result()
+		}
+		began := s.now
+		t := s.run(p)
+		c.Add(t, s.now-began)
+	}
+}
+
+// holds reports whether the interval holds the truth: all that it was in the search.
+func (s *server) holds(i Interval) bool {
+	a, b := s.truth(0), s.truth(s.last)
+	return i.Lower <= math.Min(a, b) && math.Max(a, b) <= i.Upper
+}

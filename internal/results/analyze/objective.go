@@ -1,0 +1,151 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Objective is what a load is to keep, as in p99<20ms, errors<0.1%: thresholds, of
+// which each bounds the share of operations that may be bad. p99<20ms bounds those
+// that are slower than 20 ms, or failed, by 1 %.
+type Objective struct {
+	Text  string // as written
+	Parts []Threshold
+}
+
+// ParseObjective reads thresholds with commas between them. Its error is one
+// sentence.
+func ParseObjective(text string) (Objective, error) {
+	o := Objective{Text: strings.TrimSpace(text)}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		t, err := ParseThreshold(part)
+		if err == nil {
+			_, err = t.goal()
+		}
+		if err != nil {
+			return o, err
+		}
+		o.Parts = append(o.Parts, t)
+	}
+	if len(o.Parts) == 0 {
+		return o, errors.New("an objective bounds a percentile of response times, the share of errors, or both; write one such as p99<20ms, errors<0.1%")
+	}
+	return o, nil
+}
+
+// errorSpan is for how many seconds a cause of errors lasts at least, where nothing
+// else is known: a leader's loss, or a full queue, is no matter of one operation.
+const errorSpan = 0.1
+
+// goal is the threshold as a bound on the share of bad operations.
+func (t *Threshold) goal() (capacity.Goal, error) {
+	g := capacity.Goal{Name: t.Text}
+	if t.Trials != "" {
+		return g, fmt.Errorf("%q names trials, and an objective is of the load whose capacity is searched; write it without %q", t.Text, t.Trials+":")
+	}
+	if t.Op != "<" && t.Op != "<=" {
+		return g, fmt.Errorf("%q bounds from below, and the search is for the highest rate at which something is kept; write < or <=", t.Text)
+	}
+	p, ofTimes := t.percentile100()
+	switch {
+	case ofTimes && t.Limit > 0:
+		g.Limit, g.Span = (100-p)/100, t.Limit/1e9
+	case ofTimes:
+		return g, fmt.Errorf("%q: no operation is so fast; write a time above 0", t.Text)
+	case t.Metric == "errors" && t.Share, t.figure.Unit == measure.Share && t.Metric == "error-share":
+		if !(t.Limit > 0 && t.Limit < 1) {
+			return g, fmt.Errorf("%q: the share of errors must be above 0 and below 100 %%, because no trial proves that there are none", t.Text)
+		}
+		g.Limit, g.Span = t.Limit, errorSpan
+	default:
+		return g, fmt.Errorf("%q cannot be searched for: an objective bounds percentiles of response times (p99<20ms) and the share of errors (errors<0.1%%)", t.Text)
+	}
+	return g, nil
+}
+
+// percentile100 is the percentile of response times that the threshold bounds.
+func (t *Threshold) percentile100() (p float64, ok bool) {
+	d := t.figure.Times
+	if d == nil || d.Prefix != "" && d.Prefix != "response" {
+		return 0, false
+	}
+	number, ok := strings.CutPrefix(strings.TrimPrefix(t.Metric, "response-"), "p")
+	p, err := strconv.ParseFloat(number, 64)
+	return p, ok && err == nil && p > 0 && p < 100
+}
+
+// Goals are the parts as the search has them.
+func (o *Objective) Goals() []capacity.Goal {
+	goals := make([]capacity.Goal, 0, len(o.Parts))
+	for i := range o.Parts {
+		g, _ := o.Parts[i].goal() // it was read
+		goals = append(goals, g)
+	}
+	return goals
+}
+
+// bad is how many of a second's operations were bad for the threshold: slower than
+// its bound, or failed. What was never sent failed.
+func (t *Threshold) bad(s *Second) float64 {
+	if _, ok := t.percentile100(); !ok {
+		return float64(s.Errors)
+	}
+	bound := int64(t.Limit)
+	if t.Op == "<=" {
+		bound++
+	}
+	return float64(s.Times.From(bound)) + float64(s.Errors)
+}
+
+// Tried is what a trial of a search came to, from its run directory. at is how many
+// seconds of the search were over when its window opened.
+func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
+	// What the store refused it is done with; what was never sent, or not answered, waits.
+	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
+	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
+	err := EachSecond(t, func(s *Second) error {
+		if s.Missing {
+			return nil
+		}
+		one := capacity.Second{Due: float64(s.Due), InFlight: float64(s.InFlight)}
+		for i := range o.Parts {
+			one.Bad = append(one.Bad, o.Parts[i].bad(s))
+		}
+		out.Seconds = append(out.Seconds, one)
+		return nil
+	})
+	out.Void = o.void(t, &out)
+	return out, err
+}
+
+// ofGenerator are the rules of the verdict that say that the generator was late.
+var ofGenerator = map[int]bool{5: true, 6: true, 7: true, 8: true, 9: true}
+
+// void says why a trial tells nothing of the store; empty if it does. A trial that
+// kept the objective though the generator was late kept it.
+func (o *Objective) void(t *record.Trial, tried *capacity.Trial) string {
+	switch {
+	case t.State == record.Interrupted:
+		return "it was interrupted"
+	case t.Due == 0 || len(tried.Seconds) == 0:
+		return "nothing was due in its window"
+	case tried.Holds(o.Goals()):
+		return ""
+	}
+	for _, r := range t.Verdict.Reasons {
+		if ofGenerator[r.Rule] {
+			return r.Text
+		}
+	}
+	return ""
+}
