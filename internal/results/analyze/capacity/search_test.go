@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
-// seeds are those of this test: 200 on, because the search was tuned on the ones
+// seeds are those of this test: 300 on, because the search was tuned on the ones
 // before.
 func seeds(t *testing.T, few int) (from, to uint64) {
 	t.Helper()
-	from, n := uint64(200), uint64(few)
+	from, n := uint64(300), uint64(few)
 	if text := os.Getenv("QUORUMBENCH_CAPACITY_SEEDS"); text != "" {
 		var err error
 		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
