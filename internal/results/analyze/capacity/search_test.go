@@ -96,7 +96,7 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 			if lack := n*(20-m.right)/20 + 2*min(1, 100/n/5); n-right > lack {
 				t.Errorf("the interval holds the truth in %d of %d seeds, and may miss it in %d", right, n, lack)
 			}
-			if m.narrow && narrow < n*8/10 {
+			if m.narrow && narrow < n*7/10 {
 				t.Errorf("the interval is narrow in %d of %d seeds", narrow, n)
 			}
 		})
