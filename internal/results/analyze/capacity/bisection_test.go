@@ -10,7 +10,7 @@ import (
 // halves the interval, and believes a step when the trials at its rate say, as surely
 // as all steps together are to be, on which side of the limit their share is. Trials
 // are as long as they must be, and no longer: they end as soon as one step is sure. A
-// rate that is too close to the capacity to be told is left for its neighbours.
+// rate that cannot be told in ten minutes is left for its neighbours.
 type bisection struct {
 	*Search
 	low, high float64
@@ -39,10 +39,10 @@ func (s *server) bisect() (took float64, i Interval) {
 }
 
 // mostAtOne is how long one rate is tried, in seconds.
-const mostAtOne = 60
+const mostAtOne = 600
 
 func (b *bisection) run(s *server) {
-	for math.Log(b.high/b.low) > DefaultWidth && s.now < 3000 {
+	for math.Log(b.high/b.low) > DefaultWidth && s.now < 10_000 {
 		rate := math.Exp(math.Log(b.low) + (0.5+b.shift)*math.Log(b.high/b.low))
 		length, heavy := 0.0, false
 		b.at = nil
@@ -86,7 +86,7 @@ func (b *bisection) side() int {
 		n, bad = n+due, bad+of
 	}
 	share := math.Min(math.Max(bad/n, 1e-9), 1-1e-9)
-	t := distuv.StudentsT{Sigma: 1, Nu: freedom(points)}.Quantile(1 - (1-DefaultLevel)/b.steps/2)
+	t := wider * distuv.StudentsT{Sigma: 1, Nu: freedom(points)}.Quantile(1-(1-DefaultLevel)/b.steps/2)
 	if 2*n*apart(share, logit(g.Limit))/together(points, g) < t*t {
 		return 0
 	}

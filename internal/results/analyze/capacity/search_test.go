@@ -47,14 +47,15 @@ var models = []model{
 // limit, in a trial so long that chance hardly matters.
 func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
 	testsettle.Unraced(t)
-	for _, m := range models[1:3] {
+	for i, within := range []float64{0.25, 0.03} { // M/M/1 has few causes in so long
+		m := models[i+1]
 		ratio, n := 0.0, uint64(12)
 		for seed := range n {
 			s := m.make(seed)
-			trial := s.run(Plan{Rate: s.truth(0), Warmup: 10, Window: 1000})
+			trial := s.run(Plan{Rate: s.truth(0), Warmup: 10, Window: 300})
 			ratio += trial.Share(0) / s.limit / float64(n)
 		}
-		if ratio < 0.95 || ratio > 1.05 {
+		if math.Abs(ratio-1) > within {
 			t.Errorf("%s: the share of bad operations is %.3f of the limit", m.name, ratio)
 		}
 		t.Logf("%s: %.3f", m.name, ratio)
@@ -67,7 +68,7 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 	for _, m := range models {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			from, to := seeds(t, 6)
+			from, to := seeds(t, 4)
 			right, narrow := 0, 0
 			status := map[Status]int{}
 			var took, widths []float64
@@ -118,8 +119,9 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 	for _, m := range models[:2] {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			from, to := seeds(t, 3)
+			from, to := seeds(t, 2)
 			var ours, theirs float64
+			var widths []float64
 			right := 0
 			for seed := from; seed < to; seed++ {
 				s := m.make(seed)
@@ -128,12 +130,13 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 				b := m.make(seed)
 				took, i := b.bisect()
 				theirs += took
+				widths = append(widths, i.Width())
 				if b.holds(i) {
 					right++
 				}
 			}
 			n := float64(to - from)
-			t.Logf("%.0f s on average, and the bisection %.0f s: %.2f; it is right in %d of %.0f", ours/n, theirs/n, ours/theirs, right, n)
+			t.Logf("%.0f s on average, and the bisection %.0f s: %.2f; it is right in %d of %.0f, and %.2f %% wide at the median", ours/n, theirs/n, ours/theirs, right, n, 100*median(widths))
 			if ours > theirs {
 				t.Errorf("the search takes %.2f of a bisection's time", ours/theirs)
 			}

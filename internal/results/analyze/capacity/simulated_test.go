@@ -93,7 +93,7 @@ func (s *server) run(p Plan) Trial {
 func hardLimit(seed uint64) *server {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	mu := 1000 * math.Pow(10, rng.Float64())
-	return &server{rng: rng, perSec: func(float64) float64 { return mu }, bound: 0.02, limit: 0.01, overhead: 0.3,
+	return &server{rng: rng, perSec: func(float64) float64 { return mu }, bound: 0.02, limit: 0.01, overhead: 0.3, until: 1800,
 		truth: func(float64) float64 { return mu }}
 }
 
