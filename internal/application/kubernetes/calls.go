@@ -148,7 +148,7 @@ var removed = []step{
 // longestLife is how long either takes at most.
 const longestLife = 2 * time.Second
 
-// perSecond is how many calls of a kind a churn of one pod a second makes.
+// perPod is how many calls of a kind a churn of one pod a second makes.
 func perPod(c Call) (n float64) {
 	for _, life := range [][]step{created, removed} {
 		for _, s := range life {

@@ -122,10 +122,7 @@ func (m *maker) lists() {
 		n := pages(m.pods(), of.page)
 		// All pages of a list fall into its period, so that none meets the next list.
 		between := min(betweenPages, of.period/time.Duration(2*n))
-		for at := time.Duration(m.random.Int64N(int64(of.period))) - of.period; at < m.length; at += of.period {
-			if at < 0 {
-				continue // its first page would be before the load
-			}
+		for at := time.Duration(m.random.Int64N(int64(of.period))); at < m.length; at += of.period {
 			for page := range n {
 				m.add(at+time.Duration(page)*between, of.call, uint32(page))
 			}

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/quorumbench/quorumbench/internal/kv"
+
 // Dependent is an optional interface of the Source of an open loop in which an operation
 // can need what the answer to an earlier one says. Such loads have one loop.
 type Dependent interface {
@@ -8,6 +10,15 @@ type Dependent interface {
 	Ready(n uint64) bool
 	// Failed takes that the n-th failed, and so was not given to Check.
 	Failed(n uint64)
+}
+
+// Timed is an optional interface of a Source that counts what became of its operations
+// by kinds of its own.
+type Timed interface {
+	// Ended takes how the measured phase's n-th operation ended, with its response time
+	// and, if it succeeded, its service time, in nanoseconds. What was due and never
+	// taken up it is not told.
+	Ended(n uint64, o kv.Outcome, response, service int64)
 }
 
 // keep has an operation that was taken up wait for others' answers. It is in flight, and

@@ -44,6 +44,7 @@ type Loop struct {
 	told     history.Op // what the history gets next
 	marked   []func()   // what marks left to be done
 	needs    Dependent  // the source, if it is one
+	timed    Timed      // likewise
 	kept     []waiter   // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived

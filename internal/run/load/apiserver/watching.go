@@ -1,0 +1,59 @@
+package apiserver
+
+import (
+	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Watching is what the API server's caches watch: each resource, from now on, with what
+// was there before, with progress notifications, only where the member knows a leader.
+type Watching struct {
+	Board *watch.Board
+	Sink  watch.Config
+	Paths int // watchers
+	// Fill completes the operation that creates a watcher.
+	Fill func(watcher uint32, op *store.Op)
+}
+
+// Watching implements load.Watcher.
+func (s *Script) Watching() Watching {
+	paths, of := kubernetes.Watched()
+	w := Watching{Board: s.board, Paths: len(paths)}
+	w.Sink = watch.Config{Board: s.board, Names: &names{script: s, of: of}}
+	for i := range paths {
+		var one watch.Watcher
+		if i < len(of) {
+			first, next := s.keys.First[of[i]], s.keys.First[of[i]+1]
+			one = watch.Watcher{First: uint64(first), Keys: uint64(next - first)}
+		}
+		w.Sink.Watchers = append(w.Sink.Watchers, one)
+	}
+	var key, end []byte
+	w.Fill = func(n uint32, op *store.Op) {
+		key = s.keys.AppendPath(key[:0], paths[n])
+		end = append(end[:0], key...)
+		end[len(end)-1]++ // it ends with a slash
+		op.Key, op.Watch.End = key, end
+		op.Watch.Stream, op.Watch.PrevKV, op.Watch.Notify, op.Watch.RequireLeader = n, true, true, true
+	}
+	return w
+}
+
+// names finds the object that an event is of, and the call that wrote it.
+type names struct {
+	script *Script
+	of     []kubernetes.Resource
+}
+
+func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
+	if int(watcher) >= len(w.of) {
+		return 0, false
+	}
+	number, ok := w.script.keys.Number(w.of[watcher], key)
+	return uint64(number), ok
+}
+
+func (w *names) Written(watcher uint32, key, value []byte) (uint64, bool) {
+	return w.script.values[w.of[watcher]].Number(key, value)
+}
