@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
 )
 
 // Calls is what became of one kind of an application's calls in the window.
@@ -70,7 +69,7 @@ func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	*c = Calls{Name: printable.Line(w.Name, printable.OfServer), Kind: w.Kind, Level: w.Level, Due: w.Due}
+	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due}
 	if w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
 		return errors.New("calls of a kind, or with an outcome, that does not exist")
 	}
@@ -82,13 +81,11 @@ func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 		return err
 	}
 	sum := uint64(0)
-	for o, n := range c.Outcomes {
+	for _, n := range c.Outcomes {
 		if n > c.Due-sum {
 			return fmt.Errorf("more calls %q ended than were due", c.Name)
 		}
-		if sum += n; !kv.Outcome(o).Failed() {
-			continue
-		}
+		sum += n
 	}
 	if done := c.Done(); uint64(c.Response.TotalCount()) != done || uint64(c.Service.TotalCount()) != done {
 		return fmt.Errorf("%d calls %q succeeded, and others were timed", done, c.Name)

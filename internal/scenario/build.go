@@ -132,6 +132,7 @@ func (b *builder) place(key string) place {
 // settle fills in what follows from what was given.
 func (b *builder) settle() {
 	l := &b.load
+	b.settleApplication()
 	if b.layer.has("rate") && !b.layer.has("arrival") {
 		l.Arrival = Constant
 	}
@@ -149,7 +150,7 @@ func (b *builder) settle() {
 		l.Target = kv.Target{Mode: kv.All}
 	}
 	if !b.layer.has("preload") {
-		l.Preload = l.usesKeySpace()
+		l.Preload = l.usesKeySpace() || l.Application.Name != ""
 	}
 	l.Complete()
 	if n := len(b.workersOn); n > 0 && !b.layer.has("workers") {

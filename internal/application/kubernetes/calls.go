@@ -194,3 +194,26 @@ func (c *Config) PerSecond() (sum float64) {
 
 // pages is how many pages a list has.
 func pages(objects, page int) int { return max((objects+page-1)/page, 1) }
+
+// There is how many objects are there when the load begins.
+func (c *Config) There() (n uint64) {
+	s := NewSchedule(Config{Nodes: c.Nodes, PodsPerNode: c.PodsPerNode}, 0)
+	for _, there := range s.Before {
+		n += uint64(there)
+	}
+	return n
+}
+
+// MeanValue is the mean size of the values that are written in the load, in bytes.
+func (c *Config) MeanValue() int {
+	bytes, writes := 0.0, 0.0
+	for call, rate := range c.Rates() {
+		if r := Call(call).Resource(); r != NumResources && shapes[call].kind == kv.CAS && Call(call) != DeletePod {
+			bytes, writes = bytes+rate*float64(r.ValueSize()), writes+rate
+		}
+	}
+	return int(bytes / writes)
+}
+
+// KeySize is about how many bytes a key has behind its prefix.
+const KeySize = 36

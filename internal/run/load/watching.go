@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
@@ -19,11 +20,17 @@ type watching struct {
 	plan  *plan
 	board *watch.Board
 	sinks []*watch.Sink
+
+	scripted *apiserver.Watching // nil: the load's Watch says what is watched
 }
 
 func newWatching(p *plan, loops int) *watching {
 	if p.Load.Watch == nil {
 		return nil
+	}
+	if s, ok := p.script.(Watcher); ok {
+		w := s.Watching()
+		return &watching{plan: p, board: w.Board, scripted: &w}
 	}
 	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
 }
@@ -31,6 +38,10 @@ func newWatching(p *plan, loops int) *watching {
 // add gives loop i of n its watchers, which h records, if it is not nil.
 func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, caught func()) {
 	src.board = w.board
+	if w.scripted != nil {
+		w.addScripted(c, caught)
+		return
+	}
 	p, spec := w.plan, w.plan.Load.Watch
 	conns, first := p.Load.Connections, 0
 	if spec.Connections > 0 {
@@ -64,6 +75,27 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	if h != nil && len(spec.Key) == 0 { // what was written to that key is not in the history
 		h.watchers, h.numbers, part.History = cfg.Watchers, numbers, h
 	}
+}
+
+// progressEvery is how often an application's watch streams are asked how far they have
+// told, one after the other, in nanoseconds: as often as the lists become due that ask
+// for it.
+const progressEvery = 1e9
+
+// addScripted gives the loop of a script its watchers, each with a stream of its own, on
+// the load's connections in turn.
+func (w *watching) addScripted(c *engine.Config, caught func()) {
+	part := &engine.Watching{Board: w.board, Caught: caught, AskEvery: progressEvery, Sink: watch.NewSink(w.scripted.Sink)}
+	streams := make([]uint32, w.scripted.Paths)
+	for i := range w.scripted.Paths {
+		part.Conns = append(part.Conns, i%len(c.Endpoints))
+		streams[i] = uint32(i / len(c.Endpoints)) // of its connection
+	}
+	part.Fill = func(n uint32, op *store.Op) {
+		w.scripted.Fill(n, op)
+		op.Watch.Stream = streams[n]
+	}
+	c.Watching, w.sinks = part, append(w.sinks, part.Sink)
 }
 
 // watcherOf is what the watcher with the number watches, of n keys.

@@ -12,7 +12,8 @@ type Watching struct {
 	Board *watch.Board
 	Sink  watch.Config
 	Paths int // watchers
-	// Fill completes the operation that creates a watcher.
+	// Fill completes the operation that creates a watcher, but for its stream: each has
+	// one of its own.
 	Fill func(watcher uint32, op *store.Op)
 }
 
@@ -35,7 +36,7 @@ func (s *Script) Watching() Watching {
 		end = append(end[:0], key...)
 		end[len(end)-1]++ // it ends with a slash
 		op.Key, op.Watch.End = key, end
-		op.Watch.Stream, op.Watch.PrevKV, op.Watch.Notify, op.Watch.RequireLeader = n, true, true, true
+		op.Watch.PrevKV, op.Watch.Notify, op.Watch.RequireLeader = true, true, true
 	}
 	return w
 }

@@ -120,6 +120,7 @@ func New(cfg Config, p Poller) *Loop {
 	}
 	l.sched.clock = &l.clock
 	l.needs, _ = cfg.Source.(Dependent)
+	l.timed, _ = cfg.Source.(Timed)
 	l.stamped, _ = p.(Stamped)
 	l.parking, _ = p.(Parking)
 	l.conns.init(&l.cfg, p, &l.slots)
