@@ -32,6 +32,7 @@ const (
 	WatchEvents
 	Compares
 	OfWorkers
+	OfCalls
 	OfHosts
 	OfFaults
 )
