@@ -90,11 +90,11 @@ func CallsTable(t *record.Trial) Table {
 	if len(t.ByCall) == 0 {
 		return Table{}
 	}
-	table := Table{Kind: OfCalls, Shared: Label(t), Columns: []Column{{Title: "call", Left: true}, {Title: "due a second"}, {Title: "share"}, {Title: "completed"}, {Title: "conflicts"},
+	table := Table{Kind: OfCalls, Shared: Label(t), Columns: []Column{{Title: "call", Left: true}, {Title: "due"}, {Title: "share"}, {Title: "completed"}, {Title: "conflicts"},
 		{Title: "errors"}, {Title: "response p50"}, {Title: "p99"}, {Title: "max"}}}
 	for i := range t.ByCall {
 		c := &t.ByCall[i]
-		row := []Cell{{Text: c.Name}, figureCell(numberValue(c.PerSecond)), figureCell(shareValue(c.Share)), countCell(c.Operations), countCell(c.Conflicts), countCell(c.Errors)}
+		row := []Cell{{Text: c.Name}, figureCell(record.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), figureCell(shareValue(c.Share)), countCell(c.Operations), countCell(c.Conflicts), countCell(c.Errors)}
 		for _, f := range []measure.Figure{c.ResponseTime.At(50), c.ResponseTime.At(99), c.ResponseTime.Max} {
 			row = append(row, figureCell(record.TimeValue(f)))
 		}

@@ -35,7 +35,7 @@ func CallsCSV(w io.Writer, run *record.Run) error {
 	return writeCSV(w, rows)
 }
 
-// callFigures are the figures of a kind of call, as files have them; times in seconds.
+// callFigures are the figures of a kind of call, as files have them.
 func callFigures(t *record.Trial, c *record.Calls) []named {
 	count := func(n uint64) *float64 { return new(float64(n)) }
 	all := []named{
@@ -49,11 +49,11 @@ func callFigures(t *record.Trial, c *record.Calls) []named {
 		for _, p := range []struct {
 			name string
 			at   float64
-		}{{"_p50_seconds", 50}, {"_p99_seconds", 99}} {
+		}{{"_p50_ns", 50}, {"_p99_ns", 99}} {
 			f := of.times.At(p.at)
-			all = append(all, named{of.name + p.name, known(f.NS/1e9, f.Known)})
+			all = append(all, named{of.name + p.name, known(f.NS, f.Known)})
 		}
-		all = append(all, named{of.name + "_max_seconds", known(of.times.Max.NS/1e9, of.times.Max.Known)})
+		all = append(all, named{of.name + "_max_ns", known(of.times.Max.NS, of.times.Max.Known)})
 	}
 	return all
 }

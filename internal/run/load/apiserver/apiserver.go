@@ -27,6 +27,8 @@ type Script struct {
 	versions []int64  // by object: the revision that it has; 0 where it is not there
 	writing  []uint32 // by object: the call that writes it now, and one more; 0: none
 
+	deleted []uint32 // by pod: the call that deletes it, and one more; 0: none did
+
 	granting uint32 // the call that asks for a lease, and one more; 0: none
 	lease    int64  // of events
 
@@ -57,6 +59,7 @@ func New(c kubernetes.Config, length time.Duration, prefix string, before []int6
 	}
 	s.keys = kubernetes.NewKeys(prefix, s.schedule.Objects, run)
 	s.versions, s.writing = make([]int64, s.schedule.All()), make([]uint32, s.schedule.All())
+	s.deleted = make([]uint32, s.keys.First[kubernetes.Pods+1]-s.keys.First[kubernetes.Pods])
 	copy(s.versions, before)
 	for r := range kubernetes.NumResources {
 		s.values[r] = keys.NewValues(r.ValueSize(), random.Derive(c.Seed, r.String()))

@@ -98,7 +98,7 @@ func check(t *testing.T, s *apiserver.Script, res *load.Result) {
 		t.Errorf("%d calls were due, %d by their kinds, %d planned", m.Due, sum, planned)
 	}
 	w := m.Watching
-	if w == nil || w.Expected == 0 || w.Delivered != w.Expected || w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended != 0 {
+	if w == nil || w.Expected == 0 || w.Delivered != w.Expected || w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Untimed+w.Foreign != 0 {
 		t.Errorf("watchers were told %+v", w)
 	}
 }

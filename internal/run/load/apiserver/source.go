@@ -87,6 +87,7 @@ func (s *source) write(n uint64, e kubernetes.Entry) {
 	switch e.Call {
 	case kubernetes.DeletePod:
 		p.Action = recording.Remove
+		s.deleted[e.Object-s.keys.First[r]] = uint32(n) + 1
 	case kubernetes.CreateEvent:
 		p.Lease = s.lease
 		fallthrough

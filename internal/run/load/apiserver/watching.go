@@ -55,6 +55,17 @@ func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
 	return uint64(number), ok
 }
 
-func (w *names) Written(watcher uint32, key, value []byte) (uint64, bool) {
-	return w.script.values[w.of[watcher]].Number(key, value)
+// Written finds the call by what the value says, or by the pod that is gone: each is
+// deleted once.
+func (w *names) Written(ev *store.Event) (uint64, bool) {
+	r := w.of[ev.Watcher]
+	if ev.Version > 0 {
+		return w.script.values[r].Number(ev.Key, ev.Value)
+	}
+	number, ok := w.script.keys.Number(r, ev.Key)
+	if !ok || r != kubernetes.Pods {
+		return 0, false
+	}
+	by := w.script.deleted[number-w.script.keys.First[r]]
+	return uint64(by) - 1, by > 0
 }

@@ -37,8 +37,9 @@ type Config struct {
 type Names interface {
 	// Number is the number of a key that the watcher watches.
 	Number(watcher uint32, key []byte) (number uint64, ok bool)
-	// Written is the number of the operation that wrote the value to the key.
-	Written(watcher uint32, key, value []byte) (n uint64, ours bool)
+	// Written is the number of the operation that wrote, or deleted, what the event is
+	// of.
+	Written(ev *store.Event) (n uint64, ours bool)
 }
 
 // Sink takes the events of one loop's watchers. It belongs to the loop, and
@@ -102,9 +103,9 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	}
 	number, ours := uint64(0), false
 	switch {
-	case ev.Version == 0: // deleted
 	case s.cfg.Names != nil:
-		number, ours = s.cfg.Names.Written(ev.Watcher, ev.Key, ev.Value)
+		number, ours = s.cfg.Names.Written(ev)
+	case ev.Version == 0: // deleted
 	default:
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
 	}
