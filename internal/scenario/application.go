@@ -99,8 +99,9 @@ func (b *builder) settleApplication() {
 // what it is made of, at what rate in the mean.
 func (a *Application) describe(l *Load) {
 	c := a.Kubernetes(l.Seed)
+	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
 	if _, wrong := c.Check(); wrong != "" || a.Name != kubernetes.Name {
-		l.Mix, l.Arrival, l.Rate = []Operation{{Kind: kv.CAS, Weight: 1}}, Recorded, Rate{PerSecond: 1}
+		l.Mix, l.Rate = []Operation{{Kind: kv.CAS, Weight: 1}}, Rate{PerSecond: 1}
 		return // it is refused
 	}
 	l.Mix = nil
@@ -112,8 +113,7 @@ func (a *Application) describe(l *Load) {
 			l.Mix = append(l.Mix, Operation{Kind: kind, Consistency: level, Weight: rate})
 		}
 	}
-	l.Arrival, l.Rate = Recorded, Rate{PerSecond: c.PerSecond()}
-	l.Total, l.Warmup, l.Preload, l.Threads = 0, 0, true, 1
+	l.Rate = Rate{PerSecond: c.PerSecond()}
 	l.Clients, l.Distribution = l.Connections, Distribution{Name: Uniform}
 	l.KeySpace, l.KeySize, l.ValueSize = c.There(), kubernetes.KeySize, c.MeanValue()
 	paths, _ := kubernetes.Watched()

@@ -133,7 +133,7 @@ func (b *builder) place(key string) place {
 func (b *builder) settle() {
 	l := &b.load
 	b.settleApplication()
-	if b.layer.has("rate") && !b.layer.has("arrival") {
+	if b.layer.has("rate") && !b.layer.has("arrival") && l.Application.Name == "" {
 		l.Arrival = Constant
 	}
 	for i := range l.Mix {
@@ -261,12 +261,16 @@ func (b *builder) checkStore() bool {
 // checkAbilities refuses what the store lacks of what the trial asks for.
 func (b *builder) checkAbilities() {
 	store, l := b.cluster.Store, &b.load
+	own := l.Application.Name == "" // what an application does one capability has
 	for i, o := range l.Mix {
+		if !own {
+			break
+		}
 		if err := b.can.Operation(store, o.Kind, o.Consistency); err != nil {
 			b.failf(b.blame(o, b.places[i]), "%v", err)
 		}
 	}
-	if l.Watch != nil {
+	if l.Watch != nil && own {
 		if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
 			b.failf(b.place("watch"), "%v", err)
 		}
